@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Language level, flags of each build type, and where the build puts what it makes.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+foreach(lang IN ITEMS C CXX)
+  set(CMAKE_${lang}_FLAGS_RELEASE "-O2")
+  set(CMAKE_${lang}_FLAGS_DEBUG "-O0 -g1")
+  set(CMAKE_${lang}_FLAGS_CHECK "-O1")
+  set(CMAKE_${lang}_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
+endforeach()
+
+# Sanitizers go to targets, not to CMAKE_CXX_FLAGS: the archives that travel in a model's library
+# must stay free of them (see tessera_runtime_library).
+set(TESSERA_SANITIZE_FLAGS "")
+if(CMAKE_BUILD_TYPE STREQUAL "Sanitize")
+  set(TESSERA_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+endif()
+
+set(TESSERA_WARNING_FLAGS -Wall -Wextra -Werror)
+
+find_program(CCACHE_PROGRAM ccache)
+mark_as_advanced(CCACHE_PROGRAM)
+if(CCACHE_PROGRAM)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+# The build tree has the layout of an installation, and the command finds its archives and headers
+# relative to itself in both:  bin/tessera   lib/tessera/*.a   include/tessera/*.h
+set(TESSERA_BIN_DIR ${CMAKE_BINARY_DIR}/bin)
+set(TESSERA_ARCHIVE_DIR ${CMAKE_BINARY_DIR}/lib/tessera)
+file(MAKE_DIRECTORY ${TESSERA_BIN_DIR} ${TESSERA_ARCHIVE_DIR} ${CMAKE_BINARY_DIR}/include)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/tessera ${CMAKE_BINARY_DIR}/include/tessera SYMBOLIC)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+# The three kinds of thing a folder can make. A folder is a library; the DEPS edges are the layering,
+# which scripts/check-includes.py compares with the #include lines.
+
+# tessera_library(NAME DEPS folder... [LIBS external-target...] [SOURCES generated-file...])
+# The folder's *.cc, except *_test.cc, as the static library tessera::NAME. A folder that has only
+# headers makes an interface library.
+function(tessera_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS;LIBS;SOURCES")
+  tessera_sources_(sources tests)
+  list(APPEND sources ${arg_SOURCES})
+  set(scope PUBLIC)
+  if(sources)
+    add_library(tessera_${name} STATIC ${sources})
+    target_compile_options(tessera_${name}
+      PRIVATE ${TESSERA_WARNING_FLAGS} PUBLIC ${TESSERA_SANITIZE_FLAGS})
+    target_link_options(tessera_${name} PUBLIC ${TESSERA_SANITIZE_FLAGS})
+  else()
+    set(scope INTERFACE)
+    add_library(tessera_${name} INTERFACE)
+  endif()
+  target_include_directories(tessera_${name} ${scope}
+    ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  tessera_link_(tessera_${name} ${scope} "${arg_DEPS}" "${arg_LIBS}")
+  add_library(tessera::${name} ALIAS tessera_${name})
+endfunction()
+
+# tessera_runtime_library(NAME [DEPS runtime-library...] [LIBS header-target...])
+# The folder's *.cc as an archive that travels in every model's library: lib/tessera/libtessera_NAME.a.
+# It sees include/tessera and its own folder, hides its symbols, and knows neither exceptions nor
+# RTTI. Under sanitizers the shipped archive stays plain; tessera::NAME, which tests link, is a
+# second, instrumented one.
+function(tessera_runtime_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS;LIBS")
+  tessera_sources_(sources tests)
+  add_library(tessera_${name} STATIC ${sources})
+  set_target_properties(tessera_${name} PROPERTIES
+    ARCHIVE_OUTPUT_DIRECTORY ${TESSERA_ARCHIVE_DIR})
+  set_property(GLOBAL APPEND PROPERTY TESSERA_RUNTIME_ARCHIVES tessera_${name})
+  set(variants tessera_${name})
+  if(TESSERA_SANITIZE_FLAGS)
+    add_library(tessera_${name}_sanitized STATIC ${sources})
+    target_compile_options(tessera_${name}_sanitized PUBLIC ${TESSERA_SANITIZE_FLAGS})
+    target_link_options(tessera_${name}_sanitized PUBLIC ${TESSERA_SANITIZE_FLAGS})
+    list(APPEND variants tessera_${name}_sanitized)
+  endif()
+  foreach(target IN LISTS variants)
+    set_target_properties(${target} PROPERTIES
+      CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    target_compile_options(${target} PRIVATE ${TESSERA_WARNING_FLAGS} -fno-exceptions -fno-rtti
+      -ffunction-sections -fdata-sections)
+    target_include_directories(${target} PUBLIC
+      ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+    tessera_link_(${target} PUBLIC "${arg_DEPS}" "${arg_LIBS}")
+  endforeach()
+  list(GET variants -1 linked)
+  add_library(tessera::${name} ALIAS ${linked})
+endfunction()
+
+# tessera_executable(NAME DEPS folder... [LIBS target...])
+# The folder's *.cc as the command bin/NAME, with the runtime archives that it hands to the linker
+# built before it.
+function(tessera_executable name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS;LIBS")
+  tessera_sources_(sources tests)
+  set(target tessera_${name}_command)
+  add_executable(${target} ${sources})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${TESSERA_BIN_DIR})
+  target_compile_options(${target} PRIVATE ${TESSERA_WARNING_FLAGS} ${TESSERA_SANITIZE_FLAGS})
+  target_link_options(${target} PRIVATE ${TESSERA_SANITIZE_FLAGS})
+  target_include_directories(${target} PRIVATE
+    ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  tessera_link_(${target} PRIVATE "${arg_DEPS}" "${arg_LIBS}")
+  get_property(archives GLOBAL PROPERTY TESSERA_RUNTIME_ARCHIVES)
+  if(archives)
+    add_dependencies(${target} ${archives})
+  endif()
+  add_executable(tessera::${name}_command ALIAS ${target})
+endfunction()
+
+# tessera_test(NAME DEPS folder... [LIBS target...] [LABELS label...] [SHARDS n] [TIMEOUT seconds])
+# The folder's *_test.cc as one GoogleTest program tessera_NAME_test, one ctest entry a shard, labels
+# `unit` (or LABELS) and NAME. Tests find the source tree in TESSERA_SOURCE_DIR, the command and the
+# archives below TESSERA_BUILD_DIR (bin/, lib/tessera/), Python in TESSERA_PYTHON.
+function(tessera_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SHARDS;TIMEOUT" "DEPS;LIBS;LABELS")
+  tessera_sources_(sources tests)
+  if(NOT tests)
+    return()
+  endif()
+  set(target tessera_${name}_test)
+  add_executable(${target} ${tests})
+  target_compile_options(${target} PRIVATE ${TESSERA_WARNING_FLAGS} ${TESSERA_SANITIZE_FLAGS})
+  target_link_options(${target} PRIVATE ${TESSERA_SANITIZE_FLAGS})
+  target_include_directories(${target} PRIVATE
+    ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_compile_definitions(${target} PRIVATE
+    TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    TESSERA_BUILD_DIR="${CMAKE_BINARY_DIR}"
+    TESSERA_PYTHON="${TESSERA_PYTHON}")
+  if(TARGET tessera::${name})
+    target_link_libraries(${target} PRIVATE tessera::${name})
+  endif()
+  tessera_link_(${target} PRIVATE "${arg_DEPS}" "GTest::gtest_main;${arg_LIBS}")
+  if(NOT arg_SHARDS)
+    set(arg_SHARDS 1)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  math(EXPR last "${arg_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    set(test ${name})
+    if(arg_SHARDS GREATER 1)
+      set(test ${name}.${shard})
+    endif()
+    add_test(NAME ${test} COMMAND ${target} --gtest_brief=1)
+    set_tests_properties(${test} PROPERTIES
+      LABELS "${arg_LABELS};${name}" TIMEOUT ${arg_TIMEOUT}
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
+endfunction()
+
+# Splits the *.cc of the current folder into tests and the rest.
+function(tessera_sources_ sources_var tests_var)
+  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  set(${sources_var} ${sources} PARENT_SCOPE)
+  set(${tests_var} ${tests} PARENT_SCOPE)
+endfunction()
+
+function(tessera_link_ target scope deps libs)
+  foreach(dep IN LISTS deps)
+    if(TARGET tessera::${dep})
+      target_link_libraries(${target} ${scope} tessera::${dep})
+    else()
+      message(STATUS "${target}: no library tessera::${dep} yet")
+    endif()
+  endforeach()
+  if(libs)
+    target_link_libraries(${target} ${scope} ${libs})
+  endif()
+endfunction()
