@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The interface of a library that `tessera compile` produced. It is C, and all that a program needs
+// besides the library.
+//
+//   tessera_model* model = NULL;
+//   tessera_instance* instance = NULL;
+//   if (tessera_model_create(NULL, &model) || tessera_instance_create(model, NULL, &instance)) {
+//     fprintf(stderr, "%s\n", tessera_last_error());
+//     return 1;
+//   }
+//   int64_t shape[] = {1, 128};
+//   tessera_tensor in = {ids, {TESSERA_CPU, 0}, 2, {TESSERA_INT, 64, 1}, shape, NULL, 0};
+//   tessera_tensor out = {0};  /* data == NULL: give me yours */
+//   tessera_instance_run(instance, &in, 1, &out, 1);
+//
+// A model is immutable and may be used by all threads. An instance has its own memory and serves
+// one thread at a time; threads that want to run at the same time create one each. Functions return
+// a status, zero on success; the sentence that belongs to a failure is tessera_last_error() of the
+// same thread. The library reads no file but itself and the vendor libraries that it names, and
+// needs no compiler, cache, home directory or network.
+//
+// Structures that grow begin with `struct_bytes`, which the caller sets to sizeof of the structure
+// it was compiled with: an older caller works with a newer library.
+#ifndef TESSERA_MODEL_H_
+#define TESSERA_MODEL_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tessera/tensor.h"
+
+#if defined(__GNUC__)
+#define TESSERA_API __attribute__((visibility("default")))
+#else
+#define TESSERA_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Version of this interface. A library serves callers of its own version only.
+#define TESSERA_ABI_VERSION 1u
+
+typedef struct tessera_model tessera_model;
+typedef struct tessera_instance tessera_instance;
+
+enum {
+  TESSERA_OK = 0,
+  TESSERA_INVALID_ARGUMENT =
+      1,                  // null pointer; wrong number, name, dtype, shape, alignment, device
+  TESSERA_WRONG_ABI = 2,  // caller and library, or the library's parts, are of different versions
+  TESSERA_WRONG_MACHINE = 3,    // compiled for a CPU or device that is not here
+  TESSERA_LIBRARY_MISSING = 4,  // a vendor library was not found, or is of the wrong version
+  TESSERA_OUT_OF_MEMORY = 5,
+  TESSERA_KERNEL_FAILED = 6,  // a kernel, or the creation of a back end's state, reported an error
+  TESSERA_BUSY = 7            // the instance is running in another thread
+};
+
+// The sentence of the calling thread's last failure; "" before the first. Valid until the thread's
+// next call.
+TESSERA_API const char* tessera_last_error(void);
+
+// ---- The library
+// -----------------------------------------------------------------------------------------------
+
+TESSERA_API uint32_t tessera_abi_version(void);
+TESSERA_API const char* tessera_build_id(void);  // equal for equal input, options and compiler
+TESSERA_API const char* tessera_target(
+    void);  // what it was compiled for, as `compile --target` takes it
+
+// JSON: inputs, outputs, placement, memory plan, vendor libraries. The same text stands, ending in
+// a zero byte, at the exported symbol `tessera_metadata` (section .tessera.metadata), where tools
+// read it without loading the library.
+TESSERA_API const char* tessera_metadata_json(void);
+
+// ---- The model
+// -------------------------------------------------------------------------------------------------
+
+typedef struct tessera_model_options {
+  uint32_t struct_bytes;
+  uint32_t abi_version;  // TESSERA_ABI_VERSION of the caller's headers
+} tessera_model_options;
+
+#define TESSERA_MODEL_OPTIONS_INIT \
+  { (uint32_t)sizeof(tessera_model_options), TESSERA_ABI_VERSION }
+
+// Checks ABI and CPU, and opens the vendor libraries. `options` may be null.
+TESSERA_API int32_t tessera_model_create(const tessera_model_options* options,
+                                         tessera_model** model);
+
+// Null is allowed. Instances keep what they need of the model, so the order of destruction does not
+// matter.
+TESSERA_API void tessera_model_destroy(tessera_model* model);
+
+// An input or output. Arrays have ndim numbers and live as long as the library.
+typedef struct tessera_io {
+  uint32_t struct_bytes;
+  int32_t ndim;
+  const char* name;
+  const int64_t* shape;  // -1: not known before the run; see min_shape and max_shape
+  const int64_t* min_shape;
+  const int64_t* max_shape;  // -1: no bound
+  tessera_dtype dtype;
+  uint32_t align_bytes;  // what the data pointer must be aligned to
+  uint64_t max_bytes;    // for max_shape; 0: no bound
+} tessera_io;
+
+#define TESSERA_IO_INIT \
+  { (uint32_t)sizeof(tessera_io), 0, NULL, NULL, NULL, NULL, {0, 0, 0}, 0, 0 }
+
+TESSERA_API int32_t tessera_model_input_count(const tessera_model* model);
+TESSERA_API int32_t tessera_model_output_count(const tessera_model* model);
+TESSERA_API int32_t tessera_model_input(const tessera_model* model, int32_t index, tessera_io* io);
+TESSERA_API int32_t tessera_model_output(const tessera_model* model, int32_t index, tessera_io* io);
+TESSERA_API int32_t tessera_model_find_input(const tessera_model* model, const char* name,
+                                             int32_t* index);
+TESSERA_API int32_t tessera_model_find_output(const tessera_model* model, const char* name,
+                                              int32_t* index);
+
+// The shapes that a run with inputs of these shapes (dtype and data are not looked at) gives its
+// outputs: fills outputs[i].ndim and, for outputs[i].shape that is not null, its numbers; an
+// output's rank is known from tessera_io. A dimension that depends on data is -1.
+TESSERA_API int32_t tessera_model_output_shapes(const tessera_model* model,
+                                                const tessera_tensor* inputs, int32_t input_count,
+                                                tessera_tensor* outputs, int32_t output_count);
+
+// A piece of memory that each instance needs: its arena, in one or more memory spaces.
+typedef struct tessera_pool {
+  uint32_t struct_bytes;
+  uint32_t align_bytes;
+  const char* name;
+  tessera_device device;
+  uint64_t bytes;
+} tessera_pool;
+
+#define TESSERA_POOL_INIT \
+  { (uint32_t)sizeof(tessera_pool), 0, NULL, {0, 0}, 0 }
+
+TESSERA_API int32_t tessera_model_pool_count(const tessera_model* model);
+TESSERA_API int32_t tessera_model_pool(const tessera_model* model, int32_t index,
+                                       tessera_pool* pool);
+
+// ---- Instances
+// -------------------------------------------------------------------------------------------------
+
+// Where an instance's memory comes from. `allocate` returns null when there is none; it may be
+// called by create and by the first run that leaves an output to the instance, and by no later run.
+typedef struct tessera_allocator {
+  void* context;
+  void* (*allocate)(void* context, uint64_t bytes, uint64_t align_bytes, tessera_device device);
+  void (*release)(void* context, void* memory, uint64_t bytes, tessera_device device);
+} tessera_allocator;
+
+typedef struct tessera_instance_options {
+  uint32_t struct_bytes;
+  int32_t threads;        // 0: as many as the process may use CPUs
+  tessera_device device;  // {0, 0}: the first of the kind that the model was compiled for
+  const tessera_allocator* allocator;  // null: malloc. Copied
+  void* const* pools;  // null, or one a pool: the caller's memory, or null to have it allocated
+  int32_t pool_count;
+  int32_t profile;  // not 0: as by tessera_instance_profile
+} tessera_instance_options;
+
+#define TESSERA_INSTANCE_OPTIONS_INIT \
+  { (uint32_t)sizeof(tessera_instance_options), 0, {0, 0}, NULL, NULL, 0, 0 }
+
+// `options` may be null.
+TESSERA_API int32_t tessera_instance_create(tessera_model* model,
+                                            const tessera_instance_options* options,
+                                            tessera_instance** instance);
+TESSERA_API void tessera_instance_destroy(tessera_instance* instance);  // null is allowed
+
+// Runs the model. All inputs are given, in the order of the model, compact and on the instance's
+// device. An output whose data is null becomes the instance's own: data, shape and the rest are
+// filled in, and stay valid until the instance's next run or its destruction. An output with data
+// is the caller's: dtype and rank must be the model's; it is written if it is compact, aligned and
+// large enough, and its shape is then set to the result's. Otherwise it, too, becomes the
+// instance's own: compare `data` if it may be so.
+TESSERA_API int32_t tessera_instance_run(tessera_instance* instance, const tessera_tensor* inputs,
+                                         int32_t input_count, tessera_tensor* outputs,
+                                         int32_t output_count);
+
+// The same on a stream of the instance's device, without waiting for the result; on a CPU `stream`
+// must be null.
+TESSERA_API int32_t tessera_instance_run_on_stream(tessera_instance* instance, void* stream,
+                                                   const tessera_tensor* inputs,
+                                                   int32_t input_count, tessera_tensor* outputs,
+                                                   int32_t output_count);
+
+// Waits for what run_on_stream began, and reports its errors.
+TESSERA_API int32_t tessera_instance_synchronize(tessera_instance* instance);
+
+// ---- Profile
+// ---------------------------------------------------------------------------------------------------
+
+// One call of a kernel in the model's program. Times in nanoseconds; start counts from the begin of
+// the run.
+typedef struct tessera_profile_entry {
+  uint32_t struct_bytes;
+  int32_t pad;
+  const char* kernel;
+  const char* backend;
+  uint64_t calls;
+  uint64_t total_ns;
+  uint64_t min_ns;
+  uint64_t last_start_ns;
+  uint64_t last_ns;
+} tessera_profile_entry;
+
+#define TESSERA_PROFILE_ENTRY_INIT \
+  { (uint32_t)sizeof(tessera_profile_entry), 0, NULL, NULL, 0, 0, 0, 0, 0 }
+
+// Switches measuring of each kernel on (and its figures to zero) or off. It is off unless asked
+// for, and then costs nothing.
+TESSERA_API int32_t tessera_instance_profile(tessera_instance* instance, int32_t on);
+TESSERA_API int32_t tessera_instance_profile_count(const tessera_instance* instance);
+TESSERA_API int32_t tessera_instance_profile_entry(const tessera_instance* instance, int32_t index,
+                                                   tessera_profile_entry* entry);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // TESSERA_MODEL_H_

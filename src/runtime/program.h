@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a compiled model tells the runtime about itself: one constant `tessera_program`, tables
+// only, no code but function pointers. `emit/` writes it into the library as C++ text; `exec/`
+// fills one in memory, with an interpreter as its entry, and hands it to the same runtime. Nothing
+// here assumes to be inside of a shared object.
+//
+// Internal: a library is always linked with the runtime of the compiler that emitted it. C ABI, so
+// that generated text may be C or C++ and the structures are plain static data.
+#ifndef TESSERA_RUNTIME_PROGRAM_H_
+#define TESSERA_RUNTIME_PROGRAM_H_
+
+#include "tessera/call.h"
+#include "tessera/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Raised with every change of this file.
+#define TESSERA_PROGRAM_VERSION 1u
+
+// A dimension symbol of the model, such as `seq`. Its value is bound from the inputs' shapes.
+typedef struct tessera_program_symbol {
+  const char* name;
+  int64_t min;
+  int64_t max;   // -1: no bound
+  int64_t step;  // 1 where nothing is said
+} tessera_program_symbol;
+
+// An input or output of the entry.
+typedef struct tessera_program_io {
+  const char* name;
+  tessera_dtype dtype;
+  int32_t ndim;
+  const int64_t* shape;      // -1 where it is not a number
+  const int64_t* min_shape;  // null if all are numbers; otherwise as in tessera_io
+  const int64_t* max_shape;
+  const int32_t* symbols;  // null, or for each dimension an index into program symbols, or -1
+  uint32_t align_bytes;    // 0: that of an element
+} tessera_program_io;
+
+// A piece of each instance's memory, planned by plan/.
+typedef struct tessera_program_pool {
+  const char* name;
+  tessera_device device;
+  uint64_t bytes;  // for the largest dimensions
+  uint32_t align_bytes;
+} tessera_program_pool;
+
+// A constant: where it lies in the weights section.
+typedef struct tessera_program_constant {
+  const char* name;  // of the weight it came from, or ""
+  tessera_dtype dtype;
+  int32_t ndim;
+  const int64_t* shape;
+  uint64_t offset;
+  uint64_t bytes;
+} tessera_program_constant;
+
+// A back end with state or vendor libraries. Function pointers may be null.
+typedef struct tessera_program_backend {
+  const char* name;
+  const char* const* libraries;  // file names for dlopen, `libdnnl.so.3`
+  int32_t library_count;
+  tessera_state_create_fn create_library_state;
+  tessera_state_destroy_fn destroy_library_state;
+  tessera_state_create_fn create_instance_state;
+  tessera_state_destroy_fn destroy_instance_state;
+} tessera_program_backend;
+
+// A symbol that a back end provides: exactly one of `backend_fn` and `kernel_fn` is set.
+typedef struct tessera_program_extern {
+  const char* symbol;
+  int32_t backend;  // index, or -1: none of the tables' back ends
+  tessera_backend_fn backend_fn;
+  tessera_kernel_fn kernel_fn;
+  tessera_state_create_fn create_call_site_state;
+  tessera_state_destroy_fn destroy_call_site_state;
+  const void* payload;
+  uint64_t payload_bytes;
+  const char* const*
+      constant_names;  // constant_count each: the name in the payload, the index in constants
+  const int32_t* constant_indices;
+  int32_t constant_count;
+  // Workspace: planned into a pool, or (workspace_pool == -1) the runtime's own, shared by all of
+  // the instance.
+  int32_t workspace_pool;
+  uint64_t workspace_offset;
+  uint64_t workspace_bytes;
+  tessera_workspace_fn workspace_query;  // replaces workspace_bytes, then workspace_pool is -1
+  const int64_t* workspace_max_dims;     // its argument
+  int32_t capturable;
+} tessera_program_extern;
+
+// A generated function, by name: what exec/ calls in a kernel library. A library that has an entry
+// needs none.
+typedef struct tessera_program_kernel {
+  const char* name;
+  tessera_kernel_fn fn;
+} tessera_program_kernel;
+
+// A call in the host program, in order of the program's text; for the profile.
+typedef struct tessera_program_step {
+  const char* kernel;
+  const char* backend;
+} tessera_program_step;
+
+struct tessera_frame;
+typedef struct tessera_profile tessera_profile;
+
+// One run of the host program. All arrays are in order of the program's tables.
+typedef struct tessera_frame {
+  void* const* inputs;
+  void* const* outputs;
+  void* const* pools;
+  const void* const* constants;
+  const int64_t* dims;                  // values of the symbols
+  const tessera_tensor* input_tensors;  // with the shapes of this run
+  tessera_tensor*
+      output_tensors;  // shapes preset where known; the program sets those that depend on data
+  const tessera_call* call;          // for generated kernels
+  const tessera_call* extern_calls;  // one an extern: with its states and workspace
+  tessera_profile*
+      profile;    // null unless measuring; then call tessera_profile_mark after each step
+  void* context;  // program->context
+} tessera_frame;
+
+// To be called after step `step`: adds the time since the previous mark of this run to it.
+void tessera_profile_mark(tessera_profile* profile, int32_t step);
+
+// The host program. Zero means success; otherwise frame->call->set_error has been called.
+typedef int32_t (*tessera_entry_fn)(const tessera_frame* frame);
+
+// Shapes of outputs for symbols' values: writes the dimensions of all outputs, one output after the
+// other; -1 where it depends on data.
+typedef void (*tessera_output_shapes_fn)(const int64_t* dims, int64_t* shapes);
+
+typedef struct tessera_program {
+  uint32_t program_version;  // TESSERA_PROGRAM_VERSION
+  uint32_t abi_version;      // TESSERA_ABI_VERSION
+  const char* build_id;
+  const char* target;
+  const char* cpu_arch;             // "x86-64", "aarch64": as tessera_host_arch()
+  const char* const* cpu_features;  // lower-case names as of -m<name>: "avx2", "fma", "avx512f"
+  int32_t cpu_feature_count;
+  tessera_device device;  // the device that the entry computes on
+  const char* metadata;   // JSON, or null
+  const tessera_program_symbol* symbols;
+  const tessera_program_io* inputs;
+  const tessera_program_io* outputs;
+  const tessera_program_pool* pools;
+  const tessera_program_constant* constants;
+  const tessera_program_backend* backends;
+  const tessera_program_extern* externs;
+  const tessera_program_kernel* kernels;
+  const tessera_program_step* steps;
+  int32_t symbol_count;
+  int32_t input_count;
+  int32_t output_count;
+  int32_t pool_count;
+  int32_t constant_count;
+  int32_t backend_count;
+  int32_t extern_count;
+  int32_t kernel_count;
+  int32_t step_count;
+  const void* weights;                     // the section that offsets of constants count from
+  const void* const* constant_data;        // if not null, replaces it: a pointer a constant
+  tessera_output_shapes_fn output_shapes;  // null if all output shapes are numbers
+  tessera_entry_fn entry;                  // null in a kernel library
+  void* context;                           // for the entry; null in a library
+} tessera_program;
+
+// Names that link/ defines for the sources that emit/ writes, both hidden but for the metadata:
+extern const unsigned char
+    tessera_weights[];  // the weights section; absent if there are no constants
+extern TESSERA_API const char tessera_metadata[];
+
+// The one that a library carries, defined by emitted text; what tessera_model_create uses. Exported
+// from kernel libraries and models alike: exec/ finds it by this name.
+extern TESSERA_API const tessera_program tessera_model_program;
+
+// As tessera_model_create, for a program in memory, which must outlive the model. `directory` (or
+// null) is searched first for vendor libraries.
+int32_t tessera_model_create_from(const tessera_program* program, const char* directory,
+                                  const tessera_model_options* options, tessera_model** model);
+
+// "x86-64" or "aarch64": of the machine that this was compiled for.
+const char* tessera_host_arch(void);
+
+// 1 if the CPU and the operating system have `feature`, 0 if not, -1 if the name is not known.
+// Names in the environment variable TESSERA_DISABLE_CPU_FEATURES (separated by commas) count as not
+// there.
+int32_t tessera_cpu_has(const char* feature);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // TESSERA_RUNTIME_PROGRAM_H_
