@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Everything that is not ours. scripts/install-deps.sh puts it in place; scripts/check-deps.sh reports.
+# Everything that is not ours. scripts/install-deps.sh puts it in place, scripts/check-deps.sh
+# reports.
 
 # PyPI packages live in a project-local environment: oneDNN, the ONNX schema, and what tests and
 # benchmarks run.
-set(TESSERA_PYTHON_ENV ${PROJECT_SOURCE_DIR}/.deps/python CACHE PATH "project-local Python environment")
-set(TESSERA_PYTHON ${TESSERA_PYTHON_ENV}/bin/python3 CACHE FILEPATH "Python with numpy, onnx, onnxruntime")
+set(TESSERA_PYTHON_ENV ${PROJECT_SOURCE_DIR}/.deps/python
+  CACHE PATH "project-local Python environment")
+set(TESSERA_PYTHON ${TESSERA_PYTHON_ENV}/bin/python3
+  CACHE FILEPATH "Python with numpy, onnx, onnxruntime")
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -21,7 +24,8 @@ file(GLOB onnx_proto_dirs ${TESSERA_PYTHON_ENV}/lib/python3*/site-packages/onnx)
 find_path(TESSERA_ONNX_PROTO_DIR onnx.proto PATHS ${onnx_proto_dirs} NO_DEFAULT_PATH
   DOC "folder that holds onnx.proto")
 if(NOT TESSERA_ONNX_PROTO_DIR)
-  message(FATAL_ERROR "onnx.proto not found below ${TESSERA_PYTHON_ENV}: run scripts/install-deps.sh")
+  message(FATAL_ERROR
+    "onnx.proto not found below ${TESSERA_PYTHON_ENV}: run scripts/install-deps.sh")
 endif()
 
 # Vendor libraries are optional at configure time: a back end without its library stays listed and

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The three kinds of thing a folder can make. A folder is a library; the DEPS edges are the layering,
-# which scripts/check-includes.py compares with the #include lines.
+# What a folder can make: a library, an archive of the runtime, a command, tests. The DEPS edges are
+# the layering, which scripts/check-includes.py compares with the #include lines.
 
 # tessera_library(NAME DEPS folder... [LIBS external-target...] [SOURCES generated-file...])
 # The folder's *.cc, except *_test.cc, as the static library tessera::NAME. A folder that has only
@@ -26,7 +26,7 @@ function(tessera_library name)
 endfunction()
 
 # tessera_runtime_library(NAME [DEPS runtime-library...] [LIBS header-target...])
-# The folder's *.cc as an archive that travels in every model's library: lib/tessera/libtessera_NAME.a.
+# The folder's *.cc as an archive that travels in models' libraries: lib/tessera/libtessera_NAME.a.
 # It sees include/tessera and its own folder, hides its symbols, and knows neither exceptions nor
 # RTTI. Under sanitizers the shipped archive stays plain; tessera::NAME, which tests link, is a
 # second, instrumented one.
@@ -79,10 +79,11 @@ function(tessera_executable name)
   add_executable(tessera::${name}_command ALIAS ${target})
 endfunction()
 
-# tessera_test(NAME DEPS folder... [LIBS target...] [LABELS label...] [SHARDS n] [TIMEOUT seconds])
-# The folder's *_test.cc as one GoogleTest program tessera_NAME_test, one ctest entry a shard, labels
-# `unit` (or LABELS) and NAME. Tests find the source tree in TESSERA_SOURCE_DIR, the command and the
-# archives below TESSERA_BUILD_DIR (bin/, lib/tessera/), Python in TESSERA_PYTHON.
+# tessera_test(NAME DEPS folder... [LIBS target...] [LABELS label...] [SHARDS n]
+#              [TIMEOUT seconds])
+# The folder's *_test.cc as one GoogleTest program tessera_NAME_test, one ctest entry a shard, with
+# the labels `unit` (or LABELS) and NAME. Tests find the source tree in TESSERA_SOURCE_DIR, the
+# command and the archives below TESSERA_BUILD_DIR (bin/, lib/tessera/), Python in TESSERA_PYTHON.
 function(tessera_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SHARDS;TIMEOUT" "DEPS;LIBS;LABELS")
   tessera_sources_(sources tests)

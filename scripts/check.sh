@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What `make check` adds to `make test`. Cheap checks first; all of them run, and the failures are
+# named together at the end.
+#   TESSERA_TIDY_SECONDS   time for clang-tidy; files that it did not reach are counted
+#   TESSERA_FUZZ_SECONDS   time for each fuzz test
+set -uo pipefail
+cd "$(dirname "$0")/.."
+jobs=$(nproc)
+clangxx=$(command -v clang++-14 || command -v clang++-18)
+clang=${clangxx/++/}
+export TESSERA_FUZZ_SECONDS=${TESSERA_FUZZ_SECONDS:-30}
+
+failed=()
+stage() {
+  local name=$1 started=$SECONDS
+  shift
+  echo "== $name"
+  "$@" || failed+=("$name")
+  echo "-- $name: $((SECONDS - started)) s"
+}
+
+format() {
+  git ls-files '*.h' '*.cc' '*.c' | xargs -r clang-format-14 --dry-run --Werror
+}
+
+clang_build() {
+  cmake --preset clang -DCMAKE_CXX_COMPILER="$clangxx" -DCMAKE_C_COMPILER="$clang" >/dev/null &&
+    cmake --build build/clang --parallel "$jobs"
+}
+
+tidy() {
+  scripts/run-tidy.py --build build/clang --seconds "${TESSERA_TIDY_SECONDS:-480}" --jobs "$jobs"
+}
+
+sanitizers() {
+  cmake --preset asan >/dev/null &&
+    cmake --build build/asan --parallel "$jobs" &&
+    ctest --test-dir build/asan --parallel "$jobs" --output-on-failure -L '^unit$' \
+      --label-exclude '^slow$'
+}
+
+fuzz() {
+  ctest --test-dir build/asan --parallel "$jobs" --output-on-failure -L '^fuzz$'
+}
+
+stage "include layering" scripts/check-includes.py
+stage "sizes" scripts/size-report.py
+stage "format" format
+stage "clang build" clang_build
+stage "clang-tidy" tidy
+stage "sanitizers" sanitizers
+stage "parser fuzz" fuzz
+
+if [ "${#failed[@]}" -gt 0 ]; then
+  printf 'make check: failed: %s\n' "${failed[@]}"
+  exit 1
+fi
+echo "make check: all passed in $SECONDS s"

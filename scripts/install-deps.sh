@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing and nothing else: Debian packages, and PyPI packages into .deps/python.
+#   scripts/install-deps.sh           what building, testing and the demo need
+#   scripts/install-deps.sh --check   also what `make check` needs (clang, clang-tidy, clang-format)
+set -euo pipefail
+source "$(dirname "$0")/dependencies.sh"
+
+packages=("${build_packages[@]}")
+case "${1:-}" in
+  "") ;;
+  --check) packages+=("${check_packages[@]}") ;;
+  *) echo "usage: $0 [--check]" >&2; exit 2 ;;
+esac
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    echo "install-deps: these packages are missing and need root: ${missing[*]}" >&2
+    echo "install-deps: run as root: apt-get install -y ${missing[*]}" >&2
+    exit 1
+  fi
+}
+
+mapfile -t missing < <(missing_packages "${packages[@]}")
+if [ "${#missing[@]}" -gt 0 ]; then
+  echo "install-deps: apt packages: ${missing[*]}"
+  as_root apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+if ! python_env_is_current; then
+  echo "install-deps: PyPI packages into ${python_env#"$root"/}:" \
+    "$(grep -v '^#' "$requirements" | tr '\n' ' ')"
+  [ -x "$python_env/bin/pip" ] || python3 -m venv "$python_env"
+  "$python_env/bin/pip" install --quiet --disable-pip-version-check --no-deps \
+    --requirement "$requirements"
+  cp "$requirements" "$installed_stamp"
+fi
