@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one interface of a back end (architecture section 7). Adding one is a folder in backends/ and a line in
+// backends.def; it must pass conformance: what it accepts compiles and matches the reference.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "byoc/compile_context.h"
+#include "module/module.h"
+#include "relay/pattern.h"
+
+namespace tessera::byoc {
+
+// A sentence that says why not: "K = 13 is no multiple of 8".
+struct Refusal {
+  std::string reason;
+};
+
+// A composite that the back end can run: `pattern`, named "onednn.conv2d_bias_relu". `check` sees operands,
+// attributes, dtypes and the result type; no refusal means yes.
+struct CompositePattern {
+  std::string name;
+  relay::Pattern pattern;
+  std::function<std::optional<Refusal>(const relay::Match&, const Target&)> check;
+};
+
+// Which composites may share one region.
+enum class FusionStyle : std::uint8_t {
+  kOneComposite,  // each composite is its own function
+  kAnyConvex,     // neighbouring composites merge into maximal convex regions
+};
+
+// Where constants of a region live when `compile` sees it.
+enum class ConstantStyle : std::uint8_t {
+  kEmbedded,   // in the function's body
+  kArguments,  // passed by the caller
+};
+
+struct Declined {
+  std::string symbol;
+  Diagnostic why;
+};
+
+// The module with artifacts added and compiled functions turned into Extern=1 stubs; declined functions
+// are left as they were.
+struct CompileOutcome {
+  Module module;
+  std::vector<Declined> declined;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;  // the `Compiler` attribute and the Target kind
+  // What is missing on this machine ("libdnnl.so.3 was not found: install ..."), or nothing.
+  virtual std::optional<Refusal> available(const Target&) const { return std::nullopt; }
+  // In order of priority: an earlier pattern claims its nodes first.
+  virtual std::vector<CompositePattern> patterns(const Target&) const = 0;
+  // The whole extracted region, after types are known.
+  virtual std::optional<Refusal> validate(const relay::Function& region, const Target&) const = 0;
+  virtual FusionStyle fusion_style() const = 0;
+  virtual ConstantStyle constants() const = 0;
+  // The RelayToTIR hook: sees all functions with this `Compiler` at once. Fails only for what concerns the
+  // whole back end.
+  virtual Result<CompileOutcome> compile(Module, const Target&, CompileContext&) const = 0;
+};
+
+}  // namespace tessera::byoc

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The services that a back end may use while it compiles. Abstract here; link/ and tune/ implement them and the
+// driver hands them in, so that back ends depend on neither.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnostics/diagnostic.h"
+
+namespace tessera::byoc {
+
+struct CompileJob {
+  std::string name;                // file stem, for messages and kept sources: "kernels_0"
+  std::string source;              // C++ (or CUDA) text
+  std::string extension = "cc";    // "cc" or "cu"
+  std::vector<std::string> flags;  // beyond the toolchain's own; part of the cache key
+};
+
+// Compiles to relocatable objects, through the object cache.
+class Toolchain {
+ public:
+  virtual ~Toolchain() = default;
+  // The objects' bytes, in the order of the jobs; runs up to `CompileContext::jobs` at once.
+  virtual Result<std::vector<std::string>> compile(std::span<const CompileJob> jobs) = 0;
+  // A static library of objects that are given as bytes.
+  virtual Result<std::string> archive(std::span<const std::string> objects) = 0;
+  virtual std::string identity() const = 0;  // compiler and version, for keys and reports
+};
+
+struct CompileContext {
+  Toolchain& toolchain;
+  int jobs = 1;
+  bool strict = false;
+  std::vector<Diagnostic> warnings;
+};
+
+}  // namespace tessera::byoc

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// A module: everything that one compilation knows, from the imported graph to what back ends produced.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "constants/pool.h"
+#include "relay/function.h"
+#include "tir/prim_func.h"
+#include "types/dim.h"
+#include "types/target.h"
+
+namespace tessera {
+
+// How the host program calls a function (architecture section 10).
+enum class CallingConvention : std::uint8_t { kGenerated, kBackend };
+
+// Bytes of workspace that a call needs: fixed, or the library's answer at create.
+struct Workspace {
+  std::int64_t bytes = 0;
+};
+
+// A function that some artifact, or the loop IR of the module, defines.
+struct Extern {
+  std::string backend;  // Target kind, or "native"
+  std::int32_t artifact = -1;  // index into Module::artifacts; -1: a prim_func of the module
+  CallingConvention convention = CallingConvention::kBackend;
+  Workspace workspace;
+  std::vector<Type> inputs, outputs;        // flattened tensors of the signature
+  std::vector<ConstantIndex> constants;     // passed to the artifact's state by name: see Artifact
+  std::vector<std::string> operators;       // names, for reports
+  std::vector<Location> sources;            // model nodes that it computes
+};
+
+enum class ArtifactKind : std::uint8_t { kCSource, kStaticLibrary, kRuntimeModule };
+
+// Constant data that a runtime module receives when its state is created.
+struct NamedConstant {
+  std::string name;
+  ConstantIndex index;
+};
+
+// What a back end produced for all of its functions.
+struct Artifact {
+  ArtifactKind kind = ArtifactKind::kCSource;
+  std::string backend;
+  std::string text;                // kCSource: C++ source; kRuntimeModule: the JSON text
+  std::string bytes;               // kStaticLibrary: an archive or object file
+  std::vector<std::string> compile_flags;     // kCSource
+  std::vector<std::string> runtime_archives;  // what of backends/X/runtime travels: "onednn_runtime"
+  std::vector<std::string> vendor_libraries;  // sonames opened with dlopen at create: "libdnnl.so.3"
+  std::vector<std::string> symbols;           // functions that it defines
+  std::vector<NamedConstant> constants;
+  // C functions of the back end's runtime archive, "" where there is no such state (runtime/program.h).
+  std::string create_library_state, destroy_library_state;
+  std::string create_instance_state, destroy_instance_state;
+};
+
+struct Module {
+  std::map<std::string, relay::Function> functions;  // by global symbol
+  std::map<std::string, tir::PrimFunc> prim_funcs;
+  std::map<std::string, Extern> externs;
+  ConstantPool constants;
+  std::vector<Artifact> artifacts;
+  std::vector<Target> targets;
+  SymbolTable symbols;
+};
+
+// Structural equality of two modules (relay-spec 2.12, contract.md `diff`); the first difference in words.
+struct ModuleDifference {
+  bool equal = true;
+  std::string where, what;
+};
+ModuleDifference compare(const Module& a, const Module& b);
+
+}  // namespace tessera

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dataflow patterns and their matcher (relay-spec 2.3, 2.4).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "relay/function.h"
+#include "relay/operator.h"
+
+namespace tessera::relay {
+
+struct PatternNode;
+
+// A shared immutable pattern. Using one Pattern object twice demands the same value at both places.
+class Pattern {
+ public:
+  Pattern() = default;
+  explicit Pattern(std::shared_ptr<const PatternNode> node) : node_(std::move(node)) {}
+  const PatternNode* get() const { return node_.get(); }
+  explicit operator bool() const { return node_ != nullptr; }
+
+  Pattern operator|(const Pattern& other) const;               // left first
+  Pattern optional(const std::function<Pattern(Pattern)>& f) const;  // f(p) | p
+  Pattern has_attr(std::string name, AttrValue value) const;
+  Pattern has_dtype(DType dtype) const;
+  Pattern has_shape(Shape shape) const;
+
+ private:
+  std::shared_ptr<const PatternNode> node_;
+};
+
+Pattern wildcard(std::string capture = {});            // `capture`: a name to find the value by in a Match
+Pattern is_constant(std::string capture = {});
+Pattern is_scalar(double value);                       // a rank-0 (or one-element) constant of that value
+Pattern is_var(std::string name = {});
+// A call of the operator; the arguments in order, `add` and `multiply` also reversed.
+Pattern is_op(std::string name, std::vector<Pattern> args, std::string capture = {});
+Pattern is_op_any_args(std::string name, std::string capture = {});
+Pattern is_tuple(std::vector<Pattern> fields);
+Pattern is_project(Pattern tuple, int index = -1);
+
+// What a pattern matched. `inputs` are values outside the match that it reads, in pattern order, once each;
+// constants matched by is_constant()/is_scalar() are inside.
+struct Match {
+  const Function* function = nullptr;
+  NodeId root;
+  std::vector<NodeId> inside;  // calls, tuples, projections, embedded constants; ascending
+  std::vector<NodeId> inputs;
+  std::map<std::string, NodeId> captures;
+
+  // The captured node, or an invalid id where the pattern's optional part did not match.
+  NodeId find(std::string_view capture) const;
+};
+
+// Matches `pattern` with its root at `root`.
+std::optional<Match> match(const Function& f, const Pattern& pattern, NodeId root);
+
+}  // namespace tessera::relay

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tir/expr.h"
+
+namespace tessera::tir {
+
+// Where a buffer lives. kGlobal: arena or caller's memory; kStack: a C array of the kernel's frame.
+enum class MemoryScope : std::uint8_t { kGlobal, kStack, kConstant };
+
+// A dense row-major array unless strides are given (in elements). Identity is the pointer.
+struct BufferNode : RefCounted {
+  std::string name;
+  DType dtype;
+  std::vector<Expr> shape;    // int64
+  std::vector<Expr> strides;  // empty: row-major dense
+  MemoryScope scope = MemoryScope::kGlobal;
+  std::int64_t align_bytes = 64;
+  static void destroy(const BufferNode* b);
+};
+
+Buffer make_buffer(std::string name, DType dtype, std::vector<Expr> shape,
+                   MemoryScope scope = MemoryScope::kGlobal);
+// The number of elements when every extent is a literal, else -1.
+std::int64_t constant_size(const Buffer& buffer);
+
+}  // namespace tessera::tir

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building expressions: operators fold constants of both sides and nothing else (simplify does more).
+#pragma once
+
+#include "tir/expr.h"
+
+namespace tessera::tir {
+
+Expr int_imm(std::int64_t value, DType dtype = kInt64);
+Expr float_imm(double value, DType dtype = kFloat32);
+Expr imm(double value, DType dtype);  // integer, bool or float literal as the dtype has it
+Expr bool_imm(bool value);
+Expr string_imm(std::string value);
+Expr make_var(std::string name, DType dtype = kInt64);
+Expr cast(Expr value, DType dtype);  // the value itself if it has that dtype
+
+Expr operator+(Expr a, Expr b);
+Expr operator-(Expr a, Expr b);
+Expr operator*(Expr a, Expr b);
+Expr operator/(Expr a, Expr b);
+Expr operator-(Expr a);
+Expr floor_div(Expr a, Expr b);
+Expr floor_mod(Expr a, Expr b);
+Expr min(Expr a, Expr b);
+Expr max(Expr a, Expr b);
+// Comparisons are functions: operator== would read as identity.
+Expr eq(Expr a, Expr b);
+Expr ne(Expr a, Expr b);
+Expr lt(Expr a, Expr b);
+Expr le(Expr a, Expr b);
+Expr gt(Expr a, Expr b);
+Expr ge(Expr a, Expr b);
+Expr operator&&(Expr a, Expr b);
+Expr operator||(Expr a, Expr b);
+Expr operator!(Expr a);
+Expr select(Expr condition, Expr yes, Expr no);
+Expr call(std::string name, std::vector<Expr> args);               // dtype of the first argument
+Expr call(std::string name, std::vector<Expr> args, DType dtype);
+Expr load(Buffer buffer, std::vector<Expr> indices);
+Expr broadcast(Expr value, int lanes);
+Expr ramp(Expr base, Expr stride, int lanes);
+
+// The value of an integer literal; nothing for anything else.
+bool is_int(const Expr& e, std::int64_t value);
+const std::int64_t* as_int(const Expr& e);
+
+}  // namespace tessera::tir
