@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A library made by `tessera compile`, from Python: the C interface of include/tessera/model.h
+through ctypes and numpy.
+
+    model = tessera.Model("minilm.so", threads=2)
+    outputs = model.run({"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds})
+"""
+import ctypes
+import json
+from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_uint8, c_uint16, \
+    c_uint32, c_uint64, c_void_p, sizeof
+from pathlib import Path
+
+import numpy as np
+
+ABI_VERSION = 1
+CPU = 1
+INT, UINT, FLOAT, BOOL = 0, 1, 2, 6  # dtype codes that numpy knows too
+
+
+class Error(RuntimeError):
+    """A call of the library failed; the text is its own."""
+
+
+class DType(Structure):
+    _fields_ = [("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16)]
+
+
+class Device(Structure):
+    _fields_ = [("device_type", c_int32), ("device_id", c_int32)]
+
+
+class Tensor(Structure):
+    _fields_ = [("data", c_void_p), ("device", Device), ("ndim", c_int32), ("dtype", DType),
+                ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)),
+                ("byte_offset", c_uint64)]
+
+
+class ModelOptions(Structure):
+    _fields_ = [("struct_bytes", c_uint32), ("abi_version", c_uint32)]
+
+
+class InstanceOptions(Structure):
+    _fields_ = [("struct_bytes", c_uint32), ("threads", c_int32), ("device", Device),
+                ("allocator", c_void_p), ("pools", c_void_p), ("pool_count", c_int32),
+                ("profile", c_int32)]
+
+
+class IO(Structure):
+    _fields_ = [("struct_bytes", c_uint32), ("ndim", c_int32), ("name", c_char_p),
+                ("shape", POINTER(c_int64)), ("min_shape", POINTER(c_int64)),
+                ("max_shape", POINTER(c_int64)), ("dtype", DType), ("align_bytes", c_uint32),
+                ("max_bytes", c_uint64)]
+
+
+def to_dtype(array: np.ndarray) -> DType:
+    code = {"i": INT, "u": UINT, "f": FLOAT, "b": BOOL}.get(array.dtype.kind)
+    if code is None:
+        raise Error(f"no tensor type for numpy's {array.dtype}")
+    return DType(code, 8 * array.dtype.itemsize, 1)
+
+
+def to_numpy_dtype(dtype: DType) -> np.dtype:
+    if dtype.code == BOOL:
+        return np.dtype(bool)
+    kind = {INT: "i", UINT: "u", FLOAT: "f"}.get(dtype.code)
+    if kind is None:
+        raise Error(f"no numpy type for tensor type code {dtype.code}, {dtype.bits} bits")
+    return np.dtype(f"{kind}{dtype.bits // 8}")
+
+
+def aligned(array: np.ndarray, align_bytes: int) -> np.ndarray:
+    """The array, or a copy of it, contiguous and at an address that is a multiple."""
+    array = np.ascontiguousarray(array).reshape(np.shape(array))
+    if array.ctypes.data % max(align_bytes, 1) == 0:
+        return array
+    room = np.empty(array.nbytes + align_bytes, np.uint8)
+    begin = -room.ctypes.data % align_bytes
+    copy = room[begin:begin + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+class Model:
+    """One model and one instance of it: for one thread at a time."""
+
+    def __init__(self, path, threads: int = 0):
+        self._model, self._instance = c_void_p(), c_void_p()
+        self._library = ctypes.CDLL(str(Path(path).resolve()))
+        for name in ("tessera_last_error", "tessera_metadata_json", "tessera_target"):
+            getattr(self._library, name).restype = c_char_p
+        options = ModelOptions(sizeof(ModelOptions), ABI_VERSION)
+        self._check(self._library.tessera_model_create(byref(options), byref(self._model)))
+        wanted = InstanceOptions(struct_bytes=sizeof(InstanceOptions), threads=threads)
+        self._check(self._library.tessera_instance_create(self._model, byref(wanted),
+                                                          byref(self._instance)))
+        self.inputs = self._describe("input")
+        self.outputs = self._describe("output")
+
+    def close(self) -> None:
+        if self._instance:
+            self._library.tessera_instance_destroy(self._instance)
+        if self._model:
+            self._library.tessera_model_destroy(self._model)
+        self._instance, self._model = c_void_p(), c_void_p()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    @property
+    def metadata(self) -> dict:
+        return json.loads(self._library.tessera_metadata_json())
+
+    def bind(self, feeds: dict[str, np.ndarray]):
+        """A function without arguments that runs the model on these arrays, for timing: nothing
+        but the call of the library happens in it. Its attribute `outputs` holds the tensors."""
+        names = [io.name.decode() for io in self.inputs]
+        if feeds.keys() != set(names):
+            raise Error(f"the inputs are {', '.join(names)}, not {', '.join(feeds)}")
+        arrays = [aligned(feeds[n], io.align_bytes) for n, io in zip(names, self.inputs)]
+        inputs = (Tensor * len(arrays))(*map(self._tensor, arrays))
+        outputs = (Tensor * len(self.outputs))()
+        run, instance = self._library.tessera_instance_run, self._instance
+        counts = len(inputs), len(outputs)
+
+        def call() -> None:
+            for tensor in outputs:  # the instance's own memory, each time
+                tensor.data = None
+            if run(instance, inputs, counts[0], outputs, counts[1]):
+                self._check(1)
+
+        call.outputs, call.arrays = outputs, arrays
+        return call
+
+    def run(self, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        call = self.bind(feeds)
+        call()
+        return {io.name.decode(): self._copy(tensor)
+                for io, tensor in zip(self.outputs, call.outputs)}
+
+    def _check(self, status: int) -> None:
+        if status:
+            raise Error(self._library.tessera_last_error().decode())
+
+    def _describe(self, what: str) -> list[IO]:
+        count = getattr(self._library, f"tessera_model_{what}_count")(self._model)
+        found = []
+        for index in range(count):
+            io = IO(struct_bytes=sizeof(IO))
+            self._check(getattr(self._library, f"tessera_model_{what}")(self._model, index,
+                                                                        byref(io)))
+            found.append(io)
+        return found
+
+    @staticmethod
+    def _tensor(array: np.ndarray) -> Tensor:
+        shape = (c_int64 * array.ndim)(*array.shape)
+        return Tensor(array.ctypes.data, Device(CPU, 0), array.ndim, to_dtype(array), shape, None,
+                      0)
+
+    @staticmethod
+    def _copy(tensor: Tensor) -> np.ndarray:
+        shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
+        dtype = to_numpy_dtype(tensor.dtype)
+        count = int(np.prod(shape, dtype=np.int64))
+        if count == 0:
+            return np.empty(shape, dtype)
+        data = ctypes.string_at(tensor.data + tensor.byte_offset, count * dtype.itemsize)
+        return np.frombuffer(data, dtype).reshape(shape).copy()
