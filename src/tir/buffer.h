@@ -26,5 +26,7 @@ Buffer make_buffer(std::string name, DType dtype, std::vector<Expr> shape,
                    MemoryScope scope = MemoryScope::kGlobal);
 // The number of elements when every extent is a literal, else -1.
 std::int64_t constant_size(const Buffer& buffer);
+// The strides in elements, one a dimension; those of a dense row-major array where none are given.
+std::vector<Expr> strides_of(const Buffer& buffer);
 
 }  // namespace tessera::tir

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Building expressions: operators fold constants of both sides and nothing else (simplify does more).
+// Both operands of a binary operator have one dtype; as a convenience a literal of int64 takes the
+// dtype of the other operand (`x * 2` for a float32 x).
 #pragma once
 
 #include "tir/expr.h"
@@ -43,5 +45,14 @@ Expr ramp(Expr base, Expr stride, int lanes);
 // The value of an integer literal; nothing for anything else.
 bool is_int(const Expr& e, std::int64_t value);
 const std::int64_t* as_int(const Expr& e);
+
+// A binary node of that kind (Add ... Or), by way of the operators above.
+Expr binary(ExprKind kind, Expr a, Expr b);
+// Integer division that rounds towards minus infinity, and what it leaves.
+std::int64_t floor_div(std::int64_t a, std::int64_t b);
+std::int64_t floor_mod(std::int64_t a, std::int64_t b);
+// The value rounded to what `dtype` holds: integers wrap, floats round to nearest even.
+std::int64_t wrap_int(std::int64_t value, DType dtype);
+double round_float(double value, DType dtype);
 
 }  // namespace tessera::tir

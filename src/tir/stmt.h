@@ -3,6 +3,7 @@
 //
 //   s ::= B[e, ...] = e | for x in serial|parallel|vectorized|unrolled(min, extent): s | while e: s
 //       | if e: s [else: s] | x = e; s | B = allocate(...); s | B = allocate_const(...); s
+//       | B = view(B, shape); s
 //       | call_kernel(symbol, buffers..., dims...) | evaluate(e) | s; s
 //
 // A loop runs its extent evaluated once before it; parallel iterations must be independent. A buffer
@@ -104,6 +105,12 @@ struct AllocateConst : StmtOf<AllocateConst> {
   static constexpr auto fields =
       std::tuple{&AllocateConst::buffer, &AllocateConst::data, &AllocateConst::body};
 };
+// Another shape of the same bytes: `buffer` has as many elements as `source` and no memory of its own.
+struct View : StmtOf<View> {
+  Buffer buffer, source;
+  Stmt body;
+  static constexpr auto fields = std::tuple{&View::buffer, &View::source, &View::body};
+};
 // In a host program only: runs the kernel or back-end function `symbol` (the module knows its calling
 // convention) on whole buffers; `dims` are the values of the callee's formal dimensions.
 struct CallKernel : StmtOf<CallKernel> {
@@ -124,5 +131,7 @@ struct Seq : StmtOf<Seq> {
 
 // One statement of many: nested sequences are flattened, nulls dropped.
 Stmt seq(std::vector<Stmt> body);
+// Null, or a sequence of nothing.
+bool is_empty(const Stmt& s);
 
 }  // namespace tessera::tir

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,6 +62,9 @@ TensorExpr compute(std::string name, std::vector<Expr> shape,
 IterAxis reduce_axis(Expr extent, std::string name);
 Expr reduce(ReduceOp op, std::vector<IterAxis> axes, Expr value);
 Expr sum(std::vector<IterAxis> axes, Expr value);
+// What a reduction starts from, and one step of it.
+Expr reduce_identity(ReduceOp op, DType dtype);
+Expr reduce_step(ReduceOp op, Expr accumulator, Expr value);
 
 // A size as an expression: constants are literals; a symbolic or unknown dimension is not: the lowering
 // passes such shapes as formal dimensions (see lower/).
