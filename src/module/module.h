@@ -44,20 +44,27 @@ struct NamedConstant {
   ConstantIndex index;
 };
 
-// What a back end produced for all of its functions.
+// The C functions of a back end's runtime archive, by name; "" where it has no such state. All artifacts of
+// one back end name the same ones (signatures: include/tessera/call.h).
+struct StateFunctions {
+  std::string create_library, destroy_library;      // of a back end and (model, device)
+  std::string create_instance, destroy_instance;    // of a back end and instance
+  std::string create_call_site, destroy_call_site;  // of a symbol and instance
+};
+
+// What a back end produced: for all of its functions at once (C source, static library), or for one
+// function (runtime module).
 struct Artifact {
   ArtifactKind kind = ArtifactKind::kCSource;
   std::string backend;
-  std::string text;                // kCSource: C++ source; kRuntimeModule: the JSON text
-  std::string bytes;               // kStaticLibrary: an archive or object file
+  std::vector<std::string> symbols;           // of the module's externs that it defines; a runtime module has one
+  std::string payload;                        // C++ source; a runtime module's JSON graph; an archive's or object's bytes
   std::vector<std::string> compile_flags;     // kCSource
-  std::vector<std::string> runtime_archives;  // what of backends/X/runtime travels: "onednn_runtime"
+  std::vector<std::string> runtime_archives;  // what travels of backends/X/runtime: "onednn_runtime"
   std::vector<std::string> vendor_libraries;  // sonames opened with dlopen at create: "libdnnl.so.3"
-  std::vector<std::string> symbols;           // functions that it defines
-  std::vector<NamedConstant> constants;
-  // C functions of the back end's runtime archive, "" where there is no such state (runtime/program.h).
-  std::string create_library_state, destroy_library_state;
-  std::string create_instance_state, destroy_instance_state;
+  std::string run_function;                   // kRuntimeModule: the tessera_backend_fn that runs its symbol
+  std::vector<NamedConstant> constants;       // kRuntimeModule: by the names that the payload uses
+  StateFunctions state;
 };
 
 struct Module {

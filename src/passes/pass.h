@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pass is: a function from module to module with a name and typed options. contract.md of the
+// design, docs/passes.md here, say what each means. Folders export their passes as a list; driver/ joins them.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "diagnostics/diagnostic.h"
+#include "module/module.h"
+#include "relay/operator.h"
+
+namespace tessera::passes {
+
+struct PassContext {
+  const relay::Attrs& options;  // normalised for the pass's schema
+  const relay::OperatorTable& operators;
+  std::span<const Target> targets;
+  std::vector<Diagnostic> warnings;
+};
+
+// One file `<name with underscores>.cc` defines `extern const Pass <that>`, one line in passes.def lists it.
+struct Pass {
+  std::string_view name;     // "fold-constant"
+  std::string_view summary;  // one sentence, for --help and docs
+  const relay::AttrSchema& (*options)() = relay::attr_schema<relay::NoAttrs>;
+  bool needs_types = true;   // the manager infers them before the pass
+  Result<Module> (*run)(Module, PassContext&) = nullptr;
+};
+
+// The passes of this folder, in the order of passes.def.
+std::span<const Pass* const> all_passes();
+
+// Applies `rewrite` to each optimizable function; all errors are reported together.
+template <class F>
+Result<Module> map_optimizable(Module module, F&& rewrite) {
+  Diagnostics errors;
+  for (auto& [name, function] : module.functions) {
+    if (!relay::is_optimizable(function)) continue;
+    Result<relay::Function> rewritten = rewrite(name, static_cast<const relay::Function&>(function));
+    if (rewritten) {
+      function = std::move(*rewritten);
+    } else {
+      errors.add(std::move(rewritten).error());
+    }
+  }
+  if (!errors.empty()) return fail(std::move(errors));
+  return module;
+}
+
+}  // namespace tessera::passes

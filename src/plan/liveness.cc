@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/liveness.h"
+
+#include <algorithm>
+
+#include "tir/walk.h"
+
+namespace tessera::plan {
+namespace {
+
+using tir::Buffer;
+using tir::BufferNode;
+using tir::Stmt;
+
+// One walk in program order. Uses inside a loop count for the whole loop, since a later
+// iteration may read what an earlier one wrote.
+class LivenessWalk {
+ public:
+  explicit LivenessWalk(const Module& module) : module_(module) {}
+
+  void walk(const Stmt& stmt) {
+    if (!stmt) return;
+    tir::visit(
+        stmt, [&](const tir::Seq& s) { for (const Stmt& each : s.body) walk(each); },
+        [&](const tir::Allocate& s) {
+          allocate(s.buffer);
+          walk(s.body);
+        },
+        [&](const tir::AllocateConst& s) { walk(s.body); },
+        [&](const tir::View& s) {
+          if (const auto it = out_.of_buffer.find(s.source.get()); it != out_.of_buffer.end()) {
+            out_.of_buffer.emplace(s.buffer.get(), it->second);
+          }
+          walk(s.body);
+        },
+        [&](const tir::LetStmt& s) { walk(s.body); },
+        [&](const tir::CallKernel& s) { call(s); },
+        [&](const tir::For& s) { loop(s.body); }, [&](const tir::While& s) { loop(s.body); },
+        [&](const tir::IfThenElse& s) {
+          walk(s.then_case);
+          walk(s.else_case);
+        },
+        [&](const tir::Store& s) {
+          ++tick_;
+          use(s.buffer.get());
+        },
+        [&](const tir::Evaluate&) { ++tick_; });
+  }
+
+  Diagnostics errors;
+  Liveness take() { return std::move(out_); }
+
+ private:
+  void allocate(const Buffer& buffer) {
+    const std::int64_t elements = tir::constant_size(buffer);
+    if (elements < 0) {
+      errors.add(error(Code::kNotSupported, {}, "the size of `{}` is only known at run time",
+                       buffer->name)
+                     .with_remedy("give every symbolic dimension a value with --dim"));
+      return;
+    }
+    add(buffer->name, elements * buffer->dtype.size_bytes(), buffer->align_bytes);
+    out_.of_buffer[buffer.get()] = out_.needs.size() - 1;
+  }
+
+  void add(std::string name, std::int64_t bytes, std::int64_t align_bytes) {
+    out_.needs.push_back({std::move(name), bytes, align_bytes, {}});
+  }
+
+  void call(const tir::CallKernel& s) {
+    ++tick_;
+    for (const Buffer& b : s.inputs) use(b.get());
+    for (const Buffer& b : s.outputs) use(b.get());
+    const auto it = module_.externs.find(s.symbol);
+    if (it == module_.externs.end() || it->second.workspace.bytes == 0) return;
+    if (!out_.of_workspace.contains(s.symbol)) {
+      add("workspace of " + s.symbol, it->second.workspace.bytes, 64);
+      out_.of_workspace[s.symbol] = out_.needs.size() - 1;
+    }
+    out_.needs[out_.of_workspace[s.symbol]].live.push_back({tick_, tick_});
+  }
+
+  void loop(const Stmt& body) {
+    const std::int64_t begin = tick_ + 1;
+    walk(body);
+    for (Need& need : out_.needs) extend(need, begin);
+  }
+
+  // Joins all ranges from `begin` on into one that ends now.
+  void extend(Need& need, std::int64_t begin) {
+    std::int64_t first = begin;
+    bool used = false;
+    while (!need.live.empty() && need.live.back().last >= begin) {
+      first = std::min(first, need.live.back().first);
+      need.live.pop_back();
+      used = true;
+    }
+    if (used) need.live.push_back({first, tick_});
+  }
+
+  void use(const BufferNode* buffer) {
+    const auto it = out_.of_buffer.find(buffer);
+    if (it == out_.of_buffer.end()) return;
+    auto& live = out_.needs[it->second].live;
+    if (live.empty()) live.push_back({tick_, tick_});
+    live.back().last = tick_;
+  }
+
+  const Module& module_;
+  Liveness out_;
+  std::int64_t tick_ = -1;
+};
+
+}  // namespace
+
+Result<Liveness> compute_liveness(const tir::PrimFunc& main, const Module& module) {
+  LivenessWalk walk(module);
+  walk.walk(main.body);
+  if (!walk.errors.empty()) return fail(std::move(walk.errors));
+  return walk.take();
+}
+
+}  // namespace tessera::plan

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory planning of a host program (architecture section 9; relay-spec 8.8, 8.9): every allocation and
+// every back end's workspace gets a byte offset in a pool, so that what never lives at the same time shares bytes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "diagnostics/diagnostic.h"
+#include "module/module.h"
+
+namespace tessera::plan {
+
+// Ticks count the program's statements in order; both ends are inclusive.
+struct TickRange {
+  std::int64_t first = 0, last = 0;
+};
+
+// Something that needs bytes for a time. A use inside a loop counts for the whole loop.
+struct Need {
+  std::string name;  // of the buffer, or "workspace of SYMBOL"
+  std::int64_t bytes = 0;
+  std::int64_t align_bytes = 64;
+  std::vector<TickRange> live;  // ascending; a buffer has one, a workspace one for each call
+};
+
+struct Placement {
+  std::string pool;
+  std::int64_t offset = 0;
+};
+
+struct Pool {
+  std::string name = "arena";
+  std::int64_t limit_bytes = -1;  // -1: as large as needed
+  std::int64_t bytes = 0;         // used, after planning
+};
+
+// Places needs, largest first (then by name); each at the lowest offset of the first pool where it fits
+// beside what lives at the same time. Relay-spec 8.9 "greedy by size", with gaps filled.
+Result<std::vector<Placement>> place_greedy_by_size(const std::vector<Need>& needs,
+                                                    std::vector<Pool>& pools);
+
+// The plan of one host program.
+struct MemoryPlan {
+  std::vector<Pool> pools;
+  std::map<const tir::BufferNode*, Placement> buffers;  // Allocate statements of kGlobal scope
+  std::map<std::string, Placement> workspaces;          // by extern symbol
+  std::vector<Need> needs;                              // for reports, in order of allocation
+  std::vector<Placement> placements;                    // of `needs`
+  std::int64_t pressure_bytes = 0;                      // the most that lives at once
+};
+
+// Plans `main`'s allocations and the workspaces of the module's externs that it calls.
+Result<MemoryPlan> plan_memory(const tir::PrimFunc& main, const Module& module);
+
+// Text of a plan, one line a need.
+std::string print_plan(const MemoryPlan& plan);
+
+}  // namespace tessera::plan
