@@ -18,6 +18,7 @@ find_package(Protobuf REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark QUIET)
 find_package(xxHash REQUIRED)
+find_package(ZLIB REQUIRED)
 
 # onnx.proto, the schema of the PyPI package `onnx`.
 file(GLOB onnx_proto_dirs ${TESSERA_PYTHON_ENV}/lib/python3*/site-packages/onnx)

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnostics/location.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+#include <fmt/core.h>
+
+namespace tessera {
+
+SourceFile::Position SourceFile::position(std::uint32_t offset) const {
+  const std::string_view before = std::string_view(text).substr(0, offset);
+  const auto lines = std::count(before.begin(), before.end(), '\n');
+  const auto line_begin = before.rfind('\n') + 1;  // npos + 1 is 0: the first line
+  return {static_cast<std::uint32_t>(lines + 1),
+          static_cast<std::uint32_t>(before.size() - line_begin + 1)};
+}
+
+std::string_view SourceFile::line(std::uint32_t number) const {
+  std::string_view rest = text;
+  for (std::uint32_t i = 1; i < number; ++i) {
+    const auto end = rest.find('\n');
+    if (end == std::string_view::npos) return {};
+    rest.remove_prefix(end + 1);
+  }
+  rest = rest.substr(0, rest.find('\n'));
+  if (rest.ends_with('\r')) rest.remove_suffix(1);
+  return rest;
+}
+
+Location file_location(std::shared_ptr<const SourceFile> file, std::uint32_t begin,
+                       std::uint32_t end) {
+  return std::make_shared<const LocationData>(LocationData{FileRange{std::move(file), begin, end}});
+}
+
+Location model_node_location(std::string file, std::string node) {
+  return std::make_shared<const LocationData>(
+      LocationData{ModelNode{std::move(file), std::move(node)}});
+}
+
+namespace {
+
+// What makes two places the same one.
+using PlaceKey = std::tuple<std::string_view, std::string_view, std::uint32_t, std::uint32_t>;
+
+PlaceKey key_of(const LocationData& data) {
+  if (const auto* range = std::get_if<FileRange>(&data.place)) {
+    return {range->file->name, {}, range->begin, range->end};
+  }
+  const auto& node = std::get<ModelNode>(data.place);
+  return {node.file, node.node, 0, 0};
+}
+
+void collect_parts(const Location& location, std::set<PlaceKey>& seen,
+                   std::vector<Location>& parts) {
+  if (!location) return;
+  if (const auto* fused = std::get_if<Fused>(&location->place)) {  // made here, so one level deep
+    for (const auto& part : fused->parts) collect_parts(part, seen, parts);
+    return;
+  }
+  if (seen.insert(key_of(*location)).second) parts.push_back(location);
+}
+
+}  // namespace
+
+Location fuse_locations(std::vector<Location> parts) {
+  std::set<PlaceKey> seen;
+  std::vector<Location> flat;
+  for (const auto& part : parts) collect_parts(part, seen, flat);
+  if (flat.empty()) return nullptr;
+  if (flat.size() == 1) return flat.front();
+  return std::make_shared<const LocationData>(LocationData{Fused{std::move(flat)}});
+}
+
+std::string to_string(const Location& location) {
+  if (!location) return "";
+  if (const auto* range = std::get_if<FileRange>(&location->place)) {
+    const auto at = range->file->position(range->begin);
+    return fmt::format("{}:{}:{}", range->file->name, at.line, at.column);
+  }
+  if (const auto* node = std::get_if<ModelNode>(&location->place)) {
+    if (node->node.empty()) return node->file;
+    if (node->file.empty()) return fmt::format("node `{}`", node->node);
+    return fmt::format("{}: node `{}`", node->file, node->node);
+  }
+  const auto& parts = std::get<Fused>(location->place).parts;
+  return fmt::format("{} (and {} more)", to_string(parts.front()), parts.size() - 1);
+}
+
+}  // namespace tessera
