@@ -50,6 +50,7 @@ struct InferArgs {
   std::span<const Tensor* const> values;  // per operand, its data where it is a constant; else null
   const Attrs& attrs;                     // normalised
   Location location;                      // of the call, for diagnostics
+  std::string_view op_name = {};          // for messages of inference that operators share
 };
 struct EvalArgs {
   std::span<const Tensor> operands;
@@ -81,6 +82,7 @@ struct Operator {
   FixedList<std::string_view, 12> operands;  // names
   int optional_operands = 0;                 // how many of the last operands may be left out
   bool variadic = false;                     // the last operand may be repeated
+  bool takes_tuples = false;                 // operands may have tuple types (concatenate, annotations)
   const AttrSchema& (*attrs)() = attr_schema<NoAttrs>;
   OpPattern pattern = OpPattern::kOpaque;
   Result<Type> (*infer)(const InferArgs&) = nullptr;
