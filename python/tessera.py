@@ -7,6 +7,7 @@ through ctypes and numpy.
 """
 import ctypes
 import json
+import time
 from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_uint8, c_uint16, \
     c_uint32, c_uint64, c_void_p, sizeof
 from pathlib import Path
@@ -53,6 +54,12 @@ class IO(Structure):
                 ("max_bytes", c_uint64)]
 
 
+class ProfileEntry(Structure):
+    _fields_ = [("struct_bytes", c_uint32), ("pad", c_int32), ("kernel", c_char_p),
+                ("backend", c_char_p), ("calls", c_uint64), ("total_ns", c_uint64),
+                ("min_ns", c_uint64), ("last_start_ns", c_uint64), ("last_ns", c_uint64)]
+
+
 def to_dtype(array: np.ndarray) -> DType:
     code = {"i": INT, "u": UINT, "f": FLOAT, "b": BOOL}.get(array.dtype.kind)
     if code is None:
@@ -86,14 +93,18 @@ class Model:
 
     def __init__(self, path, threads: int = 0):
         self._model, self._instance = c_void_p(), c_void_p()
+        start = time.perf_counter()
         self._library = ctypes.CDLL(str(Path(path).resolve()))
         for name in ("tessera_last_error", "tessera_metadata_json", "tessera_target"):
             getattr(self._library, name).restype = c_char_p
         options = ModelOptions(sizeof(ModelOptions), ABI_VERSION)
         self._check(self._library.tessera_model_create(byref(options), byref(self._model)))
+        self.load_us = 1e6 * (time.perf_counter() - start)
+        start = time.perf_counter()
         wanted = InstanceOptions(struct_bytes=sizeof(InstanceOptions), threads=threads)
         self._check(self._library.tessera_instance_create(self._model, byref(wanted),
                                                           byref(self._instance)))
+        self.instance_us = 1e6 * (time.perf_counter() - start)
         self.inputs = self._describe("input")
         self.outputs = self._describe("output")
 
@@ -116,7 +127,7 @@ class Model:
 
     def bind(self, feeds: dict[str, np.ndarray]):
         """A function without arguments that runs the model on these arrays, for timing: nothing
-        but the call of the library happens in it. Its attribute `outputs` holds the tensors."""
+        but the call of the library happens in it. Its attribute `fetch` copies the outputs."""
         names = [io.name.decode() for io in self.inputs]
         if feeds.keys() != set(names):
             raise Error(f"the inputs are {', '.join(names)}, not {', '.join(feeds)}")
@@ -132,14 +143,29 @@ class Model:
             if run(instance, inputs, counts[0], outputs, counts[1]):
                 self._check(1)
 
-        call.outputs, call.arrays = outputs, arrays
+        call.arrays = arrays  # the tensors point into them
+        call.fetch = lambda: {io.name.decode(): self._copy(tensor)
+                              for io, tensor in zip(self.outputs, outputs)}
         return call
 
     def run(self, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         call = self.bind(feeds)
         call()
-        return {io.name.decode(): self._copy(tensor)
-                for io, tensor in zip(self.outputs, call.outputs)}
+        return call.fetch()
+
+    def profile(self, on: bool) -> None:
+        """Measures each kernel from now on, from zero, or no more."""
+        self._check(self._library.tessera_instance_profile(self._instance, int(on)))
+
+    def profile_entries(self) -> list[dict]:
+        entries = []
+        for index in range(self._library.tessera_instance_profile_count(self._instance)):
+            entry = ProfileEntry(struct_bytes=sizeof(ProfileEntry))
+            self._check(self._library.tessera_instance_profile_entry(self._instance, index,
+                                                                     byref(entry)))
+            entries.append({"kernel": entry.kernel.decode(), "backend": entry.backend.decode(),
+                            "calls": entry.calls, "total_us": entry.total_ns / 1e3})
+        return entries
 
     def _check(self, status: int) -> None:
         if status:

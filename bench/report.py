@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What bench/run.py measured, as a page to read, with the aims and whether they are met."""
+import math
+
+TRANSFORMERS = {"minilm", "bert-base", "vit_b_16", "gpt2"}
+COMPILE_AIM_S = {"minilm": 10, "bert-base": 20, "resnet50": 30}
+MB = 1e6
+
+
+def table(head: list[str], rows: list[list[str]]) -> list[str]:
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
+
+
+def ms(result: dict) -> str:
+    return f"{result['median_us'] / 1e3:.2f}"
+
+
+def better_peer_us(found: dict) -> float | None:
+    return min((r["median_us"] for e, r in found.items() if e != "tessera"), default=None)
+
+
+def ratio(found: dict) -> float | None:
+    """Time of the better peer over ours: above one, we are faster."""
+    peer = better_peer_us(found)
+    return peer / found["tessera"]["median_us"] if peer and "tessera" in found else None
+
+
+def geometric_mean(values: list[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def latency(models: dict, threads: str) -> list[str]:
+    engines = list(next(iter(models.values()))["threads"][threads])
+    compared = "tessera" in engines and len(engines) > 1
+    head = ["model", *(f"{e} ms" for e in engines)]
+    if compared:
+        head += ["ours / onnxruntime", "better peer / ours"]
+    rows = []
+    for name, entry in models.items():
+        found = entry["threads"][threads]
+        row = [name, *(ms(found[e]) for e in engines)]
+        if compared:
+            onnxruntime = found.get("onnxruntime")
+            row.append(f"{found['tessera']['median_us'] / onnxruntime['median_us']:.2f}"
+                       if onnxruntime else "")
+            row.append(f"{ratio(found):.2f}")
+        rows.append(row)
+    lines = [f"## Latency, {threads} thread(s)", "", *table(head, rows)]
+    if compared:
+        mean = geometric_mean([ratio(e["threads"][threads]) for e in models.values()])
+        lines += [f"Geometric mean of better peer / ours: **{mean:.2f}**", ""]
+    return lines
+
+
+def accuracy(models: dict) -> list[str]:
+    threads = next(iter(next(iter(models.values()))["threads"]))
+    engines = list(next(iter(models.values()))["threads"][threads])
+    rows = [[n, *(f"{max(t[e]['error'] for t in m['threads'].values()):.1e}" for e in engines)]
+            for n, m in models.items()]
+    return ["## Largest difference from onnxruntime, relative to the largest magnitude", "",
+            *table(["model", *engines], rows)]
+
+
+def compiling(models: dict) -> list[str]:
+    rows = []
+    for name, entry in models.items():
+        if "compile" not in entry:
+            return []
+        built = entry["compile"]
+        cold, cached = built["cold"], built["cached"]
+        rows.append([name, f"{cold['seconds']:.1f}", f"{cached['seconds']:.2f}",
+                     f"{built['write_seconds']:.2f}", f"{cold['peak_bytes'] / MB:.0f}",
+                     f"{cold.get('weight_bytes', 0) / MB:.0f}",
+                     f"{built['library_bytes'] / MB:.0f}"])
+    return ["## Compiling", "", *table(
+        ["model", "cold s", "cached s", "writing the file s", "peak MB", "weights MB",
+         "library MB"], rows)]
+
+
+def running(models: dict) -> list[str]:
+    rows = []
+    for name, entry in models.items():
+        found = list(entry["threads"].values())[-1]  # the first start warmed the file
+        row = [name]
+        for engine in ("tessera", "onnxruntime", "openvino"):
+            result = found.get(engine)
+            row.append(f"{result['load_us'] / 1e3:.0f}" if result else "")
+            row.append(f"{result['peak_bytes'] / MB:.0f}" if result else "")
+        ours = found.get("tessera")
+        row.append(f"{ours['profile']['call_us'] - ours['profile']['kernel_us']:.0f}"
+                   if ours else "")
+        rows.append(row)
+    return ["## Loading and memory of running", "",
+            "Loading is `tessera_model_create` with the opening of the library (warm), the other "
+            "engines' session or compiled model. Memory is the process's, Python included. "
+            "Overhead is a call from Python less the time of its kernels.", "", *table(
+                ["model", "tessera load ms", "MB", "onnxruntime load ms", "MB",
+                 "OpenVINO load ms", "MB", "call overhead us"], rows)]
+
+
+def aims(models: dict) -> list[str]:
+    """The aims that these measurements can judge; nothing without our own column."""
+    checks: list[tuple[str, bool]] = []
+    for name, entry in models.items():
+        if "compile" not in entry:
+            return []
+        built = entry["compile"]
+        limit = 1.0 if name in TRANSFORMERS else 1.25
+        for threads, found in entry["threads"].items():
+            ours, theirs = found["tessera"], found.get("onnxruntime")
+            if theirs:
+                value = ours["median_us"] / theirs["median_us"]
+                checks.append((f"{name}, {threads} thread(s): {value:.2f} of onnxruntime's time, "
+                               f"at most {limit}", value <= limit))
+            checks.append((f"{name}, {threads} thread(s): difference {ours['error']:.1e}, at most "
+                           "1e-4", ours["error"] <= 1e-4))
+        cold, cached = built["cold"], built["cached"]
+        if name in COMPILE_AIM_S:
+            checks.append((f"{name}: compiles in {cold['seconds']:.1f} s, at most "
+                           f"{COMPILE_AIM_S[name]} s", cold["seconds"] <= COMPILE_AIM_S[name]))
+        cached_limit = 2 + built["write_seconds"]
+        checks.append((f"{name}: from cache in {cached['seconds']:.2f} s, at most "
+                       f"{cached_limit:.2f} s", cached["seconds"] <= cached_limit))
+        memory_limit = 1.3 * cold.get("weight_bytes", 0) + 300 * MB
+        checks.append((f"{name}: peak {cold['peak_bytes'] / MB:.0f} MB, at most "
+                       f"{memory_limit / MB:.0f} MB", cold["peak_bytes"] <= memory_limit))
+    ratios = [r for e in models.values() for t in e["threads"].values() if (r := ratio(t))]
+    if ratios:
+        mean = geometric_mean(ratios)
+        checks.append((f"geometric mean of better peer / ours, all: {mean:.2f}, at least 0.95",
+                       mean >= 0.95))
+    return ["## Aims", "", *(f"* {'met' if ok else '**missed**'}: {text}" for text, ok in checks),
+            ""]
+
+
+def write_markdown(results: dict) -> str:
+    models, host = results["models"], results["machine"]
+    models = {n: {**m, "threads": {str(t): f for t, f in m["threads"].items()}}
+              for n, m in models.items()}
+    first = next(iter(models.values()))["threads"]
+    versions = ", ".join(f"{engine} {result['version'].split('-')[0]}".strip()
+                         for engine, result in next(iter(first.values())).items())
+    sizes = ", ".join(f"{n} ({' '.join(f'{d}={v}' for d, v in m['dims'].items())})"
+                      for n, m in models.items())
+    lines = [f"# CPU, {results['date']}", "",
+             f"{host['cpu']}, {host['cpus']} CPUs, {host['memory_gb']} GB, Linux {host['kernel']}; "
+             f"commit {host['commit']}; {versions}. float32; {sizes}.", "",
+             f"    {results['command']}", ""]
+    for threads in first:
+        lines += latency(models, threads)
+    lines += accuracy(models) + compiling(models) + running(models) + aims(models)
+    return "\n".join(lines)

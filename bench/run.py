@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares compiled models with onnxruntime and OpenVINO on this machine's CPU, float32.
+
+    bench/run.py [--models minilm,resnet50] [--threads 1,2] [--seconds 4] [--out bench/results]
+
+For each model and number of threads, each engine is a process of its own; they take turns in short
+rounds while the others sleep, so that what disturbs the machine disturbs all. Times are medians
+over all rounds. Compiling is measured with an empty cache, then with a full one; peak memory is
+that of the largest process of the tree. Writes DATE-cpu.md and DATE-cpu.json.
+"""
+import argparse
+import datetime
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from report import write_markdown
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = ROOT / "bench" / "tools"
+MODELS = {
+    "minilm": {"batch": 1, "seq": 128},
+    "bert-base": {"batch": 1, "seq": 128},
+    "resnet50": {"batch": 1},
+    "vit_b_16": {"batch": 1},
+    "mobilenet_v2": {"batch": 1},
+    "gpt2": {"batch": 1, "seq": 64},
+}
+ENGINES = ("tessera", "onnxruntime", "openvino")
+ROUND_S = 0.4
+PAUSE_S = 0.03  # lets the idle threads of the engine before stop spinning
+PROFILE_RUNS = 20
+
+
+def prepare(name: str, work: Path) -> Path:
+    """Weights, inputs and reference outputs, kept between runs; returns the model's folder."""
+    folder = work / name
+    if not (folder / "outputs").is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        dims = [f"--dim={d}={n}" for d, n in MODELS[name].items()]
+        skeleton = ROOT / "bench" / "models" / f"{name}.skeleton.onnx"
+        model = folder / "model.onnx"
+        subprocess.run([sys.executable, TOOLS / "hydrate.py", skeleton, model, *dims], check=True,
+                       stdout=subprocess.DEVNULL)
+        subprocess.run([sys.executable, TOOLS / "reference.py", model, folder], check=True,
+                       stdout=subprocess.DEVNULL)
+    return folder
+
+
+def compile_once(command: list, environment: dict) -> dict:
+    """Runs `tessera compile --json`; wait4 counts the largest process of the tree."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
+    text = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}: exit {process.returncode}")
+    said = json.loads(text)
+    return {"seconds": time.perf_counter() - start, "peak_bytes": 1024 * usage.ru_maxrss, **{
+        k: said[k] for k in ("library_bytes", "weight_bytes", "placement") if k in said}}
+
+
+def compile_model(tessera: Path, folder: Path, extra: list[str]) -> dict:
+    library, cache = folder / "model.so", folder / "cache"
+    shutil.rmtree(cache, ignore_errors=True)
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    command = [tessera, "compile", folder / "model.onnx", "-o", library, "--bundle", "--json",
+               *extra]
+    cold = compile_once(command, environment)
+    cached = compile_once(command, environment)
+    data = library.read_bytes()
+    start = time.perf_counter()
+    (folder / "write.tmp").write_bytes(data)
+    write_s = time.perf_counter() - start
+    (folder / "write.tmp").unlink()
+    return {"cold": cold, "cached": cached, "library_bytes": len(data), "write_seconds": write_s}
+
+
+class Worker:
+    """A process with one engine and one model."""
+
+    def __init__(self, engine: str, model: Path, inputs: Path, threads: int):
+        self.process = subprocess.Popen(
+            [sys.executable, TOOLS / "engine.py", engine, model, inputs, str(threads)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.loaded = self._read()
+        self.times: list[float] = []
+
+    def ask(self, command: str):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        return self._read()
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        self.process.wait()
+
+    def _read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.process.args[2:4]}: the process ended early, "
+                               f"exit {self.process.wait()}")
+        return json.loads(line)
+
+
+def largest_error(folder: Path, reference: Path) -> float:
+    """The largest difference in any output, relative to the output's largest magnitude."""
+    worst = 0.0
+    for file in sorted(reference.glob("*.npy")):
+        wanted, found = np.load(file), np.load(folder / file.name)
+        if wanted.shape != found.shape or not np.isfinite(found).all():
+            return float("inf")
+        difference = np.abs(found.astype(np.float64) - wanted).max()
+        worst = max(worst, float(difference / (np.abs(wanted).max() or 1.0)))
+    return worst
+
+
+def measure(name: str, folder: Path, threads: int, engines: list[str], seconds: float) -> dict:
+    workers = {}
+    try:
+        for engine in engines:
+            model = folder / ("model.so" if engine == "tessera" else "model.onnx")
+            workers[engine] = Worker(engine, model, folder / "inputs", threads)
+            workers[engine].ask("run 0.2")
+        for turn in range(max(1, round(seconds / ROUND_S))):
+            order = engines[turn % len(engines):] + engines[:turn % len(engines)]
+            for engine in order:
+                time.sleep(PAUSE_S)
+                workers[engine].times += workers[engine].ask(f"run {ROUND_S}")
+        return {engine: finish(engine, worker, folder) for engine, worker in workers.items()}
+    finally:
+        for worker in workers.values():
+            worker.close()
+
+
+def finish(engine: str, worker: Worker, folder: Path) -> dict:
+    worker.ask(f"save {folder / engine}")
+    times = sorted(worker.times)
+    result = {
+        "median_us": statistics.median(times), "min_us": times[0],
+        "p95_us": times[int(0.95 * (len(times) - 1))], "runs": len(times),
+        "error": largest_error(folder / engine, folder / "outputs"),
+        "peak_bytes": worker.ask("memory"), **worker.loaded}
+    if engine == "tessera":
+        result["profile"] = worker.ask(f"profile {PROFILE_RUNS}")
+    return result
+
+
+def machine() -> dict:
+    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    memory = re.search(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())
+    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"],
+                            capture_output=True, text=True).stdout.strip()
+    return {"cpu": cpu[1] if cpu else "unknown", "cpus": len(os.sched_getaffinity(0)),
+            "memory_gb": round(int(memory[1]) / 2**20), "kernel": os.uname().release,
+            "commit": commit}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--engines", default=",".join(ENGINES))
+    parser.add_argument("--seconds", type=float, default=4, help="of measuring, each engine")
+    parser.add_argument("--tessera", type=Path, default=ROOT / "build" / "tessera")
+    parser.add_argument("--compile-option", action="append", default=[], metavar="OPTION",
+                        help="passed to `tessera compile`")
+    parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results")
+    options = parser.parse_args()
+    engines = options.engines.split(",")
+
+    results = {"date": datetime.date.today().isoformat(), "machine": machine(),
+               "command": " ".join(["bench/run.py", *sys.argv[1:]]), "models": {}}
+    for name in options.models.split(","):
+        folder = prepare(name, ROOT / "build" / "bench")
+        entry = results["models"][name] = {"dims": MODELS[name], "threads": {}}
+        if "tessera" in engines:
+            entry["compile"] = compile_model(options.tessera, folder, options.compile_option)
+        for threads in map(int, options.threads.split(",")):
+            found = measure(name, folder, threads, engines, options.seconds)
+            entry["threads"][threads] = found
+            print(f"{name:14} {threads} thread(s)  " + "  ".join(
+                f"{e} {r['median_us'] / 1e3:.2f} ms (error {r['error']:.0e})"
+                for e, r in found.items()), flush=True)
+
+    options.out.mkdir(parents=True, exist_ok=True)
+    base = options.out / f"{results['date']}-cpu"
+    base.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n")
+    base.with_suffix(".md").write_text(write_markdown(results))
+    print(f"{base}.md")
+
+
+if __name__ == "__main__":
+    main()
