@@ -9,7 +9,7 @@ installed_stamp=$python_env/requirements.installed
 build_packages=(
   g++ make cmake ninja-build ccache
   protobuf-compiler libprotobuf-dev libfmt-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev
-  libxxhash-dev libgtest-dev libbenchmark-dev
+  libxxhash-dev zlib1g-dev libgtest-dev libbenchmark-dev
   libopenblas-openmp-dev libonnx-testdata
   python3 python3-venv
 )
