@@ -32,9 +32,10 @@ Expr lt(Expr a, Expr b);
 Expr le(Expr a, Expr b);
 Expr gt(Expr a, Expr b);
 Expr ge(Expr a, Expr b);
-Expr operator&&(Expr a, Expr b);
-Expr operator||(Expr a, Expr b);
-Expr operator!(Expr a);
+// Functions as well: `if (!e)` asks whether the handle is null.
+Expr logical_and(Expr a, Expr b);
+Expr logical_or(Expr a, Expr b);
+Expr logical_not(Expr a);
 Expr select(Expr condition, Expr yes, Expr no);
 Expr call(std::string name, std::vector<Expr> args);               // dtype of the first argument
 Expr call(std::string name, std::vector<Expr> args, DType dtype);
