@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/arguments.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/error.h"
+
+namespace tessera::runtime {
+namespace {
+
+// `float32`, `bool`, for sentences.
+struct DtypeName {
+  explicit DtypeName(tessera_dtype dtype) {
+    static constexpr const char* kNames[] = {"int",    "uint",    "float", "handle",
+                                             "bfloat", "complex", "bool"};
+    const char* name = dtype.code < 7 ? kNames[dtype.code] : "unknown";
+    if (dtype.code == TESSERA_BOOL) {
+      std::snprintf(text, sizeof text, "bool");
+    } else {
+      std::snprintf(text, sizeof text, "%s%d", name, dtype.bits);
+    }
+    if (dtype.lanes != 1) {
+      const std::size_t length = std::strlen(text);
+      std::snprintf(text + length, sizeof text - length, "x%d", dtype.lanes);
+    }
+  }
+  char text[32];
+};
+
+// `(1, ?, 128)`.
+struct ShapeText : TextBuffer {
+  ShapeText(std::int32_t ndim, const std::int64_t* shape) {
+    add("(");
+    for (std::int32_t i = 0; i < ndim; ++i) {
+      if (i > 0) add(", ");
+      if (shape[i] < 0) {
+        add("?");
+      } else {
+        add("%" PRId64, shape[i]);
+      }
+    }
+    add(")");
+  }
+};
+
+bool same(tessera_dtype a, tessera_dtype b) {
+  return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
+}
+
+std::int32_t fail_count(const char* what, std::int32_t given, std::int32_t expected) {
+  return fail(TESSERA_INVALID_ARGUMENT, "%d %s%s given, the model has %d", given, what,
+              given == 1 ? "" : "s", expected);
+}
+
+std::int32_t fail_dtype(const char* what, const char* name, tessera_dtype given,
+                        tessera_dtype expected) {
+  return fail(TESSERA_INVALID_ARGUMENT, "%s `%s` has dtype %s, the model takes %s", what, name,
+              DtypeName(given).text, DtypeName(expected).text);
+}
+
+std::int32_t fail_rank(const char* what, const tessera_program_io& io, std::int32_t given) {
+  return fail(TESSERA_INVALID_ARGUMENT, "%s `%s` has %d dimension%s, the model takes %d: %s", what,
+              io.name, given, given == 1 ? "" : "s", io.ndim, ShapeText(io.ndim, io.shape).text());
+}
+
+std::int32_t fail_shape(const tessera_program_io& io, const tessera_tensor& input) {
+  return fail(TESSERA_INVALID_ARGUMENT, "input `%s` has shape %s, the model takes %s", io.name,
+              ShapeText(input.ndim, input.shape).text(), ShapeText(io.ndim, io.shape).text());
+}
+
+// Dimension `d` of `io` is not a number: checks its range, and that equal symbols have equal
+// values.
+std::int32_t bind_dimension(const tessera_program& program, const tessera_program_io& io,
+                            std::int32_t d, std::int64_t value, std::int64_t* dims) {
+  std::int64_t min = io.min_shape[d], max = io.max_shape[d], step = 1;
+  const std::int32_t symbol = io.symbols == nullptr ? -1 : io.symbols[d];
+  const char* name = "?";
+  if (symbol >= 0) {
+    const tessera_program_symbol& s = program.symbols[symbol];
+    min = std::max(min, s.min);
+    if (s.max >= 0) max = max < 0 ? s.max : std::min(max, s.max);
+    step = std::max<std::int64_t>(1, s.step);
+    name = s.name;
+    if (dims[symbol] >= 0 && dims[symbol] != value) {
+      return fail(TESSERA_INVALID_ARGUMENT,
+                  "dimension %d of input `%s` is %" PRId64 ", but `%s` is %" PRId64
+                  " in an earlier one",
+                  d, io.name, value, name, dims[symbol]);
+    }
+    dims[symbol] = value;
+  }
+  if (value >= min && (max < 0 || value <= max) && (value - min) % step == 0) return TESSERA_OK;
+  TextBuffer range;
+  range.add("%" PRId64 "..", min);
+  if (max >= 0) range.add("%" PRId64, max);
+  if (step > 1) range.add(" in steps of %" PRId64, step);
+  return fail(TESSERA_INVALID_ARGUMENT,
+              "dimension %d of input `%s` is %" PRId64 ", the model was compiled for `%s` in %s", d,
+              io.name, value, name, range.text());
+}
+
+std::int32_t bind_shape(const tessera_program& program, const tessera_program_io& io,
+                        const tessera_tensor& input, std::int64_t* dims) {
+  if (input.ndim != io.ndim) return fail_rank("input", io, input.ndim);
+  if (input.shape == nullptr && io.ndim > 0) {
+    return fail(TESSERA_INVALID_ARGUMENT, "the shape of input `%s` is a null pointer", io.name);
+  }
+  for (std::int32_t d = 0; d < io.ndim; ++d) {
+    if (io.shape[d] >= 0) {
+      if (input.shape[d] != io.shape[d]) return fail_shape(io, input);
+    } else if (std::int32_t status = bind_dimension(program, io, d, input.shape[d], dims)) {
+      return status;
+    }
+  }
+  return TESSERA_OK;
+}
+
+std::int32_t bind_input(const tessera_program_io& io, const tessera_tensor& input, void** data) {
+  if (!same(input.dtype, io.dtype)) return fail_dtype("input", io.name, input.dtype, io.dtype);
+  if (input.device.device_type != TESSERA_CPU && input.device.device_type != TESSERA_CUDA_HOST) {
+    return fail(TESSERA_INVALID_ARGUMENT, "input `%s` is on device %d:%d, the instance on the CPU",
+                io.name, input.device.device_type, input.device.device_id);
+  }
+  if (!is_compact(input)) {
+    return fail(TESSERA_INVALID_ARGUMENT,
+                "input `%s` is strided, the model takes compact row-major tensors: copy it first",
+                io.name);
+  }
+  *data = static_cast<char*>(input.data) + input.byte_offset;
+  if (compact_bytes(io.dtype, input.ndim, input.shape) == 0) return TESSERA_OK;
+  if (input.data == nullptr) {
+    return fail(TESSERA_INVALID_ARGUMENT, "the data of input `%s` is a null pointer", io.name);
+  }
+  if (reinterpret_cast<std::uintptr_t>(*data) % io_align_bytes(io) != 0) {
+    return fail(TESSERA_INVALID_ARGUMENT,
+                "the data of input `%s` is not aligned: %p is no multiple of %" PRIu64 " bytes",
+                io.name, *data, io_align_bytes(io));
+  }
+  return TESSERA_OK;
+}
+
+}  // namespace
+
+std::int32_t bind_shapes(const tessera_program& program, const tessera_tensor* inputs,
+                         std::int32_t input_count, std::int64_t* dims) {
+  if (input_count != program.input_count) {
+    return fail_count("input", input_count, program.input_count);
+  }
+  if (inputs == nullptr && input_count > 0) {
+    return fail(TESSERA_INVALID_ARGUMENT, "`inputs` is a null pointer");
+  }
+  std::fill_n(dims, program.symbol_count, -1);
+  for (std::int32_t i = 0; i < input_count; ++i) {
+    if (std::int32_t status = bind_shape(program, program.inputs[i], inputs[i], dims))
+      return status;
+  }
+  return TESSERA_OK;
+}
+
+std::int32_t bind_inputs(const tessera_program& program, const tessera_tensor* inputs,
+                         std::int32_t input_count, void** data) {
+  for (std::int32_t i = 0; i < input_count; ++i) {
+    if (std::int32_t status = bind_input(program.inputs[i], inputs[i], &data[i])) return status;
+  }
+  return TESSERA_OK;
+}
+
+std::int32_t check_outputs(const tessera_program& program, const tessera_tensor* outputs,
+                           std::int32_t output_count) {
+  if (output_count != program.output_count) {
+    return fail_count("output", output_count, program.output_count);
+  }
+  if (outputs == nullptr && output_count > 0) {
+    return fail(TESSERA_INVALID_ARGUMENT, "`outputs` is a null pointer");
+  }
+  for (std::int32_t i = 0; i < output_count; ++i) {
+    const tessera_tensor& output = outputs[i];
+    const tessera_program_io& io = program.outputs[i];
+    if (output.data == nullptr) continue;
+    if (!same(output.dtype, io.dtype)) return fail_dtype("output", io.name, output.dtype, io.dtype);
+    if (output.ndim != io.ndim) return fail_rank("output", io, output.ndim);
+    if (output.shape == nullptr && io.ndim > 0) {
+      return fail(TESSERA_INVALID_ARGUMENT, "the shape of output `%s` is a null pointer", io.name);
+    }
+  }
+  return TESSERA_OK;
+}
+
+void output_shapes(const tessera_program& program, const std::int64_t* dims, std::int64_t* shapes) {
+  if (program.output_shapes != nullptr) return program.output_shapes(dims, shapes);
+  for (std::int32_t i = 0; i < program.output_count; ++i) {
+    const tessera_program_io& io = program.outputs[i];
+    shapes = std::copy_n(io.shape, io.ndim, shapes);
+  }
+}
+
+std::int32_t total_output_rank(const tessera_program& program) {
+  std::int32_t rank = 0;
+  for (std::int32_t i = 0; i < program.output_count; ++i) rank += program.outputs[i].ndim;
+  return rank;
+}
+
+std::uint64_t element_bytes(tessera_dtype dtype) {
+  return (static_cast<std::uint64_t>(dtype.bits) * dtype.lanes + 7) / 8;
+}
+
+std::uint64_t io_align_bytes(const tessera_program_io& io) {
+  if (io.align_bytes != 0) return io.align_bytes;
+  return std::max<std::uint64_t>(1, element_bytes(io.dtype));
+}
+
+std::uint64_t compact_bytes(tessera_dtype dtype, std::int32_t ndim, const std::int64_t* shape) {
+  std::uint64_t bytes = element_bytes(dtype);
+  for (std::int32_t d = 0; d < ndim; ++d) {
+    if (shape[d] < 0 ||
+        __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(shape[d]), &bytes)) {
+      return UINT64_MAX;
+    }
+  }
+  return bytes;
+}
+
+bool is_compact(const tessera_tensor& tensor) {
+  if (tensor.strides == nullptr) return true;
+  std::int64_t expected = 1;
+  for (std::int32_t d = tensor.ndim; d-- > 0;) {
+    if (tensor.shape[d] == 0) return true;
+    if (tensor.shape[d] != 1 && tensor.strides[d] != expected) return false;
+    expected *= tensor.shape[d];
+  }
+  return true;
+}
+
+}  // namespace tessera::runtime

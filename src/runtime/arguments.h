@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run is given, checked against what the model says: every mistake has its own sentence.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/program.h"
+
+namespace tessera::runtime {
+
+// Checks the inputs' shapes and binds the program's symbols: dims[i] for each symbol. A status.
+std::int32_t bind_shapes(const tessera_program& program, const tessera_tensor* inputs,
+                         std::int32_t input_count, std::int64_t* dims);
+
+// Checks number, device, dtype, layout, alignment and null pointers; sets data[i] of each.
+std::int32_t bind_inputs(const tessera_program& program, const tessera_tensor* inputs,
+                         std::int32_t input_count, void** data);
+
+// Checks what the caller says about outputs: number, and dtype and rank of those with data.
+std::int32_t check_outputs(const tessera_program& program, const tessera_tensor* outputs,
+                           std::int32_t output_count);
+
+// Writes all outputs' dimensions, one output after the other; -1 where they depend on data.
+void output_shapes(const tessera_program& program, const std::int64_t* dims, std::int64_t* shapes);
+
+std::int32_t total_output_rank(const tessera_program& program);
+std::uint64_t element_bytes(tessera_dtype dtype);
+
+// Alignment that a tensor of this input or output needs.
+std::uint64_t io_align_bytes(const tessera_program_io& io);
+
+// Bytes of a compact tensor; UINT64_MAX if a dimension is negative (unknown) or the product
+// overflows.
+std::uint64_t compact_bytes(tessera_dtype dtype, std::int32_t ndim, const std::int64_t* shape);
+
+bool is_compact(const tessera_tensor& tensor);
+
+}  // namespace tessera::runtime

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentence behind tessera_last_error().
+#pragma once
+
+#include <cstdint>
+
+namespace tessera::runtime {
+
+// Longest sentence that is kept; longer ones are cut.
+inline constexpr int kErrorBytes = 1024;
+
+// Sets the calling thread's sentence and returns `status`.
+[[gnu::format(printf, 2, 3)]] std::int32_t fail(std::int32_t status, const char* format, ...);
+
+std::int32_t fail_out_of_memory(const char* what);
+
+// Text into a fixed buffer, piece by piece, cut at its end.
+class TextBuffer {
+ public:
+  [[gnu::format(printf, 2, 3)]] void add(const char* format, ...);
+  const char* text() const { return text_; }
+
+ private:
+  char text_[kErrorBytes] = "";
+  int length_ = 0;
+};
+
+}  // namespace tessera::runtime

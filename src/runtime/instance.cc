@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/instance.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/arguments.h"
+#include "runtime/threads.h"
+
+namespace tessera::runtime {
+namespace {
+
+constexpr std::uint64_t kWorkspaceAlign = 64;
+
+void* default_allocate(void*, std::uint64_t bytes, std::uint64_t align_bytes, tessera_device) {
+  const std::uint64_t align = std::max<std::uint64_t>(align_bytes, 64);
+  return std::aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+void default_release(void*, void* memory, std::uint64_t, tessera_device) { std::free(memory); }
+
+void set_call_error(const tessera_call* call, const char* text) {
+  auto* instance = static_cast<tessera_instance*>(call->runtime);
+  if (instance->has_error.exchange(1, std::memory_order_relaxed) != 0) return;
+  std::snprintf(instance->error, sizeof instance->error, "%s", text);
+}
+
+std::int32_t check_options(const tessera_program& program,
+                           const tessera_instance_options& options) {
+  if (options.struct_bytes < sizeof(tessera_instance_options)) {
+    return fail(TESSERA_INVALID_ARGUMENT,
+                "struct_bytes of tessera_instance_options is %u, not at least %zu: start from "
+                "TESSERA_INSTANCE_OPTIONS_INIT",
+                options.struct_bytes, sizeof(tessera_instance_options));
+  }
+  if (options.threads < 0) {
+    return fail(TESSERA_INVALID_ARGUMENT, "%d threads asked for; 0 means all CPUs",
+                options.threads);
+  }
+  const std::int32_t kind = options.device.device_type;
+  if (kind != 0 && kind != program.device.device_type) {
+    return fail(TESSERA_WRONG_MACHINE,
+                "an instance on device kind %d was asked for, the model was compiled for kind %d",
+                kind, program.device.device_type);
+  }
+  if (options.pools != nullptr && options.pool_count != program.pool_count) {
+    return fail(TESSERA_INVALID_ARGUMENT, "%d pools given, the model has %d", options.pool_count,
+                program.pool_count);
+  }
+  return TESSERA_OK;
+}
+
+std::int32_t set_up_pools(tessera_instance& instance, const tessera_instance_options& options) {
+  const tessera_program& program = *instance.model->program;
+  if (!instance.pools.allocate(program.pool_count) ||
+      !instance.pool_pointers.allocate(program.pool_count)) {
+    return fail_out_of_memory("the table of pools");
+  }
+  for (std::int32_t i = 0; i < program.pool_count; ++i) {
+    const tessera_program_pool& pool = program.pools[i];
+    void* given = options.pools == nullptr ? nullptr : options.pools[i];
+    if (given == nullptr) {
+      if (std::int32_t status = allocate_block(instance, pool.bytes, pool.align_bytes, pool.name,
+                                               &instance.pools[i])) {
+        return status;
+      }
+    } else if (reinterpret_cast<std::uintptr_t>(given) % std::max(1u, pool.align_bytes) != 0) {
+      return fail(TESSERA_INVALID_ARGUMENT,
+                  "the memory given for pool `%s` is not aligned to %u bytes", pool.name,
+                  pool.align_bytes);
+    } else {
+      instance.pools[i] = {given, pool.bytes, false};
+    }
+    instance.pool_pointers[i] = instance.pools[i].data;
+  }
+  return TESSERA_OK;
+}
+
+std::uint64_t workspace_bytes(const tessera_instance& instance,
+                              const tessera_program_extern& symbol) {
+  if (symbol.workspace_query == nullptr) return symbol.workspace_bytes;
+  return symbol.workspace_query(symbol.workspace_max_dims, instance.device, instance.threads);
+}
+
+// One `tessera_call` an extern, with its workspace: in a pool, or in the block that they share.
+std::int32_t set_up_calls(tessera_instance& instance) {
+  const tessera_program& program = *instance.model->program;
+  instance.call = {
+      sizeof(tessera_call), instance.threads, instance.device, nullptr, nullptr, 0, nullptr,
+      set_call_error,       &instance};
+  if (!instance.extern_calls.allocate(program.extern_count) ||
+      !instance.states.allocate(program.extern_count)) {
+    return fail_out_of_memory("the table of calls");
+  }
+  std::uint64_t shared = 0;
+  for (std::int32_t i = 0; i < program.extern_count; ++i) {
+    tessera_call& call = instance.extern_calls[i];
+    call = instance.call;
+    call.states = &instance.states[i];
+    call.workspace_bytes = workspace_bytes(instance, program.externs[i]);
+    if (program.externs[i].workspace_pool < 0) shared = std::max(shared, call.workspace_bytes);
+  }
+  if (std::int32_t status =
+          allocate_block(instance, shared, kWorkspaceAlign, "the workspace", &instance.workspace)) {
+    return status;
+  }
+  for (std::int32_t i = 0; i < program.extern_count; ++i) {
+    const tessera_program_extern& symbol = program.externs[i];
+    tessera_call& call = instance.extern_calls[i];
+    if (call.workspace_bytes == 0) continue;
+    call.workspace = symbol.workspace_pool < 0
+                         ? instance.workspace.data
+                         : static_cast<char*>(instance.pool_pointers[symbol.workspace_pool]) +
+                               symbol.workspace_offset;
+  }
+  return TESSERA_OK;
+}
+
+std::int32_t set_up_tables(tessera_instance& instance) {
+  const tessera_program& program = *instance.model->program;
+  const bool all = instance.inputs.allocate(program.input_count) &&
+                   instance.outputs.allocate(program.output_count) &&
+                   instance.dims.allocate(program.symbol_count) &&
+                   instance.output_shapes.allocate(total_output_rank(program)) &&
+                   instance.output_tensors.allocate(program.output_count) &&
+                   instance.own_outputs.allocate(program.output_count) &&
+                   instance.profile.steps.allocate(program.step_count);
+  return all ? std::int32_t{TESSERA_OK} : fail_out_of_memory("the tables of the instance");
+}
+
+std::int32_t set_up(tessera_instance& instance, const tessera_instance_options& options) {
+  const tessera_program& program = *instance.model->program;
+  instance.threads = options.threads > 0 ? options.threads : default_threads();
+  instance.device = options.device.device_type != 0 ? options.device : program.device;
+  instance.profiling = options.profile != 0;
+  instance.allocator = options.allocator != nullptr
+                           ? *options.allocator
+                           : tessera_allocator{nullptr, default_allocate, default_release};
+  if (std::int32_t status = set_up_tables(instance)) return status;
+  if (std::int32_t status = set_up_pools(instance, options)) return status;
+  if (std::int32_t status = set_up_calls(instance)) return status;
+  return create_instance_states(instance);
+}
+
+void tear_down(tessera_instance* instance) {
+  destroy_instance_states(*instance);
+  for (Block& block : instance->pools) release_block(*instance, &block);
+  for (Block& block : instance->own_outputs) release_block(*instance, &block);
+  release_block(*instance, &instance->workspace);
+  tessera_model* model = instance->model;
+  destroy(instance);
+  release(model);
+}
+
+}  // namespace
+
+std::int32_t allocate_block(tessera_instance& instance, std::uint64_t bytes,
+                            std::uint64_t align_bytes, const char* what, Block* block) {
+  *block = {};
+  if (bytes == 0) return TESSERA_OK;
+  void* data =
+      instance.allocator.allocate(instance.allocator.context, bytes, align_bytes, instance.device);
+  if (data == nullptr) {
+    return fail(TESSERA_OUT_OF_MEMORY, "out of memory for %s: %" PRIu64 " bytes", what, bytes);
+  }
+  *block = {data, bytes, true};
+  return TESSERA_OK;
+}
+
+void release_block(tessera_instance& instance, Block* block) {
+  if (block->owned) {
+    instance.allocator.release(instance.allocator.context, block->data, block->bytes,
+                               instance.device);
+  }
+  *block = {};
+}
+
+std::int32_t create_instance_states(tessera_instance& instance) {
+  tessera_model& model = *instance.model;
+  const tessera_program& program = *model.program;
+  if (!instance.backend_states.allocate(program.backend_count)) {
+    return fail_out_of_memory("the states of back ends");
+  }
+  std::int32_t status;
+  const DeviceStates* library = library_states(model, instance.device, instance.threads, &status);
+  if (library == nullptr) return status;
+  for (std::int32_t b = 0; b < program.backend_count; ++b) {
+    const tessera_states outer = {library->states[b], nullptr, nullptr};
+    status =
+        create_state(model, b, instance.device, instance.threads, model.artifacts_of_backend[b],
+                     outer, program.backends[b].create_instance_state, &instance.backend_states[b]);
+    if (status != TESSERA_OK) return status;
+  }
+  for (std::int32_t i = 0; i < program.extern_count; ++i) {
+    const std::int32_t b = program.externs[i].backend;
+    tessera_states& states = instance.states[i];
+    if (b >= 0) states = {library->states[b], instance.backend_states[b], nullptr};
+    const BackendArtifacts own = {&model.artifacts[model.artifact_of_extern[i]], 1};
+    status = create_state(model, b, instance.device, instance.threads, own, states,
+                          program.externs[i].create_call_site_state, &states.call_site);
+    if (status != TESSERA_OK) return status;
+  }
+  return TESSERA_OK;
+}
+
+void destroy_instance_states(tessera_instance& instance) {
+  const tessera_program& program = *instance.model->program;
+  for (std::size_t i = instance.states.size(); i-- > 0;) {
+    void* state = instance.states[i].call_site;
+    const auto destroy_state = program.externs[i].destroy_call_site_state;
+    if (state != nullptr && destroy_state != nullptr) destroy_state(state);
+  }
+  for (std::size_t b = instance.backend_states.size(); b-- > 0;) {
+    void* state = instance.backend_states[b];
+    const auto destroy_state = program.backends[b].destroy_instance_state;
+    if (state != nullptr && destroy_state != nullptr) destroy_state(state);
+  }
+}
+
+}  // namespace tessera::runtime
+
+int32_t tessera_instance_create(tessera_model* model, const tessera_instance_options* options,
+                                tessera_instance** instance) {
+  using namespace tessera::runtime;
+  if (instance == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`instance` is a null pointer");
+  *instance = nullptr;
+  if (model == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`model` is a null pointer");
+  const tessera_instance_options defaults = TESSERA_INSTANCE_OPTIONS_INIT;
+  if (options == nullptr) options = &defaults;
+  if (std::int32_t status = check_options(*model->program, *options)) return status;
+  auto* created = create<tessera_instance>();
+  if (created == nullptr) return fail_out_of_memory("the instance");
+  created->model = model;
+  retain(model);
+  if (std::int32_t status = set_up(*created, *options)) {
+    tear_down(created);
+    return status;
+  }
+  *instance = created;
+  return TESSERA_OK;
+}
+
+void tessera_instance_destroy(tessera_instance* instance) {
+  if (instance != nullptr) tessera::runtime::tear_down(instance);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions that are about the library itself: the only ones that know that there is one
+// program in it. They stand apart so that a process which brings its own programs can link the rest
+// of the runtime.
+#include "runtime/program.h"
+#include "runtime/vendor.h"
+
+uint32_t tessera_abi_version(void) { return TESSERA_ABI_VERSION; }
+
+const char* tessera_build_id(void) { return tessera_model_program.build_id; }
+
+const char* tessera_target(void) { return tessera_model_program.target; }
+
+const char* tessera_metadata_json(void) {
+  const char* metadata = tessera_model_program.metadata;
+  return metadata != nullptr ? metadata : "{}";
+}
+
+int32_t tessera_model_create(const tessera_model_options* options, tessera_model** model) {
+  const tessera::runtime::DirectoryOf directory(&tessera_model_program);
+  return tessera_model_create_from(
+      &tessera_model_program, directory.path[0] != '\0' ? directory.path : nullptr, options, model);
+}

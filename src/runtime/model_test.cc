@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/program_fixture.h"
+
+namespace tessera::runtime {
+namespace {
+
+class ModelTest : public ::testing::Test, public ProgramFixture {
+ protected:
+  ~ModelTest() override {
+    tessera_instance_destroy(instance_);
+    tessera_model_destroy(model_);
+  }
+
+  std::int32_t create(const tessera_model_options* options = nullptr) {
+    return tessera_model_create_from(&program, nullptr, options, &model_);
+  }
+  void create_all(const tessera_instance_options* options = nullptr) {
+    ASSERT_EQ(create(), TESSERA_OK) << tessera_last_error();
+    ASSERT_EQ(tessera_instance_create(model_, options, &instance_), TESSERA_OK)
+        << tessera_last_error();
+  }
+  std::int32_t run() { return tessera_instance_run(instance_, &in_, 1, out_, 2); }
+  // The sentence of a run that must fail.
+  std::string error_of_run() {
+    EXPECT_EQ(run(), TESSERA_INVALID_ARGUMENT);
+    return tessera_last_error();
+  }
+
+  tessera_model* model_ = nullptr;
+  tessera_instance* instance_ = nullptr;
+  alignas(64) float x_[6] = {10, 20, 30, 40, 50, 60};
+  std::int64_t in_shape_[2] = {2, 3};
+  tessera_tensor in_ = {x_, {TESSERA_CPU, 0}, 2, kFloat32, in_shape_, nullptr, 0};
+  tessera_tensor out_[2] = {};
+};
+
+TEST_F(ModelTest, RunsIntoItsOwnOutputs) {
+  create_all();
+  ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
+  ASSERT_EQ(out_[0].ndim, 2);
+  EXPECT_EQ(out_[0].shape[1], 3);
+  EXPECT_EQ(static_cast<float*>(out_[0].data)[5], 126);
+  EXPECT_EQ(*static_cast<std::int64_t*>(out_[1].data), 1);
+  void* first = out_[0].data;
+  ASSERT_EQ(run(), TESSERA_OK);  // handing the same tensors in again is allowed
+  EXPECT_EQ(out_[0].data, first);
+  EXPECT_EQ(*static_cast<std::int64_t*>(out_[1].data), 2);
+}
+
+TEST_F(ModelTest, RunsIntoTheCallersOutputIfItFits) {
+  create_all();
+  float y[8] = {};
+  std::int64_t shape[2] = {2, 4};
+  out_[0] = {y, {TESSERA_CPU, 0}, 2, kFloat32, shape, nullptr, 4};
+  ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(out_[0].data, y);
+  EXPECT_EQ(shape[1], 3);  // set to the result's
+  EXPECT_EQ(y[0], 0);
+  EXPECT_EQ(y[1], 21);
+
+  std::int64_t too_small[2] = {1, 3};
+  out_[0].shape = too_small;
+  ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
+  EXPECT_NE(out_[0].data, y);
+  EXPECT_EQ(static_cast<float*>(out_[0].data)[0], 21);
+}
+
+TEST_F(ModelTest, StatesComeAndGoInOrder) {
+  create_all();
+  tessera_instance* second = nullptr;
+  ASSERT_EQ(tessera_instance_create(model_, nullptr, &second), TESSERA_OK);
+  tessera_model_destroy(model_);  // instances keep it
+  tessera_instance_destroy(second);
+  tessera_instance_destroy(instance_);
+  model_ = nullptr;
+  instance_ = nullptr;
+  const std::string site = "call site k with k_const_0, payload {}";
+  const std::vector<std::string> expected = {"create library of vendor",
+                                             "create instance of vendor",
+                                             "create " + site,
+                                             "create instance of vendor",
+                                             "create " + site,
+                                             "destroy " + site,
+                                             "destroy instance of vendor",
+                                             "destroy " + site,
+                                             "destroy instance of vendor",
+                                             "destroy library of vendor"};
+  EXPECT_EQ(state_log(), expected);
+}
+
+TEST_F(ModelTest, AStateThatFailsUndoesTheRest) {
+  symbol.create_call_site_state = refuse_state;
+  ASSERT_EQ(create(), TESSERA_OK);
+  EXPECT_EQ(tessera_instance_create(model_, nullptr, &instance_), TESSERA_KERNEL_FAILED);
+  EXPECT_STREQ(tessera_last_error(), "back end `vendor` could not be set up for `k`: no engine");
+  EXPECT_EQ(instance_, nullptr);
+  const std::vector<std::string> expected = {
+      "create library of vendor", "create instance of vendor", "destroy instance of vendor"};
+  EXPECT_EQ(state_log(), expected);
+}
+
+TEST_F(ModelTest, EveryWrongInputHasItsSentence) {
+  create_all();
+  EXPECT_EQ(tessera_instance_run(instance_, &in_, 2, out_, 2), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(), "2 inputs given, the model has 1");
+  EXPECT_EQ(tessera_instance_run(instance_, nullptr, 1, out_, 2), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(), "`inputs` is a null pointer");
+  EXPECT_EQ(tessera_instance_run(instance_, &in_, 1, out_, 1), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(), "1 output given, the model has 2");
+  const tessera_tensor good = in_;
+  in_.dtype = {TESSERA_FLOAT, 64, 1};
+  EXPECT_EQ(error_of_run(), "input `x` has dtype float64, the model takes float32");
+  in_ = good;
+  in_.ndim = 1;
+  EXPECT_EQ(error_of_run(), "input `x` has 1 dimension, the model takes 2: (2, 3)");
+  in_ = good;
+  in_shape_[1] = 4;
+  EXPECT_EQ(error_of_run(), "input `x` has shape (2, 4), the model takes (2, 3)");
+  in_shape_[1] = 3;
+  in_.data = nullptr;
+  EXPECT_EQ(error_of_run(), "the data of input `x` is a null pointer");
+  in_ = good;
+  in_.shape = nullptr;
+  EXPECT_EQ(error_of_run(), "the shape of input `x` is a null pointer");
+  in_ = good;
+  in_.byte_offset = 4;
+  EXPECT_EQ(error_of_run().substr(0, 38), "the data of input `x` is not aligned: ");
+  in_ = good;
+  std::int64_t strides[2] = {1, 2};
+  in_.strides = strides;
+  EXPECT_EQ(error_of_run(),
+            "input `x` is strided, the model takes compact row-major tensors: copy it first");
+  in_ = good;
+  in_.device.device_type = TESSERA_CUDA;
+  EXPECT_EQ(error_of_run(), "input `x` is on device 2:0, the instance on the CPU");
+  in_ = good;
+  float y[6];
+  out_[0] = {y, {TESSERA_CPU, 0}, 2, kInt64, in_shape_, nullptr, 0};
+  EXPECT_EQ(error_of_run(), "output `y` has dtype int64, the model takes float32");
+}
+
+TEST_F(ModelTest, NullHandlesAreErrors) {
+  EXPECT_EQ(tessera_instance_run(nullptr, &in_, 1, out_, 2), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(), "`instance` is a null pointer");
+  EXPECT_EQ(tessera_model_create_from(&program, nullptr, nullptr, nullptr),
+            TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_instance_create(nullptr, nullptr, &instance_), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(), "`model` is a null pointer");
+  tessera_instance_destroy(nullptr);
+  tessera_model_destroy(nullptr);
+}
+
+TEST_F(ModelTest, NamesAreFound) {
+  create_all();
+  std::int32_t index = -1;
+  EXPECT_EQ(tessera_model_find_output(model_, "run", &index), TESSERA_OK);
+  EXPECT_EQ(index, 1);
+  EXPECT_EQ(tessera_model_find_output(model_, "z", &index), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(), "the model has no output `z`; it has `y`, `run`");
+}
+
+TEST_F(ModelTest, DescribesItself) {
+  create_all();
+  tessera_io io = TESSERA_IO_INIT;
+  ASSERT_EQ(tessera_model_input(model_, 0, &io), TESSERA_OK);
+  EXPECT_STREQ(io.name, "x");
+  EXPECT_EQ(io.max_bytes, 24u);
+  EXPECT_EQ(io.align_bytes, 16u);
+  EXPECT_EQ(tessera_model_input(model_, 1, &io), TESSERA_INVALID_ARGUMENT);
+  io.struct_bytes = offsetof(tessera_io, dtype);  // an older caller
+  io.max_bytes = 77;
+  ASSERT_EQ(tessera_model_input(model_, 0, &io), TESSERA_OK);
+  EXPECT_EQ(io.max_bytes, 77u);
+  tessera_pool pool = TESSERA_POOL_INIT;
+  ASSERT_EQ(tessera_model_pool(model_, 0, &pool), TESSERA_OK);
+  EXPECT_EQ(pool.bytes, 1000u);
+}
+
+TEST_F(ModelTest, AKernelsReasonReachesTheCaller) {
+  create_all();
+  x_[0] = -1;
+  EXPECT_EQ(run(), TESSERA_KERNEL_FAILED);
+  EXPECT_STREQ(tessera_last_error(), "the run failed: minus one is not allowed");
+  x_[0] = 1;
+  EXPECT_EQ(run(), TESSERA_OK);
+}
+
+TEST_F(ModelTest, ErrorsBelongToTheThread) {
+  create_all();
+  tessera_instance_run(nullptr, nullptr, 0, nullptr, 0);
+  std::thread([] { EXPECT_STREQ(tessera_last_error(), ""); }).join();
+  EXPECT_STREQ(tessera_last_error(), "`instance` is a null pointer");
+}
+
+TEST_F(ModelTest, OtherVersionsAreRefused) {
+  tessera_model_options options = TESSERA_MODEL_OPTIONS_INIT;
+  options.abi_version = 99;
+  EXPECT_EQ(create(&options), TESSERA_WRONG_ABI);
+  EXPECT_STREQ(tessera_last_error(),
+               "the program was built for ABI version 99, the model's library has ABI version 1: "
+               "compile the model with the "
+               "tessera whose headers the program uses");
+  program.abi_version = 98;
+  EXPECT_EQ(create(), TESSERA_WRONG_ABI);
+}
+
+TEST_F(ModelTest, AnotherCpuIsRefused) {
+  const char* features[] = {"sse2", "sse4.2", "avx2", "no-such-feature"};
+  program.cpu_features = features;
+  program.cpu_feature_count = 3;
+  program.target = "cpu -mcpu=haswell";
+  setenv("TESSERA_DISABLE_CPU_FEATURES", "sse4.2,avx2", 1);
+  EXPECT_EQ(create(), TESSERA_WRONG_MACHINE);
+  unsetenv("TESSERA_DISABLE_CPU_FEATURES");
+  EXPECT_STREQ(tessera_last_error(),
+               "the model was compiled for a CPU (`cpu -mcpu=haswell`) with sse4.2, avx2, which "
+               "this one does not have: "
+               "compile it with a `-mcpu` that both machines are");
+  program.cpu_feature_count = 4;
+  EXPECT_EQ(create(), TESSERA_WRONG_MACHINE);
+  program.cpu_feature_count = 0;
+  program.cpu_arch = "m68k";
+  EXPECT_EQ(create(), TESSERA_WRONG_MACHINE);
+}
+
+TEST_F(ModelTest, AMissingVendorLibraryIsNamed) {
+  const char* file = "libtessera-test-absent.so.7";
+  backend.libraries = &file;
+  backend.library_count = 1;
+  setenv("TESSERA_LIBRARY_PATH", "/nowhere:/else", 1);
+  EXPECT_EQ(tessera_model_create_from(&program, "/models", nullptr, &model_),
+            TESSERA_LIBRARY_MISSING);
+  unsetenv("TESSERA_LIBRARY_PATH");
+  EXPECT_STREQ(tessera_last_error(),
+               "vendor library `libtessera-test-absent.so.7` not found: back end `vendor` needs it "
+               "for `k`; looked in "
+               "/models, /nowhere, /else, and where the system looks; copy it beside the model's "
+               "library, or name its "
+               "directory in TESSERA_LIBRARY_PATH");
+}
+
+TEST_F(ModelTest, TakesTheCallersMemory) {
+  struct Ledger {
+    int live = 0, total = 0;
+  } ledger;
+  tessera_allocator allocator;
+  allocator.context = &ledger;
+  allocator.allocate = [](void* context, std::uint64_t bytes, std::uint64_t align, tessera_device) {
+    auto& l = *static_cast<Ledger*>(context);
+    ++l.live, ++l.total;
+    return std::aligned_alloc(align, (bytes + align - 1) / align * align);
+  };
+  allocator.release = [](void* context, void* memory, std::uint64_t, tessera_device) {
+    --static_cast<Ledger*>(context)->live;
+    std::free(memory);
+  };
+  alignas(64) char arena[1000];
+  void* pools[] = {arena};
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.allocator = &allocator;
+  options.pools = pools;
+  options.pool_count = 1;
+  create_all(&options);
+  EXPECT_EQ(ledger.total, 1);  // the workspace
+  ASSERT_EQ(run(), TESSERA_OK);
+  EXPECT_EQ(ledger.total, 3);  // two outputs
+  ASSERT_EQ(run(), TESSERA_OK);
+  EXPECT_EQ(ledger.total, 3);
+  tessera_instance_destroy(instance_);
+  instance_ = nullptr;
+  EXPECT_EQ(ledger.live, 0);
+  pools[0] = arena + 4;
+  EXPECT_EQ(tessera_instance_create(model_, &options, &instance_), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(),
+               "the memory given for pool `arena` is not aligned to 64 bytes");
+}
+
+TEST_F(ModelTest, ProfilesWhenAsked) {
+  create_all();
+  ASSERT_EQ(run(), TESSERA_OK);
+  tessera_profile_entry entry = TESSERA_PROFILE_ENTRY_INIT;
+  ASSERT_EQ(tessera_instance_profile_entry(instance_, 0, &entry), TESSERA_OK);
+  EXPECT_EQ(entry.calls, 0u);
+  ASSERT_EQ(tessera_instance_profile(instance_, 1), TESSERA_OK);
+  ASSERT_EQ(run(), TESSERA_OK);
+  ASSERT_EQ(run(), TESSERA_OK);
+  ASSERT_EQ(tessera_instance_profile_entry(instance_, 0, &entry), TESSERA_OK);
+  EXPECT_EQ(entry.calls, 2u);
+  EXPECT_STREQ(entry.kernel, "k");
+  EXPECT_GT(entry.total_ns, 0u);
+  EXPECT_LE(entry.min_ns, entry.total_ns);
+}
+
+TEST_F(ModelTest, BindsSymbolsFromShapes) {
+  const std::int64_t unknown[2] = {2, -1}, low[2] = {2, 2}, high[2] = {2, 6};
+  const std::int32_t symbols[2] = {-1, 0};
+  const tessera_program_symbol seq = {"seq", 2, 6, 2};
+  program.symbols = &seq;
+  program.symbol_count = 1;
+  input = {"x", kFloat32, 2, unknown, low, high, symbols, 0};
+  outputs[0] = {"y", kFloat32, 2, unknown, low, high, symbols, 0};
+  program.output_shapes = [](const std::int64_t* dims, std::int64_t* shapes) {
+    shapes[0] = 2;
+    shapes[1] = dims[0];
+  };
+  program.entry = [](const tessera_frame* frame) {
+    for (int i = 0; i < 2 * frame->dims[0]; ++i) static_cast<float*>(frame->outputs[0])[i] = i;
+    return 0;
+  };
+  create_all();
+  float x[12] = {};
+  in_.data = x;
+  for (const std::int64_t n : {2, 6, 4}) {
+    in_shape_[1] = n;
+    ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
+    EXPECT_EQ(out_[0].shape[1], n);
+    EXPECT_EQ(static_cast<float*>(out_[0].data)[2 * n - 1], 2 * n - 1);
+  }
+  in_shape_[1] = 3;
+  EXPECT_EQ(
+      error_of_run(),
+      "dimension 1 of input `x` is 3, the model was compiled for `seq` in 2..6 in steps of 2");
+  in_shape_[1] = 8;
+  std::int64_t shape[2];
+  tessera_tensor queried[2] = {};
+  queried[0].shape = shape;
+  EXPECT_EQ(tessera_model_output_shapes(model_, &in_, 1, queried, 2), TESSERA_INVALID_ARGUMENT);
+  in_shape_[1] = 6;
+  ASSERT_EQ(tessera_model_output_shapes(model_, &in_, 1, queried, 2), TESSERA_OK);
+  EXPECT_EQ(shape[1], 6);
+}
+
+}  // namespace
+}  // namespace tessera::runtime

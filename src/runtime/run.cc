@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run: bind the caller's tensors, call the host program, hand back the outputs. No memory is
+// allocated once the instance's own outputs exist.
+#include <algorithm>
+
+#include "runtime/arguments.h"
+#include "runtime/instance.h"
+#include "runtime/profile.h"
+#include "runtime/threads.h"
+
+namespace tessera::runtime {
+namespace {
+
+// Bytes that output `io` of these dimensions may take: its bound, so that later runs find it large
+// enough.
+std::uint64_t own_output_bytes(const tessera_program_io& io, const std::int64_t* shape) {
+  if (io.max_shape != nullptr) {
+    const std::uint64_t bound = compact_bytes(io.dtype, io.ndim, io.max_shape);
+    if (bound != UINT64_MAX) return bound;
+  }
+  return compact_bytes(io.dtype, io.ndim, shape);
+}
+
+// The instance's own memory for output `i`.
+std::int32_t own_output(tessera_instance& instance, std::int32_t i, const std::int64_t* shape) {
+  const tessera_program_io& io = instance.model->program->outputs[i];
+  Block& block = instance.own_outputs[i];
+  const std::uint64_t bytes = own_output_bytes(io, shape);
+  if (bytes == UINT64_MAX) {
+    return fail(TESSERA_INVALID_ARGUMENT,
+                "output `%s` has a dimension without a bound: give a tensor for it", io.name);
+  }
+  // An empty result, too, has an address: a null pointer would read as not given.
+  const std::uint64_t wanted = std::max<std::uint64_t>(bytes, 1);
+  if (block.bytes < wanted) {
+    release_block(instance, &block);
+    const std::uint64_t align = std::max<std::uint64_t>(64, io_align_bytes(io));
+    if (std::int32_t status = allocate_block(instance, wanted, align, io.name, &block))
+      return status;
+  }
+  instance.outputs[i] = block.data;
+  return TESSERA_OK;
+}
+
+// Whether the caller's tensor can take a result of this shape; dtype and rank have been checked.
+bool fits(const tessera_program_io& io, const tessera_tensor& output, const std::int64_t* shape) {
+  if (output.data == nullptr || output.device.device_type == TESSERA_CUDA) return false;
+  std::uint64_t needed = compact_bytes(io.dtype, io.ndim, shape);
+  if (needed == UINT64_MAX) needed = own_output_bytes(io, shape);
+  const std::uint64_t capacity = compact_bytes(io.dtype, io.ndim, output.shape);
+  const auto address = reinterpret_cast<std::uintptr_t>(output.data) + output.byte_offset;
+  return capacity != UINT64_MAX && capacity >= needed && is_compact(output) &&
+         address % io_align_bytes(io) == 0;
+}
+
+// Decides for each output whose memory it goes to.
+std::int32_t bind_outputs(tessera_instance& instance, const tessera_tensor* outputs) {
+  const tessera_program& program = *instance.model->program;
+  std::int64_t* shape = instance.output_shapes.data();
+  output_shapes(program, instance.dims.data(), shape);
+  for (std::int32_t i = 0; i < program.output_count; ++i) {
+    const tessera_program_io& io = program.outputs[i];
+    // A tensor that an earlier run handed out is the instance's own again: its shape is not the
+    // caller's word.
+    const bool own = outputs[i].data != nullptr && outputs[i].data == instance.own_outputs[i].data;
+    if (!own && fits(io, outputs[i], shape)) {
+      instance.outputs[i] = static_cast<char*>(outputs[i].data) + outputs[i].byte_offset;
+    } else if (std::int32_t status = own_output(instance, i, shape)) {
+      return status;
+    }
+    instance.output_tensors[i] = {
+        instance.outputs[i], instance.device, io.ndim, io.dtype, shape, nullptr, 0};
+    shape += io.ndim;
+  }
+  return TESSERA_OK;
+}
+
+// Tells the caller what the outputs are.
+void hand_back(const tessera_instance& instance, tessera_tensor* outputs) {
+  for (std::int32_t i = 0; i < instance.model->program->output_count; ++i) {
+    const tessera_tensor& result = instance.output_tensors[i];
+    if (result.data == instance.own_outputs[i].data) {
+      outputs[i] = result;
+    } else if (!std::equal(result.shape, result.shape + result.ndim, outputs[i].shape)) {
+      std::copy_n(result.shape, result.ndim, outputs[i].shape);
+    }
+  }
+}
+
+std::int32_t call_program(tessera_instance& instance, const tessera_tensor* inputs) {
+  const tessera_program& program = *instance.model->program;
+  if (program.entry == nullptr) {
+    return fail(TESSERA_INVALID_ARGUMENT, "this is a library of kernels; it has no program to run");
+  }
+  const tessera_frame frame = {instance.inputs.data(),
+                               instance.outputs.data(),
+                               instance.pool_pointers.data(),
+                               instance.model->constants.data(),
+                               instance.dims.data(),
+                               inputs,
+                               instance.output_tensors.data(),
+                               &instance.call,
+                               instance.extern_calls.data(),
+                               instance.profiling ? &instance.profile : nullptr,
+                               program.context};
+  instance.has_error.store(0, std::memory_order_relaxed);
+  instance.error[0] = '\0';
+  if (instance.profiling) start_run(instance.profile);
+  const ThreadCount thread_count(instance.threads);
+  const std::int32_t status = program.entry(&frame);
+  if (status == 0) return TESSERA_OK;
+  return fail(TESSERA_KERNEL_FAILED, "the run failed: %s",
+              instance.error[0] != '\0' ? instance.error : "a kernel gave no reason");
+}
+
+std::int32_t run(tessera_instance& instance, const tessera_tensor* inputs, std::int32_t input_count,
+                 tessera_tensor* outputs, std::int32_t output_count) {
+  const tessera_program& program = *instance.model->program;
+  std::int32_t status = bind_shapes(program, inputs, input_count, instance.dims.data());
+  if (status == TESSERA_OK)
+    status = bind_inputs(program, inputs, input_count, instance.inputs.data());
+  if (status == TESSERA_OK) status = check_outputs(program, outputs, output_count);
+  if (status == TESSERA_OK) status = bind_outputs(instance, outputs);
+  if (status == TESSERA_OK) status = call_program(instance, inputs);
+  if (status == TESSERA_OK) hand_back(instance, outputs);
+  return status;
+}
+
+}  // namespace
+}  // namespace tessera::runtime
+
+int32_t tessera_instance_run(tessera_instance* instance, const tessera_tensor* inputs,
+                             int32_t input_count, tessera_tensor* outputs, int32_t output_count) {
+  using namespace tessera::runtime;
+  if (instance == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`instance` is a null pointer");
+  if (instance->running.exchange(1, std::memory_order_acquire) != 0) {
+    return fail(TESSERA_BUSY, "the instance is running in another thread: create one for each");
+  }
+  const int32_t status = run(*instance, inputs, input_count, outputs, output_count);
+  instance->running.store(0, std::memory_order_release);
+  return status;
+}
+
+int32_t tessera_instance_run_on_stream(tessera_instance* instance, void* stream,
+                                       const tessera_tensor* inputs, int32_t input_count,
+                                       tessera_tensor* outputs, int32_t output_count) {
+  if (stream != nullptr) {
+    return tessera::runtime::fail(TESSERA_INVALID_ARGUMENT,
+                                  "a stream was given, but the instance is on the CPU");
+  }
+  return tessera_instance_run(instance, inputs, input_count, outputs, output_count);
+}
+
+// On a CPU a run has ended when it returns, and has reported its own errors.
+int32_t tessera_instance_synchronize(tessera_instance* instance) {
+  using namespace tessera::runtime;
+  if (instance == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`instance` is a null pointer");
+  return TESSERA_OK;
+}
