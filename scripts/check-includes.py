@@ -77,7 +77,8 @@ def check_file(path: Path, folders: dict[Path, Folder], edges: dict[str, set[str
         if target is None or target.is_relative_to(ROOT / "include"):
             continue
         target_home = owner(target, folders)
-        library = folders[target_home].library if target_home else str(target.parent)
+        library = folders[target_home].library if target_home else (
+            str(target.parent.relative_to(ROOT)))
         if target_home != home and library not in allowed:
             line = text.count("\n", 0, match.start()) + 1
             errors.append(f"{path.relative_to(ROOT)}:{line}: includes \"{match[1]}\", but "

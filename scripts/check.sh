@@ -48,6 +48,7 @@ stage "include layering" scripts/check-includes.py
 stage "sizes" scripts/size-report.py
 stage "format" format
 stage "clang build" clang_build
+stage "headers" scripts/check-headers.py --build build/clang --jobs "$jobs"
 stage "clang-tidy" tidy
 stage "sanitizers" sanitizers
 stage "parser fuzz" fuzz

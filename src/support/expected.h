@@ -12,6 +12,8 @@ template <class E>
 struct Unexpected {
   E error;
 };
+template <class E>
+Unexpected(E) -> Unexpected<E>;  // clang 14 does not deduce it from the aggregate
 
 template <class T, class E>
 class [[nodiscard]] Expected {

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every header compiles alone, with the options of a source of its folder, or of any source where
+the folder has none; those of include/ as C too."""
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from incremental import ROOT, check_all
+
+DROPPED_WITH_VALUE = {"-o", "-c", "-MF", "-MT", "-MQ"}
+
+
+def options_of(command: str) -> list[str]:
+    """The compiler and its options, without input, output and dependency file."""
+    words, kept = iter(shlex.split(command)), []
+    for word in words:
+        if word in DROPPED_WITH_VALUE:
+            next(words)
+        elif word != "-MD" and not word.endswith("ccache"):
+            kept.append(word)
+    return kept
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, required=True, help="has compile_commands.json")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    compiled = [(Path(c["file"]), c) for c in
+                json.loads((options.build / "compile_commands.json").read_text())]
+    by_folder = {f.parent: c for f, c in compiled
+                 if f.suffix == ".cc" and not f.stem.endswith("_test")}
+    anything = next(iter(by_folder.values()))
+
+    def check(path: Path) -> tuple[bool, str]:
+        entry = by_folder.get(path.parent, anything)
+        compiler, *flags = options_of(entry["command"])
+        commands = [[compiler, *flags, "-fsyntax-only", "-x", "c++", "-"]]
+        if path.is_relative_to(ROOT / "include"):
+            commands.append([compiler.replace("++", ""), "-std=c11", "-Wall", "-Wextra", "-Werror",
+                             f"-I{ROOT / 'include'}", "-fsyntax-only", "-x", "c", "-"])
+        for command in commands:
+            run = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True,
+                                 input=f'#include "{path}"\n')
+            if run.returncode:
+                return False, run.stderr
+        return True, ""
+
+    headers = {p for f in ("src", "include", "tools") for p in (ROOT / f).rglob("*.h")
+               if "testdata" not in p.parts}
+    ok = check_all("headers", headers, b"", options.build / "headers-passed.json", check,
+                   options.jobs, float("inf"))
+    sys.exit(0 if ok else 1)
+
+
+if __name__ == "__main__":
+    main()
