@@ -77,9 +77,9 @@ enum class ShapeNeed : std::uint8_t { kNothing, kShape, kData };
 // conformance matrix, folding. A tuple operand (concatenate, stack) is one operand of tuple type; `eval` and
 // `compute` receive its fields flattened in place.
 struct Operator {
-  std::string_view name;  // "nn.softmax"
-  std::string_view doc;   // one paragraph: what, the shape equation, the source
-  FixedList<std::string_view, 12> operands;  // names
+  std::string_view name = {};  // "nn.softmax"
+  std::string_view doc = {};   // one paragraph: what, the shape equation, the source
+  FixedList<std::string_view, 12> operands = {};  // names
   int optional_operands = 0;                 // how many of the last operands may be left out
   bool variadic = false;                     // the last operand may be repeated
   bool takes_tuples = false;                 // operands may have tuple types (concatenate, annotations)
@@ -92,13 +92,13 @@ struct Operator {
   // or decompose removes the operator before lowering.
   std::vector<tir::TensorExpr> (*compute)(const ComputeArgs&) = nullptr;
   // A function of runtime/operators/ (back-end calling convention) for what no loop nest can express.
-  std::string_view runtime_symbol;
+  std::string_view runtime_symbol = {};
   double (*flops)(const CostArgs&) = nullptr;  // null: one a result element
   ShapeNeed shape_need[4] = {ShapeNeed::kShape, ShapeNeed::kShape, ShapeNeed::kShape, ShapeNeed::kShape};
   bool has_effect = false;  // random or stateful: neither folded nor shared nor removed
-  FixedList<std::string_view, 6> onnx;  // ONNX operator types that map to it one to one (import/ has the others)
+  FixedList<std::string_view, 6> onnx = {};  // ONNX operator types that map to it one to one (import/ has the others)
   // Small concrete calls: "nn.softmax(float32[2,5], axis=1)"; constants: "reshape(float32[4], newshape=[2, 2])".
-  FixedList<std::string_view, 12> samples;
+  FixedList<std::string_view, 12> samples = {};
 };
 
 // The operators there are; implemented by ops/.
