@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills a target from either of its text forms; for the files of types/ only.
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "types/target.h"
+
+namespace tessera {
+
+// Options that every kind has and that are absent unless given: `keys`, `device`, `model`, ...
+std::span<const TargetOption> common_target_options();
+// "an integer", "a list of strings", ...: the type of a value in messages.
+std::string_view type_name(const TargetValue& value);
+// All problems of one target, each naming the text that it was read from.
+class TargetBuilder {
+ public:
+  TargetBuilder(const TargetKind& kind, std::string source)
+      : target_(kind.name), source_(std::move(source)) {}
+
+  // The default value of an option, which tells its type; reports an unknown or repeated one.
+  const TargetValue* begin_option(const std::string& option);
+  void set(const std::string& option, TargetValue value);
+  void set_host(const Target& host);
+  // "target `cpu -x`: " and the message.
+  template <class... A>
+  void problem(fmt::format_string<A...> text, A&&... args) {
+    problems_.add(error(Code::kBadTarget, nullptr, "target `{}`: {}", source_,
+                        fmt::format(text, std::forward<A>(args)...)));
+  }
+  void add_problems(Diagnostics problems) { problems_.add(std::move(problems)); }
+  Result<Target> finish();
+
+ private:
+  Target target_;
+  std::string source_;
+  std::set<std::string> given_;
+  std::vector<std::string> keys_;
+  Diagnostics problems_;
+};
+
+// "target kind `x` is not defined", with the kinds that are.
+Diagnostic unknown_target_kind(std::string_view name, std::string_view source);
+// The JSON form; `text` starts with `{`.
+Result<Target> parse_target_json(std::string_view text);
+
+}  // namespace tessera

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of target kinds.
+#include <algorithm>
+
+#include "types/target.h"
+
+namespace tessera {
+namespace {
+
+using Int = std::int64_t;
+using Ints = std::vector<Int>;
+using Text = std::string;
+
+std::vector<TargetKind> make_kinds() {
+  return {
+      {"cpu",
+       "llvm",
+       DeviceType::kCpu,
+       false,
+       {{"mcpu", Text("native"), "instruction set, as the C++ compiler's -march names it"},
+        {"opt", Int{3}, "optimisation level of the C++ compiler"},
+        {"threads", Int{0}, "threads that layouts are chosen for; 0: one for each core"}}},
+      {"cuda",
+       "",
+       DeviceType::kCuda,
+       false,
+       {{"arch", Text("native"), "architecture, as nvcc names it: sm_90a"},
+        {"ptx", false, "also carry PTX for later devices"}}},
+      {"onednn", "", DeviceType::kCpu, true, {}},
+      {"blas", "", DeviceType::kCpu, true, {}},
+      {"ccompiler",
+       "",
+       DeviceType::kCpu,
+       true,
+       {{"header", Text(), "text put at the top of the C++ source"}}},
+      {"example_target_hook",
+       "",
+       DeviceType::kCpu,
+       true,
+       {{"example_attribute", Int{0}, "a number that the example back end passes on"}}},
+      {"cutlass",
+       "",
+       DeviceType::kCuda,
+       true,
+       {{"sm", Int{80}, "compute capability that kernels are generated for"},
+        {"use_3xtf32", true, "emulate float32 with three tf32 products; false: plain tf32"},
+        {"split_k_slices", Ints{1}, "split factors to try"},
+        {"profile_all_alignments", false, "also try alignments below the largest one"},
+        {"find_first_valid", false, "stop at the first kernel that compiles and runs"},
+        {"use_multiprocessing", false, "compile candidates on several processes"},
+        {"threads", Int{-1}, "threads of nvcc; negative: one for each core"},
+        {"use_fast_math", false, "sigmoid by way of tanh"},
+        {"tmp_dir", Text("./tmp"), "folder of intermediate files"}}},
+      {"cublas", "", DeviceType::kCuda, true, {}},
+      {"cudnn", "", DeviceType::kCuda, true, {}},
+      {"tensorrt",
+       "",
+       DeviceType::kCuda,
+       true,
+       {{"tensorrt_version", Ints{}, "version to make engines for; empty: the one found"},
+        {"use_implicit_batch", true, "leave the first dimension to run time"},
+        {"remove_no_mac_subgraphs", false, "undo partitions without multiply-accumulate work"},
+        {"max_workspace_size", Int{1} << 30, "bytes of scratch memory of an engine"},
+        {"use_fp16", false, "let engines compute in float16"},
+        {"use_uint8", false, "let engines take uint8 inputs"}}},
+  };
+}
+
+}  // namespace
+
+std::string_view to_string(DeviceType device) {
+  return device == DeviceType::kCpu ? "cpu" : "cuda";
+}
+
+const TargetOption* TargetKind::find_option(std::string_view option) const {
+  const auto it = std::find_if(options.begin(), options.end(),
+                               [option](const TargetOption& o) { return o.name == option; });
+  return it != options.end() ? &*it : nullptr;
+}
+
+std::span<const TargetKind> target_kinds() {
+  static const std::vector<TargetKind> kinds = make_kinds();
+  return kinds;
+}
+
+const TargetKind* find_target_kind(std::string_view name) {
+  for (const auto& kind : target_kinds()) {
+    if (kind.name == name || (!kind.alias.empty() && kind.alias == name)) return &kind;
+  }
+  return nullptr;
+}
+
+}  // namespace tessera

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "types/target_list.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tessera {
+namespace {
+
+Target choose_host(const std::vector<Target>& targets) {
+  for (const auto& target : targets) {
+    if (target.host() != nullptr) return target.host()->without_host();
+  }
+  for (const auto& target : targets) {
+    if (target.device() == DeviceType::kCpu && !target.is_external()) return target.without_host();
+  }
+  return Target("cpu");
+}
+
+// Each kind once; behind the first target of a device only externals, and only behind a machine.
+Diagnostics check_list(const std::vector<Target>& targets) {
+  Diagnostics problems;
+  std::set<std::string_view> kinds;
+  std::map<DeviceType, const Target*> first;
+  for (const auto& target : targets) {
+    if (!kinds.insert(target.name()).second) {
+      problems.add(error(Code::kBadTarget, nullptr, "target kind `{}` is given more than once",
+                         target.name())
+                       .with_remedy("put all options into one target"));
+      continue;
+    }
+    const auto [it, is_first] = first.emplace(target.device(), &target);
+    if (is_first || target.is_external_for(*it->second)) continue;
+    problems.add(error(Code::kBadTarget, nullptr,
+                       "target `{}` cannot follow `{}` for the same device {}; the machine stands "
+                       "first and external code generators behind it",
+                       target.name(), it->second->name(), to_string(target.device()))
+                     .with_remedy(target.is_external()
+                                      ? fmt::format("put `{}` in front", to_string(target.device()))
+                                      : fmt::format("put `{}` first", target.name())));
+  }
+  return problems;
+}
+
+DeviceType choose_device(const std::vector<Target>& targets) {
+  const DeviceType first = targets.front().device();
+  const bool alike = std::all_of(targets.begin(), targets.end(),
+                                 [first](const Target& t) { return t.device() == first; });
+  return alike ? first : DeviceType::kCpu;
+}
+
+}  // namespace
+
+const Target* CompilationTargets::find_device(DeviceType device) const {
+  const auto it = std::find_if(primitive.begin(), primitive.end(),
+                               [device](const Target& t) { return t.device() == device; });
+  return it != primitive.end() ? &*it : nullptr;
+}
+
+const Target* CompilationTargets::find_kind(std::string_view kind) const {
+  const auto it = std::find_if(primitive.begin(), primitive.end(),
+                               [kind](const Target& t) { return t.name() == kind; });
+  return it != primitive.end() ? &*it : nullptr;
+}
+
+const Target* CompilationTargets::homogeneous() const {
+  return primitive.size() == 1 ? &primitive.front() : nullptr;
+}
+
+Result<CompilationTargets> resolve_targets(std::vector<Target> targets,
+                                           std::optional<DeviceType> fallback_device) {
+  if (targets.empty()) {
+    return fail(error(Code::kBadTarget, nullptr, "at least one target is needed"));
+  }
+  if (auto problems = check_list(targets); !problems.empty()) return fail(std::move(problems));
+  CompilationTargets resolved;
+  resolved.host = choose_host(targets);
+  resolved.default_device = fallback_device.value_or(choose_device(targets));
+  for (const auto& target : targets) resolved.primitive.push_back(target.with_host(resolved.host));
+  if (resolved.find_device(resolved.default_device) == nullptr) {
+    return fail(error(Code::kBadTarget, nullptr, "no target is specified for the device {}",
+                      to_string(resolved.default_device)));
+  }
+  return resolved;
+}
+
+}  // namespace tessera

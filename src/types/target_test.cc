@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "types/target.h"
+
+#include <gtest/gtest.h>
+
+#include "types/target_list.h"
+
+namespace tessera {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+Target good(std::string_view text) {
+  auto target = parse_target(text);
+  EXPECT_TRUE(target) << (target ? "" : render(target.error()));
+  return target ? *target : Target();
+}
+
+// The messages of a text that must be refused, one a line.
+std::string bad(std::string_view text) {
+  const auto target = parse_target(text);
+  if (target) return "accepted";
+  for (const auto& d : target.error().list) EXPECT_EQ(d.code, Code::kBadTarget);
+  return render(target.error());
+}
+
+void expect_contains(const std::string& text, std::string_view part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text << "\nhas no: " << part;
+}
+
+TEST(Target, DefaultsAreFilledIn) {
+  const Target cutlass("cutlass");
+  EXPECT_EQ(cutlass.get_int("sm"), 80);
+  EXPECT_TRUE(cutlass.get_bool("use_3xtf32"));
+  EXPECT_EQ(cutlass.get_ints("split_k_slices"), std::vector<std::int64_t>{1});
+  EXPECT_EQ(cutlass.get_int("threads"), -1);
+  EXPECT_EQ(cutlass.get_string("tmp_dir"), "./tmp");
+  EXPECT_EQ(cutlass.keys(), (Strings{"cuda", "gpu"}));
+  EXPECT_EQ(Target("tensorrt").get_int("max_workspace_size"), 1 << 30);
+  EXPECT_EQ(Target(), good("cpu"));
+  EXPECT_EQ(good("llvm"), good("cpu"));
+}
+
+TEST(Target, ThreeFormsOfOptions) {
+  const Target target = good("cpu -mcpu=skylake-avx512 --threads 2 -opt");
+  EXPECT_EQ(target.get_string("mcpu"), "skylake-avx512");
+  EXPECT_EQ(target.get_int("threads"), 2);
+  EXPECT_EQ(target.get_int("opt"), 1);
+  EXPECT_TRUE(good("cuda -ptx").get_bool("ptx"));
+  EXPECT_FALSE(good("cutlass -use_3xtf32=false").get_bool("use_3xtf32"));
+  EXPECT_EQ(good("cutlass -split_k_slices=1,2,4").get_ints("split_k_slices"),
+            (std::vector<std::int64_t>{1, 2, 4}));
+  EXPECT_EQ(good("cpu -threads=true").get_int("threads"), 1);
+  EXPECT_EQ(good("cutlass -threads=-4").get_int("threads"), -4);
+}
+
+TEST(Target, QuotesAndEscapes) {
+  EXPECT_EQ(good("ccompiler -header='#include <x y.h>'").get_string("header"), "#include <x y.h>");
+  EXPECT_EQ(good("ccompiler -header=a\\ b").get_string("header"), "a b");
+  EXPECT_EQ(good("ccompiler -header='it\\'s'").get_string("header"), "it's");
+  EXPECT_EQ(good("ccompiler -header=' padded '").get_string("header"), "padded");
+  EXPECT_EQ(good("cpu -keys='a,b',c").keys(), (Strings{"a,b", "c", "cpu"}));
+  const Target nested = good("cuda -host='cpu -mcpu=\\'x y\\''");
+  ASSERT_NE(nested.host(), nullptr);
+  EXPECT_EQ(nested.host()->get_string("mcpu"), "x y");
+}
+
+TEST(Target, KeysAreThoseOfUserKindAndDevice) {
+  EXPECT_EQ(good("cuda -keys=fast,gpu -device=h200").keys(),
+            (Strings{"fast", "gpu", "cuda", "h200"}));
+}
+
+TEST(Target, TextsReadBackEqual) {
+  const char* texts[] = {"cpu",
+                         "cpu -mcpu=x -tag=t -libs=a,b -from_device=3",
+                         "cuda -arch=sm_90a -ptx",
+                         "ccompiler -header='a \\'b\\' \\\\ c'",
+                         "cutlass -split_k_slices='' -sm=90",
+                         "tensorrt -tensorrt_version=8,5,1",
+                         "cpu -keys='a b','c,d','\\\\'",
+                         R"({"kind": "cpu", "mcpu": ""})"};
+  for (const char* text : texts) {
+    const Target target = good(text);
+    EXPECT_EQ(good(to_string(target)), target) << to_string(target);
+    EXPECT_EQ(good(to_json(target)), target) << to_json(target);
+    const Target hosted = target.with_host(Target("cpu").with("opt", std::int64_t{1}));
+    EXPECT_EQ(good(to_json(hosted)), hosted) << to_json(hosted);
+    EXPECT_EQ(good(to_json(hosted)).hash(), hosted.hash());
+    EXPECT_NE(hosted, target);
+  }
+}
+
+TEST(Target, PrintsSortedWithoutHostAndEmptyValues) {
+  EXPECT_EQ(to_string(good("cpu -threads=2 -host=cpu")),
+            "cpu -keys=cpu -mcpu=native -opt=3 -threads=2");
+  EXPECT_EQ(to_string(Target("ccompiler")), "ccompiler -keys=cpu");
+  EXPECT_EQ(short_text(good("cutlass -sm=90 -use_3xtf32")), "cutlass -sm=90");
+}
+
+TEST(Target, Json) {
+  const Target target = good(
+      R"({"kind": "cutlass", "sm": 90, "use_3xtf32": false, "split_k_slices": [1, 2],
+          "keys": ["x"], "host": {"kind": "cpu", "opt": 0}})");
+  EXPECT_EQ(target.get_int("sm"), 90);
+  EXPECT_EQ(target.keys(), (Strings{"x", "cuda", "gpu"}));
+  EXPECT_EQ(target.host()->get_int("opt"), 0);
+  EXPECT_EQ(good(R"({"kind":"cuda","host":"llvm -opt=1"})").host()->get_int("opt"), 1);
+}
+
+TEST(TargetErrors, Text) {
+  expect_contains(bad("gpu9 -x=1"), "target `gpu9 -x=1`: target kind `gpu9` is not defined");
+  expect_contains(bad("gpu9"), "help: use one of `cpu`, `cuda`, `onednn`");
+  expect_contains(bad("onednn -k=1"), "cannot recognize option `k`; candidates are `keys`,");
+  expect_contains(bad("cutlass -smm=1"), "candidates are `sm`, `use_3xtf32`,");
+  expect_contains(bad("cpu -=5"), "empty option key or value in `-=5`");
+  expect_contains(bad("cpu -mcpu="), "empty option key or value in `-mcpu=`");
+  expect_contains(bad("cpu -opt=many"), "option `opt` must be an integer, not `many`");
+  expect_contains(bad("cpu -opt=99999999999999999999"), "must be an integer");
+  expect_contains(bad("cuda -ptx=2"), "option `ptx` must be a boolean");
+  expect_contains(bad("cutlass -split_k_slices=1,,2"), "must be a list of integers");
+  expect_contains(bad("cpu -opt=1 -opt=2"), "option `opt` is given twice");
+  expect_contains(bad("cpu -features=1"), "`features` is derived");
+  expect_contains(bad("cpu opt=1"), "`opt=1` is no option; options begin with `-`");
+  expect_contains(bad("cpu -mcpu='x"), "a quote or escape has no end");
+  expect_contains(bad("cpu -mcpu=x\\"), "a quote or escape has no end");
+  expect_contains(bad("  "), "the target is empty");
+  expect_contains(bad("cuda -host=cuda"), "the host must be a cpu, not `cuda`");
+  expect_contains(bad("cuda -host='cpu -host=cpu'"), "a host has no host of its own");
+  expect_contains(bad("cuda -host='nothing'"), "target kind `nothing` is not defined");
+}
+
+TEST(TargetErrors, AllOfOneTargetAreReported) {
+  const auto target = parse_target("cpu -opt=x -nope=1 -threads=y");
+  ASSERT_FALSE(target);
+  EXPECT_EQ(target.error().list.size(), 3u);
+}
+
+TEST(TargetErrors, Json) {
+  expect_contains(bad("{"), "is not valid JSON");
+  expect_contains(bad("{\"sm\": 1}"), "`kind` is missing");
+  expect_contains(bad(R"({"tag": "nvidia/h200"})"), "no target has this `tag`");
+  expect_contains(bad(R"({"kind": "zzz"})"), "target kind `zzz` is not defined");
+  expect_contains(bad(R"({"kind": "cutlass", "sm": "90"})"),
+                  "[\"sm\"]: the option must be an integer, not string");
+  expect_contains(bad(R"({"kind": "cutlass", "split_k_slices": [1, "x"]})"),
+                  "[\"split_k_slices\"][1]: the option must be a list of integers");
+  expect_contains(bad(R"({"kind": "cpu", "keys": "a"})"), "[\"keys\"]: the option must be a list");
+  expect_contains(bad(R"({"kind": "cpu", "opt": 18446744073709551615})"), "must be an integer");
+  expect_contains(bad(R"({"kind": "cuda", "host": 5})"), "a target is a string or a JSON object");
+  expect_contains(bad(R"({"kind": "cuda", "features": {}})"), "`features` is derived");
+  std::string deep = R"({"kind": "cpu", "opt": )" + std::string(200000, '[');
+  deep += std::string(200000, ']') + "}";
+  expect_contains(bad(deep), "the option must be an integer, not array");
+}
+
+TEST(TargetLists, StringsObjectsArraysAndDeviceMaps) {
+  const Strings texts = {"cpu", R"([ "cuda", {"kind": "cutlass"} ])", R"({"gpu": "cublas"})",
+                         R"({"kind": "cudnn"})"};
+  const auto targets = parse_targets(texts);
+  ASSERT_TRUE(targets);
+  Strings names;
+  for (const auto& target : *targets) names.push_back(target.name());
+  EXPECT_EQ(names, (Strings{"cpu", "cuda", "cutlass", "cublas", "cudnn"}));
+  EXPECT_FALSE(parse_targets(Strings{}));
+  EXPECT_FALSE(parse_targets(Strings{"[]"}));
+  const auto wrong = parse_targets(Strings{"x1", "cpu", "[3]", "[\"x2\"]"}, "x3");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().list.size(), 4u);
+}
+
+TEST(TargetLists, AHostGoesToAllIfTheFirstHasNone) {
+  const auto hosted = parse_targets(Strings{"cuda", "cutlass"}, "cpu -opt=1");
+  ASSERT_TRUE(hosted);
+  EXPECT_EQ((*hosted)[1].host()->get_int("opt"), 1);
+  const auto kept = parse_targets(Strings{"cuda -host='cpu -opt=2'", "cutlass"}, "cpu -opt=1");
+  EXPECT_EQ((*kept)[0].host()->get_int("opt"), 2);
+  EXPECT_EQ((*kept)[1].host(), nullptr);
+}
+
+Result<CompilationTargets> resolve(const Strings& texts,
+                                   std::optional<DeviceType> fallback = std::nullopt) {
+  return resolve_targets(*parse_targets(texts), fallback);
+}
+
+std::string resolve_problem(const Strings& texts,
+                            std::optional<DeviceType> fallback = std::nullopt) {
+  const auto resolved = resolve(texts, fallback);
+  return resolved ? "accepted" : render(resolved.error());
+}
+
+TEST(TargetConfiguration, HostRules) {
+  EXPECT_EQ(resolve({"cuda", "cutlass -host='cpu -opt=1'", "cpu"})->host.get_int("opt"), 1);
+  EXPECT_EQ(resolve({"cuda", "cpu -opt=2"}, DeviceType::kCuda)->host.get_int("opt"), 2);
+  EXPECT_EQ(resolve({"cuda"})->host, Target("cpu"));
+  const auto resolved = resolve({"cpu -opt=2 -host='cpu -opt=1'", "cuda -host='cpu -opt=0'"});
+  for (const auto& target : resolved->primitive) EXPECT_EQ(target.host()->get_int("opt"), 1);
+  EXPECT_EQ(resolved->host.host(), nullptr);
+}
+
+TEST(TargetConfiguration, DefaultDevice) {
+  EXPECT_EQ(resolve({"cuda", "cutlass"})->default_device, DeviceType::kCuda);
+  EXPECT_EQ(resolve({"cuda", "cpu"})->default_device, DeviceType::kCpu);
+  EXPECT_EQ(resolve({"cuda", "cpu"}, DeviceType::kCuda)->default_device, DeviceType::kCuda);
+  expect_contains(resolve_problem({"cuda"}, DeviceType::kCpu),
+                  "no target is specified for the device cpu");
+}
+
+TEST(TargetConfiguration, Lookups) {
+  const auto resolved = resolve({"cpu", "cuda", "cutlass -sm=90", "onednn"});
+  ASSERT_TRUE(resolved);
+  EXPECT_EQ(resolved->find_device(DeviceType::kCuda)->name(), "cuda");
+  EXPECT_EQ(resolved->find_kind("cutlass")->get_int("sm"), 90);
+  EXPECT_EQ(resolved->find_kind("cudnn"), nullptr);
+  EXPECT_EQ(resolved->homogeneous(), nullptr);
+  EXPECT_EQ(resolve({"cutlass"})->homogeneous()->name(), "cutlass");
+}
+
+TEST(TargetConfiguration, ListRules) {
+  expect_contains(resolve_problem({"cpu", "cuda", "cpu -opt=1"}),
+                  "target kind `cpu` is given more than once");
+  expect_contains(resolve_problem({"cutlass", "cuda"}), "`cuda` cannot follow `cutlass`");
+  expect_contains(resolve_problem({"cutlass", "cublas"}), "help: put `cuda` in front");
+  EXPECT_EQ(resolve_problem({"cutlass"}), "accepted");
+  const auto empty = resolve_targets({});
+  ASSERT_FALSE(empty);
+  expect_contains(render(empty.error()), "at least one target is needed");
+}
+
+}  // namespace
+}  // namespace tessera
