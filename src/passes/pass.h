@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "diagnostics/diagnostic.h"
@@ -32,20 +33,14 @@ struct Pass {
 // The passes of this folder, in the order of passes.def.
 std::span<const Pass* const> all_passes();
 
-// Applies `rewrite` to each optimizable function; all errors are reported together.
+// Replaces each optimizable function by rewrite(function, the module's constants).
 template <class F>
-Result<Module> map_optimizable(Module module, F&& rewrite) {
-  Diagnostics errors;
+Module map_optimizable(Module module, F&& rewrite) {
   for (auto& [name, function] : module.functions) {
     if (!relay::is_optimizable(function)) continue;
-    Result<relay::Function> rewritten = rewrite(name, static_cast<const relay::Function&>(function));
-    if (rewritten) {
-      function = std::move(*rewritten);
-    } else {
-      errors.add(std::move(rewritten).error());
-    }
+    CheckContext context("in @" + name);
+    function = rewrite(std::as_const(function), std::as_const(module.constants));
   }
-  if (!errors.empty()) return fail(std::move(errors));
   return module;
 }
 

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emit/host.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "emit/c_text.h"
+#include "emit/host_body.h"
+#include "tir/walk.h"
+
+namespace tessera::emit {
+namespace {
+
+constexpr std::string_view kGeneratedSignature =
+    "(void* const* buffers, const int64_t* dims, const tessera_call* call)";
+constexpr std::string_view kBackendSignature =
+    "(const tessera_call* call, tessera_tensor** tensors, int32_t count)";
+
+// Writes the tables of runtime/program.h one after the other, then the program that points at them.
+class HostEmitter {
+ public:
+  HostEmitter(const Module& module, const plan::MemoryPlan& plan, const WeightsLayout& weights,
+              const ProgramInfo& info, ProgramKind kind)
+      : module_(module), plan_(plan), weights_(weights), info_(info), kind_(kind),
+        main_(module.prim_funcs.at("main")) {
+    collect();
+  }
+
+  std::string emit() {
+    line("// Host program of a tessera model: {} kernels and back-end functions, {} constants.",
+         module_.externs.size(), module_.constants.size());
+    line("#include \"runtime/program.h\"\n");
+    line("extern \"C\" {{\n");
+    declarations();
+    io_table("inputs", main_.inputs);
+    io_table("outputs", main_.outputs);
+    pools();
+    constants();
+    backends();
+    externs();
+    entry_or_kernels();
+    program();
+    line("}}  // extern \"C\"");
+    return std::move(out_);
+  }
+
+ private:
+  template <class... A>
+  void line(fmt::format_string<A...> text, A&&... args) {
+    out_ += fmt::format(text, std::forward<A>(args)...);
+    out_ += '\n';
+  }
+
+  void collect() {
+    for (const auto& [symbol, e] : module_.externs) {
+      if (e.artifact < 0) continue;
+      extern_index_.emplace(symbol, static_cast<int>(extern_index_.size()));
+      if (backend_index_.emplace(e.backend, static_cast<int>(backend_index_.size())).second) {
+        backend_names_.push_back(e.backend);
+      }
+    }
+  }
+
+  const Artifact& artifact(const Extern& e) const {
+    return module_.artifacts[static_cast<std::size_t>(e.artifact)];
+  }
+
+  void declarations() {
+    std::set<std::string> run_functions, creates, destroys;
+    for (const auto& [symbol, e] : module_.externs) {
+      const bool runtime_module =
+          e.artifact >= 0 && artifact(e).kind == ArtifactKind::kRuntimeModule;
+      if (runtime_module) {
+        run_functions.insert(artifact(e).run_function);
+      } else {
+        line("int32_t {}{};", symbol,
+             e.convention == CallingConvention::kGenerated ? kGeneratedSignature : kBackendSignature);
+      }
+    }
+    for (const Artifact& a : module_.artifacts) {
+      const StateFunctions& s = a.state;
+      for (const auto* f : {&s.create_library, &s.create_instance, &s.create_call_site}) creates.insert(*f);
+      for (const auto* f : {&s.destroy_library, &s.destroy_instance, &s.destroy_call_site}) destroys.insert(*f);
+    }
+    for (const std::string& f : run_functions) line("int32_t {}{};", f, kBackendSignature);
+    for (const std::string& f : creates) {
+      if (!f.empty()) line("int32_t {}(const tessera_state_args* args, void** state);", f);
+    }
+    for (const std::string& f : destroys) {
+      if (!f.empty()) line("void {}(void* state);", f);
+    }
+    line("");
+  }
+
+  std::string shape_array(const std::string& name, const std::vector<std::int64_t>& shape) {
+    if (shape.empty()) return "nullptr";
+    line("static const int64_t {}[] = {{{}}};", name, fmt::join(shape, ", "));
+    return name;
+  }
+
+  void io_table(std::string_view kind, const std::vector<tir::Buffer>& buffers) {
+    std::string rows;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      const tir::BufferNode& b = *buffers[i];
+      std::vector<std::int64_t> shape;
+      for (const tir::Expr& e : b.shape) {
+        const std::int64_t* n = tir::as_int(e);
+        shape.push_back(n == nullptr ? -1 : *n);
+      }
+      const std::string sizes = shape_array(fmt::format("{}_{}_shape", kind, i), shape);
+      rows += fmt::format("    {{{}, {}, {}, {}, nullptr, nullptr, nullptr, 0}},\n", c_string(b.name),
+                          c_dtype(b.dtype), shape.size(), sizes);
+    }
+    table("tessera_program_io", kind, rows);
+  }
+
+  // Empty arrays are not C++; a table without rows is a null pointer.
+  void table(std::string_view type, std::string_view name, const std::string& rows) {
+    if (rows.empty()) {
+      line("static const {}* const {} = nullptr;\n", type, name);
+    } else {
+      line("static const {} {}[] = {{\n{}}};\n", type, name, rows);
+    }
+  }
+
+  void pools() {
+    std::string rows;
+    for (const plan::Pool& p : plan_.pools) {
+      rows += fmt::format("    {{{}, {{TESSERA_CPU, 0}}, {}, {}}},\n", c_string(p.name), p.bytes,
+                          kConstantAlignBytes);
+    }
+    table("tessera_program_pool", "pools", rows);
+  }
+
+  void constants() {
+    std::string rows;
+    for (std::size_t i = 0; i < module_.constants.size(); ++i) {
+      const Tensor& t = module_.constants[ConstantIndex(i)];
+      const std::string sizes = shape_array(fmt::format("constant_{}_shape", i), t.shape);
+      rows += fmt::format("    {{\"\", {}, {}, {}, {}u, {}u}},\n", c_dtype(t.dtype), t.shape.size(),
+                          sizes, weights_.offsets[i], t.size_bytes());
+    }
+    table("tessera_program_constant", "constants", rows);
+  }
+
+  void backends() {
+    std::string rows;
+    for (const std::string& name : backend_names_) rows += backend_row(name);
+    table("tessera_program_backend", "backends", rows);
+  }
+
+  std::string backend_row(const std::string& name) {
+    std::set<std::string> libraries;
+    StateFunctions state;
+    for (const Artifact& a : module_.artifacts) {
+      if (a.backend != name) continue;
+      libraries.insert(a.vendor_libraries.begin(), a.vendor_libraries.end());
+      state = a.state;
+    }
+    std::string files = "nullptr";
+    if (!libraries.empty()) {
+      files = c_identifier(name) + "_libraries";
+      std::vector<std::string> quoted;
+      for (const std::string& l : libraries) quoted.push_back(c_string(l));
+      line("static const char* const {}[] = {{{}}};", files, fmt::join(quoted, ", "));
+    }
+    return fmt::format("    {{{}, {}, {}, {}, {}, {}, {}}},\n", c_string(name), files,
+                       libraries.size(), or_null(state.create_library), or_null(state.destroy_library),
+                       or_null(state.create_instance), or_null(state.destroy_instance));
+  }
+
+  static std::string_view or_null(const std::string& function) {
+    return function.empty() ? std::string_view("nullptr") : function;
+  }
+
+  void externs() {
+    std::string rows;
+    for (const auto& [symbol, index] : extern_index_) rows += extern_row(symbol, index);
+    table("tessera_program_extern", "externs", rows);
+  }
+
+  std::string extern_row(const std::string& symbol, int index) {
+    const Extern& e = module_.externs.at(symbol);
+    const Artifact& a = artifact(e);
+    const bool runtime_module = a.kind == ArtifactKind::kRuntimeModule;
+    const bool generated = e.convention == CallingConvention::kGenerated;
+    const std::string payload = runtime_module ? payload_text(index, a) : "nullptr";
+    const auto [names, indices] = named_constants(index, a);
+    const auto at = plan_.workspaces.find(symbol);
+    const bool planned = at != plan_.workspaces.end();
+    return fmt::format(
+        "    {{{}, {}, {}, {}, {}, {}, {}, {}u, {}, {}, {}, {}, {}u, {}u, nullptr, nullptr, 0}},\n",
+        c_string(symbol), backend_index_.at(e.backend),
+        generated ? "nullptr" : (runtime_module ? a.run_function : symbol),
+        generated ? symbol : "nullptr", or_null(a.state.create_call_site),
+        or_null(a.state.destroy_call_site), payload, runtime_module ? a.payload.size() : 0, names,
+        indices, a.constants.size(), planned ? pool_index(at->second.pool) : -1,
+        planned ? at->second.offset : 0, e.workspace.bytes);
+  }
+
+  std::string payload_text(int index, const Artifact& a) {
+    line("static const char payload_{}[] =\n    {};", index, c_string(a.payload));
+    return fmt::format("payload_{}", index);
+  }
+
+  std::pair<std::string, std::string> named_constants(int index, const Artifact& a) {
+    if (a.constants.empty()) return {"nullptr", "nullptr"};
+    std::vector<std::string> names;
+    std::vector<std::uint32_t> indices;
+    for (const NamedConstant& c : a.constants) {
+      names.push_back(c_string(c.name));
+      indices.push_back(c.index.index());
+    }
+    line("static const char* const extern_{}_names[] = {{{}}};", index, fmt::join(names, ", "));
+    line("static const int32_t extern_{}_indices[] = {{{}}};", index, fmt::join(indices, ", "));
+    return {fmt::format("extern_{}_names", index), fmt::format("extern_{}_indices", index)};
+  }
+
+  int pool_index(const std::string& pool) const {
+    for (std::size_t i = 0; i < plan_.pools.size(); ++i) {
+      if (plan_.pools[i].name == pool) return static_cast<int>(i);
+    }
+    TESSERA_UNREACHABLE("no pool `{}`", pool);
+  }
+
+  void entry_or_kernels() {
+    std::string kernels, steps;
+    if (kind_ == ProgramKind::kModel) {
+      HostBody body = emit_host_body(main_, module_, plan_, extern_index_);
+      for (const auto& [kernel, backend] : body.steps) {
+        steps += fmt::format("    {{{}, {}}},\n", c_string(kernel), c_string(backend));
+      }
+      num_steps_ = body.steps.size();
+      line("static {}", body.text);
+    } else {
+      for (const auto& [symbol, e] : module_.externs) {
+        if (e.artifact >= 0) continue;
+        kernels += fmt::format("    {{{}, {}}},\n", c_string(symbol), symbol);
+        ++num_kernels_;
+      }
+    }
+    table("tessera_program_kernel", "kernels", kernels);
+    table("tessera_program_step", "steps", steps);
+  }
+
+  void program() {
+    std::string features;
+    for (const std::string& f : info_.cpu_features) features += fmt::format("{}, ", c_string(f));
+    if (!features.empty()) line("static const char* const cpu_features[] = {{{}}};", features);
+    const bool model = kind_ == ProgramKind::kModel;
+    if (model) line("TESSERA_API const char tessera_metadata[] =\n    {};", c_string(info_.metadata_json));
+    line("TESSERA_API const tessera_program tessera_model_program = {{");
+    line("    TESSERA_PROGRAM_VERSION, TESSERA_ABI_VERSION, {}, {}, {},", c_string(info_.build_id),
+         c_string(info_.target), c_string(info_.cpu_arch));
+    line("    {}, {}, {{TESSERA_CPU, 0}}, {},", features.empty() ? "nullptr" : "cpu_features",
+         info_.cpu_features.size(), model ? "tessera_metadata" : "nullptr");
+    line("    nullptr, inputs, outputs, pools, constants, backends, externs, kernels, steps,");
+    line("    0, {}, {}, {}, {}, {}, {}, {}, {},", main_.inputs.size(), main_.outputs.size(),
+         plan_.pools.size(), module_.constants.size(), backend_names_.size(), extern_index_.size(),
+         num_kernels_, num_steps_);
+    const bool weights = model && !module_.constants.empty();
+    line("    {}, nullptr, nullptr, {}, nullptr}};", weights ? "tessera_weights" : "nullptr",
+         model ? "tessera_entry" : "nullptr");
+  }
+
+  const Module& module_;
+  const plan::MemoryPlan& plan_;
+  const WeightsLayout& weights_;
+  const ProgramInfo& info_;
+  ProgramKind kind_;
+  const tir::PrimFunc& main_;
+  std::map<std::string, int> extern_index_, backend_index_;
+  std::vector<std::string> backend_names_;
+  std::size_t num_kernels_ = 0, num_steps_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string emit_host(const Module& module, const plan::MemoryPlan& plan,
+                      const WeightsLayout& weights, const ProgramInfo& info, ProgramKind kind) {
+  return HostEmitter(module, plan, weights, info, kind).emit();
+}
+
+}  // namespace tessera::emit

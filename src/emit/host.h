@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host program of a module as C++ text: the tables of runtime/program.h and the entry that allocates
+// nothing, calls kernels in order and reads like the plan.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "module/module.h"
+#include "plan/plan.h"
+
+namespace tessera::emit {
+
+// Where each constant of the pool lies in the weights section; equal blobs share an offset.
+struct WeightsLayout {
+  struct Piece {
+    std::uint64_t offset = 0;
+    std::shared_ptr<const Blob> blob;
+  };
+  std::vector<Piece> pieces;           // ascending, each blob once
+  std::vector<std::uint64_t> offsets;  // by ConstantIndex
+  std::uint64_t bytes = 0;
+};
+inline constexpr std::uint64_t kConstantAlignBytes = 64;
+WeightsLayout layout_weights(const ConstantPool& constants);
+
+// What the library says about itself besides its tables.
+struct ProgramInfo {
+  std::string build_id, target, cpu_arch;
+  std::vector<std::string> cpu_features;  // "avx512f": the library refuses a CPU without them
+  std::string metadata_json;
+};
+
+// With an entry: the module's `main`. Without: a kernel library for the interpreter (exec/), which exports
+// a table of generated kernels instead.
+enum class ProgramKind { kModel, kKernelLibrary };
+
+// Needs prim_funcs["main"] lowered and `plan` made for it. Deterministic.
+std::string emit_host(const Module& module, const plan::MemoryPlan& plan,
+                      const WeightsLayout& weights, const ProgramInfo& info, ProgramKind kind);
+
+}  // namespace tessera::emit

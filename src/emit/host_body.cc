@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emit/host_body.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "emit/c_text.h"
+#include "tir/walk.h"
+
+namespace tessera::emit {
+namespace {
+
+using tir::Buffer;
+using tir::BufferNode;
+using tir::Stmt;
+
+std::string shape_text(const BufferNode& b) {
+  std::string out = to_string(b.dtype) + "[";
+  for (std::size_t i = 0; i < b.shape.size(); ++i) {
+    const std::int64_t* n = tir::as_int(b.shape[i]);
+    out += fmt::format("{}{}", i == 0 ? "" : ",", n == nullptr ? "?" : std::to_string(*n));
+  }
+  return out + "]";
+}
+
+class HostBodyEmitter {
+ public:
+  HostBodyEmitter(const Module& module, const plan::MemoryPlan& plan,
+                  const std::map<std::string, int>& extern_index)
+      : module_(module), plan_(plan), extern_index_(extern_index) {}
+
+  HostBody emit(const tir::PrimFunc& main) {
+    line("int32_t tessera_entry(const tessera_frame* frame) {{");
+    line("  int32_t status = 0;");
+    for (std::size_t i = 0; i < main.inputs.size(); ++i) {
+      define(main.inputs[i], fmt::format("frame->inputs[{}]", i));
+    }
+    for (std::size_t i = 0; i < main.outputs.size(); ++i) {
+      define(main.outputs[i], fmt::format("frame->outputs[{}]", i));
+    }
+    walk(main.body);
+    line("  return status;");
+    line("}}");
+    return std::move(body_);
+  }
+
+ private:
+  template <class... A>
+  void line(fmt::format_string<A...> text, A&&... args) {
+    body_.text += fmt::format(text, std::forward<A>(args)...);
+    body_.text += '\n';
+  }
+
+  void define(const Buffer& buffer, const std::string& pointer) {
+    std::string name = c_identifier(buffer->name);
+    for (int n = 1; !taken_.insert(name).second; ++n) {
+      name = fmt::format("{}_{}", c_identifier(buffer->name), n);
+    }
+    names_[buffer.get()] = name;
+    line("  void* const {} = {};  // {}", name, pointer, shape_text(*buffer));
+  }
+
+  const std::string& name(const Buffer& buffer) const {
+    const auto it = names_.find(buffer.get());
+    TESSERA_CHECK(it != names_.end(), "`{}` is used outside of its scope", buffer->name);
+    return it->second;
+  }
+
+  void walk(const Stmt& stmt) {
+    tir::visit(
+        stmt, [&](const tir::Seq& s) { for (const Stmt& each : s.body) walk(each); },
+        [&](const tir::Allocate& s) {
+          const plan::Placement& at = plan_.buffers.at(s.buffer.get());
+          define(s.buffer, fmt::format("(char*)frame->pools[{}] + {}", pool_index(at.pool), at.offset));
+          walk(s.body);
+        },
+        [&](const tir::AllocateConst& s) {
+          const auto* index = std::get_if<ConstantIndex>(&s.data);
+          TESSERA_CHECK(index != nullptr, "a host program's constants are in the module's pool");
+          define(s.buffer, fmt::format("(void*)frame->constants[{}]", index->index()));
+          walk(s.body);
+        },
+        [&](const tir::View& s) {
+          define(s.buffer, name(s.source));
+          walk(s.body);
+        },
+        [&](const tir::CallKernel& s) { call(s); },
+        [&](tir::Otherwise) {
+          TESSERA_UNREACHABLE("statement kind {} in a host program", static_cast<int>(stmt.kind()));
+        });
+  }
+
+  std::size_t pool_index(const std::string& pool) const {
+    for (std::size_t i = 0; i < plan_.pools.size(); ++i) {
+      if (plan_.pools[i].name == pool) return i;
+    }
+    TESSERA_UNREACHABLE("no pool `{}`", pool);
+  }
+
+  void call(const tir::CallKernel& s) {
+    const auto found = module_.externs.find(s.symbol);
+    TESSERA_CHECK(found != module_.externs.end(), "`{}` is not defined", s.symbol);
+    const bool generated = found->second.convention == CallingConvention::kGenerated;
+    line("  {{");
+    generated ? call_generated(s) : call_backend(s);
+    line("    if (status != 0) return status;");
+    line("    if (frame->profile) tessera_profile_mark(frame->profile, {});", body_.steps.size());
+    line("  }}");
+    body_.steps.emplace_back(s.symbol, found->second.backend);
+  }
+
+  void call_generated(const tir::CallKernel& s) {
+    std::string pointers;
+    for (const auto* list : {&s.inputs, &s.outputs}) {
+      for (const Buffer& b : *list) pointers += (pointers.empty() ? "" : ", ") + name(b);
+    }
+    line("    void* const buffers[] = {{{}}};", pointers);
+    line("    status = {}(buffers, {}, {});", s.symbol, dims(s), call_record(s.symbol));
+  }
+
+  std::string dims(const tir::CallKernel& s) {
+    if (s.dims.empty()) return "nullptr";
+    std::string values;
+    for (const tir::Expr& e : s.dims) {
+      const std::int64_t* n = tir::as_int(e);
+      TESSERA_CHECK(n != nullptr, "a dimension of `{}` is not a number", s.symbol);
+      values += fmt::format("{}{}", values.empty() ? "" : ", ", *n);
+    }
+    line("    static const int64_t dims[] = {{{}}};", values);
+    return "dims";
+  }
+
+  // Back-end symbols have a record of their own, with their states and workspace.
+  std::string call_record(const std::string& symbol) const {
+    const auto it = extern_index_.find(symbol);
+    return it == extern_index_.end() ? "frame->call"
+                                     : fmt::format("&frame->extern_calls[{}]", it->second);
+  }
+
+  void call_backend(const tir::CallKernel& s) {
+    std::vector<Buffer> all = s.inputs;
+    all.insert(all.end(), s.outputs.begin(), s.outputs.end());
+    std::string list;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      tensor(static_cast<int>(i), all[i]);
+      list += fmt::format("{}&t{}", i == 0 ? "" : ", ", i);
+    }
+    line("    tessera_tensor* tensors[] = {{{}}};", list);
+    const std::string& run = run_function(s.symbol);
+    line("    status = {}({}, tensors, {});  // {}", run, call_record(s.symbol), all.size(), s.symbol);
+  }
+
+  const std::string& run_function(const std::string& symbol) const {
+    const Extern& e = module_.externs.at(symbol);
+    if (e.artifact < 0) return symbol;
+    const Artifact& a = module_.artifacts[static_cast<std::size_t>(e.artifact)];
+    return a.kind == ArtifactKind::kRuntimeModule ? a.run_function : symbol;
+  }
+
+  void tensor(int i, const Buffer& b) {
+    std::string sizes;
+    for (const tir::Expr& e : b->shape) {
+      const std::int64_t* n = tir::as_int(e);
+      TESSERA_CHECK(n != nullptr, "`{}` has a dimension that is not a number", b->name);
+      sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", *n);
+    }
+    // The tensor's shape is not const in C, as in DLPack; nobody writes to it.
+    if (!sizes.empty()) line("    static int64_t s{}[] = {{{}}};", i, sizes);
+    line("    tessera_tensor t{} = {{{}, frame->call->device, {}, {}, {}, nullptr, 0}};", i, name(b),
+         b->shape.size(), c_dtype(b->dtype), sizes.empty() ? "nullptr" : fmt::format("s{}", i));
+  }
+
+  const Module& module_;
+  const plan::MemoryPlan& plan_;
+  const std::map<std::string, int>& extern_index_;
+  HostBody body_;
+  std::map<const BufferNode*, std::string> names_;
+  std::set<std::string> taken_ = {"frame", "status", "buffers", "tensors", "dims"};
+};
+
+}  // namespace
+
+HostBody emit_host_body(const tir::PrimFunc& main, const Module& module,
+                        const plan::MemoryPlan& plan,
+                        const std::map<std::string, int>& extern_index) {
+  return HostBodyEmitter(module, plan, extern_index).emit(main);
+}
+
+}  // namespace tessera::emit

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/session.h"
+
+#include <dlfcn.h>
+
+#include <chrono>
+#include <filesystem>
+
+namespace tessera::exec {
+
+#define TESSERA_MODEL_FUNCTIONS(X)                                                         \
+  X(tessera_last_error)                                                                    \
+  X(tessera_model_create)                                                                  \
+  X(tessera_model_destroy)                                                                 \
+  X(tessera_model_input_count)                                                             \
+  X(tessera_model_output_count)                                                            \
+  X(tessera_model_input)                                                                   \
+  X(tessera_model_output)                                                                  \
+  X(tessera_instance_create)                                                               \
+  X(tessera_instance_destroy)                                                              \
+  X(tessera_instance_run)                                                                  \
+  X(tessera_instance_profile)                                                              \
+  X(tessera_instance_profile_count)                                                        \
+  X(tessera_instance_profile_entry)
+
+struct ModelApi {
+#define X(f) decltype(&::f) f = nullptr;
+  TESSERA_MODEL_FUNCTIONS(X)
+#undef X
+};
+
+namespace {
+
+ModelApi linked_api() {
+  ModelApi api;
+#define X(f) api.f = &::f;
+  TESSERA_MODEL_FUNCTIONS(X)
+#undef X
+  return api;
+}
+
+// The name of a function that the library lacks, or null.
+const char* load_api(void* library, ModelApi& api) {
+#define X(f)                                                      \
+  api.f = reinterpret_cast<decltype(api.f)>(dlsym(library, #f));  \
+  if (api.f == nullptr) return #f;
+  TESSERA_MODEL_FUNCTIONS(X)
+#undef X
+  return nullptr;
+}
+
+DType to_dtype(tessera_dtype t) { return {static_cast<TypeCode>(t.code), t.bits, t.lanes}; }
+
+template <class Count, class Get>
+std::vector<PortInfo> read_ports(const tessera_model* model, Count count, Get get) {
+  std::vector<PortInfo> ports;
+  for (std::int32_t i = 0; i < count(model); ++i) {
+    tessera_io io = TESSERA_IO_INIT;
+    get(model, i, &io);
+    ports.push_back({io.name, to_dtype(io.dtype), {io.shape, io.shape + io.ndim}});
+  }
+  return ports;
+}
+
+tessera_tensor as_c_tensor(const Tensor& t) {
+  tessera_tensor c = {};
+  c.data = const_cast<std::byte*>(t.blob->bytes().data());  // inputs are not written to
+  c.device = {TESSERA_CPU, 0};
+  c.ndim = static_cast<std::int32_t>(t.shape.size());
+  c.dtype = {static_cast<std::uint8_t>(t.dtype.code), t.dtype.bits, t.dtype.lanes};
+  c.shape = const_cast<std::int64_t*>(t.shape.data());
+  return c;
+}
+
+Tensor copy_of(const tessera_tensor& c) {
+  std::vector<std::int64_t> shape(c.shape, c.shape + c.ndim);
+  const DType dtype = to_dtype(c.dtype);
+  std::int64_t bytes = dtype.size_bytes();
+  for (const std::int64_t n : shape) bytes *= n;
+  const auto* data = static_cast<const std::byte*>(c.data) + c.byte_offset;
+  return Tensor(std::move(shape), dtype,
+                Blob::copy_of({data, static_cast<std::size_t>(bytes)}));
+}
+
+}  // namespace
+
+Session::Session() : api_(std::make_unique<ModelApi>()) {}
+
+Session::~Session() {
+  if (instance_ != nullptr) api_->tessera_instance_destroy(instance_);
+  if (model_ != nullptr) api_->tessera_model_destroy(model_);
+}
+
+Result<std::unique_ptr<Session>> Session::open_library(const std::string& path,
+                                                       const SessionOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  void* library = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return fail(error(Code::kBadLibrary, {}, "`{}` cannot be loaded: {}", path, dlerror()));
+  }
+  std::unique_ptr<Session> session(new Session);
+  session->owner_ = std::shared_ptr<void>(library, dlclose);
+  if (const char* missing = load_api(library, *session->api_)) {
+    return fail(error(Code::kBadLibrary, {}, "`{}` is no tessera library: it lacks {}", path, missing));
+  }
+  TESSERA_TRY_VOID(session->status(session->api_->tessera_model_create(nullptr, &session->model_)));
+  TESSERA_TRY_VOID(session->start(options));
+  session->load_us_ = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                          std::chrono::steady_clock::now() - begin).count());
+  return session;
+}
+
+Result<std::unique_ptr<Session>> Session::open_program(const tessera_program& program,
+                                                       std::shared_ptr<const void> keep_alive,
+                                                       const std::string& directory,
+                                                       const SessionOptions& options) {
+  std::unique_ptr<Session> session(new Session);
+  *session->api_ = linked_api();
+  session->owner_ = std::move(keep_alive);
+  TESSERA_TRY_VOID(session->status(tessera_model_create_from(
+      &program, directory.empty() ? nullptr : directory.c_str(), nullptr, &session->model_)));
+  TESSERA_TRY_VOID(session->start(options));
+  return session;
+}
+
+Result<void> Session::start(const SessionOptions& options) {
+  inputs_ = read_ports(model_, api_->tessera_model_input_count, api_->tessera_model_input);
+  outputs_ = read_ports(model_, api_->tessera_model_output_count, api_->tessera_model_output);
+  tessera_instance_options c = TESSERA_INSTANCE_OPTIONS_INIT;
+  c.threads = options.threads;
+  c.profile = options.profile ? 1 : 0;
+  return status(api_->tessera_instance_create(model_, &c, &instance_));
+}
+
+Result<void> Session::status(int code) const {
+  if (code == TESSERA_OK) return {};
+  return fail(error(code == TESSERA_INVALID_ARGUMENT ? Code::kBadInput : Code::kBadLibrary, {}, "{}",
+                    api_->tessera_last_error()));
+}
+
+Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs) {
+  TESSERA_TRY_VOID(bind(inputs));
+  TESSERA_TRY_VOID(run_bound());
+  std::vector<Tensor> results;
+  for (const tessera_tensor& t : out_tensors_) results.push_back(copy_of(t));
+  return results;
+}
+
+Result<void> Session::bind(std::span<const Tensor> inputs) {
+  bound_.assign(inputs.begin(), inputs.end());
+  bound_tensors_.clear();
+  for (const Tensor& t : bound_) bound_tensors_.push_back(as_c_tensor(t));
+  return {};
+}
+
+Result<void> Session::run_bound() {
+  out_tensors_.assign(outputs_.size(), tessera_tensor{});  // no data: the instance's own memory
+  return status(api_->tessera_instance_run(
+      instance_, bound_tensors_.data(), static_cast<std::int32_t>(bound_tensors_.size()),
+      out_tensors_.data(), static_cast<std::int32_t>(out_tensors_.size())));
+}
+
+Result<void> Session::profile(bool on) {
+  return status(api_->tessera_instance_profile(instance_, on ? 1 : 0));
+}
+
+std::vector<KernelTime> Session::kernel_times() const {
+  std::vector<KernelTime> times;
+  for (std::int32_t i = 0; i < api_->tessera_instance_profile_count(instance_); ++i) {
+    tessera_profile_entry e = TESSERA_PROFILE_ENTRY_INIT;
+    api_->tessera_instance_profile_entry(instance_, i, &e);
+    times.push_back({e.kernel, e.backend, e.calls, e.total_ns, e.min_ns, e.last_start_ns, e.last_ns});
+  }
+  return times;
+}
+
+}  // namespace tessera::exec

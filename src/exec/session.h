@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model ready to run: a library that was loaded, or a program in this process (exec/in_process.h), behind the one
+// C interface of include/tessera/model.h.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "constants/tensor.h"
+#include "diagnostics/diagnostic.h"
+#include "runtime/program.h"
+#include "tessera/model.h"
+
+namespace tessera::exec {
+
+struct SessionOptions {
+  int threads = 0;  // 0: as many as the process may use CPUs
+  bool profile = false;
+};
+
+struct PortInfo {
+  std::string name;
+  DType dtype;
+  std::vector<std::int64_t> shape;  // -1: not known before the run
+};
+
+struct KernelTime {
+  std::string kernel, backend;
+  std::uint64_t calls = 0, total_ns = 0, min_ns = 0, last_start_ns = 0, last_ns = 0;
+};
+
+// The functions of model.h, from a library or from the runtime that is linked into this process.
+struct ModelApi;
+
+class Session {
+ public:
+  // Loads a library that `tessera compile` made and creates one instance.
+  static Result<std::unique_ptr<Session>> open_library(const std::string& path,
+                                                       const SessionOptions& options);
+  // The same for a program in memory; `keep_alive` owns it. `directory` is searched for vendor libraries.
+  static Result<std::unique_ptr<Session>> open_program(const tessera_program& program,
+                                                       std::shared_ptr<const void> keep_alive,
+                                                       const std::string& directory,
+                                                       const SessionOptions& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const std::vector<PortInfo>& inputs() const { return inputs_; }
+  const std::vector<PortInfo>& outputs() const { return outputs_; }
+  std::uint64_t load_us() const { return load_us_; }  // model and instance creation
+
+  // One run; inputs in the model's order. The results are copies.
+  Result<std::vector<Tensor>> run(std::span<const Tensor> inputs);
+  // Many runs without copies: binds once, then each call is one tessera_instance_run.
+  Result<void> bind(std::span<const Tensor> inputs);
+  Result<void> run_bound();
+  Result<void> profile(bool on);  // switches measuring on (figures to zero) or off
+  std::vector<KernelTime> kernel_times() const;
+
+ private:
+  Session();
+  Result<void> start(const SessionOptions& options);
+  Result<void> status(int code) const;
+
+  std::unique_ptr<ModelApi> api_;
+  std::shared_ptr<const void> owner_;  // the loaded library, or the program in memory
+  tessera_model* model_ = nullptr;
+  tessera_instance* instance_ = nullptr;
+  std::vector<PortInfo> inputs_, outputs_;
+  std::vector<Tensor> bound_;
+  std::vector<tessera_tensor> bound_tensors_;
+  std::vector<tessera_tensor> out_tensors_;
+  std::uint64_t load_us_ = 0;
+};
+
+// Seeded values for inputs that nobody gave: floats are normal, integers and bools 0 or 1. Sizes that are not known
+// count as 1.
+Tensor random_input(const PortInfo& port, std::uint64_t seed);
+
+}  // namespace tessera::exec

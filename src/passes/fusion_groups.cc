@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/fusion_groups.h"
+
+#include <functional>
+#include <map>
+#include <numeric>
+
+#include "relay/operator.h"
+#include "relay/rewrite.h"
+
+namespace tessera::passes {
+namespace {
+
+using relay::NodeId;
+using relay::OpPattern;
+
+constexpr std::size_t kNone = ~std::size_t{0};
+
+OpPattern pattern_of(const relay::Function& f, NodeId id) {
+  switch (f[id].kind()) {
+    case relay::NodeKind::kOpCall: return f.op(id)->pattern;
+    case relay::NodeKind::kTuple: return OpPattern::kTuple;
+    case relay::NodeKind::kProject: return OpPattern::kInjective;
+    default: return OpPattern::kOpaque;
+  }
+}
+
+bool at_most(OpPattern a, OpPattern b) { return static_cast<int>(a) <= static_cast<int>(b); }
+
+// Post-dominator tree over one region's nodes: by node, the next node that every path to the region's
+// result passes through.
+class PostDominators {
+ public:
+  explicit PostDominators(const relay::Function& f, const std::vector<bool>& live)
+      : f_(f), parent_(f.num_nodes(), kNone), depth_(f.num_nodes(), 0) {
+    const relay::Uses uses(f);
+    for (std::size_t i = f.num_nodes(); i-- > 0;) {
+      if (live[i]) link(NodeId(i), uses, live);
+    }
+  }
+
+  std::size_t parent(std::size_t i) const { return parent_[i]; }
+
+ private:
+  void link(NodeId id, const relay::Uses& uses, const std::vector<bool>& live) {
+    const std::size_t i = id.index();
+    if (f_.region(f_[id].region).result == id) return;  // a root: its value leaves the region
+    std::size_t parent = kNone;
+    bool first = true;
+    for (const NodeId user : uses.of(id)) {
+      if (!live[user.index()]) continue;
+      // Uses from an inner region cannot be fused with: the node is a root, too.
+      if (f_[user].region != f_[id].region) return;
+      parent = first ? user.index() : common(parent, user.index());
+      first = false;
+      if (parent == kNone) return;
+    }
+    if (first) return;
+    parent_[i] = parent;
+    depth_[i] = depth_[parent] + 1;
+  }
+
+  std::size_t common(std::size_t a, std::size_t b) const {
+    while (a != b) {
+      if (a == kNone || b == kNone) return kNone;
+      if (depth_[a] < depth_[b]) std::swap(a, b);
+      a = parent_[a];
+    }
+    return a;
+  }
+
+  const relay::Function& f_;
+  std::vector<std::size_t> parent_, depth_;
+};
+
+class Fuser {
+ public:
+  Fuser(const relay::Function& f, int max_depth)
+      : f_(f), max_depth_(max_depth), live_(relay::live_nodes(f)), uses_(f), dominators_(f, live_),
+        group_(f.num_nodes()), calls_(f.num_nodes(), 0), pattern_(f.num_nodes()),
+        fusable_(f.num_nodes()) {
+    std::iota(group_.begin(), group_.end(), std::size_t{0});
+    for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+      const NodeId id(i);
+      pattern_[i] = pattern_of(f, id);
+      calls_[i] = f.op(id) != nullptr ? 1 : 0;
+      fusable_[i] = live_[i] && pattern_[i] != OpPattern::kOpaque && !in_closed_literal(id);
+    }
+  }
+
+  // Phase 0: what may follow heavy operators; 1: injective chains; 2: injective into tuples.
+  FusionGroups run() {
+    for (int phase = 0; phase < 3; ++phase) {
+      for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
+        if (fusable_[i]) try_fuse(i, phase);
+      }
+    }
+    return collect();
+  }
+
+ private:
+  bool in_closed_literal(NodeId id) const {
+    for (relay::RegionId r = f_[id].region; r; r = f_.region(r).parent) {
+      const NodeId owner = f_.region(r).owner;
+      const auto* literal = owner ? f_.as<relay::Literal>(owner) : nullptr;
+      if (literal == nullptr) continue;
+      if (literal->attrs.int_or_zero("Primitive") != 0 || literal->attrs.find("Compiler") != nullptr ||
+          literal->attrs.find("Composite") != nullptr) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::size_t root(std::size_t i) {
+    while (group_[i] != i) i = group_[i] = group_[group_[i]];
+    return i;
+  }
+
+  void try_fuse(std::size_t i, int phase) {
+    const std::size_t sink = dominators_.parent(i);
+    if (sink == kNone || !fusable_[sink] || root(i) == root(sink)) return;
+    const OpPattern mine = pattern_[root(i)];
+    const OpPattern sink_kind = pattern_of(f_, NodeId(sink));  // its own, whatever joined it already
+    const bool into_tuple = sink_kind == OpPattern::kTuple;
+    if (phase == 2) {
+      if (at_most(mine, OpPattern::kInjective) && into_tuple) {
+        fuse_when(i, sink, [](OpPattern p, bool) { return at_most(p, OpPattern::kInjective); });
+      }
+      return;
+    }
+    if (into_tuple) return;
+    if (mine == OpPattern::kOutFusable) {
+      if (phase == 0 && at_most(sink_kind, OpPattern::kBroadcast)) {
+        fuse_when(i, sink, [](OpPattern p, bool) { return at_most(p, OpPattern::kBroadcast); });
+      }
+    } else if (at_most(mine, OpPattern::kBroadcast)) {
+      if (at_most(sink_kind, OpPattern::kCommReduce)) {
+        fuse_when(i, sink, [](OpPattern p, bool is_sink) {
+          return at_most(p, is_sink ? OpPattern::kOutFusable : OpPattern::kInjective);
+        });
+      }
+    } else if (mine == OpPattern::kInjective && phase == 1) {
+      fuse_when(i, sink, [](OpPattern p, bool) { return at_most(p, OpPattern::kInjective); });
+    }
+  }
+
+  // Fuses everything on the paths from `source` to `sink`, if `allows` every node on them.
+  void fuse_when(std::size_t source, std::size_t sink,
+                 const std::function<bool(OpPattern, bool is_sink)>& allows) {
+    std::vector<std::size_t> path;
+    if (!collect_paths(source, sink, allows, path)) return;
+    int calls = calls_[root(source)];
+    std::vector<std::size_t> roots = {root(source)};
+    for (const std::size_t n : path) {
+      if (std::find(roots.begin(), roots.end(), root(n)) != roots.end()) continue;
+      roots.push_back(root(n));
+      calls += calls_[root(n)];
+    }
+    if (calls > max_depth_) return;
+    const std::size_t into = root(sink);
+    OpPattern combined = pattern_[into];
+    for (const std::size_t r : roots) {
+      combined = at_most(combined, pattern_[r]) ? pattern_[r] : combined;
+      group_[r] = into;
+    }
+    pattern_[into] = combined;
+    calls_[into] = calls;
+  }
+
+  bool collect_paths(std::size_t source, std::size_t sink,
+                     const std::function<bool(OpPattern, bool)>& allows,
+                     std::vector<std::size_t>& path) {
+    std::vector<std::size_t> open = {source};
+    std::vector<bool>& seen = seen_;
+    seen.resize(f_.num_nodes());
+    bool ok = true;
+    while (!open.empty() && ok) {
+      const std::size_t at = open.back();
+      open.pop_back();
+      for (const NodeId user : uses_.of(NodeId(at))) {
+        const std::size_t u = user.index();
+        if (!live_[u] || seen[u]) continue;
+        seen[u] = true;
+        path.push_back(u);
+        ok = ok && fusable_[u] && allows(pattern_[root(u)], u == sink);
+        if (u != sink) open.push_back(u);
+      }
+    }
+    for (const std::size_t n : path) seen[n] = false;
+    return ok;
+  }
+
+  FusionGroups collect() {
+    std::map<std::size_t, FusionGroup> by_root;
+    for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
+      if (fusable_[i] || (live_[i] && calls_[i] != 0 && !in_closed_literal(NodeId(i)))) {
+        by_root[root(i)].nodes.push_back(NodeId(i));
+      }
+    }
+    std::vector<FusionGroup> groups;
+    for (auto& [r, group] : by_root) {
+      const bool computes = std::any_of(group.nodes.begin(), group.nodes.end(),
+                                        [&](NodeId id) { return f_.op(id) != nullptr; });
+      if (computes) groups.push_back(std::move(group));
+    }
+    return FusionGroups(std::move(groups), f_.num_nodes());
+  }
+
+  const relay::Function& f_;
+  int max_depth_;
+  std::vector<bool> live_;
+  relay::Uses uses_;
+  PostDominators dominators_;
+  std::vector<std::size_t> group_;  // union-find
+  std::vector<int> calls_;          // operator calls of a group, at its root
+  std::vector<OpPattern> pattern_;  // of a group, at its root
+  std::vector<bool> fusable_, seen_;
+};
+
+}  // namespace
+
+FusionGroups::FusionGroups(std::vector<FusionGroup> groups, std::size_t num_nodes)
+    : groups_(std::move(groups)), by_last_(num_nodes, -1) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    by_last_[groups_[i].last().index()] = static_cast<std::int32_t>(i);
+  }
+}
+
+const FusionGroup* FusionGroups::ending_at(relay::NodeId id) const {
+  const std::int32_t i = by_last_[id.index()];
+  return i < 0 ? nullptr : &groups_[static_cast<std::size_t>(i)];
+}
+
+FusionGroups find_fusion_groups(const relay::Function& f, int max_depth) {
+  return Fuser(f, max_depth).run();
+}
+
+}  // namespace tessera::passes
