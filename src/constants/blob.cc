@@ -47,21 +47,27 @@ std::shared_ptr<const Blob> Blob::adopt(std::vector<std::byte> bytes) {
   return std::make_shared<const Blob>(span, std::move(owner));
 }
 
-Result<std::shared_ptr<const Blob>> Blob::map_file(const std::string& path, std::uint64_t offset,
-                                                   std::uint64_t size) {
+Result<std::shared_ptr<const Blob>> Blob::map_file(const std::string& path) {
   auto file = MappedFile::open(path);
   if (!file) {
     return fail(error(Code::kFileNotFound, nullptr, "cannot read {}", file.error().text()));
   }
   const auto mapped = std::make_shared<const MappedFile>(std::move(*file));
-  if (offset > mapped->bytes().size() || size > mapped->bytes().size() - offset) {
-    return fail(error(Code::kExternalData, nullptr,
-                      "`{}` has {} bytes, but {} bytes at {} are due to be there", path,
-                      mapped->bytes().size(), size, offset));
-  }
-  auto blob = std::make_shared<Blob>(mapped->bytes().subspan(offset, size), mapped);
+  if (mapped->bytes().empty()) return fail(error(Code::kFileEmpty, nullptr, "`{}` is empty", path));
+  auto blob = std::make_shared<Blob>(mapped->bytes(), mapped);
   blob->mapped_ = true;
   return std::shared_ptr<const Blob>(std::move(blob));
+}
+
+Result<std::shared_ptr<const Blob>> Blob::map_file(const std::string& path, std::uint64_t offset,
+                                                   std::uint64_t size) {
+  TESSERA_TRY(auto whole, map_file(path));
+  if (offset > whole->size_bytes() || size > whole->size_bytes() - offset) {
+    return fail(error(Code::kExternalData, nullptr,
+                      "`{}` has {} bytes, but {} bytes at {} are due to be there", path,
+                      whole->size_bytes(), size, offset));
+  }
+  return slice(std::move(whole), offset, size);
 }
 
 std::shared_ptr<const Blob> Blob::slice(std::shared_ptr<const Blob> whole, std::uint64_t offset,

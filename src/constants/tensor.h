@@ -27,6 +27,8 @@ class Blob {
   // tensors of one file: map the whole once and slice.
   static Result<std::shared_ptr<const Blob>> map_file(const std::string& path, std::uint64_t offset,
                                                       std::uint64_t size);
+  // The whole file. Fails if it cannot be read or is empty.
+  static Result<std::shared_ptr<const Blob>> map_file(const std::string& path);
   // A part of another blob, which it keeps alive.
   static std::shared_ptr<const Blob> slice(std::shared_ptr<const Blob> whole, std::uint64_t offset,
                                            std::uint64_t size);
