@@ -78,6 +78,10 @@ def compiling(models: dict) -> list[str]:
          "library MB"], rows)]
 
 
+def call_overhead_us(ours: dict) -> float:
+    return ours["profile"]["call_us"] - ours["profile"]["kernel_us"]
+
+
 def running(models: dict) -> list[str]:
     rows = []
     for name, entry in models.items():
@@ -88,8 +92,7 @@ def running(models: dict) -> list[str]:
             row.append(f"{result['load_us'] / 1e3:.0f}" if result else "")
             row.append(f"{result['peak_bytes'] / MB:.0f}" if result else "")
         ours = found.get("tessera")
-        row.append(f"{ours['profile']['call_us'] - ours['profile']['kernel_us']:.0f}"
-                   if ours else "")
+        row.append(f"{call_overhead_us(ours):.0f}" if ours else "")
         rows.append(row)
     return ["## Loading and memory of running", "",
             "Loading is `tessera_model_create` with the opening of the library (warm), the other "
@@ -125,6 +128,13 @@ def aims(models: dict) -> list[str]:
         memory_limit = 1.3 * cold.get("weight_bytes", 0) + 300 * MB
         checks.append((f"{name}: peak {cold['peak_bytes'] / MB:.0f} MB, at most "
                        f"{memory_limit / MB:.0f} MB", cold["peak_bytes"] <= memory_limit))
+        ours = list(entry["threads"].values())[-1]["tessera"]
+        if name == "bert-base":
+            checks.append((f"{name}: loads in {ours['load_us'] / 1e3:.1f} ms, at most 50 ms",
+                           ours["load_us"] <= 50e3))
+        overhead = call_overhead_us(ours)
+        checks.append((f"{name}: {overhead:.0f} us a call beside its kernels, at most 20 us",
+                       overhead <= 20))
     ratios = [r for e in models.values() for t in e["threads"].values() if (r := ratio(t))]
     if ratios:
         mean = geometric_mean(ratios)
@@ -149,5 +159,7 @@ def write_markdown(results: dict) -> str:
              f"    {results['command']}", ""]
     for threads in first:
         lines += latency(models, threads)
+    if results["failed"]:
+        lines += ["## Failed", "", *(f"* {n}: {e}" for n, e in results["failed"].items()), ""]
     lines += accuracy(models) + compiling(models) + running(models) + aims(models)
     return "\n".join(lines)

@@ -124,7 +124,7 @@ def largest_error(folder: Path, reference: Path) -> float:
     return worst
 
 
-def measure(name: str, folder: Path, threads: int, engines: list[str], seconds: float) -> dict:
+def measure(folder: Path, threads: int, engines: list[str], seconds: float) -> dict:
     workers = {}
     try:
         for engine in engines:
@@ -165,6 +165,19 @@ def machine() -> dict:
             "commit": commit}
 
 
+def bench_model(name: str, engines: list[str], options: argparse.Namespace) -> dict:
+    folder = prepare(name, ROOT / "build" / "bench")
+    entry = {"dims": MODELS[name], "threads": {}}
+    if "tessera" in engines:
+        entry["compile"] = compile_model(options.tessera, folder, options.compile_option)
+    for threads in map(int, options.threads.split(",")):
+        found = entry["threads"][threads] = measure(folder, threads, engines, options.seconds)
+        print(f"{name:14} {threads} thread(s)  " + "  ".join(
+            f"{e} {r['median_us'] / 1e3:.2f} ms (error {r['error']:.0e})"
+            for e, r in found.items()), flush=True)
+    return entry
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -180,24 +193,22 @@ def main() -> None:
     engines = options.engines.split(",")
 
     results = {"date": datetime.date.today().isoformat(), "machine": machine(),
-               "command": " ".join(["bench/run.py", *sys.argv[1:]]), "models": {}}
+               "command": " ".join(["bench/run.py", *sys.argv[1:]]), "models": {}, "failed": {}}
     for name in options.models.split(","):
-        folder = prepare(name, ROOT / "build" / "bench")
-        entry = results["models"][name] = {"dims": MODELS[name], "threads": {}}
-        if "tessera" in engines:
-            entry["compile"] = compile_model(options.tessera, folder, options.compile_option)
-        for threads in map(int, options.threads.split(",")):
-            found = measure(name, folder, threads, engines, options.seconds)
-            entry["threads"][threads] = found
-            print(f"{name:14} {threads} thread(s)  " + "  ".join(
-                f"{e} {r['median_us'] / 1e3:.2f} ms (error {r['error']:.0e})"
-                for e, r in found.items()), flush=True)
+        try:
+            results["models"][name] = bench_model(name, engines, options)
+        except RuntimeError as error:
+            results["failed"][name] = str(error)
+            print(f"{name:14} failed: {error}", flush=True)
+    if not results["models"]:
+        sys.exit("no model could be measured")
 
     options.out.mkdir(parents=True, exist_ok=True)
     base = options.out / f"{results['date']}-cpu"
     base.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n")
     base.with_suffix(".md").write_text(write_markdown(results))
     print(f"{base}.md")
+    sys.exit(1 if results["failed"] else 0)
 
 
 if __name__ == "__main__":

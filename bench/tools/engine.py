@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from naming import file_name
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
@@ -93,10 +94,6 @@ class OpenVino:
 
 
 ENGINES = {"tessera": Tessera, "onnxruntime": OnnxRuntime, "openvino": OpenVino}
-
-
-def file_name(tensor: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]", "_", tensor) + ".npy"
 
 
 def peak_bytes() -> int:

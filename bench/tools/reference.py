@@ -22,6 +22,7 @@ import numpy as np
 import onnx
 import onnxruntime
 from hydrate import convert_dtype, parse_dim
+from naming import file_name
 from onnx import ModelProto, TensorProto, helper
 
 # Operators that may stand between an id and its table.
@@ -123,7 +124,7 @@ def main() -> None:
         folder = options.out / kind
         folder.mkdir(parents=True, exist_ok=True)
         for name, array in tensors.items():
-            np.save(folder / f"{name.replace('/', '_')}.npy", array)
+            np.save(folder / file_name(name), array)
             print(describe(kind[:-1], name, array))
 
 
