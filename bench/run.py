@@ -63,7 +63,7 @@ def compile_once(command: list, environment: dict) -> dict:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise RuntimeError(f"{' '.join(map(str, command))}: exit {process.returncode}")
+        raise RuntimeError(f"tessera compile: exit {process.returncode}")
     said = json.loads(text)
     return {"seconds": time.perf_counter() - start, "peak_bytes": 1024 * usage.ru_maxrss, **{
         k: said[k] for k in ("library_bytes", "weight_bytes", "placement") if k in said}}
@@ -107,7 +107,7 @@ class Worker:
     def _read(self):
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{self.process.args[2:4]}: the process ended early, "
+            raise RuntimeError(f"{self.process.args[2]}: the process ended early, "
                                f"exit {self.process.wait()}")
         return json.loads(line)
 
