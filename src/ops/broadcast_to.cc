@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/attrs/shape.h"
+#include "ops/definition.h"
+#include "ops/evaluate.h"
+#include "ops/record.h"
+
+namespace tessera::ops {
+namespace {
+
+Result<Type> infer(const InferArgs& args) {
+  const Type& data = args.operands[0];
+  const auto p = relay::read_attrs<BroadcastToAttrs>(args.attrs);
+  const Shape wanted(p.shape.begin(), p.shape.end());
+  TESSERA_TRY(Shape shape, broadcast_shapes(args, data.shape(), wanted));
+  if (shape != wanted) {
+    return refuse(args, Code::kShapeMismatch, "cannot broadcast {} to {}", to_string(data.shape()),
+                  to_string(wanted));
+  }
+  return tensor_type(std::move(shape), data.dtype());
+}
+
+std::vector<Tensor> eval(const EvalArgs& args) {
+  const Ints shape = static_shape(args.result);
+  return {
+      strided_copy(args.operands[0], shape, broadcast_strides(args.operands[0].shape, shape), 0)};
+}
+
+}  // namespace
+
+constexpr Operator kBroadcastTo{
+    .name = "broadcast_to",
+    .doc = "data repeated to the shape, by numpy's rule   data: T[d...] -> T[shape]",
+    .operands = {"data"},
+    .attrs = relay::attr_schema<BroadcastToAttrs>,
+    .pattern = OpPattern::kBroadcast,
+    .infer = infer,
+    .eval = eval,
+    .compute =
+        [](const ComputeArgs& args) {
+          return define(args, "y",
+                        [&](const Indices& i) { return broadcast_read(args.operands[0], i); });
+        },
+    .samples = {"broadcast_to(float32[3,1], shape=[2,3,4])", "broadcast_to(int64[], shape=[3])",
+                "broadcast_to(float16[1], shape=[0])", "broadcast_to(bool[2,3], shape=[2,3])"},
+};
+
+}  // namespace tessera::ops

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/elementwise.h"
+
+namespace tessera::ops {
+namespace {
+
+Result<Type> infer(const InferArgs& args) {
+  const Type &condition = args.operands[0], &x = args.operands[1], &y = args.operands[2];
+  if (x.dtype() != y.dtype()) {
+    return refuse(args, Code::kDtypeMismatch, "branch types differ: {} vs {}", to_string(x.dtype()),
+                  to_string(y.dtype()));
+  }
+  TESSERA_TRY(Shape branches, broadcast_shapes(args, x.shape(), y.shape()));
+  TESSERA_TRY(Shape shape, broadcast_shapes(args, condition.shape(), branches));
+  return tensor_type(std::move(shape), x.dtype());
+}
+
+std::vector<Tensor> eval(const EvalArgs& args) {
+  const Ints shape = static_shape(args.result);
+  const Ints condition = values_of<std::int64_t>(args.operands[0]);
+  return in_domain(args.result.dtype(), [&]<class T>(T) -> std::vector<Tensor> {
+    const std::vector<T> x = values_of<T>(args.operands[1]), y = values_of<T>(args.operands[2]);
+    const Ints c_strides = broadcast_strides(args.operands[0].shape, shape);
+    const Ints x_strides = broadcast_strides(args.operands[1].shape, shape);
+    const Ints y_strides = broadcast_strides(args.operands[2].shape, shape);
+    std::vector<T> out;
+    for (Counter c(shape); c; ++c) {
+      out.push_back(condition[c.offset(c_strides)] != 0 ? x[c.offset(x_strides)]
+                                                        : y[c.offset(y_strides)]);
+    }
+    return {tensor_of(args.result, out)};
+  });
+}
+
+Definitions compute(const ComputeArgs& args) {
+  return define(args, "y", [&](const Indices& i) {
+    Expr condition = broadcast_read(args.operands[0], i);
+    if (!condition.dtype().is_bool()) condition = tir::ne(condition, zero(condition.dtype()));
+    return tir::select(condition, broadcast_read(args.operands[1], i),
+                       broadcast_read(args.operands[2], i));
+  });
+}
+
+}  // namespace
+
+constexpr Operator kWhere{
+    .name = "where",
+    .doc =
+        "y[i...] = condition[i...] ? x[i...] : y[i...]"
+        "   condition: bool[a...], x: T[b...], y: T[c...] -> T[broadcast(a, b, c)...]",
+    .operands = {"condition", "x", "y"},
+    .pattern = OpPattern::kBroadcast,
+    .infer = infer,
+    .eval = eval,
+    .compute = compute,
+    .onnx = {"Where"},
+    .samples = {"where(bool[3,5], float32[3,5], float32[3,5])",
+                "where(bool[3,1], int64[], int64[5])", "where(bool[], float16[2,3], float16[1,3])",
+                "where(bool[0,2], float32[2], float32[1])", "where(bool[4], bool[4], bool[4])"},
+};
+
+}  // namespace tessera::ops
