@@ -11,6 +11,8 @@ namespace tessera::tir {
 // Where a buffer lives. kGlobal: arena or caller's memory; kStack: a C array of the kernel's frame.
 enum class MemoryScope : std::uint8_t { kGlobal, kStack, kConstant };
 
+inline constexpr std::int64_t kDefaultAlignBytes = 64;
+
 // A dense row-major array unless strides are given (in elements). Identity is the pointer.
 struct BufferNode : RefCounted {
   std::string name;
@@ -18,7 +20,7 @@ struct BufferNode : RefCounted {
   std::vector<Expr> shape;    // int64
   std::vector<Expr> strides;  // empty: row-major dense
   MemoryScope scope = MemoryScope::kGlobal;
-  std::int64_t align_bytes = 64;
+  std::int64_t align_bytes = kDefaultAlignBytes;
   static void destroy(const BufferNode* b);
 };
 

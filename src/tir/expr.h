@@ -10,8 +10,9 @@
 // Semantics. Operands of a binary node have one dtype; comparisons give bool. Indices are int64.
 // Integers narrower than 32 bits wrap; overflow of wider ones is undefined. FloorDiv and FloorMod
 // round towards minus infinity and need a non-zero divisor; Div is IEEE division for floats and
-// truncating for integers. Min and Max propagate NaN of either operand. Select evaluates one branch:
-// a load in the branch not taken need not be in bounds. Loads outside a buffer are undefined.
+// truncating for integers. Min and Max propagate NaN of either operand. Select evaluates one
+// branch: a load in the branch not taken need not be in bounds. Loads outside a buffer are
+// undefined.
 #pragma once
 
 #include <string>
@@ -37,8 +38,8 @@ struct ExprNode : RefCounted {
 class Expr {
  public:
   Expr() = default;
-  Expr(std::int64_t value);                                      // NOLINT: an index literal
-  Expr(int value) : Expr(static_cast<std::int64_t>(value)) {}    // NOLINT
+  Expr(std::int64_t value);                                    // NOLINT: an index literal
+  Expr(int value) : Expr(static_cast<std::int64_t>(value)) {}  // NOLINT
   explicit Expr(Ref<const ExprNode> node) : node_(std::move(node)) {}
 
   explicit operator bool() const { return static_cast<bool>(node_); }
@@ -79,10 +80,10 @@ struct ExprOf : ExprNode {
 };
 
 struct BufferNode;
-using Buffer = Ref<const BufferNode>;      // tir/buffer.h; compared by identity
+using Buffer = Ref<const BufferNode>;  // tir/buffer.h; compared by identity
 struct TensorNode;
-using TensorRef = Ref<const TensorNode>;   // tir/tensor_expr.h
-struct IterAxis;                           // tir/tensor_expr.h
+using TensorRef = Ref<const TensorNode>;  // tir/tensor_expr.h
+struct IterAxis;                          // tir/tensor_expr.h
 
 #define TESSERA_EXPR_NODE(N) using ExprOf<N>::ExprOf
 
@@ -115,10 +116,10 @@ struct Cast : ExprOf<Cast> {
   static constexpr auto fields = std::tuple{&Cast::value};
 };
 
-#define TESSERA_BINARY_EXPR(N)                              \
-  struct N : ExprOf<N> {                                    \
-    TESSERA_EXPR_NODE(N);                                   \
-    Expr a, b;                                              \
+#define TESSERA_BINARY_EXPR(N)                               \
+  struct N : ExprOf<N> {                                     \
+    TESSERA_EXPR_NODE(N);                                    \
+    Expr a, b;                                               \
     static constexpr auto fields = std::tuple{&N::a, &N::b}; \
   }
 TESSERA_BINARY_EXPR(Add);

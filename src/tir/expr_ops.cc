@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "support/f16.h"
@@ -184,6 +185,8 @@ Expr int_imm(std::int64_t value, DType dtype) {
 }
 Expr float_imm(double value, DType dtype) {
   TESSERA_CHECK(dtype.is_float(), "float literal of type {}", to_string(dtype));
+  // One NaN, so that equal literals are equal bits.
+  if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
   return FloatImm::make(dtype, round_float(value, dtype));
 }
 Expr imm(double value, DType dtype) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Building expressions: operators fold constants of both sides and nothing else (simplify does more).
-// Both operands of a binary operator have one dtype; as a convenience a literal of int64 takes the
-// dtype of the other operand (`x * 2` for a float32 x).
+// Building expressions: operators fold constants of both sides and nothing else (simplify does
+// more). Both operands of a binary operator have one dtype; as a convenience a literal of int64
+// takes the dtype of the other operand (`x * 2` for a float32 x).
 #pragma once
 
 #include "tir/expr.h"
@@ -37,7 +37,7 @@ Expr logical_and(Expr a, Expr b);
 Expr logical_or(Expr a, Expr b);
 Expr logical_not(Expr a);
 Expr select(Expr condition, Expr yes, Expr no);
-Expr call(std::string name, std::vector<Expr> args);               // dtype of the first argument
+Expr call(std::string name, std::vector<Expr> args);  // dtype of the first argument
 Expr call(std::string name, std::vector<Expr> args, DType dtype);
 Expr load(Buffer buffer, std::vector<Expr> indices);
 Expr broadcast(Expr value, int lanes);

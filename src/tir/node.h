@@ -28,14 +28,18 @@ enum class StmtKind : std::uint8_t {
 
 template <class N>
 struct KindOf;
-#define EXPR(N) \
-  template <>   \
-  struct KindOf<N> { static constexpr ExprKind value = ExprKind::N; };
+#define EXPR(N)                                    \
+  template <>                                      \
+  struct KindOf<N> {                               \
+    static constexpr ExprKind value = ExprKind::N; \
+  };
 #include "tir/expr.def"
 #undef EXPR
-#define STMT(N) \
-  template <>   \
-  struct KindOf<N> { static constexpr StmtKind value = StmtKind::N; };
+#define STMT(N)                                    \
+  template <>                                      \
+  struct KindOf<N> {                               \
+    static constexpr StmtKind value = StmtKind::N; \
+  };
 #include "tir/stmt.def"
 #undef STMT
 

@@ -6,8 +6,8 @@
 //       | B = view(B, shape); s
 //       | call_kernel(symbol, buffers..., dims...) | evaluate(e) | s; s
 //
-// A loop runs its extent evaluated once before it; parallel iterations must be independent. A buffer
-// of Allocate is undefined until stored to and lives until the end of the statement's body.
+// A loop runs its extent evaluated once before it; parallel iterations must be independent. A
+// buffer of Allocate is undefined until stored to and lives until the end of the statement's body.
 #pragma once
 
 #include "constants/tensor.h"
@@ -105,20 +105,21 @@ struct AllocateConst : StmtOf<AllocateConst> {
   static constexpr auto fields =
       std::tuple{&AllocateConst::buffer, &AllocateConst::data, &AllocateConst::body};
 };
-// Another shape of the same bytes: `buffer` has as many elements as `source` and no memory of its own.
+// Another shape of the same bytes: `buffer` has as many elements as `source` and no memory of its
+// own.
 struct View : StmtOf<View> {
   Buffer buffer, source;
   Stmt body;
   static constexpr auto fields = std::tuple{&View::buffer, &View::source, &View::body};
 };
-// In a host program only: runs the kernel or back-end function `symbol` (the module knows its calling
-// convention) on whole buffers; `dims` are the values of the callee's formal dimensions.
+// In a host program only: runs the kernel or back-end function `symbol` (the module knows its
+// calling convention) on whole buffers; `dims` are the values of the callee's formal dimensions.
 struct CallKernel : StmtOf<CallKernel> {
   std::string symbol;
   std::vector<Buffer> inputs, outputs;
   std::vector<Expr> dims;
-  static constexpr auto fields = std::tuple{&CallKernel::symbol, &CallKernel::inputs,
-                                            &CallKernel::outputs, &CallKernel::dims};
+  static constexpr auto fields =
+      std::tuple{&CallKernel::symbol, &CallKernel::inputs, &CallKernel::outputs, &CallKernel::dims};
 };
 struct Evaluate : StmtOf<Evaluate> {
   Expr value;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor definitions: what an operator's `compute` returns. A definition says one element as a function
-// of its indices; `lower/` fuses definitions and turns them into loops. After Halide and TVM's te.
+// Tensor definitions: what an operator's `compute` returns. A definition says one element as a
+// function of its indices; `lower/` fuses definitions and turns them into loops. After Halide and
+// TVM's te.
 #pragma once
 
 #include <functional>
@@ -30,7 +31,8 @@ struct TensorNode : RefCounted {
   Expr body;               // null: an input; a Reduce node only at its root
   const Tensor* data = nullptr;  // a compile-time table (Winograd matrices, ...); owned by `table`
   std::shared_ptr<const Tensor> table;
-  std::string tag;  // what a schedule rule may recognise: "matmul", "conv2d", "pool", "softmax", ...
+  std::string
+      tag;  // what a schedule rule may recognise: "matmul", "conv2d", "pool", "softmax", ...
   static void destroy(const TensorNode* t);
 };
 
@@ -66,8 +68,8 @@ Expr sum(std::vector<IterAxis> axes, Expr value);
 Expr reduce_identity(ReduceOp op, DType dtype);
 Expr reduce_step(ReduceOp op, Expr accumulator, Expr value);
 
-// A size as an expression: constants are literals; a symbolic or unknown dimension is not: the lowering
-// passes such shapes as formal dimensions (see lower/).
+// A size as an expression: constants are literals; a symbolic or unknown dimension is not: the
+// lowering passes such shapes as formal dimensions (see lower/).
 Expr dim_expr(const Dim& dim);
 std::vector<Expr> shape_exprs(const Shape& shape);
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the text that tir/print.h writes (grammar: docs/loop-ir.md). parse(print(f)) equals f.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnostics/diagnostic.h"
+#include "tir/prim_func.h"
+
+namespace tessera::tir {
+
+struct ParseOptions {
+  // The tensor behind `meta[relay.Constant][i]`; nothing where there is none.
+  std::function<std::optional<Tensor>(std::uint32_t index)> constant;
+};
+
+struct ParsedPrimFunc {
+  std::string name;
+  PrimFunc func;
+  std::uint32_t end = 0;  // offset of the first token behind the function: `}` in module text
+};
+
+// Reads one function that begins at an offset of a file (at its `@T.prim_func`). It ends where the
+// indentation falls back to that of its `def`, or with `}`.
+Result<ParsedPrimFunc> parse_prim_func(std::shared_ptr<const SourceFile> file, std::uint32_t begin,
+                                       const ParseOptions& options = {});
+// A text that holds one function and nothing else.
+Result<PrimFunc> parse_prim_func(std::string_view text, const ParseOptions& options = {});
+// One expression over the given variables, by their names.
+Result<Expr> parse_expr(std::string_view text, const std::vector<Expr>& vars);
+
+}  // namespace tessera::tir

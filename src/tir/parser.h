@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parser of functions: statements in parse.cc, definitions of buffers in parse_buffer.cc,
+// expressions in parse_expr.cc.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "tir/parse_expr.h"
+
+namespace tessera::tir {
+
+class Parser : public ExprParser {
+ public:
+  Parser(std::shared_ptr<const SourceFile> file, std::uint32_t begin, const ParseOptions& options)
+      : ExprParser(std::move(file), begin), options_(options) {}
+
+  Result<ParsedPrimFunc> function();
+
+ private:
+  Result<void> parameters(PrimFunc& f);
+  Result<void> attributes(PrimFunc& f);
+  Result<Stmt> block(std::uint32_t outer_column);
+  Result<Stmt> rest_of_block(std::uint32_t column);
+  Result<Stmt> statement(std::uint32_t column, bool& ends_block);
+  Result<Stmt> loop(std::uint32_t column);
+  Result<Stmt> branch(std::uint32_t column);
+  Result<Stmt> scoped(std::uint32_t column);
+  Result<Stmt> script_statement(const Token& name);
+  Result<Stmt> call_kernel();
+  Result<Stmt> store(const Token& name);
+  Result<Stmt> let(const Token& name, std::uint32_t column);
+  // What stands behind `b =` or `with`; the name comes before or after it.
+  struct Definition {
+    std::string_view what;
+    BufferNode* node = nullptr;  // of `buffer`, which nobody else has seen yet
+    Buffer buffer, source;
+    ConstantValue data;
+  };
+  // A number of a list whose dtype stands behind it.
+  struct Element {
+    Token token;
+    bool negative = false;
+  };
+  Result<Definition> definition();
+  Result<Stmt> define_buffer(Definition d, const Token& name,
+                             const std::function<Result<Stmt>()>& body);
+  Result<void> buffer_type(BufferNode& b);
+  Result<void> buffer_option(BufferNode& b, std::string_view option);
+  Result<std::vector<Expr>> tuple();
+  Result<std::vector<Buffer>> buffer_list();
+  Result<std::vector<Element>> elements();
+  Result<ConstantValue> stored_constant();
+  Result<ConstantValue> immediate(const std::vector<Element>& elements, const BufferNode& b);
+  bool at_statement(std::uint32_t column) {
+    const Token& t = lexer().peek();
+    return t.kind != TokenKind::kEnd && t.first_in_line && t.column == column && t.text != "}";
+  }
+  template <class F>
+  Result<Stmt> in_scope(F&& body) {
+    const std::size_t mark = enter();
+    auto result = body();
+    leave(mark);
+    return result;
+  }
+
+  const ParseOptions& options_;
+  int nesting_ = 0;
+};
+
+}  // namespace tessera::tir
