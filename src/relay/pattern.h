@@ -13,6 +13,10 @@
 #include "relay/function.h"
 #include "relay/operator.h"
 
+namespace tessera {
+class ConstantPool;
+}
+
 namespace tessera::relay {
 
 struct PatternNode;
@@ -49,6 +53,7 @@ Pattern is_project(Pattern tuple, int index = -1);
 // constants matched by is_constant()/is_scalar() are inside.
 struct Match {
   const Function* function = nullptr;
+  const ConstantPool* pool = nullptr;  // as given to match()
   NodeId root;
   std::vector<NodeId> inside;  // calls, tuples, projections, embedded constants; ascending
   std::vector<NodeId> inputs;
@@ -58,7 +63,9 @@ struct Match {
   NodeId find(std::string_view capture) const;
 };
 
-// Matches `pattern` with its root at `root`.
-std::optional<Match> match(const Function& f, const Pattern& pattern, NodeId root);
+// Matches `pattern` with its root at `root`. Without the module's pool, is_scalar() and the types of
+// constants see immediate constants only.
+std::optional<Match> match(const Function& f, const Pattern& pattern, NodeId root,
+                           const ConstantPool* pool = nullptr);
 
 }  // namespace tessera::relay
