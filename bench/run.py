@@ -72,7 +72,7 @@ def compile_once(command: list, environment: dict) -> dict:
 def compile_model(tessera: Path, folder: Path, extra: list[str]) -> dict:
     library, cache = folder / "model.so", folder / "cache"
     shutil.rmtree(cache, ignore_errors=True)
-    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    environment = {**os.environ, "TESSERA_CACHE_DIR": str(cache)}
     command = [tessera, "compile", folder / "model.onnx", "-o", library, "--bundle", "--json",
                *extra]
     cold = compile_once(command, environment)

@@ -35,8 +35,16 @@ if(CCACHE_PROGRAM)
 endif()
 
 # The build tree has the layout of an installation, and the command finds its archives and headers
-# relative to itself in both:  bin/tessera   lib/tessera/*.a   include/tessera/*.h
+# relative to itself in both:
+#   bin/tessera   include/tessera/*.h   lib/tessera/*.a
+#   lib/tessera/include/runtime/program.h    what emitted host programs include
 set(TESSERA_BIN_DIR ${CMAKE_BINARY_DIR}/bin)
 set(TESSERA_ARCHIVE_DIR ${CMAKE_BINARY_DIR}/lib/tessera)
-file(MAKE_DIRECTORY ${TESSERA_BIN_DIR} ${TESSERA_ARCHIVE_DIR} ${CMAKE_BINARY_DIR}/include)
-file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/tessera ${CMAKE_BINARY_DIR}/include/tessera SYMBOLIC)
+file(MAKE_DIRECTORY ${TESSERA_BIN_DIR} ${TESSERA_ARCHIVE_DIR}/include/runtime
+  ${CMAKE_BINARY_DIR}/include)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/tessera ${CMAKE_BINARY_DIR}/include/tessera
+  SYMBOLIC)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/runtime/program.h
+  ${TESSERA_ARCHIVE_DIR}/include/runtime/program.h SYMBOLIC)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tessera DESTINATION include)
+install(FILES ${PROJECT_SOURCE_DIR}/src/runtime/program.h DESTINATION lib/tessera/include/runtime)

@@ -36,6 +36,7 @@ function(tessera_runtime_library name)
   add_library(tessera_${name} STATIC ${sources})
   set_target_properties(tessera_${name} PROPERTIES
     ARCHIVE_OUTPUT_DIRECTORY ${TESSERA_ARCHIVE_DIR})
+  install(TARGETS tessera_${name} ARCHIVE DESTINATION lib/tessera)
   set_property(GLOBAL APPEND PROPERTY TESSERA_RUNTIME_ARCHIVES tessera_${name})
   set(variants tessera_${name})
   if(TESSERA_SANITIZE_FLAGS)
@@ -67,6 +68,7 @@ function(tessera_executable name)
   add_executable(${target} ${sources})
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${TESSERA_BIN_DIR})
+  install(TARGETS ${target} RUNTIME DESTINATION bin)
   target_compile_options(${target} PRIVATE ${TESSERA_WARNING_FLAGS} ${TESSERA_SANITIZE_FLAGS})
   target_link_options(${target} PRIVATE ${TESSERA_SANITIZE_FLAGS})
   target_include_directories(${target} PRIVATE

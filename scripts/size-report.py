@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Small by budget: reports files over 400 lines and functions over 40; fails at files over 800,
-functions over 80 and lines over 100 columns. Generated text (testdata) is not measured."""
+functions over 80 and lines over 100 columns. Generated text (testdata) is not measured, and tables
+(.def) may have longer lines: one entry is one line."""
 import re
 import subprocess
 import sys
@@ -48,7 +49,7 @@ def main() -> None:
             report = errors if len(lines) > FILE_HARD else notes
             report.append(f"{name}: {len(lines)} lines")
         for number, line in enumerate(lines, 1):
-            if len(line) > COLUMNS:
+            if len(line) > COLUMNS and path.suffix != ".def":
                 errors.append(f"{name}:{number}: {len(line)} columns")
         if path.suffix in {".h", ".cc", ".c", ".cu", ".cuh"} and not path.stem.endswith("_test"):
             for number, length in functions(lines):
