@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <vector>
+
+#include "lower/main.h"
+#include "tir/walk.h"
+
+namespace tessera::lower {
+namespace {
+
+using tir::Buffer;
+using tir::Stmt;
+
+// What a kernel has given up, for its callers to provide.
+struct Hoisted {
+  std::vector<ConstantIndex> tables;
+  std::vector<Buffer> scratch;
+};
+
+// Takes the leading allocations off a kernel's body.
+Hoisted hoist_from(tir::PrimFunc& kernel, ConstantPool& pool) {
+  Hoisted out;
+  for (;;) {
+    if (const auto* table = kernel.body.as<tir::AllocateConst>()) {
+      const auto* index = std::get_if<ConstantIndex>(&table->data);
+      out.tables.push_back(index != nullptr ? *index : pool.add(std::get<Tensor>(table->data)));
+      kernel.inputs.push_back(table->buffer);
+      kernel.body = Stmt(table->body);
+    } else if (const auto* scratch = kernel.body.as<tir::Allocate>();
+               scratch != nullptr && scratch->buffer->scope == tir::MemoryScope::kGlobal) {
+      out.scratch.push_back(scratch->buffer);
+      kernel.outputs.push_back(scratch->buffer);
+      kernel.body = Stmt(scratch->body);
+    } else {
+      return out;
+    }
+  }
+}
+
+// Gives the calls in a host program what their kernels need now.
+class CallWidener : public tir::Mutator {
+ public:
+  CallWidener(const std::map<std::string, Hoisted>& hoisted, const ConstantPool& pool)
+      : hoisted_(hoisted), pool_(pool) {}
+
+  Stmt run(const Stmt& body) {
+    Stmt out = mutate(body);
+    for (auto it = tables_.rbegin(); it != tables_.rend(); ++it) {
+      out = tir::AllocateConst::make(it->second, ConstantValue(it->first), out);
+    }
+    return out;
+  }
+
+  using Mutator::mutate;
+  Stmt mutate(const Stmt& s) override {
+    const auto* call = s.as<tir::CallKernel>();
+    if (call == nullptr) return Mutator::mutate(s);
+    const auto found = hoisted_.find(call->symbol);
+    if (found == hoisted_.end()) return s;
+    std::vector<Buffer> in = call->inputs, out = call->outputs, fresh;
+    for (ConstantIndex table : found->second.tables) in.push_back(table_buffer(table));
+    for (const Buffer& b : found->second.scratch) {
+      fresh.push_back(tir::make_buffer(b->name + "_scratch", b->dtype, b->shape));
+      out.push_back(fresh.back());
+    }
+    Stmt widened = tir::CallKernel::make(call->symbol, in, out, call->dims);
+    for (const Buffer& b : fresh) widened = tir::Allocate::make(b, widened);
+    return widened;
+  }
+
+ private:
+  Buffer table_buffer(ConstantIndex index) {
+    auto [it, added] = tables_.try_emplace(index);
+    if (added) {
+      const Tensor& t = pool_[index];
+      std::vector<tir::Expr> shape(t.shape.begin(), t.shape.end());
+      it->second = tir::make_buffer(fmt::format("table_{}", index.index()), t.dtype, shape,
+                                    tir::MemoryScope::kConstant);
+    }
+    return it->second;
+  }
+
+  const std::map<std::string, Hoisted>& hoisted_;
+  const ConstantPool& pool_;
+  std::map<ConstantIndex, Buffer> tables_;
+};
+
+}  // namespace
+
+Module hoist_allocations(Module module) {
+  std::map<std::string, Hoisted> hoisted;
+  for (auto& [symbol, f] : module.prim_funcs) {
+    if (f.is_host) continue;
+    Hoisted h = hoist_from(f, module.constants);
+    if (!h.tables.empty() || !h.scratch.empty()) hoisted.emplace(symbol, std::move(h));
+  }
+  for (auto& [symbol, f] : module.prim_funcs) {
+    if (f.is_host) f.body = CallWidener(hoisted, module.constants).run(f.body);
+  }
+  return module;
+}
+
+}  // namespace tessera::lower

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/main.h"
+
+#include <unordered_map>
+
+#include "lower/host_program.h"
+#include "lower/names.h"
+#include "lower/primitive.h"
+#include "lower/views.h"
+#include "relay/operator.h"
+#include "tir/compare.h"
+
+namespace tessera::lower {
+namespace {
+
+using relay::Function;
+using relay::NodeId;
+
+std::vector<Type> types_of(const std::vector<tir::Buffer>& buffers) {
+  std::vector<Type> types;
+  for (const tir::Buffer& b : buffers) {
+    Shape shape;
+    for (const tir::Expr& e : b->shape) {
+      const std::int64_t* n = tir::as_int(e);
+      shape.push_back(n != nullptr ? Dim(*n) : Dim::unknown());
+    }
+    types.push_back(tensor_type(std::move(shape), b->dtype));
+  }
+  return types;
+}
+
+std::vector<std::string> words(const std::string& text) {
+  std::vector<std::string> out;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    out.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+// out[i] = in[i]
+tir::PrimFunc copy_kernel(const Type& type) {
+  const tir::TensorExpr in = tir::input_tensor("x", tir::shape_exprs(type.shape()), type.dtype());
+  Definitions d;
+  d.inputs = {in};
+  d.outputs = {tir::compute("y", in.shape(), [&](const tir::Indices& i) { return in(i); })};
+  d.operators = {"copy"};
+  return lower_definitions(d);
+}
+
+// The kernels of a module, each once.
+class Kernels {
+ public:
+  explicit Kernels(Module& module) : module_(module) {}
+
+  std::string symbol_of(tir::PrimFunc kernel) {
+    auto& same_hash = by_hash_[tir::hash(kernel)];
+    for (const std::string& symbol : same_hash) {
+      if (!tir::equal(module_.prim_funcs.at(symbol), kernel)) continue;
+      auto& sources = module_.externs.at(symbol).sources;
+      sources.insert(sources.end(), kernel.sources.begin(), kernel.sources.end());
+      return symbol;
+    }
+    const std::string symbol = fresh_symbol(kernel);
+    Extern e;
+    e.backend = "native";
+    e.convention = CallingConvention::kGenerated;
+    e.inputs = types_of(kernel.inputs);
+    e.outputs = types_of(kernel.outputs);
+    e.operators = words(kernel.attrs["ops"]);
+    e.sources = kernel.sources;
+    module_.externs.emplace(symbol, std::move(e));
+    module_.prim_funcs.emplace(symbol, std::move(kernel));
+    same_hash.push_back(symbol);
+    return symbol;
+  }
+
+ private:
+  std::string fresh_symbol(const tir::PrimFunc& kernel) {
+    const Type first = kernel.outputs.empty() ? tensor_type({}, kFloat32)
+                                              : types_of({kernel.outputs.front()}).front();
+    const auto ops = kernel.attrs.find("ops");
+    return kernel_symbol(
+        number_++, ops == kernel.attrs.end() ? std::vector<std::string>{} : words(ops->second),
+        first.dtype(), constant_shape(first.shape()).value_or(std::vector<std::int64_t>{}));
+  }
+
+  Module& module_;
+  int number_ = 0;
+  std::unordered_map<std::uint64_t, std::vector<std::string>> by_hash_;
+};
+
+// A function's body, node by node.
+class HostLowering {
+ public:
+  HostLowering(const Function& f, Module& module, Kernels& kernels)
+      : f_(f), module_(module), kernels_(kernels), values_(f.num_nodes()) {}
+
+  Result<tir::PrimFunc> run() {
+    for (NodeId param : f_.params()) {
+      const std::vector<Type> parts = flatten(f_.type(param));
+      const std::string& name = f_.as<relay::Param>(param)->name;
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        const std::string part = parts.size() == 1 ? name : fmt::format("{}_{}", name, i);
+        value(param).push_back(host_.input(part, parts[i]));
+      }
+    }
+    for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
+      if (f_[NodeId(i)].region != Function::kBody) continue;
+      if (auto done = lower_node(NodeId(i)); !done) errors_.add(std::move(done).error());
+    }
+    if (!errors_.empty()) return fail(std::move(errors_));
+    return finish();
+  }
+
+ private:
+  using Values = std::vector<HostValue>;
+  Values& value(NodeId id) { return values_[id.index()]; }
+
+  Result<void> lower_node(NodeId id) {
+    const auto operands = f_.operands(id);
+    switch (f_[id].kind()) {
+      case relay::NodeKind::kParam:
+      case relay::NodeKind::kConstant:  // when it is used
+      case relay::NodeKind::kLiteral:
+      case relay::NodeKind::kGlobalRef:
+        return {};
+      case relay::NodeKind::kTuple:
+        value(id) = values_of(operands);
+        return {};
+      case relay::NodeKind::kProject:
+        project(id, operands[0], f_.as<relay::Project>(id)->index);
+        return {};
+      case relay::NodeKind::kLet:
+        value(id) = values_of(operands);
+        return {};
+      case relay::NodeKind::kOpCall:
+        return lower_operator(id);
+      case relay::NodeKind::kValueCall:
+        return lower_value_call(id);
+      case relay::NodeKind::kIf:
+        return fail(error(Code::kNotSupported, f_[id].location,
+                          "`if` cannot be compiled yet: a host program has no branches"));
+    }
+    return {};
+  }
+
+  // The tensors of some nodes in order; constants become part of the program here.
+  Values values_of(std::span<const NodeId> nodes) {
+    Values out;
+    for (NodeId node : nodes) {
+      if (const auto* c = f_.as<relay::Constant>(node); c != nullptr && value(node).empty()) {
+        const auto* index = std::get_if<ConstantIndex>(&c->value);
+        const ConstantIndex i =
+            index != nullptr ? *index : module_.constants.add(std::get<Tensor>(c->value));
+        value(node) = {host_.constant(i, module_.constants[i])};
+      }
+      out.insert(out.end(), value(node).begin(), value(node).end());
+    }
+    return out;
+  }
+
+  void project(NodeId id, NodeId tuple, int index) {
+    const std::vector<Type>& fields = f_.type(tuple).fields();
+    std::size_t first = 0;
+    for (int i = 0; i < index; ++i) first += flatten(fields[static_cast<std::size_t>(i)]).size();
+    const auto begin = value(tuple).begin() + static_cast<std::ptrdiff_t>(first);
+    value(id).assign(begin, begin + static_cast<std::ptrdiff_t>(flatten(f_.type(id)).size()));
+  }
+
+  // An operator outside of any primitive function: as if it were in one of its own.
+  Result<void> lower_operator(NodeId id) {
+    const relay::OpCall& call = *f_.as<relay::OpCall>(id);
+    relay::FunctionBuilder b;
+    b.at(f_[id].location);
+    std::vector<NodeId> args, outer;
+    for (NodeId operand : f_.operands(id)) {
+      const auto* c = f_.as<relay::Constant>(operand);
+      if (c != nullptr && module_.constants.resolve(c->value).num_elements() == 1) {
+        args.push_back(b.constant(c->value));
+      } else {
+        args.push_back(b.param(fmt::format("p{}", args.size()), f_.type(operand)));
+        outer.push_back(operand);
+      }
+      b.set_type(args.back(), f_.type(operand));
+    }
+    const NodeId result = b.call(*call.op, args, call.attrs);
+    b.set_type(result, f_.type(id));
+    const Function single = b.finish(result);
+    return call_region(id, single, Function::kBody, outer);
+  }
+
+  Result<void> lower_value_call(NodeId id) {
+    const NodeId callee = f_.operands(id)[0];
+    const auto args = f_.operands(id).subspan(1);
+    if (const auto* literal = f_.as<relay::Literal>(callee)) {
+      const std::string compiler = literal->attrs.string_or_empty("Compiler");
+      if (compiler.empty()) return call_region(id, f_, literal->body, args);
+      return call_extern(id, literal->attrs.string_or_empty("global_symbol"), args);
+    }
+    const auto* global = f_.as<relay::GlobalRef>(callee);
+    if (global == nullptr) {
+      return fail(
+          error(Code::kNotSupported, f_[id].location,
+                "a call of a function value cannot be compiled; only literals and globals"));
+    }
+    const auto found = module_.functions.find(global->name);
+    if (found == module_.functions.end()) return call_extern(id, global->name, args);
+    const Function& target = found->second;
+    if (target.attrs.int_or_zero("Primitive") != 0 && relay::is_optimizable(target)) {
+      return call_region(id, target, Function::kBody, args);
+    }
+    const std::string symbol = target.attrs.string_or_empty("global_symbol");
+    return call_extern(id, symbol.empty() ? global->name : symbol, args);
+  }
+
+  Result<void> call_extern(NodeId id, const std::string& symbol, std::span<const NodeId> args) {
+    if (!module_.externs.contains(symbol)) {
+      return fail(error(Code::kNotSupported, f_[id].location,
+                        "`@{}` is called, but no back end has compiled it", symbol)
+                      .with_remedy("run the back ends before lowering, or inline the function"));
+    }
+    value(id) = host_.call(symbol, values_of(args), flatten(f_.type(id)), symbol + "_out");
+    return {};
+  }
+
+  Result<void> call_region(NodeId id, const Function& f, relay::RegionId region,
+                           std::span<const NodeId> args) {
+    TESSERA_TRY(tir::PrimFunc kernel, lower_primitive(f, region, module_.constants));
+    const Values inputs = values_of(args);
+    const std::vector<Type> types = flatten(f_.type(id));
+    if (const int viewed = viewed_input(kernel); viewed >= 0) {
+      value(id) = {host_.view(inputs[static_cast<std::size_t>(viewed)], types.front())};
+      return {};
+    }
+    const std::string name = kernel.outputs.empty() ? "value" : kernel.outputs.back()->name;
+    value(id) = host_.call(kernels_.symbol_of(std::move(kernel)), inputs, types, name);
+    return {};
+  }
+
+  Result<tir::PrimFunc> finish() {
+    const NodeId result = f_.result();
+    Values results = values_of({&result, 1});
+    const std::vector<Type> types = flatten(f_.type(result));
+    const std::vector<bool> copies = host_.copies_needed(results);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!copies[i]) continue;
+      const std::string symbol = kernels_.symbol_of(copy_kernel(types[i]));
+      results[i] = host_.call(symbol, {results[i]}, {types[i]}, "copy").front();
+    }
+    tir::PrimFunc f = host_.finish(results, output_names(results.size()));
+    if (f_.location) f.sources.push_back(f_.location);
+    return f;
+  }
+
+  // Those of the model, where the importer left them.
+  std::vector<std::string> output_names(std::size_t count) const {
+    std::vector<std::string> names;
+    const relay::AttrValue* given = f_.attrs.find("output_names");
+    const auto* list = given != nullptr ? given->as<relay::AttrArray>() : nullptr;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string* name =
+          list != nullptr && i < list->size() ? (*list)[i].as<std::string>() : nullptr;
+      names.push_back(name != nullptr ? *name
+                      : count == 1    ? "output"
+                                      : fmt::format("output_{}", i));
+    }
+    return names;
+  }
+
+  const Function& f_;
+  Module& module_;
+  Kernels& kernels_;
+  HostProgram host_;
+  std::vector<Values> values_;
+  Diagnostics errors_;
+};
+
+bool is_host_function(const Function& f) {
+  return relay::is_optimizable(f) && f.attrs.int_or_zero("Primitive") == 0;
+}
+
+}  // namespace
+
+Result<Module> lower(Module module) {
+  Diagnostics errors;
+  Kernels kernels(module);
+  std::map<std::string, tir::PrimFunc> hosts;
+  for (const auto& [name, f] : module.functions) {
+    if (!is_host_function(f)) continue;
+    auto host = HostLowering(f, module, kernels).run();
+    if (host) {
+      hosts.emplace(name, std::move(*host));
+    } else {
+      errors.add(std::move(host).error());
+    }
+  }
+  if (!errors.empty()) return fail(std::move(errors));
+  std::erase_if(module.functions,
+                [](const auto& entry) { return relay::is_optimizable(entry.second); });
+  module.prim_funcs.merge(hosts);
+  return module;
+}
+
+}  // namespace tessera::lower

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tir/index_form.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "tir/compare.h"
+#include "tir/walk.h"
+
+namespace tessera::tir {
+namespace {
+
+// Sums that stay exact: beyond this nothing is claimed.
+constexpr std::int64_t kHuge = std::int64_t{1} << 60;
+
+Interval scaled(Interval r, std::int64_t factor) {
+  Interval out;
+  const auto times = [&](std::int64_t v) -> std::optional<std::int64_t> {
+    std::int64_t p = 0;
+    if (__builtin_mul_overflow(v, factor, &p) || p > kHuge || p < -kHuge) return std::nullopt;
+    return p;
+  };
+  if (r.has_min()) {
+    if (const auto v = times(r.min)) (factor > 0 ? out.min : out.max) = *v;
+  }
+  if (r.has_max()) {
+    if (const auto v = times(r.max)) (factor > 0 ? out.max : out.min) = *v;
+  }
+  return out;
+}
+
+Interval plus(Interval a, Interval b) {
+  Interval out;
+  if (a.has_min() && b.has_min()) out.min = a.min + b.min;
+  if (a.has_max() && b.has_max()) out.max = a.max + b.max;
+  return out;
+}
+
+Interval divided(Interval r, std::int64_t divisor) {
+  if (r.has_min()) r.min = floor_div(r.min, divisor);
+  if (r.has_max()) r.max = floor_div(r.max, divisor);
+  return r;
+}
+
+Interval range_of_atom(const Expr& atom, const Bounds& bounds) {
+  if (atom.as<Var>() != nullptr) return bounds.of(atom);
+  if (const auto* d = atom.as<FloorDiv>()) {
+    const std::int64_t* c = as_int(d->b);
+    return c != nullptr && *c > 0 ? divided(range_of(index_form(d->a, bounds), bounds), *c)
+                                  : Interval{};
+  }
+  if (const auto* m = atom.as<FloorMod>()) {
+    const std::int64_t* c = as_int(m->b);
+    return c != nullptr && *c > 0 ? Interval{0, *c - 1} : Interval{};
+  }
+  const auto both = [&](const Expr& a, const Expr& b) {
+    return std::pair{range_of(index_form(a, bounds), bounds),
+                     range_of(index_form(b, bounds), bounds)};
+  };
+  if (const auto* m = atom.as<Min>()) {
+    const auto [a, b] = both(m->a, m->b);
+    return {a.has_min() && b.has_min() ? std::min(a.min, b.min) : Interval::kNone,
+            std::min(a.max, b.max)};
+  }
+  if (const auto* m = atom.as<Max>()) {
+    const auto [a, b] = both(m->a, m->b);
+    return {std::max(a.min, b.min),
+            a.has_max() && b.has_max() ? std::max(a.max, b.max) : Interval::kAny};
+  }
+  if (const auto* s = atom.as<Select>()) {
+    const auto [a, b] = both(s->yes, s->no);
+    return {a.has_min() && b.has_min() ? std::min(a.min, b.min) : Interval::kNone,
+            a.has_max() && b.has_max() ? std::max(a.max, b.max) : Interval::kAny};
+  }
+  return {};
+}
+
+IndexForm atom_form(Expr atom) {
+  IndexForm f;
+  f.terms.push_back({std::move(atom), 1});
+  return f;
+}
+
+void add_term(IndexForm& form, const Expr& atom, std::int64_t coefficient) {
+  const auto it = std::find_if(form.terms.begin(), form.terms.end(), [&](const IndexTerm& t) {
+    return t.atom.same_as(atom) || equal(t.atom, atom);
+  });
+  if (it == form.terms.end()) {
+    if (coefficient != 0) form.terms.push_back({atom, coefficient});
+    return;
+  }
+  it->coefficient += coefficient;
+  if (it->coefficient == 0) form.terms.erase(it);
+}
+
+// The divisor of a floor_div or floor_mod by a positive constant, and what it divides.
+template <class N>
+std::optional<std::pair<Expr, std::int64_t>> divided_by(const Expr& atom) {
+  const N* n = atom.as<N>();
+  const std::int64_t* c = n != nullptr ? as_int(n->b) : nullptr;
+  if (c == nullptr || *c <= 0) return std::nullopt;
+  return std::pair{n->a, *c};
+}
+
+// `modulo` is x % c with the factor k. Is there a term that completes it to more of x?
+bool recombine_one(IndexForm& form, const IndexTerm& modulo, const Bounds& bounds) {
+  const auto mod = divided_by<FloorMod>(modulo.atom);
+  if (!mod) return false;
+  const auto& [x, c] = *mod;
+  const std::int64_t k = modulo.coefficient;
+  for (const IndexTerm& other : form.terms) {
+    if (other.coefficient != k * c) continue;
+    // k*c*(x // c) + k*(x % c) = k*x
+    const auto div = divided_by<FloorDiv>(other.atom);
+    if (div && div->second == c && equal(div->first, x)) {
+      const Expr a = modulo.atom, b = other.atom, inner = x;
+      add_term(form, b, -k * c);
+      add_term(form, a, -k);
+      form = add(form, index_form(inner, bounds), k);
+      return true;
+    }
+    // k*c*((x // c) % d) + k*(x % c) = k*(x % (c*d))
+    const auto outer = divided_by<FloorMod>(other.atom);
+    if (!outer) continue;
+    const auto quotient = divided_by<FloorDiv>(outer->first);
+    if (quotient && quotient->second == c && equal(quotient->first, x)) {
+      const Expr a = modulo.atom, b = other.atom;
+      const Expr whole = floor_mod(x, int_imm(c * outer->second));
+      add_term(form, b, -k * c);
+      add_term(form, a, -k);
+      form = add(form, index_form(whole, bounds), k);
+      return true;
+    }
+  }
+  return false;
+}
+
+void recombine(IndexForm& form, const Bounds& bounds) {
+  for (std::size_t i = 0; i < form.terms.size();) {
+    const IndexTerm term = form.terms[i];
+    i = recombine_one(form, term, bounds) ? 0 : i + 1;
+  }
+}
+
+// form = divisor * quotient + rest
+struct Division {
+  IndexForm quotient, rest;
+};
+Division divide(const IndexForm& form, std::int64_t divisor, const Bounds& bounds) {
+  Division d;
+  for (const IndexTerm& t : form.terms) {
+    if (t.coefficient % divisor == 0) {
+      d.quotient.terms.push_back({t.atom, t.coefficient / divisor});
+    } else {
+      d.rest.terms.push_back(t);
+    }
+  }
+  d.quotient.constant = floor_div(form.constant, divisor);
+  d.rest.constant = floor_mod(form.constant, divisor);
+  // A constant may have been rounded the wrong way: -1 + x with x >= 1 lies in [0, divisor).
+  const Interval r = range_of(d.rest, bounds);
+  if (r.has_min()) {
+    const std::int64_t shift = floor_div(r.min, divisor);
+    if (r.inside(shift * divisor, shift * divisor + divisor - 1)) {
+      d.rest.constant -= shift * divisor;
+      d.quotient.constant += shift;
+    }
+  }
+  return d;
+}
+
+// floor(rest / divisor) in lowest terms, as an atom.
+Expr division_atom(const IndexForm& rest, std::int64_t divisor) {
+  std::int64_t g = divisor;
+  for (const IndexTerm& t : rest.terms) g = std::gcd(g, t.coefficient);
+  IndexForm reduced = rest;
+  for (IndexTerm& t : reduced.terms) t.coefficient /= g;
+  reduced.constant = floor_div(rest.constant, g);
+  if (reduced.terms.size() == 1 && reduced.terms[0].coefficient == 1 && reduced.constant == 0) {
+    if (const auto inner = divided_by<FloorDiv>(reduced.terms[0].atom)) {
+      return floor_div(inner->first, int_imm(inner->second * (divisor / g)));
+    }
+  }
+  return floor_div(to_expr(reduced), int_imm(divisor / g));
+}
+
+IndexForm form_of_div(const Expr& a, std::int64_t divisor, const Bounds& bounds) {
+  Division d = divide(index_form(a, bounds), divisor, bounds);
+  if (!range_of(d.rest, bounds).inside(0, divisor - 1)) {
+    add_term(d.quotient, division_atom(d.rest, divisor), 1);
+  }
+  return d.quotient;
+}
+
+IndexForm form_of_mod(const Expr& a, std::int64_t divisor, const Bounds& bounds) {
+  const Division d = divide(index_form(a, bounds), divisor, bounds);
+  if (range_of(d.rest, bounds).inside(0, divisor - 1)) return d.rest;
+  // A common factor of all terms stays outside: (4*x) % 8 = 4 * (x % 2).
+  std::int64_t g = divisor;
+  for (const IndexTerm& t : d.rest.terms) g = std::gcd(g, t.coefficient);
+  g = std::gcd(g, d.rest.constant);
+  IndexForm reduced = d.rest, out;
+  for (IndexTerm& t : reduced.terms) t.coefficient /= g;
+  reduced.constant /= g;
+  if (g == divisor) return out;
+  add_term(out, floor_mod(to_expr(reduced), int_imm(divisor / g)), g);
+  return out;
+}
+
+IndexForm form_of_product(const Mul& m, const Expr& whole, const Bounds& bounds) {
+  const IndexForm a = index_form(m.a, bounds), b = index_form(m.b, bounds);
+  if (a.is_constant()) return add({}, b, a.constant);
+  if (b.is_constant()) return add({}, a, b.constant);
+  (void)whole;
+  return atom_form(Mul::make(kInt64, to_expr(a), to_expr(b)));
+}
+
+std::optional<bool> decide(const Expr& condition, const Bounds& bounds) {
+  const auto difference = [&](const Expr& a, const Expr& b) {
+    return range_of(add(index_form(b, bounds), index_form(a, bounds), -1), bounds);
+  };
+  const auto is_index = [](const Expr& e) { return e.dtype() == kInt64; };
+  if (const auto* c = condition.as<IntImm>()) return c->value != 0;
+  if (const auto* c = condition.as<Lt>(); c != nullptr && is_index(c->a)) {
+    const Interval r = difference(c->a, c->b);
+    if (r.has_min() && r.min > 0) return true;
+    if (r.has_max() && r.max <= 0) return false;
+  } else if (const auto* l = condition.as<Le>(); l != nullptr && is_index(l->a)) {
+    const Interval r = difference(l->a, l->b);
+    if (r.has_min() && r.min >= 0) return true;
+    if (r.has_max() && r.max < 0) return false;
+  } else if (const auto* q = condition.as<Eq>(); q != nullptr && is_index(q->a)) {
+    const Interval r = difference(q->a, q->b);
+    if (r.inside(0, 0)) return true;
+    if ((r.has_min() && r.min > 0) || (r.has_max() && r.max < 0)) return false;
+  }
+  return std::nullopt;
+}
+
+Expr simplify_condition(const Expr& e, const Bounds& bounds) {
+  if (const auto known = decide(e, bounds)) return bool_imm(*known);
+  if (const auto* a = e.as<And>()) {
+    const Expr x = simplify_condition(a->a, bounds), y = simplify_condition(a->b, bounds);
+    if (const auto* c = x.as<IntImm>()) return c->value != 0 ? y : x;
+    if (const auto* c = y.as<IntImm>()) return c->value != 0 ? x : y;
+    return logical_and(x, y);
+  }
+  if (const auto* o = e.as<Or>()) {
+    const Expr x = simplify_condition(o->a, bounds), y = simplify_condition(o->b, bounds);
+    if (const auto* c = x.as<IntImm>()) return c->value != 0 ? x : y;
+    if (const auto* c = y.as<IntImm>()) return c->value != 0 ? y : x;
+    return logical_or(x, y);
+  }
+  return map_children(e, [&](const Expr& child) { return simplify_indices(child, bounds); });
+}
+
+// Statements: learns the loops' bounds on the way down.
+class IndexSimplifier : public Mutator {
+ public:
+  explicit IndexSimplifier(Bounds bounds) : bounds_(std::move(bounds)) {}
+  using Mutator::mutate;
+  Expr mutate(const Expr& e) override { return simplify_indices(e, bounds_); }
+  Stmt mutate(const Stmt& s) override {
+    if (const auto* loop = s.as<For>()) bounds_.set_loop(loop->var, loop->min, loop->extent);
+    return map_children(s, *this);
+  }
+
+ private:
+  Bounds bounds_;
+};
+
+}  // namespace
+
+void Bounds::set_loop(const Expr& var, const Expr& min, const Expr& extent) {
+  const std::int64_t* low = as_int(min);
+  if (low == nullptr) return;
+  const std::int64_t* size = as_int(extent);
+  set(var, {*low, size != nullptr ? *low + *size - 1 : Interval::kAny});
+}
+
+Interval Bounds::of(const Expr& var) const {
+  const auto it = ranges_.find(var.get());
+  return it == ranges_.end() ? Interval{} : it->second;
+}
+
+std::int64_t IndexForm::coefficient(const Expr& var) const {
+  for (const IndexTerm& t : terms) {
+    if (t.atom.same_as(var)) return t.coefficient;
+  }
+  return 0;
+}
+
+bool IndexForm::hides(const Expr& var) const {
+  return std::any_of(terms.begin(), terms.end(), [&](const IndexTerm& t) {
+    return !t.atom.same_as(var) && uses_var(t.atom, var);
+  });
+}
+
+IndexForm add(const IndexForm& a, const IndexForm& b, std::int64_t factor) {
+  IndexForm out = a;
+  out.constant += factor * b.constant;
+  for (const IndexTerm& t : b.terms) add_term(out, t.atom, factor * t.coefficient);
+  return out;
+}
+
+Interval range_of(const IndexForm& form, const Bounds& bounds) {
+  Interval out{form.constant, form.constant};
+  for (const IndexTerm& t : form.terms) {
+    out = plus(out, scaled(range_of_atom(t.atom, bounds), t.coefficient));
+  }
+  return out;
+}
+
+IndexForm index_form(const Expr& index, const Bounds& bounds) {
+  if (const auto* c = index.as<IntImm>()) return {{}, c->value};
+  if (index.as<Var>() != nullptr) {
+    const Interval r = bounds.of(index);
+    return r.has_min() && r.min == r.max ? IndexForm{{}, r.min} : atom_form(index);
+  }
+  if (index.dtype() != kInt64) return atom_form(simplify_indices(index, bounds));
+  IndexForm form;
+  if (const auto* s = index.as<Add>()) {
+    form = add(index_form(s->a, bounds), index_form(s->b, bounds));
+  } else if (const auto* d = index.as<Sub>()) {
+    form = add(index_form(d->a, bounds), index_form(d->b, bounds), -1);
+  } else if (const auto* m = index.as<Mul>()) {
+    return form_of_product(*m, index, bounds);
+  } else if (const auto div = divided_by<FloorDiv>(index)) {
+    return form_of_div(div->first, div->second, bounds);
+  } else if (const auto mod = divided_by<FloorMod>(index)) {
+    return form_of_mod(mod->first, mod->second, bounds);
+  } else {
+    const Expr inner =
+        map_children(index, [&](const Expr& child) { return simplify_indices(child, bounds); });
+    if (const auto* c = inner.as<IntImm>()) return {{}, c->value};
+    if (const auto* s = inner.as<Select>()) {
+      if (const auto known = decide(s->condition, bounds)) {
+        return index_form(*known ? s->yes : s->no, bounds);
+      }
+    }
+    return atom_form(inner);
+  }
+  recombine(form, bounds);
+  return form;
+}
+
+Expr to_expr(const IndexForm& form) {
+  std::vector<IndexTerm> terms = form.terms;
+  std::stable_sort(terms.begin(), terms.end(), [](const IndexTerm& a, const IndexTerm& b) {
+    return a.coefficient > b.coefficient;
+  });
+  Expr out;
+  for (const IndexTerm& t : terms) {
+    const std::int64_t k = t.coefficient;
+    if (!out) {
+      out = k == 1 ? t.atom : t.atom * int_imm(k);
+    } else if (k < 0) {
+      out = out - (k == -1 ? t.atom : t.atom * int_imm(-k));
+    } else {
+      out = out + (k == 1 ? t.atom : t.atom * int_imm(k));
+    }
+  }
+  if (!out) return int_imm(form.constant);
+  if (form.constant == 0) return out;
+  return form.constant > 0 ? out + int_imm(form.constant) : out - int_imm(-form.constant);
+}
+
+Expr simplify_indices(const Expr& e, const Bounds& bounds) {
+  if (e.dtype() == kInt64) return to_expr(index_form(e, bounds));
+  if (e.dtype() == kBool) return simplify_condition(e, bounds);
+  if (const auto* s = e.as<Select>()) {
+    const Expr condition = simplify_condition(s->condition, bounds);
+    if (const auto* c = condition.as<IntImm>()) {
+      return simplify_indices(c->value != 0 ? s->yes : s->no, bounds);
+    }
+    return select(condition, simplify_indices(s->yes, bounds), simplify_indices(s->no, bounds));
+  }
+  return map_children(e, [&](const Expr& child) { return simplify_indices(child, bounds); });
+}
+
+Stmt simplify_indices(const Stmt& s, Bounds bounds) {
+  return IndexSimplifier(std::move(bounds)).mutate(s);
+}
+
+}  // namespace tessera::tir
