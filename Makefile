@@ -33,7 +33,7 @@ onnx-gate: build
 
 fuzz: build
 	TESSERA_FUZZ_SECONDS=$(FUZZ_SECONDS) \
-	  ctest --test-dir build/release --output-on-failure --timeout 0 -L '^fuzz$$'
+	  ctest --test-dir build/release --output-on-failure -L '^fuzz$$'
 
 install-deps:
 	@scripts/install-deps.sh
