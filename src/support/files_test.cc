@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/files.h"
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public testing::Test {
+ protected:
+  std::string path(std::string_view name) const { return dir_->file(name); }
+  std::size_t entries() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(dir_->path()), fs::directory_iterator()));
+  }
+  FileResult<TempDir> dir_ = TempDir::make("tessera-test-");
+};
+
+TEST_F(Files, WritesAndReads) {
+  ASSERT_TRUE(write_atomically(path("a"), "one\ntwo"));
+  EXPECT_EQ(*read_file(path("a")), "one\ntwo");
+  ASSERT_TRUE(write_atomically(path("a"), ""));
+  EXPECT_EQ(*read_file(path("a")), "");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Files, ReadingSaysWhatIsWrong) {
+  const auto missing = read_file(path("none"));
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, std::errc::no_such_file_or_directory);
+  EXPECT_EQ(missing.error().text(), "`" + path("none") + "`: No such file or directory");
+  EXPECT_EQ(read_file(dir_->path()).error().code, std::errc::is_a_directory);
+  EXPECT_EQ(MappedFile::open(dir_->path()).error().code, std::errc::is_a_directory);
+  EXPECT_EQ(MappedFile::open("/dev/null").error().code, std::errc::invalid_argument);
+}
+
+TEST_F(Files, MapsAlsoAnEmptyFile) {
+  ASSERT_TRUE(write_atomically(path("a"), "abc"));
+  const auto mapped = MappedFile::open(path("a"));
+  ASSERT_TRUE(mapped);
+  EXPECT_EQ(mapped->bytes().size(), 3u);
+  EXPECT_EQ(mapped->bytes()[2], std::byte{'c'});
+  ASSERT_TRUE(write_atomically(path("b"), ""));
+  EXPECT_TRUE(MappedFile::open(path("b"))->bytes().empty());
+}
+
+TEST_F(Files, BuffersLongAndShortPieces) {
+  std::string expected;
+  const auto written = write_atomically(path("a"), [&](FileWriter& out) -> FileResult<void> {
+    for (std::size_t size : {1, 100000, 3, 300000, 200000, 100000, 5}) {
+      const std::string piece(size, static_cast<char>('a' + size % 26));
+      out.write(piece);
+      expected += piece;
+    }
+    out.pad_to(64);
+    expected.resize((expected.size() + 63) / 64 * 64);
+    EXPECT_EQ(out.position(), expected.size());
+    return {};
+  });
+  ASSERT_TRUE(written);
+  EXPECT_EQ(*read_file(path("a")), expected);
+}
+
+TEST_F(Files, AFailingWriterLeavesTheOldFile) {
+  ASSERT_TRUE(write_atomically(path("a"), "old"));
+  const auto written = write_atomically(path("a"), [](FileWriter& out) -> FileResult<void> {
+    out.write("new");
+    return Unexpected{FileError{"x", std::make_error_code(std::errc::io_error)}};
+  });
+  ASSERT_FALSE(written);
+  EXPECT_EQ(*read_file(path("a")), "old");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Files, ADiskThatIsFullLeavesNothing) {
+  struct rlimit old {};
+  getrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit small { 4096, old.rlim_max };
+  setrlimit(RLIMIT_FSIZE, &small);
+  const auto written = write_atomically(path("a"), std::string(1 << 20, 'x'));
+  setrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, SIG_DFL);
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, std::errc::file_too_large);
+  EXPECT_EQ(written.error().path, path("a"));
+  EXPECT_EQ(entries(), 0u);
+}
+
+TEST_F(Files, RefusesMissingFolderFolderAndReadOnly) {
+  EXPECT_EQ(write_atomically(path("no/a"), "x").error().code, std::errc::no_such_file_or_directory);
+  EXPECT_EQ(write_atomically(dir_->path(), "x").error().code, std::errc::is_a_directory);
+  ASSERT_TRUE(write_atomically(path("file"), "x"));
+  EXPECT_EQ(write_atomically(path("file/a"), "x").error().code, std::errc::not_a_directory);
+  EXPECT_FALSE(write_atomically("/proc/none", "x"));
+  if (geteuid() == 0) return;  // permissions do not bind root
+  ASSERT_EQ(chmod(dir_->path().c_str(), 0500), 0);
+  EXPECT_EQ(write_atomically(path("a"), "x").error().code, std::errc::permission_denied);
+  ASSERT_EQ(chmod(dir_->path().c_str(), 0700), 0);
+}
+
+TEST_F(Files, KeepsModeFollowsLinksAndWritesDevices) {
+  ASSERT_TRUE(write_atomically(path("a"), "old"));
+  ASSERT_EQ(chmod(path("a").c_str(), 0640), 0);
+  fs::create_symlink("a", path("link"));
+  ASSERT_TRUE(write_atomically(path("link"), "new"));
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(*read_file(path("a")), "new");
+  struct stat info {};
+  ASSERT_EQ(stat(path("a").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0640u);
+  ASSERT_TRUE(write_atomically("/dev/null", "x"));
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  EXPECT_EQ(entries(), 2u);
+}
+
+TEST_F(Files, AnAtomicFileMayBeWrittenByOthers) {
+  {
+    auto dropped = AtomicFile::create(path("a"));
+    ASSERT_TRUE(dropped);
+    EXPECT_EQ(entries(), 1u);
+  }
+  EXPECT_EQ(entries(), 0u);
+  auto file = AtomicFile::create(path("a"));
+  ASSERT_TRUE(file);
+  fs::remove(file->temp_path());  // as a linker does
+  std::ofstream(file->temp_path()) << "linked";
+  ASSERT_TRUE(file->commit());
+  EXPECT_EQ(*read_file(path("a")), "linked");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST(TempDirs, AreRemovedUnlessKept) {
+  std::string gone, kept;
+  {
+    auto a = TempDir::make("tessera-test-"), b = TempDir::make("tessera-test-");
+    ASSERT_TRUE(a && b);
+    ASSERT_TRUE(write_atomically(a->file("x"), "x"));
+    gone = a->path();
+    kept = b->keep();
+  }
+  EXPECT_FALSE(fs::exists(gone));
+  EXPECT_TRUE(fs::exists(kept));
+  fs::remove_all(kept);
+}
+
+}  // namespace
+}  // namespace tessera
