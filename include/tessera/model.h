@@ -71,8 +71,8 @@ TESSERA_API const char* tessera_target(
     void);  // what it was compiled for, as `compile --target` takes it
 
 // JSON: inputs, outputs, placement, memory plan, vendor libraries. The same text stands, ending in
-// a zero byte, at the exported symbol `tessera_metadata` (section .tessera.metadata), where tools
-// read it without loading the library.
+// a zero byte, at the exported symbol `tessera_metadata`: tools read it there without loading the
+// library.
 TESSERA_API const char* tessera_metadata_json(void);
 
 // ---- The model

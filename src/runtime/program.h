@@ -171,9 +171,11 @@ typedef struct tessera_program {
   void* context;                           // for the entry; null in a library
 } tessera_program;
 
-// Names that link/ defines for the sources that emit/ writes, both hidden but for the metadata:
-extern const unsigned char
-    tessera_weights[];  // the weights section; absent if there are no constants
+// The weights section, which link/ defines, hidden; absent if there are no constants.
+extern const unsigned char tessera_weights[];
+
+// Defined by emitted text: what `program.metadata` points at, where tools read it without loading
+// the library.
 extern TESSERA_API const char tessera_metadata[];
 
 // The one that a library carries, defined by emitted text; what tessera_model_create uses. Exported

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "link/compiler.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include <unistd.h>
+
+namespace tessera::link {
+namespace {
+
+constexpr const char* kRemedy =
+    "install g++ or clang++, or name a compiler in the environment variable CXX";
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, at);) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+Result<Compiler> identify(std::vector<std::string> command) {
+  std::vector<std::string> version = command;
+  version.emplace_back("--version");
+  const auto ran = run_process(version);
+  if (!ran || !ran->ok()) {
+    return fail(error(Code::kNoCompiler, nullptr, "`{}` does not run: {}", command[0],
+                      ran ? ran->outcome() : ran.error().text())
+                    .with_remedy(kRemedy));
+  }
+  std::error_code ignored;
+  const auto real = std::filesystem::canonical(command.back(), ignored);
+  std::string identity = fmt::format("{} [{}]", ran->out.substr(0, ran->out.find('\n')),
+                                     ignored ? command.back() : real.string());
+  return Compiler{std::move(command), std::move(identity)};
+}
+
+}  // namespace
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return ::access(name.c_str(), X_OK) == 0 ? name : "";
+  const char* path = std::getenv("PATH");
+  for (const std::string& folder : split(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
+    std::string file = folder + "/" + name;
+    if (::access(file.c_str(), X_OK) == 0) return file;
+  }
+  return "";
+}
+
+Result<Compiler> find_compiler() {
+  const char* set = std::getenv("CXX");
+  if (set != nullptr && *set != '\0') {
+    std::vector<std::string> command = split(set, ' ');
+    if (command.empty()) command.emplace_back(set);
+    for (std::string& word : command) {  // a launcher, such as ccache, and the compiler
+      if (const std::string file = find_program(word); !file.empty()) word = file;
+    }
+    if (command[0].find('/') == std::string::npos || find_program(command[0]).empty()) {
+      return fail(
+          error(Code::kNoCompiler, nullptr, "there is no program `{}`, which CXX names", set)
+              .with_remedy(kRemedy));
+    }
+    return identify(std::move(command));
+  }
+  for (const char* name : {"c++", "g++", "clang++"}) {
+    if (std::string file = find_program(name); !file.empty()) return identify({std::move(file)});
+  }
+  return fail(error(Code::kNoCompiler, nullptr,
+                    "no C++ compiler was found: there is no `c++`, `g++` or `clang++` in PATH")
+                  .with_remedy(kRemedy));
+}
+
+ProcessOptions in_folder(const std::string& path) {
+  ProcessOptions options;
+  options.cwd = path;
+  return options;
+}
+
+std::string first_error(const std::string& messages) {
+  const std::vector<std::string> lines = split(messages, '\n');
+  for (const std::string_view mark : {"undefined reference", "error:", "rror"}) {
+    for (const std::string& line : lines) {
+      if (line.find(mark) != std::string::npos) return line;
+    }
+  }
+  return lines.empty() ? "it gave no message" : lines.back();
+}
+
+}  // namespace tessera::link

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C++ compiler of the machine, which also drives the linker.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "diagnostics/diagnostic.h"
+#include "support/subprocess.h"
+
+namespace tessera::link {
+
+struct Compiler {
+  std::vector<std::string> command;  // "/usr/bin/g++", or $CXX split at spaces
+  std::string identity;              // first line of --version, and the path
+};
+
+// $CXX if it is set, else the first of c++, g++, clang++ in $PATH.
+Result<Compiler> find_compiler();
+
+// The file that $PATH, or a path with a slash, leads to; empty if there is none.
+std::string find_program(const std::string& name);
+
+// For run_process: start there.
+ProcessOptions in_folder(const std::string& path);
+
+// The line of a tool's messages that says what is wrong.
+std::string first_error(const std::string& messages);
+
+}  // namespace tessera::link

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "link/library_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <elf.h>
+
+#include "support/files.h"
+
+namespace tessera::link {
+namespace {
+
+// Everything is read through checks of bounds: the file may be damaged, or no library at all.
+class ElfReader {
+ public:
+  explicit ElfReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  bool open() {
+    const auto elf = record<Elf64_Ehdr>(0);
+    if (!elf || std::memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
+        elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_ident[EI_DATA] != ELFDATA2LSB ||
+        elf->e_type != ET_DYN || elf->e_shentsize != sizeof(Elf64_Shdr)) {
+      return false;
+    }
+    for (int i = 0; i < elf->e_shnum; ++i) {
+      const auto section = record<Elf64_Shdr>(elf->e_shoff + i * sizeof(Elf64_Shdr));
+      if (!section) return false;
+      sections_.push_back(*section);
+    }
+    names_ = elf->e_shstrndx;
+    return names_ < sections_.size();
+  }
+
+  const std::vector<Elf64_Shdr>& sections() const { return sections_; }
+  std::string_view name(const Elf64_Shdr& section) const { return string(names_, section.sh_name); }
+
+  template <class T>
+  std::optional<T> record(std::uint64_t at) const {
+    if (at > bytes_.size() || sizeof(T) > bytes_.size() - at) return std::nullopt;
+    T value;
+    std::memcpy(&value, bytes_.data() + at, sizeof value);
+    return value;
+  }
+
+  // All records of a section.
+  template <class T>
+  std::vector<T> table(const Elf64_Shdr& section) const {
+    std::vector<T> records;
+    for (std::uint64_t at = 0; at + sizeof(T) <= section.sh_size; at += sizeof(T)) {
+      const auto one = record<T>(section.sh_offset + at);
+      if (!one) break;
+      records.push_back(*one);
+    }
+    return records;
+  }
+
+  // The text at `at` in string table `section`; empty if there is none.
+  std::string_view string(std::size_t section, std::uint64_t at) const {
+    if (section >= sections_.size() || at >= sections_[section].sh_size) return "";
+    return text_at(sections_[section].sh_offset + at);
+  }
+
+  // The text at an address of the loaded library.
+  std::string_view text_at_address(std::uint64_t address) const {
+    for (const Elf64_Shdr& s : sections_) {
+      if (s.sh_type != SHT_NOBITS && address >= s.sh_addr && address - s.sh_addr < s.sh_size) {
+        return text_at(s.sh_offset + (address - s.sh_addr));
+      }
+    }
+    return "";
+  }
+
+ private:
+  std::string_view text_at(std::uint64_t offset) const {
+    if (offset >= bytes_.size()) return "";
+    const char* begin = reinterpret_cast<const char*>(bytes_.data()) + offset;
+    const std::size_t rest = bytes_.size() - offset;
+    const void* end = std::memchr(begin, 0, rest);
+    return end == nullptr ? "" : std::string_view(begin, static_cast<const char*>(end) - begin);
+  }
+
+  std::span<const std::byte> bytes_;
+  std::vector<Elf64_Shdr> sections_;
+  std::size_t names_ = 0;
+};
+
+Unexpected<Diagnostics> no_library(const std::string& path, const char* what) {
+  return fail(
+      error(Code::kBadLibrary, nullptr, "`{}` is no library that tessera made: {}", path, what)
+          .with_remedy("give the output of `tessera compile`"));
+}
+
+void read_symbols(const ElfReader& elf, const Elf64_Shdr& section, LibraryFile& library) {
+  for (const auto& symbol : elf.table<Elf64_Sym>(section)) {
+    const int binding = ELF64_ST_BIND(symbol.st_info);
+    if (symbol.st_shndx == SHN_UNDEF || binding == STB_LOCAL) continue;
+    library.exported.emplace_back(elf.string(section.sh_link, symbol.st_name));
+    if (library.exported.back() == "tessera_metadata") {
+      library.metadata = elf.text_at_address(symbol.st_value);
+    }
+  }
+  std::sort(library.exported.begin(), library.exported.end());
+}
+
+}  // namespace
+
+Result<LibraryFile> read_library_file(const std::string& path) {
+  const auto file = MappedFile::open(path);
+  if (!file) {
+    return fail(error(Code::kFileNotFound, nullptr, "cannot read {}", file.error().text()));
+  }
+  ElfReader elf(file->bytes());
+  if (!elf.open()) return no_library(path, "it is not a 64-bit ELF library, or it is damaged");
+  LibraryFile library;
+  for (const Elf64_Shdr& section : elf.sections()) {
+    if (section.sh_type == SHT_DYNSYM) read_symbols(elf, section, library);
+    if (elf.name(section) == ".lrodata") library.weights_bytes = section.sh_size;
+    if (section.sh_type != SHT_DYNAMIC) continue;
+    for (const auto& entry : elf.table<Elf64_Dyn>(section)) {
+      if (entry.d_tag != DT_NEEDED) continue;
+      library.needed.emplace_back(elf.string(section.sh_link, entry.d_un.d_val));
+    }
+  }
+  if (library.metadata.empty()) return no_library(path, "there is no symbol `tessera_metadata`");
+  return library;
+}
+
+}  // namespace tessera::link

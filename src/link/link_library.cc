@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "link/link_library.h"
+
+#include <set>
+
+#include "support/files.h"
+#include "support/subprocess.h"
+
+namespace tessera::link {
+namespace {
+
+constexpr std::string_view kExports = "{\n  global: tessera_*;\n  local: *;\n};\n";
+
+Unexpected<Diagnostics> cannot_write(const FileError& problem, const char* remedy) {
+  return fail(error(Code::kFileNotWritable, nullptr, "cannot write {}", problem.text())
+                  .with_remedy(remedy));
+}
+
+constexpr const char* kTemporary =
+    "make room, or name another folder for temporary files in TMPDIR";
+constexpr const char* kOutput = "make room, or choose another path for the output";
+
+// Of everything that goes into the library: what the linker writes as its build id.
+Result<Hash128> input_hash(const LinkInput& input, const std::vector<std::string>& archive_paths) {
+  std::string text;
+  const auto add = [&](const Hash128& hash) { text += hash.hex(); };
+  for (const std::string& object : input.objects) add(hash_text(object));
+  for (const std::string& archive : input.archives) add(hash_text(archive));
+  for (const std::string& path : archive_paths) {
+    const auto bytes = MappedFile::open(path);
+    if (!bytes) {
+      return fail(error(Code::kFileNotFound, nullptr, "cannot read {}", bytes.error().text()));
+    }
+    add(hash_bytes(bytes->bytes()));
+  }
+  for (const WeightPiece& piece : input.weights) {
+    text += fmt::format("@{}", piece.offset);
+    add(piece.blob->hash());
+  }
+  return hash_text(text);
+}
+
+// The GNU linkers put .lrodata last, as make_room_for_weights needs; lld 14 does not.
+std::string linker_flag() {
+  if (!find_program("ld.bfd").empty()) return "-fuse-ld=bfd";
+  if (!find_program("ld.gold").empty()) return "-fuse-ld=gold";
+  return "";
+}
+
+// The runtime is taken whole, for what it exports; the other archives give what is called.
+std::vector<std::string> link_command(const Toolchain& toolchain, const Hash128& build_id,
+                                      const std::string& runtime,
+                                      const std::vector<std::string>& files) {
+  std::vector<std::string> command = toolchain.compiler().command;
+  const auto add = [&](std::initializer_list<const char*> words) {
+    command.insert(command.end(), words.begin(), words.end());
+  };
+  add({"-shared", "-static-libgcc", "-static-libstdc++", "-s"});
+  if (std::string flag = linker_flag(); !flag.empty()) command.push_back(std::move(flag));
+  add({"-Wl,-z,now,-z,relro,-z,noexecstack,-z,nodelete,-z,defs", "-Wl,-Bsymbolic,--gc-sections",
+       "-Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a", "-Wl,--version-script=exports"});
+  command.push_back("-Wl,--build-id=0x" + build_id.hex());
+  add({"-o", "library.so", "-Wl,--whole-archive"});
+  command.push_back(runtime);
+  add({"-Wl,--no-whole-archive,--start-group"});
+  command.insert(command.end(), files.begin(), files.end());
+  add({"-Wl,--end-group", "-Wl,--as-needed", "-lgomp", "-lm", "-lpthread", "-ldl"});
+  return command;
+}
+
+// Writes what is given as bytes into the folder; gives the names.
+FileResult<std::vector<std::string>> write_inputs(const LinkInput& input, const TempDir& folder) {
+  std::vector<std::string> names;
+  const auto put = [&](std::string name, std::string_view bytes) -> FileResult<void> {
+    names.push_back(name);
+    return write_atomically(folder.file(name), bytes);
+  };
+  for (std::size_t i = 0; i < input.objects.size(); ++i) {
+    TESSERA_TRY_VOID(put(fmt::format("object_{}.o", i), input.objects[i]));
+  }
+  if (input.weights_bytes > 0) {
+    TESSERA_TRY_VOID(put("weights.o", make_elf_object({weights_placeholder()})));
+  }
+  for (std::size_t i = 0; i < input.archives.size(); ++i) {
+    TESSERA_TRY_VOID(put(fmt::format("archive_{}.a", i), input.archives[i]));
+  }
+  TESSERA_TRY_VOID(write_atomically(folder.file("exports"), kExports));
+  return names;
+}
+
+Result<void> run_linker(const std::vector<std::string>& command, TempDir& folder) {
+  const auto ran = run_process(command, in_folder(folder.path()));
+  if (!ran) return fail(error(Code::kNoCompiler, nullptr, "cannot run {}", ran.error().text()));
+  if (ran->ok()) return {};
+  const std::string why = ran->err.empty() ? ran->outcome() : first_error(ran->err);
+  return fail(
+      error(Code::kToolFailed, nullptr, "`{}` could not link the library: {}", command[0], why)
+          .with_remedy(fmt::format("what it was given is kept in `{}`", folder.keep())));
+}
+
+}  // namespace
+
+Result<std::string> link_image(const Toolchain& toolchain, const LinkInput& input) {
+  TESSERA_TRY(const std::string runtime, toolchain.support_files().archive("runtime"));
+  std::vector<std::string> archives;
+  for (const std::string& name :
+       std::set(input.runtime_archives.begin(), input.runtime_archives.end())) {
+    if (name == "runtime") continue;
+    TESSERA_TRY(std::string path, toolchain.support_files().archive(name));
+    archives.push_back(std::move(path));
+  }
+  std::vector<std::string> hashed = archives;
+  hashed.push_back(runtime);
+  TESSERA_TRY(const Hash128 build_id, input_hash(input, hashed));
+  auto folder = TempDir::make("tessera-link");
+  if (!folder) return cannot_write(folder.error(), kTemporary);
+  auto files = write_inputs(input, *folder);
+  if (!files) return cannot_write(files.error(), kTemporary);
+  files->insert(files->end(), archives.begin(), archives.end());
+  TESSERA_TRY_VOID(run_linker(link_command(toolchain, build_id, runtime, *files), *folder));
+  auto image = read_file(folder->file("library.so"));
+  if (!image) return cannot_write(image.error(), kTemporary);
+  return *std::move(image);
+}
+
+Result<void> link_library(const Toolchain& toolchain, const LinkInput& input,
+                          const std::string& path) {
+  TESSERA_TRY(std::string image, link_image(toolchain, input));
+  std::uint64_t weights_offset = 0;
+  if (input.weights_bytes > 0) {
+    TESSERA_TRY(weights_offset, make_room_for_weights(image, input.weights_bytes));
+  }
+  const auto written = write_atomically(path, [&](FileWriter& file) -> FileResult<void> {
+    file.write(image);
+    if (input.weights_bytes == 0) return {};
+    file.write(std::string(weights_offset - image.size(), '\0'));
+    write_weights(file, input.weights, input.weights_bytes);
+    return {};
+  });
+  if (!written) return cannot_write(written.error(), kOutput);
+  return {};
+}
+
+Result<void> check_output(const std::string& path) {
+  const auto file = AtomicFile::create(path);
+  if (!file) return cannot_write(file.error(), kOutput);
+  return {};
+}
+
+}  // namespace tessera::link

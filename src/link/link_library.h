@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects, archives and weights into one shared library that needs nothing but the system's C
+// library and libgomp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "link/toolchain.h"
+#include "link/weights.h"
+
+namespace tessera::link {
+
+struct LinkInput {
+  std::vector<std::string> objects;           // bytes; one of them defines tessera_model_program
+  std::vector<std::string> archives;          // bytes of static libraries
+  std::vector<std::string> runtime_archives;  // names, beyond `runtime` itself: "onednn_runtime"
+  std::vector<WeightPiece> weights;
+  std::uint64_t weights_bytes = 0;
+};
+
+// Makes `path`, completely or not at all. Equal input gives equal bytes.
+Result<void> link_library(const Toolchain& toolchain, const LinkInput& input,
+                          const std::string& path);
+
+// An error now, rather than after the work, if `path` cannot be written.
+Result<void> check_output(const std::string& path);
+
+// The bytes of the library, without weights.
+Result<std::string> link_image(const Toolchain& toolchain, const LinkInput& input);
+
+}  // namespace tessera::link

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "link/library_file.h"
+#include "link/link_library.h"
+#include "link/load_library.h"
+#include "runtime/program.h"
+#include "support/files.h"
+
+namespace tessera::link {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Sets a variable of the environment, and restores it.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    ::setenv(name, value, 1);
+  }
+  ~ScopedVariable() {
+    if (before_) {
+      ::setenv(name_, before_->c_str(), 1);
+    } else {
+      ::unsetenv(name_);
+    }
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+std::string text_of(const Diagnostics& problems) { return render(problems); }
+
+class LinkTest : public ::testing::Test {
+ protected:
+  LinkTest() : folder_(*TempDir::make("tessera-link-test")) {}
+
+  Toolchain toolchain(const std::string& cache = {}) {
+    auto found = Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = cache, .jobs = 2});
+    EXPECT_TRUE(found) << text_of(found.error());
+    return *std::move(found);
+  }
+
+  static byoc::CompileJob scale_job() {
+    return {
+        "scale", *read_file(TESSERA_SOURCE_DIR "/src/link/testdata/scale_model.cc"), "cc", {"-O2"}};
+  }
+
+  // The model of testdata/, with a second constant of `bytes` bytes of which the last is 42.
+  LinkInput scale_input(Toolchain& tools, std::uint64_t bytes) {
+    LinkInput input;
+    const byoc::CompileJob job = scale_job();
+    auto objects = tools.compile({&job, 1});
+    EXPECT_TRUE(objects) << text_of(objects.error());
+    input.objects = *std::move(objects);
+    const float w[] = {1, 2, 3, 4};
+    std::vector<std::byte> table(bytes);
+    table.back() = std::byte{42};
+    input.weights = {{0, Blob::copy_of(std::as_bytes(std::span(w)))}, {64, Blob::adopt(table)}};
+    input.weights_bytes = 64 + bytes;
+    return input;
+  }
+
+  std::string path(const char* name) const { return folder_.file(name); }
+
+  TempDir folder_;
+};
+
+// Loads the library at `path` and runs it once.
+void expect_scale_runs(const std::string& path, std::int64_t bytes) {
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  const auto create =
+      reinterpret_cast<decltype(&tessera_model_create)>(dlsym(handle, "tessera_model_create"));
+  const auto instantiate = reinterpret_cast<decltype(&tessera_instance_create)>(
+      dlsym(handle, "tessera_instance_create"));
+  const auto run =
+      reinterpret_cast<decltype(&tessera_instance_run)>(dlsym(handle, "tessera_instance_run"));
+  const auto last_error =
+      reinterpret_cast<decltype(&tessera_last_error)>(dlsym(handle, "tessera_last_error"));
+  tessera_model* model = nullptr;
+  tessera_instance* instance = nullptr;
+  ASSERT_EQ(create(nullptr, &model), 0) << last_error();
+  ASSERT_EQ(instantiate(model, nullptr, &instance), 0) << last_error();
+  float x[] = {10, 20, 30, 40};
+  std::int64_t x_shape[] = {4}, n_shape[] = {bytes};
+  std::vector<std::uint8_t> n(1);
+  tessera_tensor in[] = {
+      {x, {TESSERA_CPU, 0}, 1, {TESSERA_FLOAT, 32, 1}, x_shape, nullptr, 0},
+      {n.data(), {TESSERA_CPU, 0}, 1, {TESSERA_UINT, 8, 1}, n_shape, nullptr, 0}};
+  tessera_tensor out[2] = {};
+  ASSERT_EQ(run(instance, in, 2, out, 2), 0) << last_error();
+  EXPECT_EQ(static_cast<float*>(out[0].data)[3], 160);
+  EXPECT_EQ(*static_cast<std::int64_t*>(out[1].data), 42);
+}
+
+TEST_F(LinkTest, LibraryRunsWithItsWeights) {
+  Toolchain tools = toolchain();
+  for (const std::uint64_t bytes : {1ull, 100'000ull, 20'000'000ull}) {
+    const std::string library = path(fmt::format("scale_{}.so", bytes).c_str());
+    const auto linked = link_library(tools, scale_input(tools, bytes), library);
+    ASSERT_TRUE(linked) << text_of(linked.error());
+    expect_scale_runs(library, static_cast<std::int64_t>(bytes));
+    const auto file = read_library_file(library);
+    ASSERT_TRUE(file) << text_of(file.error());
+    EXPECT_EQ(file->weights_bytes, 64 + bytes);
+    EXPECT_EQ(file->metadata, "{\"model\": \"scale\"}");
+  }
+}
+
+// Beyond what 32-bit offsets reach. Run with --gtest_also_run_disabled_tests; takes 3 GB of disk.
+TEST_F(LinkTest, DISABLED_WeightsBeyondTwoGigabytes) {
+  Toolchain tools = toolchain();
+  const std::int64_t bytes = 2'600'000'000;
+  LinkInput input = scale_input(tools, 1);
+  std::ofstream(path("table")).seekp(bytes - 1).put(42);  // sparse
+  input.weights[1].blob = *Blob::map_file(path("table"), 0, bytes);
+  input.weights_bytes = 64 + bytes;
+  ASSERT_TRUE(link_library(tools, input, path("large.so")));
+  expect_scale_runs(path("large.so"), bytes);
+}
+
+TEST_F(LinkTest, NeedsAndExportsWhatItMay) {
+  Toolchain tools = toolchain();
+  ASSERT_TRUE(link_library(tools, scale_input(tools, 5), path("m.so")));
+  const auto file = read_library_file(path("m.so"));
+  ASSERT_TRUE(file);
+  for (const std::string& needed : file->needed) {
+    EXPECT_TRUE(needed == "libc.so.6" || needed == "libm.so.6" || needed == "libgomp.so.1" ||
+                needed.starts_with("ld-linux") || needed == "libpthread.so.0" ||
+                needed == "libdl.so.2")
+        << needed;
+  }
+  for (const std::string& symbol : file->exported)
+    EXPECT_TRUE(symbol.starts_with("tessera_")) << symbol;
+  EXPECT_TRUE(
+      std::binary_search(file->exported.begin(), file->exported.end(), "tessera_model_create"));
+  EXPECT_FALSE(
+      std::binary_search(file->exported.begin(), file->exported.end(), "tessera_parallel_for"));
+}
+
+TEST_F(LinkTest, EqualInputGivesEqualBytes) {
+  Toolchain tools = toolchain();
+  ASSERT_TRUE(link_library(tools, scale_input(tools, 1000), path("a.so")));
+  ASSERT_TRUE(link_library(tools, scale_input(tools, 1000), path("b.so")));
+  EXPECT_TRUE(*read_file(path("a.so")) == *read_file(path("b.so")));
+}
+
+TEST_F(LinkTest, LoadsFromMemory) {
+  Toolchain tools = toolchain();
+  LinkInput input = scale_input(tools, 5);
+  const auto image = link_image(tools, input);
+  ASSERT_TRUE(image) << text_of(image.error());
+  const auto library = LoadedLibrary::load(*image);
+  ASSERT_TRUE(library) << text_of(library.error());
+  const auto* program =
+      static_cast<const tessera_program*>((*library)->symbol("tessera_model_program"));
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(program->input_count, 2);
+  EXPECT_FALSE(LoadedLibrary::load("no library"));
+}
+
+TEST_F(LinkTest, NothingIsLeftWhereTheOutputCannotBeWritten) {
+  Toolchain tools = toolchain();
+  const LinkInput input = scale_input(tools, 5);
+  const auto missing = link_library(tools, input, path("absent/m.so"));
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().list[0].code, Code::kFileNotWritable);
+  EXPECT_FALSE(check_output(path("absent/m.so")));
+  const auto full = link_library(tools, input, "/dev/full");
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().list[0].code, Code::kFileNotWritable);
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
+  EXPECT_TRUE(check_output(path("m.so")));
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
+}
+
+TEST_F(LinkTest, AnUndefinedFunctionIsNamed) {
+  Toolchain tools = toolchain();
+  LinkInput input = scale_input(tools, 5);
+  const byoc::CompileJob job{"bad",
+                             "extern \"C\" int absent_kernel(); "
+                             "extern \"C\" __attribute__((visibility(\"default\"))) "
+                             "int tessera_x() { return absent_kernel(); }",
+                             "cc",
+                             {}};
+  input.objects.push_back(tools.compile({&job, 1})->front());
+  const auto linked = link_library(tools, input, path("m.so"));
+  ASSERT_FALSE(linked);
+  EXPECT_EQ(linked.error().list[0].code, Code::kToolFailed);
+  EXPECT_NE(linked.error().list[0].message.find("absent_kernel"), std::string::npos)
+      << linked.error().list[0].message;
+  fs::remove_all(linked.error().list[0].remedy.substr(
+      linked.error().list[0].remedy.find('/'),
+      linked.error().list[0].remedy.rfind('`') - linked.error().list[0].remedy.find('/')));
+}
+
+TEST_F(LinkTest, ACompileErrorNamesTheLine) {
+  Toolchain tools = toolchain();
+  const ScopedVariable tmp("TMPDIR", folder_.path().c_str());
+  const byoc::CompileJob jobs[] = {{"good", "int f() { return 1; }", "cc", {}},
+                                   {"bad", "int g() { return x; }", "cc", {}}};
+  const auto objects = tools.compile(jobs);
+  ASSERT_FALSE(objects);
+  ASSERT_EQ(objects.error().list.size(), 1u);
+  EXPECT_NE(objects.error().list[0].message.find("bad.cc:1:"), std::string::npos)
+      << objects.error().list[0].message;
+}
+
+TEST_F(LinkTest, CachedObjectsNeedNoCompiler) {
+  Toolchain tools = toolchain(path("cache"));
+  const byoc::CompileJob job = scale_job();
+  const auto compiled = tools.compile({&job, 1});
+  ASSERT_TRUE(compiled);
+  const ScopedVariable no_folder("TMPDIR", "/nowhere");
+  const auto cached = tools.compile({&job, 1});
+  ASSERT_TRUE(cached) << text_of(cached.error());
+  EXPECT_EQ(*compiled, *cached);
+  byoc::CompileJob other = job;
+  other.flags = {"-O1"};
+  EXPECT_FALSE(tools.compile({&other, 1}));  // has to compile, and cannot
+}
+
+TEST_F(LinkTest, DamagedCacheEntriesAreCompiledAgain) {
+  Toolchain tools = toolchain(path("cache"));
+  const byoc::CompileJob job = scale_job();
+  const auto compiled = tools.compile({&job, 1});
+  ASSERT_TRUE(compiled);
+  int entries = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(path("cache"))) {
+    if (!entry.is_regular_file()) continue;
+    ++entries;
+    fs::resize_file(entry.path(), entry.file_size() - 100);
+  }
+  EXPECT_EQ(entries, 1);
+  const auto again = tools.compile({&job, 1});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*compiled, *again);
+}
+
+TEST(ObjectCache, KeepsNothingWhereItCannotWrite) {
+  const ObjectCache cache("/proc/no-such-folder");
+  cache.store(hash_text("k"), "object");
+  EXPECT_FALSE(cache.find(hash_text("k")));
+}
+
+TEST_F(LinkTest, ArchivesAreRepeatable) {
+  Toolchain tools = toolchain();
+  const byoc::CompileJob job{"f", "extern \"C\" int f() { return 1; }", "cc", {}};
+  const auto objects = tools.compile({&job, 1});
+  ASSERT_TRUE(objects);
+  const auto a = tools.archive(*objects), b = tools.archive(*objects);
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(*a, *b);
+  EXPECT_TRUE(a->starts_with("!<arch>"));
+}
+
+TEST(Compiler, AMissingOneIsAnErrorWithARemedy) {
+  {
+    const ScopedVariable cxx("CXX", "/no/such/c++");
+    const auto found = find_compiler();
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().list[0].message, "there is no program `/no/such/c++`, which CXX names");
+  }
+  const ScopedVariable cxx("CXX", "");
+  const ScopedVariable path("PATH", "/nowhere");
+  const auto found = find_compiler();
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().list[0].code, Code::kNoCompiler);
+  EXPECT_NE(found.error().list[0].remedy.find("install g++"), std::string::npos);
+}
+
+TEST(LibraryFile, RefusesWhatIsNone) {
+  EXPECT_EQ(read_library_file("/no/such/file").error().list[0].code, Code::kFileNotFound);
+  EXPECT_EQ(read_library_file(TESSERA_SOURCE_DIR "/LICENSE").error().list[0].code,
+            Code::kBadLibrary);
+  EXPECT_EQ(read_library_file("/proc/self/exe").error().list[0].code, Code::kBadLibrary);
+}
+
+}  // namespace
+}  // namespace tessera::link

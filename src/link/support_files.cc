@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "link/support_files.h"
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+#include "support/files.h"
+
+namespace tessera::link {
+namespace {
+
+constexpr std::array<std::string_view, 4> kHeaders = {
+    "include/tessera/tensor.h", "include/tessera/call.h", "include/tessera/model.h",
+    "lib/tessera/include/runtime/program.h"};
+
+std::string default_root() {
+  const char* set = std::getenv("TESSERA_ROOT");
+  if (set != nullptr && *set != '\0') return set;
+  std::error_code ignored;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  return self.parent_path().parent_path().string();
+}
+
+}  // namespace
+
+Result<SupportFiles> SupportFiles::find(const std::string& root) {
+  SupportFiles files;
+  files.root_ = root.empty() ? default_root() : root;
+  std::string all;
+  for (const std::string_view header : kHeaders) {
+    auto text = read_file(fmt::format("{}/{}", files.root_, header));
+    if (!text) {
+      return fail(error(Code::kFileNotFound, nullptr,
+                        "cannot read {}: it belongs beside the command", text.error().text())
+                      .with_remedy("install tessera again, or name its folder in TESSERA_ROOT"));
+    }
+    all += *text;
+  }
+  files.headers_hash_ = hash_text(all);
+  return files;
+}
+
+std::vector<std::string> SupportFiles::include_folders() const {
+  return {root_ + "/include", root_ + "/lib/tessera/include"};
+}
+
+Result<std::string> SupportFiles::archive(const std::string& name) const {
+  std::string path = fmt::format("{}/lib/tessera/libtessera_{}.a", root_, name);
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) return path;
+  return fail(error(Code::kFileNotFound, nullptr, "`{}` is missing: the library needs it", path)
+                  .with_remedy("install tessera again, or name its folder in TESSERA_ROOT"));
+}
+
+}  // namespace tessera::link

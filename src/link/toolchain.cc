@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "link/toolchain.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "support/files.h"
+#include "support/jobs.h"
+#include "support/subprocess.h"
+
+namespace tessera::link {
+namespace {
+
+// What every emitted source is compiled with. The random seed makes names of anonymous things
+// repeatable; warnings are for those who write the emitter, and its tests switch them on.
+constexpr std::array<const char*, 8> kFlags = {
+    "-std=c++20", "-fPIC", "-fvisibility=hidden",  "-ffunction-sections", "-fdata-sections",
+    "-g0",        "-w",    "-frandom-seed=tessera"};
+
+// What `-march=native` and the like mean depends on the machine, and caches are shared by machines.
+std::string machine_text() {
+  const auto info = read_file("/proc/cpuinfo");
+  if (!info) return "";
+  const std::string_view text = *info;
+  const std::size_t flags = text.find("\nflags");
+  const std::size_t model = text.find("\nmodel\t");
+  const auto line = [&](std::size_t at) {
+    return at == std::string_view::npos ? "" : text.substr(at, text.find('\n', at + 1) - at);
+  };
+  return std::string(line(model)) + std::string(line(flags));
+}
+
+bool means_this_machine(const std::string& flag) { return flag.ends_with("=native"); }
+
+Diagnostic tool_failure(const std::string& tool, const std::string& what, const std::string& why,
+                        TempDir& folder) {
+  return error(Code::kToolFailed, nullptr, "`{}` could not {}: {}", tool, what, why)
+      .with_remedy(fmt::format("what it was given is kept in `{}`", folder.keep()));
+}
+
+Unexpected<Diagnostics> cannot_write(const FileError& problem) {
+  return fail(error(Code::kFileNotWritable, nullptr, "cannot write {}", problem.text())
+                  .with_remedy("make room, or name another folder for temporary files in TMPDIR"));
+}
+
+}  // namespace
+
+Result<Toolchain> Toolchain::find(const ToolchainOptions& options) {
+  TESSERA_TRY(Compiler compiler, find_compiler());
+  TESSERA_TRY(SupportFiles files, SupportFiles::find(options.root));
+  return Toolchain(std::move(compiler), std::move(files), options);
+}
+
+Hash128 Toolchain::key(const byoc::CompileJob& job) const {
+  // Each part with its length, so that no two lists of parts give the same text.
+  std::string text;
+  const auto add = [&](std::string_view part) {
+    text += fmt::format("{}:{}\n", part.size(), part);
+  };
+  add(compiler_.identity);
+  add(support_files_.headers_hash().hex());
+  for (const char* flag : kFlags) add(flag);
+  for (const std::string& flag : job.flags) add(flag);
+  if (std::any_of(job.flags.begin(), job.flags.end(), means_this_machine)) add(machine_text());
+  add(job.extension);
+  add(job.source);
+  return hash_text(text);
+}
+
+Result<std::string> Toolchain::compile_one(const byoc::CompileJob& job) const {
+  const Hash128 cache_key = key(job);
+  if (auto cached = cache_.find(cache_key)) return *std::move(cached);
+  if (job.extension != "cc") {
+    return fail(error(Code::kNotSupported, nullptr, "`{}.{}`: only C++ sources can be compiled",
+                      job.name, job.extension));
+  }
+  auto folder = TempDir::make("tessera-compile");
+  if (!folder) return cannot_write(folder.error());
+  // Relative names: the folder's name must not reach the object.
+  const std::string source = job.name + ".cc", object = job.name + ".o";
+  if (auto written = write_atomically(folder->file(source), job.source); !written) {
+    return cannot_write(written.error());
+  }
+  std::vector<std::string> command = compiler_.command;
+  command.insert(command.end(), kFlags.begin(), kFlags.end());
+  for (const std::string& include : support_files_.include_folders()) {
+    command.push_back("-I" + include);
+  }
+  command.insert(command.end(), job.flags.begin(), job.flags.end());
+  command.insert(command.end(), {"-c", source, "-o", object});
+  const auto ran = run_process(command, in_folder(folder->path()));
+  if (!ran) {
+    return fail(error(Code::kNoCompiler, nullptr, "cannot run {}", ran.error().text()));
+  }
+  if (!ran->ok()) {
+    const std::string why = ran->err.empty() ? ran->outcome() : first_error(ran->err);
+    return fail(tool_failure(command[0], "compile `" + source + "`", why, *folder));
+  }
+  auto bytes = read_file(folder->file(object));
+  if (!bytes) return cannot_write(bytes.error());
+  cache_.store(cache_key, *bytes);
+  return *std::move(bytes);
+}
+
+Result<std::vector<std::string>> Toolchain::compile(std::span<const byoc::CompileJob> jobs) {
+  std::vector<std::optional<Result<std::string>>> results(jobs.size());
+  run_jobs(jobs.size(), static_cast<std::size_t>(std::max(1, jobs_)),
+           [&](std::size_t i) { results[i] = compile_one(jobs[i]); });
+  std::vector<std::string> objects;
+  Diagnostics problems;
+  for (auto& result : results) {
+    if (*result) {
+      objects.push_back(std::move(**result));
+    } else {
+      problems.add(std::move(*result).error());
+    }
+  }
+  if (!problems.empty()) return fail(std::move(problems));
+  return objects;
+}
+
+Result<std::string> Toolchain::archive(std::span<const std::string> objects) {
+  auto folder = TempDir::make("tessera-archive");
+  if (!folder) return cannot_write(folder.error());
+  // D: no dates or owners, so that equal objects give equal bytes.
+  std::vector<std::string> command = {"ar", "rcsD", "library.a"};
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    command.push_back(fmt::format("{}.o", i));
+    if (auto written = write_atomically(folder->file(command.back()), objects[i]); !written) {
+      return cannot_write(written.error());
+    }
+  }
+  const auto ran = run_process(command, in_folder(folder->path()));
+  if (!ran) {
+    return fail(error(Code::kToolFailed, nullptr, "cannot run {}", ran.error().text())
+                    .with_remedy("install binutils"));
+  }
+  if (!ran->ok()) {
+    return fail(tool_failure("ar", "make an archive", first_error(ran->err), *folder));
+  }
+  auto bytes = read_file(folder->file("library.a"));
+  if (!bytes) return cannot_write(bytes.error());
+  return *std::move(bytes);
+}
+
+}  // namespace tessera::link

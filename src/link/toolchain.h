@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles emitted sources: in parallel, through the object cache. A cached object needs no
+// compiler run at all.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "byoc/compile_context.h"
+#include "link/compiler.h"
+#include "link/object_cache.h"
+#include "link/support_files.h"
+
+namespace tessera::link {
+
+struct ToolchainOptions {
+  std::string root;  // of the support files; empty: found by itself
+  std::string cache_folder = ObjectCache::default_folder();  // empty: no cache
+  int jobs = 1;                                              // compilers that run at once
+};
+
+class Toolchain final : public byoc::Toolchain {
+ public:
+  static Result<Toolchain> find(const ToolchainOptions& options);
+
+  Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override;
+  Result<std::string> archive(std::span<const std::string> objects) override;
+  std::string identity() const override { return compiler_.identity; }
+
+  const Compiler& compiler() const { return compiler_; }
+  const SupportFiles& support_files() const { return support_files_; }
+
+ private:
+  Toolchain(Compiler compiler, SupportFiles files, const ToolchainOptions& options)
+      : compiler_(std::move(compiler)),
+        support_files_(std::move(files)),
+        cache_(options.cache_folder),
+        jobs_(options.jobs) {}
+  Hash128 key(const byoc::CompileJob& job) const;
+  Result<std::string> compile_one(const byoc::CompileJob& job) const;
+
+  Compiler compiler_;
+  SupportFiles support_files_;
+  ObjectCache cache_;
+  int jobs_;
+};
+
+}  // namespace tessera::link
