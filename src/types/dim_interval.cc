@@ -118,16 +118,17 @@ Dim DimAlgebra::without_floor_mod(const Dim& dim) {
 }
 
 Tri provably_equal(const Dim& a, const Dim& b) {
-  Dim difference = a - b;
-  if (difference.is_symbolic()) {
-    const Dim plain = DimAlgebra::without_floor_mod(difference);
-    if (!plain.is_unknown()) difference = plain;
-  }
+  const Dim difference = a - b;
   if (difference.is_unknown()) return Tri::kMaybe;
-  if (difference.is_constant()) return difference.constant() == 0 ? Tri::kYes : Tri::kNo;
-  const DimInterval range = DimAlgebra::interval(difference);
-  const bool apart = (range.min && *range.min > 0) || (range.max && *range.max < 0);
-  return apart || !has_integer_zero(difference) ? Tri::kNo : Tri::kMaybe;
+  // Bounds are better known with floormod, cancellation works better without.
+  for (const Dim& form : {difference, DimAlgebra::without_floor_mod(difference)}) {
+    if (form.is_unknown()) continue;
+    if (form.is_constant()) return form.constant() == 0 ? Tri::kYes : Tri::kNo;
+    const DimInterval range = DimAlgebra::interval(form);
+    const bool apart = (range.min && *range.min > 0) || (range.max && *range.max < 0);
+    if (apart || !has_integer_zero(form)) return Tri::kNo;
+  }
+  return Tri::kMaybe;
 }
 
 }  // namespace tessera
