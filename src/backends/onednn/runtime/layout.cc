@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/onednn/runtime/layout.h"
+
+#include <cstring>
+
+namespace tessera::backends::onednn {
+
+dnnl_memory_desc_t make_strided(const Api& api, const Dims& dims, const Dims& strides) {
+  dnnl_memory_desc_t desc = nullptr;
+  api.memory_desc_create_with_strides(&desc, dims.count, dims.at, dnnl_f32, strides.at);
+  return desc;
+}
+
+Dims row_major(const Dims& dims) {
+  Dims strides;
+  strides.count = dims.count;
+  std::int64_t stride = 1;
+  for (std::int32_t i = dims.count; i-- > 0;) {
+    strides.at[i] = stride;
+    stride *= dims.at[i];
+  }
+  return strides;
+}
+
+dnnl_memory_desc_t make_plain(const Api& api, const Dims& dims) {
+  return make_strided(api, dims, row_major(dims));
+}
+
+dnnl_memory_desc_t make_tagged(const Api& api, const Dims& dims, int tag) {
+  dnnl_memory_desc_t desc = nullptr;
+  const auto status = api.memory_desc_create_with_tag(&desc, dims.count, dims.at, dnnl_f32,
+                                                      static_cast<dnnl_format_tag_t>(tag));
+  return status == dnnl_success ? desc : nullptr;
+}
+
+dnnl_memory_desc_t make_any(const Api& api, const Dims& dims) {
+  return make_tagged(api, dims, dnnl_format_tag_any);
+}
+
+int find_tag(const Api& api, const_dnnl_memory_desc_t desc) {
+  Dims dims;
+  const dnnl_dims_t* sizes = nullptr;
+  if (api.memory_desc_query(desc, dnnl_query_ndims_s32, &dims.count) != dnnl_success ||
+      api.memory_desc_query(desc, dnnl_query_dims, &sizes) != dnnl_success) {
+    return -1;
+  }
+  std::memcpy(dims.at, *sizes, sizeof(dnnl_dims_t));
+  for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
+    dnnl_memory_desc_t candidate = make_tagged(api, dims, tag);
+    if (candidate == nullptr) continue;  // of another rank
+    const bool equal = api.memory_desc_equal(candidate, desc) != 0;
+    api.memory_desc_destroy(candidate);
+    if (equal) return tag;
+  }
+  return -1;
+}
+
+std::uint64_t size_bytes(const Api& api, const_dnnl_memory_desc_t desc) {
+  return api.memory_desc_get_size(desc);
+}
+
+}  // namespace tessera::backends::onednn

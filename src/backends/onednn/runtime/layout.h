@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory descriptors: making them, and naming a layout so that it can be written down.
+#pragma once
+
+#include "backends/onednn/runtime/api.h"
+#include "backends/onednn/runtime/spec.h"
+
+namespace tessera::backends::onednn {
+
+// Null on failure (of a call that only lack of memory can fail).
+dnnl_memory_desc_t make_strided(const Api& api, const Dims& dims, const Dims& strides);
+dnnl_memory_desc_t make_plain(const Api& api, const Dims& dims);
+dnnl_memory_desc_t make_any(const Api& api, const Dims& dims);
+dnnl_memory_desc_t make_tagged(const Api& api, const Dims& dims, int tag);
+
+Dims row_major(const Dims& dims);
+
+// The first of oneDNN's named layouts that gives `desc`, or -1: with (dims, tag) the layout can be
+// told to another process, on another machine.
+int find_tag(const Api& api, const_dnnl_memory_desc_t desc);
+
+std::uint64_t size_bytes(const Api& api, const_dnnl_memory_desc_t desc);
+
+}  // namespace tessera::backends::onednn

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/onednn/runtime/plan.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera::backends::onednn {
+
+Plan::~Plan() {
+  for (const Step& step : steps_) api_.primitive_desc_destroy(step.primitive);
+  for (dnnl_memory_desc_t desc : kept_) api_.memory_desc_destroy(desc);
+}
+
+bool Plan::fail(const char* what) {
+  error_.add("%s", what);
+  return false;
+}
+
+bool Plan::build(const JsonGraph& graph) {
+  graph_ = &graph;
+  if (!read_values()) return false;
+  for (std::uint32_t node = 0; node < graph.nodes().size(); ++node) {
+    if (graph.nodes()[node].op == runtime::JsonOp::kKernel && !add_kernel(node)) return false;
+  }
+  if (!finish_outputs()) return false;
+  return place_buffers();
+}
+
+const_dnnl_memory_desc_t Plan::keep(dnnl_memory_desc_t desc) {
+  if (desc == nullptr || kept_.push(desc)) return desc;
+  api_.memory_desc_destroy(desc);
+  return nullptr;
+}
+
+// ---- Values
+// --------------------------------------------------------------------------------------
+
+bool Plan::read_values() {
+  const auto& nodes = graph_->nodes();
+  std::uint32_t count = 0;
+  for (const JsonNode& node : nodes) count += node.output_count;
+  if (!values_.allocate(count)) return fail("out of memory");
+  for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+    for (std::uint32_t output = 0; output < nodes[n].output_count; ++output) {
+      if (!read_value(n, output)) return false;
+    }
+    for (std::uint32_t i = 0; i < nodes[n].input_count; ++i) {
+      Value& read = values_[graph_->entry_id(nodes[n].inputs[i])];
+      read.last_node = n;
+      ++read.uses;
+    }
+  }
+  for (std::uint32_t head = 0; head < graph_->heads().size(); ++head) {
+    values_[graph_->entry_id(graph_->heads()[head])].head = head;
+  }
+  return true;
+}
+
+bool Plan::read_value(std::uint32_t n, std::uint32_t output) {
+  const JsonNode& node = graph_->nodes()[n];
+  Value& value = values_[graph_->entry_id({n, output})];
+  value.versions = value.head = kNone;
+  value.is_constant = node.op == runtime::JsonOp::kConst;
+  value.dims.count = graph_->shape(node, output, value.dims.at, DNNL_MAX_NDIMS);
+  if (value.dims.count < 0) return fail("a value of the graph has no shape");
+  if (value.dims.count == 0) value.dims = {1, {1}};  // oneDNN has no rank 0
+  if (node.op != runtime::JsonOp::kInput) return true;
+  const auto plain = keep(make_plain(api_, value.dims));
+  return new_version(value, {plain, Place::kInput, input_count_++, kNone});
+}
+
+bool Plan::new_version(Value& value, Version version) {
+  if (version.layout == nullptr) return fail("out of memory");
+  const auto index = static_cast<std::uint32_t>(versions_.size());
+  if (!versions_.push(version)) return fail("out of memory");
+  if (value.versions == kNone) {
+    value.versions = index;
+    return true;
+  }
+  std::uint32_t last = value.versions;
+  while (versions_[last].next != kNone) last = versions_[last].next;
+  versions_[last].next = index;
+  return true;
+}
+
+bool Plan::new_buffer(const_dnnl_memory_desc_t layout, std::uint32_t* index) {
+  *index = static_cast<std::uint32_t>(buffers_.size());
+  const auto step = static_cast<std::uint32_t>(steps_.size());
+  if (buffers_.push({size_bytes(api_, layout), 0, step, step})) return true;
+  return fail("out of memory");
+}
+
+// The step that is being added reads or writes it.
+void Plan::touch(Place place, std::uint32_t index) {
+  if (place == Place::kBuffer)
+    buffers_[index].last_step = static_cast<std::uint32_t>(steps_.size());
+}
+
+const Plan::Version* Plan::find_version(const Value& value, const_dnnl_memory_desc_t layout) const {
+  for (std::uint32_t v = value.versions; v != kNone; v = versions_[v].next) {
+    if (api_.memory_desc_equal(versions_[v].layout, layout) != 0) return &versions_[v];
+  }
+  return nullptr;
+}
+
+const Plan::Version* Plan::version(std::uint32_t id, const_dnnl_memory_desc_t layout,
+                                   std::uint32_t for_node) {
+  Value& value = values_[id];
+  if (value.versions == kNone) {
+    fail("a value is read before it is computed");
+    return nullptr;
+  }
+  if (const Version* there = find_version(value, layout)) return there;
+  const Version from = versions_[value.versions];
+  dnnl_status_t status = dnnl_success;
+  const dnnl_primitive_desc_t reorder =
+      describe_reorder(api_, engine_, from.layout, layout, &status);
+  if (reorder == nullptr) {
+    error_.add("no reorder between two layouts: %s", status_text(status));
+    return nullptr;
+  }
+  const auto first = static_cast<std::uint32_t>(operands_.size());
+  Version to = {layout, Place::kBuffer, 0, kNone};
+  const bool added = new_buffer(layout, &to.index) &&
+                     operands_.push({DNNL_ARG_FROM, from.layout, from.place, from.index}) &&
+                     operands_.push({DNNL_ARG_TO, to.layout, to.place, to.index});
+  touch(from.place, from.index);
+  touch(to.place, to.index);
+  if (!add_step({reorder, first, 0, for_node, true}, first) || !added || !new_version(value, to)) {
+    return nullptr;
+  }
+  return find_version(value, layout);
+}
+
+// ---- Kernels
+// -------------------------------------------------------------------------------------
+
+const_dnnl_memory_desc_t Plan::argument_layout(dnnl_primitive_desc_t primitive, int arg) const {
+  return api_.primitive_desc_query_md(primitive, dnnl_query_exec_arg_md, arg);
+}
+
+bool Plan::add_kernel(std::uint32_t node) {
+  KernelSpec spec;
+  if (!read_spec(*graph_, graph_->nodes()[node], &spec, &error_)) return false;
+  LayoutChoice choice;
+  if (!choose_layouts(spec, &choice) || !choose_sum(spec, node, &choice)) return false;
+  dnnl_status_t status = dnnl_success;
+  Step step = {describe(api_, engine_, spec, choice, &status), 0, 0, node, false};
+  if (step.primitive == nullptr) {
+    error_.add("oneDNN has no implementation of `%s`: %s", graph_->nodes()[node].name.data(),
+               status_text(status));
+    return false;
+  }
+  const bool added = add_operands(spec, choice, &step) && add_result(spec, choice, &step);
+  // Taken into steps_ in any case, so that the primitive is destroyed with the plan.
+  return add_step(step, step.first_operand) && added;
+}
+
+// Where the source's layout decides the kernel's, and where the library decides.
+bool Plan::choose_layouts(const KernelSpec& spec, LayoutChoice* choice) {
+  const std::int32_t source = spec.find(Role::kSource);
+  for (std::int32_t i = 0; i < spec.operand_count; ++i) {
+    const OperandSpec& operand = spec.operands[i];
+    const Value& value = value_of(operand);
+    if (value.is_constant) {
+      if (operand.role == Role::kWeights) {
+        choice->operands[i] = keep(make_any(api_, operand.dims));
+        if (choice->operands[i] == nullptr) return fail("out of memory");
+      }
+      continue;
+    }
+    if (operand.is_view() || value.versions == kNone) continue;
+    if (spec.kind == KernelKind::kConvolution || operand.role == Role::kPostOp) continue;
+    const bool follows = operand.role == Role::kSecondSource && source >= 0;
+    choice->operands[i] =
+        versions_[(follows ? value_of(spec.operands[source]) : value).versions].layout;
+  }
+  return true;
+}
+
+// A residual that nobody reads afterwards is added in place: the library reads it as the
+// destination's old content.
+bool Plan::choose_sum(const KernelSpec& spec, std::uint32_t node, LayoutChoice* choice) {
+  if (spec.post_op_count == 0 || spec.post_ops[0].algorithm != dnnl_binary_add) return true;
+  const OperandSpec& residual = spec.operands[spec.post_ops[0].operand];
+  const Value& value = value_of(residual);
+  if (value.versions == kNone || versions_[value.versions].place != Place::kBuffer) return true;
+  if (value.last_node != node || value.head != kNone) return true;
+  for (std::int32_t i = 0; i < spec.operand_count; ++i) {
+    if (i != spec.post_ops[0].operand && &value_of(spec.operands[i]) == &value) return true;
+  }
+  const auto same = [](const Dims& a, const Dims& b) {
+    return a.count == b.count && std::memcmp(a.at, b.at, a.count * sizeof a.at[0]) == 0;
+  };
+  if (!same(residual.dims, spec.result) || residual.is_view() != spec.result_is_view()) return true;
+  if (residual.is_view() && !same(residual.strides, spec.result_strides)) return true;
+  choice->sum_in_place = true;
+  return true;
+}
+
+bool Plan::add_operands(const KernelSpec& spec, const LayoutChoice& choice, Step* step) {
+  Operand arguments[kMaxOperands];
+  std::int32_t count = 0;
+  // Reorders come first: they are steps, and have operands, of their own.
+  for (std::int32_t i = 0; i < spec.operand_count; ++i) {
+    if (choice.sum_in_place && spec.post_ops[0].operand == i) continue;
+    const OperandSpec& operand = spec.operands[i];
+    const int arg = argument(spec, i);
+    const auto wanted = argument_layout(step->primitive, arg);
+    if (wanted == nullptr) return fail("a primitive does not know one of its arguments");
+    if (value_of(operand).is_constant) {
+      if (!add_constant(operand, wanted)) return false;
+      const auto use = static_cast<std::uint32_t>(constants_.size() - 1);
+      arguments[count++] = {arg, wanted, Place::kConstant, use};
+      continue;
+    }
+    const auto bytes_as =
+        operand.is_view() ? keep(make_plain(api_, value_of(operand).dims)) : wanted;
+    if (bytes_as == nullptr) return fail("out of memory");
+    const Version* found = version(graph_->entry_id(operand.value), bytes_as, step->node);
+    if (found == nullptr) return false;
+    arguments[count++] = {arg, wanted, found->place, found->index};
+  }
+  if (choice.sum_in_place) {
+    const auto wanted = argument_layout(step->primitive, DNNL_ARG_DST);
+    const OperandSpec& residual = spec.operands[spec.post_ops[0].operand];
+    const auto bytes_as =
+        residual.is_view() ? keep(make_plain(api_, value_of(residual).dims)) : wanted;
+    if (version(graph_->entry_id(residual.value), bytes_as, step->node) == nullptr) return false;
+  }
+  step->first_operand = static_cast<std::uint32_t>(operands_.size());
+  for (std::int32_t i = 0; i < count; ++i) {
+    touch(arguments[i].place, arguments[i].index);
+    if (!operands_.push(arguments[i])) return fail("out of memory");
+  }
+  return true;
+}
+
+bool Plan::add_constant(const OperandSpec& operand, const_dnnl_memory_desc_t wanted) {
+  const std::uint32_t id = operand.value.node;
+  const std::int64_t tag = graph_->attr_int(graph_->nodes()[id], "layout_tag", -1);
+  ConstantUse use = {id, operand.dims, nullptr, wanted};
+  if (tag >= 0) {
+    use.stored = keep(make_tagged(api_, operand.dims, static_cast<int>(tag)));
+  } else {
+    use.stored = keep(operand.is_view() ? make_strided(api_, operand.dims, operand.strides)
+                                        : make_plain(api_, operand.dims));
+  }
+  if (use.stored == nullptr)
+    return fail("a constant is in a layout that this oneDNN does not know");
+  return constants_.push(use) || fail("out of memory");
+}
+
+bool Plan::add_result(const KernelSpec& spec, const LayoutChoice& choice, Step* step) {
+  Value& value = values_[graph_->entry_id({step->node, 0})];
+  const auto layout = argument_layout(step->primitive, DNNL_ARG_DST);
+  const auto plain = keep(make_plain(api_, value.dims));
+  if (plain == nullptr) return fail("out of memory");
+  Version result = {spec.result_is_view() ? plain : layout, Place::kBuffer, 0, kNone};
+  if (choice.sum_in_place) {
+    const OperandSpec& residual = spec.operands[spec.post_ops[0].operand];
+    const auto bytes_as =
+        residual.is_view() ? keep(make_plain(api_, value_of(residual).dims)) : layout;
+    result.index = find_version(value_of(residual), bytes_as)->index;
+  } else if (value.head != kNone && api_.memory_desc_equal(result.layout, plain) != 0) {
+    result.place = Place::kOutput;
+    result.index = value.head;
+  } else if (!new_buffer(layout, &result.index)) {
+    return false;
+  }
+  touch(result.place, result.index);
+  return new_version(value, result) &&
+         (operands_.push({DNNL_ARG_DST, layout, result.place, result.index}) ||
+          fail("out of memory"));
+}
+
+// Completes a step whose operands begin at `first_operand`.
+bool Plan::add_step(Step step, std::uint32_t first_operand) {
+  const auto scratchpad = argument_layout(step.primitive, DNNL_ARG_SCRATCHPAD);
+  const std::uint64_t bytes = scratchpad != nullptr ? size_bytes(api_, scratchpad) : 0;
+  bool added = true;
+  if (bytes > 0) {
+    added = operands_.push({DNNL_ARG_SCRATCHPAD, scratchpad, Place::kScratchpad, 0});
+    scratchpad_bytes_ = std::max(scratchpad_bytes_, bytes);
+  }
+  step.first_operand = first_operand;
+  step.operand_count = static_cast<std::uint32_t>(operands_.size()) - first_operand;
+  if (!steps_.push(step)) {
+    api_.primitive_desc_destroy(step.primitive);
+    added = false;
+  }
+  return added || fail("out of memory");
+}
+
+// Outputs leave the region row-major.
+bool Plan::finish_outputs() {
+  for (std::uint32_t head = 0; head < graph_->heads().size(); ++head) {
+    const JsonEntry entry = graph_->heads()[head];
+    const Value& value = values_[graph_->entry_id(entry)];
+    if (value.versions == kNone) return fail("an output is not computed");
+    bool written = false;
+    for (std::uint32_t v = value.versions; v != kNone; v = versions_[v].next) {
+      written |= versions_[v].place == Place::kOutput;
+    }
+    if (written) continue;
+    const Version from = versions_[value.versions];
+    const auto plain = keep(make_plain(api_, value.dims));
+    dnnl_status_t status = dnnl_success;
+    const auto reorder = describe_reorder(api_, engine_, from.layout, plain, &status);
+    if (reorder == nullptr) return fail("no reorder of an output to row-major");
+    const auto first = static_cast<std::uint32_t>(operands_.size());
+    touch(from.place, from.index);
+    const bool added = operands_.push({DNNL_ARG_FROM, from.layout, from.place, from.index}) &&
+                       operands_.push({DNNL_ARG_TO, plain, Place::kOutput, head});
+    if (!add_step({reorder, first, 0, entry.node, true}, first) || !added) return false;
+  }
+  return true;
+}
+
+// ---- Memory
+// --------------------------------------------------------------------------------------
+
+// Greedy by size: the largest first, each at the lowest offset that no neighbour in time takes.
+bool Plan::place_buffers() {
+  constexpr std::uint64_t kAlign = 64;
+  const std::size_t count = buffers_.size();
+  Array<std::uint32_t> order;
+  if (!order.allocate(count)) return fail("out of memory");
+  for (std::uint32_t i = 0; i < count; ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return buffers_[a].bytes != buffers_[b].bytes ? buffers_[a].bytes > buffers_[b].bytes : a < b;
+  });
+  for (std::size_t i = 0; i < count; ++i) {
+    Buffer& buffer = buffers_[order[i]];
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t j = 0; j < i; ++j) {
+        const Buffer& other = buffers_[order[j]];
+        const bool together =
+            buffer.first_step <= other.last_step && other.first_step <= buffer.last_step;
+        const std::uint64_t end = other.offset + (other.bytes + kAlign - 1) / kAlign * kAlign;
+        if (together && buffer.offset < end && other.offset < buffer.offset + buffer.bytes) {
+          buffer.offset = end;
+          moved = true;
+        }
+      }
+    }
+    const std::uint64_t end = buffer.offset + (buffer.bytes + kAlign - 1) / kAlign * kAlign;
+    scratchpad_offset_ = std::max(scratchpad_offset_, end);
+  }
+  return true;
+}
+
+}  // namespace tessera::backends::onednn

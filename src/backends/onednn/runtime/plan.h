@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a JSON graph to a sequence of primitives with their memory: layouts chosen and handed on
+// from primitive to primitive, reorders where two disagree, intermediates placed in the workspace.
+// The compiler makes the same plan as the runtime, to learn which layouts the weights should have
+// and how large the workspace is.
+#pragma once
+
+#include "backends/onednn/runtime/primitive.h"
+#include "runtime/array.h"
+
+namespace tessera::backends::onednn {
+
+using runtime::Array;
+
+enum class Place : std::uint8_t { kInput, kOutput, kConstant, kBuffer, kScratchpad };
+
+// An argument of a step; `index` counts inputs, outputs, Plan::constants() or Plan::buffers().
+struct Operand {
+  int argument;
+  const_dnnl_memory_desc_t layout;
+  Place place;
+  std::uint32_t index;
+};
+
+struct Step {
+  dnnl_primitive_desc_t primitive;
+  std::uint32_t first_operand, operand_count;
+  std::uint32_t node;  // of the JSON graph; for a reorder, the node that wants it
+  bool is_reorder;
+};
+
+// An intermediate in the workspace, alive from one step to another, both included.
+struct Buffer {
+  std::uint64_t bytes, offset;
+  std::uint32_t first_step, last_step;
+};
+
+// One use of a constant: the layout of its bytes, and the one that the primitive reads.
+struct ConstantUse {
+  std::uint32_t node;
+  Dims dims;
+  const_dnnl_memory_desc_t stored, wanted;
+};
+
+class Plan {
+ public:
+  Plan(const Api& api, dnnl_engine_t engine) : api_(api), engine_(engine) {}
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+  ~Plan();
+
+  // False: error() says why. To be called once; `graph` must outlive the plan. Primitives are
+  // chosen for the calling thread's number of OpenMP threads.
+  [[nodiscard]] bool build(const JsonGraph& graph);
+  const char* error() const { return error_.text(); }
+
+  const Array<Step>& steps() const { return steps_; }
+  const Array<Operand>& operands() const { return operands_; }
+  const Array<Buffer>& buffers() const { return buffers_; }
+  const Array<ConstantUse>& constants() const { return constants_; }
+  std::uint32_t input_count() const { return input_count_; }
+  std::uint32_t output_count() const { return static_cast<std::uint32_t>(graph_->heads().size()); }
+  std::uint64_t scratchpad_offset() const { return scratchpad_offset_; }
+  std::uint64_t workspace_bytes() const { return scratchpad_offset_ + scratchpad_bytes_; }
+
+ private:
+  // A value's bytes in one layout; others of the same value follow.
+  struct Version {
+    const_dnnl_memory_desc_t layout;
+    Place place;
+    std::uint32_t index, next;
+  };
+  struct Value {
+    Dims dims;
+    std::uint32_t versions;   // the first; kNone before the value is there
+    std::uint32_t last_node;  // that reads it
+    std::uint32_t uses;
+    std::uint32_t head;  // which output of the region it is, or kNone
+    bool is_constant;
+  };
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  bool fail(const char* what);
+  bool read_values();
+  bool read_value(std::uint32_t node, std::uint32_t output);
+  bool add_kernel(std::uint32_t node);
+  bool choose_layouts(const KernelSpec& spec, LayoutChoice* choice);
+  bool choose_sum(const KernelSpec& spec, std::uint32_t node, LayoutChoice* choice);
+  bool add_operands(const KernelSpec& spec, const LayoutChoice& choice, Step* step);
+  bool add_constant(const OperandSpec& operand, const_dnnl_memory_desc_t wanted);
+  bool add_result(const KernelSpec& spec, const LayoutChoice& choice, Step* step);
+  bool add_step(Step step, std::uint32_t first_operand);
+  bool finish_outputs();
+  bool place_buffers();
+
+  bool new_version(Value& value, Version version);
+  bool new_buffer(const_dnnl_memory_desc_t layout, std::uint32_t* index);
+  // The value in that layout: there already, or by a reorder step added now.
+  const Version* version(std::uint32_t value, const_dnnl_memory_desc_t layout,
+                         std::uint32_t for_node);
+  const Version* find_version(const Value& value, const_dnnl_memory_desc_t layout) const;
+  void touch(Place place, std::uint32_t index);
+  const_dnnl_memory_desc_t keep(dnnl_memory_desc_t desc);
+  const_dnnl_memory_desc_t argument_layout(dnnl_primitive_desc_t primitive, int argument) const;
+  Value& value_of(const OperandSpec& operand) { return values_[graph_->entry_id(operand.value)]; }
+
+  const Api& api_;
+  dnnl_engine_t engine_;
+  const JsonGraph* graph_ = nullptr;
+  Array<Value> values_;  // by entry id
+  Array<Version> versions_;
+  Array<Step> steps_;
+  Array<Operand> operands_;
+  Array<Buffer> buffers_;
+  Array<ConstantUse> constants_;
+  Array<dnnl_memory_desc_t> kept_;
+  std::uint32_t input_count_ = 0;
+  std::uint64_t scratchpad_bytes_ = 0, scratchpad_offset_ = 0;
+  TextBuffer error_;
+};
+
+}  // namespace tessera::backends::onednn

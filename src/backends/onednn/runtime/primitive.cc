@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/onednn/runtime/primitive.h"
+
+namespace tessera::backends::onednn {
+namespace {
+
+// Descriptors made along the way; the primitive descriptor keeps copies.
+class Scratch {
+ public:
+  explicit Scratch(const Api& api) : api_(api) {}
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    for (std::int32_t i = 0; i < count_; ++i) api_.memory_desc_destroy(owned_[i]);
+    if (attr_ != nullptr) api_.primitive_attr_destroy(attr_);
+    if (post_ops_ != nullptr) api_.post_ops_destroy(post_ops_);
+  }
+
+  const_dnnl_memory_desc_t keep(dnnl_memory_desc_t desc) {
+    if (desc != nullptr) owned_[count_++] = desc;
+    return desc;
+  }
+  // Layout of operand `i`: chosen, a view's, or the library's choice.
+  const_dnnl_memory_desc_t operand(const KernelSpec& spec, const LayoutChoice& choice,
+                                   std::int32_t i) {
+    if (i < 0) return nullptr;
+    if (choice.operands[i] != nullptr) return choice.operands[i];
+    const OperandSpec& operand = spec.operands[i];
+    return keep(operand.is_view() ? make_strided(api_, operand.dims, operand.strides)
+                                  : make_any(api_, operand.dims));
+  }
+  const_dnnl_memory_desc_t result(const KernelSpec& spec) {
+    return keep(spec.result_is_view() ? make_strided(api_, spec.result, spec.result_strides)
+                                      : make_any(api_, spec.result));
+  }
+  const_dnnl_primitive_attr_t attributes(const KernelSpec& spec, const LayoutChoice& choice) {
+    note(api_.primitive_attr_create(&attr_));
+    note(api_.primitive_attr_set_scratchpad_mode(attr_, dnnl_scratchpad_mode_user));
+    if (spec.post_op_count == 0) return attr_;
+    note(api_.post_ops_create(&post_ops_));
+    for (std::int32_t i = 0; i < spec.post_op_count; ++i) note(append(spec, choice, i));
+    note(api_.primitive_attr_set_post_ops(attr_, post_ops_));
+    return attr_;
+  }
+  // The first failure among the attributes: a primitive without them would be another one.
+  dnnl_status_t status() const { return status_; }
+
+ private:
+  dnnl_status_t append(const KernelSpec& spec, const LayoutChoice& choice, std::int32_t i) {
+    const PostOpSpec& op = spec.post_ops[i];
+    if (op.operand < 0) {
+      return api_.post_ops_append_eltwise(post_ops_, op.algorithm, op.alpha, op.beta);
+    }
+    if (i == 0 && choice.sum_in_place) {
+      return api_.post_ops_append_sum(post_ops_, 1.0f, 0, dnnl_f32);
+    }
+    return api_.post_ops_append_binary(post_ops_, op.algorithm, operand(spec, choice, op.operand));
+  }
+  void note(dnnl_status_t status) {
+    if (status_ == dnnl_success) status_ = status;
+  }
+
+  const Api& api_;
+  dnnl_memory_desc_t owned_[kMaxOperands + kMaxPostOps + 2] = {};
+  std::int32_t count_ = 0;
+  dnnl_primitive_attr_t attr_ = nullptr;
+  dnnl_post_ops_t post_ops_ = nullptr;
+  dnnl_status_t status_ = dnnl_success;
+};
+
+dnnl_status_t describe_concat(const Api& api, dnnl_engine_t engine, const KernelSpec& spec,
+                              const LayoutChoice& choice, Scratch& scratch,
+                              dnnl_primitive_desc_t* desc) {
+  const_dnnl_memory_desc_t sources[kMaxOperands];
+  for (std::int32_t i = 0; i < spec.operand_count; ++i) {
+    sources[i] = scratch.operand(spec, choice, i);
+  }
+  return api.concat_primitive_desc_create(desc, engine, scratch.result(spec), spec.operand_count,
+                                          spec.axis, sources, scratch.attributes(spec, choice));
+}
+
+dnnl_status_t describe_normalization(const Api& api, dnnl_engine_t engine, const KernelSpec& spec,
+                                     const_dnnl_memory_desc_t source,
+                                     const_dnnl_memory_desc_t result,
+                                     const_dnnl_primitive_attr_t attr,
+                                     dnnl_primitive_desc_t* desc) {
+  unsigned flags = dnnl_normalization_flags_none;
+  if (spec.find(Role::kScale) >= 0) flags |= dnnl_use_scale;
+  if (spec.find(Role::kShift) >= 0) flags |= dnnl_use_shift;
+  return api.layer_normalization_forward_primitive_desc_create(
+      desc, engine, dnnl_forward_inference, source, result, nullptr, spec.epsilon, flags, attr);
+}
+
+dnnl_status_t create(const Api& api, dnnl_engine_t engine, const KernelSpec& spec,
+                     const LayoutChoice& choice, Scratch& scratch, dnnl_primitive_desc_t* desc) {
+  if (spec.kind == KernelKind::kConcat) {
+    return describe_concat(api, engine, spec, choice, scratch, desc);
+  }
+  const auto source = scratch.operand(spec, choice, spec.find(Role::kSource));
+  const auto second = scratch.operand(spec, choice, spec.find(Role::kSecondSource));
+  const auto weights = scratch.operand(spec, choice, spec.find(Role::kWeights));
+  const auto bias = scratch.operand(spec, choice, spec.find(Role::kBias));
+  const auto result = scratch.result(spec);
+  const auto attr = scratch.attributes(spec, choice);
+  const auto inference = dnnl_forward_inference;
+  switch (spec.kind) {
+    case KernelKind::kMatmul:
+      return api.matmul_primitive_desc_create(desc, engine, source, weights, bias, result, attr);
+    case KernelKind::kConvolution:
+      return api.convolution_forward_primitive_desc_create(
+          desc, engine, inference, dnnl_convolution_direct, source, weights, bias, result,
+          spec.strides.at, spec.dilation.at, spec.padding_begin.at, spec.padding_end.at, attr);
+    case KernelKind::kPooling:
+      return api.pooling_forward_primitive_desc_create(
+          desc, engine, inference, spec.algorithm, source, result, spec.strides.at, spec.window.at,
+          spec.dilation.at, spec.padding_begin.at, spec.padding_end.at, attr);
+    case KernelKind::kSoftmax:
+      return api.softmax_forward_primitive_desc_create(desc, engine, inference, spec.algorithm,
+                                                       source, result, spec.axis, attr);
+    case KernelKind::kLayerNorm:
+      return describe_normalization(api, engine, spec, source, result, attr, desc);
+    case KernelKind::kEltwise:
+      return api.eltwise_forward_primitive_desc_create(desc, engine, inference, spec.algorithm,
+                                                       source, result, spec.alpha, spec.beta, attr);
+    case KernelKind::kBinary:
+      return api.binary_primitive_desc_create(desc, engine, spec.algorithm, source, second, result,
+                                              attr);
+    case KernelKind::kConcat:
+      break;
+  }
+  return dnnl_invalid_arguments;
+}
+
+}  // namespace
+
+dnnl_primitive_desc_t describe(const Api& api, dnnl_engine_t engine, const KernelSpec& spec,
+                               const LayoutChoice& choice, dnnl_status_t* status) {
+  Scratch scratch(api);
+  dnnl_primitive_desc_t desc = nullptr;
+  *status = create(api, engine, spec, choice, scratch, &desc);
+  if (*status == dnnl_success) *status = scratch.status();
+  if (*status == dnnl_success || desc == nullptr) return desc;
+  api.primitive_desc_destroy(desc);
+  return nullptr;
+}
+
+dnnl_primitive_desc_t describe_reorder(const Api& api, dnnl_engine_t engine,
+                                       const_dnnl_memory_desc_t from, const_dnnl_memory_desc_t to,
+                                       dnnl_status_t* status) {
+  dnnl_primitive_attr_t attr = nullptr;
+  *status = api.primitive_attr_create(&attr);
+  if (*status != dnnl_success) return nullptr;
+  api.primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
+  dnnl_primitive_desc_t desc = nullptr;
+  *status = api.reorder_primitive_desc_create(&desc, from, engine, to, engine, attr);
+  api.primitive_attr_destroy(attr);
+  return desc;
+}
+
+int argument(const KernelSpec& spec, std::int32_t i) {
+  if (spec.kind == KernelKind::kConcat) return DNNL_ARG_MULTIPLE_SRC + i;
+  switch (spec.operands[i].role) {
+    case Role::kSource:
+      return DNNL_ARG_SRC_0;
+    case Role::kSecondSource:
+      return DNNL_ARG_SRC_1;
+    case Role::kWeights:
+      return DNNL_ARG_WEIGHTS;
+    case Role::kBias:
+      return DNNL_ARG_BIAS;
+    case Role::kScale:
+      return DNNL_ARG_SCALE;
+    case Role::kShift:
+      return DNNL_ARG_SHIFT;
+    case Role::kPostOp:
+      break;
+  }
+  for (std::int32_t op = 0; op < spec.post_op_count; ++op) {
+    if (spec.post_ops[op].operand == i) {
+      return DNNL_ARG_ATTR_MULTIPLE_POST_OP(op) | DNNL_ARG_SRC_1;
+    }
+  }
+  return -1;
+}
+
+const char* implementation(const Api& api, const_dnnl_primitive_desc_t desc) {
+  const char* name = nullptr;
+  api.primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name);
+  return name != nullptr ? name : "unknown";
+}
+
+}  // namespace tessera::backends::onednn
