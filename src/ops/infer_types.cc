@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/infer_types.h"
+
+#include <optional>
+
+#include "ops/type_agreement.h"
+#include "relay/operator.h"
+
+namespace tessera::ops {
+namespace {
+
+using relay::Function;
+using relay::Node;
+using relay::NodeId;
+using relay::NodeKind;
+
+// Sizes that no memory holds: negative, or more elements than 64 bits count.
+bool is_countable(const Type& type) {
+  for (const Type& t : flatten(type)) {
+    std::int64_t total = t.dtype().size_bytes();
+    for (const Dim& d : t.shape()) {
+      if (!d.is_constant()) continue;
+      if (d.constant() < 0) return false;
+      if (d.constant() == 0) total = 0;
+      if (__builtin_mul_overflow(total, d.constant(), &total)) return false;
+    }
+  }
+  return true;
+}
+
+// Types of nodes in order, again as long as calls tell literals what their parameters are.
+class Inference {
+ public:
+  Inference(Function& f, const InferContext& context)
+      : f_(f), context_(context), states_(f.num_nodes(), State::kWaiting) {}
+
+  Diagnostics run() {
+    do {
+      progress_ = false;
+      for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
+        if (states_[i] == State::kWaiting) visit(NodeId(i));
+      }
+    } while (progress_);
+    check_result();
+    if (findings_.empty()) report_waiting();
+    return std::move(findings_);
+  }
+
+ private:
+  // Failed nodes have been reported, or use one that has.
+  enum class State : std::uint8_t { kWaiting, kKnown, kFailed };
+
+  State state(NodeId id) const { return states_[id.index()]; }
+  void know(NodeId id, Type type) {
+    states_[id.index()] = State::kKnown;
+    f_.set_type(id, std::move(type));
+  }
+  void fail_at(NodeId id, Diagnostics why) {
+    states_[id.index()] = State::kFailed;
+    findings_.add(std::move(why));
+  }
+  // The worst of what the node needs; failure passes on in silence.
+  State needs(NodeId id, std::span<const NodeId> others) {
+    State worst = State::kKnown;
+    for (NodeId o : others) {
+      if (state(o) == State::kFailed) states_[id.index()] = worst = State::kFailed;
+      if (state(o) == State::kWaiting && worst == State::kKnown) worst = State::kWaiting;
+    }
+    return worst;
+  }
+
+  void visit(NodeId id) {
+    if (f_[id].kind() == NodeKind::kValueCall) tell_literal(id);
+    if (needs(id, f_.operands(id)) != State::kKnown) return;
+    switch (f_[id].kind()) {
+      case NodeKind::kParam:
+        if (const Type& t = f_.as<relay::Param>(id)->annotation) know(id, t);
+        return;
+      case NodeKind::kConstant:
+        return visit_constant(id);
+      case NodeKind::kOpCall:
+        return visit_op_call(id);
+      case NodeKind::kValueCall:
+        return visit_value_call(id);
+      case NodeKind::kTuple:
+        return know(id, tuple_type(operand_types(id)));
+      case NodeKind::kProject:
+        return visit_project(id);
+      case NodeKind::kIf:
+        return visit_if(id);
+      case NodeKind::kLiteral:
+        return visit_literal(id);
+      case NodeKind::kLet:
+        return visit_let(id);
+      case NodeKind::kGlobalRef:
+        return visit_global(id);
+    }
+  }
+
+  std::vector<Type> operand_types(NodeId id) const {
+    std::vector<Type> types;
+    for (NodeId o : f_.operands(id)) types.push_back(f_.type(o));
+    return types;
+  }
+  const Tensor* constant_of(NodeId id) const {
+    while (f_.as<relay::Let>(id) != nullptr) id = f_.operands(id)[0];
+    const auto* c = f_.as<relay::Constant>(id);
+    if (c == nullptr) return nullptr;
+    if (const auto* t = std::get_if<Tensor>(&c->value)) return t;
+    return context_.constants != nullptr ? &context_.constants->resolve(c->value) : nullptr;
+  }
+
+  void visit_constant(NodeId id) {
+    const Tensor* t = constant_of(id);
+    if (t != nullptr) return know(id, t->type());
+    TESSERA_CHECK(f_.type(id), "a constant of a pool that inference does not know");
+    know(id, f_.type(id));
+  }
+
+  void visit_op_call(NodeId id) {
+    const auto& call = *f_.as<relay::OpCall>(id);
+    const std::vector<Type> types = operand_types(id);
+    if (auto finding = wrong_operands(*call.op, types, f_[id].location)) {
+      return fail_at(id, std::move(*finding));
+    }
+    std::vector<const Tensor*> values;
+    for (NodeId o : f_.operands(id)) values.push_back(constant_of(o));
+    TESSERA_CHECK(call.op->infer != nullptr, "`{}` has no inference", call.op->name);
+    Result<Type> type = call.op->infer({types, values, call.attrs, f_[id].location, call.op->name});
+    if (!type) return fail_at(id, std::move(type).error());
+    if (!is_countable(*type)) {
+      return fail_at(id, error(Code::kBadDimension, f_[id].location,
+                               "the result of `{}` would be {}, which no memory holds",
+                               call.op->name, to_string(*type)));
+    }
+    know(id, std::move(type).value());
+  }
+
+  // Parameters of a called literal that have no annotation take the arguments' types.
+  void tell_literal(NodeId call) {
+    NodeId callee = f_.operands(call)[0];
+    while (f_.as<relay::Let>(callee) != nullptr) callee = f_.operands(callee)[0];
+    const auto* literal = f_.as<relay::Literal>(callee);
+    if (literal == nullptr || state(callee) != State::kWaiting) return;
+    const std::vector<NodeId>& params = f_.region(literal->body).params;
+    const auto args = f_.operands(call).subspan(1);
+    for (std::size_t i = 0; i < std::min(params.size(), args.size()); ++i) {
+      if (state(params[i]) != State::kWaiting || state(args[i]) != State::kKnown) continue;
+      f_.set_param_annotation(params[i], f_.type(args[i]));
+      know(params[i], f_.type(args[i]));
+      progress_ = true;
+    }
+  }
+
+  void visit_value_call(NodeId id) {
+    const std::vector<Type> types = operand_types(id);
+    const Location& at = f_[id].location;
+    const std::string callee = callee_text(f_.operands(id)[0]);
+    if (!types[0].is_function()) {
+      return fail_at(id, error(Code::kTypeMismatch, at, "{} is called and has type {}, no function",
+                               callee, to_string(types[0])));
+    }
+    const std::vector<Type>& params = types[0].params();
+    if (params.size() + 1 != types.size()) {
+      return fail_at(id, error(Code::kWrongArity, at, "{} takes {} arguments, found {}", callee,
+                               params.size(), types.size() - 1));
+    }
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      if (is_compatible(params[i], types[i + 1])) continue;
+      return fail_at(id, error(Code::kTypeMismatch, at,
+                               "argument {} of {} has type {}, the parameter has type {}", i + 1,
+                               callee, to_string(types[i + 1]), to_string(params[i])));
+    }
+    know(id, types[0].result());
+  }
+  std::string callee_text(NodeId callee) const {
+    const auto* global = f_.as<relay::GlobalRef>(callee);
+    return global != nullptr ? fmt::format("`@{}`", global->name) : std::string("the function");
+  }
+
+  void visit_project(NodeId id) {
+    const Type& tuple = f_.type(f_.operands(id)[0]);
+    const int index = f_.as<relay::Project>(id)->index;
+    const bool fits =
+        tuple.is_tuple() && index >= 0 && static_cast<std::size_t>(index) < tuple.fields().size();
+    if (fits) return know(id, tuple.fields()[static_cast<std::size_t>(index)]);
+    fail_at(id, error(Code::kTypeMismatch, f_[id].location,
+                      "there is no field {} in a value of type {}", index, to_string(tuple)));
+  }
+
+  void visit_if(NodeId id) {
+    const auto& branches = *f_.as<relay::If>(id);
+    const NodeId results[] = {f_.region(branches.then_region).result,
+                              f_.region(branches.else_region).result};
+    if (needs(id, results) != State::kKnown) return;
+    const Type& condition = f_.type(f_.operands(id)[0]);
+    if (!(condition == tensor_type({}, kBool))) {
+      return fail_at(
+          id, error(Code::kTypeMismatch, f_[id].location,
+                    "the condition of `if` has type {}, it must be bool", to_string(condition)));
+    }
+    const Type &yes = f_.type(results[0]), &no = f_.type(results[1]);
+    if (!is_compatible(yes, no)) {
+      return fail_at(id, error(Code::kTypeMismatch, f_[id].location,
+                               "the branches of `if` have different types: {} and {}",
+                               to_string(yes), to_string(no)));
+    }
+    know(id, common_type(yes, no));
+  }
+
+  void visit_literal(NodeId id) {
+    const auto& literal = *f_.as<relay::Literal>(id);
+    const relay::Region& body = f_.region(literal.body);
+    if (needs(id, body.params) != State::kKnown) return;
+    if (needs(id, std::span(&body.result, 1)) != State::kKnown) return;
+    std::vector<Type> params;
+    for (NodeId p : body.params) params.push_back(f_.type(p));
+    const Type& found = f_.type(body.result);
+    if (literal.result_annotation && !is_compatible(literal.result_annotation, found)) {
+      return fail_at(id, annotation_error(f_[id].location, "the function's result",
+                                          literal.result_annotation, found));
+    }
+    know(id, function_type(std::move(params), refined_type(literal.result_annotation, found)));
+  }
+
+  void visit_let(NodeId id) {
+    const auto& let = *f_.as<relay::Let>(id);
+    const Type& found = f_.type(f_.operands(id)[0]);
+    if (let.annotation && !is_compatible(let.annotation, found)) {
+      return fail_at(id, annotation_error(f_[id].location, fmt::format("`%{}`", let.name),
+                                          let.annotation, found));
+    }
+    know(id, refined_type(let.annotation, found));
+  }
+
+  void visit_global(NodeId id) {
+    const std::string& name = f_.as<relay::GlobalRef>(id)->name;
+    if (context_.globals != nullptr) {
+      if (auto it = context_.globals->find(name); it != context_.globals->end()) {
+        return know(id, it->second);
+      }
+    }
+    if (f_.type(id)) return know(id, f_.type(id));
+    fail_at(id, error(Code::kUnknownName, f_[id].location, "there is no function `@{}`", name));
+  }
+
+  static Diagnostic annotation_error(const Location& at, std::string_view what, const Type& wanted,
+                                     const Type& found) {
+    return error(Code::kTypeMismatch, at, "{} is annotated as {} and has type {}", what,
+                 to_string(wanted), to_string(found));
+  }
+
+  void check_result() {
+    const NodeId result = f_.result();
+    if (state(result) != State::kKnown) return;
+    const Type& found = f_.type(result);
+    if (f_.result_annotation && !is_compatible(f_.result_annotation, found)) {
+      findings_.add(annotation_error(f_.location ? f_.location : f_[result].location,
+                                     "the function's result", f_.result_annotation, found));
+      return;
+    }
+    f_.result_annotation = refined_type(f_.result_annotation, found);
+  }
+
+  // Whatever still waits, waits for parameters without annotation.
+  void report_waiting() {
+    for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
+      const auto* param = f_.as<relay::Param>(NodeId(i));
+      if (param == nullptr || states_[i] != State::kWaiting) continue;
+      findings_.add(
+          error(Code::kTypeMismatch, f_[NodeId(i)].location,
+                "the type of parameter `%{}` is not known", param->name)
+              .with_remedy("annotate it: `%" + param->name + ": Tensor[(2, 3), float32]`"));
+    }
+  }
+
+  Function& f_;
+  const InferContext& context_;
+  std::vector<State> states_;
+  Diagnostics findings_;
+  bool progress_ = false;
+};
+
+}  // namespace
+
+Result<Function> infer_types(Function function, const InferContext& context) {
+  Diagnostics findings = Inference(function, context).run();
+  if (!findings.empty()) return fail(std::move(findings));
+  return function;
+}
+
+}  // namespace tessera::ops

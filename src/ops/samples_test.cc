@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every sample of every operator: its loop definition, interpreted element by element, gives what
+// `eval` gives; and eval gives what inference promises.
+#include "ops/samples.h"
+
+#include <cmath>
+#include <set>
+#include <unordered_map>
+
+#include <gtest/gtest.h>
+
+#include "ops/evaluate.h"
+#include "ops/table.h"
+#include "tir/tensor_expr.h"
+
+namespace tessera::ops {
+namespace {
+
+using relay::NodeId;
+using tir::Expr;
+using tir::TensorExpr;
+
+struct Number {
+  double f = 0;        // of floats
+  std::int64_t i = 0;  // of integers and bool
+};
+
+double intrinsic(const std::string& name, const std::vector<double>& a) {
+  static const std::map<std::string, double (*)(double)> kUnary = {
+      {"exp", std::exp},   {"log", std::log},     {"sqrt", std::sqrt},   {"erf", std::erf},
+      {"tanh", std::tanh}, {"sin", std::sin},     {"cos", std::cos},     {"tan", std::tan},
+      {"asin", std::asin}, {"acos", std::acos},   {"atan", std::atan},   {"sinh", std::sinh},
+      {"cosh", std::cosh}, {"asinh", std::asinh}, {"acosh", std::acosh}, {"atanh", std::atanh},
+      {"ceil", std::ceil}, {"floor", std::floor}, {"trunc", std::trunc}, {"rint", std::nearbyint},
+      {"fabs", std::fabs},
+  };
+  if (name == "pow") return std::pow(a[0], a[1]);
+  if (name == "fmod") return std::fmod(a[0], a[1]);
+  const auto it = kUnary.find(name);
+  TESSERA_CHECK(it != kUnary.end(), "intrinsic {}", name);
+  return it->second(a[0]);
+}
+
+std::int64_t bit_operation(const std::string& name, std::int64_t x, std::int64_t y) {
+  if (name == "bitwise_and") return x & y;
+  if (name == "bitwise_or") return x | y;
+  if (name == "bitwise_xor") return x ^ y;
+  if (name == "shift_left") return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << y);
+  TESSERA_CHECK(name == "shift_right", "intrinsic {}", name);
+  return x >> y;
+}
+
+// Computes definitions element by element, each stage completely before it is read. A read outside
+// of a tensor fails the test, except in a branch of `select` that is not taken.
+class Interpreter {
+ public:
+  void bind(const TensorExpr& input, const Tensor& data) {
+    std::vector<Number>& numbers = stages_[input.ref().get()];
+    const std::vector<double> floats = values_of<double>(data);
+    const std::vector<std::int64_t> ints = values_of<std::int64_t>(data);
+    for (std::size_t k = 0; k < floats.size(); ++k) numbers.push_back({floats[k], ints[k]});
+  }
+
+  const std::vector<Number>& stage(const tir::TensorRef& t) {
+    if (const auto it = stages_.find(t.get()); it != stages_.end()) return it->second;
+    if (t->data != nullptr) {
+      bind(TensorExpr(t), *t->data);
+      return stages_[t.get()];
+    }
+    TESSERA_CHECK(t->body, "`{}` is not bound", t->name);
+    const std::map<const tir::ExprNode*, std::int64_t> outer = std::move(variables_);
+    variables_.clear();
+    std::vector<Number> numbers;
+    for (Counter c(sizes(t->shape)); c; ++c) {
+      for (std::size_t d = 0; d < t->axes.size(); ++d) variables_[t->axes[d].get()] = c[d];
+      const auto* reduction = t->body.as<tir::Reduce>();
+      numbers.push_back(reduction != nullptr ? reduce(*reduction) : value(t->body));
+    }
+    variables_ = outer;
+    return stages_[t.get()] = std::move(numbers);
+  }
+
+  Ints sizes(const std::vector<Expr>& shape) {
+    Ints out;
+    for (const Expr& e : shape) out.push_back(value(e).i);
+    return out;
+  }
+
+ private:
+  static Number rounded(Number n, DType dtype) {
+    if (dtype.is_float()) return {tir::round_float(n.f, dtype), 0};
+    return {0, tir::wrap_int(n.i, dtype)};
+  }
+
+  Number reduce(const tir::Reduce& r) {
+    Ints extents;
+    for (const tir::IterAxis& axis : r.axes) extents.push_back(value(axis.extent).i);
+    Expr accumulator = tir::reduce_identity(r.op, r.dtype);
+    Number total = value(accumulator);
+    for (Counter c(extents); c; ++c) {
+      for (std::size_t d = 0; d < extents.size(); ++d) variables_[r.axes[d].var.get()] = c[d];
+      total = rounded(step(r.op, r.dtype, total, value(r.value)), r.dtype);
+    }
+    return total;
+  }
+  static Number step(tir::ReduceOp op, DType dtype, Number a, Number b) {
+    switch (op) {
+      case tir::ReduceOp::kSum:
+        return {a.f + b.f, a.i + b.i};
+      case tir::ReduceOp::kProd:
+        return {a.f * b.f, a.i * b.i};
+      case tir::ReduceOp::kMax:
+        return less(dtype, a, b) ? b : a;
+      case tir::ReduceOp::kMin:
+        return less(dtype, b, a) ? b : a;
+      case tir::ReduceOp::kAny:
+        return {0, a.i | b.i};
+      case tir::ReduceOp::kAll:
+        return {0, a.i & b.i};
+    }
+    return {};
+  }
+  // NaN is below and above everything: Max and Min propagate it.
+  static bool less(DType dtype, Number a, Number b) {
+    if (dtype.is_float()) return a.f < b.f || std::isnan(b.f);
+    if (dtype.is_unsigned_int()) {
+      return static_cast<std::uint64_t>(a.i) < static_cast<std::uint64_t>(b.i);
+    }
+    return a.i < b.i;
+  }
+
+  Number read(const tir::Read& r) {
+    std::int64_t at = 0;
+    const Ints shape = sizes(r.tensor->shape);
+    for (std::size_t d = 0; d < r.indices.size(); ++d) {
+      const std::int64_t i = value(r.indices[d]).i;
+      TESSERA_CHECK(i >= 0 && i < shape[d], "`{}` is read at {} in dimension {} of {}",
+                    r.tensor->name, i, d, shape[d]);
+      at = at * shape[d] + i;
+    }
+    return stage(r.tensor)[static_cast<std::size_t>(at)];
+  }
+
+  Number value(const Expr& e) {
+    if (const auto* n = e.as<tir::IntImm>()) return {0, n->value};
+    if (const auto* n = e.as<tir::FloatImm>()) return {n->value, 0};
+    if (e.as<tir::Var>() != nullptr) return {0, variables_.at(e.get())};
+    if (const auto* n = e.as<tir::Read>()) return read(*n);
+    if (const auto* n = e.as<tir::Select>()) return value(value(n->condition).i ? n->yes : n->no);
+    if (const auto* n = e.as<tir::Not>()) return {0, value(n->value).i == 0};
+    if (const auto* n = e.as<tir::Cast>())
+      return cast(value(n->value), n->value.dtype(), e.dtype());
+    if (const auto* n = e.as<tir::Call>()) return call(*n);
+    if (const auto* n = e.as<tir::And>()) return {0, value(n->a).i != 0 && value(n->b).i != 0};
+    if (const auto* n = e.as<tir::Or>()) return {0, value(n->a).i != 0 || value(n->b).i != 0};
+    const auto& n = static_cast<const tir::Add&>(*e.get());  // all binary nodes are laid out alike
+    return rounded(binary(e.kind(), n.a.dtype(), value(n.a), value(n.b)), e.dtype());
+  }
+  static Number cast(Number n, DType from, DType to) {
+    if (to.is_float()) return rounded({from.is_float() ? n.f : static_cast<double>(n.i), 0}, to);
+    return rounded({0, from.is_float() ? static_cast<std::int64_t>(n.f) : n.i}, to);
+  }
+  Number call(const tir::Call& c) {
+    std::vector<Number> args;
+    std::vector<double> floats;
+    for (const Expr& a : c.args) {
+      args.push_back(value(a));
+      floats.push_back(args.back().f);
+    }
+    if (c.name == "isnan") return {0, std::isnan(floats[0])};
+    if (c.name == "isinf") return {0, std::isinf(floats[0])};
+    if (c.name == "isfinite") return {0, std::isfinite(floats[0])};
+    if (c.name == "bitwise_not") return rounded({0, ~args[0].i}, c.dtype);
+    if (!c.dtype.is_float())
+      return rounded({0, bit_operation(c.name, args[0].i, args[1].i)}, c.dtype);
+    return rounded({intrinsic(c.name, floats), 0}, c.dtype);
+  }
+  static Number binary(tir::ExprKind kind, DType t, Number a, Number b) {
+    const bool f = t.is_float();
+    switch (kind) {
+      case tir::ExprKind::Add:
+        return {a.f + b.f, a.i + b.i};
+      case tir::ExprKind::Sub:
+        return {a.f - b.f, a.i - b.i};
+      case tir::ExprKind::Mul:
+        return {a.f * b.f, a.i * b.i};
+      case tir::ExprKind::Div:
+        return {a.f / b.f, f ? 0 : a.i / b.i};
+      case tir::ExprKind::FloorDiv:
+        return {std::floor(a.f / b.f), f ? 0 : tir::floor_div(a.i, b.i)};
+      case tir::ExprKind::FloorMod:
+        return {a.f - std::floor(a.f / b.f) * b.f, f ? 0 : tir::floor_mod(a.i, b.i)};
+      case tir::ExprKind::Min:
+        return less(t, b, a) ? b : a;
+      case tir::ExprKind::Max:
+        return less(t, a, b) ? b : a;
+      case tir::ExprKind::Eq:
+        return {0, f ? a.f == b.f : a.i == b.i};
+      case tir::ExprKind::Ne:
+        return {0, f ? a.f != b.f : a.i != b.i};
+      case tir::ExprKind::Lt:
+        return {0, f ? a.f < b.f : less(t, a, b)};
+      case tir::ExprKind::Le:
+        return {0, f ? a.f <= b.f : !less(t, b, a)};
+      default:
+        TESSERA_UNREACHABLE("expression kind {}", static_cast<int>(kind));
+    }
+  }
+
+  std::unordered_map<const tir::TensorNode*, std::vector<Number>> stages_;
+  std::map<const tir::ExprNode*, std::int64_t> variables_;
+};
+
+double tolerance(DType dtype) {
+  if (dtype == kBFloat16) return 2e-2;
+  if (dtype == kFloat16) return 4e-3;
+  return dtype == kFloat64 ? 1e-9 : 2e-5;
+}
+
+// A call with everything that eval and compute are given.
+struct Call {
+  const relay::Operator* op = nullptr;
+  relay::Attrs attrs;
+  std::vector<Tensor> operands;  // tuples flattened
+  std::vector<std::unique_ptr<Tensor>> constants;
+  std::vector<const Tensor*> values;  // one an operand of the call
+  Type result;
+};
+
+Call make_call(const Sample& sample, std::vector<Tensor> inputs) {
+  const relay::Function& f = sample.function;
+  std::map<NodeId, Tensor> data;
+  for (std::size_t k = 0; k < inputs.size(); ++k) data[f.params()[k]] = inputs[k];
+  Call call;
+  const NodeId id = f.result();
+  call.op = f.op(id);
+  call.attrs = f.as<relay::OpCall>(id)->attrs;
+  call.result = f.type(id);
+  const auto tensor = [&](NodeId n) {
+    const auto* c = f.as<relay::Constant>(n);
+    return c != nullptr ? std::get<Tensor>(c->value) : data.at(n);
+  };
+  for (NodeId n : f.operands(id)) {
+    call.values.push_back(nullptr);
+    if (f.as<relay::Tuple>(n) != nullptr) {
+      for (NodeId field : f.operands(n)) call.operands.push_back(tensor(field));
+      continue;
+    }
+    call.operands.push_back(tensor(n));
+    if (f.as<relay::Constant>(n) == nullptr) continue;
+    call.constants.push_back(std::make_unique<Tensor>(call.operands.back()));
+    call.values.back() = call.constants.back().get();
+  }
+  return call;
+}
+
+void expect_same(const Tensor& expected, const std::vector<Number>& found,
+                 const std::string& what) {
+  ASSERT_EQ(static_cast<std::size_t>(expected.num_elements()), found.size()) << what;
+  const std::vector<double> floats = values_of<double>(expected);
+  const std::vector<std::int64_t> ints = values_of<std::int64_t>(expected);
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    if (!expected.dtype.is_float()) {
+      ASSERT_EQ(ints[k], found[k].i) << what << " element " << k;
+      continue;
+    }
+    const double x = floats[k], y = found[k].f;
+    const bool same = x == y || (std::isnan(x) && std::isnan(y)) ||
+                      std::abs(x - y) <= tolerance(expected.dtype) * std::max(1.0, std::abs(x));
+    ASSERT_TRUE(same) << what << " element " << k << ": eval " << x << ", compute " << y;
+  }
+}
+
+void check_sample(std::string_view text, std::uint64_t seed) {
+  const Sample sample = parse_sample(text);
+  const Call call = make_call(sample, random_inputs(sample, seed));
+  const std::vector<Type> result_types = flatten(call.result);
+  ASSERT_TRUE(call.op->eval != nullptr);
+  const std::vector<Tensor> expected = call.op->eval({call.operands, call.attrs, call.result});
+  ASSERT_EQ(expected.size(), result_types.size()) << text;
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    ASSERT_TRUE(expected[k].type() == result_types[k])
+        << text << ": eval gives " << to_string(expected[k].type()) << ", inference says "
+        << to_string(result_types[k]);
+  }
+  if (call.op->compute == nullptr) return;
+  Interpreter interpreter;
+  std::vector<TensorExpr> inputs;
+  std::vector<Type> types;
+  for (const Tensor& t : call.operands) {
+    types.push_back(t.type());
+    inputs.push_back(tir::input_tensor(fmt::format("x{}", inputs.size()),
+                                       tir::shape_exprs(t.type().shape()), t.dtype));
+    interpreter.bind(inputs.back(), t);
+  }
+  const auto found = call.op->compute({inputs, types, call.values, call.attrs, call.result});
+  ASSERT_EQ(found.size(), expected.size()) << text;
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    ASSERT_TRUE(found[k].dtype() == expected[k].dtype)
+        << text << ": " << to_string(found[k].dtype());
+    ASSERT_EQ(interpreter.sizes(found[k].shape()), expected[k].shape) << text;
+    expect_same(expected[k], interpreter.stage(found[k].ref()), std::string(text));
+  }
+}
+
+class OperatorSamples : public testing::TestWithParam<const relay::Operator*> {};
+
+TEST_P(OperatorSamples, ComputeEqualsEval) {
+  for (std::string_view text : GetParam()->samples) {
+    for (std::uint64_t seed : {1, 2}) check_sample(text, seed);
+  }
+}
+
+std::string test_name(const testing::TestParamInfo<const relay::Operator*>& info) {
+  std::string name(info.param->name);
+  for (char& c : name) {
+    if (c == '.') c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OperatorSamples,
+                         testing::ValuesIn(operators().all().begin(), operators().all().end()),
+                         test_name);
+
+TEST(OperatorTable, RecordsAreComplete) {
+  std::set<std::string_view> names;
+  for (const relay::Operator* op : operators().all()) {
+    EXPECT_TRUE(names.insert(op->name).second) << op->name << " twice";
+    EXPECT_FALSE(op->doc.empty()) << op->name;
+    EXPECT_TRUE(op->infer != nullptr) << op->name;
+    if (op->eval == nullptr) continue;  // annotations and call_lowered
+    EXPECT_GE(op->samples.size(), 3u) << op->name;
+    for (std::string_view s : op->samples) {
+      EXPECT_EQ(s.substr(0, s.find('(')), op->name);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::ops
