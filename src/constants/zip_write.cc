@@ -40,6 +40,7 @@ std::string wide_fields(std::initializer_list<std::uint64_t> values) {
 std::uint32_t checksum_of(std::string_view header, std::span<const std::byte> data) {
   auto crc = crc32(0, nullptr, 0);
   crc = crc32_z(crc, reinterpret_cast<const Bytef*>(header.data()), header.size());
+  if (data.empty()) return static_cast<std::uint32_t>(crc);  // a null pointer would start anew
   crc = crc32_z(crc, reinterpret_cast<const Bytef*>(data.data()), data.size());
   return static_cast<std::uint32_t>(crc);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value or the error that kept it from being made; the API of std::expected that we use.
+// A value or the error that kept it from being made; the API of std::expected that we use. Asking
+// for the one that is not there throws std::bad_variant_access: a bug, as a failed check is.
 #pragma once
 
 #include <type_traits>
@@ -32,17 +33,17 @@ class [[nodiscard]] Expected {
 
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
-  T& value() & { return *std::get_if<0>(&state_); }
-  const T& value() const& { return *std::get_if<0>(&state_); }
-  T&& value() && { return std::move(*std::get_if<0>(&state_)); }
+  T& value() & { return std::get<0>(state_); }
+  const T& value() const& { return std::get<0>(state_); }
+  T&& value() && { return std::move(std::get<0>(state_)); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
-  T* operator->() { return std::get_if<0>(&state_); }
-  const T* operator->() const { return std::get_if<0>(&state_); }
-  E& error() & { return *std::get_if<1>(&state_); }
-  const E& error() const& { return *std::get_if<1>(&state_); }
-  E&& error() && { return std::move(*std::get_if<1>(&state_)); }
+  T* operator->() { return &std::get<0>(state_); }
+  const T* operator->() const { return &std::get<0>(state_); }
+  E& error() & { return std::get<1>(state_); }
+  const E& error() const& { return std::get<1>(state_); }
+  E&& error() && { return std::move(std::get<1>(state_)); }
 
  private:
   std::variant<T, E> state_;

@@ -68,7 +68,8 @@ int spawn(const std::vector<std::string>& argv, const ProcessOptions& options, i
     posix_spawnattr_setpgroup(&attributes, 0);
   }
   const auto arguments = pointers(argv);
-  const auto environment = pointers(options.environment.value_or(std::vector<std::string>()));
+  const auto environment =
+      options.environment ? pointers(*options.environment) : std::vector<char*>();
   const int problem =
       ::posix_spawnp(&pid, argv.front().c_str(), &actions, &attributes, arguments.data(),
                      options.environment ? environment.data() : environ);
