@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// A produced library as its users meet it: a C program, an empty environment, a folder that nobody
+// writes to.
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "link/library_file.h"
+#include "link/link_library.h"
+#include "support/files.h"
+#include "support/subprocess.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+class AbiTest : public ::testing::Test {
+ protected:
+  AbiTest() : folder_(*TempDir::make("tessera-abi-test")) {}
+
+  static link::Toolchain& toolchain() {
+    static link::Toolchain tools = [] {
+      auto found =
+          link::Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = {}, .jobs = 1});
+      if (!found) ADD_FAILURE() << render(found.error());
+      return *std::move(found);
+    }();
+    return tools;
+  }
+
+  // Links tests/abi/model.cc, compiled with `flags`, to `name`; gives the path.
+  std::string make_library(const std::string& name, const std::vector<std::string>& flags = {}) {
+    const byoc::CompileJob job{"model", *read_file(TESSERA_SOURCE_DIR "/tests/abi/model.cc"), "cc",
+                               flags};
+    auto objects = toolchain().compile({&job, 1});
+    EXPECT_TRUE(objects) << render(objects.error());
+    const float w[] = {1, 2, 3, 4, 5, 6};
+    link::LinkInput input;
+    input.objects = *std::move(objects);
+    input.weights = {{0, Blob::copy_of(std::as_bytes(std::span(w)))}};
+    input.weights_bytes = sizeof w;
+    const std::string path = folder_.file(name);
+    const auto linked = link::link_library(toolchain(), input, path);
+    EXPECT_TRUE(linked) << render(linked.error());
+    return path;
+  }
+
+  // Runs the C program in an environment of `environment` only.
+  static ProcessResult client(std::vector<std::string> arguments,
+                              const std::vector<std::string>& environment = {}) {
+    arguments.insert(arguments.begin(), TESSERA_ABI_CLIENT);
+    ProcessOptions options;
+    options.cwd = "/";
+    options.environment = environment;
+    auto result = run_process(arguments, options);
+    EXPECT_TRUE(result);
+    return *std::move(result);
+  }
+
+  // A vendor library whose one function returns `version`, in a new folder `name`.
+  std::string make_vendor(const std::string& name, int version) {
+    const std::string folder = folder_.file(name);
+    fs::create_directories(folder);
+    const byoc::CompileJob job{
+        "vendor",
+        fmt::format(
+            "extern \"C\" __attribute__((visibility(\"default\"))) int abi_vendor_version() "
+            "{{ return {}; }}",
+            version),
+        "cc",
+        {}};
+    auto objects = toolchain().compile({&job, 1});
+    EXPECT_TRUE(objects);
+    EXPECT_TRUE(write_atomically(folder + "/vendor.o", objects->front()));
+    std::vector<std::string> command = toolchain().compiler().command;
+    command.insert(command.end(), {"-shared", "-nostdlib", folder + "/vendor.o", "-o",
+                                   folder + "/libabivendor.so.1"});
+    EXPECT_TRUE(run_process(command)->ok());
+    return folder;
+  }
+
+  TempDir folder_;
+};
+
+TEST_F(AbiTest, ThreadsRunAnInstanceEach) {
+  const ProcessResult result = client({make_library("m.so"), "threads", "8"});
+  EXPECT_TRUE(result.ok()) << result.outcome() << result.err;
+}
+
+TEST_F(AbiTest, RunsFromAReadOnlyFolderWithNothingAround) {
+  const std::string library = make_library("m.so");
+  const std::string folder = fs::path(library).parent_path();
+  ASSERT_EQ(::chmod(folder.c_str(), 0555), 0);
+  ASSERT_EQ(::chmod(library.c_str(), 0444), 0);
+  const ProcessResult result = client({library, "print"});
+  EXPECT_TRUE(result.ok()) << result.outcome() << result.err;
+  EXPECT_EQ(result.out, "1\n0\n");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
+  ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
+}
+
+TEST_F(AbiTest, SteadyRunsAllocateNothingAndCostLittle) {
+  const ProcessResult result = client({make_library("m.so", {"-O2"}), "steady"});
+  ASSERT_TRUE(result.ok()) << result.outcome() << result.err;
+  EXPECT_LT(std::stol(result.out), 20'000);  // nanoseconds, all in
+}
+
+TEST_F(AbiTest, LoadsRunsAndUnloads) {
+  const ProcessResult result = client({make_library("m.so"), "reload"});
+  EXPECT_TRUE(result.ok()) << result.outcome() << result.err;
+}
+
+TEST_F(AbiTest, EachWrongInputHasItsSentence) {
+  const ProcessResult result = client({make_library("m.so"), "wrong-inputs"});
+  ASSERT_TRUE(result.ok()) << result.outcome() << result.err;
+  const std::vector<std::string> lines = lines_of(result.out);
+  ASSERT_EQ(lines.size(), 7u);
+  EXPECT_EQ(lines[0], "0 inputs given, the model has 1");
+  EXPECT_EQ(lines[1], "input `x` has dtype complex32, the model takes float32");
+  EXPECT_EQ(lines[2], "input `x` has 3 dimensions, the model takes 2: (2, 3)");
+  EXPECT_EQ(lines[3], "input `x` has shape (3, 3), the model takes (2, 3)");
+  EXPECT_TRUE(lines[4].starts_with("the data of input `x` is not aligned: ")) << lines[4];
+  EXPECT_EQ(lines[5], "the data of input `x` is a null pointer");
+  EXPECT_EQ(lines[6], "the model has no input `no such name`; it has `x`");
+}
+
+TEST_F(AbiTest, OtherVersionsAreRefused) {
+  const ProcessResult caller = client({make_library("m.so"), "wrong-abi"});
+  ASSERT_TRUE(caller.ok()) << caller.err;
+  EXPECT_EQ(caller.out,
+            "the program was built for ABI version 77, the model's library has ABI version 1: "
+            "compile the model "
+            "with the tessera whose headers the program uses\n");
+  const ProcessResult parts = client({make_library("old.so", {"-DPROGRAM_ABI=7"}), "print"});
+  EXPECT_EQ(parts.exit_status, 1);
+  EXPECT_NE(parts.err.find("this library's parts do not belong together"), std::string::npos)
+      << parts.err;
+}
+
+TEST_F(AbiTest, AnotherCpuIsRefused) {
+  const std::string library = make_library("m.so", {"-DWITH_FEATURE=\"sse4.2\""});
+  EXPECT_TRUE(client({library, "print"}).ok());
+  const ProcessResult refused = client({library, "print"}, {"TESSERA_DISABLE_CPU_FEATURES=sse4.2"});
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_EQ(refused.err,
+            "error: the model was compiled for a CPU (`cpu -mcpu=by-hand`) with sse4.2, which this "
+            "one does not "
+            "have: compile it with a `-mcpu` that both machines are\n");
+}
+
+TEST_F(AbiTest, VendorLibrariesAreSearchedBesideTheModelThenByPathThenBySystem) {
+  const std::string library = make_library("m.so", {"-DWITH_VENDOR"});
+  const std::string by_path = make_vendor("by_path", 2), by_system = make_vendor("by_system", 3);
+  const std::vector<std::string> system = {"LD_LIBRARY_PATH=" + by_system};
+  std::vector<std::string> both = system;
+  both.push_back("TESSERA_LIBRARY_PATH=/nowhere:" + by_path);
+  EXPECT_EQ(client({library, "print"}, system).out, "1\n3\n");
+  EXPECT_EQ(client({library, "print"}, both).out, "1\n2\n");
+  fs::copy(make_vendor("beside", 1) + "/libabivendor.so.1", folder_.path());
+  EXPECT_EQ(client({library, "print"}, both).out, "1\n1\n");
+}
+
+TEST_F(AbiTest, AMissingVendorLibraryIsOneSentence) {
+  const std::string library = make_library("m.so", {"-DWITH_VENDOR"});
+  const ProcessResult result = client({library, "print"});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_EQ(
+      result.err,
+      fmt::format(
+          "error: vendor library `libabivendor.so.1` not found: back end `abivendor` needs it for "
+          "`vendor_kernel`; looked in {}, and where the system looks; copy it beside the model's "
+          "library, or name its directory in TESSERA_LIBRARY_PATH\n",
+          folder_.path()));
+}
+
+TEST_F(AbiTest, ToolsSeeOnlyWhatTheyMay) {
+  const std::string library = make_library("m.so", {"-DWITH_VENDOR"});
+  const auto symbols = run_process({"nm", "-D", "--defined-only", "--format=posix", library});
+  ASSERT_TRUE(symbols && symbols->ok());
+  for (const std::string& line : lines_of(symbols->out))
+    EXPECT_TRUE(line.starts_with("tessera_")) << line;
+  const auto dynamic = run_process({"readelf", "-d", "-W", library});
+  ASSERT_TRUE(dynamic && dynamic->ok());
+  EXPECT_NE(dynamic->out.find("NODELETE"), std::string::npos);
+  EXPECT_EQ(dynamic->out.find("RPATH"), std::string::npos);
+  EXPECT_EQ(dynamic->out.find("RUNPATH"), std::string::npos);
+  const auto file = link::read_library_file(library);
+  ASSERT_TRUE(file);
+  const std::set<std::string> needed(file->needed.begin(), file->needed.end());
+  const std::set<std::string> expected = {"libc.so.6", "libgomp.so.1", "ld-linux-x86-64.so.2"};
+  EXPECT_EQ(needed, expected);
+}
+
+TEST_F(AbiTest, LinksIntoACProgram) {
+  const std::string library = make_library("libm.so");
+  const std::string program = folder_.file("linked");
+  const auto built =
+      run_process({"cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror",
+                   "-I" TESSERA_SOURCE_DIR "/include", TESSERA_SOURCE_DIR "/tests/abi/linked.c",
+                   library, "-o", program});
+  ASSERT_TRUE(built);
+  ASSERT_TRUE(built->ok()) << built->err;
+  const auto ran = run_process({program});
+  ASSERT_TRUE(ran && ran->ok()) << ran->err;
+  EXPECT_EQ(ran->out, "18\n");
+}
+
+}  // namespace
+}  // namespace tessera

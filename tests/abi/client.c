@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program in C99 that uses a model's library through its interface only, and knows nothing of the
+// model: it asks.
+//   client LIBRARY threads N      N threads with an instance each, many runs, equal results
+//   client LIBRARY steady         runs after the first two allocate nothing; prints the time of a
+//   call in ns client LIBRARY reload         load, run, unload, three times client LIBRARY
+//   wrong-inputs   prints one sentence for each mistake client LIBRARY wrong-abi      prints the
+//   sentence for a caller of another version client LIBRARY print          runs once and prints the
+//   first element of each output
+#define _POSIX_C_SOURCE 200809L
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tessera/model.h"
+
+enum { MAX_IO = 16, MAX_THREADS = 16 };
+
+// ---- Every allocation of the process comes by here ----------------------------------------------
+
+extern void* __libc_malloc(size_t bytes);
+extern void* __libc_calloc(size_t count, size_t bytes);
+extern void* __libc_realloc(void* memory, size_t bytes);
+static long allocations;
+
+void* malloc(size_t bytes) {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+void* calloc(size_t count, size_t bytes) {
+  ++allocations;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* memory, size_t bytes) {
+  ++allocations;
+  return __libc_realloc(memory, bytes);
+}
+
+// ---- The library --------------------------------------------------------------------------------
+
+#define API(X)                  \
+  X(tessera_last_error)         \
+  X(tessera_abi_version)        \
+  X(tessera_build_id)           \
+  X(tessera_target)             \
+  X(tessera_metadata_json)      \
+  X(tessera_model_create)       \
+  X(tessera_model_destroy)      \
+  X(tessera_model_input_count)  \
+  X(tessera_model_output_count) \
+  X(tessera_model_input)        \
+  X(tessera_model_output)       \
+  X(tessera_model_find_input)   \
+  X(tessera_instance_create)    \
+  X(tessera_instance_destroy)   \
+  X(tessera_instance_run)
+
+// One pointer a function, of its type in model.h.
+#define DECLARE(name) __typeof__(&name) name##_;
+static struct { API(DECLARE) } api;
+
+static void* library;
+
+static void die(const char* what, const char* why) {
+  fprintf(stderr, "%s: %s\n", what, why);
+  exit(1);
+}
+
+// memcpy, because ISO C has no conversion between pointers to objects and to functions.
+#define FIND(name)                                    \
+  do {                                                \
+    void* symbol = dlsym(library, #name);             \
+    if (symbol == NULL) die("missing symbol", #name); \
+    memcpy(&api.name##_, &symbol, sizeof symbol);     \
+  } while (0);
+
+static void load(const char* path) {
+  library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) die("dlopen", dlerror());
+  API(FIND)
+}
+
+static void check(int32_t status) {
+  if (status != TESSERA_OK) die("error", api.tessera_last_error_());
+}
+
+static tessera_model* create_model(void) {
+  const tessera_model_options options = TESSERA_MODEL_OPTIONS_INIT;
+  tessera_model* model = NULL;
+  check(api.tessera_model_create_(&options, &model));
+  return model;
+}
+
+// ---- Inputs -------------------------------------------------------------------------------------
+
+typedef struct {
+  int32_t input_count, output_count;
+  tessera_tensor inputs[MAX_IO];
+  int64_t shapes[MAX_IO][8];
+  size_t output_bytes[MAX_IO];
+} bindings;
+
+static size_t bytes_of(const tessera_io* io) {
+  size_t bytes = io->dtype.bits / 8;
+  int32_t d;
+  for (d = 0; d < io->ndim; ++d) bytes *= (size_t)io->max_shape[d];
+  return bytes;
+}
+
+// Small whole numbers, the same in every thread.
+static void fill(const tessera_io* io, void* data, size_t bytes) {
+  size_t i;
+  for (i = 0; i < bytes / (io->dtype.bits / 8); ++i) {
+    const int value = (int)(i % 2);
+    if (io->dtype.code == TESSERA_FLOAT && io->dtype.bits == 32) ((float*)data)[i] = (float)value;
+    if (io->dtype.code != TESSERA_FLOAT && io->dtype.bits == 64) ((int64_t*)data)[i] = value;
+    if (io->dtype.code != TESSERA_FLOAT && io->dtype.bits == 32) ((int32_t*)data)[i] = value;
+    if (io->dtype.bits == 8) ((int8_t*)data)[i] = (int8_t)value;
+  }
+}
+
+static void bind(const tessera_model* model, bindings* b) {
+  int32_t i;
+  memset(b, 0, sizeof *b);
+  b->input_count = api.tessera_model_input_count_(model);
+  b->output_count = api.tessera_model_output_count_(model);
+  if (b->input_count > MAX_IO || b->output_count > MAX_IO) die("client", "too many tensors");
+  for (i = 0; i < b->input_count; ++i) {
+    tessera_io io = TESSERA_IO_INIT;
+    tessera_tensor* t = &b->inputs[i];
+    check(api.tessera_model_input_(model, i, &io));
+    if (posix_memalign(&t->data, 64, bytes_of(&io) + 64) != 0) die("client", "out of memory");
+    memset(t->data, 0, bytes_of(&io) + 64);
+    fill(&io, t->data, bytes_of(&io));
+    t->device.device_type = TESSERA_CPU;
+    t->dtype = io.dtype;
+    t->ndim = io.ndim;
+    memcpy(b->shapes[i], io.max_shape, sizeof(int64_t) * (size_t)io.ndim);
+    t->shape = b->shapes[i];
+  }
+  for (i = 0; i < b->output_count; ++i) {
+    tessera_io io = TESSERA_IO_INIT;
+    check(api.tessera_model_output_(model, i, &io));
+    b->output_bytes[i] = bytes_of(&io);
+  }
+}
+
+static void release(bindings* b) {
+  int32_t i;
+  for (i = 0; i < b->input_count; ++i) free(b->inputs[i].data);
+}
+
+static void run(tessera_instance* instance, bindings* b, tessera_tensor* outputs) {
+  check(api.tessera_instance_run_(instance, b->inputs, b->input_count, outputs, b->output_count));
+}
+
+// ---- Tests --------------------------------------------------------------------------------------
+
+typedef struct {
+  tessera_model* model;
+  unsigned long sum;  // of all bytes of all outputs
+} worker;
+
+static unsigned long sum_bytes(const bindings* b, const tessera_tensor* outputs) {
+  unsigned long sum = 5381;
+  int32_t i;
+  size_t k;
+  for (i = 0; i < b->output_count; ++i) {
+    const unsigned char* data = (const unsigned char*)outputs[i].data;
+    for (k = 0; k < b->output_bytes[i]; ++k) sum = sum * 33 + data[k];
+  }
+  return sum;
+}
+
+static void* work(void* argument) {
+  worker* w = (worker*)argument;
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  tessera_instance* instance = NULL;
+  tessera_tensor outputs[MAX_IO] = {{0}};
+  bindings b;
+  int k;
+  options.threads = 2;
+  check(api.tessera_instance_create_(w->model, &options, &instance));
+  bind(w->model, &b);
+  for (k = 0; k < 50; ++k) {
+    run(instance, &b, outputs);
+    if (k > 0 && sum_bytes(&b, outputs) != w->sum) die("threads", "results differ between runs");
+    w->sum = sum_bytes(&b, outputs);
+  }
+  api.tessera_instance_destroy_(instance);
+  release(&b);
+  return NULL;
+}
+
+static void test_threads(int count) {
+  pthread_t threads[MAX_THREADS];
+  worker workers[MAX_THREADS];
+  tessera_model* model = create_model();
+  int i;
+  for (i = 0; i < count; ++i) {
+    workers[i].model = model;
+    if (pthread_create(&threads[i], NULL, work, &workers[i]) != 0) die("threads", "no thread");
+  }
+  for (i = 0; i < count; ++i) pthread_join(threads[i], NULL);
+  for (i = 1; i < count; ++i) {
+    if (workers[i].sum != workers[0].sum) die("threads", "results differ between threads");
+  }
+  api.tessera_model_destroy_(model);
+}
+
+static long now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000L + t.tv_nsec;
+}
+
+static void test_steady(void) {
+  tessera_model* model = create_model();
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  tessera_instance* instance = NULL;
+  tessera_tensor outputs[MAX_IO] = {{0}};
+  bindings b;
+  long before, begin, best = 1000000000L;
+  int k;
+  options.threads = 1;
+  check(api.tessera_instance_create_(model, &options, &instance));
+  bind(model, &b);
+  run(instance, &b, outputs);
+  run(instance, &b, outputs);
+  before = allocations;
+  for (k = 0; k < 1000; ++k) {
+    begin = now_ns();
+    run(instance, &b, outputs);
+    if (now_ns() - begin < best) best = now_ns() - begin;
+  }
+  if (allocations != before) die("steady", "a run allocated memory");
+  printf("%ld\n", best);
+  release(&b);
+  api.tessera_instance_destroy_(instance);
+  api.tessera_model_destroy_(model);
+}
+
+static void test_reload(const char* path) {
+  int k;
+  for (k = 0; k < 3; ++k) {
+    if (k > 0) load(path);
+    test_threads(2);
+    dlclose(library);
+  }
+}
+
+// Runs with the inputs as they are now, which must fail, and prints the sentence.
+static void expect_failure(tessera_instance* instance, bindings* b, int32_t input_count) {
+  tessera_tensor outputs[MAX_IO] = {{0}};
+  const int32_t status =
+      api.tessera_instance_run_(instance, b->inputs, input_count, outputs, b->output_count);
+  if (status != TESSERA_INVALID_ARGUMENT) die("wrong-inputs", "a wrong input was accepted");
+  printf("%s\n", api.tessera_last_error_());
+}
+
+static void test_wrong_inputs(void) {
+  tessera_model* model = create_model();
+  tessera_instance* instance = NULL;
+  tessera_tensor outputs[MAX_IO] = {{0}};
+  tessera_tensor good;
+  bindings b;
+  int32_t index;
+  check(api.tessera_instance_create_(model, NULL, &instance));
+  bind(model, &b);
+  good = b.inputs[0];
+  expect_failure(instance, &b, b.input_count - 1);
+  b.inputs[0].dtype.code = TESSERA_COMPLEX;
+  expect_failure(instance, &b, b.input_count);
+  b.inputs[0] = good;
+  b.inputs[0].ndim += 1;
+  expect_failure(instance, &b, b.input_count);
+  b.inputs[0] = good;
+  b.shapes[0][0] += 1;
+  expect_failure(instance, &b, b.input_count);
+  b.shapes[0][0] -= 1;
+  b.inputs[0].byte_offset = 1;
+  expect_failure(instance, &b, b.input_count);
+  b.inputs[0] = good;
+  b.inputs[0].data = NULL;
+  expect_failure(instance, &b, b.input_count);
+  b.inputs[0] = good;
+  if (api.tessera_model_find_input_(model, "no such name", &index) == TESSERA_OK) {
+    die("wrong-inputs", "a name was found that is not there");
+  }
+  printf("%s\n", api.tessera_last_error_());
+  run(instance, &b, outputs);  // and nothing of that has harmed the instance
+  release(&b);
+  api.tessera_instance_destroy_(instance);
+  api.tessera_model_destroy_(model);
+}
+
+static void test_wrong_abi(void) {
+  tessera_model_options options = TESSERA_MODEL_OPTIONS_INIT;
+  tessera_model* model = NULL;
+  options.abi_version = 77;
+  if (api.tessera_model_create_(&options, &model) != TESSERA_WRONG_ABI) {
+    die("wrong-abi", "another version was accepted");
+  }
+  printf("%s\n", api.tessera_last_error_());
+}
+
+static void test_print(void) {
+  tessera_model* model = create_model();
+  tessera_instance* instance = NULL;
+  tessera_tensor outputs[MAX_IO] = {{0}};
+  bindings b;
+  int32_t i;
+  check(api.tessera_instance_create_(model, NULL, &instance));
+  bind(model, &b);
+  run(instance, &b, outputs);
+  for (i = 0; i < b.output_count; ++i) {
+    if (outputs[i].dtype.code == TESSERA_FLOAT) {
+      printf("%g\n", (double)((const float*)outputs[i].data)[0]);
+    } else {
+      printf("%ld\n", (long)((const int64_t*)outputs[i].data)[0]);
+    }
+  }
+  release(&b);
+  api.tessera_instance_destroy_(instance);
+  api.tessera_model_destroy_(model);
+}
+
+int main(int argc, char** argv) {
+  if (argc < 3) die("usage", "client LIBRARY TEST");
+  load(argv[1]);
+  if (api.tessera_abi_version_() != TESSERA_ABI_VERSION) die("client", "another ABI version");
+  if (strcmp(argv[2], "threads") == 0) {
+    test_threads(argc > 3 ? atoi(argv[3]) : 4);
+  } else if (strcmp(argv[2], "steady") == 0) {
+    test_steady();
+  } else if (strcmp(argv[2], "reload") == 0) {
+    test_reload(argv[1]);
+  } else if (strcmp(argv[2], "wrong-inputs") == 0) {
+    test_wrong_inputs();
+  } else if (strcmp(argv[2], "wrong-abi") == 0) {
+    test_wrong_abi();
+  } else if (strcmp(argv[2], "print") == 0) {
+    test_print();
+  } else {
+    die("usage", "unknown test");
+  }
+  return 0;
+}
