@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constant, ConstantOfShape, Range, EyeLike, Identity.
+#include "import/converters.h"
+
+namespace tessera::import {
+namespace {
+
+std::vector<NodeId> convert_constant(Node& n) {
+  if (const auto tensor = n.tensor_attr("value")) return {n.constant(*tensor)};
+  if (n.has_attr("value_float")) return {n.scalar(n.float_attr("value_float", 0), kFloat32)};
+  if (n.has_attr("value_int")) {
+    const std::int64_t value = n.int_attr("value_int", 0);
+    return {n.constant(Tensor::scalar(value, kInt64))};
+  }
+  if (n.has_attr("value_ints")) return {n.ints(n.ints_attr("value_ints"))};
+  if (n.has_attr("value_floats")) {
+    const auto values = n.floats_attr("value_floats");
+    return {n.constant(tensor_from_doubles({static_cast<std::int64_t>(values.size())}, kFloat32, values))};
+  }
+  n.unsupported("a sparse or string constant");
+}
+
+std::vector<NodeId> convert_constant_of_shape(Node& n) {
+  const std::vector<std::int64_t> shape = n.need_ints(0, "a shape");
+  const auto value = n.tensor_attr("value");
+  const Tensor fill = value ? Tensor({}, value->dtype, value->blob) : Tensor::scalar(0.f, kFloat32);
+  return {n.call("full", {n.constant(fill)}, {{"shape", shape}, {"dtype", fill.dtype}})};
+}
+
+std::vector<NodeId> convert_range(Node& n) {
+  for (std::size_t i = 0; i < 3; ++i) n.need_constant(i, "a bound");
+  return {n.call("arange", {n.input(0), n.input(1), n.input(2)})};
+}
+
+std::vector<NodeId> convert_eye_like(Node& n) {
+  const auto sizes = n.sizes(n.input(0));
+  if (sizes.size() != 2) n.invalid(Code::kShapeMismatch, "its input must have two dimensions");
+  const auto dtype = n.has_attr("dtype") ? onnx_dtype(static_cast<int>(n.int_attr("dtype", 1)))
+                                         : n.dtype(n.input(0));
+  if (!dtype) n.unsupported("the data type of its result");
+  return {n.call("eye", {}, {{"rows", sizes[0]}, {"columns", sizes[1]}, {"k", n.int_attr("k", 0)},
+                             {"dtype", *dtype}})};
+}
+
+std::vector<NodeId> convert_identity(Node& n) { return {n.input(0)}; }
+
+constexpr Converter kTable[] = {
+    {"Constant", 1, convert_constant},
+    {"ConstantOfShape", 9, convert_constant_of_shape},
+    {"Range", 11, convert_range},
+    {"EyeLike", 9, convert_eye_like},
+    {"Identity", 1, convert_identity},
+};
+
+}  // namespace
+
+extern const std::span<const Converter> constants_converters;
+const std::span<const Converter> constants_converters = kTable;
+
+}  // namespace tessera::import

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/converters.h"
+
+#include <map>
+
+namespace tessera::import {
+
+#define CONVERTERS(family) extern const std::span<const Converter> family##_converters;
+#include "import/converters.def"
+#undef CONVERTERS
+
+std::span<const std::span<const Converter>> converter_tables() {
+  static const std::span<const Converter> tables[] = {
+#define CONVERTERS(family) family##_converters,
+#include "import/converters.def"
+#undef CONVERTERS
+  };
+  return tables;
+}
+
+const Converter* find_converter(std::string_view op_type, int opset) {
+  const Converter* best = nullptr;
+  for (const auto& table : converter_tables()) {
+    for (const Converter& c : table) {
+      if (c.op_type != op_type || c.since_opset > opset) continue;
+      if (best == nullptr || c.since_opset > best->since_opset) best = &c;
+    }
+  }
+  return best;
+}
+
+const relay::Operator* find_direct_operator(std::string_view op_type) {
+  static const std::map<std::string_view, const relay::Operator*> direct = [] {
+    std::map<std::string_view, const relay::Operator*> map;
+    for (const relay::Operator* op : ops::operators().all()) {
+      for (const std::string_view name : op->onnx) map.emplace(name, op);
+    }
+    return map;
+  }();
+  const auto it = direct.find(op_type);
+  return it == direct.end() ? nullptr : it->second;
+}
+
+}  // namespace tessera::import

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX (opset 7 to 21) as a module. Weights are mapped from the model's files, not read.
+#pragma once
+
+#include <string>
+
+#include "import/import_options.h"
+#include "module/module.h"
+
+namespace tessera::import {
+
+// `main` has the graph's inputs as parameters and its outputs as result; the attribute `output_names`
+// keeps their names. Every node that cannot be converted is reported, with operator, opset and attribute.
+Result<Module> import_onnx(const std::string& path, const ImportOptions& options = {});
+
+}  // namespace tessera::import
