@@ -199,21 +199,36 @@ Expr string_imm(std::string value) {
 }
 Expr make_var(std::string name, DType dtype) { return Var::make(dtype, std::move(name)); }
 
+namespace {
+
+// The literal converted, or null where that is undefined.
+Expr cast_int(const IntImm& v, DType to) {
+  if (!to.is_float()) return int_imm(v.value, to);
+  return float_imm(v.dtype == kUInt64 ? static_cast<double>(static_cast<std::uint64_t>(v.value))
+                                      : static_cast<double>(v.value),
+                   to);
+}
+Expr cast_float(double v, DType to) {
+  if (to.is_float()) return float_imm(v, to);
+  if (to.is_bool()) return bool_imm(v != 0);
+  const double whole = std::trunc(v);
+  const double low = to.is_unsigned_int() ? 0 : -std::ldexp(1, to.bits - 1);
+  const double high = std::ldexp(1, to.is_unsigned_int() ? to.bits : to.bits - 1);
+  if (!(whole >= low && whole < high)) return {};
+  return int_imm(whole >= 0x1p63 ? static_cast<std::int64_t>(static_cast<std::uint64_t>(whole))
+                                 : static_cast<std::int64_t>(whole),
+                 to);
+}
+
+}  // namespace
+
 Expr cast(Expr value, DType dtype) {
-  const DType from = value.dtype();
-  if (from == dtype) return value;
-  if (dtype.lanes == 1 && !dtype.is_bool() && dtype.code != TypeCode::kHandle) {
-    if (const auto* v = value.as<IntImm>()) {
-      if (!dtype.is_float()) return int_imm(v->value, dtype);
-      return float_imm(from == kUInt64 ? static_cast<double>(static_cast<std::uint64_t>(v->value))
-                                       : static_cast<double>(v->value),
-                       dtype);
-    }
-    const auto* v = value.as<FloatImm>();
-    if (v != nullptr && dtype.is_float()) return float_imm(v->value, dtype);
-    if (v != nullptr && std::abs(v->value) < 0x1p31) {
-      return int_imm(static_cast<std::int64_t>(v->value), dtype);
-    }
+  if (value.dtype() == dtype) return value;
+  if (dtype.lanes == 1 && dtype.code != TypeCode::kHandle) {
+    Expr folded;
+    if (const auto* v = value.as<IntImm>()) folded = cast_int(*v, dtype);
+    if (const auto* v = value.as<FloatImm>()) folded = cast_float(v->value, dtype);
+    if (folded) return folded;
   }
   return Cast::make(dtype, std::move(value));
 }

@@ -273,10 +273,11 @@ class IndexSimplifier : public Mutator {
 }  // namespace
 
 void Bounds::set_loop(const Expr& var, const Expr& min, const Expr& extent) {
-  const std::int64_t* low = as_int(min);
-  if (low == nullptr) return;
-  const std::int64_t* size = as_int(extent);
-  set(var, {*low, size != nullptr ? *low + *size - 1 : Interval::kAny});
+  const Interval low = range_of(index_form(min, *this), *this);
+  const Interval size = range_of(index_form(extent, *this), *this);
+  Interval range{low.min, Interval::kAny};
+  if (low.has_max() && size.has_max()) range.max = low.max + size.max - 1;
+  set(var, range);
 }
 
 Interval Bounds::of(const Expr& var) const {

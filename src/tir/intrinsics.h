@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "tir/expr.h"
+
+namespace tessera::tir {
+
+// A scalar function that a Call may name (intrinsics.def). In C++ it is `tk::name` of
+// tessera/kernel_math.h, or an operator for those over integers.
+struct Intrinsic {
+  enum class Domain : std::uint8_t { kFloat, kTest, kInteger };
+  std::string_view name;
+  int arity = 1;
+  Domain domain = Domain::kFloat;
+  double (*of_doubles)(double x, double y) = nullptr;                 // kFloat, kTest
+  std::int64_t (*of_ints)(std::int64_t x, std::int64_t y) = nullptr;  // kInteger
+};
+
+// Null where there is none of this name.
+const Intrinsic* find_intrinsic(std::string_view name);
+// The value of a call whose arguments are literals, as a literal; null if it cannot be had.
+Expr fold_call(const Call& call);
+
+}  // namespace tessera::tir
