@@ -22,6 +22,20 @@ std::mutex& lazy_mutex() {
 // Room for any number type of the tensor's elements.
 constexpr std::size_t kAlignment = 64;
 
+// A mapped blob of this size gives its pages back when it has been hashed: a pool of weights would
+// otherwise be wholly resident before anything is compiled.
+constexpr std::uint64_t kLargeBytes = 4u << 20;
+
+// Whole pages only; in a read-only mapping of a file the system fetches them again when touched.
+void drop_pages(const Blob& blob, bool is_mapped) {
+  if (!is_mapped || blob.bytes().empty()) return;
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(blob.bytes().data());
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  const std::uintptr_t last = (begin + blob.size_bytes()) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
 struct AlignedDelete {
   void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t(kAlignment)); }
 };
@@ -74,8 +88,10 @@ std::shared_ptr<const Blob> Blob::slice(std::shared_ptr<const Blob> whole, std::
                                         std::uint64_t size) {
   TESSERA_CHECK(offset <= whole->size_bytes() && size <= whole->size_bytes() - offset,
                 "bytes {}..{} of a blob of {}", offset, offset + size, whole->size_bytes());
-  auto part = std::make_shared<Blob>(whole->bytes_.subspan(offset, size), whole);
-  part->mapped_ = whole->mapped_;
+  const bool mapped = whole->mapped_;
+  const auto bytes = whole->bytes_.subspan(offset, size);
+  auto part = std::make_shared<Blob>(bytes, std::move(whole));
+  part->mapped_ = mapped;
   return part;
 }
 
@@ -85,6 +101,7 @@ const Hash128& Blob::hash() const {
     if (hash_) return *hash_;
   }
   auto computed = std::make_unique<Hash128>(hash_bytes(bytes_));
+  if (size_bytes() >= kLargeBytes) drop_pages(*this, mapped_);
   const std::lock_guard lock(lazy_mutex());
   if (!hash_) hash_ = std::move(computed);
   return *hash_;
@@ -110,13 +127,7 @@ void Blob::release_pages() const {
     const std::lock_guard lock(lazy_mutex());
     aligned_.reset();
   }
-  if (!mapped_ || bytes_.empty()) return;
-  // Whole pages only; in a read-only mapping of a file the system fetches them again when touched.
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(bytes_.data());
-  const std::uintptr_t first = (begin + page - 1) / page * page;
-  const std::uintptr_t last = (begin + bytes_.size()) / page * page;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  drop_pages(*this, mapped_);
 }
 
 }  // namespace tessera

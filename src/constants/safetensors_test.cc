@@ -122,9 +122,9 @@ TEST_F(Safetensors, EveryProblemIsReported) {
 }
 
 TEST_F(Safetensors, AnyDamageIsAnErrorAndNothingWorse) {
-  const std::string good = file_text(
-      R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[2,2],"data_offsets":[4,8]}})",
-      "12345678");
+  const std::string good = file_text(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                                     R"("b":{"dtype":"U8","shape":[2,2],"data_offsets":[4,8]}})",
+                                     "12345678");
   ASSERT_TRUE(read(good));
   std::mt19937 random(5);
   for (int i = 0; i < 500; ++i) {

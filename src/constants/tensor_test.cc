@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "constants/pool.h"
 #include "support/check.h"
@@ -117,6 +118,24 @@ TEST(Blobs, MapPartsOfFiles) {
   const auto owned = Blob::copy_of((*blob)->bytes());
   owned->release_pages();  // must not touch memory that no file backs
   EXPECT_EQ(text_of(*owned), content.substr(1001, 90000));
+}
+
+// The resident set of this process, from the second field of statm.
+std::int64_t resident_set_bytes() {
+  const std::string text = *read_file("/proc/self/statm");
+  return std::stoll(text.substr(text.find(' '))) * sysconf(_SC_PAGESIZE);
+}
+
+TEST(Blobs, HashingLargeWeightsLeavesThemOnDisk) {
+  const auto dir = TempDir::make("tessera-test-");
+  constexpr std::int64_t kBytes = 64 << 20;
+  ASSERT_TRUE(write_atomically(dir->file("weights"), std::string(kBytes, 'w')));
+  const auto blob = Blob::map_file(dir->file("weights"));
+  ASSERT_TRUE(blob);
+  const std::int64_t before = resident_set_bytes();
+  const Hash128 hash = (*blob)->hash();
+  EXPECT_LT(resident_set_bytes() - before, kBytes / 4);
+  EXPECT_EQ(hash, hash_bytes((*blob)->bytes()));
 }
 
 TEST(Blobs, MappingSaysWhatIsWrong) {

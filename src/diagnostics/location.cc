@@ -53,14 +53,13 @@ PlaceKey key_of(const LocationData& data) {
   return {node.file, node.node, 0, 0};
 }
 
-void collect_parts(const Location& location, std::set<PlaceKey>& seen,
-                   std::vector<Location>& parts) {
+void collect_parts(Location location, std::set<PlaceKey>& seen, std::vector<Location>& parts) {
   if (!location) return;
   if (const auto* fused = std::get_if<Fused>(&location->place)) {  // made here, so one level deep
     for (const auto& part : fused->parts) collect_parts(part, seen, parts);
     return;
   }
-  if (seen.insert(key_of(*location)).second) parts.push_back(location);
+  if (seen.insert(key_of(*location)).second) parts.push_back(std::move(location));
 }
 
 }  // namespace
@@ -68,7 +67,7 @@ void collect_parts(const Location& location, std::set<PlaceKey>& seen,
 Location fuse_locations(std::vector<Location> parts) {
   std::set<PlaceKey> seen;
   std::vector<Location> flat;
-  for (const auto& part : parts) collect_parts(part, seen, flat);
+  for (auto& part : parts) collect_parts(std::move(part), seen, flat);
   if (flat.empty()) return nullptr;
   if (flat.size() == 1) return flat.front();
   return std::make_shared<const LocationData>(LocationData{Fused{std::move(flat)}});

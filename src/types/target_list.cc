@@ -67,7 +67,7 @@ const Target* CompilationTargets::homogeneous() const {
   return primitive.size() == 1 ? &primitive.front() : nullptr;
 }
 
-Result<CompilationTargets> resolve_targets(std::vector<Target> targets,
+Result<CompilationTargets> resolve_targets(const std::vector<Target>& targets,
                                            std::optional<DeviceType> fallback_device) {
   if (targets.empty()) {
     return fail(error(Code::kBadTarget, nullptr, "at least one target is needed"));

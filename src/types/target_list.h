@@ -31,6 +31,6 @@ struct CompilationTargets {
 
 // `fallback_device` overrides the choice of default_device: the only device, else the cpu.
 Result<CompilationTargets> resolve_targets(
-    std::vector<Target> targets, std::optional<DeviceType> fallback_device = std::nullopt);
+    const std::vector<Target>& targets, std::optional<DeviceType> fallback_device = std::nullopt);
 
 }  // namespace tessera
