@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/onednn/codegen.h"
+
+#include <cstring>
+
+#include "backends/onednn/composites.h"
+#include "byoc/json_graph_writer.h"
+#include "support/check.h"
+
+namespace tessera::backends::onednn {
+namespace {
+
+using byoc::JsonGraphWriter;
+using Entry = JsonGraphWriter::Entry;
+using relay::Function;
+
+Unexpected<Diagnostics> failed(const Function& region, std::string text) {
+  return fail(error(Code::kBackendFailed, region.location, "back end `onednn`: {}", std::move(text)));
+}
+
+// Walks a region function and writes its graph.
+class GraphBuilder {
+ public:
+  GraphBuilder(const std::string& symbol, const Function& region, const ConstantPool& pool)
+      : symbol_(symbol), f_(region), pool_(pool) {}
+
+  Result<void> build() {
+    for (std::size_t i = 0; i < f_.params().size(); ++i) {
+      const NodeId param = f_.params()[i];
+      values_[param] = writer.input(fmt::format("input_{}", i), f_.type(param));
+    }
+    for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
+      const NodeId id{i};
+      if (f_[id].region != Function::kBody || f_.as<relay::ValueCall>(id) == nullptr) continue;
+      TESSERA_TRY_VOID(add_call(id));
+    }
+    const NodeId result = f_.result();
+    if (f_.as<relay::Tuple>(result) == nullptr) {
+      heads.push_back(values_.at(result));
+    } else {
+      for (const NodeId field : f_.operands(result)) heads.push_back(values_.at(field));
+    }
+    return {};
+  }
+
+  JsonGraphWriter writer;
+  std::vector<Entry> heads;
+  std::vector<std::string> operators;
+  // The tensor of each constant node of the graph.
+  std::map<std::uint32_t, Tensor> constants;
+  std::optional<std::uint32_t> first_kernel;
+
+ private:
+  Result<void> add_call(NodeId call) {
+    const auto operands = f_.operands(call);
+    const auto* literal = f_.as<relay::Literal>(operands[0]);
+    const std::string composite = literal != nullptr ? literal->attrs.string_or_empty("Composite") : "";
+    if (composite.empty()) return failed(f_, "a region holds a call of no composite");
+    const relay::Region& body = f_.region(literal->body);
+    Match match;
+    auto kernel = describe(f_, body.result, composite, &pool_, &match);
+    if (!kernel) return failed(f_, fmt::format("`{}`: {}", composite, kernel.error().reason));
+    std::map<NodeId, NodeId> arguments;
+    for (std::size_t i = 0; i < body.params.size(); ++i) arguments[body.params[i]] = operands[i + 1];
+    std::vector<Entry> inputs;
+    for (const KernelOperand& operand : kernel->operands) {
+      const auto argument = arguments.find(operand.value);
+      inputs.push_back(value(argument != arguments.end() ? argument->second : operand.value));
+    }
+    const Entry entry =
+        writer.kernel(composite, std::move(inputs), kernel->json_attributes(), {f_.type(call)});
+    if (!first_kernel) first_kernel = entry.node;
+    values_[call] = entry;
+    operators.push_back(composite.substr(composite.find('.') + 1));
+    return {};
+  }
+
+  // A constant gets a node for each use: layouts belong to uses.
+  Entry value(NodeId id) {
+    const auto* constant = f_.as<relay::Constant>(id);
+    if (constant == nullptr) return values_.at(id);
+    const Tensor& tensor = pool_.resolve(constant->value);
+    const Entry entry = writer.constant(fmt::format("{}_const_{}", symbol_, constants.size()),
+                                        tensor.shape, tensor.dtype);
+    constants.emplace(entry.node, tensor);
+    return entry;
+  }
+
+  const std::string& symbol_;
+  const Function& f_;
+  const ConstantPool& pool_;
+  std::map<NodeId, Entry> values_;
+};
+
+// The weight in the layout that its primitive wants, as a flat tensor.
+Result<Tensor> reorder(const Function& region, const Tensor& plain, const ConstantUse& use) {
+  Library& library = *compiler_library();
+  std::vector<std::byte> bytes(size_bytes(library.api(), use.wanted));
+  TextBuffer text;
+  if (!run_reorder(library.api(), library.engine(), plain.blob->aligned_bytes(64).data(), use.stored,
+                   bytes.data(), use.wanted, &text)) {
+    return failed(region, text.text());
+  }
+  plain.blob->release_pages();
+  const auto count = static_cast<std::int64_t>(bytes.size()) / kFloat32.size_bytes();
+  return Tensor({count}, kFloat32, Blob::adopt(std::move(bytes)));
+}
+
+std::string layout_key(const Api& api, const ConstantUse& use, int tag) {
+  std::string key = fmt::format("{} from {}", tag, find_tag(api, use.stored));
+  for (std::int32_t i = 0; i < use.dims.count; ++i) key += fmt::format(",{}", use.dims.at[i]);
+  return key;
+}
+
+// Gives each constant its place in the pool, reordered where its primitive wants another layout
+// than it has and the layout has a name to be written down by.
+Result<std::vector<NamedConstant>> place_constants(const std::string& symbol, const Function& region,
+                                                   const Plan& plan, const CodegenOptions& options,
+                                                   GraphBuilder& graph, ReorderedWeights& reordered,
+                                                   ConstantPool& pool) {
+  const Api& api = compiler_library()->api();
+  std::vector<NamedConstant> out;
+  int number = 0;
+  for (auto& [node, tensor] : graph.constants) {
+    const ConstantUse* use = nullptr;
+    for (const ConstantUse& u : plan.constants()) use = u.node == node ? &u : use;
+    TESSERA_CHECK(use != nullptr, "a constant of {} that no primitive reads", symbol);
+    ConstantIndex index;
+    const bool same = api.memory_desc_equal(use->stored, use->wanted) != 0;
+    const int tag = same || !options.reorder_weights ? -1 : find_tag(api, use->wanted);
+    if (tag < 0) {
+      index = pool.add(tensor);
+    } else {
+      const auto key = std::pair(tensor.hash(), layout_key(api, *use, tag));
+      auto found = reordered.find(key);
+      if (found == reordered.end()) {
+        TESSERA_TRY(Tensor blocked, reorder(region, tensor, *use));
+        found = reordered.emplace(key, pool.add(std::move(blocked))).first;
+      }
+      index = found->second;
+      graph.writer.set(node, "layout_tag", {std::to_string(tag)});
+    }
+    out.push_back({fmt::format("{}_const_{}", symbol, number++), index});
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<RegionCode> generate(const std::string& symbol, const Function& region,
+                            const CodegenOptions& options, ReorderedWeights& reordered,
+                            ConstantPool& pool) {
+  GraphBuilder graph(symbol, region, pool);
+  TESSERA_TRY_VOID(graph.build());
+  const std::string plain = graph.writer.text(graph.heads);
+  runtime::JsonGraph parsed;
+  TESSERA_CHECK(parsed.parse(plain), "the runtime cannot read our graph: {}", parsed.error());
+  Library& library = *compiler_library();
+  Plan plan(library.api(), library.engine());
+  if (!plan.build(parsed)) return failed(region, plan.error());
+  RegionCode code;
+  TESSERA_TRY(code.constants,
+              place_constants(symbol, region, plan, options, graph, reordered, pool));
+  code.workspace_bytes = static_cast<std::int64_t>(plan.workspace_bytes());
+  if (graph.first_kernel) {
+    graph.writer.set(*graph.first_kernel, "workspace_bytes", {std::to_string(code.workspace_bytes)});
+  }
+  code.graph = graph.writer.text(graph.heads);
+  code.operators = std::move(graph.operators);
+  return code;
+}
+
+std::optional<Refusal> library_refusal(const Subject& subject, const Kernel& kernel) {
+  JsonGraphWriter writer;
+  std::vector<Entry> inputs;
+  const Function& f = *subject.match().function;
+  for (const KernelOperand& operand : kernel.operands) {
+    const Type& type = f.type(operand.value);
+    const std::string name = fmt::format("value_{}", inputs.size());
+    inputs.push_back(subject.is_constant(operand.value)
+                         ? writer.constant(name, subject.shape(operand.value), type.dtype())
+                         : writer.input(name, type));
+  }
+  const Entry result = writer.kernel("composite", std::move(inputs), kernel.json_attributes(),
+                                     {f.type(subject.match().root)});
+  runtime::JsonGraph parsed;
+  TESSERA_CHECK(parsed.parse(writer.text({result})), "the runtime cannot read our graph: {}",
+                parsed.error());
+  Library& library = *compiler_library();
+  Plan plan(library.api(), library.engine());
+  if (!plan.build(parsed)) return Refusal{plan.error()};
+  for (const Step& step : plan.steps()) {
+    if (step.is_reorder) continue;
+    const std::string_view name = implementation(library.api(), step.primitive);
+    if (name.substr(0, 3) == "ref") {
+      return Refusal{"oneDNN has only its reference implementation for these sizes"};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tessera::backends::onednn

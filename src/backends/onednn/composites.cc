@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/onednn/composites.h"
+
+#include "backends/onednn/activation.h"
+#include "backends/onednn/describe.h"
+
+namespace tessera::backends::onednn {
+namespace {
+
+using relay::is_constant;
+using relay::is_op;
+using relay::Pattern;
+using relay::wildcard;
+
+Pattern constant_or_any(std::string capture) { return is_constant(capture) | wildcard(capture); }
+
+Pattern with_bias(const Pattern& x) {
+  return is_op("add", {x, is_constant()}) | is_op("nn.bias_add", {x, is_constant()});
+}
+Pattern with_residual(const Pattern& x) { return is_op("add", {x, wildcard()}); }
+Pattern scaled(const Pattern& x) {
+  return is_op("multiply", {x, is_constant()}) | is_op("divide", {x, is_constant()});
+}
+// Up to `depth` reshapes and transposes (and with `scales`, scalings) above x.
+Pattern views(const Pattern& x, int depth, bool scales) {
+  if (depth == 0) return x;
+  const Pattern inner = views(x, depth - 1, scales);
+  Pattern out = is_op("reshape", {inner}) | is_op("transpose", {inner}) |
+                is_op("squeeze", {inner}) | is_op("expand_dims", {inner}) |
+                is_op("nn.batch_flatten", {inner});
+  if (scales) out = scaled(inner) | out;
+  return out | x;
+}
+// At least one of them at the root.
+Pattern some_views(const Pattern& x, int depth) {
+  const Pattern inner = views(x, depth - 1, false);
+  return is_op("reshape", {inner}) | is_op("transpose", {inner}) | is_op("squeeze", {inner}) |
+         is_op("expand_dims", {inner});
+}
+
+// A list of composites under construction.
+class Table {
+ public:
+  std::vector<Composite> entries;
+
+  void add(std::string name, Pattern pattern,
+           KernelOr (*describe)(const Subject&, std::string_view), std::string_view activation = {}) {
+    entries.push_back({"onednn." + name, std::move(pattern), describe, activation});
+  }
+  // The pattern behind each activation, then without one.
+  void add_activated(const std::string& name, const Pattern& pattern,
+                     KernelOr (*describe)(const Subject&, std::string_view)) {
+    for (const Activation& a : activations()) {
+      add(name + "_" + std::string(a.name), a.pattern(pattern), describe, a.name);
+    }
+    add(name, pattern, describe);
+  }
+};
+
+void add_convolutions(Table& table) {
+  for (const auto& [op, name] : {std::pair("nn.conv2d", "conv2d"), std::pair("nn.conv1d", "conv1d"),
+                                 std::pair("nn.conv3d", "conv3d")}) {
+    const Pattern core = is_op(op, {wildcard(), constant_or_any("weights")}, "core");
+    const std::string base = name;
+    table.add_activated(base + "_bias_add", with_residual(with_bias(core)), describe_convolution);
+    table.add_activated(base + "_bias", with_bias(core), describe_convolution);
+    table.add_activated(base + "_add", with_residual(core), describe_convolution);
+    table.add_activated(base, core, describe_convolution);
+  }
+}
+
+// Products with a weight: bias, then views that keep the order of the bytes, residual, activation.
+void add_dense(Table& table) {
+  for (const auto& [op, name] : {std::pair("nn.dense", "dense"), std::pair("nn.matmul", "matmul")}) {
+    for (const int depth : {2, 0}) {
+      const Pattern source = views(wildcard(), depth, false);
+      const Pattern core = is_op(op, {source, constant_or_any("weights")}, "core");
+      const std::string base = name;
+      const Pattern biased = views(with_bias(core), depth, false);
+      table.add_activated(base + "_bias_add", views(with_residual(biased), depth, false),
+                          describe_matmul);
+      table.add_activated(base + "_bias", biased, describe_matmul);
+      table.add_activated(base + "_add", with_residual(views(core, depth, false)), describe_matmul);
+      table.add_activated(base, core, describe_matmul);
+    }
+  }
+}
+
+// Products of two activations (attention): views and scalings around both factors and the result.
+void add_batched(Table& table) {
+  for (const int depth : {4, 3, 2, 1, 0}) {
+    const Pattern a = views(wildcard(), depth, true), b = views(constant_or_any(""), depth, true);
+    const Pattern core = is_op("nn.batch_matmul", {a, b}, "core");
+    const Pattern maybe_scaled = views(core, depth > 0 ? 1 : 0, true);
+    for (const int behind : {2, 1}) {
+      table.add("batch_matmul_add", some_views(with_residual(maybe_scaled), behind), describe_matmul);
+      table.add("batch_matmul", some_views(maybe_scaled, behind), describe_matmul);
+    }
+    table.add("batch_matmul_add", with_residual(maybe_scaled), describe_matmul);
+    table.add("batch_matmul_scale", scaled(core), describe_matmul);
+    table.add("batch_matmul", core, describe_matmul);
+  }
+}
+
+void add_others(Table& table) {
+  const Pattern any = wildcard();
+  for (const char* op : {"nn.max_pool2d", "nn.avg_pool2d", "nn.global_avg_pool2d", "nn.max_pool1d",
+                         "nn.avg_pool1d", "nn.max_pool3d", "nn.avg_pool3d"}) {
+    table.add(std::string(op).substr(3), is_op(op, {any}, "core"), describe_pooling);
+  }
+  table.add("add_relu", find_activation("relu")->pattern(is_op("add", {any, wildcard()}, "core")),
+            describe_binary, "relu");
+  for (int fields = 2; fields <= 8; ++fields) {
+    std::vector<Pattern> tuple;
+    for (int i = 0; i < fields; ++i) tuple.push_back(wildcard());
+    table.add("concatenate", is_op("concatenate", {relay::is_tuple(tuple)}, "core"), describe_concat);
+  }
+  table.add("softmax", is_op("nn.softmax", {any}, "core"), describe_softmax);
+  table.add("log_softmax", is_op("nn.log_softmax", {any}, "core"), describe_softmax);
+  table.add("layer_norm", is_op("nn.layer_norm", {any, wildcard(), wildcard()}, "core"),
+            describe_layer_norm);
+}
+
+std::vector<Composite> make_table() {
+  Table table;
+  add_convolutions(table);
+  add_batched(table);
+  add_dense(table);
+  add_others(table);
+  return std::move(table.entries);
+}
+
+}  // namespace
+
+std::span<const Composite> composites() {
+  static const std::vector<Composite> table = make_table();
+  return table;
+}
+
+KernelOr describe(const relay::Function& f, NodeId root, std::string_view composite,
+                  const ConstantPool* pool, Match* match) {
+  for (const Composite& entry : composites()) {
+    if (entry.name != composite) continue;
+    auto found = relay::match(f, entry.pattern, root, pool);
+    if (!found) continue;
+    *match = std::move(*found);
+    return entry.describe(Subject(*match), entry.activation);
+  }
+  return refuse("`{}` matches none of the back end's patterns", composite);
+}
+
+}  // namespace tessera::backends::onednn

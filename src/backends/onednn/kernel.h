@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// One primitive with all that decides it, on the compiler's side: what a match becomes, and what is
+// written into the JSON graph (runtime/spec.h reads it).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backends/onednn/view.h"
+#include "byoc/backend.h"
+
+namespace tessera::backends::onednn {
+
+using byoc::Refusal;
+using relay::Match;
+using relay::NodeId;
+
+// A value that the primitive reads. Without strides it may have any layout.
+struct KernelOperand {
+  NodeId value;  // an input of the match, or a constant inside
+  std::string role;
+  Ints dims, strides;
+};
+
+struct PostOp {
+  std::string algorithm;
+  int operand = -1;  // of a binary one: index into Kernel::operands
+  double alpha = 0, beta = 0;
+};
+
+struct Kernel {
+  std::string kind;  // "matmul", "convolution", ...
+  std::vector<KernelOperand> operands;
+  Ints result_dims, result_strides;
+  std::vector<PostOp> post_ops;
+  std::map<std::string, std::vector<std::string>> attributes;  // of this kind alone
+
+  int add_operand(NodeId value, std::string role, View view);
+  int add_operand(NodeId value, std::string role, Ints dims);  // in any layout
+  void set(const std::string& name, const Ints& numbers);
+  void set(const std::string& name, double number);
+  void set(const std::string& name, std::string text);
+
+  std::map<std::string, std::vector<std::string>> json_attributes() const;
+};
+
+using KernelOr = Expected<Kernel, Refusal>;
+template <class... A>
+Unexpected<Refusal> refuse(fmt::format_string<A...> text, A&&... a) {
+  return {Refusal{fmt::format(text, std::forward<A>(a)...)}};
+}
+
+// Questions about a match.
+class Subject {
+ public:
+  explicit Subject(const Match& match) : match_(match), f_(*match.function) {}
+
+  const Match& match() const { return match_; }
+  std::span<const NodeId> operands(NodeId id) const { return f_.operands(id); }
+  std::string_view op(NodeId id) const;  // "" for what is no operator's call
+  bool is_inside(NodeId id) const;
+  bool is_constant(NodeId id) const { return f_.as<relay::Constant>(id) != nullptr; }
+  NodeId capture(std::string_view name) const { return match_.find(name); }
+
+  // Needs the type to be known: refusal() has been asked.
+  Ints shape(NodeId id) const;
+  DType dtype(NodeId id) const;
+  // The data of a constant; null if the module's pool is not at hand.
+  const Tensor* tensor(NodeId id) const;
+  // The value of a constant with one element.
+  std::optional<double> scalar(NodeId id) const;
+
+  // The attribute as given, or its default.
+  Ints ints(NodeId id, std::string_view name) const;
+  std::int64_t integer(NodeId id, std::string_view name) const;
+  double number(NodeId id, std::string_view name) const;
+  std::string text(NodeId id, std::string_view name) const;
+
+  // Why no kernel can be made of these values at all: an unknown size, a data type, an empty tensor.
+  std::optional<Refusal> refusal() const;
+
+ private:
+  const relay::AttrValue& attribute(NodeId id, std::string_view name) const;
+  std::optional<Refusal> refusal_of(NodeId id) const;
+
+  const Match& match_;
+  const relay::Function& f_;
+};
+
+}  // namespace tessera::backends::onednn

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/onednn/onednn.h"
+
+#include "backends/onednn/codegen.h"
+#include "backends/onednn/composites.h"
+#include "byoc/compiler_functions.h"
+
+namespace tessera::backends {
+namespace onednn {
+namespace {
+
+using byoc::CompileContext;
+using byoc::CompileOutcome;
+using byoc::CompositePattern;
+using relay::Function;
+
+constexpr std::string_view kName = "onednn";
+
+// What of the machine decides layouts.
+struct Machine {
+  int threads = 0;  // 0: one a core
+  bool is_this = true;
+};
+
+Machine machine_of(const Target* cpu) {
+  if (cpu == nullptr || cpu->name() != "cpu") return {};
+  return {static_cast<int>(cpu->get_int("threads")), cpu->get_string("mcpu") == "native"};
+}
+
+const Target* find_cpu(const Module& module) {
+  for (const Target& target : module.targets) {
+    if (target.name() == "cpu") return &target;
+  }
+  return nullptr;
+}
+
+std::optional<Refusal> check(const Composite& composite, const Match& match, const Target& target) {
+  if (compiler_library() == nullptr) return Refusal{compiler_library_error()};
+  const Subject subject(match);
+  const auto kernel = composite.describe(subject, composite.activation);
+  if (!kernel) return kernel.error();
+  const ThreadCount threads(machine_of(target.host()).threads);
+  return library_refusal(subject, *kernel);
+}
+
+Artifact artifact_of(const std::string& symbol, RegionCode code) {
+  Artifact out;
+  out.kind = ArtifactKind::kRuntimeModule;
+  out.backend = kName;
+  out.symbols = {symbol};
+  out.payload = std::move(code.graph);
+  out.runtime_archives = {"onednn_runtime"};
+  out.vendor_libraries = {kLibraryFile};
+  out.run_function = "tessera_onednn_run";
+  out.constants = std::move(code.constants);
+  out.state = {"tessera_onednn_create_library",    "tessera_onednn_destroy_library",
+               "tessera_onednn_create_instance",   "tessera_onednn_destroy_instance",
+               "tessera_onednn_create_call_site",  "tessera_onednn_destroy_call_site"};
+  return out;
+}
+
+class Onednn final : public byoc::Backend {
+ public:
+  std::string_view name() const override { return kName; }
+
+  std::optional<Refusal> available(const Target&) const override {
+    if (compiler_library() != nullptr) return std::nullopt;
+    return Refusal{compiler_library_error()};
+  }
+
+  std::vector<CompositePattern> patterns(const Target&) const override {
+    std::vector<CompositePattern> out;
+    for (const Composite& c : composites()) {
+      out.push_back({c.name, c.pattern, [&c](const Match& match, const Target& target) {
+                       return check(c, match, target);
+                     }});
+    }
+    return out;
+  }
+
+  std::optional<Refusal> validate(const Function&, const Target&) const override {
+    return std::nullopt;  // every composite has been checked, and regions add none
+  }
+  byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kAnyConvex; }
+  byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kEmbedded; }
+
+  Result<CompileOutcome> compile(Module module, const Target&, CompileContext&) const override {
+    if (compiler_library() == nullptr) {
+      return fail(error(Code::kBackendMissing, {}, "back end `onednn`: {}", compiler_library_error()));
+    }
+    const Machine machine = machine_of(find_cpu(module));
+    const ThreadCount threads(machine.threads);
+    ReorderedWeights reordered;
+    CompileOutcome out;
+    for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
+      auto code = generate(symbol, module.functions.at(symbol), {machine.is_this}, reordered,
+                           module.constants);
+      if (!code) {
+        out.declined.push_back({symbol, code.error().list.front()});
+        continue;
+      }
+      const std::int64_t workspace = code->workspace_bytes;
+      std::vector<std::string> operators = code->operators;
+      byoc::make_extern(module, symbol, artifact_of(symbol, std::move(*code)),
+                        {.workspace_bytes = workspace, .operators = std::move(operators)});
+    }
+    out.module = std::move(module);
+    return out;
+  }
+};
+
+}  // namespace
+}  // namespace onednn
+
+const byoc::Backend& onednn_backend() {
+  static const onednn::Onednn backend;
+  return backend;
+}
+
+}  // namespace tessera::backends

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators without a product: softmax, layer normalisation, sums, concatenation.
+#include "backends/onednn/activation.h"
+#include "backends/onednn/describe.h"
+#include "backends/onednn/epilogue.h"
+
+namespace tessera::backends::onednn {
+namespace {
+
+std::int64_t front_axis(const Subject& s, NodeId call, std::size_t rank) {
+  const std::int64_t axis = s.integer(call, "axis");
+  return axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
+}
+
+}  // namespace
+
+KernelOr describe_softmax(const Subject& s, std::string_view) {
+  if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
+  const NodeId core = s.capture("core");
+  Kernel kernel;
+  kernel.kind = "softmax";
+  kernel.result_dims = s.shape(core);
+  kernel.result_strides = row_major_strides(kernel.result_dims);
+  kernel.add_operand(s.operands(core)[0], "source", View::of(kernel.result_dims));
+  kernel.set("axis", Ints{front_axis(s, core, kernel.result_dims.size())});
+  kernel.set("algorithm", s.op(core) == "nn.log_softmax" ? "softmax_log" : "softmax_accurate");
+  return kernel;
+}
+
+KernelOr describe_layer_norm(const Subject& s, std::string_view) {
+  if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
+  const NodeId core = s.capture("core");
+  const Ints shape = s.shape(core);
+  if (front_axis(s, core, shape.size()) + 1 != static_cast<std::int64_t>(shape.size())) {
+    return refuse("the axis is not the last one");
+  }
+  if (shape.size() < 2) return refuse("a vector has no rows to normalise");
+  // Rows and columns: oneDNN has few ranks.
+  const Ints rows = {count_of(shape) / shape.back(), shape.back()};
+  Kernel kernel;
+  kernel.kind = "layer_norm";
+  kernel.result_dims = rows;
+  kernel.result_strides = row_major_strides(rows);
+  const auto operands = s.operands(core);
+  kernel.add_operand(operands[0], "source", View::of(rows));
+  if (s.integer(core, "scale") != 0) {
+    kernel.add_operand(operands[1], "scale", View::of({shape.back()}));
+  }
+  if (s.integer(core, "center") != 0) {
+    kernel.add_operand(operands[2], "shift", View::of({shape.back()}));
+  }
+  kernel.set("epsilon", s.number(core, "epsilon"));
+  return kernel;
+}
+
+KernelOr describe_binary(const Subject& s, std::string_view activation_name) {
+  if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
+  const NodeId core = s.capture("core");
+  const auto operands = s.operands(core);
+  const Ints shape = s.shape(core);
+  if (s.shape(operands[0]) != shape || s.shape(operands[1]) != shape) {
+    return refuse("the operands differ in shape");
+  }
+  TESSERA_TRY(auto steps, epilogue(s, core, activation_name));
+  Kernel kernel;
+  kernel.kind = "binary";
+  kernel.result_dims = shape;
+  kernel.add_operand(operands[0], "source", shape);
+  kernel.add_operand(operands[1], "second_source", shape);
+  kernel.set("algorithm", "binary_add");
+  for (const EpilogueStep& step : steps) {
+    if (step.kind != EpilogueKind::kActivation) return refuse("more than an activation behind");
+    kernel.post_ops.push_back(step.activation);
+  }
+  return kernel;
+}
+
+KernelOr describe_concat(const Subject& s, std::string_view) {
+  if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
+  const NodeId core = s.capture("core");
+  const auto fields = s.operands(s.operands(core)[0]);
+  if (fields.size() > 48) return refuse("{} operands are too many", fields.size());
+  Kernel kernel;
+  kernel.kind = "concat";
+  kernel.result_dims = s.shape(core);
+  for (const NodeId field : fields) kernel.add_operand(field, "source", s.shape(field));
+  kernel.set("axis", Ints{front_axis(s, core, kernel.result_dims.size())});
+  return kernel;
+}
+
+}  // namespace tessera::backends::onednn

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+
+#include "byoc/compiler_functions.h"
+#include "byoc/partition.h"
+#include "support/check.h"
+
+namespace tessera::byoc {
+namespace {
+
+void forget_regions(PartitionOutcome& outcome, const std::set<std::string>& symbols) {
+  std::erase_if(outcome.regions, [&](const PlacedRegion& r) { return symbols.count(r.symbol) != 0; });
+}
+
+// The regions that a back end declined go back into their callers.
+std::set<std::string> take_back(PartitionOutcome& outcome, const std::vector<Declined>& declined,
+                                std::string_view backend) {
+  std::set<std::string> symbols;
+  for (const Declined& d : declined) {
+    symbols.insert(d.symbol);
+    for (const PlacedRegion& region : outcome.regions) {
+      if (region.symbol != d.symbol) continue;
+      const Location source = region.sources.empty() ? Location() : region.sources.front();
+      outcome.refusals.push_back({std::string(backend), region.composites.front(),
+                                  region.operators.front(), source, d.why.message, "native"});
+    }
+  }
+  outcome.module = inline_compiler_functions(std::move(outcome.module), symbols);
+  forget_regions(outcome, symbols);
+  return symbols;
+}
+
+Result<void> partition_rest(PartitionOutcome& outcome, std::span<const BackendChoice> choices,
+                            const std::set<std::string_view>& excluded) {
+  std::vector<BackendChoice> left;
+  for (const BackendChoice& choice : choices) {
+    if (excluded.count(choice.backend->name()) == 0) left.push_back(choice);
+  }
+  TESSERA_TRY(PartitionOutcome more, partition_greedy(std::move(outcome.module), left));
+  outcome.module = std::move(more.module);
+  for (PlacedRegion& region : more.regions) outcome.regions.push_back(std::move(region));
+  return {};
+}
+
+}  // namespace
+
+Result<PartitionOutcome> compile_backends(PartitionOutcome outcome,
+                                          std::span<const BackendChoice> choices,
+                                          CompileContext& context) {
+  std::set<std::string_view> excluded;
+  // Each round ends the work, or excludes a back end.
+  for (bool again = true; again;) {
+    again = false;
+    for (const BackendChoice& choice : choices) {
+      const std::string_view name = choice.backend->name();
+      if (compiler_functions(outcome.module, name).empty()) continue;
+      TESSERA_TRY(CompileOutcome compiled,
+                  choice.backend->compile(std::move(outcome.module), choice.target, context));
+      outcome.module = std::move(compiled.module);
+      if (compiled.declined.empty()) continue;
+      if (context.strict) {
+        Diagnostics errors;
+        for (Declined& d : compiled.declined) errors.add(std::move(d.why));
+        return fail(std::move(errors));
+      }
+      take_back(outcome, compiled.declined, name);
+      for (Declined& d : compiled.declined) {
+        d.why.severity = Severity::kWarning;
+        context.warnings.push_back(std::move(d.why));
+      }
+      TESSERA_CHECK(excluded.insert(name).second, "{} declines what it was not given", name);
+      TESSERA_TRY_VOID(partition_rest(outcome, choices, excluded));
+      again = true;
+    }
+  }
+  const auto left = compiler_functions(outcome.module, "");
+  TESSERA_CHECK(left.empty(), "no back end compiled {}", left.front());
+  return outcome;
+}
+
+}  // namespace tessera::byoc

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "byoc/compiler_functions.h"
+
+#include <algorithm>
+
+#include "relay/operator.h"
+#include "relay/rewrite.h"
+
+namespace tessera::byoc {
+
+using relay::Function;
+using relay::NodeId;
+
+std::vector<std::string> compiler_functions(const Module& module, std::string_view backend) {
+  std::vector<std::string> out;
+  for (const auto& [name, f] : module.functions) {
+    const std::string compiler = f.attrs.string_or_empty("Compiler");
+    if (!compiler.empty() && (backend.empty() || compiler == backend)) out.push_back(name);
+  }
+  return out;
+}
+
+void make_extern(Module& module, const std::string& symbol, std::int32_t artifact,
+                 ExternInfo info) {
+  Function& f = module.functions.at(symbol);
+  Extern made;
+  made.backend = f.attrs.string_or_empty("Compiler");
+  made.artifact = artifact;
+  made.convention = info.convention;
+  made.workspace.bytes = info.workspace_bytes;
+  for (const NodeId param : f.params()) {
+    for (Type& type : flatten(f.type(param))) made.inputs.push_back(std::move(type));
+  }
+  made.outputs = flatten(f.type(f.result()));
+  if (artifact >= 0) {
+    for (const NamedConstant& constant : module.artifacts[static_cast<std::size_t>(artifact)].constants) {
+      made.constants.push_back(constant.index);
+    }
+  }
+  made.operators = info.operators.empty() ? operators_of(f) : std::move(info.operators);
+  made.sources = sources_of(f);
+  f.attrs = {{"Extern", 1}};
+  module.externs[symbol] = std::move(made);
+}
+
+void make_extern(Module& module, const std::string& symbol, Artifact artifact, ExternInfo info) {
+  module.artifacts.push_back(std::move(artifact));
+  make_extern(module, symbol, static_cast<std::int32_t>(module.artifacts.size()) - 1,
+              std::move(info));
+}
+
+std::vector<std::string> operators_of(const Function& f) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+    if (const relay::Operator* op = f.op(NodeId{i})) out.emplace_back(op->name);
+  }
+  return out;
+}
+
+std::vector<Location> sources_of(const Function& f) {
+  std::vector<Location> out;
+  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+    const NodeId id{i};
+    if (f.op(id) == nullptr || f[id].location == nullptr) continue;
+    if (std::find(out.begin(), out.end(), f[id].location) == out.end()) {
+      out.push_back(f[id].location);
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// A call whose callee is a literal with `Composite`.
+bool is_composite_call(const Function& f, NodeId id) {
+  if (f.as<relay::ValueCall>(id) == nullptr) return false;
+  const auto* literal = f.as<relay::Literal>(f.operands(id)[0]);
+  return literal != nullptr && literal->attrs.find("Composite") != nullptr;
+}
+
+// The function with its composites dissolved.
+Function without_composites(const Function& f) {
+  return relay::rewrite(f, [&](relay::Copier& c, NodeId id) -> std::optional<NodeId> {
+    if (!is_composite_call(f, id)) return std::nullopt;
+    const Function body = relay::outline(f, f.operands(id)[0]);
+    const auto arguments = c.operands(id);
+    return relay::inline_call(c.builder(), body, std::span(arguments).subspan(1));
+  });
+}
+
+Function inlined(const Function& f, const std::map<std::string, Function>& bodies) {
+  return relay::rewrite(f, [&](relay::Copier& c, NodeId id) -> std::optional<NodeId> {
+    if (f.as<relay::ValueCall>(id) == nullptr) return std::nullopt;
+    const auto* global = f.as<relay::GlobalRef>(f.operands(id)[0]);
+    const auto body = global != nullptr ? bodies.find(global->name) : bodies.end();
+    if (body == bodies.end()) return std::nullopt;
+    const auto arguments = c.operands(id);
+    return relay::inline_call(c.builder(), body->second, std::span(arguments).subspan(1));
+  });
+}
+
+}  // namespace
+
+Module inline_compiler_functions(Module module, const std::set<std::string>& symbols) {
+  if (symbols.empty()) return module;
+  std::map<std::string, Function> bodies;
+  for (const std::string& symbol : symbols) {
+    bodies.emplace(symbol, without_composites(module.functions.at(symbol)));
+    module.functions.erase(symbol);
+  }
+  for (auto& [name, f] : module.functions) {
+    if (relay::is_optimizable(f)) f = inlined(f, bodies);
+  }
+  return module;
+}
+
+}  // namespace tessera::byoc

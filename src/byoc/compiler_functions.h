@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of a module that belong to a back end: found, turned into externs once compiled, or put
+// back into their callers.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "module/module.h"
+
+namespace tessera::byoc {
+
+// Symbols of the global functions whose `Compiler` is `backend`, sorted; all of them for "".
+std::vector<std::string> compiler_functions(const Module& module, std::string_view backend);
+
+struct ExternInfo {
+  std::int64_t workspace_bytes = 0;
+  std::vector<std::string> operators;  // for reports; empty: the operators of the body
+  CallingConvention convention = CallingConvention::kBackend;
+};
+// The function becomes a stub with `Extern=1` alone, defined by the artifact of this number.
+void make_extern(Module& module, const std::string& symbol, std::int32_t artifact, ExternInfo info);
+// The same, with an artifact of its own.
+void make_extern(Module& module, const std::string& symbol, Artifact artifact, ExternInfo info);
+
+// Operators of a function, those inside of composites included, in order and with repetitions; and
+// the places in the model that they come from, once each.
+std::vector<std::string> operators_of(const relay::Function& f);
+std::vector<Location> sources_of(const relay::Function& f);
+
+// Calls of these globals become their bodies, composites in them as well; the globals go.
+Module inline_compiler_functions(Module module, const std::set<std::string>& symbols);
+
+}  // namespace tessera::byoc

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which nodes of a function which back end would run: composites claimed in order of priority.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "byoc/backend.h"
+#include "relay/rewrite.h"
+
+namespace tessera::byoc {
+
+struct BackendChoice {
+  const Backend* backend = nullptr;
+  Target target;
+};
+
+// One composite in a function.
+struct Claim {
+  std::size_t choice = 0;  // index into the list of back ends
+  std::string composite;
+  relay::Match match;
+};
+
+// A back end that looked at a node and would not have it.
+struct RefusedNode {
+  relay::NodeId node;
+  std::size_t choice = 0;
+  std::string composite;
+  std::string reason;
+};
+
+struct Claims {
+  std::vector<Claim> claims;          // by root, ascending
+  std::vector<std::int32_t> of_node;  // index into claims; -1: nobody's (constants always)
+  // Of nodes that stayed with nobody, or with a later back end than the one that refuses.
+  std::vector<RefusedNode> refused;
+};
+
+// Back ends in order, patterns in order, roots from the last to the first: who comes first claims.
+// Nodes inside a match that something outside reads make it no match.
+Claims claim_composites(const relay::Function& f, const ConstantPool& pool,
+                        std::span<const BackendChoice> choices);
+
+}  // namespace tessera::byoc

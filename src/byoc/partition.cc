@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "byoc/partition.h"
+
+#include <algorithm>
+#include <map>
+
+#include "byoc/compiler_functions.h"
+#include "byoc/regions.h"
+#include "support/check.h"
+
+namespace tessera::byoc {
+namespace {
+
+using relay::Copier;
+using relay::Function;
+using relay::FunctionBuilder;
+using relay::NodeId;
+
+// "nn.dense_add_": the operators of a match in order (relay-spec 2.5).
+std::string operators_text(const Function& f, const relay::Match& match) {
+  std::string out;
+  for (const NodeId id : match.inside) {
+    if (const relay::Operator* op = f.op(id)) out += std::string(op->name) + "_";
+    if (f.as<relay::Tuple>(id)) out += "Tuple_";
+    if (const auto* p = f.as<relay::Project>(id)) out += fmt::format("TupleGetItem{}_", p->index);
+  }
+  return out;
+}
+
+Function make_composite(const Function& f, const Claim& claim) {
+  FunctionBuilder builder;
+  Copier copier(f, builder, false);
+  for (std::size_t i = 0; i < claim.match.inputs.size(); ++i) {
+    const NodeId input = claim.match.inputs[i];
+    const NodeId param = builder.param(fmt::format("FunctionVar_{}", i), f.type(input));
+    builder.set_type(param, f.type(input));
+    copier.set(input, param);
+  }
+  copier.run(Function::kBody, claim.match.inside);
+  return builder.finish(copier.map(claim.match.root),
+                        {{"PartitionedFromPattern", operators_text(f, claim.match)},
+                         {"Composite", claim.composite}},
+                        f.type(claim.match.root));
+}
+
+// One region on its way out of `f`.
+class RegionMaker {
+ public:
+  RegionMaker(const Function& f, const relay::Uses& uses, const Claims& claims, const Unit& unit,
+              const Backend& backend)
+      : f_(f), uses_(uses), claims_(claims), unit_(unit), embeds_(backend.constants() == ConstantStyle::kEmbedded) {
+    for (const std::size_t c : unit.claims) {
+      const auto& nodes = claims.claims[c].match.inside;
+      inside_.insert(nodes.begin(), nodes.end());
+    }
+  }
+
+  Function make(const std::string& symbol, std::string_view backend) {
+    FunctionBuilder builder;
+    std::map<NodeId, NodeId> values;
+    for (const std::size_t c : unit_.claims) declare_inputs(builder, values, claims_.claims[c]);
+    std::vector<NodeId> literals;
+    for (const std::size_t c : unit_.claims) {
+      const Claim& claim = claims_.claims[c];
+      std::vector<NodeId> arguments;
+      for (const NodeId input : claim.match.inputs) arguments.push_back(value(builder, values, input));
+      builder.at(f_[claim.match.root].location);
+      const NodeId literal = relay::embed(builder, make_composite(f_, claim));
+      const NodeId call = builder.call_value(literal, arguments);
+      builder.set_type(call, f_.type(claim.match.root));
+      values[claim.match.root] = call;
+      if (is_output(claim.match.root)) outputs.push_back(claim.match.root);
+    }
+    NodeId result = values.at(outputs.front());
+    Type type = f_.type(outputs.front());
+    if (outputs.size() > 1) {
+      std::vector<NodeId> fields;
+      std::vector<Type> types;
+      for (const NodeId id : outputs) {
+        fields.push_back(values.at(id));
+        types.push_back(f_.type(id));
+      }
+      result = builder.tuple(fields);
+      type = tuple_type(types);
+      builder.set_type(result, type);
+    }
+    return builder.finish(result,
+                          {{"global_symbol", symbol},
+                           {"Primitive", 1},
+                           {"Compiler", std::string(backend)},
+                           {"Inline", 1}},
+                          type);
+  }
+
+  std::vector<NodeId> inputs, outputs;  // of the caller; after make()
+
+ private:
+  bool is_produced(NodeId id) const { return inside_.count(id) != 0 && !f_.as<relay::Constant>(id); }
+  bool is_embedded(NodeId id) const { return embeds_ && f_.as<relay::Constant>(id) != nullptr; }
+
+  void declare_inputs(FunctionBuilder& builder, std::map<NodeId, NodeId>& values, const Claim& claim) {
+    for (const NodeId id : claim.match.inputs) {
+      if (is_produced(id) || is_embedded(id) || values.count(id) != 0) continue;
+      values[id] = builder.param(fmt::format("input_{}", inputs.size()), f_.type(id));
+      builder.set_type(values[id], f_.type(id));
+      inputs.push_back(id);
+    }
+  }
+
+  NodeId value(FunctionBuilder& builder, std::map<NodeId, NodeId>& values, NodeId id) {
+    const auto found = values.find(id);
+    if (found != values.end()) return found->second;
+    TESSERA_CHECK(is_embedded(id), "a region reads a value before it is there");
+    return values[id] = builder.copy(f_, id, {});
+  }
+
+  bool is_output(NodeId id) const {
+    const auto users = uses_.of(id);
+    return uses_.is_result(id) || std::any_of(users.begin(), users.end(), [&](NodeId user) {
+             return inside_.count(user) == 0;
+           });
+  }
+
+  const Function& f_;
+  const relay::Uses& uses_;
+  const Claims& claims_;
+  const Unit& unit_;
+  bool embeds_;
+  std::set<NodeId> inside_;
+};
+
+// The caller and the regions taken out of it.
+class FunctionPartitioner {
+ public:
+  FunctionPartitioner(const Function& f, std::string name, const Claims& claims,
+                      std::span<const BackendChoice> choices, PartitionOutcome& outcome)
+      : f_(f), name_(std::move(name)), uses_(f), claims_(claims), choices_(choices),
+        outcome_(outcome), copier_(f, builder_, true) {}
+
+  Function run() {
+    std::vector<NodeId> leaves;
+    for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
+      const NodeId id{i};
+      if (f_[id].region != Function::kBody) continue;
+      if (f_.as<relay::Param>(id) || f_.as<relay::Constant>(id)) leaves.push_back(id);
+    }
+    copier_.run(Function::kBody, leaves);
+    for (const Unit& unit : form_units(f_, claims_, choices_)) {
+      if (unit.choice < 0) {
+        keep(unit.node);
+      } else {
+        take_out(unit);
+      }
+    }
+    return builder_.finish(copier_.map(f_.result()), f_.attrs, f_.result_annotation);
+  }
+
+ private:
+  void keep(NodeId id) {
+    std::vector<NodeId> nodes;
+    for (const relay::RegionId region : relay::regions_of(f_, id)) {
+      const auto within = relay::nodes_within(f_, region);
+      nodes.insert(nodes.end(), within.begin(), within.end());
+    }
+    nodes.push_back(id);
+    std::sort(nodes.begin(), nodes.end());
+    copier_.run(Function::kBody, nodes);
+  }
+
+  std::string fresh_symbol(std::string_view backend) {
+    for (;; ++counter_[std::string(backend)]) {
+      std::string symbol = fmt::format("{}_{}_{}", backend, name_, counter_[std::string(backend)]);
+      if (outcome_.module.functions.count(symbol) == 0) return symbol;
+    }
+  }
+
+  void take_out(const Unit& unit) {
+    const Backend& backend = *choices_[static_cast<std::size_t>(unit.choice)].backend;
+    RegionMaker maker(f_, uses_, claims_, unit, backend);
+    const std::string symbol = fresh_symbol(backend.name());
+    Function region = maker.make(symbol, backend.name());
+    PlacedRegion placed{symbol, std::string(backend.name()), {}, operators_of(region), sources_of(region)};
+    for (const std::size_t c : unit.claims) placed.composites.push_back(claims_.claims[c].composite);
+    outcome_.regions.push_back(std::move(placed));
+
+    std::vector<NodeId> arguments;
+    for (const NodeId id : maker.inputs) arguments.push_back(copier_.map(id));
+    const Type type = region.type(region.result());
+    const NodeId callee = builder_.global(symbol);
+    builder_.set_type(callee, relay::type_of_signature(region));
+    const NodeId call = builder_.call_value(callee, arguments);
+    builder_.set_type(call, type);
+    for (std::size_t i = 0; i < maker.outputs.size(); ++i) {
+      NodeId value = call;
+      if (maker.outputs.size() > 1) {
+        value = builder_.project(call, static_cast<int>(i));
+        builder_.set_type(value, f_.type(maker.outputs[i]));
+      }
+      copier_.set(maker.outputs[i], value);
+    }
+    outcome_.module.functions.emplace(symbol, std::move(region));
+  }
+
+  const Function& f_;
+  std::string name_;
+  relay::Uses uses_;
+  const Claims& claims_;
+  std::span<const BackendChoice> choices_;
+  PartitionOutcome& outcome_;
+  FunctionBuilder builder_;
+  Copier copier_;
+  std::map<std::string, int> counter_;
+};
+
+void report_refusals(const Function& f, const Claims& claims, std::span<const BackendChoice> choices,
+                     PartitionOutcome& outcome) {
+  std::set<std::pair<NodeId, std::size_t>> seen;
+  for (const RefusedNode& r : claims.refused) {
+    if (!seen.insert({r.node, r.choice}).second) continue;
+    const std::int32_t claim = claims.of_node[r.node.index()];
+    const std::string taken_by(
+        claim < 0 ? "native"
+                  : choices[claims.claims[static_cast<std::size_t>(claim)].choice].backend->name());
+    outcome.refusals.push_back({std::string(choices[r.choice].backend->name()), r.composite,
+                                std::string(f.op(r.node)->name), f[r.node].location, r.reason, taken_by});
+  }
+}
+
+// Back ends that have their library, and the sentence of those that have not.
+std::vector<BackendChoice> usable(std::span<const BackendChoice> choices, PartitionOutcome& outcome) {
+  std::vector<BackendChoice> out;
+  for (const BackendChoice& choice : choices) {
+    if (const auto why = choice.backend->available(choice.target)) {
+      outcome.refusals.push_back(
+          {std::string(choice.backend->name()), "", "", {}, why->reason, "native"});
+    } else {
+      out.push_back(choice);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<PartitionOutcome> partition_greedy(Module module, std::span<const BackendChoice> choices) {
+  PartitionOutcome outcome;
+  const std::vector<BackendChoice> backends = usable(choices, outcome);
+  outcome.module = std::move(module);
+  std::vector<std::string> names;
+  for (const auto& [name, f] : outcome.module.functions) {
+    if (relay::is_optimizable(f) && f.attrs.int_or_zero("Primitive") == 0) names.push_back(name);
+  }
+  for (const std::string& name : names) {
+    const Function& f = outcome.module.functions.at(name);
+    const Claims claims = claim_composites(f, outcome.module.constants, backends);
+    report_refusals(f, claims, backends, outcome);
+    if (claims.claims.empty()) continue;
+    Function rest = FunctionPartitioner(f, name, claims, backends, outcome).run();
+    rest.location = f.location;
+    outcome.module.functions.at(name) = std::move(rest);
+  }
+  return outcome;
+}
+
+}  // namespace tessera::byoc

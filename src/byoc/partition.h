@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Greedy placement by a list of priorities: each back end takes what its patterns match and its
+// checks accept, in order; the rest is `native`'s.
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "byoc/composites.h"
+
+namespace tessera::byoc {
+
+// A region that went to a back end.
+struct PlacedRegion {
+  std::string symbol;
+  std::string backend;
+  std::vector<std::string> composites;  // "onednn.dense_bias", in order of execution
+  std::vector<std::string> operators;   // "nn.dense", "add", ...
+  std::vector<Location> sources;        // model nodes
+};
+
+// Why a back end of higher priority did not take an operator that one of its patterns is rooted at.
+struct PlacementRefusal {
+  std::string backend;
+  std::string composite;
+  std::string op;
+  Location source;
+  std::string reason;
+  std::string taken_by;  // another back end, or "native"
+};
+
+struct PartitionOutcome {
+  Module module;
+  std::vector<PlacedRegion> regions;
+  std::vector<PlacementRefusal> refusals;  // one an (operator, back end): the first pattern's reason
+};
+
+// Regions of all optimizable functions become global functions `<back end>_<function>_<number>` with
+// the attributes `global_symbol`, `Primitive`, `Compiler` and `Inline`; inside, composites are
+// literals with `Composite` and `PartitionedFromPattern`. Needs inferred types; the result has them.
+Result<PartitionOutcome> partition_greedy(Module module, std::span<const BackendChoice> choices);
+
+// Runs the hooks of the back ends, in order of the choices, on the functions that partition_greedy
+// made. What a back end declines goes back to where it came from, and the rest is partitioned again
+// without that back end; with context.strict it is an error. `outcome` is the partition's and is
+// updated.
+Result<PartitionOutcome> compile_backends(PartitionOutcome outcome,
+                                          std::span<const BackendChoice> choices,
+                                          CompileContext& context);
+
+}  // namespace tessera::byoc
