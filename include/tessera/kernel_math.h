@@ -176,10 +176,10 @@ TK_INLINE float tanh(float x) {
   p = p * s - 5.3739715e-2f;
   p = p * s + 1.3331442e-1f;
   p = p * s - 3.333328e-1f;
-  const float small = x + x * (s * p);
+  const float small = t + t * (s * p);
   const float c = t < 10.0f ? t : 10.0f;
   const float large = 1.0f - 2.0f / (exp_normal(c + c) + 1.0f);
-  return t > 0.625f ? __builtin_copysignf(large, x) : small;  // NaN takes `small`
+  return __builtin_copysignf(t > 0.625f ? large : small, x);  // NaN takes `small`
 }
 TK_INLINE double tanh(double x) { return __builtin_tanh(x); }
 

@@ -263,6 +263,9 @@ class IndexSimplifier : public Mutator {
   Expr mutate(const Expr& e) override { return simplify_indices(e, bounds_); }
   Stmt mutate(const Stmt& s) override {
     if (const auto* loop = s.as<For>()) bounds_.set_loop(loop->var, loop->min, loop->extent);
+    if (const auto* let = s.as<LetStmt>(); let != nullptr && let->value.dtype() == kInt64) {
+      bounds_.set(let->var, range_of(index_form(let->value, bounds_), bounds_));
+    }
     return map_children(s, *this);
   }
 

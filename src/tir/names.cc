@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tir/names.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tessera::tir {
@@ -23,8 +25,20 @@ Names::Names(std::vector<std::string_view> reserved) {
 std::string Names::fresh(std::string_view hint) {
   const std::string base = identifier(hint);
   std::string name = base;
-  while (!taken_.insert(name).second) name = fmt::format("{}_{}", base, ++next_[base]);
+  for (int i = 1; !taken_.insert(name).second; ++i) {
+    // Many of one name: go on behind the last one instead of trying them all.
+    if (i > 8) i = std::max(i, next_[base]);
+    next_[base] = i + 1;
+    name = fmt::format("{}_{}", base, i);
+  }
   return name;
+}
+
+void Names::forget(const void* thing) {
+  const auto it = names_.find(thing);
+  if (it == names_.end()) return;
+  taken_.erase(it->second);
+  names_.erase(it);
 }
 
 const std::string& Names::of(const void* thing, std::string_view hint) {

@@ -17,6 +17,8 @@ class Names {
   // The name of a thing; the first call makes it from the hint, with `_1`, `_2`, ... if that is
   // taken.
   const std::string& of(const void* thing, std::string_view hint);
+  // Ends the scope of a thing: its name is free for others.
+  void forget(const void* thing);
   // A name that belongs to no thing.
   std::string fresh(std::string_view hint);
 

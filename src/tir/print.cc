@@ -249,6 +249,7 @@ void Printer::stmt_in_block(const Stmt& s, bool last) {
       [&](const For& n) {
         line("for {} in T.{}({}):", name(n.var), kLoopWords[static_cast<int>(n.loop)], range(n));
         block(n.body);
+        names_.forget(n.var.get());
       },
       [&](const While& n) {
         line("while {}:", expr(n.condition));

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emit/kernel.h"
+
+#include <algorithm>
+
+#include "emit/kernel_writer.h"
+#include "tir/walk.h"
+
+namespace tessera::emit {
+namespace {
+
+using tir::Buffer;
+using tir::Expr;
+using tir::Stmt;
+
+constexpr std::size_t kMaxBannerSources = 8;
+
+}  // namespace
+
+std::string shape_text(const Buffer& b, KernelScope& scope) {
+  std::string out;
+  for (const Expr& e : b->shape) out += (out.empty() ? "" : ", ") + expr_text(e, scope);
+  return "(" + out + ")";
+}
+
+KernelWriter::KernelWriter(const tir::PrimFunc& f, std::string_view symbol)
+    : f_(f), symbol_(symbol) {
+  scope_.names.fresh(symbol);
+  // Parameters get their names first, so that they keep those of the model.
+  for (const Buffer& b : f.inputs) scope_.name(b);
+  for (const Buffer& b : f.outputs) scope_.name(b);
+  for (const Expr& dim : f.dims) {
+    scope_.name(dim);
+    scope_.bounds.set(dim, {0, tir::Interval::kAny});
+  }
+  analyse();
+}
+
+// Which buffers are used, written, seen under two names, and seen from inside of a parallel loop.
+void KernelWriter::analyse() {
+  const auto use = [&](const Buffer& b) {
+    used_.insert(b.get());
+    for (const Expr& e : strides_of(b)) {
+      for_each_node(e, [&](const Expr& part) { used_dims_.insert(part.get()); });
+    }
+  };
+  for_each_node(f_.body, [&](const Expr& e) {
+    if (e.as<tir::Var>() != nullptr) used_dims_.insert(e.get());
+    if (const auto* load = e.as<tir::Load>()) use(load->buffer);
+  });
+  for_each_node(f_.body, [&](const Stmt& s) {
+    if (const auto* store = s.as<tir::Store>()) {
+      use(store->buffer);
+      written_.insert(store->buffer.get());
+    } else if (const auto* loop = s.as<tir::For>(); loop != nullptr) {
+      if (loop->loop != tir::ForKind::kParallel) return;
+      for (const Buffer& b : captured_by(*loop).buffers) shared_.insert(b.get());
+    }
+  });
+  // A view hands use and writing on to its source, whose definition stands around it.
+  std::vector<const tir::View*> views;
+  for_each_node(f_.body, [&](const Stmt& s) {
+    if (const auto* view = s.as<tir::View>()) views.push_back(view);
+  });
+  for (auto it = views.rbegin(); it != views.rend(); ++it) {
+    const tir::View& v = **it;
+    if (used_.contains(v.buffer.get())) used_.insert(v.source.get());
+    if (written_.contains(v.buffer.get())) written_.insert(v.source.get());
+    aliased_.insert({v.buffer.get(), v.source.get()});
+  }
+  for_each_node(f_.body, [&](const Stmt& s) {
+    const auto* allocate = s.as<tir::Allocate>();
+    if (allocate == nullptr) return;
+    const tir::BufferNode* b = allocate->buffer.get();
+    if (tir::constant_size(allocate->buffer) == 1 && b->scope == tir::MemoryScope::kStack &&
+        !shared_.contains(b) && !aliased_.contains(b)) {
+      scope_.scalars.insert(b);
+    }
+  });
+}
+
+std::string KernelWriter::pointer_type(const Buffer& b) const {
+  // A view of something that is written under another name must not claim that it is constant.
+  const bool is_input = std::ranges::find(f_.inputs, b) != f_.inputs.end();
+  const bool constant = is_input && !written_.contains(b.get());
+  bool constant_view = false;
+  if (!is_input && !written_.contains(b.get())) {
+    for_each_node(f_.body, [&](const Stmt& s) {
+      const auto* view = s.as<tir::View>();
+      if (view != nullptr && view->buffer == b) {
+        constant_view = pointer_type(view->source).starts_with("const ");
+      }
+    });
+  }
+  return fmt::format("{}{}*", constant || constant_view ? "const " : "", element_type(b));
+}
+
+void KernelWriter::banner() {
+  line("// {}", symbol_);
+  const auto parameters = [&](std::string_view word, const std::vector<Buffer>& buffers) {
+    std::string text;
+    for (const Buffer& b : buffers) {
+      const std::string one =
+          fmt::format("{}: {}{}", scope_.name(b), to_string(b->dtype), shape_text(b, scope_));
+      const std::size_t column = text.size() - (text.rfind('\n') + 1);
+      if (text.empty()) {
+        text = fmt::format("//   {} {}", word, one);
+      } else {
+        text += (column + one.size() > 92 ? ",\n//     " : ", ") + one;
+      }
+    }
+    if (!text.empty()) line("{}", text);
+  };
+  parameters("in ", f_.inputs);
+  parameters("out", f_.outputs);
+  for (const auto& [key, value] : f_.attrs) {
+    std::string text = value;
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) {
+      text.replace(at, 1, "\n//     ");
+    }
+    line("//   {}: {}", key, text);
+  }
+  std::size_t shown = 0;
+  for (const Location& source : f_.sources) {
+    const std::string place = to_string(source);
+    if (!place.empty() && shown++ < kMaxBannerSources) line("//   from {}", place);
+  }
+  if (shown > kMaxBannerSources) line("//   and {} more", shown - kMaxBannerSources);
+}
+
+void KernelWriter::unpack() {
+  std::size_t next = 0;
+  const auto pointers = [&](const std::vector<Buffer>& buffers) {
+    for (const Buffer& b : buffers) {
+      const std::size_t index = next++;
+      if (!used_.contains(b.get())) continue;
+      unpacked_.buffers = true;
+      line("{0}{1} {2} = static_cast<{0}>(buffers[{3}]);  // {4}", pointer_type(b),
+           restrict_word(b), scope_.name(b), index, shape_text(b, scope_));
+    }
+  };
+  for (std::size_t i = 0; i < f_.dims.size(); ++i) {
+    if (!used_dims_.contains(f_.dims[i].get())) continue;
+    unpacked_.dims = true;
+    line("const {} {} = dims[{}];", value_type(f_.dims[i].dtype()), scope_.name(f_.dims[i]), i);
+  }
+  pointers(f_.inputs);
+  pointers(f_.outputs);
+}
+
+std::string KernelWriter::write() {
+  indent_ = 2;
+  unpack();
+  stmt(f_.body, Position::kLast);
+  if (!returned_) line("return 0;");
+  indent_ = 0;
+  const std::string body = std::exchange(out_, {});
+  banner();
+  if (!helpers_.empty()) out_ += "namespace {\n" + helpers_ + "\n}  // namespace\n\n";
+  // Parameters that the kernel does not use have no name, or compilers would ask.
+  line("extern \"C\" int32_t {}(void* const*{}, const int64_t*{}, const tessera_call*{}) {{",
+       symbol_, unpacked_.buffers ? " buffers" : "", unpacked_.dims ? " dims" : "",
+       calls_runtime_ ? " call" : "");
+  return out_ + body + "}\n";
+}
+
+std::string kernel_prologue() {
+  return "#include <stdint.h>\n\n#include \"tessera/call.h\"\n#include \"tessera/kernel_math.h\"\n";
+}
+
+std::string emit_kernel(const tir::PrimFunc& f, std::string_view symbol) {
+  TESSERA_CHECK(!f.is_host, "`{}` is a host program", symbol);
+  const CheckContext context(fmt::format("emitting kernel `{}`", symbol));
+  return KernelWriter(f, symbol).write();
+}
+
+std::string emit_kernels(const std::map<std::string, tir::PrimFunc>& functions) {
+  std::string text = kernel_prologue();
+  for (const auto& [symbol, f] : functions) {
+    if (!f.is_host) text += "\n" + emit_kernel(f, symbol);
+  }
+  return text;
+}
+
+}  // namespace tessera::emit

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emit/kernel_expr.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "tir/intrinsics.h"
+#include "tir/print.h"
+#include "tir/walk.h"
+
+namespace tessera::emit {
+namespace {
+
+using namespace tir;  // the nodes, of which this file names nearly all
+
+// How tightly C++ operators bind.
+enum Level : int {
+  kAny,
+  kTernary,
+  kOrElse,
+  kAndAlso,
+  kBits,
+  kEquality,
+  kRelation,
+  kShift,
+  kSum,
+  kProduct,
+  kPrefix,
+  kPrimary,
+};
+
+struct Text {
+  std::string text;
+  int level = kPrimary;
+};
+
+struct Operator {
+  std::string_view text;
+  int level, left, right;  // of the whole, and what its operands need at least
+};
+
+constexpr std::string_view kKeywords[] = {
+    "alignas",  "and",       "auto",     "begin",   "bool",     "break",    "buffers",  "call",
+    "case",     "char",      "class",    "closure", "const",    "delete",   "dims",     "do",
+    "double",   "else",      "end",      "enum",    "extern",   "false",    "float",    "for",
+    "if",       "int",       "int8_t",   "int16_t", "int32_t",  "int64_t",  "long",     "loop",
+    "new",      "not",       "or",       "private", "public",   "register", "return",   "run",
+    "self",     "short",     "signed",   "sizeof",  "static",   "status",   "struct",   "switch",
+    "template", "this",      "tk",       "true",    "typename", "uint8_t",  "uint16_t", "uint32_t",
+    "uint64_t", "union",     "unsigned", "using",   "void",     "volatile", "while",    "worker",
+    "xor",      "namespace", "operator", "default", "goto",     "friend",   "inline",   "try",
+    "catch",    "throw",     "export",   "mutable", "nullptr",  "explicit", "virtual",  "requires",
+    "concept",  "asm",       "linux",    "unix",
+};
+
+std::string float_literal(double v, DType dtype) {
+  const bool wide = dtype == kFloat64;
+  if (std::isnan(v)) return wide ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")";
+  if (std::isinf(v)) {
+    return fmt::format("{}{}", v < 0 ? "-" : "", wide ? "__builtin_inf()" : "__builtin_inff()");
+  }
+  const auto narrow = static_cast<float>(v);
+  std::string text =
+      wide || static_cast<double>(narrow) != v ? fmt::format("{}", v) : fmt::format("{}", narrow);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return wide ? text : text + "f";
+}
+
+Text int_literal(std::int64_t v, DType dtype) {
+  if (dtype.is_bool()) return {v != 0 ? "true" : "false"};
+  if (dtype.is_unsigned_int()) {
+    return {fmt::format("{}u{}", static_cast<std::uint64_t>(v), dtype.bits == 64 ? "ll" : "")};
+  }
+  if (v == INT64_MIN) return {"INT64_MIN"};  // -9223372036854775808 is minus a literal too large
+  return {fmt::format("{}", v), v < 0 ? kPrefix : kPrimary};
+}
+
+bool is_narrow_int(DType t) { return t.is_int() && t.bits < 32; }
+bool is_half(DType t) { return t.is_float() && t.bits == 16; }
+
+class ExprWriter {
+ public:
+  explicit ExprWriter(KernelScope& scope) : scope_(scope) {}
+
+  std::string text(const Expr& e, int level = kAny) {
+    const Text t = write(e);
+    return t.level < level ? "(" + t.text + ")" : t.text;
+  }
+  std::string element(const Buffer& b, const std::vector<Expr>& indices) {
+    const std::string& name = scope_.name(b);
+    if (scope_.scalars.contains(b.get())) return name;
+    const std::vector<Expr> strides = strides_of(b);
+    Expr flat = 0;
+    for (std::size_t i = 0; i < indices.size(); ++i) flat = flat + indices[i] * strides[i];
+    return fmt::format("{}[{}]", name, text(simplify_indices(flat, scope_.bounds)));
+  }
+
+ private:
+  Text write(const Expr& e);
+  Text call(const Call& n);
+  Text division(const Expr& e, const Expr& a, const Expr& b);
+  Text conversion(const Cast& n);
+  // Arithmetic of C++ happens in int where types are narrower: brought back to the type.
+  Text narrowed(DType dtype, Text t) {
+    if (!is_narrow_int(dtype)) return t;
+    return {fmt::format("{}({})", value_type(dtype), t.text)};
+  }
+  Text infix(const Operator& op, const Expr& a, const Expr& b) {
+    return {fmt::format("{} {} {}", text(a, op.left), op.text, text(b, op.right)), op.level};
+  }
+  Text arithmetic(const Operator& op, DType dtype, const Expr& a, const Expr& b) {
+    return narrowed(dtype, infix(op, a, b));
+  }
+  // A function template whose type cannot be deduced from operands such as `3`.
+  Text function(std::string_view name, DType dtype, const Expr& a, const Expr& b) {
+    return {fmt::format("tk::{}<{}>({}, {})", name, value_type(dtype), text(a), text(b))};
+  }
+
+  KernelScope& scope_;
+};
+
+Text ExprWriter::division(const Expr& e, const Expr& a, const Expr& b) {
+  const bool quotient = e.kind() == ExprKind::FloorDiv;
+  if (e.dtype().is_float()) {
+    const std::string ratio = text(a, kProduct) + " / " + text(b, kPrefix);
+    if (quotient) return {fmt::format("tk::floor({})", ratio)};
+    return {fmt::format("{} - {} * tk::floor({})", text(a, kSum), text(b, kProduct), ratio), kSum};
+  }
+  // The operators of C++ round towards zero, which is the same for what is not negative.
+  const auto not_negative = [&](const Expr& x) {
+    if (x.dtype().is_unsigned_int()) return true;
+    const Interval r = range_of(index_form(x, scope_.bounds), scope_.bounds);
+    return r.has_min() && r.min >= 0;
+  };
+  if (not_negative(a) && not_negative(b)) {
+    const Operator op{quotient ? "/" : "%", kProduct, kProduct, kPrefix};
+    return arithmetic(op, e.dtype(), a, b);
+  }
+  return function(quotient ? "floor_div" : "floor_mod", e.dtype(), a, b);
+}
+
+Text ExprWriter::conversion(const Cast& n) {
+  if (n.dtype.is_bool()) return {text(n.value, kEquality + 1) + " != 0", kEquality};
+  if (is_half(n.dtype)) {  // rounded to the type, then computed with as float
+    return {fmt::format("float({}({}))", storage_type(n.dtype), text(n.value))};
+  }
+  if (is_half(n.value.dtype()) && n.dtype == kFloat32) return write(n.value);
+  return {fmt::format("{}({})", value_type(n.dtype), text(n.value))};
+}
+
+Text ExprWriter::call(const Call& n) {
+  const Intrinsic* f = find_intrinsic(n.name);
+  TESSERA_CHECK(f != nullptr, "no function `{}`", n.name);
+  if (f->domain != Intrinsic::Domain::kInteger) {
+    std::string args;
+    for (const Expr& a : n.args) args += (args.empty() ? "" : ", ") + text(a);
+    return {fmt::format("tk::{}({})", n.name, args)};
+  }
+  const auto infix_of = [&](std::string_view op, int level) {
+    return arithmetic({op, level, kPrefix, kPrefix}, n.dtype, n.args[0], n.args[1]);
+  };
+  if (n.name == "bitwise_not") {
+    if (n.dtype.is_bool()) return {"!" + text(n.args[0], kPrefix), kPrefix};
+    return narrowed(n.dtype, {"~" + text(n.args[0], kPrefix), kPrefix});
+  }
+  if (n.name == "shift_left") return infix_of("<<", kShift);
+  if (n.name == "shift_right") return infix_of(">>", kShift);
+  return infix_of(n.name == "bitwise_and" ? "&" : n.name == "bitwise_or" ? "|" : "^", kBits);
+}
+
+Text ExprWriter::write(const Expr& e) {
+  return visit(
+      e, [&](const IntImm& n) { return int_literal(n.value, n.dtype); },
+      [&](const FloatImm& n) {
+        return Text{float_literal(n.value, n.dtype), std::signbit(n.value) ? kPrefix : kPrimary};
+      },
+      [&](const Var&) { return Text{scope_.name(e)}; },
+      [&](const Cast& n) { return conversion(n); },
+      [&](const Add& n) {
+        return arithmetic({"+", kSum, kSum, kProduct}, n.dtype, n.a, n.b);
+      },
+      [&](const Sub& n) {
+        const auto* zero = n.a.as<FloatImm>();
+        if (is_int(n.a, 0) || (zero != nullptr && zero->value == 0 && std::signbit(zero->value))) {
+          return narrowed(n.dtype, {"-" + text(n.b, kPrimary), kPrefix});
+        }
+        return arithmetic({"-", kSum, kSum, kProduct}, n.dtype, n.a, n.b);
+      },
+      [&](const Mul& n) {
+        return arithmetic({"*", kProduct, kProduct, kPrefix}, n.dtype, n.a, n.b);
+      },
+      [&](const Div& n) {
+        return arithmetic({"/", kProduct, kProduct, kPrefix}, n.dtype, n.a, n.b);
+      },
+      [&](const FloorDiv& n) { return division(e, n.a, n.b); },
+      [&](const FloorMod& n) { return division(e, n.a, n.b); },
+      [&](const Min& n) { return function("min", n.dtype, n.a, n.b); },
+      [&](const Max& n) { return function("max", n.dtype, n.a, n.b); },
+      [&](const Eq& n) {
+        return infix({"==", kEquality, kRelation, kRelation}, n.a, n.b);
+      },
+      [&](const Ne& n) {
+        return infix({"!=", kEquality, kRelation, kRelation}, n.a, n.b);
+      },
+      [&](const Lt& n) {
+        return infix({"<", kRelation, kShift, kShift}, n.a, n.b);
+      },
+      [&](const Le& n) {
+        return infix({"<=", kRelation, kShift, kShift}, n.a, n.b);
+      },
+      // `a && b || c` reads badly, and compilers say so: operands of `||` are put in parentheses.
+      [&](const And& n) {
+        return infix({"&&", kAndAlso, kAndAlso, kBits}, n.a, n.b);
+      },
+      [&](const Or& n) {
+        return infix({"||", kOrElse, kBits, kBits}, n.a, n.b);
+      },
+      [&](const Not& n) {
+        return Text{"!" + text(n.value, kPrefix), kPrefix};
+      },
+      [&](const Select& n) {
+        return Text{fmt::format("{} ? {} : {}", text(n.condition, kOrElse), text(n.yes, kOrElse),
+                                text(n.no, kTernary)),
+                    kTernary};
+      },
+      [&](const Load& n) {
+        const std::string text = element(n.buffer, n.indices);
+        const bool converts = is_half(n.buffer->dtype) && n.buffer->scope != MemoryScope::kStack;
+        return Text{converts ? "float(" + text + ")" : text};
+      },
+      [&](const Call& n) { return call(n); },
+      [&](Otherwise) -> Text { TESSERA_UNREACHABLE("`{}` has no place in a kernel", print(e)); });
+}
+
+}  // namespace
+
+KernelScope::KernelScope() : names({std::begin(kKeywords), std::end(kKeywords)}) {}
+
+std::string_view value_type(DType dtype) {
+  switch (dtype.code) {
+    case TypeCode::kBool:
+      return "bool";
+    case TypeCode::kFloat:
+    case TypeCode::kBFloat:
+      return dtype.bits == 64 ? "double" : "float";
+    case TypeCode::kInt:
+      return dtype.bits == 8    ? "int8_t"
+             : dtype.bits == 16 ? "int16_t"
+             : dtype.bits == 32 ? "int32_t"
+                                : "int64_t";
+    case TypeCode::kUInt:
+      return dtype.bits == 8    ? "uint8_t"
+             : dtype.bits == 16 ? "uint16_t"
+             : dtype.bits == 32 ? "uint32_t"
+                                : "uint64_t";
+    case TypeCode::kHandle:
+      break;
+  }
+  TESSERA_UNREACHABLE("no C++ type for {}", to_string(dtype));
+}
+
+std::string_view storage_type(DType dtype) {
+  if (dtype == kFloat16) return "tk::float16";
+  return dtype == kBFloat16 ? "tk::bfloat16" : value_type(dtype);
+}
+
+std::string_view element_type(const Buffer& buffer) {
+  return buffer->scope == MemoryScope::kStack ? value_type(buffer->dtype)
+                                              : storage_type(buffer->dtype);
+}
+
+std::string expr_text(const Expr& e, KernelScope& scope) { return ExprWriter(scope).text(e); }
+
+std::string element_text(const Buffer& b, const std::vector<Expr>& indices, KernelScope& scope) {
+  return ExprWriter(scope).element(b, indices);
+}
+
+std::string stored_text(const Buffer& b, const Expr& value, KernelScope& scope) {
+  std::string text = expr_text(value, scope);
+  if (element_type(b) == value_type(b->dtype)) return text;
+  return fmt::format("{}({})", storage_type(b->dtype), text);
+}
+
+}  // namespace tessera::emit

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accuracy of the float32 functions that generated kernels call, against the C library in double.
+#include "tessera/kernel_math.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "support/f16.h"
+
+namespace tessera::emit {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+// Distance in units in the last place of the wanted value.
+double ulps(float got, double want) {
+  if (std::isnan(want)) return std::isnan(got) ? 0 : HUGE_VAL;
+  const auto rounded = static_cast<float>(want);
+  if (got == rounded) return 0;
+  if (std::isinf(rounded) || !std::isfinite(got)) return HUGE_VAL;
+  const double unit = std::nextafter(std::abs(rounded), kInfinity) - std::abs(double{rounded});
+  return std::abs(got - want) / unit;
+}
+
+// The worst error over all floats a stride of bit patterns apart.
+double worst(float (*fast)(float), double (*exact)(double)) {
+  double worst = 0;
+  constexpr std::uint32_t kStride = 4099;
+  for (std::uint64_t bits = 0; bits <= 0xffffffffu; bits += kStride) {
+    const auto x = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    worst = std::max(worst, ulps(fast(x), exact(x)));
+  }
+  return worst;
+}
+
+TEST(KernelMathTest, AllFloatsWithinTheirBound) {
+  EXPECT_LT(worst([](float x) { return tk::exp(x); }, [](double x) { return std::exp(x); }), 1.5);
+  EXPECT_LT(worst([](float x) { return tk::erf(x); }, [](double x) { return std::erf(x); }), 1.5);
+  EXPECT_LT(worst([](float x) { return tk::tanh(x); }, [](double x) { return std::tanh(x); }), 1.7);
+  EXPECT_LT(worst([](float x) { return tk::log(x); }, [](double x) { return std::log(x); }), 1.5);
+  EXPECT_LT(worst([](float x) { return tk::sigmoid(x); },
+                  [](double x) { return 1 / (1 + std::exp(-x)); }),
+            2.5);
+}
+
+TEST(KernelMathTest, SpecialValues) {
+  EXPECT_EQ(tk::exp(kInfinity), kInfinity);
+  EXPECT_EQ(tk::exp(-kInfinity), 0);
+  EXPECT_EQ(tk::exp(0.0f), 1);
+  EXPECT_EQ(tk::log(0.0f), -kInfinity);
+  EXPECT_EQ(tk::log(kInfinity), kInfinity);
+  EXPECT_TRUE(std::isnan(tk::log(-1.0f)));
+  EXPECT_EQ(tk::tanh(-kInfinity), -1);
+  EXPECT_TRUE(std::signbit(tk::tanh(-0.0f)));
+  EXPECT_EQ(tk::erf(kInfinity), 1);
+  EXPECT_TRUE(std::isnan(tk::erf(kNaN)) && std::isnan(tk::tanh(kNaN)) && std::isnan(tk::exp(kNaN)));
+}
+
+TEST(KernelMathTest, MinimumAndMaximumKeepNaN) {
+  EXPECT_TRUE(std::isnan(tk::max(kNaN, 1.0f)) && std::isnan(tk::max(1.0f, kNaN)));
+  EXPECT_TRUE(std::isnan(tk::min(kNaN, 1.0f)) && std::isnan(tk::min(1.0f, kNaN)));
+  EXPECT_EQ(tk::max(-1, 2), 2);
+}
+
+TEST(KernelMathTest, DivisionRoundsDown) {
+  for (int a = -9; a <= 9; ++a) {
+    for (const int b : {-4, -1, 3, 7}) {
+      EXPECT_EQ(tk::floor_div(a, b), static_cast<int>(std::floor(static_cast<double>(a) / b)));
+      EXPECT_EQ(tk::floor_mod(a, b), a - b * tk::floor_div(a, b));
+    }
+  }
+}
+
+TEST(KernelMathTest, Bfloat16RoundsAsOurConstantsDo) {
+  for (const float x : {0.0f, -0.0f, 1.0f, 1.00390625f, 1.01171875f, 3.4e38f, 1e-40f, kInfinity}) {
+    EXPECT_EQ(tk::bfloat16(x).bits, bfloat16_bits(x)) << x;
+  }
+  EXPECT_TRUE(std::isnan(static_cast<float>(tk::bfloat16(kNaN))));
+}
+
+}  // namespace
+}  // namespace tessera::emit

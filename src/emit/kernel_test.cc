@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emit/kernel.h"
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "support/f16.h"
+#include "tessera/call.h"
+#include "tir/interpret.h"
+#include "tir/parse.h"
+#include "tir/print.h"
+#include "tir/walk.h"
+
+namespace tessera::emit {
+namespace {
+
+const std::string kFolder = std::string(TESSERA_SOURCE_DIR) + "/src/emit/testdata/";
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+tir::ParsedPrimFunc parse_file(const std::string& name) {
+  const auto file = std::make_shared<SourceFile>(SourceFile{name, read_file(kFolder + name)});
+  auto parsed = tir::parse_prim_func(file, 0);
+  EXPECT_TRUE(parsed) << (parsed ? "" : render(parsed.error()));
+  parsed->func.sources.clear();
+  return *std::move(parsed);
+}
+
+// A folder that goes away with the test.
+struct TemporaryFolder {
+  TemporaryFolder() {
+    std::string pattern = testing::TempDir() + "tessera_emit_XXXXXX";
+    path = mkdtemp(pattern.data());
+  }
+  ~TemporaryFolder() { (void)std::system(("rm -rf " + path).c_str()); }
+  std::string path;
+};
+
+// The three parts in which the test's own runtime runs a parallel loop, out of order.
+constexpr const char* kParallelFor = R"(
+extern "C" int32_t tessera_parallel_for(const tessera_call*, int64_t n, tessera_range_fn fn,
+                                        void* closure) {
+  const int64_t third = n / 3;
+  if (fn(closure, 2 * third, n, 2) != 0) return 1;
+  if (fn(closure, 0, third, 0) != 0) return 1;
+  return fn(closure, third, 2 * third, 1);
+}
+)";
+
+// A compiled translation unit, loaded.
+class Library {
+ public:
+  Library(const std::string& text, const std::string& compiler) {
+    std::ofstream(folder_.path + "/k.cc") << text << kParallelFor;
+    std::string command = compiler +
+                          " -shared -fPIC -Wall -Wextra -Werror -I" TESSERA_SOURCE_DIR
+                          "/include -march=native -o " +
+                          folder_.path + "/k.so " + folder_.path + "/k.cc";
+    for (const auto flag : kKernelFlags) command += " " + std::string(flag);
+    EXPECT_EQ(std::system(command.c_str()), 0) << text;
+    handle_ = dlopen((folder_.path + "/k.so").c_str(), RTLD_NOW);
+    EXPECT_NE(handle_, nullptr) << dlerror();
+  }
+  ~Library() { dlclose(handle_); }
+  tessera_kernel_fn kernel(const std::string& symbol) {
+    return reinterpret_cast<tessera_kernel_fn>(dlsym(handle_, symbol.c_str()));
+  }
+
+ private:
+  TemporaryFolder folder_;
+  void* handle_ = nullptr;
+};
+
+double read_element(const std::byte* p, DType t) {
+  const auto as = [&]<class T>(T) {
+    T v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+  };
+  if (t == kFloat32) return as(float{});
+  if (t == kFloat64) return as(double{});
+  if (t == kFloat16) return float16_value(as(std::uint16_t{}));
+  if (t == kBFloat16) return bfloat16_value(as(std::uint16_t{}));
+  if (t == kInt64) return static_cast<double>(as(std::int64_t{}));
+  return as(std::int8_t{});
+}
+
+// Memory for the parameters of a kernel: inputs filled with small values, outputs with 1s.
+struct Arguments {
+  Arguments(const tir::PrimFunc& f, std::int64_t dim) {
+    const auto add = [&](const tir::Buffer& b, bool input) {
+      std::int64_t size = 1;
+      for (const auto& e : b->shape) size *= tir::as_int(e) != nullptr ? *tir::as_int(e) : dim;
+      std::vector<double> values(static_cast<std::size_t>(size), 1);
+      for (std::size_t i = 0; input && i < values.size(); ++i) {
+        values[i] = b->dtype.is_float() ? std::sin(static_cast<double>(i)) * 3
+                                        : static_cast<double>(i * 5 % 11) - 5;
+      }
+      const Tensor t = tensor_from_doubles({size}, b->dtype, values);
+      memory.emplace_back(t.blob->bytes().begin(), t.blob->bytes().end());
+      dtypes.push_back(b->dtype);
+    };
+    for (const auto& b : f.inputs) add(b, true);
+    for (const auto& b : f.outputs) add(b, false);
+    for (auto& m : memory) pointers.push_back(m.data());
+  }
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<DType> dtypes;
+  std::vector<void*> pointers;
+};
+
+void expect_near(const Arguments& got, const Arguments& want) {
+  for (std::size_t b = 0; b < want.memory.size(); ++b) {
+    const DType t = want.dtypes[b];
+    const double tolerance = !t.is_float() ? 0 : t.bits == 16 ? 1e-2 : 3e-6;
+    const auto size = static_cast<std::size_t>(t.size_bytes());
+    for (std::size_t i = 0; i * size < want.memory[b].size(); ++i) {
+      const double x = read_element(&got.memory[b][i * size], t);
+      const double y = read_element(&want.memory[b][i * size], t);
+      ASSERT_NEAR(x, y, tolerance * std::max(1.0, std::abs(y))) << "buffer " << b << " at " << i;
+    }
+  }
+}
+
+struct KernelTest : testing::TestWithParam<const char*> {};
+
+TEST_P(KernelTest, TextIsTheGolden) {
+  const auto parsed = parse_file(std::string(GetParam()) + ".tir");
+  const std::string text = kernel_prologue() + "\n" + emit_kernel(parsed.func, parsed.name);
+  const std::string golden = kFolder + GetParam() + ".golden.cc";
+  if (getenv("TESSERA_UPDATE_GOLDENS") != nullptr) std::ofstream(golden) << text;
+  EXPECT_EQ(text, read_file(golden)) << "TESSERA_UPDATE_GOLDENS=1 writes it anew";
+}
+
+TEST_P(KernelTest, CompiledEqualsInterpreted) {
+  const auto parsed = parse_file(std::string(GetParam()) + ".tir");
+  const std::vector<std::int64_t> dims(parsed.func.dims.size(), 7);
+  Arguments want(parsed.func, 7);
+  tir::interpret(parsed.func, want.pointers, dims);
+  Library library(read_file(kFolder + GetParam() + ".golden.cc"), "g++");
+  Arguments got(parsed.func, 7);
+  const auto kernel = library.kernel(parsed.name);
+  ASSERT_NE(kernel, nullptr);
+  tessera_call call{};
+  ASSERT_EQ(kernel(got.pointers.data(), dims.data(), &call), 0);
+  expect_near(got, want);
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, KernelTest, testing::Values("softmax", "matmul", "mixed"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace tessera::emit

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emit/kernel_writer.h"
+
+#include "emit/kernel_simd.h"
+#include "tir/walk.h"
+
+namespace tessera::emit {
+namespace {
+
+using tir::Buffer;
+using tir::Expr;
+using tir::ForKind;
+using tir::MemoryScope;
+using tir::Stmt;
+
+constexpr std::int64_t kMaxStackBytes = 1 << 20;  // of one array
+
+bool reads_memory(const Expr& e) {
+  bool found = false;
+  for_each_node(e, [&](const Expr& part) { found |= part.as<tir::Load>() != nullptr; });
+  return found;
+}
+
+}  // namespace
+
+void KernelWriter::nested(const Stmt& s, Position position) {
+  indent_ += 2;
+  stmt(s, position);
+  indent_ -= 2;
+}
+
+void KernelWriter::stmt(const Stmt& s, Position position) {
+  visit(
+      s, [&](const tir::Store& n) { store(n); },
+      [&](const tir::For& n) {
+        if (n.loop == ForKind::kParallel && !parallel_) return parallel_loop(n, position);
+        loop(n);
+      },
+      [&](const tir::While& n) {
+        open(fmt::format("while ({}) {{", expr_text(n.condition, scope_)));
+        stmt(n.body, Position::kInside);
+        close();
+      },
+      [&](const tir::IfThenElse& n) { branch(n); },
+      [&](const tir::LetStmt& n) { let(n, position); },
+      [&](const tir::Allocate& n) { allocate(n, position); },
+      [&](const tir::View& n) { view(n, position); },
+      [&](const tir::AllocateConst& n) {
+        TESSERA_UNREACHABLE("constant `{}` inside of a kernel: data are arguments", n.buffer->name);
+      },
+      [&](const tir::CallKernel& n) { TESSERA_UNREACHABLE("a kernel calls `{}`", n.symbol); },
+      [&](const tir::Evaluate& n) { line("(void)({});", expr_text(n.value, scope_)); },
+      [&](const tir::Seq& n) {
+        for (const Stmt& part : n.body) {
+          const bool last = &part == &n.body.back();
+          const bool defines = part.as<tir::LetStmt>() != nullptr ||
+                               part.as<tir::Allocate>() != nullptr ||
+                               part.as<tir::View>() != nullptr;
+          // The scope of a definition ends before the block does.
+          if (defines && !last) open("{");
+          stmt(part, last ? position : Position::kInside);
+          if (defines && !last) close();
+        }
+      });
+}
+
+void KernelWriter::store(const tir::Store& n) {
+  const std::string place = element_text(n.buffer, n.indices, scope_);
+  // `y += x` reads better than `y = y + x`.
+  const auto update = [&](const Expr& a, const Expr& b, std::string_view op) {
+    const bool wide = n.buffer->dtype.bits >= 32;
+    const bool is_update = wide && a.as<tir::Load>() != nullptr && expr_text(a, scope_) == place;
+    if (is_update) line("{} {}= {};", place, op, expr_text(b, scope_));
+    return is_update;
+  };
+  const auto* sum = n.value.as<tir::Add>();
+  const auto* product = n.value.as<tir::Mul>();
+  if (sum != nullptr && update(sum->a, sum->b, "+")) return;
+  if (product != nullptr && update(product->a, product->b, "*")) return;
+  line("{} = {};", place, stored_text(n.buffer, n.value, scope_));
+}
+
+void KernelWriter::branch(const tir::IfThenElse& n) {
+  line("if ({}) {{", expr_text(n.condition, scope_));
+  nested(n.then_case);
+  if (n.else_case) {
+    line("}} else {{");
+    nested(n.else_case);
+  }
+  line("}}");
+}
+
+void KernelWriter::let(const tir::LetStmt& n, Position position) {
+  const std::string value = expr_text(n.value, scope_);
+  if (n.var.dtype() == kInt64) {
+    scope_.bounds.set(n.var, range_of(index_form(n.value, scope_.bounds), scope_.bounds));
+  }
+  line("const {} {} = {};", value_type(n.var.dtype()), scope_.name(n.var), value);
+  stmt(n.body, position);
+}
+
+void KernelWriter::allocate(const tir::Allocate& n, Position position) {
+  const std::int64_t size = constant_size(n.buffer);
+  TESSERA_CHECK(size >= 0 && size <= kMaxStackBytes / n.buffer->dtype.size_bytes(),
+                "`{}` is no array that fits the stack", n.buffer->name);
+  if (scope_.scalars.contains(n.buffer.get())) return scalar(n, position);
+  line("alignas({}) {} {}[{}];  // {}", n.buffer->align_bytes, element_type(n.buffer),
+       scope_.name(n.buffer), std::max<std::int64_t>(size, 1), shape_text(n.buffer, scope_));
+  stmt(n.body, position);
+}
+
+// A plain variable, together with its first value where that stands next to it.
+void KernelWriter::scalar(const tir::Allocate& n, Position position) {
+  const std::string& name = scope_.name(n.buffer);
+  const auto* body = n.body.as<tir::Seq>();
+  const auto* first =
+      body != nullptr && !body->body.empty() ? body->body[0].as<tir::Store>() : nullptr;
+  if (first == nullptr || !(first->buffer == n.buffer)) {
+    line("{} {};", element_type(n.buffer), name);
+    return stmt(n.body, position);
+  }
+  line("{} {} = {};", element_type(n.buffer), name, stored_text(n.buffer, first->value, scope_));
+  stmt(tir::Seq::make(std::vector<Stmt>(body->body.begin() + 1, body->body.end())), position);
+}
+
+void KernelWriter::view(const tir::View& n, Position position) {
+  if (used_.contains(n.buffer.get())) {
+    line("{} {} = {};  // {}", pointer_type(n.buffer), scope_.name(n.buffer), scope_.name(n.source),
+         shape_text(n.buffer, scope_));
+  }
+  stmt(n.body, position);
+}
+
+void KernelWriter::loop(const tir::For& n) {
+  scope_.bounds.set_loop(n.var, n.min, n.extent);
+  if (n.loop == ForKind::kVectorized && !simd_) return vectorized_loop(n);
+  const std::int64_t* times = tir::as_int(n.extent);
+  if (n.loop == ForKind::kUnrolled && times != nullptr && *times > 1 && *times < 65535) {
+    line("TK_UNROLL({})", *times);
+  }
+  plain_loop(n, n.body);
+}
+
+void KernelWriter::plain_loop(const tir::For& n, const Stmt& body) {
+  const std::string& i = scope_.name(n.var);
+  const std::string_view type = value_type(n.var.dtype());
+  std::string end = expr_text(simplify_indices(n.min + n.extent, scope_.bounds), scope_);
+  const bool hoisted = reads_memory(n.extent) || reads_memory(n.min);
+  if (hoisted) {  // the body may change what the limits read
+    const std::string limit = scope_.names.fresh(i + "_end");
+    open("{");
+    line("const {} {} = {};", type, limit, end);
+    end = limit;
+  }
+  line("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{", type, i, expr_text(n.min, scope_), end);
+  nested(body);
+  line("}}");
+  if (hoisted) close();
+  scope_.names.forget(n.var.get());
+}
+
+void KernelWriter::vectorized_loop(const tir::For& n) {
+  const SimdLoop plan = plan_simd(n);
+  if (!plan.allowed) return plain_loop(n, n.body);
+  const bool adds = !plan.variables.empty();
+  if (adds) open("{");
+  for (std::size_t i = 0; i < plan.variables.size(); ++i) {
+    const Buffer& b = plan.variables[i];
+    scope_.scalars.insert(b.get());
+    line("{} {} = {};", element_type(b), scope_.name(b),
+         expr_text(plan.before[i].as<tir::Store>()->value, scope_));
+  }
+  std::vector<std::string> names;
+  bool variables = true;
+  for (const Reduction& r : plan.reductions) {
+    variables &= scope_.scalars.contains(r.accumulator.get());
+    names.push_back(scope_.name(r.accumulator));
+  }
+  if (variables) line("{}", simd_pragma(plan, names));
+  simd_ = true;
+  plain_loop(n, plan.body);
+  simd_ = false;
+  for (const Stmt& s : plan.after) stmt(s, Position::kInside);
+  for (const Buffer& b : plan.variables) scope_.names.forget(b.get());
+  if (adds) close();
+}
+
+KernelWriter::Captured KernelWriter::captured_by(const tir::For& n) {
+  Captured out;
+  std::set<const void*> known{n.var.get()};
+  const auto use_var = [&](const Expr& e) {
+    if (e.as<tir::Var>() != nullptr && known.insert(e.get()).second) out.vars.push_back(e);
+  };
+  const auto use = [&](const auto& self, const auto& node) -> void {
+    if constexpr (std::is_same_v<decltype(node), const Buffer&>) {
+      if (!known.insert(node.get()).second) return;
+      out.buffers.push_back(node);
+      for (const Expr& e : strides_of(node)) for_each_node(e, use_var);
+    } else if constexpr (std::is_same_v<decltype(node), const Expr&>) {
+      use_var(node);
+      for_each_child(node, [&](const auto& child) { self(self, child); });
+    } else {
+      visit(node, [&]<class N>(const N& s) {
+        if constexpr (tir::BindsVar<N>) known.insert(s.var.get());
+        if constexpr (tir::BindsBuffer<N>) known.insert(s.buffer.get());
+      });
+      for_each_child(node, [&](const auto& child) { self(self, child); });
+    }
+  };
+  use(use, n.body);
+  for_each_node(n.min, use_var);
+  return out;
+}
+
+void KernelWriter::parallel_loop(const tir::For& n, Position position) {
+  scope_.bounds.set_loop(n.var, n.min, n.extent);
+  calls_runtime_ = true;
+  const Captured captured = captured_by(n);
+  const std::string type = scope_.names.fresh(symbol_ + "_" + scope_.name(n.var));
+  std::string values;
+  for (const Expr& v : captured.vars) values += (values.empty() ? "" : ", ") + scope_.name(v);
+  for (const Buffer& b : captured.buffers) values += (values.empty() ? "" : ", ") + scope_.name(b);
+  parallel_body(n, type);
+  const bool last = position == Position::kLast;
+  if (!last) open("{");
+  line("{} loop{{{}}};", type, values);
+  const std::string call = fmt::format("tessera_parallel_for(call, {}, {}::run, &loop)",
+                                       expr_text(n.extent, scope_), type);
+  if (last) {
+    returned_ = true;
+    return line("return {};", call);
+  }
+  line("if (const int32_t status = {}; status != 0) return status;", call);
+  close();
+}
+
+// The struct in front of the kernel: what the loop reads, and a function that runs a range of it.
+void KernelWriter::parallel_body(const tir::For& n, const std::string& type) {
+  const Captured captured = captured_by(n);
+  std::string outer = std::exchange(out_, {});
+  const std::size_t outer_indent = std::exchange(indent_, 0);
+  parallel_ = true;
+  open(fmt::format("struct {} {{", type));
+  for (const Expr& v : captured.vars) line("{} {};", value_type(v.dtype()), scope_.name(v));
+  for (const Buffer& b : captured.buffers) line("{} {};", pointer_type(b), scope_.name(b));
+  empty_line();
+  open("static int32_t run(void* closure, int64_t begin, int64_t end, int32_t) {");
+  line("const auto& self = *static_cast<const {}*>(closure);", type);
+  for (const Expr& v : captured.vars) {
+    line("const {0} {1} = self.{1};", value_type(v.dtype()), scope_.name(v));
+  }
+  for (const Buffer& b : captured.buffers) {
+    line("{0}{1} {2} = self.{2};  // {3}", pointer_type(b), restrict_word(b), scope_.name(b),
+         shape_text(b, scope_));
+  }
+  const std::string& i = scope_.name(n.var);
+  const std::string min = is_int(n.min, 0) ? "" : expr_text(n.min, scope_) + " + ";
+  open(fmt::format("for (int64_t {0} = {1}begin; {0} < {1}end; ++{0}) {{", i, min));
+  stmt(n.body, Position::kInside);
+  close();
+  scope_.names.forget(n.var.get());
+  line("return 0;");
+  close();
+  close("};");
+  parallel_ = false;
+  helpers_ += "\n" + out_;
+  out_ = std::move(outer);
+  indent_ = outer_indent;
+}
+
+}  // namespace tessera::emit

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements of one kernel as C++ text; emit/kernel.h is the face.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "emit/kernel_expr.h"
+#include "tir/prim_func.h"
+
+namespace tessera::emit {
+
+class KernelWriter {
+ public:
+  KernelWriter(const tir::PrimFunc& f, std::string_view symbol);
+  std::string write();
+
+ private:
+  // Where an enclosing statement ends: at the end of the kernel a parallel loop's status is
+  // returned.
+  enum class Position { kLast, kInside };
+
+  void analyse();
+  void banner();
+  void unpack();
+  void stmt(const tir::Stmt& s, Position position);
+  void nested(const tir::Stmt& s, Position position = Position::kInside);
+  void store(const tir::Store& n);
+  void loop(const tir::For& n);
+  void plain_loop(const tir::For& n, const tir::Stmt& body);
+  void vectorized_loop(const tir::For& n);
+  void parallel_loop(const tir::For& n, Position position);
+  void parallel_body(const tir::For& n, const std::string& type);
+  void let(const tir::LetStmt& n, Position position);
+  void allocate(const tir::Allocate& n, Position position);
+  void scalar(const tir::Allocate& n, Position position);
+  void view(const tir::View& n, Position position);
+  void branch(const tir::IfThenElse& n);
+
+  // What a parallel loop uses and does not define itself, in order of first use.
+  struct Captured {
+    std::vector<tir::Expr> vars;
+    std::vector<tir::Buffer> buffers;
+  };
+  static Captured captured_by(const tir::For& n);
+  std::string pointer_type(const tir::Buffer& b) const;
+  std::string_view restrict_word(const tir::Buffer& b) const {
+    return aliased_.contains(b.get()) ? "" : " __restrict";
+  }
+
+  template <class... A>
+  void line(fmt::format_string<A...> text, A&&... args) {
+    out_.append(indent_, ' ');
+    fmt::format_to(std::back_inserter(out_), text, std::forward<A>(args)...);
+    out_ += '\n';
+  }
+  void empty_line() { out_ += '\n'; }
+  void open(std::string_view text) {
+    line("{}", text);
+    indent_ += 2;
+  }
+  void close(std::string_view text = "}") {
+    indent_ -= 2;
+    line("{}", text);
+  }
+
+  const tir::PrimFunc& f_;
+  std::string symbol_;
+  KernelScope scope_;
+  std::set<const tir::BufferNode*> used_, written_, aliased_, shared_;
+  std::set<const tir::ExprNode*> used_dims_;
+  std::string helpers_;  // structs of parallel loops, in front of the kernel
+  std::string out_;
+  std::size_t indent_ = 0;
+  bool parallel_ = false, simd_ = false;  // inside of such a loop
+  bool calls_runtime_ = false;
+  bool returned_ = false;  // the last statement returns a status
+  struct {
+    bool buffers = false, dims = false;
+  } unpacked_;
+};
+
+// `(128, 768)`
+std::string shape_text(const tir::Buffer& b, KernelScope& scope);
+
+}  // namespace tessera::emit
