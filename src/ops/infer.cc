@@ -131,4 +131,10 @@ std::optional<Ints> constant_ints(const InferArgs& args, std::size_t operand) {
   return values;
 }
 
+double element_count(const Type& type) {
+  double n = 1;
+  for (const Dim& d : type.shape()) n *= static_cast<double>(d.as_constant().value_or(1));
+  return n;
+}
+
 }  // namespace tessera::ops

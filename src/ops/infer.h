@@ -50,4 +50,7 @@ Result<Type> float_as_first(const relay::InferArgs& args);
 // The integers of a constant operand, or nothing where it is not constant.
 std::optional<Ints> constant_ints(const relay::InferArgs& args, std::size_t operand);
 
+// For `flops`: the elements, an unknown size counted as 1.
+double element_count(const Type& type);
+
 }  // namespace tessera::ops

@@ -8,8 +8,8 @@
 
 namespace tessera::ops {
 
-// The index into `from` of the element that has index `at` in `to`: the two hold equally many. Runs of
-// dimensions whose products agree are mapped by themselves, so that few divisions remain.
+// The index into `from` of the element that has index `at` in `to`: the two hold equally many. Runs
+// of dimensions whose products agree are mapped by themselves, so that few divisions remain.
 Indices reshaped_index(const std::vector<Expr>& from, const std::vector<Expr>& to,
                        const Indices& at);
 

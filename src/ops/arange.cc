@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "ops/attrs/create.h"
+#include "ops/definition.h"
+#include "ops/evaluate.h"
+#include "ops/record.h"
+
+namespace tessera::ops {
+namespace {
+
+// The number of elements, where start, stop and step are constants.
+Dim length(const InferArgs& args) {
+  double v[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (args.values[i] == nullptr) return Dim::unknown();
+    v[i] = element_as_double(*args.values[i], 0);
+  }
+  if (v[2] == 0) return Dim(0);
+  return Dim(static_cast<std::int64_t>(std::max(0.0, std::ceil((v[1] - v[0]) / v[2]))));
+}
+
+Result<Type> infer(const InferArgs& args) {
+  const auto p = relay::read_attrs<ArangeAttrs>(args.attrs);
+  TESSERA_TRY_VOID(expect_same_dtype(args));
+  for (std::size_t i = 0; i < 3; ++i) TESSERA_TRY_VOID(expect_rank(args, i, 0));
+  if (args.values[2] != nullptr && element_as_double(*args.values[2], 0) == 0) {
+    return refuse(args, Code::kShapeMismatch, "has a step of 0");
+  }
+  return tensor_type({length(args)}, p.dtype.value_or(args.operands[0].dtype()));
+}
+
+std::vector<Tensor> eval(const EvalArgs& args) {
+  return in_domain(args.operands[0].dtype, [&]<class T>(T) -> std::vector<Tensor> {
+    const T start = values_of<T>(args.operands[0])[0], step = values_of<T>(args.operands[2])[0];
+    std::vector<T> out;
+    for (std::int64_t i = 0; i < static_shape(args.result)[0]; ++i) {
+      out.push_back(start + static_cast<T>(i) * step);
+    }
+    if (!args.result.dtype().is_float())
+      return {tensor_of(args.result, Ints(out.begin(), out.end()))};
+    return {tensor_of(args.result, out)};
+  });
+}
+
+}  // namespace
+
+constexpr Operator kArange{
+    .name = "arange",
+    .doc =
+        "y[i] = start + i * step, ceil((stop - start) / step) elements   start, stop, step: T[] -> "
+        "dtype[n]",
+    .operands = {"start", "stop", "step"},
+    .attrs = relay::attr_schema<ArangeAttrs>,
+    .pattern = OpPattern::kOpaque,
+    .infer = infer,
+    .eval = eval,
+    .compute =
+        [](const ComputeArgs& args) {
+          return define(args, "y", [&](const Indices& i) {
+            const Expr start = args.operands[0]({}), step = args.operands[2]({});
+            return tir::cast(start + tir::cast(i[0], start.dtype()) * step, result_dtype(args));
+          });
+        },
+    .shape_need = {ShapeNeed::kData, ShapeNeed::kData, ShapeNeed::kData},
+    .samples = {"arange(int64[]=0, int64[]=7, int64[]=1)",
+                "arange(float32[]=1, float32[]=2, float32[]=0.3)",
+                "arange(int32[]=10, int32[]=0, int32[]=-3)",
+                "arange(int64[]=3, int64[]=3, int64[]=1)",
+                "arange(int32[]=0, int32[]=4, int32[]=1, dtype=\"float32\")"},
+};
+
+}  // namespace tessera::ops

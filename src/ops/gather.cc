@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/attrs/index.h"
+#include "ops/definition.h"
+#include "ops/evaluate.h"
+#include "ops/record.h"
+
+namespace tessera::ops {
+namespace {
+
+Result<Type> infer(const InferArgs& args) {
+  const Type &data = args.operands[0], &indices = args.operands[1];
+  TESSERA_TRY_VOID(expect_int(args, 1));
+  TESSERA_TRY_VOID(expect_rank(args, 1, data.rank()));
+  const auto p = relay::read_attrs<GatherAttrs>(args.attrs);
+  TESSERA_TRY_VOID(normal_axis(args, p.axis, data.rank()));
+  return tensor_type(indices.shape(), data.dtype());
+}
+
+std::vector<Tensor> eval(const EvalArgs& args) {
+  const Tensor& data = args.operands[0];
+  const Ints indices = values_of<std::int64_t>(args.operands[1]);
+  const std::int64_t axis =
+      front_axis(relay::read_attrs<GatherAttrs>(args.attrs).axis, data.shape.size());
+  const Ints strides = row_major_strides(data.shape);
+  std::size_t next = 0;
+  return {gather_elements(data, static_shape(args.result), [&](const Counter& c) {
+    std::int64_t i = indices[next++];
+    if (i < 0) i += data.shape[axis];
+    return c.offset(strides) + (i - c[axis]) * strides[axis];
+  })};
+}
+
+Definitions compute(const ComputeArgs& args) {
+  const TensorExpr &data = args.operands[0], &indices = args.operands[1];
+  const std::int64_t axis =
+      front_axis(relay::read_attrs<GatherAttrs>(args.attrs).axis, data.rank());
+  return define(args, "y", [&](const Indices& i) {
+    Indices at = i;
+    const Expr chosen = tir::cast(indices(i), kInt64);
+    at[axis] = tir::select(tir::lt(chosen, 0), chosen + data.shape()[axis], chosen);
+    return data(at);
+  });
+}
+
+}  // namespace
+
+constexpr Operator kGather{
+    .name = "gather",
+    .doc =
+        "y[i...] = data[i... with i[axis] = indices[i...]]; negative indices count from the end"
+        "   data: T[d...], indices: int[e...] -> T[e...]",
+    .operands = {"data", "indices"},
+    .attrs = relay::attr_schema<GatherAttrs>,
+    .pattern = OpPattern::kInjective,
+    .infer = infer,
+    .eval = eval,
+    .compute = compute,
+    .onnx = {"GatherElements"},
+    .samples = {"gather(float32[3,4], int64[3,2]{0..3}, axis=1)",
+                "gather(float16[3,4], int32[5,4]{-3..2}, axis=0)",
+                "gather(int8[2,3,4], int64[2,3,1]{0..3}, axis=-1)"},
+};
+
+}  // namespace tessera::ops

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/pooling.h"
+
+namespace tessera::ops {
+namespace {
+
+const std::string& out_layout(const GlobalPool2DAttrs& p) {
+  return p.out_layout.empty() ? p.layout : p.out_layout;
+}
+
+}  // namespace
+
+Result<Type> infer_global_pool(const InferArgs& args) {
+  const auto p = relay::read_attrs<GlobalPool2DAttrs>(args.attrs);
+  const Type& x = args.operands[0];
+  TESSERA_TRY_VOID(expect_rank(args, 0, 4));
+  TESSERA_TRY(const Places data, layout_places(args, p.layout, "NC", 2));
+  TESSERA_TRY(const Places result, layout_places(args, out_layout(p), "NC", 2));
+  return tensor_type(
+      result.stored(x.shape()[data.first], x.shape()[data.second], Shape{Dim(1), Dim(1)}),
+      x.dtype());
+}
+
+std::vector<Tensor> eval_global_pool(const EvalArgs& args, PoolKind kind) {
+  const auto p = relay::read_attrs<GlobalPool2DAttrs>(args.attrs);
+  const Tensor& x = args.operands[0];
+  const Places data = known_places(p.layout, "NC", 2);
+  const std::int64_t channels = x.shape[data.second];
+  const std::int64_t area = x.shape[data.spatial[0]] * x.shape[data.spatial[1]];
+  return in_domain(x.dtype, [&]<class T>(T) -> std::vector<Tensor> {
+    const std::vector<T> values = values_of<T>(x);
+    const bool is_max = kind == PoolKind::kMax;
+    const T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                          : std::numeric_limits<T>::min();
+    std::vector<T> out(static_cast<std::size_t>(x.shape[data.first] * channels),
+                       is_max ? lowest : T(0));
+    std::size_t at = 0;
+    for (Counter c(x.shape); c; ++c, ++at) {
+      T& to = out[c[data.first] * channels + c[data.second]];
+      to = is_max ? std::max(to, values[at]) : to + values[at];
+    }
+    for (T& v : out) v = is_max ? v : v / static_cast<T>(area);
+    return {tensor_of(args.result, out)};
+  });
+}
+
+Definitions compute_global_pool(const ComputeArgs& args, PoolKind kind) {
+  const auto p = relay::read_attrs<GlobalPool2DAttrs>(args.attrs);
+  const TensorExpr& x = args.operands[0];
+  const Places data = known_places(p.layout, "NC", 2);
+  const Places result = known_places(out_layout(p), "NC", 2);
+  const Expr height = x.shape()[data.spatial[0]], width = x.shape()[data.spatial[1]];
+  const std::vector<IterAxis> over{tir::reduce_axis(height, "h"), tir::reduce_axis(width, "w")};
+  const bool is_max = kind == PoolKind::kMax;
+  const TensorExpr pooled = tir::compute(
+      "pooled", result_shape(args),
+      [&](const Indices& i) {
+        const Expr v =
+            x(data.stored(i[result.first], i[result.second], {over[0].var, over[1].var}));
+        return is_max ? tir::reduce(ReduceOp::kMax, over, v) : tir::sum(over, widened(v));
+      },
+      "pool");
+  if (is_max) return {pooled};
+  return define(args, "average", [&](const Indices& i) {
+    return tir::cast(pooled(i) / tir::cast(height * width, pooled.dtype()), x.dtype());
+  });
+}
+
+}  // namespace tessera::ops

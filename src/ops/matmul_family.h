@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products with numpy batching: y[b..., m, n] = sum over k of a[b..., m, k] * w[b..., k, n].
+// The last two dimensions of either operand may be stored transposed.
+#pragma once
+
+#include "ops/attrs/matmul.h"
+#include "ops/definition.h"
+#include "ops/evaluate.h"
+#include "ops/record.h"
+
+namespace tessera::ops {
+
+struct MatmulForm {
+  bool transpose_a = false, transpose_b = false;
+  std::optional<DType> out_dtype;
+  std::optional<std::int64_t> units;  // n, where the call says it
+};
+
+Result<Type> infer_matmul(const InferArgs& args, const MatmulForm& form);
+std::vector<Tensor> eval_matmul(const EvalArgs& args, const MatmulForm& form);
+Definitions compute_matmul(const ComputeArgs& args, const MatmulForm& form);
+double matmul_flops(const CostArgs& args, const MatmulForm& form);
+
+}  // namespace tessera::ops

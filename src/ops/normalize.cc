@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/normalize.h"
+
+#include <cmath>
+
+namespace tessera::ops {
+
+Result<Type> infer_normalize(const InferArgs& args, std::int64_t axis) {
+  TESSERA_TRY_VOID(expect_float(args, 0));
+  TESSERA_TRY_VOID(expect_same_dtype(args));
+  const Type& data = args.operands[0];
+  TESSERA_TRY(const std::int64_t at, normal_axis(args, axis, data.rank()));
+  Shape shape = data.shape();
+  for (std::size_t i = 1; i < args.operands.size(); ++i) {
+    TESSERA_TRY_VOID(expect_rank(args, i, 1));
+    TESSERA_TRY(shape[at], agreed(args, shape[at], args.operands[i].shape()[0],
+                                  "sizes of axis and parameter"));
+  }
+  return tensor_type(std::move(shape), data.dtype());
+}
+
+std::vector<Tensor> eval_normalize(const EvalArgs& args, const Normalization& n) {
+  const Tensor& data = args.operands[0];
+  std::vector<double> x = values_of<double>(data);
+  const std::vector<double> gamma = values_of<double>(args.operands[1]);
+  const std::vector<double> beta = values_of<double>(args.operands[2]);
+  Ints groups = data.shape, inside = data.shape;  // the means, and what each is taken over
+  for (std::size_t d = 0; d < groups.size(); ++d) (n.over[d] ? groups : inside)[d] = 1;
+  const Ints strides = row_major_strides(data.shape);
+  const auto count = static_cast<double>(count_of(inside));
+  for (Counter g(groups); g; ++g) {
+    const std::int64_t base = g.offset(strides);
+    double mean = 0, variance = 0;
+    for (Counter i(inside); i; ++i) mean += x[base + i.offset(strides)] / count;
+    for (Counter i(inside); i; ++i) {
+      const double d = x[base + i.offset(strides)] - mean;
+      variance += d * d / count;
+    }
+    const double factor = 1 / std::sqrt(variance + n.epsilon);
+    for (Counter i(inside); i; ++i) {
+      double& v = x[base + i.offset(strides)];
+      const std::int64_t at = g[n.param_axis] + i[n.param_axis];
+      v = (v - mean) * factor * (n.scale ? gamma[at] : 1) + (n.center ? beta[at] : 0);
+    }
+  }
+  return {tensor_of(args.result, x)};
+}
+
+Definitions compute_normalize(const ComputeArgs& args, const Normalization& n, std::string tag) {
+  const TensorExpr &data = args.operands[0], &gamma = args.operands[1], &beta = args.operands[2];
+  const ReducedAxes axes{n.over, true};
+  std::vector<Expr> groups = data.shape();
+  Expr extent = 1;
+  for (std::size_t d = 0; d < groups.size(); ++d) {
+    if (!n.over[d]) continue;
+    extent = extent * groups[d];
+    groups[d] = 1;
+  }
+  const DType wide = accumulator(data.dtype());
+  const Expr count = tir::cast(extent, wide);
+  const auto group_of = [&](Indices i) {
+    for (std::size_t d = 0; d < i.size(); ++d) {
+      if (n.over[d]) i[d] = 0;
+    }
+    return i;
+  };
+  const std::vector<IterAxis> first = axes_over(data, axes), second = axes_over(data, axes);
+  const TensorExpr total = tir::compute(
+      "total", groups,
+      [&](const Indices& i) {
+        return tir::sum(first, widened(data(axes.operand_index(i, vars_of(first)))));
+      },
+      tag);
+  const TensorExpr squares = tir::compute(
+      "squares", groups,
+      [&](const Indices& i) {
+        const Expr d = widened(data(axes.operand_index(i, vars_of(second)))) - total(i) / count;
+        return tir::sum(second, d * d);
+      },
+      tag);
+  return define(
+      args, "normalized",
+      [&](const Indices& i) {
+        const Indices g = group_of(i);
+        const Expr deviation = tir::call("sqrt", {squares(g) / count + tir::imm(n.epsilon, wide)});
+        Expr y = (widened(data(i)) - total(g) / count) / deviation;
+        if (n.scale) y = y * widened(gamma({i[n.param_axis]}));
+        if (n.center) y = y + widened(beta({i[n.param_axis]}));
+        return tir::cast(y, data.dtype());
+      },
+      tag);
+}
+
+}  // namespace tessera::ops

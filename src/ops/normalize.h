@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Normalisations: y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance
+// over some axes and gamma and beta along one axis.
+#pragma once
+
+#include "ops/reduce.h"
+
+namespace tessera::ops {
+
+struct Normalization {
+  std::vector<bool> over;  // dimensions that mean and variance are taken over
+  std::int64_t param_axis = 0;
+  double epsilon = 1e-5;
+  bool center = true, scale = true;
+};
+
+// Data, gamma and beta, where the parameters have the size of the data's `axis`.
+Result<Type> infer_normalize(const InferArgs& args, std::int64_t axis);
+std::vector<Tensor> eval_normalize(const EvalArgs& args, const Normalization& n);
+Definitions compute_normalize(const ComputeArgs& args, const Normalization& n, std::string tag);
+
+}  // namespace tessera::ops

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pooling over any number of spatial dimensions: the greatest or the mean of what lies under a
+// window.
+#pragma once
+
+#include "ops/attrs/pool.h"
+#include "ops/layout.h"
+
+namespace tessera::ops {
+
+enum class PoolKind { kMax, kAverage };
+
+Result<Type> infer_pool(const InferArgs& args, const PoolAttrs& p);
+std::vector<Tensor> eval_pool(const EvalArgs& args, const PoolAttrs& p, PoolKind kind);
+Definitions compute_pool(const ComputeArgs& args, const PoolAttrs& p, PoolKind kind);
+double pool_flops(const CostArgs& args, const PoolAttrs& p);
+
+Result<Type> infer_global_pool(const InferArgs& args);
+std::vector<Tensor> eval_global_pool(const EvalArgs& args, PoolKind kind);
+Definitions compute_global_pool(const ComputeArgs& args, PoolKind kind);
+
+}  // namespace tessera::ops
