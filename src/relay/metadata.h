@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The metadata section of a text (relay-spec 1.9): what `meta[relay.Constant][i]` and
+// `meta[tir.SizeVar][i]` stand for.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "constants/tensor.h"
+
+namespace tessera::relay {
+
+// Numbers constants in order of first use. Equal constants share a number, so that a text does not
+// depend on where the data is stored.
+class ConstantTable {
+ public:
+  std::size_t index_of(const Tensor& tensor);
+  const std::vector<Tensor>& tensors() const { return tensors_; }
+
+ private:
+  std::vector<Tensor> tensors_;
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_hash_;  // never iterated
+};
+
+// The JSON text behind `#[metadata]`.
+std::string metadata_json(const std::vector<Tensor>& constants);
+
+struct Metadata {
+  std::vector<Tensor> constants;
+  std::map<std::string, std::vector<std::string>> size_vars;  // names by type key, `tir.SizeVar`
+};
+// What the JSON text holds of constants and size variables; other objects are passed over. In a
+// failed result the messages lie at `at`.
+Result<Metadata> parse_metadata(std::string_view json, const Location& at);
+
+}  // namespace tessera::relay
