@@ -45,7 +45,7 @@ class Parser {
   struct Binding {
     NodeId node;
     bool is_function = false;
-    std::string recursive_name;
+    std::string recursive_name = {};
   };
   struct GraphBinding {
     NodeId node;
