@@ -13,8 +13,8 @@ constexpr const char* kDense = R"({
     {"op": "input", "name": "x", "attrs": {"dtype": [["float32"]], "shape": [[[2, 3]]]}},
     {"op": "const", "name": "f_const_0", "attrs": {"dtype": [["float32"]], "shape": [[[4, 3]]]}},
     {"op": "kernel", "name": "nn.dense", "inputs": [[0, 0, 0], [1, 0, 0]],
-     "attrs": {"num_inputs": "2", "num_outputs": "1", "units": [["4"]], "axes": [["1", "-2"]], "flag": "1",
-               "eps": [["1.5"]], "shape": [[[2, 4]]], "dtype": [["float32"]]}}
+     "attrs": {"num_inputs": "2", "num_outputs": "1", "units": [["4"]], "axes": [["1", "-2"]],
+               "flag": "1", "eps": [["1.5"]], "shape": [[[2, 4]]], "dtype": [["float32"]]}}
   ],
   "arg_nodes": [0, 1], "heads": [[2, 0, 0]], "node_row_ptr": [0, 1, 2, 3]})";
 
