@@ -82,6 +82,9 @@ struct ModuleDifference {
   bool equal = true;
   std::string where, what;
 };
-ModuleDifference compare(const Module& a, const Module& b);
+struct CompareOptions {
+  bool prim_funcs = false;  // loop functions too
+};
+ModuleDifference compare(const Module& a, const Module& b, const CompareOptions& options = {});
 
 }  // namespace tessera

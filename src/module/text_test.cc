@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "module/text.h"
+
+#include <gtest/gtest.h>
+
+#include "relay/test_operators.h"
+
+namespace tessera {
+namespace {
+
+using relay::testing::operators;
+
+Module parse_good(std::string text, std::vector<Tensor> constants = {}) {
+  const auto file = std::make_shared<const SourceFile>(SourceFile{"m.relay", std::move(text)});
+  auto module = parse_module(file, operators(), std::move(constants));
+  if (module) return std::move(*module);
+  ADD_FAILURE() << render(module.error());
+  return {};
+}
+
+constexpr std::string_view kTwoFunctions = R"(#[version = "0.0.5"]
+#[symbol batch = 1..]
+#[symbol seq = 8..512 step 8 : 128]
+def @helper(%x1: Tensor[(?seq), float32]) {
+  nn.relu(%x1)
+}
+
+def @main(%x: Tensor[(?seq), float32]) {
+  @helper(%x)
+}
+)";
+
+TEST(ModuleText, HeaderFunctionsByNameBlankLineBetween) {
+  const Module module = parse_good(std::string(kTwoFunctions));
+  EXPECT_EQ(print(module), kTwoFunctions) << "main keeps the names of its parameters";
+  EXPECT_TRUE(compare(module, parse_good(print(module))).equal);
+}
+
+Tensor big() { return tensor_from_doubles({100}, kFloat32, std::vector<double>(100, 1.5)); }
+
+// %c + %c + 2f with %c in the pool, and a loop function that reads the pool too.
+Module with_pool() {
+  Module module;
+  const ConstantIndex index = module.constants.add(big());
+  relay::FunctionBuilder b;
+  const relay::NodeId c = b.constant(index);
+  const relay::NodeId sum = b.call(relay::testing::op("add"), {c, c});
+  const float two = 2;
+  const relay::NodeId scalar = b.constant(Tensor::scalar(two, kFloat32));
+  module.functions.emplace("main", b.finish(b.call(relay::testing::op("add"), {sum, scalar})));
+  return module;
+}
+
+TEST(ModuleText, PoolAndImmediateConstantsPrintAlike) {
+  const Module pooled = with_pool();
+  const std::string text = print(pooled);
+  const Module immediate = parse_good(text);
+  EXPECT_TRUE(immediate.constants.empty());
+  EXPECT_EQ(print(immediate), text);
+  const ModuleDifference d = compare(pooled, immediate);
+  EXPECT_TRUE(d.equal) << d.where << d.what;
+}
+
+TEST(ModuleText, ConstantsCanBeKeptApart) {
+  const TextAndConstants apart = print_apart(with_pool());
+  ASSERT_EQ(apart.constants.size(), 1u);
+  EXPECT_EQ(apart.text.find("#[metadata]"), std::string::npos);
+  EXPECT_TRUE(compare(parse_good(apart.text, apart.constants), with_pool()).equal);
+  EXPECT_NE(
+      print(with_pool(), {.functions = {}, .metadata = false}).find("// 1 constants are left out"),
+      std::string::npos);
+}
+
+TEST(ModuleText, LoopFunctionsFollowAndKeepThePool) {
+  const std::string text = print(with_pool());
+  const auto at = text.find("\n#[metadata]");
+  const Module module = parse_good(text.substr(0, at) + R"(
+@k00_add = tir {
+@T.prim_func
+def k00_add(x: T.Buffer((100,), "float32"), *, y: T.Buffer((100,), "float32")):
+  c = T.allocate_const(T.pool(0), (100,), "float32", scope="constant")
+  for i in T.parallel(100):
+    y[i] = x[i] + c[i]
+}
+)" + text.substr(at));
+  ASSERT_EQ(module.prim_funcs.size(), 1u);
+  ASSERT_EQ(module.constants.size(), 1u);
+  EXPECT_TRUE(module.constants.tensors()[0] == big());
+  const std::string again = print(module);
+  const Module twice = parse_good(again);
+  EXPECT_EQ(print(twice), again);
+  EXPECT_TRUE(compare(module, twice, {.prim_funcs = true}).equal);
+  EXPECT_TRUE(compare(module, with_pool()).equal)
+      << "without being asked, loop functions do not count";
+  EXPECT_FALSE(compare(module, with_pool(), {.prim_funcs = true}).equal);
+}
+
+TEST(ModuleText, ErrorsInLoopFunctionsHaveTheirPlace) {
+  const auto file = std::make_shared<const SourceFile>(SourceFile{
+      "m.relay",
+      "#[version = \"0.0.5\"]\n@k = tir {\n@T.prim_func\ndef k(x: nonsense):\n  pass\n}\n"});
+  const auto module = parse_module(file, operators());
+  ASSERT_FALSE(module);
+  EXPECT_EQ(to_string(module.error().list[0].location).substr(0, 9), "m.relay:4");
+}
+
+std::string difference(std::string_view a, std::string_view b) {
+  const std::string version = "#[version = \"0.0.5\"]\n";
+  const ModuleDifference d =
+      compare(parse_good(version + std::string(a)), parse_good(version + std::string(b)));
+  return d.equal ? "" : d.where + ": " + d.what;
+}
+
+TEST(Compare, NamesAndOrderDoNotCount) {
+  EXPECT_EQ(
+      difference(
+          "def @f(%x: int32, a=1, b=\"c\") { let %y = abs(%x); %y }\ndef @g() { @f(1) }",
+          "def @g() { @f(1) } // z\ndef @f(%u: int32, b=\"c\", a=True) { let %v = abs(%u); %v }"),
+      "");
+  EXPECT_EQ(difference("def @f(%x: int32) { %0 = abs(%x); %1 = exp(%x); add(%0, %1) }",
+                       "def @f(%x: int32) { add(abs(%x), exp(%x)) }"),
+            "");
+}
+
+TEST(Compare, TheFirstDifferenceInWords) {
+  EXPECT_EQ(difference("def @f() { 1 }", "def @g() { 1 }"), "@f: only in the first");
+  EXPECT_EQ(difference("def @f() { 1 }", "def @f() { 2 }"),
+            "@f: result (m.relay:2:12 against m.relay:2:12): element 0 of a constant: 1 against 2");
+  EXPECT_EQ(
+      difference("def @f(%x: int32) { abs(add(%x, 1)) }", "def @f(%x: int32) { abs(exp(%x)) }"),
+      "@f: result > operand 0 of `abs` (m.relay:2:25 against m.relay:2:25): a call of `add` "
+      "against a call of `exp`");
+  EXPECT_EQ(difference("def @f(%x: int32) { %0 = abs(%x); add(%0, %0) }",
+                       "def @f(%x: int32) { add(abs(%x), abs(%x)) }"),
+            "@f: result > operand 1 of `add` (m.relay:2:26 against m.relay:2:34): a call of `abs` "
+            "against a call of `abs`, which is another value");
+  EXPECT_EQ(difference("def @f(%x: int32, Compiler=\"a\") { %x }", "def @f(%x: int32) { %x }"),
+            "@f: the signature: attribute `Compiler` \"a\" against none");
+  EXPECT_EQ(difference("def @f(%x: int32) { %x }", "def @f(%x: int64) { %x }"),
+            "@f: the signature: parameter 0 `%x` has type int32 against int64");
+  EXPECT_EQ(difference("def @f(%x: int32) { %x }", "def @f(%x: int32) -> int32 { %x }"),
+            "@f: the signature: result type none against int32");
+  EXPECT_EQ(difference("#[symbol s = 1..8]", "#[symbol s = 1..9]"), "symbol s: s = 1..8 against s = 1..9")
+      << "ranges are part of the meaning";
+}
+
+}  // namespace
+}  // namespace tessera
