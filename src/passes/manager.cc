@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "ops/infer_types.h"
-#include "relay/structural_hash.h"
+#include "relay/structural_equal.h"
 #include "relay/verify.h"
 
 namespace tessera::passes {
@@ -17,7 +17,7 @@ std::uint64_t fingerprint(const Module& module) {
   std::uint64_t h = module.functions.size();
   for (const auto& [name, f] : module.functions) {
     h = hash_combine(h, hash_text(name).low);
-    h = hash_combine(h, relay::structural_hash(f, module.constants));
+    h = hash_combine(h, relay::structural_hash(f, &module.constants));
   }
   return h;
 }
@@ -61,8 +61,8 @@ class Manager {
   Result<void> observe(const PassTime& time, int number) {
     if (options_.verify_each) {
       for (const auto& [name, f] : outcome_.module.functions) {
-        const auto finding = relay::verify(f);
-        TESSERA_CHECK(!finding, "after {}, @{}: {}", time.name, name, *finding);
+        const Diagnostics findings = relay::verify(f);
+        TESSERA_CHECK(findings.empty(), "after {}, @{}: {}", time.name, name, render(findings));
       }
     }
     if (!options_.dump_dir.empty() && options_.dump) {
