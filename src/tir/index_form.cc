@@ -185,17 +185,76 @@ Expr division_atom(const IndexForm& rest, std::int64_t divisor) {
   return floor_div(to_expr(reduced), int_imm(divisor / g));
 }
 
+// rest = factor * quotient + small with 0 <= small < factor, where the factor divides the divisor:
+// then rest // divisor = quotient // (divisor / factor), and rest % divisor =
+// factor * (quotient % (divisor / factor)) + small.
+struct Split {
+  std::int64_t factor = 1;
+  Division parts;
+};
+std::optional<Split> split_rest(const IndexForm& rest, std::int64_t divisor, const Bounds& bounds) {
+  std::vector<std::int64_t> factors;
+  for (const IndexTerm& t : rest.terms) {
+    const std::int64_t g = std::gcd(t.coefficient, divisor);
+    if (g > 1) factors.push_back(g);
+  }
+  std::sort(factors.rbegin(), factors.rend());
+  for (const std::int64_t g : factors) {
+    Division parts = divide(rest, g, bounds);
+    if (!parts.quotient.terms.empty() && range_of(parts.rest, bounds).inside(0, g - 1)) {
+      return Split{g, std::move(parts)};
+    }
+  }
+  return std::nullopt;
+}
+
+// (x % (d * c)) // d = (x // d) % c
+std::optional<Expr> quotient_of_modulo(const IndexForm& rest, std::int64_t divisor) {
+  if (rest.terms.size() != 1 || rest.terms[0].coefficient != 1 || rest.constant != 0) return {};
+  const auto mod = divided_by<FloorMod>(rest.terms[0].atom);
+  if (!mod || mod->second % divisor != 0) return {};
+  return floor_mod(floor_div(mod->first, int_imm(divisor)), int_imm(mod->second / divisor));
+}
+
 IndexForm form_of_div(const Expr& a, std::int64_t divisor, const Bounds& bounds) {
   Division d = divide(index_form(a, bounds), divisor, bounds);
-  if (!range_of(d.rest, bounds).inside(0, divisor - 1)) {
-    add_term(d.quotient, division_atom(d.rest, divisor), 1);
+  if (range_of(d.rest, bounds).inside(0, divisor - 1)) return d.quotient;
+  if (const auto split = split_rest(d.rest, divisor, bounds)) {
+    const Expr quotient = to_expr(split->parts.quotient);
+    return add(d.quotient, form_of_div(quotient, divisor / split->factor, bounds));
   }
+  if (const auto modulo = quotient_of_modulo(d.rest, divisor)) {
+    return add(d.quotient, index_form(*modulo, bounds));
+  }
+  add_term(d.quotient, division_atom(d.rest, divisor), 1);
   return d.quotient;
 }
 
+// c * (x % m) and c * x leave the same when divided by a divisor of c * m.
+bool drop_inner_modulo(IndexForm& form, std::int64_t divisor, const Bounds& bounds) {
+  for (const IndexTerm& t : form.terms) {
+    const auto mod = divided_by<FloorMod>(t.atom);
+    std::int64_t period = 0;
+    if (!mod || __builtin_mul_overflow(t.coefficient, mod->second, &period)) continue;
+    if (period % divisor != 0) continue;
+    const IndexTerm dropped = t;
+    add_term(form, dropped.atom, -dropped.coefficient);
+    form = add(form, index_form(mod->first, bounds), dropped.coefficient);
+    return true;
+  }
+  return false;
+}
+
 IndexForm form_of_mod(const Expr& a, std::int64_t divisor, const Bounds& bounds) {
-  const Division d = divide(index_form(a, bounds), divisor, bounds);
+  Division d = divide(index_form(a, bounds), divisor, bounds);
   if (range_of(d.rest, bounds).inside(0, divisor - 1)) return d.rest;
+  if (drop_inner_modulo(d.rest, divisor, bounds))
+    return form_of_mod(to_expr(d.rest), divisor, bounds);
+  if (const auto split = split_rest(d.rest, divisor, bounds)) {
+    const Expr quotient = to_expr(split->parts.quotient);
+    return add(split->parts.rest, form_of_mod(quotient, divisor / split->factor, bounds),
+               split->factor);
+  }
   // A common factor of all terms stays outside: (4*x) % 8 = 4 * (x % 2).
   std::int64_t g = divisor;
   for (const IndexTerm& t : d.rest.terms) g = std::gcd(g, t.coefficient);
@@ -208,70 +267,12 @@ IndexForm form_of_mod(const Expr& a, std::int64_t divisor, const Bounds& bounds)
   return out;
 }
 
-IndexForm form_of_product(const Mul& m, const Expr& whole, const Bounds& bounds) {
+IndexForm form_of_product(const Mul& m, const Bounds& bounds) {
   const IndexForm a = index_form(m.a, bounds), b = index_form(m.b, bounds);
   if (a.is_constant()) return add({}, b, a.constant);
   if (b.is_constant()) return add({}, a, b.constant);
-  (void)whole;
   return atom_form(Mul::make(kInt64, to_expr(a), to_expr(b)));
 }
-
-std::optional<bool> decide(const Expr& condition, const Bounds& bounds) {
-  const auto difference = [&](const Expr& a, const Expr& b) {
-    return range_of(add(index_form(b, bounds), index_form(a, bounds), -1), bounds);
-  };
-  const auto is_index = [](const Expr& e) { return e.dtype() == kInt64; };
-  if (const auto* c = condition.as<IntImm>()) return c->value != 0;
-  if (const auto* c = condition.as<Lt>(); c != nullptr && is_index(c->a)) {
-    const Interval r = difference(c->a, c->b);
-    if (r.has_min() && r.min > 0) return true;
-    if (r.has_max() && r.max <= 0) return false;
-  } else if (const auto* l = condition.as<Le>(); l != nullptr && is_index(l->a)) {
-    const Interval r = difference(l->a, l->b);
-    if (r.has_min() && r.min >= 0) return true;
-    if (r.has_max() && r.max < 0) return false;
-  } else if (const auto* q = condition.as<Eq>(); q != nullptr && is_index(q->a)) {
-    const Interval r = difference(q->a, q->b);
-    if (r.inside(0, 0)) return true;
-    if ((r.has_min() && r.min > 0) || (r.has_max() && r.max < 0)) return false;
-  }
-  return std::nullopt;
-}
-
-Expr simplify_condition(const Expr& e, const Bounds& bounds) {
-  if (const auto known = decide(e, bounds)) return bool_imm(*known);
-  if (const auto* a = e.as<And>()) {
-    const Expr x = simplify_condition(a->a, bounds), y = simplify_condition(a->b, bounds);
-    if (const auto* c = x.as<IntImm>()) return c->value != 0 ? y : x;
-    if (const auto* c = y.as<IntImm>()) return c->value != 0 ? x : y;
-    return logical_and(x, y);
-  }
-  if (const auto* o = e.as<Or>()) {
-    const Expr x = simplify_condition(o->a, bounds), y = simplify_condition(o->b, bounds);
-    if (const auto* c = x.as<IntImm>()) return c->value != 0 ? x : y;
-    if (const auto* c = y.as<IntImm>()) return c->value != 0 ? y : x;
-    return logical_or(x, y);
-  }
-  return map_children(e, [&](const Expr& child) { return simplify_indices(child, bounds); });
-}
-
-// Statements: learns the loops' bounds on the way down.
-class IndexSimplifier : public Mutator {
- public:
-  explicit IndexSimplifier(Bounds bounds) : bounds_(std::move(bounds)) {}
-  using Mutator::mutate;
-  Expr mutate(const Expr& e) override { return simplify_indices(e, bounds_); }
-  Stmt mutate(const Stmt& s) override {
-    if (const auto* loop = s.as<For>()) bounds_.set_loop(loop->var, loop->min, loop->extent);
-    if (const auto* let = s.as<LetStmt>(); let != nullptr && let->value.dtype() == kInt64) {
-      bounds_.set(let->var, range_of(index_form(let->value, bounds_), bounds_));
-    }
-    return map_children(s, *this);
-  }
-
- private:
-  Bounds bounds_;
-};
 
 }  // namespace
 
@@ -329,7 +330,7 @@ IndexForm index_form(const Expr& index, const Bounds& bounds) {
   } else if (const auto* d = index.as<Sub>()) {
     form = add(index_form(d->a, bounds), index_form(d->b, bounds), -1);
   } else if (const auto* m = index.as<Mul>()) {
-    return form_of_product(*m, index, bounds);
+    return form_of_product(*m, bounds);
   } else if (const auto div = divided_by<FloorDiv>(index)) {
     return form_of_div(div->first, div->second, bounds);
   } else if (const auto mod = divided_by<FloorMod>(index)) {
@@ -338,6 +339,7 @@ IndexForm index_form(const Expr& index, const Bounds& bounds) {
     const Expr inner =
         map_children(index, [&](const Expr& child) { return simplify_indices(child, bounds); });
     if (const auto* c = inner.as<IntImm>()) return {{}, c->value};
+    if (const Expr chosen = decided_extreme(inner, bounds)) return index_form(chosen, bounds);
     if (const auto* s = inner.as<Select>()) {
       if (const auto known = decide(s->condition, bounds)) {
         return index_form(*known ? s->yes : s->no, bounds);
@@ -368,23 +370,6 @@ Expr to_expr(const IndexForm& form) {
   if (!out) return int_imm(form.constant);
   if (form.constant == 0) return out;
   return form.constant > 0 ? out + int_imm(form.constant) : out - int_imm(-form.constant);
-}
-
-Expr simplify_indices(const Expr& e, const Bounds& bounds) {
-  if (e.dtype() == kInt64) return to_expr(index_form(e, bounds));
-  if (e.dtype() == kBool) return simplify_condition(e, bounds);
-  if (const auto* s = e.as<Select>()) {
-    const Expr condition = simplify_condition(s->condition, bounds);
-    if (const auto* c = condition.as<IntImm>()) {
-      return simplify_indices(c->value != 0 ? s->yes : s->no, bounds);
-    }
-    return select(condition, simplify_indices(s->yes, bounds), simplify_indices(s->no, bounds));
-  }
-  return map_children(e, [&](const Expr& child) { return simplify_indices(child, bounds); });
-}
-
-Stmt simplify_indices(const Stmt& s, Bounds bounds) {
-  return IndexSimplifier(std::move(bounds)).mutate(s);
 }
 
 }  // namespace tessera::tir

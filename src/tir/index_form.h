@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -55,6 +56,10 @@ struct IndexForm {
 IndexForm index_form(const Expr& index, const Bounds& bounds);
 IndexForm add(const IndexForm& a, const IndexForm& b, std::int64_t factor = 1);  // a + factor * b
 Interval range_of(const IndexForm& form, const Bounds& bounds);
+// The truth of a comparison of indices, where the ranges tell.
+std::optional<bool> decide(const Expr& condition, const Bounds& bounds);
+// The operand of a minimum or maximum that the ranges show to be the result; null if they do not.
+Expr decided_extreme(const Expr& e, const Bounds& bounds);
 // Terms with the greatest coefficients first.
 Expr to_expr(const IndexForm& form);
 

@@ -54,6 +54,14 @@ bool is_script_word(std::string_view name) {
          parse_dtype(name).has_value();
 }
 
+// What operator- makes; of a literal it would read back as another literal.
+bool is_negation(const Sub& n) {
+  const auto* zero = n.a.as<FloatImm>();
+  const bool minus_zero = zero != nullptr && zero->value == 0 && std::signbit(zero->value);
+  const bool literal = n.b.as<IntImm>() != nullptr || n.b.as<FloatImm>() != nullptr;
+  return (minus_zero || is_int(n.a, 0)) && !literal && n.dtype.lanes == 1;
+}
+
 class Printer {
  public:
   explicit Printer(PrintOptions options = {})
@@ -197,6 +205,10 @@ Printer::Text Printer::expr_text(const Expr& e) {
       },
       [&](const Read& n) -> Text {
         return {fmt::format("{}({})", names_.of(n.tensor.get(), n.tensor->name), list(n.indices))};
+      },
+      [&](const Sub& n) -> Text {
+        if (is_negation(n)) return {"-" + expr(n.b, kAtom), kUnary};
+        return infix(n.kind, n.a, n.b);
       },
       [&]<BinaryNode N>(const N& n) -> Text { return infix(n.kind, n.a, n.b); });
 }
