@@ -142,11 +142,13 @@ Stmt RandomFunctions::definition(int depth) {
     vars.pop_back();
     return LetStmt::make(var, std::move(value), std::move(body));
   }
-  const Buffer b = buffer("b");
+  const bool constant = below(2) == 0;
+  Buffer b = buffer("b");
+  if (constant) b = make_buffer("b", b->dtype, b->shape, MemoryScope::kConstant);
   buffers.push_back(b);
   Stmt body = stmt(depth - 1);
   buffers.pop_back();
-  if (below(2) == 0) return Allocate::make(b, std::move(body));
+  if (!constant) return Allocate::make(b, std::move(body));
   if (below(4) == 0) return AllocateConst::make(b, ConstantIndex(below(9)), std::move(body));
   std::vector<std::int64_t> shape;
   for (const Expr& extent : b->shape) shape.push_back(*as_int(extent));
@@ -171,7 +173,9 @@ Stmt RandomFunctions::stmt(int depth) {
         break;
     }
   }
-  const Buffer& b = buffers[static_cast<std::size_t>(below(static_cast<int>(buffers.size())))];
+  std::vector<Buffer> writable = buffers;
+  std::erase_if(writable, [](const Buffer& b) { return b->scope == MemoryScope::kConstant; });
+  const Buffer& b = writable[static_cast<std::size_t>(below(static_cast<int>(writable.size())))];
   return Store::make(b, indices(b, 2), expr(b->dtype, 3));
 }
 

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tir/verify.h"
+
+#include <set>
+
+#include "tir/intrinsics.h"
+#include "tir/print.h"
+#include "tir/walk.h"
+
+namespace tessera::tir {
+namespace {
+
+constexpr std::size_t kMaxShown = 120;  // characters of an offending part
+
+template <class T>
+std::string shown(const T& part) {
+  std::string text = print(part);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  if (const auto end = text.find('\n'); end != std::string::npos) text.resize(end);
+  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
+  return text;
+}
+
+class Verifier {
+ public:
+  Verifier(const PrimFunc& f, std::string_view name) : f_(f), name_(name) {}
+  Diagnostics run();
+
+ private:
+  // A definition for as long as this lives.
+  class Scope {
+   public:
+    Scope(std::set<const void*>& known, const void* what) : known_(known), what_(what) {
+      fresh = known.insert(what).second;
+    }
+    ~Scope() {
+      if (fresh) known_.erase(what_);
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    bool fresh = false;
+
+   private:
+    std::set<const void*>& known_;
+    const void* what_;
+  };
+
+  template <class... A>
+  void report(Code code, fmt::format_string<A...> text, A&&... args) {
+    const Location at = f_.sources.empty() ? nullptr : f_.sources.front();
+    found_.add(error(code, at, "`{}`: {}", name_, fmt::format(text, std::forward<A>(args)...)));
+  }
+  template <class T>
+  void malformed(const T& part, std::string_view rule) {
+    report(Code::kMalformedGraph, "{} in `{}`", rule, shown(part));
+  }
+  template <class T>
+  void expect_type(const T& part, DType found, DType wanted, std::string_view what) {
+    if (found == wanted) return;
+    report(Code::kDtypeMismatch, "{} is {} and should be {} in `{}`", what, to_string(found),
+           to_string(wanted), shown(part));
+  }
+
+  void parameters();
+  void expr(const Expr& e);
+  void operands(const Expr& e);
+  void call(const Expr& e, const Call& n);
+  void access(const Buffer& b, const std::vector<Expr>& indices, DType value, const auto& part);
+  void use(const Buffer& b, const auto& part) {
+    if (!buffers_.contains(b.get())) {
+      report(Code::kUnknownName, "buffer `{}` is used outside of its scope in `{}`", b->name,
+             shown(part));
+    }
+  }
+  void stmt(const Stmt& s);
+  void store(const Stmt& s, const Store& n);
+  void loop(const Stmt& s, const For& n);
+  void scoped_buffer(const Stmt& s, const Buffer& b, const Stmt& body);
+  void constant(const Stmt& s, const AllocateConst& n);
+  void view(const Stmt& s, const View& n);
+  void body(const Stmt& s, const Stmt& part) {
+    if (part) return stmt(part);
+    malformed(s, "a statement without its body");
+  }
+
+  const PrimFunc& f_;
+  std::string_view name_;
+  Diagnostics found_;
+  std::set<const void*> vars_, buffers_, constants_;
+  std::set<const void*> own_;  // buffers that the parallel loop around allocates itself
+  bool parallel_ = false;
+};
+
+void Verifier::access(const Buffer& b, const std::vector<Expr>& indices, DType value,
+                      const auto& part) {
+  use(b, part);
+  if (indices.size() != b->shape.size()) {
+    report(Code::kWrongArity, "`{}` has {} dimensions, {} indices are given in `{}`", b->name,
+           b->shape.size(), indices.size(), shown(part));
+  }
+  int lanes = 1;
+  for (const Expr& i : indices) {
+    expr(i);
+    lanes = std::max<int>(lanes, i.dtype().lanes);
+    expect_type(part, i.dtype().element(), kInt64, "an index");
+  }
+  expect_type(part, value, b->dtype.with_lanes(lanes), "the value");
+}
+
+void Verifier::call(const Expr& e, const Call& n) {
+  for (const Expr& a : n.args) expr(a);
+  const Intrinsic* f = find_intrinsic(n.name);
+  if (f == nullptr) return report(Code::kUnknownName, "no function `{}` exists", n.name);
+  if (static_cast<int>(n.args.size()) != f->arity) {
+    return report(Code::kWrongArity, "`{}` takes {} operands in `{}`", n.name, f->arity, shown(e));
+  }
+  for (const Expr& a : n.args) expect_type(e, a.dtype(), n.args[0].dtype(), "an operand");
+  const DType operand = n.args[0].dtype();
+  if (f->domain == Intrinsic::Domain::kInteger) {
+    if (operand.is_float()) malformed(e, "a function of integers");
+  } else if (!operand.is_float()) {
+    malformed(e, "a function of floats");
+  }
+  const bool test = f->domain == Intrinsic::Domain::kTest;
+  expect_type(e, n.dtype, test ? kBool.with_lanes(operand.lanes) : operand, "the result");
+}
+
+void Verifier::operands(const Expr& e) {
+  for_each_child(e, [&](const Expr& child) { expr(child); });
+  visit(
+      e,
+      [&](const Select& n) {
+        expect_type(e, n.condition.dtype().element(), kBool, "the condition");
+        expect_type(e, n.yes.dtype(), n.dtype, "the first value");
+        expect_type(e, n.no.dtype(), n.dtype, "the second value");
+      },
+      [&](const Not& n) { expect_type(e, n.value.dtype(), n.dtype, "the operand"); },
+      [&](const Ramp& n) {
+        expect_type(e, n.base.dtype().with_lanes(n.lanes), n.dtype, "the base");
+        expect_type(e, n.stride.dtype(), n.base.dtype(), "the stride");
+      },
+      [&](const Broadcast& n) {
+        expect_type(e, n.value.dtype().with_lanes(n.lanes), n.dtype, "the value");
+      },
+      [&]<BinaryNode N>(const N& n) {
+        expect_type(e, n.b.dtype(), n.a.dtype(), "the second operand");
+        constexpr bool kTests =
+            KindOf<N>::value >= ExprKind::Eq && KindOf<N>::value <= ExprKind::Or;
+        const DType result = kTests ? kBool.with_lanes(n.a.dtype().lanes) : n.a.dtype();
+        expect_type(e, n.dtype, result, "the result");
+        if (KindOf<N>::value == ExprKind::And || KindOf<N>::value == ExprKind::Or) {
+          expect_type(e, n.a.dtype().element(), kBool, "the first operand");
+        }
+      },
+      [](Otherwise) {});
+}
+
+void Verifier::expr(const Expr& e) {
+  if (!e) return report(Code::kMalformedGraph, "an expression is missing");
+  visit(
+      e,
+      [&](const Var& n) {
+        if (vars_.contains(&n)) return;
+        report(Code::kUnknownName, "variable `{}` is used outside of its scope", n.name);
+      },
+      [&](const Load& n) { access(n.buffer, n.indices, n.dtype, e); },
+      [&](const Call& n) { call(e, n); },
+      [&](const Reduce&) { malformed(e, "a reduction outside of a tensor definition"); },
+      [&](const Read&) { malformed(e, "a read of a tensor definition"); },
+      [&](Otherwise) { operands(e); });
+}
+
+void Verifier::store(const Stmt& s, const Store& n) {
+  expr(n.value);
+  access(n.buffer, n.indices, n.value ? n.value.dtype() : n.buffer->dtype, s);
+  if (constants_.contains(n.buffer.get())) malformed(s, "a store to constant data");
+  const bool shared = parallel_ && n.buffer->scope == MemoryScope::kStack;
+  if (shared && !own_.contains(n.buffer.get())) {
+    malformed(s, "a store to a stack buffer that all iterations of a parallel loop share");
+  }
+}
+
+void Verifier::loop(const Stmt& s, const For& n) {
+  expr(n.min);
+  expr(n.extent);
+  if (n.var.as<Var>() == nullptr) return malformed(s, "a loop over something else than a variable");
+  expect_type(s, n.min.dtype(), n.var.dtype(), "the lower limit");
+  expect_type(s, n.extent.dtype(), n.var.dtype(), "the extent");
+  if (!n.var.dtype().is_int()) malformed(s, "a loop over a variable that is no integer");
+  const bool parallel = n.loop == ForKind::kParallel;
+  if (parallel && parallel_) malformed(s, "a parallel loop inside of another");
+  if (f_.is_host && (parallel || n.loop == ForKind::kVectorized)) {
+    malformed(s, "a parallel or vectorised loop in a host program");
+  }
+  const Scope scope(vars_, n.var.get());
+  if (!scope.fresh) malformed(s, "a loop over a variable that is in use");
+  const bool outer = parallel_;
+  std::set<const void*> outer_own;
+  if (parallel) outer_own.swap(own_);
+  parallel_ |= parallel;
+  body(s, n.body);
+  parallel_ = outer;
+  if (parallel) own_.swap(outer_own);
+}
+
+void Verifier::scoped_buffer(const Stmt& s, const Buffer& b, const Stmt& inner) {
+  for (const Expr& extent : b->shape) {
+    expr(extent);
+    if (!extent) continue;
+    expect_type(s, extent.dtype(), kInt64, "an extent");
+    if (const std::int64_t* n = as_int(extent); n != nullptr && *n < 0) {
+      malformed(s, "a negative extent");
+    }
+  }
+  for (const Expr& stride : b->strides) expr(stride);
+  if (!b->strides.empty() && b->strides.size() != b->shape.size()) {
+    malformed(s, "strides that do not fit the dimensions");
+  }
+  const Scope scope(buffers_, b.get());
+  if (!scope.fresh) malformed(s, "a second definition of a buffer");
+  const Scope own(own_, b.get());
+  body(s, inner);
+}
+
+void Verifier::constant(const Stmt& s, const AllocateConst& n) {
+  if (const auto* t = std::get_if<Tensor>(&n.data)) {
+    bool fits = t->dtype == n.buffer->dtype && t->shape.size() == n.buffer->shape.size();
+    for (std::size_t i = 0; fits && i < t->shape.size(); ++i) {
+      fits = is_int(n.buffer->shape[i], t->shape[i]);
+    }
+    if (!fits || !t->blob) {
+      report(Code::kShapeMismatch, "constant `{}` does not have the shape and type of its data",
+             n.buffer->name);
+    }
+  } else if (!std::get<ConstantIndex>(n.data)) {
+    malformed(s, "constant data without an index of the pool");
+  }
+  const Scope scope(constants_, n.buffer.get());
+  scoped_buffer(s, n.buffer, n.body);
+}
+
+void Verifier::view(const Stmt& s, const View& n) {
+  use(n.source, s);
+  const std::int64_t size = constant_size(n.buffer), source = constant_size(n.source);
+  if (size >= 0 && source >= 0 &&
+      size * n.buffer->dtype.size_bytes() != source * n.source->dtype.size_bytes()) {
+    report(Code::kShapeMismatch, "view `{}` has another size than `{}`", n.buffer->name,
+           n.source->name);
+  }
+  std::set<const void*> none;
+  const Scope read_only(constants_.contains(n.source.get()) ? constants_ : none, n.buffer.get());
+  scoped_buffer(s, n.buffer, n.body);
+}
+
+void Verifier::stmt(const Stmt& s) {
+  visit(
+      s, [&](const Store& n) { store(s, n); }, [&](const For& n) { loop(s, n); },
+      [&](const While& n) {
+        expr(n.condition);
+        if (n.condition) expect_type(s, n.condition.dtype(), kBool, "the condition");
+        body(s, n.body);
+      },
+      [&](const IfThenElse& n) {
+        expr(n.condition);
+        if (n.condition) expect_type(s, n.condition.dtype(), kBool, "the condition");
+        body(s, n.then_case);
+        if (n.else_case) stmt(n.else_case);
+      },
+      [&](const LetStmt& n) {
+        expr(n.value);
+        if (n.value) expect_type(s, n.value.dtype(), n.var.dtype(), "the value");
+        const Scope scope(vars_, n.var.get());
+        if (!scope.fresh) malformed(s, "a second definition of a variable");
+        body(s, n.body);
+      },
+      [&](const Allocate& n) {
+        if (n.buffer->scope == MemoryScope::kConstant) malformed(s, "constant memory without data");
+        scoped_buffer(s, n.buffer, n.body);
+      },
+      [&](const AllocateConst& n) { constant(s, n); }, [&](const View& n) { view(s, n); },
+      [&](const CallKernel& n) {
+        if (!f_.is_host) malformed(s, "a call of a kernel outside of a host program");
+        for (const Buffer& b : n.inputs) use(b, s);
+        for (const Buffer& b : n.outputs) {
+          use(b, s);
+          if (constants_.contains(b.get())) malformed(s, "constant data as an output");
+        }
+        for (const Expr& dim : n.dims) expr(dim);
+      },
+      [&](const Evaluate& n) { expr(n.value); },
+      [&](const Seq& n) {
+        for (const Stmt& part : n.body) body(s, part);
+      });
+}
+
+void Verifier::parameters() {
+  for (const Expr& dim : f_.dims) {
+    if (dim.as<Var>() == nullptr || dim.dtype() != kInt64) {
+      report(Code::kMalformedGraph, "a formal dimension is no variable of int64");
+    }
+    if (!vars_.insert(dim.get()).second) {
+      report(Code::kDuplicateName, "a formal dimension stands twice");
+    }
+  }
+  const auto add = [&](const Buffer& b) {
+    for (const Expr& extent : b->shape) expr(extent);
+    for (const Expr& stride : b->strides) expr(stride);
+    if (!buffers_.insert(b.get()).second) {
+      report(Code::kDuplicateName, "buffer `{}` is two parameters", b->name);
+    }
+  };
+  for (const Buffer& b : f_.inputs) add(b);
+  for (const Buffer& b : f_.outputs) add(b);
+}
+
+Diagnostics Verifier::run() {
+  parameters();
+  if (f_.body) {
+    stmt(f_.body);
+  } else {
+    report(Code::kMalformedGraph, "the function has no body");
+  }
+  return std::move(found_);
+}
+
+}  // namespace
+
+Result<void> verify(const PrimFunc& f, std::string_view name) {
+  Diagnostics found = Verifier(f, name).run();
+  if (!found.empty()) return fail(std::move(found));
+  return {};
+}
+
+}  // namespace tessera::tir
