@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "relay/verify.h"
+
+#include <gtest/gtest.h>
+
+#include "relay/test_operators.h"
+
+namespace tessera::relay {
+namespace {
+
+using testing::op;
+
+const Type kVector = tensor_type({4}, kFloat32);
+
+std::string findings(const Function& f) {
+  std::string out;
+  for (const Diagnostic& d : verify(f).list) out += (out.empty() ? "" : "; ") + d.message;
+  return out;
+}
+
+TEST(Verify, WellFormed) {
+  FunctionBuilder b;
+  const NodeId x = b.param("x", kVector);
+  const RegionId body = b.begin_region();
+  const NodeId p = b.param("p", kVector);
+  b.end_region(b.call(op("add"), {p, x}));  // captures, which a plain literal may
+  const NodeId literal = b.literal(body, {});
+  EXPECT_EQ(findings(b.finish(b.call_value(literal, std::vector{x}))), "");
+}
+
+TEST(Verify, ValuesOfOtherRegionsAreOutOfReach) {
+  FunctionBuilder b;
+  const NodeId x = b.param("x", kVector), c = b.param("c", tensor_type({}, kBool));
+  const RegionId yes = b.begin_region();
+  const NodeId inside = b.call(op("exp"), {x});
+  b.end_region(inside);
+  const RegionId no = b.begin_region();
+  b.end_region(inside);
+  const NodeId branch = b.if_(c, yes, no);
+  EXPECT_EQ(
+      findings(b.finish(b.call(op("add"), {branch, inside}))),
+      "a branch or function literal returns a value that it does not see; a node uses a value "
+      "from inside another branch or function literal");
+}
+
+TEST(Verify, ARegionHasOneOwner) {
+  FunctionBuilder b;
+  const NodeId x = b.param("x", kVector);
+  const RegionId body = b.begin_region();
+  b.end_region(b.call(op("exp"), {x}));
+  const NodeId first = b.literal(body, {}), second = b.literal(body, {});
+  EXPECT_EQ(findings(b.finish(b.tuple(std::vector{first, second}))), "a region has two owners");
+}
+
+TEST(Verify, Arity) {
+  FunctionBuilder b;
+  const NodeId x = b.param("x", kVector);
+  EXPECT_EQ(findings(b.finish(b.call(op("add"), {x}))), "`add` has 1 operands");
+}
+
+TEST(Verify, OffloadedLiteralsCaptureNothing) {
+  for (const char* attribute : {"Primitive", "Compiler", "Composite"}) {
+    FunctionBuilder b;
+    const NodeId x = b.param("x", kVector);
+    const RegionId outer = b.begin_region();
+    const RegionId inner = b.begin_region();
+    b.end_region(b.call(op("exp"), {x}));
+    b.end_region(b.call_value(b.literal(inner, {}), {}));
+    const NodeId literal = b.literal(outer, {{attribute, 1}});
+    EXPECT_NE(findings(b.finish(b.call_value(literal, {}))).find(std::string("with `") + attribute),
+              std::string::npos)
+        << "also where a literal inside it captures";
+  }
+}
+
+}  // namespace
+}  // namespace tessera::relay
