@@ -91,10 +91,12 @@ bool drain(int fd, std::string& text) {
   }
 }
 
+constexpr Clock::time_point kNever = Clock::time_point::max();
+
 // Milliseconds for poll until the deadline; -1: no limit.
-int poll_timeout(const std::optional<Clock::time_point>& deadline) {
-  if (!deadline) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
+int poll_timeout(Clock::time_point deadline) {
+  if (deadline == kNever) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
 }
 
@@ -102,7 +104,7 @@ int poll_timeout(const std::optional<Clock::time_point>& deadline) {
 // grandchild that keeps them open is not waited for.
 void collect(pid_t pid, int out, int err, int ended, const ProcessOptions& options,
              ProcessResult& result) {
-  std::optional<Clock::time_point> deadline;
+  Clock::time_point deadline = kNever;
   if (options.time_limit_s) {
     deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                   std::chrono::duration<double>(*options.time_limit_s));
@@ -114,10 +116,10 @@ void collect(pid_t pid, int out, int err, int ended, const ProcessOptions& optio
     for (int i = 0; i < 2; ++i) {
       if (watched[i].revents != 0 && !drain(watched[i].fd, *texts[i])) watched[i].fd = -1;
     }
-    if (deadline && Clock::now() >= *deadline && watched[2].revents == 0) {
+    if (Clock::now() >= deadline && watched[2].revents == 0) {
       ::kill(-pid, SIGKILL);
       result.timed_out = true;
-      deadline.reset();
+      deadline = kNever;
     }
   }
   drain(out, result.out);
