@@ -58,6 +58,10 @@ class Backend {
   virtual std::string_view name() const = 0;  // the `Compiler` attribute and the Target kind
   // What is missing on this machine ("libdnnl.so.3 was not found: install ..."), or nothing.
   virtual std::optional<Refusal> available(const Target&) const { return std::nullopt; }
+  // Used when the user names no targets; templates and teaching back ends are not.
+  virtual bool is_default() const { return true; }
+  // Where this machine has the vendor library of that file name, for --bundle and for runs in process; "": nowhere.
+  virtual std::string library_path(std::string_view) const { return ""; }
   // In order of priority: an earlier pattern claims its nodes first.
   virtual std::vector<CompositePattern> patterns(const Target&) const = 0;
   // The whole extracted region, after types are known.

@@ -71,11 +71,9 @@ void add_convolutions(Table& table) {
 
 // Products with a weight: bias, then views that keep the order of the bytes, residual, activation.
 void add_dense(Table& table) {
-  for (const auto& [op, name] : {std::pair("nn.dense", "dense"), std::pair("nn.matmul", "matmul")}) {
+  const auto add = [&table](const std::string& base, const char* op, const Pattern& weights) {
     for (const int depth : {2, 0}) {
-      const Pattern source = views(wildcard(), depth, false);
-      const Pattern core = is_op(op, {source, constant_or_any("weights")}, "core");
-      const std::string base = name;
+      const Pattern core = is_op(op, {views(wildcard(), depth, false), weights}, "core");
       const Pattern biased = views(with_bias(core), depth, false);
       table.add_activated(base + "_bias_add", views(with_residual(biased), depth, false),
                           describe_matmul);
@@ -83,17 +81,21 @@ void add_dense(Table& table) {
       table.add_activated(base + "_add", with_residual(views(core, depth, false)), describe_matmul);
       table.add_activated(base, core, describe_matmul);
     }
-  }
+  };
+  add("dense", "nn.dense", constant_or_any("weights"));
+  add("matmul", "nn.matmul", is_constant("weights"));
 }
 
 // Products of two activations (attention): views and scalings around both factors and the result.
 void add_batched(Table& table) {
   for (const int depth : {4, 3, 2, 1, 0}) {
     const Pattern a = views(wildcard(), depth, true), b = views(constant_or_any(""), depth, true);
-    const Pattern core = is_op("nn.batch_matmul", {a, b}, "core");
+    const Pattern core =
+        is_op("nn.matmul", {a, b}, "core") | is_op("nn.batch_matmul", {a, b}, "core");
     const Pattern maybe_scaled = views(core, depth > 0 ? 1 : 0, true);
     for (const int behind : {2, 1}) {
-      table.add("batch_matmul_add", some_views(with_residual(maybe_scaled), behind), describe_matmul);
+      table.add("batch_matmul_add", some_views(with_residual(maybe_scaled), behind),
+                describe_matmul);
       table.add("batch_matmul", some_views(maybe_scaled, behind), describe_matmul);
     }
     table.add("batch_matmul_add", with_residual(maybe_scaled), describe_matmul);
@@ -124,8 +126,8 @@ void add_others(Table& table) {
 std::vector<Composite> make_table() {
   Table table;
   add_convolutions(table);
-  add_batched(table);
   add_dense(table);
+  add_batched(table);
   add_others(table);
   return std::move(table.entries);
 }

@@ -12,11 +12,22 @@ namespace {
 constexpr std::string_view kDataLayouts[] = {"NCW", "NCHW", "NCDHW"};
 constexpr std::string_view kKernelLayouts[] = {"OIW", "OIHW", "OIDHW"};
 
-// [begin..., end...], or one number a dimension for both ends.
-std::optional<Ints> padding_end(const Ints& padding, std::size_t spatial) {
-  if (padding.size() == spatial) return padding;
-  if (padding.size() != 2 * spatial) return std::nullopt;
-  return Ints(padding.begin() + static_cast<std::ptrdiff_t>(spatial), padding.end());
+// One number for all, one a dimension, or all begins and then all ends.
+struct Padding {
+  Ints begin, end;
+};
+Padding padding_of(const Subject& s, NodeId core, std::size_t spatial) {
+  const Ints given = s.ints(core, "padding");
+  if (given.size() == 1) return {Ints(spatial, given[0]), Ints(spatial, given[0])};
+  if (given.size() == spatial) return {given, given};
+  const auto middle = given.begin() + static_cast<std::ptrdiff_t>(spatial);
+  return {Ints(given.begin(), middle), Ints(middle, given.end())};
+}
+
+// The layout that is computed in, which must be the only one.
+bool has_layout(const Subject& s, NodeId core, std::string_view name, std::string_view wanted) {
+  const std::string out = s.text(core, "out_layout");
+  return s.text(core, name) == wanted && (out.empty() || out == wanted);
 }
 
 // Per channel: [C, 1...] or [1, C, 1...], or the vector of nn.bias_add.
@@ -28,18 +39,14 @@ bool is_per_channel(const Subject& s, const EpilogueStep& step, const Ints& resu
   return dims[dims.size() - 1 - behind] == result[1];
 }
 
-std::optional<Refusal> add_geometry(const Subject& s, NodeId core, std::size_t spatial,
-                                    Kernel& kernel) {
-  const Ints padding = s.ints(core, "padding");
-  const auto end = padding_end(padding, spatial);
-  if (!end) return Refusal{fmt::format("padding has {} numbers", padding.size())};
-  kernel.set("padding_begin", Ints(padding.begin(), padding.begin() + static_cast<std::ptrdiff_t>(spatial)));
-  kernel.set("padding_end", *end);
+void add_geometry(const Subject& s, NodeId core, std::size_t spatial, Kernel& kernel) {
+  const Padding padding = padding_of(s, core, spatial);
+  kernel.set("padding_begin", padding.begin);
+  kernel.set("padding_end", padding.end);
   kernel.set("strides", s.ints(core, "strides"));
   Ints dilation = s.ints(core, "dilation");
   for (std::int64_t& d : dilation) --d;  // oneDNN counts what is left out
   kernel.set("dilation", dilation);
-  return std::nullopt;
 }
 
 // Weights [O, I / groups, k...], with groups as a dimension of their own.
@@ -85,10 +92,10 @@ KernelOr describe_convolution(const Subject& s, std::string_view activation_name
   const NodeId core = s.capture("core");
   const Ints data = s.shape(s.operands(core)[0]), weights = s.shape(s.operands(core)[1]);
   const std::size_t spatial = data.size() - 2;
-  const std::string layout = s.text(core, "data_layout"), kernel_layout = s.text(core, "kernel_layout");
-  if (spatial < 1 || spatial > 3 || layout != kDataLayouts[spatial - 1] ||
-      kernel_layout != kKernelLayouts[spatial - 1]) {
-    return refuse("layouts {} and {} are not taken", layout, kernel_layout);
+  if (!has_layout(s, core, "data_layout", kDataLayouts[spatial - 1]) ||
+      s.text(core, "kernel_layout") != kKernelLayouts[spatial - 1]) {
+    return refuse("layouts {} and {} are not taken", s.text(core, "data_layout"),
+                  s.text(core, "kernel_layout"));
   }
   TESSERA_TRY(auto steps, epilogue(s, core, activation_name));
   Kernel kernel;
@@ -96,46 +103,61 @@ KernelOr describe_convolution(const Subject& s, std::string_view activation_name
   kernel.result_dims = s.shape(core);
   kernel.add_operand(s.operands(core)[0], "source", data);
   add_weights(s.operands(core)[1], weights, s.integer(core, "groups"), kernel);
-  if (auto why = add_geometry(s, core, spatial, kernel)) return Unexpected<Refusal>{*why};
+  add_geometry(s, core, spatial, kernel);
   if (auto why = add_epilogue(s, steps, kernel)) return Unexpected<Refusal>{*why};
   return kernel;
 }
+
+namespace {
+
+// What the declared result needs at the end; with ceil_mode that is more than `padding` says.
+Ints needed_padding(const Ints& data, const Ints& result, const Ints& window, const Ints& strides,
+                    const Ints& dilation, const Padding& padding) {
+  Ints end(window.size());
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    const std::int64_t reach = (window[i] - 1) * dilation[i] + 1;
+    end[i] = (result[i + 2] - 1) * strides[i] + reach - data[i + 2] - padding.begin[i];
+    end[i] = std::max<std::int64_t>(end[i], 0);
+  }
+  return end;
+}
+
+void add_global_window(const Subject& s, NodeId core, const Ints& data, Kernel& kernel) {
+  const Ints window(data.begin() + 2, data.end()), zeros(window.size(), 0);
+  const bool is_max = s.op(core).find("max") != std::string_view::npos;
+  kernel.set("algorithm", is_max ? "pooling_max" : "pooling_avg_include_padding");
+  kernel.set("window", window);
+  kernel.set("strides", window);
+  for (const char* name : {"padding_begin", "padding_end", "dilation"}) kernel.set(name, zeros);
+}
+
+}  // namespace
 
 KernelOr describe_pooling(const Subject& s, std::string_view) {
   if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
   const NodeId core = s.capture("core");
   const Ints data = s.shape(s.operands(core)[0]), result = s.shape(core);
   const std::size_t spatial = data.size() - 2;
-  if (s.text(core, "layout") != kDataLayouts[spatial - 1]) {
+  if (!has_layout(s, core, "layout", kDataLayouts[spatial - 1])) {
     return refuse("layout {} is not taken", s.text(core, "layout"));
   }
   Kernel kernel;
   kernel.kind = "pooling";
   kernel.result_dims = result;
   kernel.add_operand(s.operands(core)[0], "source", data);
-  const std::string_view op = s.op(core);
-  const Ints zeros(spatial, 0);
-  if (op.find("global") != std::string_view::npos) {
-    kernel.set("algorithm", op.find("max") != std::string_view::npos ? "pooling_max"
-                                                                     : "pooling_avg_include_padding");
-    kernel.set("window", Ints(data.begin() + 2, data.end()));
-    kernel.set("strides", Ints(data.begin() + 2, data.end()));
-    for (const char* name : {"padding_begin", "padding_end", "dilation"}) kernel.set(name, zeros);
+  if (s.op(core).find("global") != std::string_view::npos) {
+    add_global_window(s, core, data, kernel);
     return kernel;
   }
-  if (auto why = add_geometry(s, core, spatial, kernel)) return Unexpected<Refusal>{*why};
-  const Ints window = s.ints(core, "pool_size"), strides = s.ints(core, "strides");
-  const Ints padding = s.ints(core, "padding"), dilation = s.ints(core, "dilation");
-  const bool is_max = op.find("max") != std::string_view::npos;
+  add_geometry(s, core, spatial, kernel);
+  const Ints window = s.ints(core, "pool_size");
+  const Padding padding = padding_of(s, core, spatial);
+  const Ints end = needed_padding(data, result, window, s.ints(core, "strides"),
+                                  s.ints(core, "dilation"), padding);
+  const bool is_max = s.op(core).find("max") != std::string_view::npos;
   const bool include = !is_max && s.integer(core, "count_include_pad") != 0;
-  // What the declared result needs at the end; with ceil_mode that is more than `padding` says.
-  Ints end(spatial);
-  for (std::size_t i = 0; i < spatial; ++i) {
-    const std::int64_t reach = (window[i] - 1) * dilation[i] + 1;
-    end[i] = (result[i + 2] - 1) * strides[i] + reach - data[i + 2] - padding[i];
-    end[i] = std::max<std::int64_t>(end[i], 0);
-    const std::int64_t declared = (*padding_end(padding, spatial))[i];
-    if (include && end[i] > declared) return refuse("ceil_mode with padding that counts");
+  for (std::size_t i = 0; include && i < spatial; ++i) {
+    if (end[i] > padding.end[i]) return refuse("ceil_mode with padding that counts");
   }
   kernel.set("padding_end", end);
   kernel.set("window", window);

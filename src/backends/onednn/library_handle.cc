@@ -3,8 +3,10 @@
 
 #include <dlfcn.h>
 #include <fmt/core.h>
+#include <link.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -35,8 +37,13 @@ std::vector<std::string> places() {
 
 struct Opened {
   std::unique_ptr<Library> library;
-  std::string error;
+  std::string error, path;
 };
+
+std::string path_of(void* handle) {
+  link_map* map = nullptr;
+  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? std::filesystem::weakly_canonical(map->l_name) : "";
+}
 
 // The library stays open to the end of the process: its threads may outlive any handle.
 Opened open_library() {
@@ -47,7 +54,10 @@ Opened open_library() {
     out.library = std::make_unique<Library>();
     TextBuffer error;
     const Lookup look_up = [](void* library, const char* symbol) { return dlsym(library, symbol); };
-    if (out.library->open(look_up, handle, &error)) return out;
+    if (out.library->open(look_up, handle, &error)) {
+      out.path = path_of(handle);
+      return out;
+    }
     out.library.reset();
     out.error = fmt::format("{} is no oneDNN that can be used: {}", place,
                             error.text()[0] != '\0' ? error.text() : "a function is missing");
@@ -70,6 +80,7 @@ const Opened& opened() {
 
 Library* compiler_library() { return opened().library.get(); }
 const std::string& compiler_library_error() { return opened().error; }
+const std::string& compiler_library_path() { return opened().path; }
 
 ThreadCount::ThreadCount(int threads) {
   if (threads <= 0) return;

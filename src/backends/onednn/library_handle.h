@@ -14,6 +14,9 @@ Library* compiler_library();
 // Why it is null: what was looked for, and what to install.
 const std::string& compiler_library_error();
 
+// The file that was opened, with all links resolved; "" if it is null.
+const std::string& compiler_library_path();
+
 // Sets the calling thread's number of OpenMP threads, which decides what the library prefers.
 class ThreadCount {
  public:

@@ -68,6 +68,10 @@ class Onednn final : public byoc::Backend {
     return Refusal{compiler_library_error()};
   }
 
+  std::string library_path(std::string_view file) const override {
+    return file == kLibraryFile ? compiler_library_path() : "";
+  }
+
   std::vector<CompositePattern> patterns(const Target&) const override {
     std::vector<CompositePattern> out;
     for (const Composite& c : composites()) {

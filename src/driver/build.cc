@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/build.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "driver/pipeline.h"
+#include "emit/kernel.h"
+#include "lower/main.h"
+#include "schedule/schedule.h"
+#include "support/files.h"
+
+namespace tessera::driver {
+namespace {
+
+// Kernels in one translation unit. Fixed, so that the bytes do not depend on the number of jobs; small, so that
+// two cores share the work.
+constexpr std::size_t kKernelsPerUnit = 4;
+
+// The host program is called once a run: its own speed does not matter, its compile time does.
+const std::vector<std::string> kHostFlags = {"-O1"};
+
+std::vector<byoc::CompileJob> kernel_jobs(const Module& module, const MachineCode& code) {
+  std::vector<byoc::CompileJob> jobs;
+  std::map<std::string, tir::PrimFunc> unit;
+  auto flush = [&] {
+    if (unit.empty()) return;
+    jobs.push_back({fmt::format("kernels_{}", jobs.size()), emit::emit_kernels(unit), "cc", code.flags});
+    unit.clear();
+  };
+  for (const auto& [symbol, f] : module.prim_funcs) {
+    if (f.is_host) continue;
+    unit.emplace(symbol, f);
+    if (unit.size() == kKernelsPerUnit) flush();
+  }
+  flush();
+  return jobs;
+}
+
+std::vector<std::string> runtime_archives(const Module& module) {
+  std::set<std::string> names;
+  for (const Artifact& a : module.artifacts) {
+    names.insert(a.runtime_archives.begin(), a.runtime_archives.end());
+  }
+  return {names.begin(), names.end()};
+}
+
+Result<void> dump_text(const std::string& dir, const std::string& name, const std::string& text) {
+  if (dir.empty()) return {};
+  if (auto written = write_atomically(dir + "/" + name, text); !written) {
+    return fail(error(Code::kFileNotWritable, {}, "cannot write {}", written.error().text()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Lowered> lower_module(Module module, const CompileOptions& options) {
+  Lowered lowered;
+  TESSERA_TRY(lowered.module, lower::lower(std::move(module)));
+  lowered.module = schedule::schedule(std::move(lowered.module), host_target(options.targets));
+  const auto main = lowered.module.prim_funcs.find("main");
+  TESSERA_CHECK(main != lowered.module.prim_funcs.end(), "lowering left no host program");
+  TESSERA_TRY(lowered.plan, plan::plan_memory(main->second, lowered.module));
+  TESSERA_TRY_VOID(dump_text(options.dump_dir, "plan.txt", plan::print_plan(lowered.plan)));
+  return lowered;
+}
+
+Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::ProgramInfo& info,
+                                      emit::ProgramKind kind, const MachineCode& code,
+                                      link::Toolchain& toolchain) {
+  const Module& module = lowered.module;
+  const emit::WeightsLayout weights = emit::layout_weights(module.constants);
+  std::vector<byoc::CompileJob> jobs = kernel_jobs(module, code);
+  for (const Artifact& a : module.artifacts) {
+    if (a.kind != ArtifactKind::kCSource) continue;
+    jobs.push_back({fmt::format("{}_{}", a.backend, jobs.size()), a.payload, "cc", a.compile_flags});
+  }
+  jobs.push_back({"host", emit::emit_host(module, lowered.plan, weights, info, kind), "cc", kHostFlags});
+  link::LinkInput input;
+  TESSERA_TRY(input.objects, toolchain.compile(jobs));
+  for (const Artifact& a : module.artifacts) {
+    if (a.kind == ArtifactKind::kStaticLibrary) input.archives.push_back(a.payload);
+  }
+  input.runtime_archives = runtime_archives(module);
+  if (kind == emit::ProgramKind::kModel) {
+    for (const auto& piece : weights.pieces) input.weights.push_back({piece.offset, piece.blob});
+    input.weights_bytes = weights.bytes;
+  }
+  return input;
+}
+
+}  // namespace tessera::driver

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a placed module to what the linker and the interpreter need: lowering, scheduling, memory plan, objects.
+#pragma once
+
+#include "driver/machine_code.h"
+#include "driver/options.h"
+#include "emit/host.h"
+#include "link/link_library.h"
+#include "link/toolchain.h"
+
+namespace tessera::driver {
+
+// The module with all code in the loop IR or in artifacts, and where its memory lies.
+struct Lowered {
+  Module module;
+  plan::MemoryPlan plan;
+};
+Result<Lowered> lower_module(Module module, const CompileOptions& options);
+
+// Compiled sources, archives and weights of a program of either kind.
+Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::ProgramInfo& info,
+                                      emit::ProgramKind kind, const MachineCode& code,
+                                      link::Toolchain& toolchain);
+
+}  // namespace tessera::driver

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/compile.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "driver/build.h"
+#include "driver/metadata.h"
+#include "driver/pipeline.h"
+#include "driver/placement.h"
+#include "exec/host_interpreter.h"
+#include "link/load_library.h"
+#include "runtime/program.h"
+
+namespace tessera::driver {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::uint64_t peak_bytes() {
+  rusage own{}, children{};
+  getrusage(RUSAGE_SELF, &own);
+  getrusage(RUSAGE_CHILDREN, &children);
+  return static_cast<std::uint64_t>(std::max(own.ru_maxrss, children.ru_maxrss)) * 1024;
+}
+
+// One compilation: the stages in order, each timed and announced.
+class Compilation {
+ public:
+  Compilation(const CompileOptions& options, const Progress& progress)
+      : options_(options), progress_(progress) {}
+
+  Result<Lowered> front_half() {
+    begin_ = stage_begin_ = Clock::now();
+    TESSERA_TRY(Module module, load_model(options_.model, options_.dims));
+    module.targets = options_.targets;
+    done("import", fmt::format("{} nodes, {} constants", module.functions.at("main").num_nodes(),
+                               module.constants.size()));
+    TESSERA_TRY(module, optimize_graph(std::move(module), options_, report.warnings));
+    done("simplify", fmt::format("{} nodes", module.functions.at("main").num_nodes()));
+    TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
+    toolchain_.emplace(std::move(toolchain));
+    TESSERA_TRY(code_, machine_code(host_target(options_.targets), toolchain_->compiler()));
+    TESSERA_TRY(module, place(std::move(module)));
+    TESSERA_TRY(module, prepare_native(std::move(module), options_, report.warnings));
+    TESSERA_TRY(Lowered lowered, lower_module(std::move(module), options_));
+    report_native(lowered.module);
+    done("lower", fmt::format("{} kernels, arena {} bytes", lowered.module.externs.size(),
+                              lowered.plan.pools[0].bytes));
+    return lowered;
+  }
+
+  Result<void> write_library(const Lowered& lowered) {
+    report.weight_bytes = emit::layout_weights(lowered.module.constants).bytes;
+    report.arena_bytes = static_cast<std::uint64_t>(lowered.plan.pools[0].bytes);
+    collect_libraries(lowered.module);
+    TESSERA_TRY(link::LinkInput input,
+                build_objects(lowered, program_info(lowered), emit::ProgramKind::kModel, code_,
+                              *toolchain_));
+    done("compile kernels", fmt::format("{} objects", input.objects.size()));
+    TESSERA_TRY_VOID(link::link_library(*toolchain_, input, options_.output));
+    if (options_.bundle) TESSERA_TRY_VOID(bundle_libraries(lowered.module, options_.output));
+    report.library_bytes = std::filesystem::file_size(options_.output);
+    done("link", fmt::format("{} bytes", report.library_bytes));
+    report.seconds = seconds_since(begin_);
+    report.peak_bytes = peak_bytes();
+    return {};
+  }
+
+  Result<std::unique_ptr<exec::Session>> start(Lowered lowered,
+                                               const exec::SessionOptions& session) {
+    TESSERA_TRY(const link::LinkInput input,
+                build_objects(lowered, program_info(lowered), emit::ProgramKind::kKernelLibrary,
+                              code_, *toolchain_));
+    TESSERA_TRY(const std::string image, link::link_image(*toolchain_, input));
+    TESSERA_TRY(std::shared_ptr<link::LoadedLibrary> library, link::LoadedLibrary::load(image));
+    const auto* program = static_cast<const tessera_program*>(library->symbol("tessera_model_program"));
+    TESSERA_CHECK(program != nullptr, "the kernel library has no program");
+    auto interpreter = std::make_shared<exec::HostInterpreter>(
+        std::move(lowered.module), std::move(lowered.plan), *program, library);
+    const tessera_program& interpreted = interpreter->program();
+    return exec::Session::open_program(interpreted, interpreter, vendor_library_folder(), session);
+  }
+
+  CompileReport report;
+
+ private:
+  void done(std::string stage, const std::string& what) {
+    report.stages.push_back({std::move(stage), seconds_since(stage_begin_)});
+    if (progress_) progress_(report.stages.back(), what);
+    stage_begin_ = Clock::now();
+  }
+
+  Result<link::Toolchain> find_toolchain() const {
+    link::ToolchainOptions toolchain;
+    toolchain.jobs = options_.jobs > 0 ? options_.jobs
+                                       : static_cast<int>(std::thread::hardware_concurrency());
+    return link::Toolchain::find(toolchain);
+  }
+
+  Result<Module> place(Module module) {
+    TESSERA_TRY(Placed placed, place_regions(std::move(module), options_, *toolchain_));
+    report.placement = std::move(placed.rows);
+    for (Diagnostic& w : placed.warnings) report.warnings.push_back(std::move(w));
+    done("place", fmt::format("{} regions on back ends", report.placement.size()));
+    return std::move(placed.module);
+  }
+
+  // What nobody took, as rows of the same table.
+  void report_native(const Module& module) {
+    for (const auto& [symbol, e] : module.externs) {
+      if (e.artifact >= 0) continue;
+      PlacementRow row{symbol, "native", e.operators, {}, ""};
+      for (const Location& at : e.sources) row.sources.push_back(to_string(at));
+      report.placement.push_back(std::move(row));
+    }
+  }
+
+  void collect_libraries(const Module& module) {
+    std::set<std::string> vendor;
+    for (const Artifact& a : module.artifacts) {
+      vendor.insert(a.vendor_libraries.begin(), a.vendor_libraries.end());
+    }
+    report.needed_libraries.assign(vendor.begin(), vendor.end());
+  }
+
+  // The build id names what went in: the same input, options and compiler give the same id.
+  emit::ProgramInfo program_info(const Lowered& lowered) const {
+    emit::ProgramInfo info;
+    info.target = short_text(host_target(options_.targets));
+    info.cpu_arch = tessera_host_arch();
+    info.cpu_features = code_.cpu_features;
+    info.metadata_json = metadata_json(lowered, report, info.target);
+    std::string key = info.metadata_json + toolchain_->identity();
+    for (const auto& piece : emit::layout_weights(lowered.module.constants).pieces) {
+      key += piece.blob->hash().hex();
+    }
+    info.build_id = hash_text(key).hex();
+    return info;
+  }
+
+  const CompileOptions& options_;
+  const Progress& progress_;
+  Clock::time_point begin_, stage_begin_;
+  std::optional<link::Toolchain> toolchain_;
+  MachineCode code_;
+};
+
+}  // namespace
+
+Result<CompileReport> compile(const CompileOptions& options, const Progress& progress) {
+  TESSERA_TRY_VOID(link::check_output(options.output));
+  Compilation compilation(options, progress);
+  TESSERA_TRY(const Lowered lowered, compilation.front_half());
+  TESSERA_TRY_VOID(compilation.write_library(lowered));
+  return std::move(compilation.report);
+}
+
+Result<std::unique_ptr<exec::Session>> prepare_in_process(const CompileOptions& options,
+                                                          const exec::SessionOptions& session) {
+  Compilation compilation(options, {});
+  TESSERA_TRY(Lowered lowered, compilation.front_half());
+  return compilation.start(std::move(lowered), session);
+}
+
+}  // namespace tessera::driver

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way of a model through the program (architecture section 1).
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "driver/options.h"
+#include "exec/session.h"
+
+namespace tessera::driver {
+
+// Called when a stage ends, with one line for it.
+using Progress = std::function<void(const StageTime&, const std::string& what)>;
+
+// Writes options.output, completely or not at all.
+Result<CompileReport> compile(const CompileOptions& options, const Progress& progress = {});
+
+// The same model interpreted in this process: kernels are compiled through the same cache and loaded
+// from memory; nothing is written but the cache.
+Result<std::unique_ptr<exec::Session>> prepare_in_process(const CompileOptions& options,
+                                                          const exec::SessionOptions& session);
+
+}  // namespace tessera::driver

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a cpu target means for the compiler, and for the machine that the library may run on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "link/compiler.h"
+#include "types/target.h"
+
+namespace tessera::driver {
+
+struct MachineCode {
+  std::vector<std::string> flags;         // of every emitted source
+  std::vector<std::string> cpu_features;  // that the code may use, as -m<name> spells them; sorted
+};
+
+// Asks the compiler which instructions `-mcpu` of the target switches on.
+Result<MachineCode> machine_code(const Target& cpu, const link::Compiler& compiler);
+
+}  // namespace tessera::driver

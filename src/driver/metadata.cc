@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/metadata.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tir/expr_ops.h"
+
+namespace tessera::driver {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ports(const std::vector<tir::Buffer>& buffers) {
+  Json list = Json::array();
+  for (const tir::Buffer& b : buffers) {
+    Json shape = Json::array();
+    for (const tir::Expr& e : b->shape) {
+      const std::int64_t* n = tir::as_int(e);
+      shape.push_back(n == nullptr ? -1 : *n);
+    }
+    list.push_back({{"name", b->name}, {"dtype", to_string(b->dtype)}, {"shape", std::move(shape)}});
+  }
+  return list;
+}
+
+Json placement(const std::vector<PlacementRow>& rows) {
+  Json list = Json::array();
+  for (const PlacementRow& row : rows) {
+    list.push_back({{"region", row.region},
+                    {"backend", row.backend},
+                    {"operators", row.operators},
+                    {"nodes", row.sources},
+                    {"reason", row.reason}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string metadata_json(const Lowered& lowered, const CompileReport& report,
+                          const std::string& target) {
+  const tir::PrimFunc& main = lowered.module.prim_funcs.at("main");
+  Json pools = Json::array();
+  for (const plan::Pool& p : lowered.plan.pools) pools.push_back({{"name", p.name}, {"bytes", p.bytes}});
+  Json json = {
+      {"target", target},
+      {"inputs", ports(main.inputs)},
+      {"outputs", ports(main.outputs)},
+      {"placement", placement(report.placement)},
+      {"constants", lowered.module.constants.size()},
+      {"weight_bytes", report.weight_bytes},
+      {"pools", std::move(pools)},
+      {"plan", plan::print_plan(lowered.plan)},
+      {"libraries", report.needed_libraries},
+  };
+  return json.dump();
+}
+
+}  // namespace tessera::driver

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `tessera compile` was asked for, and what it reports.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "diagnostics/diagnostic.h"
+#include "driver/load_model.h"
+#include "types/target.h"
+
+namespace tessera::driver {
+
+enum class Partition { kNone, kGreedy };
+
+struct CompileOptions {
+  std::string model;
+  std::string output;
+  std::vector<Target> targets;         // machine and back ends, in order of priority
+  std::vector<DimBinding> dims;
+  Partition partition = Partition::kGreedy;
+  std::vector<std::string> require;    // a matrix product or convolution elsewhere is an error
+  bool strict = false;
+  bool verify = false;
+  bool bundle = false;
+  std::string dump_dir;
+  int jobs = 0;                        // 0: one a CPU
+  int threads = 0;                     // that layouts are chosen for; 0: one a CPU
+};
+
+// The machine among the targets; `cpu` with all defaults if none is named.
+Target host_target(const std::vector<Target>& targets);
+
+struct StageTime {
+  std::string name;
+  double seconds = 0;
+};
+
+// A row of the placement table.
+struct PlacementRow {
+  std::string region;     // symbol
+  std::string backend;
+  std::vector<std::string> operators;
+  std::vector<std::string> sources;  // nodes of the model
+  std::string reason;     // why a preferred back end declined; "" if none did
+};
+
+struct CompileReport {
+  std::vector<StageTime> stages;
+  std::vector<PlacementRow> placement;
+  std::vector<Diagnostic> warnings;
+  std::vector<std::string> needed_libraries;  // system ones first, then those opened with dlopen
+  std::uint64_t library_bytes = 0, weight_bytes = 0, arena_bytes = 0;
+  double seconds = 0;
+  std::uint64_t peak_bytes = 0;  // of the largest process of the tree
+};
+
+}  // namespace tessera::driver

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of passes of a compilation.
+#pragma once
+
+#include "driver/options.h"
+#include "passes/manager.h"
+
+namespace tessera::driver {
+
+// Graph passes before anything is placed.
+Result<Module> optimize_graph(Module module, const CompileOptions& options,
+                              std::vector<Diagnostic>& warnings);
+// What is left for native code, after back ends took their regions.
+Result<Module> prepare_native(Module module, const CompileOptions& options,
+                              std::vector<Diagnostic>& warnings);
+
+}  // namespace tessera::driver

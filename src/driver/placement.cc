@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/placement.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "backends/table.h"
+#include "byoc/partition.h"
+#include "ops/infer_types.h"
+#include "support/files.h"
+
+namespace tessera::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The back ends of the target list that can work here, in its order; the others become warnings.
+std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options,
+                                            std::vector<Diagnostic>& warnings) {
+  std::vector<byoc::BackendChoice> choices;
+  for (const Target& target : options.targets) {
+    if (!target.is_external()) continue;
+    const byoc::Backend* backend = backends::find_backend(target.name());
+    if (backend == nullptr) {
+      warnings.push_back(warning(Code::kBackendMissing, {}, "this tessera has no back end `{}`", target.name()));
+    } else if (const auto missing = backend->available(target)) {
+      warnings.push_back(warning(Code::kBackendMissing, {}, "{}: {}", target.name(), missing->reason));
+    } else {
+      choices.push_back({backend, target});
+    }
+  }
+  return choices;
+}
+
+// What the back ends of higher priority said of the region's operators, each sentence once.
+std::string reasons(const byoc::PartitionOutcome& outcome, const byoc::PlacedRegion& region) {
+  std::string text;
+  for (const byoc::PlacementRefusal& r : outcome.refusals) {
+    if (r.taken_by != region.backend) continue;
+    const bool ours = std::find(region.sources.begin(), region.sources.end(), r.source) != region.sources.end();
+    const std::string sentence = fmt::format("{}: {}", r.backend, r.reason);
+    if (!ours || text.find(sentence) != std::string::npos) continue;
+    text += (text.empty() ? "" : "; ") + sentence;
+  }
+  return text;
+}
+
+std::vector<PlacementRow> rows_of(const byoc::PartitionOutcome& outcome) {
+  std::vector<PlacementRow> rows;
+  for (const byoc::PlacedRegion& region : outcome.regions) {
+    PlacementRow row{region.symbol, region.backend, region.operators, {}, reasons(outcome, region)};
+    for (const Location& at : region.sources) row.sources.push_back(to_string(at));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+bool is_heavy(const std::string& op) {
+  return op == "nn.dense" || op.find("matmul") != std::string::npos || op.starts_with("nn.conv");
+}
+
+// --require: products and convolutions that stayed with native code or went to a back end not named.
+Result<void> check_required(const byoc::PartitionOutcome& outcome, const CompileOptions& options) {
+  if (options.require.empty()) return {};
+  Diagnostics errors;
+  for (const byoc::PlacementRefusal& r : outcome.refusals) {
+    const bool named = std::find(options.require.begin(), options.require.end(), r.taken_by) != options.require.end();
+    if (named || !is_heavy(r.op)) continue;
+    errors.add(error(Code::kRequirementUnmet, r.source, "`{}` went to {}, which --require does not name; {}: {}",
+                     r.op, r.taken_by, r.backend, r.reason));
+  }
+  for (const byoc::PlacedRegion& region : outcome.regions) {
+    if (std::find(options.require.begin(), options.require.end(), region.backend) != options.require.end()) continue;
+    if (std::none_of(region.operators.begin(), region.operators.end(), is_heavy)) continue;
+    errors.add(error(Code::kRequirementUnmet, {}, "region `{}` went to {}, which --require does not name",
+                     region.symbol, region.backend));
+  }
+  if (errors.empty()) return {};
+  return fail(std::move(errors));
+}
+
+}  // namespace
+
+Result<Placed> place_regions(Module module, const CompileOptions& options,
+                             byoc::Toolchain& toolchain) {
+  Placed placed;
+  std::vector<byoc::BackendChoice> choices;
+  if (options.partition == Partition::kGreedy) choices = choices_of(options, placed.warnings);
+  TESSERA_TRY(module, ops::infer_types(std::move(module)));
+  TESSERA_TRY(byoc::PartitionOutcome outcome, byoc::partition_greedy(std::move(module), choices));
+  TESSERA_TRY_VOID(check_required(outcome, options));
+  byoc::CompileContext context{toolchain, options.jobs, options.strict, {}};
+  TESSERA_TRY(outcome, byoc::compile_backends(std::move(outcome), choices, context));
+  for (Diagnostic& w : context.warnings) placed.warnings.push_back(std::move(w));
+  placed.rows = rows_of(outcome);
+  placed.module = std::move(outcome.module);
+  return placed;
+}
+
+Result<void> bundle_libraries(const Module& module, const std::string& output) {
+  for (const Artifact& artifact : module.artifacts) {
+    for (const std::string& name : artifact.vendor_libraries) {
+      const std::string found = backends::find_vendor_library(name);
+      if (found.empty()) {
+        return fail(error(Code::kBackendMissing, {}, "--bundle: `{}` of {} was not found", name, artifact.backend)
+                        .with_remedy("name its folder in TESSERA_LIBRARY_PATH"));
+      }
+      const fs::path target = fs::path(output).parent_path() / name;
+      std::error_code problem;
+      if (fs::exists(target, problem) && fs::equivalent(found, target, problem)) continue;
+      fs::copy_file(found, target, fs::copy_options::overwrite_existing, problem);
+      if (problem) {
+        return fail(error(Code::kFileNotWritable, {}, "cannot write `{}`: {}", target.string(), problem.message()));
+      }
+    }
+  }
+  return {};
+}
+
+std::string vendor_library_folder() {
+  const std::string found = backends::find_vendor_library("libdnnl.so.3");
+  return found.empty() ? "" : fs::path(found).parent_path().string();
+}
+
+}  // namespace tessera::driver

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "tools/session.h"
+
+namespace tessera::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct BenchArgs {
+  ModelOptionTexts model;
+  std::string inputs, profile;
+  double seconds = 3;
+  int threads = 0;
+  bool json = false;
+};
+
+double micros(Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
+
+std::uint64_t peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+// Times of single runs after one run that is not counted; at least three.
+Result<std::vector<double>> measure(exec::Session& session, double seconds) {
+  TESSERA_TRY_VOID(session.run_bound());
+  std::vector<double> times;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  while (times.size() < 3 || Clock::now() < end) {
+    const auto begin = Clock::now();
+    TESSERA_TRY_VOID(session.run_bound());
+    times.push_back(micros(Clock::now() - begin));
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+// One more run with the clock on every kernel, as a trace that chrome://tracing and Perfetto read.
+Result<void> write_profile(exec::Session& session, const std::string& path) {
+  TESSERA_TRY_VOID(session.profile(true));
+  for (int i = 0; i < 5; ++i) TESSERA_TRY_VOID(session.run_bound());
+  nlohmann::ordered_json events = nlohmann::ordered_json::array();
+  for (const exec::KernelTime& k : session.kernel_times()) {
+    events.push_back({{"name", k.kernel}, {"cat", k.backend}, {"ph", "X"}, {"pid", 1}, {"tid", 1},
+                      {"ts", static_cast<double>(k.last_start_ns) / 1e3},
+                      {"dur", static_cast<double>(k.last_ns) / 1e3},
+                      {"args", {{"min_us", static_cast<double>(k.min_ns) / 1e3}, {"calls", k.calls}}}});
+  }
+  const nlohmann::ordered_json trace = {{"traceEvents", events}, {"displayTimeUnit", "ns"}};
+  return write_output(path, trace.dump() + "\n");
+}
+
+Result<void> bench(const BenchArgs& args) {
+  TESSERA_TRY(std::unique_ptr<exec::Session> session, open_session(args.model, {args.threads, false}));
+  TESSERA_TRY(const std::vector<Tensor> inputs, read_inputs(*session, args.inputs));
+  TESSERA_TRY_VOID(session->bind(inputs));
+  TESSERA_TRY(const std::vector<double> times, measure(*session, args.seconds));
+  const double median = times[times.size() / 2], least = times.front();
+  const double p95 = times[std::min(times.size() - 1, times.size() * 95 / 100)];
+  if (args.json) {
+    const nlohmann::ordered_json json = {{"median_us", median}, {"min_us", least}, {"p95_us", p95},
+                                         {"runs", times.size()}, {"threads", args.threads},
+                                         {"load_us", session->load_us()}, {"peak_bytes", peak_bytes()}};
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    fmt::print("median {:.1f} us, least {:.1f} us, 95 % below {:.1f} us; {} runs; load {} us\n", median,
+               least, p95, times.size(), session->load_us());
+  }
+  if (!args.profile.empty()) TESSERA_TRY_VOID(write_profile(*session, args.profile));
+  return {};
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& chosen) {
+  auto args = std::make_shared<BenchArgs>();
+  CLI::App* command = app.add_subcommand("bench", "Measure a compiled library, or a model in this process");
+  command->add_option("model", args->model.options.model, "Library (.so) or model")->required();
+  command->add_option("--inputs", args->inputs, "Folder of NAME.npy; inputs without a file are random");
+  command->add_option("--seconds", args->seconds, "How long to measure")->capture_default_str();
+  command->add_option("--threads", args->threads, "Threads of the instance (0: one a CPU)");
+  command->add_option("--profile", args->profile, "Write the times of kernels here, as a trace file");
+  command->add_flag("--json", args->json, "Print one JSON object");
+  add_model_options(*command, args->model);
+  command->callback([&chosen, args] {
+    chosen = [args] {
+      const Result<void> done = bench(*args);
+      return done ? static_cast<int>(kDone) : report(done.error());
+    };
+  });
+}
+
+}  // namespace tessera::tools

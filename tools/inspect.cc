@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "driver/load_model.h"
+#include "link/library_file.h"
+#include "ops/table.h"
+#include "tools/placement_table.h"
+#include "tools/target_options.h"
+
+namespace tessera::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct InspectArgs {
+  std::string path;
+  std::vector<std::string> dims;
+  bool json = false, operators = false;
+};
+
+Json ports_json(const std::vector<std::pair<std::string, Type>>& ports) {
+  Json list = Json::array();
+  for (const auto& [name, type] : ports) list.push_back({{"name", name}, {"type", to_string(type)}});
+  return list;
+}
+
+Json model_json(const Module& module) {
+  const relay::Function& main = module.functions.at("main");
+  std::vector<std::pair<std::string, Type>> inputs, outputs;
+  for (const relay::NodeId p : main.params()) inputs.emplace_back(main.as<relay::Param>(p)->name, main.type(p));
+  for (const Type& t : flatten(main.type(main.result()))) {
+    outputs.emplace_back(fmt::format("output_{}", outputs.size()), t);
+  }
+  if (const auto* names = main.attrs.find("output_names")) {
+    const auto list = relay::AttrCodec<std::vector<std::string>>::decode(*names);
+    for (std::size_t i = 0; i < list.size() && i < outputs.size(); ++i) outputs[i].first = list[i];
+  }
+  std::map<std::string, int> operators;
+  for (std::size_t i = 0; i < main.num_nodes(); ++i) {
+    if (const relay::Operator* op = main.op(relay::NodeId(i))) ++operators[std::string(op->name)];
+  }
+  std::uint64_t bytes = 0;
+  for (const Tensor& t : module.constants.tensors()) bytes += static_cast<std::uint64_t>(t.size_bytes());
+  return {{"inputs", ports_json(inputs)}, {"outputs", ports_json(outputs)}, {"operators", operators},
+          {"constants", module.constants.size()}, {"weight_bytes", bytes}};
+}
+
+Result<Json> inspect_model(const InspectArgs& args) {
+  std::vector<driver::DimBinding> dims;
+  for (const std::string& text : args.dims) {
+    TESSERA_TRY(driver::DimBinding binding, driver::parse_dim_binding(text));
+    dims.push_back(std::move(binding));
+  }
+  TESSERA_TRY(const Module module, driver::load_model(args.path, dims));
+  return model_json(module);
+}
+
+Result<Json> inspect_library(const std::string& path) {
+  TESSERA_TRY(const link::LibraryFile file, link::read_library_file(path));
+  Json json = Json::parse(file.metadata);
+  json["needed"] = file.needed;
+  json["exported"] = file.exported;
+  json["library_bytes"] = std::filesystem::file_size(path);
+  return json;
+}
+
+// Values one a line; lists of objects one object a line.
+void print_text(const Json& json) {
+  for (const auto& [key, value] : json.items()) {
+    if (value.is_string()) {
+      fmt::print("{}: {}\n", key, value.get<std::string>());
+    } else if (value.is_array() && !value.empty() && value[0].is_object()) {
+      fmt::print("{}:\n", key);
+      for (const auto& entry : value) fmt::print("  {}\n", entry.dump());
+    } else {
+      fmt::print("{}: {}\n", key, value.dump());
+    }
+  }
+}
+
+void print_operators() {
+  for (const relay::Operator* op : ops::operators().all()) fmt::print("{}\n    {}\n", op->name, op->doc);
+}
+
+int inspect(const InspectArgs& args) {
+  if (args.operators) {
+    print_operators();
+    return kDone;
+  }
+  const bool library = args.path.ends_with(".so");
+  const Result<Json> json = library ? inspect_library(args.path) : inspect_model(args);
+  if (!json) return report(json.error());
+  if (args.json) {
+    fmt::print("{}\n", json->dump(2));
+  } else {
+    print_text(*json);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Action& chosen) {
+  auto args = std::make_shared<InspectArgs>();
+  CLI::App* command = app.add_subcommand("inspect", "Show what a library or a model is made of, without running it");
+  CLI::Option* path = command->add_option("model", args->path, "Library (.so) or model");
+  command->add_option("--dim", args->dims, "Size of a symbolic dimension")->allow_extra_args(false);
+  command->add_flag("--json", args->json, "Print one JSON object");
+  CLI::Option* operators = command->add_flag("--operators", args->operators, "List the operators that exist");
+  command->callback([&chosen, args, path, operators] {
+    if (path->count() == 0 && operators->count() == 0) throw CLI::RequiredError("model");
+    chosen = [args] { return inspect(*args); };
+  });
+}
+
+}  // namespace tessera::tools

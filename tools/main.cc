@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "support/check.h"
+#include "tools/command.h"
+
+namespace tessera::tools {
+namespace {
+
+constexpr AddCommand kCommands[] = {add_compile, add_run,  add_bench,    add_inspect,
+                                    add_opt,     add_diff, add_backends, add_explain};
+
+int run(int argc, char** argv) {
+  CLI::App app("tessera compiles a model to one shared library with a C interface");
+  app.name("tessera");
+  app.require_subcommand(1);
+  Action chosen;
+  for (const AddCommand add : kCommands) add(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int code = app.exit(e);
+    return code == 0 ? kDone : kUsage;
+  }
+  return chosen();
+}
+
+}  // namespace
+
+int report(const Diagnostics& diagnostics) {
+  const bool colour = isatty(STDERR_FILENO) != 0;
+  fmt::print(stderr, "{}", render(diagnostics, {colour}));
+  for (const Diagnostic& d : diagnostics.list) {
+    if (d.severity == Severity::kError) return kUserError;
+  }
+  return kDone;
+}
+
+}  // namespace tessera::tools
+
+int main(int argc, char** argv) {
+  try {
+    return tessera::tools::run(argc, argv);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "tessera: internal error, please report it:\n{}\n", e.what());
+    return tessera::tools::kBug;
+  }
+}

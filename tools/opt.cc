@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "driver/catalogue.h"
+#include "driver/load_model.h"
+#include "module/text.h"
+#include "ops/table.h"
+#include "passes/manager.h"
+#include "tools/command.h"
+#include "types/target_list.h"
+
+namespace tessera::tools {
+namespace {
+
+struct OptArgs {
+  std::string input, output, passes, stop_after;
+  std::vector<std::string> targets;
+  bool print_changed = false, timing = false;
+};
+
+Result<void> opt(const OptArgs& args) {
+  TESSERA_TRY(const auto calls, passes::parse_pipeline(args.passes, driver::pass_catalogue()));
+  TESSERA_TRY(Module module, driver::load_module_text(args.input));
+  if (!args.targets.empty()) TESSERA_TRY(module.targets, parse_targets(args.targets));
+  passes::ManagerOptions options;
+  options.verify_each = true;
+  options.stop_after = args.stop_after;
+  if (args.print_changed || args.timing) {
+    options.after_each = [&](const passes::PassTime& time, const Module& m) {
+      if (args.timing) fmt::print(stderr, "{:<28} {:8.3f} ms\n", time.name, time.seconds * 1e3);
+      if (args.print_changed && time.changed) fmt::print(stderr, "// after {}\n{}", time.name, print(m));
+    };
+  }
+  TESSERA_TRY(const passes::ManagerOutcome outcome,
+              passes::run_passes(std::move(module), calls, ops::operators(), options));
+  return write_output(args.output, print(outcome.module));
+}
+
+std::string pass_list() {
+  std::string text = "Passes:\n";
+  for (const passes::Pass* p : driver::pass_catalogue()) {
+    text += fmt::format("  {:<28} {}\n", p->name, p->summary);
+    for (const relay::AttrField& field : p->options().fields) text += fmt::format("      {}\n", field.name);
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_opt(CLI::App& app, Action& chosen) {
+  auto args = std::make_shared<OptArgs>();
+  CLI::App* command = app.add_subcommand("opt", "Run passes on Relay text; text to text");
+  command->footer(pass_list());
+  command->add_option("input", args->input, "Relay text; - is standard input")->required();
+  command->add_option("--passes", args->passes, "Passes from left to right: \"a,b{key=value}\"");
+  command->add_option("--target", args->targets, "Targets of the module, in order")->allow_extra_args(false);
+  command->add_option("-o,--output", args->output, "File to write; standard output without it");
+  command->add_option("--stop-after", args->stop_after, "Leave out what comes after this pass");
+  command->add_flag("--print-changed", args->print_changed, "Print the module after each pass that changes it");
+  command->add_flag("--timing", args->timing, "Print the time of each pass");
+  command->callback([&chosen, args] {
+    chosen = [args] {
+      const Result<void> done = opt(*args);
+      return done ? static_cast<int>(kDone) : report(done.error());
+    };
+  });
+}
+
+}  // namespace tessera::tools

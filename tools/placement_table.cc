@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/placement_table.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace tessera::tools {
+namespace {
+
+// "nn.dense, add x12": repetitions counted, in order of first occurrence.
+std::string operators_text(const std::vector<std::string>& operators) {
+  std::vector<std::pair<std::string, int>> counted;
+  for (const std::string& op : operators) {
+    const auto found = std::find_if(counted.begin(), counted.end(), [&](auto& c) { return c.first == op; });
+    if (found == counted.end()) {
+      counted.emplace_back(op, 1);
+    } else {
+      ++found->second;
+    }
+  }
+  std::string text;
+  for (const auto& [op, count] : counted) {
+    text += (text.empty() ? "" : ", ") + op + (count > 1 ? fmt::format(" x{}", count) : "");
+  }
+  return text;
+}
+
+std::string summary(const std::vector<driver::PlacementRow>& rows) {
+  std::map<std::string, std::pair<int, std::size_t>> by_backend;  // regions, operators
+  std::size_t all = 0;
+  for (const driver::PlacementRow& row : rows) {
+    auto& [regions, operators] = by_backend[row.backend];
+    ++regions;
+    operators += row.operators.size();
+    all += row.operators.size();
+  }
+  std::string text = "placement:";
+  for (const auto& [backend, counts] : by_backend) {
+    text += fmt::format(" {} {} of {} operators in {} {};", backend, counts.second, all, counts.first,
+                        backend == "native" ? "kernels" : "regions");
+  }
+  text.back() = '\n';
+  return text;
+}
+
+}  // namespace
+
+std::string placement_table(const std::vector<driver::PlacementRow>& rows) {
+  std::string text = summary(rows);
+  std::size_t width = 6;
+  for (const driver::PlacementRow& row : rows) width = std::max(width, std::min<std::size_t>(row.region.size(), 48));
+  text += fmt::format("{:<{}}  {:<8}  {}\n", "region", width, "back end", "operators");
+  for (const driver::PlacementRow& row : rows) {
+    text += fmt::format("{:<{}}  {:<8}  {}\n", row.region, width, row.backend, operators_text(row.operators));
+    if (!row.reason.empty()) text += fmt::format("{:<{}}  {:<8}    because {}\n", "", width, "", row.reason);
+  }
+  return text;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes < 1000) return fmt::format("{} B", bytes);
+  if (bytes < 1'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
+  if (bytes < 1'000'000'000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+  return fmt::format("{:.2f} GB", static_cast<double>(bytes) / 1e9);
+}
+
+}  // namespace tessera::tools

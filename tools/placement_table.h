@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "driver/options.h"
+
+namespace tessera::tools {
+
+// Region, back end, operators and the reason why a preferred back end declined; a summary line first.
+std::string placement_table(const std::vector<driver::PlacementRow>& rows);
+// "1.4 MB", "512 B": powers of 1000.
+std::string size_text(std::uint64_t bytes);
+
+}  // namespace tessera::tools

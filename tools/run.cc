@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "constants/npy.h"
+#include "tools/session.h"
+
+namespace tessera::tools {
+namespace {
+
+struct RunArgs {
+  ModelOptionTexts model;
+  std::string inputs, outputs;
+  int threads = 0;
+};
+
+std::string statistics(const Tensor& t) {
+  double sum = 0, most = 0;
+  const std::int64_t n = t.num_elements();
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double v = element_as_double(t, i);
+    sum += v;
+    most = std::max(most, std::abs(v));
+  }
+  return fmt::format("mean {:.6g}, largest magnitude {:.6g}", n == 0 ? 0.0 : sum / static_cast<double>(n), most);
+}
+
+Result<void> run(const RunArgs& args) {
+  TESSERA_TRY(std::unique_ptr<exec::Session> session, open_session(args.model, {args.threads, false}));
+  TESSERA_TRY(const std::vector<Tensor> inputs, read_inputs(*session, args.inputs));
+  TESSERA_TRY(const std::vector<Tensor> outputs, session->run(inputs));
+  if (!args.outputs.empty()) std::filesystem::create_directories(args.outputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = session->outputs()[i].name;
+    fmt::print("{}: {}  {}\n", name, to_string(outputs[i].type()), statistics(outputs[i]));
+    if (!args.outputs.empty()) TESSERA_TRY_VOID(write_npy(npy_file(args.outputs, name), outputs[i]));
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& chosen) {
+  auto args = std::make_shared<RunArgs>();
+  CLI::App* command = app.add_subcommand("run", "Run a compiled library, or a model in this process");
+  command->add_option("model", args->model.options.model, "Library (.so) or model")->required();
+  command->add_option("--inputs", args->inputs, "Folder of NAME.npy; inputs without a file are random");
+  command->add_option("--outputs", args->outputs, "Folder to write NAME.npy to");
+  command->add_option("--threads", args->threads, "Threads of the instance (0: one a CPU)");
+  add_model_options(*command, args->model);
+  command->callback([&chosen, args] {
+    chosen = [args] {
+      const Result<void> done = run(*args);
+      return done ? static_cast<int>(kDone) : report(done.error());
+    };
+  });
+}
+
+}  // namespace tessera::tools

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/session.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "constants/npy.h"
+#include "driver/compile.h"
+
+namespace tessera::tools {
+namespace {
+
+bool is_elf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char magic[4] = {};
+  file.read(magic, sizeof(magic));
+  return file && std::string_view(magic, 4) == "\x7f" "ELF";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<exec::Session>> open_session(const ModelOptionTexts& model,
+                                                    const exec::SessionOptions& options) {
+  const std::string& path = model.options.model;
+  if (!std::filesystem::exists(path)) {
+    return fail(error(Code::kFileNotFound, {}, "`{}` does not exist", path).with_remedy("check the path"));
+  }
+  if (is_elf(path)) return exec::Session::open_library(path, options);
+  TESSERA_TRY(const driver::CompileOptions compile_options, resolve(model));
+  return driver::prepare_in_process(compile_options, options);
+}
+
+std::string npy_file(const std::string& folder, const std::string& tensor) {
+  std::string name = tensor;
+  for (char& c : name) {
+    const bool kept = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
+    if (!kept) c = '_';
+  }
+  return folder + "/" + name + ".npy";
+}
+
+Result<std::vector<Tensor>> read_inputs(const exec::Session& session, const std::string& folder) {
+  std::vector<Tensor> inputs;
+  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    return fail(error(Code::kFileNotFound, {}, "--inputs {}: there is no such folder", folder));
+  }
+  for (std::size_t i = 0; i < session.inputs().size(); ++i) {
+    const exec::PortInfo& port = session.inputs()[i];
+    const std::string file = npy_file(folder, port.name);
+    if (!folder.empty() && std::filesystem::exists(file)) {
+      TESSERA_TRY(Tensor tensor, read_npy(file));
+      inputs.push_back(std::move(tensor));
+    } else {
+      inputs.push_back(exec::random_input(port, i));
+    }
+  }
+  return inputs;
+}
+
+}  // namespace tessera::tools

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/target_options.h"
+
+#include "backends/table.h"
+#include "types/target_list.h"
+
+namespace tessera::tools {
+namespace {
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::string part;
+  for (const char c : text + ",") {
+    if (c != ',') {
+      part += c;
+    } else if (!part.empty()) {
+      parts.push_back(std::exchange(part, ""));
+    }
+  }
+  return parts;
+}
+
+bool names_cpu(const std::vector<std::string>& texts) {
+  for (const std::string& t : texts) {
+    if (t.starts_with("cpu") || t.starts_with("llvm") || t.starts_with("{") || t.starts_with("[")) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> default_targets() {
+  std::vector<std::string> texts = {"cpu"};
+  for (const byoc::Backend* b : backends::all_backends()) {
+    const Target target{b->name()};
+    if (!b->available(target) && b->is_default()) texts.emplace_back(b->name());
+  }
+  return texts;
+}
+
+Result<std::vector<Target>> targets_of(const ModelOptionTexts& texts) {
+  std::vector<std::string> list = texts.targets;
+  for (const std::string& name : split(texts.backends)) list.push_back(name);
+  if (list.empty()) {
+    list = default_targets();
+  } else if (!names_cpu(list)) {
+    list.insert(list.begin(), "cpu");
+  }
+  TESSERA_TRY(std::vector<Target> targets, parse_targets(list));
+  TESSERA_TRY(const CompilationTargets checked, resolve_targets(targets));
+  if (checked.default_device != DeviceType::kCpu) {
+    return fail(error(Code::kNotSupported, {}, "code for the device `{}` cannot be made yet",
+                      to_string(checked.default_device)));
+  }
+  return targets;
+}
+
+}  // namespace
+
+void add_model_options(CLI::App& command, ModelOptionTexts& t) {
+  command.add_option("--target", t.targets, "Machine or back end with options, in order of priority: "
+                     "\"cpu -mcpu=native\"; may be repeated")->allow_extra_args(false);
+  command.add_option("--backends", t.backends, "Back ends in order of priority: onednn,blas");
+  command.add_option("--partition", t.partition, "How regions go to back ends")
+      ->check(CLI::IsMember({"none", "greedy"}))->capture_default_str();
+  command.add_option("--dim", t.dims, "Size or range of a symbolic dimension: batch=1, seq=1..512:128")
+      ->allow_extra_args(false);
+  command.add_option("--require", t.require, "A matrix product or convolution on none of these is an error")
+      ->delimiter(',');
+  command.add_flag("--strict", t.options.strict, "A back end that fails to compile its region is an error");
+  command.add_option("--dump-dir", t.options.dump_dir, "Write the module after each pass, the loop IR and the plan here");
+  command.add_option("--jobs", t.options.jobs, "Compilers that run at once (0: one a CPU)");
+}
+
+Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
+  driver::CompileOptions options = texts.options;
+  TESSERA_TRY(options.targets, targets_of(texts));
+  for (const std::string& text : texts.dims) {
+    TESSERA_TRY(driver::DimBinding binding, driver::parse_dim_binding(text));
+    options.dims.push_back(std::move(binding));
+  }
+  options.partition = texts.partition == "none" ? driver::Partition::kNone : driver::Partition::kGreedy;
+  options.require = texts.require;
+  return options;
+}
+
+}  // namespace tessera::tools

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// --target and --backends, --dim, ...: what compile, run and bench of a model share.
+#pragma once
+
+#include "driver/options.h"
+#include "tools/command.h"
+
+namespace tessera::tools {
+
+// The texts as the user gave them; `resolve` makes options of them.
+struct ModelOptionTexts {
+  std::vector<std::string> targets, dims, require;
+  std::string backends, partition = "greedy";
+  driver::CompileOptions options;
+};
+
+void add_model_options(CLI::App& command, ModelOptionTexts& texts);
+// Without --target and --backends: this machine's cpu and every back end for it that is available.
+Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts);
+
+}  // namespace tessera::tools
