@@ -75,22 +75,22 @@ class LinkTest : public ::testing::Test {
   TempDir folder_;
 };
 
+// The function `name` of a loaded library, of the type that model.h declares.
+template <class Function>
+Function* find(void* handle, const char* name) {
+  return reinterpret_cast<Function*>(dlsym(handle, name));
+}
+#define TESSERA_FIND(name) find<decltype(name)>(handle, #name)
+
 // Loads the library at `path` and runs it once.
 void expect_scale_runs(const std::string& path, std::int64_t bytes) {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(handle, nullptr) << dlerror();
-  const auto create =
-      reinterpret_cast<decltype(&tessera_model_create)>(dlsym(handle, "tessera_model_create"));
-  const auto instantiate = reinterpret_cast<decltype(&tessera_instance_create)>(
-      dlsym(handle, "tessera_instance_create"));
-  const auto run =
-      reinterpret_cast<decltype(&tessera_instance_run)>(dlsym(handle, "tessera_instance_run"));
-  const auto last_error =
-      reinterpret_cast<decltype(&tessera_last_error)>(dlsym(handle, "tessera_last_error"));
+  const auto last_error = TESSERA_FIND(tessera_last_error);
   tessera_model* model = nullptr;
   tessera_instance* instance = nullptr;
-  ASSERT_EQ(create(nullptr, &model), 0) << last_error();
-  ASSERT_EQ(instantiate(model, nullptr, &instance), 0) << last_error();
+  ASSERT_EQ(TESSERA_FIND(tessera_model_create)(nullptr, &model), 0) << last_error();
+  ASSERT_EQ(TESSERA_FIND(tessera_instance_create)(model, nullptr, &instance), 0) << last_error();
   float x[] = {10, 20, 30, 40};
   std::int64_t x_shape[] = {4}, n_shape[] = {bytes};
   std::vector<std::uint8_t> n(1);
@@ -98,9 +98,11 @@ void expect_scale_runs(const std::string& path, std::int64_t bytes) {
       {x, {TESSERA_CPU, 0}, 1, {TESSERA_FLOAT, 32, 1}, x_shape, nullptr, 0},
       {n.data(), {TESSERA_CPU, 0}, 1, {TESSERA_UINT, 8, 1}, n_shape, nullptr, 0}};
   tessera_tensor out[2] = {};
-  ASSERT_EQ(run(instance, in, 2, out, 2), 0) << last_error();
+  ASSERT_EQ(TESSERA_FIND(tessera_instance_run)(instance, in, 2, out, 2), 0) << last_error();
   EXPECT_EQ(static_cast<float*>(out[0].data)[3], 160);
   EXPECT_EQ(*static_cast<std::int64_t*>(out[1].data), 42);
+  TESSERA_FIND(tessera_instance_destroy)(instance);
+  TESSERA_FIND(tessera_model_destroy)(model);
 }
 
 TEST_F(LinkTest, LibraryRunsWithItsWeights) {
