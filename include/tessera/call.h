@@ -58,8 +58,7 @@ typedef int32_t (*tessera_backend_fn)(const tessera_call* call, tessera_tensor**
 typedef uint64_t (*tessera_workspace_fn)(const int64_t* dims, tessera_device device,
                                          int32_t threads);
 
-// ---- Parallel loops
-// --------------------------------------------------------------------------------------------
+// ---- Parallel loops ----
 
 // A part of a parallel loop: iterations [begin, end). `worker` is in [0, call->threads), distinct
 // for parts that run at the same time, so that scratch memory can be indexed by it. Non-zero: an
@@ -72,8 +71,7 @@ typedef int32_t (*tessera_range_fn)(void* closure, int64_t begin, int64_t end, i
 int32_t tessera_parallel_for(const tessera_call* call, int64_t n, tessera_range_fn fn,
                              void* closure);
 
-// ---- State
-// -----------------------------------------------------------------------------------------------------
+// ---- State ----
 
 typedef struct tessera_named_tensor {
   const char* name;

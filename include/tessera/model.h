@@ -62,8 +62,7 @@ enum {
 // next call.
 TESSERA_API const char* tessera_last_error(void);
 
-// ---- The library
-// -----------------------------------------------------------------------------------------------
+// ---- The library ----
 
 TESSERA_API uint32_t tessera_abi_version(void);
 TESSERA_API const char* tessera_build_id(void);  // equal for equal input, options and compiler
@@ -75,8 +74,7 @@ TESSERA_API const char* tessera_target(
 // library.
 TESSERA_API const char* tessera_metadata_json(void);
 
-// ---- The model
-// -------------------------------------------------------------------------------------------------
+// ---- The model ----
 
 typedef struct tessera_model_options {
   uint32_t struct_bytes;
@@ -142,8 +140,7 @@ TESSERA_API int32_t tessera_model_pool_count(const tessera_model* model);
 TESSERA_API int32_t tessera_model_pool(const tessera_model* model, int32_t index,
                                        tessera_pool* pool);
 
-// ---- Instances
-// -------------------------------------------------------------------------------------------------
+// ---- Instances ----
 
 // Where an instance's memory comes from. `allocate` returns null when there is none; it may be
 // called by create and by the first run that leaves an output to the instance, and by no later run.
@@ -192,8 +189,7 @@ TESSERA_API int32_t tessera_instance_run_on_stream(tessera_instance* instance, v
 // Waits for what run_on_stream began, and reports its errors.
 TESSERA_API int32_t tessera_instance_synchronize(tessera_instance* instance);
 
-// ---- Profile
-// ---------------------------------------------------------------------------------------------------
+// ---- Profile ----
 
 // One call of a kernel in the model's program. Times in nanoseconds; start counts from the begin of
 // the run.
