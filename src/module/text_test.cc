@@ -140,7 +140,8 @@ TEST(Compare, TheFirstDifferenceInWords) {
             "@f: the signature: parameter 0 `%x` has type int32 against int64");
   EXPECT_EQ(difference("def @f(%x: int32) { %x }", "def @f(%x: int32) -> int32 { %x }"),
             "@f: the signature: result type none against int32");
-  EXPECT_EQ(difference("#[symbol s = 1..8]", "#[symbol s = 1..9]"), "symbol s: s = 1..8 against s = 1..9")
+  EXPECT_EQ(difference("#[symbol s = 1..8]", "#[symbol s = 1..9]"),
+            "symbol s: s = 1..8 against s = 1..9")
       << "ranges are part of the meaning";
 }
 

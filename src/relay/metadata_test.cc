@@ -86,7 +86,8 @@ TEST(Metadata, ReadsOtherWriters) {
   const std::string json = R"({"root": 1, "nodes": [{"type_key": ""},
     {"type_key": "Map", "keys": ["Span", "relay.Constant", "tir.SizeVar"], "data": [2, 3, 4]},
     {"type_key": "Array"}, {"type_key": "Array", "data": [5]}, {"type_key": "Array", "data": [6]},
-    {"type_key": "relay.Constant", "attrs": {"data": "0", "virtual_device_": "9", "_checked_type_": "8"}},
+    {"type_key": "relay.Constant",
+     "attrs": {"data": "0", "virtual_device_": "9", "_checked_type_": "8"}},
     {"type_key": "tir.SizeVar", "attrs": {"dtype": "int64", "name": "7", "span": "0"}},
     {"type_key": "runtime.String", "repr_str": "seq"}, {"type_key": "relay.TensorType"},
     {"type_key": "VirtualDevice", "attrs": {}}], "b64ndarrays": [")" +

@@ -52,29 +52,36 @@ void append_array(std::string& out, const Tensor& t) {
   append_base64(out, data.subspan(borrowed));
 }
 
+// Nodes: 0 null, 1 the map, 2 the array, 3 and 4 the device that all constants are on, then these.
+constexpr std::size_t kFirstConstant = 5;
+
+std::string nodes_text(std::size_t num_constants) {
+  std::string out = R"(    {"type_key": ""}, )";
+  out += "\n    ";
+  out += R"({"type_key": "Map", "keys": ["relay.Constant"], "data": [2]}, )";
+  out += "\n    ";
+  out += R"({"type_key": "Array", "data": [)";
+  for (std::size_t i = 0; i < num_constants; ++i) {
+    fmt::format_to(std::back_inserter(out), "{}{}", i > 0 ? ", " : "", kFirstConstant + i);
+  }
+  out += "]}, \n    ";
+  out += R"({"type_key": "VirtualDevice", "attrs": {"device_type_int": "-1", )";
+  out += R"("memory_scope": "4", "target": "0", "virtual_device_id": "-1"}}, )";
+  out += "\n    ";
+  out += R"({"type_key": "runtime.String"})";
+  for (std::size_t i = 0; i < num_constants; ++i) {
+    out += ", \n    ";
+    out += R"({"type_key": "relay.Constant", "attrs": {"_checked_type_": "0", "data": ")";
+    out += std::to_string(i);
+    out += R"(", "span": "0", "virtual_device_": "3"}})";
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string metadata_json(const std::vector<Tensor>& constants) {
-  // Nodes: 0 null, 1 the map, 2 the array, 3 and 4 the device that all constants are on, then
-  // these.
-  constexpr std::size_t kFirstConstant = 5;
-  std::string out = "{\n  \"root\": 1, \n  \"nodes\": [\n    {\"type_key\": \"\"}, \n";
-  out += R"(    {"type_key": "Map", "keys": ["relay.Constant"], "data": [2]}, )";
-  out += "\n    {\"type_key\": \"Array\", \"data\": [";
-  for (std::size_t i = 0; i < constants.size(); ++i) {
-    fmt::format_to(std::back_inserter(out), "{}{}", i > 0 ? ", " : "", kFirstConstant + i);
-  }
-  out += "]}, \n";
-  out +=
-      R"(    {"type_key": "VirtualDevice", "attrs": {"device_type_int": "-1", "memory_scope": "4", )"
-      R"("target": "0", "virtual_device_id": "-1"}}, )";
-  out += "\n    {\"type_key\": \"runtime.String\"}";
-  for (std::size_t i = 0; i < constants.size(); ++i) {
-    fmt::format_to(std::back_inserter(out),
-                   ", \n    {{\"type_key\": \"relay.Constant\", \"attrs\": {{\"_checked_type_\": "
-                   "\"0\", \"data\": \"{}\", \"span\": \"0\", \"virtual_device_\": \"3\"}}}}",
-                   i);
-  }
+  std::string out = "{\n  \"root\": 1, \n  \"nodes\": [\n" + nodes_text(constants.size());
   out += "\n  ], \n  \"b64ndarrays\": [";
   for (std::size_t i = 0; i < constants.size(); ++i) {
     out += i > 0 ? ", \n    \"" : "\n    \"";
