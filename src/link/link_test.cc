@@ -232,6 +232,23 @@ TEST_F(LinkTest, CachedObjectsNeedNoCompiler) {
   EXPECT_FALSE(tools.compile({&other, 1}));  // has to compile, and cannot
 }
 
+// An object depends on the headers that its source may include.
+TEST_F(LinkTest, AChangedHeaderChangesTheKeyOfObjects) {
+  fs::create_directories(path("root/include/tessera"));
+  fs::create_directories(path("root/lib/tessera/include/runtime"));
+  const auto missing = SupportFiles::find(path("root"));
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().list[0].message.find("model.h"), std::string::npos);
+  ASSERT_TRUE(write_atomically(path("root/include/tessera/model.h"), "1"));
+  ASSERT_TRUE(write_atomically(path("root/include/tessera/kernels.h"), "2"));
+  ASSERT_TRUE(write_atomically(path("root/lib/tessera/include/runtime/program.h"), "3"));
+  const auto before = SupportFiles::find(path("root"));
+  ASSERT_TRUE(write_atomically(path("root/include/tessera/kernels.h"), "4"));
+  const auto after = SupportFiles::find(path("root"));
+  ASSERT_TRUE(before && after);
+  EXPECT_NE(before->headers_hash(), after->headers_hash());
+}
+
 TEST_F(LinkTest, DamagedCacheEntriesAreCompiledAgain) {
   Toolchain tools = toolchain(path("cache"));
   const byoc::CompileJob job = scale_job();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "link/support_files.h"
 
-#include <array>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -9,10 +9,6 @@
 
 namespace tessera::link {
 namespace {
-
-constexpr std::array<std::string_view, 4> kHeaders = {
-    "include/tessera/tensor.h", "include/tessera/call.h", "include/tessera/model.h",
-    "lib/tessera/include/runtime/program.h"};
 
 std::string default_root() {
   const char* set = std::getenv("TESSERA_ROOT");
@@ -27,9 +23,18 @@ std::string default_root() {
 Result<SupportFiles> SupportFiles::find(const std::string& root) {
   SupportFiles files;
   files.root_ = root.empty() ? default_root() : root;
+  // Named before the folder is looked into: a wrong root gives a message that names a file.
+  std::vector<std::string> headers = {files.root_ + "/include/tessera/model.h",
+                                      files.root_ + "/lib/tessera/include/runtime/program.h"};
+  std::error_code ignored;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(files.root_ + "/include/tessera", ignored)) {
+    headers.push_back(entry.path().string());
+  }
+  std::sort(headers.begin(), headers.end());
   std::string all;
-  for (const std::string_view header : kHeaders) {
-    auto text = read_file(fmt::format("{}/{}", files.root_, header));
+  for (const std::string& header : headers) {
+    auto text = read_file(header);
     if (!text) {
       return fail(error(Code::kFileNotFound, nullptr,
                         "cannot read {}: it belongs beside the command", text.error().text())
