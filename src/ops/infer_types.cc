@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/infer_types.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "ops/type_agreement.h"
@@ -21,11 +22,20 @@ bool is_countable(const Type& type) {
     for (const Dim& d : t.shape()) {
       if (!d.is_constant()) continue;
       if (d.constant() < 0) return false;
-      if (d.constant() == 0) total = 0;
-      if (__builtin_mul_overflow(total, d.constant(), &total)) return false;
+      if (__builtin_mul_overflow(total, std::max<std::int64_t>(d.constant(), 1), &total))
+        return false;
     }
   }
   return true;
+}
+
+// Arithmetic of sizes gives `?` where it overflows: known sizes in, unknown ones out, though no
+// data matter.
+bool has_overflown(const relay::Operator& op, std::span<const Type> operands, const Type& result) {
+  for (relay::ShapeNeed need : op.shape_need) {
+    if (need == relay::ShapeNeed::kData) return false;
+  }
+  return is_dynamic(result) && std::none_of(operands.begin(), operands.end(), is_dynamic);
 }
 
 // Types of nodes in order, again as long as calls tell literals what their parameters are.
@@ -128,9 +138,9 @@ class Inference {
     TESSERA_CHECK(call.op->infer != nullptr, "`{}` has no inference", call.op->name);
     Result<Type> type = call.op->infer({types, values, call.attrs, f_[id].location, call.op->name});
     if (!type) return fail_at(id, std::move(type).error());
-    if (!is_countable(*type)) {
+    if (!is_countable(*type) || has_overflown(*call.op, types, *type)) {
       return fail_at(id, error(Code::kBadDimension, f_[id].location,
-                               "the result of `{}` would be {}, which no memory holds",
+                               "the result of `{}` would be larger than any memory: {}",
                                call.op->name, to_string(*type)));
     }
     know(id, std::move(type).value());

@@ -20,7 +20,8 @@ constexpr Operator kMaximum{
         [](const ComputeArgs& a) {
           return compute_binary(a, [](Expr x, Expr y) -> Expr { return tir::max(x, y); });
         },
-    .samples = {"maximum(float32[3,5], float32[3,5])", "maximum(float16[2,1,4], float16[3,1])",
+    .samples = {"maximum(float32[9]{special}, float32[9]{special})",
+                "maximum(float32[3,5], float32[3,5])", "maximum(float16[2,1,4], float16[3,1])",
                 "maximum(int32[7], int32[])", "maximum(int64[2,3], int64[3])",
                 "maximum(uint8[0,4], uint8[1,4])", "maximum(float32[5], float32[5])"},
 };

@@ -110,9 +110,9 @@ class Interpreter {
       case tir::ReduceOp::kProd:
         return {a.f * b.f, a.i * b.i};
       case tir::ReduceOp::kMax:
-        return less(dtype, a, b) ? b : a;
+        return less(dtype, a, b) || std::isnan(b.f) ? b : a;
       case tir::ReduceOp::kMin:
-        return less(dtype, b, a) ? b : a;
+        return less(dtype, b, a) || std::isnan(b.f) ? b : a;
       case tir::ReduceOp::kAny:
         return {0, a.i | b.i};
       case tir::ReduceOp::kAll:
@@ -120,9 +120,9 @@ class Interpreter {
     }
     return {};
   }
-  // NaN is below and above everything: Max and Min propagate it.
+  // Max and Min propagate the NaN of either operand; their users look at the second one.
   static bool less(DType dtype, Number a, Number b) {
-    if (dtype.is_float()) return a.f < b.f || std::isnan(b.f);
+    if (dtype.is_float()) return a.f < b.f;
     if (dtype.is_unsigned_int()) {
       return static_cast<std::uint64_t>(a.i) < static_cast<std::uint64_t>(b.i);
     }
@@ -191,15 +191,15 @@ class Interpreter {
       case tir::ExprKind::FloorMod:
         return {a.f - std::floor(a.f / b.f) * b.f, f ? 0 : tir::floor_mod(a.i, b.i)};
       case tir::ExprKind::Min:
-        return less(t, b, a) ? b : a;
+        return less(t, b, a) || std::isnan(b.f) ? b : a;
       case tir::ExprKind::Max:
-        return less(t, a, b) ? b : a;
+        return less(t, a, b) || std::isnan(b.f) ? b : a;
       case tir::ExprKind::Eq:
         return {0, f ? a.f == b.f : a.i == b.i};
       case tir::ExprKind::Ne:
         return {0, f ? a.f != b.f : a.i != b.i};
       case tir::ExprKind::Lt:
-        return {0, f ? a.f < b.f : less(t, a, b)};
+        return {0, less(t, a, b)};
       case tir::ExprKind::Le:
         return {0, f ? a.f <= b.f : !less(t, b, a)};
       default:

@@ -14,9 +14,9 @@ Result<void> expect_scatter_mode(const InferArgs& args, const std::string& mode)
 double scattered(double old, double update, const std::string& mode);
 std::int64_t scattered(std::int64_t old, std::int64_t update, const std::string& mode);
 
-// y[i...] folds in all updates that hit it: `hits` says whether update u lands on i. One reduction over the
-// updates, so that each result element is independent; quadratic, and right for duplicates in modes other than
-// "update", where the last one must win.
+// y[i...] folds in all updates that hit it: `hits` says whether update u lands on i. One reduction
+// over the updates, so that each result element is independent; quadratic, and right for duplicates
+// in modes other than "update", where the last one must win.
 Definitions compute_scatter(const ComputeArgs& args, const std::string& mode,
                             const std::vector<IterAxis>& updates,
                             const std::function<Expr(const Indices& i, const Indices& u)>& hits,

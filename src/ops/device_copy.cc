@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/annotation.h"
+
+namespace tessera::ops {
+
+constexpr Operator kDeviceCopy{
+    .name = "device_copy",
+    .doc = "The value on another device   data: any -> the same",
+    .operands = {"data"},
+    .takes_tuples = true,
+    .attrs = relay::attr_schema<DeviceCopyAttrs>,
+    .pattern = OpPattern::kOpaque,
+    .infer = infer_mark,
+};
+
+}  // namespace tessera::ops

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Type inference: what operators accept, how they refuse, and how types travel through a function.
+#include <gtest/gtest.h>
+
+#include "ops/infer_types.h"
+#include "ops/table.h"
+
+namespace tessera::ops {
+namespace {
+
+using relay::Attrs;
+using relay::FunctionBuilder;
+using relay::NodeId;
+
+Type f32(Shape shape) { return tensor_type(std::move(shape), kFloat32); }
+
+// The inferred result of one call, as text; or the first finding.
+std::string infer_call(std::string_view name, const std::vector<Type>& operands, Attrs attrs = {}) {
+  FunctionBuilder b;
+  std::vector<NodeId> args;
+  for (const Type& t : operands) args.push_back(b.param("x", t));
+  const NodeId call = b.call(op(name), args, std::move(attrs));
+  const auto typed = infer_types(b.finish(call));
+  if (!typed)
+    return std::string(code_text(typed.error().list[0].code)) + ": " +
+           typed.error().list[0].message;
+  return to_string(typed->type(typed->result()));
+}
+
+TEST(Infer, BroadcastsAsNumpyDoes) {
+  EXPECT_EQ(infer_call("add", {f32({2, 1, 4}), f32({3, 1})}), "Tensor[(2, 3, 4), float32]");
+  EXPECT_EQ(infer_call("less", {f32({}), f32({0})}), "Tensor[(0), bool]");
+  EXPECT_EQ(infer_call("add", {f32({2, 3}), f32({2, 4})}),
+            "E0203: `add` shapes do not broadcast: (2, 3) vs (2, 4)");
+  EXPECT_EQ(infer_call("add", {f32({2}), tensor_type({2}, kFloat16)}),
+            "E0204: `add` operand types differ: float32 vs float16");
+}
+
+TEST(Infer, SymbolicAndUnknownSizes) {
+  const Dim seq = Dim::symbol("seq");
+  EXPECT_EQ(infer_call("add", {f32({seq, 4}), f32({seq, 1})}), "Tensor[(?seq, 4), float32]");
+  EXPECT_EQ(infer_call("add", {f32({seq}), f32({8})}), "Tensor[(8), float32]");
+  EXPECT_EQ(infer_call("add", {f32({seq}), f32({Dim::unknown()})}), "Tensor[(?), float32]");
+  EXPECT_EQ(infer_call("reshape", {f32({seq, 768})}, {{"newshape", relay::AttrArray{0, 12, 64}}}),
+            "Tensor[(?seq, 12, 64), float32]");
+  EXPECT_EQ(infer_call("reshape", {f32({seq, 12, 64})}, {{"newshape", relay::AttrArray{-1, 768}}}),
+            "Tensor[(?seq, 768), float32]");
+  EXPECT_EQ(infer_call("nn.dense", {f32({seq, 5}), f32({7, 5})}, {{"units", 7}}),
+            "Tensor[(?seq, 7), float32]");
+  EXPECT_EQ(infer_call("nn.dense", {f32({2, seq}), f32({7, 5})}, {{"units", 7}}),
+            "Tensor[(2, 7), float32]");
+  EXPECT_EQ(
+      infer_call("nn.max_pool2d", {f32({1, 3, seq, 8})},
+                 {{"pool_size", relay::AttrArray{2, 2}}, {"strides", relay::AttrArray{2, 2}}}),
+      "Tensor[(1, 3, ?(floordiv(seq, 2)), 4), float32]");
+}
+
+TEST(Infer, ProductsNameWhatDiffers) {
+  EXPECT_EQ(infer_call("nn.dense", {f32({2, 768}), f32({4, 1024})}, {{"units", 4}}),
+            "E0203: `nn.dense` contraction sizes differ: 768 vs 1024");
+  EXPECT_EQ(infer_call("nn.dense", {f32({2, 8}), f32({4, 8})}, {{"units", 5}}),
+            "E0203: `nn.dense` units and columns of the weight differ: 5 vs 4");
+  EXPECT_EQ(infer_call("nn.batch_matmul", {f32({2, 3}), f32({2, 3, 4})}),
+            "E0203: `nn.batch_matmul` needs operand 1 of rank 3, found Tensor[(2, 3), float32]");
+}
+
+TEST(Infer, ConvolutionsNameWhatDiffers) {
+  EXPECT_EQ(infer_call("nn.conv2d", {f32({1, 3, 8, 8}), f32({4, 2, 3, 3})}),
+            "E0203: `nn.conv2d` input channels differ: data has 3, weight takes 2 in 1 groups");
+  EXPECT_EQ(infer_call("nn.conv2d", {f32({1, 3, 2, 8}), f32({4, 3, 3, 3})}),
+            "E0203: `nn.conv2d` window reaches over 3 elements, the padded operand has 2");
+  EXPECT_EQ(
+      infer_call("nn.conv2d", {f32({1, 3, 8, 8}), f32({4, 3, 3, 3})}, {{"data_layout", "NCHX"}}),
+      "E0208: `nn.conv2d` has layout \"NCHX\"; it must be an order of NCHW");
+  EXPECT_EQ(infer_call("nn.conv2d", {f32({1, 3, 8, 8}), f32({4, 3, 3, 3})},
+                       {{"kernel_size", relay::AttrArray{5, 5}}}),
+            "E0203: `nn.conv2d` has kernel_size [5, 5] and a weight of shape (4, 3, 3, 3)");
+}
+
+TEST(Infer, MovementNamesTheRule) {
+  EXPECT_EQ(infer_call("reshape", {f32({2, 3})}, {{"newshape", relay::AttrArray{4, -1}}}),
+            "E0203: `reshape` cannot give (2, 3) the shape [4, -1]: 6 elements");
+  EXPECT_EQ(infer_call("transpose", {f32({2, 3})}, {{"axes", relay::AttrArray{0, 0}}}),
+            "E0208: `transpose` names axis 0 twice");
+  EXPECT_EQ(infer_call("squeeze", {f32({2, 3})}, {{"axis", relay::AttrArray{0}}}),
+            "E0203: `squeeze` cannot drop dimension 0 of (2, 3): it is not 1");
+  EXPECT_EQ(infer_call("nn.softmax", {f32({2, 3})}, {{"axis", 2}}),
+            "E0208: `nn.softmax` axis 2 is outside of a tensor of rank 2");
+  EXPECT_EQ(infer_call("split", {f32({5})}, {{"indices_or_sections", 2}}),
+            "E0203: `split` cannot split 5 elements into 2 equal parts");
+}
+
+TEST(Infer, OperandsAreCountedAndAreTensors) {
+  EXPECT_EQ(infer_call("add", {f32({2})}), "E0207: `add` takes 2 operands, found 1");
+  EXPECT_EQ(infer_call("nn.relu", {tuple_type({f32({2})})}),
+            "E0212: operand 1 of `nn.relu` has type (Tensor[(2), float32],), it must be a tensor");
+  EXPECT_EQ(infer_call("exp", {tensor_type({2}, kInt32)}),
+            "E0204: `exp` needs a floating-point operand, found int32");
+}
+
+TEST(Infer, SizesThatNoMemoryHoldsAreRefused) {
+  const std::string found = infer_call("tile", {f32({std::int64_t{1} << 40})},
+                                       {{"reps", relay::AttrArray{std::int64_t{1} << 30}}});
+  EXPECT_EQ(found.substr(0, 5), "E0213") << found;
+}
+
+TEST(Infer, ConstantsReachInference) {
+  FunctionBuilder b;
+  const auto number = [&](std::int64_t v) { return b.constant(Tensor::scalar(v, kInt64)); };
+  const NodeId range = b.call(op("arange"), {number(2), number(9), number(3)});
+  const auto typed = infer_types(b.finish(range));
+  ASSERT_TRUE(typed.has_value());
+  EXPECT_EQ(to_string(typed->type(typed->result())), "Tensor[(3), int64]");
+}
+
+TEST(InferFunction, ReportsAllFindingsAndNoFollowers) {
+  FunctionBuilder b;
+  const NodeId x = b.param("x", f32({2, 3})), y = b.param("y", f32({4}));
+  const NodeId bad = b.call(op("add"), {x, y});
+  const NodeId also_bad = b.call(op("multiply"), {x, y});
+  const NodeId follower = b.call(op("add"), {bad, also_bad});
+  const auto typed = infer_types(b.finish(follower));
+  ASSERT_FALSE(typed.has_value());
+  EXPECT_EQ(typed.error().list.size(), 2u);
+}
+
+TEST(InferFunction, LiteralsLearnTheirParametersFromCalls) {
+  FunctionBuilder b;
+  const relay::RegionId body = b.begin_region();
+  const NodeId p = b.param("p", {});
+  b.end_region(b.call(op("nn.relu"), {p}));
+  const NodeId literal = b.literal(body, {});
+  const NodeId x = b.param("x", f32({2, 3}));
+  const auto typed = infer_types(b.finish(b.call_value(literal, std::span(&x, 1))));
+  ASSERT_TRUE(typed.has_value());
+  EXPECT_EQ(to_string(typed->type(typed->result())), "Tensor[(2, 3), float32]");
+  EXPECT_EQ(to_string(typed->type(literal)),
+            "fn (Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32]");
+  EXPECT_TRUE(typed->result_annotation == f32({2, 3}));
+}
+
+TEST(InferFunction, BranchesJoinAndTheConditionIsBool) {
+  const auto build = [](DType condition, Dim other) {
+    FunctionBuilder b;
+    const NodeId c = b.param("c", tensor_type({}, condition));
+    const NodeId x = b.param("x", f32({2})), y = b.param("y", f32({other}));
+    const relay::RegionId yes = b.begin_region();
+    b.end_region(b.call(op("nn.relu"), {x}));
+    const relay::RegionId no = b.begin_region();
+    b.end_region(b.call(op("nn.relu"), {y}));
+    return infer_types(b.finish(b.if_(c, yes, no)));
+  };
+  const auto joined = build(kBool, Dim::unknown());
+  ASSERT_TRUE(joined.has_value());
+  EXPECT_EQ(to_string(joined->type(joined->result())), "Tensor[(?), float32]");
+  EXPECT_EQ(build(kInt32, 2).error().list[0].message,
+            "the condition of `if` has type int32, it must be bool");
+  EXPECT_EQ(
+      build(kBool, 3).error().list[0].message,
+      "the branches of `if` have different types: Tensor[(2), float32] and Tensor[(3), float32]");
+}
+
+TEST(InferFunction, AnnotationsAreChecked) {
+  FunctionBuilder b;
+  const NodeId x = b.param("x", f32({2}));
+  const auto wrong = infer_types(b.finish(b.let("y", x, f32({3}))));
+  EXPECT_EQ(wrong.error().list[0].message,
+            "`%y` is annotated as Tensor[(3), float32] and has type Tensor[(2), float32]");
+  FunctionBuilder c;
+  const NodeId untyped = c.param("x", {});
+  EXPECT_EQ(infer_types(c.finish(untyped)).error().list[0].message,
+            "the type of parameter `%x` is not known");
+}
+
+TEST(InferFunction, LongChainsNeedNoStack) {
+  FunctionBuilder b;
+  NodeId x = b.param("x", f32({4}));
+  for (int i = 0; i < 90'000; ++i) x = b.call(op("nn.relu"), {x});
+  const auto typed = infer_types(b.finish(x));
+  ASSERT_TRUE(typed.has_value());
+  EXPECT_TRUE(typed->type(typed->result()) == f32({4}));
+}
+
+relay::Function caller(std::string callee, Type param) {
+  FunctionBuilder b;
+  const NodeId x = b.param("x", std::move(param));
+  return b.finish(b.call_value(b.global(std::move(callee)), std::span(&x, 1)));
+}
+
+TEST(InferModule, CalleesComeFirst) {
+  Module m;
+  FunctionBuilder b;
+  const NodeId x = b.param("x", f32({2}));
+  m.functions["z"] = b.finish(b.call(op("exp"), {x}));
+  m.functions["main"] = caller("z", f32({2}));
+  const auto typed = infer_types(std::move(m));
+  ASSERT_TRUE(typed.has_value());
+  EXPECT_TRUE(typed->functions.at("main").result_annotation == f32({2}));
+}
+
+TEST(InferModule, CallsAreChecked) {
+  Module m;
+  m.functions["f"] = caller("g", f32({3}));
+  FunctionBuilder b;
+  const NodeId x = b.param("x", f32({2}));
+  m.functions["g"] = b.finish(x);
+  m.functions["h"] = caller("nowhere", f32({2}));
+  m.functions["r"] = caller("r", f32({2}));
+  const auto typed = infer_types(std::move(m));
+  ASSERT_FALSE(typed.has_value());
+  ASSERT_EQ(typed.error().list.size(), 3u);
+  EXPECT_EQ(typed.error().list[0].message,
+            "argument 1 of `@g` has type Tensor[(3), float32], the parameter has type Tensor[(2), "
+            "float32]");
+  EXPECT_EQ(typed.error().list[1].message, "there is no function `@nowhere`");
+  EXPECT_EQ(typed.error().list[2].message,
+            "`@r` calls `@r`, which is recursive and has no complete signature");
+}
+
+TEST(InferModule, RecursionNeedsASignature) {
+  Module m;
+  m.functions["r"] = caller("r", f32({2}));
+  m.functions["r"].result_annotation = f32({2});
+  EXPECT_TRUE(infer_types(std::move(m)).has_value());
+}
+
+}  // namespace
+}  // namespace tessera::ops
