@@ -86,7 +86,7 @@ class RegionWalk {
     std::vector<const Tensor*> values;
     for (NodeId operand : f_.operands(id)) {
       operands.insert(operands.end(), value(operand).begin(), value(operand).end());
-      types.push_back(f_.type(operand));
+      for (Type& part : flatten(f_.type(operand))) types.push_back(std::move(part));
       values.push_back(data_[operand.index()]);
     }
     value(id) = call.op->compute({operands, types, values, call.attrs, f_.type(id)});

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sum of products recognised: which loops are whose.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "schedule/machine.h"
+#include "schedule/nest.h"
+
+namespace tessera::schedule {
+
+// T[batch, m, n] = sum over k of a(batch, m, k) * b(batch, n, k), up to the order of loops and
+// operands: in a product of matrices m are rows of the one and n columns of the other; in a
+// convolution, positions and channels or the other way round, whichever makes better vectors along
+// n.
+struct Product {
+  std::vector<Loop> shared_batch;  // loops that b moves with, besides n
+  std::vector<Loop> other_batch;   // the other spatial loops, besides m
+  Loop m, n;
+  std::vector<Loop> reduction;
+  tir::Expr a, b;  // `a` does not move with n, `b` not with m
+  bool packed =
+      false;  // b is to be copied so that it is contiguous along n and its rows are neighbours
+  tir::Buffer target;
+  std::vector<tir::Expr> indices;
+  tir::Expr identity;
+  std::vector<tir::Stmt>
+      epilogue;                // for each element, in the product's loop variables; reads `target`
+  bool target_is_kept = true;  // false: the epilogue alone reads it
+  std::size_t replaced = 1;    // how many nests this stands for
+};
+
+// `nests[0]` must be the reduction. `temporaries` are those of the kernel: an epilogue takes the
+// product's place only where nothing else needs it.
+std::optional<Product> recognise_product(std::span<const tir::Stmt> nests,
+                                         const std::vector<tir::Buffer>& temporaries,
+                                         const Machine& machine);
+
+}  // namespace tessera::schedule

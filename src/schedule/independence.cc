@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <numeric>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "schedule/primitives.h"
+#include "tir/walk.h"
+
+namespace tessera::schedule {
+namespace {
+
+using tir::Expr;
+using tir::IndexForm;
+using tir::Interval;
+
+struct Scope {
+  std::unordered_set<const tir::ExprNode*> inner_vars;       // defined by the body
+  std::unordered_set<const tir::BufferNode*> inner_buffers;  // allocated by the body
+};
+
+Scope scope_of(const tir::Stmt& body) {
+  Scope scope;
+  tir::for_each_node(body, [&](const tir::Stmt& s) {
+    tir::visit(s, [&]<class N>(const N& n) {
+      if constexpr (tir::BindsVar<N>) scope.inner_vars.insert(n.var.get());
+      if constexpr (tir::BindsBuffer<N>) scope.inner_buffers.insert(n.buffer.get());
+    });
+  });
+  return scope;
+}
+
+// offset = stride * var + outer + inner, where inner changes within an iteration.
+struct Parts {
+  std::int64_t stride = 0;
+  IndexForm outer, inner;
+};
+
+bool uses_any(const Expr& e, const std::unordered_set<const tir::ExprNode*>& vars) {
+  bool found = false;
+  tir::for_each_node(e, [&](const Expr& part) { found |= vars.contains(part.get()); });
+  return found;
+}
+
+Parts parts_of(const IndexForm& offset, const Expr& var, const Scope& scope) {
+  Parts p;
+  p.stride = offset.coefficient(var);
+  p.inner.constant = offset.constant;
+  for (const tir::IndexTerm& t : offset.terms) {
+    if (t.atom.same_as(var)) continue;
+    (uses_any(t.atom, scope.inner_vars) ? p.inner : p.outer).terms.push_back(t);
+  }
+  return p;
+}
+
+// The difference of two inner parts, whose variables are independent of each other, as a range of
+// small terms and multiples of `step` (0: none).
+struct Difference {
+  Interval small;
+  std::int64_t step = 0;
+};
+Difference inner_difference(const Parts& x, const Parts& y, const tir::Bounds& bounds) {
+  Difference d;
+  IndexForm small_x, small_y;
+  small_x.constant = x.inner.constant;
+  small_y.constant = y.inner.constant;
+  const std::int64_t stride = std::abs(x.stride);
+  const auto sort = [&](const IndexForm& from, IndexForm& small) {
+    for (const tir::IndexTerm& t : from.terms) {
+      if (std::abs(t.coefficient) > stride) {
+        d.step = std::gcd(d.step, t.coefficient);
+      } else {
+        small.terms.push_back(t);
+      }
+    }
+  };
+  sort(x.inner, small_x);
+  sort(y.inner, small_y);
+  const Interval r = tir::range_of(small_x, bounds), s = tir::range_of(small_y, bounds);
+  if (r.has_min() && s.has_max()) d.small.min = r.min - s.max;
+  if (r.has_max() && s.has_min()) d.small.max = r.max - s.min;
+  return d;
+}
+
+// Does stride * (v - v') + difference of the inner parts never vanish where v and v' differ? Small
+// terms must not bridge one stride, and what steps beyond the whole range of v must not come back
+// into it.
+bool disjoint(const Parts& x, const Parts& y, const Interval& var, const tir::Bounds& bounds) {
+  const std::int64_t stride = std::abs(x.stride);
+  const Difference d = inner_difference(x, y, bounds);
+  if (!d.small.inside(1 - stride, stride - 1)) return false;
+  if (d.step == 0) return true;
+  if (!var.has_min() || !var.has_max()) return false;
+  const std::int64_t reach = stride * (var.max - var.min);
+  return reach + std::max(std::abs(d.small.min), std::abs(d.small.max)) < d.step;
+}
+
+std::optional<std::string> conflict(const Access& a, const Access& b, const Expr& var,
+                                    const Scope& scope, const tir::Bounds& bounds) {
+  const std::string& name = a.buffer->name;
+  if (a.offset.hides(var) || b.offset.hides(var)) {
+    return fmt::format("`{}` is not indexed linearly", name);
+  }
+  const Parts x = parts_of(a.offset, var, scope), y = parts_of(b.offset, var, scope);
+  if (x.stride == 0 || x.stride != y.stride) {
+    return fmt::format("iterations share elements of `{}`", name);
+  }
+  if (!tir::add(x.outer, y.outer, -1).terms.empty()) {
+    return fmt::format("two accesses of `{}` cannot be compared", name);
+  }
+  if (!disjoint(x, y, bounds.of(var), bounds)) {
+    return fmt::format("iterations overlap in `{}`", name);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Checked<void> check_independent(const Expr& var, const tir::Stmt& body, const tir::Bounds& outer) {
+  const Scope scope = scope_of(body);
+  tir::Bounds bounds = outer;
+  tir::for_each_node(body, [&](const tir::Stmt& s) {
+    if (const auto* loop = s.as<tir::For>()) bounds.set_loop(loop->var, loop->min, loop->extent);
+  });
+  const std::vector<Access> all = accesses(body, outer);
+  for (const Access& a : all) {
+    if (!a.is_store || scope.inner_buffers.contains(a.buffer.get())) continue;
+    for (const Access& b : all) {
+      if (a.buffer != b.buffer) continue;
+      if (auto why = conflict(a, b, var, scope, bounds)) return Unexpected<Refused>{{*why}};
+    }
+  }
+  return {};
+}
+
+}  // namespace tessera::schedule

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What schedules need to know of a CPU.
+#pragma once
+
+#include <cstdint>
+
+#include "types/dtype.h"
+#include "types/target.h"
+
+namespace tessera::schedule {
+
+struct Machine {
+  std::int64_t vector_bytes = 32;
+  int vector_registers = 16;
+  std::int64_t stack_bytes = 128 << 10;  // for one array of a thread
+  double parallel_ns = 25000;            // less work than this is not worth waking threads
+
+  std::int64_t lanes(DType t) const { return vector_bytes / t.size_bytes(); }
+};
+
+// By the names that -march takes; `native` is the machine that this runs on.
+Machine machine_of(const Target& target);
+
+}  // namespace tessera::schedule

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules that make plain nests fast. Each takes a nest in the form of lower/primitive.h, or what
+// another rule left, and gives one that computes the same.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "schedule/machine.h"
+#include "schedule/primitives.h"
+
+namespace tessera::schedule {
+
+// Independent elements: neighbouring loops become one where memory is contiguous; transposing nests
+// are cut into tiles that stay in the first cache; the innermost loop is vectorised.
+tir::Stmt schedule_map(Nest nest, const tir::Bounds& outer, const Machine& machine);
+
+// Reductions into local accumulators: one that runs along memory (rows), or a block of them side by
+// side (columns, pooling, depthwise convolution), whichever the reads prefer.
+tir::Stmt schedule_reduction(Nest nest, const tir::Bounds& outer, const Machine& machine);
+
+// Whatever is inside of loops over rows: each statement by the rule for it.
+tir::Stmt schedule_inner(const tir::Stmt& s, tir::Bounds outer, const Machine& machine);
+
+// Sums of products of two operands (matrix products, convolutions), with the element-wise nests
+// behind them: register tiles, packed operands. `nests` begins with the product; tells how many of
+// them the result replaces.
+struct Contraction {
+  std::vector<tir::Stmt> nests;
+  std::vector<tir::Buffer> temporaries;  // packed operands
+  std::size_t replaced = 1;
+  std::string summary;  // "tile 12x32, packed": for reports
+};
+std::optional<Contraction> schedule_contraction(std::span<const tir::Stmt> nests,
+                                                const std::vector<tir::Buffer>& temporaries,
+                                                const Machine& machine);
+
+// Gives the outermost loops to threads if the work is worth it.
+tir::Stmt use_threads(const tir::Stmt& nest, const Machine& machine);
+
+}  // namespace tessera::schedule

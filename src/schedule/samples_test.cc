@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every sample of every operator, lowered, scheduled and interpreted, gives what `eval` gives.
+#include "lower/primitive.h"
+#include "lower/testing/kernel_run.h"
+#include "ops/table.h"
+#include "schedule/schedule.h"
+#include "tir/print.h"
+
+namespace tessera::schedule {
+namespace {
+
+// One with AVX-512, and one for which everything is worth a thread.
+const Machine kMachines[] = {{64, 32, 128 << 10, 25000}, {16, 16, 1 << 10, 0}};
+
+class ScheduledSamples : public ::testing::TestWithParam<const relay::Operator*> {};
+
+TEST_P(ScheduledSamples, EqualEval) {
+  if (GetParam()->compute == nullptr) GTEST_SKIP() << "no loop definition";
+  for (std::string_view text : GetParam()->samples) {
+    const ops::Sample sample = ops::parse_sample(text);
+    const auto plain = lower::lower_primitive(sample.function, relay::Function::kBody, {});
+    ASSERT_TRUE(plain.has_value()) << text;
+    for (const Machine& machine : kMachines) {
+      const tir::PrimFunc kernel = schedule_kernel(*plain, machine);
+      const std::vector<Tensor> inputs = ops::random_inputs(sample, 1);
+      lower::testing::expect_close(lower::testing::evaluated(sample.function, inputs),
+                                   lower::testing::interpreted(kernel, inputs),
+                                   std::string(text) + "\n" + tir::print(kernel, "kernel"));
+    }
+  }
+}
+
+std::string test_name(const ::testing::TestParamInfo<const relay::Operator*>& info) {
+  std::string name(info.param->name);
+  for (char& c : name) {
+    if (c == '.') c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ScheduledSamples,
+                         ::testing::ValuesIn(ops::operators().all().begin(),
+                                             ops::operators().all().end()),
+                         test_name);
+
+}  // namespace
+}  // namespace tessera::schedule

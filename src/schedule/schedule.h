@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the plain nests of lower/ fast: which rule goes where.
+#pragma once
+
+#include "module/module.h"
+#include "schedule/machine.h"
+
+namespace tessera::schedule {
+
+// A kernel in the canonical form of lower/primitive.h. Its attribute "schedule" says what was done.
+tir::PrimFunc schedule_kernel(tir::PrimFunc kernel, const Machine& machine);
+
+// All kernels of the module; then host programs provide their scratch memory
+// (lower::hoist_allocations).
+Module schedule(Module module, const Target& target);
+
+}  // namespace tessera::schedule
