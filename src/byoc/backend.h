@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one interface of a back end (architecture section 7). Adding one is a folder in backends/ and a line in
-// backends.def; it must pass conformance: what it accepts compiles and matches the reference.
+// The one interface of a back end (architecture section 7). Adding one is a folder in backends/ and
+// a line in backends.def; it must pass conformance: what it accepts compiles and matches the
+// reference.
 #pragma once
 
 #include <functional>
@@ -20,8 +21,8 @@ struct Refusal {
   std::string reason;
 };
 
-// A composite that the back end can run: `pattern`, named "onednn.conv2d_bias_relu". `check` sees operands,
-// attributes, dtypes and the result type; no refusal means yes.
+// A composite that the back end can run: `pattern`, named "onednn.conv2d_bias_relu". `check` sees
+// operands, attributes, dtypes and the result type; no refusal means yes.
 struct CompositePattern {
   std::string name;
   relay::Pattern pattern;
@@ -45,8 +46,8 @@ struct Declined {
   Diagnostic why;
 };
 
-// The module with artifacts added and compiled functions turned into Extern=1 stubs; declined functions
-// are left as they were.
+// The module with artifacts added and compiled functions turned into Extern=1 stubs; declined
+// functions are left as they were.
 struct CompileOutcome {
   Module module;
   std::vector<Declined> declined;
@@ -60,7 +61,8 @@ class Backend {
   virtual std::optional<Refusal> available(const Target&) const { return std::nullopt; }
   // Used when the user names no targets; templates and teaching back ends are not.
   virtual bool is_default() const { return true; }
-  // Where this machine has the vendor library of that file name, for --bundle and for runs in process; "": nowhere.
+  // Where this machine has the vendor library of that file name, for --bundle and for runs in
+  // process; "": nowhere.
   virtual std::string library_path(std::string_view) const { return ""; }
   // In order of priority: an earlier pattern claims its nodes first.
   virtual std::vector<CompositePattern> patterns(const Target&) const = 0;
@@ -68,8 +70,8 @@ class Backend {
   virtual std::optional<Refusal> validate(const relay::Function& region, const Target&) const = 0;
   virtual FusionStyle fusion_style() const = 0;
   virtual ConstantStyle constants() const = 0;
-  // The RelayToTIR hook: sees all functions with this `Compiler` at once. Fails only for what concerns the
-  // whole back end.
+  // The RelayToTIR hook: sees all functions with this `Compiler` at once. Fails only for what
+  // concerns the whole back end.
   virtual Result<CompileOutcome> compile(Module, const Target&, CompileContext&) const = 0;
 };
 

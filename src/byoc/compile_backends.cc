@@ -10,7 +10,8 @@ namespace tessera::byoc {
 namespace {
 
 void forget_regions(PartitionOutcome& outcome, const std::set<std::string>& symbols) {
-  std::erase_if(outcome.regions, [&](const PlacedRegion& r) { return symbols.count(r.symbol) != 0; });
+  std::erase_if(outcome.regions,
+                [&](const PlacedRegion& r) { return symbols.count(r.symbol) != 0; });
 }
 
 // The regions that a back end declined go back into their callers.

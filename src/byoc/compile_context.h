@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The services that a back end may use while it compiles. Abstract here; link/ and tune/ implement them and the
-// driver hands them in, so that back ends depend on neither.
+// The services that a back end may use while it compiles. Abstract here; link/ and tune/ implement
+// them and the driver hands them in, so that back ends depend on neither.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,8 @@ void make_extern(Module& module, const std::string& symbol, std::int32_t artifac
   }
   made.outputs = flatten(f.type(f.result()));
   if (artifact >= 0) {
-    for (const NamedConstant& constant : module.artifacts[static_cast<std::size_t>(artifact)].constants) {
+    for (const NamedConstant& constant :
+         module.artifacts[static_cast<std::size_t>(artifact)].constants) {
       made.constants.push_back(constant.index);
     }
   }

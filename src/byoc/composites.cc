@@ -12,8 +12,9 @@ using relay::NodeId;
 
 class Claimer {
  public:
-  Claimer(const Function& f, const ConstantPool& pool, std::span<const BackendChoice> choices)
-      : f_(f), pool_(pool), choices_(choices), uses_(f) {
+  Claimer(const Function& f, const ConstantPool& pool, std::span<const BackendChoice> choices,
+          const Vetoes& vetoes)
+      : f_(f), pool_(pool), choices_(choices), vetoes_(vetoes), uses_(f) {
     out_.of_node.assign(f.num_nodes(), -1);
   }
 
@@ -33,6 +34,10 @@ class Claimer {
     if (f_.op(root) == nullptr || is_claimed(root) || f_[root].region != Function::kBody) return;
     auto match = relay::match(f_, pattern.pattern, root, &pool_);
     if (!match || !is_closed(*match)) return;
+    if (const auto veto = vetoes_.find({root, choice}); veto != vetoes_.end()) {
+      out_.refused.push_back({root, choice, pattern.name, veto->second});
+      return;
+    }
     if (const auto why = pattern.check(*match, choices_[choice].target)) {
       out_.refused.push_back({root, choice, pattern.name, why->reason});
       return;
@@ -86,6 +91,7 @@ class Claimer {
   const Function& f_;
   const ConstantPool& pool_;
   std::span<const BackendChoice> choices_;
+  const Vetoes& vetoes_;
   relay::Uses uses_;
   Claims out_;
 };
@@ -93,8 +99,8 @@ class Claimer {
 }  // namespace
 
 Claims claim_composites(const Function& f, const ConstantPool& pool,
-                        std::span<const BackendChoice> choices) {
-  return Claimer(f, pool, choices).run();
+                        std::span<const BackendChoice> choices, const Vetoes& vetoes) {
+  return Claimer(f, pool, choices, vetoes).run();
 }
 
 }  // namespace tessera::byoc

@@ -2,6 +2,7 @@
 // Which nodes of a function which back end would run: composites claimed in order of priority.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,9 +39,12 @@ struct Claims {
   std::vector<RefusedNode> refused;
 };
 
+// (root, choice): what a back end did not want as a part of its region.
+using Vetoes = std::map<std::pair<relay::NodeId, std::size_t>, std::string>;
+
 // Back ends in order, patterns in order, roots from the last to the first: who comes first claims.
 // Nodes inside a match that something outside reads make it no match.
 Claims claim_composites(const relay::Function& f, const ConstantPool& pool,
-                        std::span<const BackendChoice> choices);
+                        std::span<const BackendChoice> choices, const Vetoes& vetoes = {});
 
 }  // namespace tessera::byoc

@@ -37,10 +37,10 @@ Function make_composite(const Function& f, const Claim& claim) {
     copier.set(input, param);
   }
   copier.run(Function::kBody, claim.match.inside);
-  return builder.finish(copier.map(claim.match.root),
-                        {{"PartitionedFromPattern", operators_text(f, claim.match)},
-                         {"Composite", claim.composite}},
-                        f.type(claim.match.root));
+  return builder.finish(
+      copier.map(claim.match.root),
+      {{"PartitionedFromPattern", operators_text(f, claim.match)}, {"Composite", claim.composite}},
+      f.type(claim.match.root));
 }
 
 // One region on its way out of `f`.
@@ -48,7 +48,11 @@ class RegionMaker {
  public:
   RegionMaker(const Function& f, const relay::Uses& uses, const Claims& claims, const Unit& unit,
               const Backend& backend)
-      : f_(f), uses_(uses), claims_(claims), unit_(unit), embeds_(backend.constants() == ConstantStyle::kEmbedded) {
+      : f_(f),
+        uses_(uses),
+        claims_(claims),
+        unit_(unit),
+        embeds_(backend.constants() == ConstantStyle::kEmbedded) {
     for (const std::size_t c : unit.claims) {
       const auto& nodes = claims.claims[c].match.inside;
       inside_.insert(nodes.begin(), nodes.end());
@@ -63,7 +67,8 @@ class RegionMaker {
     for (const std::size_t c : unit_.claims) {
       const Claim& claim = claims_.claims[c];
       std::vector<NodeId> arguments;
-      for (const NodeId input : claim.match.inputs) arguments.push_back(value(builder, values, input));
+      for (const NodeId input : claim.match.inputs)
+        arguments.push_back(value(builder, values, input));
       builder.at(f_[claim.match.root].location);
       const NodeId literal = relay::embed(builder, make_composite(f_, claim));
       const NodeId call = builder.call_value(literal, arguments);
@@ -95,10 +100,13 @@ class RegionMaker {
   std::vector<NodeId> inputs, outputs;  // of the caller; after make()
 
  private:
-  bool is_produced(NodeId id) const { return inside_.count(id) != 0 && !f_.as<relay::Constant>(id); }
+  bool is_produced(NodeId id) const {
+    return inside_.count(id) != 0 && !f_.as<relay::Constant>(id);
+  }
   bool is_embedded(NodeId id) const { return embeds_ && f_.as<relay::Constant>(id) != nullptr; }
 
-  void declare_inputs(FunctionBuilder& builder, std::map<NodeId, NodeId>& values, const Claim& claim) {
+  void declare_inputs(FunctionBuilder& builder, std::map<NodeId, NodeId>& values,
+                      const Claim& claim) {
     for (const NodeId id : claim.match.inputs) {
       if (is_produced(id) || is_embedded(id) || values.count(id) != 0) continue;
       values[id] = builder.param(fmt::format("input_{}", inputs.size()), f_.type(id));
@@ -134,8 +142,31 @@ class FunctionPartitioner {
  public:
   FunctionPartitioner(const Function& f, std::string name, const Claims& claims,
                       std::span<const BackendChoice> choices, PartitionOutcome& outcome)
-      : f_(f), name_(std::move(name)), uses_(f), claims_(claims), choices_(choices),
-        outcome_(outcome), copier_(f, builder_, true) {}
+      : f_(f),
+        name_(std::move(name)),
+        uses_(f),
+        claims_(claims),
+        choices_(choices),
+        units_(form_units(f, claims, choices)),
+        outcome_(outcome),
+        copier_(f, builder_, true) {}
+
+  // What back ends refuse of the regions as a whole.
+  Vetoes vetoes() {
+    Vetoes out;
+    for (const Unit& unit : units_) {
+      if (unit.choice < 0) continue;
+      const BackendChoice& choice = choices_[static_cast<std::size_t>(unit.choice)];
+      RegionMaker maker(f_, uses_, claims_, unit, *choice.backend);
+      const auto why =
+          choice.backend->validate(maker.make("region", choice.backend->name()), choice.target);
+      if (!why) continue;
+      for (const std::size_t c : unit.claims) {
+        out[{claims_.claims[c].match.root, static_cast<std::size_t>(unit.choice)}] = why->reason;
+      }
+    }
+    return out;
+  }
 
   Function run() {
     std::vector<NodeId> leaves;
@@ -145,7 +176,7 @@ class FunctionPartitioner {
       if (f_.as<relay::Param>(id) || f_.as<relay::Constant>(id)) leaves.push_back(id);
     }
     copier_.run(Function::kBody, leaves);
-    for (const Unit& unit : form_units(f_, claims_, choices_)) {
+    for (const Unit& unit : units_) {
       if (unit.choice < 0) {
         keep(unit.node);
       } else {
@@ -179,8 +210,10 @@ class FunctionPartitioner {
     RegionMaker maker(f_, uses_, claims_, unit, backend);
     const std::string symbol = fresh_symbol(backend.name());
     Function region = maker.make(symbol, backend.name());
-    PlacedRegion placed{symbol, std::string(backend.name()), {}, operators_of(region), sources_of(region)};
-    for (const std::size_t c : unit.claims) placed.composites.push_back(claims_.claims[c].composite);
+    PlacedRegion placed{
+        symbol, std::string(backend.name()), {}, operators_of(region), sources_of(region)};
+    for (const std::size_t c : unit.claims)
+      placed.composites.push_back(claims_.claims[c].composite);
     outcome_.regions.push_back(std::move(placed));
 
     std::vector<NodeId> arguments;
@@ -206,14 +239,15 @@ class FunctionPartitioner {
   relay::Uses uses_;
   const Claims& claims_;
   std::span<const BackendChoice> choices_;
+  std::vector<Unit> units_;
   PartitionOutcome& outcome_;
   FunctionBuilder builder_;
   Copier copier_;
   std::map<std::string, int> counter_;
 };
 
-void report_refusals(const Function& f, const Claims& claims, std::span<const BackendChoice> choices,
-                     PartitionOutcome& outcome) {
+void report_refusals(const Function& f, const Claims& claims,
+                     std::span<const BackendChoice> choices, PartitionOutcome& outcome) {
   std::set<std::pair<NodeId, std::size_t>> seen;
   for (const RefusedNode& r : claims.refused) {
     if (!seen.insert({r.node, r.choice}).second) continue;
@@ -222,12 +256,14 @@ void report_refusals(const Function& f, const Claims& claims, std::span<const Ba
         claim < 0 ? "native"
                   : choices[claims.claims[static_cast<std::size_t>(claim)].choice].backend->name());
     outcome.refusals.push_back({std::string(choices[r.choice].backend->name()), r.composite,
-                                std::string(f.op(r.node)->name), f[r.node].location, r.reason, taken_by});
+                                std::string(f.op(r.node)->name), f[r.node].location, r.reason,
+                                taken_by});
   }
 }
 
 // Back ends that have their library, and the sentence of those that have not.
-std::vector<BackendChoice> usable(std::span<const BackendChoice> choices, PartitionOutcome& outcome) {
+std::vector<BackendChoice> usable(std::span<const BackendChoice> choices,
+                                  PartitionOutcome& outcome) {
   std::vector<BackendChoice> out;
   for (const BackendChoice& choice : choices) {
     if (const auto why = choice.backend->available(choice.target)) {
@@ -242,6 +278,31 @@ std::vector<BackendChoice> usable(std::span<const BackendChoice> choices, Partit
 
 }  // namespace
 
+namespace {
+
+void partition_function(const std::string& name, std::span<const BackendChoice> backends,
+                        PartitionOutcome& outcome) {
+  const Function f = outcome.module.functions.at(name);
+  Claims claims = claim_composites(f, outcome.module.constants, backends);
+  Vetoes vetoes;
+  // A round that finds a veto takes at least one composite from a back end for good.
+  while (!claims.claims.empty()) {
+    FunctionPartitioner partitioner(f, name, claims, backends, outcome);
+    const Vetoes more = partitioner.vetoes();
+    if (more.empty()) {
+      Function rest = partitioner.run();
+      rest.location = f.location;
+      outcome.module.functions.at(name) = std::move(rest);
+      break;
+    }
+    vetoes.insert(more.begin(), more.end());
+    claims = claim_composites(f, outcome.module.constants, backends, vetoes);
+  }
+  report_refusals(f, claims, backends, outcome);
+}
+
+}  // namespace
+
 Result<PartitionOutcome> partition_greedy(Module module, std::span<const BackendChoice> choices) {
   PartitionOutcome outcome;
   const std::vector<BackendChoice> backends = usable(choices, outcome);
@@ -250,15 +311,7 @@ Result<PartitionOutcome> partition_greedy(Module module, std::span<const Backend
   for (const auto& [name, f] : outcome.module.functions) {
     if (relay::is_optimizable(f) && f.attrs.int_or_zero("Primitive") == 0) names.push_back(name);
   }
-  for (const std::string& name : names) {
-    const Function& f = outcome.module.functions.at(name);
-    const Claims claims = claim_composites(f, outcome.module.constants, backends);
-    report_refusals(f, claims, backends, outcome);
-    if (claims.claims.empty()) continue;
-    Function rest = FunctionPartitioner(f, name, claims, backends, outcome).run();
-    rest.location = f.location;
-    outcome.module.functions.at(name) = std::move(rest);
-  }
+  for (const std::string& name : names) partition_function(name, backends, outcome);
   return outcome;
 }
 

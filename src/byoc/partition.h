@@ -34,12 +34,14 @@ struct PlacementRefusal {
 struct PartitionOutcome {
   Module module;
   std::vector<PlacedRegion> regions;
-  std::vector<PlacementRefusal> refusals;  // one an (operator, back end): the first pattern's reason
+  std::vector<PlacementRefusal>
+      refusals;  // one an (operator, back end): the first pattern's reason
 };
 
-// Regions of all optimizable functions become global functions `<back end>_<function>_<number>` with
-// the attributes `global_symbol`, `Primitive`, `Compiler` and `Inline`; inside, composites are
-// literals with `Composite` and `PartitionedFromPattern`. Needs inferred types; the result has them.
+// Regions of all optimizable functions become global functions `<back end>_<function>_<number>`
+// with the attributes `global_symbol`, `Primitive`, `Compiler` and `Inline`; inside, composites are
+// literals with `Composite` and `PartitionedFromPattern`. Needs inferred types; the result has
+// them.
 Result<PartitionOutcome> partition_greedy(Module module, std::span<const BackendChoice> choices);
 
 // Runs the hooks of the back ends, in order of the choices, on the functions that partition_greedy

@@ -42,7 +42,8 @@ UnitGraph make_graph(const Function& f, const Claims& claims) {
   }
   for (std::size_t i = 0; i < f.num_nodes(); ++i) {
     const NodeId id{i};
-    if (f[id].region != Function::kBody || f.as<relay::Param>(id) || f.as<relay::Constant>(id)) continue;
+    if (f[id].region != Function::kBody || f.as<relay::Param>(id) || f.as<relay::Constant>(id))
+      continue;
     if (claims.of_node[i] >= 0) {
       g.unit_of[i] = claims.of_node[i];
       continue;
@@ -55,7 +56,8 @@ UnitGraph make_graph(const Function& f, const Claims& claims) {
     const Index to = g.unit_of[owner_in_body(f, NodeId{i}).index()];
     for (const NodeId operand : f.operands(NodeId{i})) {
       const Index from = g.unit_of[owner_in_body(f, operand).index()];
-      if (from >= 0 && to >= 0 && from != to) g.successors[static_cast<std::size_t>(from)].push_back(to);
+      if (from >= 0 && to >= 0 && from != to)
+        g.successors[static_cast<std::size_t>(from)].push_back(to);
     }
   }
   for (auto& list : g.successors) sort_unique(list);
@@ -63,7 +65,8 @@ UnitGraph make_graph(const Function& f, const Claims& claims) {
 }
 
 // Kahn's order; among those that are ready, the one with the lowest key first.
-std::vector<Index> topological_order(const Edges& successors, const std::vector<std::size_t>& keys) {
+std::vector<Index> topological_order(const Edges& successors,
+                                     const std::vector<std::size_t>& keys) {
   std::vector<Index> waits(successors.size(), 0), order;
   for (const auto& list : successors) {
     for (const Index to : list) ++waits[static_cast<std::size_t>(to)];
@@ -119,8 +122,8 @@ class Merger {
     return merges_[at(a)] && merges_[at(b)] && g_.units[at(a)].choice == g_.units[at(b)].choice;
   }
 
-  // In linear time. The level counts the changes of back end on the way from the inputs. A path that
-  // leaves a group of one back end and one level comes back on a higher level, so merging
+  // In linear time. The level counts the changes of back end on the way from the inputs. A path
+  // that leaves a group of one back end and one level comes back on a higher level, so merging
   // neighbours of one level makes no cycle.
   void merge_levels() {
     std::vector<std::size_t> keys(g_.units.size());
@@ -153,7 +156,8 @@ class Merger {
     for (auto& list : edges) sort_unique(list);
     for (std::size_t u = 0; u < edges.size(); ++u) {
       for (const Index to : edges[u]) {
-        if (!may_merge(static_cast<Index>(u), to) || leads_around(edges, static_cast<Index>(u), to)) continue;
+        if (!may_merge(static_cast<Index>(u), to) || leads_around(edges, static_cast<Index>(u), to))
+          continue;
         parent_[at(to)] = static_cast<Index>(u);
         return true;
       }

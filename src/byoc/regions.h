@@ -11,9 +11,9 @@ namespace tessera::byoc {
 
 // Either composites of one back end, or one node of the function's body that stays in it.
 struct Unit {
-  std::int32_t choice = -1;        // -1: a node that stays
+  std::int32_t choice = -1;         // -1: a node that stays
   std::vector<std::size_t> claims;  // ascending
-  relay::NodeId node;              // that stays; with what is nested in it
+  relay::NodeId node;               // that stays; with what is nested in it
 };
 
 // All nodes of the body but parameters and constants, each in exactly one unit, in an order in

@@ -35,13 +35,13 @@ Expected<PostOp, Refusal> of_operand(const Subject& s, NodeId root, NodeId* inpu
   return make();
 }
 
-#define SIMPLE(NAME, OP, ...)                                                       \
-  Activation {                                                                      \
-    NAME, [](const Pattern& x) { return is_op(OP, {x}, kRoot); },                   \
+#define SIMPLE(NAME, OP, ...)                                                           \
+  Activation {                                                                          \
+    NAME, [](const Pattern& x) { return is_op(OP, {x}, kRoot); },                       \
         [](const Subject& s, NodeId root, NodeId* input) -> Expected<PostOp, Refusal> { \
-          *input = s.operands(root)[0];                                             \
-          return PostOp __VA_ARGS__;                                                \
-        }                                                                           \
+          *input = s.operands(root)[0];                                                 \
+          return PostOp __VA_ARGS__;                                                    \
+        }                                                                               \
   }
 
 // ---- GELU --------------------------------------------------------------------------------------
@@ -56,7 +56,8 @@ Pattern half_of_product(const Pattern& x, const Pattern& one_plus) {
 
 Pattern gelu_erf(const Pattern& x) {
   const Pattern scale = is_constant("scale");
-  const Pattern scaled = is_op("divide", {x, scale}, "scaled") | is_op("multiply", {x, scale}, "scaled");
+  const Pattern scaled =
+      is_op("divide", {x, scale}, "scaled") | is_op("multiply", {x, scale}, "scaled");
   return half_of_product(x, is_op("add", {is_op("erf", {scaled}), is_constant("one")}));
 }
 
@@ -74,8 +75,8 @@ Expected<PostOp, Refusal> gelu_erf_op(const Subject& s, NodeId, NodeId* input) {
 
 // 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
 Pattern gelu_tanh(const Pattern& x) {
-  const Pattern cube = is_op("power", {x, is_constant("three")}) |
-                       is_op("multiply", {is_op("multiply", {x, x}), x});
+  const Pattern cube =
+      is_op("power", {x, is_constant("three")}) | is_op("multiply", {is_op("multiply", {x, x}), x});
   const Pattern sum = is_op("add", {x, is_op("multiply", {cube, is_constant("cubic")})}, "sum");
   const Pattern t = is_op("tanh", {is_op("multiply", {sum, is_constant("scale")})});
   return half_of_product(x, is_op("add", {t, is_constant("one")}));

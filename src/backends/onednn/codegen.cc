@@ -15,7 +15,8 @@ using Entry = JsonGraphWriter::Entry;
 using relay::Function;
 
 Unexpected<Diagnostics> failed(const Function& region, std::string text) {
-  return fail(error(Code::kBackendFailed, region.location, "back end `onednn`: {}", std::move(text)));
+  return fail(
+      error(Code::kBackendFailed, region.location, "back end `onednn`: {}", std::move(text)));
 }
 
 // Walks a region function and writes its graph.
@@ -54,14 +55,16 @@ class GraphBuilder {
   Result<void> add_call(NodeId call) {
     const auto operands = f_.operands(call);
     const auto* literal = f_.as<relay::Literal>(operands[0]);
-    const std::string composite = literal != nullptr ? literal->attrs.string_or_empty("Composite") : "";
+    const std::string composite =
+        literal != nullptr ? literal->attrs.string_or_empty("Composite") : "";
     if (composite.empty()) return failed(f_, "a region holds a call of no composite");
     const relay::Region& body = f_.region(literal->body);
     Match match;
     auto kernel = describe(f_, body.result, composite, &pool_, &match);
     if (!kernel) return failed(f_, fmt::format("`{}`: {}", composite, kernel.error().reason));
     std::map<NodeId, NodeId> arguments;
-    for (std::size_t i = 0; i < body.params.size(); ++i) arguments[body.params[i]] = operands[i + 1];
+    for (std::size_t i = 0; i < body.params.size(); ++i)
+      arguments[body.params[i]] = operands[i + 1];
     std::vector<Entry> inputs;
     for (const KernelOperand& operand : kernel->operands) {
       const auto argument = arguments.find(operand.value);
@@ -97,8 +100,8 @@ Result<Tensor> reorder(const Function& region, const Tensor& plain, const Consta
   Library& library = *compiler_library();
   std::vector<std::byte> bytes(size_bytes(library.api(), use.wanted));
   TextBuffer text;
-  if (!run_reorder(library.api(), library.engine(), plain.blob->aligned_bytes(64).data(), use.stored,
-                   bytes.data(), use.wanted, &text)) {
+  if (!run_reorder(library.api(), library.engine(), plain.blob->aligned_bytes(64).data(),
+                   use.stored, bytes.data(), use.wanted, &text)) {
     return failed(region, text.text());
   }
   plain.blob->release_pages();
@@ -114,8 +117,9 @@ std::string layout_key(const Api& api, const ConstantUse& use, int tag) {
 
 // Gives each constant its place in the pool, reordered where its primitive wants another layout
 // than it has and the layout has a name to be written down by.
-Result<std::vector<NamedConstant>> place_constants(const std::string& symbol, const Function& region,
-                                                   const Plan& plan, const CodegenOptions& options,
+Result<std::vector<NamedConstant>> place_constants(const std::string& symbol,
+                                                   const Function& region, const Plan& plan,
+                                                   const CodegenOptions& options,
                                                    GraphBuilder& graph, ReorderedWeights& reordered,
                                                    ConstantPool& pool) {
   const Api& api = compiler_library()->api();
@@ -163,7 +167,8 @@ Result<RegionCode> generate(const std::string& symbol, const Function& region,
               place_constants(symbol, region, plan, options, graph, reordered, pool));
   code.workspace_bytes = static_cast<std::int64_t>(plan.workspace_bytes());
   if (graph.first_kernel) {
-    graph.writer.set(*graph.first_kernel, "workspace_bytes", {std::to_string(code.workspace_bytes)});
+    graph.writer.set(*graph.first_kernel, "workspace_bytes",
+                     {std::to_string(code.workspace_bytes)});
   }
   code.graph = graph.writer.text(graph.heads);
   code.operators = std::move(graph.operators);

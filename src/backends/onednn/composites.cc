@@ -44,7 +44,8 @@ class Table {
   std::vector<Composite> entries;
 
   void add(std::string name, Pattern pattern,
-           KernelOr (*describe)(const Subject&, std::string_view), std::string_view activation = {}) {
+           KernelOr (*describe)(const Subject&, std::string_view),
+           std::string_view activation = {}) {
     entries.push_back({"onednn." + name, std::move(pattern), describe, activation});
   }
   // The pattern behind each activation, then without one.
@@ -115,7 +116,8 @@ void add_others(Table& table) {
   for (int fields = 2; fields <= 8; ++fields) {
     std::vector<Pattern> tuple;
     for (int i = 0; i < fields; ++i) tuple.push_back(wildcard());
-    table.add("concatenate", is_op("concatenate", {relay::is_tuple(tuple)}, "core"), describe_concat);
+    table.add("concatenate", is_op("concatenate", {relay::is_tuple(tuple)}, "core"),
+              describe_concat);
   }
   table.add("softmax", is_op("nn.softmax", {any}, "core"), describe_softmax);
   table.add("log_softmax", is_op("nn.log_softmax", {any}, "core"), describe_softmax);

@@ -63,11 +63,14 @@ std::optional<Refusal> add_epilogue(const Subject& s, const std::vector<Epilogue
   bool has_bias = false;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     switch (step->kind) {
-      case EpilogueKind::kView: return Refusal{"a view inside a convolution's epilogue"};
+      case EpilogueKind::kView:
+        return Refusal{"a view inside a convolution's epilogue"};
       case EpilogueKind::kScale:
         kernel.post_ops.push_back({"eltwise_linear", -1, step->factor, 0});
         break;
-      case EpilogueKind::kActivation: kernel.post_ops.push_back(step->activation); break;
+      case EpilogueKind::kActivation:
+        kernel.post_ops.push_back(step->activation);
+        break;
       case EpilogueKind::kAdd:
         if (is_per_channel(s, *step, kernel.result_dims) && kernel.post_ops.empty() && !has_bias) {
           kernel.add_operand(step->other, "bias", View::of({kernel.result_dims[1]}));

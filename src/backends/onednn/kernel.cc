@@ -25,11 +25,15 @@ std::vector<std::string> texts(const Ints& numbers) {
 
 }  // namespace
 
-void Kernel::set(const std::string& name, const Ints& numbers) { attributes[name] = texts(numbers); }
+void Kernel::set(const std::string& name, const Ints& numbers) {
+  attributes[name] = texts(numbers);
+}
 void Kernel::set(const std::string& name, double number) {
   attributes[name] = {fmt::format("{}", number)};
 }
-void Kernel::set(const std::string& name, std::string text) { attributes[name] = {std::move(text)}; }
+void Kernel::set(const std::string& name, std::string text) {
+  attributes[name] = {std::move(text)};
+}
 
 std::map<std::string, std::vector<std::string>> Kernel::json_attributes() const {
   auto out = attributes;

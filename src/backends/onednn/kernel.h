@@ -77,7 +77,8 @@ class Subject {
   double number(NodeId id, std::string_view name) const;
   std::string text(NodeId id, std::string_view name) const;
 
-  // Why no kernel can be made of these values at all: an unknown size, a data type, an empty tensor.
+  // Why no kernel can be made of these values at all: an unknown size, a data type, an empty
+  // tensor.
   std::optional<Refusal> refusal() const;
 
  private:

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/onednn/library_handle.h"
 
-#include <dlfcn.h>
-#include <fmt/core.h>
-#include <link.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <vector>
+
+#include <dlfcn.h>
+#include <fmt/core.h>
+#include <link.h>
 
 extern "C" {
 int omp_get_max_threads(void);
@@ -42,7 +42,8 @@ struct Opened {
 
 std::string path_of(void* handle) {
   link_map* map = nullptr;
-  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? std::filesystem::weakly_canonical(map->l_name) : "";
+  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? std::filesystem::weakly_canonical(map->l_name)
+                                                    : "";
 }
 
 // The library stays open to the end of the process: its threads may outlive any handle.

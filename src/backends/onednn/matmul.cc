@@ -51,7 +51,7 @@ struct Part {
 struct Product {
   Part a, b, c;
   double alpha = 1;
-  std::vector<Part> added;        // one a kAdd step, from the core outwards
+  std::vector<Part> added;          // one a kAdd step, from the core outwards
   std::vector<EpilogueStep> steps;  // from the core outwards, without the views
 
   std::vector<View*> views() {
@@ -143,7 +143,8 @@ bool merge_rows(Product& p) {
 void regular_batch(Product& p) {
   auto views = p.views();
   for (std::size_t i = p.c.view.rank() - 2; i-- > 0;) {
-    const bool unit = std::all_of(views.begin(), views.end(), [&](View* v) { return v->dims[i] == 1; });
+    const bool unit =
+        std::all_of(views.begin(), views.end(), [&](View* v) { return v->dims[i] == 1; });
     if (!unit) continue;
     for (View* v : views) *v = v->erase(i);
   }
@@ -182,11 +183,14 @@ void add_post_ops(Product& p, Kernel& kernel) {
   if (p.alpha != 1) kernel.post_ops.push_back({"eltwise_linear", -1, p.alpha, 0});
   for (const EpilogueStep& step : p.steps) {
     switch (step.kind) {
-      case EpilogueKind::kView: break;
+      case EpilogueKind::kView:
+        break;
       case EpilogueKind::kScale:
         kernel.post_ops.push_back({"eltwise_linear", -1, step.factor, 0});
         break;
-      case EpilogueKind::kActivation: kernel.post_ops.push_back(step.activation); break;
+      case EpilogueKind::kActivation:
+        kernel.post_ops.push_back(step.activation);
+        break;
       case EpilogueKind::kAdd: {
         Part& part = p.added[added++];
         const bool per_column = count_of(part.view.dims) == part.view.dims.back() &&

@@ -53,9 +53,9 @@ Artifact artifact_of(const std::string& symbol, RegionCode code) {
   out.vendor_libraries = {kLibraryFile};
   out.run_function = "tessera_onednn_run";
   out.constants = std::move(code.constants);
-  out.state = {"tessera_onednn_create_library",    "tessera_onednn_destroy_library",
-               "tessera_onednn_create_instance",   "tessera_onednn_destroy_instance",
-               "tessera_onednn_create_call_site",  "tessera_onednn_destroy_call_site"};
+  out.state = {"tessera_onednn_create_library",   "tessera_onednn_destroy_library",
+               "tessera_onednn_create_instance",  "tessera_onednn_destroy_instance",
+               "tessera_onednn_create_call_site", "tessera_onednn_destroy_call_site"};
   return out;
 }
 
@@ -90,7 +90,8 @@ class Onednn final : public byoc::Backend {
 
   Result<CompileOutcome> compile(Module module, const Target&, CompileContext&) const override {
     if (compiler_library() == nullptr) {
-      return fail(error(Code::kBackendMissing, {}, "back end `onednn`: {}", compiler_library_error()));
+      return fail(
+          error(Code::kBackendMissing, {}, "back end `onednn`: {}", compiler_library_error()));
     }
     const Machine machine = machine_of(find_cpu(module));
     const ThreadCount threads(machine.threads);

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs as models hold them: which composites and regions they become, and that the numbers agree.
+#include "backends/onednn/onednn.h"
+#include "backends/testing/graph_case.h"
+
+namespace tessera::backends {
+namespace {
+
+using Names = std::vector<std::string>;
+
+struct GraphCase {
+  const char* name;
+  Names composites;
+  std::size_t regions;
+  const char* text;
+};
+
+void PrintTo(const GraphCase& c, std::ostream* out) { *out << c.name; }
+
+const GraphCase kCases[] = {
+    {"dense_bias", {"dense_bias"}, 1, R"(
+def @main(%x: Tensor[(4, 8, 16), float32], %c_w: Tensor[(24, 16), float32], %c_b: Tensor[(24), float32]) {
+  %0 = nn.dense(%x, %c_w, units=24);
+  add(%0, %c_b)
+})"},
+    {"matmul_bias_gelu_erf", {"matmul_bias_gelu_erf"}, 1, R"(
+def @main(%x: Tensor[(1, 8, 16), float32], %c_w: Tensor[(16, 24), float32], %c_b: Tensor[(24), float32]) {
+  %0 = nn.matmul(%x, %c_w, units=None);
+  %1 = add(%c_b, %0);
+  %2 = divide(%1, 1.41421354f);
+  %3 = erf(%2);
+  %4 = add(%3, 1f);
+  %5 = multiply(%1, %4);
+  multiply(%5, 0.5f)
+})"},
+    {"dense_gelu_tanh_behind_reshape", {"matmul_bias_gelu_tanh", "matmul_bias_add"}, 1, R"(
+def @main(%x: Tensor[(1, 8, 16), float32], %r: Tensor[(1, 8, 16), float32], %c_w: Tensor[(16, 24), float32], %c_b: Tensor[(24), float32], %c_v: Tensor[(24, 16), float32], %c_d: Tensor[(16), float32]) {
+  %0 = reshape(%x, newshape=[8, 16]);
+  %1 = nn.matmul(%0, %c_w, units=24);
+  %2 = add(%1, %c_b);
+  %3 = reshape(%2, newshape=[1, 8, 24]);
+  %4 = multiply(%3, 0.5f);
+  %5 = power(%3, 3f);
+  %6 = multiply(%5, 0.044715f);
+  %7 = add(%3, %6);
+  %8 = multiply(%7, 0.797884583f);
+  %9 = tanh(%8);
+  %10 = add(%9, 1f);
+  %11 = multiply(%4, %10);
+  %12 = reshape(%11, newshape=[8, 24]);
+  %13 = nn.matmul(%12, %c_v, units=16);
+  %14 = add(%13, %c_d);
+  %15 = reshape(%14, newshape=[1, 8, 16]);
+  add(%r, %15)
+})"},
+    {"no_gelu", {"dense_bias"}, 1, R"(
+def @main(%x: Tensor[(8, 16), float32], %c_w: Tensor[(24, 16), float32], %c_b: Tensor[(24), float32]) {
+  %0 = nn.dense(%x, %c_w, units=24);
+  %1 = add(%0, %c_b);
+  %2 = divide(%1, 1.5f);
+  %3 = erf(%2);
+  %4 = add(%3, 1f);
+  %5 = multiply(%1, %4);
+  multiply(%5, 0.5f)
+})"},
+    {"attention", {"batch_matmul_add", "batch_matmul"}, 2, R"(
+def @main(%q: Tensor[(2, 8, 12), float32], %k: Tensor[(2, 8, 12), float32], %v: Tensor[(2, 8, 12), float32], %mask: Tensor[(2, 1, 1, 8), float32]) {
+  %0 = reshape(%q, newshape=[2, 8, 3, 4]);
+  %1 = transpose(%0, axes=[0, 2, 1, 3]);
+  %2 = multiply(%1, 0.7f);
+  %3 = reshape(%k, newshape=[2, 8, 3, 4]);
+  %4 = transpose(%3, axes=[0, 2, 3, 1]);
+  %5 = multiply(%4, 0.7f);
+  %6 = nn.matmul(%2, %5, units=None);
+  %7 = add(%6, %mask);
+  %8 = exp(%7);
+  %9 = reshape(%v, newshape=[2, 8, 3, 4]);
+  %10 = transpose(%9, axes=[0, 2, 1, 3]);
+  %11 = nn.matmul(%8, %10, units=None);
+  %12 = transpose(%11, axes=[0, 2, 1, 3]);
+  reshape(%12, newshape=[2, 8, 12])
+})"},
+    {"attention_full_mask", {"batch_matmul_add"}, 1, R"(
+def @main(%q: Tensor[(1, 3, 8, 4), float32], %k: Tensor[(1, 3, 8, 4), float32], %mask: Tensor[(1, 1, 8, 8), float32]) {
+  %0 = transpose(%k, axes=[0, 1, 3, 2]);
+  %1 = nn.matmul(%q, %0, units=None);
+  %2 = divide(%1, 2f);
+  add(%2, %mask)
+})"},
+    {"batch_matmul_3d", {"batch_matmul"}, 1, R"(
+def @main(%a: Tensor[(5, 8, 4), float32], %b: Tensor[(5, 7, 4), float32]) {
+  nn.batch_matmul(%a, %b, transpose_b=True)
+})"},
+    {"dense_without_constant", {"dense_relu"}, 1, R"(
+def @main(%x: Tensor[(8, 16), float32], %w: Tensor[(24, 16), float32]) {
+  %0 = nn.dense(%x, %w, units=24);
+  nn.relu(%0)
+})"},
+    {"residual_block",
+     {"conv2d_bias_relu", "conv2d_bias", "conv2d_bias_relu", "conv2d_bias_add_relu", "max_pool2d",
+      "global_avg_pool2d", "dense_bias"},
+     1,
+     R"(
+def @main(%x: Tensor[(1, 3, 17, 17), float32], %c_w0: Tensor[(32, 3, 3, 3), float32], %c_b0: Tensor[(32, 1, 1), float32], %c_w1: Tensor[(32, 32, 3, 3), float32], %c_b1: Tensor[(32, 1, 1), float32], %c_w2: Tensor[(32, 32, 1, 1), float32], %c_b2: Tensor[(1, 32, 1, 1), float32], %c_w3: Tensor[(32, 32, 3, 3), float32], %c_b3: Tensor[(32), float32], %c_w4: Tensor[(10, 32), float32], %c_b4: Tensor[(10), float32]) {
+  %0 = nn.conv2d(%x, %c_w0, padding=[1, 1], channels=32, kernel_size=[3, 3]);
+  %1 = add(%0, %c_b0);
+  %2 = nn.relu(%1);
+  %3 = nn.conv2d(%2, %c_w2, channels=32, kernel_size=[1, 1]);
+  %4 = add(%3, %c_b2);
+  %5 = nn.conv2d(%2, %c_w1, padding=[1, 1], channels=32, kernel_size=[3, 3]);
+  %6 = add(%5, %c_b1);
+  %7 = nn.relu(%6);
+  %8 = nn.conv2d(%7, %c_w3, padding=[1, 1], channels=32, kernel_size=[3, 3]);
+  %9 = nn.bias_add(%8, %c_b3);
+  %10 = add(%9, %4);
+  %11 = nn.relu(%10);
+  %12 = nn.max_pool2d(%11, pool_size=[3, 3], strides=[2, 2], padding=[1, 1]);
+  %13 = nn.global_avg_pool2d(%12);
+  %14 = nn.batch_flatten(%13);
+  %15 = nn.dense(%14, %c_w4, units=10);
+  add(%15, %c_b4)
+})"},
+    {"depthwise_clip", {"conv2d_bias_clip", "conv2d_bias_add"}, 1, R"(
+def @main(%x: Tensor[(1, 24, 9, 9), float32], %c_w0: Tensor[(24, 1, 3, 3), float32], %c_b0: Tensor[(24, 1, 1), float32], %c_w1: Tensor[(24, 24, 1, 1), float32], %c_b1: Tensor[(24, 1, 1), float32]) {
+  %0 = nn.conv2d(%x, %c_w0, padding=[1, 1], groups=24, channels=24, kernel_size=[3, 3]);
+  %1 = add(%0, %c_b0);
+  %2 = clip(%1, a_min=0f, a_max=6f);
+  %3 = nn.conv2d(%2, %c_w1, channels=24, kernel_size=[1, 1]);
+  %4 = add(%3, %c_b1);
+  add(%x, %4)
+})"},
+    // A foreign operator on the way between two convolutions keeps them in two regions.
+    {"no_cycle", {"conv2d", "conv2d_add"}, 2, R"(
+def @main(%x: Tensor[(1, 8, 9, 9), float32], %c_w0: Tensor[(8, 8, 3, 3), float32], %c_w1: Tensor[(8, 8, 3, 3), float32]) {
+  %0 = nn.conv2d(%x, %c_w0, padding=[1, 1], channels=8, kernel_size=[3, 3]);
+  %1 = cos(%0);
+  %2 = nn.conv2d(%1, %c_w1, padding=[1, 1], channels=8, kernel_size=[3, 3]);
+  add(%2, %0)
+})"},
+    {"two_outputs", {"dense_relu", "dense_bias"}, 1, R"(
+def @main(%x: Tensor[(8, 16), float32], %c_w: Tensor[(16, 16), float32], %c_b: Tensor[(16), float32]) {
+  %0 = nn.dense(%x, %c_w, units=16);
+  %1 = nn.relu(%0);
+  %2 = nn.dense(%1, %c_w, units=16);
+  %3 = add(%2, %c_b);
+  (%1, %3)
+})"},
+    {"inception", {"conv2d_relu", "conv2d_relu", "concatenate"}, 1, R"(
+def @main(%x: Tensor[(1, 16, 7, 7), float32], %c_w0: Tensor[(16, 16, 1, 1), float32], %c_w1: Tensor[(32, 16, 3, 3), float32]) {
+  %0 = nn.conv2d(%x, %c_w0, channels=16, kernel_size=[1, 1]);
+  %1 = nn.relu(%0);
+  %2 = nn.conv2d(%x, %c_w1, padding=[1, 1], channels=32, kernel_size=[3, 3]);
+  %3 = nn.relu(%2);
+  %4 = (%1, %3);
+  concatenate(%4, axis=1)
+})"},
+};
+
+class OnednnGraphs : public ::testing::TestWithParam<GraphCase> {};
+
+TEST_P(OnednnGraphs, ArePlacedAndAgree) {
+  const Module module = testing::parse_graph(GetParam().text);
+  const byoc::BackendChoice choices[] = {{&onednn_backend(), Target("onednn")}};
+  const auto outcome = testing::compile_graph(module, choices);
+  EXPECT_EQ(testing::composites_of(outcome), GetParam().composites);
+  EXPECT_EQ(outcome.regions.size(), GetParam().regions);
+  for (const auto& r : outcome.refusals) {
+    RecordProperty(r.composite, r.reason);
+  }
+  for (const int threads : {1, 2})
+    testing::expect_same_results(outcome.module, module, 2e-5, threads);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, OnednnGraphs, ::testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace tessera::backends

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/testing/graph_case.h"
+
+#include <random>
+
+#include "backends/testing/region_runner.h"
+#include "ops/infer_types.h"
+#include "ops/table.h"
+#include "relay/parse.h"
+#include "relay/rewrite.h"
+#include "support/check.h"
+
+namespace tessera::backends::testing {
+namespace {
+
+using relay::Function;
+using relay::NodeId;
+
+Tensor random_tensor(const Type& type, std::mt19937_64& random) {
+  const auto shape = *constant_shape(type.shape());
+  std::vector<double> values;
+  std::int64_t count = 1;
+  for (const std::int64_t d : shape) count *= d;
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(uniform(random));
+  if (type.dtype().is_float()) return tensor_from_doubles(shape, type.dtype(), values);
+  std::vector<std::int64_t> ints;
+  for (const double v : values) ints.push_back(static_cast<std::int64_t>(v * 4));
+  return tensor_from_ints(shape, type.dtype(), ints);
+}
+
+Function with_constants(const Function& f) {
+  std::mt19937_64 random(7);
+  return relay::rewrite(f, [&](relay::Copier& c, NodeId id) -> std::optional<NodeId> {
+    const auto* param = f.as<relay::Param>(id);
+    if (param == nullptr || param->name.rfind("c_", 0) != 0) return std::nullopt;
+    return c.builder().constant(random_tensor(param->annotation, random));
+  });
+}
+
+template <class T>
+T expect(Result<T> result) {
+  if (!result) throw std::runtime_error(render(result.error()));
+  return std::move(*result);
+}
+
+}  // namespace
+
+Module parse_graph(const std::string& text) {
+  const auto file =
+      std::make_shared<SourceFile>(SourceFile{"test", "#[version = \"0.0.5\"]" + text});
+  auto parsed = expect(relay::parse_text(file, ops::operators()));
+  Module module;
+  for (auto& [name, f] : parsed.functions) module.functions.emplace(name, with_constants(f));
+  return expect(ops::infer_types(std::move(module)));
+}
+
+Result<std::vector<std::string>> NoToolchain::compile(std::span<const byoc::CompileJob>) {
+  TESSERA_UNREACHABLE("no toolchain was expected");
+}
+Result<std::string> NoToolchain::archive(std::span<const std::string>) {
+  TESSERA_UNREACHABLE("no toolchain was expected");
+}
+
+byoc::PartitionOutcome compile_graph(const Module& module,
+                                     std::span<const byoc::BackendChoice> choices) {
+  NoToolchain toolchain;
+  byoc::CompileContext context{toolchain, 1, true, {}};
+  auto outcome = expect(byoc::partition_greedy(module, choices));
+  outcome.module = expect(ops::infer_types(std::move(outcome.module)));
+  return expect(byoc::compile_backends(std::move(outcome), choices, context));
+}
+
+std::vector<std::string> composites_of(const byoc::PartitionOutcome& outcome) {
+  std::vector<std::string> out;
+  for (const auto& region : outcome.regions) {
+    for (const std::string& c : region.composites) out.push_back(c.substr(c.find('.') + 1));
+  }
+  return out;
+}
+
+void expect_same_results(const Module& compiled, const Module& reference, double tolerance,
+                         int threads) {
+  std::mt19937_64 random(11);
+  const Function& f = reference.functions.at("main");
+  std::vector<Tensor> inputs;
+  for (const NodeId param : f.params()) inputs.push_back(random_tensor(f.type(param), random));
+  const auto wanted = run_function(reference, "main", inputs);
+  const auto found = run_function(compiled, "main", inputs, threads);
+  ASSERT_EQ(found.size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_LE(relative_difference(found[i], wanted[i]), tolerance) << "output " << i;
+  }
+}
+
+}  // namespace tessera::backends::testing

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: a graph as text, placed on back ends, compiled, run, and compared with its evaluation.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "byoc/partition.h"
+
+namespace tessera::backends::testing {
+
+// `text` is a module in Relay text with @main; its parameters whose names begin with `c_` become
+// constants. Types are inferred.
+Module parse_graph(const std::string& text);
+
+// As a Toolchain for back ends that need none.
+class NoToolchain final : public byoc::Toolchain {
+ public:
+  Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override;
+  Result<std::string> archive(std::span<const std::string> objects) override;
+  std::string identity() const override { return "none"; }
+};
+
+// Placed and compiled; the test fails where that does.
+byoc::PartitionOutcome compile_graph(const Module& module,
+                                     std::span<const byoc::BackendChoice> choices);
+
+// The names of all composites, in order, without the back ends' names.
+std::vector<std::string> composites_of(const byoc::PartitionOutcome& outcome);
+
+// Runs both modules' @main on random inputs and expects the same results.
+void expect_same_results(const Module& compiled, const Module& reference, double tolerance = 2e-5,
+                         int threads = 1);
+
+}  // namespace tessera::backends::testing

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/testing/region_runner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <stdexcept>
+
+#include "backends/onednn/runtime/onednn_runtime.h"
+#include "relay/operator.h"
+#include "support/check.h"
+
+namespace tessera::backends::testing {
+namespace {
+
+using relay::Function;
+using relay::NodeId;
+using Values = std::vector<Tensor>;
+
+struct NamedFunctions {
+  const char* run;
+  tessera_backend_fn run_fn;
+  tessera_state_create_fn create[3];
+  tessera_state_destroy_fn destroy[3];
+};
+
+const NamedFunctions kFunctions[] = {
+    {"tessera_onednn_run",
+     tessera_onednn_run,
+     {tessera_onednn_create_library, tessera_onednn_create_instance,
+      tessera_onednn_create_call_site},
+     {tessera_onednn_destroy_library, tessera_onednn_destroy_instance,
+      tessera_onednn_destroy_call_site}},
+};
+
+tessera_dtype c_dtype(DType t) { return {static_cast<std::uint8_t>(t.code), t.bits, t.lanes}; }
+
+std::int32_t call_extern(const tessera_frame* frame) {
+  const auto& program = *static_cast<const tessera_program*>(frame->context);
+  std::vector<tessera_tensor> tensors(frame->input_tensors,
+                                      frame->input_tensors + program.input_count);
+  tensors.insert(tensors.end(), frame->output_tensors,
+                 frame->output_tensors + program.output_count);
+  std::vector<tessera_tensor*> pointers;
+  for (tessera_tensor& t : tensors) pointers.push_back(&t);
+  return program.externs[0].backend_fn(&frame->extern_calls[0], pointers.data(),
+                                       static_cast<std::int32_t>(pointers.size()));
+}
+
+[[noreturn]] void throw_last_error() { throw std::runtime_error(tessera_last_error()); }
+
+}  // namespace
+
+struct RegionRunner::Program {
+  tessera_program c = {};
+  std::deque<std::string> names;
+  std::deque<std::vector<std::int64_t>> shapes;
+  std::vector<tessera_program_io> inputs, outputs;
+  std::vector<tessera_program_constant> constants;
+  std::vector<const void*> data;
+  std::deque<std::vector<std::byte>> aligned;
+  std::vector<const char*> constant_names, libraries;
+  std::vector<std::int32_t> constant_indices;
+  tessera_program_backend backend = {};
+  tessera_program_extern symbol = {};
+  std::vector<Type> output_types;
+
+  const char* keep(std::string name) { return names.emplace_back(std::move(name)).c_str(); }
+  tessera_program_io io(const Type& type, const std::string& name) {
+    const auto& shape = shapes.emplace_back(*constant_shape(type.shape()));
+    return {keep(name),
+            c_dtype(type.dtype()),
+            static_cast<std::int32_t>(shape.size()),
+            shape.data(),
+            nullptr,
+            nullptr,
+            nullptr,
+            0};
+  }
+  void add_constant(const NamedConstant& named, const Tensor& tensor) {
+    const auto& shape = shapes.emplace_back(tensor.shape);
+    const auto bytes = tensor.blob->bytes();
+    auto& copy = aligned.emplace_back(bytes.size() + 64);
+    const auto address = (reinterpret_cast<std::uintptr_t>(copy.data()) + 63) / 64 * 64;
+    std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
+    data.push_back(reinterpret_cast<const void*>(address));
+    constant_names.push_back(keep(named.name));
+    constant_indices.push_back(static_cast<std::int32_t>(constants.size()));
+    constants.push_back({keep(named.name), c_dtype(tensor.dtype),
+                         static_cast<std::int32_t>(shape.size()), shape.data(), 0, bytes.size()});
+  }
+};
+
+RegionRunner::RegionRunner(const Module& module, const std::string& symbol, int threads)
+    : program_(std::make_unique<Program>()) {
+  const Extern& made = module.externs.at(symbol);
+  const Artifact& artifact = module.artifacts.at(static_cast<std::size_t>(made.artifact));
+  Program& p = *program_;
+  const auto functions =
+      std::find_if(std::begin(kFunctions), std::end(kFunctions),
+                   [&](const auto& f) { return artifact.run_function == f.run; });
+  TESSERA_CHECK(functions != std::end(kFunctions), "no function {}", artifact.run_function);
+  for (const Type& t : made.inputs)
+    p.inputs.push_back(p.io(t, fmt::format("i{}", p.inputs.size())));
+  for (const Type& t : made.outputs)
+    p.outputs.push_back(p.io(t, fmt::format("o{}", p.outputs.size())));
+  p.output_types = made.outputs;
+  for (const NamedConstant& c : artifact.constants) p.add_constant(c, module.constants[c.index]);
+  for (const std::string& library : artifact.vendor_libraries)
+    p.libraries.push_back(p.keep(library));
+  p.backend = {p.keep(artifact.backend),
+               p.libraries.data(),
+               static_cast<std::int32_t>(p.libraries.size()),
+               functions->create[0],
+               functions->destroy[0],
+               functions->create[1],
+               functions->destroy[1]};
+  p.symbol = {p.keep(symbol),
+              0,
+              functions->run_fn,
+              nullptr,
+              functions->create[2],
+              functions->destroy[2],
+              p.names.emplace_back(artifact.payload).data(),
+              artifact.payload.size(),
+              p.constant_names.data(),
+              p.constant_indices.data(),
+              static_cast<std::int32_t>(p.constant_names.size()),
+              -1,
+              0,
+              static_cast<std::uint64_t>(made.workspace.bytes),
+              nullptr,
+              nullptr,
+              0};
+  p.c.program_version = TESSERA_PROGRAM_VERSION;
+  p.c.abi_version = TESSERA_ABI_VERSION;
+  p.c.build_id = p.c.target = "test";
+  p.c.cpu_arch = tessera_host_arch();
+  p.c.device = {TESSERA_CPU, 0};
+  p.c.inputs = p.inputs.data();
+  p.c.input_count = static_cast<std::int32_t>(p.inputs.size());
+  p.c.outputs = p.outputs.data();
+  p.c.output_count = static_cast<std::int32_t>(p.outputs.size());
+  p.c.constants = p.constants.data();
+  p.c.constant_count = static_cast<std::int32_t>(p.constants.size());
+  p.c.constant_data = p.data.data();
+  p.c.backends = &p.backend;
+  p.c.backend_count = 1;
+  p.c.externs = &p.symbol;
+  p.c.extern_count = 1;
+  p.c.entry = call_extern;
+  p.c.context = &p.c;
+  const std::string directory = std::string(TESSERA_ONEDNN_DIRECTORY);
+  if (tessera_model_create_from(&p.c, directory.c_str(), nullptr, &model_) != 0) throw_last_error();
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.threads = threads;
+  if (tessera_instance_create(model_, &options, &instance_) != 0) {
+    tessera_model_destroy(model_);
+    throw_last_error();
+  }
+}
+
+RegionRunner::~RegionRunner() {
+  tessera_instance_destroy(instance_);
+  tessera_model_destroy(model_);
+}
+
+Values RegionRunner::run(const Values& inputs) {
+  std::vector<tessera_tensor> in, out(program_->outputs.size(), tessera_tensor{});
+  for (const Tensor& t : inputs) {
+    in.push_back({const_cast<std::byte*>(t.blob->aligned_bytes(64).data()),
+                  {TESSERA_CPU, 0},
+                  static_cast<std::int32_t>(t.shape.size()),
+                  c_dtype(t.dtype),
+                  const_cast<std::int64_t*>(t.shape.data()),
+                  nullptr,
+                  0});
+  }
+  if (tessera_instance_run(instance_, in.data(), static_cast<std::int32_t>(in.size()), out.data(),
+                           static_cast<std::int32_t>(out.size())) != 0) {
+    throw_last_error();
+  }
+  Values results;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Type& type = program_->output_types[i];
+    const std::vector<std::int64_t> shape = *constant_shape(type.shape());
+    std::size_t size = static_cast<std::size_t>(type.dtype().size_bytes());
+    for (const std::int64_t d : shape) size *= static_cast<std::size_t>(d);
+    const auto* bytes = static_cast<const std::byte*>(out[i].data);
+    results.emplace_back(shape, type.dtype(), Blob::copy_of({bytes, size}));
+  }
+  return results;
+}
+
+namespace {
+
+// Evaluates the body of a function whose operators all have `eval`.
+class Evaluator {
+ public:
+  Evaluator(const Module& module, int threads) : module_(module), threads_(threads) {}
+
+  Values run(const Function& f, const Values& inputs) {
+    std::vector<Values> values(f.num_nodes());
+    for (std::size_t i = 0; i < inputs.size(); ++i) values[f.params()[i].index()] = {inputs[i]};
+    for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+      if (f.as<relay::Param>(NodeId{i}) == nullptr) values[i] = evaluate(f, NodeId{i}, values);
+    }
+    return values[f.result().index()];
+  }
+
+ private:
+  Values evaluate(const Function& f, NodeId id, const std::vector<Values>& values) {
+    Values operands;
+    for (const NodeId o : f.operands(id)) {
+      operands.insert(operands.end(), values[o.index()].begin(), values[o.index()].end());
+    }
+    if (const auto* c = f.as<relay::Constant>(id)) return {module_.constants.resolve(c->value)};
+    if (const auto* call = f.as<relay::OpCall>(id)) {
+      return call->op->eval({operands, call->attrs, f.type(id)});
+    }
+    if (const auto* project = f.as<relay::Project>(id)) {
+      return {operands[static_cast<std::size_t>(project->index)]};
+    }
+    if (f.as<relay::Tuple>(id) != nullptr) return operands;
+    if (f.as<relay::GlobalRef>(id) != nullptr) return {};
+    TESSERA_CHECK(f.as<relay::ValueCall>(id) != nullptr, "a node that tests do not evaluate");
+    const auto* global = f.as<relay::GlobalRef>(f.operands(id)[0]);
+    TESSERA_CHECK(global != nullptr, "a call of no global");
+    if (module_.externs.count(global->name) == 0) {
+      return run(module_.functions.at(global->name), operands);
+    }
+    return RegionRunner(module_, global->name, threads_).run(operands);
+  }
+
+  const Module& module_;
+  int threads_;
+};
+
+}  // namespace
+
+Values run_function(const Module& module, const std::string& name, const Values& inputs,
+                    int threads) {
+  return Evaluator(module, threads).run(module.functions.at(name), inputs);
+}
+
+double relative_difference(const Tensor& found, const Tensor& wanted) {
+  if (found.shape != wanted.shape || found.dtype != wanted.dtype) return INFINITY;
+  double difference = 0, magnitude = 0;
+  for (std::int64_t i = 0; i < wanted.num_elements(); ++i) {
+    const double a = element_as_double(found, i), b = element_as_double(wanted, i);
+    if (std::isnan(a) != std::isnan(b)) return INFINITY;
+    if (std::isnan(a) || a == b) continue;
+    difference = std::max(difference, std::abs(a - b));
+    magnitude = std::max(magnitude, std::abs(b));
+  }
+  return magnitude == 0 ? difference : difference / magnitude;
+}
+
+}  // namespace tessera::backends::testing
