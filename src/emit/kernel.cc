@@ -15,6 +15,20 @@ using tir::Stmt;
 
 constexpr std::size_t kMaxBannerSources = 8;
 
+// Text of several lines, each behind `//`. A backslash at the end of a line would continue the
+// comment.
+std::string comment_text(std::string_view value) {
+  std::string out;
+  for (const char c : value) {
+    if (c == '\n') {
+      out += out.ends_with('\\') ? ".\n//     " : "\n//     ";
+    } else {
+      out += c;
+    }
+  }
+  return out.ends_with('\\') ? out + "." : out;
+}
+
 }  // namespace
 
 std::string shape_text(const Buffer& b, KernelScope& scope) {
@@ -114,16 +128,12 @@ void KernelWriter::banner() {
   parameters("in ", f_.inputs);
   parameters("out", f_.outputs);
   for (const auto& [key, value] : f_.attrs) {
-    std::string text = value;
-    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) {
-      text.replace(at, 1, "\n//     ");
-    }
-    line("//   {}: {}", key, text);
+    line("//   {}: {}", key, comment_text(value));
   }
   std::size_t shown = 0;
   for (const Location& source : f_.sources) {
     const std::string place = to_string(source);
-    if (!place.empty() && shown++ < kMaxBannerSources) line("//   from {}", place);
+    if (!place.empty() && shown++ < kMaxBannerSources) line("//   from {}", comment_text(place));
   }
   if (shown > kMaxBannerSources) line("//   and {} more", shown - kMaxBannerSources);
 }

@@ -14,6 +14,11 @@ class RandomFunctions {
   explicit RandomFunctions(std::uint32_t seed) : random_(seed) {}
 
   PrimFunc function();
+  // The types to use; and whether to keep to what every order of evaluation agrees on and C++ text
+  // can be made of: loops one after the other, no memory but the parameters'.
+  std::vector<DType> types = {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64,
+                              kInt32,   kInt8,    kUInt8,   kBool};
+  bool plain = false;
   // An expression over `vars` and the buffers in scope.
   Expr expr(DType dtype, int depth);
   std::vector<Expr> vars;

@@ -33,9 +33,7 @@ Expr raw_binary(ExprKind kind, DType dtype, Expr a, Expr b) {
 }  // namespace
 
 DType RandomFunctions::dtype() {
-  constexpr std::array kTypes = {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64,
-                                 kInt32,   kInt8,    kUInt8,   kBool};
-  return kTypes[static_cast<std::size_t>(below(kTypes.size()))];
+  return types[static_cast<std::size_t>(below(static_cast<int>(types.size())))];
 }
 
 Buffer RandomFunctions::buffer(const char* name) {
@@ -123,7 +121,7 @@ std::vector<Expr> RandomFunctions::indices(const Buffer& b, int depth) {
 
 Stmt RandomFunctions::loop(int depth) {
   constexpr std::array kKinds = {ForKind::kSerial, ForKind::kVectorized, ForKind::kUnrolled};
-  const auto kind = kKinds[static_cast<std::size_t>(below(3))];
+  const auto kind = plain ? ForKind::kSerial : kKinds[static_cast<std::size_t>(below(3))];
   const Expr var = make_var(below(2) == 0 ? "i" : "j");
   Expr min = below(2) == 0 ? Expr(0) : expr(kInt64, 1);
   vars.push_back(var);
@@ -133,7 +131,7 @@ Stmt RandomFunctions::loop(int depth) {
 }
 
 Stmt RandomFunctions::definition(int depth) {
-  if (below(2) == 0) {
+  if (plain || below(2) == 0) {
     const DType t = dtype();
     const Expr var = make_var("x", t);
     Expr value = expr(t, 2);
