@@ -46,7 +46,9 @@ Result<std::vector<double>> measure(exec::Session& session, double seconds) {
 // One more run with the clock on every kernel, as a trace that chrome://tracing and Perfetto read.
 Result<void> write_profile(exec::Session& session, const std::string& path) {
   TESSERA_TRY_VOID(session.profile(true));
-  for (int i = 0; i < 5; ++i) TESSERA_TRY_VOID(session.run_bound());
+  for (int i = 0; i < 5; ++i) {
+    TESSERA_TRY_VOID(session.run_bound());
+  }
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   for (const exec::KernelTime& k : session.kernel_times()) {
     events.push_back({{"name", k.kernel}, {"cat", k.backend}, {"ph", "X"}, {"pid", 1}, {"tid", 1},
@@ -74,7 +76,9 @@ Result<void> bench(const BenchArgs& args) {
     fmt::print("median {:.1f} us, least {:.1f} us, 95 % below {:.1f} us; {} runs; load {} us\n", median,
                least, p95, times.size(), session->load_us());
   }
-  if (!args.profile.empty()) TESSERA_TRY_VOID(write_profile(*session, args.profile));
+  if (!args.profile.empty()) {
+    TESSERA_TRY_VOID(write_profile(*session, args.profile));
+  }
   return {};
 }
 

@@ -21,7 +21,9 @@ struct OptArgs {
 Result<void> opt(const OptArgs& args) {
   TESSERA_TRY(const auto calls, passes::parse_pipeline(args.passes, driver::pass_catalogue()));
   TESSERA_TRY(Module module, driver::load_module_text(args.input));
-  if (!args.targets.empty()) TESSERA_TRY(module.targets, parse_targets(args.targets));
+  if (!args.targets.empty()) {
+    TESSERA_TRY(module.targets, parse_targets(args.targets));
+  }
   passes::ManagerOptions options;
   options.verify_each = true;
   options.stop_after = args.stop_after;

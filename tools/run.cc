@@ -35,7 +35,9 @@ Result<void> run(const RunArgs& args) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = session->outputs()[i].name;
     fmt::print("{}: {}  {}\n", name, to_string(outputs[i].type()), statistics(outputs[i]));
-    if (!args.outputs.empty()) TESSERA_TRY_VOID(write_npy(npy_file(args.outputs, name), outputs[i]));
+    if (!args.outputs.empty()) {
+      TESSERA_TRY_VOID(write_npy(npy_file(args.outputs, name), outputs[i]));
+    }
   }
   return {};
 }

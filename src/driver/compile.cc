@@ -68,7 +68,9 @@ class Compilation {
                               *toolchain_));
     done("compile kernels", fmt::format("{} objects", input.objects.size()));
     TESSERA_TRY_VOID(link::link_library(*toolchain_, input, options_.output));
-    if (options_.bundle) TESSERA_TRY_VOID(bundle_libraries(lowered.module, options_.output));
+    if (options_.bundle) {
+      TESSERA_TRY_VOID(bundle_libraries(lowered.module, options_.output));
+    }
     report.library_bytes = std::filesystem::file_size(options_.output);
     done("link", fmt::format("{} bytes", report.library_bytes));
     report.seconds = seconds_since(begin_);

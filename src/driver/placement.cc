@@ -15,6 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Where this machine has a vendor library of some back end; "" if it has not.
+std::string find_vendor_library(std::string_view file) {
+  for (const byoc::Backend* b : backends::all_backends()) {
+    if (std::string path = b->library_path(file); !path.empty()) return path;
+  }
+  return "";
+}
+
 // The back ends of the target list that can work here, in its order; the others become warnings.
 std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options,
                                             std::vector<Diagnostic>& warnings) {
@@ -101,7 +109,7 @@ Result<Placed> place_regions(Module module, const CompileOptions& options,
 Result<void> bundle_libraries(const Module& module, const std::string& output) {
   for (const Artifact& artifact : module.artifacts) {
     for (const std::string& name : artifact.vendor_libraries) {
-      const std::string found = backends::find_vendor_library(name);
+      const std::string found = find_vendor_library(name);
       if (found.empty()) {
         return fail(error(Code::kBackendMissing, {}, "--bundle: `{}` of {} was not found", name, artifact.backend)
                         .with_remedy("name its folder in TESSERA_LIBRARY_PATH"));
@@ -119,7 +127,7 @@ Result<void> bundle_libraries(const Module& module, const std::string& output) {
 }
 
 std::string vendor_library_folder() {
-  const std::string found = backends::find_vendor_library("libdnnl.so.3");
+  const std::string found = find_vendor_library("libdnnl.so.3");
   return found.empty() ? "" : fs::path(found).parent_path().string();
 }
 
