@@ -125,18 +125,18 @@ Tensor strided_copy(const Tensor& t, const Ints& shape, const Ints& strides, std
   std::byte* to = bytes.data();
   // The innermost dimension as a run, the others by counting.
   const std::int64_t run = shape.empty() ? 1 : shape.back();
-  const std::int64_t step = shape.empty() ? 1 : strides.back();
-  Ints outer = shape;
-  if (!outer.empty()) outer.pop_back();
-  for (Counter c(outer); c; ++c) {
+  const std::int64_t step = (shape.empty() ? 1 : strides.back()) * size;
+  const Ints outer(shape.begin(), shape.empty() ? shape.end() : shape.end() - 1);
+  for (Counter c(outer); c; ++c, to += run * size) {
     const std::byte* row = from + c.offset(strides) * size;
-    if (step == 1) {
+    if (step == size) {
       std::memcpy(to, row, static_cast<std::size_t>(run * size));
-      to += run * size;
-      continue;
-    }
-    for (std::int64_t i = 0; i < run; ++i, to += size) {
-      std::memcpy(to, row + i * step * size, static_cast<std::size_t>(size));
+    } else if (size == 4) {  // most weights: worth a loop of constant size
+      for (std::int64_t i = 0; i < run; ++i) std::memcpy(to + i * 4, row + i * step, 4);
+    } else {
+      for (std::int64_t i = 0; i < run; ++i) {
+        std::memcpy(to + i * size, row + i * step, static_cast<std::size_t>(size));
+      }
     }
   }
   return Tensor(shape, t.dtype, Blob::adopt(std::move(bytes)));

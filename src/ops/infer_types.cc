@@ -140,7 +140,8 @@ class Inference {
     if (!type) return fail_at(id, std::move(type).error());
     if (!is_countable(*type) || has_overflown(*call.op, types, *type)) {
       return fail_at(id, error(Code::kBadDimension, f_[id].location,
-                               "the result of `{}` would be larger than any memory: {}",
+                               "the result of `{}` would be {}: sizes are not negative, and their "
+                               "product fits 64 bits",
                                call.op->name, to_string(*type)));
     }
     know(id, std::move(type).value());

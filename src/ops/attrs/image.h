@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of operators on images and boxes.
+// Attributes of resampling.
 #pragma once
 
 #include "relay/attributes.h"
@@ -28,30 +28,4 @@ struct ResizeAttrs {
       relay::attr("cubic_exclude", &ResizeAttrs::cubic_exclude),
       relay::attr("extrapolation_value", &ResizeAttrs::extrapolation_value)};
 };
-struct GridSampleAttrs {
-  std::string method = "bilinear";  // bilinear, nearest, bicubic
-  std::string layout = "NCHW";
-  std::string padding_mode = "zeros";  // zeros, border, reflection
-  bool align_corners = true;
-  static constexpr auto fields =
-      std::tuple{relay::attr("method", &GridSampleAttrs::method),
-                 relay::attr("layout", &GridSampleAttrs::layout),
-                 relay::attr("padding_mode", &GridSampleAttrs::padding_mode),
-                 relay::attr("align_corners", &GridSampleAttrs::align_corners)};
-};
-struct RoiAlignAttrs {
-  std::vector<std::int64_t> pooled_size;
-  double spatial_scale = 1;
-  std::int64_t sample_ratio = -1;  // of one bin; not positive: as many as the bin has pixels
-  std::string layout = "NCHW", mode = "avg";
-  bool aligned = false;  // shift boxes by half a pixel
-  static constexpr auto fields =
-      std::tuple{relay::required_attr("pooled_size", &RoiAlignAttrs::pooled_size),
-                 relay::required_attr("spatial_scale", &RoiAlignAttrs::spatial_scale),
-                 relay::attr("sample_ratio", &RoiAlignAttrs::sample_ratio),
-                 relay::attr("layout", &RoiAlignAttrs::layout),
-                 relay::attr("mode", &RoiAlignAttrs::mode),
-                 relay::attr("aligned", &RoiAlignAttrs::aligned)};
-};
-
 }  // namespace tessera::ops
