@@ -180,6 +180,7 @@ std::string kernel_prologue() {
 
 std::string emit_kernel(const tir::PrimFunc& f, std::string_view symbol) {
   TESSERA_CHECK(!f.is_host, "`{}` is a host program", symbol);
+  TESSERA_CHECK(tir::identifier(symbol) == symbol, "`{}` is no C name", symbol);
   const CheckContext context(fmt::format("emitting kernel `{}`", symbol));
   return KernelWriter(f, symbol).write();
 }

@@ -68,9 +68,18 @@ class IndexSimplifier : public Mutator {
   using Mutator::mutate;
   Expr mutate(const Expr& e) override { return simplify_indices(e, bounds_); }
   Stmt mutate(const Stmt& s) override {
-    if (const auto* loop = s.as<For>()) bounds_.set_loop(loop->var, loop->min, loop->extent);
-    if (const auto* let = s.as<LetStmt>(); let != nullptr && let->value.dtype() == kInt64) {
-      bounds_.set(let->var, range_of(index_form(let->value, bounds_), bounds_));
+    // A variable's definition is no expression to simplify, even where it has one value only.
+    if (const auto* loop = s.as<For>()) {
+      const Expr min = mutate(loop->min), extent = mutate(loop->extent);
+      bounds_.set_loop(loop->var, min, extent);
+      return For::make(loop->var, min, extent, loop->loop, mutate(loop->body));
+    }
+    if (const auto* let = s.as<LetStmt>()) {
+      const Expr value = mutate(let->value);
+      if (value.dtype() == kInt64) {
+        bounds_.set(let->var, range_of(index_form(value, bounds_), bounds_));
+      }
+      return LetStmt::make(let->var, value, mutate(let->body));
     }
     return map_children(s, *this);
   }
