@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constant, ConstantOfShape, Range, EyeLike, Identity.
 #include "import/converters.h"
+#include "import/value.h"
 
 namespace tessera::import {
 namespace {
@@ -15,40 +16,49 @@ std::vector<NodeId> convert_constant(Node& n) {
   if (n.has_attr("value_ints")) return {n.ints(n.ints_attr("value_ints"))};
   if (n.has_attr("value_floats")) {
     const auto values = n.floats_attr("value_floats");
-    return {n.constant(tensor_from_doubles({static_cast<std::int64_t>(values.size())}, kFloat32, values))};
+    return {n.constant(
+        tensor_from_doubles({static_cast<std::int64_t>(values.size())}, kFloat32, values))};
   }
   n.unsupported("a sparse or string constant");
 }
 
 std::vector<NodeId> convert_constant_of_shape(Node& n) {
-  const std::vector<std::int64_t> shape = n.need_ints(0, "a shape");
+  const auto known = n.known_ints(0);
+  const auto shape = known ? known : n.declared_shape(0);
+  if (!shape) n.need_constant(0, "a shape");
   const auto value = n.tensor_attr("value");
+  if (value && value->num_elements() != 1) {
+    n.invalid(Code::kWrongAttribute, "its value must have one element");
+  }
   const Tensor fill = value ? Tensor({}, value->dtype, value->blob) : Tensor::scalar(0.f, kFloat32);
-  return {n.call("full", {n.constant(fill)}, {{"shape", shape}, {"dtype", fill.dtype}})};
+  return {n.call("full", {n.constant(fill)}, {{"shape", *shape}, {"dtype", fill.dtype}})};
 }
 
+// Bounds that come at run time do where the model states how many elements there are.
 std::vector<NodeId> convert_range(Node& n) {
-  for (std::size_t i = 0; i < 3; ++i) n.need_constant(i, "a bound");
-  return {n.call("arange", {n.input(0), n.input(1), n.input(2)})};
+  const NodeId start = n.input(0), stop = n.input(1), step = n.input(2);
+  if (n.constant(start) && n.constant(stop) && n.constant(step))
+    return {n.call("arange", {start, stop, step})};
+  const auto shape = n.declared_shape(0);
+  if (!shape) n.unsupported("a bound that is computed at run time");
+  const Value first(n, start);
+  return {first + iota(n, shape->at(0), first.dtype()) * Value(n, step)};
 }
 
 std::vector<NodeId> convert_eye_like(Node& n) {
-  const auto sizes = n.sizes(n.input(0));
+  const Ints sizes = n.sizes(n.input(0));
   if (sizes.size() != 2) n.invalid(Code::kShapeMismatch, "its input must have two dimensions");
-  const auto dtype = n.has_attr("dtype") ? onnx_dtype(static_cast<int>(n.int_attr("dtype", 1)))
-                                         : n.dtype(n.input(0));
-  if (!dtype) n.unsupported("the data type of its result");
-  return {n.call("eye", {}, {{"rows", sizes[0]}, {"columns", sizes[1]}, {"k", n.int_attr("k", 0)},
-                             {"dtype", *dtype}})};
+  const DType dtype = n.dtype_attr("dtype", n.dtype(n.input(0)));
+  return {n.call(
+      "eye", {},
+      {{"rows", sizes[0]}, {"columns", sizes[1]}, {"k", n.int_attr("k", 0)}, {"dtype", dtype}})};
 }
 
 std::vector<NodeId> convert_identity(Node& n) { return {n.input(0)}; }
 
 constexpr Converter kTable[] = {
-    {"Constant", 1, convert_constant},
-    {"ConstantOfShape", 9, convert_constant_of_shape},
-    {"Range", 11, convert_range},
-    {"EyeLike", 9, convert_eye_like},
+    {"Constant", 1, convert_constant}, {"ConstantOfShape", 9, convert_constant_of_shape},
+    {"Range", 11, convert_range},      {"EyeLike", 9, convert_eye_like},
     {"Identity", 1, convert_identity},
 };
 

@@ -1,113 +1,152 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution and pooling.
+// Convolution: Conv, ConvTranspose, ConvInteger, and Col2Im, which is the last half of a transposed
+// one.
 #include "import/converters.h"
+#include "import/window.h"
 
 namespace tessera::import {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
+Ints spatial_sizes(const Ints& sizes) { return {sizes.begin() + 2, sizes.end()}; }
 
-// The window of a convolution or pooling: one entry a spatial dimension, pads begins first.
-struct Window {
-  Ints kernel, strides, dilations, pads;
-};
-
-std::string ranked(std::string_view op, std::size_t spatial) {
-  return std::string(op) + std::to_string(spatial) + "d";
-}
-
-// SAME_UPPER and SAME_LOWER: the output has ceil(input / stride) elements.
-Ints same_pads(const Window& w, const Ints& input, bool upper) {
-  const std::size_t n = w.kernel.size();
-  Ints pads(2 * n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::int64_t out = (input[i + 2] + w.strides[i] - 1) / w.strides[i];
-    const std::int64_t window = (w.kernel[i] - 1) * w.dilations[i] + 1;
-    const std::int64_t total =
-        std::max<std::int64_t>(0, (out - 1) * w.strides[i] + window - input[i + 2]);
-    pads[i] = upper ? total / 2 : total - total / 2;
-    pads[i + n] = total - pads[i];
+Ints kernel_of(Node& n, const Ints& weight) {
+  const Ints kernel = n.ints_attr("kernel_shape", spatial_sizes(weight));
+  if (kernel != spatial_sizes(weight)) {
+    n.invalid(Code::kWrongAttribute, "kernel_shape is not the shape of its weight");
   }
-  return pads;
+  return kernel;
 }
 
-Window read_window(Node& n, Ints kernel) {
-  const std::size_t spatial = kernel.size();
-  Window w;
-  w.kernel = std::move(kernel);
-  w.strides = n.ints_attr("strides", Ints(spatial, 1));
-  w.dilations = n.ints_attr("dilations", Ints(spatial, 1));
-  w.pads = n.ints_attr("pads", Ints(2 * spatial, 0));
-  const std::string automatic = n.string_attr("auto_pad", "NOTSET");
-  if (automatic == "VALID") w.pads.assign(2 * spatial, 0);
-  if (automatic.starts_with("SAME")) {
-    w.pads = same_pads(w, n.sizes(n.input(0)), automatic == "SAME_UPPER");
+Value convolve(Node& n, Value x, Value w, const Window& window) {
+  return {n, n.call(ranked("nn.conv", window.kernel.size()), {x, w},
+                    {{"strides", window.strides},
+                     {"padding", window.pads},
+                     {"dilation", window.dilations},
+                     {"groups", n.int_attr("group", 1)},
+                     {"channels", w.size(0)},
+                     {"kernel_size", window.kernel}})};
+}
+
+// The operands of a convolution, whose ranks are known to agree.
+void check_operands(Node& n, Value x, Value w) {
+  if (w.rank() != x.rank()) {
+    n.invalid(Code::kShapeMismatch,
+              fmt::format("its input has {} dimensions and its weight {}", x.rank(), w.rank()));
   }
-  if (w.strides.size() != spatial || w.dilations.size() != spatial || w.pads.size() != 2 * spatial) {
-    n.invalid(Code::kWrongAttribute, "strides, dilations or pads do not fit the kernel's dimensions");
-  }
-  return w;
-}
-
-std::size_t spatial_rank(Node& n) {
-  const std::int64_t rank = n.rank(n.input(0));
-  if (rank < 3 || rank > 5) n.unsupported("an input of rank " + std::to_string(rank));
-  return static_cast<std::size_t>(rank - 2);
-}
-
-NodeId add_bias(Node& n, NodeId y) {
-  return n.has_input(2) ? n.call("nn.bias_add", {y, n.input(2)}, {{"axis", 1}}) : y;
 }
 
 std::vector<NodeId> convert_conv(Node& n) {
-  const std::size_t spatial = spatial_rank(n);
-  const Ints weight = n.sizes(n.input(1));
-  const Window w = read_window(n, Ints(weight.begin() + 2, weight.end()));
-  const NodeId y = n.call(ranked("nn.conv", spatial), {n.input(0), n.input(1)},
-                          {{"strides", w.strides}, {"padding", w.pads}, {"dilation", w.dilations},
-                           {"groups", n.int_attr("group", 1)}, {"channels", weight[0]},
-                           {"kernel_size", w.kernel}});
-  return {add_bias(n, y)};
+  const Value x = input(n, 0), w = input(n, 1);
+  spatial_rank(n, x);
+  check_operands(n, x, w);
+  const Value y = convolve(n, x, w, read_window(n, x, kernel_of(n, w.sizes())));
+  if (!n.has_input(2)) return {y};
+  return {n.call("nn.bias_add", {y, n.input(2)}, {{"axis", 1}})};
 }
 
-Attrs pool_attrs(Node& n, const Window& w) {
-  return {{"pool_size", w.kernel}, {"strides", w.strides}, {"dilation", w.dilations},
-          {"padding", w.pads}, {"ceil_mode", n.int_attr("ceil_mode", 0) != 0}};
+// Exact: the products of 8-bit numbers less their zero points are summed as int32.
+std::vector<NodeId> convert_conv_integer(Node& n) {
+  const Value x = input(n, 0), w = input(n, 1);
+  spatial_rank(n, x);
+  check_operands(n, x, w);
+  const Window window = read_window(n, x, kernel_of(n, w.sizes()));
+  Value wide_x = x.cast(kInt32), wide_w = w.cast(kInt32);
+  if (n.has_input(2)) wide_x = wide_x - input(n, 2).cast(kInt32).reshape({});
+  if (n.has_input(3)) {
+    const Value zero = input(n, 3).cast(kInt32);
+    wide_w = wide_w - (product(zero.sizes()) == 1 ? zero.reshape({}) : along(zero, 0, w.rank()));
+  }
+  return {convolve(n, wide_x, wide_w, window)};
 }
 
-std::vector<NodeId> convert_max_pool(Node& n) {
-  const std::size_t spatial = spatial_rank(n);
-  const Window w = read_window(n, n.ints_attr("kernel_shape"));
-  return {n.call(ranked("nn.max_pool", spatial), {n.input(0)}, pool_attrs(n, w))};
+// The pads of a transposed convolution: given, or such that the result has `output_shape`.
+void set_pads_for_output(Node& n, Window& w, Ints& output_padding, const Ints& input) {
+  const std::string automatic = n.string_attr("auto_pad", "NOTSET");
+  const std::size_t spatial = w.kernel.size();
+  Ints wanted = n.ints_attr("output_shape");
+  if (wanted.size() > spatial)
+    wanted.erase(wanted.begin(), wanted.end() - static_cast<std::ptrdiff_t>(spatial));
+  const bool same = automatic.starts_with("SAME");
+  if (wanted.empty() && !same) return;
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const std::int64_t size = input[i + 2];
+    const std::int64_t target = wanted.empty() ? size * w.strides[i] : wanted[i];
+    const std::int64_t full = (size - 1) * w.strides[i] + (w.kernel[i] - 1) * w.dilations[i] + 1;
+    const std::int64_t total = full + output_padding[i] - target;
+    // A result larger than the full one is filled up at its end.
+    if (total < 0) output_padding[i] -= total;
+    const std::int64_t cut = std::max<std::int64_t>(total, 0);
+    const std::int64_t less = cut / 2, more = cut - less;
+    w.pads[i] = automatic == "SAME_UPPER" ? less : more;
+    w.pads[i + spatial] = cut - w.pads[i];
+  }
 }
 
-std::vector<NodeId> convert_average_pool(Node& n) {
-  const std::size_t spatial = spatial_rank(n);
-  const Window w = read_window(n, n.ints_attr("kernel_shape"));
-  Attrs attrs = pool_attrs(n, w);
-  attrs.set("count_include_pad", n.int_attr("count_include_pad", 0) != 0);
-  return {n.call(ranked("nn.avg_pool", spatial), {n.input(0)}, std::move(attrs))};
+std::vector<NodeId> convert_conv_transpose(Node& n) {
+  const Value x = input(n, 0), w = input(n, 1);
+  const std::size_t spatial = spatial_rank(n, x);
+  check_operands(n, x, w);
+  const Ints weight = w.sizes();
+  Window window = read_window(n, x, kernel_of(n, weight));
+  Ints output_padding = n.ints_attr("output_padding", Ints(spatial, 0));
+  const std::string automatic = n.string_attr("auto_pad", "NOTSET");
+  if (automatic.starts_with("SAME")) window.pads.assign(2 * spatial, 0);
+  set_pads_for_output(n, window, output_padding, x.sizes());
+  const std::int64_t groups = n.int_attr("group", 1);
+  const NodeId y = n.call(ranked("nn.conv", spatial) + "_transpose", {x, w},
+                          {{"channels", weight[1] * groups},
+                           {"kernel_size", window.kernel},
+                           {"strides", window.strides},
+                           {"output_padding", output_padding},
+                           {"padding", window.pads},
+                           {"dilation", window.dilations},
+                           {"groups", groups}});
+  if (!n.has_input(2)) return {y};
+  return {n.call("nn.bias_add", {y, n.input(2)}, {{"axis", 1}})};
 }
 
-// Over all spatial dimensions, which stay with size 1.
-NodeId global(Node& n, std::string_view op) {
-  Ints axes;
-  for (std::int64_t i = 2; i < n.rank(n.input(0)); ++i) axes.push_back(i);
-  return n.call(op, {n.input(0)}, {{"axis", axes}, {"keepdims", true}});
+// Column (c, k) of place p is added where a transposed convolution with the identity as its weight
+// puts it.
+std::vector<NodeId> convert_col2im(Node& n) {
+  const Value x = input(n, 0);
+  const Ints image = n.need_ints(1, "a shape"), block = n.need_ints(2, "a block's shape");
+  const std::size_t spatial = block.size();
+  if (x.rank() != 3 || image.size() != spatial || spatial < 1 || spatial > 3) {
+    n.invalid(Code::kShapeMismatch, "its image and block have different dimensions");
+  }
+  const Window w = read_window(n, x, block);
+  const std::int64_t taps = product(block), channels = x.size(1) / taps;
+  Ints places, unit = {taps, 1};
+  Ints output_padding(spatial, 0);
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const std::int64_t reach = (block[i] - 1) * w.dilations[i] + 1;
+    const std::int64_t padded = image[i] + w.pads[i] + w.pads[i + spatial];
+    places.push_back((padded - reach) / w.strides[i] + 1);
+    output_padding[i] = (padded - reach) % w.strides[i];
+  }
+  Ints columns = {x.size(0) * channels, taps};
+  columns.insert(columns.end(), places.begin(), places.end());
+  unit.insert(unit.end(), block.begin(), block.end());
+  const Value weight(n,
+                     n.call("eye", {}, {{"rows", taps}, {"columns", taps}, {"dtype", x.dtype()}}));
+  const NodeId y =
+      n.call(ranked("nn.conv", spatial) + "_transpose", {x.reshape(columns), weight.reshape(unit)},
+             {{"channels", 1},
+              {"kernel_size", block},
+              {"strides", w.strides},
+              {"output_padding", output_padding},
+              {"padding", w.pads},
+              {"dilation", w.dilations}});
+  Ints result = {x.size(0), channels};
+  result.insert(result.end(), image.begin(), image.end());
+  return {n.reshape(y, result)};
 }
-
-std::vector<NodeId> convert_global_average_pool(Node& n) {
-  if (n.rank(n.input(0)) == 4) return {n.call("nn.global_avg_pool2d", {n.input(0)})};
-  return {global(n, "mean")};
-}
-std::vector<NodeId> convert_global_max_pool(Node& n) { return {global(n, "max")}; }
 
 constexpr Converter kTable[] = {
     {"Conv", 1, convert_conv},
-    {"MaxPool", 1, convert_max_pool},
-    {"AveragePool", 1, convert_average_pool},
-    {"GlobalAveragePool", 1, convert_global_average_pool},
-    {"GlobalMaxPool", 1, convert_global_max_pool},
+    {"ConvInteger", 10, convert_conv_integer},
+    {"ConvTranspose", 1, convert_conv_transpose},
+    {"Col2Im", 18, convert_col2im},
 };
 
 }  // namespace

@@ -1,11 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element-wise operators whose ONNX form differs from the record's: variadic ones, Clip, Pow, Cast, ...
+// Element-wise operators whose ONNX form differs from the record's: variadic ones, Clip, Pow, Cast,
+// ...
 #include <limits>
 
 #include "import/converters.h"
+#include "import/value.h"
 
 namespace tessera::import {
 namespace {
+
+// Until opset 6 the second operand is broadcast only if asked for, and its dimensions begin at
+// `axis` of the first operand's.
+NodeId aligned(Node& n, NodeId a, NodeId b) {
+  if (n.opset() >= 7) return b;
+  if (!n.flag_attr("broadcast", false)) {
+    n.ignore_attr("axis");
+    return b;
+  }
+  const std::int64_t rank = n.rank(a);
+  const std::int64_t axis = n.axis(n.int_attr("axis", rank - n.rank(b)), rank + 1);
+  Ints shape = n.sizes(b);
+  if (axis + n.rank(b) > rank)
+    n.invalid(Code::kWrongAttribute, "its axis lies outside of its input");
+  shape.resize(static_cast<std::size_t>(rank - axis), 1);
+  return n.reshape(b, shape);
+}
+
+template <const char* kOp>
+std::vector<NodeId> binary(Node& n) {
+  const NodeId a = n.input(0);
+  return {n.call(kOp, {a, aligned(n, a, n.input(1))})};
+}
+constexpr char kAdd[] = "add", kSubtract[] = "subtract", kMultiply[] = "multiply",
+               kDivide[] = "divide", kEqual[] = "equal", kLess[] = "less", kGreater[] = "greater",
+               kAnd[] = "logical_and", kOr[] = "logical_or", kXor[] = "logical_xor",
+               kPower[] = "power";
 
 // Folds the inputs from the left with a binary operator.
 NodeId chain(Node& n, std::string_view op) {
@@ -27,20 +56,21 @@ std::vector<NodeId> convert_mean(Node& n) {
 }
 
 std::vector<NodeId> convert_clip_attrs(Node& n) {
-  const double most = std::numeric_limits<float>::max();
-  return {n.call("clip", {n.input(0)},
-                 {{"a_min", n.float_attr("min", -most)}, {"a_max", n.float_attr("max", most)}})};
+  const double least = n.float_attr("min", std::numeric_limits<float>::lowest());
+  const double most = n.float_attr("max", std::numeric_limits<float>::max());
+  return {n.call("clip", {n.input(0)}, {{"a_min", least}, {"a_max", most}})};
 }
 
 // Bounds that are known become attributes, so that back ends can fuse them.
 std::vector<NodeId> convert_clip(Node& n) {
   NodeId x = n.input(0);
   const bool lower = n.has_input(1), upper = n.has_input(2);
-  const Tensor* low = lower ? n.constant(n.input(1)) : nullptr;
-  const Tensor* high = upper ? n.constant(n.input(2)) : nullptr;
-  if (n.dtype(x).is_float() && low != nullptr && high != nullptr) {
-    return {n.call("clip", {x}, {{"a_min", element_as_double(*low, 0)},
-                                 {"a_max", element_as_double(*high, 0)}})};
+  const auto low = lower ? n.constant(n.input(1)) : std::nullopt;
+  const auto high = upper ? n.constant(n.input(2)) : std::nullopt;
+  if (n.dtype(x).is_float() && low && high) {
+    return {
+        n.call("clip", {x},
+               {{"a_min", element_as_double(*low, 0)}, {"a_max", element_as_double(*high, 0)}})};
   }
   if (lower) x = n.call("maximum", {x, n.reshape(n.input(1), {})});
   if (upper) x = n.call("minimum", {x, n.reshape(n.input(2), {})});
@@ -59,12 +89,15 @@ std::vector<NodeId> convert_pow(Node& n) {
 }
 
 std::vector<NodeId> convert_cast(Node& n) {
-  const auto to = onnx_dtype(static_cast<int>(n.int_attr("to", 0)));
-  if (!to) n.unsupported("its target data type");
-  return {n.cast(n.input(0), *to)};
+  n.need_int_attr("to");
+  n.ignore_attr("saturate");  // of float8, which is refused
+  return {n.cast(n.input(0), n.dtype_attr("to", kFloat32))};
 }
 
-std::vector<NodeId> convert_cast_like(Node& n) { return {n.cast(n.input(0), n.dtype(n.input(1)))}; }
+std::vector<NodeId> convert_cast_like(Node& n) {
+  n.ignore_attr("saturate");
+  return {n.cast(n.input(0), n.dtype(n.input(1)))};
+}
 
 std::vector<NodeId> convert_mod(Node& n) {
   const bool truncating = n.int_attr("fmod", 0) != 0;
@@ -97,17 +130,32 @@ std::vector<NodeId> convert_shrink(Node& n) {
                  {{"lambd", n.float_attr("lambd", 0.5)}, {"bias", n.float_attr("bias", 0)}})};
 }
 
-// Slopes broadcast from the right, whatever axis the record's operator has.
+// A slope for each channel is the operator's own form; any other is composed.
 std::vector<NodeId> convert_prelu(Node& n) {
-  const NodeId x = n.input(0), slope = n.input(1);
-  const NodeId zero = n.scalar(0, n.dtype(x));
-  return {n.call("where", {n.call("less", {x, zero}), n.call("multiply", {x, slope}), x})};
+  const Value x = input(n, 0);
+  Value slope = input(n, 1);
+  if (n.opset() < 7 && slope.rank() == 1 && slope.size(0) > 1) slope = along(slope, 1, x.rank());
+  const Ints sizes = slope.sizes();
+  const std::int64_t axis =
+      x.rank() - slope.rank() + (slope.rank() > 1 && slope.rank() < x.rank() ? 0 : 1);
+  if (slope.rank() >= 1 && x.rank() >= 2 && axis == 1 && product(sizes) == x.size(1) &&
+      sizes[x.rank() == slope.rank() ? 1 : 0] == x.size(1)) {
+    return {n.call("nn.prelu", {x, slope.reshape({x.size(1)})}, {{"axis", 1}})};
+  }
+  return {where(x < 0, x * slope, x)};
 }
 
-// Exact, or with the tanh approximation, as the fused operator has them.
+// Exact, or with the tanh approximation.
 std::vector<NodeId> convert_gelu(Node& n) {
-  return {n.call("nn.gelu", {n.input(0)}, {{"approximate", n.string_attr("approximate", "none")}})};
+  const std::string form = n.string_attr("approximate", "none");
+  const Value x = input(n, 0);
+  if (form == "none") return {n.call("nn.gelu", {x})};
+  if (form != "tanh") n.invalid(Code::kWrongAttribute, "approximate is \"none\" or \"tanh\"");
+  const Value inner = (x + x * x * x * 0.044715) * 0.7978845608028654;
+  return {x * 0.5 * (inner.apply("tanh") + 1.0)};
 }
+
+std::vector<NodeId> convert_reciprocal(Node& n) { return {1.0 / input(n, 0)}; }
 
 std::vector<NodeId> convert_bit_shift(Node& n) {
   const bool left = n.string_attr("direction", "LEFT") == "LEFT";
@@ -115,16 +163,27 @@ std::vector<NodeId> convert_bit_shift(Node& n) {
 }
 
 std::vector<NodeId> convert_is_inf(Node& n) {
-  const NodeId x = n.input(0), zero = n.scalar(0, n.dtype(x));
-  const bool negative = n.int_attr("detect_negative", 1) != 0;
-  const bool positive = n.int_attr("detect_positive", 1) != 0;
-  NodeId result = n.call("isinf", {x});
-  if (!negative) result = n.call("logical_and", {result, n.call("greater", {x, zero})});
-  if (!positive) result = n.call("logical_and", {result, n.call("less", {x, zero})});
+  const Value x = input(n, 0);
+  const bool negative = n.flag_attr("detect_negative", true);
+  const bool positive = n.flag_attr("detect_positive", true);
+  Value result = x.apply("isinf");
+  if (!negative) result = result && x > 0;
+  if (!positive) result = result && x < 0;
   return {result};
 }
 
 constexpr Converter kTable[] = {
+    {"Add", 1, binary<kAdd>},
+    {"Sub", 1, binary<kSubtract>},
+    {"Mul", 1, binary<kMultiply>},
+    {"Div", 1, binary<kDivide>},
+    {"Pow", 1, binary<kPower>},
+    {"Equal", 1, binary<kEqual>},
+    {"Less", 1, binary<kLess>},
+    {"Greater", 1, binary<kGreater>},
+    {"And", 1, binary<kAnd>},
+    {"Or", 1, binary<kOr>},
+    {"Xor", 1, binary<kXor>},
     {"Max", 1, convert_max},
     {"Min", 1, convert_min},
     {"Sum", 1, convert_sum},
@@ -135,14 +194,15 @@ constexpr Converter kTable[] = {
     {"Cast", 6, convert_cast},
     {"CastLike", 15, convert_cast_like},
     {"Mod", 10, convert_mod},
-    {"LeakyRelu", 6, convert_leaky_relu},
-    {"Elu", 6, convert_elu},
+    {"LeakyRelu", 1, convert_leaky_relu},
+    {"Elu", 1, convert_elu},
     {"Celu", 12, convert_celu},
-    {"Selu", 6, convert_selu},
+    {"Selu", 1, convert_selu},
     {"ThresholdedRelu", 10, convert_thresholded_relu},
-    {"HardSigmoid", 6, convert_hard_sigmoid},
+    {"HardSigmoid", 1, convert_hard_sigmoid},
     {"Shrink", 9, convert_shrink},
-    {"PRelu", 7, convert_prelu},
+    {"PRelu", 1, convert_prelu},
+    {"Reciprocal", 1, convert_reciprocal},
     {"Gelu", 20, convert_gelu},
     {"BitShift", 11, convert_bit_shift},
     {"IsInf", 10, convert_is_inf},

@@ -1,67 +1,178 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathering and slicing: Gather, GatherND, GatherElements, Slice, OneHot, CumSum, Trilu.
-#include <limits>
-
+// Gathering, slicing and selecting: Gather, GatherND, Slice, OneHot, TopK, CumSum, Trilu, Compress,
+// ...
 #include "import/converters.h"
+#include "import/value.h"
 
 namespace tessera::import {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 std::vector<NodeId> convert_gather(Node& n) {
-  const NodeId x = n.input(0), indices = n.input(1);
-  const std::int64_t axis = n.axis(n.int_attr("axis", 0), n.rank(x));
-  return {n.call("take", {x, indices}, {{"axis", axis}, {"mode", "wrap"}})};
+  const Value x = input(n, 0);
+  return {x.take(n.input(1), n.axis_attr(0, x), "wrap")};
 }
 
 std::vector<NodeId> convert_gather_elements(Node& n) {
   const NodeId x = n.input(0);
-  return {n.call("gather", {x, n.input(1)}, {{"axis", n.axis(n.int_attr("axis", 0), n.rank(x))}})};
+  return {n.call("gather", {x, n.input(1)}, {{"axis", n.axis_attr(0, x)}})};
 }
 
 // ONNX has the index tuples in the last dimension, the operator in the first.
 std::vector<NodeId> convert_gather_nd(Node& n) {
   const NodeId indices = n.input(1);
   const std::int64_t rank = n.rank(indices);
-  Ints axes = {rank - 1};
-  for (std::int64_t i = 0; i + 1 < rank; ++i) axes.push_back(i);
+  Ints axes = range(0, rank - 1);
+  axes.insert(axes.begin(), rank - 1);
   return {n.call("gather_nd", {n.input(0), n.transpose(indices, axes)},
                  {{"batch_dims", n.int_attr("batch_dims", 0)}})};
 }
 
 std::vector<NodeId> slice(Node& n, const Ints& begin, const Ints& end, Ints axes, Ints strides) {
   const NodeId x = n.input(0);
-  if (axes.empty()) {
-    for (std::size_t i = 0; i < begin.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
-  }
+  if (axes.empty()) axes = range(0, static_cast<std::int64_t>(begin.size()));
   if (strides.empty()) strides.assign(begin.size(), 1);
+  if (end.size() != begin.size() || axes.size() != begin.size() || strides.size() != begin.size()) {
+    n.invalid(Code::kWrongAttribute, "its starts, ends, axes and steps differ in number");
+  }
   for (std::int64_t& a : axes) a = n.axis(a, n.rank(x));
   return {n.call("strided_slice", {x},
                  {{"begin", begin}, {"end", end}, {"strides", strides}, {"axes", axes}})};
 }
 
 std::vector<NodeId> convert_slice_attrs(Node& n) {
-  return slice(n, n.ints_attr("starts"), n.ints_attr("ends"), n.ints_attr("axes"), {});
+  return slice(n, n.need_ints_attr("starts"), n.need_ints_attr("ends"), n.ints_attr("axes"), {});
+}
+
+bool is_known(Node& n, std::size_t i) {
+  return !n.has_input(i) || n.constant(n.input(i)).has_value();
+}
+
+// Starts, steps and axes that come at run time: each dimension reads start + i * step, as many
+// elements as the model states. A dimension that no axis names has start 0 and step 1.
+std::vector<NodeId> slice_at_run_time(Node& n) {
+  Value y = input(n, 0);
+  const Ints sizes = y.sizes();
+  const auto result = n.declared_shape(0);
+  if (!result) n.unsupported("a bound that is computed at run time");
+  n.ignore_input(2);
+  const Value starts = input(n, 1).cast(kInt64);
+  const std::int64_t count = starts.size(0), rank = y.rank();
+  const Value axes = n.has_input(3) ? floor_mod(input(n, 3).cast(kInt64), static_cast<double>(rank))
+                                    : iota(n, count);
+  const Value steps = n.has_input(4) ? input(n, 4).cast(kInt64) : iota(n, count) * 0.0 + 1.0;
+  for (std::int64_t d = 0; d < rank; ++d) {
+    const auto size = static_cast<double>(sizes[static_cast<std::size_t>(d)]);
+    const Value named = equal(axes, static_cast<double>(d)).cast(kInt64);
+    const Value step = (named * (steps - 1.0)).sum({0}, false) + 1.0;
+    const Value given = (named * starts).sum({0}, false);
+    const Value from_front = where(given < 0.0, given + size, given);
+    const Value backward = minimum(maximum(from_front, 0.0), size - 1);
+    const Value start = where(step < 0.0, backward, minimum(maximum(from_front, 0.0), size));
+    y = y.take(start + iota(n, (*result)[static_cast<std::size_t>(d)]) * step, d);
+  }
+  return {y};
 }
 
 std::vector<NodeId> convert_slice(Node& n) {
+  if (!is_known(n, 1) || !is_known(n, 2) || !is_known(n, 3) || !is_known(n, 4)) {
+    return slice_at_run_time(n);
+  }
   return slice(n, n.need_ints(1, "a list of starts"), n.need_ints(2, "a list of ends"),
                n.has_input(3) ? n.need_ints(3, "a list of axes") : Ints{},
                n.has_input(4) ? n.need_ints(4, "a list of steps") : Ints{});
 }
 
+// An axis that comes at run time is one of few: all are computed, and one is taken.
 std::vector<NodeId> convert_cumsum(Node& n) {
-  const NodeId x = n.input(0);
-  const Ints axis = n.need_ints(1, "an axis");
-  return {n.call("cumsum", {x}, {{"axis", n.axis(axis.at(0), n.rank(x))},
-                                 {"exclusive", n.int_attr("exclusive", 0) != 0},
-                                 {"reverse", n.int_attr("reverse", 0) != 0}})};
+  const Value x = input(n, 0);
+  const bool exclusive = n.flag_attr("exclusive", false), reverse = n.flag_attr("reverse", false);
+  const auto scan = [&](std::int64_t axis) {
+    const Value forward = reverse ? x.apply("reverse", {{"axis", axis}}) : x;
+    const Value sums = forward.apply("cumsum", {{"axis", axis}, {"exclusive", exclusive}});
+    return reverse ? sums.apply("reverse", {{"axis", axis}}) : sums;
+  };
+  if (const auto axis = n.known_ints(1)) {
+    if (axis->size() != 1) n.invalid(Code::kShapeMismatch, "its axis must be one number");
+    return {scan(n.axis((*axis)[0], x.rank()))};
+  }
+  const Value axis = floor_mod(input(n, 1).cast(kInt64).reshape({}), static_cast<double>(x.rank()));
+  Value result = scan(0);
+  for (std::int64_t d = 1; d < x.rank(); ++d) {
+    result = where(equal(axis, static_cast<double>(d)), scan(d), result);
+  }
+  return {result};
 }
 
 std::vector<NodeId> convert_trilu(Node& n) {
-  const std::int64_t k = n.has_input(1) ? n.need_ints(1, "a diagonal").at(0) : 0;
-  return {n.call("trilu", {n.input(0)}, {{"k", k}, {"upper", n.int_attr("upper", 1) != 0}})};
+  const NodeId k = input_or(n, 1, 0, kInt64).reshape({});
+  return {n.call("trilu", {n.input(0), k}, {{"upper", n.flag_attr("upper", true)}})};
+}
+
+// Without a one-hot operator's limits: any type of index, values and depth; indices count from the
+// end if negative, and one outside of [-depth, depth) is nowhere hot.
+std::vector<NodeId> convert_one_hot(Node& n) {
+  const Value indices = input(n, 0).cast(kInt64), values = input(n, 2);
+  const std::int64_t rank = indices.rank() + 1;
+  const std::int64_t axis = n.axis(n.int_attr("axis", -1), rank);
+  const auto known = n.constant(n.input(1));
+  const auto declared = n.declared_shape(0);
+  if (!known && !declared) n.need_constant(1, "a depth");
+  const std::int64_t depth =
+      known ? element_as_int(*known, 0) : declared->at(static_cast<std::size_t>(axis));
+  Ints shape = indices.sizes();
+  shape.insert(shape.begin() + axis, 1);
+  const Value wrapped = where(indices < 0.0, indices + static_cast<double>(depth), indices);
+  const Value hot = equal(wrapped.reshape(shape), along(iota(n, depth), axis, rank));
+  return {where(hot, values.at(0, 1), values.at(0, 0))};
+}
+
+std::vector<NodeId> convert_top_k(Node& n) {
+  const NodeId x = n.input(0);
+  const std::int64_t axis = n.axis_attr(-1, x);
+  std::int64_t k = 0;
+  if (n.opset() < 10) {
+    k = n.need_int_attr("k");
+  } else if (const auto known = n.known_ints(1)) {
+    if (known->size() != 1) n.invalid(Code::kShapeMismatch, "its k must be one number");
+    k = (*known)[0];
+  } else {
+    const auto declared = n.declared_shape(0);
+    if (!declared) n.need_constant(1, "a k");
+    k = declared->at(static_cast<std::size_t>(axis));
+  }
+  n.ignore_attr("sorted");  // sorted is one of the orders that unsorted allows
+  const NodeId both = n.call(
+      "topk", {x},
+      {{"k", k}, {"axis", axis}, {"is_ascend", !n.flag_attr("largest", true)}, {"dtype", kInt64}});
+  return {n.project(both, 0), n.project(both, 1)};
+}
+
+// The places where the condition holds, as many as are known.
+std::vector<NodeId> convert_compress(Node& n) {
+  Value x = input(n, 0);
+  if (!n.has_attr("axis")) x = x.reshape({product(x.sizes())});
+  const std::int64_t axis = n.has_attr("axis") ? n.axis_attr(0, x) : 0;
+  if (const auto condition = n.known_ints(1)) {
+    Ints chosen;
+    for (std::size_t i = 0; i < condition->size(); ++i) {
+      if ((*condition)[i] != 0) chosen.push_back(static_cast<std::int64_t>(i));
+    }
+    return {x.take(n.ints(chosen), axis)};
+  }
+  const auto declared = n.declared_shape(0);
+  if (!declared) n.need_constant(1, "a condition");
+  const Value condition = input(n, 1).cast(kInt64);
+  // Element i of the result is at the first place with i + 1 true ones up to it.
+  const Value counts = condition.apply("cumsum", {{"axis", 0}}).reshape({1, condition.size(0)});
+  const std::int64_t count = declared->at(static_cast<std::size_t>(axis));
+  const Value before = (counts <= iota(n, count).reshape({count, 1})).cast(kInt64);
+  return {x.take(before.sum({1}, false), axis)};
+}
+
+std::vector<NodeId> convert_reverse_sequence(Node& n) {
+  return {n.call(
+      "reverse_sequence", {n.input(0), n.input(1)},
+      {{"seq_axis", n.int_attr("time_axis", 0)}, {"batch_axis", n.int_attr("batch_axis", 1)}})};
 }
 
 constexpr Converter kTable[] = {
@@ -72,6 +183,10 @@ constexpr Converter kTable[] = {
     {"Slice", 10, convert_slice},
     {"CumSum", 11, convert_cumsum},
     {"Trilu", 14, convert_trilu},
+    {"OneHot", 9, convert_one_hot},
+    {"TopK", 1, convert_top_k},
+    {"Compress", 9, convert_compress},
+    {"ReverseSequence", 10, convert_reverse_sequence},
 };
 
 }  // namespace

@@ -1,40 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// MatMul and Gemm. Constant operands stay as the model has them: back ends bring weights into the layout that they like.
+// MatMul and Gemm. Constant operands stay as the model has them: back ends bring weights into
+// the layout that they like.
 #include "import/converters.h"
+#include "import/value.h"
 
 namespace tessera::import {
 namespace {
 
 // Vectors get a dimension for the product and lose it again.
 std::vector<NodeId> convert_matmul(Node& n) {
-  NodeId a = n.input(0), b = n.input(1);
-  const bool row = n.rank(a) == 1, column = n.rank(b) == 1;
-  if (n.rank(a) == 0 || n.rank(b) == 0) n.invalid(Code::kShapeMismatch, "an operand is a scalar");
-  if (row) a = n.reshape(a, {1, n.sizes(a)[0]});
-  if (column) b = n.reshape(b, {n.sizes(b)[0], 1});
-  const NodeId y = n.call("nn.matmul", {a, b}, {{"units", relay::AttrValue()}});
+  Value a = input(n, 0), b = input(n, 1);
+  const bool row = a.rank() == 1, column = b.rank() == 1;
+  if (a.rank() == 0 || b.rank() == 0) n.invalid(Code::kShapeMismatch, "an operand is a scalar");
+  if (row) a = a.reshape({1, a.size(0)});
+  if (column) b = b.reshape({b.size(0), 1});
+  const Value y = a.matmul(b);
   if (!row && !column) return {y};
-  std::vector<std::int64_t> sizes = n.sizes(y);
+  Ints sizes = y.sizes();
   if (row) sizes.erase(sizes.end() - 2);
   if (column) sizes.pop_back();
-  return {n.reshape(y, sizes)};
+  return {y.reshape(sizes)};
 }
 
-NodeId scaled(Node& n, NodeId x, double factor) {
-  return factor == 1 ? x : n.call("multiply", {x, n.scalar(factor, n.dtype(x))});
-}
+Value scaled(Value x, double factor) { return factor == 1 ? x : x * factor; }
 
 std::vector<NodeId> convert_gemm(Node& n) {
   const NodeId a = n.input(0), b = n.input(1);
-  const bool trans_a = n.int_attr("transA", 0) != 0, trans_b = n.int_attr("transB", 0) != 0;
+  const bool trans_a = n.flag_attr("transA", false), trans_b = n.flag_attr("transB", false);
+  const double alpha = n.float_attr("alpha", 1), beta = n.float_attr("beta", 1);
+  n.ignore_attr("broadcast");    // of opset 6 and older: always done since
   const relay::AttrValue units;  // follows from the weight
-  NodeId y = !trans_a && trans_b
-                 ? n.call("nn.dense", {a, b}, {{"units", units}})
-                 : n.call("nn.matmul", {a, b}, {{"units", units}, {"transpose_a", trans_a},
-                                                {"transpose_b", trans_b}});
-  y = scaled(n, y, n.float_attr("alpha", 1));
-  if (!n.has_input(2) || n.float_attr("beta", 1) == 0) return {y};
-  return {n.call("add", {y, scaled(n, n.input(2), n.float_attr("beta", 1))})};
+  const NodeId product =
+      !trans_a && trans_b
+          ? n.call("nn.dense", {a, b}, {{"units", units}})
+          : n.call("nn.matmul", {a, b},
+                   {{"units", units}, {"transpose_a", trans_a}, {"transpose_b", trans_b}});
+  const Value y = scaled(Value(n, product), alpha);
+  if (!n.has_input(2)) return {y};
+  const Value c = input(n, 2);
+  return {beta == 0 ? y : y + scaled(c, beta)};
 }
 
 constexpr Converter kTable[] = {

@@ -1,63 +1,163 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax and normalisation.
 #include "import/converters.h"
+#include "import/value.h"
 
 namespace tessera::import {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
-std::int64_t product(const Ints& sizes, std::size_t begin, std::size_t end) {
-  std::int64_t count = 1;
-  for (std::size_t i = begin; i < end; ++i) count *= sizes[i];
-  return count;
-}
-
 // Until opset 12 everything from the axis on is one dimension.
-NodeId softmax_like(Node& n, std::string_view op) {
-  const NodeId x = n.input(0);
-  if (n.opset() >= 13) {
-    return n.call(op, {x}, {{"axis", n.axis(n.int_attr("axis", -1), n.rank(x))}});
-  }
-  const Ints sizes = n.sizes(x);
-  const auto axis = static_cast<std::size_t>(n.axis(n.int_attr("axis", 1), n.rank(x)));
-  const NodeId flat =
-      n.reshape(x, {product(sizes, 0, axis), product(sizes, axis, sizes.size())});
-  return n.reshape(n.call(op, {flat}, {{"axis", -1}}), sizes);
+struct Flattened {
+  Value x;
+  std::int64_t axis;
+  Ints sizes;  // before
+};
+
+Flattened softmax_operand(Node& n) {
+  const Value x = input(n, 0);
+  const Ints sizes = x.sizes();
+  if (n.opset() >= 13) return {x, n.axis_attr(-1, x), sizes};
+  const auto axis = static_cast<std::size_t>(n.axis_attr(1, x));
+  return {x.reshape({product(sizes, 0, axis), product(sizes, axis, sizes.size())}), 1, sizes};
 }
 
-std::vector<NodeId> convert_softmax(Node& n) { return {softmax_like(n, "nn.softmax")}; }
-std::vector<NodeId> convert_log_softmax(Node& n) { return {softmax_like(n, "nn.log_softmax")}; }
+std::vector<NodeId> softmax_like(Node& n, std::string_view op) {
+  const Flattened f = softmax_operand(n);
+  return {f.x.apply(op, {{"axis", f.axis}}).reshape(f.sizes)};
+}
 
-// Normalises over all dimensions from the axis on, which the operator sees as one.
+std::vector<NodeId> convert_softmax(Node& n) { return softmax_like(n, "nn.softmax"); }
+std::vector<NodeId> convert_log_softmax(Node& n) { return softmax_like(n, "nn.log_softmax"); }
+
+// One at the first greatest element, zero elsewhere.
+std::vector<NodeId> convert_hardmax(Node& n) {
+  const Flattened f = softmax_operand(n);
+  const Value place =
+      f.x.apply("argmax", {{"axis", Ints{f.axis}}, {"keepdims", true}, {"dtype", kInt64}});
+  const Value all = along(iota(n, f.x.size(f.axis)), f.axis, f.x.rank());
+  return {equal(place, all).cast(f.x.dtype()).reshape(f.sizes)};
+}
+
+// Normalises over all dimensions from the axis on, which the operator sees as one. The mean and the
+// inverse deviation, if asked for, are results of their own.
 std::vector<NodeId> convert_layer_norm(Node& n) {
-  const NodeId x = n.input(0);
-  const Ints sizes = n.sizes(x);
-  const auto axis = static_cast<std::size_t>(n.axis(n.int_attr("axis", -1), n.rank(x)));
+  const Value x = input(n, 0);
+  const Ints sizes = x.sizes();
+  const auto axis = static_cast<std::size_t>(n.axis_attr(-1, x));
   const std::int64_t width = product(sizes, axis, sizes.size());
+  const double epsilon = n.float_attr("epsilon", 1e-5);
+  n.ignore_attr("stash_type");  // narrow floats are widened anyway
   Ints shape(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.push_back(width);
-  const NodeId scale = n.reshape(n.input(1), {width});
-  const NodeId bias = n.has_input(2) ? n.reshape(n.input(2), {width})
-                                     : n.call("full", {n.scalar(0, n.dtype(x))}, {{"shape", Ints{width}}});
-  const NodeId y = n.call("nn.layer_norm", {n.reshape(x, shape), scale, bias},
-                          {{"axis", -1}, {"epsilon", n.float_attr("epsilon", 1e-5)}});
-  return {n.reshape(y, sizes)};
+  const auto param = [&](Value p) {
+    return p.broadcast(Ints(sizes.begin() + static_cast<std::ptrdiff_t>(axis), sizes.end()))
+        .reshape({width});
+  };
+  const Value scale = param(input(n, 1));
+  const Value bias = n.has_input(2) ? param(input(n, 2)) : zeros(n, {width}, x.dtype());
+  const NodeId y = n.call("nn.layer_norm", {x.reshape(shape), scale, bias},
+                          {{"axis", -1}, {"epsilon", epsilon}});
+  std::vector<NodeId> results = {n.reshape(y, sizes)};
+  if (n.uses_output(1) || n.uses_output(2)) {
+    const Ints axes = range(static_cast<std::int64_t>(axis), x.rank());
+    const Value mean = x.cast(kFloat32).mean(axes);
+    const Value deviation = x.cast(kFloat32) - mean;
+    results.push_back(mean);
+    results.push_back(((deviation * deviation).mean(axes) + epsilon).apply("rsqrt"));
+  }
+  return results;
+}
+
+// Statistics of the batch itself, over all dimensions but that of the channels.
+std::vector<NodeId> batch_norm_training(Node& n, double epsilon) {
+  const Value x = input(n, 0);
+  Ints axes = range(0, x.rank());
+  axes.erase(axes.begin() + 1);
+  const Ints channels = {x.size(1)};
+  const double momentum = n.float_attr("momentum", 0.9);
+  const Value mean = x.mean(axes), deviation = x - mean;
+  const Value variance = (deviation * deviation).mean(axes);
+  const auto param = [&](std::size_t i) { return along(input(n, i), 1, x.rank()); };
+  const Value y = deviation / (variance + epsilon).apply("sqrt") * param(1) + param(2);
+  return {y, input(n, 3) * momentum + mean.reshape(channels) * (1 - momentum),
+          input(n, 4) * momentum + variance.reshape(channels) * (1 - momentum)};
 }
 
 std::vector<NodeId> convert_batch_norm(Node& n) {
-  if (n.int_attr("training_mode", 0) != 0) n.unsupported("training mode");
+  const double epsilon = n.float_attr("epsilon", 1e-5);
   if (n.int_attr("spatial", 1) == 0) n.unsupported("spatial = 0");
-  const NodeId y = n.call("nn.batch_norm", {n.input(0), n.input(1), n.input(2), n.input(3), n.input(4)},
-                          {{"axis", 1}, {"epsilon", n.float_attr("epsilon", 1e-5)}});
-  return {n.project(y, 0)};
+  if (n.flag_attr("training_mode", false)) return batch_norm_training(n, epsilon);
+  if (n.opset() < 7 && !n.flag_attr("is_test", false) && n.uses_output(1)) {
+    n.unsupported("training mode");
+  }
+  n.ignore_attr("momentum");
+  const NodeId x = n.input(0);
+  const std::vector<NodeId> args = {x, n.cast(n.input(1), n.dtype(x)),
+                                    n.cast(n.input(2), n.dtype(x)), n.cast(n.input(3), n.dtype(x)),
+                                    n.cast(n.input(4), n.dtype(x))};
+  return {n.project(n.call("nn.batch_norm", args, {{"axis", 1}, {"epsilon", epsilon}}), 0)};
+}
+
+std::vector<NodeId> convert_instance_norm(Node& n) {
+  return {n.call("nn.instance_norm", {n.input(0), n.input(1), n.input(2)},
+                 {{"axis", 1}, {"epsilon", n.float_attr("epsilon", 1e-5)}})};
+}
+
+// A group is what an instance norm calls a channel. Until opset 20 scale and bias are of groups.
+std::vector<NodeId> convert_group_norm(Node& n) {
+  const Value x = input(n, 0);
+  const Ints sizes = x.sizes();
+  const std::int64_t groups = n.need_int_attr("num_groups");
+  n.ignore_attr("stash_type");
+  if (groups < 1 || sizes.size() < 2 || sizes[1] % groups != 0) {
+    n.invalid(Code::kWrongAttribute, "num_groups does not divide its channels");
+  }
+  const double epsilon = n.float_attr("epsilon", 1e-5);
+  const Value apart = x.reshape({sizes[0], groups, product(sizes, 1, sizes.size()) / groups});
+  const Value mean = apart.mean({2}), deviation = apart - mean;
+  const Value variance = (deviation * deviation).mean({2});
+  const Value normal = deviation / (variance + epsilon).apply("sqrt");
+  if (n.opset() < 21) {
+    return {(normal * along(input(n, 1), 1, 3) + along(input(n, 2), 1, 3)).reshape(sizes)};
+  }
+  return {normal.reshape(sizes) * along(input(n, 1), 1, x.rank()) +
+          along(input(n, 2), 1, x.rank())};
+}
+
+std::vector<NodeId> convert_lp_norm(Node& n) {
+  const Value x = input(n, 0);
+  const Ints axes = {n.axis_attr(-1, x)};
+  if (n.int_attr("p", 2) == 1) return {x / x.apply("abs").sum(axes)};
+  return {x / (x * x).sum(axes).apply("sqrt")};
+}
+
+std::vector<NodeId> convert_lrn(Node& n) {
+  return {n.call("nn.lrn", {n.input(0)},
+                 {{"size", n.need_int_attr("size")},
+                  {"axis", 1},
+                  {"bias", n.float_attr("bias", 1)},
+                  {"alpha", n.float_attr("alpha", 1e-4)},
+                  {"beta", n.float_attr("beta", 0.75)}})};
+}
+
+std::vector<NodeId> convert_mean_variance(Node& n) {
+  const Value x = input(n, 0);
+  const Ints axes = n.ints_attr("axes", {0, 2, 3});
+  const Value deviation = x - x.mean(axes);
+  return {deviation / ((deviation * deviation).mean(axes).apply("sqrt") + 1e-9)};
 }
 
 // Inference: the identity. The mask, if asked for, is true everywhere.
 std::vector<NodeId> convert_dropout(Node& n) {
   const NodeId x = n.input(0);
-  if (n.has_input(2) && element_as_int(n.need_constant(2, "training mode"), 0) != 0) {
-    n.unsupported("training mode");
+  for (const char* hint : {"ratio", "seed", "is_test"}) n.ignore_attr(hint);
+  if (n.has_input(1)) n.ignore_input(1);
+  const auto zero = [&](std::size_t i) {
+    const auto tensor = n.constant(n.input(i));
+    return tensor && element_as_double(*tensor, 0) == 0;
+  };
+  if (n.has_input(2) && !zero(2) && !(n.has_input(1) && zero(1))) {
+    n.unsupported("training mode, which draws random numbers,");
   }
   if (!n.uses_output(1)) return {x};
   const DType mask = n.opset() < 10 ? n.dtype(x) : kBool;
@@ -67,8 +167,14 @@ std::vector<NodeId> convert_dropout(Node& n) {
 constexpr Converter kTable[] = {
     {"Softmax", 1, convert_softmax},
     {"LogSoftmax", 1, convert_log_softmax},
+    {"Hardmax", 1, convert_hardmax},
     {"LayerNormalization", 17, convert_layer_norm},
-    {"BatchNormalization", 7, convert_batch_norm},
+    {"BatchNormalization", 1, convert_batch_norm},
+    {"InstanceNormalization", 1, convert_instance_norm},
+    {"GroupNormalization", 18, convert_group_norm},
+    {"LpNormalization", 1, convert_lp_norm},
+    {"LRN", 1, convert_lrn},
+    {"MeanVarianceNormalization", 9, convert_mean_variance},
     {"Dropout", 1, convert_dropout},
 };
 

@@ -1,39 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions. Axes are an attribute in old opsets and an input in newer ones.
+#include <bit>
+
 #include "import/converters.h"
+#include "import/value.h"
 
 namespace tessera::import {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
+Ints reduced_shape(const Ints& sizes, unsigned axes, bool keepdims) {
+  Ints shape;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const bool reduced = (axes >> i & 1) != 0;
+    if (!reduced) shape.push_back(sizes[i]);
+    if (reduced && keepdims) shape.push_back(1);
+  }
+  return shape;
+}
+
+// Axes that come at run time are settled if one choice alone gives the shape that the model states.
+Ints stated_axes(Node& n, std::size_t count, bool keepdims) {
+  const Ints sizes = n.sizes(n.input(0));
+  const auto declared = n.declared_shape(0);
+  std::optional<unsigned> found;
+  for (unsigned axes = 0; declared && axes < 1u << sizes.size(); ++axes) {
+    if (static_cast<std::size_t>(std::popcount(axes)) != count) continue;
+    if (reduced_shape(sizes, axes, keepdims) != *declared) continue;
+    if (found) n.need_constant(1, "a list of axes");
+    found = axes;
+  }
+  if (!found) n.need_constant(1, "a list of axes");
+  Ints chosen;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if ((*found >> i & 1) != 0) chosen.push_back(static_cast<std::int64_t>(i));
+  }
+  return chosen;
+}
+
+Ints given_axes(Node& n, bool keepdims) {
+  if (n.has_attr("axes")) return n.ints_attr("axes");
+  if (!n.has_input(1)) return {};
+  if (const auto known = n.known_ints(1)) return *known;
+  const std::int64_t count = product(n.sizes(n.input(1)));
+  return count == 0 ? Ints{} : stated_axes(n, static_cast<std::size_t>(count), keepdims);
+}
 
 // The axes to reduce over; nothing means the input itself.
-std::optional<Ints> reduced_axes(Node& n) {
+std::optional<Ints> reduced_axes(Node& n, bool keepdims) {
   const std::int64_t rank = n.rank(n.input(0));
-  Ints axes = n.has_attr("axes") ? n.ints_attr("axes")
-              : n.has_input(1)   ? n.need_ints(1, "a list of axes")
-                                 : Ints{};
-  if (axes.empty()) {
-    if (n.int_attr("noop_with_empty_axes", 0) != 0) return std::nullopt;
-    for (std::int64_t i = 0; i < rank; ++i) axes.push_back(i);
-  }
+  const bool noop = n.flag_attr("noop_with_empty_axes", false);
+  Ints axes = given_axes(n, keepdims);
+  if (axes.empty()) return noop ? std::nullopt : std::optional(range(0, rank));
   for (std::int64_t& a : axes) a = n.axis(a, rank);
   return axes;
 }
 
-NodeId reduce(Node& n, std::string_view op, NodeId x, const Ints& axes) {
-  return n.call(op, {x}, {{"axis", axes}, {"keepdims", n.int_attr("keepdims", 1) != 0}});
+// One axis that comes at run time: all that give the stated shape are computed, and one is taken.
+std::optional<Value> with_runtime_axis(Node& n, std::string_view op, Value x, bool keepdims) {
+  if (n.has_attr("axes") || !n.has_input(1) || n.known_ints(1)) return std::nullopt;
+  const auto declared = n.declared_shape(0);
+  if (!declared || product(n.sizes(n.input(1))) != 1) return std::nullopt;
+  const Value axis = floor_mod(input(n, 1).cast(kInt64).reshape({}), static_cast<double>(x.rank()));
+  std::optional<Value> result;
+  for (std::int64_t d = 0; d < x.rank(); ++d) {
+    if (reduced_shape(x.sizes(), 1u << d, keepdims) != *declared) continue;
+    const Value one = x.apply(op, {{"axis", Ints{d}}, {"keepdims", keepdims}});
+    result = result ? where(equal(axis, static_cast<double>(d)), one, *result) : one;
+  }
+  return result;
 }
 
 // `before` is applied to the input, `after` to the result.
 template <class Before, class After>
 std::vector<NodeId> composed(Node& n, std::string_view op, Before before, After after) {
-  const auto axes = reduced_axes(n);
-  const NodeId x = before(n.input(0));
-  return {after(axes ? reduce(n, op, x, *axes) : x)};
+  const bool keepdims = n.flag_attr("keepdims", true);
+  const Value x = before(input(n, 0));
+  n.ignore_attr("noop_with_empty_axes");
+  if (const auto result = with_runtime_axis(n, op, x, keepdims)) return {after(*result)};
+  const auto axes = reduced_axes(n, keepdims);
+  if (!axes) return {after(x)};
+  return {after(x.apply(op, {{"axis", *axes}, {"keepdims", keepdims}}))};
 }
 
-constexpr auto kUnchanged = [](NodeId x) { return x; };
+constexpr auto kUnchanged = [](Value x) { return x; };
+constexpr auto kSquare = [](Value x) { return x * x; };
+constexpr auto kLog = [](Value x) { return x.apply("log"); };
 
 std::vector<NodeId> plain(Node& n, std::string_view op) {
   return composed(n, op, kUnchanged, kUnchanged);
@@ -41,53 +92,59 @@ std::vector<NodeId> plain(Node& n, std::string_view op) {
 
 std::vector<NodeId> convert_sum(Node& n) { return plain(n, "sum"); }
 std::vector<NodeId> convert_mean(Node& n) { return plain(n, "mean"); }
-std::vector<NodeId> convert_max(Node& n) { return plain(n, "max"); }
-std::vector<NodeId> convert_min(Node& n) { return plain(n, "min"); }
 std::vector<NodeId> convert_prod(Node& n) { return plain(n, "prod"); }
 
+// Of bools since opset 20: is any, are all true?
+std::vector<NodeId> convert_max(Node& n) {
+  return plain(n, n.dtype(n.input(0)).is_bool() ? "any" : "max");
+}
+std::vector<NodeId> convert_min(Node& n) {
+  return plain(n, n.dtype(n.input(0)).is_bool() ? "all" : "min");
+}
 std::vector<NodeId> convert_l1(Node& n) {
-  return composed(n, "sum", [&](NodeId x) { return n.call("abs", {x}); }, kUnchanged);
+  return composed(
+      n, "sum", [](Value x) { return x.apply("abs"); }, kUnchanged);
 }
-std::vector<NodeId> convert_sum_square(Node& n) {
-  return composed(n, "sum", [&](NodeId x) { return n.call("multiply", {x, x}); }, kUnchanged);
-}
+std::vector<NodeId> convert_sum_square(Node& n) { return composed(n, "sum", kSquare, kUnchanged); }
 std::vector<NodeId> convert_l2(Node& n) {
-  return composed(n, "sum", [&](NodeId x) { return n.call("multiply", {x, x}); },
-                  [&](NodeId y) { return n.call("sqrt", {y}); });
+  return composed(n, "sum", kSquare, [](Value y) { return y.apply("sqrt"); });
 }
-std::vector<NodeId> convert_log_sum(Node& n) {
-  return composed(n, "sum", kUnchanged, [&](NodeId y) { return n.call("log", {y}); });
-}
+std::vector<NodeId> convert_log_sum(Node& n) { return composed(n, "sum", kUnchanged, kLog); }
+
+// log(sum(exp(x - m))) + m with m = max(x), which does not overflow.
 std::vector<NodeId> convert_log_sum_exp(Node& n) {
-  return composed(n, "sum", [&](NodeId x) { return n.call("exp", {x}); },
-                  [&](NodeId y) { return n.call("log", {y}); });
+  const bool keepdims = n.flag_attr("keepdims", true);
+  const auto axes = reduced_axes(n, keepdims);
+  const Value x = input(n, 0);
+  if (!axes) return {x};
+  const Value most = x.apply("max", {{"axis", *axes}, {"keepdims", true}});
+  const Value sum = (x - most).apply("exp").sum(*axes);
+  const Value result = sum.apply("log") + most;
+  if (keepdims) return {result};
+  unsigned bits = 0;
+  for (const std::int64_t a : *axes) bits |= 1u << a;
+  return {result.reshape(reduced_shape(x.sizes(), bits, false))};
 }
 
 std::vector<NodeId> arg(Node& n, std::string_view op) {
   const NodeId x = n.input(0);
-  const std::int64_t axis = n.axis(n.int_attr("axis", 0), n.rank(x));
-  return {n.call(op, {x}, {{"axis", Ints{axis}},
-                           {"keepdims", n.int_attr("keepdims", 1) != 0},
-                           {"select_last_index", n.int_attr("select_last_index", 0) != 0},
-                           {"dtype", kInt64}})};
+  return {n.call(op, {x},
+                 {{"axis", Ints{n.axis_attr(0, x)}},
+                  {"keepdims", n.flag_attr("keepdims", true)},
+                  {"select_last_index", n.flag_attr("select_last_index", false)},
+                  {"dtype", kInt64}})};
 }
 
 std::vector<NodeId> convert_argmax(Node& n) { return arg(n, "argmax"); }
 std::vector<NodeId> convert_argmin(Node& n) { return arg(n, "argmin"); }
 
 constexpr Converter kTable[] = {
-    {"ReduceSum", 1, convert_sum},
-    {"ReduceMean", 1, convert_mean},
-    {"ReduceMax", 1, convert_max},
-    {"ReduceMin", 1, convert_min},
-    {"ReduceProd", 1, convert_prod},
-    {"ReduceL1", 1, convert_l1},
-    {"ReduceL2", 1, convert_l2},
-    {"ReduceSumSquare", 1, convert_sum_square},
-    {"ReduceLogSum", 1, convert_log_sum},
-    {"ReduceLogSumExp", 1, convert_log_sum_exp},
-    {"ArgMax", 1, convert_argmax},
-    {"ArgMin", 1, convert_argmin},
+    {"ReduceSum", 1, convert_sum},        {"ReduceMean", 1, convert_mean},
+    {"ReduceMax", 1, convert_max},        {"ReduceMin", 1, convert_min},
+    {"ReduceProd", 1, convert_prod},      {"ReduceL1", 1, convert_l1},
+    {"ReduceL2", 1, convert_l2},          {"ReduceSumSquare", 1, convert_sum_square},
+    {"ReduceLogSum", 1, convert_log_sum}, {"ReduceLogSumExp", 1, convert_log_sum_exp},
+    {"ArgMax", 1, convert_argmax},        {"ArgMin", 1, convert_argmin},
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include "ops/table.h"
+
 namespace tessera::import {
 
 #define CONVERTERS(family) extern const std::span<const Converter> family##_converters;
@@ -16,6 +18,10 @@ std::span<const std::span<const Converter>> converter_tables() {
 #undef CONVERTERS
   };
   return tables;
+}
+
+std::string qualified_name(const onnx::NodeProto& node) {
+  return is_default_domain(node.domain()) ? node.op_type() : node.domain() + "." + node.op_type();
 }
 
 const Converter* find_converter(std::string_view op_type, int opset) {

@@ -9,8 +9,10 @@
 
 namespace tessera::import {
 
-// The newest converter that is not newer than `opset`; null if there is none. Operators whose record names
-// the ONNX type (relay::Operator::onnx) and that have no converter map one to one.
+// Of the default domain the name alone, else with its domain: "ai.onnx.preview.training.Adam".
+std::string qualified_name(const onnx::NodeProto& node);
+// The newest converter that is not newer than `opset`; null if there is none. Operators whose
+// record names the ONNX type (relay::Operator::onnx) and that have no converter map one to one.
 const Converter* find_converter(std::string_view op_type, int opset);
 const relay::Operator* find_direct_operator(std::string_view op_type);
 

@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "import/call_builder.h"
 #include "import/import_options.h"
 #include "import/node.h"
+#include "import/onnx_model.h"
+#include "import/scope.h"
 #include "module/module.h"
 
 namespace tessera::import {
@@ -19,40 +22,44 @@ class GraphImporter {
   // The module with `main`; all errors of the graph together.
   Result<Module> run();
 
-  // ---- For Node ----
-  relay::FunctionBuilder& builder() { return builder_; }
-  const OnnxModel& model() const { return model_; }
-  const NodeId* find_value(const std::string& name) const;
-  const ConstantPool& constants() const { return constants_; }
-  const Tensor* constant_of(NodeId id) const;
-  NodeId add_constant(Tensor tensor);
-  NodeId add_call(const relay::Operator& op, std::span<const NodeId> args, Attrs attrs,
-                  const Location& at);
-
  private:
+  using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+
+  // ---- Inputs (import_inputs.cc) ----
   void import_symbols();
-  void import_initializers();
+  void import_initializers(const onnx::GraphProto& graph);
   void import_inputs();
   void import_input(const onnx::ValueInfoProto& value);
   Dim import_dim(const onnx::TensorShapeProto::Dimension& dim, const std::string& input);
-  void import_nodes();
+  void read_declarations();
+
+  // ---- Nodes ----
+  void import_nodes(const Nodes& nodes);
   void import_node(const onnx::NodeProto& node);
-  std::vector<NodeId> convert(const onnx::NodeProto& proto, Node& node);
+  bool is_known(const onnx::NodeProto& node) const;
+  bool check_inputs(const onnx::NodeProto& node);
+  std::vector<NodeId> convert(const onnx::NodeProto& node);
+  std::vector<NodeId> convert_operator(const onnx::NodeProto& node);
+  void define_outputs(const onnx::NodeProto& node, const std::vector<NodeId>& outputs);
   void define(const std::string& name, NodeId id, const Location& at);
   NodeId import_outputs(std::vector<relay::AttrValue>& names);
-  bool check_inputs(const onnx::NodeProto& node);
-  std::optional<NodeId> fold(const relay::Operator& op, std::span<const NodeId> args,
-                             const Attrs& attrs, const Type& type);
-  Result<Type> infer(const relay::Operator& op, std::span<const NodeId> args, const Attrs& attrs,
-                     const Location& at);
+  Location location_of(const onnx::NodeProto& node) const;
+
+  // ---- Bodies in place of a node (import_bodies.cc) ----
+  // A call of a function of the model: its body.
+  std::vector<NodeId> inline_function(const onnx::NodeProto& call, const onnx::FunctionProto& f);
+  // `If` whose condition is known: the branch taken.
+  std::vector<NodeId> inline_branch(const onnx::NodeProto& node);
+  template <class Names>
+  std::vector<NodeId> results_of(Scope& body, const Names& outputs);
 
   const OnnxModel& model_;
   const ImportOptions& options_;
-  relay::FunctionBuilder builder_;
-  ConstantPool constants_;
+  CallBuilder builder_;
   SymbolTable symbols_;
-  std::map<std::string, NodeId> values_;
-  std::map<std::string, bool> failed_;  // values of nodes that were reported: no second message for their users
+  Scope main_;
+  Scope* scope_ = &main_;
+  int depth_ = 0;  // of bodies in place of nodes
   Diagnostics errors_;
 };
 

@@ -9,8 +9,9 @@
 
 namespace tessera::import {
 
-// `main` has the graph's inputs as parameters and its outputs as result; the attribute `output_names`
-// keeps their names. Every node that cannot be converted is reported, with operator, opset and attribute.
+// `main` has the graph's inputs as parameters and its outputs as result; the attribute
+// `output_names` keeps their names. Every node that cannot be converted is reported, with operator,
+// opset and attribute.
 Result<Module> import_onnx(const std::string& path, const ImportOptions& options = {});
 
 }  // namespace tessera::import

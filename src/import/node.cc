@@ -3,17 +3,17 @@
 
 #include <fmt/format.h>
 
-#include "import/graph_importer.h"
+#include "ops/table.h"
 
 namespace tessera::import {
 
-Node::Node(GraphImporter& importer, const onnx::NodeProto& proto, int opset)
-    : importer_(importer), proto_(proto), opset_(opset) {
-  const std::string output = proto.output_size() > 0 ? proto.output(0) : "";
-  location_ = model_node_location(
-      importer.model().path(),
-      proto.name().empty() ? fmt::format("{} -> {}", proto.op_type(), output) : proto.name());
-}
+Node::Node(CallBuilder& builder, const Scope& scope, const OnnxModel& model,
+           const onnx::NodeProto& proto, Location location)
+    : builder_(builder),
+      scope_(scope),
+      model_(model),
+      proto_(proto),
+      location_(std::move(location)) {}
 
 bool Node::has_input(std::size_t i) const {
   return i < num_inputs() && !proto_.input(static_cast<int>(i)).empty();
@@ -24,8 +24,9 @@ bool Node::uses_output(std::size_t i) const {
 }
 
 NodeId Node::input(std::size_t i) const {
-  if (!has_input(i)) invalid(Code::kWrongArity, fmt::format("input {} is not given", i));
-  return *importer_.find_value(proto_.input(static_cast<int>(i)));
+  if (!has_input(i)) invalid(Code::kWrongArity, fmt::format("its input {} is not given", i));
+  read_inputs_.insert(i);
+  return *scope_.find(proto_.input(static_cast<int>(i)));
 }
 
 std::vector<NodeId> Node::inputs() const {
@@ -36,78 +37,138 @@ std::vector<NodeId> Node::inputs() const {
   return all;
 }
 
-const Type& Node::type(NodeId id) const { return importer_.builder().peek().type(id); }
-
-std::vector<std::int64_t> Node::sizes(NodeId id) const {
+Ints Node::sizes(NodeId id) const {
   const auto known = constant_shape(shape(id));
-  if (!known) unsupported(fmt::format("a value of the shape {}", to_string(shape(id))));
+  if (!known) {
+    throw NodeError{
+        error(Code::kUnsupportedOnnxNode, location_,
+              "operator `{}` of ai.onnx opset {}: a value of the shape {} is not supported here",
+              op_type(), opset(), to_string(shape(id)))
+            .with_remedy("give the model's symbolic dimensions sizes with --dim NAME=SIZE")};
+  }
   return *known;
 }
 
-const Tensor* Node::constant(NodeId id) const { return importer_.constant_of(id); }
+std::optional<Tensor> Node::constant(NodeId id) const {
+  const Tensor* tensor = builder_.constant_of(id);
+  return tensor == nullptr ? std::nullopt : std::optional(*tensor);
+}
 
-const Tensor& Node::need_constant(std::size_t i, std::string_view what) const {
-  const Tensor* tensor = constant(input(i));
-  if (tensor == nullptr) unsupported(fmt::format("{} that is computed at run time", what));
+Tensor Node::need_constant(std::size_t i, std::string_view what) const {
+  const auto tensor = constant(input(i));
+  if (!tensor) unsupported(fmt::format("{} that is computed at run time", what));
   return *tensor;
 }
 
-std::vector<std::int64_t> Node::need_ints(std::size_t i, std::string_view what) const {
-  const Tensor& tensor = need_constant(i, what);
-  std::vector<std::int64_t> values;
-  for (std::int64_t k = 0; k < tensor.num_elements(); ++k) values.push_back(element_as_int(tensor, k));
+Ints Node::need_ints(std::size_t i, std::string_view what) const {
+  need_constant(i, what);
+  return *known_ints(i);
+}
+
+std::optional<Ints> Node::known_ints(std::size_t i) const {
+  const auto tensor = constant(input(i));
+  if (!tensor) return std::nullopt;
+  if (tensor->dtype.is_float()) {
+    invalid(Code::kDtypeMismatch, fmt::format("its input {} must be of integers", i));
+  }
+  Ints values;
+  for (std::int64_t k = 0; k < tensor->num_elements(); ++k) {
+    values.push_back(element_as_int(*tensor, k));
+  }
   return values;
 }
 
-const onnx::AttributeProto* Node::find_attr(std::string_view name) const {
+std::optional<Ints> Node::declared_shape(std::size_t output) const {
+  if (!uses_output(output)) return std::nullopt;
+  const Type* type = scope_.declared_type(proto_.output(static_cast<int>(output)));
+  return type == nullptr ? std::nullopt : constant_shape(type->shape());
+}
+
+const onnx::AttributeProto* Node::find_attr(std::string_view name,
+                                            onnx::AttributeProto::AttributeType type) const {
+  read_attrs_.emplace(name);
   for (const auto& a : proto_.attribute()) {
-    if (a.name() == name) return &a;
+    if (a.name() != name) continue;
+    // Files of IR version 1 have no types.
+    if (a.type() == type || a.type() == onnx::AttributeProto::UNDEFINED) return &a;
+    invalid(Code::kWrongAttribute, fmt::format("attribute `{}` must be {}; it is {}", name,
+                                               onnx::AttributeProto::AttributeType_Name(type),
+                                               onnx::AttributeProto::AttributeType_Name(a.type())));
   }
   return nullptr;
 }
 
-bool Node::has_attr(std::string_view name) const { return find_attr(name) != nullptr; }
+bool Node::has_attr(std::string_view name) const {
+  for (const auto& a : proto_.attribute()) {
+    if (a.name() == name) return true;
+  }
+  return false;
+}
 
 std::int64_t Node::int_attr(std::string_view name, std::int64_t fallback) const {
-  const auto* a = find_attr(name);
+  const auto* a = find_attr(name, onnx::AttributeProto::INT);
   return a == nullptr ? fallback : a->i();
 }
 
 double Node::float_attr(std::string_view name, double fallback) const {
-  const auto* a = find_attr(name);
+  const auto* a = find_attr(name, onnx::AttributeProto::FLOAT);
   return a == nullptr ? fallback : static_cast<double>(a->f());
 }
 
 std::string Node::string_attr(std::string_view name, std::string fallback) const {
-  const auto* a = find_attr(name);
+  const auto* a = find_attr(name, onnx::AttributeProto::STRING);
   return a == nullptr ? std::move(fallback) : a->s();
 }
 
-std::vector<std::int64_t> Node::ints_attr(std::string_view name,
-                                          std::vector<std::int64_t> fallback) const {
-  const auto* a = find_attr(name);
+Ints Node::ints_attr(std::string_view name, Ints fallback) const {
+  const auto* a = find_attr(name, onnx::AttributeProto::INTS);
   if (a == nullptr) return fallback;
   return {a->ints().begin(), a->ints().end()};
 }
 
 std::vector<double> Node::floats_attr(std::string_view name, std::vector<double> fallback) const {
-  const auto* a = find_attr(name);
+  const auto* a = find_attr(name, onnx::AttributeProto::FLOATS);
   if (a == nullptr) return fallback;
   return {a->floats().begin(), a->floats().end()};
 }
 
 std::vector<std::string> Node::strings_attr(std::string_view name) const {
-  const auto* a = find_attr(name);
+  const auto* a = find_attr(name, onnx::AttributeProto::STRINGS);
   if (a == nullptr) return {};
   return {a->strings().begin(), a->strings().end()};
 }
 
 std::optional<Tensor> Node::tensor_attr(std::string_view name) const {
-  const auto* a = find_attr(name);
+  const auto* a = find_attr(name, onnx::AttributeProto::TENSOR);
   if (a == nullptr) return std::nullopt;
-  Result<Tensor> tensor = importer_.model().tensor(a->t(), location_);
+  Result<Tensor> tensor = model_.tensor(a->t(), location_);
   if (!tensor) throw NodeError{tensor.error().list.front()};
   return std::move(*tensor);
+}
+
+std::int64_t Node::need_int_attr(std::string_view name) const {
+  if (!has_attr(name)) {
+    invalid(Code::kWrongAttribute, fmt::format("attribute `{}` is missing", name));
+  }
+  return int_attr(name, 0);
+}
+
+Ints Node::need_ints_attr(std::string_view name) const {
+  if (!has_attr(name)) {
+    invalid(Code::kWrongAttribute, fmt::format("attribute `{}` is missing", name));
+  }
+  return ints_attr(name);
+}
+
+DType Node::dtype_attr(std::string_view name, DType fallback) const {
+  if (!has_attr(name)) return fallback;
+  const auto number = static_cast<int>(int_attr(name, 0));
+  const auto dtype = onnx_dtype(number);
+  if (!dtype) {
+    unsupported(
+        fmt::format("the data type {} of its attribute `{}`", onnx_dtype_name(number), name));
+  }
+  return *dtype;
 }
 
 std::int64_t Node::axis(std::int64_t value, std::int64_t rank) const {
@@ -119,40 +180,25 @@ std::int64_t Node::axis(std::int64_t value, std::int64_t rank) const {
 }
 
 NodeId Node::call(std::string_view op, std::span<const NodeId> args, Attrs attrs) {
-  return importer_.add_call(ops::op(op), args, std::move(attrs), location_);
+  const relay::Operator* found = ops::operators().find(op);
+  if (found == nullptr) unsupported(fmt::format("what needs `{}`", op));
+  return builder_.call(*found, args, std::move(attrs));
 }
-
-NodeId Node::constant(Tensor tensor) { return importer_.add_constant(std::move(tensor)); }
 
 NodeId Node::scalar(double value, DType dtype) {
   return constant(tensor_from_doubles({}, dtype, std::span(&value, 1)));
 }
 
-NodeId Node::ints(const std::vector<std::int64_t>& values) {
-  return constant(tensor_from_ints({static_cast<std::int64_t>(values.size())}, kInt64, values));
+NodeId Node::ints(const Ints& values, DType dtype) {
+  return constant(tensor_from_ints({static_cast<std::int64_t>(values.size())}, dtype, values));
 }
 
-NodeId Node::tuple(std::span<const NodeId> fields) {
-  std::vector<Type> types;
-  for (const NodeId f : fields) types.push_back(type(f));
-  const NodeId id = importer_.builder().tuple(fields);
-  importer_.builder().set_type(id, tuple_type(std::move(types)));
-  return id;
-}
-
-NodeId Node::project(NodeId tuple, int index) {
-  const Type field = type(tuple).fields()[static_cast<std::size_t>(index)];
-  const NodeId id = importer_.builder().project(tuple, index);
-  importer_.builder().set_type(id, field);
-  return id;
-}
-
-NodeId Node::reshape(NodeId x, const std::vector<std::int64_t>& new_shape) {
+NodeId Node::reshape(NodeId x, const Ints& new_shape) {
   if (constant_shape(shape(x)) == new_shape) return x;
-  return call("reshape", {x}, {{"newshape", new_shape}});
+  return call("reshape", {x}, {{"newshape", new_shape}, {"allowzero", true}});
 }
 
-NodeId Node::transpose(NodeId x, const std::vector<std::int64_t>& axes) {
+NodeId Node::transpose(NodeId x, const Ints& axes) {
   bool identity = true;
   for (std::size_t i = 0; i < axes.size(); ++i) identity &= axes[i] == static_cast<std::int64_t>(i);
   return identity ? x : call("transpose", {x}, {{"axes", axes}});
@@ -162,13 +208,32 @@ NodeId Node::cast(NodeId x, DType to) {
   return dtype(x) == to ? x : call("cast", {x}, {{"dtype", to}});
 }
 
+NodeId Node::broadcast(NodeId x, const Ints& new_shape) {
+  if (constant_shape(shape(x)) == new_shape) return x;
+  return call("broadcast_to", {x}, {{"shape", new_shape}});
+}
+
 void Node::unsupported(std::string_view what) const {
   throw NodeError{error(Code::kUnsupportedOnnxNode, location_,
-                        "operator `{}` of ai.onnx opset {}: {} is not supported", op_type(), opset_, what)};
+                        "operator `{}` of ai.onnx opset {}: {} is not supported", op_type(),
+                        opset(), what)
+                      .with_remedy("export the model without it")};
 }
 
 void Node::invalid(Code code, std::string finding) const {
-  throw NodeError{error(code, location_, "operator `{}`: {}", op_type(), finding)};
+  throw NodeError{error(code, location_, "operator `{}`: {}", op_type(), finding)
+                      .with_remedy("correct the model; onnx.checker finds most such faults")};
+}
+
+void Node::check_all_was_read() const {
+  for (const auto& a : proto_.attribute()) {
+    // Of opset 5 and older: what the operator may overwrite.
+    if (read_attrs_.contains(a.name()) || a.name() == "consumed_inputs") continue;
+    unsupported(fmt::format("the attribute `{}`", a.name()));
+  }
+  for (std::size_t i = 0; i < num_inputs(); ++i) {
+    if (has_input(i) && !read_inputs_.contains(i)) unsupported(fmt::format("its input {}", i));
+  }
 }
 
 }  // namespace tessera::import

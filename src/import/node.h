@@ -3,96 +3,113 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "import/call_builder.h"
 #include "import/onnx_model.h"
-#include "ops/table.h"
-#include "relay/function.h"
+#include "import/scope.h"
 
 namespace tessera::import {
 
-using relay::Attrs;
-using relay::NodeId;
+using Ints = std::vector<std::int64_t>;
 
-class GraphImporter;
-
-// Thrown by Node's accessors to leave a converter early; caught by the importer, which goes on with the
-// next node so that all errors are reported. The one place where an exception is control flow: every
-// accessor of every converter would otherwise be a TRY.
-struct NodeError {
-  Diagnostic diagnostic;
-};
-
-// One node under conversion. Calls are typed and, where all operands are constants, evaluated at once: the shape
-// arithmetic of exporters is gone before it enters the graph.
+// One node under conversion. It keeps account of the inputs and attributes that the converter
+// looked at: what it did not look at, it does not support.
 class Node {
  public:
-  Node(GraphImporter& importer, const onnx::NodeProto& proto, int opset);
+  Node(CallBuilder& builder, const Scope& scope, const OnnxModel& model,
+       const onnx::NodeProto& proto, Location location);
 
   const std::string& op_type() const { return proto_.op_type(); }
-  int opset() const { return opset_; }
+  int opset() const { return scope_.opset; }
   const Location& location() const { return location_; }
 
   // ---- Inputs ----
   std::size_t num_inputs() const { return static_cast<std::size_t>(proto_.input_size()); }
   std::size_t num_outputs() const { return static_cast<std::size_t>(proto_.output_size()); }
-  bool has_input(std::size_t i) const;          // given and not ""
-  bool uses_output(std::size_t i) const;        // asked for and not ""
-  NodeId input(std::size_t i) const;            // an error if it is not given
-  std::vector<NodeId> inputs() const;           // all that are given
-  const Type& type(NodeId id) const;
+  bool has_input(std::size_t i) const;    // given and not ""
+  bool uses_output(std::size_t i) const;  // asked for and not ""
+  NodeId input(std::size_t i) const;      // an error if it is not given
+  std::vector<NodeId> inputs() const;     // all that are given
+  void ignore_input(std::size_t i) const { read_inputs_.insert(i); }
+  const Type& type(NodeId id) const { return builder_.type(id); }
   const Shape& shape(NodeId id) const { return type(id).shape(); }
   std::int64_t rank(NodeId id) const { return static_cast<std::int64_t>(shape(id).size()); }
   DType dtype(NodeId id) const { return type(id).dtype(); }
   // The sizes; an error if one is not known.
-  std::vector<std::int64_t> sizes(NodeId id) const;
-  // The data of a value that is known now, or null / an error that says what must be constant.
-  const Tensor* constant(NodeId id) const;
-  const Tensor& need_constant(std::size_t input, std::string_view what) const;
-  std::vector<std::int64_t> need_ints(std::size_t input, std::string_view what) const;
+  Ints sizes(NodeId id) const;
+  // The data of a value that is known now, or nothing / an error that says what must be constant.
+  std::optional<Tensor> constant(NodeId id) const;
+  Tensor need_constant(std::size_t input, std::string_view what) const;
+  Ints need_ints(std::size_t input, std::string_view what) const;
+  // The integers of an input if it is constant, or empty.
+  std::optional<Ints> known_ints(std::size_t input) const;
+  // The shape that the model states for an output.
+  std::optional<Ints> declared_shape(std::size_t output) const;
 
   // ---- Attributes ----
   bool has_attr(std::string_view name) const;
   std::int64_t int_attr(std::string_view name, std::int64_t fallback) const;
+  bool flag_attr(std::string_view name, bool fallback) const {
+    return int_attr(name, fallback ? 1 : 0) != 0;
+  }
   double float_attr(std::string_view name, double fallback) const;
   std::string string_attr(std::string_view name, std::string fallback) const;
-  std::vector<std::int64_t> ints_attr(std::string_view name, std::vector<std::int64_t> fallback = {}) const;
+  Ints ints_attr(std::string_view name, Ints fallback = {}) const;
   std::vector<double> floats_attr(std::string_view name, std::vector<double> fallback = {}) const;
   std::vector<std::string> strings_attr(std::string_view name) const;
   std::optional<Tensor> tensor_attr(std::string_view name) const;
+  // An error if it is not there.
+  std::int64_t need_int_attr(std::string_view name) const;
+  Ints need_ints_attr(std::string_view name) const;
+  // A data type by ONNX's number.
+  DType dtype_attr(std::string_view name, DType fallback) const;
+  // An attribute that changes nothing here: a hint, or of no effect in inference.
+  void ignore_attr(std::string_view name) const { read_attrs_.emplace(name); }
   // The axis counted from the front; an error if it lies outside [-rank, rank).
   std::int64_t axis(std::int64_t value, std::int64_t rank) const;
+  std::int64_t axis_attr(std::int64_t fallback, NodeId of) const {
+    return axis(int_attr("axis", fallback), rank(of));
+  }
 
   // ---- Answers ----
   NodeId call(std::string_view op, std::span<const NodeId> args, Attrs attrs = {});
   NodeId call(std::string_view op, std::initializer_list<NodeId> args, Attrs attrs = {}) {
     return call(op, std::span(args.begin(), args.size()), std::move(attrs));
   }
-  NodeId constant(Tensor tensor);
+  NodeId constant(Tensor tensor) { return builder_.constant(std::move(tensor)); }
   NodeId scalar(double value, DType dtype);
-  NodeId ints(const std::vector<std::int64_t>& values);  // int64[n]
-  NodeId tuple(std::span<const NodeId> fields);
-  NodeId project(NodeId tuple, int index);
+  NodeId ints(const Ints& values, DType dtype = kInt64);  // of rank 1
   // Often needed: each leaves the value alone where nothing changes.
-  NodeId reshape(NodeId x, const std::vector<std::int64_t>& shape);
-  NodeId transpose(NodeId x, const std::vector<std::int64_t>& axes);
+  NodeId reshape(NodeId x, const Ints& shape);
+  NodeId transpose(NodeId x, const Ints& axes);
   NodeId cast(NodeId x, DType dtype);
+  NodeId broadcast(NodeId x, const Ints& shape);
+  NodeId tuple(std::span<const NodeId> fields) { return builder_.tuple(fields); }
+  NodeId project(NodeId tuple, int index) { return builder_.project(tuple, index); }
 
   // Leaves the converter: this attribute or form is not supported.
   [[noreturn]] void unsupported(std::string_view what) const;
   // Leaves the converter: the model is wrong.
   [[noreturn]] void invalid(Code code, std::string finding) const;
+  // The same for what the converter has not looked at.
+  void check_all_was_read() const;
 
  private:
-  const onnx::AttributeProto* find_attr(std::string_view name) const;
+  const onnx::AttributeProto* find_attr(std::string_view name,
+                                        onnx::AttributeProto::AttributeType type) const;
 
-  GraphImporter& importer_;
+  CallBuilder& builder_;
+  const Scope& scope_;
+  const OnnxModel& model_;
   const onnx::NodeProto& proto_;
-  int opset_;
   Location location_;
+  mutable std::set<std::size_t> read_inputs_;
+  mutable std::set<std::string, std::less<>> read_attrs_;
 };
 
 // Returns the node's outputs in order; fewer than asked for if the last ones are not used.

@@ -6,11 +6,12 @@
 #include <memory>
 #include <string>
 
-#include "constants/tensor.h"
-#include "diagnostics/diagnostic.h"
-#include "onnx.pb.h"
+#include "import/onnx_tensor.h"
+#include "import/onnx_wire.h"
 
 namespace tessera::import {
+
+inline constexpr int kNewestOpset = 21;
 
 class OnnxModel {
  public:
@@ -21,23 +22,36 @@ class OnnxModel {
   const std::string& path() const { return path_; }
   // The opset of the default domain.
   int opset() const { return opset_; }
+  // The function of the model that a node calls, or null.
+  const onnx::FunctionProto* function(const onnx::NodeProto& call) const;
   // The tensor's data: mapped from the model or an external file, or copied from typed fields.
   Result<Tensor> tensor(const onnx::TensorProto& t, const Location& at) const;
 
  private:
-  Result<std::shared_ptr<const Blob>> data_of(const onnx::TensorProto& t, std::uint64_t bytes,
-                                              const Location& at) const;
   Result<std::shared_ptr<const Blob>> external(const onnx::TensorProto& t, std::uint64_t bytes,
                                                const Location& at) const;
+  Result<std::shared_ptr<const Blob>> external_file(const onnx::TensorProto& t,
+                                                    const std::string& location,
+                                                    const Location& at) const;
 
   std::string path_;
   std::shared_ptr<const onnx::ModelProto> proto_;
   std::shared_ptr<const Blob> file_;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> raw_;  // offset, size
+  std::vector<RawData> raw_;
+  mutable std::map<std::string, std::shared_ptr<const Blob>> external_files_;  // mapped once
   int opset_ = 1;
 };
 
-// ONNX's number of a data type, or nothing for strings, complex and types that tessera does not have.
-std::optional<DType> onnx_dtype(int data_type);
+// Is this the default domain of ONNX, which has two names?
+bool is_default_domain(const std::string& domain);
+// The opset of the default domain among a model's or function's imports; 1 if there is none.
+template <class Imports>
+int default_opset(const Imports& imports) {
+  int opset = 1;
+  for (const auto& import : imports) {
+    if (is_default_domain(import.domain())) opset = static_cast<int>(import.version());
+  }
+  return opset;
+}
 
 }  // namespace tessera::import

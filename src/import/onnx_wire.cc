@@ -25,12 +25,16 @@ Message child_of(Message parent, std::uint32_t field) {
     case Message::kGraph:
       if (field == kGraphInitializer) return Message::kTensor;
       return field == kGraphNode ? Message::kNode : Message::kOther;
-    case Message::kFunction: return field == kFunctionNode ? Message::kNode : Message::kOther;
-    case Message::kNode: return field == kNodeAttribute ? Message::kAttribute : Message::kOther;
+    case Message::kFunction:
+      return field == kFunctionNode ? Message::kNode : Message::kOther;
+    case Message::kNode:
+      return field == kNodeAttribute ? Message::kAttribute : Message::kOther;
     case Message::kAttribute:
       if (field == kAttributeTensor || field == kAttributeTensors) return Message::kTensor;
-      return field == kAttributeGraph || field == kAttributeGraphs ? Message::kGraph : Message::kOther;
-    default: return Message::kOther;
+      return field == kAttributeGraph || field == kAttributeGraphs ? Message::kGraph
+                                                                   : Message::kOther;
+    default:
+      return Message::kOther;
   }
 }
 
@@ -63,7 +67,8 @@ class Walk {
         continue;
       }
       if (!varint(at, end, size) || size > end - at) return false;
-      if (!field_bytes(field, at, size, message, text(field_begin, at + size), out, depth)) return false;
+      if (!field_bytes(field, at, size, message, text(field_begin, at + size), out, depth))
+        return false;
       at += size;
     }
     return true;
@@ -79,7 +84,8 @@ class Walk {
       raw.push_back({at, size});
       return true;
     }
-    if (message == Message::kTensor && field == kTensorDocString) return true;  // ours stands instead
+    if (message == Message::kTensor && field == kTensorDocString)
+      return true;  // ours stands instead
     const Message child = child_of(message, field);
     if (child == Message::kOther) {
       out += whole;
@@ -119,12 +125,22 @@ class Walk {
 
 }  // namespace
 
+std::optional<std::size_t> mapped_index(std::string_view doc_string) {
+  constexpr std::string_view prefix = "raw:";
+  if (!doc_string.starts_with(prefix)) return std::nullopt;
+  const char* end = doc_string.data() + doc_string.size();
+  std::size_t index = 0;
+  const auto [stop, ec] = std::from_chars(doc_string.data() + prefix.size(), end, index);
+  return ec == std::errc() && stop == end ? std::optional(index) : std::nullopt;
+}
+
 Result<StrippedModel> strip_raw_data(std::span<const std::byte> file, const std::string& name) {
   StrippedModel stripped;
   Walk walk(file);
   if (!walk.copy(0, file.size(), Message::kModel, stripped.bytes, 0)) {
-    return fail(error(Code::kNotOnnx, {}, "`{}` is not an ONNX model, or it is truncated", name)
-                    .with_remedy("check how the file was written or copied; onnx.checker reads it too"));
+    return fail(
+        error(Code::kNotOnnx, {}, "`{}` is not an ONNX model, or it is truncated", name)
+            .with_remedy("check how the file was written or copied; onnx.checker reads it too"));
   }
   stripped.raw = std::move(walk.raw);
   return stripped;

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Typed nodes, one after the other. What is known already is evaluated at once: the shape
+// arithmetic of exporters is gone before it enters the graph.
+#pragma once
+
+#include <span>
+
+#include "constants/pool.h"
+#include "relay/function.h"
+#include "relay/operator.h"
+
+namespace tessera::import {
+
+using relay::Attrs;
+using relay::NodeId;
+
+// Thrown by what a converter calls, to leave it early; caught by the importer, which goes on with
+// the next node so that all errors are reported. The one place where an exception is control flow:
+// every line of every converter would otherwise be a TRY.
+struct NodeError {
+  Diagnostic diagnostic;
+};
+
+class CallBuilder {
+ public:
+  // The place of the nodes made from here on.
+  void at(const Location& location);
+
+  NodeId param(const std::string& name, const Type& type);
+  // Scalars stay immediate, for patterns and generated code; all else goes into the pool.
+  NodeId constant(Tensor tensor);
+  NodeId tuple(std::span<const NodeId> fields);
+  NodeId project(NodeId tuple, int index);
+  // Throws NodeError where operands or attributes do not fit the operator.
+  NodeId call(const relay::Operator& op, std::span<const NodeId> args, Attrs attrs);
+
+  const Type& type(NodeId id) const { return builder_.peek().type(id); }
+  // The data of a value that is known, or null; until the next node is made.
+  const Tensor* constant_of(NodeId id) const;
+
+  relay::Function finish(NodeId result, Attrs attrs);
+  ConstantPool take_constants() { return std::move(constants_); }
+
+ private:
+  Type infer(const relay::Operator& op, std::span<const NodeId> args, const Attrs& attrs) const;
+  std::optional<NodeId> fold(const relay::Operator& op, std::span<const NodeId> args,
+                             const Attrs& attrs, const Type& type);
+
+  relay::FunctionBuilder builder_;
+  ConstantPool constants_;
+  Location location_;
+};
+
+}  // namespace tessera::import

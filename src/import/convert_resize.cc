@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resize and Upsample: dimension by dimension, a few neighbours are taken and weighted. Places and
+// weights are constants where the scales are.
+#include <cmath>
+
+#include "import/converters.h"
+#include "import/value.h"
+
+namespace tessera::import {
+namespace {
+
+struct ResizeForm {
+  std::string mode, coordinates, nearest;
+  double cubic_a = -0.75, extrapolation = 0;
+  bool exclude_outside = false, antialias = false;
+};
+
+ResizeForm read_form(Node& n) {
+  ResizeForm f;
+  f.mode = n.string_attr("mode", "nearest");
+  if (f.mode == "bilinear" || f.mode == "trilinear") f.mode = "linear";
+  f.coordinates =
+      n.string_attr("coordinate_transformation_mode", n.opset() < 11 ? "asymmetric" : "half_pixel");
+  f.nearest = n.string_attr("nearest_mode", n.opset() < 11 ? "floor" : "round_prefer_floor");
+  f.cubic_a = n.float_attr("cubic_coeff_a", -0.75);
+  f.extrapolation = n.float_attr("extrapolation_value", 0);
+  f.exclude_outside = n.flag_attr("exclude_outside", false);
+  f.antialias = n.flag_attr("antialias", false);
+  if (f.mode != "nearest" && f.mode != "linear" && f.mode != "cubic") {
+    n.invalid(Code::kWrongAttribute, fmt::format("it has no mode \"{}\"", f.mode));
+  }
+  return f;
+}
+
+// One dimension: its sizes, and its scale and region as float32 scalars.
+struct Line {
+  std::int64_t axis, from, to;
+  Value scale;
+  Value begin, end;  // of the region, in [0, 1]
+};
+
+// Where each element of the result lies in the operand.
+Value origins(const ResizeForm& f, const Line& l) {
+  Node& n = l.scale.node();
+  const Value at = iota(n, l.to, kFloat32);
+  const auto from = static_cast<double>(l.from), to = static_cast<double>(l.to);
+  if (f.coordinates == "asymmetric") return at / l.scale;
+  if (f.coordinates == "align_corners") {
+    // The size before it was rounded, as ONNX's reference has it.
+    return l.to == 1 ? at * 0.0 : at * (from - 1) / (l.scale * from - 1.0);
+  }
+  if (f.coordinates == "tf_half_pixel_for_nn") return (at + 0.5) / l.scale;
+  if (f.coordinates == "tf_crop_and_resize") {
+    if (l.to == 1) return at * 0.0 + (l.begin + l.end) * (0.5 * (from - 1));
+    return l.begin * (from - 1) + at * ((l.end - l.begin) * ((from - 1) / (to - 1)));
+  }
+  const Value half_pixel = (at + 0.5) / l.scale - 0.5;
+  if (f.coordinates == "pytorch_half_pixel") return l.to == 1 ? at * 0.0 : half_pixel;
+  if (f.coordinates == "half_pixel_symmetric") {
+    // The middle of the operand stays in the middle where the result's size was rounded.
+    const Value exact = l.scale * from;
+    return half_pixel + (1.0 - to / exact) * (from / 2);
+  }
+  if (f.coordinates != "half_pixel") {
+    n.invalid(Code::kWrongAttribute,
+              fmt::format("it has no coordinate_transformation_mode \"{}\"", f.coordinates));
+  }
+  return half_pixel;
+}
+
+Value nearest_place(const ResizeForm& f, Value at) {
+  if (f.nearest == "floor") return at.apply("floor");
+  if (f.nearest == "ceil") return at.apply("ceil");
+  if (f.nearest == "round_prefer_ceil") return (at + 0.5).apply("floor");
+  return (at - 0.5).apply("ceil");  // round_prefer_floor
+}
+
+// The weight of a neighbour at `distance` >= 0.
+Value weight(const ResizeForm& f, Value distance) {
+  if (f.mode == "linear") return maximum(1.0 - distance, 0.0);
+  const double a = f.cubic_a;
+  const Value d = distance;
+  const Value near = ((a + 2) * d - (a + 3)) * d * d + 1.0;
+  const Value far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+  return where(d <= 1.0, near, where(d < 2.0, far, d * 0.0));
+}
+
+// The neighbours' places, and their weights, which add up to one: (taps, to).
+struct Taps {
+  Value places, weights;
+};
+
+// Without antialias two or four neighbours; with it the filter is stretched over the operand.
+Taps taps(const ResizeForm& f, const Line& l, Value at) {
+  Node& n = at.node();
+  const double reach = f.mode == "linear" ? 1 : 2;
+  double stretch = 1;
+  if (f.antialias) {
+    const auto scale = n.constant(l.scale);
+    if (!scale) n.unsupported("antialias with a scale that is computed at run time");
+    stretch = std::max(1.0, 1 / element_as_double(*scale, 0));
+  }
+  const auto side = static_cast<std::int64_t>(std::ceil(reach * stretch));
+  Value offsets(n, n.ints(range(1 - side, side + 1)));
+  offsets = offsets.cast(kFloat32).reshape({2 * side, 1});
+  const Value places = at.apply("floor").reshape({1, l.to}) + offsets;
+  const Value distance = (places - at.reshape({1, l.to})).apply("abs") / stretch;
+  Value weights = weight(f, distance);
+  const auto last = static_cast<double>(l.from - 1);
+  if (f.exclude_outside || f.antialias) {
+    weights = where(places >= 0.0 && places <= last, weights, weights * 0.0);
+    weights = weights / weights.sum({0});
+  }
+  return {minimum(maximum(places, 0.0), last).cast(kInt64), weights};
+}
+
+Value resize_line(const ResizeForm& f, const Line& l, Value x) {
+  Node& n = x.node();
+  const Value at = origins(f, l);
+  const auto last = static_cast<double>(l.from - 1);
+  const auto shaped = [&](Value v) { return along(v, l.axis, x.rank()); };
+  Value y = x;
+  if (f.mode == "nearest") {
+    y = x.take(minimum(maximum(nearest_place(f, at), 0.0), last).cast(kInt64), l.axis);
+  } else {
+    const Taps t = taps(f, l, at);
+    std::vector<Value> sum;
+    for (std::int64_t k = 0; k < t.places.size(0); ++k) {
+      const Value term =
+          x.take(t.places.at(0, k), l.axis) * shaped(t.weights.at(0, k).cast(x.dtype()));
+      if (sum.empty())
+        sum.push_back(term);
+      else
+        sum[0] = sum[0] + term;
+    }
+    y = sum[0];
+  }
+  if (f.coordinates != "tf_crop_and_resize") return y;
+  const Value inside = at >= 0.0 && at <= last;
+  return where(shaped(inside), y, Value(n, n.scalar(f.extrapolation, x.dtype())));
+}
+
+// The result's sizes, and a scale for each dimension (float32[rank]).
+struct Target {
+  Ints sizes;
+  Value scales;
+};
+
+Target from_sizes(Node& n, const Ints& from, Ints to, const Ints& axes, const std::string& policy) {
+  Ints result = from;
+  std::vector<double> scales(from.size(), 1);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto d = static_cast<std::size_t>(axes[i]);
+    result[d] = to[i];
+    scales[d] = static_cast<double>(to[i]) / static_cast<double>(from[d]);
+  }
+  if (policy != "stretch" && !axes.empty()) {
+    double one = scales[static_cast<std::size_t>(axes[0])];
+    for (const std::int64_t a : axes) {
+      const double s = scales[static_cast<std::size_t>(a)];
+      one = policy == "not_larger" ? std::min(one, s) : std::max(one, s);
+    }
+    for (const std::int64_t a : axes) {
+      const auto d = static_cast<std::size_t>(a);
+      scales[d] = one;
+      result[d] = std::lround(one * static_cast<double>(from[d]));
+    }
+  }
+  return {result, numbers(n, {static_cast<std::int64_t>(from.size())}, scales, kFloat32)};
+}
+
+Target from_scales(Node& n, const Ints& from, Value given, const Ints& axes) {
+  const auto known = n.constant(given);
+  if (!known) {
+    const auto declared = n.declared_shape(0);
+    if (!declared || axes.size() != from.size()) {
+      n.unsupported("a scale that is computed at run time");
+    }
+    return {*declared, given};
+  }
+  Ints result = from;
+  std::vector<double> scales(from.size(), 1);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto d = static_cast<std::size_t>(axes[i]);
+    scales[d] = element_as_double(*known, static_cast<std::int64_t>(i));
+    result[d] = static_cast<std::int64_t>(std::floor(static_cast<double>(from[d]) * scales[d]));
+  }
+  return {result, numbers(n, {static_cast<std::int64_t>(from.size())}, scales, kFloat32)};
+}
+
+std::vector<NodeId> resize(Node& n, const ResizeForm& f, const Target& target,
+                           const Value* region) {
+  Value y = input(n, 0);
+  const Ints from = y.sizes();
+  const std::int64_t rank = y.rank();
+  const auto known = n.constant(target.scales);
+  for (std::int64_t d = 0; d < rank; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    const bool same = from[i] == target.sizes[i];
+    const bool unscaled = !known || element_as_double(*known, d) == 1;
+    const bool cropped = region != nullptr && f.coordinates == "tf_crop_and_resize" && d >= 2;
+    if (same && unscaled && !cropped) continue;
+    const Value begin =
+        region != nullptr ? region->at(0, d).cast(kFloat32) : Value(n, n.scalar(0, kFloat32));
+    const Value end = region != nullptr ? region->at(0, rank + d).cast(kFloat32)
+                                        : Value(n, n.scalar(1, kFloat32));
+    y = resize_line(f, {d, from[i], target.sizes[i], target.scales.at(0, d), begin, end}, y);
+  }
+  return {y};
+}
+
+bool is_given(Node& n, std::size_t i) { return n.has_input(i) && product(n.sizes(n.input(i))) > 0; }
+
+std::vector<NodeId> convert_resize(Node& n) {
+  const ResizeForm f = read_form(n);
+  const Ints from = n.sizes(n.input(0));
+  const std::int64_t rank = n.rank(n.input(0));
+  Ints axes = n.ints_attr("axes", range(0, rank));
+  for (std::int64_t& a : axes) a = n.axis(a, rank);
+  const std::string policy = n.string_attr("keep_aspect_ratio_policy", "stretch");
+  const bool sized = is_given(n, 3), scaled = is_given(n, 2);
+  if (!sized && !scaled) n.invalid(Code::kWrongArity, "it needs scales or sizes");
+  std::optional<Target> target;
+  if (sized) {
+    const auto known = n.known_ints(3);
+    const auto declared = n.declared_shape(0);
+    if (!known && (!declared || axes.size() != from.size())) n.need_constant(3, "a list of sizes");
+    target = from_sizes(n, from, known ? *known : *declared, axes, policy);
+  } else {
+    target = from_scales(n, from, input(n, 2).cast(kFloat32), axes);
+  }
+  if (!is_given(n, 1)) return resize(n, f, *target, nullptr);
+  if (axes.size() != from.size()) n.unsupported("a region together with axes");
+  const Value region = input(n, 1);
+  return resize(n, f, *target, &region);
+}
+
+std::vector<NodeId> convert_resize10(Node& n) {
+  const ResizeForm f = read_form(n);
+  const Ints from = n.sizes(n.input(0));
+  const Value scales = input(n, 1).cast(kFloat32);
+  return resize(n, f, from_scales(n, from, scales, range(0, n.rank(n.input(0)))), nullptr);
+}
+
+std::vector<NodeId> convert_upsample(Node& n) {
+  const ResizeForm f = read_form(n);
+  const Ints from = n.sizes(n.input(0));
+  const auto given = n.floats_attr("scales");
+  if (given.size() != from.size())
+    n.invalid(Code::kWrongAttribute, "it needs one scale a dimension");
+  const Value scales = numbers(n, {static_cast<std::int64_t>(given.size())}, given, kFloat32);
+  return resize(n, f, from_scales(n, from, scales, range(0, n.rank(n.input(0)))), nullptr);
+}
+
+constexpr Converter kTable[] = {
+    {"Upsample", 7, convert_upsample},
+    {"Upsample", 9, convert_resize10},
+    {"Resize", 10, convert_resize10},
+    {"Resize", 11, convert_resize},
+};
+
+}  // namespace
+
+extern const std::span<const Converter> resize_converters;
+const std::span<const Converter> resize_converters = kTable;
+
+}  // namespace tessera::import

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Signals: windows, DFT, STFT; and Det. Transforms are products with a constant matrix.
+#include <cmath>
+
+#include "import/converters.h"
+#include "import/value.h"
+
+namespace tessera::import {
+namespace {
+
+// a0 - a1 cos(2 pi k / n) + a2 cos(4 pi k / n)
+std::vector<NodeId> cosine_window(Node& n, double a0, double a1, double a2) {
+  const auto known = n.constant(n.input(0));
+  const auto declared = n.declared_shape(0);
+  if (!known && !declared) n.need_constant(0, "a size");
+  const std::int64_t size = known ? element_as_int(*known, 0) : declared->at(0);
+  const bool periodic = n.flag_attr("periodic", true);
+  const DType dtype = n.dtype_attr("output_datatype", kFloat32);
+  const double step =
+      2 * M_PI / static_cast<double>(periodic ? size : std::max<std::int64_t>(size - 1, 1));
+  std::vector<double> values;
+  for (std::int64_t k = 0; k < size; ++k) {
+    const double angle = step * static_cast<double>(k);
+    values.push_back(a0 - a1 * std::cos(angle) + a2 * std::cos(2 * angle));
+  }
+  return {numbers(n, {size}, values, dtype)};
+}
+
+std::vector<NodeId> convert_hann(Node& n) { return cosine_window(n, 0.5, 0.5, 0); }
+std::vector<NodeId> convert_hamming(Node& n) { return cosine_window(n, 25.0 / 46, 21.0 / 46, 0); }
+std::vector<NodeId> convert_blackman(Node& n) { return cosine_window(n, 0.42, 0.5, 0.08); }
+
+// cos or sin of 2 pi i j / length: (length, results).
+Value fourier(Node& n, std::int64_t length, std::int64_t results, bool sine, DType dtype) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < length; ++i) {
+    for (std::int64_t j = 0; j < results; ++j) {
+      const double angle =
+          2 * M_PI * static_cast<double>(i * j % length) / static_cast<double>(length);
+      values.push_back(sine ? std::sin(angle) : std::cos(angle));
+    }
+  }
+  return numbers(n, {length, results}, values, dtype);
+}
+
+// The transform of the last but one dimension of (..., length, 1 or 2): (..., results, 2).
+Value transform(Value x, std::int64_t results, bool inverse) {
+  Node& n = x.node();
+  const std::int64_t length = x.size(x.rank() - 2), parts = x.rank() - 1;
+  const Value cosine = fourier(n, length, results, false, x.dtype());
+  const Value sine = fourier(n, length, results, true, x.dtype()) * (inverse ? -1.0 : 1.0);
+  const Value real = x.at(parts, 0);
+  // Vectors have no matrix product of their own.
+  const auto times = [&](Value v, Value m) {
+    Ints sizes = v.sizes();
+    const Value y = v.reshape({product(sizes) / length, length}).matmul(m);
+    sizes.back() = results;
+    return y.reshape(sizes);
+  };
+  Value re = times(real, cosine), im = times(real, sine).apply("negative");
+  if (x.size(parts) == 2) {
+    const Value imaginary = x.at(parts, 1);
+    re = re + times(imaginary, sine);
+    im = im + times(imaginary, cosine);
+  }
+  const Value y = stack(n, {re, im}, parts);
+  return inverse ? y / static_cast<double>(length) : y;
+}
+
+// Cut, or filled up with zeros.
+Value with_length(Value x, std::int64_t axis, std::int64_t length) {
+  const std::int64_t size = x.size(axis);
+  if (size >= length) return x.slice(axis, 0, length);
+  Ints rest = x.sizes();
+  rest[static_cast<std::size_t>(axis)] = length - size;
+  return concat(x.node(), {x, zeros(x.node(), rest, x.dtype())}, axis);
+}
+
+std::vector<NodeId> dft(Node& n, std::int64_t axis) {
+  Value x = input(n, 0);
+  const bool inverse = n.flag_attr("inverse", false), onesided = n.flag_attr("onesided", false);
+  if (inverse && onesided) n.unsupported("an inverse one-sided transform");
+  if (n.has_input(1)) x = with_length(x, axis, n.need_ints(1, "a length").at(0));
+  Ints order = range(0, x.rank());
+  std::swap(order[static_cast<std::size_t>(axis)], order[static_cast<std::size_t>(x.rank() - 2)]);
+  const std::int64_t length = x.size(axis);
+  const Value y = transform(x.transpose(order), onesided ? length / 2 + 1 : length, inverse);
+  return {y.transpose(order)};
+}
+
+std::vector<NodeId> convert_dft(Node& n) { return dft(n, n.axis_attr(1, n.input(0))); }
+std::vector<NodeId> convert_dft20(Node& n) {
+  const std::int64_t axis = n.has_input(2) ? n.need_ints(2, "an axis").at(0) : -2;
+  return dft(n, n.axis(axis, n.rank(n.input(0))));
+}
+
+// With a step that comes at run time, as many frames as the model states.
+std::int64_t frame_count(Node& n, std::int64_t signal, std::int64_t length) {
+  const auto step = n.known_ints(1);
+  if (!step) {
+    const auto declared = n.declared_shape(0);
+    if (!declared || declared->size() != 4) n.need_constant(1, "a frame step");
+    return (*declared)[1];
+  }
+  if (step->at(0) < 1 || length < 1 || length > signal) {
+    n.invalid(Code::kWrongAttribute, "its frames do not fit its signal");
+  }
+  return (signal - length) / step->at(0) + 1;
+}
+
+// Frames of the signal, each times the window, transformed.
+std::vector<NodeId> convert_stft(Node& n) {
+  Value x = input(n, 0);
+  if (x.rank() == 2) x = x.reshape({x.size(0), x.size(1), 1});
+  const Value step = input(n, 1).cast(kInt64).reshape({});
+  if (!n.has_input(2) && !n.has_input(3))
+    n.invalid(Code::kWrongArity, "it needs a window or a length");
+  if (n.has_input(3)) n.input(3);
+  const std::int64_t length =
+      n.has_input(2) ? product(n.sizes(n.input(2))) : n.need_ints(3, "a frame length").at(0);
+  const std::int64_t frames = frame_count(n, x.size(1), length);
+  const Value places = (iota(n, frames) * step).reshape({frames, 1}) + iota(n, length);
+  Value framed = x.take(places, 1);
+  if (n.has_input(2)) framed = framed * input(n, 2).reshape({length, 1});
+  const bool onesided = n.flag_attr("onesided", true);
+  return {transform(framed, onesided ? length / 2 + 1 : length, false)};
+}
+
+// By the first row; matrices that models invert are small.
+Value determinant(Value x) {
+  const std::int64_t rank = x.rank(), size = x.size(rank - 1);
+  if (size == 1) return x.at(rank - 1, 0).at(rank - 2, 0);
+  const Value first = x.at(rank - 2, 0), below = x.slice(rank - 2, 1, size);
+  std::optional<Value> sum;
+  for (std::int64_t j = 0; j < size; ++j) {
+    std::vector<Value> parts;
+    if (j > 0) parts.push_back(below.slice(rank - 1, 0, j));
+    if (j + 1 < size) parts.push_back(below.slice(rank - 1, j + 1, size));
+    const Value term = first.at(rank - 2, j) * determinant(concat(x.node(), parts, rank - 1));
+    if (!sum)
+      sum = term;
+    else
+      sum = j % 2 == 0 ? *sum + term : *sum - term;
+  }
+  return *sum;
+}
+
+std::vector<NodeId> convert_det(Node& n) {
+  const Value x = input(n, 0);
+  const std::int64_t rank = x.rank();
+  if (rank < 2 || x.size(rank - 1) != x.size(rank - 2)) {
+    n.invalid(Code::kShapeMismatch, "its matrices are not square");
+  }
+  if (x.size(rank - 1) > 5) n.unsupported("a matrix of more than 5 rows");
+  return {determinant(x)};
+}
+
+constexpr Converter kTable[] = {
+    {"HannWindow", 17, convert_hann},
+    {"HammingWindow", 17, convert_hamming},
+    {"BlackmanWindow", 17, convert_blackman},
+    {"DFT", 17, convert_dft},
+    {"DFT", 20, convert_dft20},
+    {"STFT", 17, convert_stft},
+    {"Det", 11, convert_det},
+};
+
+}  // namespace
+
+extern const std::span<const Converter> signal_converters;
+const std::span<const Converter> signal_converters = kTable;
+
+}  // namespace tessera::import

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes that stand for a body of other nodes, which takes their place.
+#include "import/graph_importer.h"
+
+namespace tessera::import {
+namespace {
+
+// Functions may not be recursive; without a limit a damaged model would be.
+constexpr int kMaxDepth = 64;
+
+using AttributeMap = std::map<std::string, const onnx::AttributeProto*>;
+
+const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name) {
+  for (const auto& a : node.attribute()) {
+    if (a.name() == name) return &a;
+  }
+  return nullptr;
+}
+
+// The function's attributes: those of the call, else the defaults.
+AttributeMap attributes_of(const onnx::NodeProto& call, const onnx::FunctionProto& f) {
+  AttributeMap attributes;
+  for (const auto& a : f.attribute_proto()) attributes[a.name()] = &a;
+  for (const auto& a : call.attribute()) attributes[a.name()] = &a;
+  return attributes;
+}
+
+// The node with the attributes that it takes from the function's; one that was not given is left
+// out.
+onnx::NodeProto with_attributes(const onnx::NodeProto& node, const AttributeMap& attributes) {
+  onnx::NodeProto bound = node;
+  bound.clear_attribute();
+  for (const auto& a : node.attribute()) {
+    if (a.ref_attr_name().empty()) {
+      *bound.add_attribute() = a;
+    } else if (const auto it = attributes.find(a.ref_attr_name()); it != attributes.end()) {
+      onnx::AttributeProto* copy = bound.add_attribute();
+      *copy = *it->second;
+      copy->set_name(a.name());
+    }
+  }
+  return bound;
+}
+
+}  // namespace
+
+std::vector<NodeId> GraphImporter::inline_function(const onnx::NodeProto& call,
+                                                   const onnx::FunctionProto& f) {
+  const Location at = location_of(call);
+  if (depth_ >= kMaxDepth) {
+    throw NodeError{error(Code::kBadOnnxGraph, at, "function `{}` calls itself", f.name())};
+  }
+  Scope body;
+  body.opset = default_opset(f.opset_import());
+  body.place = std::get<ModelNode>(at->place).node + "/";
+  for (int i = 0; i < std::min(call.input_size(), f.input_size()); ++i) {
+    if (!call.input(i).empty()) body.values.emplace(f.input(i), *scope_->find(call.input(i)));
+  }
+  const AttributeMap attributes = attributes_of(call, f);
+  Scope* caller = std::exchange(scope_, &body);
+  ++depth_;
+  for (const auto& node : f.node()) import_node(with_attributes(node, attributes));
+  --depth_;
+  scope_ = caller;
+  return results_of(body, f.output());
+}
+
+std::vector<NodeId> GraphImporter::inline_branch(const onnx::NodeProto& node) {
+  Node at(builder_, *scope_, model_, node, location_of(node));
+  const bool taken = element_as_int(at.need_constant(0, "a condition"), 0) != 0;
+  const auto* attribute = find_attribute(node, taken ? "then_branch" : "else_branch");
+  if (attribute == nullptr || !attribute->has_g()) {
+    at.invalid(Code::kWrongAttribute, "a branch is missing");
+  }
+  Scope body;
+  body.outer = scope_;
+  body.opset = scope_->opset;
+  body.place = std::get<ModelNode>(at.location()->place).node + "/";
+  scope_ = &body;
+  import_initializers(attribute->g());
+  import_nodes(attribute->g().node());
+  scope_ = const_cast<Scope*>(body.outer);
+  std::vector<std::string> outputs;
+  for (const auto& output : attribute->g().output()) outputs.push_back(output.name());
+  return results_of(body, outputs);
+}
+
+// The body's results; none, without a further message, behind the first that is missing.
+template <class Names>
+std::vector<NodeId> GraphImporter::results_of(Scope& body, const Names& outputs) {
+  std::vector<NodeId> results;
+  for (const std::string& name : outputs) {
+    const NodeId* value = body.find(name);
+    if (value == nullptr) {
+      if (body.has_failed(name)) return results;
+      throw NodeError{error(Code::kBadOnnxGraph,
+                            model_node_location(model_.path(), body.place + name),
+                            "output `{}` of a function or branch is not defined", name)};
+    }
+    results.push_back(*value);
+  }
+  return results;
+}
+
+}  // namespace tessera::import

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a graph begins with: sizes, weights, inputs, and what it says about its values.
+#include <fmt/format.h>
+
+#include "import/graph_importer.h"
+
+namespace tessera::import {
+namespace {
+
+// The size of a dimension that is a number or was made one, else nothing.
+std::optional<std::int64_t> known_size(const onnx::TensorShapeProto::Dimension& dim,
+                                       const ImportOptions& options) {
+  if (dim.has_dim_value()) return dim.dim_value();
+  const auto it = options.sizes.find(dim.dim_param());
+  return it == options.sizes.end() ? std::nullopt : std::optional(it->second);
+}
+
+// A complete type, or nothing.
+Type declared_type(const onnx::ValueInfoProto& value, const ImportOptions& options) {
+  const auto& tensor = value.type().tensor_type();
+  const auto dtype = onnx_dtype(tensor.elem_type());
+  if (!value.type().has_tensor_type() || !dtype || !tensor.has_shape()) return {};
+  Shape shape;
+  for (const auto& dim : tensor.shape().dim()) {
+    const auto size = known_size(dim, options);
+    if (!size || *size < 0) return {};
+    shape.emplace_back(*size);
+  }
+  return tensor_type(std::move(shape), *dtype);
+}
+
+}  // namespace
+
+// A size for a symbol that the model does not have is most likely a slip.
+void GraphImporter::import_symbols() {
+  for (const auto& [name, size] : options_.sizes) {
+    bool known = false;
+    for (const auto& input : model_.proto().graph().input()) {
+      for (const auto& dim : input.type().tensor_type().shape().dim()) {
+        known |= dim.dim_param() == name;
+      }
+    }
+    if (!known) {
+      errors_.add(error(Code::kBadOption, {},
+                        "--dim {}={}: the model has no symbolic dimension `{}`", name, size, name)
+                      .with_remedy("`tessera inspect` lists the model's inputs"));
+    }
+  }
+}
+
+void GraphImporter::import_initializers(const onnx::GraphProto& graph) {
+  for (const auto& t : graph.initializer()) {
+    const Location at = model_node_location(model_.path(), t.name());
+    Result<Tensor> tensor = model_.tensor(t, at);
+    if (!tensor) {
+      errors_.add(std::move(tensor).error());
+      scope_->failed.insert(t.name());
+      continue;
+    }
+    builder_.at(at);
+    define(t.name(), builder_.constant(std::move(*tensor)), at);
+  }
+  for (const auto& t : graph.sparse_initializer()) {
+    scope_->failed.insert(t.values().name());
+    errors_.add(error(Code::kUnsupportedOnnxNode,
+                      model_node_location(model_.path(), t.values().name()),
+                      "initializer `{}` is sparse, which is not supported", t.values().name())
+                    .with_remedy("save it as a dense tensor"));
+  }
+}
+
+void GraphImporter::import_inputs() {
+  for (const auto& input : model_.proto().graph().input()) {
+    // Before IR version 4 initializers had to be inputs as well.
+    if (main_.values.contains(input.name()) || main_.failed.contains(input.name())) continue;
+    import_input(input);
+  }
+}
+
+void GraphImporter::import_input(const onnx::ValueInfoProto& value) {
+  const Location at = model_node_location(model_.path(), value.name());
+  const auto& tensor = value.type().tensor_type();
+  const auto dtype = onnx_dtype(tensor.elem_type());
+  if (!value.type().has_tensor_type() || !dtype || !tensor.has_shape()) {
+    main_.failed.insert(value.name());
+    const std::string what = value.type().has_sequence_type()   ? "a sequence"
+                             : value.type().has_optional_type() ? "optional"
+                             : !value.type().has_tensor_type()  ? "no tensor"
+                             : !dtype ? "of the data type " + onnx_dtype_name(tensor.elem_type())
+                                      : "of unknown rank";
+    errors_.add(
+        error(Code::kUnsupportedOnnxNode, at, "input `{}` is {}, which is not supported",
+              value.name(), what)
+            .with_remedy("export the model with tensors of numbers and known rank as inputs"));
+    return;
+  }
+  Shape shape;
+  std::int64_t bytes = dtype->size_bytes();
+  bool fits = true;
+  for (const auto& dim : tensor.shape().dim()) {
+    shape.push_back(import_dim(dim, value.name()));
+    if (const auto n = shape.back().as_constant())
+      fits &= !__builtin_mul_overflow(bytes, *n, &bytes);
+  }
+  if (!fits) {
+    errors_.add(error(Code::kBadDimension, at, "the size of input `{}`, {}, overflows 64 bits",
+                      value.name(), to_string(shape))
+                    .with_remedy("check the sizes in the model and those given with --dim"));
+  }
+  builder_.at(at);
+  define(value.name(), builder_.param(value.name(), tensor_type(std::move(shape), *dtype)), at);
+}
+
+Dim GraphImporter::import_dim(const onnx::TensorShapeProto::Dimension& dim,
+                              const std::string& input) {
+  if (const auto size = known_size(dim, options_)) {
+    if (*size >= 0) return Dim(*size);
+    errors_.add(error(Code::kBadDimension, model_node_location(model_.path(), input),
+                      "input `{}` has the negative size {}", input, *size)
+                    .with_remedy("give the dimension a name in the model and its size with --dim"));
+    return Dim(0);
+  }
+  if (dim.dim_param().empty()) return Dim::unknown();
+  const std::string& name = dim.dim_param();
+  const auto expression = parse_dim_expression(is_symbol_name(name) ? name : "(" + name + ")");
+  const Dim symbol = expression ? *expression : Dim::unknown();
+  for (const std::string& s : symbol.symbols()) symbols_.try_emplace(s).first->second.name = s;
+  return symbol;
+}
+
+// The shapes that the model states: they settle what run-time operands alone do not (a Reshape to
+// a shape that is an input).
+void GraphImporter::read_declarations() {
+  const auto& graph = model_.proto().graph();
+  for (const auto* values : {&graph.value_info(), &graph.output()}) {
+    for (const auto& value : *values) {
+      if (const Type type = declared_type(value, options_)) {
+        main_.declared.emplace(value.name(), type);
+      }
+    }
+  }
+}
+
+}  // namespace tessera::import

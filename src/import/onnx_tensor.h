@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A TensorProto as a tensor.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "constants/tensor.h"
+#include "diagnostics/diagnostic.h"
+#include "onnx.pb.h"
+
+namespace tessera::import {
+
+// ONNX's number of a data type, or nothing for strings, complex and types that tessera does not
+// have.
+std::optional<DType> onnx_dtype(int data_type);
+// "FLOAT8E4M3FN", for messages.
+std::string onnx_dtype_name(int data_type);
+
+// Shape and type of a tensor, checked: sizes are not negative and their product fits.
+struct TensorHeader {
+  std::vector<std::int64_t> shape;
+  DType dtype;
+  std::uint64_t size_bytes = 0;
+};
+Result<TensorHeader> tensor_header(const onnx::TensorProto& t, const Location& at);
+
+// The data that the message itself holds, in `raw_data` or in the typed field of its data type.
+std::shared_ptr<const Blob> inline_data(const onnx::TensorProto& t, DType dtype);
+// Header and data together; an error if they do not fit.
+Result<Tensor> make_tensor(const onnx::TensorProto& t, TensorHeader header,
+                           std::shared_ptr<const Blob> data, const Location& at);
+// A tensor that lies completely in its message.
+Result<Tensor> inline_tensor(const onnx::TensorProto& t, const Location& at);
+
+}  // namespace tessera::import

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names that a graph's or function's body has defined so far.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "relay/function.h"
+
+namespace tessera::import {
+
+struct Scope {
+  const Scope* outer = nullptr;  // of a branch: what it sees besides its own values
+  int opset = 1;                 // of the default domain
+  std::string place;             // of a function's body: the nodes that call it, "outer/inner/"
+  std::map<std::string, relay::NodeId> values;
+  std::set<std::string> failed;          // of nodes that were reported: no second message for users
+  std::map<std::string, Type> declared;  // what the model says about values, where it is complete
+
+  const relay::NodeId* find(const std::string& name) const {
+    for (const Scope* s = this; s != nullptr; s = s->outer) {
+      if (const auto it = s->values.find(name); it != s->values.end()) return &it->second;
+    }
+    return nullptr;
+  }
+  bool has_failed(const std::string& name) const {
+    for (const Scope* s = this; s != nullptr; s = s->outer) {
+      if (s->failed.contains(name)) return true;
+    }
+    return false;
+  }
+  const Type* declared_type(const std::string& name) const {
+    const auto it = declared.find(name);
+    return it == declared.end() ? nullptr : &it->second;
+  }
+};
+
+}  // namespace tessera::import

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/value.h"
+
+namespace tessera::import {
+
+Value Value::slice(std::int64_t axis, std::int64_t begin, std::int64_t end) const {
+  if (begin == 0 && end == size(axis)) return *this;
+  return apply(
+      "strided_slice",
+      {{"begin", Ints{begin}}, {"end", Ints{end}}, {"strides", Ints{1}}, {"axes", Ints{axis}}});
+}
+
+Value Value::at(std::int64_t axis, std::int64_t place) const {
+  Ints shape = sizes();
+  shape.erase(shape.begin() + axis);
+  return slice(axis, place, place + 1).reshape(shape);
+}
+
+Value Value::take(NodeId indices, std::int64_t axis, std::string_view mode) const {
+  return {*node_,
+          node_->call("take", {id_, indices}, {{"axis", axis}, {"mode", std::string(mode)}})};
+}
+
+Value Value::sum(const Ints& axes, bool keepdims) const {
+  return apply("sum", {{"axis", axes}, {"keepdims", keepdims}});
+}
+
+Value Value::mean(const Ints& axes, bool keepdims) const {
+  return apply("mean", {{"axis", axes}, {"keepdims", keepdims}});
+}
+
+Value Value::matmul(NodeId other) const {
+  return {*node_, node_->call("nn.matmul", {id_, other}, {{"units", relay::AttrValue()}})};
+}
+
+Value input(Node& n, std::size_t i) { return {n, n.input(i)}; }
+
+Value input_or(Node& n, std::size_t i, double number, DType dtype) {
+  return {n, n.has_input(i) ? n.input(i) : n.scalar(number, dtype)};
+}
+
+Value concat(Node& n, const std::vector<Value>& parts, std::int64_t axis) {
+  if (parts.size() == 1) return parts[0];
+  const std::vector<NodeId> ids(parts.begin(), parts.end());
+  return {n, n.call("concatenate", {n.tuple(ids)}, {{"axis", axis}})};
+}
+
+Value stack(Node& n, const std::vector<Value>& parts, std::int64_t axis) {
+  const std::vector<NodeId> ids(parts.begin(), parts.end());
+  return {n, n.call("stack", {n.tuple(ids)}, {{"axis", axis}})};
+}
+
+Value zeros(Node& n, const Ints& shape, DType dtype) {
+  return {n, n.call("zeros", {}, {{"shape", shape}, {"dtype", dtype}})};
+}
+
+Value iota(Node& n, std::int64_t count, DType dtype) { return {n, n.ints(range(0, count), dtype)}; }
+
+Value numbers(Node& n, Ints shape, const std::vector<double>& values, DType dtype) {
+  return {n, n.constant(tensor_from_doubles(std::move(shape), dtype, values))};
+}
+
+Value along(Value x, std::int64_t axis, std::int64_t rank) {
+  Ints shape(static_cast<std::size_t>(rank), 1);
+  shape[static_cast<std::size_t>(axis)] = product(x.sizes());
+  return x.reshape(shape);
+}
+
+Ints range(std::int64_t begin, std::int64_t end) {
+  Ints all;
+  for (std::int64_t i = begin; i < end; ++i) all.push_back(i);
+  return all;
+}
+
+std::int64_t product(const Ints& sizes, std::size_t begin, std::size_t end) {
+  std::int64_t count = 1;
+  for (std::size_t i = begin; i < end; ++i) count *= sizes[i];
+  return count;
+}
+
+std::int64_t product(const Ints& sizes) { return product(sizes, 0, sizes.size()); }
+
+Ints broadcast_shape(Node& n, const Ints& a, const Ints& b) {
+  Ints out(std::max(a.size(), b.size()), 1);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
+    const std::int64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (x != y && x != 1 && y != 1) {
+      n.invalid(Code::kShapeMismatch, "its input cannot be broadcast to the shape asked for");
+    }
+    out[out.size() - 1 - i] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+}  // namespace tessera::import

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of the graph under construction as expressions, for converters that compose an ONNX
+// operator of several: `(x - mean) / sqrt(variance + epsilon)`. Where all operands are known the
+// result is a constant, so that one definition serves constant and run-time operands alike.
+#pragma once
+
+#include "import/node.h"
+
+namespace tessera::import {
+
+class Value {
+ public:
+  Value(Node& node, NodeId id) : node_(&node), id_(id) {}
+  operator NodeId() const { return id_; }  // NOLINT: a value is a node
+  Node& node() const { return *node_; }
+
+  DType dtype() const { return node_->dtype(id_); }
+  Ints sizes() const { return node_->sizes(id_); }
+  std::int64_t size(std::int64_t axis) const {
+    return node_->sizes(id_)[static_cast<std::size_t>(axis)];
+  }
+  std::int64_t rank() const { return node_->rank(id_); }
+
+  Value reshape(const Ints& shape) const { return {*node_, node_->reshape(id_, shape)}; }
+  Value transpose(const Ints& axes) const { return {*node_, node_->transpose(id_, axes)}; }
+  Value cast(DType dtype) const { return {*node_, node_->cast(id_, dtype)}; }
+  Value broadcast(const Ints& shape) const { return {*node_, node_->broadcast(id_, shape)}; }
+  // [begin, end) of one dimension; `at` takes one place and drops the dimension.
+  Value slice(std::int64_t axis, std::int64_t begin, std::int64_t end) const;
+  Value at(std::int64_t axis, std::int64_t place) const;
+  // Elements at `indices` (int64) of a dimension; negative ones count from the end in mode "wrap".
+  Value take(NodeId indices, std::int64_t axis, std::string_view mode = "clip") const;
+  Value sum(const Ints& axes, bool keepdims = true) const;
+  Value mean(const Ints& axes, bool keepdims = true) const;
+  Value matmul(NodeId other) const;
+  // A unary operator.
+  Value apply(std::string_view op) const { return {*node_, node_->call(op, {id_})}; }
+  Value apply(std::string_view op, Attrs attrs) const {
+    return {*node_, node_->call(op, {id_}, std::move(attrs))};
+  }
+  // A number of this value's type.
+  Value number(double value) const { return {*node_, node_->scalar(value, dtype())}; }
+
+ private:
+  Node* node_;
+  NodeId id_;
+};
+
+#define TESSERA_VALUE_BINARY(name, op)                                                  \
+  inline Value name(Value a, Value b) { return {a.node(), a.node().call(op, {a, b})}; } \
+  inline Value name(Value a, double b) { return name(a, a.number(b)); }                 \
+  inline Value name(double a, Value b) { return name(b.number(a), b); }
+TESSERA_VALUE_BINARY(operator+, "add")
+TESSERA_VALUE_BINARY(operator-, "subtract")
+TESSERA_VALUE_BINARY(operator*, "multiply")
+TESSERA_VALUE_BINARY(operator/, "divide")
+TESSERA_VALUE_BINARY(operator<, "less")
+TESSERA_VALUE_BINARY(operator<=, "less_equal")
+TESSERA_VALUE_BINARY(operator>, "greater")
+TESSERA_VALUE_BINARY(operator>=, "greater_equal")
+TESSERA_VALUE_BINARY(equal, "equal")
+TESSERA_VALUE_BINARY(minimum, "minimum")
+TESSERA_VALUE_BINARY(maximum, "maximum")
+TESSERA_VALUE_BINARY(power, "power")
+TESSERA_VALUE_BINARY(floor_mod, "floor_mod")
+#undef TESSERA_VALUE_BINARY
+inline Value operator&&(Value a, Value b) {  // NOLINT: element-wise; nothing has an effect
+  return {a.node(), a.node().call("logical_and", {a, b})};
+}
+inline Value operator||(Value a, Value b) {  // NOLINT
+  return {a.node(), a.node().call("logical_or", {a, b})};
+}
+inline Value operator!(Value a) { return a.apply("logical_not"); }
+inline Value where(Value condition, Value a, Value b) {
+  return {a.node(), a.node().call("where", {condition, a, b})};
+}
+
+Value input(Node& n, std::size_t i);
+// The input, or the number as a scalar of the type if it is not given.
+Value input_or(Node& n, std::size_t i, double number, DType dtype);
+Value concat(Node& n, const std::vector<Value>& parts, std::int64_t axis);
+Value stack(Node& n, const std::vector<Value>& parts, std::int64_t axis);
+Value zeros(Node& n, const Ints& shape, DType dtype);
+// 0, 1, ..., count - 1.
+Value iota(Node& n, std::int64_t count, DType dtype = kInt64);
+// A constant of the values, rounded to the type.
+Value numbers(Node& n, Ints shape, const std::vector<double>& values, DType dtype);
+// The tensor with `axis` as its only dimension of more than one element, for broadcasting to
+// `rank`.
+Value along(Value x, std::int64_t axis, std::int64_t rank);
+
+// ---- Sizes and axes ----
+Ints range(std::int64_t begin, std::int64_t end);
+std::int64_t product(const Ints& sizes, std::size_t begin, std::size_t end);
+std::int64_t product(const Ints& sizes);
+// The shape that numpy gives two shapes together; an error if they do not fit.
+Ints broadcast_shape(Node& n, const Ints& a, const Ints& b);
+
+}  // namespace tessera::import

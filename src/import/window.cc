@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/window.h"
+
+namespace tessera::import {
+namespace {
+
+// SAME_UPPER and SAME_LOWER: the output has ceil(input / stride) elements.
+Ints same_pads(const Window& w, const Ints& input, bool upper) {
+  const std::size_t n = w.kernel.size();
+  Ints pads(2 * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int64_t out = (input[i + 2] + w.strides[i] - 1) / w.strides[i];
+    const std::int64_t window = (w.kernel[i] - 1) * w.dilations[i] + 1;
+    const std::int64_t total =
+        std::max<std::int64_t>(0, (out - 1) * w.strides[i] + window - input[i + 2]);
+    pads[i] = upper ? total / 2 : total - total / 2;
+    pads[i + n] = total - pads[i];
+  }
+  return pads;
+}
+
+void check(Node& n, const Window& w) {
+  const std::size_t spatial = w.kernel.size();
+  if (w.strides.size() != spatial || w.dilations.size() != spatial ||
+      w.pads.size() != 2 * spatial) {
+    n.invalid(Code::kWrongAttribute,
+              "strides, dilations or pads do not fit the kernel's dimensions");
+  }
+  for (const Ints* sizes : {&w.kernel, &w.strides, &w.dilations}) {
+    for (const std::int64_t size : *sizes) {
+      if (size < 1) {
+        n.invalid(Code::kWrongAttribute, "kernel, strides and dilations must be 1 or more");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Window read_window(Node& n, NodeId input, Ints kernel) {
+  const std::size_t spatial = kernel.size();
+  Window w;
+  w.kernel = std::move(kernel);
+  w.strides = n.ints_attr("strides", Ints(spatial, 1));
+  w.dilations = n.ints_attr("dilations", Ints(spatial, 1));
+  w.pads = n.ints_attr("pads", Ints(2 * spatial, 0));
+  const std::string automatic = n.string_attr("auto_pad", "NOTSET");
+  if (automatic != "NOTSET") w.pads.assign(2 * spatial, 0);
+  check(n, w);
+  if (automatic.starts_with("SAME")) {
+    w.pads = same_pads(w, n.sizes(input), automatic == "SAME_UPPER");
+  }
+  return w;
+}
+
+std::size_t spatial_rank(Node& n, NodeId input) {
+  const std::int64_t rank = n.rank(input);
+  if (rank < 3 || rank > 5) n.unsupported(fmt::format("an input of {} dimensions", rank));
+  return static_cast<std::size_t>(rank - 2);
+}
+
+std::string ranked(std::string_view op, std::size_t spatial) {
+  return fmt::format("{}{}d", op, spatial);
+}
+
+}  // namespace tessera::import

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window of a convolution or pooling, as ONNX's attributes give it.
+#pragma once
+
+#include "import/value.h"
+
+namespace tessera::import {
+
+// One entry a spatial dimension; pads: all begins, then all ends.
+struct Window {
+  Ints kernel, strides, dilations, pads;
+};
+
+// Reads strides, dilations, pads and auto_pad; `input` has two dimensions before the spatial ones.
+Window read_window(Node& n, NodeId input, Ints kernel);
+// The number of spatial dimensions: 1 to 3.
+std::size_t spatial_rank(Node& n, NodeId input);
+// "nn.conv", 2 -> "nn.conv2d"
+std::string ranked(std::string_view op, std::size_t spatial);
+
+}  // namespace tessera::import

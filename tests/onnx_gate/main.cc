@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ONNX gate: runs model cases and compares which of them pass with the two committed lists. Any
+// change is a failure: a case that no longer passes, and one that does now.
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+
+#include "engine.h"
+#include "expectations.h"
+#include "workers.h"
+
+namespace tessera::onnx_gate {
+namespace {
+
+struct Options {
+  std::string cases = "/usr/share/libonnx-testdata/data";
+  std::string lists;  // empty: every case must pass
+  std::string engine = "library";
+  std::string filter;
+  std::size_t share = 1;  // one of how many cases
+  std::size_t jobs = 2;
+  unsigned seconds = 120;  // for one case
+  bool update = false, verbose = false;
+};
+
+struct Totals {
+  std::size_t run = 0, passed = 0, surprises = 0;
+};
+
+class Gate {
+ public:
+  Gate(Options options, Engine engine) : options_(std::move(options)), engine_(std::move(engine)) {}
+
+  int run() {
+    if (!options_.lists.empty() && !read_lists()) return 1;
+    choose_cases();
+    if (cases_.empty()) {
+      fmt::print(stderr, "no cases below {}\n", options_.cases);
+      return 1;
+    }
+    run_in_workers(
+        cases_.size(), options_.jobs, options_.seconds,
+        [&](std::size_t i) {
+          const auto what = failure(cases_[i], engine_);
+          return what ? "fail:" + *what : std::string("pass");
+        },
+        [&](std::size_t i, const std::string& text) { record(cases_[i].name, text); });
+    if (options_.update) return update();
+    fmt::print("{} cases, {} pass, {} surprises\n", totals_.run, totals_.passed, totals_.surprises);
+    return totals_.surprises == 0 ? 0 : 1;
+  }
+
+ private:
+  bool read_lists() {
+    auto lists = Expectations::read(options_.lists);
+    if (!lists && !options_.update) {
+      fmt::print(stderr, "{}", render(lists.error()));
+      return false;
+    }
+    if (lists) expected_ = std::move(*lists);
+    return true;
+  }
+
+  void choose_cases() {
+    std::size_t i = 0;
+    for (Case& c : find_cases(options_.cases)) {
+      if (c.name.find(options_.filter) == std::string::npos) continue;
+      if (i++ % options_.share == 0) cases_.push_back(std::move(c));
+    }
+  }
+
+  // The evaluation of the graph passes also where only the compiler behind it fails.
+  bool should_pass(const std::string& name) const {
+    if (options_.lists.empty() || expected_.pass.contains(name)) return true;
+    const auto it = expected_.fail.find(name);
+    return options_.engine == "eval" && it != expected_.fail.end() &&
+           it->second.starts_with(kCompilerReason);
+  }
+
+  void record(const std::string& name, const std::string& text) {
+    const bool passed = text == "pass";
+    ++totals_.run;
+    totals_.passed += passed ? 1 : 0;
+    const std::string reason = passed ? "" : text.substr(text.find(':') + 1);
+    if (options_.verbose) fmt::print("{}: {}\n", name, passed ? "pass" : reason);
+    const bool listed = expected_.pass.contains(name) || expected_.fail.contains(name);
+    if (passed == should_pass(name) && (listed || options_.lists.empty())) return;
+    ++totals_.surprises;
+    if (options_.update) {
+      if (passed) {
+        expected_.fail.erase(name);
+        expected_.pass.insert(name);
+      } else {
+        expected_.pass.erase(name);
+        expected_.fail[name] = reason;
+      }
+    } else {
+      fmt::print("{} {}\n", name, passed ? "passes, but is expected to fail" : "fails: " + reason);
+    }
+    std::fflush(stdout);
+  }
+
+  int update() const {
+    const auto written = expected_.write(options_.lists);
+    if (!written) {
+      fmt::print(stderr, "{}", render(written.error()));
+      return 1;
+    }
+    fmt::print("{} cases, {} pass, {} lines changed\n", totals_.run, totals_.passed,
+               totals_.surprises);
+    return 0;
+  }
+
+  Options options_;
+  Engine engine_;
+  Expectations expected_;
+  std::vector<Case> cases_;
+  Totals totals_;
+};
+
+}  // namespace
+
+int gate_main(int argc, char** argv) {
+  Options options;
+  CLI::App app{"Runs the model cases of ONNX against two lists"};
+  app.add_option("--cases", options.cases, "folder with the cases");
+  app.add_option("--lists", options.lists,
+                 "folder with expected_pass.txt and expected_fail.txt; without it all must pass");
+  app.add_option("--engine", options.engine, "how to run a case")
+      ->check(CLI::IsMember({"eval", "library"}));
+  app.add_option("--filter", options.filter, "only cases with this in their name");
+  app.add_option("--share", options.share, "only one of so many cases")->check(CLI::PositiveNumber);
+  app.add_option("--jobs", options.jobs, "processes")->check(CLI::PositiveNumber);
+  app.add_option("--seconds", options.seconds, "limit for one case");
+  app.add_flag("--update", options.update, "write the lists");
+  app.add_flag("--verbose", options.verbose, "print every case");
+  CLI11_PARSE(app, argc, argv);
+  if (options.update && options.lists.empty()) {
+    fmt::print(stderr, "--update needs --lists\n");
+    return 2;
+  }
+  const Engine engine = evaluated;
+  return Gate(options, engine).run();
+}
+
+}  // namespace tessera::onnx_gate
+
+int main(int argc, char** argv) { return tessera::onnx_gate::gate_main(argc, argv); }
