@@ -6,6 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "lower/stages.h"
+#include "tir/names.h"
+#include "tir/simplify.h"
 #include "tir/walk.h"
 
 namespace tessera::lower {
@@ -14,17 +16,6 @@ namespace {
 using tir::Buffer;
 using tir::Expr;
 using tir::Stmt;
-
-// Names of buffers and variables as a C identifier would be.
-std::string identifier(const std::string& name) {
-  std::string out;
-  for (char c : name) {
-    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    out += word ? c : '_';
-  }
-  if (out.empty() || (out[0] >= '0' && out[0] <= '9')) out.insert(0, "t");
-  return out;
-}
 
 Expr scalar_literal(const Tensor& t) {
   if (t.dtype.is_float()) return tir::float_imm(element_as_double(t, 0), t.dtype);
@@ -73,7 +64,7 @@ class NestBuilder : public tir::Mutator {
 
  private:
   Buffer new_buffer(const tir::TensorRef& t) {
-    return tir::make_buffer(identifier(t->name), t->dtype, t->shape);
+    return tir::make_buffer(tir::identifier(t->name), t->dtype, t->shape);
   }
 
   // The first stage of an output defines it; a further one with the same tensor is a copy, which
@@ -94,7 +85,7 @@ class NestBuilder : public tir::Mutator {
     if (it != buffer_of_.end()) return it->second;
     TESSERA_CHECK(t->table != nullptr, "`{}` is read but neither an input nor computed", t->name);
     const Buffer buffer =
-        tir::make_buffer(identifier(t->name), t->dtype, t->shape, tir::MemoryScope::kConstant);
+        tir::make_buffer(tir::identifier(t->name), t->dtype, t->shape, tir::MemoryScope::kConstant);
     tables_.emplace_back(buffer, t->table);
     buffer_of_[t.get()] = buffer;
     return buffer;
@@ -132,7 +123,7 @@ class NestBuilder : public tir::Mutator {
 }  // namespace
 
 tir::PrimFunc lower_definitions(const Definitions& definitions) {
-  return NestBuilder(definitions).run();
+  return tir::simplify(NestBuilder(definitions).run());
 }
 
 Result<tir::PrimFunc> lower_primitive(const relay::Function& f, relay::RegionId region,

@@ -6,6 +6,7 @@
 #include "lower/main.h"
 #include "schedule/rows.h"
 #include "schedule/rules.h"
+#include "tir/simplify.h"
 
 namespace tessera::schedule {
 namespace {
@@ -39,7 +40,7 @@ class KernelScheduler {
     }
     flush(plain);
     drop_unused_temporaries();
-    return tir::simplify_indices(put_together(out_));
+    return put_together(out_);
   }
 
   const std::string& summary() const { return summary_; }
@@ -77,7 +78,7 @@ tir::PrimFunc schedule_kernel(tir::PrimFunc f, const Machine& machine) {
   KernelScheduler scheduler(f.body, machine);
   f.body = scheduler.run();
   if (!scheduler.summary().empty()) f.attrs["schedule"] = scheduler.summary();
-  return f;
+  return tir::simplify(f);
 }
 
 Module schedule(Module module, const Target& target) {
