@@ -8,12 +8,10 @@
 
 namespace tessera::backends::onednn {
 
-// Opened once a process; null if there is none. Searched in TESSERA_LIBRARY_PATH, where the build
-// found it, then where the system looks.
+// Opened once a process, by byoc::find_library; null if there is none.
 Library* compiler_library();
 // Why it is null: what was looked for, and what to install.
 const std::string& compiler_library_error();
-
 // The file that was opened, with all links resolved; "" if it is null.
 const std::string& compiler_library_path();
 

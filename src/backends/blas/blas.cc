@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/blas/blas.h"
+
+#include <algorithm>
+
+#include "backends/blas/product.h"
+#include "byoc/compiler_functions.h"
+#include "byoc/library_search.h"
+
+namespace tessera::backends {
+namespace blas {
+namespace {
+
+using byoc::CompileContext;
+using byoc::CompileOutcome;
+using byoc::CompositePattern;
+using byoc::Refusal;
+using relay::Function;
+using relay::is_constant;
+using relay::is_op;
+using relay::Match;
+using relay::NodeId;
+using relay::Pattern;
+using relay::wildcard;
+
+constexpr std::string_view kName = "blas";
+constexpr const char* kLibraryFile = "libopenblas.so.0";
+
+#ifdef TESSERA_HAVE_CBLAS
+constexpr const char* kLibraryAtBuild = TESSERA_OPENBLAS_LIBRARY;
+#else
+constexpr const char* kLibraryAtBuild = "";
+#endif
+
+// "blas.dense", ...: with and without a factor in front of the product.
+std::vector<std::pair<std::string, Pattern>> make_patterns() {
+  std::vector<std::pair<std::string, Pattern>> out;
+  for (const char* op : {"nn.dense", "nn.matmul", "nn.batch_matmul"}) {
+    const Pattern core = is_op(op, {wildcard(), wildcard()}, "core");
+    const std::string name = "blas." + std::string(op).substr(3);
+    out.emplace_back(name + "_scale", is_op("multiply", {core, is_constant("alpha")}));
+    out.emplace_back(name, core);
+  }
+  return out;
+}
+
+const std::vector<std::pair<std::string, Pattern>>& patterns_table() {
+  static const auto table = make_patterns();
+  return table;
+}
+
+std::optional<Refusal> check(const Match& match, const Target&) {
+  const auto product = describe(match);
+  if (!product) return product.error();
+  return std::nullopt;
+}
+
+// The region's one composite, matched again, with its literal's parameters mapped to positions
+// among the region's.
+struct RegionProduct {
+  Product product;
+  std::size_t a = 0, b = 0;
+};
+std::optional<RegionProduct> product_of(const Function& region, const ConstantPool& pool) {
+  const NodeId call = region.result();
+  const auto operands = region.operands(call);
+  const auto* literal = region.as<relay::Literal>(operands[0]);
+  const relay::Region& body = region.region(literal->body);
+  const std::string composite = literal->attrs.string_or_empty("Composite");
+  const auto position = [&](NodeId param) {
+    const auto at = std::find(body.params.begin(), body.params.end(), param) - body.params.begin();
+    const NodeId argument = operands[static_cast<std::size_t>(at) + 1];
+    const auto params = region.params();
+    return static_cast<std::size_t>(std::find(params.begin(), params.end(), argument) -
+                                    params.begin());
+  };
+  for (const auto& [name, pattern] : patterns_table()) {
+    const auto match = name == composite ? relay::match(region, pattern, body.result, &pool)
+                                         : std::nullopt;
+    if (!match) continue;
+    const auto product = describe(*match);
+    if (!product) return std::nullopt;
+    return RegionProduct{*product, position(product->a), position(product->b)};
+  }
+  return std::nullopt;
+}
+
+std::string source_of(const std::string& symbol, const RegionProduct& r, std::size_t outputs_at) {
+  const Product& p = r.product;
+  return fmt::format(
+      "int32_t {}(const tessera_call* call, tessera_tensor** tensors, int32_t) {{\n"
+      "  // [{}] {}x{} times {}x{}\n"
+      "  static const tessera_blas_product product = {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {:a}}};\n"
+      "  tessera_tensor* abc[] = {{tensors[{}], tensors[{}], tensors[{}]}};\n"
+      "  return tessera_blas_gemm(call, abc, &product);\n}}\n\n",
+      symbol, p.batch, p.m, p.k, p.k, p.n, p.bits, p.transpose_a ? 1 : 0, p.transpose_b ? 1 : 0, p.m,
+      p.n, p.k, p.batch, p.stride_a, p.stride_b, p.alpha, r.a, r.b, outputs_at);
+}
+
+class Blas final : public byoc::Backend {
+ public:
+  std::string_view name() const override { return kName; }
+
+  std::optional<Refusal> available(const Target&) const override {
+    if (kLibraryAtBuild[0] == '\0') {
+      return Refusal{"this tessera was built without cblas.h: install libopenblas-openmp-dev "
+                     "(scripts/install-deps.sh does) and build again"};
+    }
+    if (!library_path(kLibraryFile).empty()) return std::nullopt;
+    return Refusal{fmt::format("{} was not found: install libopenblas0-openmp, or name its directory "
+                               "in TESSERA_LIBRARY_PATH",
+                               kLibraryFile)};
+  }
+
+  std::string library_path(std::string_view file) const override {
+    if (file != kLibraryFile) return "";
+    return byoc::find_library(kLibraryFile, kLibraryAtBuild);
+  }
+
+  std::vector<CompositePattern> patterns(const Target&) const override {
+    std::vector<CompositePattern> out;
+    for (const auto& [name, pattern] : patterns_table()) out.push_back({name, pattern, check});
+    return out;
+  }
+
+  std::optional<Refusal> validate(const Function&, const Target&) const override {
+    return std::nullopt;
+  }
+  byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kOneComposite; }
+  byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kArguments; }
+
+  Result<CompileOutcome> compile(Module module, const Target&, CompileContext&) const override {
+    Artifact artifact;
+    artifact.kind = ArtifactKind::kCSource;
+    artifact.backend = kName;
+    artifact.runtime_archives = {"blas_runtime"};
+    artifact.vendor_libraries = {kLibraryFile};
+    artifact.state.create_library = "tessera_blas_create_library";
+    artifact.state.destroy_library = "tessera_blas_destroy_library";
+    artifact.payload = "#include \"backends/blas/runtime/blas_runtime.h\"\n\nextern \"C\" {\n\n";
+    CompileOutcome out;
+    for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
+      const Function& region = module.functions.at(symbol);
+      const auto product = product_of(region, module.constants);
+      if (!product) {
+        out.declined.push_back({symbol, error(Code::kBackendFailed, region.location,
+                                              "back end `blas` does not know `{}`", symbol)});
+        continue;
+      }
+      artifact.payload += source_of(symbol, *product, region.params().size());
+      artifact.symbols.push_back(symbol);
+    }
+    artifact.payload += "}\n";
+    const std::vector<std::string> symbols = artifact.symbols;
+    module.artifacts.push_back(std::move(artifact));
+    const auto index = static_cast<std::int32_t>(module.artifacts.size()) - 1;
+    for (const std::string& symbol : symbols) byoc::make_extern(module, symbol, index, {});
+    out.module = std::move(module);
+    return out;
+  }
+};
+
+}  // namespace
+}  // namespace blas
+
+const byoc::Backend& blas_backend() {
+  static const blas::Blas backend;
+  return backend;
+}
+
+}  // namespace tessera::backends
