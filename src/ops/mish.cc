@@ -24,7 +24,7 @@ constexpr Operator kMish{
             return x *
                    tir::call("tanh",
                              {tir::max(x, 0) +
-                              tir::call("log", {1 + tir::call("exp", {-tir::call("fabs", {x})})})});
+                              tir::call("log1p", {tir::call("exp", {-tir::call("fabs", {x})})})});
           });
         },
     .onnx = {"Mish"},

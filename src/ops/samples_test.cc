@@ -11,6 +11,7 @@
 
 #include "ops/evaluate.h"
 #include "ops/table.h"
+#include "tir/intrinsics.h"
 #include "tir/tensor_expr.h"
 
 namespace tessera::ops {
@@ -24,31 +25,6 @@ struct Number {
   double f = 0;        // of floats
   std::int64_t i = 0;  // of integers and bool
 };
-
-double intrinsic(const std::string& name, const std::vector<double>& a) {
-  static const std::map<std::string, double (*)(double)> kUnary = {
-      {"exp", std::exp},   {"log", std::log},     {"sqrt", std::sqrt},   {"erf", std::erf},
-      {"tanh", std::tanh}, {"sin", std::sin},     {"cos", std::cos},     {"tan", std::tan},
-      {"asin", std::asin}, {"acos", std::acos},   {"atan", std::atan},   {"sinh", std::sinh},
-      {"cosh", std::cosh}, {"asinh", std::asinh}, {"acosh", std::acosh}, {"atanh", std::atanh},
-      {"ceil", std::ceil}, {"floor", std::floor}, {"trunc", std::trunc}, {"rint", std::nearbyint},
-      {"fabs", std::fabs},
-  };
-  if (name == "pow") return std::pow(a[0], a[1]);
-  if (name == "fmod") return std::fmod(a[0], a[1]);
-  const auto it = kUnary.find(name);
-  TESSERA_CHECK(it != kUnary.end(), "intrinsic {}", name);
-  return it->second(a[0]);
-}
-
-std::int64_t bit_operation(const std::string& name, std::int64_t x, std::int64_t y) {
-  if (name == "bitwise_and") return x & y;
-  if (name == "bitwise_or") return x | y;
-  if (name == "bitwise_xor") return x ^ y;
-  if (name == "shift_left") return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << y);
-  TESSERA_CHECK(name == "shift_right", "intrinsic {}", name);
-  return x >> y;
-}
 
 // Computes definitions element by element, each stage completely before it is read. A read outside
 // of a tensor fails the test, except in a branch of `select` that is not taken.
@@ -161,19 +137,16 @@ class Interpreter {
     return rounded({0, from.is_float() ? static_cast<std::int64_t>(n.f) : n.i}, to);
   }
   Number call(const tir::Call& c) {
-    std::vector<Number> args;
-    std::vector<double> floats;
-    for (const Expr& a : c.args) {
-      args.push_back(value(a));
-      floats.push_back(args.back().f);
+    const tir::Intrinsic* f = tir::find_intrinsic(c.name);
+    TESSERA_CHECK(f != nullptr && c.args.size() == static_cast<std::size_t>(f->arity), "{}",
+                  c.name);
+    const Number x = value(c.args[0]), y = c.args.size() > 1 ? value(c.args[1]) : Number{};
+    if (f->domain == tir::Intrinsic::Domain::kInteger) {
+      return rounded({0, f->of_ints(x.i, y.i)}, c.dtype);
     }
-    if (c.name == "isnan") return {0, std::isnan(floats[0])};
-    if (c.name == "isinf") return {0, std::isinf(floats[0])};
-    if (c.name == "isfinite") return {0, std::isfinite(floats[0])};
-    if (c.name == "bitwise_not") return rounded({0, ~args[0].i}, c.dtype);
-    if (!c.dtype.is_float())
-      return rounded({0, bit_operation(c.name, args[0].i, args[1].i)}, c.dtype);
-    return rounded({intrinsic(c.name, floats), 0}, c.dtype);
+    const double result = f->of_doubles(x.f, y.f);
+    if (f->domain == tir::Intrinsic::Domain::kTest) return {0, result != 0};
+    return rounded({result, 0}, c.dtype);
   }
   static Number binary(tir::ExprKind kind, DType t, Number a, Number b) {
     const bool f = t.is_float();

@@ -17,9 +17,7 @@ constexpr Operator kSigmoid{
         },
     .compute =
         [](const ComputeArgs& a) {
-          return compute_unary(a, [](Expr x) -> Expr {
-            return tir::cast(1 / (1 + tir::call("exp", {-widened(x)})), x.dtype());
-          });
+          return compute_unary(a, [](Expr x) -> Expr { return float_call("sigmoid", x); });
         },
     .onnx = {"Sigmoid"},
     .samples = {"sigmoid(float32[3,5])", "sigmoid(float16[7])", "sigmoid(float64[2,1,3])",

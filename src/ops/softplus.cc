@@ -23,7 +23,7 @@ constexpr Operator kSoftplus{
         [](const ComputeArgs& a) {
           return compute_with_parameters(a, 0, 0, [](Expr x, Expr, Expr) -> Expr {
             return tir::max(x, 0) +
-                   tir::call("log", {1 + tir::call("exp", {-tir::call("fabs", {x})})});
+                   tir::call("log1p", {tir::call("exp", {-tir::call("fabs", {x})})});
           });
         },
     .onnx = {"Softplus"},
