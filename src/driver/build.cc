@@ -10,6 +10,8 @@
 #include "lower/main.h"
 #include "schedule/schedule.h"
 #include "support/files.h"
+#include "tir/print.h"
+#include "tir/verify.h"
 
 namespace tessera::driver {
 namespace {
@@ -56,10 +58,29 @@ Result<void> dump_text(const std::string& dir, const std::string& name, const st
 
 }  // namespace
 
+namespace {
+
+// The loop IR that is about to be emitted, as text beside the other dumps; a violation of its rules is our bug.
+Result<void> check_and_dump(const Module& module, const std::string& dump_dir) {
+  std::string text;
+  for (const auto& [name, f] : module.prim_funcs) {
+    text += tir::print(f, name) + "\n";
+  }
+  TESSERA_TRY_VOID(dump_text(dump_dir, "loops.tir", text));
+  for (const auto& [name, f] : module.prim_funcs) {
+    const auto legal = tir::verify(f, name);
+    TESSERA_CHECK(legal, "loop IR of `{}`: {}", name, legal.error().list.front().message);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Lowered> lower_module(Module module, const CompileOptions& options) {
   Lowered lowered;
   TESSERA_TRY(lowered.module, lower::lower(std::move(module)));
   lowered.module = schedule::schedule(std::move(lowered.module), host_target(options.targets));
+  TESSERA_TRY_VOID(check_and_dump(lowered.module, options.dump_dir));
   const auto main = lowered.module.prim_funcs.find("main");
   TESSERA_CHECK(main != lowered.module.prim_funcs.end(), "lowering left no host program");
   TESSERA_TRY(lowered.plan, plan::plan_memory(main->second, lowered.module));

@@ -8,19 +8,19 @@
 
 namespace tessera::exec {
 
-#define TESSERA_MODEL_FUNCTIONS(X)                                                         \
-  X(tessera_last_error)                                                                    \
-  X(tessera_model_create)                                                                  \
-  X(tessera_model_destroy)                                                                 \
-  X(tessera_model_input_count)                                                             \
-  X(tessera_model_output_count)                                                            \
-  X(tessera_model_input)                                                                   \
-  X(tessera_model_output)                                                                  \
-  X(tessera_instance_create)                                                               \
-  X(tessera_instance_destroy)                                                              \
-  X(tessera_instance_run)                                                                  \
-  X(tessera_instance_profile)                                                              \
-  X(tessera_instance_profile_count)                                                        \
+// What a model offers once it is created. tessera_model_create itself exists in libraries only.
+#define TESSERA_MODEL_FUNCTIONS(X) \
+  X(tessera_last_error)            \
+  X(tessera_model_destroy)         \
+  X(tessera_model_input_count)     \
+  X(tessera_model_output_count)    \
+  X(tessera_model_input)           \
+  X(tessera_model_output)          \
+  X(tessera_instance_create)       \
+  X(tessera_instance_destroy)      \
+  X(tessera_instance_run)          \
+  X(tessera_instance_profile)      \
+  X(tessera_instance_profile_count) \
   X(tessera_instance_profile_entry)
 
 struct ModelApi {
@@ -103,7 +103,12 @@ Result<std::unique_ptr<Session>> Session::open_library(const std::string& path,
   if (const char* missing = load_api(library, *session->api_)) {
     return fail(error(Code::kBadLibrary, {}, "`{}` is no tessera library: it lacks {}", path, missing));
   }
-  TESSERA_TRY_VOID(session->status(session->api_->tessera_model_create(nullptr, &session->model_)));
+  const auto create =
+      reinterpret_cast<decltype(&tessera_model_create)>(dlsym(library, "tessera_model_create"));
+  if (create == nullptr) {
+    return fail(error(Code::kBadLibrary, {}, "`{}` is no tessera library: it cannot create a model", path));
+  }
+  TESSERA_TRY_VOID(session->status(create(nullptr, &session->model_)));
   TESSERA_TRY_VOID(session->start(options));
   session->load_us_ = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                           std::chrono::steady_clock::now() - begin).count());
