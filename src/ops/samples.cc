@@ -181,7 +181,8 @@ Sample parse_sample(std::string_view text) { return SampleReader(text).read(); }
 
 std::vector<Tensor> random_inputs(const Sample& sample, std::uint64_t seed) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  constexpr double kSpecial[] = {0.0, -0.0, 1.0, kInfinity, -kInfinity, std::nan("")};
+  constexpr double kSpecial[] = {0.0,       -0.0,       1.0,
+                                 kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()};
   std::mt19937_64 random(seed);
   std::vector<Tensor> tensors;
   for (const SampleInput& input : sample.inputs) {
