@@ -129,6 +129,10 @@ class RoleChooser {
     const double few_rows = std::max(1.0, 4.0 / static_cast<double>(lm.size()));
     c.cycles = k * reuse * columns / (2 * lanes) / utilisation(ln.size(), lanes_) * few_rows;
     if (c.packed) c.cycles += k * columns * (step == 1 ? 0.2 : 1.5);
+    // Rows near each other share cache lines.
+    for (const Access& x : loads(a, bounds_)) {
+      if (std::abs(x.offset.coefficient(lm.var)) > 16) c.cycles *= 1.02;
+    }
     const std::int64_t out = offset_form(r_.target, r_.indices, bounds_).coefficient(ln.var);
     c.cycles += reuse * columns * (out == 1 ? 0.1 : 1.5);
     return c;

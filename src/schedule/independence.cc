@@ -123,6 +123,8 @@ Checked<void> check_independent(const Expr& var, const tir::Stmt& body, const ti
   tir::for_each_node(body, [&](const tir::Stmt& s) {
     if (const auto* loop = s.as<tir::For>()) bounds.set_loop(loop->var, loop->min, loop->extent);
   });
+  const Interval range = bounds.of(var);
+  if (range.has_min() && range.min == range.max) return {};  // one iteration
   const std::vector<Access> all = accesses(body, outer);
   for (const Access& a : all) {
     if (!a.is_store || scope.inner_buffers.contains(a.buffer.get())) continue;
