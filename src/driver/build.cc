@@ -92,7 +92,7 @@ Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::Progra
                                       emit::ProgramKind kind, const MachineCode& code,
                                       link::Toolchain& toolchain) {
   const Module& module = lowered.module;
-  const emit::WeightsLayout weights = emit::layout_weights(module.constants);
+  const emit::WeightsLayout weights = emit::layout_weights(module);
   std::vector<byoc::CompileJob> jobs = kernel_jobs(module, code);
   for (const Artifact& a : module.artifacts) {
     if (a.kind != ArtifactKind::kCSource) continue;

@@ -60,7 +60,7 @@ class Compilation {
   }
 
   Result<void> write_library(const Lowered& lowered) {
-    report.weight_bytes = emit::layout_weights(lowered.module.constants).bytes;
+    report.weight_bytes = emit::layout_weights(lowered.module).bytes;
     report.arena_bytes = static_cast<std::uint64_t>(lowered.plan.pools[0].bytes);
     collect_libraries(lowered.module);
     TESSERA_TRY(link::LinkInput input,
@@ -143,7 +143,7 @@ class Compilation {
     info.cpu_features = code_.cpu_features;
     info.metadata_json = metadata_json(lowered, report, info.target);
     std::string key = info.metadata_json + toolchain_->identity();
-    for (const auto& piece : emit::layout_weights(lowered.module.constants).pieces) {
+    for (const auto& piece : emit::layout_weights(lowered.module).pieces) {
       key += piece.blob->hash().hex();
     }
     info.build_id = hash_text(key).hex();

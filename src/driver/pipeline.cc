@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/pipeline.h"
 
+#include <algorithm>
+#include <filesystem>
+
+#include "constants/npy.h"
 #include "driver/catalogue.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
@@ -26,19 +30,46 @@ constexpr std::string_view kNativePasses =
     "hoist-constants,"
     "fuse-ops";
 
-Result<void> dump(const Module& module, const std::string& stem) {
-  if (auto written = write_atomically(stem + ".relay", print(module)); !written) {
-    return fail(error(Code::kFileNotWritable, {}, "cannot write {}", written.error().text()));
-  }
-  return {};
+bool same_bytes(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Tensor& x, const Tensor& y) { return x.blob == y.blob && x.shape == y.shape; });
 }
 
-Result<Module> run_list(Module module, std::string_view list, const CompileOptions& options,
-                        std::vector<Diagnostic>& warnings) {
+// Writes modules as text, and their larger constants into an .npz whose members `0`, `1`, ... are the text's
+// meta[relay.Constant][0], [1], ...; one file serves all texts that have the same constants.
+class Dumper {
+ public:
+  explicit Dumper(std::string prefix) : prefix_(std::move(prefix)) {}
+
+  Result<void> operator()(const Module& module, const std::string& stem) {
+    const TextAndConstants dump = print_apart(module);
+    const std::filesystem::path path = std::filesystem::path(stem).parent_path() /
+                                       (prefix_ + std::filesystem::path(stem).filename().string());
+    if (!dump.constants.empty() && (file_.empty() || !same_bytes(dump.constants, written_))) {
+      file_ = path.string() + ".npz";
+      written_ = dump.constants;
+      std::map<std::string, Tensor> members;
+      for (std::size_t i = 0; i < written_.size(); ++i) members[std::to_string(i)] = written_[i];
+      TESSERA_TRY_VOID(write_npz(file_, members));
+    }
+    const std::string note = dump.constants.empty() ? "" : "\n// constants: " + file_ + "\n";
+    if (auto written = write_atomically(path.string() + ".relay", dump.text + note); !written) {
+      return fail(error(Code::kFileNotWritable, {}, "cannot write {}", written.error().text()));
+    }
+    return {};
+  }
+
+ private:
+  std::string prefix_, file_;
+  std::vector<Tensor> written_;
+};
+
+Result<Module> run_list(Module module, const std::string& stage, std::string_view list,
+                        const CompileOptions& options, std::vector<Diagnostic>& warnings) {
   TESSERA_TRY(const auto calls, passes::parse_pipeline(list, pass_catalogue()));
   passes::ManagerOptions manager;
   manager.dump_dir = options.dump_dir;
-  manager.dump = dump;
+  manager.dump = Dumper(stage + "_");
   TESSERA_TRY(passes::ManagerOutcome outcome,
               passes::run_passes(std::move(module), calls, ops::operators(), manager));
   for (Diagnostic& w : outcome.warnings) warnings.push_back(std::move(w));
@@ -49,12 +80,12 @@ Result<Module> run_list(Module module, std::string_view list, const CompileOptio
 
 Result<Module> optimize_graph(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings) {
-  return run_list(std::move(module), kGraphPasses, options, warnings);
+  return run_list(std::move(module), "graph", kGraphPasses, options, warnings);
 }
 
 Result<Module> prepare_native(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings) {
-  return run_list(std::move(module), kNativePasses, options, warnings);
+  return run_list(std::move(module), "native", kNativePasses, options, warnings);
 }
 
 }  // namespace tessera::driver

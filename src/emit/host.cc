@@ -139,7 +139,7 @@ class HostEmitter {
       const Tensor& t = module_.constants[ConstantIndex(i)];
       const std::string sizes = shape_array(fmt::format("constant_{}_shape", i), t.shape);
       rows += fmt::format("    {{\"\", {}, {}, {}, {}u, {}u}},\n", c_dtype(t.dtype), t.shape.size(),
-                          sizes, weights_.offsets[i], t.size_bytes());
+                          sizes, weights_.offsets[i], weights_.used[i] ? t.size_bytes() : 0);
     }
     table("tessera_program_constant", "constants", rows);
   }

@@ -11,7 +11,8 @@
 
 namespace tessera::emit {
 
-// Where each constant of the pool lies in the weights section; equal blobs share an offset.
+// Where each constant of the pool lies in the weights section; equal blobs share an offset. What neither the
+// host program nor an artifact reads (a weight that was reordered, for instance) has no bytes there.
 struct WeightsLayout {
   struct Piece {
     std::uint64_t offset = 0;
@@ -19,10 +20,11 @@ struct WeightsLayout {
   };
   std::vector<Piece> pieces;           // ascending, each blob once
   std::vector<std::uint64_t> offsets;  // by ConstantIndex
+  std::vector<bool> used;              // by ConstantIndex
   std::uint64_t bytes = 0;
 };
 inline constexpr std::uint64_t kConstantAlignBytes = 64;
-WeightsLayout layout_weights(const ConstantPool& constants);
+WeightsLayout layout_weights(const Module& module);
 
 // What the library says about itself besides its tables.
 struct ProgramInfo {
