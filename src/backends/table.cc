@@ -3,8 +3,10 @@
 
 #include <array>
 
-#define BACKEND(name) \
-  namespace tessera::backends { const byoc::Backend& name##_backend(); }
+#define BACKEND(name)                    \
+  namespace tessera::backends {          \
+  const byoc::Backend& name##_backend(); \
+  }
 #include "backends/backends.def"
 #undef BACKEND
 

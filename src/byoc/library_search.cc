@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "byoc/library_search.h"
 
-#include <dlfcn.h>
-#include <link.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+
+#include <dlfcn.h>
+#include <link.h>
 
 namespace tessera::byoc {
 namespace {

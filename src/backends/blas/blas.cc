@@ -75,8 +75,8 @@ std::optional<RegionProduct> product_of(const Function& region, const ConstantPo
                                     params.begin());
   };
   for (const auto& [name, pattern] : patterns_table()) {
-    const auto match = name == composite ? relay::match(region, pattern, body.result, &pool)
-                                         : std::nullopt;
+    const auto match =
+        name == composite ? relay::match(region, pattern, body.result, &pool) : std::nullopt;
     if (!match) continue;
     const auto product = describe(*match);
     if (!product) return std::nullopt;
@@ -90,11 +90,12 @@ std::string source_of(const std::string& symbol, const RegionProduct& r, std::si
   return fmt::format(
       "int32_t {}(const tessera_call* call, tessera_tensor** tensors, int32_t) {{\n"
       "  // [{}] {}x{} times {}x{}\n"
-      "  static const tessera_blas_product product = {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {:a}}};\n"
+      "  static const tessera_blas_product product = {{{}, {}, {}, {}, {}, {}, {}, {}, {}, "
+      "{:a}}};\n"
       "  tessera_tensor* abc[] = {{tensors[{}], tensors[{}], tensors[{}]}};\n"
       "  return tessera_blas_gemm(call, abc, &product);\n}}\n\n",
-      symbol, p.batch, p.m, p.k, p.k, p.n, p.bits, p.transpose_a ? 1 : 0, p.transpose_b ? 1 : 0, p.m,
-      p.n, p.k, p.batch, p.stride_a, p.stride_b, p.alpha, r.a, r.b, outputs_at);
+      symbol, p.batch, p.m, p.k, p.k, p.n, p.bits, p.transpose_a ? 1 : 0, p.transpose_b ? 1 : 0,
+      p.m, p.n, p.k, p.batch, p.stride_a, p.stride_b, p.alpha, r.a, r.b, outputs_at);
 }
 
 class Blas final : public byoc::Backend {
@@ -103,13 +104,15 @@ class Blas final : public byoc::Backend {
 
   std::optional<Refusal> available(const Target&) const override {
     if (kLibraryAtBuild[0] == '\0') {
-      return Refusal{"this tessera was built without cblas.h: install libopenblas-openmp-dev "
-                     "(scripts/install-deps.sh does) and build again"};
+      return Refusal{
+          "this tessera was built without cblas.h: install libopenblas-openmp-dev "
+          "(scripts/install-deps.sh does) and build again"};
     }
     if (!library_path(kLibraryFile).empty()) return std::nullopt;
-    return Refusal{fmt::format("{} was not found: install libopenblas0-openmp, or name its directory "
-                               "in TESSERA_LIBRARY_PATH",
-                               kLibraryFile)};
+    return Refusal{
+        fmt::format("{} was not found: install libopenblas0-openmp, or name its directory "
+                    "in TESSERA_LIBRARY_PATH",
+                    kLibraryFile)};
   }
 
   std::string library_path(std::string_view file) const override {

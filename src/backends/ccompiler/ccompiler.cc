@@ -26,14 +26,10 @@ struct Formula {
   const char* text;
 };
 constexpr Formula kFormulas[] = {
-    {"add", 2, "{0} + {1}"},
-    {"subtract", 2, "{0} - {1}"},
-    {"multiply", 2, "{0} * {1}"},
-    {"divide", 2, "{0} / {1}"},
-    {"negative", 1, "-{0}"},
-    {"abs", 1, "std::fabs({0})"},
-    {"sqrt", 1, "std::sqrt({0})"},
-    {"nn.relu", 1, "{0} < 0.0f ? 0.0f : {0}"},
+    {"add", 2, "{0} + {1}"},       {"subtract", 2, "{0} - {1}"},
+    {"multiply", 2, "{0} * {1}"},  {"divide", 2, "{0} / {1}"},
+    {"negative", 1, "-{0}"},       {"abs", 1, "std::fabs({0})"},
+    {"sqrt", 1, "std::sqrt({0})"}, {"nn.relu", 1, "{0} < 0.0f ? 0.0f : {0}"},
 };
 
 const Formula* find_formula(std::string_view op) {
@@ -93,11 +89,11 @@ std::string source_of(const std::string& symbol, const Function& region) {
   const relay::Region& body = region.region(region.as<relay::Literal>(call[0])->body);
   const std::string_view op = region.op(body.result)->name;
   const Type& type = region.type(region.result());
-  std::int64_t count = 1;
-  for (const std::int64_t d : *constant_shape(type.shape())) count *= d;
+  const std::int64_t count = num_elements(type.shape()).constant();
 
   std::string out = fmt::format("// {}: {}\n", op, to_string(type));
-  out += fmt::format("int32_t {}(const tessera_call*, tessera_tensor** tensors, int32_t) {{\n", symbol);
+  out += fmt::format("int32_t {}(const tessera_call*, tessera_tensor** tensors, int32_t) {{\n",
+                     symbol);
   const auto positions = argument_positions(region);
   for (std::size_t i = 0; i < positions.size(); ++i) {
     out += fmt::format("  const float* x{} = data<const float>(tensors[{}]);\n", i, positions[i]);
@@ -136,7 +132,8 @@ class Ccompiler final : public byoc::Backend {
                                  CompileContext& context) const override {
     const auto symbols = byoc::compiler_functions(module, kName);
     std::string source = prologue(target);
-    for (const std::string& symbol : symbols) source += source_of(symbol, module.functions.at(symbol));
+    for (const std::string& symbol : symbols)
+      source += source_of(symbol, module.functions.at(symbol));
     source += "}\n";
     const byoc::CompileJob job{std::string(kName), std::move(source), "cc", {"-std=c++20", "-O2"}};
     TESSERA_TRY(const auto objects, context.toolchain.compile(std::span(&job, 1)));

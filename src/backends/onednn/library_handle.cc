@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/onednn/library_handle.h"
 
+#include <memory>
+
 #include <dlfcn.h>
 #include <fmt/core.h>
-
-#include <memory>
 
 #include "byoc/library_search.h"
 

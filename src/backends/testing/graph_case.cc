@@ -55,17 +55,9 @@ Module parse_graph(const std::string& text) {
   return expect(ops::infer_types(std::move(module)));
 }
 
-Result<std::vector<std::string>> NoToolchain::compile(std::span<const byoc::CompileJob>) {
-  TESSERA_UNREACHABLE("no toolchain was expected");
-}
-Result<std::string> NoToolchain::archive(std::span<const std::string>) {
-  TESSERA_UNREACHABLE("no toolchain was expected");
-}
-
 byoc::PartitionOutcome compile_graph(const Module& module,
                                      std::span<const byoc::BackendChoice> choices) {
-  NoToolchain toolchain;
-  byoc::CompileContext context{toolchain, 1, true, {}};
+  byoc::CompileContext context{test_toolchain(), 1, true, {}};
   auto outcome = expect(byoc::partition_greedy(module, choices));
   outcome.module = expect(ops::infer_types(std::move(outcome.module)));
   return expect(byoc::compile_backends(std::move(outcome), choices, context));
@@ -80,16 +72,20 @@ std::vector<std::string> composites_of(const byoc::PartitionOutcome& outcome) {
 }
 
 void expect_same_results(const Module& compiled, const Module& reference, double tolerance,
-                         int threads) {
+                         std::vector<int> threads) {
   std::mt19937_64 random(11);
   const Function& f = reference.functions.at("main");
   std::vector<Tensor> inputs;
   for (const NodeId param : f.params()) inputs.push_back(random_tensor(f.type(param), random));
-  const auto wanted = run_function(reference, "main", inputs);
-  const auto found = run_function(compiled, "main", inputs, threads);
-  ASSERT_EQ(found.size(), wanted.size());
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    EXPECT_LE(relative_difference(found[i], wanted[i]), tolerance) << "output " << i;
+  const CompiledModule code(compiled);
+  const auto wanted = run_function(reference, code, "main", inputs);
+  for (const int t : threads) {
+    const auto found = run_function(compiled, code, "main", inputs, t);
+    ASSERT_EQ(found.size(), wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_LE(relative_difference(found[i], wanted[i]), tolerance)
+          << "output " << i << " with " << t << " threads";
+    }
   }
 }
 

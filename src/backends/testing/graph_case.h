@@ -15,14 +15,6 @@ namespace tessera::backends::testing {
 // constants. Types are inferred.
 Module parse_graph(const std::string& text);
 
-// As a Toolchain for back ends that need none.
-class NoToolchain final : public byoc::Toolchain {
- public:
-  Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override;
-  Result<std::string> archive(std::span<const std::string> objects) override;
-  std::string identity() const override { return "none"; }
-};
-
 // Placed and compiled; the test fails where that does.
 byoc::PartitionOutcome compile_graph(const Module& module,
                                      std::span<const byoc::BackendChoice> choices);
@@ -32,6 +24,6 @@ std::vector<std::string> composites_of(const byoc::PartitionOutcome& outcome);
 
 // Runs both modules' @main on random inputs and expects the same results.
 void expect_same_results(const Module& compiled, const Module& reference, double tolerance = 2e-5,
-                         int threads = 1);
+                         std::vector<int> threads = {1, 2});
 
 }  // namespace tessera::backends::testing

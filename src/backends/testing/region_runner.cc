@@ -7,7 +7,6 @@
 #include <deque>
 #include <stdexcept>
 
-#include "backends/onednn/runtime/onednn_runtime.h"
 #include "relay/operator.h"
 #include "support/check.h"
 
@@ -17,22 +16,6 @@ namespace {
 using relay::Function;
 using relay::NodeId;
 using Values = std::vector<Tensor>;
-
-struct NamedFunctions {
-  const char* run;
-  tessera_backend_fn run_fn;
-  tessera_state_create_fn create[3];
-  tessera_state_destroy_fn destroy[3];
-};
-
-const NamedFunctions kFunctions[] = {
-    {"tessera_onednn_run",
-     tessera_onednn_run,
-     {tessera_onednn_create_library, tessera_onednn_create_instance,
-      tessera_onednn_create_call_site},
-     {tessera_onednn_destroy_library, tessera_onednn_destroy_instance,
-      tessera_onednn_destroy_call_site}},
-};
 
 tessera_dtype c_dtype(DType t) { return {static_cast<std::uint8_t>(t.code), t.bits, t.lanes}; }
 
@@ -92,15 +75,13 @@ struct RegionRunner::Program {
   }
 };
 
-RegionRunner::RegionRunner(const Module& module, const std::string& symbol, int threads)
+RegionRunner::RegionRunner(const Module& module, const CompiledModule& code,
+                           const std::string& symbol, int threads)
     : program_(std::make_unique<Program>()) {
   const Extern& made = module.externs.at(symbol);
   const Artifact& artifact = module.artifacts.at(static_cast<std::size_t>(made.artifact));
+  const bool is_graph = artifact.kind == ArtifactKind::kRuntimeModule;
   Program& p = *program_;
-  const auto functions =
-      std::find_if(std::begin(kFunctions), std::end(kFunctions),
-                   [&](const auto& f) { return artifact.run_function == f.run; });
-  TESSERA_CHECK(functions != std::end(kFunctions), "no function {}", artifact.run_function);
   for (const Type& t : made.inputs)
     p.inputs.push_back(p.io(t, fmt::format("i{}", p.inputs.size())));
   for (const Type& t : made.outputs)
@@ -109,21 +90,24 @@ RegionRunner::RegionRunner(const Module& module, const std::string& symbol, int 
   for (const NamedConstant& c : artifact.constants) p.add_constant(c, module.constants[c.index]);
   for (const std::string& library : artifact.vendor_libraries)
     p.libraries.push_back(p.keep(library));
+  using Create = tessera_state_create_fn;
+  using Destroy = tessera_state_destroy_fn;
+  const StateFunctions& state = artifact.state;
   p.backend = {p.keep(artifact.backend),
                p.libraries.data(),
                static_cast<std::int32_t>(p.libraries.size()),
-               functions->create[0],
-               functions->destroy[0],
-               functions->create[1],
-               functions->destroy[1]};
+               code.function<Create>(state.create_library),
+               code.function<Destroy>(state.destroy_library),
+               code.function<Create>(state.create_instance),
+               code.function<Destroy>(state.destroy_instance)};
   p.symbol = {p.keep(symbol),
               0,
-              functions->run_fn,
+              code.function<tessera_backend_fn>(is_graph ? artifact.run_function : symbol),
               nullptr,
-              functions->create[2],
-              functions->destroy[2],
-              p.names.emplace_back(artifact.payload).data(),
-              artifact.payload.size(),
+              code.function<Create>(state.create_call_site),
+              code.function<Destroy>(state.destroy_call_site),
+              is_graph ? p.keep(artifact.payload) : nullptr,
+              is_graph ? artifact.payload.size() : 0,
               p.constant_names.data(),
               p.constant_indices.data(),
               static_cast<std::int32_t>(p.constant_names.size()),
@@ -198,7 +182,8 @@ namespace {
 // Evaluates the body of a function whose operators all have `eval`.
 class Evaluator {
  public:
-  Evaluator(const Module& module, int threads) : module_(module), threads_(threads) {}
+  Evaluator(const Module& module, const CompiledModule& code, int threads)
+      : module_(module), code_(code), threads_(threads) {}
 
   Values run(const Function& f, const Values& inputs) {
     std::vector<Values> values(f.num_nodes());
@@ -230,18 +215,19 @@ class Evaluator {
     if (module_.externs.count(global->name) == 0) {
       return run(module_.functions.at(global->name), operands);
     }
-    return RegionRunner(module_, global->name, threads_).run(operands);
+    return RegionRunner(module_, code_, global->name, threads_).run(operands);
   }
 
   const Module& module_;
+  const CompiledModule& code_;
   int threads_;
 };
 
 }  // namespace
 
-Values run_function(const Module& module, const std::string& name, const Values& inputs,
-                    int threads) {
-  return Evaluator(module, threads).run(module.functions.at(name), inputs);
+Values run_function(const Module& module, const CompiledModule& code, const std::string& name,
+                    const Values& inputs, int threads) {
+  return Evaluator(module, code, threads).run(module.functions.at(name), inputs);
 }
 
 double relative_difference(const Tensor& found, const Tensor& wanted) {

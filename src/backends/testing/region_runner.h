@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: runs a partitioned module in this process. Regions of the runtime-module flavour run
-// through the real runtime, everything else is evaluated operator by operator.
+// For tests: runs a partitioned module in this process. Regions run through the real runtime,
+// everything else is evaluated operator by operator.
 #pragma once
 
 #include <map>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/testing/compiled_module.h"
 #include "module/module.h"
 #include "runtime/program.h"
 
@@ -17,7 +18,8 @@ namespace tessera::backends::testing {
 class RegionRunner {
  public:
   // Needs static shapes. Failures are test bugs or what the test is about: they throw.
-  RegionRunner(const Module& module, const std::string& symbol, int threads);
+  RegionRunner(const Module& module, const CompiledModule& code, const std::string& symbol,
+               int threads);
   ~RegionRunner();
   RegionRunner(const RegionRunner&) = delete;
   RegionRunner& operator=(const RegionRunner&) = delete;
@@ -32,8 +34,9 @@ class RegionRunner {
 };
 
 // The function `name` on these inputs. `threads` are those of regions.
-std::vector<Tensor> run_function(const Module& module, const std::string& name,
-                                 const std::vector<Tensor>& inputs, int threads = 1);
+std::vector<Tensor> run_function(const Module& module, const CompiledModule& code,
+                                 const std::string& name, const std::vector<Tensor>& inputs,
+                                 int threads = 1);
 
 // The largest difference, relative to the largest magnitude of `wanted`.
 double relative_difference(const Tensor& found, const Tensor& wanted);
