@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: functions from Relay text, and goldens beside the tests.
+#pragma once
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "module/text.h"
+#include "ops/infer_types.h"
+#include "ops/samples.h"
+#include "ops/table.h"
+
+namespace tessera::lower::testing {
+
+// `text` without the version line.
+inline Module module_of(const std::string& text) {
+  auto file = std::make_shared<SourceFile>(SourceFile{"test", "#[version = \"0.0.5\"]\n" + text});
+  auto parsed = parse_module(file, ops::operators());
+  TESSERA_CHECK(parsed.has_value(), "{}", render(parsed.error()));
+  auto typed = ops::infer_types(std::move(*parsed));
+  TESSERA_CHECK(typed.has_value(), "{}", render(typed.error()));
+  return std::move(*typed);
+}
+
+// The function itself, or `main` of a text that begins with `def`.
+inline relay::Function function_of(const std::string& text) {
+  if (!text.starts_with("def")) return ops::parse_sample(text).function;
+  return module_of(text).functions.at("main");
+}
+
+inline std::vector<Tensor> inputs_of(const relay::Function& f, std::uint64_t seed) {
+  ops::Sample sample{"", f, {}};
+  for (relay::NodeId p : f.params()) sample.inputs.push_back({f.type(p), 0, 0, false});
+  return ops::random_inputs(sample, seed);
+}
+
+inline void expect_golden(const std::string& path, const std::string& text) {
+  if (std::getenv("TESSERA_UPDATE_GOLDENS") != nullptr) std::ofstream(path) << text;
+  std::ifstream in(path);
+  std::stringstream golden;
+  golden << in.rdbuf();
+  EXPECT_EQ(golden.str(), text) << path << ": TESSERA_UPDATE_GOLDENS=1 writes it anew";
+}
+
+}  // namespace tessera::lower::testing

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/schedule.h"
+
+#include "lower/primitive.h"
+#include "lower/testing/kernel_run.h"
+#include "lower/testing/text.h"
+#include "tir/print.h"
+#include "tir/verify.h"
+
+namespace tessera::schedule {
+namespace {
+
+namespace run = lower::testing;
+
+const Machine kWide{64, 32, 128 << 10, 25000};  // AVX-512
+const Machine kNarrow{16, 16, 1 << 10, 0};      // everything is worth a thread, little stack
+
+tir::PrimFunc scheduled(const relay::Function& f, const Machine& machine) {
+  auto plain = lower::lower_primitive(f, relay::Function::kBody, {});
+  TESSERA_CHECK(plain.has_value(), "{}", render(plain.error()));
+  return schedule_kernel(*plain, machine);
+}
+
+// ---- Large enough for tiles, blocks, tails and packing ------------------------------------------
+
+class LargerKernels : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(LargerKernels, EqualEval) {
+  const relay::Function f = run::function_of(GetParam());
+  const std::vector<Tensor> inputs = run::inputs_of(f, 7);
+  const std::vector<Tensor> expected = run::evaluated(f, inputs);
+  for (const Machine& machine : {kWide, kNarrow}) {
+    const tir::PrimFunc kernel = scheduled(f, machine);
+    const std::string text = GetParam() + ("\n" + tir::print(kernel, "kernel"));
+    const auto valid = tir::verify(kernel, "kernel");
+    ASSERT_TRUE(valid.has_value()) << render(valid.error()) << text;
+    run::expect_close(expected, run::interpreted(kernel, inputs), text);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Products, LargerKernels,
+    ::testing::Values(
+        "nn.dense(float32[13,40], float32[50,40], units=50)",
+        "nn.dense(float32[64,24], float32[600,24], units=600)",
+        "nn.dense(float32[33,300], float32[32,300], units=32)",
+        "nn.matmul(float32[37,29], float32[29,45], units=45)",
+        "nn.matmul(float32[40,16], float32[16,1030], units=1030)",
+        "nn.batch_matmul(float32[3,20,16], float32[3,16,36], transpose_b=False)",
+        "nn.batch_matmul(float32[3,20,16], float32[3,36,16], transpose_b=True)",
+        "nn.conv2d(float32[1,5,14,14], float32[33,5,3,3], padding=[1,1,1,1])",
+        "nn.conv2d(float32[2,3,15,17], float32[8,3,3,3], strides=[2,2], padding=[0,1,2,1])",
+        "nn.conv2d(float32[1,8,9,20], float32[20,8,1,1])",
+        "nn.conv2d(float32[1,4,12,40], float32[6,4,3,3], dilation=[2,2])",
+        "nn.conv2d(float32[1,8,10,10], float32[24,4,3,3], groups=2)",
+        "nn.conv2d(float32[1,12,10,33], float32[12,1,3,3], groups=12, padding=[1,1,1,1])"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Others, LargerKernels,
+    ::testing::Values(
+        "nn.softmax(float32[2,3,40,50])", "nn.softmax(float32[2,40,30], axis=1)",
+        "nn.log_softmax(float32[7,100])",
+        "nn.layer_norm(float32[2,9,70], float32[70], float32[70])",
+        "mean(float32[4,60,30], axis=[-1])", "sum(float32[70,90], axis=[0])",
+        "sum(float32[5,8,9,10], axis=[1,3])", "max(float32[5,8,9,10], axis=[2,3])",
+        "transpose(float32[40,70], axes=[1,0])", "transpose(float32[6,20,3,18], axes=[0,2,3,1])",
+        "nn.max_pool2d(float32[1,6,25,25], pool_size=[3,3], strides=[2,2], padding=[1,1,1,1])",
+        "nn.avg_pool2d(float32[1,6,24,40], pool_size=[2,2], strides=[2,2])",
+        "concatenate((float32[3,20], float32[3,33]), axis=1)"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Chains, LargerKernels,
+    ::testing::Values(
+        "def @main(%x: Tensor[(20, 30), float32], %w: Tensor[(70, 30), float32],"
+        " %b: Tensor[(70), float32], %r: Tensor[(20, 70), float32]) {\n"
+        "  %0 = nn.dense(%x, %w, units=70);\n  %1 = add(%0, %b);\n  %2 = nn.gelu(%1);\n"
+        "  add(%2, %r)\n}\n",
+        "def @main(%x: Tensor[(2, 3, 20, 40), float32], %m: Tensor[(2, 1, 1, 40), float32]) {\n"
+        "  %0 = multiply(%x, 0.125f);\n  %1 = subtract(1f, %m);\n  %2 = multiply(%1, -100f);\n"
+        "  %3 = add(%0, %2);\n  nn.softmax(%3)\n}\n",
+        "def @main(%x: Tensor[(1, 6, 14, 14), float32], %w: Tensor[(20, 6, 3, 3), float32],"
+        " %b: Tensor[(20, 1, 1), float32], %r: Tensor[(1, 20, 14, 14), float32]) {\n"
+        "  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1]);\n  %1 = add(%0, %b);\n"
+        "  %2 = add(%1, %r);\n  nn.relu(%2)\n}\n",
+        "def @main(%x: Tensor[(30, 40), float32]) {\n"
+        "  %0 = exp(%x);\n  %1 = add(%0, %x);\n  (%0, %1)\n}\n",
+        "def @main(%x: Tensor[(30, 64), float32]) {\n"
+        "  %0 = reshape(%x, newshape=[30, 4, 16]);\n  %1 = transpose(%0, axes=[1, 0, 2]);\n"
+        "  multiply(%1, %1)\n}\n",
+        "def @main(%x: Tensor[(12, 200), float32], %y: Tensor[(12, 200), float32]) {\n"
+        "  %0 = add(%x, %y);\n  %1 = tanh(%0);\n  %2 = sum(%1, axis=[1], keepdims=True);\n"
+        "  %3 = divide(%1, %2);\n  (%3, %0)\n}\n"));
+
+// ---- Text ---------------------------------------------------------------------------------------
+
+struct Golden {
+  const char* name;
+  const char* text;
+};
+class Goldens : public ::testing::TestWithParam<Golden> {};
+
+TEST_P(Goldens, ScheduledText) {
+  const tir::PrimFunc kernel = scheduled(run::function_of(GetParam().text), kWide);
+  run::expect_golden(
+      std::string(TESSERA_SOURCE_DIR "/src/schedule/testdata/") + GetParam().name + ".tir",
+      tir::print(kernel, GetParam().name));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Goldens,
+    ::testing::Values(
+        Golden{"softmax", "nn.softmax(float32[1,12,128,128])"},
+        Golden{"layer_norm", "nn.layer_norm(float32[1,128,768], float32[768], float32[768])"},
+        Golden{"gelu", "nn.gelu(float32[1,128,3072])"},
+        Golden{"split_heads", "transpose(float32[1,128,12,64], axes=[0,2,1,3])"},
+        Golden{"transpose", "transpose(float32[128,768], axes=[1,0])"},
+        Golden{"mean", "mean(float32[1,128,768], axis=[-1])"},
+        Golden{"column_sum", "sum(float32[512,768], axis=[0])"},
+        Golden{"global_mean", "mean(float32[1,512,7,7], axis=[2,3])"},
+        Golden{"max_pool",
+               "nn.max_pool2d(float32[1,64,112,112], pool_size=[3,3], strides=[2,2], "
+               "padding=[1,1,1,1])"},
+        Golden{"matmul", "nn.matmul(float32[128,768], float32[768,100], units=100)"},
+        Golden{"conv2d", "nn.conv2d(float32[1,64,56,56], float32[64,64,3,3], padding=[1,1,1,1])"},
+        Golden{"depthwise",
+               "nn.conv2d(float32[1,96,56,56], float32[96,1,3,3], "
+               "padding=[1,1,1,1], groups=96)"},
+        Golden{"dense_bias_gelu",
+               "def @main(%x: Tensor[(128, 768), float32], %w: Tensor[(3072, 768), float32],"
+               " %b: Tensor[(3072), float32]) {\n"
+               "  %0 = nn.dense(%x, %w, units=3072);\n  %1 = add(%0, %b);\n  nn.gelu(%1)\n}\n"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace tessera::schedule
