@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 
 #include "tools/session.h"
 
@@ -51,30 +51,37 @@ Result<void> write_profile(exec::Session& session, const std::string& path) {
   }
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   for (const exec::KernelTime& k : session.kernel_times()) {
-    events.push_back({{"name", k.kernel}, {"cat", k.backend}, {"ph", "X"}, {"pid", 1}, {"tid", 1},
-                      {"ts", static_cast<double>(k.last_start_ns) / 1e3},
-                      {"dur", static_cast<double>(k.last_ns) / 1e3},
-                      {"args", {{"min_us", static_cast<double>(k.min_ns) / 1e3}, {"calls", k.calls}}}});
+    events.push_back(
+        {{"name", k.kernel},
+         {"cat", k.backend},
+         {"ph", "X"},
+         {"pid", 1},
+         {"tid", 1},
+         {"ts", static_cast<double>(k.last_start_ns) / 1e3},
+         {"dur", static_cast<double>(k.last_ns) / 1e3},
+         {"args", {{"min_us", static_cast<double>(k.min_ns) / 1e3}, {"calls", k.calls}}}});
   }
   const nlohmann::ordered_json trace = {{"traceEvents", events}, {"displayTimeUnit", "ns"}};
   return write_output(path, trace.dump() + "\n");
 }
 
 Result<void> bench(const BenchArgs& args) {
-  TESSERA_TRY(std::unique_ptr<exec::Session> session, open_session(args.model, {args.threads, false}));
+  TESSERA_TRY(std::unique_ptr<exec::Session> session,
+              open_session(args.model, {args.threads, false}));
   TESSERA_TRY(const std::vector<Tensor> inputs, read_inputs(*session, args.inputs));
   TESSERA_TRY_VOID(session->bind(inputs));
   TESSERA_TRY(const std::vector<double> times, measure(*session, args.seconds));
   const double median = times[times.size() / 2], least = times.front();
   const double p95 = times[std::min(times.size() - 1, times.size() * 95 / 100)];
   if (args.json) {
-    const nlohmann::ordered_json json = {{"median_us", median}, {"min_us", least}, {"p95_us", p95},
-                                         {"runs", times.size()}, {"threads", args.threads},
-                                         {"load_us", session->load_us()}, {"peak_bytes", peak_bytes()}};
+    const nlohmann::ordered_json json = {
+        {"median_us", median},       {"min_us", least},         {"p95_us", p95},
+        {"runs", times.size()},      {"threads", args.threads}, {"load_us", session->load_us()},
+        {"peak_bytes", peak_bytes()}};
     fmt::print("{}\n", json.dump(2));
   } else {
-    fmt::print("median {:.1f} us, least {:.1f} us, 95 % below {:.1f} us; {} runs; load {} us\n", median,
-               least, p95, times.size(), session->load_us());
+    fmt::print("median {:.1f} us, least {:.1f} us, 95 % below {:.1f} us; {} runs; load {} us\n",
+               median, least, p95, times.size(), session->load_us());
   }
   if (!args.profile.empty()) {
     TESSERA_TRY_VOID(write_profile(*session, args.profile));
@@ -86,12 +93,15 @@ Result<void> bench(const BenchArgs& args) {
 
 void add_bench(CLI::App& app, Action& chosen) {
   auto args = std::make_shared<BenchArgs>();
-  CLI::App* command = app.add_subcommand("bench", "Measure a compiled library, or a model in this process");
+  CLI::App* command =
+      app.add_subcommand("bench", "Measure a compiled library, or a model in this process");
   command->add_option("model", args->model.options.model, "Library (.so) or model")->required();
-  command->add_option("--inputs", args->inputs, "Folder of NAME.npy; inputs without a file are random");
+  command->add_option("--inputs", args->inputs,
+                      "Folder of NAME.npy; inputs without a file are random");
   command->add_option("--seconds", args->seconds, "How long to measure")->capture_default_str();
   command->add_option("--threads", args->threads, "Threads of the instance (0: one a CPU)");
-  command->add_option("--profile", args->profile, "Write the times of kernels here, as a trace file");
+  command->add_option("--profile", args->profile,
+                      "Write the times of kernels here, as a trace file");
   command->add_flag("--json", args->json, "Print one JSON object");
   add_model_options(*command, args->model);
   command->callback([&chosen, args] {

@@ -2,9 +2,10 @@
 // One file a sub-command. Each adds its options to the program and leaves behind what to run.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+
+#include <CLI/CLI.hpp>
 
 #include "diagnostics/diagnostic.h"
 
@@ -26,7 +27,8 @@ void add_diff(CLI::App& app, Action& chosen);
 void add_backends(CLI::App& app, Action& chosen);
 void add_explain(CLI::App& app, Action& chosen);
 
-// Prints diagnostics on standard error, coloured on a terminal. Returns kUserError if one is an error.
+// Prints diagnostics on standard error, coloured on a terminal. Returns kUserError if one is an
+// error.
 int report(const Diagnostics& diagnostics);
 
 // Writes to standard output, or to `path` completely or not at all; "-" and "" are standard output.

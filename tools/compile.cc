@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
+#include "driver/compile.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "driver/compile.h"
 #include "tools/placement_table.h"
 #include "tools/target_options.h"
 
@@ -18,15 +18,21 @@ struct CompileArgs {
 void print_json(const driver::CompileReport& r) {
   nlohmann::ordered_json placement = nlohmann::ordered_json::array();
   for (const driver::PlacementRow& row : r.placement) {
-    placement.push_back({{"region", row.region}, {"backend", row.backend},
-                         {"operators", row.operators}, {"reason", row.reason}});
+    placement.push_back({{"region", row.region},
+                         {"backend", row.backend},
+                         {"operators", row.operators},
+                         {"reason", row.reason}});
   }
   nlohmann::ordered_json stages = nlohmann::ordered_json::object();
   for (const driver::StageTime& s : r.stages) stages[s.name] = s.seconds;
-  const nlohmann::ordered_json json = {
-      {"seconds", r.seconds}, {"peak_bytes", r.peak_bytes}, {"library_bytes", r.library_bytes},
-      {"weight_bytes", r.weight_bytes}, {"arena_bytes", r.arena_bytes}, {"stages", stages},
-      {"libraries", r.needed_libraries}, {"placement", placement}};
+  const nlohmann::ordered_json json = {{"seconds", r.seconds},
+                                       {"peak_bytes", r.peak_bytes},
+                                       {"library_bytes", r.library_bytes},
+                                       {"weight_bytes", r.weight_bytes},
+                                       {"arena_bytes", r.arena_bytes},
+                                       {"stages", stages},
+                                       {"libraries", r.needed_libraries},
+                                       {"placement", placement}};
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -35,9 +41,9 @@ void print_summary(const driver::CompileReport& r, const std::string& output) {
   fmt::print("{}: {} (weights {}), arena {} an instance, {:.1f} s, peak {}\n", output,
              size_text(r.library_bytes), size_text(r.weight_bytes), size_text(r.arena_bytes),
              r.seconds, size_text(r.peak_bytes));
-  fmt::print("needs at run time: {}\n", r.needed_libraries.empty()
-                                            ? "nothing but libc, libm and libgomp"
-                                            : fmt::format("{}", fmt::join(r.needed_libraries, ", ")));
+  fmt::print("needs at run time: {}\n",
+             r.needed_libraries.empty() ? "nothing but libc, libm and libgomp"
+                                        : fmt::format("{}", fmt::join(r.needed_libraries, ", ")));
 }
 
 int compile(const CompileArgs& args) {
@@ -68,8 +74,10 @@ void add_compile(CLI::App& app, Action& chosen) {
   command->add_option("model", options.model, "ONNX model, or Relay text (.relay)")->required();
   command->add_option("-o,--output", options.output, "Library to write")->required();
   add_model_options(*command, args->model);
-  command->add_flag("--verify", options.verify, "Compare each partition with the reference evaluation");
-  command->add_flag("--bundle", options.bundle, "Copy the vendor libraries that the result needs beside it");
+  command->add_flag("--verify", options.verify,
+                    "Compare each partition with the reference evaluation");
+  command->add_flag("--bundle", options.bundle,
+                    "Copy the vendor libraries that the result needs beside it");
   command->add_flag("--json", args->json, "Print the report as one JSON object");
   command->callback([&chosen, args] { chosen = [args] { return compile(*args); }; });
 }

@@ -26,7 +26,8 @@ int diff(const DiffArgs& args) {
 
 void add_diff(CLI::App& app, Action& chosen) {
   auto args = std::make_shared<DiffArgs>();
-  CLI::App* command = app.add_subcommand("diff", "Compare two modules structurally: exit 0, or 1 and the first difference");
+  CLI::App* command = app.add_subcommand(
+      "diff", "Compare two modules structurally: exit 0, or 1 and the first difference");
   command->add_option("a", args->a, "Relay text")->required();
   command->add_option("b", args->b, "Relay text")->required();
   command->callback([&chosen, args] { chosen = [args] { return diff(*args); }; });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <filesystem>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "driver/load_model.h"
@@ -23,14 +23,16 @@ struct InspectArgs {
 
 Json ports_json(const std::vector<std::pair<std::string, Type>>& ports) {
   Json list = Json::array();
-  for (const auto& [name, type] : ports) list.push_back({{"name", name}, {"type", to_string(type)}});
+  for (const auto& [name, type] : ports)
+    list.push_back({{"name", name}, {"type", to_string(type)}});
   return list;
 }
 
 Json model_json(const Module& module) {
   const relay::Function& main = module.functions.at("main");
   std::vector<std::pair<std::string, Type>> inputs, outputs;
-  for (const relay::NodeId p : main.params()) inputs.emplace_back(main.as<relay::Param>(p)->name, main.type(p));
+  for (const relay::NodeId p : main.params())
+    inputs.emplace_back(main.as<relay::Param>(p)->name, main.type(p));
   for (const Type& t : flatten(main.type(main.result()))) {
     outputs.emplace_back(fmt::format("output_{}", outputs.size()), t);
   }
@@ -43,9 +45,13 @@ Json model_json(const Module& module) {
     if (const relay::Operator* op = main.op(relay::NodeId(i))) ++operators[std::string(op->name)];
   }
   std::uint64_t bytes = 0;
-  for (const Tensor& t : module.constants.tensors()) bytes += static_cast<std::uint64_t>(t.size_bytes());
-  return {{"inputs", ports_json(inputs)}, {"outputs", ports_json(outputs)}, {"operators", operators},
-          {"constants", module.constants.size()}, {"weight_bytes", bytes}};
+  for (const Tensor& t : module.constants.tensors())
+    bytes += static_cast<std::uint64_t>(t.size_bytes());
+  return {{"inputs", ports_json(inputs)},
+          {"outputs", ports_json(outputs)},
+          {"operators", operators},
+          {"constants", module.constants.size()},
+          {"weight_bytes", bytes}};
 }
 
 Result<Json> inspect_model(const InspectArgs& args) {
@@ -82,7 +88,8 @@ void print_text(const Json& json) {
 }
 
 void print_operators() {
-  for (const relay::Operator* op : ops::operators().all()) fmt::print("{}\n    {}\n", op->name, op->doc);
+  for (const relay::Operator* op : ops::operators().all())
+    fmt::print("{}\n    {}\n", op->name, op->doc);
 }
 
 int inspect(const InspectArgs& args) {
@@ -105,11 +112,13 @@ int inspect(const InspectArgs& args) {
 
 void add_inspect(CLI::App& app, Action& chosen) {
   auto args = std::make_shared<InspectArgs>();
-  CLI::App* command = app.add_subcommand("inspect", "Show what a library or a model is made of, without running it");
+  CLI::App* command = app.add_subcommand(
+      "inspect", "Show what a library or a model is made of, without running it");
   CLI::Option* path = command->add_option("model", args->path, "Library (.so) or model");
   command->add_option("--dim", args->dims, "Size of a symbolic dimension")->allow_extra_args(false);
   command->add_flag("--json", args->json, "Print one JSON object");
-  CLI::Option* operators = command->add_flag("--operators", args->operators, "List the operators that exist");
+  CLI::Option* operators =
+      command->add_flag("--operators", args->operators, "List the operators that exist");
   command->callback([&chosen, args, path, operators] {
     if (path->count() == 0 && operators->count() == 0) throw CLI::RequiredError("model");
     chosen = [args] { return inspect(*args); };

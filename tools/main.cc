@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+
 #include <fmt/format.h>
 #include <unistd.h>
-
-#include <cstdio>
 
 #include "support/check.h"
 #include "tools/command.h"

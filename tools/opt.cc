@@ -30,7 +30,8 @@ Result<void> opt(const OptArgs& args) {
   if (args.print_changed || args.timing) {
     options.after_each = [&](const passes::PassTime& time, const Module& m) {
       if (args.timing) fmt::print(stderr, "{:<28} {:8.3f} ms\n", time.name, time.seconds * 1e3);
-      if (args.print_changed && time.changed) fmt::print(stderr, "// after {}\n{}", time.name, print(m));
+      if (args.print_changed && time.changed)
+        fmt::print(stderr, "// after {}\n{}", time.name, print(m));
     };
   }
   TESSERA_TRY(const passes::ManagerOutcome outcome,
@@ -42,7 +43,8 @@ std::string pass_list() {
   std::string text = "Passes:\n";
   for (const passes::Pass* p : driver::pass_catalogue()) {
     text += fmt::format("  {:<28} {}\n", p->name, p->summary);
-    for (const relay::AttrField& field : p->options().fields) text += fmt::format("      {}\n", field.name);
+    for (const relay::AttrField& field : p->options().fields)
+      text += fmt::format("      {}\n", field.name);
   }
   return text;
 }
@@ -55,10 +57,12 @@ void add_opt(CLI::App& app, Action& chosen) {
   command->footer(pass_list());
   command->add_option("input", args->input, "Relay text; - is standard input")->required();
   command->add_option("--passes", args->passes, "Passes from left to right: \"a,b{key=value}\"");
-  command->add_option("--target", args->targets, "Targets of the module, in order")->allow_extra_args(false);
+  command->add_option("--target", args->targets, "Targets of the module, in order")
+      ->allow_extra_args(false);
   command->add_option("-o,--output", args->output, "File to write; standard output without it");
   command->add_option("--stop-after", args->stop_after, "Leave out what comes after this pass");
-  command->add_flag("--print-changed", args->print_changed, "Print the module after each pass that changes it");
+  command->add_flag("--print-changed", args->print_changed,
+                    "Print the module after each pass that changes it");
   command->add_flag("--timing", args->timing, "Print the time of each pass");
   command->callback([&chosen, args] {
     chosen = [args] {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/placement_table.h"
 
-#include <fmt/format.h>
-
 #include <map>
+
+#include <fmt/format.h>
 
 namespace tessera::tools {
 namespace {
@@ -12,7 +12,8 @@ namespace {
 std::string operators_text(const std::vector<std::string>& operators) {
   std::vector<std::pair<std::string, int>> counted;
   for (const std::string& op : operators) {
-    const auto found = std::find_if(counted.begin(), counted.end(), [&](auto& c) { return c.first == op; });
+    const auto found =
+        std::find_if(counted.begin(), counted.end(), [&](auto& c) { return c.first == op; });
     if (found == counted.end()) {
       counted.emplace_back(op, 1);
     } else {
@@ -37,8 +38,8 @@ std::string summary(const std::vector<driver::PlacementRow>& rows) {
   }
   std::string text = "placement:";
   for (const auto& [backend, counts] : by_backend) {
-    text += fmt::format(" {} {} of {} operators in {} {};", backend, counts.second, all, counts.first,
-                        backend == "native" ? "kernels" : "regions");
+    text += fmt::format(" {} {} of {} operators in {} {};", backend, counts.second, all,
+                        counts.first, backend == "native" ? "kernels" : "regions");
   }
   text.back() = '\n';
   return text;
@@ -49,11 +50,14 @@ std::string summary(const std::vector<driver::PlacementRow>& rows) {
 std::string placement_table(const std::vector<driver::PlacementRow>& rows) {
   std::string text = summary(rows);
   std::size_t width = 6;
-  for (const driver::PlacementRow& row : rows) width = std::max(width, std::min<std::size_t>(row.region.size(), 48));
+  for (const driver::PlacementRow& row : rows)
+    width = std::max(width, std::min<std::size_t>(row.region.size(), 48));
   text += fmt::format("{:<{}}  {:<8}  {}\n", "region", width, "back end", "operators");
   for (const driver::PlacementRow& row : rows) {
-    text += fmt::format("{:<{}}  {:<8}  {}\n", row.region, width, row.backend, operators_text(row.operators));
-    if (!row.reason.empty()) text += fmt::format("{:<{}}  {:<8}    because {}\n", "", width, "", row.reason);
+    text += fmt::format("{:<{}}  {:<8}  {}\n", row.region, width, row.backend,
+                        operators_text(row.operators));
+    if (!row.reason.empty())
+      text += fmt::format("{:<{}}  {:<8}    because {}\n", "", width, "", row.reason);
   }
   return text;
 }

@@ -8,7 +8,8 @@
 
 namespace tessera::tools {
 
-// Region, back end, operators and the reason why a preferred back end declined; a summary line first.
+// Region, back end, operators and the reason why a preferred back end declined; a summary line
+// first.
 std::string placement_table(const std::vector<driver::PlacementRow>& rows);
 // "1.4 MB", "512 B": powers of 1000.
 std::string size_text(std::uint64_t bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <cmath>
 #include <filesystem>
+
+#include <fmt/format.h>
 
 #include "constants/npy.h"
 #include "tools/session.h"
@@ -24,11 +24,13 @@ std::string statistics(const Tensor& t) {
     sum += v;
     most = std::max(most, std::abs(v));
   }
-  return fmt::format("mean {:.6g}, largest magnitude {:.6g}", n == 0 ? 0.0 : sum / static_cast<double>(n), most);
+  return fmt::format("mean {:.6g}, largest magnitude {:.6g}",
+                     n == 0 ? 0.0 : sum / static_cast<double>(n), most);
 }
 
 Result<void> run(const RunArgs& args) {
-  TESSERA_TRY(std::unique_ptr<exec::Session> session, open_session(args.model, {args.threads, false}));
+  TESSERA_TRY(std::unique_ptr<exec::Session> session,
+              open_session(args.model, {args.threads, false}));
   TESSERA_TRY(const std::vector<Tensor> inputs, read_inputs(*session, args.inputs));
   TESSERA_TRY(const std::vector<Tensor> outputs, session->run(inputs));
   if (!args.outputs.empty()) std::filesystem::create_directories(args.outputs);
@@ -46,9 +48,11 @@ Result<void> run(const RunArgs& args) {
 
 void add_run(CLI::App& app, Action& chosen) {
   auto args = std::make_shared<RunArgs>();
-  CLI::App* command = app.add_subcommand("run", "Run a compiled library, or a model in this process");
+  CLI::App* command =
+      app.add_subcommand("run", "Run a compiled library, or a model in this process");
   command->add_option("model", args->model.options.model, "Library (.so) or model")->required();
-  command->add_option("--inputs", args->inputs, "Folder of NAME.npy; inputs without a file are random");
+  command->add_option("--inputs", args->inputs,
+                      "Folder of NAME.npy; inputs without a file are random");
   command->add_option("--outputs", args->outputs, "Folder to write NAME.npy to");
   command->add_option("--threads", args->threads, "Threads of the instance (0: one a CPU)");
   add_model_options(*command, args->model);

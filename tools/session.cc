@@ -14,7 +14,9 @@ bool is_elf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   char magic[4] = {};
   file.read(magic, sizeof(magic));
-  return file && std::string_view(magic, 4) == "\x7f" "ELF";
+  return file && std::string_view(magic, 4) ==
+                     "\x7f"
+                     "ELF";
 }
 
 }  // namespace
@@ -23,7 +25,8 @@ Result<std::unique_ptr<exec::Session>> open_session(const ModelOptionTexts& mode
                                                     const exec::SessionOptions& options) {
   const std::string& path = model.options.model;
   if (!std::filesystem::exists(path)) {
-    return fail(error(Code::kFileNotFound, {}, "`{}` does not exist", path).with_remedy("check the path"));
+    return fail(
+        error(Code::kFileNotFound, {}, "`{}` does not exist", path).with_remedy("check the path"));
   }
   if (is_elf(path)) return exec::Session::open_library(path, options);
   TESSERA_TRY(const driver::CompileOptions compile_options, resolve(model));
@@ -33,7 +36,8 @@ Result<std::unique_ptr<exec::Session>> open_session(const ModelOptionTexts& mode
 std::string npy_file(const std::string& folder, const std::string& tensor) {
   std::string name = tensor;
   for (char& c : name) {
-    const bool kept = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
+    const bool kept =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
     if (!kept) c = '_';
   }
   return folder + "/" + name + ".npy";

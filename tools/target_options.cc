@@ -22,7 +22,8 @@ std::vector<std::string> split(const std::string& text) {
 
 bool names_cpu(const std::vector<std::string>& texts) {
   for (const std::string& t : texts) {
-    if (t.starts_with("cpu") || t.starts_with("llvm") || t.starts_with("{") || t.starts_with("[")) return true;
+    if (t.starts_with("cpu") || t.starts_with("llvm") || t.starts_with("{") || t.starts_with("["))
+      return true;
   }
   return false;
 }
@@ -56,17 +57,26 @@ Result<std::vector<Target>> targets_of(const ModelOptionTexts& texts) {
 }  // namespace
 
 void add_model_options(CLI::App& command, ModelOptionTexts& t) {
-  command.add_option("--target", t.targets, "Machine or back end with options, in order of priority: "
-                     "\"cpu -mcpu=native\"; may be repeated")->allow_extra_args(false);
+  command
+      .add_option("--target", t.targets,
+                  "Machine or back end with options, in order of priority: "
+                  "\"cpu -mcpu=native\"; may be repeated")
+      ->allow_extra_args(false);
   command.add_option("--backends", t.backends, "Back ends in order of priority: onednn,blas");
   command.add_option("--partition", t.partition, "How regions go to back ends")
-      ->check(CLI::IsMember({"none", "greedy"}))->capture_default_str();
-  command.add_option("--dim", t.dims, "Size or range of a symbolic dimension: batch=1, seq=1..512:128")
+      ->check(CLI::IsMember({"none", "greedy"}))
+      ->capture_default_str();
+  command
+      .add_option("--dim", t.dims, "Size or range of a symbolic dimension: batch=1, seq=1..512:128")
       ->allow_extra_args(false);
-  command.add_option("--require", t.require, "A matrix product or convolution on none of these is an error")
+  command
+      .add_option("--require", t.require,
+                  "A matrix product or convolution on none of these is an error")
       ->delimiter(',');
-  command.add_flag("--strict", t.options.strict, "A back end that fails to compile its region is an error");
-  command.add_option("--dump-dir", t.options.dump_dir, "Write the module after each pass, the loop IR and the plan here");
+  command.add_flag("--strict", t.options.strict,
+                   "A back end that fails to compile its region is an error");
+  command.add_option("--dump-dir", t.options.dump_dir,
+                     "Write the module after each pass, the loop IR and the plan here");
   command.add_option("--jobs", t.options.jobs, "Compilers that run at once (0: one a CPU)");
 }
 
@@ -77,7 +87,8 @@ Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
     TESSERA_TRY(driver::DimBinding binding, driver::parse_dim_binding(text));
     options.dims.push_back(std::move(binding));
   }
-  options.partition = texts.partition == "none" ? driver::Partition::kNone : driver::Partition::kGreedy;
+  options.partition =
+      texts.partition == "none" ? driver::Partition::kNone : driver::Partition::kGreedy;
   options.require = texts.require;
   return options;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/build.h"
 
-#include <fmt/format.h>
-
 #include <set>
+
+#include <fmt/format.h>
 
 #include "driver/pipeline.h"
 #include "emit/kernel.h"
@@ -16,8 +16,8 @@
 namespace tessera::driver {
 namespace {
 
-// Kernels in one translation unit. Fixed, so that the bytes do not depend on the number of jobs; small, so that
-// two cores share the work.
+// Kernels in one translation unit. Fixed, so that the bytes do not depend on the number of jobs;
+// small, so that two cores share the work.
 constexpr std::size_t kKernelsPerUnit = 4;
 
 // The host program is called once a run: its own speed does not matter, its compile time does.
@@ -28,7 +28,8 @@ std::vector<byoc::CompileJob> kernel_jobs(const Module& module, const MachineCod
   std::map<std::string, tir::PrimFunc> unit;
   auto flush = [&] {
     if (unit.empty()) return;
-    jobs.push_back({fmt::format("kernels_{}", jobs.size()), emit::emit_kernels(unit), "cc", code.flags});
+    jobs.push_back(
+        {fmt::format("kernels_{}", jobs.size()), emit::emit_kernels(unit), "cc", code.flags});
     unit.clear();
   };
   for (const auto& [symbol, f] : module.prim_funcs) {
@@ -60,7 +61,8 @@ Result<void> dump_text(const std::string& dir, const std::string& name, const st
 
 namespace {
 
-// The loop IR that is about to be emitted, as text beside the other dumps; a violation of its rules is our bug.
+// The loop IR that is about to be emitted, as text beside the other dumps; a violation of its rules
+// is our bug.
 Result<void> check_and_dump(const Module& module, const std::string& dump_dir) {
   std::string text;
   for (const auto& [name, f] : module.prim_funcs) {
@@ -96,9 +98,11 @@ Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::Progra
   std::vector<byoc::CompileJob> jobs = kernel_jobs(module, code);
   for (const Artifact& a : module.artifacts) {
     if (a.kind != ArtifactKind::kCSource) continue;
-    jobs.push_back({fmt::format("{}_{}", a.backend, jobs.size()), a.payload, "cc", a.compile_flags});
+    jobs.push_back(
+        {fmt::format("{}_{}", a.backend, jobs.size()), a.payload, "cc", a.compile_flags});
   }
-  jobs.push_back({"host", emit::emit_host(module, lowered.plan, weights, info, kind), "cc", kHostFlags});
+  jobs.push_back(
+      {"host", emit::emit_host(module, lowered.plan, weights, info, kind), "cc", kHostFlags});
   link::LinkInput input;
   TESSERA_TRY(input.objects, toolchain.compile(jobs));
   for (const Artifact& a : module.artifacts) {

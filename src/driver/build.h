@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a placed module to what the linker and the interpreter need: lowering, scheduling, memory plan, objects.
+// From a placed module to what the linker and the interpreter need: lowering, scheduling, memory
+// plan, objects.
 #pragma once
 
 #include "driver/machine_code.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/compile.h"
 
-#include <fmt/format.h>
-#include <sys/resource.h>
-
 #include <chrono>
 #include <filesystem>
 #include <set>
 #include <thread>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "driver/build.h"
 #include "driver/metadata.h"
@@ -85,7 +85,8 @@ class Compilation {
                               code_, *toolchain_));
     TESSERA_TRY(const std::string image, link::link_image(*toolchain_, input));
     TESSERA_TRY(std::shared_ptr<link::LoadedLibrary> library, link::LoadedLibrary::load(image));
-    const auto* program = static_cast<const tessera_program*>(library->symbol("tessera_model_program"));
+    const auto* program =
+        static_cast<const tessera_program*>(library->symbol("tessera_model_program"));
     TESSERA_CHECK(program != nullptr, "the kernel library has no program");
     auto interpreter = std::make_shared<exec::HostInterpreter>(
         std::move(lowered.module), std::move(lowered.plan), *program, library);
@@ -104,8 +105,8 @@ class Compilation {
 
   Result<link::Toolchain> find_toolchain() const {
     link::ToolchainOptions toolchain;
-    toolchain.jobs = options_.jobs > 0 ? options_.jobs
-                                       : static_cast<int>(std::thread::hardware_concurrency());
+    toolchain.jobs =
+        options_.jobs > 0 ? options_.jobs : static_cast<int>(std::thread::hardware_concurrency());
     return link::Toolchain::find(toolchain);
   }
 

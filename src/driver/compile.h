@@ -16,8 +16,8 @@ using Progress = std::function<void(const StageTime&, const std::string& what)>;
 // Writes options.output, completely or not at all.
 Result<CompileReport> compile(const CompileOptions& options, const Progress& progress = {});
 
-// The same model interpreted in this process: kernels are compiled through the same cache and loaded
-// from memory; nothing is written but the cache.
+// The same model interpreted in this process: kernels are compiled through the same cache and
+// loaded from memory; nothing is written but the cache.
 Result<std::unique_ptr<exec::Session>> prepare_in_process(const CompileOptions& options,
                                                           const exec::SessionOptions& session);
 

@@ -6,9 +6,9 @@
 #include <iterator>
 
 #include "import/import_onnx.h"
+#include "module/text.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
-#include "module/text.h"
 #include "support/files.h"
 
 namespace tessera::driver {
@@ -27,7 +27,8 @@ bool parse_range(std::string_view text, Symbol& range) {
   if (dots == std::string_view::npos) return false;
   const std::size_t colon = text.find(':', dots);
   const auto low = number(text.substr(0, dots));
-  const auto high = number(text.substr(dots + 2, colon == std::string_view::npos ? colon : colon - dots - 2));
+  const auto high =
+      number(text.substr(dots + 2, colon == std::string_view::npos ? colon : colon - dots - 2));
   if (!low || !high || *low > *high) return false;
   range.min = *low;
   range.max = *high;
@@ -60,14 +61,16 @@ Result<DimBinding> parse_dim_binding(const std::string& text) {
     binding.size = number(value);
     if (binding.size || parse_range(value, binding.range)) return binding;
   }
-  return fail(error(Code::kBadOption, {}, "--dim {} is neither NAME=SIZE nor NAME=MIN..MAX[:LIKELY]", text)
-                  .with_remedy("for example --dim batch=1 --dim seq=1..512:128"));
+  return fail(
+      error(Code::kBadOption, {}, "--dim {} is neither NAME=SIZE nor NAME=MIN..MAX[:LIKELY]", text)
+          .with_remedy("for example --dim batch=1 --dim seq=1..512:128"));
 }
 
 Result<Module> load_module_text(const std::string& path) {
   TESSERA_TRY(std::string text, read_text(path));
   if (text.empty()) {
-    return fail(error(Code::kFileEmpty, {}, "`{}` is empty", path).with_remedy("write the file again"));
+    return fail(
+        error(Code::kFileEmpty, {}, "`{}` is empty", path).with_remedy("write the file again"));
   }
   const auto file = std::make_shared<const SourceFile>(SourceFile{path, std::move(text)});
   return parse_module(file, ops::operators());

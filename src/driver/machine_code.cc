@@ -14,7 +14,8 @@ namespace {
 std::string feature_of(std::string_view line) {
   constexpr std::string_view kDefine = "#define __";
   const std::size_t end = line.rfind("__ 1");
-  if (!line.starts_with(kDefine) || end == std::string_view::npos || end <= kDefine.size()) return "";
+  if (!line.starts_with(kDefine) || end == std::string_view::npos || end <= kDefine.size())
+    return "";
   std::string name(line.substr(kDefine.size(), end - kDefine.size()));
   for (char& c : name) {
     c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -40,14 +41,14 @@ Result<MachineCode> machine_code(const Target& cpu, const link::Compiler& compil
   MachineCode code;
   const std::string march = "-march=" + cpu.get_string("mcpu");
   // Not -ffast-math: NaN and infinity are values of models.
-  code.flags = {"-O3", march, "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math",
-                "-ffp-contract=fast"};
+  code.flags = {
+      "-O3", march, "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"};
   std::vector<std::string> command = compiler.command;
   command.insert(command.end(), {march, "-dM", "-E", "-x", "c", "/dev/null"});
   const auto ran = run_process(command);
   if (!ran || !ran->ok()) {
-    return fail(error(Code::kBadTarget, {}, "`{}` does not know the processor `{}`", compiler.command[0],
-                      cpu.get_string("mcpu"))
+    return fail(error(Code::kBadTarget, {}, "`{}` does not know the processor `{}`",
+                      compiler.command[0], cpu.get_string("mcpu"))
                     .with_remedy("-mcpu takes what the compiler's -march takes: native, x86-64-v3, "
                                  "x86-64-v4, sapphirerapids, ..."));
   }

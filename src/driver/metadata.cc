@@ -18,7 +18,8 @@ Json ports(const std::vector<tir::Buffer>& buffers) {
       const std::int64_t* n = tir::as_int(e);
       shape.push_back(n == nullptr ? -1 : *n);
     }
-    list.push_back({{"name", b->name}, {"dtype", to_string(b->dtype)}, {"shape", std::move(shape)}});
+    list.push_back(
+        {{"name", b->name}, {"dtype", to_string(b->dtype)}, {"shape", std::move(shape)}});
   }
   return list;
 }
@@ -41,7 +42,8 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
                           const std::string& target) {
   const tir::PrimFunc& main = lowered.module.prim_funcs.at("main");
   Json pools = Json::array();
-  for (const plan::Pool& p : lowered.plan.pools) pools.push_back({{"name", p.name}, {"bytes", p.bytes}});
+  for (const plan::Pool& p : lowered.plan.pools)
+    pools.push_back({{"name", p.name}, {"bytes", p.bytes}});
   Json json = {
       {"target", target},
       {"inputs", ports(main.inputs)},

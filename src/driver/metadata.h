@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a library says about itself (JSON at `tessera_metadata`): inputs, outputs, placement, memory plan, libraries.
+// What a library says about itself (JSON at `tessera_metadata`): inputs, outputs, placement, memory
+// plan, libraries.
 #pragma once
 
 #include <string>

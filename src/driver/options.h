@@ -16,16 +16,16 @@ enum class Partition { kNone, kGreedy };
 struct CompileOptions {
   std::string model;
   std::string output;
-  std::vector<Target> targets;         // machine and back ends, in order of priority
+  std::vector<Target> targets;  // machine and back ends, in order of priority
   std::vector<DimBinding> dims;
   Partition partition = Partition::kGreedy;
-  std::vector<std::string> require;    // a matrix product or convolution elsewhere is an error
+  std::vector<std::string> require;  // a matrix product or convolution elsewhere is an error
   bool strict = false;
   bool verify = false;
   bool bundle = false;
   std::string dump_dir;
-  int jobs = 0;                        // 0: one a CPU
-  int threads = 0;                     // that layouts are chosen for; 0: one a CPU
+  int jobs = 0;     // 0: one a CPU
+  int threads = 0;  // that layouts are chosen for; 0: one a CPU
 };
 
 // The machine among the targets; `cpu` with all defaults if none is named.
@@ -38,11 +38,11 @@ struct StageTime {
 
 // A row of the placement table.
 struct PlacementRow {
-  std::string region;     // symbol
+  std::string region;  // symbol
   std::string backend;
   std::vector<std::string> operators;
   std::vector<std::string> sources;  // nodes of the model
-  std::string reason;     // why a preferred back end declined; "" if none did
+  std::string reason;                // why a preferred back end declined; "" if none did
 };
 
 struct CompileReport {

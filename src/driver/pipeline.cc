@@ -6,9 +6,9 @@
 
 #include "constants/npy.h"
 #include "driver/catalogue.h"
+#include "module/text.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
-#include "module/text.h"
 #include "support/files.h"
 
 namespace tessera::driver {
@@ -31,12 +31,14 @@ constexpr std::string_view kNativePasses =
     "fuse-ops";
 
 bool same_bytes(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Tensor& x, const Tensor& y) { return x.blob == y.blob && x.shape == y.shape; });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
+    return x.blob == y.blob && x.shape == y.shape;
+  });
 }
 
-// Writes modules as text, and their larger constants into an .npz whose members `0`, `1`, ... are the text's
-// meta[relay.Constant][0], [1], ...; one file serves all texts that have the same constants.
+// Writes modules as text, and their larger constants into an .npz whose members `0`, `1`, ... are
+// the text's meta[relay.Constant][0], [1], ...; one file serves all texts that have the same
+// constants.
 class Dumper {
  public:
   explicit Dumper(std::string prefix) : prefix_(std::move(prefix)) {}

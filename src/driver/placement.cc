@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/placement.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
+
+#include <fmt/format.h>
 
 #include "backends/table.h"
 #include "byoc/partition.h"
@@ -31,9 +31,11 @@ std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options,
     if (!target.is_external()) continue;
     const byoc::Backend* backend = backends::find_backend(target.name());
     if (backend == nullptr) {
-      warnings.push_back(warning(Code::kBackendMissing, {}, "this tessera has no back end `{}`", target.name()));
+      warnings.push_back(
+          warning(Code::kBackendMissing, {}, "this tessera has no back end `{}`", target.name()));
     } else if (const auto missing = backend->available(target)) {
-      warnings.push_back(warning(Code::kBackendMissing, {}, "{}: {}", target.name(), missing->reason));
+      warnings.push_back(
+          warning(Code::kBackendMissing, {}, "{}: {}", target.name(), missing->reason));
     } else {
       choices.push_back({backend, target});
     }
@@ -46,7 +48,8 @@ std::string reasons(const byoc::PartitionOutcome& outcome, const byoc::PlacedReg
   std::string text;
   for (const byoc::PlacementRefusal& r : outcome.refusals) {
     if (r.taken_by != region.backend) continue;
-    const bool ours = std::find(region.sources.begin(), region.sources.end(), r.source) != region.sources.end();
+    const bool ours =
+        std::find(region.sources.begin(), region.sources.end(), r.source) != region.sources.end();
     const std::string sentence = fmt::format("{}: {}", r.backend, r.reason);
     if (!ours || text.find(sentence) != std::string::npos) continue;
     text += (text.empty() ? "" : "; ") + sentence;
@@ -68,21 +71,27 @@ bool is_heavy(const std::string& op) {
   return op == "nn.dense" || op.find("matmul") != std::string::npos || op.starts_with("nn.conv");
 }
 
-// --require: products and convolutions that stayed with native code or went to a back end not named.
+// --require: products and convolutions that stayed with native code or went to a back end not
+// named.
 Result<void> check_required(const byoc::PartitionOutcome& outcome, const CompileOptions& options) {
   if (options.require.empty()) return {};
   Diagnostics errors;
   for (const byoc::PlacementRefusal& r : outcome.refusals) {
-    const bool named = std::find(options.require.begin(), options.require.end(), r.taken_by) != options.require.end();
+    const bool named = std::find(options.require.begin(), options.require.end(), r.taken_by) !=
+                       options.require.end();
     if (named || !is_heavy(r.op)) continue;
-    errors.add(error(Code::kRequirementUnmet, r.source, "`{}` went to {}, which --require does not name; {}: {}",
-                     r.op, r.taken_by, r.backend, r.reason));
+    errors.add(error(Code::kRequirementUnmet, r.source,
+                     "`{}` went to {}, which --require does not name; {}: {}", r.op, r.taken_by,
+                     r.backend, r.reason));
   }
   for (const byoc::PlacedRegion& region : outcome.regions) {
-    if (std::find(options.require.begin(), options.require.end(), region.backend) != options.require.end()) continue;
+    if (std::find(options.require.begin(), options.require.end(), region.backend) !=
+        options.require.end())
+      continue;
     if (std::none_of(region.operators.begin(), region.operators.end(), is_heavy)) continue;
-    errors.add(error(Code::kRequirementUnmet, {}, "region `{}` went to {}, which --require does not name",
-                     region.symbol, region.backend));
+    errors.add(error(Code::kRequirementUnmet, {},
+                     "region `{}` went to {}, which --require does not name", region.symbol,
+                     region.backend));
   }
   if (errors.empty()) return {};
   return fail(std::move(errors));
@@ -111,7 +120,8 @@ Result<void> bundle_libraries(const Module& module, const std::string& output) {
     for (const std::string& name : artifact.vendor_libraries) {
       const std::string found = find_vendor_library(name);
       if (found.empty()) {
-        return fail(error(Code::kBackendMissing, {}, "--bundle: `{}` of {} was not found", name, artifact.backend)
+        return fail(error(Code::kBackendMissing, {}, "--bundle: `{}` of {} was not found", name,
+                          artifact.backend)
                         .with_remedy("name its folder in TESSERA_LIBRARY_PATH"));
       }
       const fs::path target = fs::path(output).parent_path() / name;
@@ -119,7 +129,8 @@ Result<void> bundle_libraries(const Module& module, const std::string& output) {
       if (fs::exists(target, problem) && fs::equivalent(found, target, problem)) continue;
       fs::copy_file(found, target, fs::copy_options::overwrite_existing, problem);
       if (problem) {
-        return fail(error(Code::kFileNotWritable, {}, "cannot write `{}`: {}", target.string(), problem.message()));
+        return fail(error(Code::kFileNotWritable, {}, "cannot write `{}`: {}", target.string(),
+                          problem.message()));
       }
     }
   }

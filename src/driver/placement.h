@@ -13,7 +13,8 @@ struct Placed {
   std::vector<Diagnostic> warnings;
 };
 
-// Partitions `main` over the back ends of options.targets and runs their hooks; what nobody took stays.
+// Partitions `main` over the back ends of options.targets and runs their hooks; what nobody took
+// stays.
 Result<Placed> place_regions(Module module, const CompileOptions& options,
                              byoc::Toolchain& toolchain);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/c_text.h"
 
-#include <fmt/format.h>
-
 #include <cctype>
+
+#include <fmt/format.h>
 
 namespace tessera::emit {
 namespace {
@@ -23,12 +23,18 @@ void append_escaped(std::string& out, unsigned char c) {
 
 std::string_view code_name(TypeCode code) {
   switch (code) {
-    case TypeCode::kInt: return "TESSERA_INT";
-    case TypeCode::kUInt: return "TESSERA_UINT";
-    case TypeCode::kFloat: return "TESSERA_FLOAT";
-    case TypeCode::kHandle: return "TESSERA_OPAQUE_HANDLE";
-    case TypeCode::kBFloat: return "TESSERA_BFLOAT";
-    case TypeCode::kBool: return "TESSERA_BOOL";
+    case TypeCode::kInt:
+      return "TESSERA_INT";
+    case TypeCode::kUInt:
+      return "TESSERA_UINT";
+    case TypeCode::kFloat:
+      return "TESSERA_FLOAT";
+    case TypeCode::kHandle:
+      return "TESSERA_OPAQUE_HANDLE";
+    case TypeCode::kBFloat:
+      return "TESSERA_BFLOAT";
+    case TypeCode::kBool:
+      return "TESSERA_BOOL";
   }
   return "";
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/host.h"
 
-#include <fmt/format.h>
-
 #include <set>
+
+#include <fmt/format.h>
 
 #include "emit/c_text.h"
 #include "emit/host_body.h"
@@ -22,7 +22,11 @@ class HostEmitter {
  public:
   HostEmitter(const Module& module, const plan::MemoryPlan& plan, const WeightsLayout& weights,
               const ProgramInfo& info, ProgramKind kind)
-      : module_(module), plan_(plan), weights_(weights), info_(info), kind_(kind),
+      : module_(module),
+        plan_(plan),
+        weights_(weights),
+        info_(info),
+        kind_(kind),
         main_(module.prim_funcs.at("main")) {
     collect();
   }
@@ -75,13 +79,16 @@ class HostEmitter {
         run_functions.insert(artifact(e).run_function);
       } else {
         line("int32_t {}{};", symbol,
-             e.convention == CallingConvention::kGenerated ? kGeneratedSignature : kBackendSignature);
+             e.convention == CallingConvention::kGenerated ? kGeneratedSignature
+                                                           : kBackendSignature);
       }
     }
     for (const Artifact& a : module_.artifacts) {
       const StateFunctions& s = a.state;
-      for (const auto* f : {&s.create_library, &s.create_instance, &s.create_call_site}) creates.insert(*f);
-      for (const auto* f : {&s.destroy_library, &s.destroy_instance, &s.destroy_call_site}) destroys.insert(*f);
+      for (const auto* f : {&s.create_library, &s.create_instance, &s.create_call_site})
+        creates.insert(*f);
+      for (const auto* f : {&s.destroy_library, &s.destroy_instance, &s.destroy_call_site})
+        destroys.insert(*f);
     }
     for (const std::string& f : run_functions) line("int32_t {}{};", f, kBackendSignature);
     for (const std::string& f : creates) {
@@ -109,8 +116,8 @@ class HostEmitter {
         shape.push_back(n == nullptr ? -1 : *n);
       }
       const std::string sizes = shape_array(fmt::format("{}_{}_shape", kind, i), shape);
-      rows += fmt::format("    {{{}, {}, {}, {}, nullptr, nullptr, nullptr, 0}},\n", c_string(b.name),
-                          c_dtype(b.dtype), shape.size(), sizes);
+      rows += fmt::format("    {{{}, {}, {}, {}, nullptr, nullptr, nullptr, 0}},\n",
+                          c_string(b.name), c_dtype(b.dtype), shape.size(), sizes);
     }
     table("tessera_program_io", kind, rows);
   }
@@ -166,8 +173,9 @@ class HostEmitter {
       line("static const char* const {}[] = {{{}}};", files, fmt::join(quoted, ", "));
     }
     return fmt::format("    {{{}, {}, {}, {}, {}, {}, {}}},\n", c_string(name), files,
-                       libraries.size(), or_null(state.create_library), or_null(state.destroy_library),
-                       or_null(state.create_instance), or_null(state.destroy_instance));
+                       libraries.size(), or_null(state.create_library),
+                       or_null(state.destroy_library), or_null(state.create_instance),
+                       or_null(state.destroy_instance));
   }
 
   static std::string_view or_null(const std::string& function) {
@@ -249,7 +257,8 @@ class HostEmitter {
     for (const std::string& f : info_.cpu_features) features += fmt::format("{}, ", c_string(f));
     if (!features.empty()) line("static const char* const cpu_features[] = {{{}}};", features);
     const bool model = kind_ == ProgramKind::kModel;
-    if (model) line("TESSERA_API const char tessera_metadata[] =\n    {};", c_string(info_.metadata_json));
+    if (model)
+      line("TESSERA_API const char tessera_metadata[] =\n    {};", c_string(info_.metadata_json));
     line("TESSERA_API const tessera_program tessera_model_program = {{");
     line("    TESSERA_PROGRAM_VERSION, TESSERA_ABI_VERSION, {}, {}, {},", c_string(info_.build_id),
          c_string(info_.target), c_string(info_.cpu_arch));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host program of a module as C++ text: the tables of runtime/program.h and the entry that allocates
-// nothing, calls kernels in order and reads like the plan.
+// The host program of a module as C++ text: the tables of runtime/program.h and the entry that
+// allocates nothing, calls kernels in order and reads like the plan.
 #pragma once
 
 #include <string>
@@ -11,8 +11,9 @@
 
 namespace tessera::emit {
 
-// Where each constant of the pool lies in the weights section; equal blobs share an offset. What neither the
-// host program nor an artifact reads (a weight that was reordered, for instance) has no bytes there.
+// Where each constant of the pool lies in the weights section; equal blobs share an offset. What
+// neither the host program nor an artifact reads (a weight that was reordered, for instance) has no
+// bytes there.
 struct WeightsLayout {
   struct Piece {
     std::uint64_t offset = 0;
@@ -33,8 +34,8 @@ struct ProgramInfo {
   std::string metadata_json;
 };
 
-// With an entry: the module's `main`. Without: a kernel library for the interpreter (exec/), which exports
-// a table of generated kernels instead.
+// With an entry: the module's `main`. Without: a kernel library for the interpreter (exec/), which
+// exports a table of generated kernels instead.
 enum class ProgramKind { kModel, kKernelLibrary };
 
 // Needs prim_funcs["main"] lowered and `plan` made for it. Deterministic.

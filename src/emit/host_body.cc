@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/host_body.h"
 
-#include <fmt/format.h>
-
 #include <set>
+
+#include <fmt/format.h>
 
 #include "emit/c_text.h"
 #include "tir/walk.h"
@@ -69,10 +69,14 @@ class HostBodyEmitter {
 
   void walk(const Stmt& stmt) {
     tir::visit(
-        stmt, [&](const tir::Seq& s) { for (const Stmt& each : s.body) walk(each); },
+        stmt,
+        [&](const tir::Seq& s) {
+          for (const Stmt& each : s.body) walk(each);
+        },
         [&](const tir::Allocate& s) {
           const plan::Placement& at = plan_.buffers.at(s.buffer.get());
-          define(s.buffer, fmt::format("(char*)frame->pools[{}] + {}", pool_index(at.pool), at.offset));
+          define(s.buffer,
+                 fmt::format("(char*)frame->pools[{}] + {}", pool_index(at.pool), at.offset));
           walk(s.body);
         },
         [&](const tir::AllocateConst& s) {
@@ -148,7 +152,8 @@ class HostBodyEmitter {
     }
     line("    tessera_tensor* tensors[] = {{{}}};", list);
     const std::string& run = run_function(s.symbol);
-    line("    status = {}({}, tensors, {});  // {}", run, call_record(s.symbol), all.size(), s.symbol);
+    line("    status = {}({}, tensors, {});  // {}", run, call_record(s.symbol), all.size(),
+         s.symbol);
   }
 
   const std::string& run_function(const std::string& symbol) const {
@@ -167,8 +172,9 @@ class HostBodyEmitter {
     }
     // The tensor's shape is not const in C, as in DLPack; nobody writes to it.
     if (!sizes.empty()) line("    static int64_t s{}[] = {{{}}};", i, sizes);
-    line("    tessera_tensor t{} = {{{}, frame->call->device, {}, {}, {}, nullptr, 0}};", i, name(b),
-         b->shape.size(), c_dtype(b->dtype), sizes.empty() ? "nullptr" : fmt::format("s{}", i));
+    line("    tessera_tensor t{} = {{{}, frame->call->device, {}, {}, {}, nullptr, 0}};", i,
+         name(b), b->shape.size(), c_dtype(b->dtype),
+         sizes.empty() ? "nullptr" : fmt::format("s{}", i));
   }
 
   const Module& module_;

@@ -11,8 +11,8 @@
 namespace tessera::emit {
 
 struct HostBody {
-  std::string text;                                          // the function tessera_entry
-  std::vector<std::pair<std::string, std::string>> steps;    // kernel, back end; in text order
+  std::string text;                                        // the function tessera_entry
+  std::vector<std::pair<std::string, std::string>> steps;  // kernel, back end; in text order
 };
 
 // `extern_index`: position of each back-end symbol in the program's table of externs.

@@ -11,7 +11,8 @@ void mark_used(const tir::Stmt& stmt, std::vector<bool>& used) {
   tir::for_each_node(stmt, [&](const tir::Stmt& s) {
     const auto* allocation = s.as<tir::AllocateConst>();
     if (allocation == nullptr) return;
-    if (const auto* index = std::get_if<ConstantIndex>(&allocation->data)) used[index->index()] = true;
+    if (const auto* index = std::get_if<ConstantIndex>(&allocation->data))
+      used[index->index()] = true;
   });
 }
 

@@ -33,7 +33,9 @@ std::vector<std::int64_t> shape_of(const BufferNode& b) {
 HostInterpreter::HostInterpreter(Module module, plan::MemoryPlan plan,
                                  const tessera_program& library,
                                  std::shared_ptr<const void> keep_alive)
-    : module_(std::move(module)), plan_(std::move(plan)), library_(std::move(keep_alive)),
+    : module_(std::move(module)),
+      plan_(std::move(plan)),
+      library_(std::move(keep_alive)),
       program_(library) {
   for (std::int32_t i = 0; i < library.extern_count; ++i) externs_[library.externs[i].symbol] = i;
   for (std::int32_t i = 0; i < library.kernel_count; ++i) {
@@ -63,7 +65,8 @@ class HostInterpreter::Run {
 
   std::int32_t run() {
     const tir::PrimFunc& main = p_.module_.prim_funcs.at("main");
-    for (std::size_t i = 0; i < main.inputs.size(); ++i) at_[main.inputs[i].get()] = frame_.inputs[i];
+    for (std::size_t i = 0; i < main.inputs.size(); ++i)
+      at_[main.inputs[i].get()] = frame_.inputs[i];
     for (std::size_t i = 0; i < main.outputs.size(); ++i) {
       at_[main.outputs[i].get()] = frame_.outputs[i];
     }
@@ -134,8 +137,13 @@ class HostInterpreter::Run {
     std::vector<tessera_tensor*> list;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       const DType t = buffers[i]->dtype;
-      tensors[i] = {pointers[i], frame_.call->device, static_cast<std::int32_t>(shapes[i].size()),
-                    {static_cast<std::uint8_t>(t.code), t.bits, t.lanes}, shapes[i].data(), nullptr, 0};
+      tensors[i] = {pointers[i],
+                    frame_.call->device,
+                    static_cast<std::int32_t>(shapes[i].size()),
+                    {static_cast<std::uint8_t>(t.code), t.bits, t.lanes},
+                    shapes[i].data(),
+                    nullptr,
+                    0};
       list.push_back(&tensors[i]);
     }
     return e.backend_fn(&record, list.data(), static_cast<std::int32_t>(list.size()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interprets a host program in this process: the second of the two executors. Kernels and back-end functions come
-// from a kernel library; tables, states and memory are the runtime's, as in an exported library.
+// Interprets a host program in this process: the second of the two executors. Kernels and back-end
+// functions come from a kernel library; tables, states and memory are the runtime's, as in an
+// exported library.
 #pragma once
 
 #include <map>
@@ -15,8 +16,9 @@ namespace tessera::exec {
 
 class HostInterpreter {
  public:
-  // `library` is the kernel library's tessera_model_program; `keep_alive` keeps it loaded. Module and
-  // plan are those it was emitted for; the interpreter keeps the module (its constants are used in place).
+  // `library` is the kernel library's tessera_model_program; `keep_alive` keeps it loaded. Module
+  // and plan are those it was emitted for; the interpreter keeps the module (its constants are used
+  // in place).
   HostInterpreter(Module module, plan::MemoryPlan plan, const tessera_program& library,
                   std::shared_ptr<const void> keep_alive);
   HostInterpreter(const HostInterpreter&) = delete;
@@ -34,10 +36,10 @@ class HostInterpreter {
   std::shared_ptr<const void> library_;
   tessera_program program_;
   std::vector<const void*> constant_data_;
-  std::map<std::string, std::int32_t, std::less<>> externs_;         // index in the program's table
-  std::map<std::string, tessera_kernel_fn, std::less<>> kernels_;    // generated ones
-  std::map<std::string, std::size_t, std::less<>> pools_;            // index in the plan
-  std::vector<tessera_program_step> steps_;                          // in order of the text
+  std::map<std::string, std::int32_t, std::less<>> externs_;       // index in the program's table
+  std::map<std::string, tessera_kernel_fn, std::less<>> kernels_;  // generated ones
+  std::map<std::string, std::size_t, std::less<>> pools_;          // index in the plan
+  std::vector<tessera_program_step> steps_;                        // in order of the text
   std::map<const tir::StmtNode*, std::int32_t> step_of_;
 };
 

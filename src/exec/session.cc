@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/session.h"
 
-#include <dlfcn.h>
-
 #include <chrono>
 #include <filesystem>
+
+#include <dlfcn.h>
 
 namespace tessera::exec {
 
 // What a model offers once it is created. tessera_model_create itself exists in libraries only.
-#define TESSERA_MODEL_FUNCTIONS(X) \
-  X(tessera_last_error)            \
-  X(tessera_model_destroy)         \
-  X(tessera_model_input_count)     \
-  X(tessera_model_output_count)    \
-  X(tessera_model_input)           \
-  X(tessera_model_output)          \
-  X(tessera_instance_create)       \
-  X(tessera_instance_destroy)      \
-  X(tessera_instance_run)          \
-  X(tessera_instance_profile)      \
+#define TESSERA_MODEL_FUNCTIONS(X)  \
+  X(tessera_last_error)             \
+  X(tessera_model_destroy)          \
+  X(tessera_model_input_count)      \
+  X(tessera_model_output_count)     \
+  X(tessera_model_input)            \
+  X(tessera_model_output)           \
+  X(tessera_instance_create)        \
+  X(tessera_instance_destroy)       \
+  X(tessera_instance_run)           \
+  X(tessera_instance_profile)       \
   X(tessera_instance_profile_count) \
   X(tessera_instance_profile_entry)
 
@@ -41,8 +41,8 @@ ModelApi linked_api() {
 
 // The name of a function that the library lacks, or null.
 const char* load_api(void* library, ModelApi& api) {
-#define X(f)                                                      \
-  api.f = reinterpret_cast<decltype(api.f)>(dlsym(library, #f));  \
+#define X(f)                                                     \
+  api.f = reinterpret_cast<decltype(api.f)>(dlsym(library, #f)); \
   if (api.f == nullptr) return #f;
   TESSERA_MODEL_FUNCTIONS(X)
 #undef X
@@ -78,8 +78,7 @@ Tensor copy_of(const tessera_tensor& c) {
   std::int64_t bytes = dtype.size_bytes();
   for (const std::int64_t n : shape) bytes *= n;
   const auto* data = static_cast<const std::byte*>(c.data) + c.byte_offset;
-  return Tensor(std::move(shape), dtype,
-                Blob::copy_of({data, static_cast<std::size_t>(bytes)}));
+  return Tensor(std::move(shape), dtype, Blob::copy_of({data, static_cast<std::size_t>(bytes)}));
 }
 
 }  // namespace
@@ -101,17 +100,21 @@ Result<std::unique_ptr<Session>> Session::open_library(const std::string& path,
   std::unique_ptr<Session> session(new Session);
   session->owner_ = std::shared_ptr<void>(library, dlclose);
   if (const char* missing = load_api(library, *session->api_)) {
-    return fail(error(Code::kBadLibrary, {}, "`{}` is no tessera library: it lacks {}", path, missing));
+    return fail(
+        error(Code::kBadLibrary, {}, "`{}` is no tessera library: it lacks {}", path, missing));
   }
   const auto create =
       reinterpret_cast<decltype(&tessera_model_create)>(dlsym(library, "tessera_model_create"));
   if (create == nullptr) {
-    return fail(error(Code::kBadLibrary, {}, "`{}` is no tessera library: it cannot create a model", path));
+    return fail(
+        error(Code::kBadLibrary, {}, "`{}` is no tessera library: it cannot create a model", path));
   }
   TESSERA_TRY_VOID(session->status(create(nullptr, &session->model_)));
   TESSERA_TRY_VOID(session->start(options));
-  session->load_us_ = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
-                          std::chrono::steady_clock::now() - begin).count());
+  session->load_us_ =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                     std::chrono::steady_clock::now() - begin)
+                                     .count());
   return session;
 }
 
@@ -139,8 +142,8 @@ Result<void> Session::start(const SessionOptions& options) {
 
 Result<void> Session::status(int code) const {
   if (code == TESSERA_OK) return {};
-  return fail(error(code == TESSERA_INVALID_ARGUMENT ? Code::kBadInput : Code::kBadLibrary, {}, "{}",
-                    api_->tessera_last_error()));
+  return fail(error(code == TESSERA_INVALID_ARGUMENT ? Code::kBadInput : Code::kBadLibrary, {},
+                    "{}", api_->tessera_last_error()));
 }
 
 Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs) {
@@ -174,7 +177,8 @@ std::vector<KernelTime> Session::kernel_times() const {
   for (std::int32_t i = 0; i < api_->tessera_instance_profile_count(instance_); ++i) {
     tessera_profile_entry e = TESSERA_PROFILE_ENTRY_INIT;
     api_->tessera_instance_profile_entry(instance_, i, &e);
-    times.push_back({e.kernel, e.backend, e.calls, e.total_ns, e.min_ns, e.last_start_ns, e.last_ns});
+    times.push_back(
+        {e.kernel, e.backend, e.calls, e.total_ns, e.min_ns, e.last_start_ns, e.last_ns});
   }
   return times;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model ready to run: a library that was loaded, or a program in this process (exec/in_process.h), behind the one
-// C interface of include/tessera/model.h.
+// A model ready to run: a library that was loaded, or a program in this process
+// (exec/in_process.h), behind the one C interface of include/tessera/model.h.
 #pragma once
 
 #include <memory>
@@ -39,7 +39,8 @@ class Session {
   // Loads a library that `tessera compile` made and creates one instance.
   static Result<std::unique_ptr<Session>> open_library(const std::string& path,
                                                        const SessionOptions& options);
-  // The same for a program in memory; `keep_alive` owns it. `directory` is searched for vendor libraries.
+  // The same for a program in memory; `keep_alive` owns it. `directory` is searched for vendor
+  // libraries.
   static Result<std::unique_ptr<Session>> open_program(const tessera_program& program,
                                                        std::shared_ptr<const void> keep_alive,
                                                        const std::string& directory,
@@ -76,8 +77,8 @@ class Session {
   std::uint64_t load_us_ = 0;
 };
 
-// Seeded values for inputs that nobody gave: floats are normal, integers and bools 0 or 1. Sizes that are not known
-// count as 1.
+// Seeded values for inputs that nobody gave: floats are normal, integers and bools 0 or 1. Sizes
+// that are not known count as 1.
 Tensor random_input(const PortInfo& port, std::uint64_t seed);
 
 }  // namespace tessera::exec

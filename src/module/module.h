@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module: everything that one compilation knows, from the imported graph to what back ends produced.
+// A module: everything that one compilation knows, from the imported graph to what back ends
+// produced.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +27,14 @@ struct Workspace {
 
 // A function that some artifact, or the loop IR of the module, defines.
 struct Extern {
-  std::string backend;  // Target kind, or "native"
+  std::string backend;         // Target kind, or "native"
   std::int32_t artifact = -1;  // index into Module::artifacts; -1: a prim_func of the module
   CallingConvention convention = CallingConvention::kBackend;
   Workspace workspace;
-  std::vector<Type> inputs, outputs;        // flattened tensors of the signature
-  std::vector<ConstantIndex> constants;     // passed to the artifact's state by name: see Artifact
-  std::vector<std::string> operators;       // names, for reports
-  std::vector<Location> sources;            // model nodes that it computes
+  std::vector<Type> inputs, outputs;     // flattened tensors of the signature
+  std::vector<ConstantIndex> constants;  // passed to the artifact's state by name: see Artifact
+  std::vector<std::string> operators;    // names, for reports
+  std::vector<Location> sources;         // model nodes that it computes
 };
 
 enum class ArtifactKind : std::uint8_t { kCSource, kStaticLibrary, kRuntimeModule };
@@ -44,8 +45,8 @@ struct NamedConstant {
   ConstantIndex index;
 };
 
-// The C functions of a back end's runtime archive, by name; "" where it has no such state. All artifacts of
-// one back end name the same ones (signatures: include/tessera/call.h).
+// The C functions of a back end's runtime archive, by name; "" where it has no such state. All
+// artifacts of one back end name the same ones (signatures: include/tessera/call.h).
 struct StateFunctions {
   std::string create_library, destroy_library;      // of a back end and (model, device)
   std::string create_instance, destroy_instance;    // of a back end and instance
@@ -57,13 +58,16 @@ struct StateFunctions {
 struct Artifact {
   ArtifactKind kind = ArtifactKind::kCSource;
   std::string backend;
-  std::vector<std::string> symbols;           // of the module's externs that it defines; a runtime module has one
-  std::string payload;                        // C++ source; a runtime module's JSON graph; an archive's or object's bytes
-  std::vector<std::string> compile_flags;     // kCSource
-  std::vector<std::string> runtime_archives;  // what travels of backends/X/runtime: "onednn_runtime"
-  std::vector<std::string> vendor_libraries;  // sonames opened with dlopen at create: "libdnnl.so.3"
-  std::string run_function;                   // kRuntimeModule: the tessera_backend_fn that runs its symbol
-  std::vector<NamedConstant> constants;       // kRuntimeModule: by the names that the payload uses
+  std::vector<std::string>
+      symbols;          // of the module's externs that it defines; a runtime module has one
+  std::string payload;  // C++ source; a runtime module's JSON graph; an archive's or object's bytes
+  std::vector<std::string> compile_flags;  // kCSource
+  std::vector<std::string>
+      runtime_archives;  // what travels of backends/X/runtime: "onednn_runtime"
+  std::vector<std::string>
+      vendor_libraries;      // sonames opened with dlopen at create: "libdnnl.so.3"
+  std::string run_function;  // kRuntimeModule: the tessera_backend_fn that runs its symbol
+  std::vector<NamedConstant> constants;  // kRuntimeModule: by the names that the payload uses
   StateFunctions state;
 };
 
@@ -77,7 +81,8 @@ struct Module {
   SymbolTable symbols;
 };
 
-// Structural equality of two modules (relay-spec 2.12, contract.md `diff`); the first difference in words.
+// Structural equality of two modules (relay-spec 2.12, contract.md `diff`); the first difference in
+// words.
 struct ModuleDifference {
   bool equal = true;
   std::string where, what;

@@ -24,14 +24,15 @@ Result<std::map<NodeId, Tensor>> bindings(const relay::Function& f,
     const auto it = tensors.find(param.name);
     if (it == tensors.end()) continue;
     if (!seen.emplace(param.name, id).second) {
-      errors.add(error(Code::kDuplicateName, f[id].location, "several parameters of `main` are called `{}`",
-                       param.name));
+      errors.add(error(Code::kDuplicateName, f[id].location,
+                       "several parameters of `main` are called `{}`", param.name));
       continue;
     }
     const Type& wanted = param.annotation ? param.annotation : f.type(id);
     if (wanted && !(wanted == it->second.type())) {
-      errors.add(error(Code::kTypeMismatch, f[id].location, "parameter `{}` has type {}, its tensor {}",
-                       param.name, to_string(wanted), to_string(it->second.type())));
+      errors.add(error(Code::kTypeMismatch, f[id].location,
+                       "parameter `{}` has type {}, its tensor {}", param.name, to_string(wanted),
+                       to_string(it->second.type())));
     }
     bound.emplace(id, it->second);
   }
@@ -46,7 +47,8 @@ relay::Function with_bound(const relay::Function& f, const std::map<NodeId, Tens
     const auto& param = *f.as<relay::Param>(id);
     b.at(f[id].location);
     const auto it = bound.find(id);
-    args.push_back(it == bound.end() ? b.param(param.name, param.annotation) : b.constant(it->second));
+    args.push_back(it == bound.end() ? b.param(param.name, param.annotation)
+                                     : b.constant(it->second));
   }
   const NodeId result = relay::inline_call(b, f, args);
   relay::Function out = b.finish(result, f.attrs, f.result_annotation);

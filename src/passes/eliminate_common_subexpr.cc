@@ -36,18 +36,22 @@ class CommonNodes {
 
   bool is_shareable(NodeId id) const {
     switch (f_[id].kind()) {
-      case relay::NodeKind::kOpCall: return !f_.op(id)->has_effect;
+      case relay::NodeKind::kOpCall:
+        return !f_.op(id)->has_effect;
       case relay::NodeKind::kConstant:
       case relay::NodeKind::kProject:
-      case relay::NodeKind::kTuple: return true;
-      default: return false;
+      case relay::NodeKind::kTuple:
+        return true;
+      default:
+        return false;
     }
   }
 
   std::uint64_t hash(NodeId id, const std::vector<NodeId>& operands) const {
     std::uint64_t h = static_cast<std::uint64_t>(f_[id].kind());
     if (const auto* call = f_.as<relay::OpCall>(id)) {
-      h = hash_combine(hash_combine(h, reinterpret_cast<std::uintptr_t>(call->op)), call->attrs.hash());
+      h = hash_combine(hash_combine(h, reinterpret_cast<std::uintptr_t>(call->op)),
+                       call->attrs.hash());
     } else if (const auto* constant = f_.as<relay::Constant>(id)) {
       h = hash_combine(h, pool_.resolve(constant->value).hash());
     } else if (const auto* project = f_.as<relay::Project>(id)) {
@@ -64,8 +68,7 @@ class CommonNodes {
       return call->op == other->op && call->attrs == other->attrs;
     }
     if (const auto* constant = f_.as<relay::Constant>(a)) {
-      return pool_.resolve(constant->value) ==
-             pool_.resolve(f_.as<relay::Constant>(b)->value);
+      return pool_.resolve(constant->value) == pool_.resolve(f_.as<relay::Constant>(b)->value);
     }
     if (const auto* project = f_.as<relay::Project>(a)) {
       return project->index == f_.as<relay::Project>(b)->index;

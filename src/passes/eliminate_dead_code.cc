@@ -10,8 +10,8 @@ namespace {
 using relay::Copier;
 using relay::NodeId;
 
-// By node index: does a result depend on it? Unlike relay::live_nodes, a `let` counts by its uses alone.
-// One sweep from the back suffices: regions lie before their owners.
+// By node index: does a result depend on it? Unlike relay::live_nodes, a `let` counts by its uses
+// alone. One sweep from the back suffices: regions lie before their owners.
 std::vector<bool> used_nodes(const relay::Function& f) {
   std::vector<bool> used(f.num_nodes(), false);
   used[f.result().index()] = true;
@@ -45,14 +45,16 @@ void mark_reachable(const Module& module, const std::string& name, std::set<std:
     open.pop_back();
     if (it == module.functions.end() || !reached.insert(it->first).second) continue;
     for (std::size_t i = 0; i < it->second.num_nodes(); ++i) {
-      if (const auto* global = it->second.as<relay::GlobalRef>(NodeId(i))) open.push_back(global->name);
+      if (const auto* global = it->second.as<relay::GlobalRef>(NodeId(i)))
+        open.push_back(global->name);
     }
   }
 }
 
 // Private: nobody outside the module knows the name.
 bool is_private(const std::string& name, const relay::Function& f) {
-  return name != "main" && f.attrs.find("Compiler") == nullptr && f.attrs.int_or_zero("Extern") == 0;
+  return name != "main" && f.attrs.find("Compiler") == nullptr &&
+         f.attrs.int_or_zero("Extern") == 0;
 }
 
 Result<Module> run(Module module, PassContext&) {
@@ -65,7 +67,8 @@ Result<Module> run(Module module, PassContext&) {
   }
   // A module without any entry is a library of functions: all of them stay.
   if (reached.empty()) return module;
-  std::erase_if(module.functions, [&](const auto& entry) { return !reached.contains(entry.first); });
+  std::erase_if(module.functions,
+                [&](const auto& entry) { return !reached.contains(entry.first); });
   return module;
 }
 
@@ -74,7 +77,8 @@ Result<Module> run(Module module, PassContext&) {
 extern const Pass eliminate_dead_code;
 const Pass eliminate_dead_code{
     .name = "eliminate-dead-code",
-    .summary = "removes nodes that no result depends on, unused lets and unreferenced private globals",
+    .summary =
+        "removes nodes that no result depends on, unused lets and unreferenced private globals",
     .needs_types = false,
     .run = run,
 };

@@ -21,10 +21,14 @@ class Folder {
   std::optional<NodeId> fold(Copier& c, NodeId id) {
     if (in_primitive(f_[id].region)) return std::nullopt;
     switch (f_[id].kind()) {
-      case relay::NodeKind::kOpCall: return fold_call(c, id);
-      case relay::NodeKind::kProject: return fold_projection(c, id);
-      case relay::NodeKind::kLet: return fold_let(c, id);
-      default: return std::nullopt;
+      case relay::NodeKind::kOpCall:
+        return fold_call(c, id);
+      case relay::NodeKind::kProject:
+        return fold_projection(c, id);
+      case relay::NodeKind::kLet:
+        return fold_let(c, id);
+      default:
+        return std::nullopt;
     }
   }
 
@@ -53,8 +57,8 @@ class Folder {
     if (!operand || !operand.is_tensor()) return std::nullopt;
     const auto sizes = constant_shape(operand.shape());
     if (!sizes) return std::nullopt;
-    const Tensor shape = tensor_from_ints({static_cast<std::int64_t>(sizes->size())},
-                                          f_.type(id).dtype(), *sizes);
+    const Tensor shape =
+        tensor_from_ints({static_cast<std::int64_t>(sizes->size())}, f_.type(id).dtype(), *sizes);
     return make(c, f_.type(id), {shape});
   }
 
@@ -62,8 +66,8 @@ class Folder {
     const NodeId tuple = c.map(f_.operands(id)[0]);
     const relay::Function& made = c.builder().peek();
     if (made.as<relay::Tuple>(tuple) == nullptr) return std::nullopt;
-    const NodeId field = made.operands(tuple)[static_cast<std::size_t>(
-        f_.as<relay::Project>(id)->index)];
+    const NodeId field =
+        made.operands(tuple)[static_cast<std::size_t>(f_.as<relay::Project>(id)->index)];
     return made.as<relay::Constant>(field) != nullptr ? std::optional(field) : std::nullopt;
   }
 
@@ -87,7 +91,8 @@ class Folder {
     return true;
   }
 
-  std::optional<NodeId> make(Copier& c, const Type& type, const std::vector<Tensor>& results) const {
+  std::optional<NodeId> make(Copier& c, const Type& type,
+                             const std::vector<Tensor>& results) const {
     std::vector<NodeId> fields;
     for (const Tensor& t : results) {
       fields.push_back(c.builder().constant(t));

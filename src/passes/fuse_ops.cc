@@ -13,15 +13,18 @@ using relay::NodeId;
 struct FuseOpsOptions {
   std::int64_t max_depth = 256;
   bool link_params = false;
-  static constexpr auto fields = std::tuple{relay::attr("max_depth", &FuseOpsOptions::max_depth),
-                                            relay::attr("link_params", &FuseOpsOptions::link_params)};
+  static constexpr auto fields =
+      std::tuple{relay::attr("max_depth", &FuseOpsOptions::max_depth),
+                 relay::attr("link_params", &FuseOpsOptions::link_params)};
 };
 
 // Replaces the last node of each group by the call of a `Primitive=1` literal that holds the group.
 class GroupOutliner {
  public:
   GroupOutliner(const relay::Function& f, const ConstantPool& pool, const FuseOpsOptions& options)
-      : f_(f), pool_(pool), options_(options),
+      : f_(f),
+        pool_(pool),
+        options_(options),
         groups_(find_fusion_groups(f, static_cast<int>(options.max_depth))) {}
 
   relay::Function run() {
@@ -50,7 +53,8 @@ class GroupOutliner {
     for (const NodeId id : group.nodes) {
       for (const NodeId operand : f_.operands(id)) {
         if (group.contains(operand) || stays_inside(operand)) continue;
-        if (std::find(inputs.begin(), inputs.end(), operand) == inputs.end()) inputs.push_back(operand);
+        if (std::find(inputs.begin(), inputs.end(), operand) == inputs.end())
+          inputs.push_back(operand);
       }
     }
     return inputs;
@@ -92,10 +96,11 @@ class GroupOutliner {
 
 Result<Module> run(Module module, PassContext& context) {
   const auto options = relay::read_attrs<FuseOpsOptions>(context.options);
-  return map_optimizable(std::move(module), [&](const relay::Function& f, const ConstantPool& pool) {
-    if (f.attrs.int_or_zero("Primitive") != 0) return f;
-    return GroupOutliner(f, pool, options).run();
-  });
+  return map_optimizable(std::move(module),
+                         [&](const relay::Function& f, const ConstantPool& pool) {
+                           if (f.attrs.int_or_zero("Primitive") != 0) return f;
+                           return GroupOutliner(f, pool, options).run();
+                         });
 }
 
 }  // namespace

@@ -18,17 +18,21 @@ constexpr std::size_t kNone = ~std::size_t{0};
 
 OpPattern pattern_of(const relay::Function& f, NodeId id) {
   switch (f[id].kind()) {
-    case relay::NodeKind::kOpCall: return f.op(id)->pattern;
-    case relay::NodeKind::kTuple: return OpPattern::kTuple;
-    case relay::NodeKind::kProject: return OpPattern::kInjective;
-    default: return OpPattern::kOpaque;
+    case relay::NodeKind::kOpCall:
+      return f.op(id)->pattern;
+    case relay::NodeKind::kTuple:
+      return OpPattern::kTuple;
+    case relay::NodeKind::kProject:
+      return OpPattern::kInjective;
+    default:
+      return OpPattern::kOpaque;
   }
 }
 
 bool at_most(OpPattern a, OpPattern b) { return static_cast<int>(a) <= static_cast<int>(b); }
 
-// Post-dominator tree over one region's nodes: by node, the next node that every path to the region's
-// result passes through.
+// Post-dominator tree over one region's nodes: by node, the next node that every path to the
+// region's result passes through.
 class PostDominators {
  public:
   explicit PostDominators(const relay::Function& f, const std::vector<bool>& live)
@@ -76,8 +80,14 @@ class PostDominators {
 class Fuser {
  public:
   Fuser(const relay::Function& f, int max_depth)
-      : f_(f), max_depth_(max_depth), live_(relay::live_nodes(f)), uses_(f), dominators_(f, live_),
-        group_(f.num_nodes()), calls_(f.num_nodes(), 0), pattern_(f.num_nodes()),
+      : f_(f),
+        max_depth_(max_depth),
+        live_(relay::live_nodes(f)),
+        uses_(f),
+        dominators_(f, live_),
+        group_(f.num_nodes()),
+        calls_(f.num_nodes(), 0),
+        pattern_(f.num_nodes()),
         fusable_(f.num_nodes()) {
     std::iota(group_.begin(), group_.end(), std::size_t{0});
     for (std::size_t i = 0; i < f.num_nodes(); ++i) {
@@ -104,7 +114,8 @@ class Fuser {
       const NodeId owner = f_.region(r).owner;
       const auto* literal = owner ? f_.as<relay::Literal>(owner) : nullptr;
       if (literal == nullptr) continue;
-      if (literal->attrs.int_or_zero("Primitive") != 0 || literal->attrs.find("Compiler") != nullptr ||
+      if (literal->attrs.int_or_zero("Primitive") != 0 ||
+          literal->attrs.find("Compiler") != nullptr ||
           literal->attrs.find("Composite") != nullptr) {
         return true;
       }
@@ -121,7 +132,8 @@ class Fuser {
     const std::size_t sink = dominators_.parent(i);
     if (sink == kNone || !fusable_[sink] || root(i) == root(sink)) return;
     const OpPattern mine = pattern_[root(i)];
-    const OpPattern sink_kind = pattern_of(f_, NodeId(sink));  // its own, whatever joined it already
+    const OpPattern sink_kind =
+        pattern_of(f_, NodeId(sink));  // its own, whatever joined it already
     const bool into_tuple = sink_kind == OpPattern::kTuple;
     if (phase == 2) {
       if (at_most(mine, OpPattern::kInjective) && into_tuple) {

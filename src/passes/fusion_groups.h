@@ -18,7 +18,8 @@ struct FusionGroup {
   }
 };
 
-// Every live operator call outside of primitive, compiler and composite literals is in exactly one group.
+// Every live operator call outside of primitive, compiler and composite literals is in exactly one
+// group.
 class FusionGroups {
  public:
   FusionGroups(std::vector<FusionGroup> groups, std::size_t num_nodes);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/manager.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
+
+#include <fmt/format.h>
 
 #include "ops/infer_types.h"
 #include "relay/structural_equal.h"
@@ -56,7 +56,9 @@ class Manager {
     return {};
   }
 
-  bool watches_changes() const { return options_.after_each != nullptr || !options_.dump_dir.empty(); }
+  bool watches_changes() const {
+    return options_.after_each != nullptr || !options_.dump_dir.empty();
+  }
 
   Result<void> observe(const PassTime& time, int number) {
     if (options_.verify_each) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pass is: a function from module to module with a name and typed options. contract.md of the
-// design, docs/passes.md here, say what each means. Folders export their passes as a list; driver/ joins them.
+// What a pass is: a function from module to module with a name and typed options. contract.md of
+// the design, docs/passes.md here, say what each means. Folders export their passes as a list;
+// driver/ joins them.
 #pragma once
 
 #include <span>
@@ -21,12 +22,13 @@ struct PassContext {
   std::vector<Diagnostic> warnings;
 };
 
-// One file `<name with underscores>.cc` defines `extern const Pass <that>`, one line in passes.def lists it.
+// One file `<name with underscores>.cc` defines `extern const Pass <that>`, one line in passes.def
+// lists it.
 struct Pass {
   std::string_view name;     // "fold-constant"
   std::string_view summary;  // one sentence, for --help and docs
   const relay::AttrSchema& (*options)() = relay::attr_schema<relay::NoAttrs>;
-  bool needs_types = true;   // the manager infers them before the pass
+  bool needs_types = true;  // the manager infers them before the pass
   Result<Module> (*run)(Module, PassContext&) = nullptr;
 };
 

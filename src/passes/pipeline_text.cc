@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/pipeline_text.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+
+#include <fmt/ranges.h>
 
 namespace tessera::passes {
 namespace {
@@ -39,8 +39,8 @@ class PipelineParser {
     const std::size_t begin = at_;
     const std::string name(word());
     if (name.empty()) return fail(expected("the name of a pass"));
-    const auto found = std::find_if(known_.begin(), known_.end(),
-                                    [&](const Pass* p) { return p->name == name; });
+    const auto found =
+        std::find_if(known_.begin(), known_.end(), [&](const Pass* p) { return p->name == name; });
     if (found == known_.end()) return fail(unknown_pass(begin, name));
     PassCall call{*found, {}};
     if (accept('{')) {

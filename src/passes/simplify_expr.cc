@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named algebraic rules on operator calls; the table is at the end. Each sees a call whose operands are
-// already simplified and returns the node that stands for it, or nothing.
+// Named algebraic rules on operator calls; the table is at the end. Each sees a call whose operands
+// are already simplified and returns the node that stands for it, or nothing.
 #include <cmath>
 
 #include "ops/table.h"
@@ -61,7 +61,8 @@ std::vector<std::int64_t> ints(const OpCall& call, std::string_view name) {
 // The permutation of a transpose; none given reverses the axes.
 std::vector<std::int64_t> permutation(const OpCall& call, std::size_t rank) {
   std::vector<std::int64_t> axes = ints(call, "axes");
-  for (std::size_t i = 0; axes.size() < rank; ++i) axes.push_back(static_cast<std::int64_t>(rank - 1 - i));
+  for (std::size_t i = 0; axes.size() < rank; ++i)
+    axes.push_back(static_cast<std::int64_t>(rank - 1 - i));
   for (std::int64_t& a : axes) a += a < 0 ? static_cast<std::int64_t>(rank) : 0;
   return axes;
 }
@@ -81,7 +82,8 @@ Found transpose_identity(const Site& s) {
 Found transpose_of_transpose(const Site& s) {
   const OpCall* inner = s.arg_call(0, "transpose");
   if (inner == nullptr) return std::nullopt;
-  const auto first = permutation(*inner, s.type().rank()), second = permutation(s.call, s.type().rank());
+  const auto first = permutation(*inner, s.type().rank()),
+             second = permutation(s.call, s.type().rank());
   std::vector<std::int64_t> both;
   for (const std::int64_t a : second) both.push_back(first[static_cast<std::size_t>(a)]);
   if (is_identity(both)) return s.same(s.inner_arg(0));
@@ -109,7 +111,8 @@ Found cast_identity(const Site& s) { return s.same(s.args[0]); }
 Found cast_of_cast(const Site& s) {
   if (s.arg_call(0, "cast") == nullptr) return std::nullopt;
   const DType from = s.made().type(s.inner_arg(0)).dtype(), mid = s.arg_type(0).dtype();
-  const bool lossless = from == mid || (from.code == mid.code && from.bits < mid.bits) || from.is_bool();
+  const bool lossless =
+      from == mid || (from.code == mid.code && from.bits < mid.bits) || from.is_bool();
   if (!lossless) return std::nullopt;
   if (from == s.type().dtype()) return s.same(s.inner_arg(0));
   return s.make("cast", {s.inner_arg(0)}, {{"dtype", s.type().dtype()}});
@@ -137,7 +140,8 @@ Found divide_by_power_of_two(const Site& s) {
   if (!divisor || !s.type().dtype().is_float() || *divisor == 0) return std::nullopt;
   if (*divisor == 1.0) return s.same(s.args[0]);
   int exponent = 0;
-  if (std::abs(std::frexp(*divisor, &exponent)) != 0.5 || std::abs(exponent) > 14) return std::nullopt;
+  if (std::abs(std::frexp(*divisor, &exponent)) != 0.5 || std::abs(exponent) > 14)
+    return std::nullopt;
   const Type& old = s.arg_type(1);
   const double inverse[] = {1 / *divisor};
   const std::vector<std::int64_t> shape = constant_shape(old.shape()).value();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that only training needs become what inference computes (contract `simplify-inference`).
+// Operators that only training needs become what inference computes (contract
+// `simplify-inference`).
 #include "ops/attrs/norm.h"
 #include "ops/table.h"
 #include "passes/pass.h"
@@ -11,12 +12,13 @@ namespace {
 using relay::Copier;
 using relay::NodeId;
 
-// y = x * s + t with s = gamma / sqrt(var + eps) and t = beta - mean * s; per channel, so that later
-// folding makes both constants.
+// y = x * s + t with s = gamma / sqrt(var + eps) and t = beta - mean * s; per channel, so that
+// later folding makes both constants.
 class BatchNormExpansion {
  public:
   BatchNormExpansion(Copier& c, NodeId call)
-      : c_(c), operands_(c.operands(call)),
+      : c_(c),
+        operands_(c.operands(call)),
         x_type_(c.from().type(c.from().operands(call)[0])),
         channel_dtype_(c.from().type(c.from().operands(call)[1]).dtype()),
         attrs_(relay::read_attrs<ops::BatchNormAttrs>(c.from().as<relay::OpCall>(call)->attrs)) {}
@@ -24,7 +26,8 @@ class BatchNormExpansion {
   NodeId run() {
     const NodeId x = operands_[0], gamma = operands_[1], beta = operands_[2], mean = operands_[3],
                  variance = operands_[4];
-    NodeId s = make("divide", {scalar(1), make("sqrt", {make("add", {variance, scalar(attrs_.epsilon)})})});
+    NodeId s = make("divide",
+                    {scalar(1), make("sqrt", {make("add", {variance, scalar(attrs_.epsilon)})})});
     if (attrs_.scale) s = make("multiply", {s, gamma});
     NodeId t = make("multiply", {make("negative", {mean}), s});
     if (attrs_.center) t = make("add", {t, beta});

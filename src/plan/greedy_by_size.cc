@@ -61,8 +61,7 @@ class Placer {
   bool place(std::size_t i) {
     const Need& need = needs_[i];
     for (Pool& pool : pools_) {
-      const std::int64_t offset =
-          first_gap(conflicts_in(pool, need), need.bytes, need.align_bytes);
+      const std::int64_t offset = first_gap(conflicts_in(pool, need), need.bytes, need.align_bytes);
       const std::int64_t end = offset + need.bytes;
       if (pool.limit_bytes >= 0 && end > pool.limit_bytes) continue;
       placed_[i] = Placement{pool.name, offset};

@@ -21,7 +21,10 @@ class LivenessWalk {
   void walk(const Stmt& stmt) {
     if (!stmt) return;
     tir::visit(
-        stmt, [&](const tir::Seq& s) { for (const Stmt& each : s.body) walk(each); },
+        stmt,
+        [&](const tir::Seq& s) {
+          for (const Stmt& each : s.body) walk(each);
+        },
         [&](const tir::Allocate& s) {
           allocate(s.buffer);
           walk(s.body);
@@ -33,8 +36,7 @@ class LivenessWalk {
           }
           walk(s.body);
         },
-        [&](const tir::LetStmt& s) { walk(s.body); },
-        [&](const tir::CallKernel& s) { call(s); },
+        [&](const tir::LetStmt& s) { walk(s.body); }, [&](const tir::CallKernel& s) { call(s); },
         [&](const tir::For& s) { loop(s.body); }, [&](const tir::While& s) { loop(s.body); },
         [&](const tir::IfThenElse& s) {
           walk(s.then_case);
@@ -54,9 +56,9 @@ class LivenessWalk {
   void allocate(const Buffer& buffer) {
     const std::int64_t elements = tir::constant_size(buffer);
     if (elements < 0) {
-      errors.add(error(Code::kNotSupported, {}, "the size of `{}` is only known at run time",
-                       buffer->name)
-                     .with_remedy("give every symbolic dimension a value with --dim"));
+      errors.add(
+          error(Code::kNotSupported, {}, "the size of `{}` is only known at run time", buffer->name)
+              .with_remedy("give every symbolic dimension a value with --dim"));
       return;
     }
     add(buffer->name, elements * buffer->dtype.size_bytes(), buffer->align_bytes);

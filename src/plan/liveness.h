@@ -11,12 +11,14 @@
 namespace tessera::plan {
 
 struct Liveness {
-  std::vector<Need> needs;                          // in order of allocation
-  std::map<const tir::BufferNode*, std::size_t> of_buffer;  // index into needs; views share their source's
-  std::map<std::string, std::size_t> of_workspace;          // by extern symbol
+  std::vector<Need> needs;  // in order of allocation
+  std::map<const tir::BufferNode*, std::size_t>
+      of_buffer;                                    // index into needs; views share their source's
+  std::map<std::string, std::size_t> of_workspace;  // by extern symbol
 };
 
-// An allocation lives from its first to its last use, through all views of it. Every size must be a number.
+// An allocation lives from its first to its last use, through all views of it. Every size must be a
+// number.
 Result<Liveness> compute_liveness(const tir::PrimFunc& main, const Module& module);
 
 }  // namespace tessera::plan

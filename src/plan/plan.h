@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory planning of a host program (architecture section 9; relay-spec 8.8, 8.9): every allocation and
-// every back end's workspace gets a byte offset in a pool, so that what never lives at the same time shares bytes.
+// Memory planning of a host program (architecture section 9; relay-spec 8.8, 8.9): every allocation
+// and every back end's workspace gets a byte offset in a pool, so that what never lives at the same
+// time shares bytes.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +38,8 @@ struct Pool {
   std::int64_t bytes = 0;         // used, after planning
 };
 
-// Places needs, largest first (then by name); each at the lowest offset of the first pool where it fits
-// beside what lives at the same time. Relay-spec 8.9 "greedy by size", with gaps filled.
+// Places needs, largest first (then by name); each at the lowest offset of the first pool where it
+// fits beside what lives at the same time. Relay-spec 8.9 "greedy by size", with gaps filled.
 Result<std::vector<Placement>> place_greedy_by_size(const std::vector<Need>& needs,
                                                     std::vector<Pool>& pools);
 

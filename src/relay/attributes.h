@@ -23,20 +23,23 @@ struct AttrValue {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, AttrArray> value;
 
   AttrValue() = default;
-  AttrValue(bool v) : value(v) {}                                // NOLINT: a value is an attribute
-  AttrValue(std::int64_t v) : value(v) {}                        // NOLINT
-  AttrValue(int v) : value(std::int64_t{v}) {}                   // NOLINT
-  AttrValue(double v) : value(v) {}                              // NOLINT
-  AttrValue(std::string v) : value(std::move(v)) {}              // NOLINT
-  AttrValue(const char* v) : value(std::string(v)) {}            // NOLINT
-  AttrValue(DType v) : value(to_string(v)) {}                    // NOLINT
-  AttrValue(AttrArray v) : value(std::move(v)) {}                // NOLINT
+  AttrValue(bool v) : value(v) {}                      // NOLINT: a value is an attribute
+  AttrValue(std::int64_t v) : value(v) {}              // NOLINT
+  AttrValue(int v) : value(std::int64_t{v}) {}         // NOLINT
+  AttrValue(double v) : value(v) {}                    // NOLINT
+  AttrValue(std::string v) : value(std::move(v)) {}    // NOLINT
+  AttrValue(const char* v) : value(std::string(v)) {}  // NOLINT
+  AttrValue(DType v) : value(to_string(v)) {}          // NOLINT
+  AttrValue(AttrArray v) : value(std::move(v)) {}      // NOLINT
   AttrValue(const std::vector<std::int64_t>& v) : value(AttrArray(v.begin(), v.end())) {}  // NOLINT
 
   bool is_none() const { return value.index() == 0; }
   template <class T>
-  const T* as() const { return std::get_if<T>(&value); }
-  bool operator==(const AttrValue& o) const;  // 1 and 1.0 differ; true and 1 are equal (Relay has int booleans)
+  const T* as() const {
+    return std::get_if<T>(&value);
+  }
+  bool operator==(
+      const AttrValue& o) const;  // 1 and 1.0 differ; true and 1 are equal (Relay has int booleans)
   std::uint64_t hash() const;
 };
 
@@ -64,7 +67,16 @@ class Attrs {
 
 // What a field of a typed attribute struct may be; the text forms are relay-spec 1.7's.
 enum class AttrType : std::uint8_t {
-  kBool, kInt, kFloat, kString, kDType, kInts, kFloats, kStrings, kIntLists, kAny
+  kBool,
+  kInt,
+  kFloat,
+  kString,
+  kDType,
+  kInts,
+  kFloats,
+  kStrings,
+  kIntLists,
+  kAny
 };
 
 struct AttrField {
@@ -84,8 +96,9 @@ struct AttrSchema {
   std::optional<std::string> normalize(Attrs& attrs) const;
 };
 
-// ---- Typed structs -------------------------------------------------------------------------------
-// struct SoftmaxAttrs { std::int64_t axis = -1;
+// ---- Typed structs
+// ------------------------------------------------------------------------------- struct
+// SoftmaxAttrs { std::int64_t axis = -1;
 //   static constexpr auto fields = std::tuple{attr("axis", &SoftmaxAttrs::axis)}; };
 
 template <class S, class T>
@@ -95,21 +108,26 @@ struct AttrMember {
   bool required;
 };
 template <class S, class T>
-constexpr AttrMember<S, T> attr(const char* name, T S::*member) { return {name, member, false}; }
+constexpr AttrMember<S, T> attr(const char* name, T S::*member) {
+  return {name, member, false};
+}
 template <class S, class T>
-constexpr AttrMember<S, T> required_attr(const char* name, T S::*member) { return {name, member, true}; }
+constexpr AttrMember<S, T> required_attr(const char* name, T S::*member) {
+  return {name, member, true};
+}
 
-// Conversions between C++ field types and AttrValue; specialised in attributes.cc for bool, int64, double,
-// string, DType, vectors of int64, double and string, vector of vector of int64, AttrValue and optionals.
+// Conversions between C++ field types and AttrValue; specialised in attributes.cc for bool, int64,
+// double, string, DType, vectors of int64, double and string, vector of vector of int64, AttrValue
+// and optionals.
 template <class T>
 struct AttrCodec;
-#define TESSERA_ATTR_CODEC(T)                      \
-  template <>                                      \
-  struct AttrCodec<T> {                            \
-    static AttrType type();                        \
-    static bool nullable();                        \
-    static AttrValue encode(const T& value);       \
-    static T decode(const AttrValue& value);       \
+#define TESSERA_ATTR_CODEC(T)                \
+  template <>                                \
+  struct AttrCodec<T> {                      \
+    static AttrType type();                  \
+    static bool nullable();                  \
+    static AttrValue encode(const T& value); \
+    static T decode(const AttrValue& value); \
   }
 TESSERA_ATTR_CODEC(bool);
 TESSERA_ATTR_CODEC(std::int64_t);
@@ -126,13 +144,16 @@ template <class T>
 struct AttrCodec<std::optional<T>> {
   static AttrType type() { return AttrCodec<T>::type(); }
   static bool nullable() { return true; }
-  static AttrValue encode(const std::optional<T>& v) { return v ? AttrCodec<T>::encode(*v) : AttrValue(); }
+  static AttrValue encode(const std::optional<T>& v) {
+    return v ? AttrCodec<T>::encode(*v) : AttrValue();
+  }
   static std::optional<T> decode(const AttrValue& v) {
     return v.is_none() ? std::nullopt : std::optional<T>(AttrCodec<T>::decode(v));
   }
 };
 
-// The schema of S, made once. Its address is what an Operator record holds: `.attrs = attr_schema<S>`.
+// The schema of S, made once. Its address is what an Operator record holds: `.attrs =
+// attr_schema<S>`.
 template <class S>
 const AttrSchema& attr_schema() {
   static const AttrSchema schema = [] {
@@ -165,7 +186,8 @@ Attrs write_attrs(const S& values) {
   const S defaults{};
   auto write = [&]<class T>(const AttrMember<S, T>& m) {
     AttrValue v = AttrCodec<T>::encode(values.*(m.member));
-    if (m.required || !(v == AttrCodec<T>::encode(defaults.*(m.member)))) out.set(m.name, std::move(v));
+    if (m.required || !(v == AttrCodec<T>::encode(defaults.*(m.member))))
+      out.set(m.name, std::move(v));
   };
   std::apply([&](const auto&... m) { (write(m), ...); }, S::fields);
   return out;

@@ -22,12 +22,13 @@ struct RegionTag;
 using NodeId = Id<NodeTag>;
 using RegionId = Id<RegionTag>;
 
-// ---- Kinds of nodes. `operands` of a node are earlier nodes of its own or an enclosing region. ----
+// ---- Kinds of nodes. `operands` of a node are earlier nodes of its own or an enclosing region.
+// ----
 
 // A parameter of the region's function; listed in Region::params.
 struct Param {
-  std::string name;   // hint; printers make it unique
-  Type annotation;    // may be unknown
+  std::string name;  // hint; printers make it unique
+  Type annotation;   // may be unknown
 };
 // operands: none.
 struct Constant {
@@ -69,15 +70,25 @@ struct GlobalRef {
 };
 
 enum class NodeKind : std::uint8_t {
-  kParam, kConstant, kOpCall, kValueCall, kTuple, kProject, kIf, kLiteral, kLet, kGlobalRef
+  kParam,
+  kConstant,
+  kOpCall,
+  kValueCall,
+  kTuple,
+  kProject,
+  kIf,
+  kLiteral,
+  kLet,
+  kGlobalRef
 };
-using NodeData = std::variant<Param, Constant, OpCall, ValueCall, Tuple, Project, If, Literal, Let, GlobalRef>;
+using NodeData =
+    std::variant<Param, Constant, OpCall, ValueCall, Tuple, Project, If, Literal, Let, GlobalRef>;
 
 struct Node {
   NodeData data;
   RegionId region;
   std::uint32_t first_operand = 0, num_operands = 0;  // into the function's operand vector
-  Type type;          // set by type inference
+  Type type;                                          // set by type inference
   Location location;
   NodeKind kind() const { return static_cast<NodeKind>(data.index()); }
 };
@@ -111,7 +122,9 @@ class Function {
 
   // The node's data as T, or null: `if (const OpCall* c = f.as<OpCall>(id))`.
   template <class T>
-  const T* as(NodeId id) const { return std::get_if<T>(&nodes_[id.index()].data); }
+  const T* as(NodeId id) const {
+    return std::get_if<T>(&nodes_[id.index()].data);
+  }
   // The operator of an OpCall, else null.
   const Operator* op(NodeId id) const {
     const OpCall* c = as<OpCall>(id);
@@ -123,7 +136,8 @@ class Function {
   Type result_annotation;
   Location location;
 
-  // Type inference alone fills these in (ops/infer_types.h): it adds knowledge, it changes no meaning.
+  // Type inference alone fills these in (ops/infer_types.h): it adds knowledge, it changes no
+  // meaning.
   void set_type(NodeId id, Type type) { nodes_[id.index()].type = std::move(type); }
   void set_param_annotation(NodeId id, Type type);
 
@@ -138,8 +152,8 @@ class Function {
 bool is_optimizable(const Function& f);
 Type type_of_signature(const Function& f);  // function_type from annotations / inferred types
 
-// Builds a function front to back. Regions nest: begin_region ... end_region around the nodes of a literal
-// body or a branch, then literal() / if_() makes the owner.
+// Builds a function front to back. Regions nest: begin_region ... end_region around the nodes of a
+// literal body or a branch, then literal() / if_() makes the owner.
 class FunctionBuilder {
  public:
   FunctionBuilder();
@@ -150,7 +164,8 @@ class FunctionBuilder {
   NodeId param(std::string name, Type annotation);  // of the current region
   NodeId constant(ConstantValue value);
   NodeId constant(Tensor tensor) { return constant(ConstantValue(std::move(tensor))); }
-  NodeId call(const Operator& op, std::span<const NodeId> args, Attrs attrs = {});  // attrs normalised here
+  NodeId call(const Operator& op, std::span<const NodeId> args,
+              Attrs attrs = {});  // attrs normalised here
   NodeId call(const Operator& op, std::initializer_list<NodeId> args, Attrs attrs = {}) {
     return call(op, std::span(args.begin(), args.size()), std::move(attrs));
   }
@@ -160,8 +175,8 @@ class FunctionBuilder {
   NodeId let(std::string name, NodeId value, Type annotation = {});
   NodeId global(std::string name);
 
-  RegionId begin_region();             // nested in the current one
-  void end_region(NodeId result);      // closes the current nested region
+  RegionId begin_region();         // nested in the current one
+  void end_region(NodeId result);  // closes the current nested region
   NodeId literal(RegionId body, Attrs attrs, Type result_annotation = {});
   NodeId if_(NodeId condition, RegionId then_region, RegionId else_region);
 

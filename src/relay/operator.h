@@ -22,13 +22,13 @@ namespace tessera::relay {
 
 // How an operator may be fused (relay-spec 9.4). The letters are the specification's.
 enum class OpPattern : std::uint8_t {
-  kElemWise,     // E
-  kBroadcast,    // B
-  kInjective,    // I
-  kCommReduce,   // R
-  kOutFusable,   // A: the result may be followed by element-wise operators
-  kTuple,        // a tuple in between
-  kOpaque,       // O
+  kElemWise,    // E
+  kBroadcast,   // B
+  kInjective,   // I
+  kCommReduce,  // R
+  kOutFusable,  // A: the result may be followed by element-wise operators
+  kTuple,       // a tuple in between
+  kOpaque,      // O
 };
 
 // A short constexpr list.
@@ -73,31 +73,35 @@ struct CostArgs {
 // What a shape function of the operator must be given for an operand.
 enum class ShapeNeed : std::uint8_t { kNothing, kShape, kData };
 
-// One per operator, constexpr, in ops/<name>.cc; derived from it: printer, parser, importer map, docs, fuzzer,
-// conformance matrix, folding. A tuple operand (concatenate, stack) is one operand of tuple type; `eval` and
-// `compute` receive its fields flattened in place.
+// One per operator, constexpr, in ops/<name>.cc; derived from it: printer, parser, importer map,
+// docs, fuzzer, conformance matrix, folding. A tuple operand (concatenate, stack) is one operand of
+// tuple type; `eval` and `compute` receive its fields flattened in place.
 struct Operator {
   std::string_view name = {};  // "nn.softmax"
   std::string_view doc = {};   // one paragraph: what, the shape equation, the source
   FixedList<std::string_view, 12> operands = {};  // names
-  int optional_operands = 0;                 // how many of the last operands may be left out
-  bool variadic = false;                     // the last operand may be repeated
-  bool takes_tuples = false;                 // operands may have tuple types (concatenate, annotations)
+  int optional_operands = 0;                      // how many of the last operands may be left out
+  bool variadic = false;                          // the last operand may be repeated
+  bool takes_tuples = false;  // operands may have tuple types (concatenate, annotations)
   const AttrSchema& (*attrs)() = attr_schema<NoAttrs>;
   OpPattern pattern = OpPattern::kOpaque;
   Result<Type> (*infer)(const InferArgs&) = nullptr;
   // Plain reference evaluation; a vector of the result's tensors (tuples flattened).
   std::vector<Tensor> (*eval)(const EvalArgs&) = nullptr;
-  // The loop definition; same order. Null where `runtime_symbol` is set, or where simplify-inference
-  // or decompose removes the operator before lowering.
+  // The loop definition; same order. Null where `runtime_symbol` is set, or where
+  // simplify-inference or decompose removes the operator before lowering.
   std::vector<tir::TensorExpr> (*compute)(const ComputeArgs&) = nullptr;
-  // A function of runtime/operators/ (back-end calling convention) for what no loop nest can express.
+  // A function of runtime/operators/ (back-end calling convention) for what no loop nest can
+  // express.
   std::string_view runtime_symbol = {};
   double (*flops)(const CostArgs&) = nullptr;  // null: one a result element
-  ShapeNeed shape_need[4] = {ShapeNeed::kShape, ShapeNeed::kShape, ShapeNeed::kShape, ShapeNeed::kShape};
+  ShapeNeed shape_need[4] = {ShapeNeed::kShape, ShapeNeed::kShape, ShapeNeed::kShape,
+                             ShapeNeed::kShape};
   bool has_effect = false;  // random or stateful: neither folded nor shared nor removed
-  FixedList<std::string_view, 6> onnx = {};  // ONNX operator types that map to it one to one (import/ has the others)
-  // Small concrete calls: "nn.softmax(float32[2,5], axis=1)"; constants: "reshape(float32[4], newshape=[2, 2])".
+  FixedList<std::string_view, 6> onnx =
+      {};  // ONNX operator types that map to it one to one (import/ has the others)
+  // Small concrete calls: "nn.softmax(float32[2,5], axis=1)"; constants: "reshape(float32[4],
+  // newshape=[2, 2])".
   FixedList<std::string_view, 12> samples = {};
 };
 

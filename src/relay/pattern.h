@@ -29,7 +29,7 @@ class Pattern {
   const PatternNode* get() const { return node_.get(); }
   explicit operator bool() const { return node_ != nullptr; }
 
-  Pattern operator|(const Pattern& other) const;               // left first
+  Pattern operator|(const Pattern& other) const;                     // left first
   Pattern optional(const std::function<Pattern(Pattern)>& f) const;  // f(p) | p
   Pattern has_attr(std::string name, AttrValue value) const;
   Pattern has_dtype(DType dtype) const;
@@ -39,9 +39,9 @@ class Pattern {
   std::shared_ptr<const PatternNode> node_;
 };
 
-Pattern wildcard(std::string capture = {});            // `capture`: a name to find the value by in a Match
+Pattern wildcard(std::string capture = {});  // `capture`: a name to find the value by in a Match
 Pattern is_constant(std::string capture = {});
-Pattern is_scalar(double value);                       // a rank-0 (or one-element) constant of that value
+Pattern is_scalar(double value);  // a rank-0 (or one-element) constant of that value
 Pattern is_var(std::string name = {});
 // A call of the operator; the arguments in order, `add` and `multiply` also reversed.
 Pattern is_op(std::string name, std::vector<Pattern> args, std::string capture = {});
@@ -49,8 +49,8 @@ Pattern is_op_any_args(std::string name, std::string capture = {});
 Pattern is_tuple(std::vector<Pattern> fields);
 Pattern is_project(Pattern tuple, int index = -1);
 
-// What a pattern matched. `inputs` are values outside the match that it reads, in pattern order, once each;
-// constants matched by is_constant()/is_scalar() are inside.
+// What a pattern matched. `inputs` are values outside the match that it reads, in pattern order,
+// once each; constants matched by is_constant()/is_scalar() are inside.
 struct Match {
   const Function* function = nullptr;
   const ConstantPool* pool = nullptr;  // as given to match()
@@ -63,8 +63,8 @@ struct Match {
   NodeId find(std::string_view capture) const;
 };
 
-// Matches `pattern` with its root at `root`. Without the module's pool, is_scalar() and the types of
-// constants see immediate constants only.
+// Matches `pattern` with its root at `root`. Without the module's pool, is_scalar() and the types
+// of constants see immediate constants only.
 std::optional<Match> match(const Function& f, const Pattern& pattern, NodeId root,
                            const ConstantPool* pool = nullptr);
 
