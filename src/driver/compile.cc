@@ -7,12 +7,14 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 
 #include "driver/build.h"
 #include "driver/metadata.h"
 #include "driver/pipeline.h"
 #include "driver/placement.h"
+#include "driver/verify.h"
 #include "exec/host_interpreter.h"
 #include "link/load_library.h"
 #include "runtime/program.h"
@@ -21,6 +23,8 @@ namespace tessera::driver {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr double kVerifySeconds = 60;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -78,8 +82,30 @@ class Compilation {
     return {};
   }
 
-  Result<std::unique_ptr<exec::Session>> start(Lowered lowered,
-                                               const exec::SessionOptions& session) {
+  // --verify: one run in this process on random inputs, every distinct call compared on the way.
+  Result<void> verify(const Lowered& lowered) {
+    Verifier verifier(lowered.module, kVerifySeconds);
+    TESSERA_TRY(
+        const std::unique_ptr<exec::Session> session,
+        start(lowered, {},
+              [&](const std::string& symbol, std::span<const Tensor> inputs,
+                  std::span<const Tensor> outputs) { verifier.compare(symbol, inputs, outputs); }));
+    std::vector<Tensor> inputs;
+    for (const exec::PortInfo& port : session->inputs()) {
+      inputs.push_back(exec::random_input(port, inputs.size()));
+    }
+    TESSERA_TRY(const std::vector<Tensor> outputs, session->run(inputs));
+    TESSERA_TRY(const VerifySummary summary, verifier.finish());
+    done("verify",
+         fmt::format("{} kernels and regions agree with the reference{}", summary.compared.size(),
+                     summary.skipped.empty()
+                         ? std::string()
+                         : fmt::format("; no time for {}", fmt::join(summary.skipped, ", "))));
+    return {};
+  }
+
+  Result<std::unique_ptr<exec::Session>> start(Lowered lowered, const exec::SessionOptions& session,
+                                               exec::CallObserver observer = {}) {
     TESSERA_TRY(const link::LinkInput input,
                 build_objects(lowered, program_info(lowered), emit::ProgramKind::kKernelLibrary,
                               code_, *toolchain_));
@@ -90,6 +116,7 @@ class Compilation {
     TESSERA_CHECK(program != nullptr, "the kernel library has no program");
     auto interpreter = std::make_shared<exec::HostInterpreter>(
         std::move(lowered.module), std::move(lowered.plan), *program, library);
+    interpreter->observe(std::move(observer));
     const tessera_program& interpreted = interpreter->program();
     return exec::Session::open_program(interpreted, interpreter, vendor_library_folder(), session);
   }
@@ -164,6 +191,9 @@ Result<CompileReport> compile(const CompileOptions& options, const Progress& pro
   TESSERA_TRY_VOID(link::check_output(options.output));
   Compilation compilation(options, progress);
   TESSERA_TRY(const Lowered lowered, compilation.front_half());
+  if (options.verify) {
+    TESSERA_TRY_VOID(compilation.verify(lowered));
+  }
   TESSERA_TRY_VOID(compilation.write_library(lowered));
   return std::move(compilation.report);
 }

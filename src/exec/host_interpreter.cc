@@ -101,6 +101,7 @@ class HostInterpreter::Run {
         },
         [&](const tir::CallKernel& s) {
           const std::int32_t status = call(s);
+          if (status == 0 && p_.observer_) report(s);
           if (status == 0 && frame_.profile != nullptr) {
             tessera_profile_mark(frame_.profile, p_.step_of_.at(stmt.get()));
           }
@@ -147,6 +148,23 @@ class HostInterpreter::Run {
       list.push_back(&tensors[i]);
     }
     return e.backend_fn(&record, list.data(), static_cast<std::int32_t>(list.size()));
+  }
+
+  void report(const tir::CallKernel& s) const {
+    p_.observer_(s.symbol, views(s.inputs), views(s.outputs));
+  }
+
+  std::vector<Tensor> views(const std::vector<Buffer>& buffers) const {
+    std::vector<Tensor> out;
+    for (const Buffer& b : buffers) {
+      std::vector<std::int64_t> shape = shape_of(*b);
+      std::size_t bytes = static_cast<std::size_t>(b->dtype.size_bytes());
+      for (const std::int64_t n : shape) bytes *= static_cast<std::size_t>(n);
+      const auto* data = static_cast<const std::byte*>(at_.at(b.get()));
+      out.emplace_back(std::move(shape), b->dtype,
+                       std::make_shared<Blob>(std::span(data, bytes), nullptr));
+    }
+    return out;
   }
 
   static std::vector<std::int64_t> dims(const tir::CallKernel& s) {

@@ -4,8 +4,10 @@
 // exported library.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "module/module.h"
@@ -13,6 +15,10 @@
 #include "runtime/program.h"
 
 namespace tessera::exec {
+
+// A call that was made: its buffers as tensors, inputs and outputs in the order of the signature.
+using CallObserver = std::function<void(const std::string& symbol, std::span<const Tensor> inputs,
+                                        std::span<const Tensor> outputs)>;
 
 class HostInterpreter {
  public:
@@ -24,6 +30,9 @@ class HostInterpreter {
   HostInterpreter(const HostInterpreter&) = delete;
   HostInterpreter& operator=(const HostInterpreter&) = delete;
 
+  // Called after each call of a run; views of the buffers, valid during the call.
+  void observe(CallObserver observer) { observer_ = std::move(observer); }
+
   // The library's tables with this interpreter as the entry; valid as long as this object.
   const tessera_program& program() const { return program_; }
 
@@ -34,6 +43,7 @@ class HostInterpreter {
   Module module_;
   plan::MemoryPlan plan_;
   std::shared_ptr<const void> library_;
+  CallObserver observer_;
   tessera_program program_;
   std::vector<const void*> constant_data_;
   std::map<std::string, std::int32_t, std::less<>> externs_;       // index in the program's table

@@ -8,6 +8,7 @@
 #include "lower/primitive.h"
 #include "lower/views.h"
 #include "relay/operator.h"
+#include "relay/rewrite.h"
 #include "tir/compare.h"
 
 namespace tessera::lower {
@@ -236,8 +237,19 @@ class HostLowering {
       return {};
     }
     const std::string name = kernel.outputs.empty() ? "value" : kernel.outputs.back()->name;
-    value(id) = host_.call(kernels_.symbol_of(std::move(kernel)), inputs, types, name);
+    const std::string symbol = kernels_.symbol_of(std::move(kernel));
+    keep_body(symbol, f, region);
+    value(id) = host_.call(symbol, inputs, types, name);
     return {};
+  }
+
+  // What a kernel computes stays in the module as a stub, as for externs of back ends: for shape
+  // functions, and for whoever wants to compare.
+  void keep_body(const std::string& symbol, const Function& f, relay::RegionId region) {
+    if (module_.functions.contains(symbol)) return;
+    Function body = region == Function::kBody ? f : relay::outline(f, f.region(region).owner);
+    body.attrs = {{"Extern", 1}};
+    module_.functions.emplace(symbol, std::move(body));
   }
 
   Result<tir::PrimFunc> finish() {
