@@ -17,6 +17,8 @@ using relay::NodeId;
 // Thrown by what a converter calls, to leave it early; caught by the importer, which goes on with
 // the next node so that all errors are reported. The one place where an exception is control flow:
 // every line of every converter would otherwise be a TRY.
+inline constexpr std::string_view kCorrectModel =
+    "correct the model; onnx.checker finds most such faults";
 struct NodeError {
   Diagnostic diagnostic;
 };

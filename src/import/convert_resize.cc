@@ -107,10 +107,10 @@ Taps taps(const ResizeForm& f, const Line& l, Value at) {
   const Value distance = (places - at.reshape({1, l.to})).apply("abs") / stretch;
   Value weights = weight(f, distance);
   const auto last = static_cast<double>(l.from - 1);
-  if (f.exclude_outside || f.antialias) {
+  if (f.exclude_outside) {
     weights = where(places >= 0.0 && places <= last, weights, weights * 0.0);
-    weights = weights / weights.sum({0});
   }
+  if (f.exclude_outside || f.antialias) weights = weights / weights.sum({0});
   return {minimum(maximum(places, 0.0), last).cast(kInt64), weights};
 }
 

@@ -24,6 +24,14 @@ std::string qualified_name(const onnx::NodeProto& node) {
   return is_default_domain(node.domain()) ? node.op_type() : node.domain() + "." + node.op_type();
 }
 
+std::string_view refusal_reason(std::string_view qualified_name) {
+#define REFUSED(prefix, why) \
+  if (qualified_name.starts_with(prefix)) return why;
+#include "import/refused.def"
+#undef REFUSED
+  return "";
+}
+
 const Converter* find_converter(std::string_view op_type, int opset) {
   const Converter* best = nullptr;
   for (const auto& table : converter_tables()) {

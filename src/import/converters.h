@@ -16,6 +16,9 @@ std::string qualified_name(const onnx::NodeProto& node);
 const Converter* find_converter(std::string_view op_type, int opset);
 const relay::Operator* find_direct_operator(std::string_view op_type);
 
+// Why there is no converter for the operator, if that can be told; else "".
+std::string_view refusal_reason(std::string_view qualified_name);
+
 // All tables, in the order of converters.def.
 std::span<const std::span<const Converter>> converter_tables();
 

@@ -39,20 +39,28 @@ void GraphImporter::import_node(const onnx::NodeProto& node) {
   std::vector<NodeId> outputs;
   // Unknown operators are reported even behind a failed node: the list is complete.
   if (!is_known(node)) {
-    errors_.add(error(Code::kUnsupportedOnnxNode, at,
-                      "operator `{}` of {} opset {} is not supported", node.op_type(),
-                      is_default_domain(node.domain()) ? "ai.onnx" : node.domain(), scope_->opset)
-                    .with_remedy("export the model without this operator"));
+    report_unknown(node, at);
   } else if (check_inputs(node)) {
     try {
       builder_.at(at);
       outputs = convert(node);
-    } catch (const NodeError& e) {
-      errors_.add(e.diagnostic);
+    } catch (NodeError& e) {
+      // Of the operators' own checks, which know nothing of models.
+      if (e.diagnostic.remedy.empty()) e.diagnostic.remedy = std::string(kCorrectModel);
+      errors_.add(std::move(e.diagnostic));
     }
   }
   builder_.at(at);
   define_outputs(node, outputs);
+}
+
+void GraphImporter::report_unknown(const onnx::NodeProto& node, const Location& at) {
+  const std::string_view why = refusal_reason(qualified_name(node));
+  errors_.add(error(Code::kUnsupportedOnnxNode, at,
+                    "operator `{}` of {} opset {} is not supported{}{}", node.op_type(),
+                    is_default_domain(node.domain()) ? "ai.onnx" : node.domain(), scope_->opset,
+                    why.empty() ? "" : ": ", why)
+                  .with_remedy("export the model without this operator"));
 }
 
 bool GraphImporter::is_known(const onnx::NodeProto& node) const {

@@ -36,6 +36,7 @@ class GraphImporter {
   // ---- Nodes ----
   void import_nodes(const Nodes& nodes);
   void import_node(const onnx::NodeProto& node);
+  void report_unknown(const onnx::NodeProto& node, const Location& at);
   bool is_known(const onnx::NodeProto& node) const;
   bool check_inputs(const onnx::NodeProto& node);
   std::vector<NodeId> convert(const onnx::NodeProto& node);

@@ -48,7 +48,8 @@ std::vector<NodeId> GraphImporter::inline_function(const onnx::NodeProto& call,
                                                    const onnx::FunctionProto& f) {
   const Location at = location_of(call);
   if (depth_ >= kMaxDepth) {
-    throw NodeError{error(Code::kBadOnnxGraph, at, "function `{}` calls itself", f.name())};
+    throw NodeError{error(Code::kBadOnnxGraph, at, "function `{}` calls itself", f.name())
+                        .with_remedy(std::string(kCorrectModel))};
   }
   Scope body;
   body.opset = default_opset(f.opset_import());

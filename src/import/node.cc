@@ -222,7 +222,7 @@ void Node::unsupported(std::string_view what) const {
 
 void Node::invalid(Code code, std::string finding) const {
   throw NodeError{error(code, location_, "operator `{}`: {}", op_type(), finding)
-                      .with_remedy("correct the model; onnx.checker finds most such faults")};
+                      .with_remedy(std::string(kCorrectModel))};
 }
 
 void Node::check_all_was_read() const {

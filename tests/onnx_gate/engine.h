@@ -22,6 +22,9 @@ using Engine = std::function<Result<Runnable>(const Case&)>;
 // Imported, then evaluated node by node with the operators' reference evaluation.
 Result<Runnable> evaluated(const Case& c);
 
+// Compiled to a library without back ends, loaded, and run through its C interface.
+Result<Runnable> compiled(const Case& c);
+
 // Nothing if the case passes, else why it does not.
 std::optional<std::string> failure(const Case& c, const Engine& engine);
 
