@@ -268,7 +268,7 @@ class HostEmitter {
     line("    0, {}, {}, {}, {}, {}, {}, {}, {},", main_.inputs.size(), main_.outputs.size(),
          plan_.pools.size(), module_.constants.size(), backend_names_.size(), extern_index_.size(),
          num_kernels_, num_steps_);
-    const bool weights = model && !module_.constants.empty();
+    const bool weights = model && weights_.bytes > 0;
     line("    {}, nullptr, nullptr, {}, nullptr}};", weights ? "tessera_weights" : "nullptr",
          model ? "tessera_entry" : "nullptr");
   }
