@@ -22,10 +22,10 @@ class Fake final : public Backend {
   std::string title = "onednn";
   std::vector<std::string> unary;
   FusionStyle style = FusionStyle::kAnyConvex;
-  std::string refuses;       // an operator: in the check
-  std::size_t largest = 99;  // region, in composites: in validate
-  std::string declines;      // an operator: in compile
-  std::string lacks;         // the library
+  std::string refuses;            // an operator: in the check
+  std::size_t largest = 1000000;  // region, in operators: in validate
+  std::string declines;           // an operator: in compile
+  std::string lacks;              // the library
 
   std::string_view name() const override { return title; }
   std::optional<Refusal> available(const Target&) const override {
@@ -177,10 +177,10 @@ TEST(PartitionGreedy, PassesByABackEndWithoutItsLibrary) {
 
 TEST(PartitionGreedy, TakesLongChainsInStride) {
   std::string text = "def @main(%x: Tensor[(4), float32]) {\n  %0 = abs(%x);\n";
-  for (int i = 1; i < 20000; ++i) text += fmt::format("  %{} = abs(%{});\n", i, i - 1);
+  for (int i = 1; i < 5000; ++i) text += fmt::format("  %{} = abs(%{});\n", i, i - 1);
   Fake backend;
   backend.unary = {"abs"};
-  const auto outcome = partition(text + "  abs(%19999)\n}", {choice(backend)});
+  const auto outcome = partition(text + "  abs(%4999)\n}", {choice(backend)});
   EXPECT_EQ(outcome.regions.size(), 1u);
 }
 
