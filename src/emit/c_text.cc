@@ -39,7 +39,23 @@ std::string_view code_name(TypeCode code) {
   return "";
 }
 
+constexpr std::string_view kReservedWords[] = {
+    "alignas",  "and",       "auto",     "begin",   "bool",     "break",    "buffers",  "call",
+    "case",     "char",      "class",    "closure", "const",    "delete",   "dims",     "do",
+    "double",   "else",      "end",      "enum",    "extern",   "false",    "float",    "for",
+    "if",       "int",       "int8_t",   "int16_t", "int32_t",  "int64_t",  "long",     "loop",
+    "new",      "not",       "or",       "private", "public",   "register", "return",   "run",
+    "self",     "short",     "signed",   "sizeof",  "static",   "status",   "struct",   "switch",
+    "template", "this",      "tk",       "true",    "typename", "uint8_t",  "uint16_t", "uint32_t",
+    "uint64_t", "union",     "unsigned", "using",   "void",     "volatile", "while",    "worker",
+    "xor",      "namespace", "operator", "default", "goto",     "friend",   "inline",   "try",
+    "catch",    "throw",     "export",   "mutable", "nullptr",  "explicit", "virtual",  "requires",
+    "concept",  "asm",       "linux",    "unix",
+};
+
 }  // namespace
+
+std::span<const std::string_view> reserved_words() { return kReservedWords; }
 
 std::string c_string(std::string_view text) {
   std::string out = "\"";

@@ -46,6 +46,13 @@ class HostBodyEmitter {
   }
 
  private:
+  // Models name values as they like: `and`, `or`, `new`.
+  static std::set<std::string> names_in_use() {
+    std::set<std::string> names = {"frame", "status", "buffers", "tensors", "dims"};
+    for (const std::string_view word : reserved_words()) names.emplace(word);
+    return names;
+  }
+
   template <class... A>
   void line(fmt::format_string<A...> text, A&&... args) {
     body_.text += fmt::format(text, std::forward<A>(args)...);
@@ -182,7 +189,7 @@ class HostBodyEmitter {
   const std::map<std::string, int>& extern_index_;
   HostBody body_;
   std::map<const BufferNode*, std::string> names_;
-  std::set<std::string> taken_ = {"frame", "status", "buffers", "tensors", "dims"};
+  std::set<std::string> taken_ = names_in_use();
 };
 
 }  // namespace

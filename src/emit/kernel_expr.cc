@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "emit/c_text.h"
 #include "tir/intrinsics.h"
 #include "tir/print.h"
 #include "tir/walk.h"
@@ -38,20 +39,6 @@ struct Text {
 struct Operator {
   std::string_view text;
   int level, left, right;  // of the whole, and what its operands need at least
-};
-
-constexpr std::string_view kKeywords[] = {
-    "alignas",  "and",       "auto",     "begin",   "bool",     "break",    "buffers",  "call",
-    "case",     "char",      "class",    "closure", "const",    "delete",   "dims",     "do",
-    "double",   "else",      "end",      "enum",    "extern",   "false",    "float",    "for",
-    "if",       "int",       "int8_t",   "int16_t", "int32_t",  "int64_t",  "long",     "loop",
-    "new",      "not",       "or",       "private", "public",   "register", "return",   "run",
-    "self",     "short",     "signed",   "sizeof",  "static",   "status",   "struct",   "switch",
-    "template", "this",      "tk",       "true",    "typename", "uint8_t",  "uint16_t", "uint32_t",
-    "uint64_t", "union",     "unsigned", "using",   "void",     "volatile", "while",    "worker",
-    "xor",      "namespace", "operator", "default", "goto",     "friend",   "inline",   "try",
-    "catch",    "throw",     "export",   "mutable", "nullptr",  "explicit", "virtual",  "requires",
-    "concept",  "asm",       "linux",    "unix",
 };
 
 std::string float_literal(double v, DType dtype) {
@@ -235,7 +222,7 @@ Text ExprWriter::write(const Expr& e) {
 
 }  // namespace
 
-KernelScope::KernelScope() : names({std::begin(kKeywords), std::end(kKeywords)}) {}
+KernelScope::KernelScope() : names({reserved_words().begin(), reserved_words().end()}) {}
 
 std::string_view value_type(DType dtype) {
   switch (dtype.code) {
