@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cases.h"
+#include "tests/onnx_gate/cases.h"
 
 #include <algorithm>
 #include <cmath>

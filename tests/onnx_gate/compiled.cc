@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/compile.h"
-#include "engine.h"
 #include "support/files.h"
+#include "tests/onnx_gate/engine.h"
 
 namespace tessera::onnx_gate {
 namespace {

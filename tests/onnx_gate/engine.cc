@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine.h"
+#include "tests/onnx_gate/engine.h"
 
-#include "evaluate_graph.h"
 #include "import/import_onnx.h"
 #include "support/check.h"
+#include "tests/onnx_gate/evaluate_graph.h"
 
 namespace tessera::onnx_gate {
 namespace {

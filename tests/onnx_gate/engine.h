@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cases.h"
+#include "tests/onnx_gate/cases.h"
 
 namespace tessera::onnx_gate {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evaluate_graph.h"
+#include "tests/onnx_gate/evaluate_graph.h"
 
 #include "relay/operator.h"
 #include "support/check.h"

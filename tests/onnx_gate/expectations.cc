@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expectations.h"
+#include "tests/onnx_gate/expectations.h"
 
 #include "support/files.h"
 

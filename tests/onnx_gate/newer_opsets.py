@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes small model cases of the opsets 18 to 21, which Debian's libonnx-testdata does not have, in
-its format, with the results of onnxruntime.
+"""Writes small model cases of the opsets 18 to 21, which Debian's libonnx-testdata
+does not have, in its format, with the results of onnxruntime.
 
     newer_opsets.py OUT_DIR
 """
@@ -42,11 +42,13 @@ X = floats(2, 3, 8, 9)
 
 CASES = [
     # 18
-    Case("BitwiseAnd", 18, {"a": np.arange(6, dtype=np.int32), "b": np.arange(6, dtype=np.int32)[::-1].copy()}),
+    Case("BitwiseAnd", 18, {"a": np.arange(6, dtype=np.int32),
+         "b": np.arange(6, dtype=np.int32)[::-1].copy()}),
     Case("BitwiseXor", 18, {"a": np.arange(6, dtype=np.uint8), "b": np.full(6, 5, np.uint8)}),
     Case("BitwiseNot", 18, {"a": np.arange(6, dtype=np.int8)}),
     Case("CenterCropPad", 18, {"x": floats(5, 8, 3)}, {"shape": ints(7, 5, 3)}),
-    Case("CenterCropPad", 18, {"x": floats(5, 8, 3)}, {"shape": ints(4, 6)}, {"axes": [2, 0]}, tag="axes"),
+    Case("CenterCropPad", 18, {"x": floats(5, 8, 3)}, {"shape": ints(4, 6)}, {"axes": [2, 0]},
+         tag="axes"),
     Case("Col2Im", 18, {"x": floats(2, 10, 15)}, {"image": ints(5, 5), "block": ints(1, 5)},
          {"strides": [1, 1], "pads": [0, 1, 0, 1]}),
     Case("Col2Im", 18, {"x": floats(1, 18, 4)}, {"image": ints(6, 6), "block": ints(3, 3)},
@@ -62,14 +64,17 @@ CASES = [
     Case("Resize", 18, {"x": X}, {"scales": np.array([0.6, 1.7], np.float32)},
          {"axes": [3, 2], "mode": "linear"}, ["x", "", "scales"], tag="axes"),
     Case("Resize", 18, {"x": X}, {"sizes": ints(4, 5)},
-         {"axes": [2, 3], "mode": "linear", "antialias": 1}, ["x", "", "", "sizes"], tag="antialias"),
+         {"axes": [2, 3], "mode": "linear", "antialias": 1}, ["x", "", "", "sizes"],
+         tag="antialias"),
     Case("Resize", 18, {"x": X}, {"sizes": ints(4, 5)},
-         {"axes": [2, 3], "mode": "cubic", "antialias": 1}, ["x", "", "", "sizes"], tag="antialias_cubic"),
+         {"axes": [2, 3], "mode": "cubic", "antialias": 1}, ["x", "", "", "sizes"],
+         tag="antialias_cubic"),
     Case("Resize", 18, {"x": X}, {"sizes": ints(20, 20)},
          {"axes": [2, 3], "mode": "nearest", "keep_aspect_ratio_policy": "not_larger"},
          ["x", "", "", "sizes"], tag="aspect"),
     Case("ScatterElements", 18, {"x": floats(4, 5), "u": floats(2, 5, seed=1)},
-         {"i": np.array([[0, 1, 2, 3, 0], [0, 0, 2, 1, -1]])}, {"reduction": "max"}, ["x", "i", "u"]),
+         {"i": np.array([[0, 1, 2, 3, 0], [0, 0, 2, 1, -1]])}, {"reduction": "max"},
+         ["x", "i", "u"]),
     Case("ScatterND", 18, {"x": floats(4, 5), "u": floats(3, 5, seed=1)},
          {"i": np.array([[0], [2], [0]])}, {"reduction": "min"}, ["x", "i", "u"]),
     Case("Split", 18, {"x": floats(7, 2)}, attributes={"num_outputs": 3, "axis": 0}, outputs=3),
@@ -77,12 +82,14 @@ CASES = [
     Case("AveragePool", 19, {"x": X}, attributes={"kernel_shape": [2, 3], "dilations": [2, 2],
                                                    "pads": [1, 1, 1, 1], "count_include_pad": 1}),
     Case("AveragePool", 19, {"x": X}, attributes={"kernel_shape": [3, 3], "strides": [2, 2],
-                                                   "ceil_mode": 1, "pads": [1, 1, 1, 1]}, tag="ceil"),
+                                                   "ceil_mode": 1, "pads": [1, 1, 1, 1]},
+         tag="ceil"),
     Case("Cast", 19, {"x": 3 * floats(2, 3)}, attributes={"to": TensorProto.FLOAT16}),
     Case("Equal", 19, {"a": floats(3), "b": floats(3)}),
     Case("Pad", 19, {"x": floats(3, 4)}, {"pads": ints(1, 3, 2, 2)}, {"mode": "wrap"}, tag="wrap"),
     Case("Resize", 19, {"x": X}, {"scales": np.array([0.3, 2.3], np.float32)},
-         {"axes": [2, 3], "mode": "linear", "coordinate_transformation_mode": "half_pixel_symmetric"},
+         {"axes": [2, 3], "mode": "linear",
+         "coordinate_transformation_mode": "half_pixel_symmetric"},
          ["x", "", "scales"], tag="symmetric"),
     Case("Reshape", 19, {"x": floats(2, 3, 4)}, {"shape": ints(0, -1)}),
     # 20
@@ -90,23 +97,27 @@ CASES = [
     Case("AffineGrid", 20, {"theta": floats(1, 3, 4)}, {"size": ints(1, 2, 3, 4, 5)},
          {"align_corners": 1}, tag="volume"),
     Case("DFT", 20, {"x": floats(2, 10, 1)}, attributes={"onesided": 1}),
-    Case("DFT", 20, {"x": floats(2, 3, 8, 2)}, {"axis": ints(1)[0]}, {"inverse": 1}, ["x", "", "axis"],
+    Case("DFT", 20, {"x": floats(2, 3, 8, 2)}, {"axis": ints(1)[0]}, {"inverse": 1},
+         ["x", "", "axis"],
          tag="inverse"),
     Case("Gelu", 20, {"x": floats(3, 4)}),
     Case("Gelu", 20, {"x": floats(3, 4)}, attributes={"approximate": "tanh"}, tag="tanh"),
     Case("GridSample", 20, {"x": X, "grid": np.clip(floats(2, 4, 5, 2, seed=2), -1.4, 1.4)},
          attributes={"mode": "linear", "padding_mode": "border"}),
     Case("GridSample", 20, {"x": X, "grid": np.clip(floats(2, 4, 5, 2, seed=2), -1.4, 1.4)},
-         attributes={"mode": "cubic", "padding_mode": "reflection", "align_corners": 1}, tag="cubic"),
+         attributes={"mode": "cubic", "padding_mode": "reflection", "align_corners": 1},
+         tag="cubic"),
     Case("IsInf", 20, {"x": np.array([1, np.inf, -np.inf, np.nan], np.float32)},
          attributes={"detect_negative": 0}),
     Case("ReduceMax", 20, {"x": floats(3, 4) > 0.5}, {"axes": ints(1)}),
     Case("ReduceMin", 20, {"x": floats(3, 4) > -0.5}, {"axes": ints(0)}),
     # 21
-    Case("GroupNormalization", 21, {"x": floats(2, 6, 4), "scale": floats(6, seed=1), "bias": floats(6, seed=2)},
+    Case("GroupNormalization", 21, {"x": floats(2, 6, 4), "scale": floats(6, seed=1),
+         "bias": floats(6, seed=2)},
          attributes={"num_groups": 3}),
     Case("QuantizeLinear", 21, {"x": 4 * floats(4, 6)},
-         {"scale": np.abs(floats(2, 6, seed=1)) + 0.1, "zero": np.array([[3] * 6, [-4] * 6], np.int8)},
+         {"scale": np.abs(floats(2, 6, seed=1)) + 0.1,
+         "zero": np.array([[3] * 6, [-4] * 6], np.int8)},
          {"axis": 0, "block_size": 2}, tag="blocked"),
     Case("DequantizeLinear", 21, {"x": np.arange(24, dtype=np.int8).reshape(4, 6)},
          {"scale": np.abs(floats(4, 2, seed=1))}, {"axis": 1, "block_size": 3}, tag="blocked"),
@@ -114,7 +125,8 @@ CASES = [
          {"scale": np.float32(0.3), "zero": np.uint16(7)}, tag="uint16"),
     Case("Transpose", 21, {"x": floats(2, 3, 4)}, attributes={"perm": [2, 0, 1]}),
     Case("Squeeze", 21, {"x": floats(1, 3, 1)}, {"axes": ints(-1)}),
-    Case("LayerNormalization", 21, {"x": floats(2, 3, 4), "s": floats(3, 4, seed=1), "b": floats(3, 4, seed=2)},
+    Case("LayerNormalization", 21, {"x": floats(2, 3, 4), "s": floats(3, 4, seed=1),
+         "b": floats(3, 4, seed=2)},
          attributes={"axis": 1}),
 ]
 

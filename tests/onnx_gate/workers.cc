@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workers.h"
+#include "tests/onnx_gate/workers.h"
 
 #include <algorithm>
 #include <csignal>

@@ -5,9 +5,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "engine.h"
-#include "expectations.h"
-#include "workers.h"
+#include "tests/onnx_gate/engine.h"
+#include "tests/onnx_gate/expectations.h"
+#include "tests/onnx_gate/workers.h"
 
 namespace tessera::onnx_gate {
 namespace {
