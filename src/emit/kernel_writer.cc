@@ -14,6 +14,7 @@ using tir::MemoryScope;
 using tir::Stmt;
 
 constexpr std::int64_t kMaxStackBytes = 1 << 20;  // of one array
+constexpr std::int64_t kMaxPlainArray = 1024;  // elements
 
 bool reads_memory(const Expr& e) {
   bool found = false;
@@ -104,8 +105,14 @@ void KernelWriter::allocate(const tir::Allocate& n, Position position) {
   TESSERA_CHECK(size >= 0 && size <= kMaxStackBytes / n.buffer->dtype.size_bytes(),
                 "`{}` is no array that fits the stack", n.buffer->name);
   if (scope_.scalars.contains(n.buffer.get())) return scalar(n, position);
-  line("alignas({}) {} {}[{}];  // {}", n.buffer->align_bytes, element_type(n.buffer),
-       scope_.name(n.buffer), std::max<std::int64_t>(size, 1), shape_text(n.buffer, scope_));
+  const std::string& name = scope_.name(n.buffer);
+  const std::string_view type = element_type(n.buffer);
+  // g++ 12 keeps accumulators in registers beside a pointer, but not beside a large array.
+  const bool large = size > kMaxPlainArray;
+  const std::string array = large ? scope_.names.fresh(name + "_array") : name;
+  line("alignas({}) {} {}[{}];  // {}", n.buffer->align_bytes, type, array,
+       std::max<std::int64_t>(size, 1), shape_text(n.buffer, scope_));
+  if (large) line("{}* const __restrict {} = {};", type, name, array);
   stmt(n.body, position);
 }
 

@@ -17,8 +17,18 @@ double call_cost(const std::string& name) {
   return 16;  // exp, erf, tanh, log, sin, ...
 }
 
+// A read that may not happen cannot become a vector load.
+double guard_cost(const tir::Select& s) {
+  const auto reads = [](const Expr& e) {
+    return e.kind() == tir::ExprKind::Read || e.kind() == tir::ExprKind::Load;
+  };
+  return reads(s.yes) || reads(s.no) ? 8 : 1;
+}
+
 double own_cost(const Expr& e) {
   switch (e.kind()) {
+    case tir::ExprKind::Select:
+      return guard_cost(*e.as<tir::Select>());
     case tir::ExprKind::Div:
       return 6;
     case tir::ExprKind::FloorDiv:

@@ -59,27 +59,49 @@ Seen<T> look(const Tensor& x, const std::vector<T>& values, const Geometry& g, c
   return seen;
 }
 
-// The operand's index under window element k for result index i, and whether each part lies inside.
-struct Reach {
-  Indices at;
-  std::vector<Expr> inside;
-};
+// Does a window ever see more than the operand?
+bool sees_padding(const Geometry& g, bool ceil_mode) {
+  return ceil_mode || std::any_of(g.window.begin(), g.window.end(), [](const WindowAxis& a) {
+           return a.pad_begin != 0 || a.pad_end != 0;
+         });
+}
 
-Reach reach(const TensorExpr& x, const Geometry& g, bool ceil_mode, const Indices& i,
-            const std::vector<IterAxis>& k) {
-  Reach r;
+// The operand with `filling` around it, as far as the windows of the result see.
+TensorExpr padded_operand(const TensorExpr& x, const Geometry& g, bool ceil_mode,
+                          const std::vector<Expr>& result, const Expr& filling) {
+  if (!sees_padding(g, ceil_mode)) return x;
+  std::vector<Expr> shape = x.shape();
+  for (std::size_t s = 0; s < g.window.size(); ++s) {
+    const WindowAxis& a = g.window[s];
+    shape[g.data.spatial[s]] =
+        (result[g.result.spatial[s]] - 1) * a.stride + (a.dilation * (a.size - 1) + 1);
+  }
+  const auto element = [&](const Indices& i) {
+    Indices at = i;
+    std::vector<Expr> inside;
+    for (std::size_t s = 0; s < g.window.size(); ++s) {
+      const std::size_t d = g.data.spatial[s];
+      const WindowAxis& a = g.window[s];
+      if (a.pad_begin != 0) {
+        at[d] = i[d] - a.pad_begin;
+        inside.push_back(tir::ge(i[d], a.pad_begin));
+      }
+      if (a.pad_end != 0 || ceil_mode) inside.push_back(tir::lt(at[d], x.shape()[d]));
+    }
+    return tir::select(all_of(std::move(inside)), x(at), filling);
+  };
+  return tir::compute("padded", shape, element, "pad");
+}
+
+// The padded operand's index under window element k for result index i.
+Indices under_window(const Geometry& g, const Indices& i, const std::vector<IterAxis>& k) {
   std::vector<Expr> place;
   for (std::size_t s = 0; s < g.window.size(); ++s) {
     const WindowAxis& a = g.window[s];
-    Expr at = a.stride == 1 ? i[g.result.spatial[s]] : i[g.result.spatial[s]] * a.stride;
-    at = at + (a.dilation == 1 ? k[s].var : k[s].var * a.dilation);
-    if (a.pad_begin != 0) at = at - a.pad_begin;
-    if (a.pad_begin != 0) r.inside.push_back(tir::ge(at, 0));
-    if (a.pad_end != 0 || ceil_mode) r.inside.push_back(tir::lt(at, x.shape()[g.data.spatial[s]]));
-    place.push_back(at);
+    const Expr at = a.stride == 1 ? i[g.result.spatial[s]] : i[g.result.spatial[s]] * a.stride;
+    place.push_back(at + (a.dilation == 1 ? k[s].var : k[s].var * a.dilation));
   }
-  r.at = g.data.stored(i[g.result.first], i[g.result.second], place);
-  return r;
+  return g.data.stored(i[g.result.first], i[g.result.second], place);
 }
 
 // How many of the window's places along one axis lie in [low, high).
@@ -154,13 +176,13 @@ Definitions compute_pool(const ComputeArgs& args, const PoolAttrs& p, PoolKind k
   for (const WindowAxis& a : g.window)
     k.push_back(tir::reduce_axis(a.size, fmt::format("k{}", k.size())));
   const ReduceOp op = kind == PoolKind::kMax ? ReduceOp::kMax : ReduceOp::kSum;
+  const TensorExpr padded =
+      padded_operand(x, g, p.ceil_mode, result_shape(args), tir::reduce_identity(op, x.dtype()));
   const TensorExpr pooled = tir::compute(
       "pooled", result_shape(args),
       [&](const Indices& i) {
-        const Reach r = reach(x, g, p.ceil_mode, i, k);
-        const Expr v = kind == PoolKind::kMax ? x(r.at) : widened(x(r.at));
-        return tir::reduce(op, k,
-                           tir::select(all_of(r.inside), v, tir::reduce_identity(op, v.dtype())));
+        const Expr v = padded(under_window(g, i, k));
+        return tir::reduce(op, k, kind == PoolKind::kMax ? v : widened(v));
       },
       "pool");
   if (kind == PoolKind::kMax) return {pooled};

@@ -15,6 +15,8 @@ using tir::Expr;
 using tir::Stmt;
 
 constexpr double kMinMultiplications = 1 << 13;
+constexpr double kNearCacheBytes = 1 << 20;
+constexpr double kFarBytesPerCycle = 8;
 constexpr std::int64_t kFarApart = 1024;  // bytes between rows of b beyond which it is packed
 
 bool has_loop(const Stmt& s) {
@@ -128,7 +130,14 @@ class RoleChooser {
     c.packed = step != 1 || far;
     const double few_rows = std::max(1.0, 4.0 / static_cast<double>(lm.size()));
     c.cycles = k * reuse * columns / (2 * lanes) / utilisation(ln.size(), lanes_) * few_rows;
-    if (c.packed) c.cycles += k * columns * (step == 1 ? 0.2 : 1.5);
+    if (c.packed) c.cycles += k * columns * (step == 1 ? 0.2 : 1.0);
+    // Every block of columns reads all of a; what no cache near the core holds comes slowly.
+    double a_bytes = k * static_cast<double>(r_.target->dtype.size_bytes());
+    for (const Loop& l : spatial_) {
+      if (moves_with(a, l)) a_bytes *= static_cast<double>(l.size());
+    }
+    const double blocks = std::ceil(static_cast<double>(ln.size()) / (2 * lanes));
+    if (a_bytes > kNearCacheBytes) c.cycles += (blocks - 1) * a_bytes / kFarBytesPerCycle;
     // Rows near each other share cache lines.
     for (const Access& x : loads(a, bounds_)) {
       if (std::abs(x.offset.coefficient(lm.var)) > 16) c.cycles *= 1.02;

@@ -63,8 +63,6 @@ struct Difference {
 Difference inner_difference(const Parts& x, const Parts& y, const tir::Bounds& bounds) {
   Difference d;
   IndexForm small_x, small_y;
-  small_x.constant = x.inner.constant;
-  small_y.constant = y.inner.constant;
   const std::int64_t stride = std::abs(x.stride);
   const auto sort = [&](const IndexForm& from, IndexForm& small) {
     for (const tir::IndexTerm& t : from.terms) {
@@ -78,8 +76,11 @@ Difference inner_difference(const Parts& x, const Parts& y, const tir::Bounds& b
   sort(x.inner, small_x);
   sort(y.inner, small_y);
   const Interval r = tir::range_of(small_x, bounds), s = tir::range_of(small_y, bounds);
-  if (r.has_min() && s.has_max()) d.small.min = r.min - s.max;
-  if (r.has_max() && s.has_min()) d.small.max = r.max - s.min;
+  // Of the distance of their constants, whole steps do not count.
+  std::int64_t shift = x.inner.constant - y.inner.constant;
+  if (d.step != 0) shift -= d.step * tir::floor_div(2 * shift + d.step, 2 * d.step);
+  if (r.has_min() && s.has_max()) d.small.min = r.min - s.max + shift;
+  if (r.has_max() && s.has_min()) d.small.max = r.max - s.min + shift;
   return d;
 }
 

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of the graph as host programs: their text, and what they compute.
+#include "lower/main.h"
+
+#include <map>
+
+#include "lower/names.h"
+#include "lower/testing/kernel_run.h"
+#include "lower/testing/text.h"
+#include "tir/print.h"
+#include "tir/verify.h"
+#include "tir/walk.h"
+
+namespace tessera::lower {
+namespace {
+
+// Runs a host program by interpreting the kernels that it calls.
+class HostRun {
+ public:
+  HostRun(const Module& module, const std::vector<Tensor>& inputs)
+      : module_(module), main_(module.prim_funcs.at("main")) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) own(main_.inputs[i], &inputs[i]);
+    for (const tir::Buffer& b : main_.outputs) own(b, nullptr);
+    walk(main_.body);
+  }
+
+  std::vector<Tensor> outputs() const {
+    std::vector<Tensor> out;
+    for (const tir::Buffer& b : main_.outputs) {
+      const Type type = testing::type_of_buffer(b);
+      out.emplace_back(*constant_shape(type.shape()), type.dtype(),
+                       Blob::copy_of(*memory_.at(b.get())));
+    }
+    return out;
+  }
+
+ private:
+  using Bytes = std::shared_ptr<std::vector<std::byte>>;
+
+  void own(const tir::Buffer& b, const Tensor* data) {
+    const auto size = tir::constant_size(b) * b->dtype.size_bytes();
+    memory_[b.get()] = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(size));
+    if (data == nullptr) return;
+    const auto bytes = data->blob->bytes();
+    memory_[b.get()]->assign(bytes.begin(), bytes.end());
+  }
+
+  void walk(const tir::Stmt& s) {
+    tir::visit(
+        s,
+        [&](const tir::Seq& n) {
+          for (const tir::Stmt& part : n.body) walk(part);
+        },
+        [&](const tir::Allocate& n) { own(n.buffer, nullptr), walk(n.body); },
+        [&](const tir::AllocateConst& n) {
+          own(n.buffer, &module_.constants.resolve(n.data)), walk(n.body);
+        },
+        [&](const tir::View& n) {
+          memory_[n.buffer.get()] = memory_.at(n.source.get()), walk(n.body);
+        },
+        [&](const tir::CallKernel& n) { call(n); },
+        [&](tir::Otherwise) { ADD_FAILURE() << "a statement of another kind"; });
+  }
+
+  void call(const tir::CallKernel& n) {
+    std::vector<void*> pointers;
+    for (const auto* list : {&n.inputs, &n.outputs}) {
+      for (const tir::Buffer& b : *list) pointers.push_back(memory_.at(b.get())->data());
+    }
+    tir::interpret(module_.prim_funcs.at(n.symbol), pointers);
+  }
+
+  const Module& module_;
+  const tir::PrimFunc& main_;
+  std::map<const tir::BufferNode*, Bytes> memory_;
+};
+
+Module lowered(const std::string& text) {
+  auto module = lower(testing::module_of(text));
+  TESSERA_CHECK(module.has_value(), "{}", render(module.error()));
+  return std::move(*module);
+}
+
+// Lowers, runs with scratch memory inside of kernels and provided by the host, and compares with
+// `expected`.
+void expect_computes(const std::string& text, const std::vector<Tensor>& inputs,
+                     const std::vector<Tensor>& expected) {
+  Module module = lowered(text);
+  testing::expect_close(expected, HostRun(module, inputs).outputs(), text);
+  module = hoist_allocations(std::move(module));
+  for (const auto& [name, f] : module.prim_funcs) {
+    const auto valid = tir::verify(f, name);
+    ASSERT_TRUE(valid.has_value()) << render(valid.error()) << tir::print(f, name);
+    if (f.is_host) continue;
+    EXPECT_TRUE(f.body.as<tir::Allocate>() == nullptr &&
+                f.body.as<tir::AllocateConst>() == nullptr);
+  }
+  testing::expect_close(expected, HostRun(module, inputs).outputs(), text);
+}
+
+void expect_computes_like_eval(const std::string& text) {
+  const relay::Function f = testing::function_of(text);
+  const std::vector<Tensor> inputs = testing::inputs_of(f, 3);
+  expect_computes(text, inputs, testing::evaluated(f, inputs));
+}
+
+constexpr const char* kAttention =
+    "def @main(%x: Tensor[(4, 6), float32]) {\n"
+    "  %0 = reshape(%x, newshape=[2, 2, 6]);\n  %1 = nn.softmax(%0);\n"
+    "  %2 = exp(%1);\n  %3 = reshape(%2, newshape=[4, 6]);\n  (%3, %1)\n}\n";
+
+TEST(Lower, ShapesAreViewsAndResultsAreWrittenInPlace) {
+  expect_computes_like_eval(kAttention);
+  Module module = lowered(kAttention);
+  testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/views.tir",
+                         tir::print(module.prim_funcs.at("main"), "main"));
+}
+
+TEST(Lower, ParametersConstantsAndRepeatedResultsAreCopied) {
+  const std::string text =
+      "def @main(%x: Tensor[(3), float32]) {\n  %0 = exp(%x);\n  (%0, %0, %x, 2f)\n}\n";
+  expect_computes_like_eval(text);
+  const Module module = lowered(text);
+  EXPECT_EQ(module.prim_funcs.size(), 4u) << "exp, copy of 3, copy of a scalar, main";
+}
+
+TEST(Lower, EqualFunctionsShareAKernel) {
+  const std::string text =
+      "def @main(%x: Tensor[(5), float32]) {\n"
+      "  %0 = fn (%a: Tensor[(5), float32], Primitive=1) { tanh(%a) };\n"
+      "  %1 = fn (%b: Tensor[(5), float32], Primitive=1) { tanh(%b) };\n"
+      "  %2 = fn (%c: Tensor[(5), float32], Primitive=1) { exp(%c) };\n"
+      "  %3 = %0(%x);\n  %4 = %1(%3);\n  %2(%4)\n}\n";
+  const Module module = lowered(text);
+  EXPECT_EQ(module.prim_funcs.size(), 3u) << "tanh, exp, main";
+  EXPECT_EQ(module.externs.size(), 2u);
+  EXPECT_FALSE(module.functions.contains("main"));
+  for (const auto& [symbol, e] : module.externs) {
+    EXPECT_EQ(e.backend, "native");
+    EXPECT_TRUE(parse_kernel_symbol(symbol).has_value()) << symbol;
+  }
+}
+
+TEST(Lower, ConstantsOfTheModuleAreUsedOnce) {
+  relay::FunctionBuilder b;
+  const Type type = tensor_type({2}, kFloat32);
+  const Tensor weights = Tensor::of<float>({2}, kFloat32, {1.5F, -2});
+  const relay::NodeId x = b.param("x", type);
+  const relay::NodeId sum = b.call(ops::op("add"), {x, b.constant(weights)});
+  const relay::NodeId product = b.call(ops::op("multiply"), {sum, b.constant(weights)});
+  Module module;
+  module.functions.emplace("main", b.finish(product));
+  auto typed = ops::infer_types(std::move(module));
+  ASSERT_TRUE(typed.has_value());
+  auto lowered = lower(std::move(*typed));
+  ASSERT_TRUE(lowered.has_value());
+  EXPECT_EQ(lowered->constants.size(), 1u);
+  const HostRun run(*lowered, {Tensor::of<float>({2}, kFloat32, {1, 1})});
+  testing::expect_close({Tensor::of<float>({2}, kFloat32, {3.75F, 2})}, run.outputs(), "constants");
+}
+
+TEST(Lower, CallOfAFunctionThatNobodyCompiledIsAnError) {
+  const auto module = lower(testing::module_of(
+      "def @f(%a: Tensor[(5), float32], Compiler=\"onednn\", Primitive=1, global_symbol=\"f\")"
+      " -> Tensor[(5), float32] { exp(%a) }\n"
+      "def @main(%x: Tensor[(5), float32]) -> Tensor[(5), float32] { @f(%x) }\n"));
+  ASSERT_FALSE(module.has_value());
+  EXPECT_NE(render(module.error()).find("no back end has compiled it"), std::string::npos);
+}
+
+TEST(KernelNames, ParseBack) {
+  const std::string symbol = kernel_symbol(3, {"nn.softmax", "add"}, kFloat32, {12, 128});
+  EXPECT_EQ(symbol, "k03_softmax_add__f32_12x128__native");
+  const auto name = parse_kernel_symbol(symbol);
+  ASSERT_TRUE(name.has_value());
+  EXPECT_EQ(name->number, 3);
+  EXPECT_EQ(name->operators, (std::vector<std::string>{"softmax", "add"}));
+  EXPECT_EQ(name->dtype, "f32");
+  EXPECT_EQ(name->shape, (std::vector<std::int64_t>{12, 128}));
+  EXPECT_FALSE(parse_kernel_symbol("tessera_entry").has_value());
+  EXPECT_EQ(parse_kernel_symbol(kernel_symbol(12, {}, kBool, {}))->shape.size(), 0u);
+}
+
+}  // namespace
+}  // namespace tessera::lower
