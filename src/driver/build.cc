@@ -16,10 +16,6 @@
 namespace tessera::driver {
 namespace {
 
-// Kernels in one translation unit. Fixed, so that the bytes do not depend on the number of jobs;
-// small, so that two cores share the work.
-constexpr std::size_t kKernelsPerUnit = 4;
-
 // The host program is called once a run: its own speed does not matter, its compile time does.
 const std::vector<std::string> kHostFlags = {"-O1"};
 
@@ -35,7 +31,7 @@ std::vector<byoc::CompileJob> kernel_jobs(const Module& module, const MachineCod
   for (const auto& [symbol, f] : module.prim_funcs) {
     if (f.is_host) continue;
     unit.emplace(symbol, f);
-    if (unit.size() == kKernelsPerUnit) flush();
+    if (unit.size() == code.kernels_per_unit) flush();
   }
   flush();
   return jobs;
@@ -78,11 +74,17 @@ Result<void> check_and_dump(const Module& module, const std::string& dump_dir) {
 
 }  // namespace
 
+Result<Module> lower_functions(Module module, const Target& cpu, const std::string& dump_dir) {
+  TESSERA_TRY(module, lower::lower(std::move(module)));
+  module = schedule::schedule(std::move(module), cpu);
+  TESSERA_TRY_VOID(check_and_dump(module, dump_dir));
+  return module;
+}
+
 Result<Lowered> lower_module(Module module, const CompileOptions& options) {
   Lowered lowered;
-  TESSERA_TRY(lowered.module, lower::lower(std::move(module)));
-  lowered.module = schedule::schedule(std::move(lowered.module), host_target(options.targets));
-  TESSERA_TRY_VOID(check_and_dump(lowered.module, options.dump_dir));
+  TESSERA_TRY(lowered.module,
+              lower_functions(std::move(module), host_target(options.targets), options.dump_dir));
   const auto main = lowered.module.prim_funcs.find("main");
   TESSERA_CHECK(main != lowered.module.prim_funcs.end(), "lowering left no host program");
   TESSERA_TRY(lowered.plan, plan::plan_memory(main->second, lowered.module));

@@ -14,6 +14,7 @@
 #include "driver/metadata.h"
 #include "driver/pipeline.h"
 #include "driver/placement.h"
+#include "driver/static_shapes.h"
 #include "driver/verify.h"
 #include "exec/host_interpreter.h"
 #include "link/load_library.h"
@@ -50,6 +51,7 @@ class Compilation {
     done("import", fmt::format("{} nodes, {} constants", module.functions.at("main").num_nodes(),
                                module.constants.size()));
     TESSERA_TRY(module, optimize_graph(std::move(module), options_, report.warnings));
+    TESSERA_TRY_VOID(require_static_shapes(module));
     done("simplify", fmt::format("{} nodes", module.functions.at("main").num_nodes()));
     TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
     toolchain_.emplace(std::move(toolchain));
@@ -115,7 +117,8 @@ class Compilation {
         static_cast<const tessera_program*>(library->symbol("tessera_model_program"));
     TESSERA_CHECK(program != nullptr, "the kernel library has no program");
     auto interpreter = std::make_shared<exec::HostInterpreter>(
-        std::move(lowered.module), std::move(lowered.plan), *program, library);
+        std::make_shared<const Module>(std::move(lowered.module)), std::move(lowered.plan),
+        *program, library);
     interpreter->observe(std::move(observer));
     const tessera_program& interpreted = interpreter->program();
     return exec::Session::open_program(interpreted, interpreter, vendor_library_folder(), session);

@@ -11,7 +11,10 @@
 namespace tessera::driver {
 
 struct MachineCode {
-  std::vector<std::string> flags;         // of every emitted source
+  std::vector<std::string> flags;  // of every emitted source
+  // Kernels in one translation unit. Fixed, so that the bytes do not depend on the number of jobs;
+  // small, so that two cores share the work.
+  std::size_t kernels_per_unit = 4;
   std::vector<std::string> cpu_features;  // that the code may use, as -m<name> spells them; sorted
 };
 

@@ -22,12 +22,8 @@ class HostEmitter {
  public:
   HostEmitter(const Module& module, const plan::MemoryPlan& plan, const WeightsLayout& weights,
               const ProgramInfo& info, ProgramKind kind)
-      : module_(module),
-        plan_(plan),
-        weights_(weights),
-        info_(info),
-        kind_(kind),
-        main_(module.prim_funcs.at("main")) {
+      : module_(module), plan_(plan), weights_(weights), info_(info), kind_(kind) {
+    if (kind == ProgramKind::kModel) main_ = &module.prim_funcs.at("main");
     collect();
   }
 
@@ -37,8 +33,8 @@ class HostEmitter {
     line("#include \"runtime/program.h\"\n");
     line("extern \"C\" {{\n");
     declarations();
-    io_table("inputs", main_.inputs);
-    io_table("outputs", main_.outputs);
+    io_table("inputs", main_ != nullptr ? main_->inputs : std::vector<tir::Buffer>());
+    io_table("outputs", main_ != nullptr ? main_->outputs : std::vector<tir::Buffer>());
     pools();
     constants();
     backends();
@@ -131,9 +127,14 @@ class HostEmitter {
     }
   }
 
+  // Those of the entry; a kernel library has none.
+  std::vector<plan::Pool> used_pools() const {
+    return main_ != nullptr ? plan_.pools : std::vector<plan::Pool>();
+  }
+
   void pools() {
     std::string rows;
-    for (const plan::Pool& p : plan_.pools) {
+    for (const plan::Pool& p : used_pools()) {
       rows += fmt::format("    {{{}, {{TESSERA_CPU, 0}}, {}, {}}},\n", c_string(p.name), p.bytes,
                           kConstantAlignBytes);
     }
@@ -196,7 +197,7 @@ class HostEmitter {
     const std::string payload = runtime_module ? payload_text(index, a) : "nullptr";
     const auto [names, indices] = named_constants(index, a);
     const auto at = plan_.workspaces.find(symbol);
-    const bool planned = at != plan_.workspaces.end();
+    const bool planned = main_ != nullptr && at != plan_.workspaces.end();
     return fmt::format(
         "    {{{}, {}, {}, {}, {}, {}, {}, {}u, {}, {}, {}, {}, {}u, {}u, nullptr, nullptr, 0}},\n",
         c_string(symbol), backend_index_.at(e.backend),
@@ -235,7 +236,7 @@ class HostEmitter {
   void entry_or_kernels() {
     std::string kernels, steps;
     if (kind_ == ProgramKind::kModel) {
-      HostBody body = emit_host_body(main_, module_, plan_, extern_index_);
+      HostBody body = emit_host_body(*main_, module_, plan_, extern_index_);
       for (const auto& [kernel, backend] : body.steps) {
         steps += fmt::format("    {{{}, {}}},\n", c_string(kernel), c_string(backend));
       }
@@ -265,9 +266,10 @@ class HostEmitter {
     line("    {}, {}, {{TESSERA_CPU, 0}}, {},", features.empty() ? "nullptr" : "cpu_features",
          info_.cpu_features.size(), model ? "tessera_metadata" : "nullptr");
     line("    nullptr, inputs, outputs, pools, constants, backends, externs, kernels, steps,");
-    line("    0, {}, {}, {}, {}, {}, {}, {}, {},", main_.inputs.size(), main_.outputs.size(),
-         plan_.pools.size(), module_.constants.size(), backend_names_.size(), extern_index_.size(),
-         num_kernels_, num_steps_);
+    line("    0, {}, {}, {}, {}, {}, {}, {}, {},", main_ != nullptr ? main_->inputs.size() : 0,
+         main_ != nullptr ? main_->outputs.size() : 0, used_pools().size(),
+         module_.constants.size(), backend_names_.size(), extern_index_.size(), num_kernels_,
+         num_steps_);
     const bool weights = model && weights_.bytes > 0;
     line("    {}, nullptr, nullptr, {}, nullptr}};", weights ? "tessera_weights" : "nullptr",
          model ? "tessera_entry" : "nullptr");
@@ -278,7 +280,7 @@ class HostEmitter {
   const WeightsLayout& weights_;
   const ProgramInfo& info_;
   ProgramKind kind_;
-  const tir::PrimFunc& main_;
+  const tir::PrimFunc* main_ = nullptr;  // the entry of a model
   std::map<std::string, int> extern_index_, backend_index_;
   std::vector<std::string> backend_names_;
   std::size_t num_kernels_ = 0, num_steps_ = 0;

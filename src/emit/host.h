@@ -34,11 +34,12 @@ struct ProgramInfo {
   std::string metadata_json;
 };
 
-// With an entry: the module's `main`. Without: a kernel library for the interpreter (exec/), which
-// exports a table of generated kernels instead.
+// With an entry: the module's `main`, whose plan is `plan`. Without: a kernel library for the
+// interpreter (exec/), which exports a table of generated kernels; what belongs to entries (inputs,
+// outputs, pools) comes from the interpreter, so it serves any number of them.
 enum class ProgramKind { kModel, kKernelLibrary };
 
-// Needs prim_funcs["main"] lowered and `plan` made for it. Deterministic.
+// A model needs prim_funcs["main"] lowered and `plan` made for it. Deterministic.
 std::string emit_host(const Module& module, const plan::MemoryPlan& plan,
                       const WeightsLayout& weights, const ProgramInfo& info, ProgramKind kind);
 

@@ -18,23 +18,15 @@ void for_each_call(const Stmt& stmt, F&& f) {
   tir::for_each_child(stmt, [&](const Stmt& child) { for_each_call(child, f); });
 }
 
-std::vector<std::int64_t> shape_of(const BufferNode& b) {
-  std::vector<std::int64_t> shape;
-  for (const tir::Expr& e : b.shape) {
-    const std::int64_t* n = tir::as_int(e);
-    TESSERA_CHECK(n != nullptr, "`{}` has a dimension that is not a number", b.name);
-    shape.push_back(*n);
-  }
-  return shape;
-}
-
 }  // namespace
 
-HostInterpreter::HostInterpreter(Module module, plan::MemoryPlan plan,
+HostInterpreter::HostInterpreter(std::shared_ptr<const Module> module, plan::MemoryPlan plan,
                                  const tessera_program& library,
-                                 std::shared_ptr<const void> keep_alive)
+                                 std::shared_ptr<const void> keep_alive, const std::string& entry)
     : module_(std::move(module)),
       plan_(std::move(plan)),
+      entry_(module_->prim_funcs.at(entry)),
+      tables_(entry_, plan_, library),
       library_(std::move(keep_alive)),
       program_(library) {
   for (std::int32_t i = 0; i < library.extern_count; ++i) externs_[library.externs[i].symbol] = i;
@@ -42,19 +34,21 @@ HostInterpreter::HostInterpreter(Module module, plan::MemoryPlan plan,
     kernels_[library.kernels[i].name] = library.kernels[i].fn;
   }
   for (std::size_t i = 0; i < plan_.pools.size(); ++i) pools_[plan_.pools[i].name] = i;
-  for (const Tensor& t : module_.constants.tensors()) {
-    constant_data_.push_back(t.blob->bytes().data());
+  for (const Tensor& t : module_->constants.tensors()) {
+    // Weights lie in a model's file at any offset.
+    constant_data_.push_back(t.blob->aligned_bytes(alignof(std::max_align_t)).data());
   }
-  for_each_call(module_.prim_funcs.at("main").body, [&](const Stmt& s, const tir::CallKernel& c) {
+  for_each_call(entry_.body, [&](const Stmt& s, const tir::CallKernel& c) {
     step_of_[s.get()] = static_cast<std::int32_t>(steps_.size());
-    const auto found = module_.externs.find(c.symbol);
-    TESSERA_CHECK(found != module_.externs.end(), "`{}` is not defined", c.symbol);
+    const auto found = module_->externs.find(c.symbol);
+    TESSERA_CHECK(found != module_->externs.end(), "`{}` is not defined", c.symbol);
     steps_.push_back({found->first.c_str(), found->second.backend.c_str()});
   });
+  tables_.put_into(program_);
   program_.constant_data = constant_data_.data();
   program_.steps = steps_.data();
   program_.step_count = static_cast<std::int32_t>(steps_.size());
-  program_.entry = &HostInterpreter::entry;
+  program_.entry = &HostInterpreter::run_entry;
   program_.context = this;
 }
 
@@ -64,7 +58,7 @@ class HostInterpreter::Run {
   Run(const HostInterpreter& program, const tessera_frame& frame) : p_(program), frame_(frame) {}
 
   std::int32_t run() {
-    const tir::PrimFunc& main = p_.module_.prim_funcs.at("main");
+    const tir::PrimFunc& main = p_.entry_;
     for (std::size_t i = 0; i < main.inputs.size(); ++i)
       at_[main.inputs[i].get()] = frame_.inputs[i];
     for (std::size_t i = 0; i < main.outputs.size(); ++i) {
@@ -133,7 +127,7 @@ class HostInterpreter::Run {
                             const std::vector<Buffer>& buffers,
                             const std::vector<void*>& pointers) const {
     std::vector<std::vector<std::int64_t>> shapes;
-    for (const Buffer& b : buffers) shapes.push_back(shape_of(*b));
+    for (const Buffer& b : buffers) shapes.push_back(constant_sizes(*b));
     std::vector<tessera_tensor> tensors(buffers.size());
     std::vector<tessera_tensor*> list;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
@@ -157,7 +151,7 @@ class HostInterpreter::Run {
   std::vector<Tensor> views(const std::vector<Buffer>& buffers) const {
     std::vector<Tensor> out;
     for (const Buffer& b : buffers) {
-      std::vector<std::int64_t> shape = shape_of(*b);
+      std::vector<std::int64_t> shape = constant_sizes(*b);
       std::size_t bytes = static_cast<std::size_t>(b->dtype.size_bytes());
       for (const std::int64_t n : shape) bytes *= static_cast<std::size_t>(n);
       const auto* data = static_cast<const std::byte*>(at_.at(b.get()));
@@ -182,7 +176,7 @@ class HostInterpreter::Run {
   std::map<const BufferNode*, void*> at_;
 };
 
-std::int32_t HostInterpreter::entry(const tessera_frame* frame) {
+std::int32_t HostInterpreter::run_entry(const tessera_frame* frame) {
   return Run(*static_cast<const HostInterpreter*>(frame->context), *frame).run();
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "exec/entry_tables.h"
 #include "module/module.h"
 #include "plan/plan.h"
 #include "runtime/program.h"
@@ -22,11 +23,12 @@ using CallObserver = std::function<void(const std::string& symbol, std::span<con
 
 class HostInterpreter {
  public:
-  // `library` is the kernel library's tessera_model_program; `keep_alive` keeps it loaded. Module
-  // and plan are those it was emitted for; the interpreter keeps the module (its constants are used
-  // in place).
-  HostInterpreter(Module module, plan::MemoryPlan plan, const tessera_program& library,
-                  std::shared_ptr<const void> keep_alive);
+  // `library` is the kernel library's tessera_model_program; `keep_alive` keeps it loaded. `module`
+  // is the one that it was emitted for (constants are used in place), `plan` that of the module's
+  // host program `entry`.
+  HostInterpreter(std::shared_ptr<const Module> module, plan::MemoryPlan plan,
+                  const tessera_program& library, std::shared_ptr<const void> keep_alive,
+                  const std::string& entry = "main");
   HostInterpreter(const HostInterpreter&) = delete;
   HostInterpreter& operator=(const HostInterpreter&) = delete;
 
@@ -38,10 +40,12 @@ class HostInterpreter {
 
  private:
   class Run;
-  static std::int32_t entry(const tessera_frame* frame);
+  static std::int32_t run_entry(const tessera_frame* frame);
 
-  Module module_;
+  std::shared_ptr<const Module> module_;
   plan::MemoryPlan plan_;
+  const tir::PrimFunc& entry_;
+  EntryTables tables_;
   std::shared_ptr<const void> library_;
   CallObserver observer_;
   tessera_program program_;

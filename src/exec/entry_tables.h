@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of runtime/program.h that belong to an entry function rather than to the kernel
+// library that it calls: inputs and outputs, pools, where workspaces lie.
+#pragma once
+
+#include <vector>
+
+#include "plan/plan.h"
+#include "runtime/program.h"
+#include "tir/prim_func.h"
+
+namespace tessera::exec {
+
+class EntryTables {
+ public:
+  // `entry` must outlive the tables: its names are used in place.
+  EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& plan,
+              const tessera_program& library);
+  EntryTables(const EntryTables&) = delete;
+  EntryTables& operator=(const EntryTables&) = delete;
+
+  // Valid as long as this object.
+  void put_into(tessera_program& program) const;
+
+ private:
+  std::vector<std::vector<std::int64_t>> shapes_;
+  std::vector<tessera_program_io> inputs_, outputs_;
+  std::vector<tessera_program_pool> pools_;
+  std::vector<tessera_program_extern> externs_;
+  plan::MemoryPlan plan_;  // owns the pools' names
+};
+
+// The sizes of a buffer, which must be numbers.
+std::vector<std::int64_t> constant_sizes(const tir::BufferNode& buffer);
+
+}  // namespace tessera::exec

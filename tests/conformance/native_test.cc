@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// All samples of all operators are entries of one kernel library. Prints the support matrix.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "driver/entries.h"
+#include "driver/verify.h"
+#include "ops/samples.h"
+#include "ops/table.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::uint64_t kSeed = 7;
+
+// Only for the passes and at a call's ends: no loop runs them.
+bool is_annotation(const relay::Operator& op) {
+  return op.compute == nullptr && op.runtime_symbol.empty();
+}
+
+// Absolute below 1 and relative above: sums are ordered otherwise than in `eval`, and products
+// contracted. So far no operator's samples need room of their own.
+double tolerance(DType dtype) {
+  if (dtype == kBFloat16) return 2e-2;
+  if (dtype == kFloat16) return 4e-3;
+  return dtype == kFloat64 ? 1e-9 : 2e-5;
+}
+
+// Where the two differ; "" if they do not.
+std::string difference(const Tensor& found, const Tensor& wanted) {
+  if (found.shape != wanted.shape || found.dtype != wanted.dtype) {
+    return fmt::format("{} instead of {}", to_string(found.type()), to_string(wanted.type()));
+  }
+  for (std::int64_t i = 0; i < wanted.num_elements(); ++i) {
+    if (!wanted.dtype.is_float()) {
+      const std::int64_t a = element_as_int(found, i), b = element_as_int(wanted, i);
+      if (a != b) return fmt::format("element {}: {} instead of {}", i, a, b);
+      continue;
+    }
+    const double a = element_as_double(found, i), b = element_as_double(wanted, i);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (!(std::abs(a - b) <= tolerance(wanted.dtype) * std::max(1.0, std::abs(b)))) {
+      return fmt::format("element {}: {:.9g} instead of {:.9g}", i, a, b);
+    }
+  }
+  return "";
+}
+
+// The samples as functions of one module.
+struct Samples {
+  Module module;
+  std::map<std::string, ops::Sample> by_entry;
+  std::map<std::string, const relay::Operator*> operators;
+};
+
+Samples all_samples() {
+  Samples out;
+  for (const relay::Operator* op : ops::operators().all()) {
+    if (is_annotation(*op)) continue;
+    int number = 0;
+    for (const std::string_view text : op->samples) {
+      ops::Sample sample = ops::parse_sample(text);
+      if (is_dynamic(sample.function.type(sample.function.result()))) continue;
+      const std::string entry = fmt::format("{}_{}", op->name, number++);
+      out.module.functions.emplace(entry, sample.function);
+      out.operators.emplace(entry, op);
+      out.by_entry.emplace(entry, std::move(sample));
+    }
+  }
+  return out;
+}
+
+template <class T>
+T value_of(Result<T> result) {
+  if (!result) throw std::runtime_error(render(result.error()));
+  return *std::move(result);
+}
+
+// Quickly compiled, for this machine; in large units, because each reads the same headers.
+driver::EntryLibrary build(Module module) {
+  auto toolchain = value_of(link::Toolchain::find(
+      {.root = TESSERA_BUILD_DIR, .cache_folder = TESSERA_BUILD_DIR "/testdata/cache", .jobs = 2}));
+  const Target cpu;
+  driver::MachineCode code = value_of(driver::machine_code(cpu, toolchain.compiler()));
+  std::replace(code.flags.begin(), code.flags.end(), std::string("-O3"), std::string("-O1"));
+  code.kernels_per_unit = 40;
+  return value_of(driver::EntryLibrary::build(std::move(module), cpu, code, toolchain));
+}
+
+std::string dtype_of(const ops::Sample& sample) {
+  const auto& f = sample.function;
+  const Type type = f.params().empty() ? f.type(f.result()) : f.type(f.params()[0]);
+  return to_string(flatten(type).front().dtype());
+}
+
+// Rows are operators, columns the dtypes of first operands: samples that agree of those there are.
+class SupportMatrix {
+ public:
+  void add(std::string_view op, const std::string& dtype, bool agrees) {
+    auto& [good, all] = cells_[std::string(op)][dtype];
+    good += agrees ? 1 : 0;
+    ++all;
+    dtypes_.insert(dtype);
+  }
+
+  void print() const {
+    fmt::print("{:<28}", "native");
+    for (const std::string& dtype : dtypes_) fmt::print(" {:>8}", dtype);
+    fmt::print("\n");
+    for (const auto& [op, row] : cells_) {
+      fmt::print("{:<28}", op);
+      for (const std::string& dtype : dtypes_) {
+        const auto cell = row.find(dtype);
+        fmt::print(" {:>8}", cell == row.end()
+                                 ? std::string(".")
+                                 : fmt::format("{}/{}", cell->second.first, cell->second.second));
+      }
+      fmt::print("\n");
+    }
+  }
+
+ private:
+  std::map<std::string, std::map<std::string, std::pair<int, int>>> cells_;
+  std::set<std::string> dtypes_;
+};
+
+TEST(Conformance, NativeAgreesWithTheReference) {
+  const Samples samples = all_samples();
+  ASSERT_GT(samples.by_entry.size(), 300u);
+  const driver::EntryLibrary library = build(samples.module);
+  ASSERT_EQ(library.names().size(), samples.by_entry.size());
+  SupportMatrix matrix;
+  for (const auto& [entry, sample] : samples.by_entry) {
+    const relay::Operator& op = *samples.operators.at(entry);
+    const std::vector<Tensor> inputs = ops::random_inputs(sample, kSeed);
+    const auto wanted = driver::evaluate(sample.function, samples.module.constants, inputs);
+    const auto session = value_of(library.open(entry, {.threads = 2}));
+    const auto found = session->run(inputs);
+    EXPECT_TRUE(found) << sample.text << ": " << render(found.error());
+    bool agrees = found && found->size() == wanted.size();
+    for (std::size_t i = 0; agrees && i < wanted.size(); ++i) {
+      const std::string differs = difference((*found)[i], wanted[i]);
+      EXPECT_EQ(differs, "") << sample.text << ", result " << i;
+      agrees = differs.empty();
+    }
+    EXPECT_TRUE(agrees) << sample.text;
+    matrix.add(op.name, dtype_of(sample), agrees);
+  }
+  matrix.print();
+}
+
+}  // namespace
+}  // namespace tessera
