@@ -52,6 +52,35 @@ FileResult<void> copy_into(const std::string& from, const std::string& to) {
   return out->finish();
 }
 
+// Takes the place of an empty file `name`, which it removes, and gets that name when it is
+// complete: killed meanwhile, the program leaves nothing behind. Not all file systems have such
+// files.
+class NamelessFile {
+ public:
+  explicit NamelessFile(const std::string& name) {
+    struct stat info {};
+    if (::stat(name.c_str(), &info) != 0) return;
+    const std::string folder = std::filesystem::path(name).parent_path();
+    fd_ = ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+    if (fd_ < 0) return;
+    ::fchmod(fd_, info.st_mode & 07777);
+    ::unlink(name.c_str());
+  }
+  NamelessFile(const NamelessFile&) = delete;
+  NamelessFile& operator=(const NamelessFile&) = delete;
+  ~NamelessFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  explicit operator bool() const { return fd_ >= 0; }
+  std::string path() const { return fmt::format("/proc/self/fd/{}", fd_); }
+  bool link_to(const std::string& name) const {
+    return ::linkat(AT_FDCWD, path().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
 }  // namespace
 
 FileResult<AtomicFile> AtomicFile::create(const std::string& path) {
@@ -151,12 +180,14 @@ FileResult<void> write_atomically(const std::string& path,
                                   const std::function<FileResult<void>(FileWriter&)>& writer) {
   auto file = AtomicFile::create(path);
   if (!file) return Unexpected{std::move(file).error()};
-  auto out = FileWriter::open(file->temp_path());
+  const NamelessFile nameless(file->temp_path());
+  auto out = FileWriter::open(nameless ? nameless.path() : file->temp_path());
   if (!out) return Unexpected{FileError{path, out.error().code}};
   if (auto written = writer(*out); !written) return written;
   if (const auto finished = out->finish(); !finished) {
     return Unexpected{FileError{path, finished.error().code}};
   }
+  if (nameless && !nameless.link_to(file->temp_path())) return failure(path, errno);
   return file->commit();
 }
 
