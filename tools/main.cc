@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <csignal>
 #include <cstdio>
+#include <new>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -42,8 +44,14 @@ int report(const Diagnostics& diagnostics) {
 }  // namespace tessera::tools
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is an error of `write`, which we report
   try {
     return tessera::tools::run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return tessera::tools::report(
+        tessera::error(tessera::Code::kBadInput, {},
+                       "there is not enough memory for the sizes of this model")
+            .with_remedy("give smaller sizes with --dim, or use a machine with more memory"));
   } catch (const std::exception& e) {
     fmt::print(stderr, "tessera: internal error, please report it:\n{}\n", e.what());
     return tessera::tools::kBug;

@@ -28,12 +28,21 @@ std::string statistics(const Tensor& t) {
                      n == 0 ? 0.0 : sum / static_cast<double>(n), most);
 }
 
+Result<void> make_folder(const std::string& path) {
+  std::error_code problem;
+  if (!path.empty()) std::filesystem::create_directories(path, problem);
+  if (!problem) return {};
+  return fail(
+      error(Code::kFileNotWritable, {}, "cannot make the folder `{}`: {}", path, problem.message())
+          .with_remedy("choose another folder for --outputs"));
+}
+
 Result<void> run(const RunArgs& args) {
   TESSERA_TRY(std::unique_ptr<exec::Session> session,
               open_session(args.model, {args.threads, false}));
   TESSERA_TRY(const std::vector<Tensor> inputs, read_inputs(*session, args.inputs));
   TESSERA_TRY(const std::vector<Tensor> outputs, session->run(inputs));
-  if (!args.outputs.empty()) std::filesystem::create_directories(args.outputs);
+  TESSERA_TRY_VOID(make_folder(args.outputs));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = session->outputs()[i].name;
     fmt::print("{}: {}  {}\n", name, to_string(outputs[i].type()), statistics(outputs[i]));

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/session.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/format.h>
+
 #include "constants/npy.h"
 #include "driver/compile.h"
+#include "link/library_file.h"
 
 namespace tessera::tools {
 namespace {
@@ -28,7 +32,10 @@ Result<std::unique_ptr<exec::Session>> open_session(const ModelOptionTexts& mode
     return fail(
         error(Code::kFileNotFound, {}, "`{}` does not exist", path).with_remedy("check the path"));
   }
-  if (is_elf(path)) return exec::Session::open_library(path, options);
+  if (is_elf(path)) {
+    TESSERA_TRY_VOID(link::read_library_file(path));  // not loaded before it is known to be whole
+    return exec::Session::open_library(path, options);
+  }
   TESSERA_TRY(const driver::CompileOptions compile_options, resolve(model));
   return driver::prepare_in_process(compile_options, options);
 }
@@ -43,11 +50,44 @@ std::string npy_file(const std::string& folder, const std::string& tensor) {
   return folder + "/" + name + ".npy";
 }
 
+namespace {
+
+// Every .npy file must be an input: a misspelt one would be replaced by random numbers.
+Result<void> check_names(const exec::Session& session, const std::string& folder) {
+  if (folder.empty()) return {};
+  std::vector<std::string> known, names;
+  for (const exec::PortInfo& port : session.inputs()) {
+    known.push_back(npy_file(folder, port.name));
+    names.push_back("`" + port.name + "`");
+  }
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    files.push_back(folder + "/" + entry.path().filename().string());
+  }
+  std::sort(files.begin(), files.end());
+  Diagnostics errors;
+  for (const std::string& file : files) {
+    if (!file.ends_with(".npy") || std::find(known.begin(), known.end(), file) != known.end())
+      continue;
+    errors.add(
+        error(Code::kBadInput, {}, "`{}` is no input of the model, which has {}", file,
+              fmt::join(names, ", "))
+            .with_remedy(
+                "give files the names of inputs, with `_` for what is not in [A-Za-z0-9_.-]"));
+  }
+  if (!errors.empty()) return fail(std::move(errors));
+  return {};
+}
+
+}  // namespace
+
 Result<std::vector<Tensor>> read_inputs(const exec::Session& session, const std::string& folder) {
   std::vector<Tensor> inputs;
   if (!folder.empty() && !std::filesystem::is_directory(folder)) {
-    return fail(error(Code::kFileNotFound, {}, "--inputs {}: there is no such folder", folder));
+    return fail(error(Code::kFileNotFound, {}, "--inputs {}: there is no such folder", folder)
+                    .with_remedy("check the path"));
   }
+  TESSERA_TRY_VOID(check_names(session, folder));
   for (std::size_t i = 0; i < session.inputs().size(); ++i) {
     const exec::PortInfo& port = session.inputs()[i];
     const std::string file = npy_file(folder, port.name);

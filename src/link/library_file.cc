@@ -35,6 +35,20 @@ class ElfReader {
     return names_ < sections_.size();
   }
 
+  // Whether the file has every byte that the loader maps: one that was cut ends the process that
+  // touches what is missing.
+  bool is_complete() const {
+    const auto elf = *record<Elf64_Ehdr>(0);
+    for (int i = 0; i < elf.e_phnum; ++i) {
+      const auto segment = record<Elf64_Phdr>(elf.e_phoff + i * sizeof(Elf64_Phdr));
+      if (!segment || segment->p_offset > bytes_.size() ||
+          segment->p_filesz > bytes_.size() - segment->p_offset) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   const std::vector<Elf64_Shdr>& sections() const { return sections_; }
   std::string_view name(const Elf64_Shdr& section) const { return string(names_, section.sh_name); }
 
@@ -111,10 +125,12 @@ void read_symbols(const ElfReader& elf, const Elf64_Shdr& section, LibraryFile& 
 Result<LibraryFile> read_library_file(const std::string& path) {
   const auto file = MappedFile::open(path);
   if (!file) {
-    return fail(error(Code::kFileNotFound, nullptr, "cannot read {}", file.error().text()));
+    return fail(error(Code::kFileNotFound, nullptr, "cannot read {}", file.error().text())
+                    .with_remedy("check the path"));
   }
   ElfReader elf(file->bytes());
   if (!elf.open()) return no_library(path, "it is not a 64-bit ELF library, or it is damaged");
+  if (!elf.is_complete()) return no_library(path, "it is truncated");
   LibraryFile library;
   for (const Elf64_Shdr& section : elf.sections()) {
     if (section.sh_type == SHT_DYNSYM) read_symbols(elf, section, library);
