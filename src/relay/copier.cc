@@ -65,9 +65,9 @@ void Copier::close_to(RegionId region) {
 // Opens the regions between the innermost open one and `region`, which it holds.
 void Copier::open(RegionId region) {
   std::vector<RegionId> path;
-  for (RegionId r = region; r != open_.back(); r = from_.region(r).parent) {
-    TESSERA_CHECK(r, "node lies outside the region that is copied");
+  for (RegionId r = region; r != open_.back(); r = home(from_.region(r).parent)) {
     path.push_back(r);
+    TESSERA_CHECK(from_.region(r).parent, "node lies outside the region that is copied");
   }
   for (; !path.empty(); path.pop_back()) {
     regions_[path.back().index()] = into_.begin_region();
@@ -78,17 +78,31 @@ void Copier::open(RegionId region) {
 // Regions without nodes have been passed unseen.
 void Copier::open_regions_of(NodeId owner) {
   for (RegionId region : regions_of(from_, owner)) {
-    if (regions_.contains(region.index())) continue;
+    if (regions_.contains(region.index()) || is_dissolved(region)) continue;
     open(region);
-    close_to(from_[owner].region);
+    close_to(home(from_[owner].region));
   }
 }
 
-void Copier::run(RegionId outer, std::span<const NodeId> nodes, const Callback& replace) {
+// The region in which the nodes of `region` are made: itself, or the one that it is dissolved in.
+RegionId Copier::home(RegionId region) {
+  if (!dissolve_ || region == open_.front()) return region;
+  const auto known = homes_.find(region.index());
+  if (known != homes_.end()) return known->second;
+  const Region& r = from_.region(region);
+  const bool is_branch = r.owner && from_.as<If>(r.owner) != nullptr;
+  const RegionId result = is_branch && dissolve_(*this, region) ? home(r.parent) : region;
+  homes_.emplace(region.index(), result);
+  return result;
+}
+
+void Copier::run(RegionId outer, std::span<const NodeId> nodes, const Callback& replace,
+                 const Dissolve& dissolve) {
+  dissolve_ = dissolve;
   open_.assign(1, outer);
   for (NodeId id : nodes) {
     if (map(id)) continue;
-    const RegionId region = from_[id].region;
+    const RegionId region = home(from_[id].region);
     if (region != open_.back()) {
       close_to(region);
       open(region);

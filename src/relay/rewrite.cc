@@ -18,10 +18,10 @@ std::vector<NodeId> list_live(const Function& f) {
 }
 
 Function copy_nodes(const Function& f, std::span<const NodeId> nodes,
-                    const Copier::Callback& replace) {
+                    const Copier::Callback& replace, const Copier::Dissolve& dissolve = {}) {
   FunctionBuilder builder;
   Copier copier(f, builder, true);
-  copier.run(Function::kBody, nodes, replace);
+  copier.run(Function::kBody, nodes, replace, dissolve);
   Function out = builder.finish(copier.map(f.result()), f.attrs, f.result_annotation);
   out.location = f.location;
   return out;
@@ -29,13 +29,26 @@ Function copy_nodes(const Function& f, std::span<const NodeId> nodes,
 
 }  // namespace
 
-Function rewrite(const Function& f, const Copier::Callback& replace) {
-  return without_dead_nodes(copy_nodes(f, list_live(f), replace));
+Function rewrite(const Function& f, const Copier::Callback& replace,
+                 const Copier::Dissolve& dissolve) {
+  return without_dead_nodes(copy_nodes(f, list_live(f), replace, dissolve));
 }
+
+namespace {
+
+// A region without nodes whose owner was replaced.
+bool has_orphans(const Function& f) {
+  for (std::size_t i = 1; i < f.num_regions(); ++i) {
+    if (!f.region(RegionId(i)).owner) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 Function without_dead_nodes(Function f) {
   const std::vector<NodeId> live = list_live(f);
-  if (live.size() == f.num_nodes()) return f;
+  if (live.size() == f.num_nodes() && !has_orphans(f)) return f;
   return copy_nodes(f, live, {});
 }
 

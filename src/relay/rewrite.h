@@ -58,6 +58,9 @@ class Copier {
   // Returns the new node that stands for it, or nothing to have it copied. A parameter that is
   // replaced is no parameter any more.
   using Callback = std::function<std::optional<NodeId>(Copier&, NodeId)>;
+  // Called once with a branch of an `if` before its nodes are copied. If it returns true, they are
+  // made in the region around the `if`, which the other callback must then replace.
+  using Dissolve = std::function<bool(Copier&, RegionId)>;
 
   // `dense`: most nodes of `from` will be copied.
   Copier(const Function& from, FunctionBuilder& into, bool dense);
@@ -69,18 +72,22 @@ class Copier {
   void set(NodeId old, NodeId fresh);
   // The mapped operands of an old node.
   std::vector<NodeId> operands(NodeId old) const;
+  // Did the nodes of this region go to the region around it?
+  bool is_dissolved(RegionId region) { return home(region) != region; }
   // A copy of an old node, with mapped or with other operands.
   NodeId copy(NodeId old);
   NodeId copy(NodeId old, std::span<const NodeId> operands);
 
   // Copies `nodes` (ascending; nodes of `outer` and of regions inside it) in order. Nodes that are
   // set already are passed over.
-  void run(RegionId outer, std::span<const NodeId> nodes, const Callback& replace = {});
+  void run(RegionId outer, std::span<const NodeId> nodes, const Callback& replace = {},
+           const Dissolve& dissolve = {});
 
  private:
   void close_to(RegionId region);
   void open(RegionId region);
   void open_regions_of(NodeId owner);
+  RegionId home(RegionId region);
   NodeId require(NodeId old) const;
 
   const Function& from_;
@@ -89,6 +96,8 @@ class Copier {
   std::unordered_map<std::uint32_t, NodeId> sparse_;
   std::unordered_map<std::uint32_t, RegionId> regions_;  // new by old
   std::vector<RegionId> open_;                           // old, the outermost first
+  Dissolve dissolve_;
+  std::unordered_map<std::uint32_t, RegionId> homes_;  // where a region's nodes are made; both old
 };
 
 // ---- Rewriting
@@ -103,7 +112,8 @@ class Copier {
 //
 // New nodes are made with c.builder(). What nothing uses any more is left out. Attributes,
 // annotations and the types of copied nodes are kept.
-Function rewrite(const Function& f, const Copier::Callback& replace);
+Function rewrite(const Function& f, const Copier::Callback& replace,
+                 const Copier::Dissolve& dissolve = {});
 // The function without its dead nodes; itself if there are none.
 Function without_dead_nodes(Function f);
 

@@ -133,6 +133,41 @@ TEST(EmbedAndOutline, AreInverse) {
   EXPECT_EQ(h.region(h.as<If>(h.result())->else_region).result, arg);
 }
 
+TEST(Rewrite, BranchesCanBeDissolved) {
+  const Function f = without_dead_nodes(make_branch());
+  int asked = 0;
+  const auto take = [&](std::size_t branch) {
+    return rewrite(
+        f,
+        [&](Copier& c, NodeId id) -> std::optional<NodeId> {
+          if (f.as<If>(id) == nullptr) return std::nullopt;
+          const RegionId region = regions_of(f, id)[branch];
+          EXPECT_TRUE(c.is_dissolved(region));
+          return c.map(f.region(region).result);
+        },
+        [&](Copier&, RegionId) { return ++asked > 0; });
+  };
+  const Function yes = take(0), no = take(1);
+  EXPECT_EQ(asked, 4) << "once a region, also of one without nodes";
+  EXPECT_EQ(yes.num_regions(), 1u);
+  EXPECT_EQ(yes.op(yes.result()), &op("nn.relu"));
+  EXPECT_EQ(no.result(), no.params()[0]);
+}
+
+TEST(Rewrite, NoRegionStaysWithoutOwner) {
+  FunctionBuilder b;
+  const NodeId x = b.param("x", kVector), c = b.param("c", tensor_type({}, kBool));
+  const RegionId yes = b.begin_region();
+  b.end_region(x);
+  const RegionId no = b.begin_region();
+  b.end_region(x);
+  const Function f = b.finish(b.if_(c, yes, no));
+  const Function g = rewrite(f, [&](Copier& copier, NodeId id) -> std::optional<NodeId> {
+    return f.as<If>(id) != nullptr ? std::optional(copier.map(x)) : std::nullopt;
+  });
+  EXPECT_EQ(g.num_regions(), 1u);
+}
+
 TEST(Rewrite, LongChainsAreCheap) {
   FunctionBuilder b;
   NodeId v = b.param("x", kVector);
