@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/regions.h"
+
+namespace tessera::passes {
+namespace {
+
+bool is_closed(const relay::Attrs& attrs) {
+  return attrs.int_or_zero("Primitive") != 0 || attrs.find("Compiler") != nullptr ||
+         attrs.find("Composite") != nullptr;
+}
+
+}  // namespace
+
+std::vector<relay::RegionId> closed_bodies(const relay::Function& f) {
+  std::vector<relay::RegionId> bodies(f.num_regions());
+  // A region is made after the one around it.
+  for (std::size_t i = 1; i < f.num_regions(); ++i) {
+    const relay::Region& region = f.region(relay::RegionId(i));
+    bodies[i] = bodies[region.parent.index()];
+    const auto* literal = region.owner ? f.as<relay::Literal>(region.owner) : nullptr;
+    if (!bodies[i] && literal != nullptr && is_closed(literal->attrs)) {
+      bodies[i] = relay::RegionId(i);
+    }
+  }
+  return bodies;
+}
+
+}  // namespace tessera::passes
