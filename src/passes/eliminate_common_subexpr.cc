@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "passes/pass.h"
+#include "passes/regions.h"
 #include "relay/rewrite.h"
 
 namespace tessera::passes {
@@ -14,7 +15,8 @@ using relay::NodeId;
 // region, never the other way round.
 class CommonNodes {
  public:
-  CommonNodes(const relay::Function& f, const ConstantPool& pool) : f_(f), pool_(pool) {}
+  CommonNodes(const relay::Function& f, const ConstantPool& pool, bool shares_calls)
+      : f_(f), pool_(pool), shares_calls_(shares_calls), closed_(closed_bodies(f)) {}
 
   relay::Function run() {
     return relay::rewrite(f_, [&](Copier& c, NodeId id) { return visit(c, id); });
@@ -27,17 +29,26 @@ class CommonNodes {
     const std::uint64_t key = hash(id, operands);
     for (auto [it, end] = seen_.equal_range(key); it != end; ++it) {
       const NodeId old = it->second;
-      if (!relay::is_within(f_, f_[id].region, f_[old].region)) continue;
+      if (!is_visible(old, f_[id].region)) continue;
       if (same_payload(old, id) && c.operands(old) == operands) return c.map(old);
     }
     seen_.emplace(key, id);
     return std::nullopt;
   }
 
+  // Can a node of `region` use the node? Not from inside a literal that captures nothing.
+  bool is_visible(NodeId node, relay::RegionId region) const {
+    const relay::RegionId home = f_[node].region;
+    return closed_[home.index()] == closed_[region.index()] && relay::is_within(f_, region, home);
+  }
+
   bool is_shareable(NodeId id) const {
     switch (f_[id].kind()) {
       case relay::NodeKind::kOpCall:
         return !f_.op(id)->has_effect;
+      case relay::NodeKind::kValueCall:
+        return shares_calls_;
+      case relay::NodeKind::kGlobalRef:
       case relay::NodeKind::kConstant:
       case relay::NodeKind::kProject:
       case relay::NodeKind::kTuple:
@@ -54,6 +65,8 @@ class CommonNodes {
                        call->attrs.hash());
     } else if (const auto* constant = f_.as<relay::Constant>(id)) {
       h = hash_combine(h, pool_.resolve(constant->value).hash());
+    } else if (const auto* global = f_.as<relay::GlobalRef>(id)) {
+      h = hash_combine(h, hash_text(global->name).low);
     } else if (const auto* project = f_.as<relay::Project>(id)) {
       h = hash_combine(h, static_cast<std::uint64_t>(project->index));
     }
@@ -73,18 +86,39 @@ class CommonNodes {
     if (const auto* project = f_.as<relay::Project>(a)) {
       return project->index == f_.as<relay::Project>(b)->index;
     }
+    if (const auto* global = f_.as<relay::GlobalRef>(a)) {
+      return global->name == f_.as<relay::GlobalRef>(b)->name;
+    }
+    if (const auto* call = f_.as<relay::ValueCall>(a)) {
+      return call->attrs == f_.as<relay::ValueCall>(b)->attrs;
+    }
     return true;  // a tuple: its operands say all
   }
 
   const relay::Function& f_;
   const ConstantPool& pool_;
+  const bool shares_calls_;
+  const std::vector<relay::RegionId> closed_;
   std::unordered_multimap<std::uint64_t, NodeId> seen_;  // looked up only, never walked
 };
 
+// With an operator somewhere that acts each time it runs, calls of functions are not looked into.
+bool has_effects(const Module& module) {
+  for (const auto& [name, f] : module.functions) {
+    for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+      const relay::Operator* op = f.op(NodeId(i));
+      if (op != nullptr && op->has_effect) return true;
+    }
+  }
+  return false;
+}
+
 Result<Module> run(Module module, PassContext&) {
-  return map_optimizable(std::move(module), [](const relay::Function& f, const ConstantPool& pool) {
-    return CommonNodes(f, pool).run();
-  });
+  const bool shares_calls = !has_effects(module);
+  return map_optimizable(std::move(module),
+                         [&](const relay::Function& f, const ConstantPool& pool) {
+                           return CommonNodes(f, pool, shares_calls).run();
+                         });
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of operators whose operands are constants are evaluated (relay-spec 2.11).
+// Calls of operators whose operands are constants are evaluated, branches on constant conditions
+// taken (relay-spec 2.11).
+#include <map>
+
 #include "passes/pass.h"
+#include "passes/regions.h"
 #include "relay/rewrite.h"
 
 namespace tessera::passes {
@@ -8,18 +12,24 @@ namespace {
 
 using relay::Copier;
 using relay::NodeId;
+using relay::RegionId;
 
 class Folder {
  public:
-  Folder(const relay::Function& f, const ConstantPool& pool) : f_(f), pool_(pool) {}
+  Folder(const relay::Function& f, const ConstantPool& pool)
+      : f_(f), pool_(pool), closed_(closed_bodies(f)) {}
 
   relay::Function run() {
-    return relay::rewrite(f_, [&](Copier& c, NodeId id) { return fold(c, id); });
+    return relay::rewrite(
+        f_, [&](Copier& c, NodeId id) { return fold(c, id); },
+        [&](Copier& c, RegionId region) {
+          return taken_branch(c, f_.region(region).owner).has_value();
+        });
   }
 
  private:
   std::optional<NodeId> fold(Copier& c, NodeId id) {
-    if (in_primitive(f_[id].region)) return std::nullopt;
+    if (closed_[f_[id].region.index()]) return std::nullopt;
     switch (f_[id].kind()) {
       case relay::NodeKind::kOpCall:
         return fold_call(c, id);
@@ -27,6 +37,8 @@ class Folder {
         return fold_projection(c, id);
       case relay::NodeKind::kLet:
         return fold_let(c, id);
+      case relay::NodeKind::kIf:
+        return fold_if(c, id);
       default:
         return std::nullopt;
     }
@@ -35,7 +47,7 @@ class Folder {
   std::optional<NodeId> fold_call(Copier& c, NodeId id) {
     const auto& call = *f_.as<relay::OpCall>(id);
     const Type& type = f_.type(id);
-    if (is_shape_query(*call.op)) return fold_shape_of(c, id);
+    if (is_shape_query(*call.op)) return fold_shape_query(c, id);
     if (!is_foldable(*call.op) || f_.operands(id).empty() || is_dynamic(type)) return std::nullopt;
     std::vector<Tensor> operands;
     for (const NodeId operand : f_.operands(id)) {
@@ -50,31 +62,67 @@ class Folder {
     return op.eval != nullptr && !op.has_effect && op.name != "nn.dropout";
   }
   // Answered by the type alone, whatever the operand is.
-  static bool is_shape_query(const relay::Operator& op) { return op.name == "shape_of"; }
+  static bool is_shape_query(const relay::Operator& op) {
+    return op.name == "shape_of" || op.name == "ndarray_size";
+  }
 
-  std::optional<NodeId> fold_shape_of(Copier& c, NodeId id) {
+  std::optional<NodeId> fold_shape_query(Copier& c, NodeId id) {
     const Type& operand = f_.type(f_.operands(id)[0]);
     if (!operand || !operand.is_tensor()) return std::nullopt;
     const auto sizes = constant_shape(operand.shape());
     if (!sizes) return std::nullopt;
-    const Tensor shape =
-        tensor_from_ints({static_cast<std::int64_t>(sizes->size())}, f_.type(id).dtype(), *sizes);
-    return make(c, f_.type(id), {shape});
+    const DType dtype = f_.type(id).dtype();
+    if (f_.op(id)->name == "shape_of") {
+      const auto rank = static_cast<std::int64_t>(sizes->size());
+      return make(c, f_.type(id), {tensor_from_ints({rank}, dtype, *sizes)});
+    }
+    std::int64_t count = 1;
+    for (const std::int64_t d : *sizes) count *= d;
+    return make(c, f_.type(id), {tensor_from_ints({}, dtype, std::span(&count, 1))});
   }
 
   std::optional<NodeId> fold_projection(Copier& c, NodeId id) {
     const NodeId tuple = c.map(f_.operands(id)[0]);
     const relay::Function& made = c.builder().peek();
     if (made.as<relay::Tuple>(tuple) == nullptr) return std::nullopt;
-    const NodeId field =
-        made.operands(tuple)[static_cast<std::size_t>(f_.as<relay::Project>(id)->index)];
-    return made.as<relay::Constant>(field) != nullptr ? std::optional(field) : std::nullopt;
+    return made.operands(tuple)[static_cast<std::size_t>(f_.as<relay::Project>(id)->index)];
   }
 
   std::optional<NodeId> fold_let(Copier& c, NodeId id) {
     const NodeId value = c.map(f_.operands(id)[0]);
     const bool constant = c.builder().peek().as<relay::Constant>(value) != nullptr;
-    return constant ? std::optional(value) : std::nullopt;
+    return constant || is_skipped(c, f_[id].region) ? std::optional(value) : std::nullopt;
+  }
+
+  // The branch of an `if` whose condition is constant. Asked for the first time before its branches
+  // are copied, and the answer holds.
+  std::optional<RegionId> taken_branch(Copier& c, NodeId id) {
+    const auto [it, fresh] = taken_.try_emplace(id);
+    if (!fresh || closed_[f_[id].region.index()]) return it->second;
+    const NodeId condition = c.map(f_.operands(id)[0]);
+    const auto* constant = condition ? c.builder().peek().as<relay::Constant>(condition) : nullptr;
+    if (constant != nullptr) {
+      const auto& branch = *f_.as<relay::If>(id);
+      const bool holds = element_as_int(pool_.resolve(constant->value), 0) != 0;
+      it->second = holds ? branch.then_region : branch.else_region;
+    }
+    return it->second;
+  }
+
+  std::optional<NodeId> fold_if(Copier& c, NodeId id) {
+    const auto taken = taken_branch(c, id);
+    return taken ? std::optional(c.map(f_.region(*taken).result)) : std::nullopt;
+  }
+
+  // Is the region in a branch that is not taken? Its nodes are made, and nothing uses them.
+  bool is_skipped(Copier& c, RegionId region) {
+    for (; f_.region(region).owner; region = f_.region(region).parent) {
+      const NodeId owner = f_.region(region).owner;
+      if (f_.as<relay::If>(owner) == nullptr) continue;
+      const auto taken = taken_branch(c, owner);
+      if (taken && *taken != region) return true;
+    }
+    return false;
   }
 
   // Appends the tensors of a constant or of a (nested) tuple of constants.
@@ -104,22 +152,15 @@ class Folder {
     return tuple;
   }
 
-  bool in_primitive(relay::RegionId region) const {
-    for (; region; region = f_.region(region).parent) {
-      const NodeId owner = f_.region(region).owner;
-      const auto* literal = owner ? f_.as<relay::Literal>(owner) : nullptr;
-      if (literal != nullptr && literal->attrs.int_or_zero("Primitive") != 0) return true;
-    }
-    return f_.attrs.int_or_zero("Primitive") != 0;
-  }
-
   const relay::Function& f_;
   const ConstantPool& pool_;
+  const std::vector<RegionId> closed_;
+  std::map<NodeId, std::optional<RegionId>> taken_;  // by `if`
 };
 
 Result<Module> run(Module module, PassContext&) {
   return map_optimizable(std::move(module), [](const relay::Function& f, const ConstantPool& pool) {
-    return Folder(f, pool).run();
+    return f.attrs.int_or_zero("Primitive") != 0 ? f : Folder(f, pool).run();
   });
 }
 

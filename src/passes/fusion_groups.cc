@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/fusion_groups.h"
 
-#include <functional>
 #include <map>
 #include <numeric>
+#include <utility>
 
+#include "passes/regions.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
 
@@ -36,7 +37,10 @@ bool at_most(OpPattern a, OpPattern b) { return static_cast<int>(a) <= static_ca
 class PostDominators {
  public:
   explicit PostDominators(const relay::Function& f, const std::vector<bool>& live)
-      : f_(f), parent_(f.num_nodes(), kNone), depth_(f.num_nodes(), 0) {
+      : f_(f),
+        parent_(f.num_nodes(), kNone),
+        jump_(f.num_nodes(), kNone),
+        depth_(f.num_nodes(), 0) {
     const relay::Uses uses(f);
     for (std::size_t i = f.num_nodes(); i-- > 0;) {
       if (live[i]) link(NodeId(i), uses, live);
@@ -62,19 +66,28 @@ class PostDominators {
     if (first) return;
     parent_[i] = parent;
     depth_[i] = depth_[parent] + 1;
+    const std::size_t near = jump_[parent], far = near == kNone ? kNone : jump_[near];
+    const bool doubles =
+        far != kNone && depth_[parent] - depth_[near] == depth_[near] - depth_[far];
+    jump_[i] = doubles ? far : parent;
   }
 
   std::size_t common(std::size_t a, std::size_t b) const {
-    while (a != b) {
-      if (a == kNone || b == kNone) return kNone;
-      if (depth_[a] < depth_[b]) std::swap(a, b);
-      a = parent_[a];
+    if (a == kNone || b == kNone) return kNone;
+    if (depth_[a] < depth_[b]) std::swap(a, b);
+    while (depth_[a] > depth_[b]) {
+      a = jump_[a] != kNone && depth_[jump_[a]] >= depth_[b] ? jump_[a] : parent_[a];
+    }
+    while (a != b && a != kNone) {  // at equal depths the jumps are equally long
+      const bool together = jump_[a] == jump_[b];
+      a = together ? parent_[a] : jump_[a];
+      b = together ? parent_[b] : jump_[b];
     }
     return a;
   }
 
   const relay::Function& f_;
-  std::vector<std::size_t> parent_, depth_;
+  std::vector<std::size_t> parent_, jump_, depth_;
 };
 
 class Fuser {
@@ -88,7 +101,10 @@ class Fuser {
         group_(f.num_nodes()),
         calls_(f.num_nodes(), 0),
         pattern_(f.num_nodes()),
-        fusable_(f.num_nodes()) {
+        fusable_(f.num_nodes()),
+        node_seen_(f.num_nodes()),
+        group_seen_(f.num_nodes()),
+        closed_(closed_bodies(f)) {
     std::iota(group_.begin(), group_.end(), std::size_t{0});
     for (std::size_t i = 0; i < f.num_nodes(); ++i) {
       const NodeId id(i);
@@ -110,17 +126,7 @@ class Fuser {
 
  private:
   bool in_closed_literal(NodeId id) const {
-    for (relay::RegionId r = f_[id].region; r; r = f_.region(r).parent) {
-      const NodeId owner = f_.region(r).owner;
-      const auto* literal = owner ? f_.as<relay::Literal>(owner) : nullptr;
-      if (literal == nullptr) continue;
-      if (literal->attrs.int_or_zero("Primitive") != 0 ||
-          literal->attrs.find("Compiler") != nullptr ||
-          literal->attrs.find("Composite") != nullptr) {
-        return true;
-      }
-    }
-    return false;
+    return static_cast<bool>(closed_[f_[id].region.index()]);
   }
 
   std::size_t root(std::size_t i) {
@@ -136,7 +142,9 @@ class Fuser {
         pattern_of(f_, NodeId(sink));  // its own, whatever joined it already
     const bool into_tuple = sink_kind == OpPattern::kTuple;
     if (phase == 2) {
-      if (at_most(mine, OpPattern::kInjective) && into_tuple) {
+      // Only into a tuple that has joined what uses it: a tuple is no kernel.
+      const bool joined = into_tuple && at_most(pattern_[root(sink)], OpPattern::kInjective);
+      if (joined && at_most(mine, OpPattern::kInjective)) {
         fuse_when(i, sink, [](OpPattern p, bool) { return at_most(p, OpPattern::kInjective); });
       }
       return;
@@ -152,55 +160,57 @@ class Fuser {
           return at_most(p, is_sink ? OpPattern::kOutFusable : OpPattern::kInjective);
         });
       }
-    } else if (mine == OpPattern::kInjective && phase == 1) {
+    } else if (phase == 1 && (mine == OpPattern::kInjective || mine == OpPattern::kTuple)) {
       fuse_when(i, sink, [](OpPattern p, bool) { return at_most(p, OpPattern::kInjective); });
     }
   }
 
+  using Allows = bool (*)(OpPattern, bool is_sink);
+
   // Fuses everything on the paths from `source` to `sink`, if `allows` every node on them.
-  void fuse_when(std::size_t source, std::size_t sink,
-                 const std::function<bool(OpPattern, bool is_sink)>& allows) {
-    std::vector<std::size_t> path;
-    if (!collect_paths(source, sink, allows, path)) return;
-    int calls = calls_[root(source)];
+  void fuse_when(std::size_t source, std::size_t sink, Allows allows) {
     std::vector<std::size_t> roots = {root(source)};
-    for (const std::size_t n : path) {
-      if (std::find(roots.begin(), roots.end(), root(n)) != roots.end()) continue;
-      roots.push_back(root(n));
-      calls += calls_[root(n)];
-    }
-    if (calls > max_depth_) return;
+    if (!collect_paths(source, sink, allows, roots)) return;
     const std::size_t into = root(sink);
     OpPattern combined = pattern_[into];
+    int calls = 0;
     for (const std::size_t r : roots) {
-      combined = at_most(combined, pattern_[r]) ? pattern_[r] : combined;
+      // A tuple adds nothing to what a group does.
+      const bool more = combined == OpPattern::kTuple || at_most(combined, pattern_[r]);
+      if (more && pattern_[r] != OpPattern::kTuple) combined = pattern_[r];
+      calls += calls_[r];
       group_[r] = into;
     }
+    group_[into] = into;
     pattern_[into] = combined;
     calls_[into] = calls;
   }
 
-  bool collect_paths(std::size_t source, std::size_t sink,
-                     const std::function<bool(OpPattern, bool)>& allows,
-                     std::vector<std::size_t>& path) {
+  // Adds the groups on the paths to `roots`. Ends as soon as one of them is not allowed or they
+  // have too many calls together, so that its time is bounded by `max_depth`.
+  bool collect_paths(std::size_t source, std::size_t sink, Allows allows,
+                     std::vector<std::size_t>& roots) {
     std::vector<std::size_t> open = {source};
-    std::vector<bool>& seen = seen_;
-    seen.resize(f_.num_nodes());
-    bool ok = true;
-    while (!open.empty() && ok) {
+    const std::uint32_t now = ++searches_;
+    group_seen_[roots[0]] = now;
+    int calls = calls_[roots[0]];
+    while (!open.empty()) {
       const std::size_t at = open.back();
       open.pop_back();
       for (const NodeId user : uses_.of(NodeId(at))) {
-        const std::size_t u = user.index();
-        if (!live_[u] || seen[u]) continue;
-        seen[u] = true;
-        path.push_back(u);
-        ok = ok && fusable_[u] && allows(pattern_[root(u)], u == sink);
+        const std::size_t u = user.index(), r = root(u);
+        if (!live_[u] || node_seen_[u] == now) continue;
+        node_seen_[u] = now;
+        if (!fusable_[u] || !allows(pattern_[r], u == sink)) return false;
+        if (std::exchange(group_seen_[r], now) != now) {
+          roots.push_back(r);
+          calls += calls_[r];
+        }
+        if (calls > max_depth_) return false;
         if (u != sink) open.push_back(u);
       }
     }
-    for (const std::size_t n : path) seen[n] = false;
-    return ok;
+    return true;
   }
 
   FusionGroups collect() {
@@ -227,7 +237,10 @@ class Fuser {
   std::vector<std::size_t> group_;  // union-find
   std::vector<int> calls_;          // operator calls of a group, at its root
   std::vector<OpPattern> pattern_;  // of a group, at its root
-  std::vector<bool> fusable_, seen_;
+  std::vector<bool> fusable_;
+  std::vector<std::uint32_t> node_seen_, group_seen_;  // the last search that met them
+  std::uint32_t searches_ = 0;
+  const std::vector<relay::RegionId> closed_;  // by region
 };
 
 }  // namespace

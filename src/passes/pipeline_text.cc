@@ -47,9 +47,19 @@ class PipelineParser {
       TESSERA_TRY(call.options, parse_options());
     }
     if (const auto finding = call.pass->options().normalize(call.options)) {
-      return fail(error(Code::kBadPassOption, place(begin), "pass `{}`: {}", name, *finding));
+      return fail(error(Code::kBadPassOption, place(begin), "pass `{}`: {}", name,
+                        about_options(*finding)));
     }
     return call;
+  }
+
+  // Options are kept as attributes; users call them options.
+  static std::string about_options(std::string finding) {
+    const std::string_view word = "attribute";
+    for (auto at = finding.find(word); at != finding.npos; at = finding.find(word, at)) {
+      finding.replace(at, word.size(), "option");
+    }
+    return finding;
   }
 
   Diagnostic unknown_pass(std::size_t begin, const std::string& name) const {

@@ -15,8 +15,8 @@ struct PassCall {
   relay::Attrs options;  // normalised
 };
 
-// Values are bare words (letters, digits, `_ . : / + -`), true, false, numbers, "quoted strings" or lists
-// of these in [..]. Unknown passes and options are the user's errors.
+// Values are bare words (letters, digits, `_ . : / + -`), true, false, numbers, "quoted strings" or
+// lists of these in [..]. Unknown passes and options are the user's errors.
 Result<std::vector<PassCall>> parse_pipeline(std::string_view text,
                                              std::span<const Pass* const> known);
 

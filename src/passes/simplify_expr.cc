@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "ops/table.h"
+#include "passes/known_sizes.h"
 #include "passes/pass.h"
+#include "passes/regions.h"
 #include "relay/rewrite.h"
 
 namespace tessera::passes {
@@ -15,6 +17,24 @@ using relay::Copier;
 using relay::NodeId;
 using relay::OpCall;
 using Found = std::optional<NodeId>;
+
+// The one value of a tensor that has no other.
+std::optional<double> uniform_value(const relay::Function& f, const ConstantPool& pool, NodeId id) {
+  if (const auto* constant = f.as<relay::Constant>(id)) {
+    const Tensor& t = pool.resolve(constant->value);
+    if (t.num_elements() == 0) return std::nullopt;
+    const double first = element_as_double(t, 0);
+    for (std::int64_t i = 1; i < t.num_elements(); ++i) {
+      if (element_as_double(t, i) != first) return std::nullopt;
+    }
+    return first;
+  }
+  const relay::Operator* op = f.op(id);
+  if (op == nullptr) return std::nullopt;
+  if (op->name == "zeros" || op->name == "ones") return op->name == "ones" ? 1 : 0;
+  const bool repeats = op->name == "full" || op->name == "broadcast_to";
+  return repeats ? uniform_value(f, pool, f.operands(id)[0]) : std::nullopt;
+}
 
 // What a rule looks at: the call (old graph, for its type) and its new operands.
 struct Site {
@@ -33,13 +53,9 @@ struct Site {
     return inner != nullptr && inner->op->name == op ? inner : nullptr;
   }
   NodeId inner_arg(std::size_t i) const { return made().operands(args[i])[0]; }
-  // The value of an operand that is a constant with one value throughout.
+  // The value of an operand that has one value throughout: a constant, or what makes one.
   std::optional<double> uniform(std::size_t i) const {
-    const auto* constant = made().as<relay::Constant>(args[i]);
-    if (constant == nullptr) return std::nullopt;
-    const Tensor& t = pool.resolve(constant->value);
-    if (t.num_elements() != 1) return std::nullopt;
-    return element_as_double(t, 0);
+    return uniform_value(made(), pool, args[i]);
   }
   NodeId make(std::string_view op, std::initializer_list<NodeId> operands, Attrs attrs = {}) const {
     const NodeId id = c.builder().call(ops::op(op), operands, std::move(attrs));
@@ -99,6 +115,7 @@ Found reshape_of_view(const Site& s) {
   if (is_dynamic(s.type())) return std::nullopt;
   for (const std::string_view view : {"reshape", "squeeze", "expand_dims"}) {
     if (s.arg_call(0, view) == nullptr) continue;
+    if (const Found unchanged = s.same(s.inner_arg(0))) return unchanged;
     const auto sizes = constant_shape(s.type().shape());
     return s.make("reshape", {s.inner_arg(0)}, {{"newshape", *sizes}});
   }
@@ -137,14 +154,17 @@ Found subtract_zero(const Site& s) {
 // Exact only for powers of two.
 Found divide_by_power_of_two(const Site& s) {
   const auto divisor = s.uniform(1);
+  if (divisor == 1.0) return s.same(s.args[0]);
   if (!divisor || !s.type().dtype().is_float() || *divisor == 0) return std::nullopt;
-  if (*divisor == 1.0) return s.same(s.args[0]);
   int exponent = 0;
   if (std::abs(std::frexp(*divisor, &exponent)) != 0.5 || std::abs(exponent) > 14)
     return std::nullopt;
-  const Type& old = s.arg_type(1);
-  const double inverse[] = {1 / *divisor};
+  const Type old = s.arg_type(1);
+  if (is_dynamic(old)) return std::nullopt;
   const std::vector<std::int64_t> shape = constant_shape(old.shape()).value();
+  std::int64_t count = 1;
+  for (const std::int64_t d : shape) count *= d;
+  const std::vector<double> inverse(static_cast<std::size_t>(count), 1 / *divisor);
   const NodeId factor = s.c.builder().constant(tensor_from_doubles(shape, old.dtype(), inverse));
   s.c.builder().set_type(factor, old);
   return s.make("multiply", {s.args[0], factor});
@@ -198,10 +218,22 @@ Found simplify(Copier& c, NodeId id, const ConstantPool& pool) {
   return std::nullopt;
 }
 
-Result<Module> run(Module module, PassContext&) {
-  return map_optimizable(std::move(module), [](const relay::Function& f, const ConstantPool& pool) {
-    return relay::rewrite(f, [&](Copier& c, NodeId id) { return simplify(c, id, pool); });
+relay::Function simplified(const relay::Function& f, const ConstantPool& pool) {
+  KnownSizes sizes(f, pool);
+  const std::vector<relay::RegionId> closed = closed_bodies(f);
+  return relay::rewrite(f, [&](Copier& c, NodeId id) -> Found {
+    if (closed[f[id].region.index()]) return std::nullopt;  // patterns were matched, kernels made
+    if (const std::optional<Tensor> known = sizes.visit(id)) {
+      const NodeId constant = c.builder().constant(*known);
+      c.builder().set_type(constant, known->type());
+      return constant;
+    }
+    return simplify(c, id, pool);
   });
+}
+
+Result<Module> run(Module module, PassContext&) {
+  return map_optimizable(std::move(module), simplified);
 }
 
 }  // namespace
