@@ -132,9 +132,9 @@ class RoleChooser {
     c.cycles = k * reuse * columns / (2 * lanes) / utilisation(ln.size(), lanes_) * few_rows;
     if (c.packed) c.cycles += k * columns * (step == 1 ? 0.2 : 1.0);
     // Every block of columns reads all of a; what no cache near the core holds comes slowly.
-    double a_bytes = k * static_cast<double>(r_.target->dtype.size_bytes());
-    for (const Loop& l : spatial_) {
-      if (moves_with(a, l)) a_bytes *= static_cast<double>(l.size());
+    double a_bytes = 0;
+    for (const Access& x : loads(a, bounds_)) {
+      a_bytes += static_cast<double>(tir::constant_size(x.buffer) * x.buffer->dtype.size_bytes());
     }
     const double blocks = std::ceil(static_cast<double>(ln.size()) / (2 * lanes));
     if (a_bytes > kNearCacheBytes) c.cycles += (blocks - 1) * a_bytes / kFarBytesPerCycle;
