@@ -112,33 +112,8 @@ tir::PrimFunc HostProgram::finish(const std::vector<HostValue>& results,
   // Declarations stand in front of the first call that can use them; the program is built from its
   // end.
   Stmt body = tir::seq({});
-  const auto declare_views = [&](int step) {
-    for (std::size_t i = views_.size(); i-- > 0;) {
-      const Root& root = roots_[static_cast<std::size_t>(views_[i].root)];
-      const bool is_output = std::any_of(f.outputs.begin(), f.outputs.end(),
-                                         [&](const Buffer& o) { return o == views_[i].buffer; });
-      if (root.step == step && !is_output) {
-        body = tir::View::make(views_[i].buffer, root.buffer, body);
-      }
-    }
-  };
-  for (std::size_t s = steps_.size(); s-- > 0;) {
-    const Step& step = steps_[s];
-    declare_views(static_cast<int>(s));
-    std::vector<Buffer> in, out;
-    for (const HostValue& v : step.inputs) in.push_back(buffer(v));
-    for (const HostValue& v : step.outputs) out.push_back(buffer(v));
-    body = tir::seq({tir::CallKernel::make(step.symbol, in, out, std::vector<tir::Expr>{}), body});
-    for (std::size_t i = step.outputs.size(); i-- > 0;) {
-      const int r = step.outputs[i].root;
-      const Root& root = roots_[static_cast<std::size_t>(r)];
-      if (root.allocated) body = tir::Allocate::make(root.buffer, body);
-      if (const auto it = source_.find(r); it != source_.end()) {
-        body = tir::View::make(root.buffer, it->second, body);
-      }
-    }
-  }
-  declare_views(-1);
+  for (std::size_t s = steps_.size(); s-- > 0;) body = with_step(s, f.outputs, body);
+  body = with_views(-1, f.outputs, body);
   for (std::size_t r = roots_.size(); r-- > 0;) {
     if (roots_[r].constant) {
       body = tir::AllocateConst::make(roots_[r].buffer, ConstantValue(*roots_[r].constant), body);
@@ -146,6 +121,39 @@ tir::PrimFunc HostProgram::finish(const std::vector<HostValue>& results,
   }
   f.body = body;
   return f;
+}
+
+// `body` inside of the views of what a step makes (-1: of inputs and constants).
+Stmt HostProgram::with_views(int step, const std::vector<Buffer>& outputs, Stmt body) const {
+  for (std::size_t i = views_.size(); i-- > 0;) {
+    const Root& root = roots_[static_cast<std::size_t>(views_[i].root)];
+    const bool is_output =
+        std::find(outputs.begin(), outputs.end(), views_[i].buffer) != outputs.end();
+    if (root.step == step && !is_output) {
+      body = tir::View::make(views_[i].buffer, root.buffer, body);
+    }
+  }
+  return body;
+}
+
+// A call, with the memory it writes declared in front of it and the views of that behind it.
+Stmt HostProgram::with_step(std::size_t number, const std::vector<Buffer>& outputs,
+                            Stmt body) const {
+  const Step& step = steps_[number];
+  body = with_views(static_cast<int>(number), outputs, body);
+  std::vector<Buffer> in, out;
+  for (const HostValue& v : step.inputs) in.push_back(buffer(v));
+  for (const HostValue& v : step.outputs) out.push_back(buffer(v));
+  body = tir::seq({tir::CallKernel::make(step.symbol, in, out, std::vector<tir::Expr>{}), body});
+  for (std::size_t i = step.outputs.size(); i-- > 0;) {
+    const int r = step.outputs[i].root;
+    const Root& root = roots_[static_cast<std::size_t>(r)];
+    if (root.allocated) body = tir::Allocate::make(root.buffer, body);
+    if (const auto it = source_.find(r); it != source_.end()) {
+      body = tir::View::make(root.buffer, it->second, body);
+    }
+  }
+  return body;
 }
 
 }  // namespace tessera::lower

@@ -50,6 +50,9 @@ class HostProgram {
 
   const tir::Buffer& buffer(HostValue v) const;
   HostValue add_root(const std::string& name, const Type& type);
+  tir::Stmt with_views(int step, const std::vector<tir::Buffer>& outputs, tir::Stmt body) const;
+  tir::Stmt with_step(std::size_t number, const std::vector<tir::Buffer>& outputs,
+                      tir::Stmt body) const;
   void give_away(HostValue result, const std::string& name, tir::PrimFunc& f);
 
   std::vector<Root> roots_;

@@ -180,6 +180,53 @@ bool is_sum_of_products(const Reduction& r) {
          r.update.as<tir::Store>() != nullptr && r.value.as<tir::Mul>() != nullptr;
 }
 
+// Are all extents known, and is it worth tiles?
+bool is_large(const std::vector<Loop>& spatial, const std::vector<Loop>& reduction) {
+  for (const auto* loops : {&spatial, &reduction}) {
+    for (const Loop& l : *loops) {
+      if (l.size() < 1) return false;
+    }
+  }
+  return count(spatial) * count(reduction) >= kMinMultiplications;
+}
+
+// The element-wise nests behind the reduction that can run on its accumulators; sets what the
+// product replaces.
+std::vector<Stmt> take_epilogue(Product& p, const Nest& nest, const Reduction& r,
+                                std::span<const Stmt> nests,
+                                const std::vector<tir::Buffer>& temporaries) {
+  std::vector<Stmt> epilogue;
+  const bool temporary =
+      std::find(temporaries.begin(), temporaries.end(), r.target) != temporaries.end();
+  while (temporary && p.replaced < nests.size()) {
+    const auto next = as_epilogue(nest, r, nests[p.replaced]);
+    if (!next) break;
+    const bool chained = std::any_of(epilogue.begin(), epilogue.end(), [&](const Stmt& before) {
+      return writes_any_that(before, *next, r.target);
+    });
+    if (chained) break;
+    epilogue.push_back(*next);
+    ++p.replaced;
+  }
+  const auto rest = nests.subspan(p.replaced);
+  p.target_is_kept = !temporary || std::any_of(rest.begin(), rest.end(),
+                                               [&](const Stmt& s) { return touches(s, r.target); });
+  return epilogue;
+}
+
+void give_roles(Product& p, const Choice& c, const std::vector<Loop>& spatial,
+                const tir::Mul& product) {
+  p.a = c.swapped ? product.b : product.a;
+  p.b = c.swapped ? product.a : product.b;
+  p.m = spatial[c.m];
+  p.n = spatial[c.n];
+  p.packed = c.packed;
+  for (std::size_t i = 0; i < spatial.size(); ++i) {
+    if (i == c.m || i == c.n) continue;
+    (moves_with(p.b, spatial[i]) ? p.shared_batch : p.other_batch).push_back(spatial[i]);
+  }
+}
+
 }  // namespace
 
 std::optional<Product> recognise_product(std::span<const Stmt> nests,
@@ -188,31 +235,9 @@ std::optional<Product> recognise_product(std::span<const Stmt> nests,
   const Nest nest = peel(nests[0]);
   const auto reduction = as_reduction(nest.body);
   if (!reduction || !is_sum_of_products(*reduction)) return std::nullopt;
-  for (const auto* loops : {&nest.loops, &reduction->loops}) {
-    for (const Loop& l : *loops) {
-      if (l.size() < 1) return std::nullopt;
-    }
-  }
-  if (count(nest.loops) * count(reduction->loops) < kMinMultiplications) return std::nullopt;
-
+  if (!is_large(nest.loops, reduction->loops)) return std::nullopt;
   Product p;
-  std::vector<Stmt> epilogue;
-  const bool temporary =
-      std::find(temporaries.begin(), temporaries.end(), reduction->target) != temporaries.end();
-  while (temporary && p.replaced < nests.size()) {
-    const auto next = as_epilogue(nest, *reduction, nests[p.replaced]);
-    if (!next) break;
-    const bool chained = std::any_of(epilogue.begin(), epilogue.end(), [&](const Stmt& before) {
-      return writes_any_that(before, *next, reduction->target);
-    });
-    if (chained) break;
-    epilogue.push_back(*next);
-    ++p.replaced;
-  }
-  const auto rest = nests.subspan(p.replaced);
-  p.target_is_kept = !temporary || std::any_of(rest.begin(), rest.end(), [&](const Stmt& s) {
-    return touches(s, reduction->target);
-  });
+  const std::vector<Stmt> epilogue = take_epilogue(p, nest, *reduction, nests, temporaries);
   const auto combined = combine(nest, epilogue);
   if (!combined) return std::nullopt;
   const Reduction& r = combined->reduction;
@@ -223,16 +248,7 @@ std::optional<Product> recognise_product(std::span<const Stmt> nests,
   if (product == nullptr) return std::nullopt;
   const Choice c = RoleChooser(combined->loops, r, *product, bounds, machine).best();
   if (c.cycles == INFINITY) return std::nullopt;
-  p.a = c.swapped ? product->b : product->a;
-  p.b = c.swapped ? product->a : product->b;
-  p.m = combined->loops[c.m];
-  p.n = combined->loops[c.n];
-  p.packed = c.packed;
-  for (std::size_t i = 0; i < combined->loops.size(); ++i) {
-    if (i == c.m || i == c.n) continue;
-    (moves_with(p.b, combined->loops[i]) ? p.shared_batch : p.other_batch)
-        .push_back(combined->loops[i]);
-  }
+  give_roles(p, c, combined->loops, *product);
   p.reduction = r.loops;
   p.target = r.target;
   p.indices = r.indices;
