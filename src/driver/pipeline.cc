@@ -15,10 +15,13 @@ namespace tessera::driver {
 namespace {
 
 // Folding before simplification: exporters compute shapes in the graph, and rules need sizes.
+// Folding before fold-scale-axis, too: it moves constants only; and behind it, for the new weights.
 constexpr std::string_view kGraphPasses =
     "fold-constant,"
     "simplify-inference,"
     "simplify-expr,"
+    "fold-constant,"
+    "fold-scale-axis,"
     "fold-constant,"
     "eliminate-common-subexpr,"
     "eliminate-dead-code";
