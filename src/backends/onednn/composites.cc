@@ -17,7 +17,14 @@ Pattern constant_or_any(std::string capture) { return is_constant(capture) | wil
 Pattern with_bias(const Pattern& x) {
   return is_op("add", {x, is_constant()}) | is_op("nn.bias_add", {x, is_constant()});
 }
-Pattern with_residual(const Pattern& x) { return is_op("add", {x, wildcard()}); }
+// In both orders: the matcher takes the first operand that looks right, and in a chain of residuals
+// that may be the wrong one.
+struct Residual {
+  Pattern behind, before;
+};
+Residual with_residual(const Pattern& x) {
+  return {is_op("add", {x, wildcard()}), is_op("add", {wildcard(), x})};
+}
 Pattern scaled(const Pattern& x) {
   return is_op("multiply", {x, is_constant()}) | is_op("divide", {x, is_constant()});
 }
@@ -48,6 +55,11 @@ class Table {
            std::string_view activation = {}) {
     entries.push_back({"onednn." + name, std::move(pattern), describe, activation});
   }
+  void add_activated(const std::string& name, const Residual& sum,
+                     KernelOr (*describe)(const Subject&, std::string_view)) {
+    add_activated(name, sum.behind, describe);
+    add_activated(name, sum.before, describe);
+  }
   // The pattern behind each activation, then without one.
   void add_activated(const std::string& name, const Pattern& pattern,
                      KernelOr (*describe)(const Subject&, std::string_view)) {
@@ -73,13 +85,13 @@ void add_convolutions(Table& table) {
 // Products with a weight: bias, then views that keep the order of the bytes, residual, activation.
 void add_dense(Table& table) {
   const auto add = [&table](const std::string& base, const char* op, const Pattern& weights) {
-    for (const int depth : {2, 0}) {
+    for (const int depth : {2, 1, 0}) {
       const Pattern core = is_op(op, {views(wildcard(), depth, false), weights}, "core");
-      const Pattern biased = views(with_bias(core), depth, false);
-      table.add_activated(base + "_bias_add", views(with_residual(biased), depth, false),
-                          describe_matmul);
+      const Pattern biased = views(with_bias(core), 2, false);
+      table.add_activated(base + "_bias_add", with_residual(biased), describe_matmul);
       table.add_activated(base + "_bias", biased, describe_matmul);
-      table.add_activated(base + "_add", with_residual(views(core, depth, false)), describe_matmul);
+      table.add_activated(base + "_bias", with_bias(core), describe_matmul);
+      table.add_activated(base + "_add", with_residual(views(core, 2, false)), describe_matmul);
       table.add_activated(base, core, describe_matmul);
     }
   };
@@ -95,11 +107,11 @@ void add_batched(Table& table) {
         is_op("nn.matmul", {a, b}, "core") | is_op("nn.batch_matmul", {a, b}, "core");
     const Pattern maybe_scaled = views(core, depth > 0 ? 1 : 0, true);
     for (const int behind : {2, 1}) {
-      table.add("batch_matmul_add", some_views(with_residual(maybe_scaled), behind),
+      table.add("batch_matmul_add", some_views(with_residual(maybe_scaled).behind, behind),
                 describe_matmul);
       table.add("batch_matmul", some_views(maybe_scaled, behind), describe_matmul);
     }
-    table.add("batch_matmul_add", with_residual(maybe_scaled), describe_matmul);
+    table.add("batch_matmul_add", with_residual(maybe_scaled).behind, describe_matmul);
     table.add("batch_matmul_scale", scaled(core), describe_matmul);
     table.add("batch_matmul", core, describe_matmul);
   }
