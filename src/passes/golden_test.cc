@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <ostream>
 
 #include <gtest/gtest.h>
 
@@ -16,6 +17,10 @@ struct Named {
   std::string path, stem;
   GoldenCase golden;
 };
+
+void PrintTo(const Named& named, std::ostream* out) {
+  *out << named.stem << ", " << named.golden.name;
+}
 
 std::vector<Named> all_cases() {
   std::vector<Named> all;

@@ -15,7 +15,11 @@ using relay::FunctionBuilder;
 using relay::NodeId;
 
 constexpr int kNodes = 90000;
-constexpr double kSeconds = 20;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr double kSeconds = 100;
+#else
+constexpr double kSeconds = 15;
+#endif
 
 const Type kType = tensor_type({Dim(4)}, kFloat32);
 

@@ -4,6 +4,7 @@
 #include "ops/attrs/norm.h"
 #include "ops/table.h"
 #include "passes/pass.h"
+#include "passes/regions.h"
 #include "relay/rewrite.h"
 
 namespace tessera::passes {
@@ -71,7 +72,10 @@ std::optional<NodeId> simplify(Copier& c, NodeId id) {
 
 Result<Module> run(Module module, PassContext&) {
   return map_optimizable(std::move(module), [](const relay::Function& f, const ConstantPool&) {
-    return relay::rewrite(f, simplify);
+    const std::vector<relay::RegionId> closed = closed_bodies(f);
+    return relay::rewrite(f, [&](Copier& c, NodeId id) {
+      return closed[f[id].region.index()] ? std::nullopt : simplify(c, id);
+    });
   });
 }
 
