@@ -14,7 +14,7 @@ using tir::MemoryScope;
 using tir::Stmt;
 
 constexpr std::int64_t kMaxStackBytes = 1 << 20;  // of one array
-constexpr std::int64_t kMaxPlainArray = 1024;  // elements
+constexpr std::int64_t kMaxPlainArray = 1024;     // elements
 
 bool reads_memory(const Expr& e) {
   bool found = false;

@@ -46,7 +46,8 @@ int32_t tessera_blas_create_library(const tessera_state_args* args, void** state
       reinterpret_cast<decltype(&::openblas_get_parallel)>(find("openblas_get_parallel"));
   const auto set_threads =
       reinterpret_cast<decltype(&::openblas_set_num_threads)>(find("openblas_set_num_threads"));
-  if (sgemm == nullptr || dgemm == nullptr || parallel == nullptr || set_threads == nullptr) return 1;
+  if (sgemm == nullptr || dgemm == nullptr || parallel == nullptr || set_threads == nullptr)
+    return 1;
   // Threads of its own would fight with libgomp's over the CPUs.
   if (parallel() != kOpenMp) set_threads(1);
   auto* made = tessera::runtime::create<Library>();

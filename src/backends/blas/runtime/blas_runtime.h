@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products over CBLAS. Generated sources call tessera_blas_gemm; link/ carries the archive. */
+/* Matrix products over CBLAS. Generated sources call tessera_blas_gemm; link/ carries the archive.
+ */
 #ifndef TESSERA_BLAS_RUNTIME_H_
 #define TESSERA_BLAS_RUNTIME_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands for the back end where the build found no oneDNN headers: it is listed, and says so.
-#include "backends/onednn/onednn.h"
+#include "byoc/backend.h"
 
 namespace tessera::backends {
 namespace {
@@ -21,13 +21,16 @@ class Missing final : public byoc::Backend {
   }
   byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kOneComposite; }
   byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kEmbedded; }
-  Result<byoc::CompileOutcome> compile(Module, const Target&, byoc::CompileContext&) const override {
+  Result<byoc::CompileOutcome> compile(Module, const Target&,
+                                       byoc::CompileContext&) const override {
     return fail(error(Code::kBackendMissing, {}, "back end `onednn`: {}", kReason));
   }
 };
 
 }  // namespace
 
+// Declared here as in backends/onednn/onednn.h, which belongs to the other library of this name.
+const byoc::Backend& onednn_backend();
 const byoc::Backend& onednn_backend() {
   static const Missing backend;
   return backend;
