@@ -48,7 +48,8 @@ std::vector<std::string> runtime_archives(const Module& module) {
 Result<void> dump_text(const std::string& dir, const std::string& name, const std::string& text) {
   if (dir.empty()) return {};
   if (auto written = write_atomically(dir + "/" + name, text); !written) {
-    return fail(error(Code::kFileNotWritable, {}, "cannot write {}", written.error().text()));
+    return fail(error(Code::kFileNotWritable, {}, "cannot write {}", written.error().text())
+                    .with_remedy("choose another folder for --dump-dir"));
   }
   return {};
 }

@@ -46,6 +46,10 @@ class Compilation {
 
   Result<Lowered> front_half() {
     begin_ = stage_begin_ = Clock::now();
+    if (!options_.dump_dir.empty()) {
+      std::error_code reported_when_written;
+      std::filesystem::create_directories(options_.dump_dir, reported_when_written);
+    }
     TESSERA_TRY(Module module, load_model(options_.model, options_.dims));
     module.targets = options_.targets;
     done("import", fmt::format("{} nodes, {} constants", module.functions.at("main").num_nodes(),

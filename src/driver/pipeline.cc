@@ -59,7 +59,8 @@ class Dumper {
     }
     const std::string note = dump.constants.empty() ? "" : "\n// constants: " + file_ + "\n";
     if (auto written = write_atomically(path.string() + ".relay", dump.text + note); !written) {
-      return fail(error(Code::kFileNotWritable, {}, "cannot write {}", written.error().text()));
+      return fail(error(Code::kFileNotWritable, {}, "cannot write {}", written.error().text())
+                      .with_remedy("choose another folder for --dump-dir"));
     }
     return {};
   }

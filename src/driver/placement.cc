@@ -7,6 +7,7 @@
 
 #include "backends/table.h"
 #include "byoc/partition.h"
+#include "driver/runtime_operators.h"
 #include "ops/infer_types.h"
 #include "support/files.h"
 
@@ -104,6 +105,7 @@ Result<Placed> place_regions(Module module, const CompileOptions& options,
   Placed placed;
   std::vector<byoc::BackendChoice> choices;
   if (options.partition == Partition::kGreedy) choices = choices_of(options, placed.warnings);
+  choices.push_back({&runtime_operators(), host_target(options.targets)});
   TESSERA_TRY(module, ops::infer_types(std::move(module)));
   TESSERA_TRY(byoc::PartitionOutcome outcome, byoc::partition_greedy(std::move(module), choices));
   TESSERA_TRY_VOID(check_required(outcome, options));

@@ -37,6 +37,7 @@ constexpr Operator kArgsort{
     .infer = infer,
     .eval = eval,
     .compute = compute,
+    .runtime_symbol = "tessera_argsort",
     .samples = {"argsort(float32[2,7])", "argsort(int32[9,3], axis=0, is_ascend=False)",
                 "argsort(float16[9], dtype=\"int64\")"},
 };

@@ -38,6 +38,7 @@ constexpr Operator kSort{
     .infer = infer,
     .eval = eval,
     .compute = compute,
+    .runtime_symbol = "tessera_sort",
     .samples = {"sort(float32[2,7])", "sort(int32[5,3], axis=0, is_ascend=False)",
                 "sort(float16[9])", "sort(float32[3,5]{special})"},
 };

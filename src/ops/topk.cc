@@ -71,6 +71,7 @@ constexpr Operator kTopk{
     .infer = infer,
     .eval = eval,
     .compute = compute,
+    .runtime_symbol = "tessera_topk",
     .samples = {"topk(float32[3,7], k=3)",
                 "topk(int32[9,2], k=4, axis=0, is_ascend=True, dtype=\"int64\")",
                 "topk(float16[5], k=1, ret_type=\"values\")",

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "driver/compile.h"
+#include "driver/entries.h"
+#include "driver/static_shapes.h"
+#include "driver/verify.h"
+#include "support/files.h"
+#include "types/target_list.h"
+
+namespace tessera::driver {
+namespace {
+
+template <class T>
+T value_of(Result<T> result) {
+  if (!result) throw std::runtime_error(render(result.error()));
+  return *std::move(result);
+}
+
+class DriverTest : public ::testing::Test {
+ protected:
+  DriverTest() : folder_(*TempDir::make("tessera-driver-test")) {
+    ::setenv("TESSERA_ROOT", TESSERA_BUILD_DIR, 1);  // the command finds it by where it lies
+    ::setenv("TESSERA_CACHE_DIR", folder_.file("cache").c_str(), 1);
+  }
+
+  // `body` of @main as a model file, compiled by options for native code.
+  CompileOptions options(const std::string& text) {
+    CompileOptions o;
+    o.model = folder_.file("m.relay");
+    o.output = folder_.file("m.so");
+    o.targets = {Target()};
+    o.jobs = 1;
+    EXPECT_TRUE(write_atomically(o.model, "#[version = \"0.0.5\"]\n" + text));
+    return o;
+  }
+
+  // Exported and interpreted, against the operators' evaluation.
+  static void expect_right(const CompileOptions& options) {
+    const Module module = value_of(load_model(options.model, {}));
+    const auto interpreted = value_of(prepare_in_process(options, {.threads = 2}));
+    const auto exported = value_of(exec::Session::open_library(options.output, {.threads = 2}));
+    std::vector<Tensor> inputs;
+    for (const exec::PortInfo& port : exported->inputs()) {
+      inputs.push_back(exec::random_input(port, inputs.size() + 1));
+    }
+    const auto wanted = evaluate(module.functions.at("main"), module.constants, inputs);
+    EXPECT_TRUE(value_of(interpreted->run(inputs)) == wanted);
+    EXPECT_TRUE(value_of(exported->run(inputs)) == wanted);
+  }
+
+  TempDir folder_;
+};
+
+std::vector<std::string> backends_of(const CompileReport& report) {
+  std::vector<std::string> out;
+  for (const PlacementRow& row : report.placement) out.push_back(row.backend);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+TEST_F(DriverTest, LongAxesAreSortedByTheRuntime) {
+  const CompileOptions o = options(
+      "def @main(%x: Tensor[(4, 300, 2), float32], %n: Tensor[(500), int32]) {\n"
+      "  %0 = topk(%x, k=5, axis=1, dtype=\"int64\");\n"
+      "  %1 = argsort(%n, is_ascend=False);\n"
+      "  %2 = sort(%x, axis=1);\n"
+      "  %3 = topk(%n, k=3, ret_type=\"indices\", is_ascend=True);\n"
+      "  (%0.0, %0.1, %1, %2, %3)\n"
+      "}\n");
+  for (const Partition partition : {Partition::kNone, Partition::kGreedy}) {
+    CompileOptions with = o;
+    with.partition = partition;
+    const CompileReport report = value_of(compile(with));
+    EXPECT_EQ(backends_of(report), std::vector<std::string>(4, "runtime"));
+    EXPECT_TRUE(report.needed_libraries.empty());
+    expect_right(with);
+  }
+}
+
+TEST_F(DriverTest, ShortAxesAreSortedByLoops) {
+  const CompileOptions o = options(
+      "def @main(%x: Tensor[(300, 4), float32]) {\n"
+      "  %0 = topk(%x, k=2);\n"
+      "  (%0.0, %0.1)\n"
+      "}\n");
+  EXPECT_EQ(backends_of(value_of(compile(o))), std::vector<std::string>{"native"});
+  expect_right(o);
+}
+
+TEST_F(DriverTest, AResultMayBeAnInputOrAConstantOrGivenTwice) {
+  const CompileOptions o = options(
+      "def @main(%x: Tensor[(3), float32]) {\n"
+      "  %0 = negative(%x);\n"
+      "  (%x, %0, %0, 2f)\n"
+      "}\n");
+  value_of(compile(o));
+  expect_right(o);
+}
+
+TEST_F(DriverTest, EntriesShareOneKernelLibrary) {
+  const CompileOptions o = options(
+      "def @double(%x: Tensor[(3), float32]) { add(%x, %x) }\n"
+      "def @four(%x: Tensor[(3), float32]) { %0 = add(%x, %x); add(%0, %0) }\n"
+      "def @main(%x: Tensor[(3), float32]) { %x }\n");
+  Module module = value_of(load_model(o.model, {}));
+  auto toolchain = value_of(link::Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = ""}));
+  const MachineCode code = value_of(machine_code(Target(), toolchain.compiler()));
+  const EntryLibrary library =
+      value_of(EntryLibrary::build(std::move(module), Target(), code, toolchain));
+  EXPECT_EQ(library.names(), (std::vector<std::string>{"double", "four", "main"}));
+  const std::vector<Tensor> x = {Tensor::of<float>({3}, kFloat32, {1, 2, 3})};
+  const auto run = [&](const std::string& entry) {
+    return value_of(value_of(library.open(entry, {}))->run(x)).front();
+  };
+  EXPECT_EQ(run("double"), Tensor::of<float>({3}, kFloat32, {2, 4, 6}));
+  EXPECT_EQ(run("four"), Tensor::of<float>({3}, kFloat32, {4, 8, 12}));
+  EXPECT_EQ(run("main"), x.front());
+}
+
+TEST_F(DriverTest, SizesThatAreNotNumbersAreNamed) {
+  const CompileOptions o = options(
+      "#[symbol seq = 1..512 : 128]\n"
+      "def @main(%x: Tensor[(?seq, 3), float32], %y: Tensor[(?), float32]) { (%x, %y) }\n");
+  const auto refused = require_static_shapes(value_of(load_model(o.model, {})));
+  ASSERT_FALSE(refused);
+  ASSERT_EQ(refused.error().list.size(), 2u);
+  EXPECT_NE(refused.error().list[0].message.find("`x`"), std::string::npos);
+  EXPECT_NE(refused.error().list[0].remedy.find("--dim seq="), std::string::npos);
+  EXPECT_NE(refused.error().list[1].message.find("`y`"), std::string::npos);
+}
+
+TEST_F(DriverTest, DumpsAreWritten) {
+  CompileOptions o = options("def @main(%x: Tensor[(3), float32]) { nn.relu(%x) }\n");
+  o.dump_dir = folder_.file("dump");
+  value_of(compile(o));
+  EXPECT_NE(read_file(o.dump_dir + "/loops.tir")->find("T.prim_func"), std::string::npos);
+  EXPECT_TRUE(read_file(o.dump_dir + "/plan.txt")->starts_with("pool arena"));
+}
+
+TEST(DimBindings, AreReadOrRefused) {
+  EXPECT_EQ(value_of(parse_dim_binding("batch=4")).size, 4);
+  const DimBinding range = value_of(parse_dim_binding("seq=8..512:128"));
+  EXPECT_FALSE(range.size);
+  EXPECT_EQ(range.range.min, 8);
+  EXPECT_EQ(range.range.max, 512);
+  EXPECT_EQ(range.range.likely, 128);
+  EXPECT_FALSE(value_of(parse_dim_binding("seq=1..9")).range.likely);
+  for (const char* wrong : {"", "seq", "=4", "seq=", "seq=x", "seq=-1", "seq=4..", "seq=9..1",
+                            "seq=1..9:10", "seq=1..9:", "seq=4 "}) {
+    const auto binding = parse_dim_binding(wrong);
+    EXPECT_FALSE(binding) << wrong;
+    if (!binding) {
+      EXPECT_EQ(binding.error().list[0].code, Code::kBadOption);
+    }
+  }
+}
+
+TEST(MachineCodes, FeaturesFollowTheProcessor) {
+  auto toolchain = value_of(link::Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = ""}));
+  const auto features = [&](const std::string& mcpu) {
+    const Target cpu = value_of(parse_targets(std::vector<std::string>{"cpu -mcpu=" + mcpu}))[0];
+    const auto list = value_of(machine_code(cpu, toolchain.compiler())).cpu_features;
+    return std::set<std::string>(list.begin(), list.end());
+  };
+  EXPECT_TRUE(features("x86-64-v3").contains("avx2"));
+  EXPECT_TRUE(features("x86-64-v3").contains("fma"));
+  EXPECT_FALSE(features("x86-64-v3").contains("avx512f"));
+  EXPECT_TRUE(features("x86-64-v4").contains("avx512f"));
+  const Target odd = value_of(parse_targets(std::vector<std::string>{"cpu -mcpu=pentium9000"}))[0];
+  const auto refused = machine_code(odd, toolchain.compiler());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().list[0].code, Code::kBadTarget);
+  EXPECT_FALSE(refused.error().list[0].remedy.empty());
+}
+
+}  // namespace
+}  // namespace tessera::driver

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/runtime_operators.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "byoc/compiler_functions.h"
+#include "byoc/json_graph_writer.h"
+#include "ops/table.h"
+
+namespace tessera::driver {
+namespace {
+
+using byoc::JsonGraphWriter;
+using byoc::Refusal;
+using relay::Function;
+using relay::NodeId;
+
+constexpr std::string_view kName = "runtime";
+
+// Loops that sort are quadratic in the axis: quicker than a call up to about here.
+constexpr std::int64_t kLongAxis = 48;
+
+// Elements along the axis that the call sorts.
+std::int64_t axis_length(const relay::OpCall& call, const Type& data) {
+  const relay::AttrValue* given = call.attrs.find("axis");
+  const std::int64_t* axis = given == nullptr ? nullptr : given->as<std::int64_t>();
+  const auto rank = static_cast<std::int64_t>(data.rank());
+  const std::int64_t at = axis == nullptr ? rank - 1 : *axis < 0 ? *axis + rank : *axis;
+  return at < 0 || at >= rank ? 0 : data.shape()[static_cast<std::size_t>(at)].constant();
+}
+
+std::optional<Refusal> check(const relay::Match& match, const Target&) {
+  const Function& f = *match.function;
+  const auto& call = *f.as<relay::OpCall>(match.root);
+  const NodeId first = f.operands(match.root)[0];
+  for (const NodeId operand : f.operands(match.root)) {
+    if (!f.type(operand).is_tensor() || is_dynamic(f.type(operand))) {
+      return Refusal{"an operand has no fixed size"};
+    }
+    if (std::count(f.operands(match.root).begin(), f.operands(match.root).end(), operand) > 1) {
+      return Refusal{"an operand is used twice"};
+    }
+  }
+  if (call.op->compute != nullptr && axis_length(call, f.type(first)) < kLongAxis) {
+    return Refusal{fmt::format("a loop is as quick for fewer than {} elements", kLongAxis)};
+  }
+  return std::nullopt;
+}
+
+// One as the runtime's JSON reader takes it.
+std::string text_of(const relay::AttrValue& value) {
+  if (const auto* flag = value.as<bool>()) return *flag ? "1" : "0";
+  if (const auto* number = value.as<std::int64_t>()) return std::to_string(*number);
+  if (const auto* real = value.as<double>()) return fmt::format("{}", *real);
+  if (const auto* text = value.as<std::string>()) return *text;
+  return "";
+}
+
+// A region is one call of one composite of one operator.
+struct Region {
+  const Function& f;
+  const relay::OpCall& call;
+  std::vector<NodeId> operands;  // of the operator, as nodes outside of the composite
+};
+
+Region open_region(const Function& f) {
+  const auto args = f.operands(f.result());
+  const relay::Region& body = f.region(f.as<relay::Literal>(args[0])->body);
+  Region region{f, *f.as<relay::OpCall>(body.result), {}};
+  for (const NodeId operand : f.operands(body.result)) {
+    const auto param = std::find(body.params.begin(), body.params.end(), operand);
+    region.operands.push_back(args[static_cast<std::size_t>(param - body.params.begin()) + 1]);
+  }
+  return region;
+}
+
+// The caller passes the region's parameters, the function expects the operator's operands.
+bool same_order(const Region& region) {
+  const auto params = region.f.params();
+  return std::equal(params.begin(), params.end(), region.operands.begin(), region.operands.end());
+}
+
+std::string graph_of(const Region& region) {
+  JsonGraphWriter writer;
+  std::vector<JsonGraphWriter::Entry> inputs;
+  for (const NodeId operand : region.operands) {
+    inputs.push_back(writer.input(fmt::format("x{}", inputs.size()), region.f.type(operand)));
+  }
+  JsonGraphWriter::Attributes attributes;
+  for (const auto& [name, value] : region.call.attrs) attributes[name] = {text_of(value)};
+  const std::vector<Type> results = flatten(region.f.type(region.f.result()));
+  const auto kernel = writer.kernel(std::string(region.call.op->name), inputs, attributes, results);
+  std::vector<JsonGraphWriter::Entry> heads;
+  for (std::uint32_t i = 0; i < results.size(); ++i) heads.push_back({kernel.node, i});
+  return writer.text(heads);
+}
+
+Artifact artifact_of(const std::string& symbol, const Region& region) {
+  Artifact out;
+  out.kind = ArtifactKind::kRuntimeModule;
+  out.backend = kName;
+  out.symbols = {symbol};
+  out.payload = graph_of(region);
+  out.runtime_archives = {"runtime_operators"};
+  out.run_function = region.call.op->runtime_symbol;
+  out.state.create_call_site = "tessera_operator_create";
+  out.state.destroy_call_site = "tessera_operator_destroy";
+  return out;
+}
+
+class RuntimeOperators final : public byoc::Backend {
+ public:
+  std::string_view name() const override { return kName; }
+
+  std::vector<byoc::CompositePattern> patterns(const Target&) const override {
+    std::vector<byoc::CompositePattern> out;
+    for (const relay::Operator* op : ops::operators().all()) {
+      if (op->runtime_symbol.empty()) continue;
+      out.push_back({fmt::format("{}.{}", kName, op->name),
+                     relay::is_op_any_args(std::string(op->name)), check});
+    }
+    return out;
+  }
+  std::optional<Refusal> validate(const Function&, const Target&) const override {
+    return std::nullopt;
+  }
+  byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kOneComposite; }
+  byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kArguments; }
+
+  Result<byoc::CompileOutcome> compile(Module module, const Target&,
+                                       byoc::CompileContext&) const override {
+    byoc::CompileOutcome out;
+    for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
+      const Region region = open_region(module.functions.at(symbol));
+      if (!same_order(region)) {
+        out.declined.push_back(
+            {symbol, error(Code::kBackendFailed, region.f.location,
+                           "`{}` takes its operands in another order", region.call.op->name)});
+        continue;
+      }
+      Artifact artifact = artifact_of(symbol, region);
+      byoc::make_extern(module, symbol, std::move(artifact), {});
+    }
+    out.module = std::move(module);
+    return out;
+  }
+};
+
+}  // namespace
+
+const byoc::Backend& runtime_operators() {
+  static const RuntimeOperators operators;
+  return operators;
+}
+
+}  // namespace tessera::driver

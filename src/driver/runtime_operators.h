@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that are functions of src/runtime/operators (`Operator::runtime_symbol`): sorting, and
+// what no loop nest can express. They are placed and called as a back end's regions are, but
+// always, after all back ends, and with every partitioning: they are part of what tessera itself
+// runs.
+#pragma once
+
+#include "byoc/backend.h"
+
+namespace tessera::driver {
+
+const byoc::Backend& runtime_operators();
+
+}  // namespace tessera::driver
