@@ -64,10 +64,14 @@ std::shared_ptr<const Blob> Blob::adopt(std::vector<std::byte> bytes) {
 Result<std::shared_ptr<const Blob>> Blob::map_file(const std::string& path) {
   auto file = MappedFile::open(path);
   if (!file) {
-    return fail(error(Code::kFileNotFound, nullptr, "cannot read {}", file.error().text()));
+    return fail(error(Code::kFileNotFound, nullptr, "cannot read {}", file.error().text())
+                    .with_remedy("check the path"));
   }
   const auto mapped = std::make_shared<const MappedFile>(std::move(*file));
-  if (mapped->bytes().empty()) return fail(error(Code::kFileEmpty, nullptr, "`{}` is empty", path));
+  if (mapped->bytes().empty()) {
+    return fail(error(Code::kFileEmpty, nullptr, "`{}` is empty", path)
+                    .with_remedy("write the file again"));
+  }
   auto blob = std::make_shared<Blob>(mapped->bytes(), mapped);
   blob->mapped_ = true;
   return std::shared_ptr<const Blob>(std::move(blob));

@@ -176,7 +176,8 @@ Result<void> file_result(FileResult<void> result) {
 Result<Tensor> parse_npy(const std::shared_ptr<const Blob>& content, const Location& at,
                          std::string_view what) {
   const auto damaged = [&](std::string_view finding) {
-    return fail(error(Code::kBadNumpyFile, at, "{}{}{}", what, what.empty() ? "" : ": ", finding));
+    return fail(error(Code::kBadNumpyFile, at, "{}{}{}", what, what.empty() ? "" : ": ", finding)
+                    .with_remedy("write it again with numpy.save"));
   };
   const std::string_view text(reinterpret_cast<const char*>(content->bytes().data()),
                               content->size_bytes());
