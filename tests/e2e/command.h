@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: the `tessera` command in a folder and an environment of its own.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/files.h"
+#include "support/subprocess.h"
+
+namespace tessera::e2e {
+
+// Folder of the vendor libraries that scripts/install-deps.sh installed.
+std::string vendor_folder();
+
+class Command {
+ public:
+  // An empty folder; PATH of this process, HOME, TMPDIR and an empty object cache in the folder,
+  // TESSERA_LIBRARY_PATH where the vendor libraries are.
+  Command();
+
+  const std::string& folder() const { return folder_.path(); }
+  std::string file(const std::string& name) const { return folder_.file(name); }
+  std::string write(const std::string& name, const std::string& bytes) const;
+
+  Command& set(const std::string& variable, const std::string& value);
+  Command& unset(const std::string& variable);
+  Command& unset_all();
+  // Objects that other tests compiled are found, too; they stay in the build folder.
+  Command& share_cache();
+
+  // `tessera ARGUMENTS`, started in the folder.
+  ProcessResult run(std::vector<std::string> arguments) const;
+  // The same, killed with all that it has started after so many seconds.
+  ProcessResult run_for(double seconds, std::vector<std::string> arguments) const;
+  // Another program in the same environment.
+  ProcessResult run_program(const std::vector<std::string>& command) const;
+  // With `ulimit -f`: no file may become larger.
+  ProcessResult run_with_file_limit(int kilobytes, std::vector<std::string> arguments) const;
+
+ private:
+  ProcessOptions options() const;
+  TempDir folder_;
+  std::map<std::string, std::string> environment_;
+};
+
+// Runs a script of the source tree with Python; throws with its messages if it fails.
+void run_python(const std::vector<std::string>& arguments);
+
+// Names in a folder, sorted.
+std::vector<std::string> names_in(const std::string& folder);
+
+}  // namespace tessera::e2e
