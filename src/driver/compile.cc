@@ -186,7 +186,7 @@ class Compilation {
   }
 
   const CompileOptions& options_;
-  const Progress& progress_;
+  const Progress progress_;
   Clock::time_point begin_, stage_begin_;
   std::optional<link::Toolchain> toolchain_;
   MachineCode code_;
