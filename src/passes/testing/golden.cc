@@ -19,8 +19,6 @@
 namespace tessera::passes::testing {
 namespace {
 
-constexpr std::string_view kVersion = "#[version = \"0.0.5\"]";
-
 // `opt --passes P --target T ...`; words may be quoted whole.
 struct OptCommand {
   std::string passes;
