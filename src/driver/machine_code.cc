@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
+#include "emit/kernel.h"
 #include "runtime/program.h"
 #include "support/subprocess.h"
 
@@ -40,9 +42,8 @@ std::vector<std::string> features_of(std::string_view macros) {
 Result<MachineCode> machine_code(const Target& cpu, const link::Compiler& compiler) {
   MachineCode code;
   const std::string march = "-march=" + cpu.get_string("mcpu");
-  // Not -ffast-math: NaN and infinity are values of models.
-  code.flags = {
-      "-O3", march, "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"};
+  code.flags.assign(std::begin(emit::kKernelFlags), std::end(emit::kKernelFlags));
+  code.flags.push_back(march);
   std::vector<std::string> command = compiler.command;
   command.insert(command.end(), {march, "-dM", "-E", "-x", "c", "/dev/null"});
   const auto ran = run_process(command);
