@@ -1,8 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/catalogue.h"
 
+#include <vector>
+
+#include "byoc/passes.h"
+
 namespace tessera::driver {
 
-std::span<const passes::Pass* const> pass_catalogue() { return passes::all_passes(); }
+std::span<const passes::Pass* const> pass_catalogue() {
+  static const std::vector<const passes::Pass*> all = [] {
+    std::vector<const passes::Pass*> list;
+    for (const auto folder : {passes::all_passes(), byoc::all_passes()}) {
+      list.insert(list.end(), folder.begin(), folder.end());
+    }
+    return list;
+  }();
+  return all;
+}
 
 }  // namespace tessera::driver
