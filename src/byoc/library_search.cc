@@ -31,7 +31,8 @@ std::string find_library(const std::string& file, const std::string& at_build) {
   std::istringstream list(directories != nullptr ? directories : "");
   for (std::string directory; std::getline(list, directory, ':');) {
     if (directory.empty()) continue;
-    if (std::string path = loaded_path(directory + "/" + file); !path.empty()) return path;
+    directory.append("/").append(file);
+    if (std::string path = loaded_path(directory); !path.empty()) return path;
   }
   if (!at_build.empty()) {
     // The build may have found a developer's link beside it; the file is what models will name.

@@ -44,7 +44,8 @@ std::string find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return ::access(name.c_str(), X_OK) == 0 ? name : "";
   const char* path = std::getenv("PATH");
   for (const std::string& folder : split(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
-    std::string file = folder + "/" + name;
+    std::string file = folder;
+    file.append("/").append(name);
     if (::access(file.c_str(), X_OK) == 0) return file;
   }
   return "";

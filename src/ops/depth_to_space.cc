@@ -30,7 +30,8 @@ std::vector<T> source(const DepthToSpaceAttrs& p, const Places& at, const std::v
                       const T& channels) {
   using tir::floor_div;
   using tir::floor_mod;
-  const T block(p.block_size), c = i[at.second], y = i[at.spatial[0]], x = i[at.spatial[1]];
+  const T block(p.block_size);
+  const T &c = i[at.second], &y = i[at.spatial[0]], &x = i[at.spatial[1]];
   const T inner = floor_mod(y, block) * block + floor_mod(x, block);
   const T channel =
       p.mode == "DCR" ? inner * channels + c : c * T(p.block_size * p.block_size) + inner;

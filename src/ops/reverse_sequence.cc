@@ -43,7 +43,7 @@ Definitions compute(const ComputeArgs& args) {
   const Axes axes = axes_of(args.attrs, data.rank());
   return define(args, "y", [&](const Indices& i) {
     const Expr length = tir::cast(args.operands[1]({i[axes.batch]}), kInt64);
-    const Expr at = i[axes.sequence];
+    const Expr& at = i[axes.sequence];
     Indices from = i;
     from[axes.sequence] = tir::select(tir::lt(at, length), length - 1 - at, at);
     return data(from);
