@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "constants/write_failure.h"
 #include "support/check.h"
 
 namespace tessera {
@@ -166,11 +167,6 @@ std::vector<std::byte> from_fortran_order(std::span<const std::byte> data,
   return out;
 }
 
-Result<void> file_result(FileResult<void> result) {
-  if (result) return {};
-  return fail(error(Code::kFileNotWritable, nullptr, "cannot write {}", result.error().text()));
-}
-
 }  // namespace
 
 Result<Tensor> parse_npy(const std::shared_ptr<const Blob>& content, const Location& at,
@@ -237,7 +233,7 @@ Result<Tensor> read_npy(const std::string& path) {
 }
 
 Result<void> write_npy(const std::string& path, const Tensor& tensor) {
-  return file_result(write_atomically(path, [&](FileWriter& out) -> FileResult<void> {
+  return reported(write_atomically(path, [&](FileWriter& out) -> FileResult<void> {
     out.write(npy_header(tensor));
     out.write(tensor.blob->bytes());
     return {};

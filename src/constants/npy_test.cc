@@ -212,6 +212,8 @@ TEST_F(Npy, AFullDiskIsReportedAndLeavesNothing) {
   for (const auto* result : {&array, &archive}) {
     ASSERT_FALSE(*result);
     EXPECT_EQ(result->error().list.front().code, Code::kFileNotWritable);
+    EXPECT_EQ(result->error().list.front().remedy,
+              "make room on the disk, or choose another folder");
   }
   EXPECT_FALSE(read_file(path("a.npy")));
   EXPECT_FALSE(read_file(path("a.npz")));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "constants/npy.h"
+#include "constants/write_failure.h"
 #include "constants/zip.h"
 
 namespace tessera {
@@ -31,16 +32,14 @@ Result<void> write_npz(const std::string& path, const std::map<std::string, Tens
                        NpzCompression compression) {
   const ZipMethod method =
       compression == NpzCompression::kStored ? ZipMethod::kStored : ZipMethod::kDeflated;
-  const auto written = write_atomically(path, [&](FileWriter& out) -> FileResult<void> {
+  return reported(write_atomically(path, [&](FileWriter& out) -> FileResult<void> {
     ZipWriter zip(out);
     for (const auto& [name, tensor] : tensors) {
       zip.add(name + ".npy", npy_header(tensor), tensor.blob->bytes(), method);
     }
     zip.finish();
     return {};
-  });
-  if (written) return {};
-  return fail(error(Code::kFileNotWritable, nullptr, "cannot write {}", written.error().text()));
+  }));
 }
 
 }  // namespace tessera
