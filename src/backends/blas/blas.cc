@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/blas/blas.h"
 
-#include <algorithm>
-
 #include "backends/blas/product.h"
-#include "byoc/compiler_functions.h"
+#include "byoc/function_at_a_time.h"
 #include "byoc/library_search.h"
 
 namespace tessera::backends {
@@ -24,6 +22,7 @@ using relay::Pattern;
 using relay::wildcard;
 
 constexpr std::string_view kName = "blas";
+constexpr std::string_view kPrologue = "#include \"backends/blas/runtime/blas_runtime.h\"\n";
 constexpr const char* kLibraryFile = "libopenblas.so.0";
 
 #ifdef TESSERA_HAVE_CBLAS
@@ -61,28 +60,20 @@ struct RegionProduct {
   Product product;
   std::size_t a = 0, b = 0;
 };
-std::optional<RegionProduct> product_of(const Function& region, const ConstantPool& pool) {
-  const NodeId call = region.result();
-  const auto operands = region.operands(call);
-  const auto* literal = region.as<relay::Literal>(operands[0]);
+Expected<RegionProduct, Refusal> product_of(const Function& region, const ConstantPool& pool) {
+  const auto* literal = region.as<relay::Literal>(region.operands(region.result())[0]);
   const relay::Region& body = region.region(literal->body);
   const std::string composite = literal->attrs.string_or_empty("Composite");
-  const auto position = [&](NodeId param) {
-    const auto at = std::find(body.params.begin(), body.params.end(), param) - body.params.begin();
-    const NodeId argument = operands[static_cast<std::size_t>(at) + 1];
-    const auto params = region.params();
-    return static_cast<std::size_t>(std::find(params.begin(), params.end(), argument) -
-                                    params.begin());
-  };
   for (const auto& [name, pattern] : patterns_table()) {
     const auto match =
         name == composite ? relay::match(region, pattern, body.result, &pool) : std::nullopt;
     if (!match) continue;
     const auto product = describe(*match);
-    if (!product) return std::nullopt;
-    return RegionProduct{*product, position(product->a), position(product->b)};
+    if (!product) return Unexpected{product.error()};
+    return RegionProduct{*product, byoc::argument_position(region, product->a),
+                         byoc::argument_position(region, product->b)};
   }
-  return std::nullopt;
+  return Unexpected{Refusal{fmt::format("the composite `{}` is not known", composite)}};
 }
 
 std::string source_of(const std::string& symbol, const RegionProduct& r, std::size_t outputs_at) {
@@ -93,7 +84,7 @@ std::string source_of(const std::string& symbol, const RegionProduct& r, std::si
       "  static const tessera_blas_product product = {{{}, {}, {}, {}, {}, {}, {}, {}, {}, "
       "{:a}}};\n"
       "  tessera_tensor* abc[] = {{tensors[{}], tensors[{}], tensors[{}]}};\n"
-      "  return tessera_blas_gemm(call, abc, &product);\n}}\n\n",
+      "  return tessera_blas_gemm(call, abc, &product);\n}}\n",
       symbol, p.batch, p.m, p.k, p.k, p.n, p.bits, p.transpose_a ? 1 : 0, p.transpose_b ? 1 : 0,
       p.m, p.n, p.k, p.batch, p.stride_a, p.stride_b, p.alpha, r.a, r.b, outputs_at);
 }
@@ -132,7 +123,8 @@ class Blas final : public byoc::Backend {
   byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kOneComposite; }
   byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kArguments; }
 
-  Result<CompileOutcome> compile(Module module, const Target&, CompileContext&) const override {
+  Result<CompileOutcome> compile(Module module, const Target&,
+                                 CompileContext& context) const override {
     Artifact artifact;
     artifact.kind = ArtifactKind::kCSource;
     artifact.backend = kName;
@@ -140,26 +132,13 @@ class Blas final : public byoc::Backend {
     artifact.vendor_libraries = {kLibraryFile};
     artifact.state.create_library = "tessera_blas_create_library";
     artifact.state.destroy_library = "tessera_blas_destroy_library";
-    artifact.payload = "#include \"backends/blas/runtime/blas_runtime.h\"\n\nextern \"C\" {\n\n";
-    CompileOutcome out;
-    for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
-      const Function& region = module.functions.at(symbol);
-      const auto product = product_of(region, module.constants);
-      if (!product) {
-        out.declined.push_back({symbol, error(Code::kBackendFailed, region.location,
-                                              "back end `blas` does not know `{}`", symbol)});
-        continue;
-      }
-      artifact.payload += source_of(symbol, *product, region.params().size());
-      artifact.symbols.push_back(symbol);
-    }
-    artifact.payload += "}\n";
-    const std::vector<std::string> symbols = artifact.symbols;
-    module.artifacts.push_back(std::move(artifact));
-    const auto index = static_cast<std::int32_t>(module.artifacts.size()) - 1;
-    for (const std::string& symbol : symbols) byoc::make_extern(module, symbol, index, {});
-    out.module = std::move(module);
-    return out;
+    const auto emit = [](const std::string& symbol, const Function& region,
+                         const ConstantPool& constants) -> Expected<std::string, Refusal> {
+      TESSERA_TRY(const RegionProduct product, product_of(region, constants));
+      return source_of(symbol, product, region.params().size());
+    };
+    return byoc::compile_function_at_a_time(std::move(module), std::move(artifact), kPrologue, emit,
+                                            context);
   }
 };
 

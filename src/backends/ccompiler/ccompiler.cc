@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ccompiler/ccompiler.h"
 
-#include <algorithm>
-
-#include "byoc/compiler_functions.h"
+#include "byoc/function_at_a_time.h"
 
 namespace tessera::backends {
 namespace ccompiler {
@@ -68,22 +66,8 @@ std::vector<CompositePattern> make_patterns() {
 
 // ---- What it makes of it -----------------------------------------------------------------------
 
-// A region is one call of one composite of one operator; the arguments of each reach the next by
-// position, except that an operand that occurs twice is passed once.
-std::vector<std::size_t> argument_positions(const Function& region) {
-  const auto call = region.operands(region.result());
-  const relay::Region& body = region.region(region.as<relay::Literal>(call[0])->body);
-  std::vector<std::size_t> out;
-  for (const NodeId operand : region.operands(body.result)) {
-    const auto param = std::find(body.params.begin(), body.params.end(), operand);
-    const NodeId argument = call[static_cast<std::size_t>(param - body.params.begin()) + 1];
-    const auto params = region.params();
-    out.push_back(static_cast<std::size_t>(std::find(params.begin(), params.end(), argument) -
-                                           params.begin()));
-  }
-  return out;
-}
-
+// A region is one call of one composite of one operator; an operand that occurs twice is passed
+// once.
 std::string source_of(const std::string& symbol, const Function& region) {
   const auto call = region.operands(region.result());
   const relay::Region& body = region.region(region.as<relay::Literal>(call[0])->body);
@@ -94,14 +78,15 @@ std::string source_of(const std::string& symbol, const Function& region) {
   std::string out = fmt::format("// {}: {}\n", op, to_string(type));
   out += fmt::format("int32_t {}(const tessera_call*, tessera_tensor** tensors, int32_t) {{\n",
                      symbol);
-  const auto positions = argument_positions(region);
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    out += fmt::format("  const float* x{} = data<const float>(tensors[{}]);\n", i, positions[i]);
+  const auto operands = region.operands(body.result);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    out += fmt::format("  const float* x{} = data<const float>(tensors[{}]);\n", i,
+                       byoc::argument_position(region, operands[i]));
   }
   out += fmt::format("  float* y = data<float>(tensors[{}]);\n", region.params().size());
   const std::string element = fmt::format(fmt::runtime(find_formula(op)->text), "x0[i]", "x1[i]");
   out += fmt::format("  for (int64_t i = 0; i < {}; ++i) y[i] = {};\n", count, element);
-  return out + "  return 0;\n}\n\n";
+  return out + "  return 0;\n}\n";
 }
 
 std::string prologue(const Target& target) {
@@ -112,8 +97,7 @@ std::string prologue(const Target& target) {
          "template <class T>\n"
          "static T* data(const tessera_tensor* t) {\n"
          "  return reinterpret_cast<T*>(static_cast<char*>(t->data) + t->byte_offset);\n"
-         "}\n\n"
-         "extern \"C\" {\n\n";
+         "}\n";
 }
 
 class Ccompiler final : public byoc::Backend {
@@ -130,22 +114,16 @@ class Ccompiler final : public byoc::Backend {
 
   Result<CompileOutcome> compile(Module module, const Target& target,
                                  CompileContext& context) const override {
-    const auto symbols = byoc::compiler_functions(module, kName);
-    std::string source = prologue(target);
-    for (const std::string& symbol : symbols)
-      source += source_of(symbol, module.functions.at(symbol));
-    source += "}\n";
-    const byoc::CompileJob job{std::string(kName), std::move(source), "cc", {"-std=c++20", "-O2"}};
-    TESSERA_TRY(const auto objects, context.toolchain.compile(std::span(&job, 1)));
     Artifact artifact;
     artifact.kind = ArtifactKind::kStaticLibrary;
     artifact.backend = kName;
-    artifact.symbols = symbols;
-    TESSERA_TRY(artifact.payload, context.toolchain.archive(objects));
-    module.artifacts.push_back(std::move(artifact));
-    const auto index = static_cast<std::int32_t>(module.artifacts.size()) - 1;
-    for (const std::string& symbol : symbols) byoc::make_extern(module, symbol, index, {});
-    return CompileOutcome{std::move(module), {}};
+    artifact.compile_flags = {"-std=c++20", "-O2"};
+    const auto emit = [](const std::string& symbol, const Function& region,
+                         const ConstantPool&) -> Expected<std::string, Refusal> {
+      return source_of(symbol, region);
+    };
+    return byoc::compile_function_at_a_time(std::move(module), std::move(artifact),
+                                            prologue(target), emit, context);
   }
 };
 

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "byoc/function_at_a_time.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/infer_types.h"
+#include "ops/table.h"
+#include "relay/parse.h"
+
+namespace tessera::byoc {
+namespace {
+
+// Hands the sources back as objects.
+class Echo final : public Toolchain {
+ public:
+  Result<std::vector<std::string>> compile(std::span<const CompileJob> jobs) override {
+    std::vector<std::string> objects;
+    for (const CompileJob& job : jobs) {
+      flags = job.flags;
+      objects.push_back("object of " + job.source);
+    }
+    return objects;
+  }
+  Result<std::string> archive(std::span<const std::string> objects) override {
+    return "archive of " + objects[0];
+  }
+  std::string identity() const override { return "none"; }
+  std::vector<std::string> flags;
+};
+
+Module two_functions() {
+  const auto file = std::make_shared<SourceFile>(SourceFile{"test", R"(#[version = "0.0.5"]
+def @one(%x: Tensor[(4), float32], %y: Tensor[(4), float32], Primitive=1, Compiler="onednn", global_symbol="one") {
+  %0 = fn (%a: Tensor[(4), float32], %b: Tensor[(4), float32], Composite="onednn.subtract") { subtract(%a, %b) };
+  %0(%y, %x)
+}
+def @two(%x: Tensor[(4), float32], Primitive=1, Compiler="onednn", global_symbol="two") { abs(%x) }
+)"});
+  auto parsed = relay::parse_text(file, ops::operators());
+  EXPECT_TRUE(parsed) << render(parsed.error());
+  Module module;
+  module.functions = std::move(parsed->functions);
+  auto inferred = ops::infer_types(std::move(module));
+  EXPECT_TRUE(inferred) << render(inferred.error());
+  return std::move(*inferred);
+}
+
+Expected<std::string, Refusal> emit_one(const std::string& symbol, const relay::Function&,
+                                        const ConstantPool&) {
+  if (symbol != "one") return Unexpected{Refusal{"it is not the first"}};
+  return "int " + symbol + "();\n";
+}
+
+CompileOutcome compile(ArtifactKind kind, const EmitFunction& emit, Toolchain& toolchain) {
+  Artifact artifact;
+  artifact.kind = kind;
+  artifact.backend = "onednn";
+  artifact.compile_flags = {"-O2"};
+  CompileContext context{toolchain, 1, false, {}};
+  auto outcome = compile_function_at_a_time(two_functions(), std::move(artifact),
+                                            "#include <cmath>\n", emit, context);
+  EXPECT_TRUE(outcome) << render(outcome.error());
+  return std::move(*outcome);
+}
+
+constexpr const char* kSource = "#include <cmath>\n\nextern \"C\" {\n\nint one();\n\n}\n";
+
+TEST(FunctionAtATime, WhatHasTextIsDefinedByOneArtifactAndTheRestIsDeclined) {
+  Echo toolchain;
+  const CompileOutcome out = compile(ArtifactKind::kCSource, emit_one, toolchain);
+  ASSERT_EQ(out.module.artifacts.size(), 1u);
+  EXPECT_EQ(out.module.artifacts[0].payload, kSource);
+  EXPECT_EQ(out.module.artifacts[0].symbols, std::vector<std::string>{"one"});
+  EXPECT_EQ(out.module.externs.size(), 1u);
+  EXPECT_EQ(out.module.externs.at("one").artifact, 0);
+  ASSERT_EQ(out.declined.size(), 1u);
+  EXPECT_EQ(out.declined[0].symbol, "two");
+  EXPECT_EQ(out.declined[0].why.message,
+            "back end `onednn` cannot compile `two`: it is not the first");
+}
+
+TEST(FunctionAtATime, AStaticLibraryIsMadeAtOnce) {
+  Echo toolchain;
+  const CompileOutcome out = compile(ArtifactKind::kStaticLibrary, emit_one, toolchain);
+  ASSERT_EQ(out.module.artifacts.size(), 1u);
+  EXPECT_EQ(out.module.artifacts[0].payload, std::string("archive of object of ") + kSource);
+  EXPECT_EQ(toolchain.flags, std::vector<std::string>{"-O2"});
+}
+
+TEST(FunctionAtATime, NoArtifactWhereAllAreDeclined) {
+  Echo toolchain;
+  const auto none = [](const std::string&, const relay::Function&,
+                       const ConstantPool&) -> Expected<std::string, Refusal> {
+    return Unexpected{Refusal{"no"}};
+  };
+  const CompileOutcome out = compile(ArtifactKind::kCSource, none, toolchain);
+  EXPECT_TRUE(out.module.artifacts.empty());
+  EXPECT_TRUE(out.module.externs.empty());
+  EXPECT_EQ(out.declined.size(), 2u);
+}
+
+TEST(FunctionAtATime, ArgumentsOfACompositeByTheRegionsParameters) {
+  const Module module = two_functions();
+  const relay::Function& f = module.functions.at("one");
+  const auto* composite = f.as<relay::Literal>(f.operands(f.result())[0]);
+  const auto& params = f.region(composite->body).params;
+  EXPECT_EQ(argument_position(f, params[0]), 1u);
+  EXPECT_EQ(argument_position(f, params[1]), 0u);
+}
+
+}  // namespace
+}  // namespace tessera::byoc
