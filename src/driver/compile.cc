@@ -10,14 +10,13 @@
 #include <fmt/ranges.h>
 #include <sys/resource.h>
 
-#include "driver/build.h"
+#include "driver/kernel_library.h"
 #include "driver/metadata.h"
 #include "driver/pipeline.h"
 #include "driver/placement.h"
 #include "driver/static_shapes.h"
+#include "driver/vendor_libraries.h"
 #include "driver/verify.h"
-#include "exec/host_interpreter.h"
-#include "link/load_library.h"
 #include "runtime/program.h"
 
 namespace tessera::driver {
@@ -77,10 +76,10 @@ class Compilation {
                 build_objects(lowered, program_info(lowered), emit::ProgramKind::kModel, code_,
                               *toolchain_));
     done("compile kernels", fmt::format("{} objects", input.objects.size()));
-    TESSERA_TRY_VOID(link::link_library(*toolchain_, input, options_.output));
     if (options_.bundle) {
       TESSERA_TRY_VOID(bundle_libraries(lowered.module, options_.output));
     }
+    TESSERA_TRY_VOID(link::link_library(*toolchain_, input, options_.output));
     report.library_bytes = std::filesystem::file_size(options_.output);
     done("link", fmt::format("{} bytes", report.library_bytes));
     report.seconds = seconds_since(begin_);
@@ -112,20 +111,10 @@ class Compilation {
 
   Result<std::unique_ptr<exec::Session>> start(Lowered lowered, const exec::SessionOptions& session,
                                                exec::CallObserver observer = {}) {
-    TESSERA_TRY(const link::LinkInput input,
-                build_objects(lowered, program_info(lowered), emit::ProgramKind::kKernelLibrary,
-                              code_, *toolchain_));
-    TESSERA_TRY(const std::string image, link::link_image(*toolchain_, input));
-    TESSERA_TRY(std::shared_ptr<link::LoadedLibrary> library, link::LoadedLibrary::load(image));
-    const auto* program =
-        static_cast<const tessera_program*>(library->symbol("tessera_model_program"));
-    TESSERA_CHECK(program != nullptr, "the kernel library has no program");
-    auto interpreter = std::make_shared<exec::HostInterpreter>(
-        std::make_shared<const Module>(std::move(lowered.module)), std::move(lowered.plan),
-        *program, library);
-    interpreter->observe(std::move(observer));
-    const tessera_program& interpreted = interpreter->program();
-    return exec::Session::open_program(interpreted, interpreter, vendor_library_folder(), session);
+    const emit::ProgramInfo info = program_info(lowered);
+    TESSERA_TRY(const KernelLibrary kernels,
+                KernelLibrary::load(std::move(lowered), info, code_, *toolchain_));
+    return kernels.open_main(session, std::move(observer));
   }
 
   CompileReport report;

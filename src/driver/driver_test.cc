@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "driver/compile.h"
 #include "driver/entries.h"
 #include "driver/static_shapes.h"
+#include "driver/vendor_libraries.h"
 #include "driver/verify.h"
 #include "support/files.h"
 #include "types/target_list.h"
@@ -140,6 +144,39 @@ TEST_F(DriverTest, DumpsAreWritten) {
   value_of(compile(o));
   EXPECT_NE(read_file(o.dump_dir + "/loops.tir")->find("T.prim_func"), std::string::npos);
   EXPECT_TRUE(read_file(o.dump_dir + "/plan.txt")->starts_with("pool arena"));
+}
+
+TEST_F(DriverTest, VendorLibrariesAreBundledWholeOrNotAtAll) {
+  Module module;
+  Artifact artifact;
+  artifact.backend = "onednn";
+  artifact.vendor_libraries = {"libdnnl.so.3"};
+  module.artifacts.push_back(artifact);
+  const std::string output = folder_.file("m.so"), copy = folder_.file("libdnnl.so.3");
+  struct rlimit old {};
+  getrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit small { 4096, old.rlim_max };
+  setrlimit(RLIMIT_FSIZE, &small);
+  const auto full = bundle_libraries(module, output);
+  setrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, SIG_DFL);
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().list.front().code, Code::kFileNotWritable);
+  EXPECT_NE(full.error().list.front().message.find(copy), std::string::npos);
+  EXPECT_NE(full.error().list.front().remedy.find("make room"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+  for (int times = 0; times < 2; ++times) {  // what is there already is written over
+    ASSERT_TRUE(bundle_libraries(module, output));
+    const auto original = read_file(vendor_library_folder(module) + "/libdnnl.so.3");
+    ASSERT_TRUE(original);
+    EXPECT_TRUE(*read_file(copy) == *original);
+  }
+  artifact.backend = "blas";
+  module.artifacts.push_back(artifact);
+  const auto foreign = bundle_libraries(module, output);  // its own back end is asked, and no other
+  ASSERT_FALSE(foreign);
+  EXPECT_EQ(foreign.error().list.front().code, Code::kBackendMissing);
 }
 
 TEST(DimBindings, AreReadOrRefused) {

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/entries.h"
 
-#include "driver/build.h"
-#include "driver/placement.h"
-#include "exec/host_interpreter.h"
-
 namespace tessera::driver {
 namespace {
 
@@ -28,15 +24,8 @@ Result<EntryLibrary> EntryLibrary::build(Module module, const Target& cpu, const
     if (!f.is_host) continue;
     TESSERA_TRY(entries.plans_[name], plan::plan_memory(f, lowered.module));
   }
-  TESSERA_TRY(const link::LinkInput input,
-              build_objects(lowered, program_info(cpu, code), emit::ProgramKind::kKernelLibrary,
-                            code, toolchain));
-  TESSERA_TRY(const std::string image, link::link_image(toolchain, input));
-  TESSERA_TRY(entries.library_, link::LoadedLibrary::load(image));
-  entries.program_ =
-      static_cast<const tessera_program*>(entries.library_->symbol("tessera_model_program"));
-  TESSERA_CHECK(entries.program_ != nullptr, "the kernel library has no program");
-  entries.module_ = std::make_shared<const Module>(std::move(lowered.module));
+  TESSERA_TRY(entries.kernels_,
+              KernelLibrary::load(std::move(lowered), program_info(cpu, code), code, toolchain));
   return entries;
 }
 
@@ -48,10 +37,7 @@ std::vector<std::string> EntryLibrary::names() const {
 
 Result<std::unique_ptr<exec::Session>> EntryLibrary::open(
     const std::string& entry, const exec::SessionOptions& options) const {
-  auto interpreter = std::make_shared<exec::HostInterpreter>(module_, plans_.at(entry), *program_,
-                                                             library_, entry);
-  const tessera_program& program = interpreter->program();
-  return exec::Session::open_program(program, interpreter, vendor_library_folder(), options);
+  return kernels_.open(entry, plans_.at(entry), options);
 }
 
 }  // namespace tessera::driver

@@ -8,12 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/machine_code.h"
-#include "exec/session.h"
-#include "link/load_library.h"
-#include "link/toolchain.h"
-#include "module/module.h"
-#include "plan/plan.h"
+#include "driver/kernel_library.h"
 
 namespace tessera::driver {
 
@@ -30,10 +25,8 @@ class EntryLibrary {
                                               const exec::SessionOptions& options) const;
 
  private:
-  std::shared_ptr<const Module> module_;  // lowered
+  KernelLibrary kernels_;
   std::map<std::string, plan::MemoryPlan> plans_;
-  std::shared_ptr<link::LoadedLibrary> library_;
-  const tessera_program* program_ = nullptr;
 };
 
 }  // namespace tessera::driver

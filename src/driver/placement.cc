@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/placement.h"
 
-#include <filesystem>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -9,20 +9,9 @@
 #include "byoc/partition.h"
 #include "driver/runtime_operators.h"
 #include "ops/infer_types.h"
-#include "support/files.h"
 
 namespace tessera::driver {
 namespace {
-
-namespace fs = std::filesystem;
-
-// Where this machine has a vendor library of some back end; "" if it has not.
-std::string find_vendor_library(std::string_view file) {
-  for (const byoc::Backend* b : backends::all_backends()) {
-    if (std::string path = b->library_path(file); !path.empty()) return path;
-  }
-  return "";
-}
 
 // The back ends of the target list that can work here, in its order; the others become warnings.
 std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options,
@@ -115,33 +104,6 @@ Result<Placed> place_regions(Module module, const CompileOptions& options,
   placed.rows = rows_of(outcome);
   placed.module = std::move(outcome.module);
   return placed;
-}
-
-Result<void> bundle_libraries(const Module& module, const std::string& output) {
-  for (const Artifact& artifact : module.artifacts) {
-    for (const std::string& name : artifact.vendor_libraries) {
-      const std::string found = find_vendor_library(name);
-      if (found.empty()) {
-        return fail(error(Code::kBackendMissing, {}, "--bundle: `{}` of {} was not found", name,
-                          artifact.backend)
-                        .with_remedy("name its folder in TESSERA_LIBRARY_PATH"));
-      }
-      const fs::path target = fs::path(output).parent_path() / name;
-      std::error_code problem;
-      if (fs::exists(target, problem) && fs::equivalent(found, target, problem)) continue;
-      fs::copy_file(found, target, fs::copy_options::overwrite_existing, problem);
-      if (problem) {
-        return fail(error(Code::kFileNotWritable, {}, "cannot write `{}`: {}", target.string(),
-                          problem.message()));
-      }
-    }
-  }
-  return {};
-}
-
-std::string vendor_library_folder() {
-  const std::string found = find_vendor_library("libdnnl.so.3");
-  return found.empty() ? "" : fs::path(found).parent_path().string();
 }
 
 }  // namespace tessera::driver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which back end runs what, and the files of vendor libraries that a result needs.
+// Which back end runs what.
 #pragma once
 
 #include "byoc/compile_context.h"
@@ -17,10 +17,5 @@ struct Placed {
 // stays.
 Result<Placed> place_regions(Module module, const CompileOptions& options,
                              byoc::Toolchain& toolchain);
-
-// Copies the vendor libraries of the module's artifacts beside `output`.
-Result<void> bundle_libraries(const Module& module, const std::string& output);
-// A folder that has vendor libraries which the system does not find by itself; "" if none.
-std::string vendor_library_folder();
 
 }  // namespace tessera::driver

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/vendor_libraries.h"
+
+#include <filesystem>
+
+#include "backends/table.h"
+#include "support/files.h"
+
+namespace tessera::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where the artifact's back end has the library of that name; "" if it has not.
+std::string find_vendor_library(const Artifact& artifact, const std::string& name) {
+  const byoc::Backend* backend = backends::find_backend(artifact.backend);
+  return backend == nullptr ? "" : backend->library_path(name);
+}
+
+Result<void> copy_library(const std::string& from, const fs::path& to) {
+  std::error_code not_there;
+  if (fs::equivalent(from, to, not_there)) return {};
+  const auto source = MappedFile::open(from);
+  if (!source) {
+    return fail(error(Code::kFileNotFound, {}, "--bundle: cannot read {}", source.error().text())
+                    .with_remedy("check the file's permissions, or install the library again"));
+  }
+  const auto written = write_atomically(to.string(), [&](FileWriter& out) -> FileResult<void> {
+    out.write(source->bytes());
+    return {};
+  });
+  if (written) return {};
+  return fail(error(Code::kFileNotWritable, {}, "--bundle: cannot write {}", written.error().text())
+                  .with_remedy("make room or choose another folder for the output; without "
+                               "--bundle nothing is copied"));
+}
+
+}  // namespace
+
+Result<void> bundle_libraries(const Module& module, const std::string& output) {
+  for (const Artifact& artifact : module.artifacts) {
+    for (const std::string& name : artifact.vendor_libraries) {
+      const std::string found = find_vendor_library(artifact, name);
+      if (found.empty()) {
+        return fail(error(Code::kBackendMissing, {}, "--bundle: `{}` of {} was not found", name,
+                          artifact.backend)
+                        .with_remedy("name its folder in TESSERA_LIBRARY_PATH"));
+      }
+      TESSERA_TRY_VOID(copy_library(found, fs::path(output).parent_path() / name));
+    }
+  }
+  return {};
+}
+
+std::string vendor_library_folder(const Module& module) {
+  std::string first;
+  for (const Artifact& artifact : module.artifacts) {
+    for (const std::string& name : artifact.vendor_libraries) {
+      const std::string found = find_vendor_library(artifact, name);
+      if (first.empty() && !found.empty()) first = fs::path(found).parent_path().string();
+    }
+  }
+  return first;
+}
+
+}  // namespace tessera::driver

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of vendor libraries that a compiled module opens when it runs, as the back ends of its
+// artifacts find them on this machine.
+#pragma once
+
+#include <string>
+
+#include "module/module.h"
+
+namespace tessera::driver {
+
+// Copies them beside `output`; each appears complete or not at all.
+Result<void> bundle_libraries(const Module& module, const std::string& output);
+
+// Loads them, so that a run in this process finds them by name, and gives the folder of the first;
+// "" if there is none.
+std::string vendor_library_folder(const Module& module);
+
+}  // namespace tessera::driver
