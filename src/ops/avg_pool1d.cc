@@ -2,39 +2,17 @@
 #include "ops/pooling.h"
 
 namespace tessera::ops {
-namespace {
 
-AvgPoolAttrs<1> attrs_of(const relay::Attrs& attrs) {
-  return relay::read_attrs<AvgPoolAttrs<1>>(attrs);
-}
-
-}  // namespace
-
-constexpr Operator kAvgPool1D{
-    .name = "nn.avg_pool1d",
-    .doc =
-        "y[n, c, w] = the mean of x[n, c, p * stride + k * dilation - pad] over the window k; "
-        "padding counts only with count_include_pad   data: T[n, c, w] -> T[n, c, (d + pads - "
-        "dilation * (k - 1) - 1) / stride + 1]",
-    .operands = {"data"},
-    .attrs = relay::attr_schema<AvgPoolAttrs<1>>,
-    .pattern = OpPattern::kOutFusable,
-    .infer = [](const InferArgs& args) { return infer_pool(args, attrs_of(args.attrs)); },
-    .eval =
-        [](const EvalArgs& args) {
-          return eval_pool(args, attrs_of(args.attrs), PoolKind::kAverage);
-        },
-    .compute =
-        [](const ComputeArgs& args) {
-          return compute_pool(args, attrs_of(args.attrs), PoolKind::kAverage);
-        },
-    .flops = [](const CostArgs& args) { return pool_flops(args, attrs_of(args.attrs)); },
-    .samples = {"nn.avg_pool1d(float32[2,3,9], pool_size=[3])",
-                "nn.avg_pool1d(float16[1,2,7], pool_size=[2], strides=[2], padding=[1])",
-                "nn.avg_pool1d(float32[1,2,8], pool_size=[3], strides=[2], ceil_mode=True)",
-                "nn.avg_pool1d(float32[1,2,5], pool_size=[2], padding=[1], count_include_pad=True)",
-                "nn.avg_pool1d(float32[1,2,6], pool_size=[3], strides=[2], padding=[1], "
-                "count_include_pad=True, ceil_mode=True)"},
-};
+constexpr Operator kAvgPool1D = pool_operator<AvgPoolAttrs<1>, PoolKind::kAverage>(
+    "nn.avg_pool1d",
+    "y[n, c, w] = the mean of x[n, c, p * stride + k * dilation - pad] over the window k; "
+    "padding counts only with count_include_pad   data: T[n, c, w] -> T[n, c, (d + pads - "
+    "dilation * (k - 1) - 1) / stride + 1]",
+    {"nn.avg_pool1d(float32[2,3,9], pool_size=[3])",
+     "nn.avg_pool1d(float16[1,2,7], pool_size=[2], strides=[2], padding=[1])",
+     "nn.avg_pool1d(float32[1,2,8], pool_size=[3], strides=[2], ceil_mode=True)",
+     "nn.avg_pool1d(float32[1,2,5], pool_size=[2], padding=[1], count_include_pad=True)",
+     "nn.avg_pool1d(float32[1,2,6], pool_size=[3], strides=[2], padding=[1], "
+     "count_include_pad=True, ceil_mode=True)"});
 
 }  // namespace tessera::ops

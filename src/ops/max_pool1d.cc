@@ -2,34 +2,14 @@
 #include "ops/pooling.h"
 
 namespace tessera::ops {
-namespace {
 
-MaxPoolAttrs<1> attrs_of(const relay::Attrs& attrs) {
-  return relay::read_attrs<MaxPoolAttrs<1>>(attrs);
-}
-
-}  // namespace
-
-constexpr Operator kMaxPool1D{
-    .name = "nn.max_pool1d",
-    .doc =
-        "y[n, c, w] = the greatest of x[n, c, p * stride + k * dilation - pad] over the window k   "
-        "data: T[n, c, w] -> T[n, c, (d + pads - dilation * (k - 1) - 1) / stride + 1]",
-    .operands = {"data"},
-    .attrs = relay::attr_schema<MaxPoolAttrs<1>>,
-    .pattern = OpPattern::kOutFusable,
-    .infer = [](const InferArgs& args) { return infer_pool(args, attrs_of(args.attrs)); },
-    .eval =
-        [](const EvalArgs& args) { return eval_pool(args, attrs_of(args.attrs), PoolKind::kMax); },
-    .compute =
-        [](const ComputeArgs& args) {
-          return compute_pool(args, attrs_of(args.attrs), PoolKind::kMax);
-        },
-    .flops = [](const CostArgs& args) { return pool_flops(args, attrs_of(args.attrs)); },
-    .samples = {"nn.max_pool1d(float32[2,3,9], pool_size=[3])",
-                "nn.max_pool1d(float16[1,2,7], pool_size=[2], strides=[2], padding=[1])",
-                "nn.max_pool1d(float32[1,2,8], pool_size=[3], strides=[2], ceil_mode=True)",
-                "nn.max_pool1d(int8[1,2,5], pool_size=[2], padding=[1])"},
-};
+constexpr Operator kMaxPool1D = pool_operator<MaxPoolAttrs<1>, PoolKind::kMax>(
+    "nn.max_pool1d",
+    "y[n, c, w] = the greatest of x[n, c, p * stride + k * dilation - pad] over the window k   "
+    "data: T[n, c, w] -> T[n, c, (d + pads - dilation * (k - 1) - 1) / stride + 1]",
+    {"nn.max_pool1d(float32[2,3,9], pool_size=[3])",
+     "nn.max_pool1d(float16[1,2,7], pool_size=[2], strides=[2], padding=[1])",
+     "nn.max_pool1d(float32[1,2,8], pool_size=[3], strides=[2], ceil_mode=True)",
+     "nn.max_pool1d(int8[1,2,5], pool_size=[2], padding=[1])"});
 
 }  // namespace tessera::ops

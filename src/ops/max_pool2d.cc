@@ -2,39 +2,18 @@
 #include "ops/pooling.h"
 
 namespace tessera::ops {
-namespace {
 
-MaxPoolAttrs<2> attrs_of(const relay::Attrs& attrs) {
-  return relay::read_attrs<MaxPoolAttrs<2>>(attrs);
-}
-
-}  // namespace
-
-constexpr Operator kMaxPool2D{
-    .name = "nn.max_pool2d",
-    .doc =
-        "y[n, c, h, w] = the greatest of x[n, c, p * stride + k * dilation - pad] over the window "
-        "k   data: T[n, c, h, w] -> T[n, c, (d + pads - dilation * (k - 1) - 1) / stride + 1]",
-    .operands = {"data"},
-    .attrs = relay::attr_schema<MaxPoolAttrs<2>>,
-    .pattern = OpPattern::kOutFusable,
-    .infer = [](const InferArgs& args) { return infer_pool(args, attrs_of(args.attrs)); },
-    .eval =
-        [](const EvalArgs& args) { return eval_pool(args, attrs_of(args.attrs), PoolKind::kMax); },
-    .compute =
-        [](const ComputeArgs& args) {
-          return compute_pool(args, attrs_of(args.attrs), PoolKind::kMax);
-        },
-    .flops = [](const CostArgs& args) { return pool_flops(args, attrs_of(args.attrs)); },
-    .samples =
-        {"nn.max_pool2d(float32[2,3,7,5], pool_size=[3,2])",
-         "nn.max_pool2d(float32[1,2,8,7], pool_size=[3,3], strides=[2,2], padding=[1,1])",
-         "nn.max_pool2d(float32[1,2,6,6], pool_size=[2,2], dilation=[2,2], padding=[1,0,0,1])",
-         "nn.max_pool2d(float16[1,5,6,2], pool_size=[2,3], layout=\"NHWC\")",
-         "nn.max_pool2d(float32[1,1,6,7], pool_size=[3,3], strides=[2,2], ceil_mode=True, "
-         "padding=[1,1,0,0])",
-         "nn.max_pool2d(float32[1,2,3,3], pool_size=[2,2], out_layout=\"NHWC\")",
-         "nn.max_pool2d(int8[1,2,5,5], pool_size=[2,2], padding=[1,1])"},
-};
+constexpr Operator kMaxPool2D = pool_operator<MaxPoolAttrs<2>, PoolKind::kMax>(
+    "nn.max_pool2d",
+    "y[n, c, h, w] = the greatest of x[n, c, p * stride + k * dilation - pad] over the window "
+    "k   data: T[n, c, h, w] -> T[n, c, (d + pads - dilation * (k - 1) - 1) / stride + 1]",
+    {"nn.max_pool2d(float32[2,3,7,5], pool_size=[3,2])",
+     "nn.max_pool2d(float32[1,2,8,7], pool_size=[3,3], strides=[2,2], padding=[1,1])",
+     "nn.max_pool2d(float32[1,2,6,6], pool_size=[2,2], dilation=[2,2], padding=[1,0,0,1])",
+     "nn.max_pool2d(float16[1,5,6,2], pool_size=[2,3], layout=\"NHWC\")",
+     "nn.max_pool2d(float32[1,1,6,7], pool_size=[3,3], strides=[2,2], ceil_mode=True, "
+     "padding=[1,1,0,0])",
+     "nn.max_pool2d(float32[1,2,3,3], pool_size=[2,2], out_layout=\"NHWC\")",
+     "nn.max_pool2d(int8[1,2,5,5], pool_size=[2,2], padding=[1,1])"});
 
 }  // namespace tessera::ops

@@ -1,33 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/attrs/create.h"
-#include "ops/definition.h"
-#include "ops/evaluate.h"
-#include "ops/record.h"
+#include "ops/init.h"
 
 namespace tessera::ops {
 
-constexpr Operator kOnes{
-    .name = "ones",
-    .doc = "y[i...] = 1   -> dtype[shape]",
-    .operands = {},
-    .attrs = relay::attr_schema<InitAttrs>,
-    .pattern = OpPattern::kElemWise,
-    .infer = [](const InferArgs& args) -> Result<Type> {
-      const auto p = relay::read_attrs<InitAttrs>(args.attrs);
-      return tensor_type(Shape(p.shape.begin(), p.shape.end()), p.dtype);
-    },
-    .eval =
-        [](const EvalArgs& args) {
-          const Ints shape = static_shape(args.result);
-          return std::vector<Tensor>{
-              tensor_of(args.result, Ints(static_cast<std::size_t>(count_of(shape)), 1))};
-        },
-    .compute =
-        [](const ComputeArgs& args) {
-          return define(args, "y", [&](const Indices&) { return one(result_dtype(args)); });
-        },
-    .samples = {"ones(shape=[2,3])", "ones(shape=[], dtype=\"int64\")",
-                "ones(shape=[0,2], dtype=\"float16\")", "ones(shape=[3], dtype=\"bool\")"},
-};
+constexpr Operator kOnes =
+    init_operator<1>("ones", "y[i...] = 1   -> dtype[shape]",
+                     {"ones(shape=[2,3])", "ones(shape=[], dtype=\"int64\")",
+                      "ones(shape=[0,2], dtype=\"float16\")", "ones(shape=[3], dtype=\"bool\")"});
 
 }  // namespace tessera::ops

@@ -15,6 +15,26 @@ std::vector<Tensor> eval_pool(const EvalArgs& args, const PoolAttrs& p, PoolKind
 Definitions compute_pool(const ComputeArgs& args, const PoolAttrs& p, PoolKind kind);
 double pool_flops(const CostArgs& args, const PoolAttrs& p);
 
+// The record of a pooling operator, given its texts.
+template <class A, PoolKind kKind>
+constexpr Operator pool_operator(std::string_view name, std::string_view doc, Samples samples) {
+  return {
+      .name = name,
+      .doc = doc,
+      .operands = {"data"},
+      .attrs = relay::attr_schema<A>,
+      .pattern = OpPattern::kOutFusable,
+      .infer = [](const InferArgs& a) { return infer_pool(a, relay::read_attrs<A>(a.attrs)); },
+      .eval = [](const EvalArgs& a) { return eval_pool(a, relay::read_attrs<A>(a.attrs), kKind); },
+      .compute =
+          [](const ComputeArgs& a) {
+            return compute_pool(a, relay::read_attrs<A>(a.attrs), kKind);
+          },
+      .flops = [](const CostArgs& a) { return pool_flops(a, relay::read_attrs<A>(a.attrs)); },
+      .samples = samples,
+  };
+}
+
 Result<Type> infer_global_pool(const InferArgs& args);
 std::vector<Tensor> eval_global_pool(const EvalArgs& args, PoolKind kind);
 Definitions compute_global_pool(const ComputeArgs& args, PoolKind kind);

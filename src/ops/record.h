@@ -13,6 +13,7 @@ using relay::InferArgs;
 using relay::Operator;
 using relay::OpPattern;
 using relay::ShapeNeed;
+using Samples = decltype(Operator::samples);
 
 // `extern const Operator kSoftmax;`: its definition in softmax.cc is constexpr, so nothing runs at
 // start.
