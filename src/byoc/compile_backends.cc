@@ -3,6 +3,7 @@
 #include <map>
 
 #include "byoc/compiler_functions.h"
+#include "byoc/outline.h"
 #include "byoc/partition.h"
 #include "support/check.h"
 
@@ -15,8 +16,8 @@ void forget_regions(PartitionOutcome& outcome, const std::set<std::string>& symb
 }
 
 // The regions that a back end declined go back into their callers.
-std::set<std::string> take_back(PartitionOutcome& outcome, const std::vector<Declined>& declined,
-                                std::string_view backend) {
+Result<void> take_back(PartitionOutcome& outcome, const std::vector<Declined>& declined,
+                       std::string_view backend) {
   std::set<std::string> symbols;
   for (const Declined& d : declined) {
     symbols.insert(d.symbol);
@@ -27,9 +28,9 @@ std::set<std::string> take_back(PartitionOutcome& outcome, const std::vector<Dec
                                   region.operators.front(), source, d.why.message, "native"});
     }
   }
-  outcome.module = inline_compiler_functions(std::move(outcome.module), symbols);
+  TESSERA_TRY(outcome.module, inline_functions(std::move(outcome.module), symbols));
   forget_regions(outcome, symbols);
-  return symbols;
+  return {};
 }
 
 Result<void> partition_rest(PartitionOutcome& outcome, std::span<const BackendChoice> choices,
@@ -65,7 +66,7 @@ Result<PartitionOutcome> compile_backends(PartitionOutcome outcome,
         for (Declined& d : compiled.declined) errors.add(std::move(d.why));
         return fail(std::move(errors));
       }
-      take_back(outcome, compiled.declined, name);
+      TESSERA_TRY_VOID(take_back(outcome, compiled.declined, name));
       for (Declined& d : compiled.declined) {
         d.why.severity = Severity::kWarning;
         context.warnings.push_back(std::move(d.why));

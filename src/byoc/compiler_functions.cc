@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "relay/operator.h"
-#include "relay/rewrite.h"
 
 namespace tessera::byoc {
 
@@ -68,51 +67,6 @@ std::vector<Location> sources_of(const Function& f) {
     }
   }
   return out;
-}
-
-namespace {
-
-// A call whose callee is a literal with `Composite`.
-bool is_composite_call(const Function& f, NodeId id) {
-  if (f.as<relay::ValueCall>(id) == nullptr) return false;
-  const auto* literal = f.as<relay::Literal>(f.operands(id)[0]);
-  return literal != nullptr && literal->attrs.find("Composite") != nullptr;
-}
-
-// The function with its composites dissolved.
-Function without_composites(const Function& f) {
-  return relay::rewrite(f, [&](relay::Copier& c, NodeId id) -> std::optional<NodeId> {
-    if (!is_composite_call(f, id)) return std::nullopt;
-    const Function body = relay::outline(f, f.operands(id)[0]);
-    const auto arguments = c.operands(id);
-    return relay::inline_call(c.builder(), body, std::span(arguments).subspan(1));
-  });
-}
-
-Function inlined(const Function& f, const std::map<std::string, Function>& bodies) {
-  return relay::rewrite(f, [&](relay::Copier& c, NodeId id) -> std::optional<NodeId> {
-    if (f.as<relay::ValueCall>(id) == nullptr) return std::nullopt;
-    const auto* global = f.as<relay::GlobalRef>(f.operands(id)[0]);
-    const auto body = global != nullptr ? bodies.find(global->name) : bodies.end();
-    if (body == bodies.end()) return std::nullopt;
-    const auto arguments = c.operands(id);
-    return relay::inline_call(c.builder(), body->second, std::span(arguments).subspan(1));
-  });
-}
-
-}  // namespace
-
-Module inline_compiler_functions(Module module, const std::set<std::string>& symbols) {
-  if (symbols.empty()) return module;
-  std::map<std::string, Function> bodies;
-  for (const std::string& symbol : symbols) {
-    bodies.emplace(symbol, without_composites(module.functions.at(symbol)));
-    module.functions.erase(symbol);
-  }
-  for (auto& [name, f] : module.functions) {
-    if (relay::is_optimizable(f)) f = inlined(f, bodies);
-  }
-  return module;
 }
 
 }  // namespace tessera::byoc

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of a module that belong to a back end: found, turned into externs once compiled, or put
-// back into their callers.
+// Functions of a module that belong to a back end: found, and turned into externs once compiled.
+// byoc/outline.h puts them back into their callers.
 #pragma once
 
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +28,5 @@ void make_extern(Module& module, const std::string& symbol, Artifact artifact, E
 // the places in the model that they come from, once each.
 std::vector<std::string> operators_of(const relay::Function& f);
 std::vector<Location> sources_of(const relay::Function& f);
-
-// Calls of these globals become their bodies, composites in them as well; the globals go.
-Module inline_compiler_functions(Module module, const std::set<std::string>& symbols);
 
 }  // namespace tessera::byoc

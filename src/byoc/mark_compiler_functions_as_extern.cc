@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "byoc/outline.h"
+#include "passes/pass.h"
+
+namespace tessera::byoc {
+namespace {
+
+struct MarkOptions {
+  std::string filter;
+  static constexpr auto fields = std::tuple{relay::attr("filter", &MarkOptions::filter)};
+};
+
+Result<Module> run(Module module, passes::PassContext& context) {
+  const auto options = relay::read_attrs<MarkOptions>(context.options);
+  return mark_functions_as_extern(std::move(module), options.filter);
+}
+
+}  // namespace
+
+extern const passes::Pass mark_compiler_functions_as_extern;
+const passes::Pass mark_compiler_functions_as_extern{
+    .name = "mark-compiler-functions-as-extern",
+    .summary = "leaves global functions with `Compiler` no attribute but `Extern=1`",
+    .options = relay::attr_schema<MarkOptions>,
+    .run = run,
+};
+
+}  // namespace tessera::byoc

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "byoc/outline.h"
+#include "passes/pass.h"
+
+namespace tessera::byoc {
+namespace {
+
+struct OutlineOptions {
+  std::string filter;
+  static constexpr auto fields = std::tuple{relay::attr("filter", &OutlineOptions::filter)};
+};
+
+Result<Module> run(Module module, passes::PassContext& context) {
+  const auto options = relay::read_attrs<OutlineOptions>(context.options);
+  ExistingGlobalSymbols symbols;
+  return outline_functions(std::move(module), symbols, options.filter);
+}
+
+}  // namespace
+
+extern const passes::Pass outline_compiler_functions;
+const passes::Pass outline_compiler_functions{
+    .name = "outline-compiler-functions",
+    .summary = "makes globals of called function literals with `Compiler`",
+    .options = relay::attr_schema<OutlineOptions>,
+    .run = run,
+};
+
+}  // namespace tessera::byoc

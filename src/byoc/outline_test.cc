@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "byoc/outline.h"
+
+#include <gtest/gtest.h>
+
+#include "module/text.h"
+#include "ops/infer_types.h"
+#include "ops/table.h"
+
+namespace tessera::byoc {
+namespace {
+
+Module read(const std::string& body) {
+  const auto file = std::make_shared<const SourceFile>(
+      SourceFile{"test.relay", "#[version = \"0.0.5\"]\n" + body});
+  auto module = parse_module(file, ops::operators());
+  EXPECT_TRUE(module.has_value());
+  auto typed = ops::infer_types(std::move(*module));
+  EXPECT_TRUE(typed.has_value());
+  return std::move(*typed);
+}
+
+constexpr const char* kThreeLiterals = R"(
+def @main(%x: Tensor[(2), float32]) {
+  %0 = fn (%p: Tensor[(2), float32], Compiler="c", global_symbol="first") { exp(%p) };
+  %1 = fn (%q: Tensor[(2), float32], Compiler="c", global_symbol="second") { exp(%q) };
+  %2 = fn (%r: Tensor[(2), float32], Compiler="c") { sqrt(%r) };
+  add(%0(%x), add(%1(%x), %2(%x)))
+}
+)";
+
+TEST(SharedGlobalSymbols, EqualFunctionsShareOneWhateverTheirSymbol) {
+  Module module = read(kThreeLiterals);
+  SharedGlobalSymbols symbols([](const relay::Function&) { return "shared"; }, module);
+  const auto outlined = outline_functions(std::move(module), symbols, "");
+  ASSERT_TRUE(outlined.has_value());
+  std::vector<std::string> names;
+  for (const auto& [name, f] : outlined->functions) names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"main", "shared", "shared_1"}));
+  EXPECT_EQ(outlined->functions.at("shared").attrs.string_or_empty("global_symbol"), "shared");
+  EXPECT_EQ(outlined->functions.at("shared_1").attrs.string_or_empty("global_symbol"), "shared_1");
+}
+
+TEST(SharedGlobalSymbols, NamesOfTheModuleAreNotGiven) {
+  Module module = read(kThreeLiterals);
+  SharedGlobalSymbols symbols([](const relay::Function&) { return "main"; }, module);
+  const auto outlined = outline_functions(std::move(module), symbols, "");
+  ASSERT_TRUE(outlined.has_value());
+  EXPECT_TRUE(outlined->functions.contains("main_1"));
+  EXPECT_TRUE(outlined->functions.contains("main_2"));
+  EXPECT_TRUE(ops::infer_types(*outlined).has_value());
+}
+
+TEST(ExistingGlobalSymbols, EveryFunctionWithoutSymbolIsAnError) {
+  Module module = read(kThreeLiterals);
+  ExistingGlobalSymbols symbols;
+  const auto outlined = outline_functions(std::move(module), symbols, "");
+  ASSERT_FALSE(outlined.has_value());
+  ASSERT_EQ(outlined.error().list.size(), 1u);
+  EXPECT_NE(outlined.error().list[0].message.find("`global_symbol`"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera::byoc
