@@ -8,6 +8,7 @@
 #include "backends/table.h"
 #include "backends/testing/graph_case.h"
 #include "backends/testing/region_runner.h"
+#include "ops/compare.h"
 #include "ops/infer_types.h"
 #include "ops/samples.h"
 #include "ops/table.h"
@@ -43,8 +44,6 @@ Samples all_samples() {
   return out;
 }
 
-double tolerance_of(DType dtype) { return dtype == kFloat64 ? 1e-12 : 2e-5; }
-
 class Conformance : public ::testing::TestWithParam<const byoc::Backend*> {};
 
 TEST_P(Conformance, AcceptedSamplesMatchTheReference) {
@@ -69,7 +68,8 @@ TEST_P(Conformance, AcceptedSamplesMatchTheReference) {
     const auto found = testing::run_function(outcome.module, code, name, inputs);
     ASSERT_EQ(found.size(), wanted.size()) << sample.text;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      EXPECT_LE(testing::relative_difference(found[i], wanted[i]), tolerance_of(wanted[i].dtype))
+      EXPECT_LE(ops::relative_difference(found[i], wanted[i]),
+                ops::operator_tolerance(wanted[i].dtype))
           << sample.text;
     }
   }

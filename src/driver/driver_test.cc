@@ -12,7 +12,7 @@
 #include "driver/entries.h"
 #include "driver/static_shapes.h"
 #include "driver/vendor_libraries.h"
-#include "driver/verify.h"
+#include "ops/evaluate_function.h"
 #include "support/files.h"
 #include "types/target_list.h"
 
@@ -52,7 +52,7 @@ class DriverTest : public ::testing::Test {
     for (const exec::PortInfo& port : exported->inputs()) {
       inputs.push_back(exec::random_input(port, inputs.size() + 1));
     }
-    const auto wanted = evaluate(module.functions.at("main"), module.constants, inputs);
+    const auto wanted = ops::evaluate(module, module.functions.at("main"), inputs);
     EXPECT_TRUE(value_of(interpreted->run(inputs)) == wanted);
     EXPECT_TRUE(value_of(exported->run(inputs)) == wanted);
   }

@@ -2,8 +2,9 @@
 #include "driver/verify.h"
 
 #include <chrono>
-#include <cmath>
 
+#include "ops/compare.h"
+#include "ops/evaluate_function.h"
 #include "relay/operator.h"
 
 namespace tessera::driver {
@@ -13,13 +14,6 @@ using Clock = std::chrono::steady_clock;
 
 // What `eval`, written to be read, gets through; on the careful side.
 constexpr double kEvalFlopsPerSecond = 3e8;
-
-// Rounding differs by the order of sums: relative to the largest magnitude of the tensor.
-double tolerance(DType dtype) {
-  if (dtype == kBFloat16) return 4e-2;
-  if (dtype == kFloat16) return 8e-3;
-  return dtype == kFloat64 ? 1e-9 : 1e-4;
-}
 
 double flops_of(const relay::Function& f) {
   double total = 0;
@@ -37,19 +31,6 @@ double flops_of(const relay::Function& f) {
     total += mine;
   }
   return total;
-}
-
-// The largest difference, relative to the largest magnitude of the reference; NaN must meet NaN.
-double difference(const Tensor& expected, const Tensor& found) {
-  double most = 0, scale = 0;
-  for (std::int64_t i = 0; i < expected.num_elements(); ++i) {
-    const double x = element_as_double(expected, i), y = element_as_double(found, i);
-    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    if (!std::isfinite(x) || !std::isfinite(y)) return HUGE_VAL;
-    most = std::max(most, std::abs(x - y));
-    scale = std::max(scale, std::abs(x));
-  }
-  return most == 0 ? 0 : most / std::max(scale, 1e-6);
 }
 
 }  // namespace
@@ -70,10 +51,10 @@ void Verifier::compare(const std::string& symbol, std::span<const Tensor> inputs
     return;
   }
   const auto begin = Clock::now();
-  const std::vector<Tensor> expected = evaluate(body->second, module_.constants, inputs);
+  const std::vector<Tensor> expected = ops::evaluate(module_, body->second, inputs);
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double apart = difference(expected[i], outputs[i]);
-    if (apart <= tolerance(expected[i].dtype)) continue;
+    const double apart = ops::relative_difference(outputs[i], expected[i]);
+    if (apart <= ops::graph_tolerance(expected[i].dtype)) continue;
     differences_.add(
         error(Code::kVerifyFailed, {},
               "`{}` of {}: result {} is {:.3g} of its largest magnitude away from the reference",

@@ -37,8 +37,4 @@ class Verifier {
   Diagnostics differences_;
 };
 
-// The results of a function by `eval` of its operators: composites and other literals are entered.
-std::vector<Tensor> evaluate(const relay::Function& f, const ConstantPool& pool,
-                             std::span<const Tensor> inputs);
-
 }  // namespace tessera::driver

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/compare.h"
 #include "ops/evaluate.h"
 #include "ops/table.h"
 #include "tir/intrinsics.h"
@@ -184,12 +185,6 @@ class Interpreter {
   std::map<const tir::ExprNode*, std::int64_t> variables_;
 };
 
-double tolerance(DType dtype) {
-  if (dtype == kBFloat16) return 2e-2;
-  if (dtype == kFloat16) return 4e-3;
-  return dtype == kFloat64 ? 1e-9 : 2e-5;
-}
-
 // A call with everything that eval and compute are given.
 struct Call {
   const relay::Operator* op = nullptr;
@@ -238,8 +233,9 @@ void expect_same(const Tensor& expected, const std::vector<Number>& found,
       continue;
     }
     const double x = floats[k], y = found[k].f;
-    const bool same = x == y || (std::isnan(x) && std::isnan(y)) ||
-                      std::abs(x - y) <= tolerance(expected.dtype) * std::max(1.0, std::abs(x));
+    const bool same =
+        x == y || (std::isnan(x) && std::isnan(y)) ||
+        std::abs(x - y) <= operator_tolerance(expected.dtype) * std::max(1.0, std::abs(x));
     ASSERT_TRUE(same) << what << " element " << k << ": eval " << x << ", compute " << y;
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All samples of all operators are entries of one kernel library. Prints the support matrix.
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -9,7 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "driver/entries.h"
-#include "driver/verify.h"
+#include "ops/compare.h"
+#include "ops/evaluate_function.h"
 #include "ops/samples.h"
 #include "ops/table.h"
 
@@ -21,34 +21,6 @@ constexpr std::uint64_t kSeed = 7;
 // Only for the passes and at a call's ends: no loop runs them.
 bool is_annotation(const relay::Operator& op) {
   return op.compute == nullptr && op.runtime_symbol.empty();
-}
-
-// Absolute below 1 and relative above: sums are ordered otherwise than in `eval`, and products
-// contracted. So far no operator's samples need room of their own.
-double tolerance(DType dtype) {
-  if (dtype == kBFloat16) return 2e-2;
-  if (dtype == kFloat16) return 4e-3;
-  return dtype == kFloat64 ? 1e-9 : 2e-5;
-}
-
-// Where the two differ; "" if they do not.
-std::string difference(const Tensor& found, const Tensor& wanted) {
-  if (found.shape != wanted.shape || found.dtype != wanted.dtype) {
-    return fmt::format("{} instead of {}", to_string(found.type()), to_string(wanted.type()));
-  }
-  for (std::int64_t i = 0; i < wanted.num_elements(); ++i) {
-    if (!wanted.dtype.is_float()) {
-      const std::int64_t a = element_as_int(found, i), b = element_as_int(wanted, i);
-      if (a != b) return fmt::format("element {}: {} instead of {}", i, a, b);
-      continue;
-    }
-    const double a = element_as_double(found, i), b = element_as_double(wanted, i);
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    if (!(std::abs(a - b) <= tolerance(wanted.dtype) * std::max(1.0, std::abs(b)))) {
-      return fmt::format("element {}: {:.9g} instead of {:.9g}", i, a, b);
-    }
-  }
-  return "";
 }
 
 // The samples as functions of one module.
@@ -138,13 +110,14 @@ TEST(Conformance, NativeAgreesWithTheReference) {
   for (const auto& [entry, sample] : samples.by_entry) {
     const relay::Operator& op = *samples.operators.at(entry);
     const std::vector<Tensor> inputs = ops::random_inputs(sample, kSeed);
-    const auto wanted = driver::evaluate(sample.function, samples.module.constants, inputs);
+    const auto wanted = ops::evaluate(samples.module, sample.function, inputs);
     const auto session = value_of(library.open(entry, {.threads = 2}));
     const auto found = session->run(inputs);
     EXPECT_TRUE(found) << sample.text << ": " << render(found.error());
     bool agrees = found && found->size() == wanted.size();
     for (std::size_t i = 0; agrees && i < wanted.size(); ++i) {
-      const std::string differs = difference((*found)[i], wanted[i]);
+      const double tolerance = ops::operator_tolerance(wanted[i].dtype);
+      const std::string differs = ops::first_difference((*found)[i], wanted[i], tolerance);
       EXPECT_EQ(differs, "") << sample.text << ", result " << i;
       agrees = differs.empty();
     }

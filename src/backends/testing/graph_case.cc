@@ -4,6 +4,7 @@
 #include <random>
 
 #include "backends/testing/region_runner.h"
+#include "ops/compare.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
 #include "relay/parse.h"
@@ -83,7 +84,7 @@ void expect_same_results(const Module& compiled, const Module& reference, double
     const auto found = run_function(compiled, code, "main", inputs, t);
     ASSERT_EQ(found.size(), wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      EXPECT_LE(relative_difference(found[i], wanted[i]), tolerance)
+      EXPECT_LE(ops::relative_difference(found[i], wanted[i]), tolerance)
           << "output " << i << " with " << t << " threads";
     }
   }

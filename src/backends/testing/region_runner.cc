@@ -2,12 +2,11 @@
 #include "backends/testing/region_runner.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <deque>
 #include <stdexcept>
 
-#include "relay/operator.h"
+#include "ops/evaluate_function.h"
 #include "support/check.h"
 
 namespace tessera::backends::testing {
@@ -177,70 +176,14 @@ Values RegionRunner::run(const Values& inputs) {
   return results;
 }
 
-namespace {
-
-// Evaluates the body of a function whose operators all have `eval`.
-class Evaluator {
- public:
-  Evaluator(const Module& module, const CompiledModule& code, int threads)
-      : module_(module), code_(code), threads_(threads) {}
-
-  Values run(const Function& f, const Values& inputs) {
-    std::vector<Values> values(f.num_nodes());
-    for (std::size_t i = 0; i < inputs.size(); ++i) values[f.params()[i].index()] = {inputs[i]};
-    for (std::size_t i = 0; i < f.num_nodes(); ++i) {
-      if (f.as<relay::Param>(NodeId{i}) == nullptr) values[i] = evaluate(f, NodeId{i}, values);
-    }
-    return values[f.result().index()];
-  }
-
- private:
-  Values evaluate(const Function& f, NodeId id, const std::vector<Values>& values) {
-    Values operands;
-    for (const NodeId o : f.operands(id)) {
-      operands.insert(operands.end(), values[o.index()].begin(), values[o.index()].end());
-    }
-    if (const auto* c = f.as<relay::Constant>(id)) return {module_.constants.resolve(c->value)};
-    if (const auto* call = f.as<relay::OpCall>(id)) {
-      return call->op->eval({operands, call->attrs, f.type(id)});
-    }
-    if (const auto* project = f.as<relay::Project>(id)) {
-      return {operands[static_cast<std::size_t>(project->index)]};
-    }
-    if (f.as<relay::Tuple>(id) != nullptr) return operands;
-    if (f.as<relay::GlobalRef>(id) != nullptr) return {};
-    TESSERA_CHECK(f.as<relay::ValueCall>(id) != nullptr, "a node that tests do not evaluate");
-    const auto* global = f.as<relay::GlobalRef>(f.operands(id)[0]);
-    TESSERA_CHECK(global != nullptr, "a call of no global");
-    if (module_.externs.count(global->name) == 0) {
-      return run(module_.functions.at(global->name), operands);
-    }
-    return RegionRunner(module_, code_, global->name, threads_).run(operands);
-  }
-
-  const Module& module_;
-  const CompiledModule& code_;
-  int threads_;
-};
-
-}  // namespace
-
 Values run_function(const Module& module, const CompiledModule& code, const std::string& name,
                     const Values& inputs, int threads) {
-  return Evaluator(module, code, threads).run(module.functions.at(name), inputs);
-}
-
-double relative_difference(const Tensor& found, const Tensor& wanted) {
-  if (found.shape != wanted.shape || found.dtype != wanted.dtype) return INFINITY;
-  double difference = 0, magnitude = 0;
-  for (std::int64_t i = 0; i < wanted.num_elements(); ++i) {
-    const double a = element_as_double(found, i), b = element_as_double(wanted, i);
-    if (std::isnan(a) != std::isnan(b)) return INFINITY;
-    if (std::isnan(a) || a == b) continue;
-    difference = std::max(difference, std::abs(a - b));
-    magnitude = std::max(magnitude, std::abs(b));
-  }
-  return magnitude == 0 ? difference : difference / magnitude;
+  const auto region = [&](const std::string& symbol,
+                          std::span<const Tensor> arguments) -> std::optional<Values> {
+    if (!module.externs.contains(symbol)) return std::nullopt;
+    return RegionRunner(module, code, symbol, threads).run({arguments.begin(), arguments.end()});
+  };
+  return ops::evaluate(module, module.functions.at(name), inputs, region);
 }
 
 }  // namespace tessera::backends::testing

@@ -38,7 +38,4 @@ std::vector<Tensor> run_function(const Module& module, const CompiledModule& cod
                                  const std::string& name, const std::vector<Tensor>& inputs,
                                  int threads = 1);
 
-// The largest difference, relative to the largest magnitude of `wanted`.
-double relative_difference(const Tensor& found, const Tensor& wanted);
-
 }  // namespace tessera::backends::testing

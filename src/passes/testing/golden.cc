@@ -9,11 +9,13 @@
 #include <fmt/ranges.h>
 
 #include "module/text.h"
+#include "ops/compare.h"
+#include "ops/evaluate_function.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
 #include "passes/manager.h"
-#include "passes/testing/evaluate.h"
 #include "passes/testing/golden_constants.h"
+#include "passes/testing/random_inputs.h"
 #include "types/target_list.h"
 
 namespace tessera::passes::testing {
@@ -146,11 +148,11 @@ class Checks {
         tensors.push_back(inputs.at(f.as<relay::Param>(id)->name));
       return tensors;
     };
-    const auto wanted = evaluate(from, "main", in_order(from)),
-               found = evaluate(to, "main", in_order(to));
+    const auto wanted = ops::evaluate(from, from.functions.at("main"), in_order(from)),
+               found = ops::evaluate(to, to.functions.at("main"), in_order(to));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const double tolerance = wanted[i].dtype.size_bytes() < 4 ? 4e-3 : 1e-5;
-      const double difference = relative_difference(found.at(i), wanted[i]);
+      const double difference = ops::relative_difference(found.at(i), wanted[i]);
       if (difference > tolerance) {
         findings_.push_back(fmt::format("tensor {} of the result differs by {}", i, difference));
       }

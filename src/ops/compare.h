@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// When results agree with the reference evaluation.
+#pragma once
+
+#include <string>
+
+#include "constants/tensor.h"
+
+namespace tessera::ops {
+
+// How far a float of this type may be off where sums are taken in another order and products are
+// contracted: after one operator, and after several in a row, each rounding what it hands on. Zero
+// for types that are no floats.
+double operator_tolerance(DType dtype);
+double graph_tolerance(DType dtype);
+
+// The largest difference relative to the largest magnitude of `wanted`, for results whose errors
+// come from sums over all of it. Infinite where types differ, or the places of NaNs and infinities.
+double relative_difference(const Tensor& found, const Tensor& wanted);
+
+// The first element that is further off than `tolerance`, absolute below 1 and relative above, as
+// "element 3: 1.5 instead of 1"; "" if there is none.
+std::string first_difference(const Tensor& found, const Tensor& wanted, double tolerance);
+
+}  // namespace tessera::ops

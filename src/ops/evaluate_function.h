@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The slow truth of whole functions: node by node, each operator by its `eval`. Verification, the
+// goldens of passes, and the tests of everything that makes code compare with it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "module/module.h"
+
+namespace tessera::ops {
+
+// Answers the call of a global in place of its function; nothing: the function is entered.
+using GlobalCall = std::function<std::optional<std::vector<Tensor>>(
+    const std::string& symbol, std::span<const Tensor> arguments)>;
+
+// The tensors of the function's result on tensors for its parameters, tuples flattened in both.
+// Composites and other literals are entered where they are called, of an `if` only the branch that
+// is taken. Needs inferred types without unknown sizes, and operators that have `eval`.
+std::vector<Tensor> evaluate(const Module& module, const relay::Function& f,
+                             std::span<const Tensor> inputs, const GlobalCall& call = {});
+// The same for a function that calls no global.
+std::vector<Tensor> evaluate(const relay::Function& f, const ConstantPool& constants,
+                             std::span<const Tensor> inputs);
+
+}  // namespace tessera::ops
