@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "relay/inline_literals.h"
 #include "relay/rewrite.h"
 
 namespace tessera::byoc {
@@ -180,28 +181,15 @@ class Dissolver {
     return out;
   }
 
-  // The inner ones first, so that what is cut out of the new function is dissolved already.
   Function without_composites(const std::string& symbol) {
     const Function& f = module_.functions.at(symbol);
-    return relay::rewrite(f, [&](Copier& c, NodeId id) -> std::optional<NodeId> {
-      const Function& fresh = c.builder().peek();
-      if (f.as<relay::Let>(id) != nullptr) {
-        const NodeId value = c.map(f.operands(id)[0]);
-        return fresh.as<relay::Literal>(value) != nullptr ? std::optional(value) : std::nullopt;
-      }
-      if (f.as<relay::ValueCall>(id) == nullptr) return std::nullopt;
-      const std::vector<NodeId> operands = c.operands(id);
-      const auto* literal = fresh.as<relay::Literal>(operands[0]);
-      if (literal == nullptr) return std::nullopt;
-      if (literal->attrs.find("Composite") == nullptr) {
-        errors_.add(error(Code::kWrongAttribute, f[id].location,
-                          "`@{}` calls a function literal without `Composite`: only composites "
-                          "are inlined",
-                          symbol));
-        return std::nullopt;
-      }
-      const Function body = relay::outline(fresh, operands[0]);
-      return relay::inline_call(c.builder(), body, std::span(operands).subspan(1));
+    return relay::inline_literals(f, [&](NodeId call, const relay::Literal& literal) {
+      if (literal.attrs.find("Composite") != nullptr) return true;
+      errors_.add(error(Code::kWrongAttribute, f[call].location,
+                        "`@{}` calls a function literal without `Composite`: only composites are "
+                        "inlined",
+                        symbol));
+      return false;
     });
   }
 

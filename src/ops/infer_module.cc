@@ -2,6 +2,8 @@
 #include <set>
 
 #include "ops/infer_types.h"
+#include "tir/buffer.h"
+#include "tir/expr_ops.h"
 
 namespace tessera::ops {
 namespace {
@@ -63,10 +65,29 @@ Type extern_signature(const Extern& e) {
   return function_type(e.inputs, e.outputs.size() == 1 ? e.outputs[0] : tuple_type(e.outputs));
 }
 
+Type type_of_buffer(const tir::Buffer& buffer) {
+  Shape shape;
+  for (const tir::Expr& extent : buffer->shape) {
+    const std::int64_t* n = tir::as_int(extent);
+    shape.push_back(n != nullptr ? Dim(*n) : Dim::unknown());
+  }
+  return tensor_type(std::move(shape), buffer->dtype);
+}
+
+// Tensors in, a tensor or a tuple of tensors out.
+Type loop_signature(const tir::PrimFunc& f) {
+  std::vector<Type> in, out;
+  for (std::size_t i = 0; i < f.inputs.size(); ++i) in.push_back(type_of_buffer(f.inputs[i]));
+  for (std::size_t i = 0; i < f.outputs.size(); ++i) out.push_back(type_of_buffer(f.outputs[i]));
+  Type result = out.size() == 1 ? out[0] : tuple_type(std::move(out));
+  return function_type(std::move(in), std::move(result));
+}
+
 }  // namespace
 
 Result<Module> infer_types(Module module) {
   std::map<std::string, Type> signatures;
+  for (const auto& [name, f] : module.prim_funcs) signatures[name] = loop_signature(f);
   for (const auto& [name, e] : module.externs) signatures[name] = extern_signature(e);
   for (const auto& [name, f] : module.functions) {
     if (Type t = annotated_signature(f)) signatures[name] = t;
