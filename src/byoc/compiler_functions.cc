@@ -25,7 +25,7 @@ void make_extern(Module& module, const std::string& symbol, std::int32_t artifac
   Extern made;
   made.backend = f.attrs.string_or_empty("Compiler");
   made.artifact = artifact;
-  made.convention = info.convention;
+  made.convention = artifact == kLoopIr ? CallingConvention::kGenerated : info.convention;
   made.workspace.bytes = info.workspace_bytes;
   for (const NodeId param : f.params()) {
     for (Type& type : flatten(f.type(param))) made.inputs.push_back(std::move(type));

@@ -19,6 +19,9 @@ struct ExternInfo {
   std::vector<std::string> operators;  // for reports; empty: the operators of the body
   CallingConvention convention = CallingConvention::kBackend;
 };
+// In place of an artifact's number: a prim_func of the module defines the function, under its own
+// symbol and in the generated calling convention; schedule/ and emit/ do the rest.
+inline constexpr std::int32_t kLoopIr = -1;
 // The function becomes a stub with `Extern=1` alone, defined by the artifact of this number.
 void make_extern(Module& module, const std::string& symbol, std::int32_t artifact, ExternInfo info);
 // The same, with an artifact of its own.

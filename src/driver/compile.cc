@@ -144,7 +144,7 @@ class Compilation {
   // What nobody took, as rows of the same table.
   void report_native(const Module& module) {
     for (const auto& [symbol, e] : module.externs) {
-      if (e.artifact >= 0) continue;
+      if (e.backend != "native") continue;
       PlacementRow row{symbol, "native", e.operators, {}, ""};
       for (const Location& at : e.sources) row.sources.push_back(to_string(at));
       report.placement.push_back(std::move(row));
