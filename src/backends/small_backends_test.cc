@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// blas and ccompiler on small graphs, alone and in a list of priorities with onednn.
+// blas, ccompiler and example_target_hook on small graphs, alone and in a list of priorities with
+// onednn.
 #include "backends/blas/blas.h"
 #include "backends/ccompiler/ccompiler.h"
+#include "backends/example_target_hook/example_target_hook.h"
 #include "backends/onednn/onednn.h"
 #include "backends/testing/graph_case.h"
 
@@ -35,6 +37,28 @@ def @main(%x: Tensor[(4, 8), float32], %y: Tensor[(4, 8), float32], %c_z: Tensor
   const auto outcome = testing::compile_graph(module, choices);
   EXPECT_EQ(testing::composites_of(outcome), (Names{"subtract", "multiply", "add", "relu"}));
   EXPECT_EQ(outcome.module.artifacts.size(), 1u);
+  testing::expect_same_results(outcome.module, module, 0);
+}
+
+TEST(ExampleTargetHook, GivesLoopsThatKnowItsTarget) {
+  const Module module = testing::parse_graph(R"(
+def @main(%x: Tensor[(4, 1, 8), float32], %y: Tensor[(3, 1), float32], %k: Tensor[(2, 8), int32]) {
+  %0 = add(%x, %y);
+  %1 = nn.relu(%0);
+  %2 = concatenate((%1, %0, %1), axis=-2);
+  (%2, add(%k, %k), %k)
+})");
+  const Target target = Target("example_target_hook").with("example_attribute", std::int64_t{7});
+  const byoc::BackendChoice choices[] = {{&example_target_hook_backend(), target}};
+  const auto outcome = testing::compile_graph(module, choices);
+  EXPECT_EQ(testing::composites_of(outcome), (Names{"add", "relu", "concatenate", "add"}));
+  EXPECT_TRUE(outcome.module.artifacts.empty());
+  ASSERT_EQ(outcome.module.prim_funcs.size(), 4u);
+  for (const auto& [symbol, loops] : outcome.module.prim_funcs) {
+    EXPECT_EQ(loops.attrs.at("target"), "example_target_hook") << symbol;
+    EXPECT_EQ(loops.attrs.at("example_attribute"), "7") << symbol;
+    EXPECT_EQ(outcome.module.externs.at(symbol).convention, CallingConvention::kGenerated);
+  }
   testing::expect_same_results(outcome.module, module, 0);
 }
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <stdexcept>
 
+#include "lower/testing/kernel_run.h"
 #include "ops/evaluate_function.h"
 #include "support/check.h"
 
@@ -181,7 +182,10 @@ Values run_function(const Module& module, const CompiledModule& code, const std:
   const auto region = [&](const std::string& symbol,
                           std::span<const Tensor> arguments) -> std::optional<Values> {
     if (!module.externs.contains(symbol)) return std::nullopt;
-    return RegionRunner(module, code, symbol, threads).run({arguments.begin(), arguments.end()});
+    const Values values(arguments.begin(), arguments.end());
+    const auto loops = module.prim_funcs.find(symbol);
+    if (loops != module.prim_funcs.end()) return lower::testing::interpreted(loops->second, values);
+    return RegionRunner(module, code, symbol, threads).run(values);
   };
   return ops::evaluate(module, module.functions.at(name), inputs, region);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests: runs a partitioned module in this process. Regions run through the real runtime,
-// everything else is evaluated operator by operator.
+// those in the loop IR by its interpreter; everything else is evaluated operator by operator.
 #pragma once
 
 #include <map>
