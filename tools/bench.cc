@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
 
+#include "support/peak_memory.h"
 #include "tools/session.h"
 
 namespace tessera::tools {
@@ -22,12 +22,6 @@ struct BenchArgs {
 };
 
 double micros(Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
-
-std::uint64_t peak_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-}
 
 // Times of single runs after one run that is not counted; at least three.
 Result<std::vector<double>> measure(exec::Session& session, double seconds) {
@@ -75,9 +69,9 @@ Result<void> bench(const BenchArgs& args) {
   const double p95 = times[std::min(times.size() - 1, times.size() * 95 / 100)];
   if (args.json) {
     const nlohmann::ordered_json json = {
-        {"median_us", median},       {"min_us", least},         {"p95_us", p95},
-        {"runs", times.size()},      {"threads", args.threads}, {"load_us", session->load_us()},
-        {"peak_bytes", peak_bytes()}};
+        {"median_us", median},           {"min_us", least},         {"p95_us", p95},
+        {"runs", times.size()},          {"threads", args.threads}, {"load_us", session->load_us()},
+        {"peak_bytes", own_peak_bytes()}};
     fmt::print("{}\n", json.dump(2));
   } else {
     fmt::print("median {:.1f} us, least {:.1f} us, 95 % below {:.1f} us; {} runs; load {} us\n",

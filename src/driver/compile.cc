@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/resource.h>
 
 #include "driver/kernel_library.h"
 #include "driver/metadata.h"
@@ -18,6 +17,7 @@
 #include "driver/vendor_libraries.h"
 #include "driver/verify.h"
 #include "runtime/program.h"
+#include "support/peak_memory.h"
 
 namespace tessera::driver {
 namespace {
@@ -28,13 +28,6 @@ constexpr double kVerifySeconds = 60;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-std::uint64_t peak_bytes() {
-  rusage own{}, children{};
-  getrusage(RUSAGE_SELF, &own);
-  getrusage(RUSAGE_CHILDREN, &children);
-  return static_cast<std::uint64_t>(std::max(own.ru_maxrss, children.ru_maxrss)) * 1024;
 }
 
 // One compilation: the stages in order, each timed and announced.
@@ -83,7 +76,7 @@ class Compilation {
     report.library_bytes = std::filesystem::file_size(options_.output);
     done("link", fmt::format("{} bytes", report.library_bytes));
     report.seconds = seconds_since(begin_);
-    report.peak_bytes = peak_bytes();
+    report.peak_bytes = tree_peak_bytes();
     return {};
   }
 

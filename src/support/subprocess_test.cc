@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "support/jobs.h"
+#include "support/peak_memory.h"
 
 namespace tessera {
 namespace {
@@ -81,6 +82,21 @@ TEST(Subprocess, MeasuresMemory) {
   const auto large = shell("x=$(head -c 60000000 /dev/zero | tr '\\0' x); true");
   EXPECT_GT(small.peak_bytes, 100u << 10);
   EXPECT_GT(large.peak_bytes, small.peak_bytes + (50u << 20));
+}
+
+TEST(PeakMemory, IsThatOfTheLargestProcess) {
+  const std::uint64_t before = own_peak_bytes();
+  EXPECT_GT(before, 1u << 20);
+  {
+    const std::vector<char> touched(100u << 20, 'x');
+    EXPECT_EQ(touched.back(), 'x');
+  }
+  const std::uint64_t after = own_peak_bytes();
+  EXPECT_GE(after, 100u << 20);
+  EXPECT_GE(tree_peak_bytes(), after);
+  const auto larger = shell("x=$(head -c 200000000 /dev/zero | tr '\\0' x); true");
+  EXPECT_GE(tree_peak_bytes(), 200'000'000u);
+  EXPECT_LT(own_peak_bytes(), after + (20u << 20));
 }
 
 TEST(Jobs, RunEachOnceOnSeveralThreads) {
