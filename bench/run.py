@@ -141,6 +141,14 @@ def measure(folder: Path, threads: int, engines: list[str], seconds: float) -> d
             worker.close()
 
 
+def call_overhead_us(tessera: Path, folder: Path, threads: int) -> float:
+    """What a call takes beside its kernels, without the way through Python."""
+    said = subprocess.run(
+        [tessera, "bench", folder / "model.so", "--inputs", folder / "inputs", "--threads",
+         str(threads), "--seconds", "0", "--json"], stdout=subprocess.PIPE, check=True).stdout
+    return json.loads(said)["call_overhead_us"]
+
+
 def finish(engine: str, worker: Worker, folder: Path) -> dict:
     worker.ask(f"save {folder / engine}")
     times = sorted(worker.times)
@@ -171,6 +179,9 @@ def bench_model(name: str, engines: list[str], options: argparse.Namespace) -> d
         entry["compile"] = compile_model(options.tessera, folder, options.compile_option)
     for threads in map(int, options.threads.split(",")):
         found = entry["threads"][threads] = measure(folder, threads, engines, options.seconds)
+        if "tessera" in found:
+            found["tessera"]["call_overhead_us"] = call_overhead_us(
+                options.tessera, folder, threads)
         print(f"{name:14} {threads} thread(s)  " + "  ".join(
             f"{e} {r['median_us'] / 1e3:.2f} ms (error {r['error']:.0e})"
             for e, r in found.items()), flush=True)

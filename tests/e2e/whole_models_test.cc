@@ -148,6 +148,8 @@ TEST_P(WholeModels, BenchReport) {
   EXPECT_LE(json["min_us"].get<double>(), median);
   EXPECT_GE(json["p95_us"].get<double>(), median);
   EXPECT_GE(json["runs"].get<int>(), 3);
+  EXPECT_GE(json["call_overhead_us"].get<double>(), 0);
+  EXPECT_LE(json["call_overhead_us"].get<double>(), 20);
   EXPECT_EQ(json["threads"].get<int>(), 2);
   EXPECT_GT(json["load_us"].get<std::int64_t>(), 0);
   EXPECT_GT(json["peak_bytes"].get<std::uint64_t>(), 1'000'000u);
