@@ -15,10 +15,20 @@ namespace {
 constexpr AddCommand kCommands[] = {add_compile, add_run,  add_bench,    add_inspect,
                                     add_opt,     add_diff, add_backends, add_explain};
 
+constexpr const char* kEnvironment =
+    "Environment:\n"
+    "  TESSERA_LIBRARY_PATH  folders of vendor libraries, separated by colons\n"
+    "  TESSERA_CACHE_DIR     where compiled objects are kept (~/.cache/tessera)\n"
+    "  TESSERA_CACHE_BYTES   about how much is kept, the longest unused going first; 0 is all of "
+    "it\n"
+    "                        (5000000000)\n"
+    "  CXX, TMPDIR           the C++ compiler, and where it works";
+
 int run(int argc, char** argv) {
   CLI::App app("tessera compiles a model to one shared library with a C interface");
   app.name("tessera");
   app.require_subcommand(1);
+  app.footer(kEnvironment);
   Action chosen;
   for (const AddCommand add : kCommands) add(app, chosen);
   try {

@@ -272,6 +272,45 @@ TEST(ObjectCache, KeepsNothingWhereItCannotWrite) {
   EXPECT_FALSE(cache.find(hash_text("k")));
 }
 
+TEST_F(LinkTest, WhatWasNotUsedForLongMakesRoomInTheCache) {
+  const ObjectCache cache(path("cache"), 256 * 2500);  // two objects a folder
+  const std::string object(1000, 'o');
+  // Keys of one folder: it is named by the first two digits.
+  std::vector<Hash128> keys;
+  for (int i = 0; keys.size() < 3; ++i) {
+    const Hash128 key = hash_text(std::to_string(i));
+    if (key.hex().starts_with("00")) keys.push_back(key);
+  }
+  const auto age = [&](const Hash128& key, int hours) {
+    const std::string name = key.hex();
+    const std::string file = path("cache/objects/00/") + name.substr(2) + ".o";
+    fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(hours));
+  };
+  cache.store(keys[0], object);
+  cache.store(keys[1], object);
+  age(keys[0], 3);
+  age(keys[1], 2);
+  EXPECT_TRUE(cache.find(keys[0]));  // and is the younger one from now on
+  cache.store(keys[2], object);
+  EXPECT_TRUE(cache.find(keys[0]));
+  EXPECT_FALSE(cache.find(keys[1]));
+  EXPECT_TRUE(cache.find(keys[2]));
+  const ObjectCache unlimited(path("cache"), 0);
+  unlimited.store(keys[1], object);
+  for (const Hash128& key : keys) EXPECT_TRUE(unlimited.find(key));
+}
+
+TEST(ObjectCache, TheLimitIsANumberOfBytes) {
+  const auto limit = [](const std::string& text) {
+    const ScopedVariable set("TESSERA_CACHE_BYTES", text.c_str());
+    return ObjectCache::default_limit_bytes();
+  };
+  EXPECT_EQ(limit("1000"), 1000u);
+  EXPECT_EQ(limit("0"), 0u);
+  EXPECT_EQ(limit(""), 5'000'000'000u);
+  EXPECT_EQ(limit("some"), 5'000'000'000u);
+}
+
 TEST_F(LinkTest, ArchivesAreRepeatable) {
   Toolchain tools = toolchain();
   const byoc::CompileJob job{"f", "extern \"C\" int f() { return 1; }", "cc", {}};
