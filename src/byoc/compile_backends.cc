@@ -49,12 +49,15 @@ Result<void> partition_rest(PartitionOutcome& outcome, std::span<const BackendCh
 
 Result<PartitionOutcome> compile_backends(PartitionOutcome outcome,
                                           std::span<const BackendChoice> choices,
-                                          CompileContext& context) {
+                                          CompileContext& context,
+                                          std::span<const BackendChoice> named_only) {
+  std::vector<BackendChoice> hooks(choices.begin(), choices.end());
+  hooks.insert(hooks.end(), named_only.begin(), named_only.end());
   std::set<std::string_view> excluded;
   // Each round ends the work, or excludes a back end.
   for (bool again = true; again;) {
     again = false;
-    for (const BackendChoice& choice : choices) {
+    for (const BackendChoice& choice : hooks) {
       const std::string_view name = choice.backend->name();
       if (compiler_functions(outcome.module, name).empty()) continue;
       TESSERA_TRY(CompileOutcome compiled,

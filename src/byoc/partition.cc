@@ -278,8 +278,6 @@ std::vector<BackendChoice> usable(std::span<const BackendChoice> choices,
 
 }  // namespace
 
-namespace {
-
 void partition_function(const std::string& name, std::span<const BackendChoice> backends,
                         PartitionOutcome& outcome) {
   const Function f = outcome.module.functions.at(name);
@@ -300,8 +298,6 @@ void partition_function(const std::string& name, std::span<const BackendChoice> 
   }
   report_refusals(f, claims, backends, outcome);
 }
-
-}  // namespace
 
 Result<PartitionOutcome> partition_greedy(Module module, std::span<const BackendChoice> choices) {
   PartitionOutcome outcome;

@@ -106,6 +106,49 @@ TEST_F(DriverTest, AResultMayBeAnInputOrAConstantOrGivenTwice) {
   expect_right(o);
 }
 
+// A global, a literal, an equal one, one bound by `let` that calls another, and one for nobody;
+// with composites of somebody else's names, and more in them than the back end takes.
+constexpr const char* kFunctionsOfBackends = R"(
+def @outlined(%p: Tensor[(8), float32], Compiler="ccompiler", Primitive=1, Inline=1, global_symbol="outlined") {
+  %0 = fn (%a: Tensor[(8), float32], Composite="cutlass.something") { add(%a, %a) };
+  %0(%p)
+}
+def @nobody(%p: Tensor[(8), float32], Compiler="nowhere", Primitive=1, global_symbol="nobody") {
+  multiply(%p, 2f)
+}
+def @unused(%p: Tensor[(8), float32], Compiler="ccompiler", Primitive=1, global_symbol="unused") {
+  add(%p, %p)
+}
+def @main(%x: Tensor[(8), float32]) {
+  %4 = fn (%p: Tensor[(8), float32], Compiler="ccompiler", Primitive=1, global_symbol="a name") {
+    negative(add(%p, 1.5f))
+  };
+  let %f = fn (%p: Tensor[(8), float32], Compiler="ccompiler", Primitive=1) {
+    %1 = fn (%q: Tensor[(8), float32], Compiler="ccompiler", Primitive=1) { multiply(%q, %q) };
+    add(%1(%p), 1f)
+  };
+  %2 = fn (%p: Tensor[(8), float32], Compiler="ccompiler", Primitive=1) { add(%p, %p) };
+  %3 = %2(@nobody(%f(%4(@outlined(%x)))));
+  subtract(%3, %x)
+}
+)";
+
+TEST_F(DriverTest, FunctionsOfBackEndsComeInAnyForm) {
+  CompileOptions o = options(kFunctionsOfBackends);
+  const CompileReport report = value_of(compile(o));
+  std::vector<std::string> regions;
+  for (const PlacementRow& row : report.placement) {
+    if (row.backend == "ccompiler") regions.push_back(row.region);
+  }
+  EXPECT_GE(regions.size(), 3u);
+  for (const std::string& r : regions) EXPECT_EQ(r.find("unused"), std::string::npos);
+  ASSERT_EQ(report.warnings.size(), 1u);
+  EXPECT_NE(report.warnings[0].message.find("`nowhere`"), std::string::npos);
+  expect_right(o);
+  o.strict = true;
+  EXPECT_FALSE(compile(o));
+}
+
 TEST_F(DriverTest, EntriesShareOneKernelLibrary) {
   const CompileOptions o = options(
       "def @double(%x: Tensor[(3), float32]) { add(%x, %x) }\n"

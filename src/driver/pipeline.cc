@@ -26,7 +26,9 @@ constexpr std::string_view kGraphPasses =
     "eliminate-common-subexpr,"
     "eliminate-dead-code";
 
+// What a back end left of a function that the model brought has been simplified by nobody yet.
 constexpr std::string_view kNativePasses =
+    "simplify-inference,"
     "simplify-expr,"
     "eliminate-common-subexpr,"
     "eliminate-dead-code,"

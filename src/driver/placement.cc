@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "backends/table.h"
-#include "byoc/partition.h"
+#include "byoc/adopt.h"
 #include "driver/runtime_operators.h"
 #include "ops/infer_types.h"
 
@@ -31,6 +31,26 @@ std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options,
     }
   }
   return choices;
+}
+
+const byoc::BackendChoice* find_choice(std::string_view name,
+                                       const std::vector<byoc::BackendChoice>& choices) {
+  for (const byoc::BackendChoice& choice : choices) {
+    if (choice.backend->name() == name) return &choice;
+  }
+  return nullptr;
+}
+
+// The back end of a function's `Compiler`: with the user's target, or all defaults if it is not in
+// the list.
+std::variant<byoc::BackendChoice, byoc::Refusal> named_backend(
+    const std::string& name, const std::vector<byoc::BackendChoice>& choices) {
+  if (const byoc::BackendChoice* choice = find_choice(name, choices)) return *choice;
+  const byoc::Backend* backend = backends::find_backend(name);
+  if (backend == nullptr) return byoc::Refusal{"this tessera has no such back end"};
+  const Target target(name);
+  if (auto missing = backend->available(target)) return *std::move(missing);
+  return byoc::BackendChoice{backend, target};
 }
 
 // What the back ends of higher priority said of the region's operators, each sentence once.
@@ -96,10 +116,22 @@ Result<Placed> place_regions(Module module, const CompileOptions& options,
   if (options.partition == Partition::kGreedy) choices = choices_of(options, placed.warnings);
   choices.push_back({&runtime_operators(), host_target(options.targets)});
   TESSERA_TRY(module, ops::infer_types(std::move(module)));
-  TESSERA_TRY(byoc::PartitionOutcome outcome, byoc::partition_greedy(std::move(module), choices));
-  TESSERA_TRY_VOID(check_required(outcome, options));
   byoc::CompileContext context{toolchain, options.jobs, options.strict, {}};
-  TESSERA_TRY(outcome, byoc::compile_backends(std::move(outcome), choices, context));
+  TESSERA_TRY(byoc::Adopted given,
+              byoc::adopt_compiler_functions(
+                  std::move(module),
+                  [&](const std::string& name) { return named_backend(name, choices); }, context));
+  TESSERA_TRY(byoc::PartitionOutcome outcome,
+              byoc::partition_greedy(std::move(given.outcome.module), choices));
+  outcome.regions.insert(outcome.regions.begin(), given.outcome.regions.begin(),
+                         given.outcome.regions.end());
+  outcome.refusals.insert(outcome.refusals.begin(), given.outcome.refusals.begin(),
+                          given.outcome.refusals.end());
+  TESSERA_TRY_VOID(check_required(outcome, options));
+  std::erase_if(given.choices, [&](const byoc::BackendChoice& c) {
+    return find_choice(c.backend->name(), choices) != nullptr;
+  });
+  TESSERA_TRY(outcome, byoc::compile_backends(std::move(outcome), choices, context, given.choices));
   for (Diagnostic& w : context.warnings) placed.warnings.push_back(std::move(w));
   placed.rows = rows_of(outcome);
   placed.module = std::move(outcome.module);
