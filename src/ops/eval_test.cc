@@ -89,7 +89,7 @@ TEST(Eval, Movement) {
                           {"axes", AttrArray{0}}}),
                 {3}, {4, 2, 0});
   expect_values(evaluate("nn.pad", {f32({3}, {1, 2, 3}), f32({}, {9})},
-                         {{"pad_width", AttrArray{AttrArray{2, 1}}}, {"pad_mode", "reflect"}}),
+                         {{"pad_width", AttrArray(1, AttrArray{2, 1})}, {"pad_mode", "reflect"}}),
                 {6}, {3, 2, 1, 2, 3, 2});
   expect_values(evaluate("take", {f32({3, 2}, {1, 2, 3, 4, 5, 6}), i64({2}, {-1, 0})},
                          {{"axis", 0}, {"mode", "wrap"}}),

@@ -27,15 +27,22 @@ struct Number {
   std::int64_t i = 0;  // of integers and bool
 };
 
+std::vector<Number> numbers_of(const Tensor& data) {
+  std::vector<Number> out;
+  if (data.dtype.is_float()) {
+    for (const double f : values_of<double>(data)) out.push_back({f, 0});
+  } else {
+    for (const std::int64_t i : values_of<std::int64_t>(data)) out.push_back({double(i), i});
+  }
+  return out;
+}
+
 // Computes definitions element by element, each stage completely before it is read. A read outside
 // of a tensor fails the test, except in a branch of `select` that is not taken.
 class Interpreter {
  public:
   void bind(const TensorExpr& input, const Tensor& data) {
-    std::vector<Number>& numbers = stages_[input.ref().get()];
-    const std::vector<double> floats = values_of<double>(data);
-    const std::vector<std::int64_t> ints = values_of<std::int64_t>(data);
-    for (std::size_t k = 0; k < floats.size(); ++k) numbers.push_back({floats[k], ints[k]});
+    stages_[input.ref().get()] = numbers_of(data);
   }
 
   const std::vector<Number>& stage(const tir::TensorRef& t) {
@@ -225,14 +232,13 @@ Call make_call(const Sample& sample, std::vector<Tensor> inputs) {
 void expect_same(const Tensor& expected, const std::vector<Number>& found,
                  const std::string& what) {
   ASSERT_EQ(static_cast<std::size_t>(expected.num_elements()), found.size()) << what;
-  const std::vector<double> floats = values_of<double>(expected);
-  const std::vector<std::int64_t> ints = values_of<std::int64_t>(expected);
+  const std::vector<Number> wanted = numbers_of(expected);
   for (std::size_t k = 0; k < found.size(); ++k) {
     if (!expected.dtype.is_float()) {
-      ASSERT_EQ(ints[k], found[k].i) << what << " element " << k;
+      ASSERT_EQ(wanted[k].i, found[k].i) << what << " element " << k;
       continue;
     }
-    const double x = floats[k], y = found[k].f;
+    const double x = wanted[k].f, y = found[k].f;
     const bool same =
         x == y || (std::isnan(x) && std::isnan(y)) ||
         std::abs(x - y) <= operator_tolerance(expected.dtype) * std::max(1.0, std::abs(x));
