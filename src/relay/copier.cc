@@ -57,7 +57,8 @@ NodeId Copier::copy(NodeId old, std::span<const NodeId> operands) {
 // Closes the open regions that do not hold `region`.
 void Copier::close_to(RegionId region) {
   while (open_.size() > 1 && !is_within(from_, region, open_.back())) {
-    into_.end_region(require(from_.region(open_.back()).result));
+    const RegionId closing = open_.back();
+    into_.end_region(close_ ? close_(*this, closing) : require(from_.region(closing).result));
     open_.pop_back();
   }
 }
@@ -97,8 +98,9 @@ RegionId Copier::home(RegionId region) {
 }
 
 void Copier::run(RegionId outer, std::span<const NodeId> nodes, const Callback& replace,
-                 const Dissolve& dissolve) {
+                 const Dissolve& dissolve, const Close& close) {
   dissolve_ = dissolve;
+  close_ = close;
   open_.assign(1, outer);
   for (NodeId id : nodes) {
     if (map(id)) continue;

@@ -18,11 +18,13 @@ std::vector<NodeId> list_live(const Function& f) {
 }
 
 Function copy_nodes(const Function& f, std::span<const NodeId> nodes,
-                    const Copier::Callback& replace, const Copier::Dissolve& dissolve = {}) {
+                    const Copier::Callback& replace, const Copier::Dissolve& dissolve = {},
+                    const Copier::Close& close = {}) {
   FunctionBuilder builder;
   Copier copier(f, builder, true);
-  copier.run(Function::kBody, nodes, replace, dissolve);
-  Function out = builder.finish(copier.map(f.result()), f.attrs, f.result_annotation);
+  copier.run(Function::kBody, nodes, replace, dissolve, close);
+  const NodeId result = close ? close(copier, Function::kBody) : copier.map(f.result());
+  Function out = builder.finish(result, f.attrs, f.result_annotation);
   out.location = f.location;
   return out;
 }
@@ -30,8 +32,13 @@ Function copy_nodes(const Function& f, std::span<const NodeId> nodes,
 }  // namespace
 
 Function rewrite(const Function& f, const Copier::Callback& replace,
-                 const Copier::Dissolve& dissolve) {
-  return without_dead_nodes(copy_nodes(f, list_live(f), replace, dissolve));
+                 const Copier::Dissolve& dissolve, const Copier::Close& close) {
+  return without_dead_nodes(copy_nodes(f, list_live(f), replace, dissolve, close));
+}
+
+Function rewrite(const Function& f, std::span<const NodeId> order,
+                 const Copier::Callback& replace) {
+  return without_dead_nodes(copy_nodes(f, order, replace));
 }
 
 namespace {

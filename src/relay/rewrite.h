@@ -61,6 +61,9 @@ class Copier {
   // Called once with a branch of an `if` before its nodes are copied. If it returns true, they are
   // made in the region around the `if`, which the other callback must then replace.
   using Dissolve = std::function<bool(Copier&, RegionId)>;
+  // Called with a region whose nodes are made, the function's body included: returns what stands
+  // for its result, and may make nodes for that.
+  using Close = std::function<NodeId(Copier&, RegionId)>;
 
   // `dense`: most nodes of `from` will be copied.
   Copier(const Function& from, FunctionBuilder& into, bool dense);
@@ -78,10 +81,11 @@ class Copier {
   NodeId copy(NodeId old);
   NodeId copy(NodeId old, std::span<const NodeId> operands);
 
-  // Copies `nodes` (ascending; nodes of `outer` and of regions inside it) in order. Nodes that are
-  // set already are passed over.
+  // Copies `nodes` (of `outer` and of regions inside it) in their order: operands first, the nodes
+  // of a region together and before its owner, as they are in ascending order. Nodes that are set
+  // already are passed over.
   void run(RegionId outer, std::span<const NodeId> nodes, const Callback& replace = {},
-           const Dissolve& dissolve = {});
+           const Dissolve& dissolve = {}, const Close& close = {});
 
  private:
   void close_to(RegionId region);
@@ -97,6 +101,7 @@ class Copier {
   std::unordered_map<std::uint32_t, RegionId> regions_;  // new by old
   std::vector<RegionId> open_;                           // old, the outermost first
   Dissolve dissolve_;
+  Close close_;
   std::unordered_map<std::uint32_t, RegionId> homes_;  // where a region's nodes are made; both old
 };
 
@@ -113,7 +118,9 @@ class Copier {
 // New nodes are made with c.builder(). What nothing uses any more is left out. Attributes,
 // annotations and the types of copied nodes are kept.
 Function rewrite(const Function& f, const Copier::Callback& replace,
-                 const Copier::Dissolve& dissolve = {});
+                 const Copier::Dissolve& dissolve = {}, const Copier::Close& close = {});
+// The same for nodes in another order, which Copier::run describes; only these are copied.
+Function rewrite(const Function& f, std::span<const NodeId> order, const Copier::Callback& replace);
 // The function without its dead nodes; itself if there are none.
 Function without_dead_nodes(Function f);
 
