@@ -2,12 +2,11 @@
 // The pass `partition-graph` (relay-spec 2.10): annotated regions become functions of the module.
 #include "byoc/partition_graph.h"
 
-#include <algorithm>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 
+#include "module/name_supply.h"
 #include "ops/infer_types.h"
 #include "passes/pass.h"
 #include "relay/rewrite.h"
@@ -27,19 +26,12 @@ struct PartitionOptions {
                  relay::attr("bind_constants", &PartitionOptions::bind_constants)};
 };
 
-// `name`, or with a number behind it if the module has that already.
-std::string unused_name(const std::string& name, const std::set<std::string>& used) {
-  std::string unused = name;
-  for (int i = 1; used.contains(unused); ++i) unused = fmt::format("{}_{}", name, i);
-  return unused;
-}
-
 // Takes the regions out of one function.
 class Partitioner {
  public:
   // Adds the functions that it makes to `module`, and their names to `names`.
   Partitioner(const std::string& name, const Function& f, const AnnotatedRegions& regions,
-              const RegionFunctionOptions& options, Module& module, std::set<std::string>& names)
+              const RegionFunctionOptions& options, Module& module, NameSupply& names)
       : name_(name),
         f_(f),
         regions_(regions),
@@ -47,7 +39,12 @@ class Partitioner {
         module_(module),
         names_(names),
         captured_(relay::captures(f)),
-        made_(regions.size()) {}
+        made_(regions.size()),
+        is_output_(f.num_nodes(), false) {
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      for (const NodeId end : regions[i].outs) is_output_[f.operands(end)[0].index()] = true;
+    }
+  }
 
   Result<Function> run() {
     check_results();
@@ -71,24 +68,25 @@ class Partitioner {
     return region != AnnotatedRegions::kNone && !regions_[region].outs.empty();
   }
 
-  // What must be there before a node: of an end, all that enters its region.
+  // What must be there before a node: of a value that leaves a region, all that enters this.
   std::vector<NodeId> reads(NodeId id) {
-    std::vector<NodeId> out;
-    if (is_taken(id)) {
-      for (const NodeId begin : regions_[regions_.of(id)].ins) out.push_back(argument_of(begin));
-      std::erase_if(out, [&](NodeId value) { return is_inside(value); });
-      return out;
-    }
     const auto operands = f_.operands(id);
-    out.assign(operands.begin(), operands.end());
-    out.insert(out.end(), captured_[id.index()].begin(), captured_[id.index()].end());
-    std::erase_if(out, [&](NodeId value) { return is_inside(value); });
-    for (const NodeId operand : operands) {
-      if (is_inside(operand)) report_escape(operand);
+    std::vector<NodeId> out(operands.begin(), operands.end());
+    if (is_taken(id)) {
+      if (is_end(f_, id)) return out;
+      out.clear();
+      for (const NodeId begin : regions_[regions_.of(id)].ins) out.push_back(argument_of(begin));
+    } else {
+      for (const NodeId value : captured_[id.index()]) {
+        if (!is_inside(value) || is_output_[value.index()]) out.push_back(value);
+      }
+      for (const NodeId value : operands) {
+        if (is_inside(value)) report_escape(value);
+      }
     }
     return out;
   }
-  // Inside of a region, where nothing else can read it.
+  // Inside of a region, where only what is in it too can read it.
   bool is_inside(NodeId id) const { return is_taken(id) && !is_end(f_, id); }
 
   NodeId argument_of(NodeId begin) {
@@ -111,8 +109,7 @@ class Partitioner {
   }
 
   std::optional<NodeId> visit(Copier& c, NodeId id) {
-    if (!errors_.empty()) return std::nullopt;
-    if (is_taken(id)) return output_of(c, id);
+    if (is_inside(id)) return output(c, id);
     if (is_annotation(f_, id)) return c.map(f_.operands(id)[0]);
     return std::nullopt;
   }
@@ -122,10 +119,12 @@ class Partitioner {
     std::map<NodeId, NodeId> outputs;  // what stands for a value of the region
   };
 
-  std::optional<NodeId> output_of(Copier& c, NodeId end) {
-    Made& made = made_[regions_.of(end)];
-    if (!made.call && !make(c, regions_.of(end), made)) return std::nullopt;
-    return made.outputs.at(f_.operands(end)[0]);
+  // The call of a region stands where the first of its values does that leave it.
+  NodeId output(Copier& c, NodeId value) {
+    Made& made = made_[regions_.of(value)];
+    const bool is_made = made.call || (errors_.empty() && make(c, regions_.of(value), made));
+    if (!is_made) return c.builder().tuple({});
+    return made.outputs.at(value);
   }
 
   bool make(Copier& c, std::uint32_t number, Made& made) {
@@ -136,7 +135,7 @@ class Partitioner {
     }
     const AnnotatedRegion& region = regions_[number];
     const std::string plain = fmt::format("{}_{}_{}", region.target, name_, region.id);
-    const std::string name = unused_name(plain, names_);
+    const std::string name = names_.fresh(plain);
     relay::FunctionBuilder& b = c.builder();
     b.at(result->function.location);
     std::vector<NodeId> arguments;
@@ -155,7 +154,6 @@ class Partitioner {
     result->function.attrs = {
         {"global_symbol", plain}, {"Primitive", 1}, {"Compiler", region.target}, {"Inline", 1}};
     module_.functions[name] = std::move(result->function);
-    names_.insert(name);
     return true;
   }
 
@@ -164,22 +162,15 @@ class Partitioner {
   const AnnotatedRegions& regions_;
   const RegionFunctionOptions& options_;
   Module& module_;
-  std::set<std::string>& names_;
+  NameSupply& names_;
   const std::vector<std::vector<NodeId>> captured_;
-  std::vector<Made> made_;  // by region
+  std::vector<Made> made_;       // by region
+  std::vector<bool> is_output_;  // by node: does it leave its region?
   Diagnostics errors_;
 };
 
-std::set<std::string> names_of(const Module& module) {
-  std::set<std::string> names;
-  for (const auto& [name, f] : module.functions) names.insert(name);
-  for (const auto& [name, f] : module.prim_funcs) names.insert(name);
-  for (const auto& [name, f] : module.externs) names.insert(name);
-  return names;
-}
-
 Result<Module> with_regions_taken_out(Module module, const RegionFunctionOptions& options) {
-  std::set<std::string> names = names_of(module);
+  NameSupply names(module);
   std::vector<std::string> callers;
   for (const auto& [name, f] : module.functions) callers.push_back(name);
   Diagnostics errors;
@@ -213,17 +204,17 @@ Function with_names(const Function& f, const std::map<std::string, std::string>&
 
 // All functions with `Compiler` get the prefix, and names that C accepts.
 Module mangled(Module module, const std::string& mod_name) {
-  std::set<std::string> names = names_of(module);
-  std::map<std::string, std::string> fresh;
+  const auto is_mangled = [](const Function& f) { return f.attrs.find("Compiler") != nullptr; };
+  NameSupply names{Module()};
+  for (const auto& [name, f] : module.prim_funcs) names.take(name);
+  for (const auto& [name, e] : module.externs) names.take(name);
   for (const auto& [name, f] : module.functions) {
-    if (f.attrs.find("Compiler") != nullptr) names.erase(name);
+    if (!is_mangled(f)) names.take(name);
   }
+  std::map<std::string, std::string> fresh;
   const std::string prefix = mod_name.empty() ? "tvmgen_" : "tvmgen_" + mod_name + "_";
   for (const auto& [name, f] : module.functions) {
-    if (f.attrs.find("Compiler") == nullptr) continue;
-    const std::string symbol = unused_name(legal_identifier(prefix + name), names);
-    names.insert(symbol);
-    fresh[name] = symbol;
+    if (is_mangled(f)) fresh[name] = names.fresh(legal_identifier(prefix + name));
   }
   std::map<std::string, Function> functions;
   for (auto& [name, f] : module.functions) {

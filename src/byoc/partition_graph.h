@@ -9,8 +9,8 @@
 
 namespace tessera::byoc {
 
-// An end of a tuple becomes the tuple of ends of its fields, so that no function returns a tuple in
-// a tuple.
+// An end of a tuple becomes the tuple of ends of its fields: a region that several values leave
+// returns a tuple anyway. Tuples among the fields stay.
 relay::Function flatten_tuple_ends(const relay::Function& f);
 // Marks of the target `default` go.
 relay::Function without_default_annotations(const relay::Function& f);

@@ -159,6 +159,7 @@ class Merger {
   bool can_merge(std::uint32_t a, std::uint32_t b) const {
     if (!is_region(a) || !is_region(b)) return false;
     const AnnotatedRegion &from = regions_[a], &into = regions_[b];
+    if (into.outs.empty()) return false;  // a mark that nothing leaves
     return from.target == into.target && f_[from.ins[0]].region == f_[into.ins[0]].region;
   }
 

@@ -8,5 +8,7 @@
 namespace tessera::ops {
 
 inline Result<Type> infer_mark(const InferArgs& args) { return args.operands[0]; }
+// Is the result the operand, whatever that is?
+inline bool is_mark(const Operator& op) { return op.infer == infer_mark; }
 
 }  // namespace tessera::ops

@@ -13,6 +13,7 @@ constexpr Operator kCompilerEnd{
     .attrs = relay::attr_schema<CompilerAttrs>,
     .pattern = OpPattern::kOpaque,
     .infer = infer_mark,
+    .has_effect = true,  // two marks of one value are two
 };
 
 }  // namespace tessera::ops
