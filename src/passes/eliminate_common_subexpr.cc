@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <map>
 #include <unordered_map>
 
 #include "passes/pass.h"
@@ -24,16 +25,32 @@ class CommonNodes {
 
  private:
   std::optional<NodeId> visit(Copier& c, NodeId id) {
-    if (!is_shareable(id)) return std::nullopt;
-    const std::vector<NodeId> operands = c.operands(id);
+    if (!is_comparable(id)) return std::nullopt;
+    const std::vector<NodeId> operands = values(c, id);
+    const bool is_tuple = f_[id].kind() == relay::NodeKind::kTuple;
     const std::uint64_t key = hash(id, operands);
     for (auto [it, end] = seen_.equal_range(key); it != end; ++it) {
       const NodeId old = it->second;
-      if (!is_visible(old, f_[id].region)) continue;
-      if (same_payload(old, id) && c.operands(old) == operands) return c.map(old);
+      if (!is_tuple && !is_visible(old, f_[id].region)) continue;
+      if (!same_payload(old, id) || values(c, old) != operands) continue;
+      if (!is_tuple) return c.map(old);
+      const NodeId copy = c.copy(id);
+      equal_tuple_.emplace(copy, value(c.map(old)));
+      return copy;
     }
     seen_.emplace(key, id);
     return std::nullopt;
+  }
+
+  // Tuples stay, and equal ones count as one operand.
+  NodeId value(NodeId made) const {
+    const auto it = equal_tuple_.find(made);
+    return it != equal_tuple_.end() ? it->second : made;
+  }
+  std::vector<NodeId> values(Copier& c, NodeId id) const {
+    std::vector<NodeId> operands = c.operands(id);
+    for (NodeId& operand : operands) operand = value(operand);
+    return operands;
   }
 
   // Can a node of `region` use the node? Not from inside a literal that captures nothing.
@@ -42,7 +59,7 @@ class CommonNodes {
     return closed_[home.index()] == closed_[region.index()] && relay::is_within(f_, region, home);
   }
 
-  bool is_shareable(NodeId id) const {
+  bool is_comparable(NodeId id) const {
     switch (f_[id].kind()) {
       case relay::NodeKind::kOpCall:
         return !f_.op(id)->has_effect;
@@ -100,6 +117,7 @@ class CommonNodes {
   const bool shares_calls_;
   const std::vector<relay::RegionId> closed_;
   std::unordered_multimap<std::uint64_t, NodeId> seen_;  // looked up only, never walked
+  std::map<NodeId, NodeId> equal_tuple_;                 // of made nodes: the first equal one
 };
 
 // With an operator somewhere that acts each time it runs, calls of functions are not looked into.

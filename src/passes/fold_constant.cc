@@ -4,7 +4,6 @@
 #include <map>
 
 #include "passes/pass.h"
-#include "passes/regions.h"
 #include "relay/rewrite.h"
 
 namespace tessera::passes {
@@ -14,10 +13,22 @@ using relay::Copier;
 using relay::NodeId;
 using relay::RegionId;
 
+// By region: is it inside a literal with `Primitive`? Those are kernels already.
+std::vector<bool> primitive_regions(const relay::Function& f) {
+  std::vector<bool> inside(f.num_regions(), false);
+  for (std::size_t i = 1; i < f.num_regions(); ++i) {
+    const relay::Region& region = f.region(RegionId(i));
+    const auto* literal = region.owner ? f.as<relay::Literal>(region.owner) : nullptr;
+    inside[i] = inside[region.parent.index()] ||
+                (literal != nullptr && literal->attrs.int_or_zero("Primitive") != 0);
+  }
+  return inside;
+}
+
 class Folder {
  public:
   Folder(const relay::Function& f, const ConstantPool& pool)
-      : f_(f), pool_(pool), closed_(closed_bodies(f)) {}
+      : f_(f), pool_(pool), in_primitive_(primitive_regions(f)) {}
 
   relay::Function run() {
     return relay::rewrite(
@@ -29,7 +40,7 @@ class Folder {
 
  private:
   std::optional<NodeId> fold(Copier& c, NodeId id) {
-    if (closed_[f_[id].region.index()]) return std::nullopt;
+    if (in_primitive_[f_[id].region.index()]) return std::nullopt;
     switch (f_[id].kind()) {
       case relay::NodeKind::kOpCall:
         return fold_call(c, id);
@@ -98,7 +109,7 @@ class Folder {
   // are copied, and the answer holds.
   std::optional<RegionId> taken_branch(Copier& c, NodeId id) {
     const auto [it, fresh] = taken_.try_emplace(id);
-    if (!fresh || closed_[f_[id].region.index()]) return it->second;
+    if (!fresh || in_primitive_[f_[id].region.index()]) return it->second;
     const NodeId condition = c.map(f_.operands(id)[0]);
     const auto* constant = condition ? c.builder().peek().as<relay::Constant>(condition) : nullptr;
     if (constant != nullptr) {
@@ -154,7 +165,7 @@ class Folder {
 
   const relay::Function& f_;
   const ConstantPool& pool_;
-  const std::vector<RegionId> closed_;
+  const std::vector<bool> in_primitive_;             // by region
   std::map<NodeId, std::optional<RegionId>> taken_;  // by `if`
 };
 

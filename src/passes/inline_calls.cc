@@ -23,7 +23,10 @@ std::set<std::string> references(const relay::Function& f) {
 class Inliner {
  public:
   explicit Inliner(Module& module) : module_(module) {
-    for (const auto& [name, f] : module.functions) references_[name] = references(f);
+    for (const auto& [name, f] : module.functions) {
+      references_[name] = references(f);
+      referred_.insert(references_[name].begin(), references_[name].end());
+    }
   }
 
   Result<void> run() {
@@ -59,6 +62,11 @@ class Inliner {
     if (!keeps_literal) return relay::inline_call(c.builder(), callee, arguments);
     return c.builder().call_value(relay::embed(c.builder(), callee), arguments,
                                   c.from().as<relay::ValueCall>(id)->attrs);
+  }
+
+  // What no function of the module called is called from outside.
+  bool is_entry(const std::string& name) const {
+    return name == "main" || !referred_.contains(name);
   }
 
   // Every function behind those that it refers to, except around cycles.
@@ -101,7 +109,7 @@ class Inliner {
   Result<void> remove_inlined() {
     std::set<std::string> removed;
     for (const auto& [name, f] : module_.functions) {
-      if (name != "main" && is_marked(name) && !is_recursive(name)) removed.insert(name);
+      if (!is_entry(name) && is_marked(name) && !is_recursive(name)) removed.insert(name);
     }
     Diagnostics errors;
     for (const auto& [name, f] : module_.functions) {
@@ -127,6 +135,7 @@ class Inliner {
 
   Module& module_;
   std::map<std::string, std::set<std::string>> references_;  // to globals, by function
+  std::set<std::string> referred_;  // globals that something referred to at first
 };
 
 Result<Module> run(Module module, PassContext&) {
