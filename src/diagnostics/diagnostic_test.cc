@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnostics/diagnostic.h"
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -34,6 +36,39 @@ TEST(Codes, AreUniqueAndExplained) {
   Code unchanged = Code::kSyntax;
   EXPECT_FALSE(find_code("E9999", unchanged));
   EXPECT_EQ(unchanged, Code::kSyntax);
+}
+
+std::string read_whole(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// All tests and goldens of the source tree, but this file's list of codes.
+std::string text_of_tests() {
+  namespace fs = std::filesystem;
+  std::string text;
+  for (const char* folder : {"/src", "/tests"}) {
+    for (const auto& entry :
+         fs::recursive_directory_iterator(TESSERA_SOURCE_DIR + std::string(folder))) {
+      const std::string path = entry.path().string();
+      const bool is_test = path.ends_with("_test.cc") || path.find("/testdata/") != path.npos ||
+                           path.find("/testing/") != path.npos;
+      if (entry.is_regular_file() && is_test) text += read_whole(entry.path());
+    }
+  }
+  return text;
+}
+
+// A code that no test asks for has nothing that shows what it says, or is not reported at all.
+TEST(Codes, AreAllSeenByTests) {
+  const std::string tests = text_of_tests();
+  std::vector<std::string> unseen;
+#define CODE(name, text, explanation)                                                           \
+  if (tests.find(text) == std::string::npos && tests.find("Code::" #name) == std::string::npos) \
+    unseen.emplace_back(text);
+#include "diagnostics/codes.def"
+#undef CODE
+  EXPECT_EQ(unseen, std::vector<std::string>{});
 }
 
 TEST(SourceFiles, PositionsAndLines) {

@@ -12,6 +12,7 @@
 #include "driver/entries.h"
 #include "driver/static_shapes.h"
 #include "driver/vendor_libraries.h"
+#include "driver/verify.h"
 #include "ops/evaluate_function.h"
 #include "support/files.h"
 #include "types/target_list.h"
@@ -220,6 +221,40 @@ TEST_F(DriverTest, VendorLibrariesAreBundledWholeOrNotAtAll) {
   const auto foreign = bundle_libraries(module, output);  // its own back end is asked, and no other
   ASSERT_FALSE(foreign);
   EXPECT_EQ(foreign.error().list.front().code, Code::kBackendMissing);
+}
+
+TEST_F(DriverTest, ARequiredBackEndThatDoesNotTakeAProductIsAnError) {
+  CompileOptions o = options(
+      "def @main(%x: Tensor[(3, 4), int32], %w: Tensor[(5, 4), int32]) {\n"
+      "  nn.dense(%x, %w, units=5)\n}\n");
+  o.targets = {Target(), Target("blas")};
+  o.require = {"blas"};
+  const auto refused = compile(o);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().list.front().code, Code::kRequirementUnmet);
+  EXPECT_NE(refused.error().list.front().message.find("`nn.dense` went to native"),
+            std::string::npos)
+      << refused.error().list.front().message;
+  EXPECT_FALSE(std::filesystem::exists(o.output));
+}
+
+TEST_F(DriverTest, VerificationFindsWrongNumbers) {
+  const CompileOptions o = options("def @main(%x: Tensor[(2), float32]) { exp(%x) }\n");
+  Module module = value_of(load_model(o.model, {}));
+  module.externs["main"].backend = "some";
+  const std::vector<Tensor> inputs = {Tensor::of<float>({2}, kFloat32, {0, 0})};
+  const auto verified = [&](float second) {
+    Verifier verifier(module, 60);
+    const std::vector<Tensor> outputs = {Tensor::of<float>({2}, kFloat32, {1, second})};
+    verifier.compare("main", inputs, outputs);
+    return verifier.finish();
+  };
+  EXPECT_EQ(value_of(verified(1.00001f)).compared, std::vector<std::string>{"main"});
+  const auto wrong = verified(1.01f);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().list.front().code, Code::kVerifyFailed);
+  EXPECT_NE(wrong.error().list.front().message.find("`main` of some: result 0"), std::string::npos);
+  EXPECT_FALSE(wrong.error().list.front().remedy.empty());
 }
 
 TEST(DimBindings, AreReadOrRefused) {
