@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/peak_memory.h"
+#include "tools/progress_bar.h"
 #include "tools/session.h"
 
 namespace tessera::tools {
@@ -27,8 +28,11 @@ double micros(Clock::duration d) { return std::chrono::duration<double, std::mic
 Result<std::vector<double>> measure(exec::Session& session, double seconds) {
   TESSERA_TRY_VOID(session.run_bound());
   std::vector<double> times;
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  ProgressBar bar("measuring");
+  const auto start = Clock::now(), end = start + std::chrono::duration_cast<Clock::duration>(
+                                                     std::chrono::duration<double>(seconds));
   while (times.size() < 3 || Clock::now() < end) {
+    bar.show((Clock::now() - start) / std::chrono::duration<double>(std::max(seconds, 1e-9)));
     const auto begin = Clock::now();
     TESSERA_TRY_VOID(session.run_bound());
     times.push_back(micros(Clock::now() - begin));

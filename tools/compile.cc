@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/placement_table.h"
+#include "tools/progress_bar.h"
 #include "tools/target_options.h"
 
 namespace tessera::tools {
@@ -50,13 +51,19 @@ int compile(const CompileArgs& args) {
   Result<driver::CompileOptions> options = resolve(args.model);
   if (!options) return report(options.error());
   driver::Progress progress;
+  ProgressBar bar("compiling kernels");
+  progress.sources = [&bar](std::size_t done, std::size_t of) {
+    bar.show(static_cast<double>(done) / static_cast<double>(of));
+  };
   if (!args.json) {
-    progress = [](const driver::StageTime& stage, const std::string& what) {
+    progress.stage = [&bar](const driver::StageTime& stage, const std::string& what) {
+      bar.clear();
       fmt::print("{:<16} {:7.3f} s  {}\n", stage.name, stage.seconds, what);
       std::fflush(stdout);
     };
   }
   const Result<driver::CompileReport> result = driver::compile(*options, progress);
+  bar.clear();
   if (!result) return report(result.error());
   Diagnostics warnings;
   for (const Diagnostic& w : result->warnings) warnings.add(w);

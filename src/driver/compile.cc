@@ -115,7 +115,7 @@ class Compilation {
  private:
   void done(std::string stage, const std::string& what) {
     report.stages.push_back({std::move(stage), seconds_since(stage_begin_)});
-    if (progress_) progress_(report.stages.back(), what);
+    if (progress_.stage) progress_.stage(report.stages.back(), what);
     stage_begin_ = Clock::now();
   }
 
@@ -123,6 +123,7 @@ class Compilation {
     link::ToolchainOptions toolchain;
     toolchain.jobs =
         options_.jobs > 0 ? options_.jobs : static_cast<int>(std::thread::hardware_concurrency());
+    toolchain.progress = progress_.sources;
     return link::Toolchain::find(toolchain);
   }
 

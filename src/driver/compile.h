@@ -10,8 +10,13 @@
 
 namespace tessera::driver {
 
-// Called when a stage ends, with one line for it.
-using Progress = std::function<void(const StageTime&, const std::string& what)>;
+// How far a compilation is; members may be empty.
+struct Progress {
+  // A stage has ended, with one line for it.
+  std::function<void(const StageTime&, const std::string& what)> stage;
+  // Within a stage, of the sources to be compiled; from one thread at a time.
+  std::function<void(std::size_t done, std::size_t of)> sources;
+};
 
 // Writes options.output, completely or not at all.
 Result<CompileReport> compile(const CompileOptions& options, const Progress& progress = {});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <optional>
 
 #include "support/files.h"
@@ -105,8 +106,13 @@ Result<std::string> Toolchain::compile_one(const byoc::CompileJob& job) const {
 
 Result<std::vector<std::string>> Toolchain::compile(std::span<const byoc::CompileJob> jobs) {
   std::vector<std::optional<Result<std::string>>> results(jobs.size());
-  run_jobs(jobs.size(), static_cast<std::size_t>(std::max(1, jobs_)),
-           [&](std::size_t i) { results[i] = compile_one(jobs[i]); });
+  std::mutex reporting;
+  std::size_t done = 0;
+  run_jobs(jobs.size(), static_cast<std::size_t>(std::max(1, jobs_)), [&](std::size_t i) {
+    results[i] = compile_one(jobs[i]);
+    const std::lock_guard lock(reporting);
+    if (++done; progress_) progress_(done, jobs.size());
+  });
   std::vector<std::string> objects;
   Diagnostics problems;
   for (auto& result : results) {

@@ -3,6 +3,7 @@
 // compiler run at all.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct ToolchainOptions {
   std::string root;  // of the support files; empty: found by itself
   std::string cache_folder = ObjectCache::default_folder();  // empty: no cache
   int jobs = 1;                                              // compilers that run at once
+  // Told after each source of a `compile`, from one thread at a time.
+  std::function<void(std::size_t done, std::size_t of)> progress = {};
 };
 
 class Toolchain final : public byoc::Toolchain {
@@ -36,7 +39,8 @@ class Toolchain final : public byoc::Toolchain {
       : compiler_(std::move(compiler)),
         support_files_(std::move(files)),
         cache_(options.cache_folder),
-        jobs_(options.jobs) {}
+        jobs_(options.jobs),
+        progress_(options.progress) {}
   Hash128 key(const byoc::CompileJob& job) const;
   Result<std::string> compile_one(const byoc::CompileJob& job) const;
 
@@ -44,6 +48,7 @@ class Toolchain final : public byoc::Toolchain {
   SupportFiles support_files_;
   ObjectCache cache_;
   int jobs_;
+  std::function<void(std::size_t, std::size_t)> progress_;
 };
 
 }  // namespace tessera::link
