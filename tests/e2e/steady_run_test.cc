@@ -47,27 +47,27 @@ void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 
-void* malloc(std::size_t size) {
+void* malloc(std::size_t size) noexcept {
   count_call(__builtin_return_address(0));
   return __libc_malloc(size);
 }
-void* calloc(std::size_t count, std::size_t size) {
+void* calloc(std::size_t count, std::size_t size) noexcept {
   count_call(__builtin_return_address(0));
   return __libc_calloc(count, size);
 }
-void* realloc(void* old, std::size_t size) {
+void* realloc(void* old, std::size_t size) noexcept {
   count_call(__builtin_return_address(0));
   return __libc_realloc(old, size);
 }
-void* memalign(std::size_t align, std::size_t size) {
+void* memalign(std::size_t align, std::size_t size) noexcept {
   count_call(__builtin_return_address(0));
   return __libc_memalign(align, size);
 }
-void* aligned_alloc(std::size_t align, std::size_t size) {
+void* aligned_alloc(std::size_t align, std::size_t size) noexcept {
   count_call(__builtin_return_address(0));
   return __libc_memalign(align, size);
 }
-int posix_memalign(void** out, std::size_t align, std::size_t size) {
+int posix_memalign(void** out, std::size_t align, std::size_t size) noexcept {
   count_call(__builtin_return_address(0));
   *out = __libc_memalign(align, size);
   return *out == nullptr ? ENOMEM : 0;
