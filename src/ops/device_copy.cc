@@ -11,6 +11,10 @@ constexpr Operator kDeviceCopy{
     .attrs = relay::attr_schema<DeviceCopyAttrs>,
     .pattern = OpPattern::kOpaque,
     .infer = infer_mark,
+    .eval = eval_mark,
+    .compute = compute_mark,
+    .samples =
+        {"device_copy(float32[3,4], src_virtual_device=\"cpu\", dst_virtual_device=\"cpu\")"},
 };
 
 }  // namespace tessera::ops

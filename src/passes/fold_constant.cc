@@ -68,9 +68,11 @@ class Folder {
     return make(c, type, results);
   }
 
-  // Random and stateful operators run each time; dropout is left to simplify-inference.
+  // Random and stateful operators run each time, as marks stay; dropout is left to
+  // simplify-inference.
   static bool is_foldable(const relay::Operator& op) {
-    return op.eval != nullptr && !op.has_effect && op.name != "nn.dropout";
+    return op.eval != nullptr && !op.has_effect && op.name != "nn.dropout" &&
+           op.name != "device_copy";
   }
   // Answered by the type alone, whatever the operand is.
   static bool is_shape_query(const relay::Operator& op) {
