@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metadata section of a text (relay-spec 1.9): what `meta[relay.Constant][i]` and
-// `meta[tir.SizeVar][i]` stand for.
+// The metadata section of a text (relay-spec 1.9): what `meta[relay.Constant][i]`,
+// `meta[tir.SizeVar][i]` and `meta[VirtualDevice][i]` stand for.
 #pragma once
 
 #include <map>
@@ -31,8 +31,10 @@ std::string metadata_json(const std::vector<Tensor>& constants);
 struct Metadata {
   std::vector<Tensor> constants;
   std::map<std::string, std::vector<std::string>> size_vars;  // names by type key, `tir.SizeVar`
+  std::vector<std::string> virtual_devices;  // "cpu:0"
 };
-// What the JSON text holds of constants and size variables; other objects are passed over. In a
+// What the JSON text holds of constants, size variables and virtual devices; other objects are
+// passed over. In a
 // failed result the messages lie at `at`.
 Result<Metadata> parse_metadata(std::string_view json, const Location& at);
 

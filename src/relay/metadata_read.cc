@@ -6,6 +6,7 @@
 #include "relay/array_blob.h"
 #include "relay/base64.h"
 #include "relay/metadata.h"
+#include "relay/words.h"
 
 namespace tessera::relay {
 
@@ -121,7 +122,8 @@ class MetadataReader {
 
   Result<void> read_list(const std::string& key, const Json* items, Metadata& out) const {
     const bool constants = key == "relay.Constant", vars = key == "tir.SizeVar" || key == "tir.Var";
-    if (!constants && !vars) return {};
+    const bool devices = key == kVirtualDeviceKey;
+    if (!constants && !vars && !devices) return {};
     if (items == nullptr || !items->is_array()) return bad("the list of `" + key + "` is missing");
     for (const Json& reference : *items) {
       const Json* object = node(&reference);
@@ -130,6 +132,8 @@ class MetadataReader {
       if (constants) {
         TESSERA_TRY(Tensor tensor, read_constant(*attrs));
         out.constants.push_back(std::move(tensor));
+      } else if (devices) {
+        out.virtual_devices.push_back(read_virtual_device(*attrs));
       } else {
         out.size_vars[key].push_back(read_name(*attrs));
       }
@@ -151,6 +155,16 @@ class MetadataReader {
     const Json* string = node(member(attrs, "name"));
     const Json* text = string != nullptr ? member(*string, "repr_str") : nullptr;
     return text != nullptr && text->is_string() ? text->get<std::string>() : "";
+  }
+
+  // "cuda:1"; other devices than these two by number.
+  static std::string read_virtual_device(const Json& attrs) {
+    const std::size_t type = as_index(member(attrs, "device_type_int")).value_or(1);
+    const std::size_t id = as_index(member(attrs, "virtual_device_id")).value_or(0);
+    const std::string name = type == 1   ? "cpu"
+                             : type == 2 ? "cuda"
+                                         : "device" + std::to_string(type);
+    return name + ":" + std::to_string(id);
   }
 
   const Json& json_;

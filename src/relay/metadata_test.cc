@@ -84,19 +84,22 @@ TEST(Metadata, ReadsOtherWriters) {
   array = array.substr(array.find('"') + 1);
   array = array.substr(0, array.find('"'));
   const std::string json = R"({"root": 1, "nodes": [{"type_key": ""},
-    {"type_key": "Map", "keys": ["Span", "relay.Constant", "tir.SizeVar"], "data": [2, 3, 4]},
+    {"type_key": "Map", "keys": ["Span", "relay.Constant", "tir.SizeVar", "VirtualDevice"],
+     "data": [2, 3, 4, 10]},
     {"type_key": "Array"}, {"type_key": "Array", "data": [5]}, {"type_key": "Array", "data": [6]},
     {"type_key": "relay.Constant",
      "attrs": {"data": "0", "virtual_device_": "9", "_checked_type_": "8"}},
     {"type_key": "tir.SizeVar", "attrs": {"dtype": "int64", "name": "7", "span": "0"}},
     {"type_key": "runtime.String", "repr_str": "seq"}, {"type_key": "relay.TensorType"},
-    {"type_key": "VirtualDevice", "attrs": {}}], "b64ndarrays": [")" +
+    {"type_key": "VirtualDevice", "attrs": {"device_type_int": "2", "virtual_device_id": "1"}},
+    {"type_key": "Array", "data": [9]}], "b64ndarrays": [")" +
                            array + "\"]}";
   const auto read = parse_metadata(json, {});
   ASSERT_TRUE(read) << render(read.error());
   ASSERT_EQ(read->constants.size(), 1u);
   EXPECT_TRUE(read->constants[0] == bytes_as(kFloat32, {2}));
   EXPECT_EQ(read->size_vars.at("tir.SizeVar"), std::vector<std::string>{"seq"});
+  EXPECT_EQ(read->virtual_devices, std::vector<std::string>{"cuda:1"});
 }
 
 }  // namespace

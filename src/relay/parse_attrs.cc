@@ -2,6 +2,7 @@
 // Attributes of calls and functions.
 #include "relay/parse_value.h"
 #include "relay/parser.h"
+#include "relay/words.h"
 
 namespace tessera::relay {
 
@@ -28,8 +29,12 @@ void Parser::attributes(Attrs& attrs, bool of_function) {
     const Token start = peek();
     std::string name = dotted_name();
     expect("=");
-    if (name == "virtual_device") unsupported(start, "virtual devices are");
     AttrValue value = attr_value();
+    // Where a function runs is decided by targets here.
+    if (name == "virtual_device" && of_function) {
+      if (!accept(",")) break;
+      continue;
+    }
     if (const bool* b = value.as<bool>(); b != nullptr && of_function)
       value = std::int64_t{*b ? 1 : 0};
     if (attrs.find(name) != nullptr) {
@@ -57,7 +62,7 @@ AttrValue Parser::attr_value() {
   }
   if (!negative && t.kind == TokenKind::kString) return unquote(text_of(take()));
   if (t.kind == TokenKind::kMeta) {
-    unsupported(t, "an attribute that refers to the metadata section is");
+    return meta_attr(take());
   } else if (!negative && (at_word("True") || at_word("False"))) {
     return text_of(take()) == "True";
   } else if (!negative && (at_word("None") || at_word("nullptr"))) {
@@ -65,6 +70,19 @@ AttrValue Parser::attr_value() {
   } else {
     fail_expected("the value of an attribute");
   }
+  return {};
+}
+
+// Only virtual devices; they are texts here, `"cpu:0"`.
+AttrValue Parser::meta_attr(const Token& t) {
+  const auto ref = parse_meta(text_of(t));
+  if (!ref || ref->key != kVirtualDeviceKey) {
+    unsupported(t, "an attribute that refers to the metadata section is");
+    return {};
+  }
+  if (ref->index < metadata_.virtual_devices.size()) return metadata_.virtual_devices[ref->index];
+  report(error(Code::kBadMetadata, location(t), "`{}` has no entry: there are {} virtual devices",
+               text_of(t), metadata_.virtual_devices.size()));
   return {};
 }
 

@@ -47,7 +47,12 @@ Parser::Signature Parser::signature() {
 
 void Parser::parameter() {
   const Token name = take();
-  if (at_punct("{")) unsupported(peek(), "attributes of parameters are");
+  if (accept("{")) {  // where the value lives, which targets decide here
+    if (!at_word("virtual_device")) unsupported(peek(), "an attribute of a parameter is");
+    Attrs ignored;
+    attributes(ignored, true);
+    expect("}");
+  }
   const Type annotation = accept(":") ? type() : Type();
   const std::string_view hint = text_of(name).substr(1);
   // Two parameters of one function must have two names.

@@ -129,6 +129,7 @@ class Parser {
   std::string dotted_name();
   void attributes(Attrs& attrs, bool of_function);
   AttrValue attr_value();
+  AttrValue meta_attr(const Token& t);
   AttrValue attr_list(std::string_view close);
   AttrValue attr_number(const Token& t, bool negative);
 

@@ -234,5 +234,21 @@ TEST(Text, LongChainsAreQuick) {
   EXPECT_LT(std::clock() - start, 60 * CLOCKS_PER_SEC) << "something is quadratic";
 }
 
+// Targets decide where things run; what other writers say of it is read and not kept.
+TEST(Text, VirtualDevicesAreReadAndForgotten) {
+  const std::string metadata = R"(#[metadata]
+{"root": 1, "nodes": [{"type_key": ""},
+  {"type_key": "Map", "keys": ["VirtualDevice"], "data": [2]}, {"type_key": "Array", "data": [3]},
+  {"type_key": "VirtualDevice", "attrs": {"device_type_int": "1"}}]})";
+  const auto parsed = testing::parse_good(
+      testing::module_source("def @main(%x {virtual_device=meta[VirtualDevice][0]}: int32, "
+                             "virtual_device=meta[VirtualDevice][0], k=1) { abs(%x) }\n" +
+                             metadata));
+  EXPECT_EQ(parsed.functions.at("main").attrs, (Attrs{{"k", 1}}));
+  EXPECT_EQ(testing::errors_of(testing::module_source(
+                "def @main(%x: int32, virtual_device=meta[VirtualDevice][1]) { %x }\n" + metadata)),
+            "E0211 2:37 `meta[VirtualDevice][1]` has no entry: there are 1 virtual devices");
+}
+
 }  // namespace
 }  // namespace tessera::relay

@@ -14,6 +14,7 @@ constexpr bool is_identifier_char(char c) { return is_identifier_start(c) || is_
 inline constexpr std::string_view kVersionLine = "#[version = \"0.0.5\"]";
 inline constexpr std::string_view kMetadataLine = "#[metadata]";
 inline constexpr std::string_view kConstantKey = "relay.Constant";
+inline constexpr std::string_view kVirtualDeviceKey = "VirtualDevice";
 
 struct InfixOperator {
   std::string_view text, name;
