@@ -16,7 +16,9 @@ constexpr Operator kCompilerBegin{
     .eval = eval_mark,
     .compute = compute_mark,
     .has_effect = true,  // two marks of one value are two
-    .samples = {"annotation.compiler_begin(float32[3,4], compiler=\"c\")"},
+    .samples = {"annotation.compiler_begin(float32[3,4], compiler=\"c\")",
+                "annotation.compiler_begin(bool[2], compiler=\"c\")",
+                "annotation.compiler_begin(int8[0], compiler=\"c\")"},
 };
 
 }  // namespace tessera::ops

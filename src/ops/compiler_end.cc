@@ -16,7 +16,9 @@ constexpr Operator kCompilerEnd{
     .eval = eval_mark,
     .compute = compute_mark,
     .has_effect = true,  // two marks of one value are two
-    .samples = {"annotation.compiler_end(float32[3,4], compiler=\"c\")"},
+    .samples = {"annotation.compiler_end(float32[3,4], compiler=\"c\")",
+                "annotation.compiler_end(bool[2], compiler=\"c\")",
+                "annotation.compiler_end(int8[0], compiler=\"c\")"},
 };
 
 }  // namespace tessera::ops

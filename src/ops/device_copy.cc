@@ -13,8 +13,9 @@ constexpr Operator kDeviceCopy{
     .infer = infer_mark,
     .eval = eval_mark,
     .compute = compute_mark,
-    .samples =
-        {"device_copy(float32[3,4], src_virtual_device=\"cpu\", dst_virtual_device=\"cpu\")"},
+    .samples = {"device_copy(float32[3,4], src_virtual_device=\"cpu\", dst_virtual_device=\"cpu\")",
+                "device_copy(bool[2], src_virtual_device=\"cpu\", dst_virtual_device=\"cpu\")",
+                "device_copy(int8[0], src_virtual_device=\"cpu\", dst_virtual_device=\"cpu\")"},
 };
 
 }  // namespace tessera::ops

@@ -304,7 +304,7 @@ TEST(OperatorTable, RecordsAreComplete) {
     EXPECT_TRUE(names.insert(op->name).second) << op->name << " twice";
     EXPECT_FALSE(op->doc.empty()) << op->name;
     EXPECT_TRUE(op->infer != nullptr) << op->name;
-    if (op->eval == nullptr) continue;  // annotations and call_lowered
+    if (op->eval == nullptr) continue;  // call_lowered
     EXPECT_GE(op->samples.size(), 3u) << op->name;
     for (std::string_view s : op->samples) {
       EXPECT_EQ(s.substr(0, s.find('(')), op->name);
