@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // annotate-target, merge-compiler-regions and partition-graph on random graphs and on large ones.
 #include <chrono>
+#include <map>
 #include <random>
+#include <set>
 
 #include <gtest/gtest.h>
 
-#include "byoc/annotations.h"
 #include "byoc/passes.h"
+#include "byoc/region_merger.h"
 #include "module/text.h"
 #include "ops/evaluate_function.h"
 #include "ops/infer_types.h"
@@ -44,7 +46,8 @@ Module run_well(Module module, const std::string& text) {
 // A function of element-wise operators, tuples, `let`s and `if`s.
 class RandomFunction {
  public:
-  explicit RandomFunction(std::uint32_t seed) : random_(seed) {}
+  explicit RandomFunction(std::uint32_t seed, bool calls_only = false)
+      : random_(seed), calls_only_(calls_only) {}
 
   Module make() {
     condition_ = b_.param("condition", tensor_type({}, kBool));
@@ -71,7 +74,7 @@ class RandomFunction {
   }
 
   NodeId next() {
-    switch (pick(10)) {
+    switch (pick(calls_only_ ? 7 : 10)) {
       case 0:
         return call("nn.relu", {any()});
       case 1:
@@ -112,6 +115,7 @@ class RandomFunction {
   }
 
   std::mt19937 random_;
+  const bool calls_only_;
   FunctionBuilder b_;
   NodeId condition_;
   std::vector<NodeId> values_;
@@ -119,14 +123,14 @@ class RandomFunction {
 };
 
 // Which of the two targets takes which operators, and what else there is to choose.
-std::string annotation(std::uint32_t seed, const std::string& targets) {
+std::string annotation(std::uint32_t seed, const std::string& targets, bool all_nodes = false) {
   std::mt19937 random(seed);
   std::string supported;
   for (const char* entry : {"a:nn.relu", "a:tanh", "a:add", "b:tanh", "b:add", "b:multiply"}) {
     if (random() % 3 == 0) continue;
     supported += (supported.empty() ? "" : ",") + std::string(entry);
   }
-  const char* others = random() % 2 == 0 ? "true" : "false";
+  const char* others = all_nodes || random() % 2 == 0 ? "true" : "false";
   return "annotate-target{targets=" + targets + ",supported=[" + supported +
          "],include_non_call_ops=" + others + "}";
 }
@@ -192,6 +196,117 @@ TEST(PartitionPasses, RunsAddUp) {
     EXPECT_TRUE(again.equal) << again.where << ": " << again.what << print(once);
     if (HasFailure()) return;
   }
+}
+
+// relay-spec 2.9 to the letter, with sets of regions that a region may not take in.
+class LiteralMerger {
+ public:
+  LiteralMerger(const relay::Function& f, const AnnotatedRegions& regions)
+      : f_(f), regions_(regions), into_(regions.size()), forbidden_(regions.size()) {
+    for (std::uint32_t i = 0; i < into_.size(); ++i) into_[i] = i;
+    for (const NodeId id : regions.order()) {
+      if (is_end(f, id)) process(find(regions.of(id)));
+    }
+  }
+
+  std::uint32_t find(std::uint32_t region) const {
+    while (into_[region] != region) region = into_[region];
+    return region;
+  }
+  std::set<std::uint32_t> inputs_of(std::uint32_t region) const {
+    std::set<std::uint32_t> out;
+    for (std::uint32_t part = 0; part < regions_.size(); ++part) {
+      if (find(part) != region) continue;
+      for (const NodeId begin : regions_[part].ins) {
+        const std::uint32_t input = regions_.of(f_.operands(begin)[0]);
+        if (input != AnnotatedRegions::kNone && find(input) != region) out.insert(find(input));
+      }
+    }
+    return out;
+  }
+  // Takes away what needs nothing, as long as there is any.
+  bool has_cycle() const {
+    std::map<std::uint32_t, std::set<std::uint32_t>> left;
+    for (std::uint32_t i = 0; i < regions_.size(); ++i) {
+      if (find(i) == i) left[i] = inputs_of(i);
+    }
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (auto it = left.begin(); it != left.end();) {
+        const auto needed = [&](std::uint32_t input) { return left.contains(input); };
+        const bool free = std::none_of(it->second.begin(), it->second.end(), needed);
+        progress = progress || free;
+        it = free ? left.erase(it) : std::next(it);
+      }
+    }
+    return !left.empty();
+  }
+
+ private:
+  void process(std::uint32_t region) {
+    if (!done_.insert(region).second) return;
+    for (const std::uint32_t input : inputs_of(region)) process(find(input));
+    const std::set<std::uint32_t> inputs = inputs_of(region);
+    std::set<std::uint32_t>& mine = forbidden_[region];
+    for (const std::uint32_t input : inputs)
+      mine.insert(forbidden_[input].begin(), forbidden_[input].end());
+    for (const std::uint32_t input : inputs) {
+      if (regions_[input].target != regions_[region].target) {
+        mine.insert(input);
+      } else if (!mine.contains(input)) {
+        into_[input] = region;
+        for (std::set<std::uint32_t>& set : forbidden_) {
+          if (set.erase(input) != 0) set.insert(region);
+        }
+      }
+    }
+  }
+
+  const relay::Function& f_;
+  const AnnotatedRegions& regions_;
+  std::vector<std::uint32_t> into_;
+  std::vector<std::set<std::uint32_t>> forbidden_;
+  std::set<std::uint32_t> done_;
+};
+
+// Where the letter makes no cycle, the regions are those of the letter.
+TEST(PartitionPasses, MergeByTheLetter) {
+  int equal = 0;
+  for (std::uint32_t seed = 0; seed < 600; ++seed) {
+    SCOPED_TRACE(seed);
+    const Module annotated =
+        run_well(RandomFunction(seed, true).make(), annotation(seed, "[a,b]", true));
+    const relay::Function& f = annotated.functions.at("main");
+    const AnnotatedRegions regions = AnnotatedRegions::find(f).value();
+    const LiteralMerger letter(f, regions);
+    if (letter.has_cycle()) continue;
+    const std::vector<std::uint32_t> ours = merge_regions(f, regions);
+    for (std::uint32_t a = 0; a < regions.size(); ++a) {
+      for (std::uint32_t b = 0; b < a; ++b)
+        ASSERT_EQ(ours[a] == ours[b], letter.find(a) == letter.find(b)) << print(annotated);
+    }
+    ++equal;
+  }
+  EXPECT_GT(equal, 300);
+}
+
+// What a region takes in may have been read before by regions of other targets: these are not told
+// what the region needs, and the letter makes a cycle.
+TEST(PartitionPasses, MergeWhereTheLetterMakesACycle) {
+  FunctionBuilder b;
+  const NodeId x = b.param("x", kType), y = b.param("y", kType);
+  const NodeId p = b.call(ops::op("nn.relu"), {x}), g = b.call(ops::op("tanh"), {y});
+  const NodeId of_a = b.call(ops::op("add"), {p, g}), f = b.call(ops::op("tanh"), {p});
+  const NodeId results[] = {f, of_a, b.call(ops::op("multiply"), {f, g})};
+  Module module;
+  module.functions["main"] = b.finish(b.tuple(results));
+  const std::string annotate =
+      "annotate-target{targets=[a,b],supported=[a:nn.relu,a:add,b:tanh,b:multiply]}";
+  const Module annotated = run_well(module, annotate);
+  const AnnotatedRegions regions = AnnotatedRegions::find(annotated.functions.at("main")).value();
+  EXPECT_TRUE(LiteralMerger(annotated.functions.at("main"), regions).has_cycle());
+  const Module after = run_well(module, annotate + ",merge-compiler-regions,partition-graph");
+  EXPECT_EQ(after.functions.size(), 4u);  // main, {p, add}, {tanh(p), multiply}, {g}
 }
 
 // ---- Large graphs. On one core these take a tenth of the limits, which leave room for busy
