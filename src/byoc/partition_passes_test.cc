@@ -43,7 +43,7 @@ Module run_well(Module module, const std::string& text) {
   return std::move(after).value();
 }
 
-// A function of element-wise operators, tuples, `let`s and `if`s.
+// A function of element-wise operators, tuples, `let`s, `if`s and local functions.
 class RandomFunction {
  public:
   explicit RandomFunction(std::uint32_t seed, bool calls_only = false)
@@ -94,7 +94,7 @@ class RandomFunction {
       case 7:
         return b_.let("v", any());
       case 8:
-        return depth_ < 2 ? branch() : any();
+        return depth_ >= 2 ? any() : pick(2) == 0 ? branch() : local_call();
       default:
         return call("sigmoid", {any()});
     }
@@ -103,9 +103,17 @@ class RandomFunction {
     const relay::RegionId yes = inside(), no = inside();
     return b_.if_(condition_, yes, no);
   }
-  relay::RegionId inside() {
+  // Of a function that may use what is around it.
+  NodeId local_call() {
+    const NodeId argument = any();
+    NodeId callee = b_.literal(inside(true), {});
+    if (pick(2) == 0) callee = b_.let("f", callee);
+    return b_.call_value(callee, {&argument, 1});
+  }
+  relay::RegionId inside(bool has_param = false) {
     const std::size_t outside = values_.size();
     const relay::RegionId region = b_.begin_region();
+    if (has_param) values_.push_back(b_.param("p", kType));
     ++depth_;
     grow(pick(5));
     --depth_;

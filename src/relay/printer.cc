@@ -151,8 +151,9 @@ class FunctionPrinter {
     const auto operands = f_.operands(id);
     std::vector<NodeId> out(operands.begin(), operands.end());
     if (f_.as<ValueCall>(id) != nullptr) std::rotate(out.begin(), out.begin() + 1, out.end());
-    const auto& inner = captures_[id.index()];
-    out.insert(out.end(), inner.begin(), inner.end());
+    for (const NodeId inner : captures_[id.index()]) {
+      if (num_uses_[inner.index()] > 0) out.push_back(inner);  // else a dead node reads it
+    }
     return out;
   }
 
