@@ -13,6 +13,7 @@
 #include "driver/static_shapes.h"
 #include "driver/vendor_libraries.h"
 #include "driver/verify.h"
+#include "ops/compare.h"
 #include "ops/evaluate_function.h"
 #include "support/files.h"
 #include "types/target_list.h"
@@ -148,6 +149,51 @@ TEST_F(DriverTest, FunctionsOfBackEndsComeInAnyForm) {
   expect_right(o);
   o.strict = true;
   EXPECT_FALSE(compile(o));
+}
+
+// The function that case studies of partitioned transformers end in: scalars of a folded GELU
+// inside of the composite, the bias as a constant in its call.
+constexpr const char* kGeluOfBackEnd = R"(
+def @region(%i0: Tensor[(16, 32), float16], %i1: Tensor[(24, 32), float16], Inline=1, Compiler="BACKEND", global_symbol="region", Primitive=1) -> Tensor[(16, 24), float16] {
+  %9 = fn (%p0: Tensor[(16, 32), float16], %p1: Tensor[(24, 32), float16], %p2: Tensor[(24), float16], Composite="cutlass.dense_bias_gelu_fp16") -> Tensor[(16, 24), float16] {
+    %1 = nn.dense(%p0, %p1, units=None, out_dtype="float16");
+    %2 = add(%1, %p2);
+    %3 = multiply(%2, 0.707f16);
+    %4 = cast(%3, dtype="float32");
+    %5 = erf(%4);
+    %6 = cast(%5, dtype="float16");
+    %7 = multiply(%6, 0.5f16);
+    %8 = add(%7, 0.5f16);
+    multiply(%8, %2)
+  };
+  %9(%i0, %i1, full(0.25f16, shape=[24]))
+}
+def @main(%x: Tensor[(16, 32), float16], %w: Tensor[(24, 32), float16], %y: Tensor[(16, 32), float16]) {
+  (@region(%x, %w), @region(%y, %w))
+}
+)";
+
+TEST_F(DriverTest, ConstantsOfACompositeSurviveEveryBackEnd) {
+  for (const std::string backend : {"onednn", "blas", "ccompiler", "cutlass"}) {
+    SCOPED_TRACE(backend);
+    std::string text = kGeluOfBackEnd;
+    text.replace(text.find("BACKEND"), std::string("BACKEND").size(), backend);
+    const CompileOptions o = options(text);
+    const CompileReport report = value_of(compile(o));
+    EXPECT_EQ(report.warnings.empty(), backend != "cutlass");
+    const Module module = value_of(load_model(o.model, {}));
+    const auto exported = value_of(exec::Session::open_library(o.output, {}));
+    std::vector<Tensor> inputs;
+    for (const exec::PortInfo& port : exported->inputs()) {
+      inputs.push_back(exec::random_input(port, inputs.size() + 1));
+    }
+    const auto wanted = ops::evaluate(module, module.functions.at("main"), inputs);
+    const auto found = value_of(exported->run(inputs));
+    ASSERT_EQ(found.size(), wanted.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_LT(ops::relative_difference(found[i], wanted[i]), ops::graph_tolerance(kFloat16));
+    }
+  }
 }
 
 TEST_F(DriverTest, EntriesShareOneKernelLibrary) {

@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "ops/shape_rules.h"
 #include "relay/evaluation_order.h"
 #include "relay/inline_literals.h"
 #include "relay/operator.h"
@@ -75,7 +76,11 @@ class Derivation {
  public:
   // `f` is free of calls of literals.
   Derivation(const Function& f, const ConstantPool& pool)
-      : f_(f), pool_(pool), needed_(f.num_nodes()), types_(f.num_nodes()) {}
+      : f_(f),
+        pool_(pool),
+        needed_(f.num_nodes()),
+        data_needed_(f.num_nodes()),
+        types_(f.num_nodes()) {}
 
   Result<ShapeFunction> run() {
     TESSERA_TRY_VOID(find_needs());
@@ -105,25 +110,44 @@ class Derivation {
         const auto need = op == nullptr || k >= std::size(op->shape_need) ? relay::ShapeNeed::kShape
                                                                           : op->shape_need[k];
         if (need == relay::ShapeNeed::kNothing) continue;
-        const bool is_constant = f_.as<relay::Constant>(operands[k]) != nullptr;
-        if (need == relay::ShapeNeed::kData && !is_constant) {
+        if (need == relay::ShapeNeed::kShape) {
+          needed_[operands[k].index()] = true;
+        } else if (!can_read(operands[k])) {
           errors.add(error(Code::kNotSupported, f_[id].location,
-                           "the size of the result of `{}` depends on data that are only known at "
-                           "run time, which no shape function can compute",
+                           "the size of the result of `{}` depends on data that are computed at "
+                           "run time, which no shape function can follow",
                            op->name));
         }
-        needed_[operands[k].index()] = true;
       }
     }
     if (!errors.empty()) return fail(std::move(errors));
     return {};
   }
 
+  // Constants, and parameters, whose data are needed then.
+  bool can_read(NodeId operand) {
+    const NodeId id = relay::behind_lets(f_, operand);
+    if (f_.as<relay::Constant>(id) != nullptr) return true;
+    const Type& type = f_.type(id);
+    if (f_.as<relay::Param>(id) == nullptr || !type.is_tensor() || is_dynamic(type)) return false;
+    data_needed_[id.index()] = true;
+    return true;
+  }
+
   void declare_inputs() {
     for (const NodeId param : f_.params()) {
-      out_.states.push_back(needed_[param.index()] ? 2 : 0);
-      if (!needed_[param.index()]) continue;
+      const bool data = data_needed_[param.index()], shape = needed_[param.index()];
+      out_.states.push_back((data ? 1 : 0) + (shape ? 2 : 0));
       const std::string& name = f_.as<relay::Param>(param)->name;
+      if (data) {
+        const Type& type = f_.type(param);
+        std::vector<Expr> extents;
+        for (const Dim& dim : type.shape()) extents.emplace_back(dim.constant());
+        data_.emplace(param,
+                      tir::make_buffer(tir::identifier(name), type.dtype(), std::move(extents)));
+        out_.func.inputs.push_back(data_.at(param));
+      }
+      if (!shape) continue;
       std::size_t number = 0;
       types_[param.index()] = with_loads(f_.type(param), name, number);
     }
@@ -195,6 +219,9 @@ class Derivation {
     TESSERA_TRY(Type type,
                 call.op->infer({types, values, call.attrs, f_[id].location, call.op->name}));
     if (call.op->pattern == relay::OpPattern::kBroadcast) type = broadcast(type, types);
+    if (const auto rule = ops::find_shape_rule(*call.op); rule != nullptr && is_dynamic(type)) {
+      type = by_rule(id, type, rule);
+    }
     for (const Type& part : flatten(type)) {
       for (const Dim& dim : part.shape()) {
         if (!dim.is_unknown()) continue;
@@ -204,6 +231,20 @@ class Derivation {
       }
     }
     return type;
+  }
+
+  Type by_rule(NodeId id, const Type& type, ops::ShapeRule rule) {
+    Shape shape;
+    const auto read = [&](std::size_t k, const std::vector<Expr>& index) {
+      const NodeId from = relay::behind_lets(f_, f_.operands(id)[k]);
+      const auto* constant = f_.as<relay::Constant>(from);
+      if (constant == nullptr) return tir::load(data_.at(from), index);
+      const Tensor& t = pool_.resolve(constant->value);
+      TESSERA_CHECK(index.empty() && t.num_elements() == 1, "rules read constant scalars only");
+      return tir::imm(element_as_double(t, 0), t.dtype);
+    };
+    for (const Expr& size : rule(read)) shape.push_back(sizes_.fresh(size));
+    return tensor_type(std::move(shape), type.dtype());
   }
 
   // Of two sizes that may both be 1, the one that is not; inference leaves such open.
@@ -242,8 +283,10 @@ class Derivation {
 
   const Function& f_;
   const ConstantPool& pool_;
-  std::vector<bool> needed_;  // its shape, by node
-  std::vector<Type> types_;   // with symbols, of the nodes that are needed
+  std::vector<bool> needed_;       // its shape, by node
+  std::vector<bool> data_needed_;  // of parameters
+  std::map<NodeId, tir::Buffer> data_;
+  std::vector<Type> types_;  // with symbols, of the nodes that are needed
   Sizes sizes_;
   ShapeFunction out_;
 };

@@ -11,17 +11,18 @@
 
 namespace tessera::lower {
 
-// Inputs: for each parameter that matters, one int64 vector a tensor, of its sizes; outputs: the
-// same for the tensors of the result. A vector of rank-0 tensors has no dimension either.
+// Inputs: for each parameter, its data where they matter, then one int64 vector a tensor with its
+// sizes where these matter; outputs: sizes of the tensors of the result. A vector of rank-0 tensors
+// has no dimension either.
 struct ShapeFunction {
   tir::PrimFunc func;
-  std::vector<int> states;             // by parameter: 0 not used, 2 its shape
+  std::vector<int> states;             // by parameter: 0 not used, 1 its data, 2 its shape, 3 both
   std::vector<std::string> operators;  // in order of evaluation
 };
 
 // Derived operator by operator from type inference, with a symbol for each size that is only known
-// at run time; literals are followed into their bodies. Fails where a size depends on data. Types
-// must be known.
+// at run time; literals are followed into their bodies. Fails where a size depends on computed data.
+// Types must be known.
 Result<ShapeFunction> derive_shape_function(const relay::Function& f, const ConstantPool& pool);
 
 // The operators of a function, those in literals included, in order of evaluation.

@@ -142,6 +142,21 @@ TEST(ShapeFunction, TellsWhatEachParameterIsNeededFor) {
   EXPECT_TRUE(shape->func.inputs[1]->shape.empty());
 }
 
+TEST(ShapeFunction, ReadsDataWhereSizesDependOnThem) {
+  const relay::Function f = typed(
+      parse("fn (%stop: int64, %x: Tensor[(?), float32]) { concatenate((cast(arange(2i64, %stop, "
+            "3i64), dtype=\"float32\"), %x)) }"));
+  const auto shape = derive_shape_function(f, {});
+  ASSERT_TRUE(shape.has_value()) << render(shape.error());
+  EXPECT_EQ(shape->states, (std::vector<int>{1, 2}));
+  for (const std::int64_t stop : {-4, 2, 3, 5, 6, 30}) {
+    std::int64_t data = stop, sizes[] = {7}, result[] = {-1};
+    std::vector<void*> pointers{&data, sizes, result};
+    tir::interpret(shape->func, pointers);
+    EXPECT_EQ(result[0], 7 + std::max<std::int64_t>(0, (stop - 2 + 2) / 3)) << stop;
+  }
+}
+
 TEST(TeNames, HaveEightyCharactersAndThenAHash) {
   const std::vector<std::string> short_list{"nn.dense", "add"};
   EXPECT_EQ(fused_name("m", short_list), "m_fused_nn_dense_add");
