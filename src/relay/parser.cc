@@ -221,7 +221,8 @@ Result<Function> Parser::single_function() {
   } else {
     fail_expected("`fn`");
   }
-  Function f = function_after_name(peek());
+  const Token first = peek();  // a copy: the lexer drops what it has given
+  Function f = function_after_name(first);
   if (peek().kind != TokenKind::kEnd) fail_expected("the end of the text");
   if (errors_.empty()) errors_.add(verify(f));
   if (!errors_.empty()) return fail(take_errors());
