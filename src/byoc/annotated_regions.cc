@@ -7,7 +7,6 @@ namespace tessera::byoc {
 
 using relay::Function;
 using relay::NodeId;
-using relay::NodeKind;
 
 // Regions while they grow: sets of begins, with chains of ins and outs that join in constant time.
 class RegionFinder {

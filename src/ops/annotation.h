@@ -9,8 +9,6 @@
 namespace tessera::ops {
 
 inline Result<Type> infer_mark(const InferArgs& args) { return args.operands[0]; }
-// Is the result the operand, whatever that is?
-inline bool is_mark(const Operator& op) { return op.infer == infer_mark; }
 
 inline std::vector<Tensor> eval_mark(const EvalArgs& args) {
   return {args.operands.begin(), args.operands.end()};
