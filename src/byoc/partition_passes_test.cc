@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "byoc/passes.h"
@@ -196,7 +197,8 @@ TEST(PartitionPasses, RunsAddUp) {
     const std::string both = annotation(seed, "[a,b]"), first = annotation(seed, "[a]"),
                       second = annotation(seed, "[b]");
     const Module at_once = run_well(before, both);
-    const ModuleDifference d = compare(at_once, run_well(before, first + "," + second));
+    const ModuleDifference d =
+        compare(at_once, run_well(before, fmt::format("{},{}", first, second)));
     EXPECT_TRUE(d.equal) << d.where << ": " << d.what << print(at_once);
     const std::string merged = both + ",merge-compiler-regions";
     const Module once = run_well(before, merged);
