@@ -5,6 +5,7 @@
 #include "byoc/compiler_functions.h"
 #include "byoc/outline.h"
 #include "byoc/partition.h"
+#include "byoc/share_functions.h"
 #include "support/check.h"
 
 namespace tessera::byoc {
@@ -31,6 +32,18 @@ Result<void> take_back(PartitionOutcome& outcome, const std::vector<Declined>& d
   TESSERA_TRY(outcome.module, inline_functions(std::move(outcome.module), symbols));
   forget_regions(outcome, symbols);
   return {};
+}
+
+// Layers of one shape share a definition if their constants are arguments; with constants inside,
+// each is a function of its own.
+void share_definitions(PartitionOutcome& outcome, const Backend& backend) {
+  if (backend.constants() != ConstantStyle::kArguments) return;
+  Shared shared = share_equal_functions(std::move(outcome.module), backend.name());
+  outcome.module = std::move(shared.module);
+  for (PlacedRegion& region : outcome.regions) {
+    const auto by = shared.replaced.find(region.symbol);
+    if (by != shared.replaced.end()) region.symbol = by->second;
+  }
 }
 
 Result<void> partition_rest(PartitionOutcome& outcome, std::span<const BackendChoice> choices,
@@ -60,6 +73,7 @@ Result<PartitionOutcome> compile_backends(PartitionOutcome outcome,
     for (const BackendChoice& choice : hooks) {
       const std::string_view name = choice.backend->name();
       if (compiler_functions(outcome.module, name).empty()) continue;
+      share_definitions(outcome, *choice.backend);
       TESSERA_TRY(CompileOutcome compiled,
                   choice.backend->compile(std::move(outcome.module), choice.target, context));
       outcome.module = std::move(compiled.module);

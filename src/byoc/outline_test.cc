@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "byoc/share_functions.h"
 #include "module/text.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
@@ -58,6 +59,25 @@ TEST(ExistingGlobalSymbols, EveryFunctionWithoutSymbolIsAnError) {
   ASSERT_FALSE(outlined.has_value());
   ASSERT_EQ(outlined.error().list.size(), 1u);
   EXPECT_NE(outlined.error().list[0].message.find("`global_symbol`"), std::string::npos);
+}
+
+TEST(ShareEqualFunctions, OneDefinitionForAllCalls) {
+  Module module = read(R"(
+def @a(%p: Tensor[(2), float32], %w: Tensor[(2), float32], Compiler="c", global_symbol="a") { add(%p, %w) }
+def @b(%q: Tensor[(2), float32], %v: Tensor[(2), float32], Compiler="c", global_symbol="b") { add(%q, %v) }
+def @c(%q: Tensor[(2), float32], %v: Tensor[(2), float32], Compiler="other", global_symbol="c") { add(%q, %v) }
+def @d(%q: Tensor[(2), float32], %v: Tensor[(2), float32], Compiler="c", global_symbol="d") { add(%v, %q) }
+def @main(%x: Tensor[(2), float32]) { @a(@b(@c(@d(%x, %x), %x), %x), %x) }
+)");
+  const Shared shared = share_equal_functions(std::move(module), "c");
+  EXPECT_EQ(shared.replaced, (std::map<std::string, std::string>{{"b", "a"}}));
+  const Module wanted = read(R"(
+def @a(%p: Tensor[(2), float32], %w: Tensor[(2), float32], Compiler="c", global_symbol="a") { add(%p, %w) }
+def @c(%q: Tensor[(2), float32], %v: Tensor[(2), float32], Compiler="other", global_symbol="c") { add(%q, %v) }
+def @d(%q: Tensor[(2), float32], %v: Tensor[(2), float32], Compiler="c", global_symbol="d") { add(%v, %q) }
+def @main(%x: Tensor[(2), float32]) { @a(@a(@c(@d(%x, %x), %x), %x), %x) }
+)");
+  EXPECT_TRUE(compare(shared.module, wanted).equal);
 }
 
 }  // namespace
