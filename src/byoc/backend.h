@@ -4,7 +4,6 @@
 // reference.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,22 +11,12 @@
 
 #include "byoc/compile_context.h"
 #include "module/module.h"
-#include "relay/pattern.h"
+#include "relay/pattern_table.h"
 
 namespace tessera::byoc {
 
-// A sentence that says why not: "K = 13 is no multiple of 8".
-struct Refusal {
-  std::string reason;
-};
-
-// A composite that the back end can run: `pattern`, named "onednn.conv2d_bias_relu". `check` sees
-// operands, attributes, dtypes and the result type; no refusal means yes.
-struct CompositePattern {
-  std::string name;
-  relay::Pattern pattern;
-  std::function<std::optional<Refusal>(const relay::Match&, const Target&)> check;
-};
+using relay::CompositePattern;
+using relay::Refusal;
 
 // Which composites may share one region.
 enum class FusionStyle : std::uint8_t {

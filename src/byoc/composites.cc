@@ -14,14 +14,15 @@ class Claimer {
  public:
   Claimer(const Function& f, const ConstantPool& pool, std::span<const BackendChoice> choices,
           const Vetoes& vetoes)
-      : f_(f), pool_(pool), choices_(choices), vetoes_(vetoes), uses_(f) {
+      : f_(f), pool_(pool), choices_(choices), vetoes_(vetoes), uses_(f), graph_(f) {
     out_.of_node.assign(f.num_nodes(), -1);
   }
 
   Claims run() {
     for (std::size_t c = 0; c < choices_.size(); ++c) {
       for (const CompositePattern& pattern : choices_[c].backend->patterns(choices_[c].target)) {
-        for (std::size_t i = f_.num_nodes(); i-- > 0;) try_claim(c, pattern, NodeId{i});
+        relay::Matcher matcher(graph_, pattern.pattern, &pool_);
+        for (std::size_t i = f_.num_nodes(); i-- > 0;) try_claim(c, pattern, matcher, NodeId{i});
       }
     }
     sort_by_root();
@@ -30,24 +31,30 @@ class Claimer {
   }
 
  private:
-  void try_claim(std::size_t choice, const CompositePattern& pattern, NodeId root) {
+  void try_claim(std::size_t choice, const CompositePattern& pattern, relay::Matcher& matcher,
+                 NodeId root) {
     if (f_.op(root) == nullptr || is_claimed(root) || f_[root].region != Function::kBody) return;
-    auto match = relay::match(f_, pattern.pattern, root, &pool_);
-    if (!match || !is_closed(*match)) return;
+    const std::uint32_t index = graph_.index_of(root);
+    if (index == relay::IndexedGraph::kNone || !matcher.match(index)) return;
+    relay::PatternGroup group = relay::form_group(matcher, 0);
+    if (group.reads_own_part || !is_closed(group.match)) return;
     if (const auto veto = vetoes_.find({root, choice}); veto != vetoes_.end()) {
       out_.refused.push_back({root, choice, pattern.name, veto->second});
       return;
     }
-    if (const auto why = pattern.check(*match, choices_[choice].target)) {
+    const auto why =
+        pattern.check ? pattern.check(group.match, choices_[choice].target) : std::nullopt;
+    if (why) {
       out_.refused.push_back({root, choice, pattern.name, why->reason});
       return;
     }
-    for (const NodeId id : match->inside) {
+    for (const NodeId id : group.match.inside) {
       if (f_.as<relay::Constant>(id) == nullptr) {
         out_.of_node[id.index()] = static_cast<std::int32_t>(out_.claims.size());
       }
     }
-    out_.claims.push_back({choice, pattern.name, std::move(*match)});
+    Function composite = relay::make_function(graph_, group, {{"Composite", pattern.name}});
+    out_.claims.push_back({choice, pattern.name, std::move(group.match), std::move(composite)});
   }
 
   bool is_claimed(NodeId id) const { return out_.of_node[id.index()] >= 0; }
@@ -93,6 +100,7 @@ class Claimer {
   std::span<const BackendChoice> choices_;
   const Vetoes& vetoes_;
   relay::Uses uses_;
+  relay::IndexedGraph graph_;
   Claims out_;
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "byoc/backend.h"
+#include "relay/pattern_groups.h"
 #include "relay/rewrite.h"
 
 namespace tessera::byoc {
@@ -22,6 +23,7 @@ struct Claim {
   std::size_t choice = 0;  // index into the list of back ends
   std::string composite;
   relay::Match match;
+  relay::Function function;  // the composite, with a parameter for each input of the match
 };
 
 // A back end that looked at a node and would not have it.
@@ -43,7 +45,8 @@ struct Claims {
 using Vetoes = std::map<std::pair<relay::NodeId, std::size_t>, std::string>;
 
 // Back ends in order, patterns in order, roots from the last to the first: who comes first claims.
-// Nodes inside a match that something outside reads make it no match.
+// Nodes inside a match that something outside reads make it no match, and so do nodes that are part
+// of it and its input at once: nothing is computed twice.
 Claims claim_composites(const relay::Function& f, const ConstantPool& pool,
                         std::span<const BackendChoice> choices, const Vetoes& vetoes = {});
 

@@ -16,33 +16,6 @@ using relay::Function;
 using relay::FunctionBuilder;
 using relay::NodeId;
 
-// "nn.dense_add_": the operators of a match in order (relay-spec 2.5).
-std::string operators_text(const Function& f, const relay::Match& match) {
-  std::string out;
-  for (const NodeId id : match.inside) {
-    if (const relay::Operator* op = f.op(id)) out += std::string(op->name) + "_";
-    if (f.as<relay::Tuple>(id)) out += "Tuple_";
-    if (const auto* p = f.as<relay::Project>(id)) out += fmt::format("TupleGetItem{}_", p->index);
-  }
-  return out;
-}
-
-Function make_composite(const Function& f, const Claim& claim) {
-  FunctionBuilder builder;
-  Copier copier(f, builder, false);
-  for (std::size_t i = 0; i < claim.match.inputs.size(); ++i) {
-    const NodeId input = claim.match.inputs[i];
-    const NodeId param = builder.param(fmt::format("FunctionVar_{}", i), f.type(input));
-    builder.set_type(param, f.type(input));
-    copier.set(input, param);
-  }
-  copier.run(Function::kBody, claim.match.inside);
-  return builder.finish(
-      copier.map(claim.match.root),
-      {{"PartitionedFromPattern", operators_text(f, claim.match)}, {"Composite", claim.composite}},
-      f.type(claim.match.root));
-}
-
 // One region on its way out of `f`.
 class RegionMaker {
  public:
@@ -70,7 +43,7 @@ class RegionMaker {
       for (const NodeId input : claim.match.inputs)
         arguments.push_back(value(builder, values, input));
       builder.at(f_[claim.match.root].location);
-      const NodeId literal = relay::embed(builder, make_composite(f_, claim));
+      const NodeId literal = relay::embed(builder, claim.function);
       const NodeId call = builder.call_value(literal, arguments);
       builder.set_type(call, f_.type(claim.match.root));
       values[claim.match.root] = call;

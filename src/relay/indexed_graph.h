@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The post-DFS view of a function: what the matcher's dominance tests and the placement search
-// count by. Operators, and a reference to the same global however often it occurs, have one index
-// each, at their first visit; a `let` has two, for its variable and for the expression; the
-// function itself comes last.
+// count by. Operators, and references to the same global or the same constant however often they
+// occur, have one index each, at their first visit; a `let` has two, for its variable and for the
+// expression; the function itself comes last.
 #pragma once
 
 #include <cstdint>

@@ -92,7 +92,7 @@ TokenKind Lexer::scan(std::uint32_t& p) const {
   for (const std::string_view two : {"->", "=>", "==", "!=", "<=", ">="}) {
     if (text_.substr(p, 2) == two) return p += 2, TokenKind::kPunct;
   }
-  if (c != '\0' && std::string_view("(){}[],;:.=+-*/<>?").find(c) != std::string_view::npos) {
+  if (c != '\0' && std::string_view("(){}[],;:.=+-*/<>?|").find(c) != std::string_view::npos) {
     return ++p, TokenKind::kPunct;
   }
   return TokenKind::kBad;

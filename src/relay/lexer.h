@@ -18,7 +18,7 @@ enum class TokenKind : std::uint8_t {
   kString,  // with quotes
   kMeta,    // meta[key][index]
   kPragma,  // #[...]
-  kPunct,   // ( ) { } [ ] , ; : . = + - * / < > ? -> => == != <= >=
+  kPunct,   // ( ) { } [ ] , ; : . = + - * / < > ? | -> => == != <= >=
   kBad,     // something that no token begins with, or an unclosed string or comment
 };
 

@@ -1,220 +1,305 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matcher: relay-style, without backtracking into an alternative that has matched.
+// The matching algorithm: memo, rollback, commutation, dominators (relay-spec 2.4).
 #include <algorithm>
 #include <unordered_set>
 
-#include "constants/pool.h"
-#include "relay/pattern.h"
-#include "relay/pattern_node.h"
+#include "relay/matcher.h"
 
 namespace tessera::relay {
 
-namespace {
+using expr_facts::as;
 
-class Matcher {
- public:
-  Matcher(const Function& f, const ConstantPool* pool) : f_(f), pool_(pool) {}
+Matcher::Matcher(const IndexedGraph& graph, const Pattern& pattern, const ConstantPool* pool)
+    : graph_(graph),
+      f_(graph.function()),
+      pool_(pool),
+      pattern_(pattern),
+      pattern_size_(pattern_.size()),
+      memo_(pattern_size_) {}
 
-  bool matches(const Pattern& pattern, NodeId id) {
-    const PatternNode& p = *pattern.get();
-    for (const Step& step : steps_) {
-      if (step.pattern == &p) return step.node == id;
-    }
-    const std::size_t mark = steps_.size();
-    if (matches_new(p, id)) {
-      steps_.push_back({&p, id});
-      return true;
-    }
-    steps_.resize(mark);
+bool Matcher::match(std::uint32_t root) {
+  rollback(0);
+  failure_ = {};
+  memoize_ = true;
+  const bool found = visit(pattern_.root(), root);
+  pattern_.truncate(pattern_size_);
+  memo_.resize(pattern_size_);
+  std::erase_if(trail_, [&](std::uint32_t p) { return p >= pattern_size_; });
+  return found;
+}
+
+void Matcher::rollback(std::size_t mark) {
+  for (; trail_.size() > mark; trail_.pop_back()) memo_[trail_.back()].pop_back();
+}
+
+bool Matcher::fail_at(const PatternNode& p, std::uint32_t e, const char* what) {
+  if (failure_.pattern == nullptr || trail_.size() > failure_.progress) {
+    failure_ = {&p, e, trail_.size(), what};
+  }
+  return false;
+}
+
+bool Matcher::visit(std::uint32_t p, std::uint32_t e) {
+  if (memoize_ && !memo_[p].empty()) {
+    return memo_[p][0] == e || fail_at(*pattern_[p].pattern, e, "the same value as elsewhere");
+  }
+  const std::size_t mark = trail_.size();
+  if (!matches(p, e)) {
+    rollback(mark);
     return false;
   }
+  memo_[p].push_back(e);
+  trail_.push_back(p);
+  return true;
+}
 
-  Match result(NodeId root) const {
-    Match m;
-    m.function = &f_;
-    m.pool = pool_;
-    m.root = root;
-    for (const Step& step : steps_) {
-      if (is_embedded(*step.pattern)) m.inside.push_back(step.node);
-      if (!step.pattern->capture.empty()) m.captures.emplace(step.pattern->capture, step.node);
-    }
-    std::sort(m.inside.begin(), m.inside.end());
-    m.inside.erase(std::unique(m.inside.begin(), m.inside.end()), m.inside.end());
-    for (const Step& step : steps_) add_inputs(step, m);
-    return m;
-  }
-
- private:
-  // What has matched so far, in pattern order (children first). Also the memo: a pattern object
-  // that is met again must match the same node.
-  struct Step {
-    const PatternNode* pattern;
-    NodeId node;
-  };
-
-  static bool is_embedded(const PatternNode& p) {
-    switch (p.kind) {
-      case PatternKind::kConstant:
-      case PatternKind::kScalar:
-      case PatternKind::kOp:
-      case PatternKind::kOpAnyArgs:
-      case PatternKind::kTuple:
-      case PatternKind::kProject:
-        return true;
-      case PatternKind::kWildcard:
-      case PatternKind::kVar:
-      case PatternKind::kEither:
-      case PatternKind::kAttr:
-      case PatternKind::kDtype:
-      case PatternKind::kShape:
-        break;
-    }
-    return false;
-  }
-
-  void add_inputs(const Step& step, Match& m) const {
-    const auto add = [&](NodeId id) {
-      if (std::binary_search(m.inside.begin(), m.inside.end(), id)) return;
-      if (std::find(m.inputs.begin(), m.inputs.end(), id) == m.inputs.end()) m.inputs.push_back(id);
-    };
-    const PatternKind kind = step.pattern->kind;
-    if (kind == PatternKind::kWildcard || kind == PatternKind::kVar) add(step.node);
-    if (kind == PatternKind::kOpAnyArgs) {
-      for (NodeId operand : f_.operands(step.node)) add(operand);
-    }
-  }
-
-  bool matches_new(const PatternNode& p, NodeId id) {
-    switch (p.kind) {
-      case PatternKind::kWildcard:
-        return true;
-      case PatternKind::kConstant:
-        return f_.as<Constant>(id) != nullptr;
-      case PatternKind::kScalar:
-        return is_scalar_of(p.scalar, id);
-      case PatternKind::kVar:
-        return is_var_of(p.name, id);
-      case PatternKind::kOp:
-        return matches_call(p, id);
-      case PatternKind::kOpAnyArgs:
-        return is_call_of(p.name, id);
-      case PatternKind::kTuple:
-        return f_.as<Tuple>(id) != nullptr && matches_all(p.children, id, false);
-      case PatternKind::kProject:
-        return matches_project(p, id);
-      case PatternKind::kEither:
-        return matches(p.children[0], id) || matches(p.children[1], id);
-      case PatternKind::kAttr:
-        return matches(p.children[0], id) && has_attr(p, id);
-      case PatternKind::kDtype:
-        return matches(p.children[0], id) && has_dtype(p.dtype, id);
-      case PatternKind::kShape:
-        return matches(p.children[0], id) && has_shape(p.shape, id);
-    }
-    return false;
-  }
-
-  bool is_call_of(const std::string& name, NodeId id) const {
-    const Operator* op = f_.op(id);
-    return op != nullptr && op->name == name;
-  }
-
-  bool matches_call(const PatternNode& p, NodeId id) {
-    if (!is_call_of(p.name, id)) return false;
-    if (matches_all(p.children, id, false)) return true;
-    const bool commutes = (p.name == "add" || p.name == "multiply") && p.children.size() == 2;
-    return commutes && matches_all(p.children, id, true);
-  }
-
-  bool matches_all(const std::vector<Pattern>& patterns, NodeId id, bool reversed) {
-    const auto operands = f_.operands(id);
-    if (operands.size() != patterns.size()) return false;
-    const std::size_t mark = steps_.size();
-    for (std::size_t i = 0; i < patterns.size(); ++i) {
-      const NodeId operand = operands[reversed ? operands.size() - 1 - i : i];
-      if (!matches(patterns[i], operand)) {
-        steps_.resize(mark);
-        return false;
+bool Matcher::matches(std::uint32_t p, std::uint32_t e) {
+  const auto& [pattern, children] = pattern_[p];
+  switch (pattern->kind) {
+    case PatternKind::kWildcard:
+    case PatternKind::kVar:
+    case PatternKind::kConstant:
+    case PatternKind::kScalar:
+    case PatternKind::kOperator:
+    case PatternKind::kGlobal:
+    case PatternKind::kExpr:
+      return matches_leaf(*pattern, e) || fail_at(*pattern, e);
+    case PatternKind::kCall:
+      return expr_facts::is_call(graph_, e) ? matches_call(p, e) : fail_at(*pattern, e);
+    case PatternKind::kFunction:
+      return matches_function(p, e);
+    case PatternKind::kIf:
+      if (as<If>(graph_, e) == nullptr) return fail_at(*pattern, e);
+      return matches_in_order(children, graph_[e].inputs);
+    case PatternKind::kLet:
+      return matches_let(p, e);
+    case PatternKind::kTuple:
+      return matches_tuple(p, e);
+    case PatternKind::kProject: {
+      const auto* project = as<Project>(graph_, e);
+      if (project == nullptr) return fail_at(*pattern, e);
+      if (pattern->index >= 0 && pattern->index != project->index) {
+        return fail_at(*pattern, e, "the index");
       }
+      return matches_in_order(children, graph_[e].inputs);
     }
-    return true;
-  }
-
-  bool matches_project(const PatternNode& p, NodeId id) {
-    const Project* project = f_.as<Project>(id);
-    if (project == nullptr || (p.index >= 0 && p.index != project->index)) return false;
-    return matches(p.children[0], f_.operands(id)[0]);
-  }
-
-  bool is_var_of(const std::string& name, NodeId id) const {
-    const Param* param = f_.as<Param>(id);
-    const Let* let = f_.as<Let>(id);
-    if (param == nullptr && let == nullptr) return false;
-    return name.empty() || name == (param != nullptr ? param->name : let->name);
-  }
-
-  const Tensor* tensor(NodeId id) const {
-    const Constant* c = f_.as<Constant>(id);
-    if (c == nullptr) return nullptr;
-    if (const auto* t = std::get_if<Tensor>(&c->value)) return t;
-    return pool_ != nullptr ? &pool_->resolve(c->value) : nullptr;
-  }
-
-  bool is_scalar_of(double value, NodeId id) const {
-    const Tensor* t = tensor(id);
-    if (t == nullptr || t->num_elements() != 1) return false;
-    const double rounded =
-        element_as_double(tensor_from_doubles({}, t->dtype, std::span<const double>(&value, 1)), 0);
-    return element_as_double(*t, 0) == (t->dtype.is_float() ? rounded : value);
-  }
-
-  // The attribute as the operator sees it: what is not given has its default.
-  const AttrValue* attribute(const std::string& name, NodeId id) const {
-    if (const OpCall* call = f_.as<OpCall>(id)) {
-      if (const AttrValue* given = call->attrs.find(name)) return given;
-      const AttrField* field = call->op->attrs().find(name);
-      return field != nullptr ? &field->default_value : nullptr;
+    case PatternKind::kEither: {
+      // `children` may move when the matcher makes up patterns.
+      const std::uint32_t left = children[0], right = children[1];
+      return visit(left, e) || visit(right, e);
     }
-    if (const ValueCall* call = f_.as<ValueCall>(id)) return call->attrs.find(name);
-    const Literal* literal = f_.as<Literal>(id);
-    return literal != nullptr ? literal->attrs.find(name) : nullptr;
+    case PatternKind::kAttr:
+    case PatternKind::kType:
+    case PatternKind::kDtype:
+    case PatternKind::kShape:
+      return matches_constraint(p, e);
+    case PatternKind::kDominator:
+      return matches_dominator(p, e);
   }
+  return false;
+}
 
-  bool has_attr(const PatternNode& p, NodeId id) const {
-    const AttrValue* found = attribute(p.name, id);
-    if (found == nullptr) return false;
-    const auto* real = found->as<double>();
-    const auto* whole = p.value.as<std::int64_t>();
-    if (real != nullptr && whole != nullptr) return *real == static_cast<double>(*whole);
-    return *found == p.value;
+bool Matcher::matches_leaf(const PatternNode& p, std::uint32_t e) const {
+  switch (p.kind) {
+    case PatternKind::kVar:
+      return expr_facts::is_variable(graph_, e, p.name);
+    case PatternKind::kConstant:
+      return as<Constant>(graph_, e) != nullptr;
+    case PatternKind::kScalar:
+      return expr_facts::is_scalar(graph_, e, pool_, p.scalar);
+    case PatternKind::kOperator:
+      return graph_[e].kind == IndexedKind::kOperator && graph_[e].op->name == p.name;
+    case PatternKind::kGlobal: {
+      const auto* global = as<GlobalRef>(graph_, e);
+      return global != nullptr && global->name == p.name;
+    }
+    case PatternKind::kExpr:
+      return expr_facts::is_equal(graph_, e, pool_, *p.expr);
+    default:
+      return true;
   }
+}
 
-  Type type(NodeId id) const {
-    if (f_.type(id)) return f_.type(id);
-    const Tensor* t = tensor(id);
-    return t != nullptr ? t->type() : Type();
+bool Matcher::matches_call(std::uint32_t p, std::uint32_t e) {
+  const PatternNode& pattern = *pattern_[p].pattern;
+  const std::vector<std::uint32_t> parts = pattern_[p].children;
+  const std::span<const std::uint32_t> args = std::span(parts).subspan(1);
+  const std::span<const std::uint32_t> exprs = graph_[e].inputs;
+  const std::size_t mark = trail_.size();
+  if (!visit(parts[0], exprs[0])) return matches_regrouped(p, e);
+  if (pattern.any) return true;
+  if (args.size() != exprs.size() - 1) return fail_at(pattern, e, "the number of arguments");
+  if (matches_in_order(args, exprs.subspan(1))) return true;
+  const PatternNode& callee = *pattern_[parts[0]].pattern;
+  const bool commutes =
+      callee.kind == PatternKind::kOperator && (callee.name == "add" || callee.name == "multiply");
+  if (commutes && matches_reversed(args, exprs.subspan(1))) return true;
+  rollback(mark);
+  return false;
+}
+
+bool Matcher::is_operator_call(std::uint32_t p, std::string_view op) const {
+  const auto& [pattern, children] = pattern_[p];
+  if (pattern->kind != PatternKind::kCall || children.size() != 3) return false;
+  const PatternNode& callee = *pattern_[children[0]].pattern;
+  return callee.kind == PatternKind::kOperator && callee.name == op;
+}
+
+// Of a call of the other operator: (a * b) / c is b * (a / c) or a * (b / c) too, and (a / b) * c
+// is (a * c) / b.
+bool Matcher::matches_regrouped(std::uint32_t p, std::uint32_t e) {
+  const auto has_argument = [&](std::string_view op) {
+    const auto& inputs = graph_[e].inputs;
+    return std::any_of(inputs.begin() + 1, inputs.end(), [&](std::uint32_t input) {
+      return expr_facts::is_call_of(graph_, input, op);
+    });
+  };
+  const std::vector<std::uint32_t> parts = pattern_[p].children;
+  if (is_operator_call(p, "divide") && is_operator_call(parts[1], "multiply") &&
+      expr_facts::is_call_of(graph_, e, "multiply") && has_argument("divide")) {
+    const std::vector<std::uint32_t> product = pattern_[parts[1]].children;
+    return matches_made_up(product[0], {product[2]}, parts[0], {product[1], parts[2]}, 1, e) ||
+           matches_made_up(product[0], {product[1]}, parts[0], {product[2], parts[2]}, 1, e);
   }
-  bool has_dtype(DType dtype, NodeId id) const {
-    const Type t = type(id);
-    return t && t.is_tensor() && t.dtype() == dtype;
+  if (is_operator_call(p, "multiply") && expr_facts::is_call_of(graph_, e, "divide") &&
+      has_argument("multiply")) {
+    for (const std::size_t at : {1, 2}) {
+      if (!is_operator_call(parts[at], "divide")) continue;
+      const std::vector<std::uint32_t> ratio = pattern_[parts[at]].children;
+      return matches_made_up(ratio[0], {ratio[2]}, parts[0], {ratio[1], parts[3 - at]}, 0, e);
+    }
   }
-  bool has_shape(const Shape& shape, NodeId id) const {
-    const Type t = type(id);
-    return t && t.is_tensor() && t.shape() == shape;
+  return false;
+}
+
+// A call of `outer` whose arguments are `outer_args` with the call of `inner` put in at `inner_at`.
+bool Matcher::matches_made_up(std::uint32_t outer, std::vector<std::uint32_t> outer_args,
+                              std::uint32_t inner, std::vector<std::uint32_t> inner_args,
+                              std::size_t inner_at, std::uint32_t e) {
+  static const PatternNode kCall = [] {
+    PatternNode n;
+    n.kind = PatternKind::kCall;
+    return n;
+  }();
+  const std::size_t mark = trail_.size();
+  inner_args.insert(inner_args.begin(), inner);
+  const std::uint32_t inside = pattern_.add(&kCall, std::move(inner_args));
+  outer_args.insert(outer_args.begin() + static_cast<std::ptrdiff_t>(inner_at), inside);
+  outer_args.insert(outer_args.begin(), outer);
+  const std::uint32_t whole = pattern_.add(&kCall, std::move(outer_args));
+  memo_.resize(pattern_.size());
+  if (visit(whole, e)) return true;
+  rollback(mark);
+  return false;
+}
+
+bool Matcher::matches_in_order(std::span<const std::uint32_t> patterns,
+                               std::span<const std::uint32_t> exprs) {
+  const std::vector<std::uint32_t> held(patterns.begin(), patterns.end());
+  const std::size_t mark = trail_.size();
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (visit(held[i], exprs[i])) continue;
+    rollback(mark);
+    return false;
   }
+  return true;
+}
 
-  const Function& f_;
-  const ConstantPool* pool_;
-  std::vector<Step> steps_;
-};
+bool Matcher::matches_reversed(std::span<const std::uint32_t> patterns,
+                               std::span<const std::uint32_t> exprs) {
+  const std::vector<std::uint32_t> reversed(patterns.rbegin(), patterns.rend());
+  return matches_in_order(reversed, exprs);
+}
 
-}  // namespace
+bool Matcher::matches_function(std::uint32_t p, std::uint32_t e) {
+  const PatternNode& pattern = *pattern_[p].pattern;
+  const auto* literal = as<Literal>(graph_, e);
+  const bool whole = graph_[e].kind == IndexedKind::kFunction;
+  if (literal == nullptr && !whole) return fail_at(pattern, e);
+  const std::vector<std::uint32_t> parts = pattern_[p].children;
+  const auto& params = f_.region(whole ? Function::kBody : literal->body).params;
+  if (!pattern.any) {
+    if (parts.size() - 1 != params.size()) return fail_at(pattern, e, "the number of parameters");
+    std::vector<std::uint32_t> exprs;
+    for (const NodeId param : params) exprs.push_back(graph_.index_of(param));
+    if (!matches_in_order(std::span(parts).first(params.size()), exprs)) return false;
+  }
+  return visit(parts.back(), graph_[e].inputs[0]);
+}
 
-std::optional<Match> match(const Function& f, const Pattern& pattern, NodeId root,
-                           const ConstantPool* pool) {
-  Matcher matcher(f, pool);
-  if (!matcher.matches(pattern, root)) return std::nullopt;
-  return matcher.result(root);
+bool Matcher::matches_let(std::uint32_t p, std::uint32_t e) {
+  if (graph_[e].kind != IndexedKind::kLet) return fail_at(*pattern_[p].pattern, e);
+  const NodeId variable = graph_[e].node;
+  const std::uint32_t exprs[] = {graph_.index_of(variable),
+                                 graph_.index_of(f_.operands(variable)[0]), graph_[e].inputs[0]};
+  return matches_in_order(pattern_[p].children, exprs);
+}
+
+bool Matcher::matches_tuple(std::uint32_t p, std::uint32_t e) {
+  const auto& [pattern, children] = pattern_[p];
+  if (as<Tuple>(graph_, e) == nullptr) return fail_at(*pattern, e);
+  if (pattern->any) return true;
+  if (children.size() != graph_[e].inputs.size()) {
+    return fail_at(*pattern, e, "the number of fields");
+  }
+  return matches_in_order(children, graph_[e].inputs);
+}
+
+bool Matcher::matches_constraint(std::uint32_t p, std::uint32_t e) {
+  const PatternNode& pattern = *pattern_[p].pattern;
+  if (!visit(pattern_[p].children[0], e)) return false;
+  if (pattern.kind == PatternKind::kAttr) {
+    return expr_facts::has_attrs(graph_, e, pattern.attrs) || fail_at(pattern, e, "attributes");
+  }
+  const Type type = expr_facts::type(graph_, e, pool_);
+  if (pattern.kind == PatternKind::kType) {
+    return type == pattern.type || fail_at(pattern, e, "the type");
+  }
+  if (!type || !type.is_tensor()) return fail_at(pattern, e, "a tensor");
+  if (pattern.kind == PatternKind::kDtype) {
+    return type.dtype() == pattern.dtype || fail_at(pattern, e, "the data type");
+  }
+  return type.shape() == pattern.shape || fail_at(pattern, e, "the shape");
+}
+
+bool Matcher::matches_dominator(std::uint32_t p, std::uint32_t e) {
+  const std::vector<std::uint32_t> parts = pattern_[p].children;
+  const std::uint32_t parent = parts[0], path = parts[1], child = parts[2];
+  if (!visit(child, e)) return false;
+  const bool on_path = matches_path(parent, path, e);
+  memoize_ = true;
+  if (!on_path) return false;
+  const bool dominates = !memo_[parent].empty() && graph_.dominates(e, memo_[parent][0]);
+  return dominates || fail_at(*pattern_[p].pattern, e, "that all uses of the parent lead here");
+}
+
+// Every input on the way back matches the parent, where the way ends, or the path. Of a call the
+// callee does not count.
+bool Matcher::matches_path(std::uint32_t parent, std::uint32_t path, std::uint32_t e) {
+  struct Step {
+    std::uint32_t expr;
+    std::size_t next;
+  };
+  const auto enter = [&](std::uint32_t expr) {
+    return Step{expr, expr_facts::is_call(graph_, expr) ? 1u : 0u};
+  };
+  std::vector<Step> way{enter(e)};
+  std::unordered_set<std::uint32_t> seen;  // never iterated
+  while (!way.empty()) {
+    const auto& inputs = graph_[way.back().expr].inputs;
+    if (way.back().next == inputs.size()) {
+      way.pop_back();
+      continue;
+    }
+    const std::uint32_t input = inputs[way.back().next++];
+    if (!seen.insert(input).second) continue;
+    memoize_ = true;
+    if (visit(parent, input)) continue;
+    memoize_ = false;
+    if (!visit(path, input)) return false;
+    way.push_back(enter(input));
+  }
+  return true;
 }
 
 }  // namespace tessera::relay
