@@ -45,7 +45,9 @@ class Manager {
       TESSERA_TRY(outcome_.module, ops::infer_types(std::move(outcome_.module)));
     }
     const std::uint64_t before = watches_changes() ? fingerprint(outcome_.module) : 0;
-    PassContext pass_context{call.options, operators_, outcome_.module.targets, {}};
+    PassContext pass_context{
+        call.options,           operators_, outcome_.module.targets, {}, options_.pattern_tables,
+        options_.trace_patterns};
     TESSERA_TRY(outcome_.module, call.pass->run(std::move(outcome_.module), pass_context));
     PassTime time{std::string(call.pass->name), 0, false};
     time.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -23,6 +23,8 @@ struct ManagerOptions {
   // Writes a module to a file for `dump_dir`; receives the file's stem.
   std::function<Result<void>(const Module&, const std::string& stem)> dump;
   std::function<void(const PassTime&, const Module&)> after_each;  // --print-changed, progress
+  std::span<const relay::PatternTable> pattern_tables = {};        // for merge-composite, by name
+  std::function<void(const std::string&)> trace_patterns;          // --trace-patterns, a line each
 };
 
 struct ManagerOutcome {

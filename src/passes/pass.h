@@ -4,7 +4,9 @@
 // driver/ joins them.
 #pragma once
 
+#include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "diagnostics/diagnostic.h"
 #include "module/module.h"
 #include "relay/operator.h"
+#include "relay/pattern_table.h"
 
 namespace tessera::passes {
 
@@ -20,6 +23,9 @@ struct PassContext {
   const relay::OperatorTable& operators;
   std::span<const Target> targets;
   std::vector<Diagnostic> warnings;
+  std::span<const relay::PatternTable> pattern_tables = {};
+  // A line about what a pass tries with patterns, and why it declines; empty if nobody listens.
+  std::function<void(const std::string&)> trace_patterns = {};
 };
 
 // One file `<name with underscores>.cc` defines `extern const Pass <that>`, one line in passes.def

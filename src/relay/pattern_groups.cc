@@ -190,6 +190,10 @@ class GroupFormer {
 
 }  // namespace
 
+bool is_function_pattern(const Pattern& pattern) {
+  return pattern.get()->kind == PatternKind::kFunction;
+}
+
 PatternGroup form_group(const Matcher& matcher, int number) {
   return GroupFormer(matcher, number).run();
 }

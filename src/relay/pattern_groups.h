@@ -25,6 +25,9 @@ struct PatternGroup {
 // What the matcher's last match makes, whether or not it may stand beside other groups.
 PatternGroup form_group(const Matcher& matcher, int number);
 
+// A function that nobody calls: it matches, but there is nothing to put in its place.
+bool is_function_pattern(const Pattern& pattern);
+
 // All groups of one pattern, roots from the last to the first.
 class PatternGrouper {
  public:

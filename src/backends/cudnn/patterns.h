@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "relay/pattern_table.h"
+
+namespace tessera::backends::cudnn {
+
+std::vector<relay::CompositePattern> patterns();
+
+}  // namespace tessera::backends::cudnn
