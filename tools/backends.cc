@@ -1,23 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
+#include <algorithm>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/pattern_tables.h"
 #include "backends/table.h"
+#include "relay/pattern_text.h"
 #include "tools/command.h"
 
 namespace tessera::tools {
+namespace {
+
+void list_backends() {
+  fmt::print("{:<20} takes every operator\n", "native");
+  for (const byoc::Backend* b : backends::all_backends()) {
+    const Target target{b->name()};
+    const auto missing = b->available(target);
+    fmt::print("{:<20} {}\n", b->name(),
+               missing ? "not available: " + missing->reason : "available");
+  }
+}
+
+int print_patterns(const std::string& name) {
+  std::vector<std::string> known;
+  for (const relay::PatternTable& table : backends::pattern_tables()) {
+    if (table.name == name) {
+      fmt::print("{}", relay::print(table));
+      return kDone;
+    }
+    known.push_back(table.name);
+  }
+  return report(error(Code::kBadOption, {}, "there is no table of patterns `{}`", name)
+                    .with_remedy(fmt::format("the tables are {}", fmt::join(known, ", "))));
+}
+
+}  // namespace
 
 void add_backends(CLI::App& app, Action& chosen) {
+  auto patterns = std::make_shared<std::string>();
   CLI::App* command =
       app.add_subcommand("backends", "List the back ends, and what those lack that cannot be used");
-  command->callback([&chosen] {
-    chosen = [] {
-      fmt::print("{:<20} takes every operator\n", "native");
-      for (const byoc::Backend* b : backends::all_backends()) {
-        const Target target{b->name()};
-        const auto missing = b->available(target);
-        fmt::print("{:<20} {}\n", b->name(),
-                   missing ? "not available: " + missing->reason : "available");
-      }
+  command->add_option("--patterns", *patterns,
+                      "Print a table of patterns, as --patterns of opt reads it");
+  command->callback([&chosen, patterns] {
+    chosen = [patterns] {
+      if (!patterns->empty()) return print_patterns(*patterns);
+      list_backends();
       return static_cast<int>(kDone);
     };
   });

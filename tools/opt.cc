@@ -14,8 +14,8 @@ namespace {
 
 struct OptArgs {
   std::string input, output, passes, stop_after;
-  std::vector<std::string> targets;
-  bool print_changed = false, timing = false;
+  std::vector<std::string> targets, patterns;
+  bool print_changed = false, timing = false, trace_patterns = false;
 };
 
 Result<void> opt(const OptArgs& args) {
@@ -24,8 +24,13 @@ Result<void> opt(const OptArgs& args) {
   if (!args.targets.empty()) {
     TESSERA_TRY(module.targets, parse_targets(args.targets));
   }
+  TESSERA_TRY(const auto tables, driver::load_pattern_tables(args.patterns));
   passes::ManagerOptions options;
   options.verify_each = true;
+  options.pattern_tables = tables;
+  if (args.trace_patterns) {
+    options.trace_patterns = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  }
   options.stop_after = args.stop_after;
   if (args.print_changed || args.timing) {
     options.after_each = [&](const passes::PassTime& time, const Module& m) {
@@ -36,6 +41,7 @@ Result<void> opt(const OptArgs& args) {
   }
   TESSERA_TRY(const passes::ManagerOutcome outcome,
               passes::run_passes(std::move(module), calls, ops::operators(), options));
+  for (const Diagnostic& w : outcome.warnings) report(w);
   return write_output(args.output, print(outcome.module));
 }
 
@@ -61,6 +67,10 @@ void add_opt(CLI::App& app, Action& chosen) {
       ->allow_extra_args(false);
   command->add_option("-o,--output", args->output, "File to write; standard output without it");
   command->add_option("--stop-after", args->stop_after, "Leave out what comes after this pass");
+  command->add_option("--patterns", args->patterns, "File with tables of patterns; repeatable")
+      ->allow_extra_args(false);
+  command->add_flag("--trace-patterns", args->trace_patterns,
+                    "Say of each pattern where it was tried, declined and applied");
   command->add_flag("--print-changed", args->print_changed,
                     "Print the module after each pass that changes it");
   command->add_flag("--timing", args->timing, "Print the time of each pass");

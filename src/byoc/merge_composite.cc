@@ -114,7 +114,7 @@ void warn_about_functions(const PatternTable& table, PassContext& context) {
   for (const CompositePattern& pattern : table.composites) {
     if (!relay::is_function_pattern(pattern.pattern)) continue;
     context.warnings.push_back(
-        warning(Code::kBadPattern, {},
+        warning(Code::kNotSupported, {},
                 "composite `{}` is a function that nobody calls, which cannot be taken out",
                 pattern.name)
             .with_remedy("write the call of the function: `fn (*) { ... }(*)`"));

@@ -5,10 +5,12 @@
 #include <iostream>
 #include <iterator>
 
+#include "backends/pattern_tables.h"
 #include "import/import_onnx.h"
 #include "module/text.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
+#include "relay/pattern_text.h"
 #include "support/files.h"
 
 namespace tessera::driver {
@@ -74,6 +76,17 @@ Result<Module> load_module_text(const std::string& path) {
   }
   const auto file = std::make_shared<const SourceFile>(SourceFile{path, std::move(text)});
   return parse_module(file, ops::operators());
+}
+
+Result<std::vector<relay::PatternTable>> load_pattern_tables(
+    const std::vector<std::string>& paths) {
+  std::vector<relay::PatternTable> tables = backends::pattern_tables();
+  for (const std::string& path : paths) {
+    TESSERA_TRY(std::string text, read_text(path));
+    const auto file = std::make_shared<const SourceFile>(SourceFile{path, std::move(text)});
+    TESSERA_TRY_VOID(relay::add_patterns(tables, file, ops::operators()));
+  }
+  return tables;
 }
 
 Result<Module> load_model(const std::string& path, const std::vector<DimBinding>& dims) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "module/module.h"
+#include "relay/pattern_table.h"
 
 namespace tessera::driver {
 
@@ -22,6 +23,9 @@ Result<DimBinding> parse_dim_binding(const std::string& text);
 
 // Relay text; "-" is standard input. Types are not inferred.
 Result<Module> load_module_text(const std::string& path);
+
+// The tables of patterns that there are, and those of the files; docs/patterns.md has the syntax.
+Result<std::vector<relay::PatternTable>> load_pattern_tables(const std::vector<std::string>& paths);
 
 // Relay text if the name ends in .relay or .txt or is "-", else ONNX. Types are inferred.
 Result<Module> load_model(const std::string& path, const std::vector<DimBinding>& dims);

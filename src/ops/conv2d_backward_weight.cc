@@ -10,9 +10,29 @@ struct Geometry {
   Places grad, data, weight;
   Window window;
 };
+
+// Relay has two ways to write them. Either they are those of a convolution, or `kernel_layout` is
+// the data's, `data_layout` the gradient's and `out_layout` the result's; without that one, the
+// result is laid out as the data.
+struct Layouts {
+  std::string grad, data, weight;
+};
+Layouts layouts(const ConvAttrs& p) {
+  if (p.kernel_layout.find('N') == std::string::npos) {
+    return {result_layout(p), p.data_layout, p.kernel_layout};
+  }
+  Layouts out{p.data_layout, p.kernel_layout, p.out_layout};
+  if (out.weight.empty()) {
+    out.weight = out.data;
+    for (char& c : out.weight) c = c == 'N' ? 'O' : c == 'C' ? 'I' : c;
+  }
+  return out;
+}
+
 Geometry geometry(const ConvAttrs& p) {
-  return {known_places(result_layout(p), "NC", 2), known_places(p.data_layout, "NC", 2),
-          known_places(p.kernel_layout, "OI", 2),
+  const Layouts l = layouts(p);
+  return {known_places(l.grad, "NC", 2), known_places(l.data, "NC", 2),
+          known_places(l.weight, "OI", 2),
           known_window(*p.kernel_size, p.strides, p.dilation, p.padding)};
 }
 
@@ -21,9 +41,10 @@ Result<Type> infer(const InferArgs& args) {
   TESSERA_TRY_VOID(expect_same_dtype(args));
   TESSERA_TRY_VOID(expect_rank(args, 0, 4));
   TESSERA_TRY_VOID(expect_rank(args, 1, 4));
-  TESSERA_TRY(const Places grad, layout_places(args, result_layout(p), "NC", 2));
-  TESSERA_TRY(const Places data, layout_places(args, p.data_layout, "NC", 2));
-  TESSERA_TRY(const Places weight, layout_places(args, p.kernel_layout, "OI", 2));
+  const Layouts l = layouts(p);
+  TESSERA_TRY(const Places grad, layout_places(args, l.grad, "NC", 2));
+  TESSERA_TRY(const Places data, layout_places(args, l.data, "NC", 2));
+  TESSERA_TRY(const Places weight, layout_places(args, l.weight, "OI", 2));
   const Shape &g = args.operands[0].shape(), &x = args.operands[1].shape();
   if (!p.kernel_size || p.kernel_size->size() != 2 || p.groups < 1) {
     return refuse(args, Code::kWrongAttribute,
@@ -129,7 +150,9 @@ constexpr Operator kConv2DBackwardWeight{
                 "padding=[1,1], "
                 "strides=[2,2], groups=2)",
                 "nn.conv2d_backward_weight(float16[1,4,2,2], float16[1,4,3,3], kernel_size=[1,2], "
-                "data_layout=\"NHWC\", kernel_layout=\"OHWI\")"},
+                "data_layout=\"NHWC\", kernel_layout=\"OHWI\")",
+                "nn.conv2d_backward_weight(float32[2,3,3,5], float32[2,5,4,3], kernel_size=[3,2], "
+                "data_layout=\"NHWC\", kernel_layout=\"NHWC\", out_layout=\"OHWI\")"},
 };
 
 }  // namespace tessera::ops

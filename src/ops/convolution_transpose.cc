@@ -11,9 +11,12 @@ struct Geometry {
   Window window;
 };
 
-// Relay writes "OIHW" for (data channels, result channels); "IOHW" says the same in plain words.
-std::string plain_layout(const std::string& layout) {
-  return layout.substr(0, 2) == "IO" ? "OI" + layout.substr(2) : layout;
+// Relay writes "OIHW" for (data channels, result channels); with the I in front of the O ("IOHW",
+// "IHWO") the letters mean what they say.
+std::string plain_layout(std::string layout) {
+  const auto in = layout.find('I'), out = layout.find('O');
+  if (in != layout.npos && out != layout.npos && in < out) std::swap(layout[in], layout[out]);
+  return layout;
 }
 
 Geometry geometry(const ConvAttrs& p, const Ints& kernel) {

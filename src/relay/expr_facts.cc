@@ -168,6 +168,7 @@ Type type(const IndexedGraph& g, std::uint32_t e, const ConstantPool* pool) {
       return type_of_signature(f);
   }
   if (f.type(g[e].node)) return f.type(g[e].node);
+  if (const auto* param = as<Param>(g, e)) return param->annotation;
   const Tensor* t = tensor(g, e, pool);
   return t != nullptr ? t->type() : Type();
 }

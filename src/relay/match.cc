@@ -41,7 +41,7 @@ bool Matcher::fail_at(const PatternNode& p, std::uint32_t e, const char* what) {
 
 bool Matcher::visit(std::uint32_t p, std::uint32_t e) {
   if (memoize_ && !memo_[p].empty()) {
-    return memo_[p][0] == e || fail_at(*pattern_[p].pattern, e, "the same value as elsewhere");
+    return memo_[p][0] == e || fail_at(*pattern_[p].pattern, e, "it is another value than before");
   }
   const std::size_t mark = trail_.size();
   if (!matches(p, e)) {
@@ -79,7 +79,7 @@ bool Matcher::matches(std::uint32_t p, std::uint32_t e) {
       const auto* project = as<Project>(graph_, e);
       if (project == nullptr) return fail_at(*pattern, e);
       if (pattern->index >= 0 && pattern->index != project->index) {
-        return fail_at(*pattern, e, "the index");
+        return fail_at(*pattern, e, "the index differs");
       }
       return matches_in_order(children, graph_[e].inputs);
     }
@@ -128,7 +128,8 @@ bool Matcher::matches_call(std::uint32_t p, std::uint32_t e) {
   const std::size_t mark = trail_.size();
   if (!visit(parts[0], exprs[0])) return matches_regrouped(p, e);
   if (pattern.any) return true;
-  if (args.size() != exprs.size() - 1) return fail_at(pattern, e, "the number of arguments");
+  if (args.size() != exprs.size() - 1)
+    return fail_at(pattern, e, "the number of arguments differs");
   if (matches_in_order(args, exprs.subspan(1))) return true;
   const PatternNode& callee = *pattern_[parts[0]].pattern;
   const bool commutes =
@@ -219,7 +220,8 @@ bool Matcher::matches_function(std::uint32_t p, std::uint32_t e) {
   const std::vector<std::uint32_t> parts = pattern_[p].children;
   const auto& params = f_.region(whole ? Function::kBody : literal->body).params;
   if (!pattern.any) {
-    if (parts.size() - 1 != params.size()) return fail_at(pattern, e, "the number of parameters");
+    if (parts.size() - 1 != params.size())
+      return fail_at(pattern, e, "the number of parameters differs");
     std::vector<std::uint32_t> exprs;
     for (const NodeId param : params) exprs.push_back(graph_.index_of(param));
     if (!matches_in_order(std::span(parts).first(params.size()), exprs)) return false;
@@ -240,7 +242,7 @@ bool Matcher::matches_tuple(std::uint32_t p, std::uint32_t e) {
   if (as<Tuple>(graph_, e) == nullptr) return fail_at(*pattern, e);
   if (pattern->any) return true;
   if (children.size() != graph_[e].inputs.size()) {
-    return fail_at(*pattern, e, "the number of fields");
+    return fail_at(*pattern, e, "the number of fields differs");
   }
   return matches_in_order(children, graph_[e].inputs);
 }
@@ -249,17 +251,18 @@ bool Matcher::matches_constraint(std::uint32_t p, std::uint32_t e) {
   const PatternNode& pattern = *pattern_[p].pattern;
   if (!visit(pattern_[p].children[0], e)) return false;
   if (pattern.kind == PatternKind::kAttr) {
-    return expr_facts::has_attrs(graph_, e, pattern.attrs) || fail_at(pattern, e, "attributes");
+    return expr_facts::has_attrs(graph_, e, pattern.attrs) ||
+           fail_at(pattern, e, "the attributes differ");
   }
   const Type type = expr_facts::type(graph_, e, pool_);
   if (pattern.kind == PatternKind::kType) {
-    return type == pattern.type || fail_at(pattern, e, "the type");
+    return type == pattern.type || fail_at(pattern, e, "the type differs");
   }
-  if (!type || !type.is_tensor()) return fail_at(pattern, e, "a tensor");
+  if (!type || !type.is_tensor()) return fail_at(pattern, e, "it is no tensor of a known type");
   if (pattern.kind == PatternKind::kDtype) {
-    return type.dtype() == pattern.dtype || fail_at(pattern, e, "the data type");
+    return type.dtype() == pattern.dtype || fail_at(pattern, e, "the data type differs");
   }
-  return type.shape() == pattern.shape || fail_at(pattern, e, "the shape");
+  return type.shape() == pattern.shape || fail_at(pattern, e, "the shape differs");
 }
 
 bool Matcher::matches_dominator(std::uint32_t p, std::uint32_t e) {
@@ -270,7 +273,7 @@ bool Matcher::matches_dominator(std::uint32_t p, std::uint32_t e) {
   memoize_ = true;
   if (!on_path) return false;
   const bool dominates = !memo_[parent].empty() && graph_.dominates(e, memo_[parent][0]);
-  return dominates || fail_at(*pattern_[p].pattern, e, "that all uses of the parent lead here");
+  return dominates || fail_at(*pattern_[p].pattern, e, "not all uses of the parent lead here");
 }
 
 // Every input on the way back matches the parent, where the way ends, or the path. Of a call the

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a pattern did not match, in a sentence.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "relay/matcher.h"
 #include "relay/pattern_text.h"
 
 namespace tessera::relay {
+
+using expr_facts::as;
 
 namespace {
 
@@ -26,34 +30,42 @@ bool operators_of(const PatternGraph& pattern, std::uint32_t callee,
   }
 }
 
-// The operators whose calls the pattern's root may be; false if it may be something else.
-bool root_operators(const PatternGraph& pattern, std::uint32_t p,
-                    std::vector<std::string_view>& out) {
-  const auto& [node, children] = pattern[p];
+}  // namespace
+
+bool Matcher::is_candidate(std::uint32_t root) const { return may_be(pattern_.root(), root); }
+
+bool Matcher::may_be(std::uint32_t p, std::uint32_t e) const {
+  const auto& [node, children] = pattern_[p];
   switch (node->kind) {
-    case PatternKind::kCall:
-      return operators_of(pattern, children[0], out);
+    case PatternKind::kCall: {
+      std::vector<std::string_view> operators;
+      if (!operators_of(pattern_, children[0], operators)) return expr_facts::is_call(graph_, e);
+      return std::any_of(operators.begin(), operators.end(), [&](std::string_view op) {
+        return expr_facts::is_call_of(graph_, e, op);
+      });
+    }
     case PatternKind::kEither:
-      return root_operators(pattern, children[0], out) && root_operators(pattern, children[1], out);
+      return may_be(children[0], e) || may_be(children[1], e);
     case PatternKind::kAttr:
     case PatternKind::kType:
     case PatternKind::kDtype:
     case PatternKind::kShape:
-      return root_operators(pattern, children[0], out);
+      return may_be(children[0], e);
     case PatternKind::kDominator:
-      return root_operators(pattern, children[2], out);
+      return may_be(children[2], e);
+    case PatternKind::kFunction:
+      return as<Literal>(graph_, e) != nullptr;
+    case PatternKind::kIf:
+      return as<If>(graph_, e) != nullptr;
+    case PatternKind::kLet:
+      return graph_[e].kind == IndexedKind::kLet;
+    case PatternKind::kTuple:
+      return as<Tuple>(graph_, e) != nullptr;
+    case PatternKind::kProject:
+      return as<Project>(graph_, e) != nullptr;
     default:
-      return false;
+      return graph_[e].kind == IndexedKind::kNode;
   }
-}
-
-}  // namespace
-
-bool Matcher::is_candidate(std::uint32_t root) const {
-  std::vector<std::string_view> operators;
-  if (!root_operators(pattern_, pattern_.root(), operators)) return true;
-  return std::any_of(operators.begin(), operators.end(),
-                     [&](std::string_view op) { return expr_facts::is_call_of(graph_, root, op); });
 }
 
 std::string Matcher::why_not() const {
@@ -62,7 +74,7 @@ std::string Matcher::why_not() const {
   const std::string wanted = print_short(
       Pattern(std::shared_ptr<const PatternNode>(std::shared_ptr<void>(), failure_.pattern)));
   if (*failure_.what == '\0') return fmt::format("{} is not `{}`", found, wanted);
-  return fmt::format("{} fails `{}`: {}", found, wanted, failure_.what);
+  return fmt::format("{} does not fit `{}`: {}", found, wanted, failure_.what);
 }
 
 }  // namespace tessera::relay

@@ -31,7 +31,7 @@ class Matcher {
 
   // After a failed match: where it came furthest, in a sentence.
   std::string why_not() const;
-  // Can the pattern match this root at all, as far as its outermost operator tells?
+  // Can the pattern match this root at all, as far as its outermost part tells?
   bool is_candidate(std::uint32_t root) const;
 
  private:
@@ -42,6 +42,7 @@ class Matcher {
     const char* what = "";  // of the pattern that did not hold; "": another kind of expression
   };
 
+  bool may_be(std::uint32_t p, std::uint32_t e) const;
   bool visit(std::uint32_t p, std::uint32_t e);
   bool matches(std::uint32_t p, std::uint32_t e);
   bool matches_leaf(const PatternNode& p, std::uint32_t e) const;

@@ -46,10 +46,10 @@ class FunctionMaker {
   void declare_params() {
     for (std::size_t k = 0; k < group_.inputs.size(); ++k) {
       const NodeId input = graph_[group_.inputs[k]].node;
+      const Type type = expr_facts::type(graph_, group_.inputs[k], group_.match.pool);
       builder_.at(f_[input].location);
-      const NodeId param =
-          builder_.param(fmt::format("FunctionVar_{}_{}", group_.number, k), f_.type(input));
-      builder_.set_type(param, f_.type(input));
+      const NodeId param = builder_.param(fmt::format("FunctionVar_{}_{}", group_.number, k), type);
+      builder_.set_type(param, type);
       params_.emplace(group_.inputs[k], param);
       copier_.set(input, param);
     }
@@ -111,8 +111,10 @@ class Partitioner {
   Function run() {
     const auto replace = [this](Copier& c, NodeId id) -> std::optional<NodeId> {
       const auto group = by_root_.find(id.index());
-      if (group == by_root_.end()) return std::nullopt;
-      return call(c, *group->second);
+      if (group != by_root_.end()) return call(c, *group->second);
+      const auto* branch = f_.as<If>(id);
+      const bool hollow = branch != nullptr && dissolved_.contains(branch->then_region.index());
+      return hollow ? std::optional(branch_between(c, id, *branch)) : std::nullopt;
     };
     if (dissolved_.empty()) return rewrite(f_, replace);
     return rewrite(f_, replace, [this](Copier&, RegionId region) {
@@ -135,6 +137,17 @@ class Partitioner {
         dissolved_.insert(branch->else_region.index());
       }
     }
+  }
+
+  // The `if` between values that are computed in front of it.
+  NodeId branch_between(Copier& c, NodeId id, const If& branch) {
+    const RegionId then_region = c.builder().begin_region();
+    c.builder().end_region(c.map(f_.region(branch.then_region).result));
+    const RegionId else_region = c.builder().begin_region();
+    c.builder().end_region(c.map(f_.region(branch.else_region).result));
+    const NodeId out = c.builder().if_(c.operands(id)[0], then_region, else_region);
+    c.builder().set_type(out, f_.type(id));
+    return out;
   }
 
   NodeId call(Copier& c, const PatternGroup& group) {

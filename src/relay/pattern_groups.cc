@@ -85,7 +85,7 @@ class GroupFormer {
   void add_input(std::uint32_t e, bool embeds) {
     const bool is_code = graph_[e].kind == IndexedKind::kOperator ||
                          graph_[e].kind == IndexedKind::kFunction ||
-                         as<Literal>(graph_, e) != nullptr;
+                         as<Literal>(graph_, e) != nullptr || as<GlobalRef>(graph_, e) != nullptr;
     if (is_code || inner_.contains(e)) return;
     if (embeds && as<Constant>(graph_, e) != nullptr) return;
     if (known_inputs_.insert(e).second) group_.inputs.push_back(e);
@@ -266,7 +266,9 @@ std::string PatternGrouper::why_rejected(const PatternGroup& group) const {
   }
   std::unordered_set<std::uint32_t> inside(group.inside.begin(), group.inside.end());
   for (const std::uint32_t e : group.inside) {
-    if (as<Constant>(graph_, e) != nullptr || as<Literal>(graph_, e) != nullptr) continue;
+    const bool is_shared = as<Constant>(graph_, e) != nullptr ||
+                           as<Literal>(graph_, e) != nullptr || as<GlobalRef>(graph_, e) != nullptr;
+    if (is_shared) continue;
     if (claimed_[e]) {
       return fmt::format("{} belongs to another match", expr_facts::describe(graph_, e));
     }

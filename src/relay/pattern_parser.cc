@@ -18,6 +18,7 @@
 //
 // NAME is `%word` or `%number`; operator, attrs, type, dims and expression are those of Relay text.
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <unordered_map>
 
@@ -41,8 +42,10 @@ constexpr int kMaxDepth = 1000;
 
 class PatternParser : private Parser {
  public:
-  PatternParser(std::shared_ptr<const SourceFile> file, const OperatorTable& operators)
-      : Parser(std::move(file), operators, kNoOptions) {}
+  // `known`: names that are taken.
+  PatternParser(std::shared_ptr<const SourceFile> file, const OperatorTable& operators,
+                std::span<const PatternTable> known)
+      : Parser(std::move(file), operators, kNoOptions), known_(known) {}
 
   Result<std::vector<PatternTable>> run() {
     while (peek().kind != TokenKind::kEnd) {
@@ -79,7 +82,11 @@ class PatternParser : private Parser {
       return fail_expected("the name of the table");
     }
     const auto taken = [&](const PatternTable& t) { return t.name == table.name; };
-    if (std::any_of(tables_.begin(), tables_.end(), taken)) {
+    if (std::any_of(known_.begin(), known_.end(), taken)) {
+      report(
+          error(Code::kDuplicateName, location(name), "there is a table `{}` already", table.name)
+              .with_remedy("give the table another name"));
+    } else if (std::any_of(tables_.begin(), tables_.end(), taken)) {
       report(
           error(Code::kDuplicateName, location(name), "the table `{}` is defined twice", table.name)
               .with_remedy("put the composites of both into one table"));
@@ -412,12 +419,16 @@ class PatternParser : private Parser {
   Pattern scalar() {
     take();
     take();
-    const AttrValue value = attr_value();
+    const std::string_view text = peek().kind == TokenKind::kNumber ? text_of(peek()) : "";
+    double value = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size()) {
+      fail_expected("a number, as `0.5` or `-3`");
+      return wildcard();
+    }
+    take();
     expect(")");
-    const auto* real = value.as<double>();
-    const auto* whole = value.as<std::int64_t>();
-    if (real == nullptr && whole == nullptr) return is_scalar(0);
-    return is_scalar(real != nullptr ? *real : static_cast<double>(*whole));
+    return is_scalar(value);
   }
 
   Pattern variable() {
@@ -479,6 +490,7 @@ class PatternParser : private Parser {
     return dominates(parts[0], parts[1], parts[2]);
   }
 
+  std::span<const PatternTable> known_;
   std::vector<PatternTable> tables_;
   Names names_;
   std::set<std::string> defined_;
@@ -486,7 +498,14 @@ class PatternParser : private Parser {
 
 Result<std::vector<PatternTable>> parse_patterns(std::shared_ptr<const SourceFile> file,
                                                  const OperatorTable& operators) {
-  return PatternParser(std::move(file), operators).run();
+  return PatternParser(std::move(file), operators, {}).run();
+}
+
+Result<void> add_patterns(std::vector<PatternTable>& tables, std::shared_ptr<const SourceFile> file,
+                          const OperatorTable& operators) {
+  TESSERA_TRY(auto read, PatternParser(std::move(file), operators, tables).run());
+  for (PatternTable& table : read) tables.push_back(std::move(table));
+  return {};
 }
 
 }  // namespace tessera::relay

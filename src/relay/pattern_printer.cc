@@ -190,6 +190,6 @@ std::string print(const PatternTable& table) {
   return out + "}\n";
 }
 
-std::string print_short(const Pattern& pattern) { return PatternPrinter(pattern, 2).one_line(); }
+std::string print_short(const Pattern& pattern) { return PatternPrinter(pattern, 4).one_line(); }
 
 }  // namespace tessera::relay

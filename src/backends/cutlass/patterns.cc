@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What CUTLASS can run: convolutions with a residual behind them, matrix products and convolutions
-// with bias and activation. `tessera opt --print-patterns cutlass` shows the table as text.
+// with bias and activation. `tessera backends --patterns cutlass` shows the table as text.
 #include "backends/cutlass/patterns.h"
 
 #include <algorithm>

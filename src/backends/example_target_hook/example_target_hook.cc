@@ -19,7 +19,6 @@ using byoc::CompileOutcome;
 using byoc::CompositePattern;
 using byoc::Refusal;
 using relay::Function;
-using relay::Match;
 using relay::NodeId;
 using tir::Expr;
 using tir::Indices;
@@ -30,19 +29,13 @@ constexpr std::string_view kName = "example_target_hook";
 
 // ---- What the back end takes -------------------------------------------------------------------
 
-std::optional<Refusal> check(const Match& match, const Target&) {
-  const Type& result = match.function->type(match.root);
-  if (!constant_shape(result.shape())) return Refusal{"a size is not known"};
-  return std::nullopt;
-}
-
 std::vector<CompositePattern> make_patterns() {
   using relay::is_op;
   using relay::wildcard;
   return {
-      {"relu", is_op("nn.relu", {wildcard()}), check},
-      {"add", is_op("add", {wildcard(), wildcard()}), check},
-      {"concatenate", is_op("concatenate", {wildcard()}), check},
+      {"relu", is_op("nn.relu", {wildcard()}), {}},
+      {"add", is_op("add", {wildcard(), wildcard()}), {}},
+      {"concatenate", is_op("concatenate", {wildcard()}), {}},
   };
 }
 
@@ -136,7 +129,9 @@ class ExampleTargetHook final : public byoc::Backend {
   bool is_default() const override { return false; }
 
   std::vector<CompositePattern> patterns(const Target&) const override { return make_patterns(); }
-  std::optional<Refusal> validate(const Function&, const Target&) const override {
+  std::optional<Refusal> validate(const Function& region, const Target&) const override {
+    const Type& result = region.type(region.result());
+    if (!constant_shape(result.shape())) return Refusal{"a size is not known"};
     return std::nullopt;
   }
   byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kOneComposite; }

@@ -16,15 +16,18 @@
 #include "passes/manager.h"
 #include "passes/testing/golden_constants.h"
 #include "passes/testing/random_inputs.h"
+#include "relay/pattern_text.h"
+#include "support/files.h"
 #include "types/target_list.h"
 
 namespace tessera::passes::testing {
 namespace {
 
-// `opt --passes P --target T ...`; words may be quoted whole.
+// `opt --passes P --target T --patterns F --trace-patterns ...`; words may be quoted whole.
 struct OptCommand {
   std::string passes;
-  std::vector<std::string> targets;
+  std::vector<std::string> targets, patterns;
+  bool traces = false;
 };
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -42,11 +45,19 @@ OptCommand parse_args(std::string args, const std::string& folder) {
   }
   const std::vector<std::string> words = words_of(args);
   OptCommand command;
-  TESSERA_CHECK(words.size() % 2 == 1 && words[0] == "opt",
-                "ARGS are `opt [--passes P] [--target T]...`, found `{}`", args);
-  for (std::size_t i = 1; i < words.size(); i += 2) {
-    if (words[i] == "--passes") command.passes = words[i + 1];
-    if (words[i] == "--target") command.targets.push_back(words[i + 1]);
+  TESSERA_CHECK(!words.empty() && words[0] == "opt", "ARGS are `opt [OPTION]...`, found `{}`",
+                args);
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i] == "--trace-patterns") {
+      command.traces = true;
+      continue;
+    }
+    TESSERA_CHECK(i + 1 < words.size(), "`{}` has no value in `{}`", words[i], args);
+    const std::string& value = words[i + 1];
+    if (words[i] == "--passes") command.passes = value;
+    if (words[i] == "--target") command.targets.push_back(value);
+    if (words[i] == "--patterns") command.patterns.push_back(value);
+    ++i;
   }
   return command;
 }
@@ -64,17 +75,50 @@ Result<Module> read(const GoldenCase& golden, const std::string& text,
   return parse_module(file, ops::operators(), std::move(constants));
 }
 
-Result<Module> run_opt(Module module, const OptCommand& command,
-                       std::span<const Pass* const> known) {
-  TESSERA_TRY(const auto calls, parse_pipeline(command.passes, known));
+// How commands are run: the passes and tables that there are.
+struct Surroundings {
+  std::span<const Pass* const> passes;
+  std::span<const relay::PatternTable> tables;
+};
+
+Result<std::vector<relay::PatternTable>> tables_of(const OptCommand& command,
+                                                   const Surroundings& known) {
+  std::vector<relay::PatternTable> tables(known.tables.begin(), known.tables.end());
+  for (const std::string& path : command.patterns) {
+    auto text = read_file(path);
+    TESSERA_CHECK(text.has_value(), "cannot read {}", path);
+    const std::string name = std::filesystem::path(path).filename().string();
+    TESSERA_TRY_VOID(relay::add_patterns(
+        tables, std::make_shared<const SourceFile>(SourceFile{name, std::move(*text)}),
+        ops::operators()));
+  }
+  return tables;
+}
+
+struct Ran {
+  Module module;
+  std::vector<std::string> trace;
+  std::vector<Diagnostic> warnings;
+};
+
+Result<Ran> run_opt(Module module, const OptCommand& command, const Surroundings& known) {
+  TESSERA_TRY(const auto calls, parse_pipeline(command.passes, known.passes));
   if (!command.targets.empty()) {
     TESSERA_TRY(module.targets, parse_targets(command.targets));
   }
+  TESSERA_TRY(const auto tables, tables_of(command, known));
+  Ran ran;
   ManagerOptions options;
   options.verify_each = true;
+  options.pattern_tables = tables;
+  if (command.traces) {
+    options.trace_patterns = [&](const std::string& line) { ran.trace.push_back(line); };
+  }
   TESSERA_TRY(ManagerOutcome outcome,
               run_passes(std::move(module), calls, ops::operators(), options));
-  return std::move(outcome.module);
+  ran.module = std::move(outcome.module);
+  ran.warnings = std::move(outcome.warnings);
+  return ran;
 }
 
 bool is_static(const relay::Function& f) {
@@ -86,7 +130,7 @@ bool is_static(const relay::Function& f) {
 
 class Checks {
  public:
-  Checks(const GoldenCase& golden, const OptCommand& command, std::span<const Pass* const> known)
+  Checks(const GoldenCase& golden, const OptCommand& command, const Surroundings& known)
       : golden_(golden), command_(command), known_(known) {}
 
   std::vector<std::string> all(const Module& before, const Module& after,
@@ -120,7 +164,7 @@ class Checks {
     if (!twice) {
       findings_.push_back("the second run fails: " + render(twice.error()));
     } else {
-      expect_equal(after, *twice, "the second run changes the module");
+      expect_equal(after, twice->module, "the second run changes the module");
     }
   }
 
@@ -161,7 +205,7 @@ class Checks {
 
   const GoldenCase& golden_;
   const OptCommand& command_;
-  std::span<const Pass* const> known_;
+  const Surroundings& known_;
   std::vector<std::string> findings_;
 };
 
@@ -184,18 +228,26 @@ std::vector<std::string> golden_paths(const std::string& folder) {
 }
 
 GoldenOutcome run_golden(const GoldenCase& golden, const std::string& folder,
-                         std::span<const Pass* const> known) {
+                         std::span<const Pass* const> known,
+                         std::span<const relay::PatternTable> tables) {
   const OptCommand command = parse_args(golden.args, folder);
+  const Surroundings surroundings{known, tables};
   const auto before = read(golden, golden.text, golden.constants);
   if (!before) return failed(golden, before.error());
-  const auto after = run_opt(*before, command, known);
-  if (!after) return failed(golden, after.error());
-  const TextAndConstants text = print_apart(*after, {.types = golden.types});
+  const auto ran = run_opt(*before, command, surroundings);
+  if (!ran) return failed(golden, ran.error());
+  const TextAndConstants text = print_apart(ran->module, {.types = golden.types});
   GoldenOutcome outcome{lines_of(text.text),
-                        Checks(golden, command, known).all(*before, *after, text)};
+                        Checks(golden, command, surroundings).all(*before, ran->module, text)};
   if (golden.must_fail()) outcome.findings.push_back("succeeds, and its name begins with fail_");
   if (!golden.has_version) outcome.lines.erase(outcome.lines.begin());
   for (const Tensor& t : text.constants) outcome.lines.push_back(constant_line(t));
+  std::vector<std::string> told;
+  for (const Diagnostic& warning : ran->warnings) {
+    for (const std::string& line : lines_of(render(warning))) told.push_back(line);
+  }
+  told.insert(told.end(), ran->trace.begin(), ran->trace.end());
+  outcome.lines.insert(outcome.lines.begin(), told.begin(), told.end());
   return outcome;
 }
 

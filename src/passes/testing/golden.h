@@ -9,6 +9,7 @@
 //   // CHECK:   %x
 //   // CHECK: }
 //
+// With --trace-patterns in ARGS the outcome begins with what is told about patterns.
 // Every line of the outcome must match; TESSERA_UPDATE_GOLDENS=1 writes the CHECK lines anew. The
 // outcome is the module without types of nodes, or the errors as a user sees them if the case's
 // name begins with `fail_`. `{testdata}` in ARGS is the folder of the file. More lines of a case:
@@ -57,8 +58,10 @@ struct GoldenOutcome {
   std::vector<std::string> lines;
   std::vector<std::string> findings;  // what is wrong beside the text
 };
+// `tables` beside those of the files that ARGS name with --patterns.
 GoldenOutcome run_golden(const GoldenCase& golden, const std::string& folder,
-                         std::span<const Pass* const> known);
+                         std::span<const Pass* const> known,
+                         std::span<const relay::PatternTable> tables = {});
 
 // Puts `lines` in place of the case's CHECK lines, in the file.
 void update_golden(const std::string& path, const std::string& name,

@@ -41,11 +41,12 @@ inline std::string golden_name(const ::testing::TestParamInfo<NamedGolden>& info
 }
 
 // Runs one case, or writes its CHECK lines anew.
-inline void check_golden(const NamedGolden& named, std::span<const Pass* const> known) {
+inline void check_golden(const NamedGolden& named, std::span<const Pass* const> known,
+                         std::span<const relay::PatternTable> tables = {}) {
   const auto& [path, stem, golden] = named;
   SCOPED_TRACE(path + " case " + golden.name + ": " + golden.args);
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  const GoldenOutcome outcome = run_golden(golden, folder, known);
+  const GoldenOutcome outcome = run_golden(golden, folder, known, tables);
   for (const std::string& finding : outcome.findings) ADD_FAILURE() << finding;
   if (std::getenv("TESSERA_UPDATE_GOLDENS") != nullptr) {
     update_golden(path, golden.name, outcome.lines);
