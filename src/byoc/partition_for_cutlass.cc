@@ -18,7 +18,11 @@ Result<Module> run(Module module, passes::PassContext& context) {
   for (const auto folder : {passes::all_passes(), all_passes()})
     known.insert(known.end(), folder.begin(), folder.end());
   TESSERA_TRY(const auto calls, passes::parse_pipeline(kSequence, known));
-  TESSERA_TRY(auto outcome, passes::run_passes(std::move(module), calls, context.operators));
+  passes::ManagerOptions options;
+  options.pattern_tables = context.pattern_tables;
+  options.trace_patterns = context.trace_patterns;
+  TESSERA_TRY(auto outcome,
+              passes::run_passes(std::move(module), calls, context.operators, options));
   for (Diagnostic& warning : outcome.warnings) context.warnings.push_back(std::move(warning));
   return std::move(outcome.module);
 }

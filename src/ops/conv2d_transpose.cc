@@ -13,6 +13,8 @@ constexpr Operator kConv2DTranspose = conv_transpose_operator<Conv2DTransposeAtt
      "padding=[1,1], output_padding=[1,0], channels=3)",
      "nn.conv2d_transpose(float16[1,4,3,3], float16[4,1,2,2], groups=2, strides=[2,2])",
      "nn.conv2d_transpose(float32[1,3,3,2], float32[2,2,2,3], kernel_layout=\"HWOI\", "
-     "data_layout=\"NHWC\", kernel_size=[2,2])"});
+     "data_layout=\"NHWC\", kernel_size=[2,2])",
+     "nn.conv2d_transpose(float32[1,3,3,2], float32[2,2,1,3], kernel_layout=\"IHWO\", "
+     "data_layout=\"NHWC\")"});
 
 }  // namespace tessera::ops

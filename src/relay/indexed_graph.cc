@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "relay/indexed_graph.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -181,33 +182,51 @@ IndexedGraph::IndexedGraph(const Function& f) : f_(f), index_of_(f.num_nodes(), 
   find_dominators();
 }
 
+// Users come after what they use, so dominators are known before those whose parents they are. Each
+// node also knows an ancestor further up, at distances that double, so that ways up the tree take
+// logarithmic time however deep it is.
 void IndexedGraph::find_dominators() {
-  for (std::size_t i = nodes_.size(); i-- > 0;) {
+  far_.resize(nodes_.size());
+  for (std::uint32_t i = static_cast<std::uint32_t>(nodes_.size()); i-- > 0;) {
     IndexedNode& n = nodes_[i];
+    far_[i] = i;
     if (n.outputs.empty()) continue;
     std::uint32_t parent = n.outputs[0];
     for (std::uint32_t output : n.outputs) parent = common_dominator(parent, output);
     n.dominator = parent;
-    n.depth = parent == kNone ? 0 : nodes_[parent].depth + 1;
+    if (parent == kNone) continue;
+    n.depth = nodes_[parent].depth + 1;
+    const std::uint32_t far = far_[parent];
+    const bool doubles =
+        nodes_[parent].depth - nodes_[far].depth == nodes_[far].depth - nodes_[far_[far]].depth;
+    far_[i] = doubles ? far_[far] : parent;
   }
 }
 
+// The ancestor of a node at a depth that is not below its own.
+std::uint32_t IndexedGraph::ancestor(std::uint32_t node, std::uint32_t depth) const {
+  while (nodes_[node].depth > depth) {
+    node = nodes_[far_[node]].depth >= depth ? far_[node] : nodes_[node].dominator;
+  }
+  return node;
+}
+
 std::uint32_t IndexedGraph::common_dominator(std::uint32_t a, std::uint32_t b) const {
+  if (a == kNone || b == kNone) return kNone;
+  const std::uint32_t depth = std::min(nodes_[a].depth, nodes_[b].depth);
+  a = ancestor(a, depth);
+  b = ancestor(b, depth);
   while (a != b) {
-    if (a == kNone || b == kNone) return kNone;
-    if (nodes_[a].depth < nodes_[b].depth) {
-      b = nodes_[b].dominator;
-    } else {
-      a = nodes_[a].dominator;
-    }
+    if (nodes_[a].depth == 0) return kNone;  // two trees
+    const bool apart = far_[a] != far_[b];
+    a = apart ? far_[a] : nodes_[a].dominator;
+    b = apart ? far_[b] : nodes_[b].dominator;
   }
   return a;
 }
 
 bool IndexedGraph::dominates(std::uint32_t a, std::uint32_t b) const {
-  if (a == b) return false;
-  while (b != kNone && nodes_[b].depth > nodes_[a].depth) b = nodes_[b].dominator;
-  return a == b;
+  return a != b && nodes_[b].depth > nodes_[a].depth && ancestor(b, nodes_[a].depth) == a;
 }
 
 }  // namespace tessera::relay

@@ -42,12 +42,14 @@ class IndexedGraph {
 
  private:
   friend class GraphIndexer;
+  std::uint32_t ancestor(std::uint32_t node, std::uint32_t depth) const;
   std::uint32_t common_dominator(std::uint32_t a, std::uint32_t b) const;
   void find_dominators();
 
   const Function& f_;
   std::vector<IndexedNode> nodes_;
   std::vector<std::uint32_t> index_of_;
+  std::vector<std::uint32_t> far_;  // an ancestor in the post-dominator tree; a root's is itself
 };
 
 }  // namespace tessera::relay
