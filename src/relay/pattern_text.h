@@ -24,8 +24,8 @@ Result<std::vector<PatternTable>> parse_patterns(std::shared_ptr<const SourceFil
                                                  const OperatorTable& operators);
 
 // Adds the tables of a text to those that are known; a name that is taken is an error.
-Result<void> add_patterns(std::vector<PatternTable>& tables,
-                          std::shared_ptr<const SourceFile> file, const OperatorTable& operators);
+Result<void> add_patterns(std::vector<PatternTable>& tables, std::shared_ptr<const SourceFile> file,
+                          const OperatorTable& operators);
 
 // `table NAME { ... }`, without the checks; parse_patterns() reads it back.
 std::string print(const PatternTable& table);
