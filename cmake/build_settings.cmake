@@ -21,8 +21,10 @@ endforeach()
 # Sanitizers go to targets, not to CMAKE_CXX_FLAGS: the archives that travel in a model's library
 # must stay free of them (see tessera_runtime_library).
 set(TESSERA_SANITIZE_FLAGS "")
+set(TESSERA_TEST_DEFINITIONS "")
 if(CMAKE_BUILD_TYPE STREQUAL "Sanitize")
   set(TESSERA_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+  set(TESSERA_TEST_DEFINITIONS TESSERA_SANITIZED)  # g++ and clang have no common macro for it
 endif()
 
 set(TESSERA_WARNING_FLAGS -Wall -Wextra -Werror)

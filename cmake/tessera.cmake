@@ -52,9 +52,13 @@ function(tessera_runtime_library name)
       -ffunction-sections -fdata-sections)
     target_include_directories(${target} PUBLIC
       ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-    tessera_link_(${target} PUBLIC "${arg_DEPS}" "${arg_LIBS}")
+  endforeach()
+  tessera_link_(tessera_${name} PUBLIC "" "${arg_LIBS}")
+  foreach(dep IN LISTS arg_DEPS)
+    target_link_libraries(tessera_${name} PUBLIC tessera_${dep})  # the plain one
   endforeach()
   list(GET variants -1 linked)
+  tessera_link_(${linked} PUBLIC "${arg_DEPS}" "${arg_LIBS}")
   add_library(tessera::${name} ALIAS ${linked})
 endfunction()
 
@@ -101,7 +105,8 @@ function(tessera_test name)
   target_compile_definitions(${target} PRIVATE
     TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     TESSERA_BUILD_DIR="${CMAKE_BINARY_DIR}"
-    TESSERA_PYTHON="${TESSERA_PYTHON}")
+    TESSERA_PYTHON="${TESSERA_PYTHON}"
+    ${TESSERA_TEST_DEFINITIONS})
   if(TARGET tessera::${name})
     target_link_libraries(${target} PRIVATE tessera::${name})
   endif()

@@ -323,7 +323,7 @@ TEST(PartitionPasses, MergeWhereTheLetterMakesACycle) {
 // machines and unoptimised builds; what is quadratic takes minutes.
 
 constexpr int kNodes = 90000;
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef TESSERA_SANITIZED
 constexpr double kSeconds = 200;
 #else
 constexpr double kSeconds = 20;

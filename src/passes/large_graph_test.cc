@@ -15,7 +15,7 @@ using relay::FunctionBuilder;
 using relay::NodeId;
 
 constexpr int kNodes = 90000;
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef TESSERA_SANITIZED
 constexpr double kSeconds = 100;
 #else
 constexpr double kSeconds = 15;

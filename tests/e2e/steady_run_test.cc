@@ -14,16 +14,8 @@
 #include "command.h"
 #include "exec/session.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TESSERA_ALLOCATOR_IS_TAKEN
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define TESSERA_ALLOCATOR_IS_TAKEN
-#endif
-
-#ifndef TESSERA_ALLOCATOR_IS_TAKEN
+// The address sanitizer has an allocator of its own.
+#ifndef TESSERA_SANITIZED
 
 namespace {
 
