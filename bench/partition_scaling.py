@@ -53,7 +53,8 @@ PIPELINES = {
         "inline,outline-compiler-functions,infer-type"
         % ",".join("cublas:" + op for op in SUPPORTED),
     "merge composites, annotate, partition":
-        "merge-composite{table=cublas},annotate-target{targets=[cublas]},partition-graph,infer-type",
+        "merge-composite{table=cublas},annotate-target{targets=[cublas]},partition-graph,"
+        "infer-type",
     "fuse": "fuse-ops,infer-type",
 }
 
@@ -87,8 +88,9 @@ def main() -> None:
     parser.add_argument("--tessera", type=Path, default=ROOT / "build/tessera")
     parser.add_argument("--nodes", type=int, nargs="*", default=[3000, 12000, 30000, 90000])
     options = parser.parse_args()
-    print(f"# Partitioning by size of the graph\n\n{datetime.date.today()}, {platform.machine()}, one "
-          "core, `bench/partition_scaling.py`; seconds of the passes, without reading and printing.\n")
+    print(f"# Partitioning by size of the graph\n\n{datetime.date.today()}, one core of "
+          f"{platform.machine()}, `bench/partition_scaling.py`; seconds of the passes, without "
+          "reading and printing.\n")
     print("| passes | " + " | ".join(f"{n:,} nodes" for n in options.nodes) + " |")
     print("|---|" + "---:|" * len(options.nodes))
     with tempfile.TemporaryDirectory() as folder:
