@@ -173,6 +173,28 @@ def @main(%x: Tensor[(16, 32), float16], %w: Tensor[(24, 32), float16], %y: Tens
 }
 )";
 
+// A literal reads what is around it, inside of a compiler function too; a composite that no back
+// end is named for is as good as its body.
+TEST_F(DriverTest, PlainLiteralsAreTheirBodies) {
+  const CompileOptions o = options(
+      "def @main(%x: Tensor[(2, 3), float32]) {\n"
+      "  %0 = negative(%x);\n"
+      "  %1 = fn (%p: Tensor[(2, 3), float32]) { subtract(%p, %0) };\n"
+      "  %2 = %1(%x);\n"
+      "  %3 = fn (%p: Tensor[(2, 3), float32], Composite=\"nobody.abs\") { abs(%p) };\n"
+      "  %4 = %3(%2);\n"
+      "  %5 = fn (%p: Tensor[(2, 3), float32], Compiler=\"ccompiler\") {\n"
+      "    %6 = fn (%q: Tensor[(2, 3), float32]) { add(%q, %p) };\n"
+      "    %6(%p)\n"
+      "  };\n"
+      "  (%5(%4), %1(%4))\n"
+      "}\n");
+  const CompileReport report = value_of(compile(o));
+  const std::vector<std::string> used = backends_of(report);
+  EXPECT_EQ(std::count(used.begin(), used.end(), "ccompiler"), 1);
+  expect_right(o);
+}
+
 TEST_F(DriverTest, ConstantsOfACompositeSurviveEveryBackEnd) {
   for (const std::string backend : {"onednn", "blas", "ccompiler", "cutlass"}) {
     SCOPED_TRACE(backend);

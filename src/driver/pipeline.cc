@@ -9,6 +9,7 @@
 #include "module/text.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
+#include "relay/inline_literals.h"
 #include "support/files.h"
 
 namespace tessera::driver {
@@ -84,10 +85,25 @@ Result<Module> run_list(Module module, const std::string& stage, std::string_vie
   return ops::infer_types(std::move(outcome.module));
 }
 
+// Function literals that mean nothing to passes or back ends are a way of writing; composites that
+// no back end took mean nothing any more.
+Module without_plain_literals(Module module) {
+  for (auto& [name, f] : module.functions) {
+    if (!relay::is_optimizable(f)) continue;
+    CheckContext context("in @" + name);
+    f = relay::inline_literals(f, [](relay::NodeId, const relay::Literal& literal) {
+      return literal.attrs.find("Compiler") == nullptr &&
+             literal.attrs.find("Primitive") == nullptr;
+    });
+  }
+  return module;
+}
+
 }  // namespace
 
 Result<Module> optimize_graph(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings) {
+  module = without_plain_literals(std::move(module));
   return run_list(std::move(module), "graph", kGraphPasses, options, warnings);
 }
 
