@@ -43,7 +43,7 @@ D first_index(const AxisSlice& s, const D& size) {
 
 Dim sliced_size(const AxisSlice& s, const Dim& size) {
   const Dim begin = first_index(s, size);
-  if (s.size_mode) return s.end < 0 ? size - begin : Dim(s.end);
+  if (s.size_mode) return s.end < 0 ? size - begin : min(Dim(s.end), size - begin);
   Dim end = s.end < 0 ? max(size + Dim(s.end), Dim(s.stride > 0 ? 0 : -1)) : min(Dim(s.end), size);
   if (s.stride > 0 && s.end >= kFarAway) end = size;
   if (s.stride < 0 && s.end <= -kFarAway) end = Dim(-1);
@@ -126,6 +126,8 @@ constexpr Operator kStridedSlice{
          "strided_slice(float32[4,3], begin=[3], end=[1], strides=[1], axes=[0])",
          "strided_slice(bool[6], begin=[4], end=[0], strides=[-1], axes=[0])",
          "strided_slice(float32[4,5], begin=[1,1], end=[2,-1], strides=[1], slice_mode=\"size\", "
+         "axes=None)",
+         "strided_slice(float32[3,4], begin=[2,1], end=[2,9], strides=[1], slice_mode=\"size\", "
          "axes=None)",
          "strided_slice(float32[0,2], begin=[0], end=[9], strides=None, axes=None)"},
 };
