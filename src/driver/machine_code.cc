@@ -44,6 +44,9 @@ Result<MachineCode> machine_code(const Target& cpu, const link::Compiler& compil
   const std::string march = "-march=" + cpu.get_string("mcpu");
   code.flags.assign(std::begin(emit::kKernelFlags), std::end(emit::kKernelFlags));
   code.flags.push_back(march);
+  // The last level counts; kernels are made for the default one.
+  const std::int64_t level = cpu.get_int("opt");
+  if (level != Target().get_int("opt")) code.flags.push_back("-O" + std::to_string(level));
   std::vector<std::string> command = compiler.command;
   command.insert(command.end(), {march, "-dM", "-E", "-x", "c", "/dev/null"});
   const auto ran = run_process(command);
