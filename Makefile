@@ -5,6 +5,8 @@ JOBS ?= $(shell nproc)
 
 # Seconds that one fuzz test may use; tests with the label `fuzz` read it.
 FUZZ_SECONDS ?= 600
+# Graphs that the fuzzer of graphs and partitions makes, whatever time that takes.
+FUZZ_GRAPHS ?= 10000
 
 .PHONY: build test check demo bench onnx-gate fuzz install-deps clean
 
@@ -32,7 +34,7 @@ onnx-gate: build
 	ctest --test-dir build/release --parallel $(JOBS) --output-on-failure -L '^onnx-gate$$'
 
 fuzz: build
-	TESSERA_FUZZ_SECONDS=$(FUZZ_SECONDS) \
+	TESSERA_FUZZ_SECONDS=$(FUZZ_SECONDS) TESSERA_FUZZ_GRAPHS=$(FUZZ_GRAPHS) \
 	  ctest --test-dir build/release --output-on-failure -L '^fuzz$$'
 
 install-deps:

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fuzz/reduce.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "ops/evaluate_function.h"
+#include "ops/infer_types.h"
+#include "relay/rewrite.h"
+
+namespace tessera::fuzz {
+namespace {
+
+using relay::Copier;
+using relay::Function;
+using relay::NodeId;
+
+bool is_result_tuple(const Function& f) { return f.as<relay::Tuple>(f.result()) != nullptr; }
+
+std::vector<NodeId> results_of(const Function& f) {
+  if (!is_result_tuple(f)) return {f.result()};
+  const auto fields = f.operands(f.result());
+  return {fields.begin(), fields.end()};
+}
+
+// Nodes of the body that compute a tensor.
+std::vector<NodeId> computing_nodes(const Function& f) {
+  std::vector<NodeId> nodes;
+  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+    const NodeId id(i);
+    if (f[id].region != Function::kBody || f.operands(id).empty()) continue;
+    if (f.type(id).is_tensor()) nodes.push_back(id);
+  }
+  return nodes;
+}
+
+std::map<NodeId, Tensor> values_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+  std::vector<NodeId> fields;
+  const auto close = [&](Copier& c, relay::RegionId region) {
+    if (region != Function::kBody) return c.map(c.from().region(region).result);
+    for (const NodeId id : nodes) fields.push_back(c.map(id));
+    return c.builder().tuple(fields);
+  };
+  Function all = relay::rewrite(graph.function, {}, {}, close);
+  all.result_annotation = {};
+  auto typed = ops::infer_types(all);
+  TESSERA_CHECK(typed.has_value(), "values of a graph: {}", render(typed.error()));
+  const auto tensors = ops::evaluate(*typed, {}, graph.inputs);
+  std::map<NodeId, Tensor> values;
+  for (std::size_t i = 0; i < nodes.size(); ++i) values.emplace(nodes[i], tensors[i]);
+  return values;
+}
+
+// The graph with fewer results and with parameters in place of `cut` nodes.
+class Variant {
+ public:
+  Variant(const Graph& graph, std::set<NodeId> cut, std::vector<NodeId> results,
+          const std::map<NodeId, Tensor>& values)
+      : graph_(graph), cut_(std::move(cut)), results_(std::move(results)), values_(values) {}
+
+  std::optional<Graph> make() {
+    const Function& f = graph_.function;
+    const auto replace = [&](Copier& c, NodeId id) -> std::optional<NodeId> {
+      if (!cut_.contains(id)) return std::nullopt;
+      const std::string name = fmt::format("cut{}", id.index());
+      return c.builder().param(name, f.type(id));
+    };
+    const auto close = [&](Copier& c, relay::RegionId region) {
+      if (region != Function::kBody) return c.map(f.region(region).result);
+      std::vector<NodeId> fields;
+      for (const NodeId result : results_) fields.push_back(c.map(result));
+      return fields.size() == 1 ? fields[0] : c.builder().tuple(fields);
+    };
+    Function variant =
+        without_unread_params(relay::without_dead_nodes(relay::rewrite(f, replace, {}, close)));
+    variant.result_annotation = {};
+    auto typed = ops::infer_types(std::move(variant));
+    if (!typed) return std::nullopt;
+    Graph out{std::move(typed).value(), {}};
+    for (const NodeId param : out.function.params()) {
+      out.inputs.push_back(input(out.function.as<relay::Param>(param)->name));
+    }
+    return out;
+  }
+
+ private:
+  static Function without_unread_params(const Function& f) {
+    const relay::Uses uses(f);
+    return relay::rewrite(f, [&](Copier& c, NodeId id) -> std::optional<NodeId> {
+      const bool is_param = f.as<relay::Param>(id) != nullptr && f[id].region == Function::kBody;
+      if (!is_param || !uses.of(id).empty() || uses.is_result(id)) return std::nullopt;
+      return c.builder().constant(Tensor::scalar(0.f, kFloat32));
+    });
+  }
+
+  Tensor input(const std::string& name) const {
+    for (const auto& [id, value] : values_) {
+      if (cut_.contains(id) && name == fmt::format("cut{}", id.index())) return value;
+    }
+    const auto params = graph_.function.params();
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      if (graph_.function.as<relay::Param>(params[i])->name == name) return graph_.inputs[i];
+    }
+    TESSERA_CHECK(false, "no value for the parameter {}", name);
+  }
+
+  const Graph& graph_;
+  const std::set<NodeId> cut_;
+  const std::vector<NodeId> results_;
+  const std::map<NodeId, Tensor>& values_;
+};
+
+// The minimising delta debugging of Zeller and Hildebrandt: the items that must stay.
+template <class T>
+std::vector<T> minimal(std::vector<T> items,
+                       const std::function<bool(const std::vector<T>&)>& test) {
+  for (std::size_t parts = 2; items.size() > 1;) {
+    parts = std::min(parts, items.size());
+    bool smaller = false;
+    for (std::size_t p = 0; p < parts && !smaller; ++p) {
+      std::vector<T> rest;
+      for (std::size_t i = 0; i < items.size(); ++i) {
+        if (i * parts / items.size() != p) rest.push_back(items[i]);
+      }
+      if (!test(rest)) continue;
+      items = std::move(rest);
+      parts = std::max<std::size_t>(parts - 1, 2);
+      smaller = true;
+    }
+    if (smaller) continue;
+    if (parts == items.size()) break;
+    parts *= 2;
+  }
+  return items;
+}
+
+}  // namespace
+
+int count_of_calls(const Function& f) {
+  int count = 0;
+  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+    count += f.operands(NodeId(i)).empty() ? 0 : 1;
+  }
+  return count;
+}
+
+Graph reduced(const Graph& graph, const std::function<bool(const Graph&)>& fails, int most_tries) {
+  const std::vector<NodeId> nodes = computing_nodes(graph.function);
+  const std::map<NodeId, Tensor> values = values_of(graph, nodes);
+  Graph best = graph;
+  int tries = 0;
+  const auto still_fails = [&](const std::vector<NodeId>& kept,
+                               const std::vector<NodeId>& results) {
+    if (tries >= most_tries || results.empty()) return false;
+    const std::set<NodeId> stay(kept.begin(), kept.end());
+    std::set<NodeId> cut;
+    for (const NodeId id : nodes) {
+      if (!stay.contains(id)) cut.insert(id);
+    }
+    auto smaller = Variant(graph, std::move(cut), results, values).make();
+    if (!smaller) return false;
+    ++tries;
+    if (!fails(*smaller)) return false;
+    best = *std::move(smaller);
+    return true;
+  };
+  using Nodes = std::vector<NodeId>;
+  const Nodes results = minimal<NodeId>(
+      results_of(graph.function), [&](const Nodes& some) { return still_fails(nodes, some); });
+  minimal<NodeId>(nodes, [&](const Nodes& some) { return still_fails(some, results); });
+  return best;
+}
+
+}  // namespace tessera::fuzz
