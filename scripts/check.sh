@@ -3,14 +3,14 @@
 # What `make check` adds to `make test`. Cheap checks first; all of them run, and the failures are
 # named together at the end.
 #   TESSERA_TIDY_SECONDS   time for clang-tidy; files that it did not reach are counted
-#   TESSERA_FUZZ_SECONDS   time for each fuzz test
+#   TESSERA_FUZZ_SECONDS   time for each parser, and for each fuzz test
 #   TESSERA_CHECKS         names of stages to run, separated by commas; all without it
 set -uo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
 clangxx=$(command -v clang++-14 || command -v clang++-18)
 clang=${clangxx/++/}
-export TESSERA_FUZZ_SECONDS=${TESSERA_FUZZ_SECONDS:-30}
+export TESSERA_FUZZ_SECONDS=${TESSERA_FUZZ_SECONDS:-10}
 
 failed=()
 stage() {

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "byoc/passes.h"
 #include "byoc/share_functions.h"
 #include "module/text.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
+#include "passes/manager.h"
+#include "support/files.h"
 
 namespace tessera::byoc {
 namespace {
@@ -59,6 +62,24 @@ TEST(ExistingGlobalSymbols, EveryFunctionWithoutSymbolIsAnError) {
   ASSERT_FALSE(outlined.has_value());
   ASSERT_EQ(outlined.error().list.size(), 1u);
   EXPECT_NE(outlined.error().list[0].message.find("`global_symbol`"), std::string::npos);
+}
+
+// The text of a partitioned transformer's function with its metadata section, as it was printed
+// elsewhere: its bias becomes an argument, its scalars stay.
+TEST(UnbindConstants, ReadsThemFromAMetadataSection) {
+  const std::string path = TESSERA_SOURCE_DIR "/src/relay/testdata/bert_constants.relay";
+  const auto file =
+      std::make_shared<const SourceFile>(SourceFile{"bert.relay", read_file(path).value()});
+  Module module = parse_module(file, ops::operators()).value();
+  const auto calls = passes::parse_pipeline("unbind-constants", all_passes()).value();
+  const auto outcome = passes::run_passes(std::move(module), calls, ops::operators());
+  ASSERT_TRUE(outcome.has_value());
+  const relay::Function& f = outcome->module.functions.at("tvmgen_default_cutlass_main_267");
+  ASSERT_EQ(f.params().size(), 3u);
+  EXPECT_EQ(to_string(f.type(f.params()[2])), "Tensor[(4096), float16]");
+  const std::string text = print(outcome->module);
+  EXPECT_EQ(text.find("relay.Constant"), std::string::npos) << "no constant is left but literals";
+  EXPECT_NE(text.find("0.707f16"), std::string::npos);
 }
 
 TEST(ShareEqualFunctions, OneDefinitionForAllCalls) {

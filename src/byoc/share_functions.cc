@@ -11,6 +11,28 @@ using relay::Copier;
 using relay::Function;
 using relay::NodeId;
 
+namespace {
+
+// The function with references to `by` in place of those to the names.
+Function redirected(Function f, const std::map<std::string, std::string>& by) {
+  bool refers = false;
+  for (std::size_t i = 0; i < f.num_nodes() && !refers; ++i) {
+    const auto* global = f.as<relay::GlobalRef>(NodeId{i});
+    refers = global != nullptr && by.contains(global->name);
+  }
+  if (!refers) return f;
+  return relay::rewrite(f, [&](Copier& c, NodeId id) -> std::optional<NodeId> {
+    const auto* global = f.as<relay::GlobalRef>(id);
+    const auto found = global != nullptr ? by.find(global->name) : by.end();
+    if (found == by.end()) return std::nullopt;
+    const NodeId fresh = c.builder().global(found->second);
+    c.builder().set_type(fresh, f.type(id));
+    return fresh;
+  });
+}
+
+}  // namespace
+
 Shared share_equal_functions(Module module, std::string_view compiler) {
   Shared out;
   std::map<std::string, std::string> first;  // function by shared symbol
@@ -22,24 +44,7 @@ Shared share_equal_functions(Module module, std::string_view compiler) {
     if (!added) out.replaced.emplace(name, it->second);
   }
   for (const auto& [name, by] : out.replaced) module.functions.erase(name);
-  const auto refers = [&](const Function& f) {
-    for (std::size_t i = 0; i < f.num_nodes(); ++i) {
-      const auto* global = f.as<relay::GlobalRef>(NodeId{i});
-      if (global != nullptr && out.replaced.contains(global->name)) return true;
-    }
-    return false;
-  };
-  for (auto& [name, f] : module.functions) {
-    if (out.replaced.empty() || !refers(f)) continue;
-    f = relay::rewrite(f, [&](Copier& c, NodeId id) -> std::optional<NodeId> {
-      const auto* global = f.as<relay::GlobalRef>(id);
-      const auto by = global != nullptr ? out.replaced.find(global->name) : out.replaced.end();
-      if (by == out.replaced.end()) return std::nullopt;
-      const NodeId fresh = c.builder().global(by->second);
-      c.builder().set_type(fresh, f.type(id));
-      return fresh;
-    });
-  }
+  for (auto& [name, f] : module.functions) f = redirected(std::move(f), out.replaced);
   out.module = std::move(module);
   return out;
 }

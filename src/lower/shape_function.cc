@@ -92,7 +92,7 @@ class Derivation {
     store_outputs();
     out_.func.attrs["ops"] = fmt::format("{}", fmt::join(out_.operators, " "));
     if (f_.location) out_.func.sources.push_back(f_.location);
-    out_.func = tir::simplify(std::move(out_.func));
+    out_.func = tir::simplify(out_.func);
     return std::move(out_);
   }
 

@@ -16,13 +16,14 @@ namespace tessera::lower {
 // has no dimension either.
 struct ShapeFunction {
   tir::PrimFunc func;
-  std::vector<int> states;             // by parameter: 0 not used, 1 its data, 2 its shape, 3 both
+  // By parameter: 0 not used, 1 its data, 2 its shape, 3 both.
+  std::vector<int> states;
   std::vector<std::string> operators;  // in order of evaluation
 };
 
 // Derived operator by operator from type inference, with a symbol for each size that is only known
-// at run time; literals are followed into their bodies. Fails where a size depends on computed data.
-// Types must be known.
+// at run time; literals are followed into their bodies. Fails where a size depends on computed
+// data. Types must be known.
 Result<ShapeFunction> derive_shape_function(const relay::Function& f, const ConstantPool& pool);
 
 // The operators of a function, those in literals included, in order of evaluation.

@@ -220,10 +220,10 @@ TEST(Matcher, LongWaysAreWalkedWithoutRecursion) {
 }
 
 TEST(Groups, DominatorsTakeWhatIsBetween) {
-  EXPECT_EQ(
-      groups(kDominated, kDiamond),
-      (Texts{
-          R"(fn (%FunctionVar_0_0: Tensor[(4, 4), float32], %FunctionVar_0_1: Tensor[(4, 4), float32], PartitionedFromPattern="nn.conv2d_nn.relu_exp_nn.relu_add_") {
+  EXPECT_EQ(groups(kDominated, kDiamond),
+            (Texts{R"(fn (%FunctionVar_0_0: Tensor[(4, 4), float32], )"
+                   R"(%FunctionVar_0_1: Tensor[(4, 4), float32], )"
+                   R"(PartitionedFromPattern="nn.conv2d_nn.relu_exp_nn.relu_add_") {
   %0 = nn.conv2d(%FunctionVar_0_0, %FunctionVar_0_1);
   %1 = nn.relu(%0);
   %2 = exp(%1);
@@ -233,10 +233,10 @@ TEST(Groups, DominatorsTakeWhatIsBetween) {
 }
 
 TEST(Groups, InputsComeInTheOrderOfThePattern) {
-  EXPECT_EQ(
-      groups("= add(exp(*), *);", "add(%x, exp(%y))"),
-      (Texts{
-          R"(fn (%FunctionVar_0_0: Tensor[(4, 4), float32], %FunctionVar_0_1: Tensor[(4, 4), float32], PartitionedFromPattern="exp_add_") {
+  EXPECT_EQ(groups("= add(exp(*), *);", "add(%x, exp(%y))"),
+            (Texts{R"(fn (%FunctionVar_0_0: Tensor[(4, 4), float32], )"
+                   R"(%FunctionVar_0_1: Tensor[(4, 4), float32], )"
+                   R"(PartitionedFromPattern="exp_add_") {
   %0 = exp(%FunctionVar_0_0);
   add(%FunctionVar_0_1, %0)
 })"}));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every error has a code and a place; no text, however damaged, does anything worse.
-#include <random>
-
 #include "relay/test_text.h"
+#include "support/testing/mutator.h"
 
 namespace tessera::relay {
 namespace {
@@ -127,49 +126,12 @@ TEST(ParseErrors, NestingHasALimit) {
   EXPECT_EQ(errors_of(list).substr(0, 5), "E0201");
 }
 
-// The twin of a coverage-guided fuzzer that runs anywhere: mutated texts are read, or refused with
-// places inside the text; what is read survives printing.
-class Mutator {
- public:
-  explicit Mutator(std::uint32_t seed) : random_(seed) {}
-
-  std::string mutate(std::string text) {
-    const int edits = 1 + static_cast<int>(pick(4));
-    for (int i = 0; i < edits && !text.empty(); ++i) edit(text);
-    return text;
-  }
-
- private:
-  std::size_t pick(std::size_t n) {
-    return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_);
-  }
-
-  void edit(std::string& text) {
-    static constexpr std::string_view kPieces[] = {
-        "(",     ")",    "{",   "}",   "[",  "]",     "%0",   "%x",
-        "@main", "let ", "fn ", "if ", "=",  ";",     ",",    ".1",
-        "-",     "?",    "?(",  "\"",  "/*", "*/",    "#[",   "meta[relay.Constant][0]",
-        "1e",    "inff", "i64", "->",  "\\", "match", "\x80", std::string_view("\0", 1)};
-    const std::size_t at = pick(text.size()),
-                      length = pick(std::min<std::size_t>(text.size() - at, 20) + 1);
-    switch (pick(4)) {
-      case 0:
-        text.erase(at, length);
-        break;
-      case 1:
-        text.insert(at, kPieces[pick(std::size(kPieces))]);
-        break;
-      case 2:
-        text.insert(pick(text.size()), text.substr(at, length));
-        break;
-      default:
-        text[at] = static_cast<char>(pick(256));
-        break;
-    }
-  }
-
-  std::mt19937 random_;
-};
+// Mutated texts are read, or refused with places inside the text; what is read survives printing.
+constexpr std::string_view kPieces[] = {
+    "(",     ")",    "{",   "}",   "[",  "]",     "%0",   "%x",
+    "@main", "let ", "fn ", "if ", "=",  ";",     ",",    ".1",
+    "-",     "?",    "?(",  "\"",  "/*", "*/",    "#[",   "meta[relay.Constant][0]",
+    "1e",    "inff", "i64", "->",  "\\", "match", "\x80", std::string_view("\0", 1)};
 
 void check_survives(const std::string& text) {
   const auto file = testing::source(text);
@@ -196,7 +158,7 @@ TEST(ParseErrors, MutatedTextsNeverCrash) {
   int read = 0;
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
-    const std::string text = Mutator(seed).mutate(seed_text);
+    const std::string text = tessera::testing::Mutator(seed, kPieces).mutate(seed_text);
     read += parse_text(testing::source(text), testing::operators()).has_value() ? 1 : 0;
     check_survives(text);
   }

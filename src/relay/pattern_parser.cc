@@ -360,8 +360,8 @@ class PatternParser : private Parser {
     if (operators_.find(name) == nullptr) {
       report(error(Code::kUnknownOperator, location(t.begin, last_end_),
                    "there is no operator `{}`", name)
-                 .with_remedy("a pattern is `*`, `constant`, a name `%x` or an operator of docs/ "
-                              "and `tessera inspect --operators`"));
+                 .with_remedy("`tessera inspect --operators` lists them; other patterns are `*`, "
+                              "`constant`, `var` and names as `%x`"));
     }
     return is_operator(name);
   }

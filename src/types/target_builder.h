@@ -42,6 +42,8 @@ class TargetBuilder {
 
 // "target kind `x` is not defined", with the kinds that are.
 Diagnostic unknown_target_kind(std::string_view name, std::string_view source);
+// Targets travel as JSON, which is UTF-8.
+bool is_utf8(std::string_view text);
 // The JSON form; `text` starts with `{`.
 Result<Target> parse_target_json(std::string_view text);
 

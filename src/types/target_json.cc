@@ -35,7 +35,7 @@ std::optional<TargetValue> list_from(const Json& json, std::string& at) {
   std::vector<T> items;
   for (std::size_t i = 0; i < json.size(); ++i) {
     auto item = scalar_from<T>(json[i]);
-    if (!item) {
+    if (!item || json[i] == "") {  // the string form cannot say an empty item
       at += fmt::format("[{}]", i);
       return std::nullopt;
     }
@@ -144,13 +144,19 @@ Result<Target> parse_target_json(std::string_view text) {
   return target_from(json, std::string(text));
 }
 
+bool is_utf8(std::string_view text) {
+  const Json json(text);  // damaged bytes are replaced in one dump, and left out of the other
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) ==
+         json.dump(-1, ' ', false, Json::error_handler_t::ignore);
+}
+
 std::string to_json(const Target& target) {
   Json json = {{"kind", target.name()}, {"tag", target.tag()}, {"keys", target.keys()}};
   for (const auto& [key, value] : target.values()) {
     std::visit([&json, &key = key](const auto& v) { json[key] = v; }, value);
   }
   if (target.host() != nullptr) json["host"] = Json::parse(to_json(*target.host()));
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump();
 }
 
 Result<std::vector<Target>> parse_targets(std::span<const std::string> texts,

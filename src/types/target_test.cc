@@ -123,6 +123,8 @@ TEST(TargetErrors, Text) {
   expect_contains(bad("cpu opt=1"), "`opt=1` is no option; options begin with `-`");
   expect_contains(bad("cpu -mcpu='x"), "a quote or escape has no end");
   expect_contains(bad("cpu -mcpu=x\\"), "a quote or escape has no end");
+  expect_contains(bad("cpu -mcpu=\x80"), "is no UTF-8 text");
+  expect_contains(bad(R"({"kind":"cpu","keys":["a",""]})"), R"(["keys"][1]: the option must be)");
   expect_contains(bad("  "), "the target is empty");
   expect_contains(bad("cuda -host=cuda"), "the host must be a cpu, not `cuda`");
   expect_contains(bad("cuda -host='cpu -host=cpu'"), "a host has no host of its own");

@@ -181,6 +181,9 @@ std::string option_text(const std::string& key, const TargetValue& value, const 
 
 Result<Target> parse_target(std::string_view text) {
   text = trim(text);
+  if (!is_utf8(text)) {
+    return fail(error(Code::kBadTarget, nullptr, "target `{}` is no UTF-8 text", text));
+  }
   if (text.starts_with('{')) return parse_target_json(text);
   auto words = split(text, is_space);
   if (!words) {
