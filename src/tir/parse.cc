@@ -156,8 +156,10 @@ Result<Stmt> Parser::loop(std::uint32_t column) {
   TESSERA_TRY_VOID(expect("("));
   TESSERA_TRY(const std::vector<Expr> range, exprs_until(")"));
   if (range.empty() || range.size() > 2) return unexpected("`(extent)` or `(begin, end)`");
-  if (!std::ranges::all_of(range, [](const Expr& e) { return e.dtype().is_int(); })) {
-    return unexpected("integers as limits");
+  for (const Expr& limit : range) {
+    if (limit.dtype().is_int()) continue;
+    return fail(error(Code::kDtypeMismatch, lexer().at(word), "a loop counts integers, not {}",
+                      to_string(limit.dtype())));
   }
   TESSERA_TRY_VOID(expect(":"));
   Expr min = range.size() == 1 ? int_imm(0, range[0].dtype()) : range[0];
