@@ -34,6 +34,18 @@ Result<void> take_back(PartitionOutcome& outcome, const std::vector<Declined>& d
   return {};
 }
 
+// A region without a place is where its first node is.
+void add_places(const PartitionOutcome& outcome, std::vector<Declined>& declined) {
+  for (Declined& d : declined) {
+    for (const PlacedRegion& region : outcome.regions) {
+      if (d.why.location || region.symbol != d.symbol) continue;
+      for (const Location& source : region.sources) {
+        if (!d.why.location) d.why.location = source;
+      }
+    }
+  }
+}
+
 // Layers of one shape share a definition if their constants are arguments; with constants inside,
 // each is a function of its own.
 void share_definitions(PartitionOutcome& outcome, const Backend& backend) {
@@ -46,6 +58,15 @@ void share_definitions(PartitionOutcome& outcome, const Backend& backend) {
   }
 }
 
+// Those who declined what is in the region now say who took it.
+void name_successor(PartitionOutcome& outcome, const PlacedRegion& region) {
+  for (PlacementRefusal& refusal : outcome.refusals) {
+    const bool ours = refusal.source && std::find(region.sources.begin(), region.sources.end(),
+                                                  refusal.source) != region.sources.end();
+    if (ours && refusal.backend != region.backend) refusal.taken_by = region.backend;
+  }
+}
+
 Result<void> partition_rest(PartitionOutcome& outcome, std::span<const BackendChoice> choices,
                             const std::set<std::string_view>& excluded) {
   std::vector<BackendChoice> left;
@@ -54,7 +75,10 @@ Result<void> partition_rest(PartitionOutcome& outcome, std::span<const BackendCh
   }
   TESSERA_TRY(PartitionOutcome more, partition_greedy(std::move(outcome.module), left));
   outcome.module = std::move(more.module);
-  for (PlacedRegion& region : more.regions) outcome.regions.push_back(std::move(region));
+  for (PlacedRegion& region : more.regions) {
+    name_successor(outcome, region);
+    outcome.regions.push_back(std::move(region));
+  }
   return {};
 }
 
@@ -78,6 +102,7 @@ Result<PartitionOutcome> compile_backends(PartitionOutcome outcome,
                   choice.backend->compile(std::move(outcome.module), choice.target, context));
       outcome.module = std::move(compiled.module);
       if (compiled.declined.empty()) continue;
+      add_places(outcome, compiled.declined);
       if (context.strict) {
         Diagnostics errors;
         for (Declined& d : compiled.declined) errors.add(std::move(d.why));

@@ -2,6 +2,8 @@
 #include "byoc/function_at_a_time.h"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "byoc/compiler_functions.h"
 #include "support/check.h"
@@ -9,11 +11,61 @@
 namespace tessera::byoc {
 namespace {
 
-Result<std::string> static_library(const Artifact& artifact, std::string source,
-                                   Toolchain& toolchain) {
-  const CompileJob job{artifact.backend, std::move(source), "cc", artifact.compile_flags};
-  TESSERA_TRY(const auto objects, toolchain.compile(std::span(&job, 1)));
-  return toolchain.archive(objects);
+struct Definition {
+  std::string symbol, text;
+};
+
+std::string source_of(std::string_view prologue, std::span<const Definition> definitions) {
+  std::string source = std::string(prologue) + "\nextern \"C\" {\n\n";
+  for (const Definition& d : definitions) source += d.text + "\n";
+  return source + "}\n";
+}
+
+Result<std::string> object_of(const Artifact& artifact, std::string name, std::string source,
+                              Toolchain& toolchain) {
+  const CompileJob job{std::move(name), std::move(source), "cc", artifact.compile_flags};
+  TESSERA_TRY(auto objects, toolchain.compile(std::span(&job, 1)));
+  return std::move(objects.front());
+}
+
+// The functions in one object. Where the compiler will not have them, each is tried alone: those
+// that fail are declined, with what the compiler says and where the source is, and go.
+Result<std::optional<std::string>> object_of_good(const Module& module, const Artifact& artifact,
+                                                  std::string_view prologue,
+                                                  std::vector<Definition>& definitions,
+                                                  std::vector<Declined>& declined,
+                                                  Toolchain& toolchain) {
+  auto whole = object_of(artifact, artifact.backend, source_of(prologue, definitions), toolchain);
+  if (whole) return std::optional(*std::move(whole));
+  const auto decline = [&](const Definition& d, const Diagnostic& why) {
+    declined.push_back(
+        {d.symbol,
+         error(Code::kBackendFailed, module.functions.at(d.symbol).location,
+               "back end `{}` cannot compile `{}`: {}", artifact.backend, d.symbol, why.message)
+             .with_remedy(why.remedy)});
+  };
+  const bool is_frame_good =
+      object_of(artifact, artifact.backend, source_of(prologue, {}), toolchain).has_value();
+  std::vector<Definition> good;
+  for (Definition& d : definitions) {
+    if (!is_frame_good) {
+      decline(d, whole.error().list.front());
+      continue;
+    }
+    const auto alone = object_of(artifact, d.symbol, source_of(prologue, {&d, 1}), toolchain);
+    if (alone) {
+      good.push_back(std::move(d));
+    } else {
+      decline(d, alone.error().list.front());
+    }
+  }
+  // Each is right, and all of them are not: nothing that one of them could be declined for.
+  if (good.size() == definitions.size()) return Unexpected{std::move(whole).error()};
+  definitions = std::move(good);
+  if (definitions.empty()) return std::optional<std::string>();
+  TESSERA_TRY(std::string object,
+              object_of(artifact, artifact.backend, source_of(prologue, definitions), toolchain));
+  return std::optional(std::move(object));
 }
 
 std::size_t position_in(std::span<const relay::NodeId> nodes, relay::NodeId node) {
@@ -29,31 +81,31 @@ Result<CompileOutcome> compile_function_at_a_time(Module module, Artifact artifa
                                                   const EmitFunction& emit,
                                                   CompileContext& context) {
   CompileOutcome out;
-  std::string source = std::string(prologue) + "\nextern \"C\" {\n\n";
+  std::vector<Definition> definitions;
   for (const std::string& symbol : compiler_functions(module, artifact.backend)) {
     const relay::Function& region = module.functions.at(symbol);
-    const auto text = emit(symbol, region, module.constants);
+    auto text = emit(symbol, region, module.constants);
     if (text) {
-      source += *text + "\n";
-      artifact.symbols.push_back(symbol);
+      definitions.push_back({symbol, *std::move(text)});
     } else {
       out.declined.push_back({symbol, error(Code::kBackendFailed, region.location,
                                             "back end `{}` cannot compile `{}`: {}",
                                             artifact.backend, symbol, text.error().reason)});
     }
   }
-  source += "}\n";
-  const std::vector<std::string> symbols = artifact.symbols;
-  if (!symbols.empty()) {
-    if (artifact.kind == ArtifactKind::kStaticLibrary) {
-      TESSERA_TRY(artifact.payload, static_library(artifact, std::move(source), context.toolchain));
-    } else {
-      artifact.payload = std::move(source);
+  if (!definitions.empty() && artifact.kind == ArtifactKind::kStaticLibrary) {
+    TESSERA_TRY(const auto object, object_of_good(module, artifact, prologue, definitions,
+                                                  out.declined, context.toolchain));
+    if (object) {
+      TESSERA_TRY(artifact.payload, context.toolchain.archive({&*object, 1}));
     }
-    module.artifacts.push_back(std::move(artifact));
+  } else if (!definitions.empty()) {
+    artifact.payload = source_of(prologue, definitions);
   }
+  for (const Definition& d : definitions) artifact.symbols.push_back(d.symbol);
+  if (!definitions.empty()) module.artifacts.push_back(std::move(artifact));
   const auto index = static_cast<std::int32_t>(module.artifacts.size()) - 1;
-  for (const std::string& symbol : symbols) make_extern(module, symbol, index, {});
+  for (const Definition& d : definitions) make_extern(module, d.symbol, index, {});
   out.module = std::move(module);
   return out;
 }

@@ -28,6 +28,22 @@ class Echo final : public Toolchain {
   std::vector<std::string> flags;
 };
 
+// Refuses sources that hold a word.
+class Fussy final : public Toolchain {
+ public:
+  explicit Fussy(std::string word) : word_(std::move(word)) {}
+  Result<std::vector<std::string>> compile(std::span<const CompileJob> jobs) override {
+    if (jobs[0].source.find(word_) == std::string::npos) return std::vector{jobs[0].source};
+    return fail(error(Code::kToolFailed, {}, "{} has {}", jobs[0].name, word_)
+                    .with_remedy("see the folder"));
+  }
+  Result<std::string> archive(std::span<const std::string> objects) override { return objects[0]; }
+  std::string identity() const override { return "none"; }
+
+ private:
+  std::string word_;
+};
+
 Module two_functions() {
   const auto file = std::make_shared<SourceFile>(SourceFile{"test", R"(#[version = "0.0.5"]
 def @one(%x: Tensor[(4), float32], %y: Tensor[(4), float32], Primitive=1, Compiler="onednn", global_symbol="one") {
@@ -64,6 +80,33 @@ CompileOutcome compile(ArtifactKind kind, const EmitFunction& emit, Toolchain& t
 }
 
 constexpr const char* kSource = "#include <cmath>\n\nextern \"C\" {\n\nint one();\n\n}\n";
+
+Expected<std::string, Refusal> emit_all(const std::string& symbol, const relay::Function&,
+                                        const ConstantPool&) {
+  return "int " + symbol + "();\n";
+}
+
+TEST(FunctionAtATime, WhatTheCompilerRefusesIsDeclinedAndTheRestIsCompiled) {
+  Fussy toolchain("two");
+  const CompileOutcome out = compile(ArtifactKind::kStaticLibrary, emit_all, toolchain);
+  ASSERT_EQ(out.module.artifacts.size(), 1u);
+  EXPECT_EQ(out.module.artifacts[0].symbols, std::vector<std::string>{"one"});
+  EXPECT_EQ(out.module.artifacts[0].payload, kSource);
+  ASSERT_EQ(out.declined.size(), 1u);
+  EXPECT_EQ(out.declined[0].symbol, "two");
+  EXPECT_EQ(out.declined[0].why.message, "back end `onednn` cannot compile `two`: two has two");
+  EXPECT_EQ(out.declined[0].why.remedy, "see the folder");
+}
+
+// Nothing is tried one by one where the frame itself is at fault.
+TEST(FunctionAtATime, ABadPrologueDeclinesAll) {
+  Fussy toolchain("cmath");
+  const CompileOutcome out = compile(ArtifactKind::kStaticLibrary, emit_all, toolchain);
+  EXPECT_TRUE(out.module.artifacts.empty());
+  ASSERT_EQ(out.declined.size(), 2u);
+  EXPECT_EQ(out.declined[0].why.message,
+            "back end `onednn` cannot compile `one`: onednn has cmath");
+}
 
 TEST(FunctionAtATime, WhatHasTextIsDefinedByOneArtifactAndTheRestIsDeclined) {
   Echo toolchain;

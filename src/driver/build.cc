@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "driver/artifacts.h"
 #include "driver/pipeline.h"
 #include "emit/kernel.h"
 #include "lower/main.h"
@@ -97,6 +98,7 @@ Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::Progra
                                       emit::ProgramKind kind, const MachineCode& code,
                                       link::Toolchain& toolchain) {
   const Module& module = lowered.module;
+  TESSERA_TRY_VOID(check_artifacts(module));
   const emit::WeightsLayout weights = emit::layout_weights(module);
   std::vector<byoc::CompileJob> jobs = kernel_jobs(module, code);
   for (const Artifact& a : module.artifacts) {

@@ -2,11 +2,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "link/archive_symbols.h"
 #include "link/library_file.h"
 #include "link/link_library.h"
 #include "link/load_library.h"
@@ -311,6 +313,17 @@ TEST(ObjectCache, TheLimitIsANumberOfBytes) {
   EXPECT_EQ(limit("some"), 5'000'000'000u);
 }
 
+TEST(ArchiveSymbols, AreReadFromTheIndex) {
+  // Two words: a count of 2, and two offsets.
+  const std::string index("\0\0\0\2\0\0\0\0\0\0\0\0one\0two\0", 20);
+  const std::string archive =
+      "!<arch>\n/               0           0     0     0       20        `\n" + index;
+  EXPECT_EQ(archive_symbols(archive), (std::set<std::string>{"one", "two"}));
+  EXPECT_EQ(archive_symbols(archive.substr(0, archive.size() - 1)), std::nullopt);
+  EXPECT_EQ(archive_symbols("!<arch>\n"), std::nullopt);
+  EXPECT_EQ(archive_symbols("an object"), std::nullopt);
+}
+
 TEST_F(LinkTest, ArchivesAreRepeatable) {
   Toolchain tools = toolchain();
   const byoc::CompileJob job{"f", "extern \"C\" int f() { return 1; }", "cc", {}};
@@ -320,6 +333,7 @@ TEST_F(LinkTest, ArchivesAreRepeatable) {
   ASSERT_TRUE(a && b);
   EXPECT_EQ(*a, *b);
   EXPECT_TRUE(a->starts_with("!<arch>"));
+  EXPECT_EQ(archive_symbols(*a), std::set<std::string>{"f"});
 }
 
 TEST(Compiler, AMissingOneIsAnErrorWithARemedy) {
