@@ -22,16 +22,6 @@ std::string target_of(const std::string& what, std::uint64_t seed) {
   return choice < 6 ? backend_names()[choice % backend_names().size()] : "";
 }
 
-// Does the size of the result depend on constants? As parameters of a region they are none.
-bool needs_constants(const Function& f, NodeId id) {
-  std::vector<Type> operands;
-  for (const NodeId operand : f.operands(id)) operands.push_back(f.type(operand));
-  const std::vector<const Tensor*> unknown(operands.size());
-  const auto* call = f.as<relay::OpCall>(id);
-  const auto type = call->op->infer({operands, unknown, call->attrs, {}, call->op->name});
-  return !type || !(*type == f.type(id));
-}
-
 std::string name_of(const Function& f, NodeId id) {
   if (f[id].region != Function::kBody || f.operands(id).empty()) return "";
   if (const relay::Operator* op = f.op(id)) {
@@ -42,6 +32,15 @@ std::string name_of(const Function& f, NodeId id) {
 }
 
 }  // namespace
+
+bool needs_constants(const Function& f, NodeId id) {
+  std::vector<Type> operands;
+  for (const NodeId operand : f.operands(id)) operands.push_back(f.type(operand));
+  const std::vector<const Tensor*> unknown(operands.size());
+  const auto* call = f.as<relay::OpCall>(id);
+  const auto type = call->op->infer({operands, unknown, call->attrs, {}, call->op->name});
+  return !type || !(*type == f.type(id));
+}
 
 const std::vector<std::string>& backend_names() {
   static const std::vector<std::string> names = {"onednn", "blas", "ccompiler",

@@ -24,6 +24,10 @@ struct Groups {
 // The back ends of a processor that this command has.
 const std::vector<std::string>& backend_names();
 
+// Does the size of an operator's result depend on constants? As parameters of a region they are
+// none any more, and the reference needs to know sizes.
+bool needs_constants(const relay::Function& f, relay::NodeId call);
+
 // Operators, tuples and projections of the body; neighbours of one target are joined as long as no
 // group needs what it computes. A node's target depends on its operator and the seed alone, so that
 // less of a graph still has the same targets.

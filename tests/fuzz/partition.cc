@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -64,10 +65,14 @@ Result<Module> marked(const Function& f, const std::string& name, std::uint64_t 
 
 std::string supported_operators(const Function& f, const std::vector<std::string>& targets,
                                 Random& random) {
+  std::set<const relay::Operator*> sized;
+  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+    if (f.op(NodeId(i)) != nullptr && needs_constants(f, NodeId(i))) sized.insert(f.op(NodeId(i)));
+  }
   std::vector<std::string> entries;
   for (std::size_t i = 0; i < f.num_nodes(); ++i) {
     const relay::Operator* op = f.op(NodeId(i));
-    if (op == nullptr || random.below(3) == 0) continue;
+    if (op == nullptr || random.below(3) == 0 || sized.contains(op)) continue;
     entries.push_back(fmt::format("{}:{}", random.among(targets), op->name));
   }
   return fmt::format("{}", fmt::join(entries, ","));
