@@ -18,13 +18,14 @@ constexpr Operator kMax{
         [](const EvalArgs& a) {
           return eval_reduce(
               a, {-HUGE_VAL, [](double x, double y) { return x != x || x > y ? x : y; }},
-              {INT64_MIN, [](std::int64_t x, std::int64_t y) { return x > y ? x : y; }});
+              {least_int(a.result.dtype()),
+               [](std::int64_t x, std::int64_t y) { return x > y ? x : y; }});
         },
     .compute = [](const ComputeArgs& a) { return compute_reduce(a, ReduceOp::kMax); },
     .samples = {"max(float32[3,3]{special}, axis=[1])", "max(float32[2,3,5], axis=[1])",
                 "max(float16[4,3], axis=[-1], keepdims=True)", "max(int32[2,3])",
                 "max(float64[2,3,2], axis=[1], exclude=True)", "max(float32[2,0], axis=[0])",
-                "max(float32[3,2], axis=[])"},
+                "max(float32[3,2], axis=[])", "max(int8[0,4])"},
 };
 
 }  // namespace tessera::ops

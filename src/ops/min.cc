@@ -16,15 +16,16 @@ constexpr Operator kMin{
     .infer = infer_reduce,
     .eval =
         [](const EvalArgs& a) {
-          return eval_reduce(
-              a, {HUGE_VAL, [](double x, double y) { return x != x || x < y ? x : y; }},
-              {INT64_MAX, [](std::int64_t x, std::int64_t y) { return x < y ? x : y; }});
+          return eval_reduce(a,
+                             {HUGE_VAL, [](double x, double y) { return x != x || x < y ? x : y; }},
+                             {greatest_int(a.result.dtype()),
+                              [](std::int64_t x, std::int64_t y) { return x < y ? x : y; }});
         },
     .compute = [](const ComputeArgs& a) { return compute_reduce(a, ReduceOp::kMin); },
     .samples = {"min(float32[3,3]{special}, axis=[1])", "min(float32[2,3,5], axis=[1])",
                 "min(float16[4,3], axis=[-1], keepdims=True)", "min(int32[2,3])",
                 "min(float64[2,3,2], axis=[1], exclude=True)", "min(float32[2,0], axis=[0])",
-                "min(float32[3,2], axis=[])"},
+                "min(float32[3,2], axis=[])", "min(int32[0,4])"},
 };
 
 }  // namespace tessera::ops

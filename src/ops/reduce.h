@@ -55,4 +55,14 @@ Result<Type> infer_arg_reduce(const InferArgs& args);
 std::vector<Tensor> eval_arg_reduce(const EvalArgs& args, bool greatest);
 Definitions compute_arg_reduce(const ComputeArgs& args, bool greatest);
 
+// What the least and the greatest of no integers are.
+inline std::int64_t greatest_int(DType dtype) {
+  if (dtype.is_bool()) return 1;
+  const int bits = dtype.bits - (dtype.is_unsigned_int() ? 0 : 1);
+  return bits >= 63 ? INT64_MAX : (std::int64_t{1} << bits) - 1;
+}
+inline std::int64_t least_int(DType dtype) {
+  return dtype.is_bool() || dtype.is_unsigned_int() ? 0 : -greatest_int(dtype) - 1;
+}
+
 }  // namespace tessera::ops
