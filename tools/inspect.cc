@@ -47,8 +47,13 @@ Json model_json(const Module& module) {
   std::uint64_t bytes = 0;
   for (const Tensor& t : module.constants.tensors())
     bytes += static_cast<std::uint64_t>(t.size_bytes());
+  Json symbols = Json::array();
+  for (const auto& [name, s] : module.symbols) {
+    symbols.push_back({{"name", name}, {"min", s.min}, {"max", s.max}, {"step", s.step}});
+  }
   return {{"inputs", ports_json(inputs)},
           {"outputs", ports_json(outputs)},
+          {"symbols", symbols},
           {"operators", operators},
           {"constants", module.constants.size()},
           {"weight_bytes", bytes}};
@@ -115,7 +120,8 @@ void add_inspect(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "inspect", "Show what a library or a model is made of, without running it");
   CLI::Option* path = command->add_option("model", args->path, "Library (.so) or model");
-  command->add_option("--dim", args->dims, "Size of a symbolic dimension")->allow_extra_args(false);
+  command->add_option("--dim", args->dims, "Size or range of a symbolic dimension")
+      ->allow_extra_args(false);
   command->add_flag("--json", args->json, "Print one JSON object");
   CLI::Option* operators =
       command->add_flag("--operators", args->operators, "List the operators that exist");

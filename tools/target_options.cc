@@ -67,7 +67,9 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t) {
       ->check(CLI::IsMember({"none", "greedy"}))
       ->capture_default_str();
   command
-      .add_option("--dim", t.dims, "Size or range of a symbolic dimension: batch=1, seq=1..512:128")
+      .add_option("--dim", t.dims,
+                  "Size or range of a symbolic dimension: batch=1, seq=1..512:128, \"seq=8..512 "
+                  "step 8:128\"")
       ->allow_extra_args(false);
   command
       .add_option("--require", t.require,

@@ -143,7 +143,8 @@ TESSERA_API int32_t tessera_model_pool(const tessera_model* model, int32_t index
 // ---- Instances ----
 
 // Where an instance's memory comes from. `allocate` returns null when there is none; it may be
-// called by create and by the first run that leaves an output to the instance, and by no later run.
+// called by create, by the first run that leaves an output to the instance, and by runs of larger
+// sizes than any before where a dimension has no bound.
 typedef struct tessera_allocator {
   void* context;
   void* (*allocate)(void* context, uint64_t bytes, uint64_t align_bytes, tessera_device device);

@@ -9,26 +9,35 @@ namespace tessera::byoc {
 
 using nlohmann::json;
 
+std::string size_text(const Dim& size) {
+  TESSERA_CHECK(!size.is_unknown(), "a size without a name in a graph of a back end");
+  return size.is_constant() ? std::to_string(size.constant()) : size.expression_text();
+}
+
 JsonGraphWriter::Entry JsonGraphWriter::add(Node node) {
   nodes_.push_back(std::move(node));
   return {static_cast<std::uint32_t>(nodes_.size() - 1), 0};
 }
 
 JsonGraphWriter::Entry JsonGraphWriter::input(std::string name, const Type& type) {
-  return add({"input", std::move(name), {}, {}, {{*constant_shape(type.shape()), type.dtype()}}});
+  return add({"input", std::move(name), {}, {}, {{type.shape(), type.dtype()}}});
 }
 
 JsonGraphWriter::Entry JsonGraphWriter::constant(std::string name,
                                                  const std::vector<std::int64_t>& shape,
                                                  DType dtype, Attributes attributes) {
-  return add({"const", std::move(name), {}, std::move(attributes), {{shape, dtype}}});
+  return add({"const",
+              std::move(name),
+              {},
+              std::move(attributes),
+              {{Shape(shape.begin(), shape.end()), dtype}}});
 }
 
 JsonGraphWriter::Entry JsonGraphWriter::kernel(std::string name, std::vector<Entry> inputs,
                                                Attributes attributes,
                                                const std::vector<Type>& outputs) {
   std::vector<Output> results;
-  for (const Type& type : outputs) results.push_back({*constant_shape(type.shape()), type.dtype()});
+  for (const Type& type : outputs) results.push_back({type.shape(), type.dtype()});
   return add(
       {"kernel", std::move(name), std::move(inputs), std::move(attributes), std::move(results)});
 }
@@ -52,7 +61,15 @@ std::string JsonGraphWriter::text(const std::vector<Entry>& heads) const {
     for (const auto& [name, texts] : node.attributes) attributes[name] = json::array({texts});
     json shapes = json::array(), dtypes = json::array();
     for (const Output& output : node.outputs) {
-      shapes.push_back(output.shape);
+      json sizes = json::array();
+      for (const Dim& d : output.shape) {
+        if (d.is_constant()) {
+          sizes.push_back(d.constant());
+        } else {
+          sizes.push_back(size_text(d));
+        }
+      }
+      shapes.push_back(std::move(sizes));
       dtypes.push_back(to_string(output.dtype));
     }
     attributes["shape"] = json::array({shapes});

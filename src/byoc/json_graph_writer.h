@@ -12,6 +12,9 @@
 
 namespace tessera::byoc {
 
+// A size as the graphs hold it: "128", "seq", "2*seq+1".
+std::string size_text(const Dim& size);
+
 class JsonGraphWriter {
  public:
   // Output `output` of node `node`.
@@ -25,7 +28,7 @@ class JsonGraphWriter {
   // Data that the artifact holds under this name.
   Entry constant(std::string name, const std::vector<std::int64_t>& shape, DType dtype,
                  Attributes attributes = {});
-  // A call. All shapes must be known.
+  // A call. No size may be unknown; symbolic ones are texts, whose values the runtime binds.
   Entry kernel(std::string name, std::vector<Entry> inputs, Attributes attributes,
                const std::vector<Type>& outputs);
 
@@ -36,7 +39,7 @@ class JsonGraphWriter {
 
  private:
   struct Output {
-    std::vector<std::int64_t> shape;
+    Shape shape;
     DType dtype;
   };
   struct Node {

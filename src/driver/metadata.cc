@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tir/expr_ops.h"
+#include "tir/print.h"
 
 namespace tessera::driver {
 namespace {
@@ -15,11 +16,24 @@ Json ports(const std::vector<tir::Buffer>& buffers) {
   for (const tir::Buffer& b : buffers) {
     Json shape = Json::array();
     for (const tir::Expr& e : b->shape) {
-      const std::int64_t* n = tir::as_int(e);
-      shape.push_back(n == nullptr ? -1 : *n);
+      if (const std::int64_t* n = tir::as_int(e)) {
+        shape.push_back(*n);
+      } else {
+        shape.push_back(tir::print(e));
+      }
     }
     list.push_back(
         {{"name", b->name}, {"dtype", to_string(b->dtype)}, {"shape", std::move(shape)}});
+  }
+  return list;
+}
+
+// The model's symbols with their ranges; max -1: no bound.
+Json symbols(const tir::PrimFunc& main, const SymbolTable& table) {
+  Json list = Json::array();
+  for (const tir::Expr& dim : main.dims) {
+    const plan::ProgramSymbol s = plan::program_symbol(dim, table);
+    list.push_back({{"name", s.name}, {"min", s.min}, {"max", s.max}, {"step", s.step}});
   }
   return list;
 }
@@ -48,6 +62,7 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
       {"target", target},
       {"inputs", ports(main.inputs)},
       {"outputs", ports(main.outputs)},
+      {"symbols", symbols(main, lowered.module.symbols)},
       {"placement", placement(report.placement)},
       {"constants", lowered.module.constants.size()},
       {"weight_bytes", report.weight_bytes},

@@ -30,9 +30,12 @@ class HostEmitter {
   std::string emit() {
     line("// Host program of a tessera model: {} kernels and back-end functions, {} constants.",
          module_.externs.size(), module_.constants.size());
-    line("#include \"runtime/program.h\"\n");
+    line("#include \"runtime/program.h\"");
+    if (!dims().empty()) line("#include \"tessera/kernel_math.h\"");
+    line("");
     line("extern \"C\" {{\n");
     declarations();
+    symbols();
     io_table("inputs", main_ != nullptr ? main_->inputs : std::vector<tir::Buffer>());
     io_table("outputs", main_ != nullptr ? main_->outputs : std::vector<tir::Buffer>());
     pools();
@@ -102,18 +105,36 @@ class HostEmitter {
     return name;
   }
 
+  void symbols() {
+    std::string rows;
+    if (main_ != nullptr) bounds_ = plan::dim_bounds(*main_, module_.symbols);
+    for (const tir::Expr& dim : dims()) {
+      const plan::ProgramSymbol s = plan::program_symbol(dim, module_.symbols);
+      rows += fmt::format("    {{{}, {}, {}, {}}},\n", c_string(s.name), s.min, s.max, s.step);
+    }
+    table("tessera_program_symbol", "symbols", rows);
+  }
+
+  std::vector<tir::Expr> dims() const {
+    return main_ != nullptr ? main_->dims : std::vector<tir::Expr>();
+  }
+
   void io_table(std::string_view kind, const std::vector<tir::Buffer>& buffers) {
     std::string rows;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       const tir::BufferNode& b = *buffers[i];
-      std::vector<std::int64_t> shape;
-      for (const tir::Expr& e : b.shape) {
-        const std::int64_t* n = tir::as_int(e);
-        shape.push_back(n == nullptr ? -1 : *n);
+      const plan::PortShape port = plan::port_shape(b, dims(), bounds_);
+      const std::string stem = fmt::format("{}_{}", kind, i);
+      const std::string sizes = shape_array(stem + "_shape", port.shape);
+      std::string ranges = "nullptr, nullptr, nullptr";
+      if (port.is_dynamic) {
+        shape_array(stem + "_min", port.min);
+        shape_array(stem + "_max", port.max);
+        line("static const int32_t {}_symbols[] = {{{}}};", stem, fmt::join(port.symbols, ", "));
+        ranges = fmt::format("{0}_min, {0}_max, {0}_symbols", stem);
       }
-      const std::string sizes = shape_array(fmt::format("{}_{}_shape", kind, i), shape);
-      rows += fmt::format("    {{{}, {}, {}, {}, nullptr, nullptr, nullptr, 0}},\n",
-                          c_string(b.name), c_dtype(b.dtype), shape.size(), sizes);
+      rows += fmt::format("    {{{}, {}, {}, {}, {}, 0}},\n", c_string(b.name), c_dtype(b.dtype),
+                          port.shape.size(), sizes, ranges);
     }
     table("tessera_program_io", kind, rows);
   }
@@ -241,6 +262,7 @@ class HostEmitter {
         steps += fmt::format("    {{{}, {}}},\n", c_string(kernel), c_string(backend));
       }
       num_steps_ = body.steps.size();
+      if (!dims().empty()) line("static {}", emit_output_shapes(*main_));
       line("static {}", body.text);
     } else {
       for (const auto& [symbol, e] : module_.externs) {
@@ -265,13 +287,14 @@ class HostEmitter {
          c_string(info_.target), c_string(info_.cpu_arch));
     line("    {}, {}, {{TESSERA_CPU, 0}}, {},", features.empty() ? "nullptr" : "cpu_features",
          info_.cpu_features.size(), model ? "tessera_metadata" : "nullptr");
-    line("    nullptr, inputs, outputs, pools, constants, backends, externs, kernels, steps,");
-    line("    0, {}, {}, {}, {}, {}, {}, {}, {},", main_ != nullptr ? main_->inputs.size() : 0,
-         main_ != nullptr ? main_->outputs.size() : 0, used_pools().size(),
-         module_.constants.size(), backend_names_.size(), extern_index_.size(), num_kernels_,
-         num_steps_);
+    line("    symbols, inputs, outputs, pools, constants, backends, externs, kernels, steps,");
+    line("    {}, {}, {}, {}, {}, {}, {}, {}, {}, {},", dims().size(),
+         main_ != nullptr ? main_->inputs.size() : 0, main_ != nullptr ? main_->outputs.size() : 0,
+         used_pools().size(), module_.constants.size(), backend_names_.size(), extern_index_.size(),
+         num_kernels_, num_steps_, main_ != nullptr ? plan_.heap_count : 0);
     const bool weights = model && weights_.bytes > 0;
-    line("    {}, nullptr, nullptr, {}, nullptr}};", weights ? "tessera_weights" : "nullptr",
+    line("    {}, nullptr, {}, {}, nullptr}};", weights ? "tessera_weights" : "nullptr",
+         dims().empty() ? "nullptr" : "tessera_shapes_of_outputs",
          model ? "tessera_entry" : "nullptr");
   }
 
@@ -281,6 +304,7 @@ class HostEmitter {
   const ProgramInfo& info_;
   ProgramKind kind_;
   const tir::PrimFunc* main_ = nullptr;  // the entry of a model
+  tir::Bounds bounds_;                   // of its dimensions
   std::map<std::string, int> extern_index_, backend_index_;
   std::vector<std::string> backend_names_;
   std::size_t num_kernels_ = 0, num_steps_ = 0;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/host_body.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "emit/c_text.h"
+#include "emit/kernel_expr.h"
 #include "tir/walk.h"
 
 namespace tessera::emit {
@@ -24,6 +26,22 @@ std::string shape_text(const BufferNode& b) {
   return out + "]";
 }
 
+bool all_numbers(const std::vector<tir::Expr>& sizes) {
+  return std::all_of(sizes.begin(), sizes.end(),
+                     [](const tir::Expr& e) { return tir::as_int(e) != nullptr; });
+}
+
+// The formal dimensions as C variables, from an array `dims`.
+std::string define_dims(const tir::PrimFunc& main, KernelScope& scope, std::string_view array) {
+  std::string text;
+  for (std::size_t i = 0; i < main.dims.size(); ++i) {
+    scope.bounds.set(main.dims[i], {0, tir::Interval::kAny});
+    text += fmt::format("  [[maybe_unused]] const int64_t {} = {}[{}];\n", scope.name(main.dims[i]),
+                        array, i);
+  }
+  return text;
+}
+
 class HostBodyEmitter {
  public:
   HostBodyEmitter(const Module& module, const plan::MemoryPlan& plan,
@@ -33,6 +51,9 @@ class HostBodyEmitter {
   HostBody emit(const tir::PrimFunc& main) {
     line("int32_t tessera_entry(const tessera_frame* frame) {{");
     line("  int32_t status = 0;");
+    for (const std::string& word : names_in_use()) scope_.names.fresh(word);
+    body_.text += define_dims(main, scope_, "frame->dims");
+    for (const tir::Expr& dim : main.dims) taken_.insert(scope_.name(dim));
     for (std::size_t i = 0; i < main.inputs.size(); ++i) {
       define(main.inputs[i], fmt::format("frame->inputs[{}]", i));
     }
@@ -81,9 +102,7 @@ class HostBodyEmitter {
           for (const Stmt& each : s.body) walk(each);
         },
         [&](const tir::Allocate& s) {
-          const plan::Placement& at = plan_.buffers.at(s.buffer.get());
-          define(s.buffer,
-                 fmt::format("(char*)frame->pools[{}] + {}", pool_index(at.pool), at.offset));
+          allocate(s.buffer);
           walk(s.body);
         },
         [&](const tir::AllocateConst& s) {
@@ -100,6 +119,19 @@ class HostBodyEmitter {
         [&](tir::Otherwise) {
           TESSERA_UNREACHABLE("statement kind {} in a host program", static_cast<int>(stmt.kind()));
         });
+  }
+
+  void allocate(const Buffer& buffer) {
+    if (const auto slot = plan_.heap.find(buffer.get()); slot != plan_.heap.end()) {
+      tir::Expr bytes = buffer->dtype.size_bytes();
+      for (const tir::Expr& e : buffer->shape) bytes = bytes * e;
+      define(buffer, fmt::format("tessera_heap_reserve(frame, {}, {})", slot->second,
+                                 expr_text(bytes, scope_)));
+      line("  if ({} == nullptr) return 1;", name(buffer));
+      return;
+    }
+    const plan::Placement& at = plan_.buffers.at(buffer.get());
+    define(buffer, fmt::format("(char*)frame->pools[{}] + {}", pool_index(at.pool), at.offset));
   }
 
   std::size_t pool_index(const std::string& pool) const {
@@ -132,14 +164,15 @@ class HostBodyEmitter {
 
   std::string dims(const tir::CallKernel& s) {
     if (s.dims.empty()) return "nullptr";
-    std::string values;
-    for (const tir::Expr& e : s.dims) {
-      const std::int64_t* n = tir::as_int(e);
-      TESSERA_CHECK(n != nullptr, "a dimension of `{}` is not a number", s.symbol);
-      values += fmt::format("{}{}", values.empty() ? "" : ", ", *n);
-    }
-    line("    static const int64_t dims[] = {{{}}};", values);
+    line("    {}const int64_t dims[] = {{{}}};", all_numbers(s.dims) ? "static " : "",
+         values(s.dims));
     return "dims";
+  }
+
+  std::string values(const std::vector<tir::Expr>& sizes) {
+    std::string text;
+    for (const tir::Expr& e : sizes) text += (text.empty() ? "" : ", ") + expr_text(e, scope_);
+    return text;
   }
 
   // Back-end symbols have a record of their own, with their states and workspace.
@@ -171,14 +204,10 @@ class HostBodyEmitter {
   }
 
   void tensor(int i, const Buffer& b) {
-    std::string sizes;
-    for (const tir::Expr& e : b->shape) {
-      const std::int64_t* n = tir::as_int(e);
-      TESSERA_CHECK(n != nullptr, "`{}` has a dimension that is not a number", b->name);
-      sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", *n);
-    }
+    const std::string sizes = values(b->shape);
     // The tensor's shape is not const in C, as in DLPack; nobody writes to it.
-    if (!sizes.empty()) line("    static int64_t s{}[] = {{{}}};", i, sizes);
+    const std::string_view storage = all_numbers(b->shape) ? "static " : "";
+    if (!sizes.empty()) line("    {}int64_t s{}[] = {{{}}};", storage, i, sizes);
     line("    tessera_tensor t{} = {{{}, frame->call->device, {}, {}, {}, nullptr, 0}};", i,
          name(b), b->shape.size(), c_dtype(b->dtype),
          sizes.empty() ? "nullptr" : fmt::format("s{}", i));
@@ -188,6 +217,7 @@ class HostBodyEmitter {
   const plan::MemoryPlan& plan_;
   const std::map<std::string, int>& extern_index_;
   HostBody body_;
+  KernelScope scope_;  // of sizes
   std::map<const BufferNode*, std::string> names_;
   std::set<std::string> taken_ = names_in_use();
 };
@@ -198,6 +228,21 @@ HostBody emit_host_body(const tir::PrimFunc& main, const Module& module,
                         const plan::MemoryPlan& plan,
                         const std::map<std::string, int>& extern_index) {
   return HostBodyEmitter(module, plan, extern_index).emit(main);
+}
+
+std::string emit_output_shapes(const tir::PrimFunc& main) {
+  KernelScope scope;
+  for (const std::string_view word : {"context", "dims", "shapes"}) scope.names.fresh(word);
+  std::string text =
+      "void tessera_shapes_of_outputs(void*, const int64_t* dims, int64_t* shapes) {\n";
+  text += define_dims(main, scope, "dims");
+  std::size_t at = 0;
+  for (const Buffer& b : main.outputs) {
+    for (const tir::Expr& e : b->shape) {
+      text += fmt::format("  shapes[{}] = {};\n", at++, expr_text(e, scope));
+    }
+  }
+  return text + (at == 0 ? "  (void)shapes;\n}\n" : "}\n");
 }
 
 }  // namespace tessera::emit

@@ -20,4 +20,7 @@ HostBody emit_host_body(const tir::PrimFunc& main, const Module& module,
                         const plan::MemoryPlan& plan,
                         const std::map<std::string, int>& extern_index);
 
+// The function tessera_shapes_of_outputs; `main` has formal dimensions.
+std::string emit_output_shapes(const tir::PrimFunc& main);
+
 }  // namespace tessera::emit

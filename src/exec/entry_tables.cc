@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/entry_tables.h"
 
-#include "support/check.h"
-#include "tir/expr_ops.h"
-
 namespace tessera::exec {
 namespace {
 
@@ -13,25 +10,26 @@ std::int32_t size_of(const auto& list) { return static_cast<std::int32_t>(list.s
 
 }  // namespace
 
-std::vector<std::int64_t> constant_sizes(const tir::BufferNode& buffer) {
-  std::vector<std::int64_t> sizes;
-  for (const tir::Expr& e : buffer.shape) {
-    const std::int64_t* n = tir::as_int(e);
-    TESSERA_CHECK(n != nullptr, "`{}` has a dimension that is not a number", buffer.name);
-    sizes.push_back(*n);
-  }
-  return sizes;
-}
-
 EntryTables::EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& plan,
-                         const tessera_program& library)
+                         const SymbolTable& symbols, const tessera_program& library)
     : externs_(library.externs, library.externs + library.extern_count), plan_(plan) {
-  shapes_.reserve(entry.inputs.size() + entry.outputs.size());
+  const tir::Bounds bounds = plan::dim_bounds(entry, symbols);
+  names_.reserve(entry.dims.size());
+  for (const tir::Expr& dim : entry.dims) {
+    const plan::ProgramSymbol s = plan::program_symbol(dim, symbols);
+    symbols_.push_back({names_.emplace_back(s.name).c_str(), s.min, s.max, s.step});
+  }
+  ports_.reserve(entry.inputs.size() + entry.outputs.size());
   const auto io = [&](const tir::Buffer& b) -> tessera_program_io {
-    const auto& shape = shapes_.emplace_back(constant_sizes(*b));
+    const plan::PortShape& port = ports_.emplace_back(plan::port_shape(*b, entry.dims, bounds));
     const tessera_dtype dtype = {static_cast<std::uint8_t>(b->dtype.code), b->dtype.bits,
                                  b->dtype.lanes};
-    return {b->name.c_str(), dtype, size_of(shape), shape.data(), nullptr, nullptr, nullptr, 0};
+    const std::int64_t* shape = port.shape.data();
+    if (!port.is_dynamic) {
+      return {b->name.c_str(), dtype, size_of(port.shape), shape, nullptr, nullptr, nullptr, 0};
+    }
+    return {b->name.c_str(), dtype,           size_of(port.shape), shape,
+            port.min.data(), port.max.data(), port.symbols.data(), 0};
   };
   for (const tir::Buffer& b : entry.inputs) inputs_.push_back(io(b));
   for (const tir::Buffer& b : entry.outputs) outputs_.push_back(io(b));
@@ -58,6 +56,9 @@ void EntryTables::put_into(tessera_program& program) const {
   program.pools = pools_.data();
   program.pool_count = size_of(pools_);
   program.externs = externs_.data();
+  program.symbols = symbols_.data();
+  program.symbol_count = size_of(symbols_);
+  program.heap_count = plan_.heap_count;
 }
 
 }  // namespace tessera::exec

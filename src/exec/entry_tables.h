@@ -3,6 +3,7 @@
 // library that it calls: inputs and outputs, pools, where workspaces lie.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "plan/plan.h"
@@ -14,7 +15,7 @@ namespace tessera::exec {
 class EntryTables {
  public:
   // `entry` must outlive the tables: its names are used in place.
-  EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& plan,
+  EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& plan, const SymbolTable& symbols,
               const tessera_program& library);
   EntryTables(const EntryTables&) = delete;
   EntryTables& operator=(const EntryTables&) = delete;
@@ -23,14 +24,13 @@ class EntryTables {
   void put_into(tessera_program& program) const;
 
  private:
-  std::vector<std::vector<std::int64_t>> shapes_;
+  std::vector<std::string> names_;  // of symbols
+  std::vector<tessera_program_symbol> symbols_;
+  std::vector<plan::PortShape> ports_;
   std::vector<tessera_program_io> inputs_, outputs_;
   std::vector<tessera_program_pool> pools_;
   std::vector<tessera_program_extern> externs_;
   plan::MemoryPlan plan_;  // owns the pools' names
 };
-
-// The sizes of a buffer, which must be numbers.
-std::vector<std::int64_t> constant_sizes(const tir::BufferNode& buffer);
 
 }  // namespace tessera::exec

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/host_interpreter.h"
 
+#include "tir/evaluate.h"
 #include "tir/walk.h"
 
 namespace tessera::exec {
@@ -18,6 +19,15 @@ void for_each_call(const Stmt& stmt, F&& f) {
   tir::for_each_child(stmt, [&](const Stmt& child) { for_each_call(child, f); });
 }
 
+// For expressions of sizes.
+tir::Evaluator sizes_of_dims(const tir::PrimFunc& main, const std::int64_t* values) {
+  tir::Evaluator sizes;
+  for (std::size_t i = 0; i < main.dims.size(); ++i) {
+    sizes.set(main.dims[i], tir::int_imm(values[i]));
+  }
+  return sizes;
+}
+
 }  // namespace
 
 HostInterpreter::HostInterpreter(std::shared_ptr<const Module> module, plan::MemoryPlan plan,
@@ -26,7 +36,7 @@ HostInterpreter::HostInterpreter(std::shared_ptr<const Module> module, plan::Mem
     : module_(std::move(module)),
       plan_(std::move(plan)),
       entry_(module_->prim_funcs.at(entry)),
-      tables_(entry_, plan_, library),
+      tables_(entry_, plan_, module_->symbols, library),
       library_(std::move(keep_alive)),
       program_(library) {
   for (std::int32_t i = 0; i < library.extern_count; ++i) externs_[library.externs[i].symbol] = i;
@@ -49,6 +59,7 @@ HostInterpreter::HostInterpreter(std::shared_ptr<const Module> module, plan::Mem
   program_.steps = steps_.data();
   program_.step_count = static_cast<std::int32_t>(steps_.size());
   program_.entry = &HostInterpreter::run_entry;
+  if (!entry_.dims.empty()) program_.output_shapes = &HostInterpreter::output_shapes;
   program_.context = this;
 }
 
@@ -59,6 +70,7 @@ class HostInterpreter::Run {
 
   std::int32_t run() {
     const tir::PrimFunc& main = p_.entry_;
+    sizes_ = sizes_of_dims(main, frame_.dims);
     for (std::size_t i = 0; i < main.inputs.size(); ++i)
       at_[main.inputs[i].get()] = frame_.inputs[i];
     for (std::size_t i = 0; i < main.outputs.size(); ++i) {
@@ -78,10 +90,8 @@ class HostInterpreter::Run {
           return std::int32_t{0};
         },
         [&](const tir::Allocate& s) {
-          const plan::Placement& at = p_.plan_.buffers.at(s.buffer.get());
-          at_[s.buffer.get()] =
-              static_cast<char*>(frame_.pools[p_.pools_.find(at.pool)->second]) + at.offset;
-          return walk(s.body);
+          const std::int32_t status = allocate(s.buffer);
+          return status != 0 ? status : walk(s.body);
         },
         [&](const tir::AllocateConst& s) {
           const auto* index = std::get_if<ConstantIndex>(&s.data);
@@ -106,6 +116,25 @@ class HostInterpreter::Run {
         });
   }
 
+  std::int32_t allocate(const Buffer& buffer) {
+    void*& data = at_[buffer.get()];
+    if (const auto slot = p_.plan_.heap.find(buffer.get()); slot != p_.plan_.heap.end()) {
+      std::int64_t bytes = buffer->dtype.size_bytes();
+      for (const tir::Expr& e : buffer->shape) bytes *= sizes_.index(e);
+      data = tessera_heap_reserve(&frame_, slot->second, bytes);
+      return data == nullptr ? 1 : 0;
+    }
+    const plan::Placement& at = p_.plan_.buffers.at(buffer.get());
+    data = static_cast<char*>(frame_.pools[p_.pools_.find(at.pool)->second]) + at.offset;
+    return 0;
+  }
+
+  std::vector<std::int64_t> values(const std::vector<tir::Expr>& sizes) {
+    std::vector<std::int64_t> out;
+    for (const tir::Expr& e : sizes) out.push_back(sizes_.index(e));
+    return out;
+  }
+
   std::int32_t call(const tir::CallKernel& s) {
     std::vector<Buffer> buffers = s.inputs;
     buffers.insert(buffers.end(), s.outputs.begin(), s.outputs.end());
@@ -115,19 +144,19 @@ class HostInterpreter::Run {
     if (external == p_.externs_.end()) {
       const auto kernel = p_.kernels_.find(s.symbol);
       TESSERA_CHECK(kernel != p_.kernels_.end(), "the kernel library lacks `{}`", s.symbol);
-      return kernel->second(pointers.data(), dims(s).data(), frame_.call);
+      return kernel->second(pointers.data(), values(s.dims).data(), frame_.call);
     }
     const tessera_program_extern& e = p_.program_.externs[external->second];
     const tessera_call& record = frame_.extern_calls[external->second];
-    if (e.kernel_fn != nullptr) return e.kernel_fn(pointers.data(), dims(s).data(), &record);
+    if (e.kernel_fn != nullptr) return e.kernel_fn(pointers.data(), values(s.dims).data(), &record);
     return call_tensors(e, record, buffers, pointers);
   }
 
   std::int32_t call_tensors(const tessera_program_extern& e, const tessera_call& record,
                             const std::vector<Buffer>& buffers,
-                            const std::vector<void*>& pointers) const {
+                            const std::vector<void*>& pointers) {
     std::vector<std::vector<std::int64_t>> shapes;
-    for (const Buffer& b : buffers) shapes.push_back(constant_sizes(*b));
+    for (const Buffer& b : buffers) shapes.push_back(values(b->shape));
     std::vector<tessera_tensor> tensors(buffers.size());
     std::vector<tessera_tensor*> list;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
@@ -144,14 +173,14 @@ class HostInterpreter::Run {
     return e.backend_fn(&record, list.data(), static_cast<std::int32_t>(list.size()));
   }
 
-  void report(const tir::CallKernel& s) const {
+  void report(const tir::CallKernel& s) {
     p_.observer_(s.symbol, views(s.inputs), views(s.outputs));
   }
 
-  std::vector<Tensor> views(const std::vector<Buffer>& buffers) const {
+  std::vector<Tensor> views(const std::vector<Buffer>& buffers) {
     std::vector<Tensor> out;
     for (const Buffer& b : buffers) {
-      std::vector<std::int64_t> shape = constant_sizes(*b);
+      std::vector<std::int64_t> shape = values(b->shape);
       std::size_t bytes = static_cast<std::size_t>(b->dtype.size_bytes());
       for (const std::int64_t n : shape) bytes *= static_cast<std::size_t>(n);
       const auto* data = static_cast<const std::byte*>(at_.at(b.get()));
@@ -161,23 +190,22 @@ class HostInterpreter::Run {
     return out;
   }
 
-  static std::vector<std::int64_t> dims(const tir::CallKernel& s) {
-    std::vector<std::int64_t> values;
-    for (const tir::Expr& e : s.dims) {
-      const std::int64_t* n = tir::as_int(e);
-      TESSERA_CHECK(n != nullptr, "a dimension of `{}` is not a number", s.symbol);
-      values.push_back(*n);
-    }
-    return values;
-  }
-
   const HostInterpreter& p_;
   const tessera_frame& frame_;
   std::map<const BufferNode*, void*> at_;
+  tir::Evaluator sizes_;
 };
 
 std::int32_t HostInterpreter::run_entry(const tessera_frame* frame) {
   return Run(*static_cast<const HostInterpreter*>(frame->context), *frame).run();
+}
+
+void HostInterpreter::output_shapes(void* context, const std::int64_t* dims, std::int64_t* shapes) {
+  const tir::PrimFunc& main = static_cast<const HostInterpreter*>(context)->entry_;
+  tir::Evaluator sizes = sizes_of_dims(main, dims);
+  for (const Buffer& b : main.outputs) {
+    for (const tir::Expr& e : b->shape) *shapes++ = sizes.index(e);
+  }
 }
 
 }  // namespace tessera::exec

@@ -41,6 +41,7 @@ class HostInterpreter {
  private:
   class Run;
   static std::int32_t run_entry(const tessera_frame* frame);
+  static void output_shapes(void* context, const std::int64_t* dims, std::int64_t* shapes);
 
   std::shared_ptr<const Module> module_;
   plan::MemoryPlan plan_;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import/call_builder.h"
 
+#include <algorithm>
+
+#include "ops/size_values.h"
+#include "ops/table.h"
+#include "tir/dim_vars.h"
+
 namespace tessera::import {
 namespace {
 
@@ -62,6 +68,7 @@ NodeId CallBuilder::constant(Tensor tensor) {
                         ? builder_.constant(std::move(tensor))
                         : builder_.constant(ConstantValue(constants_.add(std::move(tensor))));
   builder_.set_type(id, type);
+  if (auto sizes = ops::size_values(*constant_of(id))) sizes_[id] = std::move(*sizes);
   return id;
 }
 
@@ -92,14 +99,81 @@ NodeId CallBuilder::call(const relay::Operator& op, std::span<const NodeId> args
   const Type result = infer(op, args, attrs);
   check_sizes(op, result, location_);
   if (const auto folded = fold(op, args, attrs, result)) return *folded;
+  std::optional<Shape> sizes = size_values_of(op, args, attrs, result);
+  if (sizes && constant_shape(*sizes)) {
+    const auto shape = constant_shape(result.shape());
+    return constant(tensor_from_ints(*shape, result.dtype(), *constant_shape(*sizes)));
+  }
+  // A chain that is known becomes one node.
+  const bool complete = sizes && std::none_of(sizes->begin(), sizes->end(),
+                                              [](const Dim& d) { return d.is_unknown(); });
+  if (complete && op.name != "sizes" && result.dtype() == kInt64) {
+    if (result.rank() == 1) return this->sizes(*sizes);
+    if (result.rank() == 0) return scalar_size(sizes->front());
+  }
   const NodeId id = builder_.call(op, args, std::move(attrs));
   builder_.set_type(id, result);
+  if (sizes) sizes_[id] = std::move(*sizes);
   return id;
+}
+
+NodeId CallBuilder::sizes(const Shape& sizes) {
+  relay::AttrArray values;
+  for (const Dim& d : sizes) {
+    TESSERA_CHECK(!d.is_unknown(), "a size without a name");
+    values.emplace_back(d.is_constant() ? std::to_string(d.constant()) : d.expression_text());
+  }
+  if (const auto numbers = constant_shape(sizes)) {
+    return constant(
+        tensor_from_ints({static_cast<std::int64_t>(numbers->size())}, kInt64, *numbers));
+  }
+  return call(*ops::operators().find("sizes"), {}, {{"values", std::move(values)}});
+}
+
+NodeId CallBuilder::scalar_size(const Dim& size) {
+  return call(*ops::operators().find("sizes"), {},
+              {{"values", relay::AttrArray{size.expression_text()}}, {"scalar", true}});
+}
+
+const Shape* CallBuilder::sizes_of(NodeId id) const {
+  const auto it = sizes_.find(id);
+  return it == sizes_.end() ? nullptr : &it->second;
+}
+
+std::optional<Shape> CallBuilder::size_values_of(const relay::Operator& op,
+                                                 std::span<const NodeId> args, const Attrs& attrs,
+                                                 const Type& type) const {
+  std::vector<ops::SizeOperand> operands;
+  const relay::Function& made = builder_.peek();
+  for (const NodeId arg : args) {
+    const bool is_tuple = made.as<relay::Tuple>(arg) != nullptr;
+    for (const NodeId field : is_tuple ? made.operands(arg) : std::span<const NodeId>(&arg, 1)) {
+      operands.push_back({made.type(field), sizes_of(field)});
+    }
+  }
+  return ops::size_values(op, attrs, operands, type);
 }
 
 const Tensor* CallBuilder::constant_of(NodeId id) const {
   const auto* constant = builder_.peek().as<relay::Constant>(id);
   return constant == nullptr ? nullptr : &constants_.resolve(constant->value);
+}
+
+bool CallBuilder::is_within(const Dim& low, const Dim& high) const {
+  const Dim difference = high - low;
+  if (difference.is_unknown()) return false;
+  tir::Bounds bounds;
+  std::map<std::string, tir::Expr> values;
+  for (const std::string& symbol : difference.symbols()) {
+    const auto it = ranges_.find(symbol);
+    tir::Interval range{it == ranges_.end() ? 0 : it->second.min, tir::Interval::kAny};
+    if (it != ranges_.end() && it->second.max >= 0) range.max = it->second.max;
+    values[symbol] = tir::make_var(symbol);
+    bounds.set(values[symbol], range);
+  }
+  const tir::Interval found = tir::size_range(
+      tir::dim_expr(difference, [&](const std::string& s) { return values.at(s); }), bounds);
+  return found.has_min() && found.min >= 0;
 }
 
 relay::Function CallBuilder::finish(NodeId result, Attrs attrs) {
@@ -110,11 +184,13 @@ Type CallBuilder::infer(const relay::Operator& op, std::span<const NodeId> args,
                         const Attrs& attrs) const {
   std::vector<Type> types;
   std::vector<const Tensor*> values;
+  std::vector<const Shape*> sizes;
   for (const NodeId arg : args) {
     types.push_back(type(arg));
     values.push_back(constant_of(arg));
+    sizes.push_back(sizes_of(arg));
   }
-  Result<Type> result = op.infer({types, values, attrs, location_, op.name});
+  Result<Type> result = op.infer({types, values, attrs, location_, op.name, sizes});
   if (!result) throw NodeError{result.error().list.front()};
   return std::move(*result);
 }
@@ -122,6 +198,7 @@ Type CallBuilder::infer(const relay::Operator& op, std::span<const NodeId> args,
 std::optional<NodeId> CallBuilder::fold(const relay::Operator& op, std::span<const NodeId> args,
                                         const Attrs& attrs, const Type& type) {
   if (op.eval == nullptr || op.has_effect || !is_small(type)) return std::nullopt;
+  if (op.name == "sizes") return std::nullopt;  // its elements may be symbols
   std::vector<Tensor> operands;
   std::int64_t operand_bytes = 0;
   for (const NodeId arg : args) {

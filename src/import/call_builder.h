@@ -3,6 +3,7 @@
 // arithmetic of exporters is gone before it enters the graph.
 #pragma once
 
+#include <map>
 #include <span>
 
 #include "constants/pool.h"
@@ -25,6 +26,9 @@ struct NodeError {
 
 class CallBuilder {
  public:
+  // `ranges` is what the user says of the sizes of symbols.
+  explicit CallBuilder(const SymbolTable& ranges) : ranges_(ranges) {}
+
   // The place of the nodes made from here on.
   void at(const Location& location);
 
@@ -40,6 +44,16 @@ class CallBuilder {
   // The data of a value that is known, or null; until the next node is made.
   const Tensor* constant_of(NodeId id) const;
 
+  // A list of sizes: a constant where all are numbers. None is unknown.
+  NodeId sizes(const Shape& sizes);
+  NodeId scalar_size(const Dim& size);
+  // Its elements as sizes, where they follow from sizes of tensors: symbols for those that are
+  // known at run time, `?` where one is not; or null.
+  const Shape* sizes_of(NodeId id) const;
+
+  // Is low <= high whatever values in their ranges the symbols have?
+  bool is_within(const Dim& low, const Dim& high) const;
+
   relay::Function finish(NodeId result, Attrs attrs);
   ConstantPool take_constants() { return std::move(constants_); }
 
@@ -47,9 +61,13 @@ class CallBuilder {
   Type infer(const relay::Operator& op, std::span<const NodeId> args, const Attrs& attrs) const;
   std::optional<NodeId> fold(const relay::Operator& op, std::span<const NodeId> args,
                              const Attrs& attrs, const Type& type);
+  std::optional<Shape> size_values_of(const relay::Operator& op, std::span<const NodeId> args,
+                                      const Attrs& attrs, const Type& type) const;
 
+  const SymbolTable& ranges_;
   relay::FunctionBuilder builder_;
   ConstantPool constants_;
+  std::map<NodeId, Shape> sizes_;
   Location location_;
 };
 

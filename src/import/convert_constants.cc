@@ -23,15 +23,16 @@ std::vector<NodeId> convert_constant(Node& n) {
 }
 
 std::vector<NodeId> convert_constant_of_shape(Node& n) {
-  const auto known = n.known_ints(0);
-  const auto shape = known ? known : n.declared_shape(0);
-  if (!shape) n.need_constant(0, "a shape");
   const auto value = n.tensor_attr("value");
   if (value && value->num_elements() != 1) {
     n.invalid(Code::kWrongAttribute, "its value must have one element");
   }
   const Tensor fill = value ? Tensor({}, value->dtype, value->blob) : Tensor::scalar(0.f, kFloat32);
-  return {n.call("full", {n.constant(fill)}, {{"shape", *shape}, {"dtype", fill.dtype}})};
+  const NodeId scalar = n.constant(fill);
+  const auto sizes = n.known_sizes(0);
+  const auto known = sizes ? constant_shape(*sizes) : n.declared_shape(0);
+  if (!known) return {n.call("dyn.full", {scalar, n.input(0)}, {{"dtype", fill.dtype}})};
+  return {n.call("full", {scalar}, {{"shape", *known}, {"dtype", fill.dtype}})};
 }
 
 // Bounds that come at run time do where the model states how many elements there are.
@@ -40,7 +41,7 @@ std::vector<NodeId> convert_range(Node& n) {
   if (n.constant(start) && n.constant(stop) && n.constant(step))
     return {n.call("arange", {start, stop, step})};
   const auto shape = n.declared_shape(0);
-  if (!shape) n.unsupported("a bound that is computed at run time");
+  if (!shape) return {n.call("arange", {start, stop, step})};
   const Value first(n, start);
   return {first + iota(n, shape->at(0), first.dtype()) * Value(n, step)};
 }

@@ -7,6 +7,9 @@
 namespace tessera::import {
 namespace {
 
+// Ends from here on mean "to the end" whatever the size.
+constexpr std::int64_t kFarAway = std::int64_t{1} << 31;
+
 std::vector<NodeId> convert_gather(Node& n) {
   const Value x = input(n, 0);
   return {x.take(n.input(1), n.axis_attr(0, x), "wrap")};
@@ -43,6 +46,30 @@ std::vector<NodeId> convert_slice_attrs(Node& n) {
   return slice(n, n.need_ints_attr("starts"), n.need_ints_attr("ends"), n.ints_attr("axes"), {});
 }
 
+// Bounds that are sizes known by name, such as `x[:, :seq]`. Where the ranges of symbols tell that
+// the end lies inside, the result has exactly end - start elements.
+std::vector<NodeId> slice_by_sizes(Node& n, const Shape& begin, const Shape& end, Ints axes,
+                                   const Ints& strides) {
+  const NodeId x = n.input(0);
+  if (axes.empty()) axes = range(0, static_cast<std::int64_t>(begin.size()));
+  if (end.size() != begin.size() || axes.size() != begin.size() || strides.size() != begin.size()) {
+    n.invalid(Code::kWrongAttribute, "its starts, ends, axes and steps differ in number");
+  }
+  Shape sizes;
+  bool inside = true;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    axes[k] = n.axis(axes[k], n.rank(x));
+    const Dim& size = n.shape(x)[static_cast<std::size_t>(axes[k])];
+    const Dim stop = end[k].is_constant() && end[k].constant() >= kFarAway ? size : end[k];
+    inside = inside && strides[k] == 1 && n.is_within(Dim(0), begin[k]) &&
+             n.is_within(begin[k], stop) && n.is_within(stop, size);
+    sizes.push_back(stop - begin[k]);
+  }
+  return {n.call("dyn.strided_slice",
+                 {x, n.sizes_of(begin), n.sizes_of(inside ? sizes : end), n.ints(strides)},
+                 {{"axes", axes}, {"slice_mode", inside ? "size" : "end"}})};
+}
+
 bool is_known(Node& n, std::size_t i) {
   return !n.has_input(i) || n.constant(n.input(i)).has_value();
 }
@@ -75,6 +102,12 @@ std::vector<NodeId> slice_at_run_time(Node& n) {
 
 std::vector<NodeId> convert_slice(Node& n) {
   if (!is_known(n, 1) || !is_known(n, 2) || !is_known(n, 3) || !is_known(n, 4)) {
+    const auto begin = n.known_sizes(1), end = n.known_sizes(2);
+    if (begin && end && is_known(n, 3) && is_known(n, 4)) {
+      return slice_by_sizes(
+          n, *begin, *end, n.has_input(3) ? n.need_ints(3, "a list of axes") : Ints{},
+          n.has_input(4) ? n.need_ints(4, "a list of steps") : Ints(begin->size(), 1));
+    }
     return slice_at_run_time(n);
   }
   return slice(n, n.need_ints(1, "a list of starts"), n.need_ints(2, "a list of ends"),

@@ -10,20 +10,21 @@ namespace {
 struct Flattened {
   Value x;
   std::int64_t axis;
-  Ints sizes;  // before
+  Shape sizes;  // before
 };
 
 Flattened softmax_operand(Node& n) {
   const Value x = input(n, 0);
-  const Ints sizes = x.sizes();
+  const Shape sizes = x.shape();
   if (n.opset() >= 13) return {x, n.axis_attr(-1, x), sizes};
   const auto axis = static_cast<std::size_t>(n.axis_attr(1, x));
-  return {x.reshape({product(sizes, 0, axis), product(sizes, axis, sizes.size())}), 1, sizes};
+  return {x.reshape_to(Shape{product(sizes, 0, axis), product(sizes, axis, sizes.size())}), 1,
+          sizes};
 }
 
 std::vector<NodeId> softmax_like(Node& n, std::string_view op) {
   const Flattened f = softmax_operand(n);
-  return {f.x.apply(op, {{"axis", f.axis}}).reshape(f.sizes)};
+  return {f.x.apply(op, {{"axis", f.axis}}).reshape_to(f.sizes)};
 }
 
 std::vector<NodeId> convert_softmax(Node& n) { return softmax_like(n, "nn.softmax"); }
@@ -35,29 +36,30 @@ std::vector<NodeId> convert_hardmax(Node& n) {
   const Value place =
       f.x.apply("argmax", {{"axis", Ints{f.axis}}, {"keepdims", true}, {"dtype", kInt64}});
   const Value all = along(iota(n, f.x.size(f.axis)), f.axis, f.x.rank());
-  return {equal(place, all).cast(f.x.dtype()).reshape(f.sizes)};
+  return {equal(place, all).cast(f.x.dtype()).reshape_to(f.sizes)};
 }
 
 // Normalises over all dimensions from the axis on, which the operator sees as one. The mean and the
 // inverse deviation, if asked for, are results of their own.
 std::vector<NodeId> convert_layer_norm(Node& n) {
   const Value x = input(n, 0);
-  const Ints sizes = x.sizes();
+  const Shape sizes = x.shape();
   const auto axis = static_cast<std::size_t>(n.axis_attr(-1, x));
-  const std::int64_t width = product(sizes, axis, sizes.size());
+  const Dim width = product(sizes, axis, sizes.size());
   const double epsilon = n.float_attr("epsilon", 1e-5);
   n.ignore_attr("stash_type");  // narrow floats are widened anyway
-  Ints shape(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(axis));
+  Shape shape(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.push_back(width);
   const auto param = [&](Value p) {
-    return p.broadcast(Ints(sizes.begin() + static_cast<std::ptrdiff_t>(axis), sizes.end()))
-        .reshape({width});
+    return p.broadcast_to(Shape(sizes.begin() + static_cast<std::ptrdiff_t>(axis), sizes.end()))
+        .reshape_to(Shape{width});
   };
   const Value scale = param(input(n, 1));
-  const Value bias = n.has_input(2) ? param(input(n, 2)) : zeros(n, {width}, x.dtype());
-  const NodeId y = n.call("nn.layer_norm", {x.reshape(shape), scale, bias},
+  const Value bias = n.has_input(2) ? param(input(n, 2))
+                                    : Value(n, n.scalar(0, x.dtype())).broadcast_to(Shape{width});
+  const NodeId y = n.call("nn.layer_norm", {x.reshape_to(shape), scale, bias},
                           {{"axis", -1}, {"epsilon", epsilon}});
-  std::vector<NodeId> results = {n.reshape(y, sizes)};
+  std::vector<NodeId> results = {n.reshape_to(y, sizes)};
   if (n.uses_output(1) || n.uses_output(2)) {
     const Ints axes = range(static_cast<std::int64_t>(axis), x.rank());
     const Value mean = x.cast(kFloat32).mean(axes);

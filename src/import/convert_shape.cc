@@ -9,18 +9,34 @@
 namespace tessera::import {
 namespace {
 
+// Sizes by name, where all have one.
+NodeId sizes_of(Node& n, NodeId x, std::size_t begin, std::size_t end) {
+  const Shape& shape = n.shape(x);
+  const Shape part(shape.begin() + static_cast<std::ptrdiff_t>(begin),
+                   shape.begin() + static_cast<std::ptrdiff_t>(end));
+  if (std::none_of(part.begin(), part.end(), [](const Dim& d) { return d.is_unknown(); })) {
+    return n.sizes_of(part);
+  }
+  const Value all(n, n.call("shape_of", {x}, {{"dtype", kInt64}}));
+  return all.slice(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
+}
+
 std::vector<NodeId> convert_shape(Node& n) {
-  const Ints sizes = n.sizes(n.input(0));
-  const auto rank = static_cast<std::int64_t>(sizes.size());
+  const NodeId x = n.input(0);
+  const std::int64_t rank = n.rank(x);
   auto bound = [&](std::int64_t v) {
     return std::clamp<std::int64_t>(v < 0 ? v + rank : v, 0, rank);
   };
   const std::int64_t begin = bound(n.int_attr("start", 0)), end = bound(n.int_attr("end", rank));
-  return {n.ints(begin < end ? Ints(sizes.begin() + begin, sizes.begin() + end) : Ints{})};
+  return {sizes_of(n, x, static_cast<std::size_t>(begin),
+                   static_cast<std::size_t>(std::max(begin, end)))};
 }
 
 std::vector<NodeId> convert_size(Node& n) {
-  return {n.constant(Tensor::scalar(product(n.sizes(n.input(0))), kInt64))};
+  const NodeId x = n.input(0);
+  const Dim count = num_elements(n.shape(x));
+  if (count.is_unknown()) return {n.call("ndarray_size", {x}, {{"dtype", kInt64}})};
+  return {n.reshape(n.sizes_of({count}), Ints{})};
 }
 
 // A shape that comes at run time must be the one that the model states for the result.
@@ -31,22 +47,58 @@ Ints shape_operand(Node& n, std::size_t i) {
   return *declared;
 }
 
-std::vector<NodeId> convert_reshape(Node& n) {
-  const bool known = n.opset() < 5 || n.known_ints(1).has_value();
-  const Ints shape = n.opset() < 5 ? n.need_ints_attr("shape") : shape_operand(n, 1);
-  for (const std::int64_t size : shape) {
-    if (size < -1) n.invalid(Code::kBadDimension, fmt::format("its shape has the size {}", size));
+// Sizes that are known by name make 0 and -1 numbers or names, too.
+Shape resolved(Node& n, const Shape& from, Shape to, bool allow_zero) {
+  std::optional<std::size_t> rest;
+  Dim others = 1;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (to[i] == Dim(0) && !allow_zero) {
+      if (i >= from.size())
+        n.invalid(Code::kBadDimension, "its shape copies a size that is not there");
+      to[i] = from[i];
+    }
+    if (to[i] == Dim(-1)) {
+      if (rest) n.invalid(Code::kBadDimension, "its shape has -1 twice");
+      rest = i;
+    } else {
+      others = others * to[i];
+    }
   }
-  const bool allow_zero = n.flag_attr("allowzero", false) || !known;
-  return {n.call("reshape", {n.input(0)}, {{"newshape", shape}, {"allowzero", allow_zero}})};
+  if (rest) to[*rest] = others == Dim(0) ? Dim::unknown() : floor_div(num_elements(from), others);
+  return to;
+}
+
+NodeId reshape_to(Node& n, const Shape& wanted, bool allow_zero) {
+  for (const Dim& size : wanted) {
+    if (size.is_constant() && size.constant() < -1) {
+      n.invalid(Code::kBadDimension, fmt::format("its shape has the size {}", size.constant()));
+    }
+  }
+  const NodeId x = n.input(0);
+  if (const auto numbers = constant_shape(wanted)) {
+    return n.call("reshape", {x}, {{"newshape", *numbers}, {"allowzero", allow_zero}});
+  }
+  return n.reshape_to(x, resolved(n, n.shape(x), wanted, allow_zero));
+}
+
+std::vector<NodeId> convert_reshape(Node& n) {
+  const bool allow_zero = n.flag_attr("allowzero", false);
+  if (n.opset() < 5) {
+    const Ints shape = n.need_ints_attr("shape");
+    return {reshape_to(n, Shape(shape.begin(), shape.end()), allow_zero)};
+  }
+  if (const auto wanted = n.known_sizes(1)) return {reshape_to(n, *wanted, allow_zero)};
+  if (const auto declared = n.declared_shape(0)) return {n.reshape(n.input(0), *declared)};
+  return {n.call("dyn.reshape", {n.input(0), n.cast(n.input(1), kInt64)})};
 }
 
 std::vector<NodeId> convert_flatten(Node& n) {
-  const Ints sizes = n.sizes(n.input(0));
+  const NodeId x = n.input(0);
+  const Shape sizes = n.shape(x);
   const auto rank = static_cast<std::int64_t>(sizes.size());
   const std::int64_t axis = n.int_attr("axis", 1);
   const auto cut = static_cast<std::size_t>(axis == rank ? rank : n.axis(axis, rank));
-  return {n.reshape(n.input(0), {product(sizes, 0, cut), product(sizes, cut, sizes.size())})};
+  return {n.reshape_to(x, Shape{product(sizes, 0, cut), product(sizes, cut, sizes.size())})};
 }
 
 // The axes of Squeeze and Unsqueeze: an attribute until opset 12, an input since.
@@ -62,17 +114,17 @@ std::vector<NodeId> convert_unsqueeze(Node& n) {
   if (has_runtime_axes(n)) return {n.reshape(n.input(0), shape_operand(n, 1))};
   const auto axes = axes_of(n);
   if (!axes) n.invalid(Code::kWrongAttribute, "it needs axes");
-  const Ints sizes = n.sizes(n.input(0));
+  const Shape sizes = n.shape(n.input(0));
   const auto rank = static_cast<std::int64_t>(sizes.size() + axes->size());
   std::vector<bool> fresh(static_cast<std::size_t>(rank), false);
   for (const std::int64_t a : *axes) fresh[static_cast<std::size_t>(n.axis(a, rank))] = true;
-  Ints shape;
+  Shape shape;
   auto next = sizes.begin();
   for (const bool f : fresh) {
     if (!f && next == sizes.end()) n.invalid(Code::kWrongAttribute, "its axes repeat");
-    shape.push_back(f ? 1 : *next++);
+    shape.push_back(f ? Dim(1) : *next++);
   }
-  return {n.reshape(n.input(0), shape)};
+  return {n.reshape_to(n.input(0), shape)};
 }
 
 std::vector<NodeId> convert_squeeze(Node& n) {
@@ -124,7 +176,7 @@ Ints split_sizes(Node& n, std::int64_t extent, std::size_t axis) {
 std::vector<NodeId> convert_split(Node& n) {
   const NodeId x = n.input(0);
   const std::int64_t axis = n.axis_attr(0, x);
-  const std::int64_t extent = n.sizes(x)[static_cast<std::size_t>(axis)];
+  const std::int64_t extent = n.size(x, axis);
   const Ints sizes = split_sizes(n, extent, static_cast<std::size_t>(axis));
   std::int64_t total = 0;
   bool fits = sizes.size() == n.num_outputs();
@@ -148,9 +200,33 @@ std::vector<NodeId> convert_split(Node& n) {
   return outputs;
 }
 
+// numpy's rule for two shapes of which sizes may be symbolic; `?` where it depends on their values.
+Dim broadcast_size(Node& n, const Dim& a, const Dim& b) {
+  if (a == Dim(1) || a == b) return b;
+  if (b == Dim(1)) return a;
+  if (a.is_constant() && b.is_constant()) {
+    n.invalid(Code::kShapeMismatch, "its input cannot be broadcast to the shape asked for");
+  }
+  return Dim::unknown();
+}
+
 std::vector<NodeId> convert_expand(Node& n) {
-  const Ints sizes = n.sizes(n.input(0));
-  return {n.broadcast(n.input(0), broadcast_shape(n, sizes, shape_operand(n, 1)))};
+  const NodeId x = n.input(0);
+  const auto wanted = n.known_sizes(1);
+  if (!wanted) {
+    return {n.broadcast(x, broadcast_shape(n, n.sizes(x), shape_operand(n, 1)))};
+  }
+  const Shape& own = n.shape(x);
+  Shape shape(std::max(own.size(), wanted->size()), Dim(1));
+  for (std::size_t i = 0; i < shape.size(); ++i) {  // from the last dimension on
+    const Dim a = i < own.size() ? own[own.size() - 1 - i] : Dim(1);
+    const Dim b = i < wanted->size() ? (*wanted)[wanted->size() - 1 - i] : Dim(1);
+    shape[shape.size() - 1 - i] = broadcast_size(n, a, b);
+  }
+  const bool known =
+      std::none_of(shape.begin(), shape.end(), [](const Dim& d) { return d.is_unknown(); });
+  if (!known) n.unsupported("a shape that may or may not be 1 at run time");
+  return {n.broadcast_to(x, shape)};
 }
 
 // Repetitions that come at run time follow from the sizes that the model states.

@@ -8,7 +8,7 @@
 namespace tessera::import {
 
 GraphImporter::GraphImporter(const OnnxModel& model, const ImportOptions& options)
-    : model_(model), options_(options), symbols_(options.ranges) {
+    : model_(model), options_(options), builder_(options.ranges) {
   main_.opset = model.opset();
 }
 

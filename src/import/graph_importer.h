@@ -31,6 +31,7 @@ class GraphImporter {
   void import_inputs();
   void import_input(const onnx::ValueInfoProto& value);
   Dim import_dim(const onnx::TensorShapeProto::Dimension& dim, const std::string& input);
+  Dim fresh_symbol(const std::string& hint);
   void read_declarations();
 
   // ---- Nodes ----

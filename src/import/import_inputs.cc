@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "import/graph_importer.h"
+#include "tir/names.h"
 
 namespace tessera::import {
 namespace {
@@ -99,6 +100,9 @@ void GraphImporter::import_input(const onnx::ValueInfoProto& value) {
   bool fits = true;
   for (const auto& dim : tensor.shape().dim()) {
     shape.push_back(import_dim(dim, value.name()));
+    if (shape.back().is_unknown()) {
+      shape.back() = fresh_symbol(fmt::format("{}_{}", value.name(), shape.size() - 1));
+    }
     if (const auto n = shape.back().as_constant())
       fits &= !__builtin_mul_overflow(bytes, *n, &bytes);
   }
@@ -109,6 +113,15 @@ void GraphImporter::import_input(const onnx::ValueInfoProto& value) {
   }
   builder_.at(at);
   define(value.name(), builder_.param(value.name(), tensor_type(std::move(shape), *dtype)), at);
+}
+
+// Of a dimension that the model gives no name; nothing is known of it, so it may be 0.
+Dim GraphImporter::fresh_symbol(const std::string& hint) {
+  const std::string base = tir::identifier(hint);
+  std::string name = base;
+  for (int n = 1; symbols_.contains(name); ++n) name = fmt::format("{}_{}", base, n);
+  symbols_[name] = {name, 0, -1, 1, std::nullopt};
+  return Dim::symbol(name);
 }
 
 Dim GraphImporter::import_dim(const onnx::TensorShapeProto::Dimension& dim,
@@ -123,7 +136,8 @@ Dim GraphImporter::import_dim(const onnx::TensorShapeProto::Dimension& dim,
   if (dim.dim_param().empty()) return Dim::unknown();
   const std::string& name = dim.dim_param();
   const auto expression = parse_dim_expression(is_symbol_name(name) ? name : "(" + name + ")");
-  const Dim symbol = expression ? *expression : Dim::unknown();
+  // A name that is no expression either: "batch size".
+  const Dim symbol = expression ? *expression : Dim::symbol(tir::identifier(name));
   for (const std::string& s : symbol.symbols()) symbols_.try_emplace(s).first->second.name = s;
   return symbol;
 }

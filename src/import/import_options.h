@@ -12,7 +12,7 @@ namespace tessera::import {
 // What the user says about the model's symbolic dimensions (`--dim`).
 struct ImportOptions {
   std::map<std::string, std::int64_t> sizes;  // made numbers
-  SymbolTable ranges;                         // stay symbols, with these ranges
+  SymbolTable ranges;                         // what is known of symbols that stay
 };
 
 }  // namespace tessera::import

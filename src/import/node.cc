@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import/node.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "ops/table.h"
@@ -47,6 +49,23 @@ Ints Node::sizes(NodeId id) const {
             .with_remedy("give the model's symbolic dimensions sizes with --dim NAME=SIZE")};
   }
   return *known;
+}
+
+std::int64_t Node::size(NodeId id, std::int64_t axis) const {
+  const auto known = shape(id)[static_cast<std::size_t>(axis)].as_constant();
+  return known ? *known : sizes(id)[static_cast<std::size_t>(axis)];
+}
+
+std::optional<Shape> Node::known_sizes(std::size_t i) const {
+  const NodeId id = input(i);
+  if (const auto ints = constant(id) ? known_ints(i) : std::nullopt) {
+    return Shape(ints->begin(), ints->end());
+  }
+  const Shape* found = builder_.sizes_of(id);
+  if (found == nullptr) return std::nullopt;
+  const bool complete =
+      std::none_of(found->begin(), found->end(), [](const Dim& d) { return d.is_unknown(); });
+  return complete ? std::optional(*found) : std::nullopt;
 }
 
 std::optional<Tensor> Node::constant(NodeId id) const {
@@ -193,9 +212,44 @@ NodeId Node::ints(const Ints& values, DType dtype) {
   return constant(tensor_from_ints({static_cast<std::int64_t>(values.size())}, dtype, values));
 }
 
-NodeId Node::reshape(NodeId x, const Ints& new_shape) {
-  if (constant_shape(shape(x)) == new_shape) return x;
-  return call("reshape", {x}, {{"newshape", new_shape}, {"allowzero", true}});
+namespace {
+
+// `to` in the codes of `reshape`: 0 copies a size, -1 is what remains; nothing where they do not
+// suffice.
+std::optional<Ints> reshape_codes(const Shape& from, const Shape& to) {
+  Ints codes;
+  Dim others = 1;
+  std::optional<std::size_t> rest;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (to[i] == Dim(0)) return std::nullopt;
+    if (to[i].is_constant()) {
+      codes.push_back(to[i].constant());
+    } else if (i < from.size() && from[i] == to[i]) {
+      codes.push_back(0);
+    } else if (!rest) {
+      rest = i;
+      codes.push_back(-1);
+      continue;
+    } else {
+      return std::nullopt;
+    }
+    others = others * to[i];
+  }
+  if (rest && !(floor_div(num_elements(from), others) == to[*rest])) return std::nullopt;
+  return codes;
+}
+
+}  // namespace
+
+NodeId Node::reshape_to(NodeId x, const Shape& new_shape) {
+  if (shape(x) == new_shape) return x;
+  if (const auto known = constant_shape(new_shape)) {
+    return call("reshape", {x}, {{"newshape", *known}, {"allowzero", true}});
+  }
+  if (const auto codes = reshape_codes(shape(x), new_shape)) {
+    return call("reshape", {x}, {{"newshape", *codes}});
+  }
+  return call("dyn.reshape", {x, sizes_of(new_shape)});
 }
 
 NodeId Node::transpose(NodeId x, const Ints& axes) {
@@ -208,9 +262,12 @@ NodeId Node::cast(NodeId x, DType to) {
   return dtype(x) == to ? x : call("cast", {x}, {{"dtype", to}});
 }
 
-NodeId Node::broadcast(NodeId x, const Ints& new_shape) {
-  if (constant_shape(shape(x)) == new_shape) return x;
-  return call("broadcast_to", {x}, {{"shape", new_shape}});
+NodeId Node::broadcast_to(NodeId x, const Shape& new_shape) {
+  if (shape(x) == new_shape) return x;
+  if (const auto known = constant_shape(new_shape)) {
+    return call("broadcast_to", {x}, {{"shape", *known}});
+  }
+  return call("dyn.broadcast_to", {x, sizes_of(new_shape)});
 }
 
 void Node::unsupported(std::string_view what) const {

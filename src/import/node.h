@@ -42,12 +42,18 @@ class Node {
   DType dtype(NodeId id) const { return type(id).dtype(); }
   // The sizes; an error if one is not known.
   Ints sizes(NodeId id) const;
+  std::int64_t size(NodeId id, std::int64_t axis) const;
   // The data of a value that is known now, or nothing / an error that says what must be constant.
   std::optional<Tensor> constant(NodeId id) const;
   Tensor need_constant(std::size_t input, std::string_view what) const;
   Ints need_ints(std::size_t input, std::string_view what) const;
   // The integers of an input if it is constant, or empty.
   std::optional<Ints> known_ints(std::size_t input) const;
+  // The elements of an input as sizes: numbers, symbols and what is computed from them; nothing
+  // where one of them is not known.
+  std::optional<Shape> known_sizes(std::size_t input) const;
+  // Is low <= high whatever values in their ranges the symbols have?
+  bool is_within(const Dim& low, const Dim& high) const { return builder_.is_within(low, high); }
   // The shape that the model states for an output.
   std::optional<Ints> declared_shape(std::size_t output) const;
 
@@ -85,10 +91,19 @@ class Node {
   NodeId scalar(double value, DType dtype);
   NodeId ints(const Ints& values, DType dtype = kInt64);  // of rank 1
   // Often needed: each leaves the value alone where nothing changes.
-  NodeId reshape(NodeId x, const Ints& shape);
+  // `_to`: sizes may be symbolic.
+  NodeId reshape_to(NodeId x, const Shape& shape);
+  NodeId reshape(NodeId x, const Ints& shape) {
+    return reshape_to(x, Shape(shape.begin(), shape.end()));
+  }
   NodeId transpose(NodeId x, const Ints& axes);
   NodeId cast(NodeId x, DType dtype);
-  NodeId broadcast(NodeId x, const Ints& shape);
+  NodeId broadcast_to(NodeId x, const Shape& shape);
+  NodeId broadcast(NodeId x, const Ints& shape) {
+    return broadcast_to(x, Shape(shape.begin(), shape.end()));
+  }
+  // A list of sizes: a constant where all are numbers.
+  NodeId sizes_of(const Shape& sizes) { return builder_.sizes(sizes); }
   NodeId tuple(std::span<const NodeId> fields) { return builder_.tuple(fields); }
   NodeId project(NodeId tuple, int index) { return builder_.project(tuple, index); }
 

@@ -4,16 +4,16 @@
 namespace tessera::import {
 
 Value Value::slice(std::int64_t axis, std::int64_t begin, std::int64_t end) const {
-  if (begin == 0 && end == size(axis)) return *this;
+  if (begin == 0 && Dim(end) == shape()[static_cast<std::size_t>(axis)]) return *this;
   return apply(
       "strided_slice",
       {{"begin", Ints{begin}}, {"end", Ints{end}}, {"strides", Ints{1}}, {"axes", Ints{axis}}});
 }
 
 Value Value::at(std::int64_t axis, std::int64_t place) const {
-  Ints shape = sizes();
-  shape.erase(shape.begin() + axis);
-  return slice(axis, place, place + 1).reshape(shape);
+  Shape rest = shape();
+  rest.erase(rest.begin() + axis);
+  return slice(axis, place, place + 1).reshape_to(rest);
 }
 
 Value Value::take(NodeId indices, std::int64_t axis, std::string_view mode) const {
@@ -76,6 +76,11 @@ std::int64_t product(const Ints& sizes, std::size_t begin, std::size_t end) {
   std::int64_t count = 1;
   for (std::size_t i = begin; i < end; ++i) count *= sizes[i];
   return count;
+}
+
+Dim product(const Shape& sizes, std::size_t begin, std::size_t end) {
+  return num_elements({sizes.begin() + static_cast<std::ptrdiff_t>(begin),
+                       sizes.begin() + static_cast<std::ptrdiff_t>(end)});
 }
 
 std::int64_t product(const Ints& sizes) { return product(sizes, 0, sizes.size()); }

@@ -16,15 +16,16 @@ class Value {
 
   DType dtype() const { return node_->dtype(id_); }
   Ints sizes() const { return node_->sizes(id_); }
-  std::int64_t size(std::int64_t axis) const {
-    return node_->sizes(id_)[static_cast<std::size_t>(axis)];
-  }
+  std::int64_t size(std::int64_t axis) const { return node_->size(id_, axis); }
+  const Shape& shape() const { return node_->shape(id_); }  // sizes that may be symbolic
   std::int64_t rank() const { return node_->rank(id_); }
 
   Value reshape(const Ints& shape) const { return {*node_, node_->reshape(id_, shape)}; }
+  Value reshape_to(const Shape& shape) const { return {*node_, node_->reshape_to(id_, shape)}; }
   Value transpose(const Ints& axes) const { return {*node_, node_->transpose(id_, axes)}; }
   Value cast(DType dtype) const { return {*node_, node_->cast(id_, dtype)}; }
   Value broadcast(const Ints& shape) const { return {*node_, node_->broadcast(id_, shape)}; }
+  Value broadcast_to(const Shape& shape) const { return {*node_, node_->broadcast_to(id_, shape)}; }
   // [begin, end) of one dimension; `at` takes one place and drops the dimension.
   Value slice(std::int64_t axis, std::int64_t begin, std::int64_t end) const;
   Value at(std::int64_t axis, std::int64_t place) const;
@@ -93,6 +94,7 @@ Value along(Value x, std::int64_t axis, std::int64_t rank);
 Ints range(std::int64_t begin, std::int64_t end);
 std::int64_t product(const Ints& sizes, std::size_t begin, std::size_t end);
 std::int64_t product(const Ints& sizes);
+Dim product(const Shape& sizes, std::size_t begin, std::size_t end);
 // The shape that numpy gives two shapes together; an error if they do not fit.
 Ints broadcast_shape(Node& n, const Ints& a, const Ints& b);
 

@@ -22,6 +22,9 @@ class RegionWalk {
     for (NodeId param : f_.region(region_).params) {
       define_param(param);
     }
+    for (const Type& out : flatten(f_.type(f_.region(region_).result))) {
+      out_.dims.shape(out.shape());
+    }
     for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
       const NodeId id(i);
       if (f_[id].region == region_) TESSERA_TRY_VOID(define_node(id));
@@ -39,7 +42,7 @@ class RegionWalk {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const std::string part = parts.size() == 1 ? name : fmt::format("{}_{}", name, i);
       value(id).push_back(
-          tir::input_tensor(part, tir::shape_exprs(parts[i].shape()), parts[i].dtype()));
+          tir::input_tensor(part, out_.dims.shape(parts[i].shape()), parts[i].dtype()));
       out_.inputs.push_back(value(id).back());
     }
   }
@@ -89,7 +92,7 @@ class RegionWalk {
       for (Type& part : flatten(f_.type(operand))) types.push_back(std::move(part));
       values.push_back(data_[operand.index()]);
     }
-    value(id) = call.op->compute({operands, types, values, call.attrs, f_.type(id)});
+    value(id) = call.op->compute({operands, types, values, call.attrs, f_.type(id), out_.dims});
     TESSERA_CHECK(value(id).size() == flatten(f_.type(id)).size(),
                   "the definition of {} gives {} tensors", call.op->name, value(id).size());
     out_.operators.emplace_back(call.op->name);

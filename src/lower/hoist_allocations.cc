@@ -14,11 +14,13 @@ using tir::Stmt;
 struct Hoisted {
   std::vector<ConstantIndex> tables;
   std::vector<Buffer> scratch;
+  std::vector<tir::Expr> dims;  // the kernel's formal dimensions, of which scratch sizes are made
 };
 
 // Takes the leading allocations off a kernel's body.
 Hoisted hoist_from(tir::PrimFunc& kernel, ConstantPool& pool) {
   Hoisted out;
+  out.dims = kernel.dims;
   for (;;) {
     if (const auto* table = kernel.body.as<tir::AllocateConst>()) {
       const auto* index = std::get_if<ConstantIndex>(&table->data);
@@ -58,8 +60,14 @@ class CallWidener : public tir::Mutator {
     if (found == hoisted_.end()) return s;
     std::vector<Buffer> in = call->inputs, out = call->outputs, fresh;
     for (ConstantIndex table : found->second.tables) in.push_back(table_buffer(table));
+    tir::VarMap values;
+    for (std::size_t i = 0; i < call->dims.size(); ++i) {
+      values[found->second.dims[i].get()] = call->dims[i];
+    }
     for (const Buffer& b : found->second.scratch) {
-      fresh.push_back(tir::make_buffer(b->name + "_scratch", b->dtype, b->shape));
+      std::vector<tir::Expr> shape;
+      for (const tir::Expr& e : b->shape) shape.push_back(tir::substitute(e, values));
+      fresh.push_back(tir::make_buffer(b->name + "_scratch", b->dtype, std::move(shape)));
       out.push_back(fresh.back());
     }
     Stmt widened = tir::CallKernel::make(call->symbol, in, out, call->dims);

@@ -5,27 +5,33 @@
 #include <set>
 
 #include "tir/compare.h"
+#include "tir/dim_vars.h"
 #include "tir/stmt.h"
-#include "tir/tensor_expr.h"
 
 namespace tessera::lower {
-namespace {
 
 using tir::Buffer;
 using tir::Stmt;
 
-Buffer buffer_of_type(const std::string& name, const Type& type) {
-  return tir::make_buffer(name, type.dtype(), tir::shape_exprs(type.shape()));
+tir::Expr HostProgram::size(const Dim& dim) const {
+  return tir::dim_expr(dim, [&](const std::string& symbol) {
+    const auto it = symbols_.find(symbol);
+    TESSERA_CHECK(it != symbols_.end(), "the size `{}` has no value here", symbol);
+    return it->second;
+  });
 }
 
-bool has_type(const Buffer& b, const Type& type) {
-  const std::vector<tir::Expr> shape = tir::shape_exprs(type.shape());
+Buffer HostProgram::buffer_of_type(const std::string& name, const Type& type) const {
+  std::vector<tir::Expr> shape;
+  for (const Dim& dim : type.shape()) shape.push_back(size(dim));
+  return tir::make_buffer(name, type.dtype(), std::move(shape));
+}
+
+bool HostProgram::has_type(const Buffer& b, const Type& type) const {
   return b->dtype == type.dtype() &&
-         std::equal(shape.begin(), shape.end(), b->shape.begin(), b->shape.end(),
-                    [](const tir::Expr& x, const tir::Expr& y) { return tir::equal(x, y); });
+         std::equal(type.shape().begin(), type.shape().end(), b->shape.begin(), b->shape.end(),
+                    [&](const Dim& x, const tir::Expr& y) { return tir::equal(size(x), y); });
 }
-
-}  // namespace
 
 HostValue HostProgram::add_root(const std::string& name, const Type& type) {
   roots_.push_back({buffer_of_type(name, type), -1, std::nullopt, false});
@@ -33,6 +39,14 @@ HostValue HostProgram::add_root(const std::string& name, const Type& type) {
 }
 
 HostValue HostProgram::input(const std::string& name, const Type& type) {
+  for (const Dim& dim : type.shape()) {
+    for (const std::string& symbol : dim.symbols()) {
+      const auto [it, added] = symbols_.try_emplace(symbol);
+      if (!added) continue;
+      it->second = tir::make_var(symbol);
+      dims_.push_back(it->second);
+    }
+  }
   const HostValue v = add_root(name, type);
   inputs_.push_back(v.root);
   return v;
@@ -46,15 +60,15 @@ HostValue HostProgram::constant(ConstantIndex index, const Tensor& tensor) {
   return v;
 }
 
-std::vector<HostValue> HostProgram::call(std::string symbol, const std::vector<HostValue>& inputs,
-                                         const std::vector<Type>& types, const std::string& name) {
+std::vector<HostValue> HostProgram::call(HostCall call, const std::vector<Type>& types,
+                                         const std::string& name) {
   std::vector<HostValue> results;
   for (std::size_t i = 0; i < types.size(); ++i) {
     results.push_back(add_root(types.size() == 1 ? name : fmt::format("{}_{}", name, i), types[i]));
     roots_.back().step = static_cast<int>(steps_.size());
     roots_.back().allocated = true;
   }
-  steps_.push_back({std::move(symbol), inputs, results});
+  steps_.push_back({std::move(call), results});
   return results;
 }
 
@@ -106,6 +120,7 @@ tir::PrimFunc HostProgram::finish(const std::vector<HostValue>& results,
                                   const std::vector<std::string>& names) {
   tir::PrimFunc f;
   f.is_host = true;
+  f.dims = dims_;
   for (int root : inputs_) f.inputs.push_back(roots_[static_cast<std::size_t>(root)].buffer);
   for (std::size_t i = 0; i < results.size(); ++i) give_away(results[i], names[i], f);
 
@@ -142,9 +157,11 @@ Stmt HostProgram::with_step(std::size_t number, const std::vector<Buffer>& outpu
   const Step& step = steps_[number];
   body = with_views(static_cast<int>(number), outputs, body);
   std::vector<Buffer> in, out;
-  for (const HostValue& v : step.inputs) in.push_back(buffer(v));
+  for (const HostValue& v : step.call.inputs) in.push_back(buffer(v));
   for (const HostValue& v : step.outputs) out.push_back(buffer(v));
-  body = tir::seq({tir::CallKernel::make(step.symbol, in, out, std::vector<tir::Expr>{}), body});
+  std::vector<tir::Expr> dims;
+  for (const Dim& dim : step.call.dims) dims.push_back(size(dim));
+  body = tir::seq({tir::CallKernel::make(step.call.symbol, in, out, dims), body});
   for (std::size_t i = step.outputs.size(); i-- > 0;) {
     const int r = step.outputs[i].root;
     const Root& root = roots_[static_cast<std::size_t>(r)];

@@ -16,13 +16,21 @@ struct HostValue {
   int root = -1, view = -1;
 };
 
+// A kernel or back-end function to call, and what the graph knows of the call.
+struct HostCall {
+  std::string symbol;
+  std::vector<HostValue> inputs;
+  std::vector<Dim> dims;  // of the kernel's formal dimensions
+};
+
 class HostProgram {
  public:
+  // The symbols of inputs' sizes become the program's formal dimensions.
   HostValue input(const std::string& name, const Type& type);
   HostValue constant(ConstantIndex index, const Tensor& tensor);
-  // The results of calling `symbol`; `types` one a result.
-  std::vector<HostValue> call(std::string symbol, const std::vector<HostValue>& inputs,
-                              const std::vector<Type>& types, const std::string& name);
+  // The results of a call; `types` one a result.
+  std::vector<HostValue> call(HostCall call, const std::vector<Type>& types,
+                              const std::string& name);
   HostValue view(HostValue value, const Type& type);
 
   // Which results can only be copies of these values: not made by a call, or already given away.
@@ -44,10 +52,13 @@ class HostProgram {
     tir::Buffer buffer;
   };
   struct Step {
-    std::string symbol;
-    std::vector<HostValue> inputs, outputs;
+    HostCall call;
+    std::vector<HostValue> outputs;
   };
 
+  tir::Expr size(const Dim& dim) const;
+  tir::Buffer buffer_of_type(const std::string& name, const Type& type) const;
+  bool has_type(const tir::Buffer& b, const Type& type) const;
   const tir::Buffer& buffer(HostValue v) const;
   HostValue add_root(const std::string& name, const Type& type);
   tir::Stmt with_views(int step, const std::vector<tir::Buffer>& outputs, tir::Stmt body) const;
@@ -60,7 +71,9 @@ class HostProgram {
   std::vector<Step> steps_;
   std::vector<int> inputs_;
   std::map<ConstantIndex, int> constants_;
-  std::map<int, tir::Buffer> source_;  // roots that are views of an output
+  std::vector<tir::Expr> dims_;               // symbols of the inputs, in order
+  std::map<std::string, tir::Expr> symbols_;  // by name
+  std::map<int, tir::Buffer> source_;         // roots that are views of an output
 };
 
 }  // namespace tessera::lower

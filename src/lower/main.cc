@@ -6,10 +6,12 @@
 #include "lower/host_program.h"
 #include "lower/names.h"
 #include "lower/primitive.h"
+#include "lower/specialise.h"
 #include "lower/views.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
 #include "tir/compare.h"
+#include "tir/names.h"
 
 namespace tessera::lower {
 namespace {
@@ -17,13 +19,17 @@ namespace {
 using relay::Function;
 using relay::NodeId;
 
+// A formal dimension of the kernel is a symbol of its name.
 std::vector<Type> types_of(const std::vector<tir::Buffer>& buffers) {
   std::vector<Type> types;
   for (const tir::Buffer& b : buffers) {
     Shape shape;
     for (const tir::Expr& e : b->shape) {
       const std::int64_t* n = tir::as_int(e);
-      shape.push_back(n != nullptr ? Dim(*n) : Dim::unknown());
+      const auto* var = e.as<tir::Var>();
+      shape.push_back(n != nullptr     ? Dim(*n)
+                      : var != nullptr ? Dim::symbol(tir::identifier(var->name))
+                                       : Dim::unknown());
     }
     types.push_back(tensor_type(std::move(shape), b->dtype));
   }
@@ -42,13 +48,26 @@ std::vector<std::string> words(const std::string& text) {
 }
 
 // out[i] = in[i]
-tir::PrimFunc copy_kernel(const Type& type) {
-  const tir::TensorExpr in = tir::input_tensor("x", tir::shape_exprs(type.shape()), type.dtype());
+Definitions copy_definition(const Type& type) {
   Definitions d;
+  const tir::TensorExpr in = tir::input_tensor("x", d.dims.shape(type.shape()), type.dtype());
   d.inputs = {in};
   d.outputs = {tir::compute("y", in.shape(), [&](const tir::Indices& i) { return in(i); })};
   d.operators = {"copy"};
-  return lower_definitions(d);
+  return d;
+}
+
+std::vector<Dim> dims_of(const Definitions& d) {
+  std::vector<Dim> dims;
+  for (const auto& formal : d.dims.formals()) dims.push_back(formal.dim);
+  return dims;
+}
+
+// The sizes of a type for a kernel's name; -1 for what is known at run time.
+std::vector<std::int64_t> sizes_for_name(const Type& type) {
+  std::vector<std::int64_t> sizes;
+  for (const Dim& dim : type.shape()) sizes.push_back(dim.as_constant().value_or(-1));
+  return sizes;
 }
 
 // The kernels of a module, each once.
@@ -85,7 +104,7 @@ class Kernels {
     const auto ops = kernel.attrs.find("ops");
     return kernel_symbol(
         number_++, ops == kernel.attrs.end() ? std::vector<std::string>{} : words(ops->second),
-        first.dtype(), constant_shape(first.shape()).value_or(std::vector<std::int64_t>{}));
+        first.dtype(), sizes_for_name(first));
   }
 
   Module& module_;
@@ -97,7 +116,7 @@ class Kernels {
 class HostLowering {
  public:
   HostLowering(const Function& f, Module& module, Kernels& kernels)
-      : f_(f), module_(module), kernels_(kernels), values_(f.num_nodes()) {}
+      : f_(f), module_(module), kernels_(kernels), values_(f.num_nodes()), types_(f.num_nodes()) {}
 
   Result<tir::PrimFunc> run() {
     for (NodeId param : f_.params()) {
@@ -119,6 +138,15 @@ class HostLowering {
  private:
   using Values = std::vector<HostValue>;
   Values& value(NodeId id) { return values_[id.index()]; }
+  // With sizes that callees do not know from their annotations, but from the arguments.
+  const Type& type(NodeId id) const {
+    return types_[id.index()] ? types_[id.index()] : f_.type(id);
+  }
+  std::vector<Type> types_of_nodes(std::span<const NodeId> nodes) const {
+    std::vector<Type> types;
+    for (const NodeId node : nodes) types.push_back(type(node));
+    return types;
+  }
 
   Result<void> lower_node(NodeId id) {
     const auto operands = f_.operands(id);
@@ -130,12 +158,14 @@ class HostLowering {
         return {};
       case relay::NodeKind::kTuple:
         value(id) = values_of(operands);
+        types_[id.index()] = tuple_type(types_of_nodes(operands));
         return {};
       case relay::NodeKind::kProject:
         project(id, operands[0], f_.as<relay::Project>(id)->index);
         return {};
       case relay::NodeKind::kLet:
         value(id) = values_of(operands);
+        types_[id.index()] = type(operands[0]);
         return {};
       case relay::NodeKind::kOpCall:
         return lower_operator(id);
@@ -164,11 +194,12 @@ class HostLowering {
   }
 
   void project(NodeId id, NodeId tuple, int index) {
-    const std::vector<Type>& fields = f_.type(tuple).fields();
+    const std::vector<Type>& fields = type(tuple).fields();
     std::size_t first = 0;
     for (int i = 0; i < index; ++i) first += flatten(fields[static_cast<std::size_t>(i)]).size();
     const auto begin = value(tuple).begin() + static_cast<std::ptrdiff_t>(first);
-    value(id).assign(begin, begin + static_cast<std::ptrdiff_t>(flatten(f_.type(id)).size()));
+    types_[id.index()] = fields[static_cast<std::size_t>(index)];
+    value(id).assign(begin, begin + static_cast<std::ptrdiff_t>(flatten(type(id)).size()));
   }
 
   // An operator outside of any primitive function: as if it were in one of its own.
@@ -179,13 +210,15 @@ class HostLowering {
     std::vector<NodeId> args, outer;
     for (NodeId operand : f_.operands(id)) {
       const auto* c = f_.as<relay::Constant>(operand);
-      if (c != nullptr && module_.constants.resolve(c->value).num_elements() == 1) {
+      const bool says_shape = args.size() < std::size(call.op->shape_need) &&
+                              call.op->shape_need[args.size()] == relay::ShapeNeed::kData;
+      if (c != nullptr && (says_shape || module_.constants.resolve(c->value).num_elements() == 1)) {
         args.push_back(b.constant(c->value));
       } else {
-        args.push_back(b.param(fmt::format("p{}", args.size()), f_.type(operand)));
+        args.push_back(b.param(fmt::format("p{}", args.size()), type(operand)));
         outer.push_back(operand);
       }
-      b.set_type(args.back(), f_.type(operand));
+      b.set_type(args.back(), type(operand));
     }
     const NodeId result = b.call(*call.op, args, call.attrs);
     b.set_type(result, f_.type(id));
@@ -223,15 +256,69 @@ class HostLowering {
                         "`@{}` is called, but no back end has compiled it", symbol)
                       .with_remedy("run the back ends before lowering, or inline the function"));
     }
-    value(id) = host_.call(symbol, values_of(args), flatten(f_.type(id)), symbol + "_out");
+    types_[id.index()] = f_.type(id);
+    if (const auto body = module_.functions.find(symbol);
+        is_dynamic(f_.type(id)) && body != module_.functions.end()) {
+      TESSERA_TRY(const Function known, specialise(body->second, Function::kBody,
+                                                   types_of_nodes(args), module_.constants));
+      types_[id.index()] = known.type(known.result());
+    }
+    TESSERA_TRY_VOID(require_named_sizes(id));
+    value(id) = host_.call({symbol, values_of(args), dims_of_loops(symbol, args, type(id))},
+                           flatten(type(id)), symbol + "_out");
     return {};
+  }
+
+  // Values of the formal dimensions of a back end's loop function: the sizes in the same places of
+  // the call's tensors.
+  std::vector<Dim> dims_of_loops(const std::string& symbol, std::span<const NodeId> args,
+                                 const Type& result) const {
+    const auto found = module_.prim_funcs.find(symbol);
+    if (found == module_.prim_funcs.end()) return {};
+    const tir::PrimFunc& f = found->second;
+    std::vector<Type> tensors;
+    for (const Type& t : types_of_nodes(args)) {
+      for (Type& part : flatten(t)) tensors.push_back(std::move(part));
+    }
+    for (Type& part : flatten(result)) tensors.push_back(std::move(part));
+    std::vector<tir::Buffer> buffers = f.inputs;
+    buffers.insert(buffers.end(), f.outputs.begin(), f.outputs.end());
+    std::vector<Dim> dims(f.dims.size(), Dim::unknown());
+    for (std::size_t b = 0; b < std::min(buffers.size(), tensors.size()); ++b) {
+      for (std::size_t d = 0; d < tensors[b].rank(); ++d) {
+        for (std::size_t i = 0; i < f.dims.size(); ++i) {
+          if (buffers[b]->shape[d].same_as(f.dims[i])) dims[i] = tensors[b].shape()[d];
+        }
+      }
+    }
+    return dims;
   }
 
   Result<void> call_region(NodeId id, const Function& f, relay::RegionId region,
                            std::span<const NodeId> args) {
-    TESSERA_TRY(tir::PrimFunc kernel, lower_primitive(f, region, module_.constants));
+    const std::vector<Type> known = types_of_nodes(args);
+    const std::vector<NodeId>& params = f.region(region).params;
+    if (!std::equal(known.begin(), known.end(), params.begin(), params.end(),
+                    [&](const Type& t, NodeId param) { return t == f.type(param); })) {
+      TESSERA_TRY(const Function special, specialise(f, region, known, module_.constants));
+      return call_kernel(id, special, Function::kBody, args);
+    }
+    return call_kernel(id, f, region, args);
+  }
+
+  // The same where the arguments have the parameters' types.
+  Result<void> call_kernel(NodeId id, const Function& f, relay::RegionId region,
+                           std::span<const NodeId> args) {
+    types_[id.index()] = f.type(f.region(region).result);
+    TESSERA_TRY_VOID(require_named_sizes(id));
     const Values inputs = values_of(args);
-    const std::vector<Type> types = flatten(f_.type(id));
+    const std::vector<Type> types = flatten(type(id));
+    if (const int kept = kept_input(f, region); kept >= 0) {
+      value(id) = {host_.view(inputs[static_cast<std::size_t>(kept)], types.front())};
+      return {};
+    }
+    TESSERA_TRY(const Definitions definitions, define_region(f, region, module_.constants));
+    tir::PrimFunc kernel = lower_definitions(definitions);
     if (const int viewed = viewed_input(kernel); viewed >= 0) {
       value(id) = {host_.view(inputs[static_cast<std::size_t>(viewed)], types.front())};
       return {};
@@ -239,7 +326,21 @@ class HostLowering {
     const std::string name = kernel.outputs.empty() ? "value" : kernel.outputs.back()->name;
     const std::string symbol = kernels_.symbol_of(std::move(kernel));
     keep_body(symbol, f, region);
-    value(id) = host_.call(symbol, inputs, types, name);
+    value(id) = host_.call({symbol, inputs, dims_of(definitions)}, types, name);
+    return {};
+  }
+
+  Result<void> require_named_sizes(NodeId id) const {
+    for (const Type& t : flatten(type(id))) {
+      for (const Dim& dim : t.shape()) {
+        if (!dim.is_unknown()) continue;
+        return fail(error(Code::kNotSupported, f_[id].location,
+                          "the result has the type {}: its size depends on data; code for sizes "
+                          "that depend on data cannot be made yet",
+                          to_string(t))
+                        .with_remedy("replace the operator by one whose result has a fixed size"));
+      }
+    }
     return {};
   }
 
@@ -255,12 +356,13 @@ class HostLowering {
   Result<tir::PrimFunc> finish() {
     const NodeId result = f_.result();
     Values results = values_of({&result, 1});
-    const std::vector<Type> types = flatten(f_.type(result));
+    const std::vector<Type> types = flatten(type(result));
     const std::vector<bool> copies = host_.copies_needed(results);
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (!copies[i]) continue;
-      const std::string symbol = kernels_.symbol_of(copy_kernel(types[i]));
-      results[i] = host_.call(symbol, {results[i]}, {types[i]}, "copy").front();
+      const Definitions copy = copy_definition(types[i]);
+      const std::string symbol = kernels_.symbol_of(lower_definitions(copy));
+      results[i] = host_.call({symbol, {results[i]}, dims_of(copy)}, {types[i]}, "copy").front();
     }
     tir::PrimFunc f = host_.finish(results, output_names(results.size()));
     if (f_.location) f.sources.push_back(f_.location);
@@ -287,6 +389,7 @@ class HostLowering {
   Kernels& kernels_;
   HostProgram host_;
   std::vector<Values> values_;
+  std::vector<Type> types_;
   Diagnostics errors_;
 };
 

@@ -52,7 +52,9 @@ std::string kernel_symbol(int number, const std::vector<std::string>& operators,
   }
   if (ops.empty()) ops = "copy";
   std::string sizes;
-  for (std::int64_t n : shape) sizes += fmt::format("{}{}", sizes.empty() ? "" : "x", n);
+  for (std::int64_t n : shape) {
+    sizes += (sizes.empty() ? "" : "x") + (n < 0 ? std::string("n") : std::to_string(n));
+  }
   return fmt::format("k{:02}_{}__{}_{}__native", number, ops, short_dtype(dtype),
                      sizes.empty() ? "scalar" : sizes);
 }
@@ -68,8 +70,9 @@ std::optional<KernelName> parse_kernel_symbol(std::string_view symbol) {
   name.dtype = take(configuration, "_");
   if (name.operators.empty() || name.dtype.empty() || symbol != "native") return std::nullopt;
   while (!configuration.empty() && configuration != "scalar") {
-    name.shape.push_back(0);
-    if (!read_number(take(configuration, "x"), name.shape.back())) return std::nullopt;
+    name.shape.push_back(-1);
+    const std::string_view size = take(configuration, "x");
+    if (size != "n" && !read_number(size, name.shape.back())) return std::nullopt;
   }
   return name;
 }

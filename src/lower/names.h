@@ -3,6 +3,7 @@
 //
 //   k<number>_<operators joined by _>__<dtype>_<sizes of the first output joined by x>__native
 //   k03_softmax__f32_12x128x128__native
+//   k04_softmax__f32_12xnxn__native           n: a size that is known at run time
 #pragma once
 
 #include <optional>
@@ -19,7 +20,7 @@ struct KernelName {
   std::vector<std::string>
       operators;      // without `nn.`; the last ones are left out where there are many
   std::string dtype;  // "f32"
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> shape;  // -1: known at run time
 };
 
 std::string kernel_symbol(int number, const std::vector<std::string>& operators, DType dtype,

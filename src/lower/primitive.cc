@@ -46,6 +46,7 @@ class NestBuilder : public tir::Mutator {
     for (auto it = tables_.rbegin(); it != tables_.rend(); ++it) {
       f_.body = tir::AllocateConst::make(it->first, ConstantValue(*it->second), f_.body);
     }
+    for (const auto& formal : definitions_.dims.formals()) f_.dims.push_back(formal.var);
     f_.attrs["ops"] = fmt::format("{}", fmt::join(definitions_.operators, " "));
     f_.sources = definitions_.sources;
     return std::move(f_);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/shape_function.h"
 
+#include <functional>
 #include <map>
 
 #include <fmt/ranges.h>
 
-#include "ops/shape_rules.h"
 #include "relay/evaluation_order.h"
 #include "relay/inline_literals.h"
 #include "relay/operator.h"
+#include "tir/dim_vars.h"
 #include "tir/names.h"
 #include "tir/simplify.h"
 #include "tir/stmt.h"
+#include "tir/walk.h"
 #include "types/dim_expr.h"
 
 namespace tessera::lower {
@@ -70,6 +72,29 @@ class Sizes {
 
   std::map<std::string, Expr> values_;  // by symbol
   std::map<std::string, Dim> named_;    // by the text of the size
+};
+
+// Replaces reads of operands by what their data are.
+class DataReader : public tir::Mutator {
+ public:
+  using Data = std::function<Expr(std::size_t operand, const std::vector<Expr>& index)>;
+  DataReader(const std::vector<tir::TensorExpr>& operands, Data data)
+      : operands_(operands), data_(std::move(data)) {}
+
+  using Mutator::mutate;
+  Expr mutate(const Expr& e) override {
+    const Expr inner = Mutator::mutate(e);
+    const auto* read = inner.as<tir::Read>();
+    if (read == nullptr) return inner;
+    for (std::size_t k = 0; k < operands_.size(); ++k) {
+      if (operands_[k].ref() == read->tensor) return data_(k, read->indices);
+    }
+    TESSERA_UNREACHABLE("a shape reads `{}`, which is no operand", read->tensor->name);
+  }
+
+ private:
+  const std::vector<tir::TensorExpr>& operands_;
+  Data data_;
 };
 
 class Derivation {
@@ -219,9 +244,8 @@ class Derivation {
     TESSERA_TRY(Type type,
                 call.op->infer({types, values, call.attrs, f_[id].location, call.op->name}));
     if (call.op->pattern == relay::OpPattern::kBroadcast) type = broadcast(type, types);
-    if (const auto rule = ops::find_shape_rule(*call.op); rule != nullptr && is_dynamic(type)) {
-      type = by_rule(id, type, rule);
-    }
+    if (call.op->shape != nullptr && is_dynamic(type))
+      type = by_definition(id, type, types, values);
     for (const Type& part : flatten(type)) {
       for (const Dim& dim : part.shape()) {
         if (!dim.is_unknown()) continue;
@@ -233,18 +257,37 @@ class Derivation {
     return type;
   }
 
-  Type by_rule(NodeId id, const Type& type, ops::ShapeRule rule) {
+  // Sizes that depend on data, as the operator defines them.
+  Type by_definition(NodeId id, const Type& type, const std::vector<Type>& types,
+                     const std::vector<const Tensor*>& values) {
+    const relay::OpCall& call = *f_.as<relay::OpCall>(id);
+    std::vector<tir::TensorExpr> operands;
+    for (const Type& t : types) {
+      std::vector<Expr> shape;
+      for (const Dim& dim : t.shape()) shape.push_back(sizes_.expr(dim));
+      operands.push_back(tir::input_tensor("operand", std::move(shape), t.dtype()));
+    }
+    tir::DimVars no_symbols;
+    const tir::TensorExpr sizes =
+        call.op->shape({operands, types, values, call.attrs, type, no_symbols})[0];
+    DataReader reader(operands, [&](std::size_t k, const std::vector<Expr>& index) {
+      if (values[k] != nullptr) return element(*values[k], index);
+      return tir::load(data_.at(relay::behind_lets(f_, f_.operands(id)[k])), index);
+    });
     Shape shape;
-    const auto read = [&](std::size_t k, const std::vector<Expr>& index) {
-      const NodeId from = relay::behind_lets(f_, f_.operands(id)[k]);
-      const auto* constant = f_.as<relay::Constant>(from);
-      if (constant == nullptr) return tir::load(data_.at(from), index);
-      const Tensor& t = pool_.resolve(constant->value);
-      TESSERA_CHECK(index.empty() && t.num_elements() == 1, "rules read constant scalars only");
-      return tir::imm(element_as_double(t, 0), t.dtype);
-    };
-    for (const Expr& size : rule(read)) shape.push_back(sizes_.fresh(size));
+    for (std::size_t k = 0; k < type.rank(); ++k) {
+      const Expr size = tir::substitute(
+          sizes->body, {{sizes->axes[0].get(), Expr(static_cast<std::int64_t>(k))}});
+      shape.push_back(sizes_.fresh(reader.mutate(size)));
+    }
     return tensor_type(std::move(shape), type.dtype());
+  }
+
+  static Expr element(const Tensor& t, const std::vector<Expr>& index) {
+    std::int64_t at = 0;
+    for (std::size_t d = 0; d < index.size(); ++d) at = at * t.shape[d] + *tir::as_int(index[d]);
+    if (t.dtype.is_float()) return tir::float_imm(element_as_double(t, at), t.dtype);
+    return tir::int_imm(element_as_int(t, at), t.dtype);
   }
 
   // Of two sizes that may both be 1, the one that is not; inference leaves such open.

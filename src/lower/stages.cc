@@ -126,7 +126,16 @@ struct OpenStage {
     });
     for (StageLet& let : stage.lets) let.value = replace.mutate(let.value);
     stage.value = replace.mutate(stage.value);
-    stage.lets.insert(stage.lets.begin(), fresh.begin(), fresh.end());
+    for (StageLet& let : fresh) insert(std::move(let));
+  }
+
+  // In front of its readers, but behind what its own value reads: an index may be a named scalar.
+  void insert(StageLet let) {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < stage.lets.size(); ++i) {
+      if (tir::uses_var(let.value, stage.lets[i].var)) at = i + 1;
+    }
+    stage.lets.insert(stage.lets.begin() + static_cast<std::ptrdiff_t>(at), std::move(let));
   }
 };
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "relay/operator.h"
+
 namespace tessera::lower {
 
 using tir::Expr;
@@ -23,15 +25,27 @@ int viewed_input(const tir::PrimFunc& kernel) {
   }
   const auto* store = s.as<tir::Store>();
   const auto* load = store != nullptr ? store->value.as<tir::Load>() : nullptr;
-  if (load == nullptr || tir::constant_size(load->buffer) != tir::constant_size(store->buffer)) {
-    return -1;
-  }
+  if (load == nullptr) return -1;
+  const std::int64_t size = tir::constant_size(store->buffer);
+  if (size < 0 || size != tir::constant_size(load->buffer)) return -1;
   const tir::IndexForm from = tir::index_form(flat_offset(load->buffer, load->indices), bounds);
   const tir::IndexForm to = tir::index_form(flat_offset(store->buffer, store->indices), bounds);
   const tir::IndexForm difference = tir::add(to, from, -1);
   if (!difference.is_constant() || difference.constant != 0) return -1;
   const auto it = std::find(kernel.inputs.begin(), kernel.inputs.end(), load->buffer);
   return it == kernel.inputs.end() ? -1 : static_cast<int>(it - kernel.inputs.begin());
+}
+
+int kept_input(const relay::Function& f, relay::RegionId region) {
+  const relay::Region& r = f.region(region);
+  relay::NodeId at = r.result;
+  while (f.op(at) != nullptr && f.op(at)->keeps_order) at = f.operands(at)[0];
+  std::size_t tensors = 0;
+  for (const relay::NodeId param : r.params) {
+    if (param == at) return f.type(at).is_tensor() ? static_cast<int>(tensors) : -1;
+    tensors += flatten(f.type(param)).size();
+  }
+  return -1;
 }
 
 }  // namespace tessera::lower

@@ -3,20 +3,31 @@
 #include <cmath>
 
 #include "ops/attrs/create.h"
-#include "ops/definition.h"
+#include "ops/dynamic_shape.h"
 #include "ops/evaluate.h"
 #include "ops/record.h"
 
 namespace tessera::ops {
 namespace {
 
-// The number of elements, where start, stop and step are constants.
-Dim length(const InferArgs& args) {
-  double v[3];
+// The number of elements, where start, stop and step are sizes.
+Dim length_of_sizes(const InferArgs& args) {
+  Dim v[3];
   for (std::size_t i = 0; i < 3; ++i) {
-    if (args.values[i] == nullptr) return Dim::unknown();
-    v[i] = element_as_double(*args.values[i], 0);
+    if (i >= args.sizes.size() || args.sizes[i] == nullptr) return Dim::unknown();
+    v[i] = args.sizes[i]->front();
   }
+  if (!v[2].is_constant() || v[2].constant() <= 0) return Dim::unknown();
+  return ceil_div(max(v[1] - v[0], Dim(0)), v[2]);
+}
+
+// The number of elements, where start, stop and step are known.
+Dim length(const InferArgs& args) {
+  const bool constants = std::all_of(args.values.begin(), args.values.end(),
+                                     [](const Tensor* t) { return t != nullptr; });
+  if (!constants) return length_of_sizes(args);
+  double v[3];
+  for (std::size_t i = 0; i < 3; ++i) v[i] = element_as_double(*args.values[i], 0);
   if (v[2] == 0) return Dim(0);
   return Dim(static_cast<std::int64_t>(std::max(0.0, std::ceil((v[1] - v[0]) / v[2]))));
 }
@@ -44,6 +55,17 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   });
 }
 
+// In double precision, as inference computes it of constants. A step of 0 has no elements.
+Definitions shape(const ComputeArgs& args) {
+  return define_sizes(1, [&](std::size_t) {
+    const auto number = [&](std::size_t k) { return tir::cast(args.operands[k]({}), kFloat64); };
+    const Expr start = number(0), stop = number(1), step = number(2);
+    const Expr zero = tir::float_imm(0, kFloat64);
+    const Expr steps = tir::call("ceil", {(stop - start) / step});
+    return tir::select(tir::eq(step, zero), zero, tir::max(zero, steps));
+  });
+}
+
 }  // namespace
 
 constexpr Operator kArange{
@@ -63,6 +85,7 @@ constexpr Operator kArange{
             return tir::cast(start + tir::cast(i[0], start.dtype()) * step, result_dtype(args));
           });
         },
+    .shape = shape,
     .shape_need = {ShapeNeed::kData, ShapeNeed::kData, ShapeNeed::kData},
     .samples = {"arange(int64[]=0, int64[]=7, int64[]=1)",
                 "arange(float32[]=1, float32[]=2, float32[]=0.3)",

@@ -17,6 +17,7 @@ constexpr Operator kBatchFlatten{
     .name = "nn.batch_flatten",
     .doc = "All dimensions but the first become one   data: T[n, d...] -> T[n, product(d)]",
     .operands = {"data"},
+    .keeps_order = true,
     .pattern = OpPattern::kInjective,
     .infer = infer,
     .eval = eval_reshape,

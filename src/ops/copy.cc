@@ -7,6 +7,7 @@ constexpr Operator kCopy{
     .name = "copy",
     .doc = "y[i...] = x[i...]   x: T[d...] -> T[d...]",
     .operands = {"x"},
+    .keeps_order = true,
     .pattern = OpPattern::kElemWise,
     .infer = same_as_first,
     .eval = [](const EvalArgs& a) { return std::vector<Tensor>{a.operands[0]}; },

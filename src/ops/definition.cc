@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/definition.h"
 
+#include "tir/compare.h"
+#include "tir/dim_vars.h"
+
 namespace tessera::ops {
 namespace {
 
@@ -11,18 +14,25 @@ const Type& result_field(const ComputeArgs& args, std::size_t field) {
 }  // namespace
 
 std::vector<Expr> result_shape(const ComputeArgs& args, std::size_t field) {
-  return tir::shape_exprs(result_field(args, field).shape());
+  return args.dims.shape(result_field(args, field).shape());
 }
 
 DType result_dtype(const ComputeArgs& args, std::size_t field) {
   return result_field(args, field).dtype();
 }
 
-Expr broadcast_read(const TensorExpr& t, const Indices& out) {
+Expr broadcast_read(const TensorExpr& t, const std::vector<Expr>& shape, const Indices& out) {
   const std::size_t skipped = out.size() - t.rank();
   Indices at;
   for (std::size_t i = 0; i < t.rank(); ++i) {
-    at.push_back(tir::is_int(t.shape()[i], 1) ? Expr(0) : out[i + skipped]);
+    const Expr &own = t.shape()[i], &index = out[i + skipped];
+    if (tir::is_int(own, 1)) {
+      at.emplace_back(0);
+    } else if (tir::as_int(own) != nullptr || tir::equal(own, shape[i + skipped])) {
+      at.push_back(index);
+    } else {  // 1 or the size of the result, which is known at run time
+      at.push_back(tir::select(tir::eq(own, 1), Expr(0), index));
+    }
   }
   return t(std::move(at));
 }

@@ -24,9 +24,9 @@ using Definitions = std::vector<TensorExpr>;
 std::vector<Expr> result_shape(const ComputeArgs& args, std::size_t field = 0);
 DType result_dtype(const ComputeArgs& args, std::size_t field = 0);
 
-// The element of t that numpy broadcasting puts at `out`, an index of a result of at least its
-// rank.
-Expr broadcast_read(const TensorExpr& t, const Indices& out);
+// The element of t that numpy broadcasting puts at `out`, an index of a result of this shape, which
+// has at least its rank.
+Expr broadcast_read(const TensorExpr& t, const std::vector<Expr>& shape, const Indices& out);
 
 // One definition of the result's shape.
 Definitions define(const ComputeArgs& args, std::string name,

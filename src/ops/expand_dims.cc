@@ -36,6 +36,7 @@ constexpr Operator kExpandDims{
         "num_newaxis dimensions of size 1 before dimension `axis`   data: T[a..., b...] -> T[a..., "
         "1..., b...]",
     .operands = {"data"},
+    .keeps_order = true,
     .attrs = relay::attr_schema<ExpandDimsAttrs>,
     .pattern = OpPattern::kBroadcast,
     .infer = infer,

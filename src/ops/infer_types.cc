@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "ops/size_values.h"
 #include "ops/type_agreement.h"
 #include "relay/operator.h"
 
@@ -42,7 +43,10 @@ bool has_overflown(const relay::Operator& op, std::span<const Type> operands, co
 class Inference {
  public:
   Inference(Function& f, const InferContext& context)
-      : f_(f), context_(context), states_(f.num_nodes(), State::kWaiting) {}
+      : f_(f),
+        context_(context),
+        states_(f.num_nodes(), State::kWaiting),
+        sizes_(f.num_nodes()) {}
 
   Diagnostics run() {
     do {
@@ -122,7 +126,10 @@ class Inference {
 
   void visit_constant(NodeId id) {
     const Tensor* t = constant_of(id);
-    if (t != nullptr) return know(id, t->type());
+    if (t != nullptr) {
+      sizes_[id.index()] = size_values(*t);
+      return know(id, t->type());
+    }
     TESSERA_CHECK(f_.type(id), "a constant of a pool that inference does not know");
     know(id, f_.type(id));
   }
@@ -136,7 +143,10 @@ class Inference {
     std::vector<const Tensor*> values;
     for (NodeId o : f_.operands(id)) values.push_back(constant_of(o));
     TESSERA_CHECK(call.op->infer != nullptr, "`{}` has no inference", call.op->name);
-    Result<Type> type = call.op->infer({types, values, call.attrs, f_[id].location, call.op->name});
+    std::vector<const Shape*> sizes;
+    for (NodeId o : f_.operands(id)) sizes.push_back(sizes_of(o));
+    Result<Type> type =
+        call.op->infer({types, values, call.attrs, f_[id].location, call.op->name, sizes});
     if (!type) return fail_at(id, std::move(type).error());
     if (!is_countable(*type) || has_overflown(*call.op, types, *type)) {
       return fail_at(id, error(Code::kBadDimension, f_[id].location,
@@ -144,7 +154,27 @@ class Inference {
                                "product fits 64 bits",
                                call.op->name, to_string(*type)));
     }
+    find_sizes(id, *type);
     know(id, std::move(type).value());
+  }
+
+  // The elements of a node as sizes.
+  const Shape* sizes_of(NodeId id) const {
+    while (f_.as<relay::Let>(id) != nullptr) id = f_.operands(id)[0];
+    const auto& found = sizes_[id.index()];
+    return found ? &*found : nullptr;
+  }
+  void find_sizes(NodeId id, const Type& result) {
+    std::vector<SizeOperand> operands;
+    for (NodeId o : f_.operands(id)) {
+      if (f_.as<relay::Tuple>(o) == nullptr) {
+        operands.push_back({f_.type(o), sizes_of(o)});
+        continue;
+      }
+      for (NodeId field : f_.operands(o)) operands.push_back({f_.type(field), sizes_of(field)});
+    }
+    const auto& call = *f_.as<relay::OpCall>(id);
+    sizes_[id.index()] = size_values(*call.op, call.attrs, operands, result);
   }
 
   // Parameters of a called literal that have no annotation take the arguments' types.
@@ -288,6 +318,7 @@ class Inference {
   Function& f_;
   const InferContext& context_;
   std::vector<State> states_;
+  std::vector<std::optional<Shape>> sizes_;
   Diagnostics findings_;
   bool progress_ = false;
 };

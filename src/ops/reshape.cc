@@ -115,6 +115,7 @@ constexpr Operator kReshape{
         "what remains, -2 copies all that follow, -3 merges two, -4 a b splits one   data: T[d...] "
         "-> T[newshape]",
     .operands = {"data"},
+    .keeps_order = true,
     .attrs = relay::attr_schema<ReshapeAttrs>,
     .pattern = OpPattern::kInjective,
     .infer = infer,

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "ops/reshape.h"
 
 namespace tessera::ops {
@@ -9,27 +11,38 @@ struct Run {
   std::size_t from_begin = 0, from_end = 0, to_begin = 0, to_end = 0;
 };
 
-// Any shape with a size that is no literal is one run.
-std::vector<Run> matching_runs(const std::vector<Expr>& from, const std::vector<Expr>& to) {
-  for (const auto* shape : {&from, &to}) {
-    for (const Expr& d : *shape) {
-      const std::int64_t* n = tir::as_int(d);
-      if (n == nullptr || *n == 0) return {{0, from.size(), 0, to.size()}};
-    }
+// Which of two products of sizes takes the next dimension so that they meet; nothing where that is
+// not known.
+enum class Side : std::uint8_t { kLeft, kRight };
+std::optional<Side> side_behind(const Dim& left, const Dim& right) {
+  if (left.is_constant() && right.is_constant()) {
+    if (left == Dim(0) || right == Dim(0)) return std::nullopt;
+    return left.constant() <= right.constant() ? Side::kLeft : Side::kRight;
   }
+  if (left == right || floor_mod(right, left) == Dim(0)) return Side::kLeft;
+  if (floor_mod(left, right) == Dim(0)) return Side::kRight;
+  return std::nullopt;
+}
+
+// The shortest runs; what cannot be told apart is one run with all that follows.
+std::vector<Run> matching_runs(const Shape& from, const Shape& to) {
   std::vector<Run> runs;
   Run run;
   while (run.from_end < from.size() || run.to_end < to.size()) {
-    std::int64_t left = 1, right = 1;
-    do {  // the side that lags behind takes its next dimension; ones at the end go to the last run
-      const bool more_left = run.from_end < from.size();
-      const bool more_right = run.to_end < to.size();
-      if (more_left && (left <= right || !more_right)) {
-        left *= *tir::as_int(from[run.from_end++]);
-      } else if (more_right) {
-        right *= *tir::as_int(to[run.to_end++]);
+    Dim left = 1, right = 1;
+    do {  // ones at the end go to the last run
+      const bool more_left = run.from_end < from.size(), more_right = run.to_end < to.size();
+      const auto behind = side_behind(left, right);
+      if (!behind || (!more_left && !more_right)) {
+        runs.push_back({run.from_begin, from.size(), run.to_begin, to.size()});
+        return runs;
       }
-    } while (left != right);
+      if (more_left && (*behind == Side::kLeft || !more_right)) {
+        left = left * from[run.from_end++];
+      } else {
+        right = right * to[run.to_end++];
+      }
+    } while (!(left == right) || left == Dim(0));
     runs.push_back(run);
     run = {run.from_end, run.from_end, run.to_end, run.to_end};
   }
@@ -62,13 +75,28 @@ void map_run(const Run& run, const std::vector<Expr>& from, const std::vector<Ex
   }
 }
 
+// Literals as numbers; of other expressions nothing is known.
+Shape known_sizes(const std::vector<Expr>& shape) {
+  Shape dims;
+  for (const Expr& e : shape) {
+    const std::int64_t* n = tir::as_int(e);
+    dims.push_back(n != nullptr ? Dim(*n) : Dim::unknown());
+  }
+  return dims;
+}
+
+Indices indices_by(const std::vector<Run>& runs, const std::vector<Expr>& from,
+                   const std::vector<Expr>& to, const Indices& at) {
+  Indices out;
+  for (const Run& run : runs) map_run(run, from, to, at, out);
+  return out;
+}
+
 }  // namespace
 
 Indices reshaped_index(const std::vector<Expr>& from, const std::vector<Expr>& to,
                        const Indices& at) {
-  Indices out;
-  for (const Run& run : matching_runs(from, to)) map_run(run, from, to, at, out);
-  return out;
+  return indices_by(matching_runs(known_sizes(from), known_sizes(to)), from, to, at);
 }
 
 std::vector<Tensor> eval_reshape(const EvalArgs& args) {
@@ -76,10 +104,11 @@ std::vector<Tensor> eval_reshape(const EvalArgs& args) {
 }
 
 Definitions compute_reshape(const ComputeArgs& args) {
+  const std::vector<Expr>& from = args.operands[0].shape();
   const std::vector<Expr> to = result_shape(args);
-  return define(args, "y", [&](const Indices& i) {
-    return args.operands[0](reshaped_index(args.operands[0].shape(), to, i));
-  });
+  const std::vector<Run> runs = matching_runs(args.operand_types[0].shape(), args.result.shape());
+  return define(args, "y",
+                [&](const Indices& i) { return args.operands[0](indices_by(runs, from, to, i)); });
 }
 
 }  // namespace tessera::ops

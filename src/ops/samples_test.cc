@@ -12,6 +12,7 @@
 #include "ops/compare.h"
 #include "ops/evaluate.h"
 #include "ops/table.h"
+#include "tir/dim_vars.h"
 #include "tir/intrinsics.h"
 #include "tir/tensor_expr.h"
 
@@ -260,15 +261,16 @@ void check_sample(std::string_view text, std::uint64_t seed) {
   }
   if (call.op->compute == nullptr) return;
   Interpreter interpreter;
+  tir::DimVars dims;
   std::vector<TensorExpr> inputs;
   std::vector<Type> types;
   for (const Tensor& t : call.operands) {
     types.push_back(t.type());
     inputs.push_back(tir::input_tensor(fmt::format("x{}", inputs.size()),
-                                       tir::shape_exprs(t.type().shape()), t.dtype));
+                                       dims.shape(t.type().shape()), t.dtype));
     interpreter.bind(inputs.back(), t);
   }
-  const auto found = call.op->compute({inputs, types, call.values, call.attrs, call.result});
+  const auto found = call.op->compute({inputs, types, call.values, call.attrs, call.result, dims});
   ASSERT_EQ(found.size(), expected.size()) << text;
   for (std::size_t k = 0; k < found.size(); ++k) {
     ASSERT_TRUE(found[k].dtype() == expected[k].dtype)

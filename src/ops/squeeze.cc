@@ -44,6 +44,7 @@ constexpr Operator kSqueeze{
     .doc =
         "Drops the dimensions `axis` (all, if None) of size 1   data: T[d...] -> T[d without ones]",
     .operands = {"data"},
+    .keeps_order = true,
     .attrs = relay::attr_schema<SqueezeAttrs>,
     .pattern = OpPattern::kInjective,
     .infer = infer,

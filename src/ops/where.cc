@@ -33,11 +33,12 @@ std::vector<Tensor> eval(const EvalArgs& args) {
 }
 
 Definitions compute(const ComputeArgs& args) {
+  const std::vector<Expr> shape = result_shape(args);
   return define(args, "y", [&](const Indices& i) {
-    Expr condition = broadcast_read(args.operands[0], i);
+    Expr condition = broadcast_read(args.operands[0], shape, i);
     if (!condition.dtype().is_bool()) condition = tir::ne(condition, zero(condition.dtype()));
-    return tir::select(condition, broadcast_read(args.operands[1], i),
-                       broadcast_read(args.operands[2], i));
+    return tir::select(condition, broadcast_read(args.operands[1], shape, i),
+                       broadcast_read(args.operands[2], shape, i));
   });
 }
 

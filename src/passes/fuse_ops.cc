@@ -47,17 +47,30 @@ class GroupOutliner {
     return call;
   }
 
-  // Values from outside, in order of first use; constants that stay inside are none of them.
+  // Values from outside, in order of first use; what stays inside is none of them.
   std::vector<NodeId> group_inputs(const FusionGroup& group) const {
     std::vector<NodeId> inputs;
     for (const NodeId id : group.nodes) {
-      for (const NodeId operand : f_.operands(id)) {
-        if (group.contains(operand) || stays_inside(operand)) continue;
+      const auto operands = f_.operands(id);
+      for (std::size_t k = 0; k < operands.size(); ++k) {
+        const NodeId operand = operands[k];
+        if (group.contains(operand) || stays_inside(operand) || says_shape(id, k)) continue;
         if (std::find(inputs.begin(), inputs.end(), operand) == inputs.end())
           inputs.push_back(operand);
       }
     }
     return inputs;
+  }
+
+  // A list that an operator needs to know its result's shape, and that has no inputs itself:
+  // inside, it is known when the kernel is made.
+  bool says_shape(NodeId user, std::size_t k) const {
+    const relay::Operator* op = f_.op(user);
+    const NodeId list = f_.operands(user)[k];
+    const bool needed = op != nullptr && k < std::size(op->shape_need) &&
+                        op->shape_need[k] == relay::ShapeNeed::kData;
+    return needed && (f_.as<relay::Constant>(list) != nullptr || f_.op(list) != nullptr) &&
+           f_.operands(list).empty();
   }
 
   bool stays_inside(NodeId id) const {
@@ -79,7 +92,7 @@ class GroupOutliner {
       std::vector<NodeId> operands;
       for (const NodeId o : f_.operands(id)) {
         const auto [it, fresh] = inside.try_emplace(o);
-        if (fresh) it->second = b.copy(f_, o, {});  // a constant that stays inside
+        if (fresh) it->second = b.copy(f_, o, {});  // what stays inside
         operands.push_back(it->second);
       }
       inside[id] = b.copy(f_, id, operands);

@@ -49,11 +49,12 @@ class Placer {
       return x.bytes != y.bytes ? x.bytes > y.bytes : x.name < y.name;
     });
     for (const std::size_t i : order) {
+      if (needs_[i].bytes < 0) continue;  // in the heap
       if (!place(i)) return fail(out_of_space(needs_[i]));
       done_.push_back(i);
     }
     std::vector<Placement> out;
-    for (const auto& p : placed_) out.push_back(*p);
+    for (const auto& p : placed_) out.push_back(p.value_or(Placement{}));
     return out;
   }
 

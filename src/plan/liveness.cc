@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tir/dim_vars.h"
 #include "tir/walk.h"
 
 namespace tessera::plan {
@@ -16,7 +17,8 @@ using tir::Stmt;
 // iteration may read what an earlier one wrote.
 class LivenessWalk {
  public:
-  explicit LivenessWalk(const Module& module) : module_(module) {}
+  LivenessWalk(const Module& module, tir::Bounds bounds)
+      : module_(module), bounds_(std::move(bounds)) {}
 
   void walk(const Stmt& stmt) {
     if (!stmt) return;
@@ -49,19 +51,15 @@ class LivenessWalk {
         [&](const tir::Evaluate&) { ++tick_; });
   }
 
-  Diagnostics errors;
   Liveness take() { return std::move(out_); }
 
  private:
   void allocate(const Buffer& buffer) {
-    const std::int64_t elements = tir::constant_size(buffer);
-    if (elements < 0) {
-      errors.add(
-          error(Code::kNotSupported, {}, "the size of `{}` is only known at run time", buffer->name)
-              .with_remedy("give every symbolic dimension a value with --dim"));
-      return;
-    }
-    add(buffer->name, elements * buffer->dtype.size_bytes(), buffer->align_bytes);
+    const auto elements = tir::max_elements(buffer->shape, bounds_);
+    std::int64_t bytes = 0;
+    const bool bounded =
+        elements && !__builtin_mul_overflow(*elements, buffer->dtype.size_bytes(), &bytes);
+    add(buffer->name, bounded ? bytes : -1, buffer->align_bytes);
     out_.of_buffer[buffer.get()] = out_.needs.size() - 1;
   }
 
@@ -109,16 +107,16 @@ class LivenessWalk {
   }
 
   const Module& module_;
+  tir::Bounds bounds_;
   Liveness out_;
   std::int64_t tick_ = -1;
 };
 
 }  // namespace
 
-Result<Liveness> compute_liveness(const tir::PrimFunc& main, const Module& module) {
-  LivenessWalk walk(module);
+Liveness compute_liveness(const tir::PrimFunc& main, const Module& module) {
+  LivenessWalk walk(module, dim_bounds(main, module.symbols));
   walk.walk(main.body);
-  if (!walk.errors.empty()) return fail(std::move(walk.errors));
   return walk.take();
 }
 

@@ -17,8 +17,7 @@ struct Liveness {
   std::map<std::string, std::size_t> of_workspace;  // by extern symbol
 };
 
-// An allocation lives from its first to its last use, through all views of it. Every size must be a
-// number.
-Result<Liveness> compute_liveness(const tir::PrimFunc& main, const Module& module);
+// An allocation lives from its first to its last use, through all views of it.
+Liveness compute_liveness(const tir::PrimFunc& main, const Module& module);
 
 }  // namespace tessera::plan

@@ -11,6 +11,7 @@
 
 #include "diagnostics/diagnostic.h"
 #include "module/module.h"
+#include "tir/index_form.h"
 
 namespace tessera::plan {
 
@@ -21,8 +22,8 @@ struct TickRange {
 
 // Something that needs bytes for a time. A use inside a loop counts for the whole loop.
 struct Need {
-  std::string name;  // of the buffer, or "workspace of SYMBOL"
-  std::int64_t bytes = 0;
+  std::string name;        // of the buffer, or "workspace of SYMBOL"
+  std::int64_t bytes = 0;  // for the largest dimensions; -1: no bound
   std::int64_t align_bytes = 64;
   std::vector<TickRange> live;  // ascending; a buffer has one, a workspace one for each call
 };
@@ -47,14 +48,36 @@ Result<std::vector<Placement>> place_greedy_by_size(const std::vector<Need>& nee
 struct MemoryPlan {
   std::vector<Pool> pools;
   std::map<const tir::BufferNode*, Placement> buffers;  // Allocate statements of kGlobal scope
-  std::map<std::string, Placement> workspaces;          // by extern symbol
-  std::vector<Need> needs;                              // for reports, in order of allocation
-  std::vector<Placement> placements;                    // of `needs`
-  std::int64_t pressure_bytes = 0;                      // the most that lives at once
+  // Those whose size has no bound: a piece of the instance's heap, which grows; what never lives at
+  // the same time shares one.
+  std::map<const tir::BufferNode*, int> heap;
+  int heap_count = 0;
+  std::map<std::string, Placement> workspaces;  // by extern symbol
+  std::vector<Need> needs;                      // for reports, in order of allocation
+  std::vector<Placement> placements;            // of `needs`
+  std::int64_t pressure_bytes = 0;              // the most that lives at once
 };
 
 // Plans `main`'s allocations and the workspaces of the module's externs that it calls.
 Result<MemoryPlan> plan_memory(const tir::PrimFunc& main, const Module& module);
+
+// What is known of the formal dimensions of a host program: the ranges of the symbols of their
+// names.
+tir::Bounds dim_bounds(const tir::PrimFunc& main, const SymbolTable& symbols);
+
+// What a program's tables say of a formal dimension and of an input or output (runtime/program.h).
+struct ProgramSymbol {
+  std::string name;
+  std::int64_t min = 0, max = -1, step = 1;
+};
+ProgramSymbol program_symbol(const tir::Expr& dim, const SymbolTable& symbols);
+struct PortShape {
+  bool is_dynamic = false;
+  std::vector<std::int64_t> shape, min, max;  // -1: known at run time; no bound
+  std::vector<std::int32_t> symbols;          // index into the formal dimensions, or -1
+};
+PortShape port_shape(const tir::BufferNode& buffer, const std::vector<tir::Expr>& dims,
+                     const tir::Bounds& bounds);
 
 // Text of a plan, one line a need.
 std::string print_plan(const MemoryPlan& plan);

@@ -203,9 +203,7 @@ class PlanTest : public ::testing::Test {
     return f;
   }
   Liveness liveness(tir::Stmt body) {
-    auto found = compute_liveness(host(x, y, std::move(body)), module_);
-    EXPECT_TRUE(found);
-    return *std::move(found);
+    return compute_liveness(host(x, y, std::move(body)), module_);
   }
   static TickRange only_range(const Need& n) {
     EXPECT_EQ(n.live.size(), 1u) << n.name;
@@ -286,12 +284,26 @@ TEST_F(PlanTest, ThePlanIsText) {
             "arena offset 0 bytes 32 b ticks 1..2\n");
 }
 
-TEST_F(PlanTest, AnUnknownSizeIsAnError) {
-  const tir::Buffer unknown = tir::make_buffer("u", kFloat32, {tir::make_var("n")});
-  const auto plan =
-      plan_memory(host(x, y, allocated({unknown}, call("f", {x}, {unknown}))), module_);
-  ASSERT_FALSE(plan);
-  EXPECT_NE(plan.error().list.front().message.find("`u`"), std::string::npos);
+// Sizes with a bound take their maximum; others share pieces of the heap.
+TEST_F(PlanTest, SizesThatAreKnownAtRunTime) {
+  const tir::Expr n = tir::make_var("n"), m = tir::make_var("m");
+  const auto sized = [](const char* name, std::vector<tir::Expr> shape) {
+    return tir::make_buffer(name, kFloat32, std::move(shape));
+  };
+  const tir::Buffer u = sized("u", {n * 2}), v = sized("v", {m}), w = sized("w", {m, n});
+  tir::PrimFunc main =
+      host(x, y,
+           allocated({u, v, w}, tir::seq({call("f", {x}, {u}), call("f", {u}, {v}),
+                                          call("f", {v}, {w}), call("f", {w}, {y})})));
+  main.dims = {n, m};
+  module_.symbols["n"] = {"n", 1, 8, 1, std::nullopt};
+  module_.symbols["m"] = {"m", 1, -1, 1, std::nullopt};
+  const auto plan = plan_memory(main, module_);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->pools[0].bytes, 8 * 2 * 4);
+  EXPECT_EQ(plan->buffers.size(), 1u);
+  EXPECT_EQ(plan->heap_count, 2);
+  EXPECT_NE(plan->heap.at(v.get()), plan->heap.at(w.get()));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 namespace tessera::tir {
 class TensorExpr;
+class DimVars;
 }
 
 namespace tessera::relay {
@@ -51,6 +52,9 @@ struct InferArgs {
   const Attrs& attrs;                     // normalised
   Location location;                      // of the call, for diagnostics
   std::string_view op_name = {};          // for messages of inference that operators share
+  // Per operand, its elements as sizes where they follow from sizes of tensors (ops/size_values.h);
+  // else null. Empty where nobody looked.
+  std::span<const Shape* const> sizes = {};
 };
 struct EvalArgs {
   std::span<const Tensor> operands;
@@ -63,6 +67,7 @@ struct ComputeArgs {
   std::span<const Tensor* const> values;  // as in InferArgs
   const Attrs& attrs;
   const Type& result;
+  tir::DimVars& dims;  // sizes that are no numbers, as variables
 };
 struct CostArgs {
   std::span<const Type> operands;
@@ -82,6 +87,7 @@ struct Operator {
   FixedList<std::string_view, 12> operands = {};  // names
   int optional_operands = 0;                      // how many of the last operands may be left out
   bool variadic = false;                          // the last operand may be repeated
+  bool keeps_order = false;  // the result is the first operand's elements in another shape
   bool takes_tuples = false;  // operands may have tuple types (concatenate, annotations)
   const AttrSchema& (*attrs)() = attr_schema<NoAttrs>;
   OpPattern pattern = OpPattern::kOpaque;
@@ -91,6 +97,9 @@ struct Operator {
   // The loop definition; same order. Null where `runtime_symbol` is set, or where
   // simplify-inference or decompose removes the operator before lowering.
   std::vector<tir::TensorExpr> (*compute)(const ComputeArgs&) = nullptr;
+  // Of an operator whose result's sizes depend on data: the sizes as definitions, int64[rank] for
+  // each tensor of the result. They read operands of `shape_need` kData and sizes of all others.
+  std::vector<tir::TensorExpr> (*shape)(const ComputeArgs&) = nullptr;
   // A function of runtime/operators/ (back-end calling convention) for what no loop nest can
   // express.
   std::string_view runtime_symbol = {};

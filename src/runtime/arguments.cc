@@ -190,7 +190,7 @@ std::int32_t check_outputs(const tessera_program& program, const tessera_tensor*
 }
 
 void output_shapes(const tessera_program& program, const std::int64_t* dims, std::int64_t* shapes) {
-  if (program.output_shapes != nullptr) return program.output_shapes(dims, shapes);
+  if (program.output_shapes != nullptr) return program.output_shapes(program.context, dims, shapes);
   for (std::int32_t i = 0; i < program.output_count; ++i) {
     const tessera_program_io& io = program.outputs[i];
     shapes = std::copy_n(io.shape, io.ndim, shapes);

@@ -127,6 +127,7 @@ std::int32_t set_up_tables(tessera_instance& instance) {
                    instance.output_shapes.allocate(total_output_rank(program)) &&
                    instance.output_tensors.allocate(program.output_count) &&
                    instance.own_outputs.allocate(program.output_count) &&
+                   instance.heap.allocate(program.heap_count) &&
                    instance.profile.steps.allocate(program.step_count);
   return all ? std::int32_t{TESSERA_OK} : fail_out_of_memory("the tables of the instance");
 }
@@ -149,6 +150,7 @@ void tear_down(tessera_instance* instance) {
   destroy_instance_states(*instance);
   for (Block& block : instance->pools) release_block(*instance, &block);
   for (Block& block : instance->own_outputs) release_block(*instance, &block);
+  for (Block& block : instance->heap) release_block(*instance, &block);
   release_block(*instance, &instance->workspace);
   tessera_model* model = instance->model;
   destroy(instance);

@@ -38,6 +38,7 @@ struct tessera_instance {
 
   tessera::runtime::Array<tessera::runtime::Block> pools;
   tessera::runtime::Array<void*> pool_pointers;
+  tessera::runtime::Array<tessera::runtime::Block> heap;
   tessera::runtime::Block workspace;  // shared by externs whose workspace is not planned
 
   tessera_call call;

@@ -179,7 +179,22 @@ std::int64_t JsonGraph::attr_int(const JsonNode& node, std::string_view name,
   if (text == "True" || text == "true") return 1;
   if (text == "False" || text == "false") return 0;
   std::int64_t value;
-  return document_.integer(id, &value) ? value : otherwise;
+  return number(id, &value) ? value : otherwise;
+}
+
+bool JsonGraph::number(JsonId id, std::int64_t* value) const {
+  if (document_.integer(id, value)) return true;
+  return document_.kind(id) == JsonKind::kString && sizes_.evaluate(document_.text(id), value);
+}
+
+std::string_view JsonGraph::size_text(const JsonNode& node, std::uint32_t output,
+                                      std::uint32_t d) const {
+  const JsonId list = attr_at(node, "shape", output);
+  if (list == kNoJson || document_.kind(list) != JsonKind::kArray) return "";
+  JsonId id = document_.first_child(list);
+  while (d-- > 0 && id != kNoJson) id = document_.next_sibling(id);
+  const bool is_text = id != kNoJson && document_.kind(id) == JsonKind::kString;
+  return is_text ? document_.text(id) : std::string_view("");
 }
 
 double JsonGraph::attr_float(const JsonNode& node, std::string_view name, double otherwise) const {
@@ -199,7 +214,7 @@ std::int32_t JsonGraph::shape(const JsonNode& node, std::uint32_t output, std::i
   }
   std::int32_t rank = 0;
   for (JsonId id = document_.first_child(list); id != kNoJson; id = document_.next_sibling(id)) {
-    if (!document_.integer(id, &dims[rank++])) return -1;
+    if (!number(id, &dims[rank++])) return -1;
   }
   return rank;
 }

@@ -4,7 +4,8 @@
 //   attrs: {...}} arg_nodes      indices of nodes without inputs heads          output entries
 //   node_row_ptr   prefix sums of the nodes' numbers of outputs, beginning with 0
 // and attributes as [["text"...]]; `shape` is [[[dims]...]] and `dtype` [["name"...]], one an
-// output. Any other key is an error.
+// output. A size that is known at run time is a text in the place of a number
+// (runtime/size_text.h). Any other key is an error.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "runtime/array.h"
 #include "runtime/json.h"
+#include "runtime/size_text.h"
 
 namespace tessera::runtime {
 
@@ -55,8 +57,16 @@ class JsonGraph {
                         std::uint32_t i = 0) const;
   double attr_float(const JsonNode& node, std::string_view name, double otherwise) const;
 
-  // Rank and dimensions of an output; `dims` has room for `capacity`. -1: not there, or more than
-  // that.
+  // The value of a symbol, or of a whole expression, for what attr_int and shape say from now on.
+  [[nodiscard]] bool set_size(std::string_view text, std::int64_t value) {
+    return sizes_.set(text, value);
+  }
+  const SizeTable& sizes() const { return sizes_; }
+  // The text of dimension `d` of an output where it is no number, else "".
+  std::string_view size_text(const JsonNode& node, std::uint32_t output, std::uint32_t d) const;
+
+  // Rank and dimensions of an output; `dims` has room for `capacity`. -1: not there, more than
+  // that, or a size whose symbols have no values.
   std::int32_t shape(const JsonNode& node, std::uint32_t output, std::int64_t* dims,
                      std::int32_t capacity) const;
   std::string_view dtype(const JsonNode& node, std::uint32_t output) const;
@@ -73,7 +83,10 @@ class JsonGraph {
   JsonId attr_list(const JsonNode& node, std::string_view name) const;
   JsonId attr_at(const JsonNode& node, std::string_view name, std::uint32_t i) const;
 
+  bool number(JsonId id, std::int64_t* value) const;
+
   JsonDocument document_;
+  SizeTable sizes_;
   Array<JsonNode> nodes_;
   Array<JsonEntry> inputs_;  // of all nodes
   Array<std::uint32_t> arg_nodes_;

@@ -307,7 +307,7 @@ TEST_F(ModelTest, BindsSymbolsFromShapes) {
   program.symbol_count = 1;
   input = {"x", kFloat32, 2, unknown, low, high, symbols, 0};
   outputs[0] = {"y", kFloat32, 2, unknown, low, high, symbols, 0};
-  program.output_shapes = [](const std::int64_t* dims, std::int64_t* shapes) {
+  program.output_shapes = [](void*, const std::int64_t* dims, std::int64_t* shapes) {
     shapes[0] = 2;
     shapes[1] = dims[0];
   };

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 // Raised with every change of this file.
-#define TESSERA_PROGRAM_VERSION 1u
+#define TESSERA_PROGRAM_VERSION 2u
 
 // A dimension symbol of the model, such as `seq`. Its value is bound from the inputs' shapes.
 typedef struct tessera_program_symbol {
@@ -122,9 +122,15 @@ typedef struct tessera_frame {
   const tessera_call* call;          // for generated kernels
   const tessera_call* extern_calls;  // one an extern: with its states and workspace
   tessera_profile*
-      profile;    // null unless measuring; then call tessera_profile_mark after each step
-  void* context;  // program->context
+      profile;     // null unless measuring; then call tessera_profile_mark after each step
+  void* context;   // program->context
+  void* instance;  // for the functions below
 } tessera_frame;
+
+// Memory of at least `bytes` bytes in piece `slot` of the instance's heap, aligned to 64: what has
+// no bound that a pool could be planned for. It stays until the next call with the same slot. Null,
+// with the error set, where there is none.
+void* tessera_heap_reserve(const tessera_frame* frame, int32_t slot, int64_t bytes);
 
 // To be called after step `step`: adds the time since the previous mark of this run to it.
 void tessera_profile_mark(tessera_profile* profile, int32_t step);
@@ -133,8 +139,8 @@ void tessera_profile_mark(tessera_profile* profile, int32_t step);
 typedef int32_t (*tessera_entry_fn)(const tessera_frame* frame);
 
 // Shapes of outputs for symbols' values: writes the dimensions of all outputs, one output after the
-// other; -1 where it depends on data.
-typedef void (*tessera_output_shapes_fn)(const int64_t* dims, int64_t* shapes);
+// other; -1 where it depends on data. `context` is the program's.
+typedef void (*tessera_output_shapes_fn)(void* context, const int64_t* dims, int64_t* shapes);
 
 typedef struct tessera_program {
   uint32_t program_version;  // TESSERA_PROGRAM_VERSION
@@ -164,6 +170,7 @@ typedef struct tessera_program {
   int32_t extern_count;
   int32_t kernel_count;
   int32_t step_count;
+  int32_t heap_count;                      // pieces of heap that the entry reserves
   const void* weights;                     // the section that offsets of constants count from
   const void* const* constant_data;        // if not null, replaces it: a pointer a constant
   tessera_output_shapes_fn output_shapes;  // null if all output shapes are numbers

@@ -102,7 +102,8 @@ std::int32_t call_program(tessera_instance& instance, const tessera_tensor* inpu
                                &instance.call,
                                instance.extern_calls.data(),
                                instance.profiling ? &instance.profile : nullptr,
-                               program.context};
+                               program.context,
+                               &instance};
   instance.has_error.store(0, std::memory_order_relaxed);
   instance.error[0] = '\0';
   if (instance.profiling) start_run(instance.profile);
@@ -128,6 +129,21 @@ std::int32_t run(tessera_instance& instance, const tessera_tensor* inputs, std::
 
 }  // namespace
 }  // namespace tessera::runtime
+
+void* tessera_heap_reserve(const tessera_frame* frame, int32_t slot, int64_t bytes) {
+  using namespace tessera::runtime;
+  auto& instance = *static_cast<tessera_instance*>(frame->instance);
+  Block& block = instance.heap[slot];
+  const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1));
+  if (block.bytes >= wanted) return block.data;
+  release_block(instance, &block);
+  // A quarter more, so that sizes which grow by little do not allocate every time.
+  if (allocate_block(instance, wanted + wanted / 4, 64, "a tensor of unbounded size", &block) !=
+      0) {
+    frame->call->set_error(frame->call, tessera_last_error());
+  }
+  return block.data;
+}
 
 int32_t tessera_instance_run(tessera_instance* instance, const tessera_tensor* inputs,
                              int32_t input_count, tessera_tensor* outputs, int32_t output_count) {

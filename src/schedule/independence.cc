@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 #include <unordered_set>
@@ -97,8 +98,18 @@ bool disjoint(const Parts& x, const Parts& y, const Interval& var, const tir::Bo
   return reach + std::max(std::abs(d.small.min), std::abs(d.small.max)) < d.step;
 }
 
+// Is some dimension indexed by the variable itself in both? Then iterations touch other elements,
+// whatever the sizes of the buffer.
+bool apart_in_a_dimension(const Access& a, const Access& b, const Expr& var) {
+  for (std::size_t d = 0; d < std::min(a.indices.size(), b.indices.size()); ++d) {
+    if (a.indices[d].same_as(var) && b.indices[d].same_as(var)) return true;
+  }
+  return false;
+}
+
 std::optional<std::string> conflict(const Access& a, const Access& b, const Expr& var,
                                     const Scope& scope, const tir::Bounds& bounds) {
+  if (apart_in_a_dimension(a, b, var)) return std::nullopt;
   const std::string& name = a.buffer->name;
   if (a.offset.hides(var) || b.offset.hides(var)) {
     return fmt::format("`{}` is not indexed linearly", name);

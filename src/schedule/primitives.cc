@@ -122,25 +122,24 @@ Checked<Nest> unroll(const Nest& nest, std::size_t at) {
 }
 
 Checked<Nest> fuse_outer(const Nest& nest, std::size_t count) {
-  std::int64_t total = 1;
+  Expr total = 1;
   std::string name;
   for (std::size_t i = 0; i < count; ++i) {
-    if (nest.loops[i].size() < 0) return refuse("an extent is not a number");
-    total *= nest.loops[i].size();
+    total = total * nest.loops[i].extent;
     name += name_of(nest.loops[i]);
   }
   Nest out;
   out.loops.push_back({tir::make_var(name), total, tir::ForKind::kSerial});
   const auto rest = nest.loops.begin() + static_cast<std::ptrdiff_t>(count);
   Stmt body = wrap(std::vector<Loop>(rest, nest.loops.end()), nest.body);
-  std::int64_t inner = 1;
+  Expr inner = 1;
   std::vector<std::pair<Expr, Expr>> lets;
   for (std::size_t i = count; i-- > 0;) {
-    const std::int64_t n = nest.loops[i].size();
-    Expr value = inner == 1 ? out.loops[0].var : tir::floor_div(out.loops[0].var, Expr(inner));
-    if (i != 0) value = tir::floor_mod(value, Expr(n));
+    const Expr& n = nest.loops[i].extent;
+    Expr value = tir::is_int(inner, 1) ? out.loops[0].var : tir::floor_div(out.loops[0].var, inner);
+    if (i != 0) value = tir::floor_mod(value, n);
     lets.emplace_back(nest.loops[i].var, value);
-    inner *= n;
+    inner = inner * n;
   }
   for (const auto& [var, value] : lets) body = tir::LetStmt::make(var, value, body);
   out.body = body;

@@ -11,6 +11,7 @@ namespace {
 using tir::Stmt;
 
 constexpr std::int64_t kManyIterations = 64;  // enough to share out evenly
+constexpr std::int64_t kUsualSize = 16;       // of a loop whose size is known at run time
 constexpr double kChunkNs = 4000;             // a part of a long vectorised loop
 
 // A single vectorised loop becomes chunks of it.
@@ -31,6 +32,12 @@ Nest chunked(const Nest& nest, double total_ns) {
   return *cut;
 }
 
+// The last block of a split loop is shorter: its extent depends on the loop around it.
+bool depends_on_loop_outside(const Nest& nest, std::size_t at) {
+  return std::any_of(nest.loops.begin(), nest.loops.begin() + static_cast<std::ptrdiff_t>(at),
+                     [&](const Loop& l) { return tir::uses_var(nest.loops[at].extent, l.var); });
+}
+
 // How many of the outermost loops are independent, and worth joining to give every thread its
 // share.
 std::size_t loops_to_join(const Nest& nest) {
@@ -38,9 +45,9 @@ std::size_t loops_to_join(const Nest& nest) {
   std::size_t count = 0;
   while (count < nest.loops.size() && iterations < kManyIterations) {
     const Loop& l = nest.loops[count];
-    if (l.kind != tir::ForKind::kSerial || l.size() < 0) break;
+    if (l.kind != tir::ForKind::kSerial || depends_on_loop_outside(nest, count)) break;
     if (!parallelise(nest, count)) break;
-    iterations *= l.size();
+    iterations *= l.size() >= 0 ? l.size() : kUsualSize;
     ++count;
   }
   return count;

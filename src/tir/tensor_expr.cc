@@ -115,16 +115,4 @@ Expr reduce_step(ReduceOp op, Expr accumulator, Expr value) {
   TESSERA_UNREACHABLE("reduction {}", static_cast<int>(op));
 }
 
-Expr dim_expr(const Dim& dim) {
-  TESSERA_CHECK(dim.is_constant(), "dimension {} is not a number; pass it as a formal dimension",
-                to_string(dim));
-  return dim.constant();
-}
-
-std::vector<Expr> shape_exprs(const Shape& shape) {
-  std::vector<Expr> exprs;
-  for (const Dim& dim : shape) exprs.push_back(dim_expr(dim));
-  return exprs;
-}
-
 }  // namespace tessera::tir

@@ -68,9 +68,4 @@ Expr sum(std::vector<IterAxis> axes, Expr value);
 Expr reduce_identity(ReduceOp op, DType dtype);
 Expr reduce_step(ReduceOp op, Expr accumulator, Expr value);
 
-// A size as an expression: constants are literals; a symbolic or unknown dimension is not: the
-// lowering passes such shapes as formal dimensions (see lower/).
-Expr dim_expr(const Dim& dim);
-std::vector<Expr> shape_exprs(const Shape& shape);
-
 }  // namespace tessera::tir

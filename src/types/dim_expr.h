@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a symbolic Dim holds; for the files of types/ only.
+// What a symbolic Dim holds; for the files of types/, and for tir/, which computes it.
 //
 //   expr = sum of terms, leading term first, the constant last      2*seq*batch + seq + 1
 //   term = coefficient times a product of atoms, atoms sorted

@@ -22,7 +22,14 @@ using relay::Pattern;
 using relay::wildcard;
 
 constexpr std::string_view kName = "blas";
-constexpr std::string_view kPrologue = "#include \"backends/blas/runtime/blas_runtime.h\"\n";
+constexpr std::string_view kPrologue =
+    "#include \"backends/blas/runtime/blas_runtime.h\"\n\n"
+    "[[maybe_unused]] static int64_t sizes(const tessera_tensor* t, int32_t first, int32_t last) "
+    "{\n"
+    "  int64_t product = 1;\n"
+    "  for (int32_t d = first; d < last; ++d) product *= t->shape[d];\n"
+    "  return product;\n"
+    "}\n";
 constexpr const char* kLibraryFile = "libopenblas.so.0";
 
 #ifdef TESSERA_HAVE_CBLAS
@@ -76,17 +83,40 @@ Expected<RegionProduct, Refusal> product_of(const Function& region, const Consta
   return Unexpected{Refusal{fmt::format("the composite `{}` is not known", composite)}};
 }
 
+// The product's sizes as C: numbers, or read off the tensors.
+std::string sizes_of(const RegionProduct& r) {
+  const Product& p = r.product;
+  if (p.is_static()) {
+    return fmt::format("  const int64_t m = {}, n = {}, k = {}, batch = {};\n", p.m.constant(),
+                       p.n.constant(), p.k.constant(), p.batch.constant());
+  }
+  const std::size_t row = p.rank_a - (p.transpose_a ? 1 : 2);
+  std::string text = fmt::format("  const int64_t m = sizes(tensors[{}], {}, {});\n", r.a,
+                                 p.rows_of_batch ? 0 : row, row + 1);
+  text +=
+      fmt::format("  const int64_t n = tensors[{}]->shape[{}], k = tensors[{}]->shape[{}];\n", r.b,
+                  p.rank_b - (p.transpose_b ? 2 : 1), r.a, p.rank_a - (p.transpose_a ? 2 : 1));
+  const bool from_a = p.stride_a != Dim(0);
+  text += p.batch == Dim(1) ? "  const int64_t batch = 1;\n"
+                            : fmt::format("  const int64_t batch = sizes(tensors[{}], 0, {});\n",
+                                          from_a ? r.a : r.b, (from_a ? p.rank_a : p.rank_b) - 2);
+  return text;
+}
+
 std::string source_of(const std::string& symbol, const RegionProduct& r, std::size_t outputs_at) {
   const Product& p = r.product;
   return fmt::format(
       "int32_t {}(const tessera_call* call, tessera_tensor** tensors, int32_t) {{\n"
       "  // [{}] {}x{} times {}x{}\n"
-      "  static const tessera_blas_product product = {{{}, {}, {}, {}, {}, {}, {}, {}, {}, "
-      "{:a}}};\n"
+      "{}"
+      "  const tessera_blas_product product = {{{}, {}, {}, (int32_t)m, (int32_t)n, (int32_t)k, "
+      "batch, {}, {}, {:a}}};\n"
       "  tessera_tensor* abc[] = {{tensors[{}], tensors[{}], tensors[{}]}};\n"
       "  return tessera_blas_gemm(call, abc, &product);\n}}\n",
-      symbol, p.batch, p.m, p.k, p.k, p.n, p.bits, p.transpose_a ? 1 : 0, p.transpose_b ? 1 : 0,
-      p.m, p.n, p.k, p.batch, p.stride_a, p.stride_b, p.alpha, r.a, r.b, outputs_at);
+      symbol, to_string(p.batch), to_string(p.m), to_string(p.k), to_string(p.k), to_string(p.n),
+      sizes_of(r), p.bits, p.transpose_a ? 1 : 0, p.transpose_b ? 1 : 0,
+      p.stride_a == Dim(0) ? "0" : "m * k", p.stride_b == Dim(0) ? "0" : "k * n", p.alpha, r.a, r.b,
+      outputs_at);
 }
 
 class Blas final : public byoc::Backend {

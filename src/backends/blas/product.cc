@@ -9,37 +9,33 @@ namespace {
 using byoc::Refusal;
 using relay::Function;
 using relay::NodeId;
-using Ints = std::vector<std::int64_t>;
 
 template <class... A>
 Unexpected<Refusal> refuse(fmt::format_string<A...> text, A&&... a) {
   return {Refusal{fmt::format(text, std::forward<A>(a)...)}};
 }
 
-std::int64_t count(const Ints& shape, std::size_t first, std::size_t last) {
-  std::int64_t product = 1;
-  for (std::size_t i = first; i < last; ++i) product *= shape[i];
-  return product;
-}
+Dim batch_of(const Shape& shape) { return num_elements({shape.begin(), shape.end() - 2}); }
 
 bool flag(const Function& f, NodeId call, std::string_view name) {
   return f.as<relay::OpCall>(call)->attrs.int_or_zero(name) != 0;
 }
 
 // Batches that are the same, or a second factor without one: then batch and rows are one.
-std::optional<Refusal> add_batch(const Ints& a, const Ints& b, Product& p) {
-  const std::int64_t batch_a = count(a, 0, a.size() - 2), batch_b = count(b, 0, b.size() - 2);
-  if (batch_b == 1 && !p.transpose_a) {
-    p.m *= batch_a;
+std::optional<Refusal> add_batch(const Shape& a, const Shape& b, Product& p) {
+  const Dim batch_a = batch_of(a), batch_b = batch_of(b), one = 1;
+  if (batch_b == one && !p.transpose_a) {
+    p.m = p.m * batch_a;
+    p.rows_of_batch = true;
     return std::nullopt;
   }
-  if (batch_b != 1 && batch_a != 1 &&
-      Ints(a.begin(), a.end() - 2) != Ints(b.begin(), b.end() - 2)) {
+  if (batch_b != one && batch_a != one &&
+      Shape(a.begin(), a.end() - 2) != Shape(b.begin(), b.end() - 2)) {
     return Refusal{"the batches are broadcast against each other"};
   }
-  p.batch = std::max(batch_a, batch_b);
-  p.stride_a = batch_a == 1 ? 0 : p.m * p.k;
-  p.stride_b = batch_b == 1 ? 0 : p.k * p.n;
+  p.batch = batch_a == one ? batch_b : batch_a;
+  p.stride_a = batch_a == one ? Dim(0) : p.m * p.k;
+  p.stride_b = batch_b == one ? Dim(0) : p.k * p.n;
   return std::nullopt;
 }
 
@@ -60,8 +56,13 @@ Expected<Product, Refusal> describe(const relay::Match& match) {
   const NodeId core = match.find("core");
   const auto operands = f.operands(core);
   const Type &type_a = f.type(operands[0]), &type_b = f.type(operands[1]), &result = f.type(core);
-  const auto a = constant_shape(type_a.shape()), b = constant_shape(type_b.shape());
-  if (!a || !b) return refuse("a size is not known");
+  const Shape &a = type_a.shape(), &b = type_b.shape();
+  for (const Shape* shape : {&a, &b}) {
+    for (const Dim& d : *shape) {
+      if (d.is_unknown()) return refuse("a size is not known");
+      if (d == Dim(0)) return refuse("a matrix is empty");
+    }
+  }
   if (f.type(match.root) != result) return refuse("the scaling changes the result's shape");
   const DType dtype = type_a.dtype();
   if ((dtype != kFloat32 && dtype != kFloat64) || result.dtype() != dtype) {
@@ -74,14 +75,16 @@ Expected<Product, Refusal> describe(const relay::Match& match) {
   const bool dense = f.op(core)->name == "nn.dense";
   p.transpose_a = !dense && flag(f, core, "transpose_a");
   p.transpose_b = dense || flag(f, core, "transpose_b");
-  const std::size_t rank_a = a->size(), rank_b = b->size();
-  p.m = (*a)[rank_a - (p.transpose_a ? 1 : 2)];
-  p.k = (*a)[rank_a - (p.transpose_a ? 2 : 1)];
-  p.n = (*b)[rank_b - (p.transpose_b ? 2 : 1)];
-  if (auto why = add_batch(*a, *b, p)) return {Unexpected<Refusal>{*why}};
-  if (p.m == 0 || p.n == 0 || p.k == 0 || p.batch == 0) return refuse("a matrix is empty");
+  p.rank_a = a.size();
+  p.rank_b = b.size();
+  p.m = a[p.rank_a - (p.transpose_a ? 1 : 2)];
+  p.k = a[p.rank_a - (p.transpose_a ? 2 : 1)];
+  p.n = b[p.rank_b - (p.transpose_b ? 2 : 1)];
+  if (auto why = add_batch(a, b, p)) return {Unexpected<Refusal>{*why}};
   constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
-  if (p.m > kLargest || p.n > kLargest || p.k > kLargest) return refuse("a size is above 2^31");
+  for (const Dim& d : {p.m, p.n, p.k}) {
+    if (d.as_constant().value_or(0) > kLargest) return refuse("a size is above 2^31");
+  }
   TESSERA_TRY(p.alpha, alpha_of(match));
   return p;
 }

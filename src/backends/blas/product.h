@@ -12,10 +12,17 @@ namespace tessera::backends::blas {
 struct Product {
   int bits = 32;
   bool transpose_a = false, transpose_b = false;
-  std::int64_t m = 0, n = 0, k = 0;
-  std::int64_t batch = 1, stride_a = 0, stride_b = 0;
+  bool rows_of_batch = false;  // a's batch and rows are one
+  Dim m = 0, n = 0, k = 0;
+  Dim batch = 1, stride_a = 0, stride_b = 0;
   double alpha = 1;
   relay::NodeId a, b;  // inputs of the match
+  std::size_t rank_a = 0, rank_b = 0;
+
+  // Are all sizes numbers?
+  bool is_static() const {
+    return m.is_constant() && n.is_constant() && k.is_constant() && batch.is_constant();
+  }
 };
 
 // Captures: "core", the product; "alpha", a constant that it is multiplied by.

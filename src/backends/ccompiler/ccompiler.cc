@@ -45,7 +45,9 @@ std::optional<Refusal> check(const Match& match, const Target&) {
   if (result.dtype() != kFloat32) {
     return Refusal{fmt::format("data type {} is not float32", to_string(result.dtype()))};
   }
-  if (!constant_shape(result.shape())) return Refusal{"a size is not known"};
+  for (const Dim& d : result.shape()) {
+    if (d.is_unknown()) return Refusal{"a size is not known"};
+  }
   for (const NodeId operand : f.operands(match.root)) {
     if (f.type(operand) != result) return Refusal{"an operand is broadcast"};
   }
@@ -73,7 +75,7 @@ std::string source_of(const std::string& symbol, const Function& region) {
   const relay::Region& body = region.region(region.as<relay::Literal>(call[0])->body);
   const std::string_view op = region.op(body.result)->name;
   const Type& type = region.type(region.result());
-  const std::int64_t count = num_elements(type.shape()).constant();
+  const auto known = num_elements(type.shape()).as_constant();
 
   std::string out = fmt::format("// {}: {}\n", op, to_string(type));
   out += fmt::format("int32_t {}(const tessera_call*, tessera_tensor** tensors, int32_t) {{\n",
@@ -85,7 +87,10 @@ std::string source_of(const std::string& symbol, const Function& region) {
   }
   out += fmt::format("  float* y = data<float>(tensors[{}]);\n", region.params().size());
   const std::string element = fmt::format(fmt::runtime(find_formula(op)->text), "x0[i]", "x1[i]");
-  out += fmt::format("  for (int64_t i = 0; i < {}; ++i) y[i] = {};\n", count, element);
+  const std::string count =
+      known ? std::to_string(*known) : fmt::format("elements(tensors[{}])", region.params().size());
+  out += fmt::format("  const int64_t count = {};\n", count);
+  out += fmt::format("  for (int64_t i = 0; i < count; ++i) y[i] = {};\n", element);
   return out + "  return 0;\n}\n";
 }
 
@@ -97,6 +102,11 @@ std::string prologue(const Target& target) {
          "template <class T>\n"
          "static T* data(const tessera_tensor* t) {\n"
          "  return reinterpret_cast<T*>(static_cast<char*>(t->data) + t->byte_offset);\n"
+         "}\n"
+         "[[maybe_unused]] static int64_t elements(const tessera_tensor* t) {\n"
+         "  int64_t count = 1;\n"
+         "  for (int32_t d = 0; d < t->ndim; ++d) count *= t->shape[d];\n"
+         "  return count;\n"
          "}\n";
 }
 

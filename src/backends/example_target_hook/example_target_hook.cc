@@ -80,14 +80,14 @@ Expr concatenate(const Tensors& x, const Indices& at, std::size_t axis) {
 struct Operands {
   Tensors all, read;
 };
-Operands operands_of(const Function& region, const relay::Region& composite) {
+Operands operands_of(const Function& region, const relay::Region& composite, tir::DimVars& dims) {
   Operands out;
   std::vector<Tensors> of_param;
   for (const NodeId param : region.params()) {
     Tensors& parts = of_param.emplace_back();
     for (const Type& type : flatten(region.type(param))) {
       const std::string name = fmt::format("x{}", out.all.size());
-      parts.push_back(tir::input_tensor(name, tir::shape_exprs(type.shape()), type.dtype()));
+      parts.push_back(tir::input_tensor(name, dims.shape(type.shape()), type.dtype()));
       out.all.push_back(parts.back());
     }
   }
@@ -102,7 +102,8 @@ tir::PrimFunc loops_of(const Function& region, const Target& target) {
   const auto call = region.operands(region.result());
   const relay::Region& composite = region.region(region.as<relay::Literal>(call[0])->body);
   const relay::OpCall& op = *region.as<relay::OpCall>(composite.result);
-  const Operands operands = operands_of(region, composite);
+  lower::Definitions d;
+  const Operands operands = operands_of(region, composite, d.dims);
   const Type& type = region.type(region.result());
 
   const auto element = [&](const Indices& at) {
@@ -112,9 +113,8 @@ tir::PrimFunc loops_of(const Function& region, const Target& target) {
     const auto rank = static_cast<std::int64_t>(at.size());
     return concatenate(operands.read, at, static_cast<std::size_t>(axis < 0 ? axis + rank : axis));
   };
-  lower::Definitions d;
   d.inputs = operands.all;
-  d.outputs = {tir::compute("y", tir::shape_exprs(type.shape()), element)};
+  d.outputs = {tir::compute("y", d.dims.shape(type.shape()), element)};
   d.operators = byoc::operators_of(region);
   d.sources = byoc::sources_of(region);
   tir::PrimFunc f = lower::lower_definitions(d);

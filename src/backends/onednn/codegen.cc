@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/onednn/codegen.h"
 
+#include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "backends/onednn/composites.h"
 #include "byoc/json_graph_writer.h"
@@ -17,6 +19,41 @@ using relay::Function;
 Unexpected<Diagnostics> failed(const Function& region, std::string text) {
   return fail(
       error(Code::kBackendFailed, region.location, "back end `onednn`: {}", std::move(text)));
+}
+
+void add_symbols(const Shape& shape, std::set<std::string>& names) {
+  for (const Dim& d : shape) {
+    for (std::string& name : d.symbols()) names.insert(std::move(name));
+  }
+}
+void add_symbols(const Type& type, std::set<std::string>& names) {
+  if (!type || type.is_function() || !is_dynamic(type)) return;
+  for (const Type& tensor : flatten(type)) add_symbols(tensor.shape(), names);
+}
+
+// The symbols in the types of a function's nodes.
+std::set<std::string> symbols_of(const Function& f) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < f.num_nodes(); ++i) add_symbols(f.type(NodeId(i)), names);
+  return names;
+}
+
+// The value of a symbol that layouts are chosen for.
+std::int64_t likely_size(const std::string& name, const SymbolTable& symbols) {
+  constexpr std::int64_t kUsual = 128;
+  const auto it = symbols.find(name);
+  if (it == symbols.end()) return kUsual;
+  const Symbol& s = it->second;
+  if (s.likely) return *s.likely;
+  return std::max<std::int64_t>({s.min, 1, s.max >= 0 ? std::min(s.max, kUsual) : kUsual});
+}
+
+// `names` must outlive the graph's use.
+void give_likely_sizes(runtime::JsonGraph& graph, const std::set<std::string>& names,
+                       const SymbolTable& symbols) {
+  for (const std::string& name : names) {
+    TESSERA_CHECK(graph.set_size(name, likely_size(name, symbols)), "out of memory");
+  }
 }
 
 // Walks a region function and writes its graph.
@@ -159,13 +196,16 @@ Result<RegionCode> generate(const std::string& symbol, const Function& region,
   const std::string plain = graph.writer.text(graph.heads);
   runtime::JsonGraph parsed;
   TESSERA_CHECK(parsed.parse(plain), "the runtime cannot read our graph: {}", parsed.error());
+  const std::set<std::string> names = symbols_of(region);
+  give_likely_sizes(parsed, names, options.symbols);
   Library& library = *compiler_library();
   Plan plan(library.api(), library.engine());
   if (!plan.build(parsed)) return failed(region, plan.error());
   RegionCode code;
   TESSERA_TRY(code.constants,
               place_constants(symbol, region, plan, options, graph, reordered, pool));
-  code.workspace_bytes = static_cast<std::int64_t>(plan.workspace_bytes());
+  // Of sizes that are known at run time, the workspace is too.
+  if (names.empty()) code.workspace_bytes = static_cast<std::int64_t>(plan.workspace_bytes());
   if (graph.first_kernel) {
     graph.writer.set(*graph.first_kernel, "workspace_bytes",
                      {std::to_string(code.workspace_bytes)});
@@ -183,7 +223,7 @@ std::optional<Refusal> library_refusal(const Subject& subject, const Kernel& ker
     const Type& type = f.type(operand.value);
     const std::string name = fmt::format("value_{}", inputs.size());
     inputs.push_back(subject.is_constant(operand.value)
-                         ? writer.constant(name, subject.shape(operand.value), type.dtype())
+                         ? writer.constant(name, *constant_shape(type.shape()), type.dtype())
                          : writer.input(name, type));
   }
   const Entry result = writer.kernel("composite", std::move(inputs), kernel.json_attributes(),
@@ -191,6 +231,10 @@ std::optional<Refusal> library_refusal(const Subject& subject, const Kernel& ker
   runtime::JsonGraph parsed;
   TESSERA_CHECK(parsed.parse(writer.text({result})), "the runtime cannot read our graph: {}",
                 parsed.error());
+  std::set<std::string> names;
+  add_symbols(f.type(subject.match().root), names);
+  for (const KernelOperand& operand : kernel.operands) add_symbols(f.type(operand.value), names);
+  give_likely_sizes(parsed, names, {});
   Library& library = *compiler_library();
   Plan plan(library.api(), library.engine());
   if (!plan.build(parsed)) return Refusal{plan.error()};

@@ -18,6 +18,7 @@ struct RegionCode {
 };
 
 struct CodegenOptions {
+  const SymbolTable& symbols;   // ranges and likely sizes
   bool reorder_weights = true;  // false where the library runs on another CPU than this one
 };
 

@@ -31,11 +31,11 @@ bool has_layout(const Subject& s, NodeId core, std::string_view name, std::strin
 }
 
 // Per channel: [C, 1...] or [1, C, 1...], or the vector of nn.bias_add.
-bool is_per_channel(const Subject& s, const EpilogueStep& step, const Ints& result) {
-  const Ints dims = s.shape(step.other);
+bool is_per_channel(const Subject& s, const EpilogueStep& step, const Shape& result) {
+  const Shape dims = s.shape(step.other);
   if (s.op(step.node) == "nn.bias_add") return s.integer(step.node, "axis") == 1;
   const std::size_t behind = result.size() - 2;
-  if (dims.size() <= behind || count_of(dims) != result[1]) return false;
+  if (dims.size() <= behind || num_elements(dims) != result[1]) return false;
   return dims[dims.size() - 1 - behind] == result[1];
 }
 
@@ -50,10 +50,10 @@ void add_geometry(const Subject& s, NodeId core, std::size_t spatial, Kernel& ke
 }
 
 // Weights [O, I / groups, k...], with groups as a dimension of their own.
-void add_weights(NodeId weights, Ints dims, std::int64_t groups, Kernel& kernel) {
+void add_weights(NodeId weights, Shape dims, std::int64_t groups, Kernel& kernel) {
   if (groups != 1) {
-    dims[0] /= groups;
-    dims.insert(dims.begin(), groups);
+    dims[0] = floor_div(dims[0], Dim(groups));
+    dims.insert(dims.begin(), Dim(groups));
   }
   kernel.add_operand(weights, "weights", View::of(std::move(dims)));
 }
@@ -93,7 +93,7 @@ std::optional<Refusal> add_epilogue(const Subject& s, const std::vector<Epilogue
 KernelOr describe_convolution(const Subject& s, std::string_view activation_name) {
   if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
   const NodeId core = s.capture("core");
-  const Ints data = s.shape(s.operands(core)[0]), weights = s.shape(s.operands(core)[1]);
+  const Shape data = s.shape(s.operands(core)[0]), weights = s.shape(s.operands(core)[1]);
   const std::size_t spatial = data.size() - 2;
   if (!has_layout(s, core, "data_layout", kDataLayouts[spatial - 1]) ||
       s.text(core, "kernel_layout") != kKernelLayouts[spatial - 1]) {
@@ -119,14 +119,14 @@ Ints needed_padding(const Ints& data, const Ints& result, const Ints& window, co
   Ints end(window.size());
   for (std::size_t i = 0; i < window.size(); ++i) {
     const std::int64_t reach = (window[i] - 1) * dilation[i] + 1;
-    end[i] = (result[i + 2] - 1) * strides[i] + reach - data[i + 2] - padding.begin[i];
+    end[i] = (result[i] - 1) * strides[i] + reach - data[i] - padding.begin[i];
     end[i] = std::max<std::int64_t>(end[i], 0);
   }
   return end;
 }
 
-void add_global_window(const Subject& s, NodeId core, const Ints& data, Kernel& kernel) {
-  const Ints window(data.begin() + 2, data.end()), zeros(window.size(), 0);
+void add_global_window(const Subject& s, NodeId core, const Ints& window, Kernel& kernel) {
+  const Ints zeros(window.size(), 0);
   const bool is_max = s.op(core).find("max") != std::string_view::npos;
   kernel.set("algorithm", is_max ? "pooling_max" : "pooling_avg_include_padding");
   kernel.set("window", window);
@@ -139,8 +139,11 @@ void add_global_window(const Subject& s, NodeId core, const Ints& data, Kernel& 
 KernelOr describe_pooling(const Subject& s, std::string_view) {
   if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
   const NodeId core = s.capture("core");
-  const Ints data = s.shape(s.operands(core)[0]), result = s.shape(core);
+  const Shape data = s.shape(s.operands(core)[0]), result = s.shape(core);
   const std::size_t spatial = data.size() - 2;
+  const auto input_sizes = constant_shape({data.begin() + 2, data.end()});
+  const auto result_sizes = constant_shape({result.begin() + 2, result.end()});
+  if (!input_sizes || !result_sizes) return refuse("the size of an image is not known");
   if (!has_layout(s, core, "layout", kDataLayouts[spatial - 1])) {
     return refuse("layout {} is not taken", s.text(core, "layout"));
   }
@@ -149,13 +152,13 @@ KernelOr describe_pooling(const Subject& s, std::string_view) {
   kernel.result_dims = result;
   kernel.add_operand(s.operands(core)[0], "source", data);
   if (s.op(core).find("global") != std::string_view::npos) {
-    add_global_window(s, core, data, kernel);
+    add_global_window(s, core, *input_sizes, kernel);
     return kernel;
   }
   add_geometry(s, core, spatial, kernel);
   const Ints window = s.ints(core, "pool_size");
   const Padding padding = padding_of(s, core, spatial);
-  const Ints end = needed_padding(data, result, window, s.ints(core, "strides"),
+  const Ints end = needed_padding(*input_sizes, *result_sizes, window, s.ints(core, "strides"),
                                   s.ints(core, "dilation"), padding);
   const bool is_max = s.op(core).find("max") != std::string_view::npos;
   const bool include = !is_max && s.integer(core, "count_include_pad") != 0;

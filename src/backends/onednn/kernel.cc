@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "byoc/json_graph_writer.h"
+
 namespace tessera::backends::onednn {
 
 int Kernel::add_operand(NodeId value, std::string role, View view) {
@@ -10,7 +12,7 @@ int Kernel::add_operand(NodeId value, std::string role, View view) {
   return static_cast<int>(operands.size()) - 1;
 }
 
-int Kernel::add_operand(NodeId value, std::string role, Ints dims) {
+int Kernel::add_operand(NodeId value, std::string role, Shape dims) {
   operands.push_back({value, std::move(role), std::move(dims), {}});
   return static_cast<int>(operands.size()) - 1;
 }
@@ -20,6 +22,11 @@ namespace {
 std::vector<std::string> texts(const Ints& numbers) {
   std::vector<std::string> out;
   for (const std::int64_t n : numbers) out.push_back(std::to_string(n));
+  return out;
+}
+std::vector<std::string> texts(const Shape& sizes) {
+  std::vector<std::string> out;
+  for (const Dim& d : sizes) out.push_back(byoc::size_text(d));
   return out;
 }
 
@@ -68,7 +75,7 @@ bool Subject::is_inside(NodeId id) const {
   return std::binary_search(match_.inside.begin(), match_.inside.end(), id);
 }
 
-Ints Subject::shape(NodeId id) const { return *constant_shape(f_.type(id).shape()); }
+Shape Subject::shape(NodeId id) const { return f_.type(id).shape(); }
 DType Subject::dtype(NodeId id) const { return f_.type(id).dtype(); }
 
 const Tensor* Subject::tensor(NodeId id) const {
@@ -124,10 +131,11 @@ std::string Subject::text(NodeId id, std::string_view name) const {
 std::optional<Refusal> Subject::refusal_of(NodeId id) const {
   const Type& type = f_.type(id);
   if (!type || !type.is_tensor()) return std::nullopt;  // its fields are looked at by themselves
-  const auto shape = constant_shape(type.shape());
-  if (!shape) return Refusal{fmt::format("a size of {} is not known", to_string(type))};
-  if (count_of(*shape) == 0) return Refusal{"a tensor is empty"};
-  if (shape->size() > 6) return Refusal{fmt::format("rank {} is above 6", shape->size())};
+  for (const Dim& d : type.shape()) {
+    if (d.is_unknown()) return Refusal{fmt::format("a size of {} is not known", to_string(type))};
+    if (d == Dim(0)) return Refusal{"a tensor is empty"};
+  }
+  if (type.rank() > 6) return Refusal{fmt::format("rank {} is above 6", type.rank())};
   if (type.dtype() == kFloat32) return std::nullopt;
   return Refusal{fmt::format("data type {} is not float32", to_string(type.dtype()))};
 }

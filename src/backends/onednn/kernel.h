@@ -20,7 +20,7 @@ using relay::NodeId;
 struct KernelOperand {
   NodeId value;  // an input of the match, or a constant inside
   std::string role;
-  Ints dims, strides;
+  Shape dims, strides;
 };
 
 struct PostOp {
@@ -32,12 +32,12 @@ struct PostOp {
 struct Kernel {
   std::string kind;  // "matmul", "convolution", ...
   std::vector<KernelOperand> operands;
-  Ints result_dims, result_strides;
+  Shape result_dims, result_strides;
   std::vector<PostOp> post_ops;
   std::map<std::string, std::vector<std::string>> attributes;  // of this kind alone
 
   int add_operand(NodeId value, std::string role, View view);
-  int add_operand(NodeId value, std::string role, Ints dims);  // in any layout
+  int add_operand(NodeId value, std::string role, Shape dims);  // in any layout
   void set(const std::string& name, const Ints& numbers);
   void set(const std::string& name, double number);
   void set(const std::string& name, std::string text);
@@ -64,7 +64,7 @@ class Subject {
   NodeId capture(std::string_view name) const { return match_.find(name); }
 
   // Needs the type to be known: refusal() has been asked.
-  Ints shape(NodeId id) const;
+  Shape shape(NodeId id) const;
   DType dtype(NodeId id) const;
   // The data of a constant; null if the module's pool is not at hand.
   const Tensor* tensor(NodeId id) const;
@@ -77,7 +77,7 @@ class Subject {
   double number(NodeId id, std::string_view name) const;
   std::string text(NodeId id, std::string_view name) const;
 
-  // Why no kernel can be made of these values at all: an unknown size, a data type, an empty
+  // Why no kernel can be made of these values at all: a size without a name, a data type, an empty
   // tensor.
   std::optional<Refusal> refusal() const;
 

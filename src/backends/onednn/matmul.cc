@@ -68,7 +68,7 @@ struct Product {
 Expected<View, Refusal> undo_views(const Subject& s, std::span<const EpilogueStep> inner, View v) {
   for (const EpilogueStep& step : inner) {
     if (step.kind != EpilogueKind::kView) continue;
-    const Ints before = s.shape(s.operands(step.node)[0]), after = s.shape(step.node);
+    const Shape before = s.shape(s.operands(step.node)[0]), after = s.shape(step.node);
     if (v.dims == after) {
       const auto undone = is_reshape(s.op(step.node)) ? v.reshape(before) : std::nullopt;
       if (undone) {
@@ -85,11 +85,11 @@ Expected<View, Refusal> undo_views(const Subject& s, std::span<const EpilogueSte
       continue;
     }
     // A vector along the last dimension stays one, if that dimension does.
-    const bool vector = count_of(v.dims) == v.dims.back();
+    const bool vector = num_elements(v.dims) == v.dims.back();
     if (!vector || !is_reshape(s.op(step.node)) || before.back() != after.back()) {
       return refuse("what is added behind a view repeats along dimensions");
     }
-    Ints dims(before.size(), 1);
+    Shape dims(before.size(), 1);
     dims.back() = v.dims.back();
     v = View::of(dims);
   }
@@ -105,7 +105,7 @@ View with_rank(View v, std::size_t rank) {
 // `inner`: the steps from the addition (exclusive) to the core.
 Expected<Part, Refusal> added_part(const Subject& s, const EpilogueStep& step,
                                    std::span<const EpilogueStep> inner) {
-  Ints dims = s.shape(step.other);
+  Shape dims = s.shape(step.other);
   const std::size_t rank = s.shape(step.node).size();
   if (s.op(step.node) == "nn.bias_add") {
     std::int64_t axis = s.integer(step.node, "axis");
@@ -123,7 +123,8 @@ bool merge_rows(Product& p) {
   const std::size_t rank = p.c.view.rank();
   if (rank == 2) return true;
   const auto& weight = p.b.view.dims;
-  if (count_of(std::span(weight).first(rank - 2)) != 1) return false;
+  const auto batch_end = weight.begin() + static_cast<std::ptrdiff_t>(rank - 2);
+  if (num_elements({weight.begin(), batch_end}) != Dim(1)) return false;
   Product merged = p;
   for (View* v : merged.views()) {
     if (v == &merged.b.view) {
@@ -131,8 +132,9 @@ bool merge_rows(Product& p) {
       continue;
     }
     const auto one = v->merge(0, rank - 1);
-    const auto rows = one ? one->dims[0] : 0;
-    if (!one || (rows != 1 && rows != merged.a.view.dims[0] && v != &merged.a.view)) return false;
+    const Dim rows = one ? one->dims[0] : Dim(0);
+    if (!one || (rows != Dim(1) && rows != merged.a.view.dims[0] && v != &merged.a.view))
+      return false;
     *v = *one;
   }
   p = std::move(merged);
@@ -144,7 +146,7 @@ void regular_batch(Product& p) {
   auto views = p.views();
   for (std::size_t i = p.c.view.rank() - 2; i-- > 0;) {
     const bool unit =
-        std::all_of(views.begin(), views.end(), [&](View* v) { return v->dims[i] == 1; });
+        std::all_of(views.begin(), views.end(), [&](View* v) { return v->dims[i] == Dim(1); });
     if (!unit) continue;
     for (View* v : views) *v = v->erase(i);
   }
@@ -193,7 +195,7 @@ void add_post_ops(Product& p, Kernel& kernel) {
         break;
       case EpilogueKind::kAdd: {
         Part& part = p.added[added++];
-        const bool per_column = count_of(part.view.dims) == part.view.dims.back() &&
+        const bool per_column = num_elements(part.view.dims) == part.view.dims.back() &&
                                 part.view.dims.back() == p.c.view.dims.back();
         const bool first = kernel.post_ops.empty() && added == 1;
         if (per_column && first) {

@@ -30,13 +30,13 @@ KernelOr describe_softmax(const Subject& s, std::string_view) {
 KernelOr describe_layer_norm(const Subject& s, std::string_view) {
   if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
   const NodeId core = s.capture("core");
-  const Ints shape = s.shape(core);
+  const Shape shape = s.shape(core);
   if (front_axis(s, core, shape.size()) + 1 != static_cast<std::int64_t>(shape.size())) {
     return refuse("the axis is not the last one");
   }
   if (shape.size() < 2) return refuse("a vector has no rows to normalise");
   // Rows and columns: oneDNN has few ranks.
-  const Ints rows = {count_of(shape) / shape.back(), shape.back()};
+  const Shape rows = {floor_div(num_elements(shape), shape.back()), shape.back()};
   Kernel kernel;
   kernel.kind = "layer_norm";
   kernel.result_dims = rows;
@@ -57,7 +57,7 @@ KernelOr describe_binary(const Subject& s, std::string_view activation_name) {
   if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
   const NodeId core = s.capture("core");
   const auto operands = s.operands(core);
-  const Ints shape = s.shape(core);
+  const Shape shape = s.shape(core);
   if (s.shape(operands[0]) != shape || s.shape(operands[1]) != shape) {
     return refuse("the operands differ in shape");
   }

@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/onednn/view.h"
 
-#include <algorithm>
-
 namespace tessera::backends::onednn {
 
-Ints row_major_strides(std::span<const std::int64_t> dims) {
-  Ints strides(dims.size());
-  std::int64_t stride = 1;
+Shape row_major_strides(const Shape& dims) {
+  Shape strides(dims.size());
+  Dim stride = 1;
   for (std::size_t i = dims.size(); i-- > 0;) {
     strides[i] = stride;
-    stride *= dims[i];
+    stride = stride * dims[i];
   }
   return strides;
 }
 
-std::int64_t count_of(std::span<const std::int64_t> dims) {
-  std::int64_t count = 1;
-  for (const std::int64_t d : dims) count *= d;
-  return count;
-}
-
-View View::of(Ints dims) {
-  Ints strides = row_major_strides(dims);
+View View::of(Shape dims) {
+  Shape strides = row_major_strides(dims);
   return {std::move(dims), std::move(strides)};
 }
 
@@ -37,45 +29,47 @@ View View::transpose(std::span<const std::int64_t> axes) const {
 
 // Walks both shapes from the back: each new dimension must be cut out of one run of old dimensions
 // whose strides nest.
-std::optional<View> View::reshape(const Ints& to) const {
-  if (count_of(to) != count_of(dims)) return std::nullopt;
-  View out{to, Ints(to.size(), 1)};
+std::optional<View> View::reshape(const Shape& to) const {
+  if (num_elements(to) != num_elements(dims)) return std::nullopt;
+  View out{to, Shape(to.size(), 1)};
+  const Dim one = 1;
   std::size_t old = dims.size();
-  std::int64_t run = 1, stride = 1, used = 1;  // elements and stride of the run, what is cut off
+  Dim run = 1, stride = 1, used = 1;  // elements and stride of the run, what is cut off
   for (std::size_t i = to.size(); i-- > 0;) {
-    if (to[i] == 1) continue;
-    std::int64_t wanted = to[i];
+    if (to[i] == one) continue;
     if (used == run) {
-      while (old > 0 && dims[old - 1] == 1) --old;
+      while (old > 0 && dims[old - 1] == one) --old;
       if (old == 0) return std::nullopt;
       run = dims[--old];
       stride = strides[old];
       used = 1;
     }
-    while (run / used < wanted || (run / used) % wanted != 0) {
+    while (floor_mod(floor_div(run, used), to[i]) != Dim(0)) {
       std::size_t next = old;
-      while (next > 0 && dims[next - 1] == 1) --next;
+      while (next > 0 && dims[next - 1] == one) --next;
       if (next == 0 || strides[next - 1] != stride * run) return std::nullopt;
-      run *= dims[next - 1];
+      run = run * dims[next - 1];
       old = next - 1;
     }
     out.strides[i] = stride * used;
-    used *= wanted;
+    used = used * to[i];
   }
   return out;
 }
 
 std::optional<View> View::merge(std::size_t first, std::size_t count) const {
-  Ints to(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(first));
-  to.push_back(count_of(std::span(dims).subspan(first, count)));
-  to.insert(to.end(), dims.begin() + static_cast<std::ptrdiff_t>(first + count), dims.end());
+  const auto begin = dims.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto end = begin + static_cast<std::ptrdiff_t>(count);
+  Shape to(dims.begin(), begin);
+  to.push_back(num_elements({begin, end}));
+  to.insert(to.end(), end, dims.end());
   return reshape(to);
 }
 
 View View::insert(std::size_t at) const {
   View out = *this;
-  out.dims.insert(out.dims.begin() + static_cast<std::ptrdiff_t>(at), 1);
-  out.strides.insert(out.strides.begin() + static_cast<std::ptrdiff_t>(at), 1);
+  out.dims.insert(out.dims.begin() + static_cast<std::ptrdiff_t>(at), Dim(1));
+  out.strides.insert(out.strides.begin() + static_cast<std::ptrdiff_t>(at), Dim(1));
   return out;
 }
 
@@ -88,23 +82,21 @@ View View::erase(std::size_t at) const {
 
 View View::with_regular_strides() const {
   View out = *this;
-  std::int64_t span = 1;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] != 1) span = std::max(span, dims[i] * strides[i]);
-  }
+  const Dim one = 1;
+  const Dim span = num_elements(dims);  // views have all elements of their values
   // From the back: a unit dimension is as wide as what lies behind it, unless it is a leading one.
   bool leading = true;
   std::vector<bool> leads(dims.size());
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    leading = leading && dims[i] == 1;
+    leading = leading && dims[i] == one;
     leads[i] = leading;
   }
   for (std::size_t i = dims.size(); i-- > 0;) {
-    if (dims[i] != 1) continue;
+    if (dims[i] != one) continue;
     if (leads[i]) {
       out.strides[i] = span;
     } else {
-      out.strides[i] = i + 1 < dims.size() ? out.strides[i + 1] * dims[i + 1] : 1;
+      out.strides[i] = i + 1 < dims.size() ? out.strides[i + 1] * dims[i + 1] : one;
     }
   }
   return out;

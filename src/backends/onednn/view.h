@@ -8,20 +8,22 @@
 #include <span>
 #include <vector>
 
+#include "types/dim.h"
+
 namespace tessera::backends::onednn {
 
-using Ints = std::vector<std::int64_t>;
+using Ints = std::vector<std::int64_t>;  // numbers of attributes; sizes may be symbolic
 
 struct View {
-  Ints dims, strides;  // in elements
+  Shape dims, strides;  // in elements
 
-  static View of(Ints dims);  // all of it, row-major
+  static View of(Shape dims);  // all of it, row-major
   std::size_t rank() const { return dims.size(); }
 
   // Dimension i of the result is dimension axes[i] of this.
   View transpose(std::span<const std::int64_t> axes) const;
   // The same elements in the same order under other dimensions; nothing if that needs a copy.
-  std::optional<View> reshape(const Ints& dims) const;
+  std::optional<View> reshape(const Shape& dims) const;
   // Merges dimensions [first, first + count) into one; nothing if that needs a copy.
   std::optional<View> merge(std::size_t first, std::size_t count) const;
   // A dimension of size 1 in front of dimension `at`.
@@ -34,7 +36,6 @@ struct View {
   bool operator==(const View&) const = default;
 };
 
-Ints row_major_strides(std::span<const std::int64_t> dims);
-std::int64_t count_of(std::span<const std::int64_t> dims);
+Shape row_major_strides(const Shape& dims);
 
 }  // namespace tessera::backends::onednn

@@ -31,4 +31,15 @@ struct EyeAttrs {
                  relay::attr("k", &EyeAttrs::k), relay::attr("dtype", &EyeAttrs::dtype)};
 };
 
+struct DynFullAttrs {
+  std::optional<DType> dtype;  // none: that of the value
+  static constexpr auto fields = std::tuple{relay::attr("dtype", &DynFullAttrs::dtype)};
+};
+struct SizesAttrs {
+  std::vector<std::string> values;
+  bool scalar = false;  // the only value, of rank 0
+  static constexpr auto fields = std::tuple{relay::required_attr("values", &SizesAttrs::values),
+                                            relay::attr("scalar", &SizesAttrs::scalar)};
+};
+
 }  // namespace tessera::ops

@@ -55,6 +55,14 @@ struct StridedSliceAttrs {
                  relay::attr("slice_mode", &StridedSliceAttrs::slice_mode),
                  relay::required_attr("axes", &StridedSliceAttrs::axes)};
 };
+// The same with lists that are operands.
+struct DynStridedSliceAttrs {
+  std::string slice_mode = "end";
+  std::optional<std::vector<std::int64_t>> axes;  // none: the first ones
+  static constexpr auto fields =
+      std::tuple{relay::attr("slice_mode", &DynStridedSliceAttrs::slice_mode),
+                 relay::attr("axes", &DynStridedSliceAttrs::axes)};
+};
 struct BroadcastToAttrs {
   std::vector<std::int64_t> shape;
   static constexpr auto fields =

@@ -3,21 +3,22 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <utility>
 
 namespace tessera::backends::onednn {
 
-CallSite::~CallSite() {
+SizedRegion::~SizedRegion() {
   const Api& api = library_.api();
   for (dnnl_memory_t memory : memories_) api.memory_destroy(memory);
   for (dnnl_primitive_t primitive : primitives_) api.primitive_destroy(primitive);
   std::free(own_workspace_);
 }
 
-bool CallSite::create(const tessera_artifact_view& artifact, TextBuffer* error) {
-  JsonGraph graph;
-  if (!graph.parse({static_cast<const char*>(artifact.payload), artifact.payload_bytes})) {
-    error->add("%s", graph.error());
-    return false;
+bool SizedRegion::create(const JsonGraph& graph, const tessera_artifact_view& artifact,
+                         TextBuffer* error) {
+  for (const runtime::SizeTable::Entry& size : graph.sizes().entries()) {
+    if (!sizes_.push(size.value)) return false;
   }
   Plan plan(library_.api(), library_.engine());
   if (!plan.build(graph)) {
@@ -33,9 +34,9 @@ bool CallSite::create(const tessera_artifact_view& artifact, TextBuffer* error) 
 }
 
 // The address of each constant use: in the file, or brought into the layout that is wanted here.
-bool CallSite::resolve_constants(const Plan& plan, const JsonGraph& graph,
-                                 const tessera_artifact_view& artifact,
-                                 Array<const void*>* addresses, TextBuffer* error) {
+bool SizedRegion::resolve_constants(const Plan& plan, const JsonGraph& graph,
+                                    const tessera_artifact_view& artifact,
+                                    Array<const void*>* addresses, TextBuffer* error) {
   for (const ConstantUse& use : plan.constants()) {
     const char* name = graph.nodes()[use.node].name.data();
     const void* bytes = nullptr;
@@ -58,8 +59,8 @@ bool CallSite::resolve_constants(const Plan& plan, const JsonGraph& graph,
   return true;
 }
 
-bool CallSite::create_steps(const Plan& plan, const Array<const void*>& constants,
-                            TextBuffer* error) {
+bool SizedRegion::create_steps(const Plan& plan, const Array<const void*>& constants,
+                               TextBuffer* error) {
   for (const Operand& operand : plan.operands()) {
     if (!create_memory(operand, constants, error)) return false;
   }
@@ -79,8 +80,8 @@ bool CallSite::create_steps(const Plan& plan, const Array<const void*>& constant
   return true;
 }
 
-bool CallSite::create_memory(const Operand& operand, const Array<const void*>& constants,
-                             TextBuffer* error) {
+bool SizedRegion::create_memory(const Operand& operand, const Array<const void*>& constants,
+                                TextBuffer* error) {
   void* address = nullptr;  // set by bind() before the first run
   if (operand.place == Place::kConstant) address = const_cast<void*>(constants[operand.index]);
   dnnl_memory_t memory = nullptr;
@@ -97,7 +98,7 @@ bool CallSite::create_memory(const Operand& operand, const Array<const void*>& c
   return arguments_.push({operand.argument, memory});
 }
 
-bool CallSite::collect_bindings(const Plan& plan) {
+bool SizedRegion::collect_bindings(const Plan& plan) {
   const std::uint32_t inputs = plan.input_count(), tensors = inputs + plan.output_count();
   if (!bound_.allocate(tensors + 1)) return false;
   for (std::uint32_t slot = 0; slot <= tensors; ++slot) {
@@ -119,7 +120,7 @@ bool CallSite::collect_bindings(const Plan& plan) {
 }
 
 // The compiler declared the workspace that its plan needed; another CPU may need more.
-bool CallSite::reserve_workspace(const Plan& plan, const JsonGraph& graph) {
+bool SizedRegion::reserve_workspace(const Plan& plan, const JsonGraph& graph) {
   std::int64_t declared = 0;
   for (const JsonNode& node : graph.nodes()) {
     if (node.op == runtime::JsonOp::kKernel) {
@@ -132,7 +133,7 @@ bool CallSite::reserve_workspace(const Plan& plan, const JsonGraph& graph) {
   return own_workspace_ != nullptr;
 }
 
-void CallSite::bind(Bound& bound, void* address) {
+void SizedRegion::bind(Bound& bound, void* address) {
   bound.address = address;
   for (std::uint32_t i = 0; i < bound.count; ++i) {
     const Binding& binding = bindings_[bound.first + i];
@@ -141,8 +142,8 @@ void CallSite::bind(Bound& bound, void* address) {
   }
 }
 
-bool CallSite::run(const tessera_call& call, tessera_tensor** tensors, std::int32_t count,
-                   TextBuffer* error) {
+bool SizedRegion::run(const tessera_call& call, tessera_tensor** tensors, std::int32_t count,
+                      TextBuffer* error) {
   const std::size_t slots = bound_.size() - 1;
   if (static_cast<std::size_t>(count) != slots) {
     error->add("called with %d tensors instead of %d", count, static_cast<int>(slots));
@@ -164,6 +165,113 @@ bool CallSite::run(const tessera_call& call, tessera_tensor** tensors, std::int3
     }
   }
   return true;
+}
+
+bool SizedRegion::is_for(const runtime::SizeTable& sizes) const {
+  if (sizes.entries().size() != sizes_.size()) return false;
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    if (sizes.entries()[i].value != sizes_[i]) return false;
+  }
+  return true;
+}
+
+// ---- Regions of several sizes ------------------------------------------------------------------
+
+CallSite::~CallSite() {
+  for (SizedRegion* region : regions_) runtime::destroy(region);
+}
+
+bool CallSite::create(const tessera_artifact_view& artifact, TextBuffer* error) {
+  artifact_ = artifact;
+  if (!graph_.parse({static_cast<const char*>(artifact.payload), artifact.payload_bytes})) {
+    error->add("%s", graph_.error());
+    return false;
+  }
+  is_dynamic_ = has_symbols();
+  return is_dynamic_ || add_region(error);
+}
+
+bool CallSite::has_symbols() const {
+  for (const JsonNode& node : graph_.nodes()) {
+    for (std::uint32_t output = 0; output < node.output_count; ++output) {
+      for (std::uint32_t d = 0; d < DNNL_MAX_NDIMS; ++d) {
+        if (!graph_.size_text(node, output, d).empty()) return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool CallSite::bind_sizes_of(const JsonNode& node, std::uint32_t output,
+                             const tessera_tensor& tensor) {
+  for (std::int32_t d = 0; d < tensor.ndim; ++d) {
+    const std::string_view text = graph_.size_text(node, output, static_cast<std::uint32_t>(d));
+    if (!text.empty() && !graph_.set_size(text, tensor.shape[d])) return false;
+  }
+  return true;
+}
+
+// The host program passes results with their shapes, so that these, too, tell what symbols are.
+bool CallSite::bind_sizes(tessera_tensor** tensors, std::int32_t count, TextBuffer* error) {
+  std::int32_t next = 0;
+  bool bound = true;
+  for (const JsonNode& node : graph_.nodes()) {
+    if (node.op != runtime::JsonOp::kInput || next >= count) continue;
+    bound = bind_sizes_of(node, 0, *tensors[next++]) && bound;
+  }
+  for (const JsonEntry head : graph_.heads()) {
+    if (next >= count) break;
+    bound = bind_sizes_of(graph_.nodes()[head.node], head.index, *tensors[next++]) && bound;
+  }
+  if (!bound) error->add("out of memory");
+  return bound;
+}
+
+SizedRegion* CallSite::make_region(TextBuffer* error) {
+  void* memory = std::malloc(sizeof(SizedRegion));
+  if (memory == nullptr) {
+    error->add("out of memory");
+    return nullptr;
+  }
+  auto* region = ::new (memory) SizedRegion(library_, stream_);
+  if (region->create(graph_, artifact_, error)) return region;
+  runtime::destroy(region);
+  if (error->text()[0] == '\0') error->add("out of memory");
+  return nullptr;
+}
+
+// A new one in the place of the one that was not used longest, where there are many.
+bool CallSite::add_region(TextBuffer* error) {
+  SizedRegion* fresh = make_region(error);
+  if (fresh == nullptr) return false;
+  if (regions_.size() == kMaxRegions) {
+    runtime::destroy(regions_[kMaxRegions - 1]);
+    regions_[kMaxRegions - 1] = fresh;
+    return true;
+  }
+  if (regions_.push(fresh)) return true;
+  runtime::destroy(fresh);
+  error->add("out of memory");
+  return false;
+}
+
+SizedRegion* CallSite::region_for_sizes(TextBuffer* error) {
+  std::size_t at = 0;
+  while (at < regions_.size() && !regions_[at]->is_for(graph_.sizes())) ++at;
+  if (at == regions_.size()) {
+    if (!add_region(error)) return nullptr;
+    at = regions_.size() - 1;
+  }
+  for (; at > 0; --at) std::swap(regions_[at], regions_[at - 1]);
+  return regions_[0];
+}
+
+bool CallSite::run(const tessera_call& call, tessera_tensor** tensors, std::int32_t count,
+                   TextBuffer* error) {
+  if (!is_dynamic_) return regions_[0]->run(call, tensors, count, error);
+  if (!bind_sizes(tensors, count, error)) return false;
+  SizedRegion* region = region_for_sizes(error);
+  return region != nullptr && region->run(call, tensors, count, error);
 }
 
 }  // namespace tessera::backends::onednn

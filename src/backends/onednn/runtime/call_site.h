@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Call-site state: the primitives of one region, their memory objects, and which address each has
-// now. A run sets the addresses that changed and executes; it allocates nothing.
+// now. A run sets the addresses that changed and executes; it allocates nothing. Where sizes are
+// known at run time only, there is a set of primitives for each of the last few shapes, made when a
+// run first has it.
 #pragma once
 
 #include "backends/onednn/runtime/library.h"
@@ -8,14 +10,19 @@
 
 namespace tessera::backends::onednn {
 
-class CallSite {
+// The primitives for one value of each symbol.
+class SizedRegion {
  public:
-  CallSite(Library& library, dnnl_stream_t stream) : library_(library), stream_(stream) {}
-  CallSite(const CallSite&) = delete;
-  CallSite& operator=(const CallSite&) = delete;
-  ~CallSite();
+  SizedRegion(Library& library, dnnl_stream_t stream) : library_(library), stream_(stream) {}
+  SizedRegion(const SizedRegion&) = delete;
+  SizedRegion& operator=(const SizedRegion&) = delete;
+  ~SizedRegion();
 
-  [[nodiscard]] bool create(const tessera_artifact_view& artifact, TextBuffer* error);
+  // For the sizes that the graph has now. It need not stay.
+  [[nodiscard]] bool create(const JsonGraph& graph, const tessera_artifact_view& artifact,
+                            TextBuffer* error);
+  // Were the graph's sizes these?
+  bool is_for(const runtime::SizeTable& sizes) const;
 
   // False: `error` says why.
   [[nodiscard]] bool run(const tessera_call& call, tessera_tensor** tensors, std::int32_t count,
@@ -58,6 +65,38 @@ class CallSite {
   Array<Binding> bindings_;        // grouped: tensor 0, tensor 1, ..., workspace
   Array<Bound> bound_;             // one a tensor, then the workspace
   void* own_workspace_ = nullptr;  // where the plan needs more than the compiler's did
+  Array<std::int64_t> sizes_;      // values of the graph's symbols, in its order
+};
+
+class CallSite {
+ public:
+  CallSite(Library& library, dnnl_stream_t stream) : library_(library), stream_(stream) {}
+  CallSite(const CallSite&) = delete;
+  CallSite& operator=(const CallSite&) = delete;
+  ~CallSite();
+
+  [[nodiscard]] bool create(const tessera_artifact_view& artifact, TextBuffer* error);
+
+  // False: `error` says why.
+  [[nodiscard]] bool run(const tessera_call& call, tessera_tensor** tensors, std::int32_t count,
+                         TextBuffer* error);
+
+ private:
+  static constexpr std::size_t kMaxRegions = 8;
+
+  bool has_symbols() const;
+  bool bind_sizes(tessera_tensor** tensors, std::int32_t count, TextBuffer* error);
+  bool bind_sizes_of(const JsonNode& node, std::uint32_t output, const tessera_tensor& tensor);
+  SizedRegion* region_for_sizes(TextBuffer* error);
+  SizedRegion* make_region(TextBuffer* error);
+  bool add_region(TextBuffer* error);
+
+  Library& library_;
+  dnnl_stream_t stream_;
+  tessera_artifact_view artifact_ = {};
+  JsonGraph graph_;
+  bool is_dynamic_ = false;      // no regions before the first run
+  Array<SizedRegion*> regions_;  // the one used last in front
 };
 
 }  // namespace tessera::backends::onednn

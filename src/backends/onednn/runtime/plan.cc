@@ -164,7 +164,13 @@ bool Plan::choose_layouts(const KernelSpec& spec, LayoutChoice* choice) {
     const Value& value = value_of(operand);
     if (value.is_constant) {
       if (operand.role == Role::kWeights) {
-        choice->operands[i] = keep(make_any(api_, operand.dims));
+        // Of several shapes all read the weights as they are stored.
+        const std::int64_t tag =
+            graph_->sizes().entries().size() == 0
+                ? -1
+                : graph_->attr_int(graph_->nodes()[operand.value.node], "layout_tag", -1);
+        choice->operands[i] = keep(tag >= 0 ? make_tagged(api_, operand.dims, static_cast<int>(tag))
+                                            : make_any(api_, operand.dims));
         if (choice->operands[i] == nullptr) return fail("out of memory");
       }
       continue;

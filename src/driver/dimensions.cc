@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/dimensions.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include <fmt/ranges.h>
+
+#include "ops/infer_types.h"
+#include "relay/parse_value.h"
+#include "tir/evaluate.h"
+#include "tir/names.h"
+
+namespace tessera::driver {
+namespace {
+
+using relay::Function;
+using relay::NodeId;
+
+std::optional<std::int64_t> number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto r = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (r.ec != std::errc() || r.ptr != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+// A type with every dimension replaced; `f` gets the dimension and its place.
+template <class F>
+Type map_dims(const Type& type, F& f) {
+  if (type.is_tuple()) {
+    std::vector<Type> fields;
+    for (const Type& field : type.fields()) fields.push_back(map_dims(field, f));
+    return tuple_type(std::move(fields));
+  }
+  if (!type.is_tensor()) return type;
+  Shape shape;
+  for (std::size_t i = 0; i < type.rank(); ++i) shape.push_back(f(type.shape()[i], i));
+  return tensor_type(std::move(shape), type.dtype());
+}
+
+class Binder {
+ public:
+  Binder(Module& module, const std::vector<DimBinding>& dims) : module_(module) {
+    for (const DimBinding& d : dims) {
+      if (d.size) sizes_[d.name] = *d.size;
+    }
+  }
+
+  void run(Function& main) {
+    for (const NodeId param : main.params()) {
+      const std::string name = main.as<relay::Param>(param)->name;
+      auto bind = [&](const Dim& dim, std::size_t axis) { return bound(dim, name, axis); };
+      const Type type = map_dims(main.type(param), bind);
+      main.set_param_annotation(param, type);
+      for (const Type& tensor : flatten(type)) {
+        for (const Dim& dim : tensor.shape()) {
+          if (is_plain_symbol(dim)) stated_.insert(dim.symbols().front());
+        }
+      }
+    }
+  }
+
+  const std::set<std::string>& used() const { return used_; }
+  const std::set<std::string>& stated() const { return stated_; }
+
+ private:
+  static bool is_plain_symbol(const Dim& dim) {
+    return dim.is_symbolic() && is_symbol_name(dim.expression_text());
+  }
+
+  Dim bound(const Dim& dim, const std::string& param, std::size_t axis) {
+    if (dim.is_unknown()) return fresh(fmt::format("{}_{}", param, axis)).substitute(sizes_);
+    for (const std::string& symbol : dim.symbols()) {
+      used_.insert(symbol);
+      module_.symbols.try_emplace(symbol, Symbol{symbol, 1, -1, 1, std::nullopt});
+    }
+    return dim.substitute(sizes_);
+  }
+
+  // Nothing is known of it, so it may be 0.
+  Dim fresh(const std::string& hint) {
+    const std::string base = tir::identifier(hint);
+    std::string name = base;
+    for (int n = 1; module_.symbols.contains(name); ++n) name = fmt::format("{}_{}", base, n);
+    module_.symbols.emplace(name, Symbol{name, 0, -1, 1, std::nullopt});
+    used_.insert(name);
+    return Dim::symbol(name);
+  }
+
+  Module& module_;
+  std::map<std::string, Dim> sizes_;
+  std::set<std::string> used_, stated_;  // symbols; those that are the size of some dimension
+};
+
+Diagnostic no_such_symbol(const DimBinding& d, const std::set<std::string>& symbols) {
+  const std::string list =
+      symbols.empty() ? "none" : fmt::format("`{}`", fmt::join(symbols, "`, `"));
+  return error(Code::kBadOption, {},
+               "--dim {}: the model has no symbolic dimension `{}`; it has {}", d.name, d.name,
+               list)
+      .with_remedy("`tessera inspect` lists the model's inputs");
+}
+
+}  // namespace
+
+Result<DimBinding> parse_dim_binding(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && equals > 0) {
+    DimBinding binding{
+        text.substr(0, equals), number(std::string_view(text).substr(equals + 1)), {}};
+    if (binding.size) return binding;
+    if (auto range = relay::parse_symbol(text); range && text.find("..") != std::string::npos) {
+      binding.range = std::move(*range);
+      return binding;
+    }
+  }
+  return fail(error(Code::kBadOption, {},
+                    "--dim {} is neither NAME=SIZE nor NAME=MIN..MAX[step STEP][:LIKELY]", text)
+                  .with_remedy("for example --dim batch=1 --dim seq=1..512:128"));
+}
+
+Result<Module> bind_dimensions(Module module, const std::vector<DimBinding>& dims) {
+  const auto main = module.functions.find("main");
+  if (main == module.functions.end()) return module;
+  for (const DimBinding& d : dims) {
+    if (!d.size) module.symbols[d.name] = d.range;
+  }
+  Binder binder(module, dims);
+  binder.run(main->second);
+  Diagnostics errors;
+  for (const DimBinding& d : dims) {
+    if (!binder.used().contains(d.name)) errors.add(no_such_symbol(d, binder.used()));
+    if (d.size) module.symbols.erase(d.name);
+  }
+  for (const std::string& symbol : binder.used()) {
+    if (!module.symbols.contains(symbol) || binder.stated().contains(symbol)) continue;
+    errors.add(error(Code::kNotSupported, {},
+                     "the size `{}` cannot be read off the inputs: no dimension is `{}` itself",
+                     symbol, symbol)
+                   .with_remedy("give it a number: --dim " + symbol + "=..."));
+  }
+  if (!errors.empty()) return fail(std::move(errors));
+  return ops::infer_types(std::move(module));
+}
+
+std::int64_t likely_size(const Symbol& s) {
+  constexpr std::int64_t kUsual = 128;
+  if (s.likely) return *s.likely;
+  const std::int64_t below = s.max >= 0 ? std::min(s.max, kUsual) : kUsual;
+  return s.min + std::max<std::int64_t>(below - s.min, 0) / s.step * s.step;
+}
+
+std::vector<std::vector<std::int64_t>> likely_input_shapes(const tir::PrimFunc& main,
+                                                           const SymbolTable& symbols) {
+  tir::Evaluator sizes;
+  for (const tir::Expr& dim : main.dims) {
+    sizes.set(dim, tir::int_imm(likely_size(symbols.at(dim.as<tir::Var>()->name))));
+  }
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const tir::Buffer& input : main.inputs) {
+    auto& shape = shapes.emplace_back();
+    for (const tir::Expr& e : input->shape) shape.push_back(sizes.index(e));
+  }
+  return shapes;
+}
+
+}  // namespace tessera::driver

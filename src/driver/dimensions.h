@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the user says about the model's symbolic dimensions, and names for those that have none.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnostics/diagnostic.h"
+#include "module/module.h"
+
+namespace tessera::driver {
+
+// --dim NAME=SIZE makes a number of a symbol, --dim NAME=MIN..MAX[:LIKELY] bounds it.
+struct DimBinding {
+  std::string name;
+  std::optional<std::int64_t> size;
+  Symbol range;  // where `size` is not given
+};
+Result<DimBinding> parse_dim_binding(const std::string& text);
+
+// Puts sizes in the place of symbols in the types of main's parameters, and ranges into the
+// module's table of symbols. Then every dimension of a parameter is a number or made of symbols:
+// a `?` becomes a symbol of its own. Types are inferred anew. Refuses a binding for a symbol that
+// the model does not have, and sizes that no input states by themselves.
+Result<Module> bind_dimensions(Module module, const std::vector<DimBinding>& dims);
+
+// The size of a symbol to optimise for, and to try the model with: what the user says, else 128 if
+// the range has it, else the nearest that it has.
+std::int64_t likely_size(const Symbol& symbol);
+// Shapes of the inputs of a lowered `main` for these.
+std::vector<std::vector<std::int64_t>> likely_input_shapes(const tir::PrimFunc& main,
+                                                           const SymbolTable& symbols);
+
+}  // namespace tessera::driver

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// One library for many shapes: what it computes equals the evaluation of the model with numbers for
+// its symbols, by both executors.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "driver/compile.h"
+#include "ops/evaluate_function.h"
+#include "support/files.h"
+#include "types/target_list.h"
+
+namespace tessera::driver {
+namespace {
+
+template <class T>
+T value_of(Result<T> result) {
+  if (!result) throw std::runtime_error(render(result.error()));
+  return *std::move(result);
+}
+
+using Sizes = std::map<std::string, std::int64_t>;
+
+class DynamicShapes : public ::testing::Test {
+ protected:
+  DynamicShapes() : folder_(*TempDir::make("tessera-dynamic-test")) {
+    ::setenv("TESSERA_ROOT", TESSERA_BUILD_DIR, 1);
+    ::setenv("TESSERA_CACHE_DIR", folder_.file("cache").c_str(), 1);
+  }
+
+  // Compiles a text of definitions and opens both executors.
+  void compile_text(const std::string& text, const std::vector<std::string>& targets = {"cpu"}) {
+    options_.model = folder_.file("m.relay");
+    options_.output = folder_.file("m.so");
+    options_.jobs = 1;
+    for (const std::string& t : targets) options_.targets.push_back(value_of(parse_target(t)));
+    ASSERT_TRUE(write_atomically(options_.model, "#[version = \"0.0.5\"]\n" + text));
+    report_ = value_of(compile(options_));
+    exported_ = value_of(exec::Session::open_library(options_.output, {.threads = 2}));
+    interpreted_ = value_of(prepare_in_process(options_, {.threads = 2}));
+  }
+
+  std::vector<Tensor> inputs_for(const Module& module) const {
+    std::vector<Tensor> inputs;
+    const relay::Function& main = module.functions.at("main");
+    for (const relay::NodeId param : main.params()) {
+      const Type& type = main.type(param);
+      inputs.push_back(
+          exec::random_input({"", type.dtype(), *constant_shape(type.shape())}, inputs.size() + 1));
+    }
+    return inputs;
+  }
+
+  // With these values of the symbols.
+  void expect_right(const Sizes& sizes) {
+    std::vector<DimBinding> dims;
+    for (const auto& [name, size] : sizes) dims.push_back({name, size, {}});
+    const Module module = value_of(load_model(options_.model, dims));
+    const std::vector<Tensor> inputs = inputs_for(module);
+    const auto wanted = ops::evaluate(module, module.functions.at("main"), inputs);
+    for (exec::Session* session : {exported_.get(), interpreted_.get()}) {
+      const std::vector<Tensor> found = value_of(session->run(inputs));
+      ASSERT_EQ(found.size(), wanted.size());
+      for (std::size_t i = 0; i < wanted.size(); ++i) expect_near(found[i], wanted[i]);
+    }
+  }
+
+  static void expect_near(const Tensor& found, const Tensor& wanted) {
+    ASSERT_TRUE(found.type() == wanted.type())
+        << to_string(found.type()) << " instead of " << to_string(wanted.type());
+    for (std::int64_t i = 0; i < wanted.num_elements(); ++i) {
+      const double w = element_as_double(wanted, i);
+      ASSERT_NEAR(element_as_double(found, i), w, 1e-4 * std::max(1.0, std::abs(w)));
+    }
+  }
+
+  std::string error_with(const std::vector<Tensor>& inputs) {
+    std::string first;
+    for (exec::Session* session : {exported_.get(), interpreted_.get()}) {
+      const auto result = session->run(inputs);
+      EXPECT_FALSE(result);
+      const std::string message = result ? "" : result.error().list.front().message;
+      EXPECT_TRUE(first.empty() || first == message) << message;
+      first = message;
+    }
+    return first;
+  }
+  static Tensor random_floats(std::vector<std::int64_t> shape) {
+    return exec::random_input({"", kFloat32, std::move(shape)}, 1);
+  }
+
+  TempDir folder_;
+  CompileOptions options_;
+  CompileReport report_;
+  std::unique_ptr<exec::Session> exported_, interpreted_;
+};
+
+TEST_F(DynamicShapes, ElementsRowsAndProducts) {
+  compile_text(
+      "#[symbol batch = 1..4]\n#[symbol seq = 1..40 : 16]\n"
+      "def @main(%x: Tensor[(?batch, ?seq, 24), float32], %w: Tensor[(32, 24), float32],\n"
+      "          %b: Tensor[(32), float32]) {\n"
+      "  %0 = reshape(%x, newshape=[-1, 24]);\n"
+      "  %1 = nn.dense(%0, %w, units=None);\n"
+      "  %2 = nn.bias_add(%1, %b);\n"
+      "  %3 = nn.relu(%2);\n"
+      "  %4 = nn.softmax(%3);\n"
+      "  %5 = transpose(%x, axes=[0, 2, 1]);\n"
+      "  %6 = nn.batch_matmul(%5, %x);\n"
+      "  %7 = sum(%x, axis=[1]);\n"
+      "  (%4, %6, %7, add(%x, 1f))\n"
+      "}\n");
+  for (const auto& [batch, seq] :
+       std::vector<std::pair<int, int>>{{1, 1}, {4, 40}, {2, 16}, {3, 17}, {1, 40}, {4, 1}}) {
+    expect_right({{"batch", batch}, {"seq", seq}});
+  }
+}
+
+TEST_F(DynamicShapes, SizesWithoutBoundAndOfTheLayout) {
+  compile_text(
+      "def @main(%x: Tensor[(?n, 6), float32], %y: Tensor[(?m, 6), float32]) {\n"
+      "  %0 = concatenate((%x, %y), axis=0);\n"
+      "  %1 = reshape(%0, newshape=[-1, 2, 3]);\n"
+      "  %2 = nn.softmax(%1, axis=0);\n"
+      "  %3 = strided_slice(%x, begin=[-2], end=[9223372036854775807], strides=[1], axes=[0]);\n"
+      "  (%2, %3, mean(%2, axis=[0, 2]), nn.pad(%x, pad_width=[[1, 2], [0, 0]]))\n"
+      "}\n");
+  expect_right({{"n", 2}, {"m", 1}});
+  expect_right({{"n", 1000}, {"m", 700}});  // the heap grows
+  expect_right({{"n", 3}, {"m", 5}});
+}
+
+TEST_F(DynamicShapes, UnnamedSizesAreSymbolsOfTheirOwn) {
+  compile_text(
+      "def @main(%x: Tensor[(?, 3), float32]) {\n"
+      "  fn (%p: Tensor[(?, 3), float32], Primitive=1) { exp(negative(%p)) }(%x)\n"
+      "}\n");
+  for (const std::int64_t n : {5, 1, 0}) {
+    const Tensor x = random_floats({n, 3});
+    for (exec::Session* session : {exported_.get(), interpreted_.get()}) {
+      const Tensor y = value_of(session->run(std::vector{x})).front();
+      ASSERT_EQ(y.shape, x.shape);
+      for (std::int64_t i = 0; i < y.num_elements(); ++i) {
+        EXPECT_NEAR(element_as_double(y, i), std::exp(-element_as_double(x, i)), 1e-5);
+      }
+    }
+  }
+  EXPECT_EQ(exported_->outputs().front().shape, (std::vector<std::int64_t>{-1, 3}));
+}
+
+TEST_F(DynamicShapes, RangesStepsAndAgreementAreChecked) {
+  compile_text(
+      "#[symbol n = 4..12 step 4]\n"
+      "def @main(%x: Tensor[(?n, 3), float32], %y: Tensor[(?n), float32]) { (sum(%x), %y) }\n");
+  EXPECT_EQ(
+      error_with({random_floats({16, 3}), random_floats({16})}),
+      "dimension 0 of input `x` is 16, the model was compiled for `n` in 4..12 in steps of 4");
+  EXPECT_EQ(error_with({random_floats({6, 3}), random_floats({6})}),
+            "dimension 0 of input `x` is 6, the model was compiled for `n` in 4..12 in steps of 4");
+  EXPECT_EQ(error_with({random_floats({8, 3}), random_floats({4})}),
+            "dimension 0 of input `y` is 4, but `n` is 8 in an earlier one");
+  expect_right({{"n", 8}});
+}
+
+// A layer of attention with everything around it, by each back end.
+constexpr const char* kAttention =
+    "#[symbol batch = 1..3]\n#[symbol seq = 1..20 : 16]\n"
+    "def @main(%x: Tensor[(?batch, ?seq, 16), float32], %w: Tensor[(16, 16), float32],\n"
+    "          %b: Tensor[(16), float32]) {\n"
+    "  %0 = nn.matmul(%x, %w, units=None);\n"
+    "  %1 = add(%0, %b);\n"
+    "  %2 = reshape(%1, newshape=[0, 0, 2, 8]);\n"
+    "  %3 = transpose(%2, axes=[0, 2, 1, 3]);\n"
+    "  %4 = transpose(%2, axes=[0, 2, 3, 1]);\n"
+    "  %5 = nn.matmul(%3, %4, units=None);\n"
+    "  %6 = nn.softmax(%5);\n"
+    "  %7 = nn.matmul(%6, %3, units=None);\n"
+    "  %8 = transpose(%7, axes=[0, 2, 1, 3]);\n"
+    "  %9 = reshape(%8, newshape=[0, 0, 16]);\n"
+    "  %10 = add(%9, %x);\n"
+    "  nn.relu(%10)\n"
+    "}\n";
+
+class DynamicShapesBy : public DynamicShapes, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(DynamicShapesBy, AttentionEqualsTheStaticOne) {
+  compile_text(kAttention, {"cpu", GetParam()});
+  const auto placed = [&](const PlacementRow& row) { return row.backend == GetParam(); };
+  EXPECT_TRUE(std::any_of(report_.placement.begin(), report_.placement.end(), placed));
+  // Ten shapes, with 1 and the maximum, and more than a call site keeps primitives for.
+  for (const auto& [batch, seq] : std::vector<std::pair<int, int>>{
+           {1, 1}, {3, 20}, {2, 16}, {1, 20}, {3, 1}, {2, 7}, {1, 3}, {3, 11}, {2, 2}, {1, 16}}) {
+    expect_right({{"batch", batch}, {"seq", seq}});
+  }
+  expect_right({{"batch", 1}, {"seq", 1}});
+}
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, DynamicShapesBy,
+                         ::testing::Values("onednn", "blas", "ccompiler"));
+
+}  // namespace
+}  // namespace tessera::driver

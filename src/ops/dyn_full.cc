@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/attrs/create.h"
+#include "ops/dynamic_shape.h"
+#include "ops/evaluate.h"
+#include "ops/record.h"
+
+namespace tessera::ops {
+namespace {
+
+Result<Type> infer(const InferArgs& args) {
+  const auto p = relay::read_attrs<DynFullAttrs>(args.attrs);
+  TESSERA_TRY_VOID(expect_rank(args, 0, 0));
+  TESSERA_TRY(Shape shape, shape_operand(args, 1));
+  return tensor_type(std::move(shape), p.dtype.value_or(args.operands[0].dtype()));
+}
+
+std::vector<Tensor> eval(const EvalArgs& args) {
+  const Ints shape = static_shape(args.result);
+  const Tensor& fill = args.operands[0];
+  const auto count = static_cast<std::size_t>(count_of(shape));
+  if (fill.dtype.is_float() && args.result.dtype().is_float()) {
+    return {tensor_of(args.result, std::vector<double>(count, element_as_double(fill, 0)))};
+  }
+  return {tensor_of(args.result, Ints(count, values_of<std::int64_t>(fill)[0]))};
+}
+
+}  // namespace
+
+constexpr Operator kDynFull{
+    .name = "dyn.full",
+    .doc =
+        "y[i...] = fill_value, of the shape that `shape` says at run time   fill_value: T[], "
+        "shape: "
+        "int64[rank] -> dtype[shape]",
+    .operands = {"fill_value", "shape"},
+    .attrs = relay::attr_schema<DynFullAttrs>,
+    .pattern = OpPattern::kElemWise,
+    .infer = infer,
+    .eval = eval,
+    .compute =
+        [](const ComputeArgs& args) {
+          return define(args, "y", [&](const Indices&) {
+            return tir::cast(args.operands[0]({}), result_dtype(args));
+          });
+        },
+    .shape =
+        [](const ComputeArgs& args) {
+          return define_sizes(args.result.rank(), [&](std::size_t k) {
+            return args.operands[1]({static_cast<std::int64_t>(k)});
+          });
+        },
+    .shape_need = {ShapeNeed::kNothing, ShapeNeed::kData},
+    .samples = {"dyn.full(float32[], int64[2]=[2,3])",
+                "dyn.full(int64[], int64[1]=[4], dtype=\"float32\")",
+                "dyn.full(bool[], int64[2]=[0,3])"},
+};
+
+}  // namespace tessera::ops

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/dynamic_shape.h"
+#include "ops/evaluate.h"
+#include "ops/record.h"
+#include "ops/reshape.h"
+
+namespace tessera::ops {
+namespace {
+
+// 0 copies a size, -1 is what remains. A list whose elements are not known may hold either, so that
+// nothing follows from the others' product.
+Result<Type> infer(const InferArgs& args) {
+  const Shape& in = args.operands[0].shape();
+  TESSERA_TRY(Shape shape, shape_operand(args, 1));
+  std::optional<std::size_t> rest;
+  Dim others = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == Dim(0) && i < in.size()) shape[i] = in[i];
+    if (shape[i] == Dim(-1)) {
+      if (rest) return refuse(args, Code::kWrongAttribute, "has -1 twice in its shape");
+      rest = i;
+    } else {
+      others = others * shape[i];
+    }
+  }
+  const Dim total = num_elements(in);
+  if (rest) shape[*rest] = others == Dim(0) ? Dim::unknown() : floor_div(total, others);
+  if (!rest && provably_equal(total, others) == Tri::kNo) {
+    return refuse(args, Code::kShapeMismatch, "cannot give {} the shape {}", to_string(in),
+                  to_string(shape));
+  }
+  return tensor_type(std::move(shape), args.operands[0].dtype());
+}
+
+Definitions shape(const ComputeArgs& args) {
+  const TensorExpr &data = args.operands[0], &list = args.operands[1];
+  const std::size_t count = args.result.rank();
+  const auto wanted = [&](std::size_t k) {
+    const Expr given = tir::cast(list({static_cast<std::int64_t>(k)}), kInt64);
+    if (k >= data.rank()) return given;
+    return tir::select(tir::eq(given, 0), data.shape()[k], given);
+  };
+  Expr total = 1, others = 1;
+  for (const Expr& e : data.shape()) total = total * e;
+  for (std::size_t k = 0; k < count; ++k) {
+    others = others * tir::select(tir::eq(wanted(k), -1), Expr(1), wanted(k));
+  }
+  return define_sizes(count, [&](std::size_t k) {
+    return tir::select(tir::eq(wanted(k), -1), tir::floor_div(total, tir::max(others, Expr(1))),
+                       wanted(k));
+  });
+}
+
+}  // namespace
+
+constexpr Operator kDynReshape{
+    .name = "dyn.reshape",
+    .doc =
+        "The same elements in row-major order with the shape that `newshape` says at run time; 0 "
+        "copies a size, -1 is what remains   data: T[d...], newshape: int64[rank] -> T[newshape]",
+    .operands = {"data", "newshape"},
+    .keeps_order = true,
+    .pattern = OpPattern::kInjective,
+    .infer = infer,
+    .eval = eval_reshape,
+    .compute = compute_reshape,
+    .shape = shape,
+    .shape_need = {ShapeNeed::kShape, ShapeNeed::kData},
+    .samples = {"dyn.reshape(float32[2,6], int64[2]=[3,4])",
+                "dyn.reshape(int64[2,6], int64[3]=[0,-1,2])",
+                "dyn.reshape(float16[4], int64[2]=[2,2])"},
+};
+
+}  // namespace tessera::ops

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <charconv>
+
+#include "ops/attrs/create.h"
+#include "ops/dynamic_shape.h"
+#include "ops/evaluate.h"
+#include "ops/record.h"
+#include "ops/size_values.h"
+#include "tir/dim_vars.h"
+
+namespace tessera::ops {
+
+std::optional<Dim> size_of_text(const std::string& text) {
+  std::int64_t n = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (problem == std::errc() && end == text.data() + text.size()) return Dim(n);
+  return parse_dim_expression(text);
+}
+
+namespace {
+
+Result<Type> infer(const InferArgs& args) {
+  const auto p = relay::read_attrs<SizesAttrs>(args.attrs);
+  for (const std::string& text : p.values) {
+    if (size_of_text(text)) continue;
+    return refuse(args, Code::kWrongAttribute,
+                  "has \"{}\", which is neither a number nor a symbol nor `(expression)`", text);
+  }
+  if (!p.scalar) return tensor_type({Dim(static_cast<std::int64_t>(p.values.size()))}, kInt64);
+  if (p.values.size() == 1) return tensor_type({}, kInt64);
+  return refuse(args, Code::kWrongAttribute, "is a scalar and has {} values", p.values.size());
+}
+
+std::vector<Tensor> eval(const EvalArgs& args) {
+  Ints values;
+  for (const std::string& text : relay::read_attrs<SizesAttrs>(args.attrs).values) {
+    const auto n = size_of_text(text)->as_constant();
+    TESSERA_CHECK(n.has_value(), "the size `{}` has no value here", text);
+    values.push_back(*n);
+  }
+  return {tensor_of(args.result, values)};
+}
+
+Definitions compute(const ComputeArgs& args) {
+  const auto p = relay::read_attrs<SizesAttrs>(args.attrs);
+  if (p.scalar) {
+    return define(args, "y",
+                  [&](const Indices&) { return args.dims.expr(*size_of_text(p.values[0])); });
+  }
+  return define_sizes(p.values.size(),
+                      [&](std::size_t k) { return args.dims.expr(*size_of_text(p.values[k])); });
+}
+
+}  // namespace
+
+constexpr Operator kSizes{
+    .name = "sizes",
+    .doc =
+        "y[k] = the value of a size at run time: a number, a symbol or `(expression)` of symbols "
+        "of "
+        "the module; one alone may be a scalar   -> int64[n] or int64[]",
+    .attrs = relay::attr_schema<SizesAttrs>,
+    .pattern = OpPattern::kInjective,
+    .infer = infer,
+    .eval = eval,
+    .compute = compute,
+    .samples = {"sizes(values=[\"3\",\"4\"])", "sizes(values=[])",
+                "sizes(values=[\"5\"], scalar=True)"},
+};
+
+}  // namespace tessera::ops
