@@ -9,6 +9,7 @@
 #include "byoc/passes.h"
 #include "ops/table.h"
 #include "passes/manager.h"
+#include "passes/testing/near_linear.h"
 
 namespace tessera::backends {
 namespace {
@@ -16,12 +17,8 @@ namespace {
 using relay::FunctionBuilder;
 using relay::NodeId;
 
-constexpr int kNodes = 90000;
-#if defined(__SANITIZE_ADDRESS__)
-constexpr double kSeconds = 200;
-#else
-constexpr double kSeconds = 30;
-#endif
+constexpr int kNodes = passes::testing::kLargeGraphNodes;
+constexpr double kSeconds = passes::testing::kLargeGraphSeconds;
 
 std::map<std::string, int> composites_of(relay::Function f, std::string_view passes) {
   Module module;

@@ -15,6 +15,7 @@
 #include "ops/infer_types.h"
 #include "ops/table.h"
 #include "passes/manager.h"
+#include "passes/testing/near_linear.h"
 #include "passes/testing/random_inputs.h"
 
 namespace tessera::byoc {
@@ -319,15 +320,10 @@ TEST(PartitionPasses, MergeWhereTheLetterMakesACycle) {
   EXPECT_EQ(after.functions.size(), 4u);  // main, {p, add}, {tanh(p), multiply}, {g}
 }
 
-// ---- Large graphs. On one core these take a tenth of the limits, which leave room for busy
-// machines and unoptimised builds; what is quadratic takes minutes.
+// ---- Large graphs
 
-constexpr int kNodes = 90000;
-#ifdef TESSERA_SANITIZED
-constexpr double kSeconds = 200;
-#else
-constexpr double kSeconds = 20;
-#endif
+constexpr int kNodes = passes::testing::kLargeGraphNodes;
+constexpr double kSeconds = passes::testing::kLargeGraphSeconds;
 
 double seconds_of(const relay::Function& f, const std::string& supported) {
   Module module;

@@ -7,6 +7,7 @@
 
 #include "ops/table.h"
 #include "passes/manager.h"
+#include "passes/testing/near_linear.h"
 
 namespace tessera::passes {
 namespace {
@@ -14,12 +15,8 @@ namespace {
 using relay::FunctionBuilder;
 using relay::NodeId;
 
-constexpr int kNodes = 90000;
-#ifdef TESSERA_SANITIZED
-constexpr double kSeconds = 100;
-#else
-constexpr double kSeconds = 15;
-#endif
+constexpr int kNodes = testing::kLargeGraphNodes;
+constexpr double kSeconds = testing::kLargeGraphSeconds;
 
 const Type kType = tensor_type({Dim(4)}, kFloat32);
 
