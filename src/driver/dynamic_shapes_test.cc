@@ -164,6 +164,21 @@ TEST_F(DynamicShapes, RangesStepsAndAgreementAreChecked) {
   expect_right({{"n", 8}});
 }
 
+TEST_F(DynamicShapes, SizesThatDependOnDataAreRefusedWithTheOperator) {
+  options_.model = folder_.file("m.relay");
+  options_.output = folder_.file("m.so");
+  options_.targets = {Target()};
+  ASSERT_TRUE(write_atomically(options_.model,
+                               "#[version = \"0.0.5\"]\n"
+                               "def @main(%x: Tensor[(6), float32], %s: Tensor[(2), int64]) {\n"
+                               "  nn.relu(dyn.reshape(exp(%x), %s))\n"
+                               "}\n"));
+  const auto refused = compile(options_);
+  ASSERT_FALSE(refused);
+  const std::string& message = refused.error().list.front().message;
+  EXPECT_NE(message.find("`dyn.reshape`"), std::string::npos) << message;
+}
+
 // A layer of attention with everything around it, by each back end.
 constexpr const char* kAttention =
     "#[symbol batch = 1..3]\n#[symbol seq = 1..20 : 16]\n"

@@ -263,7 +263,7 @@ class HostLowering {
                                                    types_of_nodes(args), module_.constants));
       types_[id.index()] = known.type(known.result());
     }
-    TESSERA_TRY_VOID(require_named_sizes(id));
+    TESSERA_TRY_VOID(require_named_sizes(id, f_));
     value(id) = host_.call({symbol, values_of(args), dims_of_loops(symbol, args, type(id))},
                            flatten(type(id)), symbol + "_out");
     return {};
@@ -310,7 +310,7 @@ class HostLowering {
   Result<void> call_kernel(NodeId id, const Function& f, relay::RegionId region,
                            std::span<const NodeId> args) {
     types_[id.index()] = f.type(f.region(region).result);
-    TESSERA_TRY_VOID(require_named_sizes(id));
+    TESSERA_TRY_VOID(require_named_sizes(id, f));
     const Values inputs = values_of(args);
     const std::vector<Type> types = flatten(type(id));
     if (const int kept = kept_input(f, region); kept >= 0) {
@@ -330,18 +330,32 @@ class HostLowering {
     return {};
   }
 
-  Result<void> require_named_sizes(NodeId id) const {
-    for (const Type& t : flatten(type(id))) {
-      for (const Dim& dim : t.shape()) {
-        if (!dim.is_unknown()) continue;
-        return fail(error(Code::kNotSupported, f_[id].location,
-                          "the result has the type {}: its size depends on data; code for sizes "
-                          "that depend on data cannot be made yet",
-                          to_string(t))
-                        .with_remedy("replace the operator by one whose result has a fixed size"));
+  static bool has_unknown_size(const Type& type) {
+    for (const Type& t : flatten(type)) {
+      if (std::any_of(t.shape().begin(), t.shape().end(),
+                      [](const Dim& d) { return d.is_unknown(); })) {
+        return true;
       }
     }
-    return {};
+    return false;
+  }
+
+  // `f`: what computes the node, whose first operator with a size that depends on data is named.
+  Result<void> require_named_sizes(NodeId id, const Function& f) const {
+    if (!has_unknown_size(type(id))) return {};
+    std::string_view op = "a function";
+    Location at = f_[id].location;
+    for (std::size_t i = f.num_nodes(); i-- > 0;) {
+      if (f.op(NodeId(i)) == nullptr || !has_unknown_size(f.type(NodeId(i)))) continue;
+      op = f.op(NodeId(i))->name;
+      if (f[NodeId(i)].location) at = f[NodeId(i)].location;
+    }
+    return fail(
+        error(Code::kNotSupported, at,
+              "the size of the result of `{}`, {}, depends on data; code for that cannot be "
+              "made yet",
+              op, to_string(type(id)))
+            .with_remedy("replace the operator by one whose result has a fixed size"));
   }
 
   // What a kernel computes stays in the module as a stub, as for externs of back ends: for shape
