@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "driver/load_model.h"
@@ -78,16 +79,45 @@ Result<Json> inspect_library(const std::string& path) {
   return json;
 }
 
-// Values one a line; lists of objects one object a line.
+// A value for people: texts without quotes, `(1, seq)`.
+std::string plain(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::vector<std::string> items;
+  for (const Json& item : value) items.push_back(plain(item));
+  return fmt::format("({})", fmt::join(items, ", "));
+}
+
+// As `compile` prints it, which is without the nodes of the model: --json has them.
+std::string placement_text(const Json& rows) {
+  std::vector<driver::PlacementRow> table;
+  for (const Json& row : rows) {
+    table.push_back({row.value("region", ""),
+                     row.value("backend", ""),
+                     row.value("operators", std::vector<std::string>()),
+                     {},
+                     row.value("reason", "")});
+  }
+  return placement_table(table);
+}
+
+// Values one a line; lists of objects one object a line, a name first.
 void print_text(const Json& json) {
   for (const auto& [key, value] : json.items()) {
-    if (value.is_string()) {
-      fmt::print("{}: {}\n", key, value.get<std::string>());
+    if (key == "placement" && !value.empty()) {
+      fmt::print("{}", placement_text(value));
     } else if (value.is_array() && !value.empty() && value[0].is_object()) {
       fmt::print("{}:\n", key);
-      for (const auto& entry : value) fmt::print("  {}\n", entry.dump());
+      for (const Json& entry : value) {
+        std::vector<std::string> words;
+        for (const auto& [name, field] : entry.items()) {
+          const bool obvious = name == "name" || name == "dtype" || name == "shape";
+          words.push_back((obvious ? "" : name + " ") + plain(field));
+        }
+        fmt::print("  {}\n", fmt::join(words, "  "));
+      }
     } else {
-      fmt::print("{}: {}\n", key, value.dump());
+      fmt::print("{}: {}\n", key, plain(value));
     }
   }
 }
