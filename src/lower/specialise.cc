@@ -14,6 +14,14 @@ Result<relay::Function> specialise(const relay::Function& f, relay::RegionId reg
     out.set_param_annotation(out.params()[i], params[i]);
   }
   out.result_annotation = {};
+  // Literals inside take their parameters' types from the arguments, too.
+  for (std::size_t i = 0; i < out.num_nodes(); ++i) {
+    const auto* literal = out.as<relay::Literal>(relay::NodeId(i));
+    if (literal == nullptr) continue;
+    for (const relay::NodeId param : out.region(literal->body).params) {
+      out.set_param_annotation(param, {});
+    }
+  }
   return ops::infer_types(std::move(out), {nullptr, &pool});
 }
 
