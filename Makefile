@@ -3,8 +3,8 @@
 SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 
-# Seconds that one fuzz test may use; tests with the label `fuzz` read it.
-FUZZ_SECONDS ?= 600
+# Seconds for each parser that the fuzzer of parsers feeds.
+FUZZ_SECONDS ?= 60
 # Graphs that the fuzzer of graphs and partitions makes, whatever time that takes.
 FUZZ_GRAPHS ?= 10000
 
