@@ -116,7 +116,6 @@ const std::vector<ModelFault> kModelFaults = {
     {"overflow", "E0213", {"input `x`", "overflows 64 bits", "help: check the sizes"}},
     {"overflow_of_bytes", "E0213", {"input `x`", "overflows 64 bits", "help: check the sizes"}},
     {"overflow_of_result", "E0213", {"node `the/node`", "overflows 64 bits", "help: check"}},
-    {"symbolic", "E0504", {"input `x`", "?batch", "help: give the sizes", "--dim batch=..."}},
     {"newer_opset", "E0302", {"opset 99", "help: export it with that opset"}},
     {"weight_bytes", "E0305", {"tensor `w`", "8 bytes", "16", "help: write the model again"}},
 };
