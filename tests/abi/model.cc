@@ -117,6 +117,7 @@ TESSERA_API const tessera_program tessera_model_program = {TESSERA_PROGRAM_VERSI
                                                            kExterns,
                                                            0,
                                                            1,
+                                                           0,
                                                            tessera_weights,
                                                            nullptr,
                                                            nullptr,

@@ -66,6 +66,7 @@ TESSERA_API const tessera_program tessera_model_program = {TESSERA_PROGRAM_VERSI
                                                            0,
                                                            0,
                                                            0,
+                                                           0,
                                                            tessera_weights,
                                                            nullptr,
                                                            nullptr,
