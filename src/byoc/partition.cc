@@ -249,27 +249,119 @@ std::vector<BackendChoice> usable(std::span<const BackendChoice> choices,
   return out;
 }
 
-}  // namespace
-
-void partition_function(const std::string& name, std::span<const BackendChoice> backends,
-                        PartitionOutcome& outcome) {
-  const Function f = outcome.module.functions.at(name);
+Function partition_body(const Function& f, const std::string& name,
+                        std::span<const BackendChoice> backends, PartitionOutcome& outcome) {
   Claims claims = claim_composites(f, outcome.module.constants, backends);
   Vetoes vetoes;
+  Function rest = f;
   // A round that finds a veto takes at least one composite from a back end for good.
   while (!claims.claims.empty()) {
     FunctionPartitioner partitioner(f, name, claims, backends, outcome);
     const Vetoes more = partitioner.vetoes();
     if (more.empty()) {
-      Function rest = partitioner.run();
+      rest = partitioner.run();
       rest.location = f.location;
-      outcome.module.functions.at(name) = std::move(rest);
       break;
     }
     vetoes.insert(more.begin(), more.end());
     claims = claim_composites(f, outcome.module.constants, backends, vetoes);
   }
   report_refusals(f, claims, backends, outcome);
+  return rest;
+}
+
+Function partition_all(const Function& f, const std::string& name,
+                       std::span<const BackendChoice> backends, PartitionOutcome& outcome);
+
+// Branches are scopes: what is in one is partitioned as a function of what the branch reads, and
+// put back.
+class BranchPartitioner {
+ public:
+  BranchPartitioner(const Function& f, const std::string& name,
+                    std::span<const BackendChoice> backends, PartitionOutcome& outcome)
+      : f_(f), captured_(relay::captures(f)) {
+    for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+      const NodeId id(i);
+      if (f[id].region != Function::kBody || f.as<relay::If>(id) == nullptr) continue;
+      for (const relay::RegionId branch : relay::regions_of(f, id)) {
+        if (f[f.region(branch).result].region != branch) continue;
+        made_.emplace(branch, partition_all(branch_function(branch), name, backends, outcome));
+      }
+    }
+  }
+
+  bool empty() const { return made_.empty(); }
+
+  Function run() {
+    return relay::rewrite(
+        f_,
+        [&](Copier& c, NodeId id) -> std::optional<NodeId> {
+          // The names in a branch come back with it.
+          const bool replaced = f_.as<relay::Let>(id) != nullptr && is_replaced(f_[id].region);
+          return replaced ? std::optional(c.map(f_.operands(id)[0])) : std::nullopt;
+        },
+        {},
+        [&](Copier& c, relay::RegionId region) {
+          const auto made = made_.find(region);
+          if (made == made_.end()) return c.map(f_.region(region).result);
+          std::vector<NodeId> arguments;
+          for (const NodeId id : inputs_of(f_.region(region).owner)) arguments.push_back(c.map(id));
+          return relay::inline_call(c.builder(), made->second, arguments);
+        });
+  }
+
+ private:
+  bool is_replaced(relay::RegionId region) const {
+    for (; region; region = f_.region(region).parent) {
+      if (made_.contains(region)) return true;
+    }
+    return false;
+  }
+
+  bool is_copied(NodeId id) const {
+    return f_.as<relay::Constant>(id) != nullptr || f_.as<relay::GlobalRef>(id) != nullptr;
+  }
+  std::vector<NodeId> inputs_of(NodeId owner) const {
+    std::vector<NodeId> inputs = captured_[owner.index()];
+    std::erase_if(inputs, [&](NodeId id) { return is_copied(id); });
+    return inputs;
+  }
+
+  Function branch_function(relay::RegionId branch) const {
+    FunctionBuilder builder;
+    Copier copier(f_, builder, false);
+    const NodeId owner = f_.region(branch).owner;
+    for (const NodeId id : captured_[owner.index()]) {
+      if (is_copied(id)) {
+        copier.set(id, copier.copy(id));
+        continue;
+      }
+      const NodeId param = builder.param(fmt::format("outer_{}", id.index()), f_.type(id));
+      builder.set_type(param, f_.type(id));
+      copier.set(id, param);
+    }
+    copier.run(branch, relay::nodes_within(f_, branch));
+    const NodeId result = f_.region(branch).result;
+    return builder.finish(copier.map(result), {}, f_.type(result));
+  }
+
+  const Function& f_;
+  const std::vector<std::vector<NodeId>> captured_;
+  std::map<relay::RegionId, Function> made_;
+};
+
+Function partition_all(const Function& f, const std::string& name,
+                       std::span<const BackendChoice> backends, PartitionOutcome& outcome) {
+  BranchPartitioner branches(f, name, backends, outcome);
+  return partition_body(branches.empty() ? f : branches.run(), name, backends, outcome);
+}
+
+}  // namespace
+
+void partition_function(const std::string& name, std::span<const BackendChoice> backends,
+                        PartitionOutcome& outcome) {
+  const Function f = outcome.module.functions.at(name);
+  outcome.module.functions.at(name) = partition_all(f, name, backends, outcome);
 }
 
 Result<PartitionOutcome> partition_greedy(Module module, std::span<const BackendChoice> choices) {

@@ -76,7 +76,7 @@ class HostBodyEmitter {
 
   template <class... A>
   void line(fmt::format_string<A...> text, A&&... args) {
-    body_.text += fmt::format(text, std::forward<A>(args)...);
+    body_.text += indent_ + fmt::format(text, std::forward<A>(args)...);
     body_.text += '\n';
   }
 
@@ -116,6 +116,23 @@ class HostBodyEmitter {
           walk(s.body);
         },
         [&](const tir::CallKernel& s) { call(s); },
+        [&](const tir::IfThenElse& s) {
+          line("  if ({}) {{", flag(s.condition));
+          block(s.then_case);
+          if (!tir::is_empty(s.else_case)) {
+            line("  }} else {{");
+            block(s.else_case);
+          }
+          line("  }}");
+        },
+        [&](const tir::While& s) {
+          line("  while ({}) {{", flag(s.condition));
+          block(s.body);
+          line("  }}");
+        },
+        [&](const tir::Store& s) {
+          line("  *(uint8_t*){} = {};", name(s.buffer), tir::is_int(s.value, 0) ? 0 : 1);
+        },
         [&](tir::Otherwise) {
           TESSERA_UNREACHABLE("statement kind {} in a host program", static_cast<int>(stmt.kind()));
         });
@@ -132,6 +149,19 @@ class HostBodyEmitter {
     }
     const plan::Placement& at = plan_.buffers.at(buffer.get());
     define(buffer, fmt::format("(char*)frame->pools[{}] + {}", pool_index(at.pool), at.offset));
+  }
+
+  void block(const Stmt& stmt) {
+    indent_ += "  ";
+    walk(stmt);
+    indent_.resize(indent_.size() - 2);
+  }
+
+  // Conditions of a host program are scalars in its memory.
+  std::string flag(const tir::Expr& e) const {
+    const auto* load = e.as<tir::Load>();
+    TESSERA_CHECK(load != nullptr && load->indices.empty(), "a condition that is no scalar");
+    return fmt::format("*(const uint8_t*){} != 0", name(load->buffer));
   }
 
   std::size_t pool_index(const std::string& pool) const {
@@ -217,7 +247,8 @@ class HostBodyEmitter {
   const plan::MemoryPlan& plan_;
   const std::map<std::string, int>& extern_index_;
   HostBody body_;
-  KernelScope scope_;  // of sizes
+  KernelScope scope_;   // of sizes
+  std::string indent_;  // of the block
   std::map<const BufferNode*, std::string> names_;
   std::set<std::string> taken_ = names_in_use();
 };

@@ -2,6 +2,7 @@
 #include "exec/host_interpreter.h"
 
 #include "tir/evaluate.h"
+#include "tir/expr_ops.h"
 #include "tir/walk.h"
 
 namespace tessera::exec {
@@ -111,6 +112,19 @@ class HostInterpreter::Run {
           }
           return status;
         },
+        [&](const tir::IfThenElse& s) {
+          if (flag(s.condition)) return walk(s.then_case);
+          return tir::is_empty(s.else_case) ? std::int32_t{0} : walk(s.else_case);
+        },
+        [&](const tir::While& s) {
+          std::int32_t status = 0;
+          while (status == 0 && flag(s.condition)) status = walk(s.body);
+          return status;
+        },
+        [&](const tir::Store& s) {
+          *static_cast<std::uint8_t*>(at_.at(s.buffer.get())) = tir::is_int(s.value, 0) ? 0 : 1;
+          return std::int32_t{0};
+        },
         [&](tir::Otherwise) -> std::int32_t {
           TESSERA_UNREACHABLE("statement kind {} in a host program", static_cast<int>(stmt.kind()));
         });
@@ -133,6 +147,13 @@ class HostInterpreter::Run {
     std::vector<std::int64_t> out;
     for (const tir::Expr& e : sizes) out.push_back(sizes_.index(e));
     return out;
+  }
+
+  // Conditions of a host program are scalars in its memory.
+  bool flag(const tir::Expr& e) const {
+    const auto* load = e.as<tir::Load>();
+    TESSERA_CHECK(load != nullptr && load->indices.empty(), "a condition that is no scalar");
+    return *static_cast<const std::uint8_t*>(at_.at(load->buffer.get())) != 0;
   }
 
   std::int32_t call(const tir::CallKernel& s) {

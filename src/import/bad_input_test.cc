@@ -187,7 +187,7 @@ TEST(BadGraph, EveryUnsupportedNodeIsListed) {
   TestModel m(13);
   m.input("x", {2, 2});
   m.node("NoSuchOperator", {"x"}, {"a"}, "first");
-  m.node("Loop", {"a"}, {"b"}, "second");  // behind a failed one
+  m.node("NonZero", {"a"}, {"b"}, "second");  // behind a failed one
   m.node("FusedGelu", {"x"}, {"c"}, "third")->set_domain("com.example");
   set_string(m.node("Gemm", {"x", "x"}, {"d"}, "fourth"), "colour", "red");
   m.node("Relu", {"b"}, {"y"}, "fifth");
@@ -195,7 +195,7 @@ TEST(BadGraph, EveryUnsupportedNodeIsListed) {
   m.output("d");
   expect_refused(m.import(),
                  {{Code::kUnsupportedOnnxNode, "first", "`NoSuchOperator` of ai.onnx opset 13"},
-                  {Code::kUnsupportedOnnxNode, "second", "`Loop` of ai.onnx opset 13"},
+                  {Code::kUnsupportedOnnxNode, "second", "`NonZero` of ai.onnx opset 13"},
                   {Code::kUnsupportedOnnxNode, "third", "`FusedGelu` of com.example"},
                   {Code::kUnsupportedOnnxNode, "fourth", "the attribute `colour`"}});
 }
@@ -204,11 +204,11 @@ TEST(BadGraph, EveryUnsupportedNodeIsListed) {
 TEST(BadGraph, NodesBehindAFailedOne) {
   TestModel m;
   m.input("x", {2, 2});
-  m.node("Loop", {"x"}, {"a"}, "first");
+  m.node("NonZero", {"x"}, {"a"}, "first");
   set_int(m.node("Relu", {"a"}, {"y"}, "second"), "strength", 11);
   m.output("a", {2, 2});
   m.output("y");
-  expect_refused(m.import(), {{Code::kUnsupportedOnnxNode, "first", "`Loop`"},
+  expect_refused(m.import(), {{Code::kUnsupportedOnnxNode, "first", "`NonZero`"},
                               {Code::kUnsupportedOnnxNode, "second", "attribute `strength`"}});
 }
 

@@ -2,9 +2,12 @@
 #include "import/call_builder.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "ops/infer_types.h"
 #include "ops/size_values.h"
 #include "ops/table.h"
+#include "ops/type_agreement.h"
 #include "tir/dim_vars.h"
 
 namespace tessera::import {
@@ -174,6 +177,52 @@ bool CallBuilder::is_within(const Dim& low, const Dim& high) const {
   const tir::Interval found = tir::size_range(
       tir::dim_expr(difference, [&](const std::string& s) { return values.at(s); }), bounds);
   return found.has_min() && found.min >= 0;
+}
+
+NodeId CallBuilder::branch(NodeId condition, relay::RegionId then_region,
+                           relay::RegionId else_region) {
+  const relay::Function& made = builder_.peek();
+  const Type yes = type(made.region(then_region).result);
+  const Type no = type(made.region(else_region).result);
+  const NodeId id = builder_.if_(condition, then_region, else_region);
+  if (!ops::is_compatible(yes, no)) {
+    throw NodeError{error(Code::kTypeMismatch, location_,
+                          "the branches give values of different types: {} and {}", to_string(yes),
+                          to_string(no))};
+  }
+  builder_.set_type(id, ops::common_type(yes, no));
+  return id;
+}
+
+void CallBuilder::begin_function() {
+  outer_.push_back({std::exchange(builder_, relay::FunctionBuilder()), std::exchange(sizes_, {})});
+  builder_.at(location_);
+}
+
+relay::Function CallBuilder::end_function(NodeId result) {
+  const Type result_type = type(result);
+  relay::Function f = builder_.finish(result, {}, result_type);
+  f.location = location_;
+  leave_functions(outer_.size() - 1);
+  return f;
+}
+
+void CallBuilder::leave_functions(std::size_t depth) {
+  for (; outer_.size() > depth; outer_.pop_back()) {
+    builder_ = std::move(outer_.back().builder);
+    sizes_ = std::move(outer_.back().sizes);
+  }
+}
+
+NodeId CallBuilder::call_global(const std::string& name, std::span<const NodeId> args,
+                                const Type& result) {
+  std::vector<Type> params;
+  for (const NodeId arg : args) params.push_back(type(arg));
+  const NodeId callee = builder_.global(name);
+  builder_.set_type(callee, function_type(std::move(params), result));
+  const NodeId id = builder_.call_value(callee, args);
+  builder_.set_type(id, result);
+  return id;
 }
 
 relay::Function CallBuilder::finish(NodeId result, Attrs attrs) {

@@ -9,6 +9,7 @@
 #include "constants/pool.h"
 #include "relay/function.h"
 #include "relay/operator.h"
+#include "relay/rewrite.h"
 
 namespace tessera::import {
 
@@ -54,6 +55,24 @@ class CallBuilder {
   // Is low <= high whatever values in their ranges the symbols have?
   bool is_within(const Dim& low, const Dim& high) const;
 
+  // ---- Control flow ----
+  // Nodes up to end_branch belong to a branch of the `if` that is made next.
+  relay::RegionId begin_branch() { return builder_.begin_region(); }
+  void end_branch(NodeId result) { builder_.end_region(result); }
+  // Throws NodeError where the branches' results do not agree.
+  NodeId branch(NodeId condition, relay::RegionId then_region, relay::RegionId else_region);
+  // Nodes up to end_function belong to a function of their own, which sees nothing around it.
+  void begin_function();
+  relay::Function end_function(NodeId result);
+  // How many functions are around the current one, and back there behind an error.
+  std::size_t depth() const { return outer_.size(); }
+  void leave_functions(std::size_t depth);
+  // The body in place of the call.
+  NodeId inline_function(const relay::Function& f, std::span<const NodeId> args) {
+    return relay::inline_call(builder_, f, args);
+  }
+  NodeId call_global(const std::string& name, std::span<const NodeId> args, const Type& result);
+
   relay::Function finish(NodeId result, Attrs attrs);
   ConstantPool take_constants() { return std::move(constants_); }
 
@@ -66,6 +85,11 @@ class CallBuilder {
 
   const SymbolTable& ranges_;
   relay::FunctionBuilder builder_;
+  struct Open {
+    relay::FunctionBuilder builder;
+    std::map<NodeId, Shape> sizes;
+  };
+  std::vector<Open> outer_;  // functions that have begun and wait
   ConstantPool constants_;
   std::map<NodeId, Shape> sizes_;
   Location location_;

@@ -22,6 +22,7 @@ Result<Module> GraphImporter::run() {
   const NodeId result = import_outputs(names);
   if (!errors_.empty()) return fail(std::move(errors_));
   Module module;
+  module.functions = std::move(loops_);
   Attrs attrs;
   attrs.set("output_names", relay::AttrArray(names.begin(), names.end()));
   module.functions["main"] = builder_.finish(result, std::move(attrs));
@@ -41,10 +42,12 @@ void GraphImporter::import_node(const onnx::NodeProto& node) {
   if (!is_known(node)) {
     report_unknown(node, at);
   } else if (check_inputs(node)) {
+    const std::size_t depth = builder_.depth();
     try {
       builder_.at(at);
       outputs = convert(node);
     } catch (NodeError& e) {
+      builder_.leave_functions(depth);
       // Of the operators' own checks, which know nothing of models.
       if (e.diagnostic.remedy.empty()) e.diagnostic.remedy = std::string(kCorrectModel);
       errors_.add(std::move(e.diagnostic));
@@ -66,8 +69,8 @@ void GraphImporter::report_unknown(const onnx::NodeProto& node, const Location& 
 bool GraphImporter::is_known(const onnx::NodeProto& node) const {
   if (model_.function(node) != nullptr) return true;
   const std::string name = qualified_name(node);
-  return name == "If" || find_converter(name, scope_->opset) != nullptr ||
-         find_direct_operator(name) != nullptr;
+  return name == "If" || name == "Loop" || name == "Scan" ||
+         find_converter(name, scope_->opset) != nullptr || find_direct_operator(name) != nullptr;
 }
 
 // A missing value is reported once; nodes behind a failed one are passed over.
@@ -88,7 +91,11 @@ bool GraphImporter::check_inputs(const onnx::NodeProto& node) {
 
 std::vector<NodeId> GraphImporter::convert(const onnx::NodeProto& node) {
   if (const onnx::FunctionProto* f = model_.function(node)) return inline_function(node, *f);
-  if (node.op_type() == "If") return inline_branch(node);
+  if (is_default_domain(node.domain())) {
+    if (node.op_type() == "If") return import_if(node);
+    if (node.op_type() == "Loop") return import_loop(node);
+    if (node.op_type() == "Scan") return import_scan(node);
+  }
   return convert_operator(node);
 }
 

@@ -15,6 +15,8 @@
 
 namespace tessera::import {
 
+struct Loop;
+
 class GraphImporter {
  public:
   GraphImporter(const OnnxModel& model, const ImportOptions& options);
@@ -50,14 +52,33 @@ class GraphImporter {
   // ---- Bodies in place of a node (import_bodies.cc) ----
   // A call of a function of the model: its body.
   std::vector<NodeId> inline_function(const onnx::NodeProto& call, const onnx::FunctionProto& f);
-  // `If` whose condition is known: the branch taken.
-  std::vector<NodeId> inline_branch(const onnx::NodeProto& node);
   template <class Names>
   std::vector<NodeId> results_of(Scope& body, const Names& outputs);
+
+  // ---- Control flow (import_branches.cc, import_loops.cc) ----
+  // The branch taken where the condition is known, else an `if`.
+  std::vector<NodeId> import_if(const onnx::NodeProto& node);
+  // The graph's results, as nodes where the builder stands; fewer behind an error.
+  std::vector<NodeId> import_graph(const onnx::GraphProto& graph, Scope& body);
+  std::vector<NodeId> results_of_graph(const onnx::GraphProto& graph, Scope& body);
+  // A call of a global function that calls itself (import/loop.h).
+  std::vector<NodeId> import_loop(const onnx::NodeProto& node);
+  std::vector<NodeId> import_scan(const onnx::NodeProto& node);
+  // What the loop gives; nothing behind an error that has been reported.
+  std::vector<NodeId> make_loop(Node& at, Loop& loop);
+  bool define_body(Node& at, Loop& loop);
+  void define_captured(Loop& loop, Scope& body, std::vector<Tensor>& known);
+  void check_carried(const Node& at, const Loop& loop) const;
+  void size_scans(const Node& at, Loop& loop) const;
+  relay::Function loop_function(const Loop& loop, const std::string& name);
+  NodeId goes_on(const Loop& loop, std::span<const NodeId> params);
+  NodeId row_index(NodeId iteration, std::int64_t rows, bool backward);
+  NodeId call(std::string_view op, std::initializer_list<NodeId> args, Attrs attrs = {});
 
   const OnnxModel& model_;
   const ImportOptions& options_;
   CallBuilder builder_;
+  std::map<std::string, relay::Function> loops_;  // by the global's name
   SymbolTable symbols_;
   Scope main_;
   Scope* scope_ = &main_;

@@ -10,13 +10,6 @@ constexpr int kMaxDepth = 64;
 
 using AttributeMap = std::map<std::string, const onnx::AttributeProto*>;
 
-const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name) {
-  for (const auto& a : node.attribute()) {
-    if (a.name() == name) return &a;
-  }
-  return nullptr;
-}
-
 // The function's attributes: those of the call, else the defaults.
 AttributeMap attributes_of(const onnx::NodeProto& call, const onnx::FunctionProto& f) {
   AttributeMap attributes;
@@ -66,26 +59,6 @@ std::vector<NodeId> GraphImporter::inline_function(const onnx::NodeProto& call,
   return results_of(body, f.output());
 }
 
-std::vector<NodeId> GraphImporter::inline_branch(const onnx::NodeProto& node) {
-  Node at(builder_, *scope_, model_, node, location_of(node));
-  const bool taken = element_as_int(at.need_constant(0, "a condition"), 0) != 0;
-  const auto* attribute = find_attribute(node, taken ? "then_branch" : "else_branch");
-  if (attribute == nullptr || !attribute->has_g()) {
-    at.invalid(Code::kWrongAttribute, "a branch is missing");
-  }
-  Scope body;
-  body.outer = scope_;
-  body.opset = scope_->opset;
-  body.place = std::get<ModelNode>(at.location()->place).node + "/";
-  scope_ = &body;
-  import_initializers(attribute->g());
-  import_nodes(attribute->g().node());
-  scope_ = const_cast<Scope*>(body.outer);
-  std::vector<std::string> outputs;
-  for (const auto& output : attribute->g().output()) outputs.push_back(output.name());
-  return results_of(body, outputs);
-}
-
 // The body's results; none, without a further message, behind the first that is missing.
 template <class Names>
 std::vector<NodeId> GraphImporter::results_of(Scope& body, const Names& outputs) {
@@ -101,6 +74,20 @@ std::vector<NodeId> GraphImporter::results_of(Scope& body, const Names& outputs)
     results.push_back(*value);
   }
   return results;
+}
+
+std::vector<NodeId> GraphImporter::import_graph(const onnx::GraphProto& graph, Scope& body) {
+  Scope* around = std::exchange(scope_, &body);
+  import_initializers(graph);
+  import_nodes(graph.node());
+  scope_ = around;
+  return results_of_graph(graph, body);
+}
+
+std::vector<NodeId> GraphImporter::results_of_graph(const onnx::GraphProto& graph, Scope& body) {
+  std::vector<std::string> outputs;
+  for (const auto& output : graph.output()) outputs.push_back(output.name());
+  return results_of(body, outputs);
 }
 
 }  // namespace tessera::import

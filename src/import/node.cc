@@ -165,6 +165,14 @@ std::optional<Tensor> Node::tensor_attr(std::string_view name) const {
   return std::move(*tensor);
 }
 
+const onnx::GraphProto& Node::graph_attr(std::string_view name) const {
+  const auto* a = find_attr(name, onnx::AttributeProto::GRAPH);
+  if (a == nullptr || !a->has_g()) {
+    invalid(Code::kWrongAttribute, fmt::format("attribute `{}` is missing", name));
+  }
+  return a->g();
+}
+
 std::int64_t Node::need_int_attr(std::string_view name) const {
   if (!has_attr(name)) {
     invalid(Code::kWrongAttribute, fmt::format("attribute `{}` is missing", name));
@@ -268,6 +276,14 @@ NodeId Node::broadcast_to(NodeId x, const Shape& new_shape) {
     return call("broadcast_to", {x}, {{"shape", *known}});
   }
   return call("dyn.broadcast_to", {x, sizes_of(new_shape)});
+}
+
+NodeId Node::scalar_of(NodeId x, DType wanted, std::string_view what) {
+  const auto sizes = constant_shape(shape(x));
+  if (dtype(x) != wanted || !sizes || rank(x) > 1 || (rank(x) == 1 && sizes->front() != 1)) {
+    invalid(Code::kTypeMismatch, fmt::format("{} has the type {}", what, to_string(type(x))));
+  }
+  return reshape(x, {});
 }
 
 void Node::unsupported(std::string_view what) const {

@@ -74,6 +74,8 @@ class Node {
   Ints need_ints_attr(std::string_view name) const;
   // A data type by ONNX's number.
   DType dtype_attr(std::string_view name, DType fallback) const;
+  // The graph of a branch or loop; an error if it is not there.
+  const onnx::GraphProto& graph_attr(std::string_view name) const;
   // An attribute that changes nothing here: a hint, or of no effect in inference.
   void ignore_attr(std::string_view name) const { read_attrs_.emplace(name); }
   // The axis counted from the front; an error if it lies outside [-rank, rank).
@@ -104,6 +106,8 @@ class Node {
   }
   // A list of sizes: a constant where all are numbers.
   NodeId sizes_of(const Shape& sizes) { return builder_.sizes(sizes); }
+  // The only element, in whatever shape it comes; an error for another type.
+  NodeId scalar_of(NodeId x, DType dtype, std::string_view what);
   NodeId tuple(std::span<const NodeId> fields) { return builder_.tuple(fields); }
   NodeId project(NodeId tuple, int index) { return builder_.project(tuple, index); }
 

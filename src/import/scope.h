@@ -30,6 +30,13 @@ struct Scope {
     }
     return false;
   }
+  // A body within this one, whose nodes have longer names.
+  Scope inner(const std::string& node) const {
+    Scope body;
+    body.opset = opset;
+    body.place = node + "/";
+    return body;
+  }
   const Type* declared_type(const std::string& name) const {
     const auto it = declared.find(name);
     return it == declared.end() ? nullptr : &it->second;

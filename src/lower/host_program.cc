@@ -6,6 +6,7 @@
 
 #include "tir/compare.h"
 #include "tir/dim_vars.h"
+#include "tir/expr_ops.h"
 #include "tir/stmt.h"
 
 namespace tessera::lower {
@@ -34,8 +35,16 @@ bool HostProgram::has_type(const Buffer& b, const Type& type) const {
 }
 
 HostValue HostProgram::add_root(const std::string& name, const Type& type) {
-  roots_.push_back({buffer_of_type(name, type), -1, std::nullopt, false});
+  Root root;
+  root.buffer = buffer_of_type(name, type);
+  roots_.push_back(std::move(root));
   return {static_cast<int>(roots_.size()) - 1, -1};
+}
+
+HostProgram::Step& HostProgram::add_step(StepKind kind) {
+  Step& step = blocks_[static_cast<std::size_t>(open_.back())].emplace_back();
+  step.kind = kind;
+  return step;
 }
 
 HostValue HostProgram::input(const std::string& name, const Type& type) {
@@ -62,58 +71,116 @@ HostValue HostProgram::constant(ConstantIndex index, const Tensor& tensor) {
 
 std::vector<HostValue> HostProgram::call(HostCall call, const std::vector<Type>& types,
                                          const std::string& name) {
+  const int block = open_.back();
+  const auto number = static_cast<int>(blocks_[static_cast<std::size_t>(block)].size());
   std::vector<HostValue> results;
   for (std::size_t i = 0; i < types.size(); ++i) {
     results.push_back(add_root(types.size() == 1 ? name : fmt::format("{}_{}", name, i), types[i]));
-    roots_.back().step = static_cast<int>(steps_.size());
-    roots_.back().allocated = true;
+    roots_.back().block = block;
+    roots_.back().step = number;
+    roots_.back().movable = true;
   }
-  steps_.push_back({std::move(call), results});
+  Step& step = add_step(StepKind::kCall);
+  step.call = std::move(call);
+  step.outputs = results;
   return results;
 }
 
+void HostProgram::call_into(HostCall call, HostValue into) {
+  Step& step = add_step(StepKind::kCall);
+  step.call = std::move(call);
+  step.outputs = {into};
+}
+
 HostValue HostProgram::view(HostValue value, const Type& type) {
-  if (has_type(roots_[static_cast<std::size_t>(value.root)].buffer, type)) return {value.root, -1};
+  if (has_type(root(value.root).buffer, type)) return {value.root, -1};
   for (std::size_t i = 0; i < views_.size(); ++i) {
     if (views_[i].root == value.root && has_type(views_[i].buffer, type)) {
       return {value.root, static_cast<int>(i)};
     }
   }
-  const std::string& name = roots_[static_cast<std::size_t>(value.root)].buffer->name;
+  const std::string& name = root(value.root).buffer->name;
   views_.push_back({value.root, buffer_of_type(name + "_view", type)});
   return {value.root, static_cast<int>(views_.size()) - 1};
 }
 
+int HostProgram::begin_block() {
+  blocks_.emplace_back();
+  open_.push_back(static_cast<int>(blocks_.size()) - 1);
+  return open_.back();
+}
+
+void HostProgram::end_block() { open_.pop_back(); }
+
+HostValue HostProgram::declare(const std::string& name, const Type& type, Memory memory) {
+  const HostValue v = add_root(name, type);
+  root(v.root).block = open_.back();
+  root(v.root).step = static_cast<int>(blocks_[static_cast<std::size_t>(open_.back())].size());
+  root(v.root).movable = memory == Memory::kResult;
+  add_step(StepKind::kDeclare).outputs = {v};
+  return v;
+}
+
+void HostProgram::branch(HostValue condition, int then_block, int else_block) {
+  Step& step = add_step(StepKind::kBranch);
+  step.call.inputs = {condition};
+  step.first = then_block;
+  step.second = else_block;
+}
+
+void HostProgram::loop_while(HostValue flag, int body) {
+  Step& step = add_step(StepKind::kLoop);
+  step.call.inputs = {flag};
+  step.first = body;
+}
+
+void HostProgram::set(HostValue flag, bool value) {
+  Step& step = add_step(StepKind::kSet);
+  step.outputs = {flag};
+  step.flag = value;
+}
+
+// Does a step of the block, from one on, or of a block in it read the root's bytes?
+bool HostProgram::reads(int block, std::size_t from, int wanted) const {
+  const std::vector<Step>& steps = blocks_[static_cast<std::size_t>(block)];
+  for (std::size_t s = from; s < steps.size(); ++s) {
+    for (const HostValue& v : steps[s].call.inputs) {
+      if (v.root == wanted) return true;
+    }
+    for (const int inner : {steps[s].first, steps[s].second}) {
+      if (inner >= 0 && reads(inner, 0, wanted)) return true;
+    }
+  }
+  return false;
+}
+
+bool HostProgram::redirect(HostValue value, HostValue into) {
+  Root& from = root(value.root);
+  if (!from.movable || from.alias >= 0 || from.block != open_.back()) return false;
+  if (reads(from.block, static_cast<std::size_t>(from.step), into.root)) return false;
+  from.alias = into.root;
+  from.reshaped = value.view >= 0;
+  if (from.reshaped) views_[static_cast<std::size_t>(value.view)].alias = into.root;
+  return true;
+}
+
 const Buffer& HostProgram::buffer(HostValue v) const {
-  return v.view >= 0 ? views_[static_cast<std::size_t>(v.view)].buffer
-                     : roots_[static_cast<std::size_t>(v.root)].buffer;
+  if (v.view >= 0) {
+    const View& view = views_[static_cast<std::size_t>(v.view)];
+    return view.alias >= 0 ? buffer({view.alias, -1}) : view.buffer;
+  }
+  const Root& r = root(v.root);
+  return r.alias >= 0 && !r.reshaped ? buffer({r.alias, -1}) : r.buffer;
 }
 
 std::vector<bool> HostProgram::copies_needed(const std::vector<HostValue>& results) const {
   std::vector<bool> copies;
   std::set<int> given;
   for (const HostValue& v : results) {
-    const bool made_by_call = roots_[static_cast<std::size_t>(v.root)].step >= 0;
-    copies.push_back(!made_by_call || !given.insert(v.root).second);
+    const Root& r = root(v.root);
+    copies.push_back(!r.movable || r.alias >= 0 || !given.insert(v.root).second);
   }
   return copies;
-}
-
-// The value's bytes become output memory: the output has the value's shape, what the kernel writes
-// is a view of it where the shapes differ.
-void HostProgram::give_away(HostValue result, const std::string& name, tir::PrimFunc& f) {
-  Root& root = roots_[static_cast<std::size_t>(result.root)];
-  TESSERA_CHECK(root.step >= 0 && root.allocated, "an output that needs a copy");
-  root.allocated = false;
-  const Buffer& shaped = buffer(result);
-  const Buffer output = tir::make_buffer(name, shaped->dtype, shaped->shape);
-  f.outputs.push_back(output);
-  if (result.view < 0) {
-    root.buffer = output;
-    return;
-  }
-  source_[result.root] = output;
-  views_[static_cast<std::size_t>(result.view)].buffer = output;
 }
 
 tir::PrimFunc HostProgram::finish(const std::vector<HostValue>& results,
@@ -121,14 +188,18 @@ tir::PrimFunc HostProgram::finish(const std::vector<HostValue>& results,
   tir::PrimFunc f;
   f.is_host = true;
   f.dims = dims_;
-  for (int root : inputs_) f.inputs.push_back(roots_[static_cast<std::size_t>(root)].buffer);
-  for (std::size_t i = 0; i < results.size(); ++i) give_away(results[i], names[i], f);
-
-  // Declarations stand in front of the first call that can use them; the program is built from its
-  // end.
-  Stmt body = tir::seq({});
-  for (std::size_t s = steps_.size(); s-- > 0;) body = with_step(s, f.outputs, body);
-  body = with_views(-1, f.outputs, body);
+  for (int r : inputs_) f.inputs.push_back(root(r).buffer);
+  // Outputs have the results' shapes; what a kernel writes is a view of them where it differs.
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Buffer shaped = buffer(results[i]);
+    Root output;
+    output.buffer = tir::make_buffer(names[i], shaped->dtype, shaped->shape);
+    f.outputs.push_back(output.buffer);
+    roots_.push_back(std::move(output));
+    const bool done = redirect(results[i], {static_cast<int>(roots_.size()) - 1, -1});
+    TESSERA_CHECK(done, "an output that needs a copy");
+  }
+  Stmt body = with_views(0, -1, block_stmt(0));
   for (std::size_t r = roots_.size(); r-- > 0;) {
     if (roots_[r].constant) {
       body = tir::AllocateConst::make(roots_[r].buffer, ConstantValue(*roots_[r].constant), body);
@@ -138,39 +209,60 @@ tir::PrimFunc HostProgram::finish(const std::vector<HostValue>& results,
   return f;
 }
 
+// Declarations stand in front of the first step that can use them; a block is built from its end.
+Stmt HostProgram::block_stmt(int block) const {
+  Stmt body = tir::seq({});
+  for (std::size_t s = blocks_[static_cast<std::size_t>(block)].size(); s-- > 0;) {
+    body = with_step(block, s, body);
+  }
+  return body;
+}
+
 // `body` inside of the views of what a step makes (-1: of inputs and constants).
-Stmt HostProgram::with_views(int step, const std::vector<Buffer>& outputs, Stmt body) const {
+Stmt HostProgram::with_views(int block, int step, Stmt body) const {
   for (std::size_t i = views_.size(); i-- > 0;) {
-    const Root& root = roots_[static_cast<std::size_t>(views_[i].root)];
-    const bool is_output =
-        std::find(outputs.begin(), outputs.end(), views_[i].buffer) != outputs.end();
-    if (root.step == step && !is_output) {
-      body = tir::View::make(views_[i].buffer, root.buffer, body);
+    const Root& source = root(views_[i].root);
+    if (source.block == block && source.step == step && views_[i].alias < 0) {
+      body = tir::View::make(views_[i].buffer, buffer({views_[i].root, -1}), body);
     }
   }
   return body;
 }
 
-// A call, with the memory it writes declared in front of it and the views of that behind it.
-Stmt HostProgram::with_step(std::size_t number, const std::vector<Buffer>& outputs,
-                            Stmt body) const {
-  const Step& step = steps_[number];
-  body = with_views(static_cast<int>(number), outputs, body);
+// A step, with the memory it writes declared in front of it and the views of that behind it.
+Stmt HostProgram::with_step(int block, std::size_t number, Stmt body) const {
+  const Step& step = blocks_[static_cast<std::size_t>(block)][number];
+  body = with_views(block, static_cast<int>(number), body);
+  if (step.kind != StepKind::kDeclare) body = tir::seq({step_stmt(step), body});
+  for (std::size_t i = step.outputs.size(); i-- > 0;) {
+    const Root& r = root(step.outputs[i].root);
+    if (r.block != block || r.step != static_cast<int>(number)) continue;  // declared before
+    if (r.alias < 0) body = tir::Allocate::make(r.buffer, body);
+    if (r.reshaped) body = tir::View::make(r.buffer, buffer({r.alias, -1}), body);
+  }
+  return body;
+}
+
+Stmt HostProgram::step_stmt(const Step& step) const {
+  const auto flag = [&](HostValue v) { return tir::load(buffer(v), {}); };
+  switch (step.kind) {
+    case StepKind::kBranch:
+      return tir::IfThenElse::make(flag(step.call.inputs[0]), block_stmt(step.first),
+                                   block_stmt(step.second));
+    case StepKind::kLoop:
+      return tir::While::make(flag(step.call.inputs[0]), block_stmt(step.first));
+    case StepKind::kSet:
+      return tir::Store::make(buffer(step.outputs[0]), std::vector<tir::Expr>{},
+                              tir::bool_imm(step.flag));
+    default:
+      break;
+  }
   std::vector<Buffer> in, out;
   for (const HostValue& v : step.call.inputs) in.push_back(buffer(v));
   for (const HostValue& v : step.outputs) out.push_back(buffer(v));
   std::vector<tir::Expr> dims;
   for (const Dim& dim : step.call.dims) dims.push_back(size(dim));
-  body = tir::seq({tir::CallKernel::make(step.call.symbol, in, out, dims), body});
-  for (std::size_t i = step.outputs.size(); i-- > 0;) {
-    const int r = step.outputs[i].root;
-    const Root& root = roots_[static_cast<std::size_t>(r)];
-    if (root.allocated) body = tir::Allocate::make(root.buffer, body);
-    if (const auto it = source_.find(r); it != source_.end()) {
-      body = tir::View::make(root.buffer, it->second, body);
-    }
-  }
-  return body;
+  return tir::CallKernel::make(step.call.symbol, in, out, dims);
 }
 
 }  // namespace tessera::lower

@@ -25,13 +25,32 @@ struct HostCall {
 
 class HostProgram {
  public:
+  HostProgram() : blocks_(1) {}
+
   // The symbols of inputs' sizes become the program's formal dimensions.
   HostValue input(const std::string& name, const Type& type);
   HostValue constant(ConstantIndex index, const Tensor& tensor);
   // The results of a call; `types` one a result.
   std::vector<HostValue> call(HostCall call, const std::vector<Type>& types,
                               const std::string& name);
+  // A call that writes memory which is there already.
+  void call_into(HostCall call, HostValue into);
   HostValue view(HostValue value, const Type& type);
+
+  // ---- Control flow ----
+  // Steps up to end_block belong to the block, which one branch or loop then takes.
+  int begin_block();
+  void end_block();
+  // Memory that blocks write to: what a branch gives (kResult), what a loop carries (kCarried).
+  enum class Memory : std::uint8_t { kResult, kCarried };
+  HostValue declare(const std::string& name, const Type& type, Memory memory);
+  // Conditions and flags are scalars of bool.
+  void branch(HostValue condition, int then_block, int else_block);
+  void loop_while(HostValue flag, int body);
+  void set(HostValue flag, bool value);
+  // Makes what computes `value` in the current block write to `into` instead. False where only a
+  // copy will do: it comes from elsewhere, is given away already, or `into` is still read.
+  bool redirect(HostValue value, HostValue into);
 
   // Which results can only be copies of these values: not made by a call, or already given away.
   std::vector<bool> copies_needed(const std::vector<HostValue>& results) const;
@@ -42,38 +61,48 @@ class HostProgram {
  private:
   struct Root {
     tir::Buffer buffer;
-    int step = -1;  // the call that makes it
+    int block = 0, step = -1;  // which step makes or declares it
     std::optional<ConstantIndex> constant;
-    bool allocated =
-        false;  // an Allocate of the program, rather than input, output, constant or view
+    bool movable = false;   // its bytes can be elsewhere: made by a call, or a branch's result
+    int alias = -1;         // the root whose bytes these are,
+    bool reshaped = false;  // in another shape
   };
   struct View {
     int root;
     tir::Buffer buffer;
+    int alias = -1;  // the root whose buffer this is
   };
+  enum class StepKind : std::uint8_t { kCall, kDeclare, kBranch, kLoop, kSet };
   struct Step {
-    HostCall call;
-    std::vector<HostValue> outputs;
+    StepKind kind = StepKind::kCall;
+    HostCall call = {};  // of kCall; a branch or loop has its condition as the only input
+    std::vector<HostValue> outputs = {};
+    int first = -1, second = -1;  // blocks
+    bool flag = false;
   };
 
+  Root& root(int r) { return roots_[static_cast<std::size_t>(r)]; }
+  const Root& root(int r) const { return roots_[static_cast<std::size_t>(r)]; }
   tir::Expr size(const Dim& dim) const;
   tir::Buffer buffer_of_type(const std::string& name, const Type& type) const;
   bool has_type(const tir::Buffer& b, const Type& type) const;
   const tir::Buffer& buffer(HostValue v) const;
   HostValue add_root(const std::string& name, const Type& type);
-  tir::Stmt with_views(int step, const std::vector<tir::Buffer>& outputs, tir::Stmt body) const;
-  tir::Stmt with_step(std::size_t number, const std::vector<tir::Buffer>& outputs,
-                      tir::Stmt body) const;
-  void give_away(HostValue result, const std::string& name, tir::PrimFunc& f);
+  Step& add_step(StepKind kind);
+  bool reads(int block, std::size_t from, int root) const;
+  tir::Stmt block_stmt(int block) const;
+  tir::Stmt with_views(int block, int step, tir::Stmt body) const;
+  tir::Stmt with_step(int block, std::size_t number, tir::Stmt body) const;
+  tir::Stmt step_stmt(const Step& step) const;
 
   std::vector<Root> roots_;
   std::vector<View> views_;
-  std::vector<Step> steps_;
+  std::vector<std::vector<Step>> blocks_;  // 0 is the program's own
+  std::vector<int> open_ = {0};
   std::vector<int> inputs_;
   std::map<ConstantIndex, int> constants_;
   std::vector<tir::Expr> dims_;               // symbols of the inputs, in order
   std::map<std::string, tir::Expr> symbols_;  // by name
-  std::map<int, tir::Buffer> source_;         // roots that are views of an output
 };
 
 }  // namespace tessera::lower

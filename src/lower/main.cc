@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/main.h"
 
+#include <set>
 #include <unordered_map>
 
 #include "lower/host_program.h"
 #include "lower/names.h"
 #include "lower/primitive.h"
 #include "lower/specialise.h"
+#include "lower/tail_recursion.h"
 #include "lower/views.h"
+#include "relay/evaluation_order.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
 #include "tir/compare.h"
+#include "tir/expr_ops.h"
 #include "tir/names.h"
 
 namespace tessera::lower {
@@ -18,6 +22,7 @@ namespace {
 
 using relay::Function;
 using relay::NodeId;
+using relay::RegionId;
 
 // A formal dimension of the kernel is a symbol of its name.
 std::vector<Type> types_of(const std::vector<tir::Buffer>& buffers) {
@@ -57,17 +62,44 @@ Definitions copy_definition(const Type& type) {
   return d;
 }
 
-std::vector<Dim> dims_of(const Definitions& d) {
+std::vector<Dim> values_of_formals(const tir::DimVars& formals) {
   std::vector<Dim> dims;
-  for (const auto& formal : d.dims.formals()) dims.push_back(formal.dim);
+  for (const auto& formal : formals.formals()) dims.push_back(formal.dim);
   return dims;
 }
+
+std::vector<Dim> dims_of(const Definitions& d) { return values_of_formals(d.dims); }
 
 // The sizes of a type for a kernel's name; -1 for what is known at run time.
 std::vector<std::int64_t> sizes_for_name(const Type& type) {
   std::vector<std::int64_t> sizes;
   for (const Dim& dim : type.shape()) sizes.push_back(dim.as_constant().value_or(-1));
   return sizes;
+}
+
+// y[index, ...] = row[...], where there is such a row; all else of y stays as it is.
+tir::PrimFunc row_kernel(const Type& data, const Type& index, tir::DimVars& dims) {
+  const std::vector<tir::Expr> shape = dims.shape(data.shape());
+  tir::PrimFunc f;
+  for (const auto& formal : dims.formals()) f.dims.push_back(formal.var);
+  f.inputs = {tir::make_buffer("row", data.dtype(), {shape.begin() + 1, shape.end()}),
+              tir::make_buffer("index", index.dtype(), {})};
+  f.outputs = {tir::make_buffer("y", data.dtype(), shape)};
+  const tir::Expr at = tir::cast(tir::load(f.inputs[1], {}), kInt64);
+  const tir::Expr exists = tir::logical_and(tir::ge(at, 0), tir::lt(at, shape[0]));
+  std::vector<tir::Expr> from, to{tir::max(tir::min(at, shape[0] - 1), 0)};
+  for (std::size_t i = 1; i < shape.size(); ++i) {
+    from.push_back(tir::make_var(fmt::format("i{}", i)));
+    to.push_back(from.back());
+  }
+  const tir::Expr old = tir::load(f.outputs[0], to);
+  f.body =
+      tir::Store::make(f.outputs[0], to, tir::select(exists, tir::load(f.inputs[0], from), old));
+  for (std::size_t i = from.size(); i-- > 0;) {
+    f.body = tir::For::make(from[i], tir::Expr(0), shape[i + 1], tir::ForKind::kSerial, f.body);
+  }
+  f.attrs["ops"] = "update_row";
+  return f;
 }
 
 // The kernels of a module, each once.
@@ -112,11 +144,28 @@ class Kernels {
   std::unordered_map<std::uint64_t, std::vector<std::string>> by_hash_;
 };
 
-// A function's body, node by node.
+bool is_host_function(const Function& f) {
+  return relay::is_optimizable(f) && f.attrs.int_or_zero("Primitive") == 0;
+}
+
+// A function's body, node by node; those of the functions that it calls are put in their places.
 class HostLowering {
  public:
-  HostLowering(const Function& f, Module& module, Kernels& kernels)
-      : f_(f), module_(module), kernels_(kernels), values_(f.num_nodes()), types_(f.num_nodes()) {}
+  HostLowering(const Function& f, std::string name, Module& module, Kernels& kernels,
+               HostProgram& host, const HostLowering* caller = nullptr)
+      : f_(f),
+        name_(std::move(name)),
+        module_(module),
+        kernels_(kernels),
+        host_(host),
+        caller_(caller),
+        values_(f.num_nodes()),
+        types_(f.num_nodes()),
+        nodes_(f.num_regions()) {
+    for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+      nodes_[f[NodeId(i)].region.index()].push_back(NodeId(i));
+    }
+  }
 
   Result<tir::PrimFunc> run() {
     for (NodeId param : f_.params()) {
@@ -127,11 +176,12 @@ class HostLowering {
         value(param).push_back(host_.input(part, parts[i]));
       }
     }
-    for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
-      if (f_[NodeId(i)].region != Function::kBody) continue;
-      if (auto done = lower_node(NodeId(i)); !done) errors_.add(std::move(done).error());
+    TESSERA_TRY(const TailRecursion recursion, find_tail_recursion(f_, name_));
+    if (recursion.calls.empty()) {
+      TESSERA_TRY_VOID(lower_region(Function::kBody));
+    } else {
+      TESSERA_TRY(value(f_.result()), lower_loop(recursion));
     }
-    if (!errors_.empty()) return fail(std::move(errors_));
     return finish();
   }
 
@@ -148,8 +198,25 @@ class HostLowering {
     return types;
   }
 
+  // The nodes of a region, but for `except` and its names; all errors together.
+  Result<void> lower_region(RegionId region, NodeId except = {}) {
+    Diagnostics errors;
+    for (const NodeId id : nodes_[region.index()]) {
+      if (except && relay::behind_lets(f_, id) == except) continue;
+      if (auto done = lower_node(id); !done) errors.add(std::move(done).error());
+    }
+    if (!errors.empty()) return fail(std::move(errors));
+    return {};
+  }
+
   Result<void> lower_node(NodeId id) {
     const auto operands = f_.operands(id);
+    if (loop_ != nullptr) {
+      if (const auto update = loop_->in_place.find(id); update != loop_->in_place.end()) {
+        update_in_place(id, update->second);
+        return {};
+      }
+    }
     switch (f_[id].kind()) {
       case relay::NodeKind::kParam:
       case relay::NodeKind::kConstant:  // when it is used
@@ -172,8 +239,7 @@ class HostLowering {
       case relay::NodeKind::kValueCall:
         return lower_value_call(id);
       case relay::NodeKind::kIf:
-        return fail(error(Code::kNotSupported, f_[id].location,
-                          "`if` cannot be compiled yet: a host program has no branches"));
+        return lower_if(id);
     }
     return {};
   }
@@ -227,11 +293,11 @@ class HostLowering {
   }
 
   Result<void> lower_value_call(NodeId id) {
-    const NodeId callee = f_.operands(id)[0];
+    const NodeId callee = relay::behind_lets(f_, f_.operands(id)[0]);
     const auto args = f_.operands(id).subspan(1);
     if (const auto* literal = f_.as<relay::Literal>(callee)) {
       const std::string compiler = literal->attrs.string_or_empty("Compiler");
-      if (compiler.empty()) return call_region(id, f_, literal->body, args);
+      if (compiler.empty()) return call_literal(id, *literal, args);
       return call_extern(id, literal->attrs.string_or_empty("global_symbol"), args);
     }
     const auto* global = f_.as<relay::GlobalRef>(callee);
@@ -246,8 +312,230 @@ class HostLowering {
     if (target.attrs.int_or_zero("Primitive") != 0 && relay::is_optimizable(target)) {
       return call_region(id, target, Function::kBody, args);
     }
+    if (is_host_function(target)) return call_function(id, target, global->name, args);
     const std::string symbol = target.attrs.string_or_empty("global_symbol");
     return call_extern(id, symbol.empty() ? global->name : symbol, args);
+  }
+
+  // Kernels take no values from outside; other literals are put in place of the call.
+  Result<void> call_literal(NodeId id, const relay::Literal& literal,
+                            std::span<const NodeId> args) {
+    for (const char* name : {"Primitive", "Composite"}) {
+      if (literal.attrs.find(name) != nullptr) return call_region(id, f_, literal.body, args);
+    }
+    const relay::Region& body = f_.region(literal.body);
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      value(body.params[i]) = values_of(args.subspan(i, 1));
+      types_[body.params[i].index()] = type(args[i]);
+    }
+    TESSERA_TRY_VOID(lower_region(literal.body));
+    value(id) = values_of({&body.result, 1});
+    types_[id.index()] = type(body.result);
+    return {};
+  }
+
+  // ---- Control flow ----
+
+  Result<void> lower_if(NodeId id) {
+    const auto& branch = *f_.as<relay::If>(id);
+    TESSERA_TRY(value(id), declare_results(id, "if_result"));
+    TESSERA_TRY(const int yes, lower_branch(branch.then_region, value(id)));
+    TESSERA_TRY(const int no, lower_branch(branch.else_region, value(id)));
+    host_.branch(values_of(f_.operands(id)).front(), yes, no);
+    return {};
+  }
+
+  Result<Values> declare_results(NodeId id, const std::string& name) {
+    Values results;
+    for (const Type& type : flatten(f_.type(id))) {
+      if (has_unknown_size(type)) {
+        return fail(error(Code::kNotSupported, f_[id].location,
+                          "the size of the result, {}, depends on the branch that is taken: such "
+                          "code cannot be made yet",
+                          to_string(type))
+                        .with_remedy("make both branches give results of one size"));
+      }
+      results.push_back(host_.declare(name, type, HostProgram::Memory::kResult));
+    }
+    return results;
+  }
+
+  Result<int> lower_branch(RegionId region, const Values& results) {
+    const int block = host_.begin_block();
+    const auto done = lower_region(region);
+    const auto delivered = done ? deliver(region, results) : done;
+    host_.end_block();
+    if (!delivered) return fail(delivered.error());
+    return block;
+  }
+
+  Result<void> deliver(RegionId region, const Values& into) {
+    const NodeId result = f_.region(region).result;
+    TESSERA_TRY_VOID(require_named_sizes(result, f_));
+    const Values from = values_of({&result, 1});
+    const std::vector<Type> types = flatten(type(result));
+    for (std::size_t i = 0; i < into.size(); ++i) put(from[i], types[i], into[i]);
+    return {};
+  }
+
+  // The value in other memory: computed there where that can be.
+  void put(HostValue from, const Type& type, HostValue into) {
+    if (!host_.redirect(from, into)) copy(from, type, into);
+  }
+  void copy(HostValue from, const Type& type, HostValue into) {
+    const Definitions copy = copy_definition(type);
+    host_.call_into({kernels_.symbol_of(lower_definitions(copy)), {from}, dims_of(copy)}, into);
+  }
+
+  // A function of the module: its body in place of the call, a loop if it calls itself.
+  Result<void> call_function(NodeId id, const Function& callee, const std::string& name,
+                             std::span<const NodeId> args) {
+    for (const HostLowering* h = this; h != nullptr; h = h->caller_) {
+      if (h->name_ != name) continue;
+      return fail(error(Code::kNotSupported, f_[id].location,
+                        "`@{}` calls itself through `@{}`: such recursion cannot be compiled", name,
+                        name_)
+                      .with_remedy("put what they do into one function that calls itself at its "
+                                   "end; then it is a loop"));
+    }
+    TESSERA_TRY(const TailRecursion recursion, find_tail_recursion(callee, name));
+    const std::vector<Type> known = types_of_nodes(args);
+    const bool as_annotated =
+        std::equal(known.begin(), known.end(), callee.params().begin(), callee.params().end(),
+                   [&](const Type& t, NodeId param) { return t == callee.type(param); });
+    if (as_annotated) return enter(id, callee, name, recursion, args);
+    if (!recursion.calls.empty()) {
+      return fail(error(Code::kNotSupported, f_[id].location,
+                        "`@{}` is a loop, and is called with other sizes than its parameters' "
+                        "annotations say: such code cannot be made yet",
+                        name)
+                      .with_remedy("annotate its parameters with the types of the arguments"));
+    }
+    TESSERA_TRY(const Function special,
+                specialise(callee, Function::kBody, known, module_.constants));
+    return enter(id, special, name, recursion, args);
+  }
+
+  Result<void> enter(NodeId id, const Function& callee, const std::string& name,
+                     const TailRecursion& recursion, std::span<const NodeId> args) {
+    HostLowering inner(callee, name, module_, kernels_, host_, this);
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      inner.value(callee.params()[i]) = values_of(args.subspan(i, 1));
+    }
+    const NodeId result = callee.result();
+    if (recursion.calls.empty()) {
+      TESSERA_TRY_VOID(inner.lower_region(Function::kBody));
+      value(id) = inner.values_of({&result, 1});
+    } else {
+      TESSERA_TRY(value(id), inner.lower_loop(recursion));
+    }
+    types_[id.index()] = inner.type(result);
+    return {};
+  }
+
+  // A loop that the program goes round while a flag is set:
+  //
+  //   carried = arguments; flag = true
+  //   while flag: { ...; if condition: { ...; carried = new values } else: { results; flag = false
+  //   } }
+  Result<Values> lower_loop(const TailRecursion& recursion) {
+    loop_ = &recursion;
+    for (std::size_t i = 0; i < f_.params().size(); ++i) {
+      const NodeId param = f_.params()[i];
+      if (!recursion.changes[i]) continue;
+      const std::vector<Type> types = flatten(f_.type(param));
+      for (std::size_t k = 0; k < types.size(); ++k) {
+        const HostValue memory = host_.declare(f_.as<relay::Param>(param)->name, types[k],
+                                               HostProgram::Memory::kCarried);
+        copy(value(param)[k], types[k], memory);
+        value(param)[k] = memory;
+      }
+    }
+    TESSERA_TRY(results_, declare_results(f_.result(), "loop_result"));
+    flag_ = host_.declare("goes_on", tensor_type({}, kBool), HostProgram::Memory::kCarried);
+    host_.set(flag_, true);
+    TESSERA_TRY(const int body, lower_tail_block(Function::kBody));
+    host_.loop_while(flag_, body);
+    return results_;
+  }
+
+  Result<int> lower_tail_block(RegionId region) {
+    const int block = host_.begin_block();
+    const auto done = lower_tail(region);
+    host_.end_block();
+    if (!done) return fail(done.error());
+    return block;
+  }
+
+  // A region whose result is the loop's, or leads to its next iteration.
+  Result<void> lower_tail(RegionId region) {
+    const NodeId last = relay::behind_lets(f_, f_.region(region).result);
+    const bool again = loop_->calls.contains(last) && f_[last].region == region;
+    if (!again && !(loop_->branches.contains(last) && f_[last].region == region)) {
+      TESSERA_TRY_VOID(lower_region(region));
+      TESSERA_TRY_VOID(deliver(region, results_));
+      host_.set(flag_, false);
+      return {};
+    }
+    TESSERA_TRY_VOID(lower_region(region, last));
+    if (again) return go_round(last);
+    const auto& branch = *f_.as<relay::If>(last);
+    TESSERA_TRY(const int yes, lower_tail_block(branch.then_region));
+    TESSERA_TRY(const int no, lower_tail_block(branch.else_region));
+    host_.branch(values_of(f_.operands(last)).front(), yes, no);
+    return {};
+  }
+
+  // All new values are there before the first of the old ones goes.
+  Result<void> go_round(NodeId call) {
+    struct Move {
+      HostValue from, into;
+      Type type;
+    };
+    std::vector<Move> moves;
+    std::set<int> carried;
+    for (std::size_t i = 0; i < f_.params().size(); ++i) {
+      if (!loop_->changes[i]) continue;
+      const NodeId argument = f_.operands(call)[1 + i];
+      const std::vector<Type> types = flatten(type(argument));
+      if (types != flatten(f_.type(f_.params()[i]))) return changed_size(call, i);
+      const Values from = values_of({&argument, 1}), into = value(f_.params()[i]);
+      for (std::size_t k = 0; k < into.size(); ++k) {
+        carried.insert(into[k].root);
+        if (from[k].root != into[k].root) moves.push_back({from[k], into[k], types[k]});
+      }
+    }
+    for (Move& m : moves) {
+      if (!carried.contains(m.from.root)) continue;
+      const Definitions copy = copy_definition(m.type);
+      const std::string symbol = kernels_.symbol_of(lower_definitions(copy));
+      m.from = host_.call({symbol, {m.from}, dims_of(copy)}, {m.type}, "old").front();
+    }
+    for (const Move& m : moves) put(m.from, m.type, m.into);
+    return {};
+  }
+
+  Result<void> changed_size(NodeId call, std::size_t param) const {
+    return fail(error(Code::kNotSupported, f_[call].location,
+                      "`%{}` of the loop `@{}` changes its size from {} to {}: such code cannot be "
+                      "made yet",
+                      f_.as<relay::Param>(f_.params()[param])->name, name_,
+                      to_string(f_.type(f_.params()[param])),
+                      to_string(type(f_.operands(call)[1 + param])))
+                    .with_remedy("carry values of one size"));
+  }
+
+  // A row of a loop's result, written where it belongs.
+  void update_in_place(NodeId id, std::size_t param) {
+    const RowUpdate update = *row_update(f_, id);
+    const NodeId inputs[] = {update.row, update.index};
+    value(id) = value(f_.params()[param]);
+    if (f_.type(id).shape()[0] == Dim(0)) return;
+    tir::DimVars dims;
+    tir::PrimFunc kernel = row_kernel(f_.type(id), f_.type(update.index), dims);
+    host_.call_into(
+        {kernels_.symbol_of(std::move(kernel)), values_of(inputs), values_of_formals(dims)},
+        value(id).front());
   }
 
   Result<void> call_extern(NodeId id, const std::string& symbol, std::span<const NodeId> args) {
@@ -399,16 +687,31 @@ class HostLowering {
   }
 
   const Function& f_;
+  const std::string name_;
   Module& module_;
   Kernels& kernels_;
-  HostProgram host_;
+  HostProgram& host_;
+  const HostLowering* caller_;
   std::vector<Values> values_;
   std::vector<Type> types_;
-  Diagnostics errors_;
+  std::vector<std::vector<NodeId>> nodes_;  // by region
+  const TailRecursion* loop_ = nullptr;     // of a function that is one:
+  Values results_;                          // where its results go
+  HostValue flag_;                          // is there another iteration?
 };
 
-bool is_host_function(const Function& f) {
-  return relay::is_optimizable(f) && f.attrs.int_or_zero("Primitive") == 0;
+// Functions that others call are parts of these.
+std::set<std::string> entries(const Module& module) {
+  std::set<std::string> names, called;
+  for (const auto& [name, f] : module.functions) {
+    if (is_host_function(f)) names.insert(name);
+    for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+      if (const auto* global = f.as<relay::GlobalRef>(NodeId(i))) called.insert(global->name);
+    }
+  }
+  called.erase("main");
+  for (const std::string& name : called) names.erase(name);
+  return names;
 }
 
 }  // namespace
@@ -417,9 +720,9 @@ Result<Module> lower(Module module) {
   Diagnostics errors;
   Kernels kernels(module);
   std::map<std::string, tir::PrimFunc> hosts;
-  for (const auto& [name, f] : module.functions) {
-    if (!is_host_function(f)) continue;
-    auto host = HostLowering(f, module, kernels).run();
+  for (const std::string& name : entries(module)) {
+    HostProgram program;
+    auto host = HostLowering(module.functions.at(name), name, module, kernels, program).run();
     if (host) {
       hosts.emplace(name, std::move(*host));
     } else {

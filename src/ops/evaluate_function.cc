@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/evaluate_function.h"
 
+#include <variant>
+
+#include "relay/evaluation_order.h"
 #include "relay/operator.h"
+#include "relay/rewrite.h"
 #include "support/check.h"
 
 namespace tessera::ops {
@@ -11,6 +15,12 @@ using relay::NodeId;
 using relay::RegionId;
 using Tensors = std::vector<Tensor>;
 using EnterGlobal = std::function<Tensors(const std::string&, std::span<const Tensor>)>;
+
+// The call of a global whose result is the caller's: the caller need not wait for it.
+struct TailCall {
+  std::string symbol;
+  Tensors arguments;
+};
 
 // One activation of a function. A region's nodes are evaluated in their order when it is entered,
 // those of the regions within it when these are; the depth of the stack is that of regions.
@@ -34,9 +44,30 @@ class Activation {
     }
     TESSERA_CHECK(arguments.empty(), "{} arguments too many", arguments.size());
     for (const NodeId node : nodes_[id.index()]) {
+      if (kept_ && relay::behind_lets(f_, node) == kept_) continue;
       if (f_.as<relay::Param>(node) == nullptr) values_[node.index()] = value(node);
     }
     return values_[region.result.index()];
+  }
+
+  // The function's result, or the call of a global that gives it: loops are functions that call
+  // themselves at their end, and go round more often than a stack is deep.
+  std::variant<Tensors, TailCall> run_to_tail(std::span<const Tensor> arguments) {
+    const relay::Uses uses(f_);
+    RegionId region = relay::Function::kBody;
+    for (;;) {
+      const NodeId last = relay::behind_lets(f_, f_.region(region).result);
+      const bool is_branch = f_.as<relay::If>(last) != nullptr;
+      const std::string* symbol = called_global(last);
+      const bool waits = f_[last].region == region && (is_branch || symbol != nullptr) &&
+                         is_only_result(uses, last);
+      kept_ = waits ? last : NodeId();
+      Tensors results = run(region, arguments);
+      if (!waits) return results;
+      if (!is_branch) return TailCall{*symbol, tensors_of(f_.operands(last).subspan(1))};
+      region = taken_branch(last);
+      arguments = {};
+    }
   }
 
  private:
@@ -53,15 +84,35 @@ class Activation {
         return tensors_of(f_.operands(id));
       case relay::NodeKind::kProject:
         return field(id);
-      case relay::NodeKind::kIf: {
-        const auto& branch = *f_.as<relay::If>(id);
-        const Tensors condition = tensors_of(f_.operands(id).first(1));
-        const bool taken = element_as_int(condition.at(0), 0) != 0;
-        return run(taken ? branch.then_region : branch.else_region, {});
-      }
+      case relay::NodeKind::kIf:
+        return run(taken_branch(id), {});
       default:
         return {};  // a function: it has a value where it is called
     }
+  }
+
+  // Does nobody but the end of a function or branch use it, under whatever names?
+  bool is_only_result(const relay::Uses& uses, NodeId id) const {
+    for (;;) {
+      const auto users = uses.of(id);
+      if (users.size() + (uses.is_result(id) ? 1 : 0) != 1) return false;
+      if (users.empty() || f_.as<relay::Let>(users[0]) == nullptr) return true;
+      id = users[0];
+    }
+  }
+
+  RegionId taken_branch(NodeId id) const {
+    const auto& branch = *f_.as<relay::If>(id);
+    const Tensors condition = tensors_of(f_.operands(id).first(1));
+    return element_as_int(condition.at(0), 0) != 0 ? branch.then_region : branch.else_region;
+  }
+
+  // The global that a call enters, or null.
+  const std::string* called_global(NodeId call) const {
+    if (f_.as<relay::ValueCall>(call) == nullptr) return nullptr;
+    const NodeId callee = relay::behind_lets(f_, f_.operands(call)[0]);
+    const auto* global = f_.as<relay::GlobalRef>(callee);
+    return global != nullptr ? &global->name : nullptr;
   }
 
   Tensors call_operator(NodeId id) const {
@@ -73,11 +124,8 @@ class Activation {
 
   Tensors call_value(NodeId id) {
     const Tensors arguments = tensors_of(f_.operands(id).subspan(1));
-    NodeId callee = f_.operands(id)[0];
-    while (f_.as<relay::Let>(callee) != nullptr) callee = f_.operands(callee)[0];
-    if (const auto* global = f_.as<relay::GlobalRef>(callee)) {
-      return global_(global->name, arguments);
-    }
+    if (const std::string* global = called_global(id)) return global_(*global, arguments);
+    const NodeId callee = relay::behind_lets(f_, f_.operands(id)[0]);
     const auto* literal = f_.as<relay::Literal>(callee);
     TESSERA_CHECK(literal != nullptr, "the callee of node {} is not known", id.index());
     return run(literal->body, arguments);
@@ -110,19 +158,30 @@ class Activation {
   const EnterGlobal& global_;
   std::vector<Tensors> values_;
   std::vector<std::vector<NodeId>> nodes_;  // by region
+  NodeId kept_;                             // a region's result that run() leaves alone
 };
 
 }  // namespace
 
 std::vector<Tensor> evaluate(const Module& module, const relay::Function& f,
                              std::span<const Tensor> inputs, const GlobalCall& call) {
+  const auto answer = [&](const std::string& symbol, std::span<const Tensor> arguments) {
+    return call ? call(symbol, arguments) : std::nullopt;
+  };
   const EnterGlobal enter = [&](const std::string& symbol, std::span<const Tensor> arguments) {
-    if (call) {
-      if (auto results = call(symbol, arguments)) return *std::move(results);
-    }
+    if (auto results = answer(symbol, arguments)) return *std::move(results);
     return evaluate(module, module.functions.at(symbol), arguments, call);
   };
-  return Activation(f, module.constants, enter).run(relay::Function::kBody, inputs);
+  const relay::Function* entered = &f;
+  Tensors arguments(inputs.begin(), inputs.end());
+  for (;;) {
+    auto outcome = Activation(*entered, module.constants, enter).run_to_tail(arguments);
+    if (auto* results = std::get_if<Tensors>(&outcome)) return std::move(*results);
+    TailCall& next = std::get<TailCall>(outcome);
+    if (auto results = answer(next.symbol, next.arguments)) return *std::move(results);
+    entered = &module.functions.at(next.symbol);
+    arguments = std::move(next.arguments);
+  }
 }
 
 std::vector<Tensor> evaluate(const relay::Function& f, const ConstantPool& constants,

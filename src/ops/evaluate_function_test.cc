@@ -95,6 +95,21 @@ TEST(EvaluateFunction, LongChainsNeedNoStack) {
   EXPECT_EQ(evaluate_main(module, {pair(1, 2)}), Tensors{pair(1, 2)});
 }
 
+TEST(EvaluateFunction, LoopsNeedNoStack) {
+  const Module module = parse(R"(
+def @main(%i: int32, %x: Tensor[(2), float32]) -> Tensor[(2), float32] {
+  if (less(%i, 100000)) {
+    let %next = @main(add(%i, 1), negative(%x));
+    %next
+  } else {
+    %x
+  }
+})");
+  EXPECT_EQ(evaluate_main(module,
+                          {tensor_from_ints({}, kInt32, std::vector<std::int64_t>{1}), pair(1, 2)}),
+            Tensors{pair(-1, -2)});
+}
+
 TEST(Compare, DifferencesAreRelativeToTheLargestMagnitude) {
   EXPECT_EQ(relative_difference(pair(1, 100), pair(1, 100)), 0);
   EXPECT_NEAR(relative_difference(pair(2, 100), pair(1, 100)), 0.01, 1e-12);
@@ -111,8 +126,7 @@ TEST(Compare, TheFirstElementThatDiffersIsNamed) {
   EXPECT_EQ(first_difference(pair(1, 2), pair(1, INFINITY), 1e-3), "element 1: 2 instead of inf");
   EXPECT_EQ(first_difference(pair(NAN, -INFINITY), pair(NAN, -INFINITY), 0), "");
   EXPECT_EQ(first_difference(truth(true), truth(false), 10), "element 0: 1 instead of 0");
-  EXPECT_EQ(first_difference(truth(true), pair(1, 2), 10),
-            "bool instead of Tensor[(2), float32]");
+  EXPECT_EQ(first_difference(truth(true), pair(1, 2), 10), "bool instead of Tensor[(2), float32]");
 }
 
 }  // namespace

@@ -13,8 +13,9 @@ using tir::Buffer;
 using tir::BufferNode;
 using tir::Stmt;
 
-// One walk in program order. Uses inside a loop count for the whole loop, since a later
-// iteration may read what an earlier one wrote.
+// One walk in program order. Uses inside a loop of what is allocated outside count for the whole
+// loop, since a later iteration may read what an earlier one wrote. The branches of an `if` follow
+// each other: what only one of them uses lives in that one alone.
 class LivenessWalk {
  public:
   LivenessWalk(const Module& module, tir::Bounds bounds)
@@ -39,13 +40,15 @@ class LivenessWalk {
           walk(s.body);
         },
         [&](const tir::LetStmt& s) { walk(s.body); }, [&](const tir::CallKernel& s) { call(s); },
-        [&](const tir::For& s) { loop(s.body); }, [&](const tir::While& s) { loop(s.body); },
+        [&](const tir::For& s) { loop({}, s.body); },
+        [&](const tir::While& s) { loop(s.condition, s.body); },
         [&](const tir::IfThenElse& s) {
+          read(s.condition);
           walk(s.then_case);
           walk(s.else_case);
         },
         [&](const tir::Store& s) {
-          ++tick_;
+          read(s.value);
           use(s.buffer.get());
         },
         [&](const tir::Evaluate&) { ++tick_; });
@@ -80,10 +83,21 @@ class LivenessWalk {
     out_.needs[out_.of_workspace[s.symbol]].live.push_back({tick_, tick_});
   }
 
-  void loop(const Stmt& body) {
+  void loop(const tir::Expr& condition, const Stmt& body) {
     const std::int64_t begin = tick_ + 1;
+    const std::size_t outside = out_.needs.size();
+    if (condition) read(condition);
     walk(body);
-    for (Need& need : out_.needs) extend(need, begin);
+    for (std::size_t i = 0; i < outside; ++i) extend(out_.needs[i], begin);
+  }
+
+  // What an expression reads; a tick of its own.
+  void read(const tir::Expr& e) {
+    ++tick_;
+    if (!e) return;
+    tir::for_each_node(e, [&](const tir::Expr& part) {
+      if (const auto* load = part.as<tir::Load>()) use(load->buffer.get());
+    });
   }
 
   // Joins all ranges from `begin` on into one that ends now.

@@ -254,6 +254,39 @@ TEST_F(PlanTest, ALoopExtendsWhatItUses) {
   expect_range(found.needs[2], 1, 3);
 }
 
+TEST_F(PlanTest, BranchesShareMemory) {
+  const tir::Buffer flag = tir::make_buffer("flag", kBool, {});
+  const tir::Stmt yes = allocated({a}, tir::seq({call("f", {x}, {a}), call("g", {a}, {y})}));
+  const tir::Stmt no = allocated({b}, tir::seq({call("h", {c}, {b}), call("g", {b}, {y})}));
+  const tir::Stmt body =
+      allocated({flag, c}, tir::seq({call("test", {x}, {flag}), call("f", {x}, {c}),
+                                     tir::IfThenElse::make(tir::load(flag, {}), yes, no)}));
+  const Liveness found = liveness(body);
+  ASSERT_EQ(found.needs.size(), 4u);
+  expect_range(found.needs[found.of_buffer.at(flag.get())], 0, 2);  // the condition reads it
+  expect_range(found.needs[found.of_buffer.at(c.get())], 1, 5);
+  expect_range(found.needs[found.of_buffer.at(a.get())], 3, 4);
+  expect_range(found.needs[found.of_buffer.at(b.get())], 5, 6);
+  const auto plan = plan_memory(host(x, y, body), module_);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->buffers.at(a.get()).offset, plan->buffers.at(b.get()).offset);
+}
+
+// What an iteration allocates is gone with it; what is outside lives as long as the loop.
+TEST_F(PlanTest, IterationsShareMemoryWithThemselves) {
+  const tir::Buffer flag = tir::make_buffer("flag", kBool, {});
+  const tir::Stmt round =
+      allocated({a, b}, tir::seq({call("f", {x}, {a}), call("g", {a}, {c}), call("h", {c}, {b}),
+                                  call("test", {b}, {flag})}));
+  const Liveness found = liveness(allocated(
+      {flag, c}, tir::seq({call("test", {x}, {flag}), tir::While::make(tir::load(flag, {}), round),
+                           call("k", {x}, {y})})));
+  expect_range(found.needs[found.of_buffer.at(flag.get())], 0, 5);
+  expect_range(found.needs[found.of_buffer.at(c.get())], 1, 5);
+  expect_range(found.needs[found.of_buffer.at(a.get())], 2, 3);
+  expect_range(found.needs[found.of_buffer.at(b.get())], 4, 5);
+}
+
 TEST_F(PlanTest, AWorkspaceLivesDuringItsCalls) {
   module_.externs["f"].workspace.bytes = 1000;
   module_.externs["g"].workspace.bytes = 0;

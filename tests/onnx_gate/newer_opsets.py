@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes small model cases of the opsets 18 to 21, which Debian's libonnx-testdata
-does not have, in its format, with the results of onnxruntime.
+does not have, and graphs with branches and loops, in its format, with the results of onnxruntime.
 
     newer_opsets.py OUT_DIR
 """
@@ -131,6 +131,114 @@ CASES = [
 ]
 
 
+def graph(nodes: list, inputs: dict[str, tuple], outputs: dict[str, tuple], **constants):
+    """A graph; types are (shape, element type). The constants are its initializers."""
+    def values(described):
+        return [helper.make_tensor_value_info(n, t[1], t[0]) for n, t in described.items()]
+    return helper.make_graph(nodes, "graph", values(inputs), values(outputs),
+                             [numpy_helper.from_array(np.asarray(v), n)
+                              for n, v in constants.items()])
+
+
+def node(op: str, inputs: str, outputs: str, **attributes) -> onnx.NodeProto:
+    """Names in order, separated by spaces; `-` leaves one out."""
+    def names(text):
+        return [n.replace("-", "") for n in text.split()]
+    return helper.make_node(op, names(inputs), names(outputs), **attributes)
+
+
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+V = ((3,), FLOAT)  # a vector
+TRUE, FALSE = np.array(True), np.array(False)
+
+
+def branches() -> onnx.GraphProto:
+    """A captured value, a constant, an outer initializer, an input, one value twice; nested."""
+    nested = node("If", "d", "n", then_branch=graph([node("Exp", "s", "e")], {}, {"e": V}),
+                  else_branch=graph([node("Add", "x k", "a")], {}, {"a": V},
+                                    k=np.array([1, 2, 3], np.float32)))
+    yes = graph([nested, node("Mul", "n s", "m"), node("Identity", "w", "w1"),
+                 node("Identity", "s", "s1")], {}, {"m": V, "w1": V, "s1": V})
+    copies = [node("Identity", "x", "i"), node("Identity", "w", "j"), node("Identity", "i", "k")]
+    no = graph(copies, {}, {"i": V, "j": V, "k": V})
+    return graph([node("Add", "x w", "s"),
+                  node("If", "c", "p q r", then_branch=yes, else_branch=no),
+                  node("Sum", "p q r s", "y")],
+                 {"c": ((), BOOL), "d": ((), BOOL), "x": V}, {"y": V, "q": V},
+                 w=np.array([0.5, -1, 2], np.float32))
+
+
+def counted(trips, condition=None) -> onnx.GraphProto:
+    """Two carried values that change places, a scan output of each, a captured vector."""
+    body = graph([node("Add", "a x", "b2"), node("Cast", "i", "f", to=FLOAT),
+                  node("Mul", "b f", "a2"), node("Identity", "b2", "row"),
+                  node("Identity", "go", "again")],
+                 {"i": ((), INT64), "go": ((), BOOL), "a": V, "b": V},
+                 {"again": ((), BOOL), "a2": V, "b2": V, "row": V, "f": ((), FLOAT)})
+    constants = {"n": np.array(trips)}
+    if condition is not None:
+        constants["t"] = condition
+    operands = "n - x y" if condition is None else "n t x y"
+    return graph([node("Loop", operands, "p q r f", body=body)], {"x": V, "y": V},
+                 {"p": V, "q": V, "r": ((trips, 3), FLOAT), "f": ((trips,), FLOAT)}, **constants)
+
+
+def until() -> onnx.GraphProto:
+    """Ends by its condition, which is computed; the trip count is an input of rank 1."""
+    body = graph([node("Mul", "a two", "a2"), node("ReduceSum", "a2", "s", keepdims=0),
+                  node("Less", "s most", "again")],
+                 {"i": ((), INT64), "go": ((), BOOL), "a": V}, {"again": ((), BOOL), "a2": V},
+                 two=np.array(2, np.float32))
+    return graph([node("ReduceSum", "x", "first", keepdims=0), node("Less", "first most", "t"),
+                  node("Loop", "n t x", "y", body=body)],
+                 {"x": V, "n": ((1,), INT64)}, {"y": V}, most=np.array(50, np.float32))
+
+
+def nested_loops() -> onnx.GraphProto:
+    """A loop whose body loops as often as it has gone round, and branches on what it carries."""
+    step = graph([node("Add", "u x", "u2"), node("Identity", "ci", "co")],
+                 {"j": ((), INT64), "ci": ((), BOOL), "u": V}, {"co": ((), BOOL), "u2": V})
+    yes = graph([node("Neg", "v", "m")], {}, {"m": V})
+    no = graph([node("Identity", "v", "m2")], {}, {"m2": V})
+    body = graph([node("Loop", "i - a", "v", body=step), node("ReduceMax", "v", "l", keepdims=0),
+                  node("Greater", "l limit", "big"),
+                  node("If", "big", "a2", then_branch=yes, else_branch=no),
+                  node("Identity", "go", "again")],
+                 {"i": ((), INT64), "go": ((), BOOL), "a": V}, {"again": ((), BOOL), "a2": V},
+                 limit=np.array(8, np.float32))
+    return graph([node("Loop", "n - x", "y", body=body)], {"x": V}, {"y": V}, n=np.array(6))
+
+
+def scan(**attributes) -> onnx.GraphProto:
+    body = graph([node("Add", "s u", "s2"), node("Mul", "s2 v", "r"), node("Add", "r w", "z")],
+                 {"s": V, "u": V, "v": V}, {"s2": V, "z": V, "r": V})
+    turned = (3, 4) if attributes else (4, 3)
+    loop = node("Scan", "x a b", "y rows others", body=body, num_scan_inputs=2, **attributes)
+    return graph([loop], {"x": V, "a": ((4, 3), FLOAT), "b": (turned, FLOAT)},
+                 {"y": V, "rows": (turned, FLOAT), "others": ((4, 3), FLOAT)},
+                 w=np.array([1, -1, 2], np.float32))
+
+
+X3, Y3 = floats(3), floats(3, seed=1)
+
+# Whole graphs: name, opset, graph, inputs.
+GRAPHS = [
+    *((f"if_{c}_{d}", opset, branches(), {"c": np.array(c), "d": np.array(d), "x": X3})
+      for opset, c, d in ((11, True, True), (13, True, False), (16, False, True),
+                          (21, False, False))),
+    ("loop_counted", 11, counted(5), {"x": X3, "y": Y3}),
+    ("loop_condition", 13, counted(4, TRUE), {"x": X3, "y": Y3}),
+    ("loop_until", 13, until(), {"x": np.abs(X3) + 1, "n": ints(100)}),
+    ("loop_until_count", 16, until(), {"x": np.abs(X3) + 1, "n": ints(2)}),
+    ("loop_never", 16, until(), {"x": np.abs(X3) + 100, "n": ints(2)}),
+    ("loop_nested", 19, nested_loops(), {"x": np.abs(X3) + 1}),
+    ("scan", 9, scan(), {"x": X3, "a": floats(4, 3), "b": floats(4, 3, seed=2)}),
+    ("scan_axes", 16, scan(scan_input_axes=[0, 1], scan_input_directions=[1, 0],
+                           scan_output_axes=[-1, 0], scan_output_directions=[0, 1]),
+     {"x": X3, "a": floats(4, 3), "b": floats(3, 4, seed=2)}),
+]
+
+
 def model_of(case: Case) -> onnx.ModelProto:
     names = case.operands if case.operands is not None else [*case.inputs, *case.fixed]
     results = [f"y{i}" for i in range(case.outputs)]
@@ -146,17 +254,16 @@ def model_of(case: Case) -> onnx.ModelProto:
     return onnx.shape_inference.infer_shapes(model, strict_mode=False)
 
 
-def write(case: Case, out: Path) -> None:
-    name = f"opset{case.opset}_{case.op.lower()}" + (f"_{case.tag}" if case.tag else "")
-    model = model_of(case)
+def write(name: str, model: onnx.ModelProto, inputs: dict[str, np.ndarray], out: Path) -> None:
     session = onnxruntime.InferenceSession(model.SerializeToString(),
                                            providers=["CPUExecutionProvider"])
-    results = session.run(None, case.inputs)
+    results = session.run(None, inputs)
     folder = out / name / "test_data_set_0"
     folder.mkdir(parents=True, exist_ok=True)
     (out / name / "model.onnx").write_bytes(model.SerializeToString())
-    for kind, arrays in (("input", list(case.inputs.items())),
-                         ("output", [(f"y{i}", r) for i, r in enumerate(results)])):
+    names = [o.name for o in model.graph.output]
+    for kind, arrays in (("input", list(inputs.items())),
+                         ("output", list(zip(names, results)))):
         for i, (tensor, array) in enumerate(arrays):
             proto = numpy_helper.from_array(np.asarray(array), tensor)
             (folder / f"{kind}_{i}.pb").write_bytes(proto.SerializeToString())
@@ -165,7 +272,12 @@ def write(case: Case, out: Path) -> None:
 def main() -> None:
     out = Path(sys.argv[1])
     for case in CASES:
-        write(case, out)
+        name = f"opset{case.opset}_{case.op.lower()}" + (f"_{case.tag}" if case.tag else "")
+        write(name, model_of(case), case.inputs, out)
+    for name, opset, contents, inputs in GRAPHS:
+        model = helper.make_model(contents, opset_imports=[helper.make_opsetid("", opset)],
+                                  ir_version=8)
+        write(f"opset{opset}_{name.lower()}", model, inputs, out)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops as functions that call themselves.
+#include <set>
+
+#include <fmt/format.h>
+
+#include "import/graph_importer.h"
+#include "import/loop.h"
+#include "ops/table.h"
+
+namespace tessera::import {
+namespace {
+
+// What a graph and the graphs within it read from around it, in order of first use.
+class FreeNames {
+ public:
+  std::vector<std::string> of(const onnx::GraphProto& graph) {
+    visit(graph, {});
+    return std::move(found_);
+  }
+
+ private:
+  void visit(const onnx::GraphProto& graph, std::set<std::string> known) {
+    for (const auto& input : graph.input()) known.insert(input.name());
+    for (const auto& tensor : graph.initializer()) known.insert(tensor.name());
+    for (const auto& node : graph.node()) {
+      for (const std::string& name : node.input()) use(name, known);
+      for (const auto& attribute : node.attribute()) {
+        if (attribute.has_g()) visit(attribute.g(), known);
+      }
+      known.insert(node.output().begin(), node.output().end());
+    }
+    for (const auto& output : graph.output()) use(output.name(), known);
+  }
+  void use(const std::string& name, const std::set<std::string>& known) {
+    if (!name.empty() && !known.contains(name) && seen_.insert(name).second) found_.push_back(name);
+  }
+
+  std::set<std::string> seen_;
+  std::vector<std::string> found_;
+};
+
+Tensor number(std::int64_t value) { return Tensor::of<std::int64_t>({}, kInt64, {value}); }
+
+}  // namespace
+
+NodeId GraphImporter::call(std::string_view op, std::initializer_list<NodeId> args, Attrs attrs) {
+  return builder_.call(*ops::operators().find(op), std::span(args.begin(), args.size()),
+                       std::move(attrs));
+}
+
+// The number of an iteration, or that of its mirror image from the end.
+NodeId GraphImporter::row_index(NodeId iteration, std::int64_t rows, bool backward) {
+  if (!backward) return iteration;
+  return call("subtract", {builder_.constant(number(rows - 1)), iteration});
+}
+
+// What the body reads from around becomes parameters; what is known there stays known inside.
+void GraphImporter::define_captured(Loop& loop, Scope& body, std::vector<Tensor>& known) {
+  for (const std::string& name : FreeNames().of(*loop.graph)) {
+    const NodeId* value = scope_->find(name);
+    if (value == nullptr) {
+      if (scope_->has_failed(name)) body.failed.insert(name);
+    } else if (const Tensor* tensor = builder_.constant_of(*value)) {
+      body.values.emplace(name, NodeId(known.size()));
+      known.push_back(*tensor);
+    } else {
+      loop.captured.push_back({name, *value});
+    }
+  }
+}
+
+// The function `body`; false if an error inside of it has been reported.
+bool GraphImporter::define_body(Node& at, Loop& loop) {
+  Scope body = scope_->inner(std::get<ModelNode>(at.location()->place).node);
+  std::vector<Tensor> known;
+  define_captured(loop, body, known);
+  std::vector<std::pair<std::string, Type>> params;
+  for (const auto* list : {&loop.carried, &loop.captured}) {
+    for (const Loop::Named& v : *list) params.emplace_back(v.name, at.type(v.value));
+  }
+  builder_.at(at.location());
+  builder_.begin_function();
+  for (auto& [name, value] : body.values) value = builder_.constant(known[value.index()]);
+  const NodeId iteration = builder_.param("iteration", tensor_type({}, kInt64));
+  const NodeId condition = builder_.param("condition", tensor_type({}, kBool));
+  body.values.emplace(loop.iteration_name, iteration);
+  body.values.emplace(loop.condition_name, condition);
+  std::vector<NodeId> made;
+  for (const auto& [name, type] : params) {
+    made.push_back(builder_.param(name.empty() ? "outer" : name, type));
+    body.values.emplace(name, made.back());
+  }
+  for (const Loop::Slice& s : loop.slices) {
+    const NodeId index = row_index(iteration, loop.count.value_or(0), s.backward);
+    body.values.emplace(
+        s.name, call("take", {made[loop.carried.size() + s.captured], index}, {{"axis", s.axis}}));
+  }
+  std::vector<NodeId> results = import_graph(*loop.graph, body);
+  const bool complete = results.size() == static_cast<std::size_t>(loop.graph->output_size());
+  builder_.at(at.location());
+  if (!complete || !loop.returns_condition) {
+    results.insert(results.begin(), condition);
+  } else {
+    results[0] = at.scalar_of(results[0], kBool, "the condition that its body returns");
+    const Tensor* constant = builder_.constant_of(results[0]);
+    const bool holds = constant != nullptr && element_as_int(*constant, 0) != 0;
+    loop.tests_condition |= results[0] != condition && !holds;
+  }
+  loop.body = builder_.end_function(builder_.tuple(results));
+  return complete;
+}
+
+// Does another iteration follow?
+NodeId GraphImporter::goes_on(const Loop& loop, std::span<const NodeId> params) {
+  NodeId all;
+  const auto add = [&](NodeId test) { all = all ? call("logical_and", {all, test}) : test; };
+  if (loop.limit) {
+    add(call("less", {params[0], params[2 + loop.carried.size() + *loop.limit]}));
+  }
+  if (loop.count) add(call("less", {params[0], builder_.constant(number(*loop.count))}));
+  if (loop.tests_condition || !all) add(params[1]);
+  return all;
+}
+
+relay::Function GraphImporter::loop_function(const Loop& loop, const std::string& name) {
+  const relay::Function& body = loop.body;
+  const std::size_t carried = loop.carried.size();
+  builder_.begin_function();
+  std::vector<NodeId> params;
+  for (const NodeId p : body.params()) {
+    params.push_back(builder_.param(body.as<relay::Param>(p)->name, body.type(p)));
+  }
+  std::vector<NodeId> values;  // that the loop gives
+  for (std::size_t i = 0; i < carried; ++i) values.push_back(params[2 + i]);
+  for (const Loop::ScanOutput& s : loop.scans) {
+    const Type& row = body.type(body.result()).fields()[s.row];
+    Shape shape = row.shape();
+    shape.insert(shape.begin(), Dim(s.rows));
+    values.push_back(builder_.param(s.name, tensor_type(std::move(shape), row.dtype())));
+  }
+  std::vector<Type> types;
+  for (const NodeId v : values) types.push_back(builder_.type(v));
+
+  const NodeId test = goes_on(loop, params);
+  const relay::RegionId again = builder_.begin_branch();
+  const NodeId step = builder_.inline_function(body, params);
+  std::vector<NodeId> next{call("add", {params[0], builder_.constant(number(1))})};
+  for (std::size_t i = 0; i < 1 + carried; ++i) {
+    next.push_back(builder_.project(step, static_cast<int>(i)));
+  }
+  next.insert(next.end(), params.begin() + static_cast<std::ptrdiff_t>(2 + carried), params.end());
+  for (std::size_t i = 0; i < loop.scans.size(); ++i) {
+    const Loop::ScanOutput& s = loop.scans[i];
+    const NodeId row = builder_.project(step, static_cast<int>(s.row));
+    next.push_back(
+        call("update_row", {values[carried + i], row, row_index(params[0], s.rows, s.backward)}));
+  }
+  builder_.end_branch(
+      builder_.call_global(name, next, types.size() == 1 ? types[0] : tuple_type(types)));
+  const relay::RegionId done = builder_.begin_branch();
+  builder_.end_branch(values.size() == 1 ? values[0] : builder_.tuple(values));
+  return builder_.end_function(builder_.branch(test, again, done));
+}
+
+// How many rows the scan outputs have: as many as there are iterations, where that is known; else
+// as many as the model says.
+void GraphImporter::size_scans(const Node& at, Loop& loop) const {
+  const bool is_counted = loop.count && !loop.limit && !loop.tests_condition;
+  for (Loop::ScanOutput& s : loop.scans) {
+    const Type* declared = scope_->declared_type(s.name);
+    if (is_counted) {
+      s.rows = *loop.count;
+    } else if (declared != nullptr && declared->rank() > 0 && declared->shape()[0].is_constant()) {
+      s.rows = declared->shape()[0].constant();
+    } else {
+      at.unsupported(
+          fmt::format("its scan output `{}`, whose length is only known at run time,", s.name));
+    }
+    if (!constant_shape(loop.body.type(loop.body.result()).fields()[s.row].shape())) {
+      at.unsupported(fmt::format("its scan output `{}` of rows whose size is not known", s.name));
+    }
+  }
+  for (const Loop::ScanOutput& s : loop.scans) {
+    loop.count = std::min(loop.count.value_or(s.rows), s.rows);
+  }
+}
+
+void GraphImporter::check_carried(const Node& at, const Loop& loop) const {
+  const std::vector<Type>& results = loop.body.type(loop.body.result()).fields();
+  for (std::size_t i = 0; i < loop.carried.size(); ++i) {
+    const Type &first = at.type(loop.carried[i].value), &then = results[1 + i];
+    if (first == then) continue;
+    throw NodeError{error(Code::kUnsupportedOnnxNode, at.location(),
+                          "operator `{}`: `{}` is {} at first and {} after an iteration; values "
+                          "that change their type or size in a loop are not supported",
+                          at.op_type(), loop.carried[i].name, to_string(first), to_string(then))
+                        .with_remedy("export the model with values of one size in the loop")};
+  }
+}
+
+std::vector<NodeId> GraphImporter::make_loop(Node& at, Loop& loop) {
+  if (!define_body(at, loop)) return {};
+  check_carried(at, loop);
+  size_scans(at, loop);
+  const std::string name = fmt::format("loop_{}", loops_.size());
+  const relay::Function& f = loops_[name] = loop_function(loop, name);
+  std::vector<NodeId> args{builder_.constant(number(0)), loop.condition};
+  for (const auto* list : {&loop.carried, &loop.captured}) {
+    for (const Loop::Named& v : *list) args.push_back(v.value);
+  }
+  for (std::size_t i = args.size(); i < f.params().size(); ++i) {
+    const Type& type = f.type(f.params()[i]);
+    args.push_back(
+        call("zeros", {}, {{"shape", *constant_shape(type.shape())}, {"dtype", type.dtype()}}));
+  }
+  const Type result = f.type(f.result());
+  const NodeId value = builder_.call_global(name, args, result);
+  if (!result.is_tuple()) return {value};
+  std::vector<NodeId> outputs;
+  for (std::size_t i = 0; i < result.fields().size(); ++i) {
+    outputs.push_back(builder_.project(value, static_cast<int>(i)));
+  }
+  return outputs;
+}
+
+// A trip count and a condition, each of which may be left out, then what is carried.
+std::vector<NodeId> GraphImporter::import_loop(const onnx::NodeProto& proto) {
+  Node at(builder_, *scope_, model_, proto, location_of(proto));
+  Loop loop;
+  loop.graph = &at.graph_attr("body");
+  const auto carried = static_cast<int>(std::max<std::size_t>(at.num_inputs(), 2) - 2);
+  const int scans = loop.graph->output_size() - 1 - carried;
+  if (loop.graph->input_size() != 2 + carried || scans < 0 ||
+      proto.output_size() > carried + scans) {
+    at.invalid(Code::kBadOnnxGraph,
+               fmt::format("it has {} carried values and {} outputs, its body {} inputs and {} "
+                           "outputs",
+                           carried, proto.output_size(), loop.graph->input_size(),
+                           loop.graph->output_size()));
+  }
+  loop.returns_condition = true;
+  loop.iteration_name = loop.graph->input(0).name();
+  loop.condition_name = loop.graph->input(1).name();
+  loop.condition = at.has_input(1) ? at.scalar_of(at.input(1), kBool, "its condition")
+                                   : builder_.constant(tensor_from_ints({}, kBool, Ints{1}));
+  const auto condition = at.constant(loop.condition);
+  loop.tests_condition = !condition || element_as_int(*condition, 0) == 0;
+  if (at.has_input(0)) {
+    const NodeId trips = at.scalar_of(at.input(0), kInt64, "its trip count");
+    if (const auto known = at.constant(trips)) {
+      loop.count = std::max<std::int64_t>(element_as_int(*known, 0), 0);
+    } else {
+      loop.limit = loop.captured.size();
+      loop.captured.push_back({"", trips});
+    }
+  }
+  for (int i = 0; i < carried; ++i) {
+    loop.carried.push_back(
+        {loop.graph->input(2 + i).name(), at.input(static_cast<std::size_t>(2 + i))});
+  }
+  for (int i = carried; i < proto.output_size(); ++i) {
+    if (proto.output(i).empty()) continue;
+    loop.scans.push_back({proto.output(i), static_cast<std::size_t>(1 + i)});
+  }
+  at.check_all_was_read();
+  std::vector<NodeId> values = make_loop(at, loop);
+  if (values.empty()) return {};
+  std::vector<NodeId> outputs(values.begin(), values.begin() + carried);
+  std::size_t next = static_cast<std::size_t>(carried);
+  for (int i = carried; i < proto.output_size(); ++i) {
+    outputs.push_back(proto.output(i).empty() ? loop.condition : values[next++]);
+  }
+  return outputs;
+}
+
+}  // namespace tessera::import

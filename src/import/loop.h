@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loop of ONNX on its way to a function that calls itself:
+//
+//   def @loop_0(%iteration, %condition, carried..., captured..., scan outputs...) {
+//     if (%iteration < count and %condition) {
+//       ...body...;
+//       @loop_0(%iteration + 1, condition', carried'..., captured..., update_row(scan, row,
+//       ...)...)
+//     } else { (carried..., scan outputs...) }
+//   }
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "import/call_builder.h"
+#include "onnx.pb.h"
+
+namespace tessera::import {
+
+struct Loop {
+  // A value by which the body knows it; "" where it does not. Ids are those of the function around.
+  struct Named {
+    std::string name;
+    NodeId value;
+  };
+  // A scan input: the body sees one slice of it at a time.
+  struct Slice {
+    std::string name;          // of the slice
+    std::size_t captured = 0;  // of what
+    std::int64_t axis = 0;
+    bool backward = false;
+  };
+  struct ScanOutput {
+    std::string name;     // of the node's output
+    std::size_t row = 0;  // which result of the body
+    std::int64_t rows = 0;
+    bool backward = false;
+  };
+
+  const onnx::GraphProto* graph = nullptr;
+  std::string iteration_name, condition_name;  // in the body; "" in a Scan
+  NodeId condition;                            // at first
+  bool tests_condition = false;                // may it be false?
+  bool returns_condition = false;              // is it the body's first result?
+  std::optional<std::size_t> limit;            // the captured value that bounds the iterations
+  std::optional<std::int64_t> count;           // the number that does
+  std::vector<Named> carried;                  // at first
+  std::vector<Named> captured;
+  std::vector<Slice> slices;
+  std::vector<ScanOutput> scans;
+
+  // (iteration, condition, carried..., captured...) -> (condition', carried'..., rows...)
+  relay::Function body;
+};
+
+}  // namespace tessera::import
