@@ -23,6 +23,7 @@ Result<void> opt(const OptArgs& args) {
   TESSERA_TRY(Module module, driver::load_module_text(args.input));
   if (!args.targets.empty()) {
     TESSERA_TRY(module.targets, parse_targets(args.targets));
+    TESSERA_TRY_VOID(resolve_targets(module.targets));
   }
   TESSERA_TRY(const auto tables, driver::load_pattern_tables(args.patterns));
   passes::ManagerOptions options;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON form of targets, and lists of targets.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "types/target_builder.h"
@@ -114,9 +116,12 @@ Result<Json> parse_json(std::string_view text) {
   return fail(error(Code::kBadTarget, nullptr, "target `{}` is not valid JSON", text));
 }
 
-// A list, or an object without `kind`: targets by device, whose keys are ignored.
+// A list, or an object of targets by device, whose keys are ignored.
 bool is_collection(const Json& json) {
-  return json.is_array() || (json.is_object() && !json.contains("kind") && !json.contains("tag"));
+  if (!json.is_object()) return json.is_array();
+  return !json.contains("kind") && !json.contains("tag") &&
+         std::all_of(json.begin(), json.end(),
+                     [](const Json& item) { return item.is_string() || item.is_object(); });
 }
 
 void read_targets(const std::string& text, std::vector<Target>& targets, Diagnostics& problems) {

@@ -165,6 +165,9 @@ TEST(TargetLists, StringsObjectsArraysAndDeviceMaps) {
   EXPECT_EQ(names, (Strings{"cpu", "cuda", "cutlass", "cublas", "cudnn"}));
   EXPECT_FALSE(parse_targets(Strings{}));
   EXPECT_FALSE(parse_targets(Strings{"[]"}));
+  const auto without_kind = parse_targets(Strings{R"({"sm": 80})"});
+  ASSERT_FALSE(without_kind);
+  expect_contains(render(without_kind.error()), "`kind` is missing");
   const auto wrong = parse_targets(Strings{"x1", "cpu", "[3]", "[\"x2\"]"}, "x3");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().list.size(), 4u);

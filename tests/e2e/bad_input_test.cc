@@ -373,5 +373,18 @@ TEST_F(BadInput, OptionsWithValuesThatCannotBe) {
   EXPECT_TRUE(compile_with("--jobs", "1").ok());
 }
 
+TEST_F(BadInput, TargetsOfOptThatDoNotGoTogether) {
+  command_.write("m.relay", "#[version = \"0.0.5\"]\ndef @main(%x: float32) {\n  exp(%x)\n}\n");
+  const auto opt_with = [&](const std::string& first, const std::string& second) {
+    return command_.run(
+        {"opt", "m.relay", "-o", "out/m.relay", "--target", first, "--target", second});
+  };
+  expect_error(opt_with("cuda", "cuda -arch=sm_80"), "E0403", {"`cuda`", "more than once"});
+  expect_error(opt_with("cutlass", "cuda"), "E0403", {"`cuda` cannot follow `cutlass`", "help: "});
+  expect_error(opt_with("cutlass", "cublas"), "E0403", {"help: put `cuda` in front"});
+  expect_nothing_written();
+  EXPECT_TRUE(opt_with("cuda", "cutlass").ok());
+}
+
 }  // namespace
 }  // namespace tessera::e2e
