@@ -18,6 +18,7 @@ constexpr Operator kConv2D = conv_operator<Conv2DAttrs>(
      "nn.conv2d(float32[1,6,5,4], float32[6,3,3,2], data_layout=\"NHWC\", "
      "kernel_layout=\"OHWI\", groups=2)",
      "nn.conv2d(int8[1,2,4,4], int8[3,2,2,2], out_dtype=\"int32\")",
+     "nn.conv2d(uint8[1,2,4,4], int8[3,2,2,2], out_dtype=\"int32\")",
      "nn.conv2d(float32[1,2,4,3], float32[3,2,1,1], out_layout=\"NHWC\")",
      "nn.conv2d(float32[0,2,4,3], float32[3,2,1,1])"});
 

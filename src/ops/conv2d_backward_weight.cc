@@ -38,7 +38,6 @@ Geometry geometry(const ConvAttrs& p) {
 
 Result<Type> infer(const InferArgs& args) {
   const auto p = relay::read_attrs<Conv2DAttrs>(args.attrs);
-  TESSERA_TRY_VOID(expect_same_dtype(args));
   TESSERA_TRY_VOID(expect_rank(args, 0, 4));
   TESSERA_TRY_VOID(expect_rank(args, 1, 4));
   const Layouts l = layouts(p);

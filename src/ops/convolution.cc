@@ -111,7 +111,6 @@ std::vector<T> convolved(const EvalArgs& args, const ConvAttrs& p) {
 
 Result<Type> infer_conv(const InferArgs& args, const ConvAttrs& p) {
   const std::size_t n = p.data_layout.size() - 2;
-  TESSERA_TRY_VOID(expect_same_dtype(args));
   TESSERA_TRY_VOID(expect_rank(args, 0, n + 2));
   TESSERA_TRY_VOID(expect_rank(args, 1, n + 2));
   TESSERA_TRY(const Places data, layout_places(args, p.data_layout, "NC", n));

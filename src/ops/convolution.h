@@ -9,6 +9,7 @@
 
 namespace tessera::ops {
 
+// Data and weight may differ in data type; the result has out_dtype, or else that of the data.
 Result<Type> infer_conv(const InferArgs& args, const ConvAttrs& p);
 std::vector<Tensor> eval_conv(const EvalArgs& args, const ConvAttrs& p);
 Definitions compute_conv(const ComputeArgs& args, const ConvAttrs& p);

@@ -34,7 +34,9 @@ constexpr Operator kDense{
                 "nn.dense(int8[3,4], int8[2,4], units=2, out_dtype=\"int32\")",
                 "nn.dense(float32[0,4], float32[2,4], units=2)",
                 "nn.dense(float64[1,17], float64[13,17], units=13)",
-                "nn.dense(float16[3,4], float16[2,4], units=2, out_dtype=\"float32\")"},
+                "nn.dense(float16[3,4], float16[2,4], units=2, out_dtype=\"float32\")",
+                "nn.dense(uint8[3,4], int8[2,4], units=2, out_dtype=\"int32\")",
+                "nn.dense(float32[3,4], float16[2,4], units=2)"},
 };
 
 }  // namespace tessera::ops

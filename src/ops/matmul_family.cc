@@ -58,7 +58,6 @@ std::vector<T> products(const EvalArgs& args, const MatmulForm& form) {
 }  // namespace
 
 Result<Type> infer_matmul(const InferArgs& args, const MatmulForm& form) {
-  TESSERA_TRY_VOID(expect_same_dtype(args));
   TESSERA_TRY_VOID(expect_min_rank(args, 0, 2));
   TESSERA_TRY_VOID(expect_min_rank(args, 1, 2));
   const Shape &a = args.operands[0].shape(), &b = args.operands[1].shape();

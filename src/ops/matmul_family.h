@@ -16,6 +16,7 @@ struct MatmulForm {
   std::optional<std::int64_t> units;  // n, where the call says it
 };
 
+// The operands may differ in data type; the result has out_dtype, or else that of the first.
 Result<Type> infer_matmul(const InferArgs& args, const MatmulForm& form);
 std::vector<Tensor> eval_matmul(const EvalArgs& args, const MatmulForm& form);
 Definitions compute_matmul(const ComputeArgs& args, const MatmulForm& form);

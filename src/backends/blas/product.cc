@@ -65,6 +65,9 @@ Expected<Product, Refusal> describe(const relay::Match& match) {
   }
   if (f.type(match.root) != result) return refuse("the scaling changes the result's shape");
   const DType dtype = type_a.dtype();
+  if (type_b.dtype() != dtype) {
+    return refuse("the factors are {} and {}", to_string(dtype), to_string(type_b.dtype()));
+  }
   if ((dtype != kFloat32 && dtype != kFloat64) || result.dtype() != dtype) {
     return refuse("data type {} is neither float32 nor float64", to_string(dtype));
   }
