@@ -116,7 +116,7 @@ Why check_residual(const Match& m, const Target& target, std::string_view op) {
   }
   const auto &a = f.type(lhs).shape(), &b = f.type(rhs).shape();
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    if (!(a[i] == b[i])) {
+    if (provably_equal(a[i], b[i]) != Tri::kYes) {
       return refuse("the operands of `{}` have shapes {} and {}", op, to_string(a), to_string(b));
     }
   }
