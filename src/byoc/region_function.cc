@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "byoc/partition_graph.h"
+#include "relay/constant_mentions.h"
 #include "relay/rewrite.h"
 
 namespace tessera::byoc {
@@ -105,7 +106,9 @@ class RegionFunctionMaker {
     while (is_begin(f_, argument)) argument = f_.operands(argument)[0];
     NodeId source = argument;
     while (is_annotation(f_, source)) source = f_.operands(source)[0];
-    const auto [known, fresh] = param_of_.try_emplace(source.index());
+    const auto* constant = f_.as<relay::Constant>(source);
+    const auto [known, fresh] = param_of_.try_emplace(
+        constant != nullptr ? constants_.first(*constant, source.index()) : source.index());
     if (fresh) known->second = make_input(begin, argument);
     copier_.set(begin, known->second);
   }
@@ -170,6 +173,7 @@ class RegionFunctionMaker {
   std::vector<NodeId> inner_;  // what is copied
   std::unordered_map<std::uint32_t, std::size_t> index_of_in_;
   std::unordered_map<std::uint32_t, NodeId> param_of_;  // by the value that enters, unmarked
+  relay::ConstantMentions constants_;
   std::unordered_set<std::uint32_t> seen_, seen_output_;
   Diagnostics errors_;
   RegionFunction out_;

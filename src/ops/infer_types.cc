@@ -261,7 +261,9 @@ class Inference {
       return fail_at(id, annotation_error(f_[id].location, "the function's result",
                                           literal.result_annotation, found));
     }
-    know(id, function_type(std::move(params), refined_type(literal.result_annotation, found)));
+    Type result = refined_type(literal.result_annotation, found);
+    f_.set_result_annotation(id, result);
+    know(id, function_type(std::move(params), std::move(result)));
   }
 
   void visit_let(NodeId id) {

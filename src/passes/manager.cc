@@ -22,6 +22,14 @@ std::uint64_t fingerprint(const Module& module) {
   return h;
 }
 
+// What is wrong with the call itself, such as the value of an option, has no place in the module.
+Diagnostics placed(Diagnostics findings, const Location& call) {
+  for (Diagnostic& finding : findings.list) {
+    if (!finding.location) finding.location = call;
+  }
+  return findings;
+}
+
 class Manager {
  public:
   Manager(const relay::OperatorTable& operators, const ManagerOptions& options)
@@ -48,7 +56,9 @@ class Manager {
     PassContext pass_context{
         call.options,           operators_, outcome_.module.targets, {}, options_.pattern_tables,
         options_.trace_patterns};
-    TESSERA_TRY(outcome_.module, call.pass->run(std::move(outcome_.module), pass_context));
+    Result<Module> changed = call.pass->run(std::move(outcome_.module), pass_context);
+    if (!changed) return fail(placed(std::move(changed).error(), call.place));
+    outcome_.module = *std::move(changed);
     PassTime time{std::string(call.pass->name), 0, false};
     time.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     time.changed = watches_changes() && fingerprint(outcome_.module) != before;

@@ -42,7 +42,7 @@ class PipelineParser {
     const auto found =
         std::find_if(known_.begin(), known_.end(), [&](const Pass* p) { return p->name == name; });
     if (found == known_.end()) return fail(unknown_pass(begin, name));
-    PassCall call{*found, {}};
+    PassCall call{*found, {}, {}};
     if (accept('{')) {
       TESSERA_TRY(call.options, parse_options());
     }
@@ -50,14 +50,18 @@ class PipelineParser {
       return fail(error(Code::kBadPassOption, place(begin), "pass `{}`: {}", name,
                         about_options(*finding)));
     }
+    call.place = place(begin);
     return call;
   }
 
-  // Options are kept as attributes; users call them options.
+  // Options are kept as attributes; users call them options, and spell them as here.
   static std::string about_options(std::string finding) {
-    const std::string_view word = "attribute";
-    for (auto at = finding.find(word); at != finding.npos; at = finding.find(word, at)) {
-      finding.replace(at, word.size(), "option");
+    const std::pair<std::string_view, std::string_view> words[] = {
+        {"attribute", "option"}, {"True or False", "true or false"}};
+    for (const auto& [word, ours] : words) {
+      for (auto at = finding.find(word); at != finding.npos; at = finding.find(word, at)) {
+        finding.replace(at, word.size(), ours);
+      }
     }
     return finding;
   }
@@ -74,8 +78,12 @@ class PipelineParser {
     if (accept('}')) return options;
     do {
       skip_space();
+      const std::size_t begin = at_;
       const std::string key(word());
       if (key.empty() || !accept('=')) return fail(expected("`KEY=VALUE`"));
+      if (options.find(key) != nullptr) {
+        return fail(error(Code::kBadPassOption, place(begin), "option `{}` is given twice", key));
+      }
       TESSERA_TRY(AttrValue value, parse_value());
       options.set(key, std::move(value));
     } while (accept(','));
@@ -114,6 +122,10 @@ class PipelineParser {
   static AttrValue bare_value(std::string_view bare) {
     if (bare == "true") return true;
     if (bare == "false") return false;
+    // `inf` and `nan` are words.
+    if (std::none_of(bare.begin(), bare.end(), [](char c) { return '0' <= c && c <= '9'; })) {
+      return std::string(bare);
+    }
     const char* const end = bare.data() + bare.size();
     std::int64_t integer = 0;
     if (auto r = std::from_chars(bare.data(), end, integer); r.ec == std::errc() && r.ptr == end) {

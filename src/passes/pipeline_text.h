@@ -13,6 +13,7 @@ namespace tessera::passes {
 struct PassCall {
   const Pass* pass = nullptr;
   relay::Attrs options;  // normalised
+  Location place = {};   // in the text
 };
 
 // Values are bare words (letters, digits, `_ . : / + -`), true, false, numbers, "quoted strings" or

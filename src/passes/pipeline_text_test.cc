@@ -65,6 +65,8 @@ TEST(PipelineText, AllFormsOfValues) {
   EXPECT_EQ(value_of("nn.conv2d:NHWC"), relay::AttrValue("nn.conv2d:NHWC"));
   EXPECT_EQ(value_of("../a/b_1.npz"), relay::AttrValue("../a/b_1.npz"));
   EXPECT_EQ(value_of("12x"), relay::AttrValue("12x"));
+  EXPECT_EQ(value_of("inf"), relay::AttrValue("inf"));
+  EXPECT_EQ(value_of("nan"), relay::AttrValue("nan"));
   EXPECT_EQ(value_of("\"a b, {c}=[d]\""), relay::AttrValue("a b, {c}=[d]"));
   EXPECT_EQ(value_of("\"\""), relay::AttrValue(""));
   EXPECT_EQ(value_of("\"3\""), relay::AttrValue("3"));
@@ -87,6 +89,9 @@ TEST(PipelineText, ErrorsSayWhereAndWhatThereIs) {
   EXPECT_EQ(error_of("plain-pass{a=1}").substr(0, 51),
             "E0402 1:1 pass `plain-pass`: unknown option `a`; it");
   EXPECT_NE(error_of("rich{count=many}").find("`count`"), std::string::npos);
+  EXPECT_EQ(error_of("rich{count=1,flag=true,count=1}"),
+            "E0402 1:24 option `count` is given twice");
+  EXPECT_NE(error_of("rich{flag=maybe}").find("must be true or false"), std::string::npos);
   EXPECT_EQ(error_of("rich{count}"), "E0402 1:11 expected `KEY=VALUE`, found `}`");
   EXPECT_EQ(error_of("rich{count=}"), "E0402 1:12 expected a value, found `}`");
   EXPECT_EQ(error_of("rich{count=1"),

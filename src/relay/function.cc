@@ -9,6 +9,12 @@ void Function::set_param_annotation(NodeId id, Type type) {
   param->annotation = std::move(type);
 }
 
+void Function::set_result_annotation(NodeId literal, Type type) {
+  Literal* found = std::get_if<Literal>(&nodes_[literal.index()].data);
+  TESSERA_CHECK(found != nullptr, "node {} is no function literal", literal.index());
+  found->result_annotation = std::move(type);
+}
+
 bool is_optimizable(const Function& f) {
   return f.attrs.find("Compiler") == nullptr && f.attrs.int_or_zero("Extern") == 0 &&
          f.attrs.int_or_zero("SkipOptimization") == 0;

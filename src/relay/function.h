@@ -140,6 +140,7 @@ class Function {
   // meaning.
   void set_type(NodeId id, Type type) { nodes_[id.index()].type = std::move(type); }
   void set_param_annotation(NodeId id, Type type);
+  void set_result_annotation(NodeId literal, Type type);
 
  private:
   friend class FunctionBuilder;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <unordered_map>
 
+#include "relay/constant_mentions.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
 
@@ -97,9 +97,10 @@ class GraphIndexer {
       graph_.index_of_[id.index()] = it->second;
       if (!fresh) return;
     }
-    if (const std::uint32_t same = same_constant(id, self); same != self) {
-      graph_.index_of_[id.index()] = same;
-      return;
+    if (const auto* constant = f_.as<Constant>(id)) {
+      const std::uint32_t first = constants_.first(*constant, self);
+      graph_.index_of_[id.index()] = first;
+      if (first != self) return;
     }
     add(IndexedKind::kNode, id, nullptr);
     block_region_.back() = f_[id].region;
@@ -107,22 +108,6 @@ class GraphIndexer {
     if (const Operator* op = f_.op(id)) connect(operators_.at(op->name), self);
     for (NodeId operand : f_.operands(id)) connect(graph_.index_of(operand), self);
     for (RegionId region : regions_of(f_, id)) connect(body_index(region), self);
-  }
-
-  // The index of the constant that this one is another mention of; `self` for the first.
-  std::uint32_t same_constant(NodeId id, std::uint32_t self) {
-    const auto* constant = f_.as<Constant>(id);
-    if (constant == nullptr) return self;
-    if (const auto* pooled = std::get_if<ConstantIndex>(&constant->value)) {
-      return pooled_.emplace(pooled->index(), self).first->second;
-    }
-    const Tensor& tensor = std::get<Tensor>(constant->value);
-    auto& mentions = tensors_[tensor.blob.get()];
-    for (const auto& [index, other] : mentions) {
-      if (other->dtype == tensor.dtype && other->shape == tensor.shape) return index;
-    }
-    mentions.emplace_back(self, &tensor);
-    return self;
   }
 
   void end_let(NodeId id) {
@@ -172,9 +157,7 @@ class GraphIndexer {
   std::vector<Task> stack_;
   std::map<std::string_view, std::uint32_t> operators_, globals_;
   std::map<std::uint32_t, std::uint32_t> let_index_;
-  std::map<std::uint32_t, std::uint32_t> pooled_;  // by number in the pool
-  // By bytes, never iterated: the mentions of one constant share them.
-  std::unordered_map<const Blob*, std::vector<std::pair<std::uint32_t, const Tensor*>>> tensors_;
+  ConstantMentions constants_;
 };
 
 IndexedGraph::IndexedGraph(const Function& f) : f_(f), index_of_(f.num_nodes(), kNone) {
