@@ -37,10 +37,9 @@ constexpr Operator kBroadcastTo{
     .eval = eval,
     .compute =
         [](const ComputeArgs& args) {
-          return define(args, "y",
-                        [&](const Indices& i) {
-                          return broadcast_read(args.operands[0], result_shape(args), i);
-                        });
+          return define(args, "y", [&](const Indices& i) {
+            return broadcast_read(args.operands[0], result_shape(args), i);
+          });
         },
     .samples = {"broadcast_to(float32[3,1], shape=[2,3,4])", "broadcast_to(int64[], shape=[3])",
                 "broadcast_to(float16[1], shape=[0])", "broadcast_to(bool[2,3], shape=[2,3])"},

@@ -116,7 +116,8 @@ std::vector<Tensor> eval_binary(const EvalArgs& args, BinaryFunction f) {
 Definitions compute_binary(const ComputeArgs& args, Expr (*f)(Expr, Expr)) {
   const std::vector<Expr> shape = result_shape(args);
   return define(args, "y", [&](const Indices& i) {
-    return f(broadcast_read(args.operands[0], shape, i), broadcast_read(args.operands[1], shape, i));
+    return f(broadcast_read(args.operands[0], shape, i),
+             broadcast_read(args.operands[1], shape, i));
   });
 }
 

@@ -82,6 +82,12 @@ TEST(Infer, MovementNamesTheRule) {
             "E0203: `reshape` cannot give (2, 3) the shape [4, -1]: 6 elements");
   EXPECT_EQ(infer_call("transpose", {f32({2, 3})}, {{"axes", relay::AttrArray{0, 0}}}),
             "E0208: `transpose` names axis 0 twice");
+  const Type two = tensor_type({Dim(2)}, kInt64), none = tensor_type({Dim(0)}, kInt64);
+  EXPECT_EQ(infer_call("take", {f32({3, 0}), two}, {{"axis", 1}}),
+            "E0203: `take` takes from axis 1, which has no element");
+  EXPECT_EQ(infer_call("take", {f32({3, 0}), two}),
+            "E0203: `take` takes from a tensor without elements");
+  EXPECT_EQ(infer_call("take", {f32({3, 0}), none}, {{"axis", 1}}), "Tensor[(3, 0), float32]");
   EXPECT_EQ(infer_call("squeeze", {f32({2, 3})}, {{"axis", relay::AttrArray{0}}}),
             "E0203: `squeeze` cannot drop dimension 0 of (2, 3): it is not 1");
   EXPECT_EQ(infer_call("nn.softmax", {f32({2, 3})}, {{"axis", 2}}),

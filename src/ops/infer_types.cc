@@ -43,10 +43,7 @@ bool has_overflown(const relay::Operator& op, std::span<const Type> operands, co
 class Inference {
  public:
   Inference(Function& f, const InferContext& context)
-      : f_(f),
-        context_(context),
-        states_(f.num_nodes(), State::kWaiting),
-        sizes_(f.num_nodes()) {}
+      : f_(f), context_(context), states_(f.num_nodes(), State::kWaiting), sizes_(f.num_nodes()) {}
 
   Diagnostics run() {
     do {

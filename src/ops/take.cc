@@ -14,7 +14,14 @@ Result<Type> infer(const InferArgs& args) {
   if (p.mode != "clip" && p.mode != "wrap" && p.mode != "fast") {
     return refuse(args, Code::kWrongAttribute, "has mode \"{}\"; it is clip, wrap or fast", p.mode);
   }
-  if (!p.axis) return tensor_type(indices.shape(), data.dtype());
+  const auto is_zero = [](const Dim& d) { return d == Dim(0); };
+  if (!p.axis) {
+    if (std::ranges::any_of(data.shape(), is_zero) &&
+        std::ranges::none_of(indices.shape(), is_zero)) {
+      return refuse(args, Code::kShapeMismatch, "takes from a tensor without elements");
+    }
+    return tensor_type(indices.shape(), data.dtype());
+  }
   TESSERA_TRY(const std::int64_t axis, normal_axis(args, *p.axis, data.rank()));
   const std::int64_t batch = front_axis(p.batch_dims, indices.rank());
   if (batch < 0 || batch > axis || batch > static_cast<std::int64_t>(indices.rank())) {
@@ -28,6 +35,9 @@ Result<Type> infer(const InferArgs& args) {
   }
   shape.insert(shape.end(), indices.shape().begin() + batch, indices.shape().end());
   shape.insert(shape.end(), data.shape().begin() + axis + 1, data.shape().end());
+  if (is_zero(data.shape()[axis]) && std::ranges::none_of(shape, is_zero)) {
+    return refuse(args, Code::kShapeMismatch, "takes from axis {}, which has no element", axis);
+  }
   return tensor_type(std::move(shape), data.dtype());
 }
 

@@ -31,7 +31,7 @@ std::string metadata_json(const std::vector<Tensor>& constants);
 struct Metadata {
   std::vector<Tensor> constants;
   std::map<std::string, std::vector<std::string>> size_vars;  // names by type key, `tir.SizeVar`
-  std::vector<std::string> virtual_devices;  // "cpu:0"
+  std::vector<std::string> virtual_devices;                   // "cpu:0"
 };
 // What the JSON text holds of constants, size variables and virtual devices; other objects are
 // passed over. In a

@@ -17,7 +17,7 @@
 namespace tessera::tir {
 class TensorExpr;
 class DimVars;
-}
+}  // namespace tessera::tir
 
 namespace tessera::relay {
 
@@ -87,7 +87,7 @@ struct Operator {
   FixedList<std::string_view, 12> operands = {};  // names
   int optional_operands = 0;                      // how many of the last operands may be left out
   bool variadic = false;                          // the last operand may be repeated
-  bool keeps_order = false;  // the result is the first operand's elements in another shape
+  bool keeps_order = false;   // the result is the first operand's elements in another shape
   bool takes_tuples = false;  // operands may have tuple types (concatenate, annotations)
   const AttrSchema& (*attrs)() = attr_schema<NoAttrs>;
   OpPattern pattern = OpPattern::kOpaque;
