@@ -7,8 +7,9 @@
 
 MODEL has inputs of symbolic sizes `batch` and `seq` (bench/tools/hydrate.py without --dim).
 Compiles it once with `--dim batch=1..B:1 --dim seq=1..S:S` and once a shape with numbers, and
-writes for ten shapes, the smallest and the largest among them, the largest difference of the results (relative to
-the largest magnitude) and the median latency of both. Exit status 1 if a difference is above 1e-4.
+writes for ten shapes, the smallest and the largest among them, the largest difference of the
+results (relative to the largest magnitude) and the median latency of both. Exit status 1 if a
+difference is above 1e-4.
 """
 import argparse
 import os
