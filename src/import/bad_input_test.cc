@@ -2,7 +2,7 @@
 // Models that cannot be imported: each is refused with a code, a place, the finding and a remedy.
 #include <gtest/gtest.h>
 
-#include "import/test_model.h"
+#include "import/testing/model.h"
 
 namespace tessera::import {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "import/onnx_model.h"
-#include "import/test_model.h"
+#include "import/testing/model.h"
 #include "relay/operator.h"
 
 namespace tessera::import {

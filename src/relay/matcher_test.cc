@@ -9,7 +9,7 @@
 #include "relay/pattern_groups.h"
 #include "relay/pattern_text.h"
 #include "relay/print.h"
-#include "relay/test_operators.h"
+#include "relay/testing/operators.h"
 
 namespace tessera::relay {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every error has a code and a place; no text, however damaged, does anything worse.
-#include "relay/test_text.h"
+#include "relay/testing/text.h"
+#include "support/files.h"
 #include "support/testing/mutator.h"
 
 namespace tessera::relay {
@@ -153,7 +154,8 @@ void check_survives(const std::string& text) {
 }
 
 TEST(ParseErrors, MutatedTextsNeverCrash) {
-  const std::string seed_text = testing::read_testdata("everything.relay");
+  const std::string seed_text =
+      *read_file(TESSERA_SOURCE_DIR "/src/relay/testdata/everything.relay");
   testing::parse_good(testing::source(seed_text));
   int read = 0;
   for (std::uint32_t seed = 0; seed < 400; ++seed) {

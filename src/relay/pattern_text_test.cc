@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "relay/test_operators.h"
+#include "relay/testing/operators.h"
 
 namespace tessera::relay {
 namespace {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is read, and how it is printed.
+#include "relay/testing/text.h"
+
 #include <ctime>
 
-#include "relay/test_text.h"
+#include "support/files.h"
 
 namespace tessera::relay {
 namespace {
@@ -200,8 +202,8 @@ TEST(Parse, SymbolsOfTheHeader) {
 }
 
 TEST(Parse, TheBertConstantsCase) {
-  const ParsedText once =
-      testing::parse_good(testing::source(testing::read_testdata("bert_constants.relay")));
+  const ParsedText once = testing::parse_good(
+      testing::source(*read_file(TESSERA_SOURCE_DIR "/src/relay/testdata/bert_constants.relay")));
   const Function& f = once.functions.at("tvmgen_default_cutlass_main_267");
   EXPECT_EQ(f.attrs.string_or_empty("Compiler"), "cutlass");
   const std::string text = testing::print_text(once.functions);

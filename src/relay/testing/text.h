@@ -2,15 +2,12 @@
 // Reading and printing in tests.
 #pragma once
 
-#include <fstream>
-#include <sstream>
-
 #include <gtest/gtest.h>
 
 #include "relay/parse.h"
 #include "relay/printer.h"
 #include "relay/structural_equal.h"
-#include "relay/test_operators.h"
+#include "relay/testing/operators.h"
 #include "relay/words.h"
 
 namespace tessera::relay::testing {
@@ -80,14 +77,6 @@ inline void expect_round_trip(std::string_view definitions) {
     EXPECT_EQ(structural_hash(f), structural_hash(twice.functions.at(name)));
   }
   EXPECT_EQ(print_text(twice.functions), text);
-}
-
-inline std::string read_testdata(const std::string& name) {
-  std::ifstream in(std::string(TESSERA_SOURCE_DIR) + "/src/relay/testdata/" + name);
-  EXPECT_TRUE(in.good()) << name;
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
 }
 
 }  // namespace tessera::relay::testing
