@@ -14,7 +14,8 @@ std::set<std::string> entries(const Module& module) {
   for (const auto& [name, f] : module.functions) {
     if (is_host_function(f)) names.insert(name);
     for (std::size_t i = 0; i < f.num_nodes(); ++i) {
-      if (const auto* global = f.as<relay::GlobalRef>(relay::NodeId(i))) called.insert(global->name);
+      const auto* global = f.as<relay::GlobalRef>(relay::NodeId(i));
+      if (global) called.insert(global->name);
     }
   }
   called.erase("main");
