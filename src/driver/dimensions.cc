@@ -52,7 +52,7 @@ class Binder {
       const std::string name = main.as<relay::Param>(param)->name;
       auto bind = [&](const Dim& dim, std::size_t axis) { return bound(dim, name, axis); };
       const Type type = map_dims(main.type(param), bind);
-      main.set_param_annotation(param, type);
+      main.set_annotation(param, type);
       for (const Type& tensor : flatten(type)) {
         for (const Dim& dim : tensor.shape()) {
           if (is_plain_symbol(dim)) stated_.insert(dim.symbols().front());

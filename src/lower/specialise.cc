@@ -11,15 +11,19 @@ Result<relay::Function> specialise(const relay::Function& f, relay::RegionId reg
   relay::Function out =
       region == relay::Function::kBody ? f : relay::outline(f, f.region(region).owner);
   for (std::size_t i = 0; i < params.size(); ++i) {
-    out.set_param_annotation(out.params()[i], params[i]);
+    out.set_annotation(out.params()[i], params[i]);
   }
+  // What inference noted for the sizes of before would stand beside those of now; literals inside
+  // take their parameters' types from the arguments.
   out.result_annotation = {};
-  // Literals inside take their parameters' types from the arguments, too.
   for (std::size_t i = 0; i < out.num_nodes(); ++i) {
-    const auto* literal = out.as<relay::Literal>(relay::NodeId(i));
+    const relay::NodeId id(i);
+    if (out.as<relay::Let>(id) != nullptr) out.set_annotation(id, {});
+    const auto* literal = out.as<relay::Literal>(id);
     if (literal == nullptr) continue;
+    out.set_annotation(id, {});
     for (const relay::NodeId param : out.region(literal->body).params) {
-      out.set_param_annotation(param, {});
+      out.set_annotation(param, {});
     }
   }
   return ops::infer_types(std::move(out), {nullptr, &pool});

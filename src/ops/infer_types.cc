@@ -184,7 +184,7 @@ class Inference {
     const auto args = f_.operands(call).subspan(1);
     for (std::size_t i = 0; i < std::min(params.size(), args.size()); ++i) {
       if (state(params[i]) != State::kWaiting || state(args[i]) != State::kKnown) continue;
-      f_.set_param_annotation(params[i], f_.type(args[i]));
+      f_.set_annotation(params[i], f_.type(args[i]));
       know(params[i], f_.type(args[i]));
       progress_ = true;
     }
@@ -259,7 +259,7 @@ class Inference {
                                           literal.result_annotation, found));
     }
     Type result = refined_type(literal.result_annotation, found);
-    f_.set_result_annotation(id, result);
+    f_.set_annotation(id, result);
     know(id, function_type(std::move(params), std::move(result)));
   }
 
@@ -270,6 +270,7 @@ class Inference {
       return fail_at(id, annotation_error(f_[id].location, fmt::format("`%{}`", let.name),
                                           let.annotation, found));
     }
+    if (!let.annotation) f_.set_annotation(id, found);
     know(id, refined_type(let.annotation, found));
   }
 

@@ -33,10 +33,8 @@ Result<Type> infer(const InferArgs& args) {
     }
     shape.push_back(d + Dim(before + after));
   }
-  if (args.operands.size() > 1) {
-    TESSERA_TRY_VOID(expect_same_dtype(args));
-    TESSERA_TRY_VOID(expect_rank(args, 1, 0));
-  }
+  // Front ends pass an int32 zero whatever the data are.
+  if (args.operands.size() > 1) TESSERA_TRY_VOID(expect_rank(args, 1, 0));
   return tensor_type(std::move(shape), data.dtype());
 }
 
@@ -93,7 +91,8 @@ Definitions compute(const ComputeArgs& args) {
           }
           at.push_back(j);
         }
-        const Expr value = args.operands.size() > 1 ? args.operands[1]({}) : zero(x.dtype());
+        const Expr value =
+            args.operands.size() > 1 ? tir::cast(args.operands[1]({}), x.dtype()) : zero(x.dtype());
         return tir::select(all_of(std::move(inside)), x(at), value);
       },
       "pad");
@@ -106,8 +105,8 @@ constexpr Operator kPad{
     .doc =
         "data with pad_width elements before and after each dimension: pad_value, the nearest "
         "element "
-        "(edge), or the mirror image (reflect); negative widths cut   data: T[d...], pad_value: "
-        "T[] -> "
+        "(edge), or the mirror image (reflect); negative widths cut; the value is converted to T   "
+        "data: T[d...], pad_value: U[] -> "
         "T[before + d + after...]",
     .operands = {"data", "pad_value"},
     .optional_operands = 1,
@@ -118,6 +117,7 @@ constexpr Operator kPad{
     .compute = compute,
     .samples = {"nn.pad(float32[2,3], float32[]=1.5, pad_width=[[1,0],[0,2]])",
                 "nn.pad(int64[4], pad_width=[[2,3]])",
+                "nn.pad(float32[3], int32[]=2, pad_width=[[1,1]])",
                 "nn.pad(float16[2,3], float16[], pad_width=[[1,1],[2,1]], pad_mode=\"edge\")",
                 "nn.pad(float32[3,4], float32[], pad_width=[[2,1],[0,3]], pad_mode=\"reflect\")",
                 "nn.pad(float32[5,3], float32[], pad_width=[[-1,-2],[1,0]])",

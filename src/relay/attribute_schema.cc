@@ -55,7 +55,10 @@ bool convert_to_list(AttrValue& v, AttrType element) {
 
 bool convert_to_int(AttrValue& v) {
   if (const auto* b = v.as<bool>()) v = std::int64_t{*b ? 1 : 0};
-  return v.as<std::int64_t>() != nullptr;
+  const auto* i = v.as<std::int64_t>();
+  if (i == nullptr) return false;
+  v = std::int64_t{*i};
+  return true;
 }
 
 bool convert_to_bool(AttrValue& v) {
@@ -65,7 +68,10 @@ bool convert_to_bool(AttrValue& v) {
 
 bool convert_to_float(AttrValue& v) {
   if (const auto* i = v.as<std::int64_t>()) v = static_cast<double>(*i);
-  return v.as<double>() != nullptr;
+  const auto* d = v.as<double>();
+  if (d == nullptr) return false;
+  v = double{*d};
+  return true;
 }
 
 bool convert_to_dtype(AttrValue& v) {

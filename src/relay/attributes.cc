@@ -27,6 +27,7 @@ bool entry_less(const std::pair<std::string, AttrValue>& entry, std::string_view
 }  // namespace
 
 bool AttrValue::operator==(const AttrValue& o) const {
+  if (width != o.width) return false;
   if (value.index() == o.value.index()) return value == o.value;
   const auto a = as_int(*this), b = as_int(o);
   return a && b && *a == *b;

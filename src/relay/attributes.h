@@ -21,16 +21,20 @@ using AttrArray = std::vector<AttrValue>;
 // None, bool, integer, float, string (data types are strings too) or an array of these.
 struct AttrValue {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, AttrArray> value;
+  // Of a number, in bits: `1i64` and `1` differ as attributes of functions. Fields of operators
+  // have types of their own, normalize() drops this there.
+  std::uint8_t width = 32;
 
   AttrValue() = default;
-  AttrValue(bool v) : value(v) {}                      // NOLINT: a value is an attribute
-  AttrValue(std::int64_t v) : value(v) {}              // NOLINT
-  AttrValue(int v) : value(std::int64_t{v}) {}         // NOLINT
-  AttrValue(double v) : value(v) {}                    // NOLINT
-  AttrValue(std::string v) : value(std::move(v)) {}    // NOLINT
-  AttrValue(const char* v) : value(std::string(v)) {}  // NOLINT
-  AttrValue(DType v) : value(to_string(v)) {}          // NOLINT
-  AttrValue(AttrArray v) : value(std::move(v)) {}      // NOLINT
+  AttrValue(bool v) : value(v) {}  // NOLINT: a value is an attribute
+  AttrValue(std::int64_t v)        // NOLINT
+      : value(v), width(v == static_cast<std::int32_t>(v) ? 32 : 64) {}
+  AttrValue(int v) : value(std::int64_t{v}) {}                                             // NOLINT
+  AttrValue(double v) : value(v) {}                                                        // NOLINT
+  AttrValue(std::string v) : value(std::move(v)) {}                                        // NOLINT
+  AttrValue(const char* v) : value(std::string(v)) {}                                      // NOLINT
+  AttrValue(DType v) : value(to_string(v)) {}                                              // NOLINT
+  AttrValue(AttrArray v) : value(std::move(v)) {}                                          // NOLINT
   AttrValue(const std::vector<std::int64_t>& v) : value(AttrArray(v.begin(), v.end())) {}  // NOLINT
 
   bool is_none() const { return value.index() == 0; }

@@ -40,6 +40,20 @@ TEST(Attributes, NormalizeConvertsAndDropsDefaults) {
   EXPECT_NE(mean.find("keepdims")->as<bool>(), nullptr);
 }
 
+TEST(Attributes, WidthsCountUntilAnOperatorsFieldTakesTheNumber) {
+  AttrValue wide(1), wide_axis(AttrArray{2});
+  wide.width = 64;
+  EXPECT_FALSE(wide == AttrValue(1));
+  EXPECT_EQ(AttrValue(std::int64_t{1} << 40).width, 64);
+  wide_axis = AttrArray{wide};
+  Attrs mean{{"axis", wide_axis}};
+  EXPECT_EQ(normalize("mean", mean), "");
+  EXPECT_TRUE(mean == (Attrs{{"axis", AttrArray{1}}}));
+  Attrs clip{{"a_min", wide}, {"a_max", wide}};
+  EXPECT_EQ(normalize("clip", clip), "");
+  EXPECT_TRUE(clip == (Attrs{{"a_min", 1.0}, {"a_max", 1.0}}));
+}
+
 TEST(Attributes, NormalizeSaysWhatIsWrong) {
   Attrs unknown{{"axes", 1}};
   EXPECT_EQ(normalize("mean", unknown), "unknown attribute `axes`; it has: axis, keepdims");

@@ -3,16 +3,17 @@
 
 namespace tessera::relay {
 
-void Function::set_param_annotation(NodeId id, Type type) {
-  Param* param = std::get_if<Param>(&nodes_[id.index()].data);
-  TESSERA_CHECK(param != nullptr, "node {} is no parameter", id.index());
-  param->annotation = std::move(type);
-}
-
-void Function::set_result_annotation(NodeId literal, Type type) {
-  Literal* found = std::get_if<Literal>(&nodes_[literal.index()].data);
-  TESSERA_CHECK(found != nullptr, "node {} is no function literal", literal.index());
-  found->result_annotation = std::move(type);
+void Function::set_annotation(NodeId id, Type type) {
+  NodeData& data = nodes_[id.index()].data;
+  if (auto* literal = std::get_if<Literal>(&data)) {
+    literal->result_annotation = std::move(type);
+  } else if (auto* let = std::get_if<Let>(&data)) {
+    let->annotation = std::move(type);
+  } else {
+    Param* param = std::get_if<Param>(&data);
+    TESSERA_CHECK(param != nullptr, "node {} has no annotation", id.index());
+    param->annotation = std::move(type);
+  }
 }
 
 bool is_optimizable(const Function& f) {

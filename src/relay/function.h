@@ -139,8 +139,7 @@ class Function {
   // Type inference alone fills these in (ops/infer_types.h): it adds knowledge, it changes no
   // meaning.
   void set_type(NodeId id, Type type) { nodes_[id.index()].type = std::move(type); }
-  void set_param_annotation(NodeId id, Type type);
-  void set_result_annotation(NodeId literal, Type type);
+  void set_annotation(NodeId id, Type type);  // of a parameter or `let`, of a literal's result
 
  private:
   friend class FunctionBuilder;

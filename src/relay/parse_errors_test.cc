@@ -71,9 +71,19 @@ TEST(ParseErrors, Literals) {
   EXPECT_EQ(errors_of("def @a() { 40000i16 }"), "E0210 2:12 `40000i16` does not fit int16");
   EXPECT_EQ(errors_of("def @a() { 9223372036854775808 }"),
             "E0210 2:12 `9223372036854775808` does not fit int64");
+  EXPECT_EQ(errors_of("def @a(%x: int32, A=40000i16) { %x }"),
+            "E0210 2:21 `40000i16` does not fit int16");
   EXPECT_EQ(errors_of("def @a() { 1e39f }"), "E0210 2:12 `1e39f` does not fit float32");
   EXPECT_EQ(errors_of("def @a() { 70000f16 }"), "E0210 2:12 `70000f16` does not fit float16");
   EXPECT_EQ(errors_of("def @a() { 1f33 }"), "E0210 2:12 `1f33` has the unknown suffix `f33`");
+}
+
+TEST(ParseErrors, AttributesOfCallsThatCallNoOperator) {
+  EXPECT_EQ(errors_of("def @a(%x: int32) { @b(%x, axis=1) }"),
+            "E0208 2:23 attributes of a call that calls no operator need `attrs_type_key` beside "
+            "them");
+  EXPECT_EQ(errors_of("def @a(%x: int32) { @b(%x, axis=1, attrs_type_key=\"relay.attrs.A\") }"),
+            "");
 }
 
 TEST(ParseErrors, TypesAndDimensions) {

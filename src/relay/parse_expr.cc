@@ -43,8 +43,14 @@ Parser::Value Parser::infix(int min_level) {
 Parser::Value Parser::call() {
   Value callee = atom();
   while (at_punct("(")) {
+    const Token start = peek();
     const Arguments args = arguments();
     at(callee.begin, last_end_);
+    if (!args.attrs.empty() && args.attrs.find("attrs_type_key") == nullptr) {
+      report(
+          error(Code::kWrongAttribute, location(start),
+                "attributes of a call that calls no operator need `attrs_type_key` beside them"));
+    }
     callee = {builder_->call_value(callee.node, args.nodes, args.attrs), callee.begin, last_end_};
   }
   return callee;

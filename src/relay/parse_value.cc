@@ -196,12 +196,18 @@ Expected<AttrValue, Finding> parse_attr_number(std::string_view token) {
   if (!dtype) return bad(fmt::format("has the unknown suffix `{}`", parts.suffix));
   if (dtype->is_float()) {
     const auto value = read_float<double>(parts);
-    return value ? Expected<AttrValue, Finding>(AttrValue(*value)) : bad("does not fit float64");
+    if (!value) return bad("does not fit float64");
+    AttrValue number(*value);
+    number.width = dtype->bits;
+    return number;
   }
   const auto integer = read_integer(parts);
   if (!integer) return bad(describe_bad_integer(parts.digits));
-  if (!fits(*integer, kInt64)) return bad("does not fit int64");
-  return AttrValue(as_signed(*integer));
+  const DType type = parts.suffix.empty() ? kInt64 : *dtype;
+  if (!fits(*integer, type)) return bad(fmt::format("does not fit {}", to_string(type)));
+  AttrValue number(as_signed(*integer));
+  if (!parts.suffix.empty()) number.width = type.bits;
+  return number;
 }
 
 std::optional<std::int64_t> parse_size(std::string_view token) {

@@ -97,8 +97,13 @@ std::optional<std::string> scalar_literal(const Tensor& t) {
 
 std::string attr_text(const AttrValue& value) {
   if (const auto* b = value.as<bool>()) return *b ? "True" : "False";
-  if (const auto* i = value.as<std::int64_t>()) return fmt::format("{}", *i);
-  if (const auto* d = value.as<double>()) return float_text(*d) + "f";
+  if (const auto* i = value.as<std::int64_t>()) {
+    return fmt::format("{}{}", *i, value.width == 32 ? "" : fmt::format("i{}", value.width));
+  }
+  if (const auto* d = value.as<double>()) {
+    return fmt::format("{}f{}", float_text(*d),
+                       value.width == 32 ? "" : std::to_string(value.width));
+  }
   if (const auto* s = value.as<std::string>()) return quote(*s);
   const auto* array = value.as<AttrArray>();
   if (array == nullptr) return "None";

@@ -50,7 +50,8 @@ TEST(Print, CanonicalTextsStayAsTheyAre) {
            "def @main(%x: Tensor[(2), float32]) {\n  nn.dense(%x, %x, units=None, "
            "out_dtype=\"float16\")\n}\n",
            "def @main(%f: fn (int32, float32) -> bool) {\n  %f(1, 1f)\n}\n",
-           "def @\"a b\"(%x: int32) {\n  @main(%x, tag=\"t\")\n}\n",
+           "def @\"a b\"(%x: int32) {\n  @main(%x, attrs_type_key=\"relay.attrs.T\", "
+           "tag=\"t\")\n}\n",
        }) {
     EXPECT_EQ(reprint(text), text);
     expect_round_trip(text);
@@ -146,6 +147,15 @@ TEST(Parse, InfixOperatorsBindAndAssociate) {
   EXPECT_EQ(reprint("def @main(%a: int32) { %a*-1 }"),
             "def @main(%a: int32) {\n  multiply(%a, -1)\n}\n");
   EXPECT_EQ(reprint("def @main() { --5 }"), "def @main() {\n  5\n}\n");
+}
+
+TEST(Text, NumbersInAttributesOfFunctionsKeepTheirWidth) {
+  const std::string text =
+      "def @main(%x: int32, A=1i16, B=1, C=[1i64, -2], D=1.5f16, E=1.5f, F=1.5f64, "
+      "G=4294967296i64) {\n  %x\n}\n";
+  EXPECT_EQ(reprint(text), text);
+  EXPECT_EQ(reprint("def @main(%x: int32, A=1i32, B=4294967296, C=1f32) { %x }"),
+            "def @main(%x: int32, A=1, B=4294967296i64, C=1f) {\n  %x\n}\n");
 }
 
 TEST(Parse, FreeFormAndComments) {
