@@ -19,6 +19,10 @@ struct CompileJob {
   std::string source;              // C++ (or CUDA) text
   std::string extension = "cc";    // "cc" or "cu"
   std::vector<std::string> flags;  // beyond the toolchain's own; part of the cache key
+  // Where to look for headers beyond tessera's own. What is found there is told by `headers`, whose
+  // content is part of the cache key; the folders' names are not.
+  std::vector<std::string> include_folders = {};
+  std::vector<std::string> headers = {};  // relative to the include folders
 };
 
 // Compiles to relocatable objects, through the object cache.

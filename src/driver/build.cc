@@ -38,11 +38,11 @@ std::vector<byoc::CompileJob> kernel_jobs(const Module& module, const MachineCod
   return jobs;
 }
 
-std::vector<std::string> runtime_archives(const Module& module) {
+// What all artifacts together name in one of their lists.
+std::vector<std::string> names_in_all(const Module& module,
+                                      std::vector<std::string> Artifact::*list) {
   std::set<std::string> names;
-  for (const Artifact& a : module.artifacts) {
-    names.insert(a.runtime_archives.begin(), a.runtime_archives.end());
-  }
+  for (const Artifact& a : module.artifacts) names.insert((a.*list).begin(), (a.*list).end());
   return {names.begin(), names.end()};
 }
 
@@ -113,7 +113,8 @@ Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::Progra
   for (const Artifact& a : module.artifacts) {
     if (a.kind == ArtifactKind::kStaticLibrary) input.archives.push_back(a.payload);
   }
-  input.runtime_archives = runtime_archives(module);
+  input.runtime_archives = names_in_all(module, &Artifact::runtime_archives);
+  input.cuda_libraries = names_in_all(module, &Artifact::cuda_libraries);
   if (kind == emit::ProgramKind::kModel) {
     for (const auto& piece : weights.pieces) input.weights.push_back({piece.offset, piece.blob});
     input.weights_bytes = weights.bytes;

@@ -64,7 +64,7 @@ std::vector<std::string> link_command(const Toolchain& toolchain, const Hash128&
   command.push_back(runtime);
   add({"-Wl,--no-whole-archive,--start-group"});
   command.insert(command.end(), files.begin(), files.end());
-  add({"-Wl,--end-group", "-Wl,--as-needed", "-lgomp", "-lm", "-lpthread", "-ldl"});
+  add({"-Wl,--end-group", "-Wl,--as-needed", "-lgomp", "-lm", "-lpthread", "-ldl", "-lrt"});
   return command;
 }
 
@@ -107,6 +107,11 @@ Result<std::string> link_image(const Toolchain& toolchain, const LinkInput& inpu
        std::set(input.runtime_archives.begin(), input.runtime_archives.end())) {
     if (name == "runtime") continue;
     TESSERA_TRY(std::string path, toolchain.support_files().archive(name));
+    archives.push_back(std::move(path));
+  }
+  for (const std::string& file :
+       std::set(input.cuda_libraries.begin(), input.cuda_libraries.end())) {
+    TESSERA_TRY(std::string path, find_cuda_library(file));
     archives.push_back(std::move(path));
   }
   std::vector<std::string> hashed = archives;

@@ -15,6 +15,7 @@ struct LinkInput {
   std::vector<std::string> objects;           // bytes; one of them defines tessera_model_program
   std::vector<std::string> archives;          // bytes of static libraries
   std::vector<std::string> runtime_archives;  // names, beyond `runtime` itself: "onednn_runtime"
+  std::vector<std::string> cuda_libraries;    // files of the toolkit: "libcudart_static.a"
   std::vector<WeightPiece> weights;
   std::uint64_t weights_bytes = 0;
 };

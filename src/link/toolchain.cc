@@ -6,6 +6,8 @@
 #include <mutex>
 #include <optional>
 
+#include <fmt/ranges.h>
+
 #include "support/files.h"
 #include "support/jobs.h"
 #include "support/subprocess.h"
@@ -34,6 +36,18 @@ std::string machine_text() {
 
 bool means_this_machine(const std::string& flag) { return flag.ends_with("=native"); }
 
+bool is_cuda(const byoc::CompileJob& job) { return job.extension == "cu"; }
+
+// The content of a header that a source says it includes.
+Result<std::string> find_header(const std::vector<std::string>& folders,
+                                const std::string& header) {
+  for (const std::string& folder : folders) {
+    if (auto text = read_file(folder + "/" + header)) return *std::move(text);
+  }
+  return fail(error(Code::kFileNotFound, nullptr, "the header `{}` is in none of the folders {}",
+                    header, fmt::join(folders, ", ")));
+}
+
 Diagnostic tool_failure(const std::string& tool, const std::string& what, const std::string& why,
                         TempDir& folder) {
   return error(Code::kToolFailed, nullptr, "`{}` could not {}: {}", tool, what, why)
@@ -53,7 +67,13 @@ Result<Toolchain> Toolchain::find(const ToolchainOptions& options) {
   return Toolchain(std::move(compiler), std::move(files), options);
 }
 
-Hash128 Toolchain::key(const byoc::CompileJob& job) const {
+std::vector<std::string> Toolchain::include_folders(const byoc::CompileJob& job) const {
+  std::vector<std::string> folders = support_files_.include_folders();
+  folders.insert(folders.end(), job.include_folders.begin(), job.include_folders.end());
+  return folders;
+}
+
+Result<Hash128> Toolchain::key(const byoc::CompileJob& job) const {
   // Each part with its length, so that no two lists of parts give the same text.
   std::string text;
   const auto add = [&](std::string_view part) {
@@ -61,50 +81,67 @@ Hash128 Toolchain::key(const byoc::CompileJob& job) const {
   };
   add(compiler_.identity);
   add(support_files_.headers_hash().hex());
-  for (const char* flag : kFlags) add(flag);
+  if (is_cuda(job)) {
+    add(cuda_->identity);
+    for (const std::string& flag : cuda_flags()) add(flag);
+  } else {
+    for (const char* flag : kFlags) add(flag);
+  }
   for (const std::string& flag : job.flags) add(flag);
   if (std::any_of(job.flags.begin(), job.flags.end(), means_this_machine)) add(machine_text());
+  for (const std::string& header : job.headers) {
+    TESSERA_TRY(const std::string content, find_header(include_folders(job), header));
+    add(content);
+  }
   add(job.extension);
   add(job.source);
   return hash_text(text);
 }
 
 Result<std::string> Toolchain::compile_one(const byoc::CompileJob& job) const {
-  const Hash128 cache_key = key(job);
+  TESSERA_TRY(const Hash128 cache_key, key(job));
   if (auto cached = cache_.find(cache_key)) return *std::move(cached);
-  if (job.extension != "cc") {
-    return fail(error(Code::kNotSupported, nullptr, "`{}.{}`: only C++ sources can be compiled",
-                      job.name, job.extension));
-  }
+  TESSERA_TRY(std::string object, run_compiler(job));
+  cache_.store(cache_key, object);
+  return object;
+}
+
+Result<std::string> Toolchain::run_compiler(const byoc::CompileJob& job) const {
   auto folder = TempDir::make("tessera-compile");
   if (!folder) return cannot_write(folder.error());
   // Relative names: the folder's name must not reach the object.
-  const std::string source = job.name + ".cc", object = job.name + ".o";
+  const std::string source = job.name + "." + job.extension, object = job.name + ".o";
   if (auto written = write_atomically(folder->file(source), job.source); !written) {
     return cannot_write(written.error());
   }
   std::vector<std::string> command = compiler_.command;
-  command.insert(command.end(), kFlags.begin(), kFlags.end());
-  for (const std::string& include : support_files_.include_folders()) {
-    command.push_back("-I" + include);
+  if (is_cuda(job)) {
+    command = cuda_command(*cuda_, compiler_);
+  } else {
+    command.insert(command.end(), kFlags.begin(), kFlags.end());
   }
+  for (const std::string& include : include_folders(job)) command.push_back("-I" + include);
   command.insert(command.end(), job.flags.begin(), job.flags.end());
   command.insert(command.end(), {"-c", source, "-o", object});
   const auto ran = run_process(command, in_folder(folder->path()));
   if (!ran) {
     return fail(error(Code::kNoCompiler, nullptr, "cannot run {}", ran.error().text()));
   }
-  if (!ran->ok()) {
-    const std::string why = ran->err.empty() ? ran->outcome() : first_error(ran->err);
+  const std::string messages = ran->err + ran->out;
+  std::string why = messages.empty() ? ran->outcome() : first_error(messages);
+  if (ran->ok() && is_cuda(job)) why = cuda_complaint(messages);
+  if (!ran->ok() || (is_cuda(job) && !why.empty())) {
     return fail(tool_failure(command[0], "compile `" + source + "`", why, *folder));
   }
   auto bytes = read_file(folder->file(object));
   if (!bytes) return cannot_write(bytes.error());
-  cache_.store(cache_key, *bytes);
   return *std::move(bytes);
 }
 
 Result<std::vector<std::string>> Toolchain::compile(std::span<const byoc::CompileJob> jobs) {
+  if (!cuda_ && std::any_of(jobs.begin(), jobs.end(), is_cuda)) {
+    TESSERA_TRY(cuda_, find_cuda_compiler());
+  }
   std::vector<std::optional<Result<std::string>>> results(jobs.size());
   std::mutex reporting;
   std::size_t done = 0;

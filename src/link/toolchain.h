@@ -4,12 +4,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "byoc/compile_context.h"
 #include "link/compiler.h"
+#include "link/cuda_compiler.h"
 #include "link/object_cache.h"
 #include "link/support_files.h"
 
@@ -41,10 +43,13 @@ class Toolchain final : public byoc::Toolchain {
         cache_(options.cache_folder),
         jobs_(options.jobs),
         progress_(options.progress) {}
-  Hash128 key(const byoc::CompileJob& job) const;
+  Result<Hash128> key(const byoc::CompileJob& job) const;
   Result<std::string> compile_one(const byoc::CompileJob& job) const;
+  Result<std::string> run_compiler(const byoc::CompileJob& job) const;
+  std::vector<std::string> include_folders(const byoc::CompileJob& job) const;
 
   Compiler compiler_;
+  std::optional<CudaCompiler> cuda_;  // once a source needs it
   SupportFiles support_files_;
   ObjectCache cache_;
   int jobs_;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "link/cuda_compiler.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace tessera::link {
+namespace {
+
+constexpr const char* kRemedy =
+    "install the CUDA toolkit (13.0 or later), and put its bin/ into PATH or its folder into "
+    "CUDA_HOME";
+
+// NDEBUG: a device-side assert calls a function, and around calls ptxas serialises wgmma.
+constexpr const char* kFlags[] = {"-std=c++20",
+                                  "-O3",
+                                  "-frandom-seed=0x7e55e7a",
+                                  "-DNDEBUG",
+                                  "--expt-relaxed-constexpr",
+                                  "-diag-suppress=20012,20013,20015",
+                                  "-Xcompiler=-fPIC,-fvisibility=hidden,-ffunction-sections,-fdata-"
+                                  "sections,-g0,-w,-frandom-seed=tessera"};
+
+std::string program() {
+  if (std::string found = find_program("nvcc"); !found.empty()) return found;
+  const char* home = std::getenv("CUDA_HOME");
+  if (home != nullptr && *home != '\0') {
+    if (std::string found = find_program(std::string(home) + "/bin/nvcc"); !found.empty()) {
+      return found;
+    }
+  }
+  return find_program("/usr/local/cuda/bin/nvcc");
+}
+
+}  // namespace
+
+Result<CudaCompiler> find_cuda_compiler() {
+  const std::string nvcc = program();
+  if (nvcc.empty()) {
+    return fail(error(Code::kNoCompiler, nullptr, "no CUDA compiler was found: there is no `nvcc`")
+                    .with_remedy(kRemedy));
+  }
+  const auto ran = run_process({nvcc, "--version"});
+  if (!ran || !ran->ok()) {
+    return fail(error(Code::kNoCompiler, nullptr, "`{}` does not run: {}", nvcc,
+                      ran ? ran->outcome() : ran.error().text())
+                    .with_remedy(kRemedy));
+  }
+  std::error_code ignored;
+  const auto real = std::filesystem::canonical(nvcc, ignored);
+  const std::string path = ignored ? nvcc : real.string();
+  // The last line names the build, the one before it the version.
+  std::string version = ran->out;
+  while (!version.empty() && version.back() == '\n') version.pop_back();
+  version.erase(0, version.rfind('\n') + 1);
+  return CudaCompiler{nvcc, std::filesystem::path(path).parent_path().parent_path().string(),
+                      fmt::format("{} [{}]", version, path)};
+}
+
+std::vector<std::string> cuda_flags() { return {std::begin(kFlags), std::end(kFlags)}; }
+
+std::vector<std::string> cuda_command(const CudaCompiler& cuda, const Compiler& host) {
+  // A launcher before the compiler (ccache) is none of nvcc's business. Intermediate files are kept
+  // because their names, which get into the object, are otherwise made from the process's number.
+  std::vector<std::string> command = {cuda.nvcc, "-ccbin", host.command.back(), "--keep"};
+  command.insert(command.end(), std::begin(kFlags), std::end(kFlags));
+  return command;
+}
+
+std::string cuda_complaint(const std::string& messages) {
+  const std::size_t at = messages.find("C7510");
+  if (at == std::string::npos) return "";
+  const std::size_t begin = messages.rfind('\n', at) + 1;
+  return messages.substr(begin, messages.find('\n', at) - begin);
+}
+
+Result<std::string> find_cuda_library(const std::string& file) {
+  TESSERA_TRY(const CudaCompiler cuda, find_cuda_compiler());
+  for (const char* folder : {"/lib64/", "/targets/x86_64-linux/lib/", "/lib/"}) {
+    std::string path = cuda.toolkit + folder + file;
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) return path;
+  }
+  return fail(error(Code::kFileNotFound, nullptr, "the CUDA toolkit in `{}` has no `{}`",
+                    cuda.toolkit, file)
+                  .with_remedy(kRemedy));
+}
+
+}  // namespace tessera::link

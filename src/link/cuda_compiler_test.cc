@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "link/cuda_compiler.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "link/library_file.h"
+#include "link/link_library.h"
+#include "support/files.h"
+
+namespace tessera::link {
+namespace {
+
+constexpr const char* kFill =
+    "#include \"value.h\"\n"
+    "__global__ void fill(float* p) { p[threadIdx.x] = kValue; }\n"
+    "extern \"C\" int tessera_fill(float* p) {\n"
+    "  fill<<<1, 32>>>(p);\n"
+    "  return static_cast<int>(cudaGetLastError());\n"
+    "}\n";
+
+TEST(CudaMessages, SerialisedMatrixInstructionsAreAnError) {
+  EXPECT_EQ(cuda_complaint("ptxas info: fine\n"), "");
+  EXPECT_EQ(cuda_complaint("a\nptxas info : (C7510) wgmma serialized in f\nb\n"),
+            "ptxas info : (C7510) wgmma serialized in f");
+}
+
+class CudaCompilerTest : public ::testing::Test {
+ protected:
+  CudaCompilerTest() : folder_(*TempDir::make("tessera-cuda-compiler-test")) {}
+  void SetUp() override {
+    if (!find_cuda_compiler()) GTEST_SKIP() << "there is no nvcc on this machine";
+    write_header(1);
+  }
+
+  void write_header(int value) {
+    const auto written = write_atomically(folder_.file("value.h"),
+                                          fmt::format("constexpr float kValue = {};\n", value));
+    ASSERT_TRUE(written);
+  }
+
+  byoc::CompileJob job(std::string source = kFill) const {
+    return {"fill",           std::move(source), "cu", {"-gencode=arch=compute_90a,code=sm_90a"},
+            {folder_.path()}, {"value.h"}};
+  }
+
+  Toolchain toolchain(const std::string& cache = {}) const {
+    auto found = Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = cache});
+    EXPECT_TRUE(found) << render(found.error());
+    return *std::move(found);
+  }
+
+  TempDir folder_;
+};
+
+TEST_F(CudaCompilerTest, EqualSourcesGiveEqualObjectsAndHeadersAreInTheKey) {
+  Toolchain fresh = toolchain(), cached = toolchain(folder_.file("cache"));
+  const byoc::CompileJob one = job();
+  const auto first = fresh.compile({&one, 1}), second = cached.compile({&one, 1});
+  ASSERT_TRUE(first) << render(first.error());
+  ASSERT_TRUE(second) << render(second.error());
+  EXPECT_TRUE(first->front() == second->front());
+  write_header(2);
+  const auto third = cached.compile({&one, 1});
+  ASSERT_TRUE(third) << render(third.error());
+  EXPECT_FALSE(third->front() == second->front());
+  byoc::CompileJob other = one;
+  other.headers = {"absent.h"};
+  EXPECT_FALSE(cached.compile({&other, 1}));
+}
+
+TEST_F(CudaCompilerTest, TheFirstErrorIsTold) {
+  const byoc::CompileJob bad = job("int f() { return unknown_thing; }\n");
+  const auto compiled = toolchain().compile({&bad, 1});
+  ASSERT_FALSE(compiled);
+  EXPECT_NE(render(compiled.error()).find("unknown_thing"), std::string::npos)
+      << render(compiled.error());
+}
+
+// The CUDA runtime is inside: the library loads where there is no toolkit.
+TEST_F(CudaCompilerTest, LibrariesNeedNoCudaRuntime) {
+  Toolchain tools = toolchain();
+  const byoc::CompileJob jobs[] = {
+      job(),
+      {"scale", *read_file(TESSERA_SOURCE_DIR "/src/link/testdata/scale_model.cc"), "cc", {"-O2"}},
+      // The linker drops what nobody calls, and exports what is called `tessera_...`.
+      {"use",
+       "extern \"C\" int tessera_fill(float*);\n"
+       "extern \"C\" __attribute__((visibility(\"default\"))) int tessera_use() "
+       "{ return tessera_fill(nullptr); }\n",
+       "cc",
+       {}}};
+  LinkInput input;
+  auto objects = tools.compile(jobs);
+  ASSERT_TRUE(objects) << render(objects.error());
+  input.objects = *std::move(objects);
+  input.cuda_libraries = {"libcudart_static.a"};
+  const float w[] = {1, 2, 3, 4};
+  input.weights = {{0, Blob::copy_of(std::as_bytes(std::span(w)))}};
+  input.weights_bytes = sizeof w;
+  const auto linked = link_library(tools, input, folder_.file("m.so"));
+  ASSERT_TRUE(linked) << render(linked.error());
+  const auto file = read_library_file(folder_.file("m.so"));
+  ASSERT_TRUE(file) << render(file.error());
+  for (const std::string& needed : file->needed) {
+    EXPECT_EQ(needed.find("cuda"), std::string::npos) << needed;
+    EXPECT_EQ(needed.find("stdc++"), std::string::npos) << needed;
+  }
+  EXPECT_TRUE(std::binary_search(file->exported.begin(), file->exported.end(), "tessera_use"));
+}
+
+}  // namespace
+}  // namespace tessera::link
