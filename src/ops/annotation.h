@@ -9,6 +9,7 @@
 namespace tessera::ops {
 
 inline Result<Type> infer_mark(const InferArgs& args) { return args.operands[0]; }
+inline bool is_mark(const Operator& op) { return op.infer == infer_mark; }
 
 inline std::vector<Tensor> eval_mark(const EvalArgs& args) {
   return {args.operands.begin(), args.operands.end()};

@@ -119,6 +119,30 @@ TEST(Infer, ConstantsReachInference) {
   EXPECT_EQ(to_string(typed->type(typed->result())), "Tensor[(3), int64]");
 }
 
+// Names, marks of regions and tuples in sight hide no size.
+TEST(Infer, MarksPassSizesOn) {
+  FunctionBuilder b;
+  const auto begun = [&](NodeId value) {
+    return b.call(op("annotation.compiler_begin"), {value}, {{"compiler", "c"}});
+  };
+  const auto sizes = [&](std::vector<std::int64_t> values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    return b.constant(tensor_from_ints(std::vector<std::int64_t>{count}, kInt64, values));
+  };
+  const NodeId x = b.param("x", f32({2, 6})), y = b.param("y", f32({2, 6}));
+  const NodeId both[] = {begun(sizes({3})), begun(sizes({4}))};
+  const NodeId lists = begun(b.tuple(both));
+  const NodeId of_list = b.call(op("concatenate"), {lists}, {{"axis", 0}});
+  const NodeId fields[] = {begun(x), begun(sizes({12}))};
+  const NodeId tuple = begun(b.tuple(fields));
+  const NodeId of_field = b.call(op("dyn.reshape"), {y, b.let("l", b.project(tuple, 1))});
+  const NodeId results[] = {b.call(op("dyn.reshape"), {begun(x), begun(of_list)}), of_field};
+  const auto typed = infer_types(b.finish(b.tuple(results)));
+  ASSERT_TRUE(typed.has_value());
+  EXPECT_EQ(to_string(typed->type(typed->result())),
+            "(Tensor[(3, 4), float32], Tensor[(12), float32])");
+}
+
 TEST(InferFunction, ReportsAllFindingsAndNoFollowers) {
   FunctionBuilder b;
   const NodeId x = b.param("x", f32({2, 3})), y = b.param("y", f32({4}));

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "ops/annotation.h"
 #include "ops/size_values.h"
 #include "ops/type_agreement.h"
+#include "relay/evaluation_order.h"
 #include "relay/operator.h"
 
 namespace tessera::ops {
@@ -43,7 +45,9 @@ bool has_overflown(const relay::Operator& op, std::span<const Type> operands, co
 class Inference {
  public:
   Inference(Function& f, const InferContext& context)
-      : f_(f), context_(context), states_(f.num_nodes(), State::kWaiting), sizes_(f.num_nodes()) {}
+      : f_(f), context_(context), states_(f.num_nodes(), State::kWaiting), sizes_(f.num_nodes()) {
+    for (std::size_t i = 0; i < f.num_nodes(); ++i) sources_.emplace_back(i);
+  }
 
   Diagnostics run() {
     do {
@@ -113,9 +117,10 @@ class Inference {
     for (NodeId o : f_.operands(id)) types.push_back(f_.type(o));
     return types;
   }
+  // Where a value is made that others only pass on: names, marks, and fields of tuples in sight.
+  NodeId source(NodeId id) const { return sources_[id.index()]; }
   const Tensor* constant_of(NodeId id) const {
-    while (f_.as<relay::Let>(id) != nullptr) id = f_.operands(id)[0];
-    const auto* c = f_.as<relay::Constant>(id);
+    const auto* c = f_.as<relay::Constant>(source(id));
     if (c == nullptr) return nullptr;
     if (const auto* t = std::get_if<Tensor>(&c->value)) return t;
     return context_.constants != nullptr ? &context_.constants->resolve(c->value) : nullptr;
@@ -151,24 +156,28 @@ class Inference {
                                "product fits 64 bits",
                                call.op->name, to_string(*type)));
     }
-    find_sizes(id, *type);
+    if (is_mark(*call.op)) {
+      sources_[id.index()] = source(f_.operands(id)[0]);
+    } else {
+      find_sizes(id, *type);
+    }
     know(id, std::move(type).value());
   }
 
   // The elements of a node as sizes.
   const Shape* sizes_of(NodeId id) const {
-    while (f_.as<relay::Let>(id) != nullptr) id = f_.operands(id)[0];
-    const auto& found = sizes_[id.index()];
+    const auto& found = sizes_[source(id).index()];
     return found ? &*found : nullptr;
   }
   void find_sizes(NodeId id, const Type& result) {
     std::vector<SizeOperand> operands;
     for (NodeId o : f_.operands(id)) {
-      if (f_.as<relay::Tuple>(o) == nullptr) {
+      if (f_.as<relay::Tuple>(source(o)) == nullptr) {
         operands.push_back({f_.type(o), sizes_of(o)});
         continue;
       }
-      for (NodeId field : f_.operands(o)) operands.push_back({f_.type(field), sizes_of(field)});
+      for (NodeId field : f_.operands(source(o)))
+        operands.push_back({f_.type(field), sizes_of(field)});
     }
     const auto& call = *f_.as<relay::OpCall>(id);
     sizes_[id.index()] = size_values(*call.op, call.attrs, operands, result);
@@ -176,8 +185,7 @@ class Inference {
 
   // Parameters of a called literal that have no annotation take the arguments' types.
   void tell_literal(NodeId call) {
-    NodeId callee = f_.operands(call)[0];
-    while (f_.as<relay::Let>(callee) != nullptr) callee = f_.operands(callee)[0];
+    const NodeId callee = relay::behind_lets(f_, f_.operands(call)[0]);
     const auto* literal = f_.as<relay::Literal>(callee);
     if (literal == nullptr || state(callee) != State::kWaiting) return;
     const std::vector<NodeId>& params = f_.region(literal->body).params;
@@ -219,9 +227,14 @@ class Inference {
   void visit_project(NodeId id) {
     const Type& tuple = f_.type(f_.operands(id)[0]);
     const int index = f_.as<relay::Project>(id)->index;
-    const bool fits =
-        tuple.is_tuple() && index >= 0 && static_cast<std::size_t>(index) < tuple.fields().size();
-    if (fits) return know(id, tuple.fields()[static_cast<std::size_t>(index)]);
+    const auto place = static_cast<std::size_t>(index);
+    if (tuple.is_tuple() && index >= 0 && place < tuple.fields().size()) {
+      const NodeId made = source(f_.operands(id)[0]);
+      if (f_.as<relay::Tuple>(made) != nullptr) {
+        sources_[id.index()] = source(f_.operands(made)[place]);
+      }
+      return know(id, tuple.fields()[place]);
+    }
     fail_at(id, error(Code::kTypeMismatch, f_[id].location,
                       "there is no field {} in a value of type {}", index, to_string(tuple)));
   }
@@ -271,6 +284,7 @@ class Inference {
                                           let.annotation, found));
     }
     if (!let.annotation) f_.set_annotation(id, found);
+    sources_[id.index()] = source(f_.operands(id)[0]);
     know(id, refined_type(let.annotation, found));
   }
 
@@ -319,6 +333,7 @@ class Inference {
   const InferContext& context_;
   std::vector<State> states_;
   std::vector<std::optional<Shape>> sizes_;
+  std::vector<NodeId> sources_;
   Diagnostics findings_;
   bool progress_ = false;
 };
