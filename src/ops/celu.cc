@@ -19,7 +19,7 @@ constexpr Operator kCelu{
         [](const EvalArgs& a) {
           const auto p = relay::read_attrs<CeluAttrs>(a.attrs);
           return eval_with_parameters(a, p.alpha, 0, [](double x, double a, double) {
-            return std::fmax(0, x) + std::fmin(0, a * (std::exp(x / a) - 1));
+            return max_or_nan(x, 0.0) + min_or_nan(a * (std::exp(x / a) - 1), 0.0);
           });
         },
     .compute =

@@ -34,6 +34,16 @@ auto in_domain(DType dtype, F f) {
   return f(std::int64_t{});
 }
 
+// NaN if either is, as `tir::max` and `tir::min` are.
+template <class T>
+T max_or_nan(T x, T y) {
+  return x != x || x > y ? x : y;
+}
+template <class T>
+T min_or_nan(T x, T y) {
+  return x != x || x < y ? x : y;
+}
+
 // In elements.
 Ints row_major_strides(std::span<const std::int64_t> shape);
 // The strides to read `from` as if it had the (broadcast) shape `to`: 0 where it is repeated.

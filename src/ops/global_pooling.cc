@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "ops/pooling.h"
@@ -41,7 +39,7 @@ std::vector<Tensor> eval_global_pool(const EvalArgs& args, PoolKind kind) {
     std::size_t at = 0;
     for (Counter c(x.shape); c; ++c, ++at) {
       T& to = out[c[data.first] * channels + c[data.second]];
-      to = is_max ? std::max(to, values[at]) : to + values[at];
+      to = is_max ? max_or_nan(to, values[at]) : to + values[at];
     }
     for (T& v : out) v = is_max ? v : v / static_cast<T>(area);
     return {tensor_of(args.result, out)};

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
 #include "ops/attrs/elementwise.h"
 #include "ops/elementwise.h"
 
@@ -19,7 +17,7 @@ constexpr Operator kHardSigmoid{
         [](const EvalArgs& a) {
           const auto p = relay::read_attrs<HardSigmoidAttrs>(a.attrs);
           return eval_with_parameters(a, p.alpha, p.beta, [](double x, double a, double b) {
-            return std::fmin(std::fmax(a * x + b, 0), 1);
+            return min_or_nan(max_or_nan(a * x + b, 0.0), 1.0);
           });
         },
     .compute =

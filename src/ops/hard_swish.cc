@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
 #include "ops/elementwise.h"
 
 namespace tessera::ops {
@@ -15,8 +13,9 @@ constexpr Operator kHardSwish{
     .infer = float_as_first,
     .eval =
         [](const EvalArgs& a) {
-          return eval_unary(
-              a, [](double x) -> double { return x * std::fmin(std::fmax(x / 6 + 0.5, 0), 1); });
+          return eval_unary(a, [](double x) -> double {
+            return x * min_or_nan(max_or_nan(x / 6 + 0.5, 0.0), 1.0);
+          });
         },
     .compute =
         [](const ComputeArgs& a) {

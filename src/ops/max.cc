@@ -16,10 +16,8 @@ constexpr Operator kMax{
     .infer = infer_reduce,
     .eval =
         [](const EvalArgs& a) {
-          return eval_reduce(
-              a, {-HUGE_VAL, [](double x, double y) { return x != x || x > y ? x : y; }},
-              {least_int(a.result.dtype()),
-               [](std::int64_t x, std::int64_t y) { return x > y ? x : y; }});
+          return eval_reduce(a, {-HUGE_VAL, max_or_nan<double>},
+                             {least_int(a.result.dtype()), max_or_nan<std::int64_t>});
         },
     .compute = [](const ComputeArgs& a) { return compute_reduce(a, ReduceOp::kMax); },
     .samples = {"max(float32[3,3]{special}, axis=[1])", "max(float32[2,3,5], axis=[1])",

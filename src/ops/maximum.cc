@@ -13,8 +13,7 @@ constexpr Operator kMaximum{
     .infer = infer_binary,
     .eval =
         [](const EvalArgs& a) {
-          return eval_binary(a,
-                             each_domain([](auto x, auto y) { return x != x || x > y ? x : y; }));
+          return eval_binary(a, each_domain([](auto x, auto y) { return max_or_nan(x, y); }));
         },
     .compute =
         [](const ComputeArgs& a) {

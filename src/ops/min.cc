@@ -16,10 +16,8 @@ constexpr Operator kMin{
     .infer = infer_reduce,
     .eval =
         [](const EvalArgs& a) {
-          return eval_reduce(a,
-                             {HUGE_VAL, [](double x, double y) { return x != x || x < y ? x : y; }},
-                             {greatest_int(a.result.dtype()),
-                              [](std::int64_t x, std::int64_t y) { return x < y ? x : y; }});
+          return eval_reduce(a, {HUGE_VAL, min_or_nan<double>},
+                             {greatest_int(a.result.dtype()), min_or_nan<std::int64_t>});
         },
     .compute = [](const ComputeArgs& a) { return compute_reduce(a, ReduceOp::kMin); },
     .samples = {"min(float32[3,3]{special}, axis=[1])", "min(float32[2,3,5], axis=[1])",

@@ -13,8 +13,7 @@ constexpr Operator kMinimum{
     .infer = infer_binary,
     .eval =
         [](const EvalArgs& a) {
-          return eval_binary(a,
-                             each_domain([](auto x, auto y) { return x != x || x < y ? x : y; }));
+          return eval_binary(a, each_domain([](auto x, auto y) { return min_or_nan(x, y); }));
         },
     .compute =
         [](const ComputeArgs& a) {

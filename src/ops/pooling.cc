@@ -54,7 +54,7 @@ Seen<T> look(const Tensor& x, const std::vector<T>& values, const Geometry& g, c
     if (!inside) continue;
     ++seen.inside;
     seen.sum += values[at];
-    if (values[at] > seen.greatest || values[at] != values[at]) seen.greatest = values[at];
+    seen.greatest = max_or_nan(seen.greatest, values[at]);
   }
   return seen;
 }

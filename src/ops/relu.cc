@@ -11,7 +11,8 @@ constexpr Operator kRelu{
     .infer = same_as_first,
     .eval =
         [](const EvalArgs& a) {
-          return eval_unary(a, each_domain_unary([](auto x) { return x < 0 ? 0 * x : x; }));
+          return eval_unary(
+              a, each_domain_unary([](auto x) { return max_or_nan(x, decltype(x)(0)); }));
         },
     .compute =
         [](const ComputeArgs& a) {

@@ -207,4 +207,13 @@ std::vector<Tensor> random_inputs(const Sample& sample, std::uint64_t seed) {
   return tensors;
 }
 
+std::vector<Tensor> special_inputs(Sample sample, std::uint64_t seed) {
+  for (SampleInput& input : sample.inputs) input.special = input.type.dtype().is_float();
+  return random_inputs(sample, seed);
+}
+
+bool defines_special_values(const relay::Operator& op) {
+  return op.name != "cast" && !op.name.starts_with("nn.conv");
+}
+
 }  // namespace tessera::ops

@@ -38,5 +38,11 @@ Sample parse_sample(std::string_view text);
 
 // The same for the same seed, on every machine.
 std::vector<Tensor> random_inputs(const Sample& sample, std::uint64_t seed);
+// With NaN, infinities and zeros for all floats, whatever the sample asks for.
+std::vector<Tensor> special_inputs(Sample sample, std::uint64_t seed);
+
+// Is the result on such inputs the same whoever computes it? A float that no integer holds has no
+// conversion, and padding is left out or multiplied with.
+bool defines_special_values(const relay::Operator& op);
 
 }  // namespace tessera::ops

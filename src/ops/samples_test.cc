@@ -247,9 +247,9 @@ void expect_same(const Tensor& expected, const std::vector<Number>& found,
   }
 }
 
-void check_sample(std::string_view text, std::uint64_t seed) {
-  const Sample sample = parse_sample(text);
-  const Call call = make_call(sample, random_inputs(sample, seed));
+void check_sample(const Sample& sample, std::vector<Tensor> inputs) {
+  const std::string& text = sample.text;
+  const Call call = make_call(sample, std::move(inputs));
   const std::vector<Type> result_types = flatten(call.result);
   ASSERT_TRUE(call.op->eval != nullptr);
   const std::vector<Tensor> expected = call.op->eval({call.operands, call.attrs, call.result});
@@ -284,7 +284,16 @@ class OperatorSamples : public testing::TestWithParam<const relay::Operator*> {}
 
 TEST_P(OperatorSamples, ComputeEqualsEval) {
   for (std::string_view text : GetParam()->samples) {
-    for (std::uint64_t seed : {1, 2}) check_sample(text, seed);
+    const Sample sample = parse_sample(text);
+    for (std::uint64_t seed : {1, 2}) check_sample(sample, random_inputs(sample, seed));
+  }
+}
+
+TEST_P(OperatorSamples, ComputeEqualsEvalOnSpecialValues) {
+  if (!defines_special_values(*GetParam())) return;
+  for (std::string_view text : GetParam()->samples) {
+    const Sample sample = parse_sample(text);
+    for (std::uint64_t seed : {1, 2, 3}) check_sample(sample, special_inputs(sample, seed));
   }
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/scatter.h"
 
-#include <algorithm>
-
 #include "ops/elementwise.h"
 #include "ops/reshape.h"
 
@@ -13,8 +11,8 @@ template <class T>
 T updated(T old, T update, const std::string& mode) {
   if (mode == "add") return wrapping_add(old, update);
   if (mode == "mul") return wrapping_multiply(old, update);
-  if (mode == "min") return std::min(old, update);
-  if (mode == "max") return std::max(old, update);
+  if (mode == "min") return min_or_nan(old, update);
+  if (mode == "max") return max_or_nan(old, update);
   return update;
 }
 

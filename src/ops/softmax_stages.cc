@@ -25,7 +25,7 @@ std::vector<Tensor> eval_softmax(const EvalArgs& args, double (*finish)(double, 
   for (Counter r(rows); r; ++r) {
     double* row = x.data() + r.offset(strides);
     double greatest = row[0], total = 0;
-    for (std::int64_t k = 0; k < n; ++k) greatest = std::max(greatest, row[k * step]);
+    for (std::int64_t k = 0; k < n; ++k) greatest = max_or_nan(greatest, row[k * step]);
     for (std::int64_t k = 0; k < n; ++k) total += std::exp(row[k * step] - greatest);
     for (std::int64_t k = 0; k < n; ++k) row[k * step] = finish(row[k * step] - greatest, total);
   }

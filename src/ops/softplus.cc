@@ -16,7 +16,7 @@ constexpr Operator kSoftplus{
     .eval =
         [](const EvalArgs& a) {
           return eval_unary(a, [](double x) -> double {
-            return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x)));
+            return max_or_nan(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
           });
         },
     .compute =
