@@ -78,7 +78,9 @@ tir::PrimFunc schedule_kernel(tir::PrimFunc f, const Machine& machine) {
   KernelScheduler scheduler(f.body, machine);
   f.body = scheduler.run();
   if (!scheduler.summary().empty()) f.attrs["schedule"] = scheduler.summary();
-  return tir::simplify(f);
+  f = tir::simplify(f);
+  f.body = read_ahead(f.body);
+  return f;
 }
 
 Module schedule(Module module, const Target& target) {

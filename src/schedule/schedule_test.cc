@@ -111,6 +111,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Golden{"softmax", "nn.softmax(float32[1,12,128,128])"},
         Golden{"layer_norm", "nn.layer_norm(float32[1,128,768], float32[768], float32[768])"},
+        Golden{"where",
+               "def @main(%x: Tensor[(1, 12, 128, 128), float32]) {\n"
+               "  %0 = isnan(%x);\n  where(%0, 0f, %x)\n}\n"},
         Golden{"gelu", "nn.gelu(float32[1,128,3072])"},
         Golden{"split_heads", "transpose(float32[1,128,12,64], axes=[0,2,1,3])"},
         Golden{"transpose", "transpose(float32[128,768], axes=[1,0])"},
