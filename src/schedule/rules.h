@@ -37,8 +37,9 @@ std::optional<Contraction> schedule_contraction(std::span<const tir::Stmt> nests
                                                 const std::vector<tir::Buffer>& temporaries,
                                                 const Machine& machine);
 
-// In vectorised loops: elements that are read under a condition, but are there whatever it says, are
-// read in front of it, so that the C++ compiler sees no branch that it could not turn into a blend.
+// In vectorised loops: elements that are read under a condition, but are there whatever it says,
+// are read in front of it, so that the C++ compiler sees no branch that it could not turn into a
+// blend.
 tir::Stmt read_ahead(const tir::Stmt& s);
 
 // Gives the outermost loops to threads if the work is worth it.
