@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/broadcast_to.h"
+
 #include "ops/attrs/shape.h"
-#include "ops/definition.h"
 #include "ops/evaluate.h"
 #include "ops/record.h"
 
@@ -19,13 +20,19 @@ Result<Type> infer(const InferArgs& args) {
   return tensor_type(std::move(shape), data.dtype());
 }
 
-std::vector<Tensor> eval(const EvalArgs& args) {
+}  // namespace
+
+std::vector<Tensor> eval_broadcast_to(const EvalArgs& args) {
+  const Tensor& data = args.operands[0];
   const Ints shape = static_shape(args.result);
-  return {
-      strided_copy(args.operands[0], shape, broadcast_strides(args.operands[0].shape, shape), 0)};
+  return {strided_copy(data, shape, broadcast_strides(data.shape, shape), 0)};
 }
 
-}  // namespace
+Definitions compute_broadcast_to(const ComputeArgs& args) {
+  return define(args, "y", [&](const Indices& i) {
+    return broadcast_read(args.operands[0], result_shape(args), i);
+  });
+}
 
 constexpr Operator kBroadcastTo{
     .name = "broadcast_to",
@@ -34,13 +41,8 @@ constexpr Operator kBroadcastTo{
     .attrs = relay::attr_schema<BroadcastToAttrs>,
     .pattern = OpPattern::kBroadcast,
     .infer = infer,
-    .eval = eval,
-    .compute =
-        [](const ComputeArgs& args) {
-          return define(args, "y", [&](const Indices& i) {
-            return broadcast_read(args.operands[0], result_shape(args), i);
-          });
-        },
+    .eval = eval_broadcast_to,
+    .compute = compute_broadcast_to,
     .samples = {"broadcast_to(float32[3,1], shape=[2,3,4])", "broadcast_to(int64[], shape=[3])",
                 "broadcast_to(float16[1], shape=[0])", "broadcast_to(bool[2,3], shape=[2,3])"},
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/broadcast_to.h"
 #include "ops/dynamic_shape.h"
-#include "ops/evaluate.h"
 #include "ops/record.h"
 
 namespace tessera::ops {
@@ -17,12 +17,6 @@ Result<Type> infer(const InferArgs& args) {
   return tensor_type(std::move(wanted), data.dtype());
 }
 
-std::vector<Tensor> eval(const EvalArgs& args) {
-  const Ints shape = static_shape(args.result);
-  return {
-      strided_copy(args.operands[0], shape, broadcast_strides(args.operands[0].shape, shape), 0)};
-}
-
 }  // namespace
 
 constexpr Operator kDynBroadcastTo{
@@ -34,19 +28,9 @@ constexpr Operator kDynBroadcastTo{
     .operands = {"data", "shape"},
     .pattern = OpPattern::kBroadcast,
     .infer = infer,
-    .eval = eval,
-    .compute =
-        [](const ComputeArgs& args) {
-          return define(args, "y", [&](const Indices& i) {
-            return broadcast_read(args.operands[0], result_shape(args), i);
-          });
-        },
-    .shape =
-        [](const ComputeArgs& args) {
-          return define_sizes(args.result.rank(), [&](std::size_t k) {
-            return args.operands[1]({static_cast<std::int64_t>(k)});
-          });
-        },
+    .eval = eval_broadcast_to,
+    .compute = compute_broadcast_to,
+    .shape = shape_from_operand_1,
     .shape_need = {ShapeNeed::kShape, ShapeNeed::kData},
     .samples = {"dyn.broadcast_to(float32[3,1], int64[3]=[2,3,4])",
                 "dyn.broadcast_to(int64[], int64[1]=[4])",

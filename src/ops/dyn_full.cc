@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attrs/create.h"
 #include "ops/dynamic_shape.h"
-#include "ops/evaluate.h"
+#include "ops/full.h"
 #include "ops/record.h"
 
 namespace tessera::ops {
@@ -12,16 +12,6 @@ Result<Type> infer(const InferArgs& args) {
   TESSERA_TRY_VOID(expect_rank(args, 0, 0));
   TESSERA_TRY(Shape shape, shape_operand(args, 1));
   return tensor_type(std::move(shape), p.dtype.value_or(args.operands[0].dtype()));
-}
-
-std::vector<Tensor> eval(const EvalArgs& args) {
-  const Ints shape = static_shape(args.result);
-  const Tensor& fill = args.operands[0];
-  const auto count = static_cast<std::size_t>(count_of(shape));
-  if (fill.dtype.is_float() && args.result.dtype().is_float()) {
-    return {tensor_of(args.result, std::vector<double>(count, element_as_double(fill, 0)))};
-  }
-  return {tensor_of(args.result, Ints(count, values_of<std::int64_t>(fill)[0]))};
 }
 
 }  // namespace
@@ -36,19 +26,9 @@ constexpr Operator kDynFull{
     .attrs = relay::attr_schema<DynFullAttrs>,
     .pattern = OpPattern::kElemWise,
     .infer = infer,
-    .eval = eval,
-    .compute =
-        [](const ComputeArgs& args) {
-          return define(args, "y", [&](const Indices&) {
-            return tir::cast(args.operands[0]({}), result_dtype(args));
-          });
-        },
-    .shape =
-        [](const ComputeArgs& args) {
-          return define_sizes(args.result.rank(), [&](std::size_t k) {
-            return args.operands[1]({static_cast<std::int64_t>(k)});
-          });
-        },
+    .eval = eval_full,
+    .compute = compute_full,
+    .shape = shape_from_operand_1,
     .shape_need = {ShapeNeed::kNothing, ShapeNeed::kData},
     .samples = {"dyn.full(float32[], int64[2]=[2,3])",
                 "dyn.full(int64[], int64[1]=[4], dtype=\"float32\")",

@@ -32,6 +32,12 @@ Definitions define_sizes(std::size_t count, const std::function<Expr(std::size_t
   })};
 }
 
+Definitions shape_from_operand_1(const ComputeArgs& args) {
+  return define_sizes(args.result.rank(), [&](std::size_t k) {
+    return args.operands[1]({static_cast<std::int64_t>(k)});
+  });
+}
+
 Ints list_of(const Tensor& t) { return values_of<std::int64_t>(t); }
 
 }  // namespace tessera::ops

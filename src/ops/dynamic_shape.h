@@ -11,6 +11,8 @@ namespace tessera::ops {
 Result<Shape> shape_operand(const relay::InferArgs& args, std::size_t i);
 // For `shape`: a definition of int64[count] by its elements.
 Definitions define_sizes(std::size_t count, const std::function<Expr(std::size_t)>& element);
+// For `shape`: the list that is operand 1.
+Definitions shape_from_operand_1(const ComputeArgs& args);
 // For `eval`: the elements of a list.
 Ints list_of(const Tensor& t);
 

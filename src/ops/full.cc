@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/full.h"
+
 #include "ops/attrs/create.h"
-#include "ops/definition.h"
 #include "ops/evaluate.h"
 #include "ops/record.h"
 
@@ -14,16 +15,22 @@ Result<Type> infer(const InferArgs& args) {
   return tensor_type(Shape(p.shape.begin(), p.shape.end()), p.dtype.value_or(fill.dtype()));
 }
 
-std::vector<Tensor> eval(const EvalArgs& args) {
+}  // namespace
+
+std::vector<Tensor> eval_full(const EvalArgs& args) {
+  const Tensor& fill = args.operands[0];
   const auto count = static_cast<std::size_t>(count_of(static_shape(args.result)));
-  if (args.operands[0].dtype.is_float() && args.result.dtype().is_float()) {
-    return {
-        tensor_of(args.result, std::vector<double>(count, element_as_double(args.operands[0], 0)))};
+  if (fill.dtype.is_float() && args.result.dtype().is_float()) {
+    return {tensor_of(args.result, std::vector<double>(count, element_as_double(fill, 0)))};
   }
-  return {tensor_of(args.result, Ints(count, values_of<std::int64_t>(args.operands[0])[0]))};
+  return {tensor_of(args.result, Ints(count, values_of<std::int64_t>(fill)[0]))};
 }
 
-}  // namespace
+Definitions compute_full(const ComputeArgs& args) {
+  return define(args, "y", [&](const Indices&) {
+    return tir::cast(args.operands[0]({}), result_dtype(args));
+  });
+}
 
 constexpr Operator kFull{
     .name = "full",
@@ -32,13 +39,8 @@ constexpr Operator kFull{
     .attrs = relay::attr_schema<FullAttrs>,
     .pattern = OpPattern::kElemWise,
     .infer = infer,
-    .eval = eval,
-    .compute =
-        [](const ComputeArgs& args) {
-          return define(args, "y", [&](const Indices&) {
-            return tir::cast(args.operands[0]({}), result_dtype(args));
-          });
-        },
+    .eval = eval_full,
+    .compute = compute_full,
     .samples = {"full(float32[], shape=[2,3])", "full(int64[], shape=[4], dtype=\"float32\")",
                 "full(bool[], shape=[2])", "full(float16[], shape=[0,3])",
                 "full(int32[], shape=[])"},
