@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "constants/pool.h"
+#include "relay/describe.h"
 #include "relay/matcher.h"
 #include "relay/rewrite.h"
 #include "relay/structural_equal.h"
@@ -174,7 +175,6 @@ Type type(const IndexedGraph& g, std::uint32_t e, const ConstantPool* pool) {
 }
 
 std::string describe(const IndexedGraph& g, std::uint32_t e) {
-  const Function& f = g.function();
   switch (g[e].kind) {
     case IndexedKind::kNode:
       break;
@@ -185,34 +185,7 @@ std::string describe(const IndexedGraph& g, std::uint32_t e) {
     case IndexedKind::kFunction:
       return "the function itself";
   }
-  const NodeId id = g[e].node;
-  switch (f[id].kind()) {
-    case NodeKind::kParam:
-      return fmt::format("the parameter `%{}`", f.as<Param>(id)->name);
-    case NodeKind::kConstant:
-      return "a constant";
-    case NodeKind::kOpCall:
-      return fmt::format("a call of `{}`", f.op(id)->name);
-    case NodeKind::kValueCall: {
-      const auto* literal = f.as<Literal>(f.operands(id)[0]);
-      const std::string name =
-          literal != nullptr ? literal->attrs.string_or_empty("Composite") : "";
-      return name.empty() ? "a call of a function" : fmt::format("a call of composite `{}`", name);
-    }
-    case NodeKind::kTuple:
-      return "a tuple";
-    case NodeKind::kProject:
-      return fmt::format("a projection `.{}`", f.as<Project>(id)->index);
-    case NodeKind::kIf:
-      return "an `if`";
-    case NodeKind::kLiteral:
-      return "a function literal";
-    case NodeKind::kLet:
-      return fmt::format("the variable `%{}`", f.as<Let>(id)->name);
-    case NodeKind::kGlobalRef:
-      return fmt::format("the global `@{}`", f.as<GlobalRef>(id)->name);
-  }
-  return "";
+  return relay::describe(g.function(), g[e].node);
 }
 
 }  // namespace tessera::relay::expr_facts

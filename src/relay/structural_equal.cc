@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "relay/describe.h"
 #include "relay/operator.h"
 #include "relay/print_value.h"
 #include "relay/rewrite.h"
@@ -27,32 +28,6 @@ const Tensor& tensor_of(const Constant& constant, const ConstantPool* pool) {
   if (const auto* tensor = std::get_if<Tensor>(&constant.value)) return *tensor;
   TESSERA_CHECK(pool != nullptr, "a constant's pool is not known");
   return pool->resolve(constant.value);
-}
-
-std::string describe(const Function& f, NodeId id) {
-  switch (f[id].kind()) {
-    case NodeKind::kParam:
-      return fmt::format("the parameter `%{}`", f.as<Param>(id)->name);
-    case NodeKind::kConstant:
-      return "a constant";
-    case NodeKind::kOpCall:
-      return fmt::format("a call of `{}`", f.op(id)->name);
-    case NodeKind::kValueCall:
-      return "a call of a value";
-    case NodeKind::kTuple:
-      return "a tuple";
-    case NodeKind::kProject:
-      return fmt::format("a projection `.{}`", f.as<Project>(id)->index);
-    case NodeKind::kIf:
-      return "an `if`";
-    case NodeKind::kLiteral:
-      return "a function literal";
-    case NodeKind::kLet:
-      return fmt::format("the `let` variable `%{}`", f.as<Let>(id)->name);
-    case NodeKind::kGlobalRef:
-      return global_text(f.as<GlobalRef>(id)->name);
-  }
-  return "";
 }
 
 // Compares front to back with a stack of its own; what is found first is reported.
