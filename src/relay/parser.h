@@ -27,7 +27,7 @@ class Parser {
   Result<Function> single_function();
   Result<Type> single_type();
 
- protected:  // the reader of patterns is a parser too (relay/pattern_parser.cc)
+ protected:  // the reader of patterns is a parser too (relay/pattern_parser.h)
   static constexpr int kMaxNesting = 400;
   static constexpr std::size_t kMaxErrors = 100;
 
