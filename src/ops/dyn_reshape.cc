@@ -25,7 +25,7 @@ Result<Type> infer(const InferArgs& args) {
   }
   const Dim total = num_elements(in);
   if (rest) shape[*rest] = others == Dim(0) ? Dim::unknown() : floor_div(total, others);
-  if (!rest && provably_equal(total, others) == Tri::kNo) {
+  if (provably_equal(total, num_elements(shape)) == Tri::kNo) {
     return refuse(args, Code::kShapeMismatch, "cannot give {} the shape {}", to_string(in),
                   to_string(shape));
   }

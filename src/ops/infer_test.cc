@@ -119,6 +119,16 @@ TEST(Infer, ConstantsReachInference) {
   EXPECT_EQ(to_string(typed->type(typed->result())), "Tensor[(3), int64]");
 }
 
+TEST(Infer, WhatRemainsOfAShapeIsWhole) {
+  FunctionBuilder b;
+  const std::int64_t rest[] = {0, -1, 2};
+  const NodeId list = b.constant(tensor_from_ints({{3}}, kInt64, rest));
+  const auto typed =
+      infer_types(b.finish(b.call(op("dyn.reshape"), {b.param("x", f32({2, 3})), list})));
+  ASSERT_FALSE(typed.has_value());
+  EXPECT_EQ(typed.error().list[0].message, "`dyn.reshape` cannot give (2, 3) the shape (2, 1, 2)");
+}
+
 // Names, marks of regions and tuples in sight hide no size.
 TEST(Infer, MarksPassSizesOn) {
   FunctionBuilder b;
