@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "lower/lowered_call.h"
 #include "lower/primitive.h"
 #include "lower/shape_function.h"
 #include "lower/te_names.h"
@@ -34,13 +35,6 @@ struct LowerTeOptions {
   static constexpr auto fields =
       std::tuple{relay::required_attr("module_name", &LowerTeOptions::module_name)};
 };
-
-// Attributes hold no maps: a map is its entries, `[["key", value], ...]`, sorted by key.
-AttrValue as_entries(const relay::Attrs& attrs) {
-  AttrArray entries;
-  for (const auto& [key, value] : attrs) entries.emplace_back(AttrArray{AttrValue(key), value});
-  return entries;
-}
 
 bool is_primitive(const relay::Attrs& attrs) { return attrs.int_or_zero("Primitive") != 0; }
 bool has_compiler(const relay::Attrs& attrs) { return attrs.find("Compiler") != nullptr; }
@@ -202,11 +196,14 @@ class TeLowering {
     const relay::OpCall* only = body.as<relay::OpCall>(body.result());
     if (only != nullptr && only->op->name == "device_copy") {
       const NodeId argument = c.operands(id)[1];
-      return typed(c, c.builder().call(*only->op, {argument}, only->attrs), c.from().type(id));
+      const NodeId call = c.builder().call(*only->op, {argument}, only->attrs);
+      c.builder().set_type(call, c.from().type(id));
+      return call;
     }
     const Lowered* lowered = lower_function(function, body);
     if (lowered == nullptr) return std::nullopt;
-    return lowered_call(c, id, lowered->symbol, function.attrs, lowered->metadata, true);
+    return lowered_call(c, *call_lowered_, id, lowered->symbol, function.attrs, lowered->metadata,
+                        Passing::kFlat);
   }
 
   // Equal functions share one loop function.
@@ -248,7 +245,7 @@ class TeLowering {
                                     const Function& function) {
     relay::Attrs metadata{{"all_prim_fn_vars", AttrArray{}}};
     if (!add_shape_function(function, metadata)) return std::nullopt;
-    return lowered_call(c, id, symbol, function.attrs, metadata, false);
+    return lowered_call(c, *call_lowered_, id, symbol, function.attrs, metadata, Passing::kAsIs);
   }
 
   std::optional<NodeId> call_loops(Copier& c, NodeId id, const std::string& symbol,
@@ -261,7 +258,7 @@ class TeLowering {
       return std::nullopt;
     }
     const relay::Attrs metadata{{"all_prim_fn_vars", AttrArray{AttrValue(symbol)}}};
-    return lowered_call(c, id, symbol, attrs, metadata, true);
+    return lowered_call(c, *call_lowered_, id, symbol, attrs, metadata, Passing::kFlat);
   }
 
   // What tells the caller how large the results are, where types do not; false on an error.
@@ -300,67 +297,6 @@ class TeLowering {
     shape.func.attrs["target"] = host_;
     module_.prim_funcs.emplace(made.symbol, std::move(shape.func));
     return made;
-  }
-
-  static NodeId typed(Copier& c, NodeId id, const Type& type) {
-    c.builder().set_type(id, type);
-    return id;
-  }
-
-  // Loop functions take tensors: tuples are passed field by field, and put together from results.
-  NodeId lowered_call(Copier& c, NodeId id, const std::string& symbol, const relay::Attrs& attrs,
-                      relay::Attrs metadata, bool flat) {
-    relay::FunctionBuilder& b = c.builder();
-    const std::vector<NodeId> operands = c.operands(id);
-    const auto old = c.from().operands(id);
-    std::vector<NodeId> arguments;
-    std::vector<Type> types;
-    for (std::size_t i = 1; i < operands.size(); ++i) {
-      const Type& type = c.from().type(old[i]);
-      if (flat) {
-        add_fields(c, operands[i], type, arguments, types);
-      } else {
-        arguments.push_back(operands[i]);
-        types.push_back(type);
-      }
-    }
-    const NodeId tuple = typed(c, b.tuple(arguments), tuple_type(types));
-    metadata.set("relay_attrs", as_entries(attrs));
-    const Type& result = c.from().type(id);
-    const std::vector<Type> parts = flatten(result);
-    const bool rebuilds =
-        flat && !result.is_tensor() && !(tuple_type(parts) == result && parts.size() != 1);
-    const Type given = !rebuilds ? result : parts.size() == 1 ? parts[0] : tuple_type(parts);
-    const NodeId call = typed(
-        c, b.call(*call_lowered_, {b.global(symbol), tuple}, {{"metadata", as_entries(metadata)}}),
-        given);
-    std::size_t next = 0;
-    return rebuilds ? rebuild(c, call, parts, result, next) : call;
-  }
-
-  static void add_fields(Copier& c, NodeId value, const Type& type, std::vector<NodeId>& values,
-                         std::vector<Type>& types) {
-    if (!type.is_tuple()) {
-      values.push_back(value);
-      types.push_back(type);
-      return;
-    }
-    for (std::size_t i = 0; i < type.fields().size(); ++i) {
-      const Type& field = type.fields()[i];
-      const NodeId part = c.builder().project(value, static_cast<int>(i));
-      add_fields(c, typed(c, part, field), field, values, types);
-    }
-  }
-
-  static NodeId rebuild(Copier& c, NodeId call, const std::vector<Type>& parts, const Type& type,
-                        std::size_t& next) {
-    if (!type.is_tuple()) {
-      const auto i = static_cast<int>(next++);
-      return parts.size() == 1 ? call : typed(c, c.builder().project(call, i), type);
-    }
-    std::vector<NodeId> fields;
-    for (const Type& field : type.fields()) fields.push_back(rebuild(c, call, parts, field, next));
-    return typed(c, c.builder().tuple(fields), type);
   }
 
   // Primitive globals that are loop functions now, unless something else still uses them.
