@@ -31,7 +31,8 @@ while read -r requirement; do
     printf '  %-26s missing\n' "$name"
     python_missing=yes
   fi
-done < <(grep -v '^#' "$requirements")
+done < <(python_requirements | grep -v '^#')
+has_nvcc || echo "  nvcc is not there: no GPU back ends ($(grep -v '^#' "$gpu_requirements") is not needed)"
 
 if [ -n "$(missing_packages "${build_packages[@]}")$python_missing" ]; then
   echo "missing: run scripts/install-deps.sh"

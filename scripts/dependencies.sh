@@ -4,6 +4,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 python_env=$root/.deps/python
 requirements=$root/scripts/requirements.txt
+gpu_requirements=$root/scripts/requirements-gpu.txt  # what nvcc reads: only where there is nvcc
 installed_stamp=$python_env/requirements.installed
 
 build_packages=(
@@ -33,6 +34,16 @@ missing_packages() {
   done
 }
 
+has_nvcc() {
+  command -v nvcc >/dev/null || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]
+}
+
+# All PyPI requirements of this machine.
+python_requirements() {
+  cat "$requirements"
+  if has_nvcc; then cat "$gpu_requirements"; fi
+}
+
 python_env_is_current() {
-  [ -x "$python_env/bin/python3" ] && cmp -s "$requirements" "$installed_stamp"
+  [ -x "$python_env/bin/python3" ] && python_requirements | cmp -s - "$installed_stamp"
 }

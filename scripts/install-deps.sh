@@ -34,10 +34,13 @@ if [ "${#missing[@]}" -gt 0 ]; then
 fi
 
 if ! python_env_is_current; then
+  wanted=$(mktemp)
+  trap 'rm -f "$wanted"' EXIT
+  python_requirements > "$wanted"
   echo "install-deps: PyPI packages into ${python_env#"$root"/}:" \
-    "$(grep -v '^#' "$requirements" | tr '\n' ' ')"
+    "$(grep -v '^#' "$wanted" | tr '\n' ' ')"
   [ -x "$python_env/bin/pip" ] || python3 -m venv "$python_env"
   "$python_env/bin/pip" install --quiet --disable-pip-version-check --no-deps \
-    --requirement "$requirements"
-  cp "$requirements" "$installed_stamp"
+    --requirement "$wanted"
+  cp "$wanted" "$installed_stamp"
 fi

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/pattern_tables.h"
 
+#include <algorithm>
+
 #include "backends/table.h"
 
 #define PATTERN_TABLE(name)                        \
@@ -19,8 +21,11 @@ std::vector<relay::PatternTable> pattern_tables() {
 #undef PATTERN_TABLE
   };
   for (const byoc::Backend* backend : all_backends()) {
-    const std::string name(backend->name());
-    tables.push_back({name, backend->patterns(Target(name))});
+    std::string name(backend->name());
+    const bool is_taken = std::any_of(tables.begin(), tables.end(),
+                                      [&](const auto& table) { return table.name == name; });
+    if (is_taken) name += "_fused";  // beside Relay's table of that name
+    tables.push_back({name, backend->patterns(Target(backend->name()))});
   }
   return tables;
 }

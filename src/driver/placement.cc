@@ -41,14 +41,27 @@ const byoc::BackendChoice* find_choice(std::string_view name,
   return nullptr;
 }
 
+// Is there a target for the machine that the back end's code runs on? Without any, it is the CPU.
+bool has_machine(const std::vector<Target>& targets, DeviceType device) {
+  return device == DeviceType::kCpu ||
+         std::any_of(targets.begin(), targets.end(), [device](const Target& t) {
+           return !t.is_external() && t.device() == device;
+         });
+}
+
 // The back end of a function's `Compiler`: with the user's target, or all defaults if it is not in
 // the list.
 std::variant<byoc::BackendChoice, byoc::Refusal> named_backend(
-    const std::string& name, const std::vector<byoc::BackendChoice>& choices) {
+    const std::string& name, const std::vector<byoc::BackendChoice>& choices,
+    const std::vector<Target>& targets) {
   if (const byoc::BackendChoice* choice = find_choice(name, choices)) return *choice;
   const byoc::Backend* backend = backends::find_backend(name);
   if (backend == nullptr) return byoc::Refusal{"this tessera has no such back end"};
   const Target target(name);
+  if (!has_machine(targets, target.device())) {
+    return byoc::Refusal{
+        fmt::format("no target is for its device, {}", to_string(target.device()))};
+  }
   if (auto missing = backend->available(target)) return *std::move(missing);
   return byoc::BackendChoice{backend, target};
 }
@@ -117,10 +130,12 @@ Result<Placed> place_regions(Module module, const CompileOptions& options,
   choices.push_back({&runtime_operators(), host_target(options.targets)});
   TESSERA_TRY(module, ops::infer_types(std::move(module)));
   byoc::CompileContext context{toolchain, options.jobs, options.strict, {}};
-  TESSERA_TRY(byoc::Adopted given,
-              byoc::adopt_compiler_functions(
-                  std::move(module),
-                  [&](const std::string& name) { return named_backend(name, choices); }, context));
+  TESSERA_TRY(byoc::Adopted given, byoc::adopt_compiler_functions(
+                                       std::move(module),
+                                       [&](const std::string& name) {
+                                         return named_backend(name, choices, options.targets);
+                                       },
+                                       context));
   TESSERA_TRY(byoc::PartitionOutcome outcome,
               byoc::partition_greedy(std::move(given.outcome.module), choices));
   outcome.regions.insert(outcome.regions.begin(), given.outcome.regions.begin(),

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cutlass/configuration.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+namespace tessera::backends::cutlass {
+namespace {
+
+constexpr const char* kScheduleNames[] = {"pingpong", "cooperative"};
+constexpr const char* kRasterNames[] = {"auto", "m", "n"};
+
+struct TileShape {
+  int m, n, k;
+};
+// On sm90. Widths of 96 and 192 divide what 64 and 128 leave over: 3072 / 192 = 16 tiles.
+constexpr TileShape kPingpongTiles[] = {{64, 32, 128}, {64, 64, 64},   {64, 64, 128},
+                                        {64, 96, 64},  {64, 128, 64},  {64, 192, 64},
+                                        {128, 96, 64}, {128, 128, 64}, {128, 192, 64}};
+constexpr TileShape kCooperativeTiles[] = {
+    {128, 128, 64}, {128, 192, 64}, {128, 256, 64}, {256, 128, 64}};
+struct MultistageShape {
+  int m, n, k, warp_m, warp_n, stages;
+};
+constexpr MultistageShape kMultistageTiles[] = {
+    {128, 128, 32, 64, 64, 4}, {128, 64, 32, 64, 32, 4}, {64, 64, 32, 32, 32, 5}};
+
+double ceil_div(double x, double y) {
+  return static_cast<double>(static_cast<std::int64_t>((x + y - 1) / y));
+}
+
+// Microseconds. The constants are fitted to measurements on an H200 (bench/results): what a
+// multiprocessor multiplies in a microsecond, what a launch and a wave of tiles cost at least, and
+// that narrow tiles read more shared memory for each product.
+double estimate(const Gemm& gemm, const Configuration& c, const Device& device) {
+  constexpr double kProductsPerMicrosecond = 3.4e6, kWave = 0.6, kLaunch = 2.5;
+  constexpr double kRowsReadPerProduct = 16;
+  const double m = static_cast<double>(gemm.m.as_constant().value_or(4096));
+  const double n = static_cast<double>(gemm.n.constant());
+  const double k = static_cast<double>(gemm.k.constant());
+  const double batch = static_cast<double>(gemm.batch.as_constant().value_or(1));
+  const double tiles = ceil_div(m, c.tile_m) * ceil_div(n, c.tile_n) * batch;
+  const double waves = ceil_div(tiles, device.multiprocessors);
+  const double reading = kRowsReadPerProduct * (1.0 / c.tile_m + 1.0 / c.tile_n);
+  const double width = gemm.a_dtype == kFloat32 ? 2 : 1;  // tf32 has half the rate
+  double rate = kProductsPerMicrosecond / width / (1 + reading);
+  if (c.schedule == Schedule::kMultistage) rate *= 0.6;
+  if (c.schedule == Schedule::kCooperative) rate *= 0.8;  // nothing hides the epilogue
+  // Tiles above each other in a cluster read the weights once. That pays where they come from
+  // memory (few rows) and where there are waves enough for a pair to find its place.
+  const bool pairs_pay = m <= 128 || m >= 2048;
+  if (c.cluster_m > 1) rate *= pairs_pay ? 1.01 : 0.98;
+  if (c.cluster_n > 1) rate *= 0.995;
+  const double steps = k / c.tile_k;
+  return kLaunch + waves * (kWave + c.tile_m * c.tile_n * k / rate) + 0.005 * waves * steps;
+}
+
+bool fits(const Gemm& gemm, const Configuration& c) {
+  if (c.schedule == Schedule::kMultistage) return true;
+  // A cluster's tiles along M and N must be there.
+  const std::int64_t m = gemm.m.as_constant().value_or(1 << 20);
+  return (m + c.tile_m - 1) / c.tile_m % c.cluster_m == 0 &&
+         (gemm.n.constant() + c.tile_n - 1) / c.tile_n % c.cluster_n == 0;
+}
+
+bool takes_tma(const Gemm& gemm) {
+  const auto is_wide = [](std::int64_t elements, DType dtype) {
+    return elements * dtype.size_bytes() == 16;
+  };
+  return is_wide(gemm.a_align, gemm.a_dtype) && is_wide(gemm.b_align, gemm.b_dtype) &&
+         is_wide(gemm.d_align, gemm.epilogue.dtype);
+}
+
+// Launching early hides the start of a kernel. Narrow tiles on many rows lose by it: their early
+// blocks take multiprocessors from the kernel before.
+bool starts_early(const Gemm& gemm, const Configuration& c) {
+  return c.schedule != Schedule::kMultistage &&
+         (c.tile_m > 64 || gemm.m.as_constant().value_or(1 << 20) <= 1024);
+}
+
+}  // namespace
+
+std::string Configuration::kernel_name() const {
+  if (schedule == Schedule::kMultistage) {
+    return fmt::format("sm80_{}x{}x{}_w{}x{}_s{}", tile_m, tile_n, tile_k, warp_m, warp_n, stages);
+  }
+  return fmt::format("sm90_{}x{}x{}_c{}x{}_{}", tile_m, tile_n, tile_k, cluster_m, cluster_n,
+                     kScheduleNames[static_cast<int>(schedule)]);
+}
+
+std::string Configuration::text() const {
+  return fmt::format("{} z{} {}{}", kernel_name(), swizzle, kRasterNames[static_cast<int>(raster)],
+                     is_dependent ? " dependent" : "");
+}
+
+std::optional<Configuration> parse_configuration(std::string_view text) {
+  const std::string copy(text);
+  Configuration c;
+  char schedule[16] = "", raster[8] = "", dependent[16] = "";
+  if (std::sscanf(copy.c_str(), "sm90_%dx%dx%d_c%dx%d_%15[a-z] z%d %7s %15s", &c.tile_m, &c.tile_n,
+                  &c.tile_k, &c.cluster_m, &c.cluster_n, schedule, &c.swizzle, raster,
+                  dependent) >= 8) {
+    c.schedule = schedule == std::string_view(kScheduleNames[0]) ? Schedule::kPingpong
+                                                                 : Schedule::kCooperative;
+  } else if (std::sscanf(copy.c_str(), "sm80_%dx%dx%d_w%dx%d_s%d z%d %7s %15s", &c.tile_m,
+                         &c.tile_n, &c.tile_k, &c.warp_m, &c.warp_n, &c.stages, &c.swizzle, raster,
+                         dependent) >= 8) {
+    c.schedule = Schedule::kMultistage;
+  }
+  for (const Raster r : {Raster::kAlongM, Raster::kAlongN}) {
+    if (raster == std::string_view(kRasterNames[static_cast<int>(r)])) c.raster = r;
+  }
+  c.is_dependent = dependent[0] != '\0';
+  return c.text() == text ? std::optional(c) : std::nullopt;
+}
+
+std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
+                                      const Device& device) {
+  std::vector<Configuration> all;
+  const auto clusters = target.get_ints("cluster_shapes");
+  const std::string& raster = target.get_string("raster");
+  const auto add = [&](Configuration c) {
+    c.raster = raster == "m" ? Raster::kAlongM : raster == "n" ? Raster::kAlongN : Raster::kAuto;
+    c.swizzle = static_cast<int>(target.get_int("swizzle"));
+    c.is_dependent = starts_early(gemm, c);
+    if (fits(gemm, c)) all.push_back(c);
+  };
+  const auto add_sm90 = [&](Schedule schedule, const TileShape& t) {
+    const int k = gemm.a_dtype == kFloat32 ? t.k / 2 : t.k;  // the same bytes
+    for (std::size_t i = 0; i + 1 < clusters.size(); i += 2) {
+      add({schedule, t.m, t.n, k, static_cast<int>(clusters[i]),
+           static_cast<int>(clusters[i + 1])});
+    }
+  };
+  if (takes_tma(gemm)) {
+    for (const TileShape& t : kPingpongTiles) add_sm90(Schedule::kPingpong, t);
+    for (const TileShape& t : kCooperativeTiles) add_sm90(Schedule::kCooperative, t);
+  } else {
+    // cp.async copies four bytes at least; below, tiles go through registers in two stages.
+    const bool is_narrow = std::min(gemm.a_align, gemm.b_align) * gemm.a_dtype.size_bytes() < 4;
+    for (const MultistageShape& t : kMultistageTiles) {
+      add({Schedule::kMultistage, t.m, t.n, t.k, 1, 1, t.warp_m, t.warp_n,
+           is_narrow ? 2 : t.stages});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [&](const Configuration& x, const Configuration& y) {
+    return estimate(gemm, x, device) < estimate(gemm, y, device);
+  });
+  return all;
+}
+
+}  // namespace tessera::backends::cutlass

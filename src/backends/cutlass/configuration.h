@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a product is cut up for the device: which kernel is compiled, and how it is launched.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/cutlass/gemm.h"
+
+namespace tessera::backends::cutlass {
+
+enum class Schedule : std::uint8_t {
+  kPingpong,     // sm90: two groups of warps, each with a tile of its own
+  kCooperative,  // sm90: two groups of warps share a tile
+  kMultistage,   // sm80: no warp specialisation; what rows that TMA cannot take use
+};
+
+// Which way the bands of tiles go that run at the same time.
+enum class Raster : std::uint8_t { kAuto, kAlongM, kAlongN };
+
+struct Configuration {
+  Schedule schedule = Schedule::kPingpong;
+  int tile_m = 128, tile_n = 128, tile_k = 64;
+  int cluster_m = 1, cluster_n = 1;  // sm90
+  int warp_m = 64, warp_n = 64;      // sm80
+  int stages = 0;                    // sm80; sm90: as many as shared memory holds
+  // How it is launched.
+  int swizzle = 1;  // width of the bands, in tiles
+  Raster raster = Raster::kAuto;
+  bool is_dependent = false;  // may start while the kernel before it ends
+
+  friend bool operator==(const Configuration&, const Configuration&) = default;
+  // What is compiled: "sm90_128x192x64_c2x1_pingpong", "sm80_128x64x32_w64x32_s4".
+  std::string kernel_name() const;
+  // All of it, "sm90_128x192x64_c2x1_pingpong z1 auto dependent"; reads back equal.
+  std::string text() const;
+};
+std::optional<Configuration> parse_configuration(std::string_view text);
+
+// A device as far as the choice depends on it.
+struct Device {
+  int multiprocessors = 132;
+};
+
+// All that can compute the product, the presumably fastest first: by waves of tiles, the rate that
+// a tile of that shape can reach, and what a wave costs at least. `shapes` of the target narrow it.
+std::vector<Configuration> candidates(const Gemm& gemm, const Target& target, const Device& device);
+
+}  // namespace tessera::backends::cutlass

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cutlass/cutlass.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "backends/cutlass/fused_patterns.h"
+#include "backends/cutlass/source.h"
+#include "byoc/compiler_functions.h"
+
+namespace tessera::backends {
+namespace cutlass {
+namespace {
+
+using byoc::CompileContext;
+using byoc::CompileJob;
+using byoc::CompileOutcome;
+using byoc::CompositePattern;
+using byoc::Refusal;
+using relay::Function;
+
+constexpr std::string_view kName = "cutlass";
+constexpr const char* kHeaders = "backends/cutlass/kernels/";
+
+// CUTLASS's own headers: the folder of the target, or where the build found them.
+std::string include_folder(const Target& target) {
+  const std::string& given = target.get_string("include");
+  return given.empty() ? TESSERA_CUTLASS_INCLUDE : given;
+}
+
+// "sm_90a" as the numbers that nvcc wants.
+std::string architecture_flag(const Target& target) {
+  std::string arch = target.get_string("arch");
+  if (arch.empty()) arch = fmt::format("sm_{}", target.get_int("sm"));
+  return fmt::format("-gencode=arch=compute_{0},code=sm_{0}", arch.substr(arch.find('_') + 1));
+}
+
+// A region on its way to a function: what it computes and how.
+struct Region {
+  std::string symbol;
+  Gemm gemm;
+  Configuration configuration;
+};
+
+CompileJob kernel_job(const Region& region, const Target& target) {
+  CompileJob job;
+  job.name = kernel_symbol(region.gemm, region.configuration);
+  job.source = kernel_source(region.gemm, region.configuration);
+  job.extension = "cu";
+  job.flags = {architecture_flag(target), "-diag-suppress=2908"};
+  job.include_folders = {include_folder(target)};
+  const bool is_sm80 = region.configuration.schedule == Schedule::kMultistage;
+  for (const char* header :
+       {"gemm.h", "launch.cuh", "elementwise.cuh", is_sm80 ? "gemm_sm80.cuh" : "gemm_sm90.cuh"}) {
+    job.headers.push_back(std::string(kHeaders) + header);
+  }
+  job.headers.emplace_back("cutlass/version.h");
+  return job;
+}
+
+CompileJob regions_job(const Module& module, const std::vector<Region>& regions) {
+  CompileJob job;
+  job.name = "cutlass_regions";
+  job.source = region_prologue();
+  for (const Region& r : regions) {
+    job.source += region_source(r.symbol, module.functions.at(r.symbol), r.gemm, r.configuration);
+    job.source += "\n";
+  }
+  job.source += "}  // extern \"C\"\n";
+  job.flags = {"-O2"};
+  for (const char* header : {"gemm.h", "region.h"}) {
+    job.headers.push_back(std::string(kHeaders) + header);
+  }
+  return job;
+}
+
+// The kernels of all regions, each once, by their symbols.
+std::map<std::string, CompileJob> kernel_jobs(const std::vector<Region>& regions,
+                                              const Target& target) {
+  std::map<std::string, CompileJob> jobs;
+  for (const Region& region : regions) {
+    CompileJob job = kernel_job(region, target);
+    jobs.emplace(job.name, std::move(job));
+  }
+  return jobs;
+}
+
+Diagnostic cannot_compile(const Module& module, const std::string& symbol, const std::string& why) {
+  return error(Code::kBackendFailed, module.functions.at(symbol).location,
+               "back end `{}` cannot compile `{}`: {}", kName, symbol, why);
+}
+
+// The objects of all kernels. Those that do not compile take their regions with them; the others
+// come out of the cache then.
+Result<std::vector<std::string>> compile_kernels(const Module& module, std::vector<Region>& regions,
+                                                 const Target& target, CompileContext& context,
+                                                 std::vector<byoc::Declined>& declined) {
+  const auto jobs = kernel_jobs(regions, target);
+  std::vector<CompileJob> list;
+  for (const auto& [symbol, job] : jobs) list.push_back(job);
+  auto objects = context.toolchain.compile(list);
+  if (objects) return objects;
+  std::map<std::string, Diagnostic> failed;
+  std::vector<std::string> good;
+  for (const CompileJob& job : list) {
+    auto alone = context.toolchain.compile({&job, 1});
+    if (alone) {
+      good.push_back(std::move(alone->front()));
+    } else {
+      failed.emplace(job.name, alone.error().list.front());
+    }
+  }
+  std::erase_if(regions, [&](const Region& r) {
+    const auto why = failed.find(kernel_symbol(r.gemm, r.configuration));
+    if (why == failed.end()) return false;
+    declined.push_back(
+        {r.symbol,
+         cannot_compile(module, r.symbol, why->second.message).with_remedy(why->second.remedy)});
+    return true;
+  });
+  return good;
+}
+
+class Cutlass final : public byoc::Backend {
+ public:
+  std::string_view name() const override { return kName; }
+  bool is_default() const override { return false; }  // needs a GPU: where the targets have one
+
+  std::optional<Refusal> available(const Target& target) const override {
+    const std::string header = include_folder(target) + "/cutlass/version.h";
+    std::error_code ignored;
+    if (std::filesystem::exists(header, ignored)) return std::nullopt;
+    return Refusal{fmt::format(
+        "CUTLASS's headers were not found ({}): install the PyPI package nvidia-cutlass 4.2 "
+        "(scripts/install-deps.sh does where there is nvcc), or name their folder with -include",
+        include_folder(target).empty() ? "none at build" : header)};
+  }
+
+  std::vector<CompositePattern> patterns(const Target&) const override { return fused_patterns(); }
+  std::optional<Refusal> validate(const Function&, const Target&) const override {
+    return std::nullopt;
+  }
+  byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kOneComposite; }
+  byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kArguments; }
+
+  Result<CompileOutcome> compile(Module module, const Target& target,
+                                 CompileContext& context) const override {
+    CompileOutcome out;
+    std::vector<Region> regions;
+    for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
+      auto gemm = describe_gemm(module.functions.at(symbol), module.constants, target);
+      if (!gemm) {
+        out.declined.push_back({symbol, cannot_compile(module, symbol, gemm.error().reason)});
+        continue;
+      }
+      const auto choices = candidates(*gemm, target, Device{});
+      if (choices.empty()) {
+        out.declined.push_back({symbol, cannot_compile(module, symbol, "no configuration fits")});
+        continue;
+      }
+      regions.push_back({symbol, *std::move(gemm), choices.front()});
+    }
+    if (!regions.empty()) {
+      TESSERA_TRY_VOID(add_artifact(module, regions, target, context, out.declined));
+    }
+    out.module = std::move(module);
+    return out;
+  }
+
+ private:
+  static Result<void> add_artifact(Module& module, std::vector<Region>& regions,
+                                   const Target& target, CompileContext& context,
+                                   std::vector<byoc::Declined>& declined) {
+    TESSERA_TRY(auto objects, compile_kernels(module, regions, target, context, declined));
+    if (regions.empty()) return {};
+    const CompileJob functions = regions_job(module, regions);
+    TESSERA_TRY(auto object, context.toolchain.compile({&functions, 1}));
+    objects.push_back(std::move(object.front()));
+    Artifact artifact;
+    artifact.kind = ArtifactKind::kStaticLibrary;
+    artifact.backend = kName;
+    artifact.cuda_libraries = {"libcudart_static.a"};
+    TESSERA_TRY(artifact.payload, context.toolchain.archive(objects));
+    for (const Region& region : regions) artifact.symbols.push_back(region.symbol);
+    module.artifacts.push_back(std::move(artifact));
+    const auto index = static_cast<std::int32_t>(module.artifacts.size()) - 1;
+    for (const Region& region : regions) byoc::make_extern(module, region.symbol, index, {});
+    return {};
+  }
+};
+
+}  // namespace
+}  // namespace cutlass
+
+const byoc::Backend& cutlass_backend() {
+  static const cutlass::Cutlass backend;
+  return backend;
+}
+
+}  // namespace tessera::backends

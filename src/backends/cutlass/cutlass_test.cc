@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// The back end without a device: what it takes, what text it makes, which kernels layers share, and
+// that the text compiles.
+#include "backends/cutlass/cutlass.h"
+
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "backends/cutlass/configuration.h"
+#include "backends/cutlass/fused_patterns.h"
+#include "byoc/partition.h"
+#include "link/archive_symbols.h"
+#include "link/cuda_compiler.h"
+#include "link/toolchain.h"
+#include "module/text.h"
+#include "ops/infer_types.h"
+#include "ops/table.h"
+#include "support/files.h"
+
+namespace tessera::backends {
+namespace {
+
+Module parse(const std::string& text) {
+  const auto source =
+      std::make_shared<const SourceFile>(SourceFile{"test", "#[version = \"0.0.5\"]\n" + text});
+  auto parsed = parse_module(source, ops::operators());
+  EXPECT_TRUE(parsed) << render(parsed.error());
+  auto inferred = ops::infer_types(*std::move(parsed));
+  EXPECT_TRUE(inferred) << render(inferred.error());
+  return *std::move(inferred);
+}
+
+// Remembers what it is asked to compile; its objects are not to be linked.
+class RecordingToolchain final : public byoc::Toolchain {
+ public:
+  Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override {
+    std::vector<std::string> objects;
+    for (const byoc::CompileJob& job : jobs) {
+      if (!failing.empty() && job.source.find(failing) != std::string::npos) {
+        return fail(error(Code::kToolFailed, nullptr, "ptxas gives up"));
+      }
+      sources[job.name] = job.source;
+      objects.push_back(job.name);
+    }
+    return objects;
+  }
+  Result<std::string> archive(std::span<const std::string> objects) override {
+    return std::to_string(objects.size());
+  }
+  std::string identity() const override { return "recording"; }
+
+  std::map<std::string, std::string> sources;
+  std::string failing;
+};
+
+byoc::PartitionOutcome compile(const std::string& text, byoc::Toolchain& toolchain,
+                               const Target& target = Target("cutlass")) {
+  const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
+  auto placed = byoc::partition_greedy(parse(text), choices);
+  EXPECT_TRUE(placed) << render(placed.error());
+  byoc::CompileContext context{toolchain, 2, false, {}};
+  auto compiled = byoc::compile_backends(*std::move(placed), choices, context);
+  EXPECT_TRUE(compiled) << render(compiled.error());
+  return *std::move(compiled);
+}
+
+std::vector<std::string> composites_of(const byoc::PartitionOutcome& outcome) {
+  std::vector<std::string> names;
+  for (const auto& region : outcome.regions) {
+    names.insert(names.end(), region.composites.begin(), region.composites.end());
+  }
+  return names;
+}
+
+constexpr const char* kFeedForward = R"(
+def @main(%x: Tensor[(1, 128, 1024), float16], %w: Tensor[(1024, 4096), float16], %b: Tensor[(4096), float16], %v: Tensor[(4096, 1024), float16], %c: Tensor[(1024), float16]) {
+  %0 = nn.matmul(%x, %w, units=None);
+  %1 = add(%b, %0);
+  %2 = divide(%1, 1.4142f16);
+  %3 = erf(%2);
+  %4 = add(%3, 1f16);
+  %5 = multiply(%1, %4);
+  %6 = multiply(%5, 0.5f16);
+  %7 = nn.matmul(%6, %v, units=None);
+  %8 = add(%c, %7);
+  add(%8, %x)
+})";
+
+TEST(Cutlass, EpiloguesAreMadeOfTheGraph) {
+  RecordingToolchain toolchain;
+  const auto outcome = compile(kFeedForward, toolchain);
+  EXPECT_EQ(composites_of(outcome), (std::vector<std::string>{"cutlass.product_bias_activation",
+                                                              "cutlass.product_bias_residual"}));
+  ASSERT_EQ(outcome.module.artifacts.size(), 1u);
+  std::string text;
+  for (const auto& [name, source] : toolchain.sources) text += source + "\n";
+  const std::string path = TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/feed_forward.txt";
+  if (std::getenv("TESSERA_UPDATE_GOLDENS") != nullptr) {
+    ASSERT_TRUE(write_atomically(path, text));
+  }
+  const auto golden = read_file(path);
+  ASSERT_TRUE(golden) << golden.error().text();
+  EXPECT_EQ(text, *golden);
+}
+
+// 24 layers with weights of their own.
+std::string layers(int count) {
+  std::string params, body = "";
+  std::string x = "%x";
+  int node = 0;
+  for (int i = 0; i < count; ++i) {
+    for (const char* name : {"q:1024, 3072", "o:1024, 1024", "f:1024, 4096", "g:4096, 1024"}) {
+      params += fmt::format(", %{}{}: Tensor[({}), float16]", name[0], i, name + 2);
+    }
+    for (const char* name : {"a:3072", "b:1024", "c:4096", "d:1024"}) {
+      params += fmt::format(", %{}{}: Tensor[({}), float16]", name[0], i, name + 2);
+    }
+    const auto add = [&](const std::string& expression) {
+      body += fmt::format("  %{} = {};\n", node, expression);
+      return fmt::format("%{}", node++);
+    };
+    const auto product = [&](const std::string& a, const char* w, const char* b) {
+      const std::string y = add(fmt::format("nn.matmul({}, %{}{}, units=None)", a, w, i));
+      return add(fmt::format("add({}, %{}{})", y, b, i));
+    };
+    const std::string qkv = product(x, "q", "a");
+    const std::string v = add(fmt::format(
+        "strided_slice({}, begin=[0, 2048], end=[128, 3072], strides=[1, 1], axes=None)", qkv));
+    const std::string y = add(fmt::format("add({}, {})", product(v, "o", "b"), x));
+    const std::string f = add(fmt::format("nn.gelu({})", product(y, "f", "c")));
+    x = add(fmt::format("add({}, {})", product(f, "g", "d"), y));
+  }
+  return fmt::format("def @main(%x: Tensor[(128, 1024), float16]{}) {{\n{}  {}\n}}", params, body,
+                     x);
+}
+
+TEST(Cutlass, EqualLayersShareKernels) {
+  RecordingToolchain toolchain;
+  const auto outcome = compile(layers(24), toolchain);
+  EXPECT_EQ(outcome.regions.size(), 96u);
+  std::set<std::string> kernels;
+  for (const auto& [name, source] : toolchain.sources) {
+    if (name.starts_with("tessera_gemm_")) kernels.insert(name);
+  }
+  EXPECT_GE(kernels.size(), 2u);
+  EXPECT_LE(kernels.size(), 6u);
+  EXPECT_LE(outcome.module.externs.size(), 6u);
+}
+
+TEST(Cutlass, RefusalsHaveReasons) {
+  RecordingToolchain toolchain;
+  const auto reason = [&](const std::string& text, const Target& target = Target("cutlass")) {
+    const auto outcome = compile(text, toolchain, target);
+    return outcome.refusals.empty() ? "" : outcome.refusals.front().reason;
+  };
+  EXPECT_EQ(reason("def @main(%x: Tensor[(4, 8), float64], %w: Tensor[(8, 8), float64]) { "
+                   "nn.dense(%x, %w, units=None) }"),
+            "there is no kernel for float64");
+  EXPECT_EQ(reason("def @main(%x: Tensor[(4, 8), float32], %w: Tensor[(8, 8), float32]) { "
+                   "nn.dense(%x, %w, units=None) }"),
+            "float32 goes through plain tf32 only: -use_3xtf32=false allows that");
+  EXPECT_EQ(reason("def @main(%x: Tensor[(4, 8), float16], %w: Tensor[(8, ?), float16]) { "
+                   "nn.matmul(%x, %w, units=None) }"),
+            "a size is not known");
+  EXPECT_EQ(reason("def @main(%x: Tensor[(2, 1, 4, 8), float16], %w: Tensor[(3, 8, 8), float16]) { "
+                   "nn.matmul(%x, %w, units=None) }"),
+            "the batches are broadcast against each other");
+}
+
+TEST(Cutlass, AKernelThatDoesNotCompileTakesItsRegionsOnly) {
+  RecordingToolchain toolchain;
+  toolchain.failing = "erf";
+  const auto outcome = compile(kFeedForward, toolchain);
+  ASSERT_EQ(outcome.module.artifacts.size(), 1u);
+  EXPECT_EQ(outcome.module.artifacts[0].symbols.size(), 1u);
+  EXPECT_EQ(outcome.module.externs.size(), 1u);
+}
+
+TEST(Configurations, ReadBackEqual) {
+  using cutlass::parse_configuration;
+  for (const char* text :
+       {"sm90_128x192x64_c2x1_pingpong z1 auto", "sm90_64x32x128_c1x1_pingpong z8 m dependent",
+        "sm90_256x128x64_c1x2_cooperative z1 n", "sm80_128x64x32_w64x32_s4 z1 auto"}) {
+    const auto read = parse_configuration(text);
+    ASSERT_TRUE(read) << text;
+    EXPECT_EQ(read->text(), text);
+  }
+  EXPECT_FALSE(parse_configuration("sm90_128x192_c2x1_pingpong z1 auto"));
+  EXPECT_FALSE(parse_configuration(""));
+}
+
+// Sizes of BERT-large against what measurements found: bench/results/2026-11-21-cutlass-gemm.md.
+TEST(Configurations, TheModelAgreesWithMeasurements) {
+  const auto best = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    cutlass::Gemm gemm;
+    gemm.m = m, gemm.n = n, gemm.k = k;
+    gemm.a_dtype = gemm.b_dtype = gemm.epilogue.dtype = kFloat16;
+    gemm.a_align = gemm.b_align = gemm.d_align = 8;
+    const auto c = cutlass::candidates(gemm, Target("cutlass"), {}).front();
+    return fmt::format("{}x{}", c.tile_m, c.tile_n);
+  };
+  EXPECT_EQ(best(12288, 4096, 1024), "128x192");
+  EXPECT_EQ(best(12288, 1024, 4096), "128x128");
+  EXPECT_EQ(best(12288, 3072, 1024), "128x192");
+  EXPECT_EQ(best(12288, 1024, 1024), "128x128");
+  EXPECT_EQ(best(3072, 3072, 1024), "128x192");
+  EXPECT_EQ(best(3072, 1024, 1024), "128x96");
+  EXPECT_EQ(best(3072, 1024, 4096), "128x96");
+  EXPECT_EQ(best(128, 4096, 1024), "64x64");
+  EXPECT_EQ(best(128, 3072, 1024), "64x64");
+  EXPECT_EQ(best(128, 1024, 1024), "64x32");
+  EXPECT_EQ(best(128, 1024, 4096), "64x32");
+}
+
+// Four kernels that have little in common: TMA with both layouts of B, a batch, odd rows.
+TEST(CutlassKernels, Compile) {
+  if (!link::find_cuda_compiler() || cutlass_backend().available(Target("cutlass"))) {
+    GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
+  }
+  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
+  ASSERT_TRUE(toolchain) << render(toolchain.error());
+  const auto outcome = compile(R"(
+def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(64, 256), float16], %b: Tensor[(256), float16], %r: Tensor[(128, 256), float16], %v: Tensor[(64, 256), bfloat16], %y: Tensor[(4, 32, 256), bfloat16], %u: Tensor[(4, 64, 256), bfloat16], %odd: Tensor[(31, 13), float16], %t: Tensor[(7, 13), float16], %s: Tensor[(31, 7), float16]) {
+  %0 = add(nn.gelu(add(nn.matmul(%x, %w, units=None), %b)), %r);
+  %1 = nn.batch_matmul(%y, %u, transpose_b=True);
+  %2 = nn.relu(nn.dense(nn.relu(%y), %v, units=None));
+  %3 = add(nn.dense(%odd, %t, units=None), %s);
+  (%0, %1, %2, %3)
+})",
+                               *toolchain);
+  EXPECT_EQ(composites_of(outcome).size(), 4u);
+  ASSERT_EQ(outcome.module.artifacts.size(), 1u);
+  const auto symbols = link::archive_symbols(outcome.module.artifacts[0].payload);
+  ASSERT_TRUE(symbols);
+  int kernels = 0;
+  for (const std::string& symbol : *symbols) kernels += symbol.starts_with("tessera_gemm_") ? 1 : 0;
+  EXPECT_EQ(kernels, 4);
+}
+
+}  // namespace
+}  // namespace tessera::backends

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cutlass/epilogue.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "constants/pool.h"
+#include "ops/attrs/elementwise.h"
+#include "relay/operator.h"
+
+namespace tessera::backends::cutlass {
+namespace {
+
+using relay::Function;
+using relay::NodeId;
+using relay::Refusal;
+
+template <class... A>
+Unexpected<Refusal> refuse(fmt::format_string<A...> text, A&&... a) {
+  return {Refusal{fmt::format(text, std::forward<A>(a)...)}};
+}
+
+// An operator as an expression over the names or numbers of its operands.
+struct Word {
+  std::string_view op;
+  std::string_view text;
+};
+constexpr Word kWords[] = {
+    {"add", "{0} + {1}"},
+    {"nn.bias_add", "{0} + {1}"},
+    {"subtract", "{0} - {1}"},
+    {"multiply", "{0} * {1}"},
+    {"divide", "divide({0}, {1})"},
+    {"negative", "-{0}"},
+    {"abs", "abs({0})"},
+    {"exp", "exp({0})"},
+    {"log", "log({0})"},
+    {"erf", "erf({0})"},
+    {"tanh", "tanh({0})"},
+    {"sigmoid", "sigmoid({0})"},
+    {"sqrt", "sqrt({0})"},
+    {"rsqrt", "rsqrt({0})"},
+    {"maximum", "maximum({0}, {1})"},
+    {"minimum", "minimum({0}, {1})"},
+    {"nn.relu", "relu({0})"},
+    {"nn.gelu", "0.5f * {0} * (1.f + erf({0} * 0.707106781f))"},
+    {"nn.hard_swish", "{0} * clip({0} * 0.166666667f + 0.5f, 0.f, 1.f)"},
+    {"cast", "{0}"},
+};
+
+std::string number(double value) {
+  std::string text = fmt::format("{:.9g}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += '.';
+  return value < 0 ? "(" + text + "f)" : text + "f";
+}
+
+bool is_number(double value) { return value - value == 0; }
+
+class Describer {
+ public:
+  Describer(const Composite& c, bool rows_of_batch)
+      : c_(c), f_(*c.function), rows_of_batch_(rows_of_batch), shape_(f_.type(c.root).shape()) {}
+
+  Expected<Epilogue, Refusal> run() {
+    names_[c_.product] = "sum";
+    if (f_.type(c_.product).shape() != shape_) return refuse("the product is broadcast");
+    for (const NodeId id : c_.inside) {
+      if (id == c_.product || f_.op(id) == nullptr) continue;
+      if (auto why = add_step(id)) return {Unexpected<Refusal>{*why}};
+    }
+    out_.result = names_.at(c_.root);
+    out_.dtype = f_.type(c_.root).dtype();
+    return std::move(out_);
+  }
+
+ private:
+  using Why = std::optional<Refusal>;
+
+  bool is_inside(NodeId id) const {
+    return std::binary_search(c_.inside.begin(), c_.inside.end(), id);
+  }
+
+  Why add_step(NodeId id) {
+    const std::string_view op = f_.op(id)->name;
+    if (f_.type(id).shape() != shape_) {
+      return Refusal{fmt::format("`{}` gives the shape {}, not the product's", op,
+                                 to_string(f_.type(id).shape()))};
+    }
+    const DType dtype = f_.type(id).dtype();
+    if (dtype.code != TypeCode::kFloat && dtype.code != TypeCode::kBFloat) {
+      return Refusal{fmt::format("`{}` gives {}", op, to_string(dtype))};
+    }
+    std::vector<std::string> operands;
+    for (const NodeId operand : f_.operands(id)) {
+      auto name = name_of(operand, op == "nn.bias_add");
+      if (!name) return std::move(name).error();
+      operands.push_back(*std::move(name));
+    }
+    const auto text = expression(id, op, operands);
+    if (!text) return text.error();
+    if (op == "cast") {  // all is float in between
+      names_[id] = *text;
+      return std::nullopt;
+    }
+    names_[id] = fmt::format("v{}", steps_++);
+    out_.body += fmt::format("    const float {} = {};\n", names_[id], *text);
+    return std::nullopt;
+  }
+
+  Expected<std::string, Refusal> expression(NodeId id, std::string_view op,
+                                            std::vector<std::string>& operands) const {
+    if (op == "clip") {
+      const auto a = relay::read_attrs<ops::ClipAttrs>(f_.as<relay::OpCall>(id)->attrs);
+      return fmt::format("clip({}, {}, {})", operands[0], number(a.a_min), number(a.a_max));
+    }
+    if (op == "power") return power(f_.operands(id)[1], operands[0]);
+    if (op == "divide") {
+      if (const auto by = scalar(f_.operands(id)[1]); by && *by != 0 && is_number(1 / *by)) {
+        return fmt::format("{} * {}", operands[0], number(1 / *by));
+      }
+    }
+    const auto* word = std::find_if(std::begin(kWords), std::end(kWords),
+                                    [op](const Word& w) { return w.op == op; });
+    if (word == std::end(kWords)) return refuse("`{}` has no place behind a product", op);
+    // What commutes is written in one order, so that kernels are shared: computed values first.
+    if ((op == "add" || op == "multiply") && rank(operands[0]) > rank(operands[1])) {
+      std::swap(operands[0], operands[1]);
+    }
+    operands.resize(2);
+    return fmt::format(fmt::runtime(word->text), operands[0], operands[1]);
+  }
+
+  static int rank(const std::string& name) {
+    return name == "sum" ? 0 : name[0] == 'v' ? 1 : name[0] == 'x' ? 2 : 3;
+  }
+
+  Expected<std::string, Refusal> power(NodeId exponent, const std::string& base) const {
+    const auto value = scalar(exponent);
+    if (value == 2.0) return fmt::format("{0} * {0}", base);
+    if (value == 3.0) return fmt::format("{0} * {0} * {0}", base);
+    return refuse("a power other than 2 and 3");
+  }
+
+  // The value of a constant of one element.
+  std::optional<double> scalar(NodeId id) const {
+    const auto* constant = f_.as<relay::Constant>(id);
+    if (constant == nullptr) return std::nullopt;
+    const auto* tensor = std::get_if<Tensor>(&constant->value);
+    if (tensor == nullptr && c_.pool != nullptr) tensor = &c_.pool->resolve(constant->value);
+    if (tensor == nullptr || tensor->num_elements() != 1) return std::nullopt;
+    const double value = element_as_double(*tensor, 0);
+    return is_number(value) ? std::optional(value) : std::nullopt;
+  }
+
+  Expected<std::string, Refusal> name_of(NodeId id, bool is_bias) {
+    if (const auto known = names_.find(id); known != names_.end()) return known->second;
+    if (const auto value = scalar(id); value && is_inside(id)) return number(*value);
+    if (is_inside(id)) return refuse("a constant inside is no finite scalar");
+    TESSERA_TRY(EpilogueInput input, describe_input(id));
+    if (is_bias && input.kind != InputKind::kRow) return refuse("the bias is not of the columns");
+    names_[id] = fmt::format("x{}", out_.inputs.size());
+    out_.inputs.push_back(input);
+    return names_[id];
+  }
+
+  Expected<EpilogueInput, Refusal> describe_input(NodeId id) const {
+    const Type& type = f_.type(id);
+    const DType dtype = type.dtype();
+    if (dtype != kFloat16 && dtype != kBFloat16 && dtype != kFloat32) {
+      return refuse("an operand behind the product is {}", to_string(dtype));
+    }
+    Shape shape = type.shape();
+    const std::string text = to_string(shape);
+    if (shape.size() > shape_.size()) return refuse("an operand of shape {} broadcasts", text);
+    shape.insert(shape.begin(), shape_.size() - shape.size(), Dim(1));
+    EpilogueInput input{id, InputKind::kFull, dtype, false};
+    const Dim one = 1, &m = shape_[shape_.size() - 2], &n = shape_.back();
+    const Dim &rows = shape[shape.size() - 2], &columns = shape.back();
+    if ((rows != one && rows != m) || (columns != one && columns != n)) {
+      return refuse("an operand of shape {} does not fit the product", text);
+    }
+    const bool along_m = rows == m && m != one, along_n = columns == n && n != one;
+    input.kind = along_m && along_n ? InputKind::kFull
+                 : along_n          ? InputKind::kRow
+                 : along_m          ? InputKind::kColumn
+                                    : InputKind::kScalar;
+    bool all_one = true, all_equal = true;
+    for (std::size_t i = 0; i + 2 < shape.size(); ++i) {
+      all_one &= shape[i] == one;
+      all_equal &= shape[i] == shape_[i];
+    }
+    if (!all_one && !all_equal) return refuse("an operand of shape {} broadcasts", text);
+    input.is_batched = !all_one;
+    const bool has_batch = num_elements({shape_.begin(), shape_.end() - 2}) != one;
+    if (rows_of_batch_ && has_batch) {
+      // Batch and rows are one: what differs along either differs along both.
+      if (along_m ? all_one : input.is_batched)
+        return refuse("an operand of shape {} repeats", text);
+      input.is_batched = false;
+    }
+    if (!rows_of_batch_ && has_batch && input.kind == InputKind::kFull && !input.is_batched) {
+      return refuse("an operand of shape {} repeats for each matrix", text);
+    }
+    return input;
+  }
+
+  const Composite& c_;
+  const Function& f_;
+  bool rows_of_batch_;
+  const Shape& shape_;
+  std::map<NodeId, std::string> names_;
+  int steps_ = 0;
+  Epilogue out_;
+};
+
+}  // namespace
+
+Expected<Epilogue, Refusal> describe_epilogue(const Composite& composite, bool rows_of_batch) {
+  return Describer(composite, rows_of_batch).run();
+}
+
+}  // namespace tessera::backends::cutlass

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cutlass/fused_patterns.h"
+
+#include <fmt/format.h>
+
+#include "backends/cutlass/configuration.h"
+#include "backends/cutlass/gemm.h"
+
+namespace tessera::backends::cutlass {
+namespace {
+
+using relay::is_constant;
+using relay::is_op;
+using relay::is_operator;
+using relay::Match;
+using relay::Pattern;
+using relay::Refusal;
+using relay::wildcard;
+
+Pattern product() {
+  return (is_operator("nn.dense") | is_operator("nn.matmul") | is_operator("nn.batch_matmul"))
+      .call({wildcard(), wildcard()});
+}
+
+Pattern add(const Pattern& x, const Pattern& y) { return is_op("add", {x, y}); }
+Pattern multiply(const Pattern& x, const Pattern& y) { return is_op("multiply", {x, y}); }
+Pattern number() { return is_constant(); }
+
+Pattern with_bias(const Pattern& x) {
+  return add(x, wildcard()) | is_op("nn.bias_add", {x, wildcard()});
+}
+
+// x / 2 (1 + erf(x / sqrt 2)), in the orders in which exporters write it.
+Pattern erf_gelu(const Pattern& x) {
+  const Pattern scaled = multiply(x, number()) | is_op("divide", {x, number()});
+  const Pattern erf =
+      is_op("erf", {scaled}) | is_op("cast", {is_op("erf", {is_op("cast", {scaled})})});
+  const Pattern one_more = add(erf, number());
+  return multiply(multiply(x, one_more), number()) | multiply(multiply(x, number()), one_more) |
+         multiply(add(multiply(erf, number()), number()), x);
+}
+
+// x / 2 (1 + tanh(a (x + b x^3)))
+Pattern tanh_gelu(const Pattern& x) {
+  const Pattern cube = is_op("power", {x, number()}) | multiply(multiply(x, x), x);
+  const Pattern inner = multiply(add(x, multiply(cube, number())), number());
+  const Pattern one_more = add(is_op("tanh", {inner}), number());
+  return multiply(multiply(x, number()), one_more) | multiply(multiply(x, one_more), number());
+}
+
+Pattern unary(const char* op, const Pattern& x) { return is_op(op, {x}); }
+
+Pattern activated(const Pattern& x) {
+  return erf_gelu(x) | tanh_gelu(x) | unary("nn.gelu", x) | unary("nn.relu", x) |
+         multiply(x, unary("sigmoid", x)) | unary("nn.hard_swish", x) | unary("sigmoid", x) |
+         unary("tanh", x) | unary("clip", x);
+}
+
+std::optional<Refusal> check(const Match& match, const Target& target) {
+  const auto gemm = describe_gemm(match, target);
+  if (!gemm) return gemm.error();
+  if (candidates(*gemm, target, Device{}).empty()) {
+    return Refusal{"no tile with a cluster shape of `-cluster_shapes` fits"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// Each subject and what it is part of: the longest first.
+std::vector<relay::CompositePattern> fused_patterns() {
+  const Pattern plain = product(), biased = with_bias(plain);
+  const Pattern scaled = multiply(plain, number()) | is_op("divide", {plain, number()});
+  const Pattern activation = activated(biased), residual = add(biased, wildcard());
+  return {
+      {"cutlass.product_bias_activation_residual", add(activation, wildcard()), check},
+      {"cutlass.product_bias_residual_activation", activated(residual), check},
+      {"cutlass.product_bias_residual", residual, check},
+      {"cutlass.product_bias_activation", activation, check},
+      {"cutlass.product_bias", biased, check},
+      {"cutlass.product_activation", activated(plain), check},
+      {"cutlass.product_scale_bias", with_bias(scaled), check},
+      {"cutlass.product_scale", scaled, check},
+      {"cutlass.product", plain, check},
+  };
+}
+
+}  // namespace tessera::backends::cutlass

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cutlass/gemm.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ops/attrs/matmul.h"
+#include "relay/operator.h"
+
+namespace tessera::backends::cutlass {
+namespace {
+
+using relay::Function;
+using relay::NodeId;
+using relay::Refusal;
+
+template <class... A>
+Unexpected<Refusal> refuse(fmt::format_string<A...> text, A&&... a) {
+  return {Refusal{fmt::format(text, std::forward<A>(a)...)}};
+}
+
+bool is_product(const Function& f, NodeId id) {
+  if (f.op(id) == nullptr) return false;
+  const std::string_view op = f.op(id)->name;
+  return op == "nn.dense" || op == "nn.matmul" || op == "nn.batch_matmul";
+}
+
+Expected<Composite, Refusal> with_product(Composite c) {
+  for (const NodeId id : c.inside) {
+    if (!is_product(*c.function, id)) continue;
+    if (c.product) return refuse("there are two products");
+    c.product = id;
+  }
+  if (!c.product) return refuse("there is no product");
+  return c;
+}
+
+struct Transposed {
+  bool a = false, b = false;
+};
+Transposed transposed(const Function& f, NodeId product) {
+  const relay::Attrs& attrs = f.as<relay::OpCall>(product)->attrs;
+  if (f.op(product)->name == "nn.dense") return {false, true};
+  if (f.op(product)->name == "nn.matmul") {
+    const auto a = relay::read_attrs<ops::MatmulAttrs>(attrs);
+    return {a.transpose_a, a.transpose_b};
+  }
+  const auto a = relay::read_attrs<ops::BatchMatmulAttrs>(attrs);
+  return {a.transpose_a, a.transpose_b};
+}
+
+Dim batch_of(const Shape& shape) { return num_elements({shape.begin(), shape.end() - 2}); }
+
+std::optional<Refusal> describe_sizes(const Function& f, const Composite& c, Gemm& g) {
+  const auto operands = f.operands(c.product);
+  const Shape &a = f.type(operands[0]).shape(), &b = f.type(operands[1]).shape();
+  for (const Shape* shape : {&a, &b}) {
+    if (shape->size() < 2) return Refusal{"an operand is a vector"};
+    for (const Dim& d : *shape) {
+      if (d.is_unknown()) return Refusal{"a size is not known"};
+      if (d == Dim(0)) return Refusal{"a matrix is empty"};
+    }
+  }
+  const Transposed is_transposed = transposed(f, c.product);
+  g.a = operands[0];
+  g.b = operands[1];
+  g.a_is_column_major = is_transposed.a;
+  g.b_is_row_major = !is_transposed.b;
+  g.m = a[a.size() - (is_transposed.a ? 1 : 2)];
+  g.k = a[a.size() - (is_transposed.a ? 2 : 1)];
+  g.n = b[b.size() - (is_transposed.b ? 2 : 1)];
+  const Dim batch_a = batch_of(a), batch_b = batch_of(b), one = 1;
+  if (batch_b == one && !is_transposed.a) {
+    g.m = g.m * batch_a;
+    g.rows_of_batch = true;
+  } else if (Shape(a.begin(), a.end() - 2) == Shape(b.begin(), b.end() - 2)) {
+    g.batch = batch_a;
+  } else {
+    return Refusal{"the batches are broadcast against each other"};
+  }
+  if (!g.n.is_constant() || !g.k.is_constant() || (g.a_is_column_major && !g.m.is_constant())) {
+    return Refusal{"the length of a row is not known"};
+  }
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
+  for (const Dim& d : {g.m, g.n, g.k, g.batch}) {
+    if (d.as_constant().value_or(0) > kLargest) return Refusal{"a size is above 2^31"};
+  }
+  return std::nullopt;
+}
+
+// The most elements, at most 16 bytes, that divide a row.
+std::int64_t alignment(const Dim& row, DType dtype) {
+  std::int64_t elements = 16 / dtype.size_bytes();
+  while (row.constant() % elements != 0) elements /= 2;
+  return elements;
+}
+
+std::optional<Refusal> describe_types(const Function& f, const Target& target, Gemm& g) {
+  g.a_dtype = f.type(g.a).dtype();
+  g.b_dtype = f.type(g.b).dtype();
+  if (g.a_dtype != g.b_dtype) {
+    return Refusal{fmt::format("there is no kernel for {} times {}", to_string(g.a_dtype),
+                               to_string(g.b_dtype))};
+  }
+  const DType d = g.epilogue.dtype;
+  if (g.a_dtype == kFloat32) {
+    if (target.get_bool("use_3xtf32")) {
+      return Refusal{"float32 goes through plain tf32 only: -use_3xtf32=false allows that"};
+    }
+    if (g.a_is_column_major || g.b_is_row_major) {
+      return Refusal{"tf32 kernels read both factors along K"};
+    }
+  } else if (g.a_dtype != kFloat16 && g.a_dtype != kBFloat16) {
+    return Refusal{fmt::format("there is no kernel for {}", to_string(g.a_dtype))};
+  }
+  const auto sum = parse_dtype(target.get_string("accumulator"));
+  if (sum != kFloat32 && (sum != kFloat16 || g.a_dtype != kFloat16)) {
+    return Refusal{fmt::format("-accumulator={} does not go with {}",
+                               target.get_string("accumulator"), to_string(g.a_dtype))};
+  }
+  g.sum_dtype = *sum;
+  if (d != g.a_dtype && d != kFloat32) {
+    return Refusal{fmt::format("a product of {} gives {}", to_string(g.a_dtype), to_string(d))};
+  }
+  g.a_align = alignment(g.a_is_column_major ? g.m : g.k, g.a_dtype);
+  g.b_align = alignment(g.b_is_row_major ? g.n : g.k, g.b_dtype);
+  g.d_align = alignment(g.n, d);
+  return std::nullopt;
+}
+
+Expected<Gemm, Refusal> describe(Composite composite, const Target& target) {
+  TESSERA_TRY(const Composite c, with_product(std::move(composite)));
+  Gemm g;
+  if (auto why = describe_sizes(*c.function, c, g)) return {Unexpected<Refusal>{*why}};
+  TESSERA_TRY(g.epilogue, describe_epilogue(c, g.rows_of_batch));
+  if (auto why = describe_types(*c.function, target, g)) return {Unexpected<Refusal>{*why}};
+  return g;
+}
+
+constexpr const char* kKindNames[] = {"row", "column", "full", "scalar"};
+
+}  // namespace
+
+std::string Gemm::kernel_text() const {
+  std::string text = fmt::format("a={}:{}:{} b={}:{}:{} sum={} d={}:{}", to_string(a_dtype),
+                                 a_is_column_major ? "column" : "row", a_align, to_string(b_dtype),
+                                 b_is_row_major ? "row" : "column", b_align, to_string(sum_dtype),
+                                 to_string(epilogue.dtype), d_align);
+  for (const EpilogueInput& input : epilogue.inputs) {
+    text += fmt::format(" {}:{}", kKindNames[static_cast<int>(input.kind)], to_string(input.dtype));
+  }
+  // One line: statements lose their indentation.
+  std::string body = epilogue.body + "    return " + epilogue.result + ";\n", line;
+  std::size_t begin = 0;
+  for (std::size_t end; (end = body.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    line += " " + body.substr(begin + 4, end - begin - 4);
+  }
+  return text + " {" + line + " }";
+}
+
+std::string Gemm::workload() const {
+  return fmt::format("gemm m={} n={} k={} batch={} {}", to_string(m), to_string(n), to_string(k),
+                     to_string(batch), kernel_text());
+}
+
+Expected<Gemm, Refusal> describe_gemm(const relay::Match& match, const Target& target) {
+  return describe({match.function, match.pool, match.inside, {}, match.root}, target);
+}
+
+Expected<Gemm, Refusal> describe_gemm(const Function& region, const ConstantPool& pool,
+                                      const Target& target) {
+  const auto* literal = region.as<relay::Literal>(region.operands(region.result())[0]);
+  if (literal == nullptr) return refuse("the region is no call of a composite");
+  Composite c{&region, &pool, {}, {}, region.region(literal->body).result};
+  for (std::size_t i = 0; i < region.num_nodes(); ++i) {
+    const NodeId id{i};
+    if (region[id].region == literal->body && region.as<relay::Param>(id) == nullptr) {
+      c.inside.push_back(id);
+    }
+  }
+  return describe(std::move(c), target);
+}
+
+}  // namespace tessera::backends::cutlass

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A composite as one product of matrices, or of batches of them, with its epilogue.
+#pragma once
+
+#include <string>
+
+#include "backends/cutlass/epilogue.h"
+#include "types/target.h"
+
+namespace tessera::backends::cutlass {
+
+struct Gemm {
+  Dim m = 0, n = 0, k = 0, batch = 1;
+  DType a_dtype, b_dtype, sum_dtype;
+  bool a_is_column_major = false;  // A is stored [K, M]
+  bool b_is_row_major = false;     // B is stored [K, N], not [N, K]
+  bool rows_of_batch = false;      // the batch's matrices are one below the other
+  // Elements that each row of A, B and D can be read by: 16 bytes, or less where sizes are odd.
+  std::int64_t a_align = 1, b_align = 1, d_align = 1;
+  relay::NodeId a, b;
+  Epilogue epilogue;
+
+  // What kernel and configuration depend on: equal text, equal work.
+  std::string workload() const;
+  // Without the sizes: what a kernel is compiled for.
+  std::string kernel_text() const;
+};
+
+// The composite's product is its one `nn.dense`, `nn.matmul` or `nn.batch_matmul`.
+Expected<Gemm, relay::Refusal> describe_gemm(const relay::Match& match, const Target& target);
+// The same of a region's function, which is a call of one composite; nodes are those of the
+// composite's literal.
+Expected<Gemm, relay::Refusal> describe_gemm(const relay::Function& region,
+                                             const ConstantPool& pool, const Target& target);
+
+}  // namespace tessera::backends::cutlass

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a region's function calls a matrix kernel: D[b,m,n] = f(sum over k of A[b,m,k] B[b,n,k],
+// ...). The function knows sizes and places, the kernel types, tiles and f. Sizes are arguments, so
+// that one kernel serves all regions of its types and configuration.
+#pragma once
+
+#include <stdint.h>
+
+#include "tessera/call.h"
+
+namespace tessera::cutlass {
+
+constexpr int kMaxGemmInputs = 6;
+
+// A matrix of the product, on the device. Strides in elements.
+struct Matrix {
+  void* data;
+  int64_t row_stride;    // between rows; between columns where the kernel's layout is column-major
+  int64_t batch_stride;  // 0: every batch has the same
+};
+
+// What f reads beside the sum. For a vector or a scalar `row_stride` is not read.
+using EpilogueInput = Matrix;
+
+struct GemmArguments {
+  int64_t m, n, k, batch;
+  Matrix a, b, d;
+  EpilogueInput inputs[kMaxGemmInputs];
+  int32_t swizzle;         // width of the bands of tiles that run at the same time
+  int32_t raster_along_m;  // 1: bands go along M, 0: along N, -1: the kernel's choice
+  int32_t dependent;       // 1: may start while the kernel before it ends
+};
+
+// A kernel. Zero means that it was launched; else set_error was called.
+using GemmFunction = int32_t(const tessera_call* call, const GemmArguments* arguments);
+
+}  // namespace tessera::cutlass

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cutlass/source.h"
+
+#include <fmt/format.h>
+
+#include "byoc/function_at_a_time.h"
+#include "support/check.h"
+#include "support/hash.h"
+
+namespace tessera::backends::cutlass {
+namespace {
+
+using relay::Function;
+
+std::string element(DType dtype) {
+  if (dtype == kFloat16) return "::cutlass::half_t";
+  if (dtype == kBFloat16) return "::cutlass::bfloat16_t";
+  TESSERA_CHECK(dtype == kFloat32, "no element type for {}", to_string(dtype));
+  return "float";
+}
+
+std::string layout(bool is_row_major) {
+  return is_row_major ? "::cutlass::layout::RowMajor" : "::cutlass::layout::ColumnMajor";
+}
+
+constexpr const char* kKinds[] = {"Row", "Column", "Full", "Scalar"};
+
+// struct Function: what is computed for each element.
+std::string function_text(const Epilogue& e) {
+  std::string inputs, positions, params;
+  for (std::size_t i = 0; i < e.inputs.size(); ++i) {
+    const char* comma = i == 0 ? "" : ", ";
+    inputs += fmt::format("{}{}<{}>", comma, kKinds[static_cast<int>(e.inputs[i].kind)],
+                          element(e.inputs[i].dtype));
+    positions += fmt::format("{}{}", comma, i);
+    params += fmt::format(", float x{}", i);
+  }
+  return fmt::format(
+      "struct Function : EpilogueWords<{}> {{\n"
+      "  using Inputs = InputList<{}>;\n"
+      "  using Positions = std::index_sequence<{}>;\n"
+      "  static CUTLASS_DEVICE float element(float sum{}) {{\n{}    return {};\n  }}\n}};\n",
+      e.dtype == kFloat32 ? "FloatWords" : "HalfPrecisionWords", inputs, positions, params, e.body,
+      e.result);
+}
+
+std::string problem_text(const Gemm& g) {
+  return fmt::format(
+      "struct Problem {{\n"
+      "  using A = {};\n  using B = {};\n  using Sum = {};\n  using D = {};\n"
+      "  using LayoutA = {};  // (M, K)\n"
+      "  using LayoutB = {};  // (K, N)\n"
+      "  static constexpr int kAlignA = {}, kAlignB = {}, kAlignD = {};\n}};\n",
+      element(g.a_dtype), element(g.b_dtype), element(g.sum_dtype), element(g.epilogue.dtype),
+      layout(!g.a_is_column_major), layout(g.b_is_row_major), g.a_align, g.b_align, g.d_align);
+}
+
+std::string configuration_text(const Configuration& c) {
+  if (c.schedule == Schedule::kMultistage) {
+    return fmt::format(
+        "struct Config {{\n"
+        "  using Tile = ::cutlass::gemm::GemmShape<{}, {}, {}>;\n"
+        "  using Warp = ::cutlass::gemm::GemmShape<{}, {}, {}>;\n"
+        "  static constexpr int kStages = {};\n}};\n",
+        c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warp_n, c.tile_k, c.stages);
+  }
+  return fmt::format(
+      "struct Config {{\n"
+      "  using Tile = Shape<Int<{}>, Int<{}>, Int<{}>>;  // (M, N, K)\n"
+      "  using Cluster = Shape<Int<{}>, Int<{}>, Int<1>>;\n"
+      "  using Schedule = {};\n}};\n",
+      c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n,
+      c.schedule == Schedule::kPingpong ? "Pingpong" : "Cooperative");
+}
+
+const char* template_name(const Configuration& c) {
+  return c.schedule == Schedule::kMultistage ? "GemmSm80" : "GemmSm90";
+}
+
+// A size as a number, or read off a tensor: the product of its dimensions [first, last).
+std::string size_text(const Dim& size, const std::string& tensor, std::size_t first,
+                      std::size_t last) {
+  if (size.is_constant()) return std::to_string(size.constant());
+  return fmt::format("size({}, {}, {})", tensor, first, last);
+}
+
+}  // namespace
+
+std::string kernel_symbol(const Gemm& gemm, const Configuration& configuration) {
+  return fmt::format("tessera_gemm_{}_{}_{}", to_string(gemm.a_dtype),
+                     hash_text(gemm.kernel_text()).hex().substr(0, 8), configuration.kernel_name());
+}
+
+std::string kernel_source(const Gemm& gemm, const Configuration& configuration) {
+  const std::string symbol = kernel_symbol(gemm, configuration);
+  const bool is_sm80 = configuration.schedule == Schedule::kMultistage;
+  return fmt::format(
+      "// {}\n//   {}\n"
+      "#include \"backends/cutlass/kernels/gemm_{}.cuh\"\n\n"
+      "namespace tessera::cutlass {{\n\n{}\n{}\n{}\n}}  // namespace tessera::cutlass\n\n"
+      "extern \"C\" int32_t {}(const tessera_call* call,\n"
+      "    const tessera::cutlass::GemmArguments* arguments) {{\n"
+      "  using namespace tessera::cutlass;\n"
+      "  return {}<Problem, Config, Function>::run(\"{}\", call, *arguments);\n}}\n",
+      symbol, gemm.kernel_text(), is_sm80 ? "sm80" : "sm90", problem_text(gemm),
+      configuration_text(configuration), function_text(gemm.epilogue), symbol,
+      template_name(configuration), symbol);
+}
+
+std::string region_source(const std::string& symbol, const Function& region, const Gemm& g,
+                          const Configuration& c) {
+  const std::string kernel = kernel_symbol(g, c);
+  const std::size_t result = region.params().size();
+  const std::size_t rank = region.type(region.result()).shape().size();
+  const auto tensor = [&](relay::NodeId node) {
+    return fmt::format("tensors[{}]", byoc::argument_position(region, node));
+  };
+  const std::string d = fmt::format("tensors[{}]", result);
+  const bool is_one = g.batch == Dim(1);
+  std::string text = fmt::format(
+      "// D[{0}, {1}] of A[{0}, {2}] and B[{2}, {1}], {3} of each\n"
+      "int32_t {4}(const tessera_call*, const GemmArguments*);\n"
+      "int32_t {5}(const tessera_call* call, tessera_tensor** tensors, int32_t) {{\n",
+      to_string(g.m), to_string(g.n), to_string(g.k), to_string(g.batch), kernel, symbol);
+  text += fmt::format("  const int64_t m = {}, n = {}, k = {}, batch = {};\n",
+                      size_text(g.m, d, g.rows_of_batch ? 0 : rank - 2, rank - 1), g.n.constant(),
+                      g.k.constant(), size_text(g.batch, d, 0, rank - 2));
+  text += "  GemmArguments g = {};\n  g.m = m, g.n = n, g.k = k, g.batch = batch;\n";
+  text += fmt::format("  g.a = {{data({}), {}, {}}};\n", tensor(g.a),
+                      g.a_is_column_major ? "m" : "k", is_one ? "0" : "m * k");
+  text += fmt::format("  g.b = {{data({}), {}, {}}};\n", tensor(g.b), g.b_is_row_major ? "n" : "k",
+                      is_one ? "0" : "n * k");
+  text += fmt::format("  g.d = {{data({}), n, {}}};\n", d, is_one ? "0" : "m * n");
+  for (std::size_t i = 0; i < g.epilogue.inputs.size(); ++i) {
+    const EpilogueInput& input = g.epilogue.inputs[i];
+    static constexpr const char* kElements[] = {"n", "m", "m * n", "1"};  // by InputKind
+    text += fmt::format("  g.inputs[{}] = {{data({}), n, {}}};\n", i, tensor(input.node),
+                        input.is_batched ? kElements[static_cast<int>(input.kind)] : "0");
+  }
+  static constexpr int kAlongM[] = {-1, 1, 0};  // by Raster
+  text += fmt::format("  g.swizzle = {}, g.raster_along_m = {}, g.dependent = {};\n", c.swizzle,
+                      kAlongM[static_cast<int>(c.raster)], c.is_dependent ? 1 : 0);
+  return text + fmt::format("  return {}(call, &g);\n}}\n", kernel);
+}
+
+std::string region_prologue() {
+  return "#include \"backends/cutlass/kernels/region.h\"\n\n"
+         "using namespace tessera::cutlass;\n\n"
+         "extern \"C\" {\n\n";
+}
+
+}  // namespace tessera::backends::cutlass

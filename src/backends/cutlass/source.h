@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text that is compiled: for each kernel a few lines that fill in a template of kernels/, and
+// for each region a function that hands its tensors to a kernel.
+#pragma once
+
+#include <string>
+
+#include "backends/cutlass/configuration.h"
+#include "backends/cutlass/gemm.h"
+
+namespace tessera::backends::cutlass {
+
+// The C function of a kernel, equal for equal kernels whatever their sizes:
+// "tessera_gemm_float16_93a1c0f2_sm90_128x192x64_c2x1_pingpong".
+std::string kernel_symbol(const Gemm& gemm, const Configuration& configuration);
+
+// A whole CUDA source that defines that function.
+std::string kernel_source(const Gemm& gemm, const Configuration& configuration);
+
+// The region's function, C++ in the back end's calling convention.
+std::string region_source(const std::string& symbol, const relay::Function& region,
+                          const Gemm& gemm, const Configuration& configuration);
+// What stands before those functions.
+std::string region_prologue();
+
+}  // namespace tessera::backends::cutlass
