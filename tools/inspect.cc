@@ -42,8 +42,10 @@ Json model_json(const Module& module) {
     for (std::size_t i = 0; i < list.size() && i < outputs.size(); ++i) outputs[i].first = list[i];
   }
   std::map<std::string, int> operators;
-  for (std::size_t i = 0; i < main.num_nodes(); ++i) {
-    if (const relay::Operator* op = main.op(relay::NodeId(i))) ++operators[std::string(op->name)];
+  for (const auto& [name, f] : module.functions) {  // loops are functions of their own
+    for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+      if (const relay::Operator* op = f.op(relay::NodeId(i))) ++operators[std::string(op->name)];
+    }
   }
   std::uint64_t bytes = 0;
   for (const Tensor& t : module.constants.tensors())

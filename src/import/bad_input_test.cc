@@ -84,6 +84,76 @@ TEST(BadFile, NewerOpset) {
                  {{Code::kUnsupportedOnnxNode, "", "is of opset 22; opsets up to 21"}});
 }
 
+// ---- Loops ----
+
+// y = x after `n` times v -> body(v); tests spoil a part.
+struct LoopModel : TestModel {
+  explicit LoopModel(const std::string& trips = "five") {
+    input("x", {3});
+    input("n", {1}, onnx::TensorProto::INT64);
+    ints("five", {5});
+    loop = node("Loop", {trips, "", "x"}, {"y"}, "again");
+    body = add_attribute(loop, "body", onnx::AttributeProto::GRAPH)->mutable_g();
+    for (const char* name : {"i", "c", "v"}) body->add_input()->set_name(name);
+    for (const char* name : {"c2", "v2"}) body->add_output()->set_name(name);
+    fill(body->add_node(), "Identity", {"c"}, {"c2"});
+    output("y");
+  }
+  void step(const std::string& op, const std::vector<std::string>& inputs) {
+    fill(body->add_node(), op, inputs, {"v2"}, "step");
+  }
+  onnx::NodeProto* loop;
+  onnx::GraphProto* body;
+};
+
+TEST(BadLoop, BodyOfOtherInputs) {
+  LoopModel m;
+  m.step("Relu", {"v"});
+  m.body->add_input()->set_name("w");
+  expect_refused(m.import(), {{Code::kBadOnnxGraph, "node `again`",
+                               "1 carried values and 1 outputs, its body 4 inputs and 2 outputs"}});
+}
+
+TEST(BadLoop, ValueThatGrows) {
+  LoopModel m;
+  m.step("Concat", {"v", "v"});
+  set_int(m.body->mutable_node(1), "axis", 0);
+  expect_refused(m.import(),
+                 {{Code::kUnsupportedOnnxNode, "node `again`",
+                   "`v` is Tensor[(3), float32] at first and Tensor[(6), float32] after an "
+                   "iteration"}});
+}
+
+TEST(BadLoop, ScanOutputOfUnknownLength) {
+  LoopModel m("n");
+  m.step("Relu", {"v"});
+  m.body->add_output()->set_name("v2");
+  m.loop->add_output("rows");
+  m.output("rows");
+  expect_refused(m.import(), {{Code::kUnsupportedOnnxNode, "node `again`",
+                               "its scan output `rows`, whose length is only known at run time"}});
+}
+
+TEST(BadLoop, ErrorInsideOfTheBody) {
+  LoopModel m;
+  m.step("Frobnicate", {"v"});
+  expect_refused(m.import(), {{Code::kUnsupportedOnnxNode, "step", "Frobnicate"}});
+}
+
+TEST(BadLoop, ScanOfOtherOutputs) {
+  TestModel m;
+  m.input("x", {4, 2});
+  onnx::NodeProto* scan = m.node("Scan", {"x"}, {"y", "z"}, "rows");
+  set_int(scan, "num_scan_inputs", 1);
+  auto* body = add_attribute(scan, "body", onnx::AttributeProto::GRAPH)->mutable_g();
+  body->add_input()->set_name("row");
+  body->add_output()->set_name("out");
+  TestModel::fill(body->add_node(), "Relu", {"row"}, {"out"});
+  m.output("y");
+  expect_refused(m.import(), {{Code::kBadOnnxGraph, "node `rows`",
+                               "its inputs and outputs are not those of its body"}});
+}
+
 // ---- Tensors ----
 
 TEST(BadTensor, NegativeSize) {

@@ -122,6 +122,20 @@ TEST(Compare, NamesAndOrderDoNotCount) {
             "");
 }
 
+TEST(Compare, LoopsAreFunctionsThatCallThemselves) {
+  const auto loop = [](const std::string& i, const std::string& step) {
+    return "def @f(%" + i + ": int32) -> int32 { @f(add(%" + i + ", " + step + ")) }\n" +
+           "def @main() { @f(0) }";
+  };
+  EXPECT_EQ(difference(loop("i", "1"), loop("count", "1")), "");
+  EXPECT_EQ(difference(loop("i", "1"), loop("i", "2")),
+            "@f: result > argument 0 > operand 1 of `add` (m.relay:2:41 against m.relay:2:41): "
+            "element 0 of a constant: 1 against 2");
+  EXPECT_EQ(difference(loop("i", "1"), "def @f(%i: int32) -> int32 { %i }\ndef @main() { @f(0) }"),
+            "@f: result (m.relay:2:30 against m.relay:2:8): a call of a function against the "
+            "parameter `%i`, which is another value");
+}
+
 TEST(Compare, TheFirstDifferenceInWords) {
   EXPECT_EQ(difference("def @f() { 1 }", "def @g() { 1 }"), "@f: only in the first");
   EXPECT_EQ(difference("def @f() { 1 }", "def @f() { 2 }"),

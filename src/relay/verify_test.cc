@@ -43,6 +43,29 @@ TEST(Verify, ValuesOfOtherRegionsAreOutOfReach) {
       "from inside another branch or function literal");
 }
 
+// A loop refers to its own name; what is inside of its branches stays there.
+TEST(Verify, Loops) {
+  FunctionBuilder b;
+  const NodeId i = b.param("i", tensor_type({}, kInt64)), x = b.param("x", kVector);
+  const NodeId goes_on = b.call(op("less"), {i, i});
+  const RegionId again = b.begin_region();
+  const NodeId next = b.call(op("exp"), {x});
+  b.end_region(b.call_value(b.global("loop"), std::vector{i, next}));
+  const RegionId done = b.begin_region();
+  b.end_region(x);
+  EXPECT_EQ(findings(b.finish(b.if_(goes_on, again, done))), "");
+
+  FunctionBuilder wrong;
+  const NodeId v = wrong.param("x", kVector), c = wrong.param("c", tensor_type({}, kBool));
+  const RegionId first = wrong.begin_region();
+  const NodeId inside = wrong.call(op("exp"), {v});
+  wrong.end_region(wrong.call_value(wrong.global("loop"), std::vector{inside}));
+  const RegionId second = wrong.begin_region();
+  wrong.end_region(wrong.call_value(wrong.global("loop"), std::vector{inside}));
+  EXPECT_EQ(findings(wrong.finish(wrong.if_(c, first, second))),
+            "a node uses a value from inside another branch or function literal");
+}
+
 TEST(Verify, ARegionHasOneOwner) {
   FunctionBuilder b;
   const NodeId x = b.param("x", kVector);
