@@ -16,6 +16,19 @@ struct CompileArgs {
   bool json = false;
 };
 
+nlohmann::ordered_json precision_json(const driver::CompileReport& r) {
+  nlohmann::ordered_json kept = nlohmann::ordered_json::array();
+  for (const auto& [op, reason, count] : r.precision->kept) {
+    kept.push_back({{"operator", op}, {"count", count}, {"reason", reason}});
+  }
+  nlohmann::ordered_json errors = nlohmann::ordered_json::array();
+  for (const driver::OutputError& e : r.errors) {
+    errors.push_back(
+        {{"output", e.output}, {"largest_error", e.largest}, {"relative_error", e.relative}});
+  }
+  return {{"low_operators", r.precision->low}, {"float32", kept}, {"errors", errors}};
+}
+
 void print_json(const driver::CompileReport& r) {
   nlohmann::ordered_json placement = nlohmann::ordered_json::array();
   for (const driver::PlacementRow& row : r.placement) {
@@ -26,19 +39,25 @@ void print_json(const driver::CompileReport& r) {
   }
   nlohmann::ordered_json stages = nlohmann::ordered_json::object();
   for (const driver::StageTime& s : r.stages) stages[s.name] = s.seconds;
-  const nlohmann::ordered_json json = {{"seconds", r.seconds},
-                                       {"peak_bytes", r.peak_bytes},
-                                       {"library_bytes", r.library_bytes},
-                                       {"weight_bytes", r.weight_bytes},
-                                       {"arena_bytes", r.arena_bytes},
-                                       {"stages", stages},
-                                       {"libraries", r.needed_libraries},
-                                       {"placement", placement}};
+  nlohmann::ordered_json json = {{"seconds", r.seconds},
+                                 {"peak_bytes", r.peak_bytes},
+                                 {"library_bytes", r.library_bytes},
+                                 {"weight_bytes", r.weight_bytes},
+                                 {"arena_bytes", r.arena_bytes},
+                                 {"stages", stages},
+                                 {"libraries", r.needed_libraries},
+                                 {"placement", placement}};
+  if (r.precision) json["precision"] = precision_json(r);
   fmt::print("{}\n", json.dump(2));
 }
 
 void print_summary(const driver::CompileReport& r, const std::string& output) {
   fmt::print("\n{}\n", placement_table(r.placement));
+  if (r.precision) {
+    for (const auto& [op, reason, count] : r.precision->kept) {
+      fmt::print("float32: {} {}, {}\n", count, op, reason);
+    }
+  }
   fmt::print("{}: {} (weights {}), arena {} an instance, {:.1f} s, peak {}\n", output,
              size_text(r.library_bytes), size_text(r.weight_bytes), size_text(r.arena_bytes),
              r.seconds, size_text(r.peak_bytes));

@@ -54,6 +54,11 @@ Result<std::vector<Target>> targets_of(const ModelOptionTexts& texts) {
   return targets;
 }
 
+DType dtype_of(const std::string& precision) {
+  if (precision == "fp16") return kFloat16;
+  return precision == "bf16" ? kBFloat16 : kFloat32;
+}
+
 }  // namespace
 
 void add_model_options(CLI::App& command, ModelOptionTexts& t) {
@@ -65,6 +70,12 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t) {
   command.add_option("--backends", t.backends, "Back ends in order of priority: onednn,blas");
   command.add_option("--partition", t.partition, "How regions go to back ends")
       ->check(CLI::IsMember({"none", "greedy"}))
+      ->capture_default_str();
+  command
+      .add_option("--precision", t.precision,
+                  "What a float32 model is computed in; with fp16 and bf16 sums, exponentials and "
+                  "norms stay in float32, and so do inputs and outputs")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
       ->capture_default_str();
   command
       .add_option("--dim", t.dims,
@@ -91,6 +102,7 @@ Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
   }
   options.partition =
       texts.partition == "none" ? driver::Partition::kNone : driver::Partition::kGreedy;
+  options.precision = dtype_of(texts.precision);
   options.require = texts.require;
   return options;
 }

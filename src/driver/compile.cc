@@ -15,6 +15,7 @@
 #include "driver/placement.h"
 #include "driver/vendor_libraries.h"
 #include "driver/verify.h"
+#include "ops/compare.h"
 #include "runtime/program.h"
 #include "support/peak_memory.h"
 
@@ -27,6 +28,22 @@ constexpr double kVerifySeconds = 60;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::string precision_text(const passes::PrecisionReport& r, DType low) {
+  std::vector<std::string> kept;
+  for (const auto& [op, reason, count] : r.kept) kept.push_back(fmt::format("{} {}", count, op));
+  return fmt::format("{} operators in {}; float32 in {}", r.low, to_string(low),
+                     kept.empty() ? "none" : fmt::format("{}", fmt::join(kept, ", ")));
+}
+
+std::string error_text(const std::vector<OutputError>& errors) {
+  std::vector<std::string> texts;
+  for (const OutputError& e : errors) {
+    texts.push_back(fmt::format("`{}` differs by {:.3g}, {:.3g} of its largest magnitude", e.output,
+                                e.largest, e.relative));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 // One compilation: the stages in order, each timed and announced.
@@ -47,6 +64,11 @@ class Compilation {
                                module.constants.size()));
     TESSERA_TRY(module, optimize_graph(std::move(module), options_, report.warnings));
     done("simplify", fmt::format("{} nodes", module.functions.at("main").num_nodes()));
+    if (options_.precision != kFloat32) {
+      TESSERA_TRY(module, reduce_precision(std::move(module), options_, report.warnings));
+      report.precision = passes::precision_report(module, options_.precision);
+      done("precision", precision_text(*report.precision, options_.precision));
+    }
     TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
     toolchain_.emplace(std::move(toolchain));
     TESSERA_TRY(code_, machine_code(host_target(options_.targets), toolchain_->compiler()));
@@ -100,6 +122,26 @@ class Compilation {
                      summary.skipped.empty()
                          ? std::string()
                          : fmt::format("; no time for {}", fmt::join(summary.skipped, ", "))));
+    if (options_.precision == kFloat32) return {};
+    return compare_with_float32(session->outputs(), inputs, outputs);
+  }
+
+  // The same inputs through the model as it came.
+  Result<void> compare_with_float32(const std::vector<exec::PortInfo>& ports,
+                                    const std::vector<Tensor>& inputs,
+                                    const std::vector<Tensor>& outputs) {
+    CompileOptions reference = options_;
+    reference.precision = kFloat32;
+    reference.partition = Partition::kNone;
+    reference.require.clear();
+    reference.dump_dir.clear();
+    TESSERA_TRY(const std::unique_ptr<exec::Session> session, prepare_in_process(reference, {}));
+    TESSERA_TRY(const std::vector<Tensor> expected, session->run(inputs));
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      report.errors.push_back({ports[i].name, ops::largest_difference(outputs[i], expected[i]),
+                               ops::relative_difference(outputs[i], expected[i])});
+    }
+    done("float32 model", error_text(report.errors));
     return {};
   }
 

@@ -312,6 +312,30 @@ TEST_F(DriverTest, VerificationFindsWrongNumbers) {
   EXPECT_FALSE(wrong.error().list.front().remedy.empty());
 }
 
+TEST_F(DriverTest, LowPrecisionIsComparedWithFloat32) {
+  CompileOptions o = options(
+      "def @main(%x: Tensor[(4, 8), float32], %w: Tensor[(8, 8), float32]) {\n"
+      "  nn.softmax(nn.relu(nn.dense(%x, %w, units=8)))\n}\n");
+  o.verify = true;
+  const CompileReport full = value_of(compile(o, {}));
+  EXPECT_FALSE(full.precision);
+  EXPECT_TRUE(full.errors.empty());
+  for (const DType low : {kFloat16, kBFloat16}) {
+    o.precision = low;
+    const CompileReport report = value_of(compile(o, {}));
+    ASSERT_TRUE(report.precision);
+    EXPECT_EQ(report.precision->low, 3);
+    ASSERT_EQ(report.precision->kept.size(), 1u);
+    EXPECT_EQ(report.precision->kept[0].op, "nn.softmax");
+    ASSERT_EQ(report.errors.size(), 1u);
+    EXPECT_GT(report.errors[0].largest, 0);
+    EXPECT_LE(report.errors[0].relative, ops::graph_tolerance(low));
+    const auto library = value_of(exec::Session::open_library(o.output, {}));
+    EXPECT_EQ(library->inputs()[0].dtype, kFloat32);
+    EXPECT_EQ(library->outputs()[0].dtype, kFloat32);
+  }
+}
+
 TEST(DimBindings, AreReadOrRefused) {
   EXPECT_EQ(value_of(parse_dim_binding("batch=4")).size, 4);
   const DimBinding range = value_of(parse_dim_binding("seq=8..512:128"));

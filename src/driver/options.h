@@ -2,11 +2,13 @@
 // What `tessera compile` was asked for, and what it reports.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "diagnostics/diagnostic.h"
 #include "driver/load_model.h"
+#include "passes/precision_report.h"
 #include "types/target.h"
 
 namespace tessera::driver {
@@ -20,6 +22,7 @@ struct CompileOptions {
   std::vector<DimBinding> dims;
   Partition partition = Partition::kGreedy;
   std::vector<std::string> require;  // a matrix product or convolution elsewhere is an error
+  DType precision = kFloat32;        // what a model of float32 is computed in, where that serves
   bool strict = false;
   bool verify = false;
   bool bundle = false;
@@ -45,9 +48,18 @@ struct PlacementRow {
   std::string reason;                // why a preferred back end declined; "" if none did
 };
 
+// How far the outputs are from those of the same model in float32 (--verify).
+struct OutputError {
+  std::string output;
+  double largest = 0;   // of the differences
+  double relative = 0;  // the same as a share of the largest magnitude
+};
+
 struct CompileReport {
   std::vector<StageTime> stages;
   std::vector<PlacementRow> placement;
+  std::optional<passes::PrecisionReport> precision;  // where one was asked for
+  std::vector<OutputError> errors;                   // the same, with --verify
   std::vector<Diagnostic> warnings;
   std::vector<std::string> needed_libraries;  // system ones first, then those opened with dlopen
   std::uint64_t library_bytes = 0, weight_bytes = 0, arena_bytes = 0;

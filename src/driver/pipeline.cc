@@ -27,6 +27,16 @@ constexpr std::string_view kGraphPasses =
     "eliminate-common-subexpr,"
     "eliminate-dead-code";
 
+// Casts meet where what they stand around was converted alone; shared masks become one again.
+std::string precision_passes(DType precision) {
+  return "to-mixed-precision{dtype=" + to_string(precision) +
+         "},"
+         "simplify-expr,"
+         "fold-constant,"
+         "eliminate-common-subexpr,"
+         "eliminate-dead-code";
+}
+
 // What a back end left of a function that the model brought has been simplified by nobody yet.
 constexpr std::string_view kNativePasses =
     "simplify-inference,"
@@ -105,6 +115,12 @@ Result<Module> optimize_graph(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings) {
   module = without_plain_literals(std::move(module));
   return run_list(std::move(module), "graph", kGraphPasses, options, warnings);
+}
+
+Result<Module> reduce_precision(Module module, const CompileOptions& options,
+                                std::vector<Diagnostic>& warnings) {
+  return run_list(std::move(module), "precision", precision_passes(options.precision), options,
+                  warnings);
 }
 
 Result<Module> prepare_native(Module module, const CompileOptions& options,

@@ -10,6 +10,9 @@ namespace tessera::driver {
 // Graph passes before anything is placed.
 Result<Module> optimize_graph(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings);
+// --precision: to a 16-bit type, and what that leaves to simplify.
+Result<Module> reduce_precision(Module module, const CompileOptions& options,
+                                std::vector<Diagnostic>& warnings);
 // What is left for native code, after back ends took their regions.
 Result<Module> prepare_native(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings);

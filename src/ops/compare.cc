@@ -28,18 +28,28 @@ double graph_tolerance(DType dtype) {
   return dtype == kFloat64 ? 1e-9 : 1e-4;
 }
 
-double relative_difference(const Tensor& found, const Tensor& wanted) {
+double largest_difference(const Tensor& found, const Tensor& wanted) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (!(found.type() == wanted.type())) return kInfinity;
-  double difference = 0, magnitude = 0;
+  double difference = 0;
   for (std::int64_t i = 0; i < wanted.num_elements(); ++i) {
     const double f = element_as_double(found, i), w = element_as_double(wanted, i);
-    if (std::isfinite(w)) magnitude = std::max(magnitude, std::abs(w));
     if (is_same(f, w)) continue;
     if (!std::isfinite(f) || !std::isfinite(w)) return kInfinity;
     difference = std::max(difference, std::abs(f - w));
   }
-  return difference == 0 ? 0 : difference / std::max(magnitude, 1e-6);
+  return difference;
+}
+
+double relative_difference(const Tensor& found, const Tensor& wanted) {
+  const double difference = largest_difference(found, wanted);
+  if (difference == 0 || std::isinf(difference)) return difference;
+  double magnitude = 0;
+  for (std::int64_t i = 0; i < wanted.num_elements(); ++i) {
+    const double w = element_as_double(wanted, i);
+    if (std::isfinite(w)) magnitude = std::max(magnitude, std::abs(w));
+  }
+  return difference / std::max(magnitude, 1e-6);
 }
 
 std::string first_difference(const Tensor& found, const Tensor& wanted, double tolerance) {

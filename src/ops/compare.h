@@ -14,8 +14,10 @@ namespace tessera::ops {
 double operator_tolerance(DType dtype);
 double graph_tolerance(DType dtype);
 
-// The largest difference relative to the largest magnitude of `wanted`, for results whose errors
-// come from sums over all of it. Infinite where types differ, or the places of NaNs and infinities.
+// Infinite where types differ, or the places of NaNs and infinities.
+double largest_difference(const Tensor& found, const Tensor& wanted);
+// The same relative to the largest magnitude of `wanted`, for results whose errors come from sums
+// over all of it.
 double relative_difference(const Tensor& found, const Tensor& wanted);
 
 // The first element that is further off than `tolerance`, absolute below 1 and relative above, as

@@ -53,6 +53,21 @@ relay::Function chain(int length) {
   return b.finish(at);
 }
 
+// Half of it changes between the types, half follows in float32.
+TEST(LargeGraphs, MixedPrecision) {
+  FunctionBuilder b;
+  const Type matrix = tensor_type({Dim(2), Dim(2)}, kFloat32);
+  const NodeId w = b.param("w", matrix);
+  NodeId at = b.param("x", matrix);
+  for (int i = 0; i < kNodes / 3; ++i) {
+    at = b.call(ops::op("nn.dense"), {at, w}, {{"units", 2}});
+    at = b.call(ops::op("exp"), {at});
+  }
+  for (int i = 0; i < kNodes / 3; ++i) at = b.call(ops::op("tanh"), {at});
+  const Timed t = run(b.finish(at), "to-mixed-precision");
+  EXPECT_EQ(count(t.module, relay::NodeKind::kOpCall), kNodes + 2u * (kNodes / 3) + 1);
+}
+
 TEST(LargeGraphs, FusionOfAChain) {
   const Timed t = run(chain(kNodes), "fuse-ops");
   EXPECT_EQ(count(t.module, relay::NodeKind::kLiteral), (kNodes + 255) / 256u);

@@ -134,6 +134,28 @@ TEST_P(RandomGraphs, KeepTheirValues) {
   }
 }
 
+TEST(RandomGraphs, InMixedPrecisionAreNearAndStayAsTheyAre) {
+  const auto calls = parse_pipeline("to-mixed-precision", all_passes()).value();
+  ManagerOptions options;
+  options.verify_each = true;
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    const Module before = RandomGraph(seed).make();
+    const Module once = run_passes(before, calls, ops::operators(), options).value().module;
+    const Module twice = run_passes(once, calls, ops::operators(), options).value().module;
+    EXPECT_EQ(print(twice), print(once)) << "seed " << seed;
+    const Module after = ops::infer_types(once).value();
+    const std::vector<Tensor> inputs = {
+        testing::random_inputs(before.functions.at("main")).at("x")};
+    const auto wanted = ops::evaluate(before, before.functions.at("main"), inputs);
+    const auto found = ops::evaluate(after, after.functions.at("main"), inputs);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      ASSERT_LT(ops::relative_difference(found.at(i), wanted[i]), 2e-2)
+          << "seed " << seed << "\n"
+          << print(before) << print(after);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Passes, RandomGraphs,
     ::testing::Values("fold-constant", "simplify-expr", "fold-scale-axis",
