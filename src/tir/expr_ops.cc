@@ -267,20 +267,7 @@ Expr binary(ExprKind kind, Expr a, Expr b) {
 #define BINARY(N)   \
   case ExprKind::N: \
     return make_binary<N>(std::move(a), std::move(b));
-    BINARY(Add)
-    BINARY(Sub)
-    BINARY(Mul)
-    BINARY(Div)
-    BINARY(FloorDiv)
-    BINARY(FloorMod)
-    BINARY(Min)
-    BINARY(Max)
-    BINARY(Eq)
-    BINARY(Ne)
-    BINARY(Lt)
-    BINARY(Le)
-    BINARY(And)
-    BINARY(Or)
+#include "tir/binary.def"
 #undef BINARY
     default:
       TESSERA_UNREACHABLE("expression kind {} has not two operands", static_cast<int>(kind));

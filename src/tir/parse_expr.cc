@@ -16,20 +16,7 @@ Expr make_binary(ExprKind kind, DType dtype, Expr a, Expr b) {
 #define BINARY(N)   \
   case ExprKind::N: \
     return N::make(dtype, std::move(a), std::move(b));
-    BINARY(Add)
-    BINARY(Sub)
-    BINARY(Mul)
-    BINARY(Div)
-    BINARY(FloorDiv)
-    BINARY(FloorMod)
-    BINARY(Min)
-    BINARY(Max)
-    BINARY(Eq)
-    BINARY(Ne)
-    BINARY(Lt)
-    BINARY(Le)
-    BINARY(And)
-    BINARY(Or)
+#include "tir/binary.def"
 #undef BINARY
     default:
       TESSERA_UNREACHABLE("expression kind {} has not two operands", static_cast<int>(kind));
