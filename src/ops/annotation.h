@@ -23,4 +23,21 @@ inline Definitions compute_mark(const ComputeArgs& args) {
   return out;
 }
 
+// The record of a mark at the border of a region of a back end.
+constexpr Operator compiler_mark(std::string_view name, std::string_view doc, Samples samples) {
+  return {
+      .name = name,
+      .doc = doc,
+      .operands = {"data"},
+      .takes_tuples = true,
+      .attrs = relay::attr_schema<CompilerAttrs>,
+      .pattern = OpPattern::kOpaque,
+      .infer = infer_mark,
+      .eval = eval_mark,
+      .compute = compute_mark,
+      .has_effect = true,  // two marks of one value are two
+      .samples = samples,
+  };
+}
+
 }  // namespace tessera::ops

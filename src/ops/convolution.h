@@ -25,46 +25,31 @@ inline const std::string& result_layout(const ConvAttrs& p) {
   return p.out_layout.empty() ? p.data_layout : p.out_layout;
 }
 
-// The record of a convolution, given its texts.
-template <class A>
-constexpr Operator conv_operator(std::string_view name, std::string_view doc, Samples samples) {
+// The record of a convolution, or of its gradient by the data, given its texts.
+template <class A, auto kInfer, auto kEval, auto kCompute, auto kFlops>
+constexpr Operator conv_record(std::string_view name, std::string_view doc, Samples samples) {
   return {
       .name = name,
       .doc = doc,
       .operands = {"data", "weight"},
       .attrs = relay::attr_schema<A>,
       .pattern = OpPattern::kOutFusable,
-      .infer = [](const InferArgs& a) { return infer_conv(a, relay::read_attrs<A>(a.attrs)); },
-      .eval = [](const EvalArgs& a) { return eval_conv(a, relay::read_attrs<A>(a.attrs)); },
-      .compute =
-          [](const ComputeArgs& a) { return compute_conv(a, relay::read_attrs<A>(a.attrs)); },
-      .flops = [](const CostArgs& a) { return conv_flops(a, relay::read_attrs<A>(a.attrs)); },
+      .infer = [](const InferArgs& a) { return kInfer(a, relay::read_attrs<A>(a.attrs)); },
+      .eval = [](const EvalArgs& a) { return kEval(a, relay::read_attrs<A>(a.attrs)); },
+      .compute = [](const ComputeArgs& a) { return kCompute(a, relay::read_attrs<A>(a.attrs)); },
+      .flops = [](const CostArgs& a) { return kFlops(a, relay::read_attrs<A>(a.attrs)); },
       .samples = samples,
   };
 }
-
-// The same for its gradient by the data.
+template <class A>
+constexpr Operator conv_operator(std::string_view name, std::string_view doc, Samples samples) {
+  return conv_record<A, infer_conv, eval_conv, compute_conv, conv_flops>(name, doc, samples);
+}
 template <class A>
 constexpr Operator conv_transpose_operator(std::string_view name, std::string_view doc,
                                            Samples samples) {
-  return {
-      .name = name,
-      .doc = doc,
-      .operands = {"data", "weight"},
-      .attrs = relay::attr_schema<A>,
-      .pattern = OpPattern::kOutFusable,
-      .infer =
-          [](const InferArgs& a) { return infer_conv_transpose(a, relay::read_attrs<A>(a.attrs)); },
-      .eval =
-          [](const EvalArgs& a) { return eval_conv_transpose(a, relay::read_attrs<A>(a.attrs)); },
-      .compute =
-          [](const ComputeArgs& a) {
-            return compute_conv_transpose(a, relay::read_attrs<A>(a.attrs));
-          },
-      .flops =
-          [](const CostArgs& a) { return conv_transpose_flops(a, relay::read_attrs<A>(a.attrs)); },
-      .samples = samples,
-  };
+  return conv_record<A, infer_conv_transpose, eval_conv_transpose, compute_conv_transpose,
+                     conv_transpose_flops>(name, doc, samples);
 }
 
 // x with zeros around the spatial dimensions; x itself where there are none to add.
