@@ -55,10 +55,13 @@ class Backend {
   virtual std::string library_path(std::string_view) const { return ""; }
   // In order of priority: an earlier pattern claims its nodes first.
   virtual std::vector<CompositePattern> patterns(const Target&) const = 0;
-  // The whole extracted region, after types are known.
-  virtual std::optional<Refusal> validate(const relay::Function& region, const Target&) const = 0;
-  virtual FusionStyle fusion_style() const = 0;
-  virtual ConstantStyle constants() const = 0;
+  // The whole extracted region, after types are known: what the checks of its patterns, each for
+  // itself, cannot see.
+  virtual std::optional<Refusal> validate(const relay::Function&, const Target&) const {
+    return std::nullopt;
+  }
+  virtual FusionStyle fusion_style() const { return FusionStyle::kOneComposite; }
+  virtual ConstantStyle constants() const { return ConstantStyle::kArguments; }
   // The RelayToTIR hook: sees all functions with this `Compiler` at once. Fails only for what
   // concerns the whole back end.
   virtual Result<CompileOutcome> compile(Module, const Target&, CompileContext&) const = 0;

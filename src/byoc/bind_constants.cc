@@ -14,11 +14,6 @@ using relay::Copier;
 using relay::Function;
 using relay::NodeId;
 
-struct BindOptions {
-  std::string compiler;
-  static constexpr auto fields = std::tuple{relay::attr("compiler", &BindOptions::compiler)};
-};
-
 // What one parameter receives.
 struct Received {
   std::optional<ConstantValue> constant;
@@ -121,7 +116,7 @@ class Binder {
 };
 
 Result<Module> run(Module module, passes::PassContext& context) {
-  const auto options = relay::read_attrs<BindOptions>(context.options);
+  const auto options = relay::read_attrs<CompilerOptions>(context.options);
   const std::set<std::string> symbols =
       changeable_functions(module, options.compiler, context.warnings);
   return ops::infer_types(Binder(std::move(module), symbols).run());
@@ -133,7 +128,7 @@ extern const passes::Pass bind_constants;
 const passes::Pass bind_constants{
     .name = "bind-constants",
     .summary = "moves constants that every call passes into functions with `Compiler`",
-    .options = relay::attr_schema<BindOptions>,
+    .options = relay::attr_schema<CompilerOptions>,
     .run = run,
 };
 

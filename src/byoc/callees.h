@@ -7,9 +7,16 @@
 #include <string_view>
 
 #include "module/module.h"
+#include "relay/attributes.h"
 #include "relay/rewrite.h"
 
 namespace tessera::byoc {
+
+// Options of a pass that changes signatures.
+struct CompilerOptions {
+  std::string compiler;  // the back end whose functions change; "": all
+  static constexpr auto fields = std::tuple{relay::attr("compiler", &CompilerOptions::compiler)};
+};
 
 // Is a literal or a reference to a global, under all names that it has, called and nothing else?
 bool is_only_called(const relay::Function& f, const relay::Uses& uses, relay::NodeId callee);

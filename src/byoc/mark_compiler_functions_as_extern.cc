@@ -5,13 +5,8 @@
 namespace tessera::byoc {
 namespace {
 
-struct MarkOptions {
-  std::string filter;
-  static constexpr auto fields = std::tuple{relay::attr("filter", &MarkOptions::filter)};
-};
-
 Result<Module> run(Module module, passes::PassContext& context) {
-  const auto options = relay::read_attrs<MarkOptions>(context.options);
+  const auto options = relay::read_attrs<FilterOptions>(context.options);
   return mark_functions_as_extern(std::move(module), options.filter);
 }
 
@@ -21,7 +16,7 @@ extern const passes::Pass mark_compiler_functions_as_extern;
 const passes::Pass mark_compiler_functions_as_extern{
     .name = "mark-compiler-functions-as-extern",
     .summary = "leaves global functions with `Compiler` no attribute but `Extern=1`",
-    .options = relay::attr_schema<MarkOptions>,
+    .options = relay::attr_schema<FilterOptions>,
     .run = run,
 };
 

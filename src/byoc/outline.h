@@ -9,8 +9,15 @@
 
 #include "byoc/global_symbols.h"
 #include "module/module.h"
+#include "relay/attributes.h"
 
 namespace tessera::byoc {
+
+// Options of a pass over compiler functions.
+struct FilterOptions {
+  std::string filter;  // the back end; "": all
+  static constexpr auto fields = std::tuple{relay::attr("filter", &FilterOptions::filter)};
+};
 
 // Is it a compiler function, of the back end `compiler` unless that is ""?
 bool is_compiler_function(const relay::Attrs& attrs, std::string_view compiler);

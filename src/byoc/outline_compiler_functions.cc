@@ -5,13 +5,8 @@
 namespace tessera::byoc {
 namespace {
 
-struct OutlineOptions {
-  std::string filter;
-  static constexpr auto fields = std::tuple{relay::attr("filter", &OutlineOptions::filter)};
-};
-
 Result<Module> run(Module module, passes::PassContext& context) {
-  const auto options = relay::read_attrs<OutlineOptions>(context.options);
+  const auto options = relay::read_attrs<FilterOptions>(context.options);
   ExistingGlobalSymbols symbols;
   return outline_functions(std::move(module), symbols, options.filter);
 }
@@ -22,7 +17,7 @@ extern const passes::Pass outline_compiler_functions;
 const passes::Pass outline_compiler_functions{
     .name = "outline-compiler-functions",
     .summary = "makes globals of called function literals with `Compiler`",
-    .options = relay::attr_schema<OutlineOptions>,
+    .options = relay::attr_schema<FilterOptions>,
     .run = run,
 };
 

@@ -16,11 +16,6 @@ using relay::Function;
 using relay::FunctionBuilder;
 using relay::NodeId;
 
-struct UnbindOptions {
-  std::string compiler;
-  static constexpr auto fields = std::tuple{relay::attr("compiler", &UnbindOptions::compiler)};
-};
-
 // Constants in order of first use, equal ones once.
 class ConstantList {
  public:
@@ -243,7 +238,7 @@ class Unbinder {
 };
 
 Result<Module> run(Module module, passes::PassContext& context) {
-  const auto options = relay::read_attrs<UnbindOptions>(context.options);
+  const auto options = relay::read_attrs<CompilerOptions>(context.options);
   std::set<std::string> symbols = changeable_functions(module, options.compiler, context.warnings);
   return ops::infer_types(Unbinder(std::move(module), std::move(symbols)).run());
 }
@@ -254,7 +249,7 @@ extern const passes::Pass unbind_constants;
 const passes::Pass unbind_constants{
     .name = "unbind-constants",
     .summary = "makes arguments of the tensor constants in functions with `Compiler`",
-    .options = relay::attr_schema<UnbindOptions>,
+    .options = relay::attr_schema<CompilerOptions>,
     .run = run,
 };
 

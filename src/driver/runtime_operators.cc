@@ -123,11 +123,6 @@ class RuntimeOperators final : public byoc::Backend {
     }
     return out;
   }
-  std::optional<Refusal> validate(const Function&, const Target&) const override {
-    return std::nullopt;
-  }
-  byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kOneComposite; }
-  byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kArguments; }
 
   Result<byoc::CompileOutcome> compile(Module module, const Target&,
                                        byoc::CompileContext&) const override {

@@ -147,12 +147,6 @@ class Blas final : public byoc::Backend {
     return out;
   }
 
-  std::optional<Refusal> validate(const Function&, const Target&) const override {
-    return std::nullopt;
-  }
-  byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kOneComposite; }
-  byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kArguments; }
-
   Result<CompileOutcome> compile(Module module, const Target&,
                                  CompileContext& context) const override {
     Artifact artifact;

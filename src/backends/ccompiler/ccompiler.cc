@@ -116,11 +116,6 @@ class Ccompiler final : public byoc::Backend {
   bool is_default() const override { return false; }
 
   std::vector<CompositePattern> patterns(const Target&) const override { return make_patterns(); }
-  std::optional<Refusal> validate(const Function&, const Target&) const override {
-    return std::nullopt;
-  }
-  byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kOneComposite; }
-  byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kArguments; }
 
   Result<CompileOutcome> compile(Module module, const Target& target,
                                  CompileContext& context) const override {

@@ -134,8 +134,6 @@ class ExampleTargetHook final : public byoc::Backend {
     if (!constant_shape(result.shape())) return Refusal{"a size is not known"};
     return std::nullopt;
   }
-  byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kOneComposite; }
-  byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kArguments; }
 
   // All of the module's functions of this back end become loop IR under their own symbols.
   Result<CompileOutcome> compile(Module module, const Target& target,

@@ -82,9 +82,6 @@ class Onednn final : public byoc::Backend {
     return out;
   }
 
-  std::optional<Refusal> validate(const Function&, const Target&) const override {
-    return std::nullopt;  // every composite has been checked, and regions add none
-  }
   byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kAnyConvex; }
   byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kEmbedded; }
 
