@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/infer_types.h"
-#include "ops/table.h"
-#include "relay/parse.h"
+#include "passes/testing/text.h"
 
 namespace tessera::byoc {
 namespace {
@@ -45,20 +43,13 @@ class Fussy final : public Toolchain {
 };
 
 Module two_functions() {
-  const auto file = std::make_shared<SourceFile>(SourceFile{"test", R"(#[version = "0.0.5"]
+  return passes::testing::module_of(R"(
 def @one(%x: Tensor[(4), float32], %y: Tensor[(4), float32], Primitive=1, Compiler="onednn", global_symbol="one") {
   %0 = fn (%a: Tensor[(4), float32], %b: Tensor[(4), float32], Composite="onednn.subtract") { subtract(%a, %b) };
   %0(%y, %x)
 }
 def @two(%x: Tensor[(4), float32], Primitive=1, Compiler="onednn", global_symbol="two") { abs(%x) }
-)"});
-  auto parsed = relay::parse_text(file, ops::operators());
-  EXPECT_TRUE(parsed) << render(parsed.error());
-  Module module;
-  module.functions = std::move(parsed->functions);
-  auto inferred = ops::infer_types(std::move(module));
-  EXPECT_TRUE(inferred) << render(inferred.error());
-  return std::move(*inferred);
+)");
 }
 
 Expected<std::string, Refusal> emit_one(const std::string& symbol, const relay::Function&,

@@ -6,11 +6,12 @@
 #include "byoc/compiler_functions.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
-#include "relay/parse.h"
+#include "passes/testing/text.h"
 
 namespace tessera::byoc {
 namespace {
 
+using passes::testing::module_of;
 using relay::is_op;
 using relay::Match;
 using relay::wildcard;
@@ -71,22 +72,10 @@ class NoToolchain final : public Toolchain {
   std::string identity() const override { return "none"; }
 };
 
-Module parse(const std::string& text) {
-  const auto file =
-      std::make_shared<SourceFile>(SourceFile{"test", "#[version = \"0.0.5\"]\n" + text});
-  auto parsed = relay::parse_text(file, ops::operators());
-  EXPECT_TRUE(parsed) << render(parsed.error());
-  Module module;
-  module.functions = std::move(parsed->functions);
-  auto inferred = ops::infer_types(std::move(module));
-  EXPECT_TRUE(inferred) << render(inferred.error());
-  return std::move(*inferred);
-}
-
 BackendChoice choice(const Fake& backend) { return {&backend, Target("onednn")}; }
 
 PartitionOutcome partition(const std::string& text, std::vector<BackendChoice> choices) {
-  auto outcome = partition_greedy(parse(text), choices);
+  auto outcome = partition_greedy(module_of(text), choices);
   EXPECT_TRUE(outcome) << render(outcome.error());
   // What comes out is a well-typed module.
   auto inferred = ops::infer_types(outcome->module);
@@ -192,7 +181,7 @@ TEST(CompileBackends, ReturnsWhatIsDeclinedToTheNext) {
   const BackendChoice choices[] = {choice(first), {&second, Target("blas")}};
   NoToolchain toolchain;
   CompileContext context{toolchain, 1, false, {}};
-  auto placed = partition_greedy(parse(kDiamond), choices);
+  auto placed = partition_greedy(module_of(kDiamond), choices);
   ASSERT_TRUE(placed);
   auto compiled = compile_backends(std::move(*placed), choices, context);
   ASSERT_TRUE(compiled) << render(compiled.error());
@@ -212,7 +201,7 @@ TEST(CompileBackends, StrictMakesItAnError) {
   const BackendChoice choices[] = {choice(backend)};
   NoToolchain toolchain;
   CompileContext context{toolchain, 1, true, {}};
-  auto placed = partition_greedy(parse(kDiamond), choices);
+  auto placed = partition_greedy(module_of(kDiamond), choices);
   ASSERT_TRUE(placed);
   const auto compiled = compile_backends(std::move(*placed), choices, context);
   ASSERT_FALSE(compiled);

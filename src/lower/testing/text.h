@@ -8,22 +8,12 @@
 
 #include <gtest/gtest.h>
 
-#include "module/text.h"
-#include "ops/infer_types.h"
 #include "ops/samples.h"
-#include "ops/table.h"
+#include "passes/testing/text.h"
 
 namespace tessera::lower::testing {
 
-// `text` without the version line.
-inline Module module_of(const std::string& text) {
-  auto file = std::make_shared<SourceFile>(SourceFile{"test", "#[version = \"0.0.5\"]\n" + text});
-  auto parsed = parse_module(file, ops::operators());
-  TESSERA_CHECK(parsed.has_value(), "{}", render(parsed.error()));
-  auto typed = ops::infer_types(std::move(*parsed));
-  TESSERA_CHECK(typed.has_value(), "{}", render(typed.error()));
-  return std::move(*typed);
-}
+using passes::testing::module_of;
 
 // The function itself, or `main` of a text that begins with `def`.
 inline relay::Function function_of(const std::string& text) {
