@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Branches and loops through the whole compiler: the library and the interpreter agree with `eval`,
 // with back ends and without.
-#include <cstdlib>
 
 #include <gtest/gtest.h>
 
 #include "driver/compile.h"
 #include "driver/load_model.h"
+#include "driver/testing/model_test.h"
 #include "ops/compare.h"
 #include "ops/evaluate_function.h"
 #include "support/files.h"
@@ -14,19 +14,11 @@
 namespace tessera::driver {
 namespace {
 
-template <class T>
-T value_of(Result<T> result) {
-  if (!result) throw std::runtime_error(render(result.error()));
-  return *std::move(result);
-}
+using testing::ModelTest;
+using testing::value_of;
 
-class ControlFlow : public ::testing::Test {
+class ControlFlow : public ModelTest {
  protected:
-  ControlFlow() : folder_(*TempDir::make("tessera-control-flow-test")) {
-    ::setenv("TESSERA_ROOT", TESSERA_BUILD_DIR, 1);
-    ::setenv("TESSERA_CACHE_DIR", folder_.file("cache").c_str(), 1);
-  }
-
   // Returns the back ends that took something.
   std::set<std::string> expect_right(const std::string& text, bool backends) {
     CompileOptions o;
@@ -62,8 +54,6 @@ class ControlFlow : public ::testing::Test {
     for (const PlacementRow& row : report.placement) used.insert(row.backend);
     return used;
   }
-
-  TempDir folder_;
 };
 
 constexpr const char* kBranches = R"(

@@ -10,6 +10,7 @@
 
 #include "driver/compile.h"
 #include "driver/entries.h"
+#include "driver/testing/model_test.h"
 #include "driver/vendor_libraries.h"
 #include "driver/verify.h"
 #include "ops/compare.h"
@@ -20,19 +21,11 @@
 namespace tessera::driver {
 namespace {
 
-template <class T>
-T value_of(Result<T> result) {
-  if (!result) throw std::runtime_error(render(result.error()));
-  return *std::move(result);
-}
+using testing::ModelTest;
+using testing::value_of;
 
-class DriverTest : public ::testing::Test {
+class DriverTest : public ModelTest {
  protected:
-  DriverTest() : folder_(*TempDir::make("tessera-driver-test")) {
-    ::setenv("TESSERA_ROOT", TESSERA_BUILD_DIR, 1);  // the command finds it by where it lies
-    ::setenv("TESSERA_CACHE_DIR", folder_.file("cache").c_str(), 1);
-  }
-
   // `body` of @main as a model file, compiled by options for native code.
   CompileOptions options(const std::string& text) {
     CompileOptions o;
@@ -57,8 +50,6 @@ class DriverTest : public ::testing::Test {
     EXPECT_TRUE(value_of(interpreted->run(inputs)) == wanted);
     EXPECT_TRUE(value_of(exported->run(inputs)) == wanted);
   }
-
-  TempDir folder_;
 };
 
 std::vector<std::string> backends_of(const CompileReport& report) {

@@ -3,11 +3,11 @@
 // its symbols, by both executors.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include <gtest/gtest.h>
 
 #include "driver/compile.h"
+#include "driver/testing/model_test.h"
 #include "ops/evaluate_function.h"
 #include "support/files.h"
 #include "types/target_list.h"
@@ -15,21 +15,12 @@
 namespace tessera::driver {
 namespace {
 
-template <class T>
-T value_of(Result<T> result) {
-  if (!result) throw std::runtime_error(render(result.error()));
-  return *std::move(result);
-}
-
+using testing::ModelTest;
+using testing::value_of;
 using Sizes = std::map<std::string, std::int64_t>;
 
-class DynamicShapes : public ::testing::Test {
+class DynamicShapes : public ModelTest {
  protected:
-  DynamicShapes() : folder_(*TempDir::make("tessera-dynamic-test")) {
-    ::setenv("TESSERA_ROOT", TESSERA_BUILD_DIR, 1);
-    ::setenv("TESSERA_CACHE_DIR", folder_.file("cache").c_str(), 1);
-  }
-
   // Compiles a text of definitions and opens both executors.
   void compile_text(const std::string& text, const std::vector<std::string>& targets = {"cpu"}) {
     options_.model = folder_.file("m.relay");
@@ -91,7 +82,6 @@ class DynamicShapes : public ::testing::Test {
     return exec::random_input({"", kFloat32, std::move(shape)}, 1);
   }
 
-  TempDir folder_;
   CompileOptions options_;
   CompileReport report_;
   std::unique_ptr<exec::Session> exported_, interpreted_;

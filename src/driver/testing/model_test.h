@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of whole compilations share.
+#pragma once
+
+#include <cstdlib>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include "diagnostics/diagnostic.h"
+#include "support/files.h"
+
+namespace tessera::driver::testing {
+
+template <class T>
+T value_of(Result<T> result) {
+  if (!result) throw std::runtime_error(render(result.error()));
+  return *std::move(result);
+}
+
+// A folder for models and libraries, with an object cache of its own in it.
+class ModelTest : public ::testing::Test {
+ protected:
+  ModelTest() : folder_(*TempDir::make("tessera-driver-test")) {
+    ::setenv("TESSERA_ROOT", TESSERA_BUILD_DIR, 1);  // the command finds it by where it lies
+    ::setenv("TESSERA_CACHE_DIR", folder_.file("cache").c_str(), 1);
+  }
+
+  TempDir folder_;
+};
+
+}  // namespace tessera::driver::testing
