@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -31,8 +32,10 @@ double seconds_since(Clock::time_point begin) {
 }
 
 std::string precision_text(const passes::PrecisionReport& r, DType low) {
+  std::map<std::string, int> counts;
+  for (const auto& [op, reason, count] : r.kept) counts[op] += count;
   std::vector<std::string> kept;
-  for (const auto& [op, reason, count] : r.kept) kept.push_back(fmt::format("{} {}", count, op));
+  for (const auto& [op, count] : counts) kept.push_back(fmt::format("{} {}", count, op));
   return fmt::format("{} operators in {}; float32 in {}", r.low, to_string(low),
                      kept.empty() ? "none" : fmt::format("{}", fmt::join(kept, ", ")));
 }

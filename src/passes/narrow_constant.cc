@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/narrow_constant.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "support/check.h"
@@ -24,31 +27,54 @@ Range range_of(DType dtype) {
   return {0x1.ffp127F, std::numeric_limits<float>::min(), 0x7f7f};
 }
 
+// Calls `visit` with spans of the elements in order, until it returns false. The bytes of a model's
+// file lie anywhere and are not wanted again.
+template <class F>
+void for_each_part(const Tensor& t, F visit) {
+  TESSERA_CHECK(t.dtype == kFloat32, "a constant of {}", to_string(t.dtype));
+  std::array<float, 4096> part;
+  auto rest = t.blob->bytes();
+  for (bool goes_on = true; goes_on && !rest.empty();) {
+    const std::size_t size = std::min(rest.size(), sizeof(part));
+    std::memcpy(part.data(), rest.data(), size);
+    goes_on = visit(std::span<const float>(part.data(), size / sizeof(float)));
+    rest = rest.subspan(size);
+  }
+  t.blob->release_pages();
+}
+
 }  // namespace
 
 std::optional<float> unrepresentable(const Tensor& t, DType dtype) {
   const Range range = range_of(dtype);
-  const std::span<const float> values = t.as<float>();
-  for (const float v : values) {
-    const float magnitude = std::abs(v);
-    if (magnitude >= range.overflow && magnitude < kNoBound) return v;
-  }
-  const bool vanishes =
-      values.size() == 1 && values[0] != 0 && std::abs(values[0]) < range.smallest_normal;
-  return vanishes ? std::optional(values[0]) : std::nullopt;
+  const bool is_alone = t.num_elements() == 1;
+  std::optional<float> found;
+  for_each_part(t, [&](std::span<const float> part) {
+    const auto bad = std::ranges::find_if(part, [&](float v) {
+      const float magnitude = std::abs(v);
+      const bool vanishes = is_alone && v != 0 && magnitude < range.smallest_normal;
+      return vanishes || (magnitude >= range.overflow && magnitude < kNoBound);
+    });
+    if (bad != part.end()) found = *bad;
+    return !found;
+  });
+  return found;
 }
 
 Tensor narrowed(const Tensor& t, DType dtype) {
   const std::uint16_t largest = range_of(dtype).largest;
   std::vector<std::byte> bytes(static_cast<std::size_t>(t.num_elements()) * sizeof(std::uint16_t));
   auto* out = reinterpret_cast<std::uint16_t*>(bytes.data());
-  for (const float v : t.as<float>()) {
-    if (std::abs(v) == kNoBound) {
-      *out++ = static_cast<std::uint16_t>(largest | (v < 0 ? 0x8000 : 0));
-    } else {
-      *out++ = dtype == kFloat16 ? float16_bits(v) : bfloat16_bits(v);
+  for_each_part(t, [&](std::span<const float> part) {
+    for (const float v : part) {
+      if (std::abs(v) == kNoBound) {
+        *out++ = static_cast<std::uint16_t>(largest | (v < 0 ? 0x8000 : 0));
+      } else {
+        *out++ = dtype == kFloat16 ? float16_bits(v) : bfloat16_bits(v);
+      }
     }
-  }
+    return true;
+  });
   return Tensor(t.shape, dtype, Blob::adopt(std::move(bytes)));
 }
 

@@ -104,7 +104,7 @@ TEST_P(WholeModels, InHalfPrecisionStaysNearOnnxruntime) {
   const ProcessResult result = c.command.run(arguments);
   ASSERT_TRUE(result.ok()) << result.outcome() << "\n" << result.err;
   const Json report = Json::parse(result.out);
-  EXPECT_LE(largest_difference(run(c.command.file("half.so"), "half"), c.model.outputs), 2e-2);
+  EXPECT_LE(largest_difference(run(c.command.file("half.so"), "half"), c.model.outputs), 1e-2);
   EXPECT_GT(report["precision"]["low_operators"].get<int>(), 50);
   EXPECT_LT(report["weight_bytes"].get<double>(), 0.51 * c.report["weight_bytes"].get<double>());
 }
