@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -301,6 +302,31 @@ TEST_F(DriverTest, VerificationFindsWrongNumbers) {
   EXPECT_EQ(wrong.error().list.front().code, Code::kVerifyFailed);
   EXPECT_NE(wrong.error().list.front().message.find("`main` of some: result 0"), std::string::npos);
   EXPECT_FALSE(wrong.error().list.front().remedy.empty());
+}
+
+// How often the bytes of a number that each of 24 layers multiplies by are in the library.
+TEST_F(DriverTest, EqualLayersHaveOneCopyOfTheirKernels) {
+  constexpr std::int64_t kFactor = 0x0123456789abcdef;
+  const auto copies = [&](bool equal) {
+    std::string layers = "def @main(%x0: Tensor[(1), int64]) {\n";
+    for (int i = 0; i < 24; ++i) {
+      const int summand = equal ? 7 : 7 + i;
+      layers += fmt::format(
+          "  let %x{} = sum(add(multiply(%x{}, {}i64), {}i64), axis=[0], keepdims=True);\n", i + 1,
+          i, kFactor, summand);
+    }
+    const CompileOptions o = options(layers + "  %x24\n}\n");
+    value_of(compile(o));
+    const std::string library = read_file(o.output).value();
+    const std::string_view number(reinterpret_cast<const char*>(&kFactor), sizeof(kFactor));
+    int count = 0;
+    for (auto at = library.find(number); at != library.npos; at = library.find(number, at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(copies(true), 1);
+  EXPECT_GE(copies(false), 24);
 }
 
 TEST_F(DriverTest, LowPrecisionIsComparedWithFloat32) {
