@@ -30,12 +30,30 @@ struct Samples {
   std::map<std::string, const relay::Operator*> operators;
 };
 
+// The first sample of float32 in the 16-bit types, too: what --precision makes of operators.
+std::vector<std::string> texts_of(const relay::Operator& op) {
+  std::vector<std::string> texts(op.samples.begin(), op.samples.end());
+  const auto wide = std::find_if(texts.begin(), texts.end(), [](const std::string& text) {
+    return text.find("float32") != text.npos;
+  });
+  if (wide == texts.end() || op.name.starts_with("qnn.")) return texts;
+  const std::string float32 = *wide;
+  for (const DType low : {kFloat16, kBFloat16}) {
+    std::string text = float32;
+    for (std::size_t at = 0; (at = text.find("float32", at)) != text.npos;) {
+      text.replace(at, 7, to_string(low));
+    }
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
 Samples all_samples() {
   Samples out;
   for (const relay::Operator* op : ops::operators().all()) {
     if (is_annotation(*op)) continue;
     int number = 0;
-    for (const std::string_view text : op->samples) {
+    for (const std::string& text : texts_of(*op)) {
       ops::Sample sample = ops::parse_sample(text);
       if (is_dynamic(sample.function.type(sample.function.result()))) continue;
       const std::string entry = fmt::format("{}_{}", op->name, number++);
