@@ -99,7 +99,7 @@ Result<void> bench(const BenchArgs& args) {
                                          {"min_us", least},
                                          {"p95_us", p95},
                                          {"runs", times.size()},
-                                         {"threads", args.threads},
+                                         {"threads", session->threads()},
                                          {"load_us", session->load_us()},
                                          {"call_overhead_us", overhead},
                                          {"peak_bytes", own_peak_bytes()}};
@@ -125,7 +125,9 @@ void add_bench(CLI::App& app, Action& chosen) {
   command->add_option("model", args->model.options.model, "Library (.so) or model")->required();
   command->add_option("--inputs", args->inputs,
                       "Folder of NAME.npy; inputs without a file are random");
-  command->add_option("--seconds", args->seconds, "How long to measure")->capture_default_str();
+  command->add_option("--seconds", args->seconds, "How long to measure")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
   command->add_option("--threads", args->threads, "Threads of the instance (0: one a CPU)");
   command->add_option("--profile", args->profile,
                       "Write the times of kernels here, as a trace file");

@@ -9,6 +9,7 @@ namespace {
 
 struct DiffArgs {
   std::string a, b;
+  CompareOptions options;
 };
 
 int diff(const DiffArgs& args) {
@@ -16,7 +17,7 @@ int diff(const DiffArgs& args) {
   if (!a) return report(a.error());
   const Result<Module> b = driver::load_module_text(args.b);
   if (!b) return report(b.error());
-  const ModuleDifference difference = compare(*a, *b);
+  const ModuleDifference difference = compare(*a, *b, args.options);
   if (difference.equal) return kDone;
   fmt::print("{}: {}\n", difference.where, difference.what);
   return kUserError;
@@ -30,6 +31,7 @@ void add_diff(CLI::App& app, Action& chosen) {
       "diff", "Compare two modules structurally: exit 0, or 1 and the first difference");
   command->add_option("a", args->a, "Relay text")->required();
   command->add_option("b", args->b, "Relay text")->required();
+  command->add_flag("--tir", args->options.prim_funcs, "Compare loop functions too");
   command->callback([&chosen, args] { chosen = [args] { return diff(*args); }; });
 }
 

@@ -7,6 +7,7 @@
 
 #include "driver/load_model.h"
 #include "link/library_file.h"
+#include "module/output_names.h"
 #include "ops/table.h"
 #include "tools/placement_table.h"
 #include "tools/target_options.h"
@@ -34,12 +35,9 @@ Json model_json(const Module& module) {
   std::vector<std::pair<std::string, Type>> inputs, outputs;
   for (const relay::NodeId p : main.params())
     inputs.emplace_back(main.as<relay::Param>(p)->name, main.type(p));
-  for (const Type& t : flatten(main.type(main.result()))) {
-    outputs.emplace_back(fmt::format("output_{}", outputs.size()), t);
-  }
-  if (const auto* names = main.attrs.find("output_names")) {
-    const auto list = relay::AttrCodec<std::vector<std::string>>::decode(*names);
-    for (std::size_t i = 0; i < list.size() && i < outputs.size(); ++i) outputs[i].first = list[i];
+  const std::vector<Type> results = flatten(main.type(main.result()));
+  for (const std::string& name : output_names(main, results.size())) {
+    outputs.emplace_back(name, results[outputs.size()]);
   }
   std::map<std::string, int> operators;
   for (const auto& [name, f] : module.functions) {  // loops are functions of their own

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <new>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -53,15 +56,32 @@ int report(const Diagnostics& diagnostics) {
 
 }  // namespace tessera::tools
 
+namespace {
+
+int standard_output_failed(const char* why) {
+  return tessera::tools::report(tessera::error(tessera::Code::kFileNotWritable, {},
+                                               "cannot write to standard output: {}", why)
+                                    .with_remedy("make room where it goes"));
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is an error of `write`, which we report
   try {
-    return tessera::tools::run(argc, argv);
+    const int status = tessera::tools::run(argc, argv);
+    // What was printed may still be on its way.
+    if (std::fflush(stdout) != 0) return standard_output_failed(std::strerror(errno));
+    if (std::ferror(stdout) != 0) return standard_output_failed("a part was lost");
+    return status;
   } catch (const std::bad_alloc&) {
     return tessera::tools::report(
         tessera::error(tessera::Code::kBadInput, {},
                        "there is not enough memory for the sizes of this model")
             .with_remedy("give smaller sizes with --dim, or use a machine with more memory"));
+  } catch (const std::system_error& e) {
+    if (std::ferror(stdout) == 0) throw;
+    return standard_output_failed(e.code().message().c_str());
   } catch (const std::exception& e) {
     fmt::print(stderr, "tessera: internal error, please report it:\n{}\n", e.what());
     return tessera::tools::kBug;

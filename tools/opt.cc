@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "driver/catalogue.h"
@@ -20,6 +22,14 @@ struct OptArgs {
 
 Result<void> opt(const OptArgs& args) {
   TESSERA_TRY(const auto calls, passes::parse_pipeline(args.passes, driver::pass_catalogue()));
+  const bool stops = std::any_of(calls.begin(), calls.end(), [&](const passes::PassCall& call) {
+    return call.pass->name == args.stop_after;
+  });
+  if (!args.stop_after.empty() && !stops) {
+    return fail(
+        error(Code::kBadOption, {}, "--stop-after: `{}` is not in --passes", args.stop_after)
+            .with_remedy("name one of the passes that run"));
+  }
   TESSERA_TRY(Module module, driver::load_module_text(args.input));
   if (!args.targets.empty()) {
     TESSERA_TRY(module.targets, parse_targets(args.targets));

@@ -23,6 +23,24 @@ bool is_elf(const std::string& path) {
                      "ELF";
 }
 
+// What a library is made of was decided when it was compiled.
+Result<void> check_for_library(const ModelOptionTexts& model) {
+  const std::pair<const char*, bool> given[] = {{"--target", !model.targets.empty()},
+                                                {"--backends", !model.backends.empty()},
+                                                {"--dim", !model.dims.empty()},
+                                                {"--require", !model.require.empty()},
+                                                {"--strict", model.options.strict},
+                                                {"--dump-dir", !model.options.dump_dir.empty()},
+                                                {"--partition", model.partition != "greedy"}};
+  for (const auto& [option, is_given] : given) {
+    if (!is_given) continue;
+    return fail(error(Code::kBadOption, {}, "`{}` is a compiled library: {} has no effect on it",
+                      model.options.model, option)
+                    .with_remedy("give the option to `tessera compile`, or run the model itself"));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<exec::Session>> open_session(const ModelOptionTexts& model,
@@ -33,6 +51,7 @@ Result<std::unique_ptr<exec::Session>> open_session(const ModelOptionTexts& mode
         error(Code::kFileNotFound, {}, "`{}` does not exist", path).with_remedy("check the path"));
   }
   if (is_elf(path)) {
+    TESSERA_TRY_VOID(check_for_library(model));
     TESSERA_TRY_VOID(link::read_library_file(path));  // not loaded before it is known to be whole
     return exec::Session::open_library(path, options);
   }

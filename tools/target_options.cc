@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/target_options.h"
 
+#include <fmt/ranges.h>
+
 #include "backends/table.h"
 #include "types/target_list.h"
 
@@ -35,6 +37,17 @@ std::vector<std::string> default_targets() {
     if (!b->available(target) && b->is_default()) texts.emplace_back(b->name());
   }
   return texts;
+}
+
+Result<void> check_names(const std::vector<std::string>& required) {
+  for (const std::string& name : required) {
+    if (name == "native" || backends::find_backend(name) != nullptr) continue;
+    std::vector<std::string_view> known = {"native"};
+    for (const byoc::Backend* b : backends::all_backends()) known.push_back(b->name());
+    return fail(error(Code::kBadOption, {}, "--require: there is no back end `{}`", name)
+                    .with_remedy(fmt::format("name some of {}", fmt::join(known, ", "))));
+  }
+  return {};
 }
 
 Result<std::vector<Target>> targets_of(const ModelOptionTexts& texts) {
@@ -90,7 +103,8 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t) {
                    "A back end that fails to compile its region is an error");
   command.add_option("--dump-dir", t.options.dump_dir,
                      "Write the module after each pass, the loop IR and the plan here");
-  command.add_option("--jobs", t.options.jobs, "Compilers that run at once (0: one a CPU)");
+  command.add_option("--jobs", t.options.jobs, "Compilers that run at once (0: one a CPU)")
+      ->check(CLI::NonNegativeNumber);
 }
 
 Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
@@ -103,6 +117,7 @@ Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
   options.partition =
       texts.partition == "none" ? driver::Partition::kNone : driver::Partition::kGreedy;
   options.precision = dtype_of(texts.precision);
+  TESSERA_TRY_VOID(check_names(texts.require));
   options.require = texts.require;
   return options;
 }

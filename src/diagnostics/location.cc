@@ -8,6 +8,8 @@
 
 #include <fmt/core.h>
 
+#include "diagnostics/places.h"
+
 namespace tessera {
 
 SourceFile::Position SourceFile::position(std::uint32_t offset) const {
@@ -71,6 +73,28 @@ Location fuse_locations(std::vector<Location> parts) {
   if (flat.empty()) return nullptr;
   if (flat.size() == 1) return flat.front();
   return std::make_shared<const LocationData>(LocationData{Fused{std::move(flat)}});
+}
+
+std::string place_in_file(const Location& location) {
+  if (!location) return "";
+  if (const auto* range = std::get_if<FileRange>(&location->place)) {
+    const auto at = range->file->position(range->begin);
+    return fmt::format("{}:{}", at.line, at.column);
+  }
+  if (const auto* node = std::get_if<ModelNode>(&location->place)) return node->node;
+  const auto& parts = std::get<Fused>(location->place).parts;
+  return fmt::format("{} (and {} more)", place_in_file(parts.front()), parts.size() - 1);
+}
+
+bool share_a_place(const Location& a, const Location& b) {
+  std::set<PlaceKey> seen;
+  std::vector<Location> of_a, fresh;
+  collect_parts(a, seen, of_a);
+  std::vector<Location> of_b;
+  std::set<PlaceKey> all_of_b;
+  collect_parts(b, all_of_b, of_b);
+  collect_parts(b, seen, fresh);
+  return fresh.size() < of_b.size();
 }
 
 std::string to_string(const Location& location) {

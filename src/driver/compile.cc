@@ -78,7 +78,9 @@ class Compilation {
     TESSERA_TRY(module, place(std::move(module)));
     TESSERA_TRY(module, prepare_native(std::move(module), options_, report.warnings));
     TESSERA_TRY(Lowered lowered, lower_module(std::move(module), options_));
-    report_native(lowered.module);
+    const std::vector<PlacementRow> rest = native_rows(lowered.module, facts_);
+    report.placement.insert(report.placement.end(), rest.begin(), rest.end());
+    TESSERA_TRY_VOID(check_required(report.placement, options_.require));
     done("lower", fmt::format("{} kernels, arena {} bytes", lowered.module.externs.size(),
                               lowered.plan.pools[0].bytes));
     return lowered;
@@ -177,18 +179,10 @@ class Compilation {
     TESSERA_TRY(Placed placed, place_regions(std::move(module), options_, *toolchain_));
     report.placement = std::move(placed.rows);
     for (Diagnostic& w : placed.warnings) report.warnings.push_back(std::move(w));
+    module = std::move(placed.module);
+    facts_ = std::move(placed);
     done("place", fmt::format("{} regions on back ends", report.placement.size()));
-    return std::move(placed.module);
-  }
-
-  // What nobody took, as rows of the same table.
-  void report_native(const Module& module) {
-    for (const auto& [symbol, e] : module.externs) {
-      if (e.backend != "native") continue;
-      PlacementRow row{symbol, "native", e.operators, {}, ""};
-      for (const Location& at : e.sources) row.sources.push_back(to_string(at));
-      report.placement.push_back(std::move(row));
-    }
+    return module;
   }
 
   void collect_libraries(const Module& module) {
@@ -219,11 +213,24 @@ class Compilation {
   Clock::time_point begin_, stage_begin_;
   std::optional<link::Toolchain> toolchain_;
   MachineCode code_;
+  PlacementFacts facts_;
 };
 
 }  // namespace
 
+namespace {
+
+Result<void> check_not_the_model(const CompileOptions& options) {
+  std::error_code one_is_missing;
+  if (!std::filesystem::equivalent(options.model, options.output, one_is_missing)) return {};
+  return fail(error(Code::kFileNotWritable, {}, "`{}` is the model itself", options.output)
+                  .with_remedy("give the library another name with -o"));
+}
+
+}  // namespace
+
 Result<CompileReport> compile(const CompileOptions& options, const Progress& progress) {
+  TESSERA_TRY_VOID(check_not_the_model(options));
   TESSERA_TRY_VOID(link::check_output(options.output));
   Compilation compilation(options, progress);
   TESSERA_TRY(const Lowered lowered, compilation.front_half());

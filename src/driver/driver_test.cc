@@ -270,6 +270,47 @@ TEST_F(DriverTest, VendorLibrariesAreBundledWholeOrNotAtAll) {
   EXPECT_EQ(foreign.error().list.front().code, Code::kBackendMissing);
 }
 
+TEST_F(DriverTest, ARequiredBackEndWithoutAPatternForAConvolutionIsAnError) {
+  CompileOptions o = options(
+      "def @main(%x: Tensor[(1, 2, 4, 4, 4), float32], %w: Tensor[(3, 2, 1, 1, 1), float32]) {\n"
+      "  nn.conv3d(%x, %w)\n}\n");
+  o.require = {"blas"};
+  const std::pair<Partition, const char*> cases[] = {
+      {Partition::kGreedy, "no pattern of blas fits `nn.conv3d`"},
+      {Partition::kNone, "no back end was asked"}};
+  o.targets = {Target(), Target("blas")};
+  for (const auto& [partition, reason] : cases) {
+    o.partition = partition;
+    const auto refused = compile(o);
+    ASSERT_FALSE(refused);
+    const Diagnostic& d = refused.error().list.front();
+    EXPECT_EQ(d.code, Code::kRequirementUnmet);
+    EXPECT_NE(d.message.find(reason), std::string::npos) << d.message;
+    EXPECT_NE(to_string(d.location), "");
+    EXPECT_FALSE(d.remedy.empty());
+  }
+}
+
+TEST_F(DriverTest, NativeRowsSayWhyNobodyElseTookTheOperator) {
+  CompileOptions o = options(
+      "def @main(%x: Tensor[(3, 4), int32], %w: Tensor[(5, 4), int32]) {\n"
+      "  %0 = nn.dense(%x, %w, units=5);\n  abs(%0)\n}\n");
+  o.targets = {Target(), Target("blas")};
+  const auto report = compile(o);
+  ASSERT_TRUE(report) << render(report.error());
+  ASSERT_EQ(report->placement.size(), 1u);
+  EXPECT_EQ(report->placement[0].reason, "blas: data type int32 is neither float32 nor float64");
+}
+
+TEST_F(DriverTest, TheLibraryDoesNotReplaceTheModel) {
+  CompileOptions o = options("def @main(%x: Tensor[(3), float32]) {\n  abs(%x)\n}\n");
+  o.output = o.model;
+  const auto refused = compile(o);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().list.front().code, Code::kFileNotWritable);
+  EXPECT_TRUE(compile(options("def @main(%x: Tensor[(3), float32]) {\n  abs(%x)\n}\n")));
+}
+
 TEST_F(DriverTest, ARequiredBackEndThatDoesNotTakeAProductIsAnError) {
   CompileOptions o = options(
       "def @main(%x: Tensor[(3, 4), int32], %w: Tensor[(5, 4), int32]) {\n"

@@ -36,7 +36,7 @@ Result<Module> load_module_text(const std::string& path) {
         error(Code::kFileEmpty, {}, "`{}` is empty", path).with_remedy("write the file again"));
   }
   const auto file = std::make_shared<const SourceFile>(SourceFile{path, std::move(text)});
-  return parse_module(file, ops::operators());
+  return parse_module_file(file, ops::operators());
 }
 
 Result<std::vector<relay::PatternTable>> load_pattern_tables(

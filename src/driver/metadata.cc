@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "diagnostics/places.h"
 #include "tir/expr_ops.h"
 #include "tir/print.h"
 
@@ -41,10 +42,12 @@ Json symbols(const tir::PrimFunc& main, const SymbolTable& table) {
 Json placement(const std::vector<PlacementRow>& rows) {
   Json list = Json::array();
   for (const PlacementRow& row : rows) {
+    Json nodes = Json::array();
+    for (const Location& at : row.sources) nodes.push_back(place_in_file(at));
     list.push_back({{"region", row.region},
                     {"backend", row.backend},
                     {"operators", row.operators},
-                    {"nodes", row.sources},
+                    {"nodes", std::move(nodes)},
                     {"reason", row.reason}});
   }
   return list;

@@ -44,8 +44,8 @@ struct PlacementRow {
   std::string region;  // symbol
   std::string backend;
   std::vector<std::string> operators;
-  std::vector<std::string> sources;  // nodes of the model
-  std::string reason;                // why a preferred back end declined; "" if none did
+  std::vector<Location> sources;  // nodes of the model
+  std::string reason;             // why a preferred back end declined; "" if none did
 };
 
 // How far the outputs are from those of the same model in float32 (--verify).

@@ -70,8 +70,9 @@ class Dumper {
       for (std::size_t i = 0; i < written_.size(); ++i) members[std::to_string(i)] = written_[i];
       TESSERA_TRY_VOID(write_npz(file_, members));
     }
-    const std::string note = dump.constants.empty() ? "" : "\n// constants: " + file_ + "\n";
-    if (auto written = write_atomically(path.string() + ".relay", dump.text + note); !written) {
+    const std::string metadata =
+        dump.constants.empty() ? "" : metadata_in(std::filesystem::path(file_).filename().string());
+    if (auto written = write_atomically(path.string() + ".relay", dump.text + metadata); !written) {
       return fail(error(Code::kFileNotWritable, {}, "cannot write {}", written.error().text())
                       .with_remedy("choose another folder for --dump-dir"));
     }

@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backends/table.h"
 #include "byoc/adopt.h"
+#include "diagnostics/places.h"
 #include "driver/runtime_operators.h"
 #include "ops/infer_types.h"
 
@@ -14,9 +16,9 @@ namespace tessera::driver {
 namespace {
 
 // The back ends of the target list that can work here, in its order; the others become warnings.
-std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options,
-                                            std::vector<Diagnostic>& warnings) {
+std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options, Placed& placed) {
   std::vector<byoc::BackendChoice> choices;
+  std::vector<Diagnostic>& warnings = placed.warnings;
   for (const Target& target : options.targets) {
     if (!target.is_external()) continue;
     const byoc::Backend* backend = backends::find_backend(target.name());
@@ -26,6 +28,7 @@ std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options,
     } else if (const auto missing = backend->available(target)) {
       warnings.push_back(
           warning(Code::kBackendMissing, {}, "{}: {}", target.name(), missing->reason));
+      placed.refusals.push_back({target.name(), "", "", {}, missing->reason, "native"});
     } else {
       choices.push_back({backend, target});
     }
@@ -66,15 +69,33 @@ std::variant<byoc::BackendChoice, byoc::Refusal> named_backend(
   return byoc::BackendChoice{backend, target};
 }
 
-// What the back ends of higher priority said of the region's operators, each sentence once.
-std::string reasons(const byoc::PartitionOutcome& outcome, const byoc::PlacedRegion& region) {
+bool is_heavy(const std::string& op) {
+  return op == "nn.dense" || op.find("matmul") != std::string::npos || op.starts_with("nn.conv");
+}
+
+bool has_heavy(const std::vector<std::string>& operators) {
+  return std::any_of(operators.begin(), operators.end(), is_heavy);
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+// Of an operator of the row; or of a whole back end that is missing, where that matters.
+bool concerns(const byoc::PlacementRefusal& r, const PlacementRow& row) {
+  if (r.taken_by != row.backend) return false;
+  if (r.op.empty()) return has_heavy(row.operators);
+  return contains(row.operators, r.op) &&
+         std::any_of(row.sources.begin(), row.sources.end(),
+                     [&](const Location& at) { return share_a_place(at, r.source); });
+}
+
+// What the back ends of higher priority said of the row's operators, each sentence once.
+std::string reasons(const std::vector<byoc::PlacementRefusal>& refusals, const PlacementRow& row) {
   std::string text;
-  for (const byoc::PlacementRefusal& r : outcome.refusals) {
-    if (r.taken_by != region.backend) continue;
-    const bool ours =
-        std::find(region.sources.begin(), region.sources.end(), r.source) != region.sources.end();
+  for (const byoc::PlacementRefusal& r : refusals) {
     const std::string sentence = fmt::format("{}: {}", r.backend, r.reason);
-    if (!ours || text.find(sentence) != std::string::npos) continue;
+    if (!concerns(r, row) || text.find(sentence) != std::string::npos) continue;
     text += (text.empty() ? "" : "; ") + sentence;
   }
   return text;
@@ -83,41 +104,11 @@ std::string reasons(const byoc::PartitionOutcome& outcome, const byoc::PlacedReg
 std::vector<PlacementRow> rows_of(const byoc::PartitionOutcome& outcome) {
   std::vector<PlacementRow> rows;
   for (const byoc::PlacedRegion& region : outcome.regions) {
-    PlacementRow row{region.symbol, region.backend, region.operators, {}, reasons(outcome, region)};
-    for (const Location& at : region.sources) row.sources.push_back(to_string(at));
+    PlacementRow row{region.symbol, region.backend, region.operators, region.sources, ""};
+    row.reason = reasons(outcome.refusals, row);
     rows.push_back(std::move(row));
   }
   return rows;
-}
-
-bool is_heavy(const std::string& op) {
-  return op == "nn.dense" || op.find("matmul") != std::string::npos || op.starts_with("nn.conv");
-}
-
-// --require: products and convolutions that stayed with native code or went to a back end not
-// named.
-Result<void> check_required(const byoc::PartitionOutcome& outcome, const CompileOptions& options) {
-  if (options.require.empty()) return {};
-  Diagnostics errors;
-  for (const byoc::PlacementRefusal& r : outcome.refusals) {
-    const bool named = std::find(options.require.begin(), options.require.end(), r.taken_by) !=
-                       options.require.end();
-    if (named || !is_heavy(r.op)) continue;
-    errors.add(error(Code::kRequirementUnmet, r.source,
-                     "`{}` went to {}, which --require does not name; {}: {}", r.op, r.taken_by,
-                     r.backend, r.reason));
-  }
-  for (const byoc::PlacedRegion& region : outcome.regions) {
-    if (std::find(options.require.begin(), options.require.end(), region.backend) !=
-        options.require.end())
-      continue;
-    if (std::none_of(region.operators.begin(), region.operators.end(), is_heavy)) continue;
-    errors.add(error(Code::kRequirementUnmet, {},
-                     "region `{}` went to {}, which --require does not name", region.symbol,
-                     region.backend));
-  }
-  if (errors.empty()) return {};
-  return fail(std::move(errors));
 }
 
 }  // namespace
@@ -126,7 +117,8 @@ Result<Placed> place_regions(Module module, const CompileOptions& options,
                              byoc::Toolchain& toolchain) {
   Placed placed;
   std::vector<byoc::BackendChoice> choices;
-  if (options.partition == Partition::kGreedy) choices = choices_of(options, placed.warnings);
+  if (options.partition == Partition::kGreedy) choices = choices_of(options, placed);
+  for (const byoc::BackendChoice& c : choices) placed.tried.emplace_back(c.backend->name());
   choices.push_back({&runtime_operators(), host_target(options.targets)});
   TESSERA_TRY(module, ops::infer_types(std::move(module)));
   byoc::CompileContext context{toolchain, options.jobs, options.strict, {}};
@@ -142,15 +134,51 @@ Result<Placed> place_regions(Module module, const CompileOptions& options,
                          given.outcome.regions.end());
   outcome.refusals.insert(outcome.refusals.begin(), given.outcome.refusals.begin(),
                           given.outcome.refusals.end());
-  TESSERA_TRY_VOID(check_required(outcome, options));
   std::erase_if(given.choices, [&](const byoc::BackendChoice& c) {
     return find_choice(c.backend->name(), choices) != nullptr;
   });
   TESSERA_TRY(outcome, byoc::compile_backends(std::move(outcome), choices, context, given.choices));
   for (Diagnostic& w : context.warnings) placed.warnings.push_back(std::move(w));
   placed.rows = rows_of(outcome);
+  placed.refusals.insert(placed.refusals.end(), outcome.refusals.begin(), outcome.refusals.end());
   placed.module = std::move(outcome.module);
   return placed;
+}
+
+std::vector<PlacementRow> native_rows(const Module& lowered, const PlacementFacts& facts) {
+  std::vector<PlacementRow> rows;
+  for (const auto& [symbol, e] : lowered.externs) {
+    if (e.backend != "native") continue;
+    PlacementRow row{symbol, e.backend, e.operators, e.sources, ""};
+    row.reason = reasons(facts.refusals, row);
+    if (row.reason.empty() && has_heavy(row.operators)) {
+      const auto heavy = std::find_if(row.operators.begin(), row.operators.end(), is_heavy);
+      row.reason = facts.tried.empty() ? "no back end was asked"
+                                       : fmt::format("no pattern of {} fits `{}`",
+                                                     fmt::join(facts.tried, ", "), *heavy);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Result<void> check_required(const std::vector<PlacementRow>& rows,
+                            const std::vector<std::string>& required) {
+  if (required.empty()) return {};
+  Diagnostics errors;
+  for (const PlacementRow& row : rows) {
+    if (contains(required, row.backend)) continue;
+    const auto heavy = std::find_if(row.operators.begin(), row.operators.end(), is_heavy);
+    if (heavy == row.operators.end()) continue;
+    errors.add(error(Code::kRequirementUnmet, row.sources.empty() ? nullptr : row.sources.front(),
+                     "`{}` went to {} with `{}`, and --require names {}{}", *heavy, row.backend,
+                     row.region, fmt::join(required, ", "),
+                     row.reason.empty() ? "" : "; " + row.reason)
+                   .with_remedy("change what the reason names, add the back end to --backends, or "
+                                "leave --require away"));
+  }
+  if (errors.empty()) return {};
+  return fail(std::move(errors));
 }
 
 }  // namespace tessera::driver

@@ -2,12 +2,18 @@
 // Which back end runs what.
 #pragma once
 
-#include "byoc/compile_context.h"
+#include "byoc/partition.h"
 #include "driver/options.h"
 
 namespace tessera::driver {
 
-struct Placed {
+// Who was asked, and why they did not take what they did not take.
+struct PlacementFacts {
+  std::vector<std::string> tried;  // back ends that work here, in order of priority
+  std::vector<byoc::PlacementRefusal> refusals;
+};
+
+struct Placed : PlacementFacts {
   Module module;
   std::vector<PlacementRow> rows;
   std::vector<Diagnostic> warnings;
@@ -17,5 +23,12 @@ struct Placed {
 // stays.
 Result<Placed> place_regions(Module module, const CompileOptions& options,
                              byoc::Toolchain& toolchain);
+
+// Rows of the kernels that no back end took, with the reasons.
+std::vector<PlacementRow> native_rows(const Module& lowered, const PlacementFacts& facts);
+
+// --require: an error for each matrix product or convolution on none of these.
+Result<void> check_required(const std::vector<PlacementRow>& rows,
+                            const std::vector<std::string>& required);
 
 }  // namespace tessera::driver

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "diagnostics/places.h"
 #include "emit/kernel_writer.h"
 #include "tir/walk.h"
 
@@ -132,7 +133,7 @@ void KernelWriter::banner() {
   }
   std::size_t shown = 0;
   for (const Location& source : f_.sources) {
-    const std::string place = to_string(source);
+    const std::string place = place_in_file(source);
     if (!place.empty() && shown++ < kMaxBannerSources) line("//   from {}", comment_text(place));
   }
   if (shown > kMaxBannerSources) line("//   and {} more", shown - kMaxBannerSources);

@@ -6,6 +6,8 @@
 
 #include <dlfcn.h>
 
+#include "runtime/threads.h"
+
 namespace tessera::exec {
 
 // What a model offers once it is created. tessera_model_create itself exists in libraries only.
@@ -135,6 +137,7 @@ Result<void> Session::start(const SessionOptions& options) {
   inputs_ = read_ports(model_, api_->tessera_model_input_count, api_->tessera_model_input);
   outputs_ = read_ports(model_, api_->tessera_model_output_count, api_->tessera_model_output);
   tessera_instance_options c = TESSERA_INSTANCE_OPTIONS_INIT;
+  threads_ = options.threads > 0 ? options.threads : runtime::default_threads();
   c.threads = options.threads;
   c.profile = options.profile ? 1 : 0;
   return status(api_->tessera_instance_create(model_, &c, &instance_));

@@ -2,6 +2,7 @@
 #include "lower/host_lowering.h"
 
 #include "lower/primitive.h"
+#include "module/output_names.h"
 #include "relay/evaluation_order.h"
 
 namespace tessera::lower {
@@ -113,21 +114,9 @@ Result<tir::PrimFunc> HostLowering::finish() {
     const std::string symbol = kernels_.symbol_of(lower_definitions(copy));
     results[i] = host_.call({symbol, {results[i]}, dims_of(copy)}, {types[i]}, "copy").front();
   }
-  tir::PrimFunc f = host_.finish(results, output_names(results.size()));
+  tir::PrimFunc f = host_.finish(results, output_names(f_, results.size()));
   if (f_.location) f.sources.push_back(f_.location);
   return f;
-}
-
-std::vector<std::string> HostLowering::output_names(std::size_t count) const {
-  std::vector<std::string> names;
-  const relay::AttrValue* given = f_.attrs.find("output_names");
-  const auto* list = given != nullptr ? given->as<relay::AttrArray>() : nullptr;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string* name =
-        list != nullptr && i < list->size() ? (*list)[i].as<std::string>() : nullptr;
-    names.push_back(name != nullptr ? *name : count == 1 ? "output" : fmt::format("output_{}", i));
-  }
-  return names;
 }
 
 }  // namespace tessera::lower

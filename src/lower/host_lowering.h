@@ -56,7 +56,6 @@ class HostLowering {
   void project(relay::NodeId id, relay::NodeId tuple, int index);
   Result<tir::PrimFunc> finish();
   // Those of the model, where the importer left them.
-  std::vector<std::string> output_names(std::size_t count) const;
 
   // ---- Calls (host_calls.cc) ----
   // An operator outside of any primitive function: as if it were in one of its own.

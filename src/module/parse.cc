@@ -1,18 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "relay/parse.h"
 
+#include <filesystem>
 #include <utility>
 
+#include "constants/npy.h"
 #include "module/text.h"
 #include "tir/parse.h"
 
 namespace tessera {
 
-Result<Module> parse_module(std::shared_ptr<const SourceFile> file,
-                            const relay::OperatorTable& operators, std::vector<Tensor> constants) {
+namespace {
+
+Result<std::vector<Tensor>> constants_beside(const std::string& text_file, const std::string& name,
+                                             const Location& at) {
+  const auto path = std::filesystem::path(text_file).parent_path() / name;
+  TESSERA_TRY(const auto members, read_npz(path.string()));
+  std::vector<Tensor> constants;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto member = members.find(std::to_string(i));
+    if (member == members.end()) {
+      return fail(error(Code::kBadMetadata, at, "`{}` has {} members, and none is called {}", name,
+                        members.size(), i)
+                      .with_remedy("write the text and its constants again"));
+    }
+    constants.push_back(member->second);
+  }
+  return constants;
+}
+
+Result<Module> parse(const std::shared_ptr<const SourceFile>& file,
+                     const relay::OperatorTable& operators, relay::ParseOptions options) {
   Module module;
-  relay::ParseOptions options;
-  options.constants = std::move(constants);
   options.loop_text = [&](const relay::LoopText& loop,
                           const std::vector<Tensor>& known) -> Result<std::uint32_t> {
     tir::ParseOptions inner;
@@ -36,6 +55,24 @@ Result<Module> parse_module(std::shared_ptr<const SourceFile> file,
   module.functions = std::move(text.functions);
   module.symbols = std::move(text.symbols);
   return module;
+}
+
+}  // namespace
+
+Result<Module> parse_module(std::shared_ptr<const SourceFile> file,
+                            const relay::OperatorTable& operators, std::vector<Tensor> constants) {
+  relay::ParseOptions options;
+  options.constants = std::move(constants);
+  return parse(file, operators, std::move(options));
+}
+
+Result<Module> parse_module_file(std::shared_ptr<const SourceFile> file,
+                                 const relay::OperatorTable& operators) {
+  relay::ParseOptions options;
+  options.constants_in = [&](const std::string& name, const Location& at) {
+    return constants_beside(file->name, name, at);
+  };
+  return parse(file, operators, std::move(options));
 }
 
 }  // namespace tessera

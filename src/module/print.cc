@@ -54,6 +54,10 @@ TextAndConstants print_apart(const Module& module, const relay::PrintOptions& op
   return {std::move(text), printer.constants().tensors()};
 }
 
+std::string metadata_in(const std::string& file) {
+  return fmt::format("\n{}{}\"]\n", relay::kMetadataFileLine, file);
+}
+
 std::string print(const Module& module, const ModulePrintOptions& options) {
   TextAndConstants out = print_apart(module, options.functions);
   if (out.constants.empty()) return std::move(out.text);

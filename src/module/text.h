@@ -34,12 +34,13 @@ struct ModulePrintOptions {
 std::string print(const Module& module, const ModulePrintOptions& options = {});
 
 // The text without its metadata section, and what `meta[relay.Constant][i]` stands for in it: for
-// dumps that keep constants in a file of their own.
+// dumps that keep constants in a file of their own, which `metadata_in` then names.
 struct TextAndConstants {
   std::string text;
   std::vector<Tensor> constants;
 };
 TextAndConstants print_apart(const Module& module, const relay::PrintOptions& options = {});
+std::string metadata_in(const std::string& file);
 
 // All errors that can be found are reported. `constants` continue those of the metadata section.
 // The constants of functions are immediate; where there are loop functions, the pool holds the
@@ -47,5 +48,9 @@ TextAndConstants print_apart(const Module& module, const relay::PrintOptions& op
 Result<Module> parse_module(std::shared_ptr<const SourceFile> file,
                             const relay::OperatorTable& operators,
                             std::vector<Tensor> constants = {});
+// The same of a file, which may keep its constants in an .npz beside it: the last line
+// `#[metadata in "FILE"]`; there the member `i` is meta[relay.Constant][i].
+Result<Module> parse_module_file(std::shared_ptr<const SourceFile> file,
+                                 const relay::OperatorTable& operators);
 
 }  // namespace tessera

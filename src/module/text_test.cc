@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "constants/npy.h"
 #include "relay/testing/operators.h"
+#include "support/files.h"
 
 namespace tessera {
 namespace {
@@ -34,6 +36,34 @@ TEST(ModuleText, HeaderFunctionsByNameBlankLineBetween) {
   const Module module = parse_good(std::string(kTwoFunctions));
   EXPECT_EQ(print(module), kTwoFunctions) << "main keeps the names of its parameters";
   EXPECT_TRUE(compare(module, parse_good(print(module))).equal);
+}
+
+TEST(ModuleText, ConstantsInAFileBesideTheText) {
+  const TempDir folder = *TempDir::make("module-text");
+  const Module module =
+      parse_good("#[version = \"0.0.5\"]\ndef @main() {\n  meta[relay.Constant][0]\n}\n",
+                 {tensor_from_doubles({100}, kFloat32, std::vector<double>(100, 2.5))});
+  const TextAndConstants apart = print_apart(module);
+  ASSERT_EQ(apart.constants.size(), 1u);
+  const auto read = [&](const std::string& text) {
+    return parse_module_file(
+        std::make_shared<const SourceFile>(SourceFile{folder.path() + "/m.relay", text}),
+        operators());
+  };
+  const std::string text = apart.text + metadata_in("m.npz");
+  EXPECT_FALSE(read(text)) << "there is no such file";
+  ASSERT_TRUE(write_npz(folder.path() + "/m.npz", {{"0", apart.constants[0]}}));
+  const auto again = read(text);
+  ASSERT_TRUE(again) << render(again.error());
+  EXPECT_TRUE(compare(module, *again).equal);
+
+  ASSERT_TRUE(write_npz(folder.path() + "/m.npz", {{"weight", apart.constants[0]}}));
+  const auto misnamed = read(text);
+  ASSERT_FALSE(misnamed);
+  EXPECT_EQ(misnamed.error().list[0].code, Code::kBadMetadata);
+  const auto open = read("#[version = \"0.0.5\"]\n#[metadata in \"m.npz]\n");
+  ASSERT_FALSE(open);
+  EXPECT_EQ(open.error().list[0].code, Code::kSyntax);
 }
 
 Tensor big() { return tensor_from_doubles({100}, kFloat32, std::vector<double>(100, 1.5)); }

@@ -26,6 +26,9 @@ struct LoopText {
 struct ParseOptions {
   // What `meta[relay.Constant][i]` means beyond the entries of the text's own metadata section.
   std::vector<Tensor> constants;
+  // Those of the file that a line `#[metadata in "FILE"]` names. Without it the line is refused.
+  std::function<Result<std::vector<Tensor>>(const std::string& file, const Location& at)>
+      constants_in;
   // Reads a loop function and returns the offset of its closing brace. Without it there are none.
   std::function<Result<std::uint32_t>(const LoopText&, const std::vector<Tensor>& constants)>
       loop_text;

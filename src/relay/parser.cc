@@ -14,9 +14,13 @@ namespace {
 
 // Where the metadata section begins, which no token can contain: at a line of its own.
 std::size_t find_metadata(std::string_view text) {
-  for (std::size_t at = text.find(kMetadataLine); at != std::string_view::npos;
-       at = text.find(kMetadataLine, at + 1)) {
-    if (at == 0 || text[at - 1] == '\n') return at;
+  constexpr std::string_view kBegin = "#[metadata";
+  for (std::size_t at = text.find(kBegin); at != std::string_view::npos;
+       at = text.find(kBegin, at + 1)) {
+    const std::string_view rest = text.substr(at);
+    if ((at == 0 || text[at - 1] == '\n') &&
+        (rest.starts_with(kMetadataLine) || rest.starts_with(kMetadataFileLine)))
+      return at;
   }
   return text.size();
 }
@@ -105,17 +109,34 @@ void Parser::skip_to_definition() {
 
 Diagnostics Parser::take_errors() { return std::move(errors_); }
 
+Result<void> Parser::read_metadata_at(std::size_t begin) {
+  const std::string_view section = std::string_view(file_->text).substr(begin);
+  const auto place = [&](std::size_t length) {
+    return location(static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin + length));
+  };
+  if (section.starts_with(kMetadataLine)) {
+    const std::size_t json = kMetadataLine.size();
+    TESSERA_TRY(metadata_, parse_metadata(section.substr(json), place(json)));
+    return {};
+  }
+  const std::size_t name = kMetadataFileLine.size(), end = section.find("\"]", name);
+  if (end == std::string_view::npos ||
+      section.substr(0, end).find('\n') != std::string_view::npos) {
+    return fail(error(Code::kSyntax, place(name), "the name of the metadata's file is not closed"));
+  }
+  if (!options_.constants_in) {
+    return fail(error(Code::kUnsupportedSyntax, place(end + 2),
+                      "a text that is no file has no files beside it"));
+  }
+  TESSERA_TRY(metadata_.constants,
+              options_.constants_in(std::string(section.substr(name, end - name)), place(end)));
+  return {};
+}
+
 void Parser::read_metadata() {
   const auto begin = lexer_.source().size();
   if (begin < file_->text.size()) {
-    const auto json = begin + kMetadataLine.size();
-    const auto at = location(static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(json));
-    auto read = parse_metadata(std::string_view(file_->text).substr(json), at);
-    if (read) {
-      metadata_ = std::move(*read);
-    } else {
-      errors_.add(std::move(read).error());
-    }
+    if (auto read = read_metadata_at(begin); !read) errors_.add(std::move(read).error());
   }
   metadata_.constants.insert(metadata_.constants.end(), options_.constants.begin(),
                              options_.constants.end());

@@ -72,6 +72,7 @@ class Parser {
   void unsupported(const Token& at, std::string_view what);
   void skip_to_definition();
   void read_metadata();
+  Result<void> read_metadata_at(std::size_t begin);
   void header();
   void pragma(const Token& t);
   void definition();

@@ -13,6 +13,8 @@ constexpr bool is_identifier_char(char c) { return is_identifier_start(c) || is_
 
 inline constexpr std::string_view kVersionLine = "#[version = \"0.0.5\"]";
 inline constexpr std::string_view kMetadataLine = "#[metadata]";
+// `#[metadata in "FILE"]`: the constants stand in a file of their own.
+inline constexpr std::string_view kMetadataFileLine = "#[metadata in \"";
 inline constexpr std::string_view kConstantKey = "relay.Constant";
 inline constexpr std::string_view kVirtualDeviceKey = "VirtualDevice";
 
