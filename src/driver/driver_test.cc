@@ -302,6 +302,21 @@ TEST_F(DriverTest, NativeRowsSayWhyNobodyElseTookTheOperator) {
   EXPECT_EQ(report->placement[0].reason, "blas: data type int32 is neither float32 nor float64");
 }
 
+TEST_F(DriverTest, WhereTheModelLiesIsNotInTheLibrary) {
+  CompileOptions o = options("def @main(%x: Tensor[(3), float32]) {\n  abs(%x)\n}\n");
+  ASSERT_TRUE(compile(o));
+  const auto here = read_file(o.output);
+  const std::string elsewhere = folder_.file("elsewhere");
+  std::filesystem::create_directories(elsewhere);
+  std::filesystem::rename(o.model, elsewhere + "/model.relay");
+  o.model = elsewhere + "/model.relay";
+  ASSERT_TRUE(compile(o));
+  const auto there = read_file(o.output);
+  ASSERT_TRUE(here && there);
+  EXPECT_TRUE(*here == *there);
+  EXPECT_EQ(here->find(folder_.path()), std::string::npos);
+}
+
 TEST_F(DriverTest, TheLibraryDoesNotReplaceTheModel) {
   CompileOptions o = options("def @main(%x: Tensor[(3), float32]) {\n  abs(%x)\n}\n");
   o.output = o.model;
