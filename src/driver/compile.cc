@@ -122,11 +122,7 @@ class Compilation {
     }
     TESSERA_TRY(const std::vector<Tensor> outputs, session->run(inputs));
     TESSERA_TRY(const VerifySummary summary, verifier.finish());
-    done("verify",
-         fmt::format("{} kernels and regions agree with the reference{}", summary.compared.size(),
-                     summary.skipped.empty()
-                         ? std::string()
-                         : fmt::format("; no time for {}", fmt::join(summary.skipped, ", "))));
+    done("verify", to_string(summary));
     if (options_.precision == kFloat32) return {};
     return compare_with_float32(session->outputs(), inputs, outputs);
   }

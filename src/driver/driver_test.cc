@@ -360,6 +360,18 @@ TEST_F(DriverTest, VerificationFindsWrongNumbers) {
   EXPECT_FALSE(wrong.error().list.front().remedy.empty());
 }
 
+TEST_F(DriverTest, VerificationSaysWhatItDidNotCompare) {
+  const CompileOptions o = options("def @main(%x: Tensor[(2), float32]) { exp(%x) }\n");
+  Module module = value_of(load_model(o.model, {}));
+  Verifier hurried(module, 0);
+  const std::vector<Tensor> inputs = {Tensor::of<float>({2}, kFloat32, {0, 0})};
+  hurried.compare("main", inputs, inputs);
+  hurried.compare("nobody", inputs, inputs);
+  EXPECT_EQ(to_string(value_of(hurried.finish())),
+            "0 kernels and regions agree with the reference; no time for main; not compared, "
+            "because they read sizes that only a run knows: nobody");
+}
+
 // How often the bytes of a number that each of 24 layers multiplies by are in the library.
 TEST_F(DriverTest, EqualLayersHaveOneCopyOfTheirKernels) {
   constexpr std::int64_t kFactor = 0x0123456789abcdef;

@@ -5,6 +5,9 @@
 #include <chrono>
 #include <optional>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "lower/specialise.h"
 #include "ops/compare.h"
 #include "ops/evaluate_function.h"
@@ -84,13 +87,13 @@ bool Verifier::worth_starting(const relay::Function& body) const {
 
 void Verifier::compare(const std::string& symbol, std::span<const Tensor> inputs,
                        std::span<const Tensor> outputs) {
-  if (seen_.contains(symbol)) return;
+  if (!seen_.insert(symbol).second) return;
   const auto found = module_.functions.find(symbol);
   const auto body = found == module_.functions.end()
                         ? std::nullopt
                         : with_known_sizes(found->second, inputs, module_.constants);
   if (!body || !worth_starting(*body)) {
-    seen_[symbol] = false;
+    (body ? summary_.out_of_time : summary_.without_sizes).push_back(symbol);
     return;
   }
   const auto begin = Clock::now();
@@ -106,16 +109,25 @@ void Verifier::compare(const std::string& symbol, std::span<const Tensor> inputs
             .with_remedy("leave that back end out with --backends, and report it"));
   }
   spent_seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
-  seen_[symbol] = true;
+  summary_.compared.push_back(symbol);
 }
 
 Result<VerifySummary> Verifier::finish() {
   if (!differences_.empty()) return fail(std::move(differences_));
-  VerifySummary summary;
-  for (const auto& [symbol, compared] : seen_) {
-    (compared ? summary.compared : summary.skipped).push_back(symbol);
+  return summary_;
+}
+
+std::string to_string(const VerifySummary& summary) {
+  std::string text =
+      fmt::format("{} kernels and regions agree with the reference", summary.compared.size());
+  if (!summary.out_of_time.empty()) {
+    text += fmt::format("; no time for {}", fmt::join(summary.out_of_time, ", "));
   }
-  return summary;
+  if (!summary.without_sizes.empty()) {
+    text += fmt::format("; not compared, because they read sizes that only a run knows: {}",
+                        fmt::join(summary.without_sizes, ", "));
+  }
+  return text;
 }
 
 }  // namespace tessera::driver

@@ -3,6 +3,7 @@
 // through the model.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,11 +12,14 @@
 
 namespace tessera::driver {
 
+// Symbols in the order of their first calls.
 struct VerifySummary {
-  std::vector<std::string> compared;  // symbols
-  std::vector<std::string>
-      skipped;  // those for which the time did not suffice, or without a reference
+  std::vector<std::string> compared;
+  std::vector<std::string> out_of_time;
+  std::vector<std::string> without_sizes;  // the reference needs sizes that only a run knows
 };
+// "4 kernels and regions agree with the reference; no time for ..."
+std::string to_string(const VerifySummary& summary);
 
 // Compares calls as they are made by the interpreter; each symbol once.
 class Verifier {
@@ -33,7 +37,8 @@ class Verifier {
 
   const Module& module_;
   double limit_seconds_, spent_seconds_ = 0;
-  std::map<std::string, bool> seen_;  // compared or skipped
+  std::set<std::string> seen_;
+  VerifySummary summary_;
   Diagnostics differences_;
 };
 
