@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cutlass/cutlass.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 
+#include "backends/cutlass/attention.h"
 #include "backends/cutlass/fused_patterns.h"
 #include "backends/cutlass/source.h"
 #include "byoc/compiler_functions.h"
@@ -30,6 +31,11 @@ std::string include_folder(const Target& target) {
   return given.empty() ? TESSERA_CUTLASS_INCLUDE : given;
 }
 
+// Its attention kernels, which are an example beside the headers.
+std::string attention_folder(const Target& target) {
+  return include_folder(target) + "/../examples/88_hopper_fmha";
+}
+
 // "sm_90a" as the numbers that nvcc wants.
 std::string architecture_flag(const Target& target) {
   std::string arch = target.get_string("arch");
@@ -37,53 +43,71 @@ std::string architecture_flag(const Target& target) {
   return fmt::format("-gencode=arch=compute_{0},code=sm_{0}", arch.substr(arch.find('_') + 1));
 }
 
-// A region on its way to a function: what it computes and how.
+// A region on its way to a function: its kernel, and the text that calls it.
 struct Region {
   std::string symbol;
-  Gemm gemm;
-  Configuration configuration;
+  CompileJob kernel;
+  std::string source;
+  std::int64_t workspace_bytes = 0;
 };
 
-CompileJob kernel_job(const Region& region, const Target& target) {
-  CompileJob job;
-  job.name = kernel_symbol(region.gemm, region.configuration);
-  job.source = kernel_source(region.gemm, region.configuration);
-  job.extension = "cu";
+CompileJob kernel_job(std::string symbol, std::string source, const Target& target,
+                      std::initializer_list<const char*> headers) {
+  CompileJob job{std::move(symbol), std::move(source), "cu", {}, {}, {}};
   job.flags = {architecture_flag(target), "-diag-suppress=2908"};
-  job.include_folders = {include_folder(target)};
-  const bool is_sm80 = region.configuration.schedule == Schedule::kMultistage;
-  for (const char* header :
-       {"gemm.h", "launch.cuh", "elementwise.cuh", is_sm80 ? "gemm_sm80.cuh" : "gemm_sm90.cuh"}) {
-    job.headers.push_back(std::string(kHeaders) + header);
-  }
+  job.include_folders = {include_folder(target), attention_folder(target)};
+  for (const char* header : headers) job.headers.push_back(std::string(kHeaders) + header);
   job.headers.emplace_back("cutlass/version.h");
   return job;
 }
 
-CompileJob regions_job(const Module& module, const std::vector<Region>& regions) {
+Expected<Region, Refusal> gemm_region(const std::string& symbol, const Function& f,
+                                      const ConstantPool& pool, const Target& target) {
+  TESSERA_TRY(const Gemm gemm, describe_gemm(f, pool, target));
+  const auto choices = candidates(gemm, target, Device{});
+  if (choices.empty()) return Unexpected{Refusal{"no configuration fits"}};
+  const Configuration& c = choices.front();
+  const bool is_sm80 = c.schedule == Schedule::kMultistage;
+  return Region{symbol,
+                kernel_job(kernel_symbol(gemm, c), kernel_source(gemm, c), target,
+                           {"gemm.h", "launch.cuh", "elementwise.cuh",
+                            is_sm80 ? "gemm_sm80.cuh" : "gemm_sm90.cuh"}),
+                region_source(symbol, f, gemm, c)};
+}
+
+Expected<Region, Refusal> attention_region(const std::string& symbol, const Function& f,
+                                           const ConstantPool& pool, const Target& target) {
+  TESSERA_TRY(const Attention attention, describe_attention(f, pool));
+  return Region{symbol,
+                kernel_job(kernel_symbol(attention), kernel_source(attention), target,
+                           {"attention.h", "launch.cuh", "attention_sm90.cuh"}),
+                region_source(symbol, f, attention), workspace_bytes(attention)};
+}
+
+bool has_softmax(const Function& f) {
+  const auto operators = byoc::operators_of(f);
+  return std::find(operators.begin(), operators.end(), "nn.softmax") != operators.end();
+}
+
+CompileJob regions_job(const std::vector<Region>& regions) {
   CompileJob job;
   job.name = "cutlass_regions";
   job.source = region_prologue();
   for (const Region& r : regions) {
-    job.source += region_source(r.symbol, module.functions.at(r.symbol), r.gemm, r.configuration);
-    job.source += "\n";
+    job.source += r.source + "\n";
   }
   job.source += "}  // extern \"C\"\n";
   job.flags = {"-O2"};
-  for (const char* header : {"gemm.h", "region.h"}) {
+  for (const char* header : {"attention.h", "gemm.h", "region.h"}) {
     job.headers.push_back(std::string(kHeaders) + header);
   }
   return job;
 }
 
 // The kernels of all regions, each once, by their symbols.
-std::map<std::string, CompileJob> kernel_jobs(const std::vector<Region>& regions,
-                                              const Target& target) {
+std::map<std::string, CompileJob> kernel_jobs(const std::vector<Region>& regions) {
   std::map<std::string, CompileJob> jobs;
-  for (const Region& region : regions) {
-    CompileJob job = kernel_job(region, target);
-    jobs.emplace(job.name, std::move(job));
-  }
+  for (const Region& region : regions) jobs.emplace(region.kernel.name, region.kernel);
   return jobs;
 }
 
@@ -95,9 +119,9 @@ Diagnostic cannot_compile(const Module& module, const std::string& symbol, const
 // The objects of all kernels. Those that do not compile take their regions with them; the others
 // come out of the cache then.
 Result<std::vector<std::string>> compile_kernels(const Module& module, std::vector<Region>& regions,
-                                                 const Target& target, CompileContext& context,
+                                                 CompileContext& context,
                                                  std::vector<byoc::Declined>& declined) {
-  const auto jobs = kernel_jobs(regions, target);
+  const auto jobs = kernel_jobs(regions);
   std::vector<CompileJob> list;
   for (const auto& [symbol, job] : jobs) list.push_back(job);
   auto objects = context.toolchain.compile(list);
@@ -113,7 +137,7 @@ Result<std::vector<std::string>> compile_kernels(const Module& module, std::vect
     }
   }
   std::erase_if(regions, [&](const Region& r) {
-    const auto why = failed.find(kernel_symbol(r.gemm, r.configuration));
+    const auto why = failed.find(r.kernel.name);
     if (why == failed.end()) return false;
     declined.push_back(
         {r.symbol,
@@ -150,20 +174,17 @@ class Cutlass final : public byoc::Backend {
     CompileOutcome out;
     std::vector<Region> regions;
     for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
-      auto gemm = describe_gemm(module.functions.at(symbol), module.constants, target);
-      if (!gemm) {
-        out.declined.push_back({symbol, cannot_compile(module, symbol, gemm.error().reason)});
-        continue;
+      const Function& f = module.functions.at(symbol);
+      auto region = has_softmax(f) ? attention_region(symbol, f, module.constants, target)
+                                   : gemm_region(symbol, f, module.constants, target);
+      if (region) {
+        regions.push_back(*std::move(region));
+      } else {
+        out.declined.push_back({symbol, cannot_compile(module, symbol, region.error().reason)});
       }
-      const auto choices = candidates(*gemm, target, Device{});
-      if (choices.empty()) {
-        out.declined.push_back({symbol, cannot_compile(module, symbol, "no configuration fits")});
-        continue;
-      }
-      regions.push_back({symbol, *std::move(gemm), choices.front()});
     }
     if (!regions.empty()) {
-      TESSERA_TRY_VOID(add_artifact(module, regions, target, context, out.declined));
+      TESSERA_TRY_VOID(add_artifact(module, regions, context, out.declined));
     }
     out.module = std::move(module);
     return out;
@@ -171,11 +192,10 @@ class Cutlass final : public byoc::Backend {
 
  private:
   static Result<void> add_artifact(Module& module, std::vector<Region>& regions,
-                                   const Target& target, CompileContext& context,
-                                   std::vector<byoc::Declined>& declined) {
-    TESSERA_TRY(auto objects, compile_kernels(module, regions, target, context, declined));
+                                   CompileContext& context, std::vector<byoc::Declined>& declined) {
+    TESSERA_TRY(auto objects, compile_kernels(module, regions, context, declined));
     if (regions.empty()) return {};
-    const CompileJob functions = regions_job(module, regions);
+    const CompileJob functions = regions_job(regions);
     TESSERA_TRY(auto object, context.toolchain.compile({&functions, 1}));
     objects.push_back(std::move(object.front()));
     Artifact artifact;
@@ -186,7 +206,11 @@ class Cutlass final : public byoc::Backend {
     for (const Region& region : regions) artifact.symbols.push_back(region.symbol);
     module.artifacts.push_back(std::move(artifact));
     const auto index = static_cast<std::int32_t>(module.artifacts.size()) - 1;
-    for (const Region& region : regions) byoc::make_extern(module, region.symbol, index, {});
+    for (const Region& region : regions) {
+      byoc::ExternInfo info;
+      info.workspace_bytes = region.workspace_bytes;
+      byoc::make_extern(module, region.symbol, index, info);
+    }
     return {};
   }
 };

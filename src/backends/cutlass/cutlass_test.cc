@@ -106,6 +106,55 @@ TEST(Cutlass, EpiloguesAreMadeOfTheGraph) {
   EXPECT_EQ(text, *golden);
 }
 
+// Attention of an exported encoder layer, with queries, keys and values in one packed tensor.
+constexpr const char* kAttention = R"(
+def @main(%x: Tensor[(2, 128, 3072), float16], %m: Tensor[(2, 1, 1, 128), float16]) {
+  %0 = strided_slice(%x, begin=[0], end=[1024], strides=[1], axes=[2]);
+  %1 = reshape(%0, newshape=[2, 128, 16, 64]);
+  %2 = transpose(%1, axes=[0, 2, 1, 3]);
+  %3 = strided_slice(%x, begin=[1024], end=[2048], strides=[1], axes=[2]);
+  %4 = reshape(%3, newshape=[2, 128, 16, 64]);
+  %5 = transpose(%4, axes=[0, 2, 3, 1]);
+  %6 = nn.matmul(%2, %5, units=None);
+  %7 = multiply(%6, 0.125f16);
+  %8 = add(%7, %m);
+  %9 = nn.softmax(%8, axis=3);
+  %10 = strided_slice(%x, begin=[2048], end=[3072], strides=[1], axes=[2]);
+  %11 = reshape(%10, newshape=[2, 128, 16, 64]);
+  %12 = transpose(%11, axes=[0, 2, 1, 3]);
+  %13 = nn.matmul(%9, %12, units=None);
+  %14 = transpose(%13, axes=[0, 2, 1, 3]);
+  reshape(%14, newshape=[2, 128, 1024])
+})";
+
+TEST(Cutlass, AttentionIsOneKernelOnPackedHeads) {
+  RecordingToolchain toolchain;
+  const auto outcome = compile(kAttention, toolchain);
+  EXPECT_EQ(composites_of(outcome), (std::vector<std::string>{"cutlass.attention_merged"}));
+  ASSERT_EQ(toolchain.sources.size(), 2u);
+  const std::string& text = toolchain.sources.at("cutlass_regions");
+  for (const char* line :
+       {"a.batch = 2, a.heads = 16, a.queries = 128, a.keys = 128;", "a.scale = 0x1p-3f;",
+        "a.q = {data(tensors[0]), 393216, 64, 3072};",
+        "a.k = {static_cast<char*>(data(tensors[0])) + 2048, 393216, 64, 3072};",
+        "a.v = {static_cast<char*>(data(tensors[0])) + 4096, 393216, 64, 3072};",
+        "a.o = {data(tensors[2]), 131072, 64, 1024};", "a.mask = {data(tensors[1]), 128, 0, 0};"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  }
+  EXPECT_EQ(outcome.module.externs.begin()->second.workspace.bytes, 512);
+}
+
+TEST(Cutlass, AttentionWithoutMaskIsAnotherKernel) {
+  RecordingToolchain toolchain;
+  std::string text = kAttention;
+  const std::string mask = "%8 = add(%7, %m);\n", softmax = "nn.softmax(%8";
+  text.erase(text.find(mask), mask.size());
+  text.replace(text.find(softmax), softmax.size(), "nn.softmax(%7");
+  const auto outcome = compile(text, toolchain);
+  EXPECT_EQ(composites_of(outcome).size(), 1u);
+  EXPECT_TRUE(toolchain.sources.contains("tessera_attention_float16_64_sm90_64x128_SelfLoading"));
+}
+
 // 24 layers with weights of their own.
 std::string layers(int count) {
   std::string params, body = "";

@@ -219,6 +219,20 @@ class Describer {
 
 }  // namespace
 
+Expected<Composite, Refusal> composite_of(const Function& region, const ConstantPool& pool) {
+  const auto operands = region.operands(region.result());
+  const auto* literal = operands.empty() ? nullptr : region.as<relay::Literal>(operands[0]);
+  if (literal == nullptr) return refuse("the region is no call of a composite");
+  Composite c{&region, &pool, {}, {}, region.region(literal->body).result};
+  for (std::size_t i = 0; i < region.num_nodes(); ++i) {
+    const NodeId id{i};
+    if (region[id].region == literal->body && region.as<relay::Param>(id) == nullptr) {
+      c.inside.push_back(id);
+    }
+  }
+  return c;
+}
+
 Expected<Epilogue, Refusal> describe_epilogue(const Composite& composite, bool rows_of_batch) {
   return Describer(composite, rows_of_batch).run();
 }

@@ -41,6 +41,10 @@ struct Composite {
   relay::NodeId product, root;
 };
 
+// That of a region's function, which is a call of one; its product is not looked for.
+Expected<Composite, relay::Refusal> composite_of(const relay::Function& region,
+                                                 const ConstantPool& pool);
+
 // `rows_of_batch`: batch and rows are one dimension, and an input must fit that.
 Expected<Epilogue, relay::Refusal> describe_epilogue(const Composite& composite,
                                                      bool rows_of_batch);

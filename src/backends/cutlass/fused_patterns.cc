@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/cutlass/attention.h"
 #include "backends/cutlass/configuration.h"
 #include "backends/cutlass/gemm.h"
 
@@ -56,6 +57,32 @@ Pattern activated(const Pattern& x) {
          unary("tanh", x) | unary("clip", x);
 }
 
+// What heads are made of: a part of a packed tensor, or a tensor of their own.
+Pattern heads() {
+  const Pattern source = is_op("reshape", {is_op("strided_slice", {wildcard()})}) |
+                         is_op("reshape", {wildcard()}) | wildcard();
+  return is_op("transpose", {source}) | wildcard();
+}
+
+Pattern times_number(const Pattern& x) {
+  return multiply(x, number()) | is_op("divide", {x, number()}) | x;
+}
+
+// softmax(scale Q K^T + mask) V in its parts
+Pattern attention() {
+  const Pattern products = is_operator("nn.matmul") | is_operator("nn.batch_matmul");
+  const Pattern scores = products.call({times_number(heads()), times_number(heads())});
+  const Pattern scaled = times_number(scores);
+  const Pattern probabilities = is_op("nn.softmax", {add(scaled, wildcard()) | scaled});
+  return products.call({probabilities, heads()});
+}
+
+std::optional<Refusal> check_attention(const Match& match, const Target&) {
+  const auto attention = describe_attention(match);
+  if (!attention) return attention.error();
+  return std::nullopt;
+}
+
 std::optional<Refusal> check(const Match& match, const Target& target) {
   const auto gemm = describe_gemm(match, target);
   if (!gemm) return gemm.error();
@@ -72,7 +99,11 @@ std::vector<relay::CompositePattern> fused_patterns() {
   const Pattern plain = product(), biased = with_bias(plain);
   const Pattern scaled = multiply(plain, number()) | is_op("divide", {plain, number()});
   const Pattern activation = activated(biased), residual = add(biased, wildcard());
+  const Pattern outside = is_op("transpose", {attention()});
   return {
+      {"cutlass.attention_merged", is_op("reshape", {outside}), check_attention},
+      {"cutlass.attention_transposed", outside, check_attention},
+      {"cutlass.attention", attention(), check_attention},
       {"cutlass.product_bias_activation_residual", add(activation, wildcard()), check},
       {"cutlass.product_bias_residual_activation", activated(residual), check},
       {"cutlass.product_bias_residual", residual, check},

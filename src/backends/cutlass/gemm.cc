@@ -172,16 +172,8 @@ Expected<Gemm, Refusal> describe_gemm(const relay::Match& match, const Target& t
 
 Expected<Gemm, Refusal> describe_gemm(const Function& region, const ConstantPool& pool,
                                       const Target& target) {
-  const auto* literal = region.as<relay::Literal>(region.operands(region.result())[0]);
-  if (literal == nullptr) return refuse("the region is no call of a composite");
-  Composite c{&region, &pool, {}, {}, region.region(literal->body).result};
-  for (std::size_t i = 0; i < region.num_nodes(); ++i) {
-    const NodeId id{i};
-    if (region[id].region == literal->body && region.as<relay::Param>(id) == nullptr) {
-      c.inside.push_back(id);
-    }
-  }
-  return describe(std::move(c), target);
+  TESSERA_TRY(Composite composite, composite_of(region, pool));
+  return describe(std::move(composite), target);
 }
 
 }  // namespace tessera::backends::cutlass

@@ -7,12 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "backends/onednn/view.h"
 #include "byoc/backend.h"
+#include "byoc/view.h"
 
 namespace tessera::backends::onednn {
 
+using byoc::Ints;
 using byoc::Refusal;
+using byoc::row_major_strides;
+using byoc::View;
 using relay::Match;
 using relay::NodeId;
 

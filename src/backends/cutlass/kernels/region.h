@@ -2,6 +2,7 @@
 // What the functions of regions are written with.
 #pragma once
 
+#include "backends/cutlass/kernels/attention.h"
 #include "backends/cutlass/kernels/gemm.h"
 #include "tessera/call.h"
 

@@ -10,7 +10,7 @@
 
 #include "types/dim.h"
 
-namespace tessera::backends::onednn {
+namespace tessera::byoc {
 
 using Ints = std::vector<std::int64_t>;  // numbers of attributes; sizes may be symbolic
 
@@ -38,4 +38,4 @@ struct View {
 
 Shape row_major_strides(const Shape& dims);
 
-}  // namespace tessera::backends::onednn
+}  // namespace tessera::byoc

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/onednn/view.h"
+#include "byoc/view.h"
 
-namespace tessera::backends::onednn {
+namespace tessera::byoc {
 
 Shape row_major_strides(const Shape& dims) {
   Shape strides(dims.size());
@@ -102,4 +102,4 @@ View View::with_regular_strides() const {
   return out;
 }
 
-}  // namespace tessera::backends::onednn
+}  // namespace tessera::byoc

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A composite as attention: softmax(scale Q K^T + mask) V, from the form in which exporters write
+// it out. Reshapes, transposes and slices on the way in and out become strides.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "backends/cutlass/epilogue.h"
+#include "byoc/compile_context.h"
+
+namespace tessera::backends::cutlass {
+
+// A tensor seen as [batch, head, row, element]; elements of a row are beside each other.
+struct HeadsView {
+  relay::NodeId node;
+  std::int64_t offset = 0, batch_stride = 0, head_stride = 0, row_stride = 0;  // in elements
+};
+
+struct Attention {
+  std::int64_t batch = 0, heads = 0, queries = 0, keys = 0;
+  std::int64_t width = 0;  // of a head
+  DType dtype;
+  double scale = 1;
+  HeadsView q, k, v;
+  HeadsView o;  // of the result; its node is the composite's root
+  std::optional<HeadsView> mask;
+};
+
+Expected<Attention, relay::Refusal> describe_attention(const relay::Match& match);
+Expected<Attention, relay::Refusal> describe_attention(const relay::Function& region,
+                                                       const ConstantPool& pool);
+
+// Bytes of workspace that its kernels want.
+std::int64_t workspace_bytes(const Attention& attention);
+
+// As those of source.h.
+std::string kernel_symbol(const Attention& attention);
+std::string kernel_source(const Attention& attention);
+std::string region_source(const std::string& symbol, const relay::Function& region,
+                          const Attention& attention);
+
+}  // namespace tessera::backends::cutlass

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "backends/cutlass/attention.h"
+#include "byoc/function_at_a_time.h"
+
+namespace tessera::backends::cutlass {
+namespace {
+
+using relay::Function;
+
+constexpr std::int64_t kMultiprocessors = 132;
+
+// Two groups of warps and long rows where there is work for all multiprocessors, else small blocks.
+struct Block {
+  int queries, keys;
+  const char* schedule;
+};
+Block block_of(const Attention& a) {
+  const std::int64_t blocks = a.batch * a.heads * ((a.queries + 127) / 128);
+  if (blocks >= kMultiprocessors) return {128, 128, "PersistentPair"};
+  return {64, a.width == 64 ? 128 : 64, "SelfLoading"};
+}
+
+std::string heads_text(const HeadsView& view, const std::string& tensor, DType dtype) {
+  const std::string data = view.offset == 0 ? fmt::format("data({})", tensor)
+                                            : fmt::format("static_cast<char*>(data({})) + {}",
+                                                          tensor, view.offset * dtype.size_bytes());
+  return fmt::format("{{{}, {}, {}, {}}}", data, view.batch_stride, view.head_stride,
+                     view.row_stride);
+}
+
+}  // namespace
+
+std::int64_t workspace_bytes(const Attention& a) { return (a.queries + 127) / 128 * 128 * 4; }
+
+std::string kernel_symbol(const Attention& a) {
+  const Block block = block_of(a);
+  return fmt::format("tessera_attention_{}_{}{}_sm90_{}x{}_{}", to_string(a.dtype), a.width,
+                     a.mask ? "_mask" : "", block.queries, block.keys, block.schedule);
+}
+
+std::string kernel_source(const Attention& a) {
+  const Block block = block_of(a);
+  const std::string symbol = kernel_symbol(a);
+  return fmt::format(
+      "// {0}\n#include \"backends/cutlass/kernels/attention_sm90.cuh\"\n\n"
+      "namespace tessera::cutlass {{\n\n"
+      "struct Problem {{\n"
+      "  using Element = ::cutlass::{1};\n"
+      "  static constexpr int kWidth = {2};\n"
+      "  static constexpr bool kHasMask = {3};\n}};\n\n"
+      "struct Config {{\n"
+      "  static constexpr int kQueries = {4}, kKeys = {5};\n"
+      "  using Schedule = {6};\n}};\n\n}}  // namespace tessera::cutlass\n\n"
+      "extern \"C\" int32_t {0}(\n    const tessera_call* call,\n"
+      "    const tessera::cutlass::AttentionArguments* arguments) {{\n"
+      "  using namespace tessera::cutlass;\n"
+      "  return AttentionSm90<Problem, Config>::run(\"{0}\", call, *arguments);\n}}\n",
+      symbol, a.dtype == kFloat16 ? "half_t" : "bfloat16_t", a.width, a.mask.has_value(),
+      block.queries, block.keys, block.schedule);
+}
+
+std::string region_source(const std::string& symbol, const Function& region, const Attention& a) {
+  const std::string kernel = kernel_symbol(a);
+  const auto tensor = [&](const HeadsView& view) {
+    return fmt::format("tensors[{}]", byoc::argument_position(region, view.node));
+  };
+  std::string text = fmt::format(
+      "// {} heads of {} in each of {}: {} queries, {} keys\n"
+      "int32_t {}(const tessera_call*, const AttentionArguments*);\n"
+      "int32_t {}(const tessera_call* call, tessera_tensor** tensors, int32_t) {{\n",
+      a.heads, a.width, a.batch, a.queries, a.keys, kernel, symbol);
+  text += fmt::format(
+      "  AttentionArguments a = {{}};\n"
+      "  a.batch = {}, a.heads = {}, a.queries = {}, a.keys = {};\n"
+      "  a.scale = {:a}f;\n",
+      a.batch, a.heads, a.queries, a.keys, static_cast<float>(a.scale));
+  text += fmt::format("  a.q = {};\n", heads_text(a.q, tensor(a.q), a.dtype));
+  text += fmt::format("  a.k = {};\n", heads_text(a.k, tensor(a.k), a.dtype));
+  text += fmt::format("  a.v = {};\n", heads_text(a.v, tensor(a.v), a.dtype));
+  const std::string result = fmt::format("tensors[{}]", region.params().size());
+  text += fmt::format("  a.o = {};\n", heads_text(a.o, result, a.dtype));
+  if (a.mask)
+    text += fmt::format("  a.mask = {};\n", heads_text(*a.mask, tensor(*a.mask), a.dtype));
+  return text + fmt::format("  a.dependent = 1;\n  return {}(call, &a);\n}}\n", kernel);
+}
+
+}  // namespace tessera::backends::cutlass
