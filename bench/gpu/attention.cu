@@ -27,6 +27,7 @@ namespace tessera::cutlass {
 template <bool kMask>
 struct HalfHeads {
   using Element = ::cutlass::half_t;
+  using Mask = ::cutlass::half_t;
   static constexpr int kWidth = 64;
   static constexpr bool kHasMask = kMask;
 };

@@ -37,6 +37,12 @@ std::string precision_passes(DType precision) {
          "eliminate-dead-code";
 }
 
+// Beyond those, where a GPU computes: a wide product uses it better than some narrow ones.
+constexpr std::string_view kGpuPasses =
+    ",combine-parallel-dense,"
+    "fold-constant,"
+    "eliminate-dead-code";
+
 // What a back end left of a function that the model brought has been simplified by nobody yet.
 constexpr std::string_view kNativePasses =
     "simplify-inference,"
@@ -115,7 +121,11 @@ Module without_plain_literals(Module module) {
 Result<Module> optimize_graph(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings) {
   module = without_plain_literals(std::move(module));
-  return run_list(std::move(module), "graph", kGraphPasses, options, warnings);
+  const bool has_gpu = std::any_of(options.targets.begin(), options.targets.end(),
+                                   [](const Target& t) { return t.device() == DeviceType::kCuda; });
+  return run_list(std::move(module), "graph",
+                  std::string(kGraphPasses) + std::string(has_gpu ? kGpuPasses : ""), options,
+                  warnings);
 }
 
 Result<Module> reduce_precision(Module module, const CompileOptions& options,

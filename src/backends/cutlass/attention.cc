@@ -262,9 +262,12 @@ class Describer {
                      s[2].constant()};
   }
 
-  Expected<HeadsView, Refusal> mask_view(NodeId id) const {
+  Expected<HeadsView, Refusal> mask_view(NodeId id) {
     Shape dims = shape(id);
-    if (f_.type(id).dtype() != out_.dtype) return refuse("the mask has another data type");
+    out_.mask_dtype = f_.type(id).dtype();
+    if (out_.mask_dtype != out_.dtype && out_.mask_dtype != kFloat32) {
+      return refuse("the mask is {}", to_string(out_.mask_dtype));
+    }
     if (dims.size() > 4) return refuse("the mask is of rank {}", dims.size());
     dims.insert(dims.begin(), 4 - dims.size(), Dim(1));
     const View view = View::of(dims);
@@ -277,6 +280,7 @@ class Describer {
       }
       strides[i] = repeats ? 0 : view.strides[i].constant();
     }
+    if (out_.keys % 2 != 0) return refuse("the number of keys, {}, is odd", out_.keys);
     if (strides[3] != 1) return refuse("the mask is the same for all keys");
     return HeadsView{id, 0, strides[0], strides[1], strides[2]};
   }

@@ -25,6 +25,7 @@ struct Attention {
   HeadsView q, k, v;
   HeadsView o;  // of the result; its node is the composite's root
   std::optional<HeadsView> mask;
+  DType mask_dtype;
 };
 
 Expected<Attention, relay::Refusal> describe_attention(const relay::Match& match);

@@ -22,6 +22,12 @@ Block block_of(const Attention& a) {
   return {64, a.width == 64 ? 128 : 64, "SelfLoading"};
 }
 
+const char* element(DType dtype) {
+  return dtype == kFloat16   ? "::cutlass::half_t"
+         : dtype == kFloat32 ? "float"
+                             : "::cutlass::bfloat16_t";
+}
+
 std::string heads_text(const HeadsView& view, const std::string& tensor, DType dtype) {
   const std::string data = view.offset == 0 ? fmt::format("data({})", tensor)
                                             : fmt::format("static_cast<char*>(data({})) + {}",
@@ -37,7 +43,8 @@ std::int64_t workspace_bytes(const Attention& a) { return (a.queries + 127) / 12
 std::string kernel_symbol(const Attention& a) {
   const Block block = block_of(a);
   return fmt::format("tessera_attention_{}_{}{}_sm90_{}x{}_{}", to_string(a.dtype), a.width,
-                     a.mask ? "_mask" : "", block.queries, block.keys, block.schedule);
+                     a.mask ? "_mask_" + to_string(a.mask_dtype) : "", block.queries, block.keys,
+                     block.schedule);
 }
 
 std::string kernel_source(const Attention& a) {
@@ -47,7 +54,8 @@ std::string kernel_source(const Attention& a) {
       "// {0}\n#include \"backends/cutlass/kernels/attention_sm90.cuh\"\n\n"
       "namespace tessera::cutlass {{\n\n"
       "struct Problem {{\n"
-      "  using Element = ::cutlass::{1};\n"
+      "  using Element = {1};\n"
+      "  using Mask = {7};\n"
       "  static constexpr int kWidth = {2};\n"
       "  static constexpr bool kHasMask = {3};\n}};\n\n"
       "struct Config {{\n"
@@ -57,8 +65,8 @@ std::string kernel_source(const Attention& a) {
       "    const tessera::cutlass::AttentionArguments* arguments) {{\n"
       "  using namespace tessera::cutlass;\n"
       "  return AttentionSm90<Problem, Config>::run(\"{0}\", call, *arguments);\n}}\n",
-      symbol, a.dtype == kFloat16 ? "half_t" : "bfloat16_t", a.width, a.mask.has_value(),
-      block.queries, block.keys, block.schedule);
+      symbol, element(a.dtype), a.width, a.mask.has_value(), block.queries, block.keys,
+      block.schedule, element(a.mask ? a.mask_dtype : a.dtype));
 }
 
 std::string region_source(const std::string& symbol, const Function& region, const Attention& a) {
@@ -82,7 +90,7 @@ std::string region_source(const std::string& symbol, const Function& region, con
   const std::string result = fmt::format("tensors[{}]", region.params().size());
   text += fmt::format("  a.o = {};\n", heads_text(a.o, result, a.dtype));
   if (a.mask)
-    text += fmt::format("  a.mask = {};\n", heads_text(*a.mask, tensor(*a.mask), a.dtype));
+    text += fmt::format("  a.mask = {};\n", heads_text(*a.mask, tensor(*a.mask), a.mask_dtype));
   return text + fmt::format("  a.dependent = 1;\n  return {}(call, &a);\n}}\n", kernel);
 }
 

@@ -68,13 +68,15 @@ Pattern times_number(const Pattern& x) {
   return multiply(x, number()) | is_op("divide", {x, number()}) | x;
 }
 
-// softmax(scale Q K^T + mask) V in its parts
+Pattern cast(const Pattern& x) { return is_op("cast", {x}) | x; }
+
+// softmax(scale Q K^T + mask) V in its parts, the softmax in float32 or not
 Pattern attention() {
   const Pattern products = is_operator("nn.matmul") | is_operator("nn.batch_matmul");
   const Pattern scores = products.call({times_number(heads()), times_number(heads())});
-  const Pattern scaled = times_number(scores);
-  const Pattern probabilities = is_op("nn.softmax", {add(scaled, wildcard()) | scaled});
-  return products.call({probabilities, heads()});
+  const Pattern scaled = cast(times_number(cast(scores)));
+  const Pattern masked = cast(add(scaled, wildcard()) | scaled);
+  return products.call({cast(is_op("nn.softmax", {masked})), heads()});
 }
 
 std::optional<Refusal> check_attention(const Match& match, const Target&) {
@@ -83,7 +85,9 @@ std::optional<Refusal> check_attention(const Match& match, const Target&) {
   return std::nullopt;
 }
 
-std::optional<Refusal> check(const Match& match, const Target& target) {
+std::optional<Refusal> check(const Match& match, const Target& given) {
+  // Where the table is used by its name, there is a target of another kind.
+  const Target target = given.name() == "cutlass" ? given : Target("cutlass");
   const auto gemm = describe_gemm(match, target);
   if (!gemm) return gemm.error();
   if (candidates(*gemm, target, Device{}).empty()) {

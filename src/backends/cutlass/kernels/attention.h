@@ -22,7 +22,7 @@ struct AttentionArguments {
   float scale;
   Heads q, k, v, o;
   // Added to the scaled product; elements of a row are beside each other, and a stride of 0
-  // repeats. Without a mask the kernel is another one.
+  // repeats; there is an even number of them. Without a mask the kernel is another one.
   Heads mask;
   int32_t dependent;  // 1: may start while the kernel before it ends
 };

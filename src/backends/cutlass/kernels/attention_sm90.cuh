@@ -40,32 +40,49 @@ struct MaskedProblem : ProblemShape {
 };
 
 // Scores before the softmax scales them: what lies behind the last key is out, the mask comes in
-// divided by the scale.
+// divided by the scale. A thread has pairs of keys beside each other, in two rows that are eight
+// apart; the last of them is the rightmost.
+template <class Scores, class Index>
+CUTLASS_DEVICE bool is_whole(const Scores& scores, const Index& index, int keys) {
+  return cute::get<1>(index(cute::size(scores) - 1)) < keys;
+}
+template <class Scores, class Index>
+CUTLASS_DEVICE void cut_off(Scores& scores, const Index& index, int keys) {
+  CUTLASS_PRAGMA_UNROLL
+  for (int i = 0; i < cute::size(scores); ++i) {
+    if (cute::get<1>(index(i)) >= keys) scores(i) = -INFINITY;
+  }
+}
+
 struct WithoutMask : fmha::collective::DefaultFusion {
   template <class Scores, class Index, class Problem>
   CUTLASS_DEVICE void before_softmax(Scores& scores, const Index& index, const Problem& problem) {
-    CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < cute::size(scores); ++i) {
-      if (cute::get<1>(index(i)) >= cute::get<3>(problem)) scores(i) = -INFINITY;
-    }
+    const int keys = cute::get<3>(problem);
+    if (!is_whole(scores, index, keys)) cut_off(scores, index, keys);
   }
 };
+
 struct WithMask : fmha::collective::DefaultFusion {
   template <class Scores, class Index, class Problem>
   CUTLASS_DEVICE void before_softmax(Scores& scores, const Index& index, const Problem& problem) {
-    const int keys = cute::get<3>(problem), queries = cute::get<2>(problem);
+    const int keys = cute::get<3>(problem), last_query = cute::get<2>(problem) - 1;
+    const int row = cute::get<0>(index(0)), key = cute::get<1>(index(0));
+    const auto* upper = problem.mask + int64_t(cute::min(row, last_query)) * problem.row_stride;
+    const auto* lower = problem.mask + int64_t(cute::min(row + 8, last_query)) * problem.row_stride;
+    const bool whole = is_whole(scores, index, keys);
+    using Pair =
+        ::cutlass::AlignedArray<std::remove_const_t<std::remove_pointer_t<decltype(upper)>>, 2>;
     CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < cute::size(scores); ++i) {
-      const int row = cute::get<0>(index(i)), key = cute::get<1>(index(i));
-      if (key >= keys) {
-        scores(i) = -INFINITY;
-      } else if (row < queries) {
-        const float mask =
-            static_cast<float>(problem.mask[int64_t(row) * problem.row_stride + key]);
-        // -65504 / scale is still a float, and the sum of two such masks is no infinity.
-        scores(i) = fmaf(mask, problem.inverse_scale, scores(i));
-      }
+    for (int i = 0; i < cute::size(scores); i += 2) {
+      const int down = cute::get<0>(index(i)) - row, across = cute::get<1>(index(i)) - key;
+      if (!whole && key + across >= keys) continue;  // there is an even number of keys
+      const auto* at = (down == 0 ? upper : lower) + key + across;
+      const Pair mask = *reinterpret_cast<const Pair*>(at);
+      // -65504 / scale is still a float, and the sum of two such masks is no infinity.
+      scores(i) = fmaf(static_cast<float>(mask[0]), problem.inverse_scale, scores(i));
+      scores(i + 1) = fmaf(static_cast<float>(mask[1]), problem.inverse_scale, scores(i + 1));
     }
+    if (!whole) cut_off(scores, index, keys);
   }
 };
 
@@ -142,14 +159,16 @@ struct PersistentPair {
       Mainloop, Epilogue, fmha::kernel::PersistentTileScheduler, Persistent, SeparateQ>;
 };
 
-// Problem: Element, kWidth (of a head), kHasMask. Config: kQueries, kKeys of a tile, Schedule.
+// Problem: Element, kWidth (of a head), kHasMask, Mask (the mask's element type). Config: kQueries,
+// kKeys of a tile, Schedule.
 template <class Problem, class Config>
 struct AttentionSm90 {
   using Element = typename Problem::Element;
   using Tile = Shape<Int<Config::kQueries>, Int<Config::kKeys>, Int<Problem::kWidth>>;
   using Fusion = std::conditional_t<Problem::kHasMask, WithMask, WithoutMask>;
   using Plain = typename Config::Schedule::template Mainloop<Element, Tile, Fusion>;
-  using Mainloop = std::conditional_t<Problem::kHasMask, MaskedMainloop<Plain, Element>, Plain>;
+  using Mainloop =
+      std::conditional_t<Problem::kHasMask, MaskedMainloop<Plain, typename Problem::Mask>, Plain>;
   using Epilogue = fmha::collective::FmhaFwdEpilogue<Element, float, typename Plain::TileShapePV>;
   using Kernel = DependentKernel<typename Config::Schedule::template Kernel<Mainloop, Epilogue>>;
 
