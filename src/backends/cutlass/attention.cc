@@ -251,8 +251,12 @@ class Describer {
   // TMA wants strides of whole 16 bytes.
   Expected<HeadsView, Refusal> heads_view(const Seen& seen) const {
     if (f_.type(seen.input).dtype() != out_.dtype) return refuse("the heads differ in data type");
-    const auto& s = seen.view.strides;
+    Shape s = seen.view.strides;
     if (s.size() != 4 || s[3] != Dim(1)) return refuse("elements of a head lie apart");
+    // What is there once has no distance to the next; TMA wants one none the less.
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (seen.view.dims[i] == Dim(1)) s[i] = seen.view.dims[2] * s[2];
+    }
     for (const Dim& d : {s[0], s[1], s[2], seen.offset}) {
       if (!d.is_constant() || d.constant() % 8 != 0 || d.constant() > INT32_MAX) {
         return refuse("rows of heads are no multiples of 16 bytes apart");

@@ -144,6 +144,24 @@ TEST(Cutlass, AttentionIsOneKernelOnPackedHeads) {
   EXPECT_EQ(outcome.module.externs.begin()->second.workspace.bytes, 512);
 }
 
+TEST(Cutlass, AttentionOfOneBatch) {
+  RecordingToolchain toolchain;
+  std::string text = kAttention;
+  for (const auto& [from, to] : {std::pair("(2, 128, 3072)", "(1, 128, 3072)"),
+                                 std::pair("(2, 1, 1, 128)", "(1, 1, 128, 128)")}) {
+    text.replace(text.find(from), std::string_view(from).size(), to);
+  }
+  for (std::size_t at; (at = text.find("newshape=[2")) != std::string::npos;) {
+    text.replace(at, 11, "newshape=[1");
+  }
+  const auto outcome = compile(text, toolchain);
+  EXPECT_EQ(composites_of(outcome), (std::vector<std::string>{"cutlass.attention_merged"}));
+  const std::string& functions = toolchain.sources.at("cutlass_regions");
+  EXPECT_NE(functions.find("a.q = {data(tensors[0]), 393216, 64, 3072};"), std::string::npos);
+  EXPECT_NE(functions.find("a.mask = {data(tensors[1]), 16384, 0, 128};"), std::string::npos)
+      << functions;
+}
+
 TEST(Cutlass, AttentionWithoutMaskIsAnotherKernel) {
   RecordingToolchain toolchain;
   std::string text = kAttention;
