@@ -26,7 +26,10 @@ nlohmann::ordered_json precision_json(const driver::CompileReport& r) {
     errors.push_back(
         {{"output", e.output}, {"largest_error", e.largest}, {"relative_error", e.relative}});
   }
-  return {{"low_operators", r.precision->low}, {"float32", kept}, {"errors", errors}};
+  return {{"dtype", to_string(r.precision->dtype)},
+          {"low_operators", r.precision->low},
+          {"float32", kept},
+          {"errors", errors}};
 }
 
 void print_json(const driver::CompileReport& r) {

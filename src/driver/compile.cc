@@ -31,12 +31,12 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-std::string precision_text(const passes::PrecisionReport& r, DType low) {
+std::string precision_text(const passes::PrecisionReport& r) {
   std::map<std::string, int> counts;
   for (const auto& [op, reason, count] : r.kept) counts[op] += count;
   std::vector<std::string> kept;
   for (const auto& [op, count] : counts) kept.push_back(fmt::format("{} {}", count, op));
-  return fmt::format("{} operators in {}; float32 in {}", r.low, to_string(low),
+  return fmt::format("{} operators in {}; float32 in {}", r.low, to_string(r.dtype),
                      kept.empty() ? "none" : fmt::format("{}", fmt::join(kept, ", ")));
 }
 
@@ -70,7 +70,7 @@ class Compilation {
     if (options_.precision != kFloat32) {
       TESSERA_TRY(module, reduce_precision(std::move(module), options_, report.warnings));
       report.precision = passes::precision_report(module, options_.precision);
-      done("precision", precision_text(*report.precision, options_.precision));
+      done("precision", precision_text(*report.precision));
     }
     TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
     toolchain_.emplace(std::move(toolchain));

@@ -14,6 +14,7 @@
 #include "driver/testing/model_test.h"
 #include "driver/vendor_libraries.h"
 #include "driver/verify.h"
+#include "link/library_file.h"
 #include "ops/compare.h"
 #include "ops/evaluate_function.h"
 #include "support/files.h"
@@ -415,6 +416,11 @@ TEST_F(DriverTest, LowPrecisionIsComparedWithFloat32) {
     ASSERT_EQ(report.errors.size(), 1u);
     EXPECT_GT(report.errors[0].largest, 0);
     EXPECT_LE(report.errors[0].relative, ops::graph_tolerance(low));
+    const std::string metadata = value_of(link::read_library_file(o.output)).metadata;
+    EXPECT_NE(metadata.find("\"precision\":\"" + to_string(low) + "\""), std::string::npos);
+    EXPECT_NE(metadata.find("\"kept_in_float32\":[{\"name\":\"nn.softmax\",\"count\":1,"),
+              std::string::npos)
+        << metadata;
     const auto library = value_of(exec::Session::open_library(o.output, {}));
     EXPECT_EQ(library->inputs()[0].dtype, kFloat32);
     EXPECT_EQ(library->outputs()[0].dtype, kFloat32);

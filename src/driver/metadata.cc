@@ -53,6 +53,14 @@ Json placement(const std::vector<PlacementRow>& rows) {
   return list;
 }
 
+Json kept_in_float32(const passes::PrecisionReport& report) {
+  Json list = Json::array();
+  for (const auto& [op, reason, count] : report.kept) {
+    list.push_back({{"name", op}, {"count", count}, {"reason", reason}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string metadata_json(const Lowered& lowered, const CompileReport& report,
@@ -73,6 +81,10 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
       {"plan", plan::print_plan(lowered.plan)},
       {"libraries", report.needed_libraries},
   };
+  if (report.precision) {
+    json["precision"] = to_string(report.precision->dtype);
+    json["kept_in_float32"] = kept_in_float32(*report.precision);
+  }
   return json.dump();
 }
 

@@ -58,6 +58,7 @@ bool is_low(const Type& type, DType low) {
 
 PrecisionReport precision_report(const Module& module, DType low) {
   PrecisionReport report;
+  report.dtype = low;
   std::map<std::pair<std::string, std::string>, int> kept;
   for (const auto& [name, f] : module.functions) {
     for (std::size_t i = 0; i < f.num_nodes(); ++i) {

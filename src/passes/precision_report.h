@@ -14,7 +14,8 @@ struct PrecisionReport {
     std::string op, reason;
     int count = 0;
   };
-  int low = 0;             // calls of operators on values of the 16-bit type
+  DType dtype;             // the 16-bit type
+  int low = 0;             // calls of operators on values of it
   std::vector<Kept> kept;  // the most frequent first
 };
 
