@@ -71,6 +71,10 @@ typedef int32_t (*tessera_range_fn)(void* closure, int64_t begin, int64_t end, i
 int32_t tessera_parallel_for(const tessera_call* call, int64_t n, tessera_range_fn fn,
                              void* closure);
 
+// Sets the error from a format of printf and its values; returns a status that is not zero. What a
+// kernel returns that finds its operands to be wrong.
+int32_t tessera_call_failed(const tessera_call* call, const char* format, ...);
+
 // ---- State ----
 
 typedef struct tessera_named_tensor {

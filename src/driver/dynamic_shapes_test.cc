@@ -58,6 +58,24 @@ class DynamicShapes : public ModelTest {
     }
   }
 
+  // What the model computes of these, whose sizes may depend on data.
+  void expect_right_with(const std::vector<Tensor>& inputs) {
+    std::vector<DimBinding> dims;
+    const Module module = value_of(load_model(options_.model, dims));
+    const auto wanted = ops::evaluate(module, module.functions.at("main"), inputs);
+    for (exec::Session* session : {exported_.get(), interpreted_.get()}) {
+      const std::vector<Tensor> found = value_of(session->run(inputs));
+      ASSERT_EQ(found.size(), wanted.size());
+      for (std::size_t i = 0; i < wanted.size(); ++i) expect_near(found[i], wanted[i]);
+    }
+  }
+  static Tensor int_list(const std::vector<std::int64_t>& values) {
+    return tensor_from_ints({static_cast<std::int64_t>(values.size())}, kInt64, values);
+  }
+  static Tensor scalar(double value) {
+    return tensor_from_doubles({}, kFloat32, std::vector{value});
+  }
+
   static void expect_near(const Tensor& found, const Tensor& wanted) {
     ASSERT_TRUE(found.type() == wanted.type())
         << to_string(found.type()) << " instead of " << to_string(wanted.type());
@@ -154,19 +172,66 @@ TEST_F(DynamicShapes, RangesStepsAndAgreementAreChecked) {
   expect_right({{"n", 8}});
 }
 
-TEST_F(DynamicShapes, SizesThatDependOnDataAreRefusedWithTheOperator) {
-  options_.model = folder_.file("m.relay");
-  options_.output = folder_.file("m.so");
-  options_.targets = {Target()};
-  ASSERT_TRUE(write_atomically(options_.model,
-                               "#[version = \"0.0.5\"]\n"
-                               "def @main(%x: Tensor[(6), float32], %s: Tensor[(2), int64]) {\n"
-                               "  nn.relu(dyn.reshape(exp(%x), %s))\n"
-                               "}\n"));
-  const auto refused = compile(options_);
-  ASSERT_FALSE(refused);
-  const std::string& message = refused.error().list.front().message;
-  EXPECT_NE(message.find("`dyn.reshape`"), std::string::npos) << message;
+// ---- Sizes that depend on data ----
+
+TEST_F(DynamicShapes, SizesThatDependOnData) {
+  compile_text(
+      "def @main(%x: Tensor[(?n, 6), float32], %s: Tensor[(2), int64], %k: float32) {\n"
+      "  %0 = nn.relu(dyn.reshape(exp(%x), %s));\n"
+      "  %1 = argwhere(greater(%x, 0.5f));\n"
+      "  %2 = arange(0f, %k, 1f);\n"
+      "  %3 = argwhere(%x);\n"
+      "  (%0, sum(%0, axis=[1]), %1, tanh(%2), %3)\n"
+      "}\n");
+  for (const auto& [n, rows, k] : std::vector<std::tuple<std::int64_t, std::int64_t, double>>{
+           {2, 3, 4}, {100, -1, 0}, {1, 6, 2000}, {40, 12, 3}}) {
+    expect_right_with(
+        {random_floats({n, 6}), int_list({rows, rows < 0 ? 10 : n * 6 / rows}), scalar(k)});
+  }
+  EXPECT_EQ(exported_->outputs()[0].shape, (std::vector<std::int64_t>{-1, -1}));
+  EXPECT_EQ(exported_->outputs()[2].shape, (std::vector<std::int64_t>{-1, 2}));
+  EXPECT_EQ(
+      error_with({random_floats({2, 6}), int_list({5, 2}), scalar(1)}),
+      "the run failed: `dyn.reshape`: what says the size of its result gives -1 for dimension "
+      "0, which does not fit its operands");
+  expect_right_with({random_floats({2, 6}), int_list({4, 3}), scalar(5)});
+}
+
+TEST_F(DynamicShapes, BranchesAndLoopsDecideSizes) {
+  compile_text(
+      "def @grow(%i: int64, %n: int64, %a: Tensor[(?, 2), float32], %b: Tensor[(?, 2), float32])\n"
+      "    -> (Tensor[(?, 2), float32], Tensor[(?, 2), float32]) {\n"
+      "  if (less(%i, %n)) {\n"
+      "    %0 = add(%i, 1i64);\n    %1 = concatenate((%a, %b));\n"
+      "    @grow(%0, %n, %1, exp(negative(%a)))\n"
+      "  } else { (%b, %a) }\n}\n"
+      "def @main(%x: Tensor[(1, 2), float32], %n: int64, %c: bool) {\n"
+      "  %2 = @grow(0i64, %n, %x, %x);\n"
+      "  %3 = if (%c) { %2.0 } else { concatenate((%2.0, %2.1)) };\n"
+      "  (tanh(%3), %2.1)\n}\n");
+  for (const std::int64_t n : {0, 1, 9, 3}) {
+    for (const std::int64_t c : {0, 1}) {
+      expect_right_with({random_floats({1, 2}), tensor_from_ints({}, kInt64, std::vector{n}),
+                         tensor_from_ints({}, kBool, std::vector{c})});
+    }
+  }
+}
+
+TEST_F(DynamicShapes, BroadcastSizesAreCheckedAtRunTime) {
+  compile_text(
+      "def @main(%x: Tensor[(?a, 2), float32], %y: Tensor[(?b, 2), float32],\n"
+      "          %z: Tensor[(3, 2), float32]) {\n"
+      "  (tanh(add(%x, %y)), multiply(%x, %z))\n}\n");
+  const auto rows = [](std::int64_t n) { return random_floats({n, 2}); };
+  expect_right_with({rows(3), rows(3), rows(3)});
+  expect_right_with({rows(1), rows(7), rows(3)});
+  expect_right_with({rows(3), rows(1), rows(3)});
+  EXPECT_EQ(error_with({rows(3), rows(4), rows(3)}),
+            "the run failed: `add`: its operands have 3 and 4 elements in dimension 0: sizes that "
+            "are broadcast must be equal, or one of them 1");
+  EXPECT_EQ(error_with({rows(4), rows(4), rows(3)}),
+            "the run failed: `multiply`: its operands have 4 and 3 elements in dimension 0: sizes "
+            "that are broadcast must be equal, or one of them 1");
 }
 
 // A layer of attention with everything around it, by each back end.

@@ -19,6 +19,8 @@ Json ports(const std::vector<tir::Buffer>& buffers) {
     for (const tir::Expr& e : b->shape) {
       if (const std::int64_t* n = tir::as_int(e)) {
         shape.push_back(*n);
+      } else if (e.as<tir::Load>() != nullptr) {
+        shape.push_back("?");  // depends on data
       } else {
         shape.push_back(tir::print(e));
       }
@@ -66,13 +68,15 @@ Json kept_in_float32(const passes::PrecisionReport& report) {
 std::string metadata_json(const Lowered& lowered, const CompileReport& report,
                           const std::string& target) {
   const tir::PrimFunc& main = lowered.module.prim_funcs.at("main");
+  std::vector<tir::Buffer> outputs;
+  for (const plan::ResultPort& p : plan::result_ports(main)) outputs.push_back(p.buffer);
   Json pools = Json::array();
   for (const plan::Pool& p : lowered.plan.pools)
     pools.push_back({{"name", p.name}, {"bytes", p.bytes}});
   Json json = {
       {"target", target},
       {"inputs", ports(main.inputs)},
-      {"outputs", ports(main.outputs)},
+      {"outputs", ports(outputs)},
       {"symbols", symbols(main, lowered.module.symbols)},
       {"placement", placement(report.placement)},
       {"constants", lowered.module.constants.size()},

@@ -19,16 +19,19 @@ using relay::NodeId;
 
 constexpr std::string_view kName = "runtime";
 
-// Loops that sort are quadratic in the axis: quicker than a call up to about here.
+// Loops that sort are quadratic in the elements: quicker than a call up to about here.
 constexpr std::int64_t kLongAxis = 48;
 
-// Elements along the axis that the call sorts.
-std::int64_t axis_length(const relay::OpCall& call, const Type& data) {
+// Elements that the call orders or counts: those along its axis, or all. A size that is known at
+// run time may be large.
+std::int64_t length_of(const relay::OpCall& call, const Type& data) {
   const relay::AttrValue* given = call.attrs.find("axis");
-  const std::int64_t* axis = given == nullptr ? nullptr : given->as<std::int64_t>();
+  if (given == nullptr) return num_elements(data.shape()).as_constant().value_or(kLongAxis);
+  const std::int64_t* axis = given->as<std::int64_t>();
   const auto rank = static_cast<std::int64_t>(data.rank());
   const std::int64_t at = axis == nullptr ? rank - 1 : *axis < 0 ? *axis + rank : *axis;
-  return at < 0 || at >= rank ? 0 : data.shape()[static_cast<std::size_t>(at)].constant();
+  if (at < 0 || at >= rank) return 0;
+  return data.shape()[static_cast<std::size_t>(at)].as_constant().value_or(kLongAxis);
 }
 
 std::optional<Refusal> check(const relay::Match& match, const Target&) {
@@ -36,14 +39,12 @@ std::optional<Refusal> check(const relay::Match& match, const Target&) {
   const auto& call = *f.as<relay::OpCall>(match.root);
   const NodeId first = f.operands(match.root)[0];
   for (const NodeId operand : f.operands(match.root)) {
-    if (!f.type(operand).is_tensor() || is_dynamic(f.type(operand))) {
-      return Refusal{"an operand has no fixed size"};
-    }
+    if (!f.type(operand).is_tensor()) return Refusal{"an operand is no tensor"};
     if (std::count(f.operands(match.root).begin(), f.operands(match.root).end(), operand) > 1) {
       return Refusal{"an operand is used twice"};
     }
   }
-  if (call.op->compute != nullptr && axis_length(call, f.type(first)) < kLongAxis) {
+  if (call.op->compute != nullptr && length_of(call, f.type(first)) < kLongAxis) {
     return Refusal{fmt::format("a loop is as quick for fewer than {} elements", kLongAxis)};
   }
   return std::nullopt;
@@ -82,15 +83,26 @@ bool same_order(const Region& region) {
   return std::equal(params.begin(), params.end(), region.operands.begin(), region.operands.end());
 }
 
+// The functions read sizes off their tensors: the graph says only what is known before.
+Type with_known_sizes(const Type& type) {
+  Shape shape = type.shape();
+  for (Dim& dim : shape) {
+    if (!dim.is_constant()) dim = Dim(-1);
+  }
+  return tensor_type(std::move(shape), type.dtype());
+}
+
 std::string graph_of(const Region& region) {
   JsonGraphWriter writer;
   std::vector<JsonGraphWriter::Entry> inputs;
   for (const NodeId operand : region.operands) {
-    inputs.push_back(writer.input(fmt::format("x{}", inputs.size()), region.f.type(operand)));
+    inputs.push_back(
+        writer.input(fmt::format("x{}", inputs.size()), with_known_sizes(region.f.type(operand))));
   }
   JsonGraphWriter::Attributes attributes;
   for (const auto& [name, value] : region.call.attrs) attributes[name] = {text_of(value)};
-  const std::vector<Type> results = flatten(region.f.type(region.f.result()));
+  std::vector<Type> results = flatten(region.f.type(region.f.result()));
+  for (Type& type : results) type = with_known_sizes(type);
   const auto kernel = writer.kernel(std::string(region.call.op->name), inputs, attributes, results);
   std::vector<JsonGraphWriter::Entry> heads;
   for (std::uint32_t i = 0; i < results.size(); ++i) heads.push_back({kernel.node, i});

@@ -37,7 +37,7 @@ class HostEmitter {
     declarations();
     symbols();
     io_table("inputs", main_ != nullptr ? main_->inputs : std::vector<tir::Buffer>());
-    io_table("outputs", main_ != nullptr ? main_->outputs : std::vector<tir::Buffer>());
+    io_table("outputs", outputs());
     pools();
     constants();
     backends();
@@ -137,6 +137,13 @@ class HostEmitter {
                           port.shape.size(), sizes, ranges);
     }
     table("tessera_program_io", kind, rows);
+  }
+
+  std::vector<tir::Buffer> outputs() const {
+    std::vector<tir::Buffer> out;
+    if (main_ == nullptr) return out;
+    for (const plan::ResultPort& p : plan::result_ports(*main_)) out.push_back(p.buffer);
+    return out;
   }
 
   // Empty arrays are not C++; a table without rows is a null pointer.
@@ -289,9 +296,9 @@ class HostEmitter {
          info_.cpu_features.size(), model ? "tessera_metadata" : "nullptr");
     line("    symbols, inputs, outputs, pools, constants, backends, externs, kernels, steps,");
     line("    {}, {}, {}, {}, {}, {}, {}, {}, {}, {},", dims().size(),
-         main_ != nullptr ? main_->inputs.size() : 0, main_ != nullptr ? main_->outputs.size() : 0,
-         used_pools().size(), module_.constants.size(), backend_names_.size(), extern_index_.size(),
-         num_kernels_, num_steps_, main_ != nullptr ? plan_.heap_count : 0);
+         main_ != nullptr ? main_->inputs.size() : 0, outputs().size(), used_pools().size(),
+         module_.constants.size(), backend_names_.size(), extern_index_.size(), num_kernels_,
+         num_steps_, main_ != nullptr ? plan_.heap_count : 0);
     const bool weights = model && weights_.bytes > 0;
     line("    {}, nullptr, {}, {}, nullptr}};", weights ? "tessera_weights" : "nullptr",
          dims().empty() ? "nullptr" : "tessera_shapes_of_outputs",

@@ -57,9 +57,7 @@ class HostBodyEmitter {
     for (std::size_t i = 0; i < main.inputs.size(); ++i) {
       define(main.inputs[i], fmt::format("frame->inputs[{}]", i));
     }
-    for (std::size_t i = 0; i < main.outputs.size(); ++i) {
-      define(main.outputs[i], fmt::format("frame->outputs[{}]", i));
-    }
+    define_outputs(main);
     walk(main.body);
     line("  return status;");
     line("}}");
@@ -80,13 +78,32 @@ class HostBodyEmitter {
     body_.text += '\n';
   }
 
-  void define(const Buffer& buffer, const std::string& pointer) {
+  // The sizes of an output that depend on data are written where the caller reads them.
+  void define_outputs(const tir::PrimFunc& main) {
+    const std::vector<plan::ResultPort> ports = plan::result_ports(main);
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+      if (ports[i].sizes) {
+        define(ports[i].sizes, fmt::format("frame->output_tensors[{}].shape", i));
+        define_without_memory(ports[i].buffer);
+        late_outputs_[ports[i].buffer.get()] = i;
+      } else {
+        define(ports[i].buffer, fmt::format("frame->outputs[{}]", i));
+      }
+    }
+  }
+
+  const std::string& take_name(const Buffer& buffer) {
     std::string name = c_identifier(buffer->name);
     for (int n = 1; !taken_.insert(name).second; ++n) {
       name = fmt::format("{}_{}", c_identifier(buffer->name), n);
     }
-    names_[buffer.get()] = name;
-    line("  void* const {} = {};  // {}", name, pointer, shape_text(*buffer));
+    return names_[buffer.get()] = name;
+  }
+  void define(const Buffer& buffer, const std::string& pointer) {
+    line("  void* const {} = {};  // {}", take_name(buffer), pointer, shape_text(*buffer));
+  }
+  void define_without_memory(const Buffer& buffer) {
+    line("  void* {} = nullptr;  // {}", take_name(buffer), shape_text(*buffer));
   }
 
   const std::string& name(const Buffer& buffer) const {
@@ -131,24 +148,60 @@ class HostBodyEmitter {
           line("  }}");
         },
         [&](const tir::Store& s) {
-          line("  *(uint8_t*){} = {};", name(s.buffer), tir::is_int(s.value, 0) ? 0 : 1);
+          if (s.buffer->dtype == kBool) {
+            line("  *(uint8_t*){} = {};", name(s.buffer), tir::is_int(s.value, 0) ? 0 : 1);
+          } else {
+            line("  {} = {};", element(s.buffer, s.indices), size_text(s.value));
+          }
         },
+        [&](const tir::LetStmt& s) {
+          const std::string value = size_text(s.value);
+          scope_.bounds.set(s.var, {0, tir::Interval::kAny});
+          line("  [[maybe_unused]] const int64_t {} = {};", scope_.name(s.var), value);
+          walk(s.body);
+        },
+        [&](const tir::Reserve& s) { reserve(s.buffer); },
         [&](tir::Otherwise) {
           TESSERA_UNREACHABLE("statement kind {} in a host program", static_cast<int>(stmt.kind()));
         });
   }
 
   void allocate(const Buffer& buffer) {
-    if (const auto slot = plan_.heap.find(buffer.get()); slot != plan_.heap.end()) {
-      tir::Expr bytes = buffer->dtype.size_bytes();
-      for (const tir::Expr& e : buffer->shape) bytes = bytes * e;
-      define(buffer, fmt::format("tessera_heap_reserve(frame, {}, {})", slot->second,
-                                 expr_text(bytes, scope_)));
+    if (tir::sizes_vector(buffer)) return define_without_memory(buffer);
+    if (plan_.heap.contains(buffer.get())) {
+      define(buffer, heap_memory(buffer));
       line("  if ({} == nullptr) return 1;", name(buffer));
       return;
     }
     const plan::Placement& at = plan_.buffers.at(buffer.get());
     define(buffer, fmt::format("(char*)frame->pools[{}] + {}", pool_index(at.pool), at.offset));
+  }
+
+  std::string heap_memory(const Buffer& buffer) {
+    std::string bytes = std::to_string(buffer->dtype.size_bytes());
+    for (const tir::Expr& e : buffer->shape) {
+      const bool atom = tir::as_int(e) != nullptr || e.as<tir::Var>() || e.as<tir::Load>();
+      bytes += atom ? fmt::format(" * {}", size_text(e)) : fmt::format(" * ({})", size_text(e));
+    }
+    return fmt::format("tessera_heap_reserve(frame, {}, {})", plan_.heap.at(buffer.get()), bytes);
+  }
+
+  void reserve(const Buffer& buffer) {
+    const auto output = late_outputs_.find(buffer.get());
+    line("  {} = {};", name(buffer),
+         output == late_outputs_.end()
+             ? heap_memory(buffer)
+             : fmt::format("tessera_output_reserve(frame, {})", output->second));
+    line("  if ({} == nullptr) return 1;", name(buffer));
+  }
+
+  // An element of a vector of sizes.
+  std::string element(const Buffer& buffer, const std::vector<tir::Expr>& indices) {
+    return fmt::format("((int64_t*){})[{}]", name(buffer), expr_text(indices.at(0), scope_));
+  }
+  std::string size_text(const tir::Expr& e) {
+    const auto* load = e.as<tir::Load>();
+    return load != nullptr ? element(load->buffer, load->indices) : expr_text(e, scope_);
   }
 
   void block(const Stmt& stmt) {
@@ -201,7 +254,7 @@ class HostBodyEmitter {
 
   std::string values(const std::vector<tir::Expr>& sizes) {
     std::string text;
-    for (const tir::Expr& e : sizes) text += (text.empty() ? "" : ", ") + expr_text(e, scope_);
+    for (const tir::Expr& e : sizes) text += (text.empty() ? "" : ", ") + size_text(e);
     return text;
   }
 
@@ -250,6 +303,7 @@ class HostBodyEmitter {
   KernelScope scope_;   // of sizes
   std::string indent_;  // of the block
   std::map<const BufferNode*, std::string> names_;
+  std::map<const BufferNode*, std::size_t> late_outputs_;  // their numbers
   std::set<std::string> taken_ = names_in_use();
 };
 
@@ -268,9 +322,10 @@ std::string emit_output_shapes(const tir::PrimFunc& main) {
       "void tessera_shapes_of_outputs(void*, const int64_t* dims, int64_t* shapes) {\n";
   text += define_dims(main, scope, "dims");
   std::size_t at = 0;
-  for (const Buffer& b : main.outputs) {
-    for (const tir::Expr& e : b->shape) {
-      text += fmt::format("  shapes[{}] = {};\n", at++, expr_text(e, scope));
+  for (const plan::ResultPort& p : plan::result_ports(main)) {
+    for (const tir::Expr& e : p.buffer->shape) {
+      const bool known = e.as<tir::Load>() == nullptr;
+      text += fmt::format("  shapes[{}] = {};\n", at++, known ? expr_text(e, scope) : "-1");
     }
   }
   return text + (at == 0 ? "  (void)shapes;\n}\n" : "}\n");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/kernel_writer.h"
 
+#include "emit/c_text.h"
 #include "emit/kernel_simd.h"
 #include "tir/walk.h"
 
@@ -50,6 +51,10 @@ void KernelWriter::stmt(const Stmt& s, Position position) {
         TESSERA_UNREACHABLE("constant `{}` inside of a kernel: data are arguments", n.buffer->name);
       },
       [&](const tir::CallKernel& n) { TESSERA_UNREACHABLE("a kernel calls `{}`", n.symbol); },
+      [&](const tir::Require& n) { require(n); },
+      [&](const tir::Reserve& n) {
+        TESSERA_UNREACHABLE("a kernel reserves `{}`", n.buffer->name);
+      },
       [&](const tir::Evaluate& n) { line("(void)({});", expr_text(n.value, scope_)); },
       [&](const tir::Seq& n) {
         for (const Stmt& part : n.body) {
@@ -63,6 +68,22 @@ void KernelWriter::stmt(const Stmt& s, Position position) {
           if (defines && !last) close();
         }
       });
+}
+
+void KernelWriter::require(const tir::Require& n) {
+  std::string format, values;
+  for (std::size_t i = 0; i < n.sentence.size(); ++i) {
+    const bool value = n.sentence.compare(i, 2, "{}") == 0;
+    format += value ? "%lld" : n.sentence[i] == '%' ? "%%" : n.sentence.substr(i, 1);
+    i += value ? 1 : 0;
+  }
+  for (const Expr& e : n.values) {
+    values += fmt::format(", static_cast<long long>({})", expr_text(e, scope_));
+  }
+  calls_runtime_ = true;
+  line("if (!({})) {{", expr_text(n.condition, scope_));
+  line("  return tessera_call_failed(call, {}{});", c_string(format), values);
+  line("}}");
 }
 
 void KernelWriter::store(const tir::Store& n) {

@@ -39,6 +39,7 @@ class KernelWriter {
   void allocate(const tir::Allocate& n, Position position);
   void scalar(const tir::Allocate& n, Position position);
   void view(const tir::View& n, Position position);
+  void require(const tir::Require& n);
   void branch(const tir::IfThenElse& n);
 
   // What a parallel loop uses and does not define itself, in order of first use.

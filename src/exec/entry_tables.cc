@@ -32,7 +32,7 @@ EntryTables::EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& pla
             port.min.data(), port.max.data(), port.symbols.data(), 0};
   };
   for (const tir::Buffer& b : entry.inputs) inputs_.push_back(io(b));
-  for (const tir::Buffer& b : entry.outputs) outputs_.push_back(io(b));
+  for (const plan::ResultPort& p : plan::result_ports(entry)) outputs_.push_back(io(p.buffer));
   for (const plan::Pool& p : plan_.pools) {
     pools_.push_back(
         {p.name.c_str(), {TESSERA_CPU, 0}, static_cast<std::uint64_t>(p.bytes), kPoolAlignBytes});

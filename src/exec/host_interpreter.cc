@@ -74,9 +74,16 @@ class HostInterpreter::Run {
     sizes_ = sizes_of_dims(main, frame_.dims);
     for (std::size_t i = 0; i < main.inputs.size(); ++i)
       at_[main.inputs[i].get()] = frame_.inputs[i];
-    for (std::size_t i = 0; i < main.outputs.size(); ++i) {
-      at_[main.outputs[i].get()] = frame_.outputs[i];
+    const std::vector<plan::ResultPort> outputs = plan::result_ports(main);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      at_[outputs[i].buffer.get()] = frame_.outputs[i];
+      if (!outputs[i].sizes) continue;
+      at_[outputs[i].sizes.get()] = frame_.output_tensors[i].shape;
+      late_outputs_[outputs[i].buffer.get()] = static_cast<std::int32_t>(i);
     }
+    sizes_.load = [this](const Buffer& b, const std::vector<std::int64_t>& at) {
+      return tir::int_imm(static_cast<const std::int64_t*>(at_.at(b.get()))[at.at(0)]);
+    };
     return walk(main.body);
   }
 
@@ -122,22 +129,49 @@ class HostInterpreter::Run {
           return status;
         },
         [&](const tir::Store& s) {
-          *static_cast<std::uint8_t*>(at_.at(s.buffer.get())) = tir::is_int(s.value, 0) ? 0 : 1;
+          store(s);
           return std::int32_t{0};
         },
+        [&](const tir::LetStmt& s) {
+          sizes_.set(s.var, tir::int_imm(sizes_.index(s.value)));
+          return walk(s.body);
+        },
+        [&](const tir::Reserve& s) { return reserve(s.buffer); },
         [&](tir::Otherwise) -> std::int32_t {
           TESSERA_UNREACHABLE("statement kind {} in a host program", static_cast<int>(stmt.kind()));
         });
   }
 
-  std::int32_t allocate(const Buffer& buffer) {
+  // A flag, or a size.
+  void store(const tir::Store& s) {
+    void* data = at_.at(s.buffer.get());
+    if (s.buffer->dtype == kBool) {
+      *static_cast<std::uint8_t*>(data) = tir::is_int(s.value, 0) ? 0 : 1;
+    } else {
+      static_cast<std::int64_t*>(data)[sizes_.index(s.indices.at(0))] = sizes_.index(s.value);
+    }
+  }
+
+  // Memory for the sizes that a buffer has now, in the heap or of an output.
+  std::int32_t reserve(const Buffer& buffer) {
     void*& data = at_[buffer.get()];
-    if (const auto slot = p_.plan_.heap.find(buffer.get()); slot != p_.plan_.heap.end()) {
+    if (const auto i = late_outputs_.find(buffer.get()); i != late_outputs_.end()) {
+      data = tessera_output_reserve(&frame_, i->second);
+    } else {
       std::int64_t bytes = buffer->dtype.size_bytes();
       for (const tir::Expr& e : buffer->shape) bytes *= sizes_.index(e);
-      data = tessera_heap_reserve(&frame_, slot->second, bytes);
-      return data == nullptr ? 1 : 0;
+      data = tessera_heap_reserve(&frame_, p_.plan_.heap.at(buffer.get()), bytes);
     }
+    return data == nullptr ? 1 : 0;
+  }
+
+  std::int32_t allocate(const Buffer& buffer) {
+    void*& data = at_[buffer.get()];
+    if (tir::sizes_vector(buffer)) {
+      data = nullptr;  // until it is reserved
+      return 0;
+    }
+    if (p_.plan_.heap.contains(buffer.get())) return reserve(buffer);
     const plan::Placement& at = p_.plan_.buffers.at(buffer.get());
     data = static_cast<char*>(frame_.pools[p_.pools_.find(at.pool)->second]) + at.offset;
     return 0;
@@ -214,6 +248,7 @@ class HostInterpreter::Run {
   const HostInterpreter& p_;
   const tessera_frame& frame_;
   std::map<const BufferNode*, void*> at_;
+  std::map<const BufferNode*, std::int32_t> late_outputs_;  // their numbers
   tir::Evaluator sizes_;
 };
 
@@ -224,8 +259,10 @@ std::int32_t HostInterpreter::run_entry(const tessera_frame* frame) {
 void HostInterpreter::output_shapes(void* context, const std::int64_t* dims, std::int64_t* shapes) {
   const tir::PrimFunc& main = static_cast<const HostInterpreter*>(context)->entry_;
   tir::Evaluator sizes = sizes_of_dims(main, dims);
-  for (const Buffer& b : main.outputs) {
-    for (const tir::Expr& e : b->shape) *shapes++ = sizes.index(e);
+  for (const plan::ResultPort& p : plan::result_ports(main)) {
+    for (const tir::Expr& e : p.buffer->shape) {
+      *shapes++ = e.as<tir::Load>() == nullptr ? sizes.index(e) : -1;
+    }
   }
 }
 

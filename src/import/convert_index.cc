@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathering, slicing and selecting: Gather, GatherND, Slice, OneHot, TopK, CumSum, Trilu, Compress,
 // ...
+#include <limits>
+
 #include "import/converters.h"
 #include "import/value.h"
 
@@ -74,13 +76,26 @@ bool is_known(Node& n, std::size_t i) {
   return !n.has_input(i) || n.constant(n.input(i)).has_value();
 }
 
+// Bounds that come at run time, for a result whose size the model does not state.
+std::vector<NodeId> slice_by_data(Node& n) {
+  const Value begin = input(n, 1).cast(kInt64);
+  const std::int64_t count = begin.size(0);
+  Ints axes = range(0, count);
+  if (n.has_input(3)) axes = n.need_ints(3, "a list of axes");
+  for (std::int64_t& a : axes) a = n.axis(a, n.rank(n.input(0)));
+  const Value steps = n.has_input(4) ? input(n, 4).cast(kInt64)
+                                     : Value(n, n.ints(Ints(static_cast<std::size_t>(count), 1)));
+  return {n.call("dyn.strided_slice", {n.input(0), begin, input(n, 2).cast(kInt64), steps},
+                 {{"axes", axes}})};
+}
+
 // Starts, steps and axes that come at run time: each dimension reads start + i * step, as many
 // elements as the model states. A dimension that no axis names has start 0 and step 1.
 std::vector<NodeId> slice_at_run_time(Node& n) {
   Value y = input(n, 0);
-  const Ints sizes = y.sizes();
   const auto result = n.declared_shape(0);
-  if (!result) n.unsupported("a bound that is computed at run time");
+  if (!result || !constant_shape(y.shape())) return slice_by_data(n);
+  const Ints sizes = y.sizes();
   n.ignore_input(2);
   const Value starts = input(n, 1).cast(kInt64);
   const std::int64_t count = starts.size(0), rank = y.rank();
@@ -159,6 +174,21 @@ std::vector<NodeId> convert_one_hot(Node& n) {
   return {where(hot, values.at(0, 1), values.at(0, 0))};
 }
 
+// The first k, a number that comes at run time, of all in order.
+std::vector<NodeId> top_k_by_data(Node& n, std::int64_t axis) {
+  n.ignore_attr("sorted");
+  const NodeId both = n.call(
+      "topk", {n.input(0)},
+      {{"k", 0}, {"axis", axis}, {"is_ascend", !n.flag_attr("largest", true)}, {"dtype", kInt64}});
+  const NodeId k = input(n, 1).cast(kInt64).reshape({1});
+  std::vector<NodeId> results;
+  for (int i = 0; i < 2; ++i) {
+    results.push_back(n.call("dyn.strided_slice", {n.project(both, i), n.ints({0}), k, n.ints({1})},
+                             {{"axes", Ints{axis}}, {"slice_mode", "size"}}));
+  }
+  return results;
+}
+
 std::vector<NodeId> convert_top_k(Node& n) {
   const NodeId x = n.input(0);
   const std::int64_t axis = n.axis_attr(-1, x);
@@ -170,7 +200,7 @@ std::vector<NodeId> convert_top_k(Node& n) {
     k = (*known)[0];
   } else {
     const auto declared = n.declared_shape(0);
-    if (!declared) n.need_constant(1, "a k");
+    if (!declared) return top_k_by_data(n, axis);
     k = declared->at(static_cast<std::size_t>(axis));
   }
   n.ignore_attr("sorted");  // sorted is one of the orders that unsorted allows
@@ -183,7 +213,7 @@ std::vector<NodeId> convert_top_k(Node& n) {
 // The places where the condition holds, as many as are known.
 std::vector<NodeId> convert_compress(Node& n) {
   Value x = input(n, 0);
-  if (!n.has_attr("axis")) x = x.reshape({product(x.sizes())});
+  if (!n.has_attr("axis")) x = x.reshape_to({num_elements(x.shape())});
   const std::int64_t axis = n.has_attr("axis") ? n.axis_attr(0, x) : 0;
   if (const auto condition = n.known_ints(1)) {
     Ints chosen;
@@ -193,7 +223,10 @@ std::vector<NodeId> convert_compress(Node& n) {
     return {x.take(n.ints(chosen), axis)};
   }
   const auto declared = n.declared_shape(0);
-  if (!declared) n.need_constant(1, "a condition");
+  if (!declared) {
+    const Value places = input(n, 1).apply("argwhere").apply("squeeze", {{"axis", Ints{1}}});
+    return {x.take(places.cast(kInt64), axis)};
+  }
   const Value condition = input(n, 1).cast(kInt64);
   // Element i of the result is at the first place with i + 1 true ones up to it.
   const Value counts = condition.apply("cumsum", {{"axis", 0}}).reshape({1, condition.size(0)});
@@ -208,6 +241,23 @@ std::vector<NodeId> convert_reverse_sequence(Node& n) {
       {{"seq_axis", n.int_attr("time_axis", 0)}, {"batch_axis", n.int_attr("batch_axis", 1)}})};
 }
 
+std::vector<NodeId> convert_non_max_suppression(Node& n) {
+  const Value most = input_or(n, 2, 0, kInt64).reshape({});
+  const Value iou = input_or(n, 3, 0, kFloat32).reshape({});
+  const Value score = input_or(n, 4, std::numeric_limits<float>::lowest(), kFloat32).reshape({});
+  const NodeId both =
+      n.call("vision.all_class_non_max_suppression", {n.input(0), n.input(1), most, iou, score},
+             {{"center_point_box", n.int_attr("center_point_box", 0)}});
+  return {n.call("dyn.strided_slice",
+                 {n.project(both, 0), n.ints({0}), n.project(both, 1), n.ints({1})},
+                 {{"axes", Ints{0}}, {"slice_mode", "size"}})};
+}
+
+// The places, one a column.
+std::vector<NodeId> convert_non_zero(Node& n) {
+  return {input(n, 0).apply("argwhere").cast(kInt64).transpose({1, 0})};
+}
+
 constexpr Converter kTable[] = {
     {"Gather", 1, convert_gather},
     {"GatherElements", 11, convert_gather_elements},
@@ -219,6 +269,8 @@ constexpr Converter kTable[] = {
     {"OneHot", 9, convert_one_hot},
     {"TopK", 1, convert_top_k},
     {"Compress", 9, convert_compress},
+    {"NonZero", 9, convert_non_zero},
+    {"NonMaxSuppression", 10, convert_non_max_suppression},
     {"ReverseSequence", 10, convert_reverse_sequence},
 };
 

@@ -210,10 +210,32 @@ Dim broadcast_size(Node& n, const Dim& a, const Dim& b) {
   return Dim::unknown();
 }
 
+// A list of sizes with ones in front.
+Value with_rank(Node& n, const Value& sizes, std::int64_t rank) {
+  const std::int64_t missing = rank - sizes.size(0);
+  if (missing == 0) return sizes;
+  return concat(n, {Value(n, n.ints(Ints(static_cast<std::size_t>(missing), 1))), sizes}, 0);
+}
+
+Value all_sizes_of(Node& n, NodeId x) {
+  return {n, sizes_of(n, x, 0, static_cast<std::size_t>(n.rank(x)))};
+}
+
+// A shape that comes at run time, by numpy's rule for it and the operand's own.
+NodeId expand_by_data(Node& n) {
+  const NodeId x = n.input(0);
+  const Value wanted = input(n, 1).cast(kInt64);
+  const std::int64_t rank = std::max(n.rank(x), wanted.size(0));
+  const Value given = with_rank(n, wanted, rank), own = with_rank(n, all_sizes_of(n, x), rank);
+  return n.call("dyn.broadcast_to", {x, where(equal(given, 1.0), own, given)});
+}
+
 std::vector<NodeId> convert_expand(Node& n) {
   const NodeId x = n.input(0);
   const auto wanted = n.known_sizes(1);
   if (!wanted) {
+    const bool is_stated = n.declared_shape(0) && constant_shape(n.shape(x));
+    if (!is_stated) return {expand_by_data(n)};
     return {n.broadcast(x, broadcast_shape(n, n.sizes(x), shape_operand(n, 1)))};
   }
   const Shape& own = n.shape(x);
@@ -225,8 +247,7 @@ std::vector<NodeId> convert_expand(Node& n) {
   }
   const bool known =
       std::none_of(shape.begin(), shape.end(), [](const Dim& d) { return d.is_unknown(); });
-  if (!known) n.unsupported("a shape that may or may not be 1 at run time");
-  return {n.broadcast_to(x, shape)};
+  return {known ? n.broadcast_to(x, shape) : expand_by_data(n)};
 }
 
 // Repetitions that come at run time follow from the sizes that the model states.
@@ -241,7 +262,28 @@ Ints repetitions(Node& n, const Ints& sizes) {
   return reps;
 }
 
+// Every dimension gets one of its repetitions in front of it: [d, e] -> [r, d, s, e].
+NodeId tile_by_data(Node& n) {
+  const NodeId x = n.input(0);
+  const Value reps = input(n, 1).cast(kInt64), own = all_sizes_of(n, x);
+  Shape apart;
+  std::vector<Value> wanted;
+  for (std::int64_t d = 0; d < n.rank(x); ++d) {
+    apart.emplace_back(1);
+    apart.push_back(n.shape(x)[static_cast<std::size_t>(d)]);
+    wanted.push_back(reps.slice(0, d, d + 1));
+    wanted.push_back(own.slice(0, d, d + 1));
+  }
+  if (wanted.empty()) return x;
+  const NodeId split = n.reshape_to(x, apart);
+  const NodeId repeated = n.call("dyn.broadcast_to", {split, concat(n, wanted, 0)});
+  return n.call("dyn.reshape", {repeated, reps * own});
+}
+
 std::vector<NodeId> convert_tile(Node& n) {
+  const bool is_known =
+      n.known_ints(1) || (n.declared_shape(0) && constant_shape(n.shape(n.input(0))));
+  if (!is_known) return {tile_by_data(n)};
   const Ints sizes = n.sizes(n.input(0)), reps = repetitions(n, sizes);
   if (reps.size() != sizes.size()) {
     n.invalid(Code::kShapeMismatch, "it needs one number of repetitions a dimension");

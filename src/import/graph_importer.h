@@ -68,7 +68,8 @@ class GraphImporter {
   std::vector<NodeId> make_loop(Node& at, Loop& loop);
   bool define_body(Node& at, Loop& loop);
   void define_captured(Loop& loop, Scope& body, std::vector<Tensor>& known);
-  void check_carried(const Node& at, const Loop& loop) const;
+  bool generalise_carried(const Node& at, Loop& loop) const;
+  NodeId first_rows(const Loop& loop, std::size_t scan);
   void size_scans(const Node& at, Loop& loop) const;
   relay::Function loop_function(const Loop& loop, const std::string& name);
   NodeId goes_on(const Loop& loop, std::span<const NodeId> params);

@@ -42,6 +42,13 @@ class FreeNames {
 
 Tensor number(std::int64_t value) { return Tensor::of<std::int64_t>({}, kInt64, {value}); }
 
+// All rows of a scan output.
+Type scan_type(const Loop::ScanOutput& scan, const Type& row) {
+  Shape shape = row.shape();
+  shape.insert(shape.begin(), scan.rows);
+  return tensor_type(std::move(shape), row.dtype());
+}
+
 }  // namespace
 
 NodeId GraphImporter::call(std::string_view op, std::initializer_list<NodeId> args, Attrs attrs) {
@@ -76,9 +83,10 @@ bool GraphImporter::define_body(Node& at, Loop& loop) {
   std::vector<Tensor> known;
   define_captured(loop, body, known);
   std::vector<std::pair<std::string, Type>> params;
-  for (const auto* list : {&loop.carried, &loop.captured}) {
-    for (const Loop::Named& v : *list) params.emplace_back(v.name, at.type(v.value));
+  for (std::size_t i = 0; i < loop.carried.size(); ++i) {
+    params.emplace_back(loop.carried[i].name, loop.carried_types[i]);
   }
+  for (const Loop::Named& v : loop.captured) params.emplace_back(v.name, at.type(v.value));
   builder_.at(at.location());
   builder_.begin_function();
   for (auto& [name, value] : body.values) value = builder_.constant(known[value.index()]);
@@ -135,9 +143,7 @@ relay::Function GraphImporter::loop_function(const Loop& loop, const std::string
   for (std::size_t i = 0; i < carried; ++i) values.push_back(params[2 + i]);
   for (const Loop::ScanOutput& s : loop.scans) {
     const Type& row = body.type(body.result()).fields()[s.row];
-    Shape shape = row.shape();
-    shape.insert(shape.begin(), Dim(s.rows));
-    values.push_back(builder_.param(s.name, tensor_type(std::move(shape), row.dtype())));
+    values.push_back(builder_.param(s.name, scan_type(s, row)));
   }
   std::vector<Type> types;
   for (const NodeId v : values) types.push_back(builder_.type(v));
@@ -153,8 +159,13 @@ relay::Function GraphImporter::loop_function(const Loop& loop, const std::string
   for (std::size_t i = 0; i < loop.scans.size(); ++i) {
     const Loop::ScanOutput& s = loop.scans[i];
     const NodeId row = builder_.project(step, static_cast<int>(s.row));
-    next.push_back(
-        call("update_row", {values[carried + i], row, row_index(params[0], s.rows, s.backward)}));
+    if (s.grows) {
+      const NodeId parts[] = {values[carried + i], call("expand_dims", {row}, {{"axis", 0}})};
+      next.push_back(call("concatenate", {builder_.tuple(parts)}, {{"axis", 0}}));
+    } else {
+      const NodeId index = row_index(params[0], s.rows.as_constant().value_or(0), s.backward);
+      next.push_back(call("update_row", {values[carried + i], row, index}));
+    }
   }
   builder_.end_branch(
       builder_.call_global(name, next, types.size() == 1 ? types[0] : tuple_type(types)));
@@ -164,44 +175,86 @@ relay::Function GraphImporter::loop_function(const Loop& loop, const std::string
 }
 
 // How many rows the scan outputs have: as many as there are iterations, where that is known; else
-// as many as the model says.
+// as many as the model says, or they grow. With a trip count that comes at run time and nothing
+// else to end the loop, memory for all rows is there from the beginning.
 void GraphImporter::size_scans(const Node& at, Loop& loop) const {
   const bool is_counted = loop.count && !loop.limit && !loop.tests_condition;
   for (Loop::ScanOutput& s : loop.scans) {
     const Type* declared = scope_->declared_type(s.name);
     if (is_counted) {
-      s.rows = *loop.count;
+      s.rows = Dim(*loop.count);
     } else if (declared != nullptr && declared->rank() > 0 && declared->shape()[0].is_constant()) {
-      s.rows = declared->shape()[0].constant();
+      s.rows = declared->shape()[0];
     } else {
-      at.unsupported(
-          fmt::format("its scan output `{}`, whose length is only known at run time,", s.name));
+      s.rows = Dim::unknown();
+      s.grows = !loop.limit || loop.count || loop.tests_condition;
     }
     if (!constant_shape(loop.body.type(loop.body.result()).fields()[s.row].shape())) {
       at.unsupported(fmt::format("its scan output `{}` of rows whose size is not known", s.name));
     }
   }
   for (const Loop::ScanOutput& s : loop.scans) {
-    loop.count = std::min(loop.count.value_or(s.rows), s.rows);
+    if (const auto rows = s.rows.as_constant()) {
+      loop.count = std::min(loop.count.value_or(*rows), *rows);
+    }
   }
 }
 
-void GraphImporter::check_carried(const Node& at, const Loop& loop) const {
+// Sizes of carried values that an iteration changes are `?` in the loop; true if there are new
+// ones.
+bool GraphImporter::generalise_carried(const Node& at, Loop& loop) const {
   const std::vector<Type>& results = loop.body.type(loop.body.result()).fields();
+  bool changed = false;
   for (std::size_t i = 0; i < loop.carried.size(); ++i) {
-    const Type &first = at.type(loop.carried[i].value), &then = results[1 + i];
+    const Type &first = loop.carried_types[i], &then = results[1 + i];
     if (first == then) continue;
+    if (first.dtype() == then.dtype() && first.rank() == then.rank()) {
+      Shape shape = first.shape();
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        if (!(shape[d] == then.shape()[d])) shape[d] = Dim::unknown();
+      }
+      changed |= !(shape == first.shape());
+      loop.carried_types[i] = tensor_type(std::move(shape), first.dtype());
+      continue;
+    }
     throw NodeError{error(Code::kUnsupportedOnnxNode, at.location(),
                           "operator `{}`: `{}` is {} at first and {} after an iteration; values "
-                          "that change their type or size in a loop are not supported",
+                          "that change their type or rank in a loop are not supported",
                           at.op_type(), loop.carried[i].name, to_string(first), to_string(then))
-                        .with_remedy("export the model with values of one size in the loop")};
+                        .with_remedy("export the model with values of one type in the loop")};
   }
+  return changed;
+}
+
+// What a scan output is before the first iteration.
+NodeId GraphImporter::first_rows(const Loop& loop, std::size_t i) {
+  const Loop::ScanOutput& scan = loop.scans[i];
+  const Type& row = loop.body.type(loop.body.result()).fields()[scan.row];
+  Ints shape = *constant_shape(row.shape());
+  if (!scan.rows.is_unknown() || scan.grows) {
+    shape.insert(shape.begin(), scan.grows ? 0 : scan.rows.constant());
+    return call("zeros", {}, {{"shape", shape}, {"dtype", row.dtype()}});
+  }
+  const NodeId trips = loop.captured[*loop.limit].value;
+  const NodeId count = call("maximum", {trips, builder_.constant(number(0))});
+  const NodeId rows = call("reshape", {count}, {{"newshape", Ints{1}}});
+  const NodeId parts[] = {rows, builder_.constant(Tensor::of<std::int64_t>(
+                                    {static_cast<std::int64_t>(shape.size())}, kInt64, shape))};
+  const NodeId sizes =
+      shape.empty() ? rows : call("concatenate", {builder_.tuple(parts)}, {{"axis", 0}});
+  const NodeId zero = call("zeros", {}, {{"shape", Ints{}}, {"dtype", row.dtype()}});
+  return call("dyn.full", {zero, sizes}, {{"dtype", row.dtype()}});
 }
 
 std::vector<NodeId> GraphImporter::make_loop(Node& at, Loop& loop) {
-  if (!define_body(at, loop)) return {};
-  check_carried(at, loop);
+  for (const Loop::Named& v : loop.carried) loop.carried_types.push_back(at.type(v.value));
+  const Loop fresh = loop;
+  do {  // once a size that changes, at most
+    const std::vector<Type> types = loop.carried_types;
+    loop = fresh;
+    loop.carried_types = types;
+    if (!define_body(at, loop)) return {};
+  } while (generalise_carried(at, loop));
   size_scans(at, loop);
   const std::string name = fmt::format("loop_{}", loops_.size());
   const relay::Function& f = loops_[name] = loop_function(loop, name);
@@ -209,11 +262,7 @@ std::vector<NodeId> GraphImporter::make_loop(Node& at, Loop& loop) {
   for (const auto* list : {&loop.carried, &loop.captured}) {
     for (const Loop::Named& v : *list) args.push_back(v.value);
   }
-  for (std::size_t i = args.size(); i < f.params().size(); ++i) {
-    const Type& type = f.type(f.params()[i]);
-    args.push_back(
-        call("zeros", {}, {{"shape", *constant_shape(type.shape())}, {"dtype", type.dtype()}}));
-  }
+  for (std::size_t i = 0; i < loop.scans.size(); ++i) args.push_back(first_rows(loop, i));
   const Type result = f.type(f.result());
   const NodeId value = builder_.call_global(name, args, result);
   if (!result.is_tuple()) return {value};

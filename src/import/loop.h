@@ -35,7 +35,8 @@ struct Loop {
   struct ScanOutput {
     std::string name;     // of the node's output
     std::size_t row = 0;  // which result of the body
-    std::int64_t rows = 0;
+    Dim rows = 0;            // `?`: known at run time
+    bool grows = false;      // by a row an iteration; else it has all rows from the beginning
     bool backward = false;
   };
 
@@ -47,6 +48,7 @@ struct Loop {
   std::optional<std::size_t> limit;            // the captured value that bounds the iterations
   std::optional<std::int64_t> count;           // the number that does
   std::vector<Named> carried;                  // at first
+  std::vector<Type> carried_types;             // in every iteration
   std::vector<Named> captured;
   std::vector<Slice> slices;
   std::vector<ScanOutput> scans;

@@ -4,6 +4,7 @@
 
 #include "lower/host_lowering.h"
 #include "lower/primitive.h"
+#include "lower/shape_function.h"
 #include "lower/specialise.h"
 #include "lower/views.h"
 #include "relay/evaluation_order.h"
@@ -91,11 +92,14 @@ Result<void> HostLowering::call_function(NodeId id, const Function& callee, cons
   }
   TESSERA_TRY(const TailRecursion recursion, find_tail_recursion(callee, name));
   const std::vector<Type> known = types_of_nodes(args);
+  const bool is_loop = !recursion.calls.empty();
   const bool as_annotated =
       std::equal(known.begin(), known.end(), callee.params().begin(), callee.params().end(),
-                 [&](const Type& t, NodeId param) { return t == callee.type(param); });
+                 [&](const Type& t, NodeId param) {
+                   return t == callee.type(param) || (is_loop && fits(callee.type(param), t));
+                 });
   if (as_annotated) return enter(id, callee, name, recursion, args);
-  if (!recursion.calls.empty()) {
+  if (is_loop) {
     return fail(error(Code::kNotSupported, f_[id].location,
                       "`@{}` is a loop, and is called with other sizes than its parameters' "
                       "annotations say: such code cannot be made yet",
@@ -112,14 +116,15 @@ Result<void> HostLowering::enter(NodeId id, const Function& callee, const std::s
   HostLowering inner(callee, name, module_, kernels_, host_, this);
   for (std::size_t i = 0; i < args.size(); ++i) {
     inner.value(callee.params()[i]) = values_of(args.subspan(i, 1));
+    inner.types_[callee.params()[i].index()] = type(args[i]);
   }
   const NodeId result = callee.result();
   if (recursion.calls.empty()) {
     TESSERA_TRY_VOID(inner.lower_region(Function::kBody));
-    value(id) = inner.values_of({&result, 1});
   } else {
-    TESSERA_TRY(value(id), inner.lower_loop(recursion));
+    TESSERA_TRY_VOID(inner.lower_loop(recursion));
   }
+  value(id) = inner.values_of({&result, 1});
   types_[id.index()] = inner.type(result);
   return {};
 }
@@ -134,11 +139,11 @@ Result<void> HostLowering::call_extern(NodeId id, const std::string& symbol,
   types_[id.index()] = f_.type(id);
   if (const auto body = module_.functions.find(symbol);
       is_dynamic(f_.type(id)) && body != module_.functions.end()) {
-    TESSERA_TRY(const Function known,
+    TESSERA_TRY(Function known,
                 specialise(body->second, Function::kBody, types_of_nodes(args), module_.constants));
+    TESSERA_TRY(known, with_named_sizes(std::move(known), args));
     types_[id.index()] = known.type(known.result());
   }
-  TESSERA_TRY_VOID(require_named_sizes(id, f_));
   value(id) = host_.call({symbol, values_of(args), dims_of_loops(symbol, args, type(id))},
                          flatten(type(id)), symbol + "_out");
   return {};
@@ -182,8 +187,18 @@ Result<void> HostLowering::call_region(NodeId id, const Function& f, relay::Regi
 
 Result<void> HostLowering::call_kernel(NodeId id, const Function& f, relay::RegionId region,
                                        std::span<const NodeId> args) {
+  const bool is_own = &f == &f_;
+  if (is_own ? !needs_run_time_sizes(f, nodes_[region.index()]) : !needs_run_time_sizes(f)) {
+    return call_named(id, f, region, args);
+  }
+  TESSERA_TRY(const Function sized,
+              with_named_sizes(is_own ? relay::outline(f, f.region(region).owner) : f, args));
+  return call_named(id, sized, Function::kBody, args);
+}
+
+Result<void> HostLowering::call_named(NodeId id, const Function& f, RegionId region,
+                                      std::span<const NodeId> args) {
   types_[id.index()] = f.type(f.region(region).result);
-  TESSERA_TRY_VOID(require_named_sizes(id, f));
   const Values inputs = values_of(args);
   const std::vector<Type> types = flatten(type(id));
   if (const int kept = kept_input(f, region); kept >= 0) {
@@ -203,30 +218,26 @@ Result<void> HostLowering::call_kernel(NodeId id, const Function& f, relay::Regi
   return {};
 }
 
-bool HostLowering::has_unknown_size(const Type& type) {
-  for (const Type& t : flatten(type)) {
-    if (std::any_of(t.shape().begin(), t.shape().end(),
-                    [](const Dim& d) { return d.is_unknown(); })) {
-      return true;
-    }
+// Calls what computes sizes that nobody knows before the run, and checks those that must agree.
+Result<Function> HostLowering::with_named_sizes(Function f, std::span<const NodeId> args) {
+  if (!needs_run_time_sizes(f)) return f;
+  TESSERA_TRY(RunTimeSizes sizes,
+              derive_run_time_sizes(f, module_.constants, [this] { return host_.fresh_symbol(); }));
+  if (tir::is_empty(sizes.func.body)) return std::move(sizes.function);  // inference knew more
+  HostCall call;
+  for (const std::size_t i : sizes.data) {
+    const Values data = values_of(args.subspan(i, 1));
+    call.inputs.insert(call.inputs.end(), data.begin(), data.end());
   }
-  return false;
-}
-
-Result<void> HostLowering::require_named_sizes(NodeId id, const Function& f) const {
-  if (!has_unknown_size(type(id))) return {};
-  std::string_view op = "a function";
-  Location at = f_[id].location;
-  for (std::size_t i = f.num_nodes(); i-- > 0;) {
-    if (f.op(NodeId(i)) == nullptr || !has_unknown_size(f.type(NodeId(i)))) continue;
-    op = f.op(NodeId(i))->name;
-    if (f[NodeId(i)].location) at = f[NodeId(i)].location;
+  call.dims = sizes.dims;
+  std::vector<Type> results;
+  for (const tir::Buffer& b : sizes.func.outputs) {
+    results.push_back(tensor_type({Dim(tir::constant_size(b))}, kInt64));
   }
-  return fail(error(Code::kNotSupported, at,
-                    "the size of the result of `{}`, {}, depends on data; code for that cannot be "
-                    "made yet",
-                    op, to_string(type(id)))
-                  .with_remedy("replace the operator by one whose result has a fixed size"));
+  call.symbol = kernels_.symbol_of(std::move(sizes.func));
+  const Values found = host_.call(std::move(call), results, "sizes");
+  if (!found.empty()) host_.bind(found.front(), sizes.symbols);
+  return std::move(sizes.function);
 }
 
 void HostLowering::keep_body(const std::string& symbol, const Function& f, relay::RegionId region) {

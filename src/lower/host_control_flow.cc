@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Branches, and functions that are loops.
+#include <algorithm>
 #include <set>
 
 #include "lower/host_lowering.h"
 #include "lower/primitive.h"
+#include "lower/size_derivation.h"
 #include "relay/evaluation_order.h"
 #include "relay/rewrite.h"
 
@@ -15,26 +17,42 @@ using relay::RegionId;
 
 Result<void> HostLowering::lower_if(NodeId id) {
   const auto& branch = *f_.as<relay::If>(id);
-  TESSERA_TRY(value(id), declare_results(id, "if_result"));
-  TESSERA_TRY(const int yes, lower_branch(branch.then_region, value(id)));
-  TESSERA_TRY(const int no, lower_branch(branch.else_region, value(id)));
+  const Values memory = declare_values(f_.type(id), "if_result", HostProgram::Memory::kResult);
+  TESSERA_TRY(const int yes, lower_branch(branch.then_region, memory));
+  TESSERA_TRY(const int no, lower_branch(branch.else_region, memory));
   host_.branch(values_of(f_.operands(id)).front(), yes, no);
+  open_values(id, memory);
   return {};
 }
 
-Result<HostLowering::Values> HostLowering::declare_results(NodeId id, const std::string& name) {
-  Values results;
-  for (const Type& type : flatten(f_.type(id))) {
-    if (has_unknown_size(type)) {
-      return fail(error(Code::kNotSupported, f_[id].location,
-                        "the size of the result, {}, depends on the branch that is taken: such "
-                        "code cannot be made yet",
-                        to_string(type))
-                      .with_remedy("make both branches give results of one size"));
-    }
-    results.push_back(host_.declare(name, type, HostProgram::Memory::kResult));
+// Sizes that only the values have that are put there are decided then.
+HostLowering::Values HostLowering::declare_values(const Type& type, const std::string& name,
+                                                  HostProgram::Memory use) {
+  Values memory;
+  for (const Type& t : flatten(type)) {
+    const bool late = has_unknown_size(t) || host_.has_run_time_size(t);
+    memory.push_back(late ? host_.declare_late(name, t) : host_.declare(name, t, use));
   }
-  return results;
+  return memory;
+}
+
+// Makes what is in this memory the value of a node, its sizes known by name from here on.
+void HostLowering::open_values(NodeId id, const Values& memory) {
+  value(id).clear();
+  std::size_t next = 0;
+  types_[id.index()] = opened(f_.type(id), memory, next, value(id));
+}
+
+Type HostLowering::opened(const Type& type, const Values& memory, std::size_t& next, Values& out) {
+  if (type.is_tuple()) {
+    std::vector<Type> fields;
+    for (const Type& field : type.fields()) fields.push_back(opened(field, memory, next, out));
+    return tuple_type(std::move(fields));
+  }
+  Type known = type;
+  const HostValue v = memory[next++];
+  out.push_back(host_.is_late(v) ? host_.opened(v, known) : v);
+  return known;
 }
 
 Result<int> HostLowering::lower_branch(RegionId region, const Values& results) {
@@ -48,41 +66,66 @@ Result<int> HostLowering::lower_branch(RegionId region, const Values& results) {
 
 Result<void> HostLowering::deliver(RegionId region, const Values& into) {
   const NodeId result = f_.region(region).result;
-  TESSERA_TRY_VOID(require_named_sizes(result, f_));
   const Values from = values_of({&result, 1});
   const std::vector<Type> types = flatten(type(result));
-  for (std::size_t i = 0; i < into.size(); ++i) put(from[i], types[i], into[i]);
+  for (std::size_t i = 0; i < into.size(); ++i) {
+    if (host_.has_run_time_size(types[i]) && !host_.is_late(into[i])) {
+      return fail(error(Code::kNotSupported, f_[result].location,
+                        "the size of this result, {}, is only known at run time, and is said to be "
+                        "another",
+                        to_string(types[i]))
+                      .with_remedy("write `?` where the result's type is annotated"));
+    }
+    put(from[i], types[i], into[i]);
+  }
   return {};
 }
 
 void HostLowering::put(HostValue from, const Type& type, HostValue into) {
-  if (!host_.redirect(from, into)) copy(from, type, into);
+  if (host_.is_late(into) || !host_.redirect(from, into)) copy(from, type, into);
 }
 
 void HostLowering::copy(HostValue from, const Type& type, HostValue into) {
+  if (host_.is_late(into)) host_.reserve(into, type);
   const Definitions copy = copy_definition(type);
   host_.call_into({kernels_.symbol_of(lower_definitions(copy)), {from}, dims_of(copy)}, into);
 }
 
-Result<HostLowering::Values> HostLowering::lower_loop(const TailRecursion& recursion) {
+Result<void> HostLowering::lower_loop(const TailRecursion& recursion) {
   loop_ = &recursion;
+  carried_.resize(f_.params().size());
   for (std::size_t i = 0; i < f_.params().size(); ++i) {
     const NodeId param = f_.params()[i];
     if (!recursion.changes[i]) continue;
-    const std::vector<Type> types = flatten(f_.type(param));
-    for (std::size_t k = 0; k < types.size(); ++k) {
-      const HostValue memory =
-          host_.declare(f_.as<relay::Param>(param)->name, types[k], HostProgram::Memory::kCarried);
-      copy(value(param)[k], types[k], memory);
-      value(param)[k] = memory;
-    }
+    carried_[i] = declare_values(f_.type(param), f_.as<relay::Param>(param)->name,
+                                 HostProgram::Memory::kCarried);
+    const std::vector<Type> types = flatten(type(param));
+    for (std::size_t k = 0; k < types.size(); ++k) copy(value(param)[k], types[k], carried_[i][k]);
   }
-  TESSERA_TRY(results_, declare_results(f_.result(), "loop_result"));
+  results_ = declare_values(f_.type(f_.result()), "loop_result", HostProgram::Memory::kResult);
   flag_ = host_.declare("goes_on", tensor_type({}, kBool), HostProgram::Memory::kCarried);
   host_.set(flag_, true);
-  TESSERA_TRY(const int body, lower_tail_block(Function::kBody));
+  const int body = host_.begin_block();
+  for (std::size_t i = 0; i < f_.params().size(); ++i) {
+    if (recursion.changes[i]) open_values(f_.params()[i], carried_[i]);
+  }
+  const auto done = lower_tail(Function::kBody);
+  host_.end_block();
+  if (!done) return fail(done.error());
   host_.loop_while(flag_, body);
-  return results_;
+  open_values(f_.result(), results_);
+  return {};
+}
+
+// May a value of this type be where the annotation says? A size that it leaves open may be any.
+bool HostLowering::fits(const Type& annotation, const Type& type) {
+  const std::vector<Type> wanted = flatten(annotation), found = flatten(type);
+  return std::equal(
+      wanted.begin(), wanted.end(), found.begin(), found.end(), [](const Type& w, const Type& t) {
+        return w.dtype() == t.dtype() &&
+               std::equal(w.shape().begin(), w.shape().end(), t.shape().begin(), t.shape().end(),
+                          [](const Dim& a, const Dim& b) { return a == b || a.is_unknown(); });
+      });
 }
 
 Result<int> HostLowering::lower_tail_block(RegionId region) {
@@ -122,11 +165,13 @@ Result<void> HostLowering::go_round(NodeId call) {
     if (!loop_->changes[i]) continue;
     const NodeId argument = f_.operands(call)[1 + i];
     const std::vector<Type> types = flatten(type(argument));
-    if (types != flatten(f_.type(f_.params()[i]))) return changed_size(call, i);
-    const Values from = values_of({&argument, 1}), into = value(f_.params()[i]);
+    const std::vector<Type> old = flatten(type(f_.params()[i]));
+    if (!fits(f_.type(f_.params()[i]), type(argument))) return changed_size(call, i);
+    const Values from = values_of({&argument, 1}), &into = carried_[i];
     for (std::size_t k = 0; k < into.size(); ++k) {
       carried.insert(into[k].root);
-      if (from[k].root != into[k].root) moves.push_back({from[k], into[k], types[k]});
+      if (from[k].root == into[k].root && types[k] == old[k]) continue;
+      moves.push_back({from[k], into[k], types[k]});
     }
   }
   for (Move& m : moves) {
@@ -153,9 +198,10 @@ void HostLowering::update_in_place(NodeId id, std::size_t param) {
   const RowUpdate update = *row_update(f_, id);
   const NodeId inputs[] = {update.row, update.index};
   value(id) = value(f_.params()[param]);
-  if (f_.type(id).shape()[0] == Dim(0)) return;
+  types_[id.index()] = type(f_.params()[param]);
+  if (type(id).shape()[0] == Dim(0)) return;
   tir::DimVars dims;
-  tir::PrimFunc kernel = row_kernel(f_.type(id), f_.type(update.index), dims);
+  tir::PrimFunc kernel = row_kernel(type(id), f_.type(update.index), dims);
   host_.call_into(
       {kernels_.symbol_of(std::move(kernel)), values_of(inputs), values_of_formals(dims)},
       value(id).front());

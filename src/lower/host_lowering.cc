@@ -24,7 +24,7 @@ Result<tir::PrimFunc> HostLowering::run() {
   if (recursion.calls.empty()) {
     TESSERA_TRY_VOID(lower_region(Function::kBody));
   } else {
-    TESSERA_TRY(value(f_.result()), lower_loop(recursion));
+    TESSERA_TRY_VOID(lower_loop(recursion));
   }
   return finish();
 }
@@ -108,13 +108,20 @@ Result<tir::PrimFunc> HostLowering::finish() {
   Values results = values_of({&result, 1});
   const std::vector<Type> types = flatten(type(result));
   const std::vector<bool> copies = host_.copies_needed(results);
+  const std::vector<std::string> names = output_names(f_, results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
+    if (host_.has_run_time_size(types[i])) {
+      const HostValue output = host_.late_output(names[i], types[i]);
+      copy(results[i], types[i], output);
+      results[i] = output;
+      continue;
+    }
     if (!copies[i]) continue;
     const Definitions copy = copy_definition(types[i]);
     const std::string symbol = kernels_.symbol_of(lower_definitions(copy));
     results[i] = host_.call({symbol, {results[i]}, dims_of(copy)}, {types[i]}, "copy").front();
   }
-  tir::PrimFunc f = host_.finish(results, output_names(f_, results.size()));
+  tir::PrimFunc f = host_.finish(results, names);
   if (f_.location) f.sources.push_back(f_.location);
   return f;
 }

@@ -77,19 +77,23 @@ class HostLowering {
                                  const Type& result) const;
   Result<void> call_region(relay::NodeId id, const relay::Function& f, relay::RegionId region,
                            std::span<const relay::NodeId> args);
-  // The same where the arguments have the parameters' types.
+  // The same where the arguments have the parameters' types; then where all sizes have names.
   Result<void> call_kernel(relay::NodeId id, const relay::Function& f, relay::RegionId region,
                            std::span<const relay::NodeId> args);
-  static bool has_unknown_size(const Type& type);
-  // `f`: what computes the node, whose first operator with a size that depends on data is named.
-  Result<void> require_named_sizes(relay::NodeId id, const relay::Function& f) const;
+  Result<void> call_named(relay::NodeId id, const relay::Function& f, relay::RegionId region,
+                          std::span<const relay::NodeId> args);
+  // The function with names for all sizes in its types; the program has their values from here on.
+  Result<relay::Function> with_named_sizes(relay::Function f, std::span<const relay::NodeId> args);
   // What a kernel computes stays in the module as a stub, as for externs of back ends: for shape
   // functions, and for whoever wants to compare.
   void keep_body(const std::string& symbol, const relay::Function& f, relay::RegionId region);
 
   // ---- Control flow (host_control_flow.cc) ----
   Result<void> lower_if(relay::NodeId id);
-  Result<Values> declare_results(relay::NodeId id, const std::string& name);
+  // Memory for values of a type; of which the sizes may be decided when there are values.
+  Values declare_values(const Type& type, const std::string& name, HostProgram::Memory use);
+  void open_values(relay::NodeId id, const Values& memory);
+  Type opened(const Type& type, const Values& memory, std::size_t& next, Values& out);
   Result<int> lower_branch(relay::RegionId region, const Values& results);
   Result<void> deliver(relay::RegionId region, const Values& into);
   // The value in other memory: computed there where that can be.
@@ -100,7 +104,8 @@ class HostLowering {
   //   carried = arguments; flag = true
   //   while flag: { ...; if condition: { ...; carried = new values } else: { results; flag = false
   //   } }
-  Result<Values> lower_loop(const TailRecursion& recursion);
+  Result<void> lower_loop(const TailRecursion& recursion);
+  static bool fits(const Type& annotation, const Type& type);
   Result<int> lower_tail_block(relay::RegionId region);
   // A region whose result is the loop's, or leads to its next iteration.
   Result<void> lower_tail(relay::RegionId region);
@@ -120,6 +125,7 @@ class HostLowering {
   std::vector<Type> types_;
   std::vector<std::vector<relay::NodeId>> nodes_;  // by region
   const TailRecursion* loop_ = nullptr;            // of a function that is one:
+  std::vector<Values> carried_;                    // by parameter, where it changes
   Values results_;                                 // where its results go
   HostValue flag_;                                 // is there another iteration?
 };

@@ -94,14 +94,99 @@ void HostProgram::call_into(HostCall call, HostValue into) {
 
 HostValue HostProgram::view(HostValue value, const Type& type) {
   if (has_type(root(value.root).buffer, type)) return {value.root, -1};
+  const bool in_step = has_run_time_size(type) || is_late(value);
   for (std::size_t i = 0; i < views_.size(); ++i) {
-    if (views_[i].root == value.root && has_type(views_[i].buffer, type)) {
+    if (!in_step && views_[i].root == value.root && has_type(views_[i].buffer, type)) {
       return {value.root, static_cast<int>(i)};
     }
   }
   const std::string& name = root(value.root).buffer->name;
   views_.push_back({value.root, buffer_of_type(name + "_view", type)});
-  return {value.root, static_cast<int>(views_.size()) - 1};
+  const HostValue view{value.root, static_cast<int>(views_.size()) - 1};
+  if (in_step) {
+    views_.back().in_step = true;
+    add_step(StepKind::kView).outputs = {view};
+  }
+  return view;
+}
+
+std::string HostProgram::fresh_symbol() {
+  std::string name;
+  do {
+    name = fmt::format("size_{}", run_time_symbols_.size());
+    while (symbols_.contains(name) || named_.contains(name)) name += "_";
+  } while (!run_time_symbols_.insert(name).second);
+  symbols_.emplace(name, tir::make_var(name));
+  return name;
+}
+
+void HostProgram::bind(HostValue sizes, const std::vector<std::string>& symbols) {
+  Step& step = add_step(StepKind::kBind);
+  step.call.inputs = {sizes};
+  step.symbols = symbols;
+}
+
+bool HostProgram::has_run_time_size(const Type& type) const {
+  for (const Dim& dim : type.shape()) {
+    for (const std::string& symbol : dim.symbols()) {
+      if (run_time_symbols_.contains(symbol)) return true;
+    }
+  }
+  return false;
+}
+
+// The sizes that are `?` or differ from run to run are elements of a vector.
+HostValue HostProgram::add_late_root(const std::string& name, const Type& type) {
+  const auto rank = static_cast<std::int64_t>(type.rank());
+  const HostValue sizes = add_root(name + "_sizes", tensor_type({Dim(rank)}, kInt64));
+  std::vector<tir::Expr> shape;
+  for (const Dim& dim : type.shape()) {
+    const bool late = dim.is_unknown() || has_run_time_size(tensor_type({dim}, kInt64));
+    const auto at = static_cast<std::int64_t>(shape.size());
+    shape.push_back(late ? tir::load(root(sizes.root).buffer, {tir::Expr(at)}) : size(dim));
+  }
+  Root late;
+  late.buffer = tir::make_buffer(name, type.dtype(), std::move(shape));
+  late.sizes = sizes.root;
+  roots_.push_back(std::move(late));
+  return {static_cast<int>(roots_.size()) - 1, -1};
+}
+
+HostValue HostProgram::declare_late(const std::string& name, const Type& type) {
+  const HostValue late = add_late_root(name, type);
+  const HostValue sizes{root(late.root).sizes, -1};
+  for (const HostValue& v : {sizes, late}) {
+    root(v.root).block = open_.back();
+    root(v.root).step = static_cast<int>(blocks_[static_cast<std::size_t>(open_.back())].size());
+  }
+  add_step(StepKind::kDeclare).outputs = {sizes, late};
+  return late;
+}
+
+HostValue HostProgram::late_output(const std::string& name, const Type& type) {
+  const HostValue late = add_late_root(name, type);
+  late_outputs_.insert(late.root);
+  return late;
+}
+
+void HostProgram::reserve(HostValue late, const Type& type) {
+  Step& step = add_step(StepKind::kReserve);
+  step.outputs = {late};
+  step.call.dims = type.shape();
+}
+
+HostValue HostProgram::opened(HostValue late, Type& type) {
+  Shape shape = type.shape();
+  std::vector<std::string> symbols;
+  for (const tir::Expr& extent : root(late.root).buffer->shape) {
+    const std::size_t d = symbols.size();
+    const bool is_late = extent.as<tir::Load>() != nullptr;
+    symbols.push_back(is_late ? fresh_symbol() : "");
+    if (is_late) shape[d] = Dim::symbol(symbols.back());
+  }
+  bind({root(late.root).sizes, -1}, symbols);
+  type = tensor_type(std::move(shape), type.dtype());
+  return view(late, type);
 }
 
 int HostProgram::begin_block() {
@@ -157,6 +242,7 @@ bool HostProgram::reads(int block, std::size_t from, int wanted) const {
 bool HostProgram::redirect(HostValue value, HostValue into) {
   Root& from = root(value.root);
   if (!from.movable || from.alias >= 0 || from.block != open_.back()) return false;
+  if (value.view >= 0 && views_[static_cast<std::size_t>(value.view)].in_step) return false;
   if (reads(from.block, static_cast<std::size_t>(from.step), into.root)) return false;
   from.alias = into.root;
   from.reshaped = value.view >= 0;
@@ -178,7 +264,9 @@ std::vector<bool> HostProgram::copies_needed(const std::vector<HostValue>& resul
   std::set<int> given;
   for (const HostValue& v : results) {
     const Root& r = root(v.root);
-    copies.push_back(!r.movable || r.alias >= 0 || !given.insert(v.root).second);
+    const bool fixed = v.view >= 0 && views_[static_cast<std::size_t>(v.view)].in_step;
+    copies.push_back(!late_outputs_.contains(v.root) &&
+                     (!r.movable || r.alias >= 0 || fixed || !given.insert(v.root).second));
   }
   return copies;
 }
@@ -192,6 +280,11 @@ tir::PrimFunc HostProgram::finish(const std::vector<HostValue>& results,
   // Outputs have the results' shapes; what a kernel writes is a view of them where it differs.
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Buffer shaped = buffer(results[i]);
+    if (late_outputs_.contains(results[i].root)) {
+      f.outputs.push_back(root(root(results[i].root).sizes).buffer);
+      f.outputs.push_back(shaped);
+      continue;
+    }
     Root output;
     output.buffer = tir::make_buffer(names[i], shaped->dtype, shaped->shape);
     f.outputs.push_back(output.buffer);
@@ -222,7 +315,7 @@ Stmt HostProgram::block_stmt(int block) const {
 Stmt HostProgram::with_views(int block, int step, Stmt body) const {
   for (std::size_t i = views_.size(); i-- > 0;) {
     const Root& source = root(views_[i].root);
-    if (source.block == block && source.step == step && views_[i].alias < 0) {
+    if (source.block == block && source.step == step && views_[i].alias < 0 && !views_[i].in_step) {
       body = tir::View::make(views_[i].buffer, buffer({views_[i].root, -1}), body);
     }
   }
@@ -233,6 +326,9 @@ Stmt HostProgram::with_views(int block, int step, Stmt body) const {
 Stmt HostProgram::with_step(int block, std::size_t number, Stmt body) const {
   const Step& step = blocks_[static_cast<std::size_t>(block)][number];
   body = with_views(block, static_cast<int>(number), body);
+  if (step.kind == StepKind::kBind || step.kind == StepKind::kView) {
+    return with_definitions(step, body);
+  }
   if (step.kind != StepKind::kDeclare) body = tir::seq({step_stmt(step), body});
   for (std::size_t i = step.outputs.size(); i-- > 0;) {
     const Root& r = root(step.outputs[i].root);
@@ -243,6 +339,34 @@ Stmt HostProgram::with_step(int block, std::size_t number, Stmt body) const {
   return body;
 }
 
+// `body` with what a step defines for it: symbols or a view.
+Stmt HostProgram::with_definitions(const Step& step, Stmt body) const {
+  if (step.kind == StepKind::kView) {
+    const View& view = views_[static_cast<std::size_t>(step.outputs[0].view)];
+    return tir::View::make(view.buffer, buffer({view.root, -1}), body);
+  }
+  for (std::size_t i = step.symbols.size(); i-- > 0;) {
+    if (step.symbols[i].empty()) continue;
+    const tir::Expr value =
+        tir::load(buffer(step.call.inputs[0]), {tir::Expr(static_cast<std::int64_t>(i))});
+    body = tir::LetStmt::make(symbols_.at(step.symbols[i]), value, body);
+  }
+  return body;
+}
+
+Stmt HostProgram::reserve_stmt(const Step& step) const {
+  const Root& late = root(step.outputs[0].root);
+  std::vector<Stmt> parts;
+  for (std::size_t d = 0; d < step.call.dims.size(); ++d) {
+    if (late.buffer->shape[d].as<tir::Load>() == nullptr) continue;
+    parts.push_back(tir::Store::make(
+        root(late.sizes).buffer, std::vector<tir::Expr>{tir::Expr(static_cast<std::int64_t>(d))},
+        size(step.call.dims[d])));
+  }
+  parts.push_back(tir::Reserve::make(late.buffer));
+  return tir::seq(std::move(parts));
+}
+
 Stmt HostProgram::step_stmt(const Step& step) const {
   const auto flag = [&](HostValue v) { return tir::load(buffer(v), {}); };
   switch (step.kind) {
@@ -251,6 +375,8 @@ Stmt HostProgram::step_stmt(const Step& step) const {
                                    block_stmt(step.second));
     case StepKind::kLoop:
       return tir::While::make(flag(step.call.inputs[0]), block_stmt(step.first));
+    case StepKind::kReserve:
+      return reserve_stmt(step);
     case StepKind::kSet:
       return tir::Store::make(buffer(step.outputs[0]), std::vector<tir::Expr>{},
                               tir::bool_imm(step.flag));

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct HostCall {
 
 class HostProgram {
  public:
-  HostProgram() : blocks_(1) {}
+  explicit HostProgram(const SymbolTable& symbols) : blocks_(1), named_(symbols) {}
 
   // The symbols of inputs' sizes become the program's formal dimensions.
   HostValue input(const std::string& name, const Type& type);
@@ -36,6 +37,20 @@ class HostProgram {
   // A call that writes memory which is there already.
   void call_into(HostCall call, HostValue into);
   HostValue view(HostValue value, const Type& type);
+
+  // ---- Sizes that are found as the program runs ----
+  // A name that no symbol of the program has; it has a value from `bind` on, in the open block.
+  std::string fresh_symbol();
+  // Gives symbols the elements of a vector of int64.
+  void bind(HostValue sizes, const std::vector<std::string>& symbols);
+  bool has_run_time_size(const Type& type) const;
+  // Memory whose `?` are sizes that `reserve` decides, for each value that it holds anew.
+  HostValue declare_late(const std::string& name, const Type& type);
+  HostValue late_output(const std::string& name, const Type& type);
+  bool is_late(HostValue value) const { return root(value.root).sizes >= 0; }
+  void reserve(HostValue late, const Type& type);
+  // What late memory holds, with names for its sizes, which become part of `type`.
+  HostValue opened(HostValue late, Type& type);
 
   // ---- Control flow ----
   // Steps up to end_block belong to the block, which one branch or loop then takes.
@@ -66,19 +81,31 @@ class HostProgram {
     bool movable = false;   // its bytes can be elsewhere: made by a call, or a branch's result
     int alias = -1;         // the root whose bytes these are,
     bool reshaped = false;  // in another shape
+    int sizes = -1;         // the root that has its sizes, decided as the program runs
   };
   struct View {
     int root;
     tir::Buffer buffer;
-    int alias = -1;  // the root whose buffer this is
+    int alias = -1;        // the root whose buffer this is
+    bool in_step = false;  // where the step kView stands; else behind the step that makes the root
   };
-  enum class StepKind : std::uint8_t { kCall, kDeclare, kBranch, kLoop, kSet };
+  enum class StepKind : std::uint8_t {
+    kCall,
+    kDeclare,
+    kBranch,
+    kLoop,
+    kSet,
+    kBind,
+    kView,
+    kReserve
+  };
   struct Step {
     StepKind kind = StepKind::kCall;
     HostCall call = {};  // of kCall; a branch or loop has its condition as the only input
     std::vector<HostValue> outputs = {};
     int first = -1, second = -1;  // blocks
     bool flag = false;
+    std::vector<std::string> symbols = {};  // of kBind
   };
 
   Root& root(int r) { return roots_[static_cast<std::size_t>(r)]; }
@@ -88,12 +115,15 @@ class HostProgram {
   bool has_type(const tir::Buffer& b, const Type& type) const;
   const tir::Buffer& buffer(HostValue v) const;
   HostValue add_root(const std::string& name, const Type& type);
+  HostValue add_late_root(const std::string& name, const Type& type);
   Step& add_step(StepKind kind);
   bool reads(int block, std::size_t from, int root) const;
   tir::Stmt block_stmt(int block) const;
   tir::Stmt with_views(int block, int step, tir::Stmt body) const;
   tir::Stmt with_step(int block, std::size_t number, tir::Stmt body) const;
+  tir::Stmt with_definitions(const Step& step, tir::Stmt body) const;
   tir::Stmt step_stmt(const Step& step) const;
+  tir::Stmt reserve_stmt(const Step& step) const;
 
   std::vector<Root> roots_;
   std::vector<View> views_;
@@ -103,6 +133,9 @@ class HostProgram {
   std::map<ConstantIndex, int> constants_;
   std::vector<tir::Expr> dims_;               // symbols of the inputs, in order
   std::map<std::string, tir::Expr> symbols_;  // by name
+  std::set<std::string> run_time_symbols_;
+  std::set<int> late_outputs_;
+  const SymbolTable& named_;  // of the module
 };
 
 }  // namespace tessera::lower

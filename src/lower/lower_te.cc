@@ -39,14 +39,6 @@ struct LowerTeOptions {
 bool is_primitive(const relay::Attrs& attrs) { return attrs.int_or_zero("Primitive") != 0; }
 bool has_compiler(const relay::Attrs& attrs) { return attrs.find("Compiler") != nullptr; }
 
-bool has_known_sizes(const Function& f) {
-  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
-    const Type& type = f.type(NodeId{i});
-    if (type && !type.is_function() && is_dynamic(type)) return false;
-  }
-  return true;
-}
-
 // A function under the symbol that lowered calls name; equal functions have one entry.
 struct Lowered {
   Function function;
@@ -206,6 +198,12 @@ class TeLowering {
                         Passing::kFlat);
   }
 
+  // Sizes that are known at run time are formal dimensions.
+  Result<tir::PrimFunc> loops_of(const Function& body) {
+    TESSERA_TRY(const Function named, with_names_for_sizes(body, module_.constants));
+    return lower_primitive(named, Function::kBody, module_.constants);
+  }
+
   // Equal functions share one loop function.
   const Lowered* lower_function(const Function& function, const Function& body) {
     std::vector<Lowered>& same_hash =
@@ -216,12 +214,7 @@ class TeLowering {
         return &known;
       }
     }
-    Result<tir::PrimFunc> kernel =
-        has_known_sizes(body)
-            ? lower_primitive(body, Function::kBody, module_.constants)
-            : fail(error(Code::kNotSupported, function.location,
-                         "a primitive function with sizes that are only known at run "
-                         "time cannot be lowered to loops"));
+    Result<tir::PrimFunc> kernel = loops_of(body);
     if (!kernel) {
       errors_.add(std::move(kernel).error());
       return nullptr;

@@ -30,7 +30,7 @@ Result<Module> lower(Module module) {
   Kernels kernels(module);
   std::map<std::string, tir::PrimFunc> hosts;
   for (const std::string& name : entries(module)) {
-    HostProgram program;
+    HostProgram program(module.symbols);
     auto host = HostLowering(module.functions.at(name), name, module, kernels, program).run();
     if (host) {
       hosts.emplace(name, std::move(*host));

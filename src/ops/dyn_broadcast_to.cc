@@ -17,6 +17,19 @@ Result<Type> infer(const InferArgs& args) {
   return tensor_type(std::move(wanted), data.dtype());
 }
 
+// The list, where the operand's sizes are those or 1.
+Definitions shape(const ComputeArgs& args) {
+  const TensorExpr& data = args.operands[0];
+  const std::size_t skipped = args.result.rank() - data.rank();
+  return define_sizes(args.result.rank(), [&](std::size_t k) {
+    const Expr wanted = tir::cast(args.operands[1]({static_cast<std::int64_t>(k)}), kInt64);
+    if (k < skipped) return wanted;
+    const Expr own = data.shape()[k - skipped];
+    const Expr fits = tir::logical_or(tir::eq(own, 1), tir::eq(own, wanted));
+    return tir::select(fits, wanted, Expr(-1));
+  });
+}
+
 }  // namespace
 
 constexpr Operator kDynBroadcastTo{
@@ -30,7 +43,7 @@ constexpr Operator kDynBroadcastTo{
     .infer = infer,
     .eval = eval_broadcast_to,
     .compute = compute_broadcast_to,
-    .shape = shape_from_operand_1,
+    .shape = shape,
     .shape_need = {ShapeNeed::kShape, ShapeNeed::kData},
     .samples = {"dyn.broadcast_to(float32[3,1], int64[3]=[2,3,4])",
                 "dyn.broadcast_to(int64[], int64[1]=[4])",

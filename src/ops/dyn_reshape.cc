@@ -40,14 +40,19 @@ Definitions shape(const ComputeArgs& args) {
     if (k >= data.rank()) return given;
     return tir::select(tir::eq(given, 0), data.shape()[k], given);
   };
-  Expr total = 1, others = 1;
+  Expr total = 1, others = 1, rests = 0;
   for (const Expr& e : data.shape()) total = total * e;
   for (std::size_t k = 0; k < count; ++k) {
-    others = others * tir::select(tir::eq(wanted(k), -1), Expr(1), wanted(k));
+    const Expr is_rest = tir::eq(wanted(k), -1);
+    others = others * tir::select(is_rest, Expr(1), wanted(k));
+    rests = rests + tir::select(is_rest, Expr(1), Expr(0));
   }
+  const Expr rest = tir::floor_div(total, tir::max(others, Expr(1)));
+  const Expr product = others * tir::select(tir::eq(rests, 0), Expr(1), rest);
+  const Expr fits = tir::logical_and(tir::le(rests, 1), tir::eq(product, total));
   return define_sizes(count, [&](std::size_t k) {
-    return tir::select(tir::eq(wanted(k), -1), tir::floor_div(total, tir::max(others, Expr(1))),
-                       wanted(k));
+    const Expr size = tir::select(tir::eq(wanted(k), -1), rest, wanted(k));
+    return tir::select(fits, size, Expr(-1));
   });
 }
 

@@ -121,7 +121,10 @@ Definitions shape(const ComputeArgs& args) {
   return define_sizes(data.rank(), [&](std::size_t d) {
     if (places[d] < 0) return data.shape()[d];
     const Slice<Expr> s = slice_at(args, places[d]);
-    if (size_mode) return s.end;
+    if (size_mode) {
+      const Expr end = brought_in(s.begin, s.stride, data.shape()[d]) + s.end * s.stride;
+      return tir::select(tir::le(end, data.shape()[d]), s.end, Expr(-1));
+    }
     const Expr span = brought_in(s.end, s.stride, data.shape()[d]) -
                       brought_in(s.begin, s.stride, data.shape()[d]);
     return tir::max(Expr(0) - tir::floor_div(Expr(0) - span, s.stride), Expr(0));

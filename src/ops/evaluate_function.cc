@@ -119,7 +119,28 @@ class Activation {
     const auto& call = *f_.as<relay::OpCall>(id);
     const Tensors operands = tensors_of(f_.operands(id));
     TESSERA_CHECK(call.op->eval != nullptr, "`{}` has no reference evaluation", call.op->name);
-    return call.op->eval({operands, call.attrs, f_.type(id)});
+    return call.op->eval(
+        {operands, call.attrs, is_dynamic(f_.type(id)) ? actual_type(id) : f_.type(id)});
+  }
+
+  // Of a result whose size depends on data, now that these are known.
+  Type actual_type(NodeId id) const {
+    const auto& call = *f_.as<relay::OpCall>(id);
+    std::vector<Tensors> tensors;
+    std::vector<Type> types;
+    std::vector<const Tensor*> values;
+    for (const NodeId operand : f_.operands(id)) {
+      tensors.push_back(tensors_of({&operand, 1}));
+      std::vector<Type> parts;
+      for (const Tensor& t : tensors.back()) parts.push_back(t.type());
+      types.push_back(f_.type(operand).is_tuple() ? tuple_type(parts) : parts.at(0));
+    }
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      values.push_back(types[i].is_tuple() ? nullptr : &tensors[i].front());
+    }
+    const auto type = call.op->infer({types, values, call.attrs, f_[id].location, call.op->name});
+    TESSERA_CHECK(type.has_value(), "{}", render(type.error()));
+    return *type;
   }
 
   Tensors call_value(NodeId id) {

@@ -17,10 +17,22 @@ using relay::OpPattern;
 
 constexpr std::size_t kNone = ~std::size_t{0};
 
+// A result whose size depends on data has a shape function, which reads operands: these cannot be
+// computed by the same kernel.
+bool size_depends_on_data(const relay::Function& f, NodeId id) {
+  if (f.op(id)->shape == nullptr) return false;
+  for (const Type& type : flatten(f.type(id))) {
+    for (const Dim& dim : type.shape()) {
+      if (dim.is_unknown()) return true;
+    }
+  }
+  return false;
+}
+
 OpPattern pattern_of(const relay::Function& f, NodeId id) {
   switch (f[id].kind()) {
     case relay::NodeKind::kOpCall:
-      return f.op(id)->pattern;
+      return size_depends_on_data(f, id) ? OpPattern::kOpaque : f.op(id)->pattern;
     case relay::NodeKind::kTuple:
       return OpPattern::kTuple;
     case relay::NodeKind::kProject:

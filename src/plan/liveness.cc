@@ -39,7 +39,16 @@ class LivenessWalk {
           }
           walk(s.body);
         },
-        [&](const tir::LetStmt& s) { walk(s.body); }, [&](const tir::CallKernel& s) { call(s); },
+        [&](const tir::LetStmt& s) {
+          read(s.value);
+          walk(s.body);
+        },
+        [&](const tir::Reserve& s) {
+          ++tick_;
+          use(s.buffer.get());
+        },
+        [&](const tir::Require&) {},
+        [&](const tir::CallKernel& s) { call(s); },
         [&](const tir::For& s) { loop({}, s.body); },
         [&](const tir::While& s) { loop(s.condition, s.body); },
         [&](const tir::IfThenElse& s) {

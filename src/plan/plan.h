@@ -76,6 +76,13 @@ struct PortShape {
   std::vector<std::int64_t> shape, min, max;  // -1: known at run time; no bound
   std::vector<std::int32_t> symbols;          // index into the formal dimensions, or -1
 };
+// An output of a host program. Where its sizes depend on data, the program's outputs hold them,
+// too.
+struct ResultPort {
+  tir::Buffer buffer;
+  tir::Buffer sizes;  // or null
+};
+std::vector<ResultPort> result_ports(const tir::PrimFunc& main);
 PortShape port_shape(const tir::BufferNode& buffer, const std::vector<tir::Expr>& dims,
                      const tir::Bounds& bounds);
 

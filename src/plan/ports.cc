@@ -23,6 +23,16 @@ tir::Bounds dim_bounds(const tir::PrimFunc& main, const SymbolTable& symbols) {
   return bounds;
 }
 
+std::vector<ResultPort> result_ports(const tir::PrimFunc& main) {
+  std::vector<ResultPort> ports;
+  for (const tir::Buffer& b : main.outputs) {
+    const tir::Buffer sizes = tir::sizes_vector(b);
+    if (sizes) std::erase_if(ports, [&](const ResultPort& p) { return p.buffer == sizes; });
+    ports.push_back({b, sizes});
+  }
+  return ports;
+}
+
 PortShape port_shape(const tir::BufferNode& buffer, const std::vector<tir::Expr>& dims,
                      const tir::Bounds& bounds) {
   PortShape port;

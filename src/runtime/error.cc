@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "tessera/call.h"
 #include "tessera/model.h"
 
 namespace tessera::runtime {
@@ -38,5 +39,15 @@ void TextBuffer::add(const char* format, ...) {
 }
 
 }  // namespace tessera::runtime
+
+std::int32_t tessera_call_failed(const tessera_call* call, const char* format, ...) {
+  char text[tessera::runtime::kErrorBytes];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  call->set_error(call, text);
+  return 1;
+}
 
 const char* tessera_last_error(void) { return tessera::runtime::last_error; }

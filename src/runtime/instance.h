@@ -53,6 +53,7 @@ struct tessera_instance {
   tessera::runtime::Array<std::int64_t> output_shapes;  // all outputs', one after the other
   tessera::runtime::Array<tessera_tensor> output_tensors;
   tessera::runtime::Array<tessera::runtime::Block> own_outputs;
+  const tessera_tensor* given_outputs;  // by the caller
 
   tessera_profile profile;
   bool profiling;

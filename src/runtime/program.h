@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 // Raised with every change of this file.
-#define TESSERA_PROGRAM_VERSION 2u
+#define TESSERA_PROGRAM_VERSION 3u
 
 // A dimension symbol of the model, such as `seq`. Its value is bound from the inputs' shapes.
 typedef struct tessera_program_symbol {
@@ -131,6 +131,11 @@ typedef struct tessera_frame {
 // no bound that a pool could be planned for. It stays until the next call with the same slot. Null,
 // with the error set, where there is none.
 void* tessera_heap_reserve(const tessera_frame* frame, int32_t slot, int64_t bytes);
+
+// Memory for output `i`, whose shape depends on data and is in frame->output_tensors[i] now: the
+// caller's tensor if it is large enough, else the instance's own. Null, with the error set, where
+// there is none.
+void* tessera_output_reserve(const tessera_frame* frame, int32_t i);
 
 // To be called after step `step`: adds the time since the previous mark of this run to it.
 void tessera_profile_mark(tessera_profile* profile, int32_t step);

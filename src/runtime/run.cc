@@ -53,23 +53,36 @@ bool fits(const tessera_program_io& io, const tessera_tensor& output, const std:
          address % io_align_bytes(io) == 0;
 }
 
-// Decides for each output whose memory it goes to.
+// Decides whose memory output `i` of this shape goes to.
+std::int32_t bind_output(tessera_instance& instance, std::int32_t i, const std::int64_t* shape) {
+  const tessera_tensor& given = instance.given_outputs[i];
+  // A tensor that an earlier run handed out is the instance's own again: its shape is not the
+  // caller's word.
+  const bool own = given.data != nullptr && given.data == instance.own_outputs[i].data;
+  if (!own && fits(instance.model->program->outputs[i], given, shape)) {
+    instance.outputs[i] = static_cast<char*>(given.data) + given.byte_offset;
+  } else if (std::int32_t status = own_output(instance, i, shape)) {
+    return status;
+  }
+  instance.output_tensors[i].data = instance.outputs[i];
+  return TESSERA_OK;
+}
+
+// All outputs but those whose shape the program finds as it runs.
 std::int32_t bind_outputs(tessera_instance& instance, const tessera_tensor* outputs) {
   const tessera_program& program = *instance.model->program;
   std::int64_t* shape = instance.output_shapes.data();
   output_shapes(program, instance.dims.data(), shape);
+  instance.given_outputs = outputs;
   for (std::int32_t i = 0; i < program.output_count; ++i) {
     const tessera_program_io& io = program.outputs[i];
-    // A tensor that an earlier run handed out is the instance's own again: its shape is not the
-    // caller's word.
-    const bool own = outputs[i].data != nullptr && outputs[i].data == instance.own_outputs[i].data;
-    if (!own && fits(io, outputs[i], shape)) {
-      instance.outputs[i] = static_cast<char*>(outputs[i].data) + outputs[i].byte_offset;
-    } else if (std::int32_t status = own_output(instance, i, shape)) {
-      return status;
+    instance.output_tensors[i] = {nullptr, instance.device, io.ndim, io.dtype, shape, nullptr, 0};
+    instance.outputs[i] = nullptr;
+    const bool depends_on_data =
+        std::any_of(shape, shape + io.ndim, [](std::int64_t n) { return n < 0; });
+    if (!depends_on_data) {
+      if (std::int32_t status = bind_output(instance, i, shape)) return status;
     }
-    instance.output_tensors[i] = {
-        instance.outputs[i], instance.device, io.ndim, io.dtype, shape, nullptr, 0};
     shape += io.ndim;
   }
   return TESSERA_OK;
@@ -143,6 +156,16 @@ void* tessera_heap_reserve(const tessera_frame* frame, int32_t slot, int64_t byt
     frame->call->set_error(frame->call, tessera_last_error());
   }
   return block.data;
+}
+
+void* tessera_output_reserve(const tessera_frame* frame, int32_t i) {
+  using namespace tessera::runtime;
+  auto& instance = *static_cast<tessera_instance*>(frame->instance);
+  if (bind_output(instance, i, frame->output_tensors[i].shape) != TESSERA_OK) {
+    frame->call->set_error(frame->call, tessera_last_error());
+    return nullptr;
+  }
+  return instance.outputs[i];
 }
 
 int32_t tessera_instance_run(tessera_instance* instance, const tessera_tensor* inputs,

@@ -86,7 +86,9 @@ tir::PrimFunc schedule_kernel(tir::PrimFunc f, const Machine& machine) {
 Module schedule(Module module, const Target& target) {
   const Machine machine = machine_of(target);
   for (auto& [symbol, f] : module.prim_funcs) {
-    if (!f.is_host) f = schedule_kernel(std::move(f), machine);
+    const auto given = f.attrs.find("schedule");
+    if (f.is_host || (given != f.attrs.end() && given->second == "none")) continue;
+    f = schedule_kernel(std::move(f), machine);
   }
   return lower::hoist_allocations(std::move(module));
 }

@@ -17,6 +17,13 @@ Buffer make_buffer(std::string name, DType dtype, std::vector<Expr> shape, Memor
   return owner;
 }
 
+Buffer sizes_vector(const Buffer& buffer) {
+  for (const Expr& extent : buffer->shape) {
+    if (const auto* load = extent.as<Load>()) return load->buffer;
+  }
+  return {};
+}
+
 std::int64_t constant_size(const Buffer& buffer) {
   std::int64_t size = 1;
   for (const Expr& extent : buffer->shape) {

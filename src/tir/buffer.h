@@ -24,6 +24,11 @@ struct BufferNode : RefCounted {
   static void destroy(const BufferNode* b);
 };
 
+// In a host program the sizes of a buffer may be decided after its definition: then its extents are
+// numbers, and elements `sizes[d]` of an int64 vector, which is in scope. The buffer has memory
+// from Reserve on. The vector, or null where a buffer is no such one.
+Buffer sizes_vector(const Buffer& buffer);
+
 Buffer make_buffer(std::string name, DType dtype, std::vector<Expr> shape,
                    MemoryScope scope = MemoryScope::kGlobal);
 // The number of elements when every extent is a literal, else -1.

@@ -168,6 +168,8 @@ void Interpreter::run(const Stmt& s) {
         run(n.body);
       },
       [&](const CallKernel& n) { TESSERA_UNREACHABLE("a kernel calls `{}`", n.symbol); },
+      [&](const Require& n) { TESSERA_CHECK(evaluate_.condition(n.condition), "{}", n.sentence); },
+      [&](const Reserve& n) { TESSERA_UNREACHABLE("a kernel reserves `{}`", n.buffer->name); },
       [&](const Evaluate& n) { evaluate_.value(n.value); },
       [&](const Seq& n) {
         for (const Stmt& part : n.body) run(part);

@@ -224,6 +224,13 @@ Result<Stmt> Parser::script_statement(const Token& name) {
     return Evaluate::make(std::move(value));
   }
   if (name.text == "T.call_kernel") return call_kernel();
+  if (name.text == "T.require") return require();
+  if (name.text == "T.reserve") {
+    TESSERA_TRY_VOID(expect("("));
+    TESSERA_TRY(Buffer what, buffer());
+    TESSERA_TRY_VOID(expect(")"));
+    return Reserve::make(std::move(what));
+  }
   return fail(error(Code::kSyntax, lexer().at(name), "`{}` is no statement", name.text));
 }
 
@@ -253,6 +260,20 @@ Result<Stmt> Parser::call_kernel() {
   TESSERA_TRY_VOID(expect(")"));
   return CallKernel::make(std::move(symbol), std::move(inputs), std::move(outputs),
                           std::move(dims));
+}
+
+Result<Stmt> Parser::require() {
+  TESSERA_TRY_VOID(expect("("));
+  TESSERA_TRY(Expr condition, expr());
+  TESSERA_TRY_VOID(expect(","));
+  TESSERA_TRY(std::string sentence, string());
+  std::vector<Expr> values;
+  if (accept(",")) {
+    TESSERA_TRY(values, exprs_until(")"));
+  } else {
+    TESSERA_TRY_VOID(expect(")"));
+  }
+  return Require::make(std::move(condition), std::move(sentence), std::move(values));
 }
 
 Result<Stmt> Parser::let(const Token& name, std::uint32_t column) {

@@ -28,6 +28,7 @@ class Parser : public ExprParser {
   Result<Stmt> scoped(std::uint32_t column);
   Result<Stmt> script_statement(const Token& name);
   Result<Stmt> call_kernel();
+  Result<Stmt> require();
   Result<Stmt> store(const Token& name);
   Result<Stmt> let(const Token& name, std::uint32_t column);
   // What stands behind `b =` or `with`; the name comes before or after it.

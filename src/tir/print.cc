@@ -296,6 +296,11 @@ void Printer::stmt_in_block(const Stmt& s, bool last) {
         line("T.call_kernel({}, {}, {}, [{}])", quoted(n.symbol), buffers(n.inputs),
              buffers(n.outputs), list(n.dims));
       },
+      [&](const Require& n) {
+        line("T.require({}, {}{}{})", expr(n.condition), quoted(n.sentence),
+             n.values.empty() ? "" : ", ", list(n.values));
+      },
+      [&](const Reserve& n) { line("T.reserve({})", name(n.buffer)); },
       [&](const Evaluate& n) { line("T.evaluate({})", expr(n.value)); },
       [&](const Seq& n) {
         for (const Stmt& part : n.body) stmt_in_block(part, last && &part == &n.body.back());

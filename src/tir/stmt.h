@@ -4,7 +4,8 @@
 //   s ::= B[e, ...] = e | for x in serial|parallel|vectorized|unrolled(min, extent): s | while e: s
 //       | if e: s [else: s] | x = e; s | B = allocate(...); s | B = allocate_const(...); s
 //       | B = view(B, shape); s
-//       | call_kernel(symbol, buffers..., dims...) | evaluate(e) | s; s
+//       | call_kernel(symbol, buffers..., dims...) | require(e, sentence, e...) | reserve(B)
+//       | evaluate(e) | s; s
 //
 // A loop runs its extent evaluated once before it; parallel iterations must be independent. A
 // buffer of Allocate is undefined until stored to and lives until the end of the statement's body.
@@ -120,6 +121,21 @@ struct CallKernel : StmtOf<CallKernel> {
   std::vector<Expr> dims;
   static constexpr auto fields =
       std::tuple{&CallKernel::symbol, &CallKernel::inputs, &CallKernel::outputs, &CallKernel::dims};
+};
+// In a kernel only: where the condition is false, the kernel fails with the sentence, in which each
+// `{}` stands for one of the values, integers.
+struct Require : StmtOf<Require> {
+  Expr condition;
+  std::string sentence;
+  std::vector<Expr> values;
+  static constexpr auto fields =
+      std::tuple{&Require::condition, &Require::sentence, &Require::values};
+};
+// In a host program only: memory for a buffer whose extents read memory (buffer.h), as large as
+// they are now. Its contents are undefined, also where there was some before.
+struct Reserve : StmtOf<Reserve> {
+  Buffer buffer;
+  static constexpr auto fields = std::tuple{&Reserve::buffer};
 };
 struct Evaluate : StmtOf<Evaluate> {
   Expr value;

@@ -78,6 +78,7 @@ class Verifier {
   void scoped_buffer(const Stmt& s, const Buffer& b, const Stmt& body);
   void constant(const Stmt& s, const AllocateConst& n);
   void view(const Stmt& s, const View& n);
+  void require(const Stmt& s, const Require& n);
   void body(const Stmt& s, const Stmt& part) {
     if (part) return stmt(part);
     malformed(s, "a statement without its body");
@@ -252,6 +253,21 @@ void Verifier::view(const Stmt& s, const View& n) {
   scoped_buffer(s, n.buffer, n.body);
 }
 
+void Verifier::require(const Stmt& s, const Require& n) {
+  if (f_.is_host) malformed(s, "a condition of a kernel in a host program");
+  expr(n.condition);
+  if (n.condition) expect_type(s, n.condition.dtype(), kBool, "the condition");
+  std::size_t places = 0;
+  for (std::size_t at = n.sentence.find("{}"); at != std::string::npos; ++places) {
+    at = n.sentence.find("{}", at + 2);
+  }
+  if (places != n.values.size()) malformed(s, "a sentence with another number of values");
+  for (const Expr& value : n.values) {
+    expr(value);
+    if (value) expect_type(s, value.dtype(), kInt64, "a value of the sentence");
+  }
+}
+
 void Verifier::stmt(const Stmt& s) {
   visit(
       s, [&](const Store& n) { store(s, n); }, [&](const For& n) { loop(s, n); },
@@ -286,6 +302,12 @@ void Verifier::stmt(const Stmt& s) {
           if (constants_.contains(b.get())) malformed(s, "constant data as an output");
         }
         for (const Expr& dim : n.dims) expr(dim);
+      },
+      [&](const Require& n) { require(s, n); },
+      [&](const Reserve& n) {
+        use(n.buffer, s);
+        if (!f_.is_host) malformed(s, "memory reserved outside of a host program");
+        if (!sizes_vector(n.buffer)) malformed(s, "memory reserved for a buffer that has its own");
       },
       [&](const Evaluate& n) { expr(n.value); },
       [&](const Seq& n) {

@@ -71,6 +71,24 @@ TEST_F(VerifyTest, RefusesWrongTypesAndRanks) {
   refuses(Evaluate::make(call("exp", {Expr(1)})), "a function of floats");
 }
 
+TEST_F(VerifyTest, ConditionsOfKernelsAndMemoryOfHostPrograms) {
+  const std::vector<Expr> none, one{Expr(3)};
+  accepts(Require::make(lt(Expr(0), Expr(1)), "there are {}", one));
+  refuses(Require::make(lt(Expr(0), Expr(1)), "there are {} and {}", one),
+          "a sentence with another number of values");
+  refuses(Require::make(Expr(1), "there is one", none), "the condition is int64");
+  const Buffer sizes = make_buffer("sizes", kInt64, {1});
+  const Buffer late = make_buffer("late", kFloat32, {load(sizes, {Expr(0)})});
+  const auto program = [&](const Buffer& reserved) {
+    return Allocate::make(sizes, Allocate::make(late, Reserve::make(reserved)));
+  };
+  refuses(program(late), "memory reserved outside of a host program");
+  f.is_host = true;
+  accepts(program(late));
+  refuses(program(sizes), "memory reserved for a buffer that has its own");
+  refuses(Require::make(lt(Expr(0), Expr(1)), "there is one", none), "a condition of a kernel");
+}
+
 TEST_F(VerifyTest, RefusesMisplacedLoopsAndCalls) {
   refuses(loop(i, ForKind::kParallel, loop(j, ForKind::kParallel, store(y, i, load(x, {j})))),
           "a parallel loop inside of another");

@@ -2,12 +2,14 @@
 // For tests: what a host program computes.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "lower/testing/kernel_run.h"
 #include "module/module.h"
+#include "tir/evaluate.h"
 #include "tir/expr_ops.h"
 #include "tir/walk.h"
 
@@ -18,7 +20,16 @@ class HostRun {
  public:
   HostRun(const Module& module, const std::vector<Tensor>& inputs)
       : module_(module), main_(module.prim_funcs.at("main")) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) own(main_.inputs[i], &inputs[i]);
+    sizes_.load = [this](const tir::Buffer& b, const std::vector<std::int64_t>& at) {
+      return tir::int_imm(sizes_in(b)[at.at(0)]);
+    };
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      for (std::size_t d = 0; d < inputs[i].shape.size(); ++d) {
+        const tir::Expr& extent = main_.inputs[i]->shape[d];
+        if (extent.as<tir::Var>() != nullptr) sizes_.set(extent, tir::int_imm(inputs[i].shape[d]));
+      }
+      own(main_.inputs[i], &inputs[i]);
+    }
     for (const tir::Buffer& b : main_.outputs) own(b, nullptr);
     walk(main_.body);
   }
@@ -26,9 +37,13 @@ class HostRun {
   std::vector<Tensor> outputs() const {
     std::vector<Tensor> out;
     for (const tir::Buffer& b : main_.outputs) {
-      const Type type = testing::type_of_buffer(b);
-      out.emplace_back(*constant_shape(type.shape()), type.dtype(),
-                       Blob::copy_of(*memory_.at(b.get())));
+      const bool has_sizes =
+          std::any_of(main_.outputs.begin(), main_.outputs.end(),
+                      [&](const tir::Buffer& other) { return tir::sizes_vector(other) == b; });
+      if (has_sizes) continue;  // those of an output, not one itself
+      std::vector<std::int64_t> shape;
+      for (const tir::Expr& e : b->shape) shape.push_back(sizes_.index(e));
+      out.emplace_back(std::move(shape), b->dtype, Blob::copy_of(*memory_.at(b.get())));
     }
     return out;
   }
@@ -37,11 +52,21 @@ class HostRun {
   using Bytes = std::shared_ptr<std::vector<std::byte>>;
 
   void own(const tir::Buffer& b, const Tensor* data) {
-    const auto size = tir::constant_size(b) * b->dtype.size_bytes();
-    memory_[b.get()] = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(size));
+    if (tir::sizes_vector(b)) return;  // until it is reserved
+    reserve(b);
     if (data == nullptr) return;
     const auto bytes = data->blob->bytes();
     memory_[b.get()]->assign(bytes.begin(), bytes.end());
+  }
+
+  void reserve(const tir::Buffer& b) {
+    std::int64_t size = b->dtype.size_bytes();
+    for (const tir::Expr& e : b->shape) size *= sizes_.index(e);
+    memory_[b.get()] = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(size));
+  }
+
+  std::int64_t* sizes_in(const tir::Buffer& b) {
+    return reinterpret_cast<std::int64_t*>(memory_.at(b.get())->data());
   }
 
   void walk(const tir::Stmt& s) {
@@ -66,8 +91,17 @@ class HostRun {
           while (flag(n.condition)) walk(n.body);
         },
         [&](const tir::Store& n) {
-          memory_.at(n.buffer.get())->front() = std::byte(*tir::as_int(n.value));
+          if (n.buffer->dtype == kBool) {
+            memory_.at(n.buffer.get())->front() = std::byte(*tir::as_int(n.value));
+          } else {
+            sizes_in(n.buffer)[sizes_.index(n.indices.at(0))] = sizes_.index(n.value);
+          }
         },
+        [&](const tir::LetStmt& n) {
+          sizes_.set(n.var, tir::int_imm(sizes_.index(n.value)));
+          walk(n.body);
+        },
+        [&](const tir::Reserve& n) { reserve(n.buffer); },
         [&](tir::Otherwise) { ADD_FAILURE() << "a statement of another kind"; });
   }
 
@@ -80,12 +114,15 @@ class HostRun {
     for (const auto* list : {&n.inputs, &n.outputs}) {
       for (const tir::Buffer& b : *list) pointers.push_back(memory_.at(b.get())->data());
     }
-    tir::interpret(module_.prim_funcs.at(n.symbol), pointers);
+    std::vector<std::int64_t> dims;
+    for (const tir::Expr& e : n.dims) dims.push_back(sizes_.index(e));
+    tir::interpret(module_.prim_funcs.at(n.symbol), pointers, dims);
   }
 
   const Module& module_;
   const tir::PrimFunc& main_;
   std::map<const tir::BufferNode*, Bytes> memory_;
+  mutable tir::Evaluator sizes_;  // it only remembers the sizes
 };
 
 }  // namespace tessera::lower::testing

@@ -52,6 +52,13 @@ struct TopKAttrs {
       relay::attr("ret_type", &TopKAttrs::ret_type),
       relay::attr("is_ascend", &TopKAttrs::is_ascend), relay::attr("dtype", &TopKAttrs::dtype)};
 };
+struct NonMaxSuppressionAttrs {
+  std::string output_format = "onnx";
+  std::int64_t center_point_box = 0;
+  static constexpr auto fields =
+      std::tuple{relay::attr("output_format", &NonMaxSuppressionAttrs::output_format),
+                 relay::attr("center_point_box", &NonMaxSuppressionAttrs::center_point_box)};
+};
 struct SortAttrs {
   std::int64_t axis = -1;
   bool is_ascend = true;

@@ -28,6 +28,10 @@ int32_t tessera_sort(const tessera_call* call, tessera_tensor** tensors, int32_t
 // axis, is_ascend.
 int32_t tessera_argsort(const tessera_call* call, tessera_tensor** tensors, int32_t count);
 
+// x: T[d...] -> int32[r,rank]: the places of the r elements that are not zero, in row-major order.
+// The result has exactly as many rows.
+int32_t tessera_argwhere(const tessera_call* call, tessera_tensor** tensors, int32_t count);
+
 // boxes: float32[b,n,4], scores: float32[b,c,n], max_boxes: int64 (for each batch and class), iou:
 // float32, score: float32
 //   -> selected: int64[b*c*n,3] rows (batch, class, box) in order of batch, class, falling score;

@@ -76,6 +76,19 @@ class OperatorTest : public ::testing::Test {
   }
 };
 
+TEST_F(OperatorTest, PlacesOfWhatIsNotZero) {
+  Value x(kF32, {2, 3}, std::vector<float>{0, -0.0F, 2, NAN, 0, -1});
+  Value rows(kI32, {3, 2}, std::vector<std::int32_t>(6));
+  EXPECT_EQ(run(tessera_argwhere, "", {&x, &rows}), "");
+  EXPECT_EQ(rows.as<std::int32_t>(), (std::vector<std::int32_t>{0, 2, 1, 0, 1, 2}));
+  Value flags(kU8, {4}, std::vector<std::uint8_t>{0, 0, 0, 7});
+  Value one(kI32, {1, 1}, std::vector<std::int32_t>(1));
+  EXPECT_EQ(run(tessera_argwhere, "", {&flags, &one}), "");
+  EXPECT_EQ(one.as<std::int32_t>(), (std::vector<std::int32_t>{3}));
+  Value few(kI32, {2, 2}, std::vector<std::int32_t>(4));
+  EXPECT_NE(run(tessera_argwhere, "", {&x, &few}), "");
+}
+
 TEST_F(OperatorTest, TopKTakesTheLargestAlongAnAxis) {
   Value x(kF32, {2, 3, 2}, std::vector<float>{1, 9, 5, 7, 3, 8, -1, -2, -3, -4, -2, -2});
   Value values(kF32, {2, 2, 2}, std::vector<float>(8)),

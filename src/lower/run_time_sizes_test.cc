@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host programs that find sizes as they run: their text, and that they compute what `eval` does.
+#include "lower/main.h"
+#include "lower/testing/host_run.h"
+#include "lower/testing/text.h"
+#include "ops/evaluate_function.h"
+#include "tir/parse.h"
+#include "tir/print.h"
+#include "tir/verify.h"
+
+namespace tessera::lower {
+namespace {
+
+using testing::HostRun;
+
+Tensor floats(std::vector<std::int64_t> shape, const std::vector<double>& values) {
+  return tensor_from_doubles(std::move(shape), kFloat32, values);
+}
+Tensor numbers(std::vector<std::int64_t> shape, const std::vector<std::int64_t>& values) {
+  return tensor_from_ints(std::move(shape), kInt64, values);
+}
+Tensor truth(bool value) { return tensor_from_ints({}, kBool, std::vector<std::int64_t>{value}); }
+
+class RunTimeSizes : public ::testing::Test {
+ protected:
+  void lower_text(const std::string& text) {
+    module_ = testing::module_of(text);
+    auto lowered = lower(module_);
+    ASSERT_TRUE(lowered) << render(lowered.error());
+    program_ = hoist_allocations(std::move(*lowered));
+    for (const auto& [name, f] : program_.prim_funcs) {
+      const std::string printed = tir::print(f, name);
+      const auto valid = tir::verify(f, name);
+      ASSERT_TRUE(valid) << render(valid.error()) << printed;
+      const auto again = tir::parse_prim_func(printed);
+      ASSERT_TRUE(again) << render(again.error()) << printed;
+      EXPECT_EQ(tir::print(*again, name), printed);
+    }
+  }
+
+  std::string host_text() const { return tir::print(program_.prim_funcs.at("main"), "main"); }
+
+  // The first result has this shape, and all are right.
+  void expect_shape(const std::vector<Tensor>& inputs, const std::vector<std::int64_t>& shape) {
+    const relay::Function& main = module_.functions.at("main");
+    const std::vector<Tensor> wanted = ops::evaluate(module_, main, inputs);
+    const std::vector<Tensor> found = HostRun(program_, inputs).outputs();
+    EXPECT_EQ(found.at(0).shape, shape);
+    testing::expect_close(wanted, found, host_text());
+  }
+
+  std::string failure(const std::vector<Tensor>& inputs) {
+    try {
+      HostRun run(program_, inputs);
+    } catch (const InternalError& e) {
+      return e.what();
+    }
+    return "";
+  }
+
+  Module module_, program_;
+};
+
+TEST_F(RunTimeSizes, AReshapeToAListOfTheInputs) {
+  lower_text(
+      "def @main(%x: Tensor[(6), float32], %s: Tensor[(2), int64]) {\n"
+      "  nn.relu(dyn.reshape(negative(%x), %s))\n}\n");
+  testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/run_time_reshape.tir",
+                         host_text());
+  const Tensor x = floats({6}, {-1, 2, -3, 4, -5, 6});
+  expect_shape({x, numbers({2}, {2, 3})}, {2, 3});
+  expect_shape({x, numbers({2}, {-1, 1})}, {6, 1});
+  for (const auto& wrong : {numbers({2}, {4, 2}), numbers({2}, {-1, -1}), numbers({2}, {-3, -2})}) {
+    EXPECT_NE(failure({x, wrong}).find("does not fit its operands"), std::string::npos);
+  }
+}
+
+TEST_F(RunTimeSizes, PlacesOfWhatIsTrueAndWhatIsMadeOfThem) {
+  lower_text(
+      "def @main(%x: Tensor[(2, 3), float32]) {\n"
+      "  %0 = argwhere(%x);\n"
+      "  %1 = exp(cast(add(%0, %0), dtype=\"float32\"));\n"
+      "  (%1, %0, %x, sum(%1, axis=[0]))\n}\n");
+  expect_shape({floats({2, 3}, {0, 1, 0, 0, 0, 2})}, {2, 2});
+  expect_shape({floats({2, 3}, {0, 0, 0, 0, 0, 0})}, {0, 2});
+  expect_shape({floats({2, 3}, {1, 2, 3, 4, 5, 6})}, {6, 2});
+}
+
+TEST_F(RunTimeSizes, ABranchDecidesTheSize) {
+  lower_text(
+      "def @main(%c: bool, %x: Tensor[(6), float32], %n: float32) {\n"
+      "  %2 = if (%c) {\n"
+      "    exp(arange(0f, %n, 1f))\n"
+      "  } else {\n"
+      "    %1 = arange(0f, %n, 0.5f);\n    concatenate((%1, %x))\n"
+      "  };\n"
+      "  (add(%2, %2), %n)\n}\n");
+  testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/run_time_if.tir", host_text());
+  const Tensor x = floats({6}, {1, 2, 3, 4, 5, 6});
+  expect_shape({truth(true), x, floats({}, {3})}, {3});
+  expect_shape({truth(false), x, floats({}, {3})}, {12});
+  expect_shape({truth(false), x, floats({}, {0})}, {6});
+}
+
+TEST_F(RunTimeSizes, ACarriedValueGrows) {
+  lower_text(
+      "def @grow(%i: int64, %n: int64, %a: Tensor[(?, 2), float32], %b: Tensor[(?, 2), float32])\n"
+      "    -> (Tensor[(?, 2), float32], Tensor[(?, 2), float32]) {\n"
+      "  if (less(%i, %n)) {\n"
+      "    %0 = add(%i, 1i64);\n    %1 = concatenate((%a, %b));\n"
+      "    @grow(%0, %n, %1, exp(negative(%a)))\n"
+      "  } else { (%b, %a) }\n}\n"
+      "def @main(%x: Tensor[(1, 2), float32], %n: int64) { @grow(0i64, %n, %x, %x) }\n");
+  testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/run_time_loop.tir", host_text());
+  const Tensor x = floats({1, 2}, {1, 2});
+  const auto n = [](std::int64_t value) { return numbers({}, {value}); };
+  expect_shape({x, n(0)}, {1, 2});
+  expect_shape({x, n(1)}, {1, 2});
+  expect_shape({x, n(4)}, {5, 2});
+}
+
+TEST_F(RunTimeSizes, BroadcastSizesAreEqualOrOne) {
+  lower_text(
+      "#[symbol a = 0..]\n#[symbol b = 0..]\n"
+      "def @main(%x: Tensor[(?a), float32], %y: Tensor[(?b), float32],\n"
+      "          %z: Tensor[(3), float32]) {\n"
+      "  (tanh(add(%x, %y)), multiply(%x, %z))\n}\n");
+  const Tensor one = floats({1}, {2}), three = floats({3}, {1, 2, 3}),
+               four = floats({4}, {1, 2, 3, 4});
+  expect_shape({three, three, three}, {3});
+  expect_shape({one, four, three}, {4});
+  expect_shape({three, one, three}, {3});
+  expect_shape({one, floats({0}, {}), three}, {0});
+  EXPECT_NE(failure({three, four, three}).find("in dimension 0"), std::string::npos);
+  EXPECT_NE(failure({four, four, three}).find("in dimension 0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera::lower
