@@ -111,7 +111,9 @@ constexpr Operator kAllClassNonMaxSuppression{
     .samples = {"vision.all_class_non_max_suppression(float32[1,6,4], float32[1,2,6], "
                 "int64[]=3, float32[]=0.5, float32[]=0.0)",
                 "vision.all_class_non_max_suppression(float32[2,3,4], float32[2,1,3], "
-                "int64[]=1, float32[]=0.1, float32[]=-10.0, center_point_box=1)"},
+                "int64[]=1, float32[]=0.1, float32[]=-10.0, center_point_box=1)",
+                "vision.all_class_non_max_suppression(float32[1,2,4], float32[1,1,2], "
+                "int64[]=0, float32[]=0.5, float32[]=0.0)"},
 };
 
 }  // namespace tessera::ops
