@@ -8,8 +8,9 @@
 
 namespace tessera::tir {
 
-// Where a buffer lives. kGlobal: arena or caller's memory; kStack: a C array of the kernel's frame.
-enum class MemoryScope : std::uint8_t { kGlobal, kStack, kConstant };
+// Where a buffer lives. kGlobal: arena or caller's memory; kStack: a C array of the kernel's frame;
+// kShared: memory that the threads of a block on a device have together.
+enum class MemoryScope : std::uint8_t { kGlobal, kStack, kConstant, kShared };
 
 inline constexpr std::int64_t kDefaultAlignBytes = 64;
 

@@ -151,7 +151,8 @@ Result<Stmt> Parser::loop(std::uint32_t column) {
       std::ranges::find(kLoopWords, kind.text.substr(std::min<std::size_t>(2, kind.text.size())));
   if (!kind.text.starts_with("T.") || found == std::end(kLoopWords)) {
     return fail(error(Code::kSyntax, lexer().at(word), "`{}` is no kind of loop", kind.text)
-                    .with_remedy("use T.serial, T.parallel, T.vectorized or T.unrolled"));
+                    .with_remedy("use T.serial, T.parallel, T.vectorized or T.unrolled; on devices "
+                                 "T.grid, T.warps, T.blocks and T.threads"));
   }
   TESSERA_TRY_VOID(expect("("));
   TESSERA_TRY(const std::vector<Expr> range, exprs_until(")"));

@@ -44,15 +44,17 @@ inline constexpr InfixWord kInfixWords[] = {
     {ExprKind::FloorMod, "%", kMultiplicative},
 };
 
-inline constexpr std::string_view kLoopWords[] = {"serial", "parallel", "vectorized", "unrolled"};
-inline constexpr std::string_view kScopeWords[] = {"global", "stack", "constant"};
+inline constexpr std::string_view kLoopWords[] = {"serial", "parallel", "vectorized", "unrolled",
+                                                  "grid",   "warps",    "blocks",     "threads"};
+inline constexpr std::string_view kScopeWords[] = {"global", "stack", "constant", "shared"};
 
 // Names behind `T.` that are not intrinsics, apart from those of dtypes.
 inline constexpr std::string_view kScriptWords[] = {
-    "Broadcast", "Buffer",      "Cast",       "Ramp",      "alloc_buffer", "allocate_const",
-    "call",      "call_kernel", "evaluate",   "func_attr", "if_then_else", "let",
-    "max",       "min",         "parallel",   "pool",      "prim_func",    "serial",
-    "unrolled",  "view",        "vectorized",
+    "Broadcast",    "Buffer", "Cast",        "Ramp",     "alloc_buffer", "allocate_const",
+    "blocks",       "call",   "call_kernel", "evaluate", "func_attr",    "grid",
+    "if_then_else", "let",    "max",         "min",      "parallel",     "pool",
+    "prim_func",    "serial", "threads",     "unrolled", "view",         "vectorized",
+    "warps",
 };
 inline constexpr std::string_view kKeywords[] = {
     "False", "None", "T",    "True", "and", "as", "def",  "else",  "for",  "if",

@@ -80,7 +80,9 @@ class StmtSimplifier : public Mutator {
     const Expr min = mutate(n.min), extent = mutate(n.extent);
     const std::int64_t* times = as_int(extent);
     if (times != nullptr && *times <= 0) return seq({});
-    if (times != nullptr && *times == 1) return mutate(substitute(n.body, {{n.var.get(), min}}));
+    const bool spread = is_launch(n.loop) || n.loop == ForKind::kThreads;  // over what runs it
+    if (times != nullptr && *times == 1 && !spread)
+      return mutate(substitute(n.body, {{n.var.get(), min}}));
     bounds_.set_loop(n.var, min, extent);
     const Stmt body = mutate(n.body);
     if (is_empty(body)) return body;

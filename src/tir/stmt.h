@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statements of the loop IR (text: docs/loop-ir.md, a subset of TVMScript).
 //
-//   s ::= B[e, ...] = e | for x in serial|parallel|vectorized|unrolled(min, extent): s | while e: s
+//   s ::= B[e, ...] = e | for x in KIND(min, extent): s | while e: s
 //       | if e: s [else: s] | x = e; s | B = allocate(...); s | B = allocate_const(...); s
 //       | B = view(B, shape); s
 //       | call_kernel(symbol, buffers..., dims...) | require(e, sentence, e...) | reserve(B)
@@ -66,8 +66,23 @@ struct Store : StmtOf<Store> {
   static constexpr auto fields = std::tuple{&Store::buffer, &Store::indices, &Store::value};
 };
 // kVectorized: the body is emitted under `omp simd`, or with vector types; kParallel: the outermost
-// loop of a kernel, handed to tessera_parallel_for.
-enum class ForKind : std::uint8_t { kSerial, kParallel, kVectorized, kUnrolled };
+// loop of a kernel, handed to tessera_parallel_for. On a device the outermost loops are launches:
+// kGrid gives an iteration to a thread, kWarps to a warp, kBlocks to a block of threads, and a loop
+// of kThreads inside of the latter two gives its iterations to the threads of that team.
+enum class ForKind : std::uint8_t {
+  kSerial,
+  kParallel,
+  kVectorized,
+  kUnrolled,
+  kGrid,
+  kWarps,
+  kBlocks,
+  kThreads,
+};
+// One of kGrid, kWarps and kBlocks.
+constexpr bool is_launch(ForKind kind) {
+  return kind == ForKind::kGrid || kind == ForKind::kWarps || kind == ForKind::kBlocks;
+}
 struct For : StmtOf<For> {
   Expr var;  // a Var
   Expr min, extent;

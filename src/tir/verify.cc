@@ -90,6 +90,7 @@ class Verifier {
   std::set<const void*> vars_, buffers_, constants_;
   std::set<const void*> own_;  // buffers that the parallel loop around allocates itself
   bool parallel_ = false;
+  bool team_ = false;  // inside of a block or warp, outside of its threads
 };
 
 void Verifier::access(const Buffer& b, const std::vector<Expr>& indices, DType value,
@@ -188,9 +189,11 @@ void Verifier::loop(const Stmt& s, const For& n) {
   expect_type(s, n.min.dtype(), n.var.dtype(), "the lower limit");
   expect_type(s, n.extent.dtype(), n.var.dtype(), "the extent");
   if (!n.var.dtype().is_int()) malformed(s, "a loop over a variable that is no integer");
-  const bool parallel = n.loop == ForKind::kParallel;
+  const bool parallel = n.loop == ForKind::kParallel || is_launch(n.loop);
+  const bool threads = n.loop == ForKind::kThreads;
   if (parallel && parallel_) malformed(s, "a parallel loop inside of another");
-  if (f_.is_host && (parallel || n.loop == ForKind::kVectorized)) {
+  if (threads && !team_) malformed(s, "threads outside of a block or warp");
+  if (f_.is_host && (parallel || threads || n.loop == ForKind::kVectorized)) {
     malformed(s, "a parallel or vectorised loop in a host program");
   }
   const Scope scope(vars_, n.var.get());
@@ -199,8 +202,12 @@ void Verifier::loop(const Stmt& s, const For& n) {
   std::set<const void*> outer_own;
   if (parallel) outer_own.swap(own_);
   parallel_ |= parallel;
+  const bool outer_team = team_;
+  if (parallel) team_ = n.loop == ForKind::kWarps || n.loop == ForKind::kBlocks;
+  if (threads) team_ = false;  // one thread, which has no threads of its own
   body(s, n.body);
   parallel_ = outer;
+  team_ = outer_team;
   if (parallel) own_.swap(outer_own);
 }
 
