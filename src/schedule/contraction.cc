@@ -37,8 +37,8 @@ bool writes_any_that(const Stmt& first, const Stmt& second_reads, const tir::Buf
   });
 }
 
-// `next` as a body in the loops of `nest`, if it has the same loops, is element-wise and reads the
-// target only where the nest has just computed it.
+}  // namespace
+
 std::optional<Stmt> as_epilogue(const Nest& nest, const Reduction& r, const Stmt& next) {
   const Nest other = peel(next, nest.loops.size());
   if (other.loops.size() != nest.loops.size() || has_loop(other.body)) return std::nullopt;
@@ -60,6 +60,8 @@ std::optional<Stmt> as_epilogue(const Nest& nest, const Reduction& r, const Stmt
   }
   return reads ? std::optional(body) : std::nullopt;
 }
+
+namespace {
 
 // Does the operand change when the loop moves?
 bool moves_with(const Expr& operand, const Loop& l) { return tir::uses_var(operand, l.var); }

@@ -37,4 +37,8 @@ std::optional<Product> recognise_product(std::span<const tir::Stmt> nests,
                                          const std::vector<tir::Buffer>& temporaries,
                                          const Machine& machine);
 
+// `next` as a body in the loops of `nest`, whose reduction is `r`, if it has the same loops, is
+// element-wise and reads the target only where the nest has just computed it.
+std::optional<tir::Stmt> as_epilogue(const Nest& nest, const Reduction& r, const tir::Stmt& next);
+
 }  // namespace tessera::schedule

@@ -9,14 +9,6 @@ namespace {
 constexpr std::int64_t kMinTiledExtent = 8;
 constexpr std::int64_t kTile = 16;  // elements of four bytes in a cache line
 
-// Innermost pairs first: the longest run ends in one loop.
-Nest collapse_all(Nest nest, const tir::Bounds& outer) {
-  for (std::size_t at = nest.loops.size(); at-- > 1;) {
-    if (auto joined = collapse(nest, at - 1, outer)) nest = std::move(*joined);
-  }
-  return nest;
-}
-
 // A loop that moves along memory in an input which the innermost loop strides through; -1: none.
 int crossing_loop(const Nest& nest, const tir::Bounds& outer) {
   const Loop& inner = nest.loops.back();

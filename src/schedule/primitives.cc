@@ -201,4 +201,11 @@ Checked<Nest> collapse(const Nest& nest, std::size_t at, const tir::Bounds& oute
   return out;
 }
 
+Nest collapse_all(Nest nest, const tir::Bounds& outer) {
+  for (std::size_t at = nest.loops.size(); at-- > 1;) {
+    if (auto joined = collapse(nest, at - 1, outer)) nest = std::move(*joined);
+  }
+  return nest;
+}
+
 }  // namespace tessera::schedule

@@ -38,5 +38,7 @@ Checked<Nest> fuse_outer(const Nest& nest, std::size_t count);
 // Joins loops `at` and `at + 1` into one over their product where every access is linear in it, so
 // that the quotient and the remainder by which the indices name it vanish from every offset.
 Checked<Nest> collapse(const Nest& nest, std::size_t at, const tir::Bounds& outer = {});
+// All that can be joined, innermost pairs first: the longest run ends in one loop.
+Nest collapse_all(Nest nest, const tir::Bounds& outer = {});
 
 }  // namespace tessera::schedule

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "schedule/accumulator.h"
 #include "schedule/rules.h"
-#include "tir/walk.h"
 
 namespace tessera::schedule {
 namespace {
@@ -55,30 +55,6 @@ double fitness(const Reduction& r, const Loop& loop, const tir::Bounds& bounds) 
   }
   return count == 0 ? 1 : sum / count;
 }
-
-// Replaces the target's elements by those of an accumulator.
-class ToAccumulator : public tir::Mutator {
- public:
-  ToAccumulator(Buffer target, Buffer accumulator, std::vector<Expr> indices)
-      : target_(std::move(target)),
-        accumulator_(std::move(accumulator)),
-        indices_(std::move(indices)) {}
-  using Mutator::mutate;
-  Expr mutate(const Expr& e) override {
-    const auto* l = e.as<tir::Load>();
-    return l != nullptr && l->buffer == target_ ? tir::load(accumulator_, indices_)
-                                                : Mutator::mutate(e);
-  }
-  Stmt mutate(const Stmt& s) override {
-    const auto* t = s.as<tir::Store>();
-    if (t == nullptr || t->buffer != target_) return Mutator::mutate(s);
-    return tir::Store::make(accumulator_, indices_, mutate(t->value));
-  }
-
- private:
-  Buffer target_, accumulator_;
-  std::vector<Expr> indices_;
-};
 
 Stmt vectorised(const Nest& nest, const tir::Bounds& outer) {
   if (nest.loops.empty()) return build(nest);

@@ -3,8 +3,10 @@
 #include "lower/primitive.h"
 #include "lower/testing/kernel_run.h"
 #include "ops/table.h"
+#include "schedule/device.h"
 #include "schedule/schedule.h"
 #include "tir/print.h"
+#include "tir/verify.h"
 
 namespace tessera::schedule {
 namespace {
@@ -27,6 +29,13 @@ TEST_P(ScheduledSamples, EqualEval) {
                                    lower::testing::interpreted(kernel, inputs),
                                    std::string(text) + "\n" + tir::print(kernel, "kernel"));
     }
+    const tir::PrimFunc kernel = schedule_device_kernel(*plain);
+    const std::vector<Tensor> inputs = ops::random_inputs(sample, 1);
+    const std::string shown = std::string(text) + "\n" + tir::print(kernel, "kernel");
+    const auto valid = tir::verify(kernel, "kernel");
+    ASSERT_TRUE(valid.has_value()) << render(valid.error()) << shown;
+    lower::testing::expect_close(lower::testing::evaluated(sample.function, inputs),
+                                 lower::testing::interpreted(kernel, inputs), shown);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lower/main.h"
+#include "schedule/device.h"
 #include "schedule/rows.h"
 #include "schedule/rules.h"
 #include "tir/simplify.h"
@@ -84,11 +85,13 @@ tir::PrimFunc schedule_kernel(tir::PrimFunc f, const Machine& machine) {
 }
 
 Module schedule(Module module, const Target& target) {
-  const Machine machine = machine_of(target);
+  const bool on_device = target.device() == DeviceType::kCuda;
+  const Machine machine = on_device ? Machine() : machine_of(target);
   for (auto& [symbol, f] : module.prim_funcs) {
     const auto given = f.attrs.find("schedule");
     if (f.is_host || (given != f.attrs.end() && given->second == "none")) continue;
-    f = schedule_kernel(std::move(f), machine);
+    const CheckContext context("scheduling `" + symbol + "`");
+    f = on_device ? schedule_device_kernel(std::move(f)) : schedule_kernel(std::move(f), machine);
   }
   return lower::hoist_allocations(std::move(module));
 }

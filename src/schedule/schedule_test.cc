@@ -4,6 +4,7 @@
 #include "lower/primitive.h"
 #include "lower/testing/kernel_run.h"
 #include "lower/testing/text.h"
+#include "schedule/device.h"
 #include "tir/print.h"
 #include "tir/verify.h"
 
@@ -15,10 +16,14 @@ namespace run = lower::testing;
 const Machine kWide{64, 32, 128 << 10, 25000};  // AVX-512
 const Machine kNarrow{16, 16, 1 << 10, 0};      // everything is worth a thread, little stack
 
-tir::PrimFunc scheduled(const relay::Function& f, const Machine& machine) {
+tir::PrimFunc lowered(const relay::Function& f) {
   auto plain = lower::lower_primitive(f, relay::Function::kBody, {});
   TESSERA_CHECK(plain.has_value(), "{}", render(plain.error()));
-  return schedule_kernel(*plain, machine);
+  return *std::move(plain);
+}
+
+tir::PrimFunc scheduled(const relay::Function& f, const Machine& machine) {
+  return schedule_kernel(lowered(f), machine);
 }
 
 // ---- Large enough for tiles, blocks, tails and packing ------------------------------------------
@@ -36,6 +41,16 @@ TEST_P(LargerKernels, EqualEval) {
     ASSERT_TRUE(valid.has_value()) << render(valid.error()) << text;
     run::expect_close(expected, run::interpreted(kernel, inputs), text);
   }
+}
+
+TEST_P(LargerKernels, EqualEvalOnDevices) {
+  const relay::Function f = run::function_of(GetParam());
+  const std::vector<Tensor> inputs = run::inputs_of(f, 7);
+  const tir::PrimFunc kernel = schedule_device_kernel(lowered(f));
+  const std::string text = GetParam() + ("\n" + tir::print(kernel, "kernel"));
+  const auto valid = tir::verify(kernel, "kernel");
+  ASSERT_TRUE(valid.has_value()) << render(valid.error()) << text;
+  run::expect_close(run::evaluated(f, inputs), run::interpreted(kernel, inputs), text);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -128,6 +143,41 @@ INSTANTIATE_TEST_SUITE_P(
         Golden{"depthwise",
                "nn.conv2d(float32[1,96,56,56], float32[96,1,3,3], "
                "padding=[1,1,1,1], groups=96)"},
+        Golden{"dense_bias_gelu",
+               "def @main(%x: Tensor[(128, 768), float32], %w: Tensor[(3072, 768), float32],"
+               " %b: Tensor[(3072), float32]) {\n"
+               "  %0 = nn.dense(%x, %w, units=3072);\n  %1 = add(%0, %b);\n  nn.gelu(%1)\n}\n"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+class DeviceGoldens : public ::testing::TestWithParam<Golden> {};
+
+TEST_P(DeviceGoldens, ScheduledText) {
+  const tir::PrimFunc kernel = schedule_device_kernel(lowered(run::function_of(GetParam().text)));
+  run::expect_golden(
+      std::string(TESSERA_SOURCE_DIR "/src/schedule/testdata/device_") + GetParam().name + ".tir",
+      tir::print(kernel, GetParam().name));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, DeviceGoldens,
+    ::testing::Values(
+        Golden{"softmax", "nn.softmax(float32[1,12,128,128])"},
+        Golden{"layer_norm", "nn.layer_norm(float16[12288,1024], float16[1024], float16[1024])"},
+        Golden{"add_layer_norm",
+               "def @main(%x: Tensor[(4096, 768), float32], %b: Tensor[(768), float32],"
+               " %r: Tensor[(4096, 768), float32], %g: Tensor[(768), float32],"
+               " %s: Tensor[(768), float32]) {\n"
+               "  %0 = add(%x, %b);\n  %1 = add(%0, %r);\n  nn.layer_norm(%1, %g, %s)\n}\n"},
+        Golden{"bias_gelu",
+               "def @main(%x: Tensor[(128, 3072), float16], %b: Tensor[(3072), float16]) {\n"
+               "  %0 = add(%x, %b);\n  nn.gelu(%0)\n}\n"},
+        Golden{"split_heads", "transpose(float32[1,128,12,64], axes=[0,2,1,3])"},
+        Golden{"transpose", "transpose(float32[128,768], axes=[1,0])"},
+        Golden{"column_sum", "sum(float32[512,768], axis=[0])"},
+        Golden{"max_pool",
+               "nn.max_pool2d(float32[1,64,112,112], pool_size=[3,3], strides=[2,2], "
+               "padding=[1,1,1,1])"},
+        Golden{"conv2d", "nn.conv2d(float32[1,64,56,56], float32[64,64,3,3], padding=[1,1,1,1])"},
         Golden{"dense_bias_gelu",
                "def @main(%x: Tensor[(128, 768), float32], %w: Tensor[(3072, 768), float32],"
                " %b: Tensor[(3072), float32]) {\n"

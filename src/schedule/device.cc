@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/device.h"
+
+#include <algorithm>
+
+#include "schedule/accumulator.h"
+#include "schedule/primitives.h"
+#include "schedule/rows.h"
+#include "tir/simplify.h"
+
+namespace tessera::schedule {
+namespace {
+
+using tir::Buffer;
+using tir::Expr;
+using tir::ForKind;
+using tir::Stmt;
+
+bool has_loop(const Stmt& s) {
+  bool found = false;
+  tir::for_each_node(s, [&](const Stmt& part) { found |= part.as<tir::For>() != nullptr; });
+  return found;
+}
+
+// Products first, each with the element-wise nests behind it; what lies between them by rows, and
+// where that cannot be, nest by nest.
+class DeviceScheduler {
+ public:
+  explicit DeviceScheduler(const Stmt& body) : in_(take_apart(body)) {
+    join_reductions();
+    out_.tables = in_.tables;
+    out_.temporaries = in_.temporaries;
+  }
+
+  Stmt run() {
+    std::vector<Stmt> plain;
+    for (std::size_t i = 0; i < in_.nests.size();) {
+      auto product = device_product(std::span(in_.nests).subspan(i), in_.temporaries);
+      if (!product) {
+        plain.push_back(in_.nests[i++]);
+        continue;
+      }
+      flush(plain);
+      out_.nests.push_back(product->launch);
+      note("tiles");
+      i += product->replaced;
+    }
+    flush(plain);
+    drop_unused_temporaries();
+    return put_together(out_);
+  }
+
+  const std::string& summary() const { return summary_; }
+
+ private:
+  // A reduction to one element has no loop around it: its start and its loop stand side by side.
+  void join_reductions() {
+    std::vector<Stmt> nests;
+    for (const Stmt& s : in_.nests) {
+      const bool start = !nests.empty() && nests.back().as<tir::Store>() != nullptr;
+      const Stmt both = start ? tir::seq({nests.back(), s}) : Stmt();
+      if (start && s.as<tir::For>() != nullptr && as_reduction(both)) {
+        nests.back() = both;
+      } else {
+        nests.push_back(s);
+      }
+    }
+    in_.nests = std::move(nests);
+  }
+
+  void note(const std::string& what) { summary_ += (summary_.empty() ? "" : "; ") + what; }
+
+  void flush(std::vector<Stmt>& plain) {
+    if (plain.empty()) return;
+    const Kernel rows = fuse_rows({{}, out_.temporaries, plain}, in_.nests);
+    std::vector<Stmt> launches;
+    for (const Stmt& nest : rows.nests) {
+      auto launch = schedule(nest);
+      if (!launch) break;
+      launches.push_back(std::move(*launch));
+    }
+    if (launches.size() == rows.nests.size()) {
+      out_.temporaries = rows.temporaries;
+      if (rows.nests.size() < plain.size()) note("rows");
+    } else {
+      launches.clear();
+      for (const Stmt& nest : plain) {
+        auto launch = schedule(nest);
+        TESSERA_CHECK(launch.has_value(), "a nest that is neither a map nor a reduction");
+        launches.push_back(std::move(*launch));
+      }
+    }
+    out_.nests.insert(out_.nests.end(), launches.begin(), launches.end());
+    plain.clear();
+  }
+
+  static std::optional<Stmt> schedule(const Stmt& s) {
+    Nest nest = peel(s);
+    if (const auto reduction = as_reduction(nest.body)) {
+      if (runs_along_memory(nest, *reduction)) {
+        if (auto rows = device_rows(s)) return rows;
+      }
+      return device_reduction(nest, *reduction);
+    }
+    if (has_loop(nest.body) || nest.body.as<tir::Allocate>() != nullptr) return device_rows(s);
+    return device_map(std::move(nest));
+  }
+
+  void drop_unused_temporaries() {
+    const std::vector<Access> all = accesses(tir::seq(out_.nests));
+    std::erase_if(out_.temporaries, [&](const Buffer& b) {
+      return std::none_of(all.begin(), all.end(), [&](const Access& a) { return a.buffer == b; });
+    });
+  }
+
+  Kernel in_, out_;
+  std::string summary_;
+};
+
+}  // namespace
+
+Expr iterations(const std::vector<Loop>& loops) {
+  Expr total = 1;
+  for (const Loop& l : loops) total = total * l.extent;
+  return total;
+}
+
+tir::VarMap iteration(const std::vector<Loop>& loops, const Expr& number) {
+  tir::VarMap values;
+  Expr inner = 1;
+  for (std::size_t i = loops.size(); i-- > 0;) {
+    Expr value = tir::is_int(inner, 1) ? number : tir::floor_div(number, inner);
+    if (i != 0) value = tir::floor_mod(value, loops[i].extent);
+    values[loops[i].var.get()] = value;
+    inner = inner * loops[i].extent;
+  }
+  return values;
+}
+
+Stmt device_reduction(const Nest& nest, const Reduction& r) {
+  const Buffer acc =
+      tir::make_buffer(r.target->name + "_acc", r.target->dtype, {}, tir::MemoryScope::kStack);
+  ToAccumulator to(r.target, acc, {});
+  const std::vector<Expr> none;
+  const Stmt body = tir::Allocate::make(
+      acc, tir::seq({tir::Store::make(acc, none, r.identity), wrap(r.loops, to.mutate(r.update)),
+                     tir::Store::make(r.target, r.indices, tir::load(acc, {}))}));
+  const Expr i = tir::make_var("element");
+  return tir::For::make(i, Expr(0), iterations(nest.loops), ForKind::kGrid,
+                        tir::substitute(body, iteration(nest.loops, i)));
+}
+
+tir::PrimFunc schedule_device_kernel(tir::PrimFunc f) {
+  DeviceScheduler scheduler(f.body);
+  f.body = scheduler.run();
+  if (!scheduler.summary().empty()) f.attrs["schedule"] = scheduler.summary();
+  return tir::simplify(f);
+}
+
+}  // namespace tessera::schedule

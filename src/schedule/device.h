@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules for devices: plain nests of lower/ become launches (tir/device_loops.h).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schedule/nest.h"
+#include "tir/walk.h"
+
+namespace tessera::schedule {
+
+// A kernel in the canonical form of lower/primitive.h. Its attribute "schedule" says what was done.
+tir::PrimFunc schedule_device_kernel(tir::PrimFunc kernel);
+
+// Independent elements: one thread each, or one for as many neighbours as a vector access takes.
+// What crosses memory (a transpose) goes through shared memory in tiles.
+tir::Stmt device_map(Nest nest);
+
+// A reduction of few terms, or one that does not run along memory: one thread an element.
+tir::Stmt device_reduction(const Nest& nest, const Reduction& reduction);
+
+// Rows: a warp or block for each iteration of the loops around, its threads along the row. Nothing
+// where the statements inside do not run along rows.
+std::optional<tir::Stmt> device_rows(const tir::Stmt& nest);
+// Whether a reduction's terms lie along memory and are enough for the threads of a warp.
+bool runs_along_memory(const Nest& nest, const Reduction& reduction);
+
+// A sum of products of two operands with the element-wise nests behind it, in tiles through shared
+// memory: what matrix products and convolutions are when no back end takes them.
+struct DeviceProduct {
+  tir::Stmt launch;
+  std::size_t replaced = 1;  // how many nests this stands for
+};
+std::optional<DeviceProduct> device_product(std::span<const tir::Stmt> nests,
+                                            const std::vector<tir::Buffer>& temporaries);
+
+// The values of loops' variables at the iteration of that number, the last loop running fastest.
+tir::VarMap iteration(const std::vector<Loop>& loops, const tir::Expr& number);
+// How many iterations the loops have together.
+tir::Expr iterations(const std::vector<Loop>& loops);
+
+}  // namespace tessera::schedule
