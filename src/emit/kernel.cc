@@ -3,40 +3,15 @@
 
 #include <algorithm>
 
-#include "diagnostics/places.h"
+#include "emit/banner.h"
+#include "emit/captured.h"
 #include "emit/kernel_writer.h"
 #include "tir/walk.h"
 
 namespace tessera::emit {
-namespace {
-
 using tir::Buffer;
 using tir::Expr;
 using tir::Stmt;
-
-constexpr std::size_t kMaxBannerSources = 8;
-
-// Text of several lines, each behind `//`. A backslash at the end of a line would continue the
-// comment.
-std::string comment_text(std::string_view value) {
-  std::string out;
-  for (const char c : value) {
-    if (c == '\n') {
-      out += out.ends_with('\\') ? ".\n//     " : "\n//     ";
-    } else {
-      out += c;
-    }
-  }
-  return out.ends_with('\\') ? out + "." : out;
-}
-
-}  // namespace
-
-std::string shape_text(const Buffer& b, KernelScope& scope) {
-  std::string out;
-  for (const Expr& e : b->shape) out += (out.empty() ? "" : ", ") + expr_text(e, scope);
-  return "(" + out + ")";
-}
 
 KernelWriter::KernelWriter(const tir::PrimFunc& f, std::string_view symbol)
     : f_(f), symbol_(symbol) {
@@ -110,35 +85,6 @@ std::string KernelWriter::pointer_type(const Buffer& b) const {
   return fmt::format("{}{}*", constant || constant_view ? "const " : "", element_type(b));
 }
 
-void KernelWriter::banner() {
-  line("// {}", symbol_);
-  const auto parameters = [&](std::string_view word, const std::vector<Buffer>& buffers) {
-    std::string text;
-    for (const Buffer& b : buffers) {
-      const std::string one =
-          fmt::format("{}: {}{}", scope_.name(b), to_string(b->dtype), shape_text(b, scope_));
-      const std::size_t column = text.size() - (text.rfind('\n') + 1);
-      if (text.empty()) {
-        text = fmt::format("//   {} {}", word, one);
-      } else {
-        text += (column + one.size() > 92 ? ",\n//     " : ", ") + one;
-      }
-    }
-    if (!text.empty()) line("{}", text);
-  };
-  parameters("in ", f_.inputs);
-  parameters("out", f_.outputs);
-  for (const auto& [key, value] : f_.attrs) {
-    line("//   {}: {}", key, comment_text(value));
-  }
-  std::size_t shown = 0;
-  for (const Location& source : f_.sources) {
-    const std::string place = place_in_file(source);
-    if (!place.empty() && shown++ < kMaxBannerSources) line("//   from {}", comment_text(place));
-  }
-  if (shown > kMaxBannerSources) line("//   and {} more", shown - kMaxBannerSources);
-}
-
 void KernelWriter::unpack() {
   std::size_t next = 0;
   const auto pointers = [&](const std::vector<Buffer>& buffers) {
@@ -166,7 +112,7 @@ std::string KernelWriter::write() {
   if (!returned_) line("return 0;");
   indent_ = 0;
   const std::string body = std::exchange(out_, {});
-  banner();
+  out_ += kernel_banner(f_, symbol_, scope_);
   if (!helpers_.empty()) out_ += "namespace {\n" + helpers_ + "\n}  // namespace\n\n";
   // Parameters that the kernel does not use have no name, or compilers would ask.
   line("extern \"C\" int32_t {}(void* const*{}, const int64_t*{}, const tessera_call*{}) {{",

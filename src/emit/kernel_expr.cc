@@ -65,6 +65,9 @@ Text int_literal(std::int64_t v, DType dtype) {
 
 bool is_narrow_int(DType t) { return t.is_int() && t.bits < 32; }
 bool is_half(DType t) { return t.is_float() && t.bits == 16; }
+bool has_half_form(std::string_view f) {
+  return f == "erf" || f == "tanh" || f == "sigmoid" || f == "exp";
+}
 
 class ExprWriter {
  public:
@@ -142,7 +145,8 @@ Text ExprWriter::call(const Call& n) {
   if (f->domain != Intrinsic::Domain::kInteger) {
     std::string args;
     for (const Expr& a : n.args) args += (args.empty() ? "" : ", ") + text(a);
-    return {fmt::format("tk::{}({})", n.name, args)};
+    const bool rounded = scope_.has_half_functions && n.dtype.bits <= 32 && has_half_form(n.name);
+    return {fmt::format("tk::{}{}({})", n.name, rounded ? "_half" : "", args)};
   }
   const auto infix_of = [&](std::string_view op, int level) {
     return arithmetic({op, level, kPrefix, kPrefix}, n.dtype, n.args[0], n.args[1]);
@@ -213,7 +217,8 @@ Text ExprWriter::write(const Expr& e) {
       },
       [&](const Load& n) {
         const std::string text = element(n.buffer, n.indices);
-        const bool converts = is_half(n.buffer->dtype) && n.buffer->scope != MemoryScope::kStack;
+        const bool converts =
+            is_half(n.buffer->dtype) && storage_type(n.buffer->dtype) == element_type(n.buffer);
         return Text{converts ? "float(" + text + ")" : text};
       },
       [&](const Call& n) { return call(n); },
@@ -253,8 +258,9 @@ std::string_view storage_type(DType dtype) {
 }
 
 std::string_view element_type(const Buffer& buffer) {
-  return buffer->scope == MemoryScope::kStack ? value_type(buffer->dtype)
-                                              : storage_type(buffer->dtype);
+  const bool computed =
+      buffer->scope == MemoryScope::kStack || buffer->scope == MemoryScope::kShared;
+  return computed ? value_type(buffer->dtype) : storage_type(buffer->dtype);
 }
 
 std::string expr_text(const Expr& e, KernelScope& scope) { return ExprWriter(scope).text(e); }

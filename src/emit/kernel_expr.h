@@ -14,7 +14,8 @@ namespace tessera::emit {
 std::string_view value_type(DType dtype);
 // What an array of the type holds: `tk::float16`.
 std::string_view storage_type(DType dtype);
-// The element type of a buffer: stack buffers hold values as they are computed.
+// The element type of a buffer: those on the stack or shared by a block hold values as they are
+// computed.
 std::string_view element_type(const tir::Buffer& buffer);
 
 // What the text of an expression depends on.
@@ -23,6 +24,8 @@ struct KernelScope {
   tir::Bounds bounds;  // of loop variables and dimensions
   std::set<const tir::BufferNode*>
       scalars;  // stack buffers of one element that are plain variables
+  // Are functions of floats to be computed for results that memory holds in 16 bits?
+  bool has_half_functions = false;
 
   KernelScope();
   const std::string& name(const tir::Expr& var) {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "emit/captured.h"
 #include "emit/kernel_expr.h"
 #include "tir/prim_func.h"
 
@@ -25,7 +26,6 @@ class KernelWriter {
   enum class Position { kLast, kInside };
 
   void analyse();
-  void banner();
   void unpack();
   void stmt(const tir::Stmt& s, Position position);
   void nested(const tir::Stmt& s, Position position = Position::kInside);
@@ -42,12 +42,6 @@ class KernelWriter {
   void require(const tir::Require& n);
   void branch(const tir::IfThenElse& n);
 
-  // What a parallel loop uses and does not define itself, in order of first use.
-  struct Captured {
-    std::vector<tir::Expr> vars;
-    std::vector<tir::Buffer> buffers;
-  };
-  static Captured captured_by(const tir::For& n);
   std::string pointer_type(const tir::Buffer& b) const;
   std::string_view restrict_word(const tir::Buffer& b) const {
     return aliased_.contains(b.get()) ? "" : " __restrict";
@@ -84,8 +78,5 @@ class KernelWriter {
     bool buffers = false, dims = false;
   } unpacked_;
 };
-
-// `(128, 768)`
-std::string shape_text(const tir::Buffer& b, KernelScope& scope);
 
 }  // namespace tessera::emit

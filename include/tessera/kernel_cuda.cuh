@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What generated CUDA kernels call besides tessera/call.h: storage types, scalar functions, vector
+// access, reductions over the threads of a warp or block, and the launch itself.
+//
+// The same names as in kernel_math.h, so that expressions have one text on every device.
+#ifndef TESSERA_KERNEL_CUDA_CUH_
+#define TESSERA_KERNEL_CUDA_CUH_
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tessera/call.h"
+
+#define TK_DEVICE static __device__ __forceinline__
+
+namespace tk {
+
+// ---- Storage types. Kernels compute in float and convert where they load and store.
+
+using float16 = __half;
+using bfloat16 = __nv_bfloat16;
+
+// ---- Minimum and maximum: NaN if either is.
+
+template <class T>
+TK_DEVICE T min(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+template <class T>
+TK_DEVICE T max(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+
+// Integer division towards minus infinity, and what it leaves.
+template <class T>
+TK_DEVICE T floor_div(T a, T b) {
+  const T q = static_cast<T>(a / b);
+  return static_cast<T>(q - static_cast<T>((a % b != 0) & ((a < 0) != (b < 0))));
+}
+template <class T>
+TK_DEVICE T floor_mod(T a, T b) {
+  const T r = static_cast<T>(a % b);
+  const bool below = (r != 0) & ((r < 0) != (b < 0));
+  return static_cast<T>(below ? r + b : r);
+}
+
+// ---- Float functions
+
+#define TK_UNARY(name, single)                        \
+  TK_DEVICE float name(float x) { return single(x); } \
+  TK_DEVICE double name(double x) { return ::name(x); }
+TK_UNARY(exp, expf)
+TK_UNARY(exp2, exp2f)
+TK_UNARY(expm1, expm1f)
+TK_UNARY(log, logf)
+TK_UNARY(log2, log2f)
+TK_UNARY(log10, log10f)
+TK_UNARY(log1p, log1pf)
+TK_UNARY(sqrt, sqrtf)
+TK_UNARY(rsqrt, rsqrtf)
+TK_UNARY(fabs, fabsf)
+TK_UNARY(floor, floorf)
+TK_UNARY(ceil, ceilf)
+TK_UNARY(trunc, truncf)
+TK_UNARY(rint, rintf)
+TK_UNARY(tanh, tanhf)
+TK_UNARY(erf, erff)
+TK_UNARY(sin, sinf)
+TK_UNARY(cos, cosf)
+TK_UNARY(tan, tanf)
+TK_UNARY(asin, asinf)
+TK_UNARY(acos, acosf)
+TK_UNARY(atan, atanf)
+TK_UNARY(sinh, sinhf)
+TK_UNARY(cosh, coshf)
+TK_UNARY(asinh, asinhf)
+TK_UNARY(acosh, acoshf)
+TK_UNARY(atanh, atanhf)
+#undef TK_UNARY
+TK_DEVICE float pow(float x, float y) { return powf(x, y); }
+TK_DEVICE double pow(double x, double y) { return ::pow(x, y); }
+TK_DEVICE float fmod(float x, float y) { return fmodf(x, y); }
+TK_DEVICE double fmod(double x, double y) { return ::fmod(x, y); }
+TK_DEVICE float atan2(float y, float x) { return atan2f(y, x); }
+TK_DEVICE double atan2(double y, double x) { return ::atan2(y, x); }
+
+TK_DEVICE float sigmoid(float x) {
+  const float e = expf(-fabsf(x));  // of a negative number: no overflow
+  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+TK_DEVICE double sigmoid(double x) { return 1.0 / (1.0 + ::exp(-x)); }
+
+template <class T>
+TK_DEVICE bool isnan(T x) {
+  return x != x;
+}
+template <class T>
+TK_DEVICE bool isinf(T x) {
+  return fabs(x) == static_cast<T>(__builtin_inf());
+}
+template <class T>
+TK_DEVICE bool isfinite(T x) {
+  return fabs(x) < static_cast<T>(__builtin_inf());
+}
+
+// ---- For kernels whose memory holds float16 or bfloat16 alone: errors that such results do not
+// show, in one or two instructions of the special-function unit.
+
+TK_DEVICE float exp_half(float x) { return __expf(x); }
+// Small where the result is small, so that 1 - tanh keeps its digits.
+TK_DEVICE float tanh_half(float x) { return 1.0f - __fdividef(2.0f, 1.0f + __expf(2.0f * x)); }
+TK_DEVICE float sigmoid_half(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
+// erf(x) = tanh(v (0.79750782 + 3.7005698e-2 u - 3.5152471e-4 u^2)), v = x sqrt(2), u = v^2, with u
+// cut off where the result is 1: within 2.5e-5.
+TK_DEVICE float erf_half(float x) {
+  const float v = x * 1.41421356f;
+  const float u = fminf(v * v, 17.64f);
+  const float p = fmaf(fmaf(-3.5152471e-4f, u, 3.7005698e-2f), u, 0.79750782f);
+  return tanh_half(v * p);
+}
+
+// ---- Vectors in memory: `count` neighbours as values, in accesses of up to 16 bytes. The address
+// is aligned to the smaller of 16 bytes and the whole.
+
+template <class T, int kBytes>
+struct alignas(kBytes) chunk {
+  T e[kBytes / sizeof(T)];
+};
+template <int kBytes>
+constexpr int kChunkBytes = kBytes % 16 == 0  ? 16
+                            : kBytes % 8 == 0 ? 8
+                            : kBytes % 4 == 0 ? 4
+                                              : 1;
+
+template <int kCount, class V, class T>
+TK_DEVICE void load_vector(V* to, const T* from) {
+  constexpr int kBytes =
+      kChunkBytes<kCount* static_cast<int>(sizeof(T))> < static_cast<int>(sizeof(T))
+          ? static_cast<int>(sizeof(T))
+          : kChunkBytes<kCount* static_cast<int>(sizeof(T))>;
+  constexpr int kEach = kBytes / static_cast<int>(sizeof(T));
+#pragma unroll
+  for (int i = 0; i < kCount / kEach; ++i) {
+    const chunk<T, kBytes> c = reinterpret_cast<const chunk<T, kBytes>*>(from)[i];
+#pragma unroll
+    for (int k = 0; k < kEach; ++k) to[i * kEach + k] = static_cast<V>(c.e[k]);
+  }
+}
+template <int kCount, class V, class T>
+TK_DEVICE void store_vector(T* to, const V* from) {
+  constexpr int kBytes =
+      kChunkBytes<kCount* static_cast<int>(sizeof(T))> < static_cast<int>(sizeof(T))
+          ? static_cast<int>(sizeof(T))
+          : kChunkBytes<kCount* static_cast<int>(sizeof(T))>;
+  constexpr int kEach = kBytes / static_cast<int>(sizeof(T));
+#pragma unroll
+  for (int i = 0; i < kCount / kEach; ++i) {
+    chunk<T, kBytes> c;
+#pragma unroll
+    for (int k = 0; k < kEach; ++k) c.e[k] = static_cast<T>(from[i * kEach + k]);
+    reinterpret_cast<chunk<T, kBytes>*>(to)[i] = c;
+  }
+}
+
+// ---- Teams: threads that work on one thing together. All of them call, with the same results.
+
+struct add {
+  template <class T>
+  static __device__ __forceinline__ T apply(T a, T b) {
+    return static_cast<T>(a + b);
+  }
+};
+struct multiply {
+  template <class T>
+  static __device__ __forceinline__ T apply(T a, T b) {
+    return static_cast<T>(a * b);
+  }
+};
+struct least {
+  template <class T>
+  static __device__ __forceinline__ T apply(T a, T b) {
+    return tk::min<T>(a, b);
+  }
+};
+struct greatest {
+  template <class T>
+  static __device__ __forceinline__ T apply(T a, T b) {
+    return tk::max<T>(a, b);
+  }
+};
+struct any {
+  static __device__ __forceinline__ bool apply(bool a, bool b) { return a || b; }
+};
+struct all {
+  static __device__ __forceinline__ bool apply(bool a, bool b) { return a && b; }
+};
+
+template <class T>
+TK_DEVICE T exchange(T value, int distance) {
+  if constexpr (sizeof(T) < 4) {
+    return static_cast<T>(__shfl_xor_sync(0xffffffffu, static_cast<int>(value), distance));
+  } else if constexpr (sizeof(T) == 8 && static_cast<T>(0.5) == T(0)) {
+    return static_cast<T>(__shfl_xor_sync(0xffffffffu, static_cast<long long>(value), distance));
+  } else {
+    return __shfl_xor_sync(0xffffffffu, value, distance);
+  }
+}
+
+struct warp {
+  static __device__ __forceinline__ void sync() { __syncwarp(); }
+  template <class Op, class T>
+  static __device__ __forceinline__ T reduce(T value) {
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+      value = Op::apply(value, exchange(value, distance));
+    }
+    return value;
+  }
+};
+
+template <int kThreads>
+struct block {
+  static __device__ __forceinline__ void sync() { __syncthreads(); }
+  template <class Op, class T>
+  static __device__ __forceinline__ T reduce(T value) {
+    constexpr int kWarps = kThreads / 32;
+    value = warp::reduce<Op>(value);
+    if constexpr (kWarps > 1) {
+      __shared__ T of_warps[kWarps];
+      __syncthreads();  // an earlier reduction has been read
+      if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
+      __syncthreads();
+      value = of_warps[0];
+#pragma unroll
+      for (int w = 1; w < kWarps; ++w) value = Op::apply(value, of_warps[w]);
+    }
+    return value;
+  }
+};
+
+// ---- Launches
+
+// Every kernel begins with this: what it reads may still be being written by the kernel before it,
+// whose end it then waits for.
+TK_DEVICE void wait_for_inputs() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+#ifndef TK_DEPENDENT_LAUNCH
+#define TK_DEPENDENT_LAUNCH 1
+#endif
+
+// Are all architectures of this translation unit of at least the version?
+constexpr bool all_archs_have(int version) {
+#ifdef __CUDA_ARCH_LIST__
+  constexpr int kArchs[] = {__CUDA_ARCH_LIST__};
+  for (const int arch : kArchs) {
+    if (arch < version) return false;
+  }
+  return true;
+#else
+  return false;
+#endif
+}
+
+// On the stream of the call. With dependent launches the device prepares a kernel while the one
+// before it ends.
+template <class... P, class... A>
+int32_t launch(const tessera_call* call, const char* name, void (*kernel)(P...), int64_t blocks,
+               int threads, A... args) {
+  if (blocks <= 0) return 0;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.stream = static_cast<cudaStream_t>(call->stream);
+  cudaLaunchAttribute dependent;
+  dependent.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  dependent.val.programmaticStreamSerializationAllowed = 1;
+  if (TK_DEPENDENT_LAUNCH != 0 && all_archs_have(900)) {
+    config.attrs = &dependent;
+    config.numAttrs = 1;
+  }
+  cudaError_t status = cudaErrorInvalidConfiguration;
+  if (blocks <= 0x7fffffff) {
+    status = cudaLaunchKernelEx(&config, kernel, static_cast<P>(args)...);
+  }
+  if (status == cudaSuccess) return 0;
+  char text[512];
+  snprintf(text, sizeof text, "kernel `%s` could not be launched: %s", name,
+           cudaGetErrorString(status));
+  call->set_error(call, text);
+  return 1;
+}
+
+}  // namespace tk
+
+#endif  // TESSERA_KERNEL_CUDA_CUH_

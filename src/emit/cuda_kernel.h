@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of the loop IR as CUDA that people can read. Each outermost loop, of kind grid, warps or
+// blocks, becomes a __global__ function; the kernel itself (convention "generated" of
+// tessera/call.h) is the host function that launches them in order on the call's stream.
+//
+// Expressions have the text of emit/kernel.h. A loop over threads inside of warps or blocks is
+// spread over them: what it accumulates into one place is reduced over the team; a stack buffer
+// that it indexes first by its own variable lies in registers, each thread holding its part; shared
+// buffers and memory that the team writes are ordered by barriers.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "tir/prim_func.h"
+
+namespace tessera::emit {
+
+// The head of a translation unit of kernels: includes.
+std::string cuda_prologue();
+// Needs verified loop IR whose outermost statements are launches.
+std::string emit_cuda_kernel(const tir::PrimFunc& f, std::string_view symbol);
+// A translation unit of all functions that are no host programs.
+std::string emit_cuda_kernels(const std::map<std::string, tir::PrimFunc>& functions);
+
+}  // namespace tessera::emit

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kernel as CUDA text: a __global__ function for each launch, and the launcher of them all;
+// emit/cuda_kernel.h is the face.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "emit/kernel_expr.h"
+#include "tir/prim_func.h"
+
+namespace tessera::emit {
+
+class CudaWriter {
+ public:
+  CudaWriter(const tir::PrimFunc& f, std::string_view symbol);
+  std::string write();
+
+ private:
+  void find_scalars();
+  // A launch, and the line of the launcher that calls it.
+  void launch(const tir::For& n);
+  std::string parameters(const tir::For& n, std::string& arguments);
+  std::string index_type(const tir::For& n) const;
+  static bool holds_half_floats(const tir::For& n);
+  void first_line(const tir::For& n, int threads);
+
+  void stmt(const tir::Stmt& s);
+  void nested(const tir::Stmt& s);
+  void store(const tir::Store& n);
+  void loop(const tir::For& n);
+  void plain_loop(const tir::For& n, const tir::Stmt& body);
+  void vectorized_loop(const tir::For& n);
+  void thread_loop(const tir::For& n);
+  void thread_body(const tir::For& n, const tir::Stmt& body);
+  void let(const tir::LetStmt& n);
+  void allocate(const tir::Allocate& n);
+  void view(const tir::View& n);
+  void branch(const tir::IfThenElse& n);
+
+  // What of a team's memory statements have touched since its threads last met.
+  void meet_before(const tir::Stmt& s);
+  void touch(const tir::Stmt& s);
+  void meet();
+  // Whether the threads of a team see it all.
+  bool is_common(const tir::Buffer& b) const;
+  // What the writer makes lives as long as it does: names and ranges are remembered by identity.
+  const tir::Buffer& kept(tir::Buffer b) { return made_buffers_.emplace_back(std::move(b)); }
+  std::string_view team() const { return warps_ ? std::string_view("tk::warp") : block_; }
+
+  template <class... A>
+  void line(fmt::format_string<A...> text, A&&... args) {
+    out_.append(indent_, ' ');
+    fmt::format_to(std::back_inserter(out_), text, std::forward<A>(args)...);
+    out_ += '\n';
+  }
+  void open(std::string_view text) {
+    line("{}", text);
+    indent_ += 2;
+  }
+  void close(std::string_view text = "}") {
+    indent_ -= 2;
+    line("{}", text);
+  }
+
+  const tir::PrimFunc& f_;
+  std::string symbol_;
+  KernelScope scope_;
+  std::string out_, launches_;
+  std::set<const void*> used_by_launcher_;
+  std::deque<tir::Buffer> made_buffers_;
+  std::deque<tir::Expr> made_vars_;
+  std::size_t indent_ = 0;
+  int num_launches_ = 0;
+  // Of the launch that is being written.
+  std::string index_;                                     // type of loop variables
+  bool team_ = false, warps_ = false;                     // at the level of a team; of a warp
+  int team_size_ = 1;                                     // threads
+  std::string block_;                                     // `tk::block<256>`
+  std::map<const tir::BufferNode*, tir::Buffer> shares_;  // what each thread holds a part of
+  std::set<const tir::BufferNode*> read_, written_;       // since the team last met
+};
+
+}  // namespace tessera::emit

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which loads and stores of a vectorised loop are neighbours in memory, aligned, and unconditional,
+// so that one access can do for all iterations.
+#pragma once
+
+#include <vector>
+
+#include "tir/index_form.h"
+#include "tir/stmt.h"
+
+namespace tessera::emit {
+
+// `vector`, a stack buffer of the loop's extent, stands for memory from `indices` on.
+struct VectorBuffer {
+  tir::Buffer memory, vector;
+  std::vector<tir::Expr> indices;
+};
+struct VectorAccess {
+  std::vector<VectorBuffer> loads, stores;
+  tir::Stmt body;  // of the loop, with the vectors in place of memory
+};
+VectorAccess vector_access(const tir::For& loop, const tir::Bounds& bounds);
+
+}  // namespace tessera::emit
