@@ -11,6 +11,7 @@
 #include "ops/table.h"
 #include "relay/inline_literals.h"
 #include "support/files.h"
+#include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {
@@ -49,8 +50,7 @@ constexpr std::string_view kNativePasses =
     "simplify-expr,"
     "eliminate-common-subexpr,"
     "eliminate-dead-code,"
-    "hoist-constants,"
-    "fuse-ops";
+    "hoist-constants,";
 
 bool same_bytes(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
@@ -136,7 +136,10 @@ Result<Module> reduce_precision(Module module, const CompileOptions& options,
 
 Result<Module> prepare_native(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings) {
-  return run_list(std::move(module), "native", kNativePasses, options, warnings);
+  const bool on_device = compute_target(options.targets).device() == DeviceType::kCuda;
+  const std::string passes =
+      std::string(kNativePasses) + (on_device ? "fuse-ops{norms=true}" : "fuse-ops");
+  return run_list(std::move(module), "native", passes, options, warnings);
 }
 
 }  // namespace tessera::driver

@@ -13,9 +13,11 @@ using relay::NodeId;
 struct FuseOpsOptions {
   std::int64_t max_depth = 256;
   bool link_params = false;
+  bool norms = false;
   static constexpr auto fields =
       std::tuple{relay::attr("max_depth", &FuseOpsOptions::max_depth),
-                 relay::attr("link_params", &FuseOpsOptions::link_params)};
+                 relay::attr("link_params", &FuseOpsOptions::link_params),
+                 relay::attr("norms", &FuseOpsOptions::norms)};
 };
 
 // Replaces the last node of each group by the call of a `Primitive=1` literal that holds the group.
@@ -25,7 +27,7 @@ class GroupOutliner {
       : f_(f),
         pool_(pool),
         options_(options),
-        groups_(find_fusion_groups(f, static_cast<int>(options.max_depth))) {}
+        groups_(find_fusion_groups(f, static_cast<int>(options.max_depth), options.norms)) {}
 
   relay::Function run() {
     return relay::rewrite(f_, [&](Copier& c, NodeId id) -> std::optional<NodeId> {

@@ -29,10 +29,12 @@ bool size_depends_on_data(const relay::Function& f, NodeId id) {
   return false;
 }
 
-OpPattern pattern_of(const relay::Function& f, NodeId id) {
+OpPattern pattern_of(const relay::Function& f, NodeId id, bool norms) {
   switch (f[id].kind()) {
     case relay::NodeKind::kOpCall:
-      return size_depends_on_data(f, id) ? OpPattern::kOpaque : f.op(id)->pattern;
+      if (size_depends_on_data(f, id)) return OpPattern::kOpaque;
+      if (norms && f.op(id)->name == "nn.layer_norm") return OpPattern::kCommReduce;
+      return f.op(id)->pattern;
     case relay::NodeKind::kTuple:
       return OpPattern::kTuple;
     case relay::NodeKind::kProject:
@@ -104,9 +106,10 @@ class PostDominators {
 
 class Fuser {
  public:
-  Fuser(const relay::Function& f, int max_depth)
+  Fuser(const relay::Function& f, int max_depth, bool norms)
       : f_(f),
         max_depth_(max_depth),
+        norms_(norms),
         live_(relay::live_nodes(f)),
         uses_(f),
         dominators_(f, live_),
@@ -120,7 +123,7 @@ class Fuser {
     std::iota(group_.begin(), group_.end(), std::size_t{0});
     for (std::size_t i = 0; i < f.num_nodes(); ++i) {
       const NodeId id(i);
-      pattern_[i] = pattern_of(f, id);
+      pattern_[i] = pattern_of(f, id, norms);
       calls_[i] = f.op(id) != nullptr ? 1 : 0;
       fusable_[i] = live_[i] && pattern_[i] != OpPattern::kOpaque && !in_closed_literal(id);
     }
@@ -151,7 +154,7 @@ class Fuser {
     if (sink == kNone || !fusable_[sink] || root(i) == root(sink)) return;
     const OpPattern mine = pattern_[root(i)];
     const OpPattern sink_kind =
-        pattern_of(f_, NodeId(sink));  // its own, whatever joined it already
+        pattern_of(f_, NodeId(sink), norms_);  // its own, whatever joined it already
     const bool into_tuple = sink_kind == OpPattern::kTuple;
     if (phase == 2) {
       // Only into a tuple that has joined what uses it: a tuple is no kernel.
@@ -243,6 +246,7 @@ class Fuser {
 
   const relay::Function& f_;
   int max_depth_;
+  bool norms_;
   std::vector<bool> live_;
   relay::Uses uses_;
   PostDominators dominators_;
@@ -269,8 +273,8 @@ const FusionGroup* FusionGroups::ending_at(relay::NodeId id) const {
   return i < 0 ? nullptr : &groups_[static_cast<std::size_t>(i)];
 }
 
-FusionGroups find_fusion_groups(const relay::Function& f, int max_depth) {
-  return Fuser(f, max_depth).run();
+FusionGroups find_fusion_groups(const relay::Function& f, int max_depth, bool norms) {
+  return Fuser(f, max_depth, norms).run();
 }
 
 }  // namespace tessera::passes

@@ -32,7 +32,8 @@ class FusionGroups {
   std::vector<std::int32_t> by_last_;  // by node index; -1: none
 };
 
-// At most `max_depth` operator calls in a group.
-FusionGroups find_fusion_groups(const relay::Function& f, int max_depth);
+// At most `max_depth` operator calls in a group. With `norms` a normalisation of rows takes what is
+// computed element by element in front of it, as other reductions do.
+FusionGroups find_fusion_groups(const relay::Function& f, int max_depth, bool norms);
 
 }  // namespace tessera::passes
