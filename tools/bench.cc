@@ -24,10 +24,23 @@ struct BenchArgs {
 
 double micros(Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
 
-// Times of single runs after one run that is not counted; at least three.
-Result<std::vector<double>> measure(exec::Session& session, double seconds) {
+// In microseconds, ascending.
+struct RunTimes {
+  std::vector<double> whole;
+  std::vector<double> on_device;  // of its kernels alone; none on a cpu
+};
+double median(const std::vector<double>& times) { return times[times.size() / 2]; }
+
+// Times of single runs after one run that is not counted; at least three. On a device a second run
+// records what later ones replay.
+Result<RunTimes> measure(exec::Session& session, double seconds) {
   TESSERA_TRY_VOID(session.run_bound());
-  std::vector<double> times;
+  TESSERA_TRY(const std::uint64_t device_ns, session.device_ns());
+  if (device_ns > 0) {
+    TESSERA_TRY_VOID(session.run_bound());
+  }
+  RunTimes out;
+  std::vector<double>& times = out.whole;
   ProgressBar bar("measuring");
   const auto start = Clock::now(), end = start + std::chrono::duration_cast<Clock::duration>(
                                                      std::chrono::duration<double>(seconds));
@@ -36,9 +49,13 @@ Result<std::vector<double>> measure(exec::Session& session, double seconds) {
     const auto begin = Clock::now();
     TESSERA_TRY_VOID(session.run_bound());
     times.push_back(micros(Clock::now() - begin));
+    if (device_ns == 0) continue;
+    TESSERA_TRY(const std::uint64_t ns, session.device_ns());
+    out.on_device.push_back(static_cast<double>(ns) / 1e3);
   }
   std::sort(times.begin(), times.end());
-  return times;
+  std::sort(out.on_device.begin(), out.on_device.end());
+  return out;
 }
 
 // What a call takes beside its kernels: checks, binding, the way through the library's interface.
@@ -90,25 +107,34 @@ Result<void> bench(const BenchArgs& args) {
               open_session(args.model, {args.threads, false}));
   TESSERA_TRY(const std::vector<Tensor> inputs, read_inputs(*session, args.inputs));
   TESSERA_TRY_VOID(session->bind(inputs));
-  TESSERA_TRY(const std::vector<double> times, measure(*session, args.seconds));
+  TESSERA_TRY(const RunTimes measured, measure(*session, args.seconds));
   TESSERA_TRY(const double overhead, measure_call_overhead(*session));
-  const double median = times[times.size() / 2], least = times.front();
+  const std::vector<double>& times = measured.whole;
+  const double middle = median(times), least = times.front();
   const double p95 = times[std::min(times.size() - 1, times.size() * 95 / 100)];
   if (args.json) {
-    const nlohmann::ordered_json json = {{"median_us", median},
-                                         {"min_us", least},
-                                         {"p95_us", p95},
-                                         {"runs", times.size()},
-                                         {"threads", session->threads()},
-                                         {"load_us", session->load_us()},
-                                         {"call_overhead_us", overhead},
-                                         {"peak_bytes", own_peak_bytes()}};
+    nlohmann::ordered_json json = {{"median_us", middle},
+                                   {"min_us", least},
+                                   {"p95_us", p95},
+                                   {"runs", times.size()},
+                                   {"threads", session->threads()},
+                                   {"load_us", session->load_us()},
+                                   {"call_overhead_us", overhead},
+                                   {"peak_bytes", own_peak_bytes()}};
+    if (!measured.on_device.empty()) {
+      json["device_median_us"] = median(measured.on_device);
+      json["device_min_us"] = measured.on_device.front();
+    }
     fmt::print("{}\n", json.dump(2));
   } else {
     fmt::print(
         "median {:.1f} us, least {:.1f} us, 95 % below {:.1f} us; {} runs; {:.1f} us a call beside "
         "its kernels; load {} us\n",
-        median, least, p95, times.size(), overhead, session->load_us());
+        middle, least, p95, times.size(), overhead, session->load_us());
+    if (!measured.on_device.empty()) {
+      fmt::print("on the device: median {:.1f} us, least {:.1f} us\n", median(measured.on_device),
+                 measured.on_device.front());
+    }
   }
   if (!args.profile.empty()) {
     TESSERA_TRY_VOID(write_profile(*session, args.profile));

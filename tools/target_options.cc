@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/target_options.h"
 
+#include <algorithm>
+
 #include <fmt/ranges.h>
 
 #include "backends/table.h"
@@ -22,12 +24,17 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-bool names_cpu(const std::vector<std::string>& texts) {
-  for (const std::string& t : texts) {
-    if (t.starts_with("cpu") || t.starts_with("llvm") || t.starts_with("{") || t.starts_with("["))
-      return true;
+// Puts the machine that the first external kind needs in front, if the list names none for it.
+void add_machine(std::vector<Target>& targets) {
+  const bool device = std::any_of(targets.begin(), targets.end(),
+                                  [](const Target& t) { return t.device() == DeviceType::kCuda; });
+  const std::string_view machine = device ? "cuda" : "cpu";
+  if (std::none_of(targets.begin(), targets.end(),
+                   [&](const Target& t) { return t.name() == machine; })) {
+    const auto first = std::find_if(targets.begin(), targets.end(),
+                                    [](const Target& t) { return t.is_external(); });
+    targets.insert(first, Target(machine));
   }
-  return false;
 }
 
 std::vector<std::string> default_targets() {
@@ -53,17 +60,10 @@ Result<void> check_names(const std::vector<std::string>& required) {
 Result<std::vector<Target>> targets_of(const ModelOptionTexts& texts) {
   std::vector<std::string> list = texts.targets;
   for (const std::string& name : split(texts.backends)) list.push_back(name);
-  if (list.empty()) {
-    list = default_targets();
-  } else if (!names_cpu(list)) {
-    list.insert(list.begin(), "cpu");
-  }
+  if (list.empty()) list = default_targets();
   TESSERA_TRY(std::vector<Target> targets, parse_targets(list));
-  TESSERA_TRY(const CompilationTargets checked, resolve_targets(targets));
-  if (checked.default_device != DeviceType::kCpu) {
-    return fail(error(Code::kNotSupported, {}, "code for the device `{}` cannot be made yet",
-                      to_string(checked.default_device)));
-  }
+  add_machine(targets);
+  TESSERA_TRY_VOID(resolve_targets(targets));
   return targets;
 }
 
@@ -78,7 +78,7 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t) {
   command
       .add_option("--target", t.targets,
                   "Machine or back end with options, in order of priority: "
-                  "\"cpu -mcpu=native\"; may be repeated")
+                  "\"cpu -mcpu=native\", \"cuda -arch=sm_90a\"; may be repeated")
       ->allow_extra_args(false);
   command.add_option("--backends", t.backends, "Back ends in order of priority: onednn,blas");
   command.add_option("--partition", t.partition, "How regions go to back ends")

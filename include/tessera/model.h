@@ -158,11 +158,13 @@ typedef struct tessera_instance_options {
   const tessera_allocator* allocator;  // null: malloc. Copied
   void* const* pools;  // null, or one a pool: the caller's memory, or null to have it allocated
   int32_t pool_count;
-  int32_t profile;  // not 0: as by tessera_instance_profile
+  int32_t profile;    // not 0: as by tessera_instance_profile
+  int32_t no_replay;  // not 0: runs on a device are never recorded and replayed
+  int32_t pad;
 } tessera_instance_options;
 
 #define TESSERA_INSTANCE_OPTIONS_INIT \
-  { (uint32_t)sizeof(tessera_instance_options), 0, {0, 0}, NULL, NULL, 0, 0 }
+  { (uint32_t)sizeof(tessera_instance_options), 0, {0, 0}, NULL, NULL, 0, 0, 0, 0 }
 
 // `options` may be null.
 TESSERA_API int32_t tessera_instance_create(tessera_model* model,
@@ -170,18 +172,23 @@ TESSERA_API int32_t tessera_instance_create(tessera_model* model,
                                             tessera_instance** instance);
 TESSERA_API void tessera_instance_destroy(tessera_instance* instance);  // null is allowed
 
-// Runs the model. All inputs are given, in the order of the model, compact and on the instance's
-// device. An output whose data is null becomes the instance's own: data, shape and the rest are
-// filled in, and stay valid until the instance's next run or its destruction. An output with data
-// is the caller's: dtype and rank must be the model's; it is written if it is compact, aligned and
-// large enough, and its shape is then set to the result's. Otherwise it, too, becomes the
-// instance's own: compare `data` if it may be so.
+// Runs the model. All inputs are given, in the order of the model, compact, and on the instance's
+// device or in host memory. An output whose data is null becomes the instance's own: data, shape
+// and the rest are filled in, and stay valid until the instance's next run or its destruction. An
+// output with data is the caller's: dtype and rank must be the model's; it is written if it is
+// compact, aligned and large enough, and its shape is then set to the result's. Otherwise it, too,
+// becomes the instance's own: compare `data` if it may be so. On a device other than the CPU,
+// results that are the instance's own are in host memory, unless the output's `device` asks for the
+// device's.
 TESSERA_API int32_t tessera_instance_run(tessera_instance* instance, const tessera_tensor* inputs,
                                          int32_t input_count, tessera_tensor* outputs,
                                          int32_t output_count);
 
-// The same on a stream of the instance's device, without waiting for the result; on a CPU `stream`
-// must be null.
+// The same on a stream of the instance's device (null: its default stream), without waiting for the
+// result; on a CPU `stream` must be null. All tensors are in the device's memory, and inputs stay
+// as they are until the work is done. Runs of one instance are ordered, also on different streams.
+// While the stream is being captured, nothing is waited for, allocated or captured: outputs are the
+// caller's, or were the instance's own before.
 TESSERA_API int32_t tessera_instance_run_on_stream(tessera_instance* instance, void* stream,
                                                    const tessera_tensor* inputs,
                                                    int32_t input_count, tessera_tensor* outputs,
@@ -189,6 +196,10 @@ TESSERA_API int32_t tessera_instance_run_on_stream(tessera_instance* instance, v
 
 // Waits for what run_on_stream began, and reports its errors.
 TESSERA_API int32_t tessera_instance_synchronize(tessera_instance* instance);
+
+// How long the device worked on the latest run, from its first kernel to its last, without copies
+// from and to the host. Waits for it. 0 on a CPU.
+TESSERA_API int32_t tessera_instance_device_ns(tessera_instance* instance, uint64_t* ns);
 
 // ---- Profile ----
 

@@ -7,12 +7,15 @@
 
 #include "driver/artifacts.h"
 #include "driver/pipeline.h"
+#include "emit/cuda_kernel.h"
 #include "emit/kernel.h"
 #include "lower/main.h"
 #include "schedule/schedule.h"
 #include "support/files.h"
 #include "tir/print.h"
 #include "tir/verify.h"
+#include "tir/walk.h"
+#include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {
@@ -20,19 +23,29 @@ namespace {
 // The host program is called once a run: its own speed does not matter, its compile time does.
 const std::vector<std::string> kHostFlags = {"-O1"};
 
+// The compiler takes longer to begin than for a kernel.
+constexpr std::size_t kCudaKernelsPerUnit = 12;
+
 std::vector<byoc::CompileJob> kernel_jobs(const Module& module, const MachineCode& code) {
+  const Target target = compute_target(module.targets);
+  const bool on_device = target.device() == DeviceType::kCuda;
+  const std::size_t per_unit = on_device ? kCudaKernelsPerUnit : code.kernels_per_unit;
   std::vector<byoc::CompileJob> jobs;
   std::map<std::string, tir::PrimFunc> unit;
   auto flush = [&] {
     if (unit.empty()) return;
-    jobs.push_back(
-        {fmt::format("kernels_{}", jobs.size()), emit::emit_kernels(unit), "cc", code.flags});
+    const std::string name = fmt::format("kernels_{}", jobs.size());
+    if (on_device) {
+      jobs.push_back({name, emit::emit_cuda_kernels(unit), "cu", device_code_flags(target)});
+    } else {
+      jobs.push_back({name, emit::emit_kernels(unit), "cc", code.flags});
+    }
     unit.clear();
   };
   for (const auto& [symbol, f] : module.prim_funcs) {
     if (f.is_host) continue;
     unit.emplace(symbol, f);
-    if (unit.size() == code.kernels_per_unit) flush();
+    if (unit.size() == per_unit) flush();
   }
   flush();
   return jobs;
@@ -76,17 +89,35 @@ Result<void> check_and_dump(const Module& module, const std::string& dump_dir) {
 
 }  // namespace
 
-Result<Module> lower_functions(Module module, const Target& cpu, const std::string& dump_dir) {
+// Sizes that depend on data are found by the host, which would have to read the device's memory.
+Result<void> check_sizes(const Module& module, const Target& target) {
+  if (target.device() == DeviceType::kCpu) return {};
+  for (const auto& [name, f] : module.prim_funcs) {
+    bool reserves = false;
+    tir::for_each_node(f.body, [&](const tir::Stmt& s) {
+      reserves |= s.as<tir::Reserve>() != nullptr || s.as<tir::Require>() != nullptr;
+    });
+    if (!reserves) continue;
+    return fail(error(Code::kNotSupported, f.sources.empty() ? nullptr : f.sources.front(),
+                      "a size depends on data: such code cannot be made for the device `{}` yet",
+                      target.name())
+                    .with_remedy("compile the model for the cpu"));
+  }
+  return {};
+}
+
+Result<Module> lower_functions(Module module, const Target& target, const std::string& dump_dir) {
   TESSERA_TRY(module, lower::lower(std::move(module)));
-  module = schedule::schedule(std::move(module), cpu);
+  TESSERA_TRY_VOID(check_sizes(module, target));
+  module = schedule::schedule(std::move(module), target);
   TESSERA_TRY_VOID(check_and_dump(module, dump_dir));
   return module;
 }
 
 Result<Lowered> lower_module(Module module, const CompileOptions& options) {
   Lowered lowered;
-  TESSERA_TRY(lowered.module,
-              lower_functions(std::move(module), host_target(options.targets), options.dump_dir));
+  TESSERA_TRY(lowered.module, lower_functions(std::move(module), compute_target(options.targets),
+                                              options.dump_dir));
   const auto main = lowered.module.prim_funcs.find("main");
   TESSERA_CHECK(main != lowered.module.prim_funcs.end(), "lowering left no host program");
   TESSERA_TRY(lowered.plan, plan::plan_memory(main->second, lowered.module));
@@ -115,6 +146,10 @@ Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::Progra
   }
   input.runtime_archives = names_in_all(module, &Artifact::runtime_archives);
   input.cuda_libraries = names_in_all(module, &Artifact::cuda_libraries);
+  if (compute_target(module.targets).device() == DeviceType::kCuda) {
+    input.runtime_archives.emplace_back("cuda_runtime");
+    input.cuda_libraries.emplace_back("libcudart_static.a");
+  }
   if (kind == emit::ProgramKind::kModel) {
     for (const auto& piece : weights.pieces) input.weights.push_back({piece.offset, piece.blob});
     input.weights_bytes = weights.bytes;

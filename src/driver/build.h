@@ -17,7 +17,7 @@ struct Lowered {
   plan::MemoryPlan plan;
 };
 // Functions to host programs and kernels, scheduled and verified; dumped if `dump_dir` is not "".
-Result<Module> lower_functions(Module module, const Target& cpu, const std::string& dump_dir);
+Result<Module> lower_functions(Module module, const Target& target, const std::string& dump_dir);
 Result<Lowered> lower_module(Module module, const CompileOptions& options);
 
 // Compiled sources, archives and weights of a program of either kind.

@@ -19,6 +19,7 @@
 #include "ops/compare.h"
 #include "runtime/program.h"
 #include "support/peak_memory.h"
+#include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {
@@ -192,7 +193,7 @@ class Compilation {
   // The build id names what went in: the same input, options and compiler give the same id.
   emit::ProgramInfo program_info(const Lowered& lowered) const {
     emit::ProgramInfo info;
-    info.target = short_text(host_target(options_.targets));
+    info.target = short_text(compute_target(options_.targets));
     info.cpu_arch = tessera_host_arch();
     info.cpu_features = code_.cpu_features;
     info.metadata_json = metadata_json(lowered, report, info.target);
@@ -228,6 +229,12 @@ Result<void> check_not_the_model(const CompileOptions& options) {
 Result<CompileReport> compile(const CompileOptions& options, const Progress& progress) {
   TESSERA_TRY_VOID(check_not_the_model(options));
   TESSERA_TRY_VOID(link::check_output(options.output));
+  if (options.verify && compute_target(options.targets).device() != DeviceType::kCpu) {
+    return fail(error(Code::kNotSupported, {},
+                      "--verify compares on the cpu, and this library is for the device `{}`",
+                      compute_target(options.targets).name())
+                    .with_remedy("compare results of `tessera run` with those of a cpu library"));
+  }
   Compilation compilation(options, progress);
   TESSERA_TRY(const Lowered lowered, compilation.front_half());
   if (options.verify) {

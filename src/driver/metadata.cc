@@ -4,8 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "diagnostics/places.h"
+#include "plan/device.h"
 #include "tir/expr_ops.h"
 #include "tir/print.h"
+#include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {
@@ -88,6 +90,14 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
   if (report.precision) {
     json["precision"] = to_string(report.precision->dtype);
     json["kept_in_float32"] = kept_in_float32(*report.precision);
+  }
+  if (const Target machine = compute_target(lowered.module.targets);
+      machine.device() == DeviceType::kCuda) {
+    Json architectures = Json::array({machine.get_string("arch")});
+    if (machine.get_bool("ptx")) architectures.push_back("later ones, compiled by the driver");
+    json["gpu_architectures"] = std::move(architectures);
+    const std::string obstacle = plan::replay_obstacle(main, lowered.module, lowered.plan);
+    json["replay"] = obstacle.empty() ? "as a CUDA graph" : "none: " + obstacle;
   }
   return json.dump();
 }

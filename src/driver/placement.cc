@@ -11,6 +11,7 @@
 #include "diagnostics/places.h"
 #include "driver/runtime_operators.h"
 #include "ops/infer_types.h"
+#include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {
@@ -19,8 +20,15 @@ namespace {
 std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options, Placed& placed) {
   std::vector<byoc::BackendChoice> choices;
   std::vector<Diagnostic>& warnings = placed.warnings;
+  const Target machine = compute_target(options.targets);
   for (const Target& target : options.targets) {
     if (!target.is_external()) continue;
+    if (target.device() != machine.device()) {
+      warnings.push_back(warning(
+          Code::kBackendMissing, {}, "{}: it computes on the {}, and this library on the {}",
+          target.name(), to_string(target.device()), to_string(machine.device())));
+      continue;
+    }
     const byoc::Backend* backend = backends::find_backend(target.name());
     if (backend == nullptr) {
       warnings.push_back(

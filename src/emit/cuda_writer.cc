@@ -165,6 +165,10 @@ void CudaWriter::stmt(const Stmt& s) {
         TESSERA_UNREACHABLE("constant `{}` inside of a kernel: data are arguments", n.buffer->name);
       },
       [&](const tir::CallKernel& n) { TESSERA_UNREACHABLE("a kernel calls `{}`", n.symbol); },
+      [&](const tir::Require& n) { TESSERA_UNREACHABLE("a check on a device: {}", n.sentence); },
+      [&](const tir::Reserve& n) {
+        TESSERA_UNREACHABLE("a kernel reserves memory for `{}`", n.buffer->name);
+      },
       [&](const tir::Evaluate& n) { line("(void)({});", expr_text(n.value, scope_)); },
       [&](const tir::Seq& n) {
         for (const Stmt& part : n.body) {

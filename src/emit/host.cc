@@ -7,7 +7,9 @@
 
 #include "emit/c_text.h"
 #include "emit/host_body.h"
+#include "plan/device.h"
 #include "tir/walk.h"
+#include "types/target_list.h"
 
 namespace tessera::emit {
 namespace {
@@ -34,6 +36,7 @@ class HostEmitter {
     if (!dims().empty()) line("#include \"tessera/kernel_math.h\"");
     line("");
     line("extern \"C\" {{\n");
+    if (on_device()) line("extern const tessera_device_api tessera_cuda_device;");
     declarations();
     symbols();
     io_table("inputs", main_ != nullptr ? main_->inputs : std::vector<tir::Buffer>());
@@ -163,8 +166,8 @@ class HostEmitter {
   void pools() {
     std::string rows;
     for (const plan::Pool& p : used_pools()) {
-      rows += fmt::format("    {{{}, {{TESSERA_CPU, 0}}, {}, {}}},\n", c_string(p.name), p.bytes,
-                          kConstantAlignBytes);
+      rows += fmt::format("    {{{}, {}, {}, {}}},\n", c_string(p.name), c_device(p.device),
+                          p.bytes, kConstantAlignBytes);
     }
     table("tessera_program_pool", "pools", rows);
   }
@@ -254,6 +257,23 @@ class HostEmitter {
     return {fmt::format("extern_{}_names", index), fmt::format("extern_{}_indices", index)};
   }
 
+  Target target() const { return compute_target(module_.targets); }
+  bool on_device() const { return target().device() == DeviceType::kCuda; }
+  static std::string_view c_device(DeviceType device) {
+    return device == DeviceType::kCpu ? "{TESSERA_CPU, 0}" : "{TESSERA_CUDA, 0}";
+  }
+
+  // What a program for a device adds: null and 0 on a cpu.
+  std::string device_text() const {
+    if (!on_device()) return "nullptr, nullptr, 0";
+    const bool replayable =
+        main_ != nullptr && plan::replay_obstacle(*main_, module_, plan_).empty();
+    const Target cuda = target();
+    return fmt::format("&tessera_cuda_device, {}, {}",
+                       c_string(cuda.get_string("arch") + (cuda.get_bool("ptx") ? "+ptx" : "")),
+                       replayable ? 1 : 0);
+  }
+
   int pool_index(const std::string& pool) const {
     for (std::size_t i = 0; i < plan_.pools.size(); ++i) {
       if (plan_.pools[i].name == pool) return static_cast<int>(i);
@@ -292,17 +312,18 @@ class HostEmitter {
     line("TESSERA_API const tessera_program tessera_model_program = {{");
     line("    TESSERA_PROGRAM_VERSION, TESSERA_ABI_VERSION, {}, {}, {},", c_string(info_.build_id),
          c_string(info_.target), c_string(info_.cpu_arch));
-    line("    {}, {}, {{TESSERA_CPU, 0}}, {},", features.empty() ? "nullptr" : "cpu_features",
-         info_.cpu_features.size(), model ? "tessera_metadata" : "nullptr");
+    line("    {}, {}, {}, {},", features.empty() ? "nullptr" : "cpu_features",
+         info_.cpu_features.size(), c_device(target().device()),
+         model ? "tessera_metadata" : "nullptr");
     line("    symbols, inputs, outputs, pools, constants, backends, externs, kernels, steps,");
     line("    {}, {}, {}, {}, {}, {}, {}, {}, {}, {},", dims().size(),
          main_ != nullptr ? main_->inputs.size() : 0, outputs().size(), used_pools().size(),
          module_.constants.size(), backend_names_.size(), extern_index_.size(), num_kernels_,
          num_steps_, main_ != nullptr ? plan_.heap_count : 0);
     const bool weights = model && weights_.bytes > 0;
-    line("    {}, nullptr, {}, {}, nullptr}};", weights ? "tessera_weights" : "nullptr",
+    line("    {}, nullptr, {}, {}, nullptr, {}}};", weights ? "tessera_weights" : "nullptr",
          dims().empty() ? "nullptr" : "tessera_shapes_of_outputs",
-         model ? "tessera_entry" : "nullptr");
+         model ? "tessera_entry" : "nullptr", device_text());
   }
 
   const Module& module_;

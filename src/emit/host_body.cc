@@ -8,7 +8,9 @@
 
 #include "emit/c_text.h"
 #include "emit/kernel_expr.h"
+#include "plan/device.h"
 #include "tir/walk.h"
+#include "types/target_list.h"
 
 namespace tessera::emit {
 namespace {
@@ -46,7 +48,10 @@ class HostBodyEmitter {
  public:
   HostBodyEmitter(const Module& module, const plan::MemoryPlan& plan,
                   const std::map<std::string, int>& extern_index)
-      : module_(module), plan_(plan), extern_index_(extern_index) {}
+      : module_(module),
+        plan_(plan),
+        extern_index_(extern_index),
+        on_device_(compute_target(module.targets).device() == DeviceType::kCuda) {}
 
   HostBody emit(const tir::PrimFunc& main) {
     line("int32_t tessera_entry(const tessera_frame* frame) {{");
@@ -134,7 +139,9 @@ class HostBodyEmitter {
         },
         [&](const tir::CallKernel& s) { call(s); },
         [&](const tir::IfThenElse& s) {
-          line("  if ({}) {{", flag(s.condition));
+          const std::string condition = flag(s.condition);
+          if (on_device_) line("  if (status != 0) return status;");
+          line("  if ({}) {{", condition);
           block(s.then_case);
           if (!tir::is_empty(s.else_case)) {
             line("  }} else {{");
@@ -146,12 +153,16 @@ class HostBodyEmitter {
           line("  while ({}) {{", flag(s.condition));
           block(s.body);
           line("  }}");
+          if (on_device_) line("  if (status != 0) return status;");
         },
         [&](const tir::Store& s) {
-          if (s.buffer->dtype == kBool) {
-            line("  *(uint8_t*){} = {};", name(s.buffer), tir::is_int(s.value, 0) ? 0 : 1);
-          } else {
+          if (s.buffer->dtype != kBool) {
             line("  {} = {};", element(s.buffer, s.indices), size_text(s.value));
+          } else if (on_device_) {
+            line("  if (tessera_set_flag(frame, {}, {}) != 0) return 1;", name(s.buffer),
+                 tir::is_int(s.value, 0) ? 0 : 1);
+          } else {
+            line("  *(uint8_t*){} = {};", name(s.buffer), tir::is_int(s.value, 0) ? 0 : 1);
           }
         },
         [&](const tir::LetStmt& s) {
@@ -214,6 +225,7 @@ class HostBodyEmitter {
   std::string flag(const tir::Expr& e) const {
     const auto* load = e.as<tir::Load>();
     TESSERA_CHECK(load != nullptr && load->indices.empty(), "a condition that is no scalar");
+    if (on_device_) return fmt::format("tessera_flag(frame, {}, &status)", name(load->buffer));
     return fmt::format("*(const uint8_t*){} != 0", name(load->buffer));
   }
 
@@ -275,6 +287,11 @@ class HostBodyEmitter {
     }
     line("    tessera_tensor* tensors[] = {{{}}};", list);
     const std::string& run = run_function(s.symbol);
+    if (on_device_ && plan::computes_on_cpu(module_.externs.at(s.symbol))) {
+      line("    status = tessera_call_on_host(frame, {}, {}, tensors, {}, {});  // {}", run,
+           call_record(s.symbol), s.inputs.size(), all.size(), s.symbol);
+      return;
+    }
     line("    status = {}({}, tensors, {});  // {}", run, call_record(s.symbol), all.size(),
          s.symbol);
   }
@@ -299,6 +316,7 @@ class HostBodyEmitter {
   const Module& module_;
   const plan::MemoryPlan& plan_;
   const std::map<std::string, int>& extern_index_;
+  const bool on_device_;
   HostBody body_;
   KernelScope scope_;   // of sizes
   std::string indent_;  // of the block

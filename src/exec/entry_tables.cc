@@ -34,8 +34,10 @@ EntryTables::EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& pla
   for (const tir::Buffer& b : entry.inputs) inputs_.push_back(io(b));
   for (const plan::ResultPort& p : plan::result_ports(entry)) outputs_.push_back(io(p.buffer));
   for (const plan::Pool& p : plan_.pools) {
-    pools_.push_back(
-        {p.name.c_str(), {TESSERA_CPU, 0}, static_cast<std::uint64_t>(p.bytes), kPoolAlignBytes});
+    pools_.push_back({p.name.c_str(),
+                      {p.device == DeviceType::kCuda ? TESSERA_CUDA : TESSERA_CPU, 0},
+                      static_cast<std::uint64_t>(p.bytes),
+                      kPoolAlignBytes});
   }
   for (tessera_program_extern& e : externs_) {
     e.workspace_pool = -1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/host_interpreter.h"
 
+#include "plan/device.h"
 #include "tir/evaluate.h"
 #include "tir/expr_ops.h"
 #include "tir/walk.h"
@@ -62,6 +63,9 @@ HostInterpreter::HostInterpreter(std::shared_ptr<const Module> module, plan::Mem
   program_.entry = &HostInterpreter::run_entry;
   if (!entry_.dims.empty()) program_.output_shapes = &HostInterpreter::output_shapes;
   program_.context = this;
+  program_.replayable =
+      program_.device_api != nullptr && plan::replay_obstacle(entry_, *module_, plan_).empty() ? 1
+                                                                                               : 0;
 }
 
 // One run: where each buffer in scope lies.
@@ -120,18 +124,18 @@ class HostInterpreter::Run {
           return status;
         },
         [&](const tir::IfThenElse& s) {
-          if (flag(s.condition)) return walk(s.then_case);
+          std::int32_t status = 0;
+          const bool yes = flag(s.condition, status);
+          if (status != 0) return status;
+          if (yes) return walk(s.then_case);
           return tir::is_empty(s.else_case) ? std::int32_t{0} : walk(s.else_case);
         },
         [&](const tir::While& s) {
           std::int32_t status = 0;
-          while (status == 0 && flag(s.condition)) status = walk(s.body);
+          while (status == 0 && flag(s.condition, status)) status = walk(s.body);
           return status;
         },
-        [&](const tir::Store& s) {
-          store(s);
-          return std::int32_t{0};
-        },
+        [&](const tir::Store& s) { return store(s); },
         [&](const tir::LetStmt& s) {
           sizes_.set(s.var, tir::int_imm(sizes_.index(s.value)));
           return walk(s.body);
@@ -142,14 +146,20 @@ class HostInterpreter::Run {
         });
   }
 
+  bool on_device() const { return p_.program_.device_api != nullptr; }
+
   // A flag, or a size.
-  void store(const tir::Store& s) {
+  std::int32_t store(const tir::Store& s) {
     void* data = at_.at(s.buffer.get());
-    if (s.buffer->dtype == kBool) {
-      *static_cast<std::uint8_t*>(data) = tir::is_int(s.value, 0) ? 0 : 1;
-    } else {
+    const std::uint8_t flag = tir::is_int(s.value, 0) ? 0 : 1;
+    if (s.buffer->dtype != kBool) {
       static_cast<std::int64_t*>(data)[sizes_.index(s.indices.at(0))] = sizes_.index(s.value);
+    } else if (on_device()) {
+      return tessera_set_flag(&frame_, data, flag);
+    } else {
+      *static_cast<std::uint8_t*>(data) = flag;
     }
+    return 0;
   }
 
   // Memory for the sizes that a buffer has now, in the heap or of an output.
@@ -184,10 +194,12 @@ class HostInterpreter::Run {
   }
 
   // Conditions of a host program are scalars in its memory.
-  bool flag(const tir::Expr& e) const {
+  bool flag(const tir::Expr& e, std::int32_t& status) const {
     const auto* load = e.as<tir::Load>();
     TESSERA_CHECK(load != nullptr && load->indices.empty(), "a condition that is no scalar");
-    return *static_cast<const std::uint8_t*>(at_.at(load->buffer.get())) != 0;
+    const void* at = at_.at(load->buffer.get());
+    if (on_device()) return tessera_flag(&frame_, at, &status) != 0;
+    return *static_cast<const std::uint8_t*>(at) != 0;
   }
 
   std::int32_t call(const tir::CallKernel& s) {
@@ -204,11 +216,11 @@ class HostInterpreter::Run {
     const tessera_program_extern& e = p_.program_.externs[external->second];
     const tessera_call& record = frame_.extern_calls[external->second];
     if (e.kernel_fn != nullptr) return e.kernel_fn(pointers.data(), values(s.dims).data(), &record);
-    return call_tensors(e, record, buffers, pointers);
+    return call_tensors(s, e, record, buffers, pointers);
   }
 
-  std::int32_t call_tensors(const tessera_program_extern& e, const tessera_call& record,
-                            const std::vector<Buffer>& buffers,
+  std::int32_t call_tensors(const tir::CallKernel& s, const tessera_program_extern& e,
+                            const tessera_call& record, const std::vector<Buffer>& buffers,
                             const std::vector<void*>& pointers) {
     std::vector<std::vector<std::int64_t>> shapes;
     for (const Buffer& b : buffers) shapes.push_back(values(b->shape));
@@ -225,7 +237,12 @@ class HostInterpreter::Run {
                     0};
       list.push_back(&tensors[i]);
     }
-    return e.backend_fn(&record, list.data(), static_cast<std::int32_t>(list.size()));
+    const auto count = static_cast<std::int32_t>(list.size());
+    if (on_device() && plan::computes_on_cpu(p_.module_->externs.at(s.symbol))) {
+      return tessera_call_on_host(&frame_, e.backend_fn, &record, list.data(),
+                                  static_cast<std::int32_t>(s.inputs.size()), count);
+    }
+    return e.backend_fn(&record, list.data(), count);
   }
 
   void report(const tir::CallKernel& s) {

@@ -21,6 +21,7 @@ namespace tessera::exec {
   X(tessera_instance_create)        \
   X(tessera_instance_destroy)       \
   X(tessera_instance_run)           \
+  X(tessera_instance_device_ns)     \
   X(tessera_instance_profile)       \
   X(tessera_instance_profile_count) \
   X(tessera_instance_profile_entry)
@@ -169,6 +170,12 @@ Result<void> Session::run_bound() {
   return status(api_->tessera_instance_run(
       instance_, bound_tensors_.data(), static_cast<std::int32_t>(bound_tensors_.size()),
       out_tensors_.data(), static_cast<std::int32_t>(out_tensors_.size())));
+}
+
+Result<std::uint64_t> Session::device_ns() {
+  std::uint64_t ns = 0;
+  TESSERA_TRY_VOID(status(api_->tessera_instance_device_ns(instance_, &ns)));
+  return ns;
 }
 
 Result<void> Session::profile(bool on) {

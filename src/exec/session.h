@@ -59,7 +59,8 @@ class Session {
   // Many runs without copies: binds once, then each call is one tessera_instance_run.
   Result<void> bind(std::span<const Tensor> inputs);
   Result<void> run_bound();
-  Result<void> profile(bool on);  // switches measuring on (figures to zero) or off
+  Result<std::uint64_t> device_ns();  // of the latest run on a device other than the CPU, else 0
+  Result<void> profile(bool on);      // switches measuring on (figures to zero) or off
   std::vector<KernelTime> kernel_times() const;
 
  private:

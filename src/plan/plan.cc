@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "plan/liveness.h"
+#include "types/target_list.h"
 
 namespace tessera::plan {
 namespace {
@@ -52,6 +53,7 @@ Result<MemoryPlan> plan_memory(const tir::PrimFunc& main, const Module& module) 
   Liveness liveness = compute_liveness(main, module);
   MemoryPlan plan;
   plan.pools.push_back({});
+  plan.pools.back().device = compute_target(module.targets).device();
   const std::vector<int> slots = share_heap(liveness.needs, plan.heap_count);
   TESSERA_TRY(plan.placements, place_greedy_by_size(liveness.needs, plan.pools));
   for (const auto& [buffer, index] : liveness.of_buffer) {
@@ -72,8 +74,10 @@ Result<MemoryPlan> plan_memory(const tir::PrimFunc& main, const Module& module) 
 std::string print_plan(const MemoryPlan& plan) {
   std::string out;
   for (const Pool& p : plan.pools) {
-    out += fmt::format("pool {} {} bytes; at most {} bytes live at once\n", p.name, p.bytes,
-                       plan.pressure_bytes);
+    const std::string where =
+        p.device == DeviceType::kCpu ? "" : fmt::format(" on {}", to_string(p.device));
+    out += fmt::format("pool {}{} {} bytes; at most {} bytes live at once\n", p.name, where,
+                       p.bytes, plan.pressure_bytes);
   }
   for (std::size_t i = 0; i < plan.needs.size(); ++i) {
     const Need& need = plan.needs[i];

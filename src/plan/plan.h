@@ -35,8 +35,9 @@ struct Placement {
 
 struct Pool {
   std::string name = "arena";
-  std::int64_t limit_bytes = -1;  // -1: as large as needed
-  std::int64_t bytes = 0;         // used, after planning
+  std::int64_t limit_bytes = -1;         // -1: as large as needed
+  std::int64_t bytes = 0;                // used, after planning
+  DeviceType device = DeviceType::kCpu;  // whose memory
 };
 
 // Places needs, largest first (then by name); each at the lowest offset of the first pool where it

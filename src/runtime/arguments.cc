@@ -118,30 +118,6 @@ std::int32_t bind_shape(const tessera_program& program, const tessera_program_io
   return TESSERA_OK;
 }
 
-std::int32_t bind_input(const tessera_program_io& io, const tessera_tensor& input, void** data) {
-  if (!same(input.dtype, io.dtype)) return fail_dtype("input", io.name, input.dtype, io.dtype);
-  if (input.device.device_type != TESSERA_CPU && input.device.device_type != TESSERA_CUDA_HOST) {
-    return fail(TESSERA_INVALID_ARGUMENT, "input `%s` is on device %d:%d, the instance on the CPU",
-                io.name, input.device.device_type, input.device.device_id);
-  }
-  if (!is_compact(input)) {
-    return fail(TESSERA_INVALID_ARGUMENT,
-                "input `%s` is strided, the model takes compact row-major tensors: copy it first",
-                io.name);
-  }
-  *data = static_cast<char*>(input.data) + input.byte_offset;
-  if (compact_bytes(io.dtype, input.ndim, input.shape) == 0) return TESSERA_OK;
-  if (input.data == nullptr) {
-    return fail(TESSERA_INVALID_ARGUMENT, "the data of input `%s` is a null pointer", io.name);
-  }
-  if (reinterpret_cast<std::uintptr_t>(*data) % io_align_bytes(io) != 0) {
-    return fail(TESSERA_INVALID_ARGUMENT,
-                "the data of input `%s` is not aligned: %p is no multiple of %" PRIu64 " bytes",
-                io.name, *data, io_align_bytes(io));
-  }
-  return TESSERA_OK;
-}
-
 }  // namespace
 
 std::int32_t bind_shapes(const tessera_program& program, const tessera_tensor* inputs,
@@ -160,10 +136,40 @@ std::int32_t bind_shapes(const tessera_program& program, const tessera_tensor* i
   return TESSERA_OK;
 }
 
+std::int32_t bind_input(const tessera_program_io& io, const tessera_tensor& input,
+                        std::uint64_t align_bytes, void** data) {
+  if (!same(input.dtype, io.dtype)) return fail_dtype("input", io.name, input.dtype, io.dtype);
+  if (!is_compact(input)) {
+    return fail(TESSERA_INVALID_ARGUMENT,
+                "input `%s` is strided, the model takes compact row-major tensors: copy it first",
+                io.name);
+  }
+  *data = static_cast<char*>(input.data) + input.byte_offset;
+  if (compact_bytes(io.dtype, input.ndim, input.shape) == 0) return TESSERA_OK;
+  if (input.data == nullptr) {
+    return fail(TESSERA_INVALID_ARGUMENT, "the data of input `%s` is a null pointer", io.name);
+  }
+  if (reinterpret_cast<std::uintptr_t>(*data) % align_bytes != 0) {
+    return fail(TESSERA_INVALID_ARGUMENT,
+                "the data of input `%s` is not aligned: %p is no multiple of %" PRIu64 " bytes",
+                io.name, *data, align_bytes);
+  }
+  return TESSERA_OK;
+}
+
 std::int32_t bind_inputs(const tessera_program& program, const tessera_tensor* inputs,
                          std::int32_t input_count, void** data) {
   for (std::int32_t i = 0; i < input_count; ++i) {
-    if (std::int32_t status = bind_input(program.inputs[i], inputs[i], &data[i])) return status;
+    const tessera_program_io& io = program.inputs[i];
+    const tessera_device device = inputs[i].device;
+    if (device.device_type != TESSERA_CPU && device.device_type != TESSERA_CUDA_HOST) {
+      return fail(TESSERA_INVALID_ARGUMENT,
+                  "input `%s` is on device %d:%d, the instance on the CPU", io.name,
+                  device.device_type, device.device_id);
+    }
+    if (std::int32_t status = bind_input(io, inputs[i], io_align_bytes(io), &data[i])) {
+      return status;
+    }
   }
   return TESSERA_OK;
 }

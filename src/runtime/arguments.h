@@ -15,6 +15,9 @@ std::int32_t bind_shapes(const tessera_program& program, const tessera_tensor* i
 // Checks number, device, dtype, layout, alignment and null pointers; sets data[i] of each.
 std::int32_t bind_inputs(const tessera_program& program, const tessera_tensor* inputs,
                          std::int32_t input_count, void** data);
+// The same of one tensor, apart from the device; `align_bytes`: of its data.
+std::int32_t bind_input(const tessera_program_io& io, const tessera_tensor& input,
+                        std::uint64_t align_bytes, void** data);
 
 // Checks what the caller says about outputs: number, and dtype and rank of those with data.
 std::int32_t check_outputs(const tessera_program& program, const tessera_tensor* outputs,

@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "runtime/arguments.h"
+#include "runtime/device_run.h"
+#include "runtime/device_scope.h"
 #include "runtime/threads.h"
 
 namespace tessera::runtime {
@@ -15,12 +17,28 @@ namespace {
 
 constexpr std::uint64_t kWorkspaceAlign = 64;
 
-void* default_allocate(void*, std::uint64_t bytes, std::uint64_t align_bytes, tessera_device) {
+void* default_allocate(void* context, std::uint64_t bytes, std::uint64_t align_bytes,
+                       tessera_device device) {
+  if (device.device_type != TESSERA_CPU) {
+    auto* instance = static_cast<tessera_instance*>(context);
+    const tessera_device_api& api = *instance->work.api;
+    tessera_device_error error = {};
+    void* memory = nullptr;
+    const bool pinned = device.device_type == TESSERA_CUDA_HOST;
+    if ((pinned ? api.allocate_host : api.allocate)(bytes, &memory, &error) != TESSERA_OK) {
+      std::snprintf(instance->error, sizeof instance->error, "%s", error.text);
+    }
+    return memory;
+  }
   const std::uint64_t align = std::max<std::uint64_t>(align_bytes, 64);
   return std::aligned_alloc(align, (bytes + align - 1) / align * align);
 }
 
-void default_release(void*, void* memory, std::uint64_t, tessera_device) { std::free(memory); }
+void default_release(void* context, void* memory, std::uint64_t, tessera_device device) {
+  if (device.device_type == TESSERA_CPU) return std::free(memory);
+  const tessera_device_api& api = *static_cast<tessera_instance*>(context)->work.api;
+  (device.device_type == TESSERA_CUDA_HOST ? api.release_host : api.release)(memory);
+}
 
 void set_call_error(const tessera_call* call, const char* text) {
   auto* instance = static_cast<tessera_instance*>(call->runtime);
@@ -30,11 +48,12 @@ void set_call_error(const tessera_call* call, const char* text) {
 
 std::int32_t check_options(const tessera_program& program,
                            const tessera_instance_options& options) {
-  if (options.struct_bytes < sizeof(tessera_instance_options)) {
+  constexpr std::size_t kFirst = offsetof(tessera_instance_options, no_replay);  // of the ABI
+  if (options.struct_bytes < kFirst) {
     return fail(TESSERA_INVALID_ARGUMENT,
                 "struct_bytes of tessera_instance_options is %u, not at least %zu: start from "
                 "TESSERA_INSTANCE_OPTIONS_INIT",
-                options.struct_bytes, sizeof(tessera_instance_options));
+                options.struct_bytes, kFirst);
   }
   if (options.threads < 0) {
     return fail(TESSERA_INVALID_ARGUMENT, "%d threads asked for; 0 means all CPUs",
@@ -72,7 +91,7 @@ std::int32_t set_up_pools(tessera_instance& instance, const tessera_instance_opt
                   "the memory given for pool `%s` is not aligned to %u bytes", pool.name,
                   pool.align_bytes);
     } else {
-      instance.pools[i] = {given, pool.bytes, false};
+      instance.pools[i] = {given, pool.bytes, false, instance.device};
     }
     instance.pool_pointers[i] = instance.pools[i].data;
   }
@@ -139,19 +158,26 @@ std::int32_t set_up(tessera_instance& instance, const tessera_instance_options& 
   instance.profiling = options.profile != 0;
   instance.allocator = options.allocator != nullptr
                            ? *options.allocator
-                           : tessera_allocator{nullptr, default_allocate, default_release};
+                           : tessera_allocator{&instance, default_allocate, default_release};
   if (std::int32_t status = set_up_tables(instance)) return status;
+  if (program.device_api != nullptr) {
+    const bool replays = options.struct_bytes < sizeof options || options.no_replay == 0;
+    if (std::int32_t status = set_up_device(instance, replays)) return status;
+  }
   if (std::int32_t status = set_up_pools(instance, options)) return status;
   if (std::int32_t status = set_up_calls(instance)) return status;
   return create_instance_states(instance);
 }
 
 void tear_down(tessera_instance* instance) {
+  const DeviceScope scope(instance->work.api, instance->device);
+  if (instance->work.api != nullptr) finish_device_work(*instance);
   destroy_instance_states(*instance);
   for (Block& block : instance->pools) release_block(*instance, &block);
   for (Block& block : instance->own_outputs) release_block(*instance, &block);
   for (Block& block : instance->heap) release_block(*instance, &block);
   release_block(*instance, &instance->workspace);
+  if (instance->work.api != nullptr) tear_down_device(*instance);
   tessera_model* model = instance->model;
   destroy(instance);
   release(model);
@@ -161,21 +187,29 @@ void tear_down(tessera_instance* instance) {
 
 std::int32_t allocate_block(tessera_instance& instance, std::uint64_t bytes,
                             std::uint64_t align_bytes, const char* what, Block* block) {
+  return allocate_block(instance, instance.device, bytes, align_bytes, what, block);
+}
+
+std::int32_t allocate_block(tessera_instance& instance, tessera_device device, std::uint64_t bytes,
+                            std::uint64_t align_bytes, const char* what, Block* block) {
   *block = {};
   if (bytes == 0) return TESSERA_OK;
-  void* data =
-      instance.allocator.allocate(instance.allocator.context, bytes, align_bytes, instance.device);
+  instance.error[0] = '\0';
+  void* data = instance.allocator.allocate(instance.allocator.context, bytes, align_bytes, device);
+  if (data == nullptr && instance.error[0] != '\0') {
+    return fail(TESSERA_OUT_OF_MEMORY, "%s: %s", what, instance.error);
+  }
   if (data == nullptr) {
     return fail(TESSERA_OUT_OF_MEMORY, "out of memory for %s: %" PRIu64 " bytes", what, bytes);
   }
-  *block = {data, bytes, true};
+  *block = {data, bytes, true, device};
   return TESSERA_OK;
 }
 
 void release_block(tessera_instance& instance, Block* block) {
   if (block->owned) {
     instance.allocator.release(instance.allocator.context, block->data, block->bytes,
-                               instance.device);
+                               block->device);
   }
   *block = {};
 }
@@ -189,6 +223,7 @@ std::int32_t create_instance_states(tessera_instance& instance) {
   std::int32_t status;
   const DeviceStates* library = library_states(model, instance.device, instance.threads, &status);
   if (library == nullptr) return status;
+  instance.work.library = library;
   for (std::int32_t b = 0; b < program.backend_count; ++b) {
     const tessera_states outer = {library->states[b], nullptr, nullptr};
     status =
@@ -237,6 +272,7 @@ int32_t tessera_instance_create(tessera_model* model, const tessera_instance_opt
   if (created == nullptr) return fail_out_of_memory("the instance");
   created->model = model;
   retain(model);
+  const DeviceScope scope(model->program->device_api, options->device);
   if (std::int32_t status = set_up(*created, *options)) {
     tear_down(created);
     return status;

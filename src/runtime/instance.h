@@ -16,15 +16,46 @@ struct Block {
   void* data;
   std::uint64_t bytes;
   bool owned;
+  tessera_device device;
 };
 
 struct StepTimes {
   std::uint64_t calls, total_ns, min_ns, last_start_ns, last_ns;
 };
 
+// A mark in the device's stream: the end of a step.
+struct DeviceMark {
+  void* event;
+  std::int32_t step;
+};
+
+// Of an instance on a device other than the CPU.
+struct DeviceWork {
+  const tessera_device_api* api;  // null on the CPU
+  const DeviceStates* library;
+  void* stream;              // the instance's own
+  void* begin;               // events around the latest run,
+  void* end;                 // wherever it was
+  bool has_run;              // both have been recorded
+  Block flag;                // a scalar that the host asks for, pinned
+  Array<Block> inputs;       // the device's copies of host tensors
+  Array<Block> outputs;      // results that go to the host, or are the instance's own
+  Array<Block> staging;      // pinned: inputs, then outputs
+  Array<void*> host_copies;  // of the current run's outputs: where they go; null: nowhere
+  // Replay: what the latest run was given, and the recording of it.
+  Array<const void*> bound;
+  Array<std::int64_t> bound_dims;
+  bool bound_once;
+  bool replays;  // until recording has failed
+  void* graph;
+  Array<DeviceMark> marks;  // events are kept for later runs
+  std::size_t mark_count;
+};
+
 }  // namespace tessera::runtime
 
 struct tessera_profile {
+  tessera_instance* on_device;  // null on the CPU
   tessera::runtime::Array<tessera::runtime::StepTimes> steps;
   std::uint64_t run_start_ns;
   std::uint64_t last_mark_ns;
@@ -55,6 +86,8 @@ struct tessera_instance {
   tessera::runtime::Array<tessera::runtime::Block> own_outputs;
   const tessera_tensor* given_outputs;  // by the caller
 
+  tessera::runtime::DeviceWork work;
+
   tessera_profile profile;
   bool profiling;
 
@@ -65,9 +98,11 @@ struct tessera_instance {
 
 namespace tessera::runtime {
 
-// Memory of `bytes` (0 gives null) and `align_bytes` into *block. A status; `what` names it in the
-// sentence.
+// Memory of `bytes` (0 gives null) and `align_bytes` into *block, on the instance's device or on
+// another. A status; `what` names it in the sentence.
 std::int32_t allocate_block(tessera_instance& instance, std::uint64_t bytes,
+                            std::uint64_t align_bytes, const char* what, Block* block);
+std::int32_t allocate_block(tessera_instance& instance, tessera_device device, std::uint64_t bytes,
                             std::uint64_t align_bytes, const char* what, Block* block);
 void release_block(tessera_instance& instance, Block* block);
 

@@ -12,10 +12,14 @@
 
 namespace tessera::runtime {
 
-// Library states of one device, one a back end; created by the first instance on the device.
+// What all instances on one device share: library states, one a back end, and the constants.
+// Created by the first of them.
 struct DeviceStates {
   tessera_device device;
   Array<void*> states;
+  // On a device other than the CPU: the constants' data there, in one piece of memory.
+  void* constants_memory;
+  Array<const void*> constants;
   DeviceStates* next;
 };
 
@@ -62,5 +66,8 @@ std::int32_t create_state(tessera_model& model, std::int32_t backend, tessera_de
                           void** state);
 
 void destroy_device_states(tessera_model& model);
+
+// Puts the constants into the device's memory. A status.
+std::int32_t upload_constants(const tessera_model& model, DeviceStates& states);
 
 }  // namespace tessera::runtime

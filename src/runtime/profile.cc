@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "runtime/device_run.h"
 #include "runtime/versioned.h"
 
 namespace tessera::runtime {
@@ -18,19 +19,27 @@ std::uint64_t now_ns() {
 
 }  // namespace
 
+void add_step(tessera_profile& profile, std::int32_t step, std::uint64_t start_ns,
+              std::uint64_t spent_ns) {
+  StepTimes& times = profile.steps[step];
+  times.min_ns = times.calls == 0 ? spent_ns : std::min(times.min_ns, spent_ns);
+  times.calls += 1;
+  times.total_ns += spent_ns;
+  times.last_start_ns = start_ns;
+  times.last_ns = spent_ns;
+}
+
 void start_run(tessera_profile& profile) { profile.run_start_ns = profile.last_mark_ns = now_ns(); }
 
 }  // namespace tessera::runtime
 
 void tessera_profile_mark(tessera_profile* profile, int32_t step) {
+  if (profile->on_device != nullptr) {
+    return tessera::runtime::mark_device_step(*profile->on_device, step);
+  }
   const std::uint64_t now = tessera::runtime::now_ns();
   const std::uint64_t spent = now - profile->last_mark_ns;
-  tessera::runtime::StepTimes& times = profile->steps[step];
-  times.min_ns = times.calls == 0 ? spent : std::min(times.min_ns, spent);
-  times.calls += 1;
-  times.total_ns += spent;
-  times.last_start_ns = profile->last_mark_ns - profile->run_start_ns;
-  times.last_ns = spent;
+  tessera::runtime::add_step(*profile, step, profile->last_mark_ns - profile->run_start_ns, spent);
   profile->last_mark_ns = now;
 }
 

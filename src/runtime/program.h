@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 // Raised with every change of this file.
-#define TESSERA_PROGRAM_VERSION 3u
+#define TESSERA_PROGRAM_VERSION 4u
 
 // A dimension symbol of the model, such as `seq`. Its value is bound from the inputs' shapes.
 typedef struct tessera_program_symbol {
@@ -109,6 +109,10 @@ typedef struct tessera_program_step {
 struct tessera_frame;
 typedef struct tessera_profile tessera_profile;
 
+// How the runtime reaches a device other than the CPU; runtime/device.h. An archive of its own
+// defines the one for a kind of device, and only programs for that kind name it.
+typedef struct tessera_device_api tessera_device_api;
+
 // One run of the host program. All arrays are in order of the program's tables.
 typedef struct tessera_frame {
   void* const* inputs;
@@ -136,6 +140,18 @@ void* tessera_heap_reserve(const tessera_frame* frame, int32_t slot, int64_t byt
 // caller's tensor if it is large enough, else the instance's own. Null, with the error set, where
 // there is none.
 void* tessera_output_reserve(const tessera_frame* frame, int32_t i);
+
+// The bool scalar in the device's memory, once the work before is done; sets *status where that
+// fails, and is then 0. What conditions of branches and loops read.
+int32_t tessera_flag(const tessera_frame* frame, const void* scalar, int32_t* status);
+// Writes one. A status.
+int32_t tessera_set_flag(const tessera_frame* frame, void* scalar, int32_t value);
+
+// Calls a back-end function that computes on the CPU with copies of the device's tensors: `inputs`
+// of the `count`, and then results. A status.
+int32_t tessera_call_on_host(const tessera_frame* frame, tessera_backend_fn fn,
+                             const tessera_call* call, tessera_tensor** tensors, int32_t inputs,
+                             int32_t count);
 
 // To be called after step `step`: adds the time since the previous mark of this run to it.
 void tessera_profile_mark(tessera_profile* profile, int32_t step);
@@ -181,6 +197,10 @@ typedef struct tessera_program {
   tessera_output_shapes_fn output_shapes;  // null if all output shapes are numbers
   tessera_entry_fn entry;                  // null in a kernel library
   void* context;                           // for the entry; null in a library
+  // Of programs for a device; null and 0 on the CPU.
+  const tessera_device_api* device_api;
+  const char* device_arch;  // "sm_90a"; "sm_90a+ptx": and what later ones can be made from
+  int32_t replayable;       // a run of the same sizes and pointers makes the same calls
 } tessera_program;
 
 // The weights section, which link/ defines, hidden; absent if there are no constants.

@@ -4,15 +4,13 @@
 #include <algorithm>
 
 #include "runtime/arguments.h"
+#include "runtime/device_run.h"
 #include "runtime/instance.h"
 #include "runtime/profile.h"
 #include "runtime/threads.h"
 
 namespace tessera::runtime {
-namespace {
 
-// Bytes that output `io` of these dimensions may take: its bound, so that later runs find it large
-// enough.
 std::uint64_t own_output_bytes(const tessera_program_io& io, const std::int64_t* shape) {
   if (io.max_shape != nullptr) {
     const std::uint64_t bound = compact_bytes(io.dtype, io.ndim, io.max_shape);
@@ -20,6 +18,24 @@ std::uint64_t own_output_bytes(const tessera_program_io& io, const std::int64_t*
   }
   return compact_bytes(io.dtype, io.ndim, shape);
 }
+
+tessera_frame frame_of(tessera_instance& instance, const tessera_tensor* inputs,
+                       const void* const* constants) {
+  return {instance.inputs.data(),
+          instance.outputs.data(),
+          instance.pool_pointers.data(),
+          constants,
+          instance.dims.data(),
+          inputs,
+          instance.output_tensors.data(),
+          &instance.call,
+          instance.extern_calls.data(),
+          instance.profiling ? &instance.profile : nullptr,
+          instance.model->program->context,
+          &instance};
+}
+
+namespace {
 
 // The instance's own memory for output `i`.
 std::int32_t own_output(tessera_instance& instance, std::int32_t i, const std::int64_t* shape) {
@@ -102,21 +118,7 @@ void hand_back(const tessera_instance& instance, tessera_tensor* outputs) {
 
 std::int32_t call_program(tessera_instance& instance, const tessera_tensor* inputs) {
   const tessera_program& program = *instance.model->program;
-  if (program.entry == nullptr) {
-    return fail(TESSERA_INVALID_ARGUMENT, "this is a library of kernels; it has no program to run");
-  }
-  const tessera_frame frame = {instance.inputs.data(),
-                               instance.outputs.data(),
-                               instance.pool_pointers.data(),
-                               instance.model->constants.data(),
-                               instance.dims.data(),
-                               inputs,
-                               instance.output_tensors.data(),
-                               &instance.call,
-                               instance.extern_calls.data(),
-                               instance.profiling ? &instance.profile : nullptr,
-                               program.context,
-                               &instance};
+  const tessera_frame frame = frame_of(instance, inputs, instance.model->constants.data());
   instance.has_error.store(0, std::memory_order_relaxed);
   instance.error[0] = '\0';
   if (instance.profiling) start_run(instance.profile);
@@ -130,6 +132,9 @@ std::int32_t call_program(tessera_instance& instance, const tessera_tensor* inpu
 std::int32_t run(tessera_instance& instance, const tessera_tensor* inputs, std::int32_t input_count,
                  tessera_tensor* outputs, std::int32_t output_count) {
   const tessera_program& program = *instance.model->program;
+  if (program.entry == nullptr) {
+    return fail(TESSERA_INVALID_ARGUMENT, "this is a library of kernels; it has no program to run");
+  }
   std::int32_t status = bind_shapes(program, inputs, input_count, instance.dims.data());
   if (status == TESSERA_OK)
     status = bind_inputs(program, inputs, input_count, instance.inputs.data());
@@ -168,31 +173,63 @@ void* tessera_output_reserve(const tessera_frame* frame, int32_t i) {
   return instance.outputs[i];
 }
 
-int32_t tessera_instance_run(tessera_instance* instance, const tessera_tensor* inputs,
-                             int32_t input_count, tessera_tensor* outputs, int32_t output_count) {
-  using namespace tessera::runtime;
+namespace tessera::runtime {
+namespace {
+
+// One run at a time: the others are told.
+template <class F>
+std::int32_t alone(tessera_instance* instance, F&& work) {
   if (instance == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`instance` is a null pointer");
   if (instance->running.exchange(1, std::memory_order_acquire) != 0) {
     return fail(TESSERA_BUSY, "the instance is running in another thread: create one for each");
   }
-  const int32_t status = run(*instance, inputs, input_count, outputs, output_count);
+  const std::int32_t status = work();
   instance->running.store(0, std::memory_order_release);
   return status;
+}
+
+}  // namespace
+}  // namespace tessera::runtime
+
+int32_t tessera_instance_run(tessera_instance* instance, const tessera_tensor* inputs,
+                             int32_t input_count, tessera_tensor* outputs, int32_t output_count) {
+  using namespace tessera::runtime;
+  return alone(instance, [&] {
+    if (instance->work.api != nullptr) {
+      return run_on_device(*instance, inputs, input_count, outputs, output_count);
+    }
+    return run(*instance, inputs, input_count, outputs, output_count);
+  });
 }
 
 int32_t tessera_instance_run_on_stream(tessera_instance* instance, void* stream,
                                        const tessera_tensor* inputs, int32_t input_count,
                                        tessera_tensor* outputs, int32_t output_count) {
-  if (stream != nullptr) {
-    return tessera::runtime::fail(TESSERA_INVALID_ARGUMENT,
-                                  "a stream was given, but the instance is on the CPU");
-  }
-  return tessera_instance_run(instance, inputs, input_count, outputs, output_count);
+  using namespace tessera::runtime;
+  return alone(instance, [&] {
+    if (instance->work.api != nullptr) {
+      return run_on_stream(*instance, stream, inputs, input_count, outputs, output_count);
+    }
+    if (stream != nullptr) {
+      return fail(TESSERA_INVALID_ARGUMENT, "a stream was given, but the instance is on the CPU");
+    }
+    return run(*instance, inputs, input_count, outputs, output_count);
+  });
 }
 
 // On a CPU a run has ended when it returns, and has reported its own errors.
 int32_t tessera_instance_synchronize(tessera_instance* instance) {
   using namespace tessera::runtime;
-  if (instance == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`instance` is a null pointer");
-  return TESSERA_OK;
+  return alone(instance, [&] {
+    return instance->work.api != nullptr ? wait_for_device(*instance) : std::int32_t{TESSERA_OK};
+  });
+}
+
+int32_t tessera_instance_device_ns(tessera_instance* instance, uint64_t* ns) {
+  using namespace tessera::runtime;
+  if (ns == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`ns` is a null pointer");
+  *ns = 0;
+  return alone(instance, [&] {
+    return instance->work.api != nullptr ? device_time(*instance, ns) : std::int32_t{TESSERA_OK};
+  });
 }

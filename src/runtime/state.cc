@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include "runtime/device_scope.h"
 #include "runtime/error.h"
 #include "runtime/model.h"
 #include "runtime/threads.h"
@@ -64,6 +65,10 @@ void destroy_library_states(const tessera_model& model, DeviceStates* states) {
   for (std::size_t b = states->states.size(); b-- > 0;) {
     const auto destroy_state = model.program->backends[b].destroy_library_state;
     if (states->states[b] != nullptr && destroy_state != nullptr) destroy_state(states->states[b]);
+  }
+  if (states->constants_memory != nullptr) {
+    const DeviceScope scope(model.program->device_api, states->device);
+    model.program->device_api->release(states->constants_memory);
   }
   destroy(states);
 }
@@ -134,7 +139,8 @@ DeviceStates* library_states(tessera_model& model, tessera_device device, std::i
       *status = fail_out_of_memory("the states of back ends");
     } else {
       states->device = device;
-      *status = create_library_states(model, *states, threads);
+      if (model.program->device_api != nullptr) *status = upload_constants(model, *states);
+      if (*status == TESSERA_OK) *status = create_library_states(model, *states, threads);
     }
     if (*status == TESSERA_OK) {
       states->next = model.device_states;

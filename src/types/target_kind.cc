@@ -24,7 +24,7 @@ std::vector<TargetKind> make_kinds() {
        "",
        DeviceType::kCuda,
        false,
-       {{"arch", Text("native"), "architecture, as nvcc names it: sm_90a"},
+       {{"arch", Text("sm_90a"), "architecture, as nvcc names it: sm_90a"},
         {"ptx", false, "also carry PTX for later devices"}}},
       {"onednn", "", DeviceType::kCpu, true, {}},
       {"blas", "", DeviceType::kCpu, true, {}},

@@ -84,4 +84,15 @@ Result<CompilationTargets> resolve_targets(const std::vector<Target>& targets,
   return resolved;
 }
 
+Target compute_target(const std::vector<Target>& targets) {
+  const auto machine = [&](DeviceType device) {
+    return std::find_if(targets.begin(), targets.end(), [device](const Target& t) {
+      return !t.is_external() && t.device() == device;
+    });
+  };
+  if (const auto it = machine(DeviceType::kCuda); it != targets.end()) return *it;
+  const auto cpu = machine(DeviceType::kCpu);
+  return cpu != targets.end() ? *cpu : Target();
+}
+
 }  // namespace tessera

@@ -33,4 +33,7 @@ struct CompilationTargets {
 Result<CompilationTargets> resolve_targets(
     const std::vector<Target>& targets, std::optional<DeviceType> fallback_device = std::nullopt);
 
+// The machine that a model's kernels are for: the device if one is among the targets, else the cpu.
+Target compute_target(const std::vector<Target>& targets);
+
 }  // namespace tessera

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // All samples of all operators are entries of one kernel library. Prints the support matrix.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
+#include <thread>
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -72,14 +75,17 @@ T value_of(Result<T> result) {
 }
 
 // Quickly compiled, for this machine; in large units, because each reads the same headers.
-driver::EntryLibrary build(Module module) {
+driver::EntryLibrary build(Module module, const Target& target) {
+  const auto jobs = static_cast<int>(std::max(2u, std::thread::hardware_concurrency()));
+  const char* root = std::getenv("TESSERA_ROOT");  // on another machine than the one of the build
+  const std::string folder = root != nullptr ? root : TESSERA_BUILD_DIR;
   auto toolchain = value_of(link::Toolchain::find(
-      {.root = TESSERA_BUILD_DIR, .cache_folder = TESSERA_BUILD_DIR "/testdata/cache", .jobs = 2}));
-  const Target cpu;
-  driver::MachineCode code = value_of(driver::machine_code(cpu, toolchain.compiler()));
+      {.root = folder, .cache_folder = folder + "/testdata/cache", .jobs = jobs}));
+  driver::MachineCode code = value_of(driver::machine_code(Target(), toolchain.compiler()));
   std::replace(code.flags.begin(), code.flags.end(), std::string("-O3"), std::string("-O1"));
   code.kernels_per_unit = 40;
-  return value_of(driver::EntryLibrary::build(std::move(module), cpu, code, toolchain));
+  module.targets = {target};
+  return value_of(driver::EntryLibrary::build(std::move(module), target, code, toolchain));
 }
 
 std::string dtype_of(const ops::Sample& sample) {
@@ -98,8 +104,8 @@ class SupportMatrix {
     dtypes_.insert(dtype);
   }
 
-  void print() const {
-    fmt::print("{:<28}", "native");
+  void print(const std::string& target) const {
+    fmt::print("{:<28}", "native, " + target);
     for (const std::string& dtype : dtypes_) fmt::print(" {:>8}", dtype);
     fmt::print("\n");
     for (const auto& [op, row] : cells_) {
@@ -136,10 +142,10 @@ bool agrees_with_reference(const Module& module, const ops::Sample& sample, exec
   return agrees;
 }
 
-TEST(Conformance, NativeAgreesWithTheReference) {
+void compare_all_samples(const Target& target) {
   const Samples samples = all_samples();
   ASSERT_GT(samples.by_entry.size(), 300u);
-  const driver::EntryLibrary library = build(samples.module);
+  const driver::EntryLibrary library = build(samples.module, target);
   ASSERT_EQ(library.names().size(), samples.by_entry.size());
   SupportMatrix matrix;
   for (const auto& [entry, sample] : samples.by_entry) {
@@ -154,7 +160,28 @@ TEST(Conformance, NativeAgreesWithTheReference) {
     }
     matrix.add(op.name, dtype_of(sample), good);
   }
-  matrix.print();
+  matrix.print(target.name());
+}
+
+// Why kernels for CUDA cannot run here; "" if they can.
+std::string without_device() {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+  if (driver == nullptr) return "there is no NVIDIA driver";
+  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
+  const auto count_devices = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
+  int count = 0;
+  if (init == nullptr || count_devices == nullptr || init(0) != 0 || count_devices(&count) != 0 ||
+      count == 0) {
+    return "there is no GPU";
+  }
+  return "";
+}
+
+TEST(Conformance, NativeAgreesWithTheReference) { compare_all_samples(Target()); }
+
+TEST(Conformance, NativeAgreesWithTheReferenceOnCuda) {
+  if (const std::string reason = without_device(); !reason.empty()) GTEST_SKIP() << reason;
+  compare_all_samples(Target("cuda"));
 }
 
 }  // namespace

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device table of CUDA. The CUDA runtime is linked in; it opens the driver when it is first
+// asked for something.
+#include "runtime/device.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+
+namespace {
+
+template <class... A>
+std::int32_t fail(tessera_device_error* error, std::int32_t status, const char* format, A... args) {
+  std::snprintf(error->text, sizeof error->text, format, args...);
+  return status;
+}
+
+// Zero, or the error with what was being done.
+std::int32_t check(cudaError_t status, const char* what, tessera_device_error* error) {
+  if (status == cudaSuccess) return TESSERA_OK;
+  cudaGetLastError();  // forget it, if it can be forgotten
+  return fail(error, TESSERA_KERNEL_FAILED, "%s: %s", what, cudaGetErrorString(status));
+}
+
+cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
+cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
+
+// Why there is no device: no driver, one that is too old, or no GPU.
+std::int32_t fail_without_device(cudaError_t status, tessera_device_error* error) {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY);
+  if (driver == nullptr) {
+    return fail(error, TESSERA_WRONG_MACHINE,
+                "there is no NVIDIA driver on this machine (`libcuda.so.1` was not found): install "
+                "the driver, or compile the model for the cpu");
+  }
+  dlclose(driver);
+  if (status == cudaErrorInsufficientDriver) {
+    int needed = 0;
+    cudaRuntimeGetVersion(&needed);
+    return fail(error, TESSERA_WRONG_MACHINE,
+                "the NVIDIA driver is older than the library, which needs one for CUDA %d.%d",
+                needed / 1000, needed % 1000 / 10);
+  }
+  if (status == cudaSuccess || status == cudaErrorNoDevice) {
+    return fail(error, TESSERA_WRONG_MACHINE, "there is no NVIDIA GPU on this machine");
+  }
+  return fail(error, TESSERA_WRONG_MACHINE, "the GPU cannot be used: %s",
+              cudaGetErrorString(status));
+}
+
+// sm_90 code runs on 9.x from 9.0 on, sm_90a code on 9.0 alone; PTX on everything later.
+bool runs_on(const char* arch, int major, int minor) {
+  const int number = std::atoi(std::strncmp(arch, "sm_", 3) == 0 ? arch + 3 : arch);
+  const int device = major * 10 + minor;
+  if (std::strstr(arch, "+ptx") != nullptr && std::strchr(arch, 'a') == nullptr) {
+    return device >= number;
+  }
+  if (std::strchr(arch, 'a') != nullptr) return device == number;
+  return device / 10 == number / 10 && device >= number;
+}
+
+std::int32_t open_device(std::int32_t id, const char* arch, tessera_device_error* error) {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0) return fail_without_device(status, error);
+  if (id < 0 || id >= count) {
+    return fail(error, TESSERA_WRONG_MACHINE, "there is no GPU %d: this machine has %d", id, count);
+  }
+  cudaDeviceProp properties;
+  if (std::int32_t failed =
+          check(cudaGetDeviceProperties(&properties, id), "the GPU cannot be asked", error)) {
+    return failed;
+  }
+  if (runs_on(arch, properties.major, properties.minor)) return TESSERA_OK;
+  return fail(error, TESSERA_WRONG_MACHINE,
+              "the model was compiled for GPUs of architecture %s, and this one, %s, is sm_%d%d: "
+              "compile it with `--target \"cuda -arch=sm_%d%d\"`",
+              arch, properties.name, properties.major, properties.minor, properties.major,
+              properties.minor);
+}
+
+std::int32_t enter(std::int32_t id, std::int32_t* previous, tessera_device_error* error) {
+  if (cudaGetDevice(previous) != cudaSuccess) *previous = id;
+  return *previous == id ? TESSERA_OK : check(cudaSetDevice(id), "the GPU cannot be chosen", error);
+}
+void leave(std::int32_t previous) {
+  int now = 0;
+  if (cudaGetDevice(&now) == cudaSuccess && now != previous) cudaSetDevice(previous);
+}
+
+std::int32_t allocate(std::uint64_t bytes, void** memory, tessera_device_error* error) {
+  const cudaError_t status = cudaMalloc(memory, bytes);
+  if (status == cudaSuccess) return TESSERA_OK;
+  *memory = nullptr;
+  cudaGetLastError();
+  std::size_t unused = 0, all = 0;
+  if (status != cudaErrorMemoryAllocation || cudaMemGetInfo(&unused, &all) != cudaSuccess) {
+    return check(status, "device memory cannot be had", error);
+  }
+  return fail(error, TESSERA_OUT_OF_MEMORY,
+              "out of device memory: %llu bytes were asked for, %llu of %llu are free",
+              static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(unused),
+              static_cast<unsigned long long>(all));
+}
+void release(void* memory) { cudaFree(memory); }
+
+std::int32_t allocate_host(std::uint64_t bytes, void** memory, tessera_device_error* error) {
+  *memory = nullptr;
+  return check(cudaMallocHost(memory, bytes), "pinned host memory cannot be had", error);
+}
+void release_host(void* memory) { cudaFreeHost(memory); }
+
+tessera_device place_of(const void* memory) {
+  cudaPointerAttributes attributes;
+  if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
+    cudaGetLastError();
+    return {TESSERA_CPU, 0};
+  }
+  switch (attributes.type) {
+    case cudaMemoryTypeDevice:
+    case cudaMemoryTypeManaged:
+      return {TESSERA_CUDA, attributes.device};
+    case cudaMemoryTypeHost:
+      return {TESSERA_CUDA_HOST, attributes.device};
+    default:
+      return {TESSERA_CPU, 0};
+  }
+}
+
+std::int32_t create_stream(void** stream, tessera_device_error* error) {
+  cudaStream_t created = nullptr;
+  const std::int32_t status = check(cudaStreamCreateWithFlags(&created, cudaStreamNonBlocking),
+                                    "a stream cannot be made", error);
+  *stream = created;
+  return status;
+}
+void destroy_stream(void* stream) { cudaStreamDestroy(stream_of(stream)); }
+
+std::int32_t copy(void* to, const void* from, std::uint64_t bytes, void* stream,
+                  tessera_device_error* error) {
+  return check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_of(stream)),
+               "memory cannot be copied", error);
+}
+std::int32_t synchronize(void* stream, tessera_device_error* error) {
+  return check(cudaStreamSynchronize(stream_of(stream)), "the GPU reports", error);
+}
+
+std::int32_t create_event(void** event, tessera_device_error* error) {
+  cudaEvent_t created = nullptr;
+  const std::int32_t status = check(cudaEventCreate(&created), "an event cannot be made", error);
+  *event = created;
+  return status;
+}
+void destroy_event(void* event) { cudaEventDestroy(event_of(event)); }
+std::int32_t record_event(void* event, void* stream, tessera_device_error* error) {
+  return check(cudaEventRecord(event_of(event), stream_of(stream)), "the stream cannot be used",
+               error);
+}
+std::int32_t wait_event(void* event, void* stream, tessera_device_error* error) {
+  return check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0),
+               "the stream cannot be used", error);
+}
+std::int32_t synchronize_event(void* event, tessera_device_error* error) {
+  return check(cudaEventSynchronize(event_of(event)), "the GPU reports", error);
+}
+std::int32_t elapsed_ns(void* begin, void* end, std::uint64_t* ns, tessera_device_error* error) {
+  float ms = 0;
+  const std::int32_t status = check(cudaEventElapsedTime(&ms, event_of(begin), event_of(end)),
+                                    "the time cannot be taken", error);
+  *ns = static_cast<std::uint64_t>(static_cast<double>(ms) * 1e6);
+  return status;
+}
+
+std::int32_t is_capturing(void* stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(stream_of(stream), &status) != cudaSuccess) {
+    cudaGetLastError();
+    return 0;
+  }
+  return status != cudaStreamCaptureStatusNone ? 1 : 0;
+}
+std::int32_t begin_capture(void* stream, tessera_device_error* error) {
+  return check(cudaStreamBeginCapture(stream_of(stream), cudaStreamCaptureModeThreadLocal),
+               "the run cannot be recorded", error);
+}
+std::int32_t end_capture(void* stream, void** graph, tessera_device_error* error) {
+  *graph = nullptr;
+  cudaGraph_t recorded = nullptr;
+  if (std::int32_t status = check(cudaStreamEndCapture(stream_of(stream), &recorded),
+                                  "the run cannot be recorded", error)) {
+    return status;
+  }
+  cudaGraphExec_t ready = nullptr;
+  const std::int32_t status =
+      check(cudaGraphInstantiate(&ready, recorded, 0), "the run cannot be replayed", error);
+  cudaGraphDestroy(recorded);
+  *graph = ready;
+  return status;
+}
+std::int32_t launch_graph(void* graph, void* stream, tessera_device_error* error) {
+  return check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), stream_of(stream)),
+               "the run cannot be replayed", error);
+}
+void destroy_graph(void* graph) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)); }
+
+}  // namespace
+
+extern "C" {
+extern const tessera_device_api tessera_cuda_device;
+const tessera_device_api tessera_cuda_device = {
+    open_device,       enter,          leave,         allocate,
+    release,           allocate_host,  release_host,  place_of,
+    create_stream,     destroy_stream, copy,          synchronize,
+    create_event,      destroy_event,  record_event,  wait_event,
+    synchronize_event, elapsed_ns,     is_capturing,  begin_capture,
+    end_capture,       launch_graph,   destroy_graph,
+};
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device_run.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/arguments.h"
+#include "runtime/device_scope.h"
+#include "runtime/profile.h"
+#include "runtime/threads.h"
+
+namespace tessera::runtime {
+namespace {
+
+constexpr std::uint64_t kDeviceAlign = 16;  // of tensors: what one access of a kernel takes
+constexpr std::uint64_t kFlagBytes = 64;
+
+bool is_host(tessera_device device) {
+  return device.device_type == TESSERA_CPU || device.device_type == TESSERA_CUDA_HOST;
+}
+bool same(tessera_device a, tessera_device b) {
+  return a.device_type == b.device_type && a.device_id == b.device_id;
+}
+tessera_device pinned(const tessera_instance& instance) {
+  return {TESSERA_CUDA_HOST, instance.device.device_id};
+}
+
+// One run, from the caller's tensors to the caller's tensors.
+class DeviceRun {
+ public:
+  // `waits`: host tensors are allowed, and results are there when it returns.
+  DeviceRun(tessera_instance& instance, void* stream, bool waits)
+      : instance_(instance),
+        work_(instance.work),
+        program_(*instance.model->program),
+        stream_(stream),
+        waits_(waits),
+        capturing_(!waits && instance.work.api->is_capturing(stream) != 0) {}
+
+  std::int32_t run(const tessera_tensor* inputs, std::int32_t input_count, tessera_tensor* outputs,
+                   std::int32_t output_count) {
+    if (program_.entry == nullptr) {
+      return fail(TESSERA_INVALID_ARGUMENT,
+                  "this is a library of kernels; it has no program to run");
+    }
+    std::int32_t status = bind_shapes(program_, inputs, input_count, instance_.dims.data());
+    if (status == TESSERA_OK) status = check_outputs(program_, outputs, output_count);
+    if (status == TESSERA_OK) status = begin();
+    for (std::int32_t i = 0; status == TESSERA_OK && i < input_count; ++i) {
+      status = bind_one_input(i, inputs[i]);
+    }
+    if (status == TESSERA_OK) status = bind_outputs(outputs);
+    if (status == TESSERA_OK) status = compute(inputs);
+    if (status == TESSERA_OK && waits_) status = copy_back();
+    if (status == TESSERA_OK) hand_back(outputs);
+    return status;
+  }
+
+ private:
+  // Behind what another stream still does.
+  std::int32_t begin() {
+    if (capturing_ || !work_.has_run) return TESSERA_OK;
+    return check(work_.api->wait_event(work_.end, stream_, &error_));
+  }
+
+  std::int32_t check(std::int32_t status) const {
+    return status == TESSERA_OK ? status : fail_on_device(status, error_);
+  }
+
+  // At least `bytes` in a block of the device or pinned.
+  std::int32_t reserve(Block* block, tessera_device device, std::uint64_t bytes, const char* what) {
+    if (block->bytes >= bytes) return TESSERA_OK;
+    if (capturing_) {
+      return fail(TESSERA_INVALID_ARGUMENT,
+                  "memory for `%s` is needed while the stream is being captured: run once before, "
+                  "or give a tensor for it",
+                  what);
+    }
+    if (block->data != nullptr) {
+      // What is under way may still use it.
+      if (std::int32_t status = check(work_.api->synchronize(stream_, &error_))) return status;
+    }
+    release_block(instance_, block);
+    return allocate_block(instance_, device, bytes, 256, what, block);
+  }
+
+  // That data are where the tensor says.
+  std::int32_t check_place(const char* kind, const char* name, const tessera_tensor& t) const {
+    if (!is_host(t.device) && !same(t.device, instance_.device)) {
+      return fail(TESSERA_INVALID_ARGUMENT, "%s `%s` is on device %d:%d, the instance on %d:%d",
+                  kind, name, t.device.device_type, t.device.device_id,
+                  instance_.device.device_type, instance_.device.device_id);
+    }
+    if (!waits_ && is_host(t.device)) {
+      return fail(TESSERA_INVALID_ARGUMENT,
+                  "%s `%s` is in host memory, and tessera_instance_run_on_stream takes tensors of "
+                  "the device: copy it there, or call tessera_instance_run",
+                  kind, name);
+    }
+    const bool host = is_host(work_.api->place_of(t.data));
+    if (host == is_host(t.device)) return TESSERA_OK;
+    return fail(TESSERA_INVALID_ARGUMENT,
+                "%s `%s` is said to be %s, but its data are %s: set `device` of the tensor", kind,
+                name, host ? "on the device" : "in host memory",
+                host ? "in host memory" : "on the device");
+  }
+
+  std::int32_t bind_one_input(std::int32_t i, const tessera_tensor& input) {
+    const tessera_program_io& io = program_.inputs[i];
+    const bool host = is_host(input.device);
+    if (std::int32_t status =
+            bind_input(io, input, host ? 1 : kDeviceAlign, &instance_.inputs[i])) {
+      return status;
+    }
+    const std::uint64_t bytes = compact_bytes(io.dtype, input.ndim, input.shape);
+    if (bytes == 0) return TESSERA_OK;
+    if (std::int32_t status = check_place("input", io.name, input)) return status;
+    return host ? send(i, instance_.inputs[i], bytes) : std::int32_t{TESSERA_OK};
+  }
+
+  // Through pinned memory, unless it is pinned already.
+  std::int32_t send(std::int32_t i, const void* data, std::uint64_t bytes) {
+    const tessera_program_io& io = program_.inputs[i];
+    const std::uint64_t room = own_output_bytes(io, io.shape);  // the bound, where there is one
+    const std::uint64_t most = room == UINT64_MAX ? bytes : std::max(bytes, room);
+    if (std::int32_t status = reserve(&work_.inputs[i], instance_.device, most, io.name)) {
+      return status;
+    }
+    if (work_.api->place_of(data).device_type != TESSERA_CUDA_HOST) {
+      Block& staging = work_.staging[i];
+      if (std::int32_t status = reserve(&staging, pinned(instance_), most, io.name)) return status;
+      std::memcpy(staging.data, data, bytes);
+      data = staging.data;
+    }
+    instance_.inputs[i] = work_.inputs[i].data;
+    return check(work_.api->copy(work_.inputs[i].data, data, bytes, stream_, &error_));
+  }
+
+  std::int32_t bind_outputs(const tessera_tensor* outputs) {
+    std::int64_t* shape = instance_.output_shapes.data();
+    output_shapes(program_, instance_.dims.data(), shape);
+    for (std::int32_t i = 0; i < program_.output_count; ++i) {
+      const tessera_program_io& io = program_.outputs[i];
+      if (std::int32_t status = bind_output(i, outputs[i], shape)) return status;
+      instance_.output_tensors[i] = {
+          instance_.outputs[i], instance_.device, io.ndim, io.dtype, shape, nullptr, 0};
+      shape += io.ndim;
+    }
+    return TESSERA_OK;
+  }
+
+  // Has the caller's tensor room for the result?
+  bool fits(const tessera_program_io& io, const tessera_tensor& t, std::uint64_t needed) const {
+    const std::uint64_t capacity = compact_bytes(io.dtype, io.ndim, t.shape);
+    const auto address = reinterpret_cast<std::uintptr_t>(t.data) + t.byte_offset;
+    return capacity != UINT64_MAX && capacity >= needed && is_compact(t) &&
+           (is_host(t.device) || address % kDeviceAlign == 0);
+  }
+
+  std::int32_t bind_output(std::int32_t i, const tessera_tensor& output,
+                           const std::int64_t* shape) {
+    const tessera_program_io& io = program_.outputs[i];
+    work_.host_copies[i] = nullptr;
+    std::uint64_t bytes = compact_bytes(io.dtype, io.ndim, shape);
+    if (bytes == UINT64_MAX) bytes = own_output_bytes(io, shape);
+    if (bytes == UINT64_MAX) {
+      return fail(TESSERA_INVALID_ARGUMENT,
+                  "output `%s` has a dimension without a bound: give a tensor for it", io.name);
+    }
+    const bool own = output.data != nullptr && (output.data == instance_.own_outputs[i].data ||
+                                                output.data == work_.outputs[i].data);
+    const bool callers = output.data != nullptr && !own;
+    if (callers) {
+      if (std::int32_t status = check_place("output", io.name, output)) return status;
+      if (fits(io, output, bytes)) {
+        void* data = static_cast<char*>(output.data) + output.byte_offset;
+        if (!is_host(output.device)) {
+          instance_.outputs[i] = data;
+          return TESSERA_OK;
+        }
+        work_.host_copies[i] = data;
+      }
+    }
+    const std::uint64_t most = std::max<std::uint64_t>(own_output_bytes(io, shape), 1);
+    if (std::int32_t status = reserve(&work_.outputs[i], instance_.device, most, io.name)) {
+      return status;
+    }
+    instance_.outputs[i] = work_.outputs[i].data;
+    const bool stays = !waits_ || output.device.device_type == TESSERA_CUDA;
+    if (work_.host_copies[i] != nullptr || stays) return TESSERA_OK;
+    Block& result = instance_.own_outputs[i];
+    if (std::int32_t status = reserve(&result, pinned(instance_), most, io.name)) return status;
+    work_.host_copies[i] = result.data;
+    return TESSERA_OK;
+  }
+
+  std::int32_t compute(const tessera_tensor* inputs) {
+    const tessera_frame frame = frame_of(instance_, inputs, work_.library->constants.data());
+    instance_.has_error.store(0, std::memory_order_relaxed);
+    instance_.error[0] = '\0';
+    if (instance_.profiling) start_device_profile(instance_);
+    if (!capturing_) {
+      if (std::int32_t status = check(work_.api->record_event(work_.begin, stream_, &error_))) {
+        return status;
+      }
+    }
+    if (std::int32_t status = enqueue_program(instance_, frame, stream_)) return status;
+    if (capturing_) return TESSERA_OK;
+    work_.has_run = true;
+    return check(work_.api->record_event(work_.end, stream_, &error_));
+  }
+
+  std::int32_t copy_back() {
+    for (std::int32_t i = 0; i < program_.output_count; ++i) {
+      void* to = work_.host_copies[i];
+      const std::uint64_t bytes = bytes_of(i);
+      if (to == nullptr || bytes == 0) continue;
+      if (to != instance_.own_outputs[i].data &&
+          work_.api->place_of(to).device_type != TESSERA_CUDA_HOST) {
+        Block& staging = work_.staging[static_cast<std::size_t>(program_.input_count + i)];
+        const char* name = program_.outputs[i].name;
+        if (std::int32_t status = reserve(&staging, pinned(instance_), bytes, name)) return status;
+        to = staging.data;
+      }
+      if (std::int32_t status =
+              check(work_.api->copy(to, instance_.outputs[i], bytes, stream_, &error_))) {
+        return status;
+      }
+    }
+    if (std::int32_t status = check(work_.api->synchronize(stream_, &error_))) return status;
+    for (std::int32_t i = 0; i < program_.output_count; ++i) {
+      const Block& staging = work_.staging[static_cast<std::size_t>(program_.input_count + i)];
+      void* to = work_.host_copies[i];
+      const bool staged = to != nullptr && to != instance_.own_outputs[i].data &&
+                          work_.api->place_of(to).device_type != TESSERA_CUDA_HOST;
+      if (staged) std::memcpy(to, staging.data, bytes_of(i));
+    }
+    return instance_.profiling ? finish_device_profile(instance_) : std::int32_t{TESSERA_OK};
+  }
+
+  std::uint64_t bytes_of(std::int32_t i) const {
+    const tessera_tensor& t = instance_.output_tensors[i];
+    return compact_bytes(t.dtype, t.ndim, t.shape);
+  }
+
+  // Tells the caller what the outputs are.
+  void hand_back(tessera_tensor* outputs) const {
+    for (std::int32_t i = 0; i < program_.output_count; ++i) {
+      tessera_tensor result = instance_.output_tensors[i];
+      if (work_.host_copies[i] != nullptr) {
+        result.data = work_.host_copies[i];
+        result.device = pinned(instance_);
+      }
+      const bool own =
+          result.data == instance_.own_outputs[i].data || result.data == work_.outputs[i].data;
+      if (own) {
+        outputs[i] = result;
+      } else if (!std::equal(result.shape, result.shape + result.ndim, outputs[i].shape)) {
+        std::copy_n(result.shape, result.ndim, outputs[i].shape);
+      }
+    }
+  }
+
+  tessera_instance& instance_;
+  DeviceWork& work_;
+  const tessera_program& program_;
+  void* stream_;
+  const bool waits_, capturing_;
+  mutable tessera_device_error error_ = {};
+};
+
+}  // namespace
+
+std::int32_t fail_on_device(std::int32_t status, const tessera_device_error& error) {
+  return fail(status, "%s", error.text);
+}
+
+std::int32_t set_up_device(tessera_instance& instance, bool replays) {
+  const tessera_program& program = *instance.model->program;
+  DeviceWork& work = instance.work;
+  tessera_device_error error = {};
+  const tessera_device_api& api = *program.device_api;
+  if (std::int32_t status = api.open(instance.device.device_id, program.device_arch, &error)) {
+    return fail_on_device(status, error);
+  }
+  work.api = &api;
+  work.replays = replays && program.replayable != 0;
+  instance.profile.on_device = &instance;
+  const auto inputs = static_cast<std::size_t>(program.input_count);
+  const auto outputs = static_cast<std::size_t>(program.output_count);
+  const bool all = work.inputs.allocate(inputs) && work.outputs.allocate(outputs) &&
+                   work.staging.allocate(inputs + outputs) && work.host_copies.allocate(outputs) &&
+                   work.bound.allocate(inputs + outputs) &&
+                   work.bound_dims.allocate(static_cast<std::size_t>(program.symbol_count));
+  if (!all) return fail_out_of_memory("the tables of the instance");
+  std::int32_t status = api.create_stream(&work.stream, &error);
+  if (status == TESSERA_OK) status = api.create_event(&work.begin, &error);
+  if (status == TESSERA_OK) status = api.create_event(&work.end, &error);
+  if (status != TESSERA_OK) return fail_on_device(status, error);
+  return allocate_block(instance, pinned(instance), kFlagBytes, 64, "a flag", &work.flag);
+}
+
+void finish_device_work(tessera_instance& instance) {
+  DeviceWork& work = instance.work;
+  tessera_device_error ignored;
+  if (work.has_run) work.api->synchronize_event(work.end, &ignored);
+  drop_recording(instance);
+}
+
+void tear_down_device(tessera_instance& instance) {
+  DeviceWork& work = instance.work;
+  for (auto* blocks : {&work.inputs, &work.outputs, &work.staging}) {
+    for (Block& block : *blocks) release_block(instance, &block);
+  }
+  release_block(instance, &work.flag);
+  for (const DeviceMark& mark : work.marks) work.api->destroy_event(mark.event);
+  if (work.begin != nullptr) work.api->destroy_event(work.begin);
+  if (work.end != nullptr) work.api->destroy_event(work.end);
+  if (work.stream != nullptr) work.api->destroy_stream(work.stream);
+}
+
+std::int32_t run_on_device(tessera_instance& instance, const tessera_tensor* inputs,
+                           std::int32_t input_count, tessera_tensor* outputs,
+                           std::int32_t output_count) {
+  const DeviceScope scope(instance.work.api, instance.device);
+  return DeviceRun(instance, instance.work.stream, true)
+      .run(inputs, input_count, outputs, output_count);
+}
+
+std::int32_t run_on_stream(tessera_instance& instance, void* stream, const tessera_tensor* inputs,
+                           std::int32_t input_count, tessera_tensor* outputs,
+                           std::int32_t output_count) {
+  const DeviceScope scope(instance.work.api, instance.device);
+  return DeviceRun(instance, stream, false).run(inputs, input_count, outputs, output_count);
+}
+
+std::int32_t wait_for_device(tessera_instance& instance) {
+  DeviceWork& work = instance.work;
+  if (!work.has_run) return TESSERA_OK;
+  const DeviceScope scope(work.api, instance.device);
+  tessera_device_error error = {};
+  const std::int32_t status = work.api->synchronize_event(work.end, &error);
+  return status == TESSERA_OK ? status : fail_on_device(status, error);
+}
+
+std::int32_t device_time(tessera_instance& instance, std::uint64_t* ns) {
+  DeviceWork& work = instance.work;
+  if (!work.has_run) return TESSERA_OK;
+  if (std::int32_t status = wait_for_device(instance)) return status;
+  tessera_device_error error = {};
+  const std::int32_t status = work.api->elapsed_ns(work.begin, work.end, ns, &error);
+  return status == TESSERA_OK ? status : fail_on_device(status, error);
+}
+
+std::int32_t upload_constants(const tessera_model& model, DeviceStates& states) {
+  const tessera_program& program = *model.program;
+  const auto count = static_cast<std::size_t>(program.constant_count);
+  if (!states.constants.allocate(count)) return fail_out_of_memory("the table of constants");
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const tessera_program_constant& c = program.constants[i];
+    if (c.bytes > 0) bytes = std::max(bytes, c.offset + c.bytes);
+  }
+  if (bytes == 0) return TESSERA_OK;
+  const tessera_device_api& api = *program.device_api;
+  const DeviceScope scope(&api, states.device);
+  tessera_device_error error = {};
+  if (std::int32_t status = api.allocate(bytes, &states.constants_memory, &error)) {
+    return fail(status, "the model's constants: %s", error.text);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const tessera_program_constant& c = program.constants[i];
+    if (c.bytes == 0) continue;
+    void* at = static_cast<char*>(states.constants_memory) + c.offset;
+    states.constants[i] = at;
+    if (std::int32_t status = api.copy(at, model.constants[i], c.bytes, nullptr, &error)) {
+      return fail_on_device(status, error);
+    }
+  }
+  const std::int32_t status = api.synchronize(nullptr, &error);
+  return status == TESSERA_OK ? status : fail_on_device(status, error);
+}
+
+}  // namespace tessera::runtime

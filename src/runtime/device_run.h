@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instances on a device other than the CPU: their streams, copies from and to the host, and
+// replay. All functions give a status, unless they cannot fail.
+#pragma once
+
+#include "runtime/device.h"
+#include "runtime/instance.h"
+
+namespace tessera::runtime {
+
+// ---- Of an instance's life ----
+
+// Finds the device and makes what every instance has on it.
+std::int32_t set_up_device(tessera_instance& instance, bool replays);
+// Waits for what is under way; before any memory goes.
+void finish_device_work(tessera_instance& instance);
+// After all else.
+void tear_down_device(tessera_instance& instance);
+
+// ---- Runs ----
+
+std::int32_t run_on_device(tessera_instance& instance, const tessera_tensor* inputs,
+                           std::int32_t input_count, tessera_tensor* outputs,
+                           std::int32_t output_count);
+std::int32_t run_on_stream(tessera_instance& instance, void* stream, const tessera_tensor* inputs,
+                           std::int32_t input_count, tessera_tensor* outputs,
+                           std::int32_t output_count);
+std::int32_t wait_for_device(tessera_instance& instance);
+std::int32_t device_time(tessera_instance& instance, std::uint64_t* ns);
+
+// The instance's tables as a host program gets them; in run.cc.
+tessera_frame frame_of(tessera_instance& instance, const tessera_tensor* inputs,
+                       const void* const* constants);
+// Bytes that an output of these dimensions may take: its bound, so that later runs find it large
+// enough; in run.cc.
+std::uint64_t own_output_bytes(const tessera_program_io& io, const std::int64_t* shape);
+
+// ---- Replay (device_replay.cc) ----
+
+// Puts one run of the program into the stream: the calls themselves, or a recording of them where
+// the run before had the same tensors and sizes.
+std::int32_t enqueue_program(tessera_instance& instance, const tessera_frame& frame, void* stream);
+void drop_recording(tessera_instance& instance);
+
+// ---- Profile (device_profile.cc) ----
+
+void start_device_profile(tessera_instance& instance);
+void mark_device_step(tessera_instance& instance, std::int32_t step);
+// After the run is done.
+std::int32_t finish_device_profile(tessera_instance& instance);
+
+// The sentence of the device as the calling thread's.
+std::int32_t fail_on_device(std::int32_t status, const tessera_device_error& error);
+
+}  // namespace tessera::runtime

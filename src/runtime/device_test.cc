@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instances on a device, with a device whose memory is the host's: which copies, checks and
+// recordings there are, and every refusal.
+#include "runtime/device.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "runtime/program_fixture.h"
+
+namespace tessera::runtime {
+namespace {
+
+// What the device below has been asked for.
+struct FakeDevice {
+  std::map<const void*, std::int32_t> places;  // pieces of memory: kinds of device
+  std::uint64_t free_bytes = 1 << 20;
+  int copies = 0, replays = 0, recordings = 0, graphs = 0, streams = 0, events = 0;
+  bool has_driver = true, capturing = false, caller_captures = false, records = true;
+};
+FakeDevice device;
+int own_stream;
+
+std::int32_t refuse(tessera_device_error* error, std::int32_t status, const char* text) {
+  std::snprintf(error->text, sizeof error->text, "%s", text);
+  return status;
+}
+
+std::int32_t allocate(std::uint64_t bytes, void** memory, tessera_device_error* error) {
+  if (bytes > device.free_bytes) {
+    return refuse(error, TESSERA_OUT_OF_MEMORY, "out of device memory");
+  }
+  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  device.places[*memory] = TESSERA_CUDA;
+  return TESSERA_OK;
+}
+std::int32_t allocate_host(std::uint64_t bytes, void** memory, tessera_device_error* error) {
+  const std::int32_t status = allocate(bytes, memory, error);
+  device.places[*memory] = TESSERA_CUDA_HOST;
+  return status;
+}
+void release(void* memory) {
+  EXPECT_EQ(device.places.erase(memory), 1u);
+  std::free(memory);
+}
+tessera_device place_of(const void* memory) {
+  const auto it = device.places.find(memory);
+  return {it == device.places.end() ? TESSERA_CPU : it->second, 0};
+}
+std::int32_t nothing(void*, tessera_device_error*) { return TESSERA_OK; }
+std::int32_t nothing2(void*, void*, tessera_device_error*) { return TESSERA_OK; }
+
+const tessera_device_api kApi = {
+    .open = [](std::int32_t id, const char* arch, tessera_device_error* error) -> std::int32_t {
+      EXPECT_STREQ(arch, "sm_90a");
+      if (!device.has_driver) return refuse(error, TESSERA_WRONG_MACHINE, "there is no driver");
+      return id == 0 ? std::int32_t{TESSERA_OK}
+                     : refuse(error, TESSERA_WRONG_MACHINE, "there is no GPU of that number");
+    },
+    .enter = [](std::int32_t, std::int32_t*, tessera_device_error*) -> std::int32_t { return 0; },
+    .leave = [](std::int32_t) {},
+    .allocate = allocate,
+    .release = release,
+    .allocate_host = allocate_host,
+    .release_host = release,
+    .place_of = place_of,
+    .create_stream = [](void** stream, tessera_device_error*) -> std::int32_t {
+      ++device.streams;
+      *stream = &own_stream;
+      return TESSERA_OK;
+    },
+    .destroy_stream = [](void*) { --device.streams; },
+    .copy = [](void* to, const void* from, std::uint64_t bytes, void*,
+               tessera_device_error*) -> std::int32_t {
+      ++device.copies;
+      std::memcpy(to, from, bytes);
+      return TESSERA_OK;
+    },
+    .synchronize = nothing,
+    .create_event = [](void** event, tessera_device_error*) -> std::int32_t {
+      ++device.events;
+      *event = &device;
+      return TESSERA_OK;
+    },
+    .destroy_event = [](void*) { --device.events; },
+    .record_event = nothing2,
+    .wait_event = nothing2,
+    .synchronize_event = nothing,
+    .elapsed_ns = [](void*, void*, std::uint64_t* ns, tessera_device_error*) -> std::int32_t {
+      *ns = 1000;
+      return TESSERA_OK;
+    },
+    .is_capturing = [](void* stream) -> std::int32_t {
+      return stream != &own_stream && device.caller_captures ? 1 : 0;
+    },
+    .begin_capture = [](void* stream, tessera_device_error*) -> std::int32_t {
+      EXPECT_EQ(stream, &own_stream);
+      device.capturing = true;
+      ++device.recordings;
+      return TESSERA_OK;
+    },
+    .end_capture = [](void*, void** graph, tessera_device_error* error) -> std::int32_t {
+      device.capturing = false;
+      *graph = nullptr;
+      if (!device.records) return refuse(error, TESSERA_KERNEL_FAILED, "no");
+      ++device.graphs;
+      *graph = &device;
+      return TESSERA_OK;
+    },
+    .launch_graph = [](void*, void*, tessera_device_error*) -> std::int32_t {
+      ++device.replays;
+      return TESSERA_OK;
+    },
+    .destroy_graph = [](void*) { --device.graphs; },
+};
+
+class DeviceTest : public ::testing::Test, public ProgramFixture {
+ protected:
+  DeviceTest() {
+    device = {};
+    program.device_api = &kApi;
+    program.device_arch = "sm_90a";
+    program.device = {TESSERA_CUDA, 0};
+    pool.device = program.device;
+    program.replayable = 1;
+  }
+  ~DeviceTest() override {
+    tessera_instance_destroy(instance_);
+    tessera_model_destroy(model_);
+    for (void* memory : mine_) release(memory);
+    EXPECT_TRUE(device.places.empty());
+    EXPECT_EQ(device.streams + device.events + device.graphs, 0);
+  }
+
+  std::int32_t try_create(const tessera_instance_options* options = nullptr) {
+    EXPECT_EQ(tessera_model_create_from(&program, nullptr, nullptr, &model_), TESSERA_OK);
+    return tessera_instance_create(model_, options, &instance_);
+  }
+  void create(const tessera_instance_options* options = nullptr) {
+    ASSERT_EQ(try_create(options), TESSERA_OK) << tessera_last_error();
+  }
+  std::int32_t run() { return tessera_instance_run(instance_, &in_, 1, out_, 2); }
+  std::int32_t run_on_stream(void* stream) {
+    return tessera_instance_run_on_stream(instance_, stream, &in_, 1, out_, 2);
+  }
+  void* on_device(std::uint64_t bytes) {
+    tessera_device_error error;
+    void* memory = nullptr;
+    allocate(bytes, &memory, &error);
+    mine_.push_back(memory);
+    return memory;
+  }
+  // The input in the device's memory.
+  void use_device_input() {
+    in_.data = on_device(sizeof x_);
+    std::memcpy(in_.data, x_, sizeof x_);
+    in_.device = {TESSERA_CUDA, 0};
+  }
+
+  tessera_model* model_ = nullptr;
+  tessera_instance* instance_ = nullptr;
+  std::vector<void*> mine_;
+  alignas(64) float x_[6] = {10, 20, 30, 40, 50, 60};
+  std::int64_t in_shape_[2] = {2, 3};
+  tessera_tensor in_ = {x_, {TESSERA_CPU, 0}, 2, kFloat32, in_shape_, nullptr, 0};
+  tessera_tensor out_[2] = {};
+};
+
+TEST_F(DeviceTest, HostTensorsAreCopiedAndResultsComeBack) {
+  create();
+  ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(static_cast<const float*>(out_[0].data)[5], 126);
+  EXPECT_EQ(out_[0].device.device_type, TESSERA_CUDA_HOST);
+  EXPECT_EQ(place_of(out_[0].data).device_type, TESSERA_CUDA_HOST);
+  std::uint64_t ns = 0;
+  EXPECT_EQ(tessera_instance_device_ns(instance_, &ns), TESSERA_OK);
+  EXPECT_EQ(ns, 1000u);
+}
+
+TEST_F(DeviceTest, TheCallersHostTensorIsWritten) {
+  create();
+  float y[6] = {};
+  std::int64_t shape[2] = {2, 3};
+  out_[0] = {y, {TESSERA_CPU, 0}, 2, kFloat32, shape, nullptr, 0};
+  ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(out_[0].data, y);
+  EXPECT_EQ(y[5], 126);
+}
+
+TEST_F(DeviceTest, ResultsStayOnTheDeviceIfAskedTo) {
+  create();
+  out_[0].device = {TESSERA_CUDA, 0};
+  ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(place_of(out_[0].data).device_type, TESSERA_CUDA);
+  void* first = out_[0].data;
+  ASSERT_EQ(run(), TESSERA_OK);
+  EXPECT_EQ(out_[0].data, first);
+}
+
+TEST_F(DeviceTest, ConstantsAreUploadedOnceForAllInstances) {
+  create();
+  const int copies = device.copies;
+  EXPECT_EQ(copies, 1);
+  tessera_instance* second = nullptr;
+  ASSERT_EQ(tessera_instance_create(model_, nullptr, &second), TESSERA_OK);
+  EXPECT_EQ(device.copies, copies);
+  tessera_instance_destroy(second);
+}
+
+TEST_F(DeviceTest, TheSecondRunIsRecordedAndLaterOnesAreReplayed) {
+  create();
+  ASSERT_EQ(run(), TESSERA_OK);
+  EXPECT_EQ(device.recordings, 0);
+  ASSERT_EQ(run(), TESSERA_OK);
+  EXPECT_EQ(device.recordings, 1);
+  EXPECT_EQ(device.replays, 1);
+  ASSERT_EQ(run(), TESSERA_OK);
+  EXPECT_EQ(runs, 2);  // calls of the program itself
+  EXPECT_EQ(device.replays, 2);
+  use_device_input();  // another pointer: neither replayed nor recorded
+  ASSERT_EQ(run(), TESSERA_OK);
+  EXPECT_EQ(runs, 3);
+  EXPECT_EQ(device.graphs, 0);
+}
+
+TEST_F(DeviceTest, NothingIsRecordedIfSwitchedOffOrImpossible) {
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.no_replay = 1;
+  create(&options);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(run(), TESSERA_OK);
+  EXPECT_EQ(device.recordings, 0);
+  EXPECT_EQ(runs, 3);
+}
+
+TEST_F(DeviceTest, ARecordingThatFailsIsTriedOnce) {
+  create();
+  device.records = false;
+  for (int i = 0; i < 4; ++i) ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(device.recordings, 1);
+  EXPECT_EQ(device.replays, 0);
+}
+
+TEST_F(DeviceTest, OptionsOfAnOlderCallerAreTaken) {
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.struct_bytes = offsetof(tessera_instance_options, no_replay);
+  options.no_replay = 1;  // not there for such a caller
+  create(&options);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(run(), TESSERA_OK);
+  EXPECT_EQ(device.recordings, 1);
+}
+
+TEST_F(DeviceTest, RunOnStreamTakesTensorsOfTheDevice) {
+  create();
+  use_device_input();
+  int stream = 0;
+  ASSERT_EQ(run_on_stream(&stream), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(place_of(out_[0].data).device_type, TESSERA_CUDA);
+  EXPECT_EQ(static_cast<const float*>(out_[0].data)[5], 126);
+  EXPECT_EQ(tessera_instance_synchronize(instance_), TESSERA_OK);
+}
+
+TEST_F(DeviceTest, RunOnStreamRefusesHostTensors) {
+  create();
+  int stream = 0;
+  ASSERT_EQ(run_on_stream(&stream), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(),
+               "input `x` is in host memory, and tessera_instance_run_on_stream takes tensors of "
+               "the device: copy it there, or call tessera_instance_run");
+}
+
+TEST_F(DeviceTest, ATensorThatIsNotWhereItSaysIsRefused) {
+  create();
+  in_.device = {TESSERA_CUDA, 0};  // the data are the host's
+  ASSERT_EQ(run(), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(),
+               "input `x` is said to be on the device, but its data are in host memory: set "
+               "`device` of the tensor");
+  use_device_input();
+  in_.device = {TESSERA_CPU, 0};
+  ASSERT_EQ(run(), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(),
+               "input `x` is said to be in host memory, but its data are on the device: set "
+               "`device` of the tensor");
+  in_.device = {TESSERA_CUDA, 3};
+  ASSERT_EQ(run(), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(), "input `x` is on device 2:3, the instance on 2:0");
+}
+
+TEST_F(DeviceTest, WhileTheCallerRecordsNothingIsAllocatedOrRecorded) {
+  create();
+  use_device_input();
+  device.caller_captures = true;
+  int stream = 0;
+  ASSERT_EQ(run_on_stream(&stream), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(),
+               "memory for `y` is needed while the stream is being captured: run once before, or "
+               "give a tensor for it");
+  device.caller_captures = false;
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(run_on_stream(&stream), TESSERA_OK);
+  const int replays = device.replays;
+  device.caller_captures = true;
+  ASSERT_EQ(run_on_stream(&stream), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(device.replays, replays);
+}
+
+TEST_F(DeviceTest, CreateSaysWhatTheDeviceLacks) {
+  device.has_driver = false;
+  ASSERT_EQ(try_create(), TESSERA_WRONG_MACHINE);
+  EXPECT_STREQ(tessera_last_error(), "there is no driver");
+  device.has_driver = true;
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.device = {TESSERA_CUDA, 2};
+  ASSERT_EQ(tessera_instance_create(model_, &options, &instance_), TESSERA_WRONG_MACHINE);
+  EXPECT_STREQ(tessera_last_error(), "there is no GPU of that number");
+  device.free_bytes = 512;
+  ASSERT_EQ(tessera_instance_create(model_, nullptr, &instance_), TESSERA_OUT_OF_MEMORY);
+  EXPECT_STREQ(tessera_last_error(), "arena: out of device memory");
+}
+
+TEST_F(DeviceTest, ProfileHasTheDevicesTimes) {
+  create();
+  ASSERT_EQ(tessera_instance_profile(instance_, 1), TESSERA_OK);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(run(), TESSERA_OK);
+  EXPECT_EQ(device.recordings, 0);
+  tessera_profile_entry entry = TESSERA_PROFILE_ENTRY_INIT;
+  ASSERT_EQ(tessera_instance_profile_entry(instance_, 0, &entry), TESSERA_OK);
+  EXPECT_EQ(entry.calls, 3u);
+  EXPECT_EQ(entry.total_ns, 3000u);
+}
+
+}  // namespace
+}  // namespace tessera::runtime

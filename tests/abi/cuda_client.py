@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The C interface of a library for CUDA, called with torch's tensors.
+
+    tests/abi/cuda_client.py TESSERA
+
+TESSERA is the command. Compiles a small model and checks: host tensors and device tensors, runs on
+a stream of the caller's, on two in turn and while the stream is captured, refusals, and that memory
+is given back. Needs a GPU and torch; exit status 77 where there is none.
+"""
+import ctypes
+import subprocess
+import sys
+import tempfile
+from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_uint8, c_uint16, \
+    c_uint64, c_void_p
+from pathlib import Path
+
+try:
+    import torch
+except ImportError:
+    sys.exit(77)
+if not torch.cuda.is_available():
+    sys.exit(77)
+
+CPU, CUDA, CUDA_HOST = 1, 2, 3
+ROWS, COLUMNS = 512, 1000
+MODEL = f"""#[version = "0.0.5"]
+def @main(%x: Tensor[({ROWS}, {COLUMNS}), float32], %w: Tensor[({COLUMNS}), float32]) {{
+  %0 = multiply(%x, %w);
+  %1 = nn.softmax(%0);
+  transpose(%1, axes=[1, 0])
+}}
+"""
+
+
+class Device(Structure):
+    _fields_ = [("type", c_int32), ("id", c_int32)]
+
+
+class Dtype(Structure):
+    _fields_ = [("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16)]
+
+
+class Tensor(Structure):
+    _fields_ = [("data", c_void_p), ("device", Device), ("ndim", c_int32), ("dtype", Dtype),
+                ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)),
+                ("byte_offset", c_uint64)]
+
+
+def view(t, device=None):
+    """A tessera_tensor of a torch tensor, which stays alive beside it."""
+    kind = CUDA if t.is_cuda else CPU
+    shape = (c_int64 * t.dim())(*t.shape)
+    return Tensor(t.data_ptr(), Device(device or kind, 0), t.dim(), Dtype(2, 32, 1), shape, None, 0)
+
+
+class Instance:
+    def __init__(self, path):
+        self.lib = ctypes.CDLL(str(path))
+        self.lib.tessera_last_error.restype = c_char_p
+        self.model, self.instance = c_void_p(), c_void_p()
+        self.check(self.lib.tessera_model_create(None, byref(self.model)))
+        self.check(self.lib.tessera_instance_create(self.model, None, byref(self.instance)))
+
+    def error(self):
+        return self.lib.tessera_last_error().decode()
+
+    def check(self, status):
+        assert status == 0, self.error()
+
+    def run(self, inputs, output, stream=None):
+        array, out = (Tensor * len(inputs))(*inputs), (Tensor * 1)(output)
+        if stream is None:
+            status = self.lib.tessera_instance_run(self.instance, array, len(inputs), out, 1)
+        else:
+            status = self.lib.tessera_instance_run_on_stream(
+                self.instance, c_void_p(stream.cuda_stream), array, len(inputs), out, 1)
+        return status, out[0]
+
+    def device_ns(self):
+        ns = c_uint64()
+        self.check(self.lib.tessera_instance_device_ns(self.instance, byref(ns)))
+        return ns.value
+
+    def close(self):
+        self.lib.tessera_instance_destroy(self.instance)
+        self.lib.tessera_model_destroy(self.model)
+
+
+def expected(x, w):
+    return torch.softmax(x.double() * w.double(), -1).t().float()
+
+
+def near(found, wanted):
+    error = (found.cpu() - wanted.cpu()).abs().max().item()
+    assert error < 1e-6, error
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        model, library = Path(folder) / "m.relay", Path(folder) / "m.so"
+        model.write_text(MODEL)
+        subprocess.run([sys.argv[1], "compile", model, "--target", "cuda", "-o", library],
+                       check=True, stdout=subprocess.DEVNULL)
+        check_all(library)
+    print("all good")
+
+
+def check_all(library):
+    torch.cuda.init()
+    instance = Instance(library)
+    w = torch.randn(COLUMNS)
+    device_w = w.cuda()
+    # Host tensors, several runs: the third is replayed.
+    for i in range(4):
+        x, y = torch.randn(ROWS, COLUMNS), torch.empty(COLUMNS, ROWS)
+        status, _ = instance.run([view(x), view(w)], view(y))
+        instance.check(status)
+        near(y, expected(x, w))
+    assert 0 < instance.device_ns() < 1_000_000_000
+    # Device tensors with the results' memory the caller's, on two streams in turn.
+    streams = [torch.cuda.Stream(), torch.cuda.Stream()]
+    for i in range(6):
+        x = torch.randn(ROWS, COLUMNS, device="cuda")
+        y = torch.empty(COLUMNS, ROWS, device="cuda")
+        torch.cuda.synchronize()
+        status, _ = instance.run([view(x), view(device_w)], view(y), streams[i % 2])
+        instance.check(status)
+        streams[i % 2].synchronize()
+        near(y, expected(x, device_w))
+    # The same tensors again and again: recorded and replayed, with new data each time.
+    x = torch.empty(ROWS, COLUMNS, device="cuda")
+    for i in range(4):
+        with torch.cuda.stream(streams[0]):
+            x.normal_()
+        status, _ = instance.run([view(x), view(device_w)], view(y), streams[0])
+        instance.check(status)
+        streams[0].synchronize()
+        near(y, expected(x, device_w))
+    # In a graph of the caller's.
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=streams[1]):
+        status, _ = instance.run([view(x), view(device_w)], view(y), streams[1])
+        instance.check(status)
+    x.normal_()
+    y.zero_()
+    graph.replay()
+    torch.cuda.synchronize()
+    near(y, expected(x, device_w))
+    # Refusals.
+    host = torch.randn(ROWS, COLUMNS)
+    status, _ = instance.run([view(host), view(device_w)], view(y), streams[0])
+    assert status == 1 and "is in host memory" in instance.error(), instance.error()
+    status, _ = instance.run([view(host, CUDA), view(device_w)], view(y), streams[0])
+    assert status == 1 and "said to be on the device" in instance.error(), instance.error()
+    status, _ = instance.run([view(x, CPU), view(w)], view(y, CPU))
+    assert status == 1 and "said to be in host memory" in instance.error(), instance.error()
+    instance.check(instance.lib.tessera_instance_synchronize(instance.instance))
+    # Memory goes with the instances.
+    instance.close()
+    torch.cuda.synchronize()
+    before = torch.cuda.mem_get_info()[0]
+    for _ in range(20):
+        other = Instance(library)
+        status, _ = other.run([view(x), view(device_w)], view(y), streams[0])
+        other.check(status)
+        other.close()
+    torch.cuda.synchronize()
+    assert before - torch.cuda.mem_get_info()[0] < (64 << 20)
+
+
+if __name__ == "__main__":
+    main()

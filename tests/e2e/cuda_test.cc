@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Libraries for a GPU, made and looked into on a machine without one. What they compute is tested
+// on a device by tests/conformance.
+#include <filesystem>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include "command.h"
+#include "link/cuda_compiler.h"
+
+namespace tessera::e2e {
+namespace {
+
+constexpr const char* kModel = R"(#[version = "0.0.5"]
+def @main(%x: Tensor[(64, 256), float32], %w: Tensor[(96, 256), float32], %b: Tensor[(96), float32]) {
+  %0 = nn.dense(%x, %w, units=96);
+  %1 = add(%0, %b);
+  %2 = nn.softmax(%1);
+  (%2, transpose(%2, axes=[1, 0]))
+})";
+
+class Cuda : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!link::find_cuda_compiler()) GTEST_SKIP() << "there is no nvcc";
+    command_.write("m.relay", kModel);
+  }
+  ProcessResult compile(const std::string& target, const std::string& output) const {
+    return command_.run({"compile", "m.relay", "-o", output, "--target", target});
+  }
+  Command command_;
+};
+
+TEST_F(Cuda, TwoColdCompilesGiveTheSameBytes) {
+  std::vector<std::string> libraries;
+  for (int i = 0; i < 2; ++i) {
+    Command command;
+    command.write("m.relay", kModel);
+    const ProcessResult compiled =
+        command.run({"compile", "m.relay", "-o", "m.so", "--target", "cuda"});
+    ASSERT_TRUE(compiled.ok()) << compiled.err;
+    libraries.push_back(*read_file(command.file("m.so")));
+  }
+  EXPECT_TRUE(libraries[0] == libraries[1]);
+}
+
+TEST_F(Cuda, ALibraryNeedsTheSystemsLibrariesAloneAndSaysWhatItIsFor) {
+  ASSERT_TRUE(compile("cuda", "m.so").ok());
+  const ProcessResult inspected = command_.run({"inspect", "m.so"});
+  ASSERT_TRUE(inspected.ok()) << inspected.err;
+  EXPECT_NE(inspected.out.find("gpu_architectures: (sm_90a)"), std::string::npos) << inspected.out;
+  EXPECT_NE(inspected.out.find("replay: as a CUDA graph"), std::string::npos);
+  EXPECT_EQ(inspected.out.find("libcu"), std::string::npos) << inspected.out;
+}
+
+TEST_F(Cuda, WithoutADriverThereIsASentence) {
+  if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "there is a driver";
+  ASSERT_TRUE(compile("cuda", "m.so").ok());
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"run", "m.so"}, {"run", "m.relay", "--target", "cuda"}}) {
+    const ProcessResult ran = command_.run(line);
+    EXPECT_EQ(ran.exit_status, 1);
+    EXPECT_NE(ran.err.find("there is no NVIDIA driver on this machine"), std::string::npos)
+        << ran.err;
+  }
+}
+
+TEST_F(Cuda, WrongArchitecturesAndUsesAreRefused) {
+  const ProcessResult arch = compile("cuda -arch=sm_3", "bad.so");
+  EXPECT_EQ(arch.exit_status, 1);
+  EXPECT_NE(arch.err.find("compute_3"), std::string::npos) << arch.err;
+  EXPECT_FALSE(std::filesystem::exists(command_.file("bad.so")));
+  const ProcessResult verify =
+      command_.run({"compile", "m.relay", "-o", "v.so", "--target", "cuda", "--verify"});
+  EXPECT_EQ(verify.exit_status, 1);
+  EXPECT_NE(verify.err.find("--verify compares on the cpu"), std::string::npos) << verify.err;
+}
+
+}  // namespace
+}  // namespace tessera::e2e
