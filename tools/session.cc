@@ -31,6 +31,7 @@ Result<void> check_for_library(const ModelOptionTexts& model) {
                                                 {"--require", !model.require.empty()},
                                                 {"--strict", model.options.strict},
                                                 {"--dump-dir", !model.options.dump_dir.empty()},
+                                                {"--records", !model.options.records.empty()},
                                                 {"--partition", model.partition != "greedy"}};
   for (const auto& [option, is_given] : given) {
     if (!is_given) continue;

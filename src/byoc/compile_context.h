@@ -36,11 +36,22 @@ class Toolchain {
   virtual std::string identity() const = 0;  // compiler and version, for keys and reports
 };
 
+// What was measured before, on this machine or another; tune/ keeps it.
+class Measurements {
+ public:
+  virtual ~Measurements() = default;
+  // The fastest configuration of a workload on devices whose description begins with `device`; ""
+  // if there is none.
+  virtual Result<std::string> fastest(std::string_view backend, std::string_view version,
+                                      std::string_view device, std::string_view workload) const = 0;
+};
+
 struct CompileContext {
   Toolchain& toolchain;
   int jobs = 1;
   bool strict = false;
   std::vector<Diagnostic> warnings;
+  const Measurements* measurements = nullptr;  // null: there are none
 };
 
 }  // namespace tessera::byoc

@@ -27,6 +27,7 @@ struct CompileOptions {
   bool verify = false;
   bool bundle = false;
   std::string dump_dir;
+  std::string records;  // a file of measurements; "": none
   int jobs = 0;     // 0: one a CPU
   int threads = 0;  // that layouts are chosen for; 0: one a CPU
 };

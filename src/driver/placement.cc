@@ -2,6 +2,8 @@
 #include "driver/placement.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +14,7 @@
 #include "driver/runtime_operators.h"
 #include "ops/infer_types.h"
 #include "types/target_list.h"
+#include "tune/record_store.h"
 
 namespace tessera::driver {
 namespace {
@@ -119,6 +122,20 @@ std::vector<PlacementRow> rows_of(const byoc::PartitionOutcome& outcome) {
   return rows;
 }
 
+// Damaged rows are skipped, and told.
+Result<tune::RecordStore> open_records(const std::string& path, std::vector<Diagnostic>& warnings) {
+  if (!std::filesystem::exists(path)) {
+    return fail(error(Code::kFileNotFound, {}, "there are no records in `{}`", path));
+  }
+  TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open(path));
+  TESSERA_TRY(const tune::Records records, store.all());
+  for (const std::string& row : records.damaged) {
+    warnings.push_back(
+        warning(Code::kBadOption, {}, "the records in `{}`: {} is skipped", path, row));
+  }
+  return store;
+}
+
 }  // namespace
 
 Result<Placed> place_regions(Module module, const CompileOptions& options,
@@ -130,6 +147,11 @@ Result<Placed> place_regions(Module module, const CompileOptions& options,
   choices.push_back({&runtime_operators(), host_target(options.targets)});
   TESSERA_TRY(module, ops::infer_types(std::move(module)));
   byoc::CompileContext context{toolchain, options.jobs, options.strict, {}};
+  std::optional<tune::RecordStore> records;
+  if (!options.records.empty()) {
+    TESSERA_TRY(records, open_records(options.records, context.warnings));
+    context.measurements = &*records;
+  }
   TESSERA_TRY(byoc::Adopted given, byoc::adopt_compiler_functions(
                                        std::move(module),
                                        [&](const std::string& name) {

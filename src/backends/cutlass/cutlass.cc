@@ -23,6 +23,8 @@ using byoc::Refusal;
 using relay::Function;
 
 constexpr std::string_view kName = "cutlass";
+// Of the meaning of configurations and workloads, in records.
+constexpr std::string_view kConfigurationsVersion = "1";
 constexpr const char* kHeaders = "backends/cutlass/kernels/";
 
 // CUTLASS's own headers: the folder of the target, or where the build found them.
@@ -61,12 +63,24 @@ CompileJob kernel_job(std::string symbol, std::string source, const Target& targ
   return job;
 }
 
-Expected<Region, Refusal> gemm_region(const std::string& symbol, const Function& f,
-                                      const ConstantPool& pool, const Target& target) {
-  TESSERA_TRY(const Gemm gemm, describe_gemm(f, pool, target));
-  const auto choices = candidates(gemm, target, Device{});
-  if (choices.empty()) return Unexpected{Refusal{"no configuration fits"}};
-  const Configuration& c = choices.front();
+// What was measured to be fastest, if it still is a candidate, else the model's first choice.
+Result<Configuration> choose(const Gemm& gemm, const std::vector<Configuration>& choices,
+                             const Target& target, const CompileContext& context) {
+  if (context.measurements == nullptr) return choices.front();
+  const std::string device =
+      fmt::format("{} {} ", target.get_string("arch"), Device{}.multiprocessors);
+  TESSERA_TRY(const std::string text, context.measurements->fastest(kName, kConfigurationsVersion,
+                                                                    device, gemm.workload()));
+  const auto measured = parse_configuration(text);
+  const bool fits =
+      measured && std::any_of(choices.begin(), choices.end(), [&](const Configuration& c) {
+        return c.kernel_name() == measured->kernel_name();
+      });
+  return fits ? *measured : choices.front();
+}
+
+Region gemm_region(const std::string& symbol, const Function& f, const Gemm& gemm,
+                   const Configuration& c, const Target& target) {
   const bool is_sm80 = c.schedule == Schedule::kMultistage;
   return Region{symbol,
                 kernel_job(kernel_symbol(gemm, c), kernel_source(gemm, c), target,
@@ -87,6 +101,21 @@ Expected<Region, Refusal> attention_region(const std::string& symbol, const Func
 bool has_softmax(const Function& f) {
   const auto operators = byoc::operators_of(f);
   return std::find(operators.begin(), operators.end(), "nn.softmax") != operators.end();
+}
+
+// Fails for what is wrong with the records; a region that cannot be compiled is a refusal.
+Result<Expected<Region, Refusal>> region_of(const std::string& symbol, const Function& f,
+                                            const ConstantPool& pool, const Target& target,
+                                            const CompileContext& context) {
+  if (has_softmax(f)) return attention_region(symbol, f, pool, target);
+  const auto gemm = describe_gemm(f, pool, target);
+  if (!gemm) return Expected<Region, Refusal>(Unexpected{gemm.error()});
+  const auto choices = candidates(*gemm, target, Device{});
+  if (choices.empty()) {
+    return Expected<Region, Refusal>(Unexpected{Refusal{"no configuration fits"}});
+  }
+  TESSERA_TRY(const Configuration configuration, choose(*gemm, choices, target, context));
+  return Expected<Region, Refusal>(gemm_region(symbol, f, *gemm, configuration, target));
 }
 
 CompileJob regions_job(const std::vector<Region>& regions) {
@@ -175,8 +204,7 @@ class Cutlass final : public byoc::Backend {
     std::vector<Region> regions;
     for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
       const Function& f = module.functions.at(symbol);
-      auto region = has_softmax(f) ? attention_region(symbol, f, module.constants, target)
-                                   : gemm_region(symbol, f, module.constants, target);
+      TESSERA_TRY(auto region, region_of(symbol, f, module.constants, target, context));
       if (region) {
         regions.push_back(*std::move(region));
       } else {

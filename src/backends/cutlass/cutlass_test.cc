@@ -57,11 +57,12 @@ class RecordingToolchain final : public byoc::Toolchain {
 };
 
 byoc::PartitionOutcome compile(const std::string& text, byoc::Toolchain& toolchain,
-                               const Target& target = Target("cutlass")) {
+                               const Target& target = Target("cutlass"),
+                               const byoc::Measurements* measurements = nullptr) {
   const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
   auto placed = byoc::partition_greedy(parse(text), choices);
   EXPECT_TRUE(placed) << render(placed.error());
-  byoc::CompileContext context{toolchain, 2, false, {}};
+  byoc::CompileContext context{toolchain, 2, false, {}, measurements};
   auto compiled = byoc::compile_backends(*std::move(placed), choices, context);
   EXPECT_TRUE(compiled) << render(compiled.error());
   return *std::move(compiled);
@@ -104,6 +105,38 @@ TEST(Cutlass, EpiloguesAreMadeOfTheGraph) {
   const auto golden = read_file(path);
   ASSERT_TRUE(golden) << golden.error().text();
   EXPECT_EQ(text, *golden);
+}
+
+// Answers with one configuration, whatever it is asked.
+class OneMeasurement final : public byoc::Measurements {
+ public:
+  explicit OneMeasurement(std::string configuration) : configuration_(std::move(configuration)) {}
+  Result<std::string> fastest(std::string_view backend, std::string_view, std::string_view device,
+                              std::string_view workload) const override {
+    EXPECT_EQ(backend, "cutlass");
+    EXPECT_EQ(device, "sm_90a 132 ");
+    workloads.insert(std::string(workload.substr(0, workload.find(" a="))));
+    return configuration_;
+  }
+  mutable std::set<std::string> workloads;
+
+ private:
+  std::string configuration_;
+};
+
+TEST(Cutlass, WhatWasMeasuredIsTaken) {
+  RecordingToolchain toolchain;
+  const OneMeasurement unknown("sm_90a_unknown"), fast("sm90_128x128x64_c1x1_cooperative z4 m");
+  compile(kFeedForward, toolchain, Target("cutlass"), &fast);
+  EXPECT_EQ(fast.workloads, (std::set<std::string>{"gemm m=128 n=1024 k=4096 batch=1",
+                                                   "gemm m=128 n=4096 k=1024 batch=1"}));
+  const std::string& text = toolchain.sources.at("cutlass_regions");
+  EXPECT_NE(text.find("sm90_128x128x64_c1x1_cooperative(call, &g)"), std::string::npos) << text;
+  EXPECT_NE(text.find("g.swizzle = 4, g.raster_along_m = 1, g.dependent = 0;"), std::string::npos);
+  RecordingToolchain another;
+  compile(kFeedForward, another, Target("cutlass"), &unknown);
+  EXPECT_NE(another.sources.at("cutlass_regions").find("64x64x128_c2x1_pingpong(call, &g)"),
+            std::string::npos);
 }
 
 // Attention of an exported encoder layer, with queries, keys and values in one packed tensor.

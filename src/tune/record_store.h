@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was measured, in one SQLite file that any number of processes may read and write at a time.
+// Rows that are damaged are skipped and named; files are merged without losing anything.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "byoc/compile_context.h"
+#include "diagnostics/diagnostic.h"
+
+struct sqlite3;
+
+namespace tessera::tune {
+
+// What a measurement is of. Equal keys, equal work.
+struct RecordKey {
+  std::string backend, version;
+  std::string device;     // "sm_90a 132 NVIDIA H200": architecture, multiprocessors, name
+  std::string toolchain;  // Toolchain::identity and what else decides the machine code
+  std::string workload;   // the back end's canonical text
+
+  friend auto operator<=>(const RecordKey&, const RecordKey&) = default;
+};
+
+struct Record {
+  RecordKey key;
+  std::string configuration;  // the back end's text
+  double time_us = 0;         // median
+  double spread_us = 0;       // between the quartiles
+  std::string failure;  // why it cannot be used: it did not compile, or computed wrong numbers
+
+  friend bool operator==(const Record&, const Record&) = default;
+};
+
+struct Records {
+  std::vector<Record> list;
+  std::vector<std::string> damaged;  // of each skipped row: where, and what is wrong with it
+};
+
+struct Merged {
+  std::int64_t added = 0, better = 0;  // new ones, and times in place of slower ones or of failures
+  std::vector<std::string> damaged;
+};
+
+class RecordStore final : public byoc::Measurements {
+ public:
+  // Makes the file if it is not there. An error if it is something else, or of another version.
+  static Result<RecordStore> open(const std::string& path);
+
+  // Of two records of one configuration the faster stays, and a time rather than a failure.
+  Result<void> add(const Record& record);
+  // All of a key: the fastest first, failures last, in an order that depends on nothing else.
+  Result<Records> find(const RecordKey& key) const;
+  Result<Records> all() const;
+  // Whatever the toolchain was: it decides how fast a kernel is, not what it computes.
+  Result<std::string> fastest(std::string_view backend, std::string_view version,
+                              std::string_view device, std::string_view workload) const override;
+  // Takes over what another file has, in one transaction.
+  Result<Merged> merge(const std::string& path);
+
+ private:
+  struct Closer {
+    void operator()(sqlite3* database) const;
+  };
+  explicit RecordStore(std::string path, sqlite3* database)
+      : path_(std::move(path)), database_(database) {}
+
+  std::string path_;
+  std::unique_ptr<sqlite3, Closer> database_;
+};
+
+}  // namespace tessera::tune

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/record_store.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/files.h"
+
+namespace tessera::tune {
+namespace {
+
+const RecordKey kKey = {"cutlass", "4.2.0", "sm_90a 132 NVIDIA H200", "nvcc 13.0",
+                        "gemm m=128 n=4096 k=1024"};
+
+Record record(std::string configuration, double time_us, std::string failure = {}) {
+  return {kKey, std::move(configuration), time_us, 0.1, std::move(failure)};
+}
+
+class RecordStoreTest : public ::testing::Test {
+ protected:
+  RecordStoreTest() : folder_(*TempDir::make("tessera-records")) {}
+  RecordStore open(const char* name = "r.db") const {
+    auto store = RecordStore::open(folder_.file(name));
+    if (!store) throw std::runtime_error(render(store.error()));
+    return *std::move(store);
+  }
+  static std::vector<Record> find(const RecordStore& store, const RecordKey& key = kKey) {
+    const auto found = store.find(key);
+    EXPECT_TRUE(found) << render(found.error());
+    return found->list;
+  }
+  void sql(const char* text, const char* name = "r.db") const {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(folder_.file(name).c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, text, nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(database);
+    sqlite3_close(database);
+  }
+  TempDir folder_;
+};
+
+TEST_F(RecordStoreTest, TheFastestComesFirstAndFailuresLast) {
+  RecordStore store = open();
+  for (const Record& r : {record("b", 5), record("c", 0, "C7510"), record("a", 4)}) {
+    ASSERT_TRUE(store.add(r));
+  }
+  EXPECT_EQ(find(store),
+            (std::vector<Record>{record("a", 4), record("b", 5), record("c", 0, "C7510")}));
+  for (std::string RecordKey::*part : {&RecordKey::backend, &RecordKey::version, &RecordKey::device,
+                                       &RecordKey::toolchain, &RecordKey::workload}) {
+    RecordKey other = kKey;
+    other.*part += "x";
+    EXPECT_TRUE(find(store, other).empty());
+  }
+}
+
+TEST_F(RecordStoreTest, OfOneConfigurationTheFasterStays) {
+  RecordStore store = open();
+  for (const Record& r :
+       {record("a", 5), record("a", 4), record("a", 6), record("a", 0, "hangs")}) {
+    ASSERT_TRUE(store.add(r));
+  }
+  EXPECT_EQ(find(open()), std::vector<Record>{record("a", 4)});
+  ASSERT_TRUE(store.add(record("b", 0, "once wrong")));
+  ASSERT_TRUE(store.add(record("b", 3)));
+  EXPECT_EQ(find(store).front(), record("b", 3));
+}
+
+TEST_F(RecordStoreTest, TheFastestOfADevice) {
+  RecordStore store = open();
+  Record other = record("elsewhere", 1);
+  other.key.device = "sm_80 108 NVIDIA A100";
+  Record newer = record("newer nvcc", 3);
+  newer.key.toolchain = "nvcc 13.1";
+  for (const Record& r : {other, newer, record("a", 4), record("broken", 0, "C7510")}) {
+    ASSERT_TRUE(store.add(r));
+  }
+  const auto fastest = [&](const char* device, const char* workload) {
+    const auto found = store.fastest("cutlass", "4.2.0", device, workload);
+    EXPECT_TRUE(found);
+    return *found;
+  };
+  EXPECT_EQ(fastest("sm_90a 132 ", "gemm m=128 n=4096 k=1024"), "newer nvcc");
+  EXPECT_EQ(fastest("sm_80 ", "gemm m=128 n=4096 k=1024"), "elsewhere");
+  EXPECT_EQ(fastest("sm_90a 114 ", "gemm m=128 n=4096 k=1024"), "");
+  EXPECT_EQ(fastest("", "gemm m=1 n=1 k=1"), "");
+}
+
+TEST_F(RecordStoreTest, MergingLosesNothing) {
+  RecordStore store = open(), other = open("other.db");
+  ASSERT_TRUE(store.add(record("a", 5)));
+  ASSERT_TRUE(store.add(record("b", 2)));
+  ASSERT_TRUE(other.add(record("a", 4)));
+  ASSERT_TRUE(other.add(record("b", 3)));
+  ASSERT_TRUE(other.add(record("c", 1)));
+  const auto merged = store.merge(folder_.file("other.db"));
+  ASSERT_TRUE(merged) << render(merged.error());
+  EXPECT_EQ(merged->added, 1);
+  EXPECT_EQ(merged->better, 1);
+  EXPECT_EQ(find(store), (std::vector<Record>{record("c", 1), record("b", 2), record("a", 4)}));
+}
+
+TEST_F(RecordStoreTest, DamagedRowsAreSkippedAndNamed) {
+  {
+    RecordStore store = open();
+    ASSERT_TRUE(store.add(record("a", 5)));
+    ASSERT_TRUE(store.add(record("b", 6)));
+  }
+  sql("UPDATE records SET time_us = 1 WHERE configuration = 'b'");
+  const auto found = open().find(kKey);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->list, std::vector<Record>{record("a", 5)});
+  EXPECT_EQ(found->damaged,
+            std::vector<std::string>{"row 2 (gemm m=128 n=4096 k=1024): its checksum is wrong"});
+  RecordStore target = open("target.db");
+  const auto merged = target.merge(folder_.file("r.db"));
+  ASSERT_TRUE(merged);
+  EXPECT_EQ(merged->added, 1);
+  EXPECT_EQ(merged->damaged.size(), 1u);
+}
+
+TEST_F(RecordStoreTest, OtherFilesAreRefused) {
+  ASSERT_TRUE(write_atomically(folder_.file("text"), "no database, and long enough to tell so"));
+  const auto text = RecordStore::open(folder_.file("text"));
+  ASSERT_FALSE(text);
+  EXPECT_NE(render(text.error()).find("file is not a database"), std::string::npos)
+      << render(text.error());
+  { open(); }
+  sql("PRAGMA user_version = 7");
+  const auto newer = RecordStore::open(folder_.file("r.db"));
+  ASSERT_FALSE(newer);
+  EXPECT_NE(render(newer.error()).find("version 7"), std::string::npos);
+  EXPECT_FALSE(RecordStore::open(folder_.file("absent/r.db")));
+}
+
+TEST_F(RecordStoreTest, TwoProcessesWriteAtATime) {
+  { open(); }
+  constexpr int kEach = 50;
+  std::vector<pid_t> children;
+  for (int child = 0; child < 2; ++child) {
+    const pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+      RecordStore store = open();
+      for (int i = 0; i < kEach; ++i) {
+        if (!store.add(record(fmt::format("{}-{}", child, i), i + 1))) _exit(1);
+      }
+      _exit(0);
+    }
+    children.push_back(pid);
+  }
+  for (const pid_t pid : children) {
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(find(open()).size(), 2u * kEach);
+}
+
+}  // namespace
+}  // namespace tessera::tune

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/statement.h"
+
+namespace tessera::tune {
+
+Diagnostic database_error(sqlite3* database, const std::string& path) {
+  const int code = sqlite3_errcode(database);
+  const char* what = sqlite3_errmsg(database);
+  if (code == SQLITE_FULL || code == SQLITE_READONLY) {
+    return error(Code::kFileNotWritable, nullptr, "cannot write the records in `{}`: {}", path,
+                 what)
+        .with_remedy("make room on the disk, or name another file");
+  }
+  return error(Code::kBadOption, nullptr, "the records in `{}`: {}", path, what)
+      .with_remedy(code == SQLITE_BUSY ? "another process keeps the file; try again when it ends"
+                                       : "name a file that `tessera tune` made, or a new one");
+}
+
+Result<Statement> Statement::prepare(sqlite3* database, const std::string& path,
+                                     const std::string& sql) {
+  sqlite3_stmt* made = nullptr;
+  if (sqlite3_prepare_v2(database, sql.c_str(), static_cast<int>(sql.size()), &made, nullptr) !=
+      SQLITE_OK) {
+    return fail(database_error(database, path));
+  }
+  return Statement(database, path, made);
+}
+
+void Statement::bind(int at, std::string_view text) {
+  sqlite3_bind_text(statement_.get(), at, text.data(), static_cast<int>(text.size()),
+                    SQLITE_TRANSIENT);
+}
+
+void Statement::bind(int at, double number) { sqlite3_bind_double(statement_.get(), at, number); }
+
+Result<bool> Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return fail(database_error(database_, path_));
+}
+
+void Statement::reset() {
+  sqlite3_reset(statement_.get());
+  sqlite3_clear_bindings(statement_.get());
+}
+
+std::string Statement::text(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
+  const int count = sqlite3_column_bytes(statement_.get(), column);
+  return bytes == nullptr ? "" : std::string(bytes, static_cast<std::size_t>(count));
+}
+
+double Statement::number(int column) const {
+  return sqlite3_column_double(statement_.get(), column);
+}
+
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+}  // namespace tessera::tune
