@@ -52,7 +52,7 @@ std::string kernel_source(const Attention& a) {
   const std::string symbol = kernel_symbol(a);
   return fmt::format(
       "// {0}\n#include \"backends/cutlass/kernels/attention_sm90.cuh\"\n\n"
-      "namespace tessera::cutlass {{\n\n"
+      "namespace tessera::cutlass::{0} {{\n\n"
       "struct Problem {{\n"
       "  using Element = {1};\n"
       "  using Mask = {7};\n"
@@ -63,8 +63,9 @@ std::string kernel_source(const Attention& a) {
       "  using Schedule = {6};\n}};\n\n}}  // namespace tessera::cutlass\n\n"
       "extern \"C\" int32_t {0}(\n    const tessera_call* call,\n"
       "    const tessera::cutlass::AttentionArguments* arguments) {{\n"
-      "  using namespace tessera::cutlass;\n"
-      "  return AttentionSm90<Problem, Config>::run(\"{0}\", call, *arguments);\n}}\n",
+      "  using namespace tessera::cutlass::{0};\n"
+      "  return tessera::cutlass::AttentionSm90<Problem, Config>::run(\"{0}\", call, "
+      "*arguments);\n}}\n",
       symbol, element(a.dtype), a.width, a.mask.has_value(), block.queries, block.keys,
       block.schedule, element(a.mask ? a.mask_dtype : a.dtype));
 }

@@ -91,19 +91,22 @@ std::string kernel_symbol(const Gemm& gemm, const Configuration& configuration) 
                      hash_text(gemm.kernel_text()).hex().substr(0, 8), configuration.kernel_name());
 }
 
+// Each kernel has a namespace of its own: templates of equally named types would be one symbol for
+// the linker.
 std::string kernel_source(const Gemm& gemm, const Configuration& configuration) {
   const std::string symbol = kernel_symbol(gemm, configuration);
   const bool is_sm80 = configuration.schedule == Schedule::kMultistage;
   return fmt::format(
       "// {}\n//   {}\n"
       "#include \"backends/cutlass/kernels/gemm_{}.cuh\"\n\n"
-      "namespace tessera::cutlass {{\n\n{}\n{}\n{}\n}}  // namespace tessera::cutlass\n\n"
+      "namespace tessera::cutlass::{} {{\n\n{}\n{}\n{}\n}}  // namespace\n\n"
       "extern \"C\" int32_t {}(const tessera_call* call,\n"
       "    const tessera::cutlass::GemmArguments* arguments) {{\n"
-      "  using namespace tessera::cutlass;\n"
-      "  return {}<Problem, Config, Function>::run(\"{}\", call, *arguments);\n}}\n",
-      symbol, gemm.kernel_text(), is_sm80 ? "sm80" : "sm90", problem_text(gemm),
-      configuration_text(configuration), function_text(gemm.epilogue), symbol,
+      "  using namespace tessera::cutlass::{};\n"
+      "  return tessera::cutlass::{}<Problem, Config, Function>::run(\"{}\", call, "
+      "*arguments);\n}}\n",
+      symbol, gemm.kernel_text(), is_sm80 ? "sm80" : "sm90", symbol, problem_text(gemm),
+      configuration_text(configuration), function_text(gemm.epilogue), symbol, symbol,
       template_name(configuration), symbol);
 }
 

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs functions of regions on a GPU, as the host program would call them, against torch in float32.
+
+    check_regions.py LAYER.so PRODUCTS.so
+
+The libraries are what nvcc and g++ make of the sources that tessera_write_cutlass_sources writes for
+encoder_layer.relay and products.relay.
+"""
+import ctypes
+import sys
+
+import torch
+
+
+class Device(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
+
+
+class DType(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device", Device), ("ndim", ctypes.c_int32),
+                ("dtype", DType), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+
+
+class Call(ctypes.Structure):
+    pass
+
+
+SET_ERROR = ctypes.CFUNCTYPE(None, ctypes.POINTER(Call), ctypes.c_char_p)
+Call._fields_ = [("struct_bytes", ctypes.c_uint32), ("threads", ctypes.c_int32), ("device", Device),
+                 ("stream", ctypes.c_void_p), ("workspace", ctypes.c_void_p),
+                 ("workspace_bytes", ctypes.c_uint64), ("states", ctypes.c_void_p),
+                 ("set_error", SET_ERROR), ("runtime", ctypes.c_void_p)]
+
+
+@SET_ERROR
+def set_error(_call, text):
+    print("error:", text.decode())
+
+
+WORKSPACE = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")
+CODES = {torch.float16: (2, 16), torch.bfloat16: (4, 16), torch.float32: (2, 32)}
+
+
+def run(library, symbol, *tensors):
+    """Calls the function with inputs and outputs on torch's current stream."""
+    views, keep = [], []
+    for t in tensors:
+        shape = (ctypes.c_int64 * t.dim())(*t.shape)
+        code, bits = CODES[t.dtype]
+        views.append(Tensor(t.data_ptr(), Device(2, 0), t.dim(), DType(code, bits, 1), shape, None, 0))
+        keep.append(shape)
+    pointers = (ctypes.POINTER(Tensor) * len(views))(*map(ctypes.pointer, views))
+    call = Call(ctypes.sizeof(Call), 1, Device(2, 0), torch.cuda.current_stream().cuda_stream,
+                WORKSPACE.data_ptr(), WORKSPACE.numel(), None, set_error, None)
+    status = getattr(library, symbol)(ctypes.byref(call), pointers, len(views))
+    if status != 0:
+        sys.exit(f"{symbol}: status {status}")
+
+
+def report(name, got, wanted, limit=1e-3):
+    error = ((got.float() - wanted).norm() / wanted.norm()).item()
+    print(f"{'ok' if error < limit else 'WRONG'} {name}: relative error {error:.2g}", flush=True)
+
+
+def random(*shape, dtype=torch.float16, scale=1.0):
+    return (torch.randn(*shape, device="cuda") * scale).to(dtype)
+
+
+def empty(*shape, dtype=torch.float16):
+    return torch.full(shape, float("nan"), device="cuda", dtype=dtype)
+
+
+def check_layer(library):
+    x = random(2, 128, 1024)
+    mask = torch.zeros(2, 1, 1, 128, device="cuda", dtype=torch.float16)
+    mask[0, ..., 100:] = -65504
+    w = [random(k, n, scale=k**-0.5) for k, n in ((1024, 3072), (1024, 1024), (1024, 4096), (4096, 1024))]
+    b = [random(n, scale=0.5) for n in (3072, 1024, 4096, 1024)]
+    qkv, o, h, f, y = (empty(2, 128, n) for n in (3072, 1024, 1024, 4096, 1024))
+
+    def layer():
+        run(library, "cutlass_main_0", x, w[0], b[0], qkv)
+        run(library, "cutlass_main_1", qkv, mask, o)
+        run(library, "cutlass_main_2", o, w[1], b[1], x, h)
+        run(library, "cutlass_main_3", h, w[2], b[2], f)
+        run(library, "cutlass_main_4", f, w[3], b[3], h, y)
+
+    def reference(t):
+        x_, m_ = t(x), t(mask)
+        p = x_ @ t(w[0]) + t(b[0])
+        q, k, v = (i.reshape(2, 128, 16, 64).transpose(1, 2) for i in p.split(1024, -1))
+        s = torch.softmax(q @ k.transpose(2, 3) * 0.125 + m_, -1)
+        h_ = (s @ v).transpose(1, 2).reshape(2, 128, 1024) @ t(w[1]) + t(b[1]) + x_
+        return torch.nn.functional.gelu(h_ @ t(w[2]) + t(b[2])) @ t(w[3]) + t(b[3]) + h_
+
+    layer()
+    torch.cuda.synchronize()
+    torch.backends.cuda.matmul.allow_tf32 = False
+    wanted = reference(lambda t: t.float())
+    report("encoder layer", y, wanted)
+    report("(torch's own in float16)", reference(lambda t: t), wanted)
+    graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    with torch.cuda.graph(graph, stream=stream):
+        for _ in range(24):
+            layer()
+    y.fill_(float("nan"))
+    times = []
+    for _ in range(21):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        graph.replay()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end) * 1e3 / 24)
+    report("encoder layer, 24 times in a graph", y, wanted)
+    print(f"a layer of 2 x 128 without norms: {sorted(times)[10]:.2f} us")
+
+
+def check_products(library):
+    x, w, b, r = random(128, 64), random(64, 256), random(256), random(128, 256)
+    bf = torch.bfloat16
+    y, u, v = random(4, 32, 256, dtype=bf), random(4, 64, 256, dtype=bf), random(64, 256, dtype=bf)
+    odd, t, s, c = random(31, 13), random(7, 13), random(31, 7), random(128, 1)
+    cases = [
+        ("relu(x w + b + r)", (x, w, b, r), empty(128, 256), torch.relu(x.float() @ w.float() + b + r)),
+        ("batch, bfloat16", (y, u), empty(4, 32, 64, dtype=bf), y.float() @ u.float().transpose(1, 2)),
+        ("relu, bfloat16", (y, v), empty(4, 32, 64, dtype=bf), torch.relu(y.float() @ v.float().T)),
+        ("odd rows", (odd, t, s), empty(31, 7), odd.float() @ t.float().T + s),
+        ("x w / 4 + column", (x, w, c), empty(128, 256), x.float() @ w.float() / 4 + c),
+        ("x^T r", (x, r), empty(64, 256), x.float().T @ r.float()),
+    ]
+    for i, (name, inputs, output, wanted) in enumerate(cases):
+        run(library, f"cutlass_main_{i}", *inputs, output)
+        torch.cuda.synchronize()
+        report(name, output, wanted, 1e-2 if output.dtype == bf else 1e-3)
+
+
+check_layer(ctypes.CDLL(sys.argv[1]))
+check_products(ctypes.CDLL(sys.argv[2]))

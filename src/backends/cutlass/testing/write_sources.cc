@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes what the back end would compile for a module in text, for a machine that has nothing of
+// ours: kernels as .cu, the functions of the regions as .cc.
+//
+//   write_sources FILE.relay DIR        prints the symbols of the regions and what they compute
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/cutlass/cutlass.h"
+#include "byoc/partition.h"
+#include "module/text.h"
+#include "ops/infer_types.h"
+#include "ops/table.h"
+#include "support/files.h"
+
+namespace tessera::backends {
+namespace {
+
+class WritingToolchain final : public byoc::Toolchain {
+ public:
+  explicit WritingToolchain(std::string folder) : folder_(std::move(folder)) {}
+  Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override {
+    for (const byoc::CompileJob& job : jobs) {
+      const std::string path = fmt::format("{}/{}.{}", folder_, job.name, job.extension);
+      if (auto written = write_atomically(path, job.source); !written) {
+        return fail(error(Code::kFileNotWritable, nullptr, "{}", written.error().text()));
+      }
+    }
+    return std::vector<std::string>(jobs.size());
+  }
+  Result<std::string> archive(std::span<const std::string>) override { return std::string(); }
+  std::string identity() const override { return "none"; }
+
+ private:
+  std::string folder_;
+};
+
+Result<void> write(const std::string& file, const std::string& folder) {
+  auto text = read_file(file);
+  if (!text) return fail(error(Code::kFileNotFound, nullptr, "{}", text.error().text()));
+  TESSERA_TRY(Module module,
+              parse_module(std::make_shared<const SourceFile>(SourceFile{file, *std::move(text)}),
+                           ops::operators()));
+  TESSERA_TRY(module, ops::infer_types(std::move(module)));
+  const byoc::BackendChoice choices[] = {{&cutlass_backend(), Target("cutlass")}};
+  TESSERA_TRY(auto placed, byoc::partition_greedy(std::move(module), choices));
+  WritingToolchain toolchain(folder);
+  byoc::CompileContext context{toolchain};
+  TESSERA_TRY(placed, byoc::compile_backends(std::move(placed), choices, context));
+  for (const auto& region : placed.regions) {
+    fmt::print("{} {}\n", region.symbol, fmt::join(region.operators, ","));
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace tessera::backends
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: write_sources FILE.relay DIR\n");
+    return 2;
+  }
+  const auto written = tessera::backends::write(argv[1], argv[2]);
+  if (!written) std::fprintf(stderr, "%s", tessera::render(written.error()).c_str());
+  return written ? 0 : 1;
+}
