@@ -28,8 +28,8 @@ struct CompileOptions {
   bool bundle = false;
   std::string dump_dir;
   std::string records;  // a file of measurements; "": none
-  int jobs = 0;     // 0: one a CPU
-  int threads = 0;  // that layouts are chosen for; 0: one a CPU
+  int jobs = 0;         // 0: one a CPU
+  int threads = 0;      // that layouts are chosen for; 0: one a CPU
 };
 
 // The machine among the targets; `cpu` with all defaults if none is named.

@@ -77,7 +77,9 @@ std::vector<std::string> composites_of(const byoc::PartitionOutcome& outcome) {
 }
 
 constexpr const char* kFeedForward = R"(
-def @main(%x: Tensor[(1, 128, 1024), float16], %w: Tensor[(1024, 4096), float16], %b: Tensor[(4096), float16], %v: Tensor[(4096, 1024), float16], %c: Tensor[(1024), float16]) {
+def @main(%x: Tensor[(1, 128, 1024), float16], %w: Tensor[(1024, 4096), float16],
+          %b: Tensor[(4096), float16], %v: Tensor[(4096, 1024), float16],
+          %c: Tensor[(1024), float16]) {
   %0 = nn.matmul(%x, %w, units=None);
   %1 = add(%b, %0);
   %2 = divide(%1, 1.4142f16);
@@ -326,7 +328,11 @@ TEST(CutlassKernels, Compile) {
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
   ASSERT_TRUE(toolchain) << render(toolchain.error());
   const auto outcome = compile(R"(
-def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(64, 256), float16], %b: Tensor[(256), float16], %r: Tensor[(128, 256), float16], %v: Tensor[(64, 256), bfloat16], %y: Tensor[(4, 32, 256), bfloat16], %u: Tensor[(4, 64, 256), bfloat16], %odd: Tensor[(31, 13), float16], %t: Tensor[(7, 13), float16], %s: Tensor[(31, 7), float16]) {
+def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(64, 256), float16],
+          %b: Tensor[(256), float16], %r: Tensor[(128, 256), float16],
+          %v: Tensor[(64, 256), bfloat16], %y: Tensor[(4, 32, 256), bfloat16],
+          %u: Tensor[(4, 64, 256), bfloat16], %odd: Tensor[(31, 13), float16],
+          %t: Tensor[(7, 13), float16], %s: Tensor[(31, 7), float16]) {
   %0 = add(nn.gelu(add(nn.matmul(%x, %w, units=None), %b)), %r);
   %1 = nn.batch_matmul(%y, %u, transpose_b=True);
   %2 = nn.relu(nn.dense(nn.relu(%y), %v, units=None));
