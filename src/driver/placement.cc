@@ -13,8 +13,8 @@
 #include "diagnostics/places.h"
 #include "driver/runtime_operators.h"
 #include "ops/infer_types.h"
-#include "types/target_list.h"
 #include "tune/record_store.h"
+#include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {
