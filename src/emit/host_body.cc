@@ -37,7 +37,7 @@ bool all_numbers(const std::vector<tir::Expr>& sizes) {
 std::string define_dims(const tir::PrimFunc& main, KernelScope& scope, std::string_view array) {
   std::string text;
   for (std::size_t i = 0; i < main.dims.size(); ++i) {
-    scope.bounds.set(main.dims[i], {0, tir::Interval::kAny});
+    scope.bounds.set_size(main.dims[i]);
     text += fmt::format("  [[maybe_unused]] const int64_t {} = {}[{}];\n", scope.name(main.dims[i]),
                         array, i);
   }

@@ -21,7 +21,7 @@ KernelWriter::KernelWriter(const tir::PrimFunc& f, std::string_view symbol)
   for (const Buffer& b : f.outputs) scope_.name(b);
   for (const Expr& dim : f.dims) {
     scope_.name(dim);
-    scope_.bounds.set(dim, {0, tir::Interval::kAny});
+    scope_.bounds.set_size(dim);
   }
   analyse();
 }

@@ -90,6 +90,16 @@ class ExprWriter {
   Text write(const Expr& e);
   Text call(const Call& n);
   Text division(const Expr& e, const Expr& a, const Expr& b);
+  Text truncating_division(const Div& n);
+  Interval range(const Expr& e) { return range_of(index_form(e, scope_.bounds), scope_.bounds); }
+  // Neither 0 nor, of signed integers, -1: what the operators of C++ divide by without trapping.
+  bool is_safe_divisor(const Expr& b) {
+    if (const std::int64_t* literal = as_int(b)) {
+      return *literal != 0 && (*literal != -1 || b.dtype().is_unsigned_int());
+    }
+    const Interval r = range(b);
+    return r.has_min() && r.min > 0;
+  }
   Text conversion(const Cast& n);
   // Arithmetic of C++ happens in int where types are narrower: brought back to the type.
   Text narrowed(DType dtype, Text t) {
@@ -120,14 +130,24 @@ Text ExprWriter::division(const Expr& e, const Expr& a, const Expr& b) {
   // The operators of C++ round towards zero, which is the same for what is not negative.
   const auto not_negative = [&](const Expr& x) {
     if (x.dtype().is_unsigned_int()) return true;
-    const Interval r = range_of(index_form(x, scope_.bounds), scope_.bounds);
+    const Interval r = range(x);
     return r.has_min() && r.min >= 0;
   };
   if (not_negative(a) && not_negative(b)) {
+    if (!is_safe_divisor(b)) {
+      return function(quotient ? "trunc_div" : "floor_mod", e.dtype(), a, b);
+    }
     const Operator op{quotient ? "/" : "%", kProduct, kProduct, kPrefix};
     return arithmetic(op, e.dtype(), a, b);
   }
   return function(quotient ? "floor_div" : "floor_mod", e.dtype(), a, b);
+}
+
+Text ExprWriter::truncating_division(const Div& n) {
+  if (n.dtype.is_float() || is_safe_divisor(n.b)) {
+    return arithmetic({"/", kProduct, kProduct, kPrefix}, n.dtype, n.a, n.b);
+  }
+  return function("trunc_div", n.dtype, n.a, n.b);
 }
 
 Text ExprWriter::conversion(const Cast& n) {
@@ -181,9 +201,7 @@ Text ExprWriter::write(const Expr& e) {
       [&](const Mul& n) {
         return arithmetic({"*", kProduct, kProduct, kPrefix}, n.dtype, n.a, n.b);
       },
-      [&](const Div& n) {
-        return arithmetic({"/", kProduct, kProduct, kPrefix}, n.dtype, n.a, n.b);
-      },
+      [&](const Div& n) { return truncating_division(n); },
       [&](const FloorDiv& n) { return division(e, n.a, n.b); },
       [&](const FloorMod& n) { return division(e, n.a, n.b); },
       [&](const Min& n) { return function("min", n.dtype, n.a, n.b); },

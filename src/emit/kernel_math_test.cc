@@ -76,6 +76,33 @@ TEST(KernelMathTest, DivisionRoundsDown) {
   }
 }
 
+template <class T>
+void expect_total_division() {
+  constexpr T kMin = std::numeric_limits<T>::min(), kMax = std::numeric_limits<T>::max();
+  for (const T a : {kMin, T(kMin + 1), T(0), T(1), T(7), kMax}) {
+    EXPECT_EQ(tk::trunc_div<T>(a, 0), 0);
+    EXPECT_EQ(tk::floor_div<T>(a, 0), 0);
+    EXPECT_EQ(tk::floor_mod<T>(a, 0), 0);
+    if (kMin == 0) continue;
+    const T minus_one = static_cast<T>(-1), negative = static_cast<T>(-static_cast<__int128>(a));
+    EXPECT_EQ(tk::trunc_div<T>(a, minus_one), negative);
+    EXPECT_EQ(tk::floor_div<T>(a, minus_one), negative);
+    EXPECT_EQ(tk::floor_mod<T>(a, minus_one), 0);
+  }
+  EXPECT_EQ(tk::trunc_div<T>(kMax, 3), T(kMax / 3));
+  EXPECT_EQ(tk::trunc_div<T>(1, kMax), 0);
+}
+
+TEST(KernelMathTest, IntegerDivisionNeverTraps) {
+  expect_total_division<std::int8_t>();
+  expect_total_division<std::int16_t>();
+  expect_total_division<std::int32_t>();
+  expect_total_division<std::int64_t>();
+  expect_total_division<std::uint8_t>();
+  expect_total_division<std::uint32_t>();
+  expect_total_division<std::uint64_t>();
+}
+
 TEST(KernelMathTest, Bfloat16RoundsAsOurConstantsDo) {
   for (const float x : {0.0f, -0.0f, 1.0f, 1.00390625f, 1.01171875f, 3.4e38f, 1e-40f, kInfinity}) {
     EXPECT_EQ(tk::bfloat16(x).bits, bfloat16_bits(x)) << x;

@@ -167,7 +167,7 @@ class Interpreter {
       case tir::ExprKind::Mul:
         return {a.f * b.f, a.i * b.i};
       case tir::ExprKind::Div:
-        return {a.f / b.f, f ? 0 : a.i / b.i};
+        return {a.f / b.f, f ? 0 : tir::trunc_div(a.i, b.i)};
       case tir::ExprKind::FloorDiv:
         return {std::floor(a.f / b.f), f ? 0 : tir::floor_div(a.i, b.i)};
       case tir::ExprKind::FloorMod:

@@ -8,10 +8,11 @@
 //       | T(e, ...)                a read of a tensor definition, before lowering
 //
 // Semantics. Operands of a binary node have one dtype; comparisons give bool. Indices are int64.
-// Integers narrower than 32 bits wrap; overflow of wider ones is undefined. FloorDiv and FloorMod
-// round towards minus infinity and need a non-zero divisor; Div is IEEE division for floats and
-// truncating for integers. Min and Max propagate NaN of either operand. Select evaluates one
-// branch: a load in the branch not taken need not be in bounds. Loads outside a buffer are
+// Integers narrower than 32 bits wrap; overflow of wider ones is undefined. FloorDiv and
+// FloorMod round towards minus infinity; Div is IEEE division for floats and truncating for
+// integers. Integer division is total: by zero the quotient and the rest are 0, and the smallest
+// number divided by -1 is itself. Min and Max propagate NaN of either operand. Select evaluates
+// one branch: a load in the branch not taken need not be in bounds. Loads outside a buffer are
 // undefined.
 #pragma once
 

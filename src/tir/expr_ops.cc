@@ -32,14 +32,13 @@ std::optional<bool> compare_ints(ExprKind kind, std::int64_t a, std::int64_t b, 
   }
 }
 
-std::optional<std::int64_t> divide(ExprKind kind, std::int64_t a, std::int64_t b,
-                                   bool is_unsigned) {
-  if (b == 0 || (b == -1 && a == INT64_MIN)) return std::nullopt;
+std::int64_t divide(ExprKind kind, std::int64_t a, std::int64_t b, bool is_unsigned) {
   if (is_unsigned) {
+    if (b == 0) return 0;
     const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
     return static_cast<std::int64_t>(kind == ExprKind::FloorMod ? x % y : x / y);
   }
-  if (kind == ExprKind::Div) return a / b;
+  if (kind == ExprKind::Div) return trunc_div(a, b);
   return kind == ExprKind::FloorDiv ? floor_div(a, b) : floor_mod(a, b);
 }
 
@@ -63,7 +62,7 @@ std::optional<std::int64_t> fold_ints(ExprKind kind, std::int64_t a, std::int64_
     case ExprKind::Max:
       return less ? b : a;
     default:
-      return divide(kind, a, b, dtype.is_unsigned_int());
+      return wrap_int(divide(kind, a, b, dtype.is_unsigned_int()), dtype);
   }
   if (overflow) return std::nullopt;
   // Beyond 32 bits overflow is undefined, so it is left to whoever runs the program.
@@ -154,13 +153,21 @@ Expr make_binary(Expr a, Expr b) {
 
 }  // namespace
 
+std::int64_t trunc_div(std::int64_t a, std::int64_t b) {
+  if (b == 0) return 0;
+  if (b == -1) return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a));
+  return a / b;
+}
+
+std::int64_t trunc_mod(std::int64_t a, std::int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+
 std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  const std::int64_t q = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+  const std::int64_t q = trunc_div(a, b);
+  return trunc_mod(a, b) != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
 std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
-  const std::int64_t r = a % b;
+  const std::int64_t r = trunc_mod(a, b);
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 

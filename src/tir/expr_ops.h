@@ -49,7 +49,10 @@ const std::int64_t* as_int(const Expr& e);
 
 // A binary node of that kind (Add ... Or), by way of the operators above.
 Expr binary(ExprKind kind, Expr a, Expr b);
-// Integer division that rounds towards minus infinity, and what it leaves.
+// Integer division as tir/expr.h defines it for all operands: towards zero, and towards minus
+// infinity; and what each leaves.
+std::int64_t trunc_div(std::int64_t a, std::int64_t b);
+std::int64_t trunc_mod(std::int64_t a, std::int64_t b);
 std::int64_t floor_div(std::int64_t a, std::int64_t b);
 std::int64_t floor_mod(std::int64_t a, std::int64_t b);
 // The value rounded to what `dtype` holds: integers wrap, floats round to nearest even.

@@ -25,8 +25,20 @@ TEST(ExprTest, OperatorsFoldConstantsOfBothSides) {
 
 TEST(ExprTest, UndefinedResultsAreNotFolded) {
   EXPECT_NE((Expr(INT64_MAX) + 1).as<Add>(), nullptr);
-  EXPECT_NE(floor_div(Expr(1), 0).as<FloorDiv>(), nullptr);
   EXPECT_NE((int_imm(INT32_MAX, kInt32) + int_imm(1, kInt32)).as<Add>(), nullptr);
+}
+
+TEST(ExprTest, IntegerDivisionIsDefinedForAllOperands) {
+  EXPECT_TRUE(is_int(Expr(5) / 0, 0));
+  EXPECT_TRUE(is_int(floor_div(Expr(-5), 0), 0));
+  EXPECT_TRUE(is_int(floor_mod(Expr(-5), 0), 0));
+  EXPECT_TRUE(is_int(floor_mod(int_imm(5, kUInt64), int_imm(0, kUInt64)), 0));
+  for (const DType t : {kInt8, kInt16, kInt32, kInt64}) {
+    const Expr smallest = int_imm(INT64_MIN >> (64 - t.bits), t), minus_one = int_imm(-1, t);
+    EXPECT_TRUE(is_int(smallest / minus_one, *as_int(smallest))) << to_string(t);
+    EXPECT_TRUE(is_int(floor_div(smallest, minus_one), *as_int(smallest))) << to_string(t);
+    EXPECT_TRUE(is_int(floor_mod(smallest, minus_one), 0)) << to_string(t);
+  }
 }
 
 TEST(ExprTest, LiteralsTakeTheOtherOperandsType) {

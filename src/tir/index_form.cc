@@ -284,6 +284,11 @@ void Bounds::set_loop(const Expr& var, const Expr& min, const Expr& extent) {
   set(var, range);
 }
 
+void Bounds::set_size(const Expr& var) {
+  set(var, {0, Interval::kAny});
+  sizes_.insert(var.get());
+}
+
 Interval Bounds::of(const Expr& var) const {
   const auto it = ranges_.find(var.get());
   return it == ranges_.end() ? Interval{} : it->second;

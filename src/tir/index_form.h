@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "tir/stmt.h"
@@ -30,11 +31,15 @@ struct Interval {
 class Bounds {
  public:
   void set(const Expr& var, Interval range) { ranges_[var.get()] = range; }
+  // A size of the signature: at least 0.
+  void set_size(const Expr& var);
   void set_loop(const Expr& var, const Expr& min, const Expr& extent);
   Interval of(const Expr& var) const;
+  bool is_size(const Expr& var) const { return sizes_.contains(var.get()); }
 
  private:
   std::unordered_map<const ExprNode*, Interval> ranges_;
+  std::unordered_set<const ExprNode*> sizes_;
 };
 
 // An atom is a Var, a floor_div or floor_mod by a constant, or anything else that is not a sum.

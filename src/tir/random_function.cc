@@ -98,10 +98,11 @@ Expr RandomFunctions::expr(DType t, int depth) {
     default:
       break;
   }
-  const auto kind = kArithmetic[static_cast<std::size_t>(below(t.is_float() ? 8 : 7))];
+  const auto kind = kArithmetic[static_cast<std::size_t>(below(8))];
   Expr right = expr(t, depth - 1);
-  // Divisors are literals: zero would be undefined.
-  if (kind == ExprKind::FloorDiv || kind == ExprKind::FloorMod) right = imm(1 + below(9), t);
+  // Mostly by literals, as indices are divided; by what may be zero too.
+  const bool divides = kind == ExprKind::FloorDiv || kind == ExprKind::FloorMod;
+  if (divides && below(3) != 0) right = imm(1 + below(9), t);
   return raw_binary(kind == ExprKind::Div || !t.is_float() || kind < ExprKind::FloorDiv ||
                             kind > ExprKind::FloorMod
                         ? kind

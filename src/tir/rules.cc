@@ -57,10 +57,10 @@ void add_arithmetic(std::vector<Rule>& t, const Wildcards& w) {
                         {"floor-div-twice", kInts, floor_div(floor_div(x, c), d),
                          floor_div(x, c * d), [](double a, double b) { return a > 0 && b > 0; }},
                         {"floor-mod-twice", kInts, floor_mod(floor_mod(x, c), c), floor_mod(x, c)},
-                        {"floor-div-of-product", kInts, floor_div(x * y, y), x},
-                        {"floor-mod-of-product", kInts, floor_mod(x * y, y), 0},
-                        {"floor-div-of-sum", kInts, floor_div(x * y + z, y), x + floor_div(z, y)},
-                        {"floor-mod-of-sum", kInts, floor_mod(x * y + z, y), floor_mod(z, y)},
+                        {"floor-div-of-product", kSizes, floor_div(x * y, y), x},
+                        {"floor-mod-of-product", kSizes, floor_mod(x * y, y), 0},
+                        {"floor-div-of-sum", kSizes, floor_div(x * y + z, y), x + floor_div(z, y)},
+                        {"floor-mod-of-sum", kSizes, floor_mod(x * y + z, y), floor_mod(z, y)},
                         {"square", kFloats, call("pow", {x, 2}), x * x},
                         {"cube", kFloats, call("pow", {x, 3}), x * x * x},
                         {"power-one", kFloats, call("pow", {x, 1}), x},
@@ -155,6 +155,16 @@ class Match {
     const auto it = bound_.find(literal.get());
     return it == bound_.end() ? 0 : *literal_value(it->second);
   }
+  bool divides_by_size(const Bounds& bounds) const {
+    const Expr& y = bound_.at(wildcards().y.get());
+    if (y.dtype() != kInt64) return false;
+    bool of_sizes = true;
+    for_each_node(y, [&](const Expr& part) {
+      if (part.as<Var>() != nullptr) of_sizes &= bounds.is_size(part);
+      of_sizes &= part.as<Load>() == nullptr && part.as<Read>() == nullptr;
+    });
+    return of_sizes;
+  }
   DType operand_type() const {
     for (const auto& [pattern, e] : bound_) {
       if (!pattern->dtype.is_bool()) return e.dtype();
@@ -191,7 +201,7 @@ class Match {
 };
 
 bool is_for(Rule::For types, DType dtype) {
-  if (types == kInts) return dtype.is_int();
+  if (types == kInts || types == kSizes) return dtype.is_int();
   return types == kAll || dtype.is_float();
 }
 
@@ -220,7 +230,7 @@ const std::vector<Rule>& rules() {
   return table;
 }
 
-std::optional<Rewrite> apply_rule(const Expr& e) {
+std::optional<Rewrite> apply_rule(const Expr& e, const Bounds& bounds) {
   if (e.dtype().lanes != 1) return std::nullopt;
   const Wildcards& w = wildcards();
   for (const Rule* rule : rules_for(e.kind())) {
@@ -229,6 +239,7 @@ std::optional<Rewrite> apply_rule(const Expr& e) {
     if (rule->condition != nullptr && !rule->condition(match.value_of(w.c), match.value_of(w.d))) {
       continue;
     }
+    if (rule->types == kSizes && !match.divides_by_size(bounds)) continue;
     Expr result = match.build(rule->after, match.operand_type());
     if (!equal(result, e)) return Rewrite{std::move(result), rule};
   }

@@ -33,16 +33,16 @@ Expr folded(const Expr& e) {
       [&](Otherwise) { return e; });
 }
 
-Expr apply_rules(const Expr& e) {
-  Expr out = folded(map_children(e, [](const Expr& child) { return apply_rules(child); }));
+Expr apply_rules(const Expr& e, const Bounds& bounds) {
+  const auto in_child = [&](const Expr& child) { return apply_rules(child, bounds); };
+  Expr out = folded(map_children(e, in_child));
   for (int i = 0;; ++i) {
-    const auto rewrite = apply_rule(out);
+    const auto rewrite = apply_rule(out, bounds);
     if (!rewrite) return out;
     TESSERA_CHECK(i < kMaxRewrites, "rule `{}` and others do not come to rest on `{}`",
                   rewrite->rule->name, print(e));
     // What a rule builds may have parts that other rules fit.
-    out =
-        folded(map_children(rewrite->result, [](const Expr& child) { return apply_rules(child); }));
+    out = folded(map_children(rewrite->result, in_child));
   }
 }
 
@@ -124,7 +124,7 @@ class StmtSimplifier : public Mutator {
 Expr simplify(const Expr& e, const Bounds& bounds) {
   Expr out = e;
   for (int round = 0;; ++round) {
-    const Expr next = simplify_indices(apply_rules(out), bounds);
+    const Expr next = simplify_indices(apply_rules(out, bounds), bounds);
     if (equal(next, out)) return out;
     TESSERA_CHECK(round < kMaxRounds, "rules and index forms do not come to rest on `{}`",
                   print(e));
@@ -136,7 +136,7 @@ Stmt simplify(const Stmt& s, const Bounds& bounds) { return StmtSimplifier(bound
 
 PrimFunc simplify(const PrimFunc& f) {
   Bounds bounds;
-  for (const Expr& dim : f.dims) bounds.set(dim, {0, Interval::kAny});
+  for (const Expr& dim : f.dims) bounds.set_size(dim);
   PrimFunc out = f;
   out.body = simplify(f.body, bounds);
   return out;

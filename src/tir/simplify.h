@@ -23,7 +23,9 @@ PrimFunc simplify(const PrimFunc& f);
 // One rewriting rule. In `before`, a variable x, y, z stands for any expression (the same one where
 // it repeats), p and q for conditions, c and d for literals.
 struct Rule {
-  enum class For : std::uint8_t { kAll, kInts, kFloats };
+  // kSizes: y divides and is made of sizes. It is taken to be not zero: where a size is, there are
+  // no elements whose indices are computed. Data that divide may be zero.
+  enum class For : std::uint8_t { kAll, kInts, kFloats, kSizes };
   std::string_view name;
   For types = For::kAll;  // of the operands
   Expr before, after;
@@ -37,6 +39,6 @@ struct Rewrite {
   Expr result;
   const Rule* rule = nullptr;
 };
-std::optional<Rewrite> apply_rule(const Expr& e);
+std::optional<Rewrite> apply_rule(const Expr& e, const Bounds& bounds);
 
 }  // namespace tessera::tir

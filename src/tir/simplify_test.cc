@@ -25,7 +25,7 @@ struct SimplifyTest : testing::Test {
       bounds.set(vars.back(), {0, extent - 1});
     }
     vars.push_back(make_var("n"));
-    bounds.set(vars.back(), {0, Interval::kAny});
+    bounds.set_size(vars.back());
     for (const char* name : {"a", "b"}) vars.push_back(make_var(name));
     for (const char* name : {"f", "g"}) vars.push_back(make_var(name, kFloat32));
     for (const char* name : {"p", "q"}) vars.push_back(make_var(name, kBool));
@@ -84,6 +84,9 @@ TEST_F(SimplifyTest, SymbolicDivisors) {
   check("(a * n) // n", "a");
   check("(a * n + b) % n", "b % n");
   check("(a * n + b) // n", "a + b // n");
+  check("a * b // b", "a * b // b");  // b may be zero
+  check("a * i // i", "a * i // i");
+  check("s * s // s", "s * s // s");
 }
 
 TEST_F(SimplifyTest, Algebra) {
