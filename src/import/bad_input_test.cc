@@ -295,6 +295,37 @@ TEST(BadGraph, NodesBehindAFailedOne) {
                               {Code::kUnsupportedOnnxNode, "second", "attribute `strength`"}});
 }
 
+// Without that type too, as far as attributes are concerned: whatever the inputs are.
+TEST(BadGraph, AttributesBehindAnUnknownOperator) {
+  TestModel m;
+  m.input("x", {2, 2});
+  m.node("NoSuch", {"x"}, {"a"}, "first");
+  set_int(m.node("Relu", {"a"}, {"b"}, "second"), "strength", 11);
+  set_string(m.node("Softmax", {"b"}, {"c"}, "third"), "axis", "last");
+  set_int(m.node("Softmax", {"c"}, {"d"}, "sound"), "axis", 3);  // of an input of rank 4, why not
+  m.node("MaxPool", {"d"}, {"y"}, "fourth")->set_doc_string("no kernel_shape");
+  set_ints(m.proto.mutable_graph()->mutable_node(4), "strides", {1, 1});
+  m.output("y");
+  expect_refused(m.import(), {{Code::kUnsupportedOnnxNode, "first", "`NoSuch`"},
+                              {Code::kUnsupportedOnnxNode, "second", "attribute `strength`"},
+                              {Code::kWrongAttribute, "third", "`axis` must be INT"},
+                              {Code::kWrongAttribute, "fourth", "`kernel_shape` is missing"}});
+}
+
+TEST(BadGraph, DeclarationsOfOutputsHold) {
+  TestModel m;
+  m.input("x", {2, 3});
+  for (const char* name : {"a", "b", "c"}) m.node("Relu", {"x"}, {name}, name);
+  m.output("a", {2, 4});
+  m.output("b", {6});
+  m.output("c", {2, 3});
+  m.proto.mutable_graph()->mutable_output(2)->mutable_type()->mutable_tensor_type()->set_elem_type(
+      onnx::TensorProto::INT64);
+  expect_refused(m.import(), {{Code::kShapeMismatch, "node `a`", "declared with the shape (2, 4)"},
+                              {Code::kShapeMismatch, "node `b`", "declared with the shape (6)"},
+                              {Code::kDtypeMismatch, "node `c`", "declared as INT64"}});
+}
+
 TEST(BadGraph, Unsorted) {
   TestModel m;
   m.input("x", {2});

@@ -26,12 +26,18 @@ void check_arity(const relay::Operator& op, std::size_t given, const Location& a
             least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most), given)};
 }
 
-// An unknown size among known ones is a product or sum that left 64 bits.
+// Before anything is made of that size.
 void check_sizes(const relay::Operator& op, const Type& type, const Location& at) {
   for (const Type& tensor : flatten(type)) {
     const auto sizes = constant_shape(tensor.shape());
     std::int64_t bytes = tensor.dtype().size_bytes();
     for (const std::int64_t n : sizes.value_or(std::vector<std::int64_t>{})) {
+      if (n < 0) {
+        throw NodeError{error(Code::kBadDimension, at,
+                              "the result of `{}` would be {}: sizes are not negative", op.name,
+                              to_string(tensor))
+                            .with_remedy("correct the sizes that the node is given")};
+      }
       if (!__builtin_mul_overflow(bytes, n, &bytes)) continue;
       throw NodeError{error(Code::kBadDimension, at,
                             "the size of the result of `{}`, {}, overflows 64 bits", op.name,

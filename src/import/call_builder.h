@@ -23,6 +23,7 @@ inline constexpr std::string_view kCorrectModel =
     "correct the model; onnx.checker finds most such faults";
 struct NodeError {
   Diagnostic diagnostic;
+  bool is_of_attributes = false;  // wrong whatever the inputs are
 };
 
 class CallBuilder {

@@ -167,6 +167,9 @@ std::vector<NodeId> convert_one_hot(Node& n) {
   if (!known && !declared) n.need_constant(1, "a depth");
   const std::int64_t depth =
       known ? element_as_int(*known, 0) : declared->at(static_cast<std::size_t>(axis));
+  if (depth < 0) {
+    n.invalid(Code::kWrongAttribute, fmt::format("its depth is {}, less than 0", depth));
+  }
   Ints shape = indices.sizes();
   shape.insert(shape.begin() + axis, 1);
   const Value wrapped = where(indices < 0.0, indices + static_cast<double>(depth), indices);

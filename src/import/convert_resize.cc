@@ -147,6 +147,13 @@ struct Target {
 };
 
 Target from_sizes(Node& n, const Ints& from, Ints to, const Ints& axes, const std::string& policy) {
+  if (to.size() != axes.size()) {
+    n.invalid(Code::kWrongAttribute,
+              fmt::format("it has {} sizes for {} axes", to.size(), axes.size()));
+  }
+  for (const std::int64_t size : to) {
+    if (size < 0) n.invalid(Code::kBadDimension, fmt::format("it is to give the size {}", size));
+  }
   Ints result = from;
   std::vector<double> scales(from.size(), 1);
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -178,12 +185,22 @@ Target from_scales(Node& n, const Ints& from, Value given, const Ints& axes) {
     }
     return {*declared, given};
   }
+  if (known->num_elements() != static_cast<std::int64_t>(axes.size())) {
+    n.invalid(Code::kWrongAttribute,
+              fmt::format("it has {} scales for {} axes", known->num_elements(), axes.size()));
+  }
   Ints result = from;
   std::vector<double> scales(from.size(), 1);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto d = static_cast<std::size_t>(axes[i]);
     scales[d] = element_as_double(*known, static_cast<std::int64_t>(i));
-    result[d] = static_cast<std::int64_t>(std::floor(static_cast<double>(from[d]) * scales[d]));
+    const double size = std::floor(static_cast<double>(from[d]) * scales[d]);
+    if (!(scales[d] > 0) || !(size < 0x1p62)) {
+      n.invalid(Code::kWrongAttribute, fmt::format("the scale of dimension {} is {}; a scale is a "
+                                                   "positive number and gives a size of 64 bits",
+                                                   d, scales[d]));
+    }
+    result[d] = static_cast<std::int64_t>(size);
   }
   return {result, numbers(n, {static_cast<std::int64_t>(from.size())}, scales, kFloat32)};
 }

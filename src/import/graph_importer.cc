@@ -2,6 +2,7 @@
 #include "import/graph_importer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "import/converters.h"
 
@@ -52,6 +53,8 @@ void GraphImporter::import_node(const onnx::NodeProto& node) {
       if (e.diagnostic.remedy.empty()) e.diagnostic.remedy = std::string(kCorrectModel);
       errors_.add(std::move(e.diagnostic));
     }
+  } else {
+    check_attributes(node);
   }
   builder_.at(at);
   define_outputs(node, outputs);
@@ -67,10 +70,9 @@ void GraphImporter::report_unknown(const onnx::NodeProto& node, const Location& 
 }
 
 bool GraphImporter::is_known(const onnx::NodeProto& node) const {
-  if (model_.function(node) != nullptr) return true;
   const std::string name = qualified_name(node);
-  return name == "If" || name == "Loop" || name == "Scan" ||
-         find_converter(name, scope_->opset) != nullptr || find_direct_operator(name) != nullptr;
+  return model_.function(node) != nullptr || name == "If" || name == "Loop" || name == "Scan" ||
+         has_operator(node);
 }
 
 // A missing value is reported once; nodes behind a failed one are passed over.
@@ -96,22 +98,60 @@ std::vector<NodeId> GraphImporter::convert(const onnx::NodeProto& node) {
     if (node.op_type() == "Loop") return import_loop(node);
     if (node.op_type() == "Scan") return import_scan(node);
   }
-  return convert_operator(node);
+  Node operation(builder_, *scope_, model_, node, location_of(node));
+  return convert_operator(operation);
 }
 
-std::vector<NodeId> GraphImporter::convert_operator(const onnx::NodeProto& proto) {
-  Node node(builder_, *scope_, model_, proto, location_of(proto));
+bool GraphImporter::has_operator(const onnx::NodeProto& node) const {
+  const std::string name = qualified_name(node);
+  return model_.function(node) == nullptr &&
+         (find_converter(name, scope_->opset) != nullptr || find_direct_operator(name) != nullptr);
+}
+
+std::vector<NodeId> GraphImporter::convert_operator(Node& node) {
+  const std::string name = qualified_name(node.proto());
   std::vector<NodeId> outputs;
-  if (const Converter* converter = find_converter(qualified_name(proto), scope_->opset)) {
+  if (const Converter* converter = find_converter(name, scope_->opset)) {
     outputs = converter->convert(node);
   } else {
-    outputs = {node.call(find_direct_operator(qualified_name(proto))->name, node.inputs())};
+    outputs = {node.call(find_direct_operator(name)->name, node.inputs())};
   }
   node.check_all_was_read();
   for (std::size_t i = outputs.size(); i < node.num_outputs(); ++i) {
     if (node.uses_output(i)) node.unsupported(fmt::format("the use of its output {}", i));
   }
   return outputs;
+}
+
+// Of a node that cannot be converted, as it uses what a failed one was to give: what is wrong with
+// its attributes whatever that is. The converter is tried on stand-ins until it takes one; what is
+// built of them is never used.
+void GraphImporter::check_attributes(const onnx::NodeProto& node) {
+  if (node.attribute_size() == 0 || !has_operator(node)) return;
+  std::optional<Diagnostic> finding;
+  builder_.at(location_of(node));
+  const Scope* outer = scope_;
+  for (const DType dtype : {kFloat32, kInt64, kBool}) {
+    for (const int rank : {4, 3, 2, 1, 0, 5}) {
+      Scope scope = outer->inner("");
+      scope.place = outer->place;
+      scope.outer = outer;
+      for (const std::string& name : node.input()) {
+        if (name.empty() || outer->find(name) != nullptr) continue;
+        const NodeId stand_in =
+            builder_.param(name, tensor_type(Shape(static_cast<std::size_t>(rank), Dim(8)), dtype));
+        scope.values.emplace(name, stand_in);
+      }
+      Node tried(builder_, scope, model_, node, location_of(node));
+      try {
+        convert_operator(tried);
+        return;
+      } catch (NodeError& e) {
+        if (e.is_of_attributes && !finding) finding = std::move(e.diagnostic);
+      }
+    }
+  }
+  if (finding) errors_.add(std::move(*finding));
 }
 
 // What a failed node was to define has its declared type, if there is one, so that the nodes behind
@@ -141,6 +181,7 @@ void GraphImporter::define(const std::string& name, NodeId id, const Location& a
 
 NodeId GraphImporter::import_outputs(std::vector<relay::AttrValue>& names) {
   std::vector<NodeId> results;
+  const bool sound = errors_.empty();
   for (const auto& output : model_.proto().graph().output()) {
     const NodeId* value = main_.find(output.name());
     if (value == nullptr) {
@@ -151,6 +192,7 @@ NodeId GraphImporter::import_outputs(std::vector<relay::AttrValue>& names) {
       }
       continue;
     }
+    if (sound) check_declaration(output, builder_.type(*value));
     results.push_back(*value);
     names.emplace_back(output.name());
   }
@@ -159,6 +201,38 @@ NodeId GraphImporter::import_outputs(std::vector<relay::AttrValue>& names) {
                     .with_remedy("name at least one output in the model"));
   }
   return results.size() == 1 ? results[0] : builder_.tuple(results);
+}
+
+// What the model says of an output, and callers rely on. Sizes without a number say nothing.
+void GraphImporter::check_declaration(const onnx::ValueInfoProto& output, const Type& type) {
+  const auto& declared = output.type().tensor_type();
+  if (!output.type().has_tensor_type() || !type.is_tensor()) return;
+  const Location at = model_node_location(model_.path(), output.name());
+  const auto report = [&](Code code, const std::string& says) {
+    errors_.add(error(code, at, "output `{}` is declared {}; the graph computes {}", output.name(),
+                      says, to_string(type))
+                    .with_remedy("correct the output's declaration in the model, or the nodes that "
+                                 "compute it"));
+  };
+  const int number = declared.elem_type();
+  if (number != onnx::TensorProto::UNDEFINED && onnx_dtype(number) != type.dtype()) {
+    return report(Code::kDtypeMismatch, "as " + onnx_dtype_name(number));
+  }
+  if (!declared.has_shape()) return;
+  const Shape& shape = type.shape();
+  std::vector<std::string> sizes;
+  bool agrees = declared.shape().dim_size() == static_cast<int>(shape.size());
+  for (int d = 0; d < declared.shape().dim_size(); ++d) {
+    const auto& dim = declared.shape().dim(d);
+    const bool stated = dim.has_dim_value() && dim.dim_value() >= 0;
+    sizes.push_back(stated ? std::to_string(dim.dim_value()) : "?");
+    if (!agrees || !stated) continue;
+    const auto known = shape[static_cast<std::size_t>(d)].as_constant();
+    agrees = !known || *known == dim.dim_value();
+  }
+  if (!agrees) {
+    report(Code::kShapeMismatch, fmt::format("with the shape ({})", fmt::join(sizes, ", ")));
+  }
 }
 
 Location GraphImporter::location_of(const onnx::NodeProto& node) const {

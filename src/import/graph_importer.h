@@ -43,9 +43,12 @@ class GraphImporter {
   bool is_known(const onnx::NodeProto& node) const;
   bool check_inputs(const onnx::NodeProto& node);
   std::vector<NodeId> convert(const onnx::NodeProto& node);
-  std::vector<NodeId> convert_operator(const onnx::NodeProto& node);
+  bool has_operator(const onnx::NodeProto& node) const;
+  std::vector<NodeId> convert_operator(Node& node);
+  void check_attributes(const onnx::NodeProto& node);
   void define_outputs(const onnx::NodeProto& node, const std::vector<NodeId>& outputs);
   void define(const std::string& name, NodeId id, const Location& at);
+  void check_declaration(const onnx::ValueInfoProto& output, const Type& type);
   NodeId import_outputs(std::vector<relay::AttrValue>& names);
   Location location_of(const onnx::NodeProto& node) const;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a graph begins with: sizes, weights, inputs, and what it says about its values.
+#include <set>
+
 #include <fmt/format.h>
 
 #include "import/graph_importer.h"
@@ -71,7 +73,14 @@ void GraphImporter::import_initializers(const onnx::GraphProto& graph) {
 }
 
 void GraphImporter::import_inputs() {
+  std::set<std::string> names;
   for (const auto& input : model_.proto().graph().input()) {
+    if (!names.insert(input.name()).second) {
+      errors_.add(error(Code::kBadOnnxGraph, model_node_location(model_.path(), input.name()),
+                        "input `{}` is declared twice", input.name())
+                      .with_remedy("give each input of the model a name of its own"));
+      continue;
+    }
     // Before IR version 4 initializers had to be inputs as well.
     if (main_.values.contains(input.name()) || main_.failed.contains(input.name())) continue;
     import_input(input);

@@ -110,9 +110,9 @@ const onnx::AttributeProto* Node::find_attr(std::string_view name,
     if (a.name() != name) continue;
     // Files of IR version 1 have no types.
     if (a.type() == type || a.type() == onnx::AttributeProto::UNDEFINED) return &a;
-    invalid(Code::kWrongAttribute, fmt::format("attribute `{}` must be {}; it is {}", name,
-                                               onnx::AttributeProto::AttributeType_Name(type),
-                                               onnx::AttributeProto::AttributeType_Name(a.type())));
+    wrong_attribute(fmt::format("attribute `{}` must be {}; it is {}", name,
+                                onnx::AttributeProto::AttributeType_Name(type),
+                                onnx::AttributeProto::AttributeType_Name(a.type())));
   }
   return nullptr;
 }
@@ -168,21 +168,21 @@ std::optional<Tensor> Node::tensor_attr(std::string_view name) const {
 const onnx::GraphProto& Node::graph_attr(std::string_view name) const {
   const auto* a = find_attr(name, onnx::AttributeProto::GRAPH);
   if (a == nullptr || !a->has_g()) {
-    invalid(Code::kWrongAttribute, fmt::format("attribute `{}` is missing", name));
+    wrong_attribute(fmt::format("attribute `{}` is missing", name));
   }
   return a->g();
 }
 
 std::int64_t Node::need_int_attr(std::string_view name) const {
   if (!has_attr(name)) {
-    invalid(Code::kWrongAttribute, fmt::format("attribute `{}` is missing", name));
+    wrong_attribute(fmt::format("attribute `{}` is missing", name));
   }
   return int_attr(name, 0);
 }
 
 Ints Node::need_ints_attr(std::string_view name) const {
   if (!has_attr(name)) {
-    invalid(Code::kWrongAttribute, fmt::format("attribute `{}` is missing", name));
+    wrong_attribute(fmt::format("attribute `{}` is missing", name));
   }
   return ints_attr(name);
 }
@@ -190,6 +190,10 @@ Ints Node::need_ints_attr(std::string_view name) const {
 DType Node::dtype_attr(std::string_view name, DType fallback) const {
   if (!has_attr(name)) return fallback;
   const auto number = static_cast<int>(int_attr(name, 0));
+  if (!onnx::TensorProto::DataType_IsValid(number) || number == onnx::TensorProto::UNDEFINED) {
+    wrong_attribute(
+        fmt::format("its attribute `{}` is {}, which is no data type of ONNX", name, number));
+  }
   const auto dtype = onnx_dtype(number);
   if (!dtype) {
     unsupported(
@@ -286,23 +290,32 @@ NodeId Node::scalar_of(NodeId x, DType wanted, std::string_view what) {
   return reshape(x, {});
 }
 
-void Node::unsupported(std::string_view what) const {
-  throw NodeError{error(Code::kUnsupportedOnnxNode, location_,
-                        "operator `{}` of ai.onnx opset {}: {} is not supported", op_type(),
-                        opset(), what)
-                      .with_remedy("export the model without it")};
+Diagnostic Node::not_supported(std::string_view what) const {
+  return error(Code::kUnsupportedOnnxNode, location_,
+               "operator `{}` of ai.onnx opset {}: {} is not supported", op_type(), opset(), what)
+      .with_remedy("export the model without it");
 }
 
-void Node::invalid(Code code, std::string finding) const {
-  throw NodeError{error(code, location_, "operator `{}`: {}", op_type(), finding)
-                      .with_remedy(std::string(kCorrectModel))};
+Diagnostic Node::wrong(Code code, const std::string& finding) const {
+  return error(code, location_, "operator `{}`: {}", op_type(), finding)
+      .with_remedy(std::string(kCorrectModel));
+}
+
+void Node::unsupported(std::string_view what) const { throw NodeError{not_supported(what)}; }
+
+void Node::invalid(Code code, const std::string& finding) const {
+  throw NodeError{wrong(code, finding)};
+}
+
+void Node::wrong_attribute(const std::string& finding) const {
+  throw NodeError{wrong(Code::kWrongAttribute, finding), true};
 }
 
 void Node::check_all_was_read() const {
   for (const auto& a : proto_.attribute()) {
     // Of opset 5 and older: what the operator may overwrite.
     if (read_attrs_.contains(a.name()) || a.name() == "consumed_inputs") continue;
-    unsupported(fmt::format("the attribute `{}`", a.name()));
+    throw NodeError{not_supported(fmt::format("the attribute `{}`", a.name())), true};
   }
   for (std::size_t i = 0; i < num_inputs(); ++i) {
     if (has_input(i) && !read_inputs_.contains(i)) unsupported(fmt::format("its input {}", i));

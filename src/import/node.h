@@ -24,6 +24,7 @@ class Node {
   Node(CallBuilder& builder, const Scope& scope, const OnnxModel& model,
        const onnx::NodeProto& proto, Location location);
 
+  const onnx::NodeProto& proto() const { return proto_; }
   const std::string& op_type() const { return proto_.op_type(); }
   int opset() const { return scope_.opset; }
   const Location& location() const { return location_; }
@@ -114,11 +115,15 @@ class Node {
   // Leaves the converter: this attribute or form is not supported.
   [[noreturn]] void unsupported(std::string_view what) const;
   // Leaves the converter: the model is wrong.
-  [[noreturn]] void invalid(Code code, std::string finding) const;
+  [[noreturn]] void invalid(Code code, const std::string& finding) const;
   // The same for what the converter has not looked at.
   void check_all_was_read() const;
 
  private:
+  Diagnostic not_supported(std::string_view what) const;
+  Diagnostic wrong(Code code, const std::string& finding) const;
+  // Leaves the converter: of an attribute, whatever the inputs are.
+  [[noreturn]] void wrong_attribute(const std::string& finding) const;
   const onnx::AttributeProto* find_attr(std::string_view name,
                                         onnx::AttributeProto::AttributeType type) const;
 

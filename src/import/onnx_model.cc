@@ -4,6 +4,9 @@
 #include <charconv>
 #include <filesystem>
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 namespace tessera::import {
 namespace {
 
@@ -30,11 +33,30 @@ Result<void> check_file(const std::string& path) {
   return {};
 }
 
+bool parse(const std::string& bytes, onnx::ModelProto& model) {
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedInputStream input(&stream);
+  input.SetRecursionLimit(2 * kDeepestMessage);  // the walk before has seen the depth
+  return model.ParseFromCodedStream(&input) && input.ConsumedEntireMessage();
+}
+
 bool has_content(const onnx::ModelProto& model) {
   return model.has_graph() && (model.ir_version() > 0 || model.opset_import_size() > 0);
 }
 
-Result<void> check_opset(const std::string& path, int opset) {
+Result<void> check_opset(const std::string& path, const onnx::ModelProto& model, int opset) {
+  // Before IR version 3 a model did not say it.
+  if (model.opset_import_size() == 0 && model.ir_version() >= 3) {
+    return fail(
+        error(Code::kBadOnnxGraph, {},
+              "`{}` does not say which opset its operators are of (`opset_import` is empty)", path)
+            .with_remedy("export the model again, or name the opset in opset_import"));
+  }
+  if (opset < 1) {
+    return fail(
+        error(Code::kBadOnnxGraph, {}, "`{}` is of opset {}; opsets begin with 1", path, opset)
+            .with_remedy("export the model again, or correct its opset_import"));
+  }
   if (opset <= kNewestOpset) return {};
   return fail(error(Code::kUnsupportedOnnxNode, {},
                     "`{}` is of opset {}; opsets up to {} can be read", path, opset, kNewestOpset)
@@ -68,12 +90,12 @@ Result<OnnxModel> OnnxModel::read(const std::string& path) {
   TESSERA_TRY(StrippedModel stripped, strip_raw_data(model.file_->bytes(), path));
   model.raw_ = std::move(stripped.raw);
   auto proto = std::make_shared<onnx::ModelProto>();
-  if (!proto->ParseFromString(stripped.bytes) || !has_content(*proto)) {
+  if (!parse(stripped.bytes, *proto) || !has_content(*proto)) {
     return fail(file_error(Code::kNotOnnx, path, "is not an ONNX model, or it is truncated")
                     .with_remedy("check how the file was written or copied"));
   }
   model.opset_ = default_opset(proto->opset_import());
-  TESSERA_TRY_VOID(check_opset(path, model.opset_));
+  TESSERA_TRY_VOID(check_opset(path, *proto, model.opset_));
   model.proto_ = std::move(proto);
   return model;
 }

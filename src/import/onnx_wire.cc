@@ -54,7 +54,10 @@ class Walk {
   explicit Walk(std::span<const std::byte> file) : file_(file) {}
 
   bool copy(std::uint64_t begin, std::uint64_t end, Message message, std::string& out, int depth) {
-    if (depth > 64) return false;
+    if (depth > kDeepestMessage) {
+      is_too_deep = true;
+      return false;
+    }
     std::uint64_t at = begin;
     while (at < end) {
       const std::uint64_t field_begin = at;
@@ -75,6 +78,7 @@ class Walk {
   }
 
   std::vector<RawData> raw;
+  bool is_too_deep = false;
 
  private:
   bool field_bytes(std::uint32_t field, std::uint64_t at, std::uint64_t size, Message message,
@@ -138,9 +142,14 @@ Result<StrippedModel> strip_raw_data(std::span<const std::byte> file, const std:
   StrippedModel stripped;
   Walk walk(file);
   if (!walk.copy(0, file.size(), Message::kModel, stripped.bytes, 0)) {
-    return fail(
-        error(Code::kNotOnnx, {}, "`{}` is not an ONNX model, or it is truncated", name)
-            .with_remedy("check how the file was written or copied; onnx.checker reads it too"));
+    if (walk.is_too_deep) {
+      return fail(error(Code::kUnsupportedOnnxNode, {},
+                        "`{}` has more than {} graphs within each other, which is not supported",
+                        name, kDeepestMessage / 3)
+                      .with_remedy("export the model with fewer If and Loop nodes within others"));
+    }
+    return fail(error(Code::kNotOnnx, {}, "`{}` is not an ONNX model, or it is truncated", name)
+                    .with_remedy("check how the file was written or copied"));
   }
   stripped.raw = std::move(walk.raw);
   return stripped;

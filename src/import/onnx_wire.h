@@ -30,6 +30,9 @@ inline constexpr std::uint64_t kMappedBytes = 256;
 // The index that such a doc_string holds.
 std::optional<std::size_t> mapped_index(std::string_view doc_string);
 
+// Graphs within graphs deeper than this are refused: each takes three messages.
+inline constexpr int kDeepestMessage = 600;
+
 // `file` is the whole mapped file; nothing but its structure is read. Not a protobuf message:
 // kNotOnnx.
 Result<StrippedModel> strip_raw_data(std::span<const std::byte> file, const std::string& name);

@@ -154,7 +154,8 @@ class Inference {
       return fail_at(id, error(Code::kBadDimension, f_[id].location,
                                "the result of `{}` would be {}: sizes are not negative, and their "
                                "product fits 64 bits",
-                               call.op->name, to_string(*type)));
+                               call.op->name, to_string(*type))
+                             .with_remedy("correct the sizes in its attributes and operands"));
     }
     if (is_mark(*call.op)) {
       sources_[id.index()] = source(f_.operands(id)[0]);

@@ -6,6 +6,10 @@ namespace {
 
 Result<Type> infer(const InferArgs& args) {
   const Type &condition = args.operands[0], &x = args.operands[1], &y = args.operands[2];
+  if (!condition.dtype().is_bool()) {
+    return refuse(args, Code::kDtypeMismatch, "the condition has the data type {}, not bool",
+                  to_string(condition.dtype()));
+  }
   if (x.dtype() != y.dtype()) {
     return refuse(args, Code::kDtypeMismatch, "branch types differ: {} vs {}", to_string(x.dtype()),
                   to_string(y.dtype()));
@@ -35,9 +39,8 @@ std::vector<Tensor> eval(const EvalArgs& args) {
 Definitions compute(const ComputeArgs& args) {
   const std::vector<Expr> shape = result_shape(args);
   return define(args, "y", [&](const Indices& i) {
-    Expr condition = broadcast_read(args.operands[0], shape, i);
-    if (!condition.dtype().is_bool()) condition = tir::ne(condition, zero(condition.dtype()));
-    return tir::select(condition, broadcast_read(args.operands[1], shape, i),
+    return tir::select(broadcast_read(args.operands[0], shape, i),
+                       broadcast_read(args.operands[1], shape, i),
                        broadcast_read(args.operands[2], shape, i));
   });
 }

@@ -117,6 +117,27 @@ const std::vector<ModelFault> kModelFaults = {
     {"overflow_of_bytes", "E0213", {"input `x`", "overflows 64 bits", "help: check the sizes"}},
     {"overflow_of_result", "E0213", {"node `the/node`", "overflows 64 bits", "help: check"}},
     {"newer_opset", "E0302", {"opset 99", "help: export it with that opset"}},
+    {"constant_of_negative", "E0213", {"node `the/node`", "`full` would be", "help: correct"}},
+    {"expand_to_negative", "E0213", {"node `the/node`", "sizes are not negative", "help: correct"}},
+    {"tile_overflow", "E0213", {"node `the/node`", "`tile` would be", "help: correct"}},
+    {"output_type", "E0204", {"node `y`", "declared as INT64", "float32", "help: correct"}},
+    {"output_shape", "E0203", {"node `y`", "the shape (7)", "Tensor[(5)", "help: correct"}},
+    {"output_rank", "E0203", {"node `y`", "the shape (5, 1)", "Tensor[(5)", "help: correct"}},
+    {"where_float", "E0204", {"node `the/node`", "condition", "float32, not bool", "help: "}},
+    {"input_twice", "E0304", {"input `x` is declared twice", "help: give each input"}},
+    {"no_opset", "E0304", {"does not say which opset", "help: export"}},
+    {"opset_zero", "E0304", {"of opset 0", "help: export"}},
+    {"resize_zero", "E0208", {"node `the/node`", "scale of dimension 2 is 0", "help: correct"}},
+    {"resize_nan", "E0208", {"node `the/node`", "dimension 2 is nan", "help: correct"}},
+    {"resize_huge", "E0208", {"node `the/node`", "dimension 2 is 1", "help: correct"}},
+    {"resize_sizes", "E0213", {"node `the/node`", "the size -4", "help: correct"}},
+    {"resize_few", "E0208", {"node `the/node`", "2 scales for 4 axes", "help: correct"}},
+    {"one_hot_negative", "E0208", {"node `the/node`", "depth is -9", "help: correct"}},
+    {"cast_to_99", "E0208", {"node `the/node`", "`to` is 99, which is no data type", "help: "}},
+    {"attribute_behind_unknown",
+     "E0302",
+     {"node `first`", "`NoSuch`", "node `act`", "`bogus`", "node `soft`", "`axis` must be INT"}},
+    {"nested_too_deep", "E0302", {"graphs within each other", "help: export"}},
     {"weight_bytes", "E0305", {"tensor `w`", "8 bytes", "16", "help: write the model again"}},
 };
 
@@ -156,6 +177,32 @@ TEST_F(BadInput, ZeroSizesCompileAndRun) {
         }
       }
     }
+  }
+}
+
+// Deeper than protobuf's own limit.
+TEST_F(BadInput, GraphsWithinEachOtherAreRead) {
+  const ProcessResult ran = command_.run({"run", model("nested_ifs")});
+  EXPECT_TRUE(ran.ok()) << ran.err;
+}
+
+// Divisors of zero and -1, in the library, in process and folded.
+TEST_F(BadInput, IntegerDivisionNeverTraps) {
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+  const auto tensor = [](std::vector<std::int64_t> values) {
+    return Tensor::of<std::int64_t>({4}, kInt64, values);
+  };
+  input("x", tensor({kMin, kMin, 7, -7}));
+  input("d", tensor({0, -1, 0, 2}));
+  const ProcessResult compiled =
+      command_.run({"compile", model("division"), "-o", "division.so", "--verify"});
+  ASSERT_TRUE(compiled.ok()) << compiled.err;
+  for (const std::string& what : {command_.file("division.so"), model("division")}) {
+    const ProcessResult ran = command_.run({"run", what, "--inputs", "in", "--outputs", "out"});
+    ASSERT_TRUE(ran.ok()) << ran.outcome() << ran.err;
+    EXPECT_EQ(*read_npy(command_.file("out/q.npy")), tensor({0, kMin, 0, -3}));
+    EXPECT_EQ(*read_npy(command_.file("out/r.npy")), tensor({0, 0, 0, 1}));
+    EXPECT_EQ(*read_npy(command_.file("out/c.npy")), tensor({0, kMin, 3, 0}));
   }
 }
 
@@ -295,12 +342,12 @@ TEST_F(BadInput, InputsOfARun) {
   const auto run = [&](const std::string& in) { return command_.run({"run", so, "--inputs", in}); };
   expect_error(run("nowhere"), "E0101", {"no such folder", "help: "});
   expect_error(run(input("x", Tensor::of<float>({8, 8}, kFloat32, values))), "E0601",
-               {"input `x`", "(8, 8)", "(4, 8)"});
+               {"in/x.npy`", "input `x`", "(8, 8)", "(4, 8)", "help: "});
   expect_error(run(input("x", Tensor::of<float>({2, 2, 16}, kFloat32, values))), "E0601",
-               {"input `x`", "3 dimensions"});
+               {"in/x.npy`", "input `x`", "(2, 2, 16)", "(4, 8)", "help: "});
   expect_error(
       run(input("x", Tensor::of<std::int64_t>({4, 8}, kInt64, std::vector<std::int64_t>(32)))),
-      "E0601", {"input `x`", "int64", "float32"});
+      "E0601", {"in/x.npy`", "input `x`", "int64", "float32", "help: "});
   expect_error(run(input("z", Tensor::of<float>({4, 8}, kFloat32, std::vector<float>(32)))),
                "E0601", {"z.npy` is no input of the model", "`x`", "help: "});
   fs::remove(command_.file("in/z.npy"));
@@ -308,6 +355,19 @@ TEST_F(BadInput, InputsOfARun) {
   expect_error(run(command_.file("in")), "E0106", {"x.npy", "help: "});
   command_.write("in/x.npy", "");
   expect_error(run(command_.file("in")), "E0102", {"x.npy", "help: "});
+  expect_error(command_.run({"run", so, "--threads", "-3"}), "E0404", {"--threads -3", "help: "});
+}
+
+// `y/1` and `y_1` have files of their own, as have the inputs.
+TEST_F(BadInput, NamesThatWouldShareAFile) {
+  input("a%2Fb", Tensor::of<float>({2}, kFloat32, {0, 0}));
+  input("a_b", Tensor::of<float>({2}, kFloat32, {-3, 3}));
+  const ProcessResult ran =
+      command_.run({"run", model("colliding_names"), "--inputs", "in", "--outputs", "out"});
+  ASSERT_TRUE(ran.ok()) << ran.err;
+  EXPECT_EQ(names_in(command_.file("out")), (std::vector<std::string>{"y%2F1.npy", "y_1.npy"}));
+  EXPECT_EQ(element_as_double(*read_npy(command_.file("out/y%2F1.npy")), 0), 1);
+  EXPECT_EQ(element_as_double(*read_npy(command_.file("out/y_1.npy")), 0), 3);
 }
 
 TEST_F(BadInput, ALibraryForAnotherCpu) {
@@ -331,6 +391,10 @@ TEST_F(BadInput, DamagedAndForeignLibraries) {
       expect_error(command_.run({what, "cut.so"}), "E0602", {"cut.so", "help: "});
     }
   }
+  std::string damaged = whole;
+  damaged[damaged.find("\"inputs\"")] = '?';  // of the metadata
+  command_.write("damaged.so", damaged);
+  expect_error(command_.run({"inspect", "damaged.so"}), "E0602", {"damaged.so", "help: copy"});
   const ProcessResult compiled = command_.run_program(
       {"g++", "-shared", "-fPIC", "-x", "c++", "/dev/null", "-o", command_.file("foreign.so")});
   ASSERT_TRUE(compiled.ok()) << compiled.err;

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
@@ -56,6 +57,30 @@ def raw(name, dims, data):
     return TensorProto(name=name, data_type=FLOAT, dims=dims, raw_data=data)
 
 
+def nested_ifs(depth):
+    """y = x, exp'ed behind `depth` conditions"""
+    def branch(nodes, name):
+        return helper.make_graph(nodes, "b", [], [value(name, [2])])
+    inner = branch([node("Exp", ["x"], ["t0"], "exp")], "t0")
+    for k in range(1, depth):
+        other = branch([node("Abs", ["x"], [f"e{k}"], f"abs{k}")], f"e{k}")
+        inner = branch([node("If", ["c"], [f"t{k}"], f"if{k}", then_branch=inner,
+                             else_branch=other)], f"t{k}")
+    other = branch([node("Abs", ["x"], ["e"], "abs")], "e")
+    return model([node("If", ["c"], ["y"], "if", then_branch=inner, else_branch=other)],
+                 [value("x", [2]), value("c", [], TensorProto.BOOL)], [value("y", [2])])
+
+
+def without_opset():
+    made = onnx.load_model_from_string(one("Softmax", [2]))
+    made.ClearField("opset_import")
+    return made.SerializeToString()
+
+
+def weight(name, values, dtype=np.float32):
+    return numpy_helper.from_array(np.array(values, dtype), name)
+
+
 def models():
     pair = [value("x", [2, 3]), value("w", [4, 5])]
     return {
@@ -105,6 +130,55 @@ def models():
                            [raw("w", [3, 2], bytes(24))]),
         "zero_reduction": one("ReduceSum", [0, 3], keepdims=0),
         "huge": one("Relu", [1 << 45]),
+        "constant_of_negative": model(
+            [node("ConstantOfShape", ["s"], ["c"], "the/node"),
+             node("Add", ["x", "c"], ["y"], "n")],
+            [value("x", [1])], [value("y", [1])], [weight("s", [-3], np.int64)]),
+        "expand_to_negative": one("Expand", [1], inputs=("x", "s"),
+                                  weights=[weight("s", [-3], np.int64)]),
+        "tile_overflow": one("Tile", [5], inputs=("x", "s"),
+                             weights=[weight("s", [1 << 62], np.int64)]),
+        "output_type": model([node("Exp", ["x"], ["y"], "n")], [value("x", [5])],
+                             [value("y", [5], INT64)]),
+        "output_shape": one("Exp", [5], [7]),
+        "output_rank": one("Exp", [5], [5, 1]),
+        "where_float": one("Where", [2, 3], inputs=("x", "x", "x")),
+        "input_twice": model([node("Exp", ["x"], ["y"], "n")], [value("x", [5]), value("x", [5])],
+                             [value("y", [5])]),
+        "no_opset": without_opset(),
+        "opset_zero": model([node("Exp", ["x"], ["y"], "n")], [value("x", [5])],
+                            [value("y", [5])], opset=0),
+        "resize_zero": one("Resize", [1, 1, 2, 3], inputs=("x", "", "s"),
+                           weights=[weight("s", [1, 1, 0, -1])]),
+        "resize_nan": one("Resize", [1, 1, 2, 3], inputs=("x", "", "s"),
+                          weights=[weight("s", [1, 1, np.nan, 1])]),
+        "resize_huge": one("Resize", [1, 1, 2, 3], inputs=("x", "", "s"),
+                           weights=[weight("s", [1, 1, 1e30, 1])]),
+        "resize_sizes": one("Resize", [1, 1, 2, 3], inputs=("x", "", "", "s"),
+                            weights=[weight("s", [1, 1, -4, 3], np.int64)]),
+        "resize_few": one("Resize", [1, 1, 2, 3], inputs=("x", "", "s"),
+                          weights=[weight("s", [1, 1])]),
+        "one_hot_negative": model([node("OneHot", ["x", "d", "v"], ["y"], "the/node")],
+                                  [value("x", [5], INT64)], [value("y", None)],
+                                  [weight("d", [-9], np.int64), weight("v", [0, 1])]),
+        "cast_to_99": one("Cast", [5], to=99),
+        "attribute_behind_unknown": model(
+            [node("NoSuch", ["x"], ["a"], "first"), node("Relu", ["a"], ["b"], "act", bogus=1),
+             node("Softmax", ["b"], ["y"], "soft", axis="last")],
+            [value("x", [2])], [value("y", None)]),
+        "nested_ifs": nested_ifs(30),
+        "nested_too_deep": nested_ifs(250),
+        "colliding_names": model([node("Exp", ["a/b"], ["y/1"], "n"),
+                                  node("Abs", ["a_b"], ["y_1"], "m")],
+                                 [value("a/b", [2]), value("a_b", [2])],
+                                 [value("y/1", [2]), value("y_1", [2])]),
+        "division": model([node("Div", ["x", "d"], ["q"], "div"),
+                           node("Mod", ["x", "d"], ["r"], "mod"),
+                           node("Div", ["x", "z"], ["c"], "by_constant")],
+                          [value("x", [4], INT64), value("d", [4], INT64)],
+                          [value("q", [4], INT64), value("r", [4], INT64),
+                           value("c", [4], INT64)],
+                          [weight("z", [0, -1, 2, 0], np.int64)]),
     }
 
 
