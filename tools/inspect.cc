@@ -70,9 +70,15 @@ Result<Json> inspect_model(const InspectArgs& args) {
   return model_json(module);
 }
 
+Unexpected<Diagnostics> damaged(const std::string& path) {
+  return fail(error(Code::kBadLibrary, {}, "the metadata of `{}` is damaged", path)
+                  .with_remedy("copy the library again, or make it again with `tessera compile`"));
+}
+
 Result<Json> inspect_library(const std::string& path) {
   TESSERA_TRY(const link::LibraryFile file, link::read_library_file(path));
-  Json json = Json::parse(file.metadata);
+  Json json = Json::parse(file.metadata, nullptr, false);
+  if (!json.is_object()) return damaged(path);
   json["needed"] = file.needed;
   json["exported"] = file.exported;
   json["library_bytes"] = std::filesystem::file_size(path);
@@ -137,8 +143,12 @@ int inspect(const InspectArgs& args) {
   if (!json) return report(json.error());
   if (args.json) {
     fmt::print("{}\n", json->dump(2));
-  } else {
+    return kDone;
+  }
+  try {
     print_text(*json);
+  } catch (const Json::exception&) {  // JSON still, and not ours any more
+    return report(damaged(args.path).error);
   }
   return kDone;
 }

@@ -43,11 +43,12 @@ Result<void> run(const RunArgs& args) {
   TESSERA_TRY(const std::vector<Tensor> inputs, read_inputs(*session, args.inputs));
   TESSERA_TRY(const std::vector<Tensor> outputs, session->run(inputs));
   TESSERA_TRY_VOID(make_folder(args.outputs));
+  const std::vector<std::string> files = npy_files(args.outputs, session->outputs());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = session->outputs()[i].name;
     fmt::print("{}: {}  {}\n", name, to_string(outputs[i].type()), statistics(outputs[i]));
     if (!args.outputs.empty()) {
-      TESSERA_TRY_VOID(write_npy(npy_file(args.outputs, name), outputs[i]));
+      TESSERA_TRY_VOID(write_npy(files[i], outputs[i]));
     }
   }
   return {};

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -47,6 +49,11 @@ Result<void> check_for_library(const ModelOptionTexts& model) {
 Result<std::unique_ptr<exec::Session>> open_session(const ModelOptionTexts& model,
                                                     const exec::SessionOptions& options) {
   const std::string& path = model.options.model;
+  if (options.threads < 0) {
+    return fail(error(Code::kBadOption, {}, "--threads {}: there are no fewer than 0 threads",
+                      options.threads)
+                    .with_remedy("give the number of threads, or 0 for one a CPU"));
+  }
   if (!std::filesystem::exists(path)) {
     return fail(
         error(Code::kFileNotFound, {}, "`{}` does not exist", path).with_remedy("check the path"));
@@ -60,14 +67,34 @@ Result<std::unique_ptr<exec::Session>> open_session(const ModelOptionTexts& mode
   return driver::prepare_in_process(compile_options, options);
 }
 
-std::string npy_file(const std::string& folder, const std::string& tensor) {
-  std::string name = tensor;
-  for (char& c : name) {
-    const bool kept =
-        std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
-    if (!kept) c = '_';
+namespace {
+
+// The name with each character that files do not have as `_`, or as `%` and its code.
+std::string file_name(const std::string& tensor, bool coded) {
+  std::string name;
+  for (const char c : tensor) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '_' || c == '.' || c == '-') {
+      name += c;
+    } else {
+      name += coded ? fmt::format("%{:02X}", byte) : "_";
+    }
   }
-  return folder + "/" + name + ".npy";
+  return name;
+}
+
+}  // namespace
+
+std::vector<std::string> npy_files(const std::string& folder,
+                                   const std::vector<exec::PortInfo>& ports) {
+  std::map<std::string, std::set<std::string>> users;
+  for (const exec::PortInfo& port : ports) users[file_name(port.name, false)].insert(port.name);
+  std::vector<std::string> files;
+  for (const exec::PortInfo& port : ports) {
+    const bool shared = users[file_name(port.name, false)].size() > 1;
+    files.push_back(folder + "/" + file_name(port.name, shared) + ".npy");
+  }
+  return files;
 }
 
 namespace {
@@ -75,11 +102,9 @@ namespace {
 // Every .npy file must be an input: a misspelt one would be replaced by random numbers.
 Result<void> check_names(const exec::Session& session, const std::string& folder) {
   if (folder.empty()) return {};
-  std::vector<std::string> known, names;
-  for (const exec::PortInfo& port : session.inputs()) {
-    known.push_back(npy_file(folder, port.name));
-    names.push_back("`" + port.name + "`");
-  }
+  const std::vector<std::string> known = npy_files(folder, session.inputs());
+  std::vector<std::string> names;
+  for (const exec::PortInfo& port : session.inputs()) names.push_back("`" + port.name + "`");
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     files.push_back(folder + "/" + entry.path().filename().string());
@@ -92,11 +117,37 @@ Result<void> check_names(const exec::Session& session, const std::string& folder
     errors.add(
         error(Code::kBadInput, {}, "`{}` is no input of the model, which has {}", file,
               fmt::join(names, ", "))
-            .with_remedy(
-                "give files the names of inputs, with `_` for what is not in [A-Za-z0-9_.-]"));
+            .with_remedy(fmt::format("the files of its inputs are {}", fmt::join(known, ", "))));
   }
   if (!errors.empty()) return fail(std::move(errors));
   return {};
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::vector<std::string> sizes;
+  for (const std::int64_t n : shape) sizes.push_back(n < 0 ? "?" : fmt::format("{}", n));
+  return fmt::format("({})", fmt::join(sizes, ", "));
+}
+
+// What the file shows already is said with the file's name; relations between sizes are the model's
+// to check.
+Result<Tensor> read_input(const std::string& file, const exec::PortInfo& port) {
+  TESSERA_TRY(Tensor tensor, read_npy(file));
+  const auto wrong = [&](const std::string& found, const std::string& wanted) {
+    return fail(error(Code::kBadInput, {}, "`{}` has {}: input `{}` takes {}", file, found,
+                      port.name, wanted)
+                    .with_remedy("write it again with numpy.save; `tessera inspect` lists the "
+                                 "inputs that the model takes"));
+  };
+  if (tensor.dtype != port.dtype) {
+    return wrong("the data type " + to_string(tensor.dtype), to_string(port.dtype));
+  }
+  bool fits = tensor.shape.size() == port.shape.size();
+  for (std::size_t d = 0; fits && d < port.shape.size(); ++d) {
+    fits = port.shape[d] < 0 || port.shape[d] == tensor.shape[d];
+  }
+  if (!fits) return wrong("the shape " + shape_text(tensor.shape), shape_text(port.shape));
+  return tensor;
 }
 
 }  // namespace
@@ -108,11 +159,11 @@ Result<std::vector<Tensor>> read_inputs(const exec::Session& session, const std:
                     .with_remedy("check the path"));
   }
   TESSERA_TRY_VOID(check_names(session, folder));
-  for (std::size_t i = 0; i < session.inputs().size(); ++i) {
+  const std::vector<std::string> files = npy_files(folder, session.inputs());
+  for (std::size_t i = 0; i < files.size(); ++i) {
     const exec::PortInfo& port = session.inputs()[i];
-    const std::string file = npy_file(folder, port.name);
-    if (!folder.empty() && std::filesystem::exists(file)) {
-      TESSERA_TRY(Tensor tensor, read_npy(file));
+    if (!folder.empty() && std::filesystem::exists(files[i])) {
+      TESSERA_TRY(Tensor tensor, read_input(files[i], port));
       inputs.push_back(std::move(tensor));
     } else {
       inputs.push_back(exec::random_input(port, i));

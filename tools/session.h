@@ -13,9 +13,12 @@ namespace tessera::tools {
 // A library is recognised by its first bytes; a model is compiled in this process.
 Result<std::unique_ptr<exec::Session>> open_session(const ModelOptionTexts& model,
                                                     const exec::SessionOptions& options);
-// NAME.npy of the folder for each input (characters outside [A-Za-z0-9_.-] are `_` in the file's
-// name); random values where there is none. "" is no folder.
+// NAME.npy of the folder for each input (see npy_files); random values where there is none. "" is
+// no folder.
 Result<std::vector<Tensor>> read_inputs(const exec::Session& session, const std::string& folder);
-std::string npy_file(const std::string& folder, const std::string& tensor);
+// A file for each tensor: NAME.npy, where `_` stands for each character outside of [A-Za-z0-9_.-].
+// Names that would share a file (`y/1`, `y_1`) have such characters as `%2F` instead.
+std::vector<std::string> npy_files(const std::string& folder,
+                                   const std::vector<exec::PortInfo>& ports);
 
 }  // namespace tessera::tools

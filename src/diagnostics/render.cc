@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text of diagnostics: `FILE:LINE:COLUMN: error[E0203]: message`, then the line with `^~~~`.
 #include <algorithm>
+#include <cctype>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -105,12 +106,25 @@ std::string render_origins(const Location& location, const RenderOptions& option
   return out;
 }
 
+// An error that says no remedy of its own has that of its code: what follows the first sentence of
+// the explanation.
+std::string remedy_of(const Diagnostic& d) {
+  if (!d.remedy.empty() || d.severity != Severity::kError) return d.remedy;
+  const std::string_view explanation = code_explanation(d.code);
+  const std::size_t end = explanation.find(". ");
+  if (end == std::string_view::npos) return "";
+  std::string text(explanation.substr(end + 2));
+  text.pop_back();  // the period
+  text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
 std::string render_one(const Diagnostic& d, const RenderOptions& options) {
   std::string out = render_line(d, main_place(d.location), options);
   out += render_origins(d.location, options);
   for (const auto& note : d.notes) out += render_one(note, options);
-  if (!d.remedy.empty()) {
-    out += fmt::format("{} {}\n", painted("help:", kCyan, options), d.remedy);
+  if (const std::string remedy = remedy_of(d); !remedy.empty()) {
+    out += fmt::format("{} {}\n", painted("help:", kCyan, options), remedy);
   }
   return out;
 }

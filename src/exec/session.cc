@@ -146,8 +146,17 @@ Result<void> Session::start(const SessionOptions& options) {
 
 Result<void> Session::status(int code) const {
   if (code == TESSERA_OK) return {};
-  return fail(error(code == TESSERA_INVALID_ARGUMENT ? Code::kBadInput : Code::kBadLibrary, {},
-                    "{}", api_->tessera_last_error()));
+  const auto failure = [&](Code known_as, std::string remedy) {
+    return fail(
+        error(known_as, {}, "{}", api_->tessera_last_error()).with_remedy(std::move(remedy)));
+  };
+  if (code == TESSERA_INVALID_ARGUMENT)
+    return failure(Code::kBadInput, "`tessera inspect` lists the inputs that the model takes");
+  if (code == TESSERA_LIBRARY_MISSING) {
+    return failure(Code::kBackendMissing,
+                   "install it, or compile with --bundle, which copies it beside the library");
+  }
+  return failure(Code::kBadLibrary, "");
 }
 
 Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs) {
