@@ -126,6 +126,7 @@ TEST(Rendering, WithoutATextPlace) {
   EXPECT_EQ(render(list),
             "error[E0102]: empty\n"
             "error[E0203]: m.onnx: node `x`: message\n"
+            "help: the message names both; check the operands and attributes of the operator\n"
             "warning[E0404]: m.onnx: node `a`: odd\n");
 }
 
@@ -146,9 +147,11 @@ TEST(Rendering, TabsAndWideCharactersKeepTheMarksInPlace) {
   EXPECT_EQ(render(error(Code::kSyntax, at(file, "%x ö\nne"), "m")),
             "f:1:4: error[E0201]: m\n"
             "  \tä%x ö\n"
-            "  \t ^~~~\n");
+            "  \t ^~~~\n"
+            "help: see docs/graph-ir.md and docs/loop-ir.md for what is read\n");
   EXPECT_EQ(render(error(Code::kSyntax, file_location(file, 1000, 1001), "at the end")),
-            "f:2:5: error[E0201]: at the end\n  next\n      ^\n");
+            "f:2:5: error[E0201]: at the end\n  next\n      ^\n"
+            "help: see docs/graph-ir.md and docs/loop-ir.md for what is read\n");
 }
 
 TEST(Rendering, LongLinesAreCutAroundThePlace) {

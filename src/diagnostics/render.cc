@@ -106,10 +106,11 @@ std::string render_origins(const Location& location, const RenderOptions& option
   return out;
 }
 
-// An error that says no remedy of its own has that of its code: what follows the first sentence of
-// the explanation.
+// An error in a text or graph that says no remedy of its own has that of its code: what follows the
+// first sentence of the explanation.
 std::string remedy_of(const Diagnostic& d) {
   if (!d.remedy.empty() || d.severity != Severity::kError) return d.remedy;
+  if (!code_text(d.code).starts_with("E02")) return "";
   const std::string_view explanation = code_explanation(d.code);
   const std::size_t end = explanation.find(". ");
   if (end == std::string_view::npos) return "";
