@@ -167,6 +167,18 @@ TEST(BadLoop, ScanOfOtherOutputs) {
                                "its inputs and outputs are not those of its body"}});
 }
 
+TEST(BadFile, GraphsWithinEachOther) {
+  TestModel m = relu_model();
+  onnx::GraphProto* graph = m.proto.mutable_graph();
+  for (int i = 0; i < 250; ++i) {
+    auto* branch = graph->add_node()->add_attribute();
+    branch->set_name("then_branch");
+    branch->set_type(onnx::AttributeProto::GRAPH);
+    graph = branch->mutable_g();
+  }
+  expect_refused(m.import(), {{Code::kUnsupportedOnnxNode, "", "200 graphs within each other"}});
+}
+
 // ---- Tensors ----
 
 TEST(BadTensor, NegativeSize) {

@@ -10,6 +10,9 @@ namespace {
 Ints spatial_sizes(const Ints& sizes) { return {sizes.begin() + 2, sizes.end()}; }
 
 Ints kernel_of(Node& n, const Ints& weight) {
+  if (weight.size() < 3) {
+    n.invalid(Code::kShapeMismatch, fmt::format("its weight has {} dimensions", weight.size()));
+  }
   const Ints kernel = n.ints_attr("kernel_shape", spatial_sizes(weight));
   if (kernel != spatial_sizes(weight)) {
     n.invalid(Code::kWrongAttribute, "kernel_shape is not the shape of its weight");

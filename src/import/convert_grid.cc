@@ -127,6 +127,10 @@ std::vector<NodeId> convert_grid_sample(Node& n) {
 std::vector<NodeId> convert_affine_grid(Node& n) {
   const Value theta = input(n, 0);
   const Ints size = n.need_ints(1, "a size");
+  if (size.size() < 3 || theta.rank() != 3) {
+    n.invalid(Code::kShapeMismatch,
+              "its theta must have three dimensions, and its size 3 numbers or more");
+  }
   const bool align = n.flag_attr("align_corners", false);
   const Ints spatial(size.begin() + 2, size.end());
   const auto rank = static_cast<std::int64_t>(spatial.size());

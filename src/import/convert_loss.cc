@@ -9,6 +9,10 @@ namespace {
 // The loss of the logarithms of probabilities (n, c, d...) for the classes in input 1 (n, d...).
 Value negative_log_likelihood(Node& n, Value log_p) {
   const Value target = input(n, 1).cast(kInt64);
+  if (target.rank() < 1 || log_p.rank() != target.rank() + 1) {
+    n.invalid(Code::kShapeMismatch, fmt::format("its input has {} dimensions and its target {}",
+                                                log_p.rank(), target.rank()));
+  }
   const std::string reduction = n.string_attr("reduction", "mean");
   Ints with_class = target.sizes();
   with_class.insert(with_class.begin() + 1, 1);

@@ -73,6 +73,7 @@ std::vector<NodeId> convert_layer_norm(Node& n) {
 // Statistics of the batch itself, over all dimensions but that of the channels.
 std::vector<NodeId> batch_norm_training(Node& n, double epsilon) {
   const Value x = input(n, 0);
+  if (x.rank() < 2) n.invalid(Code::kShapeMismatch, "its input must have a batch and channels");
   Ints axes = range(0, x.rank());
   axes.erase(axes.begin() + 1);
   const Ints channels = {x.size(1)};

@@ -125,6 +125,9 @@ std::vector<NodeId> convert_max_unpool(Node& n) {
     if (!shape) n.need_constant(2, "an output shape");
     result = *shape;
   }
+  if (result.size() != inner.size() || places.rank() != x.rank()) {
+    n.invalid(Code::kShapeMismatch, "its indices and output shape must be of its input's rank");
+  }
   const Value flat(n, n.call("scatter_elements",
                              {zeros(n, {product(inner)}, x.dtype()),
                               places.reshape({product(sizes)}), x.reshape({product(sizes)})}));

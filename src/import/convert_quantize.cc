@@ -107,6 +107,9 @@ std::vector<NodeId> convert_qlinear_conv(Node& n) {
     return product(v.sizes()) == 1 ? v.reshape({}) : along(v, axis, w.rank());
   };
   const Ints weight = w.sizes();
+  if (weight.size() < 3) {
+    n.invalid(Code::kShapeMismatch, fmt::format("its weight has {} dimensions", weight.size()));
+  }
   const Window window =
       read_window(n, x, n.ints_attr("kernel_shape", Ints(weight.begin() + 2, weight.end())));
   w = w - per_channel(input(n, 5).cast(kInt32), 0);

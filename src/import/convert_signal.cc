@@ -112,6 +112,7 @@ std::int64_t frame_count(Node& n, std::int64_t signal, std::int64_t length) {
 std::vector<NodeId> convert_stft(Node& n) {
   Value x = input(n, 0);
   if (x.rank() == 2) x = x.reshape({x.size(0), x.size(1), 1});
+  if (x.rank() != 3) n.invalid(Code::kShapeMismatch, "its signal must have 2 or 3 dimensions");
   const Value step = input(n, 1).cast(kInt64).reshape({});
   if (!n.has_input(2) && !n.has_input(3))
     n.invalid(Code::kWrongArity, "it needs a window or a length");

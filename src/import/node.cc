@@ -52,6 +52,10 @@ Ints Node::sizes(NodeId id) const {
 }
 
 std::int64_t Node::size(NodeId id, std::int64_t axis) const {
+  if (axis < 0 || axis >= rank(id)) {
+    invalid(Code::kShapeMismatch,
+            fmt::format("an operand has {} dimensions, too few for it", rank(id)));
+  }
   const auto known = shape(id)[static_cast<std::size_t>(axis)].as_constant();
   return known ? *known : sizes(id)[static_cast<std::size_t>(axis)];
 }

@@ -61,6 +61,10 @@ Value numbers(Node& n, Ints shape, const std::vector<double>& values, DType dtyp
 }
 
 Value along(Value x, std::int64_t axis, std::int64_t rank) {
+  if (axis < 0 || axis >= rank) {
+    x.node().invalid(Code::kShapeMismatch,
+                     fmt::format("an operand has {} dimensions, too few for it", rank));
+  }
   Ints shape(static_cast<std::size_t>(rank), 1);
   shape[static_cast<std::size_t>(axis)] = product(x.sizes());
   return x.reshape(shape);

@@ -39,6 +39,10 @@ void check(Node& n, const Window& w) {
 
 Window read_window(Node& n, NodeId input, Ints kernel) {
   const std::size_t spatial = kernel.size();
+  if (static_cast<std::size_t>(n.rank(input)) != spatial + 2) {
+    n.invalid(Code::kShapeMismatch,
+              fmt::format("its input has {} dimensions, its kernel {}", n.rank(input), spatial));
+  }
   Window w;
   w.kernel = std::move(kernel);
   w.strides = n.ints_attr("strides", Ints(spatial, 1));

@@ -137,7 +137,6 @@ const std::vector<ModelFault> kModelFaults = {
     {"attribute_behind_unknown",
      "E0302",
      {"node `first`", "`NoSuch`", "node `act`", "`bogus`", "node `soft`", "`axis` must be INT"}},
-    {"nested_too_deep", "E0302", {"graphs within each other", "help: export"}},
     {"weight_bytes", "E0305", {"tensor `w`", "8 bytes", "16", "help: write the model again"}},
 };
 

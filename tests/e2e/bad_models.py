@@ -167,7 +167,6 @@ def models():
              node("Softmax", ["b"], ["y"], "soft", axis="last")],
             [value("x", [2])], [value("y", None)]),
         "nested_ifs": nested_ifs(30),
-        "nested_too_deep": nested_ifs(250),
         "colliding_names": model([node("Exp", ["a/b"], ["y/1"], "n"),
                                   node("Abs", ["a_b"], ["y_1"], "m")],
                                  [value("a/b", [2]), value("a_b", [2])],
