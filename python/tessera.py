@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 ABI_VERSION = 1
-CPU = 1
+CPU, CUDA = 1, 2
 INT, UINT, FLOAT, BOOL = 0, 1, 2, 6  # dtype codes that numpy knows too
 
 
@@ -147,6 +147,39 @@ class Model:
         call.fetch = lambda: {io.name.decode(): self._copy(tensor)
                               for io, tensor in zip(self.outputs, outputs)}
         return call
+
+    def bind_on_stream(self, feeds: dict, results: dict, stream: int):
+        """A function without arguments that starts the model on a CUDA stream, without waiting for
+        it. Inputs and outputs are objects on the device with `__cuda_array_interface__`: CuPy's
+        arrays, PyTorch's tensors."""
+        inputs = self._device_tensors("input", self.inputs, feeds)
+        outputs = self._device_tensors("output", self.outputs, results)
+        run, instance = self._library.tessera_instance_run_on_stream, self._instance
+        counts = len(inputs), len(outputs)
+
+        def call() -> None:
+            if run(instance, c_void_p(stream), inputs, counts[0], outputs, counts[1]):
+                self._check(1)
+
+        call.arrays = feeds, results  # the tensors point into them
+        return call
+
+    @staticmethod
+    def _device_tensors(what: str, ios: list[IO], arrays: dict):
+        names = [io.name.decode() for io in ios]
+        if arrays.keys() != set(names):
+            raise Error(f"the {what}s are {', '.join(names)}, not {', '.join(arrays)}")
+        tensors = (Tensor * len(ios))()
+        for tensor, name in zip(tensors, names):
+            array = arrays[name].__cuda_array_interface__
+            if array.get("strides") is not None:
+                raise Error(f"{what} {name} is not contiguous")
+            shape = array["shape"]
+            dtype = to_dtype(np.empty(0, np.dtype(array["typestr"])))
+            tensor.data, tensor.device = array["data"][0], Device(CUDA, 0)
+            tensor.ndim, tensor.dtype = len(shape), dtype
+            tensor.shape = (c_int64 * len(shape))(*shape)
+        return tensors
 
     def run(self, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         call = self.bind(feeds)

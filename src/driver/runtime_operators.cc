@@ -25,9 +25,11 @@ constexpr std::int64_t kLongAxis = 48;
 // Elements that the call orders or counts: those along its axis, or all. A size that is known at
 // run time may be large.
 std::int64_t length_of(const relay::OpCall& call, const Type& data) {
+  if (call.op->attrs().find("axis") == nullptr) {
+    return num_elements(data.shape()).as_constant().value_or(kLongAxis);
+  }
   const relay::AttrValue* given = call.attrs.find("axis");
-  if (given == nullptr) return num_elements(data.shape()).as_constant().value_or(kLongAxis);
-  const std::int64_t* axis = given->as<std::int64_t>();
+  const std::int64_t* axis = given == nullptr ? nullptr : given->as<std::int64_t>();
   const auto rank = static_cast<std::int64_t>(data.rank());
   const std::int64_t at = axis == nullptr ? rank - 1 : *axis < 0 ? *axis + rank : *axis;
   if (at < 0 || at >= rank) return 0;

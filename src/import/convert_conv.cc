@@ -117,7 +117,7 @@ std::vector<NodeId> convert_col2im(Node& n) {
   if (x.rank() != 3 || image.size() != spatial || spatial < 1 || spatial > 3) {
     n.invalid(Code::kShapeMismatch, "its image and block have different dimensions");
   }
-  const Window w = read_window(n, x, block);
+  const Window w = read_steps(n, block);
   const std::int64_t taps = product(block), channels = x.size(1) / taps;
   Ints places, unit = {taps, 1};
   Ints output_padding(spatial, 0);

@@ -79,8 +79,9 @@ std::vector<NodeId> GraphImporter::import_scan(const onnx::NodeProto& proto) {
   }
   for (std::size_t i = 0; i < num_scans; ++i) {
     const int output = static_cast<int>(carried) + static_cast<int>(i);
-    loop.scans.push_back(
-        {proto.output(output), static_cast<std::size_t>(output) + 1, 0, out_directions[i] != 0});
+    loop.scans.push_back({.name = proto.output(output),
+                          .row = static_cast<std::size_t>(output) + 1,
+                          .backward = out_directions[i] != 0});
   }
   at.check_all_was_read();
   std::vector<NodeId> outputs = make_loop(at, loop);

@@ -37,20 +37,26 @@ void check(Node& n, const Window& w) {
 
 }  // namespace
 
+Window read_steps(Node& n, Ints kernel) {
+  const std::size_t spatial = kernel.size();
+  Window w;
+  w.kernel = std::move(kernel);
+  w.strides = n.ints_attr("strides", Ints(spatial, 1));
+  w.dilations = n.ints_attr("dilations", Ints(spatial, 1));
+  w.pads = n.ints_attr("pads", Ints(2 * spatial, 0));
+  check(n, w);
+  return w;
+}
+
 Window read_window(Node& n, NodeId input, Ints kernel) {
   const std::size_t spatial = kernel.size();
   if (static_cast<std::size_t>(n.rank(input)) != spatial + 2) {
     n.invalid(Code::kShapeMismatch,
               fmt::format("its input has {} dimensions, its kernel {}", n.rank(input), spatial));
   }
-  Window w;
-  w.kernel = std::move(kernel);
-  w.strides = n.ints_attr("strides", Ints(spatial, 1));
-  w.dilations = n.ints_attr("dilations", Ints(spatial, 1));
-  w.pads = n.ints_attr("pads", Ints(2 * spatial, 0));
+  Window w = read_steps(n, std::move(kernel));
   const std::string automatic = n.string_attr("auto_pad", "NOTSET");
   if (automatic != "NOTSET") w.pads.assign(2 * spatial, 0);
-  check(n, w);
   if (automatic.starts_with("SAME")) {
     w.pads = same_pads(w, n.sizes(input), automatic == "SAME_UPPER");
   }

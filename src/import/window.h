@@ -11,7 +11,9 @@ struct Window {
   Ints kernel, strides, dilations, pads;
 };
 
-// Reads strides, dilations, pads and auto_pad; `input` has two dimensions before the spatial ones.
+// Reads strides, dilations and pads.
+Window read_steps(Node& n, Ints kernel);
+// Reads auto_pad too; `input` has two dimensions before the spatial ones.
 Window read_window(Node& n, NodeId input, Ints kernel);
 // The number of spatial dimensions: 1 to 3.
 std::size_t spatial_rank(Node& n, NodeId input);

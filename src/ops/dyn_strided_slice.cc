@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "ops/attrs/shape.h"
 #include "ops/dynamic_shape.h"
 #include "ops/evaluate.h"
@@ -40,6 +42,19 @@ Dim sliced_size(const Slice<Dim>& s, const Dim& size, bool size_mode) {
   return ceil_div(max(end - begin, Dim(0)), s.stride);
 }
 
+// In mode "size": does the slice lie inside, as far as the numbers are known?
+bool may_fit(const Slice<Dim>& s, const Dim& size) {
+  for (const Dim* d : {&s.begin, &s.end, &s.stride, &size}) {
+    if (!d->is_constant()) return true;
+  }
+  const std::int64_t n = size.constant(), stride = s.stride.constant(), count = s.end.constant();
+  const std::int64_t at = s.begin.constant() < 0 ? s.begin.constant() + n : s.begin.constant();
+  const std::int64_t first =
+      std::clamp<std::int64_t>(at, stride < 0 ? -1 : 0, stride < 0 ? n - 1 : n);
+  const std::int64_t last = first + (count - 1) * stride;
+  return count == 0 || (count > 0 && std::min(first, last) >= 0 && std::max(first, last) < n);
+}
+
 Result<Type> infer(const InferArgs& args) {
   const Type& data = args.operands[0];
   const auto p = relay::read_attrs<DynStridedSliceAttrs>(args.attrs);
@@ -62,6 +77,11 @@ Result<Type> infer(const InferArgs& args) {
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (places[d] < 0) continue;
     const auto k = static_cast<std::size_t>(places[d]);
+    if (p.slice_mode == "size" && !may_fit({begin[k], end[k], strides[k]}, shape[d])) {
+      return refuse(args, Code::kWrongAttribute,
+                    "takes {} elements from {} on of dimension {}, which has {}", to_string(end[k]),
+                    to_string(begin[k]), d, to_string(shape[d]));
+    }
     shape[d] = sliced_size({begin[k], end[k], strides[k]}, shape[d], p.slice_mode == "size");
   }
   return tensor_type(std::move(shape), data.dtype());
@@ -122,8 +142,11 @@ Definitions shape(const ComputeArgs& args) {
     if (places[d] < 0) return data.shape()[d];
     const Slice<Expr> s = slice_at(args, places[d]);
     if (size_mode) {
-      const Expr end = brought_in(s.begin, s.stride, data.shape()[d]) + s.end * s.stride;
-      return tir::select(tir::le(end, data.shape()[d]), s.end, Expr(-1));
+      const Expr first = brought_in(s.begin, s.stride, data.shape()[d]);
+      const Expr last = first + (s.end - 1) * s.stride;
+      const Expr fits = tir::logical_and(tir::le(0, tir::min(first, last)),
+                                         tir::lt(tir::max(first, last), data.shape()[d]));
+      return tir::select(tir::logical_or(tir::eq(s.end, 0), fits), s.end, Expr(-1));
     }
     const Expr span = brought_in(s.end, s.stride, data.shape()[d]) -
                       brought_in(s.begin, s.stride, data.shape()[d]);

@@ -129,6 +129,19 @@ TEST(Infer, WhatRemainsOfAShapeIsWhole) {
   EXPECT_EQ(typed.error().list[0].message, "`dyn.reshape` cannot give (2, 3) the shape (2, 1, 2)");
 }
 
+TEST(Infer, SlicesByTheirSizesLieInside) {
+  FunctionBuilder b;
+  const auto list = [&](std::int64_t at) {
+    return b.constant(tensor_from_ints({{1}}, kInt64, {{at}}));
+  };
+  const auto typed = infer_types(
+      b.finish(b.call(op("dyn.strided_slice"), {b.param("x", f32({3})), list(1), list(3), list(1)},
+                      {{"slice_mode", "size"}})));
+  ASSERT_FALSE(typed.has_value());
+  EXPECT_EQ(typed.error().list[0].message,
+            "`dyn.strided_slice` takes 3 elements from 1 on of dimension 0, which has 3");
+}
+
 // Names, marks of regions and tuples in sight hide no size.
 TEST(Infer, MarksPassSizesOn) {
   FunctionBuilder b;

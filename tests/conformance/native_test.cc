@@ -21,10 +21,8 @@ namespace {
 
 constexpr std::uint64_t kSeed = 7;
 
-// Only for the passes and at a call's ends: no loop runs them.
-bool is_annotation(const relay::Operator& op) {
-  return op.compute == nullptr && op.runtime_symbol.empty();
-}
+// Marks are only for the passes, and what no loop expresses is the runtime's.
+bool has_loops(const relay::Operator& op) { return op.compute != nullptr; }
 
 // The samples as functions of one module.
 struct Samples {
@@ -33,13 +31,17 @@ struct Samples {
   std::map<std::string, const relay::Operator*> operators;
 };
 
+bool takes_float32_alone(const relay::Operator& op) {
+  return op.name.starts_with("qnn.") || op.name == "vision.all_class_non_max_suppression";
+}
+
 // The first sample of float32 in the 16-bit types, too: what --precision makes of operators.
 std::vector<std::string> texts_of(const relay::Operator& op) {
   std::vector<std::string> texts(op.samples.begin(), op.samples.end());
   const auto wide = std::find_if(texts.begin(), texts.end(), [](const std::string& text) {
     return text.find("float32") != text.npos;
   });
-  if (wide == texts.end() || op.name.starts_with("qnn.")) return texts;
+  if (wide == texts.end() || takes_float32_alone(op)) return texts;
   const std::string float32 = *wide;
   for (const DType low : {kFloat16, kBFloat16}) {
     std::string text = float32;
@@ -54,7 +56,7 @@ std::vector<std::string> texts_of(const relay::Operator& op) {
 Samples all_samples() {
   Samples out;
   for (const relay::Operator* op : ops::operators().all()) {
-    if (is_annotation(*op)) continue;
+    if (!has_loops(*op)) continue;
     int number = 0;
     for (const std::string& text : texts_of(*op)) {
       ops::Sample sample = ops::parse_sample(text);
