@@ -37,7 +37,8 @@ message(STATUS "oneDNN: ${OneDNN_VERSION} ${OneDNN_LIBRARY}")
 message(STATUS "OpenBLAS: ${OpenBLAS_LIBRARY}")
 
 # CUTLASS is headers that nvcc reads when a model is compiled; tessera is built without them.
-file(GLOB cutlass_dirs ${TESSERA_PYTHON_ENV}/lib/python3*/site-packages/cutlass_library/source/include)
+file(GLOB cutlass_dirs
+  ${TESSERA_PYTHON_ENV}/lib/python3*/site-packages/cutlass_library/source/include)
 find_path(TESSERA_CUTLASS_INCLUDE_DIR cutlass/version.h PATHS ${cutlass_dirs} NO_DEFAULT_PATH
   DOC "folder that holds cutlass/version.h")
 if(NOT TESSERA_CUTLASS_INCLUDE_DIR)

@@ -32,7 +32,8 @@ while read -r requirement; do
     python_missing=yes
   fi
 done < <(python_requirements | grep -v '^#')
-has_nvcc || echo "  nvcc is not there: no GPU back ends ($(grep -v '^#' "$gpu_requirements") is not needed)"
+has_nvcc ||
+  echo "  nvcc is not there: no GPU back ends ($(grep -v '^#' "$gpu_requirements") is not needed)"
 
 if [ -n "$(missing_packages "${build_packages[@]}")$python_missing" ]; then
   echo "missing: run scripts/install-deps.sh"

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs functions of regions on a GPU, as the host program would call them, against torch in float32.
+"""Runs functions of regions on a GPU, as the host program would call them, against torch in
+float32.
 
     check_regions.py LAYER.so PRODUCTS.so
 
-The libraries are what nvcc and g++ make of the sources that tessera_write_cutlass_sources writes for
-encoder_layer.relay and products.relay.
+The libraries are what nvcc and g++ make of the sources that tessera_write_cutlass_sources writes
+for encoder_layer.relay and products.relay.
 """
 import ctypes
 import sys
@@ -53,7 +54,8 @@ def run(library, symbol, *tensors):
     for t in tensors:
         shape = (ctypes.c_int64 * t.dim())(*t.shape)
         code, bits = CODES[t.dtype]
-        views.append(Tensor(t.data_ptr(), Device(2, 0), t.dim(), DType(code, bits, 1), shape, None, 0))
+        views.append(Tensor(t.data_ptr(), Device(2, 0), t.dim(), DType(code, bits, 1), shape, None,
+                            0))
         keep.append(shape)
     pointers = (ctypes.POINTER(Tensor) * len(views))(*map(ctypes.pointer, views))
     call = Call(ctypes.sizeof(Call), 1, Device(2, 0), torch.cuda.current_stream().cuda_stream,
@@ -80,7 +82,8 @@ def check_layer(library):
     x = random(2, 128, 1024)
     mask = torch.zeros(2, 1, 1, 128, device="cuda", dtype=torch.float16)
     mask[0, ..., 100:] = -65504
-    w = [random(k, n, scale=k**-0.5) for k, n in ((1024, 3072), (1024, 1024), (1024, 4096), (4096, 1024))]
+    sizes = (1024, 3072), (1024, 1024), (1024, 4096), (4096, 1024)
+    w = [random(k, n, scale=k**-0.5) for k, n in sizes]
     b = [random(n, scale=0.5) for n in (3072, 1024, 4096, 1024)]
     qkv, o, h, f, y = (empty(2, 128, n) for n in (3072, 1024, 1024, 4096, 1024))
 
@@ -128,8 +131,10 @@ def check_products(library):
     y, u, v = random(4, 32, 256, dtype=bf), random(4, 64, 256, dtype=bf), random(64, 256, dtype=bf)
     odd, t, s, c = random(31, 13), random(7, 13), random(31, 7), random(128, 1)
     cases = [
-        ("relu(x w + b + r)", (x, w, b, r), empty(128, 256), torch.relu(x.float() @ w.float() + b + r)),
-        ("batch, bfloat16", (y, u), empty(4, 32, 64, dtype=bf), y.float() @ u.float().transpose(1, 2)),
+        ("relu(x w + b + r)", (x, w, b, r), empty(128, 256),
+         torch.relu(x.float() @ w.float() + b + r)),
+        ("batch, bfloat16", (y, u), empty(4, 32, 64, dtype=bf),
+         y.float() @ u.float().transpose(1, 2)),
         ("relu, bfloat16", (y, v), empty(4, 32, 64, dtype=bf), torch.relu(y.float() @ v.float().T)),
         ("odd rows", (odd, t, s), empty(31, 7), odd.float() @ t.float().T + s),
         ("x w / 4 + column", (x, w, c), empty(128, 256), x.float() @ w.float() / 4 + c),

@@ -53,9 +53,7 @@ void KernelWriter::stmt(const Stmt& s, Position position) {
       },
       [&](const tir::CallKernel& n) { TESSERA_UNREACHABLE("a kernel calls `{}`", n.symbol); },
       [&](const tir::Require& n) { require(n); },
-      [&](const tir::Reserve& n) {
-        TESSERA_UNREACHABLE("a kernel reserves `{}`", n.buffer->name);
-      },
+      [&](const tir::Reserve& n) { TESSERA_UNREACHABLE("a kernel reserves `{}`", n.buffer->name); },
       [&](const tir::Evaluate& n) { line("(void)({});", expr_text(n.value, scope_)); },
       [&](const tir::Seq& n) {
         for (const Stmt& part : n.body) {

@@ -51,7 +51,7 @@ class Session {
 
   const std::vector<PortInfo>& inputs() const { return inputs_; }
   const std::vector<PortInfo>& outputs() const { return outputs_; }
-  int threads() const { return threads_; }                  // of the instance
+  int threads() const { return threads_; }            // of the instance
   std::uint64_t load_us() const { return load_us_; }  // model and instance creation
 
   // One run; inputs in the model's order. The results are copies.

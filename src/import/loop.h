@@ -35,8 +35,8 @@ struct Loop {
   struct ScanOutput {
     std::string name;     // of the node's output
     std::size_t row = 0;  // which result of the body
-    Dim rows = 0;            // `?`: known at run time
-    bool grows = false;      // by a row an iteration; else it has all rows from the beginning
+    Dim rows = 0;         // `?`: known at run time
+    bool grows = false;   // by a row an iteration; else it has all rows from the beginning
     bool backward = false;
   };
 

@@ -50,8 +50,7 @@ Shapes inferred(const std::string& text, const Shapes& arguments) {
   relay::Function f = parse(text);
   std::size_t next = 0;
   for (const relay::NodeId param : f.params()) {
-    f.set_annotation(param,
-                           with_sizes(f.as<relay::Param>(param)->annotation, arguments, next));
+    f.set_annotation(param, with_sizes(f.as<relay::Param>(param)->annotation, arguments, next));
   }
   f.result_annotation = {};
   f = typed(std::move(f));

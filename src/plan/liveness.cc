@@ -47,8 +47,7 @@ class LivenessWalk {
           ++tick_;
           use(s.buffer.get());
         },
-        [&](const tir::Require&) {},
-        [&](const tir::CallKernel& s) { call(s); },
+        [&](const tir::Require&) {}, [&](const tir::CallKernel& s) { call(s); },
         [&](const tir::For& s) { loop({}, s.body); },
         [&](const tir::While& s) { loop(s.condition, s.body); },
         [&](const tir::IfThenElse& s) {
