@@ -170,7 +170,8 @@ def report(rows: list[dict], options) -> str:
         f"{smi('clocks.sm,power.draw,power.limit')}.", "",
         f"    bench/gpu/bert.py --rounds {options.rounds} "
         f"{' '.join(['--', *options.compile]) if options.compile else ''}".rstrip(), "",
-        "Medians in milliseconds; behind +- the distance between the slowest and fastest round.", "",
+        "Medians in milliseconds; behind +- the distance between the slowest and fastest round.",
+        "",
         "| batch x seq | ours | torch eager | torch.compile | error | torch fp16 error | "
         "compile s | torch.compile s | library MB | weights MB |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
