@@ -18,8 +18,8 @@ constexpr const char* kFlags[] = {"-std=c++20",
                                   "-DNDEBUG",
                                   "--expt-relaxed-constexpr",
                                   "-diag-suppress=20012,20013,20015",
-                                  "-Xcompiler=-fPIC,-fvisibility=hidden,-ffunction-sections,-fdata-"
-                                  "sections,-g0,-w,-frandom-seed=tessera"};
+                                  "-Xcompiler=-fPIC,-fvisibility=hidden,-ffunction-sections",
+                                  "-Xcompiler=-fdata-sections,-g0,-w,-frandom-seed=tessera"};
 
 std::string program() {
   if (std::string found = find_program("nvcc"); !found.empty()) return found;

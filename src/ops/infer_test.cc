@@ -122,7 +122,7 @@ TEST(Infer, ConstantsReachInference) {
 TEST(Infer, WhatRemainsOfAShapeIsWhole) {
   FunctionBuilder b;
   const std::int64_t rest[] = {0, -1, 2};
-  const NodeId list = b.constant(tensor_from_ints({{3}}, kInt64, rest));
+  const NodeId list = b.constant(tensor_from_ints({3}, kInt64, rest));
   const auto typed =
       infer_types(b.finish(b.call(op("dyn.reshape"), {b.param("x", f32({2, 3})), list})));
   ASSERT_FALSE(typed.has_value());
@@ -132,7 +132,7 @@ TEST(Infer, WhatRemainsOfAShapeIsWhole) {
 TEST(Infer, SlicesByTheirSizesLieInside) {
   FunctionBuilder b;
   const auto list = [&](std::int64_t at) {
-    return b.constant(tensor_from_ints({{1}}, kInt64, {{at}}));
+    return b.constant(tensor_from_ints({1}, kInt64, {{at}}));
   };
   const auto typed = infer_types(
       b.finish(b.call(op("dyn.strided_slice"), {b.param("x", f32({3})), list(1), list(3), list(1)},

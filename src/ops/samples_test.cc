@@ -247,9 +247,9 @@ void expect_same(const Tensor& expected, const std::vector<Number>& found,
   }
 }
 
-void check_sample(const Sample& sample, std::vector<Tensor> inputs) {
+void check_sample(const Sample& sample, std::vector<Tensor> operands) {
   const std::string& text = sample.text;
-  const Call call = make_call(sample, std::move(inputs));
+  const Call call = make_call(sample, std::move(operands));
   const std::vector<Type> result_types = flatten(call.result);
   ASSERT_TRUE(call.op->eval != nullptr);
   const std::vector<Tensor> expected = call.op->eval({call.operands, call.attrs, call.result});

@@ -150,7 +150,9 @@ void compare_all_samples(const Target& target) {
   const driver::EntryLibrary library = build(samples.module, target);
   ASSERT_EQ(library.names().size(), samples.by_entry.size());
   SupportMatrix matrix;
-  for (const auto& [entry, sample] : samples.by_entry) {
+  for (const auto& named : samples.by_entry) {
+    const std::string& entry = named.first;
+    const ops::Sample& sample = named.second;
     const relay::Operator& op = *samples.operators.at(entry);
     const auto session = value_of(library.open(entry, {.threads = 2}));
     const auto agrees = [&](const std::vector<Tensor>& inputs) {

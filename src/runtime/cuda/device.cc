@@ -3,6 +3,7 @@
 // asked for something.
 #include "runtime/device.h"
 
+#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -13,9 +14,13 @@
 
 namespace {
 
-template <class... A>
-std::int32_t fail(tessera_device_error* error, std::int32_t status, const char* format, A... args) {
-  std::snprintf(error->text, sizeof error->text, format, args...);
+__attribute__((format(printf, 3, 4))) std::int32_t fail(tessera_device_error* error,
+                                                        std::int32_t status, const char* format,
+                                                        ...) {
+  va_list args;
+  va_start(args, format);
+  std::vsnprintf(error->text, sizeof error->text, format, args);
+  va_end(args);
   return status;
 }
 
