@@ -3,17 +3,15 @@
 
 #include <limits>
 
+#include "relay/refuse.h"
+
 namespace tessera::backends::blas {
 namespace {
 
 using byoc::Refusal;
 using relay::Function;
 using relay::NodeId;
-
-template <class... A>
-Unexpected<Refusal> refuse(fmt::format_string<A...> text, A&&... a) {
-  return {Refusal{fmt::format(text, std::forward<A>(a)...)}};
-}
+using relay::refuse;
 
 Dim batch_of(const Shape& shape) { return num_elements({shape.begin(), shape.end() - 2}); }
 

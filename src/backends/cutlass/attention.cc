@@ -11,6 +11,7 @@
 #include "ops/attrs/norm.h"
 #include "ops/attrs/shape.h"
 #include "relay/operator.h"
+#include "relay/refuse.h"
 
 namespace tessera::backends::cutlass {
 namespace {
@@ -19,11 +20,7 @@ using byoc::View;
 using relay::Function;
 using relay::NodeId;
 using relay::Refusal;
-
-template <class... A>
-Unexpected<Refusal> refuse(fmt::format_string<A...> text, A&&... a) {
-  return {Refusal{fmt::format(text, std::forward<A>(a)...)}};
-}
+using relay::refuse;
 
 // An input of the composite as one of its nodes sees it.
 struct Seen {

@@ -192,11 +192,6 @@ class Cutlass final : public byoc::Backend {
   }
 
   std::vector<CompositePattern> patterns(const Target&) const override { return fused_patterns(); }
-  std::optional<Refusal> validate(const Function&, const Target&) const override {
-    return std::nullopt;
-  }
-  byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kOneComposite; }
-  byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kArguments; }
 
   Result<CompileOutcome> compile(Module module, const Target& target,
                                  CompileContext& context) const override {

@@ -11,6 +11,7 @@
 #include "constants/pool.h"
 #include "ops/attrs/elementwise.h"
 #include "relay/operator.h"
+#include "relay/refuse.h"
 
 namespace tessera::backends::cutlass {
 namespace {
@@ -18,11 +19,7 @@ namespace {
 using relay::Function;
 using relay::NodeId;
 using relay::Refusal;
-
-template <class... A>
-Unexpected<Refusal> refuse(fmt::format_string<A...> text, A&&... a) {
-  return {Refusal{fmt::format(text, std::forward<A>(a)...)}};
-}
+using relay::refuse;
 
 // An operator as an expression over the names or numbers of its operands.
 struct Word {

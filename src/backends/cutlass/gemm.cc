@@ -9,6 +9,7 @@
 
 #include "ops/attrs/matmul.h"
 #include "relay/operator.h"
+#include "relay/refuse.h"
 
 namespace tessera::backends::cutlass {
 namespace {
@@ -16,11 +17,7 @@ namespace {
 using relay::Function;
 using relay::NodeId;
 using relay::Refusal;
-
-template <class... A>
-Unexpected<Refusal> refuse(fmt::format_string<A...> text, A&&... a) {
-  return {Refusal{fmt::format(text, std::forward<A>(a)...)}};
-}
+using relay::refuse;
 
 bool is_product(const Function& f, NodeId id) {
   if (f.op(id) == nullptr) return false;

@@ -9,6 +9,7 @@
 
 #include "byoc/backend.h"
 #include "byoc/view.h"
+#include "relay/refuse.h"
 
 namespace tessera::backends::onednn {
 
@@ -18,6 +19,7 @@ using byoc::row_major_strides;
 using byoc::View;
 using relay::Match;
 using relay::NodeId;
+using relay::refuse;
 
 // A value that the primitive reads. Without strides it may have any layout.
 struct KernelOperand {
@@ -49,10 +51,6 @@ struct Kernel {
 };
 
 using KernelOr = Expected<Kernel, Refusal>;
-template <class... A>
-Unexpected<Refusal> refuse(fmt::format_string<A...> text, A&&... a) {
-  return {Refusal{fmt::format(text, std::forward<A>(a)...)}};
-}
 
 // Questions about a match.
 class Subject {
