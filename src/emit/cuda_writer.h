@@ -10,14 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "emit/kernel_expr.h"
+#include "emit/source_text.h"
 #include "tir/prim_func.h"
 
 namespace tessera::emit {
 
-class CudaWriter {
+class CudaWriter : SourceText {
  public:
   CudaWriter(const tir::PrimFunc& f, std::string_view symbol);
   std::string write();
@@ -54,29 +53,13 @@ class CudaWriter {
   const tir::Buffer& kept(tir::Buffer b) { return made_buffers_.emplace_back(std::move(b)); }
   std::string_view team() const { return warps_ ? std::string_view("tk::warp") : block_; }
 
-  template <class... A>
-  void line(fmt::format_string<A...> text, A&&... args) {
-    out_.append(indent_, ' ');
-    fmt::format_to(std::back_inserter(out_), text, std::forward<A>(args)...);
-    out_ += '\n';
-  }
-  void open(std::string_view text) {
-    line("{}", text);
-    indent_ += 2;
-  }
-  void close(std::string_view text = "}") {
-    indent_ -= 2;
-    line("{}", text);
-  }
-
   const tir::PrimFunc& f_;
   std::string symbol_;
   KernelScope scope_;
-  std::string out_, launches_;
+  std::string launches_;
   std::set<const void*> used_by_launcher_;
   std::deque<tir::Buffer> made_buffers_;
   std::deque<tir::Expr> made_vars_;
-  std::size_t indent_ = 0;
   int num_launches_ = 0;
   // Of the launch that is being written.
   std::string index_;                                     // type of loop variables

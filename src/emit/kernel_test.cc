@@ -5,17 +5,16 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "emit/testing/testdata.h"
 #include "support/check.h"
 #include "support/f16.h"
 #include "tessera/call.h"
 #include "tir/interpret.h"
-#include "tir/parse.h"
 #include "tir/print.h"
 #include "tir/random_function.h"
 #include "tir/simplify.h"
@@ -23,23 +22,6 @@
 
 namespace tessera::emit {
 namespace {
-
-const std::string kFolder = std::string(TESSERA_SOURCE_DIR) + "/src/emit/testdata/";
-
-std::string read_file(const std::string& path) {
-  std::ifstream in(path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-tir::ParsedPrimFunc parse_file(const std::string& name) {
-  const auto file = std::make_shared<SourceFile>(SourceFile{name, read_file(kFolder + name)});
-  auto parsed = tir::parse_prim_func(file, 0);
-  EXPECT_TRUE(parsed) << (parsed ? "" : render(parsed.error()));
-  parsed->func.sources.clear();
-  return *std::move(parsed);
-}
 
 // A folder that goes away with the test.
 struct TemporaryFolder {
@@ -138,19 +120,19 @@ void expect_near(const Arguments& got, const Arguments& want) {
 struct KernelTest : testing::TestWithParam<const char*> {};
 
 TEST_P(KernelTest, TextIsTheGolden) {
-  const auto parsed = parse_file(std::string(GetParam()) + ".tir");
+  const auto parsed = parse_testdata(std::string(GetParam()) + ".tir");
   const std::string text = kernel_prologue() + "\n" + emit_kernel(parsed.func, parsed.name);
-  const std::string golden = kFolder + GetParam() + ".golden.cc";
-  if (getenv("TESSERA_UPDATE_GOLDENS") != nullptr) std::ofstream(golden) << text;
-  EXPECT_EQ(text, read_file(golden)) << "TESSERA_UPDATE_GOLDENS=1 writes it anew";
+  const std::string golden = std::string(GetParam()) + ".golden.cc";
+  if (getenv("TESSERA_UPDATE_GOLDENS") != nullptr) std::ofstream(testdata_path(golden)) << text;
+  EXPECT_EQ(text, read_testdata(golden)) << "TESSERA_UPDATE_GOLDENS=1 writes it anew";
 }
 
 TEST_P(KernelTest, CompiledEqualsInterpreted) {
-  const auto parsed = parse_file(std::string(GetParam()) + ".tir");
+  const auto parsed = parse_testdata(std::string(GetParam()) + ".tir");
   const std::vector<std::int64_t> dims(parsed.func.dims.size(), 7);
   Arguments want(parsed.func, 7);
   tir::interpret(parsed.func, want.pointers, dims);
-  Library library(read_file(kFolder + GetParam() + ".golden.cc"), "-Wall -Wextra -Werror");
+  Library library(read_testdata(std::string(GetParam()) + ".golden.cc"), "-Wall -Wextra -Werror");
   Arguments got(parsed.func, 7);
   const auto kernel = library.kernel(parsed.name);
   ASSERT_NE(kernel, nullptr);

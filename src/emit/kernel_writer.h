@@ -7,15 +7,14 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "emit/captured.h"
 #include "emit/kernel_expr.h"
+#include "emit/source_text.h"
 #include "tir/prim_func.h"
 
 namespace tessera::emit {
 
-class KernelWriter {
+class KernelWriter : SourceText {
  public:
   KernelWriter(const tir::PrimFunc& f, std::string_view symbol);
   std::string write();
@@ -47,30 +46,12 @@ class KernelWriter {
     return aliased_.contains(b.get()) ? "" : " __restrict";
   }
 
-  template <class... A>
-  void line(fmt::format_string<A...> text, A&&... args) {
-    out_.append(indent_, ' ');
-    fmt::format_to(std::back_inserter(out_), text, std::forward<A>(args)...);
-    out_ += '\n';
-  }
-  void empty_line() { out_ += '\n'; }
-  void open(std::string_view text) {
-    line("{}", text);
-    indent_ += 2;
-  }
-  void close(std::string_view text = "}") {
-    indent_ -= 2;
-    line("{}", text);
-  }
-
   const tir::PrimFunc& f_;
   std::string symbol_;
   KernelScope scope_;
   std::set<const tir::BufferNode*> used_, written_, aliased_, shared_;
   std::set<const tir::ExprNode*> used_dims_;
-  std::string helpers_;  // structs of parallel loops, in front of the kernel
-  std::string out_;
-  std::size_t indent_ = 0;
+  std::string helpers_;                   // structs of parallel loops, in front of the kernel
   bool parallel_ = false, simd_ = false;  // inside of such a loop
   bool calls_runtime_ = false;
   bool returned_ = false;  // the last statement returns a status
