@@ -136,12 +136,16 @@ constexpr int kChunkBytes = kBytes % 16 == 0  ? 16
                             : kBytes % 4 == 0 ? 4
                                               : 1;
 
+// Of one access to `kCount` neighbours: an element at least.
+template <int kCount, class T>
+constexpr int kAccessBytes = kChunkBytes<kCount* static_cast<int>(sizeof(T))> <
+                                     static_cast<int>(sizeof(T))
+                                 ? static_cast<int>(sizeof(T))
+                                 : kChunkBytes<kCount* static_cast<int>(sizeof(T))>;
+
 template <int kCount, class V, class T>
 TK_DEVICE void load_vector(V* to, const T* from) {
-  constexpr int kBytes =
-      kChunkBytes<kCount* static_cast<int>(sizeof(T))> < static_cast<int>(sizeof(T))
-          ? static_cast<int>(sizeof(T))
-          : kChunkBytes<kCount* static_cast<int>(sizeof(T))>;
+  constexpr int kBytes = kAccessBytes<kCount, T>;
   constexpr int kEach = kBytes / static_cast<int>(sizeof(T));
 #pragma unroll
   for (int i = 0; i < kCount / kEach; ++i) {
@@ -152,10 +156,7 @@ TK_DEVICE void load_vector(V* to, const T* from) {
 }
 template <int kCount, class V, class T>
 TK_DEVICE void store_vector(T* to, const V* from) {
-  constexpr int kBytes =
-      kChunkBytes<kCount* static_cast<int>(sizeof(T))> < static_cast<int>(sizeof(T))
-          ? static_cast<int>(sizeof(T))
-          : kChunkBytes<kCount* static_cast<int>(sizeof(T))>;
+  constexpr int kBytes = kAccessBytes<kCount, T>;
   constexpr int kEach = kBytes / static_cast<int>(sizeof(T));
 #pragma unroll
   for (int i = 0; i < kCount / kEach; ++i) {

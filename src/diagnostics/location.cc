@@ -75,41 +75,37 @@ Location fuse_locations(std::vector<Location> parts) {
   return std::make_shared<const LocationData>(LocationData{Fused{std::move(flat)}});
 }
 
-std::string place_in_file(const Location& location) {
+namespace {
+
+std::string text_of(const Location& location, bool with_file) {
   if (!location) return "";
   if (const auto* range = std::get_if<FileRange>(&location->place)) {
     const auto at = range->file->position(range->begin);
-    return fmt::format("{}:{}", at.line, at.column);
-  }
-  if (const auto* node = std::get_if<ModelNode>(&location->place)) return node->node;
-  const auto& parts = std::get<Fused>(location->place).parts;
-  return fmt::format("{} (and {} more)", place_in_file(parts.front()), parts.size() - 1);
-}
-
-bool share_a_place(const Location& a, const Location& b) {
-  std::set<PlaceKey> seen;
-  std::vector<Location> of_a, fresh;
-  collect_parts(a, seen, of_a);
-  std::vector<Location> of_b;
-  std::set<PlaceKey> all_of_b;
-  collect_parts(b, all_of_b, of_b);
-  collect_parts(b, seen, fresh);
-  return fresh.size() < of_b.size();
-}
-
-std::string to_string(const Location& location) {
-  if (!location) return "";
-  if (const auto* range = std::get_if<FileRange>(&location->place)) {
-    const auto at = range->file->position(range->begin);
-    return fmt::format("{}:{}:{}", range->file->name, at.line, at.column);
+    const std::string place = fmt::format("{}:{}", at.line, at.column);
+    return with_file ? fmt::format("{}:{}", range->file->name, place) : place;
   }
   if (const auto* node = std::get_if<ModelNode>(&location->place)) {
+    if (!with_file) return node->node;
     if (node->node.empty()) return node->file;
-    if (node->file.empty()) return fmt::format("node `{}`", node->node);
-    return fmt::format("{}: node `{}`", node->file, node->node);
+    const std::string place = fmt::format("node `{}`", node->node);
+    return node->file.empty() ? place : fmt::format("{}: {}", node->file, place);
   }
   const auto& parts = std::get<Fused>(location->place).parts;
-  return fmt::format("{} (and {} more)", to_string(parts.front()), parts.size() - 1);
+  return fmt::format("{} (and {} more)", text_of(parts.front(), with_file), parts.size() - 1);
+}
+
+}  // namespace
+
+std::string to_string(const Location& location) { return text_of(location, true); }
+std::string place_in_file(const Location& location) { return text_of(location, false); }
+
+bool share_a_place(const Location& a, const Location& b) {
+  std::set<PlaceKey> of_a, of_b;
+  std::vector<Location> parts;
+  collect_parts(a, of_a, parts);
+  collect_parts(b, of_b, parts);
+  return std::any_of(of_b.begin(), of_b.end(),
+                     [&](const PlaceKey& place) { return of_a.contains(place); });
 }
 
 }  // namespace tessera
