@@ -19,12 +19,6 @@ constexpr double kNearCacheBytes = 1 << 20;
 constexpr double kFarBytesPerCycle = 8;
 constexpr std::int64_t kFarApart = 1024;  // bytes between rows of b beyond which it is packed
 
-bool has_loop(const Stmt& s) {
-  bool found = false;
-  tir::for_each_node(s, [&](const Stmt& part) { found |= part.as<tir::For>() != nullptr; });
-  return found;
-}
-
 bool touches(const Stmt& s, const tir::Buffer& b) {
   const std::vector<Access> all = accesses(s);
   return std::any_of(all.begin(), all.end(), [&](const Access& a) { return a.buffer == b; });

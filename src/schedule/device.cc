@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/device.h"
 
-#include <algorithm>
-
 #include "schedule/accumulator.h"
+#include "schedule/kernel_scheduler.h"
 #include "schedule/primitives.h"
 #include "schedule/rows.h"
 #include "tir/simplify.h"
@@ -16,43 +15,15 @@ using tir::Expr;
 using tir::ForKind;
 using tir::Stmt;
 
-bool has_loop(const Stmt& s) {
-  bool found = false;
-  tir::for_each_node(s, [&](const Stmt& part) { found |= part.as<tir::For>() != nullptr; });
-  return found;
-}
-
-// Products first, each with the element-wise nests behind it; what lies between them by rows, and
-// where that cannot be, nest by nest.
-class DeviceScheduler {
+class DeviceScheduler final : public KernelScheduler {
  public:
-  explicit DeviceScheduler(const Stmt& body) : in_(take_apart(body)) {
-    join_reductions();
-    out_.tables = in_.tables;
-    out_.temporaries = in_.temporaries;
-  }
-
-  Stmt run() {
-    std::vector<Stmt> plain;
-    for (std::size_t i = 0; i < in_.nests.size();) {
-      auto product = device_product(std::span(in_.nests).subspan(i), in_.temporaries);
-      if (!product) {
-        plain.push_back(in_.nests[i++]);
-        continue;
-      }
-      flush(plain);
-      out_.nests.push_back(product->launch);
-      note("tiles");
-      i += product->replaced;
-    }
-    flush(plain);
-    drop_unused_temporaries();
-    return put_together(out_);
-  }
-
-  const std::string& summary() const { return summary_; }
+  explicit DeviceScheduler(const Stmt& body) : KernelScheduler(body) { join_reductions(); }
 
  private:
+  std::optional<Contraction> product(std::span<const Stmt> nests) override {
+    return device_product(nests, in_.temporaries);
+  }
+
   // A reduction to one element has no loop around it: its start and its loop stand side by side.
   void join_reductions() {
     std::vector<Stmt> nests;
@@ -68,11 +39,9 @@ class DeviceScheduler {
     in_.nests = std::move(nests);
   }
 
-  void note(const std::string& what) { summary_ += (summary_.empty() ? "" : "; ") + what; }
-
-  void flush(std::vector<Stmt>& plain) {
-    if (plain.empty()) return;
-    const Kernel rows = fuse_rows({{}, out_.temporaries, plain}, in_.nests);
+  // By rows, and where that cannot be, nest by nest.
+  void schedule_plain(const std::vector<Stmt>& nests) override {
+    const Kernel rows = fuse_rows({{}, out_.temporaries, nests}, in_.nests);
     std::vector<Stmt> launches;
     for (const Stmt& nest : rows.nests) {
       auto launch = schedule(nest);
@@ -81,17 +50,16 @@ class DeviceScheduler {
     }
     if (launches.size() == rows.nests.size()) {
       out_.temporaries = rows.temporaries;
-      if (rows.nests.size() < plain.size()) note("rows");
+      if (rows.nests.size() < nests.size()) note("rows");
     } else {
       launches.clear();
-      for (const Stmt& nest : plain) {
+      for (const Stmt& nest : nests) {
         auto launch = schedule(nest);
         TESSERA_CHECK(launch.has_value(), "a nest that is neither a map nor a reduction");
         launches.push_back(std::move(*launch));
       }
     }
     out_.nests.insert(out_.nests.end(), launches.begin(), launches.end());
-    plain.clear();
   }
 
   static std::optional<Stmt> schedule(const Stmt& s) {
@@ -105,16 +73,6 @@ class DeviceScheduler {
     if (has_loop(nest.body) || nest.body.as<tir::Allocate>() != nullptr) return device_rows(s);
     return device_map(std::move(nest));
   }
-
-  void drop_unused_temporaries() {
-    const std::vector<Access> all = accesses(tir::seq(out_.nests));
-    std::erase_if(out_.temporaries, [&](const Buffer& b) {
-      return std::none_of(all.begin(), all.end(), [&](const Access& a) { return a.buffer == b; });
-    });
-  }
-
-  Kernel in_, out_;
-  std::string summary_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schedule/nest.h"
+#include "schedule/rules.h"
 #include "tir/walk.h"
 
 namespace tessera::schedule {
@@ -30,12 +31,8 @@ bool runs_along_memory(const Nest& nest, const Reduction& reduction);
 
 // A sum of products of two operands with the element-wise nests behind it, in tiles through shared
 // memory: what matrix products and convolutions are when no back end takes them.
-struct DeviceProduct {
-  tir::Stmt launch;
-  std::size_t replaced = 1;  // how many nests this stands for
-};
-std::optional<DeviceProduct> device_product(std::span<const tir::Stmt> nests,
-                                            const std::vector<tir::Buffer>& temporaries);
+std::optional<Contraction> device_product(std::span<const tir::Stmt> nests,
+                                          const std::vector<tir::Buffer>& temporaries);
 
 // The values of loops' variables at the iteration of that number, the last loop running fastest.
 tir::VarMap iteration(const std::vector<Loop>& loops, const tir::Expr& number);

@@ -202,14 +202,15 @@ bool touches(const Stmt& s, const Buffer& b) {
 
 }  // namespace
 
-std::optional<DeviceProduct> device_product(std::span<const Stmt> nests,
-                                            const std::vector<Buffer>& temporaries) {
+std::optional<Contraction> device_product(std::span<const Stmt> nests,
+                                          const std::vector<Buffer>& temporaries) {
   const Nest nest = peel(nests[0]);
   const auto r = as_reduction(nest.body);
   if (!r) return std::nullopt;
   const auto roles = roles_of(nest, *r);
   if (!roles) return std::nullopt;
-  DeviceProduct out;
+  Contraction out;
+  out.summary = "tiles";
   std::vector<Stmt> epilogue;
   const bool temporary =
       std::find(temporaries.begin(), temporaries.end(), r->target) != temporaries.end();
@@ -222,7 +223,7 @@ std::optional<DeviceProduct> device_product(std::span<const Stmt> nests,
   const auto rest = nests.subspan(out.replaced);
   const bool kept = !temporary || std::any_of(rest.begin(), rest.end(),
                                               [&](const Stmt& s) { return touches(s, r->target); });
-  out.launch = Tiles(*roles, *r, std::move(epilogue), kept).build();
+  out.nests = {Tiles(*roles, *r, std::move(epilogue), kept).build()};
   return out;
 }
 

@@ -1,19 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/rules.h"
-#include "tir/walk.h"
 
 namespace tessera::schedule {
-namespace {
-
 using tir::Stmt;
-
-bool has_loop(const Stmt& s) {
-  bool found = false;
-  tir::for_each_node(s, [&](const Stmt& part) { found |= part.as<tir::For>() != nullptr; });
-  return found;
-}
-
-}  // namespace
 
 Stmt schedule_inner(const Stmt& s, tir::Bounds outer, const Machine& machine) {
   if (const auto* allocation = s.as<tir::Allocate>()) {

@@ -39,6 +39,12 @@ tir::Bounds bounds_of(const std::vector<Loop>& loops) {
   return bounds;
 }
 
+bool has_loop(const Stmt& s) {
+  bool found = false;
+  tir::for_each_node(s, [&](const Stmt& part) { found |= part.as<tir::For>() != nullptr; });
+  return found;
+}
+
 std::vector<Stmt> parts(const Stmt& s) {
   const auto* seq = s.as<tir::Seq>();
   return seq != nullptr ? seq->body : std::vector<Stmt>{s};

@@ -35,6 +35,7 @@ tir::Bounds bounds_of(const std::vector<Loop>& loops);
 
 // The parts of a sequence; of anything else, itself.
 std::vector<tir::Stmt> parts(const tir::Stmt& s);
+bool has_loop(const tir::Stmt& s);
 
 // The canonical form of lower/primitive.h taken apart.
 struct Kernel {

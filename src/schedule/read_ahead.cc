@@ -36,6 +36,21 @@ void conditional_reads(const Expr& e, bool conditional, std::vector<Expr>& out) 
   }
 }
 
+class Replace : public tir::Mutator {
+ public:
+  Replace(const std::vector<Expr>& from, const std::vector<Expr>& to) : from_(from), to_(to) {}
+  using Mutator::mutate;
+  Expr mutate(const Expr& e) override {
+    for (std::size_t i = 0; i < from_.size(); ++i) {
+      if (equal(e, from_[i])) return to_[i];
+    }
+    return Mutator::mutate(e);
+  }
+
+ private:
+  const std::vector<Expr>&from_, &to_;
+};
+
 class ReadAhead : public tir::Mutator {
  public:
   using Mutator::mutate;
@@ -72,20 +87,6 @@ class ReadAhead : public tir::Mutator {
     for (const Expr& read : reads) {
       vars.push_back(tir::make_var(read.as<tir::Load>()->buffer->name + "_value", read.dtype()));
     }
-    class Replace : public tir::Mutator {
-     public:
-      Replace(const std::vector<Expr>& from, const std::vector<Expr>& to) : from_(from), to_(to) {}
-      using Mutator::mutate;
-      Expr mutate(const Expr& e) override {
-        for (std::size_t i = 0; i < from_.size(); ++i) {
-          if (equal(e, from_[i])) return to_[i];
-        }
-        return Mutator::mutate(e);
-      }
-
-     private:
-      const std::vector<Expr>&from_, &to_;
-    };
     Stmt out =
         tir::Store::make(store.buffer, store.indices, Replace(reads, vars).mutate(store.value));
     for (std::size_t i = reads.size(); i-- > 0;) out = tir::LetStmt::make(vars[i], reads[i], out);
