@@ -191,6 +191,10 @@ std::int32_t check_outputs(const tessera_program& program, const tessera_tensor*
     if (output.shape == nullptr && io.ndim > 0) {
       return fail(TESSERA_INVALID_ARGUMENT, "the shape of output `%s` is a null pointer", io.name);
     }
+    if (std::any_of(output.shape, output.shape + io.ndim, [](std::int64_t n) { return n < 0; })) {
+      return fail(TESSERA_INVALID_ARGUMENT, "output `%s` has a negative size in its shape",
+                  io.name);
+    }
   }
   return TESSERA_OK;
 }

@@ -65,6 +65,14 @@ std::int32_t check_options(const tessera_program& program,
                 "an instance on device kind %d was asked for, the model was compiled for kind %d",
                 kind, program.device.device_type);
   }
+  if (program.device.device_type == TESSERA_CPU && options.device.device_id != 0) {
+    return fail(TESSERA_INVALID_ARGUMENT, "an instance on CPU %d was asked for; there is only 0",
+                options.device.device_id);
+  }
+  if (options.pools == nullptr && options.pool_count != 0) {
+    return fail(TESSERA_INVALID_ARGUMENT, "pool_count is %d, but `pools` is a null pointer",
+                options.pool_count);
+  }
   if (options.pools != nullptr && options.pool_count != program.pool_count) {
     return fail(TESSERA_INVALID_ARGUMENT, "%d pools given, the model has %d", options.pool_count,
                 program.pool_count);

@@ -145,6 +145,31 @@ TEST_F(ModelTest, EveryWrongInputHasItsSentence) {
   float y[6];
   out_[0] = {y, {TESSERA_CPU, 0}, 2, kInt64, in_shape_, nullptr, 0};
   EXPECT_EQ(error_of_run(), "output `y` has dtype int64, the model takes float32");
+  std::int64_t negative[2] = {2, -3};
+  out_[0] = {y, {TESSERA_CPU, 0}, 2, kFloat32, negative, nullptr, 0};
+  EXPECT_EQ(error_of_run(), "output `y` has a negative size in its shape");
+}
+
+TEST_F(ModelTest, OptionsOfAnInstanceAreChecked) {
+  ASSERT_EQ(create(), TESSERA_OK);
+  const auto error_of = [&](const tessera_instance_options& options) -> std::string {
+    EXPECT_EQ(tessera_instance_create(model_, &options, &instance_), TESSERA_INVALID_ARGUMENT);
+    EXPECT_EQ(instance_, nullptr);
+    return tessera_last_error();
+  };
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.threads = -1;
+  EXPECT_EQ(error_of(options), "-1 threads asked for; 0 means all CPUs");
+  options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.device = {TESSERA_CPU, 7};
+  EXPECT_EQ(error_of(options), "an instance on CPU 7 was asked for; there is only 0");
+  options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.pool_count = 1;
+  EXPECT_EQ(error_of(options), "pool_count is 1, but `pools` is a null pointer");
+  void* pools[2] = {};
+  options.pools = pools;
+  options.pool_count = 2;
+  EXPECT_EQ(error_of(options), "2 pools given, the model has 1");
 }
 
 TEST_F(ModelTest, NullHandlesAreErrors) {
