@@ -102,7 +102,7 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t) {
   command.add_flag("--strict", t.options.strict,
                    "A back end that fails to compile its region is an error");
   command.add_option("--dump-dir", t.options.dump_dir,
-                     "Write the module after each pass, the loop IR and the plan here");
+                     "Write the module after each pass, loop IR, plan, and emitted sources here");
   command.add_option("--records", t.options.records,
                      "Choose configurations of kernels by the measurements in this file");
   command.add_option("--jobs", t.options.jobs, "Compilers that run at once (0: one a CPU)")

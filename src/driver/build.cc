@@ -68,9 +68,14 @@ Result<void> dump_text(const std::string& dir, const std::string& name, const st
   return {};
 }
 
-}  // namespace
-
-namespace {
+// What the back ends will interpret at run time: a JSON graph a partition.
+Result<void> dump_graphs(const Module& module, const std::string& dump_dir) {
+  for (const Artifact& a : module.artifacts) {
+    if (a.kind != ArtifactKind::kRuntimeModule) continue;
+    TESSERA_TRY_VOID(dump_text(dump_dir, a.symbols.at(0) + ".json", a.payload));
+  }
+  return {};
+}
 
 // The loop IR that is about to be emitted, as text beside the other dumps; a violation of its rules
 // is our bug.
@@ -122,6 +127,7 @@ Result<Lowered> lower_module(Module module, const CompileOptions& options) {
   TESSERA_CHECK(main != lowered.module.prim_funcs.end(), "lowering left no host program");
   TESSERA_TRY(lowered.plan, plan::plan_memory(main->second, lowered.module));
   TESSERA_TRY_VOID(dump_text(options.dump_dir, "plan.txt", plan::print_plan(lowered.plan)));
+  TESSERA_TRY_VOID(dump_graphs(lowered.module, options.dump_dir));
   return lowered;
 }
 
@@ -138,7 +144,8 @@ Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::Progra
         {fmt::format("{}_{}", a.backend, jobs.size()), a.payload, "cc", a.compile_flags});
   }
   jobs.push_back(
-      {"host", emit::emit_host(module, lowered.plan, weights, info, kind), "cc", kHostFlags});
+      {kind == emit::ProgramKind::kModel ? "host" : "kernel_library",
+       emit::emit_host(module, lowered.plan, weights, info, kind), "cc", kHostFlags});
   link::LinkInput input;
   TESSERA_TRY(input.objects, toolchain.compile(jobs));
   for (const Artifact& a : module.artifacts) {

@@ -168,6 +168,7 @@ class Compilation {
     link::ToolchainOptions toolchain;
     toolchain.jobs =
         options_.jobs > 0 ? options_.jobs : static_cast<int>(std::thread::hardware_concurrency());
+    toolchain.source_folder = options_.dump_dir;
     toolchain.progress = progress_.sources;
     return link::Toolchain::find(toolchain);
   }

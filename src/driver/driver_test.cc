@@ -236,6 +236,8 @@ TEST_F(DriverTest, DumpsAreWritten) {
   value_of(compile(o));
   EXPECT_NE(read_file(o.dump_dir + "/loops.tir")->find("T.prim_func"), std::string::npos);
   EXPECT_TRUE(read_file(o.dump_dir + "/plan.txt")->starts_with("pool arena"));
+  EXPECT_NE(read_file(o.dump_dir + "/kernels_0.cc")->find("//   ops: nn.relu"), std::string::npos);
+  EXPECT_NE(read_file(o.dump_dir + "/host.cc")->find("tessera_program"), std::string::npos);
 }
 
 TEST_F(DriverTest, VendorLibrariesAreBundledWholeOrNotAtAll) {

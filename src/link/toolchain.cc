@@ -138,7 +138,20 @@ Result<std::string> Toolchain::run_compiler(const byoc::CompileJob& job) const {
   return *std::move(bytes);
 }
 
+Result<void> Toolchain::keep_sources(std::span<const byoc::CompileJob> jobs) const {
+  if (source_folder_.empty()) return {};
+  for (const byoc::CompileJob& job : jobs) {
+    const std::string path = source_folder_ + "/" + job.name + "." + job.extension;
+    if (auto written = write_atomically(path, job.source); !written) {
+      return fail(error(Code::kFileNotWritable, nullptr, "cannot write {}", written.error().text())
+                      .with_remedy("choose another folder for the sources"));
+    }
+  }
+  return {};
+}
+
 Result<std::vector<std::string>> Toolchain::compile(std::span<const byoc::CompileJob> jobs) {
+  TESSERA_TRY_VOID(keep_sources(jobs));
   if (!cuda_ && std::any_of(jobs.begin(), jobs.end(), is_cuda)) {
     TESSERA_TRY(cuda_, find_cuda_compiler());
   }

@@ -21,6 +21,7 @@ struct ToolchainOptions {
   std::string root;  // of the support files; empty: found by itself
   std::string cache_folder = ObjectCache::default_folder();  // empty: no cache
   int jobs = 1;                                              // compilers that run at once
+  std::string source_folder = {};  // each source is kept here as NAME.EXTENSION; empty: it is not
   // Told after each source of a `compile`, from one thread at a time.
   std::function<void(std::size_t done, std::size_t of)> progress = {};
 };
@@ -42,7 +43,9 @@ class Toolchain final : public byoc::Toolchain {
         support_files_(std::move(files)),
         cache_(options.cache_folder),
         jobs_(options.jobs),
+        source_folder_(options.source_folder),
         progress_(options.progress) {}
+  Result<void> keep_sources(std::span<const byoc::CompileJob> jobs) const;
   Result<Hash128> key(const byoc::CompileJob& job) const;
   Result<std::string> compile_one(const byoc::CompileJob& job) const;
   Result<std::string> run_compiler(const byoc::CompileJob& job) const;
@@ -53,6 +56,7 @@ class Toolchain final : public byoc::Toolchain {
   SupportFiles support_files_;
   ObjectCache cache_;
   int jobs_;
+  std::string source_folder_;
   std::function<void(std::size_t, std::size_t)> progress_;
 };
 
