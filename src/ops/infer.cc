@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/infer.h"
 
+#include "types/dim_broadcast.h"
+
 namespace tessera::ops {
 
 using relay::InferArgs;
@@ -100,6 +102,8 @@ Result<Dim> broadcast_dim(const InferArgs& args, const Dim& a, const Dim& b, con
   }
   if (a.is_constant()) return a;  // the other is 1 or the same at run time
   if (b.is_constant()) return b;
+  if (broadcasts_to(b, a)) return a;
+  if (broadcasts_to(a, b)) return b;
   return Dim::unknown();
 }
 

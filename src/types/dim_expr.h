@@ -53,6 +53,8 @@ struct DimAlgebra {
   static Dim from_symbol(std::string name);
   // The atom, if the dimension is one atom and nothing else.
   static const DimAtom* as_atom(const Dim& dim, DimOp op);
+  // What `op`, min or max, is taken of: nested ones flattened, anything else alone.
+  static std::vector<Dim> arguments(DimOp op, const Dim& dim);
   static int compare(const Dim& a, const Dim& b);
   static int compare_atoms(const DimAtomRef& a, const DimAtomRef& b);
   static bool atom_before(const DimAtomRef& a, const DimAtomRef& b) {
@@ -64,6 +66,7 @@ struct DimAlgebra {
   static std::optional<Dim> divide_exactly(const Dim& a, const Dim& b);
   // Symbols are >= 0; divisors are > 0.
   static DimInterval interval(const Dim& dim);
+  static bool always_le(const Dim& a, const Dim& b);  // in every run
   // Writes every floormod(x, y) as x - y * floordiv(x, y).
   static Dim without_floor_mod(const Dim& dim);
 };

@@ -129,35 +129,18 @@ Dim common_content(const Dim& a, const Dim& b) {
   return DimAlgebra::from_terms({common});
 }
 
-void collect_arguments(DimOp op, const Dim& dim, std::vector<Dim>& out) {
-  if (const DimAtom* atom = DimAlgebra::as_atom(dim, op)) {
-    collect_arguments(op, atom->a, out);
-    collect_arguments(op, atom->b, out);
-  } else {
-    out.push_back(dim);
-  }
-}
-
-// Is a <= b in every run?
-bool always_le(const Dim& a, const Dim& b) {
-  const Dim difference = b - a;
-  if (difference.is_unknown()) return false;
-  const DimInterval range = DimAlgebra::interval(difference);
-  return range.min && *range.min >= 0;
-}
-
 // Flattens nested `op`, drops arguments that another one dominates, and rebuilds in sorted order.
 Dim extremum(DimOp op, const Dim& a, const Dim& b) {
   if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
-  std::vector<Dim> arguments;
-  collect_arguments(op, a, arguments);
-  collect_arguments(op, b, arguments);
+  std::vector<Dim> arguments = DimAlgebra::arguments(op, a);
+  for (Dim& more : DimAlgebra::arguments(op, b)) arguments.push_back(std::move(more));
   std::sort(arguments.begin(), arguments.end(),
             [](const Dim& x, const Dim& y) { return DimAlgebra::compare(x, y) < 0; });
   for (std::size_t i = 0; i < arguments.size();) {
     const bool dominated = std::any_of(arguments.begin(), arguments.end(), [&](const Dim& other) {
       if (&other == &arguments[i]) return false;
-      return op == DimOp::kMin ? always_le(other, arguments[i]) : always_le(arguments[i], other);
+      return op == DimOp::kMin ? DimAlgebra::always_le(other, arguments[i])
+                               : DimAlgebra::always_le(arguments[i], other);
     });
     if (dominated) {
       arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i));
@@ -172,7 +155,22 @@ Dim extremum(DimOp op, const Dim& a, const Dim& b) {
   return result;
 }
 
+void collect_arguments(DimOp op, const Dim& dim, std::vector<Dim>& out) {
+  if (const DimAtom* atom = DimAlgebra::as_atom(dim, op)) {
+    collect_arguments(op, atom->a, out);
+    collect_arguments(op, atom->b, out);
+  } else {
+    out.push_back(dim);
+  }
+}
+
 }  // namespace
+
+std::vector<Dim> DimAlgebra::arguments(DimOp op, const Dim& dim) {
+  std::vector<Dim> all;
+  collect_arguments(op, dim, all);
+  return all;
+}
 
 Dim floor_div(const Dim& a, const Dim& b) {
   if (b == Dim(0) || a.is_unknown() || b.is_unknown()) return Dim::unknown();

@@ -100,6 +100,13 @@ DimInterval DimAlgebra::interval(const Dim& dim) {
   return sum;
 }
 
+bool DimAlgebra::always_le(const Dim& a, const Dim& b) {
+  const Dim difference = b - a;
+  if (difference.is_unknown()) return false;
+  const DimInterval range = interval(difference);
+  return range.min && *range.min >= 0;
+}
+
 Dim DimAlgebra::without_floor_mod(const Dim& dim) {
   if (!dim.is_symbolic()) return dim;
   Dim sum = 0;

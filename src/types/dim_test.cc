@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "types/dim_broadcast.h"
+
 namespace tessera {
 namespace {
 
@@ -139,6 +141,18 @@ TEST(Dim, SymbolsAndSubstitution) {
   EXPECT_EQ((x + y).substitute({{"x", y}, {"y", x}}), x + y);  // at the same time
   EXPECT_TRUE((x + 1).substitute({{"x", Dim::unknown()}}).is_unknown());
   EXPECT_EQ(Dim(7).substitute({{"x", 1}}), Dim(7));
+}
+
+TEST(Dim, BroadcastsToTheLarger) {
+  EXPECT_TRUE(broadcasts_to(min(512, x), x));
+  EXPECT_TRUE(broadcasts_to(min(y + 1, x), x));
+  EXPECT_TRUE(broadcasts_to(x + 1, x + y + 1));
+  EXPECT_FALSE(broadcasts_to(x, min(512, x)));
+  EXPECT_FALSE(broadcasts_to(min(y, x), x));  // 0 against 1 gives 0
+  EXPECT_FALSE(broadcasts_to(x, x + 1));      // as here
+  EXPECT_FALSE(broadcasts_to(x, y));
+  EXPECT_FALSE(broadcasts_to(Dim::unknown(), x));
+  EXPECT_FALSE(broadcasts_to(x, Dim::unknown()));
 }
 
 TEST(Dim, Shapes) {
