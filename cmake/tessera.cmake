@@ -121,6 +121,8 @@ function(tessera_test name)
     set(arg_TIMEOUT 300)
     if("fuzz" IN_LIST arg_LABELS OR "slow" IN_LIST arg_LABELS)
       set(arg_TIMEOUT 86400)  # these have a budget of their own
+    elseif(CMAKE_BUILD_TYPE STREQUAL Sanitize)
+      set(arg_TIMEOUT 1200)
     endif()
   endif()
   math(EXPR last "${arg_SHARDS} - 1")

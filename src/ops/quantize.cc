@@ -35,8 +35,8 @@ std::vector<Tensor> eval(const EvalArgs& args) {
     const auto quotient =
         static_cast<double>(static_cast<float>(x[out.size()] / parameter_at(scale, c, axis)));
     const double q = std::nearbyint(quotient) + parameter_at(zero_point, c, axis);
-    out.push_back(
-        static_cast<std::int64_t>(std::clamp(q, least(p.out_dtype), greatest(p.out_dtype))));
+    const double bounded = std::clamp(q, least(p.out_dtype), greatest(p.out_dtype));
+    out.push_back(std::isnan(bounded) ? 0 : static_cast<std::int64_t>(bounded));  // as `cast` does
   }
   return {tensor_of(args.result, out)};
 }
