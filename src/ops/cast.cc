@@ -3,6 +3,7 @@
 
 #include "ops/attrs/elementwise.h"
 #include "ops/elementwise.h"
+#include "ops/to_integer.h"
 
 namespace tessera::ops {
 namespace {
@@ -26,13 +27,11 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   for (double v : values) {
     if (to.is_bool()) {
       out.push_back(v != 0 ? 1 : 0);
-    } else if (v >=
-               0x1p63) {  // what does not fit int64 is undefined for the loops; here it is bounded
-      out.push_back(to == kUInt64 ? static_cast<std::int64_t>(static_cast<std::uint64_t>(
-                                        std::fmin(v, 0x1.fffffffffffffp63)))
-                                  : INT64_MAX);
+    } else if (v >= 0x1p63 && to == kUInt64) {
+      const double bounded = std::fmin(v, 0x1.fffffffffffffp63);
+      out.push_back(static_cast<std::int64_t>(static_cast<std::uint64_t>(bounded)));
     } else {
-      out.push_back(std::isnan(v) ? 0 : static_cast<std::int64_t>(std::fmax(v, -0x1p63)));
+      out.push_back(to_integer(v));
     }
   }
   return {tensor_of(args.result, out)};

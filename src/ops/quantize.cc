@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/to_integer.h"
+
 namespace tessera::ops {
 namespace {
 
@@ -35,8 +37,7 @@ std::vector<Tensor> eval(const EvalArgs& args) {
     const auto quotient =
         static_cast<double>(static_cast<float>(x[out.size()] / parameter_at(scale, c, axis)));
     const double q = std::nearbyint(quotient) + parameter_at(zero_point, c, axis);
-    const double bounded = std::clamp(q, least(p.out_dtype), greatest(p.out_dtype));
-    out.push_back(std::isnan(bounded) ? 0 : static_cast<std::int64_t>(bounded));  // as `cast` does
+    out.push_back(to_integer(std::clamp(q, least(p.out_dtype), greatest(p.out_dtype))));
   }
   return {tensor_of(args.result, out)};
 }

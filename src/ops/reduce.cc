@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "ops/to_integer.h"
+
 namespace tessera::ops {
 namespace {
 
@@ -78,7 +80,7 @@ std::vector<Tensor> eval_reduce(const EvalArgs& args, Fold<double> on_float,
   if (!x.dtype.is_float()) {
     Ints out = folded(args, on_int);
     for (std::int64_t& v : out) {
-      if (after != nullptr) v = static_cast<std::int64_t>(after(static_cast<double>(v), count));
+      if (after != nullptr) v = to_integer(after(static_cast<double>(v), count));
     }
     return {tensor_of(args.result, out)};
   }

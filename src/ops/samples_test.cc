@@ -3,7 +3,6 @@
 // `eval` gives; and eval gives what inference promises.
 #include "ops/samples.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 #include <unordered_map>
@@ -13,6 +12,7 @@
 #include "ops/compare.h"
 #include "ops/evaluate.h"
 #include "ops/table.h"
+#include "ops/to_integer.h"
 #include "tir/dim_vars.h"
 #include "tir/intrinsics.h"
 #include "tir/tensor_expr.h"
@@ -37,12 +37,6 @@ std::vector<Number> numbers_of(const Tensor& data) {
     for (const std::int64_t i : values_of<std::int64_t>(data)) out.push_back({double(i), i});
   }
   return out;
-}
-
-// Bounded where it does not fit, and 0 for NaN, as `eval` of `cast` has it.
-std::int64_t whole(double f) {
-  return std::isnan(f) ? 0
-                       : static_cast<std::int64_t>(std::clamp(f, -0x1p63, 0x1.fffffffffffffp62));
 }
 
 // Computes definitions element by element, each stage completely before it is read. A read outside
@@ -150,7 +144,7 @@ class Interpreter {
   }
   static Number cast(Number n, DType from, DType to) {
     if (to.is_float()) return rounded({from.is_float() ? n.f : static_cast<double>(n.i), 0}, to);
-    return rounded({0, from.is_float() ? whole(n.f) : n.i}, to);
+    return rounded({0, from.is_float() ? to_integer(n.f) : n.i}, to);
   }
   Number call(const tir::Call& c) {
     const tir::Intrinsic* f = tir::find_intrinsic(c.name);

@@ -169,8 +169,17 @@ Graph reduced(const Graph& graph, const std::function<bool(const Graph&)>& fails
     return true;
   };
   using Nodes = std::vector<NodeId>;
-  const Nodes results = minimal<NodeId>(
-      results_of(graph.function), [&](const Nodes& some) { return still_fails(nodes, some); });
+  Nodes results = minimal<NodeId>(results_of(graph.function),
+                                  [&](const Nodes& some) { return still_fails(nodes, some); });
+  // Users of what fails cannot be cut, as that would cut it off, too: the result moves up instead.
+  for (bool moves = results.size() == 1; moves;) {
+    const auto operands = graph.function.operands(results[0]);
+    const auto next = std::find_if(operands.begin(), operands.end(), [&](NodeId id) {
+      return values.contains(id) && still_fails(nodes, {id});
+    });
+    moves = next != operands.end();
+    if (moves) results = {*next};
+  }
   minimal<NodeId>(nodes, [&](const Nodes& some) { return still_fails(some, results); });
   return best;
 }
