@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Named algebraic rules on operator calls; the table is at the end. Each sees a call whose operands
 // are already simplified and returns the node that stands for it, or nothing.
+#include <array>
 #include <cmath>
 
 #include "ops/table.h"
@@ -180,6 +181,45 @@ Found broadcast_identity(const Site& s) {
   return is_dynamic(s.type()) ? std::nullopt : s.same(s.args[0]);
 }
 
+// What is true throughout only gives the other operand its shape.
+Found logical_and_true(const Site& s) {
+  for (const std::size_t side : {0, 1}) {
+    if (s.uniform(side) != 1.0) continue;
+    if (const Found unchanged = s.same(s.args[1 - side])) return unchanged;
+    if (is_dynamic(s.type())) return std::nullopt;
+    return s.make("broadcast_to", {s.args[1 - side]},
+                  {{"shape", *constant_shape(s.type().shape())}});
+  }
+  return std::nullopt;
+}
+
+// Choices between two numbers are made before the condition repeats.
+Found where_of_broadcast(const Site& s) {
+  if (s.arg_call(0, "broadcast_to") == nullptr || is_dynamic(s.type())) return std::nullopt;
+  const NodeId condition = s.inner_arg(0);
+  const bool numbers = num_elements(s.arg_type(1).shape()) == Dim(1) &&
+                       num_elements(s.arg_type(2).shape()) == Dim(1);
+  const Shape& shape = s.made().type(condition).shape();
+  if (!numbers || shape.size() < std::max(s.arg_type(1).rank(), s.arg_type(2).rank())) {
+    return std::nullopt;
+  }
+  const NodeId chosen = s.make("where", {condition, s.args[1], s.args[2]});
+  s.c.builder().set_type(chosen, tensor_type(shape, s.type().dtype()));
+  return s.make("broadcast_to", {chosen}, {{"shape", *constant_shape(s.type().shape())}});
+}
+
+// Addition repeats what is smaller by itself.
+Found add_of_broadcast(const Site& s) {
+  for (const std::size_t side : {0, 1}) {
+    if (s.arg_call(side, "broadcast_to") == nullptr) continue;
+    if (is_dynamic(s.type()) || s.arg_type(1 - side) != s.type()) continue;
+    std::array<NodeId, 2> operands = {s.args[0], s.args[1]};
+    operands[side] = s.inner_arg(side);
+    return s.make("add", {operands[0], operands[1]});
+  }
+  return std::nullopt;
+}
+
 struct Rule {
   std::string_view name, op;
   Found (*apply)(const Site&);
@@ -201,6 +241,9 @@ constexpr Rule kRules[] = {
     {"divide-power-of-two", "divide", divide_by_power_of_two},
     {"concatenate-one", "concatenate", concatenate_one},
     {"broadcast-identity", "broadcast_to", broadcast_identity},
+    {"logical-and-true", "logical_and", logical_and_true},
+    {"where-of-broadcast", "where", where_of_broadcast},
+    {"add-of-broadcast", "add", add_of_broadcast},
     {"copy", "copy", view_identity},
 };
 
