@@ -38,9 +38,12 @@ std::string precision_passes(DType precision) {
          "eliminate-dead-code";
 }
 
-// Beyond those, where a GPU computes: a wide product uses it better than some narrow ones.
+// Beyond those, where a GPU computes: a wide product uses it better than some narrow ones, and
+// patches are products, too.
 constexpr std::string_view kGpuPasses =
     ",combine-parallel-dense,"
+    "convert-patch-conv,"
+    "canonicalize-views,"
     "fold-constant,"
     "eliminate-dead-code";
 
