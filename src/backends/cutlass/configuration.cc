@@ -27,6 +27,9 @@ struct MultistageShape {
 };
 constexpr MultistageShape kMultistageTiles[] = {
     {128, 128, 32, 64, 64, 4}, {128, 64, 32, 64, 32, 4}, {64, 64, 32, 32, 32, 5}};
+// For float32 by three products of tf32: each operand is there twice, so that registers are short.
+constexpr MultistageShape kEmulatingTiles[] = {
+    {128, 128, 16, 32, 64, 4}, {128, 64, 16, 64, 32, 4}, {64, 64, 16, 32, 32, 3}};
 
 double ceil_div(double x, double y) {
   return static_cast<double>(static_cast<std::int64_t>((x + y - 1) / y));
@@ -45,7 +48,8 @@ double estimate(const Gemm& gemm, const Configuration& c, const Device& device) 
   const double tiles = ceil_div(m, c.tile_m) * ceil_div(n, c.tile_n) * batch;
   const double waves = ceil_div(tiles, device.multiprocessors);
   const double reading = kRowsReadPerProduct * (1.0 / c.tile_m + 1.0 / c.tile_n);
-  const double width = gemm.a_dtype == kFloat32 ? 2 : 1;  // tf32 has half the rate
+  // tf32 has half the rate, and three products take thrice the time.
+  const double width = gemm.emulates_float32 ? 6 : gemm.a_dtype == kFloat32 ? 2 : 1;
   double rate = kProductsPerMicrosecond / width / (1 + reading);
   if (c.schedule == Schedule::kMultistage) rate *= 0.6;
   if (c.schedule == Schedule::kCooperative) rate *= 0.8;  // nothing hides the epilogue
@@ -58,15 +62,34 @@ double estimate(const Gemm& gemm, const Configuration& c, const Device& device) 
   return kLaunch + waves * (kWave + c.tile_m * c.tile_n * k / rate) + 0.005 * waves * steps;
 }
 
-bool fits(const Gemm& gemm, const Configuration& c) {
-  if (c.schedule == Schedule::kMultistage) return true;
+std::string arch_of(const Target& target) {
+  const std::string& arch = target.get_string("arch");
+  return arch.empty() ? fmt::format("sm_{}", target.get_int("sm")) : arch;
+}
+
+// Of a block, as CUDA's documentation has it.
+std::int64_t shared_bytes_of(const Target& target) {
+  const std::string arch = arch_of(target);
+  return (arch == "sm_80" || arch == "sm_87" ? 163 : arch.starts_with("sm_8") ? 99 : 227) << 10;
+}
+
+bool fits(const Gemm& gemm, const Configuration& c, const Target& target) {
+  if (c.schedule == Schedule::kMultistage) {
+    return std::int64_t{c.tile_m + c.tile_n} * c.tile_k * c.stages * gemm.a_dtype.size_bytes() <=
+           shared_bytes_of(target);
+  }
   // A cluster's tiles along M and N must be there.
   const std::int64_t m = gemm.m.as_constant().value_or(1 << 20);
   return (m + c.tile_m - 1) / c.tile_m % c.cluster_m == 0 &&
          (gemm.n.constant() + c.tile_n - 1) / c.tile_n % c.cluster_n == 0;
 }
 
+// Hopper's instructions read tf32 along K only, and know no emulation of float32.
 bool takes_tma(const Gemm& gemm) {
+  if (gemm.a_dtype == kFloat32 &&
+      (gemm.emulates_float32 || gemm.a_is_column_major || gemm.b_is_row_major)) {
+    return false;
+  }
   const auto is_wide = [](std::int64_t elements, DType dtype) {
     return elements * dtype.size_bytes() == 16;
   };
@@ -82,6 +105,8 @@ bool starts_early(const Gemm& gemm, const Configuration& c) {
 }
 
 }  // namespace
+
+bool has_tma(const Target& target) { return arch_of(target) == "sm_90a"; }
 
 std::string Configuration::kernel_name() const {
   if (schedule == Schedule::kMultistage) {
@@ -126,7 +151,7 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
     c.raster = raster == "m" ? Raster::kAlongM : raster == "n" ? Raster::kAlongN : Raster::kAuto;
     c.swizzle = static_cast<int>(target.get_int("swizzle"));
     c.is_dependent = starts_early(gemm, c);
-    if (fits(gemm, c)) all.push_back(c);
+    if (fits(gemm, c, target)) all.push_back(c);
   };
   const auto add_sm90 = [&](Schedule schedule, const TileShape& t) {
     const int k = gemm.a_dtype == kFloat32 ? t.k / 2 : t.k;  // the same bytes
@@ -135,13 +160,13 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
            static_cast<int>(clusters[i + 1])});
     }
   };
-  if (takes_tma(gemm)) {
+  if (has_tma(target) && takes_tma(gemm)) {
     for (const TileShape& t : kPingpongTiles) add_sm90(Schedule::kPingpong, t);
     for (const TileShape& t : kCooperativeTiles) add_sm90(Schedule::kCooperative, t);
   } else {
     // cp.async copies four bytes at least; below, tiles go through registers in two stages.
     const bool is_narrow = std::min(gemm.a_align, gemm.b_align) * gemm.a_dtype.size_bytes() < 4;
-    for (const MultistageShape& t : kMultistageTiles) {
+    for (const MultistageShape& t : gemm.emulates_float32 ? kEmulatingTiles : kMultistageTiles) {
       add({Schedule::kMultistage, t.m, t.n, t.k, 1, 1, t.warp_m, t.warp_n,
            is_narrow ? 2 : t.stages});
     }

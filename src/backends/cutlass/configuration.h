@@ -44,6 +44,9 @@ struct Device {
   int multiprocessors = 132;
 };
 
+// Has the target's architecture the instructions of the sm90 schedules, and of attention?
+bool has_tma(const Target& target);
+
 // All that can compute the product, the presumably fastest first: by waves of tiles, the rate that
 // a tile of that shape can reach, and what a wave costs at least. `shapes` of the target narrow it.
 std::vector<Configuration> candidates(const Gemm& gemm, const Target& target, const Device& device);

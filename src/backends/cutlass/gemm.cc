@@ -104,12 +104,7 @@ std::optional<Refusal> describe_types(const Function& f, const Target& target, G
   }
   const DType d = g.epilogue.dtype;
   if (g.a_dtype == kFloat32) {
-    if (target.get_bool("use_3xtf32")) {
-      return Refusal{"float32 goes through plain tf32 only: -use_3xtf32=false allows that"};
-    }
-    if (g.a_is_column_major || g.b_is_row_major) {
-      return Refusal{"tf32 kernels read both factors along K"};
-    }
+    g.emulates_float32 = target.get_bool("use_3xtf32");
   } else if (g.a_dtype != kFloat16 && g.a_dtype != kBFloat16) {
     return Refusal{fmt::format("there is no kernel for {}", to_string(g.a_dtype))};
   }
@@ -146,6 +141,7 @@ std::string Gemm::kernel_text() const {
                                  a_is_column_major ? "column" : "row", a_align, to_string(b_dtype),
                                  b_is_row_major ? "row" : "column", b_align, to_string(sum_dtype),
                                  to_string(epilogue.dtype), d_align);
+  if (a_dtype == kFloat32) text += emulates_float32 ? " 3xtf32" : " tf32";
   for (const EpilogueInput& input : epilogue.inputs) {
     text += fmt::format(" {}:{}", kKindNames[static_cast<int>(input.kind)], to_string(input.dtype));
   }

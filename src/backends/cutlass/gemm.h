@@ -15,6 +15,7 @@ struct Gemm {
   bool a_is_column_major = false;  // A is stored [K, M]
   bool b_is_row_major = false;     // B is stored [K, N], not [N, K]
   bool rows_of_batch = false;      // the batch's matrices are one below the other
+  bool emulates_float32 = false;   // by three products of tf32
   // Elements that each row of A, B and D can be read by: 16 bytes, or less where sizes are odd.
   std::int64_t a_align = 1, b_align = 1, d_align = 1;
   relay::NodeId a, b;

@@ -55,14 +55,16 @@ std::string problem_text(const Gemm& g) {
       layout(!g.a_is_column_major), layout(g.b_is_row_major), g.a_align, g.b_align, g.d_align);
 }
 
-std::string configuration_text(const Configuration& c) {
+std::string configuration_text(const Gemm& g, const Configuration& c) {
   if (c.schedule == Schedule::kMultistage) {
     return fmt::format(
         "struct Config {{\n"
         "  using Tile = ::cutlass::gemm::GemmShape<{}, {}, {}>;\n"
         "  using Warp = ::cutlass::gemm::GemmShape<{}, {}, {}>;\n"
+        "  using Math = ::cutlass::arch::{};\n"
         "  static constexpr int kStages = {};\n}};\n",
-        c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warp_n, c.tile_k, c.stages);
+        c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warp_n, c.tile_k,
+        g.emulates_float32 ? "OpMultiplyAddFastF32" : "OpMultiplyAdd", c.stages);
   }
   return fmt::format(
       "struct Config {{\n"
@@ -106,7 +108,7 @@ std::string kernel_source(const Gemm& gemm, const Configuration& configuration) 
       "  return tessera::cutlass::{}<Problem, Config, Function>::run(\"{}\", call, "
       "*arguments);\n}}\n",
       symbol, gemm.kernel_text(), is_sm80 ? "sm80" : "sm90", symbol, problem_text(gemm),
-      configuration_text(configuration), function_text(gemm.epilogue), symbol, symbol,
+      configuration_text(gemm, configuration), function_text(gemm.epilogue), symbol, symbol,
       template_name(configuration), symbol);
 }
 

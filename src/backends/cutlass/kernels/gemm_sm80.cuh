@@ -86,7 +86,7 @@ struct Instruction<float> {
   using Shape = ::cutlass::gemm::GemmShape<16, 8, 8>;
 };
 
-// As GemmSm90; Config: Tile, Warp, kStages (2 where rows are of single 16-bit elements, which
+// As GemmSm90; Config: Tile, Warp, Math, kStages (2 where rows are of single 16-bit elements, which
 // cp.async cannot copy).
 template <class Problem, class Config, class Function>
 struct GemmSm80 {
@@ -103,7 +103,7 @@ struct GemmSm80 {
       typename Problem::Sum, float, ::cutlass::arch::OpClassTensorOp, ::cutlass::arch::Sm80,
       typename Config::Tile, typename Config::Warp, typename Instruction<A>::Shape,
       typename Tree::Type, ::cutlass::gemm::threadblock::GemmIdentityThreadblockSwizzle<8>,
-      Config::kStages, ::cutlass::arch::OpMultiplyAdd, 1>::GemmKernel;
+      Config::kStages, typename Config::Math, 1>::GemmKernel;
   using Gemm = ::cutlass::gemm::device::GemmUniversalAdapter<Kernel>;
 
   static int32_t run(const char* name, const tessera_call* call, const GemmArguments& g) {
