@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks and times the attention kernels of the cutlass back end: 16 heads of 64 in one packed
-// tensor [batch, row, 3, head, 64], with and without a mask for each batch, float16. Errors are
-// against float32 in the Frobenius norm; times are medians of 21 replays of graphs of 24 launches.
+// tensor [batch, row, 3, head, 64], float16: without a mask, with one for each batch, the same as
+// one row a query, and causal. Errors are against float32 in the Frobenius norm; times are medians
+// of 21 replays of graphs of 24 launches.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -24,22 +25,25 @@
 
 namespace tessera::cutlass {
 
-template <bool kMask>
+enum MaskKind { kNone, kOfKeys, kOfQueries, kCausal };
+
+template <MaskKind kKind>
 struct HalfHeads {
   using Element = ::cutlass::half_t;
   using Mask = ::cutlass::half_t;
   static constexpr int kWidth = 64;
-  static constexpr bool kHasMask = kMask;
+  static constexpr bool kIsCausal = kKind == kCausal;
+  static constexpr int kMaskRows = kKind == kOfKeys ? 1 : kKind == kOfQueries ? 2 : 0;
 };
 template <int kRows, int kColumns, class How>
 struct Block {
   static constexpr int kQueries = kRows, kKeys = kColumns;
   using Schedule = How;
 };
-template <bool kMask>
-using Small = AttentionSm90<HalfHeads<kMask>, Block<64, 128, SelfLoading>>;
-template <bool kMask>
-using Large = AttentionSm90<HalfHeads<kMask>, Block<128, 128, PersistentPair>>;
+template <MaskKind kKind>
+using Small = AttentionSm90<HalfHeads<kKind>, Block<64, 128, SelfLoading>>;
+template <MaskKind kKind>
+using Large = AttentionSm90<HalfHeads<kKind>, Block<128, 128, PersistentPair>>;
 
 }  // namespace tessera::cutlass
 
@@ -54,15 +58,16 @@ __global__ void fill(__half* x, size_t count, unsigned seed) {
     x[i] = __float2half((float(z & 0xffffff) / 8388608.f - 1.f) * 1.7f);
   }
 }
-// The last `batch + 1` eighths of the keys of a batch are masked out, half of them at most.
-__global__ void fill_mask(__half* mask, int keys) {
-  const int batch = blockIdx.x, masked = keys * (batch % 4 + 1) / 8;
-  for (int i = threadIdx.x; i < keys; i += blockDim.x) {
-    mask[batch * keys + i] = __float2half(i >= keys - masked ? -65504.f : 0.f);
+// The last `batch` eighths of the keys of a batch are masked out, half of them at most.
+__global__ void fill_mask(__half* mask, int rows, int keys) {
+  const int batch = blockIdx.x, masked = keys * (batch % 5) / 8;
+  for (int i = threadIdx.x; i < rows * keys; i += blockDim.x) {
+    mask[batch * rows * keys + i] = __float2half(i % keys >= keys - masked ? -65504.f : 0.f);
   }
 }
 // One block a query; 64 threads, one an element of the head.
-__global__ void reference(const __half* qkv, const __half* mask, float* o, int heads, int rows) {
+__global__ void reference(const __half* qkv, const __half* mask, bool causal, float* o, int heads,
+                          int rows) {
   extern __shared__ float scores[];
   const int row = blockIdx.x, head = blockIdx.y, batch = blockIdx.z, i = threadIdx.x;
   const auto at = [&](int r, int part) {
@@ -72,6 +77,7 @@ __global__ void reference(const __half* qkv, const __half* mask, float* o, int h
     float sum = 0;
     for (int j = 0; j < 64; ++j) sum += __half2float(at(row, 0)[j]) * __half2float(at(key, 1)[j]);
     scores[key] = sum * 0.125f + (mask ? __half2float(mask[batch * rows + key]) : 0.f);
+    if (causal && key > row) scores[key] = -INFINITY;
   }
   __syncthreads();
   float largest = -INFINITY, total = 0, sum = 0;
@@ -95,16 +101,20 @@ T* device_array(size_t count) {
 
 using Run = int32_t (*)(const char*, const tessera_call*, const AttentionArguments&);
 
-void test(const char* name, Run run, int batch, int rows, bool has_mask) {
+void test(const char* name, Run run, int batch, int rows, MaskKind kind) {
   constexpr int kHeads = 16;
+  static constexpr const char* kNames[] = {"no mask", "mask", "mask of queries", "causal"};
+  const bool has_mask = kind == kOfKeys || kind == kOfQueries;
   const size_t count = size_t(batch) * rows * kHeads * 64;
   __half *qkv = device_array<__half>(count * 3), *mask = device_array<__half>(size_t(batch) * rows),
+         *long_mask = device_array<__half>(size_t(batch) * rows * rows),
          *o = device_array<__half>(count);
   float *wanted = device_array<float>(count), *workspace = device_array<float>(rows + 128);
   fill<<<512, 256>>>(qkv, count * 3, 1);
-  fill_mask<<<batch, 128>>>(mask, rows);
-  reference<<<dim3(rows, kHeads, batch), 64, rows * 4>>>(qkv, has_mask ? mask : nullptr, wanted,
-                                                         kHeads, rows);
+  fill_mask<<<batch, 128>>>(mask, 1, rows);
+  fill_mask<<<batch, 128>>>(long_mask, rows, rows);
+  reference<<<dim3(rows, kHeads, batch), 64, rows * 4>>>(qkv, has_mask ? mask : nullptr,
+                                                         kind == kCausal, wanted, kHeads, rows);
   CHECK(cudaMemset(o, 0xff, count * 2));
   CHECK(cudaDeviceSynchronize());
 
@@ -123,6 +133,7 @@ void test(const char* name, Run run, int batch, int rows, bool has_mask) {
   a.v = {qkv + 2 * kHeads * 64, rows * row, 64, row};
   a.o = {o, int64_t(rows) * kHeads * 64, 64, kHeads * 64};
   a.mask = {mask, rows, 0, 0};
+  if (kind == kOfQueries) a.mask = {long_mask, int64_t(rows) * rows, 0, rows};
   double us[2] = {0, 0};
   for (const int dependent : {0, 1}) {
     a.dependent = dependent;
@@ -164,20 +175,37 @@ void test(const char* name, Run run, int batch, int rows, bool has_mask) {
     norm += double(want[i]) * want[i];
   }
   std::printf("ATTENTION b%d s%d %s %s: %.2f us, dependent %.2f us, relative error %.2g\n", batch,
-              rows, name, has_mask ? "mask" : "no mask", us[0], us[1], std::sqrt(error / norm));
+              rows, name, kNames[kind], us[0], us[1], std::sqrt(error / norm));
   std::fflush(stdout);
-  for (void* p : {(void*)qkv, (void*)mask, (void*)o, (void*)wanted, (void*)workspace}) cudaFree(p);
+  for (void* p :
+       {(void*)qkv, (void*)mask, (void*)long_mask, (void*)o, (void*)wanted, (void*)workspace})
+    cudaFree(p);
+}
+
+template <MaskKind kKind>
+void test_both(int batch, int rows) {
+  test("64x128 self-loading", Small<kKind>::run, batch, rows, kKind);
+  test("128x128 persistent", Large<kKind>::run, batch, rows, kKind);
 }
 
 int main() {
   struct Sizes {
     int batch, rows;
   };
-  for (const Sizes s : {Sizes{1, 128}, {1, 384}, {8, 384}, {32, 128}, {32, 384}, {2, 200}}) {
-    test("64x128 self-loading", Small<false>::run, s.batch, s.rows, false);
-    test("64x128 self-loading", Small<true>::run, s.batch, s.rows, true);
-    test("128x128 persistent", Large<false>::run, s.batch, s.rows, false);
-    test("128x128 persistent", Large<true>::run, s.batch, s.rows, true);
+  for (const Sizes s : {Sizes{1, 128},
+                        {1, 384},
+                        {8, 384},
+                        {32, 128},
+                        {32, 384},
+                        {8, 512},
+                        {32, 197},
+                        {2, 200},
+                        {3, 197}}) {
+    test_both<kNone>(s.batch, s.rows);
+    test_both<kCausal>(s.batch, s.rows);
+    if (s.rows % 2 != 0) continue;  // pairs of keys
+    test_both<kOfKeys>(s.batch, s.rows);
+    test_both<kOfQueries>(s.batch, s.rows);
   }
   return 0;
 }

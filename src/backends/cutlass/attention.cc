@@ -55,9 +55,13 @@ class Describer {
     TESSERA_TRY(out_.k, heads_view(k));
     TESSERA_TRY(out_.v, heads_view(v));
     TESSERA_TRY(out_.o, heads_view(result_));
-    if (mask_) {
+    if (!mask_) return out_;
+    if (!is_inside(*mask_)) {
       TESSERA_TRY(out_.mask, mask_view(*mask_));
+      return out_;
     }
+    if (!hides_the_future(*mask_)) return refuse("the mask is computed inside");
+    out_.is_causal = true;
     return out_;
   }
 
@@ -84,13 +88,34 @@ class Describer {
     std::swap(view.strides[rank - 1], view.strides[rank - 2]);
   }
 
-  std::optional<double> scalar(NodeId id) const {
+  const Tensor* tensor_of(NodeId id) const {
     const auto* constant = f_.as<relay::Constant>(id);
-    if (constant == nullptr) return std::nullopt;
+    if (constant == nullptr) return nullptr;
     const auto* tensor = std::get_if<Tensor>(&constant->value);
-    if (tensor == nullptr && c_.pool != nullptr) tensor = &c_.pool->resolve(constant->value);
+    return tensor == nullptr && c_.pool != nullptr ? &c_.pool->resolve(constant->value) : tensor;
+  }
+
+  std::optional<double> scalar(NodeId id) const {
+    const Tensor* tensor = tensor_of(id);
     if (tensor == nullptr || tensor->num_elements() != 1) return std::nullopt;
     return element_as_double(*tensor, 0);
+  }
+
+  // A constant that adds nothing for keys up to the query's own, and behind it so little that the
+  // softmax is zero there.
+  bool hides_the_future(NodeId mask) const {
+    constexpr double kAsGoodAsNothing = -1e4;
+    const Tensor* tensor = tensor_of(mask);
+    if (tensor == nullptr || out_.queries != out_.keys ||
+        tensor->num_elements() != out_.queries * out_.keys) {
+      return false;
+    }
+    for (std::int64_t i = 0; i < tensor->num_elements(); ++i) {
+      const bool is_seen = i % out_.keys <= i / out_.keys;
+      const double value = element_as_double(*tensor, i);
+      if (is_seen ? value != 0 : !(value <= kAsGoodAsNothing)) return false;
+    }
+    return true;
   }
 
   // Back from the root over reshapes and transposes to the product with the values; what they do
@@ -135,7 +160,6 @@ class Describer {
         const bool first = is_inside(operands[0]) && f_.op(operands[0]) != nullptr;
         mask_ = operands[first ? 1 : 0];
         id = operands[first ? 0 : 1];
-        if (is_inside(*mask_)) return refuse("the mask is computed inside");
       } else if (is(id, "multiply") || is(id, "divide")) {
         TESSERA_TRY(id, scaled(id, out_.scale));
       } else {
@@ -237,7 +261,6 @@ class Describer {
     if (out_.width != 64 && out_.width != 128) {
       return refuse("heads are {} wide, not 64 or 128", out_.width);
     }
-    if (out_.queries % 8 != 0) return refuse("{} queries are no multiple of 8", out_.queries);
     out_.dtype = f_.type(c_.root).dtype();
     if (out_.dtype != kFloat16 && out_.dtype != kBFloat16) {
       return refuse("there is no attention kernel for {}", to_string(out_.dtype));

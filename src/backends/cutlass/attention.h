@@ -23,7 +23,8 @@ struct Attention {
   DType dtype;
   double scale = 1;
   HeadsView q, k, v;
-  HeadsView o;  // of the result; its node is the composite's root
+  HeadsView o;             // of the result; its node is the composite's root
+  bool is_causal = false;  // no query looks at keys behind it
   std::optional<HeadsView> mask;
   DType mask_dtype;
 };

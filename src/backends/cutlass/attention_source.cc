@@ -36,6 +36,15 @@ std::string heads_text(const HeadsView& view, const std::string& tensor, DType d
                      view.row_stride);
 }
 
+// Rows of the mask that a thread of the kernel reads: none, one for all queries, or one for each.
+int mask_rows(const Attention& a) { return !a.mask ? 0 : a.mask->row_stride == 0 ? 1 : 2; }
+
+std::string mask_name(const Attention& a) {
+  static constexpr const char* kNames[] = {"", "_keymask_", "_mask_"};
+  if (a.is_causal) return "_causal";
+  return a.mask ? kNames[mask_rows(a)] + to_string(a.mask_dtype) : "";
+}
+
 }  // namespace
 
 std::int64_t workspace_bytes(const Attention& a) { return (a.queries + 127) / 128 * 128 * 4; }
@@ -43,8 +52,7 @@ std::int64_t workspace_bytes(const Attention& a) { return (a.queries + 127) / 12
 std::string kernel_symbol(const Attention& a) {
   const Block block = block_of(a);
   return fmt::format("tessera_attention_{}_{}{}_sm90_{}x{}_{}", to_string(a.dtype), a.width,
-                     a.mask ? "_mask_" + to_string(a.mask_dtype) : "", block.queries, block.keys,
-                     block.schedule);
+                     mask_name(a), block.queries, block.keys, block.schedule);
 }
 
 std::string kernel_source(const Attention& a) {
@@ -57,7 +65,8 @@ std::string kernel_source(const Attention& a) {
       "  using Element = {1};\n"
       "  using Mask = {7};\n"
       "  static constexpr int kWidth = {2};\n"
-      "  static constexpr bool kHasMask = {3};\n}};\n\n"
+      "  static constexpr bool kIsCausal = {8};\n"
+      "  static constexpr int kMaskRows = {3};\n}};\n\n"
       "struct Config {{\n"
       "  static constexpr int kQueries = {4}, kKeys = {5};\n"
       "  using Schedule = {6};\n}};\n\n}}  // namespace tessera::cutlass\n\n"
@@ -66,8 +75,8 @@ std::string kernel_source(const Attention& a) {
       "  using namespace tessera::cutlass::{0};\n"
       "  return tessera::cutlass::AttentionSm90<Problem, Config>::run(\"{0}\", call, "
       "*arguments);\n}}\n",
-      symbol, element(a.dtype), a.width, a.mask.has_value(), block.queries, block.keys,
-      block.schedule, element(a.mask ? a.mask_dtype : a.dtype));
+      symbol, element(a.dtype), a.width, mask_rows(a), block.queries, block.keys, block.schedule,
+      element(a.mask ? a.mask_dtype : a.dtype), a.is_causal);
 }
 
 std::string region_source(const std::string& symbol, const Function& region, const Attention& a) {

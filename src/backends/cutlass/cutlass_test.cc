@@ -18,6 +18,7 @@
 #include "module/text.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
+#include "relay/rewrite.h"
 #include "support/files.h"
 
 namespace tessera::backends {
@@ -56,16 +57,22 @@ class RecordingToolchain final : public byoc::Toolchain {
   std::string failing;
 };
 
-byoc::PartitionOutcome compile(const std::string& text, byoc::Toolchain& toolchain,
+byoc::PartitionOutcome compile(Module module, byoc::Toolchain& toolchain,
                                const Target& target = Target("cutlass"),
                                const byoc::Measurements* measurements = nullptr) {
   const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
-  auto placed = byoc::partition_greedy(parse(text), choices);
+  auto placed = byoc::partition_greedy(std::move(module), choices);
   EXPECT_TRUE(placed) << render(placed.error());
   byoc::CompileContext context{toolchain, 2, false, {}, measurements};
   auto compiled = byoc::compile_backends(*std::move(placed), choices, context);
   EXPECT_TRUE(compiled) << render(compiled.error());
   return *std::move(compiled);
+}
+
+byoc::PartitionOutcome compile(const std::string& text, byoc::Toolchain& toolchain,
+                               const Target& target = Target("cutlass"),
+                               const byoc::Measurements* measurements = nullptr) {
+  return compile(parse(text), toolchain, target, measurements);
 }
 
 std::vector<std::string> composites_of(const byoc::PartitionOutcome& outcome) {
@@ -208,6 +215,101 @@ TEST(Cutlass, AttentionWithoutMaskIsAnotherKernel) {
   EXPECT_TRUE(toolchain.sources.contains("tessera_attention_float16_64_sm90_64x128_SelfLoading"));
 }
 
+// With a mask that is a constant: zero up to the query's own key, `behind` after it.
+Module with_constant_mask(double behind) {
+  std::string text = kAttention;
+  text.replace(text.find("(2, 1, 1, 128)"), 14, "(1, 1, 128, 128)");
+  std::vector<double> values;
+  for (int i = 0; i < 128 * 128; ++i) values.push_back(i % 128 <= i / 128 ? 0 : behind);
+  Module module = parse(text);
+  const relay::Function f = module.functions.at("main");
+  module.functions.at("main") =
+      relay::rewrite(f, [&](relay::Copier& c, relay::NodeId id) -> std::optional<relay::NodeId> {
+        const auto* param = f.as<relay::Param>(id);
+        if (param == nullptr || param->name != "m") return std::nullopt;
+        return c.builder().constant(tensor_from_doubles({1, 1, 128, 128}, kFloat16, values));
+      });
+  return *ops::infer_types(std::move(module));
+}
+
+TEST(Cutlass, ACausalMaskIsNotRead) {
+  RecordingToolchain toolchain;
+  const auto outcome = compile(with_constant_mask(-65504), toolchain);
+  EXPECT_EQ(composites_of(outcome), (std::vector<std::string>{"cutlass.causal_attention_merged"}));
+  const std::string kernel = "tessera_attention_float16_64_causal_sm90_64x128_SelfLoading";
+  ASSERT_TRUE(toolchain.sources.contains(kernel)) << toolchain.sources.begin()->first;
+  EXPECT_NE(toolchain.sources.at(kernel).find("kIsCausal = true;"), std::string::npos);
+  EXPECT_EQ(toolchain.sources.at("cutlass_regions").find("a.mask"), std::string::npos);
+}
+
+TEST(Cutlass, AConstantMaskThatIsNotCausalIsRead) {
+  RecordingToolchain toolchain;
+  const auto outcome = compile(with_constant_mask(-3), toolchain);
+  EXPECT_EQ(composites_of(outcome), (std::vector<std::string>{"cutlass.attention_merged"}));
+  EXPECT_TRUE(toolchain.sources.contains(
+      "tessera_attention_float16_64_mask_float16_sm90_64x128_SelfLoading"));
+}
+
+TEST(Cutlass, AttentionOfAnyNumberOfQueries) {
+  RecordingToolchain toolchain;
+  std::string text = kAttention;
+  const std::string mask = "%8 = add(%7, %m);\n", softmax = "nn.softmax(%8";
+  text.erase(text.find(mask), mask.size());
+  text.replace(text.find(softmax), softmax.size(), "nn.softmax(%7");
+  for (std::size_t at = 0; (at = text.find("128", at)) != std::string::npos;) {
+    text.replace(at, 3, "197");
+  }
+  const auto outcome = compile(parse(text), toolchain);
+  EXPECT_EQ(composites_of(outcome), (std::vector<std::string>{"cutlass.attention_merged"}));
+  EXPECT_NE(toolchain.sources.at("cutlass_regions").find("a.queries = 197, a.keys = 197;"),
+            std::string::npos);
+}
+
+// GPT-2's form, which to-mixed-precision puts casts into.
+TEST(Cutlass, TanhGeluMayBeInFloat32) {
+  RecordingToolchain toolchain;
+  const auto outcome = compile(R"(
+def @main(%x: Tensor[(64, 768), float16], %w: Tensor[(768, 3072), float16],
+          %b: Tensor[(3072), float16]) {
+  %0 = add(nn.matmul(%x, %w, units=None), %b);
+  %1 = cast(multiply(%0, 0.5f16), dtype="float32");
+  %2 = cast(%0, dtype="float32");
+  %3 = multiply(power(%2, 3f), 0.044715f);
+  %4 = tanh(multiply(add(%2, %3), 0.7978846f));
+  cast(multiply(%1, add(%4, 1f)), dtype="float16")
+})",
+                               toolchain);
+  EXPECT_EQ(composites_of(outcome), (std::vector<std::string>{"cutlass.product_bias_activation"}));
+}
+
+TEST(Cutlass, Float32IsThreeProductsOfTf32UnlessPlainTf32IsAllowed) {
+  const std::string text =
+      "def @main(%x: Tensor[(128, 64), float32], %w: Tensor[(96, 64), float32]) { "
+      "nn.dense(%x, %w, units=None) }";
+  RecordingToolchain three, plain, rows;
+  compile(text, three);
+  EXPECT_NE(three.sources.rbegin()->second.find("OpMultiplyAddFastF32"), std::string::npos);
+  compile(text, plain, *parse_target("cutlass -use_3xtf32=false"));
+  EXPECT_NE(plain.sources.rbegin()->second.find("gemm_sm90.cuh"), std::string::npos);
+  // What lies along N does not suit Hopper's instructions.
+  compile(
+      "def @main(%x: Tensor[(128, 64), float32], %w: Tensor[(64, 96), float32]) { "
+      "nn.matmul(%x, %w, units=None) }",
+      rows, *parse_target("cutlass -use_3xtf32=false"));
+  EXPECT_NE(rows.sources.rbegin()->second.find("OpMultiplyAdd;"), std::string::npos);
+}
+
+TEST(Cutlass, OlderArchitecturesGetKernelsOfTheirs) {
+  RecordingToolchain toolchain;
+  const auto outcome = compile(kAttention, toolchain, *parse_target("cutlass -arch=sm_86"));
+  EXPECT_EQ(composites_of(outcome).size(), 2u);
+  ASSERT_FALSE(outcome.refusals.empty());
+  EXPECT_EQ(outcome.refusals.front().reason, "kernels of attention are for sm_90a");
+  for (const auto& [name, source] : toolchain.sources) {
+    EXPECT_EQ(name.find("sm90"), std::string::npos) << name;
+  }
+}
+
 // 24 layers with weights of their own.
 std::string layers(int count) {
   std::string params, body = "";
@@ -264,9 +366,6 @@ TEST(Cutlass, RefusalsHaveReasons) {
   EXPECT_EQ(reason("def @main(%x: Tensor[(4, 8), float64], %w: Tensor[(8, 8), float64]) { "
                    "nn.dense(%x, %w, units=None) }"),
             "there is no kernel for float64");
-  EXPECT_EQ(reason("def @main(%x: Tensor[(4, 8), float32], %w: Tensor[(8, 8), float32]) { "
-                   "nn.dense(%x, %w, units=None) }"),
-            "float32 goes through plain tf32 only: -use_3xtf32=false allows that");
   EXPECT_EQ(reason("def @main(%x: Tensor[(4, 8), float16], %w: Tensor[(8, ?), float16]) { "
                    "nn.matmul(%x, %w, units=None) }"),
             "a size is not known");
@@ -320,7 +419,8 @@ TEST(Configurations, TheModelAgreesWithMeasurements) {
   EXPECT_EQ(best(128, 1024, 4096), "64x32");
 }
 
-// Four kernels that have little in common: TMA with both layouts of B, a batch, odd rows.
+// Four kernels that have little in common: TMA with both layouts of B, a batch in float32, odd
+// rows.
 TEST(CutlassKernels, Compile) {
   if (!link::find_cuda_compiler() || cutlass_backend().available(Target("cutlass"))) {
     GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
@@ -331,10 +431,10 @@ TEST(CutlassKernels, Compile) {
 def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(64, 256), float16],
           %b: Tensor[(256), float16], %r: Tensor[(128, 256), float16],
           %v: Tensor[(64, 256), bfloat16], %y: Tensor[(4, 32, 256), bfloat16],
-          %u: Tensor[(4, 64, 256), bfloat16], %odd: Tensor[(31, 13), float16],
+          %a: Tensor[(4, 32, 64), float32], %u: Tensor[(4, 64, 64), float32], %odd: Tensor[(31, 13), float16],
           %t: Tensor[(7, 13), float16], %s: Tensor[(31, 7), float16]) {
   %0 = add(nn.gelu(add(nn.matmul(%x, %w, units=None), %b)), %r);
-  %1 = nn.batch_matmul(%y, %u, transpose_b=True);
+  %1 = nn.batch_matmul(%a, %u, transpose_b=False);
   %2 = nn.relu(nn.dense(nn.relu(%y), %v, units=None));
   %3 = add(nn.dense(%odd, %t, units=None), %s);
   (%0, %1, %2, %3)

@@ -41,12 +41,16 @@ Pattern erf_gelu(const Pattern& x) {
          multiply(add(multiply(erf, number()), number()), x);
 }
 
-// x / 2 (1 + tanh(a (x + b x^3)))
+Pattern cast(const Pattern& x) { return is_op("cast", {x}) | x; }
+
+// x / 2 (1 + tanh(a (x + b x^3))), in float32 or not
 Pattern tanh_gelu(const Pattern& x) {
-  const Pattern cube = is_op("power", {x, number()}) | multiply(multiply(x, x), x);
-  const Pattern inner = multiply(add(x, multiply(cube, number())), number());
+  const Pattern wide = cast(x);
+  const Pattern cube = is_op("power", {wide, number()}) | multiply(multiply(wide, wide), wide);
+  const Pattern inner = multiply(add(wide, multiply(cube, number())), number());
   const Pattern one_more = add(is_op("tanh", {inner}), number());
-  return multiply(multiply(x, number()), one_more) | multiply(multiply(x, one_more), number());
+  const Pattern half = cast(multiply(x, number())) | multiply(wide, number());
+  return cast(multiply(half, one_more) | multiply(multiply(wide, one_more), number()));
 }
 
 Pattern unary(const char* op, const Pattern& x) { return is_op(op, {x}); }
@@ -68,18 +72,22 @@ Pattern times_number(const Pattern& x) {
   return multiply(x, number()) | is_op("divide", {x, number()}) | x;
 }
 
-Pattern cast(const Pattern& x) { return is_op("cast", {x}) | x; }
-
-// softmax(scale Q K^T + mask) V in its parts, the softmax in float32 or not
-Pattern attention() {
+// softmax(scale Q K^T + mask) V in its parts, the softmax in float32 or not. A causal mask is a
+// constant that the kernel does not read: it stays inside.
+enum class Mask : std::uint8_t { kCausal, kAnyOrNone };
+Pattern attention(Mask mask) {
   const Pattern products = is_operator("nn.matmul") | is_operator("nn.batch_matmul");
   const Pattern scores = products.call({times_number(heads()), times_number(heads())});
   const Pattern scaled = cast(times_number(cast(scores)));
-  const Pattern masked = cast(add(scaled, wildcard()) | scaled);
+  const Pattern masked =
+      cast(mask == Mask::kCausal ? add(scaled, is_constant()) : add(scaled, wildcard()) | scaled);
   return products.call({cast(is_op("nn.softmax", {masked})), heads()});
 }
 
-std::optional<Refusal> check_attention(const Match& match, const Target&) {
+std::optional<Refusal> check_attention(const Match& match, const Target& target) {
+  if (target.name() == "cutlass" && !has_tma(target)) {
+    return Refusal{"kernels of attention are for sm_90a"};
+  }
   const auto attention = describe_attention(match);
   if (!attention) return attention.error();
   return std::nullopt;
@@ -103,11 +111,15 @@ std::vector<relay::CompositePattern> fused_patterns() {
   const Pattern plain = product(), biased = with_bias(plain);
   const Pattern scaled = multiply(plain, number()) | is_op("divide", {plain, number()});
   const Pattern activation = activated(biased), residual = add(biased, wildcard());
-  const Pattern outside = is_op("transpose", {attention()});
-  return {
-      {"cutlass.attention_merged", is_op("reshape", {outside}), check_attention},
-      {"cutlass.attention_transposed", outside, check_attention},
-      {"cutlass.attention", attention(), check_attention},
+  std::vector<relay::CompositePattern> table;
+  for (const auto& [name, mask] : {std::pair("cutlass.causal_attention", Mask::kCausal),
+                                   std::pair("cutlass.attention", Mask::kAnyOrNone)}) {
+    const Pattern inside = attention(mask), outside = is_op("transpose", {inside});
+    table.push_back({fmt::format("{}_merged", name), is_op("reshape", {outside}), check_attention});
+    table.push_back({fmt::format("{}_transposed", name), outside, check_attention});
+    table.push_back({name, inside, check_attention});
+  }
+  const relay::CompositePattern products[] = {
       {"cutlass.product_bias_activation_residual", add(activation, wildcard()), check},
       {"cutlass.product_bias_residual_activation", activated(residual), check},
       {"cutlass.product_bias_residual", residual, check},
@@ -118,6 +130,8 @@ std::vector<relay::CompositePattern> fused_patterns() {
       {"cutlass.product_scale", scaled, check},
       {"cutlass.product", plain, check},
   };
+  table.insert(table.end(), std::begin(products), std::end(products));
+  return table;
 }
 
 }  // namespace tessera::backends::cutlass

@@ -31,58 +31,92 @@ using cute::Shape;
 using ProblemShape = cute::tuple<int, int, int, int, int>;        // batch, head, query, key, width
 using HeadStrides = cute::tuple<int, _1, cute::tuple<int, int>>;  // row, element, (batch, head)
 
-// What the mask of one block of queries is; the sizes go with it through the collective.
-template <class Element>
-struct MaskedProblem : ProblemShape {
-  const Element* mask;  // of this batch and head
-  int row_stride;
-  float inverse_scale;
-};
-
-// Scores before the softmax scales them: what lies behind the last key is out, the mask comes in
-// divided by the scale. A thread has pairs of keys beside each other, in two rows that are eight
-// apart; the last of them is the rightmost.
+// Scores of a block as a thread has them: pairs of keys beside each other, eight keys apart, each
+// in two rows that are eight apart; the last of them is the rightmost. `index` tells row and key.
 template <class Scores, class Index>
-CUTLASS_DEVICE bool is_whole(const Scores& scores, const Index& index, int keys) {
-  return cute::get<1>(index(cute::size(scores) - 1)) < keys;
+CUTLASS_DEVICE int last_key(const Scores& scores, const Index& index) {
+  return cute::get<1>(index(cute::size(scores) - 1));
 }
-template <class Scores, class Index>
-CUTLASS_DEVICE void cut_off(Scores& scores, const Index& index, int keys) {
+template <class Scores, class Index, class IsOut>
+CUTLASS_DEVICE void cut_off(Scores& scores, const Index& index, const IsOut& is_out) {
   CUTLASS_PRAGMA_UNROLL
   for (int i = 0; i < cute::size(scores); ++i) {
-    if (cute::get<1>(index(i)) >= keys) scores(i) = -INFINITY;
+    if (is_out(cute::get<0>(index(i)), cute::get<1>(index(i)))) scores(i) = -INFINITY;
   }
 }
 
-struct WithoutMask : fmha::collective::DefaultFusion {
+// What is done to scores before the softmax scales them: keys behind the last one, and with a
+// causal mask those behind the query, are out. Queries and keys begin at the same position.
+template <bool kIsCausal>
+struct WithoutMask : std::conditional_t<kIsCausal, fmha::collective::CausalFusion,
+                                        fmha::collective::DefaultFusion> {
   template <class Scores, class Index, class Problem>
   CUTLASS_DEVICE void before_softmax(Scores& scores, const Index& index, const Problem& problem) {
-    const int keys = cute::get<3>(problem);
-    if (!is_whole(scores, index, keys)) cut_off(scores, index, keys);
+    const int keys = cute::get<3>(problem), last = last_key(scores, index);
+    if constexpr (kIsCausal) {
+      if (last <= cute::get<0>(index(0))) return;
+      cut_off(scores, index, [](int row, int key) { return key > row; });
+    } else if (last >= keys) {
+      cut_off(scores, index, [keys](int, int key) { return key >= keys; });
+    }
+  }
+};
+
+// The mask of a block of queries as a thread goes through it, one block of keys after the other;
+// the sizes are the base, so that it goes through the collective. What the next block needs is
+// loaded one block ahead. kRows is 1 where all queries have the same mask, else 2.
+template <class Element, int kRows, int kBlockKeys>
+struct MaskedProblem : ProblemShape {
+  using Pair = ::cutlass::AlignedArray<Element, 2>;
+  static constexpr int kPairs = kBlockKeys / 8;
+
+  const Element* rows[kRows];
+  float inverse_scale;
+  mutable Pair next[kRows][kPairs];
+
+  // `key` is the thread's first of the block. There is an even number of keys.
+  CUTLASS_DEVICE void fetch(int key) const {
+    CUTLASS_PRAGMA_UNROLL
+    for (int p = 0; p < kPairs; ++p) {
+      const bool inside = key + 8 * p < cute::get<3>(*this);
+      CUTLASS_PRAGMA_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        next[r][p] = inside ? *reinterpret_cast<const Pair*>(rows[r] + key + 8 * p) : Pair{};
+      }
+    }
+  }
+  CUTLASS_DEVICE bool is_zero() const {
+    using Bits = std::conditional_t<sizeof(Pair) == 4, uint32_t, uint64_t>;
+    constexpr Bits kWithoutSigns = sizeof(Pair) == 4 ? Bits(0x7fff7fff) : Bits(0x7fffffff7fffffff);
+    Bits bits = 0;
+    CUTLASS_PRAGMA_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      CUTLASS_PRAGMA_UNROLL
+      for (int p = 0; p < kPairs; ++p) bits |= reinterpret_cast<const Bits&>(next[r][p]);
+    }
+    return (bits & kWithoutSigns) == 0;
   }
 };
 
 struct WithMask : fmha::collective::DefaultFusion {
-  template <class Scores, class Index, class Problem>
-  CUTLASS_DEVICE void before_softmax(Scores& scores, const Index& index, const Problem& problem) {
-    const int keys = cute::get<3>(problem), last_query = cute::get<2>(problem) - 1;
-    const int row = cute::get<0>(index(0)), key = cute::get<1>(index(0));
-    const auto* upper = problem.mask + int64_t(cute::min(row, last_query)) * problem.row_stride;
-    const auto* lower = problem.mask + int64_t(cute::min(row + 8, last_query)) * problem.row_stride;
-    const bool whole = is_whole(scores, index, keys);
-    using Pair =
-        ::cutlass::AlignedArray<std::remove_const_t<std::remove_pointer_t<decltype(upper)>>, 2>;
-    CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < cute::size(scores); i += 2) {
-      const int down = cute::get<0>(index(i)) - row, across = cute::get<1>(index(i)) - key;
-      if (!whole && key + across >= keys) continue;  // there is an even number of keys
-      const auto* at = (down == 0 ? upper : lower) + key + across;
-      const Pair mask = *reinterpret_cast<const Pair*>(at);
-      // -65504 / scale is still a float, and the sum of two such masks is no infinity.
-      scores(i) = fmaf(static_cast<float>(mask[0]), problem.inverse_scale, scores(i));
-      scores(i + 1) = fmaf(static_cast<float>(mask[1]), problem.inverse_scale, scores(i + 1));
+  // -65504 / scale is still a float, and the sum of two such masks is no infinity.
+  template <class Scores, class Index, class Element, int kRows, int kBlockKeys>
+  CUTLASS_DEVICE void before_softmax(Scores& scores, const Index& index,
+                                     const MaskedProblem<Element, kRows, kBlockKeys>& problem) {
+    static_assert(decltype(cute::size(scores))::value == kBlockKeys / 2);
+    if (!problem.is_zero()) {  // as most blocks are of a mask against padding
+      CUTLASS_PRAGMA_UNROLL
+      for (int i = 0; i < cute::size(scores); ++i) {
+        const float mask =
+            static_cast<float>(problem.next[kRows == 1 ? 0 : i / 2 % 2][i / 4][i % 2]);
+        scores(i) = fmaf(mask, problem.inverse_scale, scores(i));
+      }
     }
-    if (!whole) cut_off(scores, index, keys);
+    problem.fetch(cute::get<1>(index(0)) + kBlockKeys);
+    const int keys = cute::get<3>(problem);
+    if (last_key(scores, index) >= keys) {
+      cut_off(scores, index, [keys](int, int key) { return key >= keys; });
+    }
   }
 };
 
@@ -93,9 +127,10 @@ struct MaskParams {
 };
 
 // A collective that hands the mask's place to the fusion.
-template <class Base, class Element>
+template <class Base, class Element, int kRows>
 struct MaskedMainloop : Base {
   struct Params : Base::Params, MaskParams {};
+  static constexpr int kBlockKeys = cute::size<1>(typename Base::TileShapeQK{});
 
   template <class Problem>
   static Params to_underlying_arguments(const Problem& problem,
@@ -103,13 +138,25 @@ struct MaskedMainloop : Base {
     return Params{Base::to_underlying_arguments(problem, args, workspace), {}};
   }
 
+  // `block` is that of the thread's group of warps.
   template <class Block, class Problem>
-  static CUTLASS_DEVICE MaskedProblem<Element> masked(const Block& block, const Params& params,
-                                                      const Problem& problem) {
+  static CUTLASS_DEVICE MaskedProblem<Element, kRows, kBlockKeys> masked(const Block& block,
+                                                                         const Params& params,
+                                                                         const Problem& problem) {
+    using Tile = typename Base::TileShapeQK;
+    const auto mine = typename Base::TiledMmaQK{}
+                          .get_thread_slice(int(threadIdx.x))
+                          .partition_C(cute::make_identity_tensor(cute::take<0, 2>(Tile{})))(0);
     const auto [batch, head] = cute::get<2>(block);
     const auto* mask = static_cast<const Element*>(params.mask) +
                        int64_t(batch) * params.batch_stride + int64_t(head) * params.head_stride;
-    return {problem, mask, params.row_stride, params.inverse_scale};
+    MaskedProblem<Element, kRows, kBlockKeys> out{problem, {}, params.inverse_scale, {}};
+    for (int r = 0; r < kRows; ++r) {
+      const int row = cute::get<0>(block) * cute::size<0>(Tile{}) + cute::get<0>(mine) + 8 * r;
+      out.rows[r] = mask + int64_t(cute::min(row, cute::get<2>(problem) - 1)) * params.row_stride;
+    }
+    out.fetch(cute::get<1>(mine));
+    return out;
   }
 
   // The kernel without warp specialisation.
@@ -123,7 +170,7 @@ struct MaskedMainloop : Base {
   template <class Block, class Problem, class... Rest>
   CUTLASS_DEVICE auto compute(const Block& block, const Block& group_block, const Params& params,
                               const Problem& problem, Rest&&... rest) {
-    return Base::compute(block, group_block, params, masked(block, params, problem),
+    return Base::compute(block, group_block, params, masked(group_block, params, problem),
                          static_cast<Rest&&>(rest)...);
   }
 };
@@ -159,16 +206,20 @@ struct PersistentPair {
       Mainloop, Epilogue, fmha::kernel::PersistentTileScheduler, Persistent, SeparateQ>;
 };
 
-// Problem: Element, kWidth (of a head), kHasMask, Mask (the mask's element type). Config: kQueries,
-// kKeys of a tile, Schedule.
+// Problem: Element, kWidth (of a head), kIsCausal, kMaskRows (0: no mask, 1: the same for all
+// queries, 2: each has its own), Mask (the mask's element type). Config: kQueries, kKeys of a tile,
+// Schedule.
 template <class Problem, class Config>
 struct AttentionSm90 {
   using Element = typename Problem::Element;
   using Tile = Shape<Int<Config::kQueries>, Int<Config::kKeys>, Int<Problem::kWidth>>;
-  using Fusion = std::conditional_t<Problem::kHasMask, WithMask, WithoutMask>;
+  static constexpr bool kHasMask = Problem::kMaskRows > 0;
+  static_assert(!(kHasMask && Problem::kIsCausal));
+  using Fusion = std::conditional_t<kHasMask, WithMask, WithoutMask<Problem::kIsCausal>>;
   using Plain = typename Config::Schedule::template Mainloop<Element, Tile, Fusion>;
   using Mainloop =
-      std::conditional_t<Problem::kHasMask, MaskedMainloop<Plain, typename Problem::Mask>, Plain>;
+      std::conditional_t<kHasMask,
+                         MaskedMainloop<Plain, typename Problem::Mask, Problem::kMaskRows>, Plain>;
   using Epilogue = fmha::collective::FmhaFwdEpilogue<Element, float, typename Plain::TileShapePV>;
   using Kernel = DependentKernel<typename Config::Schedule::template Kernel<Mainloop, Epilogue>>;
 
@@ -191,13 +242,10 @@ struct AttentionSm90 {
         {static_cast<Element*>(a.o.data), strides_of(a.o), static_cast<float*>(call->workspace),
          scratch_strides},
         {call->device.device_id, multiprocessors}};
-    if (!Kernel::can_implement(args)) {
-      return failed(call, name, "the sizes or strides are not what the kernel was compiled for");
-    }
     typename Kernel::Params params = Kernel::to_underlying_arguments(args, nullptr);
     params.mainloop.scale_softmax = a.scale;
     params.mainloop.scale_softmax_log2 = a.scale * 1.44269504f;
-    if constexpr (Problem::kHasMask) {
+    if constexpr (kHasMask) {
       static_cast<MaskParams&>(params.mainloop) = {a.mask.data, int(a.mask.batch_stride),
                                                    int(a.mask.head_stride), int(a.mask.row_stride),
                                                    1.f / a.scale};
