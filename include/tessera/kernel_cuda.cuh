@@ -110,17 +110,21 @@ TK_DEVICE bool isfinite(T x) {
 // ---- For kernels whose memory holds float16 or bfloat16 alone: errors that such results do not
 // show, in one or two instructions of the special-function unit.
 
+TK_DEVICE float exp2_half(float x) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+}
 TK_DEVICE float exp_half(float x) { return __expf(x); }
 // Small where the result is small, so that 1 - tanh keeps its digits.
 TK_DEVICE float tanh_half(float x) { return 1.0f - __fdividef(2.0f, 1.0f + __expf(2.0f * x)); }
 TK_DEVICE float sigmoid_half(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
-// erf(x) = tanh(v (0.79750782 + 3.7005698e-2 u - 3.5152471e-4 u^2)), v = x sqrt(2), u = v^2, with u
-// cut off where the result is 1: within 2.5e-5.
+// erf(x) = tanh(x (1.12784637 + 0.10466792 u - 1.98852405e-3 u^2)), u = x^2, with u cut off where
+// the result is 1: within 1.1e-4. The factors hold the 2 log2(e) of tanh's exponential.
 TK_DEVICE float erf_half(float x) {
-  const float v = x * 1.41421356f;
-  const float u = fminf(v * v, 17.64f);
-  const float p = fmaf(fmaf(-3.5152471e-4f, u, 3.7005698e-2f), u, 0.79750782f);
-  return tanh_half(v * p);
+  const float u = fminf(x * x, 8.82f);
+  const float p = fmaf(fmaf(-5.73766757e-3f, u, 0.302007778f), u, 3.25427674f);
+  return 1.0f - __fdividef(2.0f, 1.0f + exp2_half(x * p));
 }
 
 // ---- Vectors in memory: `count` neighbours as values, in accesses of up to 16 bytes. The address
@@ -246,9 +250,11 @@ struct block {
 // ---- Launches
 
 // Every kernel begins with this: what it reads may still be being written by the kernel before it,
-// whose end it then waits for.
+// whose end it then waits for. The kernel behind it, which waits likewise, may be launched as soon
+// as all blocks of this one have begun.
 TK_DEVICE void wait_for_inputs() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }

@@ -16,6 +16,8 @@ using tir::Stmt;
 constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kTile = 32;
 constexpr std::int64_t kMinTiledExtent = 16;
+constexpr std::int64_t kVectorsOfTile = 8;  // along each side, where accesses are vectors
+constexpr std::int64_t kManyTiles = 256;    // so many fill the device
 
 // How many neighbours along the innermost loop one thread takes: what the widest element that the
 // nest writes leaves room for, if the loop divides by it.
@@ -79,6 +81,26 @@ class ReplaceLoad : public tir::Mutator {
   Expr by_;
 };
 
+// The two crossing loops cut into tiles; threads take `width` neighbours at a time, along the one
+// loop when they read and along the other when they write.
+struct Tiling {
+  std::int64_t size = kTile, width = 1;
+  std::int64_t count(const Loop& l) const { return (l.size() + size - 1) / size; }
+};
+
+// Vectors, where both loops divide by them and the tiles, which are larger then, are many.
+Tiling tiling(const Nest& nest, const Loop& rows, const Loop& columns, DType loaded) {
+  std::int64_t bytes = loaded.size_bytes(), others = 1;
+  for (const Access& a : accesses(nest.body)) {
+    if (a.is_store) bytes = std::max<std::int64_t>(bytes, a.buffer->dtype.size_bytes());
+  }
+  for (const Loop& l : nest.loops) others *= std::max<std::int64_t>(1, l.size());
+  const std::int64_t width = bytes > 4 ? 1 : kVectorBytes / std::max<std::int64_t>(2, bytes);
+  const Tiling vectors{kVectorsOfTile * width, width};
+  const bool fits = width > 1 && rows.size() % width == 0 && columns.size() % width == 0;
+  return fits && others / (vectors.size * vectors.size) >= kManyTiles ? vectors : Tiling{};
+}
+
 // A block for a tile of the two crossing loops: it reads along the one and writes along the other.
 std::optional<Stmt> transposed(const Nest& nest, const Crossing& c) {
   const tir::Load* load = only_load(nest.body, c.buffer);
@@ -88,26 +110,39 @@ std::optional<Stmt> transposed(const Nest& nest, const Crossing& c) {
   for (std::size_t i = 0; i + 1 < nest.loops.size(); ++i) {
     if (i != c.loop) outer.push_back(nest.loops[i]);
   }
-  const std::int64_t row_tiles = (rows.size() + kTile - 1) / kTile;
-  const std::int64_t column_tiles = (columns.size() + kTile - 1) / kTile;
+  const Tiling cut = tiling(nest, rows, columns, load->dtype);
+  const std::int64_t row_tiles = cut.count(rows), column_tiles = cut.count(columns);
   const Expr b = tir::make_var("tile");
   tir::VarMap at = iteration(outer, tir::floor_div(b, Expr(row_tiles * column_tiles)));
-  const Expr row0 = tir::floor_mod(tir::floor_div(b, Expr(column_tiles)), Expr(row_tiles)) * kTile;
-  const Expr column0 = tir::floor_mod(b, Expr(column_tiles)) * kTile;
-  // One column more than there are, so that a column's elements lie in different banks.
-  const Buffer tile = tir::make_buffer(c.buffer->name + "_tile", load->dtype,
-                                       {Expr(kTile), Expr(kTile + 1)}, tir::MemoryScope::kShared);
+  const Expr row0 =
+      tir::floor_mod(tir::floor_div(b, Expr(column_tiles)), Expr(row_tiles)) * cut.size;
+  const Expr column0 = tir::floor_mod(b, Expr(column_tiles)) * cut.size;
+  // Four bytes more a row than there are, so that a column's elements lie in different banks.
+  const std::int64_t padding = std::max<std::int64_t>(1, 4 / load->dtype.size_bytes());
+  const Buffer tile =
+      tir::make_buffer(c.buffer->name + "_tile", load->dtype,
+                       {Expr(cut.size), Expr(cut.size + padding)}, tir::MemoryScope::kShared);
   const auto over_tile = [&](bool along_rows, const auto& body) {
-    const Expr t = tir::make_var("t");
-    const Expr fast = tir::floor_mod(t, Expr(kTile)), slow = tir::floor_div(t, Expr(kTile));
-    const Expr row = along_rows ? fast : slow, column = along_rows ? slow : fast;
+    const Expr t = tir::make_var("t"), v = tir::make_var("v");
+    const std::int64_t across = cut.size / cut.width;
+    const Expr first = tir::floor_mod(t, Expr(across)) * cut.width;
+    const Expr fast = cut.width == 1 ? first : first + v, slow = tir::floor_div(t, Expr(across));
+    const auto place = [&](const Expr& along) {
+      return along_rows ? std::pair(along, slow) : std::pair(slow, along);
+    };
+    const auto [row, column] = place(fast);
+    const auto [first_row, first_column] = place(first);
     tir::VarMap here = at;
     here[rows.var.get()] = row0 + row;
     here[columns.var.get()] = column0 + column;
-    const Expr inside = tir::logical_and(tir::lt(row0 + row, rows.extent),
-                                         tir::lt(column0 + column, columns.extent));
-    return tir::For::make(t, Expr(0), Expr(kTile * kTile), ForKind::kThreads,
-                          tir::IfThenElse::make(inside, body(row, column, here), Stmt()));
+    const Expr inside = tir::logical_and(tir::lt(row0 + first_row, rows.extent),
+                                         tir::lt(column0 + first_column, columns.extent));
+    Stmt each = body(row, column, here);
+    if (cut.width > 1) {
+      each = tir::For::make(v, Expr(0), Expr(cut.width), ForKind::kVectorized, each);
+    }
+    return tir::For::make(t, Expr(0), Expr(cut.size * across), ForKind::kThreads,
+                          tir::IfThenElse::make(inside, each, Stmt()));
   };
   const Stmt fill = over_tile(true, [&](const Expr& row, const Expr& column, const tir::VarMap& m) {
     return tir::Store::make(tile, std::vector<Expr>{column, row},
