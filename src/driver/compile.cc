@@ -230,12 +230,6 @@ Result<void> check_not_the_model(const CompileOptions& options) {
 Result<CompileReport> compile(const CompileOptions& options, const Progress& progress) {
   TESSERA_TRY_VOID(check_not_the_model(options));
   TESSERA_TRY_VOID(link::check_output(options.output));
-  if (options.verify && compute_target(options.targets).device() != DeviceType::kCpu) {
-    return fail(error(Code::kNotSupported, {},
-                      "--verify compares on the cpu, and this library is for the device `{}`",
-                      compute_target(options.targets).name())
-                    .with_remedy("compare results of `tessera run` with those of a cpu library"));
-  }
   Compilation compilation(options, progress);
   TESSERA_TRY(const Lowered lowered, compilation.front_half());
   if (options.verify) {

@@ -2,6 +2,7 @@
 #include "exec/host_interpreter.h"
 
 #include "plan/device.h"
+#include "runtime/device.h"
 #include "tir/evaluate.h"
 #include "tir/expr_ops.h"
 #include "tir/walk.h"
@@ -116,8 +117,8 @@ class HostInterpreter::Run {
           return walk(s.body);
         },
         [&](const tir::CallKernel& s) {
-          const std::int32_t status = call(s);
-          if (status == 0 && p_.observer_) report(s);
+          std::int32_t status = call(s);
+          if (status == 0 && p_.observer_) status = report(s);
           if (status == 0 && frame_.profile != nullptr) {
             tessera_profile_mark(frame_.profile, p_.step_of_.at(stmt.get()));
           }
@@ -245,8 +246,30 @@ class HostInterpreter::Run {
     return e.backend_fn(&record, list.data(), count);
   }
 
-  void report(const tir::CallKernel& s) {
-    p_.observer_(s.symbol, views(s.inputs), views(s.outputs));
+  std::int32_t report(const tir::CallKernel& s) {
+    std::vector<Tensor> inputs = views(s.inputs), outputs = views(s.outputs);
+    for (auto* list : {&inputs, &outputs}) {
+      for (Tensor& t : *list) {
+        if (const std::int32_t status = on_device() ? fetch(t) : 0; status != 0) return status;
+      }
+    }
+    p_.observer_(s.symbol, inputs, outputs);
+    return 0;
+  }
+
+  // A copy in the host's memory, once the device has got there, in place of what lies on it.
+  std::int32_t fetch(Tensor& t) {
+    const tessera_device_api& api = *p_.program_.device_api;
+    const std::span<const std::byte> there = t.blob->bytes();
+    std::vector<std::byte> here(there.size());
+    tessera_device_error error = {};
+    std::int32_t status = there.empty() ? 0
+                                        : api.copy(here.data(), there.data(), here.size(),
+                                                   frame_.call->stream, &error);
+    if (status == 0) status = api.synchronize(frame_.call->stream, &error);
+    if (status != 0) frame_.call->set_error(frame_.call, error.text);
+    t.blob = Blob::copy_of(here);
+    return status;
   }
 
   std::vector<Tensor> views(const std::vector<Buffer>& buffers) {

@@ -32,8 +32,12 @@ class HostInterpreter {
   HostInterpreter(const HostInterpreter&) = delete;
   HostInterpreter& operator=(const HostInterpreter&) = delete;
 
-  // Called after each call of a run; views of the buffers, valid during the call.
-  void observe(CallObserver observer) { observer_ = std::move(observer); }
+  // Called after each call of a run; views of the buffers, valid during the call. What lies on a
+  // device is copied for it.
+  void observe(CallObserver observer) {
+    observer_ = std::move(observer);
+    if (observer_) program_.replayable = 0;
+  }
 
   // The library's tables with this interpreter as the entry; valid as long as this object.
   const tessera_program& program() const { return program_; }
