@@ -21,15 +21,23 @@ constexpr const char* kFlags[] = {"-std=c++20",
                                   "-Xcompiler=-fPIC,-fvisibility=hidden,-ffunction-sections",
                                   "-Xcompiler=-fdata-sections,-g0,-w,-frandom-seed=tessera"};
 
+constexpr int kOldestToolkit = 13;
+
+// Where the user says; else the usual places.
 std::string program() {
-  if (std::string found = find_program("nvcc"); !found.empty()) return found;
   const char* home = std::getenv("CUDA_HOME");
-  if (home != nullptr && *home != '\0') {
-    if (std::string found = find_program(std::string(home) + "/bin/nvcc"); !found.empty()) {
-      return found;
-    }
-  }
+  if (home != nullptr && *home != '\0') return find_program(std::string(home) + "/bin/nvcc");
+  if (std::string found = find_program("nvcc"); !found.empty()) return found;
   return find_program("/usr/local/cuda/bin/nvcc");
+}
+
+// "12.4" of "Cuda compilation tools, release 12.4, V12.4.131"; "" if nothing is said.
+std::string release_of(const std::string& text) {
+  constexpr std::string_view kWord = "release ";
+  const std::size_t at = text.find(kWord);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + kWord.size();
+  return text.substr(begin, text.find_first_not_of("0123456789.", begin) - begin);
 }
 
 }  // namespace
@@ -37,13 +45,24 @@ std::string program() {
 Result<CudaCompiler> find_cuda_compiler() {
   const std::string nvcc = program();
   if (nvcc.empty()) {
-    return fail(error(Code::kNoCompiler, nullptr, "no CUDA compiler was found: there is no `nvcc`")
+    const char* home = std::getenv("CUDA_HOME");
+    const bool is_told = home != nullptr && *home != '\0';
+    return fail(error(Code::kNoCompiler, nullptr,
+                      "no CUDA compiler was found: there is no `{}nvcc`",
+                      is_told ? std::string(home) + "/bin/" : "")
                     .with_remedy(kRemedy));
   }
   const auto ran = run_process({nvcc, "--version"});
   if (!ran || !ran->ok()) {
     return fail(error(Code::kNoCompiler, nullptr, "`{}` does not run: {}", nvcc,
                       ran ? ran->outcome() : ran.error().text())
+                    .with_remedy(kRemedy));
+  }
+  if (const std::string release = release_of(ran->out);
+      std::atoi(release.c_str()) < kOldestToolkit) {
+    return fail(error(Code::kNoCompiler, nullptr,
+                      "`{}` is of CUDA {}, and CUDA {}.0 or later is needed", nvcc,
+                      release.empty() ? "an unknown release" : release, kOldestToolkit)
                     .with_remedy(kRemedy));
   }
   std::error_code ignored;

@@ -15,7 +15,7 @@ struct CudaCompiler {
   std::string identity;  // what it says of its build, and the path
 };
 
-// `nvcc` in $PATH, in $CUDA_HOME/bin, or in /usr/local/cuda/bin.
+// `nvcc` in $CUDA_HOME/bin if that is set, else in $PATH or in /usr/local/cuda/bin.
 Result<CudaCompiler> find_cuda_compiler();
 
 // How a source is compiled to an object, in a folder of its own; `host` is nvcc's host compiler.

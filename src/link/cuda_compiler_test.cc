@@ -2,6 +2,9 @@
 #include "link/cuda_compiler.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -24,6 +27,46 @@ TEST(CudaMessages, SerialisedMatrixInstructionsAreAnError) {
   EXPECT_EQ(cuda_complaint("ptxas info: fine\n"), "");
   EXPECT_EQ(cuda_complaint("a\nptxas info : (C7510) wgmma serialized in f\nb\n"),
             "ptxas info : (C7510) wgmma serialized in f");
+}
+
+// An `nvcc` that is a script, or none.
+class ToldToolkit : public ::testing::Test {
+ protected:
+  ToldToolkit() : folder_(*TempDir::make("tessera-told-toolkit-test")) {
+    if (const char* before = std::getenv("CUDA_HOME")) before_ = before;
+    setenv("CUDA_HOME", folder_.path().c_str(), 1);
+  }
+  ~ToldToolkit() override {
+    before_ ? setenv("CUDA_HOME", before_->c_str(), 1) : unsetenv("CUDA_HOME");
+  }
+  void write_nvcc(const std::string& script) const {
+    std::filesystem::create_directories(folder_.file("bin"));
+    ASSERT_TRUE(write_atomically(folder_.file("bin/nvcc"), "#!/bin/sh\n" + script));
+    std::filesystem::permissions(folder_.file("bin/nvcc"), std::filesystem::perms::owner_all);
+  }
+  static std::string refusal() {
+    const auto found = find_cuda_compiler();
+    return found ? "" : render(found.error());
+  }
+  TempDir folder_;
+  std::optional<std::string> before_;
+};
+
+TEST_F(ToldToolkit, WithoutACompilerIsRefused) {
+  EXPECT_NE(refusal().find("there is no `" + folder_.file("bin/nvcc") + "`"), std::string::npos)
+      << refusal();
+}
+
+TEST_F(ToldToolkit, ThatIsTooOldIsRefused) {
+  write_nvcc("echo 'Cuda compilation tools, release 12.8, V12.8.93'\n");
+  EXPECT_NE(refusal().find("is of CUDA 12.8, and CUDA 13.0 or later is needed"), std::string::npos)
+      << refusal();
+  EXPECT_NE(refusal().find("install the CUDA toolkit"), std::string::npos);
+}
+
+TEST_F(ToldToolkit, ThatDoesNotRunIsRefused) {
+  write_nvcc("echo 'no license' >&2; exit 3\n");
+  EXPECT_NE(refusal().find("does not run: "), std::string::npos) << refusal();
 }
 
 class CudaCompilerTest : public ::testing::Test {
@@ -74,8 +117,14 @@ TEST_F(CudaCompilerTest, TheFirstErrorIsTold) {
   const byoc::CompileJob bad = job("int f() { return unknown_thing; }\n");
   const auto compiled = toolchain().compile({&bad, 1});
   ASSERT_FALSE(compiled);
-  EXPECT_NE(render(compiled.error()).find("unknown_thing"), std::string::npos)
-      << render(compiled.error());
+  const std::string text = render(compiled.error());
+  EXPECT_NE(text.find("unknown_thing"), std::string::npos) << text;
+  const std::string kept = "is kept in `";
+  const std::size_t begin = text.find(kept) + kept.size();
+  ASSERT_GE(begin, kept.size()) << text;
+  const std::string folder = text.substr(begin, text.find('`', begin) - begin);
+  EXPECT_EQ(*read_file(folder + "/fill.cu"), bad.source);
+  std::filesystem::remove_all(folder);
 }
 
 // The CUDA runtime is inside: the library loads where there is no toolkit.

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/device_arch.h"
 #include "runtime/program_fixture.h"
 
 namespace tessera::runtime {
@@ -320,6 +321,17 @@ TEST_F(DeviceTest, CreateSaysWhatTheDeviceLacks) {
   device.free_bytes = 512;
   ASSERT_EQ(tessera_instance_create(model_, nullptr, &instance_), TESSERA_OUT_OF_MEMORY);
   EXPECT_STREQ(tessera_last_error(), "arena: out of device memory");
+}
+
+TEST(DeviceArch, OlderAndOtherGpusAreTold) {
+  EXPECT_TRUE(runs_on("sm_90a", 9, 0));
+  EXPECT_FALSE(runs_on("sm_90a", 10, 0));
+  EXPECT_FALSE(runs_on("sm_90a", 8, 0));
+  EXPECT_TRUE(runs_on("sm_80", 8, 9));
+  EXPECT_FALSE(runs_on("sm_86", 8, 0));
+  EXPECT_FALSE(runs_on("sm_80", 9, 0));
+  EXPECT_TRUE(runs_on("sm_80+ptx", 12, 0));
+  EXPECT_FALSE(runs_on("sm_80+ptx", 7, 5));
 }
 
 TEST_F(DeviceTest, ProfileHasTheDevicesTimes) {

@@ -6,11 +6,11 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+
+#include "runtime/device_arch.h"
 
 namespace {
 
@@ -57,17 +57,6 @@ std::int32_t fail_without_device(cudaError_t status, tessera_device_error* error
               cudaGetErrorString(status));
 }
 
-// sm_90 code runs on 9.x from 9.0 on, sm_90a code on 9.0 alone; PTX on everything later.
-bool runs_on(const char* arch, int major, int minor) {
-  const int number = std::atoi(std::strncmp(arch, "sm_", 3) == 0 ? arch + 3 : arch);
-  const int device = major * 10 + minor;
-  if (std::strstr(arch, "+ptx") != nullptr && std::strchr(arch, 'a') == nullptr) {
-    return device >= number;
-  }
-  if (std::strchr(arch, 'a') != nullptr) return device == number;
-  return device / 10 == number / 10 && device >= number;
-}
-
 std::int32_t open_device(std::int32_t id, const char* arch, tessera_device_error* error) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -80,7 +69,7 @@ std::int32_t open_device(std::int32_t id, const char* arch, tessera_device_error
           check(cudaGetDeviceProperties(&properties, id), "the GPU cannot be asked", error)) {
     return failed;
   }
-  if (runs_on(arch, properties.major, properties.minor)) return TESSERA_OK;
+  if (tessera::runtime::runs_on(arch, properties.major, properties.minor)) return TESSERA_OK;
   return fail(error, TESSERA_WRONG_MACHINE,
               "the model was compiled for GPUs of architecture %s, and this one, %s, is sm_%d%d: "
               "compile it with `--target \"cuda -arch=sm_%d%d\"`",
