@@ -17,12 +17,18 @@ using relay::Function;
 using relay::NodeId;
 using relay::NodeKind;
 
+constexpr relay::AttrRule kNames{
+    "a list of names that are not empty", [](const relay::AttrValue& v) {
+      const auto names = relay::AttrCodec<std::vector<std::string>>::decode(v);
+      return std::none_of(names.begin(), names.end(), [](const auto& n) { return n.empty(); });
+    }};
+
 struct AnnotateOptions {
   std::vector<std::string> targets;
   bool include_non_call_ops = true;
   std::vector<std::string> supported;
   static constexpr auto fields =
-      std::tuple{relay::required_attr("targets", &AnnotateOptions::targets),
+      std::tuple{relay::required_attr("targets", &AnnotateOptions::targets, kNames),
                  relay::attr("include_non_call_ops", &AnnotateOptions::include_non_call_ops),
                  relay::attr("supported", &AnnotateOptions::supported)};
 };

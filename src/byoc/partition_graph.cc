@@ -18,11 +18,18 @@ using relay::Copier;
 using relay::Function;
 using relay::NodeId;
 
+constexpr relay::AttrRule kPartOfIdentifier{
+    "of letters, digits and `_` alone: it becomes part of C identifiers",
+    [](const relay::AttrValue& v) {
+      const std::string text = relay::AttrCodec<std::string>::decode(v);
+      return legal_identifier(text) == text;
+    }};
+
 struct PartitionOptions {
   std::string mod_name = "default";
   bool bind_constants = true;
   static constexpr auto fields =
-      std::tuple{relay::attr("mod_name", &PartitionOptions::mod_name),
+      std::tuple{relay::attr("mod_name", &PartitionOptions::mod_name, kPartOfIdentifier),
                  relay::attr("bind_constants", &PartitionOptions::bind_constants)};
 };
 
@@ -229,12 +236,6 @@ Module mangled(Module module, const std::string& mod_name) {
 
 Result<Module> run(Module module, passes::PassContext& context) {
   const auto options = relay::read_attrs<PartitionOptions>(context.options);
-  if (legal_identifier(options.mod_name) != options.mod_name) {
-    return fail(error(Code::kBadPassOption, {},
-                      "pass `partition-graph`, option `mod_name`: `{}` gives no legal C identifier",
-                      options.mod_name)
-                    .with_remedy("use letters, digits and `_` only"));
-  }
   TESSERA_TRY(module, with_regions_taken_out(std::move(module), {options.bind_constants}));
   return ops::infer_types(mangled(std::move(module), options.mod_name));
 }

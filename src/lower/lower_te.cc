@@ -30,10 +30,24 @@ using relay::Copier;
 using relay::Function;
 using relay::NodeId;
 
+bool is_identifier(const std::string& text) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9');
+  });
+}
+
+constexpr relay::AttrRule kIdentifier{
+    "a C identifier: symbols begin with it", [](const relay::AttrValue& v) {
+      return is_identifier(relay::AttrCodec<std::string>::decode(v));
+    }};
+
 struct LowerTeOptions {
   std::string module_name;
   static constexpr auto fields =
-      std::tuple{relay::required_attr("module_name", &LowerTeOptions::module_name)};
+      std::tuple{relay::required_attr("module_name", &LowerTeOptions::module_name, kIdentifier)};
 };
 
 bool is_primitive(const relay::Attrs& attrs) { return attrs.int_or_zero("Primitive") != 0; }
@@ -315,23 +329,8 @@ class TeLowering {
   Diagnostics errors_;
 };
 
-bool is_identifier(const std::string& text) {
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9');
-  });
-}
-
 Result<Module> run(Module module, passes::PassContext& context) {
   const auto options = relay::read_attrs<LowerTeOptions>(context.options);
-  if (!is_identifier(options.module_name)) {
-    return fail(error(Code::kBadPassOption, {},
-                      "pass `lower-te`: option `module_name`: `{}` is no identifier, and symbols "
-                      "begin with it",
-                      options.module_name));
-  }
   return TeLowering(std::move(module), options.module_name, context.operators).run();
 }
 

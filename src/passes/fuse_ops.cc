@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include "passes/fusion_groups.h"
 #include "passes/pass.h"
 #include "relay/rewrite.h"
@@ -10,12 +12,18 @@ using relay::Copier;
 using relay::FunctionBuilder;
 using relay::NodeId;
 
+constexpr relay::AttrRule kGroupSize{
+    "from 1 to 2147483647", [](const relay::AttrValue& v) {
+      const std::int64_t calls = relay::AttrCodec<std::int64_t>::decode(v);
+      return calls >= 1 && calls <= std::numeric_limits<int>::max();
+    }};
+
 struct FuseOpsOptions {
   std::int64_t max_depth = 256;
   bool link_params = false;
   bool norms = false;
   static constexpr auto fields =
-      std::tuple{relay::attr("max_depth", &FuseOpsOptions::max_depth),
+      std::tuple{relay::attr("max_depth", &FuseOpsOptions::max_depth, kGroupSize),
                  relay::attr("link_params", &FuseOpsOptions::link_params),
                  relay::attr("norms", &FuseOpsOptions::norms)};
 };

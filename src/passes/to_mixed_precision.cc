@@ -18,11 +18,16 @@ namespace {
 using relay::Copier;
 using relay::NodeId;
 
+constexpr relay::AttrRule kSixteenBits{"float16 or bfloat16", [](const relay::AttrValue& v) {
+                                         const DType dtype = relay::AttrCodec<DType>::decode(v);
+                                         return dtype == kFloat16 || dtype == kBFloat16;
+                                       }};
+
 struct ToMixedPrecisionOptions {
   DType dtype = kFloat16;
   bool convert_io = false;
   static constexpr auto fields =
-      std::tuple{relay::attr("dtype", &ToMixedPrecisionOptions::dtype),
+      std::tuple{relay::attr("dtype", &ToMixedPrecisionOptions::dtype, kSixteenBits),
                  relay::attr("convert_io", &ToMixedPrecisionOptions::convert_io)};
 };
 
@@ -229,10 +234,6 @@ class Converter {
 
 Result<Module> run(Module module, PassContext& context) {
   const auto options = relay::read_attrs<ToMixedPrecisionOptions>(context.options);
-  if (options.dtype != kFloat16 && options.dtype != kBFloat16) {
-    return fail(error(Code::kBadPassOption, {}, "`dtype` is {}; it is float16 or bfloat16",
-                      to_string(options.dtype)));
-  }
   for (auto& [name, function] : module.functions) {
     if (!relay::is_optimizable(function)) continue;
     CheckContext check("in @" + name);

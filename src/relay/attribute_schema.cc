@@ -150,6 +150,9 @@ std::optional<std::string> AttrSchema::normalize(Attrs& attrs) const {
       return fmt::format("attribute `{}` must be {}{}", field.name, expectation(field.type),
                          field.nullable ? " or None" : "");
     }
+    if (field.rule.holds != nullptr && !value.is_none() && !field.rule.holds(value)) {
+      return fmt::format("attribute `{}` must be {}", field.name, field.rule.text);
+    }
     if (!field.required && value == field.default_value) {
       attrs.erase(field.name);
     } else {

@@ -83,19 +83,26 @@ enum class AttrType : std::uint8_t {
   kAny
 };
 
+// What a value must satisfy besides its type. The text is read behind "must be".
+struct AttrRule {
+  const char* text = nullptr;
+  bool (*holds)(const AttrValue&) = nullptr;  // null: everything does
+};
+
 struct AttrField {
   std::string name;
   AttrType type = AttrType::kAny;
   bool required = false;
   bool nullable = false;  // None is a value
   AttrValue default_value;
+  AttrRule rule;
 };
 
 // The fields of one operator's attributes, in declaration (printing) order.
 struct AttrSchema {
   std::vector<AttrField> fields;
   const AttrField* find(std::string_view name) const;
-  // Checks names and types, converts (int to float, int to a list of one), drops defaults.
+  // Checks names, types and rules, converts (int to float, int to a list of one), drops defaults.
   // Returns the finding ("unknown attribute `axes`; it has: axis, keepdims") or nothing.
   std::optional<std::string> normalize(Attrs& attrs) const;
 };
@@ -110,14 +117,15 @@ struct AttrMember {
   const char* name;
   T S::*member;
   bool required;
+  AttrRule rule;
 };
 template <class S, class T>
-constexpr AttrMember<S, T> attr(const char* name, T S::*member) {
-  return {name, member, false};
+constexpr AttrMember<S, T> attr(const char* name, T S::*member, AttrRule rule = {}) {
+  return {name, member, false, rule};
 }
 template <class S, class T>
-constexpr AttrMember<S, T> required_attr(const char* name, T S::*member) {
-  return {name, member, true};
+constexpr AttrMember<S, T> required_attr(const char* name, T S::*member, AttrRule rule = {}) {
+  return {name, member, true, rule};
 }
 
 // Conversions between C++ field types and AttrValue; specialised in attributes.cc for bool, int64,
@@ -165,7 +173,7 @@ const AttrSchema& attr_schema() {
     const S defaults{};
     auto add = [&]<class T>(const AttrMember<S, T>& m) {
       s.fields.push_back({m.name, AttrCodec<T>::type(), m.required, AttrCodec<T>::nullable(),
-                          AttrCodec<T>::encode(defaults.*(m.member))});
+                          AttrCodec<T>::encode(defaults.*(m.member)), m.rule});
     };
     std::apply([&](const auto&... m) { (add(m), ...); }, S::fields);
     return s;

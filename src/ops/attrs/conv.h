@@ -32,7 +32,7 @@ struct ConvAttrs {
 namespace detail {
 template <class S, class T>
 constexpr relay::AttrMember<S, T> inherited(const char* name, T ConvAttrs::*member) {
-  return {name, member, false};
+  return {name, member, false, {}};
 }
 template <class S>
 constexpr auto conv_fields() {

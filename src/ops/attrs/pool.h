@@ -24,7 +24,7 @@ namespace detail {
 template <class S, class T>
 constexpr relay::AttrMember<S, T> pool_field(const char* name, T PoolAttrs::*member,
                                              bool required = false) {
-  return {name, member, required};
+  return {name, member, required, {}};
 }
 template <class S>
 constexpr auto max_pool_fields() {
