@@ -187,12 +187,12 @@ class Fuser {
     std::vector<std::size_t> roots = {root(source)};
     if (!collect_paths(source, sink, allows, roots)) return;
     const std::size_t into = root(sink);
+    // The sink's kind is that of the group, whatever it takes in on the way, but for the product
+    // that a group has at most.
     OpPattern combined = pattern_[into];
     int calls = 0;
     for (const std::size_t r : roots) {
-      // A tuple adds nothing to what a group does.
-      const bool more = combined == OpPattern::kTuple || at_most(combined, pattern_[r]);
-      if (more && pattern_[r] != OpPattern::kTuple) combined = pattern_[r];
+      if (pattern_[r] == OpPattern::kOutFusable) combined = OpPattern::kOutFusable;
       calls += calls_[r];
       group_[r] = into;
     }
