@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
 #include <set>
 
 #include "ops/infer_types.h"
+#include "relay/evaluation_order.h"
 #include "tir/buffer.h"
 #include "tir/expr_ops.h"
 
@@ -83,6 +86,43 @@ Type loop_signature(const tir::PrimFunc& f) {
   return function_type(std::move(in), std::move(result));
 }
 
+// The types of the arguments of a call of `name`, where they are known.
+std::optional<std::vector<Type>> argument_types(const Function& caller, const std::string& name) {
+  for (std::size_t i = 0; i < caller.num_nodes(); ++i) {
+    const relay::NodeId id(i);
+    if (caller.as<relay::ValueCall>(id) == nullptr) continue;
+    const auto* callee =
+        caller.as<relay::GlobalRef>(relay::behind_lets(caller, caller.operands(id)[0]));
+    if (callee == nullptr || callee->name != name) continue;
+    std::vector<Type> types;
+    for (relay::NodeId argument : caller.operands(id).subspan(1)) {
+      types.push_back(caller.type(argument));
+    }
+    if (std::all_of(types.begin(), types.end(), [](const Type& t) { return bool(t); }))
+      return types;
+  }
+  return std::nullopt;
+}
+
+// Completes the signature of a function that calls itself, as far as that can be.
+void annotate_recursive(const Module& module, const std::string& name, Function& f,
+                        const InferContext& context) {
+  const auto lacks_type = [&](relay::NodeId p) { return !f.as<relay::Param>(p)->annotation; };
+  for (const auto& [caller, function] : module.functions) {
+    if (std::none_of(f.params().begin(), f.params().end(), lacks_type)) break;
+    const std::vector<std::string> used = globals_used(function);
+    if (caller == name || std::find(used.begin(), used.end(), name) == used.end()) continue;
+    const auto types = argument_types(infer_known_types(function, context), name);
+    if (!types || types->size() != f.params().size()) continue;
+    for (std::size_t i = 0; i < types->size(); ++i) {
+      if (lacks_type(f.params()[i])) f.set_annotation(f.params()[i], (*types)[i]);
+    }
+  }
+  if (f.result_annotation) return;
+  const Function known = infer_known_types(f, context);
+  f.result_annotation = known.type(known.result());
+}
+
 }  // namespace
 
 Result<Module> infer_types(Module module) {
@@ -97,7 +137,13 @@ Result<Module> infer_types(Module module) {
   for (const std::string& name : callees_first(module)) {
     Function& f = module.functions.at(name);
     bool is_ready = true;
-    for (const std::string& callee : globals_used(f)) {
+    const std::vector<std::string> used = globals_used(f);
+    const bool is_recursive = std::find(used.begin(), used.end(), name) != used.end();
+    if (is_recursive && !signatures.contains(name)) {
+      annotate_recursive(module, name, f, {&signatures, &module.constants});
+      if (Type t = annotated_signature(f)) signatures[name] = t;
+    }
+    for (const std::string& callee : used) {
       if (!module.functions.contains(callee) || signatures.contains(callee)) continue;
       is_ready = false;
       if (done.contains(callee)) continue;  // it has findings of its own

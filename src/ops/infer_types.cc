@@ -44,8 +44,12 @@ bool has_overflown(const relay::Operator& op, std::span<const Type> operands, co
 // Types of nodes in order, again as long as calls tell literals what their parameters are.
 class Inference {
  public:
-  Inference(Function& f, const InferContext& context)
-      : f_(f), context_(context), states_(f.num_nodes(), State::kWaiting), sizes_(f.num_nodes()) {
+  Inference(Function& f, const InferContext& context, bool is_partial = false)
+      : f_(f),
+        context_(context),
+        is_partial_(is_partial),
+        states_(f.num_nodes(), State::kWaiting),
+        sizes_(f.num_nodes()) {
     for (std::size_t i = 0; i < f.num_nodes(); ++i) sources_.emplace_back(i);
   }
 
@@ -244,6 +248,10 @@ class Inference {
     const auto& branches = *f_.as<relay::If>(id);
     const NodeId results[] = {f_.region(branches.then_region).result,
                               f_.region(branches.else_region).result};
+    if (is_partial_ &&
+        (state(results[0]) == State::kKnown) != (state(results[1]) == State::kKnown)) {
+      return know(id, f_.type(results[state(results[0]) == State::kKnown ? 0 : 1]));
+    }
     if (needs(id, results) != State::kKnown) return;
     const Type& condition = f_.type(f_.operands(id)[0]);
     if (!(condition == tensor_type({}, kBool))) {
@@ -296,6 +304,7 @@ class Inference {
         return know(id, it->second);
       }
     }
+    if (is_partial_) return;
     if (f_.type(id)) return know(id, f_.type(id));
     fail_at(id, error(Code::kUnknownName, f_[id].location, "there is no function `@{}`", name));
   }
@@ -332,6 +341,7 @@ class Inference {
 
   Function& f_;
   const InferContext& context_;
+  const bool is_partial_;
   std::vector<State> states_;
   std::vector<std::optional<Shape>> sizes_;
   std::vector<NodeId> sources_;
@@ -340,6 +350,12 @@ class Inference {
 };
 
 }  // namespace
+
+Function infer_known_types(Function function, const InferContext& context) {
+  for (std::size_t i = 0; i < function.num_nodes(); ++i) function.set_type(NodeId(i), {});
+  Inference(function, context, true).run();
+  return function;
+}
 
 Result<Function> infer_types(Function function, const InferContext& context) {
   Diagnostics findings = Inference(function, context).run();

@@ -23,8 +23,13 @@ struct InferContext {
 // called with.
 Result<relay::Function> infer_types(relay::Function function, const InferContext& context = {});
 
-// The same for all functions, callees first; recursive ones need annotations. Compiler and Extern
-// functions are inferred like others.
+// As many types as follow without the functions that the context does not know: of an `if`, those
+// of one branch are enough. For the signatures of recursive functions; nothing is reported.
+relay::Function infer_known_types(relay::Function function, const InferContext& context);
+
+// The same for all functions, callees first. What a recursive function lacks of its signature is
+// taken from the branches in which it ends, and from a call of it. Compiler and Extern functions
+// are inferred like others.
 Result<Module> infer_types(Module module);
 
 // Can values of type `found` go where `wanted` is due? Unknown and symbolic sizes may turn out

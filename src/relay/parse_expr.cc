@@ -196,6 +196,19 @@ Parser::Value Parser::number(const Token& t, bool negative) {
   return {placeholder(), t.begin, t.end};
 }
 
+// Is a global of this name anywhere in the text, but in comments to the end of a line?
+bool Parser::is_mentioned(const std::string& global) const {
+  const std::string_view text = file_->text;
+  const std::string mark = "@" + global;
+  for (auto at = text.find(mark); at != text.npos; at = text.find(mark, at + 1)) {
+    const std::size_t end = at + mark.size();
+    if (end < text.size() && is_identifier_char(text[end])) continue;
+    const std::size_t line = text.rfind('\n', at) + 1;
+    if (text.substr(line, at - line).find("//") == text.npos) return true;
+  }
+  return false;
+}
+
 Parser::Value Parser::local() {
   const Token t = take();
   const auto it = locals_.find(std::string(text_of(t).substr(1)));
@@ -209,9 +222,7 @@ Parser::Value Parser::local() {
   std::string& name = binding.recursive_name;
   if (name.empty()) {
     name = fmt::format("{}_{}", definition_name_, text_of(t).substr(1));
-    while (file_->text.find("@" + name) != std::string::npos || !lifted_.insert(name).second) {
-      name += '_';
-    }
+    while (is_mentioned(name) || !lifted_.insert(name).second) name += '_';
   }
   at(t.begin, t.end);
   return {builder_->global(name), t.begin, t.end};

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "relay/close_literal.h"
 #include "relay/parser.h"
-#include "relay/rewrite.h"
 
 namespace tessera::relay {
 
@@ -143,6 +143,19 @@ void Parser::let_binding() {
   expect(";");
 }
 
+namespace {
+
+// The call with further arguments in front of its own.
+NodeId call_with(Copier& c, NodeId call, const std::vector<NodeId>& captured) {
+  std::vector<NodeId> operands = c.operands(call);
+  std::vector<NodeId> more;
+  for (const NodeId id : captured) more.push_back(c.map(id));
+  operands.insert(operands.begin() + 1, more.begin(), more.end());
+  return c.copy(call, operands);
+}
+
+}  // namespace
+
 // Makes a recursive literal a function of the text, and a reference to it.
 NodeId Parser::lift_recursive(const Binding& binding, NodeId literal, const Token& name) {
   const Function& f = builder_->peek();
@@ -150,18 +163,43 @@ NodeId Parser::lift_recursive(const Binding& binding, NodeId literal, const Toke
     unsupported(name, "a recursive `let` of anything but a function literal is");
     return placeholder();
   }
-  const RegionId body = f.as<Literal>(literal)->body;
-  for (NodeId id : nodes_within(f, body)) {
-    for (NodeId operand : f.operands(id)) {
-      if (is_within(f, f[operand].region, body)) continue;
-      unsupported(name, "a recursive function that uses values from outside is");
-      return placeholder();
-    }
-  }
   const std::string global = binding.recursive_name;
-  add_function(global, name, outline(f, literal));
+  const std::vector<NodeId> captured = captured_values(f, literal);
+  // What it reads from outside it takes as arguments, and hands on.
+  bool is_passed_on = false;
+  add_function(
+      global, name,
+      close_literal(f, literal, captured, [&](Copier& c, NodeId id) -> std::optional<NodeId> {
+        const auto operands = f.operands(id);
+        for (std::size_t i = 0; i < operands.size() && !captured.empty(); ++i) {
+          const auto* ref = f.as<GlobalRef>(operands[i]);
+          if (ref == nullptr || ref->name != global) continue;
+          if (i == 0 && f.as<ValueCall>(id) != nullptr) return call_with(c, id, captured);
+          is_passed_on = true;
+        }
+        return std::nullopt;
+      }));
+  if (is_passed_on) {
+    unsupported(name,
+                "a recursive function that uses values from outside and is a value itself is");
+  }
   at(name.begin, name.end);
-  return builder_->global(global);
+  return captured.empty() ? builder_->global(global) : closure(literal, global, captured);
+}
+
+// A literal like that of the text, which calls the function that it became.
+NodeId Parser::closure(NodeId literal, const std::string& global,
+                       const std::vector<NodeId>& captured) {
+  const Literal lifted = *builder_->peek().as<Literal>(literal);
+  const RegionId body = builder_->begin_region();
+  std::vector<NodeId> arguments = captured;
+  for (const NodeId id : std::vector(builder_->peek().region(lifted.body).params)) {
+    const Param param = *builder_->peek().as<Param>(id);
+    arguments.push_back(builder_->param(param.name, param.annotation));
+  }
+  const NodeId callee = builder_->global(global);
+  builder_->end_region(builder_->call_value(callee, arguments));
+  return builder_->literal(body, {}, lifted.result_annotation);
 }
 
 void Parser::graph_binding() {

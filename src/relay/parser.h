@@ -95,6 +95,7 @@ class Parser {
   void let_binding();
   void graph_binding();
   NodeId lift_recursive(const Binding& binding, NodeId literal, const Token& at);
+  NodeId closure(NodeId literal, const std::string& global, const std::vector<NodeId>& captured);
   void bind(std::string_view name, Binding binding);
 
   // parse_expr.cc
@@ -115,6 +116,7 @@ class Parser {
   NodeId placeholder();
   NodeId constant(Tensor tensor);
   bool is_visible(NodeId id) const;
+  bool is_mentioned(const std::string& global) const;
   void at(std::uint32_t begin, std::uint32_t end) { builder_->at(location(begin, end)); }
 
   // parse_type.cc
