@@ -13,8 +13,8 @@
 
 namespace tessera::relay {
 
-// Numbers constants in order of first use. Equal constants share a number, so that a text does not
-// depend on where the data is stored.
+// Numbers constants in order of first use. Mentions of one share a number; two that are merely
+// equal have two (relay/constant_mentions.h).
 class ConstantTable {
  public:
   std::size_t index_of(const Tensor& tensor);
@@ -22,10 +22,10 @@ class ConstantTable {
 
  private:
   std::vector<Tensor> tensors_;
-  std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_hash_;  // never iterated
+  std::unordered_map<const Blob*, std::vector<std::size_t>> by_bytes_;  // never iterated
 };
 
-// The JSON text behind `#[metadata]`.
+// The JSON text behind `#[metadata]`. Equal data are in it once.
 std::string metadata_json(const std::vector<Tensor>& constants);
 
 struct Metadata {

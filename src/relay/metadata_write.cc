@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -10,11 +11,11 @@
 namespace tessera::relay {
 
 std::size_t ConstantTable::index_of(const Tensor& tensor) {
-  auto& same_hash = by_hash_[tensor.hash()];
-  for (std::size_t index : same_hash) {
-    if (tensors_[index] == tensor) return index;
+  auto& mentions = by_bytes_[tensor.blob.get()];
+  for (std::size_t index : mentions) {
+    if (tensors_[index].type() == tensor.type()) return index;
   }
-  same_hash.push_back(tensors_.size());
+  mentions.push_back(tensors_.size());
   tensors_.push_back(tensor);
   return tensors_.size() - 1;
 }
@@ -55,7 +56,9 @@ void append_array(std::string& out, const Tensor& t) {
 // Nodes: 0 null, 1 the map, 2 the array, 3 and 4 the device that all constants are on, then these.
 constexpr std::size_t kFirstConstant = 5;
 
-std::string nodes_text(std::size_t num_constants) {
+// `arrays`: by constant, the number of its data.
+std::string nodes_text(const std::vector<std::size_t>& arrays) {
+  const std::size_t num_constants = arrays.size();
   std::string out = R"(    {"type_key": ""}, )";
   out += "\n    ";
   out += R"({"type_key": "Map", "keys": ["relay.Constant"], "data": [2]}, )";
@@ -72,7 +75,7 @@ std::string nodes_text(std::size_t num_constants) {
   for (std::size_t i = 0; i < num_constants; ++i) {
     out += ", \n    ";
     out += R"({"type_key": "relay.Constant", "attrs": {"_checked_type_": "0", "data": ")";
-    out += std::to_string(i);
+    out += std::to_string(arrays[i]);
     out += R"(", "span": "0", "virtual_device_": "3"}})";
   }
   return out;
@@ -81,11 +84,23 @@ std::string nodes_text(std::size_t num_constants) {
 }  // namespace
 
 std::string metadata_json(const std::vector<Tensor>& constants) {
-  std::string out = "{\n  \"root\": 1, \n  \"nodes\": [\n" + nodes_text(constants.size());
+  std::vector<const Tensor*> distinct;
+  std::vector<std::size_t> arrays;
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_hash;
+  for (const Tensor& t : constants) {
+    auto& same_hash = by_hash[t.hash()];
+    const auto known = std::find_if(same_hash.begin(), same_hash.end(),
+                                    [&](std::size_t i) { return *distinct[i] == t; });
+    arrays.push_back(known != same_hash.end() ? *known : distinct.size());
+    if (known != same_hash.end()) continue;
+    same_hash.push_back(distinct.size());
+    distinct.push_back(&t);
+  }
+  std::string out = "{\n  \"root\": 1, \n  \"nodes\": [\n" + nodes_text(arrays);
   out += "\n  ], \n  \"b64ndarrays\": [";
-  for (std::size_t i = 0; i < constants.size(); ++i) {
+  for (std::size_t i = 0; i < distinct.size(); ++i) {
     out += i > 0 ? ", \n    \"" : "\n    \"";
-    append_array(out, constants[i]);
+    append_array(out, *distinct[i]);
     out += '"';
   }
   out += "\n  ], \n  \"attrs\": {\"tvm_version\": \"0.10.0\"}\n}";
