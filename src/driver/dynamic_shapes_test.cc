@@ -8,6 +8,7 @@
 
 #include "driver/compile.h"
 #include "driver/testing/model_test.h"
+#include "lower/testing/text.h"
 #include "ops/evaluate_function.h"
 #include "support/files.h"
 #include "types/target_list.h"
@@ -198,17 +199,11 @@ TEST_F(DynamicShapes, SizesThatDependOnData) {
 }
 
 TEST_F(DynamicShapes, BranchesAndLoopsDecideSizes) {
-  compile_text(
-      "def @grow(%i: int64, %n: int64, %a: Tensor[(?, 2), float32], %b: Tensor[(?, 2), float32])\n"
-      "    -> (Tensor[(?, 2), float32], Tensor[(?, 2), float32]) {\n"
-      "  if (less(%i, %n)) {\n"
-      "    %0 = add(%i, 1i64);\n    %1 = concatenate((%a, %b));\n"
-      "    @grow(%0, %n, %1, exp(negative(%a)))\n"
-      "  } else { (%b, %a) }\n}\n"
-      "def @main(%x: Tensor[(1, 2), float32], %n: int64, %c: bool) {\n"
-      "  %2 = @grow(0i64, %n, %x, %x);\n"
-      "  %3 = if (%c) { %2.0 } else { concatenate((%2.0, %2.1)) };\n"
-      "  (tanh(%3), %2.1)\n}\n");
+  compile_text(std::string(lower::testing::kGrowingLoop) +
+               "def @main(%x: Tensor[(1, 2), float32], %n: int64, %c: bool) {\n"
+               "  %2 = @grow(0i64, %n, %x, %x);\n"
+               "  %3 = if (%c) { %2.0 } else { concatenate((%2.0, %2.1)) };\n"
+               "  (tanh(%3), %2.1)\n}\n");
   for (const std::int64_t n : {0, 1, 9, 3}) {
     for (const std::int64_t c : {0, 1}) {
       expect_right_with({random_floats({1, 2}), tensor_from_ints({}, kInt64, std::vector{n}),
@@ -234,6 +229,26 @@ TEST_F(DynamicShapes, BroadcastSizesAreCheckedAtRunTime) {
             "that are broadcast must be equal, or one of them 1");
 }
 
+TEST_F(DynamicShapes, SizesThatMustAgreeAreChecked) {
+  compile_text(
+      "def @main(%x: Tensor[(3, ?a), float32], %w: Tensor[(4, ?b), float32],\n"
+      "          %y: Tensor[(?c, 2), float32], %z: Tensor[(?d), float32]) {\n"
+      "  %0 = nn.dense(%x, %w, units=None);\n"
+      "  (nn.relu(%0), nn.matmul(%0, %y, units=None), nn.bias_add(%0, %z))\n}\n");
+  const auto given = [](std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
+    return std::vector{random_floats({3, a}), random_floats({4, b}), random_floats({c, 2}),
+                       random_floats({d})};
+  };
+  expect_right_with(given(5, 5, 4, 4));
+  expect_right_with(given(1, 1, 4, 4));
+  EXPECT_EQ(error_with(given(5, 6, 4, 4)),
+            "the run failed: `nn.dense`: contraction sizes differ: 5 (`a`) and 6 (`b`)");
+  EXPECT_EQ(error_with(given(5, 5, 3, 4)),
+            "the run failed: `nn.matmul`: contraction sizes differ: 4 and 3 (`c`)");
+  EXPECT_EQ(error_with(given(5, 5, 4, 1)),
+            "the run failed: `nn.bias_add`: sizes of axis and bias differ: 4 and 1 (`d`)");
+}
+
 // A layer of attention with everything around it, by each back end.
 constexpr const char* kAttention =
     "#[symbol batch = 1..3]\n#[symbol seq = 1..20 : 16]\n"
@@ -254,6 +269,16 @@ constexpr const char* kAttention =
     "}\n";
 
 class DynamicShapesBy : public DynamicShapes, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(DynamicShapesBy, SizesThatMustAgreeAreChecked) {
+  compile_text(
+      "def @main(%x: Tensor[(3, ?a), float32], %w: Tensor[(4, ?b), float32]) {\n"
+      "  nn.relu(nn.dense(%x, %w, units=None))\n}\n",
+      {"cpu", GetParam()});
+  expect_right_with({random_floats({3, 5}), random_floats({4, 5})});
+  EXPECT_EQ(error_with({random_floats({3, 5}), random_floats({4, 6})}),
+            "the run failed: `nn.dense`: contraction sizes differ: 5 (`a`) and 6 (`b`)");
+}
 
 TEST_P(DynamicShapesBy, AttentionEqualsTheStaticOne) {
   compile_text(kAttention, {"cpu", GetParam()});

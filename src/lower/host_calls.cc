@@ -137,10 +137,13 @@ Result<void> HostLowering::call_extern(NodeId id, const std::string& symbol,
                     .with_remedy("run the back ends before lowering, or inline the function"));
   }
   types_[id.index()] = f_.type(id);
+  const std::vector<Type> given = types_of_nodes(args);
+  const bool has_sizes =
+      is_dynamic(f_.type(id)) || std::any_of(given.begin(), given.end(), is_dynamic);
   if (const auto body = module_.functions.find(symbol);
-      is_dynamic(f_.type(id)) && body != module_.functions.end()) {
+      has_sizes && body != module_.functions.end()) {
     TESSERA_TRY(Function known,
-                specialise(body->second, Function::kBody, types_of_nodes(args), module_.constants));
+                specialise(body->second, Function::kBody, given, module_.constants));
     TESSERA_TRY(known, with_named_sizes(std::move(known), args));
     types_[id.index()] = known.type(known.result());
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "lower/host_lowering.h"
 #include "lower/primitive.h"
 #include "lower/size_derivation.h"
@@ -194,17 +196,35 @@ Result<void> HostLowering::changed_size(NodeId call, std::size_t param) const {
                   .with_remedy("carry values of one size"));
 }
 
-void HostLowering::update_in_place(NodeId id, std::size_t param) {
+Result<void> HostLowering::update_in_place(NodeId id, std::size_t param) {
   const RowUpdate update = *row_update(f_, id);
   const NodeId inputs[] = {update.row, update.index};
   value(id) = value(f_.params()[param]);
   types_[id.index()] = type(f_.params()[param]);
-  if (type(id).shape()[0] == Dim(0)) return;
+  if (type(id).shape()[0] == Dim(0)) return {};
+  TESSERA_TRY_VOID(check_row(id, update));
   tir::DimVars dims;
   tir::PrimFunc kernel = row_kernel(type(id), f_.type(update.index), dims);
   host_.call_into(
       {kernels_.symbol_of(std::move(kernel)), values_of(inputs), values_of_formals(dims)},
       value(id).front());
+  return {};
+}
+
+// A row is as large as the others.
+Result<void> HostLowering::check_row(NodeId id, const RowUpdate& update) {
+  const NodeId values[] = {update.data, update.row, update.index};
+  relay::FunctionBuilder b;
+  b.at(f_[id].location);
+  std::vector<NodeId> params;
+  for (const NodeId v : values) {
+    params.push_back(b.param(fmt::format("p{}", params.size()), type(v)));
+    b.set_type(params.back(), type(v));
+  }
+  const NodeId result = b.call(*update.op, params, {});
+  b.set_type(result, type(id));
+  TESSERA_TRY_VOID(with_named_sizes(b.finish(result), values));
+  return {};
 }
 
 }  // namespace tessera::lower

@@ -39,7 +39,17 @@ Result<void> HostLowering::lower_region(RegionId region, NodeId except) {
   Diagnostics errors;
   for (const NodeId id : nodes_[region.index()]) {
     if (except && relay::behind_lets(f_, id) == except) continue;
-    if (auto done = lower_node(id); !done) errors.add(std::move(done).error());
+    const auto operands = f_.operands(id);
+    // What reads a node that failed has no values to work on; its user hears of that node.
+    if (std::any_of(operands.begin(), operands.end(),
+                    [&](NodeId o) { return failed_.contains(o); })) {
+      failed_.insert(id);
+      continue;
+    }
+    if (auto done = lower_node(id); !done) {
+      errors.add(std::move(done).error());
+      failed_.insert(id);
+    }
   }
   if (!errors.empty()) return fail(std::move(errors));
   return {};
@@ -49,8 +59,7 @@ Result<void> HostLowering::lower_node(NodeId id) {
   const auto operands = f_.operands(id);
   if (loop_ != nullptr) {
     if (const auto update = loop_->in_place.find(id); update != loop_->in_place.end()) {
-      update_in_place(id, update->second);
-      return {};
+      return update_in_place(id, update->second);
     }
   }
   switch (f_[id].kind()) {

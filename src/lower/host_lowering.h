@@ -2,6 +2,7 @@
 // A function of the graph on its way to a host program.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -113,7 +114,8 @@ class HostLowering {
   Result<void> go_round(relay::NodeId call);
   Result<void> changed_size(relay::NodeId call, std::size_t param) const;
   // A row of a loop's result, written where it belongs.
-  void update_in_place(relay::NodeId id, std::size_t param);
+  Result<void> update_in_place(relay::NodeId id, std::size_t param);
+  Result<void> check_row(relay::NodeId id, const RowUpdate& update);
 
   const relay::Function& f_;
   const std::string name_;
@@ -124,10 +126,11 @@ class HostLowering {
   std::vector<Values> values_;
   std::vector<Type> types_;
   std::vector<std::vector<relay::NodeId>> nodes_;  // by region
-  const TailRecursion* loop_ = nullptr;            // of a function that is one:
-  std::vector<Values> carried_;                    // by parameter, where it changes
-  Values results_;                                 // where its results go
-  HostValue flag_;                                 // is there another iteration?
+  std::set<relay::NodeId> failed_;
+  const TailRecursion* loop_ = nullptr;  // of a function that is one:
+  std::vector<Values> carried_;          // by parameter, where it changes
+  Values results_;                       // where its results go
+  HostValue flag_;                       // is there another iteration?
 };
 
 }  // namespace tessera::lower

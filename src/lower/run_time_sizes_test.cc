@@ -103,14 +103,8 @@ TEST_F(RunTimeSizes, ABranchDecidesTheSize) {
 }
 
 TEST_F(RunTimeSizes, ACarriedValueGrows) {
-  lower_text(
-      "def @grow(%i: int64, %n: int64, %a: Tensor[(?, 2), float32], %b: Tensor[(?, 2), float32])\n"
-      "    -> (Tensor[(?, 2), float32], Tensor[(?, 2), float32]) {\n"
-      "  if (less(%i, %n)) {\n"
-      "    %0 = add(%i, 1i64);\n    %1 = concatenate((%a, %b));\n"
-      "    @grow(%0, %n, %1, exp(negative(%a)))\n"
-      "  } else { (%b, %a) }\n}\n"
-      "def @main(%x: Tensor[(1, 2), float32], %n: int64) { @grow(0i64, %n, %x, %x) }\n");
+  lower_text(std::string(testing::kGrowingLoop) +
+             "def @main(%x: Tensor[(1, 2), float32], %n: int64) { @grow(0i64, %n, %x, %x) }\n");
   testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/run_time_loop.tir", host_text());
   const Tensor x = floats({1, 2}, {1, 2});
   const auto n = [](std::int64_t value) { return numbers({}, {value}); };

@@ -177,7 +177,8 @@ bool needs_run_time_sizes(const Function& f, std::span<const NodeId> nodes) {
     if (f.op(id) == nullptr) return false;
     std::vector<Type> operands;
     for (const NodeId operand : f.operands(id)) operands.push_back(f.type(operand));
-    return has_unknown_size(f.type(id)) || has_open_broadcast(*f.op(id), operands);
+    return has_unknown_size(f.type(id)) || has_open_broadcast(*f.op(id), operands) ||
+           !open_agreements(f, id, operands).empty();
   });
 }
 

@@ -86,6 +86,17 @@ bool has_open_broadcast(const relay::Operator& op, const std::vector<Type>& oper
   return false;
 }
 
+std::vector<relay::Agreement> open_agreements(const relay::Function& f, NodeId call,
+                                              const std::vector<Type>& operands) {
+  std::vector<relay::Agreement> agreements;
+  if (std::none_of(operands.begin(), operands.end(), is_dynamic)) return agreements;
+  const auto& c = *f.as<relay::OpCall>(call);
+  const std::vector<const Tensor*> no_values(operands.size());
+  // Its type was inferred before, by more than this; what it notes on the way matters here.
+  (void)c.op->infer({operands, no_values, c.attrs, f[call].location, c.op->name, {}, &agreements});
+  return agreements;
+}
+
 SizeDerivation::SizeDerivation(const relay::Function& f, const ConstantPool& pool,
                                SizeSource source)
     : f_(f),
@@ -185,6 +196,7 @@ Result<Type> SizeDerivation::type_of_call(NodeId id) {
   if (!as_before || has_unknown_size(type)) {
     TESSERA_TRY(type, call.op->infer({types, values, call.attrs, f_[id].location, call.op->name}));
   }
+  for (const relay::Agreement& a : open_agreements(f_, id, types)) agree(id, a);
   if (has_open_broadcast(*call.op, types)) type = broadcast(id, type, types);
   if (call.op->shape != nullptr && is_dynamic(type)) type = by_definition(id, type, types, values);
   if (!has_unknown_size(type)) return type;
@@ -296,6 +308,17 @@ Dim SizeDerivation::broadcast_size(NodeId id, std::size_t axis, Dim known,
                       f_.op(id)->name, axis, to_string(known)),
           {size});
   return known;
+}
+
+void SizeDerivation::agree(NodeId id, const relay::Agreement& agreement) {
+  const auto& [a, b, what] = agreement;
+  if (a.is_unknown() || b.is_unknown()) return;  // of a value whose shape nobody needs
+  const auto named = [](const Dim& d) {
+    return d.is_constant() ? std::string("{}") : fmt::format("{{}} (`{}`)", d.expression_text());
+  };
+  require(tir::eq(expr(a), expr(b)),
+          fmt::format("`{}`: {} differ: {} and {}", f_.op(id)->name, what, named(a), named(b)),
+          {expr(a), expr(b)});
 }
 
 Dim SizeDerivation::fresh(const Expr& value) {

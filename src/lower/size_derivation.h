@@ -10,6 +10,7 @@
 
 #include "constants/pool.h"
 #include "relay/function.h"
+#include "relay/operator.h"
 #include "tir/stmt.h"
 #include "tir/tensor_expr.h"
 
@@ -72,6 +73,7 @@ class SizeDerivation {
   Dim broadcast_size(relay::NodeId id, std::size_t axis, Dim known, const std::vector<Dim>& sizes);
   tir::Expr read(relay::NodeId operand, const Tensor* value, const std::vector<tir::Expr>& index);
   tir::Expr total_of(const tir::TensorRef& tensor, const std::function<tir::Expr(tir::Expr)>& read);
+  void agree(relay::NodeId id, const relay::Agreement& agreement);
   Dim fresh(const tir::Expr& value);
   void require(const tir::Expr& condition, std::string sentence, std::vector<tir::Expr> values);
 
@@ -89,5 +91,8 @@ class SizeDerivation {
 bool has_unknown_size(const Type& type);
 // Are operands of a call broadcast against each other whose sizes may not fit at run time?
 bool has_open_broadcast(const relay::Operator& op, const std::vector<Type>& operands);
+// Sizes of a call's operands that must be the same, which only a run can tell.
+std::vector<relay::Agreement> open_agreements(const relay::Function& f, relay::NodeId call,
+                                              const std::vector<Type>& operands);
 
 }  // namespace tessera::lower

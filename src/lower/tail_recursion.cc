@@ -110,7 +110,7 @@ std::optional<RowUpdate> row_update(const Function& f, NodeId id) {
     return f.op(n) != nullptr && f.op(n)->name == "update_row";
   };
   const auto operands = f.operands(id);
-  if (is_update(id)) return RowUpdate{operands[0], operands[1], operands[2]};
+  if (is_update(id)) return RowUpdate{f.op(id), operands[0], operands[1], operands[2]};
   if (f.as<relay::ValueCall>(id) == nullptr) return std::nullopt;
   const auto* literal = f.as<relay::Literal>(operands[0]);
   if (literal == nullptr || literal->attrs.int_or_zero("Primitive") == 0) return std::nullopt;
@@ -123,7 +123,7 @@ std::optional<RowUpdate> row_update(const Function& f, NodeId id) {
     if (at == body.params.end()) return std::nullopt;
     parts[i] = operands[static_cast<std::size_t>(1 + (at - body.params.begin()))];
   }
-  return RowUpdate{parts[0], parts[1], parts[2]};
+  return RowUpdate{f.op(body.result), parts[0], parts[1], parts[2]};
 }
 
 Result<TailRecursion> find_tail_recursion(const Function& f, const std::string& name) {

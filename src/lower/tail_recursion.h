@@ -27,6 +27,7 @@ Result<TailRecursion> find_tail_recursion(const relay::Function& f, const std::s
 
 // `update_row`, alone or in a primitive function of its own: the values that it is called with.
 struct RowUpdate {
+  const relay::Operator* op;
   relay::NodeId data, row, index;
 };
 std::optional<RowUpdate> row_update(const relay::Function& f, relay::NodeId id);

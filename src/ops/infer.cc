@@ -84,9 +84,13 @@ Result<void> expect_same_dtype(const InferArgs& args) {
 }
 
 Result<Dim> agreed(const InferArgs& args, const Dim& a, const Dim& b, std::string_view what) {
-  if (provably_equal(a, b) == Tri::kNo) {
+  const Tri equal = provably_equal(a, b);
+  if (equal == Tri::kNo) {
     return refuse(args, Code::kShapeMismatch, "{} differ: {} vs {}", what, to_string(a),
                   to_string(b));
+  }
+  if (equal == Tri::kMaybe && args.agreements != nullptr) {
+    args.agreements->push_back({a, b, std::string(what)});
   }
   if (a.is_constant()) return a;
   return b.is_constant() || a.is_unknown() ? b : a;

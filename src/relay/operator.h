@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,6 +47,11 @@ struct FixedList {
   constexpr std::size_t size() const { return count; }
 };
 
+// Two sizes that must be the same, which only a run can tell.
+struct Agreement {
+  Dim a, b;
+  std::string what;  // "contraction sizes"
+};
 struct InferArgs {
   std::span<const Type> operands;         // all known
   std::span<const Tensor* const> values;  // per operand, its data where it is a constant; else null
@@ -55,6 +61,8 @@ struct InferArgs {
   // Per operand, its elements as sizes where they follow from sizes of tensors (ops/size_values.h);
   // else null. Empty where nobody looked.
   std::span<const Shape* const> sizes = {};
+  // Where inference notes what must agree at run time; null where nobody listens.
+  std::vector<Agreement>* agreements = nullptr;
 };
 struct EvalArgs {
   std::span<const Tensor> operands;
