@@ -207,7 +207,7 @@ void CallBuilder::begin_function() {
 
 relay::Function CallBuilder::end_function(NodeId result) {
   const Type result_type = type(result);
-  relay::Function f = builder_.finish(result, {}, result_type);
+  relay::Function f = in_order(builder_.finish(result, {}, result_type));
   f.location = location_;
   leave_functions(outer_.size() - 1);
   return f;
@@ -232,7 +232,30 @@ NodeId CallBuilder::call_global(const std::string& name, std::span<const NodeId>
 }
 
 relay::Function CallBuilder::finish(NodeId result, Attrs attrs) {
-  return builder_.finish(result, std::move(attrs));
+  return in_order(builder_.finish(result, std::move(attrs)));
+}
+
+void CallBuilder::reopen_branch(relay::RegionId branch) {
+  builder_.reopen_region(branch);
+  has_reopened_ = true;
+}
+
+// With the nodes of each region together.
+relay::Function CallBuilder::in_order(relay::Function f) const {
+  if (!has_reopened_) return f;
+  std::vector<std::vector<NodeId>> nodes(f.num_regions());
+  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+    nodes[f[NodeId(i)].region.index()].push_back(NodeId(i));
+  }
+  std::vector<NodeId> order;
+  const std::function<void(relay::RegionId)> append = [&](relay::RegionId region) {
+    for (const NodeId id : nodes[region.index()]) {
+      for (const relay::RegionId inner : relay::regions_of(f, id)) append(inner);
+      order.push_back(id);
+    }
+  };
+  append(relay::Function::kBody);
+  return relay::rewrite(f, order, [](relay::Copier&, NodeId) { return std::optional<NodeId>(); });
 }
 
 Type CallBuilder::infer(const relay::Operator& op, std::span<const NodeId> args,

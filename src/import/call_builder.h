@@ -60,6 +60,8 @@ class CallBuilder {
   // Nodes up to end_branch belong to a branch of the `if` that is made next.
   relay::RegionId begin_branch() { return builder_.begin_region(); }
   void end_branch(NodeId result) { builder_.end_region(result); }
+  // Further nodes of a branch that has ended, which end_branch ends again.
+  void reopen_branch(relay::RegionId branch);
   // Throws NodeError where the branches' results do not agree.
   NodeId branch(NodeId condition, relay::RegionId then_region, relay::RegionId else_region);
   // Nodes up to end_function belong to a function of their own, which sees nothing around it.
@@ -78,6 +80,7 @@ class CallBuilder {
   ConstantPool take_constants() { return std::move(constants_); }
 
  private:
+  relay::Function in_order(relay::Function f) const;
   Type infer(const relay::Operator& op, std::span<const NodeId> args, const Attrs& attrs) const;
   std::optional<NodeId> fold(const relay::Operator& op, std::span<const NodeId> args,
                              const Attrs& attrs, const Type& type);
@@ -94,6 +97,7 @@ class CallBuilder {
   ConstantPool constants_;
   std::map<NodeId, Shape> sizes_;
   Location location_;
+  bool has_reopened_ = false;
 };
 
 }  // namespace tessera::import

@@ -65,8 +65,8 @@ std::vector<NodeId> convert_clip_attrs(Node& n) {
 std::vector<NodeId> convert_clip(Node& n) {
   NodeId x = n.input(0);
   const bool lower = n.has_input(1), upper = n.has_input(2);
-  const auto low = lower ? n.constant(n.input(1)) : std::nullopt;
-  const auto high = upper ? n.constant(n.input(2)) : std::nullopt;
+  const auto low = lower ? n.known_number(1) : std::nullopt;
+  const auto high = upper ? n.known_number(2) : std::nullopt;
   if (n.dtype(x).is_float() && low && high) {
     return {
         n.call("clip", {x},

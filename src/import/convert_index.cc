@@ -139,10 +139,7 @@ std::vector<NodeId> convert_cumsum(Node& n) {
     const Value sums = forward.apply("cumsum", {{"axis", axis}, {"exclusive", exclusive}});
     return reverse ? sums.apply("reverse", {{"axis", axis}}) : sums;
   };
-  if (const auto axis = n.known_ints(1)) {
-    if (axis->size() != 1) n.invalid(Code::kShapeMismatch, "its axis must be one number");
-    return {scan(n.axis((*axis)[0], x.rank()))};
-  }
+  if (const auto known = n.known_int(1)) return {scan(n.axis(*known, x.rank()))};
   const Value axis = floor_mod(input(n, 1).cast(kInt64).reshape({}), static_cast<double>(x.rank()));
   Value result = scan(0);
   for (std::int64_t d = 1; d < x.rank(); ++d) {
@@ -162,7 +159,7 @@ std::vector<NodeId> convert_one_hot(Node& n) {
   const Value indices = input(n, 0).cast(kInt64), values = input(n, 2);
   const std::int64_t rank = indices.rank() + 1;
   const std::int64_t axis = n.axis(n.int_attr("axis", -1), rank);
-  const auto known = n.constant(n.input(1));
+  const auto known = n.known_number(1);
   const auto declared = n.declared_shape(0);
   if (!known && !declared) n.need_constant(1, "a depth");
   const std::int64_t depth =
@@ -198,9 +195,8 @@ std::vector<NodeId> convert_top_k(Node& n) {
   std::int64_t k = 0;
   if (n.opset() < 10) {
     k = n.need_int_attr("k");
-  } else if (const auto known = n.known_ints(1)) {
-    if (known->size() != 1) n.invalid(Code::kShapeMismatch, "its k must be one number");
-    k = (*known)[0];
+  } else if (const auto known = n.known_int(1)) {
+    k = *known;
   } else {
     const auto declared = n.declared_shape(0);
     if (!declared) return top_k_by_data(n, axis);

@@ -156,7 +156,7 @@ std::vector<NodeId> convert_dropout(Node& n) {
   for (const char* hint : {"ratio", "seed", "is_test"}) n.ignore_attr(hint);
   if (n.has_input(1)) n.ignore_input(1);
   const auto zero = [&](std::size_t i) {
-    const auto tensor = n.constant(n.input(i));
+    const auto tensor = n.known_number(i);
     return tensor && element_as_double(*tensor, 0) == 0;
   };
   if (n.has_input(2) && !zero(2) && !(n.has_input(1) && zero(1))) {

@@ -2,6 +2,8 @@
 // Signals: windows, DFT, STFT; and Det. Transforms are products with a constant matrix.
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "import/converters.h"
 #include "import/value.h"
 
@@ -10,10 +12,11 @@ namespace {
 
 // a0 - a1 cos(2 pi k / n) + a2 cos(4 pi k / n)
 std::vector<NodeId> cosine_window(Node& n, double a0, double a1, double a2) {
-  const auto known = n.constant(n.input(0));
+  const auto known = n.known_int(0);
   const auto declared = n.declared_shape(0);
-  if (!known && !declared) n.need_constant(0, "a size");
-  const std::int64_t size = known ? element_as_int(*known, 0) : declared->at(0);
+  if (!known && (!declared || declared->size() != 1)) n.need_constant(0, "a size");
+  const std::int64_t size = known ? *known : declared->front();
+  if (size < 0) n.invalid(Code::kBadDimension, fmt::format("its size is {}", size));
   const bool periodic = n.flag_attr("periodic", true);
   const DType dtype = n.dtype_attr("output_datatype", kFloat32);
   const double step =
@@ -80,7 +83,11 @@ std::vector<NodeId> dft(Node& n, std::int64_t axis) {
   Value x = input(n, 0);
   const bool inverse = n.flag_attr("inverse", false), onesided = n.flag_attr("onesided", false);
   if (inverse && onesided) n.unsupported("an inverse one-sided transform");
-  if (n.has_input(1)) x = with_length(x, axis, n.need_ints(1, "a length").at(0));
+  if (n.has_input(1)) {
+    const std::int64_t length = n.need_int(1, "a length");
+    if (length < 1) n.invalid(Code::kWrongAttribute, fmt::format("its length is {}", length));
+    x = with_length(x, axis, length);
+  }
   Ints order = range(0, x.rank());
   std::swap(order[static_cast<std::size_t>(axis)], order[static_cast<std::size_t>(x.rank() - 2)]);
   const std::int64_t length = x.size(axis);
@@ -90,22 +97,22 @@ std::vector<NodeId> dft(Node& n, std::int64_t axis) {
 
 std::vector<NodeId> convert_dft(Node& n) { return dft(n, n.axis_attr(1, n.input(0))); }
 std::vector<NodeId> convert_dft20(Node& n) {
-  const std::int64_t axis = n.has_input(2) ? n.need_ints(2, "an axis").at(0) : -2;
+  const std::int64_t axis = n.has_input(2) ? n.need_int(2, "an axis") : -2;
   return dft(n, n.axis(axis, n.rank(n.input(0))));
 }
 
 // With a step that comes at run time, as many frames as the model states.
 std::int64_t frame_count(Node& n, std::int64_t signal, std::int64_t length) {
-  const auto step = n.known_ints(1);
+  const auto step = n.known_int(1);
   if (!step) {
     const auto declared = n.declared_shape(0);
     if (!declared || declared->size() != 4) n.need_constant(1, "a frame step");
     return (*declared)[1];
   }
-  if (step->at(0) < 1 || length < 1 || length > signal) {
+  if (*step < 1 || length < 1 || length > signal) {
     n.invalid(Code::kWrongAttribute, "its frames do not fit its signal");
   }
-  return (signal - length) / step->at(0) + 1;
+  return (signal - length) / *step + 1;
 }
 
 // Frames of the signal, each times the window, transformed.
@@ -118,7 +125,7 @@ std::vector<NodeId> convert_stft(Node& n) {
     n.invalid(Code::kWrongArity, "it needs a window or a length");
   if (n.has_input(3)) n.input(3);
   const std::int64_t length =
-      n.has_input(2) ? product(n.sizes(n.input(2))) : n.need_ints(3, "a frame length").at(0);
+      n.has_input(2) ? product(n.sizes(n.input(2))) : n.need_int(3, "a frame length");
   const std::int64_t frames = frame_count(n, x.size(1), length);
   const Value places = (iota(n, frames) * step).reshape({frames, 1}) + iota(n, length);
   Value framed = x.take(places, 1);

@@ -61,6 +61,8 @@ class GraphImporter {
   // ---- Control flow (import_branches.cc, import_loops.cc) ----
   // The branch taken where the condition is known, else an `if`.
   std::vector<NodeId> import_if(const onnx::NodeProto& node);
+  void end_branches(NodeId condition, const relay::RegionId (&regions)[2],
+                    std::vector<NodeId> (&results)[2]);
   // The graph's results, as nodes where the builder stands; fewer behind an error.
   std::vector<NodeId> import_graph(const onnx::GraphProto& graph, Scope& body);
   std::vector<NodeId> results_of_graph(const onnx::GraphProto& graph, Scope& body);
@@ -73,10 +75,12 @@ class GraphImporter {
   void define_captured(Loop& loop, Scope& body, std::vector<Tensor>& known);
   bool generalise_carried(const Node& at, Loop& loop) const;
   NodeId first_rows(const Loop& loop, std::size_t scan);
+  NodeId run_time_rows(const Loop& loop, const Shape& row);
   void size_scans(const Node& at, Loop& loop) const;
   relay::Function loop_function(const Loop& loop, const std::string& name);
   NodeId goes_on(const Loop& loop, std::span<const NodeId> params);
-  NodeId row_index(NodeId iteration, std::int64_t rows, bool backward);
+  NodeId row_index(NodeId iteration, NodeId rows, bool backward);
+  NodeId length_of(Node& at, NodeId value, std::int64_t axis);
   NodeId call(std::string_view op, std::initializer_list<NodeId> args, Attrs attrs = {});
 
   const OnnxModel& model_;

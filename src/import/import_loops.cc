@@ -43,10 +43,42 @@ class FreeNames {
 Tensor number(std::int64_t value) { return Tensor::of<std::int64_t>({}, kInt64, {value}); }
 
 // All rows of a scan output.
-Type scan_type(const Loop::ScanOutput& scan, const Type& row) {
-  Shape shape = row.shape();
-  shape.insert(shape.begin(), scan.rows);
-  return tensor_type(std::move(shape), row.dtype());
+Shape scan_shape(const Loop::ScanOutput& scan, const Dim& rows) {
+  Shape shape = scan.row_shape;
+  shape.insert(shape.begin(), rows);
+  return shape;
+}
+
+bool is_unknown(const Dim& d) { return d.is_unknown(); }
+
+// How many rows there are: as many as iterations, where that is known; else as many as the model
+// says, or they grow. With a trip count that comes at run time and nothing else to end the loop,
+// memory for all rows is there from the beginning.
+void size_rows(const Loop& loop, const Type* declared, Loop::ScanOutput& scan) {
+  if (loop.count && !loop.limit && !loop.tests_condition) {
+    scan.rows = Dim(*loop.count);
+  } else if (declared != nullptr && declared->rank() > 0 && declared->shape()[0].is_constant()) {
+    scan.rows = declared->shape()[0];
+  } else if (loop.limit && !loop.count && !loop.tests_condition) {
+    scan.rows = loop.trips;
+  } else {
+    scan.rows = Dim::unknown();
+    scan.grows = true;
+  }
+}
+
+// A size of a row that the body leaves open is the one that the model says.
+void size_row(const Node& at, const Type& row, const Type* declared, Loop::ScanOutput& scan) {
+  scan.row_shape = row.shape();
+  for (std::size_t d = 0; d < row.rank(); ++d) {
+    Dim& size = scan.row_shape[d];
+    if (is_unknown(size) && declared != nullptr && declared->rank() == row.rank() + 1) {
+      size = declared->shape()[d + 1];
+    }
+  }
+  if (std::any_of(scan.row_shape.begin(), scan.row_shape.end(), is_unknown)) {
+    at.unsupported(fmt::format("its scan output `{}` of rows whose size is not known", scan.name));
+  }
 }
 
 }  // namespace
@@ -57,9 +89,10 @@ NodeId GraphImporter::call(std::string_view op, std::initializer_list<NodeId> ar
 }
 
 // The number of an iteration, or that of its mirror image from the end.
-NodeId GraphImporter::row_index(NodeId iteration, std::int64_t rows, bool backward) {
+NodeId GraphImporter::row_index(NodeId iteration, NodeId rows, bool backward) {
   if (!backward) return iteration;
-  return call("subtract", {builder_.constant(number(rows - 1)), iteration});
+  const NodeId last = call("subtract", {rows, builder_.constant(number(1))});
+  return call("subtract", {last, iteration});
 }
 
 // What the body reads from around becomes parameters; what is known there stays known inside.
@@ -100,7 +133,9 @@ bool GraphImporter::define_body(Node& at, Loop& loop) {
     body.values.emplace(name, made.back());
   }
   for (const Loop::Slice& s : loop.slices) {
-    const NodeId index = row_index(iteration, loop.count.value_or(0), s.backward);
+    const NodeId length = loop.count ? builder_.constant(number(*loop.count))
+                                     : made[loop.carried.size() + *loop.limit];
+    const NodeId index = row_index(iteration, length, s.backward);
     body.values.emplace(
         s.name, call("take", {made[loop.carried.size() + s.captured], index}, {{"axis", s.axis}}));
   }
@@ -142,8 +177,8 @@ relay::Function GraphImporter::loop_function(const Loop& loop, const std::string
   std::vector<NodeId> values;  // that the loop gives
   for (std::size_t i = 0; i < carried; ++i) values.push_back(params[2 + i]);
   for (const Loop::ScanOutput& s : loop.scans) {
-    const Type& row = body.type(body.result()).fields()[s.row];
-    values.push_back(builder_.param(s.name, scan_type(s, row)));
+    const DType dtype = body.type(body.result()).fields()[s.row].dtype();
+    values.push_back(builder_.param(s.name, tensor_type(scan_shape(s, s.rows), dtype)));
   }
   std::vector<Type> types;
   for (const NodeId v : values) types.push_back(builder_.type(v));
@@ -163,7 +198,10 @@ relay::Function GraphImporter::loop_function(const Loop& loop, const std::string
       const NodeId parts[] = {values[carried + i], call("expand_dims", {row}, {{"axis", 0}})};
       next.push_back(call("concatenate", {builder_.tuple(parts)}, {{"axis", 0}}));
     } else {
-      const NodeId index = row_index(params[0], s.rows.as_constant().value_or(0), s.backward);
+      const auto known = s.rows.as_constant();
+      const NodeId rows = known || !loop.limit ? builder_.constant(number(known.value_or(0)))
+                                               : params[2 + carried + *loop.limit];
+      const NodeId index = row_index(params[0], rows, s.backward);
       next.push_back(call("update_row", {values[carried + i], row, index}));
     }
   }
@@ -174,24 +212,11 @@ relay::Function GraphImporter::loop_function(const Loop& loop, const std::string
   return builder_.end_function(builder_.branch(test, again, done));
 }
 
-// How many rows the scan outputs have: as many as there are iterations, where that is known; else
-// as many as the model says, or they grow. With a trip count that comes at run time and nothing
-// else to end the loop, memory for all rows is there from the beginning.
 void GraphImporter::size_scans(const Node& at, Loop& loop) const {
-  const bool is_counted = loop.count && !loop.limit && !loop.tests_condition;
   for (Loop::ScanOutput& s : loop.scans) {
     const Type* declared = scope_->declared_type(s.name);
-    if (is_counted) {
-      s.rows = Dim(*loop.count);
-    } else if (declared != nullptr && declared->rank() > 0 && declared->shape()[0].is_constant()) {
-      s.rows = declared->shape()[0];
-    } else {
-      s.rows = Dim::unknown();
-      s.grows = !loop.limit || loop.count || loop.tests_condition;
-    }
-    if (!constant_shape(loop.body.type(loop.body.result()).fields()[s.row].shape())) {
-      at.unsupported(fmt::format("its scan output `{}` of rows whose size is not known", s.name));
-    }
+    size_rows(loop, declared, s);
+    size_row(at, loop.body.type(loop.body.result()).fields()[s.row], declared, s);
   }
   for (const Loop::ScanOutput& s : loop.scans) {
     if (const auto rows = s.rows.as_constant()) {
@@ -229,21 +254,25 @@ bool GraphImporter::generalise_carried(const Node& at, Loop& loop) const {
 // What a scan output is before the first iteration.
 NodeId GraphImporter::first_rows(const Loop& loop, std::size_t i) {
   const Loop::ScanOutput& scan = loop.scans[i];
-  const Type& row = loop.body.type(loop.body.result()).fields()[scan.row];
-  Ints shape = *constant_shape(row.shape());
-  if (!scan.rows.is_unknown() || scan.grows) {
-    shape.insert(shape.begin(), scan.grows ? 0 : scan.rows.constant());
-    return call("zeros", {}, {{"shape", shape}, {"dtype", row.dtype()}});
+  const DType dtype = loop.body.type(loop.body.result()).fields()[scan.row].dtype();
+  const bool has_size = scan.grows || !is_unknown(scan.rows);
+  const Shape shape = scan_shape(scan, scan.grows ? Dim(0) : scan.rows);
+  if (const auto known = constant_shape(shape)) {
+    return call("zeros", {}, {{"shape", *known}, {"dtype", dtype}});
   }
+  const NodeId sizes = has_size ? builder_.sizes(shape) : run_time_rows(loop, scan.row_shape);
+  const NodeId zero = call("zeros", {}, {{"shape", Ints{}}, {"dtype", dtype}});
+  return call("dyn.full", {zero, sizes}, {{"dtype", dtype}});
+}
+
+// As many rows as the trip count says.
+NodeId GraphImporter::run_time_rows(const Loop& loop, const Shape& row) {
   const NodeId trips = loop.captured[*loop.limit].value;
   const NodeId count = call("maximum", {trips, builder_.constant(number(0))});
   const NodeId rows = call("reshape", {count}, {{"newshape", Ints{1}}});
-  const NodeId parts[] = {rows, builder_.constant(Tensor::of<std::int64_t>(
-                                    {static_cast<std::int64_t>(shape.size())}, kInt64, shape))};
-  const NodeId sizes =
-      shape.empty() ? rows : call("concatenate", {builder_.tuple(parts)}, {{"axis", 0}});
-  const NodeId zero = call("zeros", {}, {{"shape", Ints{}}, {"dtype", row.dtype()}});
-  return call("dyn.full", {zero, sizes}, {{"dtype", row.dtype()}});
+  if (row.empty()) return rows;
+  const NodeId parts[] = {rows, builder_.sizes(row)};
+  return call("concatenate", {builder_.tuple(parts)}, {{"axis", 0}});
 }
 
 std::vector<NodeId> GraphImporter::make_loop(Node& at, Loop& loop) {

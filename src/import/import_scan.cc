@@ -35,6 +35,15 @@ NodeId with_rows_at(Node& at, NodeId value, std::int64_t axis) {
 
 }  // namespace
 
+// The number of slices of a sequence.
+NodeId GraphImporter::length_of(Node& at, NodeId value, std::int64_t axis) {
+  const Dim length = at.shape(value)[static_cast<std::size_t>(axis)];
+  if (!length.is_unknown()) return builder_.scalar_size(length);
+  const NodeId sizes = call("shape_of", {value}, {{"dtype", kInt64}});
+  return call("take", {sizes, builder_.constant(tensor_from_ints({}, kInt64, Ints{axis}))},
+              {{"axis", 0}});
+}
+
 std::vector<NodeId> GraphImporter::import_scan(const onnx::NodeProto& proto) {
   Node at(builder_, *scope_, model_, proto, location_of(proto));
   const bool has_batch = at.opset() < 9;
@@ -69,9 +78,14 @@ std::vector<NodeId> GraphImporter::import_scan(const onnx::NodeProto& proto) {
   for (std::size_t i = 0; i < num_sliced; ++i) {
     const NodeId value = operand(carried + static_cast<std::int64_t>(i));
     const std::int64_t axis = at.axis(axes[i], at.rank(value));
-    const auto length = at.shape(value)[static_cast<std::size_t>(axis)].as_constant();
-    if (!length) at.unsupported("a sequence whose length is only known at run time");
-    loop.count = std::min(loop.count.value_or(*length), *length);
+    const Dim length = at.shape(value)[static_cast<std::size_t>(axis)];
+    if (const auto known = length.as_constant()) {
+      loop.count = std::min(loop.count.value_or(*known), *known);
+    } else if (!loop.limit) {
+      loop.trips = length;
+      loop.limit = loop.captured.size();
+      loop.captured.push_back({"", length_of(at, value, axis)});
+    }
     loop.slices.push_back(
         {loop.graph->input(static_cast<int>(carried + static_cast<std::int64_t>(i))).name(),
          loop.captured.size(), axis, directions[i] != 0});
@@ -83,6 +97,7 @@ std::vector<NodeId> GraphImporter::import_scan(const onnx::NodeProto& proto) {
                           .row = static_cast<std::size_t>(output) + 1,
                           .backward = out_directions[i] != 0});
   }
+  if (loop.count) loop.limit.reset();  // all sequences have one length
   at.check_all_was_read();
   std::vector<NodeId> outputs = make_loop(at, loop);
   for (std::size_t i = 0; i < outputs.size(); ++i) {

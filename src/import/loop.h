@@ -36,7 +36,8 @@ struct Loop {
     std::string name;     // of the node's output
     std::size_t row = 0;  // which result of the body
     Dim rows = 0;         // `?`: known at run time
-    bool grows = false;   // by a row an iteration; else it has all rows from the beginning
+    Shape row_shape = {};
+    bool grows = false;  // by a row an iteration; else it has all rows from the beginning
     bool backward = false;
   };
 
@@ -46,6 +47,7 @@ struct Loop {
   bool tests_condition = false;                // may it be false?
   bool returns_condition = false;              // is it the body's first result?
   std::optional<std::size_t> limit;            // the captured value that bounds the iterations
+  Dim trips = Dim::unknown();                  // what it is, where that is the size of something
   std::optional<std::int64_t> count;           // the number that does
   std::vector<Named> carried;                  // at first
   std::vector<Type> carried_types;             // in every iteration

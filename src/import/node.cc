@@ -101,6 +101,26 @@ std::optional<Ints> Node::known_ints(std::size_t i) const {
   return values;
 }
 
+std::optional<Tensor> Node::known_number(std::size_t i) const {
+  auto tensor = constant(input(i));
+  if (tensor && tensor->num_elements() != 1) {
+    invalid(Code::kShapeMismatch,
+            fmt::format("its input {} must be one number, and has the type {}", i,
+                        to_string(tensor->type())));
+  }
+  return tensor;
+}
+
+std::optional<std::int64_t> Node::known_int(std::size_t i) const {
+  if (!known_number(i)) return std::nullopt;
+  return known_ints(i)->front();
+}
+
+std::int64_t Node::need_int(std::size_t i, std::string_view what) const {
+  need_constant(i, what);
+  return *known_int(i);
+}
+
 std::optional<Ints> Node::declared_shape(std::size_t output) const {
   if (!uses_output(output)) return std::nullopt;
   const Type* type = scope_.declared_type(proto_.output(static_cast<int>(output)));

@@ -50,6 +50,10 @@ class Node {
   Ints need_ints(std::size_t input, std::string_view what) const;
   // The integers of an input if it is constant, or empty.
   std::optional<Ints> known_ints(std::size_t input) const;
+  // The same of an input that holds one number: an error for any other count.
+  std::optional<Tensor> known_number(std::size_t input) const;
+  std::optional<std::int64_t> known_int(std::size_t input) const;
+  std::int64_t need_int(std::size_t input, std::string_view what) const;
   // The elements of an input as sizes: numbers, symbols and what is computed from them; nothing
   // where one of them is not known.
   std::optional<Shape> known_sizes(std::size_t input) const;

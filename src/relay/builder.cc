@@ -75,6 +75,13 @@ void FunctionBuilder::end_region(NodeId result) {
   open_.pop_back();
 }
 
+void FunctionBuilder::reopen_region(RegionId region) {
+  const Region& r = f_.region(region);
+  TESSERA_CHECK(r.parent == open_.back() && !r.owner, "region {} cannot be opened again",
+                region.index());
+  open_.push_back(region);
+}
+
 NodeId FunctionBuilder::literal(RegionId body, Attrs attrs, Type result_annotation) {
   const NodeId id = add(Literal{body, std::move(attrs), std::move(result_annotation)}, {});
   f_.regions_[body.index()].owner = id;

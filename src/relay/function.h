@@ -177,6 +177,9 @@ class FunctionBuilder {
 
   RegionId begin_region();         // nested in the current one
   void end_region(NodeId result);  // closes the current nested region
+  // Further nodes belong to a region of the current one that has ended, until end_region gives it
+  // another result. Nothing owns it yet.
+  void reopen_region(RegionId region);
   NodeId literal(RegionId body, Attrs attrs, Type result_annotation = {});
   NodeId if_(NodeId condition, RegionId then_region, RegionId else_region);
 

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models of ONNX that decide sizes as they run: the library and the interpreter compute what `eval`
+// does, in the shape that is expected.
+#include "driver/compile.h"
+#include "driver/load_model.h"
+#include "driver/testing/model_test.h"
+#include "import/testing/model.h"
+#include "ops/compare.h"
+#include "ops/evaluate_function.h"
+
+namespace tessera::driver {
+namespace {
+
+using import::add_attribute;
+using import::TestModel;
+using testing::ModelTest;
+using testing::value_of;
+using Sizes = std::vector<std::int64_t>;
+
+Tensor floats(Sizes shape, const std::vector<double>& values) {
+  return tensor_from_doubles(std::move(shape), kFloat32, values);
+}
+Tensor truth(bool value) { return tensor_from_ints({}, kBool, Sizes{value}); }
+
+class OnnxControlFlow : public ModelTest {
+ protected:
+  void compile_model() {
+    CompileOptions o;
+    o.model = model_.write();
+    o.output = folder_.file("m.so");
+    o.targets = {Target()};
+    o.jobs = 1;
+    value_of(compile(o));
+    module_ = value_of(load_model(o.model, {}));
+    exported_ = value_of(exec::Session::open_library(o.output, {.threads = 2}));
+    interpreted_ = value_of(prepare_in_process(o, {.threads = 2}));
+  }
+
+  // The results of both executors and of the reference, which are the same.
+  std::vector<Tensor> results(const std::vector<Tensor>& inputs) {
+    const auto wanted = ops::evaluate(module_, module_.functions.at("main"), inputs);
+    for (exec::Session* session : {exported_.get(), interpreted_.get()}) {
+      const std::vector<Tensor> found = value_of(session->run(inputs));
+      EXPECT_EQ(found.size(), wanted.size());
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        EXPECT_EQ(ops::first_difference(found[i], wanted[i], 1e-5), "") << "result " << i;
+      }
+    }
+    return wanted;
+  }
+
+  static onnx::GraphProto* graph(onnx::NodeProto* node, const std::string& name) {
+    return add_attribute(node, name, onnx::AttributeProto::GRAPH)->mutable_g();
+  }
+  static void step(onnx::GraphProto* g, const std::string& op,
+                   const std::vector<std::string>& inputs,
+                   const std::vector<std::string>& outputs) {
+    auto* node = g->add_node();
+    TestModel::fill(node, op, inputs, outputs);
+    if (op == "Concat") import::set_int(node, "axis", 0);
+  }
+  void name_dimension(int input, int dimension, const std::string& name) {
+    model_.proto.mutable_graph()
+        ->mutable_input(input)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->mutable_shape()
+        ->mutable_dim(dimension)
+        ->set_dim_param(name);
+  }
+
+  TestModel model_;
+  Module module_;
+  std::unique_ptr<exec::Session> exported_, interpreted_;
+};
+
+TEST_F(OnnxControlFlow, BranchesOfDifferentSizes) {
+  model_.input("c", {}, onnx::TensorProto::BOOL);
+  model_.input("x", {2, 3});
+  auto* node = model_.node("If", {"c"}, {"r", "s"}, "choice");
+  auto* yes = graph(node, "then_branch");
+  step(yes, "Concat", {"x", "x", "x"}, {"a"});
+  step(yes, "Relu", {"x"}, {"b"});
+  auto* no = graph(node, "else_branch");
+  step(no, "Neg", {"x"}, {"a"});
+  step(no, "Identity", {"a"}, {"b"});
+  for (auto* g : {yes, no}) {
+    for (const char* name : {"a", "b"}) g->add_output()->set_name(name);
+  }
+  model_.node("Abs", {"r"}, {"y"});
+  model_.output("y");
+  model_.output("s");
+  compile_model();
+  const relay::Function& main = module_.functions.at("main");
+  EXPECT_EQ(to_string(main.type(main.result())),
+            "(Tensor[(?, 3), float32], Tensor[(2, 3), float32])");
+  const Tensor x = floats({2, 3}, {1, -2, 3, -4, 5, -6});
+  EXPECT_EQ(results({truth(true), x})[0].shape, (Sizes{6, 3}));
+  EXPECT_EQ(results({truth(false), x})[0].shape, (Sizes{2, 3}));
+  EXPECT_EQ(element_as_double(results({truth(true), x})[0], 15), 4);
+}
+
+// A branch that is a constant, and one that chooses again.
+TEST_F(OnnxControlFlow, BranchesWithinBranches) {
+  model_.input("c", {}, onnx::TensorProto::BOOL);
+  model_.input("d", {}, onnx::TensorProto::BOOL);
+  model_.input("x", {4});
+  model_.floats("k", {1}, {7});
+  auto* node = model_.node("If", {"c"}, {"y"}, "outer");
+  auto* yes = graph(node, "then_branch");
+  step(yes, "If", {"d"}, {"inner"});
+  auto* deep = yes->mutable_node(0);
+  step(graph(deep, "then_branch"), "Concat", {"x", "k"}, {"five"});
+  step(graph(deep, "else_branch"), "Identity", {"k"}, {"one"});
+  deep->mutable_attribute(0)->mutable_g()->add_output()->set_name("five");
+  deep->mutable_attribute(1)->mutable_g()->add_output()->set_name("one");
+  yes->add_output()->set_name("inner");
+  auto* no = graph(node, "else_branch");
+  step(no, "Exp", {"x"}, {"four"});
+  no->add_output()->set_name("four");
+  model_.output("y");
+  compile_model();
+  const Tensor x = floats({4}, {1, 2, 3, 4});
+  EXPECT_EQ(results({truth(true), truth(true), x})[0].shape, Sizes{5});
+  EXPECT_EQ(results({truth(true), truth(false), x})[0].shape, Sizes{1});
+  EXPECT_EQ(results({truth(false), truth(false), x})[0].shape, Sizes{4});
+}
+
+// Running sums of a sequence and, from its end, the rows' negatives.
+TEST_F(OnnxControlFlow, AScanOfAsManySlicesAsComeAtRunTime) {
+  model_.input("x", {1, 3});
+  name_dimension(0, 0, "n");
+  model_.floats("zero", {3}, {0, 0, 0});
+  auto* scan = model_.node("Scan", {"zero", "x", "x"}, {"last", "sums", "back"}, "scan");
+  import::set_int(scan, "num_scan_inputs", 2);
+  auto* directions = add_attribute(scan, "scan_input_directions", onnx::AttributeProto::INTS);
+  for (const int backward : {0, 1}) directions->add_ints(backward);
+  auto* body = graph(scan, "body");
+  for (const char* name : {"sum", "row", "from_end"}) body->add_input()->set_name(name);
+  step(body, "Add", {"sum", "row"}, {"next"});
+  step(body, "Identity", {"next"}, {"kept"});
+  step(body, "Neg", {"from_end"}, {"negative"});
+  for (const char* name : {"next", "kept", "negative"}) body->add_output()->set_name(name);
+  for (const char* name : {"last", "sums", "back"}) model_.output(name);
+  compile_model();
+  const relay::Function& main = module_.functions.at("main");
+  EXPECT_EQ(to_string(flatten(main.type(main.result()))[1]), "Tensor[(?n, 3), float32]");
+  const auto found = results({floats({2, 3}, {1, 2, 3, 10, 20, 30})});
+  EXPECT_EQ(found[1].shape, (Sizes{2, 3}));
+  EXPECT_EQ(element_as_double(found[0], 2), 33);
+  EXPECT_EQ(element_as_double(found[2], 0), -10);
+  EXPECT_EQ(results({floats({1, 3}, {1, 2, 3})})[2].shape, (Sizes{1, 3}));
+  EXPECT_EQ(results({floats({5, 3}, std::vector<double>(15, 2))})[1].shape, (Sizes{5, 3}));
+}
+
+TEST_F(OnnxControlFlow, AsManyDistinctValuesAsThereAre) {
+  model_.input("x", {1});
+  name_dimension(0, 0, "n");
+  model_.node("Unique", {"x"}, {"y", "first", "inverse", "counts"}, "distinct");
+  for (const char* name : {"y", "first", "inverse", "counts"}) model_.output(name);
+  compile_model();
+  const auto found = results({floats({6}, {2, 1, 1, 3, 4, 3})});
+  EXPECT_TRUE(found[0] == floats({4}, {1, 2, 3, 4}));
+  EXPECT_TRUE(found[1] == tensor_from_ints({4}, kInt64, Sizes{1, 0, 3, 4}));
+  EXPECT_TRUE(found[2] == tensor_from_ints({6}, kInt64, Sizes{1, 0, 0, 2, 3, 2}));
+  EXPECT_TRUE(found[3] == tensor_from_ints({4}, kInt64, Sizes{2, 1, 2, 1}));
+  EXPECT_EQ(results({floats({3}, {5, 5, 5})})[0].shape, Sizes{1});
+}
+
+}  // namespace
+}  // namespace tessera::driver

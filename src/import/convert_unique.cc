@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unique: equal slices come to stand beside each other, and the first of each run stays. How many
+// there are is known at run time.
+#include "import/converters.h"
+#include "import/value.h"
+
+namespace tessera::import {
+namespace {
+
+constexpr std::int64_t kMaxColumns = 256;  // each is sorted by itself
+
+Value argsort(Value v) {
+  return v.apply("argsort", {{"axis", 0}, {"is_ascend", true}, {"dtype", kInt64}});
+}
+
+// The order of the rows (n, m) by their elements, the first counting most; equal rows as they come.
+Value order_of_rows(Value rows) {
+  std::int64_t c = rows.size(1) - 1;
+  Value order = argsort(rows.at(1, c));
+  while (c-- > 0) order = order.take(argsort(rows.at(1, c).take(order, 0)), 0);
+  return order;
+}
+
+// 0, 1, 2, ... for each element of an order.
+Value places_of(Value order) {
+  const Value ones = order * 0.0 + 1.0;
+  return ones.apply("cumsum", {{"axis", 0}}) - 1.0;
+}
+
+// Where a row differs from that in front of it; the first does.
+Value starts_of_runs(Value rows, Value places) {
+  const Value before = rows.take(maximum(places - 1.0, 0.0), 0);
+  const Value differs = {rows.node(), rows.node().call("not_equal", {rows, before})};
+  return equal(places, 0.0) || differs.apply("any", {{"axis", Ints{1}}});
+}
+
+struct Unique {
+  Value first;    // of each value, where it occurs first
+  Value inverse;  // for each slice, which value it is
+  Value counts;
+};
+
+// Values in order of size.
+Unique sorted_values(Value rows) {
+  const Value order = order_of_rows(rows), places = places_of(order);
+  const Value starts = starts_of_runs(rows.take(order, 0), places);
+  const Value runs = starts.apply("argwhere").apply("squeeze", {{"axis", Ints{1}}}).cast(kInt64);
+  const Value number = starts.cast(kInt64).apply("cumsum", {{"axis", 0}}) - 1.0;
+  const Value of_run = number.take(runs, 0).apply("expand_dims", {{"axis", 1}});
+  const Value belongs = equal(of_run, number.apply("expand_dims", {{"axis", 0}}));
+  return {order.take(runs, 0), number.take(argsort(order), 0),
+          belongs.cast(kInt64).sum({1}, false)};
+}
+
+// ... in the order in which they occur.
+Unique in_order_of_occurrence(const Unique& u) {
+  const Value order = argsort(u.first);
+  return {u.first.take(order, 0), argsort(order).take(u.inverse, 0), u.counts.take(order, 0)};
+}
+
+std::vector<NodeId> convert_unique(Node& n) {
+  Value x = input(n, 0);
+  if (!n.has_attr("axis")) x = x.reshape_to({num_elements(x.shape())});
+  const std::int64_t axis = n.has_attr("axis") ? n.axis_attr(0, x) : 0;
+  Ints front{axis};
+  for (std::int64_t d = 0; d < x.rank(); ++d) {
+    if (d != axis) front.push_back(d);
+  }
+  const Value slices = x.transpose(front);
+  const Dim count = slices.shape()[0];
+  const Dim columns = num_elements(Shape(slices.shape().begin() + 1, slices.shape().end()));
+  if (!columns.is_constant() || columns.constant() < 1 || columns.constant() > kMaxColumns) {
+    n.unsupported(
+        fmt::format("slices of {} elements; they have 1 to {}", to_string(columns), kMaxColumns));
+  }
+  if (count == Dim(0)) n.unsupported("an empty input");
+  Unique u = sorted_values(slices.reshape_to({count, columns}));
+  if (!n.flag_attr("sorted", true)) u = in_order_of_occurrence(u);
+  return {x.take(u.first, axis), u.first, u.inverse, u.counts};
+}
+
+constexpr Converter kTable[] = {{"Unique", 11, convert_unique}};
+
+}  // namespace
+
+extern const std::span<const Converter> unique_converters;
+const std::span<const Converter> unique_converters = kTable;
+
+}  // namespace tessera::import
