@@ -240,8 +240,7 @@ std::vector<BackendChoice> usable(std::span<const BackendChoice> choices,
   std::vector<BackendChoice> out;
   for (const BackendChoice& choice : choices) {
     if (const auto why = choice.backend->available(choice.target)) {
-      outcome.refusals.push_back(
-          {std::string(choice.backend->name()), "", "", {}, why->reason, "native"});
+      outcome.refusals.push_back(refusal_of(choice, *why));
     } else {
       out.push_back(choice);
     }
@@ -362,6 +361,10 @@ void partition_function(const std::string& name, std::span<const BackendChoice> 
                         PartitionOutcome& outcome) {
   const Function f = outcome.module.functions.at(name);
   outcome.module.functions.at(name) = partition_all(f, name, backends, outcome);
+}
+
+PlacementRefusal refusal_of(const BackendChoice& choice, const Refusal& why) {
+  return {std::string(choice.backend->name()), "", "", {}, why.reason, "native"};
 }
 
 Result<PartitionOutcome> partition_greedy(Module module, std::span<const BackendChoice> choices) {

@@ -39,7 +39,7 @@ std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options, Place
     } else if (const auto missing = backend->available(target)) {
       warnings.push_back(
           warning(Code::kBackendMissing, {}, "{}: {}", target.name(), missing->reason));
-      placed.refusals.push_back({target.name(), "", "", {}, missing->reason, "native"});
+      placed.refusals.push_back(byoc::refusal_of({backend, target}, *missing));
     } else {
       choices.push_back({backend, target});
     }
@@ -158,8 +158,9 @@ Result<Placed> place_regions(Module module, const CompileOptions& options,
                                          return named_backend(name, choices, options.targets);
                                        },
                                        context));
-  TESSERA_TRY(byoc::PartitionOutcome outcome,
-              byoc::partition_greedy(std::move(given.outcome.module), choices));
+  TESSERA_TRY(
+      byoc::PartitionOutcome outcome,
+      byoc::partition_greedy(with_distinct_operands(std::move(given.outcome.module)), choices));
   outcome.regions.insert(outcome.regions.begin(), given.outcome.regions.begin(),
                          given.outcome.regions.end());
   outcome.refusals.insert(outcome.refusals.begin(), given.outcome.refusals.begin(),

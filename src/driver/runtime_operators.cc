@@ -8,6 +8,8 @@
 #include "byoc/compiler_functions.h"
 #include "byoc/json_graph_writer.h"
 #include "ops/table.h"
+#include "relay/constant_mentions.h"
+#include "relay/rewrite.h"
 
 namespace tessera::driver {
 namespace {
@@ -157,7 +159,40 @@ class RuntimeOperators final : public byoc::Backend {
   }
 };
 
+bool is_given_twice(const Function& f, std::span<const NodeId> operands, std::size_t i) {
+  relay::ConstantMentions constants;
+  const auto mention = [&](NodeId id) {
+    const auto* constant = f.as<relay::Constant>(id);
+    return constant == nullptr ? id.index() : constants.first(*constant, id.index());
+  };
+  bool found = false;
+  for (std::size_t k = 0; k < i; ++k) found |= mention(operands[k]) == mention(operands[i]);
+  return found;
+}
+
+Function with_distinct_operands(const Function& f) {
+  const relay::Operator& copy = *ops::operators().find("copy");
+  return relay::rewrite(f, [&](relay::Copier& c, NodeId id) -> std::optional<NodeId> {
+    const relay::Operator* op = f.op(id);
+    if (op == nullptr || op->runtime_symbol.empty() || op->compute != nullptr) return std::nullopt;
+    std::vector<NodeId> operands = c.operands(id);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (!is_given_twice(c.builder().peek(), operands, i)) continue;
+      operands[i] = c.builder().call(copy, std::span(&operands[i], 1), {});
+      c.builder().set_type(operands[i], f.type(f.operands(id)[i]));
+    }
+    return c.copy(id, operands);
+  });
+}
+
 }  // namespace
+
+Module with_distinct_operands(Module module) {
+  for (auto& [name, f] : module.functions) {
+    if (relay::is_optimizable(f)) f = with_distinct_operands(f);
+  }
+  return module;
+}
 
 const byoc::Backend& runtime_operators() {
   static const RuntimeOperators operators;

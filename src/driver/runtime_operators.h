@@ -11,4 +11,8 @@ namespace tessera::driver {
 
 const byoc::Backend& runtime_operators();
 
+// Functions of the runtime take each operand by itself: a value that an operator without a loop
+// definition is given twice is copied for the second place, which costs nothing.
+Module with_distinct_operands(Module module);
+
 }  // namespace tessera::driver

@@ -188,7 +188,15 @@ Definitions compute_arg_reduce(const ComputeArgs& args, bool greatest) {
         return tir::reduce(ReduceOp::kMin, second, tir::select(hit, at, count));
       },
       "reduce");
-  return {converted(place, p.dtype)};
+  Expr count = 1;
+  for (const IterAxis& a : second) count = count * a.extent;
+  if (const std::int64_t* n = tir::as_int(count); n != nullptr && *n > 0) {
+    return {converted(place, p.dtype)};
+  }
+  const TensorExpr found = tir::compute("found", shape, [&](const Indices& i) {
+    return tir::select(tir::eq(count, 0), Expr(-1), place(i));
+  });
+  return {converted(found, p.dtype)};
 }
 
 }  // namespace tessera::ops

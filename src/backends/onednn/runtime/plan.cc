@@ -177,9 +177,13 @@ bool Plan::choose_layouts(const KernelSpec& spec, LayoutChoice* choice) {
     }
     if (operand.is_view() || value.versions == kNone) continue;
     if (spec.kind == KernelKind::kConvolution || operand.role == Role::kPostOp) continue;
-    const bool follows = operand.role == Role::kSecondSource && source >= 0;
-    choice->operands[i] =
-        versions_[(follows ? value_of(spec.operands[source]) : value).versions].layout;
+    const Value* leader = &value;
+    // A source that is constant lies as it is stored, and has no layouts to choose from.
+    if (operand.role == Role::kSecondSource && source >= 0 &&
+        value_of(spec.operands[source]).versions != kNone) {
+      leader = &value_of(spec.operands[source]);
+    }
+    choice->operands[i] = versions_[leader->versions].layout;
   }
   return true;
 }
