@@ -63,13 +63,17 @@ Result<Records> read(Statement& rows) {
   }
 }
 
+// The parameters of a statement from the first on; the number of the last.
+int bind_texts(Statement& statement, std::initializer_list<std::string_view> texts) {
+  int at = 0;
+  for (const std::string_view text : texts) statement.bind(++at, text);
+  return at;
+}
+
 Result<void> insert(Statement& statement, const Record& r) {
   statement.reset();
-  int at = 0;
-  for (const std::string* part : {&r.key.backend, &r.key.version, &r.key.device, &r.key.toolchain,
-                                  &r.key.workload, &r.configuration}) {
-    statement.bind(++at, *part);
-  }
+  int at = bind_texts(statement, {r.key.backend, r.key.version, r.key.device, r.key.toolchain,
+                                  r.key.workload, r.configuration});
   statement.bind(++at, r.time_us);
   statement.bind(++at, r.spread_us);
   statement.bind(++at, r.failure);
@@ -118,11 +122,7 @@ Result<Records> RecordStore::find(const RecordKey& key) const {
                                              "= ? AND device = ? AND toolchain = ? AND workload = "
                                              "?{}",
                                              kColumns, kOrder)));
-  int at = 0;
-  for (const std::string* part :
-       {&key.backend, &key.version, &key.device, &key.toolchain, &key.workload}) {
-    rows.bind(++at, *part);
-  }
+  bind_texts(rows, {key.backend, key.version, key.device, key.toolchain, key.workload});
   return read(rows);
 }
 
@@ -135,8 +135,7 @@ Result<std::string> RecordStore::fastest(std::string_view backend, std::string_v
                                      "substr(device, 1, length(?)) = ?3 AND workload = ? AND "
                                      "failure = ''{}",
                                      kColumns, kOrder)));
-  int at = 0;
-  for (const std::string_view part : {backend, version, device, workload}) rows.bind(++at, part);
+  bind_texts(rows, {backend, version, device, workload});
   TESSERA_TRY(const Records found, read(rows));
   return found.list.empty() ? "" : found.list.front().configuration;
 }

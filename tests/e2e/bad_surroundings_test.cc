@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folders, disks, compilers and libraries that are not what they should be, and the end of a
+// process at any moment.
+#include "bad_input.h"
+
+namespace tessera::e2e {
+namespace {
+
+// ---- Output ----
+
+TEST_F(BadInput, OutputFolderThatIsNotThere) {
+  expect_error(command_.run({"compile", model("sound"), "-o", "no/where/m.so"}), "E0103",
+               {"cannot write `no/where/m.so`", "No such file", "help: "});
+  EXPECT_FALSE(fs::exists(command_.file("no")));
+}
+
+TEST_F(BadInput, OutputThatIsAFolder) {
+  expect_error(command_.run({"compile", model("sound"), "-o", "out"}), "E0103",
+               {"`out`", "Is a directory", "help: "});
+  expect_nothing_written();
+}
+
+TEST_F(BadInput, OutputBelowAFile) {
+  command_.write("file", "x");
+  expect_error(command_.run({"compile", model("sound"), "-o", "file/m.so"}), "E0103",
+               {"Not a directory", "help: "});
+}
+
+TEST_F(BadInput, OutputsOfARunCannotBeWritten) {
+  command_.write("file", "x");
+  expect_error(command_.run({"run", library(), "--outputs", "file/out"}), "E0103",
+               {"file/out", "help: "});
+}
+
+TEST_F(BadInput, DiskFull) {
+  expect_error(command_.run({"compile", model("sound"), "-o", "/dev/full"}), "E0103",
+               {"No space left on device", "help: make room"});
+  EXPECT_EQ(names_in(command_.file("tmp")), std::vector<std::string>{});
+}
+
+// What was there stays, whichever file is the one that no longer fits.
+TEST_F(BadInput, FilesMayNotGrow) {
+  command_.write("out/m.so", "the old one");
+  const std::vector<std::string> arguments = {"compile", model("large_weight"), "-o", "out/m.so"};
+  for (const int kilobytes : {0, 1, 16, 64, 256, 1024, 4000}) {
+    command_.set("TESSERA_CACHE_DIR", command_.file("cache" + std::to_string(kilobytes)));
+    const ProcessResult result = command_.run_with_file_limit(kilobytes, arguments);
+    EXPECT_EQ(result.exit_status, 1) << kilobytes << ": " << result.outcome() << result.err;
+    EXPECT_TRUE(result.err.starts_with("error[E01")) << kilobytes << ": " << result.err;
+    EXPECT_NE(result.err.find("help: "), std::string::npos) << kilobytes << ": " << result.err;
+    EXPECT_EQ(*read_file(command_.file("out/m.so")), "the old one") << kilobytes;
+    EXPECT_EQ(names_in(command_.file("out")), std::vector<std::string>{"m.so"}) << kilobytes;
+    // The cache that the limit cut short is good for the next one.
+    const ProcessResult again = command_.run({"compile", model("large_weight"), "-o", "good.so"});
+    EXPECT_TRUE(again.ok()) << again.err;
+  }
+  EXPECT_TRUE(command_.run({"run", "good.so"}).ok());
+}
+
+TEST_F(BadInput, NoFolderForTemporaryFiles) {
+  command_.set("TMPDIR", "/no/such/folder").set("TESSERA_CACHE_DIR", command_.file("fresh"));
+  expect_error(compile(model("sound")), "E0103", {"/no/such/folder", "help: ", "TMPDIR"});
+  expect_nothing_written();
+}
+
+// ---- The compiler ----
+
+TEST_F(BadInput, NoCompiler) {
+  command_.set("PATH", "/nowhere");
+  expect_error(compile(model("sound")), "E0104", {"no C++ compiler", "help: install g++", "CXX"});
+  command_.unset("PATH").set("CXX", "no-such-compiler");
+  expect_error(compile(model("sound")), "E0104", {"`no-such-compiler`", "help: "});
+  command_.set("CXX", "false").set("PATH", "/usr/bin:/bin");
+  expect_error(compile(model("sound")), "E0104", {"false` does not run", "help: "});
+  expect_nothing_written();
+}
+
+TEST_F(BadInput, ACompilerThatFails) {
+  const std::string script =
+      command_.write("cxx",
+                     "#!/bin/sh\ncase \"$*\" in\n *--version*) echo cxx 1;;\n *-dM*) g++ \"$@\";;\n"
+                     " *) echo 'k.cc:1:2: error: out of registers' >&2; exit 1;;\nesac\n");
+  fs::permissions(script, fs::perms::all);
+  command_.set("CXX", script);
+  const ProcessResult result = compile(model("sound"));
+  expect_error(result, "E0105", {"out of registers", "help: what it was given is kept in"});
+  EXPECT_EQ(names_in(command_.file("out")), std::vector<std::string>{});
+  EXPECT_FALSE(names_in(command_.file("tmp")).empty());  // the sources, as the message says
+}
+
+// ---- Killed ----
+
+TEST_F(BadInput, KilledAtAnyMoment) {
+  command_.set("TESSERA_CACHE_DIR", command_.file("cache"));
+  const std::vector<std::string> arguments = {"compile", model("large_weight"), "-o", "out/m.so"};
+  int killed = 0;
+  for (double seconds = 0.01; seconds < 3; seconds *= 1.6) {
+    const ProcessResult result = command_.run_for(seconds, arguments);
+    killed += result.timed_out ? 1 : 0;
+    for (const std::string& name : names_in(command_.file("out"))) {
+      EXPECT_EQ(name, "m.so") << "after " << seconds;
+      EXPECT_TRUE(command_.run({"run", "out/m.so"}).ok()) << "after " << seconds;
+    }
+    if (!result.timed_out) break;
+    fs::remove(command_.file("out/m.so"));
+  }
+  EXPECT_GT(killed, 0);
+  const ProcessResult next = command_.run(arguments);
+  EXPECT_TRUE(next.ok()) << next.err;
+  const auto with_that_cache = read_file(command_.file("out/m.so"));
+  command_.set("TESSERA_CACHE_DIR", command_.file("fresh"));
+  EXPECT_TRUE(command_.run(arguments).ok());
+  EXPECT_TRUE(*with_that_cache == *read_file(command_.file("out/m.so")));
+}
+
+TEST_F(BadInput, DamagedCacheEntriesAreMadeAgain) {
+  command_.set("TESSERA_CACHE_DIR", command_.file("cache"));
+  ASSERT_TRUE(compile(model("sound")).ok());
+  const auto before = read_file(command_.file("out/m.so"));
+  int damaged = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(command_.file("cache"))) {
+    if (!entry.is_regular_file()) continue;
+    fs::resize_file(entry, entry.file_size() / 2);
+    ++damaged;
+  }
+  EXPECT_GT(damaged, 0);
+  const ProcessResult again = compile(model("sound"));
+  EXPECT_TRUE(again.ok()) << again.err;
+  EXPECT_TRUE(*before == *read_file(command_.file("out/m.so")));
+}
+
+// ---- Running ----
+
+TEST_F(BadInput, InputsOfARun) {
+  const std::string so = library();
+  const std::vector<float> values(64);
+  const auto run = [&](const std::string& in) { return command_.run({"run", so, "--inputs", in}); };
+  expect_error(run("nowhere"), "E0101", {"no such folder", "help: "});
+  expect_error(run(input("x", Tensor::of<float>({8, 8}, kFloat32, values))), "E0601",
+               {"in/x.npy`", "input `x`", "(8, 8)", "(4, 8)", "help: "});
+  expect_error(run(input("x", Tensor::of<float>({2, 2, 16}, kFloat32, values))), "E0601",
+               {"in/x.npy`", "input `x`", "(2, 2, 16)", "(4, 8)", "help: "});
+  expect_error(
+      run(input("x", Tensor::of<std::int64_t>({4, 8}, kInt64, std::vector<std::int64_t>(32)))),
+      "E0601", {"in/x.npy`", "input `x`", "int64", "float32", "help: "});
+  expect_error(run(input("z", Tensor::of<float>({4, 8}, kFloat32, std::vector<float>(32)))),
+               "E0601", {"z.npy` is no input of the model", "`x`", "help: "});
+  fs::remove(command_.file("in/z.npy"));
+  command_.write("in/x.npy", "\x93NUMPY garbage");
+  expect_error(run(command_.file("in")), "E0106", {"x.npy", "help: "});
+  command_.write("in/x.npy", "");
+  expect_error(run(command_.file("in")), "E0102", {"x.npy", "help: "});
+  expect_error(command_.run({"run", so, "--threads", "-3"}), "E0404", {"--threads -3", "help: "});
+}
+
+// `y/1` and `y_1` have files of their own, as have the inputs.
+TEST_F(BadInput, NamesThatWouldShareAFile) {
+  input("a%2Fb", Tensor::of<float>({2}, kFloat32, {0, 0}));
+  input("a_b", Tensor::of<float>({2}, kFloat32, {-3, 3}));
+  const ProcessResult ran =
+      command_.run({"run", model("colliding_names"), "--inputs", "in", "--outputs", "out"});
+  ASSERT_TRUE(ran.ok()) << ran.err;
+  EXPECT_EQ(names_in(command_.file("out")), (std::vector<std::string>{"y%2F1.npy", "y_1.npy"}));
+  EXPECT_EQ(element_as_double(*read_npy(command_.file("out/y%2F1.npy")), 0), 1);
+  EXPECT_EQ(element_as_double(*read_npy(command_.file("out/y_1.npy")), 0), 3);
+}
+
+TEST_F(BadInput, ALibraryForAnotherCpu) {
+  const std::string so = library();
+  const ProcessResult flags = command_.run_program({"grep", "-c", "avx512f", "/proc/cpuinfo"});
+  if (!flags.ok()) GTEST_SKIP() << "needs a CPU with AVX-512";
+  command_.set("TESSERA_DISABLE_CPU_FEATURES", "avx512f");
+  for (const char* what : {"run", "bench"}) {
+    expect_error(command_.run({what, so}), "E0602",
+                 {"compiled for a CPU", "avx512f", "compile it with a `-mcpu`"});
+  }
+  EXPECT_TRUE(command_.run({"inspect", so}).ok());
+}
+
+TEST_F(BadInput, DamagedAndForeignLibraries) {
+  const std::string whole = *read_file(library());
+  for (const std::size_t bytes :
+       {whole.size() - 1, whole.size() / 2, std::size_t{4096}, std::size_t{8}}) {
+    command_.write("cut.so", whole.substr(0, bytes));
+    for (const char* what : {"run", "bench", "inspect"}) {
+      expect_error(command_.run({what, "cut.so"}), "E0602", {"cut.so", "help: "});
+    }
+  }
+  std::string damaged = whole;
+  damaged[damaged.find("\"inputs\"")] = '?';  // of the metadata
+  command_.write("damaged.so", damaged);
+  expect_error(command_.run({"inspect", "damaged.so"}), "E0602", {"damaged.so", "help: copy"});
+  const ProcessResult compiled = command_.run_program(
+      {"g++", "-shared", "-fPIC", "-x", "c++", "/dev/null", "-o", command_.file("foreign.so")});
+  ASSERT_TRUE(compiled.ok()) << compiled.err;
+  for (const char* what : {"run", "inspect"}) {
+    expect_error(command_.run({what, "foreign.so"}), "E0602", {"foreign.so", "help: "});
+  }
+}
+
+}  // namespace
+}  // namespace tessera::e2e
