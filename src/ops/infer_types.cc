@@ -33,8 +33,9 @@ bool is_countable(const Type& type) {
 }
 
 // Arithmetic of sizes gives `?` where it overflows: known sizes in, unknown ones out, though no
-// data matter.
+// data matter, and no definition says how large the result is.
 bool has_overflown(const relay::Operator& op, std::span<const Type> operands, const Type& result) {
+  if (op.shape != nullptr) return false;
   for (relay::ShapeNeed need : op.shape_need) {
     if (need == relay::ShapeNeed::kData) return false;
   }
