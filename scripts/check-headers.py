@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every header compiles alone, with the options of a source of its folder, or of any source where
-the folder has none; those of include/ as C too, but for what generated C++ alone includes."""
+"""Every header compiles alone, with the options of a source of its folder or of the nearest one
+around it that has sources; those of include/ as C too, but for what generated C++ alone includes."""
 import argparse
 import json
 import shlex
@@ -33,12 +33,14 @@ def main() -> None:
     options = parser.parse_args()
     compiled = [(Path(c["file"]), c) for c in
                 json.loads((options.build / "compile_commands.json").read_text())]
-    by_folder = {f.parent: c for f, c in compiled
-                 if f.suffix == ".cc" and not f.stem.endswith("_test")}
-    anything = next(iter(by_folder.values()))
+    sources = [(f, c) for f, c in compiled if f.suffix == ".cc"]
+    of_code = {f.parent: c for f, c in sources if not f.stem.endswith("_test")}
+    of_tests = of_code | {f.parent: c for f, c in sources if f.stem.endswith("_test")}
+    anything = next(iter(of_code.values()))
 
     def check(path: Path) -> tuple[bool, str]:
-        entry = by_folder.get(path.parent, anything)
+        by_folder = of_tests if path.parent.name == "testing" else of_code
+        entry = next((by_folder[f] for f in path.parents if f in by_folder), anything)
         compiler, *flags = options_of(entry["command"])
         commands = [[compiler, *flags, "-fsyntax-only", "-x", "c++", "-"]]
         if path.is_relative_to(ROOT / "include") and path not in FOR_GENERATED_CXX:
