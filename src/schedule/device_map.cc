@@ -118,7 +118,9 @@ std::optional<Stmt> transposed(const Nest& nest, const Crossing& c) {
       tir::floor_mod(tir::floor_div(b, Expr(column_tiles)), Expr(row_tiles)) * cut.size;
   const Expr column0 = tir::floor_mod(b, Expr(column_tiles)) * cut.size;
   // Four bytes more a row than there are, so that a column's elements lie in different banks.
-  const std::int64_t padding = std::max<std::int64_t>(1, 4 / load->dtype.size_bytes());
+  // Floats of 16 bits lie there as float.
+  const std::int64_t padding =
+      load->dtype.is_float() ? 1 : std::max<std::int64_t>(1, 4 / load->dtype.size_bytes());
   const Buffer tile =
       tir::make_buffer(c.buffer->name + "_tile", load->dtype,
                        {Expr(cut.size), Expr(cut.size + padding)}, tir::MemoryScope::kShared);

@@ -78,7 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
         "nn.layer_norm(float32[2,9,70], float32[70], float32[70])",
         "mean(float32[4,60,30], axis=[-1])", "sum(float32[70,90], axis=[0])",
         "sum(float32[5,8,9,10], axis=[1,3])", "max(float32[5,8,9,10], axis=[2,3])",
-        "transpose(float32[40,70], axes=[1,0])", "transpose(float32[6,20,3,18], axes=[0,2,3,1])",
+        "transpose(float32[40,70], axes=[1,0])", "transpose(float32[512,516], axes=[1,0])",
+        "transpose(float32[6,20,3,18], axes=[0,2,3,1])",
         "nn.max_pool2d(float32[1,6,25,25], pool_size=[3,3], strides=[2,2], padding=[1,1,1,1])",
         "nn.avg_pool2d(float32[1,6,24,40], pool_size=[2,2], strides=[2,2])",
         "concatenate((float32[3,20], float32[3,33]), axis=1)"));
@@ -172,6 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
                "def @main(%x: Tensor[(128, 3072), float16], %b: Tensor[(3072), float16]) {\n"
                "  %0 = add(%x, %b);\n  nn.gelu(%0)\n}\n"},
         Golden{"split_heads", "transpose(float32[1,128,12,64], axes=[0,2,1,3])"},
+        Golden{"transpose_in_vectors", "transpose(float16[1032,4096], axes=[1,0])"},
         Golden{"transpose", "transpose(float32[128,768], axes=[1,0])"},
         Golden{"column_sum", "sum(float32[512,768], axis=[0])"},
         Golden{"max_pool",
