@@ -44,7 +44,7 @@ class PipelineParser {
     if (found == known_.end()) return fail(unknown_pass(begin, name));
     PassCall call{*found, {}, {}};
     if (accept('{')) {
-      TESSERA_TRY(call.options, parse_options());
+      TESSERA_TRY(call.options, parse_options(call.pass->options()));
     }
     if (const auto finding = call.pass->options().normalize(call.options)) {
       return fail(error(Code::kBadPassOption, place(begin), "pass `{}`: {}", name,
@@ -73,7 +73,7 @@ class PipelineParser {
         .with_remedy(fmt::format("the passes are {}", fmt::join(names, ", ")));
   }
 
-  Result<relay::Attrs> parse_options() {
+  Result<relay::Attrs> parse_options(const relay::AttrSchema& schema) {
     relay::Attrs options;
     if (accept('}')) return options;
     do {
@@ -84,6 +84,10 @@ class PipelineParser {
       if (options.find(key) != nullptr) {
         return fail(error(Code::kBadPassOption, place(begin), "option `{}` is given twice", key));
       }
+      // `9` and `true` are words where words are wanted.
+      const relay::AttrField* field = schema.find(key);
+      wants_words_ = field != nullptr && (field->type == relay::AttrType::kString ||
+                                          field->type == relay::AttrType::kStrings);
       TESSERA_TRY(AttrValue value, parse_value());
       options.set(key, std::move(value));
     } while (accept(','));
@@ -119,7 +123,8 @@ class PipelineParser {
     return AttrValue(std::move(text));
   }
 
-  static AttrValue bare_value(std::string_view bare) {
+  AttrValue bare_value(std::string_view bare) const {
+    if (wants_words_) return std::string(bare);
     if (bare == "true") return true;
     if (bare == "false") return false;
     // `inf` and `nan` are words.
@@ -171,6 +176,7 @@ class PipelineParser {
   std::string_view text_;
   std::span<const Pass* const> known_;
   std::size_t at_ = 0;
+  bool wants_words_ = false;  // of the option that is being read
 };
 
 }  // namespace

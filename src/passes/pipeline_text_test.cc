@@ -78,6 +78,9 @@ TEST(PipelineText, AllFormsOfValues) {
 TEST(PipelineText, OptionsAreNormalised) {
   EXPECT_TRUE(parse_good("rich{count=0,flag=false}")[0].options.empty()) << "the defaults";
   EXPECT_EQ(parse_good("rich{words=one}")[0].options, parse_good("rich{words=[one]}")[0].options);
+  EXPECT_EQ(parse_good("rich{words=[9, true]}")[0].options,
+            parse_good("rich{words=[\"9\", \"true\"]}")[0].options)
+      << "what is wanted tells what it is";
 }
 
 TEST(PipelineText, ErrorsSayWhereAndWhatThereIs) {
