@@ -41,7 +41,7 @@ Parser::Value Parser::infix(int min_level) {
 }
 
 Parser::Value Parser::call() {
-  Value callee = atom();
+  Value callee = projections(primary());
   while (at_punct("(")) {
     const Token start = peek();
     const Arguments args = arguments();
@@ -51,14 +51,14 @@ Parser::Value Parser::call() {
           error(Code::kWrongAttribute, location(start),
                 "attributes of a call that calls no operator need `attrs_type_key` beside them"));
     }
-    callee = {builder_->call_value(callee.node, args.nodes, args.attrs), callee.begin, last_end_};
+    callee = projections(
+        {builder_->call_value(callee.node, args.nodes, args.attrs), callee.begin, last_end_});
   }
   return callee;
 }
 
-// A primary with projections behind it.
-Parser::Value Parser::atom() {
-  Value value = primary();
+// The value with the projections that stand behind it.
+Parser::Value Parser::projections(Value value) {
   while (at_punct(".") && peek(1).kind == TokenKind::kNumber) {
     take();
     const Token t = take();

@@ -102,7 +102,7 @@ class Parser {
   Value infix(int min_level = 0);
   Value call();
   Value primary();
-  Value atom();
+  Value projections(Value value);
   Value parenthesised();
   Value branch();
   Value operator_call();
