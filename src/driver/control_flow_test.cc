@@ -111,6 +111,28 @@ TEST_F(ControlFlow, MainMayBeTheLoop) {
       false);
 }
 
+// As Relay's `while_loop` makes it: the loop is the value of a `let`, without a result type, and
+// uses values from outside.
+TEST_F(ControlFlow, ARecursiveLetThatCaptures) {
+  for (const bool backends : {false, true}) {
+    expect_right(
+        "def @main(%c: bool, %x: Tensor[(4, 8), float32], %w: Tensor[(8, 8), float32]) {\n"
+        "  let %step = nn.dense(%x, %w, units=8);\n"
+        "  %9 = (\n"
+        "    let %while_loop = fn (%i: int32, %sum: Tensor[(4, 8), float32]) {\n"
+        "      if (logical_and(less(%i, 5), %c)) {\n"
+        "        %2 = add(nn.dense(%sum, %w, units=8), %step);\n"
+        "        %while_loop(add(%i, 1), tanh(%2))\n"
+        "      } else { (%i, %sum) }\n"
+        "    };\n"
+        "    %while_loop\n"
+        "  );\n"
+        "  %10 = %9(0, %x);\n"
+        "  (%10.1, %10.0)\n}\n",
+        backends);
+  }
+}
+
 TEST_F(ControlFlow, ManyIterationsTakeNoStack) {
   expect_right(
       "def @f(%i: int32, %x: Tensor[(2), float32]) -> Tensor[(2), float32] {\n"

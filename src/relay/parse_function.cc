@@ -167,8 +167,7 @@ NodeId Parser::lift_recursive(const Binding& binding, NodeId literal, const Toke
   const std::vector<NodeId> captured = captured_values(f, literal);
   // What it reads from outside it takes as arguments, and hands on.
   bool is_passed_on = false;
-  add_function(
-      global, name,
+  Function lifted =
       close_literal(f, literal, captured, [&](Copier& c, NodeId id) -> std::optional<NodeId> {
         const auto operands = f.operands(id);
         for (std::size_t i = 0; i < operands.size() && !captured.empty(); ++i) {
@@ -178,7 +177,8 @@ NodeId Parser::lift_recursive(const Binding& binding, NodeId literal, const Toke
           is_passed_on = true;
         }
         return std::nullopt;
-      }));
+      });
+  add_function(global, name, without_dead_nodes(std::move(lifted)));
   if (is_passed_on) {
     unsupported(name,
                 "a recursive function that uses values from outside and is a value itself is");
