@@ -25,7 +25,7 @@ struct FakeDevice {
   bool has_driver = true, capturing = false, caller_captures = false, records = true;
 };
 FakeDevice device;
-int own_stream;
+int own_stream, foreign_stream;
 
 std::int32_t refuse(tessera_device_error* error, std::int32_t status, const char* text) {
   std::snprintf(error->text, sizeof error->text, "%s", text);
@@ -54,7 +54,10 @@ tessera_device place_of(const void* memory) {
   return {it == device.places.end() ? TESSERA_CPU : it->second, 0};
 }
 std::int32_t nothing(void*, tessera_device_error*) { return TESSERA_OK; }
-std::int32_t nothing2(void*, void*, tessera_device_error*) { return TESSERA_OK; }
+std::int32_t use_stream(void*, void* stream, tessera_device_error* error) {
+  if (stream != &foreign_stream) return TESSERA_OK;
+  return refuse(error, TESSERA_KERNEL_FAILED, "the stream cannot be used: of another device");
+}
 
 const tessera_device_api kApi = {
     .open = [](std::int32_t id, const char* arch, tessera_device_error* error) -> std::int32_t {
@@ -89,8 +92,8 @@ const tessera_device_api kApi = {
       return TESSERA_OK;
     },
     .destroy_event = [](void*) { --device.events; },
-    .record_event = nothing2,
-    .wait_event = nothing2,
+    .record_event = use_stream,
+    .wait_event = use_stream,
     .synchronize_event = nothing,
     .elapsed_ns = [](void*, void*, std::uint64_t* ns, tessera_device_error*) -> std::int32_t {
       *ns = 1000;
@@ -272,6 +275,16 @@ TEST_F(DeviceTest, RunOnStreamRefusesHostTensors) {
   EXPECT_STREQ(tessera_last_error(),
                "input `x` is in host memory, and tessera_instance_run_on_stream takes tensors of "
                "the device: copy it there, or call tessera_instance_run");
+}
+
+TEST_F(DeviceTest, AStreamThatCannotBeUsedStopsTheRunAlone) {
+  create();
+  use_device_input();
+  for (int i = 0; i < 2; ++i) {  // the first run waits for nothing
+    ASSERT_EQ(run_on_stream(&foreign_stream), TESSERA_KERNEL_FAILED);
+    EXPECT_STREQ(tessera_last_error(), "the stream cannot be used: of another device");
+    ASSERT_EQ(run_on_stream(&own_stream), TESSERA_OK) << tessera_last_error();
+  }
 }
 
 TEST_F(DeviceTest, ATensorThatIsNotWhereItSaysIsRefused) {

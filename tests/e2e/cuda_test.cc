@@ -68,6 +68,20 @@ TEST_F(Cuda, WithoutADriverThereIsASentence) {
   }
 }
 
+TEST_F(Cuda, ADriverWithoutAGpuOrThatIsTooOldIsTold) {
+  ASSERT_TRUE(compile("cuda", "m.so").ok());
+  command_.set("LD_LIBRARY_PATH", TESSERA_FAKE_DRIVER);
+  for (const auto& [version, sentence] :
+       {std::pair("13000", "there is no NVIDIA GPU on this machine"),
+        std::pair("12080",
+                  "the NVIDIA driver is older than the library, which needs one for CUDA 13")}) {
+    command_.set("FAKE_DRIVER_VERSION", version);
+    const ProcessResult ran = command_.run({"run", "m.so"});
+    EXPECT_EQ(ran.exit_status, 1);
+    EXPECT_NE(ran.err.find(sentence), std::string::npos) << ran.err;
+  }
+}
+
 TEST_F(Cuda, WrongArchitecturesAreRefused) {
   const ProcessResult arch = compile("cuda -arch=sm_3", "bad.so");
   EXPECT_EQ(arch.exit_status, 1);
