@@ -18,6 +18,9 @@
 #include "module/text.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
+#include "passes/manager.h"
+#include "passes/pass.h"
+#include "passes/pipeline_text.h"
 #include "relay/rewrite.h"
 #include "support/files.h"
 
@@ -308,6 +311,74 @@ TEST(Cutlass, OlderArchitecturesGetKernelsOfTheirs) {
   for (const auto& [name, source] : toolchain.sources) {
     EXPECT_EQ(name.find("sm90"), std::string::npos) << name;
   }
+}
+
+// What compilations for a GPU do to views before placement.
+Module with_canonical_views(const std::string& text) {
+  const auto calls = passes::parse_pipeline("canonicalize-views", passes::all_passes());
+  auto out = passes::run_passes(parse(text), *calls, ops::operators());
+  EXPECT_TRUE(out) << render(out.error());
+  return *ops::infer_types(std::move(out->module));
+}
+
+// Batch second, heads by way of [3, row, batch, width], a split of rows that has no single stride.
+TEST(Cutlass, AttentionAsVisionTransformersWriteIt) {
+  RecordingToolchain toolchain;
+  const auto outcome = compile(with_canonical_views(R"(
+def @main(%x: Tensor[(32, 197, 768), float16], %w: Tensor[(768, 2304), float16],
+          %b: Tensor[(2304), float16], %v: Tensor[(768, 768), float16],
+          %c: Tensor[(768), float16]) {
+  %0 = transpose(%x, axes=[1, 0, 2]);
+  %1 = add(%b, nn.matmul(%0, %w, units=None));
+  %2 = transpose(reshape(%1, newshape=[1, 197, 32, 3, 768]), axes=[3, 1, 2, 0, 4]);
+  %3 = squeeze(%2, axis=[3]);
+  %4 = transpose(reshape(take(%3, 0i64, axis=0, mode="wrap"), newshape=[197, 384, 64]),
+                 axes=[1, 0, 2]);
+  %5 = multiply(reshape(%4, newshape=[32, 12, 197, 64]), 0.35f16);
+  %6 = transpose(reshape(take(%3, 1i64, axis=0, mode="wrap"), newshape=[197, 384, 64]),
+                 axes=[1, 0, 2]);
+  %7 = transpose(reshape(%6, newshape=[32, 12, 197, 64]), axes=[0, 1, 3, 2]);
+  %8 = nn.softmax(nn.matmul(%5, multiply(%7, 0.35f16), units=None), axis=3);
+  %9 = transpose(reshape(take(%3, 2i64, axis=0, mode="wrap"), newshape=[197, 384, 64]),
+                 axes=[1, 0, 2]);
+  %10 = nn.matmul(%8, reshape(%9, newshape=[32, 12, 197, 64]), units=None);
+  %11 = reshape(transpose(%10, axes=[2, 0, 1, 3]), newshape=[6304, 768]);
+  %12 = add(nn.dense(%11, %v, units=None), %c);
+  add(transpose(reshape(%12, newshape=[197, 32, 768]), axes=[1, 0, 2]), %x)
+})"),
+                               toolchain);
+  EXPECT_EQ(composites_of(outcome),
+            (std::vector<std::string>{"cutlass.product_bias", "cutlass.attention_merged",
+                                      "cutlass.product_bias_residual"}));
+  const std::string& text = toolchain.sources.at("cutlass_regions");
+  EXPECT_NE(text.find("a.k = {static_cast<char*>(data(tensors[0])) + 1536, 453888, 64, 2304};"),
+            std::string::npos)
+      << text;
+}
+
+// Rows counted through all batches around each product, and a split of the packed heads.
+TEST(Cutlass, AttentionAsGpt2WritesIt) {
+  RecordingToolchain toolchain;
+  const auto outcome = compile(with_canonical_views(R"(
+def @main(%x: Tensor[(1, 64, 768), float16], %w: Tensor[(768, 2304), float16],
+          %b: Tensor[(2304), float16], %v: Tensor[(768, 768), float16],
+          %c: Tensor[(768), float16], %m: Tensor[(1, 1, 64, 64), float16]) {
+  %0 = nn.matmul(reshape(%x, newshape=[-1, 768]), %w, units=None);
+  %1 = split(reshape(add(%0, %b), newshape=[1, 64, 2304]), indices_or_sections=[768, 1536],
+             axis=2);
+  %2 = transpose(reshape(%1.0, newshape=[1, 64, -1, 64]), axes=[0, 2, 1, 3]);
+  %3 = transpose(reshape(%1.1, newshape=[1, 64, -1, 64]), axes=[0, 2, 3, 1]);
+  %4 = add(multiply(nn.matmul(%2, %3, units=None), 0.125f16), %m);
+  %5 = transpose(reshape(%1.2, newshape=[1, 64, -1, 64]), axes=[0, 2, 1, 3]);
+  %6 = nn.matmul(nn.softmax(%4, axis=3), %5, units=None);
+  %7 = reshape(transpose(%6, axes=[0, 2, 1, 3]), newshape=[-1, 768]);
+  %8 = add(nn.matmul(%7, %v, units=None), %c);
+  add(reshape(%8, newshape=[1, 64, 768]), %x)
+})"),
+                               toolchain);
+  EXPECT_EQ(composites_of(outcome),
+            (std::vector<std::string>{"cutlass.product_bias", "cutlass.attention_merged",
+                                      "cutlass.product_bias_residual"}));
 }
 
 // 24 layers with weights of their own.
