@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Every header compiles alone, with the options of a source of its folder or of the nearest one
-around it that has sources; those of include/ as C too, but for what generated C++ alone includes."""
+around it that has sources; those of include/ as C too, but for what generated C++ alone includes.
+"""
 import argparse
 import json
 import shlex
