@@ -70,7 +70,9 @@ class Canonicalizer {
   Found keep(Copier& c, NodeId id, const std::optional<SeenAs>& what) {
     if (!what) return std::nullopt;
     const Found made = make(c, *what);
-    if (made) seen_.emplace(id, *what);
+    if (!made) return std::nullopt;
+    seen_.emplace(id, *what);
+    if (what->is_product && what->view == FactoredView::of(what->base_sizes)) products_.insert(id);
     return made;
   }
 
@@ -212,6 +214,13 @@ class Canonicalizer {
 
   // ---- Rows that move behind what is done to each of them
 
+  // Do all rows of the base stand in the view, each as it is?
+  static bool holds_rows(const SeenAs& what) {
+    return is_whole(what.view, what.base_sizes) && !what.view.dims.empty() &&
+           !what.base_sizes.empty() &&
+           what.view.dims.back() == joined({{what.base_sizes.back(), 1}});
+  }
+
   // The value as rows of `base` in another order, or counted otherwise; nothing where they are in
   // order already. The base may be made for it.
   std::optional<SeenAs> as_rows(Copier& c, NodeId old) const {
@@ -219,8 +228,7 @@ class Canonicalizer {
     if (found == seen_.end() || found->second.view.dims.size() < 2) return std::nullopt;
     SeenAs what = found->second;
     const Pieces last = what.view.dims.back();
-    const bool is_row = is_whole(what.view, what.base_sizes) && what.base_sizes.size() > 1 &&
-                        last == Pieces{{what.base_sizes.back(), 1}};
+    const bool is_row = what.base_sizes.size() > 1 && holds_rows(what);
     if (!is_row) {
       const FactoredView outer{{what.view.dims.begin(), what.view.dims.end() - 1}, 0};
       const Pieces rows = in_order_of_memory(outer.pieces());
@@ -250,6 +258,7 @@ class Canonicalizer {
     out.offset = 0;
     for (std::size_t i = 0; i + 1 < out.dims.size(); ++i) {
       for (Piece& p : out.dims[i]) p = fresh(p);
+      out.dims[i] = joined(out.dims[i]);
     }
     out.dims.back() = joined({{width, 1}});
     return out;
@@ -300,9 +309,7 @@ class Canonicalizer {
   }
 
   Found behind_vector(Copier& c, NodeId id, std::size_t side, const SeenAs& what) {
-    const bool is_row = is_whole(what.view, what.base_sizes) && !what.view.dims.empty() &&
-                        what.view.dims.back() == Pieces{{what.base_sizes.back(), 1}};
-    if (!is_row) return std::nullopt;
+    if (!holds_rows(what)) return std::nullopt;
     return add(c, id, side, what, c.map(f_.operands(id)[1 - side]));
   }
 
