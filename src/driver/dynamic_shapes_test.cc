@@ -249,6 +249,17 @@ TEST_F(DynamicShapes, SizesThatMustAgreeAreChecked) {
             "the run failed: `nn.bias_add`: sizes of axis and bias differ: 4 and 1 (`d`)");
 }
 
+TEST_F(DynamicShapes, BatchesThatMustAgreeAreChecked) {
+  compile_text(
+      "def @main(%x: Tensor[(?a, 2, 3), float32], %y: Tensor[(?b, 3, 4), float32]) {\n"
+      "  %0 = nn.batch_matmul(%x, %y, transpose_b=False);\n"
+      "  (nn.relu(%0), nn.softmax(%0))\n}\n");
+  expect_right_with({random_floats({5, 2, 3}), random_floats({5, 3, 4})});
+  expect_right_with({random_floats({1, 2, 3}), random_floats({1, 3, 4})});
+  EXPECT_EQ(error_with({random_floats({5, 2, 3}), random_floats({4, 3, 4})}),
+            "the run failed: `nn.batch_matmul`: batch sizes differ: 5 (`a`) and 4 (`b`)");
+}
+
 // A layer of attention with everything around it, by each back end.
 constexpr const char* kAttention =
     "#[symbol batch = 1..3]\n#[symbol seq = 1..20 : 16]\n"

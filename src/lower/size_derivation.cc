@@ -193,10 +193,14 @@ Result<Type> SizeDerivation::type_of_call(NodeId id) {
     as_before = as_before && types[k] == f_.type(o);
   }
   Type type = f_.type(id);
+  std::vector<relay::Agreement> agreements;
   if (!as_before || has_unknown_size(type)) {
-    TESSERA_TRY(type, call.op->infer({types, values, call.attrs, f_[id].location, call.op->name}));
+    TESSERA_TRY(type, call.op->infer({types, values, call.attrs, f_[id].location, call.op->name, {},
+                                      &agreements}));
+  } else {
+    agreements = open_agreements(f_, id, types);
   }
-  for (const relay::Agreement& a : open_agreements(f_, id, types)) agree(id, a);
+  for (const relay::Agreement& a : agreements) agree(id, a);
   if (has_open_broadcast(*call.op, types)) type = broadcast(id, type, types);
   if (call.op->shape != nullptr && is_dynamic(type)) type = by_definition(id, type, types, values);
   if (!has_unknown_size(type)) return type;

@@ -59,13 +59,15 @@ std::vector<T> products(const EvalArgs& args, const MatmulForm& form) {
 
 namespace {
 
-// A size that may turn out to be 1 is not repeated: kernels are made for what is known.
-Result<void> batches_agree(const InferArgs& args) {
+// Batch sizes of which only a run tells that they are equal. One that turns out to be 1 is not
+// repeated: kernels are made for what is known.
+Result<void> batches_agree(const InferArgs& args, Shape& batch) {
   const Shape &a = args.operands[0].shape(), &b = args.operands[1].shape();
   for (std::size_t d = 3; d <= std::min(a.size(), b.size()); ++d) {
     const Dim &x = from_end(a, d), &y = from_end(b, d);
     if (x == Dim(1) || y == Dim(1)) continue;
-    TESSERA_TRY_VOID(agreed(args, x, y, "batch sizes"));
+    TESSERA_TRY(const Dim size, agreed(args, x, y, "batch sizes"));
+    if (args.agreements != nullptr) batch[batch.size() + 2 - d] = size;
   }
   return {};
 }
@@ -80,7 +82,7 @@ Result<Type> infer_matmul(const InferArgs& args, const MatmulForm& form) {
                           from_end(b, row_place(form.transpose_b)), "contraction sizes"));
   TESSERA_TRY(Shape shape,
               broadcast_shapes(args, Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2)));
-  TESSERA_TRY_VOID(batches_agree(args));
+  TESSERA_TRY_VOID(batches_agree(args, shape));
   shape.push_back(from_end(a, row_place(form.transpose_a)));
   shape.push_back(from_end(b, column_place(form.transpose_b)));
   if (form.units) {
