@@ -156,6 +156,29 @@ TEST_F(OnnxControlFlow, AScanOfAsManySlicesAsComeAtRunTime) {
             (Sizes{5, 3}));
 }
 
+// The slices are as many as there are values other than zero; each is a row of its own.
+TEST_F(OnnxControlFlow, AScanOverWhatDataDecide) {
+  model_.input("x", {6});
+  model_.input("first", {1}, onnx::TensorProto::INT64);
+  model_.node("NonZero", {"x"}, {"nz"});
+  auto* transpose = model_.node("Transpose", {"nz"}, {"places"});
+  auto* perm = add_attribute(transpose, "perm", onnx::AttributeProto::INTS);
+  for (const int axis : {1, 0}) perm->add_ints(axis);
+  auto* scan = model_.node("Scan", {"first", "places"}, {"last", "sums"}, "scan");
+  import::set_int(scan, "num_scan_inputs", 1);
+  auto* body = graph(scan, "body");
+  for (const char* name : {"sum", "row"}) body->add_input()->set_name(name);
+  step(body, "Add", {"sum", "row"}, {"next"});
+  step(body, "Identity", {"next"}, {"kept"});
+  for (const char* name : {"next", "kept"}) body->add_output()->set_name(name);
+  for (const char* name : {"last", "sums"}) model_.output(name);
+  compile_model();
+  const Tensor zero = tensor_from_ints({1}, kInt64, Sizes{0});
+  const auto found = results({floats({6}, {0, 1, 1, 0, 0, 1}), zero});
+  EXPECT_TRUE(found[1] == tensor_from_ints({3, 1}, kInt64, Sizes{1, 3, 8}));
+  EXPECT_EQ(results({floats({6}, {0, 0, 0, 0, 0, 0}), zero})[1].shape, (Sizes{0, 1}));
+}
+
 TEST_F(OnnxControlFlow, AsManyDistinctValuesAsThereAre) {
   model_.input("x", {1});
   name_dimension(0, 0, "n");

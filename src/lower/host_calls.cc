@@ -5,6 +5,7 @@
 #include "lower/host_lowering.h"
 #include "lower/primitive.h"
 #include "lower/shape_function.h"
+#include "lower/size_derivation.h"
 #include "lower/specialise.h"
 #include "lower/views.h"
 #include "relay/evaluation_order.h"
@@ -194,8 +195,10 @@ Result<void> HostLowering::call_kernel(NodeId id, const Function& f, relay::Regi
   if (is_own ? !needs_run_time_sizes(f, nodes_[region.index()]) : !needs_run_time_sizes(f)) {
     return call_named(id, f, region, args);
   }
-  TESSERA_TRY(const Function sized,
-              with_named_sizes(is_own ? relay::outline(f, f.region(region).owner) : f, args));
+  Function body = is_own ? relay::outline(f, f.region(region).owner) : f;
+  // Around it more may be known, such as elements of the list that says the shape.
+  body.set_type(body.result(), with_numbers_of(f_.type(id), body.type(body.result())));
+  TESSERA_TRY(const Function sized, with_named_sizes(std::move(body), args));
   return call_named(id, sized, Function::kBody, args);
 }
 

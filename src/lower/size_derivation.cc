@@ -69,6 +69,21 @@ std::size_t max_rank(const std::vector<Type>& operands) {
 
 }  // namespace
 
+Type with_numbers_of(const Type& known, const Type& type) {
+  if (type.is_tuple()) {
+    std::vector<Type> fields;
+    for (std::size_t i = 0; i < type.fields().size(); ++i) {
+      fields.push_back(with_numbers_of(known.fields()[i], type.fields()[i]));
+    }
+    return tuple_type(std::move(fields));
+  }
+  Shape shape = type.shape();
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d].is_unknown() && known.shape()[d].is_constant()) shape[d] = known.shape()[d];
+  }
+  return tensor_type(std::move(shape), type.dtype());
+}
+
 bool has_unknown_size(const Type& type) {
   const std::vector<Type> tensors = flatten(type);
   return std::any_of(tensors.begin(), tensors.end(), [](const Type& t) {
@@ -195,8 +210,10 @@ Result<Type> SizeDerivation::type_of_call(NodeId id) {
   Type type = f_.type(id);
   std::vector<relay::Agreement> agreements;
   if (!as_before || has_unknown_size(type)) {
-    TESSERA_TRY(type, call.op->infer({types, values, call.attrs, f_[id].location, call.op->name, {},
-                                      &agreements}));
+    TESSERA_TRY(type,
+                call.op->infer(
+                    {types, values, call.attrs, f_[id].location, call.op->name, {}, &agreements}));
+    type = with_numbers_of(f_.type(id), type);
   } else {
     agreements = open_agreements(f_, id, types);
   }

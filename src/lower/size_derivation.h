@@ -87,6 +87,8 @@ class SizeDerivation {
   std::vector<Step> steps_;
 };
 
+// The type with a number for each `?` that the other, of the same value, knows as one.
+Type with_numbers_of(const Type& known, const Type& type);
 // Is a size of one of its tensors `?`?
 bool has_unknown_size(const Type& type);
 // Are operands of a call broadcast against each other whose sizes may not fit at run time?

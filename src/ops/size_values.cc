@@ -62,7 +62,21 @@ class Elements {
  public:
   Elements(const relay::Operator& op, const relay::Attrs& attrs,
            std::span<const SizeOperand> operands, const Type& result, std::int64_t count)
-      : op_(op), attrs_(attrs), operands_(operands), result_(result), count_(count) {}
+      : op_(op),
+        attrs_(attrs),
+        operands_(operands.begin(), operands.end()),
+        unknown_(operands.size()),
+        result_(result),
+        count_(count) {
+    if (!op.takes_tuples) return;
+    // Of lists that are put together, one may be known and another not.
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const auto elements = element_count_of(operands_[i].type);
+      if (operands_[i].sizes != nullptr || !elements) continue;
+      unknown_[i].assign(static_cast<std::size_t>(*elements), Dim::unknown());
+      operands_[i].sizes = &unknown_[i];
+    }
+  }
 
   std::optional<Shape> run() const {
     if (op_.name == "sizes") return listed();
@@ -161,7 +175,8 @@ class Elements {
 
   const relay::Operator& op_;
   const relay::Attrs& attrs_;
-  std::span<const SizeOperand> operands_;
+  std::vector<SizeOperand> operands_;
+  std::vector<Shape> unknown_;  // what stands for an operand of which nothing is known
   const Type& result_;
   std::int64_t count_;
 };
