@@ -17,6 +17,27 @@ Target choose_host(const std::vector<Target>& targets) {
   return Target("cpu");
 }
 
+// "80" of `-arch=sm_80`, "90" of `-arch=sm_90a`; "" where a kind has no architecture, or it is left
+// open.
+std::string arch_number(const Target& target) {
+  if (target.kind().find_option("arch") == nullptr) return "";
+  const std::string& arch = target.get_string("arch");
+  const std::size_t begin = arch.find_first_of("0123456789");
+  if (begin == std::string::npos) return "";
+  return arch.substr(begin, arch.find_first_not_of("0123456789", begin) - begin);
+}
+
+// Code for another architecture would be found out by the first kernel that is launched.
+void check_arch(const Target& machine, const Target& target, Diagnostics& problems) {
+  const std::string one = arch_number(machine), other = arch_number(target);
+  if (one.empty() || other.empty() || one == other) return;
+  problems.add(error(Code::kBadTarget, nullptr,
+                     "the targets `{}` and `{}` are for different architectures: {} and {}",
+                     machine.name(), target.name(), machine.get_string("arch"),
+                     target.get_string("arch"))
+                   .with_remedy("give both the same -arch"));
+}
+
 // Each kind once; behind the first target of a device only externals, and only behind a machine.
 Diagnostics check_list(const std::vector<Target>& targets) {
   Diagnostics problems;
@@ -30,6 +51,7 @@ Diagnostics check_list(const std::vector<Target>& targets) {
       continue;
     }
     const auto [it, is_first] = first.emplace(target.device(), &target);
+    if (!is_first) check_arch(*it->second, target, problems);
     if (is_first || target.is_external_for(*it->second)) continue;
     problems.add(error(Code::kBadTarget, nullptr,
                        "target `{}` cannot follow `{}` for the same device {}; the machine stands "

@@ -226,6 +226,10 @@ TEST(TargetConfiguration, ListRules) {
   expect_contains(resolve_problem({"cutlass", "cuda"}), "`cuda` cannot follow `cutlass`");
   expect_contains(resolve_problem({"cutlass", "cublas"}), "help: put `cuda` in front");
   EXPECT_EQ(resolve_problem({"cutlass"}), "accepted");
+  expect_contains(resolve_problem({"cuda -arch=sm_80", "cutlass"}),
+                  "are for different architectures: sm_80 and sm_90a");
+  EXPECT_EQ(resolve_problem({"cuda -arch=sm_86", "cutlass -arch=sm_86"}), "accepted");
+  EXPECT_EQ(resolve_problem({"cuda", "cutlass -arch=sm_90"}), "accepted");
   const auto empty = resolve_targets({});
   ASSERT_FALSE(empty);
   expect_contains(render(empty.error()), "at least one target is needed");
