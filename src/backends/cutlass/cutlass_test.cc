@@ -490,8 +490,8 @@ TEST(Configurations, TheModelAgreesWithMeasurements) {
   EXPECT_EQ(best(128, 1024, 4096), "64x32");
 }
 
-// Four kernels that have little in common: TMA with both layouts of B, a batch in float32, odd
-// rows.
+// Four kernels that have little in common: TMA and an epilogue, attention with a mask, a batch in
+// float32, odd rows.
 TEST(CutlassKernels, Compile) {
   if (!link::find_cuda_compiler() || cutlass_backend().available(Target("cutlass"))) {
     GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
@@ -501,14 +501,15 @@ TEST(CutlassKernels, Compile) {
   const auto outcome = compile(R"(
 def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(64, 256), float16],
           %b: Tensor[(256), float16], %r: Tensor[(128, 256), float16],
-          %v: Tensor[(64, 256), bfloat16], %y: Tensor[(4, 32, 256), bfloat16],
-          %a: Tensor[(4, 32, 64), float32], %u: Tensor[(4, 64, 64), float32], %odd: Tensor[(31, 13), float16],
-          %t: Tensor[(7, 13), float16], %s: Tensor[(31, 7), float16]) {
+          %q: Tensor[(2, 4, 96, 64), bfloat16], %m: Tensor[(2, 1, 1, 96), bfloat16],
+          %a: Tensor[(4, 32, 64), float32], %u: Tensor[(4, 64, 64), float32],
+          %odd: Tensor[(31, 13), float16], %t: Tensor[(7, 13), float16], %s: Tensor[(31, 7), float16]) {
   %0 = add(nn.gelu(add(nn.matmul(%x, %w, units=None), %b)), %r);
   %1 = nn.batch_matmul(%a, %u, transpose_b=False);
-  %2 = nn.relu(nn.dense(nn.relu(%y), %v, units=None));
+  %2 = add(nn.matmul(%q, transpose(%q, axes=[0, 1, 3, 2]), units=None), %m);
+  %4 = nn.matmul(nn.softmax(%2, axis=3), %q, units=None);
   %3 = add(nn.dense(%odd, %t, units=None), %s);
-  (%0, %1, %2, %3)
+  (%0, %1, %4, %3)
 })",
                                *toolchain);
   EXPECT_EQ(composites_of(outcome).size(), 4u);
@@ -516,7 +517,10 @@ def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(64, 256), float16],
   const auto symbols = link::archive_symbols(outcome.module.artifacts[0].payload);
   ASSERT_TRUE(symbols);
   int kernels = 0;
-  for (const std::string& symbol : *symbols) kernels += symbol.starts_with("tessera_gemm_") ? 1 : 0;
+  for (const std::string& symbol : *symbols) {
+    const bool is_product = symbol.starts_with("tessera_gemm_");
+    kernels += is_product || symbol.starts_with("tessera_attention_") ? 1 : 0;
+  }
   EXPECT_EQ(kernels, 4);
 }
 
