@@ -124,10 +124,25 @@ TEST(LargeGraphs, DeadLets) {
   EXPECT_EQ(t.module.functions.at("main").num_nodes(), 1u);
 }
 
+// Each transpose moves behind the product, where the next one undoes it.
+TEST(LargeGraphs, ViewsBetweenProducts) {
+  FunctionBuilder b;
+  const NodeId w = b.param("w", tensor_type({Dim(4), Dim(4)}, kFloat32));
+  NodeId at = b.param("x", tensor_type({Dim(2), Dim(3), Dim(4)}, kFloat32));
+  constexpr int kPairs = kNodes / 4;
+  for (int i = 0; i < 2 * kPairs; ++i) {
+    at = b.call(ops::op("transpose"), {at}, {{"axes", relay::AttrArray{1, 0, 2}}});
+    at = b.call(ops::op("nn.dense"), {at, w}, {{"units", 4}});
+  }
+  const Timed t = run(b.finish(at), "canonicalize-views");
+  EXPECT_EQ(count(t.module, relay::NodeKind::kOpCall), static_cast<std::size_t>(2 * kPairs));
+}
+
 TEST(LargeGraphs, TheOtherPasses) {
   const Timed t = run(chain(kNodes),
                       "simplify-expr,simplify-inference,fold-scale-axis,"
-                      "convert-layout{desired=[nn.conv2d:NHWC]},inline,hoist-constants");
+                      "convert-layout{desired=[nn.conv2d:NHWC]},inline,hoist-constants,"
+                      "canonicalize-views,convert-patch-conv");
   EXPECT_EQ(count(t.module, relay::NodeKind::kOpCall), static_cast<std::size_t>(kNodes));
 }
 
