@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "backends/pattern_tables.h"
+#include "driver/check_model.h"
 #include "import/import_onnx.h"
 #include "module/text.h"
 #include "ops/infer_types.h"
@@ -65,6 +66,7 @@ Result<Module> load_model(const std::string& path, const std::vector<DimBinding>
     TESSERA_TRY(module, import::import_onnx(path, options));
   }
   TESSERA_TRY(module, ops::infer_types(std::move(module)));
+  TESSERA_TRY_VOID(check_model(module, path));
   return bind_dimensions(std::move(module), open);
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "relay/operator.h"
+#include "types/computed.h"
 
 namespace tessera::lower {
 namespace {
@@ -49,6 +50,10 @@ class RegionWalk {
 
   Result<void> define_node(NodeId id) {
     const auto operands = f_.operands(id);
+    if (const Type other = uncomputed_tensor(f_.type(id))) {
+      return fail(error(Code::kNotSupported, f_[id].location,
+                        "nothing can be computed with values of type {}", to_string(other)));
+    }
     if (const auto* c = f_.as<relay::Constant>(id)) {
       data_[id.index()] = &pool_.resolve(c->value);
       value(id) = {tir::constant_tensor("table", *data_[id.index()])};

@@ -5,6 +5,7 @@
 
 #include "passes/pass.h"
 #include "relay/rewrite.h"
+#include "types/computed.h"
 
 namespace tessera::passes {
 namespace {
@@ -58,10 +59,12 @@ class Folder {
   std::optional<NodeId> fold_call(Copier& c, NodeId id) {
     const auto& call = *f_.as<relay::OpCall>(id);
     const Type& type = f_.type(id);
+    if (uncomputed_tensor(type)) return std::nullopt;
     if (is_shape_query(*call.op)) return fold_shape_query(c, id);
     if (!is_foldable(*call.op) || f_.operands(id).empty() || is_dynamic(type)) return std::nullopt;
     std::vector<Tensor> operands;
     for (const NodeId operand : f_.operands(id)) {
+      if (uncomputed_tensor(f_.type(operand))) return std::nullopt;
       if (!collect(c, c.map(operand), operands)) return std::nullopt;
     }
     const std::vector<Tensor> results = call.op->eval({operands, call.attrs, type});

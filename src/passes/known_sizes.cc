@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/table.h"
+#include "types/computed.h"
 
 namespace tessera::passes {
 namespace {
@@ -32,7 +33,7 @@ bool all_ones(const Tensor& t) {
 }
 
 bool is_small(const Type& type) {
-  if (!type || !type.is_tensor() || is_dynamic(type)) return false;
+  if (!type || !type.is_tensor() || is_dynamic(type) || !is_computed(type.dtype())) return false;
   std::int64_t count = 1;
   for (const Dim& d : type.shape()) {
     if (d.constant() > kMaxElements) return false;

@@ -11,6 +11,7 @@
 
 #include "command.h"
 #include "constants/npy.h"
+#include "support/files.h"
 
 namespace tessera::e2e {
 

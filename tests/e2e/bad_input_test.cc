@@ -85,6 +85,39 @@ TEST_F(BadInput, AFolderIsNoModel) {
   expect_nothing_written();
 }
 
+// Texts that are well formed, and no models.
+TEST_F(BadInput, TextsThatAreNoModels) {
+  const std::pair<const char*, const char*> texts[] = {
+      {"def @f(%x: float32) { %x }", "has no function `@main`"},
+      {"def @main(%x: float32, Primitive=1) { exp(%x) }", "the attribute `Primitive`"},
+      {"def @main(%x: float32, Compiler=\"c\") { exp(%x) }", "the attribute `Compiler`"},
+      {"def @main(%f: fn (float32) -> float32) { %f(1f) }", "a parameter of `@main` is a function"},
+      {"def @main(%x: float32) { fn (%y: float32) { %y } }", "`@main` gives a function"},
+      {"def @main(%x: Tensor[(3), int4]) { add(%x, %x) }", "values of type Tensor[(3), int4]"},
+      {"def @main(%x: Tensor[(3), float32x4]) { %x }", "values of type Tensor[(3), float32x4]"},
+      {"def @main(%x: Tensor[(3), handle]) { %x }", "values of type Tensor[(3), handle]"},
+      {"def @main(%x: float32) { cast(cast(%x, dtype=\"int4\"), dtype=\"float32\") }", "type int4"},
+      {"def @main(%x: float32) {\n"
+       "  let %f = fn (%y: float32) { %y };\n"
+       "  %1 = if (less(%x, 0f)) { %f } else { fn (%z: float32) { exp(%z) } };\n"
+       "  %1(%x)\n}",
+       "the branches of an `if` give functions"},
+  };
+  for (const auto& [text, finding] : texts) {
+    ASSERT_TRUE(
+        write_atomically(command_.file("m.relay"), "#[version = \"0.0.5\"]\n" + std::string(text)));
+    for (const char* command : {"compile", "run", "inspect"}) {
+      std::vector<std::string> words = {command, "m.relay"};
+      if (words[0] == "compile") words.insert(words.end(), {"-o", "out/m.so"});
+      const ProcessResult result = command_.run(words);
+      EXPECT_EQ(result.exit_status, 1) << text << "\n" << result.outcome() << "\n" << result.err;
+      EXPECT_NE(result.err.find(finding), std::string::npos) << result.err;
+      EXPECT_NE(result.err.find("help: "), std::string::npos) << result.err;
+    }
+    expect_nothing_written();
+  }
+}
+
 TEST_F(BadInput, TheOtherCommandsSayTheSame) {
   expect_error(command_.run({"run", model("truncated")}), "E0301", {"truncated.onnx"});
   expect_error(command_.run({"bench", model("cyclic")}), "E0304", {"node `one`"});
