@@ -6,31 +6,21 @@
 
 #include "backends/pattern_tables.h"
 #include "backends/table.h"
-#include "link/cuda_compiler.h"
-#include "link/support_files.h"
+#include "driver/lack_of.h"
 #include "relay/pattern_text.h"
 #include "tools/command.h"
 
 namespace tessera::tools {
 namespace {
 
-// What compiling for `--target cuda` lacks here.
-std::string lack_of_cuda() {
-  if (const auto files = link::SupportFiles::find(); !files || !files->archive("cuda_runtime")) {
-    return "tessera was built without the CUDA toolkit's headers";
-  }
-  const auto compiler = link::find_cuda_compiler();
-  return compiler ? "" : compiler.error().list.front().message;
-}
-
 void list_backends() {
   fmt::print("{:<20} takes every operator\n", "native");
-  const std::string lacks = lack_of_cuda();
+  const auto lacks = driver::lack_of_cuda();
   fmt::print("{:<20} {}\n", "native on cuda",
-             lacks.empty() ? "takes every operator" : "not available: " + lacks);
+             lacks ? "not available: " + lacks->reason : "takes every operator");
   for (const byoc::Backend* b : backends::all_backends()) {
     const Target target{b->name()};
-    const auto missing = b->available(target);
+    const auto missing = driver::lack_of(*b, target);
     fmt::print("{:<20} {}\n", b->name(),
                missing ? "not available: " + missing->reason : "available");
   }

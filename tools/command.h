@@ -19,6 +19,8 @@ using Action = std::function<int()>;
 using AddCommand = void (*)(CLI::App& app, Action& chosen);
 
 void add_compile(CLI::App& app, Action& chosen);
+void add_tune(CLI::App& app, Action& chosen);
+void add_records(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
 void add_bench(CLI::App& app, Action& chosen);
 void add_inspect(CLI::App& app, Action& chosen);

@@ -7,13 +7,14 @@
 #include "tools/placement_table.h"
 #include "tools/progress_bar.h"
 #include "tools/target_options.h"
+#include "tools/tuning_table.h"
 
 namespace tessera::tools {
 namespace {
 
 struct CompileArgs {
   ModelOptionTexts model;
-  bool json = false;
+  bool json = false, no_measure = false;
 };
 
 nlohmann::ordered_json precision_json(const driver::CompileReport& r) {
@@ -55,6 +56,7 @@ void print_json(const driver::CompileReport& r) {
 }
 
 void print_summary(const driver::CompileReport& r, const std::string& output) {
+  if (!r.tuned.empty()) fmt::print("\n{}", tuning_table(r.tuned));
   fmt::print("\n{}\n", placement_table(r.placement));
   if (r.precision) {
     for (const auto& [op, reason, count] : r.precision->kept) {
@@ -72,20 +74,30 @@ void print_summary(const driver::CompileReport& r, const std::string& output) {
 int compile(const CompileArgs& args) {
   Result<driver::CompileOptions> options = resolve(args.model);
   if (!options) return report(options.error());
+  if (args.no_measure && options->tuning.measures) {
+    return report(error(Code::kBadOption, {}, "--tune and --no-measure exclude each other")
+                      .with_remedy("leave one of them away"));
+  }
   driver::Progress progress;
-  ProgressBar bar("compiling kernels");
+  ProgressBar bar("compiling kernels"), measuring("measuring");
+  progress.measured = [&](std::size_t done, std::size_t of) {
+    bar.clear();
+    measuring.show(static_cast<double>(done) / static_cast<double>(of));
+  };
   progress.sources = [&bar](std::size_t done, std::size_t of) {
     bar.show(static_cast<double>(done) / static_cast<double>(of));
   };
   if (!args.json) {
-    progress.stage = [&bar](const driver::StageTime& stage, const std::string& what) {
+    progress.stage = [&](const driver::StageTime& stage, const std::string& what) {
       bar.clear();
+      measuring.clear();
       fmt::print("{:<16} {:7.3f} s  {}\n", stage.name, stage.seconds, what);
       std::fflush(stdout);
     };
   }
   const Result<driver::CompileReport> result = driver::compile(*options, progress);
   bar.clear();
+  measuring.clear();
   if (!result) return report(result.error());
   Diagnostics warnings;
   for (const Diagnostic& w : result->warnings) warnings.add(w);
@@ -103,6 +115,13 @@ void add_compile(CLI::App& app, Action& chosen) {
   command->add_option("model", options.model, "ONNX model, or Relay text (.relay)")->required();
   command->add_option("-o,--output", options.output, "Library to write")->required();
   add_model_options(*command, args->model);
+  command->add_flag("--tune", options.tuning.measures,
+                    "Measure on this machine's GPU what has no record yet, and take the fastest; "
+                    "records go to --records, or beside the cached objects");
+  add_tuning_options(*command, args->model);
+  command->add_flag("--no-measure", args->no_measure,
+                    "Measure nothing: records or heuristics alone choose, no device is needed, and "
+                    "equal records give equal bytes (the default)");
   command->add_flag("--verify", options.verify,
                     "Compare each partition with the reference evaluation");
   command->add_flag("--bundle", options.bundle,

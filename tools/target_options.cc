@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "backends/table.h"
+#include "driver/lack_of.h"
 #include "types/target_list.h"
 
 namespace tessera::tools {
@@ -41,7 +42,7 @@ std::vector<std::string> default_targets() {
   std::vector<std::string> texts = {"cpu"};
   for (const byoc::Backend* b : backends::all_backends()) {
     const Target target{b->name()};
-    if (!b->available(target) && b->is_default()) texts.emplace_back(b->name());
+    if (b->is_default() && !driver::lack_of(*b, target)) texts.emplace_back(b->name());
   }
   return texts;
 }
@@ -107,6 +108,20 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t) {
                      "Choose configurations of kernels by the measurements in this file");
   command.add_option("--jobs", t.options.jobs, "Compilers that run at once (0: one a CPU)")
       ->check(CLI::NonNegativeNumber);
+}
+
+void add_tuning_options(CLI::App& command, ModelOptionTexts& t) {
+  driver::TuningOptions& tuning = t.options.tuning;
+  command
+      .add_option("--budget", tuning.budget_s,
+                  "Seconds for compiling and measuring candidates, all products together")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--candidates", tuning.kernels,
+                  "Kernels of each product that are compiled and measured, at most")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
 }
 
 Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {

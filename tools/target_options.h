@@ -15,6 +15,8 @@ struct ModelOptionTexts {
 };
 
 void add_model_options(CLI::App& command, ModelOptionTexts& texts);
+// --budget and --candidates, of those that measure.
+void add_tuning_options(CLI::App& command, ModelOptionTexts& texts);
 // Without --target and --backends: this machine's cpu and every back end for it that is available.
 Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts);
 

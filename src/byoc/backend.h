@@ -4,12 +4,14 @@
 // reference.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "byoc/compile_context.h"
+#include "byoc/tuning_task.h"
 #include "module/module.h"
 #include "relay/pattern_table.h"
 
@@ -48,6 +50,8 @@ class Backend {
   virtual std::string_view name() const = 0;  // the `Compiler` attribute and the Target kind
   // What is missing on this machine ("libdnnl.so.3 was not found: install ..."), or nothing.
   virtual std::optional<Refusal> available(const Target&) const { return std::nullopt; }
+  // Does `compile` run nvcc? Whether there is one is the toolchain's to know.
+  virtual bool needs_cuda_compiler() const { return false; }
   // Used when the user names no targets; templates and teaching back ends are not.
   virtual bool is_default() const { return true; }
   // Where this machine has the vendor library of that file name, for --bundle and for runs in
@@ -62,6 +66,12 @@ class Backend {
   }
   virtual FusionStyle fusion_style() const { return FusionStyle::kOneComposite; }
   virtual ConstantStyle constants() const { return ConstantStyle::kArguments; }
+  // What there is to measure among the functions with this `Compiler`, equal work once; `sizes` of
+  // symbols are those to measure at. `compile` takes the fastest on record.
+  virtual std::vector<TuningTask> tuning_tasks(const Module&, const Target&,
+                                               const std::map<std::string, Dim>& /*sizes*/) const {
+    return {};
+  }
   // The RelayToTIR hook: sees all functions with this `Compiler` at once. Fails only for what
   // concerns the whole back end.
   virtual Result<CompileOutcome> compile(Module, const Target&, CompileContext&) const = 0;

@@ -14,6 +14,7 @@
 #include "driver/metadata.h"
 #include "driver/pipeline.h"
 #include "driver/placement.h"
+#include "driver/tuning.h"
 #include "driver/vendor_libraries.h"
 #include "driver/verify.h"
 #include "ops/compare.h"
@@ -56,7 +57,8 @@ class Compilation {
   Compilation(const CompileOptions& options, const Progress& progress)
       : options_(options), progress_(progress) {}
 
-  Result<Lowered> front_half() {
+  // The graph, cut into regions of back ends.
+  Result<Partitioned> partition() {
     begin_ = stage_begin_ = Clock::now();
     if (!options_.dump_dir.empty()) {
       std::error_code reported_when_written;
@@ -76,7 +78,12 @@ class Compilation {
     TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
     toolchain_.emplace(std::move(toolchain));
     TESSERA_TRY(code_, machine_code(host_target(options_.targets), toolchain_->compiler()));
-    TESSERA_TRY(module, place(std::move(module)));
+    return partition_module(std::move(module), options_, *toolchain_);
+  }
+
+  Result<Lowered> front_half() {
+    TESSERA_TRY(Partitioned parts, partition());
+    TESSERA_TRY(Module module, place(std::move(parts)));
     TESSERA_TRY(module, prepare_native(std::move(module), options_, report.warnings));
     TESSERA_TRY(Lowered lowered, lower_module(std::move(module), options_));
     const std::vector<PlacementRow> rest = native_rows(lowered.module, facts_);
@@ -155,6 +162,15 @@ class Compilation {
     return kernels.open_main(session, std::move(observer));
   }
 
+  Result<void> tune() {
+    TESSERA_TRY(const Partitioned parts, partition());
+    report.warnings.insert(report.warnings.end(), parts.warnings.begin(), parts.warnings.end());
+    TESSERA_TRY_VOID(measure_tasks(tuning_tasks(parts)));
+    report.seconds = seconds_since(begin_);
+    report.peak_bytes = tree_peak_bytes();
+    return {};
+  }
+
   CompileReport report;
 
  private:
@@ -173,11 +189,37 @@ class Compilation {
     return link::Toolchain::find(toolchain);
   }
 
-  Result<Module> place(Module module) {
-    TESSERA_TRY(Placed placed, place_regions(std::move(module), options_, *toolchain_));
+  Result<void> measure_tasks(const std::vector<byoc::TuningTask>& tasks) {
+    TESSERA_TRY(report.tuned, measure(tasks, options_, *toolchain_, progress_));
+    std::size_t measured = 0, failed = 0;
+    for (const tune::TuneRow& row : report.tuned) {
+      measured += row.measured;
+      failed += row.failed;
+    }
+    done("tune", fmt::format("{} products, {} configurations measured, {} failed",
+                             report.tuned.size(), measured, failed));
+    return {};
+  }
+
+  // What is measured is measured before it is read.
+  Result<Module> place(Partitioned parts) {
+    std::optional<tune::RecordStore> records;
+    if (options_.tuning.measures || !options_.records.empty()) {
+      const auto tasks = tuning_tasks(parts);
+      if (options_.tuning.measures) {
+        TESSERA_TRY_VOID(measure_tasks(tasks));
+      }
+      TESSERA_TRY(const std::string path, records_path(options_));
+      // With nothing to measure, no file was made.
+      if (!options_.tuning.measures || !tasks.empty()) {
+        TESSERA_TRY(records, read_records(path, tasks, report.warnings));
+      }
+    }
+    TESSERA_TRY(Placed placed, compile_regions(std::move(parts), options_,
+                                               records ? &*records : nullptr, *toolchain_));
     report.placement = std::move(placed.rows);
     for (Diagnostic& w : placed.warnings) report.warnings.push_back(std::move(w));
-    module = std::move(placed.module);
+    Module module = std::move(placed.module);
     facts_ = std::move(placed);
     done("place", fmt::format("{} regions on back ends", report.placement.size()));
     return module;
@@ -236,6 +278,12 @@ Result<CompileReport> compile(const CompileOptions& options, const Progress& pro
     TESSERA_TRY_VOID(compilation.verify(lowered));
   }
   TESSERA_TRY_VOID(compilation.write_library(lowered));
+  return std::move(compilation.report);
+}
+
+Result<CompileReport> tune(const CompileOptions& options, const Progress& progress) {
+  Compilation compilation(options, progress);
+  TESSERA_TRY_VOID(compilation.tune());
   return std::move(compilation.report);
 }
 

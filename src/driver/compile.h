@@ -16,10 +16,15 @@ struct Progress {
   std::function<void(const StageTime&, const std::string& what)> stage;
   // Within a stage, of the sources to be compiled; from one thread at a time.
   std::function<void(std::size_t done, std::size_t of)> sources;
+  // Of the products to be measured.
+  std::function<void(std::size_t done, std::size_t of)> measured;
 };
 
 // Writes options.output, completely or not at all.
 Result<CompileReport> compile(const CompileOptions& options, const Progress& progress = {});
+
+// Measures what of the model has no record in options.records yet; makes no library.
+Result<CompileReport> tune(const CompileOptions& options, const Progress& progress = {});
 
 // The same model interpreted in this process: kernels are compiled through the same cache and
 // loaded from memory; nothing is written but the cache.

@@ -9,11 +9,19 @@
 #include "diagnostics/diagnostic.h"
 #include "driver/load_model.h"
 #include "passes/precision_report.h"
+#include "tune/tuner.h"
 #include "types/target.h"
 
 namespace tessera::driver {
 
 enum class Partition { kNone, kGreedy };
+
+// Measuring of what has no record yet, on this machine's GPU.
+struct TuningOptions {
+  bool measures = false;
+  double budget_s = 240;  // of compiling candidates and measuring them
+  int kernels = 8;        // of each product, at most, that are compiled
+};
 
 struct CompileOptions {
   std::string model;
@@ -27,9 +35,10 @@ struct CompileOptions {
   bool verify = false;
   bool bundle = false;
   std::string dump_dir;
-  std::string records;  // a file of measurements; "": none
-  int jobs = 0;         // 0: one a CPU
-  int threads = 0;      // that layouts are chosen for; 0: one a CPU
+  std::string records;  // a file of measurements; "": none, or the cache's if it is measured
+  TuningOptions tuning;
+  int jobs = 0;     // 0: one a CPU
+  int threads = 0;  // that layouts are chosen for; 0: one a CPU
 };
 
 // The machine among the targets; `cpu` with all defaults if none is named.
@@ -61,6 +70,7 @@ struct CompileReport {
   std::vector<PlacementRow> placement;
   std::optional<passes::PrecisionReport> precision;  // where one was asked for
   std::vector<OutputError> errors;                   // the same, with --verify
+  std::vector<tune::TuneRow> tuned;                  // where it was measured
   std::vector<Diagnostic> warnings;
   std::vector<std::string> needed_libraries;  // system ones first, then those opened with dlopen
   std::uint64_t library_bytes = 0, weight_bytes = 0, arena_bytes = 0;

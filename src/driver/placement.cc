@@ -2,7 +2,6 @@
 #include "driver/placement.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
@@ -11,18 +10,18 @@
 #include "backends/table.h"
 #include "byoc/adopt.h"
 #include "diagnostics/places.h"
+#include "driver/lack_of.h"
 #include "driver/runtime_operators.h"
 #include "ops/infer_types.h"
-#include "tune/record_store.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {
 
 // The back ends of the target list that can work here, in its order; the others become warnings.
-std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options, Placed& placed) {
+std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options, Partitioned& parts) {
   std::vector<byoc::BackendChoice> choices;
-  std::vector<Diagnostic>& warnings = placed.warnings;
+  std::vector<Diagnostic>& warnings = parts.warnings;
   const Target machine = compute_target(options.targets);
   for (const Target& target : options.targets) {
     if (!target.is_external()) continue;
@@ -36,10 +35,10 @@ std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options, Place
     if (backend == nullptr) {
       warnings.push_back(
           warning(Code::kBackendMissing, {}, "this tessera has no back end `{}`", target.name()));
-    } else if (const auto missing = backend->available(target)) {
+    } else if (const auto missing = lack_of(*backend, target)) {
       warnings.push_back(
           warning(Code::kBackendMissing, {}, "{}: {}", target.name(), missing->reason));
-      placed.refusals.push_back(byoc::refusal_of({backend, target}, *missing));
+      parts.refusals.push_back(byoc::refusal_of({backend, target}, *missing));
     } else {
       choices.push_back({backend, target});
     }
@@ -76,7 +75,7 @@ std::variant<byoc::BackendChoice, byoc::Refusal> named_backend(
     return byoc::Refusal{
         fmt::format("no target is for its device, {}", to_string(target.device()))};
   }
-  if (auto missing = backend->available(target)) return *std::move(missing);
+  if (auto missing = lack_of(*backend, target)) return *std::move(missing);
   return byoc::BackendChoice{backend, target};
 }
 
@@ -122,55 +121,49 @@ std::vector<PlacementRow> rows_of(const byoc::PartitionOutcome& outcome) {
   return rows;
 }
 
-// Damaged rows are skipped, and told.
-Result<tune::RecordStore> open_records(const std::string& path, std::vector<Diagnostic>& warnings) {
-  if (!std::filesystem::exists(path)) {
-    return fail(error(Code::kFileNotFound, {}, "there are no records in `{}`", path));
-  }
-  TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open(path));
-  TESSERA_TRY(const tune::Records records, store.all());
-  for (const std::string& row : records.damaged) {
-    warnings.push_back(
-        warning(Code::kBadOption, {}, "the records in `{}`: {} is skipped", path, row));
-  }
-  return store;
-}
-
 }  // namespace
 
-Result<Placed> place_regions(Module module, const CompileOptions& options,
-                             byoc::Toolchain& toolchain) {
-  Placed placed;
-  std::vector<byoc::BackendChoice> choices;
-  if (options.partition == Partition::kGreedy) choices = choices_of(options, placed);
-  for (const byoc::BackendChoice& c : choices) placed.tried.emplace_back(c.backend->name());
-  choices.push_back({&runtime_operators(), host_target(options.targets)});
+Result<Partitioned> partition_module(Module module, const CompileOptions& options,
+                                     byoc::Toolchain& toolchain) {
+  Partitioned parts;
+  if (options.partition == Partition::kGreedy) parts.choices = choices_of(options, parts);
+  for (const byoc::BackendChoice& c : parts.choices) parts.tried.emplace_back(c.backend->name());
+  parts.choices.push_back({&runtime_operators(), host_target(options.targets)});
   TESSERA_TRY(module, ops::infer_types(std::move(module)));
   byoc::CompileContext context{toolchain, options.jobs, options.strict, {}};
-  std::optional<tune::RecordStore> records;
-  if (!options.records.empty()) {
-    TESSERA_TRY(records, open_records(options.records, context.warnings));
-    context.measurements = &*records;
-  }
   TESSERA_TRY(byoc::Adopted given, byoc::adopt_compiler_functions(
                                        std::move(module),
                                        [&](const std::string& name) {
-                                         return named_backend(name, choices, options.targets);
+                                         return named_backend(name, parts.choices, options.targets);
                                        },
                                        context));
+  for (Diagnostic& w : context.warnings) parts.warnings.push_back(std::move(w));
+  TESSERA_TRY(parts.outcome,
+              byoc::partition_greedy(with_distinct_operands(std::move(given.outcome.module)),
+                                     parts.choices));
+  parts.outcome.regions.insert(parts.outcome.regions.begin(), given.outcome.regions.begin(),
+                               given.outcome.regions.end());
+  parts.outcome.refusals.insert(parts.outcome.refusals.begin(), given.outcome.refusals.begin(),
+                                given.outcome.refusals.end());
+  parts.named_only = std::move(given.choices);
+  std::erase_if(parts.named_only, [&](const byoc::BackendChoice& c) {
+    return find_choice(c.backend->name(), parts.choices) != nullptr;
+  });
+  return parts;
+}
+
+Result<Placed> compile_regions(Partitioned parts, const CompileOptions& options,
+                               const byoc::Measurements* measurements, byoc::Toolchain& toolchain) {
+  byoc::CompileContext context{toolchain, options.jobs, options.strict, {}, measurements};
   TESSERA_TRY(
       byoc::PartitionOutcome outcome,
-      byoc::partition_greedy(with_distinct_operands(std::move(given.outcome.module)), choices));
-  outcome.regions.insert(outcome.regions.begin(), given.outcome.regions.begin(),
-                         given.outcome.regions.end());
-  outcome.refusals.insert(outcome.refusals.begin(), given.outcome.refusals.begin(),
-                          given.outcome.refusals.end());
-  std::erase_if(given.choices, [&](const byoc::BackendChoice& c) {
-    return find_choice(c.backend->name(), choices) != nullptr;
-  });
-  TESSERA_TRY(outcome, byoc::compile_backends(std::move(outcome), choices, context, given.choices));
+      byoc::compile_backends(std::move(parts.outcome), parts.choices, context, parts.named_only));
+  Placed placed;
+  placed.tried = std::move(parts.tried);
+  placed.warnings = std::move(parts.warnings);
   for (Diagnostic& w : context.warnings) placed.warnings.push_back(std::move(w));
   placed.rows = rows_of(outcome);
+  placed.refusals = std::move(parts.refusals);
   placed.refusals.insert(placed.refusals.end(), outcome.refusals.begin(), outcome.refusals.end());
   placed.module = std::move(outcome.module);
   return placed;

@@ -19,10 +19,19 @@ struct Placed : PlacementFacts {
   std::vector<Diagnostic> warnings;
 };
 
-// Partitions `main` over the back ends of options.targets and runs their hooks; what nobody took
-// stays.
-Result<Placed> place_regions(Module module, const CompileOptions& options,
-                             byoc::Toolchain& toolchain);
+// A module cut into regions, before any is compiled.
+struct Partitioned : PlacementFacts {
+  byoc::PartitionOutcome outcome;
+  std::vector<byoc::BackendChoice> choices, named_only;
+  std::vector<Diagnostic> warnings;
+};
+
+// Partitions `main` over the back ends of options.targets; what nobody took stays.
+Result<Partitioned> partition_module(Module module, const CompileOptions& options,
+                                     byoc::Toolchain& toolchain);
+// Runs the back ends' hooks on their regions.
+Result<Placed> compile_regions(Partitioned parts, const CompileOptions& options,
+                               const byoc::Measurements* measurements, byoc::Toolchain& toolchain);
 
 // Rows of the kernels that no back end took, with the reasons.
 std::vector<PlacementRow> native_rows(const Module& lowered, const PlacementFacts& facts);

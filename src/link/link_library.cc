@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "link/link_library.h"
 
+#include <filesystem>
 #include <set>
 
 #include "support/files.h"
@@ -88,13 +89,14 @@ FileResult<std::vector<std::string>> write_inputs(const LinkInput& input, const 
   return names;
 }
 
-Result<void> run_linker(const std::vector<std::string>& command, TempDir& folder) {
+Result<void> run_linker(const std::vector<std::string>& command, TempDir& folder,
+                        const char* what = "library") {
   const auto ran = run_process(command, in_folder(folder.path()));
   if (!ran) return fail(error(Code::kNoCompiler, nullptr, "cannot run {}", ran.error().text()));
   if (ran->ok()) return {};
   const std::string why = ran->err.empty() ? ran->outcome() : first_error(ran->err);
   return fail(
-      error(Code::kToolFailed, nullptr, "`{}` could not link the library: {}", command[0], why)
+      error(Code::kToolFailed, nullptr, "`{}` could not link the {}: {}", command[0], what, why)
           .with_remedy(fmt::format("what it was given is kept in `{}`", folder.keep())));
 }
 
@@ -126,6 +128,30 @@ Result<std::string> link_image(const Toolchain& toolchain, const LinkInput& inpu
   auto image = read_file(folder->file("library.so"));
   if (!image) return cannot_write(image.error(), kTemporary);
   return *std::move(image);
+}
+
+Result<void> link_program(const Toolchain& toolchain, std::span<const std::string> objects,
+                          std::span<const std::string> cuda_libraries, const std::string& path) {
+  auto folder = TempDir::make("tessera-link");
+  if (!folder) return cannot_write(folder.error(), kTemporary);
+  std::vector<std::string> command = toolchain.compiler().command;
+  command.insert(command.end(), {"-o", "program"});
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    command.push_back(fmt::format("object_{}.o", i));
+    if (auto written = write_atomically(folder->file(command.back()), objects[i]); !written) {
+      return cannot_write(written.error(), kTemporary);
+    }
+  }
+  for (const std::string& file : cuda_libraries) {
+    TESSERA_TRY(std::string library, find_cuda_library(file));
+    command.push_back(std::move(library));
+  }
+  command.insert(command.end(), {"-lpthread", "-ldl", "-lrt"});
+  TESSERA_TRY_VOID(run_linker(command, *folder, "program"));
+  std::error_code problem;
+  std::filesystem::rename(folder->file("program"), path, problem);
+  if (problem) return cannot_write(FileError{path, problem}, kTemporary);
+  return {};
 }
 
 Result<void> link_library(const Toolchain& toolchain, const LinkInput& input,

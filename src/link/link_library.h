@@ -3,6 +3,7 @@
 // library and libgomp.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ Result<void> link_library(const Toolchain& toolchain, const LinkInput& input,
 
 // An error now, rather than after the work, if `path` cannot be written.
 Result<void> check_output(const std::string& path);
+
+// A program, made of objects one of which has `main`, and libraries of the CUDA toolkit.
+Result<void> link_program(const Toolchain& toolchain, std::span<const std::string> objects,
+                          std::span<const std::string> cuda_libraries, const std::string& path);
 
 // The bytes of the library, without weights.
 Result<std::string> link_image(const Toolchain& toolchain, const LinkInput& input);

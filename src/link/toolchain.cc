@@ -150,22 +150,32 @@ Result<void> Toolchain::keep_sources(std::span<const byoc::CompileJob> jobs) con
   return {};
 }
 
-Result<std::vector<std::string>> Toolchain::compile(std::span<const byoc::CompileJob> jobs) {
-  TESSERA_TRY_VOID(keep_sources(jobs));
-  if (!cuda_ && std::any_of(jobs.begin(), jobs.end(), is_cuda)) {
-    TESSERA_TRY(cuda_, find_cuda_compiler());
-  }
+std::vector<std::optional<Result<std::string>>> Toolchain::compile_each(
+    std::span<const byoc::CompileJob> jobs, Clock::time_point until) {
   std::vector<std::optional<Result<std::string>>> results(jobs.size());
+  if (!cuda_ && std::any_of(jobs.begin(), jobs.end(), is_cuda)) {
+    auto found = find_cuda_compiler();
+    if (!found) {
+      for (auto& result : results) result = Result<std::string>(Unexpected{found.error()});
+      return results;
+    }
+    cuda_ = *std::move(found);
+  }
   std::mutex reporting;
   std::size_t done = 0;
   run_jobs(jobs.size(), static_cast<std::size_t>(std::max(1, jobs_)), [&](std::size_t i) {
-    results[i] = compile_one(jobs[i]);
+    if (Clock::now() < until) results[i] = compile_one(jobs[i]);
     const std::lock_guard lock(reporting);
     if (++done; progress_) progress_(done, jobs.size());
   });
+  return results;
+}
+
+Result<std::vector<std::string>> Toolchain::compile(std::span<const byoc::CompileJob> jobs) {
+  TESSERA_TRY_VOID(keep_sources(jobs));
   std::vector<std::string> objects;
   Diagnostics problems;
-  for (auto& result : results) {
+  for (auto& result : compile_each(jobs)) {
     if (*result) {
       objects.push_back(std::move(**result));
     } else {

@@ -3,6 +3,7 @@
 // compiler run at all.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <span>
@@ -31,6 +32,11 @@ class Toolchain final : public byoc::Toolchain {
   static Result<Toolchain> find(const ToolchainOptions& options);
 
   Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override;
+  // Each for itself: its object, or why there is none; nothing for those whose turn had not come at
+  // `until`, a time of the steady clock.
+  using Clock = std::chrono::steady_clock;
+  std::vector<std::optional<Result<std::string>>> compile_each(
+      std::span<const byoc::CompileJob> jobs, Clock::time_point until = Clock::time_point::max());
   Result<std::string> archive(std::span<const std::string> objects) override;
   std::string identity() const override { return compiler_.identity; }
 

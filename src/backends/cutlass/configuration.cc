@@ -31,8 +31,19 @@ constexpr MultistageShape kMultistageTiles[] = {
 constexpr MultistageShape kEmulatingTiles[] = {
     {128, 128, 16, 32, 64, 4}, {128, 64, 16, 64, 32, 4}, {64, 64, 16, 32, 32, 3}};
 
+constexpr std::int64_t kUsualRows = 4096;  // where their number is not known
+
+constexpr int kMostAlign = 8;
+
 double ceil_div(double x, double y) {
   return static_cast<double>(static_cast<std::int64_t>((x + y - 1) / y));
+}
+
+double waves_of(const Gemm& gemm, const Configuration& c, const Device& device) {
+  const auto m = static_cast<double>(gemm.m.as_constant().value_or(kUsualRows));
+  const auto n = static_cast<double>(gemm.n.constant());
+  const auto batch = static_cast<double>(gemm.batch.as_constant().value_or(1));
+  return ceil_div(ceil_div(m, c.tile_m) * ceil_div(n, c.tile_n) * batch, device.multiprocessors);
 }
 
 // Microseconds. The constants are fitted to measurements on an H200 (bench/results): what a
@@ -41,17 +52,15 @@ double ceil_div(double x, double y) {
 double estimate(const Gemm& gemm, const Configuration& c, const Device& device) {
   constexpr double kProductsPerMicrosecond = 3.4e6, kWave = 0.6, kLaunch = 2.5;
   constexpr double kRowsReadPerProduct = 16;
-  const double m = static_cast<double>(gemm.m.as_constant().value_or(4096));
-  const double n = static_cast<double>(gemm.n.constant());
+  const double m = static_cast<double>(gemm.m.as_constant().value_or(kUsualRows));
   const double k = static_cast<double>(gemm.k.constant());
-  const double batch = static_cast<double>(gemm.batch.as_constant().value_or(1));
-  const double tiles = ceil_div(m, c.tile_m) * ceil_div(n, c.tile_n) * batch;
-  const double waves = ceil_div(tiles, device.multiprocessors);
+  const double waves = waves_of(gemm, c, device);
   const double reading = kRowsReadPerProduct * (1.0 / c.tile_m + 1.0 / c.tile_n);
   // tf32 has half the rate, and three products take thrice the time.
   const double width = gemm.emulates_float32 ? 6 : gemm.a_dtype == kFloat32 ? 2 : 1;
   double rate = kProductsPerMicrosecond / width / (1 + reading);
   if (c.schedule == Schedule::kMultistage) rate *= 0.6;
+  for (int align = c.align; align > 0 && align < kMostAlign; align *= 2) rate *= 0.9;
   if (c.schedule == Schedule::kCooperative) rate *= 0.8;  // nothing hides the epilogue
   // Tiles above each other in a cluster read the weights once. That pays where they come from
   // memory (few rows) and where there are waves enough for a pair to find its place.
@@ -62,14 +71,9 @@ double estimate(const Gemm& gemm, const Configuration& c, const Device& device) 
   return kLaunch + waves * (kWave + c.tile_m * c.tile_n * k / rate) + 0.005 * waves * steps;
 }
 
-std::string arch_of(const Target& target) {
-  const std::string& arch = target.get_string("arch");
-  return arch.empty() ? fmt::format("sm_{}", target.get_int("sm")) : arch;
-}
-
 // Of a block, as CUDA's documentation has it.
 std::int64_t shared_bytes_of(const Target& target) {
-  const std::string arch = arch_of(target);
+  const std::string arch = architecture(target);
   return (arch == "sm_80" || arch == "sm_87" ? 163 : arch.starts_with("sm_8") ? 99 : 227) << 10;
 }
 
@@ -106,11 +110,17 @@ bool starts_early(const Gemm& gemm, const Configuration& c) {
 
 }  // namespace
 
-bool has_tma(const Target& target) { return arch_of(target) == "sm_90a"; }
+std::string architecture(const Target& target) {
+  const std::string& arch = target.get_string("arch");
+  return arch.empty() ? fmt::format("sm_{}", target.get_int("sm")) : arch;
+}
+
+bool has_tma(const Target& target) { return architecture(target) == "sm_90a"; }
 
 std::string Configuration::kernel_name() const {
   if (schedule == Schedule::kMultistage) {
-    return fmt::format("sm80_{}x{}x{}_w{}x{}_s{}", tile_m, tile_n, tile_k, warp_m, warp_n, stages);
+    return fmt::format("sm80_{}x{}x{}_w{}x{}_s{}{}", tile_m, tile_n, tile_k, warp_m, warp_n, stages,
+                       align == 0 ? "" : fmt::format("_a{}", align));
   }
   return fmt::format("sm90_{}x{}x{}_c{}x{}_{}", tile_m, tile_n, tile_k, cluster_m, cluster_n,
                      kScheduleNames[static_cast<int>(schedule)]);
@@ -132,7 +142,10 @@ std::optional<Configuration> parse_configuration(std::string_view text) {
                                                                  : Schedule::kCooperative;
   } else if (std::sscanf(copy.c_str(), "sm80_%dx%dx%d_w%dx%d_s%d z%d %7s %15s", &c.tile_m,
                          &c.tile_n, &c.tile_k, &c.warp_m, &c.warp_n, &c.stages, &c.swizzle, raster,
-                         dependent) >= 8) {
+                         dependent) >= 8 ||
+             std::sscanf(copy.c_str(), "sm80_%dx%dx%d_w%dx%d_s%d_a%d z%d %7s %15s", &c.tile_m,
+                         &c.tile_n, &c.tile_k, &c.warp_m, &c.warp_n, &c.stages, &c.align,
+                         &c.swizzle, raster, dependent) >= 9) {
     c.schedule = Schedule::kMultistage;
   }
   for (const Raster r : {Raster::kAlongM, Raster::kAlongN}) {
@@ -140,6 +153,11 @@ std::optional<Configuration> parse_configuration(std::string_view text) {
   }
   c.is_dependent = dependent[0] != '\0';
   return c.text() == text ? std::optional(c) : std::nullopt;
+}
+
+int raster_along_m(const Configuration& c) {
+  static constexpr int kAlongM[] = {-1, 1, 0};  // by Raster
+  return kAlongM[static_cast<int>(c.raster)];
 }
 
 std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
@@ -160,20 +178,52 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
            static_cast<int>(clusters[i + 1])});
     }
   };
-  if (has_tma(target) && takes_tma(gemm)) {
+  const int element_bytes = static_cast<int>(gemm.a_dtype.size_bytes());
+  const int largest = static_cast<int>(std::min(gemm.a_align, gemm.b_align));
+  const auto add_sm80 = [&](int align) {
+    // cp.async copies four bytes at least; below, tiles go through registers in two stages.
+    const bool is_narrow = (align == 0 ? largest : align) * element_bytes < 4;
+    for (const MultistageShape& t : gemm.emulates_float32 ? kEmulatingTiles : kMultistageTiles) {
+      add({Schedule::kMultistage, t.m, t.n, t.k, 1, 1, t.warp_m, t.warp_n, is_narrow ? 2 : t.stages,
+           align});
+    }
+  };
+  const bool by_tma = has_tma(target) && takes_tma(gemm);
+  if (by_tma) {
     for (const TileShape& t : kPingpongTiles) add_sm90(Schedule::kPingpong, t);
     for (const TileShape& t : kCooperativeTiles) add_sm90(Schedule::kCooperative, t);
   } else {
-    // cp.async copies four bytes at least; below, tiles go through registers in two stages.
-    const bool is_narrow = std::min(gemm.a_align, gemm.b_align) * gemm.a_dtype.size_bytes() < 4;
-    for (const MultistageShape& t : gemm.emulates_float32 ? kEmulatingTiles : kMultistageTiles) {
-      add({Schedule::kMultistage, t.m, t.n, t.k, 1, 1, t.warp_m, t.warp_n,
-           is_narrow ? 2 : t.stages});
+    add_sm80(0);
+  }
+  if (target.get_bool("profile_all_alignments")) {
+    for (int align = by_tma ? largest : largest / 2; align >= 1; align /= 2) {
+      add_sm80(align);
     }
   }
   std::stable_sort(all.begin(), all.end(), [&](const Configuration& x, const Configuration& y) {
     return estimate(gemm, x, device) < estimate(gemm, y, device);
   });
+  return all;
+}
+
+std::vector<Configuration> launches(const Gemm& gemm, const Configuration& candidate,
+                                    const Device& device) {
+  std::vector<Configuration> all = {candidate};
+  const bool has_bands = waves_of(gemm, candidate, device) > 1;
+  if (has_bands && candidate.raster == Raster::kAuto && candidate.swizzle == 1) {
+    for (const Raster raster : {Raster::kAlongM, Raster::kAlongN}) {
+      for (const int swizzle : {1, 2, 4, 8}) {
+        all.push_back(candidate);
+        all.back().raster = raster;
+        all.back().swizzle = swizzle;
+      }
+    }
+  }
+  if (candidate.schedule == Schedule::kMultistage) return all;
+  for (std::size_t i = 0, count = all.size(); i < count; ++i) {
+    all.push_back(all[i]);
+    all.back().is_dependent = !all[i].is_dependent;
+  }
   return all;
 }
 

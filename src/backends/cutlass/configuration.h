@@ -26,29 +26,41 @@ struct Configuration {
   int cluster_m = 1, cluster_n = 1;  // sm90
   int warp_m = 64, warp_n = 64;      // sm80
   int stages = 0;                    // sm80; sm90: as many as shared memory holds
+  int align = 0;  // sm80: elements that rows are read by; 0: as many as the sizes allow
   // How it is launched.
   int swizzle = 1;  // width of the bands, in tiles
   Raster raster = Raster::kAuto;
   bool is_dependent = false;  // may start while the kernel before it ends
 
   friend bool operator==(const Configuration&, const Configuration&) = default;
-  // What is compiled: "sm90_128x192x64_c2x1_pingpong", "sm80_128x64x32_w64x32_s4".
+  // What is compiled: "sm90_128x192x64_c2x1_pingpong", "sm80_128x64x32_w64x32_s4",
+  // "sm80_64x64x32_w32x32_s5_a4".
   std::string kernel_name() const;
   // All of it, "sm90_128x192x64_c2x1_pingpong z1 auto dependent"; reads back equal.
   std::string text() const;
 };
 std::optional<Configuration> parse_configuration(std::string_view text);
 
+// As GemmArguments wants it: 1, 0, or -1 for the kernel's choice.
+int raster_along_m(const Configuration& configuration);
+
 // A device as far as the choice depends on it.
 struct Device {
   int multiprocessors = 132;
 };
 
+// "sm_90a": -arch, or that of -sm.
+std::string architecture(const Target& target);
 // Has the target's architecture the instructions of the sm90 schedules, and of attention?
 bool has_tma(const Target& target);
 
 // All that can compute the product, the presumably fastest first: by waves of tiles, the rate that
 // a tile of that shape can reach, and what a wave costs at least. `shapes` of the target narrow it.
 std::vector<Configuration> candidates(const Gemm& gemm, const Target& target, const Device& device);
+
+// The ways to launch one of them, itself first: early or not; and where there is more than a wave
+// of tiles, bands of some widths in both directions, unless the target says which.
+std::vector<Configuration> launches(const Gemm& gemm, const Configuration& candidate,
+                                    const Device& device);
 
 }  // namespace tessera::backends::cutlass

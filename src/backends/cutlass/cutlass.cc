@@ -8,7 +8,9 @@
 
 #include "backends/cutlass/attention.h"
 #include "backends/cutlass/fused_patterns.h"
+#include "backends/cutlass/jobs.h"
 #include "backends/cutlass/source.h"
+#include "backends/cutlass/tuning.h"
 #include "byoc/compiler_functions.h"
 
 namespace tessera::backends {
@@ -23,28 +25,6 @@ using byoc::Refusal;
 using relay::Function;
 
 constexpr std::string_view kName = "cutlass";
-// Of the meaning of configurations and workloads, in records.
-constexpr std::string_view kConfigurationsVersion = "1";
-constexpr const char* kHeaders = "backends/cutlass/kernels/";
-
-// CUTLASS's own headers: the folder of the target, or where the build found them.
-std::string include_folder(const Target& target) {
-  const std::string& given = target.get_string("include");
-  return given.empty() ? TESSERA_CUTLASS_INCLUDE : given;
-}
-
-// Its attention kernels, which are an example beside the headers.
-std::string attention_folder(const Target& target) {
-  return include_folder(target) + "/../examples/88_hopper_fmha";
-}
-
-// "sm_90a" as the numbers that nvcc wants.
-std::string architecture_flag(const Target& target) {
-  std::string arch = target.get_string("arch");
-  if (arch.empty()) arch = fmt::format("sm_{}", target.get_int("sm"));
-  return fmt::format("-gencode=arch=compute_{0},code=sm_{0}", arch.substr(arch.find('_') + 1));
-}
-
 // A region on its way to a function: its kernel, and the text that calls it.
 struct Region {
   std::string symbol;
@@ -53,49 +33,16 @@ struct Region {
   std::int64_t workspace_bytes = 0;
 };
 
-CompileJob kernel_job(std::string symbol, std::string source, const Target& target,
-                      std::initializer_list<const char*> headers) {
-  CompileJob job{std::move(symbol), std::move(source), "cu", {}, {}, {}};
-  job.flags = {architecture_flag(target), "-diag-suppress=2908"};
-  job.include_folders = {include_folder(target), attention_folder(target)};
-  for (const char* header : headers) job.headers.push_back(std::string(kHeaders) + header);
-  job.headers.emplace_back("cutlass/version.h");
-  return job;
-}
-
-// What was measured to be fastest, if it still is a candidate, else the model's first choice.
-Result<Configuration> choose(const Gemm& gemm, const std::vector<Configuration>& choices,
-                             const Target& target, const CompileContext& context) {
-  if (context.measurements == nullptr) return choices.front();
-  const std::string device =
-      fmt::format("{} {} ", target.get_string("arch"), Device{}.multiprocessors);
-  TESSERA_TRY(const std::string text, context.measurements->fastest(kName, kConfigurationsVersion,
-                                                                    device, gemm.workload()));
-  const auto measured = parse_configuration(text);
-  const bool fits =
-      measured && std::any_of(choices.begin(), choices.end(), [&](const Configuration& c) {
-        return c.kernel_name() == measured->kernel_name();
-      });
-  return fits ? *measured : choices.front();
-}
-
 Region gemm_region(const std::string& symbol, const Function& f, const Gemm& gemm,
                    const Configuration& c, const Target& target) {
-  const bool is_sm80 = c.schedule == Schedule::kMultistage;
-  return Region{symbol,
-                kernel_job(kernel_symbol(gemm, c), kernel_source(gemm, c), target,
-                           {"gemm.h", "launch.cuh", "elementwise.cuh",
-                            is_sm80 ? "gemm_sm80.cuh" : "gemm_sm90.cuh"}),
-                region_source(symbol, f, gemm, c)};
+  return Region{symbol, kernel_job(gemm, c, target), region_source(symbol, f, gemm, c)};
 }
 
 Expected<Region, Refusal> attention_region(const std::string& symbol, const Function& f,
                                            const ConstantPool& pool, const Target& target) {
   TESSERA_TRY(const Attention attention, describe_attention(f, pool));
-  return Region{symbol,
-                kernel_job(kernel_symbol(attention), kernel_source(attention), target,
-                           {"attention.h", "launch.cuh", "attention_sm90.cuh"}),
-                region_source(symbol, f, attention), workspace_bytes(attention)};
+  return Region{symbol, kernel_job(attention, target), region_source(symbol, f, attention),
+                workspace_bytes(attention)};
 }
 
 bool has_softmax(const Function& f) {
@@ -118,19 +65,10 @@ Result<Expected<Region, Refusal>> region_of(const std::string& symbol, const Fun
   return Expected<Region, Refusal>(gemm_region(symbol, f, *gemm, configuration, target));
 }
 
-CompileJob regions_job(const std::vector<Region>& regions) {
-  CompileJob job;
-  job.name = "cutlass_regions";
-  job.source = region_prologue();
-  for (const Region& r : regions) {
-    job.source += r.source + "\n";
-  }
-  job.source += "}  // extern \"C\"\n";
-  job.flags = {"-O2"};
-  for (const char* header : {"attention.h", "gemm.h", "region.h"}) {
-    job.headers.push_back(std::string(kHeaders) + header);
-  }
-  return job;
+std::string regions_text(const std::vector<Region>& regions) {
+  std::string text = region_prologue();
+  for (const Region& r : regions) text += r.source + "\n";
+  return text + "}  // extern \"C\"\n";
 }
 
 // The kernels of all regions, each once, by their symbols.
@@ -191,7 +129,15 @@ class Cutlass final : public byoc::Backend {
         include_folder(target).empty() ? "none at build" : header)};
   }
 
+  bool needs_cuda_compiler() const override { return true; }
+
   std::vector<CompositePattern> patterns(const Target&) const override { return fused_patterns(); }
+
+  std::vector<byoc::TuningTask> tuning_tasks(
+      const Module& module, const Target& target,
+      const std::map<std::string, Dim>& sizes) const override {
+    return cutlass::tuning_tasks(module, target, sizes);
+  }
 
   Result<CompileOutcome> compile(Module module, const Target& target,
                                  CompileContext& context) const override {
@@ -218,7 +164,7 @@ class Cutlass final : public byoc::Backend {
                                    CompileContext& context, std::vector<byoc::Declined>& declined) {
     TESSERA_TRY(auto objects, compile_kernels(module, regions, context, declined));
     if (regions.empty()) return {};
-    const CompileJob functions = regions_job(regions);
+    const CompileJob functions = regions_job(regions_text(regions));
     TESSERA_TRY(auto object, context.toolchain.compile({&functions, 1}));
     objects.push_back(std::move(object.front()));
     Artifact artifact;

@@ -14,6 +14,7 @@
 #include "byoc/partition.h"
 #include "link/archive_symbols.h"
 #include "link/cuda_compiler.h"
+#include "link/link_library.h"
 #include "link/toolchain.h"
 #include "module/text.h"
 #include "ops/infer_types.h"
@@ -23,6 +24,7 @@
 #include "passes/pipeline_text.h"
 #include "relay/rewrite.h"
 #include "support/files.h"
+#include "support/subprocess.h"
 
 namespace tessera::backends {
 namespace {
@@ -428,6 +430,118 @@ TEST(Cutlass, EqualLayersShareKernels) {
   EXPECT_LE(outcome.module.externs.size(), 6u);
 }
 
+std::vector<byoc::TuningTask> tasks_of(const std::string& text,
+                                       const Target& target = Target("cutlass"),
+                                       const std::map<std::string, Dim>& sizes = {}) {
+  const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
+  auto placed = byoc::partition_greedy(parse(text), choices);
+  EXPECT_TRUE(placed) << render(placed.error());
+  return cutlass_backend().tuning_tasks(placed->module, target, sizes);
+}
+
+std::set<std::string> kernels_of(const byoc::TuningTask& task) {
+  std::set<std::string> names;
+  for (const auto& candidate : task.candidates) names.insert(candidate.kernel->name);
+  return names;
+}
+
+TEST(CutlassTuning, EqualWorkIsOneTask) {
+  const auto tasks = tasks_of(layers(24));
+  ASSERT_EQ(tasks.size(), 4u);
+  std::size_t uses = 0;
+  for (const byoc::TuningTask& task : tasks) {
+    uses += task.uses;
+    EXPECT_EQ(task.device, "sm_90a 132 ");
+    EXPECT_EQ(task.seconds, 60);
+    EXPECT_GT(kernels_of(task).size(), 8u);
+    // Ways to launch a kernel stand together, and differ.
+    std::set<std::string> configurations;
+    for (const auto& candidate : task.candidates) {
+      const auto c = cutlass::parse_configuration(candidate.configuration);
+      ASSERT_TRUE(c) << candidate.configuration;
+      EXPECT_TRUE(candidate.kernel->name.ends_with(c->kernel_name()));
+      EXPECT_TRUE(configurations.insert(candidate.configuration).second);
+    }
+  }
+  EXPECT_EQ(uses, 96u);
+}
+
+// The first candidate of a task is what is taken where nothing was measured.
+TEST(CutlassTuning, TheFirstCandidateIsTheModelsChoice) {
+  RecordingToolchain toolchain;
+  compile(kFeedForward, toolchain);
+  for (const byoc::TuningTask& task : tasks_of(kFeedForward)) {
+    EXPECT_TRUE(toolchain.sources.contains(task.candidates.front().kernel->name)) << task.title;
+  }
+}
+
+TEST(CutlassTuning, SymbolsAreMeasuredAtTheirLikelySizes) {
+  std::string text = kFeedForward;
+  text.replace(text.find("(1, 128, 1024)"), 14, "(1, ?seq, 1024)");
+  EXPECT_TRUE(tasks_of(text).empty());
+  const auto tasks = tasks_of(text, Target("cutlass"), {{"seq", Dim(384)}});
+  ASSERT_EQ(tasks.size(), 2u);
+  EXPECT_EQ(tasks[0].workload.find("gemm m=?seq n="), 0u) << tasks[0].workload;
+  const std::size_t first[] = {0};
+  EXPECT_NE(tasks[0].table(first).source.find("384, "), std::string::npos);
+}
+
+TEST(CutlassTuning, AttributesOfTheTargetDoWhatTheySay) {
+  EXPECT_TRUE(
+      tasks_of(kFeedForward, Target("cutlass").with("find_first_valid", true)).front().first_valid);
+  EXPECT_EQ(tasks_of(kFeedForward, Target("cutlass").with("profile_budget", std::int64_t{5}))
+                .front()
+                .seconds,
+            5);
+  const Target all_alignments = Target("cutlass").with("profile_all_alignments", true);
+  const auto kernels = kernels_of(tasks_of(kFeedForward, all_alignments).front());
+  for (const char* align : {"_s4_a8", "_s4_a4", "_s4_a2", "_s2_a1"}) {
+    EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(), [&](const std::string& name) {
+      return name.ends_with(align);
+    })) << align;
+  }
+  // Bands that the target fixes are not varied.
+  for (const auto& c : tasks_of(kFeedForward, Target("cutlass").with("swizzle", std::int64_t{4}))
+                           .front()
+                           .candidates) {
+    EXPECT_NE(c.configuration.find(" z4 "), std::string::npos) << c.configuration;
+  }
+}
+
+TEST(Cutlass, FastMathIsForSigmoidsOfFloatResults) {
+  const std::string text = R"(
+def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(96, 64), float16]) {
+  %0 = nn.dense(%x, %w, units=None, out_dtype="float32");
+  sigmoid(%0)
+})";
+  for (const bool is_fast : {false, true}) {
+    RecordingToolchain toolchain;
+    compile(text, toolchain, Target("cutlass").with("use_fast_math", is_fast));
+    std::string all;
+    for (const auto& [name, source] : toolchain.sources) all += source;
+    EXPECT_NE(all.find(is_fast ? "EpilogueWords<FastWords>" : "EpilogueWords<FloatWords>"),
+              std::string::npos)
+        << all;
+  }
+}
+
+// What is measured with, as text: the program of a product, and its table for two candidates.
+TEST(CutlassTuning, ProgramsAreText) {
+  const auto tasks = tasks_of(kFeedForward);
+  const std::size_t some[] = {0, 1};
+  std::string text;
+  for (const byoc::TuningTask& task : tasks) {
+    text += task.title + "\n" + task.program.source + "\n" + task.table(some).source + "\n";
+  }
+  const std::string path = TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/measure.txt";
+  if (std::getenv("TESSERA_UPDATE_GOLDENS") != nullptr) {
+    ASSERT_TRUE(write_atomically(path, text));
+  }
+  const auto golden = read_file(path);
+  ASSERT_TRUE(golden) << golden.error().text();
+  EXPECT_EQ(text, *golden);
+}
+
 TEST(Cutlass, RefusalsHaveReasons) {
   RecordingToolchain toolchain;
   const auto reason = [&](const std::string& text, const Target& target = Target("cutlass")) {
@@ -458,7 +572,8 @@ TEST(Configurations, ReadBackEqual) {
   using cutlass::parse_configuration;
   for (const char* text :
        {"sm90_128x192x64_c2x1_pingpong z1 auto", "sm90_64x32x128_c1x1_pingpong z8 m dependent",
-        "sm90_256x128x64_c1x2_cooperative z1 n", "sm80_128x64x32_w64x32_s4 z1 auto"}) {
+        "sm90_256x128x64_c1x2_cooperative z1 n", "sm80_128x64x32_w64x32_s4 z1 auto",
+        "sm80_64x64x32_w32x32_s2_a1 z2 auto"}) {
     const auto read = parse_configuration(text);
     ASSERT_TRUE(read) << text;
     EXPECT_EQ(read->text(), text);
@@ -522,6 +637,41 @@ def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(64, 256), float16],
     kernels += is_product || symbol.starts_with("tessera_attention_") ? 1 : 0;
   }
   EXPECT_EQ(kernels, 4);
+}
+
+// The whole program, with one kernel of a product with odd rows. Without a GPU it says so.
+TEST(CutlassKernels, AreLinkedIntoAProgramThatMeasuresThem) {
+  if (!link::find_cuda_compiler() || cutlass_backend().available(Target("cutlass"))) {
+    GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
+  }
+  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
+  ASSERT_TRUE(toolchain) << render(toolchain.error());
+  const auto tasks = tasks_of(R"(
+def @main(%odd: Tensor[(31, 13), float16], %t: Tensor[(7, 13), float16],
+          %s: Tensor[(31, 7), float16]) {
+  add(nn.dense(%odd, %t, units=None), %s)
+})");
+  ASSERT_EQ(tasks.size(), 1u);
+  const byoc::TuningTask& task = tasks.front();
+  const std::size_t first[] = {0};
+  const byoc::CompileJob jobs[] = {task.program, *task.candidates.front().kernel,
+                                   task.table(first)};
+  const auto objects = toolchain->compile(jobs);
+  ASSERT_TRUE(objects) << render(objects.error());
+  const auto folder = TempDir::make("tessera-measure");
+  ASSERT_TRUE(folder);
+  const auto linked =
+      link::link_program(*toolchain, *objects, task.cuda_libraries, folder->file("measure"));
+  ASSERT_TRUE(linked) << render(linked.error());
+  const auto ran = run_process({folder->file("measure"), "5", "0", ""});
+  ASSERT_TRUE(ran);
+  if (ran->ok()) {
+    EXPECT_NE(ran->out.find("time 0 "), std::string::npos) << ran->out;
+    EXPECT_TRUE(ran->out.ends_with("done\n")) << ran->out;
+  } else {
+    EXPECT_EQ(ran->exit_status, 1) << ran->outcome();
+    EXPECT_EQ(ran->err.find("the GPU: "), 0u) << ran->err;
+  }
 }
 
 }  // namespace

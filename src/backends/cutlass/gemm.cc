@@ -117,6 +117,8 @@ std::optional<Refusal> describe_types(const Function& f, const Target& target, G
   if (d != g.a_dtype && d != kFloat32) {
     return Refusal{fmt::format("a product of {} gives {}", to_string(g.a_dtype), to_string(d))};
   }
+  g.is_fast = d == kFloat32 && target.get_bool("use_fast_math") &&
+              (g.epilogue.body + g.epilogue.result).find("sigmoid(") != std::string::npos;
   g.a_align = alignment(g.a_is_column_major ? g.m : g.k, g.a_dtype);
   g.b_align = alignment(g.b_is_row_major ? g.n : g.k, g.b_dtype);
   g.d_align = alignment(g.n, d);
@@ -145,6 +147,7 @@ std::string Gemm::kernel_text() const {
   for (const EpilogueInput& input : epilogue.inputs) {
     text += fmt::format(" {}:{}", kKindNames[static_cast<int>(input.kind)], to_string(input.dtype));
   }
+  if (is_fast) text += " fast";
   // One line: statements lose their indentation.
   std::string body = epilogue.body + "    return " + epilogue.result + ";\n", line;
   std::size_t begin = 0;

@@ -14,6 +14,7 @@ struct Gemm {
   DType a_dtype, b_dtype, sum_dtype;
   bool a_is_column_major = false;  // A is stored [K, M]
   bool b_is_row_major = false;     // B is stored [K, N], not [N, K]
+  bool is_fast = false;            // float32 results take their sigmoid from the hardware's tanh
   bool rows_of_batch = false;      // the batch's matrices are one below the other
   bool emulates_float32 = false;   // by three products of tf32
   // Elements that each row of A, B and D can be read by: 16 bytes, or less where sizes are odd.

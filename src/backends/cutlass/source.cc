@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cutlass/source.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "byoc/function_at_a_time.h"
@@ -23,28 +25,20 @@ std::string layout(bool is_row_major) {
   return is_row_major ? "::cutlass::layout::RowMajor" : "::cutlass::layout::ColumnMajor";
 }
 
-constexpr const char* kKinds[] = {"Row", "Column", "Full", "Scalar"};
-
-// struct Function: what is computed for each element.
-std::string function_text(const Epilogue& e) {
-  std::string inputs, positions, params;
-  for (std::size_t i = 0; i < e.inputs.size(); ++i) {
-    const char* comma = i == 0 ? "" : ", ";
-    inputs += fmt::format("{}{}<{}>", comma, kKinds[static_cast<int>(e.inputs[i].kind)],
-                          element(e.inputs[i].dtype));
-    positions += fmt::format("{}{}", comma, i);
-    params += fmt::format(", float x{}", i);
-  }
-  return fmt::format(
-      "struct Function : EpilogueWords<{}> {{\n"
-      "  using Inputs = InputList<{}>;\n"
-      "  using Positions = std::index_sequence<{}>;\n"
-      "  static CUTLASS_DEVICE float element(float sum{}) {{\n{}    return {};\n  }}\n}};\n",
-      e.dtype == kFloat32 ? "FloatWords" : "HalfPrecisionWords", inputs, positions, params, e.body,
-      e.result);
+// What a kernel's function is made of.
+const FunctionWords& kernel_words(const Gemm& g) {
+  static const FunctionWords fast = {"EpilogueWords<FastWords>", "CUTLASS_DEVICE", element};
+  static const FunctionWords half = {"EpilogueWords<HalfPrecisionWords>", "CUTLASS_DEVICE",
+                                     element};
+  static const FunctionWords full = {"EpilogueWords<FloatWords>", "CUTLASS_DEVICE", element};
+  if (g.is_fast) return fast;
+  return g.epilogue.dtype == kFloat32 ? full : half;
 }
 
-std::string problem_text(const Gemm& g) {
+std::string problem_text(const Gemm& g, const Configuration& c) {
+  const auto align = [&](std::int64_t most) {
+    return c.align == 0 ? most : std::min<std::int64_t>(most, c.align);
+  };
   return fmt::format(
       "struct Problem {{\n"
       "  using A = {};\n  using B = {};\n  using Sum = {};\n  using D = {};\n"
@@ -52,7 +46,8 @@ std::string problem_text(const Gemm& g) {
       "  using LayoutB = {};  // (K, N)\n"
       "  static constexpr int kAlignA = {}, kAlignB = {}, kAlignD = {};\n}};\n",
       element(g.a_dtype), element(g.b_dtype), element(g.sum_dtype), element(g.epilogue.dtype),
-      layout(!g.a_is_column_major), layout(g.b_is_row_major), g.a_align, g.b_align, g.d_align);
+      layout(!g.a_is_column_major), layout(g.b_is_row_major), align(g.a_align), align(g.b_align),
+      align(g.d_align));
 }
 
 std::string configuration_text(const Gemm& g, const Configuration& c) {
@@ -88,6 +83,24 @@ std::string size_text(const Dim& size, const std::string& tensor, std::size_t fi
 
 }  // namespace
 
+std::string function_text(const Epilogue& e, const FunctionWords& words) {
+  static constexpr const char* kKinds[] = {"Row", "Column", "Full", "Scalar"};
+  std::string inputs, positions, params;
+  for (std::size_t i = 0; i < e.inputs.size(); ++i) {
+    const char* comma = i == 0 ? "" : ", ";
+    inputs += fmt::format("{}{}<{}>", comma, kKinds[static_cast<int>(e.inputs[i].kind)],
+                          words.element(e.inputs[i].dtype));
+    positions += fmt::format("{}{}", comma, i);
+    params += fmt::format(", float x{}", i);
+  }
+  return fmt::format(
+      "struct Function : {} {{\n"
+      "  using Inputs = InputList<{}>;\n"
+      "  using Positions = std::index_sequence<{}>;\n"
+      "  static {} float element(float sum{}) {{\n{}    return {};\n  }}\n}};\n",
+      words.base, inputs, positions, words.qualifier, params, e.body, e.result);
+}
+
 std::string kernel_symbol(const Gemm& gemm, const Configuration& configuration) {
   return fmt::format("tessera_gemm_{}_{}_{}", to_string(gemm.a_dtype),
                      hash_text(gemm.kernel_text()).hex().substr(0, 8), configuration.kernel_name());
@@ -107,8 +120,9 @@ std::string kernel_source(const Gemm& gemm, const Configuration& configuration) 
       "  using namespace tessera::cutlass::{};\n"
       "  return tessera::cutlass::{}<Problem, Config, Function>::run(\"{}\", call, "
       "*arguments);\n}}\n",
-      symbol, gemm.kernel_text(), is_sm80 ? "sm80" : "sm90", symbol, problem_text(gemm),
-      configuration_text(gemm, configuration), function_text(gemm.epilogue), symbol, symbol,
+      symbol, gemm.kernel_text(), is_sm80 ? "sm80" : "sm90", symbol,
+      problem_text(gemm, configuration), configuration_text(gemm, configuration),
+      function_text(gemm.epilogue, kernel_words(gemm)), symbol, symbol,
       template_name(configuration), symbol);
 }
 
@@ -142,9 +156,8 @@ std::string region_source(const std::string& symbol, const Function& region, con
     text += fmt::format("  g.inputs[{}] = {{data({}), n, {}}};\n", i, tensor(input.node),
                         input.is_batched ? kElements[static_cast<int>(input.kind)] : "0");
   }
-  static constexpr int kAlongM[] = {-1, 1, 0};  // by Raster
   text += fmt::format("  g.swizzle = {}, g.raster_along_m = {}, g.dependent = {};\n", c.swizzle,
-                      kAlongM[static_cast<int>(c.raster)], c.is_dependent ? 1 : 0);
+                      raster_along_m(c), c.is_dependent ? 1 : 0);
   return text + fmt::format("  return {}(call, &g);\n}}\n", kernel);
 }
 

@@ -23,4 +23,12 @@ std::string region_source(const std::string& symbol, const relay::Function& regi
 // What stands before those functions.
 std::string region_prologue();
 
+// `struct Function`: what is computed for each element, in the words of a kind of program.
+struct FunctionWords {
+  const char* base;       // the struct that has erf, tanh, ...
+  const char* qualifier;  // of a function on the device
+  std::string (*element)(DType);
+};
+std::string function_text(const Epilogue& epilogue, const FunctionWords& words);
+
 }  // namespace tessera::backends::cutlass

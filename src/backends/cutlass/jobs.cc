@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cutlass/jobs.h"
+
+#include <fmt/format.h>
+
+#include "backends/cutlass/measure_source.h"
+#include "backends/cutlass/source.h"
+
+namespace tessera::backends::cutlass {
+namespace {
+
+using byoc::CompileJob;
+
+void add_headers(CompileJob& job, std::initializer_list<const char*> headers) {
+  for (const char* header : headers) {
+    job.headers.push_back(std::string("backends/cutlass/kernels/") + header);
+  }
+}
+
+// The architecture as the numbers that nvcc wants.
+std::string architecture_flag(const Target& target) {
+  const std::string arch = architecture(target);
+  return fmt::format("-gencode=arch=compute_{0},code=sm_{0}", arch.substr(arch.find('_') + 1));
+}
+
+// CUTLASS's attention kernels are an example beside its headers.
+std::string attention_folder(const Target& target) {
+  return include_folder(target) + "/../examples/88_hopper_fmha";
+}
+
+CompileJob cutlass_job(std::string symbol, std::string source, const Target& target,
+                       std::initializer_list<const char*> headers) {
+  CompileJob job{std::move(symbol), std::move(source), "cu", {}, {}, {}};
+  job.flags = {architecture_flag(target), "-diag-suppress=2908"};
+  job.include_folders = {include_folder(target), attention_folder(target)};
+  add_headers(job, headers);
+  job.headers.emplace_back("cutlass/version.h");
+  return job;
+}
+
+}  // namespace
+
+std::string include_folder(const Target& target) {
+  const std::string& given = target.get_string("include");
+  return given.empty() ? TESSERA_CUTLASS_INCLUDE : given;
+}
+
+CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& target) {
+  const bool is_sm80 = c.schedule == Schedule::kMultistage;
+  return cutlass_job(
+      kernel_symbol(gemm, c), kernel_source(gemm, c), target,
+      {"gemm.h", "launch.cuh", "elementwise.cuh", is_sm80 ? "gemm_sm80.cuh" : "gemm_sm90.cuh"});
+}
+
+CompileJob kernel_job(const Attention& attention, const Target& target) {
+  return cutlass_job(kernel_symbol(attention), kernel_source(attention), target,
+                     {"attention.h", "launch.cuh", "attention_sm90.cuh"});
+}
+
+CompileJob measure_job(const Gemm& gemm, const Target& target) {
+  CompileJob job{
+      "cutlass_measure", measure_source(gemm), "cu", {architecture_flag(target)}, {}, {}};
+  add_headers(job, {"gemm.h", "measure.h", "measure_reference.cuh", "measure_gemm.cuh"});
+  return job;
+}
+
+CompileJob table_job(std::string source) {
+  CompileJob job{"cutlass_table", std::move(source), "cc", {"-O1"}, {}, {}};
+  add_headers(job, {"gemm.h", "measure.h"});
+  return job;
+}
+
+CompileJob regions_job(std::string source) {
+  CompileJob job{"cutlass_regions", std::move(source), "cc", {"-O2"}, {}, {}};
+  add_headers(job, {"attention.h", "gemm.h", "region.h"});
+  return job;
+}
+
+}  // namespace tessera::backends::cutlass

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What nvcc is given: sources of kernels with the flags and headers that they need.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+#include "backends/cutlass/attention.h"
+#include "backends/cutlass/configuration.h"
+#include "byoc/compile_context.h"
+
+namespace tessera::backends::cutlass {
+
+// CUTLASS's own headers: the folder of the target, or where the build found them; "": nowhere.
+std::string include_folder(const Target& target);
+
+byoc::CompileJob kernel_job(const Gemm& gemm, const Configuration& configuration,
+                            const Target& target);
+byoc::CompileJob kernel_job(const Attention& attention, const Target& target);
+// The program that measures kernels of the product, and what it is told.
+byoc::CompileJob measure_job(const Gemm& gemm, const Target& target);
+byoc::CompileJob table_job(std::string source);
+// Of functions that call kernels: C++.
+byoc::CompileJob regions_job(std::string source);
+
+}  // namespace tessera::backends::cutlass

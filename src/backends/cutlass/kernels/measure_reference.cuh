@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// A product with its epilogue as it is defined, in float, by a kernel that shares nothing with
+// those of CUTLASS: what measured candidates have to agree with.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "backends/cutlass/kernels/gemm.h"
+
+namespace tessera::cutlass::measure {
+
+__device__ inline float to_float(float x) { return x; }
+__device__ inline float to_float(__half x) { return __half2float(x); }
+__device__ inline float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
+__device__ inline void from_float(float x, float& y) { y = x; }
+__device__ inline void from_float(float x, __half& y) { y = __float2half(x); }
+__device__ inline void from_float(float x, __nv_bfloat16& y) { y = __float2bfloat16(x); }
+
+// The words of elementwise.cuh, exact.
+struct Words {
+  static __device__ float tanh(float x) { return tanhf(x); }
+  static __device__ float sigmoid(float x) { return 1.f / (1.f + expf(-x)); }
+  static __device__ float exp(float x) { return expf(x); }
+  static __device__ float log(float x) { return logf(x); }
+  static __device__ float divide(float x, float y) { return x / y; }
+  static __device__ float erf(float x) { return erff(x); }
+  static __device__ float relu(float x) { return x < 0.f ? 0.f : x; }
+  static __device__ float clip(float x, float low, float high) {
+    return x < low ? low : x > high ? high : x;
+  }
+  static __device__ float minimum(float x, float y) { return y < x ? y : x; }
+  static __device__ float maximum(float x, float y) { return y > x ? y : x; }
+  static __device__ float abs(float x) { return fabsf(x); }
+  static __device__ float sqrt(float x) { return sqrtf(x); }
+  static __device__ float rsqrt(float x) { return rsqrtf(x); }
+};
+
+// What the function reads beside the sum: an element a column, a row, an element, or one for all.
+template <class T>
+struct Row {
+  using Element = T;
+  static __device__ int64_t offset(const EpilogueInput&, int64_t, int64_t column) { return column; }
+  static int64_t elements(const GemmArguments& g) { return g.n; }
+};
+template <class T>
+struct Column {
+  using Element = T;
+  static __device__ int64_t offset(const EpilogueInput&, int64_t row, int64_t) { return row; }
+  static int64_t elements(const GemmArguments& g) { return g.m; }
+};
+template <class T>
+struct Full {
+  using Element = T;
+  static __device__ int64_t offset(const EpilogueInput& x, int64_t row, int64_t column) {
+    return row * x.row_stride + column;
+  }
+  static int64_t elements(const GemmArguments& g) { return g.m * g.n; }
+};
+template <class T>
+struct Scalar {
+  using Element = T;
+  static __device__ int64_t offset(const EpilogueInput&, int64_t, int64_t) { return 0; }
+  static int64_t elements(const GemmArguments&) { return 1; }
+};
+
+template <class Input>
+__device__ float read(const EpilogueInput& x, int64_t batch, int64_t row, int64_t column) {
+  const auto* data = static_cast<const typename Input::Element*>(x.data);
+  return to_float(data[batch * x.batch_stride + Input::offset(x, row, column)]);
+}
+
+// As arrays of kinds: Function::element(sum, read of each input ...).
+template <class... Inputs>
+struct InputList {
+  static constexpr int kCount = sizeof...(Inputs);
+  template <class Function, size_t... kPositions>
+  static __device__ float apply(float sum, const GemmArguments& g, int64_t batch, int64_t row,
+                                int64_t column, std::index_sequence<kPositions...>) {
+    return Function::element(sum, read<Inputs>(g.inputs[kPositions], batch, row, column)...);
+  }
+};
+
+constexpr int kSide = 16;  // of a tile
+
+// wanted[batch, m, n]; a block of kSide x kSide threads computes a tile.
+template <class Problem, class Function>
+__global__ void reference(GemmArguments g, float* wanted) {
+  __shared__ float sA[kSide][kSide + 1], sB[kSide][kSide + 1];
+  const int64_t row = int64_t(blockIdx.x) * kSide + threadIdx.y;
+  const int64_t column = int64_t(blockIdx.y) * kSide + threadIdx.x;
+  const int64_t batch = blockIdx.z;
+  const auto* a = static_cast<const typename Problem::A*>(g.a.data) + batch * g.a.batch_stride;
+  const auto* b = static_cast<const typename Problem::B*>(g.b.data) + batch * g.b.batch_stride;
+  // Neighbouring threads read neighbouring elements, whatever the layout.
+  const int64_t fast = threadIdx.x, slow = threadIdx.y;
+  const int64_t tile_row = int64_t(blockIdx.x) * kSide, tile_column = int64_t(blockIdx.y) * kSide;
+  float sum = 0;
+  for (int64_t k = 0; k < g.k; k += kSide) {
+    const int64_t a_row = tile_row + (Problem::kAIsColumnMajor ? fast : slow);
+    const int64_t a_k = k + (Problem::kAIsColumnMajor ? slow : fast);
+    const int64_t b_column = tile_column + (Problem::kBIsRowMajor ? fast : slow);
+    const int64_t b_k = k + (Problem::kBIsRowMajor ? slow : fast);
+    const int64_t a_at =
+        Problem::kAIsColumnMajor ? a_k * g.a.row_stride + a_row : a_row * g.a.row_stride + a_k;
+    const int64_t b_at =
+        Problem::kBIsRowMajor ? b_k * g.b.row_stride + b_column : b_column * g.b.row_stride + b_k;
+    sA[a_row - tile_row][a_k - k] = a_row < g.m && a_k < g.k ? to_float(a[a_at]) : 0.f;
+    sB[b_k - k][b_column - tile_column] = b_column < g.n && b_k < g.k ? to_float(b[b_at]) : 0.f;
+    __syncthreads();
+    for (int i = 0; i < kSide; ++i) sum += sA[threadIdx.y][i] * sB[i][threadIdx.x];
+    __syncthreads();
+  }
+  if (row >= g.m || column >= g.n) return;
+  wanted[(batch * g.m + row) * g.n + column] = Function::Inputs::template apply<Function>(
+      sum, g, batch, row, column, std::make_index_sequence<Function::Inputs::kCount>());
+}
+
+// How far a result is from what is wanted, over the elements where that is finite.
+struct Difference {
+  double squares = 0;         // of the differences
+  double wanted_squares = 0;  // of what is wanted
+  unsigned long long compared = 0;
+  // The largest difference as a share of the element and the root mean square; float bits, because
+  // those of floats that are not negative have the order of integers.
+  unsigned largest = 0;
+};
+
+static __global__ void sum_squares(const float* wanted, int64_t count, Difference* out) {
+  double squares = 0;
+  unsigned long long finite = 0;
+  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < count;
+       i += int64_t(gridDim.x) * blockDim.x) {
+    if (!isfinite(wanted[i])) continue;
+    squares += double(wanted[i]) * wanted[i];
+    ++finite;
+  }
+  atomicAdd(&out->wanted_squares, squares);
+  atomicAdd(&out->compared, finite);
+}
+
+template <class D>
+__global__ void compare(const D* d, const float* wanted, int64_t count, Difference* out) {
+  const float typical = float(sqrt(out->wanted_squares / double(out->compared)));
+  double squares = 0;
+  float largest = 0;
+  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < count;
+       i += int64_t(gridDim.x) * blockDim.x) {
+    if (!isfinite(wanted[i])) continue;
+    const float difference = fabsf(to_float(d[i]) - wanted[i]);
+    squares += double(difference) * difference;
+    const float share = difference / (fabsf(wanted[i]) + typical);
+    largest = fmaxf(largest, share);  // NaN is in `squares`
+  }
+  atomicAdd(&out->squares, squares);
+  atomicMax(&out->largest, __float_as_uint(largest));
+}
+
+// Normally distributed numbers, each a function of its place and the seed.
+template <class T>
+__global__ void fill(T* x, int64_t count, float scale, unsigned seed) {
+  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < count;
+       i += int64_t(gridDim.x) * blockDim.x) {
+    unsigned long long bits = (i + 1) * 0x9e3779b97f4a7c15ull + seed * 0xd1342543de82ef95ull;
+    bits = (bits ^ (bits >> 32)) * 0xd6e8feb86659fd93ull;
+    bits = (bits ^ (bits >> 32)) * 0xd6e8feb86659fd93ull;
+    bits ^= bits >> 32;
+    const float u = (float(bits & 0xffffff) + 1.f) / 16777217.f;
+    const float v = float(bits >> 40) / 16777216.f;
+    from_float(scale * sqrtf(-2.f * logf(u)) * cospif(2.f * v), x[i]);
+  }
+}
+
+}  // namespace tessera::cutlass::measure

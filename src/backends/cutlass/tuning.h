@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What there is to measure, and what was measured before.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backends/cutlass/configuration.h"
+#include "byoc/tuning_task.h"
+#include "module/module.h"
+
+namespace tessera::backends::cutlass {
+
+// Products among the functions of the module that this back end took. Those whose sizes are not
+// known even with `sizes` are left out.
+std::vector<byoc::TuningTask> tuning_tasks(const Module& module, const Target& target,
+                                           const std::map<std::string, Dim>& sizes);
+
+// What was measured to be fastest, if it still is a candidate, else the model's first choice.
+Result<Configuration> choose(const Gemm& gemm, const std::vector<Configuration>& choices,
+                             const Target& target, const byoc::CompileContext& context);
+
+}  // namespace tessera::backends::cutlass

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a back end, or code for a machine, lacks here.
+#pragma once
+
+#include <optional>
+
+#include "byoc/backend.h"
+
+namespace tessera::driver {
+
+// Its own library or headers, or the CUDA compiler; nothing: it can be used.
+std::optional<byoc::Refusal> lack_of(const byoc::Backend& backend, const Target& target);
+// The same of native code for a GPU.
+std::optional<byoc::Refusal> lack_of_cuda();
+
+}  // namespace tessera::driver

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/tuning.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "driver/dimensions.h"
+
+namespace tessera::driver {
+namespace {
+
+// The compiler that machine code of kernels comes from. Where it is installed does not matter.
+Result<std::string> device_toolchain() {
+  TESSERA_TRY(const link::CudaCompiler cuda, link::find_cuda_compiler());
+  return cuda.identity.substr(0, cuda.identity.find(" ["));
+}
+
+// Sizes of symbols to measure at.
+std::map<std::string, Dim> likely_sizes(const SymbolTable& symbols) {
+  std::map<std::string, Dim> sizes;
+  for (const auto& [name, symbol] : symbols) sizes.emplace(name, Dim(likely_size(symbol)));
+  return sizes;
+}
+
+// Is it of a back end that has tasks, but of a device that none of them is for?
+bool is_foreign(const tune::Record& record, const std::vector<byoc::TuningTask>& tasks) {
+  bool is_ours = false;
+  for (const byoc::TuningTask& task : tasks) {
+    if (task.backend != record.key.backend) continue;
+    if (record.key.device.starts_with(task.device)) return false;
+    is_ours = true;
+  }
+  return is_ours;
+}
+
+}  // namespace
+
+std::vector<byoc::TuningTask> tuning_tasks(const Partitioned& parts) {
+  std::vector<byoc::TuningTask> all;
+  const Module& module = parts.outcome.module;
+  const auto sizes = likely_sizes(module.symbols);
+  for (const auto* choices : {&parts.choices, &parts.named_only}) {
+    for (const byoc::BackendChoice& choice : *choices) {
+      auto tasks = choice.backend->tuning_tasks(module, choice.target, sizes);
+      std::move(tasks.begin(), tasks.end(), std::back_inserter(all));
+    }
+  }
+  return all;
+}
+
+Result<std::string> records_path(const CompileOptions& options) {
+  if (!options.records.empty()) return options.records;
+  const std::string folder = link::ObjectCache::default_folder();
+  if (folder.empty()) {
+    return fail(error(Code::kBadOption, {}, "there is no folder to keep measurements in")
+                    .with_remedy("name a file with --records, or a folder in TESSERA_CACHE_DIR"));
+  }
+  std::error_code reported_when_opened;
+  std::filesystem::create_directories(folder, reported_when_opened);
+  return folder + "/records.sqlite";
+}
+
+Result<tune::RecordStore> read_records(const std::string& path,
+                                       const std::vector<byoc::TuningTask>& tasks,
+                                       std::vector<Diagnostic>& warnings) {
+  if (!std::filesystem::exists(path)) {
+    return fail(error(Code::kFileNotFound, {}, "there are no records in `{}`", path));
+  }
+  TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open(path));
+  TESSERA_TRY(const tune::Records records, store.all());
+  for (const std::string& row : records.damaged) {
+    warnings.push_back(
+        warning(Code::kBadOption, {}, "the records in `{}`: {} is skipped", path, row));
+  }
+  std::map<std::string, int> foreign;
+  for (const tune::Record& record : records.list) {
+    if (is_foreign(record, tasks)) ++foreign[record.key.device];
+  }
+  for (const auto& [device, count] : foreign) {
+    warnings.push_back(warning(Code::kBadOption, {},
+                               "the records in `{}`: {} of another GPU, `{}`, {} skipped", path,
+                               count, device, count == 1 ? "is" : "are"));
+  }
+  return store;
+}
+
+Result<std::vector<tune::TuneRow>> measure(const std::vector<byoc::TuningTask>& tasks,
+                                           const CompileOptions& options,
+                                           link::Toolchain& toolchain, const Progress& progress) {
+  if (tasks.empty()) return std::vector<tune::TuneRow>();
+  TESSERA_TRY(tune::Gpu gpu, tune::find_gpu());
+  tune::TunerOptions tuner{options.tuning.budget_s, options.tuning.kernels, "", progress.measured};
+  TESSERA_TRY(tuner.toolchain, device_toolchain());
+  TESSERA_TRY(const std::string path, records_path(options));
+  TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open(path));
+  return tune::Tuner(toolchain, store, std::move(gpu), std::move(tuner)).run(tasks);
+}
+
+}  // namespace tessera::driver

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measuring as a stage of a compilation, and the records that choices are read from.
+#pragma once
+
+#include "driver/compile.h"
+#include "driver/placement.h"
+#include "link/toolchain.h"
+#include "tune/record_store.h"
+
+namespace tessera::driver {
+
+// What can be measured of the regions of all back ends; each piece of work once.
+std::vector<byoc::TuningTask> tuning_tasks(const Partitioned& parts);
+
+// The file that records are read from and written to: options.records, or one beside the cached
+// objects. An error if there is no place for one.
+Result<std::string> records_path(const CompileOptions& options);
+
+// An error if there is no such file. What is damaged, and what is of other GPUs than the tasks', is
+// told.
+Result<tune::RecordStore> read_records(const std::string& path,
+                                       const std::vector<byoc::TuningTask>& tasks,
+                                       std::vector<Diagnostic>& warnings);
+
+// Measures on this machine's GPU what has no record; without a GPU, nothing is written.
+Result<std::vector<tune::TuneRow>> measure(const std::vector<byoc::TuningTask>& tasks,
+                                           const CompileOptions& options,
+                                           link::Toolchain& toolchain, const Progress& progress);
+
+}  // namespace tessera::driver

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/gpu.h"
+
+#include <cstdlib>
+
+#include <dlfcn.h>
+
+namespace tessera::tune {
+namespace {
+
+// The driver's C interface, as far as it is asked.
+using Init = int(unsigned flags);
+using GetCount = int(int* count);
+using GetName = int(char* name, int bytes, int device);
+using GetAttribute = int(int* value, int attribute, int device);
+constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76;
+
+constexpr const char* kRemedy =
+    "measure on the machine with the GPU (`tessera tune MODEL --records FILE`), and compile here "
+    "with --records FILE";
+
+Unexpected<Diagnostics> no_gpu(const std::string& why) {
+  return fail(
+      error(Code::kBackendMissing, {}, "measuring needs a GPU: {}", why).with_remedy(kRemedy));
+}
+
+template <class Function>
+Function* function(void* driver, const char* name) {
+  return reinterpret_cast<Function*>(dlsym(driver, name));
+}
+
+std::string architecture_of(const std::string& device) {
+  return device.substr(0, device.find(' '));
+}
+
+}  // namespace
+
+Result<Gpu> find_gpu() {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY);  // stays open: it does not like to be closed
+  if (driver == nullptr) {
+    return no_gpu("there is no NVIDIA driver on this machine (`libcuda.so.1` was not found)");
+  }
+  auto* init = function<Init>(driver, "cuInit");
+  auto* get_count = function<GetCount>(driver, "cuDeviceGetCount");
+  auto* get_name = function<GetName>(driver, "cuDeviceGetName");
+  auto* get = function<GetAttribute>(driver, "cuDeviceGetAttribute");
+  if (init == nullptr || get_count == nullptr || get_name == nullptr || get == nullptr) {
+    return no_gpu("`libcuda.so.1` is no driver of NVIDIA's");
+  }
+  int count = 0;
+  if (init(0) != 0 || get_count(&count) != 0 || count == 0) {
+    return no_gpu("there is a driver, but no NVIDIA GPU that it can use");
+  }
+  Gpu gpu;
+  char name[256] = "";
+  if (get_name(name, sizeof name, 0) != 0 || get(&gpu.multiprocessors, kMultiprocessors, 0) != 0 ||
+      get(&gpu.major, kMajor, 0) != 0 || get(&gpu.minor, kMinor, 0) != 0) {
+    return no_gpu("the driver does not say what the GPU is");
+  }
+  gpu.name = name;
+  return gpu;
+}
+
+std::string describe(const Gpu& gpu, const std::string& architecture) {
+  return fmt::format("{} {} {}", architecture, gpu.multiprocessors, gpu.name);
+}
+
+std::string mismatch(const Gpu& gpu, const std::string& device) {
+  const std::string architecture = architecture_of(device);
+  const int number = std::atoi(architecture.c_str() + architecture.find('_') + 1);
+  const int own = gpu.major * 10 + gpu.minor;
+  // sm_90a code runs on 9.0 alone, sm_80 code on 8.0 and what follows in its family.
+  const bool runs =
+      architecture.ends_with('a') ? own == number : own / 10 == number / 10 && own >= number;
+  if (!runs) {
+    return fmt::format(
+        "the GPU of this machine ({}) is of architecture sm_{}, the target's code is "
+        "for {}",
+        gpu.name, own, architecture);
+  }
+  if (describe(gpu, architecture).starts_with(device)) return "";
+  return fmt::format("the GPU of this machine ({}) has {} multiprocessors, the target is `{}`",
+                     gpu.name, gpu.multiprocessors,
+                     device.substr(0, device.find_last_not_of(' ') + 1));
+}
+
+}  // namespace tessera::tune

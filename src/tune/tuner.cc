@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/tuner.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "link/link_library.h"
+#include "support/files.h"
+#include "support/subprocess.h"
+
+namespace tessera::tune {
+namespace {
+
+using byoc::CompileJob;
+using byoc::TuningTask;
+
+constexpr double kCompileShare = 0.75;  // of the budget; the rest is for measuring
+constexpr double kLeastSeconds = 3;     // of a program's run
+constexpr double kGraceS = 60;          // for its start and the reference; then it is stopped
+constexpr int kProgramFailed = 1;       // its exit status when no candidate is at fault
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// A compiler that was killed, a full disk or a missing compiler say nothing about the candidate.
+bool is_about_the_source(const Diagnostic& why) {
+  return why.code == Code::kToolFailed && why.message.find("signal") == std::string::npos;
+}
+
+}  // namespace
+
+double Tuner::seconds_left() const {
+  return options_.budget_s - std::chrono::duration<double>(Clock::now() - begin_).count();
+}
+
+Result<std::vector<TuneRow>> Tuner::run(std::span<const TuningTask> tasks) {
+  begin_ = Clock::now();
+  std::vector<Job> jobs;
+  for (const TuningTask& task : tasks) {
+    TESSERA_TRY(Job job, prepare(task));
+    jobs.push_back(std::move(job));
+  }
+  while (start_round(jobs)) {
+    compile(jobs);
+    const auto in_round = static_cast<std::size_t>(
+        std::count_if(jobs.begin(), jobs.end(), [](const Job& job) { return !job.now.empty(); }));
+    std::size_t done = 0;
+    for (Job& job : jobs) {
+      if (job.now.empty()) continue;
+      const double share = seconds_left() / static_cast<double>(in_round - done);
+      TESSERA_TRY_VOID(measure(job, std::min(job.task->seconds, std::max(share, kLeastSeconds))));
+      if (++done; options_.progress) options_.progress(done, in_round);
+    }
+  }
+  std::vector<TuneRow> rows;
+  for (Job& job : jobs) {
+    TESSERA_TRY_VOID(summarize(job));
+    rows.push_back(std::move(job.row));
+  }
+  return rows;
+}
+
+// Which of the first kernels' candidates have no record.
+Result<Tuner::Job> Tuner::prepare(const TuningTask& task) const {
+  const std::string architecture = task.device.substr(0, task.device.find(' '));
+  Job job{
+      &task,
+      {task.backend, task.version, describe(gpu_, architecture), options_.toolchain, task.workload},
+      {task.title, task.uses, {}, task.candidates.front().configuration, {}, 0, 0, 0, ""},
+      {},
+      {}};
+  job.row.problem = mismatch(gpu_, task.device);
+  if (!job.row.problem.empty()) return job;
+  TESSERA_TRY(const Records found, records_.find(job.key));
+  std::set<std::string> known, kernels;
+  bool is_found = false;
+  for (const Record& record : found.list) {
+    known.insert(record.configuration);
+    is_found |= record.failure.empty();
+  }
+  for (std::size_t i = 0; i < task.candidates.size(); ++i) {
+    const auto& [configuration, kernel] = task.candidates[i];
+    if (kernels.insert(kernel->name).second &&
+        kernels.size() > static_cast<std::size_t>(options_.kernels)) {
+      break;
+    }
+    known.contains(configuration) ? void(++job.row.known) : job.wanted.push_back(i);
+  }
+  if (task.first_valid && is_found) job.wanted.clear();
+  return job;
+}
+
+// Takes what is wanted; of a task for which the first valid one will do, one by one. Nothing once
+// the budget is spent.
+bool Tuner::start_round(std::vector<Job>& jobs) const {
+  bool any = false;
+  for (Job& job : jobs) {
+    job.now.clear();
+    if (job.wanted.empty()) continue;
+    if (seconds_left() <= 0) {
+      job.row.problem = "the budget was spent before all of it was measured";
+      continue;
+    }
+    const auto end = job.task->first_valid ? job.wanted.begin() + 1 : job.wanted.end();
+    job.now.assign(job.wanted.begin(), end);
+    job.wanted.erase(job.wanted.begin(), end);
+    any = true;
+  }
+  return any;
+}
+
+// Programs first; then each task's first kernel, each one's second: where time runs out, the
+// presumably best of all are there.
+void Tuner::compile(const std::vector<Job>& jobs) {
+  std::vector<CompileJob> list;
+  const auto need = [&](const CompileJob& source) {
+    if (objects_.emplace(source.source, Object()).second) list.push_back(source);
+  };
+  std::vector<std::vector<const CompileJob*>> kernels;
+  std::size_t most = 0;
+  for (const Job& job : jobs) {
+    if (job.now.empty()) continue;
+    need(job.task->program);
+    auto& own = kernels.emplace_back();
+    for (const std::size_t i : job.now) {
+      const CompileJob* kernel = job.task->candidates[i].kernel.get();
+      if (own.empty() || own.back() != kernel) own.push_back(kernel);
+    }
+    most = std::max(most, own.size());
+  }
+  for (std::size_t i = 0; i < most; ++i) {
+    for (const auto& own : kernels) {
+      if (i < own.size()) need(*own[i]);
+    }
+  }
+  const auto until = begin_ + std::chrono::duration_cast<Clock::duration>(
+                                  std::chrono::duration<double>(options_.budget_s * kCompileShare));
+  auto results = toolchain_.compile_each(list, until);
+  for (std::size_t i = 0; i < list.size(); ++i) objects_[list[i].source] = std::move(results[i]);
+}
+
+Result<void> Tuner::measure(Job& job, double seconds) {
+  TESSERA_TRY_VOID(sort_out(job));
+  if (job.now.empty()) return {};
+  auto folder = TempDir::make("tessera-tune");
+  if (!folder) {
+    job.row.problem = folder.error().text();
+    return {};
+  }
+  const auto program = build_program(job, *folder);
+  if (!program) {
+    job.row.problem = program.error().list.front().message;
+    return {};
+  }
+  return run_program(job, *program, seconds);
+}
+
+// Leaves the candidates whose kernels were compiled, and records those that cannot be.
+Result<void> Tuner::sort_out(Job& job) {
+  std::vector<std::size_t> compiled;
+  std::set<const CompileJob*> late;
+  for (const std::size_t i : job.now) {
+    const CompileJob* kernel = job.task->candidates[i].kernel.get();
+    const Object& object = objects_.at(kernel->source);
+    if (!object) {
+      late.insert(kernel);
+    } else if (*object) {
+      compiled.push_back(i);
+    } else if (const Diagnostic& why = object->error().list.front(); is_about_the_source(why)) {
+      TESSERA_TRY_VOID(add(job, i, {0, 0, why.message}));
+    } else {
+      job.row.problem = why.message;
+    }
+  }
+  if (!late.empty()) {
+    job.row.problem = fmt::format("the budget was spent before {} of its kernels {} compiled",
+                                  late.size(), late.size() == 1 ? "was" : "were");
+  }
+  job.now = std::move(compiled);
+  return {};
+}
+
+Result<std::string> Tuner::build_program(const Job& job, const TempDir& folder) {
+  const Object& program = objects_.at(job.task->program.source);
+  if (!program) {
+    return fail(error(Code::kToolFailed, {},
+                      "the budget was spent before its measuring program "
+                      "was compiled"));
+  }
+  if (!*program) return Unexpected{program->error()};
+  std::vector<std::string> objects = {**program};
+  std::set<const CompileJob*> taken;
+  for (const std::size_t i : job.now) {
+    const CompileJob* kernel = job.task->candidates[i].kernel.get();
+    if (taken.insert(kernel).second) objects.push_back(**objects_.at(kernel->source));
+  }
+  const CompileJob table = job.task->table(job.now);
+  TESSERA_TRY(auto compiled, toolchain_.compile({&table, 1}));
+  objects.push_back(std::move(compiled.front()));
+  std::string path = folder.file("measure");
+  TESSERA_TRY_VOID(link::link_program(toolchain_, objects, job.task->cuda_libraries, path));
+  return path;
+}
+
+// Starts it until it is through with all that do not end it.
+Result<void> Tuner::run_program(Job& job, const std::string& program, double seconds) {
+  const Clock::time_point until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                     std::chrono::duration<double>(seconds));
+  std::set<std::size_t> skipped;
+  for (WorkerReport report; !report.is_done && skipped.size() < job.now.size();) {
+    const double left =
+        std::max(kLeastSeconds, std::chrono::duration<double>(until - Clock::now()).count());
+    ProcessOptions limits;
+    limits.time_limit_s = left + kGraceS;
+    const auto ran =
+        run_process({program, fmt::format("{:.1f}", left), job.task->first_valid ? "1" : "0",
+                     fmt::format("{}", fmt::join(skipped, ","))},
+                    limits);
+    if (!ran) {
+      job.row.problem = ran.error().text();
+      return {};
+    }
+    report = parse_worker_report(ran->out);
+    const bool is_own_fault = ran->exit_status == kProgramFailed || !report.begun;
+    if (!report.is_done && !is_own_fault) {
+      report.measured.try_emplace(*report.begun, Measured{0, 0, "it ends with " + ran->outcome()});
+    }
+    for (const auto& [number, measured] : report.measured) {
+      if (number >= job.now.size() || !skipped.insert(number).second) continue;
+      TESSERA_TRY_VOID(add(job, job.now[number], measured));
+    }
+    if (!report.is_done && is_own_fault) {
+      const std::string why = first_line(ran->err);
+      job.row.problem = "the measuring program: " + (why.empty() ? ran->outcome() : why);
+      return {};
+    }
+  }
+  return {};
+}
+
+Result<void> Tuner::add(Job& job, std::size_t candidate, const Measured& measured) {
+  ++(measured.failure.empty() ? job.row.measured : job.row.failed);
+  if (job.task->first_valid && measured.failure.empty()) job.wanted.clear();
+  return records_.add({job.key, job.task->candidates[candidate].configuration, measured.time_us,
+                       measured.spread_us, measured.failure});
+}
+
+Result<void> Tuner::summarize(Job& job) const {
+  TESSERA_TRY(const Records found, records_.find(job.key));
+  for (const Record& record : found.list) {
+    if (record.failure.empty() && !job.row.best) job.row.best = record;
+    if (record.configuration == job.row.first) job.row.first_record = record;
+  }
+  return {};
+}
+
+}  // namespace tessera::tune

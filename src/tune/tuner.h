@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures what back ends can compute in several ways, and writes records: compiles the presumably
+// best candidates of all tasks together, then runs a program for each task, a process of its own.
+// A candidate that crashes or hangs costs that process, which is started again without it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "byoc/tuning_task.h"
+#include "link/toolchain.h"
+#include "support/files.h"
+#include "tune/gpu.h"
+#include "tune/record_store.h"
+#include "tune/worker_report.h"
+
+namespace tessera::tune {
+
+struct TunerOptions {
+  double budget_s = 240;       // of compiling and measuring, all tasks together
+  int kernels = 8;             // of a task, at most, that are compiled
+  std::string toolchain = {};  // of the records' keys
+  std::function<void(std::size_t done, std::size_t of)> progress = {};  // tasks
+};
+
+// What is known of a task in the end.
+struct TuneRow {
+  std::string title;
+  std::size_t uses = 1;
+  std::optional<Record> best;  // nothing: no candidate can be used, or none was measured
+  std::string first;           // the configuration taken without records
+  std::optional<Record> first_record;
+  std::size_t measured = 0, failed = 0, known = 0;  // candidates: now, now, before
+  std::string problem;                              // why not all was measured
+};
+
+class Tuner {
+ public:
+  Tuner(link::Toolchain& toolchain, RecordStore& records, Gpu gpu, TunerOptions options)
+      : toolchain_(toolchain),
+        records_(records),
+        gpu_(std::move(gpu)),
+        options_(std::move(options)) {}
+
+  // Measures what has no record yet; failures are records, too. Fails for the records file alone.
+  Result<std::vector<TuneRow>> run(std::span<const byoc::TuningTask> tasks);
+
+ private:
+  using Clock = link::Toolchain::Clock;
+  using Object = std::optional<Result<std::string>>;
+  // A task on its way.
+  struct Job {
+    const byoc::TuningTask* task;
+    RecordKey key;
+    TuneRow row;
+    std::vector<std::size_t> wanted;  // candidates without a record, by number
+    std::vector<std::size_t> now;     // those of this round
+  };
+
+  Result<Job> prepare(const byoc::TuningTask& task) const;
+  bool start_round(std::vector<Job>& jobs) const;
+  void compile(const std::vector<Job>& jobs);
+  Result<void> measure(Job& job, double seconds);
+  Result<void> sort_out(Job& job);
+  Result<std::string> build_program(const Job& job, const TempDir& folder);
+  Result<void> run_program(Job& job, const std::string& program, double seconds);
+  Result<void> add(Job& job, std::size_t candidate, const Measured& measured);
+  Result<void> summarize(Job& job) const;
+  double seconds_left() const;
+
+  link::Toolchain& toolchain_;
+  RecordStore& records_;
+  Gpu gpu_;
+  TunerOptions options_;
+  Clock::time_point begin_;
+  std::map<std::string, Object> objects_;  // by the source that they were made of
+};
+
+}  // namespace tessera::tune

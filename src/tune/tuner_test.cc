@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuner with programs that need no GPU: each candidate is a function that says how it behaves.
+#include "tune/tuner.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tessera::tune {
+namespace {
+
+// What the real ones are in kernels/measure_gemm.cuh: a kernel "computes" its time, or misbehaves.
+constexpr const char* kProgram = R"(
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+extern "C" { extern double (*const candidates[])(); extern const int candidate_count; }
+int main(int, char** argv) {
+  for (int i = 0; i < candidate_count; ++i) {
+    char number[16];
+    std::snprintf(number, sizeof number, ",%d,", i);
+    char skipped[256] = ",";
+    std::strcat(std::strcat(skipped, argv[3]), ",");
+    if (std::strstr(skipped, number) != nullptr) continue;
+    std::printf("begin %d\n", i);
+    std::fflush(stdout);
+    const double time = candidates[i]();
+    if (time < 0) {
+      std::printf("wrong %d it is off by %g\n", i, time);
+      continue;
+    }
+    std::printf("time %d %g 0.25\n", i, time);
+    if (argv[2][0] == '1') break;
+  }
+  std::printf("done\n");
+})";
+
+byoc::CompileJob source(std::string name, std::string text) {
+  return {std::move(name), std::move(text), "cc", {"-O0"}};
+}
+
+// Named by what it does: "returns 5;", "std::abort();".
+byoc::TuningTask task(const std::vector<std::string>& bodies, std::string workload = "w") {
+  byoc::TuningTask t{"test", "1", "sm_90a 132 ", std::move(workload), "a test"};
+  std::string declarations, rows;
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    const std::string symbol = fmt::format("candidate_{}", i);
+    t.candidates.push_back(
+        {fmt::format("c{}", i),
+         std::make_shared<const byoc::CompileJob>(
+             source(symbol, fmt::format("#include <cstdlib>\nextern \"C\" double {}() {{ {} }}\n",
+                                        symbol, bodies[i])))});
+  }
+  t.program = source("program", kProgram);
+  t.table = [](std::span<const std::size_t> numbers) {
+    std::string text = "extern \"C\" {\n", list;
+    for (const std::size_t i : numbers) {
+      text += fmt::format("double candidate_{}();\n", i);
+      list += fmt::format("candidate_{}, ", i);
+    }
+    return source("table", fmt::format("{}extern double (*const candidates[])() = {{{}}};\n"
+                                       "extern const int candidate_count = {};\n}}\n",
+                                       text, list, numbers.size()));
+  };
+  return t;
+}
+
+const Gpu kGpu = {"Test GPU", 9, 0, 132};
+
+class TunerTest : public ::testing::Test {
+ protected:
+  TunerTest()
+      : folder_(*TempDir::make("tessera-tuner")),
+        toolchain_(*link::Toolchain::find(
+            {.root = TESSERA_BUILD_DIR, .cache_folder = folder_.file("cache"), .jobs = 2})) {}
+
+  RecordStore open() const { return *RecordStore::open(folder_.file("records")); }
+  TuneRow tune(const byoc::TuningTask& t, TunerOptions options = {}, const Gpu& gpu = kGpu) {
+    RecordStore store = open();
+    options.toolchain = "nvcc";
+    auto rows = Tuner(toolchain_, store, gpu, std::move(options)).run({&t, 1});
+    if (!rows) throw std::runtime_error(render(rows.error()));
+    return rows->front();
+  }
+  std::vector<Record> records() const { return open().all()->list; }
+
+  TempDir folder_;
+  link::Toolchain toolchain_;
+};
+
+TEST_F(TunerTest, TheFastestIsFound) {
+  const TuneRow row = tune(task({"return 5;", "return 3;", "return 4;"}));
+  ASSERT_TRUE(row.best);
+  EXPECT_EQ(row.best->configuration, "c1");
+  EXPECT_EQ(row.best->time_us, 3);
+  EXPECT_EQ(row.best->spread_us, 0.25);
+  EXPECT_EQ(row.best->key.device, "sm_90a 132 Test GPU");
+  EXPECT_EQ(row.first, "c0");
+  ASSERT_TRUE(row.first_record);
+  EXPECT_EQ(row.first_record->time_us, 5);
+  EXPECT_EQ(row.measured, 3u);
+  EXPECT_EQ(row.problem, "");
+}
+
+// Each of these is recorded with its reason, and costs the others nothing but a start.
+TEST_F(TunerTest, WhoFailsIsRecordedAndNeverTriedAgain) {
+  const auto t = task({"return -2;", "std::abort();", "not C++", "return 7;", "std::exit(9);"});
+  const TuneRow row = tune(t);
+  ASSERT_TRUE(row.best);
+  EXPECT_EQ(row.best->configuration, "c3");
+  EXPECT_EQ(row.measured, 1u);
+  EXPECT_EQ(row.failed, 4u);
+  std::map<std::string, std::string> failures;
+  for (const Record& r : records()) failures[r.configuration] = r.failure;
+  EXPECT_EQ(failures["c0"], "it is off by -2");
+  EXPECT_EQ(failures["c1"], "it ends with signal 6 (Aborted)");
+  EXPECT_NE(failures["c2"].find("could not compile `candidate_2.cc`"), std::string::npos)
+      << failures["c2"];
+  EXPECT_EQ(failures["c3"], "");
+  EXPECT_EQ(failures["c4"], "it ends with exit status 9");
+  const TuneRow again = tune(t);
+  EXPECT_EQ(again.measured + again.failed, 0u);
+  EXPECT_EQ(again.known, 5u);
+  EXPECT_EQ(again.best->configuration, "c3");
+}
+
+TEST_F(TunerTest, TheFirstValidOneWillDo) {
+  auto t = task({"return -1;", "return 5;", "return 3;"});
+  t.first_valid = true;
+  const TuneRow row = tune(t);
+  ASSERT_TRUE(row.best);
+  EXPECT_EQ(row.best->configuration, "c1");
+  EXPECT_EQ(records().size(), 2u);
+  EXPECT_EQ(tune(t).known, 2u);
+  EXPECT_EQ(records().size(), 2u);
+}
+
+TEST_F(TunerTest, SoManyKernelsAndNoMore) {
+  EXPECT_EQ(tune(task({"return 5;", "return 4;", "return 3;"}), {.kernels = 2}).best->time_us, 4);
+  // Later, with more of them, only the third is new.
+  const TuneRow row = tune(task({"return 5;", "return 4;", "return 3;"}), {.kernels = 3});
+  EXPECT_EQ(row.best->time_us, 3);
+  EXPECT_EQ(row.measured, 1u);
+  EXPECT_EQ(row.known, 2u);
+}
+
+TEST_F(TunerTest, WithoutTimeNothingIsMeasuredAndThatIsSaid) {
+  const TuneRow row = tune(task({"return 5;"}), {.budget_s = 1e-9});
+  EXPECT_FALSE(row.best);
+  EXPECT_EQ(row.problem, "the budget was spent before all of it was measured");
+  EXPECT_TRUE(records().empty());
+}
+
+TEST_F(TunerTest, AFaultOfTheProgramIsNoCandidates) {
+  auto t = task({"return 5;"});
+  t.program.source =
+      "#include <cstdio>\n#include <cstdlib>\n"
+      "int main() { std::fprintf(stderr, \"memory: out of it\\nmore\\n\"); return 1; }\n";
+  const TuneRow row = tune(t);
+  EXPECT_EQ(row.problem, "the measuring program: memory: out of it");
+  EXPECT_TRUE(records().empty());
+}
+
+TEST_F(TunerTest, OfAnotherGpuThereIsASentence) {
+  EXPECT_EQ(tune(task({"return 5;"}), {}, {"Old GPU", 8, 0, 108}).problem,
+            "the GPU of this machine (Old GPU) is of architecture sm_80, the target's code is for "
+            "sm_90a");
+  EXPECT_EQ(tune(task({"return 5;"}), {}, {"Small GPU", 9, 0, 114}).problem,
+            "the GPU of this machine (Small GPU) has 114 multiprocessors, the target is `sm_90a "
+            "132`");
+  EXPECT_TRUE(records().empty());
+}
+
+TEST_F(TunerTest, TwoProcessesTuneIntoOneFile) {
+  std::vector<pid_t> children;
+  for (const char* workload : {"first", "second"}) {
+    const pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+      const auto t = task({"return 5;", "return 3;", "return -1;", "return 4;"}, workload);
+      _exit(tune(t).best->configuration == "c1" ? 0 : 1);
+    }
+    children.push_back(pid);
+  }
+  for (const pid_t pid : children) {
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  EXPECT_EQ(records().size(), 8u);
+  EXPECT_TRUE(open().all()->damaged.empty());
+}
+
+TEST(WorkerReports, AreReadLineByLine) {
+  const WorkerReport report = parse_worker_report(
+      "begin 0\nwrong 0 it is off\nnoise of a kernel\nbegin 1\ntime 1 4.5 0.25\ntime 2 nan 1\n"
+      "begin 3\nhangs\ndone");
+  EXPECT_EQ(report.measured,
+            (std::map<std::size_t, Measured>{
+                {0, {0, 0, "it is off"}}, {1, {4.5, 0.25, ""}}, {3, {0, 0, "it hangs"}}}));
+  EXPECT_EQ(report.begun, 3u);
+  EXPECT_FALSE(report.is_done);  // the line was cut off
+  EXPECT_TRUE(parse_worker_report("done\n").is_done);
+}
+
+}  // namespace
+}  // namespace tessera::tune

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/worker_report.h"
+
+#include <sstream>
+
+namespace tessera::tune {
+namespace {
+
+// What is left of a line, without the blank in front.
+std::string rest_of(std::istringstream& words) {
+  std::string text;
+  std::getline(words >> std::ws, text);
+  return text.empty() ? "it gives no reason" : text;
+}
+
+void read_line(const std::string& line, WorkerReport& report) {
+  std::istringstream words(line);
+  std::string word;
+  std::size_t number = 0;
+  words >> word;
+  if (word == "done") report.is_done = true;
+  if (word == "hangs" && report.begun) {
+    report.measured[*report.begun] = {0, 0, "it hangs"};
+  }
+  if (!(words >> number)) return;
+  if (word == "begin") report.begun = number;
+  if (word == "wrong" || word == "failed") report.measured[number] = {0, 0, rest_of(words)};
+  Measured measured;
+  if (word == "time" && words >> measured.time_us >> measured.spread_us && measured.time_us > 0) {
+    report.measured[number] = measured;
+  }
+}
+
+}  // namespace
+
+WorkerReport parse_worker_report(std::string_view output) {
+  WorkerReport report;
+  std::size_t begin = 0;
+  for (std::size_t end; (end = output.find('\n', begin)) != std::string_view::npos;
+       begin = end + 1) {
+    read_line(std::string(output.substr(begin, end - begin)), report);
+  }
+  return report;
+}
+
+}  // namespace tessera::tune

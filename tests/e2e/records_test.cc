@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records of measurements as users meet them, on a machine that need not have a GPU.
+#include <filesystem>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "command.h"
+#include "link/cuda_compiler.h"
+#include "tune/record_store.h"
+
+namespace tessera::e2e {
+namespace {
+
+// Rows of 13 elements: kernels without TMA, which compile fastest.
+constexpr const char* kModel = R"(#[version = "0.0.5"]
+def @main(%x: Tensor[(31, 13), float16], %w: Tensor[(7, 13), float16]) {
+  nn.dense(%x, %w, units=7)
+})";
+constexpr const char* kWorkload =
+    "gemm m=31 n=7 k=13 batch=1 a=float16:row:1 b=float16:column:1 sum=float32 d=float16:1 "
+    "{ return sum; }";
+constexpr const char* kSecondChoice = "sm80_128x64x32_w64x32_s2";
+
+class Records : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    command_.share_cache();
+    command_.write("m.relay", kModel);
+  }
+  ProcessResult run(const std::string& command, const std::vector<std::string>& more) const {
+    std::vector<std::string> line = {command, "m.relay", "--target", "cuda", "--target", "cutlass"};
+    line.insert(line.end(), more.begin(), more.end());
+    return command_.run(line);
+  }
+  void add(const std::string& device, const std::string& configuration, double time_us) const {
+    auto store = tune::RecordStore::open(command_.file("r.db"));
+    ASSERT_TRUE(store) << render(store.error());
+    const tune::RecordKey key = {"cutlass", "1", device, "nvcc", kWorkload};
+    ASSERT_TRUE(store->add({key, configuration, time_us, 0.01, ""}));
+  }
+  void sql(const char* text) const {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(command_.file("r.db").c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, text, nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+  }
+  // nvcc and CUTLASS's headers.
+  bool can_compile() const {
+    return command_.run({"backends"}).out.find("cutlass              available") !=
+           std::string::npos;
+  }
+  Command command_;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(Records, ChooseAndGiveTheSameBytes) {
+  if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
+  add("sm_90a 132 NVIDIA H200", std::string(kSecondChoice) + " z1 auto", 1.5);
+  add("sm_90a 132 NVIDIA H200", "sm80_64x64x32_w32x32_s2 z1 auto", 1.75);
+  add("sm_80 108 NVIDIA A100", "sm80_128x128x32_w64x64_s2 z1 auto", 1);
+  add("sm_90a 132 NVIDIA H200", "sm80_128x128x32_w64x64_s2 z1 auto", 1.25);
+  sql("UPDATE records SET time_us = 0.5 WHERE time_us = 1.25");
+  std::vector<std::string> libraries;
+  for (const char* output : {"1.so", "2.so"}) {
+    const ProcessResult compiled =
+        run("compile", {"-o", output, "--records", "r.db", "--no-measure"});
+    ASSERT_TRUE(compiled.ok()) << compiled.err;
+    EXPECT_TRUE(contains(compiled.err, "1 of another GPU, `sm_80 108 NVIDIA A100`, is skipped"))
+        << compiled.err;
+    EXPECT_TRUE(contains(compiled.err, "row 4 (gemm m=31 n=7 k=13")) << compiled.err;
+    libraries.push_back(*read_file(command_.file(output)));
+  }
+  EXPECT_TRUE(libraries[0] == libraries[1]);
+  EXPECT_TRUE(contains(libraries[0], kSecondChoice));
+  for (const char* other : {"sm80_64x64x32_w32x32_s2", "sm80_128x128x32_w64x64_s2"}) {
+    EXPECT_FALSE(contains(libraries[0], other));
+  }
+}
+
+TEST_F(Records, WithoutAGpuNothingIsMeasuredOrWritten) {
+  if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "there is a driver";
+  if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
+  for (const auto& [command, more] :
+       {std::pair("tune", std::vector<std::string>{"--records", "new.db"}),
+        std::pair("compile",
+                  std::vector<std::string>{"--records", "new.db", "--tune", "-o", "m.so"})}) {
+    const ProcessResult ran = run(command, more);
+    EXPECT_EQ(ran.exit_status, 1);
+    EXPECT_TRUE(contains(ran.err,
+                         "measuring needs a GPU: there is no NVIDIA driver on this machine "
+                         "(`libcuda.so.1` was not found)"))
+        << ran.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(command_.file("new.db")));
+  EXPECT_FALSE(std::filesystem::exists(command_.file("m.so")));
+}
+
+TEST_F(Records, WhatHasNoChoicesNeedsNoGpu) {
+  const ProcessResult ran =
+      command_.run({"tune", "m.relay", "--target", "cpu", "--records", "n.db"});
+  EXPECT_TRUE(ran.ok()) << ran.err;
+  EXPECT_TRUE(contains(ran.out, "there is nothing to measure")) << ran.out;
+  EXPECT_FALSE(std::filesystem::exists(command_.file("n.db")));
+}
+
+TEST_F(Records, WithoutACudaCompilerTheBackEndSaysSo) {
+  std::filesystem::create_directories(command_.file("bin"));
+  const std::string nvcc = command_.write("bin/nvcc", "#!/bin/sh\nexit 7\n");
+  std::filesystem::permissions(nvcc, std::filesystem::perms::owner_all);
+  command_.set("PATH", command_.file("bin") + ":/usr/bin:/bin");
+  const std::string why = nvcc + "` does not run: exit status 7: install the CUDA toolkit";
+  EXPECT_TRUE(contains(command_.run({"backends"}).out, why));
+  const ProcessResult ran = run("tune", {"--records", "n.db"});
+  EXPECT_TRUE(contains(ran.err, "cutlass: `" + why)) << ran.err;
+}
+
+TEST_F(Records, ContradictionsAreRefused) {
+  const ProcessResult ran = run("compile", {"-o", "m.so", "--tune", "--no-measure"});
+  EXPECT_EQ(ran.exit_status, 1);
+  EXPECT_TRUE(contains(ran.err, "--tune and --no-measure exclude each other")) << ran.err;
+  EXPECT_EQ(run("tune", {}).exit_status, 2);  // --records is needed
+}
+
+TEST_F(Records, ArePrintedAndMerged) {
+  add("sm_90a 132 NVIDIA H200", "slow", 2);
+  std::filesystem::rename(command_.file("r.db"), command_.file("other.db"));
+  add("sm_90a 132 NVIDIA H200", "fast", 1);
+  const ProcessResult merged = command_.run({"records", "r.db", "--merge", "other.db"});
+  ASSERT_TRUE(merged.ok()) << merged.err;
+  EXPECT_TRUE(contains(merged.err, "other.db: 1 added, 0 better")) << merged.err;
+  EXPECT_LT(merged.out.find("1.00 +- 0.01 us  fast"), merged.out.find("2.00 +- 0.01 us  slow"))
+      << merged.out;
+  const ProcessResult json = command_.run({"records", "r.db", "--json"});
+  EXPECT_TRUE(contains(json.out, "\"configuration\": \"slow\"")) << json.out;
+  EXPECT_EQ(command_.run({"records", "missing.db"}).exit_status, 1);
+  EXPECT_FALSE(std::filesystem::exists(command_.file("missing.db")));
+}
+
+}  // namespace
+}  // namespace tessera::e2e

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tools/command.h"
+#include "tune/record_store.h"
+
+namespace tessera::tools {
+namespace {
+
+struct RecordsArgs {
+  std::string file;
+  std::vector<std::string> merged;
+  bool json = false;
+};
+
+void print_damaged(const std::string& file, const std::vector<std::string>& rows) {
+  for (const std::string& row : rows) {
+    report(warning(Code::kBadOption, {}, "the records in `{}`: {} is skipped", file, row));
+  }
+}
+
+Result<void> merge(tune::RecordStore& store, const std::string& file) {
+  if (!std::filesystem::exists(file)) {
+    return fail(error(Code::kFileNotFound, {}, "there are no records in `{}`", file));
+  }
+  TESSERA_TRY(const tune::Merged merged, store.merge(file));
+  print_damaged(file, merged.damaged);
+  fmt::print(stderr, "{}: {} added, {} better\n", file, merged.added, merged.better);
+  return {};
+}
+
+void print_json(const std::vector<tune::Record>& records) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const tune::Record& r : records) {
+    list.push_back({{"backend", r.key.backend},
+                    {"version", r.key.version},
+                    {"device", r.key.device},
+                    {"toolchain", r.key.toolchain},
+                    {"workload", r.key.workload},
+                    {"configuration", r.configuration},
+                    {"time_us", r.time_us},
+                    {"spread_us", r.spread_us},
+                    {"failure", r.failure}});
+  }
+  fmt::print("{}\n", list.dump(1));
+}
+
+// They come sorted by all parts of the key, the fastest first.
+void print_text(const std::vector<tune::Record>& records) {
+  const tune::RecordKey* last = nullptr;
+  for (const tune::Record& r : records) {
+    if (last == nullptr || *last != r.key) {
+      fmt::print("{} {} on {}, {}\n  {}\n", r.key.backend, r.key.version, r.key.device,
+                 r.key.toolchain, r.key.workload);
+    }
+    last = &r.key;
+    if (r.failure.empty()) {
+      fmt::print("  {:10.2f} +- {:.2f} us  {}\n", r.time_us, r.spread_us, r.configuration);
+    } else {
+      fmt::print("  {}: {}\n", r.configuration, r.failure);
+    }
+  }
+}
+
+Result<void> show(const RecordsArgs& args) {
+  if (args.merged.empty() && !std::filesystem::exists(args.file)) {
+    return fail(error(Code::kFileNotFound, {}, "there are no records in `{}`", args.file));
+  }
+  TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open(args.file));
+  for (const std::string& file : args.merged) {
+    TESSERA_TRY_VOID(merge(store, file));
+  }
+  TESSERA_TRY(const tune::Records records, store.all());
+  print_damaged(args.file, records.damaged);
+  args.json ? print_json(records.list) : print_text(records.list);
+  return {};
+}
+
+}  // namespace
+
+void add_records(CLI::App& app, Action& chosen) {
+  auto args = std::make_shared<RecordsArgs>();
+  CLI::App* command =
+      app.add_subcommand("records", "Print a file of measurements, or merge others into it");
+  command->add_option("file", args->file, "File of measurements")->required();
+  command
+      ->add_option("--merge", args->merged,
+                   "Another file, whose measurements are added; may be repeated")
+      ->allow_extra_args(false);
+  command->add_flag("--json", args->json, "Print an array with an object for each");
+  command->callback([&chosen, args] {
+    chosen = [args] {
+      const auto shown = show(*args);
+      return shown ? static_cast<int>(kDone) : report(shown.error());
+    };
+  });
+}
+
+}  // namespace tessera::tools

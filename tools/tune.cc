@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "driver/compile.h"
+#include "tools/progress_bar.h"
+#include "tools/target_options.h"
+#include "tools/tuning_table.h"
+
+namespace tessera::tools {
+namespace {
+
+int tune(const ModelOptionTexts& texts) {
+  Result<driver::CompileOptions> options = resolve(texts);
+  if (!options) return report(options.error());
+  options->tuning.measures = true;
+  driver::Progress progress;
+  ProgressBar compiling("compiling candidates"), measuring("measuring");
+  progress.sources = [&](std::size_t done, std::size_t of) {
+    compiling.show(static_cast<double>(done) / static_cast<double>(of));
+  };
+  progress.measured = [&](std::size_t done, std::size_t of) {
+    compiling.clear();
+    measuring.show(static_cast<double>(done) / static_cast<double>(of));
+  };
+  const Result<driver::CompileReport> result = driver::tune(*options, progress);
+  compiling.clear();
+  measuring.clear();
+  if (!result) return report(result.error());
+  Diagnostics warnings;
+  for (const Diagnostic& w : result->warnings) warnings.add(w);
+  if (!warnings.empty()) report(warnings);
+  if (result->tuned.empty()) {
+    fmt::print("there is nothing to measure: no back end of the targets has a choice to make\n");
+    return kDone;
+  }
+  fmt::print("{}{:.1f} s; records in {}\n", tuning_table(result->tuned), result->seconds,
+             options->records);
+  const bool any = std::any_of(result->tuned.begin(), result->tuned.end(),
+                               [](const tune::TuneRow& row) { return row.best.has_value(); });
+  return any ? kDone : kUserError;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Action& chosen) {
+  auto texts = std::make_shared<ModelOptionTexts>();
+  CLI::App* command = app.add_subcommand(
+      "tune",
+      "Measure on this machine's GPU which configurations of a model's kernels are fastest");
+  command->add_option("model", texts->options.model, "ONNX model, or Relay text (.relay)")
+      ->required();
+  add_model_options(*command, *texts);
+  command->get_option("--records")
+      ->required()
+      ->description("File that measurements are added to; what it has is not measured again");
+  add_tuning_options(*command, *texts);
+  command->callback([&chosen, texts] { chosen = [texts] { return tune(*texts); }; });
+}
+
+}  // namespace tessera::tools

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tune/tuner.h"
+
+namespace tessera::tools {
+
+// A line a product: its best configuration and time, and those that would be taken without records.
+std::string tuning_table(const std::vector<tune::TuneRow>& rows);
+
+}  // namespace tessera::tools
