@@ -11,10 +11,9 @@
 
 #include "backends/cutlass/configuration.h"
 #include "backends/cutlass/fused_patterns.h"
-#include "byoc/partition.h"
+#include "backends/cutlass/testing/models.h"
 #include "link/archive_symbols.h"
 #include "link/cuda_compiler.h"
-#include "link/link_library.h"
 #include "link/toolchain.h"
 #include "module/text.h"
 #include "ops/infer_types.h"
@@ -24,85 +23,15 @@
 #include "passes/pipeline_text.h"
 #include "relay/rewrite.h"
 #include "support/files.h"
-#include "support/subprocess.h"
 
 namespace tessera::backends {
 namespace {
 
-Module parse(const std::string& text) {
-  const auto source =
-      std::make_shared<const SourceFile>(SourceFile{"test", "#[version = \"0.0.5\"]\n" + text});
-  auto parsed = parse_module(source, ops::operators());
-  EXPECT_TRUE(parsed) << render(parsed.error());
-  auto inferred = ops::infer_types(*std::move(parsed));
-  EXPECT_TRUE(inferred) << render(inferred.error());
-  return *std::move(inferred);
-}
-
-// Remembers what it is asked to compile; its objects are not to be linked.
-class RecordingToolchain final : public byoc::Toolchain {
- public:
-  Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override {
-    std::vector<std::string> objects;
-    for (const byoc::CompileJob& job : jobs) {
-      if (!failing.empty() && job.source.find(failing) != std::string::npos) {
-        return fail(error(Code::kToolFailed, nullptr, "ptxas gives up"));
-      }
-      sources[job.name] = job.source;
-      objects.push_back(job.name);
-    }
-    return objects;
-  }
-  Result<std::string> archive(std::span<const std::string> objects) override {
-    return std::to_string(objects.size());
-  }
-  std::string identity() const override { return "recording"; }
-
-  std::map<std::string, std::string> sources;
-  std::string failing;
-};
-
-byoc::PartitionOutcome compile(Module module, byoc::Toolchain& toolchain,
-                               const Target& target = Target("cutlass"),
-                               const byoc::Measurements* measurements = nullptr) {
-  const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
-  auto placed = byoc::partition_greedy(std::move(module), choices);
-  EXPECT_TRUE(placed) << render(placed.error());
-  byoc::CompileContext context{toolchain, 2, false, {}, measurements};
-  auto compiled = byoc::compile_backends(*std::move(placed), choices, context);
-  EXPECT_TRUE(compiled) << render(compiled.error());
-  return *std::move(compiled);
-}
-
-byoc::PartitionOutcome compile(const std::string& text, byoc::Toolchain& toolchain,
-                               const Target& target = Target("cutlass"),
-                               const byoc::Measurements* measurements = nullptr) {
-  return compile(parse(text), toolchain, target, measurements);
-}
-
-std::vector<std::string> composites_of(const byoc::PartitionOutcome& outcome) {
-  std::vector<std::string> names;
-  for (const auto& region : outcome.regions) {
-    names.insert(names.end(), region.composites.begin(), region.composites.end());
-  }
-  return names;
-}
-
-constexpr const char* kFeedForward = R"(
-def @main(%x: Tensor[(1, 128, 1024), float16], %w: Tensor[(1024, 4096), float16],
-          %b: Tensor[(4096), float16], %v: Tensor[(4096, 1024), float16],
-          %c: Tensor[(1024), float16]) {
-  %0 = nn.matmul(%x, %w, units=None);
-  %1 = add(%b, %0);
-  %2 = divide(%1, 1.4142f16);
-  %3 = erf(%2);
-  %4 = add(%3, 1f16);
-  %5 = multiply(%1, %4);
-  %6 = multiply(%5, 0.5f16);
-  %7 = nn.matmul(%6, %v, units=None);
-  %8 = add(%c, %7);
-  add(%8, %x)
-})";
+using cutlass::testing::compile;
+using cutlass::testing::composites_of;
+using cutlass::testing::kFeedForward;
+using cutlass::testing::layers;
+using cutlass::testing::RecordingToolchain;
 
 TEST(Cutlass, EpiloguesAreMadeOfTheGraph) {
   RecordingToolchain toolchain;
@@ -383,37 +312,6 @@ def @main(%x: Tensor[(1, 64, 768), float16], %w: Tensor[(768, 2304), float16],
                                       "cutlass.product_bias_residual"}));
 }
 
-// 24 layers with weights of their own.
-std::string layers(int count) {
-  std::string params, body = "";
-  std::string x = "%x";
-  int node = 0;
-  for (int i = 0; i < count; ++i) {
-    for (const char* name : {"q:1024, 3072", "o:1024, 1024", "f:1024, 4096", "g:4096, 1024"}) {
-      params += fmt::format(", %{}{}: Tensor[({}), float16]", name[0], i, name + 2);
-    }
-    for (const char* name : {"a:3072", "b:1024", "c:4096", "d:1024"}) {
-      params += fmt::format(", %{}{}: Tensor[({}), float16]", name[0], i, name + 2);
-    }
-    const auto add = [&](const std::string& expression) {
-      body += fmt::format("  %{} = {};\n", node, expression);
-      return fmt::format("%{}", node++);
-    };
-    const auto product = [&](const std::string& a, const char* w, const char* b) {
-      const std::string y = add(fmt::format("nn.matmul({}, %{}{}, units=None)", a, w, i));
-      return add(fmt::format("add({}, %{}{})", y, b, i));
-    };
-    const std::string qkv = product(x, "q", "a");
-    const std::string v = add(fmt::format(
-        "strided_slice({}, begin=[0, 2048], end=[128, 3072], strides=[1, 1], axes=None)", qkv));
-    const std::string y = add(fmt::format("add({}, {})", product(v, "o", "b"), x));
-    const std::string f = add(fmt::format("nn.gelu({})", product(y, "f", "c")));
-    x = add(fmt::format("add({}, {})", product(f, "g", "d"), y));
-  }
-  return fmt::format("def @main(%x: Tensor[(128, 1024), float16]{}) {{\n{}  {}\n}}", params, body,
-                     x);
-}
-
 TEST(Cutlass, EqualLayersShareKernels) {
   RecordingToolchain toolchain;
   const auto outcome = compile(layers(24), toolchain);
@@ -428,84 +326,6 @@ TEST(Cutlass, EqualLayersShareKernels) {
   EXPECT_GE(kernels.size(), 2u);
   EXPECT_LE(kernels.size(), 6u);
   EXPECT_LE(outcome.module.externs.size(), 6u);
-}
-
-std::vector<byoc::TuningTask> tasks_of(const std::string& text,
-                                       const Target& target = Target("cutlass"),
-                                       const std::map<std::string, Dim>& sizes = {}) {
-  const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
-  auto placed = byoc::partition_greedy(parse(text), choices);
-  EXPECT_TRUE(placed) << render(placed.error());
-  return cutlass_backend().tuning_tasks(placed->module, target, sizes);
-}
-
-std::set<std::string> kernels_of(const byoc::TuningTask& task) {
-  std::set<std::string> names;
-  for (const auto& candidate : task.candidates) names.insert(candidate.kernel->name);
-  return names;
-}
-
-TEST(CutlassTuning, EqualWorkIsOneTask) {
-  const auto tasks = tasks_of(layers(24));
-  ASSERT_EQ(tasks.size(), 4u);
-  std::size_t uses = 0;
-  for (const byoc::TuningTask& task : tasks) {
-    uses += task.uses;
-    EXPECT_EQ(task.device, "sm_90a 132 ");
-    EXPECT_EQ(task.seconds, 60);
-    EXPECT_GT(kernels_of(task).size(), 8u);
-    // Ways to launch a kernel stand together, and differ.
-    std::set<std::string> configurations;
-    for (const auto& candidate : task.candidates) {
-      const auto c = cutlass::parse_configuration(candidate.configuration);
-      ASSERT_TRUE(c) << candidate.configuration;
-      EXPECT_TRUE(candidate.kernel->name.ends_with(c->kernel_name()));
-      EXPECT_TRUE(configurations.insert(candidate.configuration).second);
-    }
-  }
-  EXPECT_EQ(uses, 96u);
-}
-
-// The first candidate of a task is what is taken where nothing was measured.
-TEST(CutlassTuning, TheFirstCandidateIsTheModelsChoice) {
-  RecordingToolchain toolchain;
-  compile(kFeedForward, toolchain);
-  for (const byoc::TuningTask& task : tasks_of(kFeedForward)) {
-    EXPECT_TRUE(toolchain.sources.contains(task.candidates.front().kernel->name)) << task.title;
-  }
-}
-
-TEST(CutlassTuning, SymbolsAreMeasuredAtTheirLikelySizes) {
-  std::string text = kFeedForward;
-  text.replace(text.find("(1, 128, 1024)"), 14, "(1, ?seq, 1024)");
-  EXPECT_TRUE(tasks_of(text).empty());
-  const auto tasks = tasks_of(text, Target("cutlass"), {{"seq", Dim(384)}});
-  ASSERT_EQ(tasks.size(), 2u);
-  EXPECT_EQ(tasks[0].workload.find("gemm m=?seq n="), 0u) << tasks[0].workload;
-  const std::size_t first[] = {0};
-  EXPECT_NE(tasks[0].table(first).source.find("384, "), std::string::npos);
-}
-
-TEST(CutlassTuning, AttributesOfTheTargetDoWhatTheySay) {
-  EXPECT_TRUE(
-      tasks_of(kFeedForward, Target("cutlass").with("find_first_valid", true)).front().first_valid);
-  EXPECT_EQ(tasks_of(kFeedForward, Target("cutlass").with("profile_budget", std::int64_t{5}))
-                .front()
-                .seconds,
-            5);
-  const Target all_alignments = Target("cutlass").with("profile_all_alignments", true);
-  const auto kernels = kernels_of(tasks_of(kFeedForward, all_alignments).front());
-  for (const char* align : {"_s4_a8", "_s4_a4", "_s4_a2", "_s2_a1"}) {
-    EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(), [&](const std::string& name) {
-      return name.ends_with(align);
-    })) << align;
-  }
-  // Bands that the target fixes are not varied.
-  for (const auto& c : tasks_of(kFeedForward, Target("cutlass").with("swizzle", std::int64_t{4}))
-                           .front()
-                           .candidates) {
-    EXPECT_NE(c.configuration.find(" z4 "), std::string::npos) << c.configuration;
-  }
 }
 
 TEST(Cutlass, FastMathIsForSigmoidsOfFloatResults) {
@@ -523,23 +343,6 @@ def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(96, 64), float16]) {
               std::string::npos)
         << all;
   }
-}
-
-// What is measured with, as text: the program of a product, and its table for two candidates.
-TEST(CutlassTuning, ProgramsAreText) {
-  const auto tasks = tasks_of(kFeedForward);
-  const std::size_t some[] = {0, 1};
-  std::string text;
-  for (const byoc::TuningTask& task : tasks) {
-    text += task.title + "\n" + task.program.source + "\n" + task.table(some).source + "\n";
-  }
-  const std::string path = TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/measure.txt";
-  if (std::getenv("TESSERA_UPDATE_GOLDENS") != nullptr) {
-    ASSERT_TRUE(write_atomically(path, text));
-  }
-  const auto golden = read_file(path);
-  ASSERT_TRUE(golden) << golden.error().text();
-  EXPECT_EQ(text, *golden);
 }
 
 TEST(Cutlass, RefusalsHaveReasons) {
@@ -637,41 +440,6 @@ def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(64, 256), float16],
     kernels += is_product || symbol.starts_with("tessera_attention_") ? 1 : 0;
   }
   EXPECT_EQ(kernels, 4);
-}
-
-// The whole program, with one kernel of a product with odd rows. Without a GPU it says so.
-TEST(CutlassKernels, AreLinkedIntoAProgramThatMeasuresThem) {
-  if (!link::find_cuda_compiler() || cutlass_backend().available(Target("cutlass"))) {
-    GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
-  }
-  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
-  ASSERT_TRUE(toolchain) << render(toolchain.error());
-  const auto tasks = tasks_of(R"(
-def @main(%odd: Tensor[(31, 13), float16], %t: Tensor[(7, 13), float16],
-          %s: Tensor[(31, 7), float16]) {
-  add(nn.dense(%odd, %t, units=None), %s)
-})");
-  ASSERT_EQ(tasks.size(), 1u);
-  const byoc::TuningTask& task = tasks.front();
-  const std::size_t first[] = {0};
-  const byoc::CompileJob jobs[] = {task.program, *task.candidates.front().kernel,
-                                   task.table(first)};
-  const auto objects = toolchain->compile(jobs);
-  ASSERT_TRUE(objects) << render(objects.error());
-  const auto folder = TempDir::make("tessera-measure");
-  ASSERT_TRUE(folder);
-  const auto linked =
-      link::link_program(*toolchain, *objects, task.cuda_libraries, folder->file("measure"));
-  ASSERT_TRUE(linked) << render(linked.error());
-  const auto ran = run_process({folder->file("measure"), "5", "0", ""});
-  ASSERT_TRUE(ran);
-  if (ran->ok()) {
-    EXPECT_NE(ran->out.find("time 0 "), std::string::npos) << ran->out;
-    EXPECT_TRUE(ran->out.ends_with("done\n")) << ran->out;
-  } else {
-    EXPECT_EQ(ran->exit_status, 1) << ran->outcome();
-    EXPECT_EQ(ran->err.find("the GPU: "), 0u) << ran->err;
-  }
 }
 
 }  // namespace

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: models as text, partitioned and compiled by a toolchain that only remembers.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "backends/cutlass/cutlass.h"
+#include "byoc/partition.h"
+#include "module/text.h"
+#include "ops/infer_types.h"
+#include "ops/table.h"
+
+namespace tessera::backends::cutlass::testing {
+
+inline Module parse(const std::string& text) {
+  const auto source =
+      std::make_shared<const SourceFile>(SourceFile{"test", "#[version = \"0.0.5\"]\n" + text});
+  auto parsed = parse_module(source, ops::operators());
+  EXPECT_TRUE(parsed) << render(parsed.error());
+  auto inferred = ops::infer_types(*std::move(parsed));
+  EXPECT_TRUE(inferred) << render(inferred.error());
+  return *std::move(inferred);
+}
+
+// Remembers what it is asked to compile; its objects are not to be linked.
+class RecordingToolchain final : public byoc::Toolchain {
+ public:
+  Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override {
+    std::vector<std::string> objects;
+    for (const byoc::CompileJob& job : jobs) {
+      if (!failing.empty() && job.source.find(failing) != std::string::npos) {
+        return fail(error(Code::kToolFailed, nullptr, "ptxas gives up"));
+      }
+      sources[job.name] = job.source;
+      objects.push_back(job.name);
+    }
+    return objects;
+  }
+  Result<std::string> archive(std::span<const std::string> objects) override {
+    return std::to_string(objects.size());
+  }
+  std::string identity() const override { return "recording"; }
+
+  std::map<std::string, std::string> sources;
+  std::string failing;
+};
+
+inline byoc::PartitionOutcome compile(Module module, byoc::Toolchain& toolchain,
+                                      const Target& target = Target("cutlass"),
+                                      const byoc::Measurements* measurements = nullptr) {
+  const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
+  auto placed = byoc::partition_greedy(std::move(module), choices);
+  EXPECT_TRUE(placed) << render(placed.error());
+  byoc::CompileContext context{toolchain, 2, false, {}, measurements};
+  auto compiled = byoc::compile_backends(*std::move(placed), choices, context);
+  EXPECT_TRUE(compiled) << render(compiled.error());
+  return *std::move(compiled);
+}
+
+inline byoc::PartitionOutcome compile(const std::string& text, byoc::Toolchain& toolchain,
+                                      const Target& target = Target("cutlass"),
+                                      const byoc::Measurements* measurements = nullptr) {
+  return compile(parse(text), toolchain, target, measurements);
+}
+
+inline std::vector<std::string> composites_of(const byoc::PartitionOutcome& outcome) {
+  std::vector<std::string> names;
+  for (const auto& region : outcome.regions) {
+    names.insert(names.end(), region.composites.begin(), region.composites.end());
+  }
+  return names;
+}
+
+inline constexpr const char* kFeedForward = R"(
+def @main(%x: Tensor[(1, 128, 1024), float16], %w: Tensor[(1024, 4096), float16],
+          %b: Tensor[(4096), float16], %v: Tensor[(4096, 1024), float16],
+          %c: Tensor[(1024), float16]) {
+  %0 = nn.matmul(%x, %w, units=None);
+  %1 = add(%b, %0);
+  %2 = divide(%1, 1.4142f16);
+  %3 = erf(%2);
+  %4 = add(%3, 1f16);
+  %5 = multiply(%1, %4);
+  %6 = multiply(%5, 0.5f16);
+  %7 = nn.matmul(%6, %v, units=None);
+  %8 = add(%c, %7);
+  add(%8, %x)
+})";
+
+// 24 layers with weights of their own.
+inline std::string layers(int count) {
+  std::string params, body = "";
+  std::string x = "%x";
+  int node = 0;
+  for (int i = 0; i < count; ++i) {
+    for (const char* name : {"q:1024, 3072", "o:1024, 1024", "f:1024, 4096", "g:4096, 1024"}) {
+      params += fmt::format(", %{}{}: Tensor[({}), float16]", name[0], i, name + 2);
+    }
+    for (const char* name : {"a:3072", "b:1024", "c:4096", "d:1024"}) {
+      params += fmt::format(", %{}{}: Tensor[({}), float16]", name[0], i, name + 2);
+    }
+    const auto add = [&](const std::string& expression) {
+      body += fmt::format("  %{} = {};\n", node, expression);
+      return fmt::format("%{}", node++);
+    };
+    const auto product = [&](const std::string& a, const char* w, const char* b) {
+      const std::string y = add(fmt::format("nn.matmul({}, %{}{}, units=None)", a, w, i));
+      return add(fmt::format("add({}, %{}{})", y, b, i));
+    };
+    const std::string qkv = product(x, "q", "a");
+    const std::string v = add(fmt::format(
+        "strided_slice({}, begin=[0, 2048], end=[128, 3072], strides=[1, 1], axes=None)", qkv));
+    const std::string y = add(fmt::format("add({}, {})", product(v, "o", "b"), x));
+    const std::string f = add(fmt::format("nn.gelu({})", product(y, "f", "c")));
+    x = add(fmt::format("add({}, {})", product(f, "g", "d"), y));
+  }
+  return fmt::format("def @main(%x: Tensor[(128, 1024), float16]{}) {{\n{}  {}\n}}", params, body,
+                     x);
+}
+
+}  // namespace tessera::backends::cutlass::testing

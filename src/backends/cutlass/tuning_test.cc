@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// What there is to measure, and the programs that measure it; no device is needed.
+#include "backends/cutlass/tuning.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "backends/cutlass/testing/models.h"
+#include "link/cuda_compiler.h"
+#include "link/link_library.h"
+#include "link/toolchain.h"
+#include "support/files.h"
+#include "support/subprocess.h"
+
+namespace tessera::backends {
+namespace {
+
+using cutlass::testing::compile;
+using cutlass::testing::kFeedForward;
+using cutlass::testing::layers;
+using cutlass::testing::parse;
+using cutlass::testing::RecordingToolchain;
+
+std::vector<byoc::TuningTask> tasks_of(const std::string& text,
+                                       const Target& target = Target("cutlass"),
+                                       const std::map<std::string, Dim>& sizes = {}) {
+  const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
+  auto placed = byoc::partition_greedy(parse(text), choices);
+  EXPECT_TRUE(placed) << render(placed.error());
+  return cutlass_backend().tuning_tasks(placed->module, target, sizes);
+}
+
+std::set<std::string> kernels_of(const byoc::TuningTask& task) {
+  std::set<std::string> names;
+  for (const auto& candidate : task.candidates) names.insert(candidate.kernel->name);
+  return names;
+}
+
+TEST(CutlassTuning, EqualWorkIsOneTask) {
+  const auto tasks = tasks_of(layers(24));
+  ASSERT_EQ(tasks.size(), 4u);
+  std::size_t uses = 0;
+  for (const byoc::TuningTask& task : tasks) {
+    uses += task.uses;
+    EXPECT_EQ(task.device, "sm_90a 132 ");
+    EXPECT_EQ(task.seconds, 60);
+    EXPECT_GT(kernels_of(task).size(), 8u);
+    // Ways to launch a kernel stand together, and differ.
+    std::set<std::string> configurations;
+    for (const auto& candidate : task.candidates) {
+      const auto c = cutlass::parse_configuration(candidate.configuration);
+      ASSERT_TRUE(c) << candidate.configuration;
+      EXPECT_TRUE(candidate.kernel->name.ends_with(c->kernel_name()));
+      EXPECT_TRUE(configurations.insert(candidate.configuration).second);
+    }
+  }
+  EXPECT_EQ(uses, 96u);
+}
+
+// The first candidate of a task is what is taken where nothing was measured.
+TEST(CutlassTuning, TheFirstCandidateIsTheModelsChoice) {
+  RecordingToolchain toolchain;
+  compile(kFeedForward, toolchain);
+  for (const byoc::TuningTask& task : tasks_of(kFeedForward)) {
+    EXPECT_TRUE(toolchain.sources.contains(task.candidates.front().kernel->name)) << task.title;
+  }
+}
+
+TEST(CutlassTuning, SymbolsAreMeasuredAtTheirLikelySizes) {
+  std::string text = kFeedForward;
+  text.replace(text.find("(1, 128, 1024)"), 14, "(1, ?seq, 1024)");
+  EXPECT_TRUE(tasks_of(text).empty());
+  const auto tasks = tasks_of(text, Target("cutlass"), {{"seq", Dim(384)}});
+  ASSERT_EQ(tasks.size(), 2u);
+  EXPECT_EQ(tasks[0].workload.find("gemm m=?seq n="), 0u) << tasks[0].workload;
+  const std::size_t first[] = {0};
+  EXPECT_NE(tasks[0].table(first).source.find("384, "), std::string::npos);
+}
+
+TEST(CutlassTuning, AttributesOfTheTargetDoWhatTheySay) {
+  EXPECT_TRUE(
+      tasks_of(kFeedForward, Target("cutlass").with("find_first_valid", true)).front().first_valid);
+  EXPECT_EQ(tasks_of(kFeedForward, Target("cutlass").with("profile_budget", std::int64_t{5}))
+                .front()
+                .seconds,
+            5);
+  const Target all_alignments = Target("cutlass").with("profile_all_alignments", true);
+  const auto kernels = kernels_of(tasks_of(kFeedForward, all_alignments).front());
+  for (const char* align : {"_s4_a8", "_s4_a4", "_s4_a2", "_s2_a1"}) {
+    EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(), [&](const std::string& name) {
+      return name.ends_with(align);
+    })) << align;
+  }
+  // Bands that the target fixes are not varied.
+  const auto banded = tasks_of(kFeedForward, Target("cutlass").with("swizzle", std::int64_t{4}));
+  for (const auto& c : banded.front().candidates) {
+    EXPECT_NE(c.configuration.find(" z4 "), std::string::npos) << c.configuration;
+  }
+}
+
+// What is measured with, as text: the program of a product, and its table for two candidates.
+TEST(CutlassTuning, ProgramsAreText) {
+  const auto tasks = tasks_of(kFeedForward);
+  const std::size_t some[] = {0, 1};
+  std::string text;
+  for (const byoc::TuningTask& task : tasks) {
+    text += task.title + "\n" + task.program.source + "\n" + task.table(some).source + "\n";
+  }
+  const std::string path = TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/measure.txt";
+  if (std::getenv("TESSERA_UPDATE_GOLDENS") != nullptr) {
+    ASSERT_TRUE(write_atomically(path, text));
+  }
+  const auto golden = read_file(path);
+  ASSERT_TRUE(golden) << golden.error().text();
+  EXPECT_EQ(text, *golden);
+}
+
+// The whole program, with one kernel of a product with odd rows. Without a GPU it says so.
+TEST(CutlassKernels, AreLinkedIntoAProgramThatMeasuresThem) {
+  if (!link::find_cuda_compiler() || cutlass_backend().available(Target("cutlass"))) {
+    GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
+  }
+  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
+  ASSERT_TRUE(toolchain) << render(toolchain.error());
+  const auto tasks = tasks_of(R"(
+def @main(%odd: Tensor[(31, 13), float16], %t: Tensor[(7, 13), float16],
+          %s: Tensor[(31, 7), float16]) {
+  add(nn.dense(%odd, %t, units=None), %s)
+})");
+  ASSERT_EQ(tasks.size(), 1u);
+  const byoc::TuningTask& task = tasks.front();
+  const std::size_t first[] = {0};
+  const byoc::CompileJob jobs[] = {task.program, *task.candidates.front().kernel,
+                                   task.table(first)};
+  const auto objects = toolchain->compile(jobs);
+  ASSERT_TRUE(objects) << render(objects.error());
+  const auto folder = TempDir::make("tessera-measure");
+  ASSERT_TRUE(folder);
+  const auto linked =
+      link::link_program(*toolchain, *objects, task.cuda_libraries, folder->file("measure"));
+  ASSERT_TRUE(linked) << render(linked.error());
+  const auto ran = run_process({folder->file("measure"), "5", "0", ""});
+  ASSERT_TRUE(ran);
+  if (ran->ok()) {
+    EXPECT_NE(ran->out.find("time 0 "), std::string::npos) << ran->out;
+    EXPECT_TRUE(ran->out.ends_with("done\n")) << ran->out;
+  } else {
+    EXPECT_EQ(ran->exit_status, 1) << ran->outcome();
+    EXPECT_EQ(ran->err.find("the GPU: "), 0u) << ran->err;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::backends
