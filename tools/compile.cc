@@ -119,6 +119,9 @@ void add_compile(CLI::App& app, Action& chosen) {
                     "Measure on this machine's GPU what has no record yet, and take the fastest; "
                     "records go to --records, or beside the cached objects");
   add_tuning_options(*command, args->model);
+  for (const char* name : {"--budget", "--candidates"}) {
+    command->get_option(name)->needs("--tune");
+  }
   command->add_flag("--no-measure", args->no_measure,
                     "Measure nothing: records or heuristics alone choose, no device is needed, and "
                     "equal records give equal bytes (the default)");

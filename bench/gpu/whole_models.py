@@ -3,7 +3,10 @@
 """Whole models in float16 on one GPU: our library beside PyTorch's eager mode and torch.compile.
 
     whole_models.py --tessera COMMAND --out RESULT.md [--cases bert-large/1x128,vit_b_16/32]
-                    [--rounds 5] [--no-compile] [--keep FOLDER] [-- OPTIONS OF tessera compile]
+                    [--rounds 5] [--no-compile] [--records FILE] [--keep FOLDER]
+                    [-- OPTIONS OF tessera compile]
+
+With --records a second library, made with those measurements, runs beside the first.
 
 Weights are those of bench/models/*.skeleton.onnx filled by hydrate.py, in all engines. BERT's
 attention mask is an input, with padding, and is applied. In each round the engines run one after
@@ -180,23 +183,24 @@ class Case:
                         *dims], check=True, stdout=subprocess.DEVNULL)
         return path
 
-    def compile_ours(self, path: Path) -> tessera.Model:
-        library = self.folder / f"{self.stem}.so"
-        command = [self.options.tessera, "compile", path, "-o", library, "--json",
+    def compile_ours(self, path: Path, name: str, more: list[str]) -> tessera.Model:
+        library = self.folder / f"{self.stem}-{name}.so"
+        command = [self.options.tessera, "compile", path, "-o", library, "--json", *more,
                    *(self.options.compile or ["--target", "cuda", "--target", "cutlass"])]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
         if done.returncode:
             raise RuntimeError(f"{' '.join(map(str, command))} failed")
         report = json.loads(done.stdout)
-        self.row |= {"compile_s": report["seconds"], "regions": len(report["placement"])}
+        self.row |= {f"compile_{name}_s": report["seconds"], "regions": len(report["placement"])}
         for what in ("library", "weight", "arena"):
             self.row[f"{what}_mb"] = report[f"{what}_bytes"] / 1e6
         return tessera.Model(library)
 
-    def start_ours(self, feeds: dict, stream) -> tuple[Callable, torch.Tensor]:
+    def start_ours(self, feeds: dict, stream, name="ours",
+                   more=()) -> tuple[Callable, torch.Tensor]:
         """A call of our library, after the first one, and its first output."""
         path = self.hydrate("fp16")
-        library = self.compile_ours(path)
+        library = self.compile_ours(path, name, more)
         types = {tessera.FLOAT: {16: torch.half, 32: torch.float}, tessera.INT: {64: torch.int64}}
         tensor_type = lambda io: types[io.dtype.code][io.dtype.bits]
         inputs = {io.name.decode(): feeds[io.name.decode()].to(tensor_type(io))
@@ -234,11 +238,17 @@ class Case:
             free = free_mb()
             ours, result = self.start_ours(feeds, stream)
             self.row["gpu_mb"] = free - free_mb()
+            tuned = {}
+            if self.options.records:
+                more = ["--records", self.options.records, "--no-measure"]
+                tuned["tuned"], tuned_result = self.start_ours(feeds, stream, "tuned", more)
             model = torch_model(self.architecture, self.hydrate("fp32"))
             reference = first_tensor(model(**feeds) if self.architecture.keywords
                                      else model(*feeds.values()))
             reference = reference.clone()
-            engines = {"ours": ours} | self.torch_engines(feeds, model)
+            engines = {"ours": ours} | tuned | self.torch_engines(feeds, model)
+            if tuned:
+                self.row["tuned_error"] = error(tuned_result, reference)
             self.row["error"] = error(result, reference)
             self.row["torch_error"] = error(first_tensor(engines["eager"]()), reference)
             for name, rounds in medians(engines, self.options.rounds).items():
@@ -258,11 +268,13 @@ def smi(fields: str) -> str:
 COLUMNS = {  # heading: how a row's numbers are written
     "case": "{case}",
     "ours": "{ours:.3f} +- {ours_spread:.3f}",
+    "with records": "{tuned:.3f} +- {tuned_spread:.3f}",
     "torch eager": "{eager:.3f} +- {eager_spread:.3f}",
     "torch.compile": "{compiled:.3f} +- {compiled_spread:.3f}",
     "error": "{error:.1e}",
+    "of the one with records": "{tuned_error:.1e}",
     "of torch fp16": "{torch_error:.1e}",
-    "compile s": "{compile_s:.1f}",
+    "compile s": "{compile_ours_s:.1f}",
     "torch.compile s": "{torch_compile_s:.0f}",
     "library MB": "{library_mb:.0f}",
     "weights MB": "{weight_mb:.1f}",
@@ -300,6 +312,7 @@ def main() -> None:
     parser.add_argument("--cases", default=CASES)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--records", help="measurements for a second library")
     parser.add_argument("--keep", type=Path,
                         help="folder where models and libraries stay, and are found")
     parser.add_argument("compile", nargs="*", help="options of tessera compile, behind --")

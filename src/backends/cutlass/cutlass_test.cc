@@ -31,6 +31,7 @@ using cutlass::testing::compile;
 using cutlass::testing::composites_of;
 using cutlass::testing::kFeedForward;
 using cutlass::testing::layers;
+using cutlass::testing::parse;
 using cutlass::testing::RecordingToolchain;
 
 TEST(Cutlass, EpiloguesAreMadeOfTheGraph) {
