@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <span>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "backends/cutlass/testing/models.h"
@@ -116,6 +118,88 @@ TEST(CutlassTuning, ProgramsAreText) {
   const auto golden = read_file(path);
   ASSERT_TRUE(golden) << golden.error().text();
   EXPECT_EQ(text, *golden);
+}
+
+// Kernels with a name each that are launched on testing/fake_cudart.cc, and how they behave.
+byoc::CompileJob fake_kernels(const byoc::TuningTask& task, std::span<const std::size_t> numbers,
+                              const std::string& behaviours) {
+  std::string text =
+      "#include \"backends/cutlass/kernels/gemm.h\"\n"
+      "struct Behaviour { double us; bool is_wrong; const char* refusal; };\n"
+      "extern \"C\" {\nint32_t fake_launch(int, const tessera_call*);\n";
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    text += fmt::format(
+        "int32_t {}(const tessera_call* call, const tessera::cutlass::GemmArguments*) {{\n"
+        "  return fake_launch({}, call);\n}}\n",
+        task.candidates[numbers[i]].kernel->name, i);
+  }
+  return {"fake_kernels",
+          text + "extern const Behaviour fake_candidates[] = {" + behaviours + "};\n}\n",
+          "cc",
+          {}};
+}
+
+// The first candidate of each of so many kernels.
+std::vector<std::size_t> first_of_kernels(const byoc::TuningTask& task, std::size_t count) {
+  std::vector<std::size_t> numbers;
+  std::set<std::string> kernels;
+  for (std::size_t i = 0; i < task.candidates.size() && numbers.size() < count; ++i) {
+    if (kernels.insert(task.candidates[i].kernel->name).second) numbers.push_back(i);
+  }
+  return numbers;
+}
+
+std::size_t count_of(const std::string& text, const std::string& line) {
+  std::size_t count = 0, at = 0;
+  for (; (at = text.find(line + "\n", at)) != std::string::npos; at += line.size()) ++count;
+  return count;
+}
+
+// The program itself, on a runtime of CUDA that only counts time: whoever is wrong has no time,
+// whoever is near the best stays to the end, and so for a while does the first.
+TEST(CutlassTuning, ProgramsCheckFirstAndLetTheBestTakeTurns) {
+  const auto cuda = link::find_cuda_compiler();
+  if (!cuda) GTEST_SKIP() << "there is no nvcc";
+  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
+  ASSERT_TRUE(toolchain) << render(toolchain.error());
+  const auto tasks = tasks_of(kFeedForward);
+  const byoc::TuningTask& task = tasks.front();
+  const auto numbers = first_of_kernels(task, 6);
+  ASSERT_EQ(numbers.size(), 6u);
+  const auto fake = read_file(TESSERA_SOURCE_DIR "/src/backends/cutlass/testing/fake_cudart.cc");
+  ASSERT_TRUE(fake);
+  byoc::CompileJob runtime{"fake_cudart", *fake, "cc", {}};
+  runtime.include_folders = {cuda->toolkit + "/include"};
+  const byoc::CompileJob jobs[] = {
+      task.program, task.table(numbers), runtime,
+      fake_kernels(
+          task, numbers,
+          "{5, 0, 0}, {1, 1, 0}, {4.02, 0, 0}, {4, 0, 0}, {1, 0, \"too wide\"}, {9, 0, 0}")};
+  const auto objects = toolchain->compile(jobs);
+  ASSERT_TRUE(objects) << render(objects.error());
+  const auto folder = TempDir::make("tessera-measure");
+  ASSERT_TRUE(folder);
+  const auto linked = link::link_program(*toolchain, *objects, {}, folder->file("measure"));
+  ASSERT_TRUE(linked) << render(linked.error());
+  const auto run = [&](const char* seconds, const char* first_valid, const char* skipped) {
+    const auto ran = run_process({folder->file("measure"), seconds, first_valid, skipped});
+    EXPECT_TRUE(ran && ran->ok());
+    return ran->out;
+  };
+  const std::string all = run("60", "0", "");
+  for (const char* line : {"wrong 4 too wide", "time 0 5.0000 0.0000", "time 2 4.0200 0.0000",
+                           "time 3 4.0000 0.0000", "time 5 9.0000 0.0000", "done"}) {
+    EXPECT_EQ(count_of(all, line), 1u) << line << "\n" << all;
+  }
+  EXPECT_NE(all.find("wrong 1 it computes wrong numbers: off by 1 "), std::string::npos) << all;
+  EXPECT_EQ(count_of(all, "begin 0"), 1 + 1 + 7u);  // a look, the load before the others, turns
+  EXPECT_EQ(count_of(all, "begin 2"), 1 + 21u);
+  EXPECT_EQ(count_of(all, "begin 3"), 1 + 21u);
+  EXPECT_EQ(count_of(all, "begin 5"), 1u);
+  EXPECT_EQ(count_of(run("60", "1", "0,1"), "begin 3"), 0u);  // 2 is valid
+  const std::string late = run("0", "0", "0");
+  EXPECT_EQ(count_of(late, "time 2 4.0200 0.0000"), 1u) << late;
+  EXPECT_EQ(count_of(late, "begin 3"), 0u) << late;
 }
 
 // The whole program, with one kernel of a product with odd rows. Without a GPU it says so.
