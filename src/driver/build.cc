@@ -143,9 +143,8 @@ Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::Progra
     jobs.push_back(
         {fmt::format("{}_{}", a.backend, jobs.size()), a.payload, "cc", a.compile_flags});
   }
-  jobs.push_back(
-      {kind == emit::ProgramKind::kModel ? "host" : "kernel_library",
-       emit::emit_host(module, lowered.plan, weights, info, kind), "cc", kHostFlags});
+  jobs.push_back({kind == emit::ProgramKind::kModel ? "host" : "kernel_library",
+                  emit::emit_host(module, lowered.plan, weights, info, kind), "cc", kHostFlags});
   link::LinkInput input;
   TESSERA_TRY(input.objects, toolchain.compile(jobs));
   for (const Artifact& a : module.artifacts) {
