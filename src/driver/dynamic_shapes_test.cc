@@ -229,6 +229,16 @@ TEST_F(DynamicShapes, BroadcastSizesAreCheckedAtRunTime) {
             "that are broadcast must be equal, or one of them 1");
 }
 
+TEST_F(DynamicShapes, ExpressionsInTheShapesOfInputsAreChecked) {
+  compile_text(
+      "#[symbol n = 1..9]\n"
+      "def @main(%x: Tensor[(?(2*n+1), 3), float32], %y: Tensor[(?n), float32]) {\n"
+      "  (exp(%x), %y)\n}\n");
+  expect_right({{"n", 4}});
+  EXPECT_EQ(error_with({random_floats({8, 3}), random_floats({4})}),
+            "dimension 0 of input `x` is 8, and must be 9 by the sizes of the others");
+}
+
 TEST_F(DynamicShapes, SizesThatMustAgreeAreChecked) {
   compile_text(
       "def @main(%x: Tensor[(3, ?a), float32], %w: Tensor[(4, ?b), float32],\n"

@@ -290,6 +290,7 @@ class HostEmitter {
       }
       num_steps_ = body.steps.size();
       if (!dims().empty()) line("static {}", emit_output_shapes(*main_));
+      if (has_input_expressions(*main_)) line("static {}", emit_input_size(*main_));
       line("static {}", body.text);
     } else {
       for (const auto& [symbol, e] : module_.externs) {
@@ -321,9 +322,11 @@ class HostEmitter {
          module_.constants.size(), backend_names_.size(), extern_index_.size(), num_kernels_,
          num_steps_, main_ != nullptr ? plan_.heap_count : 0);
     const bool weights = model && weights_.bytes > 0;
-    line("    {}, nullptr, {}, {}, nullptr, {}}};", weights ? "tessera_weights" : "nullptr",
+    const bool has_expressions = model && has_input_expressions(*main_);
+    line("    {}, nullptr, {}, {}, nullptr, {}, {}}};", weights ? "tessera_weights" : "nullptr",
          dims().empty() ? "nullptr" : "tessera_shapes_of_outputs",
-         model ? "tessera_entry" : "nullptr", device_text());
+         model ? "tessera_entry" : "nullptr", device_text(),
+         has_expressions ? "tessera_size_of_input" : "nullptr");
   }
 
   const Module& module_;

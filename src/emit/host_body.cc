@@ -44,6 +44,11 @@ std::string define_dims(const tir::PrimFunc& main, KernelScope& scope, std::stri
   return text;
 }
 
+// Neither a number nor a formal dimension itself.
+bool is_expression(const tir::Expr& size) {
+  return tir::as_int(size) == nullptr && size.as<tir::Var>() == nullptr;
+}
+
 class HostBodyEmitter {
  public:
   HostBodyEmitter(const Module& module, const plan::MemoryPlan& plan,
@@ -331,6 +336,31 @@ HostBody emit_host_body(const tir::PrimFunc& main, const Module& module,
                         const plan::MemoryPlan& plan,
                         const std::map<std::string, int>& extern_index) {
   return HostBodyEmitter(module, plan, extern_index).emit(main);
+}
+
+bool has_input_expressions(const tir::PrimFunc& main) {
+  return std::any_of(main.inputs.begin(), main.inputs.end(), [](const tir::Buffer& b) {
+    return std::any_of(b->shape.begin(), b->shape.end(), is_expression);
+  });
+}
+
+std::string emit_input_size(const tir::PrimFunc& main) {
+  KernelScope scope;
+  for (const std::string_view word : {"context", "dims", "input", "dimension"})
+    scope.names.fresh(word);
+  std::string text =
+      "int64_t tessera_size_of_input(void*, const int64_t* dims, int32_t input,\n"
+      "                              int32_t dimension) {\n";
+  text += define_dims(main, scope, "dims");
+  for (std::size_t i = 0; i < main.inputs.size(); ++i) {
+    const std::vector<tir::Expr>& shape = main.inputs[i]->shape;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (!is_expression(shape[d])) continue;
+      text += fmt::format("  if (input == {} && dimension == {}) return {};\n", i, d,
+                          expr_text(shape[d], scope));
+    }
+  }
+  return text + "  return -1;\n}\n";
 }
 
 std::string emit_output_shapes(const tir::PrimFunc& main) {

@@ -62,7 +62,10 @@ HostInterpreter::HostInterpreter(std::shared_ptr<const Module> module, plan::Mem
   program_.steps = steps_.data();
   program_.step_count = static_cast<std::int32_t>(steps_.size());
   program_.entry = &HostInterpreter::run_entry;
-  if (!entry_.dims.empty()) program_.output_shapes = &HostInterpreter::output_shapes;
+  if (!entry_.dims.empty()) {
+    program_.output_shapes = &HostInterpreter::output_shapes;
+    program_.input_size = &HostInterpreter::input_size;
+  }
   program_.context = this;
   program_.replayable =
       program_.device_api != nullptr && plan::replay_obstacle(entry_, *module_, plan_).empty() ? 1
@@ -304,6 +307,13 @@ void HostInterpreter::output_shapes(void* context, const std::int64_t* dims, std
       *shapes++ = e.as<tir::Load>() == nullptr ? sizes.index(e) : -1;
     }
   }
+}
+
+std::int64_t HostInterpreter::input_size(void* context, const std::int64_t* dims,
+                                         std::int32_t input, std::int32_t dimension) {
+  const tir::PrimFunc& main = static_cast<const HostInterpreter*>(context)->entry_;
+  const auto i = static_cast<std::size_t>(input), d = static_cast<std::size_t>(dimension);
+  return sizes_of_dims(main, dims).index(main.inputs[i]->shape[d]);
 }
 
 }  // namespace tessera::exec

@@ -46,6 +46,8 @@ class HostInterpreter {
   class Run;
   static std::int32_t run_entry(const tessera_frame* frame);
   static void output_shapes(void* context, const std::int64_t* dims, std::int64_t* shapes);
+  static std::int64_t input_size(void* context, const std::int64_t* dims, std::int32_t input,
+                                 std::int32_t dimension);
 
   std::shared_ptr<const Module> module_;
   plan::MemoryPlan plan_;

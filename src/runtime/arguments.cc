@@ -118,6 +118,22 @@ std::int32_t bind_shape(const tessera_program& program, const tessera_program_io
   return TESSERA_OK;
 }
 
+// Dimensions that are expressions of symbols, now that all symbols have values.
+std::int32_t check_expressions(const tessera_program& program, std::int32_t i,
+                               const tessera_tensor& input, const std::int64_t* dims) {
+  const tessera_program_io& io = program.inputs[i];
+  for (std::int32_t d = 0; d < io.ndim; ++d) {
+    if (io.shape[d] >= 0 || (io.symbols != nullptr && io.symbols[d] >= 0)) continue;
+    const std::int64_t wanted = program.input_size(program.context, dims, i, d);
+    if (wanted == input.shape[d]) continue;
+    return fail(TESSERA_INVALID_ARGUMENT,
+                "dimension %d of input `%s` is %" PRId64 ", and must be %" PRId64
+                " by the sizes of the others",
+                d, io.name, input.shape[d], wanted);
+  }
+  return TESSERA_OK;
+}
+
 }  // namespace
 
 std::int32_t bind_shapes(const tessera_program& program, const tessera_tensor* inputs,
@@ -132,6 +148,9 @@ std::int32_t bind_shapes(const tessera_program& program, const tessera_tensor* i
   for (std::int32_t i = 0; i < input_count; ++i) {
     if (std::int32_t status = bind_shape(program, program.inputs[i], inputs[i], dims))
       return status;
+  }
+  for (std::int32_t i = 0; program.input_size != nullptr && i < input_count; ++i) {
+    if (std::int32_t status = check_expressions(program, i, inputs[i], dims)) return status;
   }
   return TESSERA_OK;
 }

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 // Raised with every change of this file.
-#define TESSERA_PROGRAM_VERSION 4u
+#define TESSERA_PROGRAM_VERSION 5u
 
 // A dimension symbol of the model, such as `seq`. Its value is bound from the inputs' shapes.
 typedef struct tessera_program_symbol {
@@ -163,6 +163,11 @@ typedef int32_t (*tessera_entry_fn)(const tessera_frame* frame);
 // other; -1 where it depends on data. `context` is the program's.
 typedef void (*tessera_output_shapes_fn)(void* context, const int64_t* dims, int64_t* shapes);
 
+// What symbols' values say about a dimension of an input that is an expression of them, such as
+// 2*n; asked for no other.
+typedef int64_t (*tessera_input_size_fn)(void* context, const int64_t* dims, int32_t input,
+                                         int32_t dimension);
+
 typedef struct tessera_program {
   uint32_t program_version;  // TESSERA_PROGRAM_VERSION
   uint32_t abi_version;      // TESSERA_ABI_VERSION
@@ -199,8 +204,9 @@ typedef struct tessera_program {
   void* context;                           // for the entry; null in a library
   // Of programs for a device; null and 0 on the CPU.
   const tessera_device_api* device_api;
-  const char* device_arch;  // "sm_90a"; "sm_90a+ptx": and what later ones can be made from
-  int32_t replayable;       // a run of the same sizes and pointers makes the same calls
+  const char* device_arch;           // "sm_90a"; "sm_90a+ptx": and what later ones can be made from
+  int32_t replayable;                // a run of the same sizes and pointers makes the same calls
+  tessera_input_size_fn input_size;  // null if no input has such a dimension
 } tessera_program;
 
 // The weights section, which link/ defines, hidden; absent if there are no constants.
