@@ -239,6 +239,23 @@ TEST_F(DynamicShapes, ExpressionsInTheShapesOfInputsAreChecked) {
             "dimension 0 of input `x` is 8, and must be 9 by the sizes of the others");
 }
 
+TEST_F(DynamicShapes, WindowsAndElementsThatDoNotFitAreRefused) {
+  compile_text(
+      "def @main(%x: Tensor[(1, 2, ?h, 8), float32], %w: Tensor[(4, 2, 3, 3), float32],\n"
+      "          %y: Tensor[(?n, ?m), float32]) {\n"
+      "  (nn.relu(nn.conv2d(%x, %w)), exp(reshape(%y, newshape=[3, 4])),\n"
+      "   exp(reshape(%y, newshape=[-1, 4])))\n}\n");
+  const auto given = [](std::int64_t h, std::int64_t n, std::int64_t m) {
+    return std::vector{random_floats({1, 2, h, 8}), random_floats({4, 2, 3, 3}),
+                       random_floats({n, m})};
+  };
+  expect_right_with(given(3, 3, 4));
+  expect_right_with(given(7, 1, 12));
+  EXPECT_NE(error_with(given(1, 3, 4)).find("would have -1 elements"), std::string::npos);
+  EXPECT_NE(error_with(given(3, 2, 4)).find("numbers of elements differ"), std::string::npos);
+  EXPECT_NE(error_with(given(3, 3, 3)).find("differ"), std::string::npos);
+}
+
 TEST_F(DynamicShapes, SizesThatMustAgreeAreChecked) {
   compile_text(
       "def @main(%x: Tensor[(3, ?a), float32], %w: Tensor[(4, ?b), float32],\n"

@@ -178,7 +178,7 @@ bool needs_run_time_sizes(const Function& f, std::span<const NodeId> nodes) {
     std::vector<Type> operands;
     for (const NodeId operand : f.operands(id)) operands.push_back(f.type(operand));
     return has_unknown_size(f.type(id)) || has_open_broadcast(*f.op(id), operands) ||
-           !open_agreements(f, id, operands).empty();
+           !open_agreements(f, id, operands).empty() || !open_sizes(f.type(id), operands).empty();
   });
 }
 

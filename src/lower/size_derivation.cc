@@ -101,6 +101,23 @@ bool has_open_broadcast(const relay::Operator& op, const std::vector<Type>& oper
   return false;
 }
 
+std::vector<Dim> open_sizes(const Type& result, const std::vector<Type>& operands) {
+  std::vector<Dim> open;
+  for (const Type& tensor : flatten(result)) {
+    for (const Dim& size : tensor.shape()) {
+      if (!size.is_symbolic() || max(size, Dim(0)) == size) continue;
+      const bool is_old = std::any_of(operands.begin(), operands.end(), [&](const Type& type) {
+        const std::vector<Type> parts = flatten(type);
+        return std::any_of(parts.begin(), parts.end(), [&](const Type& part) {
+          return std::find(part.shape().begin(), part.shape().end(), size) != part.shape().end();
+        });
+      });
+      if (!is_old) open.push_back(size);
+    }
+  }
+  return open;
+}
+
 std::vector<relay::Agreement> open_agreements(const relay::Function& f, NodeId call,
                                               const std::vector<Type>& operands) {
   std::vector<relay::Agreement> agreements;
@@ -220,6 +237,12 @@ Result<Type> SizeDerivation::type_of_call(NodeId id) {
   for (const relay::Agreement& a : agreements) agree(id, a);
   if (has_open_broadcast(*call.op, types)) type = broadcast(id, type, types);
   if (call.op->shape != nullptr && is_dynamic(type)) type = by_definition(id, type, types, values);
+  for (const Dim& size : open_sizes(type, types)) {
+    require(tir::ge(expr(size), Expr(0)),
+            fmt::format("`{}`: a dimension of its result would have {{}} elements (`{}`)",
+                        call.op->name, size.expression_text()),
+            {expr(size)});
+  }
   if (!has_unknown_size(type)) return type;
   return fail(error(Code::kNotSupported, f_[id].location,
                     "`{}` has no shape function: its result would be {}", call.op->name,

@@ -93,6 +93,9 @@ Type with_numbers_of(const Type& known, const Type& type);
 bool has_unknown_size(const Type& type);
 // Are operands of a call broadcast against each other whose sizes may not fit at run time?
 bool has_open_broadcast(const relay::Operator& op, const std::vector<Type>& operands);
+// Sizes of a result that may turn out to be below zero: a window may be larger than what it is
+// over.
+std::vector<Dim> open_sizes(const Type& result, const std::vector<Type>& operands);
 // Sizes of a call's operands that must be the same, which only a run can tell.
 std::vector<relay::Agreement> open_agreements(const relay::Function& f, relay::NodeId call,
                                               const std::vector<Type>& operands);

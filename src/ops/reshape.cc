@@ -78,11 +78,14 @@ class ShapeReader {
       if (others == Dim(0)) {
         return refuse(args_, Code::kShapeMismatch, "cannot infer -1 beside a dimension of 0");
       }
-      if (provably_equal(floor_mod(total, others), Dim(0)) == Tri::kNo) return mismatch();
+      const Dim left = floor_mod(total, others);
+      if (provably_equal(left, Dim(0)) == Tri::kNo) return mismatch();
+      TESSERA_TRY_VOID(agreed(args_, left, Dim(0), "elements left over and none"));
       out_[*rest_] = floor_div(total, others);
-    } else if (provably_equal(total, num_elements(out_)) == Tri::kNo) {
-      return mismatch();
+      return out_;
     }
+    if (provably_equal(total, num_elements(out_)) == Tri::kNo) return mismatch();
+    TESSERA_TRY_VOID(agreed(args_, total, num_elements(out_), "numbers of elements"));
     return out_;
   }
   Unexpected<Diagnostics> mismatch() const {
