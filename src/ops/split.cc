@@ -16,6 +16,8 @@ Result<std::vector<Dim>> cuts(const InferArgs& args, const SplitAttrs& p, const 
       return refuse(args, Code::kShapeMismatch, "cannot split {} elements into {} equal parts",
                     to_string(whole), *n);
     }
+    TESSERA_TRY_VOID(
+        agreed(args, floor_mod(whole, Dim(*n)), Dim(0), "elements left over and none"));
     const Dim part = floor_div(whole, Dim(*n));
     for (std::int64_t i = 1; i <= *n; ++i) places.push_back(Dim(i) * part);
     return places;

@@ -17,6 +17,8 @@ Result<Type> infer(const InferArgs& args) {
     } else if (provably_equal(d, Dim(1)) == Tri::kNo) {
       return refuse(args, Code::kShapeMismatch, "cannot drop dimension {} of {}: it is not 1", i,
                     to_string(data.shape()));
+    } else {
+      TESSERA_TRY_VOID(agreed(args, d, Dim(1), "a dropped dimension and 1"));
     }
   }
   return tensor_type(std::move(shape), data.dtype());
