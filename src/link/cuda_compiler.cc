@@ -23,10 +23,17 @@ constexpr const char* kFlags[] = {"-std=c++20",
 
 constexpr int kOldestToolkit = 13;
 
+// Of the toolkit, as the user says; "" where they do not.
+std::string told_folder() {
+  const char* home = std::getenv("CUDA_HOME");
+  return home == nullptr || *home == '\0' ? "" : std::string(home) + "/bin/";
+}
+
 // Where the user says; else the usual places.
 std::string program() {
-  const char* home = std::getenv("CUDA_HOME");
-  if (home != nullptr && *home != '\0') return find_program(std::string(home) + "/bin/nvcc");
+  if (const std::string folder = told_folder(); !folder.empty()) {
+    return find_program(folder + "nvcc");
+  }
   if (std::string found = find_program("nvcc"); !found.empty()) return found;
   return find_program("/usr/local/cuda/bin/nvcc");
 }
@@ -45,11 +52,8 @@ std::string release_of(const std::string& text) {
 Result<CudaCompiler> find_cuda_compiler() {
   const std::string nvcc = program();
   if (nvcc.empty()) {
-    const char* home = std::getenv("CUDA_HOME");
-    const bool is_told = home != nullptr && *home != '\0';
     return fail(error(Code::kNoCompiler, nullptr,
-                      "no CUDA compiler was found: there is no `{}nvcc`",
-                      is_told ? std::string(home) + "/bin/" : "")
+                      "no CUDA compiler was found: there is no `{}nvcc`", told_folder())
                     .with_remedy(kRemedy));
   }
   const auto ran = run_process({nvcc, "--version"});

@@ -19,6 +19,7 @@
 #include "relay/operator.h"
 #include "relay/rewrite.h"
 #include "relay/structural_equal.h"
+#include "types/dim.h"
 #include "types/target_list.h"
 
 namespace tessera::lower {
@@ -30,18 +31,9 @@ using relay::Copier;
 using relay::Function;
 using relay::NodeId;
 
-bool is_identifier(const std::string& text) {
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9');
-  });
-}
-
 constexpr relay::AttrRule kIdentifier{
     "a C identifier: symbols begin with it", [](const relay::AttrValue& v) {
-      return is_identifier(relay::AttrCodec<std::string>::decode(v));
+      return is_symbol_name(relay::AttrCodec<std::string>::decode(v));
     }};
 
 struct LowerTeOptions {

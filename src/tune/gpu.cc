@@ -61,8 +61,8 @@ Result<Gpu> find_gpu() {
   return gpu;
 }
 
-std::string describe(const Gpu& gpu, const std::string& architecture) {
-  return fmt::format("{} {} {}", architecture, gpu.multiprocessors, gpu.name);
+std::string describe(const Gpu& gpu, const std::string& device) {
+  return fmt::format("{} {} {}", architecture_of(device), gpu.multiprocessors, gpu.name);
 }
 
 std::string mismatch(const Gpu& gpu, const std::string& device) {
@@ -78,7 +78,7 @@ std::string mismatch(const Gpu& gpu, const std::string& device) {
         "for {}",
         gpu.name, own, architecture);
   }
-  if (describe(gpu, architecture).starts_with(device)) return "";
+  if (describe(gpu, device).starts_with(device)) return "";
   return fmt::format("the GPU of this machine ({}) has {} multiprocessors, the target is `{}`",
                      gpu.name, gpu.multiprocessors,
                      device.substr(0, device.find_last_not_of(' ') + 1));

@@ -17,8 +17,9 @@ struct Gpu {
 // By the driver alone, which is looked for now. Without a GPU: a sentence.
 Result<Gpu> find_gpu();
 
-// How records call it when code for `architecture` runs on it: "sm_90a 132 NVIDIA H200".
-std::string describe(const Gpu& gpu, const std::string& architecture);
+// How records call it when code for `device` runs on it, of whose description the architecture
+// counts here: "sm_90a 132 NVIDIA H200" for "sm_90a 132 ".
+std::string describe(const Gpu& gpu, const std::string& device);
 
 // Why what is measured on it is not about devices whose description begins with `device`; "": it
 // is.

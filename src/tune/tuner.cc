@@ -14,11 +14,21 @@ namespace {
 
 using byoc::CompileJob;
 using byoc::TuningTask;
+using Clock = link::Toolchain::Clock;
 
 constexpr double kCompileShare = 0.75;  // of the budget; the rest is for measuring
 constexpr double kLeastSeconds = 3;     // of a program's run
 constexpr double kGraceS = 60;          // for its start and the reference; then it is stopped
 constexpr int kProgramFailed = 1;       // its exit status when no candidate is at fault
+
+Clock::time_point after(Clock::time_point begin, double seconds) {
+  return begin +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+double seconds_until(Clock::time_point end) {
+  return std::chrono::duration<double>(end - Clock::now()).count();
+}
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -29,9 +39,7 @@ bool is_about_the_source(const Diagnostic& why) {
 
 }  // namespace
 
-double Tuner::seconds_left() const {
-  return options_.budget_s - std::chrono::duration<double>(Clock::now() - begin_).count();
-}
+double Tuner::seconds_left() const { return seconds_until(after(begin_, options_.budget_s)); }
 
 Result<std::vector<TuneRow>> Tuner::run(std::span<const TuningTask> tasks) {
   begin_ = Clock::now();
@@ -62,10 +70,9 @@ Result<std::vector<TuneRow>> Tuner::run(std::span<const TuningTask> tasks) {
 
 // Which of the first kernels' candidates have no record.
 Result<Tuner::Job> Tuner::prepare(const TuningTask& task) const {
-  const std::string architecture = task.device.substr(0, task.device.find(' '));
   Job job{
       &task,
-      {task.backend, task.version, describe(gpu_, architecture), options_.toolchain, task.workload},
+      {task.backend, task.version, describe(gpu_, task.device), options_.toolchain, task.workload},
       {task.title, task.uses, {}, task.candidates.front().configuration, {}, 0, 0, 0, ""},
       {},
       {}};
@@ -84,7 +91,11 @@ Result<Tuner::Job> Tuner::prepare(const TuningTask& task) const {
         kernels.size() > static_cast<std::size_t>(options_.kernels)) {
       break;
     }
-    known.contains(configuration) ? void(++job.row.known) : job.wanted.push_back(i);
+    if (known.contains(configuration)) {
+      ++job.row.known;
+    } else {
+      job.wanted.push_back(i);
+    }
   }
   if (task.first_valid && is_found) job.wanted.clear();
   return job;
@@ -133,9 +144,7 @@ void Tuner::compile(const std::vector<Job>& jobs) {
       if (i < own.size()) need(*own[i]);
     }
   }
-  const auto until = begin_ + std::chrono::duration_cast<Clock::duration>(
-                                  std::chrono::duration<double>(options_.budget_s * kCompileShare));
-  auto results = toolchain_.compile_each(list, until);
+  auto results = toolchain_.compile_each(list, after(begin_, options_.budget_s * kCompileShare));
   for (std::size_t i = 0; i < list.size(); ++i) objects_[list[i].source] = std::move(results[i]);
 }
 
@@ -204,12 +213,10 @@ Result<std::string> Tuner::build_program(const Job& job, const TempDir& folder) 
 
 // Starts it until it is through with all that do not end it.
 Result<void> Tuner::run_program(Job& job, const std::string& program, double seconds) {
-  const Clock::time_point until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                     std::chrono::duration<double>(seconds));
+  const Clock::time_point until = after(Clock::now(), seconds);
   std::set<std::size_t> skipped;
   for (WorkerReport report; !report.is_done && skipped.size() < job.now.size();) {
-    const double left =
-        std::max(kLeastSeconds, std::chrono::duration<double>(until - Clock::now()).count());
+    const double left = std::max(kLeastSeconds, seconds_until(until));
     ProcessOptions limits;
     limits.time_limit_s = left + kGraceS;
     const auto ran =

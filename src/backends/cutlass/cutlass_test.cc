@@ -3,7 +3,6 @@
 // that the text compiles.
 #include "backends/cutlass/cutlass.h"
 
-#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -22,13 +21,13 @@
 #include "passes/pass.h"
 #include "passes/pipeline_text.h"
 #include "relay/rewrite.h"
-#include "support/files.h"
 
 namespace tessera::backends {
 namespace {
 
 using cutlass::testing::compile;
 using cutlass::testing::composites_of;
+using cutlass::testing::expect_golden;
 using cutlass::testing::kFeedForward;
 using cutlass::testing::layers;
 using cutlass::testing::parse;
@@ -42,13 +41,7 @@ TEST(Cutlass, EpiloguesAreMadeOfTheGraph) {
   ASSERT_EQ(outcome.module.artifacts.size(), 1u);
   std::string text;
   for (const auto& [name, source] : toolchain.sources) text += source + "\n";
-  const std::string path = TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/feed_forward.txt";
-  if (std::getenv("TESSERA_UPDATE_GOLDENS") != nullptr) {
-    ASSERT_TRUE(write_atomically(path, text));
-  }
-  const auto golden = read_file(path);
-  ASSERT_TRUE(golden) << golden.error().text();
-  EXPECT_EQ(text, *golden);
+  expect_golden("feed_forward.txt", text);
 }
 
 // Answers with one configuration, whatever it is asked.
@@ -139,13 +132,17 @@ TEST(Cutlass, AttentionOfOneBatch) {
       << functions;
 }
 
-TEST(Cutlass, AttentionWithoutMaskIsAnotherKernel) {
-  RecordingToolchain toolchain;
+std::string attention_without_mask() {
   std::string text = kAttention;
   const std::string mask = "%8 = add(%7, %m);\n", softmax = "nn.softmax(%8";
   text.erase(text.find(mask), mask.size());
   text.replace(text.find(softmax), softmax.size(), "nn.softmax(%7");
-  const auto outcome = compile(text, toolchain);
+  return text;
+}
+
+TEST(Cutlass, AttentionWithoutMaskIsAnotherKernel) {
+  RecordingToolchain toolchain;
+  const auto outcome = compile(attention_without_mask(), toolchain);
   EXPECT_EQ(composites_of(outcome).size(), 1u);
   EXPECT_TRUE(toolchain.sources.contains("tessera_attention_float16_64_sm90_64x128_SelfLoading"));
 }
@@ -187,10 +184,7 @@ TEST(Cutlass, AConstantMaskThatIsNotCausalIsRead) {
 
 TEST(Cutlass, AttentionOfAnyNumberOfQueries) {
   RecordingToolchain toolchain;
-  std::string text = kAttention;
-  const std::string mask = "%8 = add(%7, %m);\n", softmax = "nn.softmax(%8";
-  text.erase(text.find(mask), mask.size());
-  text.replace(text.find(softmax), softmax.size(), "nn.softmax(%7");
+  std::string text = attention_without_mask();
   for (std::size_t at = 0; (at = text.find("128", at)) != std::string::npos;) {
     text.replace(at, 3, "197");
   }

@@ -21,6 +21,7 @@ namespace tessera::backends {
 namespace {
 
 using cutlass::testing::compile;
+using cutlass::testing::expect_golden;
 using cutlass::testing::kFeedForward;
 using cutlass::testing::layers;
 using cutlass::testing::parse;
@@ -111,13 +112,7 @@ TEST(CutlassTuning, ProgramsAreText) {
   for (const byoc::TuningTask& task : tasks) {
     text += task.title + "\n" + task.program.source + "\n" + task.table(some).source + "\n";
   }
-  const std::string path = TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/measure.txt";
-  if (std::getenv("TESSERA_UPDATE_GOLDENS") != nullptr) {
-    ASSERT_TRUE(write_atomically(path, text));
-  }
-  const auto golden = read_file(path);
-  ASSERT_TRUE(golden) << golden.error().text();
-  EXPECT_EQ(text, *golden);
+  expect_golden("measure.txt", text);
 }
 
 // Kernels with a name each that are launched on testing/fake_cudart.cc, and how they behave.
