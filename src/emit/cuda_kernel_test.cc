@@ -3,18 +3,16 @@
 // they compute what the loop IR says is tested on a device by tests/conformance.
 #include "emit/cuda_kernel.h"
 
-#include <fstream>
-
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include "emit/testing/testdata.h"
+#include "support/testing/golden.h"
 #include "tir/verify.h"
 
 namespace tessera::emit {
 namespace {
 
-struct CudaKernelTest : testing::TestWithParam<const char*> {
+struct CudaKernelTest : ::testing::TestWithParam<const char*> {
   std::string golden() const { return std::string(GetParam()) + ".golden.cu"; }
 };
 
@@ -23,8 +21,7 @@ TEST_P(CudaKernelTest, TextIsTheGolden) {
   const auto legal = tir::verify(parsed.func, parsed.name);
   ASSERT_TRUE(legal) << render(legal.error());
   const std::string text = cuda_prologue() + "\n" + emit_cuda_kernel(parsed.func, parsed.name);
-  if (getenv("TESSERA_UPDATE_GOLDENS") != nullptr) std::ofstream(testdata_path(golden())) << text;
-  EXPECT_EQ(text, read_testdata(golden())) << "TESSERA_UPDATE_GOLDENS=1 writes it anew";
+  tessera::testing::expect_golden(testdata_path(golden()), text);
 }
 
 TEST_P(CudaKernelTest, Compiles) {
@@ -39,7 +36,7 @@ TEST_P(CudaKernelTest, Compiles) {
   EXPECT_EQ(std::system(command.c_str()), 0) << read_testdata(golden());
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, CudaKernelTest, testing::Values("cuda_softmax", "cuda_mixed"),
+INSTANTIATE_TEST_SUITE_P(Goldens, CudaKernelTest, ::testing::Values("cuda_softmax", "cuda_mixed"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "emit/testing/testdata.h"
 #include "support/check.h"
 #include "support/f16.h"
+#include "support/testing/golden.h"
 #include "tessera/call.h"
 #include "tir/interpret.h"
 #include "tir/print.h"
@@ -26,7 +27,7 @@ namespace {
 // A folder that goes away with the test.
 struct TemporaryFolder {
   TemporaryFolder() {
-    std::string pattern = testing::TempDir() + "tessera_emit_XXXXXX";
+    std::string pattern = ::testing::TempDir() + "tessera_emit_XXXXXX";
     path = mkdtemp(pattern.data());
   }
   ~TemporaryFolder() { (void)std::system(("rm -rf " + path).c_str()); }
@@ -117,14 +118,12 @@ void expect_near(const Arguments& got, const Arguments& want) {
   }
 }
 
-struct KernelTest : testing::TestWithParam<const char*> {};
+struct KernelTest : ::testing::TestWithParam<const char*> {};
 
 TEST_P(KernelTest, TextIsTheGolden) {
   const auto parsed = parse_testdata(std::string(GetParam()) + ".tir");
   const std::string text = kernel_prologue() + "\n" + emit_kernel(parsed.func, parsed.name);
-  const std::string golden = std::string(GetParam()) + ".golden.cc";
-  if (getenv("TESSERA_UPDATE_GOLDENS") != nullptr) std::ofstream(testdata_path(golden)) << text;
-  EXPECT_EQ(text, read_testdata(golden)) << "TESSERA_UPDATE_GOLDENS=1 writes it anew";
+  tessera::testing::expect_golden(testdata_path(std::string(GetParam()) + ".golden.cc"), text);
 }
 
 TEST_P(KernelTest, CompiledEqualsInterpreted) {
@@ -173,7 +172,7 @@ TEST(KernelFuzz, CompiledIntegersEqualInterpreted) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, KernelTest, testing::Values("softmax", "matmul", "mixed"),
+INSTANTIATE_TEST_SUITE_P(Goldens, KernelTest, ::testing::Values("softmax", "matmul", "mixed"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

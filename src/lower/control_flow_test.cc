@@ -7,6 +7,7 @@
 #include "lower/testing/text.h"
 #include "ops/compare.h"
 #include "ops/evaluate_function.h"
+#include "support/testing/golden.h"
 #include "tir/print.h"
 #include "tir/verify.h"
 
@@ -27,8 +28,8 @@ void expect_like_eval(const std::string& text, const std::string& golden = {}) {
     ASSERT_TRUE(valid) << render(valid.error()) << tir::print(f, name);
   }
   if (!golden.empty()) {
-    testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/" + golden,
-                           tir::print(host, "main"));
+    tessera::testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/" + golden,
+                                    tir::print(host, "main"));
   }
   const relay::Function& main = module.functions.at("main");
   std::vector<Tensor> inputs = testing::inputs_of(main, 3);

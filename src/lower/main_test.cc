@@ -6,6 +6,7 @@
 #include "lower/testing/host_run.h"
 #include "lower/testing/kernel_run.h"
 #include "lower/testing/text.h"
+#include "support/testing/golden.h"
 #include "tir/print.h"
 #include "tir/verify.h"
 
@@ -51,8 +52,8 @@ constexpr const char* kAttention =
 TEST(Lower, ShapesAreViewsAndResultsAreWrittenInPlace) {
   expect_computes_like_eval(kAttention);
   Module module = lowered(kAttention);
-  testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/views.tir",
-                         tir::print(module.prim_funcs.at("main"), "main"));
+  tessera::testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/views.tir",
+                                  tir::print(module.prim_funcs.at("main"), "main"));
 }
 
 TEST(Lower, ParametersConstantsAndRepeatedResultsAreCopied) {

@@ -4,6 +4,7 @@
 #include "lower/testing/host_run.h"
 #include "lower/testing/text.h"
 #include "ops/evaluate_function.h"
+#include "support/testing/golden.h"
 #include "tir/parse.h"
 #include "tir/print.h"
 #include "tir/verify.h"
@@ -65,8 +66,8 @@ TEST_F(RunTimeSizes, AReshapeToAListOfTheInputs) {
   lower_text(
       "def @main(%x: Tensor[(6), float32], %s: Tensor[(2), int64]) {\n"
       "  nn.relu(dyn.reshape(negative(%x), %s))\n}\n");
-  testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/run_time_reshape.tir",
-                         host_text());
+  tessera::testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/run_time_reshape.tir",
+                                  host_text());
   const Tensor x = floats({6}, {-1, 2, -3, 4, -5, 6});
   expect_shape({x, numbers({2}, {2, 3})}, {2, 3});
   expect_shape({x, numbers({2}, {-1, 1})}, {6, 1});
@@ -95,7 +96,8 @@ TEST_F(RunTimeSizes, ABranchDecidesTheSize) {
       "    %1 = arange(0f, %n, 0.5f);\n    concatenate((%1, %x))\n"
       "  };\n"
       "  (add(%2, %2), %n)\n}\n");
-  testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/run_time_if.tir", host_text());
+  tessera::testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/run_time_if.tir",
+                                  host_text());
   const Tensor x = floats({6}, {1, 2, 3, 4, 5, 6});
   expect_shape({truth(true), x, floats({}, {3})}, {3});
   expect_shape({truth(false), x, floats({}, {3})}, {12});
@@ -105,7 +107,8 @@ TEST_F(RunTimeSizes, ABranchDecidesTheSize) {
 TEST_F(RunTimeSizes, ACarriedValueGrows) {
   lower_text(std::string(testing::kGrowingLoop) +
              "def @main(%x: Tensor[(1, 2), float32], %n: int64) { @grow(0i64, %n, %x, %x) }\n");
-  testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/run_time_loop.tir", host_text());
+  tessera::testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/run_time_loop.tir",
+                                  host_text());
   const Tensor x = floats({1, 2}, {1, 2});
   const auto n = [](std::int64_t value) { return numbers({}, {value}); };
   expect_shape({x, n(0)}, {1, 2});

@@ -5,6 +5,7 @@
 #include "lower/testing/kernel_run.h"
 #include "lower/testing/text.h"
 #include "schedule/device.h"
+#include "support/testing/golden.h"
 #include "tir/print.h"
 #include "tir/verify.h"
 
@@ -117,7 +118,7 @@ class Goldens : public ::testing::TestWithParam<Golden> {};
 
 TEST_P(Goldens, ScheduledText) {
   const tir::PrimFunc kernel = scheduled(run::function_of(GetParam().text), kWide);
-  run::expect_golden(
+  testing::expect_golden(
       std::string(TESSERA_SOURCE_DIR "/src/schedule/testdata/") + GetParam().name + ".tir",
       tir::print(kernel, GetParam().name));
 }
@@ -154,7 +155,7 @@ class DeviceGoldens : public ::testing::TestWithParam<Golden> {};
 
 TEST_P(DeviceGoldens, ScheduledText) {
   const tir::PrimFunc kernel = schedule_device_kernel(lowered(run::function_of(GetParam().text)));
-  run::expect_golden(
+  testing::expect_golden(
       std::string(TESSERA_SOURCE_DIR "/src/schedule/testdata/device_") + GetParam().name + ".tir",
       tir::print(kernel, GetParam().name));
 }

@@ -21,17 +21,18 @@
 #include "passes/pass.h"
 #include "passes/pipeline_text.h"
 #include "relay/rewrite.h"
+#include "support/testing/golden.h"
 
 namespace tessera::backends {
 namespace {
 
 using cutlass::testing::compile;
 using cutlass::testing::composites_of;
-using cutlass::testing::expect_golden;
 using cutlass::testing::kFeedForward;
 using cutlass::testing::layers;
 using cutlass::testing::parse;
 using cutlass::testing::RecordingToolchain;
+using tessera::testing::expect_golden;
 
 TEST(Cutlass, EpiloguesAreMadeOfTheGraph) {
   RecordingToolchain toolchain;
@@ -41,7 +42,7 @@ TEST(Cutlass, EpiloguesAreMadeOfTheGraph) {
   ASSERT_EQ(outcome.module.artifacts.size(), 1u);
   std::string text;
   for (const auto& [name, source] : toolchain.sources) text += source + "\n";
-  expect_golden("feed_forward.txt", text);
+  expect_golden(TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/feed_forward.txt", text);
 }
 
 // Answers with one configuration, whatever it is asked.

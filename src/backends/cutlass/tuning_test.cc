@@ -16,16 +16,17 @@
 #include "link/toolchain.h"
 #include "support/files.h"
 #include "support/subprocess.h"
+#include "support/testing/golden.h"
 
 namespace tessera::backends {
 namespace {
 
 using cutlass::testing::compile;
-using cutlass::testing::expect_golden;
 using cutlass::testing::kFeedForward;
 using cutlass::testing::layers;
 using cutlass::testing::parse;
 using cutlass::testing::RecordingToolchain;
+using tessera::testing::expect_golden;
 
 std::vector<byoc::TuningTask> tasks_of(const std::string& text,
                                        const Target& target = Target("cutlass"),
@@ -112,7 +113,7 @@ TEST(CutlassTuning, ProgramsAreText) {
   for (const byoc::TuningTask& task : tasks) {
     text += task.title + "\n" + task.program.source + "\n" + task.table(some).source + "\n";
   }
-  expect_golden("measure.txt", text);
+  expect_golden(TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/measure.txt", text);
 }
 
 // Kernels with a name each that are launched on testing/fake_cudart.cc, and how they behave.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: functions from Relay text, and goldens beside the tests.
+// For tests: functions from Relay text.
 #pragma once
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
-#include <gtest/gtest.h>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "ops/samples.h"
 #include "passes/testing/text.h"
@@ -34,14 +32,6 @@ inline std::vector<Tensor> inputs_of(const relay::Function& f, std::uint64_t see
   ops::Sample sample{"", f, {}};
   for (relay::NodeId p : f.params()) sample.inputs.push_back({f.type(p), 0, 0, false});
   return ops::random_inputs(sample, seed);
-}
-
-inline void expect_golden(const std::string& path, const std::string& text) {
-  if (std::getenv("TESSERA_UPDATE_GOLDENS") != nullptr) std::ofstream(path) << text;
-  std::ifstream in(path);
-  std::stringstream golden;
-  golden << in.rdbuf();
-  EXPECT_EQ(golden.str(), text) << path << ": TESSERA_UPDATE_GOLDENS=1 writes it anew";
 }
 
 }  // namespace tessera::lower::testing

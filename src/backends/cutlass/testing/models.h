@@ -2,7 +2,6 @@
 // For tests: models as text, partitioned and compiled by a toolchain that only remembers.
 #pragma once
 
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,7 +14,6 @@
 #include "module/text.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
-#include "support/files.h"
 
 namespace tessera::backends::cutlass::testing {
 
@@ -76,17 +74,6 @@ inline std::vector<std::string> composites_of(const byoc::PartitionOutcome& outc
     names.insert(names.end(), region.composites.begin(), region.composites.end());
   }
   return names;
-}
-
-// TESSERA_UPDATE_GOLDENS=1 writes the file of testdata/ anew.
-inline void expect_golden(const std::string& file, const std::string& text) {
-  const std::string path = TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/" + file;
-  if (std::getenv("TESSERA_UPDATE_GOLDENS") != nullptr) {
-    ASSERT_TRUE(write_atomically(path, text));
-  }
-  const auto golden = read_file(path);
-  ASSERT_TRUE(golden) << golden.error().text();
-  EXPECT_EQ(text, *golden);
 }
 
 inline constexpr const char* kFeedForward = R"(
