@@ -10,7 +10,7 @@
 namespace tessera::backends::cutlass {
 namespace {
 
-constexpr const char* kScheduleNames[] = {"pingpong", "cooperative"};
+constexpr const char* kScheduleNames[] = {"pingpong", "cooperative", "streamk"};
 constexpr const char* kRasterNames[] = {"auto", "m", "n"};
 
 struct TileShape {
@@ -22,6 +22,7 @@ constexpr TileShape kPingpongTiles[] = {{64, 32, 128}, {64, 64, 64},   {64, 64, 
                                         {128, 96, 64}, {128, 128, 64}, {128, 192, 64}};
 constexpr TileShape kCooperativeTiles[] = {
     {128, 128, 64}, {128, 192, 64}, {128, 256, 64}, {256, 128, 64}};
+constexpr TileShape kStreamKTiles[] = {{128, 64, 64}, {128, 128, 64}};
 struct MultistageShape {
   int m, n, k, warp_m, warp_n, stages;
 };
@@ -39,11 +40,15 @@ double ceil_div(double x, double y) {
   return static_cast<double>(static_cast<std::int64_t>((x + y - 1) / y));
 }
 
-double waves_of(const Gemm& gemm, const Configuration& c, const Device& device) {
+double tiles_of(const Gemm& gemm, const Configuration& c) {
   const auto m = static_cast<double>(gemm.m.as_constant().value_or(kUsualRows));
   const auto n = static_cast<double>(gemm.n.constant());
   const auto batch = static_cast<double>(gemm.batch.as_constant().value_or(1));
-  return ceil_div(ceil_div(m, c.tile_m) * ceil_div(n, c.tile_n) * batch, device.multiprocessors);
+  return ceil_div(m, c.tile_m) * ceil_div(n, c.tile_n) * batch;
+}
+
+double waves_of(const Gemm& gemm, const Configuration& c, const Device& device) {
+  return ceil_div(tiles_of(gemm, c), device.multiprocessors);
 }
 
 // Microseconds. The constants are fitted to measurements on an H200 (bench/results): what a
@@ -61,13 +66,25 @@ double estimate(const Gemm& gemm, const Configuration& c, const Device& device) 
   double rate = kProductsPerMicrosecond / width / (1 + reading);
   if (c.schedule == Schedule::kMultistage) rate *= 0.6;
   for (int align = c.align; align > 0 && align < kMostAlign; align *= 2) rate *= 0.9;
-  if (c.schedule == Schedule::kCooperative) rate *= 0.8;  // nothing hides the epilogue
+  if (c.schedule == Schedule::kCooperative || c.schedule == Schedule::kStreamK) {
+    rate *= 0.8;  // nothing hides the epilogue
+  }
   // Tiles above each other in a cluster read the weights once. That pays where they come from
   // memory (few rows) and where there are waves enough for a pair to find its place.
   const bool pairs_pay = m <= 128 || m >= 2048;
   if (c.cluster_m > 1) rate *= pairs_pay ? 1.01 : 0.98;
   if (c.cluster_n > 1) rate *= 0.995;
   const double steps = k / c.tile_k;
+  if (c.schedule == Schedule::kStreamK) {
+    // Locks are cleared first, a block takes eight steps at least, and those that share a tile add
+    // their sums one after the other.
+    constexpr double kClear = 1.5, kLeastSteps = 8, kAdd = 0.3;
+    const double tiles = tiles_of(gemm, c);
+    const double blocks =
+        std::min<double>(device.multiprocessors, ceil_div(tiles * steps, kLeastSteps));
+    return kLaunch + kClear + kWave + kAdd * blocks / tiles +
+           tiles * c.tile_m * c.tile_n * k / (rate * blocks);
+  }
   return kLaunch + waves * (kWave + c.tile_m * c.tile_n * k / rate) + 0.005 * waves * steps;
 }
 
@@ -77,10 +94,14 @@ std::int64_t shared_bytes_of(const Target& target) {
   return (arch == "sm_80" || arch == "sm_87" ? 163 : arch.starts_with("sm_8") ? 99 : 227) << 10;
 }
 
-bool fits(const Gemm& gemm, const Configuration& c, const Target& target) {
+bool fits(const Gemm& gemm, const Configuration& c, const Target& target, const Device& device) {
   if (c.schedule == Schedule::kMultistage) {
     return std::int64_t{c.tile_m + c.tile_n} * c.tile_k * c.stages * gemm.a_dtype.size_bytes() <=
            shared_bytes_of(target);
+  }
+  if (c.schedule == Schedule::kStreamK &&
+      (!gemm.m.is_constant() || !gemm.batch.is_constant() || waves_of(gemm, c, device) > 1)) {
+    return false;
   }
   // A cluster's tiles along M and N must be there.
   const std::int64_t m = gemm.m.as_constant().value_or(1 << 20);
@@ -101,10 +122,15 @@ bool takes_tma(const Gemm& gemm) {
          is_wide(gemm.d_align, gemm.epilogue.dtype);
 }
 
+// CUTLASS 4.2 cannot for stream-K, nor for kernels of its second version.
+bool can_start_early(Schedule schedule) {
+  return schedule == Schedule::kPingpong || schedule == Schedule::kCooperative;
+}
+
 // Launching early hides the start of a kernel. Narrow tiles on many rows lose by it: their early
 // blocks take multiprocessors from the kernel before.
 bool starts_early(const Gemm& gemm, const Configuration& c) {
-  return c.schedule != Schedule::kMultistage &&
+  return can_start_early(c.schedule) &&
          (c.tile_m > 64 || gemm.m.as_constant().value_or(1 << 20) <= 1024);
 }
 
@@ -116,6 +142,19 @@ std::string architecture(const Target& target) {
 }
 
 bool has_tma(const Target& target) { return architecture(target) == "sm_90a"; }
+
+std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& c) {
+  if (c.schedule != Schedule::kStreamK) return 0;
+  constexpr std::int64_t kSumBytes = 4, kLockBytes = 4, kGroups = 2, kLine = 128;
+  const auto tiles = [&](std::int64_t size, int tile, int cluster) {
+    const std::int64_t across = std::int64_t{cluster} * c.swizzle, band = across * tile;
+    return (size + band - 1) / band * across;
+  };
+  const std::int64_t count = tiles(gemm.m.constant(), c.tile_m, c.cluster_m) *
+                             tiles(gemm.n.constant(), c.tile_n, c.cluster_n) *
+                             gemm.batch.constant();
+  return count * (kSumBytes * c.tile_m * c.tile_n + kGroups * kLockBytes) + 2 * kLine;
+}
 
 std::string Configuration::kernel_name() const {
   if (schedule == Schedule::kMultistage) {
@@ -138,8 +177,9 @@ std::optional<Configuration> parse_configuration(std::string_view text) {
   if (std::sscanf(copy.c_str(), "sm90_%dx%dx%d_c%dx%d_%15[a-z] z%d %7s %15s", &c.tile_m, &c.tile_n,
                   &c.tile_k, &c.cluster_m, &c.cluster_n, schedule, &c.swizzle, raster,
                   dependent) >= 8) {
-    c.schedule = schedule == std::string_view(kScheduleNames[0]) ? Schedule::kPingpong
-                                                                 : Schedule::kCooperative;
+    for (const Schedule s : {Schedule::kCooperative, Schedule::kStreamK}) {
+      if (schedule == std::string_view(kScheduleNames[static_cast<int>(s)])) c.schedule = s;
+    }
   } else if (std::sscanf(copy.c_str(), "sm80_%dx%dx%d_w%dx%d_s%d z%d %7s %15s", &c.tile_m,
                          &c.tile_n, &c.tile_k, &c.warp_m, &c.warp_n, &c.stages, &c.swizzle, raster,
                          dependent) >= 8 ||
@@ -169,7 +209,7 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
     c.raster = raster == "m" ? Raster::kAlongM : raster == "n" ? Raster::kAlongN : Raster::kAuto;
     c.swizzle = static_cast<int>(target.get_int("swizzle"));
     c.is_dependent = starts_early(gemm, c);
-    if (fits(gemm, c, target)) all.push_back(c);
+    if (fits(gemm, c, target, device)) all.push_back(c);
   };
   const auto add_sm90 = [&](Schedule schedule, const TileShape& t) {
     const int k = gemm.a_dtype == kFloat32 ? t.k / 2 : t.k;  // the same bytes
@@ -192,6 +232,7 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
   if (by_tma) {
     for (const TileShape& t : kPingpongTiles) add_sm90(Schedule::kPingpong, t);
     for (const TileShape& t : kCooperativeTiles) add_sm90(Schedule::kCooperative, t);
+    for (const TileShape& t : kStreamKTiles) add_sm90(Schedule::kStreamK, t);
   } else {
     add_sm80(0);
   }
@@ -219,7 +260,7 @@ std::vector<Configuration> launches(const Gemm& gemm, const Configuration& candi
       }
     }
   }
-  if (candidate.schedule == Schedule::kMultistage) return all;
+  if (!can_start_early(candidate.schedule)) return all;
   for (std::size_t i = 0, count = all.size(); i < count; ++i) {
     all.push_back(all[i]);
     all.back().is_dependent = !all[i].is_dependent;

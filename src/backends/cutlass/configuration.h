@@ -14,6 +14,7 @@ namespace tessera::backends::cutlass {
 enum class Schedule : std::uint8_t {
   kPingpong,     // sm90: two groups of warps, each with a tile of its own
   kCooperative,  // sm90: two groups of warps share a tile
+  kStreamK,      // sm90: so, and blocks share tiles along K: for few tiles and a long K
   kMultistage,   // sm80: no warp specialisation; what rows that TMA cannot take use
 };
 
@@ -51,11 +52,15 @@ struct Device {
 
 // "sm_90a": -arch, or that of -sm.
 std::string architecture(const Target& target);
+// Of the stream-K schedule: where blocks leave their sums, and a lock a group of warps. 0 for
+// others.
+std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& configuration);
 // Has the target's architecture the instructions of the sm90 schedules, and of attention?
 bool has_tma(const Target& target);
 
 // All that can compute the product, the presumably fastest first: by waves of tiles, the rate that
-// a tile of that shape can reach, and what a wave costs at least. `shapes` of the target narrow it.
+// a tile of that shape can reach, and what a wave costs at least. `cluster_shapes` of the target
+// narrow it.
 std::vector<Configuration> candidates(const Gemm& gemm, const Target& target, const Device& device);
 
 // The ways to launch one of them, itself first: early or not; and where there is more than a wave

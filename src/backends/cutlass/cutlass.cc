@@ -35,7 +35,8 @@ struct Region {
 
 Region gemm_region(const std::string& symbol, const Function& f, const Gemm& gemm,
                    const Configuration& c, const Target& target) {
-  return Region{symbol, kernel_job(gemm, c, target), region_source(symbol, f, gemm, c)};
+  return Region{symbol, kernel_job(gemm, c, target), region_source(symbol, f, gemm, c),
+                workspace_bytes(gemm, c)};
 }
 
 Expected<Region, Refusal> attention_region(const std::string& symbol, const Function& f,

@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/cutlass/configuration.h"
 #include "backends/cutlass/fused_patterns.h"
 #include "backends/cutlass/testing/models.h"
 #include "link/archive_symbols.h"
@@ -365,43 +364,6 @@ TEST(Cutlass, AKernelThatDoesNotCompileTakesItsRegionsOnly) {
   ASSERT_EQ(outcome.module.artifacts.size(), 1u);
   EXPECT_EQ(outcome.module.artifacts[0].symbols.size(), 1u);
   EXPECT_EQ(outcome.module.externs.size(), 1u);
-}
-
-TEST(Configurations, ReadBackEqual) {
-  using cutlass::parse_configuration;
-  for (const char* text :
-       {"sm90_128x192x64_c2x1_pingpong z1 auto", "sm90_64x32x128_c1x1_pingpong z8 m dependent",
-        "sm90_256x128x64_c1x2_cooperative z1 n", "sm80_128x64x32_w64x32_s4 z1 auto",
-        "sm80_64x64x32_w32x32_s2_a1 z2 auto"}) {
-    const auto read = parse_configuration(text);
-    ASSERT_TRUE(read) << text;
-    EXPECT_EQ(read->text(), text);
-  }
-  EXPECT_FALSE(parse_configuration("sm90_128x192_c2x1_pingpong z1 auto"));
-  EXPECT_FALSE(parse_configuration(""));
-}
-
-// Sizes of BERT-large against what measurements found: bench/results/2026-11-21-cutlass-gemm.md.
-TEST(Configurations, TheModelAgreesWithMeasurements) {
-  const auto best = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    cutlass::Gemm gemm;
-    gemm.m = m, gemm.n = n, gemm.k = k;
-    gemm.a_dtype = gemm.b_dtype = gemm.epilogue.dtype = kFloat16;
-    gemm.a_align = gemm.b_align = gemm.d_align = 8;
-    const auto c = cutlass::candidates(gemm, Target("cutlass"), {}).front();
-    return fmt::format("{}x{}", c.tile_m, c.tile_n);
-  };
-  EXPECT_EQ(best(12288, 4096, 1024), "128x192");
-  EXPECT_EQ(best(12288, 1024, 4096), "128x128");
-  EXPECT_EQ(best(12288, 3072, 1024), "128x192");
-  EXPECT_EQ(best(12288, 1024, 1024), "128x128");
-  EXPECT_EQ(best(3072, 3072, 1024), "128x192");
-  EXPECT_EQ(best(3072, 1024, 1024), "128x96");
-  EXPECT_EQ(best(3072, 1024, 4096), "128x96");
-  EXPECT_EQ(best(128, 4096, 1024), "64x64");
-  EXPECT_EQ(best(128, 3072, 1024), "64x64");
-  EXPECT_EQ(best(128, 1024, 1024), "64x32");
-  EXPECT_EQ(best(128, 1024, 4096), "64x32");
 }
 
 // Four kernels that have little in common: TMA and an epilogue, attention with a mask, a batch in

@@ -46,10 +46,10 @@ std::string include_folder(const Target& target) {
 }
 
 CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& target) {
-  const bool is_sm80 = c.schedule == Schedule::kMultistage;
-  return cutlass_job(
-      kernel_symbol(gemm, c), kernel_source(gemm, c), target,
-      {"gemm.h", "launch.cuh", "elementwise.cuh", is_sm80 ? "gemm_sm80.cuh" : "gemm_sm90.cuh"});
+  CompileJob job = cutlass_job(kernel_symbol(gemm, c), kernel_source(gemm, c), target,
+                               {"gemm.h", "launch.cuh", "elementwise.cuh", template_header(c)});
+  if (c.schedule == Schedule::kStreamK) add_headers(job, {"gemm_sm90.cuh"});
+  return job;
 }
 
 CompileJob kernel_job(const Attention& attention, const Target& target) {

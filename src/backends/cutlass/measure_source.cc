@@ -65,8 +65,8 @@ std::string measure_table(const Gemm& g, std::span<const Configuration> candidat
     if (declared.insert(symbol).second) {
       kernels += fmt::format("int32_t {}(const tessera_call*, const GemmArguments*);\n", symbol);
     }
-    rows += fmt::format("    {{&{}, {}, {}, {}}},  // {}\n", symbol, c.swizzle, raster_along_m(c),
-                        c.is_dependent ? 1 : 0, c.text());
+    rows += fmt::format("    {{&{}, {}, {}, {}, {}}},  // {}\n", symbol, c.swizzle,
+                        raster_along_m(c), c.is_dependent ? 1 : 0, workspace_bytes(g, c), c.text());
   }
   const std::int64_t m = g.m.constant(), n = g.n.constant(), k = g.k.constant(),
                      batch = g.batch.constant();

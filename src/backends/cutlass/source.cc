@@ -61,13 +61,14 @@ std::string configuration_text(const Gemm& g, const Configuration& c) {
         c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warp_n, c.tile_k,
         g.emulates_float32 ? "OpMultiplyAddFastF32" : "OpMultiplyAdd", c.stages);
   }
+  static constexpr const char* kSchedules[] = {"Pingpong", "Cooperative", "StreamK"};
   return fmt::format(
       "struct Config {{\n"
       "  using Tile = Shape<Int<{}>, Int<{}>, Int<{}>>;  // (M, N, K)\n"
       "  using Cluster = Shape<Int<{}>, Int<{}>, Int<1>>;\n"
       "  using Schedule = {};\n}};\n",
       c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n,
-      c.schedule == Schedule::kPingpong ? "Pingpong" : "Cooperative");
+      kSchedules[static_cast<int>(c.schedule)]);
 }
 
 const char* template_name(const Configuration& c) {
@@ -101,6 +102,11 @@ std::string function_text(const Epilogue& e, const FunctionWords& words) {
       words.base, inputs, positions, words.qualifier, params, e.body, e.result);
 }
 
+const char* template_header(const Configuration& c) {
+  if (c.schedule == Schedule::kMultistage) return "gemm_sm80.cuh";
+  return c.schedule == Schedule::kStreamK ? "gemm_sm90_stream_k.cuh" : "gemm_sm90.cuh";
+}
+
 std::string kernel_symbol(const Gemm& gemm, const Configuration& configuration) {
   return fmt::format("tessera_gemm_{}_{}_{}", to_string(gemm.a_dtype),
                      hash_text(gemm.kernel_text()).hex().substr(0, 8), configuration.kernel_name());
@@ -110,17 +116,16 @@ std::string kernel_symbol(const Gemm& gemm, const Configuration& configuration) 
 // the linker.
 std::string kernel_source(const Gemm& gemm, const Configuration& configuration) {
   const std::string symbol = kernel_symbol(gemm, configuration);
-  const bool is_sm80 = configuration.schedule == Schedule::kMultistage;
   return fmt::format(
       "// {}\n//   {}\n"
-      "#include \"backends/cutlass/kernels/gemm_{}.cuh\"\n\n"
+      "#include \"backends/cutlass/kernels/{}\"\n\n"
       "namespace tessera::cutlass::{} {{\n\n{}\n{}\n{}\n}}  // namespace\n\n"
       "extern \"C\" int32_t {}(const tessera_call* call,\n"
       "    const tessera::cutlass::GemmArguments* arguments) {{\n"
       "  using namespace tessera::cutlass::{};\n"
       "  return tessera::cutlass::{}<Problem, Config, Function>::run(\"{}\", call, "
       "*arguments);\n}}\n",
-      symbol, gemm.kernel_text(), is_sm80 ? "sm80" : "sm90", symbol,
+      symbol, gemm.kernel_text(), template_header(configuration), symbol,
       problem_text(gemm, configuration), configuration_text(gemm, configuration),
       function_text(gemm.epilogue, kernel_words(gemm)), symbol, symbol,
       template_name(configuration), symbol);

@@ -4,7 +4,9 @@
 #pragma once
 
 // Programmatic dependent launch: the kernel waits for the one before it on the device.
+#ifndef TESSERA_NO_DEPENDENT_LAUNCH
 #define CUTLASS_ENABLE_GDC_FOR_SM90 1
+#endif
 
 #include <cute/tensor.hpp>
 #include <cutlass/cutlass.h>
@@ -29,10 +31,12 @@ namespace fusion = ::cutlass::epilogue::fusion;
 // Whose registers hold a tile of D: one warpgroup's, while another's is being stored, or those of
 // two together.
 struct Pingpong {
+  using Scheduler = ::cutlass::gemm::PersistentScheduler;
   using Mainloop = ::cutlass::gemm::KernelTmaWarpSpecializedPingpong;
   using Epilogue = ::cutlass::epilogue::TmaWarpSpecialized;
 };
 struct Cooperative {
+  using Scheduler = ::cutlass::gemm::PersistentScheduler;
   using Mainloop = ::cutlass::gemm::KernelTmaWarpSpecializedCooperative;
   using Epilogue = ::cutlass::epilogue::TmaWarpSpecializedCooperative;
 };
@@ -156,7 +160,7 @@ struct GemmSm90 {
       typename Schedule::Mainloop>::CollectiveOp;
   using Kernel =
       ::cutlass::gemm::kernel::GemmUniversal<Shape<int, int, int, int>, Mainloop, Epilogue,
-                                             ::cutlass::gemm::PersistentScheduler>;
+                                             typename Schedule::Scheduler>;
   using Gemm = ::cutlass::gemm::device::GemmUniversalAdapter<Kernel>;
 
   static typename Gemm::Arguments arguments(const GemmArguments& g, int multiprocessors) {
@@ -187,6 +191,9 @@ struct GemmSm90 {
     Gemm gemm;
     if (Gemm::can_implement(args) != ::cutlass::Status::kSuccess) {
       return failed(call, name, "the sizes or strides are not what the kernel was compiled for");
+    }
+    if (Gemm::get_workspace_size(args) > call->workspace_bytes) {
+      return failed(call, name, "its workspace is too small");
     }
     const auto stream = static_cast<cudaStream_t>(call->stream);
     if (gemm.initialize(args, call->workspace, stream) != ::cutlass::Status::kSuccess ||

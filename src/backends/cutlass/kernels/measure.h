@@ -11,6 +11,7 @@ struct MeasuredCandidate {
   GemmFunction* kernel;
   // As in GemmArguments.
   int32_t swizzle, raster_along_m, dependent;
+  int64_t workspace_bytes;  // as in tessera_call
 };
 
 }  // namespace tessera::cutlass

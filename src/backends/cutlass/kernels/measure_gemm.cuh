@@ -152,6 +152,11 @@ class Measurement {
     g_.b.data = random_array<B>(weights * copies_, 1 / std::sqrt(double(g_.k)), 2);
     g_.d.data = device_array<D>(elements());
     fill_inputs(typename Function::Inputs(), g_);
+    int64_t workspace_bytes = 0;
+    for (int i = 0; i < tessera_measured_candidate_count; ++i) {
+      workspace_bytes = std::max(workspace_bytes, tessera_measured_candidates[i].workspace_bytes);
+    }
+    workspace_ = device_array<char>(workspace_bytes);
     make_reference();
   }
 
@@ -209,6 +214,8 @@ class Measurement {
     call.device = {TESSERA_CUDA, 0};
     call.stream = stream_;
     call.set_error = set_error;
+    call.workspace = workspace_;
+    call.workspace_bytes = uint64_t(runner.candidate.workspace_bytes);
     GemmArguments g = g_;
     g.b.data = static_cast<B*>(g.b.data) + weights % copies_ * (g.n * g.k);
     g.swizzle = runner.candidate.swizzle;
@@ -364,6 +371,7 @@ class Measurement {
 
   GemmArguments g_;
   int64_t copies_ = 1;
+  void* workspace_ = nullptr;
   float* wanted_ = nullptr;
   Difference* difference_ = nullptr;
   Difference zero_;  // nothing compared yet, with what is known of the reference

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cutlass/configuration.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace tessera::backends::cutlass {
+namespace {
+
+Gemm float16_product(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Gemm gemm;
+  gemm.m = m, gemm.n = n, gemm.k = k;
+  gemm.a_dtype = gemm.b_dtype = gemm.epilogue.dtype = kFloat16;
+  gemm.a_align = gemm.b_align = gemm.d_align = 8;
+  return gemm;
+}
+
+TEST(Configurations, ReadBackEqual) {
+  for (const char* text :
+       {"sm90_128x192x64_c2x1_pingpong z1 auto", "sm90_64x32x128_c1x1_pingpong z8 m dependent",
+        "sm90_256x128x64_c1x2_cooperative z1 n", "sm90_128x64x64_c1x1_streamk z2 auto",
+        "sm80_128x64x32_w64x32_s4 z1 auto", "sm80_64x64x32_w32x32_s2_a1 z2 auto"}) {
+    const auto read = parse_configuration(text);
+    ASSERT_TRUE(read) << text;
+    EXPECT_EQ(read->text(), text);
+  }
+  EXPECT_FALSE(parse_configuration("sm90_128x192_c2x1_pingpong z1 auto"));
+  EXPECT_FALSE(parse_configuration(""));
+}
+
+// Sizes of BERT-large against what measurements found: bench/results/2026-11-21-cutlass-gemm.md.
+TEST(Configurations, TheModelAgreesWithMeasurements) {
+  const auto best = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    const auto c = candidates(float16_product(m, n, k), Target("cutlass"), {}).front();
+    return fmt::format("{}x{}", c.tile_m, c.tile_n);
+  };
+  EXPECT_EQ(best(12288, 4096, 1024), "128x192");
+  EXPECT_EQ(best(12288, 1024, 4096), "128x128");
+  EXPECT_EQ(best(12288, 3072, 1024), "128x192");
+  EXPECT_EQ(best(12288, 1024, 1024), "128x128");
+  EXPECT_EQ(best(3072, 3072, 1024), "128x192");
+  EXPECT_EQ(best(3072, 1024, 1024), "128x96");
+  EXPECT_EQ(best(3072, 1024, 4096), "128x96");
+  EXPECT_EQ(best(128, 4096, 1024), "64x64");
+  EXPECT_EQ(best(128, 3072, 1024), "64x64");
+  EXPECT_EQ(best(128, 1024, 1024), "64x32");
+  EXPECT_EQ(best(128, 1024, 4096), "64x32");
+}
+
+// Eight tiles of 132 multiprocessors would work on 256 steps: those get shares of them.
+TEST(Configurations, FewTilesWithALongSumAreShared) {
+  Gemm gemm = float16_product(64, 256, 16384);
+  const auto first = candidates(gemm, Target("cutlass"), {}).front();
+  EXPECT_EQ(first.kernel_name(), "sm90_128x64x64_c1x1_streamk");
+  // Four tiles of sums, and two locks for each.
+  EXPECT_GE(workspace_bytes(gemm, first), 4 * (128 * 64 * 4 + 2 * 4));
+  EXPECT_FALSE(first.is_dependent);
+  for (const auto& launch : launches(gemm, first, {})) EXPECT_FALSE(launch.is_dependent);
+  // Where there is no number of tiles there is none of bytes.
+  gemm.m = Dim::symbol("rows");
+  for (const auto& c : candidates(gemm, Target("cutlass"), {})) {
+    EXPECT_NE(c.schedule, Schedule::kStreamK);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::backends::cutlass
