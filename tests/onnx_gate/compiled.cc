@@ -20,13 +20,14 @@ std::vector<Port> ports_of(const std::vector<exec::PortInfo>& infos) {
 
 }  // namespace
 
-Result<Runnable> compiled(const Case& c) {
+Result<Runnable> compiled(const Case& c, const std::vector<Target>& targets) {
   auto folder = TempDir::make("onnx-gate");
   if (!folder) return fail(error(Code::kFileNotWritable, {}, "{}", folder.error().text()));
   driver::CompileOptions options;
   options.model = c.model();
   options.output = folder->file("model.so");
-  options.partition = driver::Partition::kNone;
+  options.targets = targets;
+  if (targets.empty()) options.partition = driver::Partition::kNone;
   options.jobs = 1;
   options.threads = 1;
   TESSERA_TRY(const auto report, driver::compile(options));

@@ -8,6 +8,7 @@
 #include "tests/onnx_gate/engine.h"
 #include "tests/onnx_gate/expectations.h"
 #include "tests/onnx_gate/workers.h"
+#include "types/target_list.h"
 
 namespace tessera::onnx_gate {
 namespace {
@@ -17,6 +18,7 @@ struct Options {
   std::string lists;  // empty: every case must pass
   std::string engine = "library";
   std::string filter;
+  std::vector<std::string> targets;
   std::size_t share = 1;  // one of how many cases
   std::size_t jobs = 2;
   unsigned seconds = 120;  // for one case
@@ -38,6 +40,12 @@ class Gate {
       fmt::print(stderr, "no cases below {}\n", options_.cases);
       return 1;
     }
+    auto targets = parse_targets(options_.targets);
+    if (!targets) {
+      fmt::print(stderr, "{}", render(targets.error()));
+      return 1;
+    }
+    targets_ = *std::move(targets);
     run_in_workers(
         cases_.size(), options_.jobs, options_.seconds,
         [&](std::size_t i) {
@@ -54,7 +62,7 @@ class Gate {
   // What the importer alone already says is not the compiler's.
   std::optional<std::string> outcome(const Case& c) const {
     if (options_.engine == "eval") return failure(c, evaluated);
-    const auto what = failure(c, compiled);
+    const auto what = failure(c, [this](const Case& of) { return compiled(of, targets_); });
     if (!what) return std::nullopt;
     const auto imported = failure(c, evaluated);
     return imported ? imported : std::optional(std::string(kCompilerReason) + *what);
@@ -123,6 +131,7 @@ class Gate {
   Options options_;
   Expectations expected_;
   std::vector<Case> cases_;
+  std::vector<Target> targets_;
   Totals totals_;
 };
 
@@ -137,6 +146,8 @@ int gate_main(int argc, char** argv) {
   app.add_option("--engine", options.engine, "how to run a case")
       ->check(CLI::IsMember({"eval", "library"}));
   app.add_option("--filter", options.filter, "only cases with this in their name");
+  app.add_option("--target", options.targets,
+                 "as of `tessera compile`, in order; without it the CPU without back ends");
   app.add_option("--share", options.share, "only one of so many cases")->check(CLI::PositiveNumber);
   app.add_option("--jobs", options.jobs, "processes")->check(CLI::PositiveNumber);
   app.add_option("--seconds", options.seconds, "limit for one case");
