@@ -27,6 +27,7 @@ void make_extern(Module& module, const std::string& symbol, std::int32_t artifac
   made.artifact = artifact;
   made.convention = artifact == kLoopIr ? CallingConvention::kGenerated : info.convention;
   made.workspace.bytes = info.workspace_bytes;
+  made.float32_precision = info.float32_precision;
   for (const NodeId param : f.params()) {
     for (Type& type : flatten(f.type(param))) made.inputs.push_back(std::move(type));
   }

@@ -18,6 +18,7 @@ struct ExternInfo {
   std::int64_t workspace_bytes = 0;
   std::vector<std::string> operators;  // for reports; empty: the operators of the body
   CallingConvention convention = CallingConvention::kBackend;
+  DType float32_precision = kFloat32;  // as in Extern
 };
 // In place of an artifact's number: a prim_func of the module defines the function, under its own
 // symbol and in the generated calling convention; schedule/ and emit/ do the rest.

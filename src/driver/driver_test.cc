@@ -363,6 +363,25 @@ TEST_F(DriverTest, VerificationFindsWrongNumbers) {
   EXPECT_FALSE(wrong.error().list.front().remedy.empty());
 }
 
+TEST_F(DriverTest, VerificationAllowsThePrecisionThatAKernelStates) {
+  const CompileOptions o = options(
+      "def @main(%x: Tensor[(1, 2), float32], %w: Tensor[(2, 2), float32]) {\n"
+      "  nn.dense(%x, %w, units=2)\n}\n");
+  Module module = value_of(load_model(o.model, {}));
+  const std::vector<Tensor> inputs = {Tensor::of<float>({1, 2}, kFloat32, {1, 2}),
+                                      Tensor::of<float>({2, 2}, kFloat32, {1, 0, 0, 1})};
+  const auto agrees = [&](DType precision, float second) {
+    module.externs["main"].float32_precision = precision;
+    Verifier verifier(module, 60);
+    const std::vector<Tensor> outputs = {Tensor::of<float>({1, 2}, kFloat32, {1, second})};
+    verifier.compare("main", inputs, outputs);
+    return verifier.finish().has_value();
+  };
+  EXPECT_FALSE(agrees(kFloat32, 2.001f));
+  EXPECT_TRUE(agrees(kFloat16, 2.001f));
+  EXPECT_FALSE(agrees(kFloat16, 2.1f));
+}
+
 TEST_F(DriverTest, VerificationSaysWhatItDidNotCompare) {
   const CompileOptions o = options("def @main(%x: Tensor[(2), float32]) { exp(%x) }\n");
   Module module = value_of(load_model(o.model, {}));

@@ -31,6 +31,8 @@ struct Extern {
   std::int32_t artifact = -1;  // index into Module::artifacts; -1: a prim_func of the module
   CallingConvention convention = CallingConvention::kBackend;
   Workspace workspace;
+  // What its products and functions of float32 are as exact as: tf32 has the digits of float16.
+  DType float32_precision = kFloat32;
   std::vector<Type> inputs, outputs;     // flattened tensors of the signature
   std::vector<ConstantIndex> constants;  // passed to the artifact's state by name: see Artifact
   std::vector<std::string> operators;    // names, for reports

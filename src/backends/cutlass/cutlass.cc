@@ -30,20 +30,23 @@ struct Region {
   std::string symbol;
   CompileJob kernel;
   std::string source;
-  std::int64_t workspace_bytes = 0;
+  byoc::ExternInfo info;
 };
 
 Region gemm_region(const std::string& symbol, const Function& f, const Gemm& gemm,
                    const Configuration& c, const Target& target) {
-  return Region{symbol, kernel_job(gemm, c, target), region_source(symbol, f, gemm, c),
-                workspace_bytes(gemm, c)};
+  byoc::ExternInfo info;
+  info.workspace_bytes = workspace_bytes(gemm, c);
+  info.float32_precision = gemm.float32_precision();
+  return Region{symbol, kernel_job(gemm, c, target), region_source(symbol, f, gemm, c), info};
 }
 
 Expected<Region, Refusal> attention_region(const std::string& symbol, const Function& f,
                                            const ConstantPool& pool, const Target& target) {
   TESSERA_TRY(const Attention attention, describe_attention(f, pool));
-  return Region{symbol, kernel_job(attention, target), region_source(symbol, f, attention),
-                workspace_bytes(attention)};
+  byoc::ExternInfo info;
+  info.workspace_bytes = workspace_bytes(attention);
+  return Region{symbol, kernel_job(attention, target), region_source(symbol, f, attention), info};
 }
 
 bool has_softmax(const Function& f) {
@@ -177,9 +180,7 @@ class Cutlass final : public byoc::Backend {
     module.artifacts.push_back(std::move(artifact));
     const auto index = static_cast<std::int32_t>(module.artifacts.size()) - 1;
     for (const Region& region : regions) {
-      byoc::ExternInfo info;
-      info.workspace_bytes = region.workspace_bytes;
-      byoc::make_extern(module, region.symbol, index, info);
+      byoc::make_extern(module, region.symbol, index, region.info);
     }
     return {};
   }

@@ -216,9 +216,13 @@ TEST(Cutlass, Float32IsThreeProductsOfTf32UnlessPlainTf32IsAllowed) {
       "def @main(%x: Tensor[(128, 64), float32], %w: Tensor[(96, 64), float32]) { "
       "nn.dense(%x, %w, units=None) }";
   RecordingToolchain three, plain, rows;
-  compile(text, three);
+  const auto precision = [](const byoc::PartitionOutcome& outcome) {
+    return outcome.module.externs.begin()->second.float32_precision;
+  };
+  EXPECT_EQ(precision(compile(text, three)), kFloat32);
   EXPECT_NE(three.sources.rbegin()->second.find("OpMultiplyAddFastF32"), std::string::npos);
-  compile(text, plain, *parse_target("cutlass -use_3xtf32=false"));
+  // What --verify allows for.
+  EXPECT_EQ(precision(compile(text, plain, *parse_target("cutlass -use_3xtf32=false"))), kFloat16);
   EXPECT_NE(plain.sources.rbegin()->second.find("gemm_sm90.cuh"), std::string::npos);
   // What lies along N does not suit Hopper's instructions.
   compile(
@@ -331,7 +335,9 @@ def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(96, 64), float16]) {
 })";
   for (const bool is_fast : {false, true}) {
     RecordingToolchain toolchain;
-    compile(text, toolchain, Target("cutlass").with("use_fast_math", is_fast));
+    const auto outcome = compile(text, toolchain, Target("cutlass").with("use_fast_math", is_fast));
+    EXPECT_EQ(outcome.module.externs.begin()->second.float32_precision,
+              is_fast ? kFloat16 : kFloat32);
     std::string all;
     for (const auto& [name, source] : toolchain.sources) all += source;
     EXPECT_NE(all.find(is_fast ? "EpilogueWords<FastWords>" : "EpilogueWords<FloatWords>"),

@@ -138,6 +138,11 @@ constexpr const char* kKindNames[] = {"row", "column", "full", "scalar"};
 
 }  // namespace
 
+DType Gemm::float32_precision() const {
+  const bool is_tf32 = a_dtype == kFloat32 && !emulates_float32;
+  return is_tf32 || is_fast ? kFloat16 : kFloat32;
+}
+
 std::string Gemm::kernel_text() const {
   std::string text = fmt::format("a={}:{}:{} b={}:{}:{} sum={} d={}:{}", to_string(a_dtype),
                                  a_is_column_major ? "column" : "row", a_align, to_string(b_dtype),

@@ -22,6 +22,8 @@ struct Gemm {
   relay::NodeId a, b;
   Epilogue epilogue;
 
+  // As Extern has it: less than float32's own by plain tf32 and by fast functions.
+  DType float32_precision() const;
   // What kernel and configuration depend on: equal text, equal work.
   std::string workload() const;
   // Without the sizes: what a kernel is compiled for.
