@@ -59,6 +59,8 @@ class Backend {
   virtual std::string library_path(std::string_view) const { return ""; }
   // In order of priority: an earlier pattern claims its nodes first.
   virtual std::vector<CompositePattern> patterns(const Target&) const = 0;
+  // Layouts that it needs, as `desired` of convert-layout says them: "nn.conv2d:NHWC:OHWI".
+  virtual std::vector<std::string> layouts(const Target&) const { return {}; }
   // The whole extracted region, after types are known: what the checks of its patterns, each for
   // itself, cannot see.
   virtual std::optional<Refusal> validate(const relay::Function&, const Target&) const {

@@ -75,6 +75,10 @@ class Compilation {
       report.precision = passes::precision_report(module, options_.precision);
       done("precision", precision_text(*report.precision));
     }
+    if (const auto desired = desired_layouts(options_); !desired.empty()) {
+      TESSERA_TRY(module, convert_layouts(std::move(module), desired, options_, report.warnings));
+      done("layouts", fmt::format("{}", fmt::join(desired, ", ")));
+    }
     TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
     toolchain_.emplace(std::move(toolchain));
     TESSERA_TRY(code_, machine_code(host_target(options_.targets), toolchain_->compiler()));

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "constants/npy.h"
 #include "driver/catalogue.h"
 #include "module/text.h"
@@ -36,6 +39,18 @@ std::string precision_passes(DType precision) {
          "fold-constant,"
          "eliminate-common-subexpr,"
          "eliminate-dead-code";
+}
+
+// Transposes of weights are folded; where a dimension is one, some are reshapes.
+std::string layout_passes(const std::vector<std::string>& desired) {
+  return fmt::format(
+      "convert-layout{{desired=[{}]}},"
+      "fold-constant,"
+      "simplify-expr,"
+      "canonicalize-views,"
+      "eliminate-common-subexpr,"
+      "eliminate-dead-code",
+      fmt::join(desired, ","));
 }
 
 // Beyond those, where a GPU computes: a wide product uses it better than some narrow ones, and
@@ -135,6 +150,11 @@ Result<Module> reduce_precision(Module module, const CompileOptions& options,
                                 std::vector<Diagnostic>& warnings) {
   return run_list(std::move(module), "precision", precision_passes(options.precision), options,
                   warnings);
+}
+
+Result<Module> convert_layouts(Module module, const std::vector<std::string>& desired,
+                               const CompileOptions& options, std::vector<Diagnostic>& warnings) {
+  return run_list(std::move(module), "layout", layout_passes(desired), options, warnings);
 }
 
 Result<Module> prepare_native(Module module, const CompileOptions& options,

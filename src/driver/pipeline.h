@@ -13,6 +13,9 @@ Result<Module> optimize_graph(Module module, const CompileOptions& options,
 // --precision: to a 16-bit type, and what that leaves to simplify.
 Result<Module> reduce_precision(Module module, const CompileOptions& options,
                                 std::vector<Diagnostic>& warnings);
+// To the layouts that are desired, and what that leaves to simplify.
+Result<Module> convert_layouts(Module module, const std::vector<std::string>& desired,
+                               const CompileOptions& options, std::vector<Diagnostic>& warnings);
 // What is left for native code, after back ends took their regions.
 Result<Module> prepare_native(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings);

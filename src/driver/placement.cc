@@ -2,6 +2,7 @@
 #include "driver/placement.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include <fmt/format.h>
@@ -122,6 +123,21 @@ std::vector<PlacementRow> rows_of(const byoc::PartitionOutcome& outcome) {
 }
 
 }  // namespace
+
+std::vector<std::string> desired_layouts(const CompileOptions& options) {
+  std::map<std::string, std::string> by_operator;
+  if (options.partition != Partition::kGreedy) return {};
+  Partitioned reported_later;
+  for (const auto& [backend, target] : choices_of(options, reported_later)) {
+    for (std::string& text : backend->layouts(target)) {
+      const std::string op = text.substr(0, text.find(':'));
+      by_operator.emplace(op, std::move(text));
+    }
+  }
+  std::vector<std::string> desired;
+  for (auto& [op, text] : by_operator) desired.push_back(std::move(text));
+  return desired;
+}
 
 Result<Partitioned> partition_module(Module module, const CompileOptions& options,
                                      byoc::Toolchain& toolchain) {

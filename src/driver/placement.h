@@ -26,6 +26,10 @@ struct Partitioned : PlacementFacts {
   std::vector<Diagnostic> warnings;
 };
 
+// The layouts that the back ends of options.targets need, for each operator those of the first that
+// names one: `desired` of convert-layout.
+std::vector<std::string> desired_layouts(const CompileOptions& options);
+
 // Partitions `main` over the back ends of options.targets; what nobody took stays.
 Result<Partitioned> partition_module(Module module, const CompileOptions& options,
                                      byoc::Toolchain& toolchain);

@@ -27,9 +27,10 @@ struct ConvertLayoutOptions {
       std::tuple{relay::required_attr("desired", &ConvertLayoutOptions::desired)};
 };
 
-// What an operator is to have: data in "NHWC", kernels in "HWIO".
+// What an operator is to have: data in "NHWC", kernels in "HWIO", or "OHWI" where that is named;
+// kernels of grouped convolutions in the first in any case: their channels lie beside each other.
 struct Layouts {
-  std::string data, kernel;
+  std::string data, grouped_kernel, kernel;
 };
 using Desired = std::map<std::string, Layouts, std::less<>>;
 
@@ -102,14 +103,17 @@ class LayoutConverter {
     };
     const std::string data = text("data_layout", plain), out = text("out_layout", data);
     const std::string kernel = text("kernel_layout", "OI" + plain.substr(2));
-    if (data == want.data && out == want.data && kernel == want.kernel) return std::nullopt;
+    const relay::AttrValue* groups = call.attrs.find("groups");
+    const bool is_grouped = groups != nullptr && *groups->as<std::int64_t>() != 1;
+    const std::string& wanted_kernel = is_grouped ? want.grouped_kernel : want.kernel;
+    if (data == want.data && out == want.data && kernel == wanted_kernel) return std::nullopt;
     relay::Attrs attrs = call.attrs;
     attrs.set("data_layout", want.data);
-    attrs.set("kernel_layout", want.kernel);
+    attrs.set("kernel_layout", wanted_kernel);
     attrs.erase("out_layout");
     const auto operands = f_.operands(id);
     const NodeId x = forms_.permuted(c, operands[0], between(data, want.data), id);
-    const NodeId w = forms_.permuted(c, operands[1], between(kernel, want.kernel), id);
+    const NodeId w = forms_.permuted(c, operands[1], between(kernel, wanted_kernel), id);
     return result(c, id, between(out, want.data),
                   c.builder().call(*call.op, {x, w}, std::move(attrs)));
   }
@@ -285,13 +289,19 @@ Result<Desired> parse_desired(const std::vector<std::string>& texts) {
                         "pass `convert-layout`: `{}` in `desired` is not OPERATOR:LAYOUT", text)
                       .with_remedy("the operators are nn.conv1d, nn.conv2d, nn.conv3d"));
     }
-    const std::string data = text.substr(colon + 1), kernel = kernel_for(data);
-    if (data.size() != rank || kernel.empty()) {
+    const std::string layouts = text.substr(colon + 1), data = layouts.substr(0, rank);
+    const std::string usual = kernel_for(data);
+    std::string kernel = usual;
+    if (layouts.size() > rank && layouts[rank] == ':') kernel = layouts.substr(rank + 1);
+    const bool is_whole = layouts.size() == rank || layouts == data + ":" + kernel;
+    if (usual.empty() || !is_whole ||
+        !std::is_permutation(kernel.begin(), kernel.end(), usual.begin(), usual.end())) {
       return fail(error(Code::kBadPassOption, {},
-                        "pass `convert-layout`: `{}` cannot have layout `{}`", name, data)
-                      .with_remedy("channels are second (NCHW) or last (NHWC)"));
+                        "pass `convert-layout`: `{}` cannot have layout `{}`", name, layouts)
+                      .with_remedy("channels are second (NCHW) or last (NHWC), kernels as usual or "
+                                   "named (NHWC:OHWI)"));
     }
-    desired[name] = {data, kernel};
+    desired[name] = {data, usual, kernel};
   }
   return desired;
 }

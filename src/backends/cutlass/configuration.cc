@@ -10,7 +10,7 @@
 namespace tessera::backends::cutlass {
 namespace {
 
-constexpr const char* kScheduleNames[] = {"pingpong", "cooperative", "streamk"};
+constexpr const char* kScheduleNames[] = {"pingpong", "cooperative", "streamk", "implicit"};
 constexpr const char* kRasterNames[] = {"auto", "m", "n"};
 
 struct TileShape {
@@ -23,6 +23,9 @@ constexpr TileShape kPingpongTiles[] = {{64, 32, 128}, {64, 64, 64},   {64, 64, 
 constexpr TileShape kCooperativeTiles[] = {
     {128, 128, 64}, {128, 192, 64}, {128, 256, 64}, {256, 128, 64}};
 constexpr TileShape kStreamKTiles[] = {{128, 64, 64}, {128, 128, 64}};
+// A block has one tile. Where it is not above 8192 elements, two blocks share a multiprocessor.
+constexpr TileShape kImplicitTiles[] = {{64, 64, 64},  {64, 128, 64},  {128, 64, 64},
+                                        {128, 96, 64}, {128, 128, 64}, {128, 192, 64}};
 struct MultistageShape {
   int m, n, k, warp_m, warp_n, stages;
 };
@@ -51,6 +54,18 @@ double waves_of(const Gemm& gemm, const Configuration& c, const Device& device) 
   return ceil_div(tiles_of(gemm, c), device.multiprocessors);
 }
 
+// What a tile multiplies along K: of a convolution, each place of the window has steps of its own.
+double depth_of(const Gemm& gemm, const Configuration& c) {
+  const auto k = static_cast<double>(gemm.k.constant());
+  if (!gemm.convolution) return k;
+  const auto channels = static_cast<double>(gemm.convolution->channels);
+  return k / channels * ceil_div(channels, c.tile_k) * c.tile_k;
+}
+
+bool shares_multiprocessor(const Configuration& c) {
+  return c.schedule == Schedule::kImplicit && c.tile_m * c.tile_n <= 64 * 128;
+}
+
 // Microseconds. The constants are fitted to measurements on an H200 (bench/results): what a
 // multiprocessor multiplies in a microsecond, what a launch and a wave of tiles cost at least, and
 // that narrow tiles read more shared memory for each product.
@@ -58,7 +73,7 @@ double estimate(const Gemm& gemm, const Configuration& c, const Device& device) 
   constexpr double kProductsPerMicrosecond = 3.4e6, kWave = 0.6, kLaunch = 2.5;
   constexpr double kRowsReadPerProduct = 16;
   const double m = static_cast<double>(gemm.m.as_constant().value_or(kUsualRows));
-  const double k = static_cast<double>(gemm.k.constant());
+  const double k = depth_of(gemm, c);
   const double waves = waves_of(gemm, c, device);
   const double reading = kRowsReadPerProduct * (1.0 / c.tile_m + 1.0 / c.tile_n);
   // tf32 has half the rate, and three products take thrice the time.
@@ -69,6 +84,7 @@ double estimate(const Gemm& gemm, const Configuration& c, const Device& device) 
   if (c.schedule == Schedule::kCooperative || c.schedule == Schedule::kStreamK) {
     rate *= 0.8;  // nothing hides the epilogue
   }
+  if (c.schedule == Schedule::kImplicit) rate *= shares_multiprocessor(c) ? 0.9 : 0.75;
   // Tiles above each other in a cluster read the weights once. That pays where they come from
   // memory (few rows) and where there are waves enough for a pair to find its place.
   const bool pairs_pay = m <= 128 || m >= 2048;
@@ -110,11 +126,12 @@ bool fits(const Gemm& gemm, const Configuration& c, const Target& target, const 
 }
 
 // Hopper's instructions read tf32 along K only, and know no emulation of float32.
-bool takes_tma(const Gemm& gemm) {
+bool suits_tma(const Gemm& gemm) {
   if (gemm.a_dtype == kFloat32 &&
       (gemm.emulates_float32 || gemm.a_is_column_major || gemm.b_is_row_major)) {
     return false;
   }
+  if (gemm.convolution && !suits_im2col(*gemm.convolution)) return false;
   const auto is_wide = [](std::int64_t elements, DType dtype) {
     return elements * dtype.size_bytes() == 16;
   };
@@ -156,6 +173,10 @@ std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& c) {
   return count * (kSumBytes * c.tile_m * c.tile_n + kGroups * kLockBytes) + 2 * kLine;
 }
 
+bool takes_tma(const Gemm& gemm, const Target& target) {
+  return has_tma(target) && suits_tma(gemm);
+}
+
 std::string Configuration::kernel_name() const {
   if (schedule == Schedule::kMultistage) {
     return fmt::format("sm80_{}x{}x{}_w{}x{}_s{}{}", tile_m, tile_n, tile_k, warp_m, warp_n, stages,
@@ -177,7 +198,7 @@ std::optional<Configuration> parse_configuration(std::string_view text) {
   if (std::sscanf(copy.c_str(), "sm90_%dx%dx%d_c%dx%d_%15[a-z] z%d %7s %15s", &c.tile_m, &c.tile_n,
                   &c.tile_k, &c.cluster_m, &c.cluster_n, schedule, &c.swizzle, raster,
                   dependent) >= 8) {
-    for (const Schedule s : {Schedule::kCooperative, Schedule::kStreamK}) {
+    for (const Schedule s : {Schedule::kCooperative, Schedule::kStreamK, Schedule::kImplicit}) {
       if (schedule == std::string_view(kScheduleNames[static_cast<int>(s)])) c.schedule = s;
     }
   } else if (std::sscanf(copy.c_str(), "sm80_%dx%dx%d_w%dx%d_s%d z%d %7s %15s", &c.tile_m,
@@ -228,8 +249,12 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
            align});
     }
   };
-  const bool by_tma = has_tma(target) && takes_tma(gemm);
-  if (by_tma) {
+  const bool by_tma = takes_tma(gemm, target);
+  if (by_tma && gemm.convolution) {
+    for (const TileShape& t : kImplicitTiles) add_sm90(Schedule::kImplicit, t);
+  } else if (gemm.convolution) {
+    return all;
+  } else if (by_tma) {
     for (const TileShape& t : kPingpongTiles) add_sm90(Schedule::kPingpong, t);
     for (const TileShape& t : kCooperativeTiles) add_sm90(Schedule::kCooperative, t);
     for (const TileShape& t : kStreamKTiles) add_sm90(Schedule::kStreamK, t);

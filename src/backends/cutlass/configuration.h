@@ -15,6 +15,7 @@ enum class Schedule : std::uint8_t {
   kPingpong,     // sm90: two groups of warps, each with a tile of its own
   kCooperative,  // sm90: two groups of warps share a tile
   kStreamK,      // sm90: so, and blocks share tiles along K: for few tiles and a long K
+  kImplicit,     // sm90: one group of warps, one tile a block; A is gathered by a window
   kMultistage,   // sm80: no warp specialisation; what rows that TMA cannot take use
 };
 
@@ -57,6 +58,9 @@ std::string architecture(const Target& target);
 std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& configuration);
 // Has the target's architecture the instructions of the sm90 schedules, and of attention?
 bool has_tma(const Target& target);
+
+// Has the target the sm90 schedules, and can they read the operands?
+bool takes_tma(const Gemm& gemm, const Target& target);
 
 // All that can compute the product, the presumably fastest first: by waves of tiles, the rate that
 // a tile of that shape can reach, and what a wave costs at least. `cluster_shapes` of the target

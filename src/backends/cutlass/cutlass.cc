@@ -137,6 +137,8 @@ class Cutlass final : public byoc::Backend {
 
   std::vector<CompositePattern> patterns(const Target&) const override { return fused_patterns(); }
 
+  std::vector<std::string> layouts(const Target&) const override { return {"nn.conv2d:NHWC:OHWI"}; }
+
   std::vector<byoc::TuningTask> tuning_tasks(
       const Module& module, const Target& target,
       const std::map<std::string, Dim>& sizes) const override {

@@ -372,8 +372,8 @@ TEST(Cutlass, AKernelThatDoesNotCompileTakesItsRegionsOnly) {
   EXPECT_EQ(outcome.module.externs.size(), 1u);
 }
 
-// Four kernels that have little in common: TMA and an epilogue, attention with a mask, a batch in
-// float32, odd rows.
+// Five kernels that have little in common: TMA and an epilogue, attention with a mask, a batch in
+// float32, odd rows, a convolution.
 TEST(CutlassKernels, Compile) {
   if (!link::find_cuda_compiler() || cutlass_backend().available(Target("cutlass"))) {
     GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
@@ -385,25 +385,29 @@ def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(64, 256), float16],
           %b: Tensor[(256), float16], %r: Tensor[(128, 256), float16],
           %q: Tensor[(2, 4, 96, 64), bfloat16], %m: Tensor[(2, 1, 1, 96), bfloat16],
           %a: Tensor[(4, 32, 64), float32], %u: Tensor[(4, 64, 64), float32],
-          %odd: Tensor[(31, 13), float16], %t: Tensor[(7, 13), float16], %s: Tensor[(31, 7), float16]) {
+          %odd: Tensor[(31, 13), float16], %t: Tensor[(7, 13), float16], %s: Tensor[(31, 7), float16],
+          %i: Tensor[(2, 9, 9, 64), float16], %c: Tensor[(64, 3, 3, 64), float16],
+          %z: Tensor[(64), float16]) {
   %0 = add(nn.gelu(add(nn.matmul(%x, %w, units=None), %b)), %r);
   %1 = nn.batch_matmul(%a, %u, transpose_b=False);
   %2 = add(nn.matmul(%q, transpose(%q, axes=[0, 1, 3, 2]), units=None), %m);
   %4 = nn.matmul(nn.softmax(%2, axis=3), %q, units=None);
   %3 = add(nn.dense(%odd, %t, units=None), %s);
-  (%0, %1, %4, %3)
+  %5 = nn.conv2d(%i, %c, padding=[1, 1, 1, 1], data_layout="NHWC", kernel_layout="OHWI");
+  (%0, %1, %4, %3, nn.relu(add(add(%5, %z), %i)))
 })",
                                *toolchain);
-  EXPECT_EQ(composites_of(outcome).size(), 4u);
+  EXPECT_EQ(composites_of(outcome).size(), 5u);
   ASSERT_EQ(outcome.module.artifacts.size(), 1u);
   const auto symbols = link::archive_symbols(outcome.module.artifacts[0].payload);
   ASSERT_TRUE(symbols);
   int kernels = 0;
   for (const std::string& symbol : *symbols) {
-    const bool is_product = symbol.starts_with("tessera_gemm_");
-    kernels += is_product || symbol.starts_with("tessera_attention_") ? 1 : 0;
+    for (const char* kind : {"tessera_gemm_", "tessera_attention_", "tessera_conv_"}) {
+      kernels += symbol.starts_with(kind) ? 1 : 0;
+    }
   }
-  EXPECT_EQ(kernels, 4);
+  EXPECT_EQ(kernels, 5);
 }
 
 }  // namespace

@@ -91,6 +91,7 @@ class Describer {
     if (dtype.code != TypeCode::kFloat && dtype.code != TypeCode::kBFloat) {
       return Refusal{fmt::format("`{}` gives {}", op, to_string(dtype))};
     }
+    if (op == "nn.bias_add" && !is_along_columns(id)) return Refusal{"the bias is not of columns"};
     std::vector<std::string> operands;
     for (const NodeId operand : f_.operands(id)) {
       auto name = name_of(operand, op == "nn.bias_add");
@@ -106,6 +107,12 @@ class Describer {
     names_[id] = fmt::format("v{}", steps_++);
     out_.body += fmt::format("    const float {} = {};\n", names_[id], *text);
     return std::nullopt;
+  }
+
+  bool is_along_columns(NodeId bias_add) const {
+    const auto& attrs = f_.as<relay::OpCall>(bias_add)->attrs;
+    const auto axis = relay::read_attrs<ops::BiasAddAttrs>(attrs).axis;
+    return axis == -1 || axis + 1 == static_cast<std::int64_t>(shape_.size());
   }
 
   Expected<std::string, Refusal> expression(NodeId id, std::string_view op,

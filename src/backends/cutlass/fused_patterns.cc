@@ -23,6 +23,8 @@ Pattern product() {
       .call({wildcard(), wildcard()});
 }
 
+Pattern convolution() { return is_op("nn.conv2d", {wildcard(), wildcard()}); }
+
 Pattern add(const Pattern& x, const Pattern& y) { return is_op("add", {x, y}); }
 Pattern multiply(const Pattern& x, const Pattern& y) { return is_op("multiply", {x, y}); }
 Pattern number() { return is_constant(); }
@@ -98,19 +100,42 @@ std::optional<Refusal> check(const Match& match, const Target& given) {
   const Target target = given.name() == "cutlass" ? given : Target("cutlass");
   const auto gemm = describe_gemm(match, target);
   if (!gemm) return gemm.error();
+  if (gemm->convolution && !takes_tma(*gemm, target)) {
+    return Refusal{"kernels of convolutions are for sm_90a, 16-bit types and channels by eights"};
+  }
   if (candidates(*gemm, target, Device{}).empty()) {
     return Refusal{"no tile with a cluster shape of `-cluster_shapes` fits"};
   }
   return std::nullopt;
 }
 
+Pattern added(const Pattern& x) { return add(x, wildcard()); }
+Pattern added_or_multiplied(const Pattern& x) { return added(x) | multiply(x, wildcard()); }
+
+// What is computed of a product, the longest first; `joined` with another tensor.
+void add_products(std::vector<relay::CompositePattern>& table, const std::string& name,
+                  const Pattern& plain, Pattern (*joined)(const Pattern&)) {
+  const Pattern biased = with_bias(plain), activation = activated(biased);
+  const Pattern scaled = multiply(plain, number()) | is_op("divide", {plain, number()});
+  const Pattern residual = joined(biased);
+  const std::pair<const char*, Pattern> parts[] = {
+      {"_bias_activation_residual", joined(activation)},
+      {"_bias_residual_activation", activated(residual)},
+      {"_bias_residual", residual},
+      {"_bias_activation", activation},
+      {"_bias", biased},
+      {"_activation", activated(plain)},
+      {"_scale_bias", with_bias(scaled)},
+      {"_scale", scaled},
+      {"", plain},
+  };
+  for (const auto& [part, pattern] : parts) table.push_back({name + part, pattern, check});
+}
+
 }  // namespace
 
-// Each subject and what it is part of: the longest first.
+// Each subject and what it is part of.
 std::vector<relay::CompositePattern> fused_patterns() {
-  const Pattern plain = product(), biased = with_bias(plain);
-  const Pattern scaled = multiply(plain, number()) | is_op("divide", {plain, number()});
-  const Pattern activation = activated(biased), residual = add(biased, wildcard());
   std::vector<relay::CompositePattern> table;
   for (const auto& [name, mask] : {std::pair("cutlass.causal_attention", Mask::kCausal),
                                    std::pair("cutlass.attention", Mask::kAnyOrNone)}) {
@@ -119,18 +144,8 @@ std::vector<relay::CompositePattern> fused_patterns() {
     table.push_back({fmt::format("{}_transposed", name), outside, check_attention});
     table.push_back({name, inside, check_attention});
   }
-  const relay::CompositePattern products[] = {
-      {"cutlass.product_bias_activation_residual", add(activation, wildcard()), check},
-      {"cutlass.product_bias_residual_activation", activated(residual), check},
-      {"cutlass.product_bias_residual", residual, check},
-      {"cutlass.product_bias_activation", activation, check},
-      {"cutlass.product_bias", biased, check},
-      {"cutlass.product_activation", activated(plain), check},
-      {"cutlass.product_scale_bias", with_bias(scaled), check},
-      {"cutlass.product_scale", scaled, check},
-      {"cutlass.product", plain, check},
-  };
-  table.insert(table.end(), std::begin(products), std::end(products));
+  add_products(table, "cutlass.product", product(), added);
+  add_products(table, "cutlass.conv2d", convolution(), added_or_multiplied);
   return table;
 }
 

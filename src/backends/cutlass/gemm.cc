@@ -22,7 +22,7 @@ using relay::refuse;
 bool is_product(const Function& f, NodeId id) {
   if (f.op(id) == nullptr) return false;
   const std::string_view op = f.op(id)->name;
-  return op == "nn.dense" || op == "nn.matmul" || op == "nn.batch_matmul";
+  return op == "nn.dense" || op == "nn.matmul" || op == "nn.batch_matmul" || op == "nn.conv2d";
 }
 
 Expected<Composite, Refusal> with_product(Composite c) {
@@ -51,7 +51,7 @@ Transposed transposed(const Function& f, NodeId product) {
 
 Dim batch_of(const Shape& shape) { return num_elements({shape.begin(), shape.end() - 2}); }
 
-std::optional<Refusal> describe_sizes(const Function& f, const Composite& c, Gemm& g) {
+std::optional<Refusal> describe_matrices(const Function& f, const Composite& c, Gemm& g) {
   const auto operands = f.operands(c.product);
   const Shape &a = f.type(operands[0]).shape(), &b = f.type(operands[1]).shape();
   for (const Shape* shape : {&a, &b}) {
@@ -78,6 +78,13 @@ std::optional<Refusal> describe_sizes(const Function& f, const Composite& c, Gem
   } else {
     return Refusal{"the batches are broadcast against each other"};
   }
+  return std::nullopt;
+}
+
+std::optional<Refusal> describe_sizes(const Function& f, const Composite& c, Gemm& g) {
+  const bool is_convolution = f.op(c.product)->name == "nn.conv2d";
+  auto why = is_convolution ? describe_convolution(f, c.product, g) : describe_matrices(f, c, g);
+  if (why) return why;
   if (!g.n.is_constant() || !g.k.is_constant() || (g.a_is_column_major && !g.m.is_constant())) {
     return Refusal{"the length of a row is not known"};
   }
@@ -119,8 +126,9 @@ std::optional<Refusal> describe_types(const Function& f, const Target& target, G
   }
   g.is_fast = d == kFloat32 && target.get_bool("use_fast_math") &&
               (g.epilogue.body + g.epilogue.result).find("sigmoid(") != std::string::npos;
-  g.a_align = alignment(g.a_is_column_major ? g.m : g.k, g.a_dtype);
-  g.b_align = alignment(g.b_is_row_major ? g.n : g.k, g.b_dtype);
+  const Dim k = g.convolution ? Dim(g.convolution->channels) : g.k;  // that lie beside each other
+  g.a_align = alignment(g.a_is_column_major ? g.m : k, g.a_dtype);
+  g.b_align = alignment(g.b_is_row_major ? g.n : k, g.b_dtype);
   g.d_align = alignment(g.n, d);
   return std::nullopt;
 }
@@ -153,6 +161,7 @@ std::string Gemm::kernel_text() const {
     text += fmt::format(" {}:{}", kKindNames[static_cast<int>(input.kind)], to_string(input.dtype));
   }
   if (is_fast) text += " fast";
+  if (convolution) text = "window " + text;
   // One line: statements lose their indentation.
   std::string body = epilogue.body + "    return " + epilogue.result + ";\n", line;
   std::size_t begin = 0;
@@ -163,6 +172,9 @@ std::string Gemm::kernel_text() const {
 }
 
 std::string Gemm::workload() const {
+  if (convolution) {
+    return fmt::format("conv {} channels {} {}", convolution->text(), to_string(n), kernel_text());
+  }
   return fmt::format("gemm m={} n={} k={} batch={} {}", to_string(m), to_string(n), to_string(k),
                      to_string(batch), kernel_text());
 }

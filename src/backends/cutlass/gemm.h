@@ -2,8 +2,10 @@
 // A composite as one product of matrices, or of batches of them, with its epilogue.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "backends/cutlass/conv.h"
 #include "backends/cutlass/epilogue.h"
 #include "types/target.h"
 
@@ -20,6 +22,7 @@ struct Gemm {
   // Elements that each row of A, B and D can be read by: 16 bytes, or less where sizes are odd.
   std::int64_t a_align = 1, b_align = 1, d_align = 1;
   relay::NodeId a, b;
+  std::optional<Convolution> convolution;  // A's rows are what its window sees
   Epilogue epilogue;
 
   // As Extern has it: less than float32's own by plain tf32 and by fast functions.
@@ -30,7 +33,7 @@ struct Gemm {
   std::string kernel_text() const;
 };
 
-// The composite's product is its one `nn.dense`, `nn.matmul` or `nn.batch_matmul`.
+// The composite's product is its one `nn.dense`, `nn.matmul`, `nn.batch_matmul` or `nn.conv2d`.
 Expected<Gemm, relay::Refusal> describe_gemm(const relay::Match& match, const Target& target);
 // The same of a region's function, which is a call of one composite; nodes are those of the
 // composite's literal.

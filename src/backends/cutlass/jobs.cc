@@ -23,6 +23,11 @@ std::string architecture_flag(const Target& target) {
   return fmt::format("-gencode=arch=compute_{0},code=sm_{0}", arch.substr(arch.find('_') + 1));
 }
 
+// CUTLASS's convolutions include a header of its tools.
+std::string tools_folder(const Target& target) {
+  return include_folder(target) + "/../tools/util/include";
+}
+
 // CUTLASS's attention kernels are an example beside its headers.
 std::string attention_folder(const Target& target) {
   return include_folder(target) + "/../examples/88_hopper_fmha";
@@ -32,7 +37,7 @@ CompileJob cutlass_job(std::string symbol, std::string source, const Target& tar
                        std::initializer_list<const char*> headers) {
   CompileJob job{std::move(symbol), std::move(source), "cu", {}, {}, {}};
   job.flags = {architecture_flag(target), "-diag-suppress=2908"};
-  job.include_folders = {include_folder(target), attention_folder(target)};
+  job.include_folders = {include_folder(target), tools_folder(target), attention_folder(target)};
   add_headers(job, headers);
   job.headers.emplace_back("cutlass/version.h");
   return job;
@@ -49,6 +54,7 @@ CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& ta
   CompileJob job = cutlass_job(kernel_symbol(gemm, c), kernel_source(gemm, c), target,
                                {"gemm.h", "launch.cuh", "elementwise.cuh", template_header(c)});
   if (c.schedule == Schedule::kStreamK) add_headers(job, {"gemm_sm90.cuh"});
+  if (c.schedule != Schedule::kMultistage) add_headers(job, {"epilogue_sm90.cuh"});
   return job;
 }
 

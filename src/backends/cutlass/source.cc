@@ -61,6 +61,13 @@ std::string configuration_text(const Gemm& g, const Configuration& c) {
         c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warp_n, c.tile_k,
         g.emulates_float32 ? "OpMultiplyAddFastF32" : "OpMultiplyAdd", c.stages);
   }
+  if (c.schedule == Schedule::kImplicit) {
+    return fmt::format(
+        "struct Config {{\n"
+        "  using Tile = Shape<Int<{}>, Int<{}>, Shape<Int<{}>>>;  // (M, N, (channels))\n"
+        "  using Cluster = Shape<Int<{}>, Int<{}>, Int<1>>;\n}};\n",
+        c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n);
+  }
   static constexpr const char* kSchedules[] = {"Pingpong", "Cooperative", "StreamK"};
   return fmt::format(
       "struct Config {{\n"
@@ -72,7 +79,21 @@ std::string configuration_text(const Gemm& g, const Configuration& c) {
 }
 
 const char* template_name(const Configuration& c) {
-  return c.schedule == Schedule::kMultistage ? "GemmSm80" : "GemmSm90";
+  return c.schedule == Schedule::kMultistage ? "GemmSm80"
+         : c.schedule == Schedule::kImplicit ? "ConvSm90"
+                                             : "GemmSm90";
+}
+
+// As kernels/gemm.h has it.
+std::string window_text(const Convolution& c, const std::string& image) {
+  const std::string batch = c.batch.is_constant()
+                                ? std::to_string(c.batch.constant())
+                                : fmt::format("static_cast<int32_t>(size({}, 0, 1))", image);
+  const ops::WindowAxis &r = c.window[0], &s = c.window[1];
+  return fmt::format(
+      "{{{}, {}, {}, {}, {}, {}, {}, {}, {{{}, {}}}, {{{}, {}}}, {{{}, {}, {}, {}}}}}", batch,
+      c.height, c.width, c.channels, r.size, s.size, c.out_height, c.out_width, r.stride, s.stride,
+      r.dilation, s.dilation, r.pad_begin, s.pad_begin, r.pad_end, s.pad_end);
 }
 
 // A size as a number, or read off a tensor: the product of its dimensions [first, last).
@@ -103,13 +124,22 @@ std::string function_text(const Epilogue& e, const FunctionWords& words) {
 }
 
 const char* template_header(const Configuration& c) {
-  if (c.schedule == Schedule::kMultistage) return "gemm_sm80.cuh";
-  return c.schedule == Schedule::kStreamK ? "gemm_sm90_stream_k.cuh" : "gemm_sm90.cuh";
+  switch (c.schedule) {
+    case Schedule::kMultistage:
+      return "gemm_sm80.cuh";
+    case Schedule::kStreamK:
+      return "gemm_sm90_stream_k.cuh";
+    case Schedule::kImplicit:
+      return "conv_sm90.cuh";
+    default:
+      return "gemm_sm90.cuh";
+  }
 }
 
 std::string kernel_symbol(const Gemm& gemm, const Configuration& configuration) {
-  return fmt::format("tessera_gemm_{}_{}_{}", to_string(gemm.a_dtype),
-                     hash_text(gemm.kernel_text()).hex().substr(0, 8), configuration.kernel_name());
+  return fmt::format("tessera_{}_{}_{}_{}", gemm.convolution ? "conv" : "gemm",
+                     to_string(gemm.a_dtype), hash_text(gemm.kernel_text()).hex().substr(0, 8),
+                     configuration.kernel_name());
 }
 
 // Each kernel has a namespace of its own: templates of equally named types would be one symbol for
@@ -155,6 +185,9 @@ std::string region_source(const std::string& symbol, const Function& region, con
   text += fmt::format("  g.b = {{data({}), {}, {}}};\n", tensor(g.b), g.b_is_row_major ? "n" : "k",
                       is_one ? "0" : "n * k");
   text += fmt::format("  g.d = {{data({}), n, {}}};\n", d, is_one ? "0" : "m * n");
+  if (g.convolution) {
+    text += fmt::format("  g.window = {};\n", window_text(*g.convolution, tensor(g.a)));
+  }
   for (std::size_t i = 0; i < g.epilogue.inputs.size(); ++i) {
     const EpilogueInput& input = g.epilogue.inputs[i];
     static constexpr const char* kElements[] = {"n", "m", "m * n", "1"};  // by InputKind

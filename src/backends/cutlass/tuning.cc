@@ -73,7 +73,8 @@ std::vector<TuningTask> tuning_tasks(const Module& module, const Target& target,
   for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
     const relay::Function& f = module.functions.at(symbol);
     const auto gemm = describe_gemm(f, module.constants, target);
-    if (!gemm) continue;  // attention, and what compile() will decline
+    if (!gemm) continue;              // attention, and what compile() will decline
+    if (gemm->convolution) continue;  // the measuring program makes matrices
     const auto sized = with_sizes(*gemm, sizes);
     if (!sized) continue;
     const auto [at, is_new] = known.emplace(gemm->workload(), tasks.size());

@@ -19,6 +19,17 @@ struct Matrix {
   int64_t batch_stride;  // 0: every batch has the same
 };
 
+// Where A is no matrix: its rows are what a window sees of an image [batch, height, width,
+// channels] as it slides over it, [rows, columns, channels]; those of D are the window's places,
+// [batch, out_height, out_width].
+struct Window {
+  int32_t batch, height, width, channels;
+  int32_t rows, columns;
+  int32_t out_height, out_width;
+  int32_t strides[2], dilation[2];
+  int32_t padding[4];  // above, left, below, right
+};
+
 // What f reads beside the sum. For a vector or a scalar `row_stride` is not read.
 using EpilogueInput = Matrix;
 
@@ -29,6 +40,7 @@ struct GemmArguments {
   int32_t swizzle;         // width of the bands of tiles that run at the same time
   int32_t raster_along_m;  // 1: bands go along M, 0: along N, -1: the kernel's choice
   int32_t dependent;       // 1: may start while the kernel before it ends
+  Window window;           // of convolutions, which read no strides of A
 };
 
 // A kernel. Zero means that it was launched; else set_error was called.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products on Hopper: TMA loads, wgmma, warp-specialised persistent kernels, and an epilogue
-// that is a visitor tree with the composite's body as its one computing node.
+// Matrix products on Hopper: TMA loads, wgmma, warp-specialised persistent kernels.
 #pragma once
 
 // Programmatic dependent launch: the kernel waits for the one before it on the device.
@@ -8,25 +7,13 @@
 #define CUTLASS_ENABLE_GDC_FOR_SM90 1
 #endif
 
-#include <cute/tensor.hpp>
-#include <cutlass/cutlass.h>
-#include <cutlass/epilogue/collective/collective_builder.hpp>
-#include <cutlass/epilogue/fusion/sm90_callbacks_tma_warpspecialized.hpp>
 #include <cutlass/gemm/collective/collective_builder.hpp>
 #include <cutlass/gemm/device/gemm_universal_adapter.h>
 #include <cutlass/gemm/kernel/gemm_universal.hpp>
 
-#include "backends/cutlass/kernels/elementwise.cuh"
-#include "backends/cutlass/kernels/launch.cuh"
+#include "backends/cutlass/kernels/epilogue_sm90.cuh"
 
 namespace tessera::cutlass {
-
-using cute::_0;
-using cute::_1;
-using cute::Int;
-using cute::Shape;
-using cute::Stride;
-namespace fusion = ::cutlass::epilogue::fusion;
 
 // Whose registers hold a tile of D: one warpgroup's, while another's is being stored, or those of
 // two together.
@@ -40,85 +27,6 @@ struct Cooperative {
   using Mainloop = ::cutlass::gemm::KernelTmaWarpSpecializedCooperative;
   using Epilogue = ::cutlass::epilogue::TmaWarpSpecializedCooperative;
 };
-
-// ---- Inputs of the epilogue as nodes of the visitor tree
-
-// The first `Full` input is what CUTLASS calls C and comes by TMA; the others are read directly.
-template <class Input, bool kIsSource, class Tile>
-struct InputNode;
-template <class T, class Tile>
-struct InputNode<Row<T>, false, Tile> {
-  using Type = fusion::Sm90RowBroadcast<0, Tile, T, float, Stride<_0, _1, int64_t>>;
-  static typename Type::Arguments arguments(const EpilogueInput& x) {
-    return {static_cast<const T*>(x.data), T(0), {_0{}, _1{}, x.batch_stride}};
-  }
-};
-template <class T, class Tile>
-struct InputNode<Column<T>, false, Tile> {
-  using Type = fusion::Sm90ColBroadcast<0, Tile, T, float, Stride<_1, _0, int64_t>>;
-  static typename Type::Arguments arguments(const EpilogueInput& x) {
-    return {static_cast<const T*>(x.data), T(0), {_1{}, _0{}, x.batch_stride}};
-  }
-};
-template <class T, class Tile>
-struct InputNode<Scalar<T>, false, Tile> {
-  using Type = fusion::Sm90ScalarBroadcast<T, Stride<_0, _0, int64_t>>;
-  static typename Type::Arguments arguments(const EpilogueInput& x) {
-    return {{T(0)}, {static_cast<const T*>(x.data)}, {{_0{}, _0{}, x.batch_stride}}};
-  }
-};
-template <class T, class Tile>
-struct InputNode<Full<T>, true, Tile> {
-  using Type = fusion::Sm90SrcFetch<T>;
-  static typename Type::Arguments arguments(const EpilogueInput&) { return {}; }
-};
-template <class T, class Tile>
-struct InputNode<Full<T>, false, Tile> {
-  using Type = fusion::Sm90AuxLoad<0, void, T, Stride<int64_t, _1, int64_t>, void, void,
-                                   128 / (8 * sizeof(T))>;
-  static typename Type::Arguments arguments(const EpilogueInput& x) {
-    return {static_cast<const T*>(x.data), T(0), {x.row_stride, _1{}, x.batch_stride}};
-  }
-};
-
-// The position of the first `Full` input, and its element type; -1 and void without one.
-template <class... Inputs>
-struct FindSource {
-  static constexpr int kPosition = -1;
-  using Element = void;
-};
-template <class First, class... Rest>
-struct FindSource<First, Rest...> {
-  using InRest = FindSource<Rest...>;
-  static constexpr int kPosition = InRest::kPosition < 0 ? -1 : InRest::kPosition + 1;
-  using Element = typename InRest::Element;
-};
-template <class T, class... Rest>
-struct FindSource<Full<T>, Rest...> {
-  static constexpr int kPosition = 0;
-  using Element = T;
-};
-
-template <class Function, class D, class Tile, class List, class Positions>
-struct EpilogueTree;
-template <class Function, class D, class Tile, class... Inputs, size_t... kPositions>
-struct EpilogueTree<Function, D, Tile, InputList<Inputs...>, std::index_sequence<kPositions...>> {
-  static constexpr int kSource = FindSource<Inputs...>::kPosition;
-  using Source = typename FindSource<Inputs...>::Element;
-  template <class Input, int kPosition>
-  using Node = InputNode<Input, kPosition == kSource, Tile>;
-  using Compute = fusion::Sm90Compute<Elementwise<Function>::template Node, D, float,
-                                      ::cutlass::FloatRoundStyle::round_to_nearest>;
-  using Type = fusion::Sm90EVT<Compute, fusion::Sm90AccFetch,
-                               typename Node<Inputs, int(kPositions)>::Type...>;
-  static typename Type::Arguments arguments(const GemmArguments& g) {
-    return {typename fusion::Sm90AccFetch::Arguments{},
-            Node<Inputs, int(kPositions)>::arguments(g.inputs[kPositions])...,
-            typename Compute::Arguments{}};
-  }
-};
-
-// ---- The kernel
 
 template <class S>
 S stride_of(const Matrix& m) {
@@ -158,9 +66,8 @@ struct GemmSm90 {
       Sm90, Tensor, A, typename Problem::LayoutA, Problem::kAlignA, B, typename Problem::LayoutB,
       Problem::kAlignB, typename Problem::Sum, Tile, typename Config::Cluster, Stages,
       typename Schedule::Mainloop>::CollectiveOp;
-  using Kernel =
-      ::cutlass::gemm::kernel::GemmUniversal<Shape<int, int, int, int>, Mainloop, Epilogue,
-                                             typename Schedule::Scheduler>;
+  using Kernel = ::cutlass::gemm::kernel::GemmUniversal<Shape<int, int, int, int>, Mainloop,
+                                                        Epilogue, typename Schedule::Scheduler>;
   using Gemm = ::cutlass::gemm::device::GemmUniversalAdapter<Kernel>;
 
   static typename Gemm::Arguments arguments(const GemmArguments& g, int multiprocessors) {

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions of the back end without a device: what it takes, what text it makes, which kernels
+// they share.
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "backends/cutlass/configuration.h"
+#include "backends/cutlass/testing/models.h"
+#include "support/testing/golden.h"
+
+namespace tessera::backends {
+namespace {
+
+using cutlass::testing::compile;
+using cutlass::testing::composites_of;
+using cutlass::testing::RecordingToolchain;
+using tessera::testing::expect_golden;
+using Names = std::vector<std::string>;
+
+// A bottleneck of a residual network, with the weights' layouts as convert-layout leaves them.
+constexpr const char* kBottleneck = R"(
+def @main(%x: Tensor[(8, 28, 28, 256), float16], %w1: Tensor[(128, 1, 1, 256), float16],
+          %b1: Tensor[(128), float16], %w2: Tensor[(128, 3, 3, 128), float16],
+          %b2: Tensor[(1, 1, 1, 128), float16], %w3: Tensor[(512, 1, 1, 128), float16],
+          %b3: Tensor[(512), float16], %w4: Tensor[(512, 1, 1, 256), float16],
+          %b4: Tensor[(512), float16]) {
+  %0 = nn.conv2d(%x, %w1, padding=[0, 0, 0, 0], data_layout="NHWC", kernel_layout="OHWI");
+  %1 = nn.relu(add(%0, %b1));
+  %2 = nn.conv2d(%1, %w2, strides=[2, 2], padding=[1, 1, 1, 1], data_layout="NHWC",
+                 kernel_layout="OHWI");
+  %3 = nn.relu(add(%2, %b2));
+  %4 = nn.conv2d(%x, %w4, strides=[2, 2], padding=[0, 0, 0, 0], data_layout="NHWC",
+                 kernel_layout="OHWI");
+  %5 = nn.bias_add(%4, %b4, axis=3);
+  %6 = nn.conv2d(%3, %w3, padding=[0, 0, 0, 0], data_layout="NHWC", kernel_layout="OHWI");
+  nn.relu(add(add(%6, %b3), %5))
+})";
+
+TEST(CutlassConvolutions, ABottleneckIsFourRegions) {
+  RecordingToolchain toolchain;
+  const auto outcome = compile(kBottleneck, toolchain);
+  EXPECT_EQ(composites_of(outcome),
+            (Names{"cutlass.conv2d_bias_activation", "cutlass.conv2d_bias_activation",
+                   "cutlass.conv2d_bias", "cutlass.conv2d_bias_residual_activation"}));
+  std::string text;
+  for (const auto& [name, source] : toolchain.sources) text += source + "\n";
+  expect_golden(TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/bottleneck.txt", text);
+}
+
+// One convolution of `x` with what is said behind it; `kernel` is O, H, W, I.
+std::string convolution(const std::string& x, const std::string& kernel, const std::string& attrs,
+                        const std::string& behind, const std::string& dtype = "float16") {
+  return fmt::format(
+      "def @main(%x: Tensor[({0}), {4}], %w: Tensor[({1}), {4}], %y: Tensor[(8, 14, 14, 64), "
+      "{4}],\n"
+      "          %s: Tensor[(8, 1, 1, 64), {4}]) {{\n"
+      "  %0 = nn.conv2d(%x, %w, {2}, data_layout=\"NHWC\", kernel_layout=\"OHWI\");\n  {3}\n}}",
+      x, kernel, attrs, behind, dtype);
+}
+
+Names composites(const std::string& text, const Target& target = Target("cutlass")) {
+  RecordingToolchain toolchain;
+  return composites_of(compile(text, toolchain, target));
+}
+
+TEST(CutlassConvolutions, EpiloguesAreThoseOfProducts) {
+  const auto of = [](const std::string& behind) {
+    return composites(convolution("8, 14, 14, 32", "64, 3, 3, 32", "padding=[1, 1, 1, 1]", behind));
+  };
+  EXPECT_EQ(of("%0"), Names{"cutlass.conv2d"});
+  EXPECT_EQ(of("multiply(%0, sigmoid(%0))"), Names{"cutlass.conv2d_activation"});
+  EXPECT_EQ(of("nn.relu(add(%0, %y))"), Names{"cutlass.conv2d_bias_activation"});
+  EXPECT_EQ(of("add(nn.relu(add(%0, 1f16)), %y)"),
+            Names{"cutlass.conv2d_bias_activation_residual"});
+  EXPECT_EQ(of("multiply(add(%0, 1f16), %y)"), Names{"cutlass.conv2d_bias_residual"});
+  // Each image has a row of its own: not what an epilogue can read.
+  EXPECT_EQ(of("add(%0, %s)"), Names{"cutlass.conv2d"});
+}
+
+TEST(CutlassConvolutions, SizesStridesAndPaddingAreArguments) {
+  RecordingToolchain toolchain;
+  const auto outcome = compile(R"(
+def @main(%x: Tensor[(8, 56, 56, 64), float16], %w: Tensor[(64, 3, 3, 64), float16],
+          %v: Tensor[(64, 5, 3, 64), float16], %u: Tensor[(64, 3, 3, 64), float16]) {
+  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], data_layout="NHWC", kernel_layout="OHWI");
+  %1 = nn.conv2d(%0, %v, padding=[0, 1, 2, 1], data_layout="NHWC", kernel_layout="OHWI");
+  nn.conv2d(%1, %u, padding=[2, 2, 2, 2], dilation=[2, 2], data_layout="NHWC",
+            kernel_layout="OHWI")
+})",
+                               toolchain);
+  EXPECT_EQ(outcome.regions.size(), 3u);
+  EXPECT_EQ(toolchain.sources.size(), 2u);  // one kernel, and the functions that call it
+  const std::string& text = toolchain.sources.at("cutlass_regions");
+  for (const char* line : {"{8, 56, 56, 64, 3, 3, 56, 56, {1, 1}, {1, 1}, {1, 1, 1, 1}};",
+                           "{8, 56, 56, 64, 5, 3, 54, 56, {1, 1}, {1, 1}, {0, 1, 2, 1}};",
+                           "{8, 54, 56, 64, 3, 3, 54, 56, {1, 1}, {2, 2}, {2, 2, 2, 2}};"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  }
+}
+
+TEST(CutlassConvolutions, TheBatchMayBeASymbol) {
+  RecordingToolchain toolchain;
+  compile(
+      "#[symbol n = 1..32 : 8]\n"
+      "def @main(%x: Tensor[(?n, 14, 14, 64), bfloat16], %w: Tensor[(64, 3, 3, 64), bfloat16]) "
+      "{ nn.conv2d(%x, %w, data_layout=\"NHWC\", kernel_layout=\"OHWI\") }",
+      toolchain);
+  const std::string& text = toolchain.sources.at("cutlass_regions");
+  EXPECT_NE(text.find("g.window = {static_cast<int32_t>(size(tensors[0], 0, 1)), 14, 14, 64,"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("m = size(tensors[2], 0, 3)"), std::string::npos) << text;
+}
+
+TEST(CutlassConvolutions, RefusalsHaveReasons) {
+  const auto reason = [](const std::string& text, const Target& target = Target("cutlass")) {
+    RecordingToolchain toolchain;
+    const auto outcome = compile(text, toolchain, target);
+    return outcome.refusals.empty() ? "" : outcome.refusals.front().reason;
+  };
+  EXPECT_EQ(reason("def @main(%x: Tensor[(1, 8, 9, 9), float16], %w: Tensor[(8, 8, 3, 3), float16])"
+                   " { nn.conv2d(%x, %w) }"),
+            "the data layout is NCHW, not NHWC");
+  EXPECT_EQ(reason("def @main(%x: Tensor[(1, 9, 9, 8), float16], %w: Tensor[(3, 3, 8, 8), float16])"
+                   " { nn.conv2d(%x, %w, data_layout=\"NHWC\", kernel_layout=\"HWIO\") }"),
+            "the kernel layout is HWIO, not OHWI");
+  EXPECT_EQ(reason(convolution("8, 14, 14, 64", "64, 3, 3, 1", "groups=64", "%0")),
+            "the convolution has 64 groups");
+  EXPECT_EQ(reason(convolution("8, ?, 14, 64", "64, 3, 3, 64", "groups=1", "%0")),
+            "a size of the image or of the kernel is not known");
+}
+
+TEST(Configurations, ConvolutionsFillTheDevice) {
+  const auto best = [](std::int64_t batch, std::int64_t size, std::int64_t channels) {
+    cutlass::Gemm gemm;
+    gemm.m = batch * size * size, gemm.n = channels, gemm.k = 9 * channels;
+    gemm.a_dtype = gemm.b_dtype = gemm.epilogue.dtype = kFloat16;
+    gemm.a_align = gemm.b_align = gemm.d_align = 8;
+    const ops::WindowAxis three{3, 1, 1, 1, 1};
+    gemm.convolution =
+        cutlass::Convolution{batch, size, size, channels, size, size, {three, three}};
+    const auto c = cutlass::candidates(gemm, Target("cutlass"), {}).front();
+    EXPECT_EQ(cutlass::parse_configuration(c.text()), c) << c.text();
+    return fmt::format("{}x{}", c.tile_m, c.tile_n);
+  };
+  EXPECT_EQ(best(1, 7, 512), "64x64");
+  EXPECT_EQ(best(32, 56, 64), "128x64");
+}
+
+}  // namespace
+}  // namespace tessera::backends
