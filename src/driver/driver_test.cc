@@ -382,6 +382,27 @@ TEST_F(DriverTest, VerificationAllowsThePrecisionThatAKernelStates) {
   EXPECT_FALSE(agrees(kFloat16, 2.1f));
 }
 
+TEST_F(DriverTest, VerificationAllowsAStepWhereFloatsAreRounded) {
+  for (const bool is_rounded : {true, false}) {
+    const CompileOptions o =
+        options(is_rounded ? "def @main(%x: Tensor[(2), float32]) { cast(%x, dtype=\"int8\") }\n"
+                           : "def @main(%x: Tensor[(2), int32]) { cast(%x, dtype=\"int8\") }\n");
+    Module module = value_of(load_model(o.model, {}));
+    module.externs["main"].backend = "some";
+    const std::vector<Tensor> inputs = {is_rounded ? Tensor::of<float>({2}, kFloat32, {1, 2})
+                                                   : Tensor::of<std::int32_t>({2}, kInt32, {1, 2})};
+    const auto agrees = [&](std::int8_t second) {
+      Verifier verifier(module, 60);
+      const std::vector<Tensor> outputs = {Tensor::of<std::int8_t>({2}, kInt8, {1, second})};
+      verifier.compare("main", inputs, outputs);
+      return verifier.finish().has_value();
+    };
+    EXPECT_TRUE(agrees(2));
+    EXPECT_EQ(agrees(3), is_rounded);
+    EXPECT_FALSE(agrees(4));
+  }
+}
+
 TEST_F(DriverTest, VerificationSaysWhatItDidNotCompare) {
   const CompileOptions o = options("def @main(%x: Tensor[(2), float32]) { exp(%x) }\n");
   Module module = value_of(load_model(o.model, {}));

@@ -54,6 +54,17 @@ double tolerance_of(const relay::Function& body, DType float32_precision) {
   return tolerance;
 }
 
+// Integers that floats become may be the next ones where a rounding is on the edge.
+bool rounds_floats(const relay::Function& body) {
+  for (std::size_t i = 0; i < body.num_nodes(); ++i) {
+    const relay::NodeId id(i);
+    if (body.op(id) == nullptr || body.op(id)->name != "cast") continue;
+    const relay::NodeId x = body.operands(id)[0];
+    if (body.type(id).dtype().is_int() && body.type(x).dtype().is_float()) return true;
+  }
+  return false;
+}
+
 bool reads_symbols(const relay::Function& f) {
   for (std::size_t i = 0; i < f.num_nodes(); ++i) {
     const relay::Operator* op = f.op(relay::NodeId(i));
@@ -101,9 +112,13 @@ void Verifier::compare(const std::string& symbol, std::span<const Tensor> inputs
   const Extern& kernel = module_.externs.at(symbol);
   const std::vector<Tensor> expected = ops::evaluate(module_, *body, inputs);
   const double tolerance = tolerance_of(*body, kernel.float32_precision);
+  const double steps = rounds_floats(*body) ? 1 : 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double apart = ops::relative_difference(outputs[i], expected[i]);
-    if (apart <= (expected[i].dtype.is_float() ? tolerance : 0)) continue;
+    const bool agrees = expected[i].dtype.is_float()
+                            ? apart <= tolerance
+                            : ops::largest_difference(outputs[i], expected[i]) <= steps;
+    if (agrees) continue;
     differences_.add(
         error(Code::kVerifyFailed, {},
               "`{}` of {}: result {} is {:.3g} of its largest magnitude away from the reference",
