@@ -37,8 +37,6 @@ constexpr MultistageShape kEmulatingTiles[] = {
 
 constexpr std::int64_t kUsualRows = 4096;  // where their number is not known
 
-constexpr int kMostAlign = 8;
-
 double ceil_div(double x, double y) {
   return static_cast<double>(static_cast<std::int64_t>((x + y - 1) / y));
 }
@@ -76,11 +74,12 @@ double estimate(const Gemm& gemm, const Configuration& c, const Device& device) 
   const double k = depth_of(gemm, c);
   const double waves = waves_of(gemm, c, device);
   const double reading = kRowsReadPerProduct * (1.0 / c.tile_m + 1.0 / c.tile_n);
-  // tf32 has half the rate, and three products take thrice the time.
-  const double width = gemm.emulates_float32 ? 6 : gemm.a_dtype == kFloat32 ? 2 : 1;
+  // tf32 has half the rate, integers of eight bits twice, and three products take thrice the time.
+  const auto bytes = static_cast<double>(gemm.a_dtype.size_bytes());
+  const double width = bytes / 2 * (gemm.emulates_float32 ? 3 : 1);
   double rate = kProductsPerMicrosecond / width / (1 + reading);
   if (c.schedule == Schedule::kMultistage) rate *= 0.6;
-  for (int align = c.align; align > 0 && align < kMostAlign; align *= 2) rate *= 0.9;
+  for (double align = c.align; align > 0 && align * bytes < 16; align *= 2) rate *= 0.9;
   if (c.schedule == Schedule::kCooperative || c.schedule == Schedule::kStreamK) {
     rate *= 0.8;  // nothing hides the epilogue
   }
@@ -232,20 +231,21 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
     c.is_dependent = starts_early(gemm, c);
     if (fits(gemm, c, target, device)) all.push_back(c);
   };
+  const int element_bytes = static_cast<int>(gemm.a_dtype.size_bytes());
   const auto add_sm90 = [&](Schedule schedule, const TileShape& t) {
-    const int k = gemm.a_dtype == kFloat32 ? t.k / 2 : t.k;  // the same bytes
+    const int k = t.k * 2 / element_bytes;  // the same bytes
     for (std::size_t i = 0; i + 1 < clusters.size(); i += 2) {
       add({schedule, t.m, t.n, k, static_cast<int>(clusters[i]),
            static_cast<int>(clusters[i + 1])});
     }
   };
-  const int element_bytes = static_cast<int>(gemm.a_dtype.size_bytes());
   const int largest = static_cast<int>(std::min(gemm.a_align, gemm.b_align));
   const auto add_sm80 = [&](int align) {
     // cp.async copies four bytes at least; below, tiles go through registers in two stages.
     const bool is_narrow = (align == 0 ? largest : align) * element_bytes < 4;
     for (const MultistageShape& t : gemm.emulates_float32 ? kEmulatingTiles : kMultistageTiles) {
-      add({Schedule::kMultistage, t.m, t.n, t.k, 1, 1, t.warp_m, t.warp_n, is_narrow ? 2 : t.stages,
+      const int k = element_bytes == 1 ? t.k * 2 : t.k;
+      add({Schedule::kMultistage, t.m, t.n, k, 1, 1, t.warp_m, t.warp_n, is_narrow ? 2 : t.stages,
            align});
     }
   };
@@ -262,7 +262,8 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
     add_sm80(0);
   }
   if (target.get_bool("profile_all_alignments")) {
-    for (int align = by_tma ? largest : largest / 2; align >= 1; align /= 2) {
+    const int least = element_bytes == 1 ? 4 : 1;  // what the kernels for integers can copy
+    for (int align = by_tma ? largest : largest / 2; align >= least; align /= 2) {
       add_sm80(align);
     }
   }

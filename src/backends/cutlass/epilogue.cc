@@ -41,6 +41,7 @@ constexpr Word kWords[] = {
     {"sigmoid", "sigmoid({0})"},
     {"sqrt", "sqrt({0})"},
     {"rsqrt", "rsqrt({0})"},
+    {"round", "round({0})"},
     {"maximum", "maximum({0}, {1})"},
     {"minimum", "minimum({0}, {1})"},
     {"nn.relu", "relu({0})"},
@@ -57,6 +58,8 @@ std::string number(double value) {
 
 bool is_number(double value) { return value - value == 0; }
 
+bool is_byte(DType dtype) { return dtype == kInt8 || dtype == kUInt8; }
+
 class Describer {
  public:
   Describer(const Composite& c, bool rows_of_batch)
@@ -64,6 +67,7 @@ class Describer {
 
   Expected<Epilogue, Refusal> run() {
     names_[c_.product] = "sum";
+    if (f_.type(c_.product).dtype() == kInt32) out_.sum_dtype = kInt32;
     if (f_.type(c_.product).shape() != shape_) return refuse("the product is broadcast");
     for (const NodeId id : c_.inside) {
       if (id == c_.product || f_.op(id) == nullptr) continue;
@@ -87,10 +91,7 @@ class Describer {
       return Refusal{fmt::format("`{}` gives the shape {}, not the product's", op,
                                  to_string(f_.type(id).shape()))};
     }
-    const DType dtype = f_.type(id).dtype();
-    if (dtype.code != TypeCode::kFloat && dtype.code != TypeCode::kBFloat) {
-      return Refusal{fmt::format("`{}` gives {}", op, to_string(dtype))};
-    }
+    if (auto why = check_dtype(id, op)) return why;
     if (op == "nn.bias_add" && !is_along_columns(id)) return Refusal{"the bias is not of columns"};
     std::vector<std::string> operands;
     for (const NodeId operand : f_.operands(id)) {
@@ -100,12 +101,13 @@ class Describer {
     }
     const auto text = expression(id, op, operands);
     if (!text) return text.error();
-    if (op == "cast") {  // all is float in between
+    if (op == "cast" && !is_int32(f_.operands(id)[0])) {  // all is float in between
       names_[id] = *text;
       return std::nullopt;
     }
     names_[id] = fmt::format("v{}", steps_++);
-    out_.body += fmt::format("    const float {} = {};\n", names_[id], *text);
+    out_.body += fmt::format("    const {} {} = {};\n", is_int32(id) ? "int32_t" : "float",
+                             names_[id], *text);
     return std::nullopt;
   }
 
@@ -113,6 +115,49 @@ class Describer {
     const auto& attrs = f_.as<relay::OpCall>(bias_add)->attrs;
     const auto axis = relay::read_attrs<ops::BiasAddAttrs>(attrs).axis;
     return axis == -1 || axis + 1 == static_cast<std::int64_t>(shape_.size());
+  }
+
+  bool is_int32(NodeId id) const { return f_.type(id).dtype() == kInt32; }
+
+  // Sums of integers stay so up to a cast to float32; integers of eight bits are at the end.
+  Why check_dtype(NodeId id, std::string_view op) const {
+    const DType dtype = f_.type(id).dtype();
+    const Refusal refusal{fmt::format("`{}` gives {}", op, to_string(dtype))};
+    const bool is_sum = op == "add" || op == "subtract" || op == "nn.bias_add";
+    if (dtype == kInt32) return is_sum ? std::nullopt : Why(refusal);
+    if (is_byte(dtype)) {
+      const NodeId x = f_.operands(id)[0];
+      if (op != "cast" || id != c_.root || is_int32(x)) return refusal;
+      // Conversions on the device saturate, and those of the graph do not.
+      return is_within(x, dtype) ? std::nullopt
+                                 : Why(Refusal{fmt::format("what becomes {} is not bounded by that",
+                                                           to_string(dtype))});
+    }
+    if (!dtype.is_float()) return refusal;
+    const bool reads_int32 = op == "cast" && is_int32(f_.operands(id)[0]);
+    return reads_int32 && dtype != kFloat32 ? Why(refusal) : std::nullopt;
+  }
+
+  // Does a `clip`, or a minimum and a maximum, keep the value within the type's limits?
+  bool is_within(NodeId id, DType dtype) const {
+    const double least = dtype == kInt8 ? -128 : 0, most = least + 255;
+    bool is_above = false, is_below = false;
+    while (f_.op(id) != nullptr && !(is_above && is_below)) {
+      const std::string_view op = f_.op(id)->name;
+      if (op == "clip") {
+        const auto a = relay::read_attrs<ops::ClipAttrs>(f_.as<relay::OpCall>(id)->attrs);
+        is_above |= a.a_min >= least;
+        is_below |= a.a_max <= most;
+      } else if (op == "maximum" || op == "minimum") {
+        const auto bound = scalar(f_.operands(id)[1]);
+        if (!bound || *bound < least || *bound > most) break;
+        (op == "maximum" ? is_above : is_below) = true;
+      } else {
+        break;
+      }
+      id = f_.operands(id)[0];
+    }
+    return is_above && is_below;
   }
 
   Expected<std::string, Refusal> expression(NodeId id, std::string_view op,
@@ -174,7 +219,7 @@ class Describer {
   Expected<EpilogueInput, Refusal> describe_input(NodeId id) const {
     const Type& type = f_.type(id);
     const DType dtype = type.dtype();
-    if (dtype != kFloat16 && dtype != kBFloat16 && dtype != kFloat32) {
+    if (dtype != kFloat16 && dtype != kBFloat16 && dtype != kFloat32 && dtype != kInt32) {
       return refuse("an operand behind the product is {}", to_string(dtype));
     }
     Shape shape = type.shape();

@@ -30,6 +30,7 @@ struct Epilogue {
   std::vector<EpilogueInput> inputs;  // x0, x1, ... of the text
   std::string body;                   // statements, one a line; empty: nothing is computed
   std::string result = "sum";         // an expression
+  DType sum_dtype = kFloat32;         // of what the product gives: or int32
   DType dtype;                        // of the result
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cutlass/fused_patterns.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "backends/cutlass/attention.h"
@@ -61,6 +63,26 @@ Pattern activated(const Pattern& x) {
   return erf_gelu(x) | tanh_gelu(x) | unary("nn.gelu", x) | unary("nn.relu", x) |
          multiply(x, unary("sigmoid", x)) | unary("nn.hard_swish", x) | unary("sigmoid", x) |
          unary("tanh", x) | unary("clip", x);
+}
+
+// Sums of integers without what a zero point adds, with their scale and what else is done to
+// floats.
+Pattern rescaled(const Pattern& sums) {
+  const Pattern shifted = is_op("subtract", {sums, wildcard()}) | add(sums, wildcard()) | sums;
+  const Pattern floats = is_op("cast", {shifted});
+  const Pattern scaled = multiply(floats, wildcard()) | floats;
+  const Pattern biased = with_bias(scaled) | scaled;
+  return add(activated(biased), wildcard()) | activated(biased) |
+         activated(add(biased, wildcard())) | with_bias(biased) | biased;
+}
+
+// Rounded, with another zero point, to integers of eight bits.
+Pattern requantised(const Pattern& x) {
+  const Pattern scaled = is_op("divide", {x, wildcard()}) | multiply(x, wildcard()) | x;
+  const Pattern rounded = unary("round", scaled);
+  const Pattern shifted = add(rounded, wildcard()) | rounded;
+  const Pattern above = is_op("maximum", {shifted, number()});
+  return is_op("cast", {is_op("minimum", {above, number()}) | unary("clip", shifted)});
 }
 
 // What heads are made of: a part of a packed tensor, or a tensor of their own.
@@ -132,6 +154,16 @@ void add_products(std::vector<relay::CompositePattern>& table, const std::string
   for (const auto& [part, pattern] : parts) table.push_back({name + part, pattern, check});
 }
 
+std::optional<Refusal> check_integers(const Match& match, const Target& target) {
+  const relay::Function& f = *match.function;
+  const bool has_sums =
+      std::any_of(match.inside.begin(), match.inside.end(), [&](relay::NodeId id) {
+        return f.op(id) != nullptr && f.op(id)->name.starts_with("nn.") &&
+               f.type(id).dtype() == kInt32;
+      });
+  return has_sums ? check(match, target) : Refusal{"the product is not one of integers"};
+}
+
 }  // namespace
 
 // Each subject and what it is part of.
@@ -144,6 +176,9 @@ std::vector<relay::CompositePattern> fused_patterns() {
     table.push_back({fmt::format("{}_transposed", name), outside, check_attention});
     table.push_back({name, inside, check_attention});
   }
+  const Pattern integers = rescaled(product());
+  table.push_back({"cutlass.integer_product_requantised", requantised(integers), check_integers});
+  table.push_back({"cutlass.integer_product_rescaled", cast(integers), check_integers});
   add_products(table, "cutlass.product", product(), added);
   add_products(table, "cutlass.conv2d", convolution(), added_or_multiplied);
   return table;

@@ -102,13 +102,34 @@ std::int64_t alignment(const Dim& row, DType dtype) {
   return elements;
 }
 
-std::optional<Refusal> describe_types(const Function& f, const Target& target, Gemm& g) {
-  g.a_dtype = f.type(g.a).dtype();
-  g.b_dtype = f.type(g.b).dtype();
-  if (g.a_dtype != g.b_dtype) {
-    return Refusal{fmt::format("there is no kernel for {} times {}", to_string(g.a_dtype),
-                               to_string(g.b_dtype))};
+bool is_byte(DType dtype) { return dtype == kInt8 || dtype == kUInt8; }
+
+// The instructions for integers read both operands along K, and the copies to shared memory that
+// go past registers are of four bytes at least.
+std::optional<Refusal> describe_integers(Gemm& g) {
+  g.sum_dtype = kInt32;
+  if (g.convolution) {
+    return Refusal{fmt::format("there is no kernel for windows of {}", to_string(g.a_dtype))};
   }
+  if (g.epilogue.sum_dtype != kInt32) {
+    return Refusal{fmt::format("a product of {} does not give int32", to_string(g.a_dtype))};
+  }
+  if (g.a_is_column_major || g.b_is_row_major) {
+    return Refusal{
+        fmt::format("a product of {} needs operands that lie along K", to_string(g.a_dtype))};
+  }
+  if (g.k.constant() % 4 != 0) {
+    return Refusal{fmt::format("a product of {} needs rows of a multiple of 4, not {}",
+                               to_string(g.a_dtype), to_string(g.k))};
+  }
+  constexpr std::int64_t kMostProducts = std::numeric_limits<std::int32_t>::max() / (255 * 255);
+  if (g.k.constant() > kMostProducts) {
+    return Refusal{fmt::format("a sum of {} products may overflow", to_string(g.k))};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> describe_floats(const Target& target, Gemm& g) {
   const DType d = g.epilogue.dtype;
   if (g.a_dtype == kFloat32) {
     g.emulates_float32 = target.get_bool("use_3xtf32");
@@ -124,6 +145,19 @@ std::optional<Refusal> describe_types(const Function& f, const Target& target, G
   if (d != g.a_dtype && d != kFloat32) {
     return Refusal{fmt::format("a product of {} gives {}", to_string(g.a_dtype), to_string(d))};
   }
+  return std::nullopt;
+}
+
+std::optional<Refusal> describe_types(const Function& f, const Target& target, Gemm& g) {
+  g.a_dtype = f.type(g.a).dtype();
+  g.b_dtype = f.type(g.b).dtype();
+  const bool are_integers = is_byte(g.a_dtype) && is_byte(g.b_dtype);
+  if (g.a_dtype != g.b_dtype && !are_integers) {
+    return Refusal{fmt::format("there is no kernel for {} times {}", to_string(g.a_dtype),
+                               to_string(g.b_dtype))};
+  }
+  if (auto why = are_integers ? describe_integers(g) : describe_floats(target, g)) return why;
+  const DType d = g.epilogue.dtype;
   g.is_fast = d == kFloat32 && target.get_bool("use_fast_math") &&
               (g.epilogue.body + g.epilogue.result).find("sigmoid(") != std::string::npos;
   const Dim k = g.convolution ? Dim(g.convolution->channels) : g.k;  // that lie beside each other

@@ -43,6 +43,11 @@ CompileJob cutlass_job(std::string symbol, std::string source, const Target& tar
   return job;
 }
 
+// Behind sums of integers: what becomes an integer again is then what the graph's operators give.
+void round_each_step(CompileJob& job, const Gemm& gemm) {
+  if (gemm.sum_dtype == kInt32) job.flags.emplace_back("-fmad=false");
+}
+
 }  // namespace
 
 std::string include_folder(const Target& target) {
@@ -55,6 +60,7 @@ CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& ta
                                {"gemm.h", "launch.cuh", "elementwise.cuh", template_header(c)});
   if (c.schedule == Schedule::kStreamK) add_headers(job, {"gemm_sm90.cuh"});
   if (c.schedule != Schedule::kMultistage) add_headers(job, {"epilogue_sm90.cuh"});
+  round_each_step(job, gemm);
   return job;
 }
 
@@ -67,6 +73,7 @@ CompileJob measure_job(const Gemm& gemm, const Target& target) {
   CompileJob job{
       "cutlass_measure", measure_source(gemm), "cu", {architecture_flag(target)}, {}, {}};
   add_headers(job, {"gemm.h", "measure.h", "measure_reference.cuh", "measure_gemm.cuh"});
+  round_each_step(job, gemm);
   return job;
 }
 

@@ -15,6 +15,7 @@ namespace {
 std::string element(DType dtype) {
   if (dtype == kFloat16) return "__half";
   if (dtype == kBFloat16) return "__nv_bfloat16";
+  if (dtype.is_int()) return to_string(dtype) + "_t";
   TESSERA_CHECK(dtype == kFloat32, "no element type for {}", to_string(dtype));
   return "float";
 }
@@ -43,7 +44,7 @@ std::string measure_source(const Gemm& g) {
       "#include \"backends/cutlass/kernels/measure_gemm.cuh\"\n\n"
       "namespace tessera::cutlass::measure::{1} {{\n\n"
       "struct Problem {{\n"
-      "  using A = {2};\n  using B = {3};\n  using D = {4};\n"
+      "  using A = {2};\n  using B = {3};\n  using Sum = {11};\n  using D = {4};\n"
       "  static constexpr bool kAIsColumnMajor = {5}, kBIsRowMajor = {6};\n"
       "  static constexpr bool kHasHalfSums = {7}, kIsTf32 = {8}, kIsFast = {9};\n}};\n\n"
       "{10}\n"
@@ -54,7 +55,7 @@ std::string measure_source(const Gemm& g) {
       g.kernel_text(), name, element(g.a_dtype), element(g.b_dtype), element(g.epilogue.dtype),
       g.a_is_column_major, g.b_is_row_major, g.sum_dtype == kFloat16,
       g.a_dtype == kFloat32 && !g.emulates_float32, g.is_fast,
-      function_text(g.epilogue, {"Words", "__device__", element}));
+      function_text(g.epilogue, {"Words", "__device__", element}), element(g.epilogue.sum_dtype));
 }
 
 std::string measure_table(const Gemm& g, std::span<const Configuration> candidates) {

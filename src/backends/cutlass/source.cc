@@ -17,6 +17,7 @@ using relay::Function;
 std::string element(DType dtype) {
   if (dtype == kFloat16) return "::cutlass::half_t";
   if (dtype == kBFloat16) return "::cutlass::bfloat16_t";
+  if (dtype.is_int()) return to_string(dtype) + "_t";
   TESSERA_CHECK(dtype == kFloat32, "no element type for {}", to_string(dtype));
   return "float";
 }
@@ -32,7 +33,7 @@ const FunctionWords& kernel_words(const Gemm& g) {
                                      element};
   static const FunctionWords full = {"EpilogueWords<FloatWords>", "CUTLASS_DEVICE", element};
   if (g.is_fast) return fast;
-  return g.epilogue.dtype == kFloat32 ? full : half;
+  return g.epilogue.dtype.size_bytes() == 2 ? half : full;
 }
 
 std::string problem_text(const Gemm& g, const Configuration& c) {
@@ -50,6 +51,12 @@ std::string problem_text(const Gemm& g, const Configuration& c) {
       align(g.d_align));
 }
 
+// Sums of integers do not get so far that they saturate.
+const char* math_of(const Gemm& g) {
+  if (g.sum_dtype == kInt32) return "OpMultiplyAddSaturate";
+  return g.emulates_float32 ? "OpMultiplyAddFastF32" : "OpMultiplyAdd";
+}
+
 std::string configuration_text(const Gemm& g, const Configuration& c) {
   if (c.schedule == Schedule::kMultistage) {
     return fmt::format(
@@ -58,8 +65,7 @@ std::string configuration_text(const Gemm& g, const Configuration& c) {
         "  using Warp = ::cutlass::gemm::GemmShape<{}, {}, {}>;\n"
         "  using Math = ::cutlass::arch::{};\n"
         "  static constexpr int kStages = {};\n}};\n",
-        c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warp_n, c.tile_k,
-        g.emulates_float32 ? "OpMultiplyAddFastF32" : "OpMultiplyAdd", c.stages);
+        c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warp_n, c.tile_k, math_of(g), c.stages);
   }
   if (c.schedule == Schedule::kImplicit) {
     return fmt::format(
@@ -107,20 +113,22 @@ std::string size_text(const Dim& size, const std::string& tensor, std::size_t fi
 
 std::string function_text(const Epilogue& e, const FunctionWords& words) {
   static constexpr const char* kKinds[] = {"Row", "Column", "Full", "Scalar"};
+  const auto type = [](DType dtype) { return dtype == kInt32 ? "int32_t" : "float"; };
   std::string inputs, positions, params;
   for (std::size_t i = 0; i < e.inputs.size(); ++i) {
     const char* comma = i == 0 ? "" : ", ";
     inputs += fmt::format("{}{}<{}>", comma, kKinds[static_cast<int>(e.inputs[i].kind)],
                           words.element(e.inputs[i].dtype));
     positions += fmt::format("{}{}", comma, i);
-    params += fmt::format(", float x{}", i);
+    params += fmt::format(", {} x{}", type(e.inputs[i].dtype), i);
   }
   return fmt::format(
       "struct Function : {} {{\n"
       "  using Inputs = InputList<{}>;\n"
       "  using Positions = std::index_sequence<{}>;\n"
-      "  static {} float element(float sum{}) {{\n{}    return {};\n  }}\n}};\n",
-      words.base, inputs, positions, words.qualifier, params, e.body, e.result);
+      "  static {} {} element({} sum{}) {{\n{}    return {};\n  }}\n}};\n",
+      words.base, inputs, positions, words.qualifier, type(e.dtype), type(e.sum_dtype), params,
+      e.body, e.result);
 }
 
 const char* template_header(const Configuration& c) {

@@ -29,8 +29,8 @@ struct ConvSm90 {
   using D = typename Problem::D;
   using Tile = typename Config::Tile;
   using Cluster = typename Config::Cluster;
-  using Tree =
-      EpilogueTree<Function, D, Tile, typename Function::Inputs, typename Function::Positions>;
+  using Tree = EpilogueTree<Function, typename Problem::Sum, D, Tile, typename Function::Inputs,
+                            typename Function::Positions>;
   using Nhwc = ::cutlass::layout::TensorNHWC;
   using Tensor = ::cutlass::arch::OpClassTensorOp;
   using Sm90 = ::cutlass::arch::Sm90;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a kernel that comes from the composite's body behind the product: a function of one
-// element, in float, with the words that bodies are made of.
+// element, in float (and int32 where the product is of integers), with the words that bodies are
+// made of.
 #pragma once
 
 #include <cutlass/array.h>
 #include <cutlass/cutlass.h>
 #include <cutlass/fast_math.h>
+#include <cutlass/numeric_conversion.h>
 
 namespace tessera::cutlass {
 
@@ -74,7 +76,41 @@ struct EpilogueWords : Words {
   static CUTLASS_DEVICE float abs(float x) { return fabsf(x); }
   static CUTLASS_DEVICE float sqrt(float x) { return sqrtf(x); }
   static CUTLASS_DEVICE float rsqrt(float x) { return rsqrtf(x); }
+  static CUTLASS_DEVICE float round(float x) { return rintf(x); }  // the even one of two
 };
+
+// ---- Behind sums of integers
+
+// What the function takes: integers as they are, because float has not all of them; else floats.
+template <class T>
+CUTLASS_DEVICE float operand(T x) {
+  return ::cutlass::NumericConverter<float, T>::convert(x);
+}
+CUTLASS_DEVICE int32_t operand(int32_t x) { return x; }
+
+// What it returns, as D. Integers are in D's range, and truncated.
+template <class D>
+CUTLASS_DEVICE D result_as(int32_t x) {
+  return D(x);
+}
+template <class D>
+CUTLASS_DEVICE D result_as(float x) {
+  if constexpr (std::is_integral_v<D>) return D(int32_t(x));
+  return ::cutlass::NumericConverter<D, float>::convert(x);
+}
+
+// The function on arrays of the types that they come in.
+template <class Function, class D, int N, class... Inputs>
+CUTLASS_DEVICE ::cutlass::Array<D, N> of_elements(const ::cutlass::Array<Inputs, N>&... inputs) {
+  ::cutlass::Array<D, N> result;
+  CUTLASS_PRAGMA_UNROLL
+  for (int i = 0; i < N; ++i) {
+    result[i] = result_as<D>(Function::element(operand(inputs[i])...));
+  }
+  return result;
+}
+
+// ---- Behind sums of floats
 
 // The function of one element as the node of a visitor tree, which sees arrays of them.
 template <class Function>

@@ -23,16 +23,18 @@ namespace fusion = ::cutlass::epilogue::fusion;
 // The first `Full` input is what CUTLASS calls C and comes by TMA; the others are read directly.
 template <class Input, bool kIsSource, class Tile>
 struct InputNode;
+template <class T>
+using OperandType = decltype(operand(T()));
 template <class T, class Tile>
 struct InputNode<Row<T>, false, Tile> {
-  using Type = fusion::Sm90RowBroadcast<0, Tile, T, float, Stride<_0, _1, int64_t>>;
+  using Type = fusion::Sm90RowBroadcast<0, Tile, T, OperandType<T>, Stride<_0, _1, int64_t>>;
   static typename Type::Arguments arguments(const EpilogueInput& x) {
     return {static_cast<const T*>(x.data), T(0), {_0{}, _1{}, x.batch_stride}};
   }
 };
 template <class T, class Tile>
 struct InputNode<Column<T>, false, Tile> {
-  using Type = fusion::Sm90ColBroadcast<0, Tile, T, float, Stride<_1, _0, int64_t>>;
+  using Type = fusion::Sm90ColBroadcast<0, Tile, T, OperandType<T>, Stride<_1, _0, int64_t>>;
   static typename Type::Arguments arguments(const EpilogueInput& x) {
     return {static_cast<const T*>(x.data), T(0), {_1{}, _0{}, x.batch_stride}};
   }
@@ -76,16 +78,36 @@ struct FindSource<Full<T>, Rest...> {
   using Element = T;
 };
 
-template <class Function, class D, class Tile, class List, class Positions>
+// The node that computes behind sums of integers, for which CUTLASS's own would be in float.
+template <class Function, class D>
+struct IntegerCompute : fusion::Sm90VisitorImpl<> {
+  using fusion::Sm90VisitorImpl<>::Sm90VisitorImpl;
+  struct Callbacks : fusion::EmptyConsumerStoreCallbacks {
+    template <class Sum, class... Inputs, int N>
+    CUTLASS_DEVICE auto visit(const ::cutlass::Array<Sum, N>&, int, int, int,
+                              const ::cutlass::Array<Inputs, N>&... inputs) {
+      return of_elements<Function, D, N>(inputs...);
+    }
+  };
+  template <bool, class... Args>
+  CUTLASS_DEVICE auto get_consumer_store_callbacks(const fusion::ConsumerStoreArgs<Args...>&) {
+    return Callbacks{};
+  }
+};
+
+template <class Function, class Sum, class D, class Tile, class List, class Positions>
 struct EpilogueTree;
-template <class Function, class D, class Tile, class... Inputs, size_t... kPositions>
-struct EpilogueTree<Function, D, Tile, InputList<Inputs...>, std::index_sequence<kPositions...>> {
+template <class Function, class Sum, class D, class Tile, class... Inputs, size_t... kPositions>
+struct EpilogueTree<Function, Sum, D, Tile, InputList<Inputs...>,
+                    std::index_sequence<kPositions...>> {
   static constexpr int kSource = FindSource<Inputs...>::kPosition;
   using Source = typename FindSource<Inputs...>::Element;
   template <class Input, int kPosition>
   using Node = InputNode<Input, kPosition == kSource, Tile>;
-  using Compute = fusion::Sm90Compute<Elementwise<Function>::template Node, D, float,
-                                      ::cutlass::FloatRoundStyle::round_to_nearest>;
+  using FloatCompute = fusion::Sm90Compute<Elementwise<Function>::template Node, D, float,
+                                           ::cutlass::FloatRoundStyle::round_to_nearest>;
+  using Compute =
+      std::conditional_t<std::is_integral_v<Sum>, IntegerCompute<Function, D>, FloatCompute>;
   using Type = fusion::Sm90EVT<Compute, fusion::Sm90AccFetch,
                                typename Node<Inputs, int(kPositions)>::Type...>;
   static typename Type::Arguments arguments(const GemmArguments& g) {

@@ -52,12 +52,31 @@ struct VisitorNode<Full<T>, ThreadMap> {
   }
 };
 
-template <class Function, class D, class ThreadMap, class List>
+// As that of epilogue_sm90.cuh.
+template <class Function, class D>
+struct IntegerCompute : visitors::VisitorImpl2x<> {
+  using visitors::VisitorImpl2x<>::VisitorImpl2x;
+  struct Callbacks : visitors::EmptyCallbacks {
+    template <class Sum, class... Inputs, int N>
+    CUTLASS_DEVICE auto visit(int, int, int, int, const ::cutlass::Array<Sum, N>&,
+                              const ::cutlass::Array<Inputs, N>&... inputs) {
+      return of_elements<Function, D, N>(inputs...);
+    }
+  };
+  template <class ProblemShape>
+  CUTLASS_DEVICE auto get_callbacks(::cutlass::gemm::GemmCoord, int, ProblemShape) {
+    return Callbacks{};
+  }
+};
+
+template <class Function, class Sum, class D, class ThreadMap, class List>
 struct VisitorTree;
-template <class Function, class D, class ThreadMap, class... Inputs>
-struct VisitorTree<Function, D, ThreadMap, InputList<Inputs...>> {
-  using Compute = visitors::VisitorCompute<Elementwise<Function>::template Node, D, float,
-                                           ::cutlass::FloatRoundStyle::round_to_nearest>;
+template <class Function, class Sum, class D, class ThreadMap, class... Inputs>
+struct VisitorTree<Function, Sum, D, ThreadMap, InputList<Inputs...>> {
+  using FloatCompute = visitors::VisitorCompute<Elementwise<Function>::template Node, D, float,
+                                                ::cutlass::FloatRoundStyle::round_to_nearest>;
+  using Compute =
+      std::conditional_t<std::is_integral_v<Sum>, IntegerCompute<Function, D>, FloatCompute>;
   using Value = visitors::Sm80EVT<Compute, visitors::VisitorAccFetch,
                                   typename VisitorNode<Inputs, ThreadMap>::Type...>;
   using Store =
@@ -85,6 +104,10 @@ template <>
 struct Instruction<float> {
   using Shape = ::cutlass::gemm::GemmShape<16, 8, 8>;
 };
+template <class T>
+requires(sizeof(T) == 1) struct Instruction<T> {
+  using Shape = ::cutlass::gemm::GemmShape<16, 8, 32>;
+};
 
 // As GemmSm90; Config: Tile, Warp, Math, kStages (2 where rows are of single 16-bit elements, which
 // cp.async cannot copy).
@@ -93,13 +116,19 @@ struct GemmSm80 {
   using A = typename Problem::A;
   using B = typename Problem::B;
   using D = typename Problem::D;
+  // What the epilogue's threads are laid out for. For narrow results of sums of integers there are
+  // layouts of eight elements and more only: those go as int32 does.
+  static constexpr bool kIsInteger = std::is_integral_v<typename Problem::Sum>;
+  using Laid = std::conditional_t<kIsInteger, int32_t, D>;
+  static constexpr int kAccess = kIsInteger && Problem::kAlignD > 4 ? 4 : Problem::kAlignD;
   using ThreadMap = visitors::OutputTileThreadLayout<typename Config::Tile, typename Config::Warp,
-                                                     D, Problem::kAlignD, 1>;
-  using Tree = VisitorTree<Function, D, ThreadMap, typename Function::Inputs>;
+                                                     Laid, kAccess, 1>;
+  using Tree =
+      VisitorTree<Function, typename Problem::Sum, D, ThreadMap, typename Function::Inputs>;
   static constexpr auto kNoTransform = ::cutlass::ComplexTransform::kNone;
   using Kernel = typename ::cutlass::gemm::kernel::DefaultGemmWithVisitor<
       A, typename Problem::LayoutA, kNoTransform, Problem::kAlignA, B, typename Problem::LayoutB,
-      kNoTransform, Problem::kAlignB, D, ::cutlass::layout::RowMajor, Problem::kAlignD,
+      kNoTransform, Problem::kAlignB, Laid, ::cutlass::layout::RowMajor, kAccess,
       typename Problem::Sum, float, ::cutlass::arch::OpClassTensorOp, ::cutlass::arch::Sm80,
       typename Config::Tile, typename Config::Warp, typename Instruction<A>::Shape,
       typename Tree::Type, ::cutlass::gemm::threadblock::GemmIdentityThreadblockSwizzle<8>,

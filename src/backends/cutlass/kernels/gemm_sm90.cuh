@@ -49,8 +49,8 @@ struct GemmSm90 {
   using D = typename Problem::D;
   using Tile = typename Config::Tile;
   using Schedule = typename Config::Schedule;
-  using Tree =
-      EpilogueTree<Function, D, Tile, typename Function::Inputs, typename Function::Positions>;
+  using Tree = EpilogueTree<Function, typename Problem::Sum, D, Tile, typename Function::Inputs,
+                            typename Function::Positions>;
   using RowMajor = ::cutlass::layout::RowMajor;
   using Tensor = ::cutlass::arch::OpClassTensorOp;
   using Sm90 = ::cutlass::arch::Sm90;

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <cuda_runtime.h>
@@ -45,6 +46,11 @@ template <>
 inline constexpr double kRounding<__half> = 1e-3;
 template <>
 inline constexpr double kRounding<__nv_bfloat16> = 4e-3;
+// Where a rounding is on the edge, an integer of eight bits is the next one.
+template <>
+inline constexpr double kRounding<int8_t> = 2e-3;
+template <>
+inline constexpr double kRounding<uint8_t> = 2e-3;
 inline constexpr double kRoundingTf32 = 1.5e-3, kRoundingHalfSums = 5e-2, kRoundingFast = 1e-3;
 
 // Ends the process when a step of a candidate takes too long, which a kernel that hangs does.
@@ -126,9 +132,8 @@ struct Runner {
   std::vector<double> us = {};  // of one launch
 };
 
-// Problem: element types A, B, D; kAIsColumnMajor, kBIsRowMajor, kHasHalfSums, kIsTf32,
-// kIsFast. Function:
-// Inputs and element().
+// Problem: element types A, B, Sum, D; kAIsColumnMajor, kBIsRowMajor, kHasHalfSums, kIsTf32,
+// kIsFast. Function: Inputs and element().
 template <class Problem, class Function>
 class Measurement {
   using A = typename Problem::A;
@@ -148,8 +153,10 @@ class Measurement {
                   : std::clamp<int64_t>(
                         2 * int64_t(device.l2CacheSize) / (weights * int64_t(sizeof(B))) + 2, 2,
                         kMostWeights);
-    g_.a.data = random_array<A>(g_.m * g_.k * g_.batch, 1, 1);
-    g_.b.data = random_array<B>(weights * copies_, 1 / std::sqrt(double(g_.k)), 2);
+    // Of integers, sums that eight bits can nearly hold: what is clipped is not compared.
+    const bool is_integer = std::is_integral_v<A>;
+    g_.a.data = random_array<A>(g_.m * g_.k * g_.batch, is_integer ? 4 : 1, 1);
+    g_.b.data = random_array<B>(weights * copies_, is_integer ? 1 : 1 / std::sqrt(double(g_.k)), 2);
     g_.d.data = device_array<D>(elements());
     fill_inputs(typename Function::Inputs(), g_);
     int64_t workspace_bytes = 0;

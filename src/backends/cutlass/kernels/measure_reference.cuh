@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product with its epilogue as it is defined, in float, by a kernel that shares nothing with
-// those of CUTLASS: what measured candidates have to agree with.
+// A product with its epilogue as it is defined, in float or int32, by a kernel that shares nothing
+// with those of CUTLASS: what measured candidates have to agree with.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,27 @@ namespace tessera::cutlass::measure {
 __device__ inline float to_float(float x) { return x; }
 __device__ inline float to_float(__half x) { return __half2float(x); }
 __device__ inline float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
+template <class Integer>
+__device__ inline float to_float(Integer x) {
+  return float(x);
+}
 __device__ inline void from_float(float x, float& y) { y = x; }
 __device__ inline void from_float(float x, __half& y) { y = __float2half(x); }
 __device__ inline void from_float(float x, __nv_bfloat16& y) { y = __float2bfloat16(x); }
+__device__ inline void from_float(float x, int32_t& y) { y = int32_t(rintf(x)); }
+__device__ inline void from_float(float x, int8_t& y) {
+  y = int8_t(fminf(fmaxf(rintf(x), -128.f), 127.f));
+}
+__device__ inline void from_float(float x, uint8_t& y) {
+  y = uint8_t(fminf(rintf(fabsf(x)), 255.f));
+}
+
+// What the function takes: integers of 32 bits as they are, all else as float.
+template <class T>
+__device__ float operand(T x) {
+  return to_float(x);
+}
+__device__ inline int32_t operand(int32_t x) { return x; }
 
 // The words of elementwise.cuh, exact.
 struct Words {
@@ -37,6 +55,7 @@ struct Words {
   static __device__ float abs(float x) { return fabsf(x); }
   static __device__ float sqrt(float x) { return sqrtf(x); }
   static __device__ float rsqrt(float x) { return rsqrtf(x); }
+  static __device__ float round(float x) { return rintf(x); }
 };
 
 // What the function reads beside the sum: an element a column, a row, an element, or one for all.
@@ -68,19 +87,19 @@ struct Scalar {
 };
 
 template <class Input>
-__device__ float read(const EpilogueInput& x, int64_t batch, int64_t row, int64_t column) {
+__device__ auto read(const EpilogueInput& x, int64_t batch, int64_t row, int64_t column) {
   const auto* data = static_cast<const typename Input::Element*>(x.data);
-  return to_float(data[batch * x.batch_stride + Input::offset(x, row, column)]);
+  return operand(data[batch * x.batch_stride + Input::offset(x, row, column)]);
 }
 
 // As arrays of kinds: Function::element(sum, read of each input ...).
 template <class... Inputs>
 struct InputList {
   static constexpr int kCount = sizeof...(Inputs);
-  template <class Function, size_t... kPositions>
-  static __device__ float apply(float sum, const GemmArguments& g, int64_t batch, int64_t row,
+  template <class Function, class Sum, size_t... kPositions>
+  static __device__ float apply(Sum sum, const GemmArguments& g, int64_t batch, int64_t row,
                                 int64_t column, std::index_sequence<kPositions...>) {
-    return Function::element(sum, read<Inputs>(g.inputs[kPositions], batch, row, column)...);
+    return float(Function::element(sum, read<Inputs>(g.inputs[kPositions], batch, row, column)...));
   }
 };
 
@@ -98,7 +117,7 @@ __global__ void reference(GemmArguments g, float* wanted) {
   // Neighbouring threads read neighbouring elements, whatever the layout.
   const int64_t fast = threadIdx.x, slow = threadIdx.y;
   const int64_t tile_row = int64_t(blockIdx.x) * kSide, tile_column = int64_t(blockIdx.y) * kSide;
-  float sum = 0;
+  typename Problem::Sum sum = 0;
   for (int64_t k = 0; k < g.k; k += kSide) {
     const int64_t a_row = tile_row + (Problem::kAIsColumnMajor ? fast : slow);
     const int64_t a_k = k + (Problem::kAIsColumnMajor ? slow : fast);
@@ -111,7 +130,9 @@ __global__ void reference(GemmArguments g, float* wanted) {
     sA[a_row - tile_row][a_k - k] = a_row < g.m && a_k < g.k ? to_float(a[a_at]) : 0.f;
     sB[b_k - k][b_column - tile_column] = b_column < g.n && b_k < g.k ? to_float(b[b_at]) : 0.f;
     __syncthreads();
-    for (int i = 0; i < kSide; ++i) sum += sA[threadIdx.y][i] * sB[i][threadIdx.x];
+    for (int i = 0; i < kSide; ++i) {  // products of integers of eight bits are exact
+      sum += typename Problem::Sum(sA[threadIdx.y][i] * sB[i][threadIdx.x]);
+    }
     __syncthreads();
   }
   if (row >= g.m || column >= g.n) return;
