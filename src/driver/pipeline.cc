@@ -9,6 +9,7 @@
 
 #include "constants/npy.h"
 #include "driver/catalogue.h"
+#include "driver/placement.h"
 #include "module/text.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
@@ -52,6 +53,10 @@ std::string layout_passes(const std::vector<std::string>& desired) {
       "eliminate-dead-code",
       fmt::join(desired, ","));
 }
+
+// Before any of those, where a back end multiplies integers of eight bits: weights are still in
+// them.
+constexpr std::string_view kIntegerPasses = "convert-quantized-products,";
 
 // Beyond those, where a GPU computes: a wide product uses it better than some narrow ones, and
 // patches are products, too.
@@ -141,9 +146,11 @@ Result<Module> optimize_graph(Module module, const CompileOptions& options,
   module = without_plain_literals(std::move(module));
   const bool has_gpu = std::any_of(options.targets.begin(), options.targets.end(),
                                    [](const Target& t) { return t.device() == DeviceType::kCuda; });
+  const bool keeps_integers = has_gpu && multiplies_integers(options);
   return run_list(std::move(module), "graph",
-                  std::string(kGraphPasses) + std::string(has_gpu ? kGpuPasses : ""), options,
-                  warnings);
+                  fmt::format("{}{}{}", keeps_integers ? kIntegerPasses : "", kGraphPasses,
+                              has_gpu ? kGpuPasses : ""),
+                  options, warnings);
 }
 
 Result<Module> reduce_precision(Module module, const CompileOptions& options,

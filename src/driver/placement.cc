@@ -14,6 +14,7 @@
 #include "driver/lack_of.h"
 #include "driver/runtime_operators.h"
 #include "ops/infer_types.h"
+#include "ops/table.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
@@ -122,6 +123,19 @@ std::vector<PlacementRow> rows_of(const byoc::PartitionOutcome& outcome) {
   return rows;
 }
 
+// A product of integers with int32 sums, as convert-quantized-products makes them.
+relay::Function integer_product() {
+  constexpr std::int64_t kSide = 64;
+  const Type matrix = tensor_type({kSide, kSide}, kInt8);
+  relay::FunctionBuilder b;
+  const relay::NodeId x = b.param("x", matrix), w = b.param("w", matrix);
+  const relay::NodeId y =
+      b.call(*ops::operators().find("nn.dense"), {x, w}, {{"units", kSide}, {"out_dtype", kInt32}});
+  for (const relay::NodeId id : {x, w}) b.set_type(id, matrix);
+  b.set_type(y, tensor_type({kSide, kSide}, kInt32));
+  return b.finish(y);
+}
+
 }  // namespace
 
 std::vector<std::string> desired_layouts(const CompileOptions& options) {
@@ -137,6 +151,20 @@ std::vector<std::string> desired_layouts(const CompileOptions& options) {
   std::vector<std::string> desired;
   for (auto& [op, text] : by_operator) desired.push_back(std::move(text));
   return desired;
+}
+
+bool multiplies_integers(const CompileOptions& options) {
+  if (options.partition != Partition::kGreedy) return false;
+  const relay::Function f = integer_product();
+  Partitioned reported_later;
+  const auto choices = choices_of(options, reported_later);
+  return std::any_of(choices.begin(), choices.end(), [&](const byoc::BackendChoice& choice) {
+    const auto patterns = choice.backend->patterns(choice.target);
+    return std::any_of(patterns.begin(), patterns.end(), [&](const relay::CompositePattern& p) {
+      const auto match = relay::match(f, p.pattern, f.result());
+      return match && (!p.check || !p.check(*match, choice.target));
+    });
+  });
 }
 
 Result<Partitioned> partition_module(Module module, const CompileOptions& options,

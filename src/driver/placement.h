@@ -29,6 +29,8 @@ struct Partitioned : PlacementFacts {
 // The layouts that the back ends of options.targets need, for each operator those of the first that
 // names one: `desired` of convert-layout.
 std::vector<std::string> desired_layouts(const CompileOptions& options);
+// Does one take a product of int8 with int32 sums, which convert-quantized-products makes?
+bool multiplies_integers(const CompileOptions& options);
 
 // Partitions `main` over the back ends of options.targets; what nobody took stays.
 Result<Partitioned> partition_module(Module module, const CompileOptions& options,

@@ -68,8 +68,10 @@ class Combiner {
            relay::read_attrs<ops::MatmulAttrs>(f_.as<relay::OpCall>(product)->attrs).transpose_b;
   }
 
+  // Sums of integers have scales of their own, in the kernel of their product.
   std::optional<Member> member_of(NodeId id) const {
-    if (f_.op(id) == nullptr) return std::nullopt;
+    if (f_.op(id) == nullptr || !f_.type(id).is_tensor()) return std::nullopt;
+    if (!f_.type(id).dtype().is_float()) return std::nullopt;
     if (f_.op(id)->name != "nn.dense" && f_.op(id)->name != "nn.matmul") return std::nullopt;
     const NodeId weight = f_.operands(id)[1];
     const Shape& shape = f_.type(weight).shape();
