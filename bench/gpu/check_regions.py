@@ -3,13 +3,15 @@
 """Runs functions of regions on a GPU, as the host program would call them, against torch in
 float32.
 
-    check_regions.py LAYER.so PRODUCTS.so
+    check_regions.py FOLDER
 
-The libraries are what nvcc and g++ make of the sources that tessera_write_cutlass_sources writes
-for encoder_layer.relay and products.relay.
+It holds encoder_layer.so, products.so, integers.so, odd_rows.so and tf32.so, or some of them: what
+nvcc makes of the sources that tessera_write_cutlass_sources writes for the .relay files here.
+check_regions.sh does all of that.
 """
 import ctypes
 import sys
+from pathlib import Path
 
 import torch
 
@@ -45,7 +47,8 @@ def set_error(_call, text):
 
 
 WORKSPACE = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")
-CODES = {torch.float16: (2, 16), torch.bfloat16: (4, 16), torch.float32: (2, 32)}
+CODES = {torch.float16: (2, 16), torch.bfloat16: (4, 16), torch.float32: (2, 32),
+         torch.int8: (0, 8), torch.uint8: (1, 8), torch.int32: (0, 32)}
 
 
 def run(library, symbol, *tensors):
@@ -65,9 +68,26 @@ def run(library, symbol, *tensors):
         sys.exit(f"{symbol}: status {status}")
 
 
+WRONG = []
+
+
+def verdict(name, is_right, text):
+    print(f"{'ok' if is_right else 'WRONG'} {name}: {text}", flush=True)
+    if not is_right:
+        WRONG.append(name)
+
+
 def report(name, got, wanted, limit=1e-3):
     error = ((got.float() - wanted).norm() / wanted.norm()).item()
-    print(f"{'ok' if error < limit else 'WRONG'} {name}: relative error {error:.2g}", flush=True)
+    verdict(name, error < limit, f"relative error {error:.2g}")
+
+
+def report_integers(name, got, wanted, steps):
+    """How many are how far off; `steps` where a rounding may go either way."""
+    apart = (got.long() - wanted.long()).abs()
+    verdict(name, apart.max().item() <= steps,
+            f"{int((apart > 0).sum())} of {apart.numel()} differ, by {apart.max().item()} at most; "
+            f"from {wanted.min().item()} to {wanted.max().item()}")
 
 
 def random(*shape, dtype=torch.float16, scale=1.0):
@@ -140,11 +160,97 @@ def check_products(library):
         ("x w / 4 + column", (x, w, c), empty(128, 256), x.float() @ w.float() / 4 + c),
         ("x^T r", (x, r), empty(64, 256), x.float().T @ r.float()),
     ]
-    for i, (name, inputs, output, wanted) in enumerate(cases):
+    check_floats(library, [(*case, 1e-2 if case[2].dtype == bf else 1e-3) for case in cases])
+
+
+def integers(dtype, *shape):
+    low = torch.iinfo(dtype).min
+    return torch.randint(low, low + 256, shape, device="cuda").to(dtype)
+
+
+def check_integers(library):
+    x, w = integers(torch.uint8, 300, 512), integers(torch.int8, 640, 512)
+    y, u = integers(torch.int8, 4, 96, 256), integers(torch.int8, 4, 160, 256)
+    odd, v = integers(torch.int8, 31, 252), integers(torch.uint8, 70, 252)
+    z = w.int().sum(1, dtype=torch.int32) * 128
+    s = torch.rand(640, device="cuda") * 2e-5 + 1e-5
+    b, t = torch.randn(640, device="cuda"), torch.full((), 0.05, device="cuda")
+    sums = (x.double() @ w.double().T).long()  # exact
+    floats = (sums - z).float() * s + b
+    requantised = torch.clamp(torch.round(torch.relu(floats) / t) + 3, -128, 127)
+    odd_sums = (odd.double() @ v.double().T).long()
+    scaled = sums.float() * s
+    cases = [  # name, inputs, output, wanted, steps; floats have None
+        ("int8, batches", (y, u), empty_integers(4, 96, 160, dtype=torch.int32),
+         (y.double() @ u.double().transpose(1, 2)).long(), 0),
+        ("uint8 x int8, requantised", (x, w, z, s, b, t),
+         empty_integers(300, 640, dtype=torch.int8), requantised, 1),
+        ("uint8 x int8, gelu, float16", (x, w, s, b), empty(300, 640),
+         torch.nn.functional.gelu(scaled + b), None),
+        ("uint8 x int8, float32", (x, w, s), empty(300, 640, dtype=torch.float32), scaled, None),
+        ("int8 x uint8, odd rows", (odd, v), empty_integers(31, 70, dtype=torch.int32), odd_sums,
+         0),
+        ("int8 x uint8, odd rows, requantised", (odd, v, t * 1e-2),
+         empty_integers(31, 70, dtype=torch.uint8),
+         torch.clamp(torch.round(odd_sums.float() * (t * 1e-2)), 0, 255), 1),
+    ]
+    for i, (name, inputs, output, wanted, steps) in enumerate(cases):
         run(library, f"cutlass_main_{i}", *inputs, output)
         torch.cuda.synchronize()
-        report(name, output, wanted, 1e-2 if output.dtype == bf else 1e-3)
+        if steps is None:
+            report(name, output, wanted)
+        else:
+            report_integers(name, output, wanted, steps)
 
 
-check_layer(ctypes.CDLL(sys.argv[1]))
-check_products(ctypes.CDLL(sys.argv[2]))
+def empty_integers(*shape, dtype):
+    return torch.full(shape, 85, device="cuda", dtype=dtype)
+
+
+def check_odd_rows(library):
+    bf, f32 = torch.bfloat16, torch.float32
+    x, w, b = random(96, 132), random(132, 260, scale=132**-0.5), random(260)
+    y, u = random(3, 64, 70, dtype=bf), random(3, 50, 70, dtype=bf)
+    f, g, h = random(64, 128, dtype=f32), random(128, 192, dtype=f32), random(192, 128, dtype=f32)
+    r, p, q = random(64, 192, dtype=f32), random(64, 33, dtype=f32), random(65, 33, dtype=f32)
+    cases = [
+        ("float16, rows of 4", (x, w, b), empty(96, 260),
+         torch.nn.functional.gelu(x.float() @ w.float() + b), 1e-3),
+        ("bfloat16, rows of 2", (y, u), empty(3, 64, 50, dtype=bf),
+         y.float() @ u.float().transpose(1, 2), 1e-2),
+        ("3xtf32 along N", (f, g, r), empty(64, 192, dtype=f32), f.double() @ g.double() + r, 2e-6),
+        ("3xtf32 along K", (f, h), empty(64, 192, dtype=f32), torch.relu(f.double() @ h.double().T),
+         2e-6),
+        ("3xtf32, rows of 1", (p, q), empty(64, 65, dtype=f32), p.double() @ q.double().T, 2e-6),
+    ]
+    check_floats(library, cases)
+
+
+def check_tf32(library):
+    f32 = torch.float32
+    f, g, h = random(64, 128, dtype=f32), random(128, 192, dtype=f32), random(192, 128, dtype=f32)
+    p, q = random(64, 33, dtype=f32), random(65, 33, dtype=f32)
+    check_floats(library, [
+        ("tf32 along K", (f, h), empty(64, 192, dtype=f32), torch.relu(f.double() @ h.double().T),
+         1.5e-3),
+        ("tf32 along N", (f, g), empty(64, 192, dtype=f32), f.double() @ g.double(), 1.5e-3),
+        ("tf32, rows of 1", (p, q), empty(64, 65, dtype=f32), p.double() @ q.double().T, 1.5e-3),
+    ])
+
+
+def check_floats(library, cases):
+    for i, (name, inputs, output, wanted, limit) in enumerate(cases):
+        run(library, f"cutlass_main_{i}", *inputs, output)
+        torch.cuda.synchronize()
+        report(name, output, wanted, limit)
+
+
+CHECKS = {"encoder_layer": check_layer, "products": check_products, "integers": check_integers,
+          "odd_rows": check_odd_rows, "tf32": check_tf32}
+for stem, check in CHECKS.items():
+    path = Path(sys.argv[1]) / f"{stem}.so"
+    if path.exists():
+        check(ctypes.CDLL(str(path)))
+    else:
+        print(f"no {path}")
+sys.exit(1 if WRONG else 0)
