@@ -15,7 +15,9 @@
 
 #include "tessera/call.h"
 
-#define TK_DEVICE static __device__ __forceinline__
+#define TK_INLINE static __device__ __forceinline__
+
+#include "tessera/kernel_numbers.h"
 
 namespace tk {
 
@@ -24,35 +26,11 @@ namespace tk {
 using float16 = __half;
 using bfloat16 = __nv_bfloat16;
 
-// ---- Minimum and maximum: NaN if either is.
-
-template <class T>
-TK_DEVICE T min(T a, T b) {
-  return a < b || a != a ? a : b;
-}
-template <class T>
-TK_DEVICE T max(T a, T b) {
-  return a > b || a != a ? a : b;
-}
-
-// Integer division towards minus infinity, and what it leaves.
-template <class T>
-TK_DEVICE T floor_div(T a, T b) {
-  const T q = static_cast<T>(a / b);
-  return static_cast<T>(q - static_cast<T>((a % b != 0) & ((a < 0) != (b < 0))));
-}
-template <class T>
-TK_DEVICE T floor_mod(T a, T b) {
-  const T r = static_cast<T>(a % b);
-  const bool below = (r != 0) & ((r < 0) != (b < 0));
-  return static_cast<T>(below ? r + b : r);
-}
-
 // ---- Float functions
 
 #define TK_UNARY(name, single)                        \
-  TK_DEVICE float name(float x) { return single(x); } \
-  TK_DEVICE double name(double x) { return ::name(x); }
+  TK_INLINE float name(float x) { return single(x); } \
+  TK_INLINE double name(double x) { return ::name(x); }
 TK_UNARY(exp, expf)
 TK_UNARY(exp2, exp2f)
 TK_UNARY(expm1, expm1f)
@@ -81,47 +59,47 @@ TK_UNARY(asinh, asinhf)
 TK_UNARY(acosh, acoshf)
 TK_UNARY(atanh, atanhf)
 #undef TK_UNARY
-TK_DEVICE float pow(float x, float y) { return powf(x, y); }
-TK_DEVICE double pow(double x, double y) { return ::pow(x, y); }
-TK_DEVICE float fmod(float x, float y) { return fmodf(x, y); }
-TK_DEVICE double fmod(double x, double y) { return ::fmod(x, y); }
-TK_DEVICE float atan2(float y, float x) { return atan2f(y, x); }
-TK_DEVICE double atan2(double y, double x) { return ::atan2(y, x); }
+TK_INLINE float pow(float x, float y) { return powf(x, y); }
+TK_INLINE double pow(double x, double y) { return ::pow(x, y); }
+TK_INLINE float fmod(float x, float y) { return fmodf(x, y); }
+TK_INLINE double fmod(double x, double y) { return ::fmod(x, y); }
+TK_INLINE float atan2(float y, float x) { return atan2f(y, x); }
+TK_INLINE double atan2(double y, double x) { return ::atan2(y, x); }
 
-TK_DEVICE float sigmoid(float x) {
+TK_INLINE float sigmoid(float x) {
   const float e = expf(-fabsf(x));  // of a negative number: no overflow
   return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
-TK_DEVICE double sigmoid(double x) { return 1.0 / (1.0 + ::exp(-x)); }
+TK_INLINE double sigmoid(double x) { return 1.0 / (1.0 + ::exp(-x)); }
 
 template <class T>
-TK_DEVICE bool isnan(T x) {
+TK_INLINE bool isnan(T x) {
   return x != x;
 }
 template <class T>
-TK_DEVICE bool isinf(T x) {
+TK_INLINE bool isinf(T x) {
   return fabs(x) == static_cast<T>(__builtin_inf());
 }
 template <class T>
-TK_DEVICE bool isfinite(T x) {
+TK_INLINE bool isfinite(T x) {
   return fabs(x) < static_cast<T>(__builtin_inf());
 }
 
 // ---- For kernels whose memory holds float16 or bfloat16 alone: errors that such results do not
 // show, in one or two instructions of the special-function unit.
 
-TK_DEVICE float exp2_half(float x) {
+TK_INLINE float exp2_half(float x) {
   float power;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
   return power;
 }
-TK_DEVICE float exp_half(float x) { return __expf(x); }
+TK_INLINE float exp_half(float x) { return __expf(x); }
 // Small where the result is small, so that 1 - tanh keeps its digits.
-TK_DEVICE float tanh_half(float x) { return 1.0f - __fdividef(2.0f, 1.0f + __expf(2.0f * x)); }
-TK_DEVICE float sigmoid_half(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
+TK_INLINE float tanh_half(float x) { return 1.0f - __fdividef(2.0f, 1.0f + __expf(2.0f * x)); }
+TK_INLINE float sigmoid_half(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
 // erf(x) = tanh(x (1.12784637 + 0.10466792 u - 1.98852405e-3 u^2)), u = x^2, with u cut off where
 // the result is 1: within 1.1e-4. The factors hold the 2 log2(e) of tanh's exponential.
-TK_DEVICE float erf_half(float x) {
+TK_INLINE float erf_half(float x) {
   const float u = fminf(x * x, 8.82f);
   const float p = fmaf(fmaf(-5.73766757e-3f, u, 0.302007778f), u, 3.25427674f);
   return 1.0f - __fdividef(2.0f, 1.0f + exp2_half(x * p));
@@ -148,7 +126,7 @@ constexpr int kAccessBytes = kChunkBytes<kCount* static_cast<int>(sizeof(T))> <
                                  : kChunkBytes<kCount* static_cast<int>(sizeof(T))>;
 
 template <int kCount, class V, class T>
-TK_DEVICE void load_vector(V* to, const T* from) {
+TK_INLINE void load_vector(V* to, const T* from) {
   constexpr int kBytes = kAccessBytes<kCount, T>;
   constexpr int kEach = kBytes / static_cast<int>(sizeof(T));
 #pragma unroll
@@ -159,7 +137,7 @@ TK_DEVICE void load_vector(V* to, const T* from) {
   }
 }
 template <int kCount, class V, class T>
-TK_DEVICE void store_vector(T* to, const V* from) {
+TK_INLINE void store_vector(T* to, const V* from) {
   constexpr int kBytes = kAccessBytes<kCount, T>;
   constexpr int kEach = kBytes / static_cast<int>(sizeof(T));
 #pragma unroll
@@ -205,7 +183,7 @@ struct all {
 };
 
 template <class T>
-TK_DEVICE T exchange(T value, int distance) {
+TK_INLINE T exchange(T value, int distance) {
   if constexpr (sizeof(T) < 4) {
     return static_cast<T>(__shfl_xor_sync(0xffffffffu, static_cast<int>(value), distance));
   } else if constexpr (sizeof(T) == 8 && static_cast<T>(0.5) == T(0)) {
@@ -252,7 +230,7 @@ struct block {
 // Every kernel begins with this: what it reads may still be being written by the kernel before it,
 // whose end it then waits for. The kernel behind it, which waits likewise, may be launched as soon
 // as all blocks of this one have begun.
-TK_DEVICE void wait_for_inputs() {
+TK_INLINE void wait_for_inputs() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -14,6 +14,8 @@
 
 #define TK_INLINE static inline __attribute__((always_inline, unused))
 
+#include "tessera/kernel_numbers.h"
+
 #if defined(__clang__)
 #define TK_PRAGMA_(text) _Pragma(#text)
 #define TK_UNROLL(n) TK_PRAGMA_(unroll(n))
@@ -45,51 +47,6 @@ struct bfloat16 {
     return __builtin_bit_cast(float, static_cast<uint32_t>(bits) << 16);
   }
 };
-
-// ---- Minimum and maximum: NaN if either is.
-
-template <class T>
-TK_INLINE T min(T a, T b) {
-  return a < b || a != a ? a : b;
-}
-template <class T>
-TK_INLINE T max(T a, T b) {
-  return a > b || a != a ? a : b;
-}
-
-// ---- Integer division, which never traps: by zero the quotient and the rest are 0, and the
-// smallest number divided by -1 is itself. Selections, not branches; with a literal divisor none is
-// left.
-
-// What is safe to divide by; 0 and -1 are done without division.
-template <class T>
-TK_INLINE T safe_divisor(T b) {
-  return b == T(0) || (T(-1) < T(0) && b == T(-1)) ? T(1) : b;
-}
-// The quotient, from that by the safe divisor.
-template <class T>
-TK_INLINE T safe_quotient(T q, T b) {
-  const T negative = static_cast<T>(uint64_t{0} - static_cast<uint64_t>(q));  // wraps
-  const T wrapped = T(-1) < T(0) && b == T(-1) ? negative : q;
-  return b == T(0) ? T(0) : wrapped;
-}
-// Towards zero.
-template <class T>
-TK_INLINE T trunc_div(T a, T b) {
-  return safe_quotient(static_cast<T>(a / safe_divisor(b)), b);
-}
-// Towards minus infinity, and what that leaves.
-template <class T>
-TK_INLINE T floor_div(T a, T b) {
-  const T d = safe_divisor(b), q = static_cast<T>(a / d), r = static_cast<T>(a % d);
-  return safe_quotient(static_cast<T>(q - static_cast<T>((r != 0) & ((a < 0) != (d < 0)))), b);
-}
-template <class T>
-TK_INLINE T floor_mod(T a, T b) {
-  const T d = safe_divisor(b), r = static_cast<T>(a % d);
-  const bool below = (r != 0) & ((r < 0) != (d < 0));
-  return static_cast<T>(below ? r + d : r);
-}
 
 // ---- Float functions that are single instructions, or libm's.
 

@@ -10,11 +10,11 @@
 #include "emit/cuda_kernel.h"
 #include "emit/kernel.h"
 #include "lower/main.h"
+#include "plan/device.h"
 #include "schedule/schedule.h"
 #include "support/files.h"
 #include "tir/print.h"
 #include "tir/verify.h"
-#include "tir/walk.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
@@ -28,14 +28,13 @@ constexpr std::size_t kCudaKernelsPerUnit = 12;
 
 std::vector<byoc::CompileJob> kernel_jobs(const Module& module, const MachineCode& code) {
   const Target target = compute_target(module.targets);
-  const bool on_device = target.device() == DeviceType::kCuda;
-  const std::size_t per_unit = on_device ? kCudaKernelsPerUnit : code.kernels_per_unit;
   std::vector<byoc::CompileJob> jobs;
-  std::map<std::string, tir::PrimFunc> unit;
-  auto flush = [&] {
+  using Unit = std::map<std::string, tir::PrimFunc>;
+  Unit of_cpu, of_device;
+  const auto flush = [&](Unit& unit) {
     if (unit.empty()) return;
     const std::string name = fmt::format("kernels_{}", jobs.size());
-    if (on_device) {
+    if (&unit == &of_device) {
       jobs.push_back({name, emit::emit_cuda_kernels(unit), "cu", device_code_flags(target)});
     } else {
       jobs.push_back({name, emit::emit_kernels(unit), "cc", code.flags});
@@ -44,10 +43,14 @@ std::vector<byoc::CompileJob> kernel_jobs(const Module& module, const MachineCod
   };
   for (const auto& [symbol, f] : module.prim_funcs) {
     if (f.is_host) continue;
+    const bool on_device =
+        target.device() == DeviceType::kCuda && !plan::computes_on_cpu(module, symbol);
+    Unit& unit = on_device ? of_device : of_cpu;
     unit.emplace(symbol, f);
-    if (unit.size() == per_unit) flush();
+    if (unit.size() == (on_device ? kCudaKernelsPerUnit : code.kernels_per_unit)) flush(unit);
   }
-  flush();
+  flush(of_cpu);
+  flush(of_device);
   return jobs;
 }
 
@@ -94,26 +97,8 @@ Result<void> check_and_dump(const Module& module, const std::string& dump_dir) {
 
 }  // namespace
 
-// Sizes that depend on data are found by the host, which would have to read the device's memory.
-Result<void> check_sizes(const Module& module, const Target& target) {
-  if (target.device() == DeviceType::kCpu) return {};
-  for (const auto& [name, f] : module.prim_funcs) {
-    bool reserves = false;
-    tir::for_each_node(f.body, [&](const tir::Stmt& s) {
-      reserves |= s.as<tir::Reserve>() != nullptr || s.as<tir::Require>() != nullptr;
-    });
-    if (!reserves) continue;
-    return fail(error(Code::kNotSupported, f.sources.empty() ? nullptr : f.sources.front(),
-                      "a size depends on data: such code cannot be made for the device `{}` yet",
-                      target.name())
-                    .with_remedy("compile the model for the cpu"));
-  }
-  return {};
-}
-
 Result<Module> lower_functions(Module module, const Target& target, const std::string& dump_dir) {
   TESSERA_TRY(module, lower::lower(std::move(module)));
-  TESSERA_TRY_VOID(check_sizes(module, target));
   module = schedule::schedule(std::move(module), target);
   TESSERA_TRY_VOID(check_and_dump(module, dump_dir));
   return module;

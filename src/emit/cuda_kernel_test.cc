@@ -3,10 +3,13 @@
 // they compute what the loop IR says is tested on a device by tests/conformance.
 #include "emit/cuda_kernel.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "emit/testing/testdata.h"
+#include "support/files.h"
 #include "support/testing/golden.h"
+#include "tir/intrinsics.h"
 #include "tir/verify.h"
 
 namespace tessera::emit {
@@ -24,16 +27,43 @@ TEST_P(CudaKernelTest, TextIsTheGolden) {
   tessera::testing::expect_golden(testdata_path(golden()), text);
 }
 
+constexpr const char* kNvcc = "PATH=$PATH:/usr/local/cuda/bin nvcc";
+bool has_nvcc() {
+  return std::system(fmt::format("{} --version > /dev/null 2>&1", kNvcc).c_str()) == 0;
+}
+int compile(const std::string& path) {
+  return std::system(fmt::format("{} -std=c++20 -gencode=arch=compute_90a,code=sm_90a -Werror "
+                                 "all-warnings -cubin -o /dev/null -I{}/include {}",
+                                 kNvcc, TESSERA_SOURCE_DIR, path)
+                         .c_str());
+}
+
 TEST_P(CudaKernelTest, Compiles) {
-  const std::string nvcc = "PATH=$PATH:/usr/local/cuda/bin nvcc";
-  if (std::system((nvcc + " --version > /dev/null 2>&1").c_str()) != 0) {
-    GTEST_SKIP() << "there is no nvcc";
+  if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
+  EXPECT_EQ(compile(testdata_path(golden())), 0) << read_testdata(golden());
+}
+
+// Every scalar function that the loop IR has, and every division, in all types.
+TEST(CudaKernelNames, AreThoseOfTheLoopIr) {
+  if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
+  std::string text = cuda_prologue() + "__global__ void all(float f, double d, double* out) {\n";
+  for (const tir::Intrinsic& f : tir::intrinsics()) {
+    if (f.domain == tir::Intrinsic::Domain::kInteger) continue;  // operators of C++
+    for (const std::string& x : {std::string("f"), std::string("d")}) {
+      text += fmt::format("  *out += tk::{}({});\n", f.name, f.arity == 1 ? x : x + ", " + x);
+    }
   }
-  const std::string command = nvcc +
-                              " -std=c++20 -gencode=arch=compute_90a,code=sm_90a -Werror "
-                              "all-warnings -cubin -o /dev/null -I" TESSERA_SOURCE_DIR "/include " +
-                              testdata_path(golden());
-  EXPECT_EQ(std::system(command.c_str()), 0) << read_testdata(golden());
+  for (const char* type :
+       {"int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t"}) {
+    for (const char* name : {"trunc_div", "floor_div", "floor_mod", "min", "max"}) {
+      text += fmt::format("  *out += tk::{0}<{1}>({1}(f), {1}(d));\n", name, type);
+    }
+  }
+  const auto folder = TempDir::make("cuda-names");
+  ASSERT_TRUE(folder);
+  const std::string path = folder->file("all.cu");
+  ASSERT_TRUE(write_atomically(path, text + "}\n"));
+  EXPECT_EQ(compile(path), 0) << text;
 }
 
 INSTANTIATE_TEST_SUITE_P(Goldens, CudaKernelTest, ::testing::Values("cuda_softmax", "cuda_mixed"),

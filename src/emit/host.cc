@@ -7,6 +7,7 @@
 
 #include "emit/c_text.h"
 #include "emit/host_body.h"
+#include "emit/host_shapes.h"
 #include "plan/device.h"
 #include "tir/walk.h"
 #include "types/target_list.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "emit/c_text.h"
-#include "emit/kernel_expr.h"
+#include "emit/host_shapes.h"
 #include "plan/device.h"
 #include "tir/walk.h"
 #include "types/target_list.h"
@@ -31,22 +31,6 @@ std::string shape_text(const BufferNode& b) {
 bool all_numbers(const std::vector<tir::Expr>& sizes) {
   return std::all_of(sizes.begin(), sizes.end(),
                      [](const tir::Expr& e) { return tir::as_int(e) != nullptr; });
-}
-
-// The formal dimensions as C variables, from an array `dims`.
-std::string define_dims(const tir::PrimFunc& main, KernelScope& scope, std::string_view array) {
-  std::string text;
-  for (std::size_t i = 0; i < main.dims.size(); ++i) {
-    scope.bounds.set_size(main.dims[i]);
-    text += fmt::format("  [[maybe_unused]] const int64_t {} = {}[{}];\n", scope.name(main.dims[i]),
-                        array, i);
-  }
-  return text;
-}
-
-// Neither a number nor a formal dimension itself.
-bool is_expression(const tir::Expr& size) {
-  return tir::as_int(size) == nullptr && size.as<tir::Var>() == nullptr;
 }
 
 class HostBodyEmitter {
@@ -77,7 +61,7 @@ class HostBodyEmitter {
  private:
   // Models name values as they like: `and`, `or`, `new`.
   static std::set<std::string> names_in_use() {
-    std::set<std::string> names = {"frame", "status", "buffers", "tensors", "dims"};
+    std::set<std::string> names = {"frame", "status", "buffers", "tensors", "dims", "bytes"};
     for (const std::string_view word : reserved_words()) names.emplace(word);
     return names;
   }
@@ -184,6 +168,10 @@ class HostBodyEmitter {
 
   void allocate(const Buffer& buffer) {
     if (tir::sizes_vector(buffer)) return define_without_memory(buffer);
+    if (buffer->scope == tir::MemoryScope::kStack) {
+      line("  int64_t {}[{}];", take_name(buffer), tir::constant_size(buffer));
+      return;
+    }
     if (plan_.heap.contains(buffer.get())) {
       define(buffer, heap_memory(buffer));
       line("  if ({} == nullptr) return 1;", name(buffer));
@@ -193,13 +181,17 @@ class HostBodyEmitter {
     define(buffer, fmt::format("(char*)frame->pools[{}] + {}", pool_index(at.pool), at.offset));
   }
 
-  std::string heap_memory(const Buffer& buffer) {
+  std::string byte_count(const Buffer& buffer) {
     std::string bytes = std::to_string(buffer->dtype.size_bytes());
     for (const tir::Expr& e : buffer->shape) {
       const bool atom = tir::as_int(e) != nullptr || e.as<tir::Var>() || e.as<tir::Load>();
       bytes += atom ? fmt::format(" * {}", size_text(e)) : fmt::format(" * ({})", size_text(e));
     }
-    return fmt::format("tessera_heap_reserve(frame, {}, {})", plan_.heap.at(buffer.get()), bytes);
+    return bytes;
+  }
+  std::string heap_memory(const Buffer& buffer) {
+    return fmt::format("tessera_heap_reserve(frame, {}, {})", plan_.heap.at(buffer.get()),
+                       byte_count(buffer));
   }
 
   void reserve(const Buffer& buffer) {
@@ -259,7 +251,22 @@ class HostBodyEmitter {
       for (const Buffer& b : *list) pointers += (pointers.empty() ? "" : ", ") + name(b);
     }
     line("    void* const buffers[] = {{{}}};", pointers);
-    line("    status = {}(buffers, {}, {});", s.symbol, dims(s), call_record(s.symbol));
+    const std::string sizes = dims(s);
+    if (on_device_ && plan::computes_on_cpu(module_, s.symbol)) {
+      const std::string bytes = bytes_of(s.inputs);
+      line("    status = tessera_kernel_on_host(frame, {}, buffers, {}, {}, {}, {});", s.symbol,
+           bytes, s.inputs.size(), s.inputs.size() + s.outputs.size(), sizes);
+      return;
+    }
+    line("    status = {}(buffers, {}, {});", s.symbol, sizes, call_record(s.symbol));
+  }
+
+  std::string bytes_of(const std::vector<Buffer>& buffers) {
+    if (buffers.empty()) return "nullptr";
+    std::string text;
+    for (const Buffer& b : buffers) text += (text.empty() ? "" : ", ") + byte_count(b);
+    line("    const int64_t bytes[] = {{{}}};", text);
+    return "bytes";
   }
 
   std::string dims(const tir::CallKernel& s) {
@@ -292,7 +299,7 @@ class HostBodyEmitter {
     }
     line("    tessera_tensor* tensors[] = {{{}}};", list);
     const std::string& run = run_function(s.symbol);
-    if (on_device_ && plan::computes_on_cpu(module_.externs.at(s.symbol))) {
+    if (on_device_ && plan::computes_on_cpu(module_, s.symbol)) {
       line("    status = tessera_call_on_host(frame, {}, {}, tensors, {}, {});  // {}", run,
            call_record(s.symbol), s.inputs.size(), all.size(), s.symbol);
       return;
@@ -336,47 +343,6 @@ HostBody emit_host_body(const tir::PrimFunc& main, const Module& module,
                         const plan::MemoryPlan& plan,
                         const std::map<std::string, int>& extern_index) {
   return HostBodyEmitter(module, plan, extern_index).emit(main);
-}
-
-bool has_input_expressions(const tir::PrimFunc& main) {
-  return std::any_of(main.inputs.begin(), main.inputs.end(), [](const tir::Buffer& b) {
-    return std::any_of(b->shape.begin(), b->shape.end(), is_expression);
-  });
-}
-
-std::string emit_input_size(const tir::PrimFunc& main) {
-  KernelScope scope;
-  for (const std::string_view word : {"context", "dims", "input", "dimension"})
-    scope.names.fresh(word);
-  std::string text =
-      "int64_t tessera_size_of_input(void*, const int64_t* dims, int32_t input,\n"
-      "                              int32_t dimension) {\n";
-  text += define_dims(main, scope, "dims");
-  for (std::size_t i = 0; i < main.inputs.size(); ++i) {
-    const std::vector<tir::Expr>& shape = main.inputs[i]->shape;
-    for (std::size_t d = 0; d < shape.size(); ++d) {
-      if (!is_expression(shape[d])) continue;
-      text += fmt::format("  if (input == {} && dimension == {}) return {};\n", i, d,
-                          expr_text(shape[d], scope));
-    }
-  }
-  return text + "  return -1;\n}\n";
-}
-
-std::string emit_output_shapes(const tir::PrimFunc& main) {
-  KernelScope scope;
-  for (const std::string_view word : {"context", "dims", "shapes"}) scope.names.fresh(word);
-  std::string text =
-      "void tessera_shapes_of_outputs(void*, const int64_t* dims, int64_t* shapes) {\n";
-  text += define_dims(main, scope, "dims");
-  std::size_t at = 0;
-  for (const plan::ResultPort& p : plan::result_ports(main)) {
-    for (const tir::Expr& e : p.buffer->shape) {
-      const bool known = e.as<tir::Load>() == nullptr;
-      text += fmt::format("  shapes[{}] = {};\n", at++, known ? expr_text(e, scope) : "-1");
-    }
-  }
-  return text + (at == 0 ? "  (void)shapes;\n}\n" : "}\n");
 }
 
 }  // namespace tessera::emit

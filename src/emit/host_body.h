@@ -20,10 +20,4 @@ HostBody emit_host_body(const tir::PrimFunc& main, const Module& module,
                         const plan::MemoryPlan& plan,
                         const std::map<std::string, int>& extern_index);
 
-// The function tessera_shapes_of_outputs; `main` has formal dimensions.
-std::string emit_output_shapes(const tir::PrimFunc& main);
-// The function tessera_size_of_input, and whether an input has a dimension that is an expression.
-std::string emit_input_size(const tir::PrimFunc& main);
-bool has_input_expressions(const tir::PrimFunc& main);
-
 }  // namespace tessera::emit

@@ -172,17 +172,27 @@ class HostInterpreter::Run {
     if (const auto i = late_outputs_.find(buffer.get()); i != late_outputs_.end()) {
       data = tessera_output_reserve(&frame_, i->second);
     } else {
-      std::int64_t bytes = buffer->dtype.size_bytes();
-      for (const tir::Expr& e : buffer->shape) bytes *= sizes_.index(e);
-      data = tessera_heap_reserve(&frame_, p_.plan_.heap.at(buffer.get()), bytes);
+      data = tessera_heap_reserve(&frame_, p_.plan_.heap.at(buffer.get()), byte_count(buffer));
     }
     return data == nullptr ? 1 : 0;
+  }
+
+  std::int64_t byte_count(const Buffer& buffer) {
+    std::int64_t bytes = buffer->dtype.size_bytes();
+    for (const tir::Expr& e : buffer->shape) bytes *= sizes_.index(e);
+    return bytes;
   }
 
   std::int32_t allocate(const Buffer& buffer) {
     void*& data = at_[buffer.get()];
     if (tir::sizes_vector(buffer)) {
       data = nullptr;  // until it is reserved
+      return 0;
+    }
+    if (buffer->scope == tir::MemoryScope::kStack) {
+      auto& sizes = stack_[buffer.get()];
+      sizes.resize(static_cast<std::size_t>(tir::constant_size(buffer)));
+      data = sizes.data();
       return 0;
     }
     if (p_.plan_.heap.contains(buffer.get())) return reserve(buffer);
@@ -215,7 +225,15 @@ class HostInterpreter::Run {
     if (external == p_.externs_.end()) {
       const auto kernel = p_.kernels_.find(s.symbol);
       TESSERA_CHECK(kernel != p_.kernels_.end(), "the kernel library lacks `{}`", s.symbol);
-      return kernel->second(pointers.data(), values(s.dims).data(), frame_.call);
+      const std::vector<std::int64_t> dims = values(s.dims);
+      if (on_device() && plan::computes_on_cpu(*p_.module_, s.symbol)) {
+        std::vector<std::int64_t> bytes;
+        for (const Buffer& b : s.inputs) bytes.push_back(byte_count(b));
+        return tessera_kernel_on_host(&frame_, kernel->second, pointers.data(), bytes.data(),
+                                      static_cast<std::int32_t>(bytes.size()),
+                                      static_cast<std::int32_t>(pointers.size()), dims.data());
+      }
+      return kernel->second(pointers.data(), dims.data(), frame_.call);
     }
     const tessera_program_extern& e = p_.program_.externs[external->second];
     const tessera_call& record = frame_.extern_calls[external->second];
@@ -242,7 +260,7 @@ class HostInterpreter::Run {
       list.push_back(&tensors[i]);
     }
     const auto count = static_cast<std::int32_t>(list.size());
-    if (on_device() && plan::computes_on_cpu(p_.module_->externs.at(s.symbol))) {
+    if (on_device() && plan::computes_on_cpu(*p_.module_, s.symbol)) {
       return tessera_call_on_host(&frame_, e.backend_fn, &record, list.data(),
                                   static_cast<std::int32_t>(s.inputs.size()), count);
     }
@@ -291,7 +309,8 @@ class HostInterpreter::Run {
   const HostInterpreter& p_;
   const tessera_frame& frame_;
   std::map<const BufferNode*, void*> at_;
-  std::map<const BufferNode*, std::int32_t> late_outputs_;  // their numbers
+  std::map<const BufferNode*, std::int32_t> late_outputs_;        // their numbers
+  std::map<const BufferNode*, std::vector<std::int64_t>> stack_;  // vectors of sizes
   tir::Evaluator sizes_;
 };
 

@@ -236,13 +236,13 @@ Result<Function> HostLowering::with_named_sizes(Function f, std::span<const Node
     call.inputs.insert(call.inputs.end(), data.begin(), data.end());
   }
   call.dims = sizes.dims;
-  std::vector<Type> results;
-  for (const tir::Buffer& b : sizes.func.outputs) {
-    results.push_back(tensor_type({Dim(tir::constant_size(b))}, kInt64));
-  }
+  const bool finds_any = !sizes.func.outputs.empty();  // else it only checks
   call.symbol = kernels_.symbol_of(std::move(sizes.func));
-  const Values found = host_.call(std::move(call), results, "sizes");
-  if (!found.empty()) host_.bind(found.front(), sizes.symbols);
+  if (finds_any) {
+    host_.call_for_sizes(std::move(call), sizes.symbols);
+  } else {
+    host_.call(std::move(call), {}, "");
+  }
   return std::move(sizes.function);
 }
 

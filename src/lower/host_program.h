@@ -34,6 +34,8 @@ class HostProgram {
   // The results of a call; `types` one a result.
   std::vector<HostValue> call(HostCall call, const std::vector<Type>& types,
                               const std::string& name);
+  // A call of a kernel that finds sizes, which the symbols then name: see `bind`.
+  void call_for_sizes(HostCall call, const std::vector<std::string>& symbols);
   // A call that writes memory which is there already.
   void call_into(HostCall call, HostValue into);
   HostValue view(HostValue value, const Type& type);
@@ -115,7 +117,8 @@ class HostProgram {
   bool has_type(const tir::Buffer& b, const Type& type) const;
   const tir::Buffer& buffer(HostValue v) const;
   HostValue add_root(const std::string& name, const Type& type);
-  HostValue add_late_root(const std::string& name, const Type& type);
+  HostValue add_sizes(const std::string& name, std::size_t count, tir::MemoryScope scope);
+  HostValue add_late_root(const std::string& name, const Type& type, tir::MemoryScope of_sizes);
   Step& add_step(StepKind kind);
   bool reads(int block, std::size_t from, int root) const;
   tir::Stmt block_stmt(int block) const;

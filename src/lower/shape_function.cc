@@ -229,6 +229,7 @@ Result<RunTimeSizes> derive_run_time_sizes(const Function& function, const Const
   describe(out.func, f);
   out.func.attrs["ops"] = "sizes_of " + out.func.attrs["ops"];
   out.func.attrs["schedule"] = "none";  // a few numbers
+  out.func.attrs["target"] = "cpu";     // where the host program reads them
   out.func = tir::simplify(out.func);
   return out;
 }

@@ -7,9 +7,15 @@ namespace tessera::plan {
 
 using tir::Stmt;
 
-bool computes_on_cpu(const Extern& e) {
+bool computes_on_cpu(const Module& module, const std::string& symbol) {
+  const Extern& e = module.externs.at(symbol);
+  if (e.artifact < 0) {
+    const auto& attrs = module.prim_funcs.at(symbol).attrs;
+    const auto target = attrs.find("target");
+    return target != attrs.end() && target->second == "cpu";
+  }
   const TargetKind* kind = find_target_kind(e.backend);
-  return e.artifact >= 0 && (kind == nullptr || kind->device == DeviceType::kCpu);
+  return kind == nullptr || kind->device == DeviceType::kCpu;
 }
 
 std::string replay_obstacle(const tir::PrimFunc& main, const Module& module,
@@ -22,7 +28,7 @@ std::string replay_obstacle(const tir::PrimFunc& main, const Module& module,
       found = "a branch or loop depends on computed values";
     }
     const auto* call = s.as<tir::CallKernel>();
-    if (call != nullptr && computes_on_cpu(module.externs.at(call->symbol))) {
+    if (call != nullptr && computes_on_cpu(module, call->symbol)) {
       found = "`" + call->symbol + "` is computed on the cpu";
     }
   });

@@ -10,7 +10,8 @@ namespace tessera::plan {
 // memory between its calls. "": it can be.
 std::string replay_obstacle(const tir::PrimFunc& main, const Module& module,
                             const MemoryPlan& plan);
-// Does the back-end function compute on the cpu, whatever the module is compiled for?
-bool computes_on_cpu(const Extern& e);
+// Does the kernel or back-end function compute on the cpu, whatever the module is compiled for? Of
+// kernels those do that find sizes: their attribute `target` is "cpu".
+bool computes_on_cpu(const Module& module, const std::string& symbol);
 
 }  // namespace tessera::plan

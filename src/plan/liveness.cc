@@ -66,6 +66,7 @@ class LivenessWalk {
 
  private:
   void allocate(const Buffer& buffer) {
+    if (buffer->scope == tir::MemoryScope::kStack) return;  // in the frame of the program
     const auto elements = tir::max_elements(buffer->shape, bounds_);
     std::int64_t bytes = 0;
     const bool bounded =

@@ -27,6 +27,8 @@ tessera_device pinned(const tessera_instance& instance) {
   return {TESSERA_CUDA_HOST, instance.device.device_id};
 }
 
+}  // namespace
+
 // One run, from the caller's tensors to the caller's tensors.
 class DeviceRun {
  public:
@@ -37,7 +39,12 @@ class DeviceRun {
         program_(*instance.model->program),
         stream_(stream),
         waits_(waits),
-        capturing_(!waits && instance.work.api->is_capturing(stream) != 0) {}
+        capturing_(!waits && instance.work.api->is_capturing(stream) != 0) {
+    work_.run = this;
+  }
+  DeviceRun(const DeviceRun&) = delete;
+  DeviceRun& operator=(const DeviceRun&) = delete;
+  ~DeviceRun() { work_.run = nullptr; }
 
   std::int32_t run(const tessera_tensor* inputs, std::int32_t input_count, tessera_tensor* outputs,
                    std::int32_t output_count) {
@@ -58,6 +65,26 @@ class DeviceRun {
     return status;
   }
 
+  // Until nothing uses memory any more that `what` needs more of.
+  std::int32_t wait_before_release(const char* what) {
+    if (capturing_) {
+      return fail(TESSERA_INVALID_ARGUMENT,
+                  "memory for `%s` is needed while the stream is being captured: run once before, "
+                  "or give a tensor for it",
+                  what);
+    }
+    return check(work_.api->synchronize(stream_, &error_));
+  }
+
+  std::int32_t reserve_output(std::int32_t i) {
+    tessera_tensor& result = instance_.output_tensors[i];
+    if (std::int32_t status = bind_output(i, instance_.given_outputs[i], result.shape)) {
+      return status;
+    }
+    result.data = instance_.outputs[i];
+    return TESSERA_OK;
+  }
+
  private:
   // Behind what another stream still does.
   std::int32_t begin() {
@@ -72,15 +99,8 @@ class DeviceRun {
   // At least `bytes` in a block of the device or pinned.
   std::int32_t reserve(Block* block, tessera_device device, std::uint64_t bytes, const char* what) {
     if (block->bytes >= bytes) return TESSERA_OK;
-    if (capturing_) {
-      return fail(TESSERA_INVALID_ARGUMENT,
-                  "memory for `%s` is needed while the stream is being captured: run once before, "
-                  "or give a tensor for it",
-                  what);
-    }
-    if (block->data != nullptr) {
-      // What is under way may still use it.
-      if (std::int32_t status = check(work_.api->synchronize(stream_, &error_))) return status;
+    if (block->data != nullptr || capturing_) {
+      if (std::int32_t status = wait_before_release(what)) return status;
     }
     release_block(instance_, block);
     return allocate_block(instance_, device, bytes, 256, what, block);
@@ -141,11 +161,16 @@ class DeviceRun {
   std::int32_t bind_outputs(const tessera_tensor* outputs) {
     std::int64_t* shape = instance_.output_shapes.data();
     output_shapes(program_, instance_.dims.data(), shape);
+    instance_.given_outputs = outputs;
     for (std::int32_t i = 0; i < program_.output_count; ++i) {
       const tessera_program_io& io = program_.outputs[i];
-      if (std::int32_t status = bind_output(i, outputs[i], shape)) return status;
-      instance_.output_tensors[i] = {
-          instance_.outputs[i], instance_.device, io.ndim, io.dtype, shape, nullptr, 0};
+      instance_.output_tensors[i] = {nullptr, instance_.device, io.ndim, io.dtype,
+                                     shape,   nullptr,          0};
+      instance_.outputs[i] = nullptr;
+      work_.host_copies[i] = nullptr;
+      if (!depends_on_data(io, shape)) {
+        if (std::int32_t status = reserve_output(i)) return status;
+      }
       shape += io.ndim;
     }
     return TESSERA_OK;
@@ -271,7 +296,13 @@ class DeviceRun {
   mutable tessera_device_error error_ = {};
 };
 
-}  // namespace
+std::int32_t wait_before_release(tessera_instance& instance) {
+  return instance.work.run->wait_before_release("a tensor of unbounded size");
+}
+
+std::int32_t reserve_device_output(tessera_instance& instance, std::int32_t i) {
+  return instance.work.run->reserve_output(i);
+}
 
 std::int32_t fail_on_device(std::int32_t status, const tessera_device_error& error) {
   return fail(status, "%s", error.text);
@@ -315,6 +346,7 @@ void tear_down_device(tessera_instance& instance) {
     for (Block& block : *blocks) release_block(instance, &block);
   }
   release_block(instance, &work.flag);
+  release_block(instance, &work.copies);
   for (const DeviceMark& mark : work.marks) work.api->destroy_event(mark.event);
   if (work.begin != nullptr) work.api->destroy_event(work.begin);
   if (work.end != nullptr) work.api->destroy_event(work.end);
@@ -351,35 +383,6 @@ std::int32_t device_time(tessera_instance& instance, std::uint64_t* ns) {
   if (std::int32_t status = wait_for_device(instance)) return status;
   tessera_device_error error = {};
   const std::int32_t status = work.api->elapsed_ns(work.begin, work.end, ns, &error);
-  return status == TESSERA_OK ? status : fail_on_device(status, error);
-}
-
-std::int32_t upload_constants(const tessera_model& model, DeviceStates& states) {
-  const tessera_program& program = *model.program;
-  const auto count = static_cast<std::size_t>(program.constant_count);
-  if (!states.constants.allocate(count)) return fail_out_of_memory("the table of constants");
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const tessera_program_constant& c = program.constants[i];
-    if (c.bytes > 0) bytes = std::max(bytes, c.offset + c.bytes);
-  }
-  if (bytes == 0) return TESSERA_OK;
-  const tessera_device_api& api = *program.device_api;
-  const DeviceScope scope(&api, states.device);
-  tessera_device_error error = {};
-  if (std::int32_t status = api.allocate(bytes, &states.constants_memory, &error)) {
-    return fail(status, "the model's constants: %s", error.text);
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    const tessera_program_constant& c = program.constants[i];
-    if (c.bytes == 0) continue;
-    void* at = static_cast<char*>(states.constants_memory) + c.offset;
-    states.constants[i] = at;
-    if (std::int32_t status = api.copy(at, model.constants[i], c.bytes, nullptr, &error)) {
-      return fail_on_device(status, error);
-    }
-  }
-  const std::int32_t status = api.synchronize(nullptr, &error);
   return status == TESSERA_OK ? status : fail_on_device(status, error);
 }
 

@@ -25,6 +25,10 @@ std::int32_t run_on_device(tessera_instance& instance, const tessera_tensor* inp
 std::int32_t run_on_stream(tessera_instance& instance, void* stream, const tessera_tensor* inputs,
                            std::int32_t input_count, tessera_tensor* outputs,
                            std::int32_t output_count);
+// Until nothing of the current run uses the instance's memory any more. A status.
+std::int32_t wait_before_release(tessera_instance& instance);
+// Memory for output `i`, whose shape the program has found by now.
+std::int32_t reserve_device_output(tessera_instance& instance, std::int32_t i);
 std::int32_t wait_for_device(tessera_instance& instance);
 std::int32_t device_time(tessera_instance& instance, std::uint64_t* ns);
 
@@ -34,6 +38,9 @@ tessera_frame frame_of(tessera_instance& instance, const tessera_tensor* inputs,
 // Bytes that an output of these dimensions may take: its bound, so that later runs find it large
 // enough; in run.cc.
 std::uint64_t own_output_bytes(const tessera_program_io& io, const std::int64_t* shape);
+
+// Does the program find sizes of the output as it runs? In run.cc.
+bool depends_on_data(const tessera_program_io& io, const std::int64_t* shape);
 
 // ---- Replay (device_replay.cc) ----
 

@@ -11,6 +11,8 @@
 
 namespace tessera::runtime {
 
+class DeviceRun;
+
 // A piece of memory from the caller's allocator or malloc.
 struct Block {
   void* data;
@@ -38,6 +40,8 @@ struct DeviceWork {
   void* end;                 // wherever it was
   bool has_run;              // both have been recorded
   Block flag;                // a scalar that the host asks for, pinned
+  Block copies;              // tensors that a kernel on the CPU reads, pinned
+  DeviceRun* run;            // the current one
   Array<Block> inputs;       // the device's copies of host tensors
   Array<Block> outputs;      // results that go to the host, or are the instance's own
   Array<Block> staging;      // pinned: inputs, then outputs

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 // Raised with every change of this file.
-#define TESSERA_PROGRAM_VERSION 5u
+#define TESSERA_PROGRAM_VERSION 6u
 
 // A dimension symbol of the model, such as `seq`. Its value is bound from the inputs' shapes.
 typedef struct tessera_program_symbol {
@@ -152,6 +152,13 @@ int32_t tessera_set_flag(const tessera_frame* frame, void* scalar, int32_t value
 int32_t tessera_call_on_host(const tessera_frame* frame, tessera_backend_fn fn,
                              const tessera_call* call, tessera_tensor** tensors, int32_t inputs,
                              int32_t count);
+
+// Calls a generated kernel that computes on the CPU, for a program on a device. Of the `count`
+// buffers the first `inputs` are in the device's memory and have so many `bytes` each: the kernel
+// gets copies. The others are the host program's own. A status.
+int32_t tessera_kernel_on_host(const tessera_frame* frame, tessera_kernel_fn fn,
+                               void* const* buffers, const int64_t* bytes, int32_t inputs,
+                               int32_t count, const int64_t* dims);
 
 // To be called after step `step`: adds the time since the previous mark of this run to it.
 void tessera_profile_mark(tessera_profile* profile, int32_t step);

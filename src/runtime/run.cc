@@ -19,6 +19,10 @@ std::uint64_t own_output_bytes(const tessera_program_io& io, const std::int64_t*
   return compact_bytes(io.dtype, io.ndim, shape);
 }
 
+bool depends_on_data(const tessera_program_io& io, const std::int64_t* shape) {
+  return std::any_of(shape, shape + io.ndim, [](std::int64_t n) { return n < 0; });
+}
+
 tessera_frame frame_of(tessera_instance& instance, const tessera_tensor* inputs,
                        const void* const* constants) {
   return {instance.inputs.data(),
@@ -94,9 +98,7 @@ std::int32_t bind_outputs(tessera_instance& instance, const tessera_tensor* outp
     const tessera_program_io& io = program.outputs[i];
     instance.output_tensors[i] = {nullptr, instance.device, io.ndim, io.dtype, shape, nullptr, 0};
     instance.outputs[i] = nullptr;
-    const bool depends_on_data =
-        std::any_of(shape, shape + io.ndim, [](std::int64_t n) { return n < 0; });
-    if (!depends_on_data) {
+    if (!depends_on_data(io, shape)) {
       if (std::int32_t status = bind_output(instance, i, shape)) return status;
     }
     shape += io.ndim;
@@ -154,11 +156,13 @@ void* tessera_heap_reserve(const tessera_frame* frame, int32_t slot, int64_t byt
   Block& block = instance.heap[slot];
   const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1));
   if (block.bytes >= wanted) return block.data;
-  release_block(instance, &block);
+  const bool is_free = instance.work.api == nullptr || wait_before_release(instance) == TESSERA_OK;
   // A quarter more, so that sizes which grow by little do not allocate every time.
-  if (allocate_block(instance, wanted + wanted / 4, 64, "a tensor of unbounded size", &block) !=
-      0) {
+  if (is_free) release_block(instance, &block);
+  if (!is_free || allocate_block(instance, wanted + wanted / 4, 64, "a tensor of unbounded size",
+                                 &block) != TESSERA_OK) {
     frame->call->set_error(frame->call, tessera_last_error());
+    return nullptr;
   }
   return block.data;
 }
@@ -166,7 +170,10 @@ void* tessera_heap_reserve(const tessera_frame* frame, int32_t slot, int64_t byt
 void* tessera_output_reserve(const tessera_frame* frame, int32_t i) {
   using namespace tessera::runtime;
   auto& instance = *static_cast<tessera_instance*>(frame->instance);
-  if (bind_output(instance, i, frame->output_tensors[i].shape) != TESSERA_OK) {
+  const std::int32_t status = instance.work.api != nullptr
+                                  ? reserve_device_output(instance, i)
+                                  : bind_output(instance, i, frame->output_tensors[i].shape);
+  if (status != TESSERA_OK) {
     frame->call->set_error(frame->call, tessera_last_error());
     return nullptr;
   }

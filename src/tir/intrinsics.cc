@@ -31,6 +31,8 @@ constexpr Intrinsic kIntrinsics[] = {
 
 }  // namespace
 
+std::span<const Intrinsic> intrinsics() { return kIntrinsics; }
+
 const Intrinsic* find_intrinsic(std::string_view name) {
   const auto* it = std::ranges::find(kIntrinsics, name, &Intrinsic::name);
   return it == std::end(kIntrinsics) ? nullptr : it;

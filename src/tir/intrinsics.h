@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "tir/expr.h"
@@ -19,6 +20,7 @@ struct Intrinsic {
   std::int64_t (*of_ints)(std::int64_t x, std::int64_t y) = nullptr;  // kInteger
 };
 
+std::span<const Intrinsic> intrinsics();
 // Null where there is none of this name.
 const Intrinsic* find_intrinsic(std::string_view name);
 // The value of a call whose arguments are literals, as a literal; null if it cannot be had.

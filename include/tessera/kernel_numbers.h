@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What generated kernels call for numbers of any type, with one meaning on every device (C++):
+// kernel_math.h and kernel_cuda.cuh include it, having said how functions are declared there.
+#ifndef TESSERA_KERNEL_NUMBERS_H_
+#define TESSERA_KERNEL_NUMBERS_H_
+
+#include <stdint.h>
+
+#ifndef TK_INLINE
+#define TK_INLINE static inline
+#endif
+
+namespace tk {
+
+// ---- Minimum and maximum: NaN if either is.
+
+template <class T>
+TK_INLINE T min(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+template <class T>
+TK_INLINE T max(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+
+// ---- Integer division, which never traps: by zero the quotient and the rest are 0, and the
+// smallest number divided by -1 is itself. Selections, not branches; with a literal divisor none is
+// left.
+
+template <class T>
+TK_INLINE bool is_negative(T x) {
+  if constexpr (static_cast<T>(-1) < static_cast<T>(1)) return x < 0;
+  return false;
+}
+// What is safe to divide by; 0 and -1 are done without division.
+template <class T>
+TK_INLINE T safe_divisor(T b) {
+  return b == T(0) || (T(-1) < T(0) && b == T(-1)) ? T(1) : b;
+}
+// The quotient, from that by the safe divisor.
+template <class T>
+TK_INLINE T safe_quotient(T q, T b) {
+  const T negative = static_cast<T>(uint64_t{0} - static_cast<uint64_t>(q));  // wraps
+  const T wrapped = T(-1) < T(0) && b == T(-1) ? negative : q;
+  return b == T(0) ? T(0) : wrapped;
+}
+// Towards zero.
+template <class T>
+TK_INLINE T trunc_div(T a, T b) {
+  return safe_quotient(static_cast<T>(a / safe_divisor(b)), b);
+}
+// Towards minus infinity, and what that leaves.
+template <class T>
+TK_INLINE T floor_div(T a, T b) {
+  const T d = safe_divisor(b), q = static_cast<T>(a / d), r = static_cast<T>(a % d);
+  return safe_quotient(
+      static_cast<T>(q - static_cast<T>((r != 0) & (is_negative(a) != is_negative(d)))), b);
+}
+template <class T>
+TK_INLINE T floor_mod(T a, T b) {
+  const T d = safe_divisor(b), r = static_cast<T>(a % d);
+  const bool below = (r != 0) & (is_negative(r) != is_negative(d));
+  return static_cast<T>(below ? r + d : r);
+}
+
+}  // namespace tk
+
+#endif  // TESSERA_KERNEL_NUMBERS_H_
