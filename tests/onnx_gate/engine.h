@@ -23,8 +23,8 @@ using Engine = std::function<Result<Runnable>(const Case&)>;
 // Imported, then evaluated node by node with the operators' reference evaluation.
 Result<Runnable> evaluated(const Case& c);
 
-// Compiled to a library, for the targets and back ends or, where there are none, for the CPU without
-// back ends; loaded, and run through its C interface.
+// Compiled to a library, for the targets and back ends or, where there are none, for the CPU
+// without back ends; loaded, and run through its C interface.
 Result<Runnable> compiled(const Case& c, const std::vector<Target>& targets);
 
 // Nothing if the case passes, else why it does not.
