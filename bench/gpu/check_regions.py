@@ -172,6 +172,7 @@ def check_integers(library):
     x, w = integers(torch.uint8, 300, 512), integers(torch.int8, 640, 512)
     y, u = integers(torch.int8, 4, 96, 256), integers(torch.int8, 4, 160, 256)
     odd, v = integers(torch.int8, 31, 252), integers(torch.uint8, 70, 252)
+    l, m = integers(torch.int8, 4096, 1024), integers(torch.int8, 3072, 1024)
     z = w.int().sum(1, dtype=torch.int32) * 128
     s = torch.rand(640, device="cuda") * 2e-5 + 1e-5
     b, t = torch.randn(640, device="cuda"), torch.full((), 0.05, device="cuda")
@@ -180,6 +181,7 @@ def check_integers(library):
     requantised = torch.clamp(torch.round(torch.relu(floats) / t) + 3, -128, 127)
     odd_sums = (odd.double() @ v.double().T).long()
     scaled = sums.float() * s
+    many = (l.double() @ m.double().T).long()
     cases = [  # name, inputs, output, wanted, steps; floats have None
         ("int8, batches", (y, u), empty_integers(4, 96, 160, dtype=torch.int32),
          (y.double() @ u.double().transpose(1, 2)).long(), 0),
@@ -193,6 +195,10 @@ def check_integers(library):
         ("int8 x uint8, odd rows, requantised", (odd, v, t * 1e-2),
          empty_integers(31, 70, dtype=torch.uint8),
          torch.clamp(torch.round(odd_sums.float() * (t * 1e-2)), 0, 255), 1),
+        ("int8, many rows, requantised", (l, m, t * 1e-2),
+         empty_integers(4096, 3072, dtype=torch.int8),
+         torch.clamp(torch.round(many.float() * (t * 1e-2)), -127, 127), 1),
+        ("int8, many rows", (m, l), empty_integers(3072, 4096, dtype=torch.int32), many.T, 0),
     ]
     for i, (name, inputs, output, wanted, steps) in enumerate(cases):
         run(library, f"cutlass_main_{i}", *inputs, output)

@@ -179,6 +179,8 @@ std::vector<relay::CompositePattern> fused_patterns() {
   const Pattern integers = rescaled(product());
   table.push_back({"cutlass.integer_product_requantised", requantised(integers), check_integers});
   table.push_back({"cutlass.integer_product_rescaled", cast(integers), check_integers});
+  table.push_back({"cutlass.integer_product_shifted", is_op("subtract", {product(), wildcard()}),
+                   check_integers});
   add_products(table, "cutlass.product", product(), added);
   add_products(table, "cutlass.conv2d", convolution(), added_or_multiplied);
   return table;

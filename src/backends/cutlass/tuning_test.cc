@@ -64,6 +64,27 @@ TEST(CutlassTuning, EqualWorkIsOneTask) {
   EXPECT_EQ(uses, 96u);
 }
 
+TEST(CutlassTuning, SumsOfIntegersAreMeasuredAsThose) {
+  const auto tasks = tasks_of(R"(
+def @main(%x: Tensor[(128, 256), uint8], %w: Tensor[(512, 256), int8], %z: Tensor[(512), int32]) {
+  subtract(nn.dense(%x, %w, units=None, out_dtype="int32"), %z)
+})");
+  ASSERT_EQ(tasks.size(), 1u);
+  const byoc::TuningTask& task = tasks[0];
+  EXPECT_TRUE(
+      task.workload.starts_with("gemm m=128 n=512 k=256 batch=1 a=uint8:row:16 "
+                                "b=int8:column:16 sum=int32 d=int32:4 row:int32 {"))
+      << task.workload;
+  for (const char* line : {"using A = uint8_t;", "using B = int8_t;", "using Sum = int32_t;",
+                           "static __device__ int32_t element(int32_t sum, int32_t x0) {"}) {
+    EXPECT_NE(task.program.source.find(line), std::string::npos) << line << task.program.source;
+  }
+  // Each step is rounded for itself, in kernels and in what they are compared with.
+  for (const byoc::CompileJob* job : {&task.program, task.candidates.front().kernel.get()}) {
+    EXPECT_EQ(std::count(job->flags.begin(), job->flags.end(), "-fmad=false"), 1) << job->name;
+  }
+}
+
 // The first candidate of a task is what is taken where nothing was measured.
 TEST(CutlassTuning, TheFirstCandidateIsTheModelsChoice) {
   RecordingToolchain toolchain;
