@@ -40,12 +40,14 @@ class Gate {
       fmt::print(stderr, "no cases below {}\n", options_.cases);
       return 1;
     }
-    auto targets = parse_targets(options_.targets);
-    if (!targets) {
-      fmt::print(stderr, "{}", render(targets.error()));
-      return 1;
+    if (!options_.targets.empty()) {
+      auto targets = parse_targets(options_.targets);
+      if (!targets) {
+        fmt::print(stderr, "{}", render(targets.error()));
+        return 1;
+      }
+      targets_ = *std::move(targets);
     }
-    targets_ = *std::move(targets);
     run_in_workers(
         cases_.size(), options_.jobs, options_.seconds,
         [&](std::size_t i) {
