@@ -124,6 +124,12 @@ Equation read_equation(Node& n) {
   }
   if (arrow != std::string::npos) {
     e.result = text.substr(arrow + 2);
+    for (const char l : e.result) {
+      if (left.find(l) == std::string::npos) {
+        n.invalid(Code::kWrongAttribute,
+                  fmt::format("its result has the label `{}`, which no input has", l));
+      }
+    }
     return e;
   }
   if (left.find("...") != std::string::npos) e.result = "...";

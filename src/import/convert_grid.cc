@@ -39,19 +39,22 @@ Value inside_border(const GridForm& f, Value at, std::int64_t size) {
 // The elements of x (n, c, plane) at whole places of each spatial dimension (n, points each): (n,
 // c, points), zero outside unless the padding moves them in.
 Value fetch(const GridForm& f, Value x, const std::vector<Value>& at, const Ints& sizes) {
-  Value place = at[0].number(0), outside = at[0] < -1e30;
+  std::optional<Value> place, outside;
   for (std::size_t d = 0; d < at.size(); ++d) {
     const auto last = static_cast<double>(sizes[d] - 1);
-    const Value p = inside_border(f, at[d], sizes[d]);
-    outside = outside || p < 0.0 || p > last;
-    place = place * static_cast<double>(sizes[d]) + minimum(maximum(p, 0.0), last);
+    const Value p = inside_border(f, at[d], sizes[d]), beyond = p < 0.0 || p > last;
+    outside = outside ? *outside || beyond : beyond;
+    // Integers from here on: of large planes float32 does not know every element.
+    const Value bounded = where(p.apply("isnan"), p.number(0), minimum(maximum(p, 0.0), last));
+    const Value whole = bounded.cast(kInt64);
+    place = place ? *place * static_cast<double>(sizes[d]) + whole : whole;
   }
   Node& n = x.node();
-  const std::int64_t points = place.size(1);
+  const std::int64_t points = place->size(1);
   const Ints shape = {x.size(0), x.size(1), points};
-  const Value index = place.cast(kInt64).reshape({x.size(0), 1, points}).broadcast(shape);
+  const Value index = place->reshape({x.size(0), 1, points}).broadcast(shape);
   const Value y(n, n.call("gather", {x, index}, {{"axis", 2}}));
-  return where(outside.reshape({x.size(0), 1, points}), y.number(0), y);
+  return where(outside->reshape({x.size(0), 1, points}), y.number(0), y);
 }
 
 // Weights of the neighbours floor - taps / 2 + 1 ... of a place.

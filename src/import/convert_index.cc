@@ -202,11 +202,20 @@ std::vector<NodeId> convert_top_k(Node& n) {
     if (!declared) return top_k_by_data(n, axis);
     k = declared->at(static_cast<std::size_t>(axis));
   }
+  const Dim size = n.shape(x)[static_cast<std::size_t>(axis)];
+  if (k < 0 || (size.is_constant() && k > size.constant())) {
+    n.invalid(Code::kWrongAttribute,
+              fmt::format("its k is {}, and axis {} has {} elements", k, axis, to_string(size)));
+  }
   n.ignore_attr("sorted");  // sorted is one of the orders that unsorted allows
-  const NodeId both = n.call(
-      "topk", {x},
-      {{"k", k}, {"axis", axis}, {"is_ascend", !n.flag_attr("largest", true)}, {"dtype", kInt64}});
-  return {n.project(both, 0), n.project(both, 1)};
+  const NodeId both = n.call("topk", {x},
+                             {{"k", std::max<std::int64_t>(k, 1)},  // 0 would be all
+                              {"axis", axis},
+                              {"is_ascend", !n.flag_attr("largest", true)},
+                              {"dtype", kInt64}});
+  const Value values(n, n.project(both, 0)), places(n, n.project(both, 1));
+  if (k == 0) return {values.slice(axis, 0, 0), places.slice(axis, 0, 0)};
+  return {values, places};
 }
 
 // The places where the condition holds, as many as are known.

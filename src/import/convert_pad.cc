@@ -50,13 +50,28 @@ Value pad_gather(Node& n, Value begins, const Ints& result, const std::string& m
   return y;
 }
 
+// Negative pads crop first: what is left repeats.
+Value wrapped(Value x, const Padding& p) {
+  for (std::size_t d = 0; d < p.before.size(); ++d) {
+    const auto axis = static_cast<std::int64_t>(d);
+    const std::int64_t begin = std::max<std::int64_t>(-p.before[d], 0);
+    const std::int64_t end = x.size(axis) - std::max<std::int64_t>(-p.after[d], 0);
+    if (begin >= end) x.node().invalid(Code::kShapeMismatch, "its pads leave nothing to repeat");
+    x = x.slice(axis, begin, end);
+    const std::int64_t before = std::max<std::int64_t>(p.before[d], 0);
+    const std::int64_t after = std::max<std::int64_t>(p.after[d], 0);
+    if (before + after == 0) continue;
+    const Value at = iota(x.node(), before + x.size(axis) + after) - static_cast<double>(before);
+    x = x.take(floor_mod(at, static_cast<double>(x.size(axis))), axis);
+  }
+  return x;
+}
+
 std::vector<NodeId> pad_known(Node& n, const Padding& p, NodeId value) {
   const std::string mode = n.string_attr("mode", "constant");
   const NodeId x = n.input(0);
   if (mode == "wrap") {
-    Ints result = n.sizes(x);
-    for (std::size_t d = 0; d < result.size(); ++d) result[d] += p.before[d] + p.after[d];
-    return {pad_gather(n, Value(n, n.ints(p.before)), result, mode)};
+    return {wrapped(input(n, 0), p)};
   }
   relay::AttrArray width;
   for (std::size_t d = 0; d < p.before.size(); ++d) {

@@ -66,7 +66,8 @@ std::vector<NodeId> convert_dynamic_quantize(Node& n) {
   const Ints all = range(0, x.rank());
   const Value least = minimum(x.apply("min", {{"axis", all}}), 0.0);
   const Value most = maximum(x.apply("max", {{"axis", all}}), 0.0);
-  const Value scale = (most - least) / 255.0;
+  const Value step = (most - least) / 255.0;
+  const Value scale = where(equal(step, 0.0), step.number(1), step);  // of zeros alone
   const Value zero = quantize(0.0 - least / scale, scale.number(0), kUInt8);
   return {quantize(x / scale, zero.cast(kFloat32), kUInt8), scale, zero};
 }

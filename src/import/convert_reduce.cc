@@ -8,33 +8,42 @@
 namespace tessera::import {
 namespace {
 
-Ints reduced_shape(const Ints& sizes, unsigned axes, bool keepdims) {
+Ints reduced_shape(const Ints& sizes, const Ints& axes, bool keepdims) {
+  std::vector<bool> reduced(sizes.size(), false);
+  for (const std::int64_t a : axes) reduced[static_cast<std::size_t>(a)] = true;
   Ints shape;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const bool reduced = (axes >> i & 1) != 0;
-    if (!reduced) shape.push_back(sizes[i]);
-    if (reduced && keepdims) shape.push_back(1);
+    if (!reduced[i]) shape.push_back(sizes[i]);
+    if (reduced[i] && keepdims) shape.push_back(1);
   }
   return shape;
+}
+
+// The dimensions whose bits are set.
+Ints axes_of_bits(unsigned bits) {
+  Ints axes;
+  for (std::int64_t i = 0; bits != 0; ++i, bits >>= 1) {
+    if ((bits & 1) != 0) axes.push_back(i);
+  }
+  return axes;
 }
 
 // Axes that come at run time are settled if one choice alone gives the shape that the model states.
 Ints stated_axes(Node& n, std::size_t count, bool keepdims) {
   const Ints sizes = n.sizes(n.input(0));
   const auto declared = n.declared_shape(0);
-  std::optional<unsigned> found;
-  for (unsigned axes = 0; declared && axes < 1u << sizes.size(); ++axes) {
-    if (static_cast<std::size_t>(std::popcount(axes)) != count) continue;
+  constexpr std::size_t kMostDims = 16;  // of which all sets are tried
+  if (!declared || sizes.size() > kMostDims) n.need_constant(1, "a list of axes");
+  std::optional<Ints> found;
+  for (unsigned bits = 0; bits < 1U << sizes.size(); ++bits) {
+    if (static_cast<std::size_t>(std::popcount(bits)) != count) continue;
+    Ints axes = axes_of_bits(bits);
     if (reduced_shape(sizes, axes, keepdims) != *declared) continue;
     if (found) n.need_constant(1, "a list of axes");
-    found = axes;
+    found = std::move(axes);
   }
   if (!found) n.need_constant(1, "a list of axes");
-  Ints chosen;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if ((*found >> i & 1) != 0) chosen.push_back(static_cast<std::int64_t>(i));
-  }
-  return chosen;
+  return *found;
 }
 
 Ints given_axes(Node& n, bool keepdims) {
@@ -63,7 +72,7 @@ std::optional<Value> with_runtime_axis(Node& n, std::string_view op, Value x, bo
   const Value axis = floor_mod(input(n, 1).cast(kInt64).reshape({}), static_cast<double>(x.rank()));
   std::optional<Value> result;
   for (std::int64_t d = 0; d < x.rank(); ++d) {
-    if (reduced_shape(x.sizes(), 1u << d, keepdims) != *declared) continue;
+    if (reduced_shape(x.sizes(), {d}, keepdims) != *declared) continue;
     const Value one = x.apply(op, {{"axis", Ints{d}}, {"keepdims", keepdims}});
     result = result ? where(equal(axis, static_cast<double>(d)), one, *result) : one;
   }
@@ -91,7 +100,14 @@ std::vector<NodeId> plain(Node& n, std::string_view op) {
 }
 
 std::vector<NodeId> convert_sum(Node& n) { return plain(n, "sum"); }
-std::vector<NodeId> convert_mean(Node& n) { return plain(n, "mean"); }
+// Sums of narrow integers need not fit their type.
+std::vector<NodeId> convert_mean(Node& n) {
+  const DType dtype = n.dtype(n.input(0));
+  if (dtype.is_float() || dtype.bits == 64) return plain(n, "mean");
+  return composed(
+      n, "mean", [](Value x) { return x.cast(kInt64); },
+      [dtype](Value y) { return y.cast(dtype); });
+}
 std::vector<NodeId> convert_prod(Node& n) { return plain(n, "prod"); }
 
 // Of bools since opset 20: is any, are all true?
@@ -117,13 +133,13 @@ std::vector<NodeId> convert_log_sum_exp(Node& n) {
   const auto axes = reduced_axes(n, keepdims);
   const Value x = input(n, 0);
   if (!axes) return {x};
-  const Value most = x.apply("max", {{"axis", *axes}, {"keepdims", true}});
+  const Value largest = x.apply("max", {{"axis", *axes}, {"keepdims", true}});
+  // Of an infinite one nothing is to be subtracted: what is left would be NaN.
+  const Value most = where(largest.apply("isfinite"), largest, largest.number(0));
   const Value sum = (x - most).apply("exp").sum(*axes);
   const Value result = sum.apply("log") + most;
   if (keepdims) return {result};
-  unsigned bits = 0;
-  for (const std::int64_t a : *axes) bits |= 1u << a;
-  return {result.reshape(reduced_shape(x.sizes(), bits, false))};
+  return {result.reshape(reduced_shape(x.sizes(), *axes, false))};
 }
 
 std::vector<NodeId> arg(Node& n, std::string_view op) {

@@ -175,6 +175,7 @@ Ints split_sizes(Node& n, std::int64_t extent, std::size_t axis) {
 
 std::vector<NodeId> convert_split(Node& n) {
   const NodeId x = n.input(0);
+  if (n.num_outputs() == 0) n.invalid(Code::kBadOnnxGraph, "it has no outputs");
   const std::int64_t axis = n.axis_attr(0, x);
   const std::int64_t extent = n.size(x, axis);
   const Ints sizes = split_sizes(n, extent, static_cast<std::size_t>(axis));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attrs/index.h"
+#include "ops/counted_index.h"
 #include "ops/definition.h"
 #include "ops/evaluate.h"
 #include "ops/record.h"
@@ -24,8 +25,7 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   const Ints strides = row_major_strides(data.shape);
   std::size_t next = 0;
   return {gather_elements(data, static_shape(args.result), [&](const Counter& c) {
-    std::int64_t i = indices[next++];
-    if (i < 0) i += data.shape[axis];
+    const std::int64_t i = counted_index(indices[next++], data.shape[axis]);
     return c.offset(strides) + (i - c[axis]) * strides[axis];
   })};
 }
@@ -36,8 +36,7 @@ Definitions compute(const ComputeArgs& args) {
       front_axis(relay::read_attrs<GatherAttrs>(args.attrs).axis, data.rank());
   return define(args, "y", [&](const Indices& i) {
     Indices at = i;
-    const Expr chosen = tir::cast(indices(i), kInt64);
-    at[axis] = tir::select(tir::lt(chosen, 0), chosen + data.shape()[axis], chosen);
+    at[axis] = counted_index(tir::cast(indices(i), kInt64), data.shape()[axis]);
     return data(at);
   });
 }
@@ -47,7 +46,8 @@ Definitions compute(const ComputeArgs& args) {
 constexpr Operator kGather{
     .name = "gather",
     .doc =
-        "y[i...] = data[i... with i[axis] = indices[i...]]; negative indices count from the end"
+        "y[i...] = data[i... with i[axis] = indices[i...]]; negative indices count from the end, "
+        "those outside are the nearest element"
         "   data: T[d...], indices: int[e...] -> T[e...]",
     .operands = {"data", "indices"},
     .attrs = relay::attr_schema<GatherAttrs>,
@@ -58,7 +58,8 @@ constexpr Operator kGather{
     .onnx = {"GatherElements"},
     .samples = {"gather(float32[3,4], int64[3,2]{0..3}, axis=1)",
                 "gather(float16[3,4], int32[5,4]{-3..2}, axis=0)",
-                "gather(int8[2,3,4], int64[2,3,1]{0..3}, axis=-1)"},
+                "gather(int8[2,3,4], int64[2,3,1]{0..3}, axis=-1)",
+                "gather(int32[3], int64[6]{-9..9}, axis=0)"},
 };
 
 }  // namespace tessera::ops

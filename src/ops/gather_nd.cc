@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attrs/index.h"
+#include "ops/counted_index.h"
 #include "ops/definition.h"
 #include "ops/evaluate.h"
 #include "ops/record.h"
@@ -42,9 +43,8 @@ std::vector<Tensor> eval(const EvalArgs& args) {
     for (std::size_t d = 0; d < picked; ++d) which += c[d] * index_strides[d + 1];
     for (std::int64_t b = 0; b < batch; ++b) at += c[b] * strides[b];
     for (std::int64_t k = 0; k < depth; ++k) {
-      std::int64_t i = numbers[which + k * index_strides[0]];
-      if (i < 0) i += data.shape[batch + k];
-      at += i * strides[batch + k];
+      at += counted_index(numbers[which + k * index_strides[0]], data.shape[batch + k]) *
+            strides[batch + k];
     }
     for (std::size_t d = batch + depth; d < data.shape.size(); ++d) {
       at += c[picked + d - batch - depth] * strides[d];
@@ -63,8 +63,7 @@ Definitions compute(const ComputeArgs& args) {
     for (std::int64_t k = 0; k < depth; ++k) {
       Indices which{Expr(k)};
       which.insert(which.end(), i.begin(), i.begin() + picked);
-      const Expr chosen = tir::cast(indices(which), kInt64);
-      at.push_back(tir::select(tir::lt(chosen, 0), chosen + data.shape()[batch + k], chosen));
+      at.push_back(counted_index(tir::cast(indices(which), kInt64), data.shape()[batch + k]));
     }
     at.insert(at.end(), i.begin() + picked, i.end());
     return data(at);
@@ -78,7 +77,8 @@ constexpr Operator kGatherNd{
     .doc =
         "y[b..., i..., d...] = data[b..., indices[0, b..., i...], ..., indices[m - 1, b..., i...], "
         "d...]; "
-        "negative indices count from the end   data: T[b..., n0, ..., d...], indices: int[m, b..., "
+        "negative indices count from the end, those outside are the nearest element   data: "
+        "T[b..., n0, ..., d...], indices: int[m, b..., "
         "i...] "
         "-> T[b..., i..., d...]",
     .operands = {"data", "indices"},
@@ -90,7 +90,8 @@ constexpr Operator kGatherNd{
     .samples = {"gather_nd(float32[3,4,2], int64[2,5]{0..2})",
                 "gather_nd(float16[3,4], int32[1,2,2]{-3..2})",
                 "gather_nd(float32[2,3,4], int64[1,2,3]{0..2}, batch_dims=1)",
-                "gather_nd(int64[3,4], int64[2]{0..2})"},
+                "gather_nd(int64[3,4], int64[2]{0..2})",
+                "gather_nd(float32[3,2], int64[2,4]{-9..9})"},
 };
 
 }  // namespace tessera::ops

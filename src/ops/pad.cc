@@ -31,7 +31,11 @@ Result<Type> infer(const InferArgs& args) {
       return refuse(args, Code::kShapeMismatch, "cannot pad {} elements by {} and {} in mode {}",
                     to_string(d), before, after, p.pad_mode);
     }
-    shape.push_back(d + Dim(before + after));
+    shape.push_back(d + Dim(before) + Dim(after));
+    if (shape.back().is_unknown() && !d.is_unknown()) {
+      return refuse(args, Code::kBadDimension, "pads {} elements by {} and {}, beyond 64 bits",
+                    to_string(d), before, after);
+    }
   }
   // Front ends pass an int32 zero whatever the data are.
   if (args.operands.size() > 1) TESSERA_TRY_VOID(expect_rank(args, 1, 0));

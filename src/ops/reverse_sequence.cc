@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "ops/attrs/shape.h"
 #include "ops/definition.h"
 #include "ops/evaluate.h"
@@ -33,7 +35,8 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   const Axes axes = axes_of(args.attrs, data.shape.size());
   const Ints strides = row_major_strides(data.shape);
   return {gather_elements(data, data.shape, [&](const Counter& c) {
-    const std::int64_t length = lengths[c[axes.batch]], i = c[axes.sequence];
+    const std::int64_t i = c[axes.sequence];
+    const std::int64_t length = std::min(lengths[c[axes.batch]], data.shape[axes.sequence]);
     return c.offset(strides) + (i < length ? length - 1 - 2 * i : 0) * strides[axes.sequence];
   })};
 }
@@ -42,7 +45,8 @@ Definitions compute(const ComputeArgs& args) {
   const TensorExpr& data = args.operands[0];
   const Axes axes = axes_of(args.attrs, data.rank());
   return define(args, "y", [&](const Indices& i) {
-    const Expr length = tir::cast(args.operands[1]({i[axes.batch]}), kInt64);
+    const Expr length =
+        tir::min(tir::cast(args.operands[1]({i[axes.batch]}), kInt64), data.shape()[axes.sequence]);
     const Expr& at = i[axes.sequence];
     Indices from = i;
     from[axes.sequence] = tir::select(tir::lt(at, length), length - 1 - at, at);
@@ -55,7 +59,8 @@ Definitions compute(const ComputeArgs& args) {
 constexpr Operator kReverseSequence{
     .name = "reverse_sequence",
     .doc =
-        "The first seq_lengths[b] elements along seq_axis of batch element b from back to front"
+        "The first seq_lengths[b] elements along seq_axis of batch element b from back to front; "
+        "all of them where it is larger than their number"
         "   data: T[d...], seq_lengths: int[d[batch_axis]] -> T[d...]",
     .operands = {"data", "seq_lengths"},
     .attrs = relay::attr_schema<ReverseSequenceAttrs>,
@@ -65,7 +70,8 @@ constexpr Operator kReverseSequence{
     .compute = compute,
     .samples = {"reverse_sequence(float32[3,4], int64[3]{0..4})",
                 "reverse_sequence(int32[4,3,2], int64[3]{1..4}, seq_axis=0, batch_axis=1)",
-                "reverse_sequence(float16[1,5], int32[1]{5..5})"},
+                "reverse_sequence(float16[1,5], int32[1]{5..5})",
+                "reverse_sequence(float32[3,4], int64[3]{-9..9})"},
 };
 
 }  // namespace tessera::ops
