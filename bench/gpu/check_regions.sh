@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Compiles what tessera_write_cutlass_sources wrote and runs check_regions.py on it; with the
-# command, which needs nvcc and a C++ compiler, `--verify` of tf32.relay, too. Before, on the
-# machine that builds:
+# Compiles what tessera_write_cutlass_sources wrote and runs check_regions.py on it. With the
+# command, which needs nvcc and a C++ compiler, it also compiles tf32.relay and integers.relay with
+# `--verify`, and measures the kernels of the latter: each is checked before its time counts, so
+# that `wrong` in the list of records is a kernel with wrong numbers. 16 cores take seven minutes.
+# Before, on the machine that builds:
 #   for stem in encoder_layer products integers odd_rows tf32; do
 #     mkdir -p SOURCES/$stem
 #     write_sources bench/gpu/$stem.relay SOURCES/$stem [for tf32: "cutlass -use_3xtf32=false"]
@@ -28,7 +30,13 @@ done
 status=0
 timeout 120 python3 "$here/check_regions.py" . || status=1
 if [ -n "$command" ]; then
-  timeout 300 "$command" compile "$here/tf32.relay" -o tf32_model.so --target cuda \
-    --target "cutlass -use_3xtf32=false" --require cutlass --verify || status=1
+  cutlass_target="cutlass -include=$cutlass"
+  timeout 150 "$command" compile "$here/tf32.relay" -o tf32_model.so --target cuda \
+    --target "$cutlass_target -use_3xtf32=false" --require cutlass --verify || status=1
+  timeout 280 "$command" tune "$here/integers.relay" --target cuda --target "$cutlass_target" \
+    --records integers.db --candidates 4 --budget 200 || status=1
+  timeout 60 "$command" records integers.db
+  timeout 150 "$command" compile "$here/integers.relay" -o integers_model.so --target cuda \
+    --target "$cutlass_target" --records integers.db --require cutlass --verify || status=1
 fi
 exit $status

@@ -276,7 +276,9 @@ class Canonicalizer {
     return rows;
   }
 
+  // Sums of integers stay beside the scale that makes floats of them.
   Found behind_product(Copier& c, NodeId id) {
+    if (!f_.type(id).dtype().is_float()) return std::nullopt;
     const NodeId weight = f_.operands(id)[1];
     const auto sizes = sizes_of(f_.type(weight));
     if (!sizes || sizes->size() != 2) return std::nullopt;
