@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "ops/attrs/matmul.h"
 #include "passes/pass.h"
@@ -86,15 +87,19 @@ class Converter {
     return found == nullptr ? nullptr : &pool_.resolve(found->value);
   }
 
-  bool is_zero(NodeId id) const {
+  bool holds_only(NodeId id, double value) const {
     const Tensor* tensor = constant(id);
     if (tensor == nullptr || tensor->num_elements() > 1 << 20) return false;
     for (std::int64_t i = 0; i < tensor->num_elements(); ++i) {
-      if (element_as_double(*tensor, i) != 0) return false;
+      if (element_as_double(*tensor, i) != value) return false;
     }
     return true;
   }
-  bool has_zero_point(const Quantized& q) const { return q.zero && !is_zero(q.zero); }
+  bool has_zero_point(const Quantized& q) const { return q.zero && !holds_only(q.zero, 0); }
+  // With this zero point uint8 is int8 plus 128.
+  bool is_offset_int8(const Quantized& q) const {
+    return q.zero && f_.type(q.x).dtype() == kUInt8 && holds_only(q.zero, 128);
+  }
 
   // One scale, or one for each column of the product.
   bool has_scale_of_columns(const Operand& b) const {
@@ -136,19 +141,21 @@ class Converter {
   bool is_convertible(const Product& p) const {
     const bool is_weight =
         f_.type(p.b.value.x).shape().size() == 2 && constant(p.b.value.x) != nullptr;
-    if (!p.b.is_transposed && !is_weight) return false;
-    if (has_zero_point(p.b.value)) return false;
+    if (has_zero_point(p.b.value) && !(is_weight && is_offset_int8(p.b.value))) return false;
     const bool is_shifted = has_zero_point(p.a.value);
     if (is_shifted && (!is_weight || !has_one_element(f_.type(p.a.value.zero)))) return false;
-    return !p.is_float || (has_one_element(f_.type(p.a.value.scale)) && has_scale_of_columns(p.b) &&
-                           sums_fit(p.b));
+    if (p.is_float && !(has_one_element(f_.type(p.a.value.scale)) && has_scale_of_columns(p.b))) {
+      return false;
+    }
+    return suits_instructions(p.b);
   }
 
-  // Floats have room for more products than int32.
-  bool sums_fit(const Operand& b) const {
+  // Rows of words of 32 bits, and sums that stay within int32, for which floats would have room.
+  bool suits_instructions(const Operand& b) const {
     const Shape& shape = f_.type(b.value.x).shape();
     const auto terms = shape[shape.size() - (b.is_transposed ? 1 : 2)].as_constant();
-    return terms && *terms <= std::numeric_limits<std::int32_t>::max() / (255 * 255);
+    return terms && *terms % 4 == 0 &&
+           *terms <= std::numeric_limits<std::int32_t>::max() / (255 * 255);
   }
 
   // ---- What is made
@@ -169,8 +176,7 @@ class Converter {
   std::optional<NodeId> product(Copier& c, NodeId id) const {
     const auto p = described(id);
     if (!p) return std::nullopt;
-    NodeId b = c.map(p->b.value.x);
-    if (!p->b.is_transposed) b = call(c, "transpose", {b}, {{"axes", Ints{1, 0}}});
+    const NodeId b = along_k(c, p->b);
     NodeId sums = sums_of(c, id, c.map(p->a.value.x), b);
     if (has_zero_point(p->a.value)) {
       const NodeId columns = call(c, "sum", {cast(c, b, kInt32)}, {{"axis", Ints{1}}});
@@ -181,6 +187,23 @@ class Converter {
     const NodeId scale =
         call(c, "multiply", {flat(c, p->b.value.scale), flat(c, p->a.value.scale)});
     return call(c, "multiply", {cast(c, sums, kFloat32), scale});
+  }
+
+  // The second operand, stored the other way round, without the zero point of uint8.
+  NodeId along_k(Copier& c, const Operand& b) const {
+    NodeId x = c.map(b.value.x);
+    if (is_offset_int8(b.value)) {
+      const std::int64_t offset = 128;
+      const NodeId zero = c.builder().constant(tensor_from_ints({}, kInt32, std::span(&offset, 1)));
+      x = cast(c, call(c, "subtract", {cast(c, x, kInt32), zero}), kInt8);
+    }
+    if (b.is_transposed) return x;
+    Ints axes;
+    for (std::size_t i = 0; i < f_.type(b.value.x).shape().size(); ++i) {
+      axes.push_back(static_cast<std::int64_t>(i));
+    }
+    std::swap(axes[axes.size() - 2], axes.back());
+    return call(c, "transpose", {x}, {{"axes", axes}});
   }
 
   NodeId sums_of(Copier& c, NodeId id, NodeId a, NodeId b) const {
