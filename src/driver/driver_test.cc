@@ -13,7 +13,6 @@
 #include "driver/entries.h"
 #include "driver/testing/model_test.h"
 #include "driver/vendor_libraries.h"
-#include "driver/verify.h"
 #include "link/library_file.h"
 #include "ops/compare.h"
 #include "ops/evaluate_function.h"
@@ -342,77 +341,6 @@ TEST_F(DriverTest, ARequiredBackEndThatDoesNotTakeAProductIsAnError) {
             std::string::npos)
       << refused.error().list.front().message;
   EXPECT_FALSE(std::filesystem::exists(o.output));
-}
-
-TEST_F(DriverTest, VerificationFindsWrongNumbers) {
-  const CompileOptions o = options("def @main(%x: Tensor[(2), float32]) { exp(%x) }\n");
-  Module module = value_of(load_model(o.model, {}));
-  module.externs["main"].backend = "some";
-  const std::vector<Tensor> inputs = {Tensor::of<float>({2}, kFloat32, {0, 0})};
-  const auto verified = [&](float second) {
-    Verifier verifier(module, 60);
-    const std::vector<Tensor> outputs = {Tensor::of<float>({2}, kFloat32, {1, second})};
-    verifier.compare("main", inputs, outputs);
-    return verifier.finish();
-  };
-  EXPECT_EQ(value_of(verified(1.00001f)).compared, std::vector<std::string>{"main"});
-  const auto wrong = verified(1.01f);
-  ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().list.front().code, Code::kVerifyFailed);
-  EXPECT_NE(wrong.error().list.front().message.find("`main` of some: result 0"), std::string::npos);
-  EXPECT_FALSE(wrong.error().list.front().remedy.empty());
-}
-
-TEST_F(DriverTest, VerificationAllowsThePrecisionThatAKernelStates) {
-  const CompileOptions o = options(
-      "def @main(%x: Tensor[(1, 2), float32], %w: Tensor[(2, 2), float32]) {\n"
-      "  nn.dense(%x, %w, units=2)\n}\n");
-  Module module = value_of(load_model(o.model, {}));
-  const std::vector<Tensor> inputs = {Tensor::of<float>({1, 2}, kFloat32, {1, 2}),
-                                      Tensor::of<float>({2, 2}, kFloat32, {1, 0, 0, 1})};
-  const auto agrees = [&](DType precision, float second) {
-    module.externs["main"].float32_precision = precision;
-    Verifier verifier(module, 60);
-    const std::vector<Tensor> outputs = {Tensor::of<float>({1, 2}, kFloat32, {1, second})};
-    verifier.compare("main", inputs, outputs);
-    return verifier.finish().has_value();
-  };
-  EXPECT_FALSE(agrees(kFloat32, 2.001f));
-  EXPECT_TRUE(agrees(kFloat16, 2.001f));
-  EXPECT_FALSE(agrees(kFloat16, 2.1f));
-}
-
-TEST_F(DriverTest, VerificationAllowsAStepWhereFloatsAreRounded) {
-  for (const bool is_rounded : {true, false}) {
-    const CompileOptions o =
-        options(is_rounded ? "def @main(%x: Tensor[(2), float32]) { cast(%x, dtype=\"int8\") }\n"
-                           : "def @main(%x: Tensor[(2), int32]) { cast(%x, dtype=\"int8\") }\n");
-    Module module = value_of(load_model(o.model, {}));
-    module.externs["main"].backend = "some";
-    const std::vector<Tensor> inputs = {is_rounded ? Tensor::of<float>({2}, kFloat32, {1, 2})
-                                                   : Tensor::of<std::int32_t>({2}, kInt32, {1, 2})};
-    const auto agrees = [&](std::int8_t second) {
-      Verifier verifier(module, 60);
-      const std::vector<Tensor> outputs = {Tensor::of<std::int8_t>({2}, kInt8, {1, second})};
-      verifier.compare("main", inputs, outputs);
-      return verifier.finish().has_value();
-    };
-    EXPECT_TRUE(agrees(2));
-    EXPECT_EQ(agrees(3), is_rounded);
-    EXPECT_FALSE(agrees(4));
-  }
-}
-
-TEST_F(DriverTest, VerificationSaysWhatItDidNotCompare) {
-  const CompileOptions o = options("def @main(%x: Tensor[(2), float32]) { exp(%x) }\n");
-  Module module = value_of(load_model(o.model, {}));
-  Verifier hurried(module, 0);
-  const std::vector<Tensor> inputs = {Tensor::of<float>({2}, kFloat32, {0, 0})};
-  hurried.compare("main", inputs, inputs);
-  hurried.compare("nobody", inputs, inputs);
-  EXPECT_EQ(to_string(value_of(hurried.finish())),
-            "0 kernels and regions agree with the reference; no time for main; not compared, "
-            "because they read sizes that only a run knows: nobody");
 }
 
 // How often the bytes of a number that each of 24 layers multiplies by are in the library.

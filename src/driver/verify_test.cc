@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What --verify calls a difference.
+#include "driver/verify.h"
+
+#include <gtest/gtest.h>
+
+#include "driver/load_model.h"
+#include "driver/testing/model_test.h"
+#include "support/files.h"
+
+namespace tessera::driver {
+namespace {
+
+using testing::value_of;
+
+class Verification : public testing::ModelTest {
+ protected:
+  Module module_of(const std::string& text) {
+    const std::string path = folder_.file("m.relay");
+    EXPECT_TRUE(write_atomically(path, "#[version = \"0.0.5\"]\n" + text));
+    Module module = value_of(load_model(path, {}));
+    module.externs["main"].backend = "some";
+    return module;
+  }
+};
+
+TEST_F(Verification, FindsWrongNumbers) {
+  Module module = module_of("def @main(%x: Tensor[(2), float32]) { exp(%x) }\n");
+  const std::vector<Tensor> inputs = {Tensor::of<float>({2}, kFloat32, {0, 0})};
+  const auto verified = [&](float second) {
+    Verifier verifier(module, 60);
+    const std::vector<Tensor> outputs = {Tensor::of<float>({2}, kFloat32, {1, second})};
+    verifier.compare("main", inputs, outputs);
+    return verifier.finish();
+  };
+  EXPECT_EQ(value_of(verified(1.00001f)).compared, std::vector<std::string>{"main"});
+  const auto wrong = verified(1.01f);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().list.front().code, Code::kVerifyFailed);
+  EXPECT_NE(wrong.error().list.front().message.find("`main` of some: result 0"), std::string::npos);
+  EXPECT_FALSE(wrong.error().list.front().remedy.empty());
+}
+
+TEST_F(Verification, AllowsThePrecisionThatAKernelStates) {
+  Module module = module_of(
+      "def @main(%x: Tensor[(1, 2), float32], %w: Tensor[(2, 2), float32]) {\n"
+      "  nn.dense(%x, %w, units=2)\n}\n");
+  const std::vector<Tensor> inputs = {Tensor::of<float>({1, 2}, kFloat32, {1, 2}),
+                                      Tensor::of<float>({2, 2}, kFloat32, {1, 0, 0, 1})};
+  const auto agrees = [&](DType precision, float second) {
+    module.externs["main"].float32_precision = precision;
+    Verifier verifier(module, 60);
+    const std::vector<Tensor> outputs = {Tensor::of<float>({1, 2}, kFloat32, {1, second})};
+    verifier.compare("main", inputs, outputs);
+    return verifier.finish().has_value();
+  };
+  EXPECT_FALSE(agrees(kFloat32, 2.001f));
+  EXPECT_TRUE(agrees(kFloat16, 2.001f));
+  EXPECT_FALSE(agrees(kFloat16, 2.1f));
+}
+
+TEST_F(Verification, AllowsAStepWhereFloatsAreRounded) {
+  for (const bool is_rounded : {true, false}) {
+    const Module module =
+        module_of(is_rounded ? "def @main(%x: Tensor[(2), float32]) { cast(%x, dtype=\"int8\") }\n"
+                             : "def @main(%x: Tensor[(2), int32]) { cast(%x, dtype=\"int8\") }\n");
+    const std::vector<Tensor> inputs = {is_rounded ? Tensor::of<float>({2}, kFloat32, {1, 2})
+                                                   : Tensor::of<std::int32_t>({2}, kInt32, {1, 2})};
+    const auto agrees = [&](std::int8_t second) {
+      Verifier verifier(module, 60);
+      const std::vector<Tensor> outputs = {Tensor::of<std::int8_t>({2}, kInt8, {1, second})};
+      verifier.compare("main", inputs, outputs);
+      return verifier.finish().has_value();
+    };
+    EXPECT_TRUE(agrees(2));
+    EXPECT_EQ(agrees(3), is_rounded);
+    EXPECT_FALSE(agrees(4));
+  }
+}
+
+TEST_F(Verification, SaysWhatItDidNotCompare) {
+  Module module = module_of("def @main(%x: Tensor[(2), float32]) { exp(%x) }\n");
+  Verifier hurried(module, 0);
+  const std::vector<Tensor> inputs = {Tensor::of<float>({2}, kFloat32, {0, 0})};
+  hurried.compare("main", inputs, inputs);
+  hurried.compare("nobody", inputs, inputs);
+  EXPECT_EQ(to_string(value_of(hurried.finish())),
+            "0 kernels and regions agree with the reference; no time for main; not compared, "
+            "because they read sizes that only a run knows: nobody");
+}
+
+}  // namespace
+}  // namespace tessera::driver
