@@ -198,6 +198,17 @@ TEST_F(DynamicShapes, SizesThatDependOnData) {
   expect_right_with({random_floats({2, 6}), int_list({4, 3}), scalar(5)});
 }
 
+TEST_F(DynamicShapes, WhatNoMemoryCanHoldIsAnError) {
+  compile_text(
+      "def @main(%shape: Tensor[(2), int64]) {\n"
+      "  exp(dyn.full(1f, %shape))\n}\n");
+  expect_right_with({int_list({2, 3})});
+  constexpr std::int64_t kHuge = std::int64_t{1} << 31;
+  EXPECT_EQ(error_with({int_list({kHuge, kHuge})}),
+            "the run failed: a tensor of unbounded size has 2147483648 x 2147483648 elements, more "
+            "bytes than 64 bits can count");
+}
+
 TEST_F(DynamicShapes, BranchesAndLoopsDecideSizes) {
   compile_text(std::string(lower::testing::kGrowingLoop) +
                "def @main(%x: Tensor[(1, 2), float32], %n: int64, %c: bool) {\n"
@@ -316,6 +327,16 @@ TEST_P(DynamicShapesBy, SizesThatMustAgreeAreChecked) {
   expect_right_with({random_floats({3, 5}), random_floats({4, 5})});
   EXPECT_EQ(error_with({random_floats({3, 5}), random_floats({4, 6})}),
             "the run failed: `nn.dense`: contraction sizes differ: 5 (`a`) and 6 (`b`)");
+}
+
+TEST_P(DynamicShapesBy, ASumOverNothingIsZero) {
+  compile_text(
+      "#[symbol k = 0..8]\n"
+      "def @main(%x: Tensor[(3, ?k), float32], %w: Tensor[(?k, 4), float32],\n"
+      "          %b: Tensor[(4), float32], %v: Tensor[(5, ?k), float32]) {\n"
+      "  (nn.relu(add(nn.matmul(%x, %w, units=None), %b)), nn.dense(%v, %x, units=None))\n}\n",
+      {"cpu", GetParam()});
+  for (const std::int64_t k : {3, 0, 8, 0}) expect_right({{"k", k}});
 }
 
 TEST_P(DynamicShapesBy, AttentionEqualsTheStaticOne) {

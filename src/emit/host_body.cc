@@ -61,7 +61,8 @@ class HostBodyEmitter {
  private:
   // Models name values as they like: `and`, `or`, `new`.
   static std::set<std::string> names_in_use() {
-    std::set<std::string> names = {"frame", "status", "buffers", "tensors", "dims", "bytes"};
+    std::set<std::string> names = {"frame", "status", "buffers", "tensors",
+                                   "dims",  "bytes",  "shape"};
     for (const std::string_view word : reserved_words()) names.emplace(word);
     return names;
   }
@@ -173,9 +174,8 @@ class HostBodyEmitter {
       return;
     }
     if (plan_.heap.contains(buffer.get())) {
-      define(buffer, heap_memory(buffer));
-      line("  if ({} == nullptr) return 1;", name(buffer));
-      return;
+      define_without_memory(buffer);
+      return reserve(buffer);
     }
     const plan::Placement& at = plan_.buffers.at(buffer.get());
     define(buffer, fmt::format("(char*)frame->pools[{}] + {}", pool_index(at.pool), at.offset));
@@ -189,17 +189,19 @@ class HostBodyEmitter {
     }
     return bytes;
   }
-  std::string heap_memory(const Buffer& buffer) {
-    return fmt::format("tessera_heap_reserve(frame, {}, {})", plan_.heap.at(buffer.get()),
-                       byte_count(buffer));
-  }
 
   void reserve(const Buffer& buffer) {
     const auto output = late_outputs_.find(buffer.get());
-    line("  {} = {};", name(buffer),
-         output == late_outputs_.end()
-             ? heap_memory(buffer)
-             : fmt::format("tessera_output_reserve(frame, {})", output->second));
+    if (output != late_outputs_.end()) {
+      line("  {} = tessera_output_reserve(frame, {});", name(buffer), output->second);
+    } else {
+      line("  {{");
+      line("    {}const int64_t shape[] = {{{}}};", all_numbers(buffer->shape) ? "static " : "",
+           values(buffer->shape));
+      line("    {} = tessera_heap_reserve(frame, {}, {}, shape, {});", name(buffer),
+           plan_.heap.at(buffer.get()), buffer->dtype.size_bytes(), buffer->shape.size());
+      line("  }}");
+    }
     line("  if ({} == nullptr) return 1;", name(buffer));
   }
 

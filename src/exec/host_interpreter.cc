@@ -172,7 +172,10 @@ class HostInterpreter::Run {
     if (const auto i = late_outputs_.find(buffer.get()); i != late_outputs_.end()) {
       data = tessera_output_reserve(&frame_, i->second);
     } else {
-      data = tessera_heap_reserve(&frame_, p_.plan_.heap.at(buffer.get()), byte_count(buffer));
+      const std::vector<std::int64_t> shape = values(buffer->shape);
+      data =
+          tessera_heap_reserve(&frame_, p_.plan_.heap.at(buffer.get()), buffer->dtype.size_bytes(),
+                               shape.data(), static_cast<std::int32_t>(shape.size()));
     }
     return data == nullptr ? 1 : 0;
   }

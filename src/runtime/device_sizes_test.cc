@@ -31,7 +31,7 @@ std::int32_t find_large(const tessera_frame* frame) {
   if (std::int32_t status = tessera_kernel_on_host(frame, count, buffers, bytes, 1, 2, dims)) {
     return status;
   }
-  auto* found = static_cast<float*>(tessera_heap_reserve(frame, 0, 4 * sizes[0]));
+  auto* found = static_cast<float*>(tessera_heap_reserve(frame, 0, 4, sizes, 1));
   if (found == nullptr) return 1;
   EXPECT_EQ(place_of(found).device_type, TESSERA_CUDA);
   const auto* x = static_cast<const float*>(frame->inputs[0]);

@@ -131,10 +131,11 @@ typedef struct tessera_frame {
   void* instance;  // for the functions below
 } tessera_frame;
 
-// Memory of at least `bytes` bytes in piece `slot` of the instance's heap, aligned to 64: what has
+// Memory for a tensor of this shape in piece `slot` of the instance's heap, aligned to 64: what has
 // no bound that a pool could be planned for. It stays until the next call with the same slot. Null,
 // with the error set, where there is none.
-void* tessera_heap_reserve(const tessera_frame* frame, int32_t slot, int64_t bytes);
+void* tessera_heap_reserve(const tessera_frame* frame, int32_t slot, int64_t element_bytes,
+                           const int64_t* shape, int32_t rank);
 
 // Memory for output `i`, whose shape depends on data and is in frame->output_tensors[i] now: the
 // caller's tensor if it is large enough, else the instance's own. Null, with the error set, where

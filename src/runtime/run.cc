@@ -2,6 +2,8 @@
 // A run: bind the caller's tensors, call the host program, hand back the outputs. No memory is
 // allocated once the instance's own outputs exist.
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 
 #include "runtime/arguments.h"
 #include "runtime/device_run.h"
@@ -150,10 +152,38 @@ std::int32_t run(tessera_instance& instance, const tessera_tensor* inputs, std::
 }  // namespace
 }  // namespace tessera::runtime
 
-void* tessera_heap_reserve(const tessera_frame* frame, int32_t slot, int64_t bytes) {
+namespace tessera::runtime {
+namespace {
+
+// A quarter more must fit, too. False, with the error set, where it does not.
+bool count_bytes(const tessera_call& call, std::int64_t element_bytes, const std::int64_t* shape,
+                 std::int32_t rank, std::int64_t* bytes) {
+  bool fits = true;
+  *bytes = element_bytes;
+  for (std::int32_t d = 0; d < rank; ++d) fits &= !__builtin_mul_overflow(*bytes, shape[d], bytes);
+  if (fits && *bytes <= INT64_MAX / 2) return true;
+  char text[kErrorBytes];
+  int at = std::snprintf(text, sizeof text, "a tensor of unbounded size has ");
+  for (std::int32_t d = 0; d < rank && at < static_cast<int>(sizeof text) / 2; ++d) {
+    at += std::snprintf(text + at, sizeof text - static_cast<std::size_t>(at), "%s%" PRId64,
+                        d == 0 ? "" : " x ", shape[d]);
+  }
+  std::snprintf(text + at, sizeof text - static_cast<std::size_t>(at),
+                " elements, more bytes than 64 bits can count");
+  call.set_error(&call, text);
+  return false;
+}
+
+}  // namespace
+}  // namespace tessera::runtime
+
+void* tessera_heap_reserve(const tessera_frame* frame, int32_t slot, int64_t element_bytes,
+                           const int64_t* shape, int32_t rank) {
   using namespace tessera::runtime;
   auto& instance = *static_cast<tessera_instance*>(frame->instance);
   Block& block = instance.heap[slot];
+  std::int64_t bytes = 0;
+  if (!count_bytes(*frame->call, element_bytes, shape, rank, &bytes)) return nullptr;
   const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1));
   if (block.bytes >= wanted) return block.data;
   const bool is_free = instance.work.api == nullptr || wait_before_release(instance) == TESSERA_OK;

@@ -13,6 +13,7 @@ SizedRegion::~SizedRegion() {
   for (dnnl_memory_t memory : memories_) api.memory_destroy(memory);
   for (dnnl_primitive_t primitive : primitives_) api.primitive_destroy(primitive);
   std::free(own_workspace_);
+  std::free(zeros_);
 }
 
 bool SizedRegion::create(const JsonGraph& graph, const tessera_artifact_view& artifact,
@@ -24,6 +25,10 @@ bool SizedRegion::create(const JsonGraph& graph, const tessera_artifact_view& ar
   if (!plan.build(graph)) {
     error->add("%s", plan.error());
     return false;
+  }
+  if (plan.zeros_bytes() > 0) {
+    zeros_ = std::calloc(1, plan.zeros_bytes());
+    if (zeros_ == nullptr) return false;
   }
   Array<const void*> constants;
   if (!resolve_constants(plan, graph, artifact, &constants, error)) return false;
@@ -84,6 +89,7 @@ bool SizedRegion::create_memory(const Operand& operand, const Array<const void*>
                                 TextBuffer* error) {
   void* address = nullptr;  // set by bind() before the first run
   if (operand.place == Place::kConstant) address = const_cast<void*>(constants[operand.index]);
+  if (operand.place == Place::kZeros) address = zeros_;
   dnnl_memory_t memory = nullptr;
   const dnnl_status_t status =
       library_.api().memory_create(&memory, operand.layout, library_.engine(), address);
@@ -111,7 +117,9 @@ bool SizedRegion::collect_bindings(const Plan& plan) {
       if (operand.place == Place::kOutput) at = inputs + operand.index;
       if (operand.place == Place::kBuffer) binding.offset = plan.buffers()[operand.index].offset;
       if (operand.place == Place::kScratchpad) binding.offset = plan.scratchpad_offset();
-      if (operand.place == Place::kConstant || at != slot) continue;
+      if (operand.place == Place::kConstant || operand.place == Place::kZeros || at != slot) {
+        continue;
+      }
       if (!bindings_.push(binding)) return false;
     }
     bound_[slot].count = static_cast<std::uint32_t>(bindings_.size()) - bound_[slot].first;

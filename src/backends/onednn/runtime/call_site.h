@@ -64,6 +64,7 @@ class SizedRegion {
   Array<dnnl_exec_arg_t> arguments_;
   Array<Binding> bindings_;        // grouped: tensor 0, tensor 1, ..., workspace
   Array<Bound> bound_;             // one a tensor, then the workspace
+  void* zeros_ = nullptr;          // for operands that the plan wants to be zero
   void* own_workspace_ = nullptr;  // where the plan needs more than the compiler's did
   Array<std::int64_t> sizes_;      // values of the graph's symbols, in its order
 };

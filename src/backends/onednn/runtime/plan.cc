@@ -142,6 +142,7 @@ const_dnnl_memory_desc_t Plan::argument_layout(dnnl_primitive_desc_t primitive, 
 bool Plan::add_kernel(std::uint32_t node) {
   KernelSpec spec;
   if (!read_spec(*graph_, graph_->nodes()[node], &spec, &error_)) return false;
+  if (spec.kind == KernelKind::kMatmul) without_empty_sum(&spec);
   LayoutChoice choice;
   if (!choose_layouts(spec, &choice) || !choose_sum(spec, node, &choice)) return false;
   dnnl_status_t status = dnnl_success;
@@ -156,11 +157,25 @@ bool Plan::add_kernel(std::uint32_t node) {
   return add_step(step, step.first_operand) && added;
 }
 
+// A product that sums over nothing, as sizes can have it that only the run knows, is 0 with all
+// that follows; oneDNN would write nothing at all. It sums over one zero instead.
+void Plan::without_empty_sum(KernelSpec* spec) {
+  const std::int32_t source = spec->find(Role::kSource), weights = spec->find(Role::kWeights);
+  OperandSpec &a = spec->operands[source], &b = spec->operands[weights];
+  if (a.dims.count < 2 || a.dims.at[a.dims.count - 1] != 0) return;
+  a.dims.at[a.dims.count - 1] = b.dims.at[b.dims.count - 2] = 1;
+  for (OperandSpec* operand : {&a, &b}) {
+    operand->strides.count = 0;
+    operand->is_zeros = true;
+  }
+}
+
 // Where the source's layout decides the kernel's, and where the library decides.
 bool Plan::choose_layouts(const KernelSpec& spec, LayoutChoice* choice) {
   const std::int32_t source = spec.find(Role::kSource);
   for (std::int32_t i = 0; i < spec.operand_count; ++i) {
     const OperandSpec& operand = spec.operands[i];
+    if (operand.is_zeros) continue;
     const Value& value = value_of(operand);
     if (value.is_constant) {
       if (operand.role == Role::kWeights) {
@@ -218,6 +233,11 @@ bool Plan::add_operands(const KernelSpec& spec, const LayoutChoice& choice, Step
     const int arg = argument(spec, i);
     const auto wanted = argument_layout(step->primitive, arg);
     if (wanted == nullptr) return fail("a primitive does not know one of its arguments");
+    if (operand.is_zeros) {
+      zeros_bytes_ = std::max(zeros_bytes_, size_bytes(api_, wanted));
+      arguments[count++] = {arg, wanted, Place::kZeros, 0};
+      continue;
+    }
     if (value_of(operand).is_constant) {
       if (!add_constant(operand, wanted)) return false;
       const auto use = static_cast<std::uint32_t>(constants_.size() - 1);

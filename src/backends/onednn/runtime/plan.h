@@ -12,7 +12,7 @@ namespace tessera::backends::onednn {
 
 using runtime::Array;
 
-enum class Place : std::uint8_t { kInput, kOutput, kConstant, kBuffer, kScratchpad };
+enum class Place : std::uint8_t { kInput, kOutput, kConstant, kBuffer, kScratchpad, kZeros };
 
 // An argument of a step; `index` counts inputs, outputs, Plan::constants() or Plan::buffers().
 struct Operand {
@@ -61,6 +61,8 @@ class Plan {
   std::uint32_t input_count() const { return input_count_; }
   std::uint32_t output_count() const { return static_cast<std::uint32_t>(graph_->heads().size()); }
   std::uint64_t scratchpad_offset() const { return scratchpad_offset_; }
+  // Of the largest argument that is at Place::kZeros.
+  std::uint64_t zeros_bytes() const { return zeros_bytes_; }
   std::uint64_t workspace_bytes() const { return scratchpad_offset_ + scratchpad_bytes_; }
 
  private:
@@ -84,6 +86,7 @@ class Plan {
   bool read_values();
   bool read_value(std::uint32_t node, std::uint32_t output);
   bool add_kernel(std::uint32_t node);
+  static void without_empty_sum(KernelSpec* spec);
   bool choose_layouts(const KernelSpec& spec, LayoutChoice* choice);
   bool choose_sum(const KernelSpec& spec, std::uint32_t node, LayoutChoice* choice);
   bool add_operands(const KernelSpec& spec, const LayoutChoice& choice, Step* step);
@@ -115,7 +118,7 @@ class Plan {
   Array<ConstantUse> constants_;
   Array<dnnl_memory_desc_t> kept_;
   std::uint32_t input_count_ = 0;
-  std::uint64_t scratchpad_bytes_ = 0, scratchpad_offset_ = 0;
+  std::uint64_t scratchpad_bytes_ = 0, scratchpad_offset_ = 0, zeros_bytes_ = 0;
   TextBuffer error_;
 };
 

@@ -40,6 +40,7 @@ struct OperandSpec {
   Role role = Role::kSource;
   Dims dims;
   Dims strides;
+  bool is_zeros = false;  // not the value but zeros: see Plan::without_empty_sum
   bool is_view() const { return strides.count == dims.count && dims.count > 0; }
 };
 
