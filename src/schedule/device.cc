@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/device.h"
 
+#include <algorithm>
+
 #include "schedule/accumulator.h"
 #include "schedule/kernel_scheduler.h"
 #include "schedule/primitives.h"
@@ -14,6 +16,45 @@ using tir::Buffer;
 using tir::Expr;
 using tir::ForKind;
 using tir::Stmt;
+
+Stmt a_thread_each(const Nest& nest) {
+  const Expr i = tir::make_var("element");
+  return tir::For::make(i, Expr(0), iterations(nest.loops), ForKind::kGrid,
+                        tir::substitute(nest.body, iteration(nest.loops, i)));
+}
+
+// Neighbouring threads would read the terms of neighbouring elements side by side, or the same
+// ones.
+bool reads_side_by_side(const Nest& nest, const Reduction& r) {
+  constexpr std::int64_t kMostStride = 2;  // of a window that moves by two
+  std::vector<Loop> all = nest.loops;
+  all.insert(all.end(), r.loops.begin(), r.loops.end());
+  const std::vector<Access> read = accesses(r.update, bounds_of(all));
+  return !nest.loops.empty() && std::all_of(read.begin(), read.end(), [&](const Access& a) {
+    const std::int64_t stride = a.offset.coefficient(nest.loops.back().var);
+    return a.is_store || a.buffer == r.target || (stride >= 0 && stride <= kMostStride);
+  });
+}
+
+// One reduction of few terms, as a depthwise convolution's, and what is made of it: a warp for each
+// row would be mostly idle.
+bool is_short_row(const Nest& nest) {
+  constexpr std::int64_t kMostTerms = 64;
+  Stmt body = nest.body;
+  while (const auto* a = body.as<tir::Allocate>()) body = Stmt(a->body);
+  const std::vector<Stmt> all = parts(body);
+  bool found = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!has_loop(all[i])) continue;
+    const auto r = i == 0 ? std::nullopt : as_reduction(tir::seq({all[i - 1], all[i]}));
+    if (found || !r) return false;
+    std::int64_t terms = 1;
+    for (const Loop& l : r->loops) terms *= l.size() < 0 ? kMostTerms : l.size();
+    if (terms >= kMostTerms || !reads_side_by_side(nest, *r)) return false;
+    found = true;
+  }
+  return found;
+}
 
 class DeviceScheduler final : public KernelScheduler {
  public:
@@ -70,7 +111,10 @@ class DeviceScheduler final : public KernelScheduler {
       }
       return device_reduction(nest, *reduction);
     }
-    if (has_loop(nest.body) || nest.body.as<tir::Allocate>() != nullptr) return device_rows(s);
+    if (has_loop(nest.body) || nest.body.as<tir::Allocate>() != nullptr) {
+      if (is_short_row(nest)) return a_thread_each(nest);
+      return device_rows(s);
+    }
     return device_map(std::move(nest));
   }
 };
@@ -103,9 +147,7 @@ Stmt device_reduction(const Nest& nest, const Reduction& r) {
   const Stmt body = tir::Allocate::make(
       acc, tir::seq({tir::Store::make(acc, none, r.identity), wrap(r.loops, to.mutate(r.update)),
                      tir::Store::make(r.target, r.indices, tir::load(acc, {}))}));
-  const Expr i = tir::make_var("element");
-  return tir::For::make(i, Expr(0), iterations(nest.loops), ForKind::kGrid,
-                        tir::substitute(body, iteration(nest.loops, i)));
+  return a_thread_each({nest.loops, body});
 }
 
 tir::PrimFunc schedule_device_kernel(tir::PrimFunc f) {

@@ -181,6 +181,12 @@ INSTANTIATE_TEST_SUITE_P(
                "nn.max_pool2d(float32[1,64,112,112], pool_size=[3,3], strides=[2,2], "
                "padding=[1,1,1,1])"},
         Golden{"conv2d", "nn.conv2d(float32[1,64,56,56], float32[64,64,3,3], padding=[1,1,1,1])"},
+        Golden{"depthwise_bias_relu",
+               "def @main(%x: Tensor[(1, 56, 56, 96), float16],"
+               " %w: Tensor[(3, 3, 1, 96), float16], %b: Tensor[(96), float16]) {\n"
+               "  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], groups=96,"
+               " data_layout=\"NHWC\", kernel_layout=\"HWIO\");\n"
+               "  nn.relu(add(%0, %b))\n}\n"},
         Golden{"dense_bias_gelu",
                "def @main(%x: Tensor[(128, 768), float32], %w: Tensor[(3072, 768), float32],"
                " %b: Tensor[(3072), float32]) {\n"
