@@ -52,10 +52,13 @@ double waves_of(const Gemm& gemm, const Configuration& c, const Device& device) 
   return ceil_div(tiles_of(gemm, c), device.multiprocessors);
 }
 
-// What a tile multiplies along K: of a convolution, each place of the window has steps of its own.
+// What a tile multiplies along K: of a convolution, each place of the window has steps of its own,
+// but where its channels are few.
 double depth_of(const Gemm& gemm, const Configuration& c) {
   const auto k = static_cast<double>(gemm.k.constant());
-  if (!gemm.convolution) return k;
+  const bool crosses_places = c.schedule == Schedule::kMultistage && gemm.convolution &&
+                              has_few_channels(*gemm.convolution);
+  if (!gemm.convolution || crosses_places) return k;
   const auto channels = static_cast<double>(gemm.convolution->channels);
   return k / channels * ceil_div(channels, c.tile_k) * c.tile_k;
 }
@@ -172,10 +175,6 @@ std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& c) {
   return count * (kSumBytes * c.tile_m * c.tile_n + kGroups * kLockBytes) + 2 * kLine;
 }
 
-bool takes_tma(const Gemm& gemm, const Target& target) {
-  return has_tma(target) && suits_tma(gemm);
-}
-
 std::string Configuration::kernel_name() const {
   if (schedule == Schedule::kMultistage) {
     return fmt::format("sm80_{}x{}x{}_w{}x{}_s{}{}", tile_m, tile_n, tile_k, warp_m, warp_n, stages,
@@ -241,6 +240,7 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
   };
   const int largest = static_cast<int>(std::min(gemm.a_align, gemm.b_align));
   const auto add_sm80 = [&](int align) {
+    if (gemm.convolution && !suits_iterators(*gemm.convolution)) return;
     // cp.async copies four bytes at least; below, tiles go through registers in two stages.
     const bool is_narrow = (align == 0 ? largest : align) * element_bytes < 4;
     for (const MultistageShape& t : gemm.emulates_float32 ? kEmulatingTiles : kMultistageTiles) {
@@ -249,11 +249,13 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
            align});
     }
   };
-  const bool by_tma = takes_tma(gemm, target);
-  if (by_tma && gemm.convolution) {
-    for (const TileShape& t : kImplicitTiles) add_sm90(Schedule::kImplicit, t);
-  } else if (gemm.convolution) {
-    return all;
+  const bool by_tma = has_tma(target) && suits_tma(gemm);
+  if (gemm.convolution) {
+    if (by_tma) {
+      for (const TileShape& t : kImplicitTiles) add_sm90(Schedule::kImplicit, t);
+    }
+    const bool is_better = !by_tma || has_few_channels(*gemm.convolution);
+    if (is_better) add_sm80(0);
   } else if (by_tma) {
     for (const TileShape& t : kPingpongTiles) add_sm90(Schedule::kPingpong, t);
     for (const TileShape& t : kCooperativeTiles) add_sm90(Schedule::kCooperative, t);
@@ -276,7 +278,8 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
 std::vector<Configuration> launches(const Gemm& gemm, const Configuration& candidate,
                                     const Device& device) {
   std::vector<Configuration> all = {candidate};
-  const bool has_bands = waves_of(gemm, candidate, device) > 1;
+  const bool has_bands =
+      candidate.schedule != Schedule::kImplicit && waves_of(gemm, candidate, device) > 1;
   if (has_bands && candidate.raster == Raster::kAuto && candidate.swizzle == 1) {
     for (const Raster raster : {Raster::kAlongM, Raster::kAlongN}) {
       for (const int swizzle : {1, 2, 4, 8}) {

@@ -79,6 +79,14 @@ std::optional<Refusal> describe_convolution(const Function& f, NodeId call, Gemm
   return std::nullopt;
 }
 
+bool has_few_channels(const Convolution& c) { return c.channels <= 16; }
+
+bool suits_iterators(const Convolution& c) {
+  return std::all_of(c.window.begin(), c.window.end(), [](const ops::WindowAxis& a) {
+    return a.size <= 32 && a.pad_begin >= 0 && a.pad_end >= 0;
+  });
+}
+
 bool suits_im2col(const Convolution& convolution) {
   return std::all_of(
       convolution.window.begin(), convolution.window.end(), [](const ops::WindowAxis& a) {

@@ -33,5 +33,9 @@ std::optional<relay::Refusal> describe_convolution(const relay::Function& f, rel
 
 // Can TMA gather what the window sees? The limits are those of its descriptors.
 bool suits_im2col(const Convolution& convolution);
+// The same of the iterators of other kernels: a mask of 32 bits for rows and columns of the window.
+bool suits_iterators(const Convolution& convolution);
+// So few that a step of a kernel along K would be mostly empty if it had one place of the window.
+bool has_few_channels(const Convolution& convolution);
 
 }  // namespace tessera::backends::cutlass

@@ -113,6 +113,35 @@ TEST(CutlassConvolutions, TheBatchMayBeASymbol) {
   EXPECT_NE(text.find("m = size(tensors[2], 0, 3)"), std::string::npos) << text;
 }
 
+// The text of the one kernel.
+std::string kernel(const std::string& text, const Target& target = Target("cutlass")) {
+  RecordingToolchain toolchain;
+  compile(text, toolchain, target);
+  EXPECT_EQ(toolchain.sources.size(), 2u);
+  return toolchain.sources.rbegin()->second;
+}
+
+TEST(CutlassConvolutions, WhatTmaCannotReadIsGatheredByThreads) {
+  const auto of = [](int channels, const std::string& dtype, const std::string& target) {
+    return kernel(
+        convolution(fmt::format("8, 15, 15, {}", channels), fmt::format("64, 3, 3, {}", channels),
+                    "padding=[1, 1, 0, 0]", "%0", dtype),
+        *parse_target(target));
+  };
+  const std::string image = of(3, "float16", "cutlass");
+  for (const char* line : {"kernels/conv_sm80.cuh", "kHasFewChannels = true",
+                           "kAlignA = 1, kAlignB = 1, kAlignD = 8", "kStages = 2"}) {
+    EXPECT_NE(image.find(line), std::string::npos) << line << "\n" << image;
+  }
+  const std::string odd = of(36, "bfloat16", "cutlass");
+  for (const char* line : {"kHasFewChannels = false", "kAlignA = 4, kAlignB = 4"}) {
+    EXPECT_NE(odd.find(line), std::string::npos) << line << "\n" << odd;
+  }
+  EXPECT_NE(of(64, "float16", "cutlass -arch=sm_86").find("ConvSm80<"), std::string::npos);
+  EXPECT_NE(of(64, "float32", "cutlass").find("OpMultiplyAddFastF32"), std::string::npos);
+  EXPECT_NE(of(64, "float16", "cutlass").find("ConvSm90<"), std::string::npos);
+}
+
 TEST(CutlassConvolutions, RefusalsHaveReasons) {
   const auto reason = [](const std::string& text, const Target& target = Target("cutlass")) {
     RecordingToolchain toolchain;
@@ -129,6 +158,8 @@ TEST(CutlassConvolutions, RefusalsHaveReasons) {
             "the convolution has 64 groups");
   EXPECT_EQ(reason(convolution("8, ?, 14, 64", "64, 3, 3, 64", "groups=1", "%0")),
             "a size of the image or of the kernel is not known");
+  EXPECT_EQ(reason(convolution("8, 64, 64, 3", "64, 33, 3, 3", "groups=1", "%0")),
+            "the window is larger than 32 elements, or its padding is negative");
 }
 
 TEST(Configurations, ConvolutionsFillTheDevice) {

@@ -372,8 +372,8 @@ TEST(Cutlass, AKernelThatDoesNotCompileTakesItsRegionsOnly) {
   EXPECT_EQ(outcome.module.externs.size(), 1u);
 }
 
-// Five kernels that have little in common: TMA and an epilogue, attention with a mask, a batch in
-// float32, odd rows, a convolution.
+// Six kernels that have little in common: TMA and an epilogue, attention with a mask, a batch in
+// float32, odd rows, a convolution by TMA and one of an image.
 TEST(CutlassKernels, Compile) {
   if (!link::find_cuda_compiler() || cutlass_backend().available(Target("cutlass"))) {
     GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
@@ -387,17 +387,19 @@ def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(64, 256), float16],
           %a: Tensor[(4, 32, 64), float32], %u: Tensor[(4, 64, 64), float32],
           %odd: Tensor[(31, 13), float16], %t: Tensor[(7, 13), float16], %s: Tensor[(31, 7), float16],
           %i: Tensor[(2, 9, 9, 64), float16], %c: Tensor[(64, 3, 3, 64), float16],
-          %z: Tensor[(64), float16]) {
+          %z: Tensor[(64), float16], %p: Tensor[(2, 9, 9, 3), float16],
+          %k: Tensor[(7, 3, 3, 3), float16]) {
   %0 = add(nn.gelu(add(nn.matmul(%x, %w, units=None), %b)), %r);
   %1 = nn.batch_matmul(%a, %u, transpose_b=False);
   %2 = add(nn.matmul(%q, transpose(%q, axes=[0, 1, 3, 2]), units=None), %m);
   %4 = nn.matmul(nn.softmax(%2, axis=3), %q, units=None);
   %3 = add(nn.dense(%odd, %t, units=None), %s);
   %5 = nn.conv2d(%i, %c, padding=[1, 1, 1, 1], data_layout="NHWC", kernel_layout="OHWI");
-  (%0, %1, %4, %3, nn.relu(add(add(%5, %z), %i)))
+  %6 = nn.conv2d(%p, %k, strides=[2, 2], data_layout="NHWC", kernel_layout="OHWI");
+  (%0, %1, %4, %3, nn.relu(add(add(%5, %z), %i)), nn.relu(%6))
 })",
                                *toolchain);
-  EXPECT_EQ(composites_of(outcome).size(), 5u);
+  EXPECT_EQ(composites_of(outcome).size(), 6u);
   ASSERT_EQ(outcome.module.artifacts.size(), 1u);
   const auto symbols = link::archive_symbols(outcome.module.artifacts[0].payload);
   ASSERT_TRUE(symbols);
@@ -407,7 +409,7 @@ def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(64, 256), float16],
       kernels += symbol.starts_with(kind) ? 1 : 0;
     }
   }
-  EXPECT_EQ(kernels, 5);
+  EXPECT_EQ(kernels, 6);
 }
 
 }  // namespace

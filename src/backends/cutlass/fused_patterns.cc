@@ -122,10 +122,10 @@ std::optional<Refusal> check(const Match& match, const Target& given) {
   const Target target = given.name() == "cutlass" ? given : Target("cutlass");
   const auto gemm = describe_gemm(match, target);
   if (!gemm) return gemm.error();
-  if (gemm->convolution && !takes_tma(*gemm, target)) {
-    return Refusal{"kernels of convolutions are for sm_90a, 16-bit types and channels by eights"};
-  }
   if (candidates(*gemm, target, Device{}).empty()) {
+    if (gemm->convolution && !suits_iterators(*gemm->convolution)) {
+      return Refusal{"the window is larger than 32 elements, or its padding is negative"};
+    }
     return Refusal{"no tile with a cluster shape of `-cluster_shapes` fits"};
   }
   return std::nullopt;

@@ -195,7 +195,7 @@ std::string Gemm::kernel_text() const {
     text += fmt::format(" {}:{}", kKindNames[static_cast<int>(input.kind)], to_string(input.dtype));
   }
   if (is_fast) text += " fast";
-  if (convolution) text = "window " + text;
+  if (convolution) text = (has_few_channels(*convolution) ? "window few " : "window ") + text;
   // One line: statements lose their indentation.
   std::string body = epilogue.body + "    return " + epilogue.result + ";\n", line;
   std::size_t begin = 0;

@@ -56,10 +56,12 @@ std::string include_folder(const Target& target) {
 }
 
 CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& target) {
-  CompileJob job = cutlass_job(kernel_symbol(gemm, c), kernel_source(gemm, c), target,
-                               {"gemm.h", "launch.cuh", "elementwise.cuh", template_header(c)});
+  CompileJob job =
+      cutlass_job(kernel_symbol(gemm, c), kernel_source(gemm, c), target,
+                  {"gemm.h", "launch.cuh", "elementwise.cuh", template_header(gemm, c)});
   if (c.schedule == Schedule::kStreamK) add_headers(job, {"gemm_sm90.cuh"});
-  if (c.schedule != Schedule::kMultistage) add_headers(job, {"epilogue_sm90.cuh"});
+  add_headers(job,
+              {c.schedule == Schedule::kMultistage ? "epilogue_sm80.cuh" : "epilogue_sm90.cuh"});
   round_each_step(job, gemm);
   return job;
 }

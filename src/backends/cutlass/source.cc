@@ -40,15 +40,19 @@ std::string problem_text(const Gemm& g, const Configuration& c) {
   const auto align = [&](std::int64_t most) {
     return c.align == 0 ? most : std::min<std::int64_t>(most, c.align);
   };
+  const std::string window = g.convolution && c.schedule == Schedule::kMultistage
+                                 ? fmt::format("  static constexpr bool kHasFewChannels = {};\n",
+                                               has_few_channels(*g.convolution))
+                                 : "";
   return fmt::format(
       "struct Problem {{\n"
       "  using A = {};\n  using B = {};\n  using Sum = {};\n  using D = {};\n"
       "  using LayoutA = {};  // (M, K)\n"
       "  using LayoutB = {};  // (K, N)\n"
-      "  static constexpr int kAlignA = {}, kAlignB = {}, kAlignD = {};\n}};\n",
+      "  static constexpr int kAlignA = {}, kAlignB = {}, kAlignD = {};\n{}}};\n",
       element(g.a_dtype), element(g.b_dtype), element(g.sum_dtype), element(g.epilogue.dtype),
       layout(!g.a_is_column_major), layout(g.b_is_row_major), align(g.a_align), align(g.b_align),
-      align(g.d_align));
+      align(g.d_align), window);
 }
 
 // Sums of integers do not get so far that they saturate.
@@ -84,10 +88,9 @@ std::string configuration_text(const Gemm& g, const Configuration& c) {
       kSchedules[static_cast<int>(c.schedule)]);
 }
 
-const char* template_name(const Configuration& c) {
-  return c.schedule == Schedule::kMultistage ? "GemmSm80"
-         : c.schedule == Schedule::kImplicit ? "ConvSm90"
-                                             : "GemmSm90";
+const char* template_name(const Gemm& g, const Configuration& c) {
+  if (c.schedule == Schedule::kMultistage) return g.convolution ? "ConvSm80" : "GemmSm80";
+  return c.schedule == Schedule::kImplicit ? "ConvSm90" : "GemmSm90";
 }
 
 // As kernels/gemm.h has it.
@@ -131,10 +134,10 @@ std::string function_text(const Epilogue& e, const FunctionWords& words) {
       e.body, e.result);
 }
 
-const char* template_header(const Configuration& c) {
+const char* template_header(const Gemm& g, const Configuration& c) {
   switch (c.schedule) {
     case Schedule::kMultistage:
-      return "gemm_sm80.cuh";
+      return g.convolution ? "conv_sm80.cuh" : "gemm_sm80.cuh";
     case Schedule::kStreamK:
       return "gemm_sm90_stream_k.cuh";
     case Schedule::kImplicit:
@@ -163,10 +166,10 @@ std::string kernel_source(const Gemm& gemm, const Configuration& configuration) 
       "  using namespace tessera::cutlass::{};\n"
       "  return tessera::cutlass::{}<Problem, Config, Function>::run(\"{}\", call, "
       "*arguments);\n}}\n",
-      symbol, gemm.kernel_text(), template_header(configuration), symbol,
+      symbol, gemm.kernel_text(), template_header(gemm, configuration), symbol,
       problem_text(gemm, configuration), configuration_text(gemm, configuration),
       function_text(gemm.epilogue, kernel_words(gemm)), symbol, symbol,
-      template_name(configuration), symbol);
+      template_name(gemm, configuration), symbol);
 }
 
 std::string region_source(const std::string& symbol, const Function& region, const Gemm& g,

@@ -11,7 +11,7 @@
 namespace tessera::backends::cutlass {
 
 // The template's file in kernels/.
-const char* template_header(const Configuration& configuration);
+const char* template_header(const Gemm& gemm, const Configuration& configuration);
 // The C function of a kernel, equal for equal kernels whatever their sizes:
 // "tessera_gemm_float16_93a1c0f2_sm90_128x192x64_c2x1_pingpong".
 std::string kernel_symbol(const Gemm& gemm, const Configuration& configuration);
