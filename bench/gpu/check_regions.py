@@ -5,8 +5,9 @@ float32.
 
     check_regions.py FOLDER
 
-It holds encoder_layer.so, products.so, integers.so, odd_rows.so and tf32.so, or some of them: what
-nvcc makes of the sources that tessera_write_cutlass_sources writes for the .relay files here.
+It holds encoder_layer.so, products.so, integers.so, odd_rows.so, tf32.so and
+convolutions.so, or some of them: what nvcc makes of the sources that tessera_write_cutlass_sources
+writes for the .relay files here.
 check_regions.sh does all of that.
 """
 import ctypes
@@ -252,8 +253,91 @@ def check_floats(library, cases):
         report(name, output, wanted, limit)
 
 
+def microseconds(call):
+    """Of a call that is repeated without a pause."""
+    for _ in range(5):
+        call()
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    for _ in range(50):
+        call()
+    end.record()
+    torch.cuda.synchronize()
+    return begin.elapsed_time(end) * 1e3 / 50
+
+
+def convolve(x, w, padding=(0, 0, 0, 0), **attributes):
+    """NHWC by OHWI, where they lie; padding above, left, below, right."""
+    top, left, bottom, right = padding
+    if (top, left) == (bottom, right):
+        attributes["padding"] = (top, left)
+        x = x.permute(0, 3, 1, 2)
+    else:
+        x = torch.nn.functional.pad(x.permute(0, 3, 1, 2), (left, right, top, bottom))
+    y = torch.nn.functional.conv2d(x, w.permute(0, 3, 1, 2), **attributes)
+    return y.permute(0, 2, 3, 1)
+
+
+def plain(y):
+    return y
+
+
+def silu_times(y, r):
+    return torch.nn.functional.silu(y) * r
+
+
+def check_convolutions(library):
+    half, bf, full = torch.float16, torch.bfloat16, torch.float32
+    relu, one = torch.relu, (1, 1, 1, 1)
+    cases = [  # image, kernel, type, what torch is told, with bias and another tensor, what follows
+        ("3x3", (8, 28, 28, 64), (128, 3, 3), half, {"padding": one}, 1, relu),
+        ("3x3 by two, one image", (1, 57, 56, 64), (64, 3, 3), half,
+         {"padding": one, "stride": 2}, 1, plain),
+        ("dilated", (2, 19, 19, 64), (64, 3, 3), bf, {"padding": (2,) * 4, "dilation": 2}, 0,
+         plain),
+        ("1x1, residual, relu", (8, 14, 14, 256), (64, 1, 1), half, {}, 2,
+         lambda y, r: relu(y + r)),
+        ("1x1 by two", (8, 28, 28, 256), (512, 1, 1), half, {"stride": 2}, 1, plain),
+        ("5x3 padded unevenly, silu, factor", (3, 17, 13, 40), (72, 5, 3), half,
+         {"padding": (0, 1, 2, 1)}, 2, silu_times),
+        ("7x7 of three channels", (8, 224, 224, 3), (64, 7, 7), half,
+         {"padding": (3,) * 4, "stride": 2}, 1, relu),
+        ("odd channels, residual, relu", (2, 15, 15, 36), (52, 3, 3), half, {"padding": one}, 2,
+         lambda y, r: relu(y + r)),
+        ("float32", (2, 20, 20, 32), (64, 3, 3), full, {"padding": one}, 0, plain),
+        ("eight channels, two strides", (2, 33, 31, 8), (24, 3, 3), bf,
+         {"padding": (1, 0, 0, 1), "stride": (2, 1)}, 0, relu),
+        ("3x3 of 32 images, residual, relu", (32, 56, 56, 64), (64, 3, 3), half, {"padding": one},
+         2, lambda y, r: relu(y + r)),
+        ("3x3 of 32 images, deep", (32, 14, 14, 256), (256, 3, 3), half, {"padding": one}, 1, relu),
+    ]
+    torch.backends.cudnn.allow_tf32 = False
+    for i, (name, image, kernel, dtype, attributes, others, follow) in enumerate(cases):
+        x = random(*image, dtype=dtype)
+        w = random(*kernel, image[3], dtype=dtype, scale=(kernel[1] * kernel[2] * image[3])**-0.5)
+        shape = convolve(x, w, **attributes).shape
+        more = [random(*s, dtype=dtype) for s in ((kernel[0],), shape)[:others]]
+        y = empty(*shape, dtype=dtype)
+
+        def reference(t):
+            result = convolve(t(x), t(w), **attributes)
+            if others > 0:
+                result = result + t(more[0])
+            return follow(result, *map(t, more[1:]))
+
+        call = lambda: run(library, f"cutlass_main_{i}", x, w, *more, y)
+        call()
+        torch.cuda.synchronize()
+        limit = {half: 1e-3, bf: 1e-2, full: 2e-5}[dtype]
+        report(name, y, reference(lambda t: t.float()), limit)
+        torch_us = microseconds(lambda: reference(lambda t: t))
+        print(f"    {microseconds(call):.1f} us with its call from Python; torch's, in the same "
+              f"type and channels last: {torch_us:.1f} us", flush=True)
+
+
 CHECKS = {"encoder_layer": check_layer, "products": check_products, "integers": check_integers,
-          "odd_rows": check_odd_rows, "tf32": check_tf32}
+          "odd_rows": check_odd_rows, "tf32": check_tf32,
+          "convolutions": check_convolutions}
 for stem, check in CHECKS.items():
     path = Path(sys.argv[1]) / f"{stem}.so"
     if path.exists():

@@ -5,11 +5,12 @@
 # `--verify`, and measures the kernels of the latter: each is checked before its time counts, so
 # that `wrong` in the list of records is a kernel with wrong numbers. 16 cores take seven minutes.
 # Before, on the machine that builds:
-#   for stem in encoder_layer products integers odd_rows tf32; do
+#   for stem in encoder_layer products integers odd_rows tf32 convolutions; do
 #     mkdir -p SOURCES/$stem
 #     write_sources bench/gpu/$stem.relay SOURCES/$stem [for tf32: "cutlass -use_3xtf32=false"]
 #   done
 #   check_regions.sh SOURCES INCLUDES CUTLASS [TESSERA]     as gemm.sh has INCLUDES and CUTLASS
+# Beside CUTLASS there are its examples/88_hopper_fmha and tools/util/include.
 set -uo pipefail
 sources=$1 tessera=${2%%:*} headers=${2##*:} cutlass=$3 command=${4:-}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,7 +19,7 @@ cp -r "$sources"/. "$work"
 cd "$work" || exit 1
 flags="-O3 -DNDEBUG --expt-relaxed-constexpr -diag-suppress=20012,20013,20015,2908 -std=c++20"
 flags+=" -Xcompiler=-fPIC,-w -I$tessera -I$headers -I$cutlass"
-flags+=" -I$cutlass/../examples/88_hopper_fmha"
+flags+=" -I$cutlass/../examples/88_hopper_fmha -I$cutlass/../tools/util/include"
 export flags
 # Beside each source are the flags that are its own.
 find . -name '*.cu' -o -name '*.cc' | xargs -P "$(nproc)" -I{} sh -c \
@@ -28,7 +29,7 @@ for part in */; do
   nvcc -shared -cudart static "$part"*.o -o "${part%/}.so" || exit 1
 done
 status=0
-timeout 120 python3 "$here/check_regions.py" . || status=1
+timeout 180 python3 "$here/check_regions.py" . || status=1
 if [ -n "$command" ]; then
   cutlass_target="cutlass -include=$cutlass"
   timeout 150 "$command" compile "$here/tf32.relay" -o tf32_model.so --target cuda \

@@ -60,6 +60,12 @@ def vit_b_16() -> torch.nn.Module:
     return build()
 
 
+def resnet50() -> torch.nn.Module:
+    from torch.fx.experimental.optimization import fuse
+    from torchvision.models import resnet50 as build
+    return fuse(build().eval())  # the exporter folded the batch norms, too
+
+
 def bert_feeds(random, batch: int, seq: int) -> dict[str, np.ndarray]:
     lengths = random.integers(seq // 2, seq + 1, batch)
     lengths[0] = seq
@@ -73,7 +79,7 @@ def gpt2_feeds(random, batch: int, seq: int) -> dict[str, np.ndarray]:
     return {"input_ids": random.integers(0, 50257, (batch, seq))}
 
 
-def vit_feeds(random, batch: int) -> dict[str, np.ndarray]:
+def image_feeds(random, batch: int) -> dict[str, np.ndarray]:
     return {"image": random.standard_normal((batch, 3, 224, 224)).astype(np.float32)}
 
 
@@ -87,11 +93,12 @@ class Architecture:
 
 ARCHITECTURES = {
     "bert-large": Architecture(bert_large, bert_feeds, ("batch", "seq")),
-    "vit_b_16": Architecture(vit_b_16, vit_feeds, ("batch",), keywords=False),
+    "vit_b_16": Architecture(vit_b_16, image_feeds, ("batch",), keywords=False),
+    "resnet50": Architecture(resnet50, image_feeds, ("batch",), keywords=False),
     "gpt2": Architecture(gpt2, gpt2_feeds, ("batch", "seq")),
 }
 CASES = ("bert-large/1x128,bert-large/1x384,bert-large/8x384,bert-large/32x128,bert-large/32x384,"
-         "vit_b_16/1,vit_b_16/32,gpt2/1x64,gpt2/8x512")
+         "vit_b_16/1,vit_b_16/32,gpt2/1x64,gpt2/8x512,resnet50/1,resnet50/32")
 
 
 def module_names(node: onnx.NodeProto):
@@ -104,7 +111,8 @@ def module_names(node: onnx.NodeProto):
 
 def torch_model(architecture: Architecture, path: Path) -> torch.nn.Module:
     """The exporter kept the names of parameters but for the weights of products that it
-    transposed; those are found by the nodes that read them."""
+    transposed, and of convolutions that it folded norms into; those are found by the nodes that
+    read them."""
     graph = onnx.load(str(path)).graph
     tensors = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
     model = architecture.build()
@@ -112,6 +120,11 @@ def torch_model(architecture: Architecture, path: Path) -> torch.nn.Module:
     state = {name: tensors[key].copy() for key in tensors
              if (name := key.removeprefix("model.")) in wanted}
     for node in graph.node:
+        if node.op_type == "Conv":
+            for module in module_names(node):
+                for name, tensor in zip((f"{module}.weight", f"{module}.bias"), node.input[1:]):
+                    if name in wanted and name not in state:
+                        state[name] = tensors[tensor].copy()
         if node.op_type != "MatMul" or node.input[1] not in tensors:
             continue
         for module in module_names(node):
