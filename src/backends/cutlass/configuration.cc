@@ -67,45 +67,6 @@ bool shares_multiprocessor(const Configuration& c) {
   return c.schedule == Schedule::kImplicit && c.tile_m * c.tile_n <= 64 * 128;
 }
 
-// Microseconds. The constants are fitted to measurements on an H200 (bench/results): what a
-// multiprocessor multiplies in a microsecond, what a launch and a wave of tiles cost at least, and
-// that narrow tiles read more shared memory for each product.
-double estimate(const Gemm& gemm, const Configuration& c, const Device& device) {
-  constexpr double kProductsPerMicrosecond = 3.4e6, kWave = 0.6, kLaunch = 2.5;
-  constexpr double kRowsReadPerProduct = 16;
-  const double m = static_cast<double>(gemm.m.as_constant().value_or(kUsualRows));
-  const double k = depth_of(gemm, c);
-  const double waves = waves_of(gemm, c, device);
-  const double reading = kRowsReadPerProduct * (1.0 / c.tile_m + 1.0 / c.tile_n);
-  // tf32 has half the rate, integers of eight bits twice, and three products take thrice the time.
-  const auto bytes = static_cast<double>(gemm.a_dtype.size_bytes());
-  const double width = bytes / 2 * (gemm.emulates_float32 ? 3 : 1);
-  double rate = kProductsPerMicrosecond / width / (1 + reading);
-  if (c.schedule == Schedule::kMultistage) rate *= 0.6;
-  for (double align = c.align; align > 0 && align * bytes < 16; align *= 2) rate *= 0.9;
-  if (c.schedule == Schedule::kCooperative || c.schedule == Schedule::kStreamK) {
-    rate *= 0.8;  // nothing hides the epilogue
-  }
-  if (c.schedule == Schedule::kImplicit) rate *= shares_multiprocessor(c) ? 0.9 : 0.75;
-  // Tiles above each other in a cluster read the weights once. That pays where they come from
-  // memory (few rows) and where there are waves enough for a pair to find its place.
-  const bool pairs_pay = m <= 128 || m >= 2048;
-  if (c.cluster_m > 1) rate *= pairs_pay ? 1.01 : 0.98;
-  if (c.cluster_n > 1) rate *= 0.995;
-  const double steps = k / c.tile_k;
-  if (c.schedule == Schedule::kStreamK) {
-    // Locks are cleared first, a block takes eight steps at least, and those that share a tile add
-    // their sums one after the other.
-    constexpr double kClear = 1.5, kLeastSteps = 8, kAdd = 0.3;
-    const double tiles = tiles_of(gemm, c);
-    const double blocks =
-        std::min<double>(device.multiprocessors, ceil_div(tiles * steps, kLeastSteps));
-    return kLaunch + kClear + kWave + kAdd * blocks / tiles +
-           tiles * c.tile_m * c.tile_n * k / (rate * blocks);
-  }
-  return kLaunch + waves * (kWave + c.tile_m * c.tile_n * k / rate) + 0.005 * waves * steps;
-}
-
 // Of a block, as CUDA's documentation has it.
 std::int64_t shared_bytes_of(const Target& target) {
   const std::string arch = architecture(target);
@@ -154,6 +115,45 @@ bool starts_early(const Gemm& gemm, const Configuration& c) {
 }
 
 }  // namespace
+
+// The constants are fitted to measurements on an H200 (bench/results): what a multiprocessor
+// multiplies in a microsecond, what a launch and a wave of tiles cost at least, and that narrow
+// tiles read more shared memory for each product.
+double estimated_microseconds(const Gemm& gemm, const Configuration& c, const Device& device) {
+  constexpr double kProductsPerMicrosecond = 3.4e6, kWave = 0.6, kLaunch = 2.5;
+  constexpr double kRowsReadPerProduct = 16;
+  const double m = static_cast<double>(gemm.m.as_constant().value_or(kUsualRows));
+  const double k = depth_of(gemm, c);
+  const double waves = waves_of(gemm, c, device);
+  const double reading = kRowsReadPerProduct * (1.0 / c.tile_m + 1.0 / c.tile_n);
+  // tf32 has half the rate, integers of eight bits twice, and three products take thrice the time.
+  const auto bytes = static_cast<double>(gemm.a_dtype.size_bytes());
+  const double width = bytes / 2 * (gemm.emulates_float32 ? 3 : 1);
+  double rate = kProductsPerMicrosecond / width / (1 + reading);
+  if (c.schedule == Schedule::kMultistage) rate *= 0.6;
+  for (double align = c.align; align > 0 && align * bytes < 16; align *= 2) rate *= 0.9;
+  if (c.schedule == Schedule::kCooperative || c.schedule == Schedule::kStreamK) {
+    rate *= 0.8;  // nothing hides the epilogue
+  }
+  if (c.schedule == Schedule::kImplicit) rate *= shares_multiprocessor(c) ? 0.9 : 0.75;
+  // Tiles above each other in a cluster read the weights once. That pays where they come from
+  // memory (few rows) and where there are waves enough for a pair to find its place.
+  const bool pairs_pay = m <= 128 || m >= 2048;
+  if (c.cluster_m > 1) rate *= pairs_pay ? 1.01 : 0.98;
+  if (c.cluster_n > 1) rate *= 0.995;
+  const double steps = k / c.tile_k;
+  if (c.schedule == Schedule::kStreamK) {
+    // Locks are cleared first, a block takes eight steps at least, and those that share a tile add
+    // their sums one after the other.
+    constexpr double kClear = 1.5, kLeastSteps = 8, kAdd = 0.3;
+    const double tiles = tiles_of(gemm, c);
+    const double blocks =
+        std::min<double>(device.multiprocessors, ceil_div(tiles * steps, kLeastSteps));
+    return kLaunch + kClear + kWave + kAdd * blocks / tiles +
+           tiles * c.tile_m * c.tile_n * k / (rate * blocks);
+  }
+  return kLaunch + waves * (kWave + c.tile_m * c.tile_n * k / rate) + 0.005 * waves * steps;
+}
 
 std::string architecture(const Target& target) {
   const std::string& arch = target.get_string("arch");
@@ -270,7 +270,7 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
     }
   }
   std::stable_sort(all.begin(), all.end(), [&](const Configuration& x, const Configuration& y) {
-    return estimate(gemm, x, device) < estimate(gemm, y, device);
+    return estimated_microseconds(gemm, x, device) < estimated_microseconds(gemm, y, device);
   });
   return all;
 }

@@ -59,6 +59,10 @@ std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& configuratio
 // Has the target's architecture the instructions of the sm90 schedules, and of attention?
 bool has_tma(const Target& target);
 
+// By the model that the order of candidates comes from.
+double estimated_microseconds(const Gemm& gemm, const Configuration& configuration,
+                              const Device& device);
+
 // All that can compute the product, the presumably fastest first: by waves of tiles, the rate that
 // a tile of that shape can reach, and what a wave costs at least. `cluster_shapes` of the target
 // narrow it.

@@ -162,6 +162,32 @@ TEST(CutlassConvolutions, RefusalsHaveReasons) {
             "the window is larger than 32 elements, or its padding is negative");
 }
 
+// The convolutions of ResNet-50's stages, of 32 images: eight sizes, three kernels.
+TEST(CutlassConvolutions, SizesShareFewKernels) {
+  std::string params, body, last;
+  int count = 0;
+  for (const auto& [size, channels] :
+       {std::pair(56, 64), std::pair(28, 128), std::pair(14, 256), std::pair(7, 512)}) {
+    for (const int stride : {1, 2}) {
+      params += fmt::format(
+          "{}%x{}: Tensor[(32, {}, {}, {}), float16], %w{}: Tensor[({}, 3, 3, {}), float16]",
+          count == 0 ? "" : ", ", count, size * stride, size * stride, channels, count, channels,
+          channels);
+      body += fmt::format(
+          "  %{0} = nn.conv2d(%x{0}, %w{0}, strides=[{1}, {1}], padding=[1, 1, 1, 1],"
+          " data_layout=\"NHWC\", kernel_layout=\"OHWI\");\n",
+          count, stride);
+      last += fmt::format("{}%{}", count == 0 ? "" : ", ", count);
+      ++count;
+    }
+  }
+  RecordingToolchain toolchain;
+  const auto outcome =
+      compile(fmt::format("def @main({}) {{\n{}  ({})\n}}", params, body, last), toolchain);
+  EXPECT_EQ(outcome.regions.size(), 8u);
+  EXPECT_LE(toolchain.sources.size(), 4u);  // with the functions that call them
+}
+
 TEST(Configurations, ConvolutionsFillTheDevice) {
   const auto best = [](std::int64_t batch, std::int64_t size, std::int64_t channels) {
     cutlass::Gemm gemm;

@@ -9,6 +9,7 @@
 #include "backends/cutlass/attention.h"
 #include "backends/cutlass/fused_patterns.h"
 #include "backends/cutlass/jobs.h"
+#include "backends/cutlass/share_kernels.h"
 #include "backends/cutlass/source.h"
 #include "backends/cutlass/tuning.h"
 #include "byoc/compiler_functions.h"
@@ -55,18 +56,16 @@ bool has_softmax(const Function& f) {
 }
 
 // Fails for what is wrong with the records; a region that cannot be compiled is a refusal.
-Result<Expected<Region, Refusal>> region_of(const std::string& symbol, const Function& f,
-                                            const ConstantPool& pool, const Target& target,
-                                            const CompileContext& context) {
-  if (has_softmax(f)) return attention_region(symbol, f, pool, target);
+Result<Expected<Choice, Refusal>> choice_of(const Function& f, const ConstantPool& pool,
+                                            const Target& target, const CompileContext& context) {
   const auto gemm = describe_gemm(f, pool, target);
-  if (!gemm) return Expected<Region, Refusal>(Unexpected{gemm.error()});
-  const auto choices = candidates(*gemm, target, Device{});
-  if (choices.empty()) {
-    return Expected<Region, Refusal>(Unexpected{Refusal{"no configuration fits"}});
+  if (!gemm) return Expected<Choice, Refusal>(Unexpected{gemm.error()});
+  Choice choice{*gemm, candidates(*gemm, target, Device{}), {}};
+  if (choice.candidates.empty()) {
+    return Expected<Choice, Refusal>(Unexpected{Refusal{"no configuration fits"}});
   }
-  TESSERA_TRY(const Configuration configuration, choose(*gemm, choices, target, context));
-  return Expected<Region, Refusal>(gemm_region(symbol, f, *gemm, configuration, target));
+  TESSERA_TRY(choice.chosen, choose(*gemm, choice.candidates, target, context));
+  return Expected<Choice, Refusal>(std::move(choice));
 }
 
 std::string regions_text(const std::vector<Region>& regions) {
@@ -148,15 +147,32 @@ class Cutlass final : public byoc::Backend {
   Result<CompileOutcome> compile(Module module, const Target& target,
                                  CompileContext& context) const override {
     CompileOutcome out;
+    const auto decline = [&](const std::string& symbol, const Refusal& why) {
+      out.declined.push_back({symbol, cannot_compile(module, symbol, why.reason)});
+    };
     std::vector<Region> regions;
+    std::vector<std::string> products;
+    std::vector<Choice> choices;
     for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
       const Function& f = module.functions.at(symbol);
-      TESSERA_TRY(auto region, region_of(symbol, f, module.constants, target, context));
-      if (region) {
-        regions.push_back(*std::move(region));
-      } else {
-        out.declined.push_back({symbol, cannot_compile(module, symbol, region.error().reason)});
+      if (has_softmax(f)) {
+        auto region = attention_region(symbol, f, module.constants, target);
+        region ? regions.push_back(*std::move(region)) : decline(symbol, region.error());
+        continue;
       }
+      TESSERA_TRY(auto choice, choice_of(f, module.constants, target, context));
+      if (!choice) {
+        decline(symbol, choice.error());
+        continue;
+      }
+      products.push_back(symbol);
+      choices.push_back(*std::move(choice));
+    }
+    if (context.measurements == nullptr) share_kernels(choices, Device{});
+    for (std::size_t i = 0; i < products.size(); ++i) {
+      const auto& [gemm, candidates, chosen] = choices[i];
+      regions.push_back(
+          gemm_region(products[i], module.functions.at(products[i]), gemm, chosen, target));
     }
     if (!regions.empty()) {
       TESSERA_TRY_VOID(add_artifact(module, regions, context, out.declined));
