@@ -132,6 +132,10 @@ const TargetValue* TargetBuilder::begin_option(const std::string& option) {
 }
 
 void TargetBuilder::set(const std::string& option, TargetValue value) {
+  if (const char* rule = broken_rule(target_.kind(), option, value)) {
+    problem("option `{}` must be {}", option, rule);
+    return;
+  }
   if (option == "keys") {
     keys_ = std::get<std::vector<std::string>>(std::move(value));
   } else if (option == "tag") {

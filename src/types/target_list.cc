@@ -79,12 +79,6 @@ const Target* CompilationTargets::find_device(DeviceType device) const {
   return it != primitive.end() ? &*it : nullptr;
 }
 
-const Target* CompilationTargets::find_kind(std::string_view kind) const {
-  const auto it = std::find_if(primitive.begin(), primitive.end(),
-                               [kind](const Target& t) { return t.name() == kind; });
-  return it != primitive.end() ? &*it : nullptr;
-}
-
 const Target* CompilationTargets::homogeneous() const {
   return primitive.size() == 1 ? &primitive.front() : nullptr;
 }

@@ -24,7 +24,6 @@ struct CompilationTargets {
 
   // The first target of the device; null if there is none.
   const Target* find_device(DeviceType device) const;
-  const Target* find_kind(std::string_view kind) const;
   // The one and only target, if there is but one.
   const Target* homogeneous() const;
 };

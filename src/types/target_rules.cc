@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What values of the options of target kinds may be, besides their type.
+#include <algorithm>
+
+#include "types/target_builder.h"
+
+namespace tessera {
+namespace {
+
+using Int = std::int64_t;
+using Ints = std::vector<Int>;
+
+struct OptionRule {
+  std::string_view kind, option;
+  const char* text;  // read behind "must be"
+  bool (*holds)(const TargetValue&);
+};
+
+template <Int kLeast>
+bool at_least(const TargetValue& v) {
+  return std::get<Int>(v) >= kLeast;
+}
+
+bool is_level(const TargetValue& v) {
+  const Int level = std::get<Int>(v);
+  return 0 <= level && level <= 3;
+}
+
+// `sm_90a`: two or three digits from 50 on, and a letter perhaps. Which of them exist, nvcc knows.
+bool is_arch(const TargetValue& v) {
+  std::string_view text = std::get<std::string>(v);
+  if (!text.starts_with("sm_")) return false;
+  text.remove_prefix(3);
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string_view rest = text.substr(digits);
+  const bool in_range = (digits == 3 && text[0] != '0') || (digits == 2 && text[0] >= '5');
+  return in_range && (rest.empty() || rest == "a" || rest == "f");
+}
+
+bool is_arch_or_empty(const TargetValue& v) {
+  return std::get<std::string>(v).empty() || is_arch(v);
+}
+
+bool is_pairs(const TargetValue& v) {
+  const Ints& sizes = std::get<Ints>(v);
+  return sizes.size() % 2 == 0 &&
+         std::all_of(sizes.begin(), sizes.end(), [](Int n) { return n >= 1; });
+}
+
+template <const char* const... kWords>
+bool is_one_of(const TargetValue& v) {
+  return ((std::get<std::string>(v) == kWords) || ...);
+}
+constexpr char kM[] = "m", kN[] = "n", kAuto[] = "auto";
+constexpr char kFloat32Name[] = "float32", kFloat16Name[] = "float16";
+
+constexpr OptionRule kRules[] = {
+    {"cpu", "opt", "0, 1, 2 or 3", is_level},
+    {"cpu", "threads", "0 or more", at_least<0>},
+    {"cuda", "arch", "an architecture as sm_80 and sm_90a are", is_arch},
+    {"cutlass", "arch", "an architecture as sm_80 and sm_90a are, or empty", is_arch_or_empty},
+    {"cutlass", "sm", "50 or more, as 90 for sm_90", at_least<50>},
+    {"cutlass", "cluster_shapes", "pairs of numbers from 1 on", is_pairs},
+    {"cutlass", "swizzle", "1 or more", at_least<1>},
+    {"cutlass", "raster", "`m`, `n` or `auto`", is_one_of<kM, kN, kAuto>},
+    {"cutlass", "accumulator", "`float32` or `float16`", is_one_of<kFloat32Name, kFloat16Name>},
+    {"cutlass", "profile_budget", "0 or more", at_least<0>},
+};
+
+}  // namespace
+
+const char* broken_rule(const TargetKind& kind, std::string_view option, const TargetValue& value) {
+  for (const OptionRule& rule : kRules) {
+    if (rule.kind == kind.name && rule.option == option && !rule.holds(value)) return rule.text;
+  }
+  return nullptr;
+}
+
+}  // namespace tessera
