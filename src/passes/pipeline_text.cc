@@ -13,6 +13,8 @@ namespace {
 using relay::AttrArray;
 using relay::AttrValue;
 
+constexpr int kMaxNesting = 400;  // of lists: a limit on the stack that a text can use
+
 // Recursive descent over a short text; the first error ends it.
 class PipelineParser {
  public:
@@ -107,10 +109,16 @@ class PipelineParser {
   Result<AttrValue> parse_list() {
     AttrArray items;
     if (accept(']')) return AttrValue(std::move(items));
+    if (++nesting_ > kMaxNesting) {
+      return fail(
+          error(Code::kBadPassOption, place(at_), "the lists nest more than {} deep", kMaxNesting)
+              .with_remedy("write fewer lists within each other"));
+    }
     do {
       TESSERA_TRY(AttrValue item, parse_value());
       items.push_back(std::move(item));
     } while (accept(','));
+    --nesting_;
     if (!accept(']')) return fail(expected("`,` or `]` in a list"));
     return AttrValue(std::move(items));
   }
@@ -176,6 +184,7 @@ class PipelineParser {
   std::string_view text_;
   std::span<const Pass* const> known_;
   std::size_t at_ = 0;
+  int nesting_ = 0;
   bool wants_words_ = false;  // of the option that is being read
 };
 

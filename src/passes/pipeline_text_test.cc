@@ -105,6 +105,19 @@ TEST(PipelineText, ErrorsSayWhereAndWhatThereIs) {
             "E0402 1:5 expected `,` or the end of the list, found `;`");
 }
 
+TEST(PipelineText, ListsNestToALimit) {
+  const auto nested = [](std::size_t depth) {
+    return "rich{any=" + std::string(depth, '[') + "1" + std::string(depth, ']') + "}";
+  };
+  EXPECT_EQ(error_of(nested(400)), "");
+  EXPECT_EQ(error_of(nested(401)).substr(0, 51),
+            "E0402 1:411 the lists nest more than 400 deep; writ");
+  EXPECT_NE(error_of("rich{any=" + std::string(100000, '[')), "");
+  std::string beside = "rich{any=[";
+  for (int i = 0; i < 1000; ++i) beside += "[1],";
+  EXPECT_EQ(error_of(beside + "1]}"), "") << "beside each other is not within";
+}
+
 TEST(PipelineText, NamesOfPassesAreUnique) {
   for (const Pass* a : all_passes()) {
     EXPECT_NE(a->run, nullptr) << a->name;
