@@ -132,6 +132,23 @@ TEST(ModuleText, ErrorsInLoopFunctionsHaveTheirPlace) {
   const auto module = parse_module(file, operators());
   ASSERT_FALSE(module);
   EXPECT_EQ(to_string(module.error().list[0].location).substr(0, 9), "m.relay:4");
+  EXPECT_EQ(module.error().list.size(), 1u) << render(module.error());
+}
+
+TEST(ModuleText, WhatFollowsALoopFunctionWithErrorsIsRead) {
+  const auto file = std::make_shared<const SourceFile>(SourceFile{
+      "m.relay",
+      "#[version = \"0.0.5\"]\n@k = tir {\n@T.prim_func\ndef k(x: nonsense):\n"
+      "  T.attrs({\"a\": 1})\n}\n@l = tir {\n@T.prim_func\ndef l(x: rubbish):\n  pass\n}\n"
+      "def @main() { %nobody }\n"});
+  const auto module = parse_module(file, operators());
+  ASSERT_FALSE(module);
+  std::vector<std::string> places;
+  for (const Diagnostic& d : module.error().list) places.push_back(to_string(d.location));
+  ASSERT_EQ(places.size(), 3u) << render(module.error());
+  EXPECT_EQ(places[0].substr(0, 10), "m.relay:4:");
+  EXPECT_EQ(places[1].substr(0, 10), "m.relay:9:");
+  EXPECT_EQ(places[2].substr(0, 11), "m.relay:12:");
 }
 
 std::string difference(std::string_view a, std::string_view b) {

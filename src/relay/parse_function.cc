@@ -93,7 +93,6 @@ NodeId Parser::literal() {
 }
 
 NodeId Parser::sequence() {
-  const Nesting nesting(*this);
   const Scope scope(*this);
   NodeId result;
   while (sequence_item(result)) {
@@ -109,6 +108,7 @@ bool Parser::sequence_item(NodeId& result) {
   if (at_word("free_var")) return unsupported(peek(), "free variables are"), false;
   const Token start = peek();
   if (accept("{")) {
+    const Nesting nesting(*this);
     result = sequence();
     expect("}");
   } else {

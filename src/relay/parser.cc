@@ -199,6 +199,13 @@ void Parser::definition() {
   if (!panicking_) add_function(definition_name_, *name, std::move(f));
 }
 
+// To behind its closing brace: the `def` within is not one of ours.
+void Parser::skip_loop_text() {
+  for (int open = 1; open > 0 && peek().kind != TokenKind::kEnd; take()) {
+    open += at_punct("{") ? 1 : at_punct("}") ? -1 : 0;
+  }
+}
+
 void Parser::loop_definition(const Token& name) {
   expect("=");
   if (!at_word("tir") || !at_punct("{", 1) || !options_.loop_text) {
@@ -210,8 +217,7 @@ void Parser::loop_definition(const Token& name) {
   const auto end = options_.loop_text(loop, metadata_.constants);
   if (!end) {
     errors_.add(end.error());
-    panicking_ = true;
-    return;
+    return skip_loop_text();
   }
   lexer_.seek(*end);
   expect("}");

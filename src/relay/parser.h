@@ -77,6 +77,7 @@ class Parser {
   void pragma(const Token& t);
   void definition();
   void loop_definition(const Token& name);
+  void skip_loop_text();
   void add_function(std::string name, const Token& at, Function f);
   Diagnostics take_errors();
 
@@ -88,7 +89,6 @@ class Parser {
   };
   Signature signature();
   void parameter();
-  void function_attributes(Attrs& attrs);
   NodeId literal();
   NodeId sequence();  // expr of the grammar, in a scope of its own
   bool sequence_item(NodeId& result);
