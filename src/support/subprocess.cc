@@ -26,16 +26,19 @@ using Clock = std::chrono::steady_clock;
 // Both ends close on exec and on destruction.
 struct Pipe {
   int read_end = -1, write_end = -1;
-  Pipe() {
+  Pipe() = default;
+  // The error number; 0 if there is none.
+  int open() {
     int ends[2];
-    TESSERA_CHECK(::pipe2(ends, O_CLOEXEC) == 0, "pipe: {}", std::strerror(errno));
+    if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
     read_end = ends[0];
     write_end = ends[1];
+    return 0;
   }
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
   ~Pipe() {
-    ::close(read_end);
+    if (read_end >= 0) ::close(read_end);
     close_write_end();
   }
   void close_write_end() {
@@ -138,6 +141,11 @@ FileResult<ProcessResult> run_process(const std::vector<std::string>& argv,
                                       const ProcessOptions& options) {
   TESSERA_CHECK(!argv.empty());
   Pipe out, err, ended;
+  for (Pipe* pipe : {&out, &err, &ended}) {
+    if (const int problem = pipe->open()) {
+      return Unexpected{FileError{argv.front(), std::error_code(problem, std::generic_category())}};
+    }
+  }
   const auto start = Clock::now();
   pid_t pid = 0;
   if (const int problem = spawn(argv, options, out.write_end, err.write_end, pid)) {

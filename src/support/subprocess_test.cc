@@ -6,6 +6,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "support/jobs.h"
 #include "support/peak_memory.h"
@@ -131,6 +132,18 @@ TEST(Jobs, TheFirstExceptionByIndexArrivesAndNoMoreJobsStart) {
     }
     EXPECT_LE(started, 5 + static_cast<int>(threads));
   }
+}
+
+// A limit of the user's is no bug of ours.
+TEST(Subprocess, TooFewDescriptorsAreReported) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none = {3, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto result = run_process({"true"});
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, std::errc::too_many_files_open);
 }
 
 }  // namespace
