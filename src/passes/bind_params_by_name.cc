@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "constants/npy.h"
+#include "constants/safetensors.h"
 #include "passes/pass.h"
 #include "relay/rewrite.h"
 
@@ -58,7 +59,9 @@ relay::Function with_bound(const relay::Function& f, const std::map<NodeId, Tens
 
 Result<Module> run(Module module, PassContext& context) {
   const auto options = relay::read_attrs<BindParamsOptions>(context.options);
-  TESSERA_TRY(const auto tensors, read_npz(options.file));
+  const bool is_safetensors = options.file.ends_with(".safetensors");
+  TESSERA_TRY(const auto tensors,
+              is_safetensors ? read_safetensors(options.file) : read_npz(options.file));
   const auto main = module.functions.find("main");
   if (main == module.functions.end()) return module;
   TESSERA_TRY(const auto bound, bindings(main->second, tensors));
@@ -71,7 +74,9 @@ Result<Module> run(Module module, PassContext& context) {
 extern const Pass bind_params_by_name;
 const Pass bind_params_by_name{
     .name = "bind-params-by-name",
-    .summary = "binds the tensors of an .npz file to the parameters of main that have their names",
+    .summary =
+        "binds the tensors of an .npz or .safetensors file to the parameters of main that "
+        "have their names",
     .options = relay::attr_schema<BindParamsOptions>,
     .run = run,
 };
