@@ -110,7 +110,12 @@ Result<DimBinding> parse_dim_binding(const std::string& text) {
     DimBinding binding{
         text.substr(0, equals), number(std::string_view(text).substr(equals + 1)), {}};
     if (binding.size) return binding;
-    if (auto range = relay::parse_symbol(text); range && text.find("..") != std::string::npos) {
+    if (text.find("..") != std::string::npos && is_symbol_name(binding.name)) {
+      auto range = relay::parse_symbol(text);
+      if (!range) {
+        return fail(error(Code::kBadOption, {}, "--dim {}: {}", text, range.error())
+                        .with_remedy("for example --dim seq=1..512:128"));
+      }
       binding.range = std::move(*range);
       return binding;
     }
@@ -118,6 +123,21 @@ Result<DimBinding> parse_dim_binding(const std::string& text) {
   return fail(error(Code::kBadOption, {},
                     "--dim {} is neither NAME=SIZE nor NAME=MIN..MAX[step STEP][:LIKELY]", text)
                   .with_remedy("for example --dim batch=1 --dim seq=1..512:128"));
+}
+
+Result<std::vector<DimBinding>> parse_dim_bindings(std::span<const std::string> texts) {
+  std::vector<DimBinding> dims;
+  std::set<std::string> names;
+  for (const std::string& text : texts) {
+    TESSERA_TRY(DimBinding binding, parse_dim_binding(text));
+    if (!names.insert(binding.name).second) {
+      return fail(
+          error(Code::kBadOption, {}, "--dim {}: `{}` is given more than once", text, binding.name)
+              .with_remedy("give each dimension one size or range"));
+    }
+    dims.push_back(std::move(binding));
+  }
+  return dims;
 }
 
 Result<Module> bind_dimensions(Module module, const std::vector<DimBinding>& dims) {

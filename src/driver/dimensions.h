@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct DimBinding {
   Symbol range;  // where `size` is not given
 };
 Result<DimBinding> parse_dim_binding(const std::string& text);
+// All of a command line; none twice.
+Result<std::vector<DimBinding>> parse_dim_bindings(std::span<const std::string> texts);
 
 // Puts sizes in the place of symbols in the types of main's parameters, and ranges into the
 // module's table of symbols. Then every dimension of a parameter is a number or made of symbols:

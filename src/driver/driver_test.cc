@@ -417,6 +417,28 @@ TEST(DimBindings, AreReadOrRefused) {
   }
 }
 
+TEST(DimBindings, SayWhichBoundIsWrong) {
+  const auto finding = [](const std::string& text) {
+    const auto binding = parse_dim_binding(text);
+    return binding ? std::string() : binding.error().list[0].message;
+  };
+  EXPECT_EQ(finding("n=5..1"), "--dim n=5..1: the maximum 1 is below the minimum 5");
+  EXPECT_EQ(finding("n=1..8:9"), "--dim n=1..8:9: the likely size 9 is above the maximum 8");
+  EXPECT_EQ(finding("n=2..8:1"), "--dim n=2..8:1: the likely size 1 is below the minimum 2");
+  EXPECT_EQ(finding("n=2..:1"), "--dim n=2..:1: the likely size 1 is below the minimum 2");
+  EXPECT_EQ(finding("n=1..8 step 0"), "--dim n=1..8 step 0: the step 0 is below 1");
+  EXPECT_NE(finding("n=a..b").find("are numbers"), std::string::npos);
+  EXPECT_NE(finding("n+1=1..2").find("is neither NAME=SIZE nor"), std::string::npos);
+}
+
+TEST(DimBindings, AreGivenOnce) {
+  const std::vector<std::string> apart = {"n=4", "m=1..5"}, twice = {"n=4", "m=3", "n=1..5"};
+  EXPECT_EQ(value_of(parse_dim_bindings(apart)).size(), 2u);
+  const auto refused = parse_dim_bindings(twice);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().list[0].message, "--dim n=1..5: `n` is given more than once");
+}
+
 TEST(MachineCodes, FeaturesFollowTheProcessor) {
   auto toolchain = value_of(link::Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = ""}));
   const auto features = [&](const std::string& mcpu) {

@@ -24,6 +24,21 @@ std::optional<std::string_view> cut(std::string_view& text, std::string_view sep
   return behind;
 }
 
+// Which of MIN <= LIKELY <= MAX and 1 <= STEP does not hold; "" if all do.
+Finding wrong_bound(const Symbol& s) {
+  if (s.step < 1) return fmt::format("the step {} is below 1", s.step);
+  if (s.max >= 0 && s.max < s.min) {
+    return fmt::format("the maximum {} is below the minimum {}", s.max, s.min);
+  }
+  if (s.likely && *s.likely < s.min) {
+    return fmt::format("the likely size {} is below the minimum {}", *s.likely, s.min);
+  }
+  if (s.likely && s.max >= 0 && *s.likely > s.max) {
+    return fmt::format("the likely size {} is above the maximum {}", *s.likely, s.max);
+  }
+  return "";
+}
+
 }  // namespace
 
 Expected<Symbol, Finding> parse_symbol(std::string_view text) {
@@ -49,12 +64,11 @@ Expected<Symbol, Finding> parse_symbol(std::string_view text) {
   } else if (!max->empty()) {
     good = good && read(*max, s.max);
   }
-  if (step) good = good && read(*step, s.step) && s.step > 0;
+  if (step) good = good && read(*step, s.step);
   if (likely) good = good && read(*likely, s.likely.emplace());
   if (!good) return Unexpected<Finding>{"the sizes of a symbol are numbers: `8..512 step 8 : 128`"};
-  const bool above = s.max >= 0 && (s.max < s.min || (s.likely && *s.likely > s.max));
-  if (above || (s.likely && *s.likely < s.min)) {
-    return Unexpected<Finding>{"the sizes of a symbol must satisfy MIN <= LIKELY <= MAX"};
+  if (Finding finding = wrong_bound(s); !finding.empty()) {
+    return Unexpected<Finding>{std::move(finding)};
   }
   return s;
 }
