@@ -101,9 +101,11 @@ void Verifier::compare(const std::string& symbol, std::span<const Tensor> inputs
                        std::span<const Tensor> outputs) {
   if (!seen_.insert(symbol).second) return;
   const auto found = module_.functions.find(symbol);
-  const auto body = found == module_.functions.end()
-                        ? std::nullopt
-                        : with_known_sizes(found->second, inputs, module_.constants);
+  if (found == module_.functions.end()) {
+    summary_.without_reference.push_back(symbol);
+    return;
+  }
+  const auto body = with_known_sizes(found->second, inputs, module_.constants);
   if (!body || !worth_starting(*body)) {
     (body ? summary_.out_of_time : summary_.without_sizes).push_back(symbol);
     return;
@@ -143,6 +145,10 @@ std::string to_string(const VerifySummary& summary) {
   if (!summary.without_sizes.empty()) {
     text += fmt::format("; not compared, because they read sizes that only a run knows: {}",
                         fmt::join(summary.without_sizes, ", "));
+  }
+  if (!summary.without_reference.empty()) {
+    text += fmt::format("; not compared, because they compute no operator of the model: {}",
+                        fmt::join(summary.without_reference, ", "));
   }
   return text;
 }

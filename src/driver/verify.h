@@ -16,7 +16,8 @@ namespace tessera::driver {
 struct VerifySummary {
   std::vector<std::string> compared;
   std::vector<std::string> out_of_time;
-  std::vector<std::string> without_sizes;  // the reference needs sizes that only a run knows
+  std::vector<std::string> without_sizes;      // the reference needs sizes that only a run knows
+  std::vector<std::string> without_reference;  // no operators stand behind them: copies
 };
 // "4 kernels and regions agree with the reference; no time for ..."
 std::string to_string(const VerifySummary& summary);

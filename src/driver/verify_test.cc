@@ -79,14 +79,18 @@ TEST_F(Verification, AllowsAStepWhereFloatsAreRounded) {
 }
 
 TEST_F(Verification, SaysWhatItDidNotCompare) {
-  Module module = module_of("def @main(%x: Tensor[(2), float32]) { exp(%x) }\n");
+  const Module module = module_of(
+      "def @main(%x: Tensor[(2), float32]) { exp(%x) }\n"
+      "def @sized(%x: Tensor[(?n), float32]) { exp(%x) }\n");
   Verifier hurried(module, 0);
   const std::vector<Tensor> inputs = {Tensor::of<float>({2}, kFloat32, {0, 0})};
   hurried.compare("main", inputs, inputs);
-  hurried.compare("nobody", inputs, inputs);
+  hurried.compare("sized", {}, {});
+  hurried.compare("copy", inputs, inputs);
   EXPECT_EQ(to_string(value_of(hurried.finish())),
             "0 kernels and regions agree with the reference; no time for main; not compared, "
-            "because they read sizes that only a run knows: nobody");
+            "because they read sizes that only a run knows: sized; not compared, because they "
+            "compute no operator of the model: copy");
 }
 
 }  // namespace
