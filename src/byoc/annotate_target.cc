@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/ranges.h>
+
 #include "byoc/annotations.h"
 #include "ops/infer_types.h"
 #include "passes/pass.h"
@@ -52,6 +54,10 @@ class Annotator {
         in_composite_(composite_regions(f)) {
     find_earlier();
   }
+
+  // Is some call for a target? Is some that could have been for none?
+  bool has_given() const { return has_given_; }
+  bool has_left() const { return has_left_; }
 
   Function run() {
     return relay::rewrite(
@@ -146,6 +152,11 @@ class Annotator {
     if (!rules_.include_non_call_ops && calls_variable(id)) return copy_closed(c, id);
     std::string& target = target_[id.index()];
     if (target.empty()) target = first_supporting(id);
+    const bool is_given = target != kDefaultTarget;
+    has_given_ = has_given_ || is_given;
+    const bool computes =
+        f_.op(id) != nullptr || f_.as<relay::Literal>(f_.operands(id)[0]) != nullptr;
+    has_left_ = has_left_ || (computes && !is_given);
     return copy_begun(c, id, target);
   }
 
@@ -250,7 +261,18 @@ class Annotator {
   std::vector<std::string> target_;  // by node; "": none
   std::vector<bool> in_composite_;   // by region
   std::vector<bool> earlier_;        // by node: in a region of an earlier run
+  bool has_given_ = false, has_left_ = false;
 };
+
+// Most likely names that do not fit: later passes will find nothing to do.
+Diagnostic supports_nothing(const std::vector<std::string>& targets) {
+  return warning(Code::kBadPassOption, {},
+                 "pass `annotate-target`: no call is for {}: calls of composites named `{}.xxx` "
+                 "would be, and of the operators in `supported`",
+                 fmt::join(targets, ", "), targets.front())
+      .with_remedy("name the composites so, or declare operators as in `supported=[" +
+                   targets.front() + ":nn.dense]`");
+}
 
 Diagnostic bad_support(const std::string& entry, const std::string& finding) {
   return error(Code::kBadPassOption, {}, "pass `annotate-target`, option `supported`: `{}` {}",
@@ -291,10 +313,17 @@ std::set<std::string> let_bound_globals(const Module& module) {
 Result<Module> run(Module module, passes::PassContext& context) {
   TESSERA_TRY(Rules rules, read_rules(context, context.warnings));
   rules.let_bound = let_bound_globals(module);
+  bool has_given = false, has_left = false;
   for (auto& [name, f] : module.functions) {
     if (!relay::is_optimizable(f)) continue;
     CheckContext in("in @" + name);
-    f = Annotator(name, f, rules).run();
+    Annotator annotator(name, f, rules);
+    f = annotator.run();
+    has_given = has_given || annotator.has_given();
+    has_left = has_left || annotator.has_left();
+  }
+  if (has_left && !has_given && !rules.targets.empty()) {
+    context.warnings.push_back(supports_nothing(rules.targets));
   }
   return ops::infer_types(std::move(module));
 }
