@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include <dlfcn.h>
@@ -119,18 +118,6 @@ TEST_F(LinkTest, LibraryRunsWithItsWeights) {
     EXPECT_EQ(file->weights_bytes, 64 + bytes);
     EXPECT_EQ(file->metadata, "{\"model\": \"scale\"}");
   }
-}
-
-// Beyond what 32-bit offsets reach. Run with --gtest_also_run_disabled_tests; takes 3 GB of disk.
-TEST_F(LinkTest, DISABLED_WeightsBeyondTwoGigabytes) {
-  Toolchain tools = toolchain();
-  const std::int64_t bytes = 2'600'000'000;
-  LinkInput input = scale_input(tools, 1);
-  std::ofstream(path("table")).seekp(bytes - 1).put(42);  // sparse
-  input.weights[1].blob = *Blob::map_file(path("table"), 0, bytes);
-  input.weights_bytes = 64 + bytes;
-  ASSERT_TRUE(link_library(tools, input, path("large.so")));
-  expect_scale_runs(path("large.so"), bytes);
 }
 
 TEST_F(LinkTest, NeedsAndExportsWhatItMay) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/json_graph.h"
 
-#include <cstdlib>
-
 namespace tessera::runtime {
 
 bool JsonGraph::fail(const char* what) {
@@ -195,14 +193,6 @@ std::string_view JsonGraph::size_text(const JsonNode& node, std::uint32_t output
   while (d-- > 0 && id != kNoJson) id = document_.next_sibling(id);
   const bool is_text = id != kNoJson && document_.kind(id) == JsonKind::kString;
   return is_text ? document_.text(id) : std::string_view("");
-}
-
-double JsonGraph::attr_float(const JsonNode& node, std::string_view name, double otherwise) const {
-  const std::string_view text = attr_text(node, name);
-  if (text.empty()) return otherwise;
-  char* end = nullptr;
-  const double value = std::strtod(text.data(), &end);
-  return end == text.data() + text.size() ? value : otherwise;
 }
 
 std::int32_t JsonGraph::shape(const JsonNode& node, std::uint32_t output, std::int64_t* dims,

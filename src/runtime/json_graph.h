@@ -55,7 +55,6 @@ class JsonGraph {
   // The same as a number; `otherwise` if it is not there or no number. True and False are 1 and 0.
   std::int64_t attr_int(const JsonNode& node, std::string_view name, std::int64_t otherwise,
                         std::uint32_t i = 0) const;
-  double attr_float(const JsonNode& node, std::string_view name, double otherwise) const;
 
   // The value of a symbol, or of a whole expression, for what attr_int and shape say from now on.
   [[nodiscard]] bool set_size(std::string_view text, std::int64_t value) {

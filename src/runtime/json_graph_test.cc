@@ -14,7 +14,7 @@ constexpr const char* kDense = R"({
     {"op": "const", "name": "f_const_0", "attrs": {"dtype": [["float32"]], "shape": [[[4, 3]]]}},
     {"op": "kernel", "name": "nn.dense", "inputs": [[0, 0, 0], [1, 0, 0]],
      "attrs": {"num_inputs": "2", "num_outputs": "1", "units": [["4"]], "axes": [["1", "-2"]],
-               "flag": "1", "eps": [["1.5"]], "shape": [[[2, 4]]], "dtype": [["float32"]]}}
+               "flag": "1", "shape": [[[2, 4]]], "dtype": [["float32"]]}}
   ],
   "arg_nodes": [0, 1], "heads": [[2, 0, 0]], "node_row_ptr": [0, 1, 2, 3]})";
 
@@ -37,7 +37,6 @@ TEST(JsonGraph, ReadsNodesEntriesAndAttributes) {
   EXPECT_EQ(graph.attr_int(dense, "axes", 0, 1), -2);
   EXPECT_EQ(graph.attr_int(dense, "flag", 0), 1);
   EXPECT_EQ(graph.attr_int(dense, "absent", 7), 7);
-  EXPECT_EQ(graph.attr_float(dense, "eps", 0), 1.5);
   EXPECT_EQ(graph.dtype(dense, 0), "float32");
   std::int64_t dims[4];
   ASSERT_EQ(graph.shape(dense, 0, dims, 4), 2);
