@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace tessera::backends::onednn {
 
@@ -54,7 +55,8 @@ const void* Library::reorder(const void* bytes, const_dnnl_memory_desc_t from,
                     run_reorder(api_, engine_, bytes, from, constant.bytes, to, error) &&
                     reordered_.push(constant);
   if (done) {
-    if (std::getenv("TESSERA_VERBOSE") != nullptr) {
+    const char* verbose = std::getenv("TESSERA_VERBOSE");
+    if (verbose != nullptr && std::strcmp(verbose, "") != 0 && std::strcmp(verbose, "0") != 0) {
       std::fprintf(stderr,
                    "tessera: onednn: a constant of %llu bytes was stored for another CPU or "
                    "number of threads and has been reordered\n",
