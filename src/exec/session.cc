@@ -84,6 +84,12 @@ Tensor copy_of(const tessera_tensor& c) {
   return Tensor(std::move(shape), dtype, Blob::copy_of({data, static_cast<std::size_t>(bytes)}));
 }
 
+std::uint64_t micros_since(std::chrono::steady_clock::time_point begin) {
+  const auto passed = std::chrono::steady_clock::now() - begin;
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(passed).count());
+}
+
 }  // namespace
 
 Session::Session() : api_(std::make_unique<ModelApi>()) {}
@@ -117,10 +123,7 @@ Result<std::unique_ptr<Session>> Session::open_library(const std::string& path,
   }
   TESSERA_TRY_VOID(session->status(create(nullptr, &session->model_)));
   TESSERA_TRY_VOID(session->start(options));
-  session->load_us_ =
-      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
-                                     std::chrono::steady_clock::now() - begin)
-                                     .count());
+  session->load_us_ = micros_since(begin);
   return session;
 }
 
@@ -128,12 +131,14 @@ Result<std::unique_ptr<Session>> Session::open_program(const tessera_program& pr
                                                        std::shared_ptr<const void> keep_alive,
                                                        const std::string& directory,
                                                        const SessionOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
   std::unique_ptr<Session> session(new Session);
   *session->api_ = linked_api();
   session->owner_ = std::move(keep_alive);
   TESSERA_TRY_VOID(session->status(tessera_model_create_from(
       &program, directory.empty() ? nullptr : directory.c_str(), nullptr, &session->model_)));
   TESSERA_TRY_VOID(session->start(options));
+  session->load_us_ = micros_since(begin);
   return session;
 }
 
@@ -153,13 +158,22 @@ Result<void> Session::status(int code) const {
     return fail(
         error(known_as, {}, "{}", api_->tessera_last_error()).with_remedy(std::move(remedy)));
   };
-  if (code == TESSERA_INVALID_ARGUMENT)
-    return failure(Code::kBadInput, "`tessera inspect` lists the inputs that the model takes");
-  if (code == TESSERA_LIBRARY_MISSING) {
-    return failure(Code::kBackendMissing,
-                   "install it, or compile with --bundle, which copies it beside the library");
+  switch (code) {
+    case TESSERA_INVALID_ARGUMENT:
+      return failure(Code::kBadInput, "`tessera inspect` lists the inputs that the model takes");
+    case TESSERA_LIBRARY_MISSING:
+      return failure(Code::kBackendMissing,
+                     "install it, or compile with --bundle, which copies it beside the library");
+    case TESSERA_OUT_OF_MEMORY:
+      return failure(Code::kBadInput,
+                     "give smaller sizes with --dim, or use a machine with more memory");
+    case TESSERA_KERNEL_FAILED:
+    case TESSERA_BUSY:
+      return failure(Code::kBadLibrary,
+                     "check the values of the inputs, and what else the device is used for");
+    default:  // of another version, or for another machine: the sentence says what to do
+      return failure(Code::kBadLibrary, "");
   }
-  return failure(Code::kBadLibrary, "");
 }
 
 Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs) {
