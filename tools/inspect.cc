@@ -10,7 +10,7 @@
 #include "module/output_names.h"
 #include "ops/table.h"
 #include "tools/placement_table.h"
-#include "tools/target_options.h"
+#include "tools/session.h"
 
 namespace tessera::tools {
 namespace {
@@ -61,11 +61,7 @@ Json model_json(const Module& module) {
 }
 
 Result<Json> inspect_model(const InspectArgs& args) {
-  std::vector<driver::DimBinding> dims;
-  for (const std::string& text : args.dims) {
-    TESSERA_TRY(driver::DimBinding binding, driver::parse_dim_binding(text));
-    dims.push_back(std::move(binding));
-  }
+  TESSERA_TRY(const std::vector<driver::DimBinding> dims, driver::parse_dim_bindings(args.dims));
   TESSERA_TRY(const Module module, driver::load_model(args.path, dims));
   return model_json(module);
 }
@@ -75,21 +71,32 @@ Unexpected<Diagnostics> damaged(const std::string& path) {
                   .with_remedy("copy the library again, or make it again with `tessera compile`"));
 }
 
-Result<Json> inspect_library(const std::string& path) {
+Result<Json> inspect_library(const InspectArgs& args) {
+  const std::string& path = args.path;
+  if (!args.dims.empty()) {
+    return fail(
+        error(Code::kBadOption, {}, "`{}` is a compiled library: --dim has no effect on it", path)
+            .with_remedy("give the option to `tessera compile`, or inspect the model"));
+  }
   TESSERA_TRY(const link::LibraryFile file, link::read_library_file(path));
   Json json = Json::parse(file.metadata, nullptr, false);
   if (!json.is_object()) return damaged(path);
   json["needed"] = file.needed;
   json["exported"] = file.exported;
-  json["library_bytes"] = std::filesystem::file_size(path);
+  std::error_code just_read;
+  json["library_bytes"] = std::filesystem::file_size(path, just_read);
   return json;
 }
 
-// A value for people: texts without quotes, `(1, seq)`.
+// A value for people: texts without quotes, `(1, seq)`, `add 2, exp 1`.
 std::string plain(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return value.dump();
   std::vector<std::string> items;
+  if (value.is_object()) {
+    for (const auto& [name, field] : value.items()) items.push_back(name + " " + plain(field));
+    return items.empty() ? "none" : fmt::format("{}", fmt::join(items, ", "));
+  }
+  if (!value.is_array()) return value.dump();
   for (const Json& item : value) items.push_back(plain(item));
   return fmt::format("({})", fmt::join(items, ", "));
 }
@@ -118,7 +125,8 @@ void print_text(const Json& json) {
         std::vector<std::string> words;
         for (const auto& [name, field] : entry.items()) {
           const bool obvious = name == "name" || name == "dtype" || name == "shape";
-          words.push_back((obvious ? "" : name + " ") + plain(field));
+          const bool open = name == "max" && field == -1;
+          words.push_back((obvious ? "" : name + " ") + (open ? "any" : plain(field)));
         }
         fmt::print("  {}\n", fmt::join(words, "  "));
       }
@@ -138,8 +146,7 @@ int inspect(const InspectArgs& args) {
     print_operators();
     return kDone;
   }
-  const bool library = args.path.ends_with(".so");
-  const Result<Json> json = library ? inspect_library(args.path) : inspect_model(args);
+  const Result<Json> json = is_library(args.path) ? inspect_library(args) : inspect_model(args);
   if (!json) return report(json.error());
   if (args.json) {
     fmt::print("{}\n", json->dump(2));
@@ -160,11 +167,13 @@ void add_inspect(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "inspect", "Show what a library or a model is made of, without running it");
   CLI::Option* path = command->add_option("model", args->path, "Library (.so) or model");
-  command->add_option("--dim", args->dims, "Size or range of a symbolic dimension")
-      ->allow_extra_args(false);
-  command->add_flag("--json", args->json, "Print one JSON object");
+  CLI::Option* dims =
+      command->add_option("--dim", args->dims, "Size or range of a symbolic dimension")
+          ->allow_extra_args(false);
+  CLI::Option* json = command->add_flag("--json", args->json, "Print one JSON object");
   CLI::Option* operators =
       command->add_flag("--operators", args->operators, "List the operators that exist");
+  for (CLI::Option* other : {path, dims, json}) operators->excludes(other);
   command->callback([&chosen, args, path, operators] {
     if (path->count() == 0 && operators->count() == 0) throw CLI::RequiredError("model");
     chosen = [args] { return inspect(*args); };

@@ -16,14 +16,25 @@
 namespace tessera::tools {
 namespace {
 
-bool is_elf(const std::string& path) {
+// A file that cannot be looked at counts as one that is not there.
+bool exists(const std::string& path) {
+  std::error_code cannot_be_seen;
+  return std::filesystem::exists(path, cannot_be_seen);
+}
+
+}  // namespace
+
+bool is_library(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   char magic[4] = {};
   file.read(magic, sizeof(magic));
-  return file && std::string_view(magic, 4) ==
-                     "\x7f"
-                     "ELF";
+  const bool is_elf = file && std::string_view(magic, 4) ==
+                                  "\x7f"
+                                  "ELF";
+  return is_elf || path.ends_with(".so");
 }
+
+namespace {
 
 // What a library is made of was decided when it was compiled.
 Result<void> check_for_library(const ModelOptionTexts& model) {
@@ -34,7 +45,9 @@ Result<void> check_for_library(const ModelOptionTexts& model) {
                                                 {"--strict", model.options.strict},
                                                 {"--dump-dir", !model.options.dump_dir.empty()},
                                                 {"--records", !model.options.records.empty()},
-                                                {"--partition", model.partition != "greedy"}};
+                                                {"--partition", model.partition != "greedy"},
+                                                {"--precision", model.precision != "fp32"},
+                                                {"--jobs", model.options.jobs != 0}};
   for (const auto& [option, is_given] : given) {
     if (!is_given) continue;
     return fail(error(Code::kBadOption, {}, "`{}` is a compiled library: {} has no effect on it",
@@ -54,17 +67,21 @@ Result<std::unique_ptr<exec::Session>> open_session(const ModelOptionTexts& mode
                       options.threads)
                     .with_remedy("give the number of threads, or 0 for one a CPU"));
   }
-  if (!std::filesystem::exists(path)) {
+  if (!exists(path)) {
     return fail(
         error(Code::kFileNotFound, {}, "`{}` does not exist", path).with_remedy("check the path"));
   }
-  if (is_elf(path)) {
+  if (is_library(path)) {
     TESSERA_TRY_VOID(check_for_library(model));
     TESSERA_TRY_VOID(link::read_library_file(path));  // not loaded before it is known to be whole
     return exec::Session::open_library(path, options);
   }
   TESSERA_TRY(const driver::CompileOptions compile_options, resolve(model));
-  return driver::prepare_in_process(compile_options, options);
+  Diagnostics warnings;
+  auto session = driver::prepare_in_process(
+      compile_options, options, [&](const Diagnostic& warning) { warnings.add(warning); });
+  if (!warnings.empty()) report(warnings);
+  return session;
 }
 
 namespace {
@@ -106,8 +123,15 @@ Result<void> check_names(const exec::Session& session, const std::string& folder
   std::vector<std::string> names;
   for (const exec::PortInfo& port : session.inputs()) names.push_back("`" + port.name + "`");
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    files.push_back(folder + "/" + entry.path().filename().string());
+  std::error_code problem;
+  std::filesystem::directory_iterator entry(folder, problem);
+  for (; !problem && entry != std::filesystem::directory_iterator(); entry.increment(problem)) {
+    files.push_back(folder + "/" + entry->path().filename().string());
+  }
+  if (problem) {
+    return fail(
+        error(Code::kFileNotFound, {}, "--inputs {} cannot be read: {}", folder, problem.message())
+            .with_remedy("check its permissions"));
   }
   std::sort(files.begin(), files.end());
   Diagnostics errors;
@@ -154,7 +178,8 @@ Result<Tensor> read_input(const std::string& file, const exec::PortInfo& port) {
 
 Result<std::vector<Tensor>> read_inputs(const exec::Session& session, const std::string& folder) {
   std::vector<Tensor> inputs;
-  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+  std::error_code cannot_be_seen;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, cannot_be_seen)) {
     return fail(error(Code::kFileNotFound, {}, "--inputs {}: there is no such folder", folder)
                     .with_remedy("check the path"));
   }
@@ -162,7 +187,7 @@ Result<std::vector<Tensor>> read_inputs(const exec::Session& session, const std:
   const std::vector<std::string> files = npy_files(folder, session.inputs());
   for (std::size_t i = 0; i < files.size(); ++i) {
     const exec::PortInfo& port = session.inputs()[i];
-    if (!folder.empty() && std::filesystem::exists(files[i])) {
+    if (!folder.empty() && exists(files[i])) {
       TESSERA_TRY(Tensor tensor, read_input(files[i], port));
       inputs.push_back(std::move(tensor));
     } else {

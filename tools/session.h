@@ -10,7 +10,9 @@
 
 namespace tessera::tools {
 
-// A library is recognised by its first bytes; a model is compiled in this process.
+// By its first bytes, or its name.
+bool is_library(const std::string& path);
+// A model is compiled in this process, with its warnings on standard error.
 Result<std::unique_ptr<exec::Session>> open_session(const ModelOptionTexts& model,
                                                     const exec::SessionOptions& options);
 // NAME.npy of the folder for each input (see npy_files); random values where there is none. "" is

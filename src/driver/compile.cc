@@ -110,7 +110,9 @@ class Compilation {
       TESSERA_TRY_VOID(bundle_libraries(lowered.module, options_.output));
     }
     TESSERA_TRY_VOID(link::link_library(*toolchain_, input, options_.output));
-    report.library_bytes = std::filesystem::file_size(options_.output);
+    std::error_code has_no_size;  // a device has none
+    const std::uintmax_t bytes = std::filesystem::file_size(options_.output, has_no_size);
+    report.library_bytes = has_no_size ? 0 : bytes;
     done("link", fmt::format("{} bytes", report.library_bytes));
     report.seconds = seconds_since(begin_);
     report.peak_bytes = tree_peak_bytes();
@@ -235,6 +237,9 @@ class Compilation {
       vendor.insert(a.vendor_libraries.begin(), a.vendor_libraries.end());
     }
     report.needed_libraries.assign(vendor.begin(), vendor.end());
+    if (compute_target(options_.targets).device() == DeviceType::kCuda) {
+      report.needed_libraries.insert(report.needed_libraries.begin(), "libcuda.so.1");
+    }
   }
 
   // The build id names what went in: the same input, options and compiler give the same id.
@@ -291,10 +296,14 @@ Result<CompileReport> tune(const CompileOptions& options, const Progress& progre
   return std::move(compilation.report);
 }
 
-Result<std::unique_ptr<exec::Session>> prepare_in_process(const CompileOptions& options,
-                                                          const exec::SessionOptions& session) {
+Result<std::unique_ptr<exec::Session>> prepare_in_process(
+    const CompileOptions& options, const exec::SessionOptions& session,
+    const std::function<void(const Diagnostic&)>& warn) {
   Compilation compilation(options, {});
   TESSERA_TRY(Lowered lowered, compilation.front_half());
+  for (const Diagnostic& warning : compilation.report.warnings) {
+    if (warn) warn(warning);
+  }
   return compilation.start(std::move(lowered), session);
 }
 

@@ -27,8 +27,9 @@ Result<CompileReport> compile(const CompileOptions& options, const Progress& pro
 Result<CompileReport> tune(const CompileOptions& options, const Progress& progress = {});
 
 // The same model interpreted in this process: kernels are compiled through the same cache and
-// loaded from memory; nothing is written but the cache.
-Result<std::unique_ptr<exec::Session>> prepare_in_process(const CompileOptions& options,
-                                                          const exec::SessionOptions& session);
+// loaded from memory; nothing is written but the cache. `warn` gets what a report would list.
+Result<std::unique_ptr<exec::Session>> prepare_in_process(
+    const CompileOptions& options, const exec::SessionOptions& session,
+    const std::function<void(const Diagnostic&)>& warn = {});
 
 }  // namespace tessera::driver

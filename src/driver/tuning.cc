@@ -66,8 +66,10 @@ Result<std::string> records_path(const CompileOptions& options) {
 Result<tune::RecordStore> read_records(const std::string& path,
                                        const std::vector<byoc::TuningTask>& tasks,
                                        std::vector<Diagnostic>& warnings) {
-  if (!std::filesystem::exists(path)) {
-    return fail(error(Code::kFileNotFound, {}, "there are no records in `{}`", path));
+  std::error_code cannot_be_seen;
+  if (!std::filesystem::exists(path, cannot_be_seen)) {
+    return fail(error(Code::kFileNotFound, {}, "there are no records in `{}`", path)
+                    .with_remedy("check the path; `tessera tune` and --tune write such a file"));
   }
   TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open(path));
   TESSERA_TRY(const tune::Records records, store.all());

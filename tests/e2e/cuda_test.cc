@@ -46,12 +46,18 @@ TEST_F(Cuda, TwoColdCompilesGiveTheSameBytes) {
 }
 
 TEST_F(Cuda, ALibraryNeedsTheSystemsLibrariesAloneAndSaysWhatItIsFor) {
-  ASSERT_TRUE(compile("cuda", "m.so").ok());
+  const ProcessResult compiled = compile("cuda", "m.so");
+  ASSERT_TRUE(compiled.ok());
+  EXPECT_NE(compiled.out.find("needs at run time: libcuda.so.1\n"), std::string::npos)
+      << compiled.out;
   const ProcessResult inspected = command_.run({"inspect", "m.so"});
   ASSERT_TRUE(inspected.ok()) << inspected.err;
   EXPECT_NE(inspected.out.find("gpu_architectures: (sm_90a)"), std::string::npos) << inspected.out;
   EXPECT_NE(inspected.out.find("replay: as a CUDA graph"), std::string::npos);
-  EXPECT_EQ(inspected.out.find("libcu"), std::string::npos) << inspected.out;
+  EXPECT_NE(inspected.out.find("libraries: (libcuda.so.1)\n"), std::string::npos);
+  const std::size_t needed = inspected.out.find("needed: ");
+  ASSERT_NE(needed, std::string::npos);
+  EXPECT_EQ(inspected.out.find("libcu", needed), std::string::npos) << inspected.out;
 }
 
 TEST_F(Cuda, WithoutADriverThereIsASentence) {
@@ -83,9 +89,12 @@ TEST_F(Cuda, ADriverWithoutAGpuOrThatIsTooOldIsTold) {
 }
 
 TEST_F(Cuda, WrongArchitecturesAreRefused) {
-  const ProcessResult arch = compile("cuda -arch=sm_3", "bad.so");
-  EXPECT_EQ(arch.exit_status, 1);
-  EXPECT_NE(arch.err.find("compute_3"), std::string::npos) << arch.err;
+  const ProcessResult none = compile("cuda -arch=sm_3", "bad.so");
+  EXPECT_EQ(none.exit_status, 1);
+  EXPECT_NE(none.err.find("option `arch` must be an architecture"), std::string::npos) << none.err;
+  const ProcessResult unknown = compile("cuda -arch=sm_99", "bad.so");
+  EXPECT_EQ(unknown.exit_status, 1);
+  EXPECT_NE(unknown.err.find("compute_99"), std::string::npos) << unknown.err;
   EXPECT_FALSE(std::filesystem::exists(command_.file("bad.so")));
 }
 
