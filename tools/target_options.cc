@@ -58,11 +58,41 @@ Result<void> check_names(const std::vector<std::string>& required) {
   return {};
 }
 
+// opt knows kinds of back ends that nothing can be compiled for.
+bool can_compile_for(const TargetKind& kind) {
+  return !kind.is_external || backends::find_backend(kind.name) != nullptr;
+}
+
+Diagnostic no_such_target(const std::string& text, std::string_view kind) {
+  std::vector<std::string> known;
+  for (const TargetKind& k : target_kinds()) {
+    if (can_compile_for(k)) known.push_back("`" + k.name + "`");
+  }
+  return error(Code::kBadTarget, {}, "target `{}`: this tessera has no back end `{}`", text, kind)
+      .with_remedy(fmt::format("use one of {}", fmt::join(known, ", ")));
+}
+
+// Before the options of a target are looked at: what is offered instead can be compiled for.
+Result<void> check_kinds(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    const std::size_t begin = text.find_first_not_of(" \t\r\n");
+    if (begin == std::string::npos || text[begin] == '{' || text[begin] == '[') continue;
+    const std::string name = text.substr(begin, text.find_first_of(" \t\r\n", begin) - begin);
+    const TargetKind* kind = find_target_kind(name);
+    if (kind == nullptr || !can_compile_for(*kind)) return fail(no_such_target(text, name));
+  }
+  return {};
+}
+
 Result<std::vector<Target>> targets_of(const ModelOptionTexts& texts) {
   std::vector<std::string> list = texts.targets;
   for (const std::string& name : split(texts.backends)) list.push_back(name);
   if (list.empty()) list = default_targets();
+  TESSERA_TRY_VOID(check_kinds(list));
   TESSERA_TRY(std::vector<Target> targets, parse_targets(list));
+  for (const Target& t : targets) {  // of JSON
+    if (!can_compile_for(t.kind())) return fail(no_such_target(to_string(t), t.name()));
+  }
   add_machine(targets);
   TESSERA_TRY_VOID(resolve_targets(targets));
   return targets;
@@ -127,10 +157,7 @@ void add_tuning_options(CLI::App& command, ModelOptionTexts& t) {
 Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
   driver::CompileOptions options = texts.options;
   TESSERA_TRY(options.targets, targets_of(texts));
-  for (const std::string& text : texts.dims) {
-    TESSERA_TRY(driver::DimBinding binding, driver::parse_dim_binding(text));
-    options.dims.push_back(std::move(binding));
-  }
+  TESSERA_TRY(options.dims, driver::parse_dim_bindings(texts.dims));
   options.partition =
       texts.partition == "none" ? driver::Partition::kNone : driver::Partition::kGreedy;
   options.precision = dtype_of(texts.precision);
