@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdlib>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -153,6 +155,9 @@ void add_bench(CLI::App& app, Action& chosen) {
                       "Folder of NAME.npy; inputs without a file are random");
   command->add_option("--seconds", args->seconds, "How long to measure")
       ->check(CLI::Range(0.0, 1e6))
+      ->check([](const std::string& text) {  // which no range refuses
+        return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is no number" : "";
+      })
       ->capture_default_str();
   command->add_option("--threads", args->threads, "Threads of the instance (0: one a CPU)");
   command->add_option("--profile", args->profile,

@@ -25,7 +25,8 @@ constexpr const char* kEnvironment =
     "  TESSERA_CACHE_BYTES   about how much is kept, the longest unused going first; 0 is all of "
     "it\n"
     "                        (5000000000)\n"
-    "  CXX, TMPDIR           the C++ compiler, and where it works";
+    "  CXX, CUDA_HOME        the C++ compiler; the folder of CUDA's, whose bin/ has nvcc\n"
+    "  TMPDIR                where they work";
 
 int run(int argc, char** argv) {
   CLI::App app("tessera compiles a model to one shared library with a C interface");
@@ -64,6 +65,11 @@ int standard_output_failed(const char* why) {
                                     .with_remedy("make room where it goes"));
 }
 
+int report_bug(const std::exception& e) {
+  fmt::print(stderr, "tessera: internal error, please report it:\n{}\n", e.what());
+  return tessera::tools::kBug;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -80,10 +86,9 @@ int main(int argc, char** argv) {
                        "there is not enough memory for the sizes of this model")
             .with_remedy("give smaller sizes with --dim, or use a machine with more memory"));
   } catch (const std::system_error& e) {
-    if (std::ferror(stdout) == 0) throw;
-    return standard_output_failed(e.code().message().c_str());
+    if (std::ferror(stdout) != 0) return standard_output_failed(e.code().message().c_str());
+    return report_bug(e);
   } catch (const std::exception& e) {
-    fmt::print(stderr, "tessera: internal error, please report it:\n{}\n", e.what());
-    return tessera::tools::kBug;
+    return report_bug(e);
   }
 }

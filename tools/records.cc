@@ -12,6 +12,13 @@
 namespace tessera::tools {
 namespace {
 
+Result<void> check_exists(const std::string& file) {
+  std::error_code cannot_be_seen;
+  if (std::filesystem::exists(file, cannot_be_seen)) return {};
+  return fail(error(Code::kFileNotFound, {}, "there are no records in `{}`", file)
+                  .with_remedy("check the path; `tessera tune` writes such a file"));
+}
+
 struct RecordsArgs {
   std::string file;
   std::vector<std::string> merged;
@@ -25,9 +32,7 @@ void print_damaged(const std::string& file, const std::vector<std::string>& rows
 }
 
 Result<void> merge(tune::RecordStore& store, const std::string& file) {
-  if (!std::filesystem::exists(file)) {
-    return fail(error(Code::kFileNotFound, {}, "there are no records in `{}`", file));
-  }
+  TESSERA_TRY_VOID(check_exists(file));
   TESSERA_TRY(const tune::Merged merged, store.merge(file));
   print_damaged(file, merged.damaged);
   fmt::print(stderr, "{}: {} added, {} better\n", file, merged.added, merged.better);
@@ -68,8 +73,8 @@ void print_text(const std::vector<tune::Record>& records) {
 }
 
 Result<void> show(const RecordsArgs& args) {
-  if (args.merged.empty() && !std::filesystem::exists(args.file)) {
-    return fail(error(Code::kFileNotFound, {}, "there are no records in `{}`", args.file));
+  if (args.merged.empty()) {
+    TESSERA_TRY_VOID(check_exists(args.file));
   }
   TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open(args.file));
   for (const std::string& file : args.merged) {

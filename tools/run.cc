@@ -19,13 +19,20 @@ struct RunArgs {
 std::string statistics(const Tensor& t) {
   double sum = 0, most = 0;
   const std::int64_t n = t.num_elements();
+  std::int64_t nans = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const double v = element_as_double(t, i);
+    if (std::isnan(v)) {
+      ++nans;
+      continue;
+    }
     sum += v;
     most = std::max(most, std::abs(v));
   }
-  return fmt::format("mean {:.6g}, largest magnitude {:.6g}",
-                     n == 0 ? 0.0 : sum / static_cast<double>(n), most);
+  const std::int64_t numbers = n - nans;
+  const std::string of_them = nans == 0 ? "" : fmt::format("; {} of {} are NaN", nans, n);
+  return fmt::format("mean {:.6g}, largest magnitude {:.6g}{}",
+                     numbers == 0 ? 0.0 : sum / static_cast<double>(numbers), most, of_them);
 }
 
 Result<void> make_folder(const std::string& path) {

@@ -190,7 +190,10 @@ TEST_F(BadInput, WrongUseIsStatusTwo) {
       {"compile", model("sound"), "-o", "out/m.so", "--partition", "some"},
       {"run"},
       {"bench", model("sound"), "--seconds", "many"},
+      {"bench", model("sound"), "--seconds", "nan"},
       {"inspect"},
+      {"inspect", "--operators", "--json"},
+      {"inspect", model("sound"), "--operators"},
   };
   for (const auto& line : lines) {
     const ProcessResult result = command_.run(line);
@@ -206,12 +209,79 @@ TEST_F(BadInput, OptionsWithValuesThatCannotBe) {
         {"compile", model("symbolic"), "-o", "out/m.so", "--dim", "batch=3", option, value});
   };
   expect_error(compile_with("--dim", "batch"), "E0404", {"batch", "help: "});
+  expect_error(compile_with("--dim", "batch=4"), "E0404", {"`batch` is given more than once"});
+  expect_error(compile_with("--dim", "n=5..1"), "E0404", {"maximum 1 is below the minimum 5"});
+  expect_error(compile_with("--target", "cpu -threads=-5"), "E0403", {"must be 0 or more"});
+  expect_error(compile_with("--target", "cpu -opt=-1"), "E0403", {"must be 0, 1, 2 or 3"});
   expect_error(compile_with("--dim", "batch=-1"), "E0404", {"batch=-1", "help: "});
   expect_error(compile_with("--dim", "other=1"), "E0404", {"other", "help: "});
   expect_error(compile_with("--backends", "nothing"), "E0403", {"`nothing`", "help: "});
   expect_error(compile_with("--target", "cpu -mcpu=pentium9000"), "E0403", {"pentium9000"});
   expect_nothing_written();
   EXPECT_TRUE(compile_with("--jobs", "1").ok());
+}
+
+// opt knows them; nothing can be compiled for them.
+TEST_F(BadInput, KindsOfTargetsWithoutABackEnd) {
+  const auto target = [&](const char* text) {
+    return command_.run({"compile", model("sound"), "-o", "out/m.so", "--target", text});
+  };
+  for (const char* kind : {"cublas", "cudnn", "tensorrt -use_fp16=true", R"({"kind":"cublas"})"}) {
+    expect_error(target(kind), "E0403", {"this tessera has no back end `", "help: use one of"});
+  }
+  const ProcessResult bogus = target("bogus");
+  expect_error(bogus, "E0403", {"no back end `bogus`", "`cpu`, `cuda`", "`onednn`"});
+  EXPECT_EQ(bogus.err.find("cudnn"), std::string::npos) << bogus.err;
+  expect_error(command_.run({"run", model("sound"), "--target", "cudnn"}), "E0403", {"`cudnn`"});
+  expect_nothing_written();
+}
+
+// As `compile` says them.
+TEST_F(BadInput, RunAndBenchOfAModelSayItsWarnings) {
+  command_.write("m.relay",
+                 "#[version = \"0.0.5\"]\n"
+                 "def @f(%x: Tensor[(2), float32], Compiler=\"vitis\", Primitive=1,\n"
+                 "       global_symbol=\"f\") -> Tensor[(2), float32] { exp(%x) }\n"
+                 "def @main(%x: Tensor[(2), float32]) { @f(%x) }\n");
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"compile", "m.relay", "-o", "m.so"},
+        {"run", "m.relay"},
+        {"bench", "m.relay", "--seconds", "0"}}) {
+    const ProcessResult result = command_.run(line);
+    EXPECT_TRUE(result.ok()) << result.err;
+    EXPECT_NE(result.err.find("warning[E0502]"), std::string::npos) << line[0] << result.err;
+    EXPECT_NE(result.err.find("`vitis`"), std::string::npos) << line[0] << result.err;
+    EXPECT_EQ(result.out.find("load 0 us"), std::string::npos) << result.out;
+  }
+}
+
+// The README's way of marking by hand, and the names that it takes.
+TEST_F(BadInput, PatternsOfOneName) {
+  command_.write("m.relay",
+                 "#[version = \"0.0.5\"]\n"
+                 "def @main(%x: Tensor[(2, 8), float32]) {\n"
+                 "  %0 = sigmoid(%x);\n  multiply(%x, %0)\n}\n");
+  const std::string passes =
+      "merge-composite{table=my},annotate-target{targets=[ccompiler]},partition-graph";
+  const auto opt_with = [&](const std::string& prefix) {
+    command_.write("my.patterns",
+                   "table my { composite \"" + prefix + ".gated\" = multiply(*, sigmoid(*)); }");
+    return command_.run(
+        {"opt", "m.relay", "--patterns", "my.patterns", "--passes", passes, "-o", "placed.relay"});
+  };
+  const ProcessResult foreign = opt_with("my");
+  EXPECT_TRUE(foreign.ok());
+  EXPECT_NE(foreign.err.find("warning[E0402]: pass `annotate-target`: no call is for ccompiler"),
+            std::string::npos)
+      << foreign.err;
+  const ProcessResult own = opt_with("ccompiler");
+  EXPECT_TRUE(own.ok());
+  EXPECT_EQ(own.err, "");
+  EXPECT_NE(read_file(command_.file("placed.relay"))->find("Compiler=\"ccompiler\""),
+            std::string::npos);
+  const ProcessResult compiled = command_.run({"compile", "placed.relay", "-o", "m.so"});
+  EXPECT_TRUE(compiled.ok()) << compiled.err;
+  EXPECT_NE(compiled.out.find("ccompiler"), std::string::npos) << compiled.out;
 }
 
 TEST_F(BadInput, TargetsOfOptThatDoNotGoTogether) {

@@ -153,6 +153,60 @@ TEST_F(BadInput, InputsOfARun) {
   expect_error(command_.run({"run", so, "--threads", "-3"}), "E0404", {"--threads -3", "help: "});
 }
 
+// Names that no file can have, and folders that cannot be read.
+TEST_F(BadInput, PathsThatCannotBe) {
+  const std::string endless(300, 'n');
+  for (const std::string& path : {endless, endless + ".so", endless + "/m.onnx"}) {
+    for (const char* what : {"run", "bench", "inspect"}) {
+      expect_error(command_.run({what, path}), "E0101", {endless, "help: "});
+    }
+  }
+  expect_error(command_.run({"records", endless}), "E0101", {"no records in", "help: "});
+  expect_error(
+      command_.run({"compile", model("sound"), "-o", "out/m.so", "--records", "missing.db"}),
+      "E0101", {"no records in `missing.db`", "help: check the path"});
+  expect_error(command_.run({"run", library(), "--inputs", endless}), "E0101",
+               {"no such folder", "help: "});
+  expect_nothing_written();
+}
+
+// It is its content that makes a library.
+TEST_F(BadInput, LibrariesOfOtherNames) {
+  fs::copy_file(library(), command_.file("m.so.1"));
+  const ProcessResult shown = command_.run({"inspect", "m.so.1"});
+  EXPECT_TRUE(shown.ok()) << shown.err;
+  EXPECT_NE(shown.out.find("library_bytes"), std::string::npos);
+  EXPECT_TRUE(command_.run({"run", "m.so.1"}).ok());
+  command_.write("text.so", "no library");
+  for (const char* what : {"run", "inspect"}) {
+    expect_error(command_.run({what, "text.so"}), "E0602", {"no library", "help: "});
+  }
+}
+
+TEST_F(BadInput, OptionsThatALibraryCannotTake) {
+  const std::string so = library();
+  const std::vector<std::vector<std::string>> options = {
+      {"--precision", "fp16"}, {"--jobs", "1"}, {"--dim", "n=5"}, {"--backends", "blas"}};
+  for (const auto& option : options) {
+    expect_error(command_.run({"run", so, option[0], option[1]}), "E0404",
+                 {"is a compiled library: " + option[0] + " has no effect", "help: "});
+  }
+  expect_error(command_.run({"inspect", so, "--dim", "n=5"}), "E0404",
+               {"--dim has no effect", "help: "});
+}
+
+TEST_F(BadInput, NaNsAreCounted) {
+  input("x", Tensor::of<float>({4, 8}, kFloat32, [] {
+          std::vector<float> values(32, 1.0f);
+          values[3] = values[7] = std::numeric_limits<float>::quiet_NaN();
+          return values;
+        }()));
+  const ProcessResult ran = command_.run({"run", library(), "--inputs", "in"});
+  ASSERT_TRUE(ran.ok()) << ran.err;
+  EXPECT_NE(ran.out.find(" are NaN"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find("mean nan"), std::string::npos) << ran.out;
+}
+
 // `y/1` and `y_1` have files of their own, as have the inputs.
 TEST_F(BadInput, NamesThatWouldShareAFile) {
   input("a%2Fb", Tensor::of<float>({2}, kFloat32, {0, 0}));
