@@ -219,6 +219,29 @@ TEST_F(BadInput, NamesThatWouldShareAFile) {
   EXPECT_EQ(element_as_double(*read_npy(command_.file("out/y_1.npy")), 0), 3);
 }
 
+// Sizes that the values of an input ask for, in a library and in process: what no memory holds, and
+// what a kernel cannot do.
+TEST_F(BadInput, RunsThatFailSayWhyAndExplainIt) {
+  command_.write("m.relay",
+                 "#[version = \"0.0.5\"]\n"
+                 "def @main(%x: Tensor[(1), float32], %s: Tensor[(1), int64]) {\n"
+                 "  dyn.broadcast_to(%x, %s)\n}\n");
+  ASSERT_TRUE(command_.run({"compile", "m.relay", "-o", "m.so"}).ok());
+  const auto run = [&](const char* what, std::int64_t size) {
+    input("s", Tensor::of<std::int64_t>({1}, kInt64, {size}));
+    return command_.run({"run", what, "--inputs", "in"});
+  };
+  for (const char* what : {"m.so", "m.relay"}) {
+    EXPECT_TRUE(run(what, 3).ok());
+    expect_error(run(what, -1), "E0602", {"the run failed: ", "-1", "help: check the values"});
+    expect_error(run(what, std::int64_t{1} << 45), "E0602", {"out of memory", "help: "});
+  }
+  const ProcessResult explained = command_.run({"explain", "E0602"});
+  EXPECT_NE(explained.out.find("a kernel of it failed in a run"), std::string::npos);
+  EXPECT_NE(command_.run({"explain", "E0601"}).out.find("more memory than there is"),
+            std::string::npos);
+}
+
 TEST_F(BadInput, ALibraryForAnotherCpu) {
   const std::string so = library();
   const ProcessResult flags = command_.run_program({"grep", "-c", "avx512f", "/proc/cpuinfo"});
