@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/names.h"
 
-#include <charconv>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -27,19 +27,6 @@ std::string word(std::string_view op) {
   return out.empty() ? "op" : out;
 }
 
-// The part in front of `separator`, which is removed with it; everything if there is none.
-std::string_view take(std::string_view& text, std::string_view separator) {
-  const auto at = text.find(separator);
-  const std::string_view head = text.substr(0, at);
-  text = at == std::string_view::npos ? std::string_view{} : text.substr(at + separator.size());
-  return head;
-}
-
-bool read_number(std::string_view text, auto& value) {
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return problem == std::errc{} && end == text.data() + text.size() && !text.empty();
-}
-
 }  // namespace
 
 std::string kernel_symbol(int number, const std::vector<std::string>& operators, DType dtype,
@@ -57,24 +44,6 @@ std::string kernel_symbol(int number, const std::vector<std::string>& operators,
   }
   return fmt::format("k{:02}_{}__{}_{}__native", number, ops, short_dtype(dtype),
                      sizes.empty() ? "scalar" : sizes);
-}
-
-std::optional<KernelName> parse_kernel_symbol(std::string_view symbol) {
-  KernelName name;
-  if (symbol.empty() || symbol.front() != 'k') return std::nullopt;
-  symbol.remove_prefix(1);
-  if (!read_number(take(symbol, "_"), name.number)) return std::nullopt;
-  std::string_view operators = take(symbol, "__");
-  while (!operators.empty()) name.operators.emplace_back(take(operators, "_"));
-  std::string_view configuration = take(symbol, "__");
-  name.dtype = take(configuration, "_");
-  if (name.operators.empty() || name.dtype.empty() || symbol != "native") return std::nullopt;
-  while (!configuration.empty() && configuration != "scalar") {
-    name.shape.push_back(-1);
-    const std::string_view size = take(configuration, "x");
-    if (size != "n" && !read_number(size, name.shape.back())) return std::nullopt;
-  }
-  return name;
 }
 
 }  // namespace tessera::lower
