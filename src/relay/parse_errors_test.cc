@@ -129,17 +129,18 @@ TEST(ParseErrors, CapturesOfPrimitiveLiterals) {
 }
 
 TEST(ParseErrors, NestingHasALimit) {
-  // The function's own body is the first of the 400.
+  // The innermost value is one of the 400.
   const std::pair<std::string, std::string> pairs[] = {
       {"(", ")"}, {"{", "}"}, {"abs(", ")"}, {"if (True) {", "} else { 1 }"}};
-  for (const auto& [open, close] : pairs) {
+  for (const auto& pair : pairs) {
     const auto nested = [&](int depth) {
       std::string text = "1";
-      for (int i = 0; i < depth; ++i) text = fmt::format("{}{}{}", open, text, close);
+      for (int i = 0; i < depth; ++i) text = pair.first + text + pair.second;
       return errors_of("def @a() { " + text + " }");
     };
-    EXPECT_EQ(nested(399), "") << open;
-    EXPECT_NE(nested(401).find("the text nests more than 400 deep"), std::string::npos) << open;
+    EXPECT_EQ(nested(399), "") << pair.first;
+    EXPECT_NE(nested(400).find("the text nests more than 400 deep"), std::string::npos)
+        << pair.first;
   }
   const std::string deep = "def @a() { " + std::string(100'000, '(') + "1 }";
   EXPECT_EQ(errors_of(deep).substr(0, 5), "E0201");
