@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "relay/operator.h"
+#include "relay/rewrite.h"
 #include "types/computed.h"
 
 namespace tessera::lower {
@@ -17,7 +18,12 @@ using tir::TensorExpr;
 class RegionWalk {
  public:
   RegionWalk(const Function& f, relay::RegionId region, const ConstantPool& pool)
-      : f_(f), region_(region), pool_(pool), values_(f.num_nodes()), data_(f.num_nodes()) {}
+      : f_(f), region_(region), pool_(pool), nodes_(nodes_of(f, region)) {
+    if (nodes_.empty()) return;
+    first_ = nodes_.front().index();
+    values_.resize(nodes_.back().index() - first_ + 1);
+    data_.resize(values_.size());
+  }
 
   Result<Definitions> run() {
     for (NodeId param : f_.region(region_).params) {
@@ -26,16 +32,27 @@ class RegionWalk {
     for (const Type& out : flatten(f_.type(f_.region(region_).result))) {
       out_.dims.shape(out.shape());
     }
-    for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
-      const NodeId id(i);
+    for (const NodeId id : nodes_) {
       if (f_[id].region == region_) TESSERA_TRY_VOID(define_node(id));
     }
-    out_.outputs = values_[f_.region(region_).result.index()];
+    out_.outputs = value(f_.region(region_).result);
     return std::move(out_);
   }
 
  private:
-  std::vector<TensorExpr>& value(NodeId id) { return values_[id.index()]; }
+  // A function of many literals is walked once for each of them: no more than its own nodes.
+  static std::vector<NodeId> nodes_of(const Function& f, relay::RegionId region) {
+    if (region != Function::kBody) return relay::nodes_within(f, region);
+    std::vector<NodeId> all;
+    for (std::size_t i = 0; i < f.num_nodes(); ++i) all.emplace_back(i);
+    return all;
+  }
+
+  std::size_t place(NodeId id) const {
+    TESSERA_CHECK(id.index() - first_ < values_.size(), "a node of another region");
+    return id.index() - first_;
+  }
+  std::vector<TensorExpr>& value(NodeId id) { return values_[place(id)]; }
 
   void define_param(NodeId id) {
     const std::string& name = f_.as<relay::Param>(id)->name;
@@ -55,8 +72,8 @@ class RegionWalk {
                         "nothing can be computed with values of type {}", to_string(other)));
     }
     if (const auto* c = f_.as<relay::Constant>(id)) {
-      data_[id.index()] = &pool_.resolve(c->value);
-      value(id) = {tir::constant_tensor("table", *data_[id.index()])};
+      data_[place(id)] = &pool_.resolve(c->value);
+      value(id) = {tir::constant_tensor("table", *data_[place(id)])};
     } else if (f_.as<relay::OpCall>(id) != nullptr) {
       return define_call(id);
     } else if (f_.as<relay::Tuple>(id) != nullptr) {
@@ -95,7 +112,7 @@ class RegionWalk {
     for (NodeId operand : f_.operands(id)) {
       operands.insert(operands.end(), value(operand).begin(), value(operand).end());
       for (Type& part : flatten(f_.type(operand))) types.push_back(std::move(part));
-      values.push_back(data_[operand.index()]);
+      values.push_back(data_[place(operand)]);
     }
     value(id) = call.op->compute({operands, types, values, call.attrs, f_.type(id), out_.dims});
     TESSERA_CHECK(value(id).size() == flatten(f_.type(id)).size(),
@@ -108,6 +125,8 @@ class RegionWalk {
   const Function& f_;
   relay::RegionId region_;
   const ConstantPool& pool_;
+  std::vector<NodeId> nodes_;  // of the region and those inside it
+  std::uint32_t first_ = 0;    // the index of the first, from which the lists below count
   std::vector<std::vector<TensorExpr>> values_;
   std::vector<const Tensor*> data_;  // of constants
   Definitions out_;
