@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <mutex>
 
 namespace tessera::link {
 namespace {
@@ -38,6 +40,35 @@ std::string program() {
   return find_program("/usr/local/cuda/bin/nvcc");
 }
 
+// What `nvcc --version` prints, with what tells that the program is the one that was asked: a
+// compilation wants to know several times, and each answer takes some tens of milliseconds.
+struct Answer {
+  std::filesystem::file_time_type written;
+  std::uintmax_t bytes = 0;
+  std::string text;
+};
+
+Result<std::string> version_text(const std::string& nvcc) {
+  static std::mutex mutex;
+  static std::map<std::string, Answer> answers;
+  const std::lock_guard lock(mutex);
+  std::error_code ignored;
+  const auto written = std::filesystem::last_write_time(nvcc, ignored);
+  const auto bytes = std::filesystem::file_size(nvcc, ignored);
+  const auto it = answers.find(nvcc);
+  if (it != answers.end() && it->second.written == written && it->second.bytes == bytes) {
+    return it->second.text;
+  }
+  const auto ran = run_process({nvcc, "--version"});
+  if (!ran || !ran->ok()) {
+    return fail(error(Code::kNoCompiler, nullptr, "`{}` does not run: {}", nvcc,
+                      ran ? ran->outcome() : ran.error().text())
+                    .with_remedy(kRemedy));
+  }
+  answers[nvcc] = {written, bytes, ran->out};
+  return ran->out;
+}
+
 // "12.4" of "Cuda compilation tools, release 12.4, V12.4.131"; "" if nothing is said.
 std::string release_of(const std::string& text) {
   constexpr std::string_view kWord = "release ";
@@ -56,13 +87,8 @@ Result<CudaCompiler> find_cuda_compiler() {
                       "no CUDA compiler was found: there is no `{}nvcc`", told_folder())
                     .with_remedy(kRemedy));
   }
-  const auto ran = run_process({nvcc, "--version"});
-  if (!ran || !ran->ok()) {
-    return fail(error(Code::kNoCompiler, nullptr, "`{}` does not run: {}", nvcc,
-                      ran ? ran->outcome() : ran.error().text())
-                    .with_remedy(kRemedy));
-  }
-  if (const std::string release = release_of(ran->out);
+  TESSERA_TRY(std::string version, version_text(nvcc));
+  if (const std::string release = release_of(version);
       std::atoi(release.c_str()) < kOldestToolkit) {
     return fail(error(Code::kNoCompiler, nullptr,
                       "`{}` is of CUDA {}, and CUDA {}.0 or later is needed", nvcc,
@@ -73,7 +99,6 @@ Result<CudaCompiler> find_cuda_compiler() {
   const auto real = std::filesystem::canonical(nvcc, ignored);
   const std::string path = ignored ? nvcc : real.string();
   // The last line names the build, the one before it the version.
-  std::string version = ran->out;
   while (!version.empty() && version.back() == '\n') version.pop_back();
   version.erase(0, version.rfind('\n') + 1);
   return CudaCompiler{nvcc, std::filesystem::path(path).parent_path().parent_path().string(),

@@ -69,6 +69,17 @@ TEST_F(ToldToolkit, ThatDoesNotRunIsRefused) {
   EXPECT_NE(refusal().find("does not run: "), std::string::npos) << refusal();
 }
 
+TEST_F(ToldToolkit, IsAskedOnce) {
+  const std::string answer = "echo 'Cuda compilation tools, release 13.1, V13.1.80'\n";
+  const std::string count = "echo asked >> '" + folder_.file("log") + "'\n";
+  write_nvcc(count + answer);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(refusal(), "");
+  EXPECT_EQ(*read_file(folder_.file("log")), "asked\n");
+  write_nvcc(count + count + answer);  // another one in its place
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(refusal(), "");
+  EXPECT_EQ(*read_file(folder_.file("log")), "asked\nasked\nasked\n");
+}
+
 class CudaCompilerTest : public ::testing::Test {
  protected:
   CudaCompilerTest() : folder_(*TempDir::make("tessera-cuda-compiler-test")) {}
