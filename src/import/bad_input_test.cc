@@ -7,6 +7,29 @@
 namespace tessera::import {
 namespace {
 
+// ---- Convolutions ----
+
+TEST(BadConvolution, TheKernelsShapeIsThatOfTheWeight) {
+  for (const bool quantised : {false, true}) {
+    TestModel m;
+    const int dtype = quantised ? onnx::TensorProto::UINT8 : onnx::TensorProto::FLOAT;
+    m.input("x", {1, 2, 5, 5}, dtype);
+    m.input("w", {3, 2, 3, 3}, dtype);
+    onnx::NodeProto* conv = nullptr;
+    if (quantised) {
+      for (const char* scale : {"sx", "sw", "sy"}) m.floats(scale, {}, {1});
+      for (const char* zero : {"zx", "zw", "zy"}) m.input(zero, {}, dtype);
+      conv = m.node("QLinearConv", {"x", "sx", "zx", "w", "sw", "zw", "sy", "zy"}, {"y"}, "conv");
+    } else {
+      conv = m.node("Conv", {"x", "w"}, {"y"}, "conv");
+    }
+    set_ints(conv, "kernel_shape", {3, 2});
+    m.output("y");
+    expect_refused(m.import(), {{Code::kWrongAttribute, "conv",
+                                 "kernel_shape is not the shape of its weight"}});
+  }
+}
+
 // ---- Graphs ----
 
 TEST(BadGraph, EveryUnsupportedNodeIsListed) {

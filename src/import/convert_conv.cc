@@ -7,59 +7,22 @@
 namespace tessera::import {
 namespace {
 
-Ints spatial_sizes(const Ints& sizes) { return {sizes.begin() + 2, sizes.end()}; }
-
-Ints kernel_of(Node& n, const Ints& weight) {
-  if (weight.size() < 3) {
-    n.invalid(Code::kShapeMismatch, fmt::format("its weight has {} dimensions", weight.size()));
-  }
-  const Ints kernel = n.ints_attr("kernel_shape", spatial_sizes(weight));
-  if (kernel != spatial_sizes(weight)) {
-    n.invalid(Code::kWrongAttribute, "kernel_shape is not the shape of its weight");
-  }
-  return kernel;
-}
-
-Value convolve(Node& n, Value x, Value w, const Window& window) {
-  return {n, n.call(ranked("nn.conv", window.kernel.size()), {x, w},
-                    {{"strides", window.strides},
-                     {"padding", window.pads},
-                     {"dilation", window.dilations},
-                     {"groups", n.int_attr("group", 1)},
-                     {"channels", w.size(0)},
-                     {"kernel_size", window.kernel}})};
-}
-
-// The operands of a convolution, whose ranks are known to agree.
-void check_operands(Node& n, Value x, Value w) {
-  if (w.rank() != x.rank()) {
-    n.invalid(Code::kShapeMismatch,
-              fmt::format("its input has {} dimensions and its weight {}", x.rank(), w.rank()));
-  }
-}
-
 std::vector<NodeId> convert_conv(Node& n) {
-  const Value x = input(n, 0), w = input(n, 1);
-  spatial_rank(n, x);
-  check_operands(n, x, w);
-  const Value y = convolve(n, x, w, read_window(n, x, kernel_of(n, w.sizes())));
+  const Value y = convolve(input(n, 0), input(n, 1));
   if (!n.has_input(2)) return {y};
   return {n.call("nn.bias_add", {y, n.input(2)}, {{"axis", 1}})};
 }
 
 // Exact: the products of 8-bit numbers less their zero points are summed as int32.
 std::vector<NodeId> convert_conv_integer(Node& n) {
-  const Value x = input(n, 0), w = input(n, 1);
-  spatial_rank(n, x);
-  check_operands(n, x, w);
-  const Window window = read_window(n, x, kernel_of(n, w.sizes()));
-  Value wide_x = x.cast(kInt32), wide_w = w.cast(kInt32);
+  Value wide_x = input(n, 0).cast(kInt32), wide_w = input(n, 1).cast(kInt32);
   if (n.has_input(2)) wide_x = wide_x - input(n, 2).cast(kInt32).reshape({});
   if (n.has_input(3)) {
     const Value zero = input(n, 3).cast(kInt32);
-    wide_w = wide_w - (product(zero.sizes()) == 1 ? zero.reshape({}) : along(zero, 0, w.rank()));
+    wide_w =
+        wide_w - (product(zero.sizes()) == 1 ? zero.reshape({}) : along(zero, 0, wide_w.rank()));
   }
-  return {convolve(n, wide_x, wide_w, window)};
+  return {convolve(wide_x, wide_w)};
 }
 
 // The pads of a transposed convolution: given, or such that the result has `output_shape`.
@@ -88,9 +51,8 @@ void set_pads_for_output(Node& n, Window& w, Ints& output_padding, const Ints& i
 std::vector<NodeId> convert_conv_transpose(Node& n) {
   const Value x = input(n, 0), w = input(n, 1);
   const std::size_t spatial = spatial_rank(n, x);
-  check_operands(n, x, w);
   const Ints weight = w.sizes();
-  Window window = read_window(n, x, kernel_of(n, weight));
+  Window window = window_of(x, w);
   Ints output_padding = n.ints_attr("output_padding", Ints(spatial, 0));
   const std::string automatic = n.string_attr("auto_pad", "NOTSET");
   if (automatic.starts_with("SAME")) window.pads.assign(2 * spatial, 0);

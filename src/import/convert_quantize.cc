@@ -107,20 +107,8 @@ std::vector<NodeId> convert_qlinear_conv(Node& n) {
   const auto per_channel = [&](Value v, std::int64_t axis) {
     return product(v.sizes()) == 1 ? v.reshape({}) : along(v, axis, w.rank());
   };
-  const Ints weight = w.sizes();
-  if (weight.size() < 3) {
-    n.invalid(Code::kShapeMismatch, fmt::format("its weight has {} dimensions", weight.size()));
-  }
-  const Window window =
-      read_window(n, x, n.ints_attr("kernel_shape", Ints(weight.begin() + 2, weight.end())));
   w = w - per_channel(input(n, 5).cast(kInt32), 0);
-  Value y(n, n.call(ranked("nn.conv", spatial_rank(n, x)), {x, w},
-                    {{"strides", window.strides},
-                     {"padding", window.pads},
-                     {"dilation", window.dilations},
-                     {"groups", n.int_attr("group", 1)},
-                     {"channels", w.size(0)},
-                     {"kernel_size", window.kernel}}));
+  Value y = convolve(x, w);
   if (n.has_input(8)) y = y + along(input(n, 8), 1, y.rank());
   const Value factor =
       input(n, 1).reshape({}) * per_channel(input(n, 4), 1) / input(n, 6).reshape({});

@@ -63,6 +63,34 @@ Window read_window(Node& n, NodeId input, Ints kernel) {
   return w;
 }
 
+Window window_of(Value x, Value w) {
+  Node& n = x.node();
+  spatial_rank(n, x);
+  const Ints weight = w.sizes();
+  if (w.rank() != x.rank()) {
+    n.invalid(Code::kShapeMismatch,
+              fmt::format("its input has {} dimensions and its weight {}", x.rank(), w.rank()));
+  }
+  const Ints spatial(weight.begin() + 2, weight.end());
+  const Ints kernel = n.ints_attr("kernel_shape", spatial);
+  if (kernel != spatial) {
+    n.invalid(Code::kWrongAttribute, "kernel_shape is not the shape of its weight");
+  }
+  return read_window(n, x, kernel);
+}
+
+Value convolve(Value x, Value w) {
+  Node& n = x.node();
+  const Window window = window_of(x, w);
+  return {n, n.call(ranked("nn.conv", window.kernel.size()), {x, w},
+                    {{"strides", window.strides},
+                     {"padding", window.pads},
+                     {"dilation", window.dilations},
+                     {"groups", n.int_attr("group", 1)},
+                     {"channels", w.size(0)},
+                     {"kernel_size", window.kernel}})};
+}
+
 std::size_t spatial_rank(Node& n, NodeId input) {
   const std::int64_t rank = n.rank(input);
   if (rank < 3 || rank > 5) n.unsupported(fmt::format("an input of {} dimensions", rank));
