@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -104,7 +105,39 @@ std::optional<std::vector<Type>> argument_types(const Function& caller, const st
   return std::nullopt;
 }
 
-// Completes the signature of a function that calls itself, as far as that can be.
+// The functions that call `name` and that it calls, directly or through each other, itself first;
+// none if it is not recursive.
+std::vector<std::string> recursive_group(const Module& module, const std::string& name) {
+  std::map<std::string, std::vector<std::string>> callees, callers;  // of what `name` reaches
+  std::vector<std::string> open = {name};
+  while (!open.empty()) {
+    const std::string at = std::move(open.back());
+    open.pop_back();
+    const auto f = module.functions.find(at);
+    if (f == module.functions.end() || callees.contains(at)) continue;
+    callees[at] = globals_used(f->second);
+    for (const std::string& callee : callees[at]) {
+      callers[callee].push_back(at);
+      open.push_back(callee);
+    }
+  }
+  std::vector<std::string> group;
+  std::set<std::string> seen;
+  open = callers[name];
+  while (!open.empty()) {
+    const std::string at = std::move(open.back());
+    open.pop_back();
+    if (!seen.insert(at).second) continue;
+    for (const std::string& caller : callers[at]) open.push_back(caller);
+  }
+  if (!seen.contains(name)) return group;
+  group.push_back(name);
+  seen.erase(name);
+  group.insert(group.end(), seen.begin(), seen.end());
+  return group;
+}
+
+// Completes the signature of a recursive function, as far as that can be.
 void annotate_recursive(const Module& module, const std::string& name, Function& f,
                         const InferContext& context) {
   const auto lacks_type = [&](relay::NodeId p) { return !f.as<relay::Param>(p)->annotation; };
@@ -123,6 +156,23 @@ void annotate_recursive(const Module& module, const std::string& name, Function&
   f.result_annotation = known.type(known.result());
 }
 
+// The same for functions that call each other: what one of them lacks, another may tell.
+void annotate_group(Module& module, const std::vector<std::string>& group,
+                    std::map<std::string, Type>& signatures) {
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (const std::string& name : group) {
+      if (signatures.contains(name)) continue;
+      Function& f = module.functions.at(name);
+      annotate_recursive(module, name, f, {&signatures, &module.constants});
+      if (Type t = annotated_signature(f)) {
+        signatures[name] = t;
+        goes_on = true;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Result<Module> infer_types(Module module) {
@@ -138,10 +188,11 @@ Result<Module> infer_types(Module module) {
     Function& f = module.functions.at(name);
     bool is_ready = true;
     const std::vector<std::string> used = globals_used(f);
-    const bool is_recursive = std::find(used.begin(), used.end(), name) != used.end();
-    if (is_recursive && !signatures.contains(name)) {
-      annotate_recursive(module, name, f, {&signatures, &module.constants});
-      if (Type t = annotated_signature(f)) signatures[name] = t;
+    const auto is_open = [&](const std::string& callee) {
+      return module.functions.contains(callee) && !signatures.contains(callee);
+    };
+    if (!signatures.contains(name) && std::any_of(used.begin(), used.end(), is_open)) {
+      annotate_group(module, recursive_group(module, name), signatures);
     }
     for (const std::string& callee : used) {
       if (!module.functions.contains(callee) || signatures.contains(callee)) continue;

@@ -270,6 +270,55 @@ TEST(InferModule, CallsAreChecked) {
             "`@r` calls `@r`, which is recursive and has no complete signature");
 }
 
+// `even` and `odd` call each other; main says what they take, the end of `even` what they give.
+TEST(InferModule, FunctionsThatCallEachOther) {
+  const auto half = [](const char* other, bool ends) {
+    FunctionBuilder b;
+    const NodeId more = b.param("more", {}), x = b.param("x", {});
+    const NodeId call_it = [&] {
+      if (!ends) {
+        const std::vector<NodeId> args = {more, b.call(op("exp"), {x})};
+        return b.call_value(b.global(other), args);
+      }
+      const relay::RegionId yes = b.begin_region();
+      const std::vector<NodeId> args = {more, b.call(op("negative"), {x})};
+      b.end_region(b.call_value(b.global(other), args));
+      const relay::RegionId no = b.begin_region();
+      b.end_region(b.call(op("nn.relu"), {x}));
+      return b.if_(more, yes, no);
+    }();
+    return b.finish(call_it);
+  };
+  for (const char* first : {"even", "odd"}) {
+    Module m;
+    m.functions["even"] = half("odd", true);
+    m.functions["odd"] = half("even", false);
+    FunctionBuilder b;
+    const std::vector<NodeId> args = {b.param("more", tensor_type({}, kBool)),
+                                      b.param("x", f32({2}))};
+    m.functions["main"] = b.finish(b.call_value(b.global(first), args));
+    const auto typed = infer_types(std::move(m));
+    ASSERT_TRUE(typed.has_value()) << render(typed.error());
+    for (const auto& [name, f] : typed->functions) {
+      EXPECT_TRUE(f.result_annotation == f32({2})) << name;
+    }
+    EXPECT_TRUE(typed->functions.at("odd")
+                    .as<relay::Param>(typed->functions.at("odd").params()[1])
+                    ->annotation == f32({2}));
+  }
+}
+
+// Nothing says what they give.
+TEST(InferModule, FunctionsThatCallEachOtherWithoutEnd) {
+  Module m;
+  m.functions["a"] = caller("b", f32({2}));
+  m.functions["b"] = caller("a", f32({2}));
+  const auto typed = infer_types(std::move(m));
+  ASSERT_FALSE(typed.has_value());
+  EXPECT_NE(typed.error().list[0].message.find("recursive and has no complete signature"),
+            std::string::npos);
+}
+
 TEST(InferModule, RecursionNeedsASignature) {
   Module m;
   m.functions["r"] = caller("r", f32({2}));
