@@ -287,15 +287,20 @@ TEST_F(DynamicShapes, SizesThatMustAgreeAreChecked) {
             "the run failed: `nn.bias_add`: sizes of axis and bias differ: 4 and 1 (`d`)");
 }
 
-TEST_F(DynamicShapes, BatchesThatMustAgreeAreChecked) {
+TEST_F(DynamicShapes, BatchesAreBroadcast) {
   compile_text(
       "def @main(%x: Tensor[(?a, 2, 3), float32], %y: Tensor[(?b, 3, 4), float32]) {\n"
       "  %0 = nn.batch_matmul(%x, %y, transpose_b=False);\n"
       "  (nn.relu(%0), nn.softmax(%0))\n}\n");
-  expect_right_with({random_floats({5, 2, 3}), random_floats({5, 3, 4})});
-  expect_right_with({random_floats({1, 2, 3}), random_floats({1, 3, 4})});
-  EXPECT_EQ(error_with({random_floats({5, 2, 3}), random_floats({4, 3, 4})}),
-            "the run failed: `nn.batch_matmul`: batch sizes differ: 5 (`a`) and 4 (`b`)");
+  const auto given = [](std::int64_t a, std::int64_t b) {
+    return std::vector{random_floats({a, 2, 3}), random_floats({b, 3, 4})};
+  };
+  for (const auto& [a, b] : {std::pair{5, 5}, {1, 1}, {1, 4}, {3, 1}}) {
+    expect_right_with(given(a, b));
+  }
+  EXPECT_EQ(error_with(given(5, 4)),
+            "the run failed: `nn.batch_matmul`: its operands have 5 and 4 elements in dimension 0: "
+            "sizes that are broadcast must be equal, or one of them 1");
 }
 
 // A layer of attention with everything around it, by each back end.
@@ -337,6 +342,26 @@ TEST_P(DynamicShapesBy, ASumOverNothingIsZero) {
       "  (nn.relu(add(nn.matmul(%x, %w, units=None), %b)), nn.dense(%v, %x, units=None))\n}\n",
       {"cpu", GetParam()});
   for (const std::int64_t k : {3, 0, 8, 0}) expect_right({{"k", k}});
+}
+
+// Where one batch is a number, so is the result's.
+TEST_P(DynamicShapesBy, BatchesAreBroadcast) {
+  compile_text(
+      "def @main(%x: Tensor[(4, 2, 3), float32], %y: Tensor[(?b, 3, 5), float32],\n"
+      "          %z: Tensor[(?c, ?d, 5, 2), float32]) {\n"
+      "  %0 = nn.batch_matmul(%x, %y, transpose_b=False);\n"
+      "  (%0, nn.matmul(%0, %z, units=None))\n}\n",
+      {"cpu", GetParam()});
+  const auto given = [](std::int64_t b, std::int64_t c, std::int64_t d) {
+    return std::vector{random_floats({4, 2, 3}), random_floats({b, 3, 5}),
+                       random_floats({c, d, 5, 2})};
+  };
+  expect_right_with(given(4, 1, 1));
+  expect_right_with(given(1, 2, 4));
+  expect_right_with(given(4, 3, 1));
+  EXPECT_EQ(error_with(given(3, 1, 1)),
+            "the run failed: `nn.batch_matmul`: its operands have 4 and 3 elements in dimension 0: "
+            "sizes that are broadcast must be equal, or one of them 1");
 }
 
 TEST_P(DynamicShapesBy, AttentionEqualsTheStaticOne) {

@@ -2,6 +2,7 @@
 #include "lower/size_derivation.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "relay/evaluation_order.h"
 #include "relay/operator.h"
@@ -39,10 +40,15 @@ Expr element(const Tensor& t, const std::vector<Expr>& index) {
   return tir::int_imm(element_as_int(t, at), t.dtype);
 }
 
-// Operators without attributes that broadcast do so by numpy's rule, all operands alike.
-bool is_numpy_broadcast(const relay::Operator& op) {
-  return op.pattern == relay::OpPattern::kBroadcast && op.shape == nullptr &&
-         op.attrs == relay::Operator{}.attrs && op.operands.size() > 1;
+// How many dimensions of the operands numpy's rule does not broadcast, counted from the end;
+// nothing where it broadcasts none. Operators without attributes that broadcast do so by that rule,
+// all operands alike; products do so with their batches.
+std::optional<std::size_t> dimensions_apart(const relay::Operator& op) {
+  if (op.name == "nn.matmul" || op.name == "nn.batch_matmul") return 2;
+  const bool is_numpy_broadcast = op.pattern == relay::OpPattern::kBroadcast &&
+                                  op.shape == nullptr && op.attrs == relay::Operator{}.attrs &&
+                                  op.operands.size() > 1;
+  return is_numpy_broadcast ? std::optional<std::size_t>(0) : std::nullopt;
 }
 
 // The sizes other than 1 that meet in dimension `axis` of a result of `rank`, each once.
@@ -93,9 +99,10 @@ bool has_unknown_size(const Type& type) {
 }
 
 bool has_open_broadcast(const relay::Operator& op, const std::vector<Type>& operands) {
-  if (!is_numpy_broadcast(op)) return false;
+  const auto apart = dimensions_apart(op);
+  if (!apart) return false;
   const std::size_t rank = max_rank(operands);
-  for (std::size_t i = 0; i < rank; ++i) {
+  for (std::size_t i = 0; i + *apart < rank; ++i) {
     if (sizes_that_meet(operands, rank, i).size() > 1) return true;
   }
   return false;
@@ -324,7 +331,8 @@ Expr SizeDerivation::total_of(const tir::TensorRef& tensor, const std::function<
 // Sizes that differ in name are equal at run time, or 1.
 Type SizeDerivation::broadcast(NodeId id, const Type& type, const std::vector<Type>& operands) {
   Shape shape = type.shape();
-  for (std::size_t i = 0; i < shape.size(); ++i) {
+  const std::size_t apart = *dimensions_apart(*f_.op(id));
+  for (std::size_t i = 0; i + apart < shape.size(); ++i) {
     const std::vector<Dim> sizes = sizes_that_meet(operands, shape.size(), i);
     if (sizes.size() > 1) shape[i] = broadcast_size(id, i, shape[i], sizes);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/definition.h"
 
-#include "tir/compare.h"
+#include "ops/broadcast_index.h"
 #include "tir/dim_vars.h"
 
 namespace tessera::ops {
@@ -25,14 +25,7 @@ Expr broadcast_read(const TensorExpr& t, const std::vector<Expr>& shape, const I
   const std::size_t skipped = out.size() - t.rank();
   Indices at;
   for (std::size_t i = 0; i < t.rank(); ++i) {
-    const Expr &own = t.shape()[i], &index = out[i + skipped];
-    if (tir::is_int(own, 1)) {
-      at.emplace_back(0);
-    } else if (tir::as_int(own) != nullptr || tir::equal(own, shape[i + skipped])) {
-      at.push_back(index);
-    } else {  // 1 or the size of the result, which is known at run time
-      at.push_back(tir::select(tir::eq(own, 1), Expr(0), index));
-    }
+    at.push_back(broadcast_index(t.shape()[i], shape[i + skipped], out[i + skipped]));
   }
   return t(std::move(at));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul_family.h"
 
+#include "ops/broadcast_index.h"
+
 namespace tessera::ops {
 namespace {
 
@@ -57,23 +59,6 @@ std::vector<T> products(const EvalArgs& args, const MatmulForm& form) {
 
 }  // namespace
 
-namespace {
-
-// Batch sizes of which only a run tells that they are equal. One that turns out to be 1 is not
-// repeated: kernels are made for what is known.
-Result<void> batches_agree(const InferArgs& args, Shape& batch) {
-  const Shape &a = args.operands[0].shape(), &b = args.operands[1].shape();
-  for (std::size_t d = 3; d <= std::min(a.size(), b.size()); ++d) {
-    const Dim &x = from_end(a, d), &y = from_end(b, d);
-    if (x == Dim(1) || y == Dim(1)) continue;
-    TESSERA_TRY(const Dim size, agreed(args, x, y, "batch sizes"));
-    if (args.agreements != nullptr) batch[batch.size() + 2 - d] = size;
-  }
-  return {};
-}
-
-}  // namespace
-
 Result<Type> infer_matmul(const InferArgs& args, const MatmulForm& form) {
   TESSERA_TRY_VOID(expect_min_rank(args, 0, 2));
   TESSERA_TRY_VOID(expect_min_rank(args, 1, 2));
@@ -82,7 +67,6 @@ Result<Type> infer_matmul(const InferArgs& args, const MatmulForm& form) {
                           from_end(b, row_place(form.transpose_b)), "contraction sizes"));
   TESSERA_TRY(Shape shape,
               broadcast_shapes(args, Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2)));
-  TESSERA_TRY_VOID(batches_agree(args, shape));
   shape.push_back(from_end(a, row_place(form.transpose_a)));
   shape.push_back(from_end(b, column_place(form.transpose_b)));
   if (form.units) {
@@ -102,13 +86,14 @@ Definitions compute_matmul(const ComputeArgs& args, const MatmulForm& form) {
   const TensorExpr &a = args.operands[0], &b = args.operands[1];
   const DType dtype = result_dtype(args), wide = accumulator(dtype);
   const IterAxis k = tir::reduce_axis(from_end(a.shape(), column_place(form.transpose_a)), "k");
+  const std::vector<Expr> shape = result_shape(args);
   // The operand's batch dimensions of a result index, then its two others in stored order.
   const auto element = [&](const TensorExpr& t, const Indices& i, Expr row, Expr column,
                            bool transposed) {
     Indices at;
     const std::size_t skipped = i.size() - t.rank();
     for (std::size_t d = 0; d + 2 < t.rank(); ++d) {
-      at.push_back(tir::is_int(t.shape()[d], 1) ? Expr(0) : i[d + skipped]);
+      at.push_back(broadcast_index(t.shape()[d], shape[d + skipped], i[d + skipped]));
     }
     if (transposed) std::swap(row, column);
     at.push_back(std::move(row));
@@ -116,7 +101,7 @@ Definitions compute_matmul(const ComputeArgs& args, const MatmulForm& form) {
     return tir::cast(t(std::move(at)), wide);
   };
   const TensorExpr product = tir::compute(
-      "product", result_shape(args),
+      "product", shape,
       [&](const Indices& i) {
         const Expr x = element(a, i, i[i.size() - 2], k.var, form.transpose_a);
         const Expr y = element(b, i, k.var, i.back(), form.transpose_b);
