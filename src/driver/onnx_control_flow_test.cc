@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models of ONNX that decide sizes as they run: the library and the interpreter compute what `eval`
 // does, in the shape that is expected.
+#include <algorithm>
+#include <map>
+
 #include "driver/compile.h"
 #include "driver/load_model.h"
 #include "driver/testing/model_test.h"
@@ -195,3 +198,40 @@ TEST_F(OnnxControlFlow, AsManyDistinctValuesAsThereAre) {
 
 }  // namespace
 }  // namespace tessera::driver
+// Rows of more columns than are sorted one by one: an odd number, and few values, so that rows
+// differ late.
+TEST_F(OnnxControlFlow, DistinctRowsOfManyColumns) {
+  constexpr std::int64_t kRows = 40, kColumns = 37;
+  model_.input("x", {1, kColumns});
+  name_dimension(0, 0, "n");
+  import::set_int(model_.node("Unique", {"x"}, {"y", "first", "inverse", "counts"}, "distinct"),
+                  "axis", 0);
+  for (const char* name : {"y", "first", "inverse", "counts"}) model_.output(name);
+  compile_model();
+  std::vector<std::vector<double>> rows(kRows, std::vector<double>(kColumns, 1));
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    rows[static_cast<std::size_t>(r)][static_cast<std::size_t>(r * 7 % 5 * 9)] -= 1;
+    rows[static_cast<std::size_t>(r)][kColumns - 1] += static_cast<double>(r % 3);
+  }
+  std::vector<double> data;
+  for (const auto& row : rows) data.insert(data.end(), row.begin(), row.end());
+  const auto found = results({floats({kRows, kColumns}, data)});
+  std::map<std::vector<double>, std::int64_t> counts;  // in the order of the rows
+  for (const auto& row : rows) ++counts[row];
+  ASSERT_EQ(counts.size(), 15u);
+  std::vector<double> wanted;
+  Sizes wanted_counts, wanted_first, wanted_inverse;
+  for (const auto& [row, count] : counts) {
+    wanted.insert(wanted.end(), row.begin(), row.end());
+    wanted_counts.push_back(count);
+    wanted_first.push_back(std::find(rows.begin(), rows.end(), row) - rows.begin());
+  }
+  for (const auto& row : rows) {
+    wanted_inverse.push_back(std::distance(counts.begin(), counts.find(row)));
+  }
+  EXPECT_TRUE(found[0] == floats({15, kColumns}, wanted));
+  EXPECT_TRUE(found[1] == tensor_from_ints({15}, kInt64, wanted_first));
+  EXPECT_TRUE(found[2] == tensor_from_ints({kRows}, kInt64, wanted_inverse));
+  EXPECT_TRUE(found[3] == tensor_from_ints({15}, kInt64, wanted_counts));
+}
+

@@ -7,24 +7,51 @@
 namespace tessera::import {
 namespace {
 
-constexpr std::int64_t kMaxColumns = 256;  // each is sorted by itself
+constexpr std::int64_t kMaxSorts = 8;  // of columns one after the other
 
 Value argsort(Value v) {
   return v.apply("argsort", {{"axis", 0}, {"is_ascend", true}, {"dtype", kInt64}});
-}
-
-// The order of the rows (n, m) by their elements, the first counting most; equal rows as they come.
-Value order_of_rows(Value rows) {
-  std::int64_t c = rows.size(1) - 1;
-  Value order = argsort(rows.at(1, c));
-  while (c-- > 0) order = order.take(argsort(rows.at(1, c).take(order, 0)), 0);
-  return order;
 }
 
 // 0, 1, 2, ... for each element of an order.
 Value places_of(Value order) {
   const Value ones = order * 0.0 + 1.0;
   return ones.apply("cumsum", {{"axis", 0}}) - 1.0;
+}
+
+// Elements at `indices` of dimension 0, which may differ from column to column.
+Value gather(Value v, Value indices) {
+  return {v.node(), v.node().call("gather", {v, indices}, {{"axis", 0}})};
+}
+
+// How many values smaller than it each element's column has.
+Value ranks_in_columns(Value rows) {
+  const Value order = argsort(rows), sorted = gather(rows, order);
+  const Value before = sorted.take(maximum(places_of(order.at(1, 0)) - 1.0, 0.0), 0);
+  const Value starts = {rows.node(), rows.node().call("not_equal", {sorted, before})};
+  return gather(starts.cast(kInt64).apply("cumsum", {{"axis", 0}}), argsort(order));
+}
+
+// A column of numbers in the order of the rows (n, m): two columns' ranks make one number, until
+// one column is left.
+Value keys_of_rows(Value rows) {
+  for (std::int64_t c = rows.size(1); c > 1; c = (c + 1) / 2) {
+    Value ranks = ranks_in_columns(rows);
+    if (c % 2 == 1) ranks = concat(rows.node(), {ranks, ranks.slice(1, 0, 1) * 0.0}, 1);
+    const Value pairs = ranks.reshape_to({ranks.shape()[0], (c + 1) / 2, 2});
+    const Value more_than_any = pairs.apply("max", {{"axis", Ints{0, 1, 2}}}) + 1.0;
+    rows = pairs.at(2, 0) * more_than_any + pairs.at(2, 1);
+  }
+  return rows;
+}
+
+// The order of the rows (n, m) by their elements, the first counting most; equal rows as they come.
+Value order_of_rows(Value rows) {
+  if (rows.size(1) > kMaxSorts) rows = keys_of_rows(rows);
+  std::int64_t c = rows.size(1) - 1;
+  Value order = argsort(rows.at(1, c));
+  while (c-- > 0) order = order.take(argsort(rows.at(1, c).take(order, 0)), 0);
+  return order;
 }
 
 // Where a row differs from that in front of it; the first does.
@@ -69,9 +96,8 @@ std::vector<NodeId> convert_unique(Node& n) {
   const Value slices = x.transpose(front);
   const Dim count = slices.shape()[0];
   const Dim columns = num_elements(Shape(slices.shape().begin() + 1, slices.shape().end()));
-  if (!columns.is_constant() || columns.constant() < 1 || columns.constant() > kMaxColumns) {
-    n.unsupported(
-        fmt::format("slices of {} elements; they have 1 to {}", to_string(columns), kMaxColumns));
+  if (!columns.is_constant() || columns.constant() < 1) {
+    n.unsupported(fmt::format("slices of {} elements", to_string(columns)));
   }
   if (count == Dim(0)) n.unsupported("an empty input");
   Unique u = sorted_values(slices.reshape_to({count, columns}));
