@@ -159,6 +159,35 @@ TEST_F(OnnxControlFlow, AScanOfAsManySlicesAsComeAtRunTime) {
             (Sizes{5, 3}));
 }
 
+// Rows of which only the run tells how large they are, and nothing how many there will be.
+TEST_F(OnnxControlFlow, RowsOfASizeThatDataDecide) {
+  model_.input("x", {6});
+  model_.input("k", {1}, onnx::TensorProto::INT64);
+  model_.input("trips", {}, onnx::TensorProto::INT64);
+  model_.ints("begin", {0});
+  model_.floats("zero", {}, {0});
+  auto* loop = model_.node("Loop", {"trips", "", "zero"}, {"last", "rows"}, "loop");
+  auto* body = graph(loop, "body");
+  for (const char* name : {"i", "c", "sum"}) body->add_input()->set_name(name);
+  step(body, "Identity", {"c"}, {"again"});
+  step(body, "Slice", {"x", "begin", "k"}, {"part"});
+  step(body, "ReduceSum", {"part"}, {"total"});
+  import::set_int(body->mutable_node(2), "keepdims", 0);
+  step(body, "Add", {"sum", "total"}, {"next"});
+  step(body, "Add", {"part", "sum"}, {"row"});
+  for (const char* name : {"again", "next", "row"}) body->add_output()->set_name(name);
+  for (const char* name : {"last", "rows"}) model_.output(name);
+  compile_model();
+  const auto rows = [&](std::int64_t k, std::int64_t trips) {
+    return results({floats({6}, {1, 2, 3, 4, 5, 6}), tensor_from_ints({1}, kInt64, Sizes{k}),
+                    tensor_from_ints({}, kInt64, Sizes{trips})})[1];
+  };
+  EXPECT_TRUE(rows(2, 3) == floats({3, 2}, {1, 2, 4, 5, 7, 8}));
+  EXPECT_TRUE(rows(4, 1) == floats({1, 4}, {1, 2, 3, 4}));
+  EXPECT_EQ(rows(5, 4).shape, (Sizes{4, 5}));
+  EXPECT_EQ(rows(5, 0).shape[0], 0);
+}
+
 // The slices are as many as there are values other than zero; each is a row of its own.
 TEST_F(OnnxControlFlow, AScanOverWhatDataDecide) {
   model_.input("x", {6});
@@ -196,8 +225,6 @@ TEST_F(OnnxControlFlow, AsManyDistinctValuesAsThereAre) {
   EXPECT_EQ(results({floats({3}, {5, 5, 5})})[0].shape, Sizes{1});
 }
 
-}  // namespace
-}  // namespace tessera::driver
 // Rows of more columns than are sorted one by one: an odd number, and few values, so that rows
 // differ late.
 TEST_F(OnnxControlFlow, DistinctRowsOfManyColumns) {
@@ -235,3 +262,5 @@ TEST_F(OnnxControlFlow, DistinctRowsOfManyColumns) {
   EXPECT_TRUE(found[3] == tensor_from_ints({15}, kInt64, wanted_counts));
 }
 
+}  // namespace
+}  // namespace tessera::driver

@@ -76,8 +76,10 @@ class GraphImporter {
   bool generalise_carried(const Node& at, Loop& loop) const;
   NodeId first_rows(const Loop& loop, std::size_t scan);
   NodeId run_time_rows(const Loop& loop, const Shape& row);
-  void size_scans(const Node& at, Loop& loop) const;
+  void size_scans(Loop& loop) const;
   relay::Function loop_function(const Loop& loop, const std::string& name);
+  // The rows with another one; the first alone where only it tells how large they are.
+  NodeId with_row(const Loop& loop, std::size_t scan, NodeId rows, NodeId row, NodeId iteration);
   NodeId goes_on(const Loop& loop, std::span<const NodeId> params);
   NodeId row_index(NodeId iteration, NodeId rows, bool backward);
   NodeId length_of(Node& at, NodeId value, std::int64_t axis);

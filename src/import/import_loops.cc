@@ -67,8 +67,9 @@ void size_rows(const Loop& loop, const Type* declared, Loop::ScanOutput& scan) {
   }
 }
 
-// A size of a row that the body leaves open is the one that the model says.
-void size_row(const Node& at, const Type& row, const Type* declared, Loop::ScanOutput& scan) {
+// A size of a row that the body leaves open is the one that the model says, or that of the first
+// row: then there is no memory for others before there is a row.
+void size_row(const Type& row, const Type* declared, Loop::ScanOutput& scan) {
   scan.row_shape = row.shape();
   for (std::size_t d = 0; d < row.rank(); ++d) {
     Dim& size = scan.row_shape[d];
@@ -76,8 +77,9 @@ void size_row(const Node& at, const Type& row, const Type* declared, Loop::ScanO
       size = declared->shape()[d + 1];
     }
   }
-  if (std::any_of(scan.row_shape.begin(), scan.row_shape.end(), is_unknown)) {
-    at.unsupported(fmt::format("its scan output `{}` of rows whose size is not known", scan.name));
+  if (scan.has_open_row()) {
+    scan.rows = Dim::unknown();
+    scan.grows = true;
   }
 }
 
@@ -195,8 +197,7 @@ relay::Function GraphImporter::loop_function(const Loop& loop, const std::string
     const Loop::ScanOutput& s = loop.scans[i];
     const NodeId row = builder_.project(step, static_cast<int>(s.row));
     if (s.grows) {
-      const NodeId parts[] = {values[carried + i], call("expand_dims", {row}, {{"axis", 0}})};
-      next.push_back(call("concatenate", {builder_.tuple(parts)}, {{"axis", 0}}));
+      next.push_back(with_row(loop, i, values[carried + i], row, params[0]));
     } else {
       const auto known = s.rows.as_constant();
       const NodeId rows = known || !loop.limit ? builder_.constant(number(known.value_or(0)))
@@ -212,11 +213,11 @@ relay::Function GraphImporter::loop_function(const Loop& loop, const std::string
   return builder_.end_function(builder_.branch(test, again, done));
 }
 
-void GraphImporter::size_scans(const Node& at, Loop& loop) const {
+void GraphImporter::size_scans(Loop& loop) const {
   for (Loop::ScanOutput& s : loop.scans) {
     const Type* declared = scope_->declared_type(s.name);
     size_rows(loop, declared, s);
-    size_row(at, loop.body.type(loop.body.result()).fields()[s.row], declared, s);
+    size_row(loop.body.type(loop.body.result()).fields()[s.row], declared, s);
   }
   for (const Loop::ScanOutput& s : loop.scans) {
     if (const auto rows = s.rows.as_constant()) {
@@ -251,12 +252,34 @@ bool GraphImporter::generalise_carried(const Node& at, Loop& loop) const {
   return changed;
 }
 
+NodeId GraphImporter::with_row(const Loop& loop, std::size_t i, NodeId rows, NodeId row,
+                               NodeId iteration) {
+  const Loop::ScanOutput& scan = loop.scans[i];
+  const NodeId one = call("expand_dims", {row}, {{"axis", 0}});
+  const auto both = [&] {
+    const NodeId parts[] = {scan.backward ? one : rows, scan.backward ? rows : one};
+    return call("concatenate", {builder_.tuple(parts)}, {{"axis", 0}});
+  };
+  if (!scan.has_open_row()) return both();
+  const NodeId is_first = call("equal", {iteration, builder_.constant(number(0))});
+  relay::RegionId regions[2];
+  std::vector<NodeId> results[2];
+  for (int branch = 0; branch < 2; ++branch) {
+    regions[branch] = builder_.begin_branch();
+    results[branch] = {branch == 0 ? one : both()};
+    builder_.end_branch(results[branch][0]);
+  }
+  end_branches(is_first, regions, results);
+  return builder_.branch(is_first, regions[0], regions[1]);
+}
+
 // What a scan output is before the first iteration.
 NodeId GraphImporter::first_rows(const Loop& loop, std::size_t i) {
   const Loop::ScanOutput& scan = loop.scans[i];
   const DType dtype = loop.body.type(loop.body.result()).fields()[scan.row].dtype();
   const bool has_size = scan.grows || !is_unknown(scan.rows);
-  const Shape shape = scan_shape(scan, scan.grows ? Dim(0) : scan.rows);
+  Shape shape = scan_shape(scan, scan.grows ? Dim(0) : scan.rows);
+  if (scan.has_open_row()) std::replace_if(shape.begin(), shape.end(), is_unknown, Dim(0));
   if (const auto known = constant_shape(shape)) {
     return call("zeros", {}, {{"shape", *known}, {"dtype", dtype}});
   }
@@ -284,7 +307,7 @@ std::vector<NodeId> GraphImporter::make_loop(Node& at, Loop& loop) {
     loop.carried_types = types;
     if (!define_body(at, loop)) return {};
   } while (generalise_carried(at, loop));
-  size_scans(at, loop);
+  size_scans(loop);
   const std::string name = fmt::format("loop_{}", loops_.size());
   const relay::Function& f = loops_[name] = loop_function(loop, name);
   std::vector<NodeId> args{builder_.constant(number(0)), loop.condition};

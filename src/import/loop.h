@@ -10,6 +10,7 @@
 //   }
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,12 @@ struct Loop {
     Shape row_shape = {};
     bool grows = false;  // by a row an iteration; else it has all rows from the beginning
     bool backward = false;
+
+    // Is a size of the rows known at run time only?
+    bool has_open_row() const {
+      return std::any_of(row_shape.begin(), row_shape.end(),
+                         [](const Dim& d) { return d.is_unknown(); });
+    }
   };
 
   const onnx::GraphProto* graph = nullptr;
