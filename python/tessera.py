@@ -107,6 +107,9 @@ class Model:
         self.instance_us = 1e6 * (time.perf_counter() - start)
         self.inputs = self._describe("input")
         self.outputs = self._describe("output")
+        # Those that `compile --keep-weights` kept; libraries of older compilers have none.
+        self.weights = (self._describe("weight")
+                        if hasattr(self._library, "tessera_model_weight") else [])
 
     def close(self) -> None:
         if self._instance:
@@ -185,6 +188,12 @@ class Model:
         call = self.bind(feeds)
         call()
         return call.fetch()
+
+    def set_weight(self, name: str, value: np.ndarray | None) -> None:
+        """Runs from now on use these values, which are copied; None: those of the compilation."""
+        tensor = None if value is None else byref(self._tensor(aligned(np.asarray(value), 1)))
+        self._check(self._library.tessera_instance_set_weight(self._instance, name.encode(),
+                                                              tensor))
 
     def profile(self, on: bool) -> None:
         """Measures each kernel from now on, from zero, or no more."""

@@ -14,6 +14,7 @@ namespace {
 
 struct CompileArgs {
   ModelOptionTexts model;
+  std::vector<std::string> keep_weights;
   bool json = false, no_measure = false;
 };
 
@@ -78,6 +79,13 @@ int compile(const CompileArgs& args) {
     return report(error(Code::kBadOption, {}, "--tune and --no-measure exclude each other")
                       .with_remedy("leave one of them away"));
   }
+  for (const std::string& name : args.keep_weights) {
+    if (name == "all") {
+      options->kept.all = true;
+    } else {
+      options->kept.names.insert(name);
+    }
+  }
   driver::Progress progress;
   ProgressBar bar("compiling kernels"), measuring("measuring");
   progress.measured = [&](std::size_t done, std::size_t of) {
@@ -125,6 +133,13 @@ void add_compile(CLI::App& app, Action& chosen) {
   command->add_flag("--no-measure", args->no_measure,
                     "Measure nothing: records or heuristics alone choose, no device is needed, and "
                     "equal records give equal bytes (the default)");
+  command
+      ->add_option(
+          "--keep-weights", args->keep_weights,
+          "Initializers of the model that stay parameters, which a program can set; `all`: "
+          "those of more than one floating-point number")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_flag("--verify", options.verify,
                     "Compare each partition with the reference evaluation");
   command->add_flag("--bundle", options.bundle,

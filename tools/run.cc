@@ -69,7 +69,8 @@ void add_run(CLI::App& app, Action& chosen) {
       app.add_subcommand("run", "Run a compiled library, or a model in this process");
   command->add_option("model", args->model.options.model, "Library (.so) or model")->required();
   command->add_option("--inputs", args->inputs,
-                      "Folder of NAME.npy; inputs without a file are random");
+                      "Folder of NAME.npy; inputs without a file are random, kept weights without "
+                      "one as compiled");
   command->add_option("--outputs", args->outputs, "Folder to write NAME.npy to");
   command->add_option("--threads", args->threads, "Threads of the instance (0: one a CPU)");
   add_model_options(*command, args->model);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -116,12 +117,19 @@ std::vector<std::string> npy_files(const std::string& folder,
 
 namespace {
 
+std::vector<exec::PortInfo> inputs_and_weights(const exec::Session& session) {
+  std::vector<exec::PortInfo> ports = session.inputs();
+  ports.insert(ports.end(), session.weights().begin(), session.weights().end());
+  return ports;
+}
+
 // Every .npy file must be an input: a misspelt one would be replaced by random numbers.
 Result<void> check_names(const exec::Session& session, const std::string& folder) {
   if (folder.empty()) return {};
-  const std::vector<std::string> known = npy_files(folder, session.inputs());
+  const std::vector<exec::PortInfo> ports = inputs_and_weights(session);
+  const std::vector<std::string> known = npy_files(folder, ports);
   std::vector<std::string> names;
-  for (const exec::PortInfo& port : session.inputs()) names.push_back("`" + port.name + "`");
+  for (const exec::PortInfo& port : ports) names.push_back("`" + port.name + "`");
   std::vector<std::string> files;
   std::error_code problem;
   std::filesystem::directory_iterator entry(folder, problem);
@@ -176,7 +184,7 @@ Result<Tensor> read_input(const std::string& file, const exec::PortInfo& port) {
 
 }  // namespace
 
-Result<std::vector<Tensor>> read_inputs(const exec::Session& session, const std::string& folder) {
+Result<std::vector<Tensor>> read_inputs(exec::Session& session, const std::string& folder) {
   std::vector<Tensor> inputs;
   std::error_code cannot_be_seen;
   if (!folder.empty() && !std::filesystem::is_directory(folder, cannot_be_seen)) {
@@ -184,14 +192,18 @@ Result<std::vector<Tensor>> read_inputs(const exec::Session& session, const std:
                     .with_remedy("check the path"));
   }
   TESSERA_TRY_VOID(check_names(session, folder));
-  const std::vector<std::string> files = npy_files(folder, session.inputs());
+  const std::vector<exec::PortInfo> ports = inputs_and_weights(session);
+  const std::vector<std::string> files = npy_files(folder, ports);
+  const std::size_t input_count = session.inputs().size();
   for (std::size_t i = 0; i < files.size(); ++i) {
-    const exec::PortInfo& port = session.inputs()[i];
+    std::optional<Tensor> given;
     if (!folder.empty() && exists(files[i])) {
-      TESSERA_TRY(Tensor tensor, read_input(files[i], port));
-      inputs.push_back(std::move(tensor));
-    } else {
-      inputs.push_back(exec::random_input(port, i));
+      TESSERA_TRY(given, read_input(files[i], ports[i]));
+    }
+    if (i < input_count) {
+      inputs.push_back(given ? *given : exec::random_input(ports[i], i));
+    } else if (given) {
+      TESSERA_TRY_VOID(session.set_weight(ports[i].name, *given));
     }
   }
   return inputs;

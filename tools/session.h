@@ -15,9 +15,9 @@ bool is_library(const std::string& path);
 // A model is compiled in this process, with its warnings on standard error.
 Result<std::unique_ptr<exec::Session>> open_session(const ModelOptionTexts& model,
                                                     const exec::SessionOptions& options);
-// NAME.npy of the folder for each input (see npy_files); random values where there is none. "" is
-// no folder.
-Result<std::vector<Tensor>> read_inputs(const exec::Session& session, const std::string& folder);
+// NAME.npy of the folder for each input (see npy_files); random values where there is none. Kept
+// weights that have a file are set. "" is no folder.
+Result<std::vector<Tensor>> read_inputs(exec::Session& session, const std::string& folder);
 // A file for each tensor: NAME.npy, where `_` stands for each character outside of [A-Za-z0-9_.-].
 // Names that would share a file (`y/1`, `y_1`) have such characters as `%2F` instead.
 std::vector<std::string> npy_files(const std::string& folder,

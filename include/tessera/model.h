@@ -117,6 +117,11 @@ TESSERA_API int32_t tessera_model_find_input(const tessera_model* model, const c
 TESSERA_API int32_t tessera_model_find_output(const tessera_model* model, const char* name,
                                               int32_t* index);
 
+// Weights that were kept (`compile --keep-weights`), which tessera_instance_set_weight sets. They
+// are none of the inputs that a run takes.
+TESSERA_API int32_t tessera_model_weight_count(const tessera_model* model);
+TESSERA_API int32_t tessera_model_weight(const tessera_model* model, int32_t index, tessera_io* io);
+
 // The shapes that a run with inputs of these shapes (dtype and data are not looked at) gives its
 // outputs: fills outputs[i].ndim and, for outputs[i].shape that is not null, its numbers; an
 // output's rank is known from tessera_io. A dimension that depends on data is -1.
@@ -171,6 +176,13 @@ TESSERA_API int32_t tessera_instance_create(tessera_model* model,
                                             const tessera_instance_options* options,
                                             tessera_instance** instance);
 TESSERA_API void tessera_instance_destroy(tessera_instance* instance);  // null is allowed
+
+// Gives a kept weight the values of `value`, which are copied: later runs of this instance use
+// them, and the tensor may go. Name, dtype and shape must be the model's, the data compact, on the
+// instance's device or in host memory. Null: back to what the model was compiled with. Waits for
+// runs that are under way.
+TESSERA_API int32_t tessera_instance_set_weight(tessera_instance* instance, const char* name,
+                                                const tessera_tensor* value);
 
 // Runs the model. All inputs are given, in the order of the model, compact, and on the instance's
 // device or in host memory. An output whose data is null becomes the instance's own: data, shape

@@ -64,10 +64,12 @@ class Compilation {
       std::error_code reported_when_written;
       std::filesystem::create_directories(options_.dump_dir, reported_when_written);
     }
-    TESSERA_TRY(Module module, load_model(options_.model, options_.dims));
+    TESSERA_TRY(Module module, load_model(options_.model, options_.dims, options_.kept));
     module.targets = options_.targets;
-    done("import", fmt::format("{} nodes, {} constants", module.functions.at("main").num_nodes(),
-                               module.constants.size()));
+    const std::size_t kept = module.kept_weights.size();
+    done("import", fmt::format("{} nodes, {} constants{}", module.functions.at("main").num_nodes(),
+                               module.constants.size(),
+                               kept == 0 ? "" : fmt::format(", {} kept weights", kept)));
     TESSERA_TRY(module, optimize_graph(std::move(module), options_, report.warnings));
     done("simplify", fmt::format("{} nodes", module.functions.at("main").num_nodes()));
     if (options_.precision != kFloat32) {

@@ -51,13 +51,20 @@ Result<std::vector<relay::PatternTable>> load_pattern_tables(
   return tables;
 }
 
-Result<Module> load_model(const std::string& path, const std::vector<DimBinding>& dims) {
+Result<Module> load_model(const std::string& path, const std::vector<DimBinding>& dims,
+                          const import::KeptNames& kept) {
   Module module;
   std::vector<DimBinding> open = dims;
   if (path.ends_with(".relay") || path.ends_with(".txt") || path == "-") {
+    if (kept.all || !kept.names.empty()) {
+      return fail(error(Code::kBadOption, {},
+                        "--keep-weights: `{}` is Relay text, whose constants have no names", path)
+                      .with_remedy("make what is to be set at run time a parameter of `@main`"));
+    }
     TESSERA_TRY(module, load_module_text(path));
   } else {
     import::ImportOptions options;
+    options.kept = kept;
     for (const DimBinding& d : dims) {
       if (d.size) options.sizes[d.name] = *d.size;
       if (!d.size) options.ranges[d.name] = d.range;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/dimensions.h"
+#include "import/import_options.h"
 #include "relay/pattern_table.h"
 
 namespace tessera::driver {
@@ -17,7 +18,9 @@ Result<Module> load_module_text(const std::string& path);
 Result<std::vector<relay::PatternTable>> load_pattern_tables(const std::vector<std::string>& paths);
 
 // Relay text if the name ends in .relay or .txt or is "-", else ONNX. Types are inferred, and
-// dimensions of main's parameters bound as bind_dimensions says.
-Result<Module> load_model(const std::string& path, const std::vector<DimBinding>& dims);
+// dimensions of main's parameters bound as bind_dimensions says. Relay text has no weights to keep:
+// its parameters are none.
+Result<Module> load_model(const std::string& path, const std::vector<DimBinding>& dims,
+                          const import::KeptNames& kept = {});
 
 }  // namespace tessera::driver

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/metadata.h"
 
+#include <span>
+
 #include <nlohmann/json.hpp>
 
 #include "diagnostics/places.h"
@@ -14,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json ports(const std::vector<tir::Buffer>& buffers) {
+Json ports(std::span<const tir::Buffer> buffers) {
   Json list = Json::array();
   for (const tir::Buffer& b : buffers) {
     Json shape = Json::array();
@@ -75,9 +77,11 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
   Json pools = Json::array();
   for (const plan::Pool& p : lowered.plan.pools)
     pools.push_back({{"name", p.name}, {"bytes", p.bytes}});
+  const std::span<const tir::Buffer> inputs = main.inputs;
+  const std::size_t kept = lowered.module.kept_weights.size();
   Json json = {
       {"target", target},
-      {"inputs", ports(main.inputs)},
+      {"inputs", ports(inputs.first(inputs.size() - kept))},
       {"outputs", ports(outputs)},
       {"symbols", symbols(main, lowered.module.symbols)},
       {"placement", placement(report.placement)},
@@ -87,6 +91,7 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
       {"plan", plan::print_plan(lowered.plan)},
       {"libraries", report.needed_libraries},
   };
+  if (kept > 0) json["kept_weights"] = ports(inputs.last(kept));
   if (report.precision) {
     json["precision"] = to_string(report.precision->dtype);
     json["kept_in_float32"] = kept_in_float32(*report.precision);

@@ -28,6 +28,7 @@ struct CompileOptions {
   std::string output;
   std::vector<Target> targets;  // machine and back ends, in order of priority
   std::vector<DimBinding> dims;
+  import::KeptNames kept;
   Partition partition = Partition::kGreedy;
   std::vector<std::string> require;  // a matrix product or convolution elsewhere is an error
   DType precision = kFloat32;        // what a model of float32 is computed in, where that serves

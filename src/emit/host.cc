@@ -44,6 +44,7 @@ class HostEmitter {
     io_table("outputs", outputs());
     pools();
     constants();
+    kept_weights();
     backends();
     externs();
     entry_or_kernels();
@@ -184,6 +185,16 @@ class HostEmitter {
     table("tessera_program_constant", "constants", rows);
   }
 
+  // The last rows of `inputs`: which constant each is until it is set.
+  void kept_weights() {
+    std::vector<std::uint32_t> indices;
+    for (const KeptWeight& w : module_.kept_weights) indices.push_back(w.value.index());
+    if (num_kept() > 0) {
+      line("static const int32_t kept_weights[] = {{{}}};\n", fmt::join(indices, ", "));
+    }
+  }
+  std::size_t num_kept() const { return main_ != nullptr ? module_.kept_weights.size() : 0; }
+
   void backends() {
     std::string rows;
     for (const std::string& name : backend_names_) rows += backend_row(name);
@@ -319,15 +330,17 @@ class HostEmitter {
          model ? "tessera_metadata" : "nullptr");
     line("    symbols, inputs, outputs, pools, constants, backends, externs, kernels, steps,");
     line("    {}, {}, {}, {}, {}, {}, {}, {}, {}, {},", dims().size(),
-         main_ != nullptr ? main_->inputs.size() : 0, outputs().size(), used_pools().size(),
-         module_.constants.size(), backend_names_.size(), extern_index_.size(), num_kernels_,
-         num_steps_, main_ != nullptr ? plan_.heap_count : 0);
+         main_ != nullptr ? main_->inputs.size() - num_kept() : 0, outputs().size(),
+         used_pools().size(), module_.constants.size(), backend_names_.size(), extern_index_.size(),
+         num_kernels_, num_steps_, main_ != nullptr ? plan_.heap_count : 0);
     const bool weights = model && weights_.bytes > 0;
     const bool has_expressions = model && has_input_expressions(*main_);
-    line("    {}, nullptr, {}, {}, nullptr, {}, {}}};", weights ? "tessera_weights" : "nullptr",
+    line("    {}, nullptr, {}, {}, nullptr, {}, {}, {}, {}}};",
+         weights ? "tessera_weights" : "nullptr",
          dims().empty() ? "nullptr" : "tessera_shapes_of_outputs",
          model ? "tessera_entry" : "nullptr", device_text(),
-         has_expressions ? "tessera_size_of_input" : "nullptr");
+         has_expressions ? "tessera_size_of_input" : "nullptr",
+         num_kept() > 0 ? "kept_weights" : "nullptr", num_kept());
   }
 
   const Module& module_;

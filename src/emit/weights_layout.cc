@@ -19,6 +19,7 @@ void mark_used(const tir::Stmt& stmt, std::vector<bool>& used) {
 std::vector<bool> used_constants(const Module& module) {
   std::vector<bool> used(module.constants.size(), false);
   for (const auto& [name, f] : module.prim_funcs) mark_used(f.body, used);
+  for (const KeptWeight& weight : module.kept_weights) used[weight.value.index()] = true;
   for (const Artifact& artifact : module.artifacts) {
     for (const NamedConstant& c : artifact.constants) used[c.index.index()] = true;
   }

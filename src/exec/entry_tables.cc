@@ -11,7 +11,8 @@ std::int32_t size_of(const auto& list) { return static_cast<std::int32_t>(list.s
 }  // namespace
 
 EntryTables::EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& plan,
-                         const SymbolTable& symbols, const tessera_program& library)
+                         const SymbolTable& symbols, std::span<const KeptWeight> kept,
+                         const tessera_program& library)
     : externs_(library.externs, library.externs + library.extern_count), plan_(plan) {
   const tir::Bounds bounds = plan::dim_bounds(entry, symbols);
   names_.reserve(entry.dims.size());
@@ -33,6 +34,9 @@ EntryTables::EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& pla
   };
   for (const tir::Buffer& b : entry.inputs) inputs_.push_back(io(b));
   for (const plan::ResultPort& p : plan::result_ports(entry)) outputs_.push_back(io(p.buffer));
+  for (const KeptWeight& weight : kept) {
+    kept_.push_back(static_cast<std::int32_t>(weight.value.index()));
+  }
   for (const plan::Pool& p : plan_.pools) {
     pools_.push_back({p.name.c_str(),
                       {p.device == DeviceType::kCuda ? TESSERA_CUDA : TESSERA_CPU, 0},
@@ -52,7 +56,9 @@ EntryTables::EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& pla
 
 void EntryTables::put_into(tessera_program& program) const {
   program.inputs = inputs_.data();
-  program.input_count = size_of(inputs_);
+  program.input_count = size_of(inputs_) - size_of(kept_);
+  program.kept_weights = kept_.data();
+  program.kept_weight_count = size_of(kept_);
   program.outputs = outputs_.data();
   program.output_count = size_of(outputs_);
   program.pools = pools_.data();

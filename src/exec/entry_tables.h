@@ -3,9 +3,11 @@
 // library that it calls: inputs and outputs, pools, where workspaces lie.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "module/module.h"
 #include "plan/plan.h"
 #include "runtime/program.h"
 #include "tir/prim_func.h"
@@ -14,9 +16,10 @@ namespace tessera::exec {
 
 class EntryTables {
  public:
-  // `entry` must outlive the tables: its names are used in place.
+  // `entry` must outlive the tables: its names are used in place. Its last inputs are the kept
+  // weights.
   EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& plan, const SymbolTable& symbols,
-              const tessera_program& library);
+              std::span<const KeptWeight> kept, const tessera_program& library);
   EntryTables(const EntryTables&) = delete;
   EntryTables& operator=(const EntryTables&) = delete;
 
@@ -28,6 +31,7 @@ class EntryTables {
   std::vector<tessera_program_symbol> symbols_;
   std::vector<plan::PortShape> ports_;
   std::vector<tessera_program_io> inputs_, outputs_;
+  std::vector<std::int32_t> kept_;  // constants
   std::vector<tessera_program_pool> pools_;
   std::vector<tessera_program_extern> externs_;
   plan::MemoryPlan plan_;  // owns the pools' names

@@ -39,7 +39,10 @@ HostInterpreter::HostInterpreter(std::shared_ptr<const Module> module, plan::Mem
     : module_(std::move(module)),
       plan_(std::move(plan)),
       entry_(module_->prim_funcs.at(entry)),
-      tables_(entry_, plan_, module_->symbols, library),
+      tables_(entry_, plan_, module_->symbols,
+              entry == "main" ? std::span<const KeptWeight>(module_->kept_weights)
+                              : std::span<const KeptWeight>(),
+              library),
       library_(std::move(keep_alive)),
       program_(library) {
   for (std::int32_t i = 0; i < library.extern_count; ++i) externs_[library.externs[i].symbol] = i;

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include "runtime/threads.h"
+#include "support/check.h"
 
 namespace tessera::exec {
 
@@ -26,9 +27,16 @@ namespace tessera::exec {
   X(tessera_instance_profile_count) \
   X(tessera_instance_profile_entry)
 
+// Null in libraries of older compilers, which keep no weights.
+#define TESSERA_WEIGHT_FUNCTIONS(X) \
+  X(tessera_model_weight_count)     \
+  X(tessera_model_weight)           \
+  X(tessera_instance_set_weight)
+
 struct ModelApi {
 #define X(f) decltype(&::f) f = nullptr;
   TESSERA_MODEL_FUNCTIONS(X)
+  TESSERA_WEIGHT_FUNCTIONS(X)
 #undef X
 };
 
@@ -38,6 +46,7 @@ ModelApi linked_api() {
   ModelApi api;
 #define X(f) api.f = &::f;
   TESSERA_MODEL_FUNCTIONS(X)
+  TESSERA_WEIGHT_FUNCTIONS(X)
 #undef X
   return api;
 }
@@ -48,6 +57,9 @@ const char* load_api(void* library, ModelApi& api) {
   api.f = reinterpret_cast<decltype(api.f)>(dlsym(library, #f)); \
   if (api.f == nullptr) return #f;
   TESSERA_MODEL_FUNCTIONS(X)
+#undef X
+#define X(f) api.f = reinterpret_cast<decltype(api.f)>(dlsym(library, #f));
+  TESSERA_WEIGHT_FUNCTIONS(X)
 #undef X
   return nullptr;
 }
@@ -145,6 +157,9 @@ Result<std::unique_ptr<Session>> Session::open_program(const tessera_program& pr
 Result<void> Session::start(const SessionOptions& options) {
   inputs_ = read_ports(model_, api_->tessera_model_input_count, api_->tessera_model_input);
   outputs_ = read_ports(model_, api_->tessera_model_output_count, api_->tessera_model_output);
+  if (api_->tessera_model_weight_count != nullptr) {
+    weights_ = read_ports(model_, api_->tessera_model_weight_count, api_->tessera_model_weight);
+  }
   tessera_instance_options c = TESSERA_INSTANCE_OPTIONS_INIT;
   threads_ = options.threads > 0 ? options.threads : runtime::default_threads();
   c.threads = options.threads;
@@ -189,6 +204,12 @@ Result<void> Session::bind(std::span<const Tensor> inputs) {
   bound_tensors_.clear();
   for (const Tensor& t : bound_) bound_tensors_.push_back(as_c_tensor(t));
   return {};
+}
+
+Result<void> Session::set_weight(const std::string& name, const Tensor& value) {
+  TESSERA_CHECK(api_->tessera_instance_set_weight != nullptr, "weights of a library without any");
+  const tessera_tensor c = as_c_tensor(value);
+  return status(api_->tessera_instance_set_weight(instance_, name.c_str(), &c));
 }
 
 Result<void> Session::run_bound() {

@@ -51,6 +51,9 @@ class Session {
 
   const std::vector<PortInfo>& inputs() const { return inputs_; }
   const std::vector<PortInfo>& outputs() const { return outputs_; }
+  // Of weights() that were kept: another value from now on.
+  const std::vector<PortInfo>& weights() const { return weights_; }
+  Result<void> set_weight(const std::string& name, const Tensor& value);
   int threads() const { return threads_; }            // of the instance
   std::uint64_t load_us() const { return load_us_; }  // model and instance creation
 
@@ -72,7 +75,7 @@ class Session {
   std::shared_ptr<const void> owner_;  // the loaded library, or the program in memory
   tessera_model* model_ = nullptr;
   tessera_instance* instance_ = nullptr;
-  std::vector<PortInfo> inputs_, outputs_;
+  std::vector<PortInfo> inputs_, outputs_, weights_;
   std::vector<Tensor> bound_;
   std::vector<tessera_tensor> bound_tensors_;
   std::vector<tessera_tensor> out_tensors_;

@@ -71,6 +71,28 @@ NodeId CallBuilder::param(const std::string& name, const Type& type) {
   return id;
 }
 
+NodeId CallBuilder::kept_weight(const std::string& name, Tensor value, bool lets_read) {
+  const NodeId id = param(name, value.type());
+  kept_.push_back({id, {name, constants_.add(std::move(value))}, lets_read, false});
+  return id;
+}
+
+// Within functions that have begun, ids are theirs.
+const CallBuilder::Kept* CallBuilder::find_kept(NodeId id) const {
+  if (!outer_.empty()) return nullptr;
+  const auto it = std::lower_bound(kept_.begin(), kept_.end(), id,
+                                   [](const Kept& k, NodeId wanted) { return k.param < wanted; });
+  return it == kept_.end() || it->param != id ? nullptr : &*it;
+}
+
+std::vector<KeptWeight> CallBuilder::kept_weights() const {
+  std::vector<KeptWeight> weights;
+  for (const Kept& k : kept_) {
+    if (!k.was_read) weights.push_back(k.weight);
+  }
+  return weights;
+}
+
 NodeId CallBuilder::constant(Tensor tensor) {
   const Type type = tensor.type();
   const NodeId id = tensor.is_scalar()
@@ -168,6 +190,13 @@ const Tensor* CallBuilder::constant_of(NodeId id) const {
   return constant == nullptr ? nullptr : &constants_.resolve(constant->value);
 }
 
+const Tensor* CallBuilder::read_constant(NodeId id) {
+  const Kept* kept = find_kept(id);
+  if (kept == nullptr || !kept->lets_read) return constant_of(id);
+  kept_[static_cast<std::size_t>(kept - kept_.data())].was_read = true;
+  return &constants_[kept->weight.value];
+}
+
 bool CallBuilder::is_within(const Dim& low, const Dim& high) const {
   const Dim difference = high - low;
   if (difference.is_unknown()) return false;
@@ -232,7 +261,18 @@ NodeId CallBuilder::call_global(const std::string& name, std::span<const NodeId>
 }
 
 relay::Function CallBuilder::finish(NodeId result, Attrs attrs) {
-  return in_order(builder_.finish(result, std::move(attrs)));
+  relay::Function f = in_order(builder_.finish(result, std::move(attrs)));
+  std::map<std::string, ConstantIndex> given_up;  // names of parameters are unique here
+  for (const Kept& k : kept_) {
+    if (k.was_read) given_up.emplace(k.weight.name, k.weight.value);
+  }
+  if (given_up.empty()) return f;
+  std::map<NodeId, ConstantValue> bound;
+  for (const NodeId id : f.params()) {
+    const auto it = given_up.find(f.as<relay::Param>(id)->name);
+    if (it != given_up.end()) bound.emplace(id, it->second);
+  }
+  return relay::bind_params(f, bound);
 }
 
 void CallBuilder::reopen_branch(relay::RegionId branch) {

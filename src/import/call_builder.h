@@ -7,6 +7,7 @@
 #include <span>
 
 #include "constants/pool.h"
+#include "module/module.h"
 #include "relay/function.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
@@ -35,6 +36,9 @@ class CallBuilder {
   void at(const Location& location);
 
   NodeId param(const std::string& name, const Type& type);
+  // A parameter with a value that may be replaced at run time. `lets_read`: whoever asks for the
+  // value makes it a constant.
+  NodeId kept_weight(const std::string& name, Tensor value, bool lets_read);
   // Scalars stay immediate, for patterns and generated code; all else goes into the pool.
   NodeId constant(Tensor tensor);
   NodeId tuple(std::span<const NodeId> fields);
@@ -45,6 +49,9 @@ class CallBuilder {
   const Type& type(NodeId id) const { return builder_.peek().type(id); }
   // The data of a value that is known, or null; until the next node is made.
   const Tensor* constant_of(NodeId id) const;
+  // The same for who builds another graph depending on it: gives kept weights up that let it.
+  const Tensor* read_constant(NodeId id);
+  bool is_kept(NodeId id) const { return find_kept(id) != nullptr; }
 
   // A list of sizes: a constant where all are numbers. None is unknown.
   NodeId sizes(const Shape& sizes);
@@ -77,6 +84,8 @@ class CallBuilder {
   NodeId call_global(const std::string& name, std::span<const NodeId> args, const Type& result);
 
   relay::Function finish(NodeId result, Attrs attrs);
+  // Those that are parameters of the finished function still, in its order.
+  std::vector<KeptWeight> kept_weights() const;
   ConstantPool take_constants() { return std::move(constants_); }
 
  private:
@@ -93,8 +102,16 @@ class CallBuilder {
     relay::FunctionBuilder builder;
     std::map<NodeId, Shape> sizes;
   };
+  struct Kept {
+    NodeId param;  // of the outermost function
+    KeptWeight weight;
+    bool lets_read = false, was_read = false;
+  };
+  const Kept* find_kept(NodeId id) const;
+
   std::vector<Open> outer_;  // functions that have begun and wait
   ConstantPool constants_;
+  std::vector<Kept> kept_;  // ascending by parameter
   std::map<NodeId, Shape> sizes_;
   Location location_;
   bool has_reopened_ = false;

@@ -16,6 +16,7 @@ GraphImporter::GraphImporter(const OnnxModel& model, const ImportOptions& option
 Result<Module> GraphImporter::run() {
   import_initializers(model_.proto().graph());
   import_inputs();
+  import_kept_weights();
   import_symbols();
   read_declarations();
   import_nodes(model_.proto().graph().node());
@@ -27,6 +28,7 @@ Result<Module> GraphImporter::run() {
   Attrs attrs;
   attrs.set("output_names", relay::AttrArray(names.begin(), names.end()));
   module.functions["main"] = builder_.finish(result, std::move(attrs));
+  module.kept_weights = builder_.kept_weights();
   module.constants = builder_.take_constants();
   module.symbols = std::move(symbols_);
   return module;

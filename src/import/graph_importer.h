@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ class GraphImporter {
   // ---- Inputs (import_inputs.cc) ----
   void import_symbols();
   void import_initializers(const onnx::GraphProto& graph);
+  // Those of the model's graph that stay parameters, behind its inputs.
+  void import_kept_weights();
+  bool is_kept(const onnx::TensorProto& t) const;
   void import_inputs();
   void import_input(const onnx::ValueInfoProto& value);
   Dim import_dim(const onnx::TensorShapeProto::Dimension& dim, const std::string& input);
@@ -74,12 +78,12 @@ class GraphImporter {
   bool define_body(Node& at, Loop& loop);
   void define_captured(Loop& loop, Scope& body, std::vector<Tensor>& known);
   bool generalise_carried(const Node& at, Loop& loop) const;
+  // The rows with another one; the first alone where only it tells how large they are.
+  NodeId with_row(const Loop& loop, std::size_t scan, NodeId rows, NodeId row, NodeId iteration);
   NodeId first_rows(const Loop& loop, std::size_t scan);
   NodeId run_time_rows(const Loop& loop, const Shape& row);
   void size_scans(Loop& loop) const;
   relay::Function loop_function(const Loop& loop, const std::string& name);
-  // The rows with another one; the first alone where only it tells how large they are.
-  NodeId with_row(const Loop& loop, std::size_t scan, NodeId rows, NodeId row, NodeId iteration);
   NodeId goes_on(const Loop& loop, std::span<const NodeId> params);
   NodeId row_index(NodeId iteration, NodeId rows, bool backward);
   NodeId length_of(Node& at, NodeId value, std::int64_t axis);
@@ -89,6 +93,8 @@ class GraphImporter {
   const ImportOptions& options_;
   CallBuilder builder_;
   std::map<std::string, relay::Function> loops_;  // by the global's name
+  std::vector<const onnx::TensorProto*> kept_;    // initializers that stay parameters
+  std::set<std::string> kept_names_;              // theirs
   SymbolTable symbols_;
   Scope main_;
   Scope* scope_ = &main_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a graph begins with: sizes, weights, inputs, and what it says about its values.
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -52,7 +53,12 @@ void GraphImporter::import_symbols() {
 }
 
 void GraphImporter::import_initializers(const onnx::GraphProto& graph) {
+  const bool is_main = &graph == &model_.proto().graph();
   for (const auto& t : graph.initializer()) {
+    if (is_main && is_kept(t) && kept_names_.insert(t.name()).second) {
+      kept_.push_back(&t);
+      continue;
+    }
     const Location at = model_node_location(model_.path(), t.name());
     Result<Tensor> tensor = model_.tensor(t, at);
     if (!tensor) {
@@ -83,7 +89,38 @@ void GraphImporter::import_inputs() {
     }
     // Before IR version 4 initializers had to be inputs as well.
     if (main_.values.contains(input.name()) || main_.failed.contains(input.name())) continue;
+    if (kept_names_.contains(input.name())) continue;
     import_input(input);
+  }
+}
+
+bool GraphImporter::is_kept(const onnx::TensorProto& t) const {
+  if (options_.kept.names.contains(t.name())) return true;
+  const auto dtype = onnx_dtype(t.data_type());
+  const bool is_one =
+      std::all_of(t.dims().begin(), t.dims().end(), [](std::int64_t n) { return n == 1; });
+  return options_.kept.all && dtype && dtype->is_float() && !is_one;
+}
+
+void GraphImporter::import_kept_weights() {
+  for (const onnx::TensorProto* t : kept_) {
+    const Location at = model_node_location(model_.path(), t->name());
+    Result<Tensor> tensor = model_.tensor(*t, at);
+    if (!tensor) {
+      errors_.add(std::move(tensor).error());
+      scope_->failed.insert(t->name());
+      continue;
+    }
+    builder_.at(at);
+    const bool named = options_.kept.names.contains(t->name());
+    define(t->name(), builder_.kept_weight(t->name(), *std::move(tensor), !named), at);
+  }
+  for (const std::string& name : options_.kept.names) {
+    if (kept_names_.contains(name)) continue;
+    errors_.add(error(Code::kBadOption, {},
+                      "--keep-weights {}: the model's graph has no initializer `{}`", name, name)
+                    .with_remedy("give names of initializers, as a viewer of models shows them, "
+                                 "or `all`"));
   }
 }
 

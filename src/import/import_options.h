@@ -3,16 +3,26 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "types/dim.h"
 
 namespace tessera::import {
 
-// What the user says about the model's symbolic dimensions (`--dim`).
+// Initializers of the model's graph that stay parameters (`--keep-weights`).
+struct KeptNames {
+  std::set<std::string> names;
+  // Those of floating-point numbers, more than one, too; but not where the import needs their
+  // values.
+  bool all = false;
+};
+
+// What the user says about the model: of its symbolic dimensions (`--dim`), and of its weights.
 struct ImportOptions {
   std::map<std::string, std::int64_t> sizes;  // made numbers
   SymbolTable ranges;                         // what is known of symbols that stay
+  KeptNames kept;
 };
 
 }  // namespace tessera::import

@@ -73,12 +73,15 @@ std::optional<Shape> Node::known_sizes(std::size_t i) const {
 }
 
 std::optional<Tensor> Node::constant(NodeId id) const {
-  const Tensor* tensor = builder_.constant_of(id);
+  const Tensor* tensor = builder_.read_constant(id);
   return tensor == nullptr ? std::nullopt : std::optional(*tensor);
 }
 
 Tensor Node::need_constant(std::size_t i, std::string_view what) const {
   const auto tensor = constant(input(i));
+  if (!tensor && builder_.is_kept(input(i))) {
+    unsupported(fmt::format("{} that --keep-weights leaves open until run time", what));
+  }
   if (!tensor) unsupported(fmt::format("{} that is computed at run time", what));
   return *tensor;
 }

@@ -75,11 +75,18 @@ struct Artifact {
   StateFunctions state;
 };
 
+// A parameter of main that has a value until a user of the library sets another one.
+struct KeptWeight {
+  std::string name;
+  ConstantIndex value;
+};
+
 struct Module {
   std::map<std::string, relay::Function> functions;  // by global symbol
   std::map<std::string, tir::PrimFunc> prim_funcs;
   std::map<std::string, Extern> externs;
   ConstantPool constants;
+  std::vector<KeptWeight> kept_weights;  // the last parameters of main, in order
   std::vector<Artifact> artifacts;
   std::vector<Target> targets;
   SymbolTable symbols;

@@ -14,7 +14,7 @@
 //   #[metadata]
 //   { ... }
 //
-// Externs, artifacts and targets are not in the text.
+// Externs, artifacts, targets and the values of kept weights are not in the text.
 #pragma once
 
 #include <memory>

@@ -15,9 +15,9 @@ struct BindParamsOptions {
 };
 
 // Each bound parameter with its tensor; a tensor that does not fit the annotation is an error.
-Result<std::map<NodeId, Tensor>> bindings(const relay::Function& f,
-                                          const std::map<std::string, Tensor>& tensors) {
-  std::map<NodeId, Tensor> bound;
+Result<std::map<NodeId, ConstantValue>> bindings(const relay::Function& f,
+                                                 const std::map<std::string, Tensor>& tensors) {
+  std::map<NodeId, ConstantValue> bound;
   std::map<std::string, NodeId> seen;
   Diagnostics errors;
   for (const NodeId id : f.params()) {
@@ -41,22 +41,6 @@ Result<std::map<NodeId, Tensor>> bindings(const relay::Function& f,
   return bound;
 }
 
-relay::Function with_bound(const relay::Function& f, const std::map<NodeId, Tensor>& bound) {
-  relay::FunctionBuilder b;
-  std::vector<NodeId> args;
-  for (const NodeId id : f.params()) {
-    const auto& param = *f.as<relay::Param>(id);
-    b.at(f[id].location);
-    const auto it = bound.find(id);
-    args.push_back(it == bound.end() ? b.param(param.name, param.annotation)
-                                     : b.constant(it->second));
-  }
-  const NodeId result = relay::inline_call(b, f, args);
-  relay::Function out = b.finish(result, f.attrs, f.result_annotation);
-  out.location = f.location;
-  return out;
-}
-
 Result<Module> run(Module module, PassContext& context) {
   const auto options = relay::read_attrs<BindParamsOptions>(context.options);
   const bool is_safetensors = options.file.ends_with(".safetensors");
@@ -65,7 +49,7 @@ Result<Module> run(Module module, PassContext& context) {
   const auto main = module.functions.find("main");
   if (main == module.functions.end()) return module;
   TESSERA_TRY(const auto bound, bindings(main->second, tensors));
-  main->second = with_bound(main->second, bound);
+  main->second = relay::bind_params(main->second, bound);
   return module;
 }
 

@@ -68,6 +68,22 @@ NodeId inline_call(FunctionBuilder& into, const Function& f, std::span<const Nod
   return copier.map(f.result());
 }
 
+Function bind_params(const Function& f, const std::map<NodeId, ConstantValue>& bound) {
+  FunctionBuilder b;
+  std::vector<NodeId> args;
+  for (const NodeId id : f.params()) {
+    const auto& param = *f.as<Param>(id);
+    b.at(f[id].location);
+    const auto it = bound.find(id);
+    args.push_back(it == bound.end() ? b.param(param.name, param.annotation)
+                                     : b.constant(it->second));
+  }
+  const NodeId result = inline_call(b, f, args);
+  Function out = b.finish(result, f.attrs, f.result_annotation);
+  out.location = f.location;
+  return out;
+}
+
 NodeId embed(FunctionBuilder& into, const Function& f) {
   const RegionId body = into.begin_region();
   Copier copier(f, into, true);

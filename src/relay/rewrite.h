@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -145,6 +146,8 @@ Extracted extract(const Function& f, const Uses& uses, std::span<const NodeId> s
 // Makes the nodes of f's body in the builder's current region, with `args` for its parameters;
 // returns what stands for its result.
 NodeId inline_call(FunctionBuilder& into, const Function& f, std::span<const NodeId> args);
+// The function without these parameters: constants stand for them.
+Function bind_params(const Function& f, const std::map<NodeId, ConstantValue>& bound);
 // Makes `f` a function literal in the builder's current region.
 NodeId embed(FunctionBuilder& into, const Function& f);
 // A literal as a function of its own. It must not capture (Primitive, Compiler and Composite do

@@ -66,11 +66,6 @@ std::int32_t fail_rank(const char* what, const tessera_program_io& io, std::int3
               io.name, given, given == 1 ? "" : "s", io.ndim, ShapeText(io.ndim, io.shape).text());
 }
 
-std::int32_t fail_shape(const tessera_program_io& io, const tessera_tensor& input) {
-  return fail(TESSERA_INVALID_ARGUMENT, "input `%s` has shape %s, the model takes %s", io.name,
-              ShapeText(input.ndim, input.shape).text(), ShapeText(io.ndim, io.shape).text());
-}
-
 // Dimension `d` of `io` is not a number: checks its range, and that equal symbols have equal
 // values.
 std::int32_t bind_dimension(const tessera_program& program, const tessera_program_io& io,
@@ -104,16 +99,10 @@ std::int32_t bind_dimension(const tessera_program& program, const tessera_progra
 
 std::int32_t bind_shape(const tessera_program& program, const tessera_program_io& io,
                         const tessera_tensor& input, std::int64_t* dims) {
-  if (input.ndim != io.ndim) return fail_rank("input", io, input.ndim);
-  if (input.shape == nullptr && io.ndim > 0) {
-    return fail(TESSERA_INVALID_ARGUMENT, "the shape of input `%s` is a null pointer", io.name);
-  }
+  if (std::int32_t status = check_shape("input", io, input)) return status;
   for (std::int32_t d = 0; d < io.ndim; ++d) {
-    if (io.shape[d] >= 0) {
-      if (input.shape[d] != io.shape[d]) return fail_shape(io, input);
-    } else if (std::int32_t status = bind_dimension(program, io, d, input.shape[d], dims)) {
-      return status;
-    }
+    if (io.shape[d] >= 0) continue;
+    if (std::int32_t status = bind_dimension(program, io, d, input.shape[d], dims)) return status;
   }
   return TESSERA_OK;
 }
@@ -136,6 +125,20 @@ std::int32_t check_expressions(const tessera_program& program, std::int32_t i,
 
 }  // namespace
 
+std::int32_t check_shape(const char* what, const tessera_program_io& io,
+                         const tessera_tensor& tensor) {
+  if (tensor.ndim != io.ndim) return fail_rank(what, io, tensor.ndim);
+  if (tensor.shape == nullptr && io.ndim > 0) {
+    return fail(TESSERA_INVALID_ARGUMENT, "the shape of %s `%s` is a null pointer", what, io.name);
+  }
+  for (std::int32_t d = 0; d < io.ndim; ++d) {
+    if (io.shape[d] < 0 || tensor.shape[d] == io.shape[d]) continue;
+    return fail(TESSERA_INVALID_ARGUMENT, "%s `%s` has shape %s, the model takes %s", what, io.name,
+                ShapeText(tensor.ndim, tensor.shape).text(), ShapeText(io.ndim, io.shape).text());
+  }
+  return TESSERA_OK;
+}
+
 std::int32_t bind_shapes(const tessera_program& program, const tessera_tensor* inputs,
                          std::int32_t input_count, std::int64_t* dims) {
   if (input_count != program.input_count) {
@@ -155,22 +158,22 @@ std::int32_t bind_shapes(const tessera_program& program, const tessera_tensor* i
   return TESSERA_OK;
 }
 
-std::int32_t bind_input(const tessera_program_io& io, const tessera_tensor& input,
+std::int32_t bind_input(const char* what, const tessera_program_io& io, const tessera_tensor& input,
                         std::uint64_t align_bytes, void** data) {
-  if (!same(input.dtype, io.dtype)) return fail_dtype("input", io.name, input.dtype, io.dtype);
+  if (!same(input.dtype, io.dtype)) return fail_dtype(what, io.name, input.dtype, io.dtype);
   if (!is_compact(input)) {
     return fail(TESSERA_INVALID_ARGUMENT,
-                "input `%s` is strided, the model takes compact row-major tensors: copy it first",
-                io.name);
+                "%s `%s` is strided, the model takes compact row-major tensors: copy it first",
+                what, io.name);
   }
   *data = static_cast<char*>(input.data) + input.byte_offset;
   if (compact_bytes(io.dtype, input.ndim, input.shape) == 0) return TESSERA_OK;
   if (input.data == nullptr) {
-    return fail(TESSERA_INVALID_ARGUMENT, "the data of input `%s` is a null pointer", io.name);
+    return fail(TESSERA_INVALID_ARGUMENT, "the data of %s `%s` is a null pointer", what, io.name);
   }
   if (reinterpret_cast<std::uintptr_t>(*data) % align_bytes != 0) {
     return fail(TESSERA_INVALID_ARGUMENT,
-                "the data of input `%s` is not aligned: %p is no multiple of %" PRIu64 " bytes",
+                "the data of %s `%s` is not aligned: %p is no multiple of %" PRIu64 " bytes", what,
                 io.name, *data, align_bytes);
   }
   return TESSERA_OK;
@@ -186,7 +189,7 @@ std::int32_t bind_inputs(const tessera_program& program, const tessera_tensor* i
                   "input `%s` is on device %d:%d, the instance on the CPU", io.name,
                   device.device_type, device.device_id);
     }
-    if (std::int32_t status = bind_input(io, inputs[i], io_align_bytes(io), &data[i])) {
+    if (std::int32_t status = bind_input("input", io, inputs[i], io_align_bytes(io), &data[i])) {
       return status;
     }
   }

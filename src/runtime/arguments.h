@@ -15,9 +15,17 @@ std::int32_t bind_shapes(const tessera_program& program, const tessera_tensor* i
 // Checks number, device, dtype, layout, alignment and null pointers; sets data[i] of each.
 std::int32_t bind_inputs(const tessera_program& program, const tessera_tensor* inputs,
                          std::int32_t input_count, void** data);
-// The same of one tensor, apart from the device; `align_bytes`: of its data.
-std::int32_t bind_input(const tessera_program_io& io, const tessera_tensor& input,
+// The same of one tensor, apart from the device; `align_bytes`: of its data. `what` it is called.
+std::int32_t bind_input(const char* what, const tessera_program_io& io, const tessera_tensor& input,
                         std::uint64_t align_bytes, void** data);
+
+// Checks rank and sizes against those of `io` that are numbers.
+std::int32_t check_shape(const char* what, const tessera_program_io& io,
+                         const tessera_tensor& tensor);
+
+// The row of that name; an error that lists the names there are.
+std::int32_t find_io(const tessera_program_io* table, std::int32_t count, const char* what,
+                     const char* name, std::int32_t* index);
 
 // Checks what the caller says about outputs: number, and dtype and rank of those with data.
 std::int32_t check_outputs(const tessera_program& program, const tessera_tensor* outputs,

@@ -32,24 +32,6 @@ std::int32_t describe(const tessera_program_io* table, std::int32_t count, const
   return copy_versioned(full, io, "tessera_io");
 }
 
-std::int32_t find(const tessera_program_io* table, std::int32_t count, const char* what,
-                  const char* name, std::int32_t* index) {
-  if (name == nullptr || index == nullptr) {
-    return fail(TESSERA_INVALID_ARGUMENT, "`%s` is a null pointer",
-                name == nullptr ? "name" : "index");
-  }
-  TextBuffer names;
-  for (std::int32_t i = 0; i < count; ++i) {
-    if (std::strcmp(table[i].name, name) == 0) {
-      *index = i;
-      return TESSERA_OK;
-    }
-    names.add("%s`%s`", i == 0 ? "" : ", ", table[i].name);
-  }
-  return fail(TESSERA_INVALID_ARGUMENT, "the model has no %s `%s`; it has %s", what, name,
-              count == 0 ? "none" : names.text());
-}
-
 std::int32_t fail_null_model() {
   return fail(TESSERA_INVALID_ARGUMENT, "`model` is a null pointer");
 }
@@ -66,6 +48,25 @@ void write_shapes(const tessera_program& program, const std::int64_t* shape,
 }
 
 }  // namespace
+
+std::int32_t find_io(const tessera_program_io* table, std::int32_t count, const char* what,
+                     const char* name, std::int32_t* index) {
+  if (name == nullptr || index == nullptr) {
+    return fail(TESSERA_INVALID_ARGUMENT, "`%s` is a null pointer",
+                name == nullptr ? "name" : "index");
+  }
+  TextBuffer names;
+  for (std::int32_t i = 0; i < count; ++i) {
+    if (std::strcmp(table[i].name, name) == 0) {
+      *index = i;
+      return TESSERA_OK;
+    }
+    names.add("%s`%s`", i == 0 ? "" : ", ", table[i].name);
+  }
+  return fail(TESSERA_INVALID_ARGUMENT, "the model has no %s `%s`; it has %s", what, name,
+              count == 0 ? "none" : names.text());
+}
+
 }  // namespace tessera::runtime
 
 using namespace tessera::runtime;
@@ -88,14 +89,25 @@ int32_t tessera_model_output(const tessera_model* model, int32_t index, tessera_
   return describe(model->program->outputs, model->program->output_count, "output", index, io);
 }
 
+int32_t tessera_model_weight_count(const tessera_model* model) {
+  return model == nullptr ? 0 : model->program->kept_weight_count;
+}
+
+int32_t tessera_model_weight(const tessera_model* model, int32_t index, tessera_io* io) {
+  if (model == nullptr) return fail_null_model();
+  const tessera_program& program = *model->program;
+  return describe(program.inputs + program.input_count, program.kept_weight_count, "kept weight",
+                  index, io);
+}
+
 int32_t tessera_model_find_input(const tessera_model* model, const char* name, int32_t* index) {
   if (model == nullptr) return fail_null_model();
-  return find(model->program->inputs, model->program->input_count, "input", name, index);
+  return find_io(model->program->inputs, model->program->input_count, "input", name, index);
 }
 
 int32_t tessera_model_find_output(const tessera_model* model, const char* name, int32_t* index) {
   if (model == nullptr) return fail_null_model();
-  return find(model->program->outputs, model->program->output_count, "output", name, index);
+  return find_io(model->program->outputs, model->program->output_count, "output", name, index);
 }
 
 int32_t tessera_model_output_shapes(const tessera_model* model, const tessera_tensor* inputs,

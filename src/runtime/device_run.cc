@@ -108,30 +108,20 @@ class DeviceRun {
 
   // That data are where the tensor says.
   std::int32_t check_place(const char* kind, const char* name, const tessera_tensor& t) const {
-    if (!is_host(t.device) && !same(t.device, instance_.device)) {
-      return fail(TESSERA_INVALID_ARGUMENT, "%s `%s` is on device %d:%d, the instance on %d:%d",
-                  kind, name, t.device.device_type, t.device.device_id,
-                  instance_.device.device_type, instance_.device.device_id);
-    }
     if (!waits_ && is_host(t.device)) {
       return fail(TESSERA_INVALID_ARGUMENT,
                   "%s `%s` is in host memory, and tessera_instance_run_on_stream takes tensors of "
                   "the device: copy it there, or call tessera_instance_run",
                   kind, name);
     }
-    const bool host = is_host(work_.api->place_of(t.data));
-    if (host == is_host(t.device)) return TESSERA_OK;
-    return fail(TESSERA_INVALID_ARGUMENT,
-                "%s `%s` is said to be %s, but its data are %s: set `device` of the tensor", kind,
-                name, host ? "on the device" : "in host memory",
-                host ? "in host memory" : "on the device");
+    return runtime::check_place(instance_, kind, name, t);
   }
 
   std::int32_t bind_one_input(std::int32_t i, const tessera_tensor& input) {
     const tessera_program_io& io = program_.inputs[i];
     const bool host = is_host(input.device);
     if (std::int32_t status =
-            bind_input(io, input, host ? 1 : kDeviceAlign, &instance_.inputs[i])) {
+            bind_input("input", io, input, host ? 1 : kDeviceAlign, &instance_.inputs[i])) {
       return status;
     }
     const std::uint64_t bytes = compact_bytes(io.dtype, input.ndim, input.shape);
@@ -308,6 +298,21 @@ std::int32_t fail_on_device(std::int32_t status, const tessera_device_error& err
   return fail(status, "%s", error.text);
 }
 
+std::int32_t check_place(const tessera_instance& instance, const char* kind, const char* name,
+                         const tessera_tensor& t) {
+  if (!is_host(t.device) && !same(t.device, instance.device)) {
+    return fail(TESSERA_INVALID_ARGUMENT, "%s `%s` is on device %d:%d, the instance on %d:%d", kind,
+                name, t.device.device_type, t.device.device_id, instance.device.device_type,
+                instance.device.device_id);
+  }
+  const bool host = is_host(instance.work.api->place_of(t.data));
+  if (host == is_host(t.device)) return TESSERA_OK;
+  return fail(TESSERA_INVALID_ARGUMENT,
+              "%s `%s` is said to be %s, but its data are %s: set `device` of the tensor", kind,
+              name, host ? "on the device" : "in host memory",
+              host ? "in host memory" : "on the device");
+}
+
 std::int32_t set_up_device(tessera_instance& instance, bool replays) {
   const tessera_program& program = *instance.model->program;
   DeviceWork& work = instance.work;
@@ -320,10 +325,11 @@ std::int32_t set_up_device(tessera_instance& instance, bool replays) {
   work.replays = replays && program.replayable != 0;
   instance.profile.on_device = &instance;
   const auto inputs = static_cast<std::size_t>(program.input_count);
+  const auto kept = static_cast<std::size_t>(program.kept_weight_count);
   const auto outputs = static_cast<std::size_t>(program.output_count);
   const bool all = work.inputs.allocate(inputs) && work.outputs.allocate(outputs) &&
                    work.staging.allocate(inputs + outputs) && work.host_copies.allocate(outputs) &&
-                   work.bound.allocate(inputs + outputs) &&
+                   work.bound.allocate(inputs + kept + outputs) &&
                    work.bound_dims.allocate(static_cast<std::size_t>(program.symbol_count));
   if (!all) return fail_out_of_memory("the tables of the instance");
   std::int32_t status = api.create_stream(&work.stream, &error);
@@ -383,6 +389,16 @@ std::int32_t device_time(tessera_instance& instance, std::uint64_t* ns) {
   if (std::int32_t status = wait_for_device(instance)) return status;
   tessera_device_error error = {};
   const std::int32_t status = work.api->elapsed_ns(work.begin, work.end, ns, &error);
+  return status == TESSERA_OK ? status : fail_on_device(status, error);
+}
+
+std::int32_t copy_to_device(tessera_instance& instance, void* to, const void* from,
+                            std::uint64_t bytes) {
+  if (std::int32_t status = wait_for_device(instance)) return status;
+  const tessera_device_api& api = *instance.work.api;
+  tessera_device_error error = {};
+  std::int32_t status = api.copy(to, from, bytes, instance.work.stream, &error);
+  if (status == TESSERA_OK) status = api.synchronize(instance.work.stream, &error);
   return status == TESSERA_OK ? status : fail_on_device(status, error);
 }
 

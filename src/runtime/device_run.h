@@ -8,6 +8,13 @@
 
 namespace tessera::runtime {
 
+// That data are where the tensor says, and the instance can reach them.
+std::int32_t check_place(const tessera_instance& instance, const char* kind, const char* name,
+                         const tessera_tensor& t);
+// Behind what the instance does, from anywhere into its device's memory; waits for it.
+std::int32_t copy_to_device(tessera_instance& instance, void* to, const void* from,
+                            std::uint64_t bytes);
+
 // ---- Of an instance's life ----
 
 // Finds the device and makes what every instance has on it.

@@ -66,6 +66,35 @@ TEST_F(DeviceTest, TheSecondRunIsRecordedAndLaterOnesAreReplayed) {
   EXPECT_EQ(device.graphs, 0);
 }
 
+// From the host or the device; a recording does not outlive the pointers that it was made with.
+TEST_F(DeviceTest, AKeptWeightIsUploadedWhenItIsSet) {
+  keep_weight();
+  create();
+  const auto last = [&] {
+    EXPECT_EQ(run(), TESSERA_OK) << tessera_last_error();
+    return static_cast<const float*>(out_[0].data)[5];
+  };
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(last(), 126);
+  EXPECT_EQ(device.graphs, 1);
+  float values[6] = {0, 0, 0, 0, 0, 1000};
+  tessera_tensor w = {values, {TESSERA_CPU, 0}, 2, kFloat32, in_shape_, nullptr, 0};
+  ASSERT_EQ(tessera_instance_set_weight(instance_, "w", &w), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(last(), 1120);
+  EXPECT_EQ(device.graphs, 0);
+  w.data = on_device(sizeof values);
+  std::memset(w.data, 0, sizeof values);
+  w.device = {TESSERA_CUDA, 0};
+  ASSERT_EQ(tessera_instance_set_weight(instance_, "w", &w), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(last(), 120);
+  w.device = {TESSERA_CPU, 0};
+  ASSERT_EQ(tessera_instance_set_weight(instance_, "w", &w), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(),
+               "kept weight `w` is said to be in host memory, but its data are on the device: set "
+               "`device` of the tensor");
+  ASSERT_EQ(tessera_instance_set_weight(instance_, "w", nullptr), TESSERA_OK);
+  EXPECT_EQ(last(), 126);
+}
+
 TEST_F(DeviceTest, NothingIsRecordedIfSwitchedOffOrImpossible) {
   tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
   options.no_replay = 1;

@@ -148,7 +148,8 @@ std::int32_t set_up_calls(tessera_instance& instance) {
 
 std::int32_t set_up_tables(tessera_instance& instance) {
   const tessera_program& program = *instance.model->program;
-  const bool all = instance.inputs.allocate(program.input_count) &&
+  const bool all = instance.inputs.allocate(program.input_count + program.kept_weight_count) &&
+                   instance.weights.allocate(program.kept_weight_count) &&
                    instance.outputs.allocate(program.output_count) &&
                    instance.dims.allocate(program.symbol_count) &&
                    instance.output_shapes.allocate(total_output_rank(program)) &&
@@ -174,7 +175,9 @@ std::int32_t set_up(tessera_instance& instance, const tessera_instance_options& 
   }
   if (std::int32_t status = set_up_pools(instance, options)) return status;
   if (std::int32_t status = set_up_calls(instance)) return status;
-  return create_instance_states(instance);
+  if (std::int32_t status = create_instance_states(instance)) return status;
+  for (std::int32_t i = 0; i < program.kept_weight_count; ++i) use_default_weight(instance, i);
+  return TESSERA_OK;
 }
 
 void tear_down(tessera_instance* instance) {
@@ -183,6 +186,7 @@ void tear_down(tessera_instance* instance) {
   destroy_instance_states(*instance);
   for (Block& block : instance->pools) release_block(*instance, &block);
   for (Block& block : instance->own_outputs) release_block(*instance, &block);
+  for (Block& block : instance->weights) release_block(*instance, &block);
   for (Block& block : instance->heap) release_block(*instance, &block);
   release_block(*instance, &instance->workspace);
   if (instance->work.api != nullptr) tear_down_device(*instance);

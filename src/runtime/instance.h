@@ -81,8 +81,10 @@ struct tessera_instance {
   tessera::runtime::Array<tessera_states> states;  // one an extern
   tessera::runtime::Array<void*> backend_states;   // instance states, one a back end
 
+  tessera::runtime::Array<tessera::runtime::Block> weights;  // kept ones that were set
+
   // Of the current run.
-  tessera::runtime::Array<void*> inputs;
+  tessera::runtime::Array<void*> inputs;  // the model's, then kept weights
   tessera::runtime::Array<void*> outputs;
   tessera::runtime::Array<std::int64_t> dims;
   tessera::runtime::Array<std::int64_t> output_shapes;  // all outputs', one after the other
@@ -109,6 +111,21 @@ std::int32_t allocate_block(tessera_instance& instance, std::uint64_t bytes,
 std::int32_t allocate_block(tessera_instance& instance, tessera_device device, std::uint64_t bytes,
                             std::uint64_t align_bytes, const char* what, Block* block);
 void release_block(tessera_instance& instance, Block* block);
+
+// One call at a time: the others are told.
+template <class F>
+std::int32_t alone(tessera_instance* instance, F&& work) {
+  if (instance == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`instance` is a null pointer");
+  if (instance->running.exchange(1, std::memory_order_acquire) != 0) {
+    return fail(TESSERA_BUSY, "the instance is running in another thread: create one for each");
+  }
+  const std::int32_t status = work();
+  instance->running.store(0, std::memory_order_release);
+  return status;
+}
+
+// Where a run reads kept weight `index`: what the model was compiled with.
+void use_default_weight(tessera_instance& instance, std::int32_t index);
 
 // Creates and destroys instance states and call-site states. A status.
 std::int32_t create_instance_states(tessera_instance& instance);

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 // Raised with every change of this file.
-#define TESSERA_PROGRAM_VERSION 6u
+#define TESSERA_PROGRAM_VERSION 7u
 
 // A dimension symbol of the model, such as `seq`. Its value is bound from the inputs' shapes.
 typedef struct tessera_program_symbol {
@@ -215,6 +215,10 @@ typedef struct tessera_program {
   const char* device_arch;           // "sm_90a"; "sm_90a+ptx": and what later ones can be made from
   int32_t replayable;                // a run of the same sizes and pointers makes the same calls
   tessera_input_size_fn input_size;  // null if no input has such a dimension
+  // Weights that can be set: rows of `inputs` behind the input_count that a run is given, and in
+  // frames likewise. Their sizes are numbers; each is the constant of this index until it is set.
+  const int32_t* kept_weights;
+  int32_t kept_weight_count;
 } tessera_program;
 
 // The weights section, which link/ defines, hidden; absent if there are no constants.

@@ -87,10 +87,27 @@ struct ProgramFixture {
     return 0;
   }
 
+  // The same, but for w, which is a kept weight.
+  static std::int32_t entry_with_weight(const tessera_frame* frame) {
+    tessera_frame changed = *frame;
+    const void* constants[] = {frame->inputs[1]};
+    changed.constants = constants;
+    return entry(&changed);
+  }
+
+  void keep_weight() {
+    program.inputs = input_and_weight;
+    program.kept_weights = &constant_index;
+    program.kept_weight_count = 1;
+    program.entry = entry_with_weight;
+  }
+
   std::int64_t runs = 0;
   std::int64_t shape[2] = {2, 3};
   float weights[6] = {1, 2, 3, 4, 5, 6};
   tessera_program_io input = {"x", kFloat32, 2, shape, nullptr, nullptr, nullptr, 16};
+  tessera_program_io input_and_weight[2] = {
+      input, {"w", kFloat32, 2, shape, nullptr, nullptr, nullptr, 0}};
   tessera_program_io outputs[2] = {{"y", kFloat32, 2, shape, nullptr, nullptr, nullptr, 0},
                                    {"run", kInt64, 0, nullptr, nullptr, nullptr, nullptr, 0}};
   tessera_program_pool pool = {"arena", {TESSERA_CPU, 0}, 1000, 64};

@@ -210,24 +210,6 @@ void* tessera_output_reserve(const tessera_frame* frame, int32_t i) {
   return instance.outputs[i];
 }
 
-namespace tessera::runtime {
-namespace {
-
-// One run at a time: the others are told.
-template <class F>
-std::int32_t alone(tessera_instance* instance, F&& work) {
-  if (instance == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`instance` is a null pointer");
-  if (instance->running.exchange(1, std::memory_order_acquire) != 0) {
-    return fail(TESSERA_BUSY, "the instance is running in another thread: create one for each");
-  }
-  const std::int32_t status = work();
-  instance->running.store(0, std::memory_order_release);
-  return status;
-}
-
-}  // namespace
-}  // namespace tessera::runtime
-
 int32_t tessera_instance_run(tessera_instance* instance, const tessera_tensor* inputs,
                              int32_t input_count, tessera_tensor* outputs, int32_t output_count) {
   using namespace tessera::runtime;

@@ -136,6 +136,27 @@ TEST_F(AbiTest, EachWrongInputHasItsSentence) {
   EXPECT_EQ(lines[6], "the model has no input `no such name`; it has `x`");
 }
 
+TEST_F(AbiTest, AKeptWeightIsSetAndReset) {
+  const ProcessResult result = client({make_library("m.so", {"-DKEEP_WEIGHT"}), "weights"});
+  ASSERT_TRUE(result.ok()) << result.outcome() << result.err;
+  EXPECT_EQ(result.out,
+            "w 2 x 3\n"
+            "there is no kept weight 1; the model has 1\n"
+            "1\n"
+            "the model has no kept weight `v`; it has `w`\n"
+            "`name` is a null pointer\n"
+            "kept weight `w` has dtype float64, the model takes float32\n"
+            "kept weight `w` has shape (3, 3), the model takes (2, 3)\n"
+            "the data of kept weight `w` is a null pointer\n"
+            "kept weight `w` is on device 2:0, the instance on the CPU\n"
+            "`instance` is a null pointer\n"
+            "1\n"
+            "100\n"
+            "1\n"
+            "-1\n"
+            "1\n");
+}
+
 TEST_F(AbiTest, OtherVersionsAreRefused) {
   const ProcessResult caller = client({make_library("m.so"), "wrong-abi"});
   ASSERT_TRUE(caller.ok()) << caller.err;

@@ -6,7 +6,8 @@
 //   call in ns client LIBRARY reload         load, run, unload, three times client LIBRARY
 //   wrong-inputs   prints one sentence for each mistake client LIBRARY wrong-abi      prints the
 //   sentence for a caller of another version client LIBRARY print          runs once and prints the
-//   first element of each output
+//   first element of each output client LIBRARY weights        sets a weight, prints the sentence
+//   for each mistake, and the first element of the first output whenever it may have changed
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <pthread.h>
@@ -41,21 +42,24 @@ void* realloc(void* memory, size_t bytes) {
 
 // ---- The library --------------------------------------------------------------------------------
 
-#define API(X)                  \
-  X(tessera_last_error)         \
-  X(tessera_abi_version)        \
-  X(tessera_build_id)           \
-  X(tessera_target)             \
-  X(tessera_metadata_json)      \
-  X(tessera_model_create)       \
-  X(tessera_model_destroy)      \
-  X(tessera_model_input_count)  \
-  X(tessera_model_output_count) \
-  X(tessera_model_input)        \
-  X(tessera_model_output)       \
-  X(tessera_model_find_input)   \
-  X(tessera_instance_create)    \
-  X(tessera_instance_destroy)   \
+#define API(X)                   \
+  X(tessera_last_error)          \
+  X(tessera_abi_version)         \
+  X(tessera_build_id)            \
+  X(tessera_target)              \
+  X(tessera_metadata_json)       \
+  X(tessera_model_create)        \
+  X(tessera_model_destroy)       \
+  X(tessera_model_input_count)   \
+  X(tessera_model_output_count)  \
+  X(tessera_model_input)         \
+  X(tessera_model_output)        \
+  X(tessera_model_find_input)    \
+  X(tessera_model_weight_count)  \
+  X(tessera_model_weight)        \
+  X(tessera_instance_set_weight) \
+  X(tessera_instance_create)     \
+  X(tessera_instance_destroy)    \
   X(tessera_instance_run)
 
 // One pointer a function, of its type in model.h.
@@ -328,6 +332,73 @@ static void test_print(void) {
   api.tessera_model_destroy_(model);
 }
 
+static void expect_refused(tessera_instance* instance, const char* name,
+                           const tessera_tensor* value) {
+  if (api.tessera_instance_set_weight_(instance, name, value) != TESSERA_INVALID_ARGUMENT) {
+    die("weights", "a wrong weight was accepted");
+  }
+  printf("%s\n", api.tessera_last_error_());
+}
+
+static void print_first(tessera_instance* instance, bindings* b) {
+  tessera_tensor outputs[MAX_IO] = {{0}};
+  run(instance, b, outputs);
+  printf("%g\n", (double)((const float*)outputs[0].data)[0]);
+}
+
+static void test_weights(void) {
+  tessera_model* model = create_model();
+  tessera_instance *instance = NULL, *other = NULL;
+  tessera_io io = TESSERA_IO_INIT;
+  float values[6] = {100, 0, 0, 0, 0, 0};
+  int64_t shape[2] = {2, 3};
+  tessera_tensor w = {0};
+  bindings b;
+  check(api.tessera_instance_create_(model, NULL, &instance));
+  check(api.tessera_instance_create_(model, NULL, &other));
+  bind(model, &b);
+  if (b.input_count != 1) die("weights", "a kept weight is among the inputs");
+  if (api.tessera_model_weight_count_(model) != 1) die("weights", "not one kept weight");
+  check(api.tessera_model_weight_(model, 0, &io));
+  printf("%s %d x %d\n", io.name, (int)io.shape[0], (int)io.shape[1]);
+  if (api.tessera_model_weight_(model, 1, &io) == TESSERA_OK) die("weights", "a second one");
+  printf("%s\n", api.tessera_last_error_());
+  w.data = values;
+  w.device.device_type = TESSERA_CPU;
+  w.ndim = 2;
+  w.dtype = io.dtype;
+  w.shape = shape;
+  print_first(instance, &b);
+  expect_refused(instance, "v", &w);
+  expect_refused(instance, NULL, &w);
+  w.dtype.bits = 64;
+  expect_refused(instance, "w", &w);
+  w.dtype = io.dtype;
+  shape[0] = 3;
+  expect_refused(instance, "w", &w);
+  shape[0] = 2;
+  w.data = NULL;
+  expect_refused(instance, "w", &w);
+  w.data = values;
+  w.device.device_type = TESSERA_CUDA;
+  expect_refused(instance, "w", &w);
+  w.device.device_type = TESSERA_CPU;
+  expect_refused(NULL, "w", &w);
+  print_first(instance, &b);  // as it was
+  check(api.tessera_instance_set_weight_(instance, "w", &w));
+  values[0] = -1;  // they have been copied
+  print_first(instance, &b);
+  print_first(other, &b);  // another instance has its own
+  check(api.tessera_instance_set_weight_(instance, "w", &w));
+  print_first(instance, &b);
+  check(api.tessera_instance_set_weight_(instance, "w", NULL));
+  print_first(instance, &b);
+  release(&b);
+  api.tessera_instance_destroy_(instance);
+  api.tessera_instance_destroy_(other);
+  api.tessera_model_destroy_(model);
+}
+
 int main(int argc, char** argv) {
   if (argc < 3) die("usage", "client LIBRARY TEST");
   load(argv[1]);
@@ -344,6 +415,8 @@ int main(int argc, char** argv) {
     test_wrong_abi();
   } else if (strcmp(argv[2], "print") == 0) {
     test_print();
+  } else if (strcmp(argv[2], "weights") == 0) {
+    test_weights();
   } else {
     die("usage", "unknown test");
   }

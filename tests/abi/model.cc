@@ -4,6 +4,7 @@
 //   WITH_VENDOR       needs libabivendor.so.1
 //   WITH_FEATURE="f"  needs a feature of the CPU
 //   PROGRAM_ABI=n     claims another ABI version
+//   KEEP_WEIGHT       w can be set
 #include "runtime/program.h"
 
 #ifndef PROGRAM_ABI
@@ -33,7 +34,12 @@ int32_t scale_add(void* const* buffers, const int64_t* dims, const tessera_call*
 }
 
 int32_t entry(const tessera_frame* frame) {
-  void* buffers[] = {frame->inputs[0], const_cast<void*>(frame->constants[0]), frame->outputs[0]};
+#ifdef KEEP_WEIGHT
+  void* w = frame->inputs[1];
+#else
+  void* w = const_cast<void*>(frame->constants[0]);
+#endif
+  void* buffers[] = {frame->inputs[0], w, frame->outputs[0]};
   const int64_t dims[] = {2};
   if (int32_t status = scale_add(buffers, dims, frame->call)) return status;
   if (frame->profile) tessera_profile_mark(frame->profile, 0);
@@ -48,7 +54,15 @@ int32_t entry(const tessera_frame* frame) {
 
 const int64_t shape[] = {2, 3};
 const tessera_program_io inputs[] = {
-    {"x", {TESSERA_FLOAT, 32, 1}, 2, shape, nullptr, nullptr, nullptr, 0}};
+    {"x", {TESSERA_FLOAT, 32, 1}, 2, shape, nullptr, nullptr, nullptr, 0},
+    {"w", {TESSERA_FLOAT, 32, 1}, 2, shape, nullptr, nullptr, nullptr, 0}};
+#ifdef KEEP_WEIGHT
+const int32_t kept_weights[] = {0};
+constexpr int kKept = 1;
+#else
+const int32_t* const kept_weights = nullptr;
+constexpr int kKept = 0;
+#endif
 const tessera_program_io outputs[] = {
     {"y", {TESSERA_FLOAT, 32, 1}, 2, shape, nullptr, nullptr, nullptr, 0},
     {"version", {TESSERA_INT, 64, 1}, 0, nullptr, nullptr, nullptr, nullptr, 0}};
@@ -122,6 +136,12 @@ TESSERA_API const tessera_program tessera_model_program = {TESSERA_PROGRAM_VERSI
                                                            nullptr,
                                                            nullptr,
                                                            entry,
-                                                           nullptr};
+                                                           nullptr,
+                                                           nullptr,
+                                                           nullptr,
+                                                           0,
+                                                           nullptr,
+                                                           kept_weights,
+                                                           kKept};
 
 }  // extern "C"

@@ -208,6 +208,28 @@ TEST_F(BadInput, NaNsAreCounted) {
 }
 
 // `y/1` and `y_1` have files of their own, as have the inputs.
+TEST_F(BadInput, KeptWeights) {
+  expect_error(command_.run({"compile", model("sound"), "-o", "out/m.so", "--keep-weights", "v"}),
+               "E0404", {"--keep-weights v: the model's graph has no initializer `v`", "help: "});
+  expect_nothing_written();
+  const ProcessResult made =
+      command_.run({"compile", model("sound"), "-o", "kept.so", "--keep-weights", "w"});
+  ASSERT_TRUE(made.ok()) << made.err;
+  const ProcessResult inspected = command_.run({"inspect", "kept.so"});
+  EXPECT_NE(inspected.out.find("inputs:\n  x  float32  (4, 8)\n"), std::string::npos)
+      << inspected.out;
+  EXPECT_NE(inspected.out.find("kept_weights:\n  w  float32  (8, 16)\n"), std::string::npos)
+      << inspected.out;
+  // Every row of a product with zeros is the same, and so is the softmax of it.
+  const std::string in =
+      input("w", tensor_from_doubles({8, 16}, kFloat32, std::vector<double>(128, 0)));
+  const ProcessResult ran = command_.run({"run", "kept.so", "--inputs", in});
+  EXPECT_EQ(ran.out, "y: Tensor[(4, 16), float32]  mean 0.0625, largest magnitude 0.0625\n");
+  input("w", tensor_from_doubles({16, 8}, kFloat32, std::vector<double>(128, 0)));
+  expect_error(command_.run({"run", "kept.so", "--inputs", in}), "E0601",
+               {"w.npy` has the shape (16, 8): input `w` takes (8, 16)", "help: "});
+}
+
 TEST_F(BadInput, NamesThatWouldShareAFile) {
   input("a%2Fb", Tensor::of<float>({2}, kFloat32, {0, 0}));
   input("a_b", Tensor::of<float>({2}, kFloat32, {-3, 3}));
