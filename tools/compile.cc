@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tools/placement_table.h"
+#include "driver/placement_table.h"
 #include "tools/progress_bar.h"
 #include "tools/target_options.h"
 #include "tools/tuning_table.h"
@@ -58,15 +58,15 @@ void print_json(const driver::CompileReport& r) {
 
 void print_summary(const driver::CompileReport& r, const std::string& output) {
   if (!r.tuned.empty()) fmt::print("\n{}", tuning_table(r.tuned));
-  fmt::print("\n{}\n", placement_table(r.placement));
+  fmt::print("\n{}\n", driver::placement_table(r.placement));
   if (r.precision) {
     for (const auto& [op, reason, count] : r.precision->kept) {
       fmt::print("float32: {} {}, {}\n", count, op, reason);
     }
   }
   fmt::print("{}: {} (weights {}), arena {} an instance, {:.1f} s, peak {}\n", output,
-             size_text(r.library_bytes), size_text(r.weight_bytes), size_text(r.arena_bytes),
-             r.seconds, size_text(r.peak_bytes));
+             driver::size_text(r.library_bytes), driver::size_text(r.weight_bytes),
+             driver::size_text(r.arena_bytes), r.seconds, driver::size_text(r.peak_bytes));
   fmt::print("needs at run time: {}\n",
              r.needed_libraries.empty() ? "nothing but libc, libm and libgomp"
                                         : fmt::format("{}", fmt::join(r.needed_libraries, ", ")));
@@ -79,13 +79,8 @@ int compile(const CompileArgs& args) {
     return report(error(Code::kBadOption, {}, "--tune and --no-measure exclude each other")
                       .with_remedy("leave one of them away"));
   }
-  for (const std::string& name : args.keep_weights) {
-    if (name == "all") {
-      options->kept.all = true;
-    } else {
-      options->kept.names.insert(name);
-    }
-  }
+  options->kept.names = {args.keep_weights.begin(), args.keep_weights.end()};
+  options->kept.all = options->kept.names.erase("all") > 0;
   driver::Progress progress;
   ProgressBar bar("compiling kernels"), measuring("measuring");
   progress.measured = [&](std::size_t done, std::size_t of) {
@@ -144,6 +139,9 @@ void add_compile(CLI::App& app, Action& chosen) {
                     "Compare each partition with the reference evaluation");
   command->add_flag("--bundle", options.bundle,
                     "Copy the vendor libraries that the result needs beside it");
+  command->add_option("--report", options.report,
+                      "Write a page about the compilation, as HTML: placement, kernels, memory, "
+                      "constants, times");
   command->add_flag("--json", args->json, "Print the report as one JSON object");
   command->callback([&chosen, args] { chosen = [args] { return compile(*args); }; });
 }

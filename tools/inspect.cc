@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "driver/load_model.h"
+#include "driver/placement_table.h"
 #include "link/library_file.h"
 #include "module/output_names.h"
 #include "ops/table.h"
-#include "tools/placement_table.h"
 #include "tools/session.h"
 
 namespace tessera::tools {
@@ -111,7 +111,7 @@ std::string placement_text(const Json& rows) {
                      {},
                      row.value("reason", "")});
   }
-  return placement_table(table);
+  return driver::placement_table(table);
 }
 
 // Values one a line; lists of objects one object a line, a name first.

@@ -14,11 +14,14 @@
 #include "driver/metadata.h"
 #include "driver/pipeline.h"
 #include "driver/placement.h"
+#include "driver/report_page.h"
 #include "driver/tuning.h"
 #include "driver/vendor_libraries.h"
 #include "driver/verify.h"
+#include "link/library_file.h"
 #include "ops/compare.h"
 #include "runtime/program.h"
+#include "support/files.h"
 #include "support/peak_memory.h"
 #include "types/target_list.h"
 
@@ -118,7 +121,7 @@ class Compilation {
     done("link", fmt::format("{} bytes", report.library_bytes));
     report.seconds = seconds_since(begin_);
     report.peak_bytes = tree_peak_bytes();
-    return {};
+    return write_report(lowered, input.objects);
   }
 
   // --verify: one run in this process on random inputs, every distinct call compared on the way.
@@ -183,9 +186,20 @@ class Compilation {
 
  private:
   void done(std::string stage, const std::string& what) {
-    report.stages.push_back({std::move(stage), seconds_since(stage_begin_)});
+    report.stages.push_back({std::move(stage), seconds_since(stage_begin_), what});
     if (progress_.stage) progress_.stage(report.stages.back(), what);
     stage_begin_ = Clock::now();
+  }
+
+  Result<void> write_report(const Lowered& lowered, const std::vector<std::string>& objects) {
+    if (options_.report.empty()) return {};
+    TESSERA_TRY(const link::LibraryFile file, link::read_library_file(options_.output));
+    const std::string page = report_page({options_, report, lowered, objects, file.needed});
+    if (auto written = write_atomically(options_.report, page); !written) {
+      return fail(error(Code::kFileNotWritable, {}, "cannot write {}", written.error().text())
+                      .with_remedy("choose another file for --report"));
+    }
+    return {};
   }
 
   Result<link::Toolchain> find_toolchain() const {
@@ -271,18 +285,34 @@ class Compilation {
 
 namespace {
 
-Result<void> check_not_the_model(const CompileOptions& options) {
-  std::error_code one_is_missing;
-  if (!std::filesystem::equivalent(options.model, options.output, one_is_missing)) return {};
-  return fail(error(Code::kFileNotWritable, {}, "`{}` is the model itself", options.output)
-                  .with_remedy("give the library another name with -o"));
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  const auto path = std::filesystem::weakly_canonical(std::filesystem::absolute(a), ignored);
+  return path == std::filesystem::weakly_canonical(std::filesystem::absolute(b), ignored) ||
+         std::filesystem::equivalent(a, b, ignored);
+}
+
+// Errors now, rather than after the work.
+Result<void> check_outputs(const CompileOptions& options) {
+  if (is_same_file(options.model, options.output)) {
+    return fail(error(Code::kFileNotWritable, {}, "`{}` is the model itself", options.output)
+                    .with_remedy("give the library another name with -o"));
+  }
+  TESSERA_TRY_VOID(link::check_output(options.output));
+  if (options.report.empty()) return {};
+  for (const std::string* other : {&options.model, &options.output}) {
+    if (!is_same_file(*other, options.report)) continue;
+    return fail(error(Code::kFileNotWritable, {}, "`{}` is the {} itself", options.report,
+                      other == &options.model ? "model" : "library")
+                    .with_remedy("choose another file for --report"));
+  }
+  return link::check_output(options.report);
 }
 
 }  // namespace
 
 Result<CompileReport> compile(const CompileOptions& options, const Progress& progress) {
-  TESSERA_TRY_VOID(check_not_the_model(options));
-  TESSERA_TRY_VOID(link::check_output(options.output));
+  TESSERA_TRY_VOID(check_outputs(options));
   Compilation compilation(options, progress);
   TESSERA_TRY(const Lowered lowered, compilation.front_half());
   if (options.verify) {

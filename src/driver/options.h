@@ -36,6 +36,7 @@ struct CompileOptions {
   bool verify = false;
   bool bundle = false;
   std::string dump_dir;
+  std::string report;   // a page to write about the compilation; "": none
   std::string records;  // a file of measurements; "": none, or the cache's if it is measured
   TuningOptions tuning;
   int jobs = 0;     // 0: one a CPU
@@ -48,6 +49,7 @@ Target host_target(const std::vector<Target>& targets);
 struct StageTime {
   std::string name;
   double seconds = 0;
+  std::string result;  // in a line
 };
 
 // A row of the placement table.

@@ -6,12 +6,14 @@
 
 #include "driver/options.h"
 
-namespace tessera::tools {
+namespace tessera::driver {
 
 // Region, back end, operators and the reason why a preferred back end declined; a summary line
 // first.
-std::string placement_table(const std::vector<driver::PlacementRow>& rows);
+std::string placement_table(const std::vector<PlacementRow>& rows);
+// "nn.dense, add x12": repetitions counted, in order of first occurrence.
+std::string operators_text(const std::vector<std::string>& operators);
 // "1.4 MB", "512 B": powers of 1000.
 std::string size_text(std::uint64_t bytes);
 
-}  // namespace tessera::tools
+}  // namespace tessera::driver

@@ -1,14 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/placement_table.h"
+#include "driver/placement_table.h"
 
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
-namespace tessera::tools {
+namespace tessera::driver {
 namespace {
 
-// "nn.dense, add x12": repetitions counted, in order of first occurrence.
+std::string summary(const std::vector<PlacementRow>& rows) {
+  std::map<std::string, std::pair<int, std::size_t>> by_backend;  // regions, operators
+  std::size_t all = 0;
+  for (const PlacementRow& row : rows) {
+    auto& [regions, operators] = by_backend[row.backend];
+    ++regions;
+    operators += row.operators.size();
+    all += row.operators.size();
+  }
+  std::string text = "placement:";
+  for (const auto& [backend, counts] : by_backend) {
+    text += fmt::format(" {} {} of {} operators in {} {};", backend, counts.second, all,
+                        counts.first, backend == "native" ? "kernels" : "regions");
+  }
+  text.back() = '\n';
+  return text;
+}
+
+}  // namespace
+
 std::string operators_text(const std::vector<std::string>& operators) {
   std::vector<std::pair<std::string, int>> counted;
   for (const std::string& op : operators) {
@@ -27,33 +47,13 @@ std::string operators_text(const std::vector<std::string>& operators) {
   return text;
 }
 
-std::string summary(const std::vector<driver::PlacementRow>& rows) {
-  std::map<std::string, std::pair<int, std::size_t>> by_backend;  // regions, operators
-  std::size_t all = 0;
-  for (const driver::PlacementRow& row : rows) {
-    auto& [regions, operators] = by_backend[row.backend];
-    ++regions;
-    operators += row.operators.size();
-    all += row.operators.size();
-  }
-  std::string text = "placement:";
-  for (const auto& [backend, counts] : by_backend) {
-    text += fmt::format(" {} {} of {} operators in {} {};", backend, counts.second, all,
-                        counts.first, backend == "native" ? "kernels" : "regions");
-  }
-  text.back() = '\n';
-  return text;
-}
-
-}  // namespace
-
-std::string placement_table(const std::vector<driver::PlacementRow>& rows) {
+std::string placement_table(const std::vector<PlacementRow>& rows) {
   std::string text = summary(rows);
   std::size_t width = 6;
-  for (const driver::PlacementRow& row : rows)
+  for (const PlacementRow& row : rows)
     width = std::max(width, std::min<std::size_t>(row.region.size(), 48));
   text += fmt::format("{:<{}}  {:<8}  {}\n", "region", width, "back end", "operators");
-  for (const driver::PlacementRow& row : rows) {
+  for (const PlacementRow& row : rows) {
     text += fmt::format("{:<{}}  {:<8}  {}\n", row.region, width, row.backend,
                         operators_text(row.operators));
     if (!row.reason.empty())
@@ -69,4 +69,4 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{:.2f} GB", static_cast<double>(bytes) / 1e9);
 }
 
-}  // namespace tessera::tools
+}  // namespace tessera::driver

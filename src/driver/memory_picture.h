@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "plan/plan.h"
+
+namespace tessera::driver {
+
+// A pool of the plan as SVG: to the right the statements of the host program in order, upwards the
+// bytes of the pool; a rectangle for each time that something needs its bytes, with its name. ""
+// where nothing lies in the pool.
+std::string memory_picture(const plan::MemoryPlan& plan, const plan::Pool& pool);
+
+}  // namespace tessera::driver

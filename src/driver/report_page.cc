@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/report_page.h"
+
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "diagnostics/places.h"
+#include "driver/html.h"
+#include "driver/memory_picture.h"
+#include "driver/placement_table.h"
+#include "link/code_sizes.h"
+#include "relay/parse_value.h"
+#include "tir/walk.h"
+#include "types/target_list.h"
+
+namespace tessera::driver {
+namespace {
+
+constexpr std::string_view kStyle =
+    "body { font: 14px sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; }\n"
+    "table { border-collapse: collapse; margin: 0.5em 0; }\n"
+    "th, td { border: 1px solid #ccc; padding: 0.2em 0.6em; text-align: left; vertical-align: top; "
+    "}\n"
+    "td { overflow-wrap: anywhere; }\n"
+    "pre { overflow-x: auto; background: #f4f4f4; padding: 0.5em; }\n"
+    "svg { width: 100%; height: auto; }\n";
+
+std::string list(const std::vector<std::string>& items) {
+  std::string out = "<ul>\n";
+  for (const std::string& item : items) out += fmt::format("<li>{}</li>\n", html_text(item));
+  return out + "</ul>\n";
+}
+
+std::string types_text(const std::vector<Type>& types) {
+  std::vector<std::string> texts;
+  for (const Type& t : types) texts.push_back(to_string(t));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string sizes_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("({})", fmt::join(shape, ", "));
+}
+
+std::string dim_text(const DimBinding& d) {
+  return d.size ? fmt::format("{}={}", d.name, *d.size) : relay::symbol_text(d.range);
+}
+
+class Page {
+ public:
+  explicit Page(const ReportFacts& facts)
+      : f_(facts), report_(facts.report), module_(facts.lowered.module) {}
+
+  std::string text() {
+    const std::string name = std::filesystem::path(f_.options.model).filename().string();
+    out_ = fmt::format(
+        "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
+        "<meta charset=\"utf-8\"/>\n<title>{0}: tessera</title>\n<style>\n{1}</style>\n</head>\n"
+        "<body>\n<h1>{0}</h1>\n",
+        html_text(name), kStyle);
+    summary();
+    options();
+    stages();
+    placement();
+    measurements();
+    kernels();
+    memory();
+    constants();
+    precision();
+    libraries();
+    warnings();
+    return std::move(out_) + "</body>\n</html>\n";
+  }
+
+ private:
+  void section(std::string_view id, std::string_view title) {
+    out_ += fmt::format("<h2 id=\"{}\">{}</h2>\n", id, title);
+  }
+
+  void summary() {
+    HtmlTable table({"", ""});
+    table.row({"library", html_text(size_text(report_.library_bytes))});
+    table.row({"of these weights", html_text(size_text(report_.weight_bytes))});
+    table.row({"arena of an instance", html_text(size_text(report_.arena_bytes))});
+    table.row({"time", html_time(fmt::format("{:.3f} s", report_.seconds))});
+    table.row({"peak memory of the compilation", html_time(size_text(report_.peak_bytes))});
+    out_ += std::move(table).done();
+  }
+
+  void options() {
+    const CompileOptions& o = f_.options;
+    section("options", "Options");
+    HtmlTable table({"option", "value"});
+    const auto row = [&](std::string_view option, const std::string& value) {
+      if (!value.empty()) table.row({html_text(option), html_text(value)});
+    };
+    row("model", o.model);
+    row("--output", o.output);
+    for (const Target& t : o.targets) row("--target", short_text(t));
+    row("--partition", o.partition == Partition::kNone ? "none" : "greedy");
+    row("--precision", to_string(o.precision));
+    for (const DimBinding& d : o.dims) row("--dim", dim_text(d));
+    for (const std::string& name : o.kept.names) row("--keep-weights", name);
+    row("--keep-weights", o.kept.all ? "all" : "");
+    row("--require", fmt::format("{}", fmt::join(o.require, ",")));
+    row("--records", o.records);
+    row("--tune", o.tuning.measures ? "yes" : "");
+    row("--strict", o.strict ? "yes" : "");
+    row("--verify", o.verify ? "yes" : "");
+    row("--bundle", o.bundle ? "yes" : "");
+    out_ += std::move(table).done();
+  }
+
+  void stages() {
+    section("stages", "Stages");
+    HtmlTable table({"stage", "time", "result"});
+    for (const StageTime& s : report_.stages) {
+      table.row(
+          {html_text(s.name), html_time(fmt::format("{:.3f} s", s.seconds)), html_text(s.result)});
+    }
+    out_ += std::move(table).done();
+  }
+
+  void placement() {
+    section("placement", "Placement");
+    HtmlTable table({"region", "back end", "operators", "nodes of the model",
+                     "why a preferred back end declined"});
+    for (const PlacementRow& row : report_.placement) {
+      std::vector<std::string> places;
+      for (const Location& at : row.sources) places.push_back(place_in_file(at));
+      table.row({html_text(row.region), html_text(row.backend),
+                 html_text(operators_text(row.operators)),
+                 html_text(fmt::format("{}", fmt::join(places, ", "))), html_text(row.reason)});
+    }
+    out_ += std::move(table).done();
+  }
+
+  // Measured now or in records before: figures of a device, not of this compilation.
+  void measurements() {
+    if (report_.tuned.empty()) return;
+    section("measurements", "Measurements");
+    HtmlTable table({"product", "uses", "best", "time", "without records"});
+    for (const tune::TuneRow& row : report_.tuned) {
+      table.row({html_text(row.title), std::to_string(row.uses),
+                 html_text(row.best ? row.best->configuration : "none: " + row.problem),
+                 row.best ? html_time(fmt::format("{:.2f} us", row.best->time_us)) : "",
+                 html_text(row.first)});
+    }
+    out_ += std::move(table).done();
+  }
+
+  void kernels() {
+    section("kernels", "Kernels");
+    std::map<std::string, std::uint64_t> bytes;
+    for (const std::string& object : f_.objects) bytes.merge(link::code_sizes(object));
+    std::map<std::string, int> calls;
+    tir::for_each_node(module_.prim_funcs.at("main").body, [&](const tir::Stmt& s) {
+      if (const auto* call = s.as<tir::CallKernel>()) ++calls[call->symbol];
+    });
+    // A kernel's code for a GPU lies in images of many.
+    const bool on_device = compute_target(module_.targets).device() == DeviceType::kCuda;
+    const std::string_view what = on_device ? " code of its launch" : " code";
+    HtmlTable table({"symbol", "back end", "calls", "takes", "gives", "size"});
+    for (const auto& [symbol, e] : module_.externs) {
+      const auto code = bytes.find(symbol);
+      const Artifact* a =
+          e.artifact < 0 ? nullptr : &module_.artifacts[static_cast<std::size_t>(e.artifact)];
+      const bool is_graph = a != nullptr && a->kind == ArtifactKind::kRuntimeModule;
+      const std::string size =
+          is_graph ? size_text(a->payload.size()) + " graph"
+                   : (code == bytes.end() ? "" : size_text(code->second) + std::string(what));
+      table.row({html_text(symbol), html_text(e.backend), std::to_string(calls[symbol]),
+                 html_text(types_text(e.inputs)), html_text(types_text(e.outputs)),
+                 html_text(size)});
+    }
+    out_ += std::move(table).done();
+  }
+
+  void memory() {
+    const plan::MemoryPlan& plan = f_.lowered.plan;
+    section("memory", "Memory plan");
+    for (const plan::Pool& pool : plan.pools) {
+      out_ += fmt::format("<h3>{} on {}: {}</h3>\n", html_text(pool.name), to_string(pool.device),
+                          size_text(static_cast<std::uint64_t>(pool.bytes)));
+      out_ += memory_picture(plan, pool);
+    }
+    out_ += fmt::format("<p>At most {} live at once.</p>\n",
+                        size_text(static_cast<std::uint64_t>(plan.pressure_bytes)));
+    out_ += fmt::format("<details><summary>as text</summary>\n<pre>{}</pre>\n</details>\n",
+                        html_text(plan::print_plan(plan)));
+  }
+
+  void constants() {
+    section("constants", "Constants");
+    const emit::WeightsLayout layout = emit::layout_weights(module_);
+    std::map<std::uint32_t, std::string> kept;
+    for (const KeptWeight& w : module_.kept_weights) kept[w.value.index()] = w.name;
+    HtmlTable table({"constant", "type", "bytes", "at", "can be set as"});
+    for (std::size_t i = 0; i < module_.constants.size(); ++i) {
+      if (!layout.used[i]) continue;
+      const Tensor& t = module_.constants[ConstantIndex(i)];
+      const auto name = kept.find(static_cast<std::uint32_t>(i));
+      table.row({std::to_string(i), html_text(to_string(t.dtype) + " " + sizes_text(t.shape)),
+                 std::to_string(t.size_bytes()), std::to_string(layout.offsets[i]),
+                 name == kept.end() ? "" : html_text(name->second)});
+    }
+    out_ += std::move(table).done();
+  }
+
+  void precision() {
+    if (!report_.precision) return;
+    section("precision", "Precision");
+    HtmlTable table({"in float32", "calls", "reason"});
+    for (const auto& [op, reason, count] : report_.precision->kept) {
+      table.row({html_text(op), std::to_string(count), html_text(reason)});
+    }
+    out_ += std::move(table).done();
+    if (report_.errors.empty()) return;
+    HtmlTable errors({"output", "largest difference from float32", "of its largest magnitude"});
+    for (const OutputError& e : report_.errors) {
+      errors.row({html_text(e.output), fmt::format("{:.3g}", e.largest),
+                  fmt::format("{:.3g}", e.relative)});
+    }
+    out_ += std::move(errors).done();
+  }
+
+  void libraries() {
+    section("libraries", "Needed libraries");
+    std::vector<std::string> items = f_.system_libraries;
+    for (const std::string& l : report_.needed_libraries) items.push_back(l + ", opened at create");
+    out_ += list(items);
+  }
+
+  void warnings() {
+    section("warnings", "Warnings");
+    std::vector<std::string> items;
+    for (const Diagnostic& w : report_.warnings) {
+      const std::string place = place_in_file(w.location);
+      items.push_back(fmt::format("{}{}{}: {}{}{}", place, place.empty() ? "" : ": ",
+                                  code_text(w.code), w.message,
+                                  w.remedy.empty() ? "" : "; help: ", w.remedy));
+    }
+    out_ += items.empty() ? "<p>none</p>\n" : list(items);
+  }
+
+  const ReportFacts& f_;
+  const CompileReport& report_;
+  const Module& module_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string report_page(const ReportFacts& facts) { return Page(facts).text(); }
+
+}  // namespace tessera::driver
