@@ -3,6 +3,7 @@
 #include <numeric>
 #include <optional>
 
+#include "plan/live_together.h"
 #include "plan/plan.h"
 
 namespace tessera::plan {
@@ -10,15 +11,6 @@ namespace {
 
 std::int64_t round_up(std::int64_t value, std::int64_t align) {
   return (value + align - 1) / align * align;
-}
-
-bool live_together(const Need& a, const Need& b) {
-  auto x = a.live.begin(), y = b.live.begin();
-  while (x != a.live.end() && y != b.live.end()) {
-    if (x->first <= y->last && y->first <= x->last) return true;
-    x->last < y->last ? ++x : ++y;
-  }
-  return false;
 }
 
 // What is placed already in one pool, by offset.
@@ -39,7 +31,7 @@ std::int64_t first_gap(const std::vector<Occupied>& taken, std::int64_t bytes, s
 class Placer {
  public:
   Placer(const std::vector<Need>& needs, std::vector<Pool>& pools)
-      : needs_(needs), pools_(pools), placed_(needs.size()) {}
+      : needs_(needs), pools_(pools), placed_(needs.size()), done_(needs) {}
 
   Result<std::vector<Placement>> run() {
     std::vector<std::size_t> order(needs_.size());
@@ -51,7 +43,7 @@ class Placer {
     for (const std::size_t i : order) {
       if (needs_[i].bytes < 0) continue;  // in the heap
       if (!place(i)) return fail(out_of_space(needs_[i]));
-      done_.push_back(i);
+      done_.add(i);
     }
     std::vector<Placement> out;
     for (const auto& p : placed_) out.push_back(p.value_or(Placement{}));
@@ -61,8 +53,9 @@ class Placer {
  private:
   bool place(std::size_t i) {
     const Need& need = needs_[i];
+    const std::vector<std::size_t> others = done_.with(i);
     for (Pool& pool : pools_) {
-      const std::int64_t offset = first_gap(conflicts_in(pool, need), need.bytes, need.align_bytes);
+      const std::int64_t offset = first_gap(taken_in(pool, others), need.bytes, need.align_bytes);
       const std::int64_t end = offset + need.bytes;
       if (pool.limit_bytes >= 0 && end > pool.limit_bytes) continue;
       placed_[i] = Placement{pool.name, offset};
@@ -72,10 +65,10 @@ class Placer {
     return false;
   }
 
-  std::vector<Occupied> conflicts_in(const Pool& pool, const Need& need) const {
+  std::vector<Occupied> taken_in(const Pool& pool, const std::vector<std::size_t>& needs) const {
     std::vector<Occupied> taken;
-    for (const std::size_t j : done_) {
-      if (placed_[j]->pool != pool.name || !live_together(need, needs_[j])) continue;
+    for (const std::size_t j : needs) {
+      if (placed_[j]->pool != pool.name) continue;
       taken.push_back({placed_[j]->offset, placed_[j]->offset + needs_[j].bytes});
     }
     std::sort(taken.begin(), taken.end(),
@@ -93,7 +86,7 @@ class Placer {
   const std::vector<Need>& needs_;
   std::vector<Pool>& pools_;
   std::vector<std::optional<Placement>> placed_;
-  std::vector<std::size_t> done_;
+  LiveTogether done_;
 };
 
 }  // namespace
