@@ -303,7 +303,7 @@ class HostEmitter {
       num_steps_ = body.steps.size();
       if (!dims().empty()) line("static {}", emit_output_shapes(*main_));
       if (has_input_expressions(*main_)) line("static {}", emit_input_size(*main_));
-      line("static {}", body.text);
+      line("{}", body.text);
     } else {
       for (const auto& [symbol, e] : module_.externs) {
         if (e.artifact >= 0) continue;

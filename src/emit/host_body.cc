@@ -9,6 +9,7 @@
 #include "emit/c_text.h"
 #include "emit/host_shapes.h"
 #include "plan/device.h"
+#include "tir/names.h"
 #include "tir/walk.h"
 #include "types/target_list.h"
 
@@ -18,6 +19,9 @@ namespace {
 using tir::Buffer;
 using tir::BufferNode;
 using tir::Stmt;
+
+// Compilers take more than twice as long for a function of twice the length.
+constexpr std::size_t kCallsPerFunction = 256;
 
 std::string shape_text(const BufferNode& b) {
   std::string out = to_string(b.dtype) + "[";
@@ -43,18 +47,20 @@ class HostBodyEmitter {
         on_device_(compute_target(module.targets).device() == DeviceType::kCuda) {}
 
   HostBody emit(const tir::PrimFunc& main) {
-    line("int32_t tessera_entry(const tessera_frame* frame) {{");
-    line("  int32_t status = 0;");
-    for (const std::string& word : names_in_use()) scope_.names.fresh(word);
-    body_.text += define_dims(main, scope_, "frame->dims");
-    for (const tir::Expr& dim : main.dims) taken_.insert(scope_.name(dim));
+    for (const std::string& word : names_in_use()) {
+      scope_.names.fresh(word);
+      taken_.fresh(word);
+    }
+    dims_ = define_dims(main, scope_, "frame->dims");
+    for (const tir::Expr& dim : main.dims) taken_.fresh(scope_.name(dim));
+    const bool in_pieces = fits_pieces(main);
+    open_function(in_pieces ? piece_name(0) : "tessera_entry");
     for (std::size_t i = 0; i < main.inputs.size(); ++i) {
       define(main.inputs[i], fmt::format("frame->inputs[{}]", i));
     }
     define_outputs(main);
-    walk(main.body);
-    line("  return status;");
-    line("}}");
+    in_pieces ? pieces(main.body) : walk(main.body);
+    close_function();
     return std::move(body_);
   }
 
@@ -65,6 +71,61 @@ class HostBodyEmitter {
                                    "dims",  "bytes",  "shape"};
     for (const std::string_view word : reserved_words()) names.emplace(word);
     return names;
+  }
+
+  void open_function(std::string_view name) {
+    line("static int32_t {}(const tessera_frame* frame) {{", name);
+    line("  int32_t status = 0;");
+    body_.text += dims_;
+    defined_here_.clear();
+  }
+  void close_function() {
+    line("  return status;");
+    line("}}");
+  }
+  static std::string piece_name(std::size_t i) { return fmt::format("tessera_steps_{}", i); }
+
+  // Are there too many steps for one function, and does the frame say where all tensors are?
+  bool fits_pieces(const tir::PrimFunc& main) const {
+    std::size_t calls = 0;
+    bool fixed = true;
+    tir::for_each_node(main.body, [&](const Stmt& s) {
+      const auto* memory = s.as<tir::Allocate>();
+      calls += s.as<tir::CallKernel>() != nullptr ? 1 : 0;
+      fixed &= s.as<tir::LetStmt>() == nullptr && s.as<tir::Reserve>() == nullptr;
+      fixed &= memory == nullptr || plan_.buffers.contains(memory->buffer.get());
+    });
+    return fixed && calls > kCallsPerFunction;
+  }
+
+  // A function for some steps each, and the entry, which calls them.
+  void pieces(const Stmt& block) {
+    std::size_t count = 1, begin = 0;
+    tir::BlockWalk rest(block);
+    while (const Stmt* s = rest.next()) {
+      const bool defines = tir::scope_of(*s) != nullptr;
+      if (!defines && body_.steps.size() - begin >= kCallsPerFunction) {
+        close_function();
+        open_function(piece_name(count++));
+        begin = body_.steps.size();
+      }
+      if (!defines) {
+        tir::for_each_node(*s, [&](const Buffer& b) { define_again(b); });
+      }
+      step(*s);
+    }
+    close_function();
+    open_function("tessera_entry");
+    for (std::size_t i = 0; i < count; ++i) {
+      line("  if ((status = {}(frame)) != 0) return status;", piece_name(i));
+    }
+  }
+
+  // What another function has defined, and a step of this one uses.
+  void define_again(const Buffer& buffer) {
+    const auto pointer = pointers_.find(buffer.get());
+    if (pointer == pointers_.end() || !defined_here_.insert(buffer.get()).second) return;
+    line("  void* const {} = {};  // {}", name(buffer), pointer->second, shape_text(*buffer));
   }
 
   template <class... A>
@@ -88,14 +149,12 @@ class HostBodyEmitter {
   }
 
   const std::string& take_name(const Buffer& buffer) {
-    std::string name = c_identifier(buffer->name);
-    for (int n = 1; !taken_.insert(name).second; ++n) {
-      name = fmt::format("{}_{}", c_identifier(buffer->name), n);
-    }
-    return names_[buffer.get()] = name;
+    return names_[buffer.get()] = taken_.fresh(buffer->name);
   }
   void define(const Buffer& buffer, const std::string& pointer) {
     line("  void* const {} = {};  // {}", take_name(buffer), pointer, shape_text(*buffer));
+    pointers_[buffer.get()] = pointer;
+    defined_here_.insert(buffer.get());
   }
   void define_without_memory(const Buffer& buffer) {
     line("  void* {} = nullptr;  // {}", take_name(buffer), shape_text(*buffer));
@@ -107,25 +166,22 @@ class HostBodyEmitter {
     return it->second;
   }
 
-  void walk(const Stmt& stmt) {
+  void walk(const Stmt& block) {
+    tir::BlockWalk rest(block);
+    while (const Stmt* s = rest.next()) step(*s);
+  }
+
+  void step(const Stmt& stmt) {
     tir::visit(
-        stmt,
-        [&](const tir::Seq& s) {
-          for (const Stmt& each : s.body) walk(each);
-        },
-        [&](const tir::Allocate& s) {
-          allocate(s.buffer);
-          walk(s.body);
-        },
+        stmt, [&](const tir::Allocate& s) { allocate(s.buffer); },
         [&](const tir::AllocateConst& s) {
           const auto* index = std::get_if<ConstantIndex>(&s.data);
           TESSERA_CHECK(index != nullptr, "a host program's constants are in the module's pool");
           define(s.buffer, fmt::format("(void*)frame->constants[{}]", index->index()));
-          walk(s.body);
         },
         [&](const tir::View& s) {
           define(s.buffer, name(s.source));
-          walk(s.body);
+          pointers_[s.buffer.get()] = pointers_[s.source.get()];
         },
         [&](const tir::CallKernel& s) { call(s); },
         [&](const tir::IfThenElse& s) {
@@ -159,7 +215,6 @@ class HostBodyEmitter {
           const std::string value = size_text(s.value);
           scope_.bounds.set(s.var, {0, tir::Interval::kAny});
           line("  [[maybe_unused]] const int64_t {} = {};", scope_.name(s.var), value);
-          walk(s.body);
         },
         [&](const tir::Reserve& s) { reserve(s.buffer); },
         [&](tir::Otherwise) {
@@ -335,8 +390,11 @@ class HostBodyEmitter {
   KernelScope scope_;   // of sizes
   std::string indent_;  // of the block
   std::map<const BufferNode*, std::string> names_;
+  std::map<const BufferNode*, std::string> pointers_;      // what they are defined as
+  std::set<const BufferNode*> defined_here_;               // in the function that is being written
+  std::string dims_;                                       // the definitions of formal dimensions
   std::map<const BufferNode*, std::size_t> late_outputs_;  // their numbers
-  std::set<std::string> taken_ = names_in_use();
+  tir::Names taken_;  // by pointers and what else the text names
 };
 
 }  // namespace

@@ -14,14 +14,6 @@ using tir::Buffer;
 using tir::BufferNode;
 using tir::Stmt;
 
-// Calls f for each CallKernel in the order of the text.
-template <class F>
-void for_each_call(const Stmt& stmt, F&& f) {
-  if (!stmt) return;
-  if (const auto* call = stmt.as<tir::CallKernel>()) f(stmt, *call);
-  tir::for_each_child(stmt, [&](const Stmt& child) { for_each_call(child, f); });
-}
-
 // For expressions of sizes.
 tir::Evaluator sizes_of_dims(const tir::PrimFunc& main, const std::int64_t* values) {
   tir::Evaluator sizes;
@@ -54,10 +46,12 @@ HostInterpreter::HostInterpreter(std::shared_ptr<const Module> module, plan::Mem
     // Weights lie in a model's file at any offset.
     constant_data_.push_back(t.blob->aligned_bytes(alignof(std::max_align_t)).data());
   }
-  for_each_call(entry_.body, [&](const Stmt& s, const tir::CallKernel& c) {
+  tir::for_each_node(entry_.body, [&](const Stmt& s) {
+    const auto* call = s.as<tir::CallKernel>();
+    if (call == nullptr) return;
     step_of_[s.get()] = static_cast<std::int32_t>(steps_.size());
-    const auto found = module_->externs.find(c.symbol);
-    TESSERA_CHECK(found != module_->externs.end(), "`{}` is not defined", c.symbol);
+    const auto found = module_->externs.find(call->symbol);
+    TESSERA_CHECK(found != module_->externs.end(), "`{}` is not defined", call->symbol);
     steps_.push_back({found->first.c_str(), found->second.backend.c_str()});
   });
   tables_.put_into(program_);
@@ -99,28 +93,26 @@ class HostInterpreter::Run {
   }
 
  private:
-  std::int32_t walk(const Stmt& stmt) {
+  std::int32_t walk(const Stmt& block) {
+    tir::BlockWalk rest(block);
+    while (const Stmt* s = rest.next()) {
+      if (const std::int32_t status = step(*s); status != 0) return status;
+    }
+    return 0;
+  }
+
+  std::int32_t step(const Stmt& stmt) {
     return tir::visit(
-        stmt,
-        [&](const tir::Seq& s) {
-          for (const Stmt& each : s.body) {
-            if (const std::int32_t status = walk(each); status != 0) return status;
-          }
-          return std::int32_t{0};
-        },
-        [&](const tir::Allocate& s) {
-          const std::int32_t status = allocate(s.buffer);
-          return status != 0 ? status : walk(s.body);
-        },
+        stmt, [&](const tir::Allocate& s) { return allocate(s.buffer); },
         [&](const tir::AllocateConst& s) {
           const auto* index = std::get_if<ConstantIndex>(&s.data);
           TESSERA_CHECK(index != nullptr, "a host program's constants are in the module's pool");
           at_[s.buffer.get()] = const_cast<void*>(frame_.constants[index->index()]);
-          return walk(s.body);
+          return std::int32_t{0};
         },
         [&](const tir::View& s) {
           at_[s.buffer.get()] = at_.at(s.source.get());
-          return walk(s.body);
+          return std::int32_t{0};
         },
         [&](const tir::CallKernel& s) {
           std::int32_t status = call(s);
@@ -134,8 +126,7 @@ class HostInterpreter::Run {
           std::int32_t status = 0;
           const bool yes = flag(s.condition, status);
           if (status != 0) return status;
-          if (yes) return walk(s.then_case);
-          return tir::is_empty(s.else_case) ? std::int32_t{0} : walk(s.else_case);
+          return walk(yes ? s.then_case : s.else_case);
         },
         [&](const tir::While& s) {
           std::int32_t status = 0;
@@ -145,7 +136,7 @@ class HostInterpreter::Run {
         [&](const tir::Store& s) { return store(s); },
         [&](const tir::LetStmt& s) {
           sizes_.set(s.var, tir::int_imm(sizes_.index(s.value)));
-          return walk(s.body);
+          return std::int32_t{0};
         },
         [&](const tir::Reserve& s) { return reserve(s.buffer); },
         [&](tir::Otherwise) -> std::int32_t {

@@ -39,23 +39,26 @@ Hoisted hoist_from(tir::PrimFunc& kernel, ConstantPool& pool) {
 }
 
 // Gives the calls in a host program what their kernels need now.
-class CallWidener : public tir::Mutator {
+class CallWidener {
  public:
   CallWidener(const std::map<std::string, Hoisted>& hoisted, const ConstantPool& pool)
       : hoisted_(hoisted), pool_(pool) {}
 
   Stmt run(const Stmt& body) {
-    Stmt out = mutate(body);
+    Stmt out = block(body);
     for (auto it = tables_.rbegin(); it != tables_.rend(); ++it) {
       out = tir::AllocateConst::make(it->second, ConstantValue(it->first), out);
     }
     return out;
   }
 
-  using Mutator::mutate;
-  Stmt mutate(const Stmt& s) override {
+ private:
+  Stmt block(const Stmt& body) {
+    return tir::map_block(body, [&](const Stmt& s) { return step(s); });
+  }
+  Stmt step(const Stmt& s) {
     const auto* call = s.as<tir::CallKernel>();
-    if (call == nullptr) return Mutator::mutate(s);
+    if (call == nullptr) return map_children(s, [&](const Stmt& body) { return block(body); });
     const auto found = hoisted_.find(call->symbol);
     if (found == hoisted_.end()) return s;
     std::vector<Buffer> in = call->inputs, out = call->outputs, fresh;
@@ -75,7 +78,6 @@ class CallWidener : public tir::Mutator {
     return widened;
   }
 
- private:
   Buffer table_buffer(ConstantIndex index) {
     auto [it, added] = tables_.try_emplace(index);
     if (added) {

@@ -2,7 +2,9 @@
 #include "lower/host_program.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <utility>
 
 #include "tir/compare.h"
 #include "tir/dim_vars.h"
@@ -41,9 +43,11 @@ HostValue HostProgram::add_root(const std::string& name, const Type& type) {
   return {static_cast<int>(roots_.size()) - 1, -1};
 }
 
-HostProgram::Step& HostProgram::add_step(StepKind kind) {
+HostProgram::Step& HostProgram::add_step(StepKind kind, HostCall call) {
+  for (const HostValue& v : call.inputs) root(v.root).is_read = true;
   Step& step = blocks_[static_cast<std::size_t>(open_.back())].emplace_back();
   step.kind = kind;
+  step.call = std::move(call);
   return step;
 }
 
@@ -80,29 +84,26 @@ std::vector<HostValue> HostProgram::call(HostCall call, const std::vector<Type>&
     roots_.back().step = number;
     roots_.back().movable = true;
   }
-  Step& step = add_step(StepKind::kCall);
-  step.call = std::move(call);
-  step.outputs = results;
+  add_step(StepKind::kCall, std::move(call)).outputs = results;
   return results;
 }
 
 void HostProgram::call_into(HostCall call, HostValue into) {
-  Step& step = add_step(StepKind::kCall);
-  step.call = std::move(call);
-  step.outputs = {into};
+  add_step(StepKind::kCall, std::move(call)).outputs = {into};
 }
 
 HostValue HostProgram::view(HostValue value, const Type& type) {
   if (has_type(root(value.root).buffer, type)) return {value.root, -1};
   const bool in_step = has_run_time_size(type) || is_late(value);
-  for (std::size_t i = 0; i < views_.size(); ++i) {
-    if (!in_step && views_[i].root == value.root && has_type(views_[i].buffer, type)) {
-      return {value.root, static_cast<int>(i)};
+  for (const int known : root(value.root).views) {
+    if (!in_step && has_type(views_[static_cast<std::size_t>(known)].buffer, type)) {
+      return {value.root, known};
     }
   }
   const std::string& name = root(value.root).buffer->name;
   views_.push_back({value.root, buffer_of_type(name + "_view", type)});
   const HostValue view{value.root, static_cast<int>(views_.size()) - 1};
+  root(view.root).views.push_back(view.view);
   if (in_step) {
     views_.back().in_step = true;
     add_step(StepKind::kView).outputs = {view};
@@ -128,16 +129,13 @@ HostValue HostProgram::declare(const std::string& name, const Type& type, Memory
 }
 
 void HostProgram::branch(HostValue condition, int then_block, int else_block) {
-  Step& step = add_step(StepKind::kBranch);
-  step.call.inputs = {condition};
+  Step& step = add_step(StepKind::kBranch, {"", {condition}, {}});
   step.first = then_block;
   step.second = else_block;
 }
 
 void HostProgram::loop_while(HostValue flag, int body) {
-  Step& step = add_step(StepKind::kLoop);
-  step.call.inputs = {flag};
-  step.first = body;
+  add_step(StepKind::kLoop, {"", {flag}, {}}).first = body;
 }
 
 void HostProgram::set(HostValue flag, bool value) {
@@ -148,6 +146,7 @@ void HostProgram::set(HostValue flag, bool value) {
 
 // Does a step of the block, from one on, or of a block in it read the root's bytes?
 bool HostProgram::reads(int block, std::size_t from, int wanted) const {
+  if (!root(wanted).is_read) return false;
   const std::vector<Step>& steps = blocks_[static_cast<std::size_t>(block)];
   for (std::size_t s = from; s < steps.size(); ++s) {
     for (const HostValue& v : steps[s].call.inputs) {
@@ -192,6 +191,23 @@ std::vector<bool> HostProgram::copies_needed(const std::vector<HostValue>& resul
   return copies;
 }
 
+// Steps and definitions from the last one on. What is in a definition's scope is there before it.
+class HostProgram::Block {
+ public:
+  void put(Stmt s) { rest_.push_back(std::move(s)); }
+  template <class N, class... A>
+  void define(const A&... parts) {
+    put(N::make(parts..., take()));
+  }
+  Stmt take() {
+    std::reverse(rest_.begin(), rest_.end());
+    return tir::seq(std::exchange(rest_, {}));
+  }
+
+ private:
+  std::vector<Stmt> rest_;
+};
+
 tir::PrimFunc HostProgram::finish(const std::vector<HostValue>& results,
                                   const std::vector<std::string>& names) {
   tir::PrimFunc f;
@@ -213,66 +229,85 @@ tir::PrimFunc HostProgram::finish(const std::vector<HostValue>& results,
     const bool done = redirect(results[i], {static_cast<int>(roots_.size()) - 1, -1});
     TESSERA_CHECK(done, "an output that needs a copy");
   }
-  Stmt body = with_views(0, -1, block_stmt(0));
-  for (std::size_t r = roots_.size(); r-- > 0;) {
-    if (roots_[r].constant) {
-      body = tir::AllocateConst::make(roots_[r].buffer, ConstantValue(*roots_[r].constant), body);
-    }
+  Block body;
+  put_steps(0, body);
+  std::vector<int> views;  // of inputs and constants
+  for (const Root& r : roots_) {
+    if (r.block == 0 && r.step < 0) views.insert(views.end(), r.views.begin(), r.views.end());
   }
-  f.body = body;
+  put_views(std::move(views), body);
+  put_constants(body);
+  f.body = body.take();
   return f;
 }
 
-// Declarations stand in front of the first step that can use them; a block is built from its end.
-Stmt HostProgram::block_stmt(int block) const {
-  Stmt body = tir::seq({});
-  for (std::size_t s = blocks_[static_cast<std::size_t>(block)].size(); s-- > 0;) {
-    body = with_step(block, s, body);
+void HostProgram::put_constants(Block& out) const {
+  for (std::size_t r = roots_.size(); r-- > 0;) {
+    if (!roots_[r].constant) continue;
+    out.define<tir::AllocateConst>(roots_[r].buffer, ConstantValue(*roots_[r].constant));
   }
-  return body;
 }
 
-// `body` inside of the views of what a step makes (-1: of inputs and constants).
-Stmt HostProgram::with_views(int block, int step, Stmt body) const {
-  for (std::size_t i = views_.size(); i-- > 0;) {
-    const Root& source = root(views_[i].root);
-    if (source.block == block && source.step == step && views_[i].alias < 0 && !views_[i].in_step) {
-      body = tir::View::make(views_[i].buffer, buffer({views_[i].root, -1}), body);
-    }
+// Declarations stand in front of the first step that can use them.
+void HostProgram::put_steps(int block, Block& out) const {
+  for (std::size_t s = blocks_[static_cast<std::size_t>(block)].size(); s-- > 0;) {
+    put_step(block, s, out);
   }
-  return body;
+}
+
+Stmt HostProgram::block_stmt(int block) const {
+  Block body;
+  put_steps(block, body);
+  return body.take();
+}
+
+// The last one first, so that they stand in the order in which they were made.
+void HostProgram::put_views(std::vector<int> views, Block& out) const {
+  std::sort(views.begin(), views.end(), std::greater<>());
+  for (const int i : views) {
+    const View& view = views_[static_cast<std::size_t>(i)];
+    if (view.alias >= 0 || view.in_step) continue;
+    out.define<tir::View>(view.buffer, buffer({view.root, -1}));
+  }
+}
+
+bool HostProgram::is_made_by(int r, int block, std::size_t number) const {
+  return root(r).block == block && root(r).step == static_cast<int>(number);
 }
 
 // A step, with the memory it writes declared in front of it and the views of that behind it.
-Stmt HostProgram::with_step(int block, std::size_t number, Stmt body) const {
+void HostProgram::put_step(int block, std::size_t number, Block& out) const {
   const Step& step = blocks_[static_cast<std::size_t>(block)][number];
-  body = with_views(block, static_cast<int>(number), body);
+  std::vector<int> views;
+  for (const HostValue& v : step.outputs) {
+    if (!is_made_by(v.root, block, number)) continue;
+    views.insert(views.end(), root(v.root).views.begin(), root(v.root).views.end());
+  }
+  put_views(std::move(views), out);
   if (step.kind == StepKind::kBind || step.kind == StepKind::kView) {
-    return with_definitions(step, body);
+    return put_definitions(step, out);
   }
-  if (step.kind != StepKind::kDeclare) body = tir::seq({step_stmt(step), body});
+  if (step.kind != StepKind::kDeclare) out.put(step_stmt(step));
   for (std::size_t i = step.outputs.size(); i-- > 0;) {
+    if (!is_made_by(step.outputs[i].root, block, number)) continue;  // declared before
     const Root& r = root(step.outputs[i].root);
-    if (r.block != block || r.step != static_cast<int>(number)) continue;  // declared before
-    if (r.alias < 0) body = tir::Allocate::make(r.buffer, body);
-    if (r.reshaped) body = tir::View::make(r.buffer, buffer({r.alias, -1}), body);
+    if (r.alias < 0) out.define<tir::Allocate>(r.buffer);
+    if (r.reshaped) out.define<tir::View>(r.buffer, buffer({r.alias, -1}));
   }
-  return body;
 }
 
-// `body` with what a step defines for it: symbols or a view.
-Stmt HostProgram::with_definitions(const Step& step, Stmt body) const {
+// What a step defines for what follows it: symbols or a view.
+void HostProgram::put_definitions(const Step& step, Block& out) const {
   if (step.kind == StepKind::kView) {
     const View& view = views_[static_cast<std::size_t>(step.outputs[0].view)];
-    return tir::View::make(view.buffer, buffer({view.root, -1}), body);
+    return out.define<tir::View>(view.buffer, buffer({view.root, -1}));
   }
   for (std::size_t i = step.symbols.size(); i-- > 0;) {
     if (step.symbols[i].empty()) continue;
     const tir::Expr value =
         tir::load(buffer(step.call.inputs[0]), {tir::Expr(static_cast<std::int64_t>(i))});
-    body = tir::LetStmt::make(symbols_.at(step.symbols[i]), value, body);
+    out.define<tir::LetStmt>(symbols_.at(step.symbols[i]), value);
   }
-  return body;
 }
 
 Stmt HostProgram::reserve_stmt(const Step& step) const {

@@ -84,6 +84,8 @@ class HostProgram {
     int alias = -1;         // the root whose bytes these are,
     bool reshaped = false;  // in another shape
     int sizes = -1;         // the root that has its sizes, decided as the program runs
+    bool is_read = false;   // by a step
+    std::vector<int> views = {};
   };
   struct View {
     int root;
@@ -119,12 +121,16 @@ class HostProgram {
   HostValue add_root(const std::string& name, const Type& type);
   HostValue add_sizes(const std::string& name, std::size_t count, tir::MemoryScope scope);
   HostValue add_late_root(const std::string& name, const Type& type, tir::MemoryScope of_sizes);
-  Step& add_step(StepKind kind);
+  Step& add_step(StepKind kind, HostCall call = {});
   bool reads(int block, std::size_t from, int root) const;
+  class Block;
+  void put_steps(int block, Block& out) const;
   tir::Stmt block_stmt(int block) const;
-  tir::Stmt with_views(int block, int step, tir::Stmt body) const;
-  tir::Stmt with_step(int block, std::size_t number, tir::Stmt body) const;
-  tir::Stmt with_definitions(const Step& step, tir::Stmt body) const;
+  bool is_made_by(int root, int block, std::size_t number) const;
+  void put_views(std::vector<int> views, Block& out) const;
+  void put_step(int block, std::size_t number, Block& out) const;
+  void put_definitions(const Step& step, Block& out) const;
+  void put_constants(Block& out) const;
   tir::Stmt step_stmt(const Step& step) const;
   tir::Stmt reserve_stmt(const Step& step) const;
 

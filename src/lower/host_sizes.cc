@@ -34,9 +34,7 @@ std::string HostProgram::fresh_symbol() {
 }
 
 void HostProgram::bind(HostValue sizes, const std::vector<std::string>& symbols) {
-  Step& step = add_step(StepKind::kBind);
-  step.call.inputs = {sizes};
-  step.symbols = symbols;
+  add_step(StepKind::kBind, {"", {sizes}, {}}).symbols = symbols;
 }
 
 bool HostProgram::has_run_time_size(const Type& type) const {

@@ -21,34 +21,28 @@ class LivenessWalk {
   LivenessWalk(const Module& module, tir::Bounds bounds)
       : module_(module), bounds_(std::move(bounds)) {}
 
-  void walk(const Stmt& stmt) {
-    if (!stmt) return;
+  void walk(const Stmt& block) {
+    tir::BlockWalk rest(block);
+    while (const Stmt* s = rest.next()) step(*s);
+  }
+
+  Liveness take() { return std::move(out_); }
+
+ private:
+  void step(const Stmt& stmt) {
     tir::visit(
-        stmt,
-        [&](const tir::Seq& s) {
-          for (const Stmt& each : s.body) walk(each);
-        },
-        [&](const tir::Allocate& s) {
-          allocate(s.buffer);
-          walk(s.body);
-        },
-        [&](const tir::AllocateConst& s) { walk(s.body); },
+        stmt, [&](const tir::Allocate& s) { allocate(s.buffer); },
         [&](const tir::View& s) {
           if (const auto it = out_.of_buffer.find(s.source.get()); it != out_.of_buffer.end()) {
             out_.of_buffer.emplace(s.buffer.get(), it->second);
           }
-          walk(s.body);
         },
-        [&](const tir::LetStmt& s) {
-          read(s.value);
-          walk(s.body);
-        },
+        [&](const tir::LetStmt& s) { read(s.value); },
         [&](const tir::Reserve& s) {
           ++tick_;
           use(s.buffer.get());
         },
-        [&](const tir::Require&) {}, [&](const tir::CallKernel& s) { call(s); },
-        [&](const tir::For& s) { loop({}, s.body); },
+        [&](const tir::CallKernel& s) { call(s); }, [&](const tir::For& s) { loop({}, s.body); },
         [&](const tir::While& s) { loop(s.condition, s.body); },
         [&](const tir::IfThenElse& s) {
           read(s.condition);
@@ -59,12 +53,9 @@ class LivenessWalk {
           read(s.value);
           use(s.buffer.get());
         },
-        [&](const tir::Evaluate&) { ++tick_; });
+        [&](const tir::Evaluate&) { ++tick_; }, [](tir::Otherwise) {});
   }
 
-  Liveness take() { return std::move(out_); }
-
- private:
   void allocate(const Buffer& buffer) {
     if (buffer->scope == tir::MemoryScope::kStack) return;  // in the frame of the program
     const auto elements = tir::max_elements(buffer->shape, bounds_);

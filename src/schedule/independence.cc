@@ -21,7 +21,7 @@ struct Scope {
   std::unordered_set<const tir::BufferNode*> inner_buffers;  // allocated by the body
 };
 
-Scope scope_of(const tir::Stmt& body) {
+Scope scope_of_iteration(const tir::Stmt& body) {
   Scope scope;
   tir::for_each_node(body, [&](const tir::Stmt& s) {
     tir::visit(s, [&]<class N>(const N& n) {
@@ -130,7 +130,7 @@ std::optional<std::string> conflict(const Access& a, const Access& b, const Expr
 }  // namespace
 
 Checked<void> check_independent(const Expr& var, const tir::Stmt& body, const tir::Bounds& outer) {
-  const Scope scope = scope_of(body);
+  const Scope scope = scope_of_iteration(body);
   tir::Bounds bounds = outer;
   tir::for_each_node(body, [&](const tir::Stmt& s) {
     if (const auto* loop = s.as<tir::For>()) bounds.set_loop(loop->var, loop->min, loop->extent);

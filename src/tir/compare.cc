@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tir/compare.h"
 
+#include <algorithm>
 #include <bit>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "support/hash.h"
 #include "tir/walk.h"
@@ -19,16 +22,15 @@ class Comparison {
     return visit(x, [&]<class N>(const N& a) { return same_fields(a, *y.as<N>()); });
   }
   bool same(const Stmt& x, const Stmt& y) {
-    if (!x || !y) return x.get() == y.get();
-    if (x.kind() != y.kind()) return false;
-    return visit(x, [&]<class N>(const N& a) {
-      const N& b = *y.as<N>();
-      if constexpr (BindsVar<N>) define(a.var.get(), b.var.get());
-      if constexpr (BindsBuffer<N>) {
-        if (!define_buffers(a.buffer, b.buffer)) return false;
-      }
-      return same_fields(a, b);
-    });
+    rest_ = {{&x, &y}};
+    while (!rest_.empty()) {
+      const auto [a, b] = rest_.back();
+      rest_.pop_back();
+      const auto inner = static_cast<std::ptrdiff_t>(rest_.size());
+      if (!same_but_inner(*a, *b)) return false;
+      std::reverse(rest_.begin() + inner, rest_.end());
+    }
+    return true;
   }
   bool same(const PrimFunc& x, const PrimFunc& y) {
     if (x.is_host != y.is_host || x.attrs != y.attrs || x.dims.size() != y.dims.size() ||
@@ -46,14 +48,30 @@ class Comparison {
   }
 
  private:
+  // The statements in them are put into rest_.
+  bool same_but_inner(const Stmt& x, const Stmt& y) {
+    if (!x || !y) return x.get() == y.get();
+    if (x.kind() != y.kind()) return false;
+    return visit(x, [&]<class N>(const N& a) {
+      const N& b = *y.as<N>();
+      if constexpr (BindsVar<N>) define(a.var.get(), b.var.get());
+      if constexpr (BindsBuffer<N>) {
+        if (!define_buffers(a.buffer, b.buffer)) return false;
+      }
+      return same_fields(a, b);
+    });
+  }
   template <class N>
   bool same_fields(const N& a, const N& b) {
     return std::apply([&](auto... m) { return (same_value(a.*m, b.*m) && ...); }, N::fields);
   }
   template <class V>
   bool same_value(const V& a, const V& b) {
-    if constexpr (std::is_same_v<V, Expr> || std::is_same_v<V, Stmt>) {
+    if constexpr (std::is_same_v<V, Expr>) {
       return same(a, b);
+    } else if constexpr (std::is_same_v<V, Stmt>) {
+      rest_.emplace_back(&a, &b);
+      return true;
     } else if constexpr (std::is_same_v<V, Buffer>) {
       return corresponds(a.get(), b.get());
     } else if constexpr (std::is_same_v<V, TensorRef>) {
@@ -101,6 +119,8 @@ class Comparison {
   }
 
   std::unordered_map<const void*, const void*> forth_, back_;
+  // Statements to compare, the next one last: they nest as deep as a program is long.
+  std::vector<std::pair<const Stmt*, const Stmt*>> rest_;
 };
 
 class Hasher {
@@ -117,15 +137,18 @@ class Hasher {
     if (const auto* v = e.as<Var>()) return add_named(v, v->name);
     visit(e, [&](const auto& n) { for_each_field(n, [&](const auto& v) { add(v); }); });
   }
-  void add(const Stmt& s) {
-    if (!s) return add(std::uint64_t{0});
-    add(static_cast<std::uint64_t>(s.kind()) + 1);
-    visit(s, [&]<class N>(const N& n) {
-      if constexpr (BindsVar<N>) define(n.var.get());
-      if constexpr (BindsBuffer<N>) define_buffer(n.buffer);
-      for_each_field(n, [&](const auto& v) { add(v); });
-    });
+  void add_tree(const Stmt& root) {
+    add(root);
+    while (!rest_.empty()) {
+      const Stmt& s = *rest_.back();
+      rest_.pop_back();
+      const auto inner = static_cast<std::ptrdiff_t>(rest_.size());
+      add_but_inner(s);
+      std::reverse(rest_.begin() + inner, rest_.end());
+    }
   }
+  // Statements nest as deep as a program is long: add_tree takes them from rest_.
+  void add(const Stmt& s) { rest_.push_back(&s); }
   void add(const Buffer& b) { add_named(b.get(), b->name); }
   void add(const TensorRef& t) {
     add(t->dtype);
@@ -166,11 +189,21 @@ class Hasher {
   }
 
  private:
+  void add_but_inner(const Stmt& s) {
+    if (!s) return add(std::uint64_t{0});
+    add(static_cast<std::uint64_t>(s.kind()) + 1);
+    visit(s, [&]<class N>(const N& n) {
+      if constexpr (BindsVar<N>) define(n.var.get());
+      if constexpr (BindsBuffer<N>) define_buffer(n.buffer);
+      for_each_field(n, [&](const auto& v) { add(v); });
+    });
+  }
   void add_named(const void* p, const std::string& name) {
     if (const auto it = numbers_.find(p); it != numbers_.end()) return add(it->second);
     add(name);
   }
   std::uint64_t state_ = 0x7465737365726131ull;
+  std::vector<const Stmt*> rest_;                           // the next one last
   std::unordered_map<const void*, std::uint64_t> numbers_;  // definitions, in order of appearance
 };
 
@@ -187,7 +220,7 @@ std::uint64_t hash(const Expr& e) {
 }
 std::uint64_t hash(const Stmt& s) {
   Hasher h;
-  h.add(s);
+  h.add_tree(s);
   return h.result();
 }
 std::uint64_t hash(const PrimFunc& f) {
@@ -201,7 +234,7 @@ std::uint64_t hash(const PrimFunc& f) {
     h.add(key);
     h.add(value);
   }
-  h.add(f.body);
+  h.add_tree(f.body);
   return h.result();
 }
 

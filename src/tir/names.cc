@@ -6,6 +6,11 @@
 #include <fmt/format.h>
 
 namespace tessera::tir {
+namespace {
+
+constexpr int kTried = 8;  // numbers of a name, before it counts as one of many
+
+}  // namespace
 
 std::string identifier(std::string_view hint) {
   std::string name;
@@ -27,8 +32,11 @@ std::string Names::fresh(std::string_view hint) {
   std::string name = base;
   for (int i = 1; !taken_.insert(name).second; ++i) {
     // Many of one name: go on behind the last one instead of trying them all.
-    if (i > 8) i = std::max(i, next_[base]);
-    next_[base] = i + 1;
+    if (i > kTried) {
+      int& next = next_[base];
+      i = std::max(i, next);
+      next = i + 1;
+    }
     name = fmt::format("{}_{}", base, i);
   }
   return name;
@@ -38,6 +46,7 @@ void Names::forget(const void* thing) {
   const auto it = names_.find(thing);
   if (it == names_.end()) return;
   taken_.erase(it->second);
+  next_.clear();  // it may be the first free one
   names_.erase(it);
 }
 

@@ -5,11 +5,12 @@
 
 #include "tir/compare.h"
 #include "tir/parser.h"
+#include "tir/walk.h"
 
 namespace tessera::tir {
 namespace {
 
-constexpr int kMaxNesting = 2000;  // of blocks and definitions: a limit on the stack
+constexpr int kMaxNesting = 2000;  // of blocks: a limit on the stack
 
 }  // namespace
 
@@ -103,13 +104,16 @@ Result<Stmt> Parser::block(std::uint32_t outer_column) {
   return in_scope([&] { return rest_of_block(column); });
 }
 
+// The scope of a definition is the rest of the block, which is read in the same loop: blocks are as
+// long as programs are.
 Result<Stmt> Parser::rest_of_block(std::uint32_t column) {
   if (++nesting_ > kMaxNesting) return unexpected("less nesting");
-  std::vector<Stmt> body;
-  bool ends_block = false;
-  while (!ends_block && at_statement(column)) {
-    TESSERA_TRY(Stmt s, statement(column, ends_block));
-    body.push_back(std::move(s));
+  std::vector<std::vector<Stmt>> scopes(1);  // each of the last statement before
+  while (at_statement(column)) {
+    bool opens_scope = false;
+    TESSERA_TRY(Stmt s, statement(column, opens_scope));
+    scopes.back().push_back(std::move(s));
+    if (opens_scope) scopes.emplace_back();
     const Token& next = lexer().peek();
     if (next.text != "}" && next.kind != TokenKind::kEnd &&
         (!next.first_in_line || next.column > column)) {
@@ -117,10 +121,16 @@ Result<Stmt> Parser::rest_of_block(std::uint32_t column) {
     }
   }
   --nesting_;
-  return seq(std::move(body));
+  Stmt rest = seq(std::move(scopes.back()));
+  for (std::size_t i = scopes.size() - 1; i-- > 0;) {
+    scopes[i].back() = with_scope(scopes[i].back(), rest);
+    rest = seq(std::move(scopes[i]));
+  }
+  return rest;
 }
 
-Result<Stmt> Parser::statement(std::uint32_t column, bool& ends_block) {
+// A definition is given without what is in its scope.
+Result<Stmt> Parser::statement(std::uint32_t column, bool& opens_scope) {
   if (accept("pass")) return seq({});
   if (lexer().next_is("for")) return loop(column);
   if (lexer().next_is("if")) return branch(column);
@@ -134,11 +144,12 @@ Result<Stmt> Parser::statement(std::uint32_t column, bool& ends_block) {
   TESSERA_TRY(const Token name, expect_name("a statement"));
   if (name.text.starts_with("T.")) return script_statement(name);
   if (lexer().next_is("[")) return store(name);
-  ends_block = true;
-  if (accept(":")) return let(name, column);
+  opens_scope = true;
+  if (accept(":")) return let(name);
   TESSERA_TRY_VOID(expect("="));
   TESSERA_TRY(Definition d, definition());
-  return define_buffer(std::move(d), name, [&] { return rest_of_block(column); });
+  define_buffer(d, name);
+  return defining(std::move(d), seq({}));
 }
 
 Result<Stmt> Parser::loop(std::uint32_t column) {
@@ -208,9 +219,13 @@ Result<Stmt> Parser::scoped(std::uint32_t column) {
   TESSERA_TRY_VOID(expect("as"));
   TESSERA_TRY(const Token name, expect_name("a name"));
   TESSERA_TRY_VOID(expect(":"));
-  if (!value) return define_buffer(std::move(d), name, [&] { return block(column); });
-  const Expr var = make_var(std::string(name.text), value.dtype());
   return in_scope([&]() -> Result<Stmt> {
+    if (!value) {
+      define_buffer(d, name);
+      TESSERA_TRY(Stmt body, block(column));
+      return defining(std::move(d), std::move(body));
+    }
+    const Expr var = make_var(std::string(name.text), value.dtype());
     define(name.text, var);
     TESSERA_TRY(Stmt body, block(column));
     return LetStmt::make(var, value, std::move(body));
@@ -277,7 +292,7 @@ Result<Stmt> Parser::require() {
   return Require::make(std::move(condition), std::move(sentence), std::move(values));
 }
 
-Result<Stmt> Parser::let(const Token& name, std::uint32_t column) {
+Result<Stmt> Parser::let(const Token& name) {
   TESSERA_TRY(const Token type, expect_name("a data type such as `T.float32`"));
   const auto dtype = parse_dtype(type.text.substr(std::min<std::size_t>(2, type.text.size())));
   if (!dtype) return unexpected("a data type such as `T.float32` and a value");
@@ -290,20 +305,18 @@ Result<Stmt> Parser::let(const Token& name, std::uint32_t column) {
   }
   const Expr var = make_var(std::string(name.text), *dtype);
   define(name.text, var);
-  TESSERA_TRY(Stmt body, rest_of_block(column));
-  return LetStmt::make(var, std::move(value), std::move(body));
+  return LetStmt::make(var, std::move(value), seq({}));
 }
 
-Result<Stmt> Parser::define_buffer(Definition d, const Token& name,
-                                   const std::function<Result<Stmt>()>& body) {
+void Parser::define_buffer(const Definition& d, const Token& name) {
   d.node->name = name.text;
-  return in_scope([&]() -> Result<Stmt> {
-    define(name.text, d.buffer);
-    TESSERA_TRY(Stmt inner, body());
-    if (d.what == "T.view") return View::make(d.buffer, d.source, std::move(inner));
-    if (d.what == "T.alloc_buffer") return Allocate::make(d.buffer, std::move(inner));
-    return AllocateConst::make(d.buffer, std::move(d.data), std::move(inner));
-  });
+  define(name.text, d.buffer);
+}
+
+Stmt Parser::defining(Definition d, Stmt scope) {
+  if (d.what == "T.view") return View::make(d.buffer, d.source, std::move(scope));
+  if (d.what == "T.alloc_buffer") return Allocate::make(d.buffer, std::move(scope));
+  return AllocateConst::make(d.buffer, std::move(d.data), std::move(scope));
 }
 
 Result<Stmt> Parser::store(const Token& name) {

@@ -101,10 +101,18 @@ Result<std::int64_t> ExprParser::integer() {
   return *as_int(value);
 }
 
+void ExprParser::add(Named named) {
+  by_name_[named.name].push_back(names_.size());
+  names_.push_back(std::move(named));
+}
+
+void ExprParser::leave(std::size_t mark) {
+  for (; names_.size() > mark; names_.pop_back()) by_name_[names_.back().name].pop_back();
+}
+
 const ExprParser::Named* ExprParser::find(std::string_view name) const {
-  const auto it =
-      std::find_if(names_.rbegin(), names_.rend(), [&](const Named& n) { return n.name == name; });
-  return it == names_.rend() ? nullptr : &*it;
+  const auto it = by_name_.find(name);
+  return it == by_name_.end() || it->second.empty() ? nullptr : &names_[it->second.back()];
 }
 
 Result<Buffer> ExprParser::buffer() {

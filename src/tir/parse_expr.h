@@ -23,14 +23,10 @@ class ExprParser {
 
   // Names of variables and buffers that can be used from here on. An inner definition hides an
   // outer one of the same name until `leave`.
-  void define(std::string_view name, const Expr& var) {
-    names_.push_back({std::string(name), var, {}});
-  }
-  void define(std::string_view name, const Buffer& buffer) {
-    names_.push_back({std::string(name), {}, buffer});
-  }
+  void define(std::string_view name, const Expr& var) { add({std::string(name), var, {}}); }
+  void define(std::string_view name, const Buffer& buffer) { add({std::string(name), {}, buffer}); }
   std::size_t enter() const { return names_.size(); }
-  void leave(std::size_t mark) { names_.resize(mark); }
+  void leave(std::size_t mark);
 
   Result<Expr> expr(int loosest = kLoosest);
   Result<std::vector<Expr>> exprs_until(std::string_view close);  // takes `close` as well
@@ -55,6 +51,7 @@ class ExprParser {
     Expr var;
     Buffer buffer;
   };
+  void add(Named named);
   const Named* find(std::string_view name) const;
   Result<Expr> operand();
   Result<Expr> negative();
@@ -69,6 +66,7 @@ class ExprParser {
 
   Lexer lexer_;
   std::vector<Named> names_;
+  std::map<std::string, std::vector<std::size_t>, std::less<>> by_name_;  // the innermost last
   int depth_ = 0;
 };
 

@@ -3,7 +3,6 @@
 // expressions in parse_expr.cc.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "tir/parse_expr.h"
@@ -22,7 +21,7 @@ class Parser : public ExprParser {
   Result<void> attributes(PrimFunc& f);
   Result<Stmt> block(std::uint32_t outer_column);
   Result<Stmt> rest_of_block(std::uint32_t column);
-  Result<Stmt> statement(std::uint32_t column, bool& ends_block);
+  Result<Stmt> statement(std::uint32_t column, bool& opens_scope);
   Result<Stmt> loop(std::uint32_t column);
   Result<Stmt> branch(std::uint32_t column);
   Result<Stmt> scoped(std::uint32_t column);
@@ -30,7 +29,7 @@ class Parser : public ExprParser {
   Result<Stmt> call_kernel();
   Result<Stmt> require();
   Result<Stmt> store(const Token& name);
-  Result<Stmt> let(const Token& name, std::uint32_t column);
+  Result<Stmt> let(const Token& name);
   // What stands behind `b =` or `with`; the name comes before or after it.
   struct Definition {
     std::string_view what;
@@ -44,8 +43,8 @@ class Parser : public ExprParser {
     bool negative = false;
   };
   Result<Definition> definition();
-  Result<Stmt> define_buffer(Definition d, const Token& name,
-                             const std::function<Result<Stmt>()>& body);
+  void define_buffer(const Definition& d, const Token& name);
+  static Stmt defining(Definition d, Stmt scope);
   Result<void> buffer_type(BufferNode& b);
   Result<void> buffer_option(BufferNode& b, std::string_view option);
   Result<std::vector<Expr>> tuple();

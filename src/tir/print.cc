@@ -116,17 +116,21 @@ class Printer {
     stmt(s);
     indent_ -= 2;
   }
-  // A definition whose scope is `body`: the rest of the block where nothing else follows.
-  void scoped(const std::string& head, const std::string& what, const std::string& name,
-              const Stmt& body, bool last) {
+  // A definition whose scope is `body`: the rest of the block where nothing else follows, which is
+  // then what remains to be printed.
+  const Stmt* scoped(const std::string& head, const std::string& what, const std::string& name,
+                     const Stmt& body, bool last) {
     if (last) {
       line("{} = {}", head, what);
-      stmt(body);
-    } else {
-      line("with {} as {}:", what, name);
-      block(body);
+      return &body;
     }
+    line("with {} as {}:", what, name);
+    block(body);
+    return nullptr;
   }
+  const Stmt* sequence(const Seq& n);
+  const Stmt* definition(const Stmt& s, bool last);
+  void simple(const Stmt& s);
   void stmt_in_block(const Stmt& s, bool last);
 
   PrintOptions options_;
@@ -252,7 +256,38 @@ std::string Printer::range(const For& n) {
   return fmt::format("{}, {}", expr(n.min), expr(Add::make(n.min.dtype(), n.min, n.extent)));
 }
 
-void Printer::stmt_in_block(const Stmt& s, bool last) {
+// All of it but the last part, which is left.
+const Stmt* Printer::sequence(const Seq& n) {
+  for (std::size_t i = 0; i + 1 < n.body.size(); ++i) stmt_in_block(n.body[i], false);
+  return is_empty(n.body.back()) ? nullptr : &n.body.back();
+}
+
+const Stmt* Printer::definition(const Stmt& s, bool last) {
+  return visit(
+      s,
+      [&](const LetStmt& n) {
+        const std::string value = expr(n.value), var = name(n.var);
+        const std::string type = fmt::format("{}: T.{}", var, to_string(n.var.dtype()));
+        return scoped(type, last ? value : "T.let(" + value + ")", var, n.body, last);
+      },
+      [&](const Allocate& n) {
+        const std::string type = buffer_type(n.buffer);
+        return scoped(name(n.buffer), "T.alloc_buffer" + type, name(n.buffer), n.body, last);
+      },
+      [&](const AllocateConst& n) {
+        const std::string data = constant(n);
+        return scoped(name(n.buffer), data, name(n.buffer), n.body, last);
+      },
+      [&](const View& n) {
+        const std::string type = buffer_type(n.buffer);
+        const std::string what = fmt::format("T.view({}, {}", name(n.source), type.substr(1));
+        return scoped(name(n.buffer), what, name(n.buffer), n.body, last);
+      },
+      [](Otherwise) -> const Stmt* { return nullptr; });
+}
+
+// A statement that is neither a sequence nor a definition.
+void Printer::simple(const Stmt& s) {
   visit(
       s,
       [&](const Store& n) {
@@ -274,24 +309,6 @@ void Printer::stmt_in_block(const Stmt& s, bool last) {
         line("else:");
         block(n.else_case);
       },
-      [&](const LetStmt& n) {
-        const std::string value = expr(n.value), var = name(n.var);
-        const std::string type = fmt::format("{}: T.{}", var, to_string(n.var.dtype()));
-        scoped(type, last ? value : "T.let(" + value + ")", var, n.body, last);
-      },
-      [&](const Allocate& n) {
-        const std::string type = buffer_type(n.buffer);
-        scoped(name(n.buffer), "T.alloc_buffer" + type, name(n.buffer), n.body, last);
-      },
-      [&](const AllocateConst& n) {
-        const std::string data = constant(n);
-        scoped(name(n.buffer), data, name(n.buffer), n.body, last);
-      },
-      [&](const View& n) {
-        const std::string type = buffer_type(n.buffer);
-        const std::string what = fmt::format("T.view({}, {}", name(n.source), type.substr(1));
-        scoped(name(n.buffer), what, name(n.buffer), n.body, last);
-      },
       [&](const CallKernel& n) {
         line("T.call_kernel({}, {}, {}, [{}])", quoted(n.symbol), buffers(n.inputs),
              buffers(n.outputs), list(n.dims));
@@ -301,16 +318,30 @@ void Printer::stmt_in_block(const Stmt& s, bool last) {
              n.values.empty() ? "" : ", ", list(n.values));
       },
       [&](const Reserve& n) { line("T.reserve({})", name(n.buffer)); },
-      [&](const Evaluate& n) { line("T.evaluate({})", expr(n.value)); },
-      [&](const Seq& n) {
-        for (const Stmt& part : n.body) stmt_in_block(part, last && &part == &n.body.back());
-      });
+      [&](const Evaluate& n) { line("T.evaluate({})", expr(n.value)); }, [](Otherwise) {});
 }
 
-void Printer::stmt(const Stmt& s) {
-  if (is_empty(s)) return line("pass");
-  stmt_in_block(s, true);
+// Goes on with what is left of the block instead of calling itself for it: blocks are as long as
+// programs are.
+void Printer::stmt_in_block(const Stmt& s, bool last) {
+  const Stmt* rest = &s;
+  while (rest != nullptr) {
+    const Stmt& at = *rest;
+    if (is_empty(at)) {
+      if (last) line("pass");
+      return;
+    }
+    if (const auto* n = at.as<Seq>()) {
+      rest = sequence(*n);
+    } else if (scope_of(at) != nullptr) {
+      rest = definition(at, last);
+    } else {
+      return simple(at);
+    }
+  }
 }
+
+void Printer::stmt(const Stmt& s) { stmt_in_block(s, true); }
 
 void Printer::function(const PrimFunc& f, std::string_view function_name) {
   std::vector<std::string> params;

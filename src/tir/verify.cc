@@ -2,6 +2,8 @@
 #include "tir/verify.h"
 
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "tir/intrinsics.h"
 #include "tir/print.h"
@@ -27,24 +29,6 @@ class Verifier {
   Diagnostics run();
 
  private:
-  // A definition for as long as this lives.
-  class Scope {
-   public:
-    Scope(std::set<const void*>& known, const void* what) : known_(known), what_(what) {
-      fresh = known.insert(what).second;
-    }
-    ~Scope() {
-      if (fresh) known_.erase(what_);
-    }
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-    bool fresh = false;
-
-   private:
-    std::set<const void*>& known_;
-    const void* what_;
-  };
-
   template <class... A>
   void report(Code code, fmt::format_string<A...> text, A&&... args) {
     const Location at = f_.sources.empty() ? nullptr : f_.sources.front();
@@ -72,16 +56,27 @@ class Verifier {
              shown(part));
     }
   }
+  void missing_parts();
+  void block(const Stmt& s);
   void stmt(const Stmt& s);
   void store(const Stmt& s, const Store& n);
   void loop(const Stmt& s, const For& n);
-  void scoped_buffer(const Stmt& s, const Buffer& b, const Stmt& body);
+  void scoped_buffer(const Stmt& s, const Buffer& b);
   void constant(const Stmt& s, const AllocateConst& n);
   void view(const Stmt& s, const View& n);
   void require(const Stmt& s, const Require& n);
-  void body(const Stmt& s, const Stmt& part) {
-    if (part) return stmt(part);
-    malformed(s, "a statement without its body");
+  // A definition up to the end of the innermost scope; false where there is one already.
+  bool define(std::set<const void*>& known, const void* what) {
+    const bool fresh = known.insert(what).second;
+    if (fresh) defined_.emplace_back(&known, what);
+    return fresh;
+  }
+  void open_scope() { scopes_.push_back(defined_.size()); }
+  void close_scope() {
+    for (; defined_.size() > scopes_.back(); defined_.pop_back()) {
+      defined_.back().first->erase(defined_.back().second);
+    }
+    scopes_.pop_back();
   }
 
   const PrimFunc& f_;
@@ -89,6 +84,8 @@ class Verifier {
   Diagnostics found_;
   std::set<const void*> vars_, buffers_, constants_;
   std::set<const void*> own_;  // buffers that the parallel loop around allocates itself
+  std::vector<std::pair<std::set<const void*>*, const void*>> defined_;
+  std::vector<std::size_t> scopes_;  // how many definitions were there before each
   bool parallel_ = false;
   bool team_ = false;  // inside of a block or warp, outside of its threads
 };
@@ -196,8 +193,8 @@ void Verifier::loop(const Stmt& s, const For& n) {
   if (f_.is_host && (parallel || threads || n.loop == ForKind::kVectorized)) {
     malformed(s, "a parallel or vectorised loop in a host program");
   }
-  const Scope scope(vars_, n.var.get());
-  if (!scope.fresh) malformed(s, "a loop over a variable that is in use");
+  open_scope();
+  if (!define(vars_, n.var.get())) malformed(s, "a loop over a variable that is in use");
   const bool outer = parallel_;
   std::set<const void*> outer_own;
   if (parallel) outer_own.swap(own_);
@@ -205,13 +202,14 @@ void Verifier::loop(const Stmt& s, const For& n) {
   const bool outer_team = team_;
   if (parallel) team_ = n.loop == ForKind::kWarps || n.loop == ForKind::kBlocks;
   if (threads) team_ = false;  // one thread, which has no threads of its own
-  body(s, n.body);
+  block(n.body);
   parallel_ = outer;
   team_ = outer_team;
   if (parallel) own_.swap(outer_own);
+  close_scope();
 }
 
-void Verifier::scoped_buffer(const Stmt& s, const Buffer& b, const Stmt& inner) {
+void Verifier::scoped_buffer(const Stmt& s, const Buffer& b) {
   for (const Expr& extent : b->shape) {
     expr(extent);
     if (!extent) continue;
@@ -224,10 +222,8 @@ void Verifier::scoped_buffer(const Stmt& s, const Buffer& b, const Stmt& inner) 
   if (!b->strides.empty() && b->strides.size() != b->shape.size()) {
     malformed(s, "strides that do not fit the dimensions");
   }
-  const Scope scope(buffers_, b.get());
-  if (!scope.fresh) malformed(s, "a second definition of a buffer");
-  const Scope own(own_, b.get());
-  body(s, inner);
+  if (!define(buffers_, b.get())) malformed(s, "a second definition of a buffer");
+  define(own_, b.get());
 }
 
 void Verifier::constant(const Stmt& s, const AllocateConst& n) {
@@ -243,8 +239,8 @@ void Verifier::constant(const Stmt& s, const AllocateConst& n) {
   } else if (!std::get<ConstantIndex>(n.data)) {
     malformed(s, "constant data without an index of the pool");
   }
-  const Scope scope(constants_, n.buffer.get());
-  scoped_buffer(s, n.buffer, n.body);
+  define(constants_, n.buffer.get());
+  scoped_buffer(s, n.buffer);
 }
 
 void Verifier::view(const Stmt& s, const View& n) {
@@ -255,9 +251,8 @@ void Verifier::view(const Stmt& s, const View& n) {
     report(Code::kShapeMismatch, "view `{}` has another size than `{}`", n.buffer->name,
            n.source->name);
   }
-  std::set<const void*> none;
-  const Scope read_only(constants_.contains(n.source.get()) ? constants_ : none, n.buffer.get());
-  scoped_buffer(s, n.buffer, n.body);
+  if (constants_.contains(n.source.get())) define(constants_, n.buffer.get());
+  scoped_buffer(s, n.buffer);
 }
 
 void Verifier::require(const Stmt& s, const Require& n) {
@@ -275,30 +270,54 @@ void Verifier::require(const Stmt& s, const Require& n) {
   }
 }
 
+void Verifier::missing_parts() {
+  for_each_node(f_.body, [&](const Stmt& s) {
+    visit(s, [&](const auto& n) {
+      if constexpr (requires { n.then_case; }) {
+        if (!n.then_case) malformed(s, "a statement without its body");
+      } else if constexpr (std::is_same_v<decltype(n), const Seq&>) {
+        for (const Stmt& part : n.body) {
+          if (!part) malformed(s, "a statement without its body");
+        }
+      } else if constexpr (requires { n.body; }) {
+        if (!n.body) malformed(s, "a statement without its body");
+      }
+    });
+  });
+}
+
+// Definitions are in force up to the end of the block, or to where they end before.
+void Verifier::block(const Stmt& s) {
+  BlockWalk rest(s);
+  while (const Stmt* next = rest.next([&](const Stmt&) { close_scope(); })) {
+    if (scope_of(*next) != nullptr) open_scope();
+    stmt(*next);
+  }
+}
+
+// All but what is in the scope of a definition.
 void Verifier::stmt(const Stmt& s) {
   visit(
       s, [&](const Store& n) { store(s, n); }, [&](const For& n) { loop(s, n); },
       [&](const While& n) {
         expr(n.condition);
         if (n.condition) expect_type(s, n.condition.dtype(), kBool, "the condition");
-        body(s, n.body);
+        block(n.body);
       },
       [&](const IfThenElse& n) {
         expr(n.condition);
         if (n.condition) expect_type(s, n.condition.dtype(), kBool, "the condition");
-        body(s, n.then_case);
-        if (n.else_case) stmt(n.else_case);
+        block(n.then_case);
+        block(n.else_case);
       },
       [&](const LetStmt& n) {
         expr(n.value);
         if (n.value) expect_type(s, n.value.dtype(), n.var.dtype(), "the value");
-        const Scope scope(vars_, n.var.get());
-        if (!scope.fresh) malformed(s, "a second definition of a variable");
-        body(s, n.body);
+        if (!define(vars_, n.var.get())) malformed(s, "a second definition of a variable");
       },
       [&](const Allocate& n) {
         if (n.buffer->scope == MemoryScope::kConstant) malformed(s, "constant memory without data");
-        scoped_buffer(s, n.buffer, n.body);
+        scoped_buffer(s, n.buffer);
       },
       [&](const AllocateConst& n) { constant(s, n); }, [&](const View& n) { view(s, n); },
       [&](const CallKernel& n) {
@@ -316,10 +335,7 @@ void Verifier::stmt(const Stmt& s) {
         if (!f_.is_host) malformed(s, "memory reserved outside of a host program");
         if (!sizes_vector(n.buffer)) malformed(s, "memory reserved for a buffer that has its own");
       },
-      [&](const Evaluate& n) { expr(n.value); },
-      [&](const Seq& n) {
-        for (const Stmt& part : n.body) body(s, part);
-      });
+      [&](const Evaluate& n) { expr(n.value); }, [](const Seq&) {});
 }
 
 void Verifier::parameters() {
@@ -345,7 +361,8 @@ void Verifier::parameters() {
 Diagnostics Verifier::run() {
   parameters();
   if (f_.body) {
-    stmt(f_.body);
+    missing_parts();
+    block(f_.body);
   } else {
     report(Code::kMalformedGraph, "the function has no body");
   }

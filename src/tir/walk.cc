@@ -24,6 +24,33 @@ Buffer copy_of(const Buffer& b) {
 
 }  // namespace
 
+const Stmt* scope_of(const Stmt& s) {
+  return visit(s, [](const auto& n) -> const Stmt* {
+    using N = std::remove_cvref_t<decltype(n)>;
+    if constexpr (BindsBuffer<N> || std::is_same_v<N, LetStmt>) return &n.body;
+    return nullptr;
+  });
+}
+
+bool BlockWalk::enter(const Stmt& s) {
+  if (!s) return false;
+  if (const auto* parts = s.as<Seq>()) {
+    for (auto part = parts->body.rbegin(); part != parts->body.rend(); ++part) {
+      rest_.push_back({&*part});
+    }
+    return false;
+  }
+  if (const Stmt* scope = scope_of(s)) {
+    rest_.push_back({&s, true});
+    rest_.push_back({scope});
+  }
+  return true;
+}
+
+Stmt with_scope(const Stmt& definition, const Stmt& scope) {
+  return map_children(definition, [&](const Stmt&) { return scope; });
+}
+
 Buffer Mutator::mutate(const Buffer& b) {
   if (const auto it = buffers_.find(b.get()); it != buffers_.end()) return it->second;
   bool changed = false;

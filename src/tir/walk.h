@@ -5,12 +5,14 @@
 //                                          Otherwise a missing kind does not compile
 //   for_each_child(e, f), for_each_node(e, f)   f takes Expr, Stmt or Buffer, or is generic
 //   map_children(e, f)                     e itself if f changed nothing
+//   BlockWalk, map_block                   the statements of a block, however many definitions nest
 //   Mutator, substitute                    rewriting of whole trees
 //
 // The variable of a loop, let or axis counts as a child, in front of the parts in its scope. A walk
 // calls f only for what f takes: a lambda over `const Expr&` sees no statements or buffers.
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -159,11 +161,10 @@ void for_each_child(const Stmt& s, F&& f) {
 }
 
 // The node and everything below it, parents first.
-template <class T, class F>
-requires walk_detail::kIsNode<T>
-void for_each_node(const T& root, F&& f) {
+template <class F>
+void for_each_node(const Expr& root, F&& f) {
   if (!root) return;
-  if constexpr (std::is_invocable_v<F&, const T&>) f(root);
+  if constexpr (std::is_invocable_v<F&, const Expr&>) f(root);
   for_each_child(root, [&](const auto& child) {
     if constexpr (std::is_same_v<decltype(child), const Buffer&>) {
       if constexpr (std::is_invocable_v<F&, const Buffer&>) f(child);
@@ -171,6 +172,29 @@ void for_each_node(const T& root, F&& f) {
       for_each_node(child, f);
     }
   });
+}
+// Statements nest as deep as a program is long, so they wait in a list and not on the stack. They
+// are the last fields of their nodes: the order is that of a recursive walk.
+template <class F>
+void for_each_node(const Stmt& root, F&& f) {
+  if (!root) return;
+  std::vector<const Stmt*> rest = {&root};
+  while (!rest.empty()) {
+    const Stmt& s = *rest.back();
+    rest.pop_back();
+    if constexpr (std::is_invocable_v<F&, const Stmt&>) f(s);
+    const auto children = static_cast<std::ptrdiff_t>(rest.size());
+    for_each_child(s, [&](const auto& child) {
+      if constexpr (std::is_same_v<decltype(child), const Stmt&>) {
+        rest.push_back(&child);
+      } else if constexpr (std::is_same_v<decltype(child), const Expr&>) {
+        for_each_node(child, f);
+      } else if constexpr (std::is_invocable_v<F&, const Buffer&>) {
+        f(child);
+      }
+    });
+    std::reverse(rest.begin() + children, rest.end());
+  }
 }
 
 // Applies f to each child; returns the node itself if no child changed.
@@ -192,6 +216,68 @@ Stmt map_children(const Stmt& s, F&& f) {
     if (!changed) return s;
     return std::apply([&](auto&&... v) { return N::make(std::move(v)...); }, std::move(fields));
   });
+}
+
+// What a definition (Allocate, AllocateConst, View, LetStmt) is in scope for; null for other
+// statements.
+const Stmt* scope_of(const Stmt& s);
+
+// The statements of a block in their order. Sequences are taken apart, and what is in a
+// definition's scope follows the definition, as it does in the text: a host program has one scope
+// in another for each step, which no walk may recurse into.
+class BlockWalk {
+ public:
+  explicit BlockWalk(const Stmt& block) { rest_.push_back({&block}); }
+
+  // Null at the end. Where the scope of a definition ends, leave(definition) is called.
+  template <class F>
+  const Stmt* next(F&& leave) {
+    while (!rest_.empty()) {
+      const Entry at = rest_.back();
+      rest_.pop_back();
+      if (at.leaves) {
+        leave(*at.stmt);
+      } else if (enter(*at.stmt)) {
+        return at.stmt;
+      }
+    }
+    return nullptr;
+  }
+  const Stmt* next() {
+    return next([](const Stmt&) {});
+  }
+
+ private:
+  struct Entry {
+    const Stmt* stmt;
+    bool leaves = false;
+  };
+  bool enter(const Stmt& s);  // false for what has nothing to show of its own
+
+  std::vector<Entry> rest_;  // the next one last
+};
+
+// The definition with another scope.
+Stmt with_scope(const Stmt& definition, const Stmt& scope);
+
+// The block with f(s) for each statement s that is no sequence and no definition.
+template <class F>
+Stmt map_block(const Stmt& block, F&& f) {
+  std::vector<std::vector<Stmt>> open(1);
+  const auto leave = [&](const Stmt& definition) {
+    const Stmt scope = seq(std::move(open.back()));
+    open.pop_back();
+    open.back().push_back(with_scope(definition, scope));
+  };
+  BlockWalk walk(block);
+  while (const Stmt* s = walk.next(leave)) {
+    if (scope_of(*s) != nullptr) {
+      open.emplace_back();
+    } else {
+      open.back().push_back(f(*s));
+    }
+  }
+  return seq(std::move(open.back()));
 }
 
 using VarMap = std::unordered_map<const ExprNode*, Expr>;

@@ -104,5 +104,28 @@ TEST_F(WalkTest, FreshDefinitionsAreEqualAndNew) {
   EXPECT_FALSE(fresh.as<Allocate>()->buffer == a);
 }
 
+TEST_F(WalkTest, ABlockIsWalkedInTheOrderOfItsText) {
+  const Buffer c = make_buffer("c", kFloat32, {n});
+  const Stmt first = Evaluate::make(Expr(1)), inner = Evaluate::make(Expr(2)),
+             last = Evaluate::make(Expr(3));
+  const Stmt block = seq({first, Allocate::make(c, View::make(b, c, inner)), last});
+  std::string order;
+  BlockWalk walk(block);
+  const auto leave = [&](const Stmt& s) { order += s.as<View>() != nullptr ? "v" : "a"; };
+  while (const Stmt* s = walk.next(leave)) {
+    const auto* value = s->as<Evaluate>();
+    if (value != nullptr) order += std::to_string(*as_int(value->value));
+    if (value == nullptr) order += s->as<View>() != nullptr ? "V" : "A";
+  }
+  EXPECT_EQ(order, "1AV2va3");
+  const auto negated = [](const Stmt& s) {
+    return Evaluate::make(Expr(-*as_int(s.as<Evaluate>()->value)));
+  };
+  EXPECT_TRUE(equal(
+      map_block(block, negated),
+      seq({negated(first), Allocate::make(c, View::make(b, c, negated(inner))), negated(last)})));
+  EXPECT_TRUE(equal(map_block(block, [](const Stmt& s) { return s; }), block));
+}
+
 }  // namespace
 }  // namespace tessera::tir
