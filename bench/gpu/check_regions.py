@@ -151,6 +151,7 @@ def check_products(library):
     bf = torch.bfloat16
     y, u, v = random(4, 32, 256, dtype=bf), random(4, 64, 256, dtype=bf), random(64, 256, dtype=bf)
     odd, t, s, c = random(31, 13), random(7, 13), random(31, 7), random(128, 1)
+    long, many = random(64, 16384), random(16384, 256, scale=1 / 128)
     cases = [
         ("relu(x w + b + r)", (x, w, b, r), empty(128, 256),
          torch.relu(x.float() @ w.float() + b + r)),
@@ -160,6 +161,8 @@ def check_products(library):
         ("odd rows", (odd, t, s), empty(31, 7), odd.float() @ t.float().T + s),
         ("x w / 4 + column", (x, w, c), empty(128, 256), x.float() @ w.float() / 4 + c),
         ("x^T r", (x, r), empty(64, 256), x.float().T @ r.float()),
+        ("a long sum, shared", (long, many), empty(64, 256),
+         torch.relu(long.float() @ many.float())),
     ]
     check_floats(library, [(*case, 1e-2 if case[2].dtype == bf else 1e-3) for case in cases])
 
