@@ -50,7 +50,8 @@ TEST(CudaKernelNames, AreThoseOfTheLoopIr) {
   for (const tir::Intrinsic& f : tir::intrinsics()) {
     if (f.domain == tir::Intrinsic::Domain::kInteger) continue;  // operators of C++
     for (const std::string& x : {std::string("f"), std::string("d")}) {
-      text += fmt::format("  *out += tk::{}({});\n", f.name, f.arity == 1 ? x : x + ", " + x);
+      const std::string args = f.arity == 1 ? x : fmt::format("{0}, {0}", x);
+      text += fmt::format("  *out += tk::{}({});\n", f.name, args);
     }
   }
   for (const char* type :

@@ -366,7 +366,7 @@ std::vector<NodeId> GraphImporter::import_loop(const onnx::NodeProto& proto) {
   }
   for (int i = 0; i < carried; ++i) {
     loop.carried.push_back(
-        {loop.graph->input(2 + i).name(), at.input(static_cast<std::size_t>(2 + i))});
+        {loop.graph->input(2 + i).name(), at.input(static_cast<std::size_t>(i) + 2)});
   }
   for (int i = carried; i < proto.output_size(); ++i) {
     if (proto.output(i).empty()) continue;

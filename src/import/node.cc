@@ -163,7 +163,8 @@ double Node::float_attr(std::string_view name, double fallback) const {
 
 std::string Node::string_attr(std::string_view name, std::string fallback) const {
   const auto* a = find_attr(name, onnx::AttributeProto::STRING);
-  return a == nullptr ? std::move(fallback) : a->s();
+  if (a == nullptr) return fallback;
+  return a->s();
 }
 
 Ints Node::ints_attr(std::string_view name, Ints fallback) const {

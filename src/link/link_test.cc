@@ -262,7 +262,7 @@ TEST(ObjectCache, KeepsNothingWhereItCannotWrite) {
 }
 
 TEST_F(LinkTest, WhatWasNotUsedForLongMakesRoomInTheCache) {
-  const ObjectCache cache(path("cache"), 256 * 2500);  // two objects a folder
+  const ObjectCache cache(path("cache"), std::uint64_t{256} * 2500);  // two objects a folder
   const std::string object(1000, 'o');
   // Keys of one folder: it is named by the first two digits.
   std::vector<Hash128> keys;

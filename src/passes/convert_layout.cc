@@ -293,7 +293,7 @@ Result<Desired> parse_desired(const std::vector<std::string>& texts) {
     const std::string usual = kernel_for(data);
     std::string kernel = usual;
     if (layouts.size() > rank && layouts[rank] == ':') kernel = layouts.substr(rank + 1);
-    const bool is_whole = layouts.size() == rank || layouts == data + ":" + kernel;
+    const bool is_whole = layouts.size() == rank || layouts == fmt::format("{}:{}", data, kernel);
     if (usual.empty() || !is_whole ||
         !std::is_permutation(kernel.begin(), kernel.end(), usual.begin(), usual.end())) {
       return fail(error(Code::kBadPassOption, {},

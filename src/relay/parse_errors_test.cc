@@ -135,7 +135,7 @@ TEST(ParseErrors, NestingHasALimit) {
   for (const auto& pair : pairs) {
     const auto nested = [&](int depth) {
       std::string text = "1";
-      for (int i = 0; i < depth; ++i) text = pair.first + text + pair.second;
+      for (int i = 0; i < depth; ++i) text.insert(0, pair.first).append(pair.second);
       return errors_of("def @a() { " + text + " }");
     };
     EXPECT_EQ(nested(399), "") << pair.first;

@@ -234,7 +234,7 @@ class DeviceRun {
       if (to == nullptr || bytes == 0) continue;
       if (to != instance_.own_outputs[i].data &&
           work_.api->place_of(to).device_type != TESSERA_CUDA_HOST) {
-        Block& staging = work_.staging[static_cast<std::size_t>(program_.input_count + i)];
+        Block& staging = work_.staging[staging_of_output(i)];
         const char* name = program_.outputs[i].name;
         if (std::int32_t status = reserve(&staging, pinned(instance_), bytes, name)) return status;
         to = staging.data;
@@ -246,13 +246,18 @@ class DeviceRun {
     }
     if (std::int32_t status = check(work_.api->synchronize(stream_, &error_))) return status;
     for (std::int32_t i = 0; i < program_.output_count; ++i) {
-      const Block& staging = work_.staging[static_cast<std::size_t>(program_.input_count + i)];
+      const Block& staging = work_.staging[staging_of_output(i)];
       void* to = work_.host_copies[i];
       const bool staged = to != nullptr && to != instance_.own_outputs[i].data &&
                           work_.api->place_of(to).device_type != TESSERA_CUDA_HOST;
       if (staged) std::memcpy(to, staging.data, bytes_of(i));
     }
     return instance_.profiling ? finish_device_profile(instance_) : std::int32_t{TESSERA_OK};
+  }
+
+  // Behind those of the inputs.
+  std::size_t staging_of_output(std::int32_t i) const {
+    return static_cast<std::size_t>(program_.input_count) + static_cast<std::size_t>(i);
   }
 
   std::uint64_t bytes_of(std::int32_t i) const {
