@@ -48,6 +48,14 @@ std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options, Parti
   return choices;
 }
 
+// Those that will place, for passes that prepare for them; what is missing is reported when they
+// do.
+std::vector<byoc::BackendChoice> will_place(const CompileOptions& options) {
+  Partitioned reported_later;
+  return options.partition == Partition::kGreedy ? choices_of(options, reported_later)
+                                                 : std::vector<byoc::BackendChoice>();
+}
+
 const byoc::BackendChoice* find_choice(std::string_view name,
                                        const std::vector<byoc::BackendChoice>& choices) {
   for (const byoc::BackendChoice& choice : choices) {
@@ -140,9 +148,7 @@ relay::Function integer_product() {
 
 std::vector<std::string> desired_layouts(const CompileOptions& options) {
   std::map<std::string, std::string> by_operator;
-  if (options.partition != Partition::kGreedy) return {};
-  Partitioned reported_later;
-  for (const auto& [backend, target] : choices_of(options, reported_later)) {
+  for (const auto& [backend, target] : will_place(options)) {
     for (std::string& text : backend->layouts(target)) {
       const std::string op = text.substr(0, text.find(':'));
       by_operator.emplace(op, std::move(text));
@@ -154,10 +160,8 @@ std::vector<std::string> desired_layouts(const CompileOptions& options) {
 }
 
 bool multiplies_integers(const CompileOptions& options) {
-  if (options.partition != Partition::kGreedy) return false;
   const relay::Function f = integer_product();
-  Partitioned reported_later;
-  const auto choices = choices_of(options, reported_later);
+  const auto choices = will_place(options);
   return std::any_of(choices.begin(), choices.end(), [&](const byoc::BackendChoice& choice) {
     const auto patterns = choice.backend->patterns(choice.target);
     return std::any_of(patterns.begin(), patterns.end(), [&](const relay::CompositePattern& p) {

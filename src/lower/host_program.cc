@@ -43,6 +43,11 @@ HostValue HostProgram::add_root(const std::string& name, const Type& type) {
   return {static_cast<int>(roots_.size()) - 1, -1};
 }
 
+void HostProgram::comes_with_next_step(HostValue value) {
+  root(value.root).block = open_.back();
+  root(value.root).step = static_cast<int>(blocks_[static_cast<std::size_t>(open_.back())].size());
+}
+
 HostProgram::Step& HostProgram::add_step(StepKind kind, HostCall call) {
   for (const HostValue& v : call.inputs) root(v.root).is_read = true;
   Step& step = blocks_[static_cast<std::size_t>(open_.back())].emplace_back();
@@ -75,13 +80,10 @@ HostValue HostProgram::constant(ConstantIndex index, const Tensor& tensor) {
 
 std::vector<HostValue> HostProgram::call(HostCall call, const std::vector<Type>& types,
                                          const std::string& name) {
-  const int block = open_.back();
-  const auto number = static_cast<int>(blocks_[static_cast<std::size_t>(block)].size());
   std::vector<HostValue> results;
   for (std::size_t i = 0; i < types.size(); ++i) {
     results.push_back(add_root(types.size() == 1 ? name : fmt::format("{}_{}", name, i), types[i]));
-    roots_.back().block = block;
-    roots_.back().step = number;
+    comes_with_next_step(results.back());
     roots_.back().movable = true;
   }
   add_step(StepKind::kCall, std::move(call)).outputs = results;
@@ -121,8 +123,7 @@ void HostProgram::end_block() { open_.pop_back(); }
 
 HostValue HostProgram::declare(const std::string& name, const Type& type, Memory memory) {
   const HostValue v = add_root(name, type);
-  root(v.root).block = open_.back();
-  root(v.root).step = static_cast<int>(blocks_[static_cast<std::size_t>(open_.back())].size());
+  comes_with_next_step(v);
   root(v.root).movable = memory == Memory::kResult;
   add_step(StepKind::kDeclare).outputs = {v};
   return v;

@@ -122,6 +122,8 @@ class HostProgram {
   HostValue add_sizes(const std::string& name, std::size_t count, tir::MemoryScope scope);
   HostValue add_late_root(const std::string& name, const Type& type, tir::MemoryScope of_sizes);
   Step& add_step(StepKind kind, HostCall call = {});
+  // The step that is added next makes or declares it.
+  void comes_with_next_step(HostValue value);
   bool reads(int block, std::size_t from, int root) const;
   class Block;
   void put_steps(int block, Block& out) const;

@@ -17,8 +17,7 @@ HostValue HostProgram::add_sizes(const std::string& name, std::size_t count,
 
 void HostProgram::call_for_sizes(HostCall call, const std::vector<std::string>& symbols) {
   const HostValue sizes = add_sizes("sizes", symbols.size(), tir::MemoryScope::kStack);
-  root(sizes.root).block = open_.back();
-  root(sizes.root).step = static_cast<int>(blocks_[static_cast<std::size_t>(open_.back())].size());
+  comes_with_next_step(sizes);
   call_into(std::move(call), sizes);
   bind(sizes, symbols);
 }
@@ -66,10 +65,7 @@ HostValue HostProgram::add_late_root(const std::string& name, const Type& type,
 HostValue HostProgram::declare_late(const std::string& name, const Type& type) {
   const HostValue late = add_late_root(name, type, tir::MemoryScope::kStack);
   const HostValue sizes{root(late.root).sizes, -1};
-  for (const HostValue& v : {sizes, late}) {
-    root(v.root).block = open_.back();
-    root(v.root).step = static_cast<int>(blocks_[static_cast<std::size_t>(open_.back())].size());
-  }
+  for (const HostValue& v : {sizes, late}) comes_with_next_step(v);
   add_step(StepKind::kDeclare).outputs = {sizes, late};
   return late;
 }

@@ -58,8 +58,6 @@ std::string number(double value) {
 
 bool is_number(double value) { return value - value == 0; }
 
-bool is_byte(DType dtype) { return dtype == kInt8 || dtype == kUInt8; }
-
 class Describer {
  public:
   Describer(const Composite& c, bool rows_of_batch)

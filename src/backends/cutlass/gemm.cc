@@ -102,8 +102,6 @@ std::int64_t alignment(const Dim& row, DType dtype) {
   return elements;
 }
 
-bool is_byte(DType dtype) { return dtype == kInt8 || dtype == kUInt8; }
-
 // The instructions for integers read both operands along K, and the copies to shared memory that
 // go past registers are of four bytes at least.
 std::optional<Refusal> describe_integers(Gemm& g) {

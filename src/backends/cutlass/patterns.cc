@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/cutlass/epilogue.h"
 #include "ops/attrs/conv.h"
 #include "ops/attrs/matmul.h"
 
@@ -46,7 +47,6 @@ NodeId find_call(const Function& f, NodeId id, std::string_view op) {
 // The data types of a product's operands: both float16, both float32, or both of eight bits.
 Why check_dtypes(const Function& f, NodeId call) {
   const DType a = f.type(f.operands(call)[0]).dtype(), b = f.type(f.operands(call)[1]).dtype();
-  const auto is_byte = [](DType t) { return t == kInt8 || t == kUInt8; };
   if (a == b && (a == kFloat16 || a == kFloat32)) return std::nullopt;
   if (is_byte(a) && is_byte(b)) return std::nullopt;
   return refuse("there is no kernel for {} times {}", to_string(a), to_string(b));
