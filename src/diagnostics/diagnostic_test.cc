@@ -85,6 +85,29 @@ TEST(SourceFiles, PositionsAndLines) {
   EXPECT_EQ(file.line(3), "cde");
   EXPECT_EQ(file.line(4), "last");
   EXPECT_EQ(file.line(5), "");
+  EXPECT_EQ(file.line(0), "");
+  EXPECT_EQ(file.position(1000).column, 5u);
+}
+
+TEST(SourceFiles, EachOfManyLinesIsFoundAtOnce) {
+  constexpr std::uint32_t kLines = 500'000, kBytes = 4;  // from the start each time: 5e11 bytes
+  std::string text;
+  for (std::uint32_t i = 0; i < kLines; ++i) text += "abc\n";
+  const SourceFile file{"f", text};
+  for (std::uint32_t i = 0; i < kLines; ++i) {
+    const auto at = file.position(i * kBytes + 2);
+    ASSERT_EQ(at.line, i + 1);
+    ASSERT_EQ(at.column, 3u);
+    ASSERT_EQ(file.line(i + 1), "abc");
+  }
+}
+
+TEST(SourceFiles, AnEmptyTextHasOneLine) {
+  const SourceFile file{"f", ""};
+  EXPECT_EQ(file.position(0).line, 1u);
+  EXPECT_EQ(file.position(0).column, 1u);
+  EXPECT_EQ(file.line(1), "");
+  EXPECT_EQ(file.line(2), "");
 }
 
 TEST(Locations, FuseFlattensAndDropsRepetitions) {

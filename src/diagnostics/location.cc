@@ -12,21 +12,23 @@
 
 namespace tessera {
 
+// Every kernel's banner asks for a position: the lines of a large model are counted once.
+SourceFile::SourceFile(std::string file_name, std::string content)
+    : name(std::move(file_name)), text(std::move(content)), line_begins_{0} {
+  for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', end + 1)) {
+    line_begins_.push_back(static_cast<std::uint32_t>(end + 1));
+  }
+}
+
 SourceFile::Position SourceFile::position(std::uint32_t offset) const {
-  const std::string_view before = std::string_view(text).substr(0, offset);
-  const auto lines = std::count(before.begin(), before.end(), '\n');
-  const auto line_begin = before.rfind('\n') + 1;  // npos + 1 is 0: the first line
-  return {static_cast<std::uint32_t>(lines + 1),
-          static_cast<std::uint32_t>(before.size() - line_begin + 1)};
+  const std::uint32_t at = std::min(offset, static_cast<std::uint32_t>(text.size()));
+  const auto next = std::upper_bound(line_begins_.begin(), line_begins_.end(), at);
+  return {static_cast<std::uint32_t>(next - line_begins_.begin()), at - *(next - 1) + 1};
 }
 
 std::string_view SourceFile::line(std::uint32_t number) const {
-  std::string_view rest = text;
-  for (std::uint32_t i = 1; i < number; ++i) {
-    const auto end = rest.find('\n');
-    if (end == std::string_view::npos) return {};
-    rest.remove_prefix(end + 1);
-  }
+  if (number == 0 || number > line_begins_.size()) return {};
+  std::string_view rest = std::string_view(text).substr(line_begins_[number - 1]);
   rest = rest.substr(0, rest.find('\n'));
   if (rest.ends_with('\r')) rest.remove_suffix(1);
   return rest;

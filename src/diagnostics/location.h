@@ -5,14 +5,17 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace tessera {
 
-// A text that was read, kept for excerpts in messages. Lines and columns count from 1; columns are
-// bytes.
+// A text that was read, kept for excerpts in messages; it stays as it is. Lines and columns count
+// from 1; columns are bytes.
 struct SourceFile {
+  SourceFile(std::string name, std::string text);
+
   std::string name;  // as the user gave it; "-" is standard input
   std::string text;
 
@@ -21,6 +24,9 @@ struct SourceFile {
   };
   Position position(std::uint32_t offset) const;
   std::string_view line(std::uint32_t number) const;
+
+ private:
+  std::vector<std::uint32_t> line_begins_;  // where each starts in the text, ascending
 };
 
 struct LocationData;
