@@ -59,7 +59,7 @@ class Converter {
     if (!is_call(id, "cast") || f_.type(id).dtype() != wide) return std::nullopt;
     q.x = f_.operands(id)[0];
     const DType narrow = f_.type(q.x).dtype();
-    return narrow == kInt8 || narrow == kUInt8 ? std::optional(q) : std::nullopt;
+    return narrow.is_byte() ? std::optional(q) : std::nullopt;
   }
 
   std::optional<Operand> operand(NodeId id, bool is_transposed, DType wide) const {

@@ -30,6 +30,8 @@ struct DType {
   constexpr bool is_int() const { return code == TypeCode::kInt || code == TypeCode::kUInt; }
   constexpr bool is_signed_int() const { return code == TypeCode::kInt; }
   constexpr bool is_unsigned_int() const { return code == TypeCode::kUInt; }
+  // An integer of eight bits; a bool is none.
+  constexpr bool is_byte() const { return is_int() && bits == 8 && lanes == 1; }
   constexpr bool is_bool() const { return code == TypeCode::kBool; }
   constexpr DType with_lanes(int n) const { return {code, bits, static_cast<std::uint16_t>(n)}; }
   constexpr DType element() const { return with_lanes(1); }

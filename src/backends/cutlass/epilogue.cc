@@ -123,7 +123,7 @@ class Describer {
     const Refusal refusal{fmt::format("`{}` gives {}", op, to_string(dtype))};
     const bool is_sum = op == "add" || op == "subtract" || op == "nn.bias_add";
     if (dtype == kInt32) return is_sum ? std::nullopt : Why(refusal);
-    if (is_byte(dtype)) {
+    if (dtype.is_byte()) {
       const NodeId x = f_.operands(id)[0];
       if (op != "cast" || id != c_.root || is_int32(x)) return refusal;
       // Conversions on the device saturate, and those of the graph do not.

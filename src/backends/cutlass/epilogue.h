@@ -16,9 +16,6 @@ class ConstantPool;
 
 namespace tessera::backends::cutlass {
 
-// An integer of eight bits, with or without a sign?
-inline bool is_byte(DType dtype) { return dtype == kInt8 || dtype == kUInt8; }
-
 enum class InputKind : std::uint8_t { kRow, kColumn, kFull, kScalar };
 
 // A value that the function reads beside the product's element.

@@ -149,7 +149,7 @@ std::optional<Refusal> describe_floats(const Target& target, Gemm& g) {
 std::optional<Refusal> describe_types(const Function& f, const Target& target, Gemm& g) {
   g.a_dtype = f.type(g.a).dtype();
   g.b_dtype = f.type(g.b).dtype();
-  const bool are_integers = is_byte(g.a_dtype) && is_byte(g.b_dtype);
+  const bool are_integers = g.a_dtype.is_byte() && g.b_dtype.is_byte();
   if (g.a_dtype != g.b_dtype && !are_integers) {
     return Refusal{fmt::format("there is no kernel for {} times {}", to_string(g.a_dtype),
                                to_string(g.b_dtype))};

@@ -48,7 +48,7 @@ NodeId find_call(const Function& f, NodeId id, std::string_view op) {
 Why check_dtypes(const Function& f, NodeId call) {
   const DType a = f.type(f.operands(call)[0]).dtype(), b = f.type(f.operands(call)[1]).dtype();
   if (a == b && (a == kFloat16 || a == kFloat32)) return std::nullopt;
-  if (is_byte(a) && is_byte(b)) return std::nullopt;
+  if (a.is_byte() && b.is_byte()) return std::nullopt;
   return refuse("there is no kernel for {} times {}", to_string(a), to_string(b));
 }
 
