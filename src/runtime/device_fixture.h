@@ -42,7 +42,7 @@ inline std::int32_t allocate(std::uint64_t bytes, void** memory, tessera_device_
 }
 inline std::int32_t allocate_host(std::uint64_t bytes, void** memory, tessera_device_error* error) {
   const std::int32_t status = allocate(bytes, memory, error);
-  device.places[*memory] = TESSERA_CUDA_HOST;
+  if (status == TESSERA_OK) device.places[*memory] = TESSERA_CUDA_HOST;
   return status;
 }
 inline void release(void* memory) {
