@@ -342,7 +342,7 @@ CHECKS = {"encoder_layer": check_layer, "products": check_products, "integers": 
           "odd_rows": check_odd_rows, "tf32": check_tf32,
           "convolutions": check_convolutions}
 for stem, check in CHECKS.items():
-    path = Path(sys.argv[1]) / f"{stem}.so"
+    path = Path(sys.argv[1]).resolve() / f"{stem}.so"
     if path.exists():
         check(ctypes.CDLL(str(path)))
     else:

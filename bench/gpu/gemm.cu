@@ -146,8 +146,8 @@ struct Runner {
 void set_error(const tessera_call*, const char* text) { std::printf("  error: %s\n", text); }
 
 Runner cutlass_runner(const Case& c, GemmFunction* kernel, const std::string& name, int swizzle,
-                      bool is_dependent) {
-  Launch launch = [&c, kernel, swizzle, is_dependent](int weights, cudaStream_t stream) {
+                      int raster_along_m, bool is_dependent) {
+  Launch launch = [=, &c](int weights, cudaStream_t stream) {
     tessera_call call = {};
     call.struct_bytes = sizeof call;
     call.device = {TESSERA_CUDA, 0};
@@ -160,7 +160,7 @@ Runner cutlass_runner(const Case& c, GemmFunction* kernel, const std::string& na
     g.d = {c.d, c.n, 0};
     g.inputs[0] = {c.bias, c.n, 0};
     if (c.epilogue == 2) g.inputs[1] = {c.c, c.n, 0};
-    g.swizzle = swizzle, g.raster_along_m = -1, g.dependent = is_dependent;
+    g.swizzle = swizzle, g.raster_along_m = raster_along_m, g.dependent = is_dependent;
     return kernel(&call, &g) == 0;
   };
   return Runner(name, std::move(launch));
@@ -281,7 +281,7 @@ void contest(const std::string& name, const Case& c, std::vector<Runner> runners
     if (taken++ < (&taken == &ours ? 8 : 3)) final.push_back(&r);
   }
   for (Runner* r : final) r->us.clear();
-  const int replays = c.m >= 3072 ? 1 : 20;
+  const int replays = c.m >= 12288 ? 4 : c.m >= 3072 ? 8 : 20;
   for (int round = 0; round < 21; ++round) {
     for (Runner* r : final) measure(*r, replays);
   }
@@ -334,14 +334,23 @@ int main(int argc, char** argv) {
         continue;
       }
       auto* kernel = reinterpret_cast<GemmFunction*>(dlsym(library, line.symbol.c_str()));
-      std::vector<int> swizzles = {line.swizzle};
-      if (entry.m >= 3072) swizzles = {1, 2, 8};
-      for (const int swizzle : swizzles) {
+      struct Bands {
+        int width, along_m;
+        const char* text;
+      };
+      std::vector<Bands> all = {{line.swizzle, -1, ""}};
+      if (entry.m >= 3072) {
+        for (const int width : {1, 2, 8}) {
+          all.push_back({width, 1, " m"});
+          all.push_back({width, 0, " n"});
+        }
+      }
+      for (const Bands& bands : all) {
         for (const bool is_dependent : {false, true}) {
           runners.push_back(cutlass_runner(c, kernel,
-                                           line.configuration + " z" + std::to_string(swizzle) +
-                                               (is_dependent ? " dependent" : ""),
-                                           swizzle, is_dependent));
+                                           line.configuration + " z" + std::to_string(bands.width) +
+                                               bands.text + (is_dependent ? " dependent" : ""),
+                                           bands.width, bands.along_m, is_dependent));
         }
       }
     }
