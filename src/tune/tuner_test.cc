@@ -9,7 +9,8 @@
 namespace tessera::tune {
 namespace {
 
-// What the real ones are in kernels/measure_gemm.cuh: a kernel "computes" its time, or misbehaves.
+// What the real ones are in kernels/measure_contest.cuh: a kernel "computes" its time, or
+// misbehaves.
 constexpr const char* kProgram = R"(
 #include <cstdio>
 #include <cstdlib>

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "backends/cutlass/configuration.h"
+#include "backends/cutlass/kernels/measure_window.h"
 #include "backends/cutlass/testing/models.h"
+#include "ops/evaluate_function.h"
 #include "support/testing/golden.h"
 
 namespace tessera::backends {
@@ -14,6 +16,7 @@ namespace {
 
 using cutlass::testing::compile;
 using cutlass::testing::composites_of;
+using cutlass::testing::parse;
 using cutlass::testing::RecordingToolchain;
 using tessera::testing::expect_golden;
 using Names = std::vector<std::string>;
@@ -203,6 +206,35 @@ TEST(Configurations, ConvolutionsFillTheDevice) {
   };
   EXPECT_EQ(best(1, 7, 512), "64x64");
   EXPECT_EQ(best(32, 56, 64), "128x64");
+}
+
+// The product that measured kernels have to agree with, against the operator's own evaluation.
+TEST(CutlassConvolutions, AProductOfWhatTheWindowSeesIsTheConvolution) {
+  const Module module = parse(R"(
+def @main(%x: Tensor[(2, 6, 5, 3), float32], %w: Tensor[(4, 3, 2, 3), float32]) {
+  nn.conv2d(%x, %w, strides=[2, 1], padding=[1, 2, 3, 0], dilation=[1, 2], data_layout="NHWC",
+            kernel_layout="OHWI")
+})");
+  std::vector<float> x(2 * 6 * 5 * 3), w(4 * 3 * 2 * 3);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 37 % 19) - 9;
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i * 23 % 11) - 5;
+  const Tensor inputs[] = {Tensor::of({2, 6, 5, 3}, kFloat32, x),
+                           Tensor::of({4, 3, 2, 3}, kFloat32, w)};
+  const Tensor y = ops::evaluate(module, module.functions.at("main"), inputs).front();
+  const tessera::cutlass::Window window = {2, 6, 5, 3, 3, 2, 4, 5, {2, 1}, {1, 2}, {1, 2, 3, 0}};
+  ASSERT_EQ(y.shape, (std::vector<std::int64_t>{2, 4, 5, 4}));
+  constexpr std::int64_t kDepth = 3 * 2 * 3;
+  for (std::int64_t i = 0; i < y.num_elements(); ++i) {
+    const std::int64_t row = i / 4, channel = i % 4;
+    double sum = 0;
+    for (std::int64_t k = 0; k < kDepth; ++k) {
+      const std::int64_t at = tessera::cutlass::measure::place_in_image(window, row, k);
+      if (at < 0) continue;
+      sum +=
+          x.at(static_cast<std::size_t>(at)) * w.at(static_cast<std::size_t>(channel * kDepth + k));
+    }
+    EXPECT_EQ(element_as_double(y, i), sum) << i;
+  }
 }
 
 }  // namespace

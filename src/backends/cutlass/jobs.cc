@@ -74,14 +74,16 @@ CompileJob kernel_job(const Attention& attention, const Target& target) {
 CompileJob measure_job(const Gemm& gemm, const Target& target) {
   CompileJob job{
       "cutlass_measure", measure_source(gemm), "cu", {architecture_flag(target)}, {}, {}};
-  add_headers(job, {"gemm.h", "measure.h", "measure_reference.cuh", "measure_gemm.cuh"});
+  add_headers(job, {"gemm.h", "measure_gemm.h", "measure_window.h", "measure_operands.cuh",
+                    "measure_result.cuh", "measure_contest.cuh", "measure_reference.cuh",
+                    "measure_gemm.cuh"});
   round_each_step(job, gemm);
   return job;
 }
 
 CompileJob table_job(std::string source) {
   CompileJob job{"cutlass_table", std::move(source), "cc", {"-O1"}, {}, {}};
-  add_headers(job, {"gemm.h", "measure.h"});
+  add_headers(job, {"gemm.h", "measure_gemm.h"});
   return job;
 }
 

@@ -45,17 +45,19 @@ std::string measure_source(const Gemm& g) {
       "namespace tessera::cutlass::measure::{1} {{\n\n"
       "struct Problem {{\n"
       "  using A = {2};\n  using B = {3};\n  using Sum = {11};\n  using D = {4};\n"
+      "  static constexpr bool kGathersA = {12};\n"
       "  static constexpr bool kAIsColumnMajor = {5}, kBIsRowMajor = {6};\n"
       "  static constexpr bool kHasHalfSums = {7}, kIsTf32 = {8}, kIsFast = {9};\n}};\n\n"
       "{10}\n"
       "}}  // namespace\n\n"
       "int main(int argc, char** argv) {{\n"
       "  using namespace tessera::cutlass::measure;\n"
-      "  return measure_main<{1}::Problem, {1}::Function>(argc, argv);\n}}\n",
+      "  return measure_main<MeasuredGemm<{1}::Problem, {1}::Function>>(argc, argv);\n}}\n",
       g.kernel_text(), name, element(g.a_dtype), element(g.b_dtype), element(g.epilogue.dtype),
       g.a_is_column_major, g.b_is_row_major, g.sum_dtype == kFloat16,
       g.a_dtype == kFloat32 && !g.emulates_float32, g.is_fast,
-      function_text(g.epilogue, {"Words", "__device__", element}), element(g.epilogue.sum_dtype));
+      function_text(g.epilogue, {"Words", "__device__", element}), element(g.epilogue.sum_dtype),
+      g.convolution.has_value());
 }
 
 std::string measure_table(const Gemm& g, std::span<const Configuration> candidates) {
@@ -74,20 +76,21 @@ std::string measure_table(const Gemm& g, std::span<const Configuration> candidat
   const bool is_one = batch == 1;
   return fmt::format(
       "// {0}\n"
-      "#include \"backends/cutlass/kernels/measure.h\"\n\n"
+      "#include \"backends/cutlass/kernels/measure_gemm.h\"\n\n"
       "using namespace tessera::cutlass;\n\n"
       "extern \"C\" {{\n{1}\n"
       "const GemmArguments tessera_measured_product = {{\n"
       "    {2}, {3}, {4}, {5},  // m, n, k, batch\n"
       "    {6}, {7}, {8},  // A, B, D\n"
-      "    {{{9}}},\n    0, 0, 0}};\n"
+      "    {{{9}}},\n    0, 0, 0{12}}};\n"
       "const MeasuredCandidate tessera_measured_candidates[] = {{\n{10}}};\n"
       "const int32_t tessera_measured_candidate_count = {11};\n"
       "}}  // extern \"C\"\n",
       g.workload(), kernels, m, n, k, batch,
       matrix_text(g.a_is_column_major ? m : k, is_one ? 0 : m * k),
       matrix_text(g.b_is_row_major ? n : k, is_one ? 0 : n * k), matrix_text(n, is_one ? 0 : m * n),
-      inputs_text(g, m, n), rows, candidates.size());
+      inputs_text(g, m, n), rows, candidates.size(),
+      g.convolution ? ", " + window_text(*g.convolution, "") : "");
 }
 
 }  // namespace tessera::backends::cutlass

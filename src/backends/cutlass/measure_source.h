@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of programs that measure kernels of products: see kernels/measure_gemm.cuh.
+// The text of programs that measure kernels of products: see kernels/measure_contest.cuh.
 #pragma once
 
 #include <span>

@@ -93,7 +93,15 @@ const char* template_name(const Gemm& g, const Configuration& c) {
   return c.schedule == Schedule::kImplicit ? "ConvSm90" : "GemmSm90";
 }
 
-// As kernels/gemm.h has it.
+// A size as a number, or read off a tensor: the product of its dimensions [first, last).
+std::string size_text(const Dim& size, const std::string& tensor, std::size_t first,
+                      std::size_t last) {
+  if (size.is_constant()) return std::to_string(size.constant());
+  return fmt::format("size({}, {}, {})", tensor, first, last);
+}
+
+}  // namespace
+
 std::string window_text(const Convolution& c, const std::string& image) {
   const std::string batch = c.batch.is_constant()
                                 ? std::to_string(c.batch.constant())
@@ -104,15 +112,6 @@ std::string window_text(const Convolution& c, const std::string& image) {
       c.height, c.width, c.channels, r.size, s.size, c.out_height, c.out_width, r.stride, s.stride,
       r.dilation, s.dilation, r.pad_begin, s.pad_begin, r.pad_end, s.pad_end);
 }
-
-// A size as a number, or read off a tensor: the product of its dimensions [first, last).
-std::string size_text(const Dim& size, const std::string& tensor, std::size_t first,
-                      std::size_t last) {
-  if (size.is_constant()) return std::to_string(size.constant());
-  return fmt::format("size({}, {}, {})", tensor, first, last);
-}
-
-}  // namespace
 
 std::string function_text(const Epilogue& e, const FunctionWords& words) {
   static constexpr const char* kKinds[] = {"Row", "Column", "Full", "Scalar"};

@@ -32,5 +32,8 @@ struct FunctionWords {
   std::string (*element)(DType);
 };
 std::string function_text(const Epilogue& epilogue, const FunctionWords& words);
+// The value of a Window of kernels/gemm.h. A batch that is no number is read off the image, a
+// tensor of the region's function.
+std::string window_text(const Convolution& convolution, const std::string& image);
 
 }  // namespace tessera::backends::cutlass

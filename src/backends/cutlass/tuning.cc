@@ -27,14 +27,20 @@ std::string device_text(const Target& target) {
 
 // Every call of the composite's operators, the product first.
 std::string title_of(const Gemm& g, const relay::Function& f) {
+  const auto operators = byoc::operators_of(f);
+  if (g.convolution) {
+    return fmt::format("{}, {} channels {}: {}", g.convolution->text(), g.n.constant(),
+                       to_string(g.a_dtype), fmt::join(operators, ", "));
+  }
   return fmt::format("{}{} x {} x {} {}: {}", g.batch == Dim(1) ? "" : to_string(g.batch) + " of ",
                      to_string(g.m), to_string(g.n), to_string(g.k), to_string(g.a_dtype),
-                     fmt::join(byoc::operators_of(f), ", "));
+                     fmt::join(operators, ", "));
 }
 
 std::optional<Gemm> with_sizes(Gemm g, const std::map<std::string, Dim>& sizes) {
   g.m = g.m.substitute(sizes);
   g.batch = g.batch.substitute(sizes);
+  if (g.convolution) g.convolution->batch = g.convolution->batch.substitute(sizes);
   if (!g.m.is_constant() || !g.batch.is_constant()) return std::nullopt;
   return g;
 }
@@ -73,8 +79,7 @@ std::vector<TuningTask> tuning_tasks(const Module& module, const Target& target,
   for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
     const relay::Function& f = module.functions.at(symbol);
     const auto gemm = describe_gemm(f, module.constants, target);
-    if (!gemm) continue;              // attention, and what compile() will decline
-    if (gemm->convolution) continue;  // the measuring program makes matrices
+    if (!gemm) continue;  // attention, and what compile() will decline
     const auto sized = with_sizes(*gemm, sizes);
     if (!sized) continue;
     const auto [at, is_new] = known.emplace(gemm->workload(), tasks.size());

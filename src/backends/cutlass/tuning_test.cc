@@ -85,6 +85,42 @@ def @main(%x: Tensor[(128, 256), uint8], %w: Tensor[(512, 256), int8], %z: Tenso
   }
 }
 
+constexpr const char* kConvolutions = R"(
+#[symbol n = 1..32 : 8]
+def @main(%x: Tensor[(?n, 29, 28, 64), float16], %w: Tensor[(128, 3, 3, 64), float16],
+          %b: Tensor[(128), float16], %v: Tensor[(128, 3, 3, 128), float16]) {
+  %0 = nn.conv2d(%x, %w, strides=[2, 1], padding=[0, 1, 2, 1], data_layout="NHWC",
+                 kernel_layout="OHWI");
+  %1 = nn.relu(add(%0, %b));
+  %2 = nn.conv2d(%1, %v, padding=[1, 1, 1, 1], data_layout="NHWC", kernel_layout="OHWI");
+  %3 = nn.relu(add(%2, %b));
+  %4 = nn.conv2d(%3, %v, padding=[1, 1, 1, 1], data_layout="NHWC", kernel_layout="OHWI");
+  nn.relu(add(%4, %b))
+})";
+
+// What differs in sizes, strides and padding is measured on its own, by one program.
+TEST(CutlassTuning, ConvolutionsAreMeasuredOnTheImagesOfTheirWindows) {
+  const auto tasks = tasks_of(kConvolutions, Target("cutlass"), {{"n", Dim(8)}});
+  ASSERT_EQ(tasks.size(), 2u);
+  EXPECT_EQ(tasks[0].uses, 1u);
+  EXPECT_EQ(tasks[1].uses, 2u);
+  EXPECT_EQ(tasks[0].title.find("?nx29x28x64 by 3x3 strides 2x1 dilation 1x1 padding 0,1,2,1, 128 "
+                                "channels float16: nn.conv2d, add, nn.relu"),
+            0u)
+      << tasks[0].title;
+  EXPECT_EQ(tasks[0].workload.find("conv ?nx29x28x64 by 3x3 strides 2x1 "), 0u);
+  EXPECT_EQ(tasks[0].program.source, tasks[1].program.source);
+  EXPECT_NE(tasks[0].program.source.find("kGathersA = true;"), std::string::npos);
+  const std::size_t first[] = {0};
+  const std::string table = tasks[0].table(first).source;
+  for (const char* line :
+       {"    3360, 128, 576, 1,  // m, n, k, batch\n",
+        "    0, 0, 0, {8, 29, 28, 64, 3, 3, 15, 28, {2, 1}, {1, 1}, {0, 1, 2, 1}}};\n"}) {
+    EXPECT_NE(table.find(line), std::string::npos) << line << table;
+  }
+  EXPECT_GT(kernels_of(tasks[0]).size(), 8u);
+}
+
 // The first candidate of a task is what is taken where nothing was measured.
 TEST(CutlassTuning, TheFirstCandidateIsTheModelsChoice) {
   RecordingToolchain toolchain;
@@ -141,12 +177,12 @@ TEST(CutlassTuning, ProgramsAreText) {
 byoc::CompileJob fake_kernels(const byoc::TuningTask& task, std::span<const std::size_t> numbers,
                               const std::string& behaviours) {
   std::string text =
-      "#include \"backends/cutlass/kernels/gemm.h\"\n"
+      "#include \"tessera/call.h\"\n"
       "struct Behaviour { double us; bool is_wrong; const char* refusal; };\n"
       "extern \"C\" {\nint32_t fake_launch(int, const tessera_call*);\n";
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     text += fmt::format(
-        "int32_t {}(const tessera_call* call, const tessera::cutlass::GemmArguments*) {{\n"
+        "int32_t {}(const tessera_call* call, const void*) {{\n"
         "  return fake_launch({}, call);\n}}\n",
         task.candidates[numbers[i]].kernel->name, i);
   }
@@ -172,51 +208,74 @@ std::size_t count_of(const std::string& text, const std::string& line) {
   return count;
 }
 
-// The program itself, on a runtime of CUDA that only counts time: whoever is wrong has no time,
-// whoever is near the best stays to the end, and so for a while does the first.
-TEST(CutlassTuning, ProgramsCheckFirstAndLetTheBestTakeTurns) {
-  const auto cuda = link::find_cuda_compiler();
-  if (!cuda) GTEST_SKIP() << "there is no nvcc";
-  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
-  ASSERT_TRUE(toolchain) << render(toolchain.error());
-  const auto tasks = tasks_of(kFeedForward);
-  const byoc::TuningTask& task = tasks.front();
-  const auto numbers = first_of_kernels(task, 6);
-  ASSERT_EQ(numbers.size(), 6u);
-  const auto fake = read_file(TESSERA_SOURCE_DIR "/src/backends/cutlass/testing/fake_cudart.cc");
-  ASSERT_TRUE(fake);
-  byoc::CompileJob runtime{"fake_cudart", *fake, "cc", {}};
-  runtime.include_folders = {cuda->toolkit + "/include"};
-  const byoc::CompileJob jobs[] = {
-      task.program, task.table(numbers), runtime,
-      fake_kernels(
-          task, numbers,
-          "{5, 0, 0}, {1, 1, 0}, {4.02, 0, 0}, {4, 0, 0}, {1, 0, \"too wide\"}, {9, 0, 0}")};
-  const auto objects = toolchain->compile(jobs);
-  ASSERT_TRUE(objects) << render(objects.error());
-  const auto folder = TempDir::make("tessera-measure");
-  ASSERT_TRUE(folder);
-  const auto linked = link::link_program(*toolchain, *objects, {}, folder->file("measure"));
-  ASSERT_TRUE(linked) << render(linked.error());
-  const auto run = [&](const char* seconds, const char* first_valid, const char* skipped) {
-    const auto ran = run_process({folder->file("measure"), seconds, first_valid, skipped});
+// A measuring program on a runtime of CUDA that only counts time.
+class FakeRun {
+ public:
+  // Of the first candidate of each of so many kernels as there are behaviours.
+  FakeRun(link::Toolchain& toolchain, const byoc::TuningTask& task,
+          const std::vector<std::string>& behaviours)
+      : folder_(*TempDir::make("tessera-measure")) {
+    const auto fake = read_file(TESSERA_SOURCE_DIR "/src/backends/cutlass/testing/fake_cudart.cc");
+    const auto numbers = first_of_kernels(task, behaviours.size());
+    byoc::CompileJob runtime{"fake_cudart", *fake, "cc", {}};
+    runtime.include_folders = {link::find_cuda_compiler()->toolkit + "/include"};
+    const byoc::CompileJob jobs[] = {
+        task.program, task.table(numbers), runtime,
+        fake_kernels(task, numbers, fmt::format("{}", fmt::join(behaviours, ", ")))};
+    const auto objects = toolchain.compile(jobs);
+    EXPECT_TRUE(objects) << render(objects.error());
+    const auto linked = link::link_program(toolchain, *objects, {}, folder_.file("measure"));
+    EXPECT_TRUE(linked) << render(linked.error());
+  }
+  std::string run(const char* seconds, const char* first_valid, const char* skipped) const {
+    const auto ran = run_process({folder_.file("measure"), seconds, first_valid, skipped});
     EXPECT_TRUE(ran && ran->ok());
     return ran->out;
-  };
-  const std::string all = run("60", "0", "");
-  for (const char* line : {"wrong 4 too wide", "time 0 5.0000 0.0000", "time 2 4.0200 0.0000",
+  }
+
+ private:
+  TempDir folder_;
+};
+
+// The program itself: whoever is wrong has no time, whoever is near the best stays to the end, and
+// so for a while does the first.
+TEST(CutlassTuning, ProgramsCheckFirstAndLetTheBestTakeTurns) {
+  if (!link::find_cuda_compiler()) GTEST_SKIP() << "there is no nvcc";
+  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
+  ASSERT_TRUE(toolchain) << render(toolchain.error());
+  const FakeRun program(
+      *toolchain, tasks_of(kFeedForward).front(),
+      {"{5, 0, 0}", "{1, 1, 0}", "{4.08, 0, 0}", "{4, 0, 0}", "{1, 0, \"too wide\"}", "{9, 0, 0}"});
+  const std::string all = program.run("60", "0", "");
+  for (const char* line : {"wrong 4 too wide", "time 0 5.0000 0.0000", "time 2 4.0800 0.0000",
                            "time 3 4.0000 0.0000", "time 5 9.0000 0.0000", "done"}) {
     EXPECT_EQ(count_of(all, line), 1u) << line << "\n" << all;
   }
   EXPECT_NE(all.find("wrong 1 it computes wrong numbers: off by 1 "), std::string::npos) << all;
-  EXPECT_EQ(count_of(all, "begin 0"), 1 + 1 + 7u);  // a look, the load before the others, turns
+  EXPECT_EQ(count_of(all, "begin 0"), 1 + 1 + 5u);  // a look, the load before the others, turns
   EXPECT_EQ(count_of(all, "begin 2"), 1 + 21u);
   EXPECT_EQ(count_of(all, "begin 3"), 1 + 21u);
   EXPECT_EQ(count_of(all, "begin 5"), 1u);
-  EXPECT_EQ(count_of(run("60", "1", "0,1"), "begin 3"), 0u);  // 2 is valid
-  const std::string late = run("0", "0", "0");
-  EXPECT_EQ(count_of(late, "time 2 4.0200 0.0000"), 1u) << late;
+  const std::string alone = program.run("60", "0", "1,2,4,5");
+  EXPECT_EQ(count_of(alone, "begin 3"), 1 + 7u);  // nobody else is left after the look
+  EXPECT_EQ(count_of(program.run("60", "1", "0,1"), "begin 3"), 0u);  // 2 is valid
+  const std::string late = program.run("0", "0", "0");
+  EXPECT_EQ(count_of(late, "time 2 4.0800 0.0000"), 1u) << late;
   EXPECT_EQ(count_of(late, "begin 3"), 0u) << late;
+}
+
+TEST(CutlassTuning, ProgramsOfConvolutionsDoTheSame) {
+  if (!link::find_cuda_compiler()) GTEST_SKIP() << "there is no nvcc";
+  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
+  ASSERT_TRUE(toolchain) << render(toolchain.error());
+  const FakeRun program(*toolchain,
+                        tasks_of(kConvolutions, Target("cutlass"), {{"n", Dim(8)}}).front(),
+                        {"{5, 1, 0}", "{6, 0, 0}", "{5, 0, 0}"});
+  const std::string all = program.run("60", "0", "");
+  for (const char* line : {"time 1 6.0000 0.0000", "time 2 5.0000 0.0000", "done"}) {
+    EXPECT_EQ(count_of(all, line), 1u) << line << "\n" << all;
+  }
+  EXPECT_NE(all.find("wrong 0 it computes wrong numbers"), std::string::npos) << all;
 }
 
 // The whole program, with one kernel of a product with odd rows. Without a GPU it says so.

@@ -6,30 +6,11 @@
 #include <cstdint>
 #include <utility>
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include "backends/cutlass/kernels/gemm.h"
+#include "backends/cutlass/kernels/measure_operands.cuh"
+#include "backends/cutlass/kernels/measure_window.h"
 
 namespace tessera::cutlass::measure {
-
-__device__ inline float to_float(float x) { return x; }
-__device__ inline float to_float(__half x) { return __half2float(x); }
-__device__ inline float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
-template <class Integer>
-__device__ inline float to_float(Integer x) {
-  return float(x);
-}
-__device__ inline void from_float(float x, float& y) { y = x; }
-__device__ inline void from_float(float x, __half& y) { y = __float2half(x); }
-__device__ inline void from_float(float x, __nv_bfloat16& y) { y = __float2bfloat16(x); }
-__device__ inline void from_float(float x, int32_t& y) { y = int32_t(rintf(x)); }
-__device__ inline void from_float(float x, int8_t& y) {
-  y = int8_t(fminf(fmaxf(rintf(x), -128.f), 127.f));
-}
-__device__ inline void from_float(float x, uint8_t& y) {
-  y = uint8_t(fminf(rintf(fabsf(x)), 255.f));
-}
 
 // What the function takes: integers of 32 bits as they are, all else as float.
 template <class T>
@@ -105,6 +86,16 @@ struct InputList {
 
 constexpr int kSide = 16;  // of a tile
 
+// A[row, k] of one matrix of a batch, 0 outside.
+template <class Problem>
+__device__ float element_of_a(const GemmArguments& g, const typename Problem::A* a, int64_t row,
+                              int64_t k) {
+  if (row >= g.m || k >= g.k) return 0.f;
+  int64_t at = Problem::kAIsColumnMajor ? k * g.a.row_stride + row : row * g.a.row_stride + k;
+  if (Problem::kGathersA) at = place_in_image(g.window, row, k);
+  return at < 0 ? 0.f : to_float(a[at]);
+}
+
 // wanted[batch, m, n]; a block of kSide x kSide threads computes a tile.
 template <class Problem, class Function>
 __global__ void reference(GemmArguments g, float* wanted) {
@@ -123,11 +114,9 @@ __global__ void reference(GemmArguments g, float* wanted) {
     const int64_t a_k = k + (Problem::kAIsColumnMajor ? slow : fast);
     const int64_t b_column = tile_column + (Problem::kBIsRowMajor ? fast : slow);
     const int64_t b_k = k + (Problem::kBIsRowMajor ? slow : fast);
-    const int64_t a_at =
-        Problem::kAIsColumnMajor ? a_k * g.a.row_stride + a_row : a_row * g.a.row_stride + a_k;
     const int64_t b_at =
         Problem::kBIsRowMajor ? b_k * g.b.row_stride + b_column : b_column * g.b.row_stride + b_k;
-    sA[a_row - tile_row][a_k - k] = a_row < g.m && a_k < g.k ? to_float(a[a_at]) : 0.f;
+    sA[a_row - tile_row][a_k - k] = element_of_a<Problem>(g, a, a_row, a_k);
     sB[b_k - k][b_column - tile_column] = b_column < g.n && b_k < g.k ? to_float(b[b_at]) : 0.f;
     __syncthreads();
     for (int i = 0; i < kSide; ++i) {  // products of integers of eight bits are exact
@@ -138,61 +127,6 @@ __global__ void reference(GemmArguments g, float* wanted) {
   if (row >= g.m || column >= g.n) return;
   wanted[(batch * g.m + row) * g.n + column] = Function::Inputs::template apply<Function>(
       sum, g, batch, row, column, std::make_index_sequence<Function::Inputs::kCount>());
-}
-
-// How far a result is from what is wanted, over the elements where that is finite.
-struct Difference {
-  double squares = 0;         // of the differences
-  double wanted_squares = 0;  // of what is wanted
-  unsigned long long compared = 0;
-  // The largest difference as a share of the element and the root mean square; float bits, because
-  // those of floats that are not negative have the order of integers.
-  unsigned largest = 0;
-};
-
-static __global__ void sum_squares(const float* wanted, int64_t count, Difference* out) {
-  double squares = 0;
-  unsigned long long finite = 0;
-  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < count;
-       i += int64_t(gridDim.x) * blockDim.x) {
-    if (!isfinite(wanted[i])) continue;
-    squares += double(wanted[i]) * wanted[i];
-    ++finite;
-  }
-  atomicAdd(&out->wanted_squares, squares);
-  atomicAdd(&out->compared, finite);
-}
-
-template <class D>
-__global__ void compare(const D* d, const float* wanted, int64_t count, Difference* out) {
-  const float typical = float(sqrt(out->wanted_squares / double(out->compared)));
-  double squares = 0;
-  float largest = 0;
-  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < count;
-       i += int64_t(gridDim.x) * blockDim.x) {
-    if (!isfinite(wanted[i])) continue;
-    const float difference = fabsf(to_float(d[i]) - wanted[i]);
-    squares += double(difference) * difference;
-    const float share = difference / (fabsf(wanted[i]) + typical);
-    largest = fmaxf(largest, share);  // NaN is in `squares`
-  }
-  atomicAdd(&out->squares, squares);
-  atomicMax(&out->largest, __float_as_uint(largest));
-}
-
-// Normally distributed numbers, each a function of its place and the seed.
-template <class T>
-__global__ void fill(T* x, int64_t count, float scale, unsigned seed) {
-  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < count;
-       i += int64_t(gridDim.x) * blockDim.x) {
-    unsigned long long bits = (i + 1) * 0x9e3779b97f4a7c15ull + seed * 0xd1342543de82ef95ull;
-    bits = (bits ^ (bits >> 32)) * 0xd6e8feb86659fd93ull;
-    bits = (bits ^ (bits >> 32)) * 0xd6e8feb86659fd93ull;
-    bits ^= bits >> 32;
-    const float u = (float(bits & 0xffffff) + 1.f) / 16777217.f;
-    const float v = float(bits >> 40) / 16777216.f;
-    from_float(scale * sqrtf(-2.f * logf(u)) * cospif(2.f * v), x[i]);
-  }
 }
 
 }  // namespace tessera::cutlass::measure
