@@ -22,7 +22,7 @@ std::int32_t upload_constants(const tessera_model& model, DeviceStates& states) 
   const DeviceScope scope(&api, states.device);
   tessera_device_error error = {};
   if (std::int32_t status = api.allocate(bytes, &states.constants_memory, &error)) {
-    return fail(status, "the model's constants: %s", error.text);
+    return fail(status, "memory for the model's constants: %s", error.text);
   }
   for (std::size_t i = 0; i < count; ++i) {
     const tessera_program_constant& c = program.constants[i];

@@ -19,7 +19,7 @@ namespace tessera::runtime {
 
 // What the device has been asked for.
 struct FakeDevice {
-  std::map<const void*, std::int32_t> places;  // pieces of memory: kinds of device
+  std::map<const void*, tessera_device> places;  // pieces of memory
   std::uint64_t free_bytes = 1 << 20;
   int copies = 0, replays = 0, recordings = 0, graphs = 0, streams = 0, events = 0;
   bool has_driver = true, capturing = false, caller_captures = false, records = true;
@@ -37,12 +37,12 @@ inline std::int32_t allocate(std::uint64_t bytes, void** memory, tessera_device_
     return refuse(error, TESSERA_OUT_OF_MEMORY, "out of device memory");
   }
   *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  device.places[*memory] = TESSERA_CUDA;
+  device.places[*memory] = {TESSERA_CUDA, 0};
   return TESSERA_OK;
 }
 inline std::int32_t allocate_host(std::uint64_t bytes, void** memory, tessera_device_error* error) {
   const std::int32_t status = allocate(bytes, memory, error);
-  if (status == TESSERA_OK) device.places[*memory] = TESSERA_CUDA_HOST;
+  if (status == TESSERA_OK) device.places[*memory] = {TESSERA_CUDA_HOST, 0};
   return status;
 }
 inline void release(void* memory) {
@@ -51,12 +51,12 @@ inline void release(void* memory) {
 }
 inline tessera_device place_of(const void* memory) {
   const auto it = device.places.find(memory);
-  return {it == device.places.end() ? TESSERA_CPU : it->second, 0};
+  return it == device.places.end() ? tessera_device{TESSERA_CPU, 0} : it->second;
 }
 inline std::int32_t nothing(void*, tessera_device_error*) { return TESSERA_OK; }
 inline std::int32_t use_stream(void*, void* stream, tessera_device_error* error) {
   if (stream != &foreign_stream) return TESSERA_OK;
-  return refuse(error, TESSERA_KERNEL_FAILED, "the stream cannot be used: of another device");
+  return refuse(error, TESSERA_INVALID_ARGUMENT, "the stream cannot be used: of another device");
 }
 
 inline const tessera_device_api kApi = {

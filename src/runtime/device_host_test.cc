@@ -110,7 +110,7 @@ TEST_F(DeviceHost, WithoutMemoryForCopiesThereIsASentence) {
   device.free_bytes = 0;
   ASSERT_EQ(run_on_stream(&stream), TESSERA_KERNEL_FAILED);
   EXPECT_STREQ(tessera_last_error(),
-               "the run failed: tensors that the CPU reads: out of device memory");
+               "the run failed: memory for tensors that the CPU reads: out of device memory");
   device.free_bytes = 1 << 20;
   ASSERT_EQ(run_on_stream(&stream), TESSERA_OK) << tessera_last_error();
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -69,7 +70,7 @@ class DeviceRun {
   std::int32_t wait_before_release(const char* what) {
     if (capturing_) {
       return fail(TESSERA_INVALID_ARGUMENT,
-                  "memory for `%s` is needed while the stream is being captured: run once before, "
+                  "memory for %s is needed while the stream is being captured: run once before, "
                   "or give a tensor for it",
                   what);
     }
@@ -96,9 +97,12 @@ class DeviceRun {
     return status == TESSERA_OK ? status : fail_on_device(status, error_);
   }
 
-  // At least `bytes` in a block of the device or pinned.
-  std::int32_t reserve(Block* block, tessera_device device, std::uint64_t bytes, const char* what) {
+  // At least `bytes` in a block of the device or pinned, for what `kind` and `name` tell.
+  std::int32_t reserve(Block* block, tessera_device device, std::uint64_t bytes, const char* kind,
+                       const char* name) {
     if (block->bytes >= bytes) return TESSERA_OK;
+    char what[200];
+    std::snprintf(what, sizeof what, "%s `%s`", kind, name);
     if (block->data != nullptr || capturing_) {
       if (std::int32_t status = wait_before_release(what)) return status;
     }
@@ -135,12 +139,15 @@ class DeviceRun {
     const tessera_program_io& io = program_.inputs[i];
     const std::uint64_t room = own_output_bytes(io, io.shape);  // the bound, where there is one
     const std::uint64_t most = room == UINT64_MAX ? bytes : std::max(bytes, room);
-    if (std::int32_t status = reserve(&work_.inputs[i], instance_.device, most, io.name)) {
+    if (std::int32_t status = reserve(&work_.inputs[i], instance_.device, most, "input", io.name)) {
       return status;
     }
     if (work_.api->place_of(data).device_type != TESSERA_CUDA_HOST) {
       Block& staging = work_.staging[i];
-      if (std::int32_t status = reserve(&staging, pinned(instance_), most, io.name)) return status;
+      if (std::int32_t status =
+              reserve(&staging, pinned(instance_), most, "staging of input", io.name)) {
+        return status;
+      }
       std::memcpy(staging.data, data, bytes);
       data = staging.data;
     }
@@ -199,14 +206,17 @@ class DeviceRun {
       }
     }
     const std::uint64_t most = std::max<std::uint64_t>(own_output_bytes(io, shape), 1);
-    if (std::int32_t status = reserve(&work_.outputs[i], instance_.device, most, io.name)) {
+    if (std::int32_t status =
+            reserve(&work_.outputs[i], instance_.device, most, "output", io.name)) {
       return status;
     }
     instance_.outputs[i] = work_.outputs[i].data;
     const bool stays = !waits_ || output.device.device_type == TESSERA_CUDA;
     if (work_.host_copies[i] != nullptr || stays) return TESSERA_OK;
     Block& result = instance_.own_outputs[i];
-    if (std::int32_t status = reserve(&result, pinned(instance_), most, io.name)) return status;
+    if (std::int32_t status = reserve(&result, pinned(instance_), most, "output", io.name)) {
+      return status;
+    }
     work_.host_copies[i] = result.data;
     return TESSERA_OK;
   }
@@ -236,7 +246,10 @@ class DeviceRun {
           work_.api->place_of(to).device_type != TESSERA_CUDA_HOST) {
         Block& staging = work_.staging[staging_of_output(i)];
         const char* name = program_.outputs[i].name;
-        if (std::int32_t status = reserve(&staging, pinned(instance_), bytes, name)) return status;
+        if (std::int32_t status =
+                reserve(&staging, pinned(instance_), bytes, "staging of output", name)) {
+          return status;
+        }
         to = staging.data;
       }
       if (std::int32_t status =
@@ -310,8 +323,14 @@ std::int32_t check_place(const tessera_instance& instance, const char* kind, con
                 name, t.device.device_type, t.device.device_id, instance.device.device_type,
                 instance.device.device_id);
   }
-  const bool host = is_host(instance.work.api->place_of(t.data));
-  if (host == is_host(t.device)) return TESSERA_OK;
+  const tessera_device place = instance.work.api->place_of(t.data);
+  const bool host = is_host(place);
+  if (host == is_host(t.device)) {
+    if (host || same(place, instance.device)) return TESSERA_OK;
+    return fail(TESSERA_INVALID_ARGUMENT,
+                "%s `%s` is said to be on the instance's device, %d, but its data are on device %d",
+                kind, name, instance.device.device_id, place.device_id);
+  }
   return fail(TESSERA_INVALID_ARGUMENT,
               "%s `%s` is said to be %s, but its data are %s: set `device` of the tensor", kind,
               name, host ? "on the device" : "in host memory",

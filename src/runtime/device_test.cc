@@ -144,7 +144,7 @@ TEST_F(DeviceTest, AStreamThatCannotBeUsedStopsTheRunAlone) {
   create();
   use_device_input();
   for (int i = 0; i < 2; ++i) {  // the first run waits for nothing
-    ASSERT_EQ(run_on_stream(&foreign_stream), TESSERA_KERNEL_FAILED);
+    ASSERT_EQ(run_on_stream(&foreign_stream), TESSERA_INVALID_ARGUMENT);
     EXPECT_STREQ(tessera_last_error(), "the stream cannot be used: of another device");
     ASSERT_EQ(run_on_stream(&own_stream), TESSERA_OK) << tessera_last_error();
   }
@@ -166,6 +166,11 @@ TEST_F(DeviceTest, ATensorThatIsNotWhereItSaysIsRefused) {
   in_.device = {TESSERA_CUDA, 3};
   ASSERT_EQ(run(), TESSERA_INVALID_ARGUMENT);
   EXPECT_STREQ(tessera_last_error(), "input `x` is on device 2:3, the instance on 2:0");
+  in_.device = {TESSERA_CUDA, 0};
+  device.places[in_.data] = {TESSERA_CUDA, 1};
+  ASSERT_EQ(run(), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(),
+               "input `x` is said to be on the instance's device, 0, but its data are on device 1");
 }
 
 TEST_F(DeviceTest, WhileTheCallerRecordsNothingIsAllocatedOrRecorded) {
@@ -174,9 +179,10 @@ TEST_F(DeviceTest, WhileTheCallerRecordsNothingIsAllocatedOrRecorded) {
   device.caller_captures = true;
   int stream = 0;
   ASSERT_EQ(run_on_stream(&stream), TESSERA_INVALID_ARGUMENT);
-  EXPECT_STREQ(tessera_last_error(),
-               "memory for `y` is needed while the stream is being captured: run once before, or "
-               "give a tensor for it");
+  EXPECT_STREQ(
+      tessera_last_error(),
+      "memory for output `y` is needed while the stream is being captured: run once before, or "
+      "give a tensor for it");
   device.caller_captures = false;
   for (int i = 0; i < 2; ++i) ASSERT_EQ(run_on_stream(&stream), TESSERA_OK);
   const int replays = device.replays;
@@ -196,7 +202,7 @@ TEST_F(DeviceTest, CreateSaysWhatTheDeviceLacks) {
   EXPECT_STREQ(tessera_last_error(), "there is no GPU of that number");
   device.free_bytes = 512;
   ASSERT_EQ(tessera_instance_create(model_, nullptr, &instance_), TESSERA_OUT_OF_MEMORY);
-  EXPECT_STREQ(tessera_last_error(), "arena: out of device memory");
+  EXPECT_STREQ(tessera_last_error(), "memory for arena: out of device memory");
 }
 
 TEST(DeviceArch, OlderAndOtherGpusAreTold) {

@@ -209,7 +209,7 @@ std::int32_t allocate_block(tessera_instance& instance, tessera_device device, s
   instance.error[0] = '\0';
   void* data = instance.allocator.allocate(instance.allocator.context, bytes, align_bytes, device);
   if (data == nullptr && instance.error[0] != '\0') {
-    return fail(TESSERA_OUT_OF_MEMORY, "%s: %s", what, instance.error);
+    return fail(TESSERA_OUT_OF_MEMORY, "memory for %s: %s", what, instance.error);
   }
   if (data == nullptr) {
     return fail(TESSERA_OUT_OF_MEMORY, "out of memory for %s: %" PRIu64 " bytes", what, bytes);

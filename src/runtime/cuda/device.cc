@@ -3,12 +3,14 @@
 // asked for something.
 #include "runtime/device.h"
 
+#include <cinttypes>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include "runtime/device_arch.h"
 
@@ -86,6 +88,14 @@ void leave(std::int32_t previous) {
   if (cudaGetDevice(&now) == cudaSuccess && now != previous) cudaSetDevice(previous);
 }
 
+std::int32_t fail_out_of_memory(const char* kind, std::uint64_t asked, std::uint64_t unused,
+                                std::uint64_t all, tessera_device_error* error) {
+  return fail(error, TESSERA_OUT_OF_MEMORY,
+              "out of %s memory: %" PRIu64 " bytes were asked for, %" PRIu64 " of %" PRIu64
+              " are free",
+              kind, asked, unused, all);
+}
+
 std::int32_t allocate(std::uint64_t bytes, void** memory, tessera_device_error* error) {
   const cudaError_t status = cudaMalloc(memory, bytes);
   if (status == cudaSuccess) return TESSERA_OK;
@@ -95,16 +105,22 @@ std::int32_t allocate(std::uint64_t bytes, void** memory, tessera_device_error* 
   if (status != cudaErrorMemoryAllocation || cudaMemGetInfo(&unused, &all) != cudaSuccess) {
     return check(status, "device memory cannot be had", error);
   }
-  return fail(error, TESSERA_OUT_OF_MEMORY,
-              "out of device memory: %llu bytes were asked for, %llu of %llu are free",
-              static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(unused),
-              static_cast<unsigned long long>(all));
+  return fail_out_of_memory("device", bytes, unused, all, error);
 }
 void release(void* memory) { cudaFree(memory); }
 
 std::int32_t allocate_host(std::uint64_t bytes, void** memory, tessera_device_error* error) {
+  const cudaError_t status = cudaMallocHost(memory, bytes);
+  if (status == cudaSuccess) return TESSERA_OK;
   *memory = nullptr;
-  return check(cudaMallocHost(memory, bytes), "pinned host memory cannot be had", error);
+  cudaGetLastError();
+  if (status != cudaErrorMemoryAllocation) {
+    return check(status, "pinned host memory cannot be had", error);
+  }
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto unused = static_cast<std::uint64_t>(sysconf(_SC_AVPHYS_PAGES));
+  const auto all = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
+  return fail_out_of_memory("pinned host", bytes, unused * page, all * page, error);
 }
 void release_host(void* memory) { cudaFreeHost(memory); }
 
@@ -116,8 +132,12 @@ tessera_device place_of(const void* memory) {
   }
   switch (attributes.type) {
     case cudaMemoryTypeDevice:
-    case cudaMemoryTypeManaged:
       return {TESSERA_CUDA, attributes.device};
+    case cudaMemoryTypeManaged: {  // of any GPU
+      int now = attributes.device;
+      cudaGetDevice(&now);
+      return {TESSERA_CUDA, now};
+    }
     case cudaMemoryTypeHost:
       return {TESSERA_CUDA_HOST, attributes.device};
     default:
@@ -150,13 +170,24 @@ std::int32_t create_event(void** event, tessera_device_error* error) {
   return status;
 }
 void destroy_event(void* event) { cudaEventDestroy(event_of(event)); }
+// What a caller's stream is first used for.
+std::int32_t check_stream(cudaError_t status, tessera_device_error* error) {
+  if (status != cudaErrorInvalidResourceHandle) {
+    return check(status, "the stream cannot be used", error);
+  }
+  cudaGetLastError();
+  int now = 0;
+  cudaGetDevice(&now);
+  return fail(error, TESSERA_INVALID_ARGUMENT,
+              "the stream cannot be used: it is of another GPU, or has been destroyed: give one of "
+              "GPU %d",
+              now);
+}
 std::int32_t record_event(void* event, void* stream, tessera_device_error* error) {
-  return check(cudaEventRecord(event_of(event), stream_of(stream)), "the stream cannot be used",
-               error);
+  return check_stream(cudaEventRecord(event_of(event), stream_of(stream)), error);
 }
 std::int32_t wait_event(void* event, void* stream, tessera_device_error* error) {
-  return check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0),
-               "the stream cannot be used", error);
+  return check_stream(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0), error);
 }
 std::int32_t synchronize_event(void* event, tessera_device_error* error) {
   return check(cudaEventSynchronize(event_of(event)), "the GPU reports", error);
