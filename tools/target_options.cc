@@ -144,12 +144,14 @@ void add_tuning_options(CLI::App& command, ModelOptionTexts& t) {
   driver::TuningOptions& tuning = t.options.tuning;
   command
       .add_option("--budget", tuning.budget_s,
-                  "Seconds for compiling and measuring candidates, all products together")
+                  "Seconds for compiling and measuring candidates, of all work together")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
-      .add_option("--candidates", tuning.kernels,
-                  "Kernels of each product that are compiled and measured, at most")
+      .add_option(
+          "--candidates", tuning.kernels,
+          "Kernels of each product, convolution or attention that are compiled and measured, at "
+          "most")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
 }

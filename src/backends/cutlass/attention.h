@@ -3,6 +3,7 @@
 // it out. Reshapes, transposes and slices on the way in and out become strides.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,8 @@
 #include "byoc/compile_context.h"
 
 namespace tessera::backends::cutlass {
+
+struct AttentionConfiguration;
 
 // A tensor seen as [batch, head, row, element]; elements of a row are beside each other.
 struct HeadsView {
@@ -27,7 +30,15 @@ struct Attention {
   bool is_causal = false;  // no query looks at keys behind it
   std::optional<HeadsView> mask;
   DType mask_dtype;
+
+  // What kernel and configuration depend on: equal text, equal work.
+  std::string workload() const;
+  // Without sizes and strides: what a kernel is compiled for.
+  std::string kernel_text() const;
 };
+
+// Is the region's function attention, not a product? One or the other describes it.
+bool is_attention(const relay::Function& region);
 
 Expected<Attention, relay::Refusal> describe_attention(const relay::Match& match);
 Expected<Attention, relay::Refusal> describe_attention(const relay::Function& region,
@@ -35,11 +46,13 @@ Expected<Attention, relay::Refusal> describe_attention(const relay::Function& re
 
 // Bytes of workspace that its kernels want.
 std::int64_t workspace_bytes(const Attention& attention);
+// Numbers of the tensors that queries, keys and values are parts of, from 0 on.
+std::array<int, 3> memories_of(const Attention& attention);
 
-// As those of source.h.
-std::string kernel_symbol(const Attention& attention);
-std::string kernel_source(const Attention& attention);
+// As those of source.h: "tessera_attention_float16_64_keymask_float16_sm90_64x128_SelfLoading".
+std::string kernel_symbol(const Attention& attention, const AttentionConfiguration& configuration);
+std::string kernel_source(const Attention& attention, const AttentionConfiguration& configuration);
 std::string region_source(const std::string& symbol, const relay::Function& region,
-                          const Attention& attention);
+                          const Attention& attention, const AttentionConfiguration& configuration);
 
 }  // namespace tessera::backends::cutlass

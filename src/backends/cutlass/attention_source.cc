@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <fmt/format.h>
 
-#include "backends/cutlass/attention.h"
+#include "backends/cutlass/attention_configuration.h"
+#include "byoc/compiler_functions.h"
 #include "byoc/function_at_a_time.h"
 
 namespace tessera::backends::cutlass {
 namespace {
 
 using relay::Function;
-
-constexpr std::int64_t kMultiprocessors = 132;
-
-// Two groups of warps and long rows where there is work for all multiprocessors, else small blocks;
-// so with a causal mask, where small blocks balance better.
-struct Block {
-  int queries, keys;
-  const char* schedule;
-};
-Block block_of(const Attention& a) {
-  const std::int64_t blocks = a.batch * a.heads * ((a.queries + 127) / 128);
-  if (blocks >= kMultiprocessors && !a.is_causal) return {128, 128, "PersistentPair"};
-  return {64, a.width == 64 ? 128 : 64, "SelfLoading"};
-}
 
 const char* element(DType dtype) {
   return dtype == kFloat16   ? "::cutlass::half_t"
@@ -46,19 +35,51 @@ std::string mask_name(const Attention& a) {
   return a.mask ? kNames[mask_rows(a)] + to_string(a.mask_dtype) : "";
 }
 
+// As the workload has it.
+std::string view_text(const HeadsView& view) {
+  return fmt::format("{}:{}:{}", view.batch_stride, view.head_stride, view.row_stride);
+}
+
 }  // namespace
+
+bool is_attention(const Function& region) {
+  const auto operators = byoc::operators_of(region);
+  return std::find(operators.begin(), operators.end(), "nn.softmax") != operators.end();
+}
+
+std::string Attention::kernel_text() const {
+  std::string mask_text = mask_name(*this);
+  std::replace(mask_text.begin(), mask_text.end(), '_', ' ');
+  return fmt::format("{} width={}{}", to_string(dtype), width, mask_text);
+}
+
+std::string Attention::workload() const {
+  const std::array<int, 3> memories = memories_of(*this);
+  std::string text = fmt::format("attention batch={} heads={} queries={} keys={} {}", batch, heads,
+                                 queries, keys, kernel_text());
+  const HeadsView* const views[] = {&q, &k, &v};
+  for (std::size_t i = 0; i < 3; ++i) {
+    text += fmt::format(" {}={}+{}:{}", "qkv"[i], memories[i], views[i] -> offset,
+                        view_text(*views[i]));
+  }
+  text += " o=" + view_text(o);
+  return mask ? text + " mask=" + view_text(*mask) : text;
+}
+
+std::array<int, 3> memories_of(const Attention& a) {
+  const int k = a.k.node == a.q.node ? 0 : 1;
+  return {0, k, a.v.node == a.q.node ? 0 : a.v.node == a.k.node ? k : k + 1};
+}
 
 std::int64_t workspace_bytes(const Attention& a) { return (a.queries + 127) / 128 * 128 * 4; }
 
-std::string kernel_symbol(const Attention& a) {
-  const Block block = block_of(a);
-  return fmt::format("tessera_attention_{}_{}{}_sm90_{}x{}_{}", to_string(a.dtype), a.width,
-                     mask_name(a), block.queries, block.keys, block.schedule);
+std::string kernel_symbol(const Attention& a, const AttentionConfiguration& c) {
+  return fmt::format("tessera_attention_{}_{}{}_{}", to_string(a.dtype), a.width, mask_name(a),
+                     c.kernel_name());
 }
 
-std::string kernel_source(const Attention& a) {
-  const Block block = block_of(a);
-  const std::string symbol = kernel_symbol(a);
+std::string kernel_source(const Attention& a, const AttentionConfiguration& c) {
+  const std::string symbol = kernel_symbol(a, c);
   return fmt::format(
       "// {0}\n#include \"backends/cutlass/kernels/attention_sm90.cuh\"\n\n"
       "namespace tessera::cutlass::{0} {{\n\n"
@@ -76,12 +97,13 @@ std::string kernel_source(const Attention& a) {
       "  using namespace tessera::cutlass::{0};\n"
       "  return tessera::cutlass::AttentionSm90<Problem, Config>::run(\"{0}\", call, "
       "*arguments);\n}}\n",
-      symbol, element(a.dtype), a.width, mask_rows(a), block.queries, block.keys, block.schedule,
+      symbol, element(a.dtype), a.width, mask_rows(a), c.queries, c.keys, c.schedule_name(),
       element(a.mask ? a.mask_dtype : a.dtype), a.is_causal);
 }
 
-std::string region_source(const std::string& symbol, const Function& region, const Attention& a) {
-  const std::string kernel = kernel_symbol(a);
+std::string region_source(const std::string& symbol, const Function& region, const Attention& a,
+                          const AttentionConfiguration& c) {
+  const std::string kernel = kernel_symbol(a, c);
   const auto tensor = [&](const HeadsView& view) {
     return fmt::format("tensors[{}]", byoc::argument_position(region, view.node));
   };
@@ -102,7 +124,8 @@ std::string region_source(const std::string& symbol, const Function& region, con
   text += fmt::format("  a.o = {};\n", heads_text(a.o, result, a.dtype));
   if (a.mask)
     text += fmt::format("  a.mask = {};\n", heads_text(*a.mask, tensor(*a.mask), a.mask_dtype));
-  return text + fmt::format("  a.dependent = 1;\n  return {}(call, &a);\n}}\n", kernel);
+  return text + fmt::format("  a.dependent = {};\n  return {}(call, &a);\n}}\n",
+                            c.is_dependent ? 1 : 0, kernel);
 }
 
 }  // namespace tessera::backends::cutlass

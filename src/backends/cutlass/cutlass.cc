@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cutlass/cutlass.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -42,20 +41,21 @@ Region gemm_region(const std::string& symbol, const Function& f, const Gemm& gem
   return Region{symbol, kernel_job(gemm, c, target), region_source(symbol, f, gemm, c), info};
 }
 
-Expected<Region, Refusal> attention_region(const std::string& symbol, const Function& f,
-                                           const ConstantPool& pool, const Target& target) {
-  TESSERA_TRY(const Attention attention, describe_attention(f, pool));
-  byoc::ExternInfo info;
-  info.workspace_bytes = workspace_bytes(attention);
-  return Region{symbol, kernel_job(attention, target), region_source(symbol, f, attention), info};
-}
-
-bool has_softmax(const Function& f) {
-  const auto operators = byoc::operators_of(f);
-  return std::find(operators.begin(), operators.end(), "nn.softmax") != operators.end();
-}
-
 // Fails for what is wrong with the records; a region that cannot be compiled is a refusal.
+Result<Expected<Region, Refusal>> attention_region(const std::string& symbol, const Function& f,
+                                                   const ConstantPool& pool, const Target& target,
+                                                   const CompileContext& context) {
+  const auto attention = describe_attention(f, pool);
+  if (!attention) return Expected<Region, Refusal>(Unexpected{attention.error()});
+  TESSERA_TRY(const AttentionConfiguration c,
+              choose(*attention, candidates(*attention), target, context));
+  byoc::ExternInfo info;
+  info.workspace_bytes = workspace_bytes(*attention);
+  return Expected<Region, Refusal>(Region{symbol, kernel_job(*attention, c, target),
+                                          region_source(symbol, f, *attention, c), info});
+}
+
+// The same of a product.
 Result<Expected<Choice, Refusal>> choice_of(const Function& f, const ConstantPool& pool,
                                             const Target& target, const CompileContext& context) {
   const auto gemm = describe_gemm(f, pool, target);
@@ -155,8 +155,8 @@ class Cutlass final : public byoc::Backend {
     std::vector<Choice> choices;
     for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
       const Function& f = module.functions.at(symbol);
-      if (has_softmax(f)) {
-        auto region = attention_region(symbol, f, module.constants, target);
+      if (is_attention(f)) {
+        TESSERA_TRY(auto region, attention_region(symbol, f, module.constants, target, context));
         region ? regions.push_back(*std::move(region)) : decline(symbol, region.error());
         continue;
       }

@@ -27,8 +27,10 @@ namespace {
 
 using cutlass::testing::compile;
 using cutlass::testing::composites_of;
+using cutlass::testing::kAttention;
 using cutlass::testing::kFeedForward;
 using cutlass::testing::layers;
+using cutlass::testing::OneMeasurement;
 using cutlass::testing::parse;
 using cutlass::testing::RecordingToolchain;
 using tessera::testing::expect_golden;
@@ -44,23 +46,6 @@ TEST(Cutlass, EpiloguesAreMadeOfTheGraph) {
   expect_golden(TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/feed_forward.txt", text);
 }
 
-// Answers with one configuration, whatever it is asked.
-class OneMeasurement final : public byoc::Measurements {
- public:
-  explicit OneMeasurement(std::string configuration) : configuration_(std::move(configuration)) {}
-  Result<std::string> fastest(std::string_view backend, std::string_view, std::string_view device,
-                              std::string_view workload) const override {
-    EXPECT_EQ(backend, "cutlass");
-    EXPECT_EQ(device, "sm_90a 132 ");
-    workloads.insert(std::string(workload.substr(0, workload.find(" a="))));
-    return configuration_;
-  }
-  mutable std::set<std::string> workloads;
-
- private:
-  std::string configuration_;
-};
-
 TEST(Cutlass, WhatWasMeasuredIsTaken) {
   RecordingToolchain toolchain;
   const OneMeasurement unknown("sm_90a_unknown"), fast("sm90_128x128x64_c1x1_cooperative z4 m");
@@ -75,27 +60,6 @@ TEST(Cutlass, WhatWasMeasuredIsTaken) {
   EXPECT_NE(another.sources.at("cutlass_regions").find("64x64x128_c2x1_pingpong(call, &g)"),
             std::string::npos);
 }
-
-// Attention of an exported encoder layer, with queries, keys and values in one packed tensor.
-constexpr const char* kAttention = R"(
-def @main(%x: Tensor[(2, 128, 3072), float16], %m: Tensor[(2, 1, 1, 128), float16]) {
-  %0 = strided_slice(%x, begin=[0], end=[1024], strides=[1], axes=[2]);
-  %1 = reshape(%0, newshape=[2, 128, 16, 64]);
-  %2 = transpose(%1, axes=[0, 2, 1, 3]);
-  %3 = strided_slice(%x, begin=[1024], end=[2048], strides=[1], axes=[2]);
-  %4 = reshape(%3, newshape=[2, 128, 16, 64]);
-  %5 = transpose(%4, axes=[0, 2, 3, 1]);
-  %6 = nn.matmul(%2, %5, units=None);
-  %7 = multiply(%6, 0.125f16);
-  %8 = add(%7, %m);
-  %9 = nn.softmax(%8, axis=3);
-  %10 = strided_slice(%x, begin=[2048], end=[3072], strides=[1], axes=[2]);
-  %11 = reshape(%10, newshape=[2, 128, 16, 64]);
-  %12 = transpose(%11, axes=[0, 2, 1, 3]);
-  %13 = nn.matmul(%9, %12, units=None);
-  %14 = transpose(%13, axes=[0, 2, 1, 3]);
-  reshape(%14, newshape=[2, 128, 1024])
-})";
 
 TEST(Cutlass, AttentionIsOneKernelOnPackedHeads) {
   RecordingToolchain toolchain;

@@ -43,6 +43,12 @@ CompileJob cutlass_job(std::string symbol, std::string source, const Target& tar
   return job;
 }
 
+CompileJob contest_job(std::string source, const Target& target) {
+  CompileJob job{"cutlass_measure", std::move(source), "cu", {architecture_flag(target)}, {}, {}};
+  add_headers(job, {"measure_operands.cuh", "measure_result.cuh", "measure_contest.cuh"});
+  return job;
+}
+
 // Behind sums of integers: what becomes an integer again is then what the graph's operators give.
 void round_each_step(CompileJob& job, const Gemm& gemm) {
   if (gemm.sum_dtype == kInt32) job.flags.emplace_back("-fmad=false");
@@ -66,24 +72,29 @@ CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& ta
   return job;
 }
 
-CompileJob kernel_job(const Attention& attention, const Target& target) {
-  return cutlass_job(kernel_symbol(attention), kernel_source(attention), target,
+CompileJob kernel_job(const Attention& attention, const AttentionConfiguration& c,
+                      const Target& target) {
+  return cutlass_job(kernel_symbol(attention, c), kernel_source(attention, c), target,
                      {"attention.h", "launch.cuh", "attention_sm90.cuh"});
 }
 
 CompileJob measure_job(const Gemm& gemm, const Target& target) {
-  CompileJob job{
-      "cutlass_measure", measure_source(gemm), "cu", {architecture_flag(target)}, {}, {}};
-  add_headers(job, {"gemm.h", "measure_gemm.h", "measure_window.h", "measure_operands.cuh",
-                    "measure_result.cuh", "measure_contest.cuh", "measure_reference.cuh",
+  CompileJob job = contest_job(measure_source(gemm), target);
+  add_headers(job, {"gemm.h", "measure_gemm.h", "measure_window.h", "measure_reference.cuh",
                     "measure_gemm.cuh"});
   round_each_step(job, gemm);
   return job;
 }
 
+CompileJob measure_job(const Attention& attention, const Target& target) {
+  CompileJob job = contest_job(measure_source(attention), target);
+  add_headers(job, {"attention.h", "measure_attention.h", "measure_attention.cuh"});
+  return job;
+}
+
 CompileJob table_job(std::string source) {
   CompileJob job{"cutlass_table", std::move(source), "cc", {"-O1"}, {}, {}};
-  add_headers(job, {"gemm.h", "measure_gemm.h"});
+  add_headers(job, {"attention.h", "gemm.h", "measure_attention.h", "measure_gemm.h"});
   return job;
 }
 

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "backends/cutlass/attention.h"
+#include "backends/cutlass/attention_configuration.h"
 #include "backends/cutlass/configuration.h"
 #include "byoc/compile_context.h"
 
@@ -16,9 +16,11 @@ std::string include_folder(const Target& target);
 
 byoc::CompileJob kernel_job(const Gemm& gemm, const Configuration& configuration,
                             const Target& target);
-byoc::CompileJob kernel_job(const Attention& attention, const Target& target);
-// The program that measures kernels of the product, and what it is told.
+byoc::CompileJob kernel_job(const Attention& attention, const AttentionConfiguration& configuration,
+                            const Target& target);
+// The program that measures kernels of the work, and what it is told.
 byoc::CompileJob measure_job(const Gemm& gemm, const Target& target);
+byoc::CompileJob measure_job(const Attention& attention, const Target& target);
 byoc::CompileJob table_job(std::string source);
 // Of functions that call kernels: C++.
 byoc::CompileJob regions_job(std::string source);

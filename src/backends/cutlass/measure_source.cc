@@ -12,14 +12,6 @@
 namespace tessera::backends::cutlass {
 namespace {
 
-std::string element(DType dtype) {
-  if (dtype == kFloat16) return "__half";
-  if (dtype == kBFloat16) return "__nv_bfloat16";
-  if (dtype.is_int()) return to_string(dtype) + "_t";
-  TESSERA_CHECK(dtype == kFloat32, "no element type for {}", to_string(dtype));
-  return "float";
-}
-
 // Strides in elements: of rows, and of the matrices of a batch.
 std::string matrix_text(std::int64_t row_stride, std::int64_t batch_stride) {
   return fmt::format("{{0, {}, {}}}", row_stride, batch_stride);
@@ -37,6 +29,14 @@ std::string inputs_text(const Gemm& g, std::int64_t m, std::int64_t n) {
 
 }  // namespace
 
+std::string measured_element(DType dtype) {
+  if (dtype == kFloat16) return "__half";
+  if (dtype == kBFloat16) return "__nv_bfloat16";
+  if (dtype.is_int()) return to_string(dtype) + "_t";
+  TESSERA_CHECK(dtype == kFloat32, "no element type for {}", to_string(dtype));
+  return "float";
+}
+
 std::string measure_source(const Gemm& g) {
   const std::string name = fmt::format("measure_{}", hash_text(g.kernel_text()).hex().substr(0, 8));
   return fmt::format(
@@ -53,11 +53,11 @@ std::string measure_source(const Gemm& g) {
       "int main(int argc, char** argv) {{\n"
       "  using namespace tessera::cutlass::measure;\n"
       "  return measure_main<MeasuredGemm<{1}::Problem, {1}::Function>>(argc, argv);\n}}\n",
-      g.kernel_text(), name, element(g.a_dtype), element(g.b_dtype), element(g.epilogue.dtype),
-      g.a_is_column_major, g.b_is_row_major, g.sum_dtype == kFloat16,
-      g.a_dtype == kFloat32 && !g.emulates_float32, g.is_fast,
-      function_text(g.epilogue, {"Words", "__device__", element}), element(g.epilogue.sum_dtype),
-      g.convolution.has_value());
+      g.kernel_text(), name, measured_element(g.a_dtype), measured_element(g.b_dtype),
+      measured_element(g.epilogue.dtype), g.a_is_column_major, g.b_is_row_major,
+      g.sum_dtype == kFloat16, g.a_dtype == kFloat32 && !g.emulates_float32, g.is_fast,
+      function_text(g.epilogue, {"Words", "__device__", measured_element}),
+      measured_element(g.epilogue.sum_dtype), g.convolution.has_value());
 }
 
 std::string measure_table(const Gemm& g, std::span<const Configuration> candidates) {

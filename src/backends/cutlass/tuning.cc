@@ -2,7 +2,7 @@
 #include "backends/cutlass/tuning.h"
 
 #include <algorithm>
-#include <set>
+#include <functional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +14,7 @@
 namespace tessera::backends::cutlass {
 namespace {
 
+using byoc::CompileJob;
 using byoc::TuningTask;
 
 constexpr const char* kName = "cutlass";
@@ -45,29 +46,91 @@ std::optional<Gemm> with_sizes(Gemm g, const std::map<std::string, Dim>& sizes) 
   return g;
 }
 
+std::string title_of(const Attention& a) {
+  return fmt::format("{} x {} heads of {}, {} queries, {} keys {}: {}attention{}", a.batch, a.heads,
+                     a.width, a.queries, a.keys, to_string(a.dtype), a.is_causal ? "causal " : "",
+                     a.mask ? " with a mask" : "");
+}
+
+// All but the candidates and what knows them.
+TuningTask task_of(std::string workload, std::string title, byoc::CompileJob program,
+                   const Target& target) {
+  TuningTask task{kName, kConfigurationsVersion, device_text(target), std::move(workload),
+                  std::move(title)};
+  task.program = std::move(program);
+  task.cuda_libraries = {"libcudart_static.a"};
+  task.seconds = static_cast<double>(target.get_int("profile_budget"));
+  task.first_valid = target.get_bool("find_first_valid");
+  return task;
+}
+
+// By numbers of candidates, which stand for `all`. Sizes of the work are numbers.
+template <class Work, class Configurations>
+std::function<CompileJob(std::span<const std::size_t>)> table_of(Work work, Configurations all) {
+  return [work = std::move(work), all = std::move(all)](std::span<const std::size_t> numbers) {
+    Configurations linked;
+    for (const std::size_t number : numbers) linked.push_back(all[number]);
+    return table_job(measure_table(work, linked));
+  };
+}
+
 // `sized` is the product with numbers for all sizes; kernels are those of any size.
 TuningTask task_of(const Gemm& gemm, const Gemm& sized, const relay::Function& f,
                    const Target& target) {
-  TuningTask task{kName, kConfigurationsVersion, device_text(target), gemm.workload(),
-                  title_of(gemm, f)};
+  TuningTask task = task_of(gemm.workload(), title_of(gemm, f), measure_job(gemm, target), target);
   std::vector<Configuration> all;
   for (const Configuration& c : candidates(gemm, target, Device{})) {
-    const auto kernel = std::make_shared<const byoc::CompileJob>(kernel_job(gemm, c, target));
+    const auto kernel = std::make_shared<const CompileJob>(kernel_job(gemm, c, target));
     for (const Configuration& launch : launches(sized, c, Device{})) {
       task.candidates.push_back({launch.text(), kernel});
       all.push_back(launch);
     }
   }
-  task.program = measure_job(gemm, target);
-  task.table = [sized, all](std::span<const std::size_t> numbers) {
-    std::vector<Configuration> linked;
-    for (const std::size_t number : numbers) linked.push_back(all[number]);
-    return table_job(measure_table(sized, linked));
-  };
-  task.cuda_libraries = {"libcudart_static.a"};
-  task.seconds = static_cast<double>(target.get_int("profile_budget"));
-  task.first_valid = target.get_bool("find_first_valid");
+  task.table = table_of(sized, std::move(all));
   return task;
+}
+
+TuningTask task_of(const Attention& attention, const Target& target) {
+  TuningTask task =
+      task_of(attention.workload(), title_of(attention), measure_job(attention, target), target);
+  std::vector<AttentionConfiguration> all;
+  for (AttentionConfiguration c : candidates(attention)) {
+    const auto kernel = std::make_shared<const CompileJob>(kernel_job(attention, c, target));
+    for (const bool is_dependent : {true, false}) {
+      c.is_dependent = is_dependent;
+      task.candidates.push_back({c.text(), kernel});
+      all.push_back(c);
+    }
+  }
+  task.table = table_of(attention, std::move(all));
+  return task;
+}
+
+// Nothing for what compile() will decline, and for sizes that are not known.
+std::optional<TuningTask> task_of(const relay::Function& f, const ConstantPool& constants,
+                                  const Target& target, const std::map<std::string, Dim>& sizes) {
+  if (is_attention(f)) {
+    const auto attention = describe_attention(f, constants);
+    return attention ? std::optional(task_of(*attention, target)) : std::nullopt;
+  }
+  const auto gemm = describe_gemm(f, constants, target);
+  const auto sized = gemm ? with_sizes(*gemm, sizes) : std::nullopt;
+  return sized ? std::optional(task_of(*gemm, *sized, f, target)) : std::nullopt;
+}
+
+// What was measured to be fastest of the work, if it still is among the choices, else the first.
+template <class Choice>
+Result<Choice> choose(const std::string& workload, const std::vector<Choice>& choices,
+                      std::optional<Choice> (*parse)(std::string_view), const Target& target,
+                      const byoc::CompileContext& context) {
+  if (context.measurements == nullptr) return choices.front();
+  TESSERA_TRY(const std::string text, context.measurements->fastest(kName, kConfigurationsVersion,
+                                                                    device_text(target), workload));
+  const auto measured = parse(text);
+  const bool fits = measured && std::any_of(choices.begin(), choices.end(), [&](const Choice& c) {
+                      return c.kernel_name() == measured->kernel_name();
+                    });
+  return fits ? *measured : choices.front();
 }
 
 }  // namespace
@@ -77,19 +140,11 @@ std::vector<TuningTask> tuning_tasks(const Module& module, const Target& target,
   std::vector<TuningTask> tasks;
   std::map<std::string, std::size_t> known;  // number of the task, by workload
   for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
-    const relay::Function& f = module.functions.at(symbol);
-    const auto gemm = describe_gemm(f, module.constants, target);
-    if (!gemm) continue;  // attention, and what compile() will decline
-    const auto sized = with_sizes(*gemm, sizes);
-    if (!sized) continue;
-    const auto [at, is_new] = known.emplace(gemm->workload(), tasks.size());
+    auto task = task_of(module.functions.at(symbol), module.constants, target, sizes);
+    if (!task || task->candidates.empty()) continue;  // compile() will say why
+    const auto [at, is_new] = known.emplace(task->workload, tasks.size());
     if (is_new) {
-      TuningTask task = task_of(*gemm, *sized, f, target);
-      if (task.candidates.empty()) {  // compile() will say why
-        known.erase(at);
-        continue;
-      }
-      tasks.push_back(std::move(task));
+      tasks.push_back(*std::move(task));
     } else {
       ++tasks[at->second].uses;
     }
@@ -99,16 +154,13 @@ std::vector<TuningTask> tuning_tasks(const Module& module, const Target& target,
 
 Result<Configuration> choose(const Gemm& gemm, const std::vector<Configuration>& choices,
                              const Target& target, const byoc::CompileContext& context) {
-  if (context.measurements == nullptr) return choices.front();
-  TESSERA_TRY(const std::string text,
-              context.measurements->fastest(kName, kConfigurationsVersion, device_text(target),
-                                            gemm.workload()));
-  const auto measured = parse_configuration(text);
-  const bool fits =
-      measured && std::any_of(choices.begin(), choices.end(), [&](const Configuration& c) {
-        return c.kernel_name() == measured->kernel_name();
-      });
-  return fits ? *measured : choices.front();
+  return choose(gemm.workload(), choices, &parse_configuration, target, context);
+}
+
+Result<AttentionConfiguration> choose(const Attention& attention,
+                                      const std::vector<AttentionConfiguration>& choices,
+                                      const Target& target, const byoc::CompileContext& context) {
+  return choose(attention.workload(), choices, &parse_attention_configuration, target, context);
 }
 
 }  // namespace tessera::backends::cutlass

@@ -6,19 +6,23 @@
 #include <string>
 #include <vector>
 
+#include "backends/cutlass/attention_configuration.h"
 #include "backends/cutlass/configuration.h"
 #include "byoc/tuning_task.h"
 #include "module/module.h"
 
 namespace tessera::backends::cutlass {
 
-// Products among the functions of the module that this back end took. Those whose sizes are not
-// known even with `sizes` are left out.
+// The distinct work among the functions of the module that this back end took. What has sizes that
+// are not known even with `sizes` is left out.
 std::vector<byoc::TuningTask> tuning_tasks(const Module& module, const Target& target,
                                            const std::map<std::string, Dim>& sizes);
 
 // What was measured to be fastest, if it still is a candidate, else the model's first choice.
 Result<Configuration> choose(const Gemm& gemm, const std::vector<Configuration>& choices,
                              const Target& target, const byoc::CompileContext& context);
+Result<AttentionConfiguration> choose(const Attention& attention,
+                                      const std::vector<AttentionConfiguration>& choices,
+                                      const Target& target, const byoc::CompileContext& context);
 
 }  // namespace tessera::backends::cutlass

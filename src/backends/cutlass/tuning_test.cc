@@ -22,8 +22,10 @@ namespace tessera::backends {
 namespace {
 
 using cutlass::testing::compile;
+using cutlass::testing::kAttention;
 using cutlass::testing::kFeedForward;
 using cutlass::testing::layers;
+using cutlass::testing::OneMeasurement;
 using cutlass::testing::parse;
 using cutlass::testing::RecordingToolchain;
 using tessera::testing::expect_golden;
@@ -121,6 +123,53 @@ TEST(CutlassTuning, ConvolutionsAreMeasuredOnTheImagesOfTheirWindows) {
   EXPECT_GT(kernels_of(tasks[0]).size(), 8u);
 }
 
+TEST(CutlassTuning, AttentionIsMeasuredOnItsStrides) {
+  const auto tasks = tasks_of(kAttention);
+  ASSERT_EQ(tasks.size(), 1u);
+  const byoc::TuningTask& task = tasks[0];
+  EXPECT_EQ(task.workload,
+            "attention batch=2 heads=16 queries=128 keys=128 float16 width=64 keymask float16 "
+            "q=0+0:393216:64:3072 k=0+1024:393216:64:3072 v=0+2048:393216:64:3072 "
+            "o=131072:64:1024 mask=128:0:0");
+  EXPECT_EQ(task.title, "2 x 16 heads of 64, 128 queries, 128 keys float16: attention with a mask");
+  std::vector<std::string> configurations;
+  for (const auto& candidate : task.candidates) {
+    configurations.push_back(candidate.configuration);
+    const auto c = cutlass::parse_attention_configuration(candidate.configuration);
+    ASSERT_TRUE(c) << candidate.configuration;
+    EXPECT_EQ(candidate.kernel->name,
+              "tessera_attention_float16_64_keymask_float16_" + c->kernel_name());
+  }
+  EXPECT_EQ(configurations,
+            (std::vector<std::string>{
+                "sm90_64x128_SelfLoading dependent", "sm90_64x128_SelfLoading",
+                "sm90_128x128_PersistentPair dependent", "sm90_128x128_PersistentPair",
+                "sm90_64x192_SelfLoading dependent", "sm90_64x192_SelfLoading",
+                "sm90_128x192_PersistentPair dependent", "sm90_128x192_PersistentPair",
+                "sm90_64x64_SelfLoading dependent", "sm90_64x64_SelfLoading"}));
+}
+
+TEST(CutlassTuning, WhatWasMeasuredOfAttentionIsTaken) {
+  const auto regions = [](const char* configuration) {
+    const OneMeasurement measured(configuration);
+    RecordingToolchain toolchain;
+    compile(kAttention, toolchain, Target("cutlass"), &measured);
+    EXPECT_EQ(measured.workloads, (std::set<std::string>{tasks_of(kAttention)[0].workload}));
+    return toolchain.sources.at("cutlass_regions");
+  };
+  const std::string fast = regions("sm90_64x192_SelfLoading");
+  EXPECT_NE(fast.find("  a.dependent = 0;\n  return tessera_attention_float16_64_keymask_float16_"
+                      "sm90_64x192_SelfLoading(call, &a);"),
+            std::string::npos)
+      << fast;
+  const std::string unknown = regions("sm90_64x320_SelfLoading dependent");
+  EXPECT_NE(
+      unknown.find("  a.dependent = 1;\n  return tessera_attention_float16_64_keymask_float16_"
+                   "sm90_64x128_SelfLoading(call, &a);"),
+      std::string::npos)
+      << unknown;
+}
+
 // The first candidate of a task is what is taken where nothing was measured.
 TEST(CutlassTuning, TheFirstCandidateIsTheModelsChoice) {
   RecordingToolchain toolchain;
@@ -162,9 +211,11 @@ TEST(CutlassTuning, AttributesOfTheTargetDoWhatTheySay) {
   }
 }
 
-// What is measured with, as text: the program of a product, and its table for two candidates.
+// What is measured with, as text: the programs of products and of attention, and their tables for
+// two candidates.
 TEST(CutlassTuning, ProgramsAreText) {
-  const auto tasks = tasks_of(kFeedForward);
+  auto tasks = tasks_of(kFeedForward);
+  tasks.push_back(tasks_of(kAttention).front());
   const std::size_t some[] = {0, 1};
   std::string text;
   for (const byoc::TuningTask& task : tasks) {
@@ -264,18 +315,21 @@ TEST(CutlassTuning, ProgramsCheckFirstAndLetTheBestTakeTurns) {
   EXPECT_EQ(count_of(late, "begin 3"), 0u) << late;
 }
 
-TEST(CutlassTuning, ProgramsOfConvolutionsDoTheSame) {
+TEST(CutlassTuning, ProgramsOfConvolutionsAndAttentionDoTheSame) {
   if (!link::find_cuda_compiler()) GTEST_SKIP() << "there is no nvcc";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
   ASSERT_TRUE(toolchain) << render(toolchain.error());
-  const FakeRun program(*toolchain,
-                        tasks_of(kConvolutions, Target("cutlass"), {{"n", Dim(8)}}).front(),
-                        {"{5, 1, 0}", "{6, 0, 0}", "{5, 0, 0}"});
-  const std::string all = program.run("60", "0", "");
-  for (const char* line : {"time 1 6.0000 0.0000", "time 2 5.0000 0.0000", "done"}) {
-    EXPECT_EQ(count_of(all, line), 1u) << line << "\n" << all;
+  for (const byoc::TuningTask& task :
+       {tasks_of(kConvolutions, Target("cutlass"), {{"n", Dim(8)}}).front(),
+        tasks_of(kAttention).front()}) {
+    SCOPED_TRACE(task.title);
+    const FakeRun program(*toolchain, task, {"{5, 1, 0}", "{6, 0, 0}", "{5, 0, 0}"});
+    const std::string all = program.run("60", "0", "");
+    for (const char* line : {"time 1 6.0000 0.0000", "time 2 5.0000 0.0000", "done"}) {
+      EXPECT_EQ(count_of(all, line), 1u) << line << "\n" << all;
+    }
+    EXPECT_NE(all.find("wrong 0 it computes wrong numbers"), std::string::npos) << all;
   }
-  EXPECT_NE(all.find("wrong 0 it computes wrong numbers"), std::string::npos) << all;
 }
 
 // The whole program, with one kernel of a product with odd rows. Without a GPU it says so.

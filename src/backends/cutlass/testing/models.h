@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,23 @@ class RecordingToolchain final : public byoc::Toolchain {
   std::string failing;
 };
 
+// Answers with one configuration, whatever it is asked.
+class OneMeasurement final : public byoc::Measurements {
+ public:
+  explicit OneMeasurement(std::string configuration) : configuration_(std::move(configuration)) {}
+  Result<std::string> fastest(std::string_view backend, std::string_view, std::string_view device,
+                              std::string_view workload) const override {
+    EXPECT_EQ(backend, "cutlass");
+    EXPECT_EQ(device, "sm_90a 132 ");
+    workloads.insert(std::string(workload.substr(0, workload.find(" a="))));
+    return configuration_;
+  }
+  mutable std::set<std::string> workloads;
+
+ private:
+  std::string configuration_;
+};
+
 inline byoc::PartitionOutcome compile(Module module, byoc::Toolchain& toolchain,
                                       const Target& target = Target("cutlass"),
                                       const byoc::Measurements* measurements = nullptr) {
@@ -90,6 +108,27 @@ def @main(%x: Tensor[(1, 128, 1024), float16], %w: Tensor[(1024, 4096), float16]
   %7 = nn.matmul(%6, %v, units=None);
   %8 = add(%c, %7);
   add(%8, %x)
+})";
+
+// Attention of an exported encoder layer, with queries, keys and values in one packed tensor.
+inline constexpr const char* kAttention = R"(
+def @main(%x: Tensor[(2, 128, 3072), float16], %m: Tensor[(2, 1, 1, 128), float16]) {
+  %0 = strided_slice(%x, begin=[0], end=[1024], strides=[1], axes=[2]);
+  %1 = reshape(%0, newshape=[2, 128, 16, 64]);
+  %2 = transpose(%1, axes=[0, 2, 1, 3]);
+  %3 = strided_slice(%x, begin=[1024], end=[2048], strides=[1], axes=[2]);
+  %4 = reshape(%3, newshape=[2, 128, 16, 64]);
+  %5 = transpose(%4, axes=[0, 2, 3, 1]);
+  %6 = nn.matmul(%2, %5, units=None);
+  %7 = multiply(%6, 0.125f16);
+  %8 = add(%7, %m);
+  %9 = nn.softmax(%8, axis=3);
+  %10 = strided_slice(%x, begin=[2048], end=[3072], strides=[1], axes=[2]);
+  %11 = reshape(%10, newshape=[2, 128, 16, 64]);
+  %12 = transpose(%11, axes=[0, 2, 1, 3]);
+  %13 = nn.matmul(%9, %12, units=None);
+  %14 = transpose(%13, axes=[0, 2, 1, 3]);
+  reshape(%14, newshape=[2, 128, 1024])
 })";
 
 // 24 layers with weights of their own.

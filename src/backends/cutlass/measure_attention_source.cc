@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "backends/cutlass/attention_configuration.h"
+#include "backends/cutlass/measure_source.h"
+#include "support/hash.h"
+
+namespace tessera::backends::cutlass {
+namespace {
+
+std::string strides_text(const HeadsView& view) {
+  return fmt::format("{{0, {}, {}, {}}}", view.batch_stride, view.head_stride, view.row_stride);
+}
+
+}  // namespace
+
+std::string measure_source(const Attention& a) {
+  const std::string name = fmt::format("measure_{}", hash_text(a.kernel_text()).hex().substr(0, 8));
+  return fmt::format(
+      "// Times kernels of attention {0}\n"
+      "#include \"backends/cutlass/kernels/measure_attention.cuh\"\n\n"
+      "namespace tessera::cutlass::measure::{1} {{\n\n"
+      "struct Problem {{\n"
+      "  using Element = {2};\n  using Mask = {3};\n"
+      "  static constexpr int kWidth = {4};\n"
+      "  static constexpr bool kIsCausal = {5}, kHasMask = {6};\n}};\n\n"
+      "}}  // namespace\n\n"
+      "int main(int argc, char** argv) {{\n"
+      "  using namespace tessera::cutlass::measure;\n"
+      "  return measure_main<MeasuredAttention<{1}::Problem>>(argc, argv);\n}}\n",
+      a.kernel_text(), name, measured_element(a.dtype),
+      measured_element(a.mask ? a.mask_dtype : a.dtype), a.width, a.is_causal, a.mask.has_value());
+}
+
+std::string measure_table(const Attention& a, std::span<const AttentionConfiguration> candidates) {
+  std::string kernels, rows;
+  std::set<std::string> declared;
+  for (const AttentionConfiguration& c : candidates) {
+    const std::string symbol = kernel_symbol(a, c);
+    if (declared.insert(symbol).second) {
+      kernels +=
+          fmt::format("int32_t {}(const tessera_call*, const AttentionArguments*);\n", symbol);
+    }
+    rows += fmt::format("    {{&{}, {}, {}}},  // {}\n", symbol, c.is_dependent ? 1 : 0,
+                        workspace_bytes(a), c.text());
+  }
+  const std::array<int, 3> memories = memories_of(a);
+  return fmt::format(
+      "// {0}\n"
+      "#include \"backends/cutlass/kernels/measure_attention.h\"\n\n"
+      "using namespace tessera::cutlass;\n\n"
+      "extern \"C\" {{\n{1}\n"
+      "const AttentionArguments tessera_measured_attention = {{\n"
+      "    {2}, {3}, {4}, {5}, {6:a}f,  // batch, heads, queries, keys, scale\n"
+      "    {7}, {8}, {9},  // Q, K, V\n"
+      "    {10},  // O\n"
+      "    {11},  // mask\n"
+      "    0}};\n"
+      "const MeasuredPlace tessera_measured_places[3] = {{{{{12}, {13}}}, {{{14}, {15}}}, "
+      "{{{16}, {17}}}}};\n"
+      "const MeasuredAttentionCandidate tessera_measured_candidates[] = {{\n{18}}};\n"
+      "const int32_t tessera_measured_candidate_count = {19};\n"
+      "}}  // extern \"C\"\n",
+      a.workload(), kernels, a.batch, a.heads, a.queries, a.keys, static_cast<float>(a.scale),
+      strides_text(a.q), strides_text(a.k), strides_text(a.v), strides_text(a.o),
+      strides_text(a.mask.value_or(HeadsView{})), memories[0], a.q.offset, memories[1], a.k.offset,
+      memories[2], a.v.offset, rows, candidates.size());
+}
+
+}  // namespace tessera::backends::cutlass
