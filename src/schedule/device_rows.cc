@@ -317,8 +317,10 @@ class RowTeam {
       }
       tir::for_each_child(e, [&](const Expr& child) { self(self, child); });
     };
-    Stmt s = m.body;
-    if (const auto* store = s.as<tir::Store>()) visit(visit, store->value);
+    tir::for_each_node(m.body, [&](const Stmt& s) {
+      if (const auto* let = s.as<tir::LetStmt>()) visit(visit, let->value);
+      if (const auto* store = s.as<tir::Store>()) visit(visit, store->value);
+    });
     return out;
   }
 
