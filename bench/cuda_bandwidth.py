@@ -28,6 +28,9 @@ CASES = {
     "layer_norm": ("nn.layer_norm(%x, %b, %c)", 2),
     "bias_residual_layer_norm":
         ("%0 = add(%x, %b);\n  %1 = add(%0, %r);\n  nn.layer_norm(%1, %b, %c)", 3),
+    "rms_norm": ("nn.rms_norm(%x, %b)", 2),
+    "bias_residual_rms_norm":
+        ("%0 = add(%x, %b);\n  %1 = add(%0, %r);\n  nn.rms_norm(%1, %c)", 3),
     "transpose": ("transpose(%x, axes=[1, 0])", 2),
     "row_sum": ("sum(%x, axis=[-1])", 1),
 }

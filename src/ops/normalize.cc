@@ -23,7 +23,8 @@ std::vector<Tensor> eval_normalize(const EvalArgs& args, const Normalization& n)
   const Tensor& data = args.operands[0];
   std::vector<double> x = values_of<double>(data);
   const std::vector<double> gamma = values_of<double>(args.operands[1]);
-  const std::vector<double> beta = values_of<double>(args.operands[2]);
+  const std::vector<double> beta =
+      n.center ? values_of<double>(args.operands[2]) : std::vector<double>{};
   Ints groups = data.shape, inside = data.shape;  // the means, and what each is taken over
   for (std::size_t d = 0; d < groups.size(); ++d) (n.over[d] ? groups : inside)[d] = 1;
   const Ints strides = row_major_strides(data.shape);
@@ -31,7 +32,9 @@ std::vector<Tensor> eval_normalize(const EvalArgs& args, const Normalization& n)
   for (Counter g(groups); g; ++g) {
     const std::int64_t base = g.offset(strides);
     double mean = 0, variance = 0;
-    for (Counter i(inside); i; ++i) mean += x[base + i.offset(strides)] / count;
+    for (Counter i(inside); i && n.subtracts_mean; ++i) {
+      mean += x[base + i.offset(strides)] / count;
+    }
     for (Counter i(inside); i; ++i) {
       const double d = x[base + i.offset(strides)] - mean;
       variance += d * d / count;
@@ -47,7 +50,7 @@ std::vector<Tensor> eval_normalize(const EvalArgs& args, const Normalization& n)
 }
 
 Definitions compute_normalize(const ComputeArgs& args, const Normalization& n, std::string tag) {
-  const TensorExpr &data = args.operands[0], &gamma = args.operands[1], &beta = args.operands[2];
+  const TensorExpr &data = args.operands[0], &gamma = args.operands[1];
   const ReducedAxes axes{n.over, true};
   std::vector<Expr> groups = data.shape();
   Expr extent = 1;
@@ -71,10 +74,14 @@ Definitions compute_normalize(const ComputeArgs& args, const Normalization& n, s
         return tir::sum(first, widened(data(axes.operand_index(i, vars_of(first)))));
       },
       tag);
+  const auto deviation = [&](const Indices& i, const Indices& group) -> Expr {
+    const Expr x = widened(data(i));
+    return n.subtracts_mean ? x - total(group) / count : x;
+  };
   const TensorExpr squares = tir::compute(
       "squares", groups,
       [&](const Indices& i) {
-        const Expr d = widened(data(axes.operand_index(i, vars_of(second)))) - total(i) / count;
+        const Expr d = deviation(axes.operand_index(i, vars_of(second)), i);
         return tir::sum(second, d * d);
       },
       tag);
@@ -82,10 +89,10 @@ Definitions compute_normalize(const ComputeArgs& args, const Normalization& n, s
       args, "normalized",
       [&](const Indices& i) {
         const Indices g = group_of(i);
-        const Expr deviation = tir::call("sqrt", {squares(g) / count + tir::imm(n.epsilon, wide)});
-        Expr y = (widened(data(i)) - total(g) / count) / deviation;
+        const Expr size = tir::call("sqrt", {squares(g) / count + tir::imm(n.epsilon, wide)});
+        Expr y = deviation(i, g) / size;
         if (n.scale) y = y * widened(gamma({i[n.param_axis]}));
-        if (n.center) y = y + widened(beta({i[n.param_axis]}));
+        if (n.center) y = y + widened(args.operands[2]({i[n.param_axis]}));
         return tir::cast(y, data.dtype());
       },
       tag);

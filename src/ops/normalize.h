@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalisations: y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance
-// over some axes and gamma and beta along one axis.
+// over some axes and gamma and beta along one axis. RMS norms take the mean as 0 and have no beta.
 #pragma once
 
 #include "ops/reduce.h"
@@ -12,9 +12,10 @@ struct Normalization {
   std::int64_t param_axis = 0;
   double epsilon = 1e-5;
   bool center = true, scale = true;
+  bool subtracts_mean = true;
 };
 
-// Data, gamma and beta, where the parameters have the size of the data's `axis`.
+// Data and parameters, where those have the size of the data's `axis`.
 Result<Type> infer_normalize(const InferArgs& args, std::int64_t axis);
 std::vector<Tensor> eval_normalize(const EvalArgs& args, const Normalization& n);
 Definitions compute_normalize(const ComputeArgs& args, const Normalization& n, std::string tag);

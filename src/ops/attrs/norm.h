@@ -18,6 +18,14 @@ struct LayerNormAttrs {
       relay::attr("axis", &LayerNormAttrs::axis), relay::attr("epsilon", &LayerNormAttrs::epsilon),
       relay::attr("center", &LayerNormAttrs::center), relay::attr("scale", &LayerNormAttrs::scale)};
 };
+struct RmsNormAttrs {
+  std::int64_t axis = -1;
+  double epsilon = 1e-5;
+  bool scale = true;
+  static constexpr auto fields = std::tuple{relay::attr("axis", &RmsNormAttrs::axis),
+                                            relay::attr("epsilon", &RmsNormAttrs::epsilon),
+                                            relay::attr("scale", &RmsNormAttrs::scale)};
+};
 struct BatchNormAttrs {
   std::int64_t axis = 1;
   double epsilon = 1e-5;
