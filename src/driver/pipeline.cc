@@ -22,6 +22,7 @@ namespace {
 
 // Folding before simplification: exporters compute shapes in the graph, and rules need sizes.
 // Folding before fold-scale-axis, too: it moves constants only; and behind it, for the new weights.
+// Norms are recognised where equal parts of them are one.
 constexpr std::string_view kGraphPasses =
     "fold-constant,"
     "simplify-inference,"
@@ -30,6 +31,7 @@ constexpr std::string_view kGraphPasses =
     "fold-scale-axis,"
     "fold-constant,"
     "eliminate-common-subexpr,"
+    "recognize-norms,"
     "eliminate-dead-code";
 
 // Casts meet where what they stand around was converted alone; shared masks become one again.

@@ -142,7 +142,7 @@ TEST(LargeGraphs, TheOtherPasses) {
   const Timed t = run(chain(kNodes),
                       "simplify-expr,simplify-inference,fold-scale-axis,"
                       "convert-layout{desired=[nn.conv2d:NHWC]},inline,hoist-constants,"
-                      "canonicalize-views,convert-patch-conv");
+                      "canonicalize-views,convert-patch-conv,recognize-norms");
   EXPECT_EQ(count(t.module, relay::NodeKind::kOpCall), static_cast<std::size_t>(kNodes));
 }
 

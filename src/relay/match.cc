@@ -28,6 +28,13 @@ bool Matcher::match(std::uint32_t root) {
   return found;
 }
 
+NodeId Matcher::captured(std::string_view name) const {
+  for (std::uint32_t p = 0; p < pattern_.size(); ++p) {
+    if (pattern_[p].pattern->capture == name && !memo_[p].empty()) return graph_[memo_[p][0]].node;
+  }
+  return {};
+}
+
 void Matcher::rollback(std::size_t mark) {
   for (; trail_.size() > mark; trail_.pop_back()) memo_[trail_.back()].pop_back();
 }

@@ -28,6 +28,8 @@ class Matcher {
   // What a node of the pattern matched: nothing for a part of an alternative that was not taken,
   // several for the path of a dominator.
   std::span<const std::uint32_t> matched(std::uint32_t pattern) const { return memo_[pattern]; }
+  // The node that was matched under a name; an invalid id if that part was not taken.
+  NodeId captured(std::string_view name) const;
 
   // After a failed match: where it came furthest, in a sentence.
   std::string why_not() const;
