@@ -48,8 +48,8 @@ TEST(BadFile, TruncatedAnywhere) {
 }
 
 TEST(BadFile, NewerOpset) {
-  expect_refused(relu_model(22).import(),
-                 {{Code::kUnsupportedOnnxNode, "", "is of opset 22; opsets up to 21"}});
+  expect_refused(relu_model(24).import(),
+                 {{Code::kUnsupportedOnnxNode, "", "is of opset 24; opsets up to 23"}});
 }
 
 TEST(BadFile, GraphsWithinEachOther) {

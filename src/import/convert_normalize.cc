@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax and normalisation.
+// Softmax and normalisation over channels; convert_row_norms.cc has that of rows.
 #include "import/converters.h"
 #include "import/value.h"
 
@@ -37,37 +37,6 @@ std::vector<NodeId> convert_hardmax(Node& n) {
       f.x.apply("argmax", {{"axis", Ints{f.axis}}, {"keepdims", true}, {"dtype", kInt64}});
   const Value all = along(iota(n, f.x.size(f.axis)), f.axis, f.x.rank());
   return {equal(place, all).cast(f.x.dtype()).reshape_to(f.sizes)};
-}
-
-// Normalises over all dimensions from the axis on, which the operator sees as one. The mean and the
-// inverse deviation, if asked for, are results of their own.
-std::vector<NodeId> convert_layer_norm(Node& n) {
-  const Value x = input(n, 0);
-  const Shape sizes = x.shape();
-  const auto axis = static_cast<std::size_t>(n.axis_attr(-1, x));
-  const Dim width = product(sizes, axis, sizes.size());
-  const double epsilon = n.float_attr("epsilon", 1e-5);
-  n.ignore_attr("stash_type");  // narrow floats are widened anyway
-  Shape shape(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(axis));
-  shape.push_back(width);
-  const auto param = [&](Value p) {
-    return p.broadcast_to(Shape(sizes.begin() + static_cast<std::ptrdiff_t>(axis), sizes.end()))
-        .reshape_to(Shape{width});
-  };
-  const Value scale = param(input(n, 1));
-  const Value bias = n.has_input(2) ? param(input(n, 2))
-                                    : Value(n, n.scalar(0, x.dtype())).broadcast_to(Shape{width});
-  const NodeId y = n.call("nn.layer_norm", {x.reshape_to(shape), scale, bias},
-                          {{"axis", -1}, {"epsilon", epsilon}});
-  std::vector<NodeId> results = {n.reshape_to(y, sizes)};
-  if (n.uses_output(1) || n.uses_output(2)) {
-    const Ints axes = range(static_cast<std::int64_t>(axis), x.rank());
-    const Value mean = x.cast(kFloat32).mean(axes);
-    const Value deviation = x.cast(kFloat32) - mean;
-    results.push_back(mean);
-    results.push_back(((deviation * deviation).mean(axes) + epsilon).apply("rsqrt"));
-  }
-  return results;
 }
 
 // Statistics of the batch itself, over all dimensions but that of the channels.
@@ -171,7 +140,6 @@ constexpr Converter kTable[] = {
     {"Softmax", 1, convert_softmax},
     {"LogSoftmax", 1, convert_log_softmax},
     {"Hardmax", 1, convert_hardmax},
-    {"LayerNormalization", 17, convert_layer_norm},
     {"BatchNormalization", 1, convert_batch_norm},
     {"InstanceNormalization", 1, convert_instance_norm},
     {"GroupNormalization", 18, convert_group_norm},

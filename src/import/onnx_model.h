@@ -11,7 +11,7 @@
 
 namespace tessera::import {
 
-inline constexpr int kNewestOpset = 21;
+inline constexpr int kNewestOpset = 23;
 
 class OnnxModel {
  public:

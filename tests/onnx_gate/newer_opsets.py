@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes small model cases of the opsets 18 to 21, which Debian's libonnx-testdata
-does not have, and graphs with branches and loops, in its format, with the results of onnxruntime.
+"""Writes small model cases of the opsets 18 to 23, which Debian's libonnx-testdata does not have,
+of onnxruntime's own operators, and graphs with branches and loops, in its format, with the results
+of onnxruntime.
 
     newer_opsets.py OUT_DIR
 """
@@ -27,7 +28,9 @@ class Case:
     attributes: dict = field(default_factory=dict)
     operands: list[str] | None = None  # names in order; "" leaves one out
     outputs: int = 1
+    results: list[str] | None = None  # of the outputs; "" leaves one out
     tag: str = ""
+    domain: str = ""
 
 
 def floats(*shape: int, seed: int = 0) -> np.ndarray:
@@ -136,6 +139,28 @@ CASES = [
     Case("LayerNormalization", 21, {"x": floats(2, 3, 4), "s": floats(3, 4, seed=1),
          "b": floats(3, 4, seed=2)},
          attributes={"axis": 1}),
+    Case("LayerNormalization", 21, {"x": floats(2, 3, 4), "s": floats(4, seed=1)}, outputs=3,
+         tag="statistics"),
+    # 23
+    Case("RMSNormalization", 23, {"x": floats(2, 3, 4), "s": floats(4, seed=1)}),
+    Case("RMSNormalization", 23, {"x": floats(2, 3, 4), "s": floats(3, 4, seed=1)},
+         attributes={"axis": 1, "epsilon": 0.25}, tag="axis"),
+    # onnxruntime's
+    Case("SimplifiedLayerNormalization", 17, {"x": floats(2, 3, 4), "s": floats(4, seed=1)},
+         attributes={"epsilon": 0.125}, outputs=2),
+    Case("SkipLayerNormalization", 17, {"x": floats(2, 3, 4), "r": floats(2, 3, 4, seed=1),
+         "s": floats(4, seed=2), "b": floats(4, seed=3)},
+         attributes={"epsilon": 1e-5}, domain="com.microsoft"),
+    Case("SkipLayerNormalization", 17, {"x": floats(2, 3, 4), "r": floats(3, 4, seed=1),
+         "s": floats(4, seed=2), "c": floats(4, seed=3)}, operands=["x", "r", "s", "", "c"],
+         results=["y", "", "", "sum"], domain="com.microsoft", tag="sum"),
+    Case("SkipSimplifiedLayerNormalization", 17,
+         {"x": floats(2, 3, 4), "r": floats(2, 3, 4, seed=1), "s": floats(4, seed=2)},
+         domain="com.microsoft"),
+    Case("SkipSimplifiedLayerNormalization", 17,
+         {"x": floats(2, 3, 4), "r": floats(2, 3, 4, seed=1), "s": floats(4, seed=2),
+          "c": floats(4, seed=3)}, attributes={"epsilon": 0.125}, results=["y", "", "", "sum"],
+         domain="com.microsoft", tag="sum"),
 ]
 
 
@@ -249,15 +274,18 @@ GRAPHS = [
 
 def model_of(case: Case) -> onnx.ModelProto:
     names = case.operands if case.operands is not None else [*case.inputs, *case.fixed]
-    results = [f"y{i}" for i in range(case.outputs)]
-    node = helper.make_node(case.op, names, results, name="node", **case.attributes)
+    results = case.results or [f"y{i}" for i in range(case.outputs)]
+    node = helper.make_node(case.op, names, results, name="node", domain=case.domain,
+                            **case.attributes)
     inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
               for n, a in case.inputs.items()]
     fixed = [numpy_helper.from_array(np.asarray(a), n) for n, a in case.fixed.items()]
-    outputs = [onnx.ValueInfoProto(name=r) for r in results]
+    outputs = [onnx.ValueInfoProto(name=r) for r in results if r]
     graph = helper.make_graph([node], "case", inputs, outputs, fixed)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", case.opset)],
-                              ir_version=10)
+    opsets = [helper.make_opsetid("", case.opset)]
+    if case.domain:
+        opsets.append(helper.make_opsetid(case.domain, 1))
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     # Output types are ONNX's own inference; a result's shape is not needed.
     return onnx.shape_inference.infer_shapes(model, strict_mode=False)
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Norms of rows: those of ONNX, and those that onnxruntime's optimiser puts in their place.
+#include <optional>
+
+#include "import/converters.h"
+#include "import/value.h"
+
+namespace tessera::import {
+namespace {
+
+// What is normalised: all dimensions of x from the axis on, which the operators see as one.
+struct Rows {
+  Value x;
+  std::int64_t axis;
+  double epsilon;
+  bool subtracts_mean;
+};
+
+Rows rows_of(Node& n, bool subtracts_mean) {
+  const Value x = input(n, 0);
+  n.ignore_attr("stash_type");  // narrow floats are widened anyway
+  return {x, n.axis_attr(-1, x), n.float_attr("epsilon", 1e-5), subtracts_mean};
+}
+
+// Of the scale's type, which need not be that of x.
+Value normal(const Rows& rows, Value scale, std::optional<Value> bias = {}) {
+  Node& n = scale.node();
+  const Shape sizes = rows.x.shape();
+  const auto axis = static_cast<std::size_t>(rows.axis);
+  const auto from = sizes.begin() + rows.axis;
+  const Dim width = product(sizes, axis, sizes.size());
+  const DType type = scale.dtype(), wide = type == rows.x.dtype() ? type : kFloat32;
+  Shape shape(sizes.begin(), from);
+  shape.push_back(width);
+  const auto param = [&](Value p) {
+    return p.cast(wide).broadcast_to(Shape(from, sizes.end())).reshape_to(Shape{width});
+  };
+  std::vector<NodeId> args = {rows.x.cast(wide).reshape_to(shape), param(scale)};
+  if (rows.subtracts_mean) args.push_back(param(bias ? *bias : scale.number(0)));
+  const Value y(n, n.call(rows.subtracts_mean ? "nn.layer_norm" : "nn.rms_norm", args,
+                          {{"axis", -1}, {"epsilon", rows.epsilon}}));
+  return y.reshape_to(sizes).cast(type);
+}
+
+struct Statistics {
+  Value mean, inverse_deviation;
+};
+
+// In float32; without a mean, around 0.
+Statistics statistics(const Rows& rows) {
+  const Ints axes = range(rows.axis, rows.x.rank());
+  const Value x = rows.x.cast(kFloat32), mean = x.mean(axes);
+  const Value deviation = rows.subtracts_mean ? x - mean : x;
+  return {mean, ((deviation * deviation).mean(axes) + rows.epsilon).apply("rsqrt")};
+}
+
+// The mean and the inverse deviation, if asked for, are results of their own.
+std::vector<NodeId> convert_layer_norm(Node& n) {
+  const Rows rows = rows_of(n, true);
+  const std::optional<Value> bias = n.has_input(2) ? std::optional(input(n, 2)) : std::nullopt;
+  std::vector<NodeId> results = {normal(rows, input(n, 1), bias)};
+  if (n.uses_output(1) || n.uses_output(2)) {
+    const Statistics s = statistics(rows);
+    results.insert(results.end(), {s.mean, s.inverse_deviation});
+  }
+  return results;
+}
+
+// The inverse deviation, if asked for, is a result of its own.
+std::vector<NodeId> convert_rms_norm(Node& n) {
+  const Rows rows = rows_of(n, false);
+  std::vector<NodeId> results = {normal(rows, input(n, 1))};
+  if (n.uses_output(1)) results.push_back(statistics(rows).inverse_deviation);
+  return results;
+}
+
+// The norm of a sum, which is a result, too: the last one, behind two that only training asks for.
+std::vector<NodeId> skip_norm(Node& n, bool subtracts_mean, std::optional<Value> beta,
+                              std::size_t bias) {
+  Value sum = input(n, 0) + input(n, 1);
+  if (n.has_input(bias)) sum = sum + input(n, bias);
+  const Rows rows{sum, sum.rank() - 1, n.float_attr("epsilon", 1e-12), subtracts_mean};
+  const Value y = normal(rows, input(n, 2), beta);
+  if (!n.uses_output(1) && !n.uses_output(2)) return {y, y, y, sum};
+  const Statistics s = statistics(rows);
+  return {y, s.mean, s.inverse_deviation, sum};
+}
+
+std::vector<NodeId> convert_skip_layer_norm(Node& n) {
+  return skip_norm(n, true, n.has_input(3) ? std::optional(input(n, 3)) : std::nullopt, 4);
+}
+
+std::vector<NodeId> convert_skip_rms_norm(Node& n) { return skip_norm(n, false, std::nullopt, 3); }
+
+constexpr Converter kTable[] = {
+    {"LayerNormalization", 17, convert_layer_norm},
+    {"RMSNormalization", 23, convert_rms_norm},
+    {"SimplifiedLayerNormalization", 1, convert_rms_norm},
+    {"com.microsoft.SkipLayerNormalization", 1, convert_skip_layer_norm},
+    {"com.microsoft.SkipSimplifiedLayerNormalization", 1, convert_skip_rms_norm},
+};
+
+}  // namespace
+
+extern const std::span<const Converter> row_norms_converters;
+const std::span<const Converter> row_norms_converters = kTable;
+
+}  // namespace tessera::import
