@@ -148,6 +148,10 @@ CASES = [
     # onnxruntime's
     Case("SimplifiedLayerNormalization", 17, {"x": floats(2, 3, 4), "s": floats(4, seed=1)},
          attributes={"epsilon": 0.125}, outputs=2),
+    Case("SimplifiedLayerNormalization", 17,
+         {"x": floats(2, 3, 4).astype(np.float16), "s": floats(4, seed=1)}, tag="wider_scale"),
+    Case("SimplifiedLayerNormalization", 17,
+         {"x": floats(2, 3, 4), "s": floats(4, seed=1).astype(np.float16)}, tag="narrower_scale"),
     Case("SkipLayerNormalization", 17, {"x": floats(2, 3, 4), "r": floats(2, 3, 4, seed=1),
          "s": floats(4, seed=2), "b": floats(4, seed=3)},
          attributes={"epsilon": 1e-5}, domain="com.microsoft"),
