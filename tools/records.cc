@@ -26,9 +26,7 @@ struct RecordsArgs {
 };
 
 void print_damaged(const std::string& file, const std::vector<std::string>& rows) {
-  for (const std::string& row : rows) {
-    report(warning(Code::kBadOption, {}, "the records in `{}`: {} is skipped", file, row));
-  }
+  if (const auto damaged = tune::warning_of_damaged(file, rows)) report(*damaged);
 }
 
 Result<void> merge(tune::RecordStore& store, const std::string& file) {

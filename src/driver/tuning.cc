@@ -73,9 +73,8 @@ Result<tune::RecordStore> read_records(const std::string& path,
   }
   TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open(path));
   TESSERA_TRY(const tune::Records records, store.all());
-  for (const std::string& row : records.damaged) {
-    warnings.push_back(
-        warning(Code::kBadOption, {}, "the records in `{}`: {} is skipped", path, row));
+  if (auto damaged = tune::warning_of_damaged(path, records.damaged)) {
+    warnings.push_back(*std::move(damaged));
   }
   std::map<std::string, int> foreign;
   for (const tune::Record& record : records.list) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/record_store.h"
 
+#include <algorithm>
+
+#include <fmt/ranges.h>
 #include <sqlite3.h>
 
 #include "support/hash.h"
@@ -26,6 +29,9 @@ constexpr const char* kInsert =
     "failure = excluded.failure, checksum = excluded.checksum "
     "WHERE excluded.failure = '' AND "
     "(records.failure <> '' OR excluded.time_us < records.time_us)";
+constexpr const char* kIsOfConfiguration =
+    "backend = ? AND version = ? AND device = ? AND toolchain = ? AND workload = ? AND "
+    "configuration = ?";
 constexpr const char* kOrder = " ORDER BY failure <> '', time_us, configuration";
 
 std::string checksum(const Record& r) {
@@ -70,19 +76,75 @@ int bind_texts(Statement& statement, std::initializer_list<std::string_view> tex
   return at;
 }
 
-Result<void> insert(Statement& statement, const Record& r) {
-  statement.reset();
-  int at = bind_texts(statement, {r.key.backend, r.key.version, r.key.device, r.key.toolchain,
+// Adds records, one after the other.
+class Inserter {
+ public:
+  static Result<Inserter> prepare(sqlite3* database, const std::string& path) {
+    TESSERA_TRY(Statement insert, Statement::prepare(database, path, kInsert));
+    TESSERA_TRY(Statement find, Statement::prepare(database, path,
+                                                   fmt::format("SELECT {} FROM records WHERE {}",
+                                                               kColumns, kIsOfConfiguration)));
+    TESSERA_TRY(Statement erase, Statement::prepare(database, path,
+                                                    fmt::format("DELETE FROM records WHERE {}",
+                                                                kIsOfConfiguration)));
+    return Inserter(database, std::move(insert), std::move(find), std::move(erase));
+  }
+
+  // How many rows are others now: 0 or 1. What stands there stays if it is better, unless it is
+  // damaged: then nobody can tell.
+  Result<int> add(const Record& r) {
+    TESSERA_TRY(const int changed, insert(r));
+    if (changed > 0) return changed;
+    bind_configuration(find_, r);
+    TESSERA_TRY(const Records there, read(find_));
+    if (there.damaged.empty()) return 0;
+    bind_configuration(erase_, r);
+    TESSERA_TRY_VOID(erase_.step());
+    return insert(r);
+  }
+
+ private:
+  Inserter(sqlite3* database, Statement insert, Statement find, Statement erase)
+      : database_(database),
+        insert_(std::move(insert)),
+        find_(std::move(find)),
+        erase_(std::move(erase)) {}
+
+  static int bind_configuration(Statement& statement, const Record& r) {
+    statement.reset();
+    return bind_texts(statement, {r.key.backend, r.key.version, r.key.device, r.key.toolchain,
                                   r.key.workload, r.configuration});
-  statement.bind(++at, r.time_us);
-  statement.bind(++at, r.spread_us);
-  statement.bind(++at, r.failure);
-  statement.bind(++at, checksum(r));
-  TESSERA_TRY_VOID(statement.step());
-  return {};
-}
+  }
+
+  Result<int> insert(const Record& r) {
+    int at = bind_configuration(insert_, r);
+    insert_.bind(++at, r.time_us);
+    insert_.bind(++at, r.spread_us);
+    insert_.bind(++at, r.failure);
+    insert_.bind(++at, checksum(r));
+    TESSERA_TRY_VOID(insert_.step());
+    return sqlite3_changes(database_);
+  }
+
+  sqlite3* database_;
+  Statement insert_, find_, erase_;
+};
 
 }  // namespace
+
+std::optional<Diagnostic> warning_of_damaged(const std::string& path,
+                                             const std::vector<std::string>& rows) {
+  constexpr std::size_t kMostNamed = 20;
+  if (rows.empty()) return std::nullopt;
+  const std::size_t named = std::min(rows.size(), kMostNamed);
+  const std::string more =
+      named < rows.size() ? fmt::format("; and {} more", rows.size() - named) : "";
+  return warning(Code::kBadOption, {}, "the records in `{}`: {} damaged {} skipped: {}{}", path,
+                 rows.size(), rows.size() == 1 ? "row is" : "rows are",
+                 fmt::join(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(named), "; "),
+                 more)
+      .with_remedy("`tessera tune` measures anew what they were of, and replaces them");
+}
 
 void RecordStore::Closer::operator()(sqlite3* database) const { sqlite3_close(database); }
 
@@ -111,8 +173,9 @@ Result<RecordStore> RecordStore::open(const std::string& path) {
 }
 
 Result<void> RecordStore::add(const Record& record) {
-  TESSERA_TRY(Statement statement, Statement::prepare(database_.get(), path_, kInsert));
-  return insert(statement, record);
+  TESSERA_TRY(Inserter inserter, Inserter::prepare(database_.get(), path_));
+  TESSERA_TRY_VOID(inserter.add(record));
+  return {};
 }
 
 Result<Records> RecordStore::find(const RecordKey& key) const {
@@ -162,10 +225,10 @@ Result<Merged> RecordStore::merge(const std::string& path) {
     TESSERA_TRY_VOID(count.step());
     const std::int64_t before = count.integer(0);
     std::int64_t changed = 0;
-    TESSERA_TRY(Statement statement, Statement::prepare(database_.get(), path_, kInsert));
+    TESSERA_TRY(Inserter inserter, Inserter::prepare(database_.get(), path_));
     for (const Record& record : records.list) {
-      TESSERA_TRY_VOID(insert(statement, record));
-      changed += sqlite3_changes(database_.get());
+      TESSERA_TRY(const int added, inserter.add(record));
+      changed += added;
     }
     count.reset();
     TESSERA_TRY_VOID(count.step());

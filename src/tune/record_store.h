@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,12 +47,17 @@ struct Merged {
   std::vector<std::string> damaged;
 };
 
+// Counts damaged rows of a file and names them; nothing if there are none.
+std::optional<Diagnostic> warning_of_damaged(const std::string& path,
+                                             const std::vector<std::string>& rows);
+
 class RecordStore final : public byoc::Measurements {
  public:
   // Makes the file if it is not there. An error if it is something else, or of another version.
   static Result<RecordStore> open(const std::string& path);
 
-  // Of two records of one configuration the faster stays, and a time rather than a failure.
+  // Of two records of one configuration the faster stays, a time rather than a failure, and either
+  // rather than a damaged row.
   Result<void> add(const Record& record);
   // All of a key: the fastest first, failures last, in an order that depends on nothing else.
   Result<Records> find(const RecordKey& key) const;

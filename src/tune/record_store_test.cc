@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/record_store.h"
 
+#include <csignal>
+#include <filesystem>
+
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,6 +123,61 @@ TEST_F(RecordStoreTest, DamagedRowsAreSkippedAndNamed) {
   ASSERT_TRUE(merged);
   EXPECT_EQ(merged->added, 1);
   EXPECT_EQ(merged->damaged.size(), 1u);
+}
+
+// A damaged row may hold any time: a new measurement takes its place, however slow.
+TEST_F(RecordStoreTest, DamagedRowsAreReplaced) {
+  RecordStore store = open(), other = open("other.db");
+  ASSERT_TRUE(store.add(record("a", 5)));
+  ASSERT_TRUE(store.add(record("b", 5)));
+  sql("UPDATE records SET time_us = 1");
+  ASSERT_TRUE(store.add(record("a", 6)));
+  EXPECT_EQ(find(store), std::vector<Record>{record("a", 6)});
+  ASSERT_TRUE(other.add(record("b", 7)));
+  const auto merged = store.merge(folder_.file("other.db"));
+  ASSERT_TRUE(merged) << render(merged.error());
+  EXPECT_EQ(merged->better, 1);
+  EXPECT_EQ(find(store), (std::vector<Record>{record("a", 6), record("b", 7)}));
+}
+
+TEST_F(RecordStoreTest, DamagedRowsAreCountedAndNamed) {
+  EXPECT_FALSE(warning_of_damaged("r.db", {}));
+  EXPECT_EQ(render(*warning_of_damaged("r.db", {"row 2 (gemm): its checksum is wrong"})),
+            "warning[E0404]: the records in `r.db`: 1 damaged row is skipped: row 2 (gemm): its "
+            "checksum is wrong\nhelp: `tessera tune` measures anew what they were of, and "
+            "replaces them\n");
+  std::vector<std::string> rows;
+  for (int i = 1; i <= 25; ++i) rows.push_back(fmt::format("row {}", i));
+  const std::string text = render(*warning_of_damaged("r.db", rows));
+  EXPECT_NE(text.find("25 damaged rows are skipped: row 1; row 2; "), std::string::npos) << text;
+  EXPECT_NE(text.find("; row 20; and 5 more\n"), std::string::npos) << text;
+}
+
+// What does not fit is refused with a sentence; what was there stays, and there is room again
+// later.
+TEST_F(RecordStoreTest, AFullDiskLosesNothing) {
+  { ASSERT_TRUE(open().add(record("a", 5))); }
+  const rlim_t bytes = std::filesystem::file_size(folder_.file("r.db"));
+  const pid_t pid = fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {bytes, bytes};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    RecordStore store = open();
+    const auto added = store.add(record(std::string(100'000, 'b'), 1));
+    const std::string text = added ? "" : render(added.error());
+    const bool is_told = text.find("cannot write the records in") != std::string::npos &&
+                         text.find("make room on the disk") != std::string::npos;
+    _exit(is_told && find(store) == std::vector<Record>{record("a", 5)} ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+  RecordStore store = open();
+  EXPECT_EQ(find(store), std::vector<Record>{record("a", 5)});
+  ASSERT_TRUE(store.add(record("b", 1)));
+  EXPECT_EQ(find(store).size(), 2u);
 }
 
 TEST_F(RecordStoreTest, OtherFilesAreRefused) {

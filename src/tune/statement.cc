@@ -6,7 +6,7 @@ namespace tessera::tune {
 Diagnostic database_error(sqlite3* database, const std::string& path) {
   const int code = sqlite3_errcode(database);
   const char* what = sqlite3_errmsg(database);
-  if (code == SQLITE_FULL || code == SQLITE_READONLY) {
+  if (code == SQLITE_FULL || code == SQLITE_READONLY || code == SQLITE_IOERR) {
     return error(Code::kFileNotWritable, nullptr, "cannot write the records in `{}`: {}", path,
                  what)
         .with_remedy("make room on the disk, or name another file");
