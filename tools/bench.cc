@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "driver/placement_table.h"
 #include "support/peak_memory.h"
 #include "tools/progress_bar.h"
 #include "tools/session.h"
@@ -32,6 +33,9 @@ struct RunTimes {
   std::vector<double> on_device;  // of its kernels alone; none on a cpu
 };
 double median(const std::vector<double>& times) { return times[times.size() / 2]; }
+double percentile_95(const std::vector<double>& times) {
+  return times[std::min(times.size() - 1, times.size() * 95 / 100)];
+}
 
 // Times of single runs after one run that is not counted; at least three. On a device a second run
 // records what later ones replay.
@@ -104,6 +108,46 @@ Result<void> write_profile(exec::Session& session, const std::string& path) {
   return write_output(path, trace.dump() + "\n");
 }
 
+void print_text(const exec::Session& session, const RunTimes& measured, double overhead) {
+  const std::vector<double>& times = measured.whole;
+  fmt::print(
+      "median {:.1f} us, least {:.1f} us, 95 % below {:.1f} us; {} runs; {:.1f} us a call beside "
+      "its kernels; load {} us\n",
+      median(times), times.front(), percentile_95(times), times.size(), overhead,
+      session.load_us());
+  if (!measured.on_device.empty()) {
+    fmt::print("on the device: median {:.1f} us, least {:.1f} us\n", median(measured.on_device),
+               measured.on_device.front());
+  }
+  if (const auto memory = session.device_memory()) {
+    fmt::print("its memory: weights {}, arena {}, other {}; pinned on the host {}\n",
+               driver::size_text(memory->constants), driver::size_text(memory->pools),
+               driver::size_text(memory->other), driver::size_text(memory->pinned));
+  }
+}
+
+void print_json(const exec::Session& session, const RunTimes& measured, double overhead) {
+  nlohmann::ordered_json json = {{"median_us", median(measured.whole)},
+                                 {"min_us", measured.whole.front()},
+                                 {"p95_us", percentile_95(measured.whole)},
+                                 {"runs", measured.whole.size()},
+                                 {"threads", session.threads()},
+                                 {"load_us", session.load_us()},
+                                 {"call_overhead_us", overhead},
+                                 {"peak_bytes", own_peak_bytes()}};
+  if (!measured.on_device.empty()) {
+    json["device_median_us"] = median(measured.on_device);
+    json["device_min_us"] = measured.on_device.front();
+  }
+  if (const auto memory = session.device_memory()) {
+    json["device_weight_bytes"] = memory->constants;
+    json["device_arena_bytes"] = memory->pools;
+    json["device_other_bytes"] = memory->other;
+    json["pinned_bytes"] = memory->pinned;
+  }
+  fmt::print("{}\n", json.dump(2));
+}
+
 Result<void> bench(const BenchArgs& args) {
   TESSERA_TRY(std::unique_ptr<exec::Session> session,
               open_session(args.model, {args.threads, false}));
@@ -111,33 +155,7 @@ Result<void> bench(const BenchArgs& args) {
   TESSERA_TRY_VOID(session->bind(inputs));
   TESSERA_TRY(const RunTimes measured, measure(*session, args.seconds));
   TESSERA_TRY(const double overhead, measure_call_overhead(*session));
-  const std::vector<double>& times = measured.whole;
-  const double middle = median(times), least = times.front();
-  const double p95 = times[std::min(times.size() - 1, times.size() * 95 / 100)];
-  if (args.json) {
-    nlohmann::ordered_json json = {{"median_us", middle},
-                                   {"min_us", least},
-                                   {"p95_us", p95},
-                                   {"runs", times.size()},
-                                   {"threads", session->threads()},
-                                   {"load_us", session->load_us()},
-                                   {"call_overhead_us", overhead},
-                                   {"peak_bytes", own_peak_bytes()}};
-    if (!measured.on_device.empty()) {
-      json["device_median_us"] = median(measured.on_device);
-      json["device_min_us"] = measured.on_device.front();
-    }
-    fmt::print("{}\n", json.dump(2));
-  } else {
-    fmt::print(
-        "median {:.1f} us, least {:.1f} us, 95 % below {:.1f} us; {} runs; {:.1f} us a call beside "
-        "its kernels; load {} us\n",
-        middle, least, p95, times.size(), overhead, session->load_us());
-    if (!measured.on_device.empty()) {
-      fmt::print("on the device: median {:.1f} us, least {:.1f} us\n", median(measured.on_device),
-                 measured.on_device.front());
-    }
-  }
+  (args.json ? print_json : print_text)(*session, measured, overhead);
   if (!args.profile.empty()) {
     TESSERA_TRY_VOID(write_profile(*session, args.profile));
   }

@@ -213,6 +213,23 @@ TESSERA_API int32_t tessera_instance_synchronize(tessera_instance* instance);
 // from and to the host. Waits for it. 0 on a CPU.
 TESSERA_API int32_t tessera_instance_device_ns(tessera_instance* instance, uint64_t* ns);
 
+// What an instance has at present, in bytes. It grows with the first run, and with runs of larger
+// sizes than any before where a dimension has no bound.
+typedef struct tessera_memory {
+  uint32_t struct_bytes;
+  int32_t pad;
+  uint64_t constant_bytes;  // on the device, once for all instances there; on a CPU 0: they are
+                            // read in the library
+  uint64_t pool_bytes;      // the pools, also those that the caller gave
+  uint64_t other_bytes;     // inputs from the host, own outputs, workspaces, weights that were set
+  uint64_t pinned_bytes;    // of the host, for copies from and to a device
+} tessera_memory;
+
+#define TESSERA_MEMORY_INIT \
+  { (uint32_t)sizeof(tessera_memory), 0, 0, 0, 0, 0 }
+
+TESSERA_API int32_t tessera_instance_memory(tessera_instance* instance, tessera_memory* memory);
+
 // ---- Profile ----
 
 // One call of a kernel in the model's program. Times in nanoseconds; start counts from the begin of

@@ -28,15 +28,16 @@ namespace tessera::exec {
   X(tessera_instance_profile_entry)
 
 // Null in libraries of older compilers, which keep no weights.
-#define TESSERA_WEIGHT_FUNCTIONS(X) \
-  X(tessera_model_weight_count)     \
-  X(tessera_model_weight)           \
-  X(tessera_instance_set_weight)
+#define TESSERA_LATER_FUNCTIONS(X) \
+  X(tessera_model_weight_count)    \
+  X(tessera_model_weight)          \
+  X(tessera_instance_set_weight)   \
+  X(tessera_instance_memory)
 
 struct ModelApi {
 #define X(f) decltype(&::f) f = nullptr;
   TESSERA_MODEL_FUNCTIONS(X)
-  TESSERA_WEIGHT_FUNCTIONS(X)
+  TESSERA_LATER_FUNCTIONS(X)
 #undef X
 };
 
@@ -46,7 +47,7 @@ ModelApi linked_api() {
   ModelApi api;
 #define X(f) api.f = &::f;
   TESSERA_MODEL_FUNCTIONS(X)
-  TESSERA_WEIGHT_FUNCTIONS(X)
+  TESSERA_LATER_FUNCTIONS(X)
 #undef X
   return api;
 }
@@ -59,7 +60,7 @@ const char* load_api(void* library, ModelApi& api) {
   TESSERA_MODEL_FUNCTIONS(X)
 #undef X
 #define X(f) api.f = reinterpret_cast<decltype(api.f)>(dlsym(library, #f));
-  TESSERA_WEIGHT_FUNCTIONS(X)
+  TESSERA_LATER_FUNCTIONS(X)
 #undef X
   return nullptr;
 }
@@ -223,6 +224,15 @@ Result<std::uint64_t> Session::device_ns() {
   std::uint64_t ns = 0;
   TESSERA_TRY_VOID(status(api_->tessera_instance_device_ns(instance_, &ns)));
   return ns;
+}
+
+std::optional<DeviceMemory> Session::device_memory() const {
+  tessera_memory m = TESSERA_MEMORY_INIT;
+  if (api_->tessera_instance_memory == nullptr ||
+      api_->tessera_instance_memory(instance_, &m) != TESSERA_OK || m.pinned_bytes == 0) {
+    return std::nullopt;
+  }
+  return DeviceMemory{m.constant_bytes, m.pool_bytes, m.other_bytes, m.pinned_bytes};
 }
 
 Result<void> Session::profile(bool on) {

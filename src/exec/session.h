@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,11 @@ struct PortInfo {
 struct KernelTime {
   std::string kernel, backend;
   std::uint64_t calls = 0, total_ns = 0, min_ns = 0, last_start_ns = 0, last_ns = 0;
+};
+
+// Of an instance on a device, in bytes; pinned: of the host, for copies from and to it.
+struct DeviceMemory {
+  std::uint64_t constants = 0, pools = 0, other = 0, pinned = 0;
 };
 
 // The functions of model.h, from a library or from the runtime that is linked into this process.
@@ -63,7 +69,9 @@ class Session {
   Result<void> bind(std::span<const Tensor> inputs);
   Result<void> run_bound();
   Result<std::uint64_t> device_ns();  // of the latest run on a device other than the CPU, else 0
-  Result<void> profile(bool on);      // switches measuring on (figures to zero) or off
+  // What the instance has by now; nothing on a CPU, and for libraries that do not tell.
+  std::optional<DeviceMemory> device_memory() const;
+  Result<void> profile(bool on);  // switches measuring on (figures to zero) or off
   std::vector<KernelTime> kernel_times() const;
 
  private:

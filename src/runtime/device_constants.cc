@@ -24,6 +24,7 @@ std::int32_t upload_constants(const tessera_model& model, DeviceStates& states) 
   if (std::int32_t status = api.allocate(bytes, &states.constants_memory, &error)) {
     return fail(status, "memory for the model's constants: %s", error.text);
   }
+  states.constants_bytes = bytes;
   for (std::size_t i = 0; i < count; ++i) {
     const tessera_program_constant& c = program.constants[i];
     if (c.bytes == 0) continue;

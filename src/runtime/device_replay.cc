@@ -12,6 +12,12 @@ void use_stream(tessera_instance& instance, void* stream) {
   for (tessera_call& call : instance.extern_calls) call.stream = stream;
 }
 
+// Of what has been tried and is done in another way.
+void forget_error(tessera_instance& instance) {
+  instance.has_error.store(0, std::memory_order_relaxed);
+  instance.error[0] = '\0';
+}
+
 // Has this run the tensors and sizes of the one before? Remembers them.
 bool is_bound_again(tessera_instance& instance) {
   DeviceWork& work = instance.work;
@@ -53,6 +59,7 @@ std::int32_t record(tessera_instance& instance, const tessera_frame& frame) {
   if (recorded != TESSERA_OK || status != TESSERA_OK) {
     drop_recording(instance);
     work.replays = false;
+    forget_error(instance);
   }
   return TESSERA_OK;
 }

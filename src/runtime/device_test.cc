@@ -112,6 +112,22 @@ TEST_F(DeviceTest, ARecordingThatFailsIsTriedOnce) {
   EXPECT_EQ(device.replays, 0);
 }
 
+// What the recording of a run says is not why the run failed.
+TEST_F(DeviceTest, ARunThatIsNotRecordedHasItsOwnError) {
+  program.entry = [](const tessera_frame* frame) -> std::int32_t {
+    auto& calls = *static_cast<std::int64_t*>(frame->context);
+    if (++calls == 1) return 0;
+    frame->call->set_error(frame->call,
+                           device.capturing ? "in a recording" : "the disk is on fire");
+    return 1;
+  };
+  create();
+  ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
+  ASSERT_EQ(run(), TESSERA_KERNEL_FAILED);
+  EXPECT_EQ(device.recordings, 1);
+  EXPECT_STREQ(tessera_last_error(), "the run failed: the disk is on fire");
+}
+
 TEST_F(DeviceTest, OptionsOfAnOlderCallerAreTaken) {
   tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
   options.struct_bytes = offsetof(tessera_instance_options, no_replay);
@@ -214,6 +230,24 @@ TEST(DeviceArch, OlderAndOtherGpusAreTold) {
   EXPECT_FALSE(runs_on("sm_80", 9, 0));
   EXPECT_TRUE(runs_on("sm_80+ptx", 12, 0));
   EXPECT_FALSE(runs_on("sm_80+ptx", 7, 5));
+}
+
+// A flag of 64 bytes, an arena of 1000, a workspace of 24 and as many constants; then an input of
+// 24 and outputs of 24 and 8, and as many on the host.
+TEST_F(DeviceTest, TheMemoryOfAnInstanceIsTold) {
+  create();
+  const auto told = [&] {
+    tessera_memory m = TESSERA_MEMORY_INIT;
+    EXPECT_EQ(tessera_instance_memory(instance_, &m), TESSERA_OK) << tessera_last_error();
+    return std::vector<std::uint64_t>{m.constant_bytes, m.pool_bytes, m.other_bytes,
+                                      m.pinned_bytes};
+  };
+  EXPECT_EQ(told(), (std::vector<std::uint64_t>{24, 1000, 24, 64}));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(run(), TESSERA_OK);
+    EXPECT_EQ(told(), (std::vector<std::uint64_t>{24, 1000, 24 + 56, 64 + 56}));
+  }
+  EXPECT_EQ(tessera_instance_memory(instance_, nullptr), TESSERA_INVALID_ARGUMENT);
 }
 
 TEST_F(DeviceTest, ProfileHasTheDevicesTimes) {

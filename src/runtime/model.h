@@ -19,6 +19,7 @@ struct DeviceStates {
   Array<void*> states;
   // On a device other than the CPU: the constants' data there, in one piece of memory.
   void* constants_memory;
+  std::uint64_t constants_bytes;
   Array<const void*> constants;
   DeviceStates* next;
 };

@@ -308,6 +308,20 @@ TEST_F(ModelTest, TakesTheCallersMemory) {
                "the memory given for pool `arena` is not aligned to 64 bytes");
 }
 
+TEST_F(ModelTest, TellsItsMemory) {
+  create_all();
+  tessera_memory memory = TESSERA_MEMORY_INIT;
+  ASSERT_EQ(tessera_instance_memory(instance_, &memory), TESSERA_OK);
+  EXPECT_EQ(memory.constant_bytes, 0u);  // they are read where they are
+  EXPECT_EQ(memory.pool_bytes, 1000u);
+  EXPECT_EQ(memory.other_bytes, 24u);
+  ASSERT_EQ(run(), TESSERA_OK);
+  ASSERT_EQ(tessera_instance_memory(instance_, &memory), TESSERA_OK);
+  EXPECT_EQ(memory.other_bytes, 24u + 32);  // the outputs
+  EXPECT_EQ(memory.pinned_bytes, 0u);
+  EXPECT_EQ(tessera_instance_memory(nullptr, &memory), TESSERA_INVALID_ARGUMENT);
+}
+
 TEST_F(ModelTest, ProfilesWhenAsked) {
   create_all();
   ASSERT_EQ(run(), TESSERA_OK);

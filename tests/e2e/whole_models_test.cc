@@ -166,6 +166,7 @@ TEST_P(WholeModels, BenchReport) {
   EXPECT_EQ(json["threads"].get<int>(), 2);
   EXPECT_GT(json["load_us"].get<std::int64_t>(), 0);
   EXPECT_GT(json["peak_bytes"].get<std::uint64_t>(), 1'000'000u);
+  EXPECT_FALSE(json.contains("device_arena_bytes"));
 }
 
 TEST_P(WholeModels, InspectReport) {
