@@ -129,11 +129,11 @@ bool Matcher::matches_leaf(const PatternNode& p, std::uint32_t e) const {
 
 bool Matcher::matches_call(std::uint32_t p, std::uint32_t e) {
   const PatternNode& pattern = *pattern_[p].pattern;
-  const std::vector<std::uint32_t> parts = pattern_[p].children;
-  const std::span<const std::uint32_t> args = std::span(parts).subspan(1);
   const std::span<const std::uint32_t> exprs = graph_[e].inputs;
   const std::size_t mark = trail_.size();
-  if (!visit(parts[0], exprs[0])) return matches_regrouped(p, e);
+  if (!visit(pattern_[p].children[0], exprs[0])) return matches_regrouped(p, e);
+  const std::vector<std::uint32_t> parts = pattern_[p].children;
+  const std::span<const std::uint32_t> args = std::span(parts).subspan(1);
   if (pattern.any) return true;
   if (args.size() != exprs.size() - 1)
     return fail_at(pattern, e, "the number of arguments differs");
@@ -162,15 +162,16 @@ bool Matcher::matches_regrouped(std::uint32_t p, std::uint32_t e) {
       return expr_facts::is_call_of(graph_, input, op);
     });
   };
+  const auto is = [&](std::string_view op) { return expr_facts::is_call_of(graph_, e, op); };
+  const bool from_ratio = is("multiply") && is_operator_call(p, "divide");
+  if (!from_ratio && !(is("divide") && is_operator_call(p, "multiply"))) return false;
   const std::vector<std::uint32_t> parts = pattern_[p].children;
-  if (is_operator_call(p, "divide") && is_operator_call(parts[1], "multiply") &&
-      expr_facts::is_call_of(graph_, e, "multiply") && has_argument("divide")) {
+  if (from_ratio && is_operator_call(parts[1], "multiply") && has_argument("divide")) {
     const std::vector<std::uint32_t> product = pattern_[parts[1]].children;
     return matches_made_up(product[0], {product[2]}, parts[0], {product[1], parts[2]}, 1, e) ||
            matches_made_up(product[0], {product[1]}, parts[0], {product[2], parts[2]}, 1, e);
   }
-  if (is_operator_call(p, "multiply") && expr_facts::is_call_of(graph_, e, "divide") &&
-      has_argument("multiply")) {
+  if (!from_ratio && has_argument("multiply")) {
     for (const std::size_t at : {1, 2}) {
       if (!is_operator_call(parts[at], "divide")) continue;
       const std::vector<std::uint32_t> ratio = pattern_[parts[at]].children;
