@@ -65,8 +65,7 @@ std::vector<std::string> device_code_flags(const Target& cuda) {
   const std::string number = arch.starts_with("sm_") ? arch.substr(3) : arch;
   const std::string ptx = cuda.get_bool("ptx") ? ",compute_" + number : "";
   const std::string code = ptx.empty() ? "sm_" + number : "[sm_" + number + ptx + "]";
-  // Divisions within two units in the last place, as everything else in kernel_cuda.cuh.
-  return {"-gencode=arch=compute_" + number + ",code=" + code, "-prec-div=false"};
+  return {"-gencode=arch=compute_" + number + ",code=" + code};
 }
 
 }  // namespace tessera::driver

@@ -74,8 +74,26 @@ std::string CudaWriter::index_type(const tir::For& n) const {
   return small ? "int32_t" : "int64_t";
 }
 
-// Are all floats that the launch reads or writes in memory of 16 bits?
+bool rounds_to_whole_numbers(const tir::Stmt& body) {
+  bool found = false;
+  tir::for_each_node(body, [&](const tir::Expr& e) {
+    if (const auto* call = e.as<tir::Call>()) {
+      found |= call->name == "rint" || call->name == "floor" || call->name == "ceil" ||
+               call->name == "trunc";
+    } else if (const auto* cast = e.as<tir::Cast>()) {
+      found |= cast->value.dtype().is_float() && !cast->dtype.is_float();
+    } else {
+      found |= (e.kind() == tir::ExprKind::FloorDiv || e.kind() == tir::ExprKind::FloorMod) &&
+               e.dtype().is_float();
+    }
+  });
+  return found;
+}
+
+// Are all floats that the launch reads or writes in memory of 16 bits, and none made a whole number,
+// which the smallest error can move to the next one?
 bool CudaWriter::holds_half_floats(const tir::For& n) {
+  if (rounds_to_whole_numbers(n.body)) return false;
   bool some = false, all = true;
   for (const Buffer& b : captured_by(n).buffers) {
     if (!b->dtype.is_float()) continue;

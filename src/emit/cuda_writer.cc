@@ -38,7 +38,9 @@ std::vector<Accumulation> accumulations(const Stmt& body,
     for (const Accumulation& a : out) {
       if (a.target == store->buffer) return;
     }
-    out.push_back({store->buffer, store->value.kind()});
+    // Parts of `total - x` begin at 0, and are added.
+    const ExprKind kind = store->value.kind();
+    out.push_back({store->buffer, kind == ExprKind::Sub ? ExprKind::Add : kind});
   });
   return out;
 }

@@ -144,6 +144,9 @@ Text ExprWriter::division(const Expr& e, const Expr& a, const Expr& b) {
 }
 
 Text ExprWriter::truncating_division(const Div& n) {
+  if (scope_.has_half_functions && n.dtype.is_float() && n.dtype.bits <= 32) {
+    return {fmt::format("tk::div_half({}, {})", text(n.a), text(n.b))};
+  }
   if (n.dtype.is_float() || is_safe_divisor(n.b)) {
     return arithmetic({"/", kProduct, kProduct, kPrefix}, n.dtype, n.a, n.b);
   }

@@ -61,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(128) k00_softmax_launch0(
       float y_vector[8];
       #pragma unroll
       for (int32_t v = 0; v < 8; ++v) {
-        y_vector[v] = float(tk::float16(tk::exp_half(row[trip * 8 + v] - row_max) / total));
+        y_vector[v] = float(tk::float16(tk::div_half(tk::exp_half(row[trip * 8 + v] - row_max), total)));
       }
       tk::store_vector<8>(&y[i * 768 + j * 8], y_vector);
     }
