@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/metadata.h"
 
+#include <cctype>
 #include <span>
 
 #include <nlohmann/json.hpp>
@@ -98,8 +99,13 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
   }
   if (const Target machine = compute_target(lowered.module.targets);
       machine.device() == DeviceType::kCuda) {
-    Json architectures = Json::array({machine.get_string("arch")});
-    if (machine.get_bool("ptx")) architectures.push_back("later ones, compiled by the driver");
+    const std::string& arch = machine.get_string("arch");
+    Json architectures = Json::array({arch});
+    // PTX of sm_90a and its like is for that architecture alone.
+    const bool is_for_later = std::isdigit(static_cast<unsigned char>(arch.back())) != 0;
+    if (machine.get_bool("ptx") && is_for_later) {
+      architectures.push_back("later ones, compiled by the driver");
+    }
     json["gpu_architectures"] = std::move(architectures);
     const std::string obstacle = plan::replay_obstacle(main, lowered.module, lowered.plan);
     json["replay"] = obstacle.empty() ? "as a CUDA graph" : "none: " + obstacle;

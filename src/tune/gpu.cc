@@ -79,9 +79,10 @@ std::string mismatch(const Gpu& gpu, const std::string& device) {
         gpu.name, own, architecture);
   }
   if (describe(gpu, device).starts_with(device)) return "";
-  return fmt::format("the GPU of this machine ({}) has {} multiprocessors, the target is `{}`",
-                     gpu.name, gpu.multiprocessors,
-                     device.substr(0, device.find_last_not_of(' ') + 1));
+  return fmt::format(
+      "the GPU of this machine ({0}) has {1} multiprocessors, the target is `{2}`: give it "
+      "-multiprocessors={1}",
+      gpu.name, gpu.multiprocessors, device.substr(0, device.find_last_not_of(' ') + 1));
 }
 
 }  // namespace tessera::tune

@@ -168,7 +168,7 @@ TEST_F(TunerTest, OfAnotherGpuThereIsASentence) {
             "sm_90a");
   EXPECT_EQ(tune(task({"return 5;"}), {}, {"Small GPU", 9, 0, 114}).problem,
             "the GPU of this machine (Small GPU) has 114 multiprocessors, the target is `sm_90a "
-            "132`");
+            "132`: give it -multiprocessors=114");
   EXPECT_TRUE(records().empty());
 }
 

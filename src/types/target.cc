@@ -160,7 +160,17 @@ Result<Target> TargetBuilder::finish() {
     add_key(keys, std::get<std::string>(it->second));
   }
   target_.keys_ = std::move(keys);
+  choose_arch();
   return std::move(target_);
+}
+
+// `-sm=80` is another way to say `-arch=sm_80`. On 9.0 what kernels are for needs sm_90a.
+void TargetBuilder::choose_arch() {
+  if (!given_.contains("sm")) return;
+  const auto arch = target_.values_.find("arch");
+  if (arch == target_.values_.end() || !std::get<std::string>(arch->second).empty()) return;
+  const std::int64_t sm = target_.get_int("sm");
+  arch->second = fmt::format("sm_{}{}", sm, sm == 90 ? "a" : "");
 }
 
 Diagnostic unknown_target_kind(std::string_view name, std::string_view source) {

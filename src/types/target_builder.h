@@ -35,6 +35,7 @@ class TargetBuilder {
   Result<Target> finish();
 
  private:
+  void choose_arch();
   Target target_;
   std::string source_;
   std::set<std::string> given_;

@@ -164,6 +164,28 @@ std::string to_json(const Target& target) {
   return json.dump();
 }
 
+namespace {
+
+// A code generator that is not told its architecture takes that of the machine, and so on.
+void follow_machines(std::vector<Target>& targets) {
+  for (Target& target : targets) {
+    const auto machine = std::find_if(targets.begin(), targets.end(), [&](const Target& other) {
+      return target.is_external_for(other);
+    });
+    if (machine == targets.end()) continue;
+    for (const auto& [option, value] : machine->values()) {
+      const TargetOption* own = target.kind().find_option(option);
+      const TargetOption* its = machine->kind().find_option(option);
+      if (own == nullptr || its == nullptr || value == its->default_value) continue;
+      if (target.values().at(option) == own->default_value) {
+        target = target.with(option, value);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 Result<std::vector<Target>> parse_targets(std::span<const std::string> texts,
                                           std::string_view host) {
   std::vector<Target> targets;
@@ -181,6 +203,7 @@ Result<std::vector<Target>> parse_targets(std::span<const std::string> texts,
   if (targets.empty()) {
     return fail(error(Code::kBadTarget, nullptr, "at least one target is needed"));
   }
+  follow_machines(targets);
   return targets;
 }
 

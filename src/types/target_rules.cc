@@ -60,6 +60,7 @@ constexpr OptionRule kRules[] = {
     {"cuda", "arch", "an architecture as sm_80 and sm_90a are", is_arch},
     {"cutlass", "arch", "an architecture as sm_80 and sm_90a are, or empty", is_arch_or_empty},
     {"cutlass", "sm", "50 or more, as 90 for sm_90", at_least<50>},
+    {"cutlass", "multiprocessors", "0 or more", at_least<0>},
     {"cutlass", "cluster_shapes", "pairs of numbers from 1 on", is_pairs},
     {"cutlass", "swizzle", "1 or more", at_least<1>},
     {"cutlass", "raster", "`m`, `n` or `auto`", is_one_of<kM, kN, kAuto>},

@@ -94,7 +94,7 @@ TEST(Target, PrintsSortedWithoutHostAndEmptyValues) {
   EXPECT_EQ(to_string(good("cpu -threads=2 -host=cpu")),
             "cpu -keys=cpu -mcpu=native -opt=3 -threads=2");
   EXPECT_EQ(to_string(Target("ccompiler")), "ccompiler -keys=cpu");
-  EXPECT_EQ(short_text(good("cutlass -sm=90 -use_3xtf32")), "cutlass -sm=90");
+  EXPECT_EQ(short_text(good("cutlass -sm=90 -use_3xtf32")), "cutlass -arch=sm_90a -sm=90");
 }
 
 TEST(Target, Json) {
@@ -111,7 +111,8 @@ TEST(TargetErrors, Text) {
   expect_contains(bad("gpu9 -x=1"), "target `gpu9 -x=1`: target kind `gpu9` is not defined");
   expect_contains(bad("gpu9"), "help: use one of `cpu`, `cuda`, `onednn`");
   expect_contains(bad("onednn -k=1"), "cannot recognize option `k`; candidates are `keys`,");
-  expect_contains(bad("cutlass -smm=1"), "candidates are `arch`, `sm`, `use_3xtf32`,");
+  expect_contains(bad("cutlass -smm=1"),
+                  "candidates are `arch`, `sm`, `ptx`, `multiprocessors`, `use_3xtf32`,");
   expect_contains(bad("cpu -=5"), "empty option key or value in `-=5`");
   expect_contains(bad("cpu -mcpu="), "empty option key or value in `-mcpu=`");
   expect_contains(bad("cpu -opt=many"), "option `opt` must be an integer, not `many`");
@@ -234,14 +235,29 @@ TEST(TargetConfiguration, Lookups) {
   EXPECT_EQ(resolve({"cutlass"})->homogeneous()->name(), "cutlass");
 }
 
+TEST(TargetConfiguration, CodeGeneratorsFollowTheirMachine) {
+  const auto arch_of = [](std::vector<std::string> texts) {
+    const auto targets = parse_targets(texts);
+    return targets->back().get_string("arch") + (targets->back().get_bool("ptx") ? "+ptx" : "");
+  };
+  EXPECT_EQ(arch_of({"cuda -arch=sm_80 -ptx", "cutlass"}), "sm_80+ptx");
+  EXPECT_EQ(arch_of({"cuda -arch=sm_80", "cutlass -arch=sm_86"}), "sm_86");
+  EXPECT_EQ(arch_of({"cuda", "cutlass -sm=89"}), "sm_89");
+  EXPECT_EQ(arch_of({"cuda", "cutlass -sm=90"}), "sm_90a");
+  EXPECT_EQ(arch_of({"cuda", "cutlass"}), "");
+}
+
 TEST(TargetConfiguration, ListRules) {
   expect_contains(resolve_problem({"cpu", "cuda", "cpu -opt=1"}),
                   "target kind `cpu` is given more than once");
   expect_contains(resolve_problem({"cutlass", "cuda"}), "`cuda` cannot follow `cutlass`");
   expect_contains(resolve_problem({"cutlass", "cublas"}), "help: put `cuda` in front");
   EXPECT_EQ(resolve_problem({"cutlass"}), "accepted");
-  expect_contains(resolve_problem({"cuda -arch=sm_80", "cutlass"}),
+  expect_contains(resolve_problem({"cuda -arch=sm_80", "cutlass -arch=sm_90a"}),
                   "are for different architectures: sm_80 and sm_90a");
+  expect_contains(resolve_problem({"cuda -arch=sm_90a", "cutlass -sm=80"}),
+                  "are for different architectures: sm_90a and sm_80");
+  EXPECT_EQ(resolve_problem({"cuda -arch=sm_80", "cutlass -sm=80"}), "accepted");
   EXPECT_EQ(resolve_problem({"cuda -arch=sm_86", "cutlass -arch=sm_86"}), "accepted");
   EXPECT_EQ(resolve_problem({"cuda", "cutlass -arch=sm_90"}), "accepted");
   const auto empty = resolve_targets({});

@@ -2,8 +2,9 @@
 #include "backends/cutlass/configuration.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -157,7 +158,28 @@ double estimated_microseconds(const Gemm& gemm, const Configuration& c, const De
 
 std::string architecture(const Target& target) {
   const std::string& arch = target.get_string("arch");
-  return arch.empty() ? fmt::format("sm_{}", target.get_int("sm")) : arch;
+  return arch.empty() ? "sm_90a" : arch;
+}
+
+bool has_kernels(const Target& target) {
+  return std::atoi(architecture(target).c_str() + std::strlen("sm_")) >= 80;
+}
+
+Device device_of(const Target& target) {
+  if (const std::int64_t given = target.get_int("multiprocessors"); given > 0) {
+    return {static_cast<int>(given)};
+  }
+  struct Usual {
+    const char* arch;
+    int multiprocessors;
+  };
+  // A100, A10, Jetson Orin, L40S; H100 and H200 as modules.
+  constexpr Usual kUsual[] = {{"sm_80", 108}, {"sm_86", 72}, {"sm_87", 16}, {"sm_89", 142}};
+  const std::string arch = architecture(target);
+  for (const Usual& usual : kUsual) {
+    if (arch == usual.arch) return {usual.multiprocessors};
+  }
+  return {};
 }
 
 bool has_tma(const Target& target) { return architecture(target) == "sm_90a"; }

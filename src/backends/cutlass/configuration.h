@@ -51,8 +51,12 @@ struct Device {
   int multiprocessors = 132;
 };
 
-// "sm_90a": -arch, or that of -sm.
+// "sm_90a": -arch, and where that is open, sm_90a.
 std::string architecture(const Target& target);
+// Is the architecture one that kernels exist for?
+bool has_kernels(const Target& target);
+// That of -multiprocessors, or the usual one of the architecture.
+Device device_of(const Target& target);
 // Of the stream-K schedule: where blocks leave their sums, and a lock a group of warps. 0 for
 // others.
 std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& configuration);

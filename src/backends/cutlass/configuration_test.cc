@@ -47,6 +47,23 @@ TEST(Configurations, TheModelAgreesWithMeasurements) {
   EXPECT_EQ(best(128, 1024, 4096), "64x32");
 }
 
+TEST(Configurations, AreForTheDeviceOfTheTarget) {
+  const auto device = [](std::string_view text) {
+    return device_of(*parse_target(text)).multiprocessors;
+  };
+  EXPECT_EQ(device("cutlass"), 132);
+  EXPECT_EQ(device("cutlass -sm=80"), 108);
+  EXPECT_EQ(device("cutlass -multiprocessors=114"), 114);
+  EXPECT_EQ(architecture(*parse_target("cutlass -sm=80")), "sm_80");
+  EXPECT_TRUE(has_kernels(Target("cutlass")));
+  EXPECT_FALSE(has_kernels(*parse_target("cutlass -arch=sm_75")));
+  // 108 tiles of 128 x 128 are one wave of an A100; of 72 multiprocessors, two.
+  const Gemm gemm = float16_product(12 * 128, 9 * 128, 1024);
+  const Configuration c{Schedule::kMultistage, 128, 128, 32};
+  EXPECT_GT(estimated_microseconds(gemm, c, device_of(*parse_target("cutlass -sm=86"))),
+            1.5 * estimated_microseconds(gemm, c, device_of(*parse_target("cutlass -sm=80"))));
+}
+
 // Eight tiles of 132 multiprocessors would work on 256 steps: those get shares of them.
 TEST(Configurations, FewTilesWithALongSumAreShared) {
   Gemm gemm = float16_product(64, 256, 16384);

@@ -60,7 +60,7 @@ Result<Expected<Choice, Refusal>> choice_of(const Function& f, const ConstantPoo
                                             const Target& target, const CompileContext& context) {
   const auto gemm = describe_gemm(f, pool, target);
   if (!gemm) return Expected<Choice, Refusal>(Unexpected{gemm.error()});
-  Choice choice{*gemm, candidates(*gemm, target, Device{}), {}};
+  Choice choice{*gemm, candidates(*gemm, target, device_of(target)), {}};
   if (choice.candidates.empty()) {
     return Expected<Choice, Refusal>(Unexpected{Refusal{"no configuration fits"}});
   }
@@ -168,7 +168,7 @@ class Cutlass final : public byoc::Backend {
       products.push_back(symbol);
       choices.push_back(*std::move(choice));
     }
-    if (context.measurements == nullptr) share_kernels(choices, Device{});
+    if (context.measurements == nullptr) share_kernels(choices, device_of(target));
     for (std::size_t i = 0; i < products.size(); ++i) {
       const auto& [gemm, candidates, chosen] = choices[i];
       regions.push_back(

@@ -120,9 +120,13 @@ std::optional<Refusal> check_attention(const Match& match, const Target& target)
 std::optional<Refusal> check(const Match& match, const Target& given) {
   // Where the table is used by its name, there is a target of another kind.
   const Target target = given.name() == "cutlass" ? given : Target("cutlass");
+  if (!has_kernels(target)) {
+    return Refusal{"the kernels are for sm_80 and later, the target is for " +
+                   architecture(target)};
+  }
   const auto gemm = describe_gemm(match, target);
   if (!gemm) return gemm.error();
-  if (candidates(*gemm, target, Device{}).empty()) {
+  if (candidates(*gemm, target, device_of(target)).empty()) {
     if (gemm->convolution && !suits_iterators(*gemm->convolution)) {
       return Refusal{"the window is larger than 32 elements, or its padding is negative"};
     }

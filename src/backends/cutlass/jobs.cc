@@ -17,10 +17,14 @@ void add_headers(CompileJob& job, std::initializer_list<const char*> headers) {
   }
 }
 
-// The architecture as the numbers that nvcc wants.
+// The architecture as the numbers that nvcc wants. What is for one architecture alone (sm_90a) has
+// no PTX that others could run.
 std::string architecture_flag(const Target& target) {
-  const std::string arch = architecture(target);
-  return fmt::format("-gencode=arch=compute_{0},code=sm_{0}", arch.substr(arch.find('_') + 1));
+  const std::string arch = architecture(target), number = arch.substr(arch.find('_') + 1);
+  if (target.get_bool("ptx") && number.find_first_not_of("0123456789") == std::string::npos) {
+    return fmt::format("-gencode=arch=compute_{0},code=[sm_{0},compute_{0}]", number);
+  }
+  return fmt::format("-gencode=arch=compute_{0},code=sm_{0}", number);
 }
 
 // CUTLASS's convolutions include a header of its tools.

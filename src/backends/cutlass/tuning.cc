@@ -23,7 +23,7 @@ constexpr const char* kConfigurationsVersion = "1";
 
 // What the description of a device that is measured for begins with.
 std::string device_text(const Target& target) {
-  return fmt::format("{} {} ", architecture(target), Device{}.multiprocessors);
+  return fmt::format("{} {} ", architecture(target), device_of(target).multiprocessors);
 }
 
 // Every call of the composite's operators, the product first.
@@ -79,9 +79,9 @@ TuningTask task_of(const Gemm& gemm, const Gemm& sized, const relay::Function& f
                    const Target& target) {
   TuningTask task = task_of(gemm.workload(), title_of(gemm, f), measure_job(gemm, target), target);
   std::vector<Configuration> all;
-  for (const Configuration& c : candidates(gemm, target, Device{})) {
+  for (const Configuration& c : candidates(gemm, target, device_of(target))) {
     const auto kernel = std::make_shared<const CompileJob>(kernel_job(gemm, c, target));
-    for (const Configuration& launch : launches(sized, c, Device{})) {
+    for (const Configuration& launch : launches(sized, c, device_of(target))) {
       task.candidates.push_back({launch.text(), kernel});
       all.push_back(launch);
     }
