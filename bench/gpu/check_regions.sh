@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Compiles what tessera_write_cutlass_sources wrote and runs check_regions.py on it. With the
-# command, which needs nvcc and a C++ compiler, it also compiles tf32.relay and integers.relay with
-# `--verify`, and measures the kernels of the latter: each is checked before its time counts, so
-# that `wrong` in the list of records is a kernel with wrong numbers. 16 cores take seven minutes.
+# command, which needs nvcc and a C++ compiler, it also compiles tf32.relay, masked_rows.relay and
+# integers.relay with `--verify`, and measures the kernels of the latter: each is checked before its
+# time counts, so that `wrong` in the list of records is a kernel with wrong numbers. 16 cores take
+# eight minutes.
 # Before, on the machine that builds:
 #   for stem in encoder_layer products integers odd_rows tf32 convolutions; do
 #     mkdir -p SOURCES/$stem
@@ -34,6 +35,8 @@ if [ -n "$command" ]; then
   cutlass_target="cutlass -include=$cutlass"
   timeout 150 "$command" compile "$here/tf32.relay" -o tf32_model.so --target cuda \
     --target "$cutlass_target -use_3xtf32=false" --require cutlass --verify || status=1
+  timeout 150 "$command" compile "$here/masked_rows.relay" -o masked_model.so --target cuda \
+    --target "$cutlass_target" --require cutlass --verify || status=1
   timeout 280 "$command" tune "$here/integers.relay" --target cuda --target "$cutlass_target" \
     --records integers.db --candidates 4 --budget 200 || status=1
   timeout 60 "$command" records integers.db

@@ -36,7 +36,7 @@ class Describer {
 
   Expected<Attention, Refusal> run() {
     TESSERA_TRY(const NodeId product, find_result());
-    TESSERA_TRY(const NodeId softmax, through_casts(f_.operands(product)[0]));
+    TESSERA_TRY(const NodeId softmax, find_softmax(f_.operands(product)[0]));
     if (!is(softmax, "nn.softmax")) return refuse("there is no softmax in front of the values");
     const auto axis = relay::read_attrs<ops::SoftmaxAttrs>(attrs(softmax)).axis;
     if (axis != -1 && axis + 1 != static_cast<std::int64_t>(shape(softmax).size())) {
@@ -148,6 +148,17 @@ class Describer {
     while (is_inside(id) && is(id, "cast")) id = f_.operands(id)[0];
     if (!is_inside(id)) return refuse("the composite ends early");
     return id;
+  }
+
+  // Back over casts and over where(isnan(p), 0, p): without a key the kernel's rows are zero.
+  Expected<NodeId, Refusal> find_softmax(NodeId id) const {
+    TESSERA_TRY(id, through_casts(id));
+    if (!is(id, "where")) return id;
+    const auto operands = f_.operands(id);
+    const bool is_guard = is(operands[0], "isnan") && f_.operands(operands[0])[0] == operands[2] &&
+                          scalar(operands[1]) == 0.0;
+    if (!is_guard) return refuse("a choice stands behind the softmax");
+    return through_casts(operands[2]);
   }
 
   // From the softmax back to the product of queries and keys, over the mask and the scale.

@@ -96,6 +96,11 @@ Pattern times_number(const Pattern& x) {
   return multiply(x, number()) | is_op("divide", {x, number()}) | x;
 }
 
+// As exported with a mask of booleans: a row without a key is zero, not the softmax's NaN.
+Pattern zero_where_nan(const Pattern& x) {
+  return is_op("where", {is_op("isnan", {x}), number(), x}) | x;
+}
+
 // softmax(scale Q K^T + mask) V in its parts, the softmax in float32 or not. A causal mask is a
 // constant that the kernel does not read: it stays inside.
 enum class Mask : std::uint8_t { kCausal, kAnyOrNone };
@@ -105,7 +110,8 @@ Pattern attention(Mask mask) {
   const Pattern scaled = cast(times_number(cast(scores)));
   const Pattern masked =
       cast(mask == Mask::kCausal ? add(scaled, is_constant()) : add(scaled, wildcard()) | scaled);
-  return products.call({cast(is_op("nn.softmax", {masked})), heads()});
+  const Pattern weights = zero_where_nan(cast(is_op("nn.softmax", {masked})));
+  return products.call({cast(weights), heads()});
 }
 
 std::optional<Refusal> check_attention(const Match& match, const Target& target) {
