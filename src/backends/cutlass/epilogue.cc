@@ -50,13 +50,14 @@ constexpr Word kWords[] = {
     {"cast", "{0}"},
 };
 
+bool is_number(double value) { return value - value == 0; }
+
 std::string number(double value) {
+  if (!is_number(value)) return value < 0 ? "(-INFINITY)" : "INFINITY";  // what clips nothing
   std::string text = fmt::format("{:.9g}", value);
   if (text.find_first_of(".e") == std::string::npos) text += '.';
   return value < 0 ? "(" + text + "f)" : text + "f";
 }
-
-bool is_number(double value) { return value - value == 0; }
 
 class Describer {
  public:
@@ -163,6 +164,10 @@ class Describer {
     if (op == "clip") {
       const auto a = relay::read_attrs<ops::ClipAttrs>(f_.as<relay::OpCall>(id)->attrs);
       return fmt::format("clip({}, {}, {})", operands[0], number(a.a_min), number(a.a_max));
+    }
+    if (op == "nn.leaky_relu") {
+      const auto a = relay::read_attrs<ops::LeakyReluAttrs>(f_.as<relay::OpCall>(id)->attrs);
+      return fmt::format("{0} < 0.f ? {1} * {0} : {0}", operands[0], number(a.alpha));
     }
     if (op == "power") return power(f_.operands(id)[1], operands[0]);
     if (op == "divide") {

@@ -59,10 +59,18 @@ Pattern tanh_gelu(const Pattern& x) {
 
 Pattern unary(const char* op, const Pattern& x) { return is_op(op, {x}); }
 
+// x clip(x + 3) / 6, in the orders in which exporters write it.
+Pattern clipped_swish(const Pattern& x) {
+  const Pattern clipped = unary("clip", add(x, number())), both = multiply(x, clipped);
+  return multiply(x, is_op("divide", {clipped, number()})) |
+         multiply(x, multiply(clipped, number())) | is_op("divide", {both, number()}) |
+         multiply(both, number());
+}
+
 Pattern activated(const Pattern& x) {
-  return erf_gelu(x) | tanh_gelu(x) | unary("nn.gelu", x) | unary("nn.relu", x) |
-         multiply(x, unary("sigmoid", x)) | unary("nn.hard_swish", x) | unary("sigmoid", x) |
-         unary("tanh", x) | unary("clip", x);
+  return erf_gelu(x) | tanh_gelu(x) | clipped_swish(x) | unary("nn.gelu", x) | unary("nn.relu", x) |
+         unary("nn.leaky_relu", x) | multiply(x, unary("sigmoid", x)) | unary("nn.hard_swish", x) |
+         unary("sigmoid", x) | unary("tanh", x) | unary("clip", x);
 }
 
 // Sums of integers without what a zero point adds, with their scale and what else is done to
@@ -141,27 +149,56 @@ std::optional<Refusal> check(const Match& match, const Target& given) {
   return std::nullopt;
 }
 
-Pattern added(const Pattern& x) { return add(x, wildcard()); }
-Pattern added_or_multiplied(const Pattern& x) { return added(x) | multiply(x, wildcard()); }
+// ---- Products of floats, and what may stand behind them, in this order
 
-// What is computed of a product, the longest first; `joined` with another tensor.
-void add_products(std::vector<relay::CompositePattern>& table, const std::string& name,
-                  const Pattern& plain, Pattern (*joined)(const Pattern&)) {
-  const Pattern biased = with_bias(plain), activation = activated(biased);
-  const Pattern scaled = multiply(plain, number()) | is_op("divide", {plain, number()});
-  const Pattern residual = joined(biased);
-  const std::pair<const char*, Pattern> parts[] = {
-      {"_bias_activation_residual", joined(activation)},
-      {"_bias_residual_activation", activated(residual)},
-      {"_bias_residual", residual},
-      {"_bias_activation", activation},
-      {"_bias", biased},
-      {"_activation", activated(plain)},
-      {"_scale_bias", with_bias(scaled)},
-      {"_scale", scaled},
-      {"", plain},
-  };
-  for (const auto& [part, pattern] : parts) table.push_back({name + part, pattern, check});
+enum class Side : std::uint8_t { kNone, kLeft, kRight };  // where the product is in a sum
+struct Parts {
+  bool scale, bias, activation;
+  Side residual;
+  bool last_activation;
+
+  int count() const {
+    return scale + bias + activation + (residual != Side::kNone) + last_activation;
+  }
+  std::string name() const;
+  Pattern behind(const Pattern& product) const;
+};
+
+std::string Parts::name() const {
+  return fmt::format("{}{}{}{}{}", scale ? "_scale" : "", bias ? "_bias" : "",
+                     activation ? "_activation" : "", residual != Side::kNone ? "_residual" : "",
+                     last_activation ? "_activation" : "");
+}
+
+// Sides are patterns of their own: where the left operand of a sum is a product that others read,
+// too, nothing else would be tried with the right one.
+Pattern Parts::behind(const Pattern& product) const {
+  Pattern x = product;
+  if (scale) x = multiply(x, number()) | is_op("divide", {x, number()});
+  if (bias) x = with_bias(x);
+  if (activation) x = activated(x);
+  const Pattern joined = is_operator("add") | is_operator("multiply");
+  if (residual == Side::kLeft) x = joined.call({x, wildcard()});
+  if (residual == Side::kRight) x = joined.call({wildcard(), x});
+  return last_activation ? activated(x) : x;
+}
+
+// All of them, those of more parts first: what is claimed is as much as can be.
+std::vector<Parts> all_parts() {
+  std::vector<Parts> all;
+  for (const bool scale : {true, false}) {
+    for (const bool bias : {true, false}) {
+      for (const bool activation : {true, false}) {
+        for (const Side side : {Side::kNone, Side::kLeft, Side::kRight}) {
+          all.push_back({scale, bias, activation, side, false});
+          if (side != Side::kNone) all.push_back({scale, bias, activation, side, true});
+        }
+      }
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Parts& a, const Parts& b) { return a.count() > b.count(); });
+  return all;
 }
 
 std::optional<Refusal> check_integers(const Match& match, const Target& target) {
@@ -191,8 +228,10 @@ std::vector<relay::CompositePattern> fused_patterns() {
   table.push_back({"cutlass.integer_product_rescaled", cast(integers), check_integers});
   table.push_back({"cutlass.integer_product_shifted", is_op("subtract", {product(), wildcard()}),
                    check_integers});
-  add_products(table, "cutlass.product", product(), added);
-  add_products(table, "cutlass.conv2d", convolution(), added_or_multiplied);
+  for (const Parts& parts : all_parts()) {
+    table.push_back({"cutlass.product" + parts.name(), parts.behind(product()), check});
+    table.push_back({"cutlass.conv2d" + parts.name(), parts.behind(convolution()), check});
+  }
   return table;
 }
 
