@@ -67,7 +67,9 @@ TEST(CudaKernelNames, AreThoseOfTheLoopIr) {
   EXPECT_EQ(compile(path), 0) << text;
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, CudaKernelTest, ::testing::Values("cuda_softmax", "cuda_mixed", "cuda_quantize"),
+INSTANTIATE_TEST_SUITE_P(Goldens, CudaKernelTest,
+                         ::testing::Values("cuda_softmax", "cuda_add_rms_norm", "cuda_mixed",
+                                           "cuda_quantize"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
