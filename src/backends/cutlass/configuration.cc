@@ -24,7 +24,7 @@ constexpr TileShape kPingpongTiles[] = {{64, 32, 128}, {64, 64, 64},   {64, 64, 
 constexpr TileShape kCooperativeTiles[] = {
     {128, 128, 64}, {128, 192, 64}, {128, 256, 64}, {256, 128, 64}};
 constexpr TileShape kStreamKTiles[] = {{128, 64, 64}, {128, 128, 64}};
-// A block has one tile. Where it is not above 8192 elements, two blocks share a multiprocessor.
+// A block has one tile.
 constexpr TileShape kImplicitTiles[] = {{64, 64, 64},  {64, 128, 64},  {128, 64, 64},
                                         {128, 96, 64}, {128, 128, 64}, {128, 192, 64}};
 struct MultistageShape {
@@ -62,10 +62,6 @@ double depth_of(const Gemm& gemm, const Configuration& c) {
   if (!gemm.convolution || crosses_places) return k;
   const auto channels = static_cast<double>(gemm.convolution->channels);
   return k / channels * ceil_div(channels, c.tile_k) * c.tile_k;
-}
-
-bool shares_multiprocessor(const Configuration& c) {
-  return c.schedule == Schedule::kImplicit && c.tile_m * c.tile_n <= 64 * 128;
 }
 
 // Of a block, as CUDA's documentation has it.
@@ -136,7 +132,7 @@ double estimated_microseconds(const Gemm& gemm, const Configuration& c, const De
   if (c.schedule == Schedule::kCooperative || c.schedule == Schedule::kStreamK) {
     rate *= 0.8;  // nothing hides the epilogue
   }
-  if (c.schedule == Schedule::kImplicit) rate *= shares_multiprocessor(c) ? 0.9 : 0.75;
+  if (c.schedule == Schedule::kImplicit) rate *= blocks_per_multiprocessor(c) > 1 ? 0.9 : 0.75;
   // Tiles above each other in a cluster read the weights once. That pays where they come from
   // memory (few rows) and where there are waves enough for a pair to find its place.
   const bool pairs_pay = m <= 128 || m >= 2048;
@@ -183,6 +179,11 @@ Device device_of(const Target& target) {
 }
 
 bool has_tma(const Target& target) { return architecture(target) == "sm_90a"; }
+
+int blocks_per_multiprocessor(const Configuration& c) {
+  constexpr int kThreads = 128, kSums = 64;  // a thread's sums are registers
+  return c.schedule == Schedule::kImplicit && c.tile_m * c.tile_n <= kThreads * kSums ? 2 : 1;
+}
 
 std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& c) {
   if (c.schedule != Schedule::kStreamK) return 0;

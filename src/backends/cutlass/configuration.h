@@ -45,6 +45,12 @@ std::optional<Configuration> parse_configuration(std::string_view text);
 
 // As GemmArguments wants it: 1, 0, or -1 for the kernel's choice.
 int raster_along_m(const Configuration& configuration);
+// Of the stream-K schedule: where blocks leave their sums, and a lock a group of warps. 0 for
+// others.
+std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& configuration);
+// How many blocks share a multiprocessor, so that one multiplies while another stores: two of the
+// implicit schedule where a thread has 64 sums or fewer, else one.
+int blocks_per_multiprocessor(const Configuration& configuration);
 
 // A device as far as the choice depends on it.
 struct Device {
@@ -57,9 +63,6 @@ std::string architecture(const Target& target);
 bool has_kernels(const Target& target);
 // That of -multiprocessors, or the usual one of the architecture.
 Device device_of(const Target& target);
-// Of the stream-K schedule: where blocks leave their sums, and a lock a group of warps. 0 for
-// others.
-std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& configuration);
 // Has the target's architecture the instructions of the sm90 schedules, and of attention?
 bool has_tma(const Target& target);
 

@@ -28,6 +28,14 @@ TEST(Configurations, ReadBackEqual) {
   EXPECT_FALSE(parse_configuration(""));
 }
 
+// What the device's code and the model of its time both go by.
+TEST(Configurations, SmallTilesOfTheImplicitScheduleShareAMultiprocessor) {
+  EXPECT_EQ(blocks_per_multiprocessor({Schedule::kImplicit, 64, 128}), 2);
+  EXPECT_EQ(blocks_per_multiprocessor({Schedule::kImplicit, 128, 64}), 2);
+  EXPECT_EQ(blocks_per_multiprocessor({Schedule::kImplicit, 128, 96}), 1);
+  EXPECT_EQ(blocks_per_multiprocessor({Schedule::kPingpong, 64, 64}), 1);
+}
+
 // Sizes of BERT-large against what measurements found: bench/results/2026-11-21-cutlass-gemm.md.
 TEST(Configurations, TheModelAgreesWithMeasurements) {
   const auto best = [](std::int64_t m, std::int64_t n, std::int64_t k) {

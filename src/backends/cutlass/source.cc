@@ -75,8 +75,9 @@ std::string configuration_text(const Gemm& g, const Configuration& c) {
     return fmt::format(
         "struct Config {{\n"
         "  using Tile = Shape<Int<{}>, Int<{}>, Shape<Int<{}>>>;  // (M, N, (channels))\n"
-        "  using Cluster = Shape<Int<{}>, Int<{}>, Int<1>>;\n}};\n",
-        c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n);
+        "  using Cluster = Shape<Int<{}>, Int<{}>, Int<1>>;\n"
+        "  static constexpr int kBlocks = {};  // that share a multiprocessor\n}};\n",
+        c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, blocks_per_multiprocessor(c));
   }
   static constexpr const char* kSchedules[] = {"Pingpong", "Cooperative", "StreamK"};
   return fmt::format(

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions on Hopper as products: TMA gathers what the window sees, and each block of threads
-// computes one tile. Two blocks share a multiprocessor where their tiles are small enough, so that
-// one multiplies while the other stores.
+// computes one tile.
 #pragma once
 
 // Programmatic dependent launch: the kernel waits for the one before it on the device.
@@ -21,7 +20,7 @@
 namespace tessera::cutlass {
 
 // As GemmSm90, with A in NHWC and B in OHWI. Config: Tile (TM, TN, (TK)), where TK are channels,
-// and Cluster.
+// Cluster, and kBlocks: how many share a multiprocessor, each with its part of the memory.
 template <class Problem, class Config, class Function>
 struct ConvSm90 {
   using A = typename Problem::A;
@@ -35,12 +34,9 @@ struct ConvSm90 {
   using Tensor = ::cutlass::arch::OpClassTensorOp;
   using Sm90 = ::cutlass::arch::Sm90;
 
-  // A thread's share of a tile are its registers: of 64 sums or fewer, two blocks have room.
-  static constexpr int kTileElements = cute::size<0>(Tile{}) * cute::size<1>(Tile{});
-  static constexpr int kBlocks = kTileElements <= 64 * 128 ? 2 : 1;
   // What a block must leave of a block's most shared memory, some for the pipelines' barriers.
   static constexpr int kSharedBytes = 227 * 1024;
-  static constexpr int kLeft = kSharedBytes - kSharedBytes / kBlocks + 2048;
+  static constexpr int kLeft = kSharedBytes - kSharedBytes / Config::kBlocks + 2048;
 
   using Epilogue = typename ::cutlass::epilogue::collective::CollectiveBuilder<
       Sm90, Tensor, Tile, Cluster, ::cutlass::epilogue::collective::EpilogueTileAuto,
@@ -53,9 +49,9 @@ struct ConvSm90 {
       ::cutlass::conv::KernelImplicitTmaWarpSpecializedSm90>::CollectiveOp;
   using Shape = ::cutlass::conv::ConvProblemShape<::cutlass::conv::Operator::kFprop, 2>;
   struct Kernel : ::cutlass::conv::kernel::ConvUniversal<Shape, Mainloop, Epilogue> {
-    static constexpr uint32_t MinBlocksPerMultiprocessor = kBlocks;
+    static constexpr uint32_t MinBlocksPerMultiprocessor = Config::kBlocks;
   };
-  static_assert(Kernel::SharedStorageSize * kBlocks <= kSharedBytes);
+  static_assert(Kernel::SharedStorageSize * Config::kBlocks <= kSharedBytes);
 
   static Shape shape_of(const GemmArguments& g) {
     const Window& w = g.window;
