@@ -90,8 +90,8 @@ bool rounds_to_whole_numbers(const tir::Stmt& body) {
   return found;
 }
 
-// Are all floats that the launch reads or writes in memory of 16 bits, and none made a whole number,
-// which the smallest error can move to the next one?
+// Are all floats that the launch reads or writes in memory of 16 bits, and none made a whole
+// number, which the smallest error can move to the next one?
 bool CudaWriter::holds_half_floats(const tir::For& n) {
   if (rounds_to_whole_numbers(n.body)) return false;
   bool some = false, all = true;
