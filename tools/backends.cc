@@ -9,6 +9,7 @@
 #include "driver/lack_of.h"
 #include "relay/pattern_text.h"
 #include "tools/command.h"
+#include "types/target_options.h"
 
 namespace tessera::tools {
 namespace {
@@ -39,17 +40,32 @@ int print_patterns(const std::string& name) {
                     .with_remedy(fmt::format("the tables are {}", fmt::join(known, ", "))));
 }
 
+int print_options(const std::string& name) {
+  const TargetKind* kind = find_target_kind(name);
+  if (kind != nullptr) {
+    fmt::print("{}", options_text(*kind));
+    return kDone;
+  }
+  std::vector<std::string> known;
+  for (const TargetKind& other : target_kinds()) known.push_back(other.name);
+  return report(error(Code::kBadOption, {}, "there is no target kind `{}`", name)
+                    .with_remedy(fmt::format("the kinds are {}", fmt::join(known, ", "))));
+}
+
 }  // namespace
 
 void add_backends(CLI::App& app, Action& chosen) {
-  auto patterns = std::make_shared<std::string>();
+  auto patterns = std::make_shared<std::string>(), options = std::make_shared<std::string>();
   CLI::App* command =
       app.add_subcommand("backends", "List the back ends, and what those lack that cannot be used");
   command->add_option("--patterns", *patterns,
                       "Print a table of patterns, as --patterns of opt reads it");
-  command->callback([&chosen, patterns] {
-    chosen = [patterns] {
+  command->add_option("--options", *options,
+                      "Print the options of a target kind, with their defaults, for --target");
+  command->callback([&chosen, patterns, options] {
+    chosen = [patterns, options] {
       if (!patterns->empty()) return print_patterns(*patterns);
+      if (!options->empty()) return print_options(*options);
       list_backends();
       return static_cast<int>(kDone);
     };

@@ -85,6 +85,20 @@ Result<tune::RecordStore> read_records(const std::string& path,
                                "the records in `{}`: {} of another GPU, `{}`, {} skipped", path,
                                count, device, count == 1 ? "is" : "are"));
   }
+  std::size_t unmeasured = 0;
+  for (const byoc::TuningTask& task : tasks) {
+    TESSERA_TRY(const std::string fastest,
+                store.fastest(task.backend, task.version, task.device, task.workload));
+    if (fastest.empty()) ++unmeasured;
+  }
+  if (unmeasured > 0) {
+    warnings.push_back(
+        warning(Code::kBadOption, {},
+                "the records in `{}` have nothing for {} of {} products, which are chosen without "
+                "measuring",
+                path, unmeasured, tasks.size())
+            .with_remedy("`tessera tune` measures them, on the device"));
+  }
   return store;
 }
 

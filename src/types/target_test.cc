@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "types/target_list.h"
+#include "types/target_options.h"
 
 namespace tessera {
 namespace {
@@ -95,6 +96,14 @@ TEST(Target, PrintsSortedWithoutHostAndEmptyValues) {
             "cpu -keys=cpu -mcpu=native -opt=3 -threads=2");
   EXPECT_EQ(to_string(Target("ccompiler")), "ccompiler -keys=cpu");
   EXPECT_EQ(short_text(good("cutlass -sm=90 -use_3xtf32")), "cutlass -arch=sm_90a -sm=90");
+}
+
+TEST(Target, OptionsAreListedWithTheirDefaults) {
+  const std::string text = options_text(*find_target_kind("cutlass"));
+  for (const char* part : {"  -sm=80 ", "  -use_3xtf32=true ", "  -cluster_shapes=1,1,2,1,1,2 ",
+                           "  seconds of measuring for each distinct"}) {
+    expect_contains(text, part);
+  }
 }
 
 TEST(Target, Json) {

@@ -7,6 +7,7 @@
 
 #include "types/target.h"
 #include "types/target_builder.h"
+#include "types/target_options.h"
 
 namespace tessera {
 namespace {
@@ -215,6 +216,15 @@ std::string to_string(const Target& target) {
   auto values = target.values();
   if (!target.tag().empty()) values.emplace("tag", target.tag());
   for (const auto& [key, value] : values) out += option_text(key, value, target.kind());
+  return out;
+}
+
+std::string options_text(const TargetKind& kind) {
+  std::string out;
+  for (const TargetOption& option : kind.options) {
+    const std::string value = std::visit(ValueText(), option.default_value);
+    out += fmt::format("  {:<32}  {}\n", fmt::format("-{}={}", option.name, value), option.doc);
+  }
   return out;
 }
 

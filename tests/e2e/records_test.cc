@@ -82,6 +82,16 @@ TEST_F(Records, ChooseAndGiveTheSameBytes) {
   }
 }
 
+TEST_F(Records, WhatTheyHaveNothingForIsCounted) {
+  if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
+  const std::string warning = "have nothing for 1 of 1 products";
+  add("sm_80 108 NVIDIA A100", std::string(kSecondChoice) + " z1 auto", 1);
+  const std::vector<std::string> options = {"-o", "m.so", "--records", "r.db", "--no-measure"};
+  EXPECT_TRUE(contains(run("compile", options).err, warning));
+  add("sm_90a 132 NVIDIA H200", std::string(kSecondChoice) + " z1 auto", 1);
+  EXPECT_FALSE(contains(run("compile", options).err, warning));
+}
+
 TEST_F(Records, WithoutAGpuNothingIsMeasuredOrWritten) {
   if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "there is a driver";
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";

@@ -55,7 +55,7 @@ int write(const std::string& folder, std::size_t count) {
   std::string list;
   std::set<std::string> written;
   for (const Product& product : kProducts) {
-    for (const int m : {128, 384, 3072, 12288}) {
+    for (const int m : {128, 384, 3072, 4096, 12288}) {
       const Gemm gemm = gemm_of(product, m);
       auto all = candidates(gemm, Target("cutlass"), {});
       all.resize(std::min(all.size(), count));
