@@ -3,6 +3,9 @@
 // they compute what the loop IR says is tested on a device by tests/conformance.
 #include "emit/cuda_kernel.h"
 
+#include <algorithm>
+#include <filesystem>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +14,7 @@
 #include "support/testing/golden.h"
 #include "tir/intrinsics.h"
 #include "tir/verify.h"
+#include "tir/walk.h"
 
 namespace tessera::emit {
 namespace {
@@ -41,6 +45,42 @@ int compile(const std::string& path) {
 TEST_P(CudaKernelTest, Compiles) {
   if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
   EXPECT_EQ(compile(testdata_path(golden())), 0) << read_testdata(golden());
+}
+
+// What lower/ has yet to make parameters of.
+bool has_scratch_memory(const tir::PrimFunc& f) {
+  bool found = false;
+  tir::for_each_node(f.body, [&](const tir::Stmt& s) {
+    const auto* made = s.as<tir::Allocate>();
+    found |= made != nullptr && made->buffer->scope == tir::MemoryScope::kGlobal;
+  });
+  return found;
+}
+
+// The golden schedules of native kernels for the device, all in one source.
+TEST(CudaKernels, OfEveryGoldenScheduleCompile) {
+  if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
+  const std::filesystem::path schedules = testdata_path("../../schedule/testdata");
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(schedules)) {
+    if (std::string name = entry.path().filename(); name.starts_with("device_")) {
+      names.push_back(std::move(name));
+    }
+  }
+  std::sort(names.begin(), names.end());
+  std::string text = cuda_prologue() + "\n";
+  int kernels = 0;
+  for (const std::string& name : names) {
+    const auto parsed = parse_testdata("../../schedule/testdata/" + name);
+    if (has_scratch_memory(parsed.func)) continue;
+    text += emit_cuda_kernel(parsed.func, fmt::format("{}_{}", parsed.name, kernels++));
+  }
+  EXPECT_GE(kernels, 11);
+  const auto folder = TempDir::make("cuda-schedules");
+  ASSERT_TRUE(folder);
+  const std::string path = folder->file("all.cu");
+  ASSERT_TRUE(write_atomically(path, text));
+  EXPECT_EQ(compile(path), 0) << text;
 }
 
 // Every scalar function that the loop IR has, and every division, in all types.
