@@ -104,11 +104,12 @@ bool can_start_early(Schedule schedule) {
   return schedule == Schedule::kPingpong || schedule == Schedule::kCooperative;
 }
 
-// Launching early hides the start of a kernel. Narrow tiles on many rows lose by it: their early
-// blocks take multiprocessors from the kernel before.
-bool starts_early(const Gemm& gemm, const Configuration& c) {
+// Launching early hides the start of a kernel. Narrow tiles on many rows lose by it where there is
+// more than a wave of them: their early blocks take multiprocessors from the kernel before.
+bool starts_early(const Gemm& gemm, const Configuration& c, const Device& device) {
   return can_start_early(c.schedule) &&
-         (c.tile_m > 64 || gemm.m.as_constant().value_or(1 << 20) <= 1024);
+         (c.tile_m > 64 || gemm.m.as_constant().value_or(1 << 20) <= 1024 ||
+          waves_of(gemm, c, device) <= 1);
 }
 
 }  // namespace
@@ -135,8 +136,9 @@ double estimated_microseconds(const Gemm& gemm, const Configuration& c, const De
   if (c.schedule == Schedule::kImplicit) rate *= blocks_per_multiprocessor(c) > 1 ? 0.9 : 0.75;
   // Tiles above each other in a cluster read the weights once. That pays where they come from
   // memory (few rows) and where there are waves enough for a pair to find its place.
+  // What a window sees is gathered by each for itself, and a pair has to wait for both.
   const bool pairs_pay = m <= 128 || m >= 2048;
-  if (c.cluster_m > 1) rate *= pairs_pay ? 1.01 : 0.98;
+  if (c.cluster_m > 1) rate *= c.schedule == Schedule::kImplicit ? 0.92 : pairs_pay ? 1.01 : 0.98;
   if (c.cluster_n > 1) rate *= 0.995;
   const double steps = k / c.tile_k;
   if (c.schedule == Schedule::kStreamK) {
@@ -250,7 +252,7 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
   const auto add = [&](Configuration c) {
     c.raster = raster == "m" ? Raster::kAlongM : raster == "n" ? Raster::kAlongN : Raster::kAuto;
     c.swizzle = static_cast<int>(target.get_int("swizzle"));
-    c.is_dependent = starts_early(gemm, c);
+    c.is_dependent = starts_early(gemm, c, device);
     if (fits(gemm, c, target, device)) all.push_back(c);
   };
   const int element_bytes = static_cast<int>(gemm.a_dtype.size_bytes());

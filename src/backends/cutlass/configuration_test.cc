@@ -55,6 +55,19 @@ TEST(Configurations, TheModelAgreesWithMeasurements) {
   EXPECT_EQ(best(128, 1024, 4096), "64x32");
 }
 
+// The same, of bench/results/2026-11-21-tuning.md.
+TEST(Configurations, NarrowTilesStartEarlyWhereThereIsOneWave) {
+  const auto is_early = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    for (const auto& c : candidates(float16_product(m, n, k), Target("cutlass"), {})) {
+      if (c.kernel_name() == "sm90_64x128x64_c1x1_pingpong") return c.is_dependent;
+    }
+    return false;
+  };
+  EXPECT_TRUE(is_early(1568, 128, 256));
+  EXPECT_FALSE(is_early(3072, 1024, 4096));
+  EXPECT_TRUE(is_early(384, 4096, 1024));
+}
+
 TEST(Configurations, AreForTheDeviceOfTheTarget) {
   const auto device = [](std::string_view text) {
     return device_of(*parse_target(text)).multiprocessors;
