@@ -60,6 +60,30 @@ TEST_F(Cuda, ALibraryNeedsTheSystemsLibrariesAloneAndSaysWhatItIsFor) {
   EXPECT_EQ(inspected.out.find("libcu", needed), std::string::npos) << inspected.out;
 }
 
+// All symbols are found in what the machine has without a toolkit, and no file of one is taken.
+TEST_F(Cuda, ALibraryOfCutlassLoadsWithNothingOfTheToolkit) {
+  if (command_.run({"backends"}).out.find("cutlass              available") == std::string::npos) {
+    GTEST_SKIP() << "CUTLASS is not there";
+  }
+  command_.share_cache();
+  command_.write("product.relay", R"(#[version = "0.0.5"]
+def @main(%x: Tensor[(31, 13), float16], %w: Tensor[(7, 13), float16]) { nn.dense(%x, %w, units=7) })");
+  const ProcessResult compiled =
+      command_.run({"compile", "product.relay", "-o", "p.so", "--target", "cuda", "--target",
+                    "cutlass", "--require", "cutlass"});
+  ASSERT_TRUE(compiled.ok()) << compiled.err;
+  void* const library = dlopen(command_.file("p.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  const auto toolkit = link::find_cuda_compiler()->toolkit;
+  const auto maps = read_file("/proc/self/maps");
+  ASSERT_TRUE(maps);
+  EXPECT_NE(maps->find("/p.so"), std::string::npos);
+  for (const std::string& of_the_toolkit : {toolkit + "/", std::string("libcudart")}) {
+    EXPECT_EQ(maps->find(of_the_toolkit), std::string::npos) << of_the_toolkit << "\n" << *maps;
+  }
+  dlclose(library);
+}
+
 TEST_F(Cuda, WithoutADriverThereIsASentence) {
   if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "there is a driver";
   ASSERT_TRUE(compile("cuda", "m.so").ok());
