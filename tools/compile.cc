@@ -52,6 +52,7 @@ void print_json(const driver::CompileReport& r) {
                                  {"stages", stages},
                                  {"libraries", r.needed_libraries},
                                  {"placement", placement}};
+  if (!r.tuned.empty()) json["tuned"] = tuning_json(r.tuned);
   if (r.precision) json["precision"] = precision_json(r);
   fmt::print("{}\n", json.dump(2));
 }

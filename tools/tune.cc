@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "driver/compile.h"
 #include "tools/progress_bar.h"
@@ -11,8 +12,25 @@
 namespace tessera::tools {
 namespace {
 
-int tune(const ModelOptionTexts& texts) {
-  Result<driver::CompileOptions> options = resolve(texts);
+struct TuneArgs {
+  ModelOptionTexts model;
+  bool json = false;
+};
+
+void print(const driver::CompileReport& report, const std::string& records, bool json) {
+  if (json) {
+    const nlohmann::ordered_json all = {
+        {"seconds", report.seconds}, {"records", records}, {"tuned", tuning_json(report.tuned)}};
+    fmt::print("{}\n", all.dump(2));
+  } else if (report.tuned.empty()) {
+    fmt::print("there is nothing to measure: no back end of the targets has a choice to make\n");
+  } else {
+    fmt::print("{}{:.1f} s; records in {}\n", tuning_table(report.tuned), report.seconds, records);
+  }
+}
+
+int tune(const TuneArgs& args) {
+  Result<driver::CompileOptions> options = resolve(args.model);
   if (!options) return report(options.error());
   options->tuning.measures = true;
   driver::Progress progress;
@@ -31,32 +49,29 @@ int tune(const ModelOptionTexts& texts) {
   Diagnostics warnings;
   for (const Diagnostic& w : result->warnings) warnings.add(w);
   if (!warnings.empty()) report(warnings);
-  if (result->tuned.empty()) {
-    fmt::print("there is nothing to measure: no back end of the targets has a choice to make\n");
-    return kDone;
-  }
-  fmt::print("{}{:.1f} s; records in {}\n", tuning_table(result->tuned), result->seconds,
-             options->records);
+  print(*result, options->records, args.json);
   const bool any = std::any_of(result->tuned.begin(), result->tuned.end(),
                                [](const tune::TuneRow& row) { return row.best.has_value(); });
-  return any ? kDone : kUserError;
+  return any || result->tuned.empty() ? kDone : kUserError;
 }
 
 }  // namespace
 
 void add_tune(CLI::App& app, Action& chosen) {
-  auto texts = std::make_shared<ModelOptionTexts>();
+  auto args = std::make_shared<TuneArgs>();
+  ModelOptionTexts& texts = args->model;
   CLI::App* command = app.add_subcommand(
       "tune",
       "Measure on this machine's GPU which configurations of a model's kernels are fastest");
-  command->add_option("model", texts->options.model, "ONNX model, or Relay text (.relay)")
+  command->add_option("model", texts.options.model, "ONNX model, or Relay text (.relay)")
       ->required();
-  add_model_options(*command, *texts);
+  add_model_options(*command, texts);
   command->get_option("--records")
       ->required()
       ->description("File that measurements are added to; what it has is not measured again");
-  add_tuning_options(*command, *texts);
-  command->callback([&chosen, texts] { chosen = [texts] { return tune(*texts); }; });
+  add_tuning_options(*command, texts);
+  command->add_flag("--json", args->json, "Print the result as JSON");
+  command->callback([&chosen, args] { chosen = [args] { return tune(*args); }; });
 }
 
 }  // namespace tessera::tools

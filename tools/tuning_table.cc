@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace tessera::tools {
 namespace {
@@ -22,7 +23,34 @@ std::string first_text(const tune::TuneRow& row) {
                      100 * (record->time_us / row.best->time_us - 1));
 }
 
+nlohmann::ordered_json record_json(const tune::Record& r) {
+  nlohmann::ordered_json json = {{"configuration", r.configuration}};
+  if (!r.failure.empty()) {
+    json["failure"] = r.failure;
+  } else {
+    json["time_us"] = r.time_us;
+    json["spread_us"] = r.spread_us;
+  }
+  return json;
+}
+
 }  // namespace
+
+nlohmann::ordered_json tuning_json(const std::vector<tune::TuneRow>& rows) {
+  auto all = nlohmann::ordered_json::array();
+  for (const tune::TuneRow& row : rows) {
+    nlohmann::ordered_json json = {{"product", row.title}, {"uses", row.uses}};
+    if (row.best) json["best"] = record_json(*row.best);
+    json["without_records"] =
+        record_json(row.first_record.value_or(tune::Record{{}, row.first, 0, 0, "not measured"}));
+    json["measured"] = row.measured;
+    json["failed"] = row.failed;
+    json["known"] = row.known;
+    if (!row.problem.empty()) json["problem"] = row.problem;
+    all.push_back(std::move(json));
+  }
+  return all;
+}
 
 std::string tuning_table(const std::vector<tune::TuneRow>& rows) {
   std::string text;

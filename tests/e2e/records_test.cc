@@ -115,6 +115,9 @@ TEST_F(Records, WhatHasNoChoicesNeedsNoGpu) {
       command_.run({"tune", "m.relay", "--target", "cpu", "--records", "n.db"});
   EXPECT_TRUE(ran.ok()) << ran.err;
   EXPECT_TRUE(contains(ran.out, "there is nothing to measure")) << ran.out;
+  const ProcessResult json =
+      command_.run({"tune", "m.relay", "--target", "cpu", "--records", "n.db", "--json"});
+  EXPECT_TRUE(contains(json.out, "\"tuned\": []")) << json.out;
   EXPECT_FALSE(std::filesystem::exists(command_.file("n.db")));
 }
 
