@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "driver/dimensions.h"
 
@@ -25,15 +27,19 @@ std::map<std::string, Dim> likely_sizes(const SymbolTable& symbols) {
   return sizes;
 }
 
-// Is it of a back end that has tasks, but of a device that none of them is for?
-bool is_foreign(const tune::Record& record, const std::vector<byoc::TuningTask>& tasks) {
-  bool is_ours = false;
+enum class Origin : std::uint8_t {
+  kNoTask,       // of a back end that has no task here
+  kOtherDevice,  // of one that has, but of a device that none of them is for
+  kFits,
+};
+Origin origin_of(const tune::Record& record, const std::vector<byoc::TuningTask>& tasks) {
+  Origin origin = Origin::kNoTask;
   for (const byoc::TuningTask& task : tasks) {
     if (task.backend != record.key.backend) continue;
-    if (record.key.device.starts_with(task.device)) return false;
-    is_ours = true;
+    if (record.key.device.starts_with(task.device)) return Origin::kFits;
+    origin = Origin::kOtherDevice;
   }
-  return is_ours;
+  return origin;
 }
 
 }  // namespace
@@ -77,8 +83,18 @@ Result<tune::RecordStore> read_records(const std::string& path,
     warnings.push_back(*std::move(damaged));
   }
   std::map<std::string, int> foreign;
+  std::set<std::string> fitting;
   for (const tune::Record& record : records.list) {
-    if (is_foreign(record, tasks)) ++foreign[record.key.device];
+    const Origin origin = origin_of(record, tasks);
+    if (origin == Origin::kOtherDevice) ++foreign[record.key.device];
+    if (origin == Origin::kFits) fitting.insert(fmt::format("`{}`", record.key.device));
+  }
+  if (fitting.size() > 1) {
+    warnings.push_back(warning(Code::kBadOption, {},
+                               "the records in `{}` are of {} GPUs that the target may be: {}; the "
+                               "fastest of all is taken",
+                               path, fitting.size(), fmt::join(fitting, ", "))
+                           .with_remedy("say which with -model='NAME' of the target"));
   }
   for (const auto& [device, count] : foreign) {
     warnings.push_back(warning(Code::kBadOption, {},

@@ -79,6 +79,11 @@ std::string mismatch(const Gpu& gpu, const std::string& device) {
         gpu.name, own, architecture);
   }
   if (describe(gpu, device).starts_with(device)) return "";
+  const std::string alike = fmt::format("{} {} ", architecture, gpu.multiprocessors);
+  if (device.starts_with(alike)) {
+    return fmt::format("the GPU of this machine is `{}`, the target is for `{}`", gpu.name,
+                       device.substr(alike.size()));
+  }
   return fmt::format(
       "the GPU of this machine ({0}) has {1} multiprocessors, the target is `{2}`: give it "
       "-multiprocessors={1}",

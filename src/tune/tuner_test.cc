@@ -169,6 +169,10 @@ TEST_F(TunerTest, OfAnotherGpuThereIsASentence) {
   EXPECT_EQ(tune(task({"return 5;"}), {}, {"Small GPU", 9, 0, 114}).problem,
             "the GPU of this machine (Small GPU) has 114 multiprocessors, the target is `sm_90a "
             "132`: give it -multiprocessors=114");
+  byoc::TuningTask named = task({"return 5;"});
+  named.device += "This GPU";
+  EXPECT_EQ(tune(named, {}, {"That GPU", 9, 0, 132}).problem,
+            "the GPU of this machine is `That GPU`, the target is for `This GPU`");
   EXPECT_TRUE(records().empty());
 }
 

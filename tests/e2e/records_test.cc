@@ -92,6 +92,23 @@ TEST_F(Records, WhatTheyHaveNothingForIsCounted) {
   EXPECT_FALSE(contains(run("compile", options).err, warning));
 }
 
+TEST_F(Records, OfTwoGpusThatFitTheTargetMaySayWhich) {
+  if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
+  add("sm_90a 132 NVIDIA H200", std::string(kSecondChoice) + " z1 auto", 1.5);
+  add("sm_90a 132 NVIDIA H100", "sm80_64x64x32_w32x32_s2 z1 auto", 1);
+  const auto compiled = [&](const std::string& target) {
+    const ProcessResult ran =
+        command_.run({"compile", "m.relay", "--target", "cuda", "--target", target, "-o", "m.so",
+                      "--records", "r.db", "--no-measure"});
+    EXPECT_TRUE(ran.ok()) << ran.err;
+    const bool is_second = contains(*read_file(command_.file("m.so")), kSecondChoice);
+    const bool warns = contains(ran.err, "are of 2 GPUs that the target may be");
+    return std::pair(is_second, warns);
+  };
+  EXPECT_EQ(compiled("cutlass"), std::pair(false, true));
+  EXPECT_EQ(compiled("cutlass -model='NVIDIA H200'"), std::pair(true, false));
+}
+
 TEST_F(Records, WithoutAGpuNothingIsMeasuredOrWritten) {
   if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "there is a driver";
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";

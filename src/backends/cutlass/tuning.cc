@@ -21,9 +21,11 @@ constexpr const char* kName = "cutlass";
 // Of the meaning of configurations and workloads, in records.
 constexpr const char* kConfigurationsVersion = "1";
 
-// What the description of a device that is measured for begins with.
+// What the description of a device that is measured for begins with; with -model all of it.
 std::string device_text(const Target& target) {
-  return fmt::format("{} {} ", architecture(target), device_of(target).multiprocessors);
+  const auto model = target.values().find("model");
+  return fmt::format("{} {} {}", architecture(target), device_of(target).multiprocessors,
+                     model == target.values().end() ? "" : std::get<std::string>(model->second));
 }
 
 // Every call of the composite's operators, the product first.
