@@ -166,9 +166,9 @@ Result<Target> TargetBuilder::finish() {
 
 // `-sm=80` is another way to say `-arch=sm_80`. On 9.0 what kernels are for needs sm_90a.
 void TargetBuilder::choose_arch() {
-  if (!given_.contains("sm")) return;
+  if (!given_.contains("sm") || given_.contains("arch")) return;
   const auto arch = target_.values_.find("arch");
-  if (arch == target_.values_.end() || !std::get<std::string>(arch->second).empty()) return;
+  if (arch == target_.values_.end()) return;
   const std::int64_t sm = target_.get_int("sm");
   arch->second = fmt::format("sm_{}{}", sm, sm == 90 ? "a" : "");
 }

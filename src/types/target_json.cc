@@ -37,7 +37,9 @@ std::optional<TargetValue> list_from(const Json& json, std::string& at) {
   std::vector<T> items;
   for (std::size_t i = 0; i < json.size(); ++i) {
     auto item = scalar_from<T>(json[i]);
-    if (!item || json[i] == "") {  // the string form cannot say an empty item
+    const bool is_empty_text =
+        json[i].is_string() && json[i].template get_ref<const std::string&>().empty();
+    if (!item || is_empty_text) {  // the string form cannot say an empty item
       at += fmt::format("[{}]", i);
       return std::nullopt;
     }

@@ -42,8 +42,8 @@ std::vector<TargetKind> make_kinds() {
        "",
        DeviceType::kCuda,
        true,
-       {{"arch", Text(),
-         "architecture, as nvcc names it; empty: that of `sm` if it is given, else that of `cuda`, "
+       {{"arch", Text("auto"),
+         "architecture, as nvcc names it; auto: that of `sm` if it is given, else that of `cuda`, "
          "else sm_90a"},
         {"sm", Int{80},
          "compute capability that kernels are generated for: another way to say arch"},

@@ -37,8 +37,8 @@ bool is_arch(const TargetValue& v) {
   return in_range && (rest.empty() || rest == "a" || rest == "f");
 }
 
-bool is_arch_or_empty(const TargetValue& v) {
-  return std::get<std::string>(v).empty() || is_arch(v);
+bool is_arch_or_auto(const TargetValue& v) {
+  return std::get<std::string>(v) == "auto" || is_arch(v);
 }
 
 bool is_pairs(const TargetValue& v) {
@@ -58,7 +58,7 @@ constexpr OptionRule kRules[] = {
     {"cpu", "opt", "0, 1, 2 or 3", is_level},
     {"cpu", "threads", "0 or more", at_least<0>},
     {"cuda", "arch", "an architecture as sm_80 and sm_90a are", is_arch},
-    {"cutlass", "arch", "an architecture as sm_80 and sm_90a are, or empty", is_arch_or_empty},
+    {"cutlass", "arch", "an architecture as sm_80 and sm_90a are, or `auto`", is_arch_or_auto},
     {"cutlass", "sm", "50 or more, as 90 for sm_90", at_least<50>},
     {"cutlass", "multiprocessors", "0 or more", at_least<0>},
     {"cutlass", "cluster_shapes", "pairs of numbers from 1 on", is_pairs},

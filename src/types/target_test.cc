@@ -136,7 +136,12 @@ TEST(TargetErrors, Text) {
   for (const char* arch : {"sm_80", "sm_90a", "sm_103f", "sm_120"}) {
     EXPECT_EQ(good(fmt::format("cuda -arch={}", arch)).get_string("arch"), arch);
   }
-  EXPECT_EQ(good("cutlass -arch=''").get_string("arch"), "");
+  EXPECT_EQ(good("cutlass -arch=auto").get_string("arch"), "auto");
+  for (const char* text : {"cutlass", "cutlass -sm=80", "cutlass -sm=90 -arch=auto"}) {
+    const Target target = good(text);
+    EXPECT_EQ(good(to_string(target)), target) << text;
+    EXPECT_EQ(good(to_json(target)), target) << text;
+  }
   expect_contains(bad("cutlass -sm=9"), "option `sm` must be 50 or more");
   expect_contains(bad("cutlass -cluster_shapes=1,2,1"), "option `cluster_shapes` must be pairs");
   expect_contains(bad("cutlass -cluster_shapes=1,0"), "option `cluster_shapes` must be pairs");
@@ -253,7 +258,7 @@ TEST(TargetConfiguration, CodeGeneratorsFollowTheirMachine) {
   EXPECT_EQ(arch_of({"cuda -arch=sm_80", "cutlass -arch=sm_86"}), "sm_86");
   EXPECT_EQ(arch_of({"cuda", "cutlass -sm=89"}), "sm_89");
   EXPECT_EQ(arch_of({"cuda", "cutlass -sm=90"}), "sm_90a");
-  EXPECT_EQ(arch_of({"cuda", "cutlass"}), "");
+  EXPECT_EQ(arch_of({"cuda", "cutlass"}), "auto");
 }
 
 TEST(TargetConfiguration, ListRules) {

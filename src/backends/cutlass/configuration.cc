@@ -156,7 +156,7 @@ double estimated_microseconds(const Gemm& gemm, const Configuration& c, const De
 
 std::string architecture(const Target& target) {
   const std::string& arch = target.get_string("arch");
-  return arch.empty() ? "sm_90a" : arch;
+  return arch == "auto" ? "sm_90a" : arch;
 }
 
 bool has_kernels(const Target& target) {
