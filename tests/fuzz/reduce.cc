@@ -171,16 +171,31 @@ Graph reduced(const Graph& graph, const std::function<bool(const Graph&)>& fails
   using Nodes = std::vector<NodeId>;
   Nodes results = minimal<NodeId>(results_of(graph.function),
                                   [&](const Nodes& some) { return still_fails(nodes, some); });
+  // A `let` is there although nothing reads it. Where what fails is in its value alone, that value
+  // takes the place of results that have nothing to do with it.
+  Nodes kept = nodes;
+  for (const NodeId id : nodes) {
+    if (graph.function.as<relay::Let>(id) == nullptr) continue;
+    Nodes others = kept;
+    std::erase(others, id);
+    const NodeId value = graph.function.operands(id)[0];
+    if (still_fails(others, results)) {
+      kept = std::move(others);
+    } else if (values.contains(value) && still_fails(others, {value})) {
+      kept = std::move(others);
+      results = {value};
+    }
+  }
   // Users of what fails cannot be cut, as that would cut it off, too: the result moves up instead.
   for (bool moves = results.size() == 1; moves;) {
     const auto operands = graph.function.operands(results[0]);
     const auto next = std::find_if(operands.begin(), operands.end(), [&](NodeId id) {
-      return values.contains(id) && still_fails(nodes, {id});
+      return values.contains(id) && still_fails(kept, {id});
     });
     moves = next != operands.end();
     if (moves) results = {*next};
   }
-  minimal<NodeId>(nodes, [&](const Nodes& some) { return still_fails(some, results); });
+  minimal<NodeId>(kept, [&](const Nodes& some) { return still_fails(some, results); });
   return best;
 }
 
