@@ -108,16 +108,40 @@ TuningTask task_of(const Attention& attention, const Target& target) {
   return task;
 }
 
-// Nothing for what compile() will decline, and for sizes that are not known.
-std::optional<TuningTask> task_of(const relay::Function& f, const ConstantPool& constants,
-                                  const Target& target, const std::map<std::string, Dim>& sizes) {
+// Distinct work. To make a task is to write all its kernels: what is known is counted, not made.
+class Tasks {
+ public:
+  template <class Make>
+  void add(const std::string& workload, const Make& make) {
+    const auto [at, is_new] = known_.emplace(workload, list_.size());
+    if (!is_new) {
+      ++list_[at->second].uses;
+      return;
+    }
+    list_.push_back(make());
+    if (list_.back().candidates.empty()) {  // compile() will say why
+      list_.pop_back();
+      known_.erase(at);
+    }
+  }
+  std::vector<TuningTask> take() { return std::move(list_); }
+
+ private:
+  std::vector<TuningTask> list_;
+  std::map<std::string, std::size_t> known_;  // number of the task, by workload
+};
+
+// Not what compile() will decline, nor what has sizes that are not known.
+void add_task(Tasks& tasks, const relay::Function& f, const ConstantPool& constants,
+              const Target& target, const std::map<std::string, Dim>& sizes) {
   if (is_attention(f)) {
     const auto attention = describe_attention(f, constants);
-    return attention ? std::optional(task_of(*attention, target)) : std::nullopt;
+    if (attention) tasks.add(attention->workload(), [&] { return task_of(*attention, target); });
+    return;
   }
   const auto gemm = describe_gemm(f, constants, target);
   const auto sized = gemm ? with_sizes(*gemm, sizes) : std::nullopt;
-  return sized ? std::optional(task_of(*gemm, *sized, f, target)) : std::nullopt;
+  if (sized) tasks.add(gemm->workload(), [&] { return task_of(*gemm, *sized, f, target); });
 }
 
 // What was measured to be fastest of the work, if it still is among the choices, else the first.
@@ -139,19 +163,11 @@ Result<Choice> choose(const std::string& workload, const std::vector<Choice>& ch
 
 std::vector<TuningTask> tuning_tasks(const Module& module, const Target& target,
                                      const std::map<std::string, Dim>& sizes) {
-  std::vector<TuningTask> tasks;
-  std::map<std::string, std::size_t> known;  // number of the task, by workload
+  Tasks tasks;
   for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
-    auto task = task_of(module.functions.at(symbol), module.constants, target, sizes);
-    if (!task || task->candidates.empty()) continue;  // compile() will say why
-    const auto [at, is_new] = known.emplace(task->workload, tasks.size());
-    if (is_new) {
-      tasks.push_back(*std::move(task));
-    } else {
-      ++tasks[at->second].uses;
-    }
+    add_task(tasks, module.functions.at(symbol), module.constants, target, sizes);
   }
-  return tasks;
+  return tasks.take();
 }
 
 Result<Configuration> choose(const Gemm& gemm, const std::vector<Configuration>& choices,
