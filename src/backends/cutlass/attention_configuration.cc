@@ -9,7 +9,6 @@
 namespace tessera::backends::cutlass {
 namespace {
 
-constexpr std::int64_t kMultiprocessors = 132;
 constexpr const char* kScheduleNames[] = {"SelfLoading", "PersistentPair"};
 
 using enum AttentionSchedule;
@@ -33,9 +32,9 @@ std::vector<AttentionConfiguration> tiles_of(std::int64_t width) {
 
 // Two groups of warps and long rows where there is work for all multiprocessors, else small blocks;
 // so with a causal mask, where small blocks balance better.
-AttentionSchedule usual_schedule(const Attention& a) {
+AttentionSchedule usual_schedule(const Attention& a, const Device& device) {
   const std::int64_t blocks = a.batch * a.heads * ((a.queries + 127) / 128);
-  return blocks >= kMultiprocessors && !a.is_causal ? kPersistentPair : kSelfLoading;
+  return blocks >= device.multiprocessors && !a.is_causal ? kPersistentPair : kSelfLoading;
 }
 
 }  // namespace
@@ -65,9 +64,9 @@ std::optional<AttentionConfiguration> parse_attention_configuration(std::string_
   return c.text() == text ? std::optional(c) : std::nullopt;
 }
 
-std::vector<AttentionConfiguration> candidates(const Attention& attention) {
+std::vector<AttentionConfiguration> candidates(const Attention& attention, const Device& device) {
   auto all = tiles_of(attention.width);
-  if (all[0].schedule != usual_schedule(attention)) std::swap(all[0], all[1]);
+  if (all[0].schedule != usual_schedule(attention, device)) std::swap(all[0], all[1]);
   // Rows of a mask for each query take the registers that many keys need.
   const bool has_own_mask = attention.mask && attention.mask->row_stride != 0;
   if (has_own_mask) std::erase_if(all, [](const auto& c) { return c.keys > 128; });

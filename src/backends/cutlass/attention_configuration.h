@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cutlass/attention.h"
+#include "backends/cutlass/configuration.h"
 
 namespace tessera::backends::cutlass {
 
@@ -33,6 +34,6 @@ std::optional<AttentionConfiguration> parse_attention_configuration(std::string_
 
 // All that can compute it, the presumably fastest first. Each starts early: `text` without
 // "dependent" is another way to launch it.
-std::vector<AttentionConfiguration> candidates(const Attention& attention);
+std::vector<AttentionConfiguration> candidates(const Attention& attention, const Device& device);
 
 }  // namespace tessera::backends::cutlass

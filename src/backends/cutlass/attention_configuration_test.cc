@@ -15,7 +15,9 @@ Attention attention(std::int64_t batch, std::int64_t width) {
   return a;
 }
 
-std::string first(const Attention& a) { return candidates(a).front().text(); }
+std::string first(const Attention& a, const Device& device = {}) {
+  return candidates(a, device).front().text();
+}
 
 TEST(AttentionConfigurations, ReadBackEqual) {
   for (const char* text : {"sm90_64x128_SelfLoading dependent", "sm90_64x192_SelfLoading",
@@ -36,6 +38,9 @@ TEST(AttentionConfigurations, PairsOfGroupsWhereThereIsWorkForAll) {
   EXPECT_EQ(first(attention(3, 64)), "sm90_128x128_PersistentPair dependent");  // 144
   EXPECT_EQ(first(attention(1, 128)), "sm90_64x64_SelfLoading dependent");
   EXPECT_EQ(first(attention(8, 128)), "sm90_128x128_PersistentPair dependent");
+  // Whatever all are.
+  EXPECT_EQ(first(attention(2, 64), {96}), "sm90_128x128_PersistentPair dependent");
+  EXPECT_EQ(first(attention(3, 64), {145}), "sm90_64x128_SelfLoading dependent");
   Attention causal = attention(8, 64);
   causal.is_causal = true;
   EXPECT_EQ(first(causal), "sm90_64x128_SelfLoading dependent");
@@ -44,7 +49,7 @@ TEST(AttentionConfigurations, PairsOfGroupsWhereThereIsWorkForAll) {
 TEST(AttentionConfigurations, AreDifferentKernelsOfBothKinds) {
   for (const std::int64_t width : {64, 128}) {
     for (const std::int64_t batch : {1, 32}) {
-      const auto all = candidates(attention(batch, width));
+      const auto all = candidates(attention(batch, width), {});
       std::set<std::string> kernels;
       for (const auto& c : all) EXPECT_TRUE(kernels.insert(c.kernel_name()).second);
       EXPECT_NE(all[0].schedule, all[1].schedule);
@@ -54,11 +59,11 @@ TEST(AttentionConfigurations, AreDifferentKernelsOfBothKinds) {
 
 TEST(AttentionConfigurations, AMaskOfEachQueryLeavesRoomForFewerKeys) {
   Attention a = attention(1, 64);
-  const std::size_t count = candidates(a).size();
+  const std::size_t count = candidates(a, {}).size();
   a.mask = HeadsView{};
-  EXPECT_EQ(candidates(a).size(), count);
+  EXPECT_EQ(candidates(a, {}).size(), count);
   a.mask->row_stride = 384;
-  EXPECT_EQ(candidates(a).size(), count - 2);
+  EXPECT_EQ(candidates(a, {}).size(), count - 2);
 }
 
 TEST(AttentionConfigurations, PackedTensorsShareMemory) {

@@ -48,7 +48,7 @@ Result<Expected<Region, Refusal>> attention_region(const std::string& symbol, co
   const auto attention = describe_attention(f, pool);
   if (!attention) return Expected<Region, Refusal>(Unexpected{attention.error()});
   TESSERA_TRY(const AttentionConfiguration c,
-              choose(*attention, candidates(*attention), target, context));
+              choose(*attention, candidates(*attention, device_of(target)), target, context));
   byoc::ExternInfo info;
   info.workspace_bytes = workspace_bytes(*attention);
   return Expected<Region, Refusal>(Region{symbol, kernel_job(*attention, c, target),

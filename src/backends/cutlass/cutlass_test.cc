@@ -96,6 +96,19 @@ TEST(Cutlass, AttentionOfOneBatch) {
       << functions;
 }
 
+TEST(Cutlass, TheTargetSaysHowManyMultiprocessorsAttentionHasBlocksFor) {
+  const auto has_kernel = [](const char* target, const std::string& configuration) {
+    RecordingToolchain toolchain;
+    compile(kAttention, toolchain, *parse_target(target));
+    return toolchain.sources.contains("tessera_attention_float16_64_keymask_float16_" +
+                                      configuration);
+  };
+  // 32 blocks.
+  EXPECT_TRUE(has_kernel("cutlass", "sm90_64x128_SelfLoading"));
+  EXPECT_TRUE(has_kernel("cutlass -multiprocessors=33", "sm90_64x128_SelfLoading"));
+  EXPECT_TRUE(has_kernel("cutlass -multiprocessors=32", "sm90_128x128_PersistentPair"));
+}
+
 std::string attention_without_mask() {
   std::string text = kAttention;
   const std::string mask = "%8 = add(%7, %m);\n", softmax = "nn.softmax(%8";

@@ -96,7 +96,7 @@ TuningTask task_of(const Attention& attention, const Target& target) {
   TuningTask task =
       task_of(attention.workload(), title_of(attention), measure_job(attention, target), target);
   std::vector<AttentionConfiguration> all;
-  for (AttentionConfiguration c : candidates(attention)) {
+  for (AttentionConfiguration c : candidates(attention, device_of(target))) {
     const auto kernel = std::make_shared<const CompileJob>(kernel_job(attention, c, target));
     for (const bool is_dependent : {true, false}) {
       c.is_dependent = is_dependent;
