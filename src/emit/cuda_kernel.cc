@@ -16,6 +16,26 @@ using tir::Expr;
 using tir::ForKind;
 using tir::Stmt;
 
+namespace {
+
+bool rounds_to_whole_numbers(const Stmt& body) {
+  bool found = false;
+  tir::for_each_node(body, [&](const Expr& e) {
+    if (const auto* call = e.as<tir::Call>()) {
+      found |= call->name == "rint" || call->name == "floor" || call->name == "ceil" ||
+               call->name == "trunc";
+    } else if (const auto* cast = e.as<tir::Cast>()) {
+      found |= cast->value.dtype().is_float() && !cast->dtype.is_float();
+    } else {
+      found |= (e.kind() == tir::ExprKind::FloorDiv || e.kind() == tir::ExprKind::FloorMod) &&
+               e.dtype().is_float();
+    }
+  });
+  return found;
+}
+
+}  // namespace
+
 CudaWriter::CudaWriter(const tir::PrimFunc& f, std::string_view symbol) : f_(f), symbol_(symbol) {
   for (const std::string_view word :
        {"blockIdx", "threadIdx", "rank", "buffers", "dims", "call", "status"}) {
@@ -72,22 +92,6 @@ std::string CudaWriter::index_type(const tir::For& n) const {
     if (let != nullptr && let->value.dtype() != kInt64) in_value(in_value, let->value);
   });
   return small ? "int32_t" : "int64_t";
-}
-
-bool rounds_to_whole_numbers(const tir::Stmt& body) {
-  bool found = false;
-  tir::for_each_node(body, [&](const tir::Expr& e) {
-    if (const auto* call = e.as<tir::Call>()) {
-      found |= call->name == "rint" || call->name == "floor" || call->name == "ceil" ||
-               call->name == "trunc";
-    } else if (const auto* cast = e.as<tir::Cast>()) {
-      found |= cast->value.dtype().is_float() && !cast->dtype.is_float();
-    } else {
-      found |= (e.kind() == tir::ExprKind::FloorDiv || e.kind() == tir::ExprKind::FloorMod) &&
-               e.dtype().is_float();
-    }
-  });
-  return found;
 }
 
 // Are all floats that the launch reads or writes in memory of 16 bits, and none made a whole
