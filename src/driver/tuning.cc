@@ -27,19 +27,71 @@ std::map<std::string, Dim> likely_sizes(const SymbolTable& symbols) {
   return sizes;
 }
 
+// What a record is to the tasks, the best of all counting.
 enum class Origin : std::uint8_t {
   kNoTask,       // of a back end that has no task here
   kOtherDevice,  // of one that has, but of a device that none of them is for
   kFits,
 };
+Origin origin_of(const tune::Record& record, const byoc::TuningTask& task) {
+  if (task.backend != record.key.backend) return Origin::kNoTask;
+  return record.key.device.starts_with(task.device) ? Origin::kFits : Origin::kOtherDevice;
+}
 Origin origin_of(const tune::Record& record, const std::vector<byoc::TuningTask>& tasks) {
   Origin origin = Origin::kNoTask;
-  for (const byoc::TuningTask& task : tasks) {
-    if (task.backend != record.key.backend) continue;
-    if (record.key.device.starts_with(task.device)) return Origin::kFits;
-    origin = Origin::kOtherDevice;
-  }
+  for (const byoc::TuningTask& task : tasks) origin = std::max(origin, origin_of(record, task));
   return origin;
+}
+
+// The records of a file that will not be taken, counted by whose they are.
+std::vector<Diagnostic> warnings_of_skipped(const std::string& path,
+                                            const std::vector<tune::Record>& records,
+                                            const std::vector<byoc::TuningTask>& tasks) {
+  std::map<std::string, int> foreign;
+  for (const tune::Record& record : records) {
+    if (origin_of(record, tasks) == Origin::kOtherDevice) ++foreign[record.key.device];
+  }
+  std::vector<Diagnostic> all;
+  for (const auto& [device, count] : foreign) {
+    all.push_back(warning(Code::kBadOption, {},
+                          "the records in `{}`: {} of another GPU, `{}`, {} skipped", path, count,
+                          device, count == 1 ? "is" : "are"));
+  }
+  return all;
+}
+
+std::optional<Diagnostic> warning_of_several_devices(const std::string& path,
+                                                     const std::vector<tune::Record>& records,
+                                                     const std::vector<byoc::TuningTask>& tasks) {
+  std::set<std::string> fitting;
+  for (const tune::Record& record : records) {
+    if (origin_of(record, tasks) != Origin::kFits) continue;
+    fitting.insert(fmt::format("`{}`", record.key.device));
+  }
+  if (fitting.size() < 2) return std::nullopt;
+  return warning(Code::kBadOption, {},
+                 "the records in `{}` are of {} GPUs that the target may be: {}; the fastest of "
+                 "all is taken",
+                 path, fitting.size(), fmt::join(fitting, ", "))
+      .with_remedy("say which with -model='NAME' of the target");
+}
+
+Result<std::optional<Diagnostic>> warning_of_unmeasured(
+    const std::string& path, const tune::RecordStore& store,
+    const std::vector<byoc::TuningTask>& tasks) {
+  std::size_t unmeasured = 0;
+  for (const byoc::TuningTask& task : tasks) {
+    TESSERA_TRY(const std::string fastest,
+                store.fastest(task.backend, task.version, task.device, task.workload));
+    if (fastest.empty()) ++unmeasured;
+  }
+  if (unmeasured == 0) return std::optional<Diagnostic>();
+  return std::optional(
+      warning(Code::kBadOption, {},
+              "the records in `{}` have nothing for {} of {} products, which are chosen without "
+              "measuring",
+              path, unmeasured, tasks.size())
+          .with_remedy("`tessera tune` measures them, on the device"));
 }
 
 }  // namespace
@@ -79,42 +131,16 @@ Result<tune::RecordStore> read_records(const std::string& path,
   }
   TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open(path));
   TESSERA_TRY(const tune::Records records, store.all());
-  if (auto damaged = tune::warning_of_damaged(path, records.damaged)) {
-    warnings.push_back(*std::move(damaged));
+  const auto warn = [&](std::optional<Diagnostic> what) {
+    if (what) warnings.push_back(*std::move(what));
+  };
+  warn(tune::warning_of_damaged(path, records.damaged));
+  warn(warning_of_several_devices(path, records.list, tasks));
+  for (Diagnostic& skipped : warnings_of_skipped(path, records.list, tasks)) {
+    warn(std::move(skipped));
   }
-  std::map<std::string, int> foreign;
-  std::set<std::string> fitting;
-  for (const tune::Record& record : records.list) {
-    const Origin origin = origin_of(record, tasks);
-    if (origin == Origin::kOtherDevice) ++foreign[record.key.device];
-    if (origin == Origin::kFits) fitting.insert(fmt::format("`{}`", record.key.device));
-  }
-  if (fitting.size() > 1) {
-    warnings.push_back(warning(Code::kBadOption, {},
-                               "the records in `{}` are of {} GPUs that the target may be: {}; the "
-                               "fastest of all is taken",
-                               path, fitting.size(), fmt::join(fitting, ", "))
-                           .with_remedy("say which with -model='NAME' of the target"));
-  }
-  for (const auto& [device, count] : foreign) {
-    warnings.push_back(warning(Code::kBadOption, {},
-                               "the records in `{}`: {} of another GPU, `{}`, {} skipped", path,
-                               count, device, count == 1 ? "is" : "are"));
-  }
-  std::size_t unmeasured = 0;
-  for (const byoc::TuningTask& task : tasks) {
-    TESSERA_TRY(const std::string fastest,
-                store.fastest(task.backend, task.version, task.device, task.workload));
-    if (fastest.empty()) ++unmeasured;
-  }
-  if (unmeasured > 0) {
-    warnings.push_back(
-        warning(Code::kBadOption, {},
-                "the records in `{}` have nothing for {} of {} products, which are chosen without "
-                "measuring",
-                path, unmeasured, tasks.size())
-            .with_remedy("`tessera tune` measures them, on the device"));
-  }
+  TESSERA_TRY(auto unmeasured, warning_of_unmeasured(path, store, tasks));
+  warn(std::move(unmeasured));
   return store;
 }
 
