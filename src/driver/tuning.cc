@@ -29,12 +29,14 @@ std::map<std::string, Dim> likely_sizes(const SymbolTable& symbols) {
 
 // What a record is to the tasks, the best of all counting.
 enum class Origin : std::uint8_t {
-  kNoTask,       // of a back end that has no task here
-  kOtherDevice,  // of one that has, but of a device that none of them is for
+  kNoTask,        // of a back end that has no task here
+  kOtherKernels,  // of one that has, but of kernels that it does not make any more
+  kOtherDevice,   // of a device that none of them is for
   kFits,
 };
 Origin origin_of(const tune::Record& record, const byoc::TuningTask& task) {
   if (task.backend != record.key.backend) return Origin::kNoTask;
+  if (task.version != record.key.version) return Origin::kOtherKernels;
   return record.key.device.starts_with(task.device) ? Origin::kFits : Origin::kOtherDevice;
 }
 Origin origin_of(const tune::Record& record, const std::vector<byoc::TuningTask>& tasks) {
@@ -47,16 +49,23 @@ Origin origin_of(const tune::Record& record, const std::vector<byoc::TuningTask>
 std::vector<Diagnostic> warnings_of_skipped(const std::string& path,
                                             const std::vector<tune::Record>& records,
                                             const std::vector<byoc::TuningTask>& tasks) {
-  std::map<std::string, int> foreign;
+  std::map<std::string, int> of_kernels, of_devices;
   for (const tune::Record& record : records) {
-    if (origin_of(record, tasks) == Origin::kOtherDevice) ++foreign[record.key.device];
+    const Origin origin = origin_of(record, tasks);
+    if (origin == Origin::kOtherKernels) {
+      ++of_kernels[fmt::format("{} {}", record.key.backend, record.key.version)];
+    }
+    if (origin == Origin::kOtherDevice) ++of_devices[record.key.device];
   }
   std::vector<Diagnostic> all;
-  for (const auto& [device, count] : foreign) {
-    all.push_back(warning(Code::kBadOption, {},
-                          "the records in `{}`: {} of another GPU, `{}`, {} skipped", path, count,
-                          device, count == 1 ? "is" : "are"));
-  }
+  const auto add = [&](const char* what, const std::map<std::string, int>& counts) {
+    for (const auto& [whose, count] : counts) {
+      all.push_back(warning(Code::kBadOption, {}, "the records in `{}`: {} of {}, `{}`, {} skipped",
+                            path, count, what, whose, count == 1 ? "is" : "are"));
+    }
+  };
+  add("another GPU", of_devices);
+  add("other kernels than this tessera and its CUTLASS make", of_kernels);
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include "backends/cutlass/kernel_version.h"
 #include "command.h"
 #include "link/cuda_compiler.h"
 #include "tune/record_store.h"
@@ -23,6 +24,8 @@ constexpr const char* kWorkload =
     "{ return sum; }";
 constexpr const char* kSecondChoice = "sm80_128x64x32_w64x32_s2";
 
+const std::string kVersion = backends::cutlass::kernel_version(Target("cutlass"));
+
 class Records : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -34,10 +37,11 @@ class Records : public ::testing::Test {
     line.insert(line.end(), more.begin(), more.end());
     return command_.run(line);
   }
-  void add(const std::string& device, const std::string& configuration, double time_us) const {
+  void add(const std::string& device, const std::string& configuration, double time_us,
+           const std::string& version = kVersion) const {
     auto store = tune::RecordStore::open(command_.file("r.db"));
     ASSERT_TRUE(store) << render(store.error());
-    const tune::RecordKey key = {"cutlass", "1", device, "nvcc", kWorkload};
+    const tune::RecordKey key = {"cutlass", version, device, "nvcc", kWorkload};
     ASSERT_TRUE(store->add({key, configuration, time_us, 0.01, ""}));
   }
   void sql(const char* text) const {
@@ -90,6 +94,21 @@ TEST_F(Records, WhatTheyHaveNothingForIsCounted) {
   EXPECT_TRUE(contains(run("compile", options).err, warning));
   add("sm_90a 132 NVIDIA H200", std::string(kSecondChoice) + " z1 auto", 1);
   EXPECT_FALSE(contains(run("compile", options).err, warning));
+}
+
+// Those of an older tessera, or of another CUTLASS.
+TEST_F(Records, OfOtherKernelsAreSkippedAndNamed) {
+  if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
+  add("sm_90a 132 NVIDIA H200", std::string(kSecondChoice) + " z1 auto", 1, "1");
+  add("sm_90a 132 NVIDIA H200", "sm80_64x64x32_w32x32_s2 z1 auto", 2, "1");
+  const ProcessResult ran = run("compile", {"-o", "m.so", "--records", "r.db", "--no-measure"});
+  ASSERT_TRUE(ran.ok()) << ran.err;
+  EXPECT_TRUE(contains(ran.err,
+                       "2 of other kernels than this tessera and its CUTLASS make, `cutlass 1`, "
+                       "are skipped"))
+      << ran.err;
+  EXPECT_TRUE(contains(ran.err, "have nothing for 1 of 1 products")) << ran.err;
+  EXPECT_FALSE(contains(*read_file(command_.file("m.so")), kSecondChoice));
 }
 
 TEST_F(Records, OfTwoGpusThatFitTheTargetMaySayWhich) {

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "backends/cutlass/jobs.h"
+#include "backends/cutlass/kernel_version.h"
 #include "backends/cutlass/measure_source.h"
 #include "byoc/compiler_functions.h"
 
@@ -18,8 +19,6 @@ using byoc::CompileJob;
 using byoc::TuningTask;
 
 constexpr const char* kName = "cutlass";
-// Of the meaning of configurations and workloads, in records.
-constexpr const char* kConfigurationsVersion = "1";
 
 // What the description of a device that is measured for begins with; with -model all of it.
 std::string device_text(const Target& target) {
@@ -57,7 +56,7 @@ std::string title_of(const Attention& a) {
 // All but the candidates and what knows them.
 TuningTask task_of(std::string workload, std::string title, byoc::CompileJob program,
                    const Target& target) {
-  TuningTask task{kName, kConfigurationsVersion, device_text(target), std::move(workload),
+  TuningTask task{kName, kernel_version(target), device_text(target), std::move(workload),
                   std::move(title)};
   task.program = std::move(program);
   task.cuda_libraries = {"libcudart_static.a"};
@@ -150,7 +149,7 @@ Result<Choice> choose(const std::string& workload, const std::vector<Choice>& ch
                       std::optional<Choice> (*parse)(std::string_view), const Target& target,
                       const byoc::CompileContext& context) {
   if (context.measurements == nullptr) return choices.front();
-  TESSERA_TRY(const std::string text, context.measurements->fastest(kName, kConfigurationsVersion,
+  TESSERA_TRY(const std::string text, context.measurements->fastest(kName, kernel_version(target),
                                                                     device_text(target), workload));
   const auto measured = parse(text);
   const bool fits = measured && std::any_of(choices.begin(), choices.end(), [&](const Choice& c) {
