@@ -4,9 +4,11 @@
 
     whole_models.py --tessera COMMAND --out RESULT.md [--cases bert-large/1x128,vit_b_16/32]
                     [--rounds 5] [--no-compile] [--records FILE] [--keep FOLDER]
+                    [--from fp32]
                     [-- OPTIONS OF tessera compile]
 
-With --records a second library, made with those measurements, runs beside the first.
+With --records a second library, made with those measurements, runs beside the first. With
+--from fp32 ours is made of the float32 model, for `-- --precision fp16`.
 
 Weights are those of bench/models/*.skeleton.onnx filled by hydrate.py, in all engines. BERT's
 attention mask is an input, with padding, and is applied. In each round the engines run one after
@@ -93,6 +95,7 @@ class Architecture:
 
 ARCHITECTURES = {
     "bert-large": Architecture(bert_large, bert_feeds, ("batch", "seq")),
+    "bert-large-sdpa": Architecture(bert_large, bert_feeds, ("batch", "seq")),
     "vit_b_16": Architecture(vit_b_16, image_feeds, ("batch",), keywords=False),
     "resnet50": Architecture(resnet50, image_feeds, ("batch",), keywords=False),
     "gpt2": Architecture(gpt2, gpt2_feeds, ("batch", "seq")),
@@ -212,7 +215,7 @@ class Case:
     def start_ours(self, feeds: dict, stream, name="ours",
                    more=()) -> tuple[Callable, torch.Tensor]:
         """A call of our library, after the first one, and its first output."""
-        path = self.hydrate("fp16")
+        path = self.hydrate(self.options.dtype)
         library = self.compile_ours(path, name, more)
         types = {tessera.FLOAT: {16: torch.half, 32: torch.float}, tessera.INT: {64: torch.int64}}
         tensor_type = lambda io: types[io.dtype.code][io.dtype.bits]
@@ -325,6 +328,7 @@ def main() -> None:
     parser.add_argument("--cases", default=CASES)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--from", dest="dtype", default="fp16", choices=["fp16", "fp32"])
     parser.add_argument("--records", help="measurements for a second library")
     parser.add_argument("--keep", type=Path,
                         help="folder where models and libraries stay, and are found")
