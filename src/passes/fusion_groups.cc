@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "passes/regions.h"
+#include "passes/row_norms.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
 
@@ -29,15 +30,11 @@ bool size_depends_on_data(const relay::Function& f, NodeId id) {
   return false;
 }
 
-bool is_norm_of_rows(const relay::Operator& op) {
-  return op.name == "nn.layer_norm" || op.name == "nn.rms_norm";
-}
-
 OpPattern pattern_of(const relay::Function& f, NodeId id, bool norms) {
   switch (f[id].kind()) {
     case relay::NodeKind::kOpCall:
       if (size_depends_on_data(f, id)) return OpPattern::kOpaque;
-      if (norms && is_norm_of_rows(*f.op(id))) return OpPattern::kCommReduce;
+      if (norms && is_row_norm(*f.op(id))) return OpPattern::kCommReduce;
       return f.op(id)->pattern;
     case relay::NodeKind::kTuple:
       return OpPattern::kTuple;

@@ -12,6 +12,7 @@
 #include "ops/attrs/reduce.h"
 #include "passes/pass.h"
 #include "passes/regions.h"
+#include "passes/row_norms.h"
 #include "relay/matcher.h"
 #include "relay/rewrite.h"
 
@@ -170,17 +171,13 @@ class Recognizer {
 
   // ---- What joins a norm that nothing else reads
 
-  static bool is_norm(const relay::Operator& op) {
-    return op.name == "nn.rms_norm" || op.name == "nn.layer_norm";
-  }
-
   // The norm that stands for an old node.
   std::optional<Norm> norm_at(Copier& c, NodeId old) const {
     if (uses_.is_result(old) || uses_.of(old).size() != 1) return std::nullopt;
     const NodeId id = c.map(old);
     const Function& made = c.builder().peek();
     const auto* call = made.as<relay::OpCall>(id);
-    if (call == nullptr || !made.type(id) || !is_norm(*call->op)) return std::nullopt;
+    if (call == nullptr || !made.type(id) || !is_row_norm(*call->op)) return std::nullopt;
     if (!made.type(id).shape().back().as_constant()) return std::nullopt;
     const auto described = [&](const auto& attrs, bool subtracts_mean, bool center) {
       const auto args = made.operands(id);
