@@ -49,5 +49,7 @@ Diagnostic unknown_target_kind(std::string_view name, std::string_view source);
 bool is_utf8(std::string_view text);
 // The JSON form; `text` starts with `{`.
 Result<Target> parse_target_json(std::string_view text);
+// Adds the targets of one text: a target, or a JSON array or object of targets.
+void read_targets(const std::string& text, std::vector<Target>& targets, Diagnostics& problems);
 
 }  // namespace tessera

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON form of targets, and lists of targets.
+// The JSON form of targets, and of lists of targets.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
 
 #include "types/target_builder.h"
-#include "types/target_list.h"
 
 namespace tessera {
 namespace {
@@ -126,6 +125,13 @@ bool is_collection(const Json& json) {
                      [](const Json& item) { return item.is_string() || item.is_object(); });
 }
 
+}  // namespace
+
+Result<Target> parse_target_json(std::string_view text) {
+  TESSERA_TRY(const Json json, parse_json(text));
+  return target_from(json, std::string(text));
+}
+
 void read_targets(const std::string& text, std::vector<Target>& targets, Diagnostics& problems) {
   const auto take = [&](Result<Target> target) {
     if (target) {
@@ -144,13 +150,6 @@ void read_targets(const std::string& text, std::vector<Target>& targets, Diagnos
   for (const auto& item : *json) take(target_from(item, text));
 }
 
-}  // namespace
-
-Result<Target> parse_target_json(std::string_view text) {
-  TESSERA_TRY(const Json json, parse_json(text));
-  return target_from(json, std::string(text));
-}
-
 bool is_utf8(std::string_view text) {
   const Json json(text);  // damaged bytes are replaced in one dump, and left out of the other
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) ==
@@ -164,49 +163,6 @@ std::string to_json(const Target& target) {
   }
   if (target.host() != nullptr) json["host"] = Json::parse(to_json(*target.host()));
   return json.dump();
-}
-
-namespace {
-
-// A code generator that is not told its architecture takes that of the machine, and so on.
-void follow_machines(std::vector<Target>& targets) {
-  for (Target& target : targets) {
-    const auto machine = std::find_if(targets.begin(), targets.end(), [&](const Target& other) {
-      return target.is_external_for(other);
-    });
-    if (machine == targets.end()) continue;
-    for (const auto& [option, value] : machine->values()) {
-      const TargetOption* own = target.kind().find_option(option);
-      const TargetOption* its = machine->kind().find_option(option);
-      if (own == nullptr || its == nullptr || value == its->default_value) continue;
-      if (target.values().at(option) == own->default_value) {
-        target = target.with(option, value);
-      }
-    }
-  }
-}
-
-}  // namespace
-
-Result<std::vector<Target>> parse_targets(std::span<const std::string> texts,
-                                          std::string_view host) {
-  std::vector<Target> targets;
-  Diagnostics problems;
-  for (const auto& text : texts) read_targets(text, targets, problems);
-  if (!host.empty()) {
-    auto parsed = parse_target(host);
-    if (!parsed) {
-      problems.add(std::move(parsed).error());
-    } else if (!targets.empty() && targets.front().host() == nullptr) {
-      for (auto& target : targets) target = target.with_host(*parsed);
-    }
-  }
-  if (!problems.empty()) return fail(std::move(problems));
-  if (targets.empty()) {
-    return fail(error(Code::kBadTarget, nullptr, "at least one target is needed"));
-  }
-  follow_machines(targets);
-  return targets;
 }
 
 }  // namespace tessera

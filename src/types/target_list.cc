@@ -4,8 +4,28 @@
 #include <algorithm>
 #include <set>
 
+#include "types/target_builder.h"
+
 namespace tessera {
 namespace {
+
+// A code generator that is not told its architecture takes that of the machine, and so on.
+void follow_machines(std::vector<Target>& targets) {
+  for (Target& target : targets) {
+    const auto machine = std::find_if(targets.begin(), targets.end(), [&](const Target& other) {
+      return target.is_external_for(other);
+    });
+    if (machine == targets.end()) continue;
+    for (const auto& [option, value] : machine->values()) {
+      const TargetOption* own = target.kind().find_option(option);
+      const TargetOption* its = machine->kind().find_option(option);
+      if (own == nullptr || its == nullptr || value == its->default_value) continue;
+      if (target.values().at(option) == own->default_value) {
+        target = target.with(option, value);
+      }
+    }
+  }
+}
 
 Target choose_host(const std::vector<Target>& targets) {
   for (const auto& target : targets) {
@@ -72,6 +92,27 @@ DeviceType choose_device(const std::vector<Target>& targets) {
 }
 
 }  // namespace
+
+Result<std::vector<Target>> parse_targets(std::span<const std::string> texts,
+                                          std::string_view host) {
+  std::vector<Target> targets;
+  Diagnostics problems;
+  for (const auto& text : texts) read_targets(text, targets, problems);
+  if (!host.empty()) {
+    auto parsed = parse_target(host);
+    if (!parsed) {
+      problems.add(std::move(parsed).error());
+    } else if (!targets.empty() && targets.front().host() == nullptr) {
+      for (auto& target : targets) target = target.with_host(*parsed);
+    }
+  }
+  if (!problems.empty()) return fail(std::move(problems));
+  if (targets.empty()) {
+    return fail(error(Code::kBadTarget, nullptr, "at least one target is needed"));
+  }
+  follow_machines(targets);
+  return targets;
+}
 
 const Target* CompilationTargets::find_device(DeviceType device) const {
   const auto it = std::find_if(primitive.begin(), primitive.end(),
