@@ -15,6 +15,7 @@
 #include "support/files.h"
 #include "tir/print.h"
 #include "tir/verify.h"
+#include "types/gpu_arch.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
@@ -35,7 +36,8 @@ std::vector<byoc::CompileJob> kernel_jobs(const Module& module, const MachineCod
     if (unit.empty()) return;
     const std::string name = fmt::format("kernels_{}", jobs.size());
     if (&unit == &of_device) {
-      jobs.push_back({name, emit::emit_cuda_kernels(unit), "cu", device_code_flags(target)});
+      const std::string flag = gencode_flag(target.get_string("arch"), target.get_bool("ptx"));
+      jobs.push_back({name, emit::emit_cuda_kernels(unit), "cu", {flag}});
     } else {
       jobs.push_back({name, emit::emit_kernels(unit), "cc", code.flags});
     }

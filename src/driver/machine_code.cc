@@ -60,12 +60,4 @@ Result<MachineCode> machine_code(const Target& cpu, const link::Compiler& compil
   return code;
 }
 
-std::vector<std::string> device_code_flags(const Target& cuda) {
-  const std::string& arch = cuda.get_string("arch");
-  const std::string number = arch.starts_with("sm_") ? arch.substr(3) : arch;
-  const std::string ptx = cuda.get_bool("ptx") ? ",compute_" + number : "";
-  const std::string code = ptx.empty() ? "sm_" + number : "[sm_" + number + ptx + "]";
-  return {"-gencode=arch=compute_" + number + ",code=" + code};
-}
-
 }  // namespace tessera::driver

@@ -21,8 +21,4 @@ struct MachineCode {
 // Asks the compiler which instructions `-mcpu` of the target switches on.
 Result<MachineCode> machine_code(const Target& cpu, const link::Compiler& compiler);
 
-// How nvcc is told what a cuda target's `-arch` and `-ptx` mean: machine code for that
-// architecture, and with it, if asked for, what later ones can be made from.
-std::vector<std::string> device_code_flags(const Target& cuda);
-
 }  // namespace tessera::driver

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/metadata.h"
 
-#include <cctype>
 #include <span>
 
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "plan/device.h"
 #include "tir/expr_ops.h"
 #include "tir/print.h"
+#include "types/gpu_arch.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
@@ -101,9 +101,7 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
       machine.device() == DeviceType::kCuda) {
     const std::string& arch = machine.get_string("arch");
     Json architectures = Json::array({arch});
-    // PTX of sm_90a and its like is for that architecture alone.
-    const bool is_for_later = std::isdigit(static_cast<unsigned char>(arch.back())) != 0;
-    if (machine.get_bool("ptx") && is_for_later) {
+    if (machine.get_bool("ptx") && has_ptx_for_later(arch)) {
       architectures.push_back("later ones, compiled by the driver");
     }
     json["gpu_architectures"] = std::move(architectures);

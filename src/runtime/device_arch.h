@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPUs code for an architecture runs on.
+// Which GPUs code for an architecture runs on. What nvcc is told of it says types/gpu_arch.h, which
+// libraries do not carry.
 #pragma once
 
 #include <cstdlib>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/gpu.h"
 
-#include <cstdlib>
-
 #include <dlfcn.h>
+
+#include "runtime/device_arch.h"
 
 namespace tessera::tune {
 namespace {
@@ -67,16 +67,11 @@ std::string describe(const Gpu& gpu, const std::string& device) {
 
 std::string mismatch(const Gpu& gpu, const std::string& device) {
   const std::string architecture = architecture_of(device);
-  const int number = std::atoi(architecture.c_str() + architecture.find('_') + 1);
-  const int own = gpu.major * 10 + gpu.minor;
-  // sm_90a code runs on 9.0 alone, sm_80 code on 8.0 and what follows in its family.
-  const bool runs =
-      architecture.ends_with('a') ? own == number : own / 10 == number / 10 && own >= number;
-  if (!runs) {
+  if (!runtime::runs_on(architecture.c_str(), gpu.major, gpu.minor)) {
     return fmt::format(
         "the GPU of this machine ({}) is of architecture sm_{}, the target's code is "
         "for {}",
-        gpu.name, own, architecture);
+        gpu.name, gpu.major * 10 + gpu.minor, architecture);
   }
   if (describe(gpu, device).starts_with(device)) return "";
   const std::string alike = fmt::format("{} {} ", architecture, gpu.multiprocessors);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cutlass/jobs.h"
 
-#include <fmt/format.h>
-
 #include "backends/cutlass/measure_source.h"
 #include "backends/cutlass/source.h"
+#include "types/gpu_arch.h"
 
 namespace tessera::backends::cutlass {
 namespace {
@@ -17,14 +16,9 @@ void add_headers(CompileJob& job, std::initializer_list<const char*> headers) {
   }
 }
 
-// The architecture as the numbers that nvcc wants. What is for one architecture alone (sm_90a) has
-// no PTX that others could run.
 std::string architecture_flag(const Target& target) {
-  const std::string arch = architecture(target), number = arch.substr(arch.find('_') + 1);
-  if (target.get_bool("ptx") && number.find_first_not_of("0123456789") == std::string::npos) {
-    return fmt::format("-gencode=arch=compute_{0},code=[sm_{0},compute_{0}]", number);
-  }
-  return fmt::format("-gencode=arch=compute_{0},code=sm_{0}", number);
+  const std::string arch = architecture(target);
+  return gencode_flag(arch, target.get_bool("ptx") && has_ptx_for_later(arch));
 }
 
 // CUTLASS's convolutions include a header of its tools.

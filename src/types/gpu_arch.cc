@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "types/gpu_arch.h"
+
+#include <fmt/format.h>
+
+namespace tessera {
+namespace {
+
+std::string_view number_of(std::string_view arch) { return arch.substr(arch.find('_') + 1); }
+
+}  // namespace
+
+bool has_ptx_for_later(std::string_view arch) {
+  return number_of(arch).find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::string gencode_flag(std::string_view arch, bool with_ptx) {
+  const std::string_view number = number_of(arch);
+  return with_ptx ? fmt::format("-gencode=arch=compute_{0},code=[sm_{0},compute_{0}]", number)
+                  : fmt::format("-gencode=arch=compute_{0},code=sm_{0}", number);
+}
+
+}  // namespace tessera

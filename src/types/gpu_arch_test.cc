@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "types/gpu_arch.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+TEST(GpuArch, PtxOfOneArchitectureOrFamilyIsNotForLaterOnes) {
+  EXPECT_TRUE(has_ptx_for_later("sm_80"));
+  EXPECT_TRUE(has_ptx_for_later("sm_120"));
+  EXPECT_FALSE(has_ptx_for_later("sm_90a"));
+  EXPECT_FALSE(has_ptx_for_later("sm_103f"));
+}
+
+// As nvcc's documentation spells it.
+TEST(GpuArch, NvccIsToldOfMachineCodeAndOfPtx) {
+  EXPECT_EQ(gencode_flag("sm_90a", false), "-gencode=arch=compute_90a,code=sm_90a");
+  EXPECT_EQ(gencode_flag("sm_86", true), "-gencode=arch=compute_86,code=[sm_86,compute_86]");
+}
+
+}  // namespace
+}  // namespace tessera
