@@ -12,6 +12,7 @@
 #include "emit/testing/testdata.h"
 #include "support/files.h"
 #include "support/testing/golden.h"
+#include "support/testing/requirement.h"
 #include "tir/intrinsics.h"
 #include "tir/verify.h"
 #include "tir/walk.h"
@@ -33,7 +34,8 @@ TEST_P(CudaKernelTest, TextIsTheGolden) {
 
 constexpr const char* kNvcc = "PATH=$PATH:/usr/local/cuda/bin nvcc";
 bool has_nvcc() {
-  return std::system(fmt::format("{} --version > /dev/null 2>&1", kNvcc).c_str()) == 0;
+  const int status = std::system(fmt::format("{} --version > /dev/null 2>&1", kNvcc).c_str());
+  return tessera::testing::is_there("nvcc", status == 0);
 }
 int compile(const std::string& path) {
   return std::system(fmt::format("{} -std=c++20 -gencode=arch=compute_90a,code=sm_90a -Werror "

@@ -11,6 +11,7 @@
 #include "link/library_file.h"
 #include "link/link_library.h"
 #include "support/files.h"
+#include "support/testing/requirement.h"
 
 namespace tessera::link {
 namespace {
@@ -84,7 +85,9 @@ class CudaCompilerTest : public ::testing::Test {
  protected:
   CudaCompilerTest() : folder_(*TempDir::make("tessera-cuda-compiler-test")) {}
   void SetUp() override {
-    if (!find_cuda_compiler()) GTEST_SKIP() << "there is no nvcc on this machine";
+    if (!tessera::testing::is_there("nvcc", find_cuda_compiler().has_value())) {
+      GTEST_SKIP() << "there is no nvcc on this machine";
+    }
     write_header(1);
   }
 

@@ -90,6 +90,10 @@ ProcessResult Command::run_for(double seconds, std::vector<std::string> argument
   return run_or_throw(arguments, limited);
 }
 
+bool Command::has_backend(const std::string& name) const {
+  return run({"backends"}).out.find(fmt::format("{:<20} available\n", name)) != std::string::npos;
+}
+
 ProcessResult Command::run_program(const std::vector<std::string>& command) const {
   return run_or_throw(command, options());
 }

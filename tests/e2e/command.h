@@ -34,6 +34,8 @@ class Command {
   ProcessResult run(std::vector<std::string> arguments) const;
   // The same, killed with all that it has started after so many seconds.
   ProcessResult run_for(double seconds, std::vector<std::string> arguments) const;
+  // Does `tessera backends` call it available?
+  bool has_backend(const std::string& name) const;
   // Another program in the same environment.
   ProcessResult run_program(const std::vector<std::string>& command) const;
   // With `ulimit -f`: no file may become larger.

@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "link/cuda_compiler.h"
+#include "support/testing/requirement.h"
 
 namespace tessera::e2e {
 namespace {
@@ -23,7 +24,9 @@ def @main(%x: Tensor[(64, 256), float32], %w: Tensor[(96, 256), float32], %b: Te
 class Cuda : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!link::find_cuda_compiler()) GTEST_SKIP() << "there is no nvcc";
+    if (!tessera::testing::is_there("nvcc", link::find_cuda_compiler().has_value())) {
+      GTEST_SKIP() << "there is no nvcc";
+    }
     command_.write("m.relay", kModel);
   }
   ProcessResult compile(const std::string& target, const std::string& output) const {
@@ -62,7 +65,7 @@ TEST_F(Cuda, ALibraryNeedsTheSystemsLibrariesAloneAndSaysWhatItIsFor) {
 
 // All symbols are found in what the machine has without a toolkit, and no file of one is taken.
 TEST_F(Cuda, ALibraryOfCutlassLoadsWithNothingOfTheToolkit) {
-  if (command_.run({"backends"}).out.find("cutlass              available") == std::string::npos) {
+  if (!tessera::testing::is_there("cutlass", command_.has_backend("cutlass"))) {
     GTEST_SKIP() << "CUTLASS is not there";
   }
   command_.share_cache();

@@ -9,6 +9,7 @@
 #include "backends/cutlass/kernel_version.h"
 #include "command.h"
 #include "link/cuda_compiler.h"
+#include "support/testing/requirement.h"
 #include "tune/record_store.h"
 
 namespace tessera::e2e {
@@ -52,8 +53,8 @@ class Records : public ::testing::Test {
   }
   // nvcc and CUTLASS's headers.
   bool can_compile() const {
-    return command_.run({"backends"}).out.find("cutlass              available") !=
-           std::string::npos;
+    return tessera::testing::is_there("nvcc", link::find_cuda_compiler().has_value()) &&
+           tessera::testing::is_there("cutlass", command_.has_backend("cutlass"));
   }
   Command command_;
 };

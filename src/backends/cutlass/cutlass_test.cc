@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "backends/cutlass/fused_patterns.h"
+#include "backends/cutlass/testing/kernel_test.h"
 #include "backends/cutlass/testing/models.h"
 #include "link/archive_symbols.h"
-#include "link/cuda_compiler.h"
 #include "link/toolchain.h"
 #include "module/text.h"
 #include "ops/infer_types.h"
@@ -25,6 +25,7 @@
 namespace tessera::backends {
 namespace {
 
+using cutlass::testing::can_compile;
 using cutlass::testing::compile;
 using cutlass::testing::composites_of;
 using cutlass::testing::kAttention;
@@ -352,9 +353,7 @@ TEST(Cutlass, AKernelThatDoesNotCompileTakesItsRegionsOnly) {
 // Six kernels that have little in common: TMA and an epilogue, attention with a mask, a batch in
 // float32, odd rows, a convolution by TMA and one of an image.
 TEST(CutlassKernels, Compile) {
-  if (!link::find_cuda_compiler() || cutlass_backend().available(Target("cutlass"))) {
-    GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
-  }
+  if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
   ASSERT_TRUE(toolchain) << render(toolchain.error());
   const auto outcome = compile(R"(

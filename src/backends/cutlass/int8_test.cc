@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "backends/cutlass/configuration.h"
+#include "backends/cutlass/testing/kernel_test.h"
 #include "backends/cutlass/testing/models.h"
 #include "link/archive_symbols.h"
-#include "link/cuda_compiler.h"
 #include "link/toolchain.h"
 #include "passes/manager.h"
 #include "passes/pass.h"
@@ -17,6 +17,7 @@
 namespace tessera::backends {
 namespace {
 
+using cutlass::testing::can_compile;
 using cutlass::testing::compile;
 using cutlass::testing::composites_of;
 using cutlass::testing::RecordingToolchain;
@@ -227,9 +228,7 @@ TEST(CutlassIntegers, RefusalsHaveReasons) {
 
 // One kernel with all that is special: unlike types, a zero point, eight bits that come out.
 TEST(CutlassIntegerKernels, Compile) {
-  if (!link::find_cuda_compiler() || cutlass_backend().available(Target("cutlass"))) {
-    GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
-  }
+  if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 1});
   ASSERT_TRUE(toolchain) << render(toolchain.error());
   const auto outcome = compile(kRequantised, *toolchain);

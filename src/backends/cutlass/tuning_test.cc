@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "backends/cutlass/testing/kernel_test.h"
 #include "backends/cutlass/testing/models.h"
 #include "link/cuda_compiler.h"
 #include "link/link_library.h"
@@ -21,7 +22,9 @@
 namespace tessera::backends {
 namespace {
 
+using cutlass::testing::can_compile;
 using cutlass::testing::compile;
+using cutlass::testing::has_nvcc;
 using cutlass::testing::kAttention;
 using cutlass::testing::kFeedForward;
 using cutlass::testing::layers;
@@ -291,7 +294,7 @@ class FakeRun {
 // The program itself: whoever is wrong has no time, whoever is near the best stays to the end, and
 // so for a while does the first.
 TEST(CutlassTuning, ProgramsCheckFirstAndLetTheBestTakeTurns) {
-  if (!link::find_cuda_compiler()) GTEST_SKIP() << "there is no nvcc";
+  if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
   ASSERT_TRUE(toolchain) << render(toolchain.error());
   const FakeRun program(
@@ -316,7 +319,7 @@ TEST(CutlassTuning, ProgramsCheckFirstAndLetTheBestTakeTurns) {
 }
 
 TEST(CutlassTuning, ProgramsOfConvolutionsAndAttentionDoTheSame) {
-  if (!link::find_cuda_compiler()) GTEST_SKIP() << "there is no nvcc";
+  if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
   ASSERT_TRUE(toolchain) << render(toolchain.error());
   for (const byoc::TuningTask& task :
@@ -334,9 +337,7 @@ TEST(CutlassTuning, ProgramsOfConvolutionsAndAttentionDoTheSame) {
 
 // The whole program, with one kernel of a product with odd rows. Without a GPU it says so.
 TEST(CutlassKernels, AreLinkedIntoAProgramThatMeasuresThem) {
-  if (!link::find_cuda_compiler() || cutlass_backend().available(Target("cutlass"))) {
-    GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
-  }
+  if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
   ASSERT_TRUE(toolchain) << render(toolchain.error());
   const auto tasks = tasks_of(R"(
