@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "byoc/workload.h"
 #include "diagnostics/diagnostic.h"
 
 namespace tessera::byoc {
@@ -40,10 +41,11 @@ class Toolchain {
 class Measurements {
  public:
   virtual ~Measurements() = default;
-  // The fastest configuration of a workload on devices whose description begins with `device`; ""
-  // if there is none.
-  virtual Result<std::string> fastest(std::string_view backend, std::string_view version,
-                                      std::string_view device, std::string_view workload) const = 0;
+  // Of devices whose description begins with `device`. Where a size is open and nothing was
+  // measured at that of the workload, what was at the nearest up to twice as large or half as
+  // large: of several sizes, the factors' product counts.
+  virtual Result<Ranking> ranking(std::string_view backend, std::string_view version,
+                                  std::string_view device, const Workload& workload) const = 0;
 };
 
 struct CompileContext {

@@ -23,7 +23,8 @@ struct TuningCandidate {
 struct TuningTask {
   // As in records. A device whose description begins with `device` is one to measure on:
   // "sm_90a 132 ", the architecture and the number of multiprocessors.
-  std::string backend, version, device, workload;
+  std::string backend, version, device;
+  Workload workload;
   std::string title;     // for people: "128 x 4096 x 1024 float16: nn.matmul, add, nn.gelu"
   std::size_t uses = 1;  // functions of the module that do this work
   std::vector<TuningCandidate> candidates = {};  // the presumably fastest first

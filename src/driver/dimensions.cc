@@ -11,6 +11,7 @@
 #include "relay/parse_value.h"
 #include "tir/evaluate.h"
 #include "tir/names.h"
+#include "types/likely_size.h"
 
 namespace tessera::driver {
 namespace {
@@ -162,13 +163,6 @@ Result<Module> bind_dimensions(Module module, const std::vector<DimBinding>& dim
   }
   if (!errors.empty()) return fail(std::move(errors));
   return ops::infer_types(std::move(module));
-}
-
-std::int64_t likely_size(const Symbol& s) {
-  constexpr std::int64_t kUsual = 128;
-  if (s.likely) return *s.likely;
-  const std::int64_t below = s.max >= 0 ? std::min(s.max, kUsual) : kUsual;
-  return s.min + std::max<std::int64_t>(below - s.min, 0) / s.step * s.step;
 }
 
 std::vector<std::vector<std::int64_t>> likely_input_shapes(const tir::PrimFunc& main,

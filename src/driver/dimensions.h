@@ -28,10 +28,7 @@ Result<std::vector<DimBinding>> parse_dim_bindings(std::span<const std::string> 
 // the model does not have, and sizes that no input states by themselves.
 Result<Module> bind_dimensions(Module module, const std::vector<DimBinding>& dims);
 
-// The size of a symbol to optimise for, and to try the model with: what the user says, else 128 if
-// the range has it, else the nearest that it has.
-std::int64_t likely_size(const Symbol& symbol);
-// Shapes of the inputs of a lowered `main` for these.
+// Shapes of the inputs of a lowered `main`, of likely sizes.
 std::vector<std::vector<std::int64_t>> likely_input_shapes(const tir::PrimFunc& main,
                                                            const SymbolTable& symbols);
 

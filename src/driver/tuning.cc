@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "driver/dimensions.h"
+#include "types/likely_size.h"
 
 namespace tessera::driver {
 namespace {
@@ -18,13 +18,6 @@ namespace {
 Result<std::string> device_toolchain() {
   TESSERA_TRY(const link::CudaCompiler cuda, link::find_cuda_compiler());
   return cuda.identity.substr(0, cuda.identity.find(" ["));
-}
-
-// Sizes of symbols to measure at.
-std::map<std::string, Dim> likely_sizes(const SymbolTable& symbols) {
-  std::map<std::string, Dim> sizes;
-  for (const auto& [name, symbol] : symbols) sizes.emplace(name, Dim(likely_size(symbol)));
-  return sizes;
 }
 
 // What a record is to the tasks, the best of all counting.
@@ -85,22 +78,32 @@ std::optional<Diagnostic> warning_of_several_devices(const std::string& path,
       .with_remedy("say which with -model='NAME' of the target");
 }
 
-Result<std::optional<Diagnostic>> warning_of_unmeasured(
-    const std::string& path, const tune::RecordStore& store,
-    const std::vector<byoc::TuningTask>& tasks) {
-  std::size_t unmeasured = 0;
+// What the records have nothing for, or nothing at these sizes.
+Result<std::vector<Diagnostic>> warnings_of_unmeasured(const std::string& path,
+                                                       const tune::RecordStore& store,
+                                                       const std::vector<byoc::TuningTask>& tasks) {
+  std::size_t unmeasured = 0, at_other_sizes = 0;
   for (const byoc::TuningTask& task : tasks) {
-    TESSERA_TRY(const std::string fastest,
-                store.fastest(task.backend, task.version, task.device, task.workload));
-    if (fastest.empty()) ++unmeasured;
+    TESSERA_TRY(const byoc::Ranking measured,
+                store.ranking(task.backend, task.version, task.device, task.workload));
+    if (measured.configurations.empty()) {
+      ++unmeasured;
+    } else if (measured.sizes != task.workload.sizes) {
+      ++at_other_sizes;
+    }
   }
-  if (unmeasured == 0) return std::optional<Diagnostic>();
-  return std::optional(
-      warning(Code::kBadOption, {},
-              "the records in `{}` have nothing for {} of {} products, which are chosen without "
-              "measuring",
-              path, unmeasured, tasks.size())
-          .with_remedy("`tessera tune` measures them, on the device"));
+  std::vector<Diagnostic> all;
+  const auto add = [&](std::size_t count, const char* lack, const char* way) {
+    if (count == 0) return;
+    all.push_back(
+        warning(Code::kBadOption, {},
+                "the records in `{}` have nothing {} {} of {} products, which are chosen {}", path,
+                lack, count, tasks.size(), way)
+            .with_remedy("`tessera tune` measures them, on the device"));
+  };
+  add(unmeasured, "for", "without measuring");
+  add(at_other_sizes, "at the likely sizes of", "by what was measured at the nearest");
+  return all;
 }
 
 }  // namespace
@@ -144,12 +147,12 @@ Result<tune::RecordStore> read_records(const std::string& path,
     if (what) warnings.push_back(*std::move(what));
   };
   warn(tune::warning_of_damaged(path, records.damaged));
+  auto skipped = warnings_of_skipped(path, records.list, tasks);
   warn(warning_of_several_devices(path, records.list, tasks));
-  for (Diagnostic& skipped : warnings_of_skipped(path, records.list, tasks)) {
-    warn(std::move(skipped));
+  TESSERA_TRY(auto unmeasured, warnings_of_unmeasured(path, store, tasks));
+  for (auto* list : {&skipped, &unmeasured}) {
+    std::move(list->begin(), list->end(), std::back_inserter(warnings));
   }
-  TESSERA_TRY(auto unmeasured, warning_of_unmeasured(path, store, tasks));
-  warn(std::move(unmeasured));
   return store;
 }
 

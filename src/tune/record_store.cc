@@ -2,6 +2,7 @@
 #include "tune/record_store.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/ranges.h>
 #include <sqlite3.h>
@@ -13,6 +14,7 @@ namespace tessera::tune {
 namespace {
 
 constexpr std::int64_t kVersion = 1;
+constexpr double kFarthest = 2;  // factor between sizes of which one tells about the other
 constexpr int kWaitMs = 30'000;  // for another process that writes
 
 constexpr const char* kSchema =
@@ -46,6 +48,16 @@ std::string checksum(const Record& r) {
 Result<void> execute(sqlite3* database, const std::string& path, const std::string& sql) {
   if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return {};
   return fail(database_error(database, path));
+}
+
+// Of all sizes together.
+double factor_between(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+  double factor = 1;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto [less, more] = std::minmax({a[i], b[i]});
+    if (less != more) factor *= static_cast<double>(more) / static_cast<double>(less);
+  }
+  return factor;
 }
 
 // The rows that a statement gives, damaged ones apart.
@@ -189,18 +201,29 @@ Result<Records> RecordStore::find(const RecordKey& key) const {
   return read(rows);
 }
 
-Result<std::string> RecordStore::fastest(std::string_view backend, std::string_view version,
-                                         std::string_view device, std::string_view workload) const {
+Result<byoc::Ranking> RecordStore::ranking(std::string_view backend, std::string_view version,
+                                           std::string_view device,
+                                           const byoc::Workload& workload) const {
   TESSERA_TRY(
       Statement rows,
       Statement::prepare(database_.get(), path_,
                          fmt::format("SELECT {} FROM records WHERE backend = ? AND version = ? AND "
-                                     "substr(device, 1, length(?)) = ?3 AND workload = ? AND "
-                                     "failure = ''{}",
+                                     "substr(device, 1, length(?)) = ?3 AND "
+                                     "substr(workload, 1, length(?)) = ?4 AND failure = ''{}",
                                      kColumns, kOrder)));
-  bind_texts(rows, {backend, version, device, workload});
+  const std::size_t until = workload.sizes.empty() ? std::string::npos : workload.form.find('?');
+  bind_texts(rows, {backend, version, device, std::string_view(workload.form).substr(0, until)});
   TESSERA_TRY(const Records found, read(rows));
-  return found.list.empty() ? "" : found.list.front().configuration;
+  // The nearest first.
+  std::map<std::pair<double, std::vector<std::int64_t>>, std::vector<std::string>> by_sizes;
+  for (const Record& record : found.list) {
+    const auto sizes = workload.sizes_in(record.key.workload);
+    if (!sizes) continue;
+    by_sizes[{factor_between(*sizes, workload.sizes), *sizes}].push_back(record.configuration);
+  }
+  if (by_sizes.empty() || by_sizes.begin()->first.first > kFarthest) return byoc::Ranking();
+  const auto& [measured_at, configurations] = *by_sizes.begin();
+  return byoc::Ranking{configurations, measured_at.second};
 }
 
 Result<Records> RecordStore::all() const {

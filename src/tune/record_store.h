@@ -63,8 +63,9 @@ class RecordStore final : public byoc::Measurements {
   Result<Records> find(const RecordKey& key) const;
   Result<Records> all() const;
   // Whatever the toolchain was: it decides how fast a kernel is, not what it computes.
-  Result<std::string> fastest(std::string_view backend, std::string_view version,
-                              std::string_view device, std::string_view workload) const override;
+  Result<byoc::Ranking> ranking(std::string_view backend, std::string_view version,
+                                std::string_view device,
+                                const byoc::Workload& workload) const override;
   // Takes over what another file has, in one transaction.
   Result<Merged> merge(const std::string& path);
 

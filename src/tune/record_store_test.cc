@@ -81,15 +81,44 @@ TEST_F(RecordStoreTest, TheFastestOfADevice) {
   for (const Record& r : {other, newer, record("a", 4), record("broken", 0, "C7510")}) {
     ASSERT_TRUE(store.add(r));
   }
-  const auto fastest = [&](const char* device, const char* workload) {
-    const auto found = store.fastest("cutlass", "4.2.0", device, workload);
+  using Names = std::vector<std::string>;
+  const auto ranking = [&](const char* device, const char* workload) {
+    const auto found = store.ranking("cutlass", "4.2.0", device, {workload});
     EXPECT_TRUE(found);
-    return *found;
+    return found->configurations;
   };
-  EXPECT_EQ(fastest("sm_90a 132 ", "gemm m=128 n=4096 k=1024"), "newer nvcc");
-  EXPECT_EQ(fastest("sm_80 ", "gemm m=128 n=4096 k=1024"), "elsewhere");
-  EXPECT_EQ(fastest("sm_90a 114 ", "gemm m=128 n=4096 k=1024"), "");
-  EXPECT_EQ(fastest("", "gemm m=1 n=1 k=1"), "");
+  EXPECT_EQ(ranking("sm_90a 132 ", "gemm m=128 n=4096 k=1024"), Names({"newer nvcc", "a"}));
+  EXPECT_EQ(ranking("sm_80 ", "gemm m=128 n=4096 k=1024"), Names({"elsewhere"}));
+  EXPECT_EQ(ranking("sm_90a 114 ", "gemm m=128 n=4096 k=1024"), Names());
+  EXPECT_EQ(ranking("", "gemm m=1 n=1 k=1"), Names());
+}
+
+TEST_F(RecordStoreTest, OpenSizesTakeTheNearest) {
+  RecordStore store = open();
+  const auto add = [&](const char* workload, const char* configuration, double time_us) {
+    Record r = record(configuration, time_us);
+    r.key.workload = workload;
+    ASSERT_TRUE(store.add(r));
+  };
+  add("gemm m=384 n=16 batch=8 {?}", "a", 5);
+  add("gemm m=384 n=16 batch=8 {?}", "b", 4);
+  add("gemm m=640 n=16 batch=8 {?}", "c", 1);
+  add("gemm m=384 n=17 batch=8 {?}", "of another width", 1);
+  const auto ranking = [&](std::int64_t m, std::int64_t batch) {
+    const auto found =
+        store.ranking("cutlass", "4.2.0", "", {"gemm m=? n=16 batch=? {?}", {m, batch}});
+    EXPECT_TRUE(found);
+    return std::pair(found->configurations, found->sizes);
+  };
+  using Sizes = std::vector<std::int64_t>;
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(ranking(384, 8), std::pair(Names({"b", "a"}), Sizes({384, 8})));
+  EXPECT_EQ(ranking(400, 8), std::pair(Names({"b", "a"}), Sizes({384, 8})));
+  EXPECT_EQ(ranking(600, 8), std::pair(Names({"c"}), Sizes({640, 8})));
+  EXPECT_EQ(ranking(320, 4), std::pair(Names(), Sizes()));  // a factor of 1.2, and one of 2
+  EXPECT_EQ(ranking(384, 16), std::pair(Names({"b", "a"}), Sizes({384, 8})));
+  EXPECT_EQ(ranking(2000, 8), std::pair(Names(), Sizes()));
+  EXPECT_EQ(ranking(0, 8), std::pair(Names(), Sizes()));
 }
 
 TEST_F(RecordStoreTest, MergingLosesNothing) {

@@ -70,12 +70,12 @@ Result<std::vector<TuneRow>> Tuner::run(std::span<const TuningTask> tasks) {
 
 // Which of the first kernels' candidates have no record.
 Result<Tuner::Job> Tuner::prepare(const TuningTask& task) const {
-  Job job{
-      &task,
-      {task.backend, task.version, describe(gpu_, task.device), options_.toolchain, task.workload},
-      {task.title, task.uses, {}, task.candidates.front().configuration, {}, 0, 0, 0, ""},
-      {},
-      {}};
+  Job job{&task,
+          {task.backend, task.version, describe(gpu_, task.device), options_.toolchain,
+           task.workload.text()},
+          {task.title, task.uses, {}, task.candidates.front().configuration, {}, 0, 0, 0, ""},
+          {},
+          {}};
   job.row.problem = mismatch(gpu_, task.device);
   if (!job.row.problem.empty()) return job;
   TESSERA_TRY(const Records found, records_.find(job.key));

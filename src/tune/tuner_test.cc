@@ -42,7 +42,7 @@ byoc::CompileJob source(std::string name, std::string text) {
 
 // Named by what it does: "returns 5;", "std::abort();".
 byoc::TuningTask task(const std::vector<std::string>& bodies, std::string workload = "w") {
-  byoc::TuningTask t{"test", "1", "sm_90a 132 ", std::move(workload), "a test"};
+  byoc::TuningTask t{"test", "1", "sm_90a 132 ", {std::move(workload)}, "a test"};
   std::string declarations, rows;
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     const std::string symbol = fmt::format("candidate_{}", i);

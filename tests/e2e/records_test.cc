@@ -97,6 +97,29 @@ TEST_F(Records, WhatTheyHaveNothingForIsCounted) {
   EXPECT_FALSE(contains(run("compile", options).err, warning));
 }
 
+// Sizes that the model leaves open are those of a record, or near to them.
+TEST_F(Records, OfOpenSizesTheNearestIsTaken) {
+  if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
+  command_.write("m.relay", R"(#[version = "0.0.5"]
+def @main(%x: Tensor[(?rows, 13), float16], %w: Tensor[(7, 13), float16]) {
+  nn.dense(%x, %w, units=7)
+})");
+  add("sm_90a 132 NVIDIA H200", std::string(kSecondChoice) + " z1 auto", 1);
+  const std::string other_size = "have nothing at the likely sizes of 1 of 1 products";
+  const std::string nothing = "have nothing for 1 of 1 products";
+  for (const auto& [rows, warning] :
+       {std::pair("rows=1..512:31", ""), std::pair("rows=1..512:50", other_size.c_str()),
+        std::pair("rows=1..512:64", nothing.c_str())}) {
+    const ProcessResult ran =
+        run("compile", {"-o", "m.so", "--dim", rows, "--records", "r.db", "--no-measure"});
+    ASSERT_TRUE(ran.ok()) << ran.err;
+    EXPECT_TRUE(contains(ran.err, warning)) << rows << ran.err;
+    EXPECT_EQ(contains(ran.err, "have nothing"), *warning != '\0') << rows << ran.err;
+    const bool is_taken = contains(*read_file(command_.file("m.so")), kSecondChoice);
+    EXPECT_EQ(is_taken, warning != nothing) << rows;
+  }
+}
+
 // Those of an older tessera, or of another CUTLASS.
 TEST_F(Records, OfOtherKernelsAreSkippedAndNamed) {
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";

@@ -12,6 +12,7 @@
 #include "backends/cutlass/source.h"
 #include "backends/cutlass/tuning.h"
 #include "byoc/compiler_functions.h"
+#include "types/likely_size.h"
 
 namespace tessera::backends {
 namespace cutlass {
@@ -57,14 +58,15 @@ Result<Expected<Region, Refusal>> attention_region(const std::string& symbol, co
 
 // The same of a product.
 Result<Expected<Choice, Refusal>> choice_of(const Function& f, const ConstantPool& pool,
-                                            const Target& target, const CompileContext& context) {
+                                            const Target& target, const CompileContext& context,
+                                            const std::map<std::string, Dim>& sizes) {
   const auto gemm = describe_gemm(f, pool, target);
   if (!gemm) return Expected<Choice, Refusal>(Unexpected{gemm.error()});
   Choice choice{*gemm, candidates(*gemm, target, device_of(target)), {}};
   if (choice.candidates.empty()) {
     return Expected<Choice, Refusal>(Unexpected{Refusal{"no configuration fits"}});
   }
-  TESSERA_TRY(choice.chosen, choose(*gemm, choice.candidates, target, context));
+  TESSERA_TRY(choice.chosen, choose(*gemm, choice.candidates, target, context, sizes));
   return Expected<Choice, Refusal>(std::move(choice));
 }
 
@@ -153,6 +155,7 @@ class Cutlass final : public byoc::Backend {
     std::vector<Region> regions;
     std::vector<std::string> products;
     std::vector<Choice> choices;
+    const auto sizes = likely_sizes(module.symbols);
     for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
       const Function& f = module.functions.at(symbol);
       if (is_attention(f)) {
@@ -160,7 +163,7 @@ class Cutlass final : public byoc::Backend {
         region ? regions.push_back(*std::move(region)) : decline(symbol, region.error());
         continue;
       }
-      TESSERA_TRY(auto choice, choice_of(f, module.constants, target, context));
+      TESSERA_TRY(auto choice, choice_of(f, module.constants, target, context, sizes));
       if (!choice) {
         decline(symbol, choice.error());
         continue;

@@ -47,6 +47,26 @@ std::optional<Gemm> with_sizes(Gemm g, const std::map<std::string, Dim>& sizes) 
   return g;
 }
 
+// `sized` is the same with numbers for all sizes.
+byoc::Workload workload_of(Gemm gemm, const Gemm& sized) {
+  byoc::Workload workload;
+  const auto open = [&](Dim& size, const Dim& number) {
+    if (size.is_constant()) return;
+    workload.sizes.push_back(number.constant());
+    size = Dim::unknown();
+  };
+  // In the order of the text.
+  if (gemm.convolution) {
+    open(gemm.convolution->batch, sized.convolution->batch);
+  } else {
+    open(gemm.m, sized.m);
+    open(gemm.batch, sized.batch);
+  }
+  workload.form = gemm.workload();
+  return workload;
+}
+byoc::Workload workload_of(const Attention& attention) { return {attention.workload()}; }
+
 std::string title_of(const Attention& a) {
   return fmt::format("{} x {} heads of {}, {} queries, {} keys {}: {}attention{}", a.batch, a.heads,
                      a.width, a.queries, a.keys, to_string(a.dtype), a.is_causal ? "causal " : "",
@@ -54,8 +74,11 @@ std::string title_of(const Attention& a) {
 }
 
 // All but the candidates and what knows them.
-TuningTask task_of(std::string workload, std::string title, byoc::CompileJob program,
+TuningTask task_of(byoc::Workload workload, std::string title, byoc::CompileJob program,
                    const Target& target) {
+  if (!workload.sizes.empty()) {
+    title += fmt::format(", measured at {}", fmt::join(workload.sizes, " x "));
+  }
   TuningTask task{kName, kernel_version(target), device_text(target), std::move(workload),
                   std::move(title)};
   task.program = std::move(program);
@@ -78,7 +101,8 @@ std::function<CompileJob(std::span<const std::size_t>)> table_of(Work work, Conf
 // `sized` is the product with numbers for all sizes; kernels are those of any size.
 TuningTask task_of(const Gemm& gemm, const Gemm& sized, const relay::Function& f,
                    const Target& target) {
-  TuningTask task = task_of(gemm.workload(), title_of(gemm, f), measure_job(gemm, target), target);
+  TuningTask task =
+      task_of(workload_of(gemm, sized), title_of(gemm, f), measure_job(gemm, target), target);
   std::vector<Configuration> all;
   for (const Configuration& c : candidates(gemm, target, device_of(target))) {
     const auto kernel = std::make_shared<const CompileJob>(kernel_job(gemm, c, target));
@@ -93,7 +117,7 @@ TuningTask task_of(const Gemm& gemm, const Gemm& sized, const relay::Function& f
 
 TuningTask task_of(const Attention& attention, const Target& target) {
   TuningTask task =
-      task_of(attention.workload(), title_of(attention), measure_job(attention, target), target);
+      task_of(workload_of(attention), title_of(attention), measure_job(attention, target), target);
   std::vector<AttentionConfiguration> all;
   for (AttentionConfiguration c : candidates(attention, device_of(target))) {
     const auto kernel = std::make_shared<const CompileJob>(kernel_job(attention, c, target));
@@ -111,7 +135,7 @@ TuningTask task_of(const Attention& attention, const Target& target) {
 class Tasks {
  public:
   template <class Make>
-  void add(const std::string& workload, const Make& make) {
+  void add(const byoc::Workload& workload, const Make& make) {
     const auto [at, is_new] = known_.emplace(workload, list_.size());
     if (!is_new) {
       ++list_[at->second].uses;
@@ -127,7 +151,7 @@ class Tasks {
 
  private:
   std::vector<TuningTask> list_;
-  std::map<std::string, std::size_t> known_;  // number of the task, by workload
+  std::map<byoc::Workload, std::size_t> known_;  // number of the task
 };
 
 // Not what compile() will decline, nor what has sizes that are not known.
@@ -135,27 +159,32 @@ void add_task(Tasks& tasks, const relay::Function& f, const ConstantPool& consta
               const Target& target, const std::map<std::string, Dim>& sizes) {
   if (is_attention(f)) {
     const auto attention = describe_attention(f, constants);
-    if (attention) tasks.add(attention->workload(), [&] { return task_of(*attention, target); });
+    if (attention) tasks.add(workload_of(*attention), [&] { return task_of(*attention, target); });
     return;
   }
   const auto gemm = describe_gemm(f, constants, target);
   const auto sized = gemm ? with_sizes(*gemm, sizes) : std::nullopt;
-  if (sized) tasks.add(gemm->workload(), [&] { return task_of(*gemm, *sized, f, target); });
+  if (!sized) return;
+  tasks.add(workload_of(*gemm, *sized), [&] { return task_of(*gemm, *sized, f, target); });
 }
 
-// What was measured to be fastest of the work, if it still is among the choices, else the first.
+// What was measured to be the fastest of these; where nothing was, the first.
 template <class Choice>
-Result<Choice> choose(const std::string& workload, const std::vector<Choice>& choices,
+Result<Choice> choose(const byoc::Workload& workload, const std::vector<Choice>& choices,
                       std::optional<Choice> (*parse)(std::string_view), const Target& target,
                       const byoc::CompileContext& context) {
-  if (context.measurements == nullptr) return choices.front();
-  TESSERA_TRY(const std::string text, context.measurements->fastest(kName, kernel_version(target),
-                                                                    device_text(target), workload));
-  const auto measured = parse(text);
-  const bool fits = measured && std::any_of(choices.begin(), choices.end(), [&](const Choice& c) {
-                      return c.kernel_name() == measured->kernel_name();
-                    });
-  return fits ? *measured : choices.front();
+  TESSERA_TRY(
+      const byoc::Ranking measured,
+      context.measurements->ranking(kName, kernel_version(target), device_text(target), workload));
+  for (const std::string& text : measured.configurations) {
+    const auto configuration = parse(text);
+    const bool fits =
+        configuration && std::any_of(choices.begin(), choices.end(), [&](const Choice& c) {
+          return c.kernel_name() == configuration->kernel_name();
+        });
+    if (fits) return *configuration;
+  }
+  return choices.front();
 }
 
 }  // namespace
@@ -170,14 +199,18 @@ std::vector<TuningTask> tuning_tasks(const Module& module, const Target& target,
 }
 
 Result<Configuration> choose(const Gemm& gemm, const std::vector<Configuration>& choices,
-                             const Target& target, const byoc::CompileContext& context) {
-  return choose(gemm.workload(), choices, &parse_configuration, target, context);
+                             const Target& target, const byoc::CompileContext& context,
+                             const std::map<std::string, Dim>& sizes) {
+  const auto sized = with_sizes(gemm, sizes);
+  if (context.measurements == nullptr || !sized) return choices.front();
+  return choose(workload_of(gemm, *sized), choices, &parse_configuration, target, context);
 }
 
 Result<AttentionConfiguration> choose(const Attention& attention,
                                       const std::vector<AttentionConfiguration>& choices,
                                       const Target& target, const byoc::CompileContext& context) {
-  return choose(attention.workload(), choices, &parse_attention_configuration, target, context);
+  if (context.measurements == nullptr) return choices.front();
+  return choose(workload_of(attention), choices, &parse_attention_configuration, target, context);
 }
 
 }  // namespace tessera::backends::cutlass

@@ -18,9 +18,11 @@ namespace tessera::backends::cutlass {
 std::vector<byoc::TuningTask> tuning_tasks(const Module& module, const Target& target,
                                            const std::map<std::string, Dim>& sizes);
 
-// What was measured to be fastest, if it still is a candidate, else the model's first choice.
+// What was measured to be the fastest of them; where nothing was, the first, which is the model's.
+// `sizes` are those that tuning_tasks() had.
 Result<Configuration> choose(const Gemm& gemm, const std::vector<Configuration>& choices,
-                             const Target& target, const byoc::CompileContext& context);
+                             const Target& target, const byoc::CompileContext& context,
+                             const std::map<std::string, Dim>& sizes);
 Result<AttentionConfiguration> choose(const Attention& attention,
                                       const std::vector<AttentionConfiguration>& choices,
                                       const Target& target, const byoc::CompileContext& context);

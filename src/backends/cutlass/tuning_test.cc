@@ -77,9 +77,9 @@ def @main(%x: Tensor[(128, 256), uint8], %w: Tensor[(512, 256), int8], %z: Tenso
   ASSERT_EQ(tasks.size(), 1u);
   const byoc::TuningTask& task = tasks[0];
   EXPECT_TRUE(
-      task.workload.starts_with("gemm m=128 n=512 k=256 batch=1 a=uint8:row:16 "
-                                "b=int8:column:16 sum=int32 d=int32:4 row:int32 {"))
-      << task.workload;
+      task.workload.text().starts_with("gemm m=128 n=512 k=256 batch=1 a=uint8:row:16 "
+                                       "b=int8:column:16 sum=int32 d=int32:4 row:int32 {"))
+      << task.workload.text();
   for (const char* line : {"using A = uint8_t;", "using B = int8_t;", "using Sum = int32_t;",
                            "static __device__ int32_t element(int32_t sum, int32_t x0) {"}) {
     EXPECT_NE(task.program.source.find(line), std::string::npos) << line << task.program.source;
@@ -113,7 +113,7 @@ TEST(CutlassTuning, ConvolutionsAreMeasuredOnTheImagesOfTheirWindows) {
                                 "channels float16: nn.conv2d, add, nn.relu"),
             0u)
       << tasks[0].title;
-  EXPECT_EQ(tasks[0].workload.find("conv ?nx29x28x64 by 3x3 strides 2x1 "), 0u);
+  EXPECT_EQ(tasks[0].workload.text().find("conv 8x29x28x64 by 3x3 strides 2x1 "), 0u);
   EXPECT_EQ(tasks[0].program.source, tasks[1].program.source);
   EXPECT_NE(tasks[0].program.source.find("kGathersA = true;"), std::string::npos);
   const std::size_t first[] = {0};
@@ -130,7 +130,7 @@ TEST(CutlassTuning, AttentionIsMeasuredOnItsStrides) {
   const auto tasks = tasks_of(kAttention);
   ASSERT_EQ(tasks.size(), 1u);
   const byoc::TuningTask& task = tasks[0];
-  EXPECT_EQ(task.workload,
+  EXPECT_EQ(task.workload.text(),
             "attention batch=2 heads=16 queries=128 keys=128 float16 width=64 keymask float16 "
             "q=0+0:393216:64:3072 k=0+1024:393216:64:3072 v=0+2048:393216:64:3072 "
             "o=131072:64:1024 mask=128:0:0");
@@ -157,7 +157,7 @@ TEST(CutlassTuning, WhatWasMeasuredOfAttentionIsTaken) {
     const OneMeasurement measured(configuration);
     RecordingToolchain toolchain;
     compile(kAttention, toolchain, Target("cutlass"), &measured);
-    EXPECT_EQ(measured.workloads, (std::set<std::string>{tasks_of(kAttention)[0].workload}));
+    EXPECT_EQ(measured.workloads, (std::set<std::string>{tasks_of(kAttention)[0].workload.text()}));
     return toolchain.sources.at("cutlass_regions");
   };
   const std::string fast = regions("sm90_64x192_SelfLoading");
@@ -188,9 +188,37 @@ TEST(CutlassTuning, SymbolsAreMeasuredAtTheirLikelySizes) {
   EXPECT_TRUE(tasks_of(text).empty());
   const auto tasks = tasks_of(text, Target("cutlass"), {{"seq", Dim(384)}});
   ASSERT_EQ(tasks.size(), 2u);
-  EXPECT_EQ(tasks[0].workload.find("gemm m=?seq n="), 0u) << tasks[0].workload;
+  EXPECT_EQ(tasks[0].workload.text().find("gemm m=384 n="), 0u) << tasks[0].workload.text();
   const std::size_t first[] = {0};
   EXPECT_NE(tasks[0].table(first).source.find("384, "), std::string::npos);
+  EXPECT_TRUE(tasks[0].title.ends_with(", measured at 384")) << tasks[0].title;
+}
+
+// The same work, whether a model says its sizes or leaves them open; kernels of open sizes are
+// fewer.
+TEST(CutlassTuning, OpenSizesAreTheWorkOfThatSize) {
+  const std::string text = kFeedForward;
+  std::string open = text;
+  open.replace(text.find("(1, 128, 1024)"), 14, "(1, ?seq, 1024)");
+  const auto closed = tasks_of(text).front();
+  const auto at_128 = tasks_of(open, Target("cutlass"), {{"seq", Dim(128)}}).front();
+  EXPECT_EQ(at_128.workload.text(), closed.workload.form);
+  EXPECT_EQ(at_128.workload.sizes, std::vector<std::int64_t>{128});
+  EXPECT_EQ(at_128.program.source, closed.program.source);
+  const auto has_stream_k = [](const byoc::TuningTask& task) {
+    const auto kernels = kernels_of(task);
+    return std::any_of(kernels.begin(), kernels.end(),
+                       [](const std::string& name) { return name.ends_with("_streamk"); });
+  };
+  EXPECT_TRUE(has_stream_k(closed));
+  EXPECT_FALSE(has_stream_k(at_128));
+  // They may share a model.
+  std::string both = text;
+  both.insert(text.find("%w:"), "%s: Tensor[(1, ?seq, 1024), float16], ");
+  both.replace(both.find("add(%8, %x)"), 11,
+               "(add(%8, %x), nn.gelu(add(%b, nn.matmul(%s, %w, units=None))))");
+  const auto tasks = tasks_of(both, Target("cutlass"), {{"seq", Dim(128)}});
+  EXPECT_EQ(tasks.size(), 3u);
 }
 
 TEST(CutlassTuning, AttributesOfTheTargetDoWhatTheySay) {

@@ -8,6 +8,7 @@
 #include "backends/onednn/composites.h"
 #include "byoc/json_graph_writer.h"
 #include "support/check.h"
+#include "types/likely_size.h"
 
 namespace tessera::backends::onednn {
 namespace {
@@ -38,21 +39,17 @@ std::set<std::string> symbols_of(const Function& f) {
   return names;
 }
 
-// The value of a symbol that layouts are chosen for.
-std::int64_t likely_size(const std::string& name, const SymbolTable& symbols) {
-  constexpr std::int64_t kUsual = 128;
+// Of a symbol: what layouts are chosen for.
+std::int64_t size_for_layouts(const std::string& name, const SymbolTable& symbols) {
   const auto it = symbols.find(name);
-  if (it == symbols.end()) return kUsual;
-  const Symbol& s = it->second;
-  if (s.likely) return *s.likely;
-  return std::max<std::int64_t>({s.min, 1, s.max >= 0 ? std::min(s.max, kUsual) : kUsual});
+  return std::max<std::int64_t>(likely_size(it == symbols.end() ? Symbol() : it->second), 1);
 }
 
 // `names` must outlive the graph's use.
 void give_likely_sizes(runtime::JsonGraph& graph, const std::set<std::string>& names,
                        const SymbolTable& symbols) {
   for (const std::string& name : names) {
-    TESSERA_CHECK(graph.set_size(name, likely_size(name, symbols)), "out of memory");
+    TESSERA_CHECK(graph.set_size(name, size_for_layouts(name, symbols)), "out of memory");
   }
 }
 

@@ -55,12 +55,13 @@ class RecordingToolchain final : public byoc::Toolchain {
 class OneMeasurement final : public byoc::Measurements {
  public:
   explicit OneMeasurement(std::string configuration) : configuration_(std::move(configuration)) {}
-  Result<std::string> fastest(std::string_view backend, std::string_view, std::string_view device,
-                              std::string_view workload) const override {
+  Result<byoc::Ranking> ranking(std::string_view backend, std::string_view, std::string_view device,
+                                const byoc::Workload& workload) const override {
     EXPECT_EQ(backend, "cutlass");
     EXPECT_EQ(device, "sm_90a 132 ");
-    workloads.insert(std::string(workload.substr(0, workload.find(" a="))));
-    return configuration_;
+    const std::string text = workload.text();
+    workloads.insert(text.substr(0, text.find(" a=")));
+    return byoc::Ranking{{configuration_}, workload.sizes};
   }
   mutable std::set<std::string> workloads;
 

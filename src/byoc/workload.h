@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work that can be measured, as records name it: by text, equal text for equal work.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::byoc {
+
+struct Workload {
+  // The text, with a `?` for each size that the model leaves open, before any other `?`.
+  std::string form;
+  std::vector<std::int64_t> sizes = {};  // in the place of these, in their order: those to measure
+
+  auto operator<=>(const Workload&) const = default;
+  // What is measured, all its sizes being numbers: what records say.
+  std::string text() const;
+  // The open sizes in a text of the same form; nothing if it is of another.
+  std::optional<std::vector<std::int64_t>> sizes_in(std::string_view text) const;
+};
+
+// What was measured of some work.
+struct Ranking {
+  std::vector<std::string> configurations;  // the fastest first; none: it was not measured
+  std::vector<std::int64_t> sizes;          // at which it was, as Workload::sizes
+};
+
+}  // namespace tessera::byoc
