@@ -54,6 +54,11 @@ class IO(Structure):
                 ("max_bytes", c_uint64)]
 
 
+class Memory(Structure):
+    _fields_ = [("struct_bytes", c_uint32), ("pad", c_int32), ("constant_bytes", c_uint64),
+                ("pool_bytes", c_uint64), ("other_bytes", c_uint64), ("pinned_bytes", c_uint64)]
+
+
 class ProfileEntry(Structure):
     _fields_ = [("struct_bytes", c_uint32), ("pad", c_int32), ("kernel", c_char_p),
                 ("backend", c_char_p), ("calls", c_uint64), ("total_ns", c_uint64),
@@ -194,6 +199,15 @@ class Model:
         tensor = None if value is None else byref(self._tensor(aligned(np.asarray(value), 1)))
         self._check(self._library.tessera_instance_set_weight(self._instance, name.encode(),
                                                               tensor))
+
+    def memory(self) -> dict[str, int]:
+        """What the instance has by now, in bytes, by what it is for: see `tessera_memory`."""
+        if not hasattr(self._library, "tessera_instance_memory"):
+            raise Error("the library is of an older compiler: it cannot say what memory it has")
+        memory = Memory(struct_bytes=sizeof(Memory))
+        self._check(self._library.tessera_instance_memory(self._instance, byref(memory)))
+        return {name: getattr(memory, name) for name, _ in Memory._fields_
+                if name.endswith("_bytes") and name != "struct_bytes"}
 
     def profile(self, on: bool) -> None:
         """Measures each kernel from now on, from zero, or no more."""

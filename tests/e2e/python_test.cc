@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Libraries as programs in Python meet them, through python/tessera.py.
+#include <gtest/gtest.h>
+
+#include "command.h"
+#include "import/testing/model.h"
+
+namespace tessera::e2e {
+namespace {
+
+TEST(Python, SaysWhatALibrarySays) {
+  import::TestModel m;
+  m.input("x", {4, 8});
+  m.floats("w", {8, 16}, std::vector<float>(128, 0.5F));
+  std::vector<float> identity(64, 0);
+  for (std::size_t i = 0; i < 4; ++i) identity[i * 4 + i] = 1;
+  m.floats("v", {16, 4}, identity);
+  m.node("MatMul", {"x", "w"}, {"h"});
+  m.node("MatMul", {"h", "v"}, {"y"});
+  m.output("y");
+  Command command;
+  command.share_cache();
+  const ProcessResult made =
+      command.run({"compile", m.write(), "-o", "m.so", "--target", "cpu", "--keep-weights", "w"});
+  ASSERT_TRUE(made.ok()) << made.err;
+  run_python({TESSERA_SOURCE_DIR "/tests/e2e/python_client.py", TESSERA_SOURCE_DIR "/python",
+              command.file("m.so")});
+}
+
+}  // namespace
+}  // namespace tessera::e2e
