@@ -21,7 +21,7 @@ void list_backends() {
              lacks ? "not available: " + lacks->reason : "takes every operator");
   for (const byoc::Backend* b : backends::all_backends()) {
     const Target target{b->name()};
-    const auto missing = driver::lack_of(*b, target);
+    const auto missing = driver::lack_of(*b, target, link::ObjectCache(""));
     fmt::print("{:<20} {}\n", b->name(),
                missing ? "not available: " + missing->reason : "available");
   }

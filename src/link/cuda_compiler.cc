@@ -6,6 +6,8 @@
 #include <map>
 #include <mutex>
 
+#include "support/files.h"
+
 namespace tessera::link {
 namespace {
 
@@ -48,7 +50,7 @@ struct Answer {
   std::string text;
 };
 
-Result<std::string> version_text(const std::string& nvcc) {
+Result<std::string> version_text(const std::string& nvcc, const ObjectCache& cache) {
   static std::mutex mutex;
   static std::map<std::string, Answer> answers;
   const std::lock_guard lock(mutex);
@@ -59,6 +61,12 @@ Result<std::string> version_text(const std::string& nvcc) {
   if (it != answers.end() && it->second.written == written && it->second.bytes == bytes) {
     return it->second.text;
   }
+  const Hash128 key = hash_text(
+      fmt::format("{} --version\n{} {}", nvcc, written.time_since_epoch().count(), bytes));
+  if (auto kept = cache.find(key)) {
+    answers[nvcc] = {written, bytes, *kept};
+    return *std::move(kept);
+  }
   const auto ran = run_process({nvcc, "--version"});
   if (!ran || !ran->ok()) {
     return fail(error(Code::kNoCompiler, nullptr, "`{}` does not run: {}", nvcc,
@@ -66,8 +74,12 @@ Result<std::string> version_text(const std::string& nvcc) {
                     .with_remedy(kRemedy));
   }
   answers[nvcc] = {written, bytes, ran->out};
+  cache.store(key, ran->out);
   return ran->out;
 }
+
+// Of the identity of the compiler that filled a cache last.
+Hash128 key_of_last() { return hash_text("the CUDA compiler"); }
 
 // "12.4" of "Cuda compilation tools, release 12.4, V12.4.131"; "" if nothing is said.
 std::string release_of(const std::string& text) {
@@ -80,14 +92,23 @@ std::string release_of(const std::string& text) {
 
 }  // namespace
 
-Result<CudaCompiler> find_cuda_compiler() {
+Diagnostic no_cuda_compiler(const std::string& need) {
+  return error(Code::kNoCompiler, nullptr, "no CUDA compiler was found: there is no `{}nvcc`{}{}",
+               told_folder(), need.empty() ? "" : ", and ", need)
+      .with_remedy(kRemedy);
+}
+
+void remember_cuda_compiler(const CudaCompiler& cuda, const ObjectCache& cache) {
+  if (cache.find(key_of_last()) != cuda.identity) cache.store(key_of_last(), cuda.identity);
+}
+
+Result<CudaCompiler> find_cuda_compiler(const ObjectCache& cache) {
   const std::string nvcc = program();
   if (nvcc.empty()) {
-    return fail(error(Code::kNoCompiler, nullptr,
-                      "no CUDA compiler was found: there is no `{}nvcc`", told_folder())
-                    .with_remedy(kRemedy));
+    if (auto last = cache.find(key_of_last())) return CudaCompiler{"", "", *std::move(last)};
+    return fail(no_cuda_compiler());
   }
-  TESSERA_TRY(std::string version, version_text(nvcc));
+  TESSERA_TRY(std::string version, version_text(nvcc, cache));
   if (const std::string release = release_of(version);
       std::atoi(release.c_str()) < kOldestToolkit) {
     return fail(error(Code::kNoCompiler, nullptr,
@@ -122,12 +143,18 @@ std::string cuda_complaint(const std::string& messages) {
   return messages.substr(begin, messages.find('\n', at) - begin);
 }
 
-Result<std::string> find_cuda_library(const std::string& file) {
-  TESSERA_TRY(const CudaCompiler cuda, find_cuda_compiler());
+Result<std::string> read_cuda_library(const std::string& file, const ObjectCache& cache) {
+  TESSERA_TRY(const CudaCompiler cuda, find_cuda_compiler(cache));
+  const Hash128 key = hash_text(fmt::format("{}\n{}", file, cuda.identity));
+  if (auto kept = cache.find(key)) return *std::move(kept);
+  if (cuda.nvcc.empty()) {
+    return fail(no_cuda_compiler(fmt::format("the cache has no `{}` of its toolkit", file)));
+  }
   for (const char* folder : {"/lib64/", "/targets/x86_64-linux/lib/", "/lib/"}) {
-    std::string path = cuda.toolkit + folder + file;
-    std::error_code ignored;
-    if (std::filesystem::exists(path, ignored)) return path;
+    auto bytes = read_file(cuda.toolkit + folder + file);
+    if (!bytes) continue;
+    cache.store(key, *bytes);
+    return *std::move(bytes);
   }
   return fail(error(Code::kFileNotFound, nullptr, "the CUDA toolkit in `{}` has no `{}`",
                     cuda.toolkit, file)

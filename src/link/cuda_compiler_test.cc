@@ -30,16 +30,25 @@ TEST(CudaMessages, SerialisedMatrixInstructionsAreAnError) {
             "ptxas info : (C7510) wgmma serialized in f");
 }
 
+// CUDA_HOME for a while.
+class CudaHome {
+ public:
+  explicit CudaHome(const std::string& folder) {
+    if (const char* before = std::getenv("CUDA_HOME")) before_ = before;
+    setenv("CUDA_HOME", folder.c_str(), 1);
+  }
+  ~CudaHome() { before_ ? setenv("CUDA_HOME", before_->c_str(), 1) : unsetenv("CUDA_HOME"); }
+  CudaHome(const CudaHome&) = delete;
+  CudaHome& operator=(const CudaHome&) = delete;
+
+ private:
+  std::optional<std::string> before_;
+};
+
 // An `nvcc` that is a script, or none.
 class ToldToolkit : public ::testing::Test {
  protected:
-  ToldToolkit() : folder_(*TempDir::make("tessera-told-toolkit-test")) {
-    if (const char* before = std::getenv("CUDA_HOME")) before_ = before;
-    setenv("CUDA_HOME", folder_.path().c_str(), 1);
-  }
-  ~ToldToolkit() override {
-    before_ ? setenv("CUDA_HOME", before_->c_str(), 1) : unsetenv("CUDA_HOME");
-  }
+  ToldToolkit() : folder_(*TempDir::make("tessera-told-toolkit-test")), home_(folder_.path()) {}
   void write_nvcc(const std::string& script) const {
     std::filesystem::create_directories(folder_.file("bin"));
     ASSERT_TRUE(write_atomically(folder_.file("bin/nvcc"), "#!/bin/sh\n" + script));
@@ -50,7 +59,7 @@ class ToldToolkit : public ::testing::Test {
     return found ? "" : render(found.error());
   }
   TempDir folder_;
-  std::optional<std::string> before_;
+  CudaHome home_;
 };
 
 TEST_F(ToldToolkit, WithoutACompilerIsRefused) {
@@ -79,6 +88,39 @@ TEST_F(ToldToolkit, IsAskedOnce) {
   write_nvcc(count + count + answer);  // another one in its place
   for (int i = 0; i < 3; ++i) EXPECT_EQ(refusal(), "");
   EXPECT_EQ(*read_file(folder_.file("log")), "asked\nasked\nasked\n");
+}
+
+TEST_F(ToldToolkit, ThatIsGoneIsInTheCache) {
+  const ObjectCache cache(folder_.file("cache"));
+  write_nvcc("echo 'Cuda compilation tools, release 13.1, V13.1.80'\n");
+  const auto there = find_cuda_compiler(cache);
+  ASSERT_TRUE(there) << render(there.error());
+  std::filesystem::remove(folder_.file("bin/nvcc"));
+  EXPECT_FALSE(find_cuda_compiler(cache)) << "nothing was made by it";
+  remember_cuda_compiler(*there, cache);
+  const auto gone = find_cuda_compiler(cache);
+  ASSERT_TRUE(gone) << render(gone.error());
+  EXPECT_EQ(gone->nvcc, "");
+  EXPECT_EQ(gone->identity, there->identity);
+  EXPECT_NE(refusal(), "");
+}
+
+TEST_F(ToldToolkit, LibrariesAreKept) {
+  const ObjectCache cache(folder_.file("cache"));
+  const std::string answer = "echo 'Cuda compilation tools, release 13.1, V13.1.80'\n";
+  write_nvcc(answer);
+  remember_cuda_compiler(*find_cuda_compiler(cache), cache);
+  std::filesystem::create_directories(folder_.file("lib"));
+  ASSERT_TRUE(write_atomically(folder_.file("lib/x.a"), "an archive"));
+  EXPECT_EQ(*read_cuda_library("x.a", cache), "an archive");
+  std::filesystem::remove_all(folder_.file("lib"));
+  std::filesystem::remove(folder_.file("bin/nvcc"));
+  EXPECT_EQ(*read_cuda_library("x.a", cache), "an archive");
+  const auto absent = read_cuda_library("y.a", cache);
+  ASSERT_FALSE(absent);
+  EXPECT_NE(render(absent.error()).find("and the cache has no `y.a` of its toolkit"),
+            std::string::npos)
+      << render(absent.error());
 }
 
 class CudaCompilerTest : public ::testing::Test {
@@ -125,6 +167,26 @@ TEST_F(CudaCompilerTest, EqualSourcesGiveEqualObjectsAndHeadersAreInTheKey) {
   byoc::CompileJob other = one;
   other.headers = {"absent.h"};
   EXPECT_FALSE(cached.compile({&other, 1}));
+}
+
+TEST_F(CudaCompilerTest, ObjectsInTheCacheNeedNone) {
+  const std::string cache = folder_.file("cache");
+  const byoc::CompileJob one = job(), other = job("// other\n" + std::string(kFill));
+  const auto made = toolchain(cache).compile({&one, 1});
+  ASSERT_TRUE(made) << render(made.error());
+  const CudaHome nowhere(folder_.file("absent"));
+  Toolchain tools = toolchain(cache);
+  const auto found = tools.compile({&one, 1});
+  ASSERT_TRUE(found) << render(found.error());
+  EXPECT_TRUE(found->front() == made->front());
+  for (const std::string& kept : {cache, folder_.file("empty")}) {
+    const auto refused = toolchain(kept).compile({&other, 1});
+    ASSERT_FALSE(refused);
+    const std::string text = render(refused.error());
+    EXPECT_NE(text.find("no CUDA compiler was found: there is no `"), std::string::npos) << text;
+    EXPECT_EQ(text.find("the cache has no object of `fill.cu`") != std::string::npos, kept == cache)
+        << text;
+  }
 }
 
 TEST_F(CudaCompilerTest, TheFirstErrorIsTold) {

@@ -22,11 +22,14 @@ constexpr const char* kTemporary =
 constexpr const char* kOutput = "make room, or choose another path for the output";
 
 // Of everything that goes into the library: what the linker writes as its build id.
-Result<Hash128> input_hash(const LinkInput& input, const std::vector<std::string>& archive_paths) {
+Result<Hash128> input_hash(const LinkInput& input, const std::vector<std::string>& cuda_libraries,
+                           const std::vector<std::string>& archive_paths) {
   std::string text;
   const auto add = [&](const Hash128& hash) { text += hash.hex(); };
   for (const std::string& object : input.objects) add(hash_text(object));
-  for (const std::string& archive : input.archives) add(hash_text(archive));
+  for (const auto* archives : {&input.archives, &cuda_libraries}) {
+    for (const std::string& archive : *archives) add(hash_text(archive));
+  }
   for (const std::string& path : archive_paths) {
     const auto bytes = MappedFile::open(path);
     if (!bytes) {
@@ -70,7 +73,9 @@ std::vector<std::string> link_command(const Toolchain& toolchain, const Hash128&
 }
 
 // Writes what is given as bytes into the folder; gives the names.
-FileResult<std::vector<std::string>> write_inputs(const LinkInput& input, const TempDir& folder) {
+FileResult<std::vector<std::string>> write_inputs(const LinkInput& input,
+                                                  const std::vector<std::string>& cuda_libraries,
+                                                  const TempDir& folder) {
   std::vector<std::string> names;
   const auto put = [&](std::string name, std::string_view bytes) -> FileResult<void> {
     names.push_back(name);
@@ -85,8 +90,22 @@ FileResult<std::vector<std::string>> write_inputs(const LinkInput& input, const 
   for (std::size_t i = 0; i < input.archives.size(); ++i) {
     TESSERA_TRY_VOID(put(fmt::format("archive_{}.a", i), input.archives[i]));
   }
+  for (std::size_t i = 0; i < cuda_libraries.size(); ++i) {
+    TESSERA_TRY_VOID(put(fmt::format("cuda_{}.a", i), cuda_libraries[i]));
+  }
   TESSERA_TRY_VOID(write_atomically(folder.file("exports"), kExports));
   return names;
+}
+
+// Their bytes, each once.
+Result<std::vector<std::string>> read_cuda_libraries(const Toolchain& toolchain,
+                                                     std::span<const std::string> files) {
+  std::vector<std::string> libraries;
+  for (const std::string& file : std::set(files.begin(), files.end())) {
+    TESSERA_TRY(std::string bytes, read_cuda_library(file, toolchain.cache()));
+    libraries.push_back(std::move(bytes));
+  }
+  return libraries;
 }
 
 Result<void> run_linker(const std::vector<std::string>& command, TempDir& folder,
@@ -111,17 +130,14 @@ Result<std::string> link_image(const Toolchain& toolchain, const LinkInput& inpu
     TESSERA_TRY(std::string path, toolchain.support_files().archive(name));
     archives.push_back(std::move(path));
   }
-  for (const std::string& file :
-       std::set(input.cuda_libraries.begin(), input.cuda_libraries.end())) {
-    TESSERA_TRY(std::string path, find_cuda_library(file));
-    archives.push_back(std::move(path));
-  }
+  TESSERA_TRY(const std::vector<std::string> cuda_libraries,
+              read_cuda_libraries(toolchain, input.cuda_libraries));
   std::vector<std::string> hashed = archives;
   hashed.push_back(runtime);
-  TESSERA_TRY(const Hash128 build_id, input_hash(input, hashed));
+  TESSERA_TRY(const Hash128 build_id, input_hash(input, cuda_libraries, hashed));
   auto folder = TempDir::make("tessera-link");
   if (!folder) return cannot_write(folder.error(), kTemporary);
-  auto files = write_inputs(input, *folder);
+  auto files = write_inputs(input, cuda_libraries, *folder);
   if (!files) return cannot_write(files.error(), kTemporary);
   files->insert(files->end(), archives.begin(), archives.end());
   TESSERA_TRY_VOID(run_linker(link_command(toolchain, build_id, runtime, *files), *folder));
@@ -134,18 +150,15 @@ Result<void> link_program(const Toolchain& toolchain, std::span<const std::strin
                           std::span<const std::string> cuda_libraries, const std::string& path) {
   auto folder = TempDir::make("tessera-link");
   if (!folder) return cannot_write(folder.error(), kTemporary);
+  LinkInput input;
+  input.objects.assign(objects.begin(), objects.end());
+  TESSERA_TRY(const std::vector<std::string> libraries,
+              read_cuda_libraries(toolchain, cuda_libraries));
+  const auto files = write_inputs(input, libraries, *folder);
+  if (!files) return cannot_write(files.error(), kTemporary);
   std::vector<std::string> command = toolchain.compiler().command;
   command.insert(command.end(), {"-o", "program"});
-  for (std::size_t i = 0; i < objects.size(); ++i) {
-    command.push_back(fmt::format("object_{}.o", i));
-    if (auto written = write_atomically(folder->file(command.back()), objects[i]); !written) {
-      return cannot_write(written.error(), kTemporary);
-    }
-  }
-  for (const std::string& file : cuda_libraries) {
-    TESSERA_TRY(std::string library, find_cuda_library(file));
-    command.push_back(std::move(library));
-  }
+  command.insert(command.end(), files->begin(), files->end());
   command.insert(command.end(), {"-lpthread", "-ldl", "-lrt"});
   TESSERA_TRY_VOID(run_linker(command, *folder, "program"));
   std::error_code problem;

@@ -107,6 +107,10 @@ Result<std::string> Toolchain::compile_one(const byoc::CompileJob& job) const {
 }
 
 Result<std::string> Toolchain::run_compiler(const byoc::CompileJob& job) const {
+  if (is_cuda(job) && cuda_->nvcc.empty()) {
+    return fail(no_cuda_compiler(
+        fmt::format("the cache has no object of `{}.{}`", job.name, job.extension)));
+  }
   auto folder = TempDir::make("tessera-compile");
   if (!folder) return cannot_write(folder.error());
   // Relative names: the folder's name must not reach the object.
@@ -154,12 +158,13 @@ std::vector<std::optional<Result<std::string>>> Toolchain::compile_each(
     std::span<const byoc::CompileJob> jobs, Clock::time_point until) {
   std::vector<std::optional<Result<std::string>>> results(jobs.size());
   if (!cuda_ && std::any_of(jobs.begin(), jobs.end(), is_cuda)) {
-    auto found = find_cuda_compiler();
+    auto found = find_cuda_compiler(cache_);
     if (!found) {
       for (auto& result : results) result = Result<std::string>(Unexpected{found.error()});
       return results;
     }
     cuda_ = *std::move(found);
+    remember_cuda_compiler(*cuda_, cache_);
   }
   std::mutex reporting;
   std::size_t done = 0;

@@ -42,6 +42,7 @@ class Toolchain final : public byoc::Toolchain {
 
   const Compiler& compiler() const { return compiler_; }
   const SupportFiles& support_files() const { return support_files_; }
+  const ObjectCache& cache() const { return cache_; }
 
  private:
   Toolchain(Compiler compiler, SupportFiles files, const ToolchainOptions& options)

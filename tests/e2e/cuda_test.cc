@@ -87,6 +87,70 @@ def @main(%x: Tensor[(31, 13), float16], %w: Tensor[(7, 13), float16]) { nn.dens
   dlclose(library);
 }
 
+// An nvcc that notes each of its runs, in a toolkit of its own.
+void write_noting_nvcc(const Command& command, const link::CudaCompiler& cuda) {
+  namespace fs = std::filesystem;
+  fs::create_directories(command.file("toolkit/bin"));
+  const std::string nvcc = command.write(
+      "toolkit/bin/nvcc", fmt::format("#!/bin/sh\necho run >> '{}'\nexec '{}' \"$@\"\n",
+                                      command.file("runs"), cuda.nvcc));
+  fs::permissions(nvcc, fs::perms::owner_all);
+  fs::create_directory_symlink(cuda.toolkit + "/lib64", command.file("toolkit/lib64"));
+}
+
+// What nvcc made for a model is in the cache, with the part of its toolkit that libraries hold:
+// another model of the same kernels needs neither.
+TEST_F(Cuda, AWarmCacheNeedsNoCudaCompiler) {
+  const bool has_cutlass =
+      command_.run({"backends"}).out.find("cutlass              available") != std::string::npos;
+  write_noting_nvcc(command_, *link::find_cuda_compiler());
+  command_.set("CUDA_HOME", command_.file("toolkit"));
+  const auto write = [&](const char* name, const char* unused, const char* rows) {
+    command_.write(name, fmt::format(R"(#[version = "0.0.5"]
+def @main({}%x: Tensor[({}, 13), float16], %w: Tensor[(7, 13), float16]) {{
+  transpose(nn.softmax(nn.dense(%x, %w, units=7)), axes=[1, 0])
+}})",
+                                     unused, rows));
+  };
+  write("first.relay", "", "31");
+  write("second.relay", "%unused: Tensor[(3), float32], ", "31");
+  write("third.relay", "", "32");
+  const auto compile_to = [&](const char* output, const char* model) {
+    std::vector<std::string> line = {"compile", model, "-o", output, "--target", "cuda"};
+    if (has_cutlass) line.insert(line.end(), {"--target", "cutlass", "--require", "cutlass"});
+    return command_.run(line);
+  };
+  const ProcessResult first = compile_to("first.so", "first.relay");
+  ASSERT_TRUE(first.ok()) << first.err;
+  const auto runs = read_file(command_.file("runs"));
+  ASSERT_TRUE(runs);
+  ASSERT_TRUE(compile_to("first.so", "first.relay").ok());
+  EXPECT_EQ(*read_file(command_.file("runs")), *runs);  // not even asked for its version
+
+  const auto hide = [&] { command_.set("CUDA_HOME", command_.file("no/toolkit")); };
+  hide();
+  const ProcessResult second = compile_to("second.so", "second.relay");
+  ASSERT_TRUE(second.ok()) << second.err;
+  EXPECT_EQ(second.err.find("CUDA compiler"), std::string::npos) << second.err;
+  // With the compiler it would be the same library.
+  command_.set("CUDA_HOME", command_.file("toolkit"));
+  ASSERT_TRUE(compile_to("again.so", "second.relay").ok());
+  EXPECT_TRUE(*read_file(command_.file("again.so")) == *read_file(command_.file("second.so")));
+  EXPECT_EQ(*read_file(command_.file("runs")), *runs);
+
+  hide();
+  const ProcessResult third = compile_to("third.so", "third.relay");
+  EXPECT_EQ(third.exit_status, 1);
+  EXPECT_NE(third.err.find("no CUDA compiler was found: there is no `"), std::string::npos)
+      << third.err;
+  EXPECT_NE(third.err.find("the cache has no object of `"), std::string::npos) << third.err;
+  command_.set("TESSERA_CACHE_DIR", command_.file("cold"));
+  const ProcessResult cold = compile_to("first.so", "first.relay");
+  EXPECT_EQ(cold.exit_status, 1);
+  EXPECT_NE(cold.err.find("no CUDA compiler was found: there is no `"), std::string::npos)
+      << cold.err;
+}
+
 TEST_F(Cuda, WithoutADriverThereIsASentence) {
   if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "there is a driver";
   ASSERT_TRUE(compile("cuda", "m.so").ok());
