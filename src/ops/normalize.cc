@@ -49,53 +49,90 @@ std::vector<Tensor> eval_normalize(const EvalArgs& args, const Normalization& n)
   return {tensor_of(args.result, x)};
 }
 
-Definitions compute_normalize(const ComputeArgs& args, const Normalization& n, std::string tag) {
-  const TensorExpr &data = args.operands[0], &gamma = args.operands[1];
-  const ReducedAxes axes{n.over, true};
-  std::vector<Expr> groups = data.shape();
-  Expr extent = 1;
-  for (std::size_t d = 0; d < groups.size(); ++d) {
-    if (!n.over[d]) continue;
-    extent = extent * groups[d];
-    groups[d] = 1;
+namespace {
+
+// Sums over the data's groups, each in float32 or wider, in two steps: x - mean(x) first.
+class Moments {
+ public:
+  Moments(const TensorExpr& data, const Normalization& n, const std::string& tag)
+      : data_(data), n_(n), groups_(data.shape()) {
+    const ReducedAxes axes{n.over, true};
+    Expr extent = 1;
+    for (std::size_t d = 0; d < groups_.size(); ++d) {
+      if (!n.over[d]) continue;
+      extent = extent * groups_[d];
+      groups_[d] = 1;
+    }
+    count_ = tir::cast(extent, accumulator(data.dtype()));
+    const std::vector<IterAxis> first = axes_over(data, axes), second = axes_over(data, axes);
+    total_ = tir::compute(
+        "total", groups_,
+        [&](const Indices& i) {
+          return tir::sum(first, widened(data(axes.operand_index(i, vars_of(first)))));
+        },
+        tag);
+    squares_ = tir::compute(
+        "squares", groups_,
+        [&](const Indices& i) {
+          const Expr d = deviation(axes.operand_index(i, vars_of(second)), i);
+          return tir::sum(second, d * d);
+        },
+        tag);
   }
-  const DType wide = accumulator(data.dtype());
-  const Expr count = tir::cast(extent, wide);
-  const auto group_of = [&](Indices i) {
+
+  const std::vector<Expr>& groups() const { return groups_; }
+  Indices group_of(Indices i) const {
     for (std::size_t d = 0; d < i.size(); ++d) {
-      if (n.over[d]) i[d] = 0;
+      if (n_.over[d]) i[d] = 0;
     }
     return i;
-  };
-  const std::vector<IterAxis> first = axes_over(data, axes), second = axes_over(data, axes);
-  const TensorExpr total = tir::compute(
-      "total", groups,
-      [&](const Indices& i) {
-        return tir::sum(first, widened(data(axes.operand_index(i, vars_of(first)))));
-      },
-      tag);
-  const auto deviation = [&](const Indices& i, const Indices& group) -> Expr {
-    const Expr x = widened(data(i));
-    return n.subtracts_mean ? x - total(group) / count : x;
-  };
-  const TensorExpr squares = tir::compute(
-      "squares", groups,
-      [&](const Indices& i) {
-        const Expr d = deviation(axes.operand_index(i, vars_of(second)), i);
-        return tir::sum(second, d * d);
-      },
-      tag);
+  }
+  Expr mean(const Indices& group) const { return total_(group) / count_; }
+  Expr deviation(const Indices& i, const Indices& group) const {
+    const Expr x = widened(data_(i));
+    return n_.subtracts_mean ? x - mean(group) : x;
+  }
+  Expr size(const Indices& group) const {
+    const Expr epsilon = tir::imm(n_.epsilon, accumulator(data_.dtype()));
+    return tir::call("sqrt", {squares_(group) / count_ + epsilon});
+  }
+
+ private:
+  const TensorExpr& data_;
+  const Normalization& n_;
+  std::vector<Expr> groups_;
+  Expr count_;
+  TensorExpr total_, squares_;
+};
+
+}  // namespace
+
+Definitions compute_normalize(const ComputeArgs& args, const Normalization& n, std::string tag) {
+  const TensorExpr &data = args.operands[0], &gamma = args.operands[1];
+  const Moments moments(data, n, tag);
   return define(
       args, "normalized",
       [&](const Indices& i) {
-        const Indices g = group_of(i);
-        const Expr size = tir::call("sqrt", {squares(g) / count + tir::imm(n.epsilon, wide)});
-        Expr y = deviation(i, g) / size;
+        const Indices g = moments.group_of(i);
+        Expr y = moments.deviation(i, g) / moments.size(g);
         if (n.scale) y = y * widened(gamma({i[n.param_axis]}));
         if (n.center) y = y + widened(args.operands[2]({i[n.param_axis]}));
         return tir::cast(y, data.dtype());
       },
       tag);
+}
+
+Definitions compute_norm_factors(const ComputeArgs& args, const Normalization& n,
+                                 const std::string& tag) {
+  const TensorExpr& data = args.operands[0];
+  const Moments moments(data, n, tag);
+  const Expr one = tir::imm(1, accumulator(data.dtype()));
+  return {
+      tir::compute(
+          "factor", moments.groups(), [&](const Indices& i) { return one / moments.size(i); }, tag),
+      tir::compute(
+          "shift", moments.groups(),
+          [&](const Indices& i) { return -moments.mean(i) / moments.size(i); }, tag)};
 }
 
 }  // namespace tessera::ops

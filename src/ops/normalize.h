@@ -19,5 +19,9 @@ struct Normalization {
 Result<Type> infer_normalize(const InferArgs& args, std::int64_t axis);
 std::vector<Tensor> eval_normalize(const EvalArgs& args, const Normalization& n);
 Definitions compute_normalize(const ComputeArgs& args, const Normalization& n, std::string tag);
+// The two numbers of each group with which (x - mean) / sqrt(variance + epsilon) is
+// x * factor + shift.
+Definitions compute_norm_factors(const ComputeArgs& args, const Normalization& n,
+                                 const std::string& tag);
 
 }  // namespace tessera::ops

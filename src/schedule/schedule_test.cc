@@ -77,10 +77,11 @@ INSTANTIATE_TEST_SUITE_P(
         "nn.softmax(float32[2,3,40,50])", "nn.softmax(float32[2,40,30], axis=1)",
         "nn.log_softmax(float32[7,100])",
         "nn.layer_norm(float32[2,9,70], float32[70], float32[70])",
-        "nn.rms_norm(float32[2,9,70], float32[70])", "mean(float32[4,60,30], axis=[-1])",
-        "sum(float32[70,90], axis=[0])", "sum(float32[5,8,9,10], axis=[1,3])",
-        "max(float32[5,8,9,10], axis=[2,3])", "transpose(float32[40,70], axes=[1,0])",
-        "transpose(float32[512,516], axes=[1,0])", "transpose(float32[6,20,3,18], axes=[0,2,3,1])",
+        "nn.rms_norm(float32[2,9,70], float32[70])", "nn.layer_norm_factors(float32[2,9,70])",
+        "mean(float32[4,60,30], axis=[-1])", "sum(float32[70,90], axis=[0])",
+        "sum(float32[5,8,9,10], axis=[1,3])", "max(float32[5,8,9,10], axis=[2,3])",
+        "transpose(float32[40,70], axes=[1,0])", "transpose(float32[512,516], axes=[1,0])",
+        "transpose(float32[6,20,3,18], axes=[0,2,3,1])",
         "nn.max_pool2d(float32[1,6,25,25], pool_size=[3,3], strides=[2,2], padding=[1,1,1,1])",
         "nn.avg_pool2d(float32[1,6,24,40], pool_size=[2,2], strides=[2,2])",
         "concatenate((float32[3,20], float32[3,33]), axis=1)"));
@@ -171,6 +172,7 @@ INSTANTIATE_TEST_SUITE_P(
                " %r: Tensor[(4096, 768), float32], %g: Tensor[(768), float32],"
                " %s: Tensor[(768), float32]) {\n"
                "  %0 = add(%x, %b);\n  %1 = add(%0, %r);\n  nn.layer_norm(%1, %g, %s)\n}\n"},
+        Golden{"layer_norm_factors", "nn.layer_norm_factors(float16[12288,1024])"},
         Golden{"rms_norm", "nn.rms_norm(float16[12288,1024], float16[1024])"},
         Golden{"add_rms_norm",
                "def @main(%x: Tensor[(12288, 1024), float16], %b: Tensor[(1024), float16],"

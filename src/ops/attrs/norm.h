@@ -18,6 +18,11 @@ struct LayerNormAttrs {
       relay::attr("axis", &LayerNormAttrs::axis), relay::attr("epsilon", &LayerNormAttrs::epsilon),
       relay::attr("center", &LayerNormAttrs::center), relay::attr("scale", &LayerNormAttrs::scale)};
 };
+struct LayerNormFactorsAttrs {
+  double epsilon = 1e-5;
+  static constexpr auto fields =
+      std::tuple{relay::attr("epsilon", &LayerNormFactorsAttrs::epsilon)};
+};
 struct RmsNormAttrs {
   std::int64_t axis = -1;
   double epsilon = 1e-5;
