@@ -4,11 +4,12 @@
 
     whole_models.py --tessera COMMAND --out RESULT.md [--cases bert-large/1x128,vit_b_16/32]
                     [--rounds 5] [--no-compile] [--records FILE] [--keep FOLDER]
-                    [--from fp32]
+                    [--from fp32] [--beside OPTIONS]
                     [-- OPTIONS OF tessera compile]
 
 With --records a second library, made with those measurements, runs beside the first. With
---from fp32 ours is made of the float32 model, for `-- --precision fp16`.
+--from fp32 ours is made of the float32 model, for `-- --precision fp16`. With --beside OPTIONS the
+second library is one that was compiled with these instead.
 
 Weights are those of bench/models/*.skeleton.onnx filled by hydrate.py, in all engines. BERT's
 attention mask is an input, with padding, and is applied. In each round the engines run one after
@@ -22,6 +23,7 @@ Needs torch, torchvision and transformers, which the project itself does not use
 """
 import argparse
 import json
+import shlex
 import statistics
 import subprocess
 import sys
@@ -42,6 +44,7 @@ sys.path.insert(0, str(ROOT / "python"))
 import tessera  # noqa: E402
 
 SECONDS = 0.33  # of one engine in one round
+DEFAULT_OPTIONS = ["--target", "cuda", "--target", "cutlass"]
 
 
 # ---- The models
@@ -199,10 +202,10 @@ class Case:
                         *dims], check=True, stdout=subprocess.DEVNULL)
         return path
 
-    def compile_ours(self, path: Path, name: str, more: list[str]) -> tessera.Model:
+    def compile_ours(self, path: Path, name: str, options: list[str]) -> tessera.Model:
         library = self.folder / f"{self.stem}-{name}.so"
-        command = [self.options.tessera, "compile", path, "-o", library, "--json", *more,
-                   *(self.options.compile or ["--target", "cuda", "--target", "cutlass"])]
+        command = [self.options.tessera, "compile", path, "-o", library, "--json",
+                   *(options or self.options.compile)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
         if done.returncode:
             raise RuntimeError(f"{' '.join(map(str, command))} failed")
@@ -213,10 +216,10 @@ class Case:
         return tessera.Model(library)
 
     def start_ours(self, feeds: dict, stream, name="ours",
-                   more=()) -> tuple[Callable, torch.Tensor]:
+                   options=()) -> tuple[Callable, torch.Tensor]:
         """A call of our library, after the first one, and its first output."""
         path = self.hydrate(self.options.dtype)
-        library = self.compile_ours(path, name, more)
+        library = self.compile_ours(path, name, list(options))
         types = {tessera.FLOAT: {16: torch.half, 32: torch.float}, tessera.INT: {64: torch.int64}}
         tensor_type = lambda io: types[io.dtype.code][io.dtype.bits]
         inputs = {io.name.decode(): feeds[io.name.decode()].to(tensor_type(io))
@@ -254,17 +257,17 @@ class Case:
             free = free_mb()
             ours, result = self.start_ours(feeds, stream)
             self.row["gpu_mb"] = free - free_mb()
-            tuned = {}
-            if self.options.records:
-                more = ["--records", self.options.records, "--no-measure"]
-                tuned["tuned"], tuned_result = self.start_ours(feeds, stream, "tuned", more)
+            second = {}
+            if self.options.second:
+                second["second"], second_result = self.start_ours(feeds, stream, "second",
+                                                                  self.options.second)
             model = torch_model(self.architecture, self.hydrate("fp32"))
             reference = first_tensor(model(**feeds) if self.architecture.keywords
                                      else model(*feeds.values()))
             reference = reference.clone()
-            engines = {"ours": ours} | tuned | self.torch_engines(feeds, model)
-            if tuned:
-                self.row["tuned_error"] = error(tuned_result, reference)
+            engines = {"ours": ours} | second | self.torch_engines(feeds, model)
+            if second:
+                self.row["second_error"] = error(second_result, reference)
             self.row["error"] = error(result, reference)
             self.row["torch_error"] = error(first_tensor(engines["eager"]()), reference)
             for name, rounds in medians(engines, self.options.rounds).items():
@@ -284,11 +287,11 @@ def smi(fields: str) -> str:
 COLUMNS = {  # heading: how a row's numbers are written
     "case": "{case}",
     "ours": "{ours:.3f} +- {ours_spread:.3f}",
-    "with records": "{tuned:.3f} +- {tuned_spread:.3f}",
+    "the second": "{second:.3f} +- {second_spread:.3f}",
     "torch eager": "{eager:.3f} +- {eager_spread:.3f}",
     "torch.compile": "{compiled:.3f} +- {compiled_spread:.3f}",
     "error": "{error:.1e}",
-    "of the one with records": "{tuned_error:.1e}",
+    "of the second": "{second_error:.1e}",
     "of torch fp16": "{torch_error:.1e}",
     "compile s": "{compile_ours_s:.1f}",
     "torch.compile s": "{torch_compile_s:.0f}",
@@ -312,7 +315,8 @@ def report(rows: list[dict], options) -> str:
         f"{smi('name,driver_version')}; torch {torch.__version__}; clocks and power after the run "
         f"{smi('clocks.sm,power.draw,power.limit')}.", "",
         f"    bench/gpu/whole_models.py --rounds {options.rounds} "
-        f"{' '.join(['--', *options.compile]) if options.compile else ''}".rstrip(), "",
+        f"{shlex.join(['--', *options.compile])}",
+        *([f"the second: {shlex.join(options.second)}"] if options.second else []), "",
         "Medians in milliseconds; behind +- the distance between the slowest and fastest round.",
         "", "| " + " | ".join(COLUMNS) + " |", "|---" + "|---:" * (len(COLUMNS) - 1) + "|"]
     for row in rows:
@@ -330,10 +334,15 @@ def main() -> None:
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--from", dest="dtype", default="fp16", choices=["fp16", "fp32"])
     parser.add_argument("--records", help="measurements for a second library")
+    parser.add_argument("--beside", help="other options of tessera compile for a second library")
     parser.add_argument("--keep", type=Path,
                         help="folder where models and libraries stay, and are found")
     parser.add_argument("compile", nargs="*", help="options of tessera compile, behind --")
     options = parser.parse_args()
+    options.compile = options.compile or DEFAULT_OPTIONS
+    options.second = shlex.split(options.beside or "")
+    if options.records:
+        options.second = [*options.compile, "--records", options.records, "--no-measure"]
     rows, failed = [], False
     with tempfile.TemporaryDirectory() as temporary:
         for case in options.cases.split(","):
