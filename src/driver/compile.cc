@@ -84,6 +84,9 @@ class Compilation {
       TESSERA_TRY(module, convert_layouts(std::move(module), desired, options_, report.warnings));
       done("layouts", fmt::format("{}", fmt::join(desired, ", ")));
     }
+    if (scales_rows(options_)) {
+      TESSERA_TRY(module, fold_norms(std::move(module), options_, report.warnings));
+    }
     TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
     toolchain_.emplace(std::move(toolchain));
     TESSERA_TRY(code_, machine_code(host_target(options_.targets), toolchain_->compiler()));

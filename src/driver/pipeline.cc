@@ -166,6 +166,12 @@ Result<Module> convert_layouts(Module module, const std::vector<std::string>& de
   return run_list(std::move(module), "layout", layout_passes(desired), options, warnings);
 }
 
+Result<Module> fold_norms(Module module, const CompileOptions& options,
+                          std::vector<Diagnostic>& warnings) {
+  return run_list(std::move(module), "norms", "fold-layer-norm,eliminate-dead-code", options,
+                  warnings);
+}
+
 Result<Module> prepare_native(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings) {
   const bool on_device = compute_target(options.targets).device() == DeviceType::kCuda;

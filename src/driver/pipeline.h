@@ -16,6 +16,10 @@ Result<Module> reduce_precision(Module module, const CompileOptions& options,
 // To the layouts that are desired, and what that leaves to simplify.
 Result<Module> convert_layouts(Module module, const std::vector<std::string>& desired,
                                const CompileOptions& options, std::vector<Diagnostic>& warnings);
+// Large norms become factors of rows in the products that read them: for back ends of which
+// `scales_rows` is true.
+Result<Module> fold_norms(Module module, const CompileOptions& options,
+                          std::vector<Diagnostic>& warnings);
 // What is left for native code, after back ends took their regions.
 Result<Module> prepare_native(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings);

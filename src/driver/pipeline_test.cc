@@ -65,6 +65,20 @@ TEST_F(Pipeline, LayoutsChangeWhereABackEndNeedsThem) {
   }
 }
 
+TEST_F(Pipeline, NormsAreFoldedWhereABackEndScalesRows) {
+  const auto is_folded = [](const std::vector<std::string>& targets) {
+    CompileOptions o;
+    o.targets = value_of(parse_targets(targets));
+    return scales_rows(o);
+  };
+  EXPECT_FALSE(is_folded({"cpu", "onednn", "blas"}));
+  EXPECT_FALSE(is_folded({"cuda"}));
+  const byoc::Backend* cutlass = backends::find_backend("cutlass");
+  ASSERT_NE(cutlass, nullptr);
+  EXPECT_EQ(is_folded({"cuda", "cutlass"}), !lack_of(*cutlass, Target("cutlass")));
+  EXPECT_FALSE(is_folded({"cuda", "cutlass -fold_norms=false"}));
+}
+
 TEST_F(Pipeline, ConvolutionsChangeTheirLayoutWithOneTransposeInFront) {
   CompileOptions o;
   o.model = folder_.file("m.relay");

@@ -144,6 +144,44 @@ relay::Function integer_product() {
   return b.finish(y);
 }
 
+// A product of float16 whose rows have a factor each, as fold-layer-norm makes them.
+relay::Function product_of_scaled_rows() {
+  constexpr std::int64_t kSide = 64;
+  const Type matrix = tensor_type({kSide, kSide}, kFloat16);
+  const Type column = tensor_type({kSide, 1}, kFloat32), row = tensor_type({kSide}, kFloat32);
+  const Type sums = tensor_type({kSide, kSide}, kFloat32);
+  relay::FunctionBuilder b;
+  const auto typed = [&b](relay::NodeId id, const Type& type) {
+    b.set_type(id, type);
+    return id;
+  };
+  const auto param = [&](const char* name, const Type& type) {
+    return typed(b.param(name, type), type);
+  };
+  const auto call = [&](const char* op, std::initializer_list<relay::NodeId> args,
+                        const relay::Attrs& attrs, const Type& type) {
+    return typed(b.call(*ops::operators().find(op), args, attrs), type);
+  };
+  const relay::NodeId x = param("x", matrix), w = param("w", matrix);
+  const relay::NodeId y =
+      call("nn.dense", {x, w}, {{"units", kSide}, {"out_dtype", kFloat32}}, sums);
+  const relay::NodeId scaled = call("multiply", {y, param("factor", column)}, {}, sums);
+  const relay::NodeId biased = call("add", {scaled, param("bias", row)}, {}, sums);
+  return b.finish(call("cast", {biased}, {{"dtype", kFloat16}}, matrix));
+}
+
+// Does the pattern of a back end take all of the function?
+bool is_taken(const relay::Function& f, const CompileOptions& options) {
+  const auto choices = will_place(options);
+  return std::any_of(choices.begin(), choices.end(), [&](const byoc::BackendChoice& choice) {
+    const auto patterns = choice.backend->patterns(choice.target);
+    return std::any_of(patterns.begin(), patterns.end(), [&](const relay::CompositePattern& p) {
+      const auto match = relay::match(f, p.pattern, f.result());
+      return match && (!p.check || !p.check(*match, choice.target));
+    });
+  });
+}
+
 }  // namespace
 
 std::vector<std::string> desired_layouts(const CompileOptions& options) {
@@ -160,15 +198,11 @@ std::vector<std::string> desired_layouts(const CompileOptions& options) {
 }
 
 bool multiplies_integers(const CompileOptions& options) {
-  const relay::Function f = integer_product();
-  const auto choices = will_place(options);
-  return std::any_of(choices.begin(), choices.end(), [&](const byoc::BackendChoice& choice) {
-    const auto patterns = choice.backend->patterns(choice.target);
-    return std::any_of(patterns.begin(), patterns.end(), [&](const relay::CompositePattern& p) {
-      const auto match = relay::match(f, p.pattern, f.result());
-      return match && (!p.check || !p.check(*match, choice.target));
-    });
-  });
+  return is_taken(integer_product(), options);
+}
+
+bool scales_rows(const CompileOptions& options) {
+  return is_taken(product_of_scaled_rows(), options);
 }
 
 Result<Partitioned> partition_module(Module module, const CompileOptions& options,

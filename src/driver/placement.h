@@ -31,6 +31,8 @@ struct Partitioned : PlacementFacts {
 std::vector<std::string> desired_layouts(const CompileOptions& options);
 // Does one take a product of int8 with int32 sums, which convert-quantized-products makes?
 bool multiplies_integers(const CompileOptions& options);
+// Does one take a product with a factor for each of its rows, which fold-layer-norm makes?
+bool scales_rows(const CompileOptions& options);
 
 // Partitions `main` over the back ends of options.targets; what nobody took stays.
 Result<Partitioned> partition_module(Module module, const CompileOptions& options,

@@ -61,6 +61,8 @@ std::vector<TargetKind> make_kinds() {
          "no effect: each kernel is a source for one architecture, --jobs run at once"},
         {"use_fast_math", false,
          "float32 results take their sigmoid from the hardware's tanh, as 16-bit ones do"},
+        {"fold_norms", true,
+         "products apply large layer norms in front of them as factors of their rows"},
         {"tmp_dir", Text("./tmp"),
          "no effect: intermediate files go to $TMPDIR, objects to the cache"},
         {"cluster_shapes", Ints{1, 1, 2, 1, 1, 2}, "cluster sizes to try, along M and N in turn"},

@@ -57,6 +57,15 @@ Pattern tanh_gelu(const Pattern& x) {
   return cast(multiply(half, one_more) | multiply(multiply(wide, one_more), number()));
 }
 
+// What fold-layer-norm makes of a product of normalised rows, and of such rows themselves.
+Pattern product_of_norm() {
+  return is_op("cast", {add(multiply(product(), wildcard()), wildcard())});
+}
+Pattern other_rows() {
+  const Pattern unit = add(multiply(is_op("cast", {wildcard()}), wildcard()), wildcard());
+  return is_op("cast", {add(multiply(unit, wildcard()), wildcard())}) | wildcard();
+}
+
 Pattern unary(const char* op, const Pattern& x) { return is_op(op, {x}); }
 
 // x clip(x + 3) / 6, in the orders in which exporters write it.
@@ -149,6 +158,13 @@ std::optional<Refusal> check(const Match& match, const Target& given) {
   return std::nullopt;
 }
 
+std::optional<Refusal> check_product_of_norm(const Match& match, const Target& target) {
+  if (target.name() == "cutlass" && !target.get_bool("fold_norms")) {
+    return Refusal{"-fold_norms=false"};
+  }
+  return check(match, target);
+}
+
 // ---- Products of floats, and what may stand behind them, in this order
 
 enum class Side : std::uint8_t { kNone, kLeft, kRight };  // where the product is in a sum
@@ -178,8 +194,8 @@ Pattern Parts::behind(const Pattern& product) const {
   if (bias) x = with_bias(x);
   if (activation) x = activated(x);
   const Pattern joined = is_operator("add") | is_operator("multiply");
-  if (residual == Side::kLeft) x = joined.call({x, wildcard()});
-  if (residual == Side::kRight) x = joined.call({wildcard(), x});
+  if (residual == Side::kLeft) x = joined.call({x, other_rows()});
+  if (residual == Side::kRight) x = joined.call({other_rows(), x});
   return last_activation ? activated(x) : x;
 }
 
@@ -228,6 +244,10 @@ std::vector<relay::CompositePattern> fused_patterns() {
   table.push_back({"cutlass.integer_product_rescaled", cast(integers), check_integers});
   table.push_back({"cutlass.integer_product_shifted", is_op("subtract", {product(), wildcard()}),
                    check_integers});
+  for (const Parts& parts : all_parts()) {
+    table.push_back({"cutlass.product_of_norm" + parts.name(), parts.behind(product_of_norm()),
+                     check_product_of_norm});
+  }
   for (const Parts& parts : all_parts()) {
     table.push_back({"cutlass.product" + parts.name(), parts.behind(product()), check});
     table.push_back({"cutlass.conv2d" + parts.name(), parts.behind(convolution()), check});

@@ -173,6 +173,42 @@ TEST(CutlassFusedPatterns, ActivationsInEveryPlace) {
   }
 }
 
+// As fold-layer-norm leaves the products around a norm: behind one the norm's rows are added, which
+// are not there; the other one reads them.
+constexpr const char* kAroundANorm = R"(
+def @main(%x: Tensor[(2, 32, 64), float16], %h: Tensor[(2, 32, 128), float16],
+          %w: Tensor[(64, 128), float16], %v: Tensor[(128, 64), float16],
+          %b: Tensor[(64), float16], %c: Tensor[(128), float32], %gamma: Tensor[(64), float32],
+          %beta: Tensor[(64), float32]) {
+  %0 = nn.layer_norm_factors(%x);
+  %1 = nn.matmul(%x, %w, units=None, out_dtype="float32");
+  %2 = nn.gelu(cast(add(multiply(%1, %0.0), %c), dtype="float16"));
+  %3 = add(nn.matmul(%2, %v, units=None), %b);
+  %4 = add(multiply(cast(%x, dtype="float32"), %0.0), %0.1);
+  add(%3, cast(add(multiply(%4, %gamma), %beta), dtype="float16"))
+})";
+
+TEST(CutlassFusedPatterns, AFoldedNormIsInTheProductsAroundIt) {
+  RecordingToolchain toolchain;
+  EXPECT_EQ(composites_of(compile(kAroundANorm, toolchain)),
+            (Names{"cutlass.product_of_norm_activation", "cutlass.product_bias_residual"}));
+  std::string sources;
+  for (const auto& [name, source] : toolchain.sources) sources += source;
+  for (const char* inputs :
+       {"InputList<Column<float>, Row<float>>;",
+        "InputList<Row<::cutlass::half_t>, Full<::cutlass::half_t>, Column<float>, Column<float>, "
+        "Row<float>, Row<float>>;"}) {
+    EXPECT_NE(sources.find(inputs), std::string::npos) << inputs << sources;
+  }
+}
+
+TEST(CutlassFusedPatterns, NormsAreNotFoldedWhereTheTargetSaysSo) {
+  RecordingToolchain toolchain;
+  const Names names =
+      composites_of(compile(kAroundANorm, toolchain, Target("cutlass").with("fold_norms", false)));
+  EXPECT_EQ(names[0].find("product_of_norm"), std::string::npos) << names[0];
+}
+
 TEST(CutlassFusedPatterns, NumbersOfActivationsAreInTheText) {
   const auto text_of = [](const char* activation) {
     RecordingToolchain toolchain;

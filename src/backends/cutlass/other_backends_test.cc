@@ -87,7 +87,8 @@ TEST(CutlassOptions, AreNothingToOtherBackEnds) {
   const auto all = parse_target(fmt::format(
       "cutlass -arch=sm_80 -sm=86 -ptx -multiprocessors=16 -use_3xtf32=false -split_k_slices=2 "
       "-profile_all_alignments -find_first_valid -use_multiprocessing -threads=3 -use_fast_math "
-      "-tmp_dir=/nowhere -cluster_shapes=2,1 -swizzle=4 -raster=m -accumulator=float16 "
+      "-fold_norms=false -tmp_dir=/nowhere -cluster_shapes=2,1 -swizzle=4 -raster=m "
+      "-accumulator=float16 "
       "-profile_budget=5 -include={}",
       folder->path()));
   ASSERT_TRUE(all) << render(all.error());
