@@ -148,55 +148,88 @@ int count_of_calls(const Function& f) {
   return count;
 }
 
-Graph reduced(const Graph& graph, const std::function<bool(const Graph&)>& fails, int most_tries) {
-  const std::vector<NodeId> nodes = computing_nodes(graph.function);
-  const std::map<NodeId, Tensor> values = values_of(graph, nodes);
-  Graph best = graph;
-  int tries = 0;
-  const auto still_fails = [&](const std::vector<NodeId>& kept,
-                               const std::vector<NodeId>& results) {
-    if (tries >= most_tries || results.empty()) return false;
+namespace {
+
+using Nodes = std::vector<NodeId>;
+
+class Reducer {
+ public:
+  Reducer(const Graph& graph, const std::function<bool(const Graph&)>& fails, int most_tries)
+      : graph_(graph),
+        fails_(fails),
+        tries_left_(most_tries),
+        nodes_(computing_nodes(graph.function)),
+        values_(values_of(graph, nodes_)),
+        kept_(nodes_),
+        best_(graph) {}
+
+  Graph run() {
+    results_ = minimal<NodeId>(results_of(graph_.function),
+                               [&](const Nodes& some) { return still_fails(nodes_, some); });
+    drop_lets();
+    move_result_up();
+    minimal<NodeId>(kept_, [&](const Nodes& some) { return still_fails(some, results_); });
+    return std::move(best_);
+  }
+
+ private:
+  bool still_fails(const Nodes& kept, const Nodes& results) {
+    if (tries_left_ == 0 || results.empty()) return false;
     const std::set<NodeId> stay(kept.begin(), kept.end());
     std::set<NodeId> cut;
-    for (const NodeId id : nodes) {
+    for (const NodeId id : nodes_) {
       if (!stay.contains(id)) cut.insert(id);
     }
-    auto smaller = Variant(graph, std::move(cut), results, values).make();
+    auto smaller = Variant(graph_, std::move(cut), results, values_).make();
     if (!smaller) return false;
-    ++tries;
-    if (!fails(*smaller)) return false;
-    best = *std::move(smaller);
+    --tries_left_;
+    if (!fails_(*smaller)) return false;
+    best_ = *std::move(smaller);
     return true;
-  };
-  using Nodes = std::vector<NodeId>;
-  Nodes results = minimal<NodeId>(results_of(graph.function),
-                                  [&](const Nodes& some) { return still_fails(nodes, some); });
+  }
+
   // A `let` is there although nothing reads it. Where what fails is in its value alone, that value
   // takes the place of results that have nothing to do with it.
-  Nodes kept = nodes;
-  for (const NodeId id : nodes) {
-    if (graph.function.as<relay::Let>(id) == nullptr) continue;
-    Nodes others = kept;
-    std::erase(others, id);
-    const NodeId value = graph.function.operands(id)[0];
-    if (still_fails(others, results)) {
-      kept = std::move(others);
-    } else if (values.contains(value) && still_fails(others, {value})) {
-      kept = std::move(others);
-      results = {value};
+  void drop_lets() {
+    for (const NodeId id : nodes_) {
+      if (graph_.function.as<relay::Let>(id) == nullptr) continue;
+      Nodes others = kept_;
+      std::erase(others, id);
+      const NodeId value = graph_.function.operands(id)[0];
+      if (still_fails(others, results_)) {
+        kept_ = std::move(others);
+      } else if (values_.contains(value) && still_fails(others, {value})) {
+        kept_ = std::move(others);
+        results_ = {value};
+      }
     }
   }
+
   // Users of what fails cannot be cut, as that would cut it off, too: the result moves up instead.
-  for (bool moves = results.size() == 1; moves;) {
-    const auto operands = graph.function.operands(results[0]);
-    const auto next = std::find_if(operands.begin(), operands.end(), [&](NodeId id) {
-      return values.contains(id) && still_fails(kept, {id});
-    });
-    moves = next != operands.end();
-    if (moves) results = {*next};
+  void move_result_up() {
+    for (bool moves = results_.size() == 1; moves;) {
+      const auto operands = graph_.function.operands(results_[0]);
+      const auto next = std::find_if(operands.begin(), operands.end(), [&](NodeId id) {
+        return values_.contains(id) && still_fails(kept_, {id});
+      });
+      moves = next != operands.end();
+      if (moves) results_ = {*next};
+    }
   }
-  minimal<NodeId>(kept, [&](const Nodes& some) { return still_fails(some, results); });
-  return best;
+
+  const Graph& graph_;
+  const std::function<bool(const Graph&)>& fails_;
+  int tries_left_;
+  const Nodes nodes_;  // all that compute
+  const std::map<NodeId, Tensor> values_;
+  Nodes kept_, results_;
+  Graph best_;
+};
+
+}  // namespace
+
+Graph reduced(const Graph& graph, const std::function<bool(const Graph&)>& fails, int most_tries) {
+  return Reducer(graph, fails, most_tries).run();
 }
 
 }  // namespace tessera::fuzz
