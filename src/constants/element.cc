@@ -127,6 +127,15 @@ std::int64_t element_as_int(const Tensor& t, std::int64_t i) {
 
 Tensor tensor_from_doubles(std::vector<std::int64_t> shape, DType dtype,
                            std::span<const double> values) {
+  // Weights are large: these do not ask for the type at each element.
+  if (dtype == kFloat16) {
+    return build(std::move(shape), dtype, values,
+                 [](std::byte* at, DType, double v) { store(at, float16_bits(v)); });
+  }
+  if (dtype == kBFloat16) {
+    return build(std::move(shape), dtype, values,
+                 [](std::byte* at, DType, double v) { store(at, bfloat16_bits(v)); });
+  }
   return build(std::move(shape), dtype, values, store_double);
 }
 

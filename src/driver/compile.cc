@@ -86,6 +86,7 @@ class Compilation {
     }
     if (scales_rows(options_)) {
       TESSERA_TRY(module, fold_norms(std::move(module), options_, report.warnings));
+      done("norms", fmt::format("{} nodes", module.functions.at("main").num_nodes()));
     }
     TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
     toolchain_.emplace(std::move(toolchain));

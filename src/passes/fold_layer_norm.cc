@@ -7,14 +7,16 @@
 //   product + norm(x)  =  product + ((x * factor + shift) * gamma + beta)
 // This pays where something applies a factor for each row to what it has in registers.
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <thread>
 
 #include "ops/attrs/matmul.h"
 #include "ops/attrs/norm.h"
 #include "ops/evaluate.h"
 #include "passes/constant_product.h"
 #include "passes/pass.h"
+#include "support/f16.h"
+#include "support/jobs.h"
 
 namespace tessera::passes {
 namespace {
@@ -43,6 +45,12 @@ class Folder {
       : f_(f), pool_(pool), operators_(operators), options_(options), uses_(f) {
     for (std::size_t i = 0; i < f.num_nodes(); ++i) find_product(NodeId(i));
     for (std::size_t i = 0; i < f.num_nodes(); ++i) find_norm(NodeId(i));
+    for (const auto& [root, p] : products_) {
+      const auto norm = norms_.find(f.operands(p.product)[0]);
+      if (norm != norms_.end()) folded_.push_back({&p, norm->first, &norm->second, {}, {}});
+    }
+    run_jobs(folded_.size(), std::thread::hardware_concurrency(),
+             [this](std::size_t i) { fold_into(folded_[i]); });
   }
 
   Function run() {
@@ -113,12 +121,11 @@ class Folder {
 
   // Magnitudes of 16-bit types are ordered as their bits are.
   static double largest(const Tensor& t) {
-    const auto bits = t.as<std::uint16_t>();
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < bits.size(); ++i) {
-      if ((bits[i] & 0x7fff) > (bits[at] & 0x7fff)) at = i;
+    std::uint16_t most = 0;
+    for (const std::uint16_t bits : t.as<std::uint16_t>()) {
+      most = std::max(most, static_cast<std::uint16_t>(bits & 0x7fff));
     }
-    return bits.empty() ? 0 : std::abs(element_as_double(t, static_cast<std::int64_t>(at)));
+    return t.dtype == kFloat16 ? float16_value(most) : bfloat16_value(most);
   }
 
   // Is the norm added to another product?
@@ -132,11 +139,29 @@ class Folder {
 
   // ---- What is made
 
+  // A product with the norm in front of it in its weight and bias.
+  struct Folded {
+    const ConstantProduct* old;
+    NodeId norm;
+    const Norm* parameters;
+    std::optional<Tensor> weight;
+    std::vector<double> bias;
+  };
+
+  void fold_into(Folded& out) const {
+    const Tensor& old = tensor(out.old->weight);
+    std::vector<double> weight = ops::values_of<double>(old);
+    out.bias = out.old->bias ? ops::values_of<double>(tensor(out.old->bias))
+                             : std::vector<double>(out.old->width, 0);
+    move_into(*out.parameters, *out.old, weight, out.bias);
+    out.weight = tensor_from_doubles(old.shape, old.dtype, weight);
+  }
+
   Found visit(Copier& c, NodeId id) {
-    if (const auto p = products_.find(id); p != products_.end()) {
-      const auto norm = norms_.find(f_.operands(p->second.product)[0]);
-      if (norm != norms_.end()) return product(c, p->second, norm->first, norm->second);
-    }
+    // Ascending, as roots are.
+    const auto folded = std::lower_bound(folded_.begin(), folded_.end(), id,
+                                         [](const Folded& p, NodeId i) { return p.old->root < i; });
+    if (folded != folded_.end() && folded->old->root == id) return product(c, *folded);
     if (!is_op(id, "add")) return std::nullopt;
     for (const std::size_t side : {0, 1}) {
       const NodeId operand = f_.operands(id)[side];
@@ -171,17 +196,14 @@ class Folder {
     return c.builder().project(factors, which);
   }
 
-  NodeId product(Copier& c, const ConstantProduct& p, NodeId norm, const Norm& n) {
-    const Tensor& old = tensor(p.weight);
-    std::vector<double> weight = ops::values_of<double>(old), bias(p.width, 0);
-    if (p.bias) bias = ops::values_of<double>(tensor(p.bias));
-    move_into(n, p, weight, bias);
-    const NodeId matrix = c.builder().constant(tensor_from_doubles(old.shape, old.dtype, weight));
-    relay::Attrs attrs = f_.as<relay::OpCall>(p.product)->attrs;
+  NodeId product(Copier& c, Folded& p) {
+    const NodeId matrix = c.builder().constant(*std::move(p.weight));
+    const NodeId old = p.old->product;
+    relay::Attrs attrs = f_.as<relay::OpCall>(old)->attrs;
     attrs.set("out_dtype", kFloat32);
-    const NodeId sums = c.builder().call(*f_.op(p.product), {c.map(n.data), matrix}, attrs);
-    const NodeId scaled = call(c, "multiply", {sums, factor(c, norm, 0)});
-    return cast(c, call(c, "add", {scaled, vector(c, bias)}), f_.type(p.root).dtype());
+    const NodeId sums = c.builder().call(*f_.op(old), {c.map(p.parameters->data), matrix}, attrs);
+    const NodeId scaled = call(c, "multiply", {sums, factor(c, p.norm, 0)});
+    return cast(c, call(c, "add", {scaled, vector(c, p.bias)}), f_.type(old).dtype());
   }
 
   void move_into(const Norm& n, const ConstantProduct& p, std::vector<double>& weight,
@@ -226,6 +248,7 @@ class Folder {
   const relay::Uses uses_;
   std::map<NodeId, ConstantProduct> products_;  // by root
   std::map<NodeId, Norm> norms_;
+  std::vector<Folded> folded_;        // ascending roots
   std::map<NodeId, NodeId> factors_;  // by norm; of the new function
 };
 
