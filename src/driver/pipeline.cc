@@ -48,6 +48,7 @@ std::string precision_passes(DType precision) {
 std::string layout_passes(const std::vector<std::string>& desired) {
   return fmt::format(
       "convert-layout{{desired=[{}]}},"
+      "pad-channels,"
       "fold-constant,"
       "simplify-expr,"
       "canonicalize-views,"

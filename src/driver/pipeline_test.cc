@@ -95,6 +95,7 @@ TEST_F(Pipeline, ConvolutionsChangeTheirLayoutWithOneTransposeInFront) {
       convert_layouts(value_of(load_model(o.model, {})), {"nn.conv2d:NHWC:OHWI"}, o, warnings)));
   EXPECT_NE(text.find("kernel_layout=\"OHWI\""), std::string::npos) << text;
   EXPECT_NE(text.find("kernel_layout=\"HWIO\""), std::string::npos) << text;
+  EXPECT_NE(text.find("[0, 1]]"), std::string::npos) << text;  // a fourth channel of the image
   int transposes = 0;
   for (std::size_t at = 0; (at = text.find("transpose(", at)) != std::string::npos; ++at) {
     ++transposes;
