@@ -24,6 +24,8 @@ struct CompileJob {
   // content is part of the cache key; the folders' names are not.
   std::vector<std::string> include_folders = {};
   std::vector<std::string> headers = {};  // relative to the include folders
+  std::string kept_in = {};  // the folder where the source stays as NAME.EXTENSION; "": it does not
+  int at_once = 0;           // compilers, at most, while it is among the jobs; 0: as usual
 };
 
 // Compiles to relocatable objects, through the object cache.

@@ -221,6 +221,32 @@ TEST_F(LinkTest, CachedObjectsNeedNoCompiler) {
   EXPECT_FALSE(tools.compile({&other, 1}));  // has to compile, and cannot
 }
 
+TEST_F(LinkTest, SourcesStayWhereTheirJobSays) {
+  byoc::CompileJob job = scale_job();
+  job.kept_in = path("a/b");
+  ASSERT_TRUE(toolchain().compile({&job, 1}));
+  EXPECT_EQ(*read_file(path("a/b/scale.cc")), job.source);
+  job.kept_in = path("a/b/scale.cc");
+  const auto refused = toolchain().compile({&job, 1});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(text_of(refused.error()).find("choose another folder"), std::string::npos);
+}
+
+// The compiler notes when it begins and ends.
+TEST_F(LinkTest, CompilersAtOnceAreLimitedByTheJobs) {
+  const std::string script = fmt::format(
+      "#!/bin/sh\ncase \"$*\" in *-c*) echo begin >> '{0}'; sleep 0.2; echo end >> '{0}';; esac\n"
+      "exec c++ \"$@\"\n",
+      path("log"));
+  ASSERT_TRUE(write_atomically(path("c++"), script));
+  std::filesystem::permissions(path("c++"), std::filesystem::perms::owner_all);
+  const ScopedVariable cxx("CXX", path("c++").c_str());
+  std::vector<byoc::CompileJob> jobs(2, scale_job());
+  jobs[1].at_once = 1;
+  ASSERT_TRUE(toolchain().compile(jobs));
+  EXPECT_EQ(*read_file(path("log")), "begin\nend\nbegin\nend\n");
+}
+
 // An object depends on the headers that its source may include.
 TEST_F(LinkTest, AChangedHeaderChangesTheKeyOfObjects) {
   fs::create_directories(path("root/include/tessera"));

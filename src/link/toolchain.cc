@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 
@@ -143,12 +144,17 @@ Result<std::string> Toolchain::run_compiler(const byoc::CompileJob& job) const {
 }
 
 Result<void> Toolchain::keep_sources(std::span<const byoc::CompileJob> jobs) const {
-  if (source_folder_.empty()) return {};
   for (const byoc::CompileJob& job : jobs) {
-    const std::string path = source_folder_ + "/" + job.name + "." + job.extension;
-    if (auto written = write_atomically(path, job.source); !written) {
-      return fail(error(Code::kFileNotWritable, nullptr, "cannot write {}", written.error().text())
-                      .with_remedy("choose another folder for the sources"));
+    for (const std::string& folder : {source_folder_, job.kept_in}) {
+      if (folder.empty()) continue;
+      std::error_code reported_when_written;
+      std::filesystem::create_directories(folder, reported_when_written);
+      const std::string path = folder + "/" + job.name + "." + job.extension;
+      if (auto written = write_atomically(path, job.source); !written) {
+        return fail(
+            error(Code::kFileNotWritable, nullptr, "cannot write {}", written.error().text())
+                .with_remedy("choose another folder for the sources"));
+      }
     }
   }
   return {};
@@ -166,9 +172,13 @@ std::vector<std::optional<Result<std::string>>> Toolchain::compile_each(
     cuda_ = *std::move(found);
     remember_cuda_compiler(*cuda_, cache_);
   }
+  int at_once = std::max(1, jobs_);
+  for (const byoc::CompileJob& job : jobs) {
+    if (job.at_once > 0) at_once = std::min(at_once, job.at_once);
+  }
   std::mutex reporting;
   std::size_t done = 0;
-  run_jobs(jobs.size(), static_cast<std::size_t>(std::max(1, jobs_)), [&](std::size_t i) {
+  run_jobs(jobs.size(), static_cast<std::size_t>(at_once), [&](std::size_t i) {
     if (Clock::now() < until) results[i] = compile_one(jobs[i]);
     const std::lock_guard lock(reporting);
     if (++done; progress_) progress_(done, jobs.size());

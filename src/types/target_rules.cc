@@ -41,10 +41,14 @@ bool is_arch_or_auto(const TargetValue& v) {
   return std::get<std::string>(v) == "auto" || is_arch(v);
 }
 
+bool is_counts(const TargetValue& v) {
+  const Ints& counts = std::get<Ints>(v);
+  return std::all_of(counts.begin(), counts.end(), [](Int n) { return n >= 1; });
+}
+
 bool is_pairs(const TargetValue& v) {
   const Ints& sizes = std::get<Ints>(v);
-  return sizes.size() % 2 == 0 &&
-         std::all_of(sizes.begin(), sizes.end(), [](Int n) { return n >= 1; });
+  return sizes.size() % 2 == 0 && is_counts(v);
 }
 
 template <const char* const... kWords>
@@ -62,6 +66,7 @@ constexpr OptionRule kRules[] = {
     {"cutlass", "sm", "50 or more, as 90 for sm_90", at_least<50>},
     {"cutlass", "multiprocessors", "0 or more", at_least<0>},
     {"cutlass", "cluster_shapes", "pairs of numbers from 1 on", is_pairs},
+    {"cutlass", "split_k_slices", "numbers from 1 on", is_counts},
     {"cutlass", "swizzle", "1 or more", at_least<1>},
     {"cutlass", "raster", "`m`, `n` or `auto`", is_one_of<kM, kN, kAuto>},
     {"cutlass", "accumulator", "`float32` or `float16`", is_one_of<kFloat32Name, kFloat16Name>},

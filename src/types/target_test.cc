@@ -128,6 +128,7 @@ TEST(TargetErrors, Text) {
   expect_contains(bad("cpu -opt=99999999999999999999"), "must be an integer");
   expect_contains(bad("cuda -ptx=2"), "option `ptx` must be a boolean");
   expect_contains(bad("cutlass -split_k_slices=1,,2"), "must be a list of integers");
+  expect_contains(bad("cutlass -split_k_slices=2,0"), "must be numbers from 1 on");
   expect_contains(bad("cpu -threads=-5"), "option `threads` must be 0 or more");
   expect_contains(bad(R"({"kind":"cpu","opt":-1})"), "option `opt` must be 0, 1, 2 or 3");
   for (const char* arch : {"sm_12", "sm_", "sm_9x", "compute_90", "sm_90a2", "sm_90A", "90"}) {

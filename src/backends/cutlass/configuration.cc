@@ -210,32 +210,34 @@ std::string Configuration::kernel_name() const {
 }
 
 std::string Configuration::text() const {
-  return fmt::format("{} z{} {}{}", kernel_name(), swizzle, kRasterNames[static_cast<int>(raster)],
-                     is_dependent ? " dependent" : "");
+  return fmt::format("{} z{} {}{}{}", kernel_name(), swizzle,
+                     kRasterNames[static_cast<int>(raster)], is_dependent ? " dependent" : "",
+                     splits > 1 ? fmt::format(" split{}", splits) : "");
 }
 
 std::optional<Configuration> parse_configuration(std::string_view text) {
   const std::string copy(text);
   Configuration c;
-  char schedule[16] = "", raster[8] = "", dependent[16] = "";
+  char schedule[16] = "", raster[8] = "", launch[16] = "";
   if (std::sscanf(copy.c_str(), "sm90_%dx%dx%d_c%dx%d_%15[a-z] z%d %7s %15s", &c.tile_m, &c.tile_n,
                   &c.tile_k, &c.cluster_m, &c.cluster_n, schedule, &c.swizzle, raster,
-                  dependent) >= 8) {
+                  launch) >= 8) {
     for (const Schedule s : {Schedule::kCooperative, Schedule::kStreamK, Schedule::kImplicit}) {
       if (schedule == std::string_view(kScheduleNames[static_cast<int>(s)])) c.schedule = s;
     }
   } else if (std::sscanf(copy.c_str(), "sm80_%dx%dx%d_w%dx%d_s%d z%d %7s %15s", &c.tile_m,
                          &c.tile_n, &c.tile_k, &c.warp_m, &c.warp_n, &c.stages, &c.swizzle, raster,
-                         dependent) >= 8 ||
+                         launch) >= 8 ||
              std::sscanf(copy.c_str(), "sm80_%dx%dx%d_w%dx%d_s%d_a%d z%d %7s %15s", &c.tile_m,
                          &c.tile_n, &c.tile_k, &c.warp_m, &c.warp_n, &c.stages, &c.align,
-                         &c.swizzle, raster, dependent) >= 9) {
+                         &c.swizzle, raster, launch) >= 9) {
     c.schedule = Schedule::kMultistage;
   }
   for (const Raster r : {Raster::kAlongM, Raster::kAlongN}) {
     if (raster == std::string_view(kRasterNames[static_cast<int>(r)])) c.raster = r;
   }
-  c.is_dependent = dependent[0] != '\0';
+  c.is_dependent = launch == std::string_view("dependent");
+  std::sscanf(launch, "split%d", &c.splits);
   return c.text() == text ? std::optional(c) : std::nullopt;
 }
 
@@ -301,8 +303,17 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
 }
 
 std::vector<Configuration> launches(const Gemm& gemm, const Configuration& candidate,
-                                    const Device& device) {
+                                    const Target& target) {
   std::vector<Configuration> all = {candidate};
+  const Device device = device_of(target);
+  if (candidate.schedule == Schedule::kStreamK) {
+    for (const std::int64_t splits : target.get_ints("split_k_slices")) {
+      if (splits < 2 || splits * candidate.tile_k > gemm.k.constant()) continue;
+      all.push_back(candidate);
+      all.back().splits = static_cast<int>(splits);
+    }
+    return all;
+  }
   const bool has_bands =
       candidate.schedule != Schedule::kImplicit && waves_of(gemm, candidate, device) > 1;
   if (has_bands && candidate.raster == Raster::kAuto && candidate.swizzle == 1) {

@@ -33,12 +33,14 @@ struct Configuration {
   int swizzle = 1;  // width of the bands, in tiles
   Raster raster = Raster::kAuto;
   bool is_dependent = false;  // may start while the kernel before it ends
+  int splits = 1;             // of stream-K: parts of each sum along K; 1: the kernel's choice
 
   friend bool operator==(const Configuration&, const Configuration&) = default;
   // What is compiled: "sm90_128x192x64_c2x1_pingpong", "sm80_128x64x32_w64x32_s4",
   // "sm80_64x64x32_w32x32_s5_a4".
   std::string kernel_name() const;
-  // All of it, "sm90_128x192x64_c2x1_pingpong z1 auto dependent"; reads back equal.
+  // All of it, "sm90_128x192x64_c2x1_pingpong z1 auto dependent", "..._streamk z1 auto split4";
+  // reads back equal.
   std::string text() const;
 };
 std::optional<Configuration> parse_configuration(std::string_view text);
@@ -75,9 +77,10 @@ double estimated_microseconds(const Gemm& gemm, const Configuration& configurati
 // narrow it.
 std::vector<Configuration> candidates(const Gemm& gemm, const Target& target, const Device& device);
 
-// The ways to launch one of them, itself first: early or not; and where there is more than a wave
-// of tiles, bands of some widths in both directions, unless the target says which.
+// The ways to launch one of them, itself first: early or not; where there is more than a wave of
+// tiles, bands of some widths in both directions, unless the target says which; of stream-K, sums
+// in as many parts as `split_k_slices` of the target says.
 std::vector<Configuration> launches(const Gemm& gemm, const Configuration& candidate,
-                                    const Device& device);
+                                    const Target& target);
 
 }  // namespace tessera::backends::cutlass

@@ -93,12 +93,38 @@ TEST(Configurations, FewTilesWithALongSumAreShared) {
   // Four tiles of sums, and two locks for each.
   EXPECT_GE(workspace_bytes(gemm, first), 4 * (128 * 64 * 4 + 2 * 4));
   EXPECT_FALSE(first.is_dependent);
-  for (const auto& launch : launches(gemm, first, {})) EXPECT_FALSE(launch.is_dependent);
+  for (const auto& launch : launches(gemm, first, Target("cutlass"))) {
+    EXPECT_FALSE(launch.is_dependent);
+  }
   // Where there is no number of tiles there is none of bytes.
   gemm.m = Dim::symbol("rows");
   for (const auto& c : candidates(gemm, Target("cutlass"), {})) {
     EXPECT_NE(c.schedule, Schedule::kStreamK);
   }
+}
+
+// Parts of less than a step there are none of; kernels that share no tiles are not split.
+TEST(Configurations, SumsAreSplitAsTheTargetSays) {
+  const auto texts_of = [](std::int64_t k, Schedule schedule) {
+    const Configuration c{schedule, 128, 64, 64};
+    std::vector<std::string> texts;
+    for (const auto& launch : launches(float16_product(64, 256, k), c,
+                                       *parse_target("cutlass -split_k_slices=1,2,4 -raster=m"))) {
+      texts.push_back(launch.text());
+      EXPECT_EQ(parse_configuration(launch.text()), launch) << launch.text();
+    }
+    return texts;
+  };
+  const std::string kernel = "sm90_128x64x64_c1x1_streamk z1 auto";
+  EXPECT_EQ(texts_of(256, Schedule::kStreamK),
+            (std::vector<std::string>{kernel, kernel + " split2", kernel + " split4"}));
+  EXPECT_EQ(texts_of(128, Schedule::kStreamK),
+            (std::vector<std::string>{kernel, kernel + " split2"}));
+  for (const std::string& text : texts_of(256, Schedule::kCooperative)) {
+    EXPECT_EQ(text.find("split"), std::string::npos) << text;
+  }
+  EXPECT_FALSE(parse_configuration(kernel + " split1"));
+  EXPECT_FALSE(parse_configuration(kernel + " split"));
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ class Cutlass final : public byoc::Backend {
           gemm_region(products[i], module.functions.at(products[i]), gemm, chosen, target));
     }
     if (!regions.empty()) {
-      TESSERA_TRY_VOID(add_artifact(module, regions, context, out.declined));
+      TESSERA_TRY_VOID(add_artifact(module, regions, target, context, out.declined));
     }
     out.module = std::move(module);
     return out;
@@ -186,10 +186,11 @@ class Cutlass final : public byoc::Backend {
 
  private:
   static Result<void> add_artifact(Module& module, std::vector<Region>& regions,
-                                   CompileContext& context, std::vector<byoc::Declined>& declined) {
+                                   const Target& target, CompileContext& context,
+                                   std::vector<byoc::Declined>& declined) {
     TESSERA_TRY(auto objects, compile_kernels(module, regions, context, declined));
     if (regions.empty()) return {};
-    const CompileJob functions = regions_job(regions_text(regions));
+    const CompileJob functions = regions_job(regions_text(regions), target);
     TESSERA_TRY(auto object, context.toolchain.compile({&functions, 1}));
     objects.push_back(std::move(object.front()));
     Artifact artifact;

@@ -31,11 +31,20 @@ std::string attention_folder(const Target& target) {
   return include_folder(target) + "/../examples/88_hopper_fmha";
 }
 
+// Where the sources stay, and how many nvcc run at once, as far as the target says it.
+void apply_options(CompileJob& job, const Target& target) {
+  const TargetValue& folder = target.values().at("tmp_dir");
+  const TargetOption* option = find_target_kind(target.name())->find_option("tmp_dir");
+  if (folder != option->default_value) job.kept_in = std::get<std::string>(folder);
+  if (target.get_int("threads") > 0) job.at_once = static_cast<int>(target.get_int("threads"));
+}
+
 CompileJob cutlass_job(std::string symbol, std::string source, const Target& target,
                        std::initializer_list<const char*> headers) {
   CompileJob job{std::move(symbol), std::move(source), "cu", {}, {}, {}};
   job.flags = {architecture_flag(target), "-diag-suppress=2908"};
   job.include_folders = {include_folder(target), tools_folder(target), attention_folder(target)};
+  apply_options(job, target);
   add_headers(job, headers);
   job.headers.emplace_back("cutlass/version.h");
   return job;
@@ -43,6 +52,7 @@ CompileJob cutlass_job(std::string symbol, std::string source, const Target& tar
 
 CompileJob contest_job(std::string source, const Target& target) {
   CompileJob job{"cutlass_measure", std::move(source), "cu", {architecture_flag(target)}, {}, {}};
+  apply_options(job, target);
   add_headers(job, {"measure_operands.cuh", "measure_result.cuh", "measure_contest.cuh"});
   return job;
 }
@@ -96,8 +106,9 @@ CompileJob table_job(std::string source) {
   return job;
 }
 
-CompileJob regions_job(std::string source) {
+CompileJob regions_job(std::string source, const Target& target) {
   CompileJob job{"cutlass_regions", std::move(source), "cc", {"-O2"}, {}, {}};
+  apply_options(job, target);
   add_headers(job, {"attention.h", "gemm.h", "region.h"});
   return job;
 }

@@ -23,6 +23,6 @@ byoc::CompileJob measure_job(const Gemm& gemm, const Target& target);
 byoc::CompileJob measure_job(const Attention& attention, const Target& target);
 byoc::CompileJob table_job(std::string source);
 // Of functions that call kernels: C++.
-byoc::CompileJob regions_job(std::string source);
+byoc::CompileJob regions_job(std::string source, const Target& target);
 
 }  // namespace tessera::backends::cutlass

@@ -68,8 +68,9 @@ std::string measure_table(const Gemm& g, std::span<const Configuration> candidat
     if (declared.insert(symbol).second) {
       kernels += fmt::format("int32_t {}(const tessera_call*, const GemmArguments*);\n", symbol);
     }
-    rows += fmt::format("    {{&{}, {}, {}, {}, {}}},  // {}\n", symbol, c.swizzle,
-                        raster_along_m(c), c.is_dependent ? 1 : 0, workspace_bytes(g, c), c.text());
+    rows += fmt::format("    {{&{}, {}, {}, {}, {}, {}}},  // {}\n", symbol, c.swizzle,
+                        raster_along_m(c), c.is_dependent ? 1 : 0, c.splits, workspace_bytes(g, c),
+                        c.text());
   }
   const std::int64_t m = g.m.constant(), n = g.n.constant(), k = g.k.constant(),
                      batch = g.batch.constant();
@@ -82,7 +83,7 @@ std::string measure_table(const Gemm& g, std::span<const Configuration> candidat
       "const GemmArguments tessera_measured_product = {{\n"
       "    {2}, {3}, {4}, {5},  // m, n, k, batch\n"
       "    {6}, {7}, {8},  // A, B, D\n"
-      "    {{{9}}},\n    0, 0, 0{12}}};\n"
+      "    {{{9}}},\n    0, 0, 0, 0{12}}};\n"
       "const MeasuredCandidate tessera_measured_candidates[] = {{\n{10}}};\n"
       "const int32_t tessera_measured_candidate_count = {11};\n"
       "}}  // extern \"C\"\n",

@@ -207,6 +207,7 @@ std::string region_source(const std::string& symbol, const Function& region, con
   }
   text += fmt::format("  g.swizzle = {}, g.raster_along_m = {}, g.dependent = {};\n", c.swizzle,
                       raster_along_m(c), c.is_dependent ? 1 : 0);
+  if (c.splits > 1) text += fmt::format("  g.splits = {};\n", c.splits);
   return text + fmt::format("  return {}(call, &g);\n}}\n", kernel);
 }
 

@@ -106,7 +106,7 @@ TuningTask task_of(const Gemm& gemm, const Gemm& sized, const relay::Function& f
   std::vector<Configuration> all;
   for (const Configuration& c : candidates(gemm, target, device_of(target))) {
     const auto kernel = std::make_shared<const CompileJob>(kernel_job(gemm, c, target));
-    for (const Configuration& launch : launches(sized, c, device_of(target))) {
+    for (const Configuration& launch : launches(sized, c, target)) {
       task.candidates.push_back({launch.text(), kernel});
       all.push_back(launch);
     }

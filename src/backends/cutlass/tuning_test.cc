@@ -120,7 +120,7 @@ TEST(CutlassTuning, ConvolutionsAreMeasuredOnTheImagesOfTheirWindows) {
   const std::string table = tasks[0].table(first).source;
   for (const char* line :
        {"    3360, 128, 576, 1,  // m, n, k, batch\n",
-        "    0, 0, 0, {8, 29, 28, 64, 3, 3, 15, 28, {2, 1}, {1, 1}, {0, 1, 2, 1}}};\n"}) {
+        "    0, 0, 0, 0, {8, 29, 28, 64, 3, 3, 15, 28, {2, 1}, {1, 1}, {0, 1, 2, 1}}};\n"}) {
     EXPECT_NE(table.find(line), std::string::npos) << line << table;
   }
   EXPECT_GT(kernels_of(tasks[0]).size(), 8u);
@@ -235,11 +235,39 @@ TEST(CutlassTuning, AttributesOfTheTargetDoWhatTheySay) {
       return name.ends_with(align);
     })) << align;
   }
+  const auto kept =
+      tasks_of(kFeedForward, *parse_target("cutlass -tmp_dir='a b' -threads=3")).front();
+  EXPECT_EQ(kept.candidates.front().kernel->kept_in, "a b");
+  EXPECT_EQ(kept.candidates.front().kernel->at_once, 3);
+  const auto usual = tasks_of(kFeedForward).front();
+  EXPECT_EQ(usual.candidates.front().kernel->kept_in, "");
+  EXPECT_EQ(usual.candidates.front().kernel->at_once, 0);
   // Bands that the target fixes are not varied.
   const auto banded = tasks_of(kFeedForward, Target("cutlass").with("swizzle", std::int64_t{4}));
   for (const auto& c : banded.front().candidates) {
     EXPECT_NE(c.configuration.find(" z4 "), std::string::npos) << c.configuration;
   }
+}
+
+TEST(CutlassTuning, SplitsAreMeasuredAndTaken) {
+  constexpr const char* kFewTiles = R"(
+def @main(%x: Tensor[(64, 16384), float16], %w: Tensor[(256, 16384), float16]) {
+  nn.dense(%x, %w, units=None)
+})";
+  const auto task = tasks_of(kFewTiles, *parse_target("cutlass -split_k_slices=1,8")).front();
+  std::vector<std::size_t> split;
+  for (std::size_t i = 0; i < task.candidates.size(); ++i) {
+    if (task.candidates[i].configuration.ends_with(" split8")) split.push_back(i);
+  }
+  ASSERT_FALSE(split.empty());
+  EXPECT_EQ(task.candidates[split[0]].kernel, task.candidates[split[0] - 1].kernel);
+  EXPECT_NE(task.table(split).source.find("_streamk, 1, -1, 0, 8, "), std::string::npos)
+      << task.table(split).source;
+  const OneMeasurement measured(task.candidates[split[0]].configuration);
+  RecordingToolchain toolchain;
+  compile(kFewTiles, toolchain, Target("cutlass"), &measured);
+  const std::string& text = toolchain.sources.at("cutlass_regions");
+  EXPECT_NE(text.find("  g.splits = 8;\n"), std::string::npos) << text;
 }
 
 // What is measured with, as text: the programs of products and of attention, and their tables for

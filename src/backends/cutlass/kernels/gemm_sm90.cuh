@@ -82,6 +82,9 @@ struct GemmSm90 {
          stride_of<typename Kernel::StrideC>(source), static_cast<D*>(g.d.data),
          stride_of<typename Kernel::StrideD>(g.d)}};
     out.hw_info.sm_count = multiprocessors;
+    if constexpr (requires { out.scheduler.splits; }) {
+      out.scheduler.splits = g.splits > 1 ? g.splits : 1;
+    }
     out.scheduler.max_swizzle_size = g.swizzle;
     using Order = decltype(out.scheduler.raster_order);
     out.scheduler.raster_order = g.raster_along_m < 0    ? Order::Heuristic

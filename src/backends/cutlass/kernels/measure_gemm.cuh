@@ -65,6 +65,7 @@ class MeasuredGemm final : public MeasuredWork {
     g.swizzle = c.swizzle;
     g.raster_along_m = c.raster_along_m;
     g.dependent = c.dependent;
+    g.splits = c.splits;
     return c.kernel(&call, &g) == 0;
   }
 

@@ -10,7 +10,7 @@ namespace tessera::cutlass {
 struct MeasuredCandidate {
   GemmFunction* kernel;
   // As in GemmArguments.
-  int32_t swizzle, raster_along_m, dependent;
+  int32_t swizzle, raster_along_m, dependent, splits;
   int64_t workspace_bytes;  // as in tessera_call
 };
 
