@@ -3,7 +3,9 @@
 // left of it moves into the products: its rows are never written.
 //   factor, shift = nn.layer_norm_factors(x)
 //   norm(x) W + b  =  (x V) * factor + (b + beta W)
-//       where V = gamma W less the mean of each column, so that x V = (x - mean(x)) gamma W
+//       where V = gamma W less the mean of each column, so that x V = (x - mean(x)) gamma W;
+//       V is rounded so that its columns sum up to zero still, whatever multiple of the mean that
+//       is
 //   product + norm(x)  =  product + ((x * factor + shift) * gamma + beta)
 // This pays where something applies a factor for each row to what it has in registers.
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include "ops/attrs/matmul.h"
 #include "ops/attrs/norm.h"
 #include "ops/evaluate.h"
+#include "passes/balanced_rounding.h"
 #include "passes/constant_product.h"
 #include "passes/pass.h"
 #include "support/f16.h"
@@ -210,21 +213,12 @@ class Folder {
                  std::vector<double>& bias) const {
     const std::vector<double> gamma = ops::values_of<double>(tensor(n.gamma)),
                               beta = ops::values_of<double>(tensor(n.beta));
-    const std::size_t terms = gamma.size(), width = bias.size();
-    const std::size_t next_term = p.has_rows_of_terms ? 1 : width,
-                      next_column = p.has_rows_of_terms ? terms : 1;
-    std::vector<double> means(width, 0);
-    for (std::size_t k = 0; k < terms; ++k) {
-      for (std::size_t j = 0; j < width; ++j) {
-        double& w = weight[k * next_term + j * next_column];
-        bias[j] += beta[k] * w;
-        w *= gamma[k];
-        means[j] += w / static_cast<double>(terms);
-      }
-    }
-    for (std::size_t k = 0; k < terms; ++k) {
-      for (std::size_t j = 0; j < width; ++j) weight[k * next_term + j * next_column] -= means[j];
-    }
+    const MatrixLayout layout{gamma.size(), bias.size(), p.has_rows_of_terms};
+    layout.for_each([&](std::size_t term, std::size_t column, std::size_t place) {
+      bias[column] += beta[term] * weight[place];
+      weight[place] *= gamma[term];
+    });
+    center_columns(weight, layout, f_.type(p.weight).dtype());
   }
 
   // The norm itself, of its two numbers a row.
