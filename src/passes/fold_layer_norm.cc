@@ -109,6 +109,7 @@ class Folder {
     const auto p = constant_product(f_, uses_, user);
     if (!p || f_.operands(user)[0] != norm || f_.operands(user)[1] == norm) return false;
     if (f_.type(user).dtype() != f_.type(norm).dtype()) return false;
+    if (uses_.of(p->weight).size() != 1) return false;  // others need the old one beside the new
     const auto& attrs = f_.as<relay::OpCall>(user)->attrs;
     const bool is_dense = is_op(user, "nn.dense");
     if (!is_dense && relay::read_attrs<ops::MatmulAttrs>(attrs).transpose_a) return false;
