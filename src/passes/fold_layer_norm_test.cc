@@ -93,7 +93,8 @@ TEST(FoldLayerNorm, IsAsNearWhateverTheMeanOfRows) {
     const Module after =
         ops::infer_types(run_passes(before, calls, ops::operators(), {}).value().module).value();
     for (const double mean : {0.0, 1.0, 10.0, 40.0}) {
-      const Tensor x = tensor_from_doubles({16, 1024}, dtype, normal(16 * 1024, mean, 1));
+      const Tensor x =
+          tensor_from_doubles({16, 1024}, dtype, normal(std::size_t{16} * 1024, mean, 1));
       const Tensor wide = tensor_from_doubles(x.shape, kFloat64, ops::values_of<double>(x));
       const auto error_of = [&](const Module& m) {
         const auto found = ops::evaluate(m, m.functions.at("main"), {&x, 1});
