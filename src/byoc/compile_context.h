@@ -34,6 +34,8 @@ class Toolchain {
   virtual ~Toolchain() = default;
   // The objects' bytes, in the order of the jobs; runs up to `CompileContext::jobs` at once.
   virtual Result<std::vector<std::string>> compile(std::span<const CompileJob> jobs) = 0;
+  // Each for itself: its object, or why there is none.
+  virtual std::vector<Result<std::string>> compile_each(std::span<const CompileJob> jobs);
   // A static library of objects that are given as bytes.
   virtual Result<std::string> archive(std::span<const std::string> objects) = 0;
   virtual std::string identity() const = 0;  // compiler and version, for keys and reports

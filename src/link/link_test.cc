@@ -264,6 +264,24 @@ TEST_F(LinkTest, AChangedHeaderChangesTheKeyOfObjects) {
   EXPECT_NE(before->headers_hash(), after->headers_hash());
 }
 
+TEST_F(LinkTest, EachSourceFailsForItself) {
+  std::size_t compiled = 0;
+  auto found = Toolchain::find({.root = TESSERA_BUILD_DIR,
+                                .cache_folder = "",
+                                .jobs = 2,
+                                .progress = [&](std::size_t, std::size_t) { ++compiled; }});
+  ASSERT_TRUE(found);
+  const byoc::CompileJob jobs[] = {{"good", "int good() { return 1; }", "cc", {}},
+                                   {"bad", "int bad() { return unheard_of; }", "cc", {}},
+                                   {"fine", "int fine() { return 2; }", "cc", {}}};
+  const auto results = found->compile_each(jobs);
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_TRUE(results[0] && results[2]);
+  ASSERT_FALSE(results[1]);
+  EXPECT_NE(results[1].error().list.at(0).message.find("unheard_of"), std::string::npos);
+  EXPECT_EQ(compiled, 3u);
+}
+
 TEST_F(LinkTest, DamagedCacheEntriesAreCompiledAgain) {
   Toolchain tools = toolchain(path("cache"));
   const byoc::CompileJob job = scale_job();

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include <fmt/ranges.h>
 
@@ -139,7 +140,10 @@ Result<std::string> Toolchain::run_compiler(const byoc::CompileJob& job) const {
     return fail(tool_failure(command[0], "compile `" + source + "`", why, *folder));
   }
   auto bytes = read_file(folder->file(object));
-  if (!bytes) return cannot_write(bytes.error());
+  if (!bytes) {
+    return fail(tool_failure(command[0], "compile `" + source + "`",
+                             "it says that it did, and wrote no object", *folder));
+  }
   return *std::move(bytes);
 }
 
@@ -160,7 +164,7 @@ Result<void> Toolchain::keep_sources(std::span<const byoc::CompileJob> jobs) con
   return {};
 }
 
-std::vector<std::optional<Result<std::string>>> Toolchain::compile_each(
+std::vector<std::optional<Result<std::string>>> Toolchain::compile_until(
     std::span<const byoc::CompileJob> jobs, Clock::time_point until) {
   std::vector<std::optional<Result<std::string>>> results(jobs.size());
   if (!cuda_ && std::any_of(jobs.begin(), jobs.end(), is_cuda)) {
@@ -186,15 +190,26 @@ std::vector<std::optional<Result<std::string>>> Toolchain::compile_each(
   return results;
 }
 
+std::vector<Result<std::string>> Toolchain::compile_each(std::span<const byoc::CompileJob> jobs) {
+  if (auto kept = keep_sources(jobs); !kept) {
+    return std::vector<Result<std::string>>(jobs.size(), Unexpected{kept.error()});
+  }
+  std::vector<Result<std::string>> results;
+  for (auto& result : compile_until(jobs, Clock::time_point::max())) {
+    results.push_back(*std::move(result));
+  }
+  return results;
+}
+
 Result<std::vector<std::string>> Toolchain::compile(std::span<const byoc::CompileJob> jobs) {
-  TESSERA_TRY_VOID(keep_sources(jobs));
   std::vector<std::string> objects;
   Diagnostics problems;
+  std::set<std::string> messages;  // what is wrong with the surroundings is so for each job
   for (auto& result : compile_each(jobs)) {
-    if (*result) {
-      objects.push_back(std::move(**result));
-    } else {
-      problems.add(std::move(*result).error());
+    if (result) {
+      objects.push_back(*std::move(result));
+    } else if (messages.insert(result.error().list.front().message).second) {
+      problems.add(std::move(result).error());
     }
   }
   if (!problems.empty()) return fail(std::move(problems));

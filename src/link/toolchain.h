@@ -32,11 +32,11 @@ class Toolchain final : public byoc::Toolchain {
   static Result<Toolchain> find(const ToolchainOptions& options);
 
   Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override;
-  // Each for itself: its object, or why there is none; nothing for those whose turn had not come at
-  // `until`, a time of the steady clock.
+  std::vector<Result<std::string>> compile_each(std::span<const byoc::CompileJob> jobs) override;
+  // The same without a source that is kept; nothing for those whose turn had not come at `until`.
   using Clock = std::chrono::steady_clock;
-  std::vector<std::optional<Result<std::string>>> compile_each(
-      std::span<const byoc::CompileJob> jobs, Clock::time_point until = Clock::time_point::max());
+  std::vector<std::optional<Result<std::string>>> compile_until(
+      std::span<const byoc::CompileJob> jobs, Clock::time_point until);
   Result<std::string> archive(std::span<const std::string> objects) override;
   std::string identity() const override { return compiler_.identity; }
 

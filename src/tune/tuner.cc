@@ -144,7 +144,7 @@ void Tuner::compile(const std::vector<Job>& jobs) {
       if (i < own.size()) need(*own[i]);
     }
   }
-  auto results = toolchain_.compile_each(list, after(begin_, options_.budget_s * kCompileShare));
+  auto results = toolchain_.compile_until(list, after(begin_, options_.budget_s * kCompileShare));
   for (std::size_t i = 0; i < list.size(); ++i) objects_[list[i].source] = std::move(results[i]);
 }
 

@@ -88,24 +88,21 @@ Diagnostic cannot_compile(const Module& module, const std::string& symbol, const
                "back end `{}` cannot compile `{}`: {}", kName, symbol, why);
 }
 
-// The objects of all kernels. Those that do not compile take their regions with them; the others
-// come out of the cache then.
-Result<std::vector<std::string>> compile_kernels(const Module& module, std::vector<Region>& regions,
-                                                 CompileContext& context,
-                                                 std::vector<byoc::Declined>& declined) {
+// The objects of all kernels. Those that do not compile take their regions with them.
+std::vector<std::string> compile_kernels(const Module& module, std::vector<Region>& regions,
+                                         CompileContext& context,
+                                         std::vector<byoc::Declined>& declined) {
   const auto jobs = kernel_jobs(regions);
   std::vector<CompileJob> list;
   for (const auto& [symbol, job] : jobs) list.push_back(job);
-  auto objects = context.toolchain.compile(list);
-  if (objects) return objects;
+  std::vector<Result<std::string>> results = context.toolchain.compile_each(list);
   std::map<std::string, Diagnostic> failed;
-  std::vector<std::string> good;
-  for (const CompileJob& job : list) {
-    auto alone = context.toolchain.compile({&job, 1});
-    if (alone) {
-      good.push_back(std::move(alone->front()));
+  std::vector<std::string> objects;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (results[i]) {
+      objects.push_back(*std::move(results[i]));
     } else {
-      failed.emplace(job.name, alone.error().list.front());
+      failed.emplace(list[i].name, results[i].error().list.front());
     }
   }
   std::erase_if(regions, [&](const Region& r) {
@@ -116,7 +113,7 @@ Result<std::vector<std::string>> compile_kernels(const Module& module, std::vect
          cannot_compile(module, r.symbol, why->second.message).with_remedy(why->second.remedy)});
     return true;
   });
-  return good;
+  return objects;
 }
 
 class Cutlass final : public byoc::Backend {
@@ -188,7 +185,7 @@ class Cutlass final : public byoc::Backend {
   static Result<void> add_artifact(Module& module, std::vector<Region>& regions,
                                    const Target& target, CompileContext& context,
                                    std::vector<byoc::Declined>& declined) {
-    TESSERA_TRY(auto objects, compile_kernels(module, regions, context, declined));
+    auto objects = compile_kernels(module, regions, context, declined);
     if (regions.empty()) return {};
     const CompileJob functions = regions_job(regions_text(regions), target);
     TESSERA_TRY(auto object, context.toolchain.compile({&functions, 1}));

@@ -330,6 +330,9 @@ TEST(Cutlass, AKernelThatDoesNotCompileTakesItsRegionsOnly) {
   ASSERT_EQ(outcome.module.artifacts.size(), 1u);
   EXPECT_EQ(outcome.module.artifacts[0].symbols.size(), 1u);
   EXPECT_EQ(outcome.module.externs.size(), 1u);
+  // nvcc takes long to find out; once is enough.
+  EXPECT_EQ(toolchain.attempts.size(), 3u);  // two kernels, and the functions of one
+  for (const auto& [name, count] : toolchain.attempts) EXPECT_EQ(count, 1) << name;
 }
 
 // Six kernels that have little in common: TMA and an epilogue, attention with a mask, a batch in

@@ -34,6 +34,7 @@ class RecordingToolchain final : public byoc::Toolchain {
   Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override {
     std::vector<std::string> objects;
     for (const byoc::CompileJob& job : jobs) {
+      ++attempts[job.name];
       if (!failing.empty() && job.source.find(failing) != std::string::npos) {
         return fail(error(Code::kToolFailed, nullptr, "ptxas gives up"));
       }
@@ -48,6 +49,7 @@ class RecordingToolchain final : public byoc::Toolchain {
   std::string identity() const override { return "recording"; }
 
   std::map<std::string, std::string> sources;
+  std::map<std::string, int> attempts;
   std::string failing;
 };
 

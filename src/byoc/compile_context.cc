@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "byoc/compile_context.h"
+
+namespace tessera::byoc {
+
+std::vector<Result<std::string>> Toolchain::compile_each(std::span<const CompileJob> jobs) {
+  std::vector<Result<std::string>> results;
+  for (const CompileJob& job : jobs) {
+    auto objects = compile({&job, 1});
+    if (objects) {
+      results.emplace_back(std::move(objects->front()));
+    } else {
+      results.emplace_back(Unexpected{std::move(objects).error()});
+    }
+  }
+  return results;
+}
+
+}  // namespace tessera::byoc
