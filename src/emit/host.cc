@@ -10,6 +10,7 @@
 #include "emit/host_shapes.h"
 #include "plan/device.h"
 #include "tir/walk.h"
+#include "types/gpu_arch.h"
 #include "types/target_list.h"
 
 namespace tessera::emit {
@@ -281,9 +282,10 @@ class HostEmitter {
     const bool replayable =
         main_ != nullptr && plan::replay_obstacle(*main_, module_, plan_).empty();
     const Target cuda = target();
+    const std::string& arch = cuda.get_string("arch");
+    const bool runs_on_later = cuda.get_bool("ptx") && has_ptx_for_later(arch);
     return fmt::format("&tessera_cuda_device, {}, {}",
-                       c_string(cuda.get_string("arch") + (cuda.get_bool("ptx") ? "+ptx" : "")),
-                       replayable ? 1 : 0);
+                       c_string(arch + (runs_on_later ? "+ptx" : "")), replayable ? 1 : 0);
   }
 
   int pool_index(const std::string& pool) const {

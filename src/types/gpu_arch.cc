@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "types/gpu_arch.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tessera {
@@ -9,6 +11,12 @@ namespace {
 std::string_view number_of(std::string_view arch) { return arch.substr(arch.find('_') + 1); }
 
 }  // namespace
+
+std::string_view gpu_arch_number(std::string_view arch) {
+  constexpr std::string_view kDigits = "0123456789";
+  const std::size_t begin = std::min(arch.find_first_of(kDigits), arch.size());
+  return arch.substr(begin, arch.find_first_not_of(kDigits, begin) - begin);
+}
 
 bool has_ptx_for_later(std::string_view arch) {
   return number_of(arch).find_first_not_of("0123456789") == std::string_view::npos;

@@ -8,6 +8,9 @@
 
 namespace tessera {
 
+// "90" of `sm_90a`; "" where no number is said.
+std::string_view gpu_arch_number(std::string_view arch);
+
 // Is its PTX something that later GPUs can run? That of sm_90a is for one architecture alone, that
 // of sm_103f for one family.
 bool has_ptx_for_later(std::string_view arch);

@@ -13,6 +13,12 @@ TEST(GpuArch, PtxOfOneArchitectureOrFamilyIsNotForLaterOnes) {
   EXPECT_FALSE(has_ptx_for_later("sm_103f"));
 }
 
+TEST(GpuArch, HasANumber) {
+  EXPECT_EQ(gpu_arch_number("sm_90a"), "90");
+  EXPECT_EQ(gpu_arch_number("sm_120"), "120");
+  EXPECT_EQ(gpu_arch_number("auto"), "");
+}
+
 // As nvcc's documentation spells it.
 TEST(GpuArch, NvccIsToldOfMachineCodeAndOfPtx) {
   EXPECT_EQ(gencode_flag("sm_90a", false), "-gencode=arch=compute_90a,code=sm_90a");

@@ -5,6 +5,7 @@
 
 #include "support/check.h"
 #include "support/hash.h"
+#include "types/gpu_arch.h"
 #include "types/target_builder.h"
 
 namespace tessera {
@@ -152,6 +153,7 @@ void TargetBuilder::set_host(const Target& host) {
 }
 
 Result<Target> TargetBuilder::finish() {
+  check_arch();
   if (!problems_.empty()) return fail(std::move(problems_));
   std::vector<std::string> keys;
   for (const auto& key : keys_) add_key(keys, key);
@@ -171,6 +173,19 @@ void TargetBuilder::choose_arch() {
   if (arch == target_.values_.end()) return;
   const std::int64_t sm = target_.get_int("sm");
   arch->second = fmt::format("sm_{}{}", sm, sm == 90 ? "a" : "");
+}
+
+// The default of `sm` says nothing beside an `arch`: the long text of a target has both.
+void TargetBuilder::check_arch() {
+  if (!given_.contains("sm") || !given_.contains("arch")) return;
+  const auto arch = target_.values_.find("arch"), sm = target_.values_.find("sm");
+  if (arch == target_.values_.end() || sm == target_.values_.end()) return;
+  if (sm->second == target_.kind().find_option("sm")->default_value) return;
+  const std::string_view number = gpu_arch_number(std::get<std::string>(arch->second));
+  const std::string own = std::to_string(std::get<std::int64_t>(sm->second));
+  if (number.empty() || number == own) return;
+  problem("`-sm={}` and `-arch={}` contradict each other; leave one of them away", own,
+          std::get<std::string>(arch->second));
 }
 
 Diagnostic unknown_target_kind(std::string_view name, std::string_view source) {

@@ -36,6 +36,7 @@ class TargetBuilder {
 
  private:
   void choose_arch();
+  void check_arch();
   Target target_;
   std::string source_;
   std::set<std::string> given_;

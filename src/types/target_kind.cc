@@ -25,7 +25,7 @@ std::vector<TargetKind> make_kinds() {
        DeviceType::kCuda,
        false,
        {{"arch", Text("sm_90a"), "architecture, as nvcc names it: sm_90a"},
-        {"ptx", false, "also carry PTX for later devices"}}},
+        {"ptx", false, "also carry PTX for later devices; that of sm_90a is for no other"}}},
       {"onednn", "", DeviceType::kCpu, true, {}},
       {"blas", "", DeviceType::kCpu, true, {}},
       {"ccompiler",
@@ -46,7 +46,8 @@ std::vector<TargetKind> make_kinds() {
          "architecture, as nvcc names it; auto: that of `sm` if it is given, else that of `cuda`, "
          "else sm_90a"},
         {"sm", Int{80},
-         "compute capability that kernels are generated for: another way to say arch"},
+         "another way to say arch: 80 is sm_80, 90 is sm_90a; where it is not given, arch decides "
+         "and this default does not"},
         {"ptx", false,
          "also carry PTX of kernels that later devices can run; `cuda -ptx` says so too"},
         {"multiprocessors", Int{0}, "of the device; 0: as many as the usual one of the arch has"},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "types/gpu_arch.h"
 #include "types/target_builder.h"
 
 namespace tessera {
@@ -41,10 +42,7 @@ Target choose_host(const std::vector<Target>& targets) {
 // open.
 std::string arch_number(const Target& target) {
   if (target.kind().find_option("arch") == nullptr) return "";
-  const std::string& arch = target.get_string("arch");
-  const std::size_t begin = arch.find_first_of("0123456789");
-  if (begin == std::string::npos) return "";
-  return arch.substr(begin, arch.find_first_not_of("0123456789", begin) - begin);
+  return std::string(gpu_arch_number(target.get_string("arch")));
 }
 
 // Code for another architecture would be found out by the first kernel that is launched.

@@ -144,6 +144,10 @@ TEST(TargetErrors, Text) {
     EXPECT_EQ(good(to_json(target)), target) << text;
   }
   expect_contains(bad("cutlass -sm=9"), "option `sm` must be 50 or more");
+  expect_contains(bad("cutlass -sm=90 -arch=sm_80"),
+                  "`-sm=90` and `-arch=sm_80` contradict each other; leave one of them away");
+  expect_contains(bad(R"({"kind":"cutlass","arch":"sm_90a","sm":86})"), "contradict each other");
+  EXPECT_EQ(good("cutlass -sm=90 -arch=sm_90").get_string("arch"), "sm_90");
   expect_contains(bad("cutlass -cluster_shapes=1,2,1"), "option `cluster_shapes` must be pairs");
   expect_contains(bad("cutlass -cluster_shapes=1,0"), "option `cluster_shapes` must be pairs");
   expect_contains(bad("cutlass -swizzle=0"), "option `swizzle` must be 1 or more");

@@ -85,7 +85,7 @@ TEST(CutlassOptions, AreNothingToOtherBackEnds) {
   ASSERT_TRUE(std::filesystem::create_directory(folder->file("cutlass")));
   ASSERT_TRUE(write_atomically(folder->file("cutlass/version.h"), ""));
   const auto all = parse_target(fmt::format(
-      "cutlass -arch=sm_80 -sm=86 -ptx -multiprocessors=16 -use_3xtf32=false -split_k_slices=2 "
+      "cutlass -arch=sm_86 -sm=86 -ptx -multiprocessors=16 -use_3xtf32=false -split_k_slices=2 "
       "-profile_all_alignments -find_first_valid -use_multiprocessing -threads=3 -use_fast_math "
       "-fold_norms=false -tmp_dir=/nowhere -cluster_shapes=2,1 -swizzle=4 -raster=m "
       "-accumulator=float16 "
@@ -99,7 +99,7 @@ TEST(CutlassOptions, AreNothingToOtherBackEnds) {
   ASSERT_TRUE(real) << render(real.error());
   const Compiled usual = compile_both(Target("cutlass"), *real), told = compile_both(*all, *real);
   EXPECT_NE(usual.own_jobs, told.own_jobs);
-  EXPECT_NE(told.own_jobs.find("[-gencode=arch=compute_80,code=[sm_80,compute_80] "),
+  EXPECT_NE(told.own_jobs.find("[-gencode=arch=compute_86,code=[sm_86,compute_86] "),
             std::string::npos);
   EXPECT_NE(told.other_jobs.find("ccompiler.cc [-std=c++20 -O2] [] []\n"), std::string::npos)
       << told.other_jobs;
