@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/compile.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -18,6 +19,7 @@
 #include "driver/tuning.h"
 #include "driver/vendor_libraries.h"
 #include "driver/verify.h"
+#include "driver/warnings.h"
 #include "link/library_file.h"
 #include "ops/compare.h"
 #include "runtime/program.h"
@@ -69,6 +71,7 @@ class Compilation {
     }
     TESSERA_TRY(Module module, load_model(options_.model, options_.dims, options_.kept));
     module.targets = options_.targets;
+    add_warnings(vain_options(options_.targets));
     const std::size_t kept = module.kept_weights.size();
     done("import", fmt::format("{} nodes, {} constants{}", module.functions.at("main").num_nodes(),
                                module.constants.size(),
@@ -91,7 +94,9 @@ class Compilation {
     TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
     toolchain_.emplace(std::move(toolchain));
     TESSERA_TRY(code_, machine_code(host_target(options_.targets), toolchain_->compiler()));
-    return partition_module(std::move(module), options_, *toolchain_);
+    TESSERA_TRY(Partitioned parts, partition_module(std::move(module), options_, *toolchain_));
+    add_warnings(std::exchange(parts.warnings, {}));
+    return parts;
   }
 
   Result<Lowered> front_half() {
@@ -105,6 +110,14 @@ class Compilation {
     done("lower", fmt::format("{} kernels, arena {} bytes", lowered.module.externs.size(),
                               lowered.plan.pools[0].bytes));
     return lowered;
+  }
+
+  Result<void> make_library() {
+    TESSERA_TRY(const Lowered lowered, front_half());
+    if (options_.verify) {
+      TESSERA_TRY_VOID(verify(lowered));
+    }
+    return write_library(lowered);
   }
 
   Result<void> write_library(const Lowered& lowered) {
@@ -131,11 +144,15 @@ class Compilation {
   // --verify: one run in this process on random inputs, every distinct call compared on the way.
   Result<void> verify(const Lowered& lowered) {
     Verifier verifier(lowered.module, kVerifySeconds);
-    TESSERA_TRY(
-        const std::unique_ptr<exec::Session> session,
+    auto started =
         start(lowered, {},
               [&](const std::string& symbol, std::span<const Tensor> inputs,
-                  std::span<const Tensor> outputs) { verifier.compare(symbol, inputs, outputs); }));
+                  std::span<const Tensor> outputs) { verifier.compare(symbol, inputs, outputs); });
+    if (!started) {
+      Diagnostic& why = started.error().list.front();
+      if (why.remedy.empty()) why.remedy = "--verify runs the model on this machine: leave it away";
+    }
+    TESSERA_TRY(const std::unique_ptr<exec::Session> session, std::move(started));
     const std::vector<std::vector<std::int64_t>> shapes =
         likely_input_shapes(lowered.module.prim_funcs.at("main"), lowered.module.symbols);
     std::vector<Tensor> inputs;
@@ -169,6 +186,15 @@ class Compilation {
     return {};
   }
 
+  // Told once.
+  void warn_of_cache() {
+    if (!toolchain_ || warned_of_cache_) return;
+    const auto failure = toolchain_->cache().first_failure();
+    if (!failure) return;
+    warned_of_cache_ = true;
+    report.warnings.push_back(objects_not_kept(toolchain_->cache().folder(), *failure));
+  }
+
   Result<std::unique_ptr<exec::Session>> start(Lowered lowered, const exec::SessionOptions& session,
                                                exec::CallObserver observer = {}) {
     const emit::ProgramInfo info = program_info(lowered);
@@ -179,20 +205,37 @@ class Compilation {
 
   Result<void> tune() {
     TESSERA_TRY(const Partitioned parts, partition());
-    report.warnings.insert(report.warnings.end(), parts.warnings.begin(), parts.warnings.end());
     TESSERA_TRY_VOID(measure_tasks(tuning_tasks(parts)));
     report.seconds = seconds_since(begin_);
     report.peak_bytes = tree_peak_bytes();
     return {};
   }
 
+  // A failure comes with the warnings before it, which may say why; not with those that it repeats.
+  Diagnostics with_warnings(Diagnostics problems) {
+    warn_of_cache();
+    const std::vector<Diagnostic> errors = problems.list;
+    for (Diagnostic& w : report.warnings) {
+      const bool is_known = std::any_of(errors.begin(), errors.end(), [&](const Diagnostic& e) {
+        return w.message.find(e.message) != std::string::npos;
+      });
+      if (!is_known) problems.add(std::move(w));
+    }
+    return problems;
+  }
+
   CompileReport report;
 
  private:
+  void add_warnings(std::vector<Diagnostic> warnings) {
+    std::move(warnings.begin(), warnings.end(), std::back_inserter(report.warnings));
+  }
+
   void done(std::string stage, const std::string& what) {
     report.stages.push_back({std::move(stage), seconds_since(stage_begin_), what});
     if (progress_.stage) progress_.stage(report.stages.back(), what);
     stage_begin_ = Clock::now();
+    warn_of_cache();
   }
 
   Result<void> write_report(const Lowered& lowered, const std::vector<std::string>& objects) {
@@ -244,7 +287,7 @@ class Compilation {
     TESSERA_TRY(Placed placed, compile_regions(std::move(parts), options_,
                                                records ? &*records : nullptr, *toolchain_));
     report.placement = std::move(placed.rows);
-    for (Diagnostic& w : placed.warnings) report.warnings.push_back(std::move(w));
+    add_warnings(std::move(placed.warnings));
     Module module = std::move(placed.module);
     facts_ = std::move(placed);
     done("place", fmt::format("{} regions on back ends", report.placement.size()));
@@ -283,6 +326,7 @@ class Compilation {
   std::optional<link::Toolchain> toolchain_;
   MachineCode code_;
   PlacementFacts facts_;
+  bool warned_of_cache_ = false;
 };
 
 }  // namespace
@@ -318,17 +362,15 @@ Result<void> check_outputs(const CompileOptions& options) {
 Result<CompileReport> compile(const CompileOptions& options, const Progress& progress) {
   TESSERA_TRY_VOID(check_outputs(options));
   Compilation compilation(options, progress);
-  TESSERA_TRY(const Lowered lowered, compilation.front_half());
-  if (options.verify) {
-    TESSERA_TRY_VOID(compilation.verify(lowered));
-  }
-  TESSERA_TRY_VOID(compilation.write_library(lowered));
+  const Result<void> done = compilation.make_library();
+  if (!done) return fail(compilation.with_warnings(done.error()));
   return std::move(compilation.report);
 }
 
 Result<CompileReport> tune(const CompileOptions& options, const Progress& progress) {
   Compilation compilation(options, progress);
-  TESSERA_TRY_VOID(compilation.tune());
+  const Result<void> done = compilation.tune();
+  if (!done) return fail(compilation.with_warnings(done.error()));
   return std::move(compilation.report);
 }
 
@@ -337,10 +379,12 @@ Result<std::unique_ptr<exec::Session>> prepare_in_process(
     const std::function<void(const Diagnostic&)>& warn) {
   Compilation compilation(options, {});
   TESSERA_TRY(Lowered lowered, compilation.front_half());
+  auto started = compilation.start(std::move(lowered), session);
+  compilation.warn_of_cache();
   for (const Diagnostic& warning : compilation.report.warnings) {
     if (warn) warn(warning);
   }
-  return compilation.start(std::move(lowered), session);
+  return started;
 }
 
 }  // namespace tessera::driver

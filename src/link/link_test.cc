@@ -305,6 +305,21 @@ TEST(ObjectCache, KeepsNothingWhereItCannotWrite) {
   EXPECT_FALSE(cache.find(hash_text("k")));
 }
 
+TEST_F(LinkTest, WhyTheCacheKeepsNothingIsRemembered) {
+  ASSERT_TRUE(write_atomically(path("file"), "x"));
+  const ObjectCache cache(path("file"));
+  const ObjectCache copy = cache;
+  EXPECT_FALSE(cache.first_failure());
+  copy.store(hash_text("k"), "object");
+  const auto failure = cache.first_failure();
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, std::errc::not_a_directory);
+  EXPECT_FALSE(cache.find(hash_text("k")));
+  const ObjectCache sound(path("cache"));
+  sound.store(hash_text("k"), "object");
+  EXPECT_FALSE(sound.first_failure());
+}
+
 TEST_F(LinkTest, WhatWasNotUsedForLongMakesRoomInTheCache) {
   const ObjectCache cache(path("cache"), std::uint64_t{256} * 2500);  // two objects a folder
   const std::string object(1000, 'o');

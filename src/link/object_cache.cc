@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "support/files.h"
-
 namespace tessera::link {
 namespace {
 
@@ -64,14 +62,28 @@ std::optional<std::string> ObjectCache::find(const Hash128& key) const {
 void ObjectCache::store(const Hash128& key, std::string_view object) const {
   if (folder_.empty()) return;
   const std::string path = path_of(key);
-  std::error_code ignored;
-  fs::create_directories(fs::path(path).parent_path(), ignored);
-  (void)write_atomically(path, [&](FileWriter& file) -> FileResult<void> {
+  if (auto written = write(path, object); !written) {
+    const std::lock_guard lock(first_failure_->mutex);
+    if (!first_failure_->error) first_failure_->error = written.error();
+  }
+  if (limit_bytes_ > 0) make_room(path);
+}
+
+FileResult<void> ObjectCache::write(const std::string& path, std::string_view object) const {
+  const fs::path folder = fs::path(path).parent_path();
+  std::error_code problem;
+  fs::create_directories(folder, problem);
+  if (problem) return Unexpected{FileError{folder.string(), problem}};
+  return write_atomically(path, [&](FileWriter& file) -> FileResult<void> {
     file.write(object);
     file.write(hash_text(object).hex());
     return {};
   });
-  if (limit_bytes_ > 0) make_room(path);
+}
+
+std::optional<FileError> ObjectCache::first_failure() const {
+  const std::lock_guard lock(first_failure_->mutex);
+  return first_failure_->error;
 }
 
 // Removes the files beside `path` that were not used for the longest, `path` excepted. Another

@@ -5,10 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "support/files.h"
 #include "support/hash.h"
 
 namespace tessera::link {
@@ -18,7 +21,9 @@ class ObjectCache {
   // Keeps objects below `folder`, of about `limit_bytes` in all (0: as many as come); with an empty
   // name it keeps nothing.
   explicit ObjectCache(std::string folder, std::uint64_t limit_bytes = default_limit_bytes())
-      : folder_(std::move(folder)), limit_bytes_(limit_bytes) {}
+      : folder_(std::move(folder)),
+        limit_bytes_(limit_bytes),
+        first_failure_(std::make_shared<FirstFailure>()) {}
 
   // $TESSERA_CACHE_DIR, $XDG_CACHE_HOME/tessera or ~/.cache/tessera; empty if none of them is set.
   static std::string default_folder();
@@ -27,15 +32,24 @@ class ObjectCache {
 
   // Nothing if it is not there, or damaged.
   std::optional<std::string> find(const Hash128& key) const;
-  // A failure (disk full, read-only folder) is no error: the object is just not kept. Objects that
-  // nobody has asked for the longest make room.
+  // A failure (disk full, read-only folder) is no error: the object is just not kept, and
+  // first_failure() says why. Objects that nobody has asked for the longest make room.
   void store(const Hash128& key, std::string_view object) const;
+  // The first of this cache and its copies.
+  std::optional<FileError> first_failure() const;
+  const std::string& folder() const { return folder_; }
 
  private:
+  struct FirstFailure {
+    std::mutex mutex;
+    std::optional<FileError> error;
+  };
+  FileResult<void> write(const std::string& path, std::string_view object) const;
   std::string path_of(const Hash128& key) const;
   void make_room(const std::string& path) const;
   std::string folder_;
   std::uint64_t limit_bytes_;
+  std::shared_ptr<FirstFailure> first_failure_;
 };
 
 }  // namespace tessera::link

@@ -63,6 +63,22 @@ TEST_F(BadInput, NoFolderForTemporaryFiles) {
   expect_nothing_written();
 }
 
+TEST_F(BadInput, ACacheThatCannotBeWritten) {
+  const std::string file = command_.write("file", "x");
+  for (const std::string& folder : {file, std::string("/proc/x")}) {
+    command_.set("TESSERA_CACHE_DIR", folder);
+    const ProcessResult result = compile(model("sound"));
+    EXPECT_TRUE(result.ok()) << result.err;
+    const std::string said =
+        "warning[E0103]: compiled objects cannot be kept in `" + folder + "`: ";
+    EXPECT_TRUE(result.err.starts_with(said)) << result.err;
+    EXPECT_EQ(result.err.find("warning", 1), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("help: make room, or name a folder"), std::string::npos);
+    const ProcessResult interpreted = command_.run({"run", model("sound")});
+    EXPECT_TRUE(interpreted.ok() && interpreted.err.starts_with(said)) << interpreted.err;
+  }
+}
+
 // ---- The compiler ----
 
 TEST_F(BadInput, NoCompiler) {
@@ -86,6 +102,25 @@ TEST_F(BadInput, ACompilerThatFails) {
   expect_error(result, "E0105", {"out of registers", "help: what it was given is kept in"});
   EXPECT_EQ(names_in(command_.file("out")), std::vector<std::string>{});
   EXPECT_FALSE(names_in(command_.file("tmp")).empty());  // the sources, as the message says
+}
+
+TEST_F(BadInput, ACompilerThatMakesNothing) {
+  const std::string script = command_.write(
+      "cxx", "#!/bin/sh\ncase \"$*\" in\n *--version*) echo cxx 2;;\n *-dM*) g++ \"$@\";;\nesac\n");
+  fs::permissions(script, fs::perms::all);
+  command_.set("CXX", script);
+  expect_error(compile(model("sound")), "E0105",
+               {"cxx` could not compile", "wrote no object", "help: what it was given is kept in"});
+}
+
+TEST_F(BadInput, WhatWasSaidBeforeAFailureIsPrintedAndNothingTwice) {
+  command_.set("CUDA_HOME", "/nonexistent").set("TESSERA_CACHE_DIR", command_.file("fresh"));
+  const ProcessResult result = command_.run({"compile", model("sound"), "-o", "out/m.so",
+                                             "--target", "cuda -ptx", "--target", "cutlass"});
+  expect_error(result, "E0104", {"there is no `/nonexistent/bin/nvcc`", "warning[E0403]: target"});
+  for (const char* once : {"E0104", "install the CUDA toolkit"}) {
+    EXPECT_EQ(result.err.find(once), result.err.rfind(once)) << result.err;
+  }
 }
 
 // ---- Killed ----

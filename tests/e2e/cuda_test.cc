@@ -162,7 +162,25 @@ TEST_F(Cuda, WithoutADriverThereIsASentence) {
     EXPECT_EQ(ran.exit_status, 1);
     EXPECT_NE(ran.err.find("there is no NVIDIA driver on this machine"), std::string::npos)
         << ran.err;
+    const bool verifies = line.back() == "--verify";
+    EXPECT_EQ(ran.err.find("help: --verify runs the model on this machine") != std::string::npos,
+              verifies)
+        << ran.err;
   }
+}
+
+TEST_F(Cuda, PtxThatNoLaterDeviceRunsIsTold) {
+  const ProcessResult one = compile("cuda -ptx", "one.so");
+  ASSERT_TRUE(one.ok()) << one.err;
+  EXPECT_NE(one.err.find("warning[E0403]: target `cuda -ptx`: PTX of sm_90a is not for later"),
+            std::string::npos)
+      << one.err;
+  EXPECT_NE(one.err.find("help: give -arch=sm_90 with -ptx"), std::string::npos) << one.err;
+  EXPECT_EQ(read_file(command_.file("one.so"))->find("sm_90a+ptx"), std::string::npos);
+  const ProcessResult later = compile("cuda -arch=sm_90 -ptx", "later.so");
+  ASSERT_TRUE(later.ok()) << later.err;
+  EXPECT_EQ(later.err, "");
+  EXPECT_NE(read_file(command_.file("later.so"))->find("sm_90+ptx"), std::string::npos);
 }
 
 TEST_F(Cuda, ADriverWithoutAGpuOrThatIsTooOldIsTold) {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user had better know about a compilation that goes on.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "diagnostics/diagnostic.h"
+#include "support/files.h"
+#include "types/target.h"
+
+namespace tessera::driver {
+
+// The cache in `folder` cannot be written: the next compilation is as slow as this one.
+Diagnostic objects_not_kept(const std::string& folder, const FileError& why);
+
+// Options of targets that have no effect.
+std::vector<Diagnostic> vain_options(std::span<const Target> targets);
+
+}  // namespace tessera::driver
