@@ -137,7 +137,7 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t) {
   command.add_option("--records", t.options.records,
                      "Choose configurations of kernels by the measurements in this file");
   command.add_option("--jobs", t.options.jobs, "Compilers that run at once (0: one a CPU)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1024));
 }
 
 void add_tuning_options(CLI::App& command, ModelOptionTexts& t) {
@@ -145,14 +145,14 @@ void add_tuning_options(CLI::App& command, ModelOptionTexts& t) {
   command
       .add_option("--budget", tuning.budget_s,
                   "Seconds for compiling and measuring candidates, of all work together")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1.0, 1e6))
       ->capture_default_str();
   command
       .add_option(
           "--candidates", tuning.kernels,
           "Kernels of each product, convolution or attention that are compiled and measured, at "
           "most")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
 }
 
