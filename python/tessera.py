@@ -44,7 +44,7 @@ class ModelOptions(Structure):
 class InstanceOptions(Structure):
     _fields_ = [("struct_bytes", c_uint32), ("threads", c_int32), ("device", Device),
                 ("allocator", c_void_p), ("pools", c_void_p), ("pool_count", c_int32),
-                ("profile", c_int32)]
+                ("profile", c_int32), ("no_replay", c_int32), ("pad", c_int32)]
 
 
 class IO(Structure):
@@ -94,9 +94,10 @@ def aligned(array: np.ndarray, align_bytes: int) -> np.ndarray:
 
 
 class Model:
-    """One model and one instance of it: for one thread at a time."""
+    """One model and one instance of it: for one thread at a time. Without `replay`, runs on a
+    device are never recorded as a CUDA graph."""
 
-    def __init__(self, path, threads: int = 0):
+    def __init__(self, path, threads: int = 0, replay: bool = True):
         self._model, self._instance = c_void_p(), c_void_p()
         start = time.perf_counter()
         self._library = ctypes.CDLL(str(Path(path).resolve()))
@@ -106,7 +107,8 @@ class Model:
         self._check(self._library.tessera_model_create(byref(options), byref(self._model)))
         self.load_us = 1e6 * (time.perf_counter() - start)
         start = time.perf_counter()
-        wanted = InstanceOptions(struct_bytes=sizeof(InstanceOptions), threads=threads)
+        wanted = InstanceOptions(struct_bytes=sizeof(InstanceOptions), threads=threads,
+                                 no_replay=not replay)
         self._check(self._library.tessera_instance_create(self._model, byref(wanted),
                                                           byref(self._instance)))
         self.instance_us = 1e6 * (time.perf_counter() - start)

@@ -22,7 +22,7 @@ struct BenchArgs {
   std::string inputs, profile;
   double seconds = 3;
   int threads = 0;
-  bool json = false;
+  bool json = false, no_replay = false;
 };
 
 double micros(Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
@@ -150,7 +150,7 @@ void print_json(const exec::Session& session, const RunTimes& measured, double o
 
 Result<void> bench(const BenchArgs& args) {
   TESSERA_TRY(std::unique_ptr<exec::Session> session,
-              open_session(args.model, {args.threads, false}));
+              open_session(args.model, {args.threads, false, !args.no_replay}));
   TESSERA_TRY(const std::vector<Tensor> inputs, read_inputs(*session, args.inputs));
   TESSERA_TRY_VOID(session->bind(inputs));
   TESSERA_TRY(const RunTimes measured, measure(*session, args.seconds));
@@ -180,6 +180,9 @@ void add_bench(CLI::App& app, Action& chosen) {
   command->add_option("--threads", args->threads, "Threads of the instance (0: one a CPU)");
   command->add_option("--profile", args->profile,
                       "Write the times of kernels here, as a trace file");
+  command->add_flag("--no-replay", args->no_replay,
+                    "Launch each kernel anew in each run on a device, rather than replay the run "
+                    "as a CUDA graph");
   command->add_flag("--json", args->json, "Print one JSON object");
   add_model_options(*command, args->model);
   command->callback([&chosen, args] {

@@ -165,6 +165,7 @@ Result<void> Session::start(const SessionOptions& options) {
   threads_ = options.threads > 0 ? options.threads : runtime::default_threads();
   c.threads = options.threads;
   c.profile = options.profile ? 1 : 0;
+  c.no_replay = options.replay ? 0 : 1;
   return status(api_->tessera_instance_create(model_, &c, &instance_));
 }
 

@@ -19,6 +19,7 @@ namespace tessera::exec {
 struct SessionOptions {
   int threads = 0;  // 0: as many as the process may use CPUs
   bool profile = false;
+  bool replay = true;  // false: runs on a device are never recorded and replayed
 };
 
 struct PortInfo {

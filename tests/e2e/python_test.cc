@@ -27,5 +27,19 @@ TEST(Python, SaysWhatALibrarySays) {
               command.file("m.so")});
 }
 
+TEST(Python, AsksForWhatItIsAskedFor) {
+  run_python({TESSERA_SOURCE_DIR "/tests/e2e/fake_model_client.py", TESSERA_SOURCE_DIR "/python",
+              TESSERA_FAKE_MODEL});
+}
+
+TEST(Bench, CanLeaveReplayAway) {
+  const Command command;
+  const auto said = [&](const std::string& option) {
+    return command.run({"bench", TESSERA_FAKE_MODEL, "--threads", "3", option}).err;
+  };
+  EXPECT_NE(said("--json").find("asked for 3 threads, replay on"), std::string::npos);
+  EXPECT_NE(said("--no-replay").find("asked for 3 threads, replay off"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tessera::e2e

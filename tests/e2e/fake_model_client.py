@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""That python/tessera.py hands on the options of an instance: fake_model_client.py FOLDER LIBRARY,
+the folder of tessera.py and the library of fake_model.c."""
+import sys
+
+sys.path.insert(0, sys.argv[1])
+import tessera  # noqa: E402
+
+
+def answer(**options) -> str:
+    try:
+        tessera.Model(sys.argv[2], **options)
+    except tessera.Error as error:
+        return str(error)
+    raise AssertionError("an instance was created")
+
+
+assert "asked for 3 threads, replay on" in answer(threads=3), answer(threads=3)
+assert "asked for 0 threads, replay off" in answer(replay=False), answer(replay=False)
