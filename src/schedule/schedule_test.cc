@@ -182,6 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
                "def @main(%x: Tensor[(128, 3072), float16], %b: Tensor[(3072), float16]) {\n"
                "  %0 = add(%x, %b);\n  nn.gelu(%0)\n}\n"},
         Golden{"split_heads", "transpose(float32[1,128,12,64], axes=[0,2,1,3])"},
+        Golden{"take", "take(float16[30522,1024], int64[32,384], axis=0)"},
         Golden{"transpose_in_vectors", "transpose(float16[1032,4096], axes=[1,0])"},
         Golden{"transpose", "transpose(float32[128,768], axes=[1,0])"},
         Golden{"column_sum", "sum(float32[512,768], axis=[0])"},
