@@ -203,6 +203,18 @@ TEST_F(BadInput, WrongUseIsStatusTwo) {
   expect_nothing_written();
 }
 
+TEST_F(BadInput, NumbersOutOfRange) {
+  const auto said = [&](const std::string& option, const std::string& value) {
+    return command_.run({"compile", model("sound"), "-o", "out/m.so", "--tune", option, value}).err;
+  };
+  for (const auto& [option, value, range] :
+       {std::tuple("--budget", "0", "not in range 1.000000 to 1000000.000000"),
+        std::tuple("--jobs", "-1", "not in range 0 to 1024"),
+        std::tuple("--candidates", "0", "not in range 1 to 1000")}) {
+    EXPECT_NE(said(option, value).find(range), std::string::npos) << said(option, value);
+  }
+}
+
 TEST_F(BadInput, OptionsWithValuesThatCannotBe) {
   const auto compile_with = [&](const std::string& option, const std::string& value) {
     return command_.run(
