@@ -23,10 +23,18 @@ struct Workload {
   std::optional<std::vector<std::int64_t>> sizes_in(std::string_view text) const;
 };
 
+// What must not be taken, and why: it computes wrong numbers, crashes, or does not compile.
+struct Failure {
+  std::string configuration, reason;
+  bool is_of_kernel = false;  // however that is launched
+};
+
 // What was measured of some work.
 struct Ranking {
-  std::vector<std::string> configurations;  // the fastest first; none: it was not measured
-  std::vector<std::int64_t> sizes;          // at which it was, as Workload::sizes
+  // The fastest first; none: it was not measured. Whatever failed is not among them.
+  std::vector<std::string> configurations = {};
+  std::vector<std::int64_t> sizes = {};  // at which it was, as Workload::sizes
+  std::vector<Failure> failures = {};    // at any sizes, by the text of the configuration
 };
 
 }  // namespace tessera::byoc

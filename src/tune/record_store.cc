@@ -2,19 +2,18 @@
 #include "tune/record_store.h"
 
 #include <algorithm>
-#include <map>
 
 #include <fmt/ranges.h>
 #include <sqlite3.h>
 
 #include "support/hash.h"
+#include "tune/ranking.h"
 #include "tune/statement.h"
 
 namespace tessera::tune {
 namespace {
 
 constexpr std::int64_t kVersion = 1;
-constexpr double kFarthest = 2;  // factor between sizes of which one tells about the other
 constexpr int kWaitMs = 30'000;  // for another process that writes
 
 constexpr const char* kSchema =
@@ -25,16 +24,25 @@ constexpr const char* kSchema =
 constexpr const char* kColumns =
     "backend, version, device, toolchain, workload, configuration, time_us, spread_us, failure, "
     "checksum, rowid";
-constexpr const char* kInsert =
-    "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT DO UPDATE SET time_us = excluded.time_us, spread_us = excluded.spread_us, "
-    "failure = excluded.failure, checksum = excluded.checksum "
-    "WHERE excluded.failure = '' AND "
-    "(records.failure <> '' OR excluded.time_us < records.time_us)";
 constexpr const char* kIsOfConfiguration =
     "backend = ? AND version = ? AND device = ? AND toolchain = ? AND workload = ? AND "
     "configuration = ?";
 constexpr const char* kOrder = " ORDER BY failure <> '', time_us, configuration";
+
+// What stands there gives way to what is better known.
+std::string insert_sql() {
+  const auto is_wrong = [](const char* row) {
+    return fmt::format("substr({}.failure, 1, {}) = '{}'", row, kWrongNumbers.size(),
+                       kWrongNumbers);
+  };
+  return fmt::format(
+      "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+      "ON CONFLICT DO UPDATE SET time_us = excluded.time_us, spread_us = excluded.spread_us, "
+      "failure = excluded.failure, checksum = excluded.checksum "
+      "WHERE NOT {} AND ({} OR (excluded.failure = '' AND "
+      "(records.failure <> '' OR excluded.time_us < records.time_us)))",
+      is_wrong("records"), is_wrong("excluded"));
+}
 
 std::string checksum(const Record& r) {
   std::string text;
@@ -48,16 +56,6 @@ std::string checksum(const Record& r) {
 Result<void> execute(sqlite3* database, const std::string& path, const std::string& sql) {
   if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return {};
   return fail(database_error(database, path));
-}
-
-// Of all sizes together.
-double factor_between(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
-  double factor = 1;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const auto [less, more] = std::minmax({a[i], b[i]});
-    if (less != more) factor *= static_cast<double>(more) / static_cast<double>(less);
-  }
-  return factor;
 }
 
 // The rows that a statement gives, damaged ones apart.
@@ -92,7 +90,7 @@ int bind_texts(Statement& statement, std::initializer_list<std::string_view> tex
 class Inserter {
  public:
   static Result<Inserter> prepare(sqlite3* database, const std::string& path) {
-    TESSERA_TRY(Statement insert, Statement::prepare(database, path, kInsert));
+    TESSERA_TRY(Statement insert, Statement::prepare(database, path, insert_sql()));
     TESSERA_TRY(Statement find, Statement::prepare(database, path,
                                                    fmt::format("SELECT {} FROM records WHERE {}",
                                                                kColumns, kIsOfConfiguration)));
@@ -209,21 +207,12 @@ Result<byoc::Ranking> RecordStore::ranking(std::string_view backend, std::string
       Statement::prepare(database_.get(), path_,
                          fmt::format("SELECT {} FROM records WHERE backend = ? AND version = ? AND "
                                      "substr(device, 1, length(?)) = ?3 AND "
-                                     "substr(workload, 1, length(?)) = ?4 AND failure = ''{}",
+                                     "substr(workload, 1, length(?)) = ?4{}",
                                      kColumns, kOrder)));
   const std::size_t until = workload.sizes.empty() ? std::string::npos : workload.form.find('?');
   bind_texts(rows, {backend, version, device, std::string_view(workload.form).substr(0, until)});
   TESSERA_TRY(const Records found, read(rows));
-  // The nearest first.
-  std::map<std::pair<double, std::vector<std::int64_t>>, std::vector<std::string>> by_sizes;
-  for (const Record& record : found.list) {
-    const auto sizes = workload.sizes_in(record.key.workload);
-    if (!sizes) continue;
-    by_sizes[{factor_between(*sizes, workload.sizes), *sizes}].push_back(record.configuration);
-  }
-  if (by_sizes.empty() || by_sizes.begin()->first.first > kFarthest) return byoc::Ranking();
-  const auto& [measured_at, configurations] = *by_sizes.begin();
-  return byoc::Ranking{configurations, measured_at.second};
+  return rank(found.list, workload);
 }
 
 Result<Records> RecordStore::all() const {

@@ -27,6 +27,11 @@ struct RecordKey {
   friend auto operator<=>(const RecordKey&, const RecordKey&) = default;
 };
 
+// What failures begin with that count more than others. The first is what measuring programs say:
+// it is true whatever else was measured. The second is of the kernel, however that is launched.
+inline constexpr std::string_view kWrongNumbers = "it computes wrong numbers";
+inline constexpr std::string_view kNotCompiled = "it does not compile";
+
 struct Record {
   RecordKey key;
   std::string configuration;  // the back end's text
@@ -43,7 +48,8 @@ struct Records {
 };
 
 struct Merged {
-  std::int64_t added = 0, better = 0;  // new ones, and times in place of slower ones or of failures
+  // New ones, and those in the place of what was less well known: see RecordStore::add.
+  std::int64_t added = 0, better = 0;
   std::vector<std::string> damaged;
 };
 
@@ -56,13 +62,13 @@ class RecordStore final : public byoc::Measurements {
   // Makes the file if it is not there. An error if it is something else, or of another version.
   static Result<RecordStore> open(const std::string& path);
 
-  // Of two records of one configuration the faster stays, a time rather than a failure, and either
-  // rather than a damaged row.
+  // Of two records of one configuration the faster stays, a time rather than a failure, wrong
+  // numbers rather than a time, and each of them rather than a damaged row.
   Result<void> add(const Record& record);
   // All of a key: the fastest first, failures last, in an order that depends on nothing else.
   Result<Records> find(const RecordKey& key) const;
   Result<Records> all() const;
-  // Whatever the toolchain was: it decides how fast a kernel is, not what it computes.
+  // Whatever the toolchain was, as rank() says.
   Result<byoc::Ranking> ranking(std::string_view backend, std::string_view version,
                                 std::string_view device,
                                 const byoc::Workload& workload) const override;

@@ -72,6 +72,60 @@ TEST_F(RecordStoreTest, OfOneConfigurationTheFasterStays) {
   EXPECT_EQ(find(store).front(), record("b", 3));
 }
 
+// It was fast once, and wrong once: who measured first, and which file is merged into which, does
+// not matter.
+TEST_F(RecordStoreTest, WrongNumbersStayAndATimeGivesWay) {
+  const Record wrong = record("a", 0, "it computes wrong numbers: off by 1");
+  for (const auto& [first, second] :
+       {std::pair(record("a", 5), wrong), std::pair(wrong, record("a", 5))}) {
+    RecordStore store = open(first.failure.empty() ? "1.db" : "2.db");
+    ASSERT_TRUE(store.add(first));
+    ASSERT_TRUE(store.add(second));
+    EXPECT_EQ(find(store), std::vector<Record>{wrong});
+  }
+  for (const char* name : {"times.db", "wrong.db"}) {
+    RecordStore times = open("times.db"), wrongs = open("wrong.db");
+    ASSERT_TRUE(times.add(record("a", 5)));
+    ASSERT_TRUE(wrongs.add(wrong));
+    RecordStore& into = *name == 't' ? times : wrongs;
+    const auto merged = into.merge(folder_.file(*name == 't' ? "wrong.db" : "times.db"));
+    ASSERT_TRUE(merged) << render(merged.error());
+    EXPECT_EQ(find(into), std::vector<Record>{wrong});
+  }
+}
+
+TEST_F(RecordStoreTest, FailuresAreToldAndNotRanked) {
+  RecordStore store = open();
+  const auto add = [&](const char* configuration, double time_us, const char* failure,
+                       const char* toolchain) {
+    Record r = record(configuration, time_us, failure);
+    r.key.toolchain = toolchain;
+    ASSERT_TRUE(store.add(r));
+  };
+  add("wrong by the new nvcc", 1, "", "nvcc 13.0");
+  add("wrong by the new nvcc", 0, "it computes wrong numbers: off by 1", "nvcc 13.1");
+  add("compiled by the new nvcc", 0, "it does not compile: C7510", "nvcc 13.0");
+  add("compiled by the new nvcc", 3, "", "nvcc 13.1");
+  add("hangs", 0, "it hangs", "nvcc 13.1");
+  add("not compiled", 0, "it does not compile: C7510", "nvcc 13.1");
+  add("slow", 4, "", "nvcc 13.1");
+  const auto ranking = store.ranking("cutlass", "4.2.0", "sm_90a 132 ", {kKey.workload});
+  ASSERT_TRUE(ranking);
+  EXPECT_EQ(ranking->configurations,
+            (std::vector<std::string>{"compiled by the new nvcc", "slow"}));
+  std::vector<std::string> failures;
+  for (const auto& [configuration, reason, is_of_kernel] : ranking->failures) {
+    failures.push_back(
+        fmt::format("{}: {}{}", configuration, reason, is_of_kernel ? ", of the kernel" : ""));
+  }
+  EXPECT_EQ(failures,
+            (std::vector<std::string>{
+                "hangs: it hangs", "not compiled: it does not compile: C7510, of the kernel",
+                "wrong by the new nvcc: it computes wrong numbers: off by 1"}));
+  EXPECT_TRUE(store.ranking("cutlass", "4.2.0", "sm_80 ", {kKey.workload})->failures.empty());
+  EXPECT_TRUE(store.ranking("cutlass", "4.2.1", "sm_90a ", {kKey.workload})->failures.empty());
+}
+
 TEST_F(RecordStoreTest, TheFastestOfADevice) {
   RecordStore store = open();
   Record other = record("elsewhere", 1);
@@ -119,6 +173,27 @@ TEST_F(RecordStoreTest, OpenSizesTakeTheNearest) {
   EXPECT_EQ(ranking(384, 16), std::pair(Names({"b", "a"}), Sizes({384, 8})));
   EXPECT_EQ(ranking(2000, 8), std::pair(Names(), Sizes()));
   EXPECT_EQ(ranking(0, 8), std::pair(Names(), Sizes()));
+}
+
+// Work of an open size is called at all of them.
+TEST_F(RecordStoreTest, WhatIsWrongAtOneSizeIsOutForOpenSizes) {
+  RecordStore store = open();
+  const auto add = [&](const char* workload, const char* configuration, double time_us,
+                       const char* failure) {
+    Record r = record(configuration, time_us, failure);
+    r.key.workload = workload;
+    ASSERT_TRUE(store.add(r));
+  };
+  add("gemm m=384 n=16", "a", 1, "");
+  add("gemm m=384 n=16", "b", 2, "");
+  add("gemm m=9000 n=16", "a", 0, "it computes wrong numbers");
+  const auto open_size = store.ranking("cutlass", "4.2.0", "", {"gemm m=? n=16", {384}});
+  EXPECT_EQ(open_size->configurations, std::vector<std::string>{"b"});
+  ASSERT_EQ(open_size->failures.size(), 1u);
+  EXPECT_EQ(open_size->failures[0].configuration, "a");
+  const auto known_size = store.ranking("cutlass", "4.2.0", "", {"gemm m=384 n=16"});
+  EXPECT_EQ(known_size->configurations, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(known_size->failures.empty());
 }
 
 TEST_F(RecordStoreTest, MergingLosesNothing) {

@@ -176,7 +176,7 @@ Result<void> Tuner::sort_out(Job& job) {
     } else if (*object) {
       compiled.push_back(i);
     } else if (const Diagnostic& why = object->error().list.front(); is_about_the_source(why)) {
-      TESSERA_TRY_VOID(add(job, i, {0, 0, why.message}));
+      TESSERA_TRY_VOID(add(job, i, {0, 0, fmt::format("{}: {}", kNotCompiled, why.message)}));
     } else {
       job.row.problem = why.message;
     }

@@ -39,11 +39,11 @@ class Records : public ::testing::Test {
     return command_.run(line);
   }
   void add(const std::string& device, const std::string& configuration, double time_us,
-           const std::string& version = kVersion) const {
+           const std::string& version = kVersion, const std::string& failure = "") const {
     auto store = tune::RecordStore::open(command_.file("r.db"));
     ASSERT_TRUE(store) << render(store.error());
     const tune::RecordKey key = {"cutlass", version, device, "nvcc", kWorkload};
-    ASSERT_TRUE(store->add({key, configuration, time_us, 0.01, ""}));
+    ASSERT_TRUE(store->add({key, configuration, time_us, 0.01, failure}));
   }
   void sql(const char* text) const {
     sqlite3* database = nullptr;
@@ -85,6 +85,29 @@ TEST_F(Records, ChooseAndGiveTheSameBytes) {
   for (const char* other : {"sm80_64x64x32_w32x32_s2", "sm80_128x128x32_w64x64_s2"}) {
     EXPECT_FALSE(contains(libraries[0], other));
   }
+}
+
+TEST_F(Records, WhatComputesWrongNumbersIsNotTaken) {
+  if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
+  const std::vector<std::string> options = {"-o", "m.so", "--records", "r.db", "--no-measure"};
+  const auto add_wrong = [&](const std::string& kernel) {
+    add("sm_90a 132 NVIDIA H200", kernel + " z1 auto", 0, kVersion,
+        "it computes wrong numbers: off by 1");
+  };
+  add_wrong("sm80_64x64x32_w32x32_s2");
+  const ProcessResult second = run("compile", options);
+  ASSERT_TRUE(second.ok()) << second.err;
+  const std::string library = *read_file(command_.file("m.so"));
+  EXPECT_FALSE(contains(library, "sm80_64x64x32_w32x32_s2"));
+  EXPECT_TRUE(contains(library, kSecondChoice));
+  EXPECT_TRUE(contains(library, "tessera_gemm_"));
+  add_wrong(kSecondChoice);
+  add_wrong("sm80_128x128x32_w64x64_s2");
+  const ProcessResult none = run("compile", options);
+  ASSERT_TRUE(none.ok()) << none.err;
+  EXPECT_TRUE(contains(none.err, "the records say that no configuration can be used; `sm80_"))
+      << none.err;
+  EXPECT_FALSE(contains(*read_file(command_.file("m.so")), "tessera_gemm_"));
 }
 
 TEST_F(Records, WhatTheyHaveNothingForIsCounted) {

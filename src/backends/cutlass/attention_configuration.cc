@@ -73,4 +73,10 @@ std::vector<AttentionConfiguration> candidates(const Attention& attention, const
   return all;
 }
 
+std::vector<AttentionConfiguration> launches(const AttentionConfiguration& candidate) {
+  AttentionConfiguration other = candidate;
+  other.is_dependent = !candidate.is_dependent;
+  return {candidate, other};
+}
+
 }  // namespace tessera::backends::cutlass

@@ -32,8 +32,10 @@ struct AttentionConfiguration {
 };
 std::optional<AttentionConfiguration> parse_attention_configuration(std::string_view text);
 
-// All that can compute it, the presumably fastest first. Each starts early: `text` without
-// "dependent" is another way to launch it.
+// All that can compute it, the presumably fastest first. Each starts early.
 std::vector<AttentionConfiguration> candidates(const Attention& attention, const Device& device);
+
+// The ways to launch one of them, itself first: early or not.
+std::vector<AttentionConfiguration> launches(const AttentionConfiguration& candidate);
 
 }  // namespace tessera::backends::cutlass

@@ -48,8 +48,10 @@ Result<Expected<Region, Refusal>> attention_region(const std::string& symbol, co
                                                    const CompileContext& context) {
   const auto attention = describe_attention(f, pool);
   if (!attention) return Expected<Region, Refusal>(Unexpected{attention.error()});
-  TESSERA_TRY(const AttentionConfiguration c,
+  TESSERA_TRY(const auto selection,
               choose(*attention, candidates(*attention, device_of(target)), target, context));
+  if (!selection) return Expected<Region, Refusal>(Unexpected{selection.error()});
+  const AttentionConfiguration& c = selection->chosen;
   byoc::ExternInfo info;
   info.workspace_bytes = workspace_bytes(*attention);
   return Expected<Region, Refusal>(Region{symbol, kernel_job(*attention, c, target),
@@ -62,12 +64,14 @@ Result<Expected<Choice, Refusal>> choice_of(const Function& f, const ConstantPoo
                                             const std::map<std::string, Dim>& sizes) {
   const auto gemm = describe_gemm(f, pool, target);
   if (!gemm) return Expected<Choice, Refusal>(Unexpected{gemm.error()});
-  Choice choice{*gemm, candidates(*gemm, target, device_of(target)), {}};
-  if (choice.candidates.empty()) {
+  const auto all = candidates(*gemm, target, device_of(target));
+  if (all.empty()) {
     return Expected<Choice, Refusal>(Unexpected{Refusal{"no configuration fits"}});
   }
-  TESSERA_TRY(choice.chosen, choose(*gemm, choice.candidates, target, context, sizes));
-  return Expected<Choice, Refusal>(std::move(choice));
+  TESSERA_TRY(auto selection, choose(*gemm, all, target, context, sizes));
+  if (!selection) return Expected<Choice, Refusal>(Unexpected{selection.error()});
+  Expected<Choice, Refusal> choice = Choice{*gemm, std::move(selection->usable), selection->chosen};
+  return choice;
 }
 
 std::string regions_text(const std::vector<Region>& regions) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,6 +18,7 @@ namespace {
 
 using byoc::CompileJob;
 using byoc::TuningTask;
+using relay::Refusal;
 
 constexpr const char* kName = "cutlass";
 
@@ -119,12 +121,11 @@ TuningTask task_of(const Attention& attention, const Target& target) {
   TuningTask task =
       task_of(workload_of(attention), title_of(attention), measure_job(attention, target), target);
   std::vector<AttentionConfiguration> all;
-  for (AttentionConfiguration c : candidates(attention, device_of(target))) {
+  for (const AttentionConfiguration& c : candidates(attention, device_of(target))) {
     const auto kernel = std::make_shared<const CompileJob>(kernel_job(attention, c, target));
-    for (const bool is_dependent : {true, false}) {
-      c.is_dependent = is_dependent;
-      task.candidates.push_back({c.text(), kernel});
-      all.push_back(c);
+    for (const AttentionConfiguration& launch : launches(c)) {
+      task.candidates.push_back({launch.text(), kernel});
+      all.push_back(launch);
     }
   }
   task.table = table_of(attention, std::move(all));
@@ -168,23 +169,69 @@ void add_task(Tasks& tasks, const relay::Function& f, const ConstantPool& consta
   tasks.add(workload_of(*gemm, *sized), [&] { return task_of(*gemm, *sized, f, target); });
 }
 
-// What was measured to be the fastest of these; where nothing was, the first.
-template <class Choice>
-Result<Choice> choose(const byoc::Workload& workload, const std::vector<Choice>& choices,
-                      std::optional<Choice> (*parse)(std::string_view), const Target& target,
-                      const byoc::CompileContext& context) {
-  TESSERA_TRY(
-      const byoc::Ranking measured,
-      context.measurements->ranking(kName, kernel_version(target), device_text(target), workload));
+// What the records say cannot be used.
+class Failures {
+ public:
+  explicit Failures(std::vector<byoc::Failure> list) : list_(std::move(list)) {
+    for (const byoc::Failure& failure : list_) {
+      if (failure.is_of_kernel) kernels_.insert(kernel_of(failure.configuration));
+      configurations_.insert(failure.configuration);
+    }
+  }
+
+  template <class Choice>
+  bool has(const Choice& c) const {
+    return configurations_.contains(c.text()) || kernels_.contains(c.kernel_name());
+  }
+  Refusal refusal() const {
+    const auto& [configuration, reason, is_of_kernel] = list_.front();
+    return {fmt::format("the records say that no configuration can be used; `{}`: {}",
+                        configuration, reason)};
+  }
+
+ private:
+  static std::string kernel_of(const std::string& text) { return text.substr(0, text.find(' ')); }
+
+  std::vector<byoc::Failure> list_;
+  std::set<std::string> configurations_, kernels_;
+};
+
+// In the order of the candidates, those first that are launched as the model has it.
+template <class Choice, class Launches>
+std::vector<Choice> usable_of(const std::vector<Choice>& candidates, const Launches& launches,
+                              const Failures& failures) {
+  std::vector<Choice> usable, others;
+  for (const Choice& c : candidates) {
+    const auto all = launches(c);
+    const auto way = std::find_if(all.begin(), all.end(),
+                                  [&](const Choice& launch) { return !failures.has(launch); });
+    if (way != all.end()) (way == all.begin() ? usable : others).push_back(*way);
+  }
+  usable.insert(usable.end(), others.begin(), others.end());
+  return usable;
+}
+
+template <class Choice, class Launches>
+Result<Expected<Selection<Choice>, Refusal>> choose(
+    const byoc::Workload& workload, const std::vector<Choice>& candidates, const Launches& launches,
+    std::optional<Choice> (*parse)(std::string_view), const Target& target,
+    const byoc::CompileContext& context) {
+  using Answer = Expected<Selection<Choice>, Refusal>;
+  TESSERA_TRY(byoc::Ranking measured, context.measurements->ranking(kName, kernel_version(target),
+                                                                    device_text(target), workload));
+  const Failures failures(std::move(measured.failures));
+  auto usable = usable_of(candidates, launches, failures);
   for (const std::string& text : measured.configurations) {
     const auto configuration = parse(text);
     const bool fits =
-        configuration && std::any_of(choices.begin(), choices.end(), [&](const Choice& c) {
+        configuration && std::any_of(candidates.begin(), candidates.end(), [&](const Choice& c) {
           return c.kernel_name() == configuration->kernel_name();
         });
-    if (fits) return *configuration;
+    if (fits) return Answer(Selection<Choice>{*configuration, std::move(usable)});
   }
-  return choices.front();
+  if (usable.empty()) return Answer(Unexpected{failures.refusal()});
+  const Choice first = usable.front();
+  return Answer(Selection<Choice>{first, std::move(usable)});
 }
 
 }  // namespace
@@ -198,19 +245,26 @@ std::vector<TuningTask> tuning_tasks(const Module& module, const Target& target,
   return tasks.take();
 }
 
-Result<Configuration> choose(const Gemm& gemm, const std::vector<Configuration>& choices,
-                             const Target& target, const byoc::CompileContext& context,
-                             const std::map<std::string, Dim>& sizes) {
+Result<Expected<Selection<Configuration>, Refusal>> choose(
+    const Gemm& gemm, const std::vector<Configuration>& candidates, const Target& target,
+    const byoc::CompileContext& context, const std::map<std::string, Dim>& sizes) {
   const auto sized = with_sizes(gemm, sizes);
-  if (context.measurements == nullptr || !sized) return choices.front();
-  return choose(workload_of(gemm, *sized), choices, &parse_configuration, target, context);
+  if (context.measurements == nullptr || !sized) {
+    return Expected<Selection<Configuration>, Refusal>({candidates.front(), candidates});
+  }
+  const auto ways = [&](const Configuration& c) { return launches(*sized, c, target); };
+  return choose(workload_of(gemm, *sized), candidates, ways, &parse_configuration, target, context);
 }
 
-Result<AttentionConfiguration> choose(const Attention& attention,
-                                      const std::vector<AttentionConfiguration>& choices,
-                                      const Target& target, const byoc::CompileContext& context) {
-  if (context.measurements == nullptr) return choices.front();
-  return choose(workload_of(attention), choices, &parse_attention_configuration, target, context);
+Result<Expected<Selection<AttentionConfiguration>, Refusal>> choose(
+    const Attention& attention, const std::vector<AttentionConfiguration>& candidates,
+    const Target& target, const byoc::CompileContext& context) {
+  if (context.measurements == nullptr) {
+    return Expected<Selection<AttentionConfiguration>, Refusal>({candidates.front(), candidates});
+  }
+  const auto ways = [](const AttentionConfiguration& c) { return launches(c); };
+  return choose(workload_of(attention), candidates, ways, &parse_attention_configuration, target,
+                context);
 }
 
 }  // namespace tessera::backends::cutlass

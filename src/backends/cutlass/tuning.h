@@ -10,6 +10,7 @@
 #include "backends/cutlass/configuration.h"
 #include "byoc/tuning_task.h"
 #include "module/module.h"
+#include "relay/pattern_table.h"
 
 namespace tessera::backends::cutlass {
 
@@ -18,13 +19,22 @@ namespace tessera::backends::cutlass {
 std::vector<byoc::TuningTask> tuning_tasks(const Module& module, const Target& target,
                                            const std::map<std::string, Dim>& sizes);
 
-// What was measured to be the fastest of them; where nothing was, the first, which is the model's.
-// `sizes` are those that tuning_tasks() had.
-Result<Configuration> choose(const Gemm& gemm, const std::vector<Configuration>& choices,
-                             const Target& target, const byoc::CompileContext& context,
-                             const std::map<std::string, Dim>& sizes);
-Result<AttentionConfiguration> choose(const Attention& attention,
-                                      const std::vector<AttentionConfiguration>& choices,
-                                      const Target& target, const byoc::CompileContext& context);
+// What computes some work.
+template <class Choice>
+struct Selection {
+  Choice chosen;
+  // The candidates but those that are known to fail; after them other ways to launch their kernels.
+  std::vector<Choice> usable;
+};
+
+// What was measured to be the fastest of the candidates; where nothing was, the first that is not
+// known to fail, which is the model's. A refusal where all of them are. Fails for what is wrong
+// with the records. `sizes` are those that tuning_tasks() had.
+Result<Expected<Selection<Configuration>, relay::Refusal>> choose(
+    const Gemm& gemm, const std::vector<Configuration>& candidates, const Target& target,
+    const byoc::CompileContext& context, const std::map<std::string, Dim>& sizes);
+Result<Expected<Selection<AttentionConfiguration>, relay::Refusal>> choose(
+    const Attention& attention, const std::vector<AttentionConfiguration>& candidates,
+    const Target& target, const byoc::CompileContext& context);
 
 }  // namespace tessera::backends::cutlass

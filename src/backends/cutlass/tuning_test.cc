@@ -48,6 +48,16 @@ std::set<std::string> kernels_of(const byoc::TuningTask& task) {
   return names;
 }
 
+// The first candidate of each of so many kernels.
+std::vector<std::size_t> first_of_kernels(const byoc::TuningTask& task, std::size_t count) {
+  std::vector<std::size_t> numbers;
+  std::set<std::string> kernels;
+  for (std::size_t i = 0; i < task.candidates.size() && numbers.size() < count; ++i) {
+    if (kernels.insert(task.candidates[i].kernel->name).second) numbers.push_back(i);
+  }
+  return numbers;
+}
+
 TEST(CutlassTuning, EqualWorkIsOneTask) {
   const auto tasks = tasks_of(layers(24));
   ASSERT_EQ(tasks.size(), 4u);
@@ -171,6 +181,75 @@ TEST(CutlassTuning, WhatWasMeasuredOfAttentionIsTaken) {
                    "sm90_64x128_SelfLoading(call, &a);"),
       std::string::npos)
       << unknown;
+}
+
+// The functions of the regions, or nothing where none was compiled.
+std::string regions_of(const std::string& model, const std::vector<byoc::Failure>& failures) {
+  const OneMeasurement measured("", failures);
+  RecordingToolchain toolchain;
+  compile(model, toolchain, Target("cutlass"), &measured);
+  const auto regions = toolchain.sources.find("cutlass_regions");
+  return regions == toolchain.sources.end() ? "" : regions->second;
+}
+
+// What failed when it was measured is passed over: in its way of launching, or with its kernel.
+TEST(CutlassTuning, WhatFailedIsNotTaken) {
+  constexpr const char* kProduct = R"(
+def @main(%x: Tensor[(128, 1024), float16], %w: Tensor[(4096, 1024), float16]) {
+  nn.dense(%x, %w, units=None)
+})";
+  for (const char* model : {kProduct, kAttention}) {
+    const byoc::TuningTask task = tasks_of(model).front();
+    const auto numbers = first_of_kernels(task, 2);
+    const auto call = [&](std::size_t number) {
+      return "return " + task.candidates[number].kernel->name + "(call, &";
+    };
+    const auto has = [&](const std::string& regions, std::size_t number) {
+      return regions.find(call(number)) != std::string::npos;
+    };
+    const auto failure = [&](std::size_t number, bool is_of_kernel) {
+      return byoc::Failure{task.candidates[number].configuration, "it computes wrong numbers",
+                           is_of_kernel};
+    };
+    EXPECT_TRUE(has(regions_of(model, {}), numbers[0]));
+    const std::string second = regions_of(model, {failure(numbers[0], false)});
+    EXPECT_TRUE(has(second, numbers[1]) && !has(second, numbers[0])) << second;
+    // The last one that is left; another way to launch the first kernel if that compiles.
+    std::vector<byoc::Failure> all_but_second_way;
+    for (std::size_t i = 0; i < task.candidates.size(); ++i) {
+      if (i != 1) all_but_second_way.push_back(failure(i, false));
+    }
+    EXPECT_TRUE(has(regions_of(model, all_but_second_way), numbers[0]));
+    all_but_second_way.front().is_of_kernel = true;
+    EXPECT_EQ(regions_of(model, all_but_second_way), "");
+  }
+}
+
+TEST(CutlassTuning, WhereAllFailedTheRegionIsDeclinedWithTheReason) {
+  const Target target("cutlass");
+  const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
+  for (const char* model : {kFeedForward, kAttention}) {
+    std::vector<byoc::Failure> failures;
+    for (const byoc::TuningTask& task : tasks_of(model)) {
+      for (const auto& candidate : task.candidates) {
+        failures.push_back({candidate.configuration, "it computes wrong numbers: off by 1"});
+      }
+    }
+    const OneMeasurement measured("", failures);
+    RecordingToolchain toolchain;
+    byoc::CompileContext context{toolchain, 2, true, {}, &measured};
+    auto placed = byoc::partition_greedy(parse(model), choices);
+    ASSERT_TRUE(placed) << render(placed.error());
+    const auto compiled = byoc::compile_backends(*std::move(placed), choices, context);
+    ASSERT_FALSE(compiled);
+    const std::string expected = fmt::format(
+        "the records say that no configuration can be used; `{}`: it computes wrong numbers: off "
+        "by 1",
+        failures.front().configuration);
+    EXPECT_NE(render(compiled.error()).find(expected), std::string::npos)
+        << render(compiled.error());
+    EXPECT_TRUE(toolchain.sources.empty());
+  }
 }
 
 // The first candidate of a task is what is taken where nothing was measured.
@@ -300,16 +379,6 @@ byoc::CompileJob fake_kernels(const byoc::TuningTask& task, std::span<const std:
           text + "extern const Behaviour fake_candidates[] = {" + behaviours + "};\n}\n",
           "cc",
           {}};
-}
-
-// The first candidate of each of so many kernels.
-std::vector<std::size_t> first_of_kernels(const byoc::TuningTask& task, std::size_t count) {
-  std::vector<std::size_t> numbers;
-  std::set<std::string> kernels;
-  for (std::size_t i = 0; i < task.candidates.size() && numbers.size() < count; ++i) {
-    if (kernels.insert(task.candidates[i].kernel->name).second) numbers.push_back(i);
-  }
-  return numbers;
 }
 
 std::size_t count_of(const std::string& text, const std::string& line) {

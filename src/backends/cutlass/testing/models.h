@@ -53,22 +53,27 @@ class RecordingToolchain final : public byoc::Toolchain {
   std::string failing;
 };
 
-// Answers with one configuration, whatever it is asked.
+// Answers with one configuration, or none if that is empty, and with failures, whatever it is
+// asked.
 class OneMeasurement final : public byoc::Measurements {
  public:
-  explicit OneMeasurement(std::string configuration) : configuration_(std::move(configuration)) {}
+  explicit OneMeasurement(std::string configuration, std::vector<byoc::Failure> failures = {})
+      : failures_(std::move(failures)) {
+    if (!configuration.empty()) configurations_.push_back(std::move(configuration));
+  }
   Result<byoc::Ranking> ranking(std::string_view backend, std::string_view, std::string_view device,
                                 const byoc::Workload& workload) const override {
     EXPECT_EQ(backend, "cutlass");
     EXPECT_EQ(device, "sm_90a 132 ");
     const std::string text = workload.text();
     workloads.insert(text.substr(0, text.find(" a=")));
-    return byoc::Ranking{{configuration_}, workload.sizes};
+    return byoc::Ranking{configurations_, workload.sizes, failures_};
   }
   mutable std::set<std::string> workloads;
 
  private:
-  std::string configuration_;
+  std::vector<std::string> configurations_;
+  std::vector<byoc::Failure> failures_;
 };
 
 inline byoc::PartitionOutcome compile(Module module, byoc::Toolchain& toolchain,
