@@ -302,6 +302,10 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
   return all;
 }
 
+bool leaves_bands_open(const Configuration& candidate) {
+  return candidate.raster == Raster::kAuto && candidate.swizzle == 1;
+}
+
 std::vector<Configuration> launches(const Gemm& gemm, const Configuration& candidate,
                                     const Target& target) {
   std::vector<Configuration> all = {candidate};
@@ -316,7 +320,7 @@ std::vector<Configuration> launches(const Gemm& gemm, const Configuration& candi
   }
   const bool has_bands =
       candidate.schedule != Schedule::kImplicit && waves_of(gemm, candidate, device) > 1;
-  if (has_bands && candidate.raster == Raster::kAuto && candidate.swizzle == 1) {
+  if (has_bands && leaves_bands_open(candidate)) {
     for (const Raster raster : {Raster::kAlongM, Raster::kAlongN}) {
       for (const int swizzle : {1, 2, 4, 8}) {
         all.push_back(candidate);

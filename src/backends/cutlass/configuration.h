@@ -77,6 +77,9 @@ double estimated_microseconds(const Gemm& gemm, const Configuration& configurati
 // narrow it.
 std::vector<Configuration> candidates(const Gemm& gemm, const Target& target, const Device& device);
 
+// Does the target whose candidate it is leave open how bands of tiles go? Else all is launched so.
+bool leaves_bands_open(const Configuration& candidate);
+
 // The ways to launch one of them, itself first: early or not; where there is more than a wave of
 // tiles, bands of some widths in both directions, unless the target says which; of stream-K, sums
 // in as many parts as `split_k_slices` of the target says.

@@ -196,6 +196,16 @@ class Failures {
   std::set<std::string> configurations_, kernels_;
 };
 
+// Can it have been measured as the target wants the candidate to be launched?
+bool is_launch_of(const Configuration& candidate, const Configuration& measured) {
+  return candidate.kernel_name() == measured.kernel_name() &&
+         (leaves_bands_open(candidate) ||
+          (candidate.raster == measured.raster && candidate.swizzle == measured.swizzle));
+}
+bool is_launch_of(const AttentionConfiguration& candidate, const AttentionConfiguration& measured) {
+  return candidate.kernel_name() == measured.kernel_name();
+}
+
 // In the order of the candidates, those first that are launched as the model has it.
 template <class Choice, class Launches>
 std::vector<Choice> usable_of(const std::vector<Choice>& candidates, const Launches& launches,
@@ -223,10 +233,9 @@ Result<Expected<Selection<Choice>, Refusal>> choose(
   auto usable = usable_of(candidates, launches, failures);
   for (const std::string& text : measured.configurations) {
     const auto configuration = parse(text);
-    const bool fits =
-        configuration && std::any_of(candidates.begin(), candidates.end(), [&](const Choice& c) {
-          return c.kernel_name() == configuration->kernel_name();
-        });
+    const bool fits = configuration &&
+                      std::any_of(candidates.begin(), candidates.end(),
+                                  [&](const Choice& c) { return is_launch_of(c, *configuration); });
     if (fits) return Answer(Selection<Choice>{*configuration, std::move(usable)});
   }
   if (usable.empty()) return Answer(Unexpected{failures.refusal()});

@@ -183,6 +183,28 @@ TEST(CutlassTuning, WhatWasMeasuredOfAttentionIsTaken) {
       << unknown;
 }
 
+// Records are made with other options, too.
+TEST(CutlassTuning, WhatTheTargetExcludesIsNotTaken) {
+  const auto launch = [](const char* options, const char* configuration) {
+    const OneMeasurement measured(configuration);
+    RecordingToolchain toolchain;
+    compile(kFeedForward, toolchain, *parse_target(std::string("cutlass ") + options), &measured);
+    const std::string& text = toolchain.sources.at("cutlass_regions");
+    const std::size_t at = text.find("g.swizzle = ");
+    return text.substr(at, text.find(", g.dependent", at) - at);
+  };
+  const char* kBandsOfEight = "sm90_128x128x64_c1x1_cooperative z8 m";
+  const char* kEight = "g.swizzle = 8, g.raster_along_m = 1";
+  const char* kTwo = "g.swizzle = 2, g.raster_along_m = 0";
+  EXPECT_EQ(launch("", kBandsOfEight), kEight);
+  EXPECT_EQ(launch("-raster=m -swizzle=8", kBandsOfEight), kEight);
+  EXPECT_EQ(launch("-raster=n -swizzle=2", kBandsOfEight), kTwo);
+  EXPECT_EQ(launch("-raster=n -swizzle=2", "sm90_128x128x64_c1x1_cooperative z2 n"), kTwo);
+  EXPECT_EQ(launch("-raster=n", kBandsOfEight), "g.swizzle = 1, g.raster_along_m = 0");
+  EXPECT_EQ(launch("-swizzle=4", kBandsOfEight), "g.swizzle = 4, g.raster_along_m = -1");
+  EXPECT_EQ(launch("-cluster_shapes=2,1", kBandsOfEight), "g.swizzle = 1, g.raster_along_m = -1");
+}
+
 // The functions of the regions, or nothing where none was compiled.
 std::string regions_of(const std::string& model, const std::vector<byoc::Failure>& failures) {
   const OneMeasurement measured("", failures);
