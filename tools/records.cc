@@ -74,7 +74,9 @@ Result<void> show(const RecordsArgs& args) {
   if (args.merged.empty()) {
     TESSERA_TRY_VOID(check_exists(args.file));
   }
-  TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open(args.file));
+  TESSERA_TRY(tune::RecordStore store, args.merged.empty()
+                                           ? tune::RecordStore::open_to_read(args.file)
+                                           : tune::RecordStore::open(args.file));
   for (const std::string& file : args.merged) {
     TESSERA_TRY_VOID(merge(store, file));
   }

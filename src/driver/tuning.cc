@@ -141,7 +141,7 @@ Result<tune::RecordStore> read_records(const std::string& path,
     return fail(error(Code::kFileNotFound, {}, "there are no records in `{}`", path)
                     .with_remedy("check the path; `tessera tune` and --tune write such a file"));
   }
-  TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open(path));
+  TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open_to_read(path));
   TESSERA_TRY(const tune::Records records, store.all());
   const auto warn = [&](std::optional<Diagnostic> what) {
     if (what) warnings.push_back(*std::move(what));

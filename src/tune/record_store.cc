@@ -2,6 +2,7 @@
 #include "tune/record_store.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/ranges.h>
 #include <sqlite3.h>
@@ -17,7 +18,7 @@ constexpr std::int64_t kVersion = 1;
 constexpr int kWaitMs = 30'000;  // for another process that writes
 
 constexpr const char* kSchema =
-    "CREATE TABLE IF NOT EXISTS records ("
+    "CREATE TABLE records ("
     "backend TEXT, version TEXT, device TEXT, toolchain TEXT, workload TEXT, configuration TEXT, "
     "time_us REAL, spread_us REAL, failure TEXT, checksum TEXT, "
     "PRIMARY KEY (backend, version, device, toolchain, workload, configuration))";
@@ -56,6 +57,61 @@ std::string checksum(const Record& r) {
 Result<void> execute(sqlite3* database, const std::string& path, const std::string& sql) {
   if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return {};
   return fail(database_error(database, path));
+}
+
+// All of it or nothing. What is told is the first error: on some SQLite ends the transaction.
+template <class Work>
+Result<void> in_transaction(sqlite3* database, const std::string& path, const Work& work) {
+  TESSERA_TRY_VOID(execute(database, path, "BEGIN IMMEDIATE"));
+  Result<void> done = work();
+  if (done) done = execute(database, path, "COMMIT");
+  const bool is_open = sqlite3_get_autocommit(database) == 0;
+  if (!done && is_open) sqlite3_exec(database, "ROLLBACK", nullptr, nullptr, nullptr);
+  return done;
+}
+
+Result<std::int64_t> number(sqlite3* database, const std::string& path, const char* sql) {
+  TESSERA_TRY(Statement row, Statement::prepare(database, path, sql));
+  TESSERA_TRY_VOID(row.step());
+  return row.integer(0);
+}
+
+// Has it the table, as this version makes it? An error if that is another version's.
+Result<bool> has_records(sqlite3* database, const std::string& path) {
+  TESSERA_TRY(const std::int64_t version, number(database, path, "PRAGMA user_version"));
+  TESSERA_TRY(const std::int64_t tables,
+              number(database, path,
+                     "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = "
+                     "'records'"));
+  if (version == 0 || tables == 0) return false;
+  if (version != kVersion) {
+    return fail(error(Code::kBadOption, nullptr,
+                      "the records in `{}` are of version {}; this tessera reads version {}", path,
+                      version, kVersion)
+                    .with_remedy("use the tessera that made them, or tune again"));
+  }
+  TESSERA_TRY_VOID(
+      Statement::prepare(database, path, fmt::format("SELECT {} FROM records", kColumns)));
+  return true;
+}
+
+Diagnostic no_records(const std::string& path) {
+  return error(Code::kBadOption, nullptr,
+               "`{}` is no file of records: it has not the table that they are in", path)
+      .with_remedy("name a file that `tessera tune` made; it makes one where there is none");
+}
+
+// Of two processes that make the file, the second finds it made.
+Result<void> make_records(sqlite3* database, const std::string& path) {
+  return in_transaction(database, path, [&]() -> Result<void> {
+    TESSERA_TRY(const bool are_there, has_records(database, path));
+    if (are_there) return {};
+    std::error_code is_new;
+    const auto size = std::filesystem::file_size(path, is_new);
+    if (!is_new && size > 0) return fail(no_records(path));
+    TESSERA_TRY_VOID(execute(database, path, kSchema));
+    return execute(database, path, fmt::format("PRAGMA user_version = {}", kVersion));
+  });
 }
 
 // The rows that a statement gives, damaged ones apart.
@@ -158,27 +214,34 @@ std::optional<Diagnostic> warning_of_damaged(const std::string& path,
 
 void RecordStore::Closer::operator()(sqlite3* database) const { sqlite3_close(database); }
 
-Result<RecordStore> RecordStore::open(const std::string& path) {
+Result<RecordStore> RecordStore::open_database(const std::string& path, int flags) {
   sqlite3* database = nullptr;
-  const int opened =
-      sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  const int opened = sqlite3_open_v2(path.c_str(), &database, flags, nullptr);
   RecordStore store(path, database);
   if (opened != SQLITE_OK) return fail(database_error(database, path));
   sqlite3_busy_timeout(database, kWaitMs);
-  TESSERA_TRY(Statement version, Statement::prepare(database, path, "PRAGMA user_version"));
-  TESSERA_TRY_VOID(version.step());
-  const std::int64_t found = version.integer(0);
-  if (found != 0 && found != kVersion) {
-    return fail(error(Code::kBadOption, nullptr,
-                      "the records in `{}` are of version {}; this tessera reads version {}", path,
-                      found, kVersion)
-                    .with_remedy("use the tessera that made them, or tune again"));
+  return store;
+}
+
+Result<RecordStore> RecordStore::open(const std::string& path) {
+  TESSERA_TRY(RecordStore store, open_database(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  TESSERA_TRY(const bool are_there, has_records(store.database_.get(), path));
+  if (!are_there) {
+    TESSERA_TRY_VOID(make_records(store.database_.get(), path));
   }
-  version.reset();
-  TESSERA_TRY_VOID(execute(database, path, kSchema));
-  if (found == 0) {
-    TESSERA_TRY_VOID(execute(database, path, fmt::format("PRAGMA user_version = {}", kVersion)));
+  return store;
+}
+
+Result<RecordStore> RecordStore::open_to_read(const std::string& path) {
+  TESSERA_TRY(RecordStore store, open_database(path, SQLITE_OPEN_READONLY));
+  Result<bool> are_there = has_records(store.database_.get(), path);
+  // A process was killed while it wrote: what it began is taken back by whoever may write.
+  if (sqlite3_extended_errcode(store.database_.get()) == SQLITE_READONLY_ROLLBACK) {
+    TESSERA_TRY(store, open_database(path, SQLITE_OPEN_READWRITE));
+    are_there = has_records(store.database_.get(), path);
   }
+  if (!are_there) return Unexpected{are_there.error()};
+  if (!*are_there) return fail(no_records(path));
   return store;
 }
 
@@ -226,7 +289,7 @@ Result<Records> RecordStore::all() const {
 }
 
 Result<Merged> RecordStore::merge(const std::string& path) {
-  TESSERA_TRY(const RecordStore other, RecordStore::open(path));
+  TESSERA_TRY(const RecordStore other, RecordStore::open_to_read(path));
   TESSERA_TRY(Records records, other.all());
   Merged out;
   out.damaged = std::move(records.damaged);

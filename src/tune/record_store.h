@@ -59,8 +59,11 @@ std::optional<Diagnostic> warning_of_damaged(const std::string& path,
 
 class RecordStore final : public byoc::Measurements {
  public:
-  // Makes the file if it is not there. An error if it is something else, or of another version.
+  // Makes the file if it is not there, or empty. An error if it is something else, or of another
+  // version: then nothing in it changes.
   static Result<RecordStore> open(const std::string& path);
+  // The same of a file that has to be there, to read alone.
+  static Result<RecordStore> open_to_read(const std::string& path);
 
   // Of two records of one configuration the faster stays, a time rather than a failure, wrong
   // numbers rather than a time, and each of them rather than a damaged row.
@@ -79,8 +82,8 @@ class RecordStore final : public byoc::Measurements {
   struct Closer {
     void operator()(sqlite3* database) const;
   };
-  explicit RecordStore(std::string path, sqlite3* database)
-      : path_(std::move(path)), database_(database) {}
+  RecordStore(std::string path, sqlite3* database) : path_(std::move(path)), database_(database) {}
+  static Result<RecordStore> open_database(const std::string& path, int flags);
 
   std::string path_;
   std::unique_ptr<sqlite3, Closer> database_;

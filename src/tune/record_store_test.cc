@@ -298,6 +298,71 @@ TEST_F(RecordStoreTest, OtherFilesAreRefused) {
   EXPECT_FALSE(RecordStore::open(folder_.file("absent/r.db")));
 }
 
+// Somebody's file stays as it is, whoever names it.
+TEST_F(RecordStoreTest, FilesWithoutRecordsAreRefusedAndNotTouched) {
+  sql("CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine'); PRAGMA user_version = 1",
+      "notes.db");
+  sql("CREATE TABLE records (artist, title); PRAGMA user_version = 1", "music.db");
+  ASSERT_TRUE(write_atomically(folder_.file("empty"), ""));
+  ASSERT_TRUE(write_atomically(folder_.file("byte"), "x"));
+  RecordStore store = open();
+  for (const char* name : {"notes.db", "music.db", "empty", "byte"}) {
+    SCOPED_TRACE(name);
+    const std::string before = *read_file(folder_.file(name));
+    const std::string expected = std::string_view(name) == "music.db"
+                                     ? "no such column: backend"
+                                     : "is no file of records: it has not the table";
+    const auto read = RecordStore::open_to_read(folder_.file(name));
+    ASSERT_FALSE(read);
+    EXPECT_NE(render(read.error()).find(expected), std::string::npos) << render(read.error());
+    const auto merged = store.merge(folder_.file(name));
+    ASSERT_FALSE(merged);
+    EXPECT_NE(render(merged.error()).find(expected), std::string::npos);
+    // An empty one may become a file of records.
+    if (!before.empty()) {
+      const auto written = RecordStore::open(folder_.file(name));
+      ASSERT_FALSE(written);
+      EXPECT_NE(render(written.error()).find(expected), std::string::npos)
+          << render(written.error());
+    }
+    EXPECT_EQ(*read_file(folder_.file(name)), before);
+  }
+  EXPECT_TRUE(RecordStore::open(folder_.file("empty")));
+  EXPECT_TRUE(RecordStore::open_to_read(folder_.file("empty")));
+  EXPECT_FALSE(RecordStore::open_to_read(folder_.file("absent.db")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("absent.db")));
+}
+
+TEST_F(RecordStoreTest, WhatIsOpenedToReadIsNotWritten) {
+  { ASSERT_TRUE(open().add(record("a", 5))); }
+  auto store = RecordStore::open_to_read(folder_.file("r.db"));
+  ASSERT_TRUE(store) << render(store.error());
+  EXPECT_FALSE(store->add(record("b", 1)));
+  EXPECT_EQ(find(*store), std::vector<Record>{record("a", 5)});
+}
+
+TEST_F(RecordStoreTest, WhatAKilledProcessBeganIsTakenBack) {
+  { ASSERT_TRUE(open().add(record("a", 5))); }
+  const pid_t pid = fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    sqlite3* database = nullptr;
+    sqlite3_open(folder_.file("r.db").c_str(), &database);
+    // More than the cache holds: the file is being written.
+    sqlite3_exec(database,
+                 "PRAGMA cache_size = 1; BEGIN IMMEDIATE; DELETE FROM records; "
+                 "CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(1000000))",
+                 nullptr, nullptr, nullptr);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  ASSERT_TRUE(std::filesystem::exists(folder_.file("r.db-journal")));
+  const auto store = RecordStore::open_to_read(folder_.file("r.db"));
+  ASSERT_TRUE(store) << render(store.error());
+  EXPECT_EQ(find(*store), std::vector<Record>{record("a", 5)});
+}
+
 TEST_F(RecordStoreTest, TwoProcessesWriteAtATime) {
   { open(); }
   constexpr int kEach = 50;

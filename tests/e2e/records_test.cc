@@ -222,6 +222,19 @@ TEST_F(Records, ContradictionsAreRefused) {
   EXPECT_EQ(run("tune", {}).exit_status, 2);  // --records is needed
 }
 
+TEST_F(Records, OtherFilesAreRefusedAndNotTouched) {
+  command_.write("foreign.db", "x");
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"records", "foreign.db"},
+        {"records", "foreign.db", "--merge", "foreign.db"},
+        {"compile", "m.relay", "--target", "cpu", "-o", "m.so", "--records", "foreign.db"}}) {
+    const ProcessResult ran = command_.run(line);
+    EXPECT_EQ(ran.exit_status, 1) << line[0];
+    EXPECT_TRUE(contains(ran.err, "`foreign.db` is no file of records")) << ran.err;
+  }
+  EXPECT_EQ(*read_file(command_.file("foreign.db")), "x");
+}
+
 TEST_F(Records, ArePrintedAndMerged) {
   add("sm_90a 132 NVIDIA H200", "slow", 2);
   std::filesystem::rename(command_.file("r.db"), command_.file("other.db"));
