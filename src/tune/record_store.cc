@@ -293,7 +293,6 @@ Result<Merged> RecordStore::merge(const std::string& path) {
   TESSERA_TRY(Records records, other.all());
   Merged out;
   out.damaged = std::move(records.damaged);
-  TESSERA_TRY_VOID(execute(database_.get(), path_, "BEGIN IMMEDIATE"));
   const auto take = [&]() -> Result<void> {
     TESSERA_TRY(Statement count,
                 Statement::prepare(database_.get(), path_, "SELECT count(*) FROM records"));
@@ -311,9 +310,7 @@ Result<Merged> RecordStore::merge(const std::string& path) {
     out.better = changed - out.added;
     return {};
   };
-  const auto taken = take();
-  TESSERA_TRY_VOID(execute(database_.get(), path_, taken ? "COMMIT" : "ROLLBACK"));
-  if (!taken) return Unexpected{taken.error()};
+  TESSERA_TRY_VOID(in_transaction(database_.get(), path_, take));
   return out;
 }
 

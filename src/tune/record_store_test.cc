@@ -261,6 +261,7 @@ TEST_F(RecordStoreTest, DamagedRowsAreCountedAndNamed) {
 // later.
 TEST_F(RecordStoreTest, AFullDiskLosesNothing) {
   { ASSERT_TRUE(open().add(record("a", 5))); }
+  { ASSERT_TRUE(open("large.db").add(record(std::string(100'000, 'c'), 1))); }
   const rlim_t bytes = std::filesystem::file_size(folder_.file("r.db"));
   const pid_t pid = fork();
   ASSERT_GE(pid, 0);
@@ -270,10 +271,14 @@ TEST_F(RecordStoreTest, AFullDiskLosesNothing) {
     setrlimit(RLIMIT_FSIZE, &limit);
     RecordStore store = open();
     const auto added = store.add(record(std::string(100'000, 'b'), 1));
-    const std::string text = added ? "" : render(added.error());
-    const bool is_told = text.find("cannot write the records in") != std::string::npos &&
-                         text.find("make room on the disk") != std::string::npos;
-    _exit(is_told && find(store) == std::vector<Record>{record("a", 5)} ? 0 : 1);
+    const auto merged = store.merge(folder_.file("large.db"));
+    const auto is_told = [](const auto& done) {
+      const std::string text = done ? "" : render(done.error());
+      return text.find("cannot write the records in") != std::string::npos &&
+             text.find("make room on the disk") != std::string::npos;
+    };
+    const bool stays = find(store) == std::vector<Record>{record("a", 5)};
+    _exit(is_told(added) && is_told(merged) && stays ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(waitpid(pid, &status, 0), pid);
