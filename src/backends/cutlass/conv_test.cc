@@ -16,6 +16,7 @@ namespace {
 
 using cutlass::testing::compile;
 using cutlass::testing::composites_of;
+using cutlass::testing::OneMeasurement;
 using cutlass::testing::parse;
 using cutlass::testing::RecordingToolchain;
 using tessera::testing::expect_golden;
@@ -184,11 +185,19 @@ TEST(CutlassConvolutions, SizesShareFewKernels) {
       ++count;
     }
   }
-  RecordingToolchain toolchain;
-  const auto outcome =
-      compile(fmt::format("def @main({}) {{\n{}  ({})\n}}", params, body, last), toolchain);
+  const std::string model = fmt::format("def @main({}) {{\n{}  ({})\n}}", params, body, last);
+  RecordingToolchain toolchain, measured_toolchain;
+  const auto outcome = compile(model, toolchain);
   EXPECT_EQ(outcome.regions.size(), 8u);
   EXPECT_LE(toolchain.sources.size(), 4u);  // with the functions that call them
+  // What was measured keeps its kernel, and the others share theirs all the same.
+  const OneMeasurement measured("sm90_128x96x64_c1x1_implicit z1 auto", {}, "conv 32x7x7x512 ");
+  compile(model, measured_toolchain, Target("cutlass"), &measured);
+  EXPECT_EQ(measured.workloads.size(), 8u);
+  EXPECT_LE(measured_toolchain.sources.size(), 5u);
+  const std::string kernel = "sm90_128x96x64_c1x1_implicit(call, &";
+  EXPECT_NE(measured_toolchain.sources.at("cutlass_regions").find(kernel), std::string::npos);
+  EXPECT_EQ(toolchain.sources.at("cutlass_regions").find(kernel), std::string::npos);
 }
 
 TEST(Configurations, ConvolutionsFillTheDevice) {

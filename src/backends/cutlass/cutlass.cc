@@ -70,7 +70,8 @@ Result<Expected<Choice, Refusal>> choice_of(const Function& f, const ConstantPoo
   }
   TESSERA_TRY(auto selection, choose(*gemm, all, target, context, sizes));
   if (!selection) return Expected<Choice, Refusal>(Unexpected{selection.error()});
-  Expected<Choice, Refusal> choice = Choice{*gemm, std::move(selection->usable), selection->chosen};
+  Expected<Choice, Refusal> choice =
+      Choice{*gemm, std::move(selection->usable), selection->chosen, selection->is_measured};
   return choice;
 }
 
@@ -172,9 +173,9 @@ class Cutlass final : public byoc::Backend {
       products.push_back(symbol);
       choices.push_back(*std::move(choice));
     }
-    if (context.measurements == nullptr) share_kernels(choices, device_of(target));
+    share_kernels(choices, device_of(target));
     for (std::size_t i = 0; i < products.size(); ++i) {
-      const auto& [gemm, candidates, chosen] = choices[i];
+      const auto& [gemm, candidates, chosen, is_measured] = choices[i];
       regions.push_back(
           gemm_region(products[i], module.functions.at(products[i]), gemm, chosen, target));
     }

@@ -57,7 +57,9 @@ void share_in(std::span<Choice* const> group, const Device& device) {
 
 void share_kernels(std::span<Choice> choices, const Device& device) {
   std::map<std::string, std::vector<Choice*>> groups;
-  for (Choice& choice : choices) groups[choice.gemm.kernel_text()].push_back(&choice);
+  for (Choice& choice : choices) {
+    if (!choice.is_measured) groups[choice.gemm.kernel_text()].push_back(&choice);
+  }
   for (const auto& [text, group] : groups) share_in(group, device);
 }
 

@@ -14,11 +14,12 @@ struct Choice {
   Gemm gemm;
   std::vector<Configuration> candidates;
   Configuration chosen;
+  bool is_measured = false;  // it stays as it is
 };
 
-// Of products that differ in their sizes alone, few kernels: gives up the one that is missed least,
-// and again, while there are more than three and what its products lose by others is at most a
-// tenth.
+// Of products that differ in their sizes alone and were not measured, few kernels: gives up the one
+// that is missed least, and again, while there are more than three and what its products lose by
+// others is at most a tenth.
 void share_kernels(std::span<Choice> choices, const Device& device);
 
 }  // namespace tessera::backends::cutlass

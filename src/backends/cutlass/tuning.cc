@@ -236,7 +236,7 @@ Result<Expected<Selection<Choice>, Refusal>> choose(
     const bool fits = configuration &&
                       std::any_of(candidates.begin(), candidates.end(),
                                   [&](const Choice& c) { return is_launch_of(c, *configuration); });
-    if (fits) return Answer(Selection<Choice>{*configuration, std::move(usable)});
+    if (fits) return Answer(Selection<Choice>{*configuration, std::move(usable), true});
   }
   if (usable.empty()) return Answer(Unexpected{failures.refusal()});
   const Choice first = usable.front();

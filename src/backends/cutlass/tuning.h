@@ -25,6 +25,7 @@ struct Selection {
   Choice chosen;
   // The candidates but those that are known to fail; after them other ways to launch their kernels.
   std::vector<Choice> usable;
+  bool is_measured = false;  // else the choice is the model's
 };
 
 // What was measured to be the fastest of the candidates; where nothing was, the first that is not

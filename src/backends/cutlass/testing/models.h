@@ -53,12 +53,13 @@ class RecordingToolchain final : public byoc::Toolchain {
   std::string failing;
 };
 
-// Answers with one configuration, or none if that is empty, and with failures, whatever it is
-// asked.
+// Answers with one configuration, or none if that is empty, and with failures, whatever it is asked
+// about work whose text begins with `of`.
 class OneMeasurement final : public byoc::Measurements {
  public:
-  explicit OneMeasurement(std::string configuration, std::vector<byoc::Failure> failures = {})
-      : failures_(std::move(failures)) {
+  explicit OneMeasurement(std::string configuration, std::vector<byoc::Failure> failures = {},
+                          std::string of = "")
+      : failures_(std::move(failures)), of_(std::move(of)) {
     if (!configuration.empty()) configurations_.push_back(std::move(configuration));
   }
   Result<byoc::Ranking> ranking(std::string_view backend, std::string_view, std::string_view device,
@@ -67,6 +68,7 @@ class OneMeasurement final : public byoc::Measurements {
     EXPECT_EQ(device, "sm_90a 132 ");
     const std::string text = workload.text();
     workloads.insert(text.substr(0, text.find(" a=")));
+    if (!text.starts_with(of_)) return byoc::Ranking();
     return byoc::Ranking{configurations_, workload.sizes, failures_};
   }
   mutable std::set<std::string> workloads;
@@ -74,6 +76,7 @@ class OneMeasurement final : public byoc::Measurements {
  private:
   std::vector<std::string> configurations_;
   std::vector<byoc::Failure> failures_;
+  std::string of_;
 };
 
 inline byoc::PartitionOutcome compile(Module module, byoc::Toolchain& toolchain,
