@@ -17,13 +17,24 @@ struct TuneArgs {
   bool json = false;
 };
 
-void print(const driver::CompileReport& report, const std::string& records, bool json) {
+// What to add where no target is a back end that measures.
+const char* help_to_measure(const std::vector<Target>& targets) {
+  const bool is_named = std::any_of(targets.begin(), targets.end(),
+                                    [](const Target& t) { return t.name() == "cutlass"; });
+  return is_named
+             ? ""
+             : "help: add `--target cutlass` behind `--target cuda`: its kernels have choices\n";
+}
+
+void print(const driver::CompileReport& report, const driver::CompileOptions& options, bool json) {
+  const std::string& records = options.records;
   if (json) {
     const nlohmann::ordered_json all = {
         {"seconds", report.seconds}, {"records", records}, {"tuned", tuning_json(report.tuned)}};
     fmt::print("{}\n", all.dump(2));
   } else if (report.tuned.empty()) {
-    fmt::print("there is nothing to measure: no back end of the targets has a choice to make\n");
+    fmt::print("there is nothing to measure: no back end of the targets has a choice to make\n{}",
+               help_to_measure(options.targets));
   } else {
     fmt::print("{}{:.1f} s; records in {}\n", tuning_table(report.tuned), report.seconds, records);
   }
@@ -49,7 +60,7 @@ int tune(const TuneArgs& args) {
   Diagnostics warnings;
   for (const Diagnostic& w : result->warnings) warnings.add(w);
   if (!warnings.empty()) report(warnings);
-  print(*result, options->records, args.json);
+  print(*result, *options, args.json);
   const bool any = std::any_of(result->tuned.begin(), result->tuned.end(),
                                [](const tune::TuneRow& row) { return row.best.has_value(); });
   return any || result->tuned.empty() ? kDone : kUserError;
