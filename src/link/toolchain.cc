@@ -44,7 +44,7 @@ bool is_cuda(const byoc::CompileJob& job) { return job.extension == "cu"; }
 Result<std::string> find_header(const std::vector<std::string>& folders,
                                 const std::string& header) {
   for (const std::string& folder : folders) {
-    if (auto text = read_file(folder + "/" + header)) return *std::move(text);
+    if (auto text = read_file(fmt::format("{}/{}", folder, header))) return *std::move(text);
   }
   return fail(error(Code::kFileNotFound, nullptr, "the header `{}` is in none of the folders {}",
                     header, fmt::join(folders, ", ")));

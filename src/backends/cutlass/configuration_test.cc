@@ -79,7 +79,7 @@ TEST(Configurations, AreForTheDeviceOfTheTarget) {
   EXPECT_TRUE(has_kernels(Target("cutlass")));
   EXPECT_FALSE(has_kernels(*parse_target("cutlass -arch=sm_75")));
   // 108 tiles of 128 x 128 are one wave of an A100; of 72 multiprocessors, two.
-  const Gemm gemm = float16_product(12 * 128, 9 * 128, 1024);
+  const Gemm gemm = float16_product(1536, 1152, 1024);
   const Configuration c{Schedule::kMultistage, 128, 128, 32};
   EXPECT_GT(estimated_microseconds(gemm, c, device_of(*parse_target("cutlass -sm=86"))),
             1.5 * estimated_microseconds(gemm, c, device_of(*parse_target("cutlass -sm=80"))));

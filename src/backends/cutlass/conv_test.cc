@@ -224,7 +224,7 @@ def @main(%x: Tensor[(2, 6, 5, 3), float32], %w: Tensor[(4, 3, 2, 3), float32]) 
   nn.conv2d(%x, %w, strides=[2, 1], padding=[1, 2, 3, 0], dilation=[1, 2], data_layout="NHWC",
             kernel_layout="OHWI")
 })");
-  std::vector<float> x(2 * 6 * 5 * 3), w(4 * 3 * 2 * 3);
+  std::vector<float> x(180), w(72);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 37 % 19) - 9;
   for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i * 23 % 11) - 5;
   const Tensor inputs[] = {Tensor::of({2, 6, 5, 3}, kFloat32, x),
@@ -232,7 +232,7 @@ def @main(%x: Tensor[(2, 6, 5, 3), float32], %w: Tensor[(4, 3, 2, 3), float32]) 
   const Tensor y = ops::evaluate(module, module.functions.at("main"), inputs).front();
   const tessera::cutlass::Window window = {2, 6, 5, 3, 3, 2, 4, 5, {2, 1}, {1, 2}, {1, 2, 3, 0}};
   ASSERT_EQ(y.shape, (std::vector<std::int64_t>{2, 4, 5, 4}));
-  constexpr std::int64_t kDepth = 3 * 2 * 3;
+  constexpr std::int64_t kDepth = 18;
   for (std::int64_t i = 0; i < y.num_elements(); ++i) {
     const std::int64_t row = i / 4, channel = i % 4;
     double sum = 0;
