@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
 #include "ops/attrs/norm.h"
 #include "ops/normalize.h"
 
@@ -22,26 +20,6 @@ Normalization normalization(const relay::Attrs& attrs, std::size_t rank) {
           .epsilon = relay::read_attrs<LayerNormFactorsAttrs>(attrs).epsilon};
 }
 
-std::vector<Tensor> eval(const EvalArgs& args) {
-  const std::vector<double> x = values_of<double>(args.operands[0]);
-  const auto& types = args.result.fields();
-  const auto rows = static_cast<std::size_t>(count_of(static_shape(types[0])));
-  const std::size_t columns = rows == 0 ? 0 : x.size() / rows;
-  const double epsilon = relay::read_attrs<LayerNormFactorsAttrs>(args.attrs).epsilon;
-  std::vector<double> factors(rows), shifts(rows);
-  for (std::size_t row = 0; row < rows; ++row) {
-    const double* const begin = x.data() + row * columns;
-    double mean = 0, variance = 0;
-    for (std::size_t i = 0; i < columns; ++i) mean += begin[i] / static_cast<double>(columns);
-    for (std::size_t i = 0; i < columns; ++i) {
-      variance += (begin[i] - mean) * (begin[i] - mean) / static_cast<double>(columns);
-    }
-    factors[row] = 1 / std::sqrt(variance + epsilon);
-    shifts[row] = -mean * factors[row];
-  }
-  return {tensor_of(types[0], factors), tensor_of(types[1], shifts)};
-}
-
 }  // namespace
 
 constexpr Operator kLayerNormFactors{
@@ -54,7 +32,10 @@ constexpr Operator kLayerNormFactors{
     .attrs = relay::attr_schema<LayerNormFactorsAttrs>,
     .pattern = OpPattern::kOpaque,
     .infer = infer,
-    .eval = eval,
+    .eval =
+        [](const EvalArgs& args) {
+          return eval_norm_factors(args, normalization(args.attrs, args.operands[0].shape.size()));
+        },
     .compute =
         [](const ComputeArgs& args) {
           return compute_norm_factors(args, normalization(args.attrs, args.operands[0].rank()),

@@ -19,34 +19,66 @@ Result<Type> infer_normalize(const InferArgs& args, std::int64_t axis) {
   return tensor_type(std::move(shape), data.dtype());
 }
 
+namespace {
+
+// What means are taken over, as places in the data.
+struct GroupedShape {
+  GroupedShape(const Ints& shape, const Normalization& n)
+      : groups(shape), inside(shape), strides(row_major_strides(shape)) {
+    for (std::size_t d = 0; d < shape.size(); ++d) (n.over[d] ? groups : inside)[d] = 1;
+  }
+  Ints groups, inside;  // the means, and what each is taken over
+  Ints strides;
+};
+
+// f(group, place where it begins, mean, 1 / sqrt(variance + epsilon)) of all groups.
+template <class F>
+void for_each_group(const std::vector<double>& x, const GroupedShape& shape, const Normalization& n,
+                    const F& f) {
+  const auto count = static_cast<double>(count_of(shape.inside));
+  for (Counter g(shape.groups); g; ++g) {
+    const std::int64_t base = g.offset(shape.strides);
+    double mean = 0, variance = 0;
+    for (Counter i(shape.inside); i && n.subtracts_mean; ++i) {
+      mean += x[base + i.offset(shape.strides)] / count;
+    }
+    for (Counter i(shape.inside); i; ++i) {
+      const double d = x[base + i.offset(shape.strides)] - mean;
+      variance += d * d / count;
+    }
+    f(g, base, mean, 1 / std::sqrt(variance + n.epsilon));
+  }
+}
+
+}  // namespace
+
 std::vector<Tensor> eval_normalize(const EvalArgs& args, const Normalization& n) {
   const Tensor& data = args.operands[0];
   std::vector<double> x = values_of<double>(data);
   const std::vector<double> gamma = values_of<double>(args.operands[1]);
   const std::vector<double> beta =
       n.center ? values_of<double>(args.operands[2]) : std::vector<double>{};
-  Ints groups = data.shape, inside = data.shape;  // the means, and what each is taken over
-  for (std::size_t d = 0; d < groups.size(); ++d) (n.over[d] ? groups : inside)[d] = 1;
-  const Ints strides = row_major_strides(data.shape);
-  const auto count = static_cast<double>(count_of(inside));
-  for (Counter g(groups); g; ++g) {
-    const std::int64_t base = g.offset(strides);
-    double mean = 0, variance = 0;
-    for (Counter i(inside); i && n.subtracts_mean; ++i) {
-      mean += x[base + i.offset(strides)] / count;
-    }
-    for (Counter i(inside); i; ++i) {
-      const double d = x[base + i.offset(strides)] - mean;
-      variance += d * d / count;
-    }
-    const double factor = 1 / std::sqrt(variance + n.epsilon);
-    for (Counter i(inside); i; ++i) {
-      double& v = x[base + i.offset(strides)];
+  const GroupedShape shape(data.shape, n);
+  for_each_group(x, shape, n, [&](const Counter& g, std::int64_t base, double mean, double factor) {
+    for (Counter i(shape.inside); i; ++i) {
+      double& v = x[base + i.offset(shape.strides)];
       const std::int64_t at = g[n.param_axis] + i[n.param_axis];
       v = (v - mean) * factor * (n.scale ? gamma[at] : 1) + (n.center ? beta[at] : 0);
     }
-  }
+  });
   return {tensor_of(args.result, x)};
+}
+
+std::vector<Tensor> eval_norm_factors(const EvalArgs& args, const Normalization& n) {
+  const std::vector<double> x = values_of<double>(args.operands[0]);
+  std::vector<double> factors, shifts;
+  for_each_group(x, GroupedShape(args.operands[0].shape, n), n,
+                 [&](const Counter&, std::int64_t, double mean, double factor) {
+                   factors.push_back(factor);
+                   shifts.push_back(-mean * factor);
+                 });
+  const auto& types = args.result.fields();
+  return {tensor_of(types[0], factors), tensor_of(types[1], shifts)};
 }
 
 namespace {

@@ -21,6 +21,7 @@ std::vector<Tensor> eval_normalize(const EvalArgs& args, const Normalization& n)
 Definitions compute_normalize(const ComputeArgs& args, const Normalization& n, std::string tag);
 // The two numbers of each group with which (x - mean) / sqrt(variance + epsilon) is
 // x * factor + shift.
+std::vector<Tensor> eval_norm_factors(const EvalArgs& args, const Normalization& n);
 Definitions compute_norm_factors(const ComputeArgs& args, const Normalization& n,
                                  const std::string& tag);
 
