@@ -233,19 +233,20 @@ struct block {
 
 // ---- Launches
 
+// 0: a kernel begins when the one before it has ended (`cuda -dependent_launch=false`).
+#ifndef TK_DEPENDENT_LAUNCH
+#define TK_DEPENDENT_LAUNCH 1
+#endif
+
 // Every kernel begins with this: what it reads may still be being written by the kernel before it,
 // whose end it then waits for. The kernel behind it, which waits likewise, may be launched as soon
 // as all blocks of this one have begun.
 TK_INLINE void wait_for_inputs() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if TK_DEPENDENT_LAUNCH && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-
-#ifndef TK_DEPENDENT_LAUNCH
-#define TK_DEPENDENT_LAUNCH 1
-#endif
 
 // Are all architectures of this translation unit of at least the version?
 constexpr bool all_archs_have(int version) {

@@ -27,6 +27,12 @@ const std::vector<std::string> kHostFlags = {"-O1"};
 // The compiler takes longer to begin than for a kernel.
 constexpr std::size_t kCudaKernelsPerUnit = 12;
 
+std::vector<std::string> cuda_flags(const Target& cuda) {
+  std::vector<std::string> flags = {gencode_flag(cuda.get_string("arch"), cuda.get_bool("ptx"))};
+  if (!cuda.get_bool("dependent_launch")) flags.emplace_back("-DTK_DEPENDENT_LAUNCH=0");
+  return flags;
+}
+
 std::vector<byoc::CompileJob> kernel_jobs(const Module& module, const MachineCode& code) {
   const Target target = compute_target(module.targets);
   std::vector<byoc::CompileJob> jobs;
@@ -36,8 +42,7 @@ std::vector<byoc::CompileJob> kernel_jobs(const Module& module, const MachineCod
     if (unit.empty()) return;
     const std::string name = fmt::format("kernels_{}", jobs.size());
     if (&unit == &of_device) {
-      const std::string flag = gencode_flag(target.get_string("arch"), target.get_bool("ptx"));
-      jobs.push_back({name, emit::emit_cuda_kernels(unit), "cu", {flag}});
+      jobs.push_back({name, emit::emit_cuda_kernels(unit), "cu", cuda_flags(target)});
     } else {
       jobs.push_back({name, emit::emit_kernels(unit), "cc", code.flags});
     }

@@ -13,6 +13,8 @@
 namespace tessera::e2e {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr const char* kModel = R"(#[version = "0.0.5"]
 def @main(%x: Tensor[(64, 256), float32], %w: Tensor[(96, 256), float32], %b: Tensor[(96), float32]) {
   %0 = nn.dense(%x, %w, units=96);
@@ -87,12 +89,11 @@ def @main(%x: Tensor[(31, 13), float16], %w: Tensor[(7, 13), float16]) { nn.dens
   dlclose(library);
 }
 
-// An nvcc that notes each of its runs, in a toolkit of its own.
+// An nvcc that notes how it is run, in a toolkit of its own.
 void write_noting_nvcc(const Command& command, const link::CudaCompiler& cuda) {
-  namespace fs = std::filesystem;
   fs::create_directories(command.file("toolkit/bin"));
   const std::string nvcc = command.write(
-      "toolkit/bin/nvcc", fmt::format("#!/bin/sh\necho run >> '{}'\nexec '{}' \"$@\"\n",
+      "toolkit/bin/nvcc", fmt::format("#!/bin/sh\necho \"$*\" >> '{}'\nexec '{}' \"$@\"\n",
                                       command.file("runs"), cuda.nvcc));
   fs::permissions(nvcc, fs::perms::owner_all);
   fs::create_directory_symlink(cuda.toolkit + "/lib64", command.file("toolkit/lib64"));
@@ -181,6 +182,19 @@ TEST_F(Cuda, PtxThatNoLaterDeviceRunsIsTold) {
   ASSERT_TRUE(later.ok()) << later.err;
   EXPECT_EQ(later.err, "");
   EXPECT_NE(read_file(command_.file("later.so"))->find("sm_90+ptx"), std::string::npos);
+}
+
+TEST_F(Cuda, KernelsOfOurOwnStartEarlyUnlessTold) {
+  write_noting_nvcc(command_, *link::find_cuda_compiler());
+  command_.set("CUDA_HOME", command_.file("toolkit"));
+  for (const std::string target : {"cuda", "cuda -dependent_launch=false"}) {
+    command_.set("TESSERA_CACHE_DIR", command_.file("cache of " + target));
+    fs::remove(command_.file("runs"));
+    ASSERT_TRUE(compile(target, "m.so").ok());
+    EXPECT_EQ(
+        read_file(command_.file("runs"))->find("-DTK_DEPENDENT_LAUNCH=0") == std::string::npos,
+        target == "cuda");
+  }
 }
 
 TEST_F(Cuda, ADriverWithoutAGpuOrThatIsTooOldIsTold) {
