@@ -142,14 +142,15 @@ double estimated_microseconds(const Gemm& gemm, const Configuration& c, const De
   if (c.cluster_n > 1) rate *= 0.995;
   const double steps = k / c.tile_k;
   if (c.schedule == Schedule::kStreamK) {
-    // Locks are cleared first, a block takes eight steps at least, and those that share a tile add
-    // their sums one after the other.
-    constexpr double kClear = 1.5, kLeastSteps = 8, kAdd = 0.3;
+    // Locks are cleared first by a launch of its own, a block takes eight steps at least unless the
+    // number of parts is given, and those that share a tile add their sums one after the other.
+    constexpr double kClear = 7, kLeastSteps = 8, kAddsPerMicrosecond = 7000;
     const double tiles = tiles_of(gemm, c);
-    const double blocks =
-        std::min<double>(device.multiprocessors, ceil_div(tiles * steps, kLeastSteps));
-    return kLaunch + kClear + kWave + kAdd * blocks / tiles +
-           tiles * c.tile_m * c.tile_n * k / (rate * blocks);
+    const double blocks = c.splits > 1 ? tiles * c.splits
+                                       : std::min<double>(device.multiprocessors,
+                                                          ceil_div(tiles * steps, kLeastSteps));
+    const double adding = c.tile_m * c.tile_n / kAddsPerMicrosecond * blocks / tiles;
+    return kLaunch + kClear + kWave + adding + tiles * c.tile_m * c.tile_n * k / (rate * blocks);
   }
   return kLaunch + waves * (kWave + c.tile_m * c.tile_n * k / rate) + 0.005 * waves * steps;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cutlass/configuration.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -85,15 +87,27 @@ TEST(Configurations, AreForTheDeviceOfTheTarget) {
             1.5 * estimated_microseconds(gemm, c, device_of(*parse_target("cutlass -sm=80"))));
 }
 
-// Eight tiles of 132 multiprocessors would work on 256 steps: those get shares of them.
-TEST(Configurations, FewTilesWithALongSumAreShared) {
+// bench/results/2026-11-22-whole-models-gpu.md: blocks that share a tile add their sums one after
+// the other, so that few of them are better than many, and narrow tiles better than both.
+TEST(Configurations, SharedSumsCostWhatWasMeasured) {
+  const Gemm gemm = float16_product(64, 256, 16384);
+  const auto estimated = [&](const char* text) {
+    return estimated_microseconds(gemm, parse_configuration(text).value(), {});
+  };
+  EXPECT_NEAR(estimated("sm90_128x64x64_c1x1_streamk z1 auto"), 52, 8);
+  EXPECT_NEAR(estimated("sm90_128x64x64_c1x1_streamk z1 auto split8"), 26, 4);
+  EXPECT_NEAR(estimated("sm90_128x64x64_c1x1_streamk z1 auto split4"), 31, 4);
+  EXPECT_EQ(candidates(gemm, Target("cutlass"), {}).front().schedule, Schedule::kPingpong);
+}
+
+TEST(Configurations, SharedTilesNeedRoomForTheirSums) {
   Gemm gemm = float16_product(64, 256, 16384);
-  const auto first = candidates(gemm, Target("cutlass"), {}).front();
-  EXPECT_EQ(first.kernel_name(), "sm90_128x64x64_c1x1_streamk");
+  const Configuration shared = parse_configuration("sm90_128x64x64_c1x1_streamk z1 auto").value();
   // Four tiles of sums, and two locks for each.
-  EXPECT_GE(workspace_bytes(gemm, first), 4 * (128 * 64 * 4 + 2 * 4));
-  EXPECT_FALSE(first.is_dependent);
-  for (const auto& launch : launches(gemm, first, Target("cutlass"))) {
+  EXPECT_GE(workspace_bytes(gemm, shared), 4 * (128 * 64 * 4 + 2 * 4));
+  const auto all = candidates(gemm, Target("cutlass"), {});
+  EXPECT_NE(std::find(all.begin(), all.end(), shared), all.end());
+  for (const auto& launch : launches(gemm, shared, Target("cutlass"))) {
     EXPECT_FALSE(launch.is_dependent);
   }
   // Where there is no number of tiles there is none of bytes.
