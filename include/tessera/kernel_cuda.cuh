@@ -15,9 +15,12 @@
 
 #include "tessera/call.h"
 
-#define TK_INLINE static __device__ __forceinline__
-
+// Launchers count blocks with these, too.
+#define TK_INLINE static __host__ __device__ __forceinline__
 #include "tessera/kernel_numbers.h"
+#undef TK_INLINE
+
+#define TK_INLINE static __device__ __forceinline__
 
 namespace tk {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA text of kernels: goldens, which nvcc compiles without a warning where there is one. That
-// they compute what the loop IR says is tested on a device by tests/conformance.
+// The CUDA text of kernels: goldens, which nvcc compiles, their launchers too, without a warning
+// where there is one. That they compute what the loop IR says is tested on a device by
+// tests/conformance.
 #include "emit/cuda_kernel.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ bool has_nvcc() {
 }
 int compile(const std::string& path) {
   return std::system(fmt::format("{} -std=c++20 -gencode=arch=compute_90a,code=sm_90a -Werror "
-                                 "all-warnings -cubin -o /dev/null -I{}/include {}",
+                                 "all-warnings -c -o /dev/null -I{}/include {}",
                                  kNvcc, TESSERA_SOURCE_DIR, path)
                          .c_str());
 }
@@ -111,7 +112,7 @@ TEST(CudaKernelNames, AreThoseOfTheLoopIr) {
 
 INSTANTIATE_TEST_SUITE_P(Goldens, CudaKernelTest,
                          ::testing::Values("cuda_softmax", "cuda_add_rms_norm", "cuda_mixed",
-                                           "cuda_quantize"),
+                                           "cuda_quantize", "cuda_two_sizes"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -43,6 +43,16 @@ Interval divided(Interval r, std::int64_t divisor) {
   return r;
 }
 
+// Of two numbers that are not negative; what overflows is not claimed.
+Interval times(Interval a, Interval b) {
+  if (!a.has_min() || !b.has_min() || a.min < 0 || b.min < 0) return {};
+  Interval out{0, Interval::kAny};
+  if (const Interval low = scaled(a, b.min); low.has_min()) out.min = low.min;
+  if (!a.has_max() || !b.has_max()) return out;
+  if (const Interval high = scaled(a, b.max); high.has_max()) out.max = high.max;
+  return out;
+}
+
 Interval range_of_atom(const Expr& atom, const Bounds& bounds) {
   if (atom.as<Var>() != nullptr) return bounds.of(atom);
   if (const auto* d = atom.as<FloorDiv>()) {
@@ -58,6 +68,10 @@ Interval range_of_atom(const Expr& atom, const Bounds& bounds) {
     return std::pair{range_of(index_form(a, bounds), bounds),
                      range_of(index_form(b, bounds), bounds)};
   };
+  if (const auto* m = atom.as<Mul>()) {
+    const auto [a, b] = both(m->a, m->b);
+    return times(a, b);
+  }
   if (const auto* m = atom.as<Min>()) {
     const auto [a, b] = both(m->a, m->b);
     return {a.has_min() && b.has_min() ? std::min(a.min, b.min) : Interval::kNone,

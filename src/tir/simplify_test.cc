@@ -80,6 +80,19 @@ TEST_F(SimplifyTest, BoundsDecideConditionsAndExtremes) {
   check("i * 8 + j == 96", "False");
 }
 
+TEST_F(SimplifyTest, BoundsOfProducts) {
+  vars.push_back(make_var("h"));
+  bounds.set(vars.back(), {2, std::int64_t{1} << 40});
+  check("i * j < 78", "True");
+  check("i * j < 77", "i * j < 77");
+  check("2 <= (i + 2) * (j + 1)", "True");
+  check("n * n < 0", "False");
+  check("n * i < 1", "n * i < 1");
+  check("a * n < 0", "a * n < 0");
+  check("h * h < 0", "False");  // its largest value is not a number of 64 bits
+  check("h * h < 5", "h * h < 5");
+}
+
 TEST_F(SimplifyTest, SymbolicDivisors) {
   check("(a * n) // n", "a");
   check("(a * n + b) % n", "b % n");

@@ -65,6 +65,18 @@ TEST_F(Cuda, ALibraryNeedsTheSystemsLibrariesAloneAndSaysWhatItIsFor) {
   EXPECT_EQ(inspected.out.find("libcu", needed), std::string::npos) << inspected.out;
 }
 
+// Launchers count blocks from two sizes that are known at run time only.
+TEST_F(Cuda, ProductsOfOpenSizesCompile) {
+  command_.write("open.relay", R"(#[version = "0.0.5"]
+def @main(%x: Tensor[(?a, ?b, 64), float16], %w: Tensor[(32, 64), float16], %y: Tensor[(?a, ?b), float32]) {
+  %0 = nn.softmax(nn.dense(nn.relu(%x), %w, units=32));
+  (%0, transpose(%0, axes=[1, 0, 2]), nn.relu(%y), transpose(%y, axes=[1, 0]), sum(%y, axis=[0]))
+})");
+  const ProcessResult compiled =
+      command_.run({"compile", "open.relay", "-o", "open.so", "--target", "cuda"});
+  EXPECT_TRUE(compiled.ok()) << compiled.err;
+}
+
 // All symbols are found in what the machine has without a toolkit, and no file of one is taken.
 TEST_F(Cuda, ALibraryOfCutlassLoadsWithNothingOfTheToolkit) {
   if (!tessera::testing::is_there("cutlass", command_.has_backend("cutlass"))) {
