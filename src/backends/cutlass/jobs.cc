@@ -74,8 +74,11 @@ CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& ta
       cutlass_job(kernel_symbol(gemm, c), kernel_source(gemm, c), target,
                   {"gemm.h", "launch.cuh", "elementwise.cuh", template_header(gemm, c)});
   if (c.schedule == Schedule::kStreamK) add_headers(job, {"gemm_sm90.cuh"});
-  add_headers(job,
-              {c.schedule == Schedule::kMultistage ? "epilogue_sm80.cuh" : "epilogue_sm90.cuh"});
+  if (c.schedule == Schedule::kMultistage) {
+    add_headers(job, {"epilogue_sm80.cuh"});
+  } else {
+    add_headers(job, {"epilogue_sm90.cuh", "launch_sm90.cuh"});
+  }
   round_each_step(job, gemm);
   return job;
 }

@@ -10,12 +10,11 @@
 #include "backends/cutlass/kernels/epilogue_sm90.cuh"
 // clang-format on
 
-#include <cutlass/cluster_launch.hpp>
 #include <cutlass/conv/collective/collective_builder.hpp>
 #include <cutlass/conv/convnd_problem_shape.hpp>
 #include <cutlass/conv/kernel/conv_universal.hpp>
-#include <cutlass/device_kernel.h>
-#include <cutlass/kernel_launch.h>
+
+#include "backends/cutlass/kernels/launch_sm90.cuh"
 
 namespace tessera::cutlass {
 
@@ -75,32 +74,13 @@ struct ConvSm90 {
              static_cast<D*>(g.d.data), stride}};
   }
 
-  static bool launch(const typename Kernel::Arguments& arguments, cudaStream_t stream,
-                     bool is_dependent) {
-    auto params = Kernel::to_underlying_arguments(arguments, nullptr);
-    constexpr int kBytes = Kernel::SharedStorageSize;
-    const void* kernel = reinterpret_cast<const void*>(&::cutlass::device_kernel<Kernel>);
-    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes) !=
-        cudaSuccess) {
-      return false;
-    }
-    const dim3 grid = Kernel::get_grid_shape(params), block = Kernel::get_block_shape();
-    if constexpr (cute::size(Cluster{}) == 1) {
-      return ::cutlass::kernel_launch<Kernel>(grid, block, kBytes, stream, params, is_dependent) ==
-             ::cutlass::Status::kSuccess;
-    }
-    void* values[] = {&params};
-    const dim3 cluster(cute::size<0>(Cluster{}), cute::size<1>(Cluster{}), 1);
-    return ::cutlass::ClusterLauncher::launch(grid, cluster, block, kBytes, stream, kernel, values,
-                                              is_dependent) == ::cutlass::Status::kSuccess;
-  }
-
   static int32_t run(const char* name, const tessera_call* call, const GemmArguments& g) {
     const auto args = arguments(g);
     if (!Kernel::can_implement(args)) {
       return failed(call, name, "the sizes are not what the kernel was compiled for");
     }
-    if (!launch(args, static_cast<cudaStream_t>(call->stream), g.dependent != 0)) {
+    if (!launch_sm90<Kernel, Cluster>(Kernel::to_underlying_arguments(args, nullptr),
+                                      static_cast<cudaStream_t>(call->stream), g.dependent != 0)) {
       return failed(call, name, cudaGetErrorString(cudaGetLastError()));
     }
     return 0;

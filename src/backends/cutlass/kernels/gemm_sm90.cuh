@@ -7,11 +7,22 @@
 #define CUTLASS_ENABLE_GDC_FOR_SM90 1
 #endif
 
-#include <cutlass/gemm/collective/collective_builder.hpp>
-#include <cutlass/gemm/device/gemm_universal_adapter.h>
-#include <cutlass/gemm/kernel/gemm_universal.hpp>
+// Those of this architecture alone: collective_builder.hpp and gemm_universal.hpp have them all, and
+// take nvcc's host pass twice as long. In this order: some do not include what they use.
+// clang-format off
+#include <cutlass/gemm/collective/collective_mma_decl.hpp>
+#include <cutlass/gemm/collective/sm90_mma_tma_gmma_ss_warpspecialized.hpp>
+#include <cutlass/gemm/collective/sm90_mma_tma_gmma_rs_warpspecialized.hpp>
+#include <cutlass/gemm/collective/collective_builder_decl.hpp>
+#include <cutlass/gemm/collective/builders/sm90_gmma_builder.inl>
+#include <cutlass/gemm/kernel/gemm_universal_decl.h>
+#include <cutlass/gemm/kernel/tile_scheduler.hpp>
+#include <cutlass/gemm/kernel/sm90_gemm_tma_warpspecialized_pingpong.hpp>
+#include <cutlass/gemm/kernel/sm90_gemm_tma_warpspecialized_cooperative.hpp>
+// clang-format on
 
 #include "backends/cutlass/kernels/epilogue_sm90.cuh"
+#include "backends/cutlass/kernels/launch_sm90.cuh"
 
 namespace tessera::cutlass {
 
@@ -68,12 +79,11 @@ struct GemmSm90 {
       typename Schedule::Mainloop>::CollectiveOp;
   using Kernel = ::cutlass::gemm::kernel::GemmUniversal<Shape<int, int, int, int>, Mainloop,
                                                         Epilogue, typename Schedule::Scheduler>;
-  using Gemm = ::cutlass::gemm::device::GemmUniversalAdapter<Kernel>;
 
-  static typename Gemm::Arguments arguments(const GemmArguments& g, int multiprocessors) {
+  static typename Kernel::Arguments arguments(const GemmArguments& g, int multiprocessors) {
     Matrix source = {};
     if constexpr (Tree::kSource >= 0) source = g.inputs[Tree::kSource];
-    typename Gemm::Arguments out{
+    typename Kernel::Arguments out{
         ::cutlass::gemm::GemmUniversalMode::kGemm,
         {int(g.m), int(g.n), int(g.k), int(g.batch)},
         {static_cast<const A*>(g.a.data), stride_of<typename Kernel::StrideA>(g.a),
@@ -98,16 +108,17 @@ struct GemmSm90 {
     cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
                            call->device.device_id);
     const auto args = arguments(g, multiprocessors);
-    Gemm gemm;
-    if (Gemm::can_implement(args) != ::cutlass::Status::kSuccess) {
+    if (!Kernel::can_implement(args)) {
       return failed(call, name, "the sizes or strides are not what the kernel was compiled for");
     }
-    if (Gemm::get_workspace_size(args) > call->workspace_bytes) {
+    if (Kernel::get_workspace_size(args) > call->workspace_bytes) {
       return failed(call, name, "its workspace is too small");
     }
     const auto stream = static_cast<cudaStream_t>(call->stream);
-    if (gemm.initialize(args, call->workspace, stream) != ::cutlass::Status::kSuccess ||
-        gemm.run(stream, nullptr, g.dependent != 0) != ::cutlass::Status::kSuccess) {
+    if (Kernel::initialize_workspace(args, call->workspace, stream) !=
+            ::cutlass::Status::kSuccess ||
+        !launch_sm90<Kernel, typename Config::Cluster>(
+            Kernel::to_underlying_arguments(args, call->workspace), stream, g.dependent != 0)) {
       return failed(call, name, cudaGetErrorString(cudaGetLastError()));
     }
     return 0;
