@@ -71,7 +71,7 @@ class Compilation {
     }
     TESSERA_TRY(Module module, load_model(options_.model, options_.dims, options_.kept));
     module.targets = options_.targets;
-    add_warnings(vain_options(options_.targets));
+    add_warnings(doubtful_options(options_.targets));
     const std::size_t kept = module.kept_weights.size();
     done("import", fmt::format("{} nodes, {} constants{}", module.functions.at("main").num_nodes(),
                                module.constants.size(),

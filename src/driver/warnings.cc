@@ -13,9 +13,28 @@ Diagnostic objects_not_kept(const std::string& folder, const FileError& why) {
           "everything is compiled again each time");
 }
 
-std::vector<Diagnostic> vain_options(std::span<const Target> targets) {
+namespace {
+
+// Kernels of Hopper's own instructions are code for sm_90a alone.
+bool lacks_hopper_kernels(const Target& target) {
+  return target.name() == "cutlass" && target.get_string("arch") == "sm_90" &&
+         !target.get_bool("ptx");
+}
+
+}  // namespace
+
+std::vector<Diagnostic> doubtful_options(std::span<const Target> targets) {
   std::vector<Diagnostic> warnings;
   for (const Target& target : targets) {
+    if (lacks_hopper_kernels(target)) {
+      warnings.push_back(
+          warning(
+              Code::kBadTarget, {},
+              "target `cutlass` is for sm_90, without Hopper's own instructions: products go to "
+              "kernels for older devices, and attention is none of its kernels")
+              .with_remedy(
+                  "give -arch=sm_90a, unless the library is to be for later devices, too"));
+    }
     if (target.name() != "cuda" || !target.get_bool("ptx")) continue;
     const std::string& arch = target.get_string("arch");
     if (has_ptx_for_later(arch)) continue;

@@ -15,7 +15,7 @@ namespace tessera::driver {
 // The cache in `folder` cannot be written: the next compilation is as slow as this one.
 Diagnostic objects_not_kept(const std::string& folder, const FileError& why);
 
-// Options of targets that have no effect.
-std::vector<Diagnostic> vain_options(std::span<const Target> targets);
+// Options of targets that do less than they seem to.
+std::vector<Diagnostic> doubtful_options(std::span<const Target> targets);
 
 }  // namespace tessera::driver

@@ -46,9 +46,23 @@ bool is_counts(const TargetValue& v) {
   return std::all_of(counts.begin(), counts.end(), [](Int n) { return n >= 1; });
 }
 
-bool is_pairs(const TargetValue& v) {
+// Eight blocks are what every device with clusters can launch (CUDA C++ Programming Guide, thread
+// block clusters).
+bool is_clusters(const TargetValue& v) {
+  constexpr Int kMostBlocks = 8;
   const Ints& sizes = std::get<Ints>(v);
-  return sizes.size() % 2 == 0 && is_counts(v);
+  if (sizes.size() % 2 != 0 || !is_counts(v)) return false;
+  for (std::size_t i = 0; i < sizes.size(); i += 2) {
+    const Int m = sizes[i], n = sizes[i + 1];
+    if (m > kMostBlocks || n > kMostBlocks || m * n > kMostBlocks) return false;
+  }
+  return true;
+}
+
+// Widths of bands as the tile scheduler knows them.
+bool is_swizzle(const TargetValue& v) {
+  const Int width = std::get<Int>(v);
+  return width == 1 || width == 2 || width == 4 || width == 8;
 }
 
 template <const char* const... kWords>
@@ -65,9 +79,10 @@ constexpr OptionRule kRules[] = {
     {"cutlass", "arch", "an architecture as sm_80 and sm_90a are, or `auto`", is_arch_or_auto},
     {"cutlass", "sm", "50 or more, as 90 for sm_90", at_least<50>},
     {"cutlass", "multiprocessors", "0 or more", at_least<0>},
-    {"cutlass", "cluster_shapes", "pairs of numbers from 1 on", is_pairs},
+    {"cutlass", "cluster_shapes", "pairs of numbers from 1 on, of at most 8 blocks each",
+     is_clusters},
     {"cutlass", "split_k_slices", "numbers from 1 on", is_counts},
-    {"cutlass", "swizzle", "1 or more", at_least<1>},
+    {"cutlass", "swizzle", "1, 2, 4 or 8", is_swizzle},
     {"cutlass", "raster", "`m`, `n` or `auto`", is_one_of<kM, kN, kAuto>},
     {"cutlass", "accumulator", "`float32` or `float16`", is_one_of<kFloat32Name, kFloat16Name>},
     {"cutlass", "profile_budget", "0 or more", at_least<0>},

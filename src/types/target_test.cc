@@ -150,7 +150,14 @@ TEST(TargetErrors, Text) {
   EXPECT_EQ(good("cutlass -sm=90 -arch=sm_90").get_string("arch"), "sm_90");
   expect_contains(bad("cutlass -cluster_shapes=1,2,1"), "option `cluster_shapes` must be pairs");
   expect_contains(bad("cutlass -cluster_shapes=1,0"), "option `cluster_shapes` must be pairs");
-  expect_contains(bad("cutlass -swizzle=0"), "option `swizzle` must be 1 or more");
+  expect_contains(bad("cutlass -cluster_shapes=1,1,8,8"),
+                  "pairs of numbers from 1 on, of at most 8");
+  expect_contains(bad("cutlass -cluster_shapes=2,9223372036854775807"), "of at most 8 blocks each");
+  EXPECT_EQ(good("cutlass -cluster_shapes=2,4").get_ints("cluster_shapes").size(), 2U);
+  for (const char* width : {"0", "3", "16", "4294967296"}) {
+    expect_contains(bad(std::string("cutlass -swizzle=") + width),
+                    "option `swizzle` must be 1, 2, 4 or 8");
+  }
   expect_contains(bad("cutlass -raster=x"), "option `raster` must be `m`, `n` or `auto`");
   expect_contains(bad("cutlass -accumulator=int8"), "must be `float32` or `float16`");
   expect_contains(bad("cutlass -profile_budget=-1"), "must be 0 or more");
