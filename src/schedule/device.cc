@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "schedule/accumulator.h"
+#include "schedule/borders.h"
 #include "schedule/kernel_scheduler.h"
 #include "schedule/primitives.h"
 #include "schedule/rows.h"
@@ -81,7 +82,8 @@ class DeviceScheduler final : public KernelScheduler {
   }
 
   // By rows, and where that cannot be, nest by nest.
-  void schedule_plain(const std::vector<Stmt>& nests) override {
+  void schedule_plain(const std::vector<Stmt>& plain) override {
+    const std::vector<Stmt> nests = read_through_borders(plain, in_.nests, in_.temporaries);
     const Kernel rows = fuse_rows({{}, out_.temporaries, nests}, in_.nests);
     std::vector<Stmt> launches;
     for (const Stmt& nest : rows.nests) {
