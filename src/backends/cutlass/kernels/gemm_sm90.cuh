@@ -7,8 +7,8 @@
 #define CUTLASS_ENABLE_GDC_FOR_SM90 1
 #endif
 
-// Those of this architecture alone: collective_builder.hpp and gemm_universal.hpp have them all, and
-// take nvcc's host pass twice as long. In this order: some do not include what they use.
+// Those of this architecture alone: collective_builder.hpp and gemm_universal.hpp have them all,
+// and take nvcc's host pass twice as long. In this order: some do not include what they use.
 // clang-format off
 #include <cutlass/gemm/collective/collective_mma_decl.hpp>
 #include <cutlass/gemm/collective/sm90_mma_tma_gmma_ss_warpspecialized.hpp>
