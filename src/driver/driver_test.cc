@@ -450,6 +450,15 @@ TEST(MachineCodes, FeaturesFollowTheProcessor) {
   EXPECT_TRUE(features("x86-64-v3").contains("fma"));
   EXPECT_FALSE(features("x86-64-v3").contains("avx512f"));
   EXPECT_TRUE(features("x86-64-v4").contains("avx512f"));
+  // What libraries for a GPU are made for where no CPU is named: any that this program runs on.
+  const auto named = host_target({Target("cpu"), Target("cuda")}),
+             any = host_target({Target("cuda")});
+  EXPECT_EQ(named.get_string("mcpu"), "native");
+  EXPECT_EQ(host_target({}), Target());
+  EXPECT_NE(any.get_string("mcpu"), "native");
+  for (const std::string& feature : features(any.get_string("mcpu"))) {
+    EXPECT_TRUE(feature.starts_with("sse")) << feature;
+  }
   const Target odd = value_of(parse_targets(std::vector<std::string>{"cpu -mcpu=pentium9000"}))[0];
   const auto refused = machine_code(odd, toolchain.compiler());
   ASSERT_FALSE(refused);

@@ -43,7 +43,9 @@ struct CompileOptions {
   int threads = 0;  // that layouts are chosen for; 0: one a CPU
 };
 
-// The machine among the targets; `cpu` with all defaults if none is named.
+// The CPU among the targets. If none is named: that of any machine with the device, where one is
+// named, so that its library does not depend on where it was compiled; else `cpu` with all
+// defaults.
 Target host_target(const std::vector<Target>& targets);
 
 struct StageTime {

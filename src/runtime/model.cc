@@ -49,9 +49,9 @@ std::int32_t check_machine(const tessera_program& program) {
   }
   if (count == 0) return TESSERA_OK;
   return fail(TESSERA_WRONG_MACHINE,
-              "the model was compiled for a CPU (`%s`) with %s, which this one does not have: "
-              "compile it with a `-mcpu` "
-              "that both machines are",
+              "the model (`%s`) was compiled for a CPU with %s, which this one does not have: "
+              "compile it with `--target \"cpu -mcpu=NAME\"`, the name of a CPU that both "
+              "machines are",
               program.target, missing.text());
 }
 

@@ -246,9 +246,9 @@ TEST_F(ModelTest, AnotherCpuIsRefused) {
   EXPECT_EQ(create(), TESSERA_WRONG_MACHINE);
   unsetenv("TESSERA_DISABLE_CPU_FEATURES");
   EXPECT_STREQ(tessera_last_error(),
-               "the model was compiled for a CPU (`cpu -mcpu=haswell`) with sse4.2, avx2, which "
-               "this one does not have: "
-               "compile it with a `-mcpu` that both machines are");
+               "the model (`cpu -mcpu=haswell`) was compiled for a CPU with sse4.2, avx2, which "
+               "this one does not have: compile it with `--target \"cpu -mcpu=NAME\"`, the name of "
+               "a CPU that both machines are");
   program.cpu_feature_count = 4;
   EXPECT_EQ(create(), TESSERA_WRONG_MACHINE);
   program.cpu_feature_count = 0;

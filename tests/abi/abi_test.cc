@@ -176,9 +176,9 @@ TEST_F(AbiTest, AnotherCpuIsRefused) {
   const ProcessResult refused = client({library, "print"}, {"TESSERA_DISABLE_CPU_FEATURES=sse4.2"});
   EXPECT_EQ(refused.exit_status, 1);
   EXPECT_EQ(refused.err,
-            "error: the model was compiled for a CPU (`cpu -mcpu=by-hand`) with sse4.2, which this "
-            "one does not "
-            "have: compile it with a `-mcpu` that both machines are\n");
+            "error: the model (`cpu -mcpu=by-hand`) was compiled for a CPU with sse4.2, which this "
+            "one does not have: compile it with `--target \"cpu -mcpu=NAME\"`, the name of a CPU "
+            "that both machines are\n");
 }
 
 TEST_F(AbiTest, VendorLibrariesAreSearchedBesideTheModelThenByPathThenBySystem) {

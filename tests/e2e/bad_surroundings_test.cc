@@ -305,8 +305,9 @@ TEST_F(BadInput, ALibraryForAnotherCpu) {
   if (!flags.ok()) GTEST_SKIP() << "needs a CPU with AVX-512";
   command_.set("TESSERA_DISABLE_CPU_FEATURES", "avx512f");
   for (const char* what : {"run", "bench"}) {
-    expect_error(command_.run({what, so}), "E0602",
-                 {"compiled for a CPU", "avx512f", "compile it with a `-mcpu`"});
+    expect_error(
+        command_.run({what, so}), "E0602",
+        {"compiled for a CPU", "avx512f", "compile it with `--target \"cpu -mcpu=NAME\"`"});
   }
   EXPECT_TRUE(command_.run({"inspect", so}).ok());
 }

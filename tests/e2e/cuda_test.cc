@@ -182,6 +182,28 @@ TEST_F(Cuda, WithoutADriverThereIsASentence) {
   }
 }
 
+// What such a library needs of a CPU does not depend on where it was compiled, unless one is named.
+TEST_F(Cuda, ALibraryRunsOnCpusThatLackWhatThisOneHas) {
+  if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "there is a driver";
+  command_.share_cache();
+  command_.set("TESSERA_DISABLE_CPU_FEATURES", "sse3,ssse3,sse4.1,sse4.2,popcnt,avx,avx2,fma,f16c");
+  ASSERT_TRUE(compile("cuda", "any.so").ok());
+  const ProcessResult any = command_.run({"run", "any.so"});
+  EXPECT_EQ(any.exit_status, 1);
+  EXPECT_NE(any.err.find("there is no NVIDIA driver on this machine"), std::string::npos)
+      << any.err;
+  ASSERT_TRUE(command_
+                  .run({"compile", "m.relay", "-o", "named.so", "--target", "cpu -mcpu=x86-64-v3",
+                        "--target", "cuda"})
+                  .ok());
+  const ProcessResult named = command_.run({"run", "named.so"});
+  EXPECT_EQ(named.exit_status, 1);
+  EXPECT_NE(named.err.find("the model (`cuda`) was compiled for a CPU with "), std::string::npos)
+      << named.err;
+  EXPECT_NE(named.err.find("compile it with `--target \"cpu -mcpu=NAME\"`"), std::string::npos)
+      << named.err;
+}
+
 TEST_F(Cuda, PtxThatNoLaterDeviceRunsIsTold) {
   const ProcessResult one = compile("cuda -ptx", "one.so");
   ASSERT_TRUE(one.ok()) << one.err;
