@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "link/compiler.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
 
 #include <unistd.h>
@@ -12,6 +15,28 @@ namespace {
 
 constexpr const char* kRemedy =
     "install g++ or clang++, or name a compiler in the environment variable CXX";
+
+// In lower case, as compilers, assemblers, linkers, nvcc and the C library say it.
+constexpr const char* kOfTheMachine[] = {
+    ": signal ",
+    "signal terminated",
+    "due to signal",
+    "killed (program",
+    "no space left on device",
+    "disk quota exceeded",
+    "file too large",
+    "read-only file system",
+    "input/output error",
+    "too many open files",
+    "resource temporarily unavailable",
+    "out of memory",
+    "out-of-memory",
+    "memory exhausted",
+    "insufficient memory",
+    "cannot allocate memory",
+    "memory allocation fail",
+    "bad_alloc",
+};
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
@@ -80,8 +105,17 @@ ProcessOptions in_folder(const std::string& path) {
   return options;
 }
 
+bool blames_the_machine(std::string_view message) {
+  std::string text(message);
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::any_of(std::begin(kOfTheMachine), std::end(kOfTheMachine),
+                     [&](const char* phrase) { return text.find(phrase) != std::string::npos; });
+}
+
 std::string first_error(const std::string& messages) {
   const std::vector<std::string> lines = split(messages, '\n');
+  const auto of_the_machine = std::find_if(lines.begin(), lines.end(), blames_the_machine);
+  if (of_the_machine != lines.end()) return *of_the_machine;
   for (const std::string_view mark : {"undefined reference", "error:", "rror"}) {
     for (const std::string& line : lines) {
       if (line.find(mark) != std::string::npos) return line;

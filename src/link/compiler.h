@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "diagnostics/diagnostic.h"
@@ -24,7 +25,12 @@ std::string find_program(const std::string& name);
 // For run_process: start there.
 ProcessOptions in_folder(const std::string& path);
 
-// The line of a tool's messages that says what is wrong.
+// Does a tool's message say that the machine failed it, rather than its input: no memory, no room
+// on the disk, killed?
+bool blames_the_machine(std::string_view message);
+
+// The line of a tool's messages that says what is wrong; one that blames the machine, if there is
+// one.
 std::string first_error(const std::string& messages);
 
 }  // namespace tessera::link

@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "link/compiler.h"
 #include "link/link_library.h"
 #include "support/files.h"
 #include "support/subprocess.h"
@@ -32,9 +33,15 @@ double seconds_until(Clock::time_point end) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// A compiler that was killed, a full disk or a missing compiler say nothing about the candidate.
+// A compiler that was killed or had no memory, a full disk or a missing compiler say nothing about
+// the candidate.
 bool is_about_the_source(const Diagnostic& why) {
-  return why.code == Code::kToolFailed && why.message.find("signal") == std::string::npos;
+  return why.code == Code::kToolFailed && !link::blames_the_machine(why.message);
+}
+
+// Older files have what is not about it, too.
+bool is_known(const Record& record) {
+  return !record.failure.starts_with(kNotCompiled) || !link::blames_the_machine(record.failure);
 }
 
 }  // namespace
@@ -82,7 +89,7 @@ Result<Tuner::Job> Tuner::prepare(const TuningTask& task) const {
   std::set<std::string> known, kernels;
   bool is_found = false;
   for (const Record& record : found.list) {
-    known.insert(record.configuration);
+    if (is_known(record)) known.insert(record.configuration);
     is_found |= record.failure.empty();
   }
   for (std::size_t i = 0; i < task.candidates.size(); ++i) {

@@ -2,7 +2,10 @@
 // The tuner with programs that need no GPU: each candidate is a function that says how it behaves.
 #include "tune/tuner.h"
 
+#include <cstdlib>
+
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,6 +127,39 @@ TEST_F(TunerTest, WhoFailsIsRecordedAndNeverTriedAgain) {
   EXPECT_EQ(again.measured + again.failed, 0u);
   EXPECT_EQ(again.known, 5u);
   EXPECT_EQ(again.best->configuration, "c3");
+}
+
+// What a compiler says of a full disk, or of memory that was out, is true for a while.
+TEST_F(TunerTest, ACompilerThatTheMachineFailsIsAskedAgain) {
+  const std::string compiler = folder_.file("compiler"), lack = folder_.file("lack");
+  ASSERT_TRUE(write_atomically(
+      compiler,
+      fmt::format("#!/bin/sh\nif test -e '{0}'; then\n  case \"$*\" in *candidate_1.cc*)\n"
+                  "    echo 'candidate_1.cc:1:2: error: unfinished' >&2\n"
+                  "    cat '{0}' >&2; exit 4;;\n  esac\nfi\nexec c++ \"$@\"\n",
+                  lack)));
+  ASSERT_EQ(::chmod(compiler.c_str(), 0700), 0);
+  ::setenv("CXX", compiler.c_str(), 1);
+  toolchain_ = *link::Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = "", .jobs = 1});
+  ::unsetenv("CXX");
+  const auto t = task({"return 5;", "return 3;"});
+  for (const std::string why :
+       {"fatal error: error writing to /tmp/x.s: No space left on device",
+        "catastrophic error: out of memory", "nvcc error : 'cicc' died due to signal 9 (Kill)"}) {
+    ASSERT_TRUE(write_atomically(lack, why + "\n"));
+    const TuneRow row = tune(t);
+    EXPECT_NE(row.problem.find(why), std::string::npos) << row.problem;
+    EXPECT_EQ(row.failed, 0u);
+    EXPECT_EQ(records().size(), 1u);
+  }
+  // An older tessera kept it.
+  ASSERT_TRUE(open().add({records().front().key, "c1", 0, 0,
+                          fmt::format("{}: No space left on device", kNotCompiled)}));
+  ASSERT_EQ(::unlink(lack.c_str()), 0);
+  const TuneRow row = tune(t);
+  EXPECT_EQ(row.problem, "");
+  EXPECT_EQ(row.measured, 1u);
+  EXPECT_EQ(row.best->configuration, "c1");
 }
 
 TEST_F(TunerTest, TheFirstValidOneWillDo) {
