@@ -205,7 +205,12 @@ class Compilation {
 
   Result<void> tune() {
     TESSERA_TRY(const Partitioned parts, partition());
-    TESSERA_TRY_VOID(measure_tasks(tuning_tasks(parts)));
+    const std::vector<byoc::TuningTask> tasks = tuning_tasks(parts);
+    if (!tasks.empty()) {
+      TESSERA_TRY(const std::string path, records_path(options_));
+      TESSERA_TRY_VOID(warn_of_skipped(path, tasks, report.warnings));
+    }
+    TESSERA_TRY_VOID(measure_tasks(tasks));
     report.seconds = seconds_since(begin_);
     report.peak_bytes = tree_peak_bytes();
     return {};

@@ -38,19 +38,21 @@ Origin origin_of(const tune::Record& record, const std::vector<byoc::TuningTask>
   return origin;
 }
 
-// The records of a file that will not be taken, counted by whose they are.
-std::vector<Diagnostic> warnings_of_skipped(const std::string& path,
-                                            const std::vector<tune::Record>& records,
+// The records of a file that will not be taken: damaged ones, and others by whose they are.
+std::vector<Diagnostic> warnings_of_skipped(const std::string& path, const tune::Records& records,
                                             const std::vector<byoc::TuningTask>& tasks) {
+  std::vector<Diagnostic> all;
+  if (auto damaged = tune::warning_of_damaged(path, records.damaged)) {
+    all.push_back(*std::move(damaged));
+  }
   std::map<std::string, int> of_kernels, of_devices;
-  for (const tune::Record& record : records) {
+  for (const tune::Record& record : records.list) {
     const Origin origin = origin_of(record, tasks);
     if (origin == Origin::kOtherKernels) {
       ++of_kernels[fmt::format("{} {}", record.key.backend, record.key.version)];
     }
     if (origin == Origin::kOtherDevice) ++of_devices[record.key.device];
   }
-  std::vector<Diagnostic> all;
   const auto add = [&](const char* what, const std::map<std::string, int>& counts) {
     for (const auto& [whose, count] : counts) {
       all.push_back(warning(Code::kBadOption, {}, "the records in `{}`: {} of {}, `{}`, {} skipped",
@@ -133,6 +135,17 @@ Result<std::string> records_path(const CompileOptions& options) {
   return folder + "/records.sqlite";
 }
 
+Result<void> warn_of_skipped(const std::string& path, const std::vector<byoc::TuningTask>& tasks,
+                             std::vector<Diagnostic>& warnings) {
+  std::error_code is_not_there;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, is_not_there);
+  if (is_not_there || bytes == 0) return {};
+  TESSERA_TRY(const tune::RecordStore store, tune::RecordStore::open_to_read(path));
+  TESSERA_TRY(const tune::Records records, store.all());
+  for (Diagnostic& w : warnings_of_skipped(path, records, tasks)) warnings.push_back(std::move(w));
+  return {};
+}
+
 Result<tune::RecordStore> read_records(const std::string& path,
                                        const std::vector<byoc::TuningTask>& tasks,
                                        std::vector<Diagnostic>& warnings) {
@@ -143,12 +156,10 @@ Result<tune::RecordStore> read_records(const std::string& path,
   }
   TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open_to_read(path));
   TESSERA_TRY(const tune::Records records, store.all());
-  const auto warn = [&](std::optional<Diagnostic> what) {
-    if (what) warnings.push_back(*std::move(what));
-  };
-  warn(tune::warning_of_damaged(path, records.damaged));
-  auto skipped = warnings_of_skipped(path, records.list, tasks);
-  warn(warning_of_several_devices(path, records.list, tasks));
+  auto skipped = warnings_of_skipped(path, records, tasks);
+  if (auto several = warning_of_several_devices(path, records.list, tasks)) {
+    warnings.push_back(*std::move(several));
+  }
   TESSERA_TRY(auto unmeasured, warnings_of_unmeasured(path, store, tasks));
   for (auto* list : {&skipped, &unmeasured}) {
     std::move(list->begin(), list->end(), std::back_inserter(warnings));

@@ -16,8 +16,12 @@ std::vector<byoc::TuningTask> tuning_tasks(const Partitioned& parts);
 // objects. An error if there is no place for one.
 Result<std::string> records_path(const CompileOptions& options);
 
-// An error if there is no such file. What is damaged, and what is of other GPUs than the tasks', is
-// told.
+// What of a file that is there will not be taken: damaged rows, records of other GPUs and kernels.
+Result<void> warn_of_skipped(const std::string& path, const std::vector<byoc::TuningTask>& tasks,
+                             std::vector<Diagnostic>& warnings);
+
+// An error if there is no such file. It warns of the same, and of what has not
+// been measured.
 Result<tune::RecordStore> read_records(const std::string& path,
                                        const std::vector<byoc::TuningTask>& tasks,
                                        std::vector<Diagnostic>& warnings);

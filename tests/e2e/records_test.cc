@@ -193,6 +193,25 @@ TEST_F(Records, WithoutAGpuNothingIsMeasuredOrWritten) {
   EXPECT_FALSE(std::filesystem::exists(command_.file("m.so")));
 }
 
+// Before anything is measured: what is damaged may be replaced.
+TEST_F(Records, TuningNamesWhatItSkips) {
+  if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "there is a driver";
+  if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
+  add("sm_80 108 NVIDIA A100", std::string(kSecondChoice) + " z1 auto", 1);
+  add("sm_90a 132 NVIDIA H200", std::string(kSecondChoice) + " z1 auto", 2);
+  add("sm_90a 132 NVIDIA H200", std::string(kSecondChoice) + " z1 auto", 2, "1");
+  sql("UPDATE records SET time_us = 0.5 WHERE rowid = 2");
+  const ProcessResult ran = run("tune", {"--records", "r.db"});
+  EXPECT_EQ(ran.exit_status, 1);
+  for (const char* part :
+       {"1 damaged row is skipped: row 2 (gemm m=31 n=7 k=13", "measuring needs a GPU",
+        "1 of another GPU, `sm_80 108 NVIDIA A100`, is skipped",
+        "1 of other kernels than this tessera and its CUTLASS make, `cutlass 1`, is skipped"}) {
+    EXPECT_TRUE(contains(ran.err, part)) << part << "\n" << ran.err;
+  }
+  EXPECT_FALSE(contains(ran.err, "have nothing for")) << ran.err;
+}
+
 TEST_F(Records, WhatHasNoChoicesNeedsNoGpu) {
   const ProcessResult ran =
       command_.run({"tune", "m.relay", "--target", "cpu", "--records", "n.db"});
