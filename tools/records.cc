@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tools/command.h"
+#include "tools/target_options.h"
 #include "tune/record_store.h"
 
 namespace tessera::tools {
@@ -30,7 +30,6 @@ void print_damaged(const std::string& file, const std::vector<std::string>& rows
 }
 
 Result<void> merge(tune::RecordStore& store, const std::string& file) {
-  TESSERA_TRY_VOID(check_exists(file));
   TESSERA_TRY(const tune::Merged merged, store.merge(file));
   print_damaged(file, merged.damaged);
   fmt::print(stderr, "{}: {} added, {} better\n", file, merged.added, merged.better);
@@ -74,6 +73,10 @@ Result<void> show(const RecordsArgs& args) {
   if (args.merged.empty()) {
     TESSERA_TRY_VOID(check_exists(args.file));
   }
+  for (const std::string& file : args.merged) {  // before the one that takes them is made
+    TESSERA_TRY_VOID(check_exists(file));
+    TESSERA_TRY_VOID(tune::RecordStore::open_to_read(file));
+  }
   TESSERA_TRY(tune::RecordStore store, args.merged.empty()
                                            ? tune::RecordStore::open_to_read(args.file)
                                            : tune::RecordStore::open(args.file));
@@ -92,7 +95,9 @@ void add_records(CLI::App& app, Action& chosen) {
   auto args = std::make_shared<RecordsArgs>();
   CLI::App* command =
       app.add_subcommand("records", "Print a file of measurements, or merge others into it");
-  command->add_option("file", args->file, "File of measurements")->required();
+  command->add_option("file", args->file, "File of measurements")
+      ->required()
+      ->check(check_records_name);
   command
       ->add_option("--merge", args->merged,
                    "Another file, whose measurements are added; may be repeated")

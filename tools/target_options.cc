@@ -134,10 +134,16 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t) {
                    "A back end that fails to compile its region is an error");
   command.add_option("--dump-dir", t.options.dump_dir,
                      "Write the module after each pass, loop IR, plan, and emitted sources here");
-  command.add_option("--records", t.options.records,
-                     "Choose configurations of kernels by the measurements in this file");
+  command
+      .add_option("--records", t.options.records,
+                  "Choose configurations of kernels by the measurements in this file")
+      ->check(check_records_name);
   command.add_option("--jobs", t.options.jobs, "Compilers that run at once (0: one a CPU)")
       ->check(CLI::Range(0, 1024));
+}
+
+std::string check_records_name(const std::string& name) {
+  return name.empty() ? "the name of the file is empty" : "";
 }
 
 void add_tuning_options(CLI::App& command, ModelOptionTexts& t) {

@@ -17,6 +17,8 @@ struct ModelOptionTexts {
 void add_model_options(CLI::App& command, ModelOptionTexts& texts);
 // --budget and --candidates, of those that measure.
 void add_tuning_options(CLI::App& command, ModelOptionTexts& texts);
+// For options that name a file of records: what is wrong with the name, or "".
+std::string check_records_name(const std::string& name);
 // Without --target and --backends: this machine's cpu and every back end for it that is available.
 Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts);
 

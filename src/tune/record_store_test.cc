@@ -289,6 +289,17 @@ TEST_F(RecordStoreTest, AFullDiskLosesNothing) {
   EXPECT_EQ(find(store).size(), 2u);
 }
 
+TEST_F(RecordStoreTest, WhatMayNotBeWrittenSaysSo) {
+  { ASSERT_TRUE(open().add(record("a", 5))); }
+  auto reader = RecordStore::open_to_read(folder_.file("r.db"));
+  ASSERT_TRUE(reader);
+  const auto added = reader->add(record("b", 1));
+  ASSERT_FALSE(added);
+  const std::string text = render(added.error());
+  EXPECT_NE(text.find("cannot write the records in"), std::string::npos) << text;
+  EXPECT_NE(text.find("help: make the file and its folder writable"), std::string::npos) << text;
+}
+
 TEST_F(RecordStoreTest, OtherFilesAreRefused) {
   ASSERT_TRUE(write_atomically(folder_.file("text"), "no database, and long enough to tell so"));
   const auto text = RecordStore::open(folder_.file("text"));

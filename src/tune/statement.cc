@@ -1,19 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/statement.h"
 
+#include <filesystem>
+
 namespace tessera::tune {
 
+namespace {
+
+namespace fs = std::filesystem;
+
+Diagnostic not_opened(const std::string& path, const char* what) {
+  std::error_code cannot_be_seen;
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, cannot_be_seen)) {
+    return error(Code::kFileNotFound, nullptr, "the records in `{}`: there is no folder `{}`", path,
+                 folder.string())
+        .with_remedy("make the folder, or name a file in another");
+  }
+  return error(Code::kFileNotWritable, nullptr, "the records in `{}` cannot be opened: {}", path,
+               what)
+      .with_remedy("check the permissions of the file and its folder, or name another file");
+}
+
+}  // namespace
+
 Diagnostic database_error(sqlite3* database, const std::string& path) {
-  const int code = sqlite3_errcode(database);
   const char* what = sqlite3_errmsg(database);
-  if (code == SQLITE_FULL || code == SQLITE_READONLY || code == SQLITE_IOERR) {
+  std::error_code cannot_be_seen;
+  if (fs::is_directory(path, cannot_be_seen)) {
+    return error(Code::kBadOption, nullptr, "`{}` is a folder, and records are in a file", path)
+        .with_remedy("name a file in it");
+  }
+  const auto not_written = [&](const char* remedy) {
     return error(Code::kFileNotWritable, nullptr, "cannot write the records in `{}`: {}", path,
                  what)
-        .with_remedy("make room on the disk, or name another file");
+        .with_remedy(remedy);
+  };
+  switch (sqlite3_errcode(database)) {
+    case SQLITE_CANTOPEN:
+      return not_opened(path, what);
+    case SQLITE_READONLY:
+      return not_written("make the file and its folder writable, or name another file");
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+      return not_written("make room on the disk, or name another file");
+    default:
+      break;
   }
+  const bool is_busy = sqlite3_errcode(database) == SQLITE_BUSY;
   return error(Code::kBadOption, nullptr, "the records in `{}`: {}", path, what)
-      .with_remedy(code == SQLITE_BUSY ? "another process keeps the file; try again when it ends"
-                                       : "name a file that `tessera tune` made, or a new one");
+      .with_remedy(is_busy ? "another process keeps the file; try again when it ends"
+                           : "name a file that `tessera tune` made, or a new one");
 }
 
 Result<Statement> Statement::prepare(sqlite3* database, const std::string& path,

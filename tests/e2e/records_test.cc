@@ -255,6 +255,37 @@ TEST_F(Records, OtherFilesAreRefusedAndNotTouched) {
   EXPECT_EQ(*read_file(command_.file("foreign.db")), "x");
 }
 
+TEST_F(Records, PathsThatCannotBeUsedAreTold) {
+  std::filesystem::create_directory(command_.file("folder"));
+  add("sm_90a 132 NVIDIA H200", "some", 1);
+  const auto refused = [&](const std::vector<std::string>& line, const char* part,
+                           const char* help) {
+    const ProcessResult ran = command_.run(line);
+    EXPECT_EQ(ran.exit_status, 1) << part;
+    EXPECT_TRUE(contains(ran.err, part)) << ran.err;
+    EXPECT_TRUE(contains(ran.err, help)) << ran.err;
+  };
+  const char* is_folder = "`folder` is a folder, and records are in a file";
+  refused({"records", "folder"}, is_folder, "help: name a file in it");
+  refused({"records", "folder", "--merge", "r.db"}, is_folder, "help: name a file in it");
+  refused({"records", "none/new.db", "--merge", "r.db"},
+          "the records in `none/new.db`: there is no folder `none`", "help: make the folder");
+  command_.write("foreign.db", "x");
+  for (const char* merged : {"missing.db", "foreign.db", "folder"}) {
+    EXPECT_EQ(command_.run({"records", "new.db", "--merge", "r.db", "--merge", merged}).exit_status,
+              1);
+    EXPECT_FALSE(std::filesystem::exists(command_.file("new.db"))) << merged;
+  }
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"tune", "m.relay", "--target", "cpu", "--records", ""},
+        {"compile", "m.relay", "--target", "cpu", "-o", "m.so", "--records", ""},
+        {"records", ""}}) {
+    const ProcessResult ran = command_.run(line);
+    EXPECT_EQ(ran.exit_status, 2) << line[0];
+    EXPECT_TRUE(contains(ran.err, "the name of the file is empty")) << ran.err;
+  }
+}
+
 TEST_F(Records, ArePrintedAndMerged) {
   add("sm_90a 132 NVIDIA H200", "slow", 2);
   std::filesystem::rename(command_.file("r.db"), command_.file("other.db"));
