@@ -25,8 +25,10 @@ nlohmann::ordered_json precision_json(const driver::CompileReport& r) {
   }
   nlohmann::ordered_json errors = nlohmann::ordered_json::array();
   for (const driver::OutputError& e : r.errors) {
-    errors.push_back(
-        {{"output", e.output}, {"largest_error", e.largest}, {"relative_error", e.relative}});
+    errors.push_back({{"output", e.output},
+                      {"largest_error", e.largest},
+                      {"relative_error", e.relative},
+                      {"overflown_elements", e.overflown}});
   }
   return {{"dtype", to_string(r.precision->dtype)},
           {"low_operators", r.precision->low},

@@ -50,6 +50,11 @@ std::string precision_text(const passes::PrecisionReport& r) {
 std::string error_text(const std::vector<OutputError>& errors) {
   std::vector<std::string> texts;
   for (const OutputError& e : errors) {
+    if (e.overflown > 0) {
+      texts.push_back(
+          fmt::format("`{}` overflows in {} of {} elements", e.output, e.overflown, e.elements));
+      continue;
+    }
     texts.push_back(fmt::format("`{}` differs by {:.3g}, {:.3g} of its largest magnitude", e.output,
                                 e.largest, e.relative));
   }
@@ -179,8 +184,9 @@ class Compilation {
     TESSERA_TRY(const std::unique_ptr<exec::Session> session, prepare_in_process(reference, {}));
     TESSERA_TRY(const std::vector<Tensor> expected, session->run(inputs));
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      report.errors.push_back({ports[i].name, ops::largest_difference(outputs[i], expected[i]),
-                               ops::relative_difference(outputs[i], expected[i])});
+      report.errors.push_back(output_error(ports[i].name, outputs[i], expected[i]));
+      const OutputError& e = report.errors.back();
+      if (e.overflown > 0) report.warnings.push_back(overflow_of(e, options_.precision));
     }
     done("float32 model", error_text(report.errors));
     return {};

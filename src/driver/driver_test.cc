@@ -397,6 +397,34 @@ TEST_F(DriverTest, LowPrecisionIsComparedWithFloat32) {
   }
 }
 
+// Sixteenth powers: float32 and bfloat16 have room for them. Where a kernel sums them up itself
+// they stay float32, which the reference cannot tell; between kernels they overflow.
+TEST_F(DriverTest, WhatOverflowsInLowPrecisionIsTold) {
+  const std::string text =
+      "def @main(%x: Tensor[(4, 64), float32], %w: Tensor[(64, 64), float32]) {\n"
+      "  %0 = nn.dense(%x, %w, units=64);\n  %1 = multiply(%0, %0);\n"
+      "  %2 = multiply(%1, %1);\n  %3 = multiply(%2, %2);\n  %4 = multiply(%3, %3);\n";
+  CompileOptions o = options(text + "  sum(%4, axis=[1])\n}\n");
+  o.verify = true;
+  o.precision = kFloat16;
+  const CompileReport fused = value_of(compile(o, {}));
+  EXPECT_LT(fused.errors.at(0).relative, ops::graph_tolerance(kFloat16));
+  EXPECT_TRUE(fused.warnings.empty());
+  ASSERT_TRUE(write_atomically(
+      o.model, "#[version = \"0.0.5\"]\n" + text + "  nn.dense(%4, %w, units=64)\n}\n"));
+  const CompileReport half = value_of(compile(o, {}));
+  ASSERT_EQ(half.errors.size(), 1u);
+  EXPECT_GT(half.errors[0].overflown, 0);
+  ASSERT_EQ(half.warnings.size(), 1u);
+  EXPECT_NE(half.warnings[0].message.find(" overflows float16: "), std::string::npos)
+      << half.warnings[0].message;
+  EXPECT_NE(half.warnings[0].remedy.find("--precision bf16"), std::string::npos);
+  o.precision = kBFloat16;
+  const CompileReport wide = value_of(compile(o, {}));
+  EXPECT_EQ(wide.errors.at(0).overflown, 0);
+  EXPECT_TRUE(wide.warnings.empty());
+}
+
 TEST(DimBindings, AreReadOrRefused) {
   EXPECT_EQ(value_of(parse_dim_binding("batch=4")).size, 4);
   const DimBinding range = value_of(parse_dim_binding("seq=8..512:128"));

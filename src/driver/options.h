@@ -2,6 +2,7 @@
 // What `tessera compile` was asked for, and what it reports.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,6 +69,8 @@ struct OutputError {
   std::string output;
   double largest = 0;   // of the differences
   double relative = 0;  // the same as a share of the largest magnitude
+  // Elements that are infinite or NaN, and are numbers in float32; of how many.
+  std::int64_t overflown = 0, elements = 0;
 };
 
 struct CompileReport {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
@@ -88,6 +89,27 @@ std::optional<relay::Function> with_known_sizes(const relay::Function& body,
   return std::move(*known);
 }
 
+bool is_finite(const Tensor& t) {
+  if (!t.dtype.is_float()) return true;
+  for (std::int64_t i = 0; i < t.num_elements(); ++i) {
+    if (!std::isfinite(element_as_double(t, i))) return false;
+  }
+  return true;
+}
+
+// Does a float of 16 bits leave its range on the way? Then the reference is no judge of kernels
+// that have float32 there.
+bool overflows(const Module& module, const relay::Function& body, std::span<const Tensor> inputs) {
+  bool found = false;
+  const auto look = [&](std::span<const Tensor> operands, std::span<const Tensor> results) {
+    if (found || !std::all_of(operands.begin(), operands.end(), is_finite)) return;
+    found = std::any_of(results.begin(), results.end(),
+                        [](const Tensor& t) { return t.dtype.size_bytes() == 2 && !is_finite(t); });
+  };
+  ops::evaluate(module, body, inputs, {}, look);
+  return found;
+}
+
 }  // namespace
 
 Verifier::Verifier(const Module& module, double limit_seconds)
@@ -115,20 +137,24 @@ void Verifier::compare(const std::string& symbol, std::span<const Tensor> inputs
   const std::vector<Tensor> expected = ops::evaluate(module_, *body, inputs);
   const double tolerance = tolerance_of(*body, kernel.float32_precision);
   const double steps = rounds_floats(*body) ? 1 : 0;
+  Diagnostics differences;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double apart = ops::relative_difference(outputs[i], expected[i]);
     const bool agrees = expected[i].dtype.is_float()
                             ? apart <= tolerance
                             : ops::largest_difference(outputs[i], expected[i]) <= steps;
     if (agrees) continue;
-    differences_.add(
+    differences.add(
         error(Code::kVerifyFailed, {},
               "`{}` of {}: result {} is {:.3g} of its largest magnitude away from the reference",
               symbol, kernel.backend, i, apart)
             .with_remedy("leave that back end out with --backends, and report it"));
   }
+  const bool is_no_judge = !differences.empty() && overflows(module_, *body, inputs);
   spent_seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
-  summary_.compared.push_back(symbol);
+  (is_no_judge ? summary_.overflowing : summary_.compared).push_back(symbol);
+  if (is_no_judge) return;
+  for (Diagnostic& d : differences.list) differences_.add(std::move(d));
 }
 
 Result<VerifySummary> Verifier::finish() {
@@ -142,6 +168,11 @@ std::string to_string(const VerifySummary& summary) {
   if (!summary.out_of_time.empty()) {
     text += fmt::format("; no time for {}", fmt::join(summary.out_of_time, ", "));
   }
+  if (!summary.overflowing.empty()) {
+    text += fmt::format(
+        "; not compared, because 16 bits overflow in the reference, and not in the result: {}",
+        fmt::join(summary.overflowing, ", "));
+  }
   if (!summary.without_sizes.empty()) {
     text += fmt::format("; not compared, because they read sizes that only a run knows: {}",
                         fmt::join(summary.without_sizes, ", "));
@@ -151,6 +182,17 @@ std::string to_string(const VerifySummary& summary) {
                         fmt::join(summary.without_reference, ", "));
   }
   return text;
+}
+
+OutputError output_error(const std::string& name, const Tensor& found, const Tensor& wanted) {
+  OutputError e{name, ops::largest_difference(found, wanted),
+                ops::relative_difference(found, wanted), 0, wanted.num_elements()};
+  if (!(found.type() == wanted.type()) || !wanted.dtype.is_float()) return e;
+  for (std::int64_t i = 0; i < e.elements; ++i) {
+    e.overflown +=
+        std::isfinite(element_as_double(wanted, i)) && !std::isfinite(element_as_double(found, i));
+  }
+  return e;
 }
 
 }  // namespace tessera::driver

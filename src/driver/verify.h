@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/options.h"
 #include "module/module.h"
 
 namespace tessera::driver {
@@ -16,7 +17,8 @@ namespace tessera::driver {
 struct VerifySummary {
   std::vector<std::string> compared;
   std::vector<std::string> out_of_time;
-  std::vector<std::string> without_sizes;      // the reference needs sizes that only a run knows
+  std::vector<std::string> without_sizes;  // the reference needs sizes that only a run knows
+  std::vector<std::string> overflowing;  // the reference does, and a kernel that keeps float32 not
   std::vector<std::string> without_reference;  // no operators stand behind them: copies
 };
 // "4 kernels and regions agree with the reference; no time for ..."
@@ -42,5 +44,8 @@ class Verifier {
   VerifySummary summary_;
   Diagnostics differences_;
 };
+
+// An output of the model in low precision against that of the model in float32.
+OutputError output_error(const std::string& name, const Tensor& found, const Tensor& wanted);
 
 }  // namespace tessera::driver

@@ -2,6 +2,8 @@
 // What --verify calls a difference.
 #include "driver/verify.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "driver/load_model.h"
@@ -57,6 +59,44 @@ TEST_F(Verification, AllowsThePrecisionThatAKernelStates) {
   EXPECT_FALSE(agrees(kFloat32, 2.001f));
   EXPECT_TRUE(agrees(kFloat16, 2.001f));
   EXPECT_FALSE(agrees(kFloat16, 2.1f));
+}
+
+// What rounds to 16 bits after each operator cannot tell kernels wrong that round at the end.
+TEST_F(Verification, IsNoJudgeWhereTheReferenceOverflows) {
+  const Module module = module_of(
+      "def @main(%x: Tensor[(2), float32], %y: Tensor[(2), float32]) {\n"
+      "  %0 = cast(%x, dtype=\"float16\");\n"
+      "  %1 = divide(multiply(%0, %0), cast(%y, dtype=\"float16\"));\n"
+      "  cast(%1, dtype=\"float32\")\n}\n");
+  const auto of = [](float a, float b) { return Tensor::of<float>({2}, kFloat32, {a, b}); };
+  const auto verified = [&](const Tensor& x, const Tensor& result) {
+    Verifier verifier(module, 60);
+    const std::vector<Tensor> inputs = {x, of(100, 1)};
+    verifier.compare("main", inputs, std::vector{result});
+    return verifier.finish();
+  };
+  EXPECT_FALSE(verified(of(3, 2), of(0.09F, 5)));  // nothing overflows
+  EXPECT_EQ(value_of(verified(of(3, 2), of(0.09F, 4))).compared.size(), 1u);
+  const VerifySummary summary = value_of(verified(of(300, 2), of(900, 4)));
+  EXPECT_TRUE(summary.compared.empty());
+  EXPECT_EQ(to_string(summary),
+            "0 kernels and regions agree with the reference; not compared, because 16 bits "
+            "overflow in the reference, and not in the result: main");
+  // Both do: they agree.
+  EXPECT_EQ(
+      value_of(verified(of(300, 2), of(std::numeric_limits<float>::infinity(), 4))).compared.size(),
+      1u);
+}
+
+TEST_F(Verification, CountsWhatOverflowsAgainstFloat32) {
+  const auto of = [](float second) { return Tensor::of<float>({2}, kFloat32, {1, second}); };
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(output_error("y", of(infinity), of(7)).overflown, 1);
+  EXPECT_EQ(output_error("y", of(infinity), of(infinity)).overflown, 0);
+  const OutputError none = output_error("y", of(6), of(7));
+  EXPECT_EQ(none.overflown, 0);
+  EXPECT_EQ(none.elements, 2);
+  EXPECT_EQ(none.largest, 1);
 }
 
 TEST_F(Verification, AllowsAStepWhereFloatsAreRounded) {

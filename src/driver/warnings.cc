@@ -13,6 +13,15 @@ Diagnostic objects_not_kept(const std::string& folder, const FileError& why) {
           "everything is compiled again each time");
 }
 
+Diagnostic overflow_of(const OutputError& output, DType precision) {
+  return warning(Code::kBadOption, {},
+                 "output `{}` overflows {}: {} of {} elements are infinite or NaN, and numbers in "
+                 "the float32 model",
+                 output.output, to_string(precision), output.overflown, output.elements)
+      .with_remedy(precision == kFloat16 ? "try --precision bf16, which has the range of float32"
+                                         : "leave --precision away");
+}
+
 namespace {
 
 // Kernels of Hopper's own instructions are code for sm_90a alone.

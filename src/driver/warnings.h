@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "diagnostics/diagnostic.h"
+#include "driver/options.h"
 #include "support/files.h"
 #include "types/target.h"
 
@@ -17,5 +18,8 @@ Diagnostic objects_not_kept(const std::string& folder, const FileError& why);
 
 // Options of targets that do less than they seem to.
 std::vector<Diagnostic> doubtful_options(std::span<const Target> targets);
+
+// An output has no numbers where the model in float32 has some.
+Diagnostic overflow_of(const OutputError& output, DType precision);
 
 }  // namespace tessera::driver

@@ -26,8 +26,9 @@ struct TailCall {
 // those of the regions within it when these are; the depth of the stack is that of regions.
 class Activation {
  public:
-  Activation(const relay::Function& f, const ConstantPool& constants, const EnterGlobal& global)
-      : f_(f), constants_(constants), global_(global), values_(f.num_nodes()) {
+  Activation(const relay::Function& f, const ConstantPool& constants, const EnterGlobal& global,
+             const OperatorCall& told = {})
+      : f_(f), constants_(constants), global_(global), told_(told), values_(f.num_nodes()) {
     nodes_.resize(f.num_regions());
     for (std::size_t i = 0; i < f.num_nodes(); ++i) {
       nodes_[f[NodeId(i)].region.index()].push_back(NodeId(i));
@@ -119,8 +120,10 @@ class Activation {
     const auto& call = *f_.as<relay::OpCall>(id);
     const Tensors operands = tensors_of(f_.operands(id));
     TESSERA_CHECK(call.op->eval != nullptr, "`{}` has no reference evaluation", call.op->name);
-    return call.op->eval(
+    Tensors results = call.op->eval(
         {operands, call.attrs, is_dynamic(f_.type(id)) ? actual_type(id) : f_.type(id)});
+    if (told_) told_(operands, results);
+    return results;
   }
 
   // Of a result whose size depends on data, now that these are known.
@@ -177,6 +180,7 @@ class Activation {
   const relay::Function& f_;
   const ConstantPool& constants_;
   const EnterGlobal& global_;
+  const OperatorCall told_;
   std::vector<Tensors> values_;
   std::vector<std::vector<NodeId>> nodes_;  // by region
   NodeId kept_;                             // a region's result that run() leaves alone
@@ -185,18 +189,19 @@ class Activation {
 }  // namespace
 
 std::vector<Tensor> evaluate(const Module& module, const relay::Function& f,
-                             std::span<const Tensor> inputs, const GlobalCall& call) {
+                             std::span<const Tensor> inputs, const GlobalCall& call,
+                             const OperatorCall& told) {
   const auto answer = [&](const std::string& symbol, std::span<const Tensor> arguments) {
     return call ? call(symbol, arguments) : std::nullopt;
   };
   const EnterGlobal enter = [&](const std::string& symbol, std::span<const Tensor> arguments) {
     if (auto results = answer(symbol, arguments)) return *std::move(results);
-    return evaluate(module, module.functions.at(symbol), arguments, call);
+    return evaluate(module, module.functions.at(symbol), arguments, call, told);
   };
   const relay::Function* entered = &f;
   Tensors arguments(inputs.begin(), inputs.end());
   for (;;) {
-    auto outcome = Activation(*entered, module.constants, enter).run_to_tail(arguments);
+    auto outcome = Activation(*entered, module.constants, enter, told).run_to_tail(arguments);
     if (auto* results = std::get_if<Tensors>(&outcome)) return std::move(*results);
     TailCall& next = std::get<TailCall>(outcome);
     if (auto results = answer(next.symbol, next.arguments)) return *std::move(results);

@@ -17,11 +17,16 @@ namespace tessera::ops {
 using GlobalCall = std::function<std::optional<std::vector<Tensor>>(
     const std::string& symbol, std::span<const Tensor> arguments)>;
 
+// Told of each operator that is evaluated, in order.
+using OperatorCall =
+    std::function<void(std::span<const Tensor> operands, std::span<const Tensor> results)>;
+
 // The tensors of the function's result on tensors for its parameters, tuples flattened in both.
 // Composites and other literals are entered where they are called, of an `if` only the branch that
 // is taken. Needs inferred types without unknown sizes, and operators that have `eval`.
 std::vector<Tensor> evaluate(const Module& module, const relay::Function& f,
-                             std::span<const Tensor> inputs, const GlobalCall& call = {});
+                             std::span<const Tensor> inputs, const GlobalCall& call = {},
+                             const OperatorCall& told = {});
 // The same for a function that calls no global.
 std::vector<Tensor> evaluate(const relay::Function& f, const ConstantPool& constants,
                              std::span<const Tensor> inputs);
