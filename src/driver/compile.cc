@@ -85,6 +85,7 @@ class Compilation {
     done("simplify", fmt::format("{} nodes", module.functions.at("main").num_nodes()));
     if (options_.precision != kFloat32) {
       TESSERA_TRY(module, reduce_precision(std::move(module), options_, report.warnings));
+      if (auto vain = vain_precision(module, options_.precision)) add_warnings({*std::move(vain)});
       report.precision = passes::precision_report(module, options_.precision);
       done("precision", precision_text(*report.precision));
     }

@@ -425,6 +425,22 @@ TEST_F(DriverTest, WhatOverflowsInLowPrecisionIsTold) {
   EXPECT_TRUE(wide.warnings.empty());
 }
 
+TEST_F(DriverTest, PrecisionThatRewritesNothingIsTold) {
+  const auto told = [&](const std::string& dtype, DType precision) -> std::string {
+    CompileOptions o = options(fmt::format(
+        "def @main(%x: Tensor[(4), {0}], %y: Tensor[(4), {0}]) {{ add(%x, %y) }}\n", dtype));
+    o.precision = precision;
+    const CompileReport report = value_of(compile(o, {}));
+    return report.warnings.empty() ? "" : report.warnings.front().message;
+  };
+  EXPECT_EQ(told("float16", kBFloat16),
+            "--precision bf16 rewrites nothing: the model's floats are float16 already");
+  EXPECT_EQ(told("bfloat16", kFloat16),
+            "--precision fp16 rewrites nothing: the model's floats are bfloat16 already");
+  EXPECT_EQ(told("float16", kFloat16), "");
+  EXPECT_EQ(told("float32", kBFloat16), "");
+}
+
 TEST(DimBindings, AreReadOrRefused) {
   EXPECT_EQ(value_of(parse_dim_binding("batch=4")).size, 4);
   const DimBinding range = value_of(parse_dim_binding("seq=8..512:128"));

@@ -38,6 +38,55 @@ Origin origin_of(const tune::Record& record, const std::vector<byoc::TuningTask>
   return origin;
 }
 
+// A kernel's name; after a space, how it is launched.
+std::string kernel_of(const std::string& configuration) {
+  return configuration.substr(0, configuration.find(' '));
+}
+
+bool has_kernel(const byoc::TuningTask& task, const std::string& kernel) {
+  return std::any_of(task.candidates.begin(), task.candidates.end(), [&](const auto& candidate) {
+    return kernel_of(candidate.configuration) == kernel;
+  });
+}
+
+// Of a time that will not be taken, though it is of the work and device of a task: the kernel is
+// none of its candidates, as options of the target narrow them, or by a name that none has.
+bool is_of_no_kernel(const tune::Record& record, const std::vector<byoc::TuningTask>& tasks) {
+  if (!record.failure.empty()) return false;
+  bool is_of_a_task = false;
+  for (const byoc::TuningTask& task : tasks) {
+    if (origin_of(record, task) != Origin::kFits) continue;
+    if (!task.workload.sizes_in(record.key.workload)) continue;
+    if (has_kernel(task, kernel_of(record.configuration))) return false;
+    is_of_a_task = true;
+  }
+  return is_of_a_task;
+}
+
+std::optional<Diagnostic> warning_of_no_kernel(const std::string& path,
+                                               const std::vector<tune::Record>& records,
+                                               const std::vector<byoc::TuningTask>& tasks) {
+  constexpr std::size_t kMostNamed = 3;
+  std::set<std::string> kernels;
+  std::size_t count = 0;
+  for (const tune::Record& record : records) {
+    if (!is_of_no_kernel(record, tasks)) continue;
+    ++count;
+    kernels.insert(fmt::format("`{}`", kernel_of(record.configuration)));
+  }
+  if (count == 0) return std::nullopt;
+  std::vector<std::string> named;
+  for (const std::string& kernel : kernels) {
+    if (named.size() < kMostNamed) named.push_back(kernel);
+  }
+  if (named.size() < kernels.size()) {
+    named.push_back(fmt::format("{} more", kernels.size() - named.size()));
+  }
+  return warning(Code::kBadOption, {},
+                 "the records in `{}`: {} of kernels that the targets have not, {}, {} skipped",
+                 path, count, fmt::join(named, ", "), count == 1 ? "is" : "are");
+}
+
 // The records of a file that will not be taken: damaged ones, and others by whose they are.
 std::vector<Diagnostic> warnings_of_skipped(const std::string& path, const tune::Records& records,
                                             const std::vector<byoc::TuningTask>& tasks) {
@@ -61,6 +110,7 @@ std::vector<Diagnostic> warnings_of_skipped(const std::string& path, const tune:
   };
   add("another GPU", of_devices);
   add("other kernels than this tessera and its CUTLASS make", of_kernels);
+  if (auto none = warning_of_no_kernel(path, records.list, tasks)) all.push_back(*std::move(none));
   return all;
 }
 

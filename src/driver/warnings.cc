@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/warnings.h"
 
+#include <algorithm>
+
 #include "types/gpu_arch.h"
 
 namespace tessera::driver {
+namespace {
+
+bool computes_in(const relay::Function& f, DType dtype) {
+  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+    const relay::NodeId id(i);
+    if (f.op(id) == nullptr) continue;
+    for (const Type& t : flatten(f.type(id))) {
+      if (t.dtype() == dtype) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 Diagnostic objects_not_kept(const std::string& folder, const FileError& why) {
   return warning(Code::kFileNotWritable, {}, "compiled objects cannot be kept in `{}`: {}", folder,
@@ -11,6 +27,19 @@ Diagnostic objects_not_kept(const std::string& folder, const FileError& why) {
       .with_remedy(
           "make room, or name a folder that can be written in TESSERA_CACHE_DIR; without one, "
           "everything is compiled again each time");
+}
+
+std::optional<Diagnostic> vain_precision(const Module& module, DType precision) {
+  const DType other = precision == kFloat16 ? kBFloat16 : kFloat16;
+  const auto has = [&](DType dtype) {
+    return std::any_of(module.functions.begin(), module.functions.end(),
+                       [&](const auto& entry) { return computes_in(entry.second, dtype); });
+  };
+  if (has(precision) || has(kFloat32) || !has(other)) return std::nullopt;
+  return warning(Code::kBadOption, {},
+                 "--precision {} rewrites nothing: the model's floats are {} already",
+                 precision == kFloat16 ? "fp16" : "bf16", to_string(other))
+      .with_remedy("leave it away, or export the model in float32");
 }
 
 Diagnostic overflow_of(const OutputError& output, DType precision) {

@@ -111,9 +111,9 @@ Result<CudaCompiler> find_cuda_compiler(const ObjectCache& cache) {
   TESSERA_TRY(std::string version, version_text(nvcc, cache));
   if (const std::string release = release_of(version);
       std::atoi(release.c_str()) < kOldestToolkit) {
-    return fail(error(Code::kNoCompiler, nullptr,
-                      "`{}` is of CUDA {}, and CUDA {}.0 or later is needed", nvcc,
-                      release.empty() ? "an unknown release" : release, kOldestToolkit)
+    return fail(error(Code::kNoCompiler, nullptr, "`{}` {}, and CUDA {}.0 or later is needed", nvcc,
+                      release.empty() ? "does not say its release" : "is of CUDA " + release,
+                      kOldestToolkit)
                     .with_remedy(kRemedy));
   }
   std::error_code ignored;

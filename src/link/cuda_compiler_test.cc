@@ -72,6 +72,10 @@ TEST_F(ToldToolkit, ThatIsTooOldIsRefused) {
   EXPECT_NE(refusal().find("is of CUDA 12.8, and CUDA 13.0 or later is needed"), std::string::npos)
       << refusal();
   EXPECT_NE(refusal().find("install the CUDA toolkit"), std::string::npos);
+  write_nvcc("echo 'another program, and its version'\n");
+  EXPECT_NE(refusal().find("bin/nvcc` does not say its release, and CUDA 13.0 or later is needed"),
+            std::string::npos)
+      << refusal();
 }
 
 TEST_F(ToldToolkit, ThatDoesNotRunIsRefused) {

@@ -179,16 +179,19 @@ std::int32_t bind_input(const char* what, const tessera_program_io& io, const te
   return TESSERA_OK;
 }
 
+std::int32_t check_host(const char* what, const char* name, const tessera_tensor& t) {
+  if (t.device.device_type == TESSERA_CPU || t.device.device_type == TESSERA_CUDA_HOST) {
+    return TESSERA_OK;
+  }
+  return fail(TESSERA_INVALID_ARGUMENT, "%s `%s` is on %s, the instance on the CPU", what, name,
+              name_of(t.device).text);
+}
+
 std::int32_t bind_inputs(const tessera_program& program, const tessera_tensor* inputs,
                          std::int32_t input_count, void** data) {
   for (std::int32_t i = 0; i < input_count; ++i) {
     const tessera_program_io& io = program.inputs[i];
-    const tessera_device device = inputs[i].device;
-    if (device.device_type != TESSERA_CPU && device.device_type != TESSERA_CUDA_HOST) {
-      return fail(TESSERA_INVALID_ARGUMENT,
-                  "input `%s` is on device %d:%d, the instance on the CPU", io.name,
-                  device.device_type, device.device_id);
-    }
+    if (std::int32_t status = check_host("input", io.name, inputs[i])) return status;
     if (std::int32_t status = bind_input("input", io, inputs[i], io_align_bytes(io), &data[i])) {
       return status;
     }

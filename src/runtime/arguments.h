@@ -23,6 +23,9 @@ std::int32_t bind_input(const char* what, const tessera_program_io& io, const te
 std::int32_t check_shape(const char* what, const tessera_program_io& io,
                          const tessera_tensor& tensor);
 
+// That the tensor is in memory of the host.
+std::int32_t check_host(const char* what, const char* name, const tessera_tensor& tensor);
+
 // The row of that name; an error that lists the names there are.
 std::int32_t find_io(const tessera_program_io* table, std::int32_t count, const char* what,
                      const char* name, std::int32_t* index);

@@ -319,9 +319,8 @@ std::int32_t fail_on_device(std::int32_t status, const tessera_device_error& err
 std::int32_t check_place(const tessera_instance& instance, const char* kind, const char* name,
                          const tessera_tensor& t) {
   if (!is_host(t.device) && !same(t.device, instance.device)) {
-    return fail(TESSERA_INVALID_ARGUMENT, "%s `%s` is on device %d:%d, the instance on %d:%d", kind,
-                name, t.device.device_type, t.device.device_id, instance.device.device_type,
-                instance.device.device_id);
+    return fail(TESSERA_INVALID_ARGUMENT, "%s `%s` is on %s, the instance on %s", kind, name,
+                name_of(t.device).text, name_of(instance.device).text);
   }
   const tessera_device place = instance.work.api->place_of(t.data);
   const bool host = is_host(place);

@@ -181,7 +181,8 @@ TEST_F(DeviceTest, ATensorThatIsNotWhereItSaysIsRefused) {
                "`device` of the tensor");
   in_.device = {TESSERA_CUDA, 3};
   ASSERT_EQ(run(), TESSERA_INVALID_ARGUMENT);
-  EXPECT_STREQ(tessera_last_error(), "input `x` is on device 2:3, the instance on 2:0");
+  EXPECT_STREQ(tessera_last_error(),
+               "input `x` is on CUDA device 3, the instance on CUDA device 0");
   in_.device = {TESSERA_CUDA, 0};
   device.places[in_.data] = {TESSERA_CUDA, 1};
   ASSERT_EQ(run(), TESSERA_INVALID_ARGUMENT);

@@ -25,6 +25,17 @@ std::int32_t fail(std::int32_t status, const char* format, ...) {
   return status;
 }
 
+DeviceName name_of(tessera_device device) {
+  DeviceName name = {"the CPU"};
+  if (device.device_type == TESSERA_CUDA) {
+    std::snprintf(name.text, sizeof name.text, "CUDA device %d", device.device_id);
+  } else if (device.device_type != TESSERA_CPU) {
+    std::snprintf(name.text, sizeof name.text, "device %d:%d", device.device_type,
+                  device.device_id);
+  }
+  return name;
+}
+
 std::int32_t fail_out_of_memory(const char* what) {
   return fail(TESSERA_OUT_OF_MEMORY, "out of memory for %s", what);
 }

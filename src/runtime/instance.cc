@@ -62,8 +62,9 @@ std::int32_t check_options(const tessera_program& program,
   const std::int32_t kind = options.device.device_type;
   if (kind != 0 && kind != program.device.device_type) {
     return fail(TESSERA_WRONG_MACHINE,
-                "an instance on device kind %d was asked for, the model was compiled for kind %d",
-                kind, program.device.device_type);
+                "an instance on %s was asked for, the model was compiled for %s",
+                name_of(options.device).text,
+                program.device.device_type == TESSERA_CUDA ? "CUDA devices" : "the CPU");
   }
   if (program.device.device_type == TESSERA_CPU && options.device.device_id != 0) {
     return fail(TESSERA_INVALID_ARGUMENT, "an instance on CPU %d was asked for; there is only 0",

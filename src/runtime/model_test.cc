@@ -140,7 +140,9 @@ TEST_F(ModelTest, EveryWrongInputHasItsSentence) {
             "input `x` is strided, the model takes compact row-major tensors: copy it first");
   in_ = good;
   in_.device.device_type = TESSERA_CUDA;
-  EXPECT_EQ(error_of_run(), "input `x` is on device 2:0, the instance on the CPU");
+  EXPECT_EQ(error_of_run(), "input `x` is on CUDA device 0, the instance on the CPU");
+  in_.device = {7, 1};
+  EXPECT_EQ(error_of_run(), "input `x` is on device 7:1, the instance on the CPU");
   in_ = good;
   float y[6];
   out_[0] = {y, {TESSERA_CPU, 0}, 2, kInt64, in_shape_, nullptr, 0};
@@ -163,6 +165,10 @@ TEST_F(ModelTest, OptionsOfAnInstanceAreChecked) {
   options = TESSERA_INSTANCE_OPTIONS_INIT;
   options.device = {TESSERA_CPU, 7};
   EXPECT_EQ(error_of(options), "an instance on CPU 7 was asked for; there is only 0");
+  options.device = {TESSERA_CUDA, 1};
+  EXPECT_EQ(tessera_instance_create(model_, &options, &instance_), TESSERA_WRONG_MACHINE);
+  EXPECT_STREQ(tessera_last_error(),
+               "an instance on CUDA device 1 was asked for, the model was compiled for the CPU");
   options = TESSERA_INSTANCE_OPTIONS_INIT;
   options.pool_count = 1;
   EXPECT_EQ(error_of(options), "pool_count is 1, but `pools` is a null pointer");

@@ -14,14 +14,6 @@ const tessera_program_io& weight_io(const tessera_instance& instance, std::int32
   return program.inputs[program.input_count + index];
 }
 
-std::int32_t check_host(const char* what, const char* name, const tessera_tensor& t) {
-  if (t.device.device_type == TESSERA_CPU || t.device.device_type == TESSERA_CUDA_HOST) {
-    return TESSERA_OK;
-  }
-  return fail(TESSERA_INVALID_ARGUMENT, "%s `%s` is on device %d:%d, the instance on the CPU", what,
-              name, t.device.device_type, t.device.device_id);
-}
-
 std::int32_t set_weight(tessera_instance& instance, std::int32_t index,
                         const tessera_tensor& value) {
   constexpr const char* kWhat = "kept weight";

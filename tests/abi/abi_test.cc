@@ -148,7 +148,7 @@ TEST_F(AbiTest, AKeptWeightIsSetAndReset) {
             "kept weight `w` has dtype float64, the model takes float32\n"
             "kept weight `w` has shape (3, 3), the model takes (2, 3)\n"
             "the data of kept weight `w` is a null pointer\n"
-            "kept weight `w` is on device 2:0, the instance on the CPU\n"
+            "kept weight `w` is on CUDA device 0, the instance on the CPU\n"
             "`instance` is a null pointer\n"
             "1\n"
             "100\n"

@@ -158,6 +158,19 @@ TEST_F(Records, OfOtherKernelsAreSkippedAndNamed) {
   EXPECT_FALSE(contains(*read_file(command_.file("m.so")), kSecondChoice));
 }
 
+// The fastest is of a kernel that nobody has, the next of one that the target leaves out.
+TEST_F(Records, OfNoKernelAreSkippedAndNamed) {
+  if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
+  add("sm_90a 132 NVIDIA H200", "sm80_of_somebody_else z1 auto", 1);
+  add("sm_90a 132 NVIDIA H200", std::string(kSecondChoice) + " z1 auto", 2);
+  const ProcessResult ran = run("compile", {"-o", "m.so", "--records", "r.db", "--no-measure"});
+  ASSERT_TRUE(ran.ok()) << ran.err;
+  EXPECT_TRUE(contains(
+      ran.err, "1 of kernels that the targets have not, `sm80_of_somebody_else`, is skipped"))
+      << ran.err;
+  EXPECT_TRUE(contains(*read_file(command_.file("m.so")), kSecondChoice));
+}
+
 TEST_F(Records, OfTwoGpusThatFitTheTargetMaySayWhich) {
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   add("sm_90a 132 NVIDIA H200", std::string(kSecondChoice) + " z1 auto", 1.5);
