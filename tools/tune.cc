@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "backends/table.h"
 #include "driver/compile.h"
 #include "tools/progress_bar.h"
 #include "tools/target_options.h"
@@ -17,13 +19,24 @@ struct TuneArgs {
   bool json = false;
 };
 
+// Those that measure can be told for how long.
+bool measures(const TargetKind& kind) {
+  return kind.is_external && kind.find_option("profile_budget") != nullptr &&
+         backends::find_backend(kind.name) != nullptr;
+}
+
 // What to add where no target is a back end that measures.
-const char* help_to_measure(const std::vector<Target>& targets) {
-  const bool is_named = std::any_of(targets.begin(), targets.end(),
-                                    [](const Target& t) { return t.name() == "cutlass"; });
-  return is_named
-             ? ""
-             : "help: add `--target cutlass` behind `--target cuda`: its kernels have choices\n";
+std::string help_to_measure(const std::vector<Target>& targets) {
+  if (std::any_of(targets.begin(), targets.end(),
+                  [](const Target& t) { return measures(t.kind()); })) {
+    return "";
+  }
+  std::vector<std::string> ways;
+  for (const TargetKind& kind : target_kinds()) {
+    if (!measures(kind)) continue;
+    ways.push_back(fmt::format("`--target {} --target {}`", to_string(kind.device), kind.name));
+  }
+  return fmt::format("help: name a back end that measures: {}\n", fmt::join(ways, ", "));
 }
 
 void print(const driver::CompileReport& report, const driver::CompileOptions& options, bool json) {

@@ -390,8 +390,12 @@ Result<std::unique_ptr<exec::Session>> prepare_in_process(
     const CompileOptions& options, const exec::SessionOptions& session,
     const std::function<void(const Diagnostic&)>& warn) {
   Compilation compilation(options, {});
-  TESSERA_TRY(Lowered lowered, compilation.front_half());
-  auto started = compilation.start(std::move(lowered), session);
+  const auto start = [&]() -> Result<std::unique_ptr<exec::Session>> {
+    TESSERA_TRY(Lowered lowered, compilation.front_half());
+    return compilation.start(std::move(lowered), session);
+  };
+  auto started = start();
+  if (!started) return fail(compilation.with_warnings(started.error()));
   compilation.warn_of_cache();
   for (const Diagnostic& warning : compilation.report.warnings) {
     if (warn) warn(warning);

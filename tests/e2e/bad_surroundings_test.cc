@@ -115,11 +115,17 @@ TEST_F(BadInput, ACompilerThatMakesNothing) {
 
 TEST_F(BadInput, WhatWasSaidBeforeAFailureIsPrintedAndNothingTwice) {
   command_.set("CUDA_HOME", "/nonexistent").set("TESSERA_CACHE_DIR", command_.file("fresh"));
-  const ProcessResult result = command_.run({"compile", model("sound"), "-o", "out/m.so",
-                                             "--target", "cuda -ptx", "--target", "cutlass"});
-  expect_error(result, "E0104", {"there is no `/nonexistent/bin/nvcc`", "warning[E0403]: target"});
-  for (const char* once : {"E0104", "install the CUDA toolkit"}) {
-    EXPECT_EQ(result.err.find(once), result.err.rfind(once)) << result.err;
+  const std::string file = model("sound");
+  for (std::vector<std::string> line : {std::vector<std::string>{"compile", file, "-o", "out/m.so"},
+                                        {"run", file},
+                                        {"bench", file}}) {
+    line.insert(line.end(), {"--target", "cuda -ptx", "--target", "cutlass"});
+    const ProcessResult result = command_.run(line);
+    expect_error(result, "E0104",
+                 {"there is no `/nonexistent/bin/nvcc`", "warning[E0403]: target"});
+    for (const char* once : {"E0104", "warning[E0403]", "install the CUDA toolkit"}) {
+      EXPECT_EQ(result.err.find(once), result.err.rfind(once)) << result.err;
+    }
   }
 }
 
