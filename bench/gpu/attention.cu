@@ -2,7 +2,11 @@
 // Checks and times the attention kernels of the cutlass back end: 16 heads of 64 in one packed
 // tensor [batch, row, 3, head, 64], float16: without a mask, with one for each batch, the same as
 // one row a query, and causal. Errors are against float32 in the Frobenius norm; times are medians
-// of 21 replays of graphs of 24 launches.
+// of 21 replays of graphs of 24 launches. CUTLASS is the folder that holds CUTLASS's include/ and
+// examples/:
+//
+//   nvcc -std=c++20 -O3 -DNDEBUG -arch=sm_90a --expt-relaxed-constexpr -I$CUTLASS/include
+//     -I$CUTLASS/examples/88_hopper_fmha -Isrc -Iinclude bench/gpu/attention.cu -o attention
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

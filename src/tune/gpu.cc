@@ -15,6 +15,9 @@ using GetName = int(char* name, int bytes, int device);
 using GetAttribute = int(int* value, int attribute, int device);
 constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76;
 
+// Which has code of its own, that of sm_90a.
+constexpr int kSm90 = 90;
+
 constexpr const char* kRemedy =
     "measure on the machine with the GPU (`tessera tune MODEL --records FILE`), and compile here "
     "with --records FILE";
@@ -67,11 +70,12 @@ std::string describe(const Gpu& gpu, const std::string& device) {
 
 std::string mismatch(const Gpu& gpu, const std::string& device) {
   const std::string architecture = architecture_of(device);
+  const int number = gpu.major * 10 + gpu.minor;
   if (!runtime::runs_on(architecture.c_str(), gpu.major, gpu.minor)) {
     return fmt::format(
-        "the GPU of this machine ({}) is of architecture sm_{}, the target's code is "
-        "for {}",
-        gpu.name, gpu.major * 10 + gpu.minor, architecture);
+        "the GPU of this machine ({0}) is of architecture sm_{1}, the target's code is for {2}: "
+        "give the target `cuda` -arch=sm_{1}{3}",
+        gpu.name, number, architecture, number == kSm90 ? "a" : "");
   }
   if (describe(gpu, device).starts_with(device)) return "";
   const std::string alike = fmt::format("{} {} ", architecture, gpu.multiprocessors);

@@ -202,7 +202,12 @@ TEST_F(TunerTest, AFaultOfTheProgramIsNoCandidates) {
 TEST_F(TunerTest, OfAnotherGpuThereIsASentence) {
   EXPECT_EQ(tune(task({"return 5;"}), {}, {"Old GPU", 8, 0, 108}).problem,
             "the GPU of this machine (Old GPU) is of architecture sm_80, the target's code is for "
-            "sm_90a");
+            "sm_90a: give the target `cuda` -arch=sm_80");
+  auto old = task({"return 5;"});
+  old.device = "sm_80 108 ";
+  EXPECT_EQ(tune(old).problem,
+            "the GPU of this machine (Test GPU) is of architecture sm_90, the target's code is for "
+            "sm_80: give the target `cuda` -arch=sm_90a");
   EXPECT_EQ(tune(task({"return 5;"}), {}, {"Small GPU", 9, 0, 114}).problem,
             "the GPU of this machine (Small GPU) has 114 multiprocessors, the target is `sm_90a "
             "132`: give it -multiprocessors=114");

@@ -224,6 +224,27 @@ TEST_F(AbiTest, ToolsSeeOnlyWhatTheyMay) {
   EXPECT_EQ(needed, expected);
 }
 
+// Those of C that are whole.
+TEST_F(AbiTest, ExamplesOfTheDocumentCompile) {
+  const auto document = read_file(TESSERA_SOURCE_DIR "/docs/abi.md");
+  ASSERT_TRUE(document);
+  const std::string begin = "```c\n", end = "```\n";
+  int compiled = 0;
+  for (auto at = document->find(begin); at != std::string::npos; at = document->find(begin, at)) {
+    at += begin.size();
+    const std::string text = document->substr(at, document->find(end, at) - at);
+    if (text.find("#include \"tessera/model.h\"") == std::string::npos) continue;
+    ASSERT_TRUE(write_atomically(folder_.file("example.c"), text));
+    const auto built =
+        run_process({"cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                     "-I" TESSERA_SOURCE_DIR "/include", folder_.file("example.c")});
+    ASSERT_TRUE(built);
+    EXPECT_TRUE(built->ok()) << built->err << text;
+    ++compiled;
+  }
+  EXPECT_EQ(compiled, 2);
+}
+
 TEST_F(AbiTest, LinksIntoACProgram) {
   const std::string library = make_library("libm.so");
   const std::string program = folder_.file("linked");
