@@ -20,10 +20,13 @@ class Claimer {
 
   Claims run() {
     for (std::size_t c = 0; c < choices_.size(); ++c) {
-      for (const CompositePattern& pattern : choices_[c].backend->patterns(choices_[c].target)) {
+      const auto patterns = choices_[c].backend->patterns(choices_[c].target);
+      growing_.clear();
+      for (const CompositePattern& pattern : patterns) {
         relay::Matcher matcher(graph_, pattern.pattern, &pool_);
         for (std::size_t i = f_.num_nodes(); i-- > 0;) try_claim(c, pattern, matcher, NodeId{i});
       }
+      for (const Growing& claim : growing_) grow(claim);
     }
     sort_by_root();
     drop_settled_refusals();
@@ -31,6 +34,13 @@ class Claimer {
   }
 
  private:
+  // A claim that may take more, when all patterns have claimed what is theirs.
+  struct Growing {
+    std::size_t claim;
+    const CompositePattern* pattern;
+    relay::PatternGroup group;
+  };
+
   void try_claim(std::size_t choice, const CompositePattern& pattern, relay::Matcher& matcher,
                  NodeId root) {
     if (f_.op(root) == nullptr || is_claimed(root) || f_[root].region != Function::kBody) return;
@@ -42,19 +52,48 @@ class Claimer {
       out_.refused.push_back({root, choice, pattern.name, veto->second});
       return;
     }
-    const auto why =
-        pattern.check ? pattern.check(group.match, choices_[choice].target) : std::nullopt;
-    if (why) {
+    if (const auto why = refusal(pattern, group.match, choice)) {
       out_.refused.push_back({root, choice, pattern.name, why->reason});
       return;
     }
+    out_.claims.push_back({choice, {}, {}, {}});
+    set_claim(out_.claims.size() - 1, pattern.name, group);
+    if (!pattern.grown_name.empty()) {
+      growing_.push_back({out_.claims.size() - 1, &pattern, std::move(group)});
+    }
+  }
+
+  std::optional<Refusal> refusal(const CompositePattern& pattern, const Match& match,
+                                 std::size_t choice) const {
+    return pattern.check ? pattern.check(match, choices_[choice].target) : std::nullopt;
+  }
+
+  void set_claim(std::size_t at, const std::string& name, const relay::PatternGroup& group) {
     for (const NodeId id : group.match.inside) {
       if (f_.as<relay::Constant>(id) == nullptr) {
-        out_.of_node[id.index()] = static_cast<std::int32_t>(out_.claims.size());
+        out_.of_node[id.index()] = static_cast<std::int32_t>(at);
       }
     }
-    Function composite = relay::make_function(graph_, group, {{"Composite", pattern.name}});
-    out_.claims.push_back({choice, pattern.name, std::move(group.match), std::move(composite)});
+    Claim& claim = out_.claims[at];
+    claim.composite = name;
+    claim.match = group.match;
+    claim.function = relay::make_function(graph_, group, {{"Composite", name}});
+  }
+
+  // Over as much of what stands behind it as the back end takes.
+  void grow(const Growing& growing) {
+    constexpr std::size_t kMostOperators = 24;
+    const std::size_t choice = out_.claims[growing.claim].choice;
+    const auto groups = relay::grown_groups(graph_, growing.group, kMostOperators,
+                                            [this](NodeId id) { return !is_claimed(id); });
+    const auto largest =
+        std::find_if(groups.rbegin(), groups.rend(), [&](const relay::PatternGroup& group) {
+          return !vetoes_.contains({group.match.root, choice}) &&
+                 !refusal(*growing.pattern, group.match, choice);
+        });
+    if (largest != groups.rend()) {
+      set_claim(growing.claim, growing.pattern->grown_name, *largest);
+    }
   }
 
   bool is_claimed(NodeId id) const { return out_.of_node[id.index()] >= 0; }
@@ -101,6 +140,7 @@ class Claimer {
   const Vetoes& vetoes_;
   relay::Uses uses_;
   relay::IndexedGraph graph_;
+  std::vector<Growing> growing_;  // of the choice that claims
   Claims out_;
 };
 

@@ -46,7 +46,8 @@ using Vetoes = std::map<std::pair<relay::NodeId, std::size_t>, std::string>;
 
 // Back ends in order, patterns in order, roots from the last to the first: who comes first claims.
 // Nodes inside a match that something outside reads make it no match, and so do nodes that are part
-// of it and its input at once: nothing is computed twice.
+// of it and its input at once: nothing is computed twice. When all patterns of a back end have
+// claimed, those that grow take what nobody has and stands behind them.
 Claims claim_composites(const relay::Function& f, const ConstantPool& pool,
                         std::span<const BackendChoice> choices, const Vetoes& vetoes = {});
 

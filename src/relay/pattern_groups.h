@@ -25,6 +25,14 @@ struct PatternGroup {
 // What the matcher's last match makes, whether or not it may stand beside other groups.
 PatternGroup form_group(const Matcher& matcher, int number);
 
+// The group with more and more of what stands behind it: element by element on values of its
+// result's shape, with one value at the end that all ways from the root lead to. Nothing that
+// `is_free` denies is taken, and no more than `most` operators. Constants of one element are
+// inside.
+std::vector<PatternGroup> grown_groups(const IndexedGraph& graph, const PatternGroup& group,
+                                       std::size_t most,
+                                       const std::function<bool(NodeId)>& is_free);
+
 // A function that nobody calls: it matches, but there is nothing to put in its place.
 bool is_function_pattern(const Pattern& pattern);
 

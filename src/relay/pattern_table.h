@@ -26,6 +26,9 @@ struct CompositePattern {
   std::string name;
   Pattern pattern;
   std::function<std::optional<Refusal>(const Match&, const Target&)> check;
+  // Where it is not empty, what `compile` claims grows over the operators behind it as far as
+  // `check` agrees (relay/pattern_groups.h), and has this name if it did.
+  std::string grown_name = {};
 };
 
 // In order of priority: an earlier pattern claims its nodes first.

@@ -95,8 +95,14 @@ bool suits_tma(const Gemm& gemm) {
   const auto is_wide = [](std::int64_t elements, DType dtype) {
     return elements * dtype.size_bytes() == 16;
   };
+  const auto has_wide_rows = [&](const EpilogueInput& input) {
+    const bool is_along_n = input.kind == InputKind::kFull || input.kind == InputKind::kRow;
+    return !is_along_n || gemm.n.constant() * input.dtype.size_bytes() % 16 == 0;
+  };
+  const auto& inputs = gemm.epilogue.inputs;
   return is_wide(gemm.a_align, gemm.a_dtype) && is_wide(gemm.b_align, gemm.b_dtype) &&
-         is_wide(gemm.d_align, gemm.epilogue.dtype);
+         is_wide(gemm.d_align, gemm.epilogue.dtype) &&
+         std::all_of(inputs.begin(), inputs.end(), has_wide_rows);
 }
 
 // CUTLASS 4.2 cannot for stream-K, nor for kernels of its second version.

@@ -39,7 +39,7 @@ constexpr Word kWords[] = {
     {"erf", "erf({0})"},
     {"tanh", "tanh({0})"},
     {"sigmoid", "sigmoid({0})"},
-    {"sqrt", "sqrt({0})"},
+    {"sqrt", "divide(1.f, rsqrt({0}))"},  // without the call that the last digit takes
     {"rsqrt", "rsqrt({0})"},
     {"round", "round({0})"},
     {"maximum", "maximum({0}, {1})"},
@@ -47,8 +47,12 @@ constexpr Word kWords[] = {
     {"nn.relu", "relu({0})"},
     {"nn.gelu", "0.5f * {0} * (1.f + erf({0} * 0.707106781f))"},
     {"nn.hard_swish", "{0} * clip({0} * 0.166666667f + 0.5f, 0.f, 1.f)"},
+    {"nn.softplus", "maximum({0}, 0.f) + log(1.f + exp(-abs({0})))"},
+    {"nn.prelu", "{0} < 0.f ? {1} * {0} : {0}"},
     {"cast", "{0}"},
 };
+
+constexpr std::size_t kMostInputs = 6;  // as GemmArguments has them
 
 bool is_number(double value) { return value - value == 0; }
 
@@ -66,7 +70,8 @@ class Describer {
 
   Expected<Epilogue, Refusal> run() {
     names_[c_.product] = "sum";
-    if (f_.type(c_.product).dtype() == kInt32) out_.sum_dtype = kInt32;
+    out_.product_dtype = f_.type(c_.product).dtype();
+    if (out_.product_dtype == kInt32) out_.sum_dtype = kInt32;
     if (f_.type(c_.product).shape() != shape_) return refuse("the product is broadcast");
     for (const NodeId id : c_.inside) {
       if (id == c_.product || f_.op(id) == nullptr) continue;
@@ -91,10 +96,13 @@ class Describer {
                                  to_string(f_.type(id).shape()))};
     }
     if (auto why = check_dtype(id, op)) return why;
-    if (op == "nn.bias_add" && !is_along_columns(id)) return Refusal{"the bias is not of columns"};
+    const bool has_vector = op == "nn.bias_add" || op == "nn.prelu";
+    if (has_vector && !is_along_columns(id)) {
+      return Refusal{fmt::format("the vector of `{}` is not of columns", op)};
+    }
     std::vector<std::string> operands;
     for (const NodeId operand : f_.operands(id)) {
-      auto name = name_of(operand, op == "nn.bias_add");
+      auto name = name_of(operand, has_vector && operand == f_.operands(id)[1]);
       if (!name) return std::move(name).error();
       operands.push_back(*std::move(name));
     }
@@ -104,15 +112,22 @@ class Describer {
       names_[id] = *text;
       return std::nullopt;
     }
-    names_[id] = fmt::format("v{}", steps_++);
-    out_.body += fmt::format("    const {} {} = {};\n", is_int32(id) ? "int32_t" : "float",
-                             names_[id], *text);
+    names_[id] = step(is_int32(id) ? "int32_t" : "float", *text);
     return std::nullopt;
   }
 
-  bool is_along_columns(NodeId bias_add) const {
-    const auto& attrs = f_.as<relay::OpCall>(bias_add)->attrs;
-    const auto axis = relay::read_attrs<ops::BiasAddAttrs>(attrs).axis;
+  // The name of a value that is computed on the way.
+  std::string step(const char* type, const std::string& text) {
+    std::string name = fmt::format("v{}", steps_++);
+    out_.body += fmt::format("    const {} {} = {};\n", type, name, text);
+    return name;
+  }
+
+  bool is_along_columns(NodeId call) const {
+    const auto& attrs = f_.as<relay::OpCall>(call)->attrs;
+    const auto axis = f_.op(call)->name == "nn.prelu"
+                          ? relay::read_attrs<ops::PreluAttrs>(attrs).axis
+                          : relay::read_attrs<ops::BiasAddAttrs>(attrs).axis;
     return axis == -1 || axis + 1 == static_cast<std::int64_t>(shape_.size());
   }
 
@@ -159,16 +174,45 @@ class Describer {
     return is_above && is_below;
   }
 
-  Expected<std::string, Refusal> expression(NodeId id, std::string_view op,
-                                            std::vector<std::string>& operands) const {
+  template <class A>
+  A attrs(NodeId id) const {
+    return relay::read_attrs<A>(f_.as<relay::OpCall>(id)->attrs);
+  }
+
+  // Of an activation with numbers of its own; "" for another operator.
+  std::string activation(NodeId id, std::string_view op, const std::string& x) {
     if (op == "clip") {
-      const auto a = relay::read_attrs<ops::ClipAttrs>(f_.as<relay::OpCall>(id)->attrs);
-      return fmt::format("clip({}, {}, {})", operands[0], number(a.a_min), number(a.a_max));
+      const auto a = attrs<ops::ClipAttrs>(id);
+      return fmt::format("clip({}, {}, {})", x, number(a.a_min), number(a.a_max));
     }
     if (op == "nn.leaky_relu") {
-      const auto a = relay::read_attrs<ops::LeakyReluAttrs>(f_.as<relay::OpCall>(id)->attrs);
-      return fmt::format("{0} < 0.f ? {1} * {0} : {0}", operands[0], number(a.alpha));
+      const auto a = attrs<ops::LeakyReluAttrs>(id);
+      return fmt::format("{0} < 0.f ? {1} * {0} : {0}", x, number(a.alpha));
     }
+    if (op == "nn.hard_sigmoid") {
+      const auto a = attrs<ops::HardSigmoidAttrs>(id);
+      return fmt::format("clip({} * {} + {}, 0.f, 1.f)", x, number(a.alpha), number(a.beta));
+    }
+    if (op == "nn.elu") {
+      const auto a = attrs<ops::EluAttrs>(id);
+      return fmt::format("{0} < 0.f ? {1} * (exp({0}) - 1.f) : {0}", x, number(a.alpha));
+    }
+    if (op == "nn.selu") {
+      const auto a = attrs<ops::SeluAttrs>(id);
+      return fmt::format("{2} * ({0} < 0.f ? {1} * (exp({0}) - 1.f) : {0})", x, number(a.alpha),
+                         number(a.gamma));
+    }
+    if (op == "nn.mish") {  // tanh(log(1 + e)) is (e^2 + 2e) / (e^2 + 2e + 2), beyond 20 it is 1
+      const std::string e = step("float", fmt::format("exp(minimum({}, 20.f))", x));
+      const std::string n = step("float", fmt::format("{0} * ({0} + 2.f)", e));
+      return fmt::format("{0} * divide({1}, {1} + 2.f)", x, n);
+    }
+    return "";
+  }
+
+  Expected<std::string, Refusal> expression(NodeId id, std::string_view op,
+                                            std::vector<std::string>& operands) {
+    if (std::string text = activation(id, op, operands[0]); !text.empty()) return text;
     if (op == "power") return power(f_.operands(id)[1], operands[0]);
     if (op == "divide") {
       if (const auto by = scalar(f_.operands(id)[1]); by && *by != 0 && is_number(1 / *by)) {
@@ -213,7 +257,9 @@ class Describer {
     if (const auto value = scalar(id); value && is_inside(id)) return number(*value);
     if (is_inside(id)) return refuse("a constant inside is no finite scalar");
     TESSERA_TRY(EpilogueInput input, describe_input(id));
-    if (is_bias && input.kind != InputKind::kRow) return refuse("the bias is not of the columns");
+    if (is_bias && input.kind != InputKind::kRow) return refuse("a vector is not of the columns");
+    if (out_.inputs.size() == kMostInputs)
+      return refuse("there are more than {} inputs", kMostInputs);
     names_[id] = fmt::format("x{}", out_.inputs.size());
     out_.inputs.push_back(input);
     return names_[id];

@@ -31,6 +31,7 @@ struct Epilogue {
   std::string body;                   // statements, one a line; empty: nothing is computed
   std::string result = "sum";         // an expression
   DType sum_dtype = kFloat32;         // of what the product gives: or int32
+  DType product_dtype;                // of the product in the graph
   DType dtype;                        // of the result
 };
 

@@ -246,11 +246,13 @@ std::vector<relay::CompositePattern> fused_patterns() {
                    check_integers});
   for (const Parts& parts : all_parts()) {
     table.push_back({"cutlass.product_of_norm" + parts.name(), parts.behind(product_of_norm()),
-                     check_product_of_norm});
+                     check_product_of_norm, "cutlass.product_of_norm_epilogue"});
   }
   for (const Parts& parts : all_parts()) {
-    table.push_back({"cutlass.product" + parts.name(), parts.behind(product()), check});
-    table.push_back({"cutlass.conv2d" + parts.name(), parts.behind(convolution()), check});
+    table.push_back({"cutlass.product" + parts.name(), parts.behind(product()), check,
+                     "cutlass.product_epilogue"});
+    table.push_back({"cutlass.conv2d" + parts.name(), parts.behind(convolution()), check,
+                     "cutlass.conv2d_epilogue"});
   }
   return table;
 }

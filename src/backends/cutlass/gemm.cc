@@ -156,7 +156,7 @@ std::optional<Refusal> describe_types(const Function& f, const Target& target, G
   }
   if (auto why = are_integers ? describe_integers(g) : describe_floats(target, g)) return why;
   const DType d = g.epilogue.dtype;
-  g.is_fast = d == kFloat32 && target.get_bool("use_fast_math") &&
+  g.is_fast = d == kFloat32 && !g.widens() && target.get_bool("use_fast_math") &&
               (g.epilogue.body + g.epilogue.result).find("sigmoid(") != std::string::npos;
   const Dim k = g.convolution ? Dim(g.convolution->channels) : g.k;  // that lie beside each other
   g.a_align = alignment(g.a_is_column_major ? g.m : k, g.a_dtype);
@@ -178,9 +178,13 @@ constexpr const char* kKindNames[] = {"row", "column", "full", "scalar"};
 
 }  // namespace
 
+bool Gemm::widens() const {
+  return epilogue.dtype == kFloat32 && epilogue.product_dtype.size_bytes() == 2;
+}
+
 DType Gemm::float32_precision() const {
   const bool is_tf32 = a_dtype == kFloat32 && !emulates_float32;
-  return is_tf32 || is_fast ? kFloat16 : kFloat32;
+  return is_tf32 || is_fast || widens() ? kFloat16 : kFloat32;
 }
 
 std::string Gemm::kernel_text() const {
@@ -193,6 +197,7 @@ std::string Gemm::kernel_text() const {
     text += fmt::format(" {}:{}", kKindNames[static_cast<int>(input.kind)], to_string(input.dtype));
   }
   if (is_fast) text += " fast";
+  if (widens()) text += " half";
   if (convolution) text = (has_few_channels(*convolution) ? "window few " : "window ") + text;
   // One line: statements lose their indentation.
   std::string body = epilogue.body + "    return " + epilogue.result + ";\n", line;

@@ -25,6 +25,9 @@ struct Gemm {
   std::optional<Convolution> convolution;  // A's rows are what its window sees
   Epilogue epilogue;
 
+  // Is the result float32, but that of the product of sixteen bits, as it is where a cast stands at
+  // the end? It has no more precision than that.
+  bool widens() const;
   // As Extern has it: less than float32's own by plain tf32 and by fast functions.
   DType float32_precision() const;
   // What kernel and configuration depend on: equal text, equal work.

@@ -55,8 +55,8 @@ std::string measure_source(const Gemm& g) {
       "  return measure_main<MeasuredGemm<{1}::Problem, {1}::Function>>(argc, argv);\n}}\n",
       g.kernel_text(), name, measured_element(g.a_dtype), measured_element(g.b_dtype),
       measured_element(g.epilogue.dtype), g.a_is_column_major, g.b_is_row_major,
-      g.sum_dtype == kFloat16, g.a_dtype == kFloat32 && !g.emulates_float32, g.is_fast,
-      function_text(g.epilogue, {"Words", "__device__", measured_element}),
+      g.sum_dtype == kFloat16, g.a_dtype == kFloat32 && !g.emulates_float32,
+      g.is_fast || g.widens(), function_text(g.epilogue, {"Words", "__device__", measured_element}),
       measured_element(g.epilogue.sum_dtype), g.convolution.has_value());
 }
 

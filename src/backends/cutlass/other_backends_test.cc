@@ -61,10 +61,10 @@ Compiled compile_both(const Target& target, byoc::Toolchain& real) {
                                          {&ccompiler_backend(), Target("ccompiler")}};
   auto placed = byoc::partition_greedy(cutlass::testing::parse(R"(
 def @main(%x: Tensor[(64, 256), float16], %w: Tensor[(96, 256), float16],
-          %y: Tensor[(64, 96), float32]) {
+          %y: Tensor[(64, 96), float32], %z: Tensor[(64, 96), float32]) {
   %0 = cast(nn.dense(%x, %w, units=None), dtype="float32");
-  %1 = subtract(%y, %0);
-  nn.relu(multiply(%1, %1))
+  %1 = subtract(%y, %z);
+  (%0, nn.relu(multiply(%1, %1)))
 })"),
                                        choices);
   EXPECT_TRUE(placed) << render(placed.error());

@@ -26,14 +26,47 @@ std::string layout(bool is_row_major) {
   return is_row_major ? "::cutlass::layout::RowMajor" : "::cutlass::layout::ColumnMajor";
 }
 
-// What a kernel's function is made of.
-const FunctionWords& kernel_words(const Gemm& g) {
-  static const FunctionWords fast = {"EpilogueWords<FastWords>", "CUTLASS_DEVICE", element};
-  static const FunctionWords half = {"EpilogueWords<HalfPrecisionWords>", "CUTLASS_DEVICE",
-                                     element};
-  static const FunctionWords full = {"EpilogueWords<FloatWords>", "CUTLASS_DEVICE", element};
-  if (g.is_fast) return fast;
-  return g.epilogue.dtype.size_bytes() == 2 ? half : full;
+// Of float32, where wgmma runs: division that is exact to the last digit is a call, over which its
+// instructions would be serialised. This one is off by two units of it.
+std::string inlined_division(const Gemm& g) {
+  const std::string text = g.epilogue.body + g.epilogue.result;
+  std::string own;
+  if (text.find("divide(") != std::string::npos) {
+    own += "  static CUTLASS_DEVICE float divide(float x, float y) { return __fdividef(x, y); }\n";
+  }
+  if (!g.is_fast && text.find("sigmoid(") != std::string::npos) {
+    own +=
+        "  static CUTLASS_DEVICE float sigmoid(float x) {\n"
+        "    return __fdividef(1.f, 1.f + expf(-x));\n  }\n";
+  }
+  return own;
+}
+
+// What a kernel's function is made of. Where the product is of sixteen bits, so is the precision of
+// what it becomes.
+FunctionWords kernel_words(const Gemm& g, const Configuration& c) {
+  const auto words = [](const char* base) {
+    return FunctionWords{base, "CUTLASS_DEVICE", element};
+  };
+  if (g.epilogue.dtype.size_bytes() == 2 || g.widens()) {
+    return words("EpilogueWords<HalfPrecisionWords>");
+  }
+  FunctionWords out = words(g.is_fast ? "EpilogueWords<FastWords>" : "EpilogueWords<FloatWords>");
+  const bool is_exact = g.sum_dtype == kInt32;  // each operator rounded for itself
+  if (c.schedule != Schedule::kMultistage && !is_exact) out.own = inlined_division(g);
+  return out;
+}
+
+// Elements of which D's rows and those of the tensors beside it have multiples, where all of them
+// come and go in 16 bytes.
+std::int64_t result_alignment(const Gemm& g, const Configuration& c) {
+  std::int64_t elements = g.d_align;
+  if (c.schedule == Schedule::kMultistage) return elements;
+  for (const EpilogueInput& input : g.epilogue.inputs) {
+    if (input.kind != InputKind::kFull) continue;
+    elements = std::max<std::int64_t>(elements, 16 / input.dtype.size_bytes());
+  }
+  return elements;
 }
 
 std::string problem_text(const Gemm& g, const Configuration& c) {
@@ -52,7 +85,7 @@ std::string problem_text(const Gemm& g, const Configuration& c) {
       "  static constexpr int kAlignA = {}, kAlignB = {}, kAlignD = {};\n{}}};\n",
       element(g.a_dtype), element(g.b_dtype), element(g.sum_dtype), element(g.epilogue.dtype),
       layout(!g.a_is_column_major), layout(g.b_is_row_major), align(g.a_align), align(g.b_align),
-      align(g.d_align), window);
+      align(result_alignment(g, c)), window);
 }
 
 // Sums of integers do not get so far that they saturate.
@@ -128,10 +161,10 @@ std::string function_text(const Epilogue& e, const FunctionWords& words) {
   return fmt::format(
       "struct Function : {} {{\n"
       "  using Inputs = InputList<{}>;\n"
-      "  using Positions = std::index_sequence<{}>;\n"
+      "  using Positions = std::index_sequence<{}>;\n{}"
       "  static {} {} element({} sum{}) {{\n{}    return {};\n  }}\n}};\n",
-      words.base, inputs, positions, words.qualifier, type(e.dtype), type(e.sum_dtype), params,
-      e.body, e.result);
+      words.base, inputs, positions, words.own, words.qualifier, type(e.dtype), type(e.sum_dtype),
+      params, e.body, e.result);
 }
 
 const char* template_header(const Gemm& g, const Configuration& c) {
@@ -168,7 +201,7 @@ std::string kernel_source(const Gemm& gemm, const Configuration& configuration) 
       "*arguments);\n}}\n",
       symbol, gemm.kernel_text(), template_header(gemm, configuration), symbol,
       problem_text(gemm, configuration), configuration_text(gemm, configuration),
-      function_text(gemm.epilogue, kernel_words(gemm)), symbol, symbol,
+      function_text(gemm.epilogue, kernel_words(gemm, configuration)), symbol, symbol,
       template_name(gemm, configuration), symbol);
 }
 
