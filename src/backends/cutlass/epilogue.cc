@@ -39,7 +39,7 @@ constexpr Word kWords[] = {
     {"erf", "erf({0})"},
     {"tanh", "tanh({0})"},
     {"sigmoid", "sigmoid({0})"},
-    {"sqrt", "divide(1.f, rsqrt({0}))"},  // without the call that the last digit takes
+    {"sqrt", "sqrt({0})"},
     {"rsqrt", "rsqrt({0})"},
     {"round", "round({0})"},
     {"maximum", "maximum({0}, {1})"},

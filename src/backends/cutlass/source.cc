@@ -26,35 +26,16 @@ std::string layout(bool is_row_major) {
   return is_row_major ? "::cutlass::layout::RowMajor" : "::cutlass::layout::ColumnMajor";
 }
 
-// Of float32, where wgmma runs: division that is exact to the last digit is a call, over which its
-// instructions would be serialised. This one is off by two units of it.
-std::string inlined_division(const Gemm& g) {
-  const std::string text = g.epilogue.body + g.epilogue.result;
-  std::string own;
-  if (text.find("divide(") != std::string::npos) {
-    own += "  static CUTLASS_DEVICE float divide(float x, float y) { return __fdividef(x, y); }\n";
-  }
-  if (!g.is_fast && text.find("sigmoid(") != std::string::npos) {
-    own +=
-        "  static CUTLASS_DEVICE float sigmoid(float x) {\n"
-        "    return __fdividef(1.f, 1.f + expf(-x));\n  }\n";
-  }
-  return own;
-}
-
 // What a kernel's function is made of. Where the product is of sixteen bits, so is the precision of
 // what it becomes.
-FunctionWords kernel_words(const Gemm& g, const Configuration& c) {
+FunctionWords kernel_words(const Gemm& g) {
   const auto words = [](const char* base) {
     return FunctionWords{base, "CUTLASS_DEVICE", element};
   };
   if (g.epilogue.dtype.size_bytes() == 2 || g.widens()) {
     return words("EpilogueWords<HalfPrecisionWords>");
   }
-  FunctionWords out = words(g.is_fast ? "EpilogueWords<FastWords>" : "EpilogueWords<FloatWords>");
-  const bool is_exact = g.sum_dtype == kInt32;  // each operator rounded for itself
-  if (c.schedule != Schedule::kMultistage && !is_exact) out.own = inlined_division(g);
-  return out;
+  return words(g.is_fast ? "EpilogueWords<FastWords>" : "EpilogueWords<FloatWords>");
 }
 
 // Elements of which D's rows and those of the tensors beside it have multiples, where all of them
@@ -161,10 +142,10 @@ std::string function_text(const Epilogue& e, const FunctionWords& words) {
   return fmt::format(
       "struct Function : {} {{\n"
       "  using Inputs = InputList<{}>;\n"
-      "  using Positions = std::index_sequence<{}>;\n{}"
+      "  using Positions = std::index_sequence<{}>;\n"
       "  static {} {} element({} sum{}) {{\n{}    return {};\n  }}\n}};\n",
-      words.base, inputs, positions, words.own, words.qualifier, type(e.dtype), type(e.sum_dtype),
-      params, e.body, e.result);
+      words.base, inputs, positions, words.qualifier, type(e.dtype), type(e.sum_dtype), params,
+      e.body, e.result);
 }
 
 const char* template_header(const Gemm& g, const Configuration& c) {
@@ -201,7 +182,7 @@ std::string kernel_source(const Gemm& gemm, const Configuration& configuration) 
       "*arguments);\n}}\n",
       symbol, gemm.kernel_text(), template_header(gemm, configuration), symbol,
       problem_text(gemm, configuration), configuration_text(gemm, configuration),
-      function_text(gemm.epilogue, kernel_words(gemm, configuration)), symbol, symbol,
+      function_text(gemm.epilogue, kernel_words(gemm)), symbol, symbol,
       template_name(gemm, configuration), symbol);
 }
 

@@ -30,7 +30,6 @@ struct FunctionWords {
   const char* base;       // the struct that has erf, tanh, ...
   const char* qualifier;  // of a function on the device
   std::string (*element)(DType);
-  std::string own = {};  // functions that stand in front of the base's
 };
 std::string function_text(const Epilogue& epilogue, const FunctionWords& words);
 // The value of a Window of kernels/gemm.h. A batch that is no number is read off the image, a
