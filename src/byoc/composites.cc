@@ -49,11 +49,11 @@ class Claimer {
     relay::PatternGroup group = relay::form_group(matcher, 0);
     if (group.reads_own_part || !is_closed(group.match)) return;
     if (const auto veto = vetoes_.find({root, choice}); veto != vetoes_.end()) {
-      out_.refused.push_back({root, choice, pattern.name, veto->second});
+      refuse({root, choice, pattern.name, veto->second, std::move(group.match.inside)});
       return;
     }
     if (const auto why = refusal(pattern, group.match, choice)) {
-      out_.refused.push_back({root, choice, pattern.name, why->reason});
+      refuse({root, choice, pattern.name, why->reason, std::move(group.match.inside)});
       return;
     }
     out_.claims.push_back({choice, {}, {}, {}});
@@ -96,6 +96,11 @@ class Claimer {
     }
   }
 
+  // Checks without a reason are of patterns that were not meant.
+  void refuse(RefusedNode refused) {
+    if (!refused.reason.empty()) out_.refused.push_back(std::move(refused));
+  }
+
   bool is_claimed(NodeId id) const { return out_.of_node[id.index()] >= 0; }
 
   // Unclaimed, in the function's own body, and read by nobody outside but at the root.
@@ -126,11 +131,20 @@ class Claimer {
     }
   }
 
-  // A refusal counts where no back end of the same or a better rank took the node after all.
+  // A refusal counts where a node is left that no back end of the same or a better rank took after
+  // all: the root, else the last one.
   void drop_settled_refusals() {
-    std::erase_if(out_.refused, [&](const RefusedNode& r) {
-      const std::int32_t claim = out_.of_node[r.node.index()];
-      return claim >= 0 && out_.claims[static_cast<std::size_t>(claim)].choice <= r.choice;
+    std::erase_if(out_.refused, [&](RefusedNode& r) {
+      const auto is_left = [&](NodeId id) {
+        const std::int32_t claim = out_.of_node[id.index()];
+        return f_.op(id) != nullptr &&
+               (claim < 0 || out_.claims[static_cast<std::size_t>(claim)].choice > r.choice);
+      };
+      if (is_left(r.node)) return false;
+      const auto last = std::find_if(r.inside.rbegin(), r.inside.rend(), is_left);
+      if (last == r.inside.rend()) return true;
+      r.node = *last;
+      return false;
     });
   }
 

@@ -26,12 +26,14 @@ struct Claim {
   relay::Function function;  // the composite, with a parameter for each input of the match
 };
 
-// A back end that looked at a node and would not have it.
+// A back end that looked at a composite and would not have it. `node` is its root, or where that
+// went to a smaller composite, the last of its nodes that did not.
 struct RefusedNode {
   relay::NodeId node;
   std::size_t choice = 0;
   std::string composite;
   std::string reason;
+  std::vector<relay::NodeId> inside;  // the nodes of the composite
 };
 
 struct Claims {

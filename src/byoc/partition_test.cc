@@ -24,6 +24,7 @@ class Fake final : public Backend {
   std::vector<std::string> unary;
   FusionStyle style = FusionStyle::kAnyConvex;
   std::string refuses;            // an operator: in the check
+  std::string pair;               // an operator: with abs behind it, which is refused
   std::size_t largest = 1000000;  // region, in operators: in validate
   std::string declines;           // an operator: in compile
   std::string lacks;              // the library
@@ -39,6 +40,10 @@ class Fake final : public Backend {
       if (m.function->op(m.root)->name != refuses) return std::nullopt;
       return Refusal{"not today"};
     };
+    if (!pair.empty()) {
+      out.push_back({title + ".pair", is_op("abs", {is_op(pair, {wildcard()})}),
+                     [](const Match&, const Target&) { return Refusal{"not as a pair"}; }});
+    }
     for (const std::string& op : unary)
       out.push_back({title + "." + op, is_op(op, {wildcard()}), check});
     out.push_back({title + ".add", is_op("add", {wildcard(), wildcard()}), check});
@@ -142,6 +147,23 @@ TEST(PartitionGreedy, SaysWhyAndAsksTheNext) {
   EXPECT_EQ(outcome.refusals[0].op, "cos");
   EXPECT_EQ(outcome.refusals[0].reason, "not today");
   EXPECT_EQ(outcome.refusals[0].taken_by, "blas");
+}
+
+// A composite is refused, and its root goes to a smaller one: the reason is that of what is left.
+TEST(PartitionGreedy, SaysWhyOfWhatASmallerCompositeLeaves) {
+  const char* const model = "def @main(%x: Tensor[(4), float32]) { abs(cos(%x)) }";
+  Fake backend;
+  backend.pair = "cos";
+  backend.unary = {"abs"};
+  const auto outcome = partition(model, {choice(backend)});
+  EXPECT_EQ(operators_by_region(outcome), (std::vector<Names>{{"abs"}}));
+  ASSERT_EQ(outcome.refusals.size(), 1u);
+  EXPECT_EQ(outcome.refusals[0].op, "cos");
+  EXPECT_EQ(outcome.refusals[0].reason, "not as a pair");
+  EXPECT_EQ(outcome.refusals[0].taken_by, "native");
+
+  backend.unary = {"abs", "cos"};  // nothing is left
+  EXPECT_TRUE(partition(model, {choice(backend)}).refusals.empty());
 }
 
 TEST(PartitionGreedy, GivesBackRegionsThatDoNotValidate) {
