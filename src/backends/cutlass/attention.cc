@@ -2,6 +2,9 @@
 #include "backends/cutlass/attention.h"
 
 #include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -30,6 +33,19 @@ struct Seen {
   double factor = 1;  // what it was multiplied by
 };
 
+// What stands between scores and softmax: a mask that is added, or a choice of the scores where it
+// is `seen`, and of a number elsewhere.
+struct MaskStep {
+  NodeId mask;
+  bool chooses = false, seen = true;
+  double hidden = 0;
+};
+
+// The softmax is zero where this is added, or chosen instead of a score.
+constexpr double kAsGoodAsNothing = -1e4;
+// kAllHide of the kernel: sums with scores are this number.
+constexpr double kAllHide = -0x1p100;
+
 class Describer {
  public:
   explicit Describer(const Composite& c) : c_(c), f_(*c.function) {}
@@ -55,13 +71,7 @@ class Describer {
     TESSERA_TRY(out_.k, heads_view(k));
     TESSERA_TRY(out_.v, heads_view(v));
     TESSERA_TRY(out_.o, heads_view(result_));
-    if (!mask_) return out_;
-    if (!is_inside(*mask_)) {
-      TESSERA_TRY(out_.mask, mask_view(*mask_));
-      return out_;
-    }
-    if (!hides_the_future(*mask_)) return refuse("the mask is computed inside");
-    out_.is_causal = true;
+    TESSERA_TRY_VOID(set_masks());
     return out_;
   }
 
@@ -101,21 +111,56 @@ class Describer {
     return element_as_double(*tensor, 0);
   }
 
-  // A constant that adds nothing for keys up to the query's own, and behind it so little that the
-  // softmax is zero there.
-  bool hides_the_future(NodeId mask) const {
-    constexpr double kAsGoodAsNothing = -1e4;
-    const Tensor* tensor = tensor_of(mask);
+  // What keys behind the query have for a score, or what is added to it, if the constant does no
+  // more than hide them: so little that the softmax is zero there.
+  std::optional<double> hides_the_future(const MaskStep& step) const {
+    const Tensor* tensor = tensor_of(step.mask);
     if (tensor == nullptr || out_.queries != out_.keys ||
         tensor->num_elements() != out_.queries * out_.keys) {
-      return false;
+      return std::nullopt;
     }
+    const double neutral = step.chooses && step.seen ? 1 : 0;
+    double hidden = step.chooses ? step.hidden : -INFINITY;
     for (std::int64_t i = 0; i < tensor->num_elements(); ++i) {
       const bool is_seen = i % out_.keys <= i / out_.keys;
       const double value = element_as_double(*tensor, i);
-      if (is_seen ? value != 0 : !(value <= kAsGoodAsNothing)) return false;
+      if (is_seen != (value == neutral) || std::isnan(value)) return std::nullopt;
+      if (!is_seen && !step.chooses) hidden = std::max(hidden, value);
     }
-    return true;
+    return hidden <= kAsGoodAsNothing ? std::optional(hidden) : std::nullopt;
+  }
+
+  Expected<void, Refusal> set_masks() {
+    std::optional<MaskStep> causal, read;
+    for (const MaskStep& step : masks_) {
+      std::optional<MaskStep>& kind = is_inside(step.mask) ? causal : read;
+      if (kind) return refuse("two masks stand between scores and softmax");
+      kind = step;
+    }
+    if (causal) {
+      const auto hidden = hides_the_future(*causal);
+      if (!hidden) return refuse("the mask is computed inside");
+      causal->hidden = *hidden;
+      out_.is_causal = true;
+    }
+    if (!read) return {};
+    TESSERA_TRY(out_.mask, mask_view(*read));
+    out_.seen = read->seen;
+    if (read->chooses && causal && !hide_alike(*causal, *read)) {
+      return refuse("the causal mask and the other one hide keys by different numbers");
+    }
+    if (read->chooses || causal) out_.hidden = hidden_score(read->chooses ? *read : *causal);
+    return {};
+  }
+
+  // Where a row has no key, the numbers decide: added to scores they only do if they are infinite.
+  static bool hide_alike(const MaskStep& a, const MaskStep& b) {
+    return a.hidden == b.hidden && (a.chooses == b.chooses || std::isinf(a.hidden));
+  }
+  // A choice gives all hidden keys the same share in a row that has no other.
+  double hidden_score(const MaskStep& step) const {
+    if (std::isinf(step.hidden)) return step.hidden;
+    return out_.mask_dtype.is_bool() ? kAllHide : std::max(step.hidden / out_.scale, kAllHide);
   }
 
   // Back from the root over reshapes and transposes to the product with the values; what they do
@@ -167,10 +212,12 @@ class Describer {
       TESSERA_TRY(id, through_casts(id));
       if (is_product(id)) return id;
       const auto operands = f_.operands(id);
-      if (is(id, "add") && !mask_) {
-        const bool first = is_inside(operands[0]) && f_.op(operands[0]) != nullptr;
-        mask_ = operands[first ? 1 : 0];
-        id = operands[first ? 0 : 1];
+      if (is(id, "add")) {
+        const std::size_t first = is_computed_inside(operands[0]) ? 0 : 1;
+        masks_.push_back({.mask = operands[1 - first]});
+        id = operands[first];
+      } else if (is(id, "where")) {
+        TESSERA_TRY(id, find_choice(operands));
       } else if (is(id, "multiply") || is(id, "divide")) {
         TESSERA_TRY(id, scaled(id, out_.scale));
       } else {
@@ -178,6 +225,20 @@ class Describer {
                       f_.op(id) != nullptr ? f_.op(id)->name : "a value");
       }
     }
+  }
+
+  bool is_computed_inside(NodeId id) const { return is_inside(id) && f_.op(id) != nullptr; }
+
+  // The scores of where(mask, scores, number), or where(mask, number, scores).
+  Expected<NodeId, Refusal> find_choice(std::span<const NodeId> operands) {
+    const std::size_t scores = is_computed_inside(operands[1]) ? 1 : 2;
+    const auto hidden = scalar(operands[3 - scores]);
+    if (!hidden || !(*hidden <= kAsGoodAsNothing)) {
+      return refuse("a choice in front of the softmax is for no number that hides keys");
+    }
+    masks_.push_back(
+        {.mask = operands[0], .chooses = true, .seen = scores == 1, .hidden = *hidden});
+    return operands[scores];
   }
 
   // The operand that a product or quotient with a number scales.
@@ -297,10 +358,11 @@ class Describer {
                      s[2].constant()};
   }
 
-  Expected<HeadsView, Refusal> mask_view(NodeId id) {
+  Expected<HeadsView, Refusal> mask_view(const MaskStep& step) {
+    const NodeId id = step.mask;
     Shape dims = shape(id);
     out_.mask_dtype = f_.type(id).dtype();
-    if (out_.mask_dtype != out_.dtype && out_.mask_dtype != kFloat32) {
+    if (!step.chooses && out_.mask_dtype != out_.dtype && out_.mask_dtype != kFloat32) {
       return refuse("the mask is {}", to_string(out_.mask_dtype));
     }
     if (dims.size() > 4) return refuse("the mask is of rank {}", dims.size());
@@ -322,7 +384,7 @@ class Describer {
 
   const Composite& c_;
   const Function& f_;
-  std::optional<NodeId> mask_;
+  std::vector<MaskStep> masks_;
   Seen result_;
   Attention out_;
 };

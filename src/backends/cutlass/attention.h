@@ -29,7 +29,11 @@ struct Attention {
   HeadsView o;             // of the result; its node is the composite's root
   bool is_causal = false;  // no query looks at keys behind it
   std::optional<HeadsView> mask;
-  DType mask_dtype;
+  DType mask_dtype;  // one of booleans chooses: a key is seen where it is `seen`
+  bool seen = true;
+  // With a mask: the score, before it is scaled, of keys that it or the causal one hides.
+  double hidden = 0;
+  std::string hidden_text() const;  // as C++ has it
 
   // What kernel and configuration depend on: equal text, equal work.
   std::string workload() const;

@@ -31,10 +31,11 @@ std::vector<AttentionConfiguration> tiles_of(std::int64_t width) {
 }
 
 // Two groups of warps and long rows where there is work for all multiprocessors, else small blocks;
-// so with a causal mask, where small blocks balance better.
+// so with a causal mask alone, where they balance better: keys behind the queries are passed over.
 AttentionSchedule usual_schedule(const Attention& a, const Device& device) {
   const std::int64_t blocks = a.batch * a.heads * ((a.queries + 127) / 128);
-  return blocks >= device.multiprocessors && !a.is_causal ? kPersistentPair : kSelfLoading;
+  const bool is_balanced = !a.is_causal || a.mask;
+  return blocks >= device.multiprocessors && is_balanced ? kPersistentPair : kSelfLoading;
 }
 
 }  // namespace

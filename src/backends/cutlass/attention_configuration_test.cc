@@ -44,6 +44,8 @@ TEST(AttentionConfigurations, PairsOfGroupsWhereThereIsWorkForAll) {
   Attention causal = attention(8, 64);
   causal.is_causal = true;
   EXPECT_EQ(first(causal), "sm90_64x128_SelfLoading dependent");
+  causal.mask = HeadsView{};  // goes through all keys
+  EXPECT_EQ(first(causal), "sm90_128x128_PersistentPair dependent");
 }
 
 TEST(AttentionConfigurations, AreDifferentKernelsOfBothKinds) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@ using relay::Function;
 const char* element(DType dtype) {
   return dtype == kFloat16   ? "::cutlass::half_t"
          : dtype == kFloat32 ? "float"
+         : dtype.is_bool()   ? "uint8_t"
                              : "::cutlass::bfloat16_t";
 }
 
@@ -31,8 +33,8 @@ int mask_rows(const Attention& a) { return !a.mask ? 0 : a.mask->row_stride == 0
 
 std::string mask_name(const Attention& a) {
   static constexpr const char* kNames[] = {"", "_keymask_", "_mask_"};
-  if (a.is_causal) return "_causal";
-  return a.mask ? kNames[mask_rows(a)] + to_string(a.mask_dtype) : "";
+  const std::string causal = a.is_causal ? "_causal" : "";
+  return a.mask ? causal + kNames[mask_rows(a)] + to_string(a.mask_dtype) : causal;
 }
 
 // As the workload has it.
@@ -64,6 +66,11 @@ std::string Attention::workload() const {
   }
   text += " o=" + view_text(o);
   return mask ? text + " mask=" + view_text(*mask) : text;
+}
+
+std::string Attention::hidden_text() const {
+  return std::isinf(hidden) ? "-__builtin_inff()"
+                            : fmt::format("{:a}f", static_cast<float>(hidden));
 }
 
 std::array<int, 3> memories_of(const Attention& a) {
@@ -122,8 +129,12 @@ std::string region_source(const std::string& symbol, const Function& region, con
   text += fmt::format("  a.v = {};\n", heads_text(a.v, tensor(a.v), a.dtype));
   const std::string result = fmt::format("tensors[{}]", region.params().size());
   text += fmt::format("  a.o = {};\n", heads_text(a.o, result, a.dtype));
-  if (a.mask)
+  if (a.mask) {
     text += fmt::format("  a.mask = {};\n", heads_text(*a.mask, tensor(*a.mask), a.mask_dtype));
+    if (a.hidden != 0) {
+      text += fmt::format("  a.hidden = {}, a.seen = {:d};\n", a.hidden_text(), a.seen);
+    }
+  }
   return text + fmt::format("  a.dependent = {};\n  return {}(call, &a);\n}}\n",
                             c.is_dependent ? 1 : 0, kernel);
 }

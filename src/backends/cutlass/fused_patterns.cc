@@ -118,16 +118,28 @@ Pattern zero_where_nan(const Pattern& x) {
   return is_op("where", {is_op("isnan", {x}), number(), x}) | x;
 }
 
+// A mask that is added, or chooses between scores and a number.
+Pattern with_mask(const Pattern& scores, const Pattern& mask) {
+  return add(scores, mask) | is_op("where", {mask, scores, number()}) |
+         is_op("where", {mask, number(), scores});
+}
+
 // softmax(scale Q K^T + mask) V in its parts, the softmax in float32 or not. A causal mask is a
-// constant that the kernel does not read: it stays inside.
-enum class Mask : std::uint8_t { kCausal, kAnyOrNone };
+// constant that the kernel does not read: it stays inside, before or behind another one.
+enum class Mask : std::uint8_t { kCausalLast, kCausalFirst, kAnyOrNone };
 Pattern attention(Mask mask) {
   const Pattern products = is_operator("nn.matmul") | is_operator("nn.batch_matmul");
   const Pattern scores = products.call({times_number(heads()), times_number(heads())});
   const Pattern scaled = cast(times_number(cast(scores)));
-  const Pattern masked =
-      cast(mask == Mask::kCausal ? add(scaled, is_constant()) : add(scaled, wildcard()) | scaled);
-  const Pattern weights = zero_where_nan(cast(is_op("nn.softmax", {masked})));
+  const auto masks = [&]() -> Pattern {
+    const Pattern one = cast(with_mask(scaled, wildcard()));
+    if (mask == Mask::kCausalLast) return with_mask(one | scaled, is_constant());
+    if (mask == Mask::kCausalFirst) {
+      return with_mask(cast(with_mask(scaled, is_constant())), wildcard());
+    }
+    return with_mask(one, wildcard()) | one | scaled;
+  };
+  const Pattern weights = zero_where_nan(cast(is_op("nn.softmax", {cast(masks())})));
   return products.call({cast(weights), heads()});
 }
 
@@ -217,6 +229,7 @@ std::vector<Parts> all_parts() {
   return all;
 }
 
+// Without sums of integers it is another pattern that counts, and its reason.
 std::optional<Refusal> check_integers(const Match& match, const Target& target) {
   const relay::Function& f = *match.function;
   const bool has_sums =
@@ -232,7 +245,8 @@ std::optional<Refusal> check_integers(const Match& match, const Target& target) 
 // Each subject and what it is part of.
 std::vector<relay::CompositePattern> fused_patterns() {
   std::vector<relay::CompositePattern> table;
-  for (const auto& [name, mask] : {std::pair("cutlass.causal_attention", Mask::kCausal),
+  for (const auto& [name, mask] : {std::pair("cutlass.causal_attention", Mask::kCausalLast),
+                                   std::pair("cutlass.causal_masked_attention", Mask::kCausalFirst),
                                    std::pair("cutlass.attention", Mask::kAnyOrNone)}) {
     const Pattern inside = attention(mask), outside = is_op("transpose", {inside});
     table.push_back({fmt::format("{}_merged", name), is_op("reshape", {outside}), check_attention});

@@ -58,7 +58,7 @@ std::string measure_table(const Attention& a, std::span<const AttentionConfigura
       "    {7}, {8}, {9},  // Q, K, V\n"
       "    {10},  // O\n"
       "    {11},  // mask\n"
-      "    0}};\n"
+      "    {20}, {21:d}, 0}};\n"
       "const MeasuredPlace tessera_measured_places[3] = {{{{{12}, {13}}}, {{{14}, {15}}}, "
       "{{{16}, {17}}}}};\n"
       "const MeasuredAttentionCandidate tessera_measured_candidates[] = {{\n{18}}};\n"
@@ -67,7 +67,7 @@ std::string measure_table(const Attention& a, std::span<const AttentionConfigura
       a.workload(), kernels, a.batch, a.heads, a.queries, a.keys, static_cast<float>(a.scale),
       strides_text(a.q), strides_text(a.k), strides_text(a.v), strides_text(a.o),
       strides_text(a.mask.value_or(HeadsView{})), memories[0], a.q.offset, memories[1], a.k.offset,
-      memories[2], a.v.offset, rows, candidates.size());
+      memories[2], a.v.offset, rows, candidates.size(), a.hidden_text(), a.seen);
 }
 
 }  // namespace tessera::backends::cutlass

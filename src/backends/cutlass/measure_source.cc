@@ -33,6 +33,7 @@ std::string measured_element(DType dtype) {
   if (dtype == kFloat16) return "__half";
   if (dtype == kBFloat16) return "__nv_bfloat16";
   if (dtype.is_int()) return to_string(dtype) + "_t";
+  if (dtype.is_bool()) return "uint8_t";
   TESSERA_CHECK(dtype == kFloat32, "no element type for {}", to_string(dtype));
   return "float";
 }

@@ -22,8 +22,13 @@ struct AttentionArguments {
   float scale;
   Heads q, k, v, o;
   // Added to the scaled product; elements of a row are beside each other, and a stride of 0
-  // repeats; there is an even number of them. Without a mask the kernel is another one.
+  // repeats; there is an even number of them. Without a mask the kernel is another one. A mask of
+  // bytes chooses: `hidden` is the score of keys for which it is not as `seen` says.
   Heads mask;
+  // Before it is scaled. With a mask that is causal as well, the score of keys behind the query;
+  // one of floats is added to it.
+  float hidden;
+  uint8_t seen;
   int32_t dependent;  // 1: may start while the kernel before it ends
 };
 

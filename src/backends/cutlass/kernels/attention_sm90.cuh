@@ -7,6 +7,7 @@
 #define CUTLASS_ENABLE_GDC_FOR_SM90 1
 
 #include <cmath>
+#include <type_traits>
 
 #include <cute/tensor.hpp>
 #include <cutlass/arch/grid_dependency_control.h>
@@ -62,6 +63,12 @@ struct WithoutMask : std::conditional_t<kIsCausal, fmha::collective::CausalFusio
   }
 };
 
+template <class Element>
+constexpr bool kChooses = std::is_same_v<Element, uint8_t>;  // a mask of bytes
+// Sums with scores are this number itself, and its products are exact: where it hides all keys of a
+// row, they have equal shares.
+constexpr float kAllHide = -0x1p100f;
+
 // The mask of a block of queries as a thread goes through it, one block of keys after the other;
 // the sizes are the base, so that it goes through the collective. What the next block needs is
 // loaded one block ahead. kRows is 1 where all queries have the same mask, else 2.
@@ -71,7 +78,8 @@ struct MaskedProblem : ProblemShape {
   static constexpr int kPairs = kBlockKeys / 8;
 
   const Element* rows[kRows];
-  float inverse_scale;
+  float inverse_scale, hidden;
+  uint8_t seen;
   mutable Pair next[kRows][kPairs];
 
   // `key` is the thread's first of the block. There is an even number of keys.
@@ -85,36 +93,60 @@ struct MaskedProblem : ProblemShape {
       }
     }
   }
-  CUTLASS_DEVICE bool is_zero() const {
-    using Bits = std::conditional_t<sizeof(Pair) == 4, uint32_t, uint64_t>;
-    constexpr Bits kWithoutSigns = sizeof(Pair) == 4 ? Bits(0x7fff7fff) : Bits(0x7fffffff7fffffff);
+  // Does the block's mask leave all scores as they are?
+  CUTLASS_DEVICE bool is_neutral() const {
+    using Bits = std::conditional_t<sizeof(Pair) == 2, uint16_t,
+                                    std::conditional_t<sizeof(Pair) == 4, uint32_t, uint64_t>>;
+    constexpr Bits kCounts = sizeof(Pair) == 2   ? Bits(0xffff)  // of floats all but the signs
+                             : sizeof(Pair) == 4 ? Bits(0x7fff7fff)
+                                                 : Bits(0x7fffffff7fffffff);
+    const Bits neutral = kChooses<Element> ? Bits(seen * 0x0101) : Bits(0);
     Bits bits = 0;
     CUTLASS_PRAGMA_UNROLL
     for (int r = 0; r < kRows; ++r) {
       CUTLASS_PRAGMA_UNROLL
-      for (int p = 0; p < kPairs; ++p) bits |= reinterpret_cast<const Bits&>(next[r][p]);
+      for (int p = 0; p < kPairs; ++p) {
+        bits |= reinterpret_cast<const Bits&>(next[r][p]) ^ neutral;
+      }
     }
-    return (bits & kWithoutSigns) == 0;
+    return (bits & kCounts) == 0;
+  }
+  // Masks of 16 bits are floats after the division by the scale, and so is the sum of two. The
+  // smallest of float32 is not: what is finite must not become infinite, which means no key at all.
+  CUTLASS_DEVICE float masked(float score, Element mask, bool is_future) const {
+    if constexpr (kChooses<Element>) {
+      return (mask != 0) == (seen != 0) && !is_future ? score : hidden;
+    } else {
+      const float base = is_future ? hidden : score;
+      if constexpr (sizeof(Element) == 2) {
+        return fmaf(static_cast<float>(mask), inverse_scale, base);
+      } else {
+        const float added = mask * inverse_scale;
+        return base + (added < kAllHide && mask > -INFINITY ? kAllHide : added);
+      }
+    }
   }
 };
 
+template <bool kIsCausal>
 struct WithMask : fmha::collective::DefaultFusion {
-  // -65504 / scale is still a float, and the sum of two such masks is no infinity.
   template <class Scores, class Index, class Element, int kRows, int kBlockKeys>
   CUTLASS_DEVICE void before_softmax(Scores& scores, const Index& index,
                                      const MaskedProblem<Element, kRows, kBlockKeys>& problem) {
     static_assert(decltype(cute::size(scores))::value == kBlockKeys / 2);
-    if (!problem.is_zero()) {  // as most blocks are of a mask against padding
+    const int last = last_key(scores, index);
+    const bool sees_the_future = kIsCausal && last > cute::get<0>(index(0));
+    if (sees_the_future || !problem.is_neutral()) {  // most blocks of padding masks are
       CUTLASS_PRAGMA_UNROLL
       for (int i = 0; i < cute::size(scores); ++i) {
-        const float mask =
-            static_cast<float>(problem.next[kRows == 1 ? 0 : i / 2 % 2][i / 4][i % 2]);
-        scores(i) = fmaf(mask, problem.inverse_scale, scores(i));
+        const bool is_future = kIsCausal && cute::get<1>(index(i)) > cute::get<0>(index(i));
+        const Element mask = problem.next[kRows == 1 ? 0 : i / 2 % 2][i / 4][i % 2];
+        scores(i) = problem.masked(scores(i), mask, is_future);
       }
     }
     problem.fetch(cute::get<1>(index(0)) + kBlockKeys);
     const int keys = cute::get<3>(problem);
-    if (last_key(scores, index) >= keys) {
+    if (last >= keys) {
       cut_off(scores, index, [keys](int, int key) { return key >= keys; });
     }
   }
@@ -123,7 +155,8 @@ struct WithMask : fmha::collective::DefaultFusion {
 struct MaskParams {
   const void* mask;
   int batch_stride, head_stride, row_stride;
-  float inverse_scale;
+  float inverse_scale, hidden;
+  uint8_t seen;
 };
 
 // A collective that hands the mask's place to the fusion.
@@ -150,7 +183,8 @@ struct MaskedMainloop : Base {
     const auto [batch, head] = cute::get<2>(block);
     const auto* mask = static_cast<const Element*>(params.mask) +
                        int64_t(batch) * params.batch_stride + int64_t(head) * params.head_stride;
-    MaskedProblem<Element, kRows, kBlockKeys> out{problem, {}, params.inverse_scale, {}};
+    MaskedProblem<Element, kRows, kBlockKeys> out{problem,       {},          params.inverse_scale,
+                                                  params.hidden, params.seen, {}};
     for (int r = 0; r < kRows; ++r) {
       const int row = cute::get<0>(block) * cute::size<0>(Tile{}) + cute::get<0>(mine) + 8 * r;
       out.rows[r] = mask + int64_t(cute::min(row, cute::get<2>(problem) - 1)) * params.row_stride;
@@ -207,15 +241,15 @@ struct PersistentPair {
 };
 
 // Problem: Element, kWidth (of a head), kIsCausal, kMaskRows (0: no mask, 1: the same for all
-// queries, 2: each has its own), Mask (the mask's element type). Config: kQueries, kKeys of a tile,
-// Schedule.
+// queries, 2: each has its own), Mask (the mask's element type; uint8_t: it chooses). Config:
+// kQueries, kKeys of a tile, Schedule.
 template <class Problem, class Config>
 struct AttentionSm90 {
   using Element = typename Problem::Element;
   using Tile = Shape<Int<Config::kQueries>, Int<Config::kKeys>, Int<Problem::kWidth>>;
   static constexpr bool kHasMask = Problem::kMaskRows > 0;
-  static_assert(!(kHasMask && Problem::kIsCausal));
-  using Fusion = std::conditional_t<kHasMask, WithMask, WithoutMask<Problem::kIsCausal>>;
+  using Fusion =
+      std::conditional_t<kHasMask, WithMask<Problem::kIsCausal>, WithoutMask<Problem::kIsCausal>>;
   using Plain = typename Config::Schedule::template Mainloop<Element, Tile, Fusion>;
   using Mainloop =
       std::conditional_t<kHasMask,
@@ -246,9 +280,13 @@ struct AttentionSm90 {
     params.mainloop.scale_softmax = a.scale;
     params.mainloop.scale_softmax_log2 = a.scale * 1.44269504f;
     if constexpr (kHasMask) {
-      static_cast<MaskParams&>(params.mainloop) = {a.mask.data, int(a.mask.batch_stride),
-                                                   int(a.mask.head_stride), int(a.mask.row_stride),
-                                                   1.f / a.scale};
+      static_cast<MaskParams&>(params.mainloop) = {a.mask.data,
+                                                   int(a.mask.batch_stride),
+                                                   int(a.mask.head_stride),
+                                                   int(a.mask.row_stride),
+                                                   1.f / a.scale,
+                                                   a.hidden,
+                                                   a.seen};
     }
     return launch(name, call, params, a.dependent != 0);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "backends/cutlass/kernels/measure_attention.h"
 #include "backends/cutlass/kernels/measure_contest.cuh"
@@ -34,10 +35,18 @@ __global__ void attention_reference(AttentionArguments a, float* wanted) {
     float score = 0;
     for (int i = 0; i < Problem::kWidth; ++i) score += to_float(q[i]) * to_float(k[i]);
     score *= a.scale;
-    if (Problem::kHasMask) {
-      score += to_float(row_of<const typename Problem::Mask>(a.mask, batch, head, query)[key]);
+    const bool is_future = Problem::kIsCausal && key > query;
+    if (is_future) score = Problem::kHasMask ? a.hidden * a.scale : -INFINITY;
+    if constexpr (Problem::kHasMask) {
+      using Mask = typename Problem::Mask;
+      const Mask mask = row_of<const Mask>(a.mask, batch, head, query)[key];
+      if constexpr (!std::is_same_v<Mask, uint8_t>) {
+        score += to_float(mask);
+      } else if (mask != a.seen) {
+        score = a.hidden * a.scale;
+      }
     }
-    sScores[key] = Problem::kIsCausal && key > query ? -INFINITY : score;
+    sScores[key] = score;
   }
   __syncthreads();
   float largest = -INFINITY, sum = 0, value = 0;
@@ -54,12 +63,16 @@ __global__ void attention_reference(AttentionArguments a, float* wanted) {
 // Rows of keys beside each other. In each other one the last keys are padding, and where queries
 // have rows of their own, what is added to the others is random, else nothing.
 template <class Mask>
-__global__ void fill_mask(Mask* mask, int64_t count, int64_t keys, bool is_own) {
+__global__ void fill_mask(Mask* mask, int64_t count, int64_t keys, bool is_own, uint8_t seen) {
   for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < count;
        i += int64_t(gridDim.x) * blockDim.x) {
     const int64_t padding = i / keys % 2 == 0 ? (keys + 7) / 8 : 0;
     const bool is_seen = i % keys < keys - padding;
-    from_float(!is_seen ? -1e4f : is_own ? random_number(i, 3) : 0.f, mask[i]);
+    if constexpr (std::is_same_v<Mask, uint8_t>) {
+      mask[i] = is_seen ? seen : 1 - seen;
+    } else {
+      from_float(!is_seen ? -1e4f : is_own ? random_number(i, 3) : 0.f, mask[i]);
+    }
   }
 }
 
@@ -123,7 +136,7 @@ class MeasuredAttention final : public MeasuredWork {
     const int64_t elements = extent_of(a_.mask, a_, a_.queries, a_.keys);
     a_.mask.data = device_array<Mask>(elements);
     measure::fill_mask<<<1024, 256>>>(static_cast<Mask*>(a_.mask.data), elements, a_.keys,
-                                      a_.mask.row_stride != 0);
+                                      a_.mask.row_stride != 0, a_.seen);
   }
 
   AttentionArguments a_;
