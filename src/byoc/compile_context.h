@@ -26,6 +26,10 @@ struct CompileJob {
   std::vector<std::string> headers = {};  // relative to the include folders
   std::string kept_in = {};  // the folder where the source stays as NAME.EXTENSION; "": it does not
   int at_once = 0;           // compilers, at most, while it is among the jobs; 0: as usual
+  // CUDA: compiled twice at the same time, which takes as long as the longer one. With
+  // TESSERA_DEVICE_PASS for the device alone, to an image that the object has as NAME_image; with
+  // TESSERA_HOST_PASS, and empty for the device, to functions that load the image.
+  bool compiles_apart = false;
 };
 
 // Compiles to relocatable objects, through the object cache.

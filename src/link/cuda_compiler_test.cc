@@ -2,10 +2,13 @@
 #include "link/cuda_compiler.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include "link/library_file.h"
@@ -143,6 +146,21 @@ class CudaCompilerTest : public ::testing::Test {
     ASSERT_TRUE(written);
   }
 
+  // What a library needs of a model, and room for its weights.
+  static byoc::CompileJob model() {
+    return {
+        "scale", *read_file(TESSERA_SOURCE_DIR "/src/link/testdata/scale_model.cc"), "cc", {"-O2"}};
+  }
+  static LinkInput library_of(std::vector<std::string> objects) {
+    static constexpr float kWeights[] = {1, 2, 3, 4};
+    LinkInput input;
+    input.objects = std::move(objects);
+    input.cuda_libraries = {"libcudart_static.a"};
+    input.weights = {{0, Blob::copy_of(std::as_bytes(std::span(kWeights)))}};
+    input.weights_bytes = sizeof kWeights;
+    return input;
+  }
+
   byoc::CompileJob job(std::string source = kFill) const {
     return {"fill",           std::move(source), "cu", {"-gencode=arch=compute_90a,code=sm_90a"},
             {folder_.path()}, {"value.h"}};
@@ -207,12 +225,70 @@ TEST_F(CudaCompilerTest, TheFirstErrorIsTold) {
   std::filesystem::remove_all(folder);
 }
 
+// Each pass sees what is for it; the object has the image under the job's name.
+constexpr const char* kApart = R"(
+#include "value.h"
+#if defined(TESSERA_DEVICE_PASS) == defined(TESSERA_HOST_PASS)
+#error "one pass or the other"
+#endif
+#ifdef TESSERA_DEVICE_PASS
+extern "C" __global__ void fill_kernel(float* p) { p[threadIdx.x] = kValue; }
+#else
+#ifdef __CUDA_ARCH__
+#error "the pass for the host has nothing for the device"
+#endif
+extern "C" const unsigned char fill_image[];
+extern "C" __attribute__((visibility("default"))) const unsigned char* tessera_image() {
+  return fill_image;
+}
+#endif
+)";
+
+TEST_F(CudaCompilerTest, ImagesAreCompiledApartAndJoined) {
+  byoc::CompileJob apart = job(kApart);
+  apart.compiles_apart = true;
+  const auto first = toolchain().compile({&apart, 1});
+  ASSERT_TRUE(first) << render(first.error());
+  Toolchain tools = toolchain(folder_.file("cache"));
+  const byoc::CompileJob jobs[] = {apart, model()};
+  auto objects = tools.compile(jobs);
+  ASSERT_TRUE(objects) << render(objects.error());
+  EXPECT_TRUE(objects->front() == first->front()) << "equal sources, equal bytes";
+  const auto linked = link_library(tools, library_of(*std::move(objects)), folder_.file("m.so"));
+  ASSERT_TRUE(linked) << render(linked.error());
+  void* library = dlopen(folder_.file("m.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  using Image = const unsigned char*();
+  const auto image = reinterpret_cast<Image*>(dlsym(library, "tessera_image"));
+  ASSERT_NE(image, nullptr);
+  std::uint32_t magic = 0;
+  std::memcpy(&magic, image(), sizeof magic);
+  EXPECT_EQ(magic, 0xba55ed50u) << "of what holds code for devices";
+  const CudaHome nowhere(folder_.file("absent"));
+  EXPECT_TRUE(toolchain(folder_.file("cache")).compile({&apart, 1}));
+}
+
+TEST_F(CudaCompilerTest, WhatFailsInOnePassIsTold) {
+  byoc::CompileJob good = job(kApart);
+  good.compiles_apart = true;
+  for (const char* pass : {"TESSERA_DEVICE_PASS", "TESSERA_HOST_PASS"}) {
+    byoc::CompileJob bad = good;
+    bad.source += fmt::format("#ifdef {0}\nint wrong = only_in_{0};\n#endif\n", pass);
+    const byoc::CompileJob jobs[] = {bad, good};
+    const auto results = toolchain().compile_each(jobs);
+    ASSERT_FALSE(results[0]);
+    EXPECT_TRUE(results[1]);
+    const std::string text = render(results[0].error());
+    EXPECT_NE(text.find(fmt::format("only_in_{}", pass)), std::string::npos) << text;
+  }
+}
+
 // The CUDA runtime is inside: the library loads where there is no toolkit.
 TEST_F(CudaCompilerTest, LibrariesNeedNoCudaRuntime) {
   Toolchain tools = toolchain();
   const byoc::CompileJob jobs[] = {
       job(),
-      {"scale", *read_file(TESSERA_SOURCE_DIR "/src/link/testdata/scale_model.cc"), "cc", {"-O2"}},
+      model(),
       // The linker drops what nobody calls, and exports what is called `tessera_...`.
       {"use",
        "extern \"C\" int tessera_fill(float*);\n"
@@ -220,15 +296,9 @@ TEST_F(CudaCompilerTest, LibrariesNeedNoCudaRuntime) {
        "{ return tessera_fill(nullptr); }\n",
        "cc",
        {}}};
-  LinkInput input;
   auto objects = tools.compile(jobs);
   ASSERT_TRUE(objects) << render(objects.error());
-  input.objects = *std::move(objects);
-  input.cuda_libraries = {"libcudart_static.a"};
-  const float w[] = {1, 2, 3, 4};
-  input.weights = {{0, Blob::copy_of(std::as_bytes(std::span(w)))}};
-  input.weights_bytes = sizeof w;
-  const auto linked = link_library(tools, input, folder_.file("m.so"));
+  const auto linked = link_library(tools, library_of(*std::move(objects)), folder_.file("m.so"));
   ASSERT_TRUE(linked) << render(linked.error());
   const auto file = read_library_file(folder_.file("m.so"));
   ASSERT_TRUE(file) << render(file.error());

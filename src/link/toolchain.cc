@@ -10,6 +10,7 @@
 
 #include <fmt/ranges.h>
 
+#include "link/elf_object.h"
 #include "support/files.h"
 #include "support/jobs.h"
 #include "support/subprocess.h"
@@ -39,6 +40,17 @@ std::string machine_text() {
 bool means_this_machine(const std::string& flag) { return flag.ends_with("=native"); }
 
 bool is_cuda(const byoc::CompileJob& job) { return job.extension == "cu"; }
+bool compiles_apart(const byoc::CompileJob& job) { return is_cuda(job) && job.compiles_apart; }
+
+// In a compiler's folder.
+constexpr const char* kHostSource = "host_pass.cu";
+constexpr const char* kProduct = "product";
+std::string source_name(const byoc::CompileJob& job) { return job.name + "." + job.extension; }
+
+// nvcc compiles for the device whatever it is told to compile: nothing, then.
+std::string host_source(const byoc::CompileJob& job) {
+  return fmt::format("#ifndef __CUDA_ARCH__\n#include \"{}\"\n#endif\n", source_name(job));
+}
 
 // The content of a header that a source says it includes.
 Result<std::string> find_header(const std::vector<std::string>& folders,
@@ -96,30 +108,22 @@ Result<Hash128> Toolchain::key(const byoc::CompileJob& job) const {
     add(content);
   }
   add(job.extension);
+  if (compiles_apart(job)) add("apart");
   add(job.source);
   return hash_text(text);
 }
 
-Result<std::string> Toolchain::compile_one(const byoc::CompileJob& job) const {
-  TESSERA_TRY(const Hash128 cache_key, key(job));
-  if (auto cached = cache_.find(cache_key)) return *std::move(cached);
-  TESSERA_TRY(std::string object, run_compiler(job));
-  cache_.store(cache_key, object);
-  return object;
+std::optional<Result<std::string>> Toolchain::find_cached(const byoc::CompileJob& job,
+                                                          Hash128& key) const {
+  Result<Hash128> found = this->key(job);
+  if (!found) return Result<std::string>(Unexpected{found.error()});
+  key = *found;
+  if (auto cached = cache_.find(key)) return Result<std::string>(*std::move(cached));
+  return std::nullopt;
 }
 
-Result<std::string> Toolchain::run_compiler(const byoc::CompileJob& job) const {
-  if (is_cuda(job) && cuda_->nvcc.empty()) {
-    return fail(no_cuda_compiler(
-        fmt::format("the cache has no object of `{}.{}`", job.name, job.extension)));
-  }
-  auto folder = TempDir::make("tessera-compile");
-  if (!folder) return cannot_write(folder.error());
-  // Relative names: the folder's name must not reach the object.
-  const std::string source = job.name + "." + job.extension, object = job.name + ".o";
-  if (auto written = write_atomically(folder->file(source), job.source); !written) {
-    return cannot_write(written.error());
-  }
+// Runs in a folder of its own. Names are relative: the folder's name must not reach the object.
+std::vector<std::string> Toolchain::command_of(const byoc::CompileJob& job, Pass pass) const {
   std::vector<std::string> command = compiler_.command;
   if (is_cuda(job)) {
     command = cuda_command(*cuda_, compiler_);
@@ -128,7 +132,28 @@ Result<std::string> Toolchain::run_compiler(const byoc::CompileJob& job) const {
   }
   for (const std::string& include : include_folders(job)) command.push_back("-I" + include);
   command.insert(command.end(), job.flags.begin(), job.flags.end());
-  command.insert(command.end(), {"-c", source, "-o", object});
+  if (pass == Pass::kDevice) command.emplace_back("-DTESSERA_DEVICE_PASS");
+  if (pass == Pass::kHost) command.emplace_back("-DTESSERA_HOST_PASS");
+  command.insert(command.end(),
+                 {pass == Pass::kDevice ? "-fatbin" : "-c",
+                  pass == Pass::kHost ? kHostSource : source_name(job), "-o", kProduct});
+  return command;
+}
+
+Result<std::string> Toolchain::run_compiler(const byoc::CompileJob& job, Pass pass) const {
+  if (is_cuda(job) && cuda_->nvcc.empty()) {
+    return fail(no_cuda_compiler(
+        fmt::format("the cache has no object of `{}.{}`", job.name, job.extension)));
+  }
+  auto folder = TempDir::make("tessera-compile");
+  if (!folder) return cannot_write(folder.error());
+  const std::string source = source_name(job);
+  auto written = write_atomically(folder->file(source), job.source);
+  if (written && pass == Pass::kHost) {
+    written = write_atomically(folder->file(kHostSource), host_source(job));
+  }
+  if (!written) return cannot_write(written.error());
+  const std::vector<std::string> command = command_of(job, pass);
   const auto ran = run_process(command, in_folder(folder->path()));
   if (!ran) {
     return fail(error(Code::kNoCompiler, nullptr, "cannot run {}", ran.error().text()));
@@ -139,12 +164,34 @@ Result<std::string> Toolchain::run_compiler(const byoc::CompileJob& job) const {
   if (!ran->ok() || (is_cuda(job) && !why.empty())) {
     return fail(tool_failure(command[0], "compile `" + source + "`", why, *folder));
   }
-  auto bytes = read_file(folder->file(object));
+  auto bytes = read_file(folder->file(kProduct));
   if (!bytes) {
     return fail(tool_failure(command[0], "compile `" + source + "`",
                              "it says that it did, and wrote no object", *folder));
   }
   return *std::move(bytes);
+}
+
+Result<std::string> Toolchain::join(const byoc::CompileJob& job, std::string image,
+                                    const std::string& host) const {
+  auto folder = TempDir::make("tessera-join");
+  if (!folder) return cannot_write(folder.error());
+  // Where tools of CUDA look for code; images begin with numbers of 64 bits.
+  const DataSection section{".nv_fatbin", job.name + "_image", 8, std::move(image)};
+  for (const auto& [name, bytes] : {std::pair<std::string, std::string>("host.o", host),
+                                    {"image.o", make_elf_object({section})}}) {
+    if (auto written = write_atomically(folder->file(name), bytes); !written) {
+      return cannot_write(written.error());
+    }
+  }
+  std::vector<std::string> command = compiler_.command;
+  command.insert(command.end(), {"-r", "-nostdlib", "host.o", "image.o", "-o", kProduct});
+  const auto ran = run_process(command, in_folder(folder->path()));
+  if (!ran) return fail(error(Code::kNoCompiler, nullptr, "cannot run {}", ran.error().text()));
+  auto bytes = read_file(folder->file(kProduct));
+  if (ran->ok() && bytes) return *std::move(bytes);
+  return fail(tool_failure(command[0], "join the parts of `" + source_name(job) + "`",
+                           ran->err.empty() ? ran->outcome() : first_error(ran->err), *folder));
 }
 
 Result<void> Toolchain::keep_sources(std::span<const byoc::CompileJob> jobs) const {
@@ -164,6 +211,81 @@ Result<void> Toolchain::keep_sources(std::span<const byoc::CompileJob> jobs) con
   return {};
 }
 
+// Jobs on their way to objects. What the cache lacks is compiled pass by pass, on as many threads
+// as compilers may run.
+class Toolchain::Run {
+ public:
+  Run(const Toolchain& toolchain, std::span<const byoc::CompileJob> jobs,
+      std::vector<std::optional<Result<std::string>>>& results)
+      : toolchain_(toolchain), jobs_(jobs), results_(results), works_(jobs.size()) {}
+
+  void run(std::size_t threads, Clock::time_point until) {
+    run_jobs(jobs_.size(), threads, [&](std::size_t i) {
+      results_[i] = toolchain_.find_cached(jobs_[i], works_[i].key);
+      if (results_[i]) report();
+    });
+    const auto passes = missing();
+    run_jobs(passes.size(), threads, [&](std::size_t i) {
+      const auto [job, pass] = passes[i];
+      if (Clock::now() < until) take(job, pass, toolchain_.run_compiler(jobs_[job], pass));
+    });
+  }
+
+ private:
+  struct Work {
+    Hash128 key;
+    std::optional<Result<std::string>> image, object;  // what its passes made
+  };
+
+  // Those for a device take longest: they come first.
+  std::vector<std::pair<std::size_t, Pass>> missing() const {
+    std::vector<std::pair<std::size_t, Pass>> passes;
+    for (const bool is_apart : {true, false}) {
+      for (std::size_t i = 0; i < jobs_.size(); ++i) {
+        if (results_[i] || compiles_apart(jobs_[i]) != is_apart) continue;
+        passes.emplace_back(i, is_apart ? Pass::kDevice : Pass::kWhole);
+      }
+    }
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (!results_[i] && compiles_apart(jobs_[i])) passes.emplace_back(i, Pass::kHost);
+    }
+    return passes;
+  }
+
+  void take(std::size_t i, Pass pass, Result<std::string> made) {
+    Work& work = works_[i];
+    {
+      const std::lock_guard lock(taking_);
+      (pass == Pass::kDevice ? work.image : work.object) = std::move(made);
+      if (!work.object || (compiles_apart(jobs_[i]) && !work.image)) return;
+    }
+    results_[i] = finish(jobs_[i], work);
+    if (*results_[i]) toolchain_.cache_.store(work.key, **results_[i]);
+    report();
+  }
+
+  // Whichever pass failed says why.
+  Result<std::string> finish(const byoc::CompileJob& job, Work& work) const {
+    if (!work.image) return *std::move(work.object);
+    if (!*work.image) return *std::move(work.image);
+    if (!*work.object) return *std::move(work.object);
+    return toolchain_.join(job, **std::move(work.image), **work.object);
+  }
+
+  void report() {
+    const std::lock_guard lock(taking_);
+    ++done_;
+    if (toolchain_.progress_) toolchain_.progress_(done_, jobs_.size());
+  }
+
+  const Toolchain& toolchain_;
+  std::span<const byoc::CompileJob> jobs_;
+  std::vector<std::optional<Result<std::string>>>& results_;
+  std::vector<Work> works_;
+  std::mutex taking_;
+  std::size_t done_ = 0;
+};
+
 std::vector<std::optional<Result<std::string>>> Toolchain::compile_until(
     std::span<const byoc::CompileJob> jobs, Clock::time_point until) {
   std::vector<std::optional<Result<std::string>>> results(jobs.size());
@@ -180,13 +302,7 @@ std::vector<std::optional<Result<std::string>>> Toolchain::compile_until(
   for (const byoc::CompileJob& job : jobs) {
     if (job.at_once > 0) at_once = std::min(at_once, job.at_once);
   }
-  std::mutex reporting;
-  std::size_t done = 0;
-  run_jobs(jobs.size(), static_cast<std::size_t>(at_once), [&](std::size_t i) {
-    if (Clock::now() < until) results[i] = compile_one(jobs[i]);
-    const std::lock_guard lock(reporting);
-    if (++done; progress_) progress_(done, jobs.size());
-  });
+  Run(*this, jobs, results).run(static_cast<std::size_t>(at_once), until);
   return results;
 }
 

@@ -54,8 +54,17 @@ class Toolchain final : public byoc::Toolchain {
         progress_(options.progress) {}
   Result<void> keep_sources(std::span<const byoc::CompileJob> jobs) const;
   Result<Hash128> key(const byoc::CompileJob& job) const;
-  Result<std::string> compile_one(const byoc::CompileJob& job) const;
-  Result<std::string> run_compiler(const byoc::CompileJob& job) const;
+  // The object that the cache has; where it has none, nothing, and `key` to store one under.
+  std::optional<Result<std::string>> find_cached(const byoc::CompileJob& job, Hash128& key) const;
+  // What a run of the compiler makes of a source. The device's pass and the host's are runs of
+  // their own where the job asks for that.
+  enum class Pass { kWhole, kDevice, kHost };
+  Result<std::string> run_compiler(const byoc::CompileJob& job, Pass pass) const;
+  std::vector<std::string> command_of(const byoc::CompileJob& job, Pass pass) const;
+  // The object of an image and of what loads it.
+  Result<std::string> join(const byoc::CompileJob& job, std::string image,
+                           const std::string& host) const;
+  class Run;
   std::vector<std::string> include_folders(const byoc::CompileJob& job) const;
 
   Compiler compiler_;

@@ -98,12 +98,10 @@ std::string kernel_source(const Attention& a, const AttentionConfiguration& c) {
       "  static constexpr int kMaskRows = {3};\n}};\n\n"
       "struct Config {{\n"
       "  static constexpr int kQueries = {4}, kKeys = {5};\n"
-      "  using Schedule = {6};\n}};\n\n}}  // namespace tessera::cutlass\n\n"
-      "extern \"C\" int32_t {0}(\n    const tessera_call* call,\n"
-      "    const tessera::cutlass::AttentionArguments* arguments) {{\n"
-      "  using namespace tessera::cutlass::{0};\n"
-      "  return tessera::cutlass::AttentionSm90<Problem, Config>::run(\"{0}\", call, "
-      "*arguments);\n}}\n",
+      "  using Schedule = {6};\n}};\n\n"
+      "using Launcher = AttentionSm90<Problem, Config>;\n\n}}  // namespace\n\n"
+      "TESSERA_KERNEL({0}, tessera::cutlass::{0}::Launcher,\n"
+      "               tessera::cutlass::AttentionArguments)\n",
       symbol, element(a.dtype), a.width, mask_rows(a), c.queries, c.keys, c.schedule_name(),
       element(a.mask ? a.mask_dtype : a.dtype), a.is_causal);
 }

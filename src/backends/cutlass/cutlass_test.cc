@@ -366,12 +366,13 @@ def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(64, 256), float16],
   ASSERT_EQ(outcome.module.artifacts.size(), 1u);
   const auto symbols = link::archive_symbols(outcome.module.artifacts[0].payload);
   ASSERT_TRUE(symbols);
-  int kernels = 0;
+  int kernels = 0, images = 0;
   for (const std::string& symbol : *symbols) {
     for (const char* kind : {"tessera_gemm_", "tessera_attention_", "tessera_conv_"}) {
-      kernels += symbol.starts_with(kind) ? 1 : 0;
+      if (symbol.starts_with(kind)) ++(symbol.ends_with("_image") ? images : kernels);
     }
   }
+  EXPECT_EQ(images, 6);
   EXPECT_EQ(kernels, 6);
 }
 

@@ -44,6 +44,7 @@ CompileJob cutlass_job(std::string symbol, std::string source, const Target& tar
   CompileJob job{std::move(symbol), std::move(source), "cu", {}, {}, {}};
   job.flags = {architecture_flag(target), "-diag-suppress=2908"};
   job.include_folders = {include_folder(target), tools_folder(target), attention_folder(target)};
+  job.compiles_apart = true;
   apply_options(job, target);
   add_headers(job, headers);
   job.headers.emplace_back("cutlass/version.h");
@@ -75,7 +76,7 @@ CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& ta
                   {"gemm.h", "launch.cuh", "elementwise.cuh", template_header(gemm, c)});
   if (c.schedule == Schedule::kStreamK) add_headers(job, {"gemm_sm90.cuh"});
   if (c.schedule == Schedule::kMultistage) {
-    add_headers(job, {"epilogue_sm80.cuh"});
+    add_headers(job, {"epilogue_sm80.cuh", "launch_sm80.cuh"});
   } else {
     add_headers(job, {"epilogue_sm90.cuh", "launch_sm90.cuh"});
   }
@@ -86,7 +87,7 @@ CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& ta
 CompileJob kernel_job(const Attention& attention, const AttentionConfiguration& c,
                       const Target& target) {
   return cutlass_job(kernel_symbol(attention, c), kernel_source(attention, c), target,
-                     {"attention.h", "launch.cuh", "attention_sm90.cuh"});
+                     {"attention.h", "launch.cuh", "launch_sm90.cuh", "attention_sm90.cuh"});
 }
 
 CompileJob measure_job(const Gemm& gemm, const Target& target) {

@@ -123,7 +123,7 @@ TEST(CutlassSharedKernels, OfTwentyFourLayersAreSixAtMost) {
       regions += source;
       continue;
     }
-    EXPECT_EQ(symbols_of(source, "extern \"C\" int32_t (\\w+)\\("), Symbols{name});
+    EXPECT_EQ(symbols_of(source, "TESSERA_KERNEL\\((\\w+),"), Symbols{name});
     kernels.insert(name);
     // Types of its own: the linker would take templates of equally named ones for the same.
     EXPECT_NE(source.find("namespace tessera::cutlass::" + name + " {"), std::string::npos);

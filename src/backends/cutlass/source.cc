@@ -174,16 +174,14 @@ std::string kernel_source(const Gemm& gemm, const Configuration& configuration) 
   return fmt::format(
       "// {}\n//   {}\n"
       "#include \"backends/cutlass/kernels/{}\"\n\n"
-      "namespace tessera::cutlass::{} {{\n\n{}\n{}\n{}\n}}  // namespace\n\n"
-      "extern \"C\" int32_t {}(const tessera_call* call,\n"
-      "    const tessera::cutlass::GemmArguments* arguments) {{\n"
-      "  using namespace tessera::cutlass::{};\n"
-      "  return tessera::cutlass::{}<Problem, Config, Function>::run(\"{}\", call, "
-      "*arguments);\n}}\n",
+      "namespace tessera::cutlass::{} {{\n\n{}\n{}\n{}\n"
+      "using Launcher = {}<Problem, Config, Function>;\n\n}}  // namespace\n\n"
+      "TESSERA_KERNEL({}, tessera::cutlass::{}::Launcher,\n"
+      "               tessera::cutlass::GemmArguments)\n",
       symbol, gemm.kernel_text(), template_header(gemm, configuration), symbol,
       problem_text(gemm, configuration), configuration_text(gemm, configuration),
-      function_text(gemm.epilogue, kernel_words(gemm)), symbol, symbol,
-      template_name(gemm, configuration), symbol);
+      function_text(gemm.epilogue, kernel_words(gemm)), template_name(gemm, configuration), symbol,
+      symbol);
 }
 
 std::string region_source(const std::string& symbol, const Function& region, const Gemm& g,

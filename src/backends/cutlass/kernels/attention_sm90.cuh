@@ -12,11 +12,10 @@
 #include <cute/tensor.hpp>
 #include <cutlass/arch/grid_dependency_control.h>
 #include <cutlass/cutlass.h>
-#include <cutlass/device_kernel.h>
 #include <cutlass/kernel_hardware_info.h>
 
 #include "backends/cutlass/kernels/attention.h"
-#include "backends/cutlass/kernels/launch.cuh"
+#include "backends/cutlass/kernels/launch_sm90.cuh"
 #include "collective/fmha_fusion.hpp"
 #include "kernel/fmha_kernel_builder.hpp"
 
@@ -262,7 +261,9 @@ struct AttentionSm90 {
                              cute::make_stride(int(x.batch_stride), int(x.head_stride)));
   }
 
-  static int32_t run(const char* name, const tessera_call* call, const AttentionArguments& a) {
+  using Entry = EntrySm90<Kernel>;
+
+  static int32_t run(KernelCode& code, const tessera_call* call, const AttentionArguments& a) {
     int multiprocessors = 0;
     cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
                            call->device.device_id);
@@ -288,30 +289,7 @@ struct AttentionSm90 {
                                                    a.hidden,
                                                    a.seen};
     }
-    return launch(name, call, params, a.dependent != 0);
-  }
-
- private:
-  static int32_t launch(const char* name, const tessera_call* call,
-                        const typename Kernel::Params& params, bool is_dependent) {
-    constexpr int kSharedBytes = Kernel::SharedStorageSize;
-    auto* kernel = ::cutlass::device_kernel<Kernel>;
-    cudaError_t status =
-        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = Kernel::get_grid_shape(params);
-    config.blockDim = Kernel::get_block_shape();
-    config.dynamicSmemBytes = kSharedBytes;
-    config.stream = static_cast<cudaStream_t>(call->stream);
-    config.attrs = &early;
-    config.numAttrs = is_dependent ? 1 : 0;
-    if (status == cudaSuccess) status = cudaLaunchKernelEx(&config, kernel, params);
-    if (status == cudaSuccess) return 0;
-    return failed(call, name, cudaGetErrorString(status));
+    return launch_sm90<Kernel, Shape<_1, _1, _1>>(code, call, params, a.dependent != 0);
   }
 };
 

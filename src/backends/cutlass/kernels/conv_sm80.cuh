@@ -6,12 +6,12 @@
 #include <cutlass/cutlass.h>
 // The headers of the visitors do not include what they use.
 #include <cutlass/conv/kernel/default_conv2d_fprop.h>
-#include <cutlass/device_kernel.h>
 #include <cutlass/epilogue/threadblock/default_epilogue_tensor_op.h>
 #include <cutlass/epilogue/threadblock/epilogue_with_visitor_callbacks.h>
 #include <cutlass/gemm/gemm.h>
 
 #include "backends/cutlass/kernels/epilogue_sm80.cuh"
+#include "backends/cutlass/kernels/launch_sm80.cuh"
 
 namespace tessera::cutlass {
 
@@ -120,31 +120,25 @@ struct ConvSm80 {
             w.strides[1], w.dilation[0], w.dilation[1], ::cutlass::conv::Mode::kCrossCorrelation};
   }
 
-  static int32_t run(const char* name, const tessera_call* call, const GemmArguments& g) {
+  using Entry = EntrySm80<Kernel>;
+
+  static int32_t run(KernelCode& code, const tessera_call* call, const GemmArguments& g) {
     const auto size = size_of(g);
     constexpr size_t kMostBytes = size_t(1) << 31;  // places are of 32 bits
     if (size.activation_size() * sizeof(A) >= kMostBytes ||
         size.filter_size() * sizeof(B) >= kMostBytes ||
         size.output_size() * sizeof(D) >= kMostBytes) {
-      return failed(call, name, "a tensor has 2 GiB or more");
+      return failed(call, code, "a tensor has 2 GiB or more");
     }
     using ::cutlass::Status;
     if (Kernel::Mma::IteratorA::can_implement(size) != Status::kSuccess ||
         Kernel::Mma::IteratorB::can_implement(size) != Status::kSuccess) {
-      return failed(call, name, "the sizes are not what the kernel was compiled for");
+      return failed(call, code, "the sizes are not what the kernel was compiled for");
     }
     const auto params = Kernel::params_of(size, g.a.data, g.b.data,
                                           Tree::arguments(g, typename Function::Positions{}));
-    constexpr int kBytes = int(sizeof(typename Kernel::SharedStorage));
-    const auto kernel = &::cutlass::Kernel<Kernel>;
-    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes) ==
-        cudaSuccess) {
-      const dim3 grid = typename Kernel::Swizzle().get_grid_shape(params.grid);
-      kernel<<<grid, Kernel::kThreadCount, kBytes, static_cast<cudaStream_t>(call->stream)>>>(
-          params);
-    }
-    const cudaError_t error = cudaGetLastError();
-    return error == cudaSuccess ? 0 : failed(call, name, cudaGetErrorString(error));
+    return launch_sm80<Kernel>(code, call, params,
+                               typename Kernel::Swizzle().get_grid_shape(params.grid));
   }
 };
 

@@ -74,16 +74,15 @@ struct ConvSm90 {
              static_cast<D*>(g.d.data), stride}};
   }
 
-  static int32_t run(const char* name, const tessera_call* call, const GemmArguments& g) {
+  using Entry = EntrySm90<Kernel>;
+
+  static int32_t run(KernelCode& code, const tessera_call* call, const GemmArguments& g) {
     const auto args = arguments(g);
     if (!Kernel::can_implement(args)) {
-      return failed(call, name, "the sizes are not what the kernel was compiled for");
+      return failed(call, code, "the sizes are not what the kernel was compiled for");
     }
-    if (!launch_sm90<Kernel, Cluster>(Kernel::to_underlying_arguments(args, nullptr),
-                                      static_cast<cudaStream_t>(call->stream), g.dependent != 0)) {
-      return failed(call, name, cudaGetErrorString(cudaGetLastError()));
-    }
-    return 0;
+    return launch_sm90<Kernel, Cluster>(code, call, Kernel::to_underlying_arguments(args, nullptr),
+                                        g.dependent != 0);
   }
 };
 

@@ -6,11 +6,11 @@
 #include <cutlass/cutlass.h>
 // The headers of the visitors do not include what they use.
 #include <cutlass/epilogue/threadblock/default_epilogue_tensor_op.h>
-#include <cutlass/gemm/device/gemm_universal_adapter.h>
 #include <cutlass/gemm/gemm.h>
 #include <cutlass/gemm/kernel/default_gemm_universal_with_visitor.h>
 
 #include "backends/cutlass/kernels/epilogue_sm80.cuh"
+#include "backends/cutlass/kernels/launch_sm80.cuh"
 
 namespace tessera::cutlass {
 
@@ -38,24 +38,23 @@ struct GemmSm80 {
       typename Config::Tile, typename Config::Warp, typename Instruction<A>::Shape,
       typename Tree::Type, ::cutlass::gemm::threadblock::GemmIdentityThreadblockSwizzle<8>,
       Config::kStages, typename Config::Math, 1>::GemmKernel;
-  using Gemm = ::cutlass::gemm::device::GemmUniversalAdapter<Kernel>;
+  using Entry = EntrySm80<Kernel>;
 
-  static int32_t run(const char* name, const tessera_call* call, const GemmArguments& g) {
+  static int32_t run(KernelCode& code, const tessera_call* call, const GemmArguments& g) {
     using Mode = ::cutlass::gemm::GemmUniversalMode;
-    const typename Gemm::Arguments args(
+    const typename Kernel::Arguments args(
         g.batch > 1 ? Mode::kBatched : Mode::kGemm, {int(g.m), int(g.n), int(g.k)}, int(g.batch),
         Tree::arguments(g, typename Function::Positions{}), g.a.data, g.b.data, nullptr, nullptr,
         g.a.batch_stride, g.b.batch_stride, 0, 0, g.a.row_stride, g.b.row_stride, 0, 0);
-    Gemm gemm;
-    if (Gemm::can_implement(args) != ::cutlass::Status::kSuccess) {
-      return failed(call, name, "the sizes or strides are not what the kernel was compiled for");
+    // The numbers of multiprocessors and of blocks on each matter to stream-K alone.
+    const typename Kernel::Params params(args, 0, 0);
+    const dim3 grid = params.get_grid_dims();
+    constexpr unsigned kMostBlocks = 65535;  // along y and z
+    if (Kernel::can_implement(args) != ::cutlass::Status::kSuccess || grid.y > kMostBlocks ||
+        grid.z > kMostBlocks) {
+      return failed(call, code, "the sizes or strides are not what the kernel was compiled for");
     }
-    const auto stream = static_cast<cudaStream_t>(call->stream);
-    if (gemm.initialize(args, call->workspace, stream) != ::cutlass::Status::kSuccess ||
-        gemm.run(stream) != ::cutlass::Status::kSuccess) {
-      return failed(call, name, cudaGetErrorString(cudaGetLastError()));
-    }
-    return 0;
+    return launch_sm80<Kernel>(code, call, params, grid);
   }
 };
 

@@ -103,25 +103,26 @@ struct GemmSm90 {
     return out;
   }
 
-  static int32_t run(const char* name, const tessera_call* call, const GemmArguments& g) {
+  using Entry = EntrySm90<Kernel>;
+
+  static int32_t run(KernelCode& code, const tessera_call* call, const GemmArguments& g) {
     int multiprocessors = 0;
     cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
                            call->device.device_id);
     const auto args = arguments(g, multiprocessors);
     if (!Kernel::can_implement(args)) {
-      return failed(call, name, "the sizes or strides are not what the kernel was compiled for");
+      return failed(call, code, "the sizes or strides are not what the kernel was compiled for");
     }
     if (Kernel::get_workspace_size(args) > call->workspace_bytes) {
-      return failed(call, name, "its workspace is too small");
+      return failed(call, code, "its workspace is too small");
     }
-    const auto stream = static_cast<cudaStream_t>(call->stream);
-    if (Kernel::initialize_workspace(args, call->workspace, stream) !=
-            ::cutlass::Status::kSuccess ||
-        !launch_sm90<Kernel, typename Config::Cluster>(
-            Kernel::to_underlying_arguments(args, call->workspace), stream, g.dependent != 0)) {
-      return failed(call, name, cudaGetErrorString(cudaGetLastError()));
+    if (Kernel::initialize_workspace(args, call->workspace,
+                                     static_cast<cudaStream_t>(call->stream)) !=
+        ::cutlass::Status::kSuccess) {
+      return failed(call, code, cudaGetErrorString(cudaGetLastError()));
     }
-    return 0;
+    return launch_sm90<Kernel, typename Config::Cluster>(
+        code, call, Kernel::to_underlying_arguments(args, call->workspace), g.dependent != 0);
   }
 };
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all kernels need to be launched.
+// What all kernels need to be launched. The code of a kernel for the device and the function that
+// launches it come from one source, and are compiled
+// * apart, side by side, because each takes a while: with TESSERA_DEVICE_PASS the code, an image,
+//   with TESSERA_HOST_PASS the function, which loads the image when it is called first; or
+// * together, with neither.
 #pragma once
 
 #include <cstdio>
+#include <mutex>
 
 #include <cuda_runtime_api.h>
 
@@ -10,11 +15,117 @@
 
 namespace tessera::cutlass {
 
-inline int32_t failed(const tessera_call* call, const char* kernel, const char* what) {
+// A kernel, and where its code is. Whoever asks first loads it, for as long as the process lives,
+// as libraries of tessera stay; threads may ask at once.
+class KernelCode {
+ public:
+  // Of an image with one kernel, `entry`. All pointers outlive this.
+  constexpr KernelCode(const char* name, const char* entry, const void* image)
+      : name_(name), entry_(entry), image_(image) {}
+  // That is a part of this program.
+  constexpr KernelCode(const char* name, const void* kernel) : name_(name), kernel_(kernel) {}
+
+  const char* name() const { return name_; }
+
+  // As cudaFuncSetAttribute and cudaLaunchKernelExC take it.
+  cudaError_t find(const void** kernel) {
+    const std::lock_guard lock(loading_);
+    cudaError_t status = cudaSuccess;
+    if (kernel_ == nullptr && library_ == nullptr) {
+      status = cudaLibraryLoadData(&library_, image_, nullptr, nullptr, 0, nullptr, nullptr, 0);
+    }
+    if (kernel_ == nullptr && status == cudaSuccess) {
+      cudaKernel_t loaded = nullptr;
+      status = cudaLibraryGetKernel(&loaded, library_, entry_);
+      kernel_ = loaded;
+    }
+    *kernel = kernel_;
+    return status;
+  }
+
+ private:
+  const char* name_;
+  const char* entry_ = nullptr;
+  const void* image_ = nullptr;
+  const void* kernel_ = nullptr;
+  cudaLibrary_t library_ = nullptr;
+  std::mutex loading_;
+};
+
+struct LaunchShape {
+  dim3 grid, block;
+  dim3 cluster = {1, 1, 1};
+  int shared_bytes = 0;
+  bool is_dependent = false;  // it may start while the kernel before it ends
+};
+
+inline int32_t failed(const tessera_call* call, const KernelCode& kernel, const char* what) {
   char text[256];
-  snprintf(text, sizeof text, "%s: %s", kernel, what);
+  snprintf(text, sizeof text, "%s: %s", kernel.name(), what);
   call->set_error(call, text);
   return 1;
 }
 
+// Params: of the kernel.
+template <class Params>
+int32_t launch(KernelCode& code, const tessera_call* call, Params params,
+               const LaunchShape& shape) {
+  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = shape.grid;
+  config.blockDim = shape.block;
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = static_cast<cudaStream_t>(call->stream);
+  config.attrs = attributes;
+  if (shape.is_dependent) {
+    cudaLaunchAttribute& early = attributes[config.numAttrs++];
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (const dim3& c = shape.cluster; c.x * c.y * c.z > 1) {
+    cudaLaunchAttribute& cluster = attributes[config.numAttrs++];
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {c.x, c.y, c.z};
+  }
+  const void* kernel = nullptr;
+  cudaError_t status = code.find(&kernel);
+  if (status == cudaSuccess) {
+    status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  shape.shared_bytes);
+  }
+  void* values[] = {&params};
+  if (status == cudaSuccess) status = cudaLaunchKernelExC(&config, kernel, values);
+  return status == cudaSuccess ? 0 : failed(call, code, cudaGetErrorString(status));
+}
+
 }  // namespace tessera::cutlass
+
+// Defines the kernel NAME_kernel, and what stands for it, NAME_code. Entry: Params, kThreads of a
+// block, kBlocks of a multiprocessor at least, and compute(), the code.
+#define TESSERA_KERNEL_OF_DEVICE(name, Entry)                                   \
+  extern "C" __global__ void __launch_bounds__(Entry::kThreads, Entry::kBlocks) \
+      name##_kernel(const __grid_constant__ typename Entry::Params params) {    \
+    extern __shared__ char shared[];                                            \
+    Entry::compute(params, shared);                                             \
+  }
+#define TESSERA_FUNCTION_OF_HOST(name, Type, Arguments)                           \
+  extern "C" int32_t name(const tessera_call* call, const Arguments* arguments) { \
+    return Type::run(name##_code, call, *arguments);                              \
+  }
+
+// A kernel of that name and the function that launches it. Type: Entry, and run(), which is given
+// the kernel, the call and Arguments.
+#if defined(TESSERA_DEVICE_PASS)
+#define TESSERA_KERNEL(name, Type, Arguments) TESSERA_KERNEL_OF_DEVICE(name, Type::Entry)
+#elif defined(TESSERA_HOST_PASS)
+#define TESSERA_KERNEL(name, Type, Arguments)                                            \
+  extern "C" const unsigned char name##_image[];                                         \
+  static tessera::cutlass::KernelCode name##_code(#name, #name "_kernel", name##_image); \
+  TESSERA_FUNCTION_OF_HOST(name, Type, Arguments)
+#else
+#define TESSERA_KERNEL(name, Type, Arguments)                                                     \
+  TESSERA_KERNEL_OF_DEVICE(name, Type::Entry)                                                     \
+  static tessera::cutlass::KernelCode name##_code(#name,                                          \
+                                                  reinterpret_cast<const void*>(&name##_kernel)); \
+  TESSERA_FUNCTION_OF_HOST(name, Type, Arguments)
+#endif

@@ -1,35 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a kernel of Hopper's collectives is launched: with all the shared memory that it wants, in
-// clusters, and early where the caller says so.
+// Kernels of Hopper's collectives: in clusters, and early where the caller says so.
 #pragma once
 
 #include <cute/tensor.hpp>
-#include <cutlass/cluster_launch.hpp>
-#include <cutlass/device_kernel.h>
-#include <cutlass/kernel_launch.h>
 
 #include "backends/cutlass/kernels/launch.cuh"
 
 namespace tessera::cutlass {
 
-// False: cudaGetLastError() says why. Dependent: it may start while the kernel before it ends.
+// What TESSERA_KERNEL wants to know.
+template <class Kernel>
+struct EntrySm90 {
+  using Params = typename Kernel::Params;
+  static constexpr int kThreads = Kernel::MaxThreadsPerBlock;
+  static constexpr int kBlocks = Kernel::MinBlocksPerMultiprocessor;
+  static CUTLASS_DEVICE void compute(const Params& params, char* shared) {
+    Kernel()(params, shared);
+  }
+};
+
 template <class Kernel, class Cluster>
-bool launch_sm90(typename Kernel::Params params, cudaStream_t stream, bool is_dependent) {
-  constexpr int kBytes = Kernel::SharedStorageSize;
-  const void* kernel = reinterpret_cast<const void*>(&::cutlass::device_kernel<Kernel>);
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes) !=
-      cudaSuccess) {
-    return false;
-  }
-  const dim3 grid = Kernel::get_grid_shape(params), block = Kernel::get_block_shape();
-  if constexpr (cute::size(Cluster{}) == 1) {
-    return ::cutlass::kernel_launch<Kernel>(grid, block, kBytes, stream, params, is_dependent) ==
-           ::cutlass::Status::kSuccess;
-  }
-  void* values[] = {&params};
+int32_t launch_sm90(KernelCode& code, const tessera_call* call,
+                    const typename Kernel::Params& params, bool is_dependent) {
   const dim3 cluster(cute::size<0>(Cluster{}), cute::size<1>(Cluster{}), 1);
-  return ::cutlass::ClusterLauncher::launch(grid, cluster, block, kBytes, stream, kernel, values,
-                                            is_dependent) == ::cutlass::Status::kSuccess;
+  return launch(code, call, params,
+                {Kernel::get_grid_shape(params), Kernel::get_block_shape(), cluster,
+                 Kernel::SharedStorageSize, is_dependent});
 }
 
 }  // namespace tessera::cutlass
