@@ -72,6 +72,7 @@ std::int64_t shared_bytes_of(const Target& target) {
 
 bool fits(const Gemm& gemm, const Configuration& c, const Target& target, const Device& device) {
   if (c.schedule == Schedule::kMultistage) {
+    if (gemm.batch.as_constant().value_or(1) > kMostMatricesOfGrid) return false;
     return std::int64_t{c.tile_m + c.tile_n} * c.tile_k * c.stages * gemm.a_dtype.size_bytes() <=
            shared_bytes_of(target);
   }
@@ -96,7 +97,7 @@ bool suits_tma(const Gemm& gemm) {
     return elements * dtype.size_bytes() == 16;
   };
   const auto has_wide_rows = [&](const EpilogueInput& input) {
-    const bool is_along_n = input.kind == InputKind::kFull || input.kind == InputKind::kRow;
+    const bool is_along_n = input.kind != InputKind::kColumn && input.kind != InputKind::kScalar;
     return !is_along_n || gemm.n.constant() * input.dtype.size_bytes() % 16 == 0;
   };
   const auto& inputs = gemm.epilogue.inputs;

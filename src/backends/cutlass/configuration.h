@@ -54,6 +54,9 @@ std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& configuratio
 // implicit schedule where a thread has 64 sums or fewer, else one.
 int blocks_per_multiprocessor(const Configuration& configuration);
 
+// A batch is a dimension of CUDA's grids to kernels of sm80, which has a limit.
+constexpr std::int64_t kMostMatricesOfGrid = 65535;
+
 // A device as far as the choice depends on it.
 struct Device {
   int multiprocessors = 132;

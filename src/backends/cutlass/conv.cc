@@ -71,11 +71,15 @@ std::optional<Refusal> describe_convolution(const Function& f, NodeId call, Gemm
       y[1].constant(),
       y[2].constant(),
       ops::known_window({w[1].constant(), w[2].constant()}, p.strides, p.dilation, p.padding)};
-  g.m = y[0] * y[1] * y[2];
+  const auto rows_begin = y.begin() + static_cast<std::ptrdiff_t>(g.batch_rank);
+  g.batch = num_elements({y.begin(), rows_begin});
+  g.m = num_elements({rows_begin, y.end() - 1});
   g.n = w[0];
   g.k = w[1] * w[2] * w[3];
-  g.rows_of_batch = true;
-  if (!sees_one_element(c)) g.convolution = std::move(c);
+  g.b_repeats = g.batch != Dim(1);
+  if (sees_one_element(c)) return std::nullopt;
+  if (g.b_repeats) return Refusal{"the kernels for windows know no batch"};
+  g.convolution = std::move(c);
   return std::nullopt;
 }
 

@@ -320,7 +320,7 @@ TEST(Cutlass, RefusalsHaveReasons) {
             "a size is not known");
   EXPECT_EQ(reason("def @main(%x: Tensor[(2, 1, 4, 8), float16], %w: Tensor[(3, 8, 8), float16]) { "
                    "nn.matmul(%x, %w, units=None) }"),
-            "the batches are broadcast against each other");
+            "batches of (2, 1) and (3) matrices are broadcast against each other");
 }
 
 TEST(Cutlass, AKernelThatDoesNotCompileTakesItsRegionsOnly) {

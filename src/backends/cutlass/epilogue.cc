@@ -65,11 +65,11 @@ std::string number(double value) {
 
 class Describer {
  public:
-  Describer(const Composite& c, bool rows_of_batch)
-      : c_(c), f_(*c.function), rows_of_batch_(rows_of_batch), shape_(f_.type(c.root).shape()) {}
+  Describer(const Composite& c, std::size_t batch_rank)
+      : c_(c), f_(*c.function), batch_rank_(batch_rank), shape_(f_.type(c.root).shape()) {}
 
   Expected<Epilogue, Refusal> run() {
-    names_[c_.product] = "sum";
+    names_[{c_.product, {}}] = "sum";
     out_.product_dtype = f_.type(c_.product).dtype();
     if (out_.product_dtype == kInt32) out_.sum_dtype = kInt32;
     if (f_.type(c_.product).shape() != shape_) return refuse("the product is broadcast");
@@ -77,7 +77,7 @@ class Describer {
       if (id == c_.product || f_.op(id) == nullptr) continue;
       if (auto why = add_step(id)) return {Unexpected<Refusal>{*why}};
     }
-    out_.result = names_.at(c_.root);
+    out_.result = names_.at({c_.root, {}});
     out_.dtype = f_.type(c_.root).dtype();
     return std::move(out_);
   }
@@ -96,23 +96,20 @@ class Describer {
                                  to_string(f_.type(id).shape()))};
     }
     if (auto why = check_dtype(id, op)) return why;
-    const bool has_vector = op == "nn.bias_add" || op == "nn.prelu";
-    if (has_vector && !is_along_columns(id)) {
-      return Refusal{fmt::format("the vector of `{}` is not of columns", op)};
-    }
     std::vector<std::string> operands;
     for (const NodeId operand : f_.operands(id)) {
-      auto name = name_of(operand, has_vector && operand == f_.operands(id)[1]);
+      const bool is_vector = operands.size() == 1;
+      auto name = name_of(operand, is_vector ? axis_of_vector(id, op) : std::nullopt);
       if (!name) return std::move(name).error();
       operands.push_back(*std::move(name));
     }
     const auto text = expression(id, op, operands);
     if (!text) return text.error();
     if (op == "cast" && !is_int32(f_.operands(id)[0])) {  // all is float in between
-      names_[id] = *text;
+      names_[{id, {}}] = *text;
       return std::nullopt;
     }
-    names_[id] = step(is_int32(id) ? "int32_t" : "float", *text);
+    names_[{id, {}}] = step(is_int32(id) ? "int32_t" : "float", *text);
     return std::nullopt;
   }
 
@@ -123,12 +120,14 @@ class Describer {
     return name;
   }
 
-  bool is_along_columns(NodeId call) const {
-    const auto& attrs = f_.as<relay::OpCall>(call)->attrs;
-    const auto axis = f_.op(call)->name == "nn.prelu"
-                          ? relay::read_attrs<ops::PreluAttrs>(attrs).axis
-                          : relay::read_attrs<ops::BiasAddAttrs>(attrs).axis;
-    return axis == -1 || axis + 1 == static_cast<std::int64_t>(shape_.size());
+  // The result's dimension that an operator's vector is along, if that is not the last one.
+  std::optional<std::size_t> axis_of_vector(NodeId call, std::string_view op) const {
+    if (op != "nn.bias_add" && op != "nn.prelu") return std::nullopt;
+    auto axis =
+        op == "nn.prelu" ? attrs<ops::PreluAttrs>(call).axis : attrs<ops::BiasAddAttrs>(call).axis;
+    if (axis < 0) axis += static_cast<std::int64_t>(shape_.size());
+    const auto place = static_cast<std::size_t>(axis);
+    return place + 1 == shape_.size() ? std::nullopt : std::optional(place);
   }
 
   bool is_int32(NodeId id) const { return f_.type(id).dtype() == kInt32; }
@@ -252,65 +251,64 @@ class Describer {
     return is_number(value) ? std::optional(value) : std::nullopt;
   }
 
-  Expected<std::string, Refusal> name_of(NodeId id, bool is_bias) {
-    if (const auto known = names_.find(id); known != names_.end()) return known->second;
+  // `axis`: as axis_of_vector has it.
+  Expected<std::string, Refusal> name_of(NodeId id, std::optional<std::size_t> axis) {
+    const auto known = names_.find({id, axis});
+    if (known != names_.end()) return known->second;
     if (const auto value = scalar(id); value && is_inside(id)) return number(*value);
     if (is_inside(id)) return refuse("a constant inside is no finite scalar");
-    TESSERA_TRY(EpilogueInput input, describe_input(id));
-    if (is_bias && input.kind != InputKind::kRow) return refuse("a vector is not of the columns");
+    TESSERA_TRY(EpilogueInput input, describe_input(id, axis));
     if (out_.inputs.size() == kMostInputs)
       return refuse("there are more than {} inputs", kMostInputs);
-    names_[id] = fmt::format("x{}", out_.inputs.size());
+    std::string& name = names_[{id, axis}];
+    name = fmt::format("x{}", out_.inputs.size());
     out_.inputs.push_back(input);
-    return names_[id];
+    return name;
   }
 
-  Expected<EpilogueInput, Refusal> describe_input(NodeId id) const {
+  Expected<EpilogueInput, Refusal> describe_input(NodeId id,
+                                                  std::optional<std::size_t> axis) const {
     const Type& type = f_.type(id);
     const DType dtype = type.dtype();
     if (dtype != kFloat16 && dtype != kBFloat16 && dtype != kFloat32 && dtype != kInt32) {
       return refuse("an operand behind the product is {}", to_string(dtype));
     }
     Shape shape = type.shape();
-    const std::string text = to_string(shape);
-    if (shape.size() > shape_.size()) return refuse("an operand of shape {} broadcasts", text);
-    shape.insert(shape.begin(), shape_.size() - shape.size(), Dim(1));
-    EpilogueInput input{id, InputKind::kFull, dtype, false};
-    const Dim one = 1, &m = shape_[shape_.size() - 2], &n = shape_.back();
-    const Dim &rows = shape[shape.size() - 2], &columns = shape.back();
-    if ((rows != one && rows != m) || (columns != one && columns != n)) {
-      return refuse("an operand of shape {} does not fit the product", text);
+    if (axis) shape.resize(shape_.size() - *axis, Dim(1));
+    const std::size_t last = shape_.size() - 1;
+    const Extent of_batch = extent_of(shape, shape_, 0, batch_rank_);
+    const Extent of_rows = extent_of(shape, shape_, batch_rank_, last);
+    if (of_batch == Extent::kPart || of_rows == Extent::kPart) {
+      return refuse(
+          "an operand of shape {} repeats along some of the dimensions {}, which are one "
+          "to the kernel",
+          to_string(shape), to_string(of_batch == Extent::kPart ? batch() : rows()));
     }
-    const bool along_m = rows == m && m != one, along_n = columns == n && n != one;
+    const bool along_m = of_rows == Extent::kFull,
+               along_n = extent_of(shape, shape_, last, last + 1) == Extent::kFull;
+    EpilogueInput input{id, InputKind::kFull, dtype, of_batch == Extent::kFull};
     input.kind = along_m && along_n ? InputKind::kFull
                  : along_n          ? InputKind::kRow
                  : along_m          ? InputKind::kColumn
                                     : InputKind::kScalar;
-    bool all_one = true, all_equal = true;
-    for (std::size_t i = 0; i + 2 < shape.size(); ++i) {
-      all_one &= shape[i] == one;
-      all_equal &= shape[i] == shape_[i];
-    }
-    if (!all_one && !all_equal) return refuse("an operand of shape {} broadcasts", text);
-    input.is_batched = !all_one;
-    const bool has_batch = num_elements({shape_.begin(), shape_.end() - 2}) != one;
-    if (rows_of_batch_ && has_batch) {
-      // Batch and rows are one: what differs along either differs along both.
-      if (along_m ? all_one : input.is_batched)
-        return refuse("an operand of shape {} repeats", text);
-      input.is_batched = false;
-    }
-    if (!rows_of_batch_ && has_batch && input.kind == InputKind::kFull && !input.is_batched) {
-      return refuse("an operand of shape {} repeats for each matrix", text);
+    if (input.kind == InputKind::kFull && !input.is_batched && num_elements(batch()) != Dim(1)) {
+      input.kind = InputKind::kRepeated;
     }
     return input;
   }
 
+  Shape batch() const { return {shape_.begin(), rows_begin()}; }
+  Shape rows() const { return {rows_begin(), shape_.end() - 1}; }
+  Shape::const_iterator rows_begin() const {
+    return shape_.begin() + static_cast<std::ptrdiff_t>(batch_rank_);
+  }
+
   const Composite& c_;
   const Function& f_;
-  bool rows_of_batch_;
+  std::size_t batch_rank_;
   const Shape& shape_;
-  std::map<NodeId, std::string> names_;
+  // Of values, and of vectors by the dimension that they are along.
+  std::map<std::pair<NodeId, std::optional<std::size_t>>, std::string> names_;
   int steps_ = 0;
   Epilogue out_;
 };
@@ -331,8 +329,21 @@ Expected<Composite, Refusal> composite_of(const Function& region, const Constant
   return c;
 }
 
-Expected<Epilogue, Refusal> describe_epilogue(const Composite& composite, bool rows_of_batch) {
-  return Describer(composite, rows_of_batch).run();
+Extent extent_of(const Shape& tensor, const Shape& whole, std::size_t first, std::size_t last) {
+  const Dim one = 1;
+  const std::size_t missing = whole.size() - tensor.size();
+  bool is_one = true, is_full = true;
+  for (std::size_t i = first; i < last; ++i) {
+    if (whole[i] == one) continue;
+    const Dim& size = i < missing ? one : tensor[i - missing];
+    is_one &= size == one;
+    is_full &= size == whole[i];
+  }
+  return is_one ? Extent::kOne : is_full ? Extent::kFull : Extent::kPart;
+}
+
+Expected<Epilogue, Refusal> describe_epilogue(const Composite& composite, std::size_t batch_rank) {
+  return Describer(composite, batch_rank).run();
 }
 
 }  // namespace tessera::backends::cutlass

@@ -16,7 +16,8 @@ class ConstantPool;
 
 namespace tessera::backends::cutlass {
 
-enum class InputKind : std::uint8_t { kRow, kColumn, kFull, kScalar };
+// What one matrix of the batch has of it; `kRepeated`: as kFull, and all matrices have the same.
+enum class InputKind : std::uint8_t { kRow, kColumn, kFull, kScalar, kRepeated };
 
 // A value that the function reads beside the product's element.
 struct EpilogueInput {
@@ -47,8 +48,14 @@ struct Composite {
 Expected<Composite, relay::Refusal> composite_of(const relay::Function& region,
                                                  const ConstantPool& pool);
 
-// `rows_of_batch`: batch and rows are one dimension, and an input must fit that.
+// How a tensor lies along some dimensions of what it is broadcast to.
+enum class Extent : std::uint8_t { kOne, kFull, kPart };
+// Along [first, last) of `whole`; the tensor has the last ones of its dimensions.
+Extent extent_of(const Shape& tensor, const Shape& whole, std::size_t first, std::size_t last);
+
+// The first `batch_rank` dimensions of the result are the batch, those up to the last are rows:
+// each of the two is one dimension to the kernel, and an input must fit that.
 Expected<Epilogue, relay::Refusal> describe_epilogue(const Composite& composite,
-                                                     bool rows_of_batch);
+                                                     std::size_t batch_rank);
 
 }  // namespace tessera::backends::cutlass

@@ -165,6 +165,10 @@ std::optional<Refusal> check(const Match& match, const Target& given) {
     if (gemm->convolution && !suits_iterators(*gemm->convolution)) {
       return Refusal{"the window is larger than 32 elements, or its padding is negative"};
     }
+    if (gemm->batch.as_constant().value_or(1) > kMostMatricesOfGrid) {
+      return Refusal{fmt::format("a batch of {} has more than the {} matrices of a grid",
+                                 to_string(gemm->batch), kMostMatricesOfGrid)};
+    }
     return Refusal{"no tile with a cluster shape of `-cluster_shapes` fits"};
   }
   return std::nullopt;

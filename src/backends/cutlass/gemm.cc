@@ -49,7 +49,28 @@ Transposed transposed(const Function& f, NodeId product) {
   return {a.transpose_a, a.transpose_b};
 }
 
-Dim batch_of(const Shape& shape) { return num_elements({shape.begin(), shape.end() - 2}); }
+// A's and B's matrices, `a` and `b` of them, as two dimensions: the batch, and what is rows.
+std::optional<Refusal> describe_batch(const Shape& a, const Shape& b, const Shape& matrices,
+                                      Gemm& g) {
+  const std::size_t rank = matrices.size(), batch_rank = g.batch_rank;
+  const auto rows_begin = matrices.begin() + static_cast<std::ptrdiff_t>(batch_rank);
+  const Dim rows = num_elements({rows_begin, matrices.end()}), one = 1;
+  const Extent batch_of_a = extent_of(a, matrices, 0, batch_rank),
+               batch_of_b = extent_of(b, matrices, 0, batch_rank),
+               rows_of_a = extent_of(a, matrices, batch_rank, rank),
+               rows_of_b = extent_of(b, matrices, batch_rank, rank);
+  const bool has_rows = rows == one || (rows_of_a == Extent::kFull && !g.a_is_column_major);
+  if (batch_of_a == Extent::kPart || batch_of_b == Extent::kPart || rows_of_b != Extent::kOne ||
+      !has_rows) {
+    return Refusal{fmt::format("batches of {} and {} matrices are broadcast against each other",
+                               to_string(a), to_string(b))};
+  }
+  g.m = g.m * rows;
+  g.batch = num_elements({matrices.begin(), rows_begin});
+  g.a_repeats = g.batch != one && batch_of_a == Extent::kOne;
+  g.b_repeats = g.batch != one && batch_of_b == Extent::kOne;
+  return std::nullopt;
+}
 
 std::optional<Refusal> describe_matrices(const Function& f, const Composite& c, Gemm& g) {
   const auto operands = f.operands(c.product);
@@ -69,16 +90,8 @@ std::optional<Refusal> describe_matrices(const Function& f, const Composite& c, 
   g.m = a[a.size() - (is_transposed.a ? 1 : 2)];
   g.k = a[a.size() - (is_transposed.a ? 2 : 1)];
   g.n = b[b.size() - (is_transposed.b ? 2 : 1)];
-  const Dim batch_a = batch_of(a), batch_b = batch_of(b), one = 1;
-  if (batch_b == one && !is_transposed.a) {
-    g.m = g.m * batch_a;
-    g.rows_of_batch = true;
-  } else if (Shape(a.begin(), a.end() - 2) == Shape(b.begin(), b.end() - 2)) {
-    g.batch = batch_a;
-  } else {
-    return Refusal{"the batches are broadcast against each other"};
-  }
-  return std::nullopt;
+  const auto matrices_of = [](const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); };
+  return describe_batch(matrices_of(a), matrices_of(b), matrices_of(f.type(c.product).shape()), g);
 }
 
 std::optional<Refusal> describe_sizes(const Function& f, const Composite& c, Gemm& g) {
@@ -165,16 +178,42 @@ std::optional<Refusal> describe_types(const Function& f, const Target& target, G
   return std::nullopt;
 }
 
-Expected<Gemm, Refusal> describe(Composite composite, const Target& target) {
-  TESSERA_TRY(const Composite c, with_product(std::move(composite)));
-  Gemm g;
-  if (auto why = describe_sizes(*c.function, c, g)) return {Unexpected<Refusal>{*why}};
-  TESSERA_TRY(g.epilogue, describe_epilogue(c, g.rows_of_batch));
+// With sizes that are known.
+Expected<Gemm, Refusal> describe_rest(const Composite& c, const Target& target, Gemm g) {
+  TESSERA_TRY(g.epilogue, describe_epilogue(c, g.batch_rank));
   if (auto why = describe_types(*c.function, target, g)) return {Unexpected<Refusal>{*why}};
   return g;
 }
 
-constexpr const char* kKindNames[] = {"row", "column", "full", "scalar"};
+// With as many rows as there can be, because their tiles share B. Where that is more than the
+// operands behind the product allow, each matrix has tiles of its own, which few rows do not fill:
+// what needs that is better a kernel for itself.
+Expected<Gemm, Refusal> describe(Composite composite, const Target& target) {
+  TESSERA_TRY(const Composite c, with_product(std::move(composite)));
+  constexpr std::int64_t kFewestRows = 32;
+  const std::size_t rank = c.function->type(c.product).shape().size();
+  std::optional<Refusal> of_sizes, of_rest;
+  for (std::size_t batch_rank = 0; batch_rank + 1 < std::max<std::size_t>(rank, 2); ++batch_rank) {
+    Gemm g;
+    g.batch_rank = batch_rank;
+    if (auto why = describe_sizes(*c.function, c, g)) {
+      if (!of_sizes) of_sizes = why;
+      continue;
+    }
+    auto gemm = describe_rest(c, target, std::move(g));
+    if (!gemm) {
+      of_rest = gemm.error();
+      continue;
+    }
+    if (!of_rest || gemm->m.as_constant().value_or(kFewestRows) >= kFewestRows) return gemm;
+    of_rest->reason +=
+        fmt::format("; matrices of {} rows are too small for a tile each", to_string(gemm->m));
+    break;
+  }
+  return {Unexpected<Refusal>{of_rest ? *of_rest : *of_sizes}};
+}
+
+constexpr const char* kKindNames[] = {"row", "column", "full", "scalar", "repeated"};
 
 }  // namespace
 
@@ -188,10 +227,12 @@ DType Gemm::float32_precision() const {
 }
 
 std::string Gemm::kernel_text() const {
-  std::string text = fmt::format("a={}:{}:{} b={}:{}:{} sum={} d={}:{}", to_string(a_dtype),
-                                 a_is_column_major ? "column" : "row", a_align, to_string(b_dtype),
-                                 b_is_row_major ? "row" : "column", b_align, to_string(sum_dtype),
-                                 to_string(epilogue.dtype), d_align);
+  const auto repeats = [](bool it_does) { return it_does ? ":repeated" : ""; };
+  std::string text =
+      fmt::format("a={}:{}:{}{} b={}:{}:{}{} sum={} d={}:{}", to_string(a_dtype),
+                  a_is_column_major ? "column" : "row", a_align, repeats(a_repeats),
+                  to_string(b_dtype), b_is_row_major ? "row" : "column", b_align,
+                  repeats(b_repeats), to_string(sum_dtype), to_string(epilogue.dtype), d_align);
   if (a_dtype == kFloat32) text += emulates_float32 ? " 3xtf32" : " tf32";
   for (const EpilogueInput& input : epilogue.inputs) {
     text += fmt::format(" {}:{}", kKindNames[static_cast<int>(input.kind)], to_string(input.dtype));

@@ -17,8 +17,10 @@ struct Gemm {
   bool a_is_column_major = false;  // A is stored [K, M]
   bool b_is_row_major = false;     // B is stored [K, N], not [N, K]
   bool is_fast = false;            // float32 results take their sigmoid from the hardware's tanh
-  bool rows_of_batch = false;      // the batch's matrices are one below the other
-  bool emulates_float32 = false;   // by three products of tf32
+  // Leading dimensions of the result that count its matrices; those up to the last are rows.
+  std::size_t batch_rank = 0;
+  bool a_repeats = false, b_repeats = false;  // all matrices of the batch have the same
+  bool emulates_float32 = false;              // by three products of tf32
   // Elements that each row of A, B and D can be read by: 16 bytes, or less where sizes are odd.
   std::int64_t a_align = 1, b_align = 1, d_align = 1;
   relay::NodeId a, b;

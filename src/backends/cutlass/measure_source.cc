@@ -18,7 +18,7 @@ std::string matrix_text(std::int64_t row_stride, std::int64_t batch_stride) {
 }
 
 std::string inputs_text(const Gemm& g, std::int64_t m, std::int64_t n) {
-  const std::int64_t elements[] = {n, m, m * n, 1};  // by InputKind
+  const std::int64_t elements[] = {n, m, m * n, 1, 0};  // by InputKind
   std::string text;
   for (const EpilogueInput& input : g.epilogue.inputs) {
     text += (text.empty() ? "" : ", ") +
@@ -89,9 +89,9 @@ std::string measure_table(const Gemm& g, std::span<const Configuration> candidat
       "const int32_t tessera_measured_candidate_count = {11};\n"
       "}}  // extern \"C\"\n",
       g.workload(), kernels, m, n, k, batch,
-      matrix_text(g.a_is_column_major ? m : k, is_one ? 0 : m * k),
-      matrix_text(g.b_is_row_major ? n : k, is_one ? 0 : n * k), matrix_text(n, is_one ? 0 : m * n),
-      inputs_text(g, m, n), rows, candidates.size(),
+      matrix_text(g.a_is_column_major ? m : k, is_one || g.a_repeats ? 0 : m * k),
+      matrix_text(g.b_is_row_major ? n : k, is_one || g.b_repeats ? 0 : n * k),
+      matrix_text(n, is_one ? 0 : m * n), inputs_text(g, m, n), rows, candidates.size(),
       g.convolution ? ", " + window_text(*g.convolution, "") : "");
 }
 

@@ -26,6 +26,14 @@ std::string layout(bool is_row_major) {
   return is_row_major ? "::cutlass::layout::RowMajor" : "::cutlass::layout::ColumnMajor";
 }
 
+// `repeated`: what gemm_sm90.cuh makes of the layout of an operand that all matrices of the batch
+// share. To other kernels that is a stride as any.
+std::string operand_layout(bool is_row_major, bool repeats, const char* repeated,
+                           const Configuration& c) {
+  if (!repeats || c.schedule == Schedule::kMultistage) return layout(is_row_major);
+  return fmt::format("{}<{}>", repeated, layout(is_row_major));
+}
+
 // What a kernel's function is made of. Where the product is of sixteen bits, so is the precision of
 // what it becomes.
 FunctionWords kernel_words(const Gemm& g) {
@@ -65,8 +73,9 @@ std::string problem_text(const Gemm& g, const Configuration& c) {
       "  using LayoutB = {};  // (K, N)\n"
       "  static constexpr int kAlignA = {}, kAlignB = {}, kAlignD = {};\n{}}};\n",
       element(g.a_dtype), element(g.b_dtype), element(g.sum_dtype), element(g.epilogue.dtype),
-      layout(!g.a_is_column_major), layout(g.b_is_row_major), align(g.a_align), align(g.b_align),
-      align(result_alignment(g, c)), window);
+      operand_layout(!g.a_is_column_major, g.a_repeats, "RepeatedA", c),
+      operand_layout(g.b_is_row_major, g.b_repeats, "RepeatedB", c), align(g.a_align),
+      align(g.b_align), align(result_alignment(g, c)), window);
 }
 
 // Sums of integers do not get so far that they saturate.
@@ -129,7 +138,7 @@ std::string window_text(const Convolution& c, const std::string& image) {
 }
 
 std::string function_text(const Epilogue& e, const FunctionWords& words) {
-  static constexpr const char* kKinds[] = {"Row", "Column", "Full", "Scalar"};
+  static constexpr const char* kKinds[] = {"Row", "Column", "Full", "Scalar", "Repeated"};
   const auto type = [](DType dtype) { return dtype == kInt32 ? "int32_t" : "float"; };
   std::string inputs, positions, params;
   for (std::size_t i = 0; i < e.inputs.size(); ++i) {
@@ -200,20 +209,20 @@ std::string region_source(const std::string& symbol, const Function& region, con
       "int32_t {5}(const tessera_call* call, tessera_tensor** tensors, int32_t) {{\n",
       to_string(g.m), to_string(g.n), to_string(g.k), to_string(g.batch), kernel, symbol);
   text += fmt::format("  const int64_t m = {}, n = {}, k = {}, batch = {};\n",
-                      size_text(g.m, d, g.rows_of_batch ? 0 : rank - 2, rank - 1), g.n.constant(),
-                      g.k.constant(), size_text(g.batch, d, 0, rank - 2));
+                      size_text(g.m, d, g.batch_rank, rank - 1), g.n.constant(), g.k.constant(),
+                      size_text(g.batch, d, 0, g.batch_rank));
   text += "  GemmArguments g = {};\n  g.m = m, g.n = n, g.k = k, g.batch = batch;\n";
   text += fmt::format("  g.a = {{data({}), {}, {}}};\n", tensor(g.a),
-                      g.a_is_column_major ? "m" : "k", is_one ? "0" : "m * k");
+                      g.a_is_column_major ? "m" : "k", is_one || g.a_repeats ? "0" : "m * k");
   text += fmt::format("  g.b = {{data({}), {}, {}}};\n", tensor(g.b), g.b_is_row_major ? "n" : "k",
-                      is_one ? "0" : "n * k");
+                      is_one || g.b_repeats ? "0" : "n * k");
   text += fmt::format("  g.d = {{data({}), n, {}}};\n", d, is_one ? "0" : "m * n");
   if (g.convolution) {
     text += fmt::format("  g.window = {};\n", window_text(*g.convolution, tensor(g.a)));
   }
   for (std::size_t i = 0; i < g.epilogue.inputs.size(); ++i) {
     const EpilogueInput& input = g.epilogue.inputs[i];
-    static constexpr const char* kElements[] = {"n", "m", "m * n", "1"};  // by InputKind
+    static constexpr const char* kElements[] = {"n", "m", "m * n", "1", "0"};  // by InputKind
     text += fmt::format("  g.inputs[{}] = {{data({}), n, {}}};\n", i, tensor(input.node),
                         input.is_batched ? kElements[static_cast<int>(input.kind)] : "0");
   }

@@ -12,7 +12,8 @@
 namespace tessera::cutlass {
 
 // Kinds of values that the function reads beside the sum, with their element types. `Row`: one
-// element a column of D, as a bias is; `Column`: one a row; `Full`: one an element; `Scalar`: one.
+// element a column of D, as a bias is; `Column`: one a row; `Full`: one an element; `Scalar`: one;
+// `Repeated`: one an element, which all matrices of the batch share.
 template <class T>
 struct Row {
   using Element = T;
@@ -27,6 +28,10 @@ struct Full {
 };
 template <class T>
 struct Scalar {
+  using Element = T;
+};
+template <class T>
+struct Repeated {
   using Element = T;
 };
 template <class... Inputs>

@@ -48,6 +48,8 @@ struct VisitorNode<Full<T>, ThreadMap> {
     return {static_cast<T*>(x.data), T(0), {x.row_stride, _1{}, x.batch_stride}};
   }
 };
+template <class T, class ThreadMap>
+struct VisitorNode<Repeated<T>, ThreadMap> : VisitorNode<Full<T>, ThreadMap> {};
 
 // As that of epilogue_sm90.cuh.
 template <class Function, class D>

@@ -59,6 +59,9 @@ struct InputNode<Full<T>, false, Tile> {
     return {static_cast<const T*>(x.data), T(0), {x.row_stride, _1{}, x.batch_stride}};
   }
 };
+// Not by TMA, whose descriptors would have a dimension of stride 0.
+template <class T, class Tile>
+struct InputNode<Repeated<T>, false, Tile> : InputNode<Full<T>, false, Tile> {};
 
 // The position of the first `Full` input, and its element type; -1 and void without one.
 template <class... Inputs>

@@ -39,6 +39,13 @@ struct Cooperative {
   using Epilogue = ::cutlass::epilogue::TmaWarpSpecializedCooperative;
 };
 
+// Layouts of operands that all matrices of a batch share. A stride of 0 that is a type leaves the
+// batch out of TMA's descriptor, which a value would not.
+template <class Layout>
+using RepeatedA = decltype(cute::replace<2>(::cutlass::detail::TagToStrideA_t<Layout>(), _0()));
+template <class Layout>
+using RepeatedB = decltype(cute::replace<2>(::cutlass::detail::TagToStrideB_t<Layout>(), _0()));
+
 template <class S>
 S stride_of(const Matrix& m) {
   S stride{};
@@ -47,7 +54,9 @@ S stride_of(const Matrix& m) {
   } else {
     cute::get<0>(stride) = m.row_stride;
   }
-  cute::get<2>(stride) = m.batch_stride;
+  if constexpr (!cute::is_static_v<cute::remove_cvref_t<decltype(cute::get<2>(stride))>>) {
+    cute::get<2>(stride) = m.batch_stride;
+  }
   return stride;
 }
 

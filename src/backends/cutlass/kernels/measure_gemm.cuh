@@ -33,9 +33,9 @@ class MeasuredGemm final : public MeasuredWork {
 
  public:
   MeasuredGemm() : g_(tessera_measured_product) {
-    const int64_t weights = g_.n * g_.k * g_.batch;
+    const int64_t weights = g_.n * g_.k * matrices(g_.b);
     // Factors that differ from batch to batch are activations: where they are is not for us to say.
-    if (g_.batch == 1) {
+    if (matrices(g_.b) == 1) {
       const int64_t fit = 2 * int64_t(device_.l2CacheSize) / (weights * int64_t(sizeof(B)));
       copies_ = std::clamp<int64_t>(fit + 2, 2, kMostWeights);
     }
@@ -73,8 +73,9 @@ class MeasuredGemm final : public MeasuredWork {
   int64_t a_elements() const {
     const Window& w = g_.window;
     if (Problem::kGathersA) return int64_t(w.batch) * w.height * w.width * w.channels;
-    return g_.m * g_.k * g_.batch;
+    return g_.m * g_.k * matrices(g_.a);
   }
+  int64_t matrices(const Matrix& m) const { return m.batch_stride == 0 ? 1 : g_.batch; }
 
   static constexpr double limit() {
     double limit = kRounding<typename Problem::D>;

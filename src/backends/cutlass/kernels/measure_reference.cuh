@@ -66,6 +66,8 @@ struct Scalar {
   static __device__ int64_t offset(const EpilogueInput&, int64_t, int64_t) { return 0; }
   static int64_t elements(const GemmArguments&) { return 1; }
 };
+template <class T>
+struct Repeated : Full<T> {};
 
 template <class Input>
 __device__ auto read(const EpilogueInput& x, int64_t batch, int64_t row, int64_t column) {
