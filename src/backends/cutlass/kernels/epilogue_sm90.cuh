@@ -39,9 +39,31 @@ struct InputNode<Column<T>, false, Tile> {
     return {static_cast<const T*>(x.data), T(0), {_1{}, _0{}, x.batch_stride}};
   }
 };
+// CUTLASS's own node reads a number when the kernel starts: maybe before the kernel that makes it
+// has ended, where this one may start early. A tile's sums are there after that.
+template <class T>
+struct LateScalar : fusion::Sm90ScalarBroadcast<T, Stride<_0, _0, int64_t>> {
+  using Base = fusion::Sm90ScalarBroadcast<T, Stride<_0, _0, int64_t>>;
+  CUTLASS_HOST_DEVICE LateScalar() {}
+  CUTLASS_HOST_DEVICE LateScalar(const typename Base::Params& params,
+                                 const typename Base::SharedStorage&) {
+    this->params_ptr = &params;
+  }
+  template <class... Args>
+  CUTLASS_DEVICE auto get_producer_load_callbacks(const fusion::ProducerLoadArgs<Args...>&) {
+    return fusion::EmptyProducerLoadCallbacks{};
+  }
+  template <bool, class... Args>
+  CUTLASS_DEVICE auto get_consumer_store_callbacks(const fusion::ConsumerStoreArgs<Args...>& args) {
+    const auto& p = *this->params_ptr;
+    const int64_t batch = cute::get<3>(args.tile_coord_mnkl);
+    return
+        typename Base::ConsumerStoreCallbacks(p.scalar_ptrs[0][batch * cute::get<2>(p.dScalar[0])]);
+  }
+};
 template <class T, class Tile>
 struct InputNode<Scalar<T>, false, Tile> {
-  using Type = fusion::Sm90ScalarBroadcast<T, Stride<_0, _0, int64_t>>;
+  using Type = LateScalar<T>;
   static typename Type::Arguments arguments(const EpilogueInput& x) {
     return {{T(0)}, {static_cast<const T*>(x.data)}, {{_0{}, _0{}, x.batch_stride}}};
   }
