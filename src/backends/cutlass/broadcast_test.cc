@@ -89,6 +89,7 @@ Lines products() {
       "nn.matmul(%h, %hb, units=None)",
       "nn.matmul(%h1, %hv, units=None)",
       "nn.matmul(%a1, %hv, units=None)",
+      "nn.matmul(%w, %hv, units=None)",
       "nn.matmul(%h, %v1, units=None)",
       "nn.matmul(%h, %hv, units=None)",
       add("nn.matmul(%h, %hb, units=None)", "%hn"),
@@ -273,6 +274,30 @@ TEST(CutlassBroadcasts, RowsAreAsManyAsCanBe) {
   EXPECT_EQ(sizes(add("nn.matmul(%h, %v1, units=None)", "%hn")), "2 of 120 rows, one B");
   EXPECT_EQ(sizes(add("nn.matmul(%h, %v1, units=None)", "%hmn")), "6 of 40 rows, one B");
   EXPECT_EQ(sizes(fmt::format("multiply(%gate, {})", kPointwise)), "2 of 42 rows, one B");
+}
+
+// How many matrices there are is read off the result.
+TEST(CutlassBroadcasts, BatchesMayBeOpen) {
+  RecordingToolchain toolchain;
+  compile(R"(
+def @main(%x: Tensor[(1, 40, 16), float16], %y: Tensor[(?b, 24, 16), float16],
+          %z: Tensor[(?b, 40, 16), float16], %w: Tensor[(24, 16), float16],
+          %r: Tensor[(40, 24), float16]) {
+  %0 = nn.batch_matmul(%x, %y, transpose_b=True);
+  %1 = nn.dense(%z, %w, units=None);
+  (%0, add(%1, %r), nn.relu(nn.dense(%z, %w, units=None)))
+})",
+          toolchain);
+  const std::string& regions = toolchain.sources.at("cutlass_regions");
+  for (const char* lines :
+       {"m = 40, n = 24, k = 16, batch = size(tensors[2], 0, 1);\n  GemmArguments g = {};\n"
+        "  g.m = m, g.n = n, g.k = k, g.batch = batch;\n  g.a = {data(tensors[0]), k, 0};",
+        "m = 40, n = 24, k = 16, batch = size(tensors[3], 0, 1);",
+        "g.b = {data(tensors[1]), k, 0};\n  g.d = {data(tensors[3]), n, m * n};\n"
+        "  g.inputs[0] = {data(tensors[2]), n, 0};",
+        "m = size(tensors[2], 0, 2), n = 24, k = 16, batch = 1;"}) {
+    EXPECT_NE(regions.find(lines), std::string::npos) << lines << "\n" << regions;
+  }
 }
 
 // TMA is told by a type, other kernels by a stride alone; work that is shared is other work.
