@@ -383,16 +383,25 @@ TEST(CutlassBroadcasts, MatricesOfABatchHaveALimit) {
   EXPECT_EQ(reason("float16", 65536), "");  // its kernels go through tiles of all matrices
 }
 
-TEST(CutlassBroadcasts, FewRowsStayTogether) {
-  const Left few = left(add("nn.dense(%few, %w, units=None)", "%bn"));
-  EXPECT_EQ(few.operators, 1);
-  EXPECT_EQ(few.reason,
-            "an operand of shape (3, 1, 24) repeats along some of the dimensions (3, 2), which are "
-            "one to the kernel; matrices of 2 rows are too small for a tile each");
-  EXPECT_EQ(left(add("nn.dense(%few, %w, units=None)", "%n")).operators, 0);
-  // Another reason has nothing to do with the rows.
-  EXPECT_EQ(left("nn.dense(%few, %w, units=None)", "float64").reason,
-            "there is no kernel for float64");
+// Many tiles that are half empty take longer than another kernel; full ones and a few do not.
+TEST(CutlassBroadcasts, TilesAreNotEmptierThanItIsWorth) {
+  const auto reason = [](int batch, int rows, int k) {
+    RecordingToolchain toolchain;
+    const auto outcome = compile(
+        fmt::format("def @main(%x: Tensor[({0}, {1}, {2}), float16], %w: Tensor[(4096, {2}), "
+                    "float16], %f: Tensor[({0}, 1, 4096), float16]) {{ "
+                    "multiply(nn.dense(%x, %w, units=None), %f) }}",
+                    batch, rows, k),
+        toolchain);
+    EXPECT_EQ(composites_of(outcome).size(), 1u);
+    return outcome.refusals.empty() ? "" : outcome.refusals.front().reason;
+  };
+  EXPECT_EQ(
+      reason(512, 33, 4096),
+      "it needs a batch of 512 matrices of 33 rows, whose tiles are emptier than it is worth");
+  EXPECT_EQ(reason(512, 33, 64), "");  // what is moved counts more than what is multiplied
+  EXPECT_EQ(reason(512, 128, 4096), "");
+  EXPECT_EQ(reason(2, 3, 64), "");
 }
 
 // ---- With nvcc

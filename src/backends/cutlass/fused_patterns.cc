@@ -152,6 +152,31 @@ std::optional<Refusal> check_attention(const Match& match, const Target& target)
   return std::nullopt;
 }
 
+// What stands behind the product may make a batch of what would be rows of one matrix else, and
+// each of its matrices has tiles of its own. Where these are so empty that the product takes longer
+// than by itself with a kernel that reads and writes the result, it is better by itself.
+std::optional<Refusal> check_batch(const Gemm& gemm, const Configuration& best,
+                                   const Target& target) {
+  const auto batch = gemm.batch.as_constant(), m = gemm.m.as_constant();
+  if (!gemm.b_repeats || gemm.a_is_column_major || !batch || !m) return std::nullopt;
+  Gemm rows = gemm;
+  rows.m = *m * *batch;
+  rows.batch = 1;
+  rows.b_repeats = false;
+  const Device device = device_of(target);
+  const auto all = candidates(rows, target, device);
+  if (all.empty()) return std::nullopt;
+  constexpr double kLaunch = 2.5, kBytesPerMicrosecond = 3e6;
+  const auto elements = static_cast<double>(*m * *batch * gemm.n.constant());
+  const double moved = 2 * elements * static_cast<double>(gemm.epilogue.dtype.size_bytes());
+  const double apart =
+      estimated_microseconds(rows, all.front(), device) + kLaunch + moved / kBytesPerMicrosecond;
+  if (estimated_microseconds(gemm, best, device) <= apart) return std::nullopt;
+  return Refusal{fmt::format(
+      "it needs a batch of {} matrices of {} rows, whose tiles are emptier than it is worth",
+      *batch, *m)};
+}
+
 std::optional<Refusal> check(const Match& match, const Target& given) {
   // Where the table is used by its name, there is a target of another kind.
   const Target target = given.name() == "cutlass" ? given : Target("cutlass");
@@ -161,7 +186,8 @@ std::optional<Refusal> check(const Match& match, const Target& given) {
   }
   const auto gemm = describe_gemm(match, target);
   if (!gemm) return gemm.error();
-  if (candidates(*gemm, target, device_of(target)).empty()) {
+  const auto all = candidates(*gemm, target, device_of(target));
+  if (all.empty()) {
     if (gemm->convolution && !suits_iterators(*gemm->convolution)) {
       return Refusal{"the window is larger than 32 elements, or its padding is negative"};
     }
@@ -171,7 +197,7 @@ std::optional<Refusal> check(const Match& match, const Target& given) {
     }
     return Refusal{"no tile with a cluster shape of `-cluster_shapes` fits"};
   }
-  return std::nullopt;
+  return check_batch(*gemm, all.front(), target);
 }
 
 std::optional<Refusal> check_product_of_norm(const Match& match, const Target& target) {

@@ -185,12 +185,9 @@ Expected<Gemm, Refusal> describe_rest(const Composite& c, const Target& target, 
   return g;
 }
 
-// With as many rows as there can be, because their tiles share B. Where that is more than the
-// operands behind the product allow, each matrix has tiles of its own, which few rows do not fill:
-// what needs that is better a kernel for itself.
+// With as many rows as there can be, because their tiles share B.
 Expected<Gemm, Refusal> describe(Composite composite, const Target& target) {
   TESSERA_TRY(const Composite c, with_product(std::move(composite)));
-  constexpr std::int64_t kFewestRows = 32;
   const std::size_t rank = c.function->type(c.product).shape().size();
   std::optional<Refusal> of_sizes, of_rest;
   for (std::size_t batch_rank = 0; batch_rank + 1 < std::max<std::size_t>(rank, 2); ++batch_rank) {
@@ -201,14 +198,8 @@ Expected<Gemm, Refusal> describe(Composite composite, const Target& target) {
       continue;
     }
     auto gemm = describe_rest(c, target, std::move(g));
-    if (!gemm) {
-      of_rest = gemm.error();
-      continue;
-    }
-    if (!of_rest || gemm->m.as_constant().value_or(kFewestRows) >= kFewestRows) return gemm;
-    of_rest->reason +=
-        fmt::format("; matrices of {} rows are too small for a tile each", to_string(gemm->m));
-    break;
+    if (gemm) return gemm;
+    of_rest = gemm.error();
   }
   return {Unexpected<Refusal>{of_rest ? *of_rest : *of_sizes}};
 }
