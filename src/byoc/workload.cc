@@ -32,4 +32,8 @@ std::optional<std::vector<std::int64_t>> Workload::sizes_in(std::string_view tex
   return text == rest ? std::optional(found) : std::nullopt;
 }
 
+std::string kernel_of(std::string_view configuration) {
+  return std::string(configuration.substr(0, configuration.find(' ')));
+}
+
 }  // namespace tessera::byoc

@@ -23,6 +23,9 @@ struct Workload {
   std::optional<std::vector<std::int64_t>> sizes_in(std::string_view text) const;
 };
 
+// The kernel's name of a configuration's text; behind it, after a space, how it is launched.
+std::string kernel_of(std::string_view configuration);
+
 // What must not be taken, and why: it computes wrong numbers, crashes, or does not compile.
 struct Failure {
   std::string configuration, reason;

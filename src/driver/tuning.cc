@@ -38,14 +38,9 @@ Origin origin_of(const tune::Record& record, const std::vector<byoc::TuningTask>
   return origin;
 }
 
-// A kernel's name; after a space, how it is launched.
-std::string kernel_of(const std::string& configuration) {
-  return configuration.substr(0, configuration.find(' '));
-}
-
 bool has_kernel(const byoc::TuningTask& task, const std::string& kernel) {
   return std::any_of(task.candidates.begin(), task.candidates.end(), [&](const auto& candidate) {
-    return kernel_of(candidate.configuration) == kernel;
+    return byoc::kernel_of(candidate.configuration) == kernel;
   });
 }
 
@@ -57,7 +52,7 @@ bool is_of_no_kernel(const tune::Record& record, const std::vector<byoc::TuningT
   for (const byoc::TuningTask& task : tasks) {
     if (origin_of(record, task) != Origin::kFits) continue;
     if (!task.workload.sizes_in(record.key.workload)) continue;
-    if (has_kernel(task, kernel_of(record.configuration))) return false;
+    if (has_kernel(task, byoc::kernel_of(record.configuration))) return false;
     is_of_a_task = true;
   }
   return is_of_a_task;
@@ -72,7 +67,7 @@ std::optional<Diagnostic> warning_of_no_kernel(const std::string& path,
   for (const tune::Record& record : records) {
     if (!is_of_no_kernel(record, tasks)) continue;
     ++count;
-    kernels.insert(fmt::format("`{}`", kernel_of(record.configuration)));
+    kernels.insert(fmt::format("`{}`", byoc::kernel_of(record.configuration)));
   }
   if (count == 0) return std::nullopt;
   std::vector<std::string> named;

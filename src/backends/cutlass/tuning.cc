@@ -174,7 +174,7 @@ class Failures {
  public:
   explicit Failures(std::vector<byoc::Failure> list) : list_(std::move(list)) {
     for (const byoc::Failure& failure : list_) {
-      if (failure.is_of_kernel) kernels_.insert(kernel_of(failure.configuration));
+      if (failure.is_of_kernel) kernels_.insert(byoc::kernel_of(failure.configuration));
       configurations_.insert(failure.configuration);
     }
   }
@@ -190,8 +190,6 @@ class Failures {
   }
 
  private:
-  static std::string kernel_of(const std::string& text) { return text.substr(0, text.find(' ')); }
-
   std::vector<byoc::Failure> list_;
   std::set<std::string> configurations_, kernels_;
 };
