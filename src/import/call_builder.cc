@@ -26,6 +26,11 @@ void check_arity(const relay::Operator& op, std::size_t given, const Location& a
             least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most), given)};
 }
 
+// Stays as narrow as it is: some passes want it so, and fold-constant comes behind them.
+bool is_quantized_weight(const Type& type) {
+  return type.is_tensor() && type.dtype().is_byte() && type.shape().size() >= 2;
+}
+
 // Before anything is made of that size.
 void check_sizes(const relay::Operator& op, const Type& type, const Location& at) {
   for (const Type& tensor : flatten(type)) {
@@ -317,6 +322,7 @@ std::optional<NodeId> CallBuilder::fold(const relay::Operator& op, std::span<con
                                         const Attrs& attrs, const Type& type) {
   if (op.eval == nullptr || op.has_effect || !is_small(type)) return std::nullopt;
   if (op.name == "sizes") return std::nullopt;  // its elements may be symbols
+  if (op.name == "cast" && is_quantized_weight(this->type(args[0]))) return std::nullopt;
   std::vector<Tensor> operands;
   std::int64_t operand_bytes = 0;
   for (const NodeId arg : args) {
