@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The few channels of an image become a multiple of four, with zeros: a kernel reads as many
-// elements at once as divide the channels.
+// elements at once as divide the channels. So do any channels of eight bits: the kernels of those
+// read words of 32 bits.
 //   conv2d(x[n, h, w, 3], k[o, r, s, 3])  =  conv2d(pad(x)[n, h, w, 4], pad(k)[o, r, s, 4])
 // What puts channels last writes the zeros, too, and kernels that are constants are padded once.
 #include "ops/attrs/shape.h"
@@ -38,10 +39,10 @@ class Padder {
     if (attrs.groups != 1 || attrs.data_layout != "NHWC" || attrs.kernel_layout != "OHWI") {
       return std::nullopt;
     }
-    const auto channels = f_.type(f_.operands(id)[0]).shape().back().as_constant();
-    if (!channels || *channels < kLeast || *channels > kMost || *channels % kMultiple == 0) {
-      return std::nullopt;
-    }
+    const Type& x = f_.type(f_.operands(id)[0]);
+    const auto channels = x.shape().back().as_constant();
+    if (!channels || *channels % kMultiple == 0) return std::nullopt;
+    if (!x.dtype().is_byte() && (*channels < kLeast || *channels > kMost)) return std::nullopt;
     const std::int64_t missing = kMultiple - *channels % kMultiple;
     const NodeId operands[] = {padded(c, f_.operands(id)[0], missing),
                                padded(c, f_.operands(id)[1], missing)};
@@ -70,7 +71,9 @@ Result<Module> run(Module module, PassContext& context) {
 extern const Pass pad_channels;
 const Pass pad_channels{
     .name = "pad-channels",
-    .summary = "gives convolutions of few channels, which lie last, a multiple of four of them",
+    .summary =
+        "gives convolutions of few channels, or of eight bits, a multiple of four channels where "
+        "these lie last",
     .run = run,
 };
 
