@@ -57,8 +57,7 @@ double waves_of(const Gemm& gemm, const Configuration& c, const Device& device) 
 // but where its channels are few.
 double depth_of(const Gemm& gemm, const Configuration& c) {
   const auto k = static_cast<double>(gemm.k.constant());
-  const bool crosses_places = c.schedule == Schedule::kMultistage && gemm.convolution &&
-                              has_few_channels(*gemm.convolution);
+  const bool crosses_places = c.schedule == Schedule::kMultistage && gemm.has_few_channels();
   if (!gemm.convolution || crosses_places) return k;
   const auto channels = static_cast<double>(gemm.convolution->channels);
   return k / channels * ceil_div(channels, c.tile_k) * c.tile_k;
@@ -104,6 +103,12 @@ bool suits_tma(const Gemm& gemm) {
   return is_wide(gemm.a_align, gemm.a_dtype) && is_wide(gemm.b_align, gemm.b_dtype) &&
          is_wide(gemm.d_align, gemm.epilogue.dtype) &&
          std::all_of(inputs.begin(), inputs.end(), has_wide_rows);
+}
+
+// Do the last channels of eight bits fill at most half of a step as long as those of 16 bits?
+bool fills_half_a_step(const Gemm& gemm, const TileShape& t) {
+  const std::int64_t step = std::int64_t{2} * t.k, left = gemm.convolution->channels % step;
+  return gemm.a_dtype.is_byte() && left > 0 && left <= step / 2;
 }
 
 // CUTLASS 4.2 cannot for stream-K, nor for kernels of its second version.
@@ -287,9 +292,12 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
   const bool by_tma = has_tma(target) && suits_tma(gemm);
   if (gemm.convolution) {
     if (by_tma) {
-      for (const TileShape& t : kImplicitTiles) add_sm90(Schedule::kImplicit, t);
+      for (const TileShape& t : kImplicitTiles) {
+        add_sm90(Schedule::kImplicit, t);
+        if (fills_half_a_step(gemm, t)) add_sm90(Schedule::kImplicit, {t.m, t.n, t.k / 2});
+      }
     }
-    const bool is_better = !by_tma || has_few_channels(*gemm.convolution);
+    const bool is_better = !by_tma || gemm.has_few_channels();
     if (is_better) add_sm80(0);
   } else if (by_tma) {
     for (const TileShape& t : kPingpongTiles) add_sm90(Schedule::kPingpong, t);

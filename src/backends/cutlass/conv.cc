@@ -83,8 +83,6 @@ std::optional<Refusal> describe_convolution(const Function& f, NodeId call, Gemm
   return std::nullopt;
 }
 
-bool has_few_channels(const Convolution& c) { return c.channels <= 16; }
-
 bool suits_iterators(const Convolution& c) {
   return std::all_of(c.window.begin(), c.window.end(), [](const ops::WindowAxis& a) {
     return a.size <= 32 && a.pad_begin >= 0 && a.pad_end >= 0;

@@ -35,7 +35,5 @@ std::optional<relay::Refusal> describe_convolution(const relay::Function& f, rel
 bool suits_im2col(const Convolution& convolution);
 // The same of the iterators of other kernels: a mask of 32 bits for rows and columns of the window.
 bool suits_iterators(const Convolution& convolution);
-// So few that a step of a kernel along K would be mostly empty if it had one place of the window.
-bool has_few_channels(const Convolution& convolution);
 
 }  // namespace tessera::backends::cutlass

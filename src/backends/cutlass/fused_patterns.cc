@@ -82,11 +82,11 @@ Pattern activated(const Pattern& x) {
          unary("sigmoid", x) | unary("tanh", x) | unary("clip", x);
 }
 
-// Sums of integers without what a zero point adds, with their scale and what else is done to
-// floats.
+// Sums of integers without what a zero point adds, with a bias, their scale, and what else is done
+// to floats.
 Pattern rescaled(const Pattern& sums) {
-  const Pattern shifted = is_op("subtract", {sums, wildcard()}) | add(sums, wildcard()) | sums;
-  const Pattern floats = is_op("cast", {shifted});
+  const Pattern shifted = is_op("subtract", {sums, wildcard()}) | sums;
+  const Pattern floats = is_op("cast", {add(shifted, wildcard()) | shifted});
   const Pattern scaled = multiply(floats, wildcard()) | floats;
   const Pattern biased = with_bias(scaled) | scaled;
   return add(activated(biased), wildcard()) | activated(biased) |
@@ -283,11 +283,16 @@ std::vector<relay::CompositePattern> fused_patterns() {
     table.push_back({fmt::format("{}_transposed", name), outside, check_attention});
     table.push_back({name, inside, check_attention});
   }
-  const Pattern integers = rescaled(product());
-  table.push_back({"cutlass.integer_product_requantised", requantised(integers), check_integers});
-  table.push_back({"cutlass.integer_product_rescaled", cast(integers), check_integers});
-  table.push_back({"cutlass.integer_product_shifted", is_op("subtract", {product(), wildcard()}),
-                   check_integers});
+  for (const auto& [name, sums] : {std::pair("cutlass.integer_product", product()),
+                                   std::pair("cutlass.integer_conv2d", convolution())}) {
+    const std::string grown = fmt::format("{}_epilogue", name);
+    const auto add_row = [&, name = name](const char* part, const Pattern& pattern) {
+      table.push_back({fmt::format("{}_{}", name, part), pattern, check_integers, grown});
+    };
+    add_row("requantised", requantised(rescaled(sums)));
+    add_row("rescaled", cast(rescaled(sums)));
+    add_row("shifted", is_op("subtract", {sums, wildcard()}));
+  }
   for (const Parts& parts : all_parts()) {
     table.push_back({"cutlass.product_of_norm" + parts.name(), parts.behind(product_of_norm()),
                      check_product_of_norm, "cutlass.product_of_norm_epilogue"});

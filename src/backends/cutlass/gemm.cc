@@ -119,9 +119,6 @@ std::int64_t alignment(const Dim& row, DType dtype) {
 // go past registers are of four bytes at least.
 std::optional<Refusal> describe_integers(Gemm& g) {
   g.sum_dtype = kInt32;
-  if (g.convolution) {
-    return Refusal{fmt::format("there is no kernel for windows of {}", to_string(g.a_dtype))};
-  }
   if (g.epilogue.sum_dtype != kInt32) {
     return Refusal{fmt::format("a product of {} does not give int32", to_string(g.a_dtype))};
   }
@@ -129,9 +126,10 @@ std::optional<Refusal> describe_integers(Gemm& g) {
     return Refusal{
         fmt::format("a product of {} needs operands that lie along K", to_string(g.a_dtype))};
   }
-  if (g.k.constant() % 4 != 0) {
-    return Refusal{fmt::format("a product of {} needs rows of a multiple of 4, not {}",
-                               to_string(g.a_dtype), to_string(g.k))};
+  if (g.run_along_k().constant() % 4 != 0) {
+    return Refusal{fmt::format("a {} of {} needs {} of a multiple of 4, not {}",
+                               g.convolution ? "convolution" : "product", to_string(g.a_dtype),
+                               g.convolution ? "channels" : "rows", to_string(g.run_along_k()))};
   }
   constexpr std::int64_t kMostProducts = std::numeric_limits<std::int32_t>::max() / (255 * 255);
   if (g.k.constant() > kMostProducts) {
@@ -171,9 +169,8 @@ std::optional<Refusal> describe_types(const Function& f, const Target& target, G
   const DType d = g.epilogue.dtype;
   g.is_fast = d == kFloat32 && !g.widens() && target.get_bool("use_fast_math") &&
               (g.epilogue.body + g.epilogue.result).find("sigmoid(") != std::string::npos;
-  const Dim k = g.convolution ? Dim(g.convolution->channels) : g.k;  // that lie beside each other
-  g.a_align = alignment(g.a_is_column_major ? g.m : k, g.a_dtype);
-  g.b_align = alignment(g.b_is_row_major ? g.n : k, g.b_dtype);
+  g.a_align = alignment(g.a_is_column_major ? g.m : g.run_along_k(), g.a_dtype);
+  g.b_align = alignment(g.b_is_row_major ? g.n : g.run_along_k(), g.b_dtype);
   g.d_align = alignment(g.n, d);
   return std::nullopt;
 }
@@ -212,6 +209,12 @@ bool Gemm::widens() const {
   return epilogue.dtype == kFloat32 && epilogue.product_dtype.size_bytes() == 2;
 }
 
+Dim Gemm::run_along_k() const { return convolution ? Dim(convolution->channels) : k; }
+
+bool Gemm::has_few_channels() const {
+  return convolution && convolution->channels <= (a_dtype.is_byte() ? 32 : 16);
+}
+
 DType Gemm::float32_precision() const {
   const bool is_tf32 = a_dtype == kFloat32 && !emulates_float32;
   return is_tf32 || is_fast || widens() ? kFloat16 : kFloat32;
@@ -230,7 +233,7 @@ std::string Gemm::kernel_text() const {
   }
   if (is_fast) text += " fast";
   if (widens()) text += " half";
-  if (convolution) text = (has_few_channels(*convolution) ? "window few " : "window ") + text;
+  if (convolution) text = (has_few_channels() ? "window few " : "window ") + text;
   // One line: statements lose their indentation.
   std::string body = epilogue.body + "    return " + epilogue.result + ";\n", line;
   std::size_t begin = 0;

@@ -30,6 +30,11 @@ struct Gemm {
   // Is the result float32, but that of the product of sixteen bits, as it is where a cast stands at
   // the end? It has no more precision than that.
   bool widens() const;
+  // Elements that lie beside each other along K: channels of a convolution.
+  Dim run_along_k() const;
+  // Of a convolution: so few channels that a step of a kernel along K would be mostly empty if it
+  // had one place of the window.
+  bool has_few_channels() const;
   // As Extern has it: less than float32's own by plain tf32 and by fast functions.
   DType float32_precision() const;
   // What kernel and configuration depend on: equal text, equal work.

@@ -5,14 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "backends/cutlass/configuration.h"
+#include "backends/cutlass/testing/integers.h"
 #include "backends/cutlass/testing/kernel_test.h"
-#include "backends/cutlass/testing/models.h"
 #include "link/archive_symbols.h"
 #include "link/toolchain.h"
-#include "passes/manager.h"
-#include "passes/pass.h"
-#include "passes/pipeline_text.h"
-#include "relay/rewrite.h"
 
 namespace tessera::backends {
 namespace {
@@ -20,6 +16,9 @@ namespace {
 using cutlass::testing::can_compile;
 using cutlass::testing::compile;
 using cutlass::testing::composites_of;
+using cutlass::testing::expect_lines;
+using cutlass::testing::imported;
+using cutlass::testing::kernel_of;
 using cutlass::testing::RecordingToolchain;
 
 // What QLinearMatMul with a zero point of the rows, a scale for each column, and a bias becomes.
@@ -33,18 +32,6 @@ def @main(%x: Tensor[(128, 256), uint8], %w: Tensor[(512, 256), int8],
   %3 = minimum(maximum(add(%2, 3f), -128f), 127f);
   cast(%3, dtype="int8")
 })";
-
-const std::string& kernel_of(const RecordingToolchain& toolchain) {
-  for (const auto& [name, source] : toolchain.sources) {
-    if (name.starts_with("tessera_gemm_")) return source;
-  }
-  ADD_FAILURE() << "there is no kernel";
-  return toolchain.sources.begin()->second;
-}
-
-void expect_lines(const std::string& text, std::initializer_list<const char*> lines) {
-  for (const char* line : lines) EXPECT_NE(text.find(line), std::string::npos) << line << text;
-}
 
 TEST(CutlassIntegers, ARequantisedProductIsOneKernel) {
   RecordingToolchain toolchain;
@@ -123,29 +110,6 @@ TEST(CutlassIntegers, CandidatesHaveRowsOfAsManyBytes) {
   ASSERT_FALSE(all.empty());
   EXPECT_TRUE(all.front().kernel_name().starts_with("sm90_128x128x128_")) << all.front().text();
   for (const auto& c : all) EXPECT_GE(c.tile_k, 128);
-}
-
-// As an ONNX model brings it, with %w for a constant of that type, after the passes of a
-// compilation.
-Module imported(const std::string& text, const std::vector<std::int64_t>& weight) {
-  Module module = cutlass::testing::parse(text);
-  const relay::Function f = module.functions.at("main");
-  std::vector<double> values;
-  for (std::int64_t i = 0; i < weight[0] * weight[1]; ++i) {
-    values.push_back(static_cast<double>(i % 255 - 127));
-  }
-  module.functions.at("main") =
-      relay::rewrite(f, [&](relay::Copier& c, relay::NodeId id) -> std::optional<relay::NodeId> {
-        const auto* param = f.as<relay::Param>(id);
-        if (param == nullptr || param->name != "w") return std::nullopt;
-        return c.builder().constant(tensor_from_doubles(weight, kInt8, values));
-      });
-  const auto calls = passes::parse_pipeline(
-      "convert-quantized-products,fold-constant,simplify-expr,fold-constant,eliminate-dead-code",
-      passes::all_passes());
-  auto out = passes::run_passes(std::move(module), *calls, ops::operators());
-  EXPECT_TRUE(out) << render(out.error());
-  return *ops::infer_types(std::move(out->module));
 }
 
 TEST(CutlassIntegers, MatMulIntegerIsOneKernel) {

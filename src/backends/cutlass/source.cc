@@ -62,10 +62,10 @@ std::string problem_text(const Gemm& g, const Configuration& c) {
   const auto align = [&](std::int64_t most) {
     return c.align == 0 ? most : std::min<std::int64_t>(most, c.align);
   };
-  const std::string window = g.convolution && c.schedule == Schedule::kMultistage
-                                 ? fmt::format("  static constexpr bool kHasFewChannels = {};\n",
-                                               has_few_channels(*g.convolution))
-                                 : "";
+  const std::string window =
+      g.convolution && c.schedule == Schedule::kMultistage
+          ? fmt::format("  static constexpr bool kHasFewChannels = {};\n", g.has_few_channels())
+          : "";
   return fmt::format(
       "struct Problem {{\n"
       "  using A = {};\n  using B = {};\n  using Sum = {};\n  using D = {};\n"

@@ -93,16 +93,17 @@ struct ConvSm80 {
   using D = typename Problem::D;
   using Nhwc = ::cutlass::layout::TensorNHWC;
   using Iterators = ::cutlass::conv::IteratorAlgorithm;
+  using Laid = LaidOut<Problem>;
   using ThreadMap = visitors::OutputTileThreadLayout<typename Config::Tile, typename Config::Warp,
-                                                     D, Problem::kAlignD, 1>;
+                                                     typename Laid::Element, Laid::kAccess, 1>;
   using Tree =
       VisitorTree<Function, typename Problem::Sum, D, ThreadMap, typename Function::Inputs>;
   using Base = typename ::cutlass::conv::kernel::DefaultConv2dFprop<
-      A, Nhwc, B, Nhwc, D, Nhwc, typename Problem::Sum, ::cutlass::arch::OpClassTensorOp,
-      ::cutlass::arch::Sm80, typename Config::Tile, typename Config::Warp,
-      typename Instruction<A>::Shape,
-      ::cutlass::epilogue::thread::LinearCombination<D, Problem::kAlignD, typename Problem::Sum,
-                                                     float>,
+      A, Nhwc, B, Nhwc, typename Laid::Element, Nhwc, typename Problem::Sum,
+      ::cutlass::arch::OpClassTensorOp, ::cutlass::arch::Sm80, typename Config::Tile,
+      typename Config::Warp, typename Instruction<A>::Shape,
+      ::cutlass::epilogue::thread::LinearCombination<typename Laid::Element, Laid::kAccess,
+                                                     typename Problem::Sum, float>,
       ::cutlass::gemm::threadblock::GemmIdentityThreadblockSwizzle<8>, Config::kStages,
       typename Config::Math,
       Problem::kHasFewChannels ? Iterators::kFewChannels : Iterators::kOptimized,

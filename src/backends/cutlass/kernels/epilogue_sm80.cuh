@@ -94,6 +94,16 @@ struct VisitorTree<Function, Sum, D, ThreadMap, InputList<Inputs...>> {
   }
 };
 
+// What the epilogue's threads are laid out for: elements, and how many of them a thread takes at
+// once. For narrow results of sums of integers there are layouts of eight elements and more only:
+// those go as int32 does.
+template <class Problem>
+struct LaidOut {
+  static constexpr bool kIsInteger = std::is_integral_v<typename Problem::Sum>;
+  using Element = std::conditional_t<kIsInteger, int32_t, typename Problem::D>;
+  static constexpr int kAccess = kIsInteger && Problem::kAlignD > 4 ? 4 : Problem::kAlignD;
+};
+
 // The instruction for the operands' type.
 template <class T>
 struct Instruction {

@@ -21,23 +21,20 @@ struct GemmSm80 {
   using A = typename Problem::A;
   using B = typename Problem::B;
   using D = typename Problem::D;
-  // What the epilogue's threads are laid out for. For narrow results of sums of integers there are
-  // layouts of eight elements and more only: those go as int32 does.
-  static constexpr bool kIsInteger = std::is_integral_v<typename Problem::Sum>;
-  using Laid = std::conditional_t<kIsInteger, int32_t, D>;
-  static constexpr int kAccess = kIsInteger && Problem::kAlignD > 4 ? 4 : Problem::kAlignD;
+  using Laid = LaidOut<Problem>;
   using ThreadMap = visitors::OutputTileThreadLayout<typename Config::Tile, typename Config::Warp,
-                                                     Laid, kAccess, 1>;
+                                                     typename Laid::Element, Laid::kAccess, 1>;
   using Tree =
       VisitorTree<Function, typename Problem::Sum, D, ThreadMap, typename Function::Inputs>;
   static constexpr auto kNoTransform = ::cutlass::ComplexTransform::kNone;
   using Kernel = typename ::cutlass::gemm::kernel::DefaultGemmWithVisitor<
       A, typename Problem::LayoutA, kNoTransform, Problem::kAlignA, B, typename Problem::LayoutB,
-      kNoTransform, Problem::kAlignB, Laid, ::cutlass::layout::RowMajor, kAccess,
-      typename Problem::Sum, float, ::cutlass::arch::OpClassTensorOp, ::cutlass::arch::Sm80,
-      typename Config::Tile, typename Config::Warp, typename Instruction<A>::Shape,
-      typename Tree::Type, ::cutlass::gemm::threadblock::GemmIdentityThreadblockSwizzle<8>,
-      Config::kStages, typename Config::Math, 1>::GemmKernel;
+      kNoTransform, Problem::kAlignB, typename Laid::Element, ::cutlass::layout::RowMajor,
+      Laid::kAccess, typename Problem::Sum, float, ::cutlass::arch::OpClassTensorOp,
+      ::cutlass::arch::Sm80, typename Config::Tile, typename Config::Warp,
+      typename Instruction<A>::Shape, typename Tree::Type,
+      ::cutlass::gemm::threadblock::GemmIdentityThreadblockSwizzle<8>, Config::kStages,
+      typename Config::Math, 1>::GemmKernel;
   using Entry = EntrySm80<Kernel>;
 
   static int32_t run(KernelCode& code, const tessera_call* call, const GemmArguments& g) {
