@@ -5,9 +5,9 @@ float32.
 
     check_regions.py FOLDER
 
-It holds encoder_layer.so, products.so, integers.so, odd_rows.so, tf32.so and
-convolutions.so, or some of them: what nvcc makes of the sources that tessera_write_cutlass_sources
-writes for the .relay files here.
+It holds encoder_layer.so, products.so, integers.so, odd_rows.so, tf32.so, convolutions.so and
+integer_convolutions.so, or some of them: what nvcc makes of the sources that
+tessera_write_cutlass_sources writes for the .relay files here.
 check_regions.sh does all of that.
 """
 import ctypes
@@ -338,9 +338,72 @@ def check_convolutions(library):
               f"type and channels last: {torch_us:.1f} us", flush=True)
 
 
+def check_integer_convolutions(library):
+    s8, u8, one = torch.int8, torch.uint8, (1, 1, 1, 1)
+
+    def scale(n=None):  # sums have a deviation of some thousands
+        return torch.rand(() if n is None else n, device="cuda") * 2e-3 + 1e-3
+
+    def offsets(n):
+        return torch.randint(-9999, 9999, (n,), device="cuda").int()
+
+    def narrow(dtype, low, high):
+        return lambda y: torch.clamp(torch.round(y), low, high).to(dtype)
+
+    def requantised(y, z, b, s, three):
+        return torch.clamp(torch.round((y - z + b).float() * s) + three, 0, 255).to(u8)
+
+    def scaled(follow):
+        return lambda y, s, *more: follow(y.float() * s, *more)
+
+    three = torch.full((), 3.0, device="cuda")
+    floats = torch.randn(2, 19, 19, 64, device="cuda")
+    cases = [  # image, kernel, types, what torch is told, more inputs, what follows
+        ("3x3, zero point, bias, scales, uint8", (8, 30, 30, 64), (128, 3, 3), (u8, s8), {},
+         (offsets(128), offsets(128), scale(128), three), requantised),
+        ("3x3, int32", (2, 28, 28, 128), (64, 3, 3), (s8, s8), {"padding": one}, (), plain),
+        ("3x3 by two, relu, int8", (1, 57, 56, 64), (96, 3, 3), (s8, s8),
+         {"padding": one, "stride": 2}, (scale(),), scaled(narrow(s8, 0, 127))),
+        ("dilated, residual, relu, float16", (2, 19, 19, 256), (64, 3, 3), (s8, u8),
+         {"padding": (2,) * 4, "dilation": 2}, (scale(64), floats),
+         scaled(lambda y, r: torch.relu(y + r).half())),
+        ("5x3 padded unevenly, 40 channels", (3, 17, 13, 40), (70, 5, 3), (s8, u8),
+         {"padding": (0, 1, 2, 1)}, (), plain),
+        ("7x7 of four channels, uint8", (8, 224, 224, 4), (64, 7, 7), (u8, s8),
+         {"padding": (3,) * 4, "stride": 2}, (scale(64),), scaled(narrow(u8, 0, 255))),
+        ("24 channels, 25 results, int8", (2, 33, 31, 24), (25, 3, 3), (s8, s8),
+         {"padding": (1, 0, 0, 1), "stride": (2, 1)}, (scale(),), scaled(narrow(s8, -128, 127))),
+        ("1x1, bias", (8, 14, 14, 256), (64, 1, 1), (u8, s8), {}, (offsets(64),),
+         lambda y, b: y + b),
+        ("1x1 by two", (8, 28, 28, 256), (512, 1, 1), (u8, s8), {"stride": 2}, (), plain),
+        ("3x3 of 32 images", (32, 56, 56, 64), (64, 3, 3), (s8, s8), {"padding": one}, (scale(),),
+         scaled(narrow(s8, 0, 127))),
+        ("3x3 of 32 images, deep", (32, 14, 14, 256), (256, 3, 3), (s8, s8), {"padding": one},
+         (scale(),), scaled(narrow(s8, 0, 127))),
+    ]
+    for i, (name, image, kernel, (a, b), attributes, more, follow) in enumerate(cases):
+        x, w = integers(a, *image), integers(b, *kernel, image[3])
+        sums = convolve(x.double(), w.double(), **attributes).round().long()  # exact
+        wanted = follow(sums, *more)
+        y = torch.full(wanted.shape, 85, device="cuda",
+                       dtype=torch.int32 if wanted.dtype == torch.int64 else wanted.dtype)
+        call = lambda: run(library, f"cutlass_main_{i}", x, w, *more, y)
+        call()
+        torch.cuda.synchronize()
+        if y.dtype == torch.float16:
+            report(name, y, wanted.float(), 1e-6)
+        else:
+            report_integers(name, y, wanted, 0)
+        us = microseconds(call)
+        terms = kernel[1] * kernel[2] * image[3]
+        print(f"    {us:.1f} us with its call from Python, {2e-6 * y.numel() * terms / us:.0f} "
+              "Tera-operations a second", flush=True)
+
+
 CHECKS = {"encoder_layer": check_layer, "products": check_products, "integers": check_integers,
           "odd_rows": check_odd_rows, "tf32": check_tf32,
-          "convolutions": check_convolutions}
+          "convolutions": check_convolutions,
+          "integer_convolutions": check_integer_convolutions}
 for stem, check in CHECKS.items():
     path = Path(sys.argv[1]).resolve() / f"{stem}.so"
     if path.exists():

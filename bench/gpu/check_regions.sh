@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Compiles what tessera_write_cutlass_sources wrote and runs check_regions.py on it. With the
-# command, which needs nvcc and a C++ compiler, it also compiles tf32.relay, masked_rows.relay and
-# integers.relay with `--verify`, and measures the kernels of the latter: each is checked before its
-# time counts, so that `wrong` in the list of records is a kernel with wrong numbers. 16 cores take
-# eight minutes.
+# command, which needs nvcc and a C++ compiler, it also compiles tf32.relay, masked_rows.relay,
+# integers.relay and quantized_convolutions.onnx with `--verify`, and measures the kernels of
+# integers.relay: each is checked before its time counts, so that `wrong` in the list of records is
+# a kernel with wrong numbers. 16 cores take ten minutes.
 # Before, on the machine that builds:
-#   for stem in encoder_layer products integers odd_rows tf32 convolutions; do
+#   for stem in encoder_layer products integers odd_rows tf32 convolutions \
+#               integer_convolutions; do
 #     mkdir -p SOURCES/$stem
 #     write_sources bench/gpu/$stem.relay SOURCES/$stem [for tf32: "cutlass -use_3xtf32=false"]
 #   done
+#   quantized_convolutions.py SOURCES/quantized_convolutions.onnx
 #   check_regions.sh SOURCES INCLUDES CUTLASS [TESSERA]     as gemm.sh has INCLUDES and CUTLASS
 # Beside CUTLASS there are its examples/88_hopper_fmha and tools/util/include.
 set -uo pipefail
@@ -37,6 +39,8 @@ if [ -n "$command" ]; then
     --target "$cutlass_target -use_3xtf32=false" --require cutlass --verify || status=1
   timeout 150 "$command" compile "$here/masked_rows.relay" -o masked_model.so --target cuda \
     --target "$cutlass_target" --require cutlass --verify || status=1
+  timeout 280 "$command" compile quantized_convolutions.onnx -o quantized_model.so \
+    --target cuda --target "$cutlass_target" --require cutlass --verify || status=1
   timeout 280 "$command" tune "$here/integers.relay" --target cuda --target "$cutlass_target" \
     --records integers.db --candidates 4 --budget 200 || status=1
   timeout 60 "$command" records integers.db
