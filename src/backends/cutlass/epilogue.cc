@@ -52,7 +52,7 @@ constexpr Word kWords[] = {
     {"cast", "{0}"},
 };
 
-constexpr std::size_t kMostInputs = 6;  // as GemmArguments has them
+constexpr std::size_t kMostInputs = 8;  // as GemmArguments has them
 
 bool is_number(double value) { return value - value == 0; }
 
@@ -270,7 +270,9 @@ class Describer {
                                                   std::optional<std::size_t> axis) const {
     const Type& type = f_.type(id);
     const DType dtype = type.dtype();
-    if (dtype != kFloat16 && dtype != kBFloat16 && dtype != kFloat32 && dtype != kInt32) {
+    const bool is_byte = dtype.is_byte() && out_.sum_dtype == kInt32;
+    if (dtype != kFloat16 && dtype != kBFloat16 && dtype != kFloat32 && dtype != kInt32 &&
+        !is_byte) {
       return refuse("an operand behind the product is {}", to_string(dtype));
     }
     Shape shape = type.shape();
@@ -293,6 +295,10 @@ class Describer {
                                     : InputKind::kScalar;
     if (input.kind == InputKind::kFull && !input.is_batched && num_elements(batch()) != Dim(1)) {
       input.kind = InputKind::kRepeated;
+    }
+    if (is_byte && input.kind != InputKind::kFull) {
+      return refuse("an operand of shape {} behind the product is {}", to_string(shape),
+                    to_string(dtype));
     }
     return input;
   }

@@ -20,6 +20,8 @@ using relay::Pattern;
 using relay::Refusal;
 using relay::wildcard;
 
+enum class Side : std::uint8_t { kNone, kLeft, kRight };  // where the product is in a sum
+
 Pattern product() {
   return (is_operator("nn.dense") | is_operator("nn.matmul") | is_operator("nn.batch_matmul"))
       .call({wildcard(), wildcard()});
@@ -84,13 +86,30 @@ Pattern activated(const Pattern& x) {
 
 // Sums of integers without what a zero point adds, with a bias, their scale, and what else is done
 // to floats.
-Pattern rescaled(const Pattern& sums) {
+Pattern rescaled_sums(const Pattern& sums) {
   const Pattern shifted = is_op("subtract", {sums, wildcard()}) | sums;
   const Pattern floats = is_op("cast", {add(shifted, wildcard()) | shifted});
-  const Pattern scaled = multiply(floats, wildcard()) | floats;
+  return multiply(floats, wildcard()) | floats;
+}
+Pattern rescaled(const Pattern& sums) {
+  const Pattern scaled = rescaled_sums(sums);
   const Pattern biased = with_bias(scaled) | scaled;
   return add(activated(biased), wildcard()) | activated(biased) |
          activated(add(biased, wildcard())) | with_bias(biased) | biased;
+}
+
+// Integers of eight bits as the floats that they stand for.
+Pattern dequantised() {
+  const Pattern wide = is_op("cast", {wildcard()});
+  return multiply(is_op("subtract", {wide, wildcard()}) | wide, wildcard());
+}
+
+// The same with such a tensor, which nobody else reads as floats, added before the activation.
+Pattern rescaled_with_residual(const Pattern& sums, Side side) {
+  const Pattern floats = rescaled_sums(sums), biased = with_bias(floats) | floats;
+  const Pattern both =
+      side == Side::kLeft ? add(biased, dequantised()) : add(dequantised(), biased);
+  return activated(both) | both;
 }
 
 // Rounded, with another zero point, to integers of eight bits.
@@ -209,7 +228,6 @@ std::optional<Refusal> check_product_of_norm(const Match& match, const Target& t
 
 // ---- Products of floats, and what may stand behind them, in this order
 
-enum class Side : std::uint8_t { kNone, kLeft, kRight };  // where the product is in a sum
 struct Parts {
   bool scale, bias, activation;
   Side residual;
@@ -289,6 +307,11 @@ std::vector<relay::CompositePattern> fused_patterns() {
     const auto add_row = [&, name = name](const char* part, const Pattern& pattern) {
       table.push_back({fmt::format("{}_{}", name, part), pattern, check_integers, grown});
     };
+    for (const Side side : {Side::kLeft, Side::kRight}) {
+      const Pattern floats = rescaled_with_residual(sums, side);
+      add_row("residual_requantised", requantised(floats));
+      add_row("residual_rescaled", cast(floats));
+    }
     add_row("requantised", requantised(rescaled(sums)));
     add_row("rescaled", cast(rescaled(sums)));
     add_row("shifted", is_op("subtract", {sums, wildcard()}));

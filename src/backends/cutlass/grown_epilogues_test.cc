@@ -167,13 +167,21 @@ TEST(CutlassGrownEpilogues, StopsWhereItMust) {
                        "%r: Tensor[(128, 64), float16], ",
                        "add(exp(%0), %r)")),
             1);
-  // More inputs than the kernels take: six.
+  // More inputs than the kernels take: eight.
   std::string sum = "%0";
   for (int i = 0; i < 3; ++i) sum = "subtract(subtract(" + sum + ", %r" + "), %q)";
-  EXPECT_EQ(left(dense(sum)), 0);  // the same two
-  EXPECT_EQ(left(dense("subtract(subtract(subtract(subtract(subtract(subtract(%0, %g), %r), %q), "
-                       "%c), %s), %t)")),
-            1);
+  EXPECT_EQ(left(dense(sum)), 0);      // the same two
+  const auto inputs = [](int count) {  // with the bias
+    std::string params, sums = "%0";
+    for (int i = 1; i < count; ++i) {
+      params += fmt::format("%r{}: Tensor[(64), float16], ", i);
+      sums = fmt::format("subtract({}, %r{})", sums, i);
+    }
+    return model("nn.dense(%x, %w, units=None)",
+                 "%x: Tensor[(128, 32), float16], %w: Tensor[(64, 32), float16], " + params, sums);
+  };
+  EXPECT_EQ(left(inputs(8)), 0);
+  EXPECT_EQ(left(inputs(9)), 1);
 }
 
 // Each product keeps what the patterns give it, and the sum of both is one's.

@@ -91,6 +91,37 @@ TEST(CutlassIntegerConvolutions, EpiloguesAreThoseOfProducts) {
             Names{"cutlass.integer_conv2d_epilogue"});
 }
 
+// A residual block between quantisations, of p channels, with q of the result: what is added is of
+// eight bits, too. `sum` has the convolution as %2, and the other tensor as %3.
+std::string residual(int p, int q, const std::string& sum, const std::string& also = "%5") {
+  return fmt::format(R"(
+def @main(%x: Tensor[(8, 30, 30, {0}), uint8], %w: Tensor[({1}, 3, 3, {0}), int8],
+          %z: Tensor[({1}), int32], %s: Tensor[({1}), float32], %b: Tensor[({1}), float32],
+          %r: Tensor[(8, 28, 28, {1}), int8], %t: float32) {{
+  %0 = nn.conv2d(%x, %w, data_layout="NHWC", kernel_layout="OHWI", out_dtype="int32");
+  %1 = multiply(cast(subtract(%0, %z), dtype="float32"), %s);
+  %2 = nn.bias_add(%1, %b, axis=3);
+  %3 = multiply(cast(%r, dtype="float32"), 0.25f);
+  %4 = nn.relu({2});
+  %5 = cast(clip(round(divide(%4, %t)), a_min=0f, a_max=127f), dtype="int8");
+  {3}
+}})",
+                     p, q, sum, also);
+}
+
+TEST(CutlassIntegerConvolutions, ResidualsAreOfEightBits) {
+  const Names taken = {"cutlass.integer_conv2d_residual_requantised"};
+  for (const char* sum : {"add(%2, %3)", "add(%3, %2)"}) {
+    RecordingToolchain toolchain;
+    EXPECT_EQ(composites_of(compile(residual(64, 64, sum), toolchain)), taken);
+    expect_lines(kernel_of(toolchain, kConv), {"Full<int8_t>", "using D = int8_t;"});
+  }
+  // What others read as floats stays with them.
+  RecordingToolchain toolchain;
+  compile(residual(64, 64, "add(%2, %3)", "(%5, %3)"), toolchain);
+  expect_lines(kernel_of(toolchain, kConv), {"Full<float>", "using D = int8_t;"});
+}
+
 TEST(CutlassIntegerConvolutions, AWindowOfOneElementIsAProduct) {
   RecordingToolchain toolchain;
   compile(convolution("8, 14, 14, 64", "64, 1, 1, 64", "padding=[0, 0, 0, 0]", "%0"), toolchain);
@@ -201,15 +232,16 @@ def @main(%x: Tensor[(4, 64, 14, 14), uint8], %w: Tensor[(64, 64, 3, 3), int8],
                {"InputList<Row<int32_t>, Row<float>, Row<float>, Scalar<float>>;"});
 }
 
-// One kernel of each kind with all that is special: unlike types, a zero point, a bias, eight bits
-// that come out; and a width of the result that is odd.
+// One kernel of each kind with all that is special: unlike types, a zero point, a bias, a residual
+// and a result of eight bits; and channels of the result that are no multiple of a tile.
 TEST(CutlassIntegerConvolutionKernels, Compile) {
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 1});
   ASSERT_TRUE(toolchain) << render(toolchain.error());
   for (const auto& [channels, results, target] :
        {std::tuple(64, 96, "cutlass"), std::tuple(4, 60, "cutlass -arch=sm_80")}) {
-    const auto outcome = compile(requantised(channels, results), *toolchain, *parse_target(target));
+    const auto outcome =
+        compile(residual(channels, results, "add(%2, %3)"), *toolchain, *parse_target(target));
     ASSERT_EQ(outcome.module.artifacts.size(), 1u) << target;
     const auto symbols = link::archive_symbols(outcome.module.artifacts[0].payload);
     ASSERT_TRUE(symbols);

@@ -10,7 +10,7 @@
 
 namespace tessera::cutlass {
 
-constexpr int kMaxGemmInputs = 6;
+constexpr int kMaxGemmInputs = 8;
 
 // A matrix of the product, on the device. Strides in elements.
 struct Matrix {
