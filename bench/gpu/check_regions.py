@@ -341,11 +341,11 @@ def check_convolutions(library):
 def check_integer_convolutions(library):
     s8, u8, one = torch.int8, torch.uint8, (1, 1, 1, 1)
 
-    def scale(n=None):  # sums have a deviation of some thousands
-        return torch.rand(() if n is None else n, device="cuda") * 2e-3 + 1e-3
+    def scale(n=None):  # sums have a deviation of some hundred thousands
+        return torch.rand(() if n is None else n, device="cuda") * 2e-4 + 1e-4
 
     def offsets(n):
-        return torch.randint(-9999, 9999, (n,), device="cuda").int()
+        return torch.randint(-99999, 99999, (n,), device="cuda").int()
 
     def narrow(dtype, low, high):
         return lambda y: torch.clamp(torch.round(y), low, high).to(dtype)
@@ -356,7 +356,14 @@ def check_integer_convolutions(library):
     def scaled(follow):
         return lambda y, s, *more: follow(y.float() * s, *more)
 
-    three = torch.full((), 3.0, device="cuda")
+    def with_int8(y, z, s, b, r, half, two):
+        total = torch.relu((y - z).float() * s + b + r.float() * half)
+        return torch.clamp(torch.round(total / two), 0, 127).to(s8)
+
+    def with_uint8(y, s, r, zero, half):
+        return narrow(s8, -127, 127)((r.float() - zero) * half + y.float() * s)
+
+    three, half, two, zero = (torch.full((), x, device="cuda") for x in (3.0, 0.5, 2.0, 128.0))
     floats = torch.randn(2, 19, 19, 64, device="cuda")
     cases = [  # image, kernel, types, what torch is told, more inputs, what follows
         ("3x3, zero point, bias, scales, uint8", (8, 30, 30, 64), (128, 3, 3), (u8, s8), {},
@@ -380,6 +387,11 @@ def check_integer_convolutions(library):
          scaled(narrow(s8, 0, 127))),
         ("3x3 of 32 images, deep", (32, 14, 14, 256), (256, 3, 3), (s8, s8), {"padding": one},
          (scale(),), scaled(narrow(s8, 0, 127))),
+        ("3x3, residual of int8", (4, 28, 28, 128), (128, 3, 3), (u8, s8), {"padding": one},
+         (offsets(128), scale(128), torch.randn(128, device="cuda"),
+          integers(s8, 4, 28, 28, 128), half, two), with_int8),
+        ("36 channels, residual of uint8", (2, 15, 15, 36), (52, 3, 3), (s8, s8),
+         {"padding": one}, (scale(), integers(u8, 2, 15, 15, 52), zero, half), with_uint8),
     ]
     for i, (name, image, kernel, (a, b), attributes, more, follow) in enumerate(cases):
         x, w = integers(a, *image), integers(b, *kernel, image[3])

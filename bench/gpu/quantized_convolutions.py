@@ -5,8 +5,8 @@
     quantized_convolutions.py MODEL.onnx
 
 An image of three channels and three layers of QLinearConv with zero points, borders, strides and
-scales of channels; a Conv between DequantizeLinear and QuantizeLinear; DynamicQuantizeLinear and
-ConvInteger, whose zero point is computed. Needs onnx.
+scales of channels; a Conv between DequantizeLinear and QuantizeLinear, with and without a residual;
+DynamicQuantizeLinear and ConvInteger, whose zero point is computed. Needs onnx.
 """
 import sys
 
@@ -47,8 +47,8 @@ def qlinear_conv(name, x, zeros, outputs, inputs, side, bias=True, **attributes)
     return name
 
 
-def quantised_conv(name, x, outputs, inputs, side, **attributes):
-    """DequantizeLinear, Conv, Relu, QuantizeLinear."""
+def quantised_conv(name, x, outputs, inputs, side, residual="", **attributes):
+    """DequantizeLinear, Conv, Relu, QuantizeLinear; behind Conv the sum with another tensor."""
     scale, zero = constant(f"{name}_s", np.float32(0.05)), constant(f"{name}_z", np.uint8(121))
     w = [weights(f"{name}_w", outputs, inputs, side),
          constant(f"{name}_sw", spread(outputs, inputs * side * side)),
@@ -57,8 +57,13 @@ def quantised_conv(name, x, outputs, inputs, side, **attributes):
     nodes.extend([
         helper.make_node("DequantizeLinear", [x, scale, zero], [f"{name}_x"]),
         helper.make_node("DequantizeLinear", w, [f"{name}_wide"], axis=0),
-        helper.make_node("Conv", [f"{name}_x", f"{name}_wide", bias], [f"{name}_y"], **attributes),
-        helper.make_node("Relu", [f"{name}_y"], [f"{name}_relu"]),
+        helper.make_node("Conv", [f"{name}_x", f"{name}_wide", bias], [f"{name}_y"], **attributes)])
+    if residual:
+        nodes.extend([
+            helper.make_node("DequantizeLinear", [residual, scale, zero], [f"{name}_r"]),
+            helper.make_node("Add", [f"{name}_r", f"{name}_y"], [f"{name}_sum"])])
+    nodes.extend([
+        helper.make_node("Relu", [f"{name}_sum" if residual else f"{name}_y"], [f"{name}_relu"]),
         helper.make_node("QuantizeLinear", [f"{name}_relu", scale, zero], [name])])
     return name
 
@@ -77,7 +82,8 @@ def dynamic_conv(name, x, outputs, inputs, side, **attributes):
 a = qlinear_conv("a", "x", (114, 121), 64, 3, 7, strides=[2, 2], pads=[3, 3, 3, 3])
 b = qlinear_conv("b", a, (121, 0), 128, 64, 3, pads=[1, 1, 1, 1], strides=[2, 2])
 c = qlinear_conv("c", b, (0, 121), 64, 128, 1, bias=False)
-d = quantised_conv("d", c, 96, 64, 3, pads=[1, 1, 1, 1])
+d = quantised_conv("d", c, 64, 64, 3, residual=c, pads=[1, 1, 1, 1])
+d = quantised_conv("g", d, 96, 64, 3, pads=[1, 1, 1, 1], strides=[2, 2])
 e = dynamic_conv("e", "f", 40, 24, 3, pads=[0, 1, 1, 0])
 graph = helper.make_graph(
     nodes, "quantised",
