@@ -59,7 +59,9 @@ std::string layout_passes(const std::vector<std::string>& desired) {
 
 // Before any of those, where a back end multiplies integers of eight bits: weights are still in
 // them.
-constexpr std::string_view kIntegerPasses = "convert-quantized-products,";
+constexpr std::string_view kIntegerPasses =
+    "decompose-quantization,"
+    "convert-quantized-products,";
 
 // Beyond those, where a GPU computes: a wide product uses it better than some narrow ones, and
 // patches are products, too.

@@ -232,6 +232,22 @@ def @main(%x: Tensor[(4, 64, 14, 14), uint8], %w: Tensor[(64, 64, 3, 3), int8],
                {"InputList<Row<int32_t>, Row<float>, Row<float>, Scalar<float>>;"});
 }
 
+TEST(CutlassIntegerConvolutions, RelaysQuantisationIsOneKernel) {
+  RecordingToolchain toolchain;
+  const auto outcome = compile(imported(R"(
+def @main(%x: Tensor[(4, 14, 14, 64), uint8], %w: Tensor[(64, 3, 3, 64), int8],
+          %s: Tensor[(64), float32], %b: Tensor[(64), float32]) {
+  %0 = nn.conv2d(qnn.dequantize(%x, 0.02f, 0), qnn.dequantize(%w, %s, 0, axis=0),
+                 padding=[1, 1, 1, 1], data_layout="NHWC", kernel_layout="OHWI");
+  qnn.quantize(nn.relu(nn.bias_add(%0, %b, axis=3)), 0.03f, 3, out_dtype="uint8")
+})",
+                                        {64, 3, 3, 64}),
+                               toolchain);
+  EXPECT_EQ(composites_of(outcome), Names{"cutlass.integer_conv2d_requantised"});
+  expect_lines(kernel_of(toolchain, kConv),
+               {"InputList<Row<float>, Row<float>, Scalar<float>, Scalar<float>>;"});
+}
+
 // One kernel of each kind with all that is special: unlike types, a zero point, a bias, a residual
 // and a result of eight bits; and channels of the result that are no multiple of a tile.
 TEST(CutlassIntegerConvolutionKernels, Compile) {

@@ -42,10 +42,10 @@ inline Module imported(const std::string& text, const std::vector<std::int64_t>&
         if (param == nullptr || param->name != "w") return std::nullopt;
         return c.builder().constant(tensor_from_doubles(weight, kInt8, values));
       });
-  const auto calls =
-      passes::parse_pipeline("convert-quantized-products,fold-constant,simplify-expr," +
-                                 layout_passes + "fold-constant,eliminate-dead-code",
-                             passes::all_passes());
+  const auto calls = passes::parse_pipeline(
+      "decompose-quantization,convert-quantized-products,fold-constant,simplify-expr," +
+          layout_passes + "fold-constant,eliminate-dead-code",
+      passes::all_passes());
   auto out = passes::run_passes(std::move(module), *calls, ops::operators());
   EXPECT_TRUE(out) << render(out.error());
   return *ops::infer_types(std::move(out->module));
