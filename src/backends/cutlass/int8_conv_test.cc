@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions of integers of eight bits: what is taken as one kernel, and what that computes.
-#include <algorithm>
-
 #include <gtest/gtest.h>
 
 #include "backends/cutlass/configuration.h"
 #include "backends/cutlass/testing/integers.h"
 #include "backends/cutlass/testing/kernel_test.h"
-#include "link/archive_symbols.h"
 #include "link/toolchain.h"
 
 namespace tessera::backends {
@@ -19,6 +16,7 @@ using cutlass::testing::composites_of;
 using cutlass::testing::expect_lines;
 using cutlass::testing::imported;
 using cutlass::testing::kernel_of;
+using cutlass::testing::kernels_in;
 using cutlass::testing::RecordingToolchain;
 using Names = std::vector<std::string>;
 
@@ -259,10 +257,7 @@ TEST(CutlassIntegerConvolutionKernels, Compile) {
     const auto outcome =
         compile(residual(channels, results, "add(%2, %3)"), *toolchain, *parse_target(target));
     ASSERT_EQ(outcome.module.artifacts.size(), 1u) << target;
-    const auto symbols = link::archive_symbols(outcome.module.artifacts[0].payload);
-    ASSERT_TRUE(symbols);
-    const auto is_kernel = [](const std::string& s) { return s.starts_with("tessera_conv_uint8"); };
-    EXPECT_EQ(std::count_if(symbols->begin(), symbols->end(), is_kernel), 1) << target;
+    EXPECT_EQ(kernels_in(outcome.module.artifacts[0].payload, "tessera_conv_uint8"), 1) << target;
   }
 }
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of integers of eight bits: what is taken as one kernel, and what that computes.
-#include <algorithm>
-
 #include <gtest/gtest.h>
 
 #include "backends/cutlass/configuration.h"
 #include "backends/cutlass/testing/integers.h"
 #include "backends/cutlass/testing/kernel_test.h"
-#include "link/archive_symbols.h"
 #include "link/toolchain.h"
 
 namespace tessera::backends {
@@ -19,6 +16,7 @@ using cutlass::testing::composites_of;
 using cutlass::testing::expect_lines;
 using cutlass::testing::imported;
 using cutlass::testing::kernel_of;
+using cutlass::testing::kernels_in;
 using cutlass::testing::RecordingToolchain;
 
 // What QLinearMatMul with a zero point of the rows, a scale for each column, and a bias becomes.
@@ -197,11 +195,7 @@ TEST(CutlassIntegerKernels, Compile) {
   ASSERT_TRUE(toolchain) << render(toolchain.error());
   const auto outcome = compile(kRequantised, *toolchain);
   ASSERT_EQ(outcome.module.artifacts.size(), 1u);
-  const auto symbols = link::archive_symbols(outcome.module.artifacts[0].payload);
-  ASSERT_TRUE(symbols);
-  EXPECT_EQ(std::count_if(symbols->begin(), symbols->end(),
-                          [](const std::string& s) { return s.starts_with("tessera_gemm_uint8"); }),
-            1);
+  EXPECT_EQ(kernels_in(outcome.module.artifacts[0].payload, "tessera_gemm_uint8"), 1);
 }
 
 }  // namespace

@@ -2,7 +2,11 @@
 // For tests that compile kernels: is there what that takes?
 #pragma once
 
+#include <algorithm>
+#include <string>
+
 #include "backends/cutlass/cutlass.h"
+#include "link/archive_symbols.h"
 #include "link/cuda_compiler.h"
 #include "support/testing/requirement.h"
 
@@ -16,6 +20,15 @@ inline bool has_nvcc() {
 inline bool can_compile() {
   const bool has_headers = !cutlass_backend().available(Target("cutlass"));
   return has_nvcc() && tessera::testing::is_there("cutlass", has_headers);
+}
+
+// In an archive, whose symbols begin so: launchers, each with the image of its code beside it.
+inline std::ptrdiff_t kernels_in(std::string_view archive, const std::string& prefix) {
+  const auto symbols = link::archive_symbols(archive);
+  if (!symbols) return 0;
+  return std::count_if(symbols->begin(), symbols->end(), [&](const std::string& s) {
+    return s.starts_with(prefix) && !s.ends_with("_image");
+  });
 }
 
 }  // namespace tessera::backends::cutlass::testing
