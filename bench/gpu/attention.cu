@@ -130,7 +130,7 @@ void test(const char* name, Run run, int batch, int rows, MaskKind kind) {
   call.workspace = workspace;
   call.set_error = set_error;
   AttentionArguments a = {};
-  a.batch = batch, a.heads = kHeads, a.queries = a.keys = rows, a.scale = 0.125f;
+  a.batch = batch, a.heads = kHeads, a.queries = a.keys = rows, a.width = 64, a.scale = 0.125f;
   const int64_t row = 3 * kHeads * 64;
   a.q = {qkv, rows * row, 64, row};
   a.k = {qkv + kHeads * 64, rows * row, 64, row};

@@ -66,7 +66,7 @@ std::optional<AttentionConfiguration> parse_attention_configuration(std::string_
 }
 
 std::vector<AttentionConfiguration> candidates(const Attention& attention, const Device& device) {
-  auto all = tiles_of(attention.width);
+  auto all = tiles_of(attention.kernel_width());
   if (all[0].schedule != usual_schedule(attention, device)) std::swap(all[0], all[1]);
   // Rows of a mask for each query take the registers that many keys need.
   const bool has_own_mask = attention.mask && attention.mask->row_stride != 0;

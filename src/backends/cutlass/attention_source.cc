@@ -37,6 +37,12 @@ std::string mask_name(const Attention& a) {
   return a.mask ? causal + kNames[mask_rows(a)] + to_string(a.mask_dtype) : causal;
 }
 
+std::string kernel_text_of(const Attention& a, std::int64_t width) {
+  std::string mask_text = mask_name(a);
+  std::replace(mask_text.begin(), mask_text.end(), '_', ' ');
+  return fmt::format("{} width={}{}", to_string(a.dtype), width, mask_text);
+}
+
 // As the workload has it.
 std::string view_text(const HeadsView& view) {
   return fmt::format("{}:{}:{}", view.batch_stride, view.head_stride, view.row_stride);
@@ -49,16 +55,12 @@ bool is_attention(const Function& region) {
   return std::find(operators.begin(), operators.end(), "nn.softmax") != operators.end();
 }
 
-std::string Attention::kernel_text() const {
-  std::string mask_text = mask_name(*this);
-  std::replace(mask_text.begin(), mask_text.end(), '_', ' ');
-  return fmt::format("{} width={}{}", to_string(dtype), width, mask_text);
-}
+std::string Attention::kernel_text() const { return kernel_text_of(*this, kernel_width()); }
 
 std::string Attention::workload() const {
   const std::array<int, 3> memories = memories_of(*this);
   std::string text = fmt::format("attention batch={} heads={} queries={} keys={} {}", batch, heads,
-                                 queries, keys, kernel_text());
+                                 queries, keys, kernel_text_of(*this, width));
   const HeadsView* const views[] = {&q, &k, &v};
   for (std::size_t i = 0; i < 3; ++i) {
     text += fmt::format(" {}={}+{}:{}", "qkv"[i], memories[i], views[i] -> offset,
@@ -81,8 +83,8 @@ std::array<int, 3> memories_of(const Attention& a) {
 std::int64_t workspace_bytes(const Attention& a) { return (a.queries + 127) / 128 * 128 * 4; }
 
 std::string kernel_symbol(const Attention& a, const AttentionConfiguration& c) {
-  return fmt::format("tessera_attention_{}_{}{}_{}", to_string(a.dtype), a.width, mask_name(a),
-                     c.kernel_name());
+  return fmt::format("tessera_attention_{}_{}{}_{}", to_string(a.dtype), a.kernel_width(),
+                     mask_name(a), c.kernel_name());
 }
 
 std::string kernel_source(const Attention& a, const AttentionConfiguration& c) {
@@ -102,8 +104,8 @@ std::string kernel_source(const Attention& a, const AttentionConfiguration& c) {
       "using Launcher = AttentionSm90<Problem, Config>;\n\n}}  // namespace\n\n"
       "TESSERA_KERNEL({0}, tessera::cutlass::{0}::Launcher,\n"
       "               tessera::cutlass::AttentionArguments)\n",
-      symbol, element(a.dtype), a.width, mask_rows(a), c.queries, c.keys, c.schedule_name(),
-      element(a.mask ? a.mask_dtype : a.dtype), a.is_causal);
+      symbol, element(a.dtype), a.kernel_width(), mask_rows(a), c.queries, c.keys,
+      c.schedule_name(), element(a.mask ? a.mask_dtype : a.dtype), a.is_causal);
 }
 
 std::string region_source(const std::string& symbol, const Function& region, const Attention& a,
@@ -119,9 +121,9 @@ std::string region_source(const std::string& symbol, const Function& region, con
       a.heads, a.width, a.batch, a.queries, a.keys, kernel, symbol);
   text += fmt::format(
       "  AttentionArguments a = {{}};\n"
-      "  a.batch = {}, a.heads = {}, a.queries = {}, a.keys = {};\n"
+      "  a.batch = {}, a.heads = {}, a.queries = {}, a.keys = {}, a.width = {};\n"
       "  a.scale = {:a}f;\n",
-      a.batch, a.heads, a.queries, a.keys, static_cast<float>(a.scale));
+      a.batch, a.heads, a.queries, a.keys, a.width, static_cast<float>(a.scale));
   text += fmt::format("  a.q = {};\n", heads_text(a.q, tensor(a.q), a.dtype));
   text += fmt::format("  a.k = {};\n", heads_text(a.k, tensor(a.k), a.dtype));
   text += fmt::format("  a.v = {};\n", heads_text(a.v, tensor(a.v), a.dtype));

@@ -67,8 +67,8 @@ TEST(Cutlass, AttentionIsOneKernelOnPackedHeads) {
   ASSERT_EQ(toolchain.sources.size(), 2u);
   const std::string& text = toolchain.sources.at("cutlass_regions");
   for (const char* line :
-       {"a.batch = 2, a.heads = 16, a.queries = 128, a.keys = 128;", "a.scale = 0x1p-3f;",
-        "a.q = {data(tensors[0]), 393216, 64, 3072};",
+       {"a.batch = 2, a.heads = 16, a.queries = 128, a.keys = 128, a.width = 64;",
+        "a.scale = 0x1p-3f;", "a.q = {data(tensors[0]), 393216, 64, 3072};",
         "a.k = {static_cast<char*>(data(tensors[0])) + 2048, 393216, 64, 3072};",
         "a.v = {static_cast<char*>(data(tensors[0])) + 4096, 393216, 64, 3072};",
         "a.o = {data(tensors[2]), 131072, 64, 1024};", "a.mask = {data(tensors[1]), 128, 0, 0};"}) {
@@ -166,8 +166,9 @@ TEST(Cutlass, AttentionOfAnyNumberOfQueries) {
   }
   const auto outcome = compile(parse(text), toolchain);
   EXPECT_EQ(composites_of(outcome), (std::vector<std::string>{"cutlass.attention_merged"}));
-  EXPECT_NE(toolchain.sources.at("cutlass_regions").find("a.queries = 197, a.keys = 197;"),
-            std::string::npos);
+  EXPECT_NE(
+      toolchain.sources.at("cutlass_regions").find("a.queries = 197, a.keys = 197, a.width = 64;"),
+      std::string::npos);
 }
 
 // GPT-2's form, which to-mixed-precision puts casts into.

@@ -25,14 +25,13 @@ std::string measure_source(const Attention& a) {
       "namespace tessera::cutlass::measure::{1} {{\n\n"
       "struct Problem {{\n"
       "  using Element = {2};\n  using Mask = {3};\n"
-      "  static constexpr int kWidth = {4};\n"
-      "  static constexpr bool kIsCausal = {5}, kHasMask = {6};\n}};\n\n"
+      "  static constexpr bool kIsCausal = {4}, kHasMask = {5};\n}};\n\n"
       "}}  // namespace\n\n"
       "int main(int argc, char** argv) {{\n"
       "  using namespace tessera::cutlass::measure;\n"
       "  return measure_main<MeasuredAttention<{1}::Problem>>(argc, argv);\n}}\n",
       a.kernel_text(), name, measured_element(a.dtype),
-      measured_element(a.mask ? a.mask_dtype : a.dtype), a.width, a.is_causal, a.mask.has_value());
+      measured_element(a.mask ? a.mask_dtype : a.dtype), a.is_causal, a.mask.has_value());
 }
 
 std::string measure_table(const Attention& a, std::span<const AttentionConfiguration> candidates) {
@@ -54,7 +53,7 @@ std::string measure_table(const Attention& a, std::span<const AttentionConfigura
       "using namespace tessera::cutlass;\n\n"
       "extern \"C\" {{\n{1}\n"
       "const AttentionArguments tessera_measured_attention = {{\n"
-      "    {2}, {3}, {4}, {5}, {6:a}f,  // batch, heads, queries, keys, scale\n"
+      "    {2}, {3}, {4}, {5}, {22}, {6:a}f,  // batch, heads, queries, keys, width, scale\n"
       "    {7}, {8}, {9},  // Q, K, V\n"
       "    {10},  // O\n"
       "    {11},  // mask\n"
@@ -67,7 +66,7 @@ std::string measure_table(const Attention& a, std::span<const AttentionConfigura
       a.workload(), kernels, a.batch, a.heads, a.queries, a.keys, static_cast<float>(a.scale),
       strides_text(a.q), strides_text(a.k), strides_text(a.v), strides_text(a.o),
       strides_text(a.mask.value_or(HeadsView{})), memories[0], a.q.offset, memories[1], a.k.offset,
-      memories[2], a.v.offset, rows, candidates.size(), a.hidden_text(), a.seen);
+      memories[2], a.v.offset, rows, candidates.size(), a.hidden_text(), a.seen, a.width);
 }
 
 }  // namespace tessera::backends::cutlass

@@ -19,6 +19,7 @@ struct Heads {
 
 struct AttentionArguments {
   int64_t batch, heads, queries, keys;
+  int64_t width;  // of a head: a multiple of 8 up to the kernel's, which takes zeros for the rest
   float scale;
   Heads q, k, v, o;
   // Added to the scaled product; elements of a row are beside each other, and a stride of 0

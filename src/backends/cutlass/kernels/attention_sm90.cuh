@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention on Hopper in one kernel, from the collectives of CUTLASS's example 88: scores and
 // probabilities stay in registers. What is added here: a mask, a scale that the caller gives, rows
-// of keys that fill no tile, and programmatic dependent launch.
+// of keys that fill no tile, and programmatic dependent launch. TMA reads zeros behind narrow heads
+// and writes nothing there.
 #pragma once
 
 #define CUTLASS_ENABLE_GDC_FOR_SM90 1
@@ -239,7 +240,7 @@ struct PersistentPair {
       Mainloop, Epilogue, fmha::kernel::PersistentTileScheduler, Persistent, SeparateQ>;
 };
 
-// Problem: Element, kWidth (of a head), kIsCausal, kMaskRows (0: no mask, 1: the same for all
+// Problem: Element, kWidth (the widest head), kIsCausal, kMaskRows (0: no mask, 1: the same for all
 // queries, 2: each has its own), Mask (the mask's element type; uint8_t: it chooses). Config:
 // kQueries, kKeys of a tile, Schedule.
 template <class Problem, class Config>
@@ -270,7 +271,7 @@ struct AttentionSm90 {
     // The kernels store logarithms of sums, which nobody reads: all heads into one row.
     const auto scratch_strides = cute::make_stride(_1{}, cute::make_stride(0, 0));
     typename Kernel::Arguments args{
-        {int(a.batch), int(a.heads), int(a.queries), int(a.keys), Problem::kWidth},
+        {int(a.batch), int(a.heads), int(a.queries), int(a.keys), int(a.width)},
         {static_cast<const Element*>(a.q.data), strides_of(a.q),
          static_cast<const Element*>(a.k.data), strides_of(a.k),
          static_cast<const Element*>(a.v.data), strides_of(a.v)},

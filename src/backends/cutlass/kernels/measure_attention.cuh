@@ -23,17 +23,17 @@ inline int64_t extent_of(const Heads& x, const AttentionArguments& a, int64_t ro
          (rows - 1) * x.row_stride + width;
 }
 
-// As it is defined, in float: a block of kWidth threads computes the row of one query.
+// As it is defined, in float: a block with a thread an element computes the row of one query.
 template <class Problem>
 __global__ void attention_reference(AttentionArguments a, float* wanted) {
   using Element = typename Problem::Element;
   extern __shared__ float sScores[];  // (keys)
   const int64_t query = blockIdx.x, head = blockIdx.y, batch = blockIdx.z;
   const Element* q = row_of<const Element>(a.q, batch, head, query);
-  for (int64_t key = threadIdx.x; key < a.keys; key += Problem::kWidth) {
+  for (int64_t key = threadIdx.x; key < a.keys; key += a.width) {
     const Element* k = row_of<const Element>(a.k, batch, head, key);
     float score = 0;
-    for (int i = 0; i < Problem::kWidth; ++i) score += to_float(q[i]) * to_float(k[i]);
+    for (int i = 0; i < a.width; ++i) score += to_float(q[i]) * to_float(k[i]);
     score *= a.scale;
     const bool is_future = Problem::kIsCausal && key > query;
     if (is_future) score = Problem::kHasMask ? a.hidden * a.scale : -INFINITY;
@@ -76,7 +76,7 @@ __global__ void fill_mask(Mask* mask, int64_t count, int64_t keys, bool is_own, 
   }
 }
 
-// Problem: element types Element and Mask; kWidth (of a head), kIsCausal, kHasMask.
+// Problem: element types Element and Mask; kIsCausal, kHasMask.
 template <class Problem>
 class MeasuredAttention final : public MeasuredWork {
   using Element = typename Problem::Element;
@@ -85,7 +85,7 @@ class MeasuredAttention final : public MeasuredWork {
   MeasuredAttention() : a_(tessera_measured_attention) {
     fill_heads();
     if (Problem::kHasMask) fill_mask();
-    result_ = CheckedResult::of<Element>(a_.batch * a_.heads * a_.queries * Problem::kWidth,
+    result_ = CheckedResult::of<Element>(a_.batch * a_.heads * a_.queries * a_.width,
                                          kRounding<Element>);
     a_.o.data = result_.data();
     const size_t shared_bytes = size_t(a_.keys) * sizeof(float);
@@ -94,7 +94,7 @@ class MeasuredAttention final : public MeasuredWork {
                               int(shared_bytes)),
          "a row of scores");
     const dim3 grid(unsigned(a_.queries), unsigned(a_.heads), unsigned(a_.batch));
-    reference<<<grid, Problem::kWidth, shared_bytes>>>(a_, result_.wanted());
+    reference<<<grid, unsigned(a_.width), shared_bytes>>>(a_, result_.wanted());
     result_.know_wanted();
   }
 
@@ -112,7 +112,7 @@ class MeasuredAttention final : public MeasuredWork {
  private:
   // Numbers whose scaled products have a variance of one, so that many keys count.
   void fill_heads() {
-    const double size = std::sqrt(1 / (a_.scale * std::sqrt(double(Problem::kWidth))));
+    const double size = std::sqrt(1 / (a_.scale * std::sqrt(double(a_.width))));
     Heads* const heads[] = {&a_.q, &a_.k, &a_.v};
     for (int memory = 0; memory < 3; ++memory) {
       int64_t elements = 0;
@@ -120,7 +120,7 @@ class MeasuredAttention final : public MeasuredWork {
         if (tessera_measured_places[i].memory != memory) continue;
         const int64_t rows = i == 0 ? a_.queries : a_.keys;
         elements = std::max(elements, tessera_measured_places[i].offset +
-                                          extent_of(*heads[i], a_, rows, int64_t(Problem::kWidth)));
+                                          extent_of(*heads[i], a_, rows, a_.width));
       }
       if (elements == 0) continue;
       Element* const data = random_array<Element>(elements, size, 20 + memory);
