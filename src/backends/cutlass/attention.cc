@@ -6,140 +6,214 @@
 #include <span>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include "byoc/view.h"
-#include "constants/pool.h"
-#include "ops/attrs/matmul.h"
+#include "backends/cutlass/attention_masks.h"
 #include "ops/attrs/norm.h"
-#include "ops/attrs/shape.h"
-#include "relay/operator.h"
 #include "relay/refuse.h"
 
 namespace tessera::backends::cutlass {
 namespace {
 
-using byoc::View;
-using relay::Function;
+using passes::FactoredView;
+using passes::Pieces;
+using passes::Sizes;
 using relay::NodeId;
 using relay::Refusal;
 using relay::refuse;
 
-// An input of the composite as one of its nodes sees it.
-struct Seen {
-  NodeId input;
-  View view;
-  Dim offset = 0;
-  double factor = 1;  // what it was multiplied by
-};
-
-// What stands between scores and softmax: a mask that is added, or a choice of the scores where it
-// is `seen`, and of a number elsewhere.
-struct MaskStep {
-  NodeId mask;
-  bool chooses = false, seen = true;
-  double hidden = 0;
-};
-
-// The softmax is zero where this is added, or chosen instead of a score.
-constexpr double kAsGoodAsNothing = -1e4;
 // kAllHide of the kernel: sums with scores are this number.
 constexpr double kAllHide = -0x1p100;
 
+std::int64_t count_of(std::span<const std::int64_t> sizes) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : sizes) count *= size;
+  return count;
+}
+
+// Sizes without those of the matrices.
+Sizes outer(const Sizes& sizes) { return {sizes.begin(), sizes.end() - 2}; }
+
 class Describer {
  public:
-  explicit Describer(const Composite& c) : c_(c), f_(*c.function) {}
+  explicit Describer(const Composite& c) : nodes_(c), f_(*c.function) {}
 
   Expected<Attention, Refusal> run() {
-    TESSERA_TRY(const NodeId product, find_result());
-    TESSERA_TRY(const NodeId softmax, find_softmax(f_.operands(product)[0]));
-    if (!is(softmax, "nn.softmax")) return refuse("there is no softmax in front of the values");
-    const auto axis = relay::read_attrs<ops::SoftmaxAttrs>(attrs(softmax)).axis;
-    if (axis != -1 && axis + 1 != static_cast<std::int64_t>(shape(softmax).size())) {
+    TESSERA_TRY(const SeenAs result, see_product(nodes_));
+    const NodeId shares = nodes_.operands(result.node)[0];
+    if (!nodes_.is_inside(shares)) return refuse("the values stand in front of the softmax");
+    TESSERA_TRY(const NodeId softmax, find_softmax(shares));
+    if (!nodes_.is(softmax, "nn.softmax")) {
+      return refuse("{} stands between the softmax and the values", nodes_.name(softmax));
+    }
+    const auto axis = nodes_.attrs<ops::SoftmaxAttrs>(softmax).axis;
+    const bool is_last =
+        axis == -1 || axis + 1 == static_cast<std::int64_t>(f_.type(softmax).rank());
+    if (!is_last || nodes_.transposes(result.node, 0)) {
       return refuse("the softmax is not along the keys");
     }
-    TESSERA_TRY(const NodeId scores, find_scores(f_.operands(softmax)[0]));
-    TESSERA_TRY(Seen q, see(f_.operands(scores)[0]));
-    TESSERA_TRY(Seen k, see(f_.operands(scores)[1]));
-    TESSERA_TRY(Seen v, see(f_.operands(product)[1]));
-    if (!transposes_second(scores)) swap_last(k.view);
-    if (transposes_second(product)) swap_last(v.view);
+    TESSERA_TRY(const NodeId scores, find_scores(nodes_.operands(softmax)[0]));
+    TESSERA_TRY(SeenAs q, see_operand(scores, 0));
+    TESSERA_TRY(SeenAs k, see_operand(scores, 1));
+    TESSERA_TRY(const SeenAs v, see_operand(result.node, 1));
+    std::swap(k.view.dims.back(), k.view.dims[k.view.dims.size() - 2]);
     out_.scale *= q.factor * k.factor;
     if (v.factor != 1 || !(out_.scale > 0)) return refuse("the values or signs are scaled");
-    TESSERA_TRY_VOID(set_sizes(q.view.dims, k.view.dims, v.view.dims));
-    TESSERA_TRY(out_.q, heads_view(q));
-    TESSERA_TRY(out_.k, heads_view(k));
-    TESSERA_TRY(out_.v, heads_view(v));
-    TESSERA_TRY(out_.o, heads_view(result_));
+    TESSERA_TRY_VOID(set_sizes(q.view, k.view, v.view));
+    set_heads({&q.view, &k.view, &v.view, &result.view});
+    TESSERA_TRY(out_.q, heads_view(q, out_.queries));
+    TESSERA_TRY(out_.k, heads_view(k, out_.keys));
+    TESSERA_TRY(out_.v, heads_view(v, out_.keys));
+    TESSERA_TRY(out_.o, heads_view({nodes_.composite().root, result.view}, out_.queries));
     TESSERA_TRY_VOID(set_masks());
     return out_;
   }
 
  private:
-  bool is(NodeId id, std::string_view op) const {
-    return f_.op(id) != nullptr && f_.op(id)->name == op;
-  }
-  bool is_product(NodeId id) const { return is(id, "nn.matmul") || is(id, "nn.batch_matmul"); }
-  bool is_inside(NodeId id) const {
-    return std::binary_search(c_.inside.begin(), c_.inside.end(), id);
-  }
-  const relay::Attrs& attrs(NodeId id) const { return f_.as<relay::OpCall>(id)->attrs; }
-  const Shape& shape(NodeId id) const { return f_.type(id).shape(); }
-
-  bool transposes_second(NodeId product) const {
-    return is(product, "nn.matmul")
-               ? relay::read_attrs<ops::MatmulAttrs>(attrs(product)).transpose_b
-               : relay::read_attrs<ops::BatchMatmulAttrs>(attrs(product)).transpose_b;
-  }
-
-  static void swap_last(View& view) {
-    const std::size_t rank = view.rank();
-    std::swap(view.dims[rank - 1], view.dims[rank - 2]);
-    std::swap(view.strides[rank - 1], view.strides[rank - 2]);
-  }
-
-  const Tensor* tensor_of(NodeId id) const {
-    const auto* constant = f_.as<relay::Constant>(id);
-    if (constant == nullptr) return nullptr;
-    const auto* tensor = std::get_if<Tensor>(&constant->value);
-    return tensor == nullptr && c_.pool != nullptr ? &c_.pool->resolve(constant->value) : tensor;
-  }
-
-  std::optional<double> scalar(NodeId id) const {
-    const Tensor* tensor = tensor_of(id);
-    if (tensor == nullptr || tensor->num_elements() != 1) return std::nullopt;
-    return element_as_double(*tensor, 0);
-  }
-
-  // What keys behind the query have for a score, or what is added to it, if the constant does no
-  // more than hide them: so little that the softmax is zero there.
-  std::optional<double> hides_the_future(const MaskStep& step) const {
-    const Tensor* tensor = tensor_of(step.mask);
-    if (tensor == nullptr || out_.queries != out_.keys ||
-        tensor->num_elements() != out_.queries * out_.keys) {
-      return std::nullopt;
+  // An operand of a product as the product multiplies it: [..., row, element].
+  Expected<SeenAs, Refusal> see_operand(NodeId product, std::size_t operand) const {
+    TESSERA_TRY(SeenAs seen, see_heads(nodes_, nodes_.operands(product)[operand]));
+    const std::size_t rank = seen.view.dims.size();
+    if (rank != 3 && rank != 4) return refuse("the heads are of rank {}", rank);
+    if (nodes_.transposes(product, operand)) {
+      std::swap(seen.view.dims[rank - 1], seen.view.dims[rank - 2]);
     }
-    const double neutral = step.chooses && step.seen ? 1 : 0;
-    double hidden = step.chooses ? step.hidden : -INFINITY;
-    for (std::int64_t i = 0; i < tensor->num_elements(); ++i) {
-      const bool is_seen = i % out_.keys <= i / out_.keys;
-      const double value = element_as_double(*tensor, i);
-      if (is_seen != (value == neutral) || std::isnan(value)) return std::nullopt;
-      if (!is_seen && !step.chooses) hidden = std::max(hidden, value);
-    }
-    return hidden <= kAsGoodAsNothing ? std::optional(hidden) : std::nullopt;
+    return seen;
   }
+
+  // ---- From the values back to the scores
+
+  // Back over casts, and over reshapes that count heads and batches otherwise.
+  Expected<NodeId, Refusal> through(NodeId id) {
+    for (;; id = nodes_.operands(id)[0]) {
+      if (!nodes_.is_inside(id)) return refuse("the composite ends early");
+      TESSERA_TRY(const Sizes sizes, nodes_.sizes(id));
+      if (sizes.size() == 4 && heads_.empty()) heads_ = outer(sizes);
+      if (sizes.size() == 4 && heads_ != outer(sizes)) return refuse("heads are counted twice");
+      if (nodes_.is(id, "cast")) continue;
+      if (!nodes_.is(id, "reshape")) return id;
+      TESSERA_TRY(const Sizes before, nodes_.sizes(nodes_.operands(id)[0]));
+      const bool same_rows = before.size() > 1 && sizes.size() > 1 &&
+                             std::equal(sizes.end() - 2, sizes.end(), before.end() - 2);
+      if (!same_rows) return refuse("a reshape of the scores takes their rows apart");
+    }
+  }
+
+  // Back over where(isnan(p), 0, p), too: without a key the kernel's rows are zero.
+  Expected<NodeId, Refusal> find_softmax(NodeId id) {
+    TESSERA_TRY(id, through(id));
+    if (!nodes_.is(id, "where")) return id;
+    const auto operands = nodes_.operands(id);
+    const bool is_guard = nodes_.is(operands[0], "isnan") &&
+                          nodes_.operands(operands[0])[0] == operands[2] &&
+                          nodes_.number(operands[1]) == 0.0;
+    if (!is_guard) return refuse("a choice stands behind the softmax");
+    return through(operands[2]);
+  }
+
+  // From the softmax back to the product of queries and keys, over masks and scale.
+  Expected<NodeId, Refusal> find_scores(NodeId id) {
+    for (;;) {
+      TESSERA_TRY(id, through(id));
+      if (nodes_.is_product(id)) return id;
+      if (nodes_.is(id, "add") || nodes_.is(id, "where") || nodes_.is(id, "subtract")) {
+        TESSERA_TRY(const MaskStep step, read_mask(nodes_, id));
+        masks_.push_back(step);
+        id = step.scores;
+      } else if (nodes_.is(id, "multiply") || nodes_.is(id, "divide")) {
+        TESSERA_TRY(id, nodes_.scaled(id, out_.scale));
+      } else if (nodes_.is(id, "maximum")) {
+        TESSERA_TRY(id, bounded(id));
+      } else {
+        return refuse("{} stands between scores and softmax", nodes_.name(id));
+      }
+    }
+  }
+
+  // What is as good as hidden may have a bound: sums that overflow are minus infinity without it.
+  Expected<NodeId, Refusal> bounded(NodeId id) const {
+    const auto operands = nodes_.operands(id);
+    const auto bound = nodes_.number(operands[1]);
+    if (!bound || *bound > kAsGoodAsNothing) return refuse("scores have a lower bound");
+    return operands[0];
+  }
+
+  // ---- Sizes and strides
+
+  Expected<void, Refusal> set_sizes(const FactoredView& q, const FactoredView& k,
+                                    const FactoredView& v) {
+    const Sizes queries = q.sizes(), keys = k.sizes(), values = v.sizes();
+    out_.queries = queries[queries.size() - 2];
+    out_.width = queries.back();
+    out_.keys = keys[keys.size() - 2];
+    batches_ = count_of(outer(queries));
+    const bool same_counts = outer(keys) == outer(queries) && count_of(outer(values)) == batches_ &&
+                             (heads_.empty() || count_of(heads_) == batches_);
+    const bool same_heads = values.size() == 3 || heads_ == outer(values);
+    const Sizes rows(keys.end() - 2, keys.end());
+    if (!same_counts || !same_heads || !std::equal(rows.begin(), rows.end(), values.end() - 2)) {
+      return refuse("keys or values are broadcast, or values are not as wide as keys");
+    }
+    out_.dtype = f_.type(nodes_.composite().root).dtype();
+    if (out_.dtype != kFloat16 && out_.dtype != kBFloat16) {
+      return refuse("there is no attention kernel for {}", to_string(out_.dtype));
+    }
+    if (out_.width % 8 != 0 || out_.width > 128) {
+      return refuse("heads are {} wide: no multiple of 8 up to 128", out_.width);
+    }
+    return {};
+  }
+
+  // Heads of batches as values of rank 4 count them; else as they lie in memory.
+  void set_heads(std::initializer_list<const FactoredView*> views) {
+    for (const FactoredView* view : views) {
+      const Pieces& outermost = view->dims[0];
+      if (!heads_.empty() || outermost.size() != 2) continue;
+      heads_ = {outermost[0].extent, outermost[1].extent};
+    }
+    if (heads_.empty()) heads_ = {batches_, 1};
+    out_.batch = heads_[0];
+    out_.heads = heads_[1];
+  }
+
+  // TMA wants strides of whole 16 bytes.
+  Expected<HeadsView, Refusal> heads_view(const SeenAs& seen, std::int64_t rows) const {
+    if (f_.type(seen.node).dtype() != out_.dtype) return refuse("the heads differ in data type");
+    const auto view = seen.view.reshape({out_.batch, out_.heads, rows, out_.width});
+    if (!view || std::any_of(view->dims.begin(), view->dims.end(),
+                             [](const Pieces& d) { return d.size() > 1; })) {
+      return refuse("the heads lie in no regular order");
+    }
+    const Pieces& row = view->dims[3];
+    if (row.empty() || row[0].stride != 1) return refuse("elements of a head lie apart");
+    // What is there once has no distance to the next; TMA wants one none the less.
+    const auto stride = [&](std::size_t axis, std::int64_t otherwise) {
+      return view->dims[axis].empty() ? otherwise : view->dims[axis][0].stride;
+    };
+    const std::int64_t rows_apart = stride(2, out_.width),
+                       heads_apart = stride(1, rows * rows_apart);
+    const HeadsView out{seen.node, view->offset, stride(0, rows * rows_apart), heads_apart,
+                        rows_apart};
+    for (const std::int64_t d : {out.offset, out.batch_stride, out.head_stride, out.row_stride}) {
+      if (d % 8 != 0 || d > INT32_MAX) {
+        return refuse("rows of heads are no multiples of 16 bytes apart");
+      }
+    }
+    return out;
+  }
+
+  // ---- Masks
 
   Expected<void, Refusal> set_masks() {
     std::optional<MaskStep> causal, read;
     for (const MaskStep& step : masks_) {
-      std::optional<MaskStep>& kind = is_inside(step.mask) ? causal : read;
+      const bool is_constant = nodes_.is_inside(step.mask) && nodes_.constant(step.mask) != nullptr;
+      std::optional<MaskStep>& kind = is_constant ? causal : read;
       if (kind) return refuse("two masks stand between scores and softmax");
       kind = step;
     }
     if (causal) {
-      const auto hidden = hides_the_future(*causal);
-      if (!hidden) return refuse("the mask is computed inside");
+      const auto hidden =
+          out_.queries == out_.keys ? hides_the_future(nodes_, *causal, out_.keys) : std::nullopt;
+      if (!hidden) return refuse("a constant mask hides other keys than those behind the query");
       causal->hidden = *hidden;
       out_.is_causal = true;
     }
@@ -163,242 +237,58 @@ class Describer {
     return out_.mask_dtype.is_bool() ? kAllHide : std::max(step.hidden / out_.scale, kAllHide);
   }
 
-  // Back from the root over reshapes and transposes to the product with the values; what they do
-  // is undone on the result's view.
-  Expected<NodeId, Refusal> find_result() {
-    NodeId id = c_.root;
-    result_ = {c_.root, View::of(shape(id)), 0, 1};
-    while (is(id, "reshape") || is(id, "transpose")) {
-      const NodeId before = f_.operands(id)[0];
-      if (is(id, "reshape")) {
-        auto view = result_.view.reshape(shape(before));
-        if (!view) return refuse("the result is not a view of the heads");
-        result_.view = *std::move(view);
-      } else {
-        const auto axes = axes_of(id);
-        View view = result_.view;
-        for (std::size_t i = 0; i < axes.size(); ++i) {
-          view.dims[static_cast<std::size_t>(axes[i])] = result_.view.dims[i];
-          view.strides[static_cast<std::size_t>(axes[i])] = result_.view.strides[i];
-        }
-        result_.view = std::move(view);
-      }
-      id = before;
-    }
-    if (!is_product(id) || !is_inside(id)) return refuse("there is no product with the values");
-    return id;
-  }
-
-  Expected<NodeId, Refusal> through_casts(NodeId id) const {
-    while (is_inside(id) && is(id, "cast")) id = f_.operands(id)[0];
-    if (!is_inside(id)) return refuse("the composite ends early");
-    return id;
-  }
-
-  // Back over casts and over where(isnan(p), 0, p): without a key the kernel's rows are zero.
-  Expected<NodeId, Refusal> find_softmax(NodeId id) const {
-    TESSERA_TRY(id, through_casts(id));
-    if (!is(id, "where")) return id;
-    const auto operands = f_.operands(id);
-    const bool is_guard = is(operands[0], "isnan") && f_.operands(operands[0])[0] == operands[2] &&
-                          scalar(operands[1]) == 0.0;
-    if (!is_guard) return refuse("a choice stands behind the softmax");
-    return through_casts(operands[2]);
-  }
-
-  // From the softmax back to the product of queries and keys, over the mask and the scale.
-  Expected<NodeId, Refusal> find_scores(NodeId id) {
-    for (;;) {
-      TESSERA_TRY(id, through_casts(id));
-      if (is_product(id)) return id;
-      const auto operands = f_.operands(id);
-      if (is(id, "add")) {
-        const std::size_t first = is_computed_inside(operands[0]) ? 0 : 1;
-        masks_.push_back({.mask = operands[1 - first]});
-        id = operands[first];
-      } else if (is(id, "where")) {
-        TESSERA_TRY(id, find_choice(operands));
-      } else if (is(id, "multiply") || is(id, "divide")) {
-        TESSERA_TRY(id, scaled(id, out_.scale));
-      } else {
-        return refuse("`{}` stands between scores and softmax",
-                      f_.op(id) != nullptr ? f_.op(id)->name : "a value");
-      }
-    }
-  }
-
-  bool is_computed_inside(NodeId id) const { return is_inside(id) && f_.op(id) != nullptr; }
-
-  // The scores of where(mask, scores, number), or where(mask, number, scores).
-  Expected<NodeId, Refusal> find_choice(std::span<const NodeId> operands) {
-    const std::size_t scores = is_computed_inside(operands[1]) ? 1 : 2;
-    const auto hidden = scalar(operands[3 - scores]);
-    if (!hidden || !(*hidden <= kAsGoodAsNothing)) {
-      return refuse("a choice in front of the softmax is for no number that hides keys");
-    }
-    masks_.push_back(
-        {.mask = operands[0], .chooses = true, .seen = scores == 1, .hidden = *hidden});
-    return operands[scores];
-  }
-
-  // The operand that a product or quotient with a number scales.
-  Expected<NodeId, Refusal> scaled(NodeId id, double& factor) const {
-    const auto operands = f_.operands(id);
-    if (const auto by = scalar(operands[1])) {
-      factor *= is(id, "divide") ? 1 / *by : *by;
-      return operands[0];
-    }
-    if (const auto by = scalar(operands[0]); by && is(id, "multiply")) {
-      factor *= *by;
-      return operands[1];
-    }
-    return refuse("scores are scaled by a tensor");
-  }
-
-  std::vector<std::int64_t> axes_of(NodeId transpose) const {
-    auto axes = relay::read_attrs<ops::TransposeAttrs>(attrs(transpose)).axes;
-    const auto rank = static_cast<std::int64_t>(shape(transpose).size());
-    if (!axes) {
-      axes.emplace();
-      for (std::int64_t i = rank; i-- > 0;) axes->push_back(i);
-    }
-    for (std::int64_t& axis : *axes) axis = axis < 0 ? axis + rank : axis;
-    return *axes;
-  }
-
-  Expected<Seen, Refusal> see(NodeId id) const {
-    std::vector<NodeId> chain;
-    Seen seen;
-    while (is_inside(id)) {
-      if (is(id, "multiply") || is(id, "divide")) {
-        TESSERA_TRY(id, scaled(id, seen.factor));
-      } else if (is(id, "reshape") || is(id, "transpose") || is(id, "strided_slice")) {
-        chain.push_back(id);
-        id = f_.operands(id)[0];
-      } else {
-        return refuse("`{}` stands in front of the heads",
-                      f_.op(id) != nullptr ? f_.op(id)->name : "a constant");
-      }
-    }
-    seen.input = id;
-    seen.view = View::of(shape(id));
-    for (auto step = chain.rbegin(); step != chain.rend(); ++step) {
-      if (is(*step, "transpose")) {
-        seen.view = seen.view.transpose(axes_of(*step));
-      } else if (is(*step, "reshape")) {
-        auto view = seen.view.reshape(shape(*step));
-        if (!view) return refuse("the heads are no view of what they are made of");
-        seen.view = *std::move(view);
-      } else if (!slice(*step, seen)) {
-        return refuse("a slice is not plain");
-      }
-    }
-    return seen;
-  }
-
-  // A slice with steps of one, from places that are numbers.
-  bool slice(NodeId id, Seen& seen) const {
-    const auto a = relay::read_attrs<ops::StridedSliceAttrs>(attrs(id));
-    if (!a.begin || a.slice_mode != "end") return false;
-    if (a.strides &&
-        std::any_of(a.strides->begin(), a.strides->end(), [](std::int64_t s) { return s != 1; })) {
-      return false;
-    }
-    for (std::size_t i = 0; i < a.begin->size(); ++i) {
-      std::int64_t axis = a.axes ? (*a.axes)[i] : static_cast<std::int64_t>(i);
-      if (axis < 0) axis += static_cast<std::int64_t>(seen.view.rank());
-      const auto at = static_cast<std::size_t>(axis);
-      const std::int64_t begin = (*a.begin)[i];
-      seen.offset = seen.offset +
-                    seen.view.strides[at] * (begin < 0 ? seen.view.dims[at] + begin : Dim(begin));
-    }
-    seen.view.dims = shape(id);
-    return true;
-  }
-
-  Expected<void, Refusal> set_sizes(const Shape& q, const Shape& k, const Shape& v) {
-    for (const Shape* s : {&q, &k, &v}) {
-      if (s->size() != 4) return refuse("the heads are not of rank 4");
-      for (const Dim& d : *s) {
-        if (!d.is_constant()) return refuse("a size is not known");
-      }
-    }
-    out_.batch = q[0].constant();
-    out_.heads = q[1].constant();
-    out_.queries = q[2].constant();
-    out_.width = q[3].constant();
-    out_.keys = k[2].constant();
-    const Shape wanted = {q[0], q[1], k[2], q[3]};
-    if (k != wanted || v != wanted) return refuse("keys or values are broadcast");
-    if (out_.width != 64 && out_.width != 128) {
-      return refuse("heads are {} wide, not 64 or 128", out_.width);
-    }
-    out_.dtype = f_.type(c_.root).dtype();
-    if (out_.dtype != kFloat16 && out_.dtype != kBFloat16) {
-      return refuse("there is no attention kernel for {}", to_string(out_.dtype));
-    }
-    return {};
-  }
-
-  // TMA wants strides of whole 16 bytes.
-  Expected<HeadsView, Refusal> heads_view(const Seen& seen) const {
-    if (f_.type(seen.input).dtype() != out_.dtype) return refuse("the heads differ in data type");
-    Shape s = seen.view.strides;
-    if (s.size() != 4 || s[3] != Dim(1)) return refuse("elements of a head lie apart");
-    // What is there once has no distance to the next; TMA wants one none the less.
-    for (std::size_t i = 0; i < 3; ++i) {
-      if (seen.view.dims[i] == Dim(1)) s[i] = seen.view.dims[2] * s[2];
-    }
-    for (const Dim& d : {s[0], s[1], s[2], seen.offset}) {
-      if (!d.is_constant() || d.constant() % 8 != 0 || d.constant() > INT32_MAX) {
-        return refuse("rows of heads are no multiples of 16 bytes apart");
-      }
-    }
-    return HeadsView{seen.input, seen.offset.constant(), s[0].constant(), s[1].constant(),
-                     s[2].constant()};
-  }
-
   Expected<HeadsView, Refusal> mask_view(const MaskStep& step) {
-    const NodeId id = step.mask;
-    Shape dims = shape(id);
-    out_.mask_dtype = f_.type(id).dtype();
+    out_.mask_dtype = f_.type(step.mask).dtype();
     if (!step.chooses && out_.mask_dtype != out_.dtype && out_.mask_dtype != kFloat32) {
       return refuse("the mask is {}", to_string(out_.mask_dtype));
     }
-    if (dims.size() > 4) return refuse("the mask is of rank {}", dims.size());
-    dims.insert(dims.begin(), 4 - dims.size(), Dim(1));
-    const View view = View::of(dims);
-    const std::int64_t sizes[] = {out_.batch, out_.heads, out_.queries, out_.keys};
-    std::int64_t strides[4];
-    for (std::size_t i = 0; i < 4; ++i) {
-      const bool repeats = dims[i] == Dim(1) && sizes[i] != 1;
-      if (!repeats && dims[i] != Dim(sizes[i])) {
-        return refuse("the mask's shape is {}", to_string(dims));
+    TESSERA_TRY(Sizes dims, nodes_.sizes(step.mask));
+    TESSERA_TRY(const Sizes scores, nodes_.sizes(step.scores));
+    if (dims.size() > scores.size()) return refuse("the mask is of rank {}", dims.size());
+    dims.insert(dims.begin(), scores.size() - dims.size(), 1);
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i] != 1 && dims[i] != scores[i]) {
+        return refuse("the mask's shape is {}", to_string(f_.type(step.mask).shape()));
       }
-      strides[i] = repeats ? 0 : view.strides[i].constant();
+    }
+    if (scores.size() == 3) {  // heads and batches are one dimension
+      const bool repeats = dims[0] == 1;
+      dims[0] = repeats ? 1 : out_.heads;
+      dims.insert(dims.begin(), repeats ? 1 : out_.batch);
     }
     if (out_.keys % 2 != 0) return refuse("the number of keys, {}, is odd", out_.keys);
-    if (strides[3] != 1) return refuse("the mask is the same for all keys");
-    return HeadsView{id, 0, strides[0], strides[1], strides[2]};
+    if (dims[3] != out_.keys) return refuse("the mask is the same for all keys");
+    const Sizes sizes = {out_.batch, out_.heads, out_.queries, out_.keys};
+    const auto stride = [&](std::size_t axis) {
+      const bool repeats = dims[axis] == 1 && sizes[axis] != 1;
+      return repeats ? 0 : count_of(std::span(dims).subspan(axis + 1));
+    };
+    return HeadsView{step.mask, 0, stride(0), stride(1), stride(2)};
   }
 
-  const Composite& c_;
-  const Function& f_;
+  const AttentionNodes nodes_;
+  const relay::Function& f_;
   std::vector<MaskStep> masks_;
-  Seen result_;
+  Sizes heads_;               // batches, and heads of each; empty: not known yet
+  std::int64_t batches_ = 0;  // of matrices
   Attention out_;
 };
 
 }  // namespace
 
-Expected<Attention, Refusal> describe_attention(const relay::Match& match) {
-  return Describer({match.function, match.pool, match.inside, {}, match.root}).run();
+Expected<Attention, Refusal> describe_attention(const Composite& composite) {
+  return Describer(composite).run();
 }
 
-Expected<Attention, Refusal> describe_attention(const Function& region, const ConstantPool& pool) {
+Expected<Attention, Refusal> describe_attention(const relay::Match& match) {
+  return describe_attention(Composite{match.function, match.pool, match.inside, {}, match.root});
+}
+
+Expected<Attention, Refusal> describe_attention(const relay::Function& region,
+                                                const ConstantPool& pool) {
   const auto composite = composite_of(region, pool);
   if (!composite) return {Unexpected<Refusal>{composite.error()}};
-  return Describer(*composite).run();
+  return describe_attention(*composite);
 }
 
 }  // namespace tessera::backends::cutlass

@@ -45,6 +45,7 @@ struct Attention {
 // Is the region's function attention, not a product? One or the other describes it.
 bool is_attention(const relay::Function& region);
 
+Expected<Attention, relay::Refusal> describe_attention(const Composite& composite);
 Expected<Attention, relay::Refusal> describe_attention(const relay::Match& match);
 Expected<Attention, relay::Refusal> describe_attention(const relay::Function& region,
                                                        const ConstantPool& pool);

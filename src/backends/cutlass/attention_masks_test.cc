@@ -22,46 +22,57 @@ using cutlass::testing::RecordingToolchain;
 
 constexpr int kKeys = 96;
 
-// A constant in place of a parameter: `seen` for keys up to the query's own, `hidden` behind it.
+// `seen` for keys up to the query's own, `hidden` behind it.
+Tensor causal(DType dtype, double seen, double hidden) {
+  std::vector<double> values;
+  for (int i = 0; i < kKeys * kKeys; ++i) {
+    values.push_back(i % kKeys <= i / kKeys ? seen : hidden);
+  }
+  return tensor_from_doubles({1, 1, kKeys, kKeys}, dtype, values);
+}
+
+// That in place of a parameter.
 Module with_constant(Module module, const std::string& name, double seen, double hidden) {
   const relay::Function f = module.functions.at("main");
   module.functions.at("main") =
       relay::rewrite(f, [&](relay::Copier& c, relay::NodeId id) -> std::optional<relay::NodeId> {
         const auto* param = f.as<relay::Param>(id);
         if (param == nullptr || param->name != name) return std::nullopt;
-        std::vector<double> values;
-        for (int i = 0; i < kKeys * kKeys; ++i) {
-          values.push_back(i % kKeys <= i / kKeys ? seen : hidden);
-        }
-        const DType dtype = f.type(id).dtype();
-        return c.builder().constant(tensor_from_doubles({1, 1, kKeys, kKeys}, dtype, values));
+        return c.builder().constant(causal(f.type(id).dtype(), seen, hidden));
       });
   return *ops::infer_types(std::move(module));
 }
 
-// softmax(`masked`) V, where `masked` reads the scaled scores %0, in float32 %1. %tril, %future
-// (what is added behind the query) and %far (the same, of float32) are constants.
+// softmax(`masked`) V, where `masked` reads the scaled scores %0, in float32 %1, which is the mask
+// %m in numbers otherwise. %tril, %future (what is added behind the query) and %far (the same, of
+// float32) are constants, as are %ones and %taken: s * ones - taken is s, or -10000 behind the
+// query.
 Module model(const std::string& masked, bool is_wide = false, double behind = -65504) {
   const std::string weights =
       is_wide ? "cast(nn.softmax(%2, axis=3), dtype=\"float16\")" : "nn.softmax(%2, axis=3)";
-  Module module = parse(fmt::format(R"(
+  Module module = parse(fmt::format(
+      R"(
 def @main(%q: Tensor[(2, 4, 96, 64), float16], %k: Tensor[(2, 4, 96, 64), float16],
           %v: Tensor[(2, 4, 96, 64), float16], %m: Tensor[(2, 1, 1, 96), bool],
           %full: Tensor[(2, 1, 96, 96), bool],
           %f: Tensor[(2, 1, 1, 96), float16], %g: Tensor[(2, 1, 1, 96), float32],
           %alibi: Tensor[(1, 4, 1, 96), float16], %tril: Tensor[(1, 1, 96, 96), bool],
           %triu: Tensor[(1, 1, 96, 96), bool], %future: Tensor[(1, 1, 96, 96), float16],
-          %far: Tensor[(1, 1, 96, 96), float32]) {{
+          %far: Tensor[(1, 1, 96, 96), float32], %ones: Tensor[(1, 1, 96, 96), float16],
+          %taken: Tensor[(1, 1, 96, 96), float16], %few: Tensor[(1, 1, 96, 96), float16]) {{
   %0 = multiply(nn.matmul(%q, transpose(%k, axes=[0, 1, 3, 2]), units=None), 0.125f16);
   {}
   %2 = {};
   nn.matmul({}, %v, units=None)
 }})",
-                                    is_wide ? "%1 = cast(%0, dtype=\"float32\");" : "%1 = 0f;",
-                                    masked, weights));
+      is_wide ? "%1 = cast(%0, dtype=\"float32\");" : "%1 = cast(%m, dtype=\"float16\");", masked,
+      weights));
   module = with_constant(std::move(module), "tril", 1, 0);
   module = with_constant(std::move(module), "triu", 0, 1);
   module = with_constant(std::move(module), "far", 0, -3.4e38);
+  module = with_constant(std::move(module), "ones", 1, 0);
+  module = with_constant(std::move(module), "taken", 0, 1e4);
+  module = with_constant(std::move(module), "few", 0, 100);
   return with_constant(std::move(module), "future", 0, behind);
 }
 
@@ -97,6 +108,17 @@ TEST(AttentionMasks, EveryFormIsOneKernel) {
       {"add(add(%1, %far), %g)", "causal_keymask_float32", all, true},
       {"where(%m, where(%tril, %0, -65504f16), -65504f16)", "causal_keymask_bool", all + "1;"},
       {"where(%triu, -inff16, where(%m, -inff16, %0))", "causal_keymask_bool", none},
+      // GPT-2 as it was once: s b - 10000 (1 - b)
+      {"subtract(multiply(%0, %ones), %taken)", "causal", ""},
+      {"subtract(multiply(%ones, %0), %taken)", "causal", ""},
+      {"add(subtract(multiply(%0, %ones), %taken), %f)", "causal_keymask_float16",
+       "a.hidden = -0x1.388p+16f"},
+      {"subtract(multiply(add(%0, %f), %ones), %taken)", "causal_keymask_float16",
+       "a.hidden = -0x1.388p+16f"},
+      {"subtract(multiply(%0, %1), multiply(subtract(1f16, %1), 10000f16))", "keymask_bool",
+       all + "1;"},
+      {"where(%m, subtract(multiply(%0, %ones), %taken), -10000f16)", "causal_keymask_bool",
+       all + "1;"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.masked);
@@ -112,6 +134,30 @@ TEST(AttentionMasks, EveryFormIsOneKernel) {
   }
 }
 
+// As a file that mentions a mask more than once has it: nodes of their own for one constant.
+TEST(AttentionMasks, ManyNodesOfOneCausalMaskAreCausal) {
+  Module module = parse(R"(
+def @main(%q: Tensor[(2, 4, 96, 64), float16], %k: Tensor[(2, 4, 96, 64), float16],
+          %f: Tensor[(2, 1, 1, 96), float16], %a: Tensor[(1, 1, 96, 96), float16],
+          %b: Tensor[(1, 1, 96, 96), float16]) {
+  %0 = add(nn.matmul(%q, transpose(%q, axes=[0, 1, 3, 2]), units=None), %a);
+  %1 = nn.matmul(nn.softmax(%0, axis=3), %q, units=None);
+  %2 = add(nn.matmul(%k, transpose(%k, axes=[0, 1, 3, 2]), units=None), %f);
+  (%1, nn.matmul(nn.softmax(add(%2, %b), axis=3), %k, units=None))
+})");
+  const Tensor mask = causal(kFloat16, 0, -65504);
+  const relay::Function f = module.functions.at("main");
+  module.functions.at("main") =
+      relay::rewrite(f, [&](relay::Copier& c, relay::NodeId id) -> std::optional<relay::NodeId> {
+        const auto* param = f.as<relay::Param>(id);
+        if (param == nullptr || (param->name != "a" && param->name != "b")) return std::nullopt;
+        return c.builder().constant(mask);
+      });
+  RecordingToolchain toolchain;
+  EXPECT_EQ(composites_of(compile(*ops::infer_types(std::move(module)), toolchain)),
+            (std::vector<std::string>{"cutlass.causal_attention", "cutlass.causal_attention"}));
+}
+
 TEST(AttentionMasks, WhatAKernelWouldComputeOtherwiseIsRefusedWithAReason) {
   const std::pair<const char*, const char*> cases[] = {
       {"where(%m, %0, -100f16)", "a choice in front of the softmax is for no number"},
@@ -120,6 +166,9 @@ TEST(AttentionMasks, WhatAKernelWouldComputeOtherwiseIsRefusedWithAReason) {
       {"where(%full, add(%0, %f), -65504f16)", "two masks stand between scores and softmax"},
       {"where(%m, add(%0, %future), -65504f16)", "hide keys by different numbers"},
       {"where(%m, where(%tril, %0, -inff16), -65504f16)", "hide keys by different numbers"},
+      {"subtract(multiply(%0, %ones), %few)", "a choice in front of the softmax is for no number"},
+      {"subtract(multiply(%0, %few), %taken)", "a choice in front of the softmax is for no number"},
+      {"maximum(%0, -100f16)", "scores have a lower bound"},
   };
   for (const auto& [masked, reason] : cases) {
     SCOPED_TRACE(masked);
