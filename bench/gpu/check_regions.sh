@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiles what tessera_write_cutlass_sources wrote and runs check_regions.py on it. With the
 # command, which needs nvcc and a C++ compiler, it also compiles tf32.relay, masked_rows.relay,
-# integers.relay and quantized_convolutions.onnx with `--verify`, and measures the kernels of
-# integers.relay: each is checked before its time counts, so that `wrong` in the list of records is
-# a kernel with wrong numbers. 16 cores take ten minutes.
+# counted_heads.relay, broadcasts.relay, integers.relay and quantized_convolutions.onnx with
+# `--verify`, and measures the kernels of integers.relay: each is checked before its time counts, so
+# that `wrong` in the list of records is a kernel with wrong numbers. 16 cores take ten minutes.
 # Before, on the machine that builds:
 #   for stem in encoder_layer products integers odd_rows tf32 convolutions \
 #               integer_convolutions; do
@@ -37,8 +37,10 @@ if [ -n "$command" ]; then
   cutlass_target="cutlass -include=$cutlass"
   timeout 150 "$command" compile "$here/tf32.relay" -o tf32_model.so --target cuda \
     --target "$cutlass_target -use_3xtf32=false" --require cutlass --verify || status=1
-  timeout 150 "$command" compile "$here/masked_rows.relay" -o masked_model.so --target cuda \
-    --target "$cutlass_target" --require cutlass --verify || status=1
+  for stem in masked_rows counted_heads broadcasts; do
+    timeout 150 "$command" compile "$here/$stem.relay" -o ${stem}_model.so --target cuda \
+      --target "$cutlass_target" --require cutlass --verify || status=1
+  done
   timeout 280 "$command" compile quantized_convolutions.onnx -o quantized_model.so \
     --target cuda --target "$cutlass_target" --require cutlass --verify || status=1
   timeout 280 "$command" tune "$here/integers.relay" --target cuda --target "$cutlass_target" \
