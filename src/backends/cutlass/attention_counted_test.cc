@@ -249,6 +249,42 @@ TEST(CountedHeads, MayBeBatchesOfHeadsFromTheScoresOn) {
       std::string::npos);
 }
 
+// Decoders that give their keys and values back, in heads or with these counted, read them as
+// they are.
+TEST(KeysAndValues, MayBeResultsToo) {
+  const auto text_of = [](const std::string& body) {
+    RecordingToolchain toolchain;
+    const auto outcome = compile(
+        "def @main(%q: Tensor[(2, 96, 768), float16], %k: Tensor[(2, 96, 768), float16], "
+        "%v: Tensor[(2, 96, 768), float16]) {\n"
+        "  %0 = transpose(reshape(%q, newshape=[2, 96, 12, 64]), axes=[0, 2, 1, 3]);\n"
+        "  %1 = reshape(%k, newshape=[2, 96, 12, 64]);\n"
+        "  %2 = transpose(%1, axes=[0, 2, 1, 3]);\n"
+        "  %3 = transpose(reshape(%v, newshape=[2, 96, 12, 64]), axes=[0, 2, 1, 3]);\n" +
+            body +
+            "  %9 = transpose(%8, axes=[0, 2, 1, 3]);\n"
+            "  (reshape(%9, newshape=[2, 96, 768]), %2, %3)\n}",
+        toolchain);
+    EXPECT_EQ(composites_of(outcome), Names{"cutlass.attention_merged"}) << body;
+    return toolchain.sources.at("cutlass_regions");
+  };
+  for (const std::string& text :
+       {text_of("  %4 = nn.matmul(%0, transpose(%1, axes=[0, 2, 3, 1]), units=None);\n"
+                "  %8 = nn.matmul(nn.softmax(%4, axis=3), %3, units=None);\n"),
+        text_of("  %4 = reshape(transpose(%1, axes=[0, 2, 3, 1]), newshape=[24, 64, 96]);\n"
+                "  %5 = nn.matmul(reshape(%0, newshape=[24, 96, 64]), %4, units=None);\n"
+                "  %6 = reshape(%3, newshape=[24, 96, 64]);\n"
+                "  %7 = nn.matmul(nn.softmax(%5, axis=2), %6, units=None);\n"
+                "  %8 = reshape(%7, newshape=[2, 12, 96, 64]);\n")}) {
+    for (const char* line :
+         {"a.batch = 2, a.heads = 12,", "a.q = {data(tensors[0]), 73728, 64, 768};",
+          "a.k = {data(tensors[1]), 73728, 64, 768};",
+          "a.v = {data(tensors[2]), 73728, 6144, 64};"}) {
+      EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+    }
+  }
+}
+
 // Kernels are for heads of 64 and 128; narrower ones say how wide they are.
 TEST(HeadsOfOtherWidths, GoToTheKernelsOfWiderOnes) {
   for (const auto& [width, kernel] :

@@ -140,6 +140,15 @@ Pattern heads(Pattern (*scaled)(const Pattern&)) {
 }
 Pattern unscaled(const Pattern& x) { return x; }
 
+// Keys and values that a decoder also gives back share what they are views of: then the kernel
+// reads those, or the values as they are.
+enum class Cache : std::uint8_t { kNone, kGivenBack };
+Pattern keys(Cache cache) {
+  const Pattern view = counted(is_op("transpose", {wildcard()})) | wildcard();
+  return cache == Cache::kNone ? heads(times_number) : times_number(view);
+}
+Pattern values(Cache cache) { return cache == Cache::kNone ? heads(unscaled) : wildcard(); }
+
 // As exported with a mask of booleans: a row without a key is zero, not the softmax's NaN.
 Pattern zero_where_nan(const Pattern& x) {
   return is_op("where", {is_op("isnan", {x}), number(), x}) | x;
@@ -168,11 +177,11 @@ Pattern between(const Pattern& x) {
 // softmax(scale Q K^T + mask) V in its parts, the softmax in float32 or not. A causal mask is a
 // constant that the kernel does not read: it stays inside, before or behind another one.
 enum class Mask : std::uint8_t { kCausalLast, kCausalFirst, kAnyOrNone };
-Pattern attention(Mask mask) {
+Pattern attention(Mask mask, Cache cache) {
   const auto product_of = [](const Pattern& a, const Pattern& b) {
     return (is_operator("nn.matmul") | is_operator("nn.batch_matmul")).call({a, b});
   };
-  const Pattern scores = product_of(heads(times_number), heads(times_number));
+  const Pattern scores = product_of(heads(times_number), keys(cache));
   const Pattern scaled = between(times_number(between(scores)));
   const auto masks = [&]() -> Pattern {
     const Pattern one = between(with_mask(scaled, wildcard()) | with_read_factor(scaled));
@@ -185,7 +194,7 @@ Pattern attention(Mask mask) {
     return with_mask(one, wildcard()) | one | scaled;
   };
   const Pattern weights = between(zero_where_nan(between(is_op("nn.softmax", {between(masks())}))));
-  return product_of(weights, heads(unscaled));
+  return product_of(weights, values(cache));
 }
 
 std::optional<Refusal> check_attention(const Match& match, const Target& target) {
@@ -322,19 +331,24 @@ std::optional<Refusal> check_integers(const Match& match, const Target& target) 
   return has_sums ? check(match, target) : Refusal{};
 }
 
+void add_attention(std::vector<relay::CompositePattern>& table, Cache cache) {
+  for (const auto& [name, mask] : {std::pair("cutlass.causal_attention", Mask::kCausalLast),
+                                   std::pair("cutlass.causal_masked_attention", Mask::kCausalFirst),
+                                   std::pair("cutlass.attention", Mask::kAnyOrNone)}) {
+    const Pattern inside = attention(mask, cache), outside = is_op("transpose", {counted(inside)});
+    table.push_back({fmt::format("{}_merged", name), is_op("reshape", {outside}), check_attention});
+    table.push_back({fmt::format("{}_transposed", name), outside, check_attention});
+    table.push_back({name, inside, check_attention});
+  }
+}
+
 }  // namespace
 
 // Each subject and what it is part of.
 std::vector<relay::CompositePattern> fused_patterns() {
   std::vector<relay::CompositePattern> table;
-  for (const auto& [name, mask] : {std::pair("cutlass.causal_attention", Mask::kCausalLast),
-                                   std::pair("cutlass.causal_masked_attention", Mask::kCausalFirst),
-                                   std::pair("cutlass.attention", Mask::kAnyOrNone)}) {
-    const Pattern inside = attention(mask), outside = is_op("transpose", {counted(inside)});
-    table.push_back({fmt::format("{}_merged", name), is_op("reshape", {outside}), check_attention});
-    table.push_back({fmt::format("{}_transposed", name), outside, check_attention});
-    table.push_back({name, inside, check_attention});
-  }
+  add_attention(table, Cache::kNone);
+  add_attention(table, Cache::kGivenBack);
   table.push_back({"cutlass.attention", unary("nn.softmax", wildcard()), check_other_attention});
   for (const auto& [name, sums] : {std::pair("cutlass.integer_product", product()),
                                    std::pair("cutlass.integer_conv2d", convolution())}) {
