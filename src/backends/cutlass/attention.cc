@@ -213,6 +213,7 @@ class Describer {
     if (causal) {
       const auto hidden =
           out_.queries == out_.keys ? hides_the_future(nodes_, *causal, out_.keys) : std::nullopt;
+      if (!hidden && read) return refuse("two masks stand between scores and softmax");
       if (!hidden) return refuse("a constant mask hides other keys than those behind the query");
       causal->hidden = *hidden;
       out_.is_causal = true;
@@ -244,6 +245,9 @@ class Describer {
     }
     TESSERA_TRY(Sizes dims, nodes_.sizes(step.mask));
     TESSERA_TRY(const Sizes scores, nodes_.sizes(step.scores));
+    if (scores.size() != 3 && scores.size() != 4) {
+      return refuse("the mask is for scores of rank {}", scores.size());
+    }
     if (dims.size() > scores.size()) return refuse("the mask is of rank {}", dims.size());
     dims.insert(dims.begin(), scores.size() - dims.size(), 1);
     for (std::size_t i = 0; i < dims.size(); ++i) {

@@ -43,7 +43,7 @@ std::string attention(const Parts& p) {
   return fmt::format(R"(
 def @main(%q: Tensor[{0}, {1}], %k: Tensor[{0}, {1}], %v: Tensor[{0}, {1}],
           %f: Tensor[(2, 1, 1, 96), {1}], %i: Tensor[(2, 1, 1, 96), int64],
-          %d: Tensor[(2, 1, 1, 1), {1}]) {{
+          %d: Tensor[(2, 1, 1, 1), {1}], %w: Tensor[(1, 2, 1, 96, 96), {1}]) {{
   %0 = nn.matmul(%q, transpose(%k, axes=[0, 1, 3, 2]), units=None);
   %1 = {2};
   %2 = nn.softmax(%1, axis=3);
@@ -84,6 +84,9 @@ TEST(AttentionReasons, TheSoftmaxHasThem) {
       {{.shares = "where(isinf(%2), 0f16, %2)"}, "a choice stands behind the softmax"},
       {{.result = "(%5, %2)"}, "a `nn.softmax` inside the attention is read elsewhere, too"},
       {{.result = "(%5, %0)"}, "a `nn.matmul` inside the attention is read elsewhere, too"},
+      {{.masked = "reshape(add(reshape(%0, newshape=[1, 2, 4, 96, 96]), %w), newshape=[2, 4, 96, "
+                  "96])"},
+       "the mask is for scores of rank 5"},
       {{.masked = "reshape(reshape(%0, newshape=[8, 9216]), newshape=[2, 4, 96, 96])"},
        "a reshape of the scores takes their rows apart"},
   };
