@@ -156,8 +156,8 @@ class Describer {
     if (out_.dtype != kFloat16 && out_.dtype != kBFloat16) {
       return refuse("there is no attention kernel for {}", to_string(out_.dtype));
     }
-    if (out_.width % 8 != 0 || out_.width > 128) {
-      return refuse("heads are {} wide: no multiple of 8 up to 128", out_.width);
+    if (out_.width % 8 != 0 || out_.width > 256) {
+      return refuse("heads are {} wide: no multiple of 8 up to 256", out_.width);
     }
     return {};
   }

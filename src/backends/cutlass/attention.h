@@ -23,7 +23,7 @@ struct HeadsView {
 struct Attention {
   std::int64_t batch = 0, heads = 0, queries = 0, keys = 0;
   std::int64_t width = 0;                                               // of a head
-  std::int64_t kernel_width() const { return width <= 64 ? 64 : 128; }  // its kernels' heads
+  std::int64_t kernel_width() const { return (width + 63) / 64 * 64; }  // its kernels' heads
   DType dtype;
   double scale = 1;
   HeadsView q, k, v;

@@ -285,13 +285,14 @@ TEST(KeysAndValues, MayBeResultsToo) {
   }
 }
 
-// Kernels are for heads of 64 and 128; narrower ones say how wide they are.
+// Kernels are for heads of 64, 128, 192 and 256; narrower ones say how wide they are.
 TEST(HeadsOfOtherWidths, GoToTheKernelsOfWiderOnes) {
   for (const auto& [width, kernel] :
        {std::pair(8, "64_sm90_64x128"), std::pair(32, "64_sm90_64x128"),
         std::pair(40, "64_sm90_64x128"), std::pair(72, "128_sm90_64x64"),
         std::pair(80, "128_sm90_64x64"), std::pair(96, "128_sm90_64x64"),
-        std::pair(120, "128_sm90_64x64")}) {
+        std::pair(120, "128_sm90_64x64"), std::pair(160, "192_sm90_64x64"),
+        std::pair(192, "192_sm90_64x64"), std::pair(256, "256_sm90_64x64")}) {
     SCOPED_TRACE(width);
     RecordingToolchain toolchain;
     const auto outcome =

@@ -63,8 +63,8 @@ TEST(AttentionReasons, ThereAreNoneWhereItIsTaken) {
 TEST(AttentionReasons, TheSoftmaxHasThem) {
   const std::pair<Parts, const char*> cases[] = {
       {{.type = "float32"}, "there is no attention kernel for float32"},
-      {{.sizes = "(2, 4, 96, 136)"}, "heads are 136 wide: no multiple of 8 up to 128"},
-      {{.sizes = "(2, 4, 96, 60)"}, "heads are 60 wide: no multiple of 8 up to 128"},
+      {{.sizes = "(2, 4, 96, 264)"}, "heads are 264 wide: no multiple of 8 up to 256"},
+      {{.sizes = "(2, 4, 96, 60)"}, "heads are 60 wide: no multiple of 8 up to 256"},
       {{.sizes = "(2, 4, 96, ?width)"}, "a size is not known"},
       {{.sizes = "(?batch, 4, 96, 64)"}, "a size is not known"},
       {{.sizes = "(2, 4, ?rows, 64)"}, "a size is not known"},
