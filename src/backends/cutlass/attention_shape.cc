@@ -143,7 +143,9 @@ Refusal why_unmatched(const Match& attention) {
           fmt::format("a `{}` inside the attention is read elsewhere, too", f.op(id)->name)};
     }
   }
-  return Refusal{"no pattern of attention has this order of scale, mask and reshapes"};
+  return Refusal{
+      "no pattern of attention fits: its scale, mask and reshapes stand in another order, or "
+      "another back end has a part of it"};
 }
 
 }  // namespace tessera::backends::cutlass
