@@ -14,10 +14,11 @@ constexpr const char* kScheduleNames[] = {"SelfLoading", "PersistentPair"};
 using enum AttentionSchedule;
 
 // What registers and shared memory hold. A group of warps has 64 queries, and each thread of it a
-// part of their scores and of their results: wide heads leave less room for keys, and those of 256
-// none for a pair. The first of each schedule is the usual one.
+// part of their scores and of their results: wide heads leave less room for keys. The first of
+// each schedule is the usual one.
 std::vector<AttentionConfiguration> tiles_of(std::int64_t width) {
-  if (width == 256) return {{kSelfLoading, 64, 64}};
+  if (width == 256)
+    return {{kSelfLoading, 64, 64}, {kPersistentPair, 128, 32}, {kSelfLoading, 64, 32}};
   if (width == 192) return {{kSelfLoading, 64, 64}, {kPersistentPair, 128, 64}};
   if (width == 128) {
     return {{kSelfLoading, 64, 64},
@@ -69,9 +70,7 @@ std::optional<AttentionConfiguration> parse_attention_configuration(std::string_
 
 std::vector<AttentionConfiguration> candidates(const Attention& attention, const Device& device) {
   auto all = tiles_of(attention.kernel_width());
-  if (all.size() > 1 && all[0].schedule != usual_schedule(attention, device)) {
-    std::swap(all[0], all[1]);
-  }
+  if (all[0].schedule != usual_schedule(attention, device)) std::swap(all[0], all[1]);
   // Rows of a mask for each query take the registers that many keys need.
   const bool has_own_mask = attention.mask && attention.mask->row_stride != 0;
   if (has_own_mask) std::erase_if(all, [](const auto& c) { return c.keys > 128; });

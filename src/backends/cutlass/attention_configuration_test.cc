@@ -39,7 +39,7 @@ TEST(AttentionConfigurations, PairsOfGroupsWhereThereIsWorkForAll) {
   EXPECT_EQ(first(attention(1, 128)), "sm90_64x64_SelfLoading dependent");
   EXPECT_EQ(first(attention(8, 128)), "sm90_128x128_PersistentPair dependent");
   EXPECT_EQ(first(attention(8, 160)), "sm90_128x64_PersistentPair dependent");
-  EXPECT_EQ(first(attention(8, 256)), "sm90_64x64_SelfLoading dependent");  // there is no pair
+  EXPECT_EQ(first(attention(8, 256)), "sm90_128x32_PersistentPair dependent");
   // Whatever all are.
   EXPECT_EQ(first(attention(2, 64), {96}), "sm90_128x128_PersistentPair dependent");
   EXPECT_EQ(first(attention(3, 64), {145}), "sm90_64x128_SelfLoading dependent");
@@ -51,7 +51,7 @@ TEST(AttentionConfigurations, PairsOfGroupsWhereThereIsWorkForAll) {
 }
 
 TEST(AttentionConfigurations, AreDifferentKernelsOfBothKinds) {
-  for (const std::int64_t width : {64, 128, 192}) {
+  for (const std::int64_t width : {64, 128, 192, 256}) {
     for (const std::int64_t batch : {1, 32}) {
       const auto all = candidates(attention(batch, width), {});
       std::set<std::string> kernels;

@@ -336,8 +336,8 @@ TEST(Cutlass, AKernelThatDoesNotCompileTakesItsRegionsOnly) {
   for (const auto& [name, count] : toolchain.attempts) EXPECT_EQ(count, 1) << name;
 }
 
-// Six kernels that have little in common: TMA and an epilogue, attention with a mask, a batch in
-// float32, odd rows of two layers, a convolution by TMA and one of an image.
+// Six kernels that have little in common: TMA and an epilogue, attention of wide heads with a mask,
+// a batch in float32, odd rows of two layers, a convolution by TMA and one of an image.
 TEST(CutlassKernels, Compile) {
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
@@ -345,7 +345,7 @@ TEST(CutlassKernels, Compile) {
   const auto outcome = compile(R"(
 def @main(%x: Tensor[(128, 64), float16], %w: Tensor[(64, 256), float16],
           %b: Tensor[(256), float16], %r: Tensor[(128, 256), float16],
-          %q: Tensor[(2, 4, 96, 64), bfloat16], %m: Tensor[(2, 1, 1, 96), bfloat16],
+          %q: Tensor[(2, 4, 96, 200), bfloat16], %m: Tensor[(2, 1, 1, 96), bfloat16],
           %a: Tensor[(4, 32, 64), float32], %u: Tensor[(4, 64, 64), float32],
           %odd: Tensor[(31, 13), float16], %t: Tensor[(7, 13), float16], %s: Tensor[(31, 7), float16],
           %l: Tensor[(7, 13), float16],
