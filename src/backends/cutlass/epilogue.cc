@@ -106,7 +106,9 @@ class Describer {
     const auto text = expression(id, op, operands);
     if (!text) return text.error();
     if (op == "cast" && !is_int32(f_.operands(id)[0])) {  // all is float in between
-      names_[{id, {}}] = *text;
+      // Where floats become integers, kernels round to the nearest, and a cast does not.
+      const bool truncates = f_.type(id).dtype().is_byte();
+      names_[{id, {}}] = truncates ? step("float", fmt::format("trunc({})", *text)) : *text;
       return std::nullopt;
     }
     names_[{id, {}}] = step(is_int32(id) ? "int32_t" : "float", *text);

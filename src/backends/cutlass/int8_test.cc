@@ -51,7 +51,8 @@ TEST(CutlassIntegers, ARequantisedProductIsOneKernel) {
                 "    const float v7 = v6 + x4;\n"
                 "    const float v8 = maximum(v7, (-128.f));\n"
                 "    const float v9 = minimum(v8, 127.f);\n"
-                "    return v9;\n"});
+                "    const float v10 = trunc(v9);\n"
+                "    return v10;\n"});
 }
 
 TEST(CutlassIntegers, SumsAreInt32Throughout) {

@@ -36,6 +36,7 @@ struct Words {
   static __device__ float abs(float x) { return fabsf(x); }
   static __device__ float sqrt(float x) { return sqrtf(x); }
   static __device__ float rsqrt(float x) { return rsqrtf(x); }
+  static __device__ float trunc(float x) { return truncf(x); }
   static __device__ float round(float x) { return rintf(x); }
 };
 
