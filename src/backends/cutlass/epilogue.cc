@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/cutlass/kernels/gemm.h"
 #include "constants/pool.h"
 #include "ops/attrs/elementwise.h"
 #include "relay/operator.h"
@@ -52,7 +53,7 @@ constexpr Word kWords[] = {
     {"cast", "{0}"},
 };
 
-constexpr std::size_t kMostInputs = 8;  // as GemmArguments has them
+constexpr std::size_t kMostInputs = ::tessera::cutlass::kMaxGemmInputs;
 
 bool is_number(double value) { return value - value == 0; }
 
