@@ -2,8 +2,10 @@
 // Libraries for a GPU, made and looked into on a machine without one. What they compute is tested
 // on a device by tests/conformance.
 #include <filesystem>
+#include <optional>
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "command.h"
@@ -77,6 +79,20 @@ def @main(%x: Tensor[(?a, ?b, 64), float16], %w: Tensor[(32, 64), float16], %y: 
   EXPECT_TRUE(compiled.ok()) << compiled.err;
 }
 
+// Runs `tessera ARGUMENTS` where the toolkit's folder is empty; nothing where the machine does not
+// let us hide it.
+std::optional<ProcessResult> run_without_toolkit(const Command& command,
+                                                 const std::string& arguments) {
+  const std::string hide = fmt::format("mount -t tmpfs none '{}' && test ! -e '{}/bin/nvcc'",
+                                       fs::canonical(link::find_cuda_compiler()->toolkit).string(),
+                                       link::find_cuda_compiler()->toolkit);
+  const auto run = [&](const std::string& script) {
+    return command.run_program({"unshare", "--mount", "--map-root-user", "sh", "-c", script});
+  };
+  if (!run(hide).ok()) return std::nullopt;
+  return run(fmt::format("{} && exec '{}/bin/tessera' {}", hide, TESSERA_BUILD_DIR, arguments));
+}
+
 // All symbols are found in what the machine has without a toolkit, and no file of one is taken.
 TEST_F(Cuda, ALibraryOfCutlassLoadsWithNothingOfTheToolkit) {
   if (!tessera::testing::is_there("cutlass", command_.has_backend("cutlass"))) {
@@ -99,6 +115,13 @@ def @main(%x: Tensor[(31, 13), float16], %w: Tensor[(7, 13), float16]) { nn.dens
     EXPECT_EQ(maps->find(of_the_toolkit), std::string::npos) << of_the_toolkit << "\n" << *maps;
   }
   dlclose(library);
+  // Loaded, and run as far as there is a GPU, where there is no toolkit at all.
+  const auto ran = run_without_toolkit(command_, "bench p.so");
+  if (!ran) GTEST_SKIP() << "the toolkit cannot be hidden here";
+  if (!ran->ok()) {
+    EXPECT_EQ(ran->exit_status, 1) << ran->outcome();
+    EXPECT_NE(ran->err.find("driver"), std::string::npos) << ran->err;
+  }
 }
 
 // An nvcc that notes how it is run, in a toolkit of its own.
