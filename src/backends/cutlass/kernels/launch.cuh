@@ -30,20 +30,27 @@ class KernelCode {
   // As cudaFuncSetAttribute and cudaLaunchKernelExC take it.
   cudaError_t find(const void** kernel) {
     const std::lock_guard lock(loading_);
-    cudaError_t status = cudaSuccess;
-    if (kernel_ == nullptr && library_ == nullptr) {
-      status = cudaLibraryLoadData(&library_, image_, nullptr, nullptr, 0, nullptr, nullptr, 0);
-    }
-    if (kernel_ == nullptr && status == cudaSuccess) {
-      cudaKernel_t loaded = nullptr;
-      status = cudaLibraryGetKernel(&loaded, library_, entry_);
-      kernel_ = loaded;
-    }
+    const cudaError_t status = kernel_ == nullptr ? load() : cudaSuccess;
     *kernel = kernel_;
     return status;
   }
 
  private:
+  // Loading is no work of the stream: whoever captures that must not be in its way.
+  cudaError_t load() {
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    cudaError_t status = cudaSuccess;
+    if (library_ == nullptr) {
+      status = cudaLibraryLoadData(&library_, image_, nullptr, nullptr, 0, nullptr, nullptr, 0);
+    }
+    cudaKernel_t loaded = nullptr;
+    if (status == cudaSuccess) status = cudaLibraryGetKernel(&loaded, library_, entry_);
+    kernel_ = loaded;
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    return status;
+  }
+
   const char* name_;
   const char* entry_ = nullptr;
   const void* image_ = nullptr;
