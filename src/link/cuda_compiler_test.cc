@@ -97,6 +97,26 @@ TEST_F(ToldToolkit, IsAskedOnce) {
   EXPECT_EQ(*read_file(folder_.file("log")), "asked\nasked\nasked\n");
 }
 
+// So that what comes first is whole when time runs out.
+TEST_F(ToldToolkit, CompilesJobByJob) {
+  write_nvcc(
+      "for word; do case \"$word\" in\n"
+      "  --version) echo 'Cuda compilation tools, release 13.1, V13.1.80' ;;\n"
+      "  -fatbin) printf '%s ' \"$word\" >> '" +
+      folder_.file("log") +
+      "' ;;\n"
+      "  a.cu | b.cu | host_pass.cu) printf '%s ' \"$word\" >> '" +
+      folder_.file("log") + "'; : > product ;;\nesac; done\n");
+  auto tools = Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = "", .jobs = 1});
+  ASSERT_TRUE(tools) << render(tools.error());
+  byoc::CompileJob apart{"a", "", "cu", {}, {}, {}};
+  apart.compiles_apart = true;
+  const byoc::CompileJob jobs[] = {apart, {"b", "", "cu", {}, {}, {}}, apart};
+  EXPECT_EQ(tools->compile_each(jobs).size(), 3u);
+  EXPECT_EQ(*read_file(folder_.file("log")),
+            "-fatbin a.cu host_pass.cu b.cu -fatbin a.cu host_pass.cu ");
+}
+
 TEST_F(ToldToolkit, ThatIsGoneIsInTheCache) {
   const ObjectCache cache(folder_.file("cache"));
   write_nvcc("echo 'Cuda compilation tools, release 13.1, V13.1.80'\n");

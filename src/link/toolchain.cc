@@ -45,6 +45,9 @@ bool compiles_apart(const byoc::CompileJob& job) { return is_cuda(job) && job.co
 // In a compiler's folder.
 constexpr const char* kHostSource = "host_pass.cu";
 constexpr const char* kProduct = "product";
+// Of an object with an image: where tools of CUDA look for code, and the end of its symbol.
+constexpr const char* kImageSection = ".nv_fatbin";
+constexpr const char* kImage = "_image";
 std::string source_name(const byoc::CompileJob& job) { return job.name + "." + job.extension; }
 
 // nvcc compiles for the device whatever it is told to compile: nothing, then.
@@ -108,7 +111,7 @@ Result<Hash128> Toolchain::key(const byoc::CompileJob& job) const {
     add(content);
   }
   add(job.extension);
-  if (compiles_apart(job)) add("apart");
+  if (compiles_apart(job)) add(fmt::format("{}, {}\n{}", kImageSection, kImage, host_source(job)));
   add(job.source);
   return hash_text(text);
 }
@@ -176,8 +179,8 @@ Result<std::string> Toolchain::join(const byoc::CompileJob& job, std::string ima
                                     const std::string& host) const {
   auto folder = TempDir::make("tessera-join");
   if (!folder) return cannot_write(folder.error());
-  // Where tools of CUDA look for code; images begin with numbers of 64 bits.
-  const DataSection section{".nv_fatbin", job.name + "_image", 8, std::move(image)};
+  // Images begin with numbers of 64 bits.
+  const DataSection section{kImageSection, job.name + kImage, 8, std::move(image)};
   for (const auto& [name, bytes] : {std::pair<std::string, std::string>("host.o", host),
                                     {"image.o", make_elf_object({section})}}) {
     if (auto written = write_atomically(folder->file(name), bytes); !written) {
@@ -237,17 +240,14 @@ class Toolchain::Run {
     std::optional<Result<std::string>> image, object;  // what its passes made
   };
 
-  // Those for a device take longest: they come first.
+  // In the order of the jobs: the first ones are whole when time runs out.
   std::vector<std::pair<std::size_t, Pass>> missing() const {
     std::vector<std::pair<std::size_t, Pass>> passes;
-    for (const bool is_apart : {true, false}) {
-      for (std::size_t i = 0; i < jobs_.size(); ++i) {
-        if (results_[i] || compiles_apart(jobs_[i]) != is_apart) continue;
-        passes.emplace_back(i, is_apart ? Pass::kDevice : Pass::kWhole);
-      }
-    }
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      if (!results_[i] && compiles_apart(jobs_[i])) passes.emplace_back(i, Pass::kHost);
+      if (results_[i]) continue;
+      const bool is_apart = compiles_apart(jobs_[i]);
+      passes.emplace_back(i, is_apart ? Pass::kDevice : Pass::kWhole);
+      if (is_apart) passes.emplace_back(i, Pass::kHost);
     }
     return passes;
   }
