@@ -48,7 +48,10 @@ std::optional<Convolution> described(const QuantizedValues& values, NodeId id) {
   if (p.is_float && !values.has_scale_along(p.weight, channels)) return std::nullopt;
   Dim terms = 1;
   for (const std::int64_t axis : summed_axes(p)) {
-    terms = terms * f.type(weight->x).shape()[static_cast<std::size_t>(axis)];
+    const Dim& size = f.type(weight->x).shape()[static_cast<std::size_t>(axis)];
+    const bool is_channels = p.attrs.kernel_layout[static_cast<std::size_t>(axis)] == 'I';
+    // pad-channels makes words of 32 bits of them.
+    terms = terms * (is_channels && size.is_constant() ? Dim((size.constant() + 3) / 4 * 4) : size);
   }
   return fits_int32(terms) ? std::optional(p) : std::nullopt;
 }

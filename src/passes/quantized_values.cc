@@ -2,6 +2,7 @@
 #include "passes/quantized_values.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <span>
 
@@ -24,6 +25,7 @@ bool QuantizedValues::is_call(NodeId id, std::string_view op) const {
 
 std::optional<Quantized> QuantizedValues::find(NodeId id, DType wide) const {
   Quantized q;
+  const Shape& shape = f_.type(id).shape();
   if (wide == kFloat32) {
     if (!is_call(id, "multiply")) return std::nullopt;
     q.scale = f_.operands(id)[1];
@@ -35,20 +37,38 @@ std::optional<Quantized> QuantizedValues::find(NodeId id, DType wide) const {
   }
   if (!is_call(id, "cast") || f_.type(id).dtype() != wide) return std::nullopt;
   q.x = f_.operands(id)[0];
-  const DType narrow = f_.type(q.x).dtype();
-  return narrow.is_byte() ? std::optional(q) : std::nullopt;
+  const Type& narrow = f_.type(q.x);
+  // A zero point or a scale may widen it to more elements.
+  return narrow.dtype().is_byte() && narrow.shape() == shape ? std::optional(q) : std::nullopt;
 }
 
-const Tensor* QuantizedValues::constant(NodeId id) const {
+// The value that a few views and casts come from, or the first of eight bits on the way.
+NodeId QuantizedValues::source(NodeId id, bool up_to_bytes) const {
   constexpr int kMostSteps = 8;
   constexpr std::string_view kViews[] = {"cast", "reshape", "expand_dims", "squeeze", "transpose"};
   for (int i = 0; i < kMostSteps && f_.op(id) != nullptr; ++i) {
+    if (up_to_bytes && f_.type(id).dtype().is_byte()) return id;
     const auto* const view = std::find(std::begin(kViews), std::end(kViews), f_.op(id)->name);
-    if (view == std::end(kViews)) return nullptr;
+    if (view == std::end(kViews)) return id;
     id = f_.operands(id)[0];
   }
-  const auto* found = f_.as<relay::Constant>(id);
+  return id;
+}
+
+const Tensor* QuantizedValues::constant(NodeId id) const {
+  const auto* found = f_.as<relay::Constant>(source(id, false));
   return found == nullptr ? nullptr : &pool_.resolve(found->value);
+}
+
+bool QuantizedValues::is_zero_point_of(NodeId zero, DType narrow) const {
+  const NodeId from = source(zero, true);
+  if (f_.type(from).dtype() == narrow) return true;
+  const auto* found = f_.as<relay::Constant>(from);
+  if (found == nullptr) return false;
+  const Tensor& tensor = pool_.resolve(found->value);
+  const double least = narrow == kInt8 ? -128 : 0;
+  const double value = tensor.num_elements() == 1 ? element_as_double(tensor, 0) : least - 1;
+  return value >= least && value <= least + 255 && std::trunc(value) == value;
 }
 
 bool QuantizedValues::holds_only(NodeId id, double value) const {
@@ -67,7 +87,10 @@ bool QuantizedValues::is_offset_int8(const Quantized& q) const {
 bool QuantizedValues::suits_integers(const Quantized& x, const Quantized& weight) const {
   const bool is_constant = constant(weight.x) != nullptr;
   if (has_zero_point(weight) && !(is_constant && is_offset_int8(weight))) return false;
-  if (has_zero_point(x) && !(is_constant && has_one_element(f_.type(x.zero)))) return false;
+  if (has_zero_point(x) && !(is_constant && has_one_element(f_.type(x.zero)) &&
+                             is_zero_point_of(x.zero, f_.type(x.x).dtype()))) {
+    return false;
+  }
   return !x.scale || has_one_element(f_.type(x.scale));
 }
 

@@ -39,7 +39,8 @@ class QuantizedValues {
   // With this zero point uint8 is int8 plus 128.
   bool is_offset_int8(const Quantized& q) const;
   // Can the product be one of integers of eight bits? Of the weight only a zero point that makes it
-  // int8, and of the other one a number that the sums of a constant weight account for.
+  // int8, and of the other one a number of its own type that the sums of a constant weight account
+  // for.
   bool suits_integers(const Quantized& x, const Quantized& weight) const;
   // Has it one scale, or one for each element of that dimension?
   bool has_scale_along(const Quantized& q, std::size_t axis) const;
@@ -65,6 +66,9 @@ class QuantizedValues {
 
  private:
   bool holds_only(relay::NodeId id, double value) const;
+  relay::NodeId source(relay::NodeId id, bool up_to_bytes) const;
+  // Is it a whole number that x of this type may be?
+  bool is_zero_point_of(relay::NodeId zero, DType narrow) const;
 
   const relay::Function& f_;
   const ConstantPool& pool_;
