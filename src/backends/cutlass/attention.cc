@@ -128,11 +128,14 @@ class Describer {
     }
   }
 
-  // What is as good as hidden may have a bound: sums that overflow are minus infinity without it.
+  // What is as good as hidden, once it is scaled, may have a bound: sums that overflow are minus
+  // infinity without it.
   Expected<NodeId, Refusal> bounded(NodeId id) const {
     const auto operands = nodes_.operands(id);
     const auto bound = nodes_.number(operands[1]);
-    if (!bound || *bound > kAsGoodAsNothing) return refuse("scores have a lower bound");
+    if (!bound || *bound * out_.scale > kAsGoodAsNothing) {
+      return refuse("scores have a lower bound");
+    }
     return operands[0];
   }
 

@@ -78,6 +78,7 @@ TEST(AttentionReasons, TheSoftmaxHasThem) {
       {{.masked = "add(add(%0, %f), %d)"}, "two masks stand between scores and softmax"},
       {{.masked = "add(%0, %d)"}, "the mask is the same for all keys"},
       {{.masked = "maximum(%0, -100f16)"}, "scores have a lower bound"},
+      {{.masked = "multiply(maximum(%0, -65504f16), 0.001f16)"}, "scores have a lower bound"},
       {{.masked = "where(greater(%i, 0i64), %0, -100f16)"},
        "a choice in front of the softmax is for no number"},
       {{.shares = "multiply(%2, %f)"}, "`multiply` stands between the softmax and the values"},
