@@ -107,9 +107,7 @@ class Describer {
     const auto text = expression(id, op, operands);
     if (!text) return text.error();
     if (op == "cast" && !is_int32(f_.operands(id)[0])) {  // all is float in between
-      // Where floats become integers, kernels round to the nearest, and a cast does not.
-      const bool truncates = f_.type(id).dtype().is_byte();
-      names_[{id, {}}] = truncates ? step("float", fmt::format("trunc({})", *text)) : *text;
+      names_[{id, {}}] = *text;
       return std::nullopt;
     }
     names_[{id, {}}] = step(is_int32(id) ? "int32_t" : "float", *text);
@@ -258,7 +256,9 @@ class Describer {
   Expected<std::string, Refusal> name_of(NodeId id, std::optional<std::size_t> axis) {
     const auto known = names_.find({id, axis});
     if (known != names_.end()) return known->second;
-    if (const auto value = scalar(id); value && is_inside(id)) return number(*value);
+    if (const auto value = scalar(id); value && is_inside(id)) {
+      return is_int32(id) ? fmt::format("({:.0f})", *value) : number(*value);
+    }
     if (is_inside(id)) return refuse("a constant inside is no finite scalar");
     TESSERA_TRY(EpilogueInput input, describe_input(id, axis));
     if (out_.inputs.size() == kMostInputs)

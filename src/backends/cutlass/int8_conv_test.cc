@@ -57,8 +57,7 @@ TEST(CutlassIntegerConvolutions, ARequantisedConvolutionIsOneKernel) {
                 "    const float v5 = v4 + x3;\n"
                 "    const float v6 = maximum(v5, 0.f);\n"
                 "    const float v7 = minimum(v6, 255.f);\n"
-                "    const float v8 = trunc(v7);\n"
-                "    return v8;\n"});
+                "    return v7;\n"});
 }
 
 // One convolution, with what is said behind it.

@@ -51,8 +51,7 @@ TEST(CutlassIntegers, ARequantisedProductIsOneKernel) {
                 "    const float v7 = v6 + x4;\n"
                 "    const float v8 = maximum(v7, (-128.f));\n"
                 "    const float v9 = minimum(v8, 127.f);\n"
-                "    const float v10 = trunc(v9);\n"
-                "    return v10;\n"});
+                "    return v9;\n"});
 }
 
 TEST(CutlassIntegers, SumsAreInt32Throughout) {
@@ -63,6 +62,18 @@ TEST(CutlassIntegers, SumsAreInt32Throughout) {
       toolchain);
   EXPECT_EQ(composites_of(outcome), (std::vector<std::string>{"cutlass.product"}));
   expect_lines(kernel_of(toolchain), {"using D = int32_t;", "int32_t element(int32_t sum) {"});
+}
+
+// Beyond what float32 holds.
+TEST(CutlassIntegers, NumbersBehindSumsAreIntegers) {
+  RecordingToolchain toolchain;
+  const auto outcome = compile(
+      "def @main(%x: Tensor[(64, 256), int8], %w: Tensor[(128, 256), int8], "
+      "%z: Tensor[(128), int32]) { add(subtract(nn.dense(%x, %w, units=None, "
+      "out_dtype=\"int32\"), %z), -100000001) }",
+      toolchain);
+  EXPECT_EQ(composites_of(outcome), std::vector<std::string>{"cutlass.integer_product_epilogue"});
+  expect_lines(kernel_of(toolchain), {"const int32_t v1 = v0 + (-100000001);"});
 }
 
 // What one scale and two layers have in common: scales and weights are arguments.

@@ -86,8 +86,9 @@ CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& ta
 
 CompileJob kernel_job(const Attention& attention, const AttentionConfiguration& c,
                       const Target& target) {
-  return cutlass_job(kernel_symbol(attention, c), kernel_source(attention, c), target,
-                     {"attention.h", "launch.cuh", "launch_sm90.cuh", "attention_sm90.cuh"});
+  return cutlass_job(
+      kernel_symbol(attention, c), kernel_source(attention, c), target,
+      {"attention.h", "gemm.h", "launch.cuh", "launch_sm90.cuh", "attention_sm90.cuh"});
 }
 
 CompileJob measure_job(const Gemm& gemm, const Target& target) {

@@ -81,7 +81,6 @@ struct EpilogueWords : Words {
   static CUTLASS_DEVICE float abs(float x) { return fabsf(x); }
   static CUTLASS_DEVICE float sqrt(float x) { return sqrtf(x); }
   static CUTLASS_DEVICE float rsqrt(float x) { return rsqrtf(x); }
-  static CUTLASS_DEVICE float trunc(float x) { return truncf(x); }
   static CUTLASS_DEVICE float round(float x) { return rintf(x); }  // the even one of two
 };
 

@@ -36,7 +36,6 @@ struct Words {
   static __device__ float abs(float x) { return fabsf(x); }
   static __device__ float sqrt(float x) { return sqrtf(x); }
   static __device__ float rsqrt(float x) { return rsqrtf(x); }
-  static __device__ float trunc(float x) { return truncf(x); }
   static __device__ float round(float x) { return rintf(x); }
 };
 
@@ -128,8 +127,10 @@ __global__ void reference(GemmArguments g, float* wanted) {
     __syncthreads();
   }
   if (row >= g.m || column >= g.n) return;
-  wanted[(batch * g.m + row) * g.n + column] = Function::Inputs::template apply<Function>(
+  const float result = Function::Inputs::template apply<Function>(
       sum, g, batch, row, column, std::make_index_sequence<Function::Inputs::kCount>());
+  const bool is_cast = std::is_integral_v<typename Problem::D>;  // which truncates
+  wanted[(batch * g.m + row) * g.n + column] = is_cast ? truncf(result) : result;
 }
 
 }  // namespace tessera::cutlass::measure
