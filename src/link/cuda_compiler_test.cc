@@ -97,7 +97,7 @@ TEST_F(ToldToolkit, IsAskedOnce) {
   EXPECT_EQ(*read_file(folder_.file("log")), "asked\nasked\nasked\n");
 }
 
-// So that what comes first is whole when time runs out.
+// So that what comes first is whole when time runs out; nothing more is made of what fails.
 TEST_F(ToldToolkit, CompilesJobByJob) {
   write_nvcc(
       "for word; do case \"$word\" in\n"
@@ -105,16 +105,19 @@ TEST_F(ToldToolkit, CompilesJobByJob) {
       "  -fatbin) printf '%s ' \"$word\" >> '" +
       folder_.file("log") +
       "' ;;\n"
+      "  c.cu) exit 1 ;;\n"
       "  a.cu | b.cu | host_pass.cu) printf '%s ' \"$word\" >> '" +
       folder_.file("log") + "'; : > product ;;\nesac; done\n");
   auto tools = Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = "", .jobs = 1});
   ASSERT_TRUE(tools) << render(tools.error());
   byoc::CompileJob apart{"a", "", "cu", {}, {}, {}};
   apart.compiles_apart = true;
-  const byoc::CompileJob jobs[] = {apart, {"b", "", "cu", {}, {}, {}}, apart};
-  EXPECT_EQ(tools->compile_each(jobs).size(), 3u);
+  byoc::CompileJob failing = apart;
+  failing.name = "c";
+  const byoc::CompileJob jobs[] = {apart, {"b", "", "cu", {}, {}, {}}, failing, apart};
+  EXPECT_EQ(tools->compile_each(jobs).size(), 4u);
   EXPECT_EQ(*read_file(folder_.file("log")),
-            "-fatbin a.cu host_pass.cu b.cu -fatbin a.cu host_pass.cu ");
+            "-fatbin a.cu host_pass.cu b.cu -fatbin -fatbin a.cu host_pass.cu ");
 }
 
 TEST_F(ToldToolkit, ThatIsGoneIsInTheCache) {

@@ -203,7 +203,7 @@ Result<void> Toolchain::keep_sources(std::span<const byoc::CompileJob> jobs) con
       if (folder.empty()) continue;
       std::error_code reported_when_written;
       std::filesystem::create_directories(folder, reported_when_written);
-      const std::string path = folder + "/" + job.name + "." + job.extension;
+      const std::string path = folder + "/" + source_name(job);
       if (auto written = write_atomically(path, job.source); !written) {
         return fail(
             error(Code::kFileNotWritable, nullptr, "cannot write {}", written.error().text())
@@ -230,14 +230,16 @@ class Toolchain::Run {
     const auto passes = missing();
     run_jobs(passes.size(), threads, [&](std::size_t i) {
       const auto [job, pass] = passes[i];
-      if (Clock::now() < until) take(job, pass, toolchain_.run_compiler(jobs_[job], pass));
+      if (Clock::now() < until && !has_failed(job)) {
+        take(job, pass, toolchain_.run_compiler(jobs_[job], pass));
+      }
     });
   }
 
  private:
   struct Work {
     Hash128 key;
-    std::optional<Result<std::string>> image, object;  // what its passes made
+    std::optional<std::string> image, object;  // what its passes made
   };
 
   // In the order of the jobs: the first ones are whole when time runs out.
@@ -256,20 +258,30 @@ class Toolchain::Run {
     Work& work = works_[i];
     {
       const std::lock_guard lock(taking_);
-      (pass == Pass::kDevice ? work.image : work.object) = std::move(made);
-      if (!work.object || (compiles_apart(jobs_[i]) && !work.image)) return;
+      if (results_[i]) return;
+      if (!made) {  // whatever becomes of the other pass
+        results_[i] = std::move(made);
+      } else {
+        (pass == Pass::kDevice ? work.image : work.object) = *std::move(made);
+        if (!work.object || (compiles_apart(jobs_[i]) && !work.image)) return;
+      }
     }
-    results_[i] = finish(jobs_[i], work);
-    if (*results_[i]) toolchain_.cache_.store(work.key, **results_[i]);
+    if (!results_[i]) finish(i);
     report();
   }
 
-  // Whichever pass failed says why.
-  Result<std::string> finish(const byoc::CompileJob& job, Work& work) const {
-    if (!work.image) return *std::move(work.object);
-    if (!*work.image) return *std::move(work.image);
-    if (!*work.object) return *std::move(work.object);
-    return toolchain_.join(job, **std::move(work.image), **work.object);
+  void finish(std::size_t i) {
+    Work& work = works_[i];
+    Result<std::string> object =
+        work.image ? toolchain_.join(jobs_[i], *std::move(work.image), *work.object)
+                   : Result<std::string>(*std::move(work.object));
+    if (object) toolchain_.cache_.store(work.key, *object);
+    results_[i] = std::move(object);
+  }
+
+  bool has_failed(std::size_t i) {
+    const std::lock_guard lock(taking_);
+    return results_[i].has_value();
   }
 
   void report() {
