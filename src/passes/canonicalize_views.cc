@@ -13,6 +13,7 @@
 #include "ops/attrs/shape.h"
 #include "passes/factored_view.h"
 #include "passes/pass.h"
+#include "passes/view_calls.h"
 #include "relay/rewrite.h"
 
 namespace tessera::passes {
@@ -90,48 +91,11 @@ class Canonicalizer {
     if (!is_view || f_.as<relay::Constant>(f_.operands(id)[0]) != nullptr) return std::nullopt;
     auto what = seen(c, f_.operands(id)[0]);
     if (!what) return std::nullopt;
-    std::optional<FactoredView> view;
-    if (op == "transpose") {
-      view = what->view.transpose(permutation(id));
-    } else if (op == "strided_slice") {
-      view = sliced(id, what->view);
-    } else if (op == "take") {
-      view = taken(id, what->view);
-    } else {
-      view = what->view.reshape(*sizes_of(f_.type(id)));
-    }
+    auto view = op == "take" ? taken(id, what->view)
+                             : view_behind(f_, id, *sizes_of(f_.type(id)), what->view);
     if (!view) return std::nullopt;
     what->view = *std::move(view);
     return what;
-  }
-
-  std::vector<std::int64_t> permutation(NodeId transpose) const {
-    const auto rank = static_cast<std::int64_t>(f_.type(transpose).rank());
-    auto axes = attrs<ops::TransposeAttrs>(transpose).axes;
-    if (!axes) {
-      axes.emplace();
-      for (std::int64_t i = rank; i-- > 0;) axes->push_back(i);
-    }
-    for (std::int64_t& a : *axes) a += a < 0 ? rank : 0;
-    return *axes;
-  }
-
-  std::optional<FactoredView> sliced(NodeId id, FactoredView view) const {
-    const auto a = attrs<ops::StridedSliceAttrs>(id);
-    const bool has_steps = a.strides && std::any_of(a.strides->begin(), a.strides->end(),
-                                                    [](std::int64_t step) { return step != 1; });
-    if (!a.begin || has_steps || a.slice_mode != "end") return std::nullopt;
-    const Sizes before = view.sizes(), after = *sizes_of(f_.type(id));
-    for (std::size_t i = 0; i < a.begin->size(); ++i) {
-      std::int64_t axis = a.axes ? (*a.axes)[i] : static_cast<std::int64_t>(i);
-      if (axis < 0) axis += static_cast<std::int64_t>(before.size());
-      const auto at = static_cast<std::size_t>(axis);
-      const std::int64_t begin = (*a.begin)[i] < 0 ? (*a.begin)[i] + before[at] : (*a.begin)[i];
-      auto cut = view.slice(at, std::max<std::int64_t>(begin, 0), after[at]);
-      if (!cut) return std::nullopt;
-      view = *std::move(cut);
-    }
-    return view;
   }
 
   // One index along an axis, which goes away.

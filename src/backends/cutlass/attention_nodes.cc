@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "constants/pool.h"
 #include "ops/attrs/matmul.h"
-#include "ops/attrs/shape.h"
+#include "passes/view_calls.h"
 #include "relay/constant_mentions.h"
 #include "relay/operator.h"
 #include "relay/refuse.h"
@@ -59,12 +58,7 @@ Expected<Sizes, Refusal> AttentionNodes::sizes(NodeId id) const {
   return *std::move(sizes);
 }
 
-const Tensor* AttentionNodes::constant(NodeId id) const {
-  const auto* constant = f_.as<relay::Constant>(id);
-  if (constant == nullptr) return nullptr;
-  const auto* tensor = std::get_if<Tensor>(&constant->value);
-  return tensor == nullptr && c_.pool != nullptr ? &c_.pool->resolve(constant->value) : tensor;
-}
+const Tensor* AttentionNodes::constant(NodeId id) const { return constant_of(c_, id); }
 
 std::optional<double> AttentionNodes::number(NodeId id) const {
   const Tensor* tensor = constant(id);
@@ -87,44 +81,12 @@ Expected<NodeId, Refusal> AttentionNodes::scaled(NodeId id, double& factor) cons
 
 namespace {
 
-std::vector<std::int64_t> axes_of(const AttentionNodes& nodes, NodeId transpose) {
-  auto axes = nodes.attrs<ops::TransposeAttrs>(transpose).axes;
-  const auto rank = static_cast<std::int64_t>(nodes.function().type(transpose).rank());
-  if (!axes) {
-    axes.emplace();
-    for (std::int64_t i = rank; i-- > 0;) axes->push_back(i);
-  }
-  for (std::int64_t& axis : *axes) axis = axis < 0 ? axis + rank : axis;
-  return *axes;
-}
-
-// A slice with steps of one, from places that are numbers.
-Expected<FactoredView, Refusal> slice(const AttentionNodes& nodes, NodeId id, FactoredView view) {
-  const auto a = nodes.attrs<ops::StridedSliceAttrs>(id);
-  const bool has_steps = a.strides && std::any_of(a.strides->begin(), a.strides->end(),
-                                                  [](std::int64_t step) { return step != 1; });
-  if (!a.begin || has_steps || a.slice_mode != "end") return refuse("a slice is not plain");
-  TESSERA_TRY(const Sizes after, nodes.sizes(id));
-  const Sizes before = view.sizes();
-  for (std::size_t i = 0; i < a.begin->size(); ++i) {
-    std::int64_t axis = a.axes ? (*a.axes)[i] : static_cast<std::int64_t>(i);
-    if (axis < 0) axis += static_cast<std::int64_t>(before.size());
-    const auto at = static_cast<std::size_t>(axis);
-    const std::int64_t begin = (*a.begin)[i] < 0 ? (*a.begin)[i] + before[at] : (*a.begin)[i];
-    auto part = view.slice(at, std::clamp<std::int64_t>(begin, 0, before[at]), after[at]);
-    if (!part) return refuse("a slice is not plain");
-    view = *std::move(part);
-  }
-  return view;
-}
-
 Expected<FactoredView, Refusal> step(const AttentionNodes& nodes, NodeId id, FactoredView view) {
-  if (nodes.is(id, "transpose")) return view.transpose(axes_of(nodes, id));
-  if (nodes.is(id, "strided_slice")) return slice(nodes, id, std::move(view));
   TESSERA_TRY(const Sizes sizes, nodes.sizes(id));
-  auto seen = view.reshape(sizes);
-  if (!seen) return refuse("the heads are no view of what they are made of");
-  return *std::move(seen);
+  auto seen = passes::view_behind(nodes.function(), id, sizes, std::move(view));
+  if (seen) return *std::move(seen);
+  if (nodes.is(id, "strided_slice")) return refuse("a slice is not plain");
+  return refuse("the heads are no view of what they are made of");
 }
 
 }  // namespace
@@ -159,7 +121,7 @@ Expected<SeenAs, Refusal> see_product(const AttentionNodes& nodes) {
   while (nodes.is(id, "reshape") || nodes.is(id, "transpose")) {
     const NodeId before = nodes.operands(id)[0];
     if (nodes.is(id, "transpose")) {
-      const auto axes = axes_of(nodes, id);
+      const auto axes = passes::permutation_of(nodes.function(), id);
       std::vector<std::int64_t> inverse(axes.size());
       for (std::size_t i = 0; i < axes.size(); ++i) {
         inverse[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);

@@ -243,10 +243,7 @@ class Describer {
 
   // The value of a constant of one element.
   std::optional<double> scalar(NodeId id) const {
-    const auto* constant = f_.as<relay::Constant>(id);
-    if (constant == nullptr) return std::nullopt;
-    const auto* tensor = std::get_if<Tensor>(&constant->value);
-    if (tensor == nullptr && c_.pool != nullptr) tensor = &c_.pool->resolve(constant->value);
+    const Tensor* tensor = constant_of(c_, id);
     if (tensor == nullptr || tensor->num_elements() != 1) return std::nullopt;
     const double value = element_as_double(*tensor, 0);
     return is_number(value) ? std::optional(value) : std::nullopt;
@@ -336,6 +333,13 @@ Expected<Composite, Refusal> composite_of(const Function& region, const Constant
     }
   }
   return c;
+}
+
+const Tensor* constant_of(const Composite& c, NodeId id) {
+  const auto* constant = c.function->as<relay::Constant>(id);
+  if (constant == nullptr) return nullptr;
+  const auto* tensor = std::get_if<Tensor>(&constant->value);
+  return tensor == nullptr && c.pool != nullptr ? &c.pool->resolve(constant->value) : tensor;
 }
 
 Extent extent_of(const Shape& tensor, const Shape& whole, std::size_t first, std::size_t last) {

@@ -48,6 +48,9 @@ struct Composite {
 Expected<Composite, relay::Refusal> composite_of(const relay::Function& region,
                                                  const ConstantPool& pool);
 
+// Null for what is no constant, or one that no pool was given for.
+const Tensor* constant_of(const Composite& composite, relay::NodeId id);
+
 // How a tensor lies along some dimensions of what it is broadcast to.
 enum class Extent : std::uint8_t { kOne, kFull, kPart };
 // Along [first, last) of `whole`; the tensor has the last ones of its dimensions.
