@@ -12,7 +12,6 @@ namespace {
 using byoc::CompileContext;
 using byoc::CompileOutcome;
 using byoc::CompositePattern;
-using relay::Function;
 
 constexpr std::string_view kName = "onednn";
 

@@ -5,6 +5,7 @@
 //   write_candidates DIR [COUNT]      COUNT candidates a product, 8 if not said
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <set>
 
 #include "backends/cutlass/source.h"
@@ -62,7 +63,7 @@ int write(const std::string& folder, std::size_t count) {
       for (const Configuration& c : all) {
         const std::string symbol = kernel_symbol(gemm, c);
         if (written.insert(symbol).second &&
-            !write_atomically(folder + "/" + symbol + ".cu", kernel_source(gemm, c))) {
+            !write_atomically(fmt::format("{}/{}.cu", folder, symbol), kernel_source(gemm, c))) {
           return 1;
         }
         list +=
@@ -83,6 +84,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: write_candidates DIR [COUNT]\n");
     return 2;
   }
-  return tessera::backends::cutlass::write(
-      argv[1], argc > 2 ? static_cast<std::size_t>(std::atoi(argv[2])) : 8);
+  try {
+    return tessera::backends::cutlass::write(
+        argv[1], argc > 2 ? static_cast<std::size_t>(std::atoi(argv[2])) : 8);
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "write_candidates: %s\n", problem.what());
+    return 1;
+  }
 }
