@@ -14,10 +14,11 @@ second library is one that was compiled with these instead.
 Weights are those of bench/models/*.skeleton.onnx filled by hydrate.py, in all engines. BERT's
 attention mask is an input, with padding, and is applied. In each round the engines run one after
 the other, each for a third of a second under load, timed by CUDA events around every call; a
-result is the median over the rounds' medians. Inputs and outputs lie on the device. Errors are
-those of the first output against PyTorch in float32 on the same inputs, relative to its largest
-magnitude. "GPU" is the device memory that is gone after our first run, beside what the library
-says it needs: weights and arena.
+result is the median over the rounds' medians. Inputs and outputs lie on the device. An error is
+the worst of all outputs against PyTorch in float32 on the same inputs, relative to the output's
+largest magnitude. "First" is what our first result takes: loading the library, uploading weights
+and a run; all other times are warm. "GPU" is the device memory that is gone then, beside what the
+library says it needs: weights and arena.
 
 Needs torch, torchvision and transformers, which the project itself does not use.
 """
@@ -146,8 +147,8 @@ def torch_model(architecture: Architecture, path: Path) -> torch.nn.Module:
     return model.eval().cuda()
 
 
-def first_tensor(output) -> torch.Tensor:
-    return output if isinstance(output, torch.Tensor) else output[0]
+def tensors_of(output) -> list[torch.Tensor]:
+    return [output] if isinstance(output, torch.Tensor) else list(output.to_tuple())
 
 
 # ---- Measuring
@@ -173,8 +174,9 @@ def medians(engines: dict, rounds: int) -> dict[str, list[float]]:
     return times
 
 
-def error(result: torch.Tensor, reference: torch.Tensor) -> float:
-    return float((result.float() - reference).abs().max() / reference.abs().max())
+def error(results: list[torch.Tensor], references: list[torch.Tensor]) -> float:
+    return max(float((result.float() - reference).abs().max() / reference.abs().max())
+               for result, reference in zip(results, references, strict=True))
 
 
 def free_mb() -> float:
@@ -202,7 +204,7 @@ class Case:
                         *dims], check=True, stdout=subprocess.DEVNULL)
         return path
 
-    def compile_ours(self, path: Path, name: str, options: list[str]) -> tessera.Model:
+    def compile_ours(self, path: Path, name: str, options: list[str]) -> Path:
         library = self.folder / f"{self.stem}-{name}.so"
         command = [self.options.tessera, "compile", path, "-o", library, "--json",
                    *(options or self.options.compile)]
@@ -213,13 +215,14 @@ class Case:
         self.row |= {f"compile_{name}_s": report["seconds"], "regions": len(report["placement"])}
         for what in ("library", "weight", "arena"):
             self.row[f"{what}_mb"] = report[f"{what}_bytes"] / 1e6
-        return tessera.Model(library)
+        return library
 
     def start_ours(self, feeds: dict, stream, name="ours",
-                   options=()) -> tuple[Callable, torch.Tensor]:
-        """A call of our library, after the first one, and its first output."""
-        path = self.hydrate(self.options.dtype)
-        library = self.compile_ours(path, name, list(options))
+                   options=()) -> tuple[Callable, list[torch.Tensor]]:
+        """A call of our library, after the first one, and its outputs."""
+        path = self.compile_ours(self.hydrate(self.options.dtype), name, list(options))
+        start = time.perf_counter()
+        library = tessera.Model(path)
         types = {tessera.FLOAT: {16: torch.half, 32: torch.float}, tessera.INT: {64: torch.int64}}
         tensor_type = lambda io: types[io.dtype.code][io.dtype.bits]
         inputs = {io.name.decode(): feeds[io.name.decode()].to(tensor_type(io))
@@ -229,7 +232,9 @@ class Case:
                    for io in library.outputs}
         ours = library.bind_on_stream(inputs, results, stream.cuda_stream)
         ours()
-        return ours, next(iter(results.values()))
+        stream.synchronize()
+        self.row[f"first_{name}_ms"] = (time.perf_counter() - start) * 1e3
+        return ours, list(results.values())
 
     def torch_engines(self, feeds: dict, reference: torch.nn.Module) -> dict[str, Callable]:
         eager = reference.half()
@@ -262,14 +267,13 @@ class Case:
                 second["second"], second_result = self.start_ours(feeds, stream, "second",
                                                                   self.options.second)
             model = torch_model(self.architecture, self.hydrate("fp32"))
-            reference = first_tensor(model(**feeds) if self.architecture.keywords
-                                     else model(*feeds.values()))
-            reference = reference.clone()
+            reference = [x.clone() for x in tensors_of(
+                model(**feeds) if self.architecture.keywords else model(*feeds.values()))]
             engines = {"ours": ours} | second | self.torch_engines(feeds, model)
             if second:
                 self.row["second_error"] = error(second_result, reference)
             self.row["error"] = error(result, reference)
-            self.row["torch_error"] = error(first_tensor(engines["eager"]()), reference)
+            self.row["torch_error"] = error(tensors_of(engines["eager"]()), reference)
             for name, rounds in medians(engines, self.options.rounds).items():
                 self.row[name] = statistics.median(rounds)
                 self.row[f"{name}_spread"] = max(rounds) - min(rounds)
@@ -293,6 +297,7 @@ COLUMNS = {  # heading: how a row's numbers are written
     "error": "{error:.1e}",
     "of the second": "{second_error:.1e}",
     "of torch fp16": "{torch_error:.1e}",
+    "first ms": "{first_ours_ms:.0f}",
     "compile s": "{compile_ours_s:.1f}",
     "torch.compile s": "{torch_compile_s:.0f}",
     "library MB": "{library_mb:.0f}",
