@@ -85,7 +85,7 @@ int compile(const CompileArgs& args) {
   options->kept.names = {args.keep_weights.begin(), args.keep_weights.end()};
   options->kept.all = options->kept.names.erase("all") > 0;
   driver::Progress progress;
-  ProgressBar bar("compiling kernels"), measuring("measuring");
+  ProgressBar bar("compiling kernels"), measuring("measuring", options->tuning.budget_s);
   progress.measured = [&](std::size_t done, std::size_t of) {
     bar.clear();
     measuring.show(static_cast<double>(done) / static_cast<double>(of));

@@ -16,26 +16,22 @@ constexpr int kBarColumns = 30;
 constexpr milliseconds kRedraw{100};
 constexpr milliseconds kPlainLine{10'000};
 
-// Early on there is nothing to estimate from.
-std::string estimate(double share, double elapsed_s) {
-  if (share < 0.05 || elapsed_s < 0.5) return "";
-  return fmt::format(", about {:.0f} s left", elapsed_s * (1 - share) / share);
-}
-
 }  // namespace
 
-ProgressBar::ProgressBar(std::string what)
+ProgressBar::ProgressBar(std::string what, double limit_s)
     : what_(std::move(what)),
       on_terminal_(isatty(STDERR_FILENO) != 0),
       begin_(Clock::now()),
-      next_(on_terminal_ ? begin_ : begin_ + kPlainLine) {}
+      left_(limit_s) {}
 
 void ProgressBar::show(double share) {
-  const auto now = Clock::now();
-  if (now < next_) return;
-  next_ = now + (on_terminal_ ? kRedraw : kPlainLine);
   share = std::clamp(share, 0.0, 1.0);
-  const std::string left = estimate(share, std::chrono::duration<double>(now - begin_).count());
+  const auto now = Clock::now();
+  const auto seconds = left_.seen(share, std::chrono::duration<double>(now - begin_).count());
+  if (!next_) next_ = on_terminal_ ? now : now + kPlainLine;
+  if (now < *next_) return;
+  next_ = now + (on_terminal_ ? kRedraw : kPlainLine);
+  const std::string left = seconds ? fmt::format(", about {:.0f} s left", *seconds) : "";
   if (on_terminal_) {
     const auto full = static_cast<std::size_t>(share * kBarColumns);
     fmt::print(stderr, "\r\033[K{} [{}{}] {:.0f} %{}", what_, std::string(full, '#'),

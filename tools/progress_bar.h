@@ -4,18 +4,24 @@
 #pragma once
 
 #include <chrono>
+#include <limits>
+#include <optional>
 #include <string>
+
+#include "support/time_left.h"
 
 namespace tessera::tools {
 
 class ProgressBar {
  public:
-  explicit ProgressBar(std::string what);
+  // The work ends `limit_s` seconds from now at the latest.
+  explicit ProgressBar(std::string what, double limit_s = std::numeric_limits<double>::infinity());
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
   ~ProgressBar() { clear(); }
 
-  // `share` of the work is done, 0 to 1. Writes only where the last time was a while ago.
+  // `share` of the work is done, 0 to 1. Writes only where the last time was a while ago; plain
+  // lines not before the work has taken a while.
   void show(double share);
   // Takes the bar off the terminal, so that other lines can follow.
   void clear();
@@ -24,7 +30,9 @@ class ProgressBar {
   using Clock = std::chrono::steady_clock;
   std::string what_;
   bool on_terminal_, is_drawn_ = false;
-  Clock::time_point begin_, next_;
+  Clock::time_point begin_;
+  std::optional<Clock::time_point> next_;
+  TimeLeft left_;
 };
 
 }  // namespace tessera::tools

@@ -58,7 +58,8 @@ int tune(const TuneArgs& args) {
   if (!options) return report(options.error());
   options->tuning.measures = true;
   driver::Progress progress;
-  ProgressBar compiling("compiling candidates"), measuring("measuring");
+  const double budget_s = options->tuning.budget_s;
+  ProgressBar compiling("compiling candidates", budget_s), measuring("measuring", budget_s);
   progress.sources = [&](std::size_t done, std::size_t of) {
     compiling.show(static_cast<double>(done) / static_cast<double>(of));
   };

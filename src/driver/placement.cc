@@ -72,15 +72,15 @@ bool has_machine(const std::vector<Target>& targets, DeviceType device) {
          });
 }
 
-// The back end of a function's `Compiler`: with the user's target, or all defaults if it is not in
-// the list.
+// The back end of a function's `Compiler`: with the user's target, or defaults for the user's
+// machine if it is not in the list.
 std::variant<byoc::BackendChoice, byoc::Refusal> named_backend(
     const std::string& name, const std::vector<byoc::BackendChoice>& choices,
     const std::vector<Target>& targets) {
   if (const byoc::BackendChoice* choice = find_choice(name, choices)) return *choice;
   const byoc::Backend* backend = backends::find_backend(name);
   if (backend == nullptr) return byoc::Refusal{"this tessera has no such back end"};
-  const Target target(name);
+  const Target target = follow_machine(Target(name), targets);
   if (!has_machine(targets, target.device())) {
     return byoc::Refusal{
         fmt::format("no target is for its device, {}", to_string(target.device()))};

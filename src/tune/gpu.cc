@@ -15,9 +15,6 @@ using GetName = int(char* name, int bytes, int device);
 using GetAttribute = int(int* value, int attribute, int device);
 constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76;
 
-// Which has code of its own, that of sm_90a.
-constexpr int kSm90 = 90;
-
 constexpr const char* kRemedy =
     "measure on the machine with the GPU (`tessera tune MODEL --records FILE`), and compile here "
     "with --records FILE";
@@ -75,7 +72,7 @@ std::string mismatch(const Gpu& gpu, const std::string& device) {
     return fmt::format(
         "the GPU of this machine ({0}) is of architecture sm_{1}, the target's code is for {2}: "
         "give the target `cuda` -arch=sm_{1}{3}",
-        gpu.name, number, architecture, number == kSm90 ? "a" : "");
+        gpu.name, number, architecture, runtime::arch_suffix(gpu.major));
   }
   if (describe(gpu, device).starts_with(device)) return "";
   const std::string alike = fmt::format("{} {} ", architecture, gpu.multiprocessors);

@@ -10,22 +10,14 @@
 namespace tessera {
 namespace {
 
-// A code generator that is not told its architecture takes that of the machine, and so on.
-void follow_machines(std::vector<Target>& targets) {
-  for (Target& target : targets) {
-    const auto machine = std::find_if(targets.begin(), targets.end(), [&](const Target& other) {
-      return target.is_external_for(other);
-    });
-    if (machine == targets.end()) continue;
-    for (const auto& [option, value] : machine->values()) {
-      const TargetOption* own = target.kind().find_option(option);
-      const TargetOption* its = machine->kind().find_option(option);
-      if (own == nullptr || its == nullptr || value == its->default_value) continue;
-      if (target.values().at(option) == own->default_value) {
-        target = target.with(option, value);
-      }
-    }
+Target following(Target target, const Target& machine) {
+  for (const auto& [option, value] : machine.values()) {
+    const TargetOption* own = target.kind().find_option(option);
+    const TargetOption* its = machine.kind().find_option(option);
+    if (own == nullptr || its == nullptr || value == its->default_value) continue;
+    if (target.values().at(option) == own->default_value) target = target.with(option, value);
   }
+  return target;
 }
 
 Target choose_host(const std::vector<Target>& targets) {
@@ -45,10 +37,23 @@ std::string arch_number(const Target& target) {
   return std::string(gpu_arch_number(target.get_string("arch")));
 }
 
+// The library says what it runs on as the machine's target has it.
+void check_later_devices(const Target& machine, const Target& target, Diagnostics& problems) {
+  const std::string &one = machine.get_string("arch"), &other = target.get_string("arch");
+  const bool promises = machine.get_bool("ptx") && has_ptx_for_later(one);
+  if (!promises || has_ptx_for_later(other)) return;
+  problems.add(error(Code::kBadTarget, nullptr,
+                     "target `{} -ptx` is for later devices too, which code of `{} -arch={}` does "
+                     "not run on",
+                     machine.name(), target.name(), other)
+                   .with_remedy(fmt::format("give both -arch={}, or leave -ptx away", one)));
+}
+
 // Code for another architecture would be found out by the first kernel that is launched.
 void check_arch(const Target& machine, const Target& target, Diagnostics& problems) {
   const std::string one = arch_number(machine), other = arch_number(target);
-  if (one.empty() || other.empty() || one == other) return;
+  if (one.empty() || other.empty()) return;
+  if (one == other) return check_later_devices(machine, target, problems);
   problems.add(error(Code::kBadTarget, nullptr,
                      "the targets `{}` and `{}` are for different architectures: {} and {}",
                      machine.name(), target.name(), machine.get_string("arch"),
@@ -91,6 +96,13 @@ DeviceType choose_device(const std::vector<Target>& targets) {
 
 }  // namespace
 
+Target follow_machine(Target target, std::span<const Target> targets) {
+  const auto machine = std::find_if(targets.begin(), targets.end(), [&](const Target& other) {
+    return target.is_external_for(other);
+  });
+  return machine == targets.end() ? target : following(std::move(target), *machine);
+}
+
 Result<std::vector<Target>> parse_targets(std::span<const std::string> texts,
                                           std::string_view host) {
   std::vector<Target> targets;
@@ -108,7 +120,7 @@ Result<std::vector<Target>> parse_targets(std::span<const std::string> texts,
   if (targets.empty()) {
     return fail(error(Code::kBadTarget, nullptr, "at least one target is needed"));
   }
-  follow_machines(targets);
+  for (Target& target : targets) target = follow_machine(target, targets);
   return targets;
 }
 

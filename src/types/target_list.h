@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "types/target.h"
 
@@ -14,6 +15,10 @@ namespace tessera {
 // target is needed.
 Result<std::vector<Target>> parse_targets(std::span<const std::string> texts,
                                           std::string_view host = {});
+
+// A code generator that is not told its architecture, and other options that its machine among the
+// targets has too, takes those of the machine. parse_targets does so.
+Target follow_machine(Target target, std::span<const Target> targets);
 
 // A list that follows the rules: each kind once; for a device the machine first and then external
 // kinds for it (an external one alone is allowed); all with the same host.

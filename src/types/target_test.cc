@@ -271,6 +271,21 @@ TEST(TargetConfiguration, CodeGeneratorsFollowTheirMachine) {
   EXPECT_EQ(arch_of({"cuda", "cutlass -sm=89"}), "sm_89");
   EXPECT_EQ(arch_of({"cuda", "cutlass -sm=90"}), "sm_90a");
   EXPECT_EQ(arch_of({"cuda", "cutlass"}), "auto");
+  const auto machine = parse_targets(Strings{"cpu", "cuda -arch=sm_80"});
+  EXPECT_EQ(follow_machine(Target("cutlass"), *machine).get_string("arch"), "sm_80");
+}
+
+// What the machine's code promises, code beside it must keep.
+TEST(TargetConfiguration, LaterDevicesAreForAllOrNone) {
+  expect_contains(
+      resolve_problem({"cuda -arch=sm_90 -ptx", "cutlass -arch=sm_90a"}),
+      "target `cuda -ptx` is for later devices too, which code of `cutlass -arch=sm_90a` does");
+  expect_contains(resolve_problem({"cuda -arch=sm_90 -ptx", "cutlass -sm=90"}),
+                  "help: give both -arch=sm_90, or leave -ptx away");
+  EXPECT_EQ(resolve_problem({"cuda -arch=sm_90 -ptx", "cutlass -arch=sm_90"}), "accepted");
+  EXPECT_EQ(resolve_problem({"cuda -arch=sm_90 -ptx", "cutlass"}), "accepted");
+  EXPECT_EQ(resolve_problem({"cuda -arch=sm_90", "cutlass -arch=sm_90a"}), "accepted");
+  EXPECT_EQ(resolve_problem({"cuda -ptx", "cutlass"}), "accepted");
 }
 
 TEST(TargetConfiguration, ListRules) {

@@ -74,9 +74,9 @@ std::int32_t open_device(std::int32_t id, const char* arch, tessera_device_error
   if (tessera::runtime::runs_on(arch, properties.major, properties.minor)) return TESSERA_OK;
   return fail(error, TESSERA_WRONG_MACHINE,
               "the model was compiled for GPUs of architecture %s, and this one, %s, is sm_%d%d: "
-              "compile it with `--target \"cuda -arch=sm_%d%d\"`",
+              "compile it with `--target \"cuda -arch=sm_%d%d%s\"`",
               arch, properties.name, properties.major, properties.minor, properties.major,
-              properties.minor);
+              properties.minor, tessera::runtime::arch_suffix(properties.major));
 }
 
 std::int32_t enter(std::int32_t id, std::int32_t* previous, tessera_device_error* error) {

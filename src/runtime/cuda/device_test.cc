@@ -299,6 +299,12 @@ TEST_F(CudaDevice, AnotherGpuIsRefused) {
   EXPECT_STREQ(tessera_last_error(),
                "the model was compiled for GPUs of architecture sm_90a, and this one, Imagined "
                "GPU, is sm_80: compile it with `--target \"cuda -arch=sm_80\"`");
+  program.device_arch = "sm_100";
+  gpus.major = 9;
+  ASSERT_EQ(create(), TESSERA_WRONG_MACHINE);
+  EXPECT_STREQ(tessera_last_error(),
+               "the model was compiled for GPUs of architecture sm_100, and this one, Imagined "
+               "GPU, is sm_90: compile it with `--target \"cuda -arch=sm_90a\"`");
 }
 
 TEST_F(CudaDevice, AStreamOfAnotherGpuOrThatIsGoneIsRefused) {
