@@ -28,6 +28,7 @@ CASES = {
     "layer_norm": ("nn.layer_norm(%x, %b, %c)", 2),
     "bias_residual_layer_norm":
         ("%0 = add(%x, %b);\n  %1 = add(%0, %r);\n  nn.layer_norm(%1, %b, %c)", 3),
+    "layer_norm_factors": ("%0 = nn.layer_norm_factors(%x);\n  %0.1", 1),
     "rms_norm": ("nn.rms_norm(%x, %b)", 2),
     "bias_residual_rms_norm":
         ("%0 = add(%x, %b);\n  %1 = add(%0, %r);\n  nn.rms_norm(%1, %c)", 3),
@@ -49,7 +50,8 @@ def model_text(body, rows, columns, copies):
         steps[-1] = f"%{len(steps) - 1} = " + steps[-1].strip()
         for k in reversed(range(len(steps))):
             steps = [s.replace(f"%{k} ", f"%v{number + k} ").replace(f"%{k},", f"%v{number + k},")
-                     .replace(f"%{k})", f"%v{number + k})") for s in steps]
+                     .replace(f"%{k})", f"%v{number + k})")
+                     .replace(f"%{k}.", f"%v{number + k}.") for s in steps]
         number += len(steps)
         lines += [s.strip() for s in steps]
         results.append(f"%v{number - 1}")
