@@ -73,6 +73,17 @@ inline int32_t failed(const tessera_call* call, const KernelCode& kernel, const 
   return 1;
 }
 
+// Memory is what the device needs to load a kernel's code.
+inline int32_t failed(const tessera_call* call, const KernelCode& kernel, cudaError_t status) {
+  size_t unused = 0, all = 0;
+  if (status != cudaErrorMemoryAllocation || cudaMemGetInfo(&unused, &all) != cudaSuccess) {
+    return failed(call, kernel, cudaGetErrorString(status));
+  }
+  char text[128];
+  snprintf(text, sizeof text, "out of device memory: %zu of %zu bytes are free", unused, all);
+  return failed(call, kernel, text);
+}
+
 // Params: of the kernel.
 template <class Params>
 int32_t launch(KernelCode& code, const tessera_call* call, Params params,
@@ -102,7 +113,7 @@ int32_t launch(KernelCode& code, const tessera_call* call, Params params,
   }
   void* values[] = {&params};
   if (status == cudaSuccess) status = cudaLaunchKernelExC(&config, kernel, values);
-  return status == cudaSuccess ? 0 : failed(call, code, cudaGetErrorString(status));
+  return status == cudaSuccess ? 0 : failed(call, code, status);
 }
 
 }  // namespace tessera::cutlass
