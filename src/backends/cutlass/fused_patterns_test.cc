@@ -137,7 +137,7 @@ TEST(CutlassFusedPatterns, WhatRelaysTableMergesWholeIsMergedWhole) {
 }
 
 TEST(CutlassFusedPatterns, EveryCombinationOfPartsIsOneRegion) {
-  for (const auto kind : {Model::Kind::kDense, Model::Kind::kConvolution}) {
+  for (const auto kind : {Model::Kind::kDense, Model::Kind::kBatch, Model::Kind::kConvolution}) {
     for (int bits = 0; bits < 8; ++bits) {
       for (const char* join : {"", "add($, %r)", "add(%r, $)", "multiply($, %r)"}) {
         for (const char* last : {"", "relu", "hardswish"}) {
