@@ -11,26 +11,8 @@ struct Geometry {
   Window window;
 };
 
-// Relay has two ways to write them. Either they are those of a convolution, or `kernel_layout` is
-// the data's, `data_layout` the gradient's and `out_layout` the result's; without that one, the
-// result is laid out as the data.
-struct Layouts {
-  std::string grad, data, weight;
-};
-Layouts layouts(const ConvAttrs& p) {
-  if (p.kernel_layout.find('N') == std::string::npos) {
-    return {result_layout(p), p.data_layout, p.kernel_layout};
-  }
-  Layouts out{p.data_layout, p.kernel_layout, p.out_layout};
-  if (out.weight.empty()) {
-    out.weight = out.data;
-    for (char& c : out.weight) c = c == 'N' ? 'O' : c == 'C' ? 'I' : c;
-  }
-  return out;
-}
-
 Geometry geometry(const ConvAttrs& p) {
-  const Layouts l = layouts(p);
+  const GradientLayouts l = gradient_layouts(p);
   return {known_places(l.grad, "NC", 2), known_places(l.data, "NC", 2),
           known_places(l.weight, "OI", 2),
           known_window(*p.kernel_size, p.strides, p.dilation, p.padding)};
@@ -40,7 +22,7 @@ Result<Type> infer(const InferArgs& args) {
   const auto p = relay::read_attrs<Conv2DAttrs>(args.attrs);
   TESSERA_TRY_VOID(expect_rank(args, 0, 4));
   TESSERA_TRY_VOID(expect_rank(args, 1, 4));
-  const Layouts l = layouts(p);
+  const GradientLayouts l = gradient_layouts(p);
   TESSERA_TRY(const Places grad, layout_places(args, l.grad, "NC", 2));
   TESSERA_TRY(const Places data, layout_places(args, l.data, "NC", 2));
   TESSERA_TRY(const Places weight, layout_places(args, l.weight, "OI", 2));
@@ -125,6 +107,18 @@ Definitions compute(const ComputeArgs& args) {
 }
 
 }  // namespace
+
+GradientLayouts gradient_layouts(const ConvAttrs& p) {
+  if (p.kernel_layout.find('N') == std::string::npos) {
+    return {result_layout(p), p.data_layout, p.kernel_layout};
+  }
+  GradientLayouts out{p.data_layout, p.kernel_layout, p.out_layout};
+  if (out.weight.empty()) {
+    out.weight = out.data;
+    for (char& c : out.weight) c = c == 'N' ? 'O' : c == 'C' ? 'I' : c;
+  }
+  return out;
+}
 
 constexpr Operator kConv2DBackwardWeight{
     .name = "nn.conv2d_backward_weight",

@@ -25,6 +25,19 @@ inline const std::string& result_layout(const ConvAttrs& p) {
   return p.out_layout.empty() ? p.data_layout : p.out_layout;
 }
 
+// Of the gradient of a convolution by its weight. Relay has two ways to write them: either they are
+// those of the convolution, or `kernel_layout` is the data's, `data_layout` the gradient's and
+// `out_layout` the result's; without that one, the result is laid out as the data.
+struct GradientLayouts {
+  std::string grad, data, weight;
+};
+GradientLayouts gradient_layouts(const ConvAttrs& p);
+
+// That of a transposed convolution with the letters O for the data's channels and I for the
+// result's. Relay writes so, but with the I in front of the O ("IOHW", "IHWO") they mean what they
+// say.
+std::string transposed_kernel_layout(std::string layout);
+
 // The record of a convolution, or of its gradient by the data, given its texts.
 template <class A, auto kInfer, auto kEval, auto kCompute, auto kFlops>
 constexpr Operator conv_record(std::string_view name, std::string_view doc, Samples samples) {

@@ -11,18 +11,10 @@ struct Geometry {
   Window window;
 };
 
-// Relay writes "OIHW" for (data channels, result channels); with the I in front of the O ("IOHW",
-// "IHWO") the letters mean what they say.
-std::string plain_layout(std::string layout) {
-  const auto in = layout.find('I'), out = layout.find('O');
-  if (in != layout.npos && out != layout.npos && in < out) std::swap(layout[in], layout[out]);
-  return layout;
-}
-
 Geometry geometry(const ConvAttrs& p, const Ints& kernel) {
   const std::size_t n = p.strides.size();
   return {known_places(p.data_layout, "NC", n),
-          known_places(plain_layout(p.kernel_layout), "OI", n),
+          known_places(transposed_kernel_layout(p.kernel_layout), "OI", n),
           known_places(result_layout(p), "NC", n),
           known_window(kernel, p.strides, p.dilation, p.padding)};
 }
@@ -30,7 +22,7 @@ Geometry geometry(const ConvAttrs& p, const Ints& kernel) {
 Ints kernel_of(const ConvAttrs& p, const Shape& weight) {
   Ints sizes;
   for (std::size_t s :
-       known_places(plain_layout(p.kernel_layout), "OI", p.strides.size()).spatial) {
+       known_places(transposed_kernel_layout(p.kernel_layout), "OI", p.strides.size()).spatial) {
     sizes.push_back(weight[s].as_constant().value_or(1));
   }
   return sizes;
@@ -71,12 +63,19 @@ std::vector<T> spread(const EvalArgs& args, const ConvAttrs& p) {
 
 }  // namespace
 
+std::string transposed_kernel_layout(std::string layout) {
+  const auto in = layout.find('I'), out = layout.find('O');
+  if (in != layout.npos && out != layout.npos && in < out) std::swap(layout[in], layout[out]);
+  return layout;
+}
+
 Result<Type> infer_conv_transpose(const InferArgs& args, const ConvAttrs& p) {
   const std::size_t n = p.data_layout.size() - 2;
   TESSERA_TRY_VOID(expect_rank(args, 0, n + 2));
   TESSERA_TRY_VOID(expect_rank(args, 1, n + 2));
   TESSERA_TRY(const Places data, layout_places(args, p.data_layout, "NC", n));
-  TESSERA_TRY(const Places weight, layout_places(args, plain_layout(p.kernel_layout), "OI", n));
+  TESSERA_TRY(const Places weight,
+              layout_places(args, transposed_kernel_layout(p.kernel_layout), "OI", n));
   TESSERA_TRY(const Places result, layout_places(args, result_layout(p), "NC", n));
   const Shape &x = args.operands[0].shape(), &w = args.operands[1].shape();
   TESSERA_TRY_VOID(agreed(args, x[data.second], w[weight.first], "channels of data and weight"));
@@ -151,7 +150,8 @@ Definitions compute_conv_transpose(const ComputeArgs& args, const ConvAttrs& p) 
 }
 
 double conv_transpose_flops(const CostArgs& args, const ConvAttrs& p) {
-  const Places weight = known_places(plain_layout(p.kernel_layout), "OI", p.strides.size());
+  const Places weight =
+      known_places(transposed_kernel_layout(p.kernel_layout), "OI", p.strides.size());
   const Type& w = args.operands[1];
   const auto inputs = static_cast<double>(w.shape()[weight.first].as_constant().value_or(1));
   return 2 * element_count(args.operands[0]) * element_count(w) / (inputs > 0 ? inputs : 1);

@@ -113,9 +113,16 @@ class LayoutConverter {
     attrs.erase("out_layout");
     const auto operands = f_.operands(id);
     const NodeId x = forms_.permuted(c, operands[0], between(data, want.data), id);
-    const NodeId w = forms_.permuted(c, operands[1], between(kernel, wanted_kernel), id);
+    const NodeId w =
+        forms_.permuted(c, operands[1], between_kernels(*call.op, kernel, wanted_kernel), id);
     return result(c, id, between(out, want.data),
                   c.builder().call(*call.op, {x, w}, std::move(attrs)));
+  }
+
+  static Permutation between_kernels(const relay::Operator& op, const std::string& from,
+                                     const std::string& to) {
+    if (!op.name.ends_with("_transpose")) return between(from, to);
+    return between(ops::transposed_kernel_layout(from), ops::transposed_kernel_layout(to));
   }
 
   // The operand itself is a form of the result.
@@ -266,6 +273,13 @@ class LayoutConverter {
   const std::vector<relay::RegionId> closed_;
 };
 
+// 0 for an operator that has no layout to convert.
+std::size_t rank_of(std::string_view op) {
+  constexpr std::string_view kTransposed = "_transpose";
+  if (op.ends_with(kTransposed)) op.remove_suffix(kTransposed.size());
+  return op == "nn.conv1d" ? 3 : op == "nn.conv2d" ? 4 : op == "nn.conv3d" ? 5 : 0;
+}
+
 // "HWIO" for "NHWC", "OIHW" for "NCHW"; "" where it is neither.
 std::string kernel_for(const std::string& data) {
   for (const std::string spatial : {"W", "HW", "DHW"}) {
@@ -280,14 +294,13 @@ Result<Desired> parse_desired(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     const std::size_t colon = text.find(':');
     const std::string name = text.substr(0, colon);
-    const std::size_t rank = name == "nn.conv1d"   ? 3
-                             : name == "nn.conv2d" ? 4
-                             : name == "nn.conv3d" ? 5
-                                                   : 0;
+    const std::size_t rank = rank_of(name);
     if (rank == 0 || colon == text.npos) {
-      return fail(error(Code::kBadPassOption, {},
-                        "pass `convert-layout`: `{}` in `desired` is not OPERATOR:LAYOUT", text)
-                      .with_remedy("the operators are nn.conv1d, nn.conv2d, nn.conv3d"));
+      return fail(
+          error(Code::kBadPassOption, {},
+                "pass `convert-layout`: `{}` in `desired` is not OPERATOR:LAYOUT", text)
+              .with_remedy("the operators are nn.conv1d, nn.conv2d, nn.conv3d, and each of them "
+                           "with _transpose"));
     }
     const std::string layouts = text.substr(colon + 1), data = layouts.substr(0, rank);
     const std::string usual = kernel_for(data);
