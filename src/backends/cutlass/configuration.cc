@@ -5,8 +5,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
+
+#include "backends/cutlass/time_model.h"
 
 namespace tessera::backends::cutlass {
 namespace {
@@ -35,33 +38,6 @@ constexpr MultistageShape kMultistageTiles[] = {
 // For float32 by three products of tf32: each operand is there twice, so that registers are short.
 constexpr MultistageShape kEmulatingTiles[] = {
     {128, 128, 16, 32, 64, 4}, {128, 64, 16, 64, 32, 4}, {64, 64, 16, 32, 32, 3}};
-
-constexpr std::int64_t kUsualRows = 4096;  // where their number is not known
-
-double ceil_div(double x, double y) {
-  return static_cast<double>(static_cast<std::int64_t>((x + y - 1) / y));
-}
-
-double tiles_of(const Gemm& gemm, const Configuration& c) {
-  const auto m = static_cast<double>(gemm.m.as_constant().value_or(kUsualRows));
-  const auto n = static_cast<double>(gemm.n.constant());
-  const auto batch = static_cast<double>(gemm.batch.as_constant().value_or(1));
-  return ceil_div(m, c.tile_m) * ceil_div(n, c.tile_n) * batch;
-}
-
-double waves_of(const Gemm& gemm, const Configuration& c, const Device& device) {
-  return ceil_div(tiles_of(gemm, c), device.multiprocessors);
-}
-
-// What a tile multiplies along K: of a convolution, each place of the window has steps of its own,
-// but where its channels are few.
-double depth_of(const Gemm& gemm, const Configuration& c) {
-  const auto k = static_cast<double>(gemm.k.constant());
-  const bool crosses_places = c.schedule == Schedule::kMultistage && gemm.has_few_channels();
-  if (!gemm.convolution || crosses_places) return k;
-  const auto channels = static_cast<double>(gemm.convolution->channels);
-  return k / channels * ceil_div(channels, c.tile_k) * c.tile_k;
-}
 
 // Of a block, as CUDA's documentation has it.
 std::int64_t shared_bytes_of(const Target& target) {
@@ -126,47 +102,6 @@ bool starts_early(const Gemm& gemm, const Configuration& c, const Device& device
 
 }  // namespace
 
-// The constants are fitted to measurements on an H200 (bench/results): what a multiprocessor
-// multiplies in a microsecond, what a launch and a wave of tiles cost at least, and that narrow
-// tiles read more shared memory for each product.
-double estimated_microseconds(const Gemm& gemm, const Configuration& c, const Device& device) {
-  constexpr double kProductsPerMicrosecond = 3.4e6, kWave = 0.6, kLaunch = 2.5;
-  constexpr double kRowsReadPerProduct = 16;
-  const double m = static_cast<double>(gemm.m.as_constant().value_or(kUsualRows));
-  const double k = depth_of(gemm, c);
-  const double waves = waves_of(gemm, c, device);
-  const double reading = kRowsReadPerProduct * (1.0 / c.tile_m + 1.0 / c.tile_n);
-  // tf32 has half the rate, integers of eight bits twice, and three products take thrice the time.
-  const auto bytes = static_cast<double>(gemm.a_dtype.size_bytes());
-  const double width = bytes / 2 * (gemm.emulates_float32 ? 3 : 1);
-  double rate = kProductsPerMicrosecond / width / (1 + reading);
-  if (c.schedule == Schedule::kMultistage) rate *= 0.6;
-  for (double align = c.align; align > 0 && align * bytes < 16; align *= 2) rate *= 0.9;
-  if (c.schedule == Schedule::kCooperative || c.schedule == Schedule::kStreamK) {
-    rate *= 0.8;  // nothing hides the epilogue
-  }
-  if (c.schedule == Schedule::kImplicit) rate *= blocks_per_multiprocessor(c) > 1 ? 0.9 : 0.75;
-  // Tiles above each other in a cluster read the weights once. That pays where they come from
-  // memory (few rows) and where there are waves enough for a pair to find its place.
-  // What a window sees is gathered by each for itself, and a pair has to wait for both.
-  const bool pairs_pay = m <= 128 || m >= 2048;
-  if (c.cluster_m > 1) rate *= c.schedule == Schedule::kImplicit ? 0.92 : pairs_pay ? 1.01 : 0.98;
-  if (c.cluster_n > 1) rate *= 0.995;
-  const double steps = k / c.tile_k;
-  if (c.schedule == Schedule::kStreamK) {
-    // Locks are cleared first by a launch of its own, a block takes eight steps at least unless the
-    // number of parts is given, and those that share a tile add their sums one after the other.
-    constexpr double kClear = 7, kLeastSteps = 8, kAddsPerMicrosecond = 7000;
-    const double tiles = tiles_of(gemm, c);
-    const double blocks = c.splits > 1 ? tiles * c.splits
-                                       : std::min<double>(device.multiprocessors,
-                                                          ceil_div(tiles * steps, kLeastSteps));
-    const double adding = c.tile_m * c.tile_n / kAddsPerMicrosecond * blocks / tiles;
-    return kLaunch + kClear + kWave + adding + tiles * c.tile_m * c.tile_n * k / (rate * blocks);
-  }
-  return kLaunch + waves * (kWave + c.tile_m * c.tile_n * k / rate) + 0.005 * waves * steps;
-}
-
 std::string architecture(const Target& target) {
   const std::string& arch = target.get_string("arch");
   return arch == "auto" ? "sm_90a" : arch;
@@ -201,8 +136,12 @@ int blocks_per_multiprocessor(const Configuration& c) {
 }
 
 std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& c) {
-  if (c.schedule != Schedule::kStreamK) return 0;
   constexpr std::int64_t kSumBytes = 4, kLockBytes = 4, kGroups = 2, kLine = 128;
+  if (c.schedule == Schedule::kMultistage && c.splits > 1) {
+    const auto tiles = static_cast<std::int64_t>(tiles_of(gemm, c));
+    return tiles * (c.splits * kSumBytes * c.tile_m * c.tile_n + kLockBytes);
+  }
+  if (c.schedule != Schedule::kStreamK) return 0;
   const auto tiles = [&](std::int64_t size, int tile, int cluster) {
     const std::int64_t across = std::int64_t{cluster} * c.swizzle, band = across * tile;
     return (size + band - 1) / band * across;
@@ -259,6 +198,56 @@ int raster_along_m(const Configuration& c) {
   return kAlongM[static_cast<int>(c.raster)];
 }
 
+namespace {
+
+// Parts along K that a gradient by weights may have: with `split_k_slices` those, else any that are
+// worth a look, of four steps at least.
+std::vector<int> possible_splits(const Gemm& gemm, const Configuration& c, const Target& target) {
+  const auto& given = target.get_ints("split_k_slices");
+  const bool is_open = given == std::vector<std::int64_t>{1};
+  constexpr int kMost = 64, kLeastSteps = 4;
+  std::vector<int> all;
+  const auto add = [&](std::int64_t splits, std::int64_t steps) {
+    const bool fits = splits > 1 && splits * steps * c.tile_k <= gemm.k.constant();
+    if (splits == 1 || fits) all.push_back(static_cast<int>(splits));
+  };
+  for (int splits = 1; is_open && splits <= kMost; splits *= 2) add(splits, kLeastSteps);
+  for (const std::int64_t splits : given) {
+    if (!is_open) add(splits, 1);
+  }
+  if (all.empty()) all.push_back(1);
+  return all;
+}
+
+// The one with the parts along K that are the fastest.
+Configuration best_split(const Gemm& gemm, Configuration c, const Target& target,
+                         const Device& device) {
+  Configuration best = c;
+  double least = std::numeric_limits<double>::infinity();
+  for (const int splits : possible_splits(gemm, c, target)) {
+    c.splits = splits;
+    const double time = estimated_microseconds(gemm, c, device);
+    if (time < least) least = time, best = c;
+  }
+  return best;
+}
+
+// With other parts along K: those of `split_k_slices`, or none, half and twice as many.
+std::vector<Configuration> other_splits(const Gemm& gemm, const Configuration& c,
+                                        const Target& target) {
+  const bool is_open = target.get_ints("split_k_slices") == std::vector<std::int64_t>{1};
+  std::vector<Configuration> others;
+  for (const int splits : possible_splits(gemm, c, target)) {
+    const bool is_near = splits == 1 || 2 * splits == c.splits || splits == 2 * c.splits;
+    if (splits == c.splits || (is_open && !is_near)) continue;
+    others.push_back(c);
+    others.back().splits = splits;
+  }
+  return others;
+}
+
+}  // namespace
+
 std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
                                       const Device& device) {
   std::vector<Configuration> all;
@@ -268,6 +257,7 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
     c.raster = raster == "m" ? Raster::kAlongM : raster == "n" ? Raster::kAlongN : Raster::kAuto;
     c.swizzle = static_cast<int>(target.get_int("swizzle"));
     c.is_dependent = starts_early(gemm, c, device);
+    if (gemm.is(ConvolutionKind::kWeightGradient)) c = best_split(gemm, c, target, device);
     if (fits(gemm, c, target, device)) all.push_back(c);
   };
   const int element_bytes = static_cast<int>(gemm.a_dtype.size_bytes());
@@ -334,8 +324,14 @@ std::vector<Configuration> launches(const Gemm& gemm, const Configuration& candi
     }
     return all;
   }
-  const bool has_bands =
-      candidate.schedule != Schedule::kImplicit && waves_of(gemm, candidate, device) > 1;
+  if (gemm.is(ConvolutionKind::kWeightGradient)) {
+    const auto others = other_splits(gemm, candidate, target);
+    all.insert(all.end(), others.begin(), others.end());
+    return all;
+  }
+  const bool has_bands = candidate.schedule != Schedule::kImplicit &&
+                         candidate.schedule != Schedule::kMultistage &&
+                         waves_of(gemm, candidate, device) > 1;
   if (has_bands && leaves_bands_open(candidate)) {
     for (const Raster raster : {Raster::kAlongM, Raster::kAlongN}) {
       for (const int swizzle : {1, 2, 4, 8}) {

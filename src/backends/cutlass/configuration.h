@@ -33,7 +33,9 @@ struct Configuration {
   int swizzle = 1;  // width of the bands, in tiles
   Raster raster = Raster::kAuto;
   bool is_dependent = false;  // may start while the kernel before it ends
-  int splits = 1;             // of stream-K: parts of each sum along K; 1: the kernel's choice
+  // Parts of each sum along K: of stream-K, where 1 is the kernel's choice, and of gradients by
+  // weights.
+  int splits = 1;
 
   friend bool operator==(const Configuration&, const Configuration&) = default;
   // What is compiled: "sm90_128x192x64_c2x1_pingpong", "sm80_128x64x32_w64x32_s4",
@@ -47,8 +49,8 @@ std::optional<Configuration> parse_configuration(std::string_view text);
 
 // As GemmArguments wants it: 1, 0, or -1 for the kernel's choice.
 int raster_along_m(const Configuration& configuration);
-// Of the stream-K schedule: where blocks leave their sums, and a lock a group of warps. 0 for
-// others.
+// Where blocks that share tiles along K leave their sums, and what they count by: of the stream-K
+// schedule a lock a group of warps, of gradients by weights a number a tile. 0 for others.
 std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& configuration);
 // How many blocks share a multiprocessor, so that one multiplies while another stores: two of the
 // implicit schedule where a thread has 64 sums or fewer, else one.
@@ -71,13 +73,10 @@ Device device_of(const Target& target);
 // Has the target's architecture the instructions of the sm90 schedules, and of attention?
 bool has_tma(const Target& target);
 
-// By the model that the order of candidates comes from.
-double estimated_microseconds(const Gemm& gemm, const Configuration& configuration,
-                              const Device& device);
-
 // All that can compute the product, the presumably fastest first: by waves of tiles, the rate that
 // a tile of that shape can reach, and what a wave costs at least. `cluster_shapes` of the target
-// narrow it.
+// narrow it. Of a gradient by weights each has as many parts along K as are the fastest of those
+// that `split_k_slices` says, or of all where that says nothing.
 std::vector<Configuration> candidates(const Gemm& gemm, const Target& target, const Device& device);
 
 // Does the target whose candidate it is leave open how bands of tiles go? Else all is launched so.
@@ -85,7 +84,8 @@ bool leaves_bands_open(const Configuration& candidate);
 
 // The ways to launch one of them, itself first: early or not; where there is more than a wave of
 // tiles, bands of some widths in both directions, unless the target says which; of stream-K, sums
-// in as many parts as `split_k_slices` of the target says.
+// in as many parts as `split_k_slices` of the target says; of gradients by weights in those, or in
+// some more and fewer.
 std::vector<Configuration> launches(const Gemm& gemm, const Configuration& candidate,
                                     const Target& target);
 

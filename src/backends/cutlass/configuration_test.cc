@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "backends/cutlass/time_model.h"
+
 namespace tessera::backends::cutlass {
 namespace {
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions as products: D[places, O] of what a window sees at each place, [places, R S C], and
-// the kernel, [O, R S C].
+// Convolutions and their gradients as products, of what a window sees of an image at its places:
+//   D[places, O] of that, [places, R S I], and the kernel, [O, R S I];
+//   D[elements of the image, O] of the places that see one, [.., R S I], and the kernel, [I, R S
+//   O]:
+//     a transposed convolution, whose data are the places;
+//   D[O, R S I] of what the places have, [places, O], and what they see, [places, R S I]: the
+//     gradient by the kernel.
 #pragma once
 
 #include <optional>
@@ -14,19 +19,30 @@ namespace tessera::backends::cutlass {
 
 struct Gemm;
 
-// Where a product's A is no matrix in memory, but an image [batch, height, width, channels] with a
-// window that slides over it.
+enum class ConvolutionKind : std::uint8_t { kForward, kTransposed, kWeightGradient };
+
+// Where an operand of a product is no matrix in memory, but gathered by a window that slides over
+// an image [batch, height, width, channels]. All kinds say which convolution it would be forward.
 struct Convolution {
   Dim batch = 0;
   std::int64_t height = 0, width = 0, channels = 0;
-  std::int64_t out_height = 0, out_width = 0;  // places of the window
-  ops::Window window;                          // rows, columns
+  std::int64_t out_height = 0, out_width = 0, out_channels = 0;  // of the window's places
+  ops::Window window;                                            // rows, columns
+  ConvolutionKind kind = ConvolutionKind::kForward;
 
-  // "8x56x56x64 by 3x3 strides 1x1 dilation 1x1 padding 1,1,1,1".
+  // Transposed, and not by one each way: the window's elements reach different places.
+  bool is_strided() const;
+  // Of the result, or of the one that a kernel is for.
+  std::int64_t made_channels() const;
+  // All but those: "8x56x56x64 by 3x3 strides 1x1 dilation 1x1 padding 1,1,1,1".
   std::string text() const;
 };
 
-// Sizes and operands of the product that the call of `nn.conv2d` is: NHWC by OHWI. A window of one
+// Is the operator one that describe_convolution() is for?
+bool is_convolution(std::string_view op);
+
+// Sizes and operands of the product that the call is: `nn.conv2d` NHWC by OHWI,
+// `nn.conv2d_transpose` NHWC by IHWO, or `nn.conv2d_backward_weight` NHWC by NHWC. A window of one
 // element that moves by one sees the image as it lies there, and the product is a plain one.
 std::optional<relay::Refusal> describe_convolution(const relay::Function& f, relay::NodeId call,
                                                    Gemm& gemm);

@@ -208,7 +208,7 @@ TEST(Configurations, ConvolutionsFillTheDevice) {
     gemm.a_align = gemm.b_align = gemm.d_align = 8;
     const ops::WindowAxis three{3, 1, 1, 1, 1};
     gemm.convolution =
-        cutlass::Convolution{batch, size, size, channels, size, size, {three, three}};
+        cutlass::Convolution{batch, size, size, channels, size, size, channels, {three, three}};
     const auto c = cutlass::candidates(gemm, Target("cutlass"), {}).front();
     EXPECT_EQ(cutlass::parse_configuration(c.text()), c) << c.text();
     return fmt::format("{}x{}", c.tile_m, c.tile_n);

@@ -140,7 +140,9 @@ class Cutlass final : public byoc::Backend {
 
   std::vector<CompositePattern> patterns(const Target&) const override { return fused_patterns(); }
 
-  std::vector<std::string> layouts(const Target&) const override { return {"nn.conv2d:NHWC:OHWI"}; }
+  std::vector<std::string> layouts(const Target&) const override {
+    return {"nn.conv2d:NHWC:OHWI", "nn.conv2d_transpose:NHWC:IHWO"};
+  }
 
   std::vector<byoc::TuningTask> tuning_tasks(
       const Module& module, const Target& target,

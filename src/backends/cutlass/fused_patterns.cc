@@ -9,6 +9,7 @@
 #include "backends/cutlass/attention_shape.h"
 #include "backends/cutlass/configuration.h"
 #include "backends/cutlass/gemm.h"
+#include "backends/cutlass/time_model.h"
 
 namespace tessera::backends::cutlass {
 namespace {
@@ -29,6 +30,8 @@ Pattern product() {
 }
 
 Pattern convolution() { return is_op("nn.conv2d", {wildcard(), wildcard()}); }
+Pattern transposed_convolution() { return is_op("nn.conv2d_transpose", {wildcard(), wildcard()}); }
+Pattern weight_gradient() { return is_op("nn.conv2d_backward_weight", {wildcard(), wildcard()}); }
 
 Pattern add(const Pattern& x, const Pattern& y) { return is_op("add", {x, y}); }
 Pattern multiply(const Pattern& x, const Pattern& y) { return is_op("multiply", {x, y}); }
@@ -374,7 +377,12 @@ std::vector<relay::CompositePattern> fused_patterns() {
                      "cutlass.product_epilogue"});
     table.push_back({"cutlass.conv2d" + parts.name(), parts.behind(convolution()), check,
                      "cutlass.conv2d_epilogue"});
+    table.push_back({"cutlass.conv2d_transpose" + parts.name(),
+                     parts.behind(transposed_convolution()), check,
+                     "cutlass.conv2d_transpose_epilogue"});
   }
+  table.push_back({"cutlass.conv2d_backward_weight", weight_gradient(), check,
+                   "cutlass.conv2d_backward_weight_epilogue"});
   return table;
 }
 

@@ -22,7 +22,7 @@ using relay::refuse;
 bool is_product(const Function& f, NodeId id) {
   if (f.op(id) == nullptr) return false;
   const std::string_view op = f.op(id)->name;
-  return op == "nn.dense" || op == "nn.matmul" || op == "nn.batch_matmul" || op == "nn.conv2d";
+  return op == "nn.dense" || op == "nn.matmul" || op == "nn.batch_matmul" || is_convolution(op);
 }
 
 Expected<Composite, Refusal> with_product(Composite c) {
@@ -95,8 +95,8 @@ std::optional<Refusal> describe_matrices(const Function& f, const Composite& c, 
 }
 
 std::optional<Refusal> describe_sizes(const Function& f, const Composite& c, Gemm& g) {
-  const bool is_convolution = f.op(c.product)->name == "nn.conv2d";
-  auto why = is_convolution ? describe_convolution(f, c.product, g) : describe_matrices(f, c, g);
+  auto why = is_convolution(f.op(c.product)->name) ? describe_convolution(f, c.product, g)
+                                                   : describe_matrices(f, c, g);
   if (why) return why;
   if (!g.n.is_constant() || !g.k.is_constant() || (g.a_is_column_major && !g.m.is_constant())) {
     return Refusal{"the length of a row is not known"};
@@ -170,15 +170,30 @@ std::optional<Refusal> describe_types(const Function& f, const Target& target, G
   g.is_fast = d == kFloat32 && !g.widens() && target.get_bool("use_fast_math") &&
               (g.epilogue.body + g.epilogue.result).find("sigmoid(") != std::string::npos;
   g.a_align = alignment(g.a_is_column_major ? g.m : g.run_along_k(), g.a_dtype);
-  g.b_align = alignment(g.b_is_row_major ? g.n : g.run_along_k(), g.b_dtype);
+  g.b_align = alignment(g.b_is_row_major ? g.run_along_n() : g.run_along_k(), g.b_dtype);
   g.d_align = alignment(g.n, d);
+  return std::nullopt;
+}
+
+// The kernel's columns are all but the first dimension of that result.
+std::optional<Refusal> check_behind_weight_gradient(const Epilogue& epilogue) {
+  for (const EpilogueInput& input : epilogue.inputs) {
+    if (input.kind != InputKind::kFull && input.kind != InputKind::kScalar) {
+      return Refusal{"an operand behind the gradient is neither as large nor one number"};
+    }
+  }
   return std::nullopt;
 }
 
 // With sizes that are known.
 Expected<Gemm, Refusal> describe_rest(const Composite& c, const Target& target, Gemm g) {
   TESSERA_TRY(g.epilogue, describe_epilogue(c, g.batch_rank));
+  if (g.is(ConvolutionKind::kWeightGradient)) {
+    if (auto why = check_behind_weight_gradient(g.epilogue)) return {Unexpected<Refusal>{*why}};
+  }
   if (auto why = describe_types(*c.function, target, g)) return {Unexpected<Refusal>{*why}};
+  const bool has_long_sums = c.function->op(c.product)->name == "nn.conv2d_backward_weight";
+  if (has_long_sums) g.sum_dtype = kFloat32;
   return g;
 }
 
@@ -203,16 +218,34 @@ Expected<Gemm, Refusal> describe(Composite composite, const Target& target) {
 
 constexpr const char* kKindNames[] = {"row", "column", "full", "scalar", "repeated"};
 
+// What is gathered, and how.
+const char* gathered_text(const Gemm& g) {
+  if (g.is(ConvolutionKind::kWeightGradient)) return "window of weights ";
+  if (g.convolution->is_strided()) return "window transposed strided ";
+  if (g.is(ConvolutionKind::kTransposed)) return "window transposed ";
+  return g.has_few_channels() ? "window few " : "window ";
+}
+
+// Of the work: what it is called before its sizes.
+constexpr const char* kWorkNames[] = {"conv", "conv transposed", "conv weights"};  // by kind
+
 }  // namespace
 
 bool Gemm::widens() const {
   return epilogue.dtype == kFloat32 && epilogue.product_dtype.size_bytes() == 2;
 }
 
-Dim Gemm::run_along_k() const { return convolution ? Dim(convolution->channels) : k; }
+bool Gemm::is(ConvolutionKind kind) const { return convolution && convolution->kind == kind; }
+
+Dim Gemm::run_along_k() const {
+  if (!convolution) return k;
+  return is(ConvolutionKind::kTransposed) ? convolution->out_channels : convolution->channels;
+}
+
+Dim Gemm::run_along_n() const { return convolution ? Dim(convolution->channels) : n; }
 
 bool Gemm::has_few_channels() const {
-  return convolution && convolution->channels <= (a_dtype.is_byte() ? 32 : 16);
+  return is(ConvolutionKind::kForward) && convolution->channels <= (a_dtype.is_byte() ? 32 : 16);
 }
 
 DType Gemm::float32_precision() const {
@@ -233,7 +266,7 @@ std::string Gemm::kernel_text() const {
   }
   if (is_fast) text += " fast";
   if (widens()) text += " half";
-  if (convolution) text = (has_few_channels() ? "window few " : "window ") + text;
+  if (convolution) text = gathered_text(*this) + text;
   // One line: statements lose their indentation.
   std::string body = epilogue.body + "    return " + epilogue.result + ";\n", line;
   std::size_t begin = 0;
@@ -245,7 +278,8 @@ std::string Gemm::kernel_text() const {
 
 std::string Gemm::workload() const {
   if (convolution) {
-    return fmt::format("conv {} channels {} {}", convolution->text(), to_string(n), kernel_text());
+    return fmt::format("{} {} channels {} {}", kWorkNames[static_cast<int>(convolution->kind)],
+                       convolution->text(), convolution->made_channels(), kernel_text());
   }
   return fmt::format("gemm m={} n={} k={} batch={} {}", to_string(m), to_string(n), to_string(k),
                      to_string(batch), kernel_text());

@@ -24,14 +24,16 @@ struct Gemm {
   // Elements that each row of A, B and D can be read by: 16 bytes, or less where sizes are odd.
   std::int64_t a_align = 1, b_align = 1, d_align = 1;
   relay::NodeId a, b;
-  std::optional<Convolution> convolution;  // A's rows are what its window sees
+  std::optional<Convolution> convolution;  // where a window gathers an operand
   Epilogue epilogue;
 
   // Is the result float32, but that of the product of sixteen bits, as it is where a cast stands at
   // the end? It has no more precision than that.
   bool widens() const;
-  // Elements that lie beside each other along K: channels of a convolution.
+  // Elements that lie beside each other along K, or of B along N: channels of a convolution.
   Dim run_along_k() const;
+  Dim run_along_n() const;
+  bool is(ConvolutionKind kind) const;
   // Of a convolution: so few channels that a step of a kernel along K would be mostly empty if it
   // had one place of the window.
   bool has_few_channels() const;
@@ -43,7 +45,8 @@ struct Gemm {
   std::string kernel_text() const;
 };
 
-// The composite's product is its one `nn.dense`, `nn.matmul`, `nn.batch_matmul` or `nn.conv2d`.
+// The composite's product is its one `nn.dense`, `nn.matmul`, `nn.batch_matmul`, `nn.conv2d`, or
+// one of the gradients of that.
 Expected<Gemm, relay::Refusal> describe_gemm(const relay::Match& match, const Target& target);
 // The same of a region's function, which is a call of one composite; nodes are those of the
 // composite's literal.

@@ -150,7 +150,7 @@ TEST(CutlassIntegerConvolutions, StepsAreAsLongAsTheChannelsFill) {
     gemm.sum_dtype = gemm.epilogue.sum_dtype = kInt32;
     gemm.a_align = gemm.b_align = gemm.d_align = 16;
     const ops::WindowAxis three{3, 1, 1, 1, 1};
-    gemm.convolution = cutlass::Convolution{32, 28, 28, channels, 28, 28, {three, three}};
+    gemm.convolution = cutlass::Convolution{32, 28, 28, channels, 28, 28, channels, {three, three}};
     return cutlass::candidates(gemm, Target("cutlass"), {}).front().tile_k;
   };
   EXPECT_EQ(longest(64), 64);

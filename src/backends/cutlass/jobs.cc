@@ -77,6 +77,10 @@ CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& ta
   if (c.schedule == Schedule::kStreamK) add_headers(job, {"gemm_sm90.cuh"});
   if (c.schedule == Schedule::kMultistage) {
     add_headers(job, {"epilogue_sm80.cuh", "launch_sm80.cuh"});
+    if (gemm.convolution) add_headers(job, {"conv_kernel_sm80.cuh"});
+    if (gemm.is(ConvolutionKind::kTransposed)) {
+      add_headers(job, {"class_of_places.h", "host_device.h", "strided_rows_sm80.cuh"});
+    }
   } else {
     add_headers(job, {"epilogue_sm90.cuh", "launch_sm90.cuh"});
   }
@@ -93,8 +97,8 @@ CompileJob kernel_job(const Attention& attention, const AttentionConfiguration& 
 
 CompileJob measure_job(const Gemm& gemm, const Target& target) {
   CompileJob job = contest_job(measure_source(gemm), target);
-  add_headers(job, {"gemm.h", "measure_gemm.h", "measure_window.h", "measure_reference.cuh",
-                    "measure_gemm.cuh"});
+  add_headers(job, {"gemm.h", "measure_gemm.h", "host_device.h", "measure_window.h",
+                    "measure_reference.cuh", "measure_gemm.cuh"});
   round_each_step(job, gemm);
   return job;
 }

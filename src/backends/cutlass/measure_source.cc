@@ -27,6 +27,9 @@ std::string inputs_text(const Gemm& g, std::int64_t m, std::int64_t n) {
   return text;
 }
 
+// What the window gathers, by kind of convolution.
+constexpr const char* kGathered[] = {"kImage", "kPlaces", "kImageAsB"};
+
 }  // namespace
 
 std::string measured_element(DType dtype) {
@@ -46,7 +49,7 @@ std::string measure_source(const Gemm& g) {
       "namespace tessera::cutlass::measure::{1} {{\n\n"
       "struct Problem {{\n"
       "  using A = {2};\n  using B = {3};\n  using Sum = {11};\n  using D = {4};\n"
-      "  static constexpr bool kGathersA = {12};\n"
+      "  static constexpr Gathered kGathered = Gathered::{12};\n"
       "  static constexpr bool kAIsColumnMajor = {5}, kBIsRowMajor = {6};\n"
       "  static constexpr bool kHasHalfSums = {7}, kIsTf32 = {8}, kIsFast = {9};\n}};\n\n"
       "{10}\n"
@@ -58,7 +61,8 @@ std::string measure_source(const Gemm& g) {
       measured_element(g.epilogue.dtype), g.a_is_column_major, g.b_is_row_major,
       g.sum_dtype == kFloat16, g.a_dtype == kFloat32 && !g.emulates_float32,
       g.is_fast || g.widens(), function_text(g.epilogue, {"Words", "__device__", measured_element}),
-      measured_element(g.epilogue.sum_dtype), g.convolution.has_value());
+      measured_element(g.epilogue.sum_dtype),
+      g.convolution ? kGathered[static_cast<int>(g.convolution->kind)] : "kNothing");
 }
 
 std::string measure_table(const Gemm& g, std::span<const Configuration> candidates) {

@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include "backends/cutlass/time_model.h"
+
 namespace tessera::backends::cutlass {
 namespace {
 

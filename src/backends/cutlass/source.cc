@@ -62,10 +62,12 @@ std::string problem_text(const Gemm& g, const Configuration& c) {
   const auto align = [&](std::int64_t most) {
     return c.align == 0 ? most : std::min<std::int64_t>(most, c.align);
   };
-  const std::string window =
-      g.convolution && c.schedule == Schedule::kMultistage
-          ? fmt::format("  static constexpr bool kHasFewChannels = {};\n", g.has_few_channels())
-          : "";
+  std::string window;
+  if (c.schedule == Schedule::kMultistage && g.is(ConvolutionKind::kForward)) {
+    window = fmt::format("  static constexpr bool kHasFewChannels = {};\n", g.has_few_channels());
+  } else if (g.is(ConvolutionKind::kTransposed)) {
+    window = fmt::format("  static constexpr bool kIsStrided = {};\n", g.convolution->is_strided());
+  }
   return fmt::format(
       "struct Problem {{\n"
       "  using A = {};\n  using B = {};\n  using Sum = {};\n  using D = {};\n"
@@ -112,8 +114,19 @@ std::string configuration_text(const Gemm& g, const Configuration& c) {
       kSchedules[static_cast<int>(c.schedule)]);
 }
 
+struct Template {
+  const char *name, *header;
+};
+Template multistage_template(const Gemm& g) {
+  static constexpr Template kOfWindows[] = {{"ConvSm80", "conv_sm80.cuh"},
+                                            {"ConvTransposeSm80", "conv_transpose_sm80.cuh"},
+                                            {"ConvWeightsSm80", "conv_weights_sm80.cuh"}};
+  if (!g.convolution) return {"GemmSm80", "gemm_sm80.cuh"};
+  return kOfWindows[static_cast<int>(g.convolution->kind)];
+}
+
 const char* template_name(const Gemm& g, const Configuration& c) {
-  if (c.schedule == Schedule::kMultistage) return g.convolution ? "ConvSm80" : "GemmSm80";
+  if (c.schedule == Schedule::kMultistage) return multistage_template(g).name;
   return c.schedule == Schedule::kImplicit ? "ConvSm90" : "GemmSm90";
 }
 
@@ -160,7 +173,7 @@ std::string function_text(const Epilogue& e, const FunctionWords& words) {
 const char* template_header(const Gemm& g, const Configuration& c) {
   switch (c.schedule) {
     case Schedule::kMultistage:
-      return g.convolution ? "conv_sm80.cuh" : "gemm_sm80.cuh";
+      return multistage_template(g).header;
     case Schedule::kStreamK:
       return "gemm_sm90_stream_k.cuh";
     case Schedule::kImplicit:

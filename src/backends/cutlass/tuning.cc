@@ -33,8 +33,9 @@ std::string device_text(const Target& target) {
 std::string title_of(const Gemm& g, const relay::Function& f) {
   const auto operators = byoc::operators_of(f);
   if (g.convolution) {
-    return fmt::format("{}, {} channels {}: {}", g.convolution->text(), g.n.constant(),
-                       to_string(g.a_dtype), fmt::join(operators, ", "));
+    return fmt::format("{}, {} channels {}: {}", g.convolution->text(),
+                       g.convolution->made_channels(), to_string(g.a_dtype),
+                       fmt::join(operators, ", "));
   }
   return fmt::format("{}{} x {} x {} {}: {}", g.batch == Dim(1) ? "" : to_string(g.batch) + " of ",
                      to_string(g.m), to_string(g.n), to_string(g.k), to_string(g.a_dtype),

@@ -125,7 +125,7 @@ TEST(CutlassTuning, ConvolutionsAreMeasuredOnTheImagesOfTheirWindows) {
       << tasks[0].title;
   EXPECT_EQ(tasks[0].workload.text().find("conv 8x29x28x64 by 3x3 strides 2x1 "), 0u);
   EXPECT_EQ(tasks[0].program.source, tasks[1].program.source);
-  EXPECT_NE(tasks[0].program.source.find("kGathersA = true;"), std::string::npos);
+  EXPECT_NE(tasks[0].program.source.find("kGathered = Gathered::kImage;"), std::string::npos);
   const std::size_t first[] = {0};
   const std::string table = tasks[0].table(first).source;
   for (const char* line :

@@ -18,38 +18,54 @@ using cute::_1;
 using cute::Stride;
 namespace visitors = ::cutlass::epilogue::threadblock;
 
-template <class Input, class ThreadMap>
+// Where the rows of a tile are in the result and in what lies beside it: a visitor of CUTLASS
+// becomes one that knows. `Row`: of what all rows share; the others as in elementwise.cuh.
+struct PlainRows {
+  template <class Visitor>
+  using Row = Visitor;
+  template <class Visitor>
+  using Column = Visitor;
+  template <class Visitor>
+  using Full = Visitor;
+  template <class Visitor>
+  using Store = Visitor;
+};
+
+template <class Input, class ThreadMap, class Rows>
 struct VisitorNode;
-template <class T, class ThreadMap>
-struct VisitorNode<Row<T>, ThreadMap> {
-  using Type = visitors::VisitorRowBroadcast<ThreadMap, T, Stride<_0, _1, int64_t>>;
+template <class T, class ThreadMap, class Rows>
+struct VisitorNode<Row<T>, ThreadMap, Rows> {
+  using Type = typename Rows::template Row<
+      visitors::VisitorRowBroadcast<ThreadMap, T, Stride<_0, _1, int64_t>>>;
   static typename Type::Arguments arguments(const EpilogueInput& x) {
     return {static_cast<const T*>(x.data), T(0), {_0{}, _1{}, x.batch_stride}};
   }
 };
-template <class T, class ThreadMap>
-struct VisitorNode<Column<T>, ThreadMap> {
-  using Type = visitors::VisitorColBroadcast<ThreadMap, T, Stride<_1, _0, int64_t>>;
+template <class T, class ThreadMap, class Rows>
+struct VisitorNode<Column<T>, ThreadMap, Rows> {
+  using Type = typename Rows::template Column<
+      visitors::VisitorColBroadcast<ThreadMap, T, Stride<_1, _0, int64_t>>>;
   static typename Type::Arguments arguments(const EpilogueInput& x) {
     return {static_cast<const T*>(x.data), T(0), {_1{}, _0{}, x.batch_stride}};
   }
 };
-template <class T, class ThreadMap>
-struct VisitorNode<Scalar<T>, ThreadMap> {
+template <class T, class ThreadMap, class Rows>
+struct VisitorNode<Scalar<T>, ThreadMap, Rows> {
   using Type = visitors::VisitorScalarBroadcast<T, Stride<_0, _0, int>>;
   static typename Type::Arguments arguments(const EpilogueInput& x) {
     return {{T(0)}, {static_cast<const T*>(x.data)}, {_0{}, _0{}, int(x.batch_stride)}};
   }
 };
-template <class T, class ThreadMap>
-struct VisitorNode<Full<T>, ThreadMap> {
-  using Type = visitors::VisitorAuxLoad<ThreadMap, T, Stride<int64_t, _1, int64_t>>;
+template <class T, class ThreadMap, class Rows>
+struct VisitorNode<Full<T>, ThreadMap, Rows> {
+  using Type = typename Rows::template Full<
+      visitors::VisitorAuxLoad<ThreadMap, T, Stride<int64_t, _1, int64_t>>>;
   static typename Type::Arguments arguments(const EpilogueInput& x) {
     return {static_cast<T*>(x.data), T(0), {x.row_stride, _1{}, x.batch_stride}};
   }
 };
-template <class T, class ThreadMap>
-struct VisitorNode<Repeated<T>, ThreadMap> : VisitorNode<Full<T>, ThreadMap> {};
+template <class T, class ThreadMap, class Rows>
+struct VisitorNode<Repeated<T>, ThreadMap, Rows> : VisitorNode<Full<T>, ThreadMap, Rows> {};
 
 // As that of epilogue_sm90.cuh.
 template <class Function, class D>
@@ -68,19 +84,18 @@ struct IntegerCompute : visitors::VisitorImpl2x<> {
   }
 };
 
-template <class Function, class Sum, class D, class ThreadMap, class List>
+template <class Function, class Sum, class D, class ThreadMap, class List, class Rows = PlainRows>
 struct VisitorTree;
-template <class Function, class Sum, class D, class ThreadMap, class... Inputs>
-struct VisitorTree<Function, Sum, D, ThreadMap, InputList<Inputs...>> {
+template <class Function, class Sum, class D, class ThreadMap, class... Inputs, class Rows>
+struct VisitorTree<Function, Sum, D, ThreadMap, InputList<Inputs...>, Rows> {
   using FloatCompute = visitors::VisitorCompute<Elementwise<Function>::template Node, D, float,
                                                 ::cutlass::FloatRoundStyle::round_to_nearest>;
   using Compute =
       std::conditional_t<std::is_integral_v<Sum>, IntegerCompute<Function, D>, FloatCompute>;
   using Value = visitors::Sm80EVT<Compute, visitors::VisitorAccFetch,
-                                  typename VisitorNode<Inputs, ThreadMap>::Type...>;
-  using Store =
-      visitors::VisitorAuxStore<ThreadMap, D, ::cutlass::FloatRoundStyle::round_to_nearest,
-                                Stride<int64_t, _1, int64_t>>;
+                                  typename VisitorNode<Inputs, ThreadMap, Rows>::Type...>;
+  using Store = typename Rows::template Store<visitors::VisitorAuxStore<
+      ThreadMap, D, ::cutlass::FloatRoundStyle::round_to_nearest, Stride<int64_t, _1, int64_t>>>;
   using Type = visitors::Sm80EVT<Store, Value>;
 
   template <size_t... kPositions>
@@ -88,7 +103,7 @@ struct VisitorTree<Function, Sum, D, ThreadMap, InputList<Inputs...>> {
                                             std::index_sequence<kPositions...>) {
     typename Value::Arguments value{
         typename visitors::VisitorAccFetch::Arguments{},
-        VisitorNode<Inputs, ThreadMap>::arguments(g.inputs[kPositions])...,
+        VisitorNode<Inputs, ThreadMap, Rows>::arguments(g.inputs[kPositions])...,
         typename Compute::Arguments{}};
     return {value, {static_cast<D*>(g.d.data), {g.d.row_stride, _1{}, g.d.batch_stride}}};
   }

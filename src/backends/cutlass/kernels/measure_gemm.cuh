@@ -24,7 +24,7 @@ void fill_inputs(InputList<Inputs...>, GemmArguments& g) {
    ...);
 }
 
-// Problem: element types A, B, Sum, D; kGathersA, kAIsColumnMajor, kBIsRowMajor, kHasHalfSums,
+// Problem: element types A, B, Sum, D; kGathered, kAIsColumnMajor, kBIsRowMajor, kHasHalfSums,
 // kIsTf32, kIsFast. Function: Inputs and element().
 template <class Problem, class Function>
 class MeasuredGemm final : public MeasuredWork {
@@ -33,9 +33,10 @@ class MeasuredGemm final : public MeasuredWork {
 
  public:
   MeasuredGemm() : g_(tessera_measured_product) {
-    const int64_t weights = g_.n * g_.k * matrices(g_.b);
-    // Factors that differ from batch to batch are activations: where they are is not for us to say.
-    if (matrices(g_.b) == 1) {
+    const int64_t weights = b_elements();
+    // Factors that differ from batch to batch are activations, as images are: where they are is not
+    // for us to say.
+    if (matrices(g_.b) == 1 && Problem::kGathered != Gathered::kImageAsB) {
       const int64_t fit = 2 * int64_t(device_.l2CacheSize) / (weights * int64_t(sizeof(B)));
       copies_ = std::clamp<int64_t>(fit + 2, 2, kMostWeights);
     }
@@ -70,10 +71,21 @@ class MeasuredGemm final : public MeasuredWork {
   }
 
  private:
+  int64_t image_elements() const {
+    const Window& w = g_.window;
+    return int64_t(w.batch) * w.height * w.width * w.channels;
+  }
   int64_t a_elements() const {
     const Window& w = g_.window;
-    if (Problem::kGathersA) return int64_t(w.batch) * w.height * w.width * w.channels;
+    if (Problem::kGathered == Gathered::kImage) return image_elements();
+    if (Problem::kGathered == Gathered::kPlaces) {
+      return int64_t(w.batch) * w.out_height * w.out_width * (g_.k / (w.rows * w.columns));
+    }
     return g_.m * g_.k * matrices(g_.a);
+  }
+  int64_t b_elements() const {
+    if (Problem::kGathered == Gathered::kImageAsB) return image_elements();
+    return g_.n * g_.k * matrices(g_.b);
   }
   int64_t matrices(const Matrix& m) const { return m.batch_stride == 0 ? 1 : g_.batch; }
 

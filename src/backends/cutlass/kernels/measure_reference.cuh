@@ -88,14 +88,45 @@ struct InputList {
 
 constexpr int kSide = 16;  // of a tile
 
-// A[row, k] of one matrix of a batch, 0 outside.
+// What is no matrix: A, of an image by a window; A and B of a transposed convolution, whose data
+// are the window's places; B, of an image.
+enum class Gathered { kNothing, kImage, kPlaces, kImageAsB };
+
+// Data's channels of a transposed convolution.
+__device__ inline int64_t data_channels(const GemmArguments& g) {
+  return g.k / (int64_t(g.window.rows) * g.window.columns);
+}
+
+// Where A[row, k] of one matrix of a batch is; -1 where there is zero.
+template <class Problem>
+__device__ int64_t place_of_a(const GemmArguments& g, int64_t row, int64_t k) {
+  if (Problem::kGathered == Gathered::kImage) return place_in_image(g.window, row, k);
+  if (Problem::kGathered == Gathered::kPlaces) {
+    return place_in_data(g.window, data_channels(g), row, k);
+  }
+  return Problem::kAIsColumnMajor ? k * g.a.row_stride + row : row * g.a.row_stride + k;
+}
+// The same of B[k, column].
+template <class Problem>
+__device__ int64_t place_of_b(const GemmArguments& g, int64_t k, int64_t column) {
+  if (Problem::kGathered == Gathered::kImageAsB) return place_in_image(g.window, k, column);
+  if (Problem::kGathered == Gathered::kPlaces) {
+    return place_in_transposed_kernel(g.window, data_channels(g), k, column);
+  }
+  return Problem::kBIsRowMajor ? k * g.b.row_stride + column : column * g.b.row_stride + k;
+}
+
 template <class Problem>
 __device__ float element_of_a(const GemmArguments& g, const typename Problem::A* a, int64_t row,
                               int64_t k) {
-  if (row >= g.m || k >= g.k) return 0.f;
-  int64_t at = Problem::kAIsColumnMajor ? k * g.a.row_stride + row : row * g.a.row_stride + k;
-  if (Problem::kGathersA) at = place_in_image(g.window, row, k);
+  const int64_t at = row < g.m && k < g.k ? place_of_a<Problem>(g, row, k) : -1;
   return at < 0 ? 0.f : to_float(a[at]);
+}
+template <class Problem>
+__device__ float element_of_b(const GemmArguments& g, const typename Problem::B* b, int64_t k,
+                              int64_t column) {
+  const int64_t at = column < g.n && k < g.k ? place_of_b<Problem>(g, k, column) : -1;
+  return at < 0 ? 0.f : to_float(b[at]);
 }
 
 // wanted[batch, m, n]; a block of kSide x kSide threads computes a tile.
@@ -116,10 +147,8 @@ __global__ void reference(GemmArguments g, float* wanted) {
     const int64_t a_k = k + (Problem::kAIsColumnMajor ? slow : fast);
     const int64_t b_column = tile_column + (Problem::kBIsRowMajor ? fast : slow);
     const int64_t b_k = k + (Problem::kBIsRowMajor ? slow : fast);
-    const int64_t b_at =
-        Problem::kBIsRowMajor ? b_k * g.b.row_stride + b_column : b_column * g.b.row_stride + b_k;
     sA[a_row - tile_row][a_k - k] = element_of_a<Problem>(g, a, a_row, a_k);
-    sB[b_k - k][b_column - tile_column] = b_column < g.n && b_k < g.k ? to_float(b[b_at]) : 0.f;
+    sB[b_k - k][b_column - tile_column] = element_of_b<Problem>(g, b, b_k, b_column);
     __syncthreads();
     for (int i = 0; i < kSide; ++i) {  // products of integers of eight bits are exact
       sum += typename Problem::Sum(sA[threadIdx.y][i] * sB[i][threadIdx.x]);
