@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiles what tessera_write_cutlass_sources wrote and runs check_regions.py on it. With the
 # command, which needs nvcc and a C++ compiler, it also compiles tf32.relay, masked_rows.relay,
-# counted_heads.relay, broadcasts.relay, integers.relay and quantized_convolutions.onnx with
-# `--verify`, and measures the kernels of integers.relay: each is checked before its time counts, so
-# that `wrong` in the list of records is a kernel with wrong numbers. 16 cores take ten minutes.
+# counted_heads.relay, broadcasts.relay, transposed_convolutions.relay, integers.relay and
+# quantized_convolutions.onnx with `--verify`, and measures the kernels of integers.relay: each is
+# checked before its time counts, so that `wrong` in the list of records is a kernel with wrong
+# numbers. 16 cores take twelve minutes.
 # Before, on the machine that builds:
 #   for stem in encoder_layer products integers odd_rows tf32 convolutions \
 #               integer_convolutions; do
@@ -40,6 +41,12 @@ if [ -n "$command" ]; then
   for stem in masked_rows counted_heads broadcasts; do
     timeout 150 "$command" compile "$here/$stem.relay" -o ${stem}_model.so --target cuda \
       --target "$cutlass_target" --require cutlass --verify || status=1
+  done
+  # Sums of weights in as many parts as the model says, and in three.
+  for parts in 1 3; do
+    timeout 280 "$command" compile "$here/transposed_convolutions.relay" \
+      -o transposed_convolutions_model.so --target cuda \
+      --target "$cutlass_target -split_k_slices=$parts" --require cutlass --verify || status=1
   done
   timeout 280 "$command" compile quantized_convolutions.onnx -o quantized_model.so \
     --target cuda --target "$cutlass_target" --require cutlass --verify || status=1
