@@ -66,10 +66,9 @@ std::vector<Diagnostic> doubtful_options(std::span<const Target> targets) {
   for (const Target& target : targets) {
     if (lacks_hopper_kernels(target)) {
       warnings.push_back(
-          warning(
-              Code::kBadTarget, {},
-              "target `cutlass` is for sm_90, without Hopper's own instructions: products go to "
-              "kernels for older devices, and attention is none of its kernels")
+          warning(Code::kBadTarget, {},
+                  "target `cutlass` is for sm_90, without Hopper's own instructions: its kernels "
+                  "are those for older devices")
               .with_remedy(
                   "give -arch=sm_90a, unless the library is to be for later devices, too"));
     }

@@ -18,8 +18,8 @@ std::vector<std::string> warnings_of(const std::vector<std::string>& targets) {
 
 TEST(DoubtfulOptions, CutlassWithoutHoppersInstructionsIsTold) {
   const std::vector<std::string> told = {
-      "target `cutlass` is for sm_90, without Hopper's own instructions: products go to kernels "
-      "for older devices, and attention is none of its kernels"};
+      "target `cutlass` is for sm_90, without Hopper's own instructions: its kernels are those "
+      "for older devices"};
   EXPECT_EQ(warnings_of({"cuda", "cutlass -arch=sm_90"}), told);
   EXPECT_EQ(warnings_of({"cuda -arch=sm_90", "cutlass"}), told);
   EXPECT_TRUE(warnings_of({"cuda", "cutlass"}).empty());

@@ -156,12 +156,6 @@ class Describer {
       return refuse("keys or values are broadcast, or values are not as wide as keys");
     }
     out_.dtype = f_.type(nodes_.composite().root).dtype();
-    if (out_.dtype != kFloat16 && out_.dtype != kBFloat16) {
-      return refuse("there is no attention kernel for {}", to_string(out_.dtype));
-    }
-    if (out_.width % 8 != 0 || out_.width > 256) {
-      return refuse("heads are {} wide: no multiple of 8 up to 256", out_.width);
-    }
     return {};
   }
 
@@ -177,7 +171,6 @@ class Describer {
     out_.heads = heads_[1];
   }
 
-  // TMA wants strides of whole 16 bytes.
   Expected<HeadsView, Refusal> heads_view(const SeenAs& seen, std::int64_t rows) const {
     if (f_.type(seen.node).dtype() != out_.dtype) return refuse("the heads differ in data type");
     const auto view = seen.view.reshape({out_.batch, out_.heads, rows, out_.width});
@@ -187,20 +180,14 @@ class Describer {
     }
     const Pieces& row = view->dims[3];
     if (row.empty() || row[0].stride != 1) return refuse("elements of a head lie apart");
-    // What is there once has no distance to the next; TMA wants one none the less.
+    // What is there once has no distance to the next; kernels want one none the less.
     const auto stride = [&](std::size_t axis, std::int64_t otherwise) {
       return view->dims[axis].empty() ? otherwise : view->dims[axis][0].stride;
     };
     const std::int64_t rows_apart = stride(2, out_.width),
                        heads_apart = stride(1, rows * rows_apart);
-    const HeadsView out{seen.node, view->offset, stride(0, rows * rows_apart), heads_apart,
-                        rows_apart};
-    for (const std::int64_t d : {out.offset, out.batch_stride, out.head_stride, out.row_stride}) {
-      if (d % 8 != 0 || d > INT32_MAX) {
-        return refuse("rows of heads are no multiples of 16 bytes apart");
-      }
-    }
-    return out;
+    return HeadsView{seen.node, view->offset, stride(0, rows * rows_apart), heads_apart,
+                     rows_apart};
   }
 
   // ---- Masks
@@ -263,7 +250,6 @@ class Describer {
       dims[0] = repeats ? 1 : out_.heads;
       dims.insert(dims.begin(), repeats ? 1 : out_.batch);
     }
-    if (out_.keys % 2 != 0) return refuse("the number of keys, {}, is odd", out_.keys);
     if (dims[3] != out_.keys) return refuse("the mask is the same for all keys");
     const Sizes sizes = {out_.batch, out_.heads, out_.queries, out_.keys};
     const auto stride = [&](std::size_t axis) {
@@ -283,19 +269,21 @@ class Describer {
 
 }  // namespace
 
-Expected<Attention, Refusal> describe_attention(const Composite& composite) {
-  return Describer(composite).run();
+Expected<Attention, Refusal> describe_attention(const Composite& composite, const Target& target) {
+  TESSERA_TRY(Attention attention, Describer(composite).run());
+  attention.emulates_float32 = attention.dtype == kFloat32 && target.get_bool("use_3xtf32");
+  return attention;
 }
 
-Expected<Attention, Refusal> describe_attention(const relay::Match& match) {
-  return describe_attention(Composite{match.function, match.pool, match.inside, {}, match.root});
+Expected<Attention, Refusal> describe_attention(const relay::Match& match, const Target& target) {
+  return describe_attention(Composite{match.function, match.pool, match.inside, {}, match.root},
+                            target);
 }
 
 Expected<Attention, Refusal> describe_attention(const relay::Function& region,
-                                                const ConstantPool& pool) {
-  const auto composite = composite_of(region, pool);
-  if (!composite) return {Unexpected<Refusal>{composite.error()}};
-  return describe_attention(*composite);
+                                                const ConstantPool& pool, const Target& target) {
+  TESSERA_TRY(const Composite composite, composite_of(region, pool));
+  return describe_attention(composite, target);
 }
 
 }  // namespace tessera::backends::cutlass

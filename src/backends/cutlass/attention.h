@@ -9,6 +9,7 @@
 
 #include "backends/cutlass/epilogue.h"
 #include "byoc/compile_context.h"
+#include "types/target.h"
 
 namespace tessera::backends::cutlass {
 
@@ -22,9 +23,9 @@ struct HeadsView {
 
 struct Attention {
   std::int64_t batch = 0, heads = 0, queries = 0, keys = 0;
-  std::int64_t width = 0;                                               // of a head
-  std::int64_t kernel_width() const { return (width + 63) / 64 * 64; }  // its kernels' heads
+  std::int64_t width = 0;  // of a head
   DType dtype;
+  bool emulates_float32 = false;  // by three products of tf32
   double scale = 1;
   HeadsView q, k, v;
   HeadsView o;             // of the result; its node is the composite's root
@@ -36,26 +37,33 @@ struct Attention {
   double hidden = 0;
   std::string hidden_text() const;  // as C++ has it
 
+  // As Extern has it: less than float32's own by plain tf32.
+  DType float32_precision() const;
   // What kernel and configuration depend on: equal text, equal work.
   std::string workload() const;
-  // Without sizes and strides: what a kernel is compiled for.
+  // Without sizes and strides: what a program that measures it is compiled for.
   std::string kernel_text() const;
 };
 
 // Is the region's function attention, not a product? One or the other describes it.
 bool is_attention(const relay::Function& region);
 
-Expected<Attention, relay::Refusal> describe_attention(const Composite& composite);
-Expected<Attention, relay::Refusal> describe_attention(const relay::Match& match);
+// Whether a kernel takes it is said in attention_configuration.h.
+Expected<Attention, relay::Refusal> describe_attention(const Composite& composite,
+                                                       const Target& target);
+Expected<Attention, relay::Refusal> describe_attention(const relay::Match& match,
+                                                       const Target& target);
 Expected<Attention, relay::Refusal> describe_attention(const relay::Function& region,
-                                                       const ConstantPool& pool);
+                                                       const ConstantPool& pool,
+                                                       const Target& target);
 
-// Bytes of workspace that its kernels want.
-std::int64_t workspace_bytes(const Attention& attention);
 // Numbers of the tensors that queries, keys and values are parts of, from 0 on.
 std::array<int, 3> memories_of(const Attention& attention);
 
-// As those of source.h: "tessera_attention_float16_64_keymask_float16_sm90_64x128_SelfLoading".
+// As those of source.h.
+const char* template_header(const AttentionConfiguration& configuration);
+// "tessera_attention_float16_64_keymask_float16_sm90_64x128_SelfLoading",
+// "tessera_attention_float32_96_3xtf32_causal_sm80_64x64".
 std::string kernel_symbol(const Attention& attention, const AttentionConfiguration& configuration);
 std::string kernel_source(const Attention& attention, const AttentionConfiguration& configuration);
 std::string region_source(const std::string& symbol, const relay::Function& region,

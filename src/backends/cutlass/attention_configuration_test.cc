@@ -15,8 +15,10 @@ Attention attention(std::int64_t batch, std::int64_t width) {
   return a;
 }
 
+const Target kHopper("cutlass");
+
 std::string first(const Attention& a, const Device& device = {}) {
-  return candidates(a, device).front().text();
+  return candidates(a, kHopper, device).front().text();
 }
 
 TEST(AttentionConfigurations, ReadBackEqual) {
@@ -53,7 +55,7 @@ TEST(AttentionConfigurations, PairsOfGroupsWhereThereIsWorkForAll) {
 TEST(AttentionConfigurations, AreDifferentKernelsOfBothKinds) {
   for (const std::int64_t width : {64, 128, 192, 256}) {
     for (const std::int64_t batch : {1, 32}) {
-      const auto all = candidates(attention(batch, width), {});
+      const auto all = candidates(attention(batch, width), kHopper, {});
       std::set<std::string> kernels;
       for (const auto& c : all) EXPECT_TRUE(kernels.insert(c.kernel_name()).second);
       EXPECT_NE(all[0].schedule, all[1].schedule);
@@ -63,11 +65,11 @@ TEST(AttentionConfigurations, AreDifferentKernelsOfBothKinds) {
 
 TEST(AttentionConfigurations, AMaskOfEachQueryLeavesRoomForFewerKeys) {
   Attention a = attention(1, 64);
-  const std::size_t count = candidates(a, {}).size();
+  const std::size_t count = candidates(a, kHopper, {}).size();
   a.mask = HeadsView{};
-  EXPECT_EQ(candidates(a, {}).size(), count);
+  EXPECT_EQ(candidates(a, kHopper, {}).size(), count);
   a.mask->row_stride = 384;
-  EXPECT_EQ(candidates(a, {}).size(), count - 2);
+  EXPECT_EQ(candidates(a, kHopper, {}).size(), count - 2);
 }
 
 TEST(AttentionConfigurations, PackedTensorsShareMemory) {

@@ -37,10 +37,16 @@ std::string mask_name(const Attention& a) {
   return a.mask ? causal + kNames[mask_rows(a)] + to_string(a.mask_dtype) : causal;
 }
 
-std::string kernel_text_of(const Attention& a, std::int64_t width) {
-  std::string mask_text = mask_name(a);
-  std::replace(mask_text.begin(), mask_text.end(), '_', ' ');
-  return fmt::format("{} width={}{}", to_string(a.dtype), width, mask_text);
+// How float32 is multiplied.
+std::string math_name(const Attention& a) {
+  return a.dtype != kFloat32 ? "" : a.emulates_float32 ? "_3xtf32" : "_tf32";
+}
+
+// As the words of a text.
+std::string kernel_text_of(const Attention& a, const std::string& width) {
+  std::string text = to_string(a.dtype) + width + math_name(a) + mask_name(a);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
 }
 
 // As the workload has it.
@@ -55,12 +61,17 @@ bool is_attention(const Function& region) {
   return std::find(operators.begin(), operators.end(), "nn.softmax") != operators.end();
 }
 
-std::string Attention::kernel_text() const { return kernel_text_of(*this, kernel_width()); }
+DType Attention::float32_precision() const {
+  return dtype == kFloat32 && !emulates_float32 ? kFloat16 : kFloat32;
+}
+
+std::string Attention::kernel_text() const { return kernel_text_of(*this, ""); }
 
 std::string Attention::workload() const {
   const std::array<int, 3> memories = memories_of(*this);
-  std::string text = fmt::format("attention batch={} heads={} queries={} keys={} {}", batch, heads,
-                                 queries, keys, kernel_text_of(*this, width));
+  std::string text =
+      fmt::format("attention batch={} heads={} queries={} keys={} {}", batch, heads, queries, keys,
+                  kernel_text_of(*this, fmt::format(" width={}", width)));
   const HeadsView* const views[] = {&q, &k, &v};
   for (std::size_t i = 0; i < 3; ++i) {
     text += fmt::format(" {}={}+{}:{}", "qkv"[i], memories[i], views[i] -> offset,
@@ -80,32 +91,40 @@ std::array<int, 3> memories_of(const Attention& a) {
   return {0, k, a.v.node == a.q.node ? 0 : a.v.node == a.k.node ? k : k + 1};
 }
 
-std::int64_t workspace_bytes(const Attention& a) { return (a.queries + 127) / 128 * 128 * 4; }
+const char* template_header(const AttentionConfiguration& c) {
+  return c.schedule == AttentionSchedule::kMultistage ? "attention_sm80.cuh" : "attention_sm90.cuh";
+}
 
 std::string kernel_symbol(const Attention& a, const AttentionConfiguration& c) {
-  return fmt::format("tessera_attention_{}_{}{}_{}", to_string(a.dtype), a.kernel_width(),
-                     mask_name(a), c.kernel_name());
+  return fmt::format("tessera_attention_{}_{}{}{}_{}", to_string(a.dtype), kernel_width(a, c),
+                     math_name(a), mask_name(a), c.kernel_name());
 }
 
 std::string kernel_source(const Attention& a, const AttentionConfiguration& c) {
   const std::string symbol = kernel_symbol(a, c);
+  const bool is_multistage = c.schedule == AttentionSchedule::kMultistage;
+  const std::string problem =
+      is_multistage ? fmt::format("  static constexpr bool kEmulates = {};\n", a.emulates_float32)
+                    : "";
+  const std::string config =
+      is_multistage ? "" : fmt::format("  using Schedule = {};\n", c.schedule_name());
   return fmt::format(
-      "// {0}\n#include \"backends/cutlass/kernels/attention_sm90.cuh\"\n\n"
+      "// {0}\n#include \"backends/cutlass/kernels/{10}\"\n\n"
       "namespace tessera::cutlass::{0} {{\n\n"
       "struct Problem {{\n"
       "  using Element = {1};\n"
       "  using Mask = {7};\n"
       "  static constexpr int kWidth = {2};\n"
       "  static constexpr bool kIsCausal = {8};\n"
-      "  static constexpr int kMaskRows = {3};\n}};\n\n"
+      "  static constexpr int kMaskRows = {3};\n{9}}};\n\n"
       "struct Config {{\n"
-      "  static constexpr int kQueries = {4}, kKeys = {5};\n"
-      "  using Schedule = {6};\n}};\n\n"
-      "using Launcher = AttentionSm90<Problem, Config>;\n\n}}  // namespace\n\n"
+      "  static constexpr int kQueries = {4}, kKeys = {5};\n{6}}};\n\n"
+      "using Launcher = {11}<Problem, Config>;\n\n}}  // namespace\n\n"
       "TESSERA_KERNEL({0}, tessera::cutlass::{0}::Launcher,\n"
       "               tessera::cutlass::AttentionArguments)\n",
-      symbol, element(a.dtype), a.kernel_width(), mask_rows(a), c.queries, c.keys,
-      c.schedule_name(), element(a.mask ? a.mask_dtype : a.dtype), a.is_causal);
+      symbol, element(a.dtype), kernel_width(a, c), mask_rows(a), c.queries, c.keys, config,
+      element(a.mask ? a.mask_dtype : a.dtype), a.is_causal, problem, template_header(c),
+      is_multistage ? "AttentionSm80" : "AttentionSm90");
 }
 
 std::string region_source(const std::string& symbol, const Function& region, const Attention& a,

@@ -77,7 +77,7 @@ void expect_agreement(const std::string& text) {
   ASSERT_TRUE(placed);
   ASSERT_EQ(placed->regions.size(), 1u);
   const relay::Function& region = placed->module.functions.at(placed->regions[0].symbol);
-  const auto a = describe_attention(region, placed->module.constants);
+  const auto a = describe_attention(region, placed->module.constants, Target("cutlass"));
   ASSERT_TRUE(a) << a.error().reason;
   const auto by_name = passes::testing::random_inputs(region);
   std::vector<Tensor> inputs;

@@ -39,12 +39,6 @@ constexpr MultistageShape kMultistageTiles[] = {
 constexpr MultistageShape kEmulatingTiles[] = {
     {128, 128, 16, 32, 64, 4}, {128, 64, 16, 64, 32, 4}, {64, 64, 16, 32, 32, 3}};
 
-// Of a block, as CUDA's documentation has it.
-std::int64_t shared_bytes_of(const Target& target) {
-  const std::string arch = architecture(target);
-  return (arch == "sm_80" || arch == "sm_87" ? 163 : arch.starts_with("sm_8") ? 99 : 227) << 10;
-}
-
 bool fits(const Gemm& gemm, const Configuration& c, const Target& target, const Device& device) {
   if (c.schedule == Schedule::kMultistage) {
     if (gemm.batch.as_constant().value_or(1) > kMostMatricesOfGrid) return false;
@@ -129,6 +123,12 @@ Device device_of(const Target& target) {
 }
 
 bool has_tma(const Target& target) { return architecture(target) == "sm_90a"; }
+
+// As CUDA's documentation has it.
+std::int64_t shared_bytes_of(const Target& target) {
+  const std::string arch = architecture(target);
+  return (arch == "sm_80" || arch == "sm_87" ? 163 : arch.starts_with("sm_8") ? 99 : 227) << 10;
+}
 
 int blocks_per_multiprocessor(const Configuration& c) {
   constexpr int kThreads = 128, kSums = 64;  // a thread's sums are registers

@@ -70,8 +70,10 @@ std::string architecture(const Target& target);
 bool has_kernels(const Target& target);
 // That of -multiprocessors, or the usual one of the architecture.
 Device device_of(const Target& target);
-// Has the target's architecture the instructions of the sm90 schedules, and of attention?
+// Has the target's architecture the instructions of the sm90 schedules?
 bool has_tma(const Target& target);
+// Shared memory that a block can have.
+std::int64_t shared_bytes_of(const Target& target);
 
 // All that can compute the product, the presumably fastest first: by waves of tiles, the rate that
 // a tile of that shape can reach, and what a wave costs at least. `cluster_shapes` of the target

@@ -46,14 +46,18 @@ Region gemm_region(const std::string& symbol, const Function& f, const Gemm& gem
 Result<Expected<Region, Refusal>> attention_region(const std::string& symbol, const Function& f,
                                                    const ConstantPool& pool, const Target& target,
                                                    const CompileContext& context) {
-  const auto attention = describe_attention(f, pool);
+  const auto attention = describe_attention(f, pool, target);
   if (!attention) return Expected<Region, Refusal>(Unexpected{attention.error()});
-  TESSERA_TRY(const auto selection,
-              choose(*attention, candidates(*attention, device_of(target)), target, context));
+  if (auto why = check_kernels(*attention, target)) {
+    return Expected<Region, Refusal>(Unexpected{*std::move(why)});
+  }
+  const auto all = candidates(*attention, target, device_of(target));
+  TESSERA_TRY(const auto selection, choose(*attention, all, target, context));
   if (!selection) return Expected<Region, Refusal>(Unexpected{selection.error()});
   const AttentionConfiguration& c = selection->chosen;
   byoc::ExternInfo info;
-  info.workspace_bytes = workspace_bytes(*attention);
+  info.workspace_bytes = workspace_bytes(*attention, c);
+  info.float32_precision = attention->float32_precision();
   return Expected<Region, Refusal>(Region{symbol, kernel_job(*attention, c, target),
                                           region_source(symbol, f, *attention, c), info});
 }

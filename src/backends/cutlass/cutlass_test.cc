@@ -212,9 +212,7 @@ TEST(Cutlass, Float32IsThreeProductsOfTf32UnlessPlainTf32IsAllowed) {
 TEST(Cutlass, OlderArchitecturesGetKernelsOfTheirs) {
   RecordingToolchain toolchain;
   const auto outcome = compile(kAttention, toolchain, *parse_target("cutlass -arch=sm_86"));
-  EXPECT_EQ(composites_of(outcome).size(), 2u);
-  ASSERT_FALSE(outcome.refusals.empty());
-  EXPECT_EQ(outcome.refusals.front().reason, "kernels of attention are for sm_90a");
+  EXPECT_EQ(composites_of(outcome).size(), 1u);
   for (const auto& [name, source] : toolchain.sources) {
     EXPECT_EQ(name.find("sm90"), std::string::npos) << name;
   }

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/cutlass/attention.h"
+#include "backends/cutlass/attention_configuration.h"
 #include "backends/cutlass/attention_shape.h"
 #include "backends/cutlass/configuration.h"
 #include "backends/cutlass/gemm.h"
@@ -200,13 +200,16 @@ Pattern attention(Mask mask, Cache cache) {
   return product_of(weights, values(cache));
 }
 
-std::optional<Refusal> check_attention(const Match& match, const Target& target) {
-  if (target.name() == "cutlass" && !has_tma(target)) {
-    return Refusal{"kernels of attention are for sm_90a"};
-  }
-  const auto attention = describe_attention(match);
+// Where the table is used by its name, there is a target of another kind.
+Target own_target(const Target& given) {
+  return given.name() == "cutlass" ? given : Target("cutlass");
+}
+
+std::optional<Refusal> check_attention(const Match& match, const Target& given) {
+  const Target target = own_target(given);
+  const auto attention = describe_attention(match, target);
   if (!attention) return attention.error();
-  return std::nullopt;
+  return check_kernels(*attention, target);
 }
 
 // Where no pattern has taken it, the softmax tells why.
@@ -243,8 +246,7 @@ std::optional<Refusal> check_batch(const Gemm& gemm, const Configuration& best,
 }
 
 std::optional<Refusal> check(const Match& match, const Target& given) {
-  // Where the table is used by its name, there is a target of another kind.
-  const Target target = given.name() == "cutlass" ? given : Target("cutlass");
+  const Target target = own_target(given);
   if (!has_kernels(target)) {
     return Refusal{"the kernels are for sm_80 and later, the target is for " +
                    architecture(target)};

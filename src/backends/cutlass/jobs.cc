@@ -90,9 +90,10 @@ CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& ta
 
 CompileJob kernel_job(const Attention& attention, const AttentionConfiguration& c,
                       const Target& target) {
-  return cutlass_job(
-      kernel_symbol(attention, c), kernel_source(attention, c), target,
-      {"attention.h", "gemm.h", "launch.cuh", "launch_sm90.cuh", "attention_sm90.cuh"});
+  const bool is_multistage = c.schedule == AttentionSchedule::kMultistage;
+  return cutlass_job(kernel_symbol(attention, c), kernel_source(attention, c), target,
+                     {"attention.h", "gemm.h", "launch.cuh", "attention_masks.cuh",
+                      is_multistage ? "launch_sm80.cuh" : "launch_sm90.cuh", template_header(c)});
 }
 
 CompileJob measure_job(const Gemm& gemm, const Target& target) {

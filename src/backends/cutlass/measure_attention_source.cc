@@ -25,13 +25,14 @@ std::string measure_source(const Attention& a) {
       "namespace tessera::cutlass::measure::{1} {{\n\n"
       "struct Problem {{\n"
       "  using Element = {2};\n  using Mask = {3};\n"
-      "  static constexpr bool kIsCausal = {4}, kHasMask = {5};\n}};\n\n"
+      "  static constexpr bool kIsCausal = {4}, kHasMask = {5}, kIsTf32 = {6};\n}};\n\n"
       "}}  // namespace\n\n"
       "int main(int argc, char** argv) {{\n"
       "  using namespace tessera::cutlass::measure;\n"
       "  return measure_main<MeasuredAttention<{1}::Problem>>(argc, argv);\n}}\n",
       a.kernel_text(), name, measured_element(a.dtype),
-      measured_element(a.mask ? a.mask_dtype : a.dtype), a.is_causal, a.mask.has_value());
+      measured_element(a.mask ? a.mask_dtype : a.dtype), a.is_causal, a.mask.has_value(),
+      a.dtype == kFloat32 && !a.emulates_float32);
 }
 
 std::string measure_table(const Attention& a, std::span<const AttentionConfiguration> candidates) {
@@ -44,7 +45,7 @@ std::string measure_table(const Attention& a, std::span<const AttentionConfigura
           fmt::format("int32_t {}(const tessera_call*, const AttentionArguments*);\n", symbol);
     }
     rows += fmt::format("    {{&{}, {}, {}}},  // {}\n", symbol, c.is_dependent ? 1 : 0,
-                        workspace_bytes(a), c.text());
+                        workspace_bytes(a, c), c.text());
   }
   const std::array<int, 3> memories = memories_of(a);
   return fmt::format(

@@ -87,6 +87,18 @@ TEST(ExportedSdpa, ZerosForRowsWithoutAKeyAreTheKernels) {
   EXPECT_EQ(composites_of(in_float32), kRegions);
 }
 
+// In float32, and without wgmma, too.
+TEST(ExportedSdpa, ALayerIsFiveRegionsOfAnyKernels) {
+  for (const char* target : {"cutlass", "cutlass -arch=sm_80"}) {
+    RecordingToolchain toolchain;
+    const auto outcome =
+        compile(cutlass::testing::in_float32(kLayer), toolchain, *parse_target(target));
+    EXPECT_EQ(composites_of(outcome), kRegions) << target;
+    EXPECT_TRUE(toolchain.sources.contains(
+        "tessera_attention_float32_64_3xtf32_keymask_float32_sm80_64x64"));
+  }
+}
+
 TEST(ExportedSdpa, AnotherChoiceIsNoAttention) {
   for (const char* choice : {"where(%10, 1f16, %9)", "where(%10, %9, 0f16)",
                              "where(isinf(%9), 0f16, %9)", "where(isnan(%8), 0f16, %9)"}) {

@@ -122,7 +122,7 @@ TuningTask task_of(const Attention& attention, const Target& target) {
   TuningTask task =
       task_of(workload_of(attention), title_of(attention), measure_job(attention, target), target);
   std::vector<AttentionConfiguration> all;
-  for (const AttentionConfiguration& c : candidates(attention, device_of(target))) {
+  for (const AttentionConfiguration& c : candidates(attention, target, device_of(target))) {
     const auto kernel = std::make_shared<const CompileJob>(kernel_job(attention, c, target));
     for (const AttentionConfiguration& launch : launches(c)) {
       task.candidates.push_back({launch.text(), kernel});
@@ -160,7 +160,7 @@ class Tasks {
 void add_task(Tasks& tasks, const relay::Function& f, const ConstantPool& constants,
               const Target& target, const std::map<std::string, Dim>& sizes) {
   if (is_attention(f)) {
-    const auto attention = describe_attention(f, constants);
+    const auto attention = describe_attention(f, constants, target);
     if (attention) tasks.add(workload_of(*attention), [&] { return task_of(*attention, target); });
     return;
   }

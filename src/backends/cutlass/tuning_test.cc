@@ -371,11 +371,14 @@ def @main(%x: Tensor[(64, 16384), float16], %w: Tensor[(256, 16384), float16]) {
   EXPECT_NE(text.find("  g.splits = 8;\n"), std::string::npos) << text;
 }
 
-// What is measured with, as text: the programs of products and of attention, and their tables for
-// two candidates.
+// What is measured with, as text: the programs of products and of attention, also in float32, and
+// their tables for two candidates.
 TEST(CutlassTuning, ProgramsAreText) {
   auto tasks = tasks_of(kFeedForward);
-  tasks.push_back(tasks_of(kAttention).front());
+  for (const std::string& text :
+       {std::string(kAttention), cutlass::testing::in_float32(kAttention)}) {
+    tasks.push_back(tasks_of(text).front());
+  }
   const std::size_t some[] = {0, 1};
   std::string text;
   for (const byoc::TuningTask& task : tasks) {

@@ -19,7 +19,7 @@ struct Heads {
 
 struct AttentionArguments {
   int64_t batch, heads, queries, keys;
-  int64_t width;  // of a head: a multiple of 8 up to the kernel's, which takes zeros for the rest
+  int64_t width;  // of a head, in whole 16 bytes: up to the kernel's, which has zeros for the rest
   float scale;
   Heads q, k, v, o;
   // Added to the scaled product; elements of a row are beside each other, and a stride of 0
@@ -33,7 +33,7 @@ struct AttentionArguments {
   int32_t dependent;  // 1: may start while the kernel before it ends
 };
 
-// A kernel. Its workspace is a float for each query, rounded up to 128 of them.
+// A kernel. Those for sm_90a have a float for each query, rounded up to 128 of them, as workspace.
 using AttentionFunction = int32_t(const tessera_call* call, const AttentionArguments* arguments);
 
 }  // namespace tessera::cutlass

@@ -76,7 +76,7 @@ __global__ void fill_mask(Mask* mask, int64_t count, int64_t keys, bool is_own, 
   }
 }
 
-// Problem: element types Element and Mask; kIsCausal, kHasMask.
+// Problem: element types Element and Mask; kIsCausal, kHasMask, kIsTf32.
 template <class Problem>
 class MeasuredAttention final : public MeasuredWork {
   using Element = typename Problem::Element;
@@ -86,7 +86,7 @@ class MeasuredAttention final : public MeasuredWork {
     fill_heads();
     if (Problem::kHasMask) fill_mask();
     result_ = CheckedResult::of<Element>(a_.batch * a_.heads * a_.queries * a_.width,
-                                         kRounding<Element>);
+                                         Problem::kIsTf32 ? kRoundingTf32 : kRounding<Element>);
     a_.o.data = result_.data();
     const size_t shared_bytes = size_t(a_.keys) * sizeof(float);
     const auto reference = &attention_reference<Problem>;

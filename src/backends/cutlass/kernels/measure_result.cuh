@@ -18,6 +18,7 @@ template <>
 inline constexpr double kRounding<__half> = 1e-3;
 template <>
 inline constexpr double kRounding<__nv_bfloat16> = 4e-3;
+inline constexpr double kRoundingTf32 = 1.5e-3;
 // Where a rounding is on the edge, an integer of eight bits is the next one.
 template <>
 inline constexpr double kRounding<int8_t> = 2e-3;

@@ -142,6 +142,16 @@ def @main(%x: Tensor[(2, 128, 3072), float16], %m: Tensor[(2, 1, 1, 128), float1
   reshape(%14, newshape=[2, 128, 1024])
 })";
 
+// The same model in float32.
+inline std::string in_float32(std::string text) {
+  for (const auto& [from, to] : {std::pair("float16", "float32"), std::pair("f16", "f")}) {
+    for (std::size_t at; (at = text.find(from)) != std::string::npos;) {
+      text.replace(at, std::string_view(from).size(), to);
+    }
+  }
+  return text;
+}
+
 // 24 layers with weights of their own.
 inline std::string layers(int count) {
   std::string params, body = "";
