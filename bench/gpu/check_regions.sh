@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiles what tessera_write_cutlass_sources wrote and runs check_regions.py on it. With the
 # command, which needs nvcc and a C++ compiler, it also compiles tf32.relay, masked_rows.relay,
-# counted_heads.relay, broadcasts.relay, transposed_convolutions.relay, integers.relay and
-# quantized_convolutions.onnx with `--verify`, and measures the kernels of integers.relay: each is
-# checked before its time counts, so that `wrong` in the list of records is a kernel with wrong
-# numbers. 16 cores take twelve minutes.
+# counted_heads.relay, float32_attention.relay, broadcasts.relay, transposed_convolutions.relay,
+# integers.relay and quantized_convolutions.onnx with `--verify`, masked_rows.relay for sm_90 as
+# well, and measures the kernels of integers.relay: each is checked before its time counts, so that
+# `wrong` in the list of records is a kernel with wrong numbers. 16 cores take fifteen minutes.
 # Before, on the machine that builds:
 #   for stem in encoder_layer products integers odd_rows tf32 convolutions \
 #               integer_convolutions; do
@@ -38,7 +38,10 @@ if [ -n "$command" ]; then
   cutlass_target="cutlass -include=$cutlass"
   timeout 150 "$command" compile "$here/tf32.relay" -o tf32_model.so --target cuda \
     --target "$cutlass_target -use_3xtf32=false" --require cutlass --verify || status=1
-  for stem in masked_rows counted_heads broadcasts; do
+  # Without Hopper's own instructions, attention of 16 bits has the kernels of older devices.
+  timeout 150 "$command" compile "$here/masked_rows.relay" -o masked_rows_sm90_model.so \
+    --target cuda --target "$cutlass_target -arch=sm_90" --require cutlass --verify || status=1
+  for stem in masked_rows counted_heads float32_attention broadcasts; do
     timeout 150 "$command" compile "$here/$stem.relay" -o ${stem}_model.so --target cuda \
       --target "$cutlass_target" --require cutlass --verify || status=1
   done
