@@ -38,6 +38,7 @@ struct HalfHeads {
   static constexpr int kWidth = 64;
   static constexpr bool kIsCausal = kKind == kCausal;
   static constexpr int kMaskRows = kKind == kOfKeys ? 1 : kKind == kOfQueries ? 2 : 0;
+  static constexpr bool kIsOdd = false;
 };
 template <int kRows, int kColumns, class How>
 struct Block {

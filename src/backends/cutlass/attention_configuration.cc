@@ -143,10 +143,6 @@ std::optional<relay::Refusal> check_kernels(const Attention& a, const Target& ta
       }
     }
   }
-  // Masks are read in pairs.
-  if (a.mask && a.keys % 2 != 0) {
-    return because(fmt::format("the number of keys, {}, is odd", a.keys));
-  }
   return std::nullopt;
 }
 

@@ -44,6 +44,16 @@ TEST(MultistageAttention, IsWhatOlderArchitecturesTake) {
             "tessera_attention_float16_64_keymask_float16_sm90_64x128_SelfLoading");
 }
 
+// What is read in pairs elsewhere.
+TEST(MultistageAttention, OddNumbersOfKeysAreAnotherKernel) {
+  std::string text = kAttention;
+  for (std::size_t at; (at = text.find("128")) != std::string::npos;) text.replace(at, 3, "197");
+  EXPECT_EQ(kernel_of(text, "cutlass -arch=sm_80"),
+            "tessera_attention_float16_64_keymask_float16_odd_sm80_64x64");
+  EXPECT_EQ(kernel_of(text, "cutlass"),
+            "tessera_attention_float16_64_keymask_float16_odd_sm90_64x128_SelfLoading");
+}
+
 TEST(MultistageAttention, IsWhatFloat32TakesAnywhere) {
   const std::string text = in_float32(kAttention);
   for (const char* target : {"cutlass", "cutlass -arch=sm_80", "cutlass -arch=sm_89"}) {

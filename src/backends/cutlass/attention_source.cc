@@ -31,10 +31,14 @@ std::string heads_text(const HeadsView& view, const std::string& tensor, DType d
 // Rows of the mask that a thread of the kernel reads: none, one for all queries, or one for each.
 int mask_rows(const Attention& a) { return !a.mask ? 0 : a.mask->row_stride == 0 ? 1 : 2; }
 
+// Kernels read masks in pairs, but for an odd number of keys.
+bool is_odd(const Attention& a) { return a.mask && a.keys % 2 != 0; }
+
 std::string mask_name(const Attention& a) {
   static constexpr const char* kNames[] = {"", "_keymask_", "_mask_"};
   const std::string causal = a.is_causal ? "_causal" : "";
-  return a.mask ? causal + kNames[mask_rows(a)] + to_string(a.mask_dtype) : causal;
+  if (!a.mask) return causal;
+  return causal + kNames[mask_rows(a)] + to_string(a.mask_dtype) + (is_odd(a) ? "_odd" : "");
 }
 
 // How float32 is multiplied.
@@ -116,7 +120,8 @@ std::string kernel_source(const Attention& a, const AttentionConfiguration& c) {
       "  using Mask = {7};\n"
       "  static constexpr int kWidth = {2};\n"
       "  static constexpr bool kIsCausal = {8};\n"
-      "  static constexpr int kMaskRows = {3};\n{9}}};\n\n"
+      "  static constexpr int kMaskRows = {3};\n"
+      "  static constexpr bool kIsOdd = {12};\n{9}}};\n\n"
       "struct Config {{\n"
       "  static constexpr int kQueries = {4}, kKeys = {5};\n{6}}};\n\n"
       "using Launcher = {11}<Problem, Config>;\n\n}}  // namespace\n\n"
@@ -124,7 +129,7 @@ std::string kernel_source(const Attention& a, const AttentionConfiguration& c) {
       "               tessera::cutlass::AttentionArguments)\n",
       symbol, element(a.dtype), kernel_width(a, c), mask_rows(a), c.queries, c.keys, config,
       element(a.mask ? a.mask_dtype : a.dtype), a.is_causal, problem, template_header(c),
-      is_multistage ? "AttentionSm80" : "AttentionSm90");
+      is_multistage ? "AttentionSm80" : "AttentionSm90", is_odd(a));
 }
 
 std::string region_source(const std::string& symbol, const Function& region, const Attention& a,

@@ -90,10 +90,15 @@ CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& ta
 
 CompileJob kernel_job(const Attention& attention, const AttentionConfiguration& c,
                       const Target& target) {
-  const bool is_multistage = c.schedule == AttentionSchedule::kMultistage;
-  return cutlass_job(kernel_symbol(attention, c), kernel_source(attention, c), target,
-                     {"attention.h", "gemm.h", "launch.cuh", "attention_masks.cuh",
-                      is_multistage ? "launch_sm80.cuh" : "launch_sm90.cuh", template_header(c)});
+  CompileJob job = cutlass_job(
+      kernel_symbol(attention, c), kernel_source(attention, c), target,
+      {"attention.h", "gemm.h", "launch.cuh", "attention_masks.cuh", template_header(c)});
+  if (c.schedule == AttentionSchedule::kMultistage) {
+    add_headers(job, {"attention_products_sm80.cuh", "launch_sm80.cuh"});
+  } else {
+    add_headers(job, {"launch_sm90.cuh"});
+  }
+  return job;
 }
 
 CompileJob measure_job(const Gemm& gemm, const Target& target) {

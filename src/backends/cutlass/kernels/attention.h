@@ -23,7 +23,7 @@ struct AttentionArguments {
   float scale;
   Heads q, k, v, o;
   // Added to the scaled product; elements of a row are beside each other, and a stride of 0
-  // repeats; there is an even number of them. Without a mask the kernel is another one. A mask of
+  // repeats. Without a mask the kernel is another one, and with an odd number of keys. A mask of
   // bytes chooses: `hidden` is the score of keys for which it is not as `seen` says.
   Heads mask;
   // Before it is scaled. With a mask that is causal as well, the score of keys behind the query;

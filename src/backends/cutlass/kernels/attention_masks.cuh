@@ -51,16 +51,16 @@ constexpr float kAllHide = -0x1p100f;
 
 struct MaskParams {
   const void* mask;
-  int batch_stride, head_stride, row_stride;
+  int64_t batch_stride, head_stride, row_stride;
   float inverse_scale, hidden;
   uint8_t seen;
 };
 
 inline MaskParams mask_params(const AttentionArguments& a) {
   return {a.mask.data,
-          int(a.mask.batch_stride),
-          int(a.mask.head_stride),
-          int(a.mask.row_stride),
+          a.mask.batch_stride,
+          a.mask.head_stride,
+          a.mask.row_stride,
           1.f / a.scale,
           a.hidden,
           a.seen};
@@ -68,11 +68,12 @@ inline MaskParams mask_params(const AttentionArguments& a) {
 
 // The mask of a block of queries as a thread goes through it, one block of keys after the other;
 // the sizes are the base, so that it goes through collectives. What the next block needs is loaded
-// one block ahead. kRows is 1 where all queries have the same mask, else 2.
-template <class Element, int kRows, int kBlockKeys>
+// one block ahead. kMaskRows is 1 where all queries have the same mask, else 2; where the number of
+// keys is odd, no two elements lie where a pair may be read.
+template <class Element, int kMaskRows, bool kIsOdd, int kKeys>
 struct MaskedProblem : ProblemShape {
   using Pair = ::cutlass::AlignedArray<Element, 2>;
-  static constexpr int kPairs = kBlockKeys / 8;
+  static constexpr int kRows = kMaskRows, kBlockKeys = kKeys, kPairs = kBlockKeys / 8;
 
   const Element* rows[kRows];
   float inverse_scale, hidden;
@@ -87,26 +88,34 @@ struct MaskedProblem : ProblemShape {
         inverse_scale(params.inverse_scale),
         hidden(params.hidden),
         seen(params.seen) {
-    const auto* mask = static_cast<const Element*>(params.mask) +
-                       int64_t(batch) * params.batch_stride + int64_t(head) * params.head_stride;
+    const auto* mask = static_cast<const Element*>(params.mask) + batch * params.batch_stride +
+                       head * params.head_stride;
     CUTLASS_PRAGMA_UNROLL
     for (int r = 0; r < kRows; ++r) {
       const int inside = cute::min(row + 8 * r, cute::get<2>(problem) - 1);
-      rows[r] = mask + int64_t(inside) * params.row_stride;
+      rows[r] = mask + inside * params.row_stride;
     }
     fetch(key);
   }
 
-  // `key` is the thread's first of the block. There is an even number of keys.
+  // `key` is the thread's first of the block.
   CUTLASS_DEVICE void fetch(int key) const {
     CUTLASS_PRAGMA_UNROLL
     for (int p = 0; p < kPairs; ++p) {
-      const bool inside = key + 8 * p < cute::get<3>(*this);
       CUTLASS_PRAGMA_UNROLL
-      for (int r = 0; r < kRows; ++r) {
-        next[r][p] = inside ? *reinterpret_cast<const Pair*>(rows[r] + key + 8 * p) : Pair{};
-      }
+      for (int r = 0; r < kRows; ++r) next[r][p] = pair_at(rows[r], key + 8 * p);
     }
+  }
+  CUTLASS_DEVICE Pair pair_at(const Element* row, int key) const {
+    const int keys = cute::get<3>(*this);
+    Pair pair{};
+    if constexpr (kIsOdd) {
+      if (key < keys) pair[0] = row[key];
+      if (key + 1 < keys) pair[1] = row[key + 1];
+    } else if (key < keys) {
+      pair = *reinterpret_cast<const Pair*>(row + key);
+    }
+    return pair;
   }
   // Does the block's mask leave all scores as they are?
   CUTLASS_DEVICE bool is_neutral() const {
@@ -144,21 +153,20 @@ struct MaskedProblem : ProblemShape {
 };
 
 // Keys behind the last one are out; the mask does what it does to the others.
-template <bool kIsCausal, class Scores, class Index, class Element, int kRows, int kBlockKeys>
-CUTLASS_DEVICE void mask_scores(Scores& scores, const Index& index,
-                                const MaskedProblem<Element, kRows, kBlockKeys>& problem) {
-  static_assert(decltype(cute::size(scores))::value == kBlockKeys / 2);
+template <bool kIsCausal, class Scores, class Index, class Problem>
+CUTLASS_DEVICE void mask_scores(Scores& scores, const Index& index, const Problem& problem) {
+  static_assert(decltype(cute::size(scores))::value == Problem::kBlockKeys / 2);
   const int last = last_key(scores, index);
   const bool sees_the_future = kIsCausal && last > cute::get<0>(index(0));
   if (sees_the_future || !problem.is_neutral()) {  // most blocks of padding masks are
     CUTLASS_PRAGMA_UNROLL
     for (int i = 0; i < cute::size(scores); ++i) {
       const bool is_future = kIsCausal && cute::get<1>(index(i)) > cute::get<0>(index(i));
-      const Element mask = problem.next[kRows == 1 ? 0 : i / 2 % 2][i / 4][i % 2];
+      const auto mask = problem.next[i / 2 % Problem::kRows][i / 4][i % 2];
       scores(i) = problem.masked(scores(i), mask, is_future);
     }
   }
-  problem.fetch(cute::get<1>(index(0)) + kBlockKeys);
+  problem.fetch(cute::get<1>(index(0)) + Problem::kBlockKeys);
   const int keys = cute::get<3>(problem);
   if (last >= keys) {
     cut_off(scores, index, [keys](int, int key) { return key >= keys; });

@@ -48,7 +48,7 @@ struct WithMask : fmha::collective::DefaultFusion {
 };
 
 // A collective that hands the mask's place to the fusion.
-template <class Base, class Element, int kRows>
+template <class Base, class Element, int kRows, bool kIsOdd>
 struct MaskedMainloop : Base {
   struct Params : Base::Params, MaskParams {};
   static constexpr int kBlockKeys = cute::size<1>(typename Base::TileShapeQK{});
@@ -61,9 +61,8 @@ struct MaskedMainloop : Base {
 
   // `block` is that of the thread's group of warps.
   template <class Block, class Problem>
-  static CUTLASS_DEVICE MaskedProblem<Element, kRows, kBlockKeys> masked(const Block& block,
-                                                                         const Params& params,
-                                                                         const Problem& problem) {
+  static CUTLASS_DEVICE MaskedProblem<Element, kRows, kIsOdd, kBlockKeys> masked(
+      const Block& block, const Params& params, const Problem& problem) {
     using Tile = typename Base::TileShapeQK;
     const auto mine = typename Base::TiledMmaQK{}
                           .get_thread_slice(int(threadIdx.x))
@@ -125,8 +124,8 @@ struct PersistentPair {
 };
 
 // Problem: Element, kWidth (the widest head), kIsCausal, kMaskRows (0: no mask, 1: the same for all
-// queries, 2: each has its own), Mask (the mask's element type; uint8_t: it chooses). Config:
-// kQueries, kKeys of a tile, Schedule.
+// queries, 2: each has its own), Mask (the mask's element type; uint8_t: it chooses), kIsOdd (so is
+// the number of keys of a mask). Config: kQueries, kKeys of a tile, Schedule.
 template <class Problem, class Config>
 struct AttentionSm90 {
   using Element = typename Problem::Element;
@@ -135,9 +134,9 @@ struct AttentionSm90 {
   using Fusion =
       std::conditional_t<kHasMask, WithMask<Problem::kIsCausal>, WithoutMask<Problem::kIsCausal>>;
   using Plain = typename Config::Schedule::template Mainloop<Element, Tile, Fusion>;
-  using Mainloop =
-      std::conditional_t<kHasMask,
-                         MaskedMainloop<Plain, typename Problem::Mask, Problem::kMaskRows>, Plain>;
+  using Mainloop = std::conditional_t<
+      kHasMask, MaskedMainloop<Plain, typename Problem::Mask, Problem::kMaskRows, Problem::kIsOdd>,
+      Plain>;
   using Epilogue = fmha::collective::FmhaFwdEpilogue<Element, float, typename Plain::TileShapePV>;
   using Kernel = DependentKernel<typename Config::Schedule::template Kernel<Mainloop, Epilogue>>;
 
