@@ -26,6 +26,7 @@ using cutlass::testing::kernel_of;
 using cutlass::testing::kernels_in;
 using cutlass::testing::parse;
 using cutlass::testing::RecordingToolchain;
+using cutlass::testing::tasks_of;
 using Names = std::vector<std::string>;
 
 constexpr const char* kPrefix = "tessera_conv_";
@@ -252,6 +253,19 @@ TEST(CutlassTransposedConvolutions, ClassesHaveTilesOfTheirOwn) {
   EXPECT_GT(ratio, 2.5);
   EXPECT_LT(ratio, 4);
   EXPECT_EQ(cutlass::launches(large, c, Target("cutlass")).size(), 1u);  // there are no bands
+}
+
+TEST(CutlassTransposedConvolutions, AreMeasuredOnThePlacesThatReachTheResult) {
+  const auto tasks = tasks_of(doubling("nn.relu(add(%0, %b))"));
+  ASSERT_EQ(tasks.size(), 1u);
+  EXPECT_EQ(tasks[0].title,
+            "8x14x14x128 to 28x28 by 2x2 strides 2x2 dilation 1x1 padding 0,0,0,0, 64 channels "
+            "float16: nn.conv2d_transpose, add, nn.relu");
+  EXPECT_TRUE(tasks[0].workload.text().starts_with(
+      "conv transposed 8x14x14x128 to 28x28 by 2x2 strides 2x2 dilation 1x1 padding 0,0,0,0 "
+      "channels 64 window transposed strided a=float16:row:8 b=float16:row:8"))
+      << tasks[0].workload.text();
+  expect_lines(tasks[0].program.source, {"kGathered = Gathered::kPlaces;"});
 }
 
 // ---- From models

@@ -18,11 +18,13 @@ using cutlass::testing::can_compile;
 using cutlass::testing::compile;
 using cutlass::testing::composites_of;
 using cutlass::testing::expect_lines;
+using cutlass::testing::has_nvcc;
 using cutlass::testing::kernel_of;
 using cutlass::testing::kernels_in;
 using cutlass::testing::OneMeasurement;
 using cutlass::testing::parse;
 using cutlass::testing::RecordingToolchain;
+using cutlass::testing::tasks_of;
 using Names = std::vector<std::string>;
 
 constexpr const char* kPrefix = "tessera_conv_";
@@ -196,6 +198,23 @@ def @main(%g: Tensor[(2, 3, 3, 4), float32], %x: Tensor[(2, 6, 5, 3), float32]) 
   }
 }
 
+// Those of other sizes are measured by the same program.
+TEST(CutlassWeightGradients, AreMeasuredOnTheImageThatTheWindowSees) {
+  const auto tasks = tasks_of(usual());
+  ASSERT_EQ(tasks.size(), 1u);
+  EXPECT_EQ(tasks[0].title,
+            "32x28x28x64 by 3x3 strides 1x1 dilation 1x1 padding 1,1,1,1, 64 channels float16: "
+            "nn.conv2d_backward_weight");
+  expect_lines(tasks[0].program.source,
+               {"kGathered = Gathered::kImageAsB;", "kAIsColumnMajor = true"});
+  EXPECT_EQ(tasks[0].program.source,
+            tasks_of(gradient("8, 14, 14, 64", "8, 14, 14, 64"))[0].program.source);
+  const std::size_t first[] = {0};
+  expect_lines(tasks[0].table(first).source,
+               {"64, 576, 25088, 1,  // m, n, k, batch",
+                "{32, 28, 28, 64, 3, 3, 28, 28, {1, 1}, {1, 1}, {1, 1, 1, 1}}};"});
+}
+
 // ---- With nvcc
 
 TEST(CutlassWeightGradientKernels, Compile) {
@@ -206,6 +225,21 @@ TEST(CutlassWeightGradientKernels, Compile) {
   for (const auto& refusal : outcome.refusals) ADD_FAILURE() << refusal.reason;
   ASSERT_EQ(outcome.module.artifacts.size(), 1u);
   EXPECT_EQ(kernels_in(outcome.module.artifacts[0].payload, "tessera_conv_float16"), 1);
+}
+
+TEST(CutlassWeightGradientKernels, AreMeasuredByProgramsThatCompile) {
+  if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
+  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
+  ASSERT_TRUE(toolchain) << render(toolchain.error());
+  const auto jobs = {
+      tasks_of(usual()).front().program,
+      tasks_of("def @main(%x: Tensor[(8, 14, 14, 64), float16], %w: Tensor[(64, 2, 2, 64), "
+               "float16]) { nn.conv2d_transpose(%x, %w, strides=[2, 2], data_layout=\"NHWC\", "
+               "kernel_layout=\"IHWO\") }")
+          .front()
+          .program};
+  const auto objects = toolchain->compile(jobs);
+  EXPECT_TRUE(objects) << render(objects.error());
 }
 
 }  // namespace

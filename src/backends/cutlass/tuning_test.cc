@@ -31,16 +31,8 @@ using cutlass::testing::layers;
 using cutlass::testing::OneMeasurement;
 using cutlass::testing::parse;
 using cutlass::testing::RecordingToolchain;
+using cutlass::testing::tasks_of;
 using tessera::testing::expect_golden;
-
-std::vector<byoc::TuningTask> tasks_of(const std::string& text,
-                                       const Target& target = Target("cutlass"),
-                                       const std::map<std::string, Dim>& sizes = {}) {
-  const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
-  auto placed = byoc::partition_greedy(parse(text), choices);
-  EXPECT_TRUE(placed) << render(placed.error());
-  return cutlass_backend().tuning_tasks(placed->module, target, sizes);
-}
 
 std::set<std::string> kernels_of(const byoc::TuningTask& task) {
   std::set<std::string> names;

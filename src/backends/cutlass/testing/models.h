@@ -97,6 +97,16 @@ inline byoc::PartitionOutcome compile(const std::string& text, byoc::Toolchain& 
   return compile(parse(text), toolchain, target, measurements);
 }
 
+// What there is to measure of a model.
+inline std::vector<byoc::TuningTask> tasks_of(const std::string& text,
+                                              const Target& target = Target("cutlass"),
+                                              const std::map<std::string, Dim>& sizes = {}) {
+  const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
+  auto placed = byoc::partition_greedy(parse(text), choices);
+  EXPECT_TRUE(placed) << render(placed.error());
+  return cutlass_backend().tuning_tasks(placed->module, target, sizes);
+}
+
 inline std::vector<std::string> composites_of(const byoc::PartitionOutcome& outcome) {
   std::vector<std::string> names;
   for (const auto& region : outcome.regions) {
