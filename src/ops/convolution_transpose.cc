@@ -39,23 +39,26 @@ std::vector<T> spread(const EvalArgs& args, const ConvAttrs& p) {
   const std::int64_t outputs = w.shape[g.weight.second];
   const std::int64_t per_group = x.shape[g.data.second] / p.groups;
   std::vector<T> out(static_cast<std::size_t>(count_of(shape)), T{0});
+  Ints kernel{outputs};
+  for (const WindowAxis& a : g.window) kernel.push_back(a.size);
   std::size_t next = 0;
   for (Counter c(x.shape); c; ++c, ++next) {
     const std::int64_t in = c[g.data.second];
-    for (Counter k(w.shape); k; ++k) {
-      if (k[g.weight.first] != in) continue;
-      const std::int64_t o = in / per_group * outputs + k[g.weight.second];
+    for (Counter k(kernel); k; ++k) {
+      const std::int64_t o = in / per_group * outputs + k[0];
+      std::int64_t from = in * w_strides[g.weight.first] + k[0] * w_strides[g.weight.second];
       std::int64_t at =
           c[g.data.first] * y_strides[g.result.first] + o * y_strides[g.result.second];
       bool inside = true;
       for (std::size_t s = 0; s < g.window.size(); ++s) {
         const WindowAxis& a = g.window[s];
         const std::int64_t place =
-            c[g.data.spatial[s]] * a.stride + k[g.weight.spatial[s]] * a.dilation - a.pad_begin;
+            c[g.data.spatial[s]] * a.stride + k[s + 1] * a.dilation - a.pad_begin;
         inside = inside && place >= 0 && place < shape[g.result.spatial[s]];
         at += place * y_strides[g.result.spatial[s]];
+        from += k[s + 1] * w_strides[g.weight.spatial[s]];
       }
-      if (inside) out[at] += xs[next] * ws[k.offset(w_strides)];
+      if (inside) out[at] += xs[next] * ws[from];
     }
   }
   return out;
