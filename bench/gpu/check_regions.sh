@@ -3,9 +3,10 @@
 # Compiles what tessera_write_cutlass_sources wrote and runs check_regions.py on it. With the
 # command, which needs nvcc and a C++ compiler, it also compiles tf32.relay, masked_rows.relay,
 # counted_heads.relay, float32_attention.relay, broadcasts.relay, transposed_convolutions.relay,
-# integers.relay and quantized_convolutions.onnx with `--verify`, masked_rows.relay for sm_90 as
-# well, and measures the kernels of integers.relay: each is checked before its time counts, so that
-# `wrong` in the list of records is a kernel with wrong numbers. 16 cores take fifteen minutes.
+# integers.relay, upsampling.onnx and quantized_convolutions.onnx with `--verify`, masked_rows.relay
+# for sm_90 as well, and measures the kernels of integers.relay: each is checked before its time
+# counts, so that `wrong` in the list of records is a kernel with wrong numbers. 16 cores take
+# fifteen minutes.
 # Before, on the machine that builds:
 #   for stem in encoder_layer products integers odd_rows tf32 convolutions \
 #               integer_convolutions; do
@@ -13,6 +14,7 @@
 #     write_sources bench/gpu/$stem.relay SOURCES/$stem [for tf32: "cutlass -use_3xtf32=false"]
 #   done
 #   quantized_convolutions.py SOURCES/quantized_convolutions.onnx
+#   upsampling.py SOURCES/upsampling.onnx
 #   check_regions.sh SOURCES INCLUDES CUTLASS [TESSERA]     as gemm.sh has INCLUDES and CUTLASS
 # Beside CUTLASS there are its examples/88_hopper_fmha and tools/util/include.
 set -uo pipefail
@@ -51,6 +53,8 @@ if [ -n "$command" ]; then
       -o transposed_convolutions_model.so --target cuda \
       --target "$cutlass_target -split_k_slices=$parts" --require cutlass --verify || status=1
   done
+  timeout 280 "$command" compile upsampling.onnx -o upsampling_model.so --precision fp16 \
+    --target cuda --target "$cutlass_target" --require cutlass --verify || status=1
   timeout 280 "$command" compile quantized_convolutions.onnx -o quantized_model.so \
     --target cuda --target "$cutlass_target" --require cutlass --verify || status=1
   timeout 280 "$command" tune "$here/integers.relay" --target cuda --target "$cutlass_target" \
