@@ -139,8 +139,9 @@ class HostEmitter {
         line("static const int32_t {}_symbols[] = {{{}}};", stem, fmt::join(port.symbols, ", "));
         ranges = fmt::format("{0}_min, {0}_max, {0}_symbols", stem);
       }
-      rows += fmt::format("    {{{}, {}, {}, {}, {}, 0}},\n", c_string(b.name), c_dtype(b.dtype),
-                          port.shape.size(), sizes, ranges);
+      rows +=
+          fmt::format("    {{{}, {}, {}, {}, {}, 0, {}}},\n", c_string(b.name), c_dtype(b.dtype),
+                      port.shape.size(), sizes, ranges, plan::is_on_host(buffers[i]) ? 1 : 0);
     }
     table("tessera_program_io", kind, rows);
   }

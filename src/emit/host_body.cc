@@ -177,7 +177,9 @@ class HostBodyEmitter {
         [&](const tir::AllocateConst& s) {
           const auto* index = std::get_if<ConstantIndex>(&s.data);
           TESSERA_CHECK(index != nullptr, "a host program's constants are in the module's pool");
-          define(s.buffer, fmt::format("(void*)frame->constants[{}]", index->index()));
+          const std::string_view table =
+              plan::is_on_host(s.buffer) ? "host_constants" : "constants";
+          define(s.buffer, fmt::format("(void*)frame->{}[{}]", table, index->index()));
         },
         [&](const tir::View& s) {
           define(s.buffer, name(s.source));
@@ -204,7 +206,7 @@ class HostBodyEmitter {
         [&](const tir::Store& s) {
           if (s.buffer->dtype != kBool) {
             line("  {} = {};", element(s.buffer, s.indices), size_text(s.value));
-          } else if (on_device_) {
+          } else if (on_device_ && !plan::is_on_host(s.buffer)) {
             line("  if (tessera_set_flag(frame, {}, {}) != 0) return 1;", name(s.buffer),
                  tir::is_int(s.value, 0) ? 0 : 1);
           } else {
@@ -224,16 +226,23 @@ class HostBodyEmitter {
 
   void allocate(const Buffer& buffer) {
     if (tir::sizes_vector(buffer)) return define_without_memory(buffer);
-    if (buffer->scope == tir::MemoryScope::kStack) {
-      line("  int64_t {}[{}];", take_name(buffer), tir::constant_size(buffer));
-      return;
-    }
+    if (plan::is_on_host(buffer)) return define_in_frame(buffer);
     if (plan_.heap.contains(buffer.get())) {
       define_without_memory(buffer);
       return reserve(buffer);
     }
     const plan::Placement& at = plan_.buffers.at(buffer.get());
     define(buffer, fmt::format("(char*)frame->pools[{}] + {}", pool_index(at.pool), at.offset));
+  }
+
+  void define_in_frame(const Buffer& buffer) {
+    const std::int64_t size = std::max<std::int64_t>(tir::constant_size(buffer), 1);
+    if (buffer->dtype == kInt64) {
+      line("  int64_t {}[{}];", take_name(buffer), size);
+    } else {
+      line("  alignas(8) char {}[{}];  // {}", take_name(buffer), size * buffer->dtype.size_bytes(),
+           shape_text(*buffer));
+    }
   }
 
   std::string byte_count(const Buffer& buffer) {
@@ -279,7 +288,9 @@ class HostBodyEmitter {
   std::string flag(const tir::Expr& e) const {
     const auto* load = e.as<tir::Load>();
     TESSERA_CHECK(load != nullptr && load->indices.empty(), "a condition that is no scalar");
-    if (on_device_) return fmt::format("tessera_flag(frame, {}, &status)", name(load->buffer));
+    if (on_device_ && !plan::is_on_host(load->buffer)) {
+      return fmt::format("tessera_flag(frame, {}, &status)", name(load->buffer));
+    }
     return fmt::format("*(const uint8_t*){} != 0", name(load->buffer));
   }
 
@@ -310,7 +321,7 @@ class HostBodyEmitter {
     line("    void* const buffers[] = {{{}}};", pointers);
     const std::string sizes = dims(s);
     if (on_device_ && plan::computes_on_cpu(module_, s.symbol)) {
-      const std::string bytes = bytes_of(s.inputs);
+      const std::string bytes = copied_bytes(s);
       line("    status = tessera_kernel_on_host(frame, {}, buffers, {}, {}, {}, {});", s.symbol,
            bytes, s.inputs.size(), s.inputs.size() + s.outputs.size(), sizes);
       return;
@@ -318,10 +329,16 @@ class HostBodyEmitter {
     line("    status = {}(buffers, {}, {});", s.symbol, sizes, call_record(s.symbol));
   }
 
-  std::string bytes_of(const std::vector<Buffer>& buffers) {
+  // Of the tensors that are copied for a kernel of the CPU; 0 for others.
+  std::string copied_bytes(const tir::CallKernel& s) {
+    const std::vector<bool> copied = plan::copied_for_cpu(s, module_.prim_funcs.at(s.symbol));
+    std::vector<Buffer> buffers = s.inputs;
+    buffers.insert(buffers.end(), s.outputs.begin(), s.outputs.end());
     if (buffers.empty()) return "nullptr";
     std::string text;
-    for (const Buffer& b : buffers) text += (text.empty() ? "" : ", ") + byte_count(b);
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      text += fmt::format("{}{}", i == 0 ? "" : ", ", copied[i] ? byte_count(buffers[i]) : "0");
+    }
     line("    const int64_t bytes[] = {{{}}};", text);
     return "bytes";
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/entry_tables.h"
 
+#include "plan/device.h"
+
 namespace tessera::exec {
 namespace {
 
@@ -26,11 +28,14 @@ EntryTables::EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& pla
     const tessera_dtype dtype = {static_cast<std::uint8_t>(b->dtype.code), b->dtype.bits,
                                  b->dtype.lanes};
     const std::int64_t* shape = port.shape.data();
+    const std::int32_t on_host = plan::is_on_host(b) ? 1 : 0;
     if (!port.is_dynamic) {
-      return {b->name.c_str(), dtype, size_of(port.shape), shape, nullptr, nullptr, nullptr, 0};
+      return {b->name.c_str(), dtype, size_of(port.shape), shape, nullptr, nullptr, nullptr, 0,
+              on_host};
     }
     return {b->name.c_str(), dtype,           size_of(port.shape), shape,
-            port.min.data(), port.max.data(), port.symbols.data(), 0};
+            port.min.data(), port.max.data(), port.symbols.data(), 0,
+            on_host};
   };
   for (const tir::Buffer& b : entry.inputs) inputs_.push_back(io(b));
   for (const plan::ResultPort& p : plan::result_ports(entry)) outputs_.push_back(io(p.buffer));

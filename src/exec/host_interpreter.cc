@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/host_interpreter.h"
 
+#include <algorithm>
+
 #include "plan/device.h"
 #include "runtime/device.h"
 #include "tir/evaluate.h"
@@ -107,7 +109,9 @@ class HostInterpreter::Run {
         [&](const tir::AllocateConst& s) {
           const auto* index = std::get_if<ConstantIndex>(&s.data);
           TESSERA_CHECK(index != nullptr, "a host program's constants are in the module's pool");
-          at_[s.buffer.get()] = const_cast<void*>(frame_.constants[index->index()]);
+          const void* const* table =
+              plan::is_on_host(s.buffer) ? frame_.host_constants : frame_.constants;
+          at_[s.buffer.get()] = const_cast<void*>(table[index->index()]);
           return std::int32_t{0};
         },
         [&](const tir::View& s) {
@@ -152,7 +156,7 @@ class HostInterpreter::Run {
     const std::uint8_t flag = tir::is_int(s.value, 0) ? 0 : 1;
     if (s.buffer->dtype != kBool) {
       static_cast<std::int64_t*>(data)[sizes_.index(s.indices.at(0))] = sizes_.index(s.value);
-    } else if (on_device()) {
+    } else if (on_device() && !plan::is_on_host(s.buffer)) {
       return tessera_set_flag(&frame_, data, flag);
     } else {
       *static_cast<std::uint8_t*>(data) = flag;
@@ -186,10 +190,11 @@ class HostInterpreter::Run {
       data = nullptr;  // until it is reserved
       return 0;
     }
-    if (buffer->scope == tir::MemoryScope::kStack) {
-      auto& sizes = stack_[buffer.get()];
-      sizes.resize(static_cast<std::size_t>(tir::constant_size(buffer)));
-      data = sizes.data();
+    if (plan::is_on_host(buffer)) {
+      auto& values = stack_[buffer.get()];
+      values.resize(
+          static_cast<std::size_t>(std::max<std::int64_t>(tir::constant_size(buffer), 1)));
+      data = values.data();
       return 0;
     }
     if (p_.plan_.heap.contains(buffer.get())) return reserve(buffer);
@@ -209,7 +214,9 @@ class HostInterpreter::Run {
     const auto* load = e.as<tir::Load>();
     TESSERA_CHECK(load != nullptr && load->indices.empty(), "a condition that is no scalar");
     const void* at = at_.at(load->buffer.get());
-    if (on_device()) return tessera_flag(&frame_, at, &status) != 0;
+    if (on_device() && !plan::is_on_host(load->buffer)) {
+      return tessera_flag(&frame_, at, &status) != 0;
+    }
     return *static_cast<const std::uint8_t*>(at) != 0;
   }
 
@@ -224,10 +231,14 @@ class HostInterpreter::Run {
       TESSERA_CHECK(kernel != p_.kernels_.end(), "the kernel library lacks `{}`", s.symbol);
       const std::vector<std::int64_t> dims = values(s.dims);
       if (on_device() && plan::computes_on_cpu(*p_.module_, s.symbol)) {
+        const std::vector<bool> copied =
+            plan::copied_for_cpu(s, p_.module_->prim_funcs.at(s.symbol));
         std::vector<std::int64_t> bytes;
-        for (const Buffer& b : s.inputs) bytes.push_back(byte_count(b));
+        for (std::size_t i = 0; i < buffers.size(); ++i) {
+          bytes.push_back(copied[i] ? byte_count(buffers[i]) : 0);
+        }
         return tessera_kernel_on_host(&frame_, kernel->second, pointers.data(), bytes.data(),
-                                      static_cast<std::int32_t>(bytes.size()),
+                                      static_cast<std::int32_t>(s.inputs.size()),
                                       static_cast<std::int32_t>(pointers.size()), dims.data());
       }
       return kernel->second(pointers.data(), dims.data(), frame_.call);
@@ -307,7 +318,7 @@ class HostInterpreter::Run {
   const tessera_frame& frame_;
   std::map<const BufferNode*, void*> at_;
   std::map<const BufferNode*, std::int32_t> late_outputs_;        // their numbers
-  std::map<const BufferNode*, std::vector<std::int64_t>> stack_;  // vectors of sizes
+  std::map<const BufferNode*, std::vector<std::int64_t>> stack_;  // what is in the program's frame
   tir::Evaluator sizes_;
 };
 

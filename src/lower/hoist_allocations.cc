@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
+#include "lower/kernels.h"
 #include "lower/main.h"
 #include "tir/walk.h"
 
@@ -15,12 +16,14 @@ struct Hoisted {
   std::vector<ConstantIndex> tables;
   std::vector<Buffer> scratch;
   std::vector<tir::Expr> dims;  // the kernel's formal dimensions, of which scratch sizes are made
+  bool on_host = false;         // where the CPU computes, whatever else is on a device
 };
 
 // Takes the leading allocations off a kernel's body.
 Hoisted hoist_from(tir::PrimFunc& kernel, ConstantPool& pool) {
   Hoisted out;
   out.dims = kernel.dims;
+  out.on_host = is_for_cpu(kernel);
   for (;;) {
     if (const auto* table = kernel.body.as<tir::AllocateConst>()) {
       const auto* index = std::get_if<ConstantIndex>(&table->data);
@@ -47,7 +50,7 @@ class CallWidener {
   Stmt run(const Stmt& body) {
     Stmt out = block(body);
     for (auto it = tables_.rbegin(); it != tables_.rend(); ++it) {
-      out = tir::AllocateConst::make(it->second, ConstantValue(it->first), out);
+      out = tir::AllocateConst::make(it->second, ConstantValue(it->first.first), out);
     }
     return out;
   }
@@ -62,7 +65,9 @@ class CallWidener {
     const auto found = hoisted_.find(call->symbol);
     if (found == hoisted_.end()) return s;
     std::vector<Buffer> in = call->inputs, out = call->outputs, fresh;
-    for (ConstantIndex table : found->second.tables) in.push_back(table_buffer(table));
+    for (ConstantIndex table : found->second.tables) {
+      in.push_back(table_buffer(table, found->second.on_host));
+    }
     tir::VarMap values;
     for (std::size_t i = 0; i < call->dims.size(); ++i) {
       values[found->second.dims[i].get()] = call->dims[i];
@@ -78,20 +83,20 @@ class CallWidener {
     return widened;
   }
 
-  Buffer table_buffer(ConstantIndex index) {
-    auto [it, added] = tables_.try_emplace(index);
+  Buffer table_buffer(ConstantIndex index, bool on_host) {
+    const auto scope = on_host ? tir::MemoryScope::kStack : tir::MemoryScope::kConstant;
+    auto [it, added] = tables_.try_emplace({index, scope});
     if (added) {
       const Tensor& t = pool_[index];
       std::vector<tir::Expr> shape(t.shape.begin(), t.shape.end());
-      it->second = tir::make_buffer(fmt::format("table_{}", index.index()), t.dtype, shape,
-                                    tir::MemoryScope::kConstant);
+      it->second = tir::make_buffer(fmt::format("table_{}", index.index()), t.dtype, shape, scope);
     }
     return it->second;
   }
 
   const std::map<std::string, Hoisted>& hoisted_;
   const ConstantPool& pool_;
-  std::map<ConstantIndex, Buffer> tables_;
+  std::map<std::pair<ConstantIndex, tir::MemoryScope>, Buffer> tables_;
 };
 
 }  // namespace

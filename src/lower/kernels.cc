@@ -5,6 +5,8 @@
 #include "tir/compare.h"
 #include "tir/expr_ops.h"
 #include "tir/names.h"
+#include "tir/simplify.h"
+#include "tir/walk.h"
 
 namespace tessera::lower {
 namespace {
@@ -45,6 +47,35 @@ std::vector<std::int64_t> sizes_for_name(const Type& type) {
 }
 
 }  // namespace
+
+std::vector<tir::Buffer> temporaries_of(const tir::PrimFunc& kernel) {
+  std::vector<tir::Buffer> found;
+  tir::BlockWalk definitions(kernel.body);
+  for (const tir::Stmt* s = definitions.next(); s != nullptr; s = definitions.next()) {
+    if (tir::scope_of(*s) == nullptr) break;
+    const auto* memory = s->as<tir::Allocate>();
+    if (memory != nullptr && memory->buffer->scope == tir::MemoryScope::kGlobal) {
+      found.push_back(memory->buffer);
+    }
+  }
+  return found;
+}
+
+tir::PrimFunc for_cpu(tir::PrimFunc kernel) {
+  tir::BufferMap on_stack;
+  for (const tir::Buffer& b : temporaries_of(kernel)) {
+    on_stack[b.get()] = tir::make_buffer(b->name, b->dtype, b->shape, tir::MemoryScope::kStack);
+  }
+  if (!on_stack.empty()) kernel.body = tir::substitute(kernel.body, {}, on_stack);
+  kernel.attrs["schedule"] = "none";
+  kernel.attrs["target"] = "cpu";
+  return tir::simplify(kernel);
+}
+
+bool is_for_cpu(const tir::PrimFunc& kernel) {
+  const auto target = kernel.attrs.find("target");
+  return target != kernel.attrs.end() && target->second == "cpu";
+}
 
 Definitions copy_definition(const Type& type) {
   Definitions d;

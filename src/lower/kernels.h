@@ -27,6 +27,13 @@ class Kernels {
   std::unordered_map<std::uint64_t, std::vector<std::string>> by_hash_;
 };
 
+// A kernel that the CPU computes, whatever the program is for: a few numbers, which need no
+// schedule and have their temporaries in its frame.
+tir::PrimFunc for_cpu(tir::PrimFunc kernel);
+bool is_for_cpu(const tir::PrimFunc& kernel);
+// The memory that a kernel allocates for what lies between its nests.
+std::vector<tir::Buffer> temporaries_of(const tir::PrimFunc& kernel);
+
 // y[i] = x[i]
 Definitions copy_definition(const Type& type);
 

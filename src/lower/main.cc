@@ -4,6 +4,8 @@
 #include <set>
 
 #include "lower/host_lowering.h"
+#include "lower/host_values.h"
+#include "types/target_list.h"
 
 namespace tessera::lower {
 namespace {
@@ -39,6 +41,9 @@ Result<Module> lower(Module module) {
     }
   }
   if (!errors.empty()) return fail(std::move(errors));
+  if (compute_target(module.targets).device() != DeviceType::kCpu) {
+    place_host_values(hosts, module, kernels);
+  }
   std::erase_if(module.functions,
                 [](const auto& entry) { return relay::is_optimizable(entry.second); });
   module.prim_funcs.merge(hosts);

@@ -17,8 +17,9 @@ namespace tessera::lower {
 //   * what only gives the bytes another shape makes a View.
 //
 // Results are written where the caller wants them; a copy remains only where a parameter, a
-// constant or one value twice is returned. Lowered functions leave `functions`; stubs stay. Types
-// must be known; run fuse-ops before.
+// constant or one value twice is returned. Lowered functions leave `functions`; stubs stay. In a
+// program for a device the host computes what sizes are made of (lower/host_values.h). Types must
+// be known; run fuse-ops before.
 Result<Module> lower(Module module);
 
 // Kernels get their tables and their scratch memory from the host program, as inputs and outputs

@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "lower/kernels.h"
 #include "lower/size_derivation.h"
 #include "lower/specialise.h"
 #include "relay/evaluation_order.h"
@@ -228,9 +229,7 @@ Result<RunTimeSizes> derive_run_time_sizes(const Function& function, const Const
   }
   describe(out.func, f);
   out.func.attrs["ops"] = "sizes_of " + out.func.attrs["ops"];
-  out.func.attrs["schedule"] = "none";  // a few numbers
-  out.func.attrs["target"] = "cpu";     // where the host program reads them
-  out.func = tir::simplify(out.func);
+  out.func = for_cpu(std::move(out.func));
   return out;
 }
 

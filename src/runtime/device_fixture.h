@@ -21,7 +21,7 @@ namespace tessera::runtime {
 struct FakeDevice {
   std::map<const void*, tessera_device> places;  // pieces of memory
   std::uint64_t free_bytes = 1 << 20;
-  int copies = 0, replays = 0, recordings = 0, graphs = 0, streams = 0, events = 0;
+  int copies = 0, waits = 0, replays = 0, recordings = 0, graphs = 0, streams = 0, events = 0;
   bool has_driver = true, capturing = false, caller_captures = false, records = true;
 };
 inline FakeDevice device;
@@ -85,7 +85,10 @@ inline const tessera_device_api kApi = {
       std::memcpy(to, from, bytes);
       return TESSERA_OK;
     },
-    .synchronize = nothing,
+    .synchronize = [](void*, tessera_device_error*) -> std::int32_t {
+      ++device.waits;
+      return TESSERA_OK;
+    },
     .create_event = [](void** event, tessera_device_error*) -> std::int32_t {
       ++device.events;
       *event = &device;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the CPU does for a program on a device: functions that exist for it alone and kernels that
-// find sizes, with copies of their tensors, and the scalars that branches and loops depend on.
+// find sizes, with copies of what the device has, and the scalars that branches and loops depend
+// on.
+#include <algorithm>
 #include <cstddef>
 
 #include "runtime/arguments.h"
@@ -11,8 +13,15 @@ namespace tessera::runtime {
 namespace {
 
 constexpr std::uint64_t kCopyAlign = 64;
+constexpr std::uint64_t kSentBytes = 16 << 10;  // some hundred lists of sizes
 std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + kCopyAlign - 1) / kCopyAlign * kCopyAlign;
+}
+
+std::uint64_t padded_sum(const std::int64_t* bytes, std::int32_t count) {
+  std::uint64_t sum = 0;
+  for (std::int32_t i = 0; i < count; ++i) sum += padded(static_cast<std::uint64_t>(bytes[i]));
+  return sum;
 }
 
 std::uint64_t bytes_of(const tessera_tensor& t) { return compact_bytes(t.dtype, t.ndim, t.shape); }
@@ -28,29 +37,42 @@ class HostPart {
 
   // While the caller records the stream the host cannot wait for what is in it.
   std::int32_t check_may_wait() const {
-    if (api_.is_capturing(frame_.call->stream) == 0) return TESSERA_OK;
-    return told(TESSERA_INVALID_ARGUMENT,
-                "the stream is being captured, but the program reads data of the device to go on: "
-                "run it outside of the capture");
+    return check_not_captured(
+        "the stream is being captured, but the program reads data of the device to go on: "
+        "run it outside of the capture");
+  }
+  // What a replay would send is no longer there then.
+  std::int32_t check_may_send() const {
+    return check_not_captured(
+        "the stream is being captured, but the program sends numbers that the host computes: run "
+        "it outside of the capture");
   }
 
   // Room for pieces of `bytes` in all, each padded(), in place of those there are.
   std::int32_t reserve(std::uint64_t bytes) {
     Block& copies = instance_.work.copies;
-    if (copies.bytes < bytes) {
-      release_block(instance_, &copies);
-      const tessera_device pinned = {TESSERA_CUDA_HOST, instance_.device.device_id};
-      if (std::int32_t status = allocate_block(instance_, pinned, bytes, kCopyAlign,
-                                               "tensors that the CPU reads", &copies)) {
-        return told(status, tessera_last_error());
-      }
-    }
+    if (std::int32_t status = grow(&copies, bytes, "tensors that the CPU reads")) return status;
     next_ = static_cast<std::byte*>(copies.data);
     return TESSERA_OK;
   }
   void* piece(std::uint64_t bytes) {
     void* const begin = next_;
     next_ += padded(bytes);
+    return begin;
+  }
+
+  // The same for what goes to the device: the pieces stay until it is there.
+  std::int32_t reserve_to_send(std::uint64_t bytes) {
+    DeviceWork& work = instance_.work;
+    if (work.sent_bytes + bytes <= work.sent.bytes) return TESSERA_OK;
+    if (std::int32_t status = wait()) return status;
+    work.sent_bytes = 0;
+    return grow(&work.sent, std::max(bytes, kSentBytes), "numbers that the CPU sends");
+  }
+  void* piece_to_send(std::uint64_t bytes) {
+    DeviceWork& work = instance_.work;
+    void* const begin = static_cast<std::byte*>(work.sent.data) + work.sent_bytes;
+    work.sent_bytes += padded(bytes);
     return begin;
   }
 
@@ -66,6 +88,17 @@ class HostPart {
   }
 
  private:
+  std::int32_t check_not_captured(const char* sentence) const {
+    if (api_.is_capturing(frame_.call->stream) == 0) return TESSERA_OK;
+    return told(TESSERA_INVALID_ARGUMENT, sentence);
+  }
+  std::int32_t grow(Block* block, std::uint64_t bytes, const char* what) {
+    if (block->bytes >= bytes) return TESSERA_OK;
+    release_block(instance_, block);
+    const tessera_device pinned = {TESSERA_CUDA_HOST, instance_.device.device_id};
+    const std::int32_t status = allocate_block(instance_, pinned, bytes, kCopyAlign, what, block);
+    return told(status, tessera_last_error());
+  }
   std::int32_t told(std::int32_t status, const char* text) const {
     if (status != TESSERA_OK) frame_.call->set_error(frame_.call, text);
     return status;
@@ -91,23 +124,29 @@ int32_t tessera_kernel_on_host(const tessera_frame* frame, tessera_kernel_fn fn,
                                void* const* buffers, const int64_t* bytes, int32_t inputs,
                                int32_t count, const int64_t* dims) {
   using namespace tessera::runtime;
+  const tessera_call call = on_cpu(*frame->call);
+  const std::uint64_t read = padded_sum(bytes, inputs);
+  const std::uint64_t sent = padded_sum(bytes + inputs, count - inputs);
+  if (read + sent == 0) return fn(buffers, dims, &call);
   HostPart host(*frame);
-  if (std::int32_t status = host.check_may_wait()) return status;
   const std::uint64_t list_bytes = static_cast<std::uint64_t>(count) * sizeof(void*);
-  std::uint64_t all = padded(list_bytes);
-  for (std::int32_t i = 0; i < inputs; ++i) all += padded(static_cast<std::uint64_t>(bytes[i]));
-  if (std::int32_t status = host.reserve(all)) return status;
+  std::int32_t status = read > 0 ? host.check_may_wait() : host.check_may_send();
+  if (status == TESSERA_OK) status = host.reserve(padded(list_bytes) + read);
+  if (status == TESSERA_OK) status = host.reserve_to_send(sent);
+  if (status != TESSERA_OK) return status;
   auto* const list = static_cast<void**>(host.piece(list_bytes));
   for (std::int32_t i = 0; i < count; ++i) {
-    list[i] = buffers[i];
-    if (i >= inputs) continue;
     const auto size = static_cast<std::uint64_t>(bytes[i]);
-    list[i] = host.piece(size);
-    if (std::int32_t status = host.copy(list[i], buffers[i], size)) return status;
+    list[i] = size == 0 ? buffers[i] : i < inputs ? host.piece(size) : host.piece_to_send(size);
+    if (i < inputs && size > 0) status = host.copy(list[i], buffers[i], size);
+    if (status != TESSERA_OK) return status;
   }
-  if (std::int32_t status = host.wait()) return status;
-  const tessera_call call = on_cpu(*frame->call);
-  return fn(list, dims, &call);
+  if (read > 0) status = host.wait();
+  if (status == TESSERA_OK) status = fn(list, dims, &call);
+  for (std::int32_t i = inputs; status == TESSERA_OK && i < count; ++i) {
+    status = host.copy(buffers[i], list[i], static_cast<std::uint64_t>(bytes[i]));
+  }
+  return status;
 }
 
 int32_t tessera_call_on_host(const tessera_frame* frame, tessera_backend_fn fn,

@@ -135,5 +135,110 @@ TEST_F(DeviceHost, ACapturedStreamIsNotWaitedFor) {
   }
 }
 
+// ---- Kernels of the CPU, and what the host has anyway ----
+
+// y[0] = 2 * x[0], where the numbers are the host's.
+std::int32_t double_first(void* const* buffers, const std::int64_t* dims,
+                          const tessera_call* call) {
+  EXPECT_EQ(call->device.device_type, TESSERA_CPU);
+  EXPECT_EQ(call->stream, nullptr);
+  for (int i = 0; i < 2; ++i) EXPECT_NE(place_of(buffers[i]).device_type, TESSERA_CUDA);
+  *static_cast<float*>(buffers[1]) = 2 * *static_cast<const float*>(buffers[0]);
+  return static_cast<std::int32_t>(dims[0]);
+}
+
+const void* host_input;
+float doubled;
+
+std::int32_t run_in_frame(const tessera_frame* frame) {
+  host_input = frame->inputs[0];
+  void* const buffers[] = {frame->inputs[0], &doubled};
+  const std::int64_t bytes[] = {0, 0}, dims[] = {0};
+  return tessera_kernel_on_host(frame, double_first, buffers, bytes, 1, 2, dims);
+}
+
+// The first of the constants, which the host reads, and of the result, which the device has.
+std::int32_t run_and_send(const tessera_frame* frame) {
+  void* const buffers[] = {const_cast<void*>(frame->host_constants[0]), frame->outputs[0]};
+  const std::int64_t bytes[] = {0, 4}, dims[] = {0};
+  return tessera_kernel_on_host(frame, double_first, buffers, bytes, 1, 2, dims);
+}
+
+class HostInput : public DeviceHost {
+ protected:
+  HostInput() {
+    input.on_host = 1;
+    program.entry = run_in_frame;
+    for (tessera_tensor& out : out_) out.device = {TESSERA_CUDA, 0};
+  }
+  void create_and_count() {
+    create();
+    device.copies = device.waits = 0;
+  }
+};
+
+TEST_F(HostInput, IsReadWhereItIs) {
+  create_and_count();
+  ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(host_input, x_);
+  EXPECT_EQ(doubled, 20);
+  EXPECT_EQ(device.copies, 0);
+  EXPECT_EQ(device.waits, 1);  // for the results
+}
+
+TEST_F(HostInput, MayBeGivenToAStreamEvenWhileItIsCaptured) {
+  create_and_count();
+  int stream = 0;
+  ASSERT_EQ(run_on_stream(&stream), TESSERA_OK) << tessera_last_error();
+  device.caller_captures = true;
+  doubled = 0;
+  ASSERT_EQ(run_on_stream(&stream), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(doubled, 20);
+  EXPECT_EQ(device.copies + device.waits, 0);
+}
+
+TEST_F(HostInput, ComesFromTheDeviceIfTheCallerHasItThere) {
+  create_and_count();
+  use_device_input();
+  int stream = 0;
+  ASSERT_EQ(run_on_stream(&stream), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(doubled, 20);
+  EXPECT_NE(host_input, in_.data);
+  EXPECT_EQ(device.copies, 1);
+  device.caller_captures = true;
+  ASSERT_EQ(run_on_stream(&stream), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(),
+               "input `x` says sizes, which the host reads, and is on the device, whose stream is "
+               "being captured: give it in host memory, or run outside of the capture");
+}
+
+TEST_F(HostInput, ResultsAreSentWithoutWaiting) {
+  create_and_count();
+  program.entry = run_and_send;
+  int stream = 0;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(run_on_stream(&stream), TESSERA_OK) << tessera_last_error();
+    EXPECT_EQ(*static_cast<const float*>(out_[0].data), 2);
+  }
+  EXPECT_EQ(device.copies, 20);
+  EXPECT_EQ(device.waits, 1);  // before the memory was there
+  device.caller_captures = true;
+  ASSERT_EQ(run_on_stream(&stream), TESSERA_KERNEL_FAILED);
+  EXPECT_STREQ(tessera_last_error(),
+               "the run failed: the stream is being captured, but the program sends numbers that "
+               "the host computes: run it outside of the capture");
+}
+
+TEST_F(HostInput, WhatIsOnItsWayIsNotWrittenOver) {
+  create_and_count();
+  program.entry = run_and_send;
+  int stream = 0;
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ(run_on_stream(&stream), TESSERA_OK) << tessera_last_error();
+  }
+  EXPECT_GE(device.waits, 1000 * 64 / (16 << 10));  // each time that the memory is used up
+  EXPECT_LE(device.waits, 5);
+}
+
 }  // namespace
 }  // namespace tessera::runtime

@@ -124,14 +124,36 @@ class DeviceRun {
   std::int32_t bind_one_input(std::int32_t i, const tessera_tensor& input) {
     const tessera_program_io& io = program_.inputs[i];
     const bool host = is_host(input.device);
-    if (std::int32_t status =
-            bind_input("input", io, input, host ? 1 : kDeviceAlign, &instance_.inputs[i])) {
+    const std::uint64_t align = !host ? kDeviceAlign : io.on_host != 0 ? io_align_bytes(io) : 1;
+    if (std::int32_t status = bind_input("input", io, input, align, &instance_.inputs[i])) {
       return status;
     }
     const std::uint64_t bytes = compact_bytes(io.dtype, input.ndim, input.shape);
     if (bytes == 0) return TESSERA_OK;
+    if (io.on_host != 0) {
+      const std::int32_t status = runtime::check_place(instance_, "input", io.name, input);
+      return status != TESSERA_OK || host ? status : fetch(i, instance_.inputs[i], bytes);
+    }
     if (std::int32_t status = check_place("input", io.name, input)) return status;
     return host ? send(i, instance_.inputs[i], bytes) : std::int32_t{TESSERA_OK};
+  }
+
+  // From the device, for the host to read.
+  std::int32_t fetch(std::int32_t i, const void* data, std::uint64_t bytes) {
+    const char* name = program_.inputs[i].name;
+    if (capturing_) {
+      return fail(TESSERA_INVALID_ARGUMENT,
+                  "input `%s` says sizes, which the host reads, and is on the device, whose stream "
+                  "is being captured: give it in host memory, or run outside of the capture",
+                  name);
+    }
+    Block& here = work_.inputs[i];
+    if (std::int32_t status = reserve(&here, pinned(instance_), bytes, "input", name)) {
+      return status;
+    }
+    instance_.inputs[i] = here.data;
+    const std::int32_t status = check(work_.api->copy(here.data, data, bytes, stream_, &error_));
+    return status != TESSERA_OK ? status : check(work_.api->synchronize(stream_, &error_));
   }
 
   // Through pinned memory, unless it is pinned already.
@@ -258,6 +280,7 @@ class DeviceRun {
       }
     }
     if (std::int32_t status = check(work_.api->synchronize(stream_, &error_))) return status;
+    work_.sent_bytes = 0;
     for (std::int32_t i = 0; i < program_.output_count; ++i) {
       const Block& staging = work_.staging[staging_of_output(i)];
       void* to = work_.host_copies[i];
@@ -376,6 +399,7 @@ void tear_down_device(tessera_instance& instance) {
   }
   release_block(instance, &work.flag);
   release_block(instance, &work.copies);
+  release_block(instance, &work.sent);
   for (const DeviceMark& mark : work.marks) work.api->destroy_event(mark.event);
   if (work.begin != nullptr) work.api->destroy_event(work.begin);
   if (work.end != nullptr) work.api->destroy_event(work.end);

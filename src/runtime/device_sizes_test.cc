@@ -27,7 +27,7 @@ std::int32_t count(void* const* buffers, const std::int64_t* dims, const tessera
 std::int32_t find_large(const tessera_frame* frame) {
   std::int64_t sizes[1];
   void* const buffers[] = {frame->inputs[0], sizes};
-  const std::int64_t bytes[] = {24}, dims[] = {6};
+  const std::int64_t bytes[] = {24, 0}, dims[] = {6};
   if (std::int32_t status = tessera_kernel_on_host(frame, count, buffers, bytes, 1, 2, dims)) {
     return status;
   }
@@ -50,7 +50,7 @@ std::int32_t find_large(const tessera_frame* frame) {
 class DeviceSizes : public DeviceTest {
  protected:
   DeviceSizes() {
-    outputs[0] = {"y", kFloat32, 1, unknown_, none_, unknown_, nullptr, 0};
+    outputs[0] = {"y", kFloat32, 1, unknown_, none_, unknown_, nullptr, 0, 0};
     program.entry = find_large;
     program.heap_count = 1;
     program.replayable = 0;

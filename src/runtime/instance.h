@@ -41,8 +41,10 @@ struct DeviceWork {
   bool has_run;              // both have been recorded
   Block flag;                // a scalar that the host asks for, pinned
   Block copies;              // tensors that a kernel on the CPU reads, pinned
+  Block sent;                // what it has written, on its way to the device, pinned;
+  std::uint64_t sent_bytes;  // of which so much may still be read
   DeviceRun* run;            // the current one
-  Array<Block> inputs;       // the device's copies of host tensors
+  Array<Block> inputs;       // copies of host tensors; pinned ones of what the host reads itself
   Array<Block> outputs;      // results that go to the host, or are the instance's own
   Array<Block> staging;      // pinned: inputs, then outputs
   Array<void*> host_copies;  // of the current run's outputs: where they go; null: nowhere

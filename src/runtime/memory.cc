@@ -24,6 +24,7 @@ int32_t tessera_instance_memory(tessera_instance* instance, tessera_memory* memo
     for (const Array<Block>* blocks : others) add_all(*blocks, &all.other_bytes);
     add(work.flag, &all.other_bytes);
     add(work.copies, &all.other_bytes);
+    add(work.sent, &all.other_bytes);
     return copy_versioned(all, memory, "tessera_memory");
   });
 }

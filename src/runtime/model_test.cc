@@ -350,8 +350,8 @@ TEST_F(ModelTest, BindsSymbolsFromShapes) {
   const tessera_program_symbol seq = {"seq", 2, 6, 2};
   program.symbols = &seq;
   program.symbol_count = 1;
-  input = {"x", kFloat32, 2, unknown, low, high, symbols, 0};
-  outputs[0] = {"y", kFloat32, 2, unknown, low, high, symbols, 0};
+  input = {"x", kFloat32, 2, unknown, low, high, symbols, 0, 0};
+  outputs[0] = {"y", kFloat32, 2, unknown, low, high, symbols, 0, 0};
   program.output_shapes = [](void*, const std::int64_t* dims, std::int64_t* shapes) {
     shapes[0] = 2;
     shapes[1] = dims[0];

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 // Raised with every change of this file.
-#define TESSERA_PROGRAM_VERSION 7u
+#define TESSERA_PROGRAM_VERSION 8u
 
 // A dimension symbol of the model, such as `seq`. Its value is bound from the inputs' shapes.
 typedef struct tessera_program_symbol {
@@ -38,6 +38,7 @@ typedef struct tessera_program_io {
   const int64_t* max_shape;
   const int32_t* symbols;  // null, or for each dimension an index into program symbols, or -1
   uint32_t align_bytes;    // 0: that of an element
+  int32_t on_host;         // 1: an input that a program for a device reads in the host's memory
 } tessera_program_io;
 
 // A piece of each instance's memory, planned by plan/.
@@ -119,6 +120,7 @@ typedef struct tessera_frame {
   void* const* outputs;
   void* const* pools;
   const void* const* constants;
+  const void* const* host_constants;    // the same in the host's memory, for kernels of the CPU
   const int64_t* dims;                  // values of the symbols
   const tessera_tensor* input_tensors;  // with the shapes of this run
   tessera_tensor*
@@ -154,9 +156,10 @@ int32_t tessera_call_on_host(const tessera_frame* frame, tessera_backend_fn fn,
                              const tessera_call* call, tessera_tensor** tensors, int32_t inputs,
                              int32_t count);
 
-// Calls a generated kernel that computes on the CPU, for a program on a device. Of the `count`
-// buffers the first `inputs` are in the device's memory and have so many `bytes` each: the kernel
-// gets copies. The others are the host program's own. A status.
+// Calls a generated kernel that computes on the CPU, for a program on a device: the first `inputs`
+// of the `count` buffers are read, the others written. Those whose `bytes` are -1 are the host's
+// own memory, or not used; others are in the device's, so large: the kernel gets copies of inputs,
+// for which the run waits, and its results are sent behind what is in the stream. A status.
 int32_t tessera_kernel_on_host(const tessera_frame* frame, tessera_kernel_fn fn,
                                void* const* buffers, const int64_t* bytes, int32_t inputs,
                                int32_t count, const int64_t* dims);

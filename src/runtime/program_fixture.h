@@ -105,11 +105,11 @@ struct ProgramFixture {
   std::int64_t runs = 0;
   std::int64_t shape[2] = {2, 3};
   float weights[6] = {1, 2, 3, 4, 5, 6};
-  tessera_program_io input = {"x", kFloat32, 2, shape, nullptr, nullptr, nullptr, 16};
+  tessera_program_io input = {"x", kFloat32, 2, shape, nullptr, nullptr, nullptr, 16, 0};
   tessera_program_io input_and_weight[2] = {
-      input, {"w", kFloat32, 2, shape, nullptr, nullptr, nullptr, 0}};
-  tessera_program_io outputs[2] = {{"y", kFloat32, 2, shape, nullptr, nullptr, nullptr, 0},
-                                   {"run", kInt64, 0, nullptr, nullptr, nullptr, nullptr, 0}};
+      input, {"w", kFloat32, 2, shape, nullptr, nullptr, nullptr, 0, 0}};
+  tessera_program_io outputs[2] = {{"y", kFloat32, 2, shape, nullptr, nullptr, nullptr, 0, 0},
+                                   {"run", kInt64, 0, nullptr, nullptr, nullptr, nullptr, 0, 0}};
   tessera_program_pool pool = {"arena", {TESSERA_CPU, 0}, 1000, 64};
   tessera_program_constant constant = {"w", kFloat32, 2, shape, 0, 24};
   const char* constant_name = "k_const_0";

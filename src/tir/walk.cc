@@ -95,4 +95,10 @@ bool uses_var(const Expr& e, const Expr& var) {
   return found;
 }
 
+bool uses_buffer(const Stmt& s, const Buffer& buffer) {
+  bool found = false;
+  for_each_node(s, [&](const Buffer& part) { found |= part == buffer; });
+  return found;
+}
+
 }  // namespace tessera::tir

@@ -260,14 +260,15 @@ class BlockWalk {
 // The definition with another scope.
 Stmt with_scope(const Stmt& definition, const Stmt& scope);
 
-// The block with f(s) for each statement s that is no sequence and no definition.
-template <class F>
-Stmt map_block(const Stmt& block, F&& f) {
+// The block with f(s) for each statement s that is no sequence and no definition, and
+// define(d, scope) for each definition and what has become of its scope.
+template <class F, class D>
+Stmt map_block(const Stmt& block, F&& f, D&& define) {
   std::vector<std::vector<Stmt>> open(1);
   const auto leave = [&](const Stmt& definition) {
     const Stmt scope = seq(std::move(open.back()));
     open.pop_back();
-    open.back().push_back(with_scope(definition, scope));
+    open.back().push_back(define(definition, scope));
   };
   BlockWalk walk(block);
   while (const Stmt* s = walk.next(leave)) {
@@ -278,6 +279,10 @@ Stmt map_block(const Stmt& block, F&& f) {
     }
   }
   return seq(std::move(open.back()));
+}
+template <class F>
+Stmt map_block(const Stmt& block, F&& f) {
+  return map_block(block, std::forward<F>(f), with_scope);
 }
 
 using VarMap = std::unordered_map<const ExprNode*, Expr>;
@@ -308,5 +313,7 @@ Stmt substitute(const Stmt& s, const VarMap& vars, const BufferMap& buffers = {}
 Stmt with_fresh_definitions(const Stmt& s);
 // Does `e` read the variable?
 bool uses_var(const Expr& e, const Expr& var);
+// Does `s` read, write or view the buffer?
+bool uses_buffer(const Stmt& s, const Buffer& buffer);
 
 }  // namespace tessera::tir

@@ -54,8 +54,8 @@ int32_t entry(const tessera_frame* frame) {
 
 const int64_t shape[] = {2, 3};
 const tessera_program_io inputs[] = {
-    {"x", {TESSERA_FLOAT, 32, 1}, 2, shape, nullptr, nullptr, nullptr, 0},
-    {"w", {TESSERA_FLOAT, 32, 1}, 2, shape, nullptr, nullptr, nullptr, 0}};
+    {"x", {TESSERA_FLOAT, 32, 1}, 2, shape, nullptr, nullptr, nullptr, 0, 0},
+    {"w", {TESSERA_FLOAT, 32, 1}, 2, shape, nullptr, nullptr, nullptr, 0, 0}};
 #ifdef KEEP_WEIGHT
 const int32_t kept_weights[] = {0};
 constexpr int kKept = 1;
@@ -64,8 +64,8 @@ const int32_t* const kept_weights = nullptr;
 constexpr int kKept = 0;
 #endif
 const tessera_program_io outputs[] = {
-    {"y", {TESSERA_FLOAT, 32, 1}, 2, shape, nullptr, nullptr, nullptr, 0},
-    {"version", {TESSERA_INT, 64, 1}, 0, nullptr, nullptr, nullptr, nullptr, 0}};
+    {"y", {TESSERA_FLOAT, 32, 1}, 2, shape, nullptr, nullptr, nullptr, 0, 0},
+    {"version", {TESSERA_INT, 64, 1}, 0, nullptr, nullptr, nullptr, nullptr, 0, 0}};
 const tessera_program_pool pools[] = {{"arena", {TESSERA_CPU, 0}, 4096, 64}};
 const tessera_program_constant constants[] = {{"w", {TESSERA_FLOAT, 32, 1}, 2, shape, 0, 24}};
 const tessera_program_step steps[] = {{"scale_add", "native"}};

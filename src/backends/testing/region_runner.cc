@@ -59,6 +59,7 @@ struct RegionRunner::Program {
             nullptr,
             nullptr,
             nullptr,
+            0,
             0};
   }
   void add_constant(const NamedConstant& named, const Tensor& tensor) {

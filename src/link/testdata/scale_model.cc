@@ -28,11 +28,11 @@ static const int64_t bytes_shape[] = {-1};
 static const int64_t one[] = {1};
 static const int64_t unbounded[] = {-1};
 static const tessera_program_io inputs[] = {
-    {"x", {TESSERA_FLOAT, 32, 1}, 1, shape, nullptr, nullptr, nullptr, 0},
-    {"n", {TESSERA_UINT, 8, 1}, 1, bytes_shape, one, unbounded, nullptr, 0}};
+    {"x", {TESSERA_FLOAT, 32, 1}, 1, shape, nullptr, nullptr, nullptr, 0, 0},
+    {"n", {TESSERA_UINT, 8, 1}, 1, bytes_shape, one, unbounded, nullptr, 0, 0}};
 static const tessera_program_io outputs[] = {
-    {"y", {TESSERA_FLOAT, 32, 1}, 1, shape, nullptr, nullptr, nullptr, 0},
-    {"last", {TESSERA_INT, 64, 1}, 0, nullptr, nullptr, nullptr, nullptr, 0}};
+    {"y", {TESSERA_FLOAT, 32, 1}, 1, shape, nullptr, nullptr, nullptr, 0, 0},
+    {"last", {TESSERA_INT, 64, 1}, 0, nullptr, nullptr, nullptr, nullptr, 0, 0}};
 static const tessera_program_constant constants[] = {
     {"w", {TESSERA_FLOAT, 32, 1}, 1, shape, 0, 16},
     {"table", {TESSERA_UINT, 8, 1}, 1, bytes_shape, 64, 1}};
