@@ -95,11 +95,12 @@ std::uint64_t Target::hash() const { return hash_text(to_json(*this)).low; }
 std::span<const TargetOption> common_target_options() {
   using Strings = std::vector<std::string>;
   static const std::vector<TargetOption> options = {
-      {"keys", Strings{}, "words that choose between implementations"},
-      {"device", std::string(), "a model of device, added to the keys"},
-      {"model", std::string(), "the name of the machine"},
-      {"libs", Strings{}, "libraries to use"},
-      {"from_device", std::int64_t{0}, "read properties from the device of this number"},
+      {"keys", Strings{}, "words that describe the target, in front of those of its device"},
+      {"device", std::string(), "one more word of the keys"},
+      {"model", std::string(),
+       "the name of the machine; cutlass skips what was measured on those of other names"},
+      {"libs", Strings{}, "no effect: --target and --backends say what is used"},
+      {"from_device", std::int64_t{0}, "no effect: the other options say what a device has"},
       {"tag", std::string(), "a name for the whole target"},
       {"host", std::string(), "the target that drives the device"},
   };

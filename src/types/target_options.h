@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-// A line for each option of the kind: `-sm=80`, its default, and what it does.
+// A line for each option of the kind: `-sm=80`, its default, and what it does; then one for each
+// option that all kinds have.
 std::string options_text(const TargetKind& kind);
 
 }  // namespace tessera

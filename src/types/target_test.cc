@@ -106,6 +106,21 @@ TEST(Target, OptionsAreListedWithTheirDefaults) {
   }
 }
 
+// Those that an unknown one is told of.
+TEST(Target, EveryOptionIsListed) {
+  for (const TargetKind& kind : target_kinds()) {
+    const std::string text = options_text(kind);
+    std::string known = bad(kind.name + " -none=1");
+    known.erase(0, known.find("candidates are "));
+    expect_contains(known, "`model`");
+    for (std::size_t begin; (begin = known.find('`')) != std::string::npos;) {
+      const std::size_t end = known.find('`', begin + 1);
+      expect_contains(text, "  -" + known.substr(begin + 1, end - begin - 1));
+      known.erase(0, end + 1);
+    }
+  }
+}
+
 TEST(Target, Json) {
   const Target target = good(
       R"({"kind": "cutlass", "sm": 90, "use_3xtf32": false, "split_k_slices": [1, 2],

@@ -221,10 +221,15 @@ std::string to_string(const Target& target) {
 
 std::string options_text(const TargetKind& kind) {
   std::string out;
+  const auto add = [&](const std::string& option, const std::string& doc) {
+    out += fmt::format("  {:<32}  {}\n", option, doc);
+  };
   for (const TargetOption& option : kind.options) {
     const std::string value = std::visit(ValueText(), option.default_value);
-    out += fmt::format("  {:<32}  {}\n", fmt::format("-{}={}", option.name, value), option.doc);
+    add(fmt::format("-{}={}", option.name, value), option.doc);
   }
+  out += "of every kind, absent unless given:\n";
+  for (const TargetOption& option : common_target_options()) add("-" + option.name, option.doc);
   return out;
 }
 
