@@ -1,122 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products in which the matrices of a batch share something: a factor, or what stands behind them.
-// Strides say so, and what they say is checked by loops on the host in place of the kernels.
-#include <algorithm>
-#include <set>
-#include <sstream>
-
+// Strides say so; broadcast_values_test.cc checks what they say.
 #include <gtest/gtest.h>
 
 #include "backends/cutlass/gemm.h"
 #include "backends/cutlass/measure_source.h"
-#include "backends/cutlass/source.h"
-#include "backends/cutlass/testing/host_kernel.h"
+#include "backends/cutlass/testing/broadcasts.h"
 #include "backends/cutlass/testing/kernel_test.h"
 #include "backends/cutlass/testing/models.h"
 #include "byoc/compiler_functions.h"
-#include "link/link_library.h"
 #include "link/toolchain.h"
-#include "ops/evaluate_function.h"
-#include "support/files.h"
-#include "support/subprocess.h"
 
 namespace tessera::backends {
 namespace {
 
 using cutlass::Gemm;
+using cutlass::testing::add;
 using cutlass::testing::compile;
 using cutlass::testing::composites_of;
+using cutlass::testing::kBatch;
+using cutlass::testing::kPointwise;
+using cutlass::testing::kShared;
+using cutlass::testing::kWindow;
+using cutlass::testing::Lines;
+using cutlass::testing::model;
 using cutlass::testing::parse;
+using cutlass::testing::placed;
+using cutlass::testing::products;
 using cutlass::testing::RecordingToolchain;
+using cutlass::testing::replaced;
 using relay::Function;
-using Lines = std::vector<std::string>;
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
-// A function with these results.
-std::string model(const Lines& results, const std::string& dtype = "float32") {
-  std::string body, tuple;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    body += fmt::format("  %{} = {};\n", i, results[i]);
-    tuple += fmt::format("%{}, ", i);
-  }
-  return replaced(R"(
-def @main(%a: Tensor[(3, 40, 16), T], %u: Tensor[(3, 24, 16), T], %w: Tensor[(24, 16), T],
-          %a1: Tensor[(1, 40, 16), T], %u1: Tensor[(1, 24, 16), T], %t: Tensor[(3, 16, 40), T],
-          %t1: Tensor[(1, 16, 40), T], %v: Tensor[(3, 16, 24), T], %v1: Tensor[(1, 16, 24), T],
-          %h: Tensor[(2, 3, 40, 16), T], %hv: Tensor[(2, 3, 16, 24), T],
-          %h1: Tensor[(1, 1, 40, 16), T], %hb: Tensor[(2, 1, 16, 24), T],
-          %hr: Tensor[(1, 3, 16, 24), T], %few: Tensor[(3, 2, 16), T],
-          %i: Tensor[(2, 6, 7, 16), T], %k: Tensor[(24, 1, 1, 16), T],
-          %k3: Tensor[(24, 3, 3, 16), T], %gate: Tensor[(2, 1, 1, 24), T],
-          %s: Tensor[(1, 1, 1), T], %n: Tensor[(24), T], %m: Tensor[(40, 1), T],
-          %mn: Tensor[(40, 24), T], %b: Tensor[(3, 1, 1), T], %bn: Tensor[(3, 1, 24), T],
-          %bm: Tensor[(3, 40, 1), T], %bmn: Tensor[(3, 40, 24), T], %v40: Tensor[(40), T],
-          %v3: Tensor[(3), T], %hn: Tensor[(2, 1, 1, 24), T], %hmn: Tensor[(2, 3, 1, 24), T]) {
-)" + body + "  (" + tuple +
-                      ")\n}",
-                  ", T]", ", " + dtype + "]");
-}
-
-const char* const kBatch = "nn.batch_matmul(%a, %u, transpose_b=True)";
-const char* const kShared = "nn.dense(%a, %w, units=None)";  // B is the same for all
-const char* const kPointwise =
-    "nn.conv2d(%i, %k, padding=[0, 0, 0, 0], data_layout=\"NHWC\", kernel_layout=\"OHWI\")";
-const char* const kWindow =
-    "nn.conv2d(%i, %k3, padding=[1, 1, 1, 1], data_layout=\"NHWC\", kernel_layout=\"OHWI\")";
-
-std::string add(const std::string& product, const std::string& operand) {
-  return fmt::format("add({}, {})", product, operand);
-}
-
-// Every way in which the three dimensions may be there or be one.
-const Lines kOperands = {"%s", "%n", "%m", "%mn", "%b", "%bn", "%bm", "%bmn"};
-
-// Products with factors that matrices share, and with operands behind them that they share.
-Lines products() {
-  Lines all = {
-      "nn.batch_matmul(%a1, %u, transpose_b=True)",
-      "nn.batch_matmul(%a, %u1, transpose_b=True)",
-      "nn.batch_matmul(%a1, %v, transpose_b=False)",
-      "nn.batch_matmul(%t, %v1, transpose_a=True)",
-      "nn.batch_matmul(%t1, %v, transpose_a=True)",
-      "nn.matmul(%t, %w, units=None, transpose_a=True, transpose_b=True)",
-      "nn.matmul(%h, %hb, units=None)",
-      "nn.matmul(%h1, %hv, units=None)",
-      "nn.matmul(%a1, %hv, units=None)",
-      "nn.matmul(%w, %hv, units=None)",
-      "nn.matmul(%h, %v1, units=None)",
-      "nn.matmul(%h, %hv, units=None)",
-      add("nn.matmul(%h, %hb, units=None)", "%hn"),
-      add("nn.matmul(%h, %v1, units=None)", "%hn"),
-      add("nn.matmul(%h, %v1, units=None)", "%hmn"),
-      fmt::format("nn.bias_add({}, %v40, axis=1)", kBatch),
-      fmt::format("nn.bias_add({}, %v40, axis=-2)", kShared),
-      fmt::format("nn.bias_add({}, %v3, axis=0)", kShared),
-      fmt::format("multiply(%gate, {})", kPointwise),
-      add(add(kShared, "%mn"), "%bn"),
-  };
-  for (const char* product : {kBatch, kShared}) {
-    for (const std::string& operand : kOperands) all.push_back(add(product, operand));
-  }
-  return all;
-}
-
-// What the patterns make of the text, not yet compiled.
-Module placed(const std::string& text, const Target& target = Target("cutlass")) {
-  const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
-  auto outcome = byoc::partition_greedy(parse(text), choices);
-  EXPECT_TRUE(outcome) << render(outcome.error());
-  return std::move(outcome->module);
-}
 
 Gemm gemm_of(const std::string& product, const Target& target = Target("cutlass")) {
-  const Module module = placed(model({product}), target);
+  const Module module = placed(parse(model({product})), target).module;
   const auto symbols = byoc::compiler_functions(module, "cutlass");
   EXPECT_EQ(symbols.size(), 1u) << product;
   auto gemm = cutlass::describe_gemm(module.functions.at(symbols.at(0)), module.constants, target);
@@ -143,110 +59,6 @@ Left left(const std::string& product, const std::string& dtype = "float32") {
 
 TEST(CutlassBroadcasts, EachIsOneRegion) {
   for (const std::string& product : products()) EXPECT_EQ(left(product).operators, 0) << product;
-}
-
-// ---- On the host
-
-std::string shape_text(const Shape& shape) {
-  std::string text;
-  for (const Dim& d : shape) text += to_string(d) + ", ";
-  return "{" + text + "}";
-}
-
-// A program that prints the result of each region in a line.
-std::string host_program(const Module& module, const Lines& symbols) {
-  std::string kernels, declared, calls;
-  std::set<std::string> known;
-  const Target target("cutlass");
-  for (const std::string& symbol : symbols) {
-    const Function& f = module.functions.at(symbol);
-    const Gemm gemm = *cutlass::describe_gemm(f, module.constants, target);
-    const auto all = cutlass::candidates(gemm, target, cutlass::device_of(target));
-    const std::string kernel = cutlass::kernel_symbol(gemm, all.front());
-    if (known.insert(kernel).second) {
-      kernels += fmt::format(
-          "namespace of_{0} {{\n{1}}}\nextern \"C\" int32_t {0}(const tessera_call*, const "
-          "GemmArguments* g) {{\n  return run_on_host<of_{0}::Function, {2}, {3}>(*g);\n}}\n",
-          kernel,
-          cutlass::function_text(gemm.epilogue, {"HostWords", "", cutlass::measured_element}),
-          gemm.a_is_column_major, gemm.b_is_row_major);
-    }
-    std::string shapes;
-    for (const relay::NodeId param : f.params()) {
-      shapes += shape_text(f.type(param).shape()) + ", ";
-    }
-    declared += fmt::format("extern \"C\" tessera_backend_fn_of {};\n", symbol);
-    calls += fmt::format("  print_region({}, {{{}{}}});\n", symbol, shapes,
-                         shape_text(f.type(f.result()).shape()));
-  }
-  return "#include \"backends/cutlass/testing/host_kernel.h\"\n\n"
-         "using namespace tessera::cutlass;\n"
-         "using tessera_backend_fn_of = int32_t(const tessera_call*, tessera_tensor**, "
-         "int32_t);\n" +
-         kernels + declared + "int main() {\n" + calls + "}\n";
-}
-
-std::string output_of(link::Toolchain& toolchain, const std::string& regions,
-                      const std::string& program) {
-  const byoc::CompileJob jobs[] = {
-      {"regions", regions, "cc", {"-O1"}, {TESSERA_SOURCE_DIR "/src"}, {}},
-      {"program",
-       program,
-       "cc",
-       {"-O1"},
-       {TESSERA_SOURCE_DIR "/src"},
-       {"backends/cutlass/testing/host_kernel.h"}}};
-  const auto objects = toolchain.compile(jobs);
-  if (!objects) ADD_FAILURE() << render(objects.error());
-  const auto folder = TempDir::make("tessera-broadcasts");
-  if (!objects || !folder) return "";
-  const auto linked = link::link_program(toolchain, *objects, {}, folder->file("program"));
-  EXPECT_TRUE(linked) << render(linked.error());
-  const auto ran = run_process({folder->file("program")});
-  EXPECT_TRUE(ran && ran->ok());
-  return ran ? ran->out : "";
-}
-
-std::vector<double> wanted_of(const Module& module, const Function& f) {
-  std::vector<Tensor> inputs;
-  for (const relay::NodeId param : f.params()) {
-    const auto shape = constant_shape(f.type(param).shape());
-    std::vector<float> values(
-        static_cast<std::size_t>(num_elements(f.type(param).shape()).constant()));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = tessera::cutlass::host_value(static_cast<std::int64_t>(inputs.size()),
-                                               static_cast<std::int64_t>(i));
-    }
-    inputs.push_back(Tensor::of(*shape, kFloat32, values));
-  }
-  const Tensor result = ops::evaluate(module, f, inputs).front();
-  std::vector<double> values;
-  for (std::int64_t i = 0; i < result.num_elements(); ++i) {
-    values.push_back(element_as_double(result, i));
-  }
-  return values;
-}
-
-TEST(CutlassBroadcasts, KernelsAreHandedWhatTheOperatorsRead) {
-  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
-  ASSERT_TRUE(toolchain) << render(toolchain.error());
-  const Lines all = products();
-  const Module module = placed(model(all));
-  const Lines symbols = byoc::compiler_functions(module, "cutlass");
-  ASSERT_EQ(symbols.size(), all.size());
-  RecordingToolchain recorded;
-  compile(model(all), recorded);
-  std::istringstream lines(
-      output_of(*toolchain, recorded.sources.at("cutlass_regions"), host_program(module, symbols)));
-  for (const std::string& symbol : symbols) {
-    std::string line;
-    ASSERT_TRUE(std::getline(lines, line)) << symbol;
-    std::istringstream numbers(line);
-    std::vector<double> values;
-    for (double value; numbers >> value;) values.push_back(value);
-    const Function& f = module.functions.at(symbol);
-    EXPECT_EQ(values, wanted_of(module, f)) << ::testing::PrintToString(byoc::operators_of(f));
-  }
 }
 
 // ---- How they are taken

@@ -1,53 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// What there is to measure, and the programs that measure it; no device is needed.
+// What there is to measure, and what is taken of what was measured.
 #include "backends/cutlass/tuning.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
-#include <span>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/cutlass/testing/kernel_test.h"
 #include "backends/cutlass/testing/models.h"
-#include "link/cuda_compiler.h"
-#include "link/link_library.h"
-#include "link/toolchain.h"
-#include "support/files.h"
-#include "support/subprocess.h"
-#include "support/testing/golden.h"
+#include "backends/cutlass/testing/tuning_tasks.h"
 
 namespace tessera::backends {
 namespace {
 
-using cutlass::testing::can_compile;
 using cutlass::testing::compile;
-using cutlass::testing::has_nvcc;
+using cutlass::testing::first_of_kernels;
 using cutlass::testing::kAttention;
+using cutlass::testing::kConvolutions;
 using cutlass::testing::kFeedForward;
 using cutlass::testing::layers;
 using cutlass::testing::OneMeasurement;
 using cutlass::testing::parse;
+using cutlass::testing::placed;
 using cutlass::testing::RecordingToolchain;
 using cutlass::testing::tasks_of;
-using tessera::testing::expect_golden;
 
 std::set<std::string> kernels_of(const byoc::TuningTask& task) {
   std::set<std::string> names;
   for (const auto& candidate : task.candidates) names.insert(candidate.kernel->name);
   return names;
-}
-
-// The first candidate of each of so many kernels.
-std::vector<std::size_t> first_of_kernels(const byoc::TuningTask& task, std::size_t count) {
-  std::vector<std::size_t> numbers;
-  std::set<std::string> kernels;
-  for (std::size_t i = 0; i < task.candidates.size() && numbers.size() < count; ++i) {
-    if (kernels.insert(task.candidates[i].kernel->name).second) numbers.push_back(i);
-  }
-  return numbers;
 }
 
 TEST(CutlassTuning, EqualWorkIsOneTask) {
@@ -91,19 +73,6 @@ def @main(%x: Tensor[(128, 256), uint8], %w: Tensor[(512, 256), int8], %z: Tenso
     EXPECT_EQ(std::count(job->flags.begin(), job->flags.end(), "-fmad=false"), 1) << job->name;
   }
 }
-
-constexpr const char* kConvolutions = R"(
-#[symbol n = 1..32 : 8]
-def @main(%x: Tensor[(?n, 29, 28, 64), float16], %w: Tensor[(128, 3, 3, 64), float16],
-          %b: Tensor[(128), float16], %v: Tensor[(128, 3, 3, 128), float16]) {
-  %0 = nn.conv2d(%x, %w, strides=[2, 1], padding=[0, 1, 2, 1], data_layout="NHWC",
-                 kernel_layout="OHWI");
-  %1 = nn.relu(add(%0, %b));
-  %2 = nn.conv2d(%1, %v, padding=[1, 1, 1, 1], data_layout="NHWC", kernel_layout="OHWI");
-  %3 = nn.relu(add(%2, %b));
-  %4 = nn.conv2d(%3, %v, padding=[1, 1, 1, 1], data_layout="NHWC", kernel_layout="OHWI");
-  nn.relu(add(%4, %b))
-})";
 
 // What differs in sizes, strides and padding is measured on its own, by one program.
 TEST(CutlassTuning, ConvolutionsAreMeasuredOnTheImagesOfTheirWindows) {
@@ -252,9 +221,7 @@ TEST(CutlassTuning, WhereAllFailedTheRegionIsDeclinedWithTheReason) {
     const OneMeasurement measured("", failures);
     RecordingToolchain toolchain;
     byoc::CompileContext context{toolchain, 2, true, {}, &measured};
-    auto placed = byoc::partition_greedy(parse(model), choices);
-    ASSERT_TRUE(placed) << render(placed.error());
-    const auto compiled = byoc::compile_backends(*std::move(placed), choices, context);
+    const auto compiled = byoc::compile_backends(placed(parse(model)), choices, context);
     ASSERT_FALSE(compiled);
     const std::string expected = fmt::format(
         "the records say that no configuration can be used; `{}`: it computes wrong numbers: off "
@@ -361,153 +328,6 @@ def @main(%x: Tensor[(64, 16384), float16], %w: Tensor[(256, 16384), float16]) {
   compile(kFewTiles, toolchain, Target("cutlass"), &measured);
   const std::string& text = toolchain.sources.at("cutlass_regions");
   EXPECT_NE(text.find("  g.splits = 8;\n"), std::string::npos) << text;
-}
-
-// What is measured with, as text: the programs of products and of attention, also in float32, and
-// their tables for two candidates.
-TEST(CutlassTuning, ProgramsAreText) {
-  auto tasks = tasks_of(kFeedForward);
-  for (const std::string& text :
-       {std::string(kAttention), cutlass::testing::in_float32(kAttention)}) {
-    tasks.push_back(tasks_of(text).front());
-  }
-  const std::size_t some[] = {0, 1};
-  std::string text;
-  for (const byoc::TuningTask& task : tasks) {
-    text += task.title + "\n" + task.program.source + "\n" + task.table(some).source + "\n";
-  }
-  expect_golden(TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/measure.txt", text);
-}
-
-// Kernels with a name each that are launched on testing/fake_cudart.cc, and how they behave.
-byoc::CompileJob fake_kernels(const byoc::TuningTask& task, std::span<const std::size_t> numbers,
-                              const std::string& behaviours) {
-  std::string text =
-      "#include \"tessera/call.h\"\n"
-      "struct Behaviour { double us; bool is_wrong; const char* refusal; };\n"
-      "extern \"C\" {\nint32_t fake_launch(int, const tessera_call*);\n";
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    text += fmt::format(
-        "int32_t {}(const tessera_call* call, const void*) {{\n"
-        "  return fake_launch({}, call);\n}}\n",
-        task.candidates[numbers[i]].kernel->name, i);
-  }
-  return {"fake_kernels",
-          text + "extern const Behaviour fake_candidates[] = {" + behaviours + "};\n}\n",
-          "cc",
-          {}};
-}
-
-std::size_t count_of(const std::string& text, const std::string& line) {
-  std::size_t count = 0, at = 0;
-  for (; (at = text.find(line + "\n", at)) != std::string::npos; at += line.size()) ++count;
-  return count;
-}
-
-// A measuring program on a runtime of CUDA that only counts time.
-class FakeRun {
- public:
-  // Of the first candidate of each of so many kernels as there are behaviours.
-  FakeRun(link::Toolchain& toolchain, const byoc::TuningTask& task,
-          const std::vector<std::string>& behaviours)
-      : folder_(*TempDir::make("tessera-measure")) {
-    const auto fake = read_file(TESSERA_SOURCE_DIR "/src/backends/cutlass/testing/fake_cudart.cc");
-    const auto numbers = first_of_kernels(task, behaviours.size());
-    byoc::CompileJob runtime{"fake_cudart", *fake, "cc", {}};
-    runtime.include_folders = {link::find_cuda_compiler()->toolkit + "/include"};
-    const byoc::CompileJob jobs[] = {
-        task.program, task.table(numbers), runtime,
-        fake_kernels(task, numbers, fmt::format("{}", fmt::join(behaviours, ", ")))};
-    const auto objects = toolchain.compile(jobs);
-    EXPECT_TRUE(objects) << render(objects.error());
-    const auto linked = link::link_program(toolchain, *objects, {}, folder_.file("measure"));
-    EXPECT_TRUE(linked) << render(linked.error());
-  }
-  std::string run(const char* seconds, const char* first_valid, const char* skipped) const {
-    const auto ran = run_process({folder_.file("measure"), seconds, first_valid, skipped});
-    EXPECT_TRUE(ran && ran->ok());
-    return ran->out;
-  }
-
- private:
-  TempDir folder_;
-};
-
-// The program itself: whoever is wrong has no time, whoever is near the best stays to the end, and
-// so for a while does the first.
-TEST(CutlassTuning, ProgramsCheckFirstAndLetTheBestTakeTurns) {
-  if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
-  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
-  ASSERT_TRUE(toolchain) << render(toolchain.error());
-  const FakeRun program(
-      *toolchain, tasks_of(kFeedForward).front(),
-      {"{5, 0, 0}", "{1, 1, 0}", "{4.08, 0, 0}", "{4, 0, 0}", "{1, 0, \"too wide\"}", "{9, 0, 0}"});
-  const std::string all = program.run("60", "0", "");
-  for (const char* line : {"wrong 4 too wide", "time 0 5.0000 0.0000", "time 2 4.0800 0.0000",
-                           "time 3 4.0000 0.0000", "time 5 9.0000 0.0000", "done"}) {
-    EXPECT_EQ(count_of(all, line), 1u) << line << "\n" << all;
-  }
-  EXPECT_NE(all.find("wrong 1 it computes wrong numbers: off by 1 "), std::string::npos) << all;
-  EXPECT_EQ(count_of(all, "begin 0"), 1 + 1 + 5u);  // a look, the load before the others, turns
-  EXPECT_EQ(count_of(all, "begin 2"), 1 + 21u);
-  EXPECT_EQ(count_of(all, "begin 3"), 1 + 21u);
-  EXPECT_EQ(count_of(all, "begin 5"), 1u);
-  const std::string alone = program.run("60", "0", "1,2,4,5");
-  EXPECT_EQ(count_of(alone, "begin 3"), 1 + 7u);  // nobody else is left after the look
-  EXPECT_EQ(count_of(program.run("60", "1", "0,1"), "begin 3"), 0u);  // 2 is valid
-  const std::string late = program.run("0", "0", "0");
-  EXPECT_EQ(count_of(late, "time 2 4.0800 0.0000"), 1u) << late;
-  EXPECT_EQ(count_of(late, "begin 3"), 0u) << late;
-}
-
-TEST(CutlassTuning, ProgramsOfConvolutionsAndAttentionDoTheSame) {
-  if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
-  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
-  ASSERT_TRUE(toolchain) << render(toolchain.error());
-  for (const byoc::TuningTask& task :
-       {tasks_of(kConvolutions, Target("cutlass"), {{"n", Dim(8)}}).front(),
-        tasks_of(kAttention).front()}) {
-    SCOPED_TRACE(task.title);
-    const FakeRun program(*toolchain, task, {"{5, 1, 0}", "{6, 0, 0}", "{5, 0, 0}"});
-    const std::string all = program.run("60", "0", "");
-    for (const char* line : {"time 1 6.0000 0.0000", "time 2 5.0000 0.0000", "done"}) {
-      EXPECT_EQ(count_of(all, line), 1u) << line << "\n" << all;
-    }
-    EXPECT_NE(all.find("wrong 0 it computes wrong numbers"), std::string::npos) << all;
-  }
-}
-
-// The whole program, with one kernel of a product with odd rows. Without a GPU it says so.
-TEST(CutlassKernels, AreLinkedIntoAProgramThatMeasuresThem) {
-  if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
-  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
-  ASSERT_TRUE(toolchain) << render(toolchain.error());
-  const auto tasks = tasks_of(R"(
-def @main(%odd: Tensor[(31, 13), float16], %t: Tensor[(7, 13), float16],
-          %s: Tensor[(31, 7), float16]) {
-  add(nn.dense(%odd, %t, units=None), %s)
-})");
-  ASSERT_EQ(tasks.size(), 1u);
-  const byoc::TuningTask& task = tasks.front();
-  const std::size_t first[] = {0};
-  const byoc::CompileJob jobs[] = {task.program, *task.candidates.front().kernel,
-                                   task.table(first)};
-  const auto objects = toolchain->compile(jobs);
-  ASSERT_TRUE(objects) << render(objects.error());
-  const auto folder = TempDir::make("tessera-measure");
-  ASSERT_TRUE(folder);
-  const auto linked =
-      link::link_program(*toolchain, *objects, task.cuda_libraries, folder->file("measure"));
-  ASSERT_TRUE(linked) << render(linked.error());
-  const auto ran = run_process({folder->file("measure"), "5", "0", ""});
-  ASSERT_TRUE(ran);
-  if (ran->ok()) {
-    EXPECT_NE(ran->out.find("time 0 "), std::string::npos) << ran->out;
-    EXPECT_TRUE(ran->out.ends_with("done\n")) << ran->out;
-  } else {
-    EXPECT_EQ(ran->exit_status, 1) << ran->outcome();
-    EXPECT_EQ(ran->err.find("the GPU: "), 0u) << ran->err;
-  }
 }
 
 }  // namespace

@@ -79,14 +79,20 @@ class OneMeasurement final : public byoc::Measurements {
   std::string of_;
 };
 
+// What the patterns make of it, not yet compiled.
+inline byoc::PartitionOutcome placed(Module module, const Target& target = Target("cutlass")) {
+  const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
+  auto outcome = byoc::partition_greedy(std::move(module), choices);
+  EXPECT_TRUE(outcome) << render(outcome.error());
+  return *std::move(outcome);
+}
+
 inline byoc::PartitionOutcome compile(Module module, byoc::Toolchain& toolchain,
                                       const Target& target = Target("cutlass"),
                                       const byoc::Measurements* measurements = nullptr) {
   const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
-  auto placed = byoc::partition_greedy(std::move(module), choices);
-  EXPECT_TRUE(placed) << render(placed.error());
   byoc::CompileContext context{toolchain, 2, false, {}, measurements};
-  auto compiled = byoc::compile_backends(*std::move(placed), choices, context);
+  auto compiled = byoc::compile_backends(placed(std::move(module), target), choices, context);
   EXPECT_TRUE(compiled) << render(compiled.error());
   return *std::move(compiled);
 }
@@ -95,16 +101,6 @@ inline byoc::PartitionOutcome compile(const std::string& text, byoc::Toolchain& 
                                       const Target& target = Target("cutlass"),
                                       const byoc::Measurements* measurements = nullptr) {
   return compile(parse(text), toolchain, target, measurements);
-}
-
-// What there is to measure of a model.
-inline std::vector<byoc::TuningTask> tasks_of(const std::string& text,
-                                              const Target& target = Target("cutlass"),
-                                              const std::map<std::string, Dim>& sizes = {}) {
-  const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
-  auto placed = byoc::partition_greedy(parse(text), choices);
-  EXPECT_TRUE(placed) << render(placed.error());
-  return cutlass_backend().tuning_tasks(placed->module, target, sizes);
 }
 
 inline std::vector<std::string> composites_of(const byoc::PartitionOutcome& outcome) {
