@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cutlass/gemm.h"
+#include "backends/cutlass/kernels/gemm.h"
 
 namespace tessera::backends::cutlass {
 
@@ -56,8 +57,8 @@ std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& configuratio
 // implicit schedule where a thread has 64 sums or fewer, else one.
 int blocks_per_multiprocessor(const Configuration& configuration);
 
-// A batch is a dimension of CUDA's grids to kernels of sm80, which has a limit.
-constexpr std::int64_t kMostMatricesOfGrid = 65535;
+// To kernels of sm80 a batch is a dimension of the grid.
+constexpr std::int64_t kMostMatricesOfGrid = tessera::cutlass::kMostBlocksOfGrid;
 
 // A device as far as the choice depends on it.
 struct Device {

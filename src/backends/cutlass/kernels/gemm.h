@@ -11,6 +11,8 @@
 namespace tessera::cutlass {
 
 constexpr int kMaxGemmInputs = 8;
+// Of a grid along y, and along z, at most, on every device that CUDA knows.
+constexpr unsigned kMostBlocksOfGrid = 65535;
 
 // A matrix of the product, on the device. Strides in elements.
 struct Matrix {

@@ -46,9 +46,8 @@ struct GemmSm80 {
     // The numbers of multiprocessors and of blocks on each matter to stream-K alone.
     const typename Kernel::Params params(args, 0, 0);
     const dim3 grid = params.get_grid_dims();
-    constexpr unsigned kMostBlocks = 65535;  // along y and z
-    if (Kernel::can_implement(args) != ::cutlass::Status::kSuccess || grid.y > kMostBlocks ||
-        grid.z > kMostBlocks) {
+    if (Kernel::can_implement(args) != ::cutlass::Status::kSuccess || grid.y > kMostBlocksOfGrid ||
+        grid.z > kMostBlocksOfGrid) {
       return failed(call, code, "the sizes or strides are not what the kernel was compiled for");
     }
     return launch_sm80<Kernel>(code, call, params, grid);
