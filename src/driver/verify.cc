@@ -59,7 +59,7 @@ double tolerance_of(const relay::Function& body, DType float32_precision) {
 bool rounds_floats(const relay::Function& body) {
   for (std::size_t i = 0; i < body.num_nodes(); ++i) {
     const relay::NodeId id(i);
-    if (body.op(id) == nullptr || body.op(id)->name != "cast") continue;
+    if (!relay::is_call_of(body, id, "cast")) continue;
     const relay::NodeId x = body.operands(id)[0];
     if (body.type(id).dtype().is_int() && body.type(x).dtype().is_float()) return true;
   }
@@ -68,8 +68,7 @@ bool rounds_floats(const relay::Function& body) {
 
 bool reads_symbols(const relay::Function& f) {
   for (std::size_t i = 0; i < f.num_nodes(); ++i) {
-    const relay::Operator* op = f.op(relay::NodeId(i));
-    if (op != nullptr && op->name == "sizes") return true;
+    if (relay::is_call_of(f, relay::NodeId(i), "sizes")) return true;
   }
   return false;
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "relay/evaluation_order.h"
-#include "relay/operator.h"
 #include "relay/rewrite.h"
 
 namespace tessera::lower {
@@ -106,9 +105,7 @@ class Search {
 }  // namespace
 
 std::optional<RowUpdate> row_update(const Function& f, NodeId id) {
-  const auto is_update = [&](NodeId n) {
-    return f.op(n) != nullptr && f.op(n)->name == "update_row";
-  };
+  const auto is_update = [&](NodeId n) { return relay::is_call_of(f, n, "update_row"); };
   const auto operands = f.operands(id);
   if (is_update(id)) return RowUpdate{f.op(id), operands[0], operands[1], operands[2]};
   if (f.as<relay::ValueCall>(id) == nullptr) return std::nullopt;

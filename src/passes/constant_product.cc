@@ -2,30 +2,29 @@
 #include "passes/constant_product.h"
 
 #include "ops/attrs/matmul.h"
-#include "relay/operator.h"
 
 namespace tessera::passes {
 
 using relay::Function;
+using relay::is_call_of;
 using relay::NodeId;
 
 // Sums of integers have scales of their own, in the kernel of their product.
 std::optional<ConstantProduct> constant_product(const Function& f, const relay::Uses& uses,
                                                 NodeId id) {
-  if (f.op(id) == nullptr || !f.type(id).is_tensor()) return std::nullopt;
-  if (!f.type(id).dtype().is_float()) return std::nullopt;
-  if (f.op(id)->name != "nn.dense" && f.op(id)->name != "nn.matmul") return std::nullopt;
+  const bool is_dense = is_call_of(f, id, "nn.dense");
+  if (!is_dense && !is_call_of(f, id, "nn.matmul")) return std::nullopt;
+  if (!f.type(id).is_tensor() || !f.type(id).dtype().is_float()) return std::nullopt;
   const NodeId weight = f.operands(id)[1];
   const Shape& shape = f.type(weight).shape();
   if (f.as<relay::Constant>(weight) == nullptr || shape.size() != 2) return std::nullopt;
   const bool has_rows_of_terms =
-      f.op(id)->name == "nn.dense" ||
-      relay::read_attrs<ops::MatmulAttrs>(f.as<relay::OpCall>(id)->attrs).transpose_b;
+      is_dense || relay::read_attrs<ops::MatmulAttrs>(f.as<relay::OpCall>(id)->attrs).transpose_b;
   const std::int64_t width = shape[has_rows_of_terms ? 0 : 1].constant();
   ConstantProduct p{id, id, weight, {}, width, has_rows_of_terms};
   const auto users = uses.of(id);
-  if (uses.is_result(id) || users.size() != 1 || f.op(users[0]) == nullptr ||
-      f.op(users[0])->name != "add" || f[users[0]].region != Function::kBody) {
+  if (uses.is_result(id) || users.size() != 1 || !is_call_of(f, users[0], "add") ||
+      f[users[0]].region != Function::kBody) {
     return p;
   }
   const auto operands = f.operands(users[0]);

@@ -8,6 +8,7 @@ namespace {
 
 using relay::Copier;
 using relay::Function;
+using relay::is_call_of;
 using relay::NodeId;
 using Ints = std::vector<std::int64_t>;
 
@@ -34,7 +35,7 @@ class Converter {
 
   std::optional<Operand> operand(NodeId id, bool is_transposed, DType wide) const {
     const Type& type = f_.type(id);
-    if (values_.is_call(id, "transpose") && type.is_tensor() && type.shape().size() == 2 &&
+    if (is_call_of(f_, id, "transpose") && type.is_tensor() && type.shape().size() == 2 &&
         f_.type(f_.operands(id)[0]).shape() != type.shape()) {
       is_transposed = !is_transposed;
       id = f_.operands(id)[0];
@@ -51,13 +52,13 @@ class Converter {
   std::optional<Product> described(NodeId id) const {
     if (f_[id].region != Function::kBody) return std::nullopt;
     bool transpose_a = false, transpose_b = true;
-    if (values_.is_call(id, "nn.matmul")) {
+    if (is_call_of(f_, id, "nn.matmul")) {
       const auto attrs = relay::read_attrs<ops::MatmulAttrs>(f_.as<relay::OpCall>(id)->attrs);
       transpose_a = attrs.transpose_a, transpose_b = attrs.transpose_b;
-    } else if (values_.is_call(id, "nn.batch_matmul")) {
+    } else if (is_call_of(f_, id, "nn.batch_matmul")) {
       const auto attrs = relay::read_attrs<ops::BatchMatmulAttrs>(f_.as<relay::OpCall>(id)->attrs);
       transpose_a = attrs.transpose_a, transpose_b = attrs.transpose_b;
-    } else if (!values_.is_call(id, "nn.dense")) {
+    } else if (!is_call_of(f_, id, "nn.dense")) {
       return std::nullopt;
     }
     const DType wide = f_.type(id).dtype();
@@ -115,7 +116,7 @@ class Converter {
     if (f_.type(f_.operands(id)[1]).shape().size() == 2) {
       return values_.call(c, "nn.dense", {a, b}, {{"units", units}, {"out_dtype", kInt32}});
     }
-    if (values_.is_call(id, "nn.batch_matmul")) {
+    if (is_call_of(f_, id, "nn.batch_matmul")) {
       return values_.call(c, "nn.batch_matmul", {a, b},
                           {{"out_dtype", kInt32}, {"transpose_b", true}});
     }

@@ -26,6 +26,7 @@ namespace {
 
 using relay::Copier;
 using relay::Function;
+using relay::is_call_of;
 using relay::NodeId;
 using Found = std::optional<NodeId>;
 
@@ -70,7 +71,7 @@ class Folder {
   }
 
   void find_norm(NodeId id) {
-    if (!is_op(id, "nn.layer_norm") || f_[id].region != Function::kBody) return;
+    if (!is_call_of(f_, id, "nn.layer_norm") || f_[id].region != Function::kBody) return;
     if (uses_.is_result(id) || !is_large(f_.type(id))) return;
     const auto attrs = relay::read_attrs<ops::LayerNormAttrs>(f_.as<relay::OpCall>(id)->attrs);
     const auto last = static_cast<std::int64_t>(f_.type(id).rank()) - 1;
@@ -88,9 +89,6 @@ class Folder {
     if (is_multiplied) norms_.emplace(id, norm);
   }
 
-  bool is_op(NodeId id, std::string_view name) const {
-    return f_.op(id) != nullptr && f_.op(id)->name == name;
-  }
   bool is_constant(NodeId id) const { return f_.as<relay::Constant>(id) != nullptr; }
 
   bool is_large(const Type& type) const {
@@ -111,7 +109,7 @@ class Folder {
     if (f_.type(user).dtype() != f_.type(norm).dtype()) return false;
     if (uses_.of(p->weight).size() != 1) return false;  // others need the old one beside the new
     const auto& attrs = f_.as<relay::OpCall>(user)->attrs;
-    const bool is_dense = is_op(user, "nn.dense");
+    const bool is_dense = is_call_of(f_, user, "nn.dense");
     if (!is_dense && relay::read_attrs<ops::MatmulAttrs>(attrs).transpose_a) return false;
     return is_moderate(tensor(n.gamma), tensor(p->weight));
   }
@@ -134,7 +132,7 @@ class Folder {
 
   // Is the norm added to another product?
   bool is_residual(NodeId user, NodeId norm) const {
-    if (!is_op(user, "add") || f_[user].region != Function::kBody) return false;
+    if (!is_call_of(f_, user, "add") || f_[user].region != Function::kBody) return false;
     const auto args = f_.operands(user);
     const NodeId other = args[args[0] == norm ? 1 : 0];
     return other != norm && f_.type(user) == f_.type(norm) && f_.type(other) == f_.type(norm) &&
@@ -166,7 +164,7 @@ class Folder {
     const auto folded = std::lower_bound(folded_.begin(), folded_.end(), id,
                                          [](const Folded& p, NodeId i) { return p.old->root < i; });
     if (folded != folded_.end() && folded->old->root == id) return product(c, *folded);
-    if (!is_op(id, "add")) return std::nullopt;
+    if (!is_call_of(f_, id, "add")) return std::nullopt;
     for (const std::size_t side : {0, 1}) {
       const NodeId operand = f_.operands(id)[side];
       const auto norm = norms_.find(operand);

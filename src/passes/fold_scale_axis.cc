@@ -17,6 +17,7 @@ namespace tessera::passes {
 namespace {
 
 using relay::Copier;
+using relay::is_call_of;
 using relay::NodeId;
 
 std::optional<ops::ConvAttrs> conv_attrs(const relay::OpCall& call) {
@@ -71,7 +72,7 @@ class ScaleFolder {
 
   // Which operand of a multiplication is a constant factor that leaves the type of the other alone.
   std::optional<std::size_t> factor_of(NodeId id) const {
-    if (!is_op(id, "multiply") || !f_.type(id).dtype().is_float()) return std::nullopt;
+    if (!is_call_of(f_, id, "multiply") || !f_.type(id).dtype().is_float()) return std::nullopt;
     for (const std::size_t i : {1, 0}) {
       const NodeId operand = f_.operands(id)[i];
       if (f_.as<relay::Constant>(operand) != nullptr &&
@@ -102,8 +103,8 @@ class ScaleFolder {
 
   // Can a factor go past the node? `from`: the operand that it comes from, if it goes down.
   bool passes(NodeId id, NodeId from, std::vector<NodeId>& additions, bool& has_relu) const {
-    if (is_op(id, "nn.relu")) return has_relu = true;
-    const bool adds = is_op(id, "add") || is_op(id, "nn.bias_add");
+    if (is_call_of(f_, id, "nn.relu")) return has_relu = true;
+    const bool adds = is_call_of(f_, id, "add") || is_call_of(f_, id, "nn.bias_add");
     if (!adds && !factor_of(id)) return false;
     if (adds) additions.push_back(id);
     const NodeId data = passed_operand(id);
@@ -114,7 +115,7 @@ class ScaleFolder {
   // each.
   NodeId passed_operand(NodeId id) const {
     const auto operands = f_.operands(id);
-    if (operands.size() == 1 || is_op(id, "nn.bias_add")) return operands[0];
+    if (operands.size() == 1 || is_call_of(f_, id, "nn.bias_add")) return operands[0];
     if (const auto factor = factor_of(id)) return operands[1 - *factor];
     for (const std::size_t i : {0, 1}) {
       const bool small = f_.as<relay::Constant>(operands[1 - i]) != nullptr ||
@@ -160,7 +161,7 @@ class ScaleFolder {
 
   bool has_channel_bias(NodeId add, std::size_t axis) const {
     const std::size_t rank = f_.type(add).rank();
-    if (is_op(add, "nn.bias_add")) {
+    if (is_call_of(f_, add, "nn.bias_add")) {
       const relay::AttrValue* given = f_.as<relay::OpCall>(add)->attrs.find("axis");
       const std::int64_t at = given == nullptr ? 1 : *given->as<std::int64_t>();
       return static_cast<std::size_t>(at < 0 ? at + static_cast<std::int64_t>(rank) : at) == axis;
@@ -208,7 +209,7 @@ class ScaleFolder {
     NodeId bias = c.map(old);
     for (const auto& [i, change] : changes) {
       Tensor value = factors_[i].value;
-      if (is_op(id, "nn.bias_add")) value.shape = {value.num_elements()};
+      if (is_call_of(f_, id, "nn.bias_add")) value.shape = {value.num_elements()};
       const auto& op = ops::op(change == Change::kMultiply ? "multiply" : "divide");
       bias = c.builder().call(op, {bias, c.builder().constant(value)});
     }
@@ -221,10 +222,6 @@ class ScaleFolder {
 
   // ---- Small questions
 
-  bool is_op(NodeId id, std::string_view name) const {
-    const relay::Operator* op = f_.op(id);
-    return op != nullptr && op->name == name;
-  }
   bool is_conv(NodeId id) const {
     const auto* call = f_.as<relay::OpCall>(id);
     return call != nullptr && conv_attrs(*call).has_value();

@@ -35,7 +35,8 @@ Ints summed_axes(const Convolution& p) {
 
 std::optional<Convolution> described(const QuantizedValues& values, NodeId id) {
   const Function& f = values.function();
-  if (!values.is_call(id, "nn.conv2d") || f[id].region != Function::kBody) return std::nullopt;
+  if (!relay::is_call_of(f, id, "nn.conv2d") || f[id].region != Function::kBody)
+    return std::nullopt;
   const DType wide = f.type(id).dtype();
   if (wide != kInt32 && wide != kFloat32) return std::nullopt;
   const auto x = values.find(f.operands(id)[0], wide);

@@ -9,6 +9,7 @@
 namespace tessera::passes {
 
 using relay::Copier;
+using relay::is_call_of;
 using relay::NodeId;
 using Ints = std::vector<std::int64_t>;
 
@@ -19,23 +20,19 @@ bool fits_int32(const Dim& terms) {
   return known && *known <= std::numeric_limits<std::int32_t>::max() / (255 * 255);
 }
 
-bool QuantizedValues::is_call(NodeId id, std::string_view op) const {
-  return f_.op(id) != nullptr && f_.op(id)->name == op;
-}
-
 std::optional<Quantized> QuantizedValues::find(NodeId id, DType wide) const {
   Quantized q;
   const Shape& shape = f_.type(id).shape();
   if (wide == kFloat32) {
-    if (!is_call(id, "multiply")) return std::nullopt;
+    if (!is_call_of(f_, id, "multiply")) return std::nullopt;
     q.scale = f_.operands(id)[1];
     id = f_.operands(id)[0];
   }
-  if (is_call(id, "subtract")) {
+  if (is_call_of(f_, id, "subtract")) {
     q.zero = f_.operands(id)[1];
     id = f_.operands(id)[0];
   }
-  if (!is_call(id, "cast") || f_.type(id).dtype() != wide) return std::nullopt;
+  if (!is_call_of(f_, id, "cast") || f_.type(id).dtype() != wide) return std::nullopt;
   q.x = f_.operands(id)[0];
   const Type& narrow = f_.type(q.x);
   // A zero point or a scale may widen it to more elements.

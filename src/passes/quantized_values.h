@@ -29,7 +29,6 @@ class QuantizedValues {
       : f_(f), pool_(pool), operators_(operators) {}
 
   const relay::Function& function() const { return f_; }
-  bool is_call(relay::NodeId id, std::string_view op) const;
 
   // What the node is in that type, int32 or float32.
   std::optional<Quantized> find(relay::NodeId id, DType wide) const;

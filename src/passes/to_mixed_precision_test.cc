@@ -93,7 +93,7 @@ std::vector<std::string> result_types(const Module& module, std::string_view op)
   std::vector<std::string> types;
   for (std::size_t i = 0; i < f.num_nodes(); ++i) {
     const NodeId id(i);
-    if (f.op(id) != nullptr && f.op(id)->name == op) {
+    if (relay::is_call_of(f, id, op)) {
       types.push_back(to_string(f.type(id).dtype()));
     }
   }
@@ -102,7 +102,7 @@ std::vector<std::string> result_types(const Module& module, std::string_view op)
 
 int casts_of_casts(const relay::Function& f) {
   int count = 0;
-  const auto is_cast = [&](NodeId id) { return f.op(id) != nullptr && f.op(id)->name == "cast"; };
+  const auto is_cast = [&](NodeId id) { return relay::is_call_of(f, id, "cast"); };
   for (std::size_t i = 0; i < f.num_nodes(); ++i) {
     if (is_cast(NodeId(i)) && is_cast(f.operands(NodeId(i))[0])) ++count;
   }

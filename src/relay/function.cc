@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "relay/function.h"
 
+#include "relay/operator.h"
+
 namespace tessera::relay {
 
 void Function::set_annotation(NodeId id, Type type) {
@@ -14,6 +16,10 @@ void Function::set_annotation(NodeId id, Type type) {
     TESSERA_CHECK(param != nullptr, "node {} has no annotation", id.index());
     param->annotation = std::move(type);
   }
+}
+
+bool is_call_of(const Function& f, NodeId id, std::string_view op) {
+  return f.op(id) != nullptr && f.op(id)->name == op;
 }
 
 bool is_optimizable(const Function& f) {

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -148,6 +149,8 @@ class Function {
   std::vector<Region> regions_;
 };
 
+// Is it a call of the operator of this name?
+bool is_call_of(const Function& f, NodeId id, std::string_view op);
 // Optimizable: none of `Compiler`, non-zero `Extern`, non-zero `SkipOptimization` (relay-spec 0.3).
 bool is_optimizable(const Function& f);
 Type type_of_signature(const Function& f);  // function_type from annotations / inferred types

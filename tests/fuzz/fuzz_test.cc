@@ -27,8 +27,7 @@ std::string text_of(const Graph& graph) {
 
 bool calls(const relay::Function& f, std::string_view name) {
   for (std::size_t i = 0; i < f.num_nodes(); ++i) {
-    const relay::Operator* op = f.op(NodeId(i));
-    if (op != nullptr && op->name == name) return true;
+    if (relay::is_call_of(f, NodeId(i), name)) return true;
   }
   return false;
 }
