@@ -15,11 +15,12 @@ struct Flattened {
 
 Flattened softmax_operand(Node& n) {
   const Value x = input(n, 0);
-  const Shape sizes = x.shape();
-  if (n.opset() >= 13) return {x, n.axis_attr(-1, x), sizes};
-  const auto axis = static_cast<std::size_t>(n.axis_attr(1, x));
-  return {x.reshape_to(Shape{product(sizes, 0, axis), product(sizes, axis, sizes.size())}), 1,
-          sizes};
+  Flattened f{x, n.axis_attr(n.opset() >= 13 ? -1 : 1, x), x.shape()};
+  if (n.opset() >= 13) return f;
+  const auto axis = static_cast<std::size_t>(f.axis);
+  f.x = x.reshape_to(Shape{product(f.sizes, 0, axis), product(f.sizes, axis, f.sizes.size())});
+  f.axis = 1;
+  return f;
 }
 
 std::vector<NodeId> softmax_like(Node& n, std::string_view op) {

@@ -90,7 +90,7 @@ Definitions compute(const ComputeArgs& args) {
   const TensorExpr y = tir::compute(
       "weight_gradient", shape,
       [&](const Indices& i) {
-        const Expr o = i[g.weight.first];
+        const Expr& o = i[g.weight.first];
         const Expr group = p.groups == 1 ? Expr(0) : tir::floor_div(o, per_group);
         std::vector<Expr> places;
         for (std::size_t s = 0; s < 2; ++s) {

@@ -178,7 +178,7 @@ Definitions compute_conv(const ComputeArgs& args, const ConvAttrs& p) {
     axes.push_back(tir::reduce_axis(g.window[s].size, fmt::format("k{}", "dhw"[3 - n + s])));
   }
   const auto product = [&](const Indices& i) {
-    const Expr o = i[g.result.second];
+    const Expr& o = i[g.result.second];
     const Expr group = tir::is_int(per_group, 1) ? o : tir::floor_div(o, per_group);
     const Expr i_channel = depthwise ? Expr(0) : channel.var;
     Expr in = p.groups == 1 ? i_channel : depthwise ? group : group * inputs + i_channel;

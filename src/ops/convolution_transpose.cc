@@ -126,7 +126,7 @@ Definitions compute_conv_transpose(const ComputeArgs& args, const ConvAttrs& p) 
     axes.push_back(tir::reduce_axis(g.window[s].size, fmt::format("k{}", "dhw"[3 - n + s])));
   }
   const auto product = [&](const Indices& i) {
-    const Expr o = i[g.result.second];
+    const Expr& o = i[g.result.second];
     const bool one_group = p.groups == 1;
     const Expr in = one_group ? axes[0].var : tir::floor_div(o, outputs) * per_group + axes[0].var;
     std::vector<Expr> at, kernel, reached;

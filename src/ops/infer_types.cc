@@ -14,7 +14,6 @@ namespace tessera::ops {
 namespace {
 
 using relay::Function;
-using relay::Node;
 using relay::NodeId;
 using relay::NodeKind;
 

@@ -76,7 +76,8 @@ std::vector<Tensor> eval_reduce(const EvalArgs& args, Fold<double> on_float,
                                 Fold<std::int64_t> on_int, double (*after)(double, double)) {
   const Tensor& x = args.operands[0];
   const std::int64_t results = count_of(static_shape(args.result));
-  const double count = results == 0 ? 0 : static_cast<double>(x.num_elements() / results);
+  const std::int64_t terms = results == 0 ? 0 : x.num_elements() / results;
+  const auto count = static_cast<double>(terms);
   if (!x.dtype.is_float()) {
     Ints out = folded(args, on_int);
     for (std::int64_t& v : out) {

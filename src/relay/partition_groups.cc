@@ -12,8 +12,6 @@
 
 namespace tessera::relay {
 
-using expr_facts::as;
-
 namespace {
 
 // Constants and references to globals are one expression however many nodes there are.

@@ -86,7 +86,7 @@ class Comparer {
     std::string path;
     std::uint32_t s = step_;
     for (int i = 0; i < 5 && s != kRoot; ++i, s = steps_[s].from) {
-      path = part_text(steps_[s]) + (path.empty() ? "" : " > " + path);
+      path.insert(0, part_text(steps_[s]) + (path.empty() ? "" : " > "));
     }
     if (s != kRoot) path = "... > " + path;
     const std::string place_a = to_string(a_[steps_[step_].a].location);

@@ -13,8 +13,6 @@
 namespace tessera::backends::testing {
 namespace {
 
-using relay::Function;
-using relay::NodeId;
 using Values = std::vector<Tensor>;
 
 tessera_dtype c_dtype(DType t) { return {static_cast<std::uint8_t>(t.code), t.bits, t.lanes}; }
