@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C interface of a library for CUDA, called with torch's tensors.
 
-    tests/abi/cuda_client.py TESSERA
+    tests/abi/cuda_client.py compile TESSERA FOLDER
+    tests/abi/cuda_client.py check FOLDER
 
-TESSERA is the command. Compiles a small model and checks: host tensors and device tensors, runs on
-a stream of the caller's, on two in turn and while the stream is captured, refusals, and that memory
-is given back. Needs a GPU and torch; exit status 77 where there is none.
+`compile` makes two libraries with TESSERA, the command: it needs nvcc and CUTLASS's headers, and no
+GPU. `check`, perhaps on another machine, runs them: host tensors and device tensors, runs on a
+stream of the caller's, on two in turn and while the stream is captured, refusals, that memory is
+given back, and a kernel of CUTLASS whose first launch is captured. It needs a GPU and torch; exit
+status 77 where there is none.
 """
 import ctypes
 import subprocess
 import sys
-import tempfile
 from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_uint8, c_uint16, \
     c_uint64, c_void_p
 from pathlib import Path
@@ -19,19 +21,25 @@ from pathlib import Path
 try:
     import torch
 except ImportError:
-    sys.exit(77)
-if not torch.cuda.is_available():
-    sys.exit(77)
+    torch = None
 
 CPU, CUDA, CUDA_HOST = 1, 2, 3
 ROWS, COLUMNS = 512, 1000
-MODEL = f"""#[version = "0.0.5"]
+NATIVE = f"""#[version = "0.0.5"]
 def @main(%x: Tensor[({ROWS}, {COLUMNS}), float32], %w: Tensor[({COLUMNS}), float32]) {{
   %0 = multiply(%x, %w);
   %1 = nn.softmax(%0);
   transpose(%1, axes=[1, 0])
 }}
 """
+UNITS, TERMS = 128, 256
+PRODUCT = f"""#[version = "0.0.5"]
+def @main(%x: Tensor[({ROWS}, {TERMS}), float16], %w: Tensor[({UNITS}, {TERMS}), float16]) {{
+  nn.dense(%x, %w, units={UNITS})
+}}
+"""
+MODELS = {"native": (NATIVE, ["--target", "cuda"]),
+          "product": (PRODUCT, ["--target", "cuda", "--target", "cutlass", "--require", "cutlass"])}
 
 
 class Device(Structure):
@@ -52,7 +60,8 @@ def view(t, device=None):
     """A tessera_tensor of a torch tensor, which stays alive beside it."""
     kind = CUDA if t.is_cuda else CPU
     shape = (c_int64 * t.dim())(*t.shape)
-    return Tensor(t.data_ptr(), Device(device or kind, 0), t.dim(), Dtype(2, 32, 1), shape, None, 0)
+    dtype = Dtype(2, 8 * t.element_size(), 1)
+    return Tensor(t.data_ptr(), Device(device or kind, 0), t.dim(), dtype, shape, None, 0)
 
 
 class Instance:
@@ -92,23 +101,59 @@ def expected(x, w):
     return torch.softmax(x.double() * w.double(), -1).t().float()
 
 
-def near(found, wanted):
+def near(found, wanted, most=1e-6):
     error = (found.cpu() - wanted.cpu()).abs().max().item()
-    assert error < 1e-6, error
+    assert error < most, error
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        model, library = Path(folder) / "m.relay", Path(folder) / "m.so"
-        model.write_text(MODEL)
-        subprocess.run([sys.argv[1], "compile", model, "--target", "cuda", "-o", library],
+def compile_all(tessera, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (text, options) in MODELS.items():
+        model = folder / f"{name}.relay"
+        model.write_text(text)
+        subprocess.run([tessera, "compile", model, "-o", model.with_suffix(".so"), *options],
                        check=True, stdout=subprocess.DEVNULL)
-        check_all(library)
+
+
+def check_all(folder):
+    if torch is None or not torch.cuda.is_available():
+        sys.exit(77)
+    torch.cuda.init()
+    check_native(folder / "native.so")
+    check_first_launch_in_a_capture(folder / "product.so")
     print("all good")
 
 
-def check_all(library):
-    torch.cuda.init()
+def check_first_launch_in_a_capture(library):
+    """The code of the kernel is loaded while the stream is captured."""
+    instance = Instance(library)
+    x = torch.randn(ROWS, TERMS, device="cuda").half()
+    w = (torch.randn(UNITS, TERMS, device="cuda") / 16).half()
+    y = torch.zeros(ROWS, UNITS, device="cuda", dtype=torch.half)
+    stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph, stream=stream):
+        status, _ = instance.run([view(x), view(w)], view(y), stream)
+        instance.check(status)
+    torch.cuda.synchronize()
+    assert y.abs().max().item() == 0  # it was captured, and not run
+    for _ in range(2):
+        x.normal_()
+        y.zero_()
+        graph.replay()
+        torch.cuda.synchronize()
+        near(y.float(), x.float() @ w.float().t(), 1e-2)
+    y.zero_()
+    torch.cuda.synchronize()
+    status, _ = instance.run([view(x), view(w)], view(y), stream)
+    instance.check(status)
+    stream.synchronize()
+    near(y.float(), x.float() @ w.float().t(), 1e-2)
+    del graph
+    instance.close()
+
+
+def check_native(library):
     instance = Instance(library)
     w = torch.randn(COLUMNS)
     device_w = w.cuda()
@@ -171,4 +216,9 @@ def check_all(library):
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["compile"] and len(sys.argv) == 4:
+        compile_all(sys.argv[2], Path(sys.argv[3]))
+    elif sys.argv[1:2] == ["check"] and len(sys.argv) == 3:
+        check_all(Path(sys.argv[2]))
+    else:
+        sys.exit(__doc__)
