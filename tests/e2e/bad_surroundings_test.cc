@@ -63,22 +63,6 @@ TEST_F(BadInput, NoFolderForTemporaryFiles) {
   expect_nothing_written();
 }
 
-TEST_F(BadInput, ACacheThatCannotBeWritten) {
-  const std::string file = command_.write("file", "x");
-  for (const std::string& folder : {file, std::string("/proc/x")}) {
-    command_.set("TESSERA_CACHE_DIR", folder);
-    const ProcessResult result = compile(model("sound"));
-    EXPECT_TRUE(result.ok()) << result.err;
-    const std::string said =
-        "warning[E0103]: compiled objects cannot be kept in `" + folder + "`: ";
-    EXPECT_TRUE(result.err.starts_with(said)) << result.err;
-    EXPECT_EQ(result.err.find("warning", 1), std::string::npos) << result.err;
-    EXPECT_NE(result.err.find("help: make room, or name a folder"), std::string::npos);
-    const ProcessResult interpreted = command_.run({"run", model("sound")});
-    EXPECT_TRUE(interpreted.ok() && interpreted.err.starts_with(said)) << interpreted.err;
-  }
-}
-
 // ---- The compiler ----
 
 TEST_F(BadInput, NoCompiler) {
@@ -152,22 +136,6 @@ TEST_F(BadInput, KilledAtAnyMoment) {
   command_.set("TESSERA_CACHE_DIR", command_.file("fresh"));
   EXPECT_TRUE(command_.run(arguments).ok());
   EXPECT_TRUE(*with_that_cache == *read_file(command_.file("out/m.so")));
-}
-
-TEST_F(BadInput, DamagedCacheEntriesAreMadeAgain) {
-  command_.set("TESSERA_CACHE_DIR", command_.file("cache"));
-  ASSERT_TRUE(compile(model("sound")).ok());
-  const auto before = read_file(command_.file("out/m.so"));
-  int damaged = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(command_.file("cache"))) {
-    if (!entry.is_regular_file()) continue;
-    fs::resize_file(entry, entry.file_size() / 2);
-    ++damaged;
-  }
-  EXPECT_GT(damaged, 0);
-  const ProcessResult again = compile(model("sound"));
-  EXPECT_TRUE(again.ok()) << again.err;
-  EXPECT_TRUE(*before == *read_file(command_.file("out/m.so")));
 }
 
 // ---- Running ----

@@ -98,6 +98,15 @@ ProcessResult Command::run_program(const std::vector<std::string>& command) cons
   return run_or_throw(command, options());
 }
 
+std::optional<ProcessResult> Command::run_with_mount(const std::string& mount,
+                                                     const std::string& script) const {
+  const auto run = [&](const std::string& all) {
+    return run_program({"unshare", "--mount", "--map-root-user", "sh", "-c", all});
+  };
+  if (!run(mount).ok()) return std::nullopt;
+  return run(fmt::format("{} && {}", mount, script));
+}
+
 ProcessResult Command::run_with_file_limit(int kilobytes,
                                            std::vector<std::string> arguments) const {
   std::vector<std::string> command = {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ class Command {
   bool has_backend(const std::string& name) const;
   // Another program in the same environment.
   ProcessResult run_program(const std::vector<std::string>& command) const;
+  // A shell script that sees file systems which `mount`, a script as well, mounts for it alone;
+  // nothing where the machine does not let us mount.
+  std::optional<ProcessResult> run_with_mount(const std::string& mount,
+                                              const std::string& script) const;
   // With `ulimit -f`: no file may become larger.
   ProcessResult run_with_file_limit(int kilobytes, std::vector<std::string> arguments) const;
 

@@ -86,11 +86,8 @@ std::optional<ProcessResult> run_without_toolkit(const Command& command,
   const std::string hide = fmt::format("mount -t tmpfs none '{}' && test ! -e '{}/bin/nvcc'",
                                        fs::canonical(link::find_cuda_compiler()->toolkit).string(),
                                        link::find_cuda_compiler()->toolkit);
-  const auto run = [&](const std::string& script) {
-    return command.run_program({"unshare", "--mount", "--map-root-user", "sh", "-c", script});
-  };
-  if (!run(hide).ok()) return std::nullopt;
-  return run(fmt::format("{} && exec '{}/bin/tessera' {}", hide, TESSERA_BUILD_DIR, arguments));
+  return command.run_with_mount(
+      hide, fmt::format("exec '{}/bin/tessera' {}", TESSERA_BUILD_DIR, arguments));
 }
 
 // All symbols are found in what the machine has without a toolkit, and no file of one is taken.
