@@ -186,8 +186,7 @@ Result<void> link_library(const Toolchain& toolchain, const LinkInput& input,
 }
 
 Result<void> check_output(const std::string& path) {
-  const auto file = AtomicFile::create(path);
-  if (!file) return cannot_write(file.error(), kOutput);
+  if (const auto ready = check_writable(path); !ready) return cannot_write(ready.error(), kOutput);
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -24,18 +25,21 @@ Unexpected<FileError> failure(const std::string& path, int number) {
   return {error_of(path, number)};
 }
 
-// Makes an empty file of a new name that starts with `stem`; the mode follows the umask.
-FileResult<std::string> create_unique(const std::string& stem) {
+// Makes something of a new name that starts with `stem`: `make` says whether it could, or sets
+// errno.
+FileResult<std::string> make_unique(const std::string& stem,
+                                    const std::function<bool(const std::string&)>& make) {
   static std::atomic<unsigned> counter = 0;
   while (true) {
     std::string name = fmt::format("{}.{}.{}.tmp", stem, ::getpid(), counter++);
-    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) {
-      ::close(fd);
-      return name;
-    }
+    if (make(name)) return name;
     if (errno != EEXIST) return failure(name, errno);
   }
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
 }
 
 std::string temp_folder() {
@@ -52,71 +56,91 @@ FileResult<void> copy_into(const std::string& from, const std::string& to) {
   return out->finish();
 }
 
-// Takes the place of an empty file `name`, which it removes, and gets that name when it is
-// complete: killed meanwhile, the program leaves nothing behind. Not all file systems have such
-// files.
-class NamelessFile {
- public:
-  explicit NamelessFile(const std::string& name) {
-    struct stat info {};
-    if (::stat(name.c_str(), &info) != 0) return;
-    const std::string folder = std::filesystem::path(name).parent_path();
-    fd_ = ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
-    if (fd_ < 0) return;
-    ::fchmod(fd_, info.st_mode & 07777);
-    ::unlink(name.c_str());
+// What a path leads to, and where a file is made that is to take its place.
+struct Destination {
+  std::string path;            // behind symbolic links
+  std::string folder;          // of the same file system, so that a rename can do it
+  std::optional<mode_t> mode;  // of the file that is there
+  bool is_special = false;     // a device or pipe: not to be replaced
+};
+
+FileResult<Destination> find_destination(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) {
+    if (errno != ENOENT) return failure(path, errno);
+    return Destination{path, folder_of(path), {}};
   }
-  NamelessFile(const NamelessFile&) = delete;
-  NamelessFile& operator=(const NamelessFile&) = delete;
-  ~NamelessFile() {
+  if (S_ISDIR(info.st_mode)) return failure(path, EISDIR);
+  if (::access(path.c_str(), W_OK) != 0) return failure(path, errno);  // although it is replaced
+  if (!S_ISREG(info.st_mode)) return Destination{path, temp_folder(), {}, true};
+  char resolved[PATH_MAX];
+  const std::string target = ::realpath(path.c_str(), resolved) != nullptr ? resolved : path;
+  return Destination{target, folder_of(target), info.st_mode & 07777};
+}
+
+// A file on the way to its destination. It has no name until it is complete: killed meanwhile, the
+// program leaves nothing behind. Not all file systems have such files; in others it has a temporary
+// name.
+class NewFile {
+ public:
+  static FileResult<NewFile> make(const Destination& to) {
+    NewFile file;
+    file.fd_ = ::open(to.folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    if (file.fd_ < 0) {
+      auto name = make_unique(stem_in(to.folder), [&](const std::string& tried) {
+        file.fd_ = ::open(tried.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        return file.fd_ >= 0;
+      });
+      if (!name) return Unexpected{name.error()};
+      file.name_ = *std::move(name);
+    }
+    if (to.mode) ::fchmod(file.fd_, *to.mode);
+    return file;
+  }
+  NewFile(NewFile&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), name_(std::exchange(other.name_, {})) {}
+  NewFile& operator=(NewFile&&) = delete;
+  ~NewFile() {
+    if (!name_.empty()) ::unlink(name_.c_str());
     if (fd_ >= 0) ::close(fd_);
   }
-  explicit operator bool() const { return fd_ >= 0; }
-  std::string path() const { return fmt::format("/proc/self/fd/{}", fd_); }
-  bool link_to(const std::string& name) const {
-    return ::linkat(AT_FDCWD, path().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+
+  std::string path() const { return name_.empty() ? fmt::format("/proc/self/fd/{}", fd_) : name_; }
+
+  FileResult<void> move_to(const Destination& to) {
+    if (to.is_special) return copy_into(path(), to.path);
+    if (name_.empty()) {
+      if (link_as(to.path)) return {};
+      if (errno != EEXIST) return failure(to.path, errno);
+      auto name =
+          make_unique(stem_in(to.folder), [&](const auto& tried) { return link_as(tried); });
+      if (!name) return Unexpected{name.error()};
+      name_ = *std::move(name);
+    }
+    if (::rename(name_.c_str(), to.path.c_str()) != 0) return failure(to.path, errno);
+    name_.clear();
+    return {};
   }
 
  private:
+  NewFile() = default;
+  // As short as may be: what has room for the destination has room for this.
+  static std::string stem_in(const std::string& folder) { return folder + "/.tessera"; }
+  bool link_as(const std::string& name) const {
+    return ::linkat(AT_FDCWD, path().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  }
+
   int fd_ = -1;
+  std::string name_;
 };
 
 }  // namespace
 
-FileResult<AtomicFile> AtomicFile::create(const std::string& path) {
-  struct stat info {};
-  const bool exists = ::stat(path.c_str(), &info) == 0;
-  if (!exists && errno != ENOENT) return failure(path, errno);
-  if (exists && S_ISDIR(info.st_mode)) return failure(path, EISDIR);
-  const bool is_special = exists && !S_ISREG(info.st_mode);
-  // Beside the target, so that the rename stays within one file system; a read-only target refuses.
-  if (exists && ::access(path.c_str(), W_OK) != 0) return failure(path, errno);
-  std::string target = path;
-  char resolved[PATH_MAX];
-  if (exists && !is_special && ::realpath(path.c_str(), resolved) != nullptr) target = resolved;
-  const std::filesystem::path name(target);
-  const std::string stem = is_special
-                               ? temp_folder() + "/tessera"
-                               : (name.parent_path() / ("." + name.filename().string())).string();
-  auto temp = create_unique(stem);
-  if (!temp) return Unexpected{FileError{path, temp.error().code}};
-  if (exists && !is_special) ::chmod(temp->c_str(), info.st_mode & 07777);
-  return AtomicFile(std::move(target), *std::move(temp), is_special);
-}
-
-AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      temp_path_(std::exchange(other.temp_path_, {})),
-      is_special_(other.is_special_) {}
-
-AtomicFile::~AtomicFile() {
-  if (!temp_path_.empty()) ::unlink(temp_path_.c_str());
-}
-
-FileResult<void> AtomicFile::commit() {
-  if (is_special_) return copy_into(temp_path_, path_);
-  if (::rename(temp_path_.c_str(), path_.c_str()) != 0) return failure(path_, errno);
-  temp_path_.clear();
+FileResult<void> check_writable(const std::string& path) {
+  const auto to = find_destination(path);
+  if (!to) return Unexpected{to.error()};
+  const auto file = NewFile::make(*to);
+  if (!file) return Unexpected{FileError{path, file.error().code}};
   return {};
 }
 
@@ -178,17 +202,19 @@ FileResult<void> FileWriter::finish() {
 
 FileResult<void> write_atomically(const std::string& path,
                                   const std::function<FileResult<void>(FileWriter&)>& writer) {
-  auto file = AtomicFile::create(path);
-  if (!file) return Unexpected{std::move(file).error()};
-  const NamelessFile nameless(file->temp_path());
-  auto out = FileWriter::open(nameless ? nameless.path() : file->temp_path());
+  const auto to = find_destination(path);
+  if (!to) return Unexpected{to.error()};
+  auto file = NewFile::make(*to);
+  if (!file) return Unexpected{FileError{path, file.error().code}};
+  auto out = FileWriter::open(file->path());
   if (!out) return Unexpected{FileError{path, out.error().code}};
   if (auto written = writer(*out); !written) return written;
   if (const auto finished = out->finish(); !finished) {
     return Unexpected{FileError{path, finished.error().code}};
   }
-  if (nameless && !nameless.link_to(file->temp_path())) return failure(path, errno);
-  return file->commit();
+  if (auto moved = file->move_to(*to); !moved)
+    return Unexpected{FileError{path, moved.error().code}};
+  return {};
 }
 
 FileResult<void> write_atomically(const std::string& path, std::string_view text) {

@@ -40,25 +40,6 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-// A name beside `path` under which the file is made; commit() moves it there in one step, and
-// without a commit nothing remains. Any program may write temp_path(), a linker for example. A path
-// that is a device or pipe gets the content copied; a symbolic link is followed.
-class AtomicFile {
- public:
-  static FileResult<AtomicFile> create(const std::string& path);
-  AtomicFile(AtomicFile&& other) noexcept;
-  AtomicFile& operator=(AtomicFile&&) = delete;
-  ~AtomicFile();
-  const std::string& temp_path() const { return temp_path_; }
-  FileResult<void> commit();
-
- private:
-  AtomicFile(std::string path, std::string temp_path, bool is_special)
-      : path_(std::move(path)), temp_path_(std::move(temp_path)), is_special_(is_special) {}
-  std::string path_, temp_path_;  // temp_path_ is empty once moved
-  bool is_special_;               // a device or pipe: not to be replaced by rename
-};
-
 // Buffered output to a file. The first failure is kept, and finish() reports it.
 class FileWriter {
  public:
@@ -86,10 +67,12 @@ class FileWriter {
 };
 
 // Writes `path` completely or not at all: disk full, a failing writer or a kill leave what was
-// there.
+// there. A path that is a device or pipe gets the content copied; a symbolic link is followed.
 FileResult<void> write_atomically(const std::string& path,
                                   const std::function<FileResult<void>(FileWriter&)>& writer);
 FileResult<void> write_atomically(const std::string& path, std::string_view text);
+// What write_atomically() would say before it calls its writer.
+FileResult<void> check_writable(const std::string& path);
 
 // A new folder below $TMPDIR or /tmp, removed with everything in it unless kept.
 class TempDir {

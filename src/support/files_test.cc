@@ -3,9 +3,10 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -123,20 +124,71 @@ TEST_F(Files, KeepsModeFollowsLinksAndWritesDevices) {
   EXPECT_EQ(entries(), 2u);
 }
 
-TEST_F(Files, AnAtomicFileMayBeWrittenByOthers) {
-  {
-    auto dropped = AtomicFile::create(path("a"));
-    ASSERT_TRUE(dropped);
-    EXPECT_EQ(entries(), 1u);
+TEST_F(Files, ANewFileHasTheModeThatTheUmaskLeaves) {
+  const mode_t before = umask(026);
+  const auto written = write_atomically(path("a"), "x");
+  umask(before);
+  ASSERT_TRUE(written);
+  struct stat info {};
+  ASSERT_EQ(stat(path("a").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0640u);
+}
+
+// Names that appear in a folder while this lives.
+class NewNames {
+ public:
+  explicit NewNames(const std::string& folder) {
+    inotify_add_watch(fd_, folder.c_str(), IN_CREATE | IN_MOVED_TO);
   }
-  EXPECT_EQ(entries(), 0u);
-  auto file = AtomicFile::create(path("a"));
-  ASSERT_TRUE(file);
-  fs::remove(file->temp_path());  // as a linker does
-  std::ofstream(file->temp_path()) << "linked";
-  ASSERT_TRUE(file->commit());
-  EXPECT_EQ(*read_file(path("a")), "linked");
+  NewNames(const NewNames&) = delete;
+  ~NewNames() { close(fd_); }
+
+  std::vector<std::string> take() const {
+    alignas(inotify_event) char events[4096];
+    const ssize_t bytes = read(fd_, events, sizeof events);
+    std::vector<std::string> names;
+    for (ssize_t at = 0; at < bytes;) {
+      const auto* event = reinterpret_cast<const inotify_event*>(events + at);
+      names.emplace_back(event->name);
+      at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+    }
+    return names;
+  }
+
+ private:
+  int fd_ = inotify_init1(IN_NONBLOCK);
+};
+
+// Whenever the program is killed, there is nothing that it would have removed.
+TEST_F(Files, ANewFileHasNoNameUntilItIsComplete) {
+  const int nameless = open(dir_->path().c_str(), O_WRONLY | O_TMPFILE, 0600);
+  if (nameless < 0) GTEST_SKIP() << "this file system has no files without a name";
+  close(nameless);
+  const NewNames names(dir_->path());
+  ASSERT_TRUE(check_writable(path("a")));
+  EXPECT_EQ(names.take(), std::vector<std::string>{});
+  ASSERT_TRUE(write_atomically(path("a"), [&](FileWriter& out) -> FileResult<void> {
+    out.write("x");
+    EXPECT_EQ(names.take(), std::vector<std::string>{});
+    return {};
+  }));
+  EXPECT_EQ(names.take(), std::vector<std::string>{"a"});
+  // Another one is in its place, and has a name of its own for a moment.
+  ASSERT_TRUE(check_writable(path("a")));
+  EXPECT_EQ(names.take(), std::vector<std::string>{});
+  ASSERT_TRUE(write_atomically(path("a"), "y"));
+  EXPECT_EQ(names.take().size(), 2u);
   EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Files, NamesMayBeAsLongAsAnyMayBe) {
+  const std::string longest = path(std::string(255, 'n'));
+  for (const char* text : {"first", "second"}) {
+    EXPECT_TRUE(check_writable(longest));
+    ASSERT_TRUE(write_atomically(longest, text));
+    EXPECT_EQ(*read_file(longest), text);
+  }
+  EXPECT_FALSE(check_writable(path(std::string(256, 'n'))));
 }
 
 TEST(TempDirs, AreRemovedUnlessKept) {
