@@ -100,7 +100,7 @@ class HostPart {
     return told(status, tessera_last_error());
   }
   std::int32_t told(std::int32_t status, const char* text) const {
-    if (status != TESSERA_OK) frame_.call->set_error(frame_.call, text);
+    if (status != TESSERA_OK) set_run_error(instance_, status, text);
     return status;
   }
 

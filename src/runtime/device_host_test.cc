@@ -108,7 +108,7 @@ TEST_F(DeviceHost, WithoutMemoryForCopiesThereIsASentence) {
   ASSERT_EQ(run_on_stream(&stream), TESSERA_OK) << tessera_last_error();
   program.entry = run_twice;
   device.free_bytes = 0;
-  ASSERT_EQ(run_on_stream(&stream), TESSERA_KERNEL_FAILED);
+  ASSERT_EQ(run_on_stream(&stream), TESSERA_OUT_OF_MEMORY);
   EXPECT_STREQ(tessera_last_error(),
                "the run failed: memory for tensors that the CPU reads: out of device memory");
   device.free_bytes = 1 << 20;
@@ -126,7 +126,7 @@ TEST_F(DeviceHost, ACapturedStreamIsNotWaitedFor) {
     const int copies = device.copies;
     given.clear();
     device.caller_captures = true;
-    ASSERT_EQ(run_on_stream(&stream), TESSERA_KERNEL_FAILED);
+    ASSERT_EQ(run_on_stream(&stream), TESSERA_INVALID_ARGUMENT);
     EXPECT_STREQ(tessera_last_error(),
                  "the run failed: the stream is being captured, but the program reads data of the "
                  "device to go on: run it outside of the capture");

@@ -12,12 +12,6 @@ void use_stream(tessera_instance& instance, void* stream) {
   for (tessera_call& call : instance.extern_calls) call.stream = stream;
 }
 
-// Of what has been tried and is done in another way.
-void forget_error(tessera_instance& instance) {
-  instance.has_error.store(0, std::memory_order_relaxed);
-  instance.error[0] = '\0';
-}
-
 // Has this run the tensors and sizes of the one before? Remembers them.
 bool is_bound_again(tessera_instance& instance) {
   DeviceWork& work = instance.work;
@@ -42,8 +36,7 @@ std::int32_t call_entry(tessera_instance& instance, const tessera_frame& frame, 
   use_stream(instance, stream);
   const ThreadCount thread_count(instance.threads);
   if (instance.model->program->entry(&frame) == 0) return TESSERA_OK;
-  return fail(TESSERA_KERNEL_FAILED, "the run failed: %s",
-              instance.error[0] != '\0' ? instance.error : "a kernel gave no reason");
+  return run_failed(instance);
 }
 
 // A recording that fails is no error: what it would have done is done call by call.
@@ -59,7 +52,7 @@ std::int32_t record(tessera_instance& instance, const tessera_frame& frame) {
   if (recorded != TESSERA_OK || status != TESSERA_OK) {
     drop_recording(instance);
     work.replays = false;
-    forget_error(instance);
+    clear_run_error(instance);  // what was tried is done in another way
   }
   return TESSERA_OK;
 }

@@ -245,8 +245,7 @@ class DeviceRun {
 
   std::int32_t compute(const tessera_tensor* inputs) {
     const tessera_frame frame = frame_of(instance_, inputs, work_.library->constants.data());
-    instance_.has_error.store(0, std::memory_order_relaxed);
-    instance_.error[0] = '\0';
+    clear_run_error(instance_);
     if (instance_.profiling) start_device_profile(instance_);
     if (!capturing_) {
       if (std::int32_t status = check(work_.api->record_event(work_.begin, stream_, &error_))) {

@@ -105,7 +105,7 @@ TEST_F(DeviceSizes, WithoutMemoryThereIsASentence) {
   ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
   for (float& x : x_) x = 100;
   device.free_bytes = 0;
-  ASSERT_EQ(run(), TESSERA_KERNEL_FAILED);
+  ASSERT_EQ(run(), TESSERA_OUT_OF_MEMORY);
   EXPECT_NE(std::string(tessera_last_error()).find("a tensor of unbounded size"), std::string::npos)
       << tessera_last_error();
 }
@@ -124,7 +124,7 @@ TEST_F(DeviceSizes, ACapturedStreamIsNotWaitedFor) {
   ASSERT_EQ(run_on_stream(&stream), TESSERA_OK) << tessera_last_error();
   EXPECT_EQ(out_[0].shape[0], 4);
   device.caller_captures = true;
-  ASSERT_EQ(run_on_stream(&stream), TESSERA_KERNEL_FAILED);
+  ASSERT_EQ(run_on_stream(&stream), TESSERA_INVALID_ARGUMENT);
   EXPECT_STREQ(tessera_last_error(),
                "the run failed: the stream is being captured, but the program reads data of the "
                "device to go on: run it outside of the capture");

@@ -41,9 +41,7 @@ void default_release(void* context, void* memory, std::uint64_t, tessera_device 
 }
 
 void set_call_error(const tessera_call* call, const char* text) {
-  auto* instance = static_cast<tessera_instance*>(call->runtime);
-  if (instance->has_error.exchange(1, std::memory_order_relaxed) != 0) return;
-  std::snprintf(instance->error, sizeof instance->error, "%s", text);
+  set_run_error(*static_cast<tessera_instance*>(call->runtime), TESSERA_KERNEL_FAILED, text);
 }
 
 std::int32_t check_options(const tessera_program& program,
@@ -217,6 +215,23 @@ std::int32_t allocate_block(tessera_instance& instance, tessera_device device, s
   }
   *block = {data, bytes, true, device};
   return TESSERA_OK;
+}
+
+void clear_run_error(tessera_instance& instance) {
+  instance.has_error.store(0, std::memory_order_relaxed);
+  instance.error_status = TESSERA_KERNEL_FAILED;
+  instance.error[0] = '\0';
+}
+
+void set_run_error(tessera_instance& instance, std::int32_t status, const char* text) {
+  if (instance.has_error.exchange(1, std::memory_order_relaxed) != 0) return;
+  instance.error_status = status;
+  std::snprintf(instance.error, sizeof instance.error, "%s", text);
+}
+
+std::int32_t run_failed(const tessera_instance& instance) {
+  return fail(instance.error_status, "the run failed: %s",
+              instance.error[0] != '\0' ? instance.error : "a kernel gave no reason");
 }
 
 void release_block(tessera_instance& instance, Block* block) {

@@ -101,6 +101,7 @@ struct tessera_instance {
 
   std::atomic<std::int32_t> running;
   std::atomic<std::int32_t> has_error;  // the first of several threads' errors is kept
+  std::int32_t error_status;
   char error[tessera::runtime::kErrorBytes];
 };
 
@@ -113,6 +114,13 @@ std::int32_t allocate_block(tessera_instance& instance, std::uint64_t bytes,
 std::int32_t allocate_block(tessera_instance& instance, tessera_device device, std::uint64_t bytes,
                             std::uint64_t align_bytes, const char* what, Block* block);
 void release_block(tessera_instance& instance, Block* block);
+
+// Why the current run fails: of several reasons the first. A program tells no more than that it
+// failed; the status that the run ends with is TESSERA_KERNEL_FAILED where a kernel reported the
+// error.
+void clear_run_error(tessera_instance& instance);
+void set_run_error(tessera_instance& instance, std::int32_t status, const char* text);
+std::int32_t run_failed(const tessera_instance& instance);
 
 // One call at a time: the others are told.
 template <class F>

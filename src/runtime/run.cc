@@ -124,14 +124,11 @@ void hand_back(const tessera_instance& instance, tessera_tensor* outputs) {
 std::int32_t call_program(tessera_instance& instance, const tessera_tensor* inputs) {
   const tessera_program& program = *instance.model->program;
   const tessera_frame frame = frame_of(instance, inputs, instance.model->constants.data());
-  instance.has_error.store(0, std::memory_order_relaxed);
-  instance.error[0] = '\0';
+  clear_run_error(instance);
   if (instance.profiling) start_run(instance.profile);
   const ThreadCount thread_count(instance.threads);
-  const std::int32_t status = program.entry(&frame);
-  if (status == 0) return TESSERA_OK;
-  return fail(TESSERA_KERNEL_FAILED, "the run failed: %s",
-              instance.error[0] != '\0' ? instance.error : "a kernel gave no reason");
+  if (program.entry(&frame) == 0) return TESSERA_OK;
+  return run_failed(instance);
 }
 
 std::int32_t run(tessera_instance& instance, const tessera_tensor* inputs, std::int32_t input_count,
@@ -157,7 +154,7 @@ namespace tessera::runtime {
 namespace {
 
 // A quarter more must fit, too. False, with the error set, where it does not.
-bool count_bytes(const tessera_call& call, std::int64_t element_bytes, const std::int64_t* shape,
+bool count_bytes(tessera_instance& instance, std::int64_t element_bytes, const std::int64_t* shape,
                  std::int32_t rank, std::int64_t* bytes) {
   bool fits = true;
   *bytes = element_bytes;
@@ -171,7 +168,7 @@ bool count_bytes(const tessera_call& call, std::int64_t element_bytes, const std
   }
   std::snprintf(text + at, sizeof text - static_cast<std::size_t>(at),
                 " elements, more bytes than 64 bits can count");
-  call.set_error(&call, text);
+  set_run_error(instance, TESSERA_OUT_OF_MEMORY, text);
   return false;
 }
 
@@ -184,18 +181,20 @@ void* tessera_heap_reserve(const tessera_frame* frame, int32_t slot, int64_t ele
   auto& instance = *static_cast<tessera_instance*>(frame->instance);
   Block& block = instance.heap[slot];
   std::int64_t bytes = 0;
-  if (!count_bytes(*frame->call, element_bytes, shape, rank, &bytes)) return nullptr;
+  if (!count_bytes(instance, element_bytes, shape, rank, &bytes)) return nullptr;
   const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1));
   if (block.bytes >= wanted) return block.data;
-  const bool is_free = instance.work.api == nullptr || wait_before_release(instance) == TESSERA_OK;
-  // A quarter more, so that sizes which grow by little do not allocate every time.
-  if (is_free) release_block(instance, &block);
-  if (!is_free || allocate_block(instance, wanted + wanted / 4, 64, "a tensor of unbounded size",
-                                 &block) != TESSERA_OK) {
-    frame->call->set_error(frame->call, tessera_last_error());
-    return nullptr;
+  std::int32_t status = TESSERA_OK;
+  if (instance.work.api != nullptr) status = wait_before_release(instance);
+  if (status == TESSERA_OK) {
+    release_block(instance, &block);
+    // A quarter more, so that sizes which grow by little do not allocate every time.
+    status =
+        allocate_block(instance, wanted + wanted / 4, 64, "a tensor of unbounded size", &block);
   }
-  return block.data;
+  if (status == TESSERA_OK) return block.data;
+  set_run_error(instance, status, tessera_last_error());
+  return nullptr;
 }
 
 void* tessera_output_reserve(const tessera_frame* frame, int32_t i) {
@@ -204,11 +203,9 @@ void* tessera_output_reserve(const tessera_frame* frame, int32_t i) {
   const std::int32_t status = instance.work.api != nullptr
                                   ? reserve_device_output(instance, i)
                                   : bind_output(instance, i, frame->output_tensors[i].shape);
-  if (status != TESSERA_OK) {
-    frame->call->set_error(frame->call, tessera_last_error());
-    return nullptr;
-  }
-  return instance.outputs[i];
+  if (status == TESSERA_OK) return instance.outputs[i];
+  set_run_error(instance, status, tessera_last_error());
+  return nullptr;
 }
 
 int32_t tessera_instance_run(tessera_instance* instance, const tessera_tensor* inputs,

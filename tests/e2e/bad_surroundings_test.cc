@@ -273,7 +273,8 @@ TEST_F(BadInput, RunsThatFailSayWhyAndExplainIt) {
   for (const char* what : {"m.so", "m.relay"}) {
     EXPECT_TRUE(run(what, 3).ok());
     expect_error(run(what, -1), "E0602", {"the run failed: ", "-1", "help: check the values"});
-    expect_error(run(what, std::int64_t{1} << 45), "E0602", {"out of memory", "help: "});
+    expect_error(run(what, std::int64_t{1} << 45), "E0601",
+                 {"the run failed: out of memory", "help: give smaller sizes"});
   }
   const ProcessResult explained = command_.run({"explain", "E0602"});
   EXPECT_NE(explained.out.find("a kernel of it failed in a run"), std::string::npos);
