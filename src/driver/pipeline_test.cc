@@ -61,7 +61,8 @@ TEST_F(Pipeline, LayoutsChangeWhereABackEndNeedsThem) {
   if (lack_of(*cutlass, Target("cutlass"))) {
     EXPECT_TRUE(desired({"cuda", "cutlass"}).empty());
   } else {
-    EXPECT_EQ(desired({"cuda", "cutlass"}), std::vector<std::string>{"nn.conv2d:NHWC:OHWI"});
+    EXPECT_EQ(desired({"cuda", "cutlass"}),
+              (std::vector<std::string>{"nn.conv2d:NHWC:OHWI", "nn.conv2d_transpose:NHWC:IHWO"}));
   }
 }
 
