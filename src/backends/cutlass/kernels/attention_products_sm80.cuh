@@ -22,11 +22,17 @@ using cute::Layout;
 using cute::Shape;
 using cute::Stride;
 
+// Two elements beside each other, which are converted, and stored, at once.
 template <class Element>
-CUTLASS_DEVICE ::cutlass::Array<Element, 2> pair_of(float x, float y) {
+using Pair = ::cutlass::AlignedArray<Element, 2>;
+template <class Element>
+CUTLASS_DEVICE Pair<Element> pair_of(float x, float y) {
   ::cutlass::Array<float, 2> both;
   both[0] = x, both[1] = y;
-  return ::cutlass::NumericArrayConverter<Element, float, 2>::convert(both);
+  Pair<Element> out;
+  static_cast<::cutlass::Array<Element, 2>&>(out) =
+      ::cutlass::NumericArrayConverter<Element, float, 2>::convert(both);
+  return out;
 }
 
 // Of heads of 16 bits. Operand: as shared memory has it; kDepth: elements that an instruction sums.
@@ -52,7 +58,7 @@ struct HalfProducts {
       for (int m = 0; m < kM; ++m) {
         CUTLASS_PRAGMA_UNROLL
         for (int i = 0; i < 4; i += 2) {
-          reinterpret_cast<::cutlass::Array<Element, 2>&>(out(i + n % 2 * 4, m, n / 2)) =
+          reinterpret_cast<Pair<Element>&>(out(i + n % 2 * 4, m, n / 2)) =
               pair_of<Element>(scores(i, m, n), scores(i + 1, m, n));
         }
       }

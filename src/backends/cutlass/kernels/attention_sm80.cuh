@@ -252,11 +252,9 @@ struct AttentionKernelSm80 {
     }
   }
 
-  // Pairs of elements, which are beside each other.
   template <class Softmax, class Results>
   static CUTLASS_DEVICE void store(const Params& p, const Place& at, const Softmax& softmax,
                                    Results& results) {
-    using Pair = ::cutlass::Array<Element, 2>;
     Element* head = head_of(p.o, at);
     CUTLASS_PRAGMA_UNROLL
     for (int r = 0; r < 2 * kTilesOfWarp; ++r) {
@@ -267,7 +265,7 @@ struct AttentionKernelSm80 {
       for (int i = 0; i < cute::size(result); i += 2) {
         const int element = at.key + i / 2 * 8;
         if (row >= p.queries || element >= p.width) continue;
-        *reinterpret_cast<Pair*>(head + row * p.o.row_stride + element) =
+        *reinterpret_cast<Pair<Element>*>(head + row * p.o.row_stride + element) =
             pair_of<Element>(result(i) * factor, result(i + 1) * factor);
       }
     }
