@@ -77,7 +77,7 @@ std::vector<AttentionConfiguration> multistage_candidates(const Attention& a, co
   auto all = multistage_tiles(a.width, a.dtype == kFloat32);
   // Where there is work for all, more queries go through each key that is loaded.
   const std::int64_t blocks = a.batch * a.heads * ((a.queries + 127) / 128);
-  if (all[1].queries > all[0].queries && blocks >= 2 * device.multiprocessors) {
+  if (all[1].queries > all[0].queries && blocks >= std::int64_t{2} * device.multiprocessors) {
     std::swap(all[0], all[1]);
   }
   const bool has_own_mask = a.mask && a.mask->row_stride != 0;
