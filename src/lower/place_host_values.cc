@@ -52,6 +52,9 @@ class Placement {
     return values_.constants.contains(values_.root(b).get());
   }
 
+  // What the host reads in its own memory.
+  bool is_for_host(const Buffer& b) const { return values_.contains(b) || is_constant(b); }
+
   // Where the host, or the device, has a value or constant, or a view of one. An input is where the
   // caller has it; what else both read is the device's, with a copy on the host.
   Buffer on_host(const Buffer& b) {
@@ -63,9 +66,11 @@ class Placement {
     return known;
   }
   Buffer on_device(const Buffer& b) {
-    if (!is_input(b) || !values_.contains(b)) return b;
     Buffer& known = on_device_[b.get()];
-    if (!known) known = memory_like(b, b->name + "_on_device", tir::MemoryScope::kGlobal);
+    if (!known) {
+      const bool is_second = is_input(b) && values_.contains(b);
+      known = is_second ? memory_like(b, b->name + "_on_device", tir::MemoryScope::kGlobal) : b;
+    }
     return known;
   }
 
@@ -88,7 +93,7 @@ class Placement {
           if (has_on_host(n.buffer)) {
             out = tir::AllocateConst::make(on_host(n.buffer), n.data, scope);
           }
-          return tir::AllocateConst::make(n.buffer, n.data, out);
+          return is_on_device(n.buffer) ? tir::AllocateConst::make(n.buffer, n.data, out) : out;
         },
         [&](const tir::View& n) {
           Stmt out = scope;
@@ -101,7 +106,10 @@ class Placement {
         [&](tir::Otherwise) { return tir::with_scope(definition, scope); });
   }
   bool has_on_host(const Buffer& b) const { return on_host_.contains(b.get()); }
-  bool is_on_device(const Buffer& b) const { return !values_.contains(b) || values_.is_shared(b); }
+  bool is_on_device(const Buffer& b) const {
+    if (is_constant(b)) return on_device_.contains(b.get());
+    return !values_.contains(b) || values_.is_shared(b);
+  }
 
   Stmt step(const Stmt& s) {
     if (const auto* call = s.as<tir::CallKernel>()) return place_call(*call);
@@ -117,7 +125,7 @@ class Placement {
 
   tir::Expr condition(const tir::Expr& e) {
     const auto* load = e.as<tir::Load>();
-    if (load == nullptr || !values_.contains(load->buffer)) return e;
+    if (load == nullptr || !is_for_host(load->buffer)) return e;
     return tir::load(on_host(load->buffer), load->indices);
   }
 
@@ -128,8 +136,8 @@ class Placement {
     std::vector<Buffer> in, out;
     for (const Buffer& b : call.inputs) {
       // A kernel of the device gets what the device does not have only to leave it unread.
-      const bool on_cpu = by_cpu ? values_.contains(b) || is_constant(b) : !is_on_device(b);
-      in.push_back(on_cpu ? on_host(b) : on_device(b));
+      const bool is_unread = values_.contains(b) && !values_.is_shared(b);
+      in.push_back(is_unread || (by_cpu && is_for_host(b)) ? on_host(b) : on_device(b));
     }
     for (const Buffer& b : call.outputs) out.push_back(moves ? on_host(b) : b);
     const auto other = moves ? moved_.find(call.symbol) : moved_.end();
