@@ -119,8 +119,8 @@ class MeasuredAttention final : public MeasuredWork {
       for (int i = 0; i < 3; ++i) {
         if (tessera_measured_places[i].memory != memory) continue;
         const int64_t rows = i == 0 ? a_.queries : a_.keys;
-        elements = std::max(elements, tessera_measured_places[i].offset +
-                                          extent_of(*heads[i], a_, rows, a_.width));
+        elements = std::max(
+            elements, tessera_measured_places[i].offset + extent_of(*heads[i], a_, rows, a_.width));
       }
       if (elements == 0) continue;
       Element* const data = random_array<Element>(elements, size, 20 + memory);
