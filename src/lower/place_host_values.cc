@@ -180,10 +180,11 @@ Symbols move_kernels(const std::map<std::string, tir::PrimFunc>& programs,
                      Kernels& kernels) {
   std::set<std::string> host, device;
   for (const auto& [name, program] : programs) {
+    const HostValues& of_program = values.at(name);
     tir::for_each_node(program.body, [&](const Stmt& s) {
       const auto* call = s.as<tir::CallKernel>();
       if (call == nullptr) return;
-      (values.at(name).computes(*call) ? host : device).insert(call->symbol);
+      (of_program.computes(*call) ? host : device).insert(call->symbol);
     });
   }
   Symbols moved;
