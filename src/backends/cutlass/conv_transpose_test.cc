@@ -10,6 +10,7 @@
 #include "backends/cutlass/kernels/measure_window.h"
 #include "backends/cutlass/testing/integers.h"
 #include "backends/cutlass/testing/kernel_test.h"
+#include "backends/cutlass/testing/tuning_tasks.h"
 #include "backends/cutlass/time_model.h"
 #include "link/toolchain.h"
 #include "ops/compare.h"

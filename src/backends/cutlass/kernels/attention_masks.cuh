@@ -98,24 +98,25 @@ struct MaskedProblem : ProblemShape {
     fetch(key);
   }
 
-  // `key` is the thread's first of the block.
+  // `key` is the thread's first of the block. A place is a row's first one and a distance that is
+  // known, so that it takes no arithmetic.
   CUTLASS_DEVICE void fetch(int key) const {
     CUTLASS_PRAGMA_UNROLL
     for (int p = 0; p < kPairs; ++p) {
       CUTLASS_PRAGMA_UNROLL
-      for (int r = 0; r < kRows; ++r) next[r][p] = pair_at(rows[r], key + 8 * p);
+      for (int r = 0; r < kRows; ++r) next[r][p] = pair_at(rows[r] + key + 8 * p, key + 8 * p);
     }
   }
-  CUTLASS_DEVICE Pair pair_at(const Element* row, int key) const {
+  CUTLASS_DEVICE Pair pair_at(const Element* place, int key) const {
     const int keys = cute::get<3>(*this);
-    Pair pair{};
     if constexpr (kIsOdd) {
-      if (key < keys) pair[0] = row[key];
-      if (key + 1 < keys) pair[1] = row[key + 1];
-    } else if (key < keys) {
-      pair = *reinterpret_cast<const Pair*>(row + key);
+      Pair pair{};
+      if (key < keys) pair[0] = place[0];
+      if (key + 1 < keys) pair[1] = place[1];
+      return pair;
+    } else {
+      return key < keys ? *reinterpret_cast<const Pair*>(place) : Pair{};
     }
-    return pair;
   }
   // Does the block's mask leave all scores as they are?
   CUTLASS_DEVICE bool is_neutral() const {
