@@ -223,7 +223,7 @@ TEST_F(HostInput, ResultsAreSentWithoutWaiting) {
   EXPECT_EQ(device.copies, 20);
   EXPECT_EQ(device.waits, 1);  // before the memory was there
   device.caller_captures = true;
-  ASSERT_EQ(run_on_stream(&stream), TESSERA_KERNEL_FAILED);
+  ASSERT_EQ(run_on_stream(&stream), TESSERA_INVALID_ARGUMENT);
   EXPECT_STREQ(tessera_last_error(),
                "the run failed: the stream is being captured, but the program sends numbers that "
                "the host computes: run it outside of the capture");

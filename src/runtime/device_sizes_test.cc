@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs on a device that find sizes as they run: what the CPU reads, and whose memory results
 // get.
+#include <utility>
+
 #include "runtime/device_fixture.h"
 
 namespace tessera::runtime {
@@ -104,10 +106,12 @@ TEST_F(DeviceSizes, WithoutMemoryThereIsASentence) {
   for (float& x : x_) x = 0;
   ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
   for (float& x : x_) x = 100;
-  device.free_bytes = 0;
+  const auto free_bytes = std::exchange(device.free_bytes, 0);
   ASSERT_EQ(run(), TESSERA_OUT_OF_MEMORY);
   EXPECT_NE(std::string(tessera_last_error()).find("a tensor of unbounded size"), std::string::npos)
       << tessera_last_error();
+  device.free_bytes = free_bytes;
+  EXPECT_EQ(run(), TESSERA_OK) << tessera_last_error();
 }
 
 TEST_F(DeviceSizes, ASizeThatDoesNotFitStopsTheRun) {

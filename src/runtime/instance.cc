@@ -229,7 +229,8 @@ void set_run_error(tessera_instance& instance, std::int32_t status, const char* 
   std::snprintf(instance.error, sizeof instance.error, "%s", text);
 }
 
-std::int32_t run_failed(const tessera_instance& instance) {
+std::int32_t run_failed(tessera_instance& instance) {
+  for (std::int64_t& size : instance.output_shapes) size = std::max<std::int64_t>(size, 0);
   return fail(instance.error_status, "the run failed: %s",
               instance.error[0] != '\0' ? instance.error : "a kernel gave no reason");
 }

@@ -120,7 +120,8 @@ void release_block(tessera_instance& instance, Block* block);
 // error.
 void clear_run_error(tessera_instance& instance);
 void set_run_error(tessera_instance& instance, std::int32_t status, const char* text);
-std::int32_t run_failed(const tessera_instance& instance);
+// Results that have no size yet are empty then, so that the caller's tensors can be given again.
+std::int32_t run_failed(tessera_instance& instance);
 
 // One call at a time: the others are told.
 template <class F>
