@@ -20,7 +20,7 @@ using relay::Refusal;
 using relay::refuse;
 
 bool AttentionNodes::is(NodeId id, std::string_view op) const {
-  return f_.op(id) != nullptr && f_.op(id)->name == op;
+  return relay::is_call_of(f_, id, op);
 }
 
 bool AttentionNodes::is_product(NodeId id) const {
