@@ -198,9 +198,9 @@ TESSERA_API int32_t tessera_instance_run(tessera_instance* instance, const tesse
 
 // The same on a stream of the instance's device (null: its default stream), without waiting for the
 // result; on a CPU `stream` must be null. All tensors are in the device's memory, and inputs stay
-// as they are until the work is done. Runs of one instance are ordered, also on different streams.
-// While the stream is being captured, nothing is waited for, allocated or captured: outputs are the
-// caller's, or were the instance's own before.
+// as they are until the work is done; those that only say sizes may be in the host's (docs/abi.md).
+// Runs of one instance are ordered, also on different streams. While the stream is being captured,
+// nothing is waited for, allocated or captured: outputs are the caller's, or were the instance's.
 TESSERA_API int32_t tessera_instance_run_on_stream(tessera_instance* instance, void* stream,
                                                    const tessera_tensor* inputs,
                                                    int32_t input_count, tessera_tensor* outputs,

@@ -36,6 +36,7 @@ std::int32_t call_entry(tessera_instance& instance, const tessera_frame& frame, 
   use_stream(instance, stream);
   const ThreadCount thread_count(instance.threads);
   if (instance.model->program->entry(&frame) == 0) return TESSERA_OK;
+  instance.work.bound_once = false;  // what fails again is no reason to record it
   return run_failed(instance);
 }
 

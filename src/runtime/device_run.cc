@@ -252,10 +252,11 @@ class DeviceRun {
         return status;
       }
     }
-    if (std::int32_t status = enqueue_program(instance_, frame, stream_)) return status;
-    if (capturing_) return TESSERA_OK;
+    const std::int32_t status = enqueue_program(instance_, frame, stream_);
+    if (capturing_) return status;
     work_.has_run = true;
-    return check(work_.api->record_event(work_.end, stream_, &error_));
+    const std::int32_t recorded = work_.api->record_event(work_.end, stream_, &error_);
+    return status != TESSERA_OK ? status : check(recorded);
   }
 
   std::int32_t copy_back() {

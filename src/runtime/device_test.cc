@@ -128,6 +128,17 @@ TEST_F(DeviceTest, ARunThatIsNotRecordedHasItsOwnError) {
   EXPECT_STREQ(tessera_last_error(), "the run failed: the disk is on fire");
 }
 
+TEST_F(DeviceTest, RunsThatFailAreNoReasonNotToRecordLaterOnes) {
+  program.entry = [](const tessera_frame* frame) -> std::int32_t {
+    return ++*static_cast<std::int64_t*>(frame->context) <= 2 ? 1 : 0;
+  };
+  create();
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(run(), TESSERA_KERNEL_FAILED);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(device.recordings, 1);
+  EXPECT_EQ(device.replays, 2);
+}
+
 TEST_F(DeviceTest, OptionsOfAnOlderCallerAreTaken) {
   tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
   options.struct_bytes = offsetof(tessera_instance_options, no_replay);

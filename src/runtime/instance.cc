@@ -229,10 +229,13 @@ void set_run_error(tessera_instance& instance, std::int32_t status, const char* 
   std::snprintf(instance.error, sizeof instance.error, "%s", text);
 }
 
-std::int32_t run_failed(tessera_instance& instance) {
-  for (std::int64_t& size : instance.output_shapes) size = std::max<std::int64_t>(size, 0);
+std::int32_t run_failed(const tessera_instance& instance) {
   return fail(instance.error_status, "the run failed: %s",
               instance.error[0] != '\0' ? instance.error : "a kernel gave no reason");
+}
+
+void settle_sizes(tessera_instance& instance) {
+  for (std::int64_t& size : instance.output_shapes) size = std::max<std::int64_t>(size, 0);
 }
 
 void release_block(tessera_instance& instance, Block* block) {

@@ -120,8 +120,10 @@ void release_block(tessera_instance& instance, Block* block);
 // error.
 void clear_run_error(tessera_instance& instance);
 void set_run_error(tessera_instance& instance, std::int32_t status, const char* text);
-// Results that have no size yet are empty then, so that the caller's tensors can be given again.
-std::int32_t run_failed(tessera_instance& instance);
+std::int32_t run_failed(const tessera_instance& instance);
+// After a failure, results that have no size yet are empty, so that the caller's tensors, which may
+// be the instance's, can be given again.
+void settle_sizes(tessera_instance& instance);
 
 // One call at a time: the others are told.
 template <class F>
@@ -131,6 +133,7 @@ std::int32_t alone(tessera_instance* instance, F&& work) {
     return fail(TESSERA_BUSY, "the instance is running in another thread: create one for each");
   }
   const std::int32_t status = work();
+  if (status != TESSERA_OK) settle_sizes(*instance);
   instance->running.store(0, std::memory_order_release);
   return status;
 }

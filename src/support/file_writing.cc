@@ -86,6 +86,10 @@ class NewFile {
   static FileResult<NewFile> make(const Destination& to) {
     NewFile file;
     file.fd_ = ::open(to.folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    // Without /proc it can be neither opened by path nor linked.
+    if (file.fd_ >= 0 && ::access(file.path().c_str(), W_OK) != 0) {
+      ::close(std::exchange(file.fd_, -1));
+    }
     if (file.fd_ < 0) {
       auto name = make_unique(stem_in(to.folder), [&](const std::string& tried) {
         file.fd_ = ::open(tried.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -75,7 +75,7 @@ struct SplitConvKernel : ConvKernel<Mma, Epilogue, Swizzle, ConvOperator::kWgrad
   CUTLASS_DEVICE void operator()(const Params& p, SharedStorage& shared) {
     GemmCoord tile;
     if (!Base::find_tile(p, tile)) return;
-    Sums sums;
+    alignas(sizeof(Vector)) Sums sums;
     sums.clear();
     Base::multiply(p, tile, shared.of_block.main_loop, sums);
     if (p.grid.k() > 1 && !join(p, tile, shared, sums)) return;
