@@ -163,7 +163,8 @@ TEST(CutlassTransposedConvolutions, RefusalsHaveReasons) {
 std::vector<float> numbers(std::size_t count, int factor, int modulus) {
   std::vector<float> x(count);
   for (std::size_t i = 0; i < count; ++i) {
-    x[i] = static_cast<float>(static_cast<int>(i) * factor % modulus - modulus / 2);
+    const int number = static_cast<int>(i) * factor % modulus - modulus / 2;
+    x[i] = static_cast<float>(number);
   }
   return x;
 }

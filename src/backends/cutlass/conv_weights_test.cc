@@ -105,8 +105,8 @@ TEST(CutlassWeightGradients, TheModelChoosesAmongSplits) {
   EXPECT_LT(cutlass::estimated_microseconds(gemm, best, {}),
             cutlass::estimated_microseconds(gemm, whole, {}));
   // Sums of float32 of all parts of all tiles, and a number for each tile.
-  const std::int64_t tiles =
-      (64 + best.tile_m - 1) / best.tile_m * ((576 + best.tile_n - 1) / best.tile_n);
+  const std::int64_t rows = (64 + best.tile_m - 1) / best.tile_m;
+  const std::int64_t tiles = rows * ((576 + best.tile_n - 1) / best.tile_n);
   EXPECT_EQ(cutlass::workspace_bytes(gemm, best),
             tiles * (4 * best.splits * best.tile_m * best.tile_n + 4));
   EXPECT_EQ(cutlass::workspace_bytes(gemm, whole), 0);
@@ -126,7 +126,7 @@ TEST(CutlassWeightGradients, SplitsMayBeGiven) {
   EXPECT_EQ(launches[1].splits, 1);
   // A result with tiles for all multiprocessors needs none.
   cutlass::Gemm wide = gemm;
-  wide.m = 2048, wide.n = 9 * 2048;
+  wide.m = 2048, wide.n = 18432;
   wide.convolution->channels = wide.convolution->out_channels = 2048;
   EXPECT_EQ(cutlass::candidates(wide, Target("cutlass"), {}).front().splits, 1);
 }

@@ -26,7 +26,8 @@ struct ClassOfPlaces {
   TESSERA_HOST_DEVICE int64_t row(int32_t of_class) const {
     const int32_t x = of_class % class_width(), rest = of_class / class_width();
     const int32_t y = rest % class_height(), image = rest / class_height();
-    return (int64_t(image) * height + first_y + y * stride_y) * width + first_x + x * stride_x;
+    const int32_t place_y = first_y + y * stride_y, place_x = first_x + x * stride_x;
+    return (int64_t(image) * height + place_y) * width + place_x;
   }
 };
 

@@ -106,7 +106,7 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to) {
   return cudaSuccess;
 }
 
-// What nvcc makes of a launch.
+// What nvcc makes of a launch. NOLINTBEGIN(bugprone-reserved-identifier): the names are its own.
 void** __cudaRegisterFatBinary(void*) { return nullptr; }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
@@ -118,5 +118,6 @@ cudaError_t __cudaGetKernel(cudaKernel_t*, const void*) { return cudaSuccess; }
 cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, std::size_t, cudaStream_t) {
   return cudaSuccess;
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 }  // extern "C"
