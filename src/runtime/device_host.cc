@@ -95,8 +95,8 @@ class HostPart {
   std::int32_t grow(Block* block, std::uint64_t bytes, const char* what) {
     if (block->bytes >= bytes) return TESSERA_OK;
     release_block(instance_, block);
-    const tessera_device pinned = {TESSERA_CUDA_HOST, instance_.device.device_id};
-    const std::int32_t status = allocate_block(instance_, pinned, bytes, kCopyAlign, what, block);
+    const std::int32_t status =
+        allocate_block(instance_, pinned(instance_), bytes, kCopyAlign, what, block);
     return told(status, tessera_last_error());
   }
   std::int32_t told(std::int32_t status, const char* text) const {

@@ -24,9 +24,6 @@ bool is_host(tessera_device device) {
 bool same(tessera_device a, tessera_device b) {
   return a.device_type == b.device_type && a.device_id == b.device_id;
 }
-tessera_device pinned(const tessera_instance& instance) {
-  return {TESSERA_CUDA_HOST, instance.device.device_id};
-}
 
 }  // namespace
 

@@ -8,6 +8,11 @@
 
 namespace tessera::runtime {
 
+// Memory of the host that the instance's device copies from and to.
+inline tessera_device pinned(const tessera_instance& instance) {
+  return {TESSERA_CUDA_HOST, instance.device.device_id};
+}
+
 // That data are where the tensor says, and the instance can reach them.
 std::int32_t check_place(const tessera_instance& instance, const char* kind, const char* name,
                          const tessera_tensor& t);

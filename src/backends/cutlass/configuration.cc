@@ -200,20 +200,24 @@ int raster_along_m(const Configuration& c) {
 
 namespace {
 
+// The default of `split_k_slices` asks for nothing.
+bool leaves_splits_open(const Target& target) {
+  return target.get_ints("split_k_slices") == std::vector<std::int64_t>{1};
+}
+
 // Parts along K that a gradient by weights may have: with `split_k_slices` those, else any that are
 // worth a look, of four steps at least.
 std::vector<int> possible_splits(const Gemm& gemm, const Configuration& c, const Target& target) {
-  const auto& given = target.get_ints("split_k_slices");
-  const bool is_open = given == std::vector<std::int64_t>{1};
   constexpr int kMost = 64, kLeastSteps = 4;
   std::vector<int> all;
   const auto add = [&](std::int64_t splits, std::int64_t steps) {
     const bool fits = splits > 1 && splits * steps * c.tile_k <= gemm.k.constant();
     if (splits == 1 || fits) all.push_back(static_cast<int>(splits));
   };
-  for (int splits = 1; is_open && splits <= kMost; splits *= 2) add(splits, kLeastSteps);
-  for (const std::int64_t splits : given) {
-    if (!is_open) add(splits, 1);
+  if (leaves_splits_open(target)) {
+    for (int splits = 1; splits <= kMost; splits *= 2) add(splits, kLeastSteps);
+  } else {
+    for (const std::int64_t splits : target.get_ints("split_k_slices")) add(splits, 1);
   }
   if (all.empty()) all.push_back(1);
   return all;
@@ -235,7 +239,7 @@ Configuration best_split(const Gemm& gemm, Configuration c, const Target& target
 // With other parts along K: those of `split_k_slices`, or none, half and twice as many.
 std::vector<Configuration> other_splits(const Gemm& gemm, const Configuration& c,
                                         const Target& target) {
-  const bool is_open = target.get_ints("split_k_slices") == std::vector<std::int64_t>{1};
+  const bool is_open = leaves_splits_open(target);
   std::vector<Configuration> others;
   for (const int splits : possible_splits(gemm, c, target)) {
     const bool is_near = splits == 1 || 2 * splits == c.splits || splits == 2 * c.splits;

@@ -75,19 +75,23 @@ ops::Window window_of(const ops::ConvAttrs& p, const Dim& rows, const Dim& colum
   return ops::known_window({rows.constant(), columns.constant()}, p.strides, p.dilation, p.padding);
 }
 
+// Of one whose tensors are NHWC, and whose kernel is laid out so.
 template <class A>
-A attrs(const Function& f, NodeId call) {
-  return relay::read_attrs<A>(f.as<relay::OpCall>(call)->attrs);
+Expected<A, Refusal> attrs_of(const Function& f, NodeId call, std::string_view kernel_layout) {
+  const A p = relay::read_attrs<A>(f.as<relay::OpCall>(call)->attrs);
+  if (auto why = check_data_layouts(p, p.data_layout, ops::result_layout(p))) {
+    return {Unexpected<Refusal>{*why}};
+  }
+  if (auto why = check_kernel_layout(p.kernel_layout, kernel_layout)) {
+    return {Unexpected<Refusal>{*why}};
+  }
+  return p;
 }
 
 using Described = Expected<Convolution, Refusal>;
 
 Described describe_forward(const Function& f, NodeId call) {
-  const auto p = attrs<ops::Conv2DAttrs>(f, call);
-  if (auto why = check_data_layouts(p, p.data_layout, ops::result_layout(p))) {
-    return {Unexpected<Refusal>{*why}};
-  }
-  if (auto why = check_kernel_layout(p.kernel_layout, "OHWI")) return {Unexpected<Refusal>{*why}};
+  TESSERA_TRY(const auto p, attrs_of<ops::Conv2DAttrs>(f, call, "OHWI"));
   const Shape &x = f.type(f.operands(call)[0]).shape(), &w = f.type(f.operands(call)[1]).shape(),
               &y = f.type(call).shape();
   if (auto why = check_sizes(x, w, y)) return {Unexpected<Refusal>{*why}};
@@ -95,11 +99,7 @@ Described describe_forward(const Function& f, NodeId call) {
 }
 
 Described describe_transposed(const Function& f, NodeId call) {
-  const auto p = attrs<ops::Conv2DTransposeAttrs>(f, call);
-  if (auto why = check_data_layouts(p, p.data_layout, ops::result_layout(p))) {
-    return {Unexpected<Refusal>{*why}};
-  }
-  if (auto why = check_kernel_layout(p.kernel_layout, "IHWO")) return {Unexpected<Refusal>{*why}};
+  TESSERA_TRY(const auto p, attrs_of<ops::Conv2DTransposeAttrs>(f, call, "IHWO"));
   const Shape &x = f.type(f.operands(call)[0]).shape(), &w = f.type(f.operands(call)[1]).shape(),
               &y = f.type(call).shape();
   if (auto why = check_sizes(y, w, x)) return {Unexpected<Refusal>{*why}};
@@ -114,7 +114,7 @@ Described describe_transposed(const Function& f, NodeId call) {
 }
 
 Described describe_weight_gradient(const Function& f, NodeId call) {
-  const auto p = attrs<ops::Conv2DAttrs>(f, call);
+  const auto p = relay::read_attrs<ops::Conv2DAttrs>(f.as<relay::OpCall>(call)->attrs);
   const ops::GradientLayouts l = ops::gradient_layouts(p);
   if (auto why = check_data_layouts(p, l.grad, l.data)) return {Unexpected<Refusal>{*why}};
   if (auto why = check_kernel_layout(l.weight, "OHWI")) return {Unexpected<Refusal>{*why}};
