@@ -16,9 +16,12 @@ constexpr const char* kRemedy =
     "CUDA_HOME";
 
 // NDEBUG: a device-side assert calls a function, and around calls ptxas serialises wgmma.
+// The path: of the true one, which is in a temporary folder, nvcc makes a number in the names of
+// what is internal; the source's own name is in them, too.
 constexpr const char* kFlags[] = {"-std=c++20",
                                   "-O3",
                                   "-frandom-seed=0x7e55e7a",
+                                  "-Xcudafe=--orig_src_path_name=source.cu",
                                   "-DNDEBUG",
                                   "--expt-relaxed-constexpr",
                                   "-diag-suppress=20012,20013,20015",

@@ -19,9 +19,11 @@
 namespace tessera::link {
 namespace {
 
+// nvcc's names of what is internal have a number that it would make of the folder.
 constexpr const char* kFill =
     "#include \"value.h\"\n"
-    "__global__ void fill(float* p) { p[threadIdx.x] = kValue; }\n"
+    "namespace { __device__ float hidden = kValue; }\n"
+    "__global__ void fill(float* p) { p[threadIdx.x] = hidden; }\n"
     "extern \"C\" int tessera_fill(float* p) {\n"
     "  fill<<<1, 32>>>(p);\n"
     "  return static_cast<int>(cudaGetLastError());\n"
@@ -255,7 +257,8 @@ constexpr const char* kApart = R"(
 #error "one pass or the other"
 #endif
 #ifdef TESSERA_DEVICE_PASS
-extern "C" __global__ void fill_kernel(float* p) { p[threadIdx.x] = kValue; }
+namespace { __device__ float hidden = kValue; }
+extern "C" __global__ void fill_kernel(float* p) { p[threadIdx.x] = hidden; }
 #else
 #ifdef __CUDA_ARCH__
 #error "the pass for the host has nothing for the device"
