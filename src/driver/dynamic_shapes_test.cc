@@ -106,6 +106,33 @@ class DynamicShapes : public ModelTest {
   std::unique_ptr<exec::Session> exported_, interpreted_;
 };
 
+// By the codes of reshape, by two sizes with names, and by such that may not fit.
+constexpr const char* kReshapesByOwnSizes =
+    "def @main(%x: Tensor[(?n, 6), float32], %y: Tensor[(?n, ?m), float32]) {\n"
+    "  %0 = reshape(multiply(take(shape_of(%x, dtype=\"int64\"), 0i64), 2i64), newshape=[1]);\n"
+    "  %1 = concatenate((%0, reshape(3i64, newshape=[1])));\n"
+    "  %2 = concatenate((reshape(take(shape_of(%y, dtype=\"int64\"), 1i64), newshape=[1]), %0));\n"
+    "  (nn.relu(dyn.reshape(%x, %1)), exp(dyn.reshape(concatenate((%y, %y)), %2)),\n"
+    "   tanh(dyn.reshape(%y, %1)))\n}\n";
+
+TEST_F(DynamicShapes, AReshapeToSizesOfItsOwnInput) {
+  compile_text(kReshapesByOwnSizes);
+  for (const std::int64_t n : {1, 4, 9}) expect_right({{"n", n}, {"m", 6}});
+  EXPECT_NE(error_with({random_floats({2, 6}), random_floats({2, 5})}).find("dyn.reshape"),
+            std::string::npos);
+}
+
+TEST_F(DynamicShapes, AReshapeToNumbersByItsOwnInput) {
+  std::string text = kReshapesByOwnSizes;
+  for (const std::string name : {"?n", "?m"}) {
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name)) {
+      text.replace(at, 2, name == "?n" ? "4" : "6");
+    }
+  }
+  compile_text(text);
+  expect_right({});
+}
+
 TEST_F(DynamicShapes, ElementsRowsAndProducts) {
   compile_text(
       "#[symbol batch = 1..4]\n#[symbol seq = 1..40 : 16]\n"

@@ -55,6 +55,16 @@ class SizesOnHost : public ::testing::Test {
   std::string host_;
 };
 
+TEST_F(SizesOnHost, AReshapeToSizesOfItsOwnInput) {
+  lower_text(
+      "def @main(%x: Tensor[(?n, 6), float32], %y: Tensor[(?n, ?m), float32]) {\n"
+      "  %0 = reshape(multiply(take(shape_of(%x, dtype=\"int64\"), 0i64), 2i64), "
+      "newshape=[1]);\n"
+      "  %1 = concatenate((%0, reshape(3i64, newshape=[1])));\n"
+      "  (exp(dyn.reshape(%x, %1)), tanh(dyn.reshape(%y, %1)))\n}\n");
+  EXPECT_EQ(operators(false), (std::set<std::string>{"reshape exp", "tanh", "copy"}));
+}
+
 TEST_F(SizesOnHost, AChainIsComputedWithoutTheDevice) {
   lower_text(
       "def @main(%x: Tensor[(?n, 6), float32], %s: Tensor[(2), int64], %k: int64) {\n"

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/reshape_codes.h"
 #include "ops/table.h"
 
 namespace tessera::import {
@@ -252,41 +253,12 @@ NodeId Node::ints(const Ints& values, DType dtype) {
   return constant(tensor_from_ints({static_cast<std::int64_t>(values.size())}, dtype, values));
 }
 
-namespace {
-
-// `to` in the codes of `reshape`: 0 copies a size, -1 is what remains; nothing where they do not
-// suffice.
-std::optional<Ints> reshape_codes(const Shape& from, const Shape& to) {
-  Ints codes;
-  Dim others = 1;
-  std::optional<std::size_t> rest;
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    if (to[i] == Dim(0)) return std::nullopt;
-    if (to[i].is_constant()) {
-      codes.push_back(to[i].constant());
-    } else if (i < from.size() && from[i] == to[i]) {
-      codes.push_back(0);
-    } else if (!rest) {
-      rest = i;
-      codes.push_back(-1);
-      continue;
-    } else {
-      return std::nullopt;
-    }
-    others = others * to[i];
-  }
-  if (rest && !(floor_div(num_elements(from), others) == to[*rest])) return std::nullopt;
-  return codes;
-}
-
-}  // namespace
-
 NodeId Node::reshape_to(NodeId x, const Shape& new_shape) {
   if (shape(x) == new_shape) return x;
   if (const auto known = constant_shape(new_shape)) {
     return call("reshape", {x}, {{"newshape", *known}, {"allowzero", true}});
   }
-  if (const auto codes = reshape_codes(shape(x), new_shape)) {
+  if (const auto codes = ops::reshape_codes(shape(x), new_shape)) {
     return call("reshape", {x}, {{"newshape", *codes}});
   }
   return call("dyn.reshape", {x, sizes_of(new_shape)});

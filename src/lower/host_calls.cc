@@ -11,6 +11,7 @@
 #include "relay/evaluation_order.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
+#include "relay/shape_needs.h"
 
 namespace tessera::lower {
 
@@ -25,8 +26,7 @@ Result<void> HostLowering::lower_operator(NodeId id) {
   std::vector<NodeId> args, outer;
   for (NodeId operand : f_.operands(id)) {
     const auto* c = f_.as<relay::Constant>(operand);
-    const bool says_shape = args.size() < std::size(call.op->shape_need) &&
-                            call.op->shape_need[args.size()] == relay::ShapeNeed::kData;
+    const bool says_shape = relay::shape_need_of(*call.op, args.size()) == relay::ShapeNeed::kData;
     if (c != nullptr && (says_shape || module_.constants.resolve(c->value).num_elements() == 1)) {
       args.push_back(b.constant(c->value));
     } else {

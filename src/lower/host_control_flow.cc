@@ -10,6 +10,7 @@
 #include "lower/size_derivation.h"
 #include "relay/evaluation_order.h"
 #include "relay/rewrite.h"
+#include "relay/shape_needs.h"
 
 namespace tessera::lower {
 
@@ -32,7 +33,7 @@ HostLowering::Values HostLowering::declare_values(const Type& type, const std::s
                                                   HostProgram::Memory use) {
   Values memory;
   for (const Type& t : flatten(type)) {
-    const bool late = has_unknown_size(t) || host_.has_run_time_size(t);
+    const bool late = relay::has_unknown_size(t) || host_.has_run_time_size(t);
     memory.push_back(late ? host_.declare_late(name, t) : host_.declare(name, t, use));
   }
   return memory;

@@ -13,6 +13,7 @@
 #include "relay/evaluation_order.h"
 #include "relay/inline_literals.h"
 #include "relay/operator.h"
+#include "relay/shape_needs.h"
 #include "tir/dim_vars.h"
 #include "tir/names.h"
 #include "tir/simplify.h"
@@ -178,7 +179,7 @@ bool needs_run_time_sizes(const Function& f, std::span<const NodeId> nodes) {
     if (f.op(id) == nullptr) return false;
     std::vector<Type> operands;
     for (const NodeId operand : f.operands(id)) operands.push_back(f.type(operand));
-    return has_unknown_size(f.type(id)) || has_open_broadcast(*f.op(id), operands) ||
+    return relay::has_unknown_size(f.type(id)) || has_open_broadcast(*f.op(id), operands) ||
            !open_agreements(f, id, operands).empty() || !open_sizes(f.type(id), operands).empty();
   });
 }
@@ -250,7 +251,7 @@ Result<Function> with_names_for_sizes(const Function& f, const ConstantPool& poo
   std::vector<Type> params;
   bool has_names = true;
   for (const NodeId param : f.params()) {
-    has_names = has_names && !has_unknown_size(f.type(param));
+    has_names = has_names && !relay::has_unknown_size(f.type(param));
     params.push_back(named_sizes(f.type(param), fresh_symbol));
   }
   Function named = f;

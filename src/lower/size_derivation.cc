@@ -6,6 +6,7 @@
 
 #include "relay/evaluation_order.h"
 #include "relay/operator.h"
+#include "relay/shape_needs.h"
 #include "tir/dim_vars.h"
 #include "tir/expr_ops.h"
 #include "tir/walk.h"
@@ -90,14 +91,6 @@ Type with_numbers_of(const Type& known, const Type& type) {
   return tensor_type(std::move(shape), type.dtype());
 }
 
-bool has_unknown_size(const Type& type) {
-  const std::vector<Type> tensors = flatten(type);
-  return std::any_of(tensors.begin(), tensors.end(), [](const Type& t) {
-    return std::any_of(t.shape().begin(), t.shape().end(),
-                       [](const Dim& d) { return d.is_unknown(); });
-  });
-}
-
 bool has_open_broadcast(const relay::Operator& op, const std::vector<Type>& operands) {
   const auto apart = dimensions_apart(op);
   if (!apart) return false;
@@ -155,8 +148,7 @@ Result<std::vector<int>> SizeDerivation::find_needs() {
     const relay::Operator* op = f_.op(id);
     const auto operands = f_.operands(id);
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      const auto need = op == nullptr || k >= std::size(op->shape_need) ? relay::ShapeNeed::kShape
-                                                                        : op->shape_need[k];
+      const auto need = op == nullptr ? relay::ShapeNeed::kShape : relay::shape_need_of(*op, k);
       if (need == relay::ShapeNeed::kNothing) continue;
       if (need == relay::ShapeNeed::kShape) {
         needed_[operands[k].index()] = true;
@@ -179,8 +171,7 @@ Result<std::vector<int>> SizeDerivation::find_needs() {
 // Constants, lists of sizes, and parameters, whose data are needed then.
 bool SizeDerivation::can_read(NodeId operand) {
   const NodeId id = relay::behind_lets(f_, operand);
-  if (f_.as<relay::Constant>(id) != nullptr) return true;
-  if (f_.op(id) != nullptr && f_.operands(id).empty()) return true;
+  if (relay::has_no_inputs(f_, id)) return true;
   if (f_.as<relay::Param>(id) == nullptr || !f_.type(id).is_tensor()) return false;
   data_needed_[id.index()] = true;
   return true;
@@ -233,7 +224,7 @@ Result<Type> SizeDerivation::type_of_call(NodeId id) {
   }
   Type type = f_.type(id);
   std::vector<relay::Agreement> agreements;
-  if (!as_before || has_unknown_size(type)) {
+  if (!as_before || relay::has_unknown_size(type)) {
     TESSERA_TRY(type,
                 call.op->infer(
                     {types, values, call.attrs, f_[id].location, call.op->name, {}, &agreements}));
@@ -250,7 +241,7 @@ Result<Type> SizeDerivation::type_of_call(NodeId id) {
                         call.op->name, size.expression_text()),
             {expr(size)});
   }
-  if (!has_unknown_size(type)) return type;
+  if (!relay::has_unknown_size(type)) return type;
   return fail(error(Code::kNotSupported, f_[id].location,
                     "`{}` has no shape function: its result would be {}", call.op->name,
                     to_string(type)));

@@ -89,8 +89,6 @@ class SizeDerivation {
 
 // The type with a number for each `?` that the other, of the same value, knows as one.
 Type with_numbers_of(const Type& known, const Type& type);
-// Is a size of one of its tensors `?`?
-bool has_unknown_size(const Type& type);
 // Are operands of a call broadcast against each other whose sizes may not fit at run time?
 bool has_open_broadcast(const relay::Operator& op, const std::vector<Type>& operands);
 // Sizes of a result that may turn out to be below zero: a window may be larger than what it is

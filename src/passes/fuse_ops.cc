@@ -4,6 +4,7 @@
 #include "passes/fusion_groups.h"
 #include "passes/pass.h"
 #include "relay/rewrite.h"
+#include "relay/shape_needs.h"
 
 namespace tessera::passes {
 namespace {
@@ -76,11 +77,8 @@ class GroupOutliner {
   // inside, it is known when the kernel is made.
   bool says_shape(NodeId user, std::size_t k) const {
     const relay::Operator* op = f_.op(user);
-    const NodeId list = f_.operands(user)[k];
-    const bool needed = op != nullptr && k < std::size(op->shape_need) &&
-                        op->shape_need[k] == relay::ShapeNeed::kData;
-    return needed && (f_.as<relay::Constant>(list) != nullptr || f_.op(list) != nullptr) &&
-           f_.operands(list).empty();
+    return op != nullptr && relay::shape_need_of(*op, k) == relay::ShapeNeed::kData &&
+           relay::has_no_inputs(f_, f_.operands(user)[k]);
   }
 
   bool stays_inside(NodeId id) const {

@@ -9,6 +9,7 @@
 #include "passes/row_norms.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
+#include "relay/shape_needs.h"
 
 namespace tessera::passes {
 namespace {
@@ -19,12 +20,17 @@ using relay::OpPattern;
 constexpr std::size_t kNone = ~std::size_t{0};
 
 // A result whose size depends on data has a shape function, which reads operands: these cannot be
-// computed by the same kernel.
+// computed by the same kernel. Inference may know the size by what a list is computed of, such as
+// `shape_of`; inside of a kernel, whose parameter such a list becomes, it does not.
 bool size_depends_on_data(const relay::Function& f, NodeId id) {
-  if (f.op(id)->shape == nullptr) return false;
-  for (const Type& type : flatten(f.type(id))) {
-    for (const Dim& dim : type.shape()) {
-      if (dim.is_unknown()) return true;
+  const relay::Operator& op = *f.op(id);
+  if (op.shape == nullptr) return false;
+  if (relay::has_unknown_size(f.type(id))) return true;
+  const auto operands = f.operands(id);
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    if (relay::shape_need_of(op, k) == relay::ShapeNeed::kData &&
+        !relay::has_no_inputs(f, operands[k])) {
+      return true;
     }
   }
   return false;

@@ -4,11 +4,13 @@
 #include <array>
 #include <cmath>
 
+#include "ops/reshape_codes.h"
 #include "ops/table.h"
 #include "passes/known_sizes.h"
 #include "passes/pass.h"
 #include "passes/regions.h"
 #include "relay/rewrite.h"
+#include "relay/shape_needs.h"
 
 namespace tessera::passes {
 namespace {
@@ -123,6 +125,16 @@ Found reshape_of_view(const Site& s) {
   return std::nullopt;
 }
 
+// Inference knows the list where it is computed of sizes. Without that list the rest is a reshape.
+Found reshape_to_known_sizes(const Site& s) {
+  const Shape &from = s.arg_type(0).shape(), &to = s.type().shape();
+  if (relay::has_unknown_size(s.type()) || !(num_elements(from) == num_elements(to))) {
+    return std::nullopt;
+  }
+  const auto codes = ops::reshape_codes(from, to);
+  return codes ? Found(s.make("reshape", {s.args[0]}, {{"newshape", *codes}})) : std::nullopt;
+}
+
 Found cast_identity(const Site& s) { return s.same(s.args[0]); }
 
 // A wider type in between loses nothing; a narrower one does.
@@ -231,6 +243,7 @@ constexpr Rule kRules[] = {
     {"reshape-identity", "reshape", view_identity},
     {"squeeze-identity", "squeeze", view_identity},
     {"reshape-of-view", "reshape", reshape_of_view},
+    {"dyn-reshape-to-known-sizes", "dyn.reshape", reshape_to_known_sizes},
     {"squeeze-of-view", "squeeze", reshape_of_view},
     {"expand-dims-of-view", "expand_dims", reshape_of_view},
     {"cast-identity", "cast", cast_identity},
