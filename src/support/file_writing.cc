@@ -87,17 +87,7 @@ class NewFile {
     NewFile file;
     file.fd_ = ::open(to.folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
     // Without /proc it can be neither opened by path nor linked.
-    if (file.fd_ >= 0 && ::access(file.path().c_str(), W_OK) != 0) {
-      ::close(std::exchange(file.fd_, -1));
-    }
-    if (file.fd_ < 0) {
-      auto name = make_unique(stem_in(to.folder), [&](const std::string& tried) {
-        file.fd_ = ::open(tried.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        return file.fd_ >= 0;
-      });
-      if (!name) return Unexpected{name.error()};
-      file.name_ = *std::move(name);
-    }
+    if (file.fd_ < 0 || ::access(file.path().c_str(), W_OK) != 0) return with_name(to);
     if (to.mode) ::fchmod(file.fd_, *to.mode);
     return file;
   }
@@ -115,10 +105,10 @@ class NewFile {
     if (to.is_special) return copy_into(path(), to.path);
     if (name_.empty()) {
       if (link_as(to.path)) return {};
-      if (errno != EEXIST) return failure(to.path, errno);
-      auto name =
-          make_unique(stem_in(to.folder), [&](const auto& tried) { return link_as(tried); });
-      if (!name) return Unexpected{name.error()};
+      auto name = errno == EEXIST ? make_unique(stem_in(to.folder),
+                                                [&](const auto& tried) { return link_as(tried); })
+                                  : failure(to.path, errno);
+      if (!name) return move_copy_to(to);
       name_ = *std::move(name);
     }
     if (::rename(name_.c_str(), to.path.c_str()) != 0) return failure(to.path, errno);
@@ -128,6 +118,25 @@ class NewFile {
 
  private:
   NewFile() = default;
+  static FileResult<NewFile> with_name(const Destination& to) {
+    NewFile file;
+    auto name = make_unique(stem_in(to.folder), [&](const std::string& tried) {
+      file.fd_ = ::open(tried.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      return file.fd_ >= 0;
+    });
+    if (!name) return Unexpected{name.error()};
+    file.name_ = *std::move(name);
+    if (to.mode) ::fchmod(file.fd_, *to.mode);
+    return file;
+  }
+  // Whether a file without a name may be given one is told when it is tried: sandboxes and some
+  // file systems let nobody. Where the folder is at fault, this fails for the same reason.
+  FileResult<void> move_copy_to(const Destination& to) const {
+    auto copy = with_name(to);
+    if (!copy) return Unexpected{copy.error()};
+    if (auto copied = copy_into(path(), copy->path()); !copied) return copied;
+    return copy->move_to(to);
+  }
   // As short as may be: what has room for the destination has room for this.
   static std::string stem_in(const std::string& folder) { return folder + "/.tessera"; }
   bool link_as(const std::string& name) const {

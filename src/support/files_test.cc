@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/files.h"
 
+#include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace tessera {
@@ -179,6 +186,46 @@ TEST_F(Files, ANewFileHasNoNameUntilItIsComplete) {
   ASSERT_TRUE(write_atomically(path("a"), "y"));
   EXPECT_EQ(names.take().size(), 2u);
   EXPECT_EQ(entries(), 1u);
+}
+
+// From now on, linkat fails in this process. False where that cannot be had.
+bool forbid_links() {
+  sock_filter rules[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_linkat, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program = {std::size(rules), rules};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST_F(Files, AFileThatMayNotBeLinkedIsCopied) {
+  ASSERT_TRUE(write_atomically(path("old"), "old"));
+  ASSERT_EQ(chmod(path("old").c_str(), 0640), 0);
+  const std::string large(1 << 20, 'x');
+  enum : int { kWritten, kNotWritten, kNoSandbox };
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!forbid_links()) _exit(kNoSandbox);
+    const bool written = write_atomically(path("old"), large) &&
+                         write_atomically(path("new"), "new") &&
+                         write_atomically(path("empty"), "");
+    _exit(written && !write_atomically(path("no/a"), "x") ? kWritten : kNotWritten);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNoSandbox) GTEST_SKIP() << "no system call can be forbidden here";
+  EXPECT_EQ(WEXITSTATUS(status), kWritten);
+  EXPECT_EQ(*read_file(path("old")), large);
+  EXPECT_EQ(*read_file(path("new")), "new");
+  EXPECT_EQ(*read_file(path("empty")), "");
+  struct stat info {};
+  ASSERT_EQ(stat(path("old").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0640u);
+  EXPECT_EQ(entries(), 3u);
 }
 
 TEST_F(Files, NamesMayBeAsLongAsAnyMayBe) {
