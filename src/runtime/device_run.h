@@ -16,11 +16,8 @@ inline tessera_device pinned(const tessera_instance& instance) {
 // That data are where the tensor says, and the instance can reach them.
 std::int32_t check_place(const tessera_instance& instance, const char* kind, const char* name,
                          const tessera_tensor& t);
-// Behind what the instance does, from anywhere into its device's memory; waits for it.
-std::int32_t copy_to_device(tessera_instance& instance, void* to, const void* from,
-                            std::uint64_t bytes);
 
-// ---- Of an instance's life ----
+// ---- Of an instance's life (device_instance.cc) ----
 
 // Finds the device and makes what every instance has on it.
 std::int32_t set_up_device(tessera_instance& instance, bool replays);
@@ -28,6 +25,11 @@ std::int32_t set_up_device(tessera_instance& instance, bool replays);
 void finish_device_work(tessera_instance& instance);
 // After all else.
 void tear_down_device(tessera_instance& instance);
+std::int32_t wait_for_device(tessera_instance& instance);
+std::int32_t device_time(tessera_instance& instance, std::uint64_t* ns);
+// Behind what the instance does, from anywhere into its device's memory; waits for it.
+std::int32_t copy_to_device(tessera_instance& instance, void* to, const void* from,
+                            std::uint64_t bytes);
 
 // ---- Runs ----
 
@@ -41,8 +43,6 @@ std::int32_t run_on_stream(tessera_instance& instance, void* stream, const tesse
 std::int32_t wait_before_release(tessera_instance& instance);
 // Memory for output `i`, whose shape the program has found by now.
 std::int32_t reserve_device_output(tessera_instance& instance, std::int32_t i);
-std::int32_t wait_for_device(tessera_instance& instance);
-std::int32_t device_time(tessera_instance& instance, std::uint64_t* ns);
 
 // The instance's tables as a host program gets them; in run.cc.
 tessera_frame frame_of(tessera_instance& instance, const tessera_tensor* inputs,
