@@ -52,6 +52,9 @@ class Backend {
   virtual std::optional<Refusal> available(const Target&) const { return std::nullopt; }
   // Does `compile` run nvcc? Whether there is one is the toolchain's to know.
   virtual bool needs_cuda_compiler() const { return false; }
+  // Options of its target that do less than they seem to: what a user had better know about a
+  // compilation that goes on.
+  virtual std::vector<Diagnostic> warnings(const Target&) const { return {}; }
   // Used when the user names no targets; templates and teaching back ends are not.
   virtual bool is_default() const { return true; }
   // Where this machine has the vendor library of that file name, for --bundle and for runs in

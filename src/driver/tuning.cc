@@ -104,7 +104,7 @@ std::vector<Diagnostic> warnings_of_skipped(const std::string& path, const tune:
     }
   };
   add("another GPU", of_devices);
-  add("other kernels than this tessera and its CUTLASS make", of_kernels);
+  add("kernels of another version", of_kernels);
   if (auto none = warning_of_no_kernel(path, records.list, tasks)) all.push_back(*std::move(none));
   return all;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/table.h"
 #include "types/gpu_arch.h"
 
 namespace tessera::driver {
@@ -51,26 +52,11 @@ Diagnostic overflow_of(const OutputError& output, DType precision) {
                                          : "leave --precision away");
 }
 
-namespace {
-
-// Kernels of Hopper's own instructions are code for sm_90a alone.
-bool lacks_hopper_kernels(const Target& target) {
-  return target.name() == "cutlass" && target.get_string("arch") == "sm_90" &&
-         !target.get_bool("ptx");
-}
-
-}  // namespace
-
 std::vector<Diagnostic> doubtful_options(std::span<const Target> targets) {
   std::vector<Diagnostic> warnings;
   for (const Target& target : targets) {
-    if (lacks_hopper_kernels(target)) {
-      warnings.push_back(
-          warning(Code::kBadTarget, {},
-                  "target `cutlass` is for sm_90, without Hopper's own instructions: its kernels "
-                  "are those for older devices")
-              .with_remedy(
-                  "give -arch=sm_90a, unless the library is to be for later devices, too"));
+    if (const byoc::Backend* backend = backends::find_backend(target.name())) {
+      for (Diagnostic& w : backend->warnings(target)) warnings.push_back(std::move(w));
     }
     if (target.name() != "cuda" || !target.get_bool("ptx")) continue;
     const std::string& arch = target.get_string("arch");

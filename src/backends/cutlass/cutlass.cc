@@ -140,6 +140,16 @@ class Cutlass final : public byoc::Backend {
         include_folder(target).empty() ? "none at build" : header)};
   }
 
+  // Kernels of Hopper's own instructions are code for sm_90a alone.
+  std::vector<Diagnostic> warnings(const Target& target) const override {
+    if (target.get_string("arch") != "sm_90" || target.get_bool("ptx")) return {};
+    return {
+        warning(Code::kBadTarget, {},
+                "target `cutlass` is for sm_90, without Hopper's own instructions: its kernels "
+                "are those for older devices")
+            .with_remedy("give -arch=sm_90a, unless the library is to be for later devices, too")};
+  }
+
   bool needs_cuda_compiler() const override { return true; }
 
   std::vector<CompositePattern> patterns(const Target&) const override { return fused_patterns(); }
