@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPUs code for an architecture runs on. What nvcc is told of it says types/gpu_arch.h, which
-// libraries do not carry.
+// Which GPUs code for an architecture runs on, and which code is best for a GPU: the compiler says
+// that, too. What nvcc is told of it says types/gpu_arch.h, which libraries do not carry.
 #pragma once
 
 #include <cstdlib>
@@ -20,6 +20,6 @@ inline bool runs_on(const char* arch, int major, int minor) {
 }
 
 // What stands behind the number of the architecture that a GPU is best served by: of 9.0, sm_90a.
-inline const char* arch_suffix(int major) { return major == 9 ? "a" : ""; }
+inline const char* arch_suffix(int number) { return number == 90 ? "a" : ""; }
 
 }  // namespace tessera::runtime

@@ -72,7 +72,7 @@ std::string mismatch(const Gpu& gpu, const std::string& device) {
     return fmt::format(
         "the GPU of this machine ({0}) is of architecture sm_{1}, the target's code is for {2}: "
         "give the target `cuda` -arch=sm_{1}{3}",
-        gpu.name, number, architecture, runtime::arch_suffix(gpu.major));
+        gpu.name, number, architecture, runtime::arch_suffix(number));
   }
   if (describe(gpu, device).starts_with(device)) return "";
   const std::string alike = fmt::format("{} {} ", architecture, gpu.multiprocessors);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/device_arch.h"
 #include "support/check.h"
 #include "support/hash.h"
 #include "types/gpu_arch.h"
@@ -167,13 +168,13 @@ Result<Target> TargetBuilder::finish() {
   return std::move(target_);
 }
 
-// `-sm=80` is another way to say `-arch=sm_80`. On 9.0 what kernels are for needs sm_90a.
+// `-sm=80` is another way to say `-arch=sm_80`, and `-sm=90` to say `-arch=sm_90a`.
 void TargetBuilder::choose_arch() {
   if (!given_.contains("sm") || given_.contains("arch")) return;
   const auto arch = target_.values_.find("arch");
   if (arch == target_.values_.end()) return;
   const std::int64_t sm = target_.get_int("sm");
-  arch->second = fmt::format("sm_{}{}", sm, sm == 90 ? "a" : "");
+  arch->second = fmt::format("sm_{}{}", sm, runtime::arch_suffix(static_cast<int>(sm)));
 }
 
 // The default of `sm` says nothing beside an `arch`: the long text of a target has both.

@@ -72,11 +72,11 @@ std::int32_t open_device(std::int32_t id, const char* arch, tessera_device_error
     return failed;
   }
   if (tessera::runtime::runs_on(arch, properties.major, properties.minor)) return TESSERA_OK;
+  const int number = properties.major * 10 + properties.minor;
   return fail(error, TESSERA_WRONG_MACHINE,
-              "the model was compiled for GPUs of architecture %s, and this one, %s, is sm_%d%d: "
-              "compile it with `--target \"cuda -arch=sm_%d%d%s\"`",
-              arch, properties.name, properties.major, properties.minor, properties.major,
-              properties.minor, tessera::runtime::arch_suffix(properties.major));
+              "the model was compiled for GPUs of architecture %s, and this one, %s, is sm_%d: "
+              "compile it with `--target \"cuda -arch=sm_%d%s\"`",
+              arch, properties.name, number, number, tessera::runtime::arch_suffix(number));
 }
 
 std::int32_t enter(std::int32_t id, std::int32_t* previous, tessera_device_error* error) {
