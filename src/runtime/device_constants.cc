@@ -4,6 +4,7 @@
 #include "runtime/device.h"
 #include "runtime/device_run.h"
 #include "runtime/device_scope.h"
+#include "runtime/device_upload.h"
 #include "runtime/model.h"
 
 namespace tessera::runtime {
@@ -25,17 +26,15 @@ std::int32_t upload_constants(const tessera_model& model, DeviceStates& states) 
     return fail(status, "memory for the model's constants: %s", error.text);
   }
   states.constants_bytes = bytes;
+  DeviceUpload upload(api, bytes);
   for (std::size_t i = 0; i < count; ++i) {
     const tessera_program_constant& c = program.constants[i];
     if (c.bytes == 0) continue;
     void* at = static_cast<char*>(states.constants_memory) + c.offset;
     states.constants[i] = at;
-    if (std::int32_t status = api.copy(at, model.constants[i], c.bytes, nullptr, &error)) {
-      return fail_on_device(status, error);
-    }
+    if (std::int32_t status = upload.copy(at, model.constants[i], c.bytes)) return status;
   }
-  const std::int32_t status = api.synchronize(nullptr, &error);
-  return status == TESSERA_OK ? status : fail_on_device(status, error);
+  return upload.finish();
 }
 
 }  // namespace tessera::runtime

@@ -17,12 +17,27 @@
 
 namespace tessera::runtime {
 
+struct FakeCopy {
+  void* to;
+  const void* from;
+  std::uint64_t bytes;
+};
+
 // What the device has been asked for.
 struct FakeDevice {
   std::map<const void*, tessera_device> places;  // pieces of memory
   std::uint64_t free_bytes = 1 << 20;
   int copies = 0, waits = 0, replays = 0, recordings = 0, graphs = 0, streams = 0, events = 0;
   bool has_driver = true, capturing = false, caller_captures = false, records = true;
+  // A device that copies as late as it may: when somebody waits for it.
+  bool is_late = false;
+  std::vector<FakeCopy> asked;  // of such a device
+  std::size_t done = 0;         // of these
+  std::size_t first_failing = ~std::size_t{0};
+
+  void catch_up(std::size_t count) {
+    for (; done < count; ++done) std::memcpy(asked[done].to, asked[done].from, asked[done].bytes);
+  }
 };
 inline FakeDevice device;
 inline int own_stream, foreign_stream;
@@ -53,7 +68,6 @@ inline tessera_device place_of(const void* memory) {
   const auto it = device.places.find(memory);
   return it == device.places.end() ? tessera_device{TESSERA_CPU, 0} : it->second;
 }
-inline std::int32_t nothing(void*, tessera_device_error*) { return TESSERA_OK; }
 inline std::int32_t use_stream(void*, void* stream, tessera_device_error* error) {
   if (stream != &foreign_stream) return TESSERA_OK;
   return refuse(error, TESSERA_INVALID_ARGUMENT, "the stream cannot be used: of another device");
@@ -80,24 +94,41 @@ inline const tessera_device_api kApi = {
     },
     .destroy_stream = [](void*) { --device.streams; },
     .copy = [](void* to, const void* from, std::uint64_t bytes, void*,
-               tessera_device_error*) -> std::int32_t {
+               tessera_device_error* error) -> std::int32_t {
       ++device.copies;
-      std::memcpy(to, from, bytes);
-      return TESSERA_OK;
+      if (!device.is_late) {
+        std::memcpy(to, from, bytes);
+        return TESSERA_OK;
+      }
+      device.asked.push_back({to, from, bytes});
+      if (device.asked.size() <= device.first_failing) return TESSERA_OK;
+      device.asked.pop_back();
+      return refuse(error, TESSERA_KERNEL_FAILED, "memory cannot be copied");
     },
     .synchronize = [](void*, tessera_device_error*) -> std::int32_t {
       ++device.waits;
+      device.catch_up(device.asked.size());
       return TESSERA_OK;
     },
     .create_event = [](void** event, tessera_device_error*) -> std::int32_t {
       ++device.events;
-      *event = &device;
+      *event = new std::size_t(0);  // copies in front of it
       return TESSERA_OK;
     },
-    .destroy_event = [](void*) { --device.events; },
-    .record_event = use_stream,
+    .destroy_event =
+        [](void* event) {
+          --device.events;
+          delete static_cast<std::size_t*>(event);
+        },
+    .record_event = [](void* event, void* stream, tessera_device_error* error) -> std::int32_t {
+      *static_cast<std::size_t*>(event) = device.asked.size();
+      return use_stream(event, stream, error);
+    },
     .wait_event = use_stream,
-    .synchronize_event = nothing,
+    .synchronize_event = [](void* event, tessera_device_error*) -> std::int32_t {
+      device.catch_up(*static_cast<std::size_t*>(event));
+      return TESSERA_OK;
+    },
     .elapsed_ns = [](void*, void*, std::uint64_t* ns, tessera_device_error*) -> std::int32_t {
       *ns = 1000;
       return TESSERA_OK;
