@@ -5,10 +5,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
 #include <fmt/format.h>
 
+#include "backends/cutlass/multistage_tiles.h"
+#include "backends/cutlass/splits.h"
 #include "backends/cutlass/time_model.h"
 
 namespace tessera::backends::cutlass {
@@ -30,20 +31,11 @@ constexpr TileShape kStreamKTiles[] = {{128, 64, 64}, {128, 128, 64}};
 // A block has one tile.
 constexpr TileShape kImplicitTiles[] = {{64, 64, 64},  {64, 128, 64},  {128, 64, 64},
                                         {128, 96, 64}, {128, 128, 64}, {128, 192, 64}};
-struct MultistageShape {
-  int m, n, k, warp_m, warp_n, stages;
-};
-constexpr MultistageShape kMultistageTiles[] = {
-    {128, 128, 32, 64, 64, 4}, {128, 64, 32, 64, 32, 4}, {64, 64, 32, 32, 32, 5}};
-// For float32 by three products of tf32: each operand is there twice, so that registers are short.
-constexpr MultistageShape kEmulatingTiles[] = {
-    {128, 128, 16, 32, 64, 4}, {128, 64, 16, 64, 32, 4}, {64, 64, 16, 32, 32, 3}};
 
 bool fits(const Gemm& gemm, const Configuration& c, const Target& target, const Device& device) {
   if (c.schedule == Schedule::kMultistage) {
     if (gemm.batch.as_constant().value_or(1) > kMostMatricesOfGrid) return false;
-    return std::int64_t{c.tile_m + c.tile_n} * c.tile_k * c.stages * gemm.a_dtype.size_bytes() <=
-           shared_bytes_of(target);
+    return shared_bytes_of_block(gemm, c) <= shared_bytes_of(target);
   }
   if (c.schedule == Schedule::kStreamK &&
       (!gemm.m.is_constant() || !gemm.batch.is_constant() || waves_of(gemm, c, device) > 1)) {
@@ -106,28 +98,32 @@ bool has_kernels(const Target& target) {
 }
 
 Device device_of(const Target& target) {
-  if (const std::int64_t given = target.get_int("multiprocessors"); given > 0) {
-    return {static_cast<int>(given)};
-  }
   struct Usual {
     const char* arch;
-    int multiprocessors;
+    Device device;
   };
-  // A100, A10, Jetson Orin, L40S; H100 and H200 as modules.
-  constexpr Usual kUsual[] = {{"sm_80", 108}, {"sm_86", 72}, {"sm_87", 16}, {"sm_89", 142}};
+  // A100, A10, Jetson Orin, L40S; else H100 and H200 as modules. Of multiprocessors, what CUDA's
+  // documentation says.
+  constexpr std::int64_t kLarge = 164 << 10, kSmall = 100 << 10;
+  constexpr Usual kUsual[] = {{"sm_80", {108, kLarge, 2048}},
+                              {"sm_86", {72, kSmall, 1536}},
+                              {"sm_87", {16, kLarge, 1536}},
+                              {"sm_89", {142, kSmall, 1536}}};
   const std::string arch = architecture(target);
+  Device device;
+  if (arch.starts_with("sm_8")) device = {device.multiprocessors, kSmall, 1536};
   for (const Usual& usual : kUsual) {
-    if (arch == usual.arch) return {usual.multiprocessors};
+    if (arch == usual.arch) device = usual.device;
   }
-  return {};
+  const std::int64_t given = target.get_int("multiprocessors");
+  if (given > 0) device.multiprocessors = static_cast<int>(given);
+  return device;
 }
 
 bool has_tma(const Target& target) { return architecture(target) == "sm_90a"; }
 
-// As CUDA's documentation has it.
 std::int64_t shared_bytes_of(const Target& target) {
-  const std::string arch = architecture(target);
-  return (arch == "sm_80" || arch == "sm_87" ? 163 : arch.starts_with("sm_8") ? 99 : 227) << 10;
+  return device_of(target).shared_bytes - kSystemBytesOfBlock;
 }
 
 int blocks_per_multiprocessor(const Configuration& c) {
@@ -200,54 +196,45 @@ int raster_along_m(const Configuration& c) {
 
 namespace {
 
-// The default of `split_k_slices` asks for nothing.
-bool leaves_splits_open(const Target& target) {
-  return target.get_ints("split_k_slices") == std::vector<std::int64_t>{1};
-}
-
-// Parts along K that a gradient by weights may have: with `split_k_slices` those, else any that are
-// worth a look, of four steps at least.
-std::vector<int> possible_splits(const Gemm& gemm, const Configuration& c, const Target& target) {
-  constexpr int kMost = 64, kLeastSteps = 4;
-  std::vector<int> all;
-  const auto add = [&](std::int64_t splits, std::int64_t steps) {
-    const bool fits = splits > 1 && splits * steps * c.tile_k <= gemm.k.constant();
-    if (splits == 1 || fits) all.push_back(static_cast<int>(splits));
+// Of Hopper's own instructions, in all clusters of the target.
+std::vector<Configuration> tma_kernels(const Gemm& gemm, const Target& target) {
+  std::vector<Configuration> all;
+  const auto clusters = target.get_ints("cluster_shapes");
+  const auto add = [&](Schedule schedule, const TileShape& t) {
+    const int k = t.k * 2 / static_cast<int>(gemm.a_dtype.size_bytes());  // the same bytes
+    for (std::size_t i = 0; i + 1 < clusters.size(); i += 2) {
+      all.push_back({schedule, t.m, t.n, k, static_cast<int>(clusters[i]),
+                     static_cast<int>(clusters[i + 1])});
+    }
   };
-  if (leaves_splits_open(target)) {
-    for (int splits = 1; splits <= kMost; splits *= 2) add(splits, kLeastSteps);
-  } else {
-    for (const std::int64_t splits : target.get_ints("split_k_slices")) add(splits, 1);
+  if (gemm.convolution) {
+    for (const TileShape& t : kImplicitTiles) {
+      add(Schedule::kImplicit, t);
+      if (fills_half_a_step(gemm, t)) add(Schedule::kImplicit, {t.m, t.n, t.k / 2});
+    }
+    return all;
   }
-  if (all.empty()) all.push_back(1);
+  for (const TileShape& t : kPingpongTiles) add(Schedule::kPingpong, t);
+  for (const TileShape& t : kCooperativeTiles) add(Schedule::kCooperative, t);
+  for (const TileShape& t : kStreamKTiles) add(Schedule::kStreamK, t);
   return all;
 }
 
-// The one with the parts along K that are the fastest.
-Configuration best_split(const Gemm& gemm, Configuration c, const Target& target,
-                         const Device& device) {
-  Configuration best = c;
-  double least = std::numeric_limits<double>::infinity();
-  for (const int splits : possible_splits(gemm, c, target)) {
-    c.splits = splits;
-    const double time = estimated_microseconds(gemm, c, device);
-    if (time < least) least = time, best = c;
-  }
-  return best;
-}
-
-// With other parts along K: those of `split_k_slices`, or none, half and twice as many.
-std::vector<Configuration> other_splits(const Gemm& gemm, const Configuration& c,
-                                        const Target& target) {
-  const bool is_open = leaves_splits_open(target);
-  std::vector<Configuration> others;
-  for (const int splits : possible_splits(gemm, c, target)) {
-    const bool is_near = splits == 1 || 2 * splits == c.splits || splits == 2 * c.splits;
-    if (splits == c.splits || (is_open && !is_near)) continue;
-    others.push_back(c);
-    others.back().splits = splits;
-  }
-  return others;
+// By as many elements of a row as the sizes allow, and with `profile_all_alignments` by fewer;
+// `beside` those that TMA reads for.
+std::vector<Configuration> other_kernels(const Gemm& gemm, const Target& target, bool beside) {
+  std::vector<Configuration> all;
+  if (gemm.convolution && !suits_iterators(*gemm.convolution)) return all;
+  const auto add = [&](int align) {
+    const auto kernels = multistage_kernels(gemm, align);
+    all.insert(all.end(), kernels.begin(), kernels.end());
+  };
+  if (!beside || gemm.has_few_channels()) add(0);
+  if (!target.get_bool("profile_all_alignments")) return all;
+  const int largest = static_cast<int>(std::min(gemm.a_align, gemm.b_align));
+  const int least = gemm.a_dtype.is_byte() ? 4 : 1;  // what the kernels for integers can copy
+  for (int align = beside ? largest : largest / 2; align >= least; align /= 2) add(align);
+  return all;
 }
 
 }  // namespace
@@ -255,57 +242,19 @@ std::vector<Configuration> other_splits(const Gemm& gemm, const Configuration& c
 std::vector<Configuration> candidates(const Gemm& gemm, const Target& target,
                                       const Device& device) {
   std::vector<Configuration> all;
-  const auto clusters = target.get_ints("cluster_shapes");
   const std::string& raster = target.get_string("raster");
   const auto add = [&](Configuration c) {
     c.raster = raster == "m" ? Raster::kAlongM : raster == "n" ? Raster::kAlongN : Raster::kAuto;
     c.swizzle = static_cast<int>(target.get_int("swizzle"));
     c.is_dependent = starts_early(gemm, c, device);
-    if (gemm.is(ConvolutionKind::kWeightGradient)) c = best_split(gemm, c, target, device);
+    if (can_split(gemm, c)) c = best_split(gemm, c, target, device);
     if (fits(gemm, c, target, device)) all.push_back(c);
   };
-  const int element_bytes = static_cast<int>(gemm.a_dtype.size_bytes());
-  const auto add_sm90 = [&](Schedule schedule, const TileShape& t) {
-    const int k = t.k * 2 / element_bytes;  // the same bytes
-    for (std::size_t i = 0; i + 1 < clusters.size(); i += 2) {
-      add({schedule, t.m, t.n, k, static_cast<int>(clusters[i]),
-           static_cast<int>(clusters[i + 1])});
-    }
-  };
-  const int largest = static_cast<int>(std::min(gemm.a_align, gemm.b_align));
-  const auto add_sm80 = [&](int align) {
-    if (gemm.convolution && !suits_iterators(*gemm.convolution)) return;
-    // cp.async copies four bytes at least; below, tiles go through registers in two stages.
-    const bool is_narrow = (align == 0 ? largest : align) * element_bytes < 4;
-    for (const MultistageShape& t : gemm.emulates_float32 ? kEmulatingTiles : kMultistageTiles) {
-      const int k = element_bytes == 1 ? t.k * 2 : t.k;
-      add({Schedule::kMultistage, t.m, t.n, k, 1, 1, t.warp_m, t.warp_n, is_narrow ? 2 : t.stages,
-           align});
-    }
-  };
   const bool by_tma = has_tma(target) && suits_tma(gemm);
-  if (gemm.convolution) {
-    if (by_tma) {
-      for (const TileShape& t : kImplicitTiles) {
-        add_sm90(Schedule::kImplicit, t);
-        if (fills_half_a_step(gemm, t)) add_sm90(Schedule::kImplicit, {t.m, t.n, t.k / 2});
-      }
-    }
-    const bool is_better = !by_tma || gemm.has_few_channels();
-    if (is_better) add_sm80(0);
-  } else if (by_tma) {
-    for (const TileShape& t : kPingpongTiles) add_sm90(Schedule::kPingpong, t);
-    for (const TileShape& t : kCooperativeTiles) add_sm90(Schedule::kCooperative, t);
-    for (const TileShape& t : kStreamKTiles) add_sm90(Schedule::kStreamK, t);
-  } else {
-    add_sm80(0);
+  if (by_tma) {
+    for (const Configuration& c : tma_kernels(gemm, target)) add(c);
   }
-  if (target.get_bool("profile_all_alignments")) {
-    const int least = element_bytes == 1 ? 4 : 1;  // what the kernels for integers can copy
-    for (int align = by_tma ? largest : largest / 2; align >= least; align /= 2) {
-      add_sm80(align);
-    }
-  }
+  for (const Configuration& c : other_kernels(gemm, target, by_tma)) add(c);
   std::stable_sort(all.begin(), all.end(), [&](const Configuration& x, const Configuration& y) {
     return estimated_microseconds(gemm, x, device) < estimated_microseconds(gemm, y, device);
   });
@@ -328,7 +277,7 @@ std::vector<Configuration> launches(const Gemm& gemm, const Configuration& candi
     }
     return all;
   }
-  if (gemm.is(ConvolutionKind::kWeightGradient)) {
+  if (can_split(gemm, candidate)) {
     const auto others = other_splits(gemm, candidate, target);
     all.insert(all.end(), others.begin(), others.end());
     return all;

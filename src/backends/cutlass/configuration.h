@@ -34,8 +34,8 @@ struct Configuration {
   int swizzle = 1;  // width of the bands, in tiles
   Raster raster = Raster::kAuto;
   bool is_dependent = false;  // may start while the kernel before it ends
-  // Parts of each sum along K: of stream-K, where 1 is the kernel's choice, and of gradients by
-  // weights.
+  // Parts of each sum along K: of stream-K, where 1 is the kernel's choice, and of the multistage
+  // schedule (splits.h).
   int splits = 1;
 
   friend bool operator==(const Configuration&, const Configuration&) = default;
@@ -51,7 +51,7 @@ std::optional<Configuration> parse_configuration(std::string_view text);
 // As GemmArguments wants it: 1, 0, or -1 for the kernel's choice.
 int raster_along_m(const Configuration& configuration);
 // Where blocks that share tiles along K leave their sums, and what they count by: of the stream-K
-// schedule a lock a group of warps, of gradients by weights a number a tile. 0 for others.
+// schedule a lock a group of warps, of the multistage schedule a number a tile. 0 for others.
 std::int64_t workspace_bytes(const Gemm& gemm, const Configuration& configuration);
 // How many blocks share a multiprocessor, so that one multiplies while another stores: two of the
 // implicit schedule where a thread has 64 sums or fewer, else one.
@@ -63,6 +63,9 @@ constexpr std::int64_t kMostMatricesOfGrid = tessera::cutlass::kMostBlocksOfGrid
 // A device as far as the choice depends on it.
 struct Device {
   int multiprocessors = 132;
+  // Of each, for all its blocks.
+  std::int64_t shared_bytes = 228 << 10;
+  int threads = 2048;
 };
 
 // "sm_90a": -arch, and where that is open, sm_90a.
@@ -73,13 +76,14 @@ bool has_kernels(const Target& target);
 Device device_of(const Target& target);
 // Has the target's architecture the instructions of the sm90 schedules?
 bool has_tma(const Target& target);
-// Shared memory that a block can have.
+// Shared memory that a block can have: all of a multiprocessor's but what the system has of each.
+constexpr std::int64_t kSystemBytesOfBlock = 1024;
 std::int64_t shared_bytes_of(const Target& target);
 
 // All that can compute the product, the presumably fastest first: by waves of tiles, the rate that
 // a tile of that shape can reach, and what a wave costs at least. `cluster_shapes` of the target
-// narrow it. Of a gradient by weights each has as many parts along K as are the fastest of those
-// that `split_k_slices` says, or of all where that says nothing.
+// narrow it. Of the multistage schedule each has as many parts along K as are the fastest of those
+// that are possible (splits.h).
 std::vector<Configuration> candidates(const Gemm& gemm, const Target& target, const Device& device);
 
 // Does the target whose candidate it is leave open how bands of tiles go? Else all is launched so.
@@ -87,8 +91,8 @@ bool leaves_bands_open(const Configuration& candidate);
 
 // The ways to launch one of them, itself first: early or not; where there is more than a wave of
 // tiles, bands of some widths in both directions, unless the target says which; of stream-K, sums
-// in as many parts as `split_k_slices` of the target says; of gradients by weights in those, or in
-// some more and fewer.
+// in as many parts as `split_k_slices` of the target says; of the multistage schedule in those, or,
+// of gradients by weights, in some more and fewer.
 std::vector<Configuration> launches(const Gemm& gemm, const Configuration& candidate,
                                     const Target& target);
 

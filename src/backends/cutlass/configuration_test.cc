@@ -84,7 +84,7 @@ TEST(Configurations, AreForTheDeviceOfTheTarget) {
   EXPECT_FALSE(has_kernels(*parse_target("cutlass -arch=sm_75")));
   // 108 tiles of 128 x 128 are one wave of an A100; of 72 multiprocessors, two.
   const Gemm gemm = float16_product(1536, 1152, 1024);
-  const Configuration c{Schedule::kMultistage, 128, 128, 32};
+  const Configuration c = parse_configuration("sm80_128x128x32_w64x64_s4 z1 auto").value();
   EXPECT_GT(estimated_microseconds(gemm, c, device_of(*parse_target("cutlass -sm=86"))),
             1.5 * estimated_microseconds(gemm, c, device_of(*parse_target("cutlass -sm=80"))));
 }

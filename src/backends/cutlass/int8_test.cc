@@ -104,7 +104,7 @@ TEST(CutlassIntegers, WhatTmaCannotReadGoesToTheKernelForSm80) {
                         k),
             toolchain, *parse_target(target));
     expect_lines(kernel_of(toolchain),
-                 {"gemm_sm80.cuh", "OpMultiplyAddSaturate", "GemmShape<64, 64, 64>",
+                 {"gemm_sm80.cuh", "OpMultiplyAddSaturate", "GemmShape<64, 64, 128>",
                   k == 252 ? "kAlignA = 4, kAlignB = 4, kAlignD = 4"
                            : "kAlignA = 16, kAlignB = 16, kAlignD = 4"});
   }

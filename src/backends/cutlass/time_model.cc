@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "backends/cutlass/multistage_tiles.h"
+
 namespace tessera::backends::cutlass {
 namespace {
 
@@ -52,20 +54,33 @@ double depth_of(const Gemm& gemm, const Configuration& c, double waves) {
 
 // The constants are fitted to measurements on an H200 (bench/results): what a multiprocessor
 // multiplies in a microsecond, what a launch and a wave of tiles cost at least, and that narrow
-// tiles read more shared memory for each product. Those of sums that are split are not measured.
+// tiles read more shared memory for each product. Those of sums that are split, and of the
+// multistage schedule but for its launch, are guesses.
 constexpr double kProductsPerMicrosecond = 3.4e6, kWave = 0.6, kLaunch = 2.5;
+constexpr double kMultistageShare = 0.7;  // what mma.sync can do of the rate
 constexpr double kAddsPerMicrosecond = 7000;
+
+// What reading takes in times of what multiplying does. Warps of the multistage schedule read
+// what they multiply into registers, too, each for itself.
+double reading_of(const Configuration& c) {
+  constexpr double kRowsReadPerProduct = 16;
+  const double of_tile = kRowsReadPerProduct * (1.0 / c.tile_m + 1.0 / c.tile_n);
+  if (c.schedule != Schedule::kMultistage) return of_tile;
+  return of_tile / 2 + kRowsReadPerProduct / 4 * (1.0 / c.warp_m + 1.0 / c.warp_n);
+}
 
 // Products in a microsecond.
 double rate_of(const Gemm& gemm, const Configuration& c) {
-  constexpr double kRowsReadPerProduct = 16;
   const double m = static_cast<double>(gemm.m.as_constant().value_or(kUsualRows));
-  const double reading = kRowsReadPerProduct * (1.0 / c.tile_m + 1.0 / c.tile_n);
+  const double reading = reading_of(c);
   // tf32 has half the rate, integers of eight bits twice, and three products take thrice the time.
   const auto bytes = static_cast<double>(gemm.a_dtype.size_bytes());
   const double width = bytes / 2 * (gemm.emulates_float32 ? 3 : 1);
   double rate = kProductsPerMicrosecond / width / (1 + reading);
-  if (c.schedule == Schedule::kMultistage) rate *= 0.6;
+  if (c.schedule == Schedule::kMultistage) {
+    constexpr double kSpillsFrom = 320;
+    rate *= kMultistageShare * std::min(1.0, kSpillsFrom / registers_of_thread(gemm, c));
+  }
   for (double align = c.align; align > 0 && align * bytes < 16; align *= 2) rate *= 0.9;
   if (c.schedule == Schedule::kCooperative || c.schedule == Schedule::kStreamK) {
     rate *= 0.8;  // nothing hides the epilogue
@@ -94,18 +109,40 @@ double stream_k_microseconds(const Gemm& gemm, const Configuration& c, const Dev
   return kLaunch + kClear + kWave + adding + tiles * of_step * steps / blocks;
 }
 
-// Of a gradient by weights: what blocks count by is cleared first, each leaves its sums in memory,
-// and the last one of a tile adds those of all.
-double split_microseconds(const Gemm& gemm, const Configuration& c, const Device& device,
-                          double of_step) {
+// What a step takes of `blocks` on a multiprocessor together. It multiplies as fast as its warps
+// hide each other's waiting, and no faster than what it reads arrives: stages but one are on their
+// way.
+double multistage_step(const Configuration& c, double blocks, double of_step) {
+  constexpr double kLatency = 0.7, kIdleWarps = 1.2, kBarrier = 0.005;
+  const double warps = blocks * warps_of_block(c);
+  const double multiplying = blocks * of_step * (warps + kIdleWarps) / warps;
+  return std::max(multiplying, kLatency / std::max(c.stages - 1, 1)) + kBarrier;
+}
+
+// Of sums in parts: what blocks count by is cleared first, each leaves its sums in memory, and the
+// last one of a tile adds those of all.
+double split_sums_microseconds(const Configuration& c, double blocks) {
   constexpr double kClear = 4, kBytesPerMicrosecond = 3e6, kSumBytes = 4;
-  const double blocks = tiles_of(gemm, c) * c.splits, sums = c.tile_m * c.tile_n;
-  const double waves = ceil_div(blocks, device.multiprocessors);
-  const double steps =
-      ceil_div(static_cast<double>(gemm.k.constant()), static_cast<double>(c.tile_k) * c.splits);
+  if (c.splits == 1) return 0;
+  const double sums = c.tile_m * c.tile_n;
   const double moving = 2 * blocks * sums * kSumBytes / kBytesPerMicrosecond;
-  const double adding = sums / kAddsPerMicrosecond * (c.splits + 1);
-  return kLaunch + kClear + waves * (kWave + of_step * steps) + moving + adding;
+  return kClear + moving + sums / kAddsPerMicrosecond * (c.splits + 1);
+}
+
+// The busiest multiprocessor has its blocks in turns of as many as fit there at a time; one stores
+// while others multiply.
+double multistage_microseconds(const Gemm& gemm, const Configuration& c, const Device& device) {
+  const double blocks = tiles_of(gemm, c) * c.splits;
+  const double own = ceil_div(blocks, device.multiprocessors);
+  const double fit = std::min<double>(own, resident_blocks(gemm, c, device));
+  const double turns = std::max(0.0, ceil_div(own, fit) - 1), left = own - turns * fit;
+  const double depth = depth_of(gemm, c, waves_of(gemm, c, device));
+  const double steps = ceil_div(depth, static_cast<double>(c.tile_k) * c.splits);
+  const double of_step = c.tile_m * c.tile_n * c.tile_k / rate_of(gemm, c);
+  const double of_turns = turns * multistage_step(c, fit, of_step);
+  return kLaunch + kWave * (1 + turns / fit) +
+         steps * (of_turns + multistage_step(c, left, of_step)) +
+         split_sums_microseconds(c, blocks);
 }
 
 }  // namespace
@@ -126,10 +163,10 @@ double waves_of(const Gemm& gemm, const Configuration& c, const Device& device) 
 }
 
 double estimated_microseconds(const Gemm& gemm, const Configuration& c, const Device& device) {
+  if (c.schedule == Schedule::kMultistage) return multistage_microseconds(gemm, c, device);
   const double waves = waves_of(gemm, c, device), k = depth_of(gemm, c, waves);
   const double of_step = c.tile_m * c.tile_n * c.tile_k / rate_of(gemm, c), steps = k / c.tile_k;
   if (c.schedule == Schedule::kStreamK) return stream_k_microseconds(gemm, c, device, of_step);
-  if (c.splits > 1) return split_microseconds(gemm, c, device, of_step);
   return kLaunch + waves * (kWave + of_step * steps) + 0.005 * waves * steps;
 }
 

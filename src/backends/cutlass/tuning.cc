@@ -11,6 +11,7 @@
 #include "backends/cutlass/jobs.h"
 #include "backends/cutlass/kernel_version.h"
 #include "backends/cutlass/measure_source.h"
+#include "backends/cutlass/time_model.h"
 #include "byoc/compiler_functions.h"
 
 namespace tessera::backends::cutlass {
@@ -101,13 +102,33 @@ std::function<CompileJob(std::span<const std::size_t>)> table_of(Work work, Conf
   };
 }
 
+// The model tells tiles apart better than their stages and the depth of their steps: each that has
+// a tile in common with some before it stands as if it took longer, so that the first ones differ.
+std::vector<Configuration> varied(const Gemm& gemm, std::vector<Configuration> all,
+                                  const Device& device) {
+  constexpr double kForEach = 0.1;
+  std::map<std::pair<int, int>, int> before;
+  std::vector<std::pair<double, Configuration>> weighed;
+  for (const Configuration& c : all) {
+    const bool may_vary = c.schedule == Schedule::kMultistage;
+    const int known = may_vary ? before[{c.tile_m, c.tile_n}]++ : 0;
+    weighed.emplace_back(estimated_microseconds(gemm, c, device) * (1 + kForEach * known), c);
+  }
+  std::stable_sort(weighed.begin(), weighed.end(),
+                   [](const auto& x, const auto& y) { return x.first < y.first; });
+  std::transform(weighed.begin(), weighed.end(), all.begin(),
+                 [](const auto& one) { return one.second; });
+  return all;
+}
+
 // `sized` is the product with numbers for all sizes; kernels are those of any size.
 TuningTask task_of(const Gemm& gemm, const Gemm& sized, const relay::Function& f,
                    const Target& target) {
   TuningTask task =
       task_of(workload_of(gemm, sized), title_of(gemm, f), measure_job(gemm, target), target);
   std::vector<Configuration> all;
-  for (const Configuration& c : candidates(gemm, target, device_of(target))) {
+  const Device device = device_of(target);
+  for (const Configuration& c : varied(gemm, candidates(gemm, target, device), device)) {
     const auto kernel = std::make_shared<const CompileJob>(kernel_job(gemm, c, target));
     for (const Configuration& launch : launches(sized, c, target)) {
       task.candidates.push_back({launch.text(), kernel});
