@@ -55,8 +55,8 @@ std::vector<TargetKind> make_kinds() {
         {"multiprocessors", Int{0}, "of the device; 0: as many as the usual one of the arch has"},
         {"use_3xtf32", true, "emulate float32 with three tf32 products; false: plain tf32"},
         {"split_k_slices", Ints{1},
-         "parts of sums along K that are measured, too, where tiles are few; of gradients by "
-         "weights those to choose from, 1: any"},
+         "parts of sums along K that are measured, too, where tiles are few; without TMA those to "
+         "choose from; 1: any for gradients by weights, else none"},
         {"profile_all_alignments", false,
          "also measure kernels that read rows by fewer elements than they allow"},
         {"find_first_valid", false, "measuring stops at the first kernel that computes right"},

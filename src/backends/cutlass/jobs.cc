@@ -78,6 +78,9 @@ CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& ta
   if (c.schedule == Schedule::kMultistage) {
     add_headers(job, {"epilogue_sm80.cuh", "launch_sm80.cuh"});
     if (gemm.convolution) add_headers(job, {"conv_kernel_sm80.cuh"});
+    if (!gemm.convolution || gemm.is(ConvolutionKind::kWeightGradient)) {
+      add_headers(job, {"split_sums_sm80.cuh"});
+    }
     if (gemm.is(ConvolutionKind::kTransposed)) {
       add_headers(job, {"class_of_places.h", "host_device.h", "strided_rows_sm80.cuh"});
     }

@@ -266,8 +266,8 @@ TEST(MultistageTiles, TheFirstOnesThatAreMeasuredDiffer) {
 
 // ---- With nvcc
 
-// A tile of four warps above each other, as deep as shared memory allows; and one of eight warps
-// through registers.
+// A tile of four warps above each other, as deep as shared memory allows, with sums in parts; and
+// one of eight warps through registers.
 TEST(MultistageKernels, Compile) {
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 1});
@@ -275,7 +275,7 @@ TEST(MultistageKernels, Compile) {
   const struct {
     const char *configuration, *text;
   } cases[] = {
-      {"sm80_256x64x64_w64x64_s4 z1 auto",
+      {"sm80_256x64x64_w64x64_s4 z1 auto split3",
        "def @main(%x: Tensor[(300, 1022), float16], %w: Tensor[(65, 1022), float16], %b: "
        "Tensor[(65), float16]) { nn.relu(add(nn.dense(%x, %w, units=None), %b)) }"},
       {"sm80_128x256x64_w64x64_s2 z1 auto",

@@ -33,7 +33,10 @@ std::vector<int> possible_splits(const Gemm& gemm, const Configuration& c, const
 }  // namespace
 
 bool can_split(const Gemm& gemm, const Configuration& c) {
-  return c.schedule == Schedule::kMultistage && gemm.is(ConvolutionKind::kWeightGradient);
+  constexpr int kSumBytes = 4;
+  if (c.schedule != Schedule::kMultistage) return false;
+  if (gemm.convolution) return gemm.is(ConvolutionKind::kWeightGradient);
+  return gemm.m.is_constant() && gemm.batch == Dim(1) && gemm.sum_dtype.size_bytes() == kSumBytes;
 }
 
 Configuration best_split(const Gemm& gemm, Configuration c, const Target& target,

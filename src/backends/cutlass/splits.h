@@ -9,7 +9,8 @@
 
 namespace tessera::backends::cutlass {
 
-// Has the configuration's kernel parts for that? Those for gradients by weights.
+// Has the configuration's kernel parts for that? Those for gradients by weights, and for single
+// products of which all sizes are numbers, as the workspace's is, with sums of 32 bits.
 bool can_split(const Gemm& gemm, const Configuration& c);
 
 // With the parts that are the fastest by the model: of those that `split_k_slices` says, or, of

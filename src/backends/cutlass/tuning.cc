@@ -11,6 +11,7 @@
 #include "backends/cutlass/jobs.h"
 #include "backends/cutlass/kernel_version.h"
 #include "backends/cutlass/measure_source.h"
+#include "backends/cutlass/splits.h"
 #include "backends/cutlass/time_model.h"
 #include "byoc/compiler_functions.h"
 
@@ -28,6 +29,11 @@ std::string device_text(const Target& target) {
   const auto model = target.values().find("model");
   return fmt::format("{} {} {}", architecture(target), device_of(target).multiprocessors,
                      model == target.values().end() ? "" : std::get<std::string>(model->second));
+}
+
+// Where sizes are open, none of a workspace is known.
+bool suits(const Gemm& gemm, const Configuration& c) {
+  return c.schedule != Schedule::kMultistage || c.splits == 1 || can_split(gemm, c);
 }
 
 // Every call of the composite's operators, the product first.
@@ -121,6 +127,14 @@ std::vector<Configuration> varied(const Gemm& gemm, std::vector<Configuration> a
   return all;
 }
 
+// Of the sized product, those that kernels of any size can be launched in.
+std::vector<Configuration> launches(const Gemm& gemm, const Gemm& sized, const Configuration& c,
+                                    const Target& target) {
+  auto all = launches(sized, c, target);
+  std::erase_if(all, [&](const Configuration& launch) { return !suits(gemm, launch); });
+  return all;
+}
+
 // `sized` is the product with numbers for all sizes; kernels are those of any size.
 TuningTask task_of(const Gemm& gemm, const Gemm& sized, const relay::Function& f,
                    const Target& target) {
@@ -130,7 +144,7 @@ TuningTask task_of(const Gemm& gemm, const Gemm& sized, const relay::Function& f
   const Device device = device_of(target);
   for (const Configuration& c : varied(gemm, candidates(gemm, target, device), device)) {
     const auto kernel = std::make_shared<const CompileJob>(kernel_job(gemm, c, target));
-    for (const Configuration& launch : launches(sized, c, target)) {
+    for (const Configuration& launch : launches(gemm, sized, c, target)) {
       task.candidates.push_back({launch.text(), kernel});
       all.push_back(launch);
     }
@@ -244,7 +258,7 @@ std::vector<Choice> usable_of(const std::vector<Choice>& candidates, const Launc
 template <class Choice, class Launches>
 Result<Expected<Selection<Choice>, Refusal>> choose(
     const byoc::Workload& workload, const std::vector<Choice>& candidates, const Launches& launches,
-    std::optional<Choice> (*parse)(std::string_view), const Target& target,
+    const std::function<std::optional<Choice>(std::string_view)>& parse, const Target& target,
     const byoc::CompileContext& context) {
   using Answer = Expected<Selection<Choice>, Refusal>;
   TESSERA_TRY(byoc::Ranking measured, context.measurements->ranking(kName, kernel_version(target),
@@ -281,8 +295,12 @@ Result<Expected<Selection<Configuration>, Refusal>> choose(
   if (context.measurements == nullptr || !sized) {
     return Expected<Selection<Configuration>, Refusal>({candidates.front(), candidates});
   }
-  const auto ways = [&](const Configuration& c) { return launches(*sized, c, target); };
-  return choose(workload_of(gemm, *sized), candidates, ways, &parse_configuration, target, context);
+  const auto ways = [&](const Configuration& c) { return launches(gemm, *sized, c, target); };
+  const auto parse = [&](std::string_view text) {
+    const auto c = parse_configuration(text);
+    return c && suits(gemm, *c) ? c : std::nullopt;
+  };
+  return choose<Configuration>(workload_of(gemm, *sized), candidates, ways, parse, target, context);
 }
 
 Result<Expected<Selection<AttentionConfiguration>, Refusal>> choose(
@@ -292,8 +310,8 @@ Result<Expected<Selection<AttentionConfiguration>, Refusal>> choose(
     return Expected<Selection<AttentionConfiguration>, Refusal>({candidates.front(), candidates});
   }
   const auto ways = [](const AttentionConfiguration& c) { return launches(c); };
-  return choose(workload_of(attention), candidates, ways, &parse_attention_configuration, target,
-                context);
+  return choose<AttentionConfiguration>(workload_of(attention), candidates, ways,
+                                        &parse_attention_configuration, target, context);
 }
 
 }  // namespace tessera::backends::cutlass

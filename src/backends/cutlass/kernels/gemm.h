@@ -42,7 +42,7 @@ struct GemmArguments {
   int32_t swizzle;         // width of the bands of tiles that run at the same time
   int32_t raster_along_m;  // 1: bands go along M, 0: along N, -1: the kernel's choice
   int32_t dependent;       // 1: may start while the kernel before it ends
-  int32_t splits;          // of stream-K: equal parts of each sum along K; 0 or 1: its own choice
+  int32_t splits;          // parts of each sum along K; 0 or 1: none, or the choice of stream-K
   Window window;           // of convolutions, which read no strides of A
 };
 
