@@ -21,7 +21,7 @@ struct TuningCandidate {
 };
 
 struct TuningTask {
-  // As in records. A device whose description begins with `device` is one to measure on:
+  // As in records. A device that `is_of_device` is one to measure on:
   // "sm_90a 132 ", the architecture and the number of multiprocessors.
   std::string backend, version, device;
   Workload workload;

@@ -36,4 +36,8 @@ std::string kernel_of(std::string_view configuration) {
   return std::string(configuration.substr(0, configuration.find(' ')));
 }
 
+bool is_of_device(std::string_view described, std::string_view wanted) {
+  return wanted.ends_with(' ') ? described.starts_with(wanted) : described == wanted;
+}
+
 }  // namespace tessera::byoc

@@ -26,6 +26,10 @@ struct Workload {
 // The kernel's name of a configuration's text; behind it, after a space, how it is launched.
 std::string kernel_of(std::string_view configuration);
 
+// Is a device, as records describe it, one that is wanted? Where that ends with a space, the name
+// of the device, which is the last of a description, is left open.
+bool is_of_device(std::string_view described, std::string_view wanted);
+
 // What must not be taken, and why: it computes wrong numbers, crashes, or does not compile.
 struct Failure {
   std::string configuration, reason;

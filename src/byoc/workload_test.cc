@@ -28,5 +28,14 @@ TEST(Workload, WithoutOpenSizesThereIsOneText) {
   EXPECT_EQ(closed.sizes_in("gemm m=2 { return x > 0 ? x : 0; }"), std::nullopt);
 }
 
+TEST(Workload, ADeviceIsOneOfItsModelWhereThatIsNamed) {
+  const char* device = "sm_90a 132 NVIDIA H200";
+  EXPECT_TRUE(is_of_device(device, "sm_90a 132 "));
+  EXPECT_TRUE(is_of_device(device, device));
+  EXPECT_FALSE(is_of_device("sm_90a 132 NVIDIA H200 NVL", device));
+  EXPECT_FALSE(is_of_device(device, "sm_90a 114 "));
+  EXPECT_FALSE(is_of_device(device, "sm_90a 1"));
+}
+
 }  // namespace
 }  // namespace tessera::byoc

@@ -30,7 +30,7 @@ enum class Origin : std::uint8_t {
 Origin origin_of(const tune::Record& record, const byoc::TuningTask& task) {
   if (task.backend != record.key.backend) return Origin::kNoTask;
   if (task.version != record.key.version) return Origin::kOtherKernels;
-  return record.key.device.starts_with(task.device) ? Origin::kFits : Origin::kOtherDevice;
+  return byoc::is_of_device(record.key.device, task.device) ? Origin::kFits : Origin::kOtherDevice;
 }
 Origin origin_of(const tune::Record& record, const std::vector<byoc::TuningTask>& tasks) {
   Origin origin = Origin::kNoTask;

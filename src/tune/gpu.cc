@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include "byoc/workload.h"
 #include "runtime/device_arch.h"
 
 namespace tessera::tune {
@@ -74,7 +75,7 @@ std::string mismatch(const Gpu& gpu, const std::string& device) {
         "give the target `cuda` -arch=sm_{1}{3}",
         gpu.name, number, architecture, runtime::arch_suffix(number));
   }
-  if (describe(gpu, device).starts_with(device)) return "";
+  if (byoc::is_of_device(describe(gpu, device), device)) return "";
   const std::string alike = fmt::format("{} {} ", architecture, gpu.multiprocessors);
   if (device.starts_with(alike)) {
     return fmt::format("the GPU of this machine is `{}`, the target is for `{}`", gpu.name,

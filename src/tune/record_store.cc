@@ -269,8 +269,8 @@ Result<byoc::Ranking> RecordStore::ranking(std::string_view backend, std::string
       Statement rows,
       Statement::prepare(database_.get(), path_,
                          fmt::format("SELECT {} FROM records WHERE backend = ? AND version = ? AND "
-                                     "substr(device, 1, length(?)) = ?3 AND "
-                                     "substr(workload, 1, length(?)) = ?4{}",
+                                     "iif(substr(?, -1) = ' ', substr(device, 1, length(?3)), "
+                                     "device) = ?3 AND substr(workload, 1, length(?)) = ?4{}",
                                      kColumns, kOrder)));
   const std::size_t until = workload.sizes.empty() ? std::string::npos : workload.form.find('?');
   bind_texts(rows, {backend, version, device, std::string_view(workload.form).substr(0, until)});

@@ -130,9 +130,11 @@ TEST_F(RecordStoreTest, TheFastestOfADevice) {
   RecordStore store = open();
   Record other = record("elsewhere", 1);
   other.key.device = "sm_80 108 NVIDIA A100";
+  Record alike = record("alike", 1);
+  alike.key.device = kKey.device + " NVL";
   Record newer = record("newer nvcc", 3);
   newer.key.toolchain = "nvcc 13.1";
-  for (const Record& r : {other, newer, record("a", 4), record("broken", 0, "C7510")}) {
+  for (const Record& r : {other, alike, newer, record("a", 4), record("broken", 0, "C7510")}) {
     ASSERT_TRUE(store.add(r));
   }
   using Names = std::vector<std::string>;
@@ -141,10 +143,13 @@ TEST_F(RecordStoreTest, TheFastestOfADevice) {
     EXPECT_TRUE(found);
     return found->configurations;
   };
-  EXPECT_EQ(ranking("sm_90a 132 ", "gemm m=128 n=4096 k=1024"), Names({"newer nvcc", "a"}));
+  EXPECT_EQ(ranking("sm_90a 132 ", "gemm m=128 n=4096 k=1024"),
+            Names({"alike", "newer nvcc", "a"}));
+  EXPECT_EQ(ranking("sm_90a 132 NVIDIA H200", "gemm m=128 n=4096 k=1024"),
+            Names({"newer nvcc", "a"}));
   EXPECT_EQ(ranking("sm_80 ", "gemm m=128 n=4096 k=1024"), Names({"elsewhere"}));
   EXPECT_EQ(ranking("sm_90a 114 ", "gemm m=128 n=4096 k=1024"), Names());
-  EXPECT_EQ(ranking("", "gemm m=1 n=1 k=1"), Names());
+  EXPECT_EQ(ranking("sm_90a 132 ", "gemm m=1 n=1 k=1"), Names());
 }
 
 TEST_F(RecordStoreTest, OpenSizesTakeTheNearest) {
@@ -160,7 +165,7 @@ TEST_F(RecordStoreTest, OpenSizesTakeTheNearest) {
   add("gemm m=384 n=17 batch=8 {?}", "of another width", 1);
   const auto ranking = [&](std::int64_t m, std::int64_t batch) {
     const auto found =
-        store.ranking("cutlass", "4.2.0", "", {"gemm m=? n=16 batch=? {?}", {m, batch}});
+        store.ranking("cutlass", "4.2.0", "sm_90a 132 ", {"gemm m=? n=16 batch=? {?}", {m, batch}});
     EXPECT_TRUE(found);
     return std::pair(found->configurations, found->sizes);
   };
@@ -187,11 +192,11 @@ TEST_F(RecordStoreTest, WhatIsWrongAtOneSizeIsOutForOpenSizes) {
   add("gemm m=384 n=16", "a", 1, "");
   add("gemm m=384 n=16", "b", 2, "");
   add("gemm m=9000 n=16", "a", 0, "it computes wrong numbers");
-  const auto open_size = store.ranking("cutlass", "4.2.0", "", {"gemm m=? n=16", {384}});
+  const auto open_size = store.ranking("cutlass", "4.2.0", "sm_90a 132 ", {"gemm m=? n=16", {384}});
   EXPECT_EQ(open_size->configurations, std::vector<std::string>{"b"});
   ASSERT_EQ(open_size->failures.size(), 1u);
   EXPECT_EQ(open_size->failures[0].configuration, "a");
-  const auto known_size = store.ranking("cutlass", "4.2.0", "", {"gemm m=384 n=16"});
+  const auto known_size = store.ranking("cutlass", "4.2.0", "sm_90a 132 ", {"gemm m=384 n=16"});
   EXPECT_EQ(known_size->configurations, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(known_size->failures.empty());
 }

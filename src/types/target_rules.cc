@@ -21,9 +21,13 @@ bool at_least(const TargetValue& v) {
   return std::get<Int>(v) >= kLeast;
 }
 
-bool is_level(const TargetValue& v) {
-  const Int level = std::get<Int>(v);
-  return 0 <= level && level <= 3;
+template <Int kMost>
+bool at_most(const TargetValue& v) {
+  return std::get<Int>(v) <= kMost;
+}
+template <Int kLeast, Int kMost>
+bool is_between(const TargetValue& v) {
+  return kLeast <= std::get<Int>(v) && std::get<Int>(v) <= kMost;
 }
 
 // `sm_90a`: two or three digits from 50 on, and a letter perhaps. Which of them exist, nvcc knows.
@@ -73,12 +77,13 @@ constexpr char kM[] = "m", kN[] = "n", kAuto[] = "auto";
 constexpr char kFloat32Name[] = "float32", kFloat16Name[] = "float16";
 
 constexpr OptionRule kRules[] = {
-    {"cpu", "opt", "0, 1, 2 or 3", is_level},
-    {"cpu", "threads", "0 or more", at_least<0>},
+    {"cpu", "opt", "0, 1, 2 or 3", is_between<0, 3>},
+    {"cpu", "threads", "0 to 10000", is_between<0, 10000>},
     {"cuda", "arch", "an architecture as sm_80 and sm_90a are", is_arch},
     {"cutlass", "arch", "an architecture as sm_80 and sm_90a are, or `auto`", is_arch_or_auto},
     {"cutlass", "sm", "50 or more, as 90 for sm_90", at_least<50>},
-    {"cutlass", "multiprocessors", "0 or more", at_least<0>},
+    {"cutlass", "multiprocessors", "0 to 10000", is_between<0, 10000>},
+    {"cutlass", "threads", "10000 or less", at_most<10000>},
     {"cutlass", "cluster_shapes", "pairs of numbers from 1 on, of at most 8 blocks each",
      is_clusters},
     {"cutlass", "split_k_slices", "numbers from 1 on", is_counts},

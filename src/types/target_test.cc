@@ -144,7 +144,10 @@ TEST(TargetErrors, Text) {
   expect_contains(bad("cuda -ptx=2"), "option `ptx` must be a boolean");
   expect_contains(bad("cutlass -split_k_slices=1,,2"), "must be a list of integers");
   expect_contains(bad("cutlass -split_k_slices=2,0"), "must be numbers from 1 on");
-  expect_contains(bad("cpu -threads=-5"), "option `threads` must be 0 or more");
+  expect_contains(bad("cpu -threads=-5"), "option `threads` must be 0 to 10000");
+  for (const char* option : {"multiprocessors", "threads"}) {
+    expect_contains(bad(fmt::format("cutlass -{}=4294967296", option)), "10000");
+  }
   expect_contains(bad(R"({"kind":"cpu","opt":-1})"), "option `opt` must be 0, 1, 2 or 3");
   for (const char* arch : {"sm_12", "sm_", "sm_9x", "compute_90", "sm_90a2", "sm_90A", "90"}) {
     expect_contains(bad(fmt::format("cuda -arch={}", arch)), "option `arch` must be an");

@@ -115,6 +115,7 @@ Device device_of(const Target& target) {
   for (const Usual& usual : kUsual) {
     if (arch == usual.arch) device = usual.device;
   }
+  if (target.get_bool("ptx")) device.shared_bytes = kSmall;  // of some later device
   const std::int64_t given = target.get_int("multiprocessors");
   if (given > 0) device.multiprocessors = static_cast<int>(given);
   return device;

@@ -8,11 +8,6 @@
 namespace tessera::backends::cutlass {
 namespace {
 
-// The default of `split_k_slices` asks for nothing.
-bool leaves_splits_open(const Target& target) {
-  return target.get_ints("split_k_slices") == std::vector<std::int64_t>{1};
-}
-
 // Where they are open, of four steps at least.
 std::vector<int> possible_splits(const Gemm& gemm, const Configuration& c, const Target& target) {
   constexpr int kMost = 64, kLeastSteps = 4;
@@ -31,6 +26,10 @@ std::vector<int> possible_splits(const Gemm& gemm, const Configuration& c, const
 }
 
 }  // namespace
+
+bool leaves_splits_open(const Target& target) {
+  return target.get_ints("split_k_slices") == std::vector<std::int64_t>{1};
+}
 
 bool can_split(const Gemm& gemm, const Configuration& c) {
   constexpr int kSumBytes = 4;

@@ -9,6 +9,9 @@
 
 namespace tessera::backends::cutlass {
 
+// The default of `split_k_slices`, which asks for nothing.
+bool leaves_splits_open(const Target& target);
+
 // Has the configuration's kernel parts for that? Those for gradients by weights, and for single
 // products of which all sizes are numbers, as the workspace's is, with sums of 32 bits.
 bool can_split(const Gemm& gemm, const Configuration& c);

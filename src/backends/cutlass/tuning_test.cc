@@ -328,6 +328,9 @@ def @main(%x: Tensor[(64, 16384), float16], %w: Tensor[(256, 16384), float16]) {
   compile(kFewTiles, toolchain, Target("cutlass"), &measured);
   const std::string& text = toolchain.sources.at("cutlass_regions");
   EXPECT_NE(text.find("  g.splits = 8;\n"), std::string::npos) << text;
+  RecordingToolchain others;
+  compile(kFewTiles, others, *parse_target("cutlass -split_k_slices=1,2"), &measured);
+  EXPECT_EQ(others.sources.at("cutlass_regions").find("  g.splits = 8;\n"), std::string::npos);
 }
 
 }  // namespace

@@ -84,6 +84,25 @@ inline int32_t failed(const tessera_call* call, const KernelCode& kernel, cudaEr
   return failed(call, kernel, text);
 }
 
+// Code for sm_80 runs on GPUs with less shared memory, too, as far as its kernels do with that.
+inline int32_t failed_for_shared_memory(const tessera_call* call, const KernelCode& kernel,
+                                        int wanted, cudaError_t status) {
+  int device = 0, there = 0, major = 0, minor = 0;
+  const bool is_told =
+      cudaGetDevice(&device) == cudaSuccess &&
+      cudaDeviceGetAttribute(&there, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
+          cudaSuccess &&
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+      cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) == cudaSuccess;
+  if (!is_told || wanted <= there) return failed(call, kernel, status);
+  char text[160];
+  snprintf(text, sizeof text,
+           "it needs %d bytes of shared memory, and this GPU has %d: compile the model for its "
+           "architecture, sm_%d",
+           wanted, there, 10 * major + minor);
+  return failed(call, kernel, text);
+}
+
 // Params: of the kernel.
 template <class Params>
 int32_t launch(KernelCode& code, const tessera_call* call, Params params,
@@ -110,6 +129,9 @@ int32_t launch(KernelCode& code, const tessera_call* call, Params params,
   if (status == cudaSuccess) {
     status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   shape.shared_bytes);
+    if (status != cudaSuccess) {
+      return failed_for_shared_memory(call, code, shape.shared_bytes, status);
+    }
   }
   void* values[] = {&params};
   if (status == cudaSuccess) status = cudaLaunchKernelExC(&config, kernel, values);
