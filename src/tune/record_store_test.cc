@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/record_store.h"
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
@@ -317,6 +319,27 @@ TEST_F(RecordStoreTest, OtherFilesAreRefused) {
   ASSERT_FALSE(newer);
   EXPECT_NE(render(newer.error()).find("version 7"), std::string::npos);
   EXPECT_FALSE(RecordStore::open(folder_.file("absent/r.db")));
+}
+
+// As a disk or a copy may leave it.
+TEST_F(RecordStoreTest, AFileWithABrokenPageIsDamaged) {
+  {
+    RecordStore store = open();
+    for (int i = 0; i < 200; ++i) ASSERT_TRUE(store.add(record(fmt::format("kernel {}", i), i)));
+  }
+  const std::string path = folder_.file("r.db");
+  std::string bytes = *read_file(path);
+  constexpr std::size_t kPage = 4096;
+  ASSERT_GT(bytes.size(), 3 * kPage);
+  std::fill(bytes.begin() + kPage, bytes.end(), '\xff');
+  ASSERT_TRUE(write_atomically(path, bytes));
+  const auto store = RecordStore::open_to_read(path);
+  const auto records = store ? store->all() : Result<Records>(Unexpected{store.error()});
+  ASSERT_FALSE(records);
+  const std::string text = render(records.error());
+  EXPECT_NE(text.find("` is damaged: "), std::string::npos) << text;
+  EXPECT_NE(text.find("help: `sqlite3 FILE .recover"), std::string::npos) << text;
+  EXPECT_EQ(*read_file(path), bytes);
 }
 
 // Somebody's file stays as it is, whoever names it.

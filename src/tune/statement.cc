@@ -44,6 +44,12 @@ Diagnostic database_error(sqlite3* database, const std::string& path) {
     case SQLITE_FULL:
     case SQLITE_IOERR:
       return not_written("make room on the disk, or name another file");
+    case SQLITE_CORRUPT:
+      return error(Code::kBadOption, nullptr, "the file of the records in `{}` is damaged: {}",
+                   path, what)
+          .with_remedy(
+              "`sqlite3 FILE .recover | sqlite3 NEW` saves the records that can still be read; "
+              "`tessera tune` with a new file measures all of them again");
     default:
       break;
   }
