@@ -50,7 +50,7 @@ byoc::CompileJob fake_kernels(const byoc::TuningTask& task, std::span<const std:
                               const std::string& behaviours) {
   std::string text =
       "#include \"tessera/call.h\"\n"
-      "struct Behaviour { double us; bool is_wrong; const char* refusal; };\n"
+      "struct Behaviour { double us; bool is_wrong; const char* refusal; int faulty_replay; };\n"
       "extern \"C\" {\nint32_t fake_launch(int, const tessera_call*);\n";
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     text += fmt::format(
@@ -89,9 +89,11 @@ class FakeRun {
     const auto linked = link::link_program(toolchain, *objects, {}, folder_.file("measure"));
     EXPECT_TRUE(linked) << render(linked.error());
   }
-  std::string run(const char* seconds, const char* first_valid, const char* skipped) const {
+  std::string run(const char* seconds, const char* first_valid, const char* skipped,
+                  int exit_status = 0) const {
     const auto ran = run_process({folder_.file("measure"), seconds, first_valid, skipped});
-    EXPECT_TRUE(ran && ran->ok());
+    EXPECT_TRUE(ran);
+    EXPECT_EQ(ran->exit_status, exit_status) << ran->err;
     return ran->out;
   }
 
@@ -124,6 +126,26 @@ TEST(CutlassMeasuring, ProgramsCheckFirstAndLetTheBestTakeTurns) {
   const std::string late = program.run("0", "0", "0");
   EXPECT_EQ(count_of(late, "time 2 4.0800 0.0000"), 1u) << late;
   EXPECT_EQ(count_of(late, "begin 3"), 0u) << late;
+}
+
+// A kernel that faults in a replay, which a later call tells, is named, and whoever starts the
+// program again without it has the others' times.
+TEST(CutlassMeasuring, ProgramsNameWhoFaultsInAReplay) {
+  if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
+  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
+  ASSERT_TRUE(toolchain) << render(toolchain.error());
+  // Of its short look, of replays in turns that nobody times, and of timed ones.
+  for (const int replay : {1, 2, 6, 7, 150, 1000}) {
+    SCOPED_TRACE(replay);
+    const FakeRun program(*toolchain, tasks_of(kFeedForward).front(),
+                          {"{5, 0, 0}", fmt::format("{{4, 0, 0, {}}}", replay), "{6, 0, 0}"});
+    const std::string all = program.run("60", "0", "", 4);
+    EXPECT_TRUE(all.ends_with("begin 1\nfailed 1 an illegal memory access was encountered\n"))
+        << all;
+    const std::string others = program.run("60", "0", "1");
+    EXPECT_EQ(count_of(others, "time 0 5.0000 0.0000"), 1u) << others;
+    EXPECT_EQ(count_of(others, "time 2 6.0000 0.0000"), 1u) << others;
+  }
 }
 
 TEST(CutlassMeasuring, ProgramsOfConvolutionsAndAttentionDoTheSame) {

@@ -167,9 +167,9 @@ class Contest {
     return work_.launch(runner.number, turn % work_.turns(), call);
   }
 
-  // After a failing kernel the device is of no use to this process.
-  void synchronize(const Runner& runner) const {
-    const cudaError_t status = cudaStreamSynchronize(stream_);
+  // Of a call after its launches: what a kernel does wrong is told by any later one, and from then
+  // on the device is of no use to this process.
+  static void must_be_well(const Runner& runner, cudaError_t status) {
     if (status == cudaSuccess) return;
     std::printf("failed %d %s\n", runner.number, cudaGetErrorString(status));
     std::fflush(stdout);
@@ -177,9 +177,9 @@ class Contest {
   }
 
   std::string compare_result(const Runner& runner) const {
-    work_.result().compare(stream_);
-    synchronize(runner);
-    return work_.result().mistake();
+    Difference found;
+    must_be_well(runner, work_.result().compare(stream_, found));
+    return work_.result().mistake(found);
   }
 
   std::string check(const Runner& runner) const {
@@ -217,6 +217,8 @@ class Contest {
       while (runner.us.size() < 3 && runner.us.back() < 2 * best);
       why = compare_result(runner);
     }
+    // Of a refused one a part may run; the next one is not to be blamed for that.
+    must_be_well(runner, cudaStreamSynchronize(stream_));
     watchdog_.rest();
     if (why.empty()) return true;
     cudaGetLastError();
@@ -236,13 +238,16 @@ class Contest {
 
   // Replays that nobody times put caches and clocks where they are in a steady run.
   void measure(Runner& runner, int untimed, int timed) {
-    for (int i = 0; i < untimed; ++i) must(cudaGraphLaunch(runner.graph, stream_), "a replay");
-    must(cudaEventRecord(from_, stream_), "an event");
-    for (int i = 0; i < timed; ++i) must(cudaGraphLaunch(runner.graph, stream_), "a replay");
-    must(cudaEventRecord(to_, stream_), "an event");
-    synchronize(runner);
+    const auto replay = [&](int times) {
+      for (int i = 0; i < times; ++i) must_be_well(runner, cudaGraphLaunch(runner.graph, stream_));
+    };
+    replay(untimed);
+    must_be_well(runner, cudaEventRecord(from_, stream_));
+    replay(timed);
+    must_be_well(runner, cudaEventRecord(to_, stream_));
+    must_be_well(runner, cudaStreamSynchronize(stream_));
     float ms = 0;
-    must(cudaEventElapsedTime(&ms, from_, to_), "an event");
+    must_be_well(runner, cudaEventElapsedTime(&ms, from_, to_));
     runner.us.push_back(ms * 1e3 / double(launches() * timed));
   }
 

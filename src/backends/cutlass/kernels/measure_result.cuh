@@ -103,16 +103,18 @@ class CheckedResult {
     must(cudaMemsetAsync(data_, 0xff, bytes_, stream), "a result");
   }
 
-  // Of what lies there after the launches before.
-  void compare(cudaStream_t stream) const {
-    must(cudaMemcpyAsync(difference_, &nothing_, sizeof nothing_, cudaMemcpyHostToDevice, stream),
-         "a comparison");
+  // Of what lies there after the launches before; an error may be one of theirs.
+  cudaError_t compare(cudaStream_t stream, Difference& found) const {
+    cudaError_t status =
+        cudaMemcpyAsync(difference_, &nothing_, sizeof nothing_, cudaMemcpyHostToDevice, stream);
+    if (status != cudaSuccess) return status;
     launch_compare_(*this, stream);
+    status = cudaStreamSynchronize(stream);
+    if (status != cudaSuccess) return status;
+    return cudaMemcpy(&found, difference_, sizeof found, cudaMemcpyDeviceToHost);
   }
-  // What the comparison found, once it has ended; "" if all is right.
-  std::string mistake() const {
-    Difference found;
-    must(cudaMemcpy(&found, difference_, sizeof found, cudaMemcpyDeviceToHost), "a comparison");
+  // What a comparison found; "" if all is right.
+  std::string mistake(const Difference& found) const {
     const double error = std::sqrt(found.squares / found.wanted_squares);
     float largest;
     static_assert(sizeof largest == sizeof found.largest);

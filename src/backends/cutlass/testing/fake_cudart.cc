@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests: CUDA's runtime as far as a measuring program calls it, without a device. Kernels do
-// nothing; a candidate's launch takes the time that its table says, or the result is wrong.
+// nothing; a candidate's launch takes the time that its table says, or the result is wrong, or one
+// of its replays fails, which the calls after it tell.
 #include <cstring>
 
 #include <cuda_runtime_api.h>
@@ -11,6 +12,7 @@ struct Behaviour {
   double us;
   bool is_wrong;
   const char* refusal;
+  int faulty_replay;  // counted from 1; 0: none
 };
 extern "C" const Behaviour fake_candidates[];
 
@@ -25,6 +27,8 @@ std::size_t events = 0, replays = 0;
 struct Graph {
   int candidate, launches;
 };
+cudaError_t fault = cudaSuccess;  // of a kernel that ran, for good
+int replays_of[64];               // by candidate
 Graph graphs[64];
 std::size_t graph_count = 0;
 
@@ -53,13 +57,13 @@ cudaError_t cudaMemcpy(void* to, const void*, std::size_t, cudaMemcpyKind) {
     unsigned largest;
   } found = {fake_candidates[last_launched].is_wrong ? 1. : 0., 1, 1ull << 40, 0};
   std::memcpy(to, &found, sizeof found);
-  return cudaSuccess;
+  return fault;
 }
 cudaError_t cudaMemcpyAsync(void*, const void*, std::size_t, cudaMemcpyKind, cudaStream_t) {
-  return cudaSuccess;
+  return fault;
 }
 cudaError_t cudaMemset(void*, int, std::size_t) { return cudaSuccess; }
-cudaError_t cudaMemsetAsync(void*, int, std::size_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaMemsetAsync(void*, int, std::size_t, cudaStream_t) { return fault; }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
   p->l2CacheSize = 50 << 20;
   return cudaSuccess;
@@ -69,10 +73,12 @@ cudaError_t cudaMemGetInfo(std::size_t* unused, std::size_t* all) {
   return cudaSuccess;
 }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
-const char* cudaGetErrorString(cudaError_t) { return "none"; }
+const char* cudaGetErrorString(cudaError_t status) {
+  return status == cudaSuccess ? "none" : "an illegal memory access was encountered";
+}
 cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
 cudaError_t cudaStreamCreate(cudaStream_t*) { return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return fault; }
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
   captured = 0;
   return cudaSuccess;
@@ -86,7 +92,11 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t, unsigned lo
 cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
 // The card is a fifth faster until it is warm.
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t) {
+  if (fault != cudaSuccess) return fault;
   const auto* graph = reinterpret_cast<const Graph*>(exec);
+  if (++replays_of[graph->candidate] == fake_candidates[graph->candidate].faulty_replay) {
+    fault = cudaErrorIllegalAddress;
+  }
   last_launched = graph->candidate;
   const double speed = ++replays < 100 ? 0.8 : 1;
   now_us += speed * fake_candidates[graph->candidate].us * graph->launches;
@@ -98,7 +108,7 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
   *reinterpret_cast<double*>(event) = now_us;
-  return cudaSuccess;
+  return fault;
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to) {
   *ms =
