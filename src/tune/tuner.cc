@@ -2,6 +2,7 @@
 #include "tune/tuner.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include <fmt/ranges.h>
 
@@ -39,9 +40,16 @@ bool is_about_the_source(const Diagnostic& why) {
   return why.code == Code::kToolFailed && !link::blames_the_machine(why.message);
 }
 
-// Older files have what is not about it, too.
-bool is_known(const Record& record) {
-  return !record.failure.starts_with(kNotCompiled) || !link::blames_the_machine(record.failure);
+// As a process is when memory runs out: it may be another one that took it.
+bool is_killed_by_the_machine(const ProcessResult& ran) {
+  return ran.signal == SIGKILL && !ran.timed_out;
+}
+
+// Of the measuring program, in which there is no kernel of a candidate: where it cannot be
+// compiled, that candidates cannot be either says nothing about them.
+std::string problem_of_program(const std::optional<Result<std::string>>& program) {
+  if (!program) return "the budget was spent before its measuring program was compiled";
+  return *program ? "" : program->error().list.front().message;
 }
 
 }  // namespace
@@ -75,6 +83,27 @@ Result<std::vector<TuneRow>> Tuner::run(std::span<const TuningTask> tasks) {
   return rows;
 }
 
+// Of compilers, the one of the host's code decides as well: one that is too new for nvcc, or
+// broken, fails on each source. With another one it is tried again.
+RecordKey Tuner::key_of_compiling(const RecordKey& key) const {
+  RecordKey with_host = key;
+  with_host.toolchain += ", " + toolchain_.identity();
+  return with_host;
+}
+
+// That a kernel does not compile is known of this host compiler alone, where older files have it of
+// any.
+Result<std::set<std::string>> Tuner::known_of(const RecordKey& key) const {
+  std::set<std::string> known;
+  TESSERA_TRY(const Records measured, records_.find(key));
+  for (const Record& record : measured.list) {
+    if (!record.failure.starts_with(kNotCompiled)) known.insert(record.configuration);
+  }
+  TESSERA_TRY(const Records not_compiled, records_.find(key_of_compiling(key)));
+  for (const Record& record : not_compiled.list) known.insert(record.configuration);
+  return known;
+}
+
 // Which of the first kernels' candidates have no record.
 Result<Tuner::Job> Tuner::prepare(const TuningTask& task) const {
   Job job{&task,
@@ -85,13 +114,8 @@ Result<Tuner::Job> Tuner::prepare(const TuningTask& task) const {
           {}};
   job.row.problem = mismatch(gpu_, task.device);
   if (!job.row.problem.empty()) return job;
-  TESSERA_TRY(const Records found, records_.find(job.key));
-  std::set<std::string> known, kernels;
-  bool is_found = false;
-  for (const Record& record : found.list) {
-    if (is_known(record)) known.insert(record.configuration);
-    is_found |= record.failure.empty();
-  }
+  TESSERA_TRY(const auto known, known_of(job.key));
+  std::set<std::string> kernels;
   for (std::size_t i = 0; i < task.candidates.size(); ++i) {
     const auto& [configuration, kernel] = task.candidates[i];
     if (kernels.insert(kernel->name).second &&
@@ -104,7 +128,10 @@ Result<Tuner::Job> Tuner::prepare(const TuningTask& task) const {
       job.wanted.push_back(i);
     }
   }
-  if (task.first_valid && is_found) job.wanted.clear();
+  if (task.first_valid) {
+    TESSERA_TRY(const Records found, records_.find(job.key));
+    if (!found.list.empty() && found.list.front().failure.empty()) job.wanted.clear();
+  }
   return job;
 }
 
@@ -156,6 +183,11 @@ void Tuner::compile(const std::vector<Job>& jobs) {
 }
 
 Result<void> Tuner::measure(Job& job, double seconds) {
+  if (auto why = problem_of_program(objects_.at(job.task->program.source)); !why.empty()) {
+    job.row.problem = std::move(why);
+    job.wanted.clear();
+    return {};
+  }
   TESSERA_TRY_VOID(sort_out(job));
   if (job.now.empty()) return {};
   auto folder = TempDir::make("tessera-tune");
@@ -183,7 +215,10 @@ Result<void> Tuner::sort_out(Job& job) {
     } else if (*object) {
       compiled.push_back(i);
     } else if (const Diagnostic& why = object->error().list.front(); is_about_the_source(why)) {
-      TESSERA_TRY_VOID(add(job, i, {0, 0, fmt::format("{}: {}", kNotCompiled, why.message)}));
+      ++job.row.failed;
+      TESSERA_TRY_VOID(
+          records_.add({key_of_compiling(job.key), job.task->candidates[i].configuration, 0, 0,
+                        fmt::format("{}: {}", kNotCompiled, why.message)}));
     } else {
       job.row.problem = why.message;
     }
@@ -197,14 +232,7 @@ Result<void> Tuner::sort_out(Job& job) {
 }
 
 Result<std::string> Tuner::build_program(const Job& job, const TempDir& folder) {
-  const Object& program = objects_.at(job.task->program.source);
-  if (!program) {
-    return fail(error(Code::kToolFailed, {},
-                      "the budget was spent before its measuring program "
-                      "was compiled"));
-  }
-  if (!*program) return Unexpected{program->error()};
-  std::vector<std::string> objects = {**program};
+  std::vector<std::string> objects = {**objects_.at(job.task->program.source)};
   std::set<const CompileJob*> taken;
   for (const std::size_t i : job.now) {
     const CompileJob* kernel = job.task->candidates[i].kernel.get();
@@ -236,17 +264,19 @@ Result<void> Tuner::run_program(Job& job, const std::string& program, double sec
     }
     report = parse_worker_report(ran->out);
     const bool is_own_fault = ran->exit_status == kProgramFailed || !report.begun;
-    if (!report.is_done && !is_own_fault) {
+    const bool is_nobodys_fault = is_own_fault || is_killed_by_the_machine(*ran);
+    if (!report.is_done && !is_nobodys_fault) {
       report.measured.try_emplace(*report.begun, Measured{0, 0, "it ends with " + ran->outcome()});
     }
     for (const auto& [number, measured] : report.measured) {
       if (number >= job.now.size() || !skipped.insert(number).second) continue;
       TESSERA_TRY_VOID(add(job, job.now[number], measured));
     }
-    if (!report.is_done && is_own_fault) {
+    if (!report.is_done && is_nobodys_fault) {
       const std::string why = first_line(ran->err);
       job.row.problem = "the measuring program: " + (why.empty() ? ran->outcome() : why);
-      return {};
+      if (is_own_fault) return {};
+      skipped.insert(*report.begun);  // until the next time
     }
   }
   return {};
@@ -261,9 +291,12 @@ Result<void> Tuner::add(Job& job, std::size_t candidate, const Measured& measure
 
 Result<void> Tuner::summarize(Job& job) const {
   TESSERA_TRY(const Records found, records_.find(job.key));
-  for (const Record& record : found.list) {
-    if (record.failure.empty() && !job.row.best) job.row.best = record;
-    if (record.configuration == job.row.first) job.row.first_record = record;
+  TESSERA_TRY(const Records not_compiled, records_.find(key_of_compiling(job.key)));
+  for (const auto* records : {&not_compiled, &found}) {
+    for (const Record& record : records->list) {
+      if (record.failure.empty() && !job.row.best) job.row.best = record;
+      if (record.configuration == job.row.first) job.row.first_record = record;
+    }
   }
   return {};
 }

@@ -61,6 +61,8 @@ class Tuner {
     std::vector<std::size_t> now;     // those of this round
   };
 
+  RecordKey key_of_compiling(const RecordKey& key) const;
+  Result<std::set<std::string>> known_of(const RecordKey& key) const;
   Result<Job> prepare(const byoc::TuningTask& task) const;
   bool start_round(std::vector<Job>& jobs) const;
   void compile(const std::vector<Job>& jobs);

@@ -87,6 +87,22 @@ class TunerTest : public ::testing::Test {
     return rows->front();
   }
   std::vector<Record> records() const { return open().all()->list; }
+  // A compiler, called by the name, that fails on the source, a pattern of shells, as long as the
+  // file named `lack` is there: with what that says.
+  link::Toolchain with_failing_compiler(const std::string& name, const std::string& pattern) const {
+    const std::string compiler = folder_.file(name);
+    EXPECT_TRUE(write_atomically(
+        compiler, fmt::format("#!/bin/sh\nif test -e '{0}'; then\n  case \"$*\" in {1})\n"
+                              "    echo 'candidate_1.cc:1:2: error: unfinished' >&2\n"
+                              "    cat '{0}' >&2; exit 4;;\n  esac\nfi\nexec c++ \"$@\"\n",
+                              folder_.file("lack"), pattern)));
+    EXPECT_EQ(::chmod(compiler.c_str(), 0700), 0);
+    ::setenv("CXX", compiler.c_str(), 1);
+    auto toolchain =
+        link::Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = "", .jobs = 1});
+    ::unsetenv("CXX");
+    return *std::move(toolchain);
+  }
 
   TempDir folder_;
   link::Toolchain toolchain_;
@@ -131,17 +147,8 @@ TEST_F(TunerTest, WhoFailsIsRecordedAndNeverTriedAgain) {
 
 // What a compiler says of a full disk, or of memory that was out, is true for a while.
 TEST_F(TunerTest, ACompilerThatTheMachineFailsIsAskedAgain) {
-  const std::string compiler = folder_.file("compiler"), lack = folder_.file("lack");
-  ASSERT_TRUE(write_atomically(
-      compiler,
-      fmt::format("#!/bin/sh\nif test -e '{0}'; then\n  case \"$*\" in *candidate_1.cc*)\n"
-                  "    echo 'candidate_1.cc:1:2: error: unfinished' >&2\n"
-                  "    cat '{0}' >&2; exit 4;;\n  esac\nfi\nexec c++ \"$@\"\n",
-                  lack)));
-  ASSERT_EQ(::chmod(compiler.c_str(), 0700), 0);
-  ::setenv("CXX", compiler.c_str(), 1);
-  toolchain_ = *link::Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = "", .jobs = 1});
-  ::unsetenv("CXX");
+  const std::string lack = folder_.file("lack");
+  toolchain_ = with_failing_compiler("compiler", "*candidate_1.cc*");
   const auto t = task({"return 5;", "return 3;"});
   for (const std::string why :
        {"fatal error: error writing to /tmp/x.s: No space left on device",
@@ -160,6 +167,54 @@ TEST_F(TunerTest, ACompilerThatTheMachineFailsIsAskedAgain) {
   EXPECT_EQ(row.problem, "");
   EXPECT_EQ(row.measured, 1u);
   EXPECT_EQ(row.best->configuration, "c1");
+}
+
+// The measuring program has no candidate's kernel in it: what fails on it, too, is the compiler.
+TEST_F(TunerTest, ACompilerThatFailsOnTheProgramSaysNothingOfCandidates) {
+  const std::string why = "error: #error -- unsupported GNU version!";
+  ASSERT_TRUE(write_atomically(folder_.file("lack"), why + "\n"));
+  toolchain_ = with_failing_compiler("compiler", "*program.cc*|*candidate_*.cc*");
+  for (const bool first_valid : {false, true}) {
+    auto t = task({"return 5;", "return 3;"}, first_valid ? "one" : "all");
+    t.first_valid = first_valid;
+    const TuneRow row = tune(t);
+    EXPECT_NE(row.problem.find("could not compile `program.cc`"), std::string::npos) << row.problem;
+    EXPECT_EQ(row.failed, 0u);
+    EXPECT_TRUE(records().empty());
+  }
+  ASSERT_EQ(::unlink(folder_.file("lack").c_str()), 0);
+  EXPECT_EQ(tune(task({"return 5;", "return 3;"}, "all")).measured, 2u);
+}
+
+TEST_F(TunerTest, WhatOneHostCompilerCannotIsTriedWithAnother) {
+  ASSERT_TRUE(write_atomically(folder_.file("lack"), "\n"));
+  const auto t = task({"return 5;", "return 3;"});
+  toolchain_ = with_failing_compiler("old", "*candidate_1.cc*");
+  EXPECT_EQ(tune(t).failed, 1u);
+  EXPECT_EQ(tune(t).known, 2u);
+  // An older tessera kept it without the compiler.
+  for (const Record& record : records()) {
+    if (record.failure.empty()) {
+      ASSERT_TRUE(open().add({record.key, "c1", 0, 0, fmt::format("{}: x", kNotCompiled)}));
+    }
+  }
+  toolchain_ = with_failing_compiler("new", "none");
+  const TuneRow row = tune(t);
+  EXPECT_EQ(row.known, 1u);
+  EXPECT_EQ(row.measured, 1u);
+  EXPECT_EQ(row.best->configuration, "c1");
+}
+
+// It was running when memory ran out, which says nothing of it; the others are measured.
+TEST_F(TunerTest, WhoIsKilledIsTriedAgain) {
+  const auto t = task({"return 5;", "return std::system(\"kill -9 $PPID\");", "return 3;"});
+  for (const std::size_t measured : {2, 0}) {
+    const TuneRow row = tune(t);
+    EXPECT_EQ(row.problem, "the measuring program: signal 9 (Killed)");
+    EXPECT_EQ(row.measured, measured);
+    EXPECT_EQ(row.failed, 0u);
+    EXPECT_EQ(records().size(), 2u);
+  }
 }
 
 TEST_F(TunerTest, TheFirstValidOneWillDo) {
