@@ -2,11 +2,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "backends/table.h"
 #include "driver/compile.h"
+#include "driver/tuning.h"
 #include "tools/progress_bar.h"
 #include "tools/target_options.h"
 #include "tools/tuning_table.h"
@@ -19,26 +18,6 @@ struct TuneArgs {
   bool json = false;
 };
 
-// Those that measure can be told for how long.
-bool measures(const TargetKind& kind) {
-  return kind.is_external && kind.find_option("profile_budget") != nullptr &&
-         backends::find_backend(kind.name) != nullptr;
-}
-
-// What to add where no target is a back end that measures.
-std::string help_to_measure(const std::vector<Target>& targets) {
-  if (std::any_of(targets.begin(), targets.end(),
-                  [](const Target& t) { return measures(t.kind()); })) {
-    return "";
-  }
-  std::vector<std::string> ways;
-  for (const TargetKind& kind : target_kinds()) {
-    if (!measures(kind)) continue;
-    ways.push_back(fmt::format("`--target {} --target {}`", to_string(kind.device), kind.name));
-  }
-  return fmt::format("help: name a back end that measures: {}\n", fmt::join(ways, ", "));
-}
-
 void print(const driver::CompileReport& report, const driver::CompileOptions& options, bool json) {
   const std::string& records = options.records;
   if (json) {
@@ -46,11 +25,26 @@ void print(const driver::CompileReport& report, const driver::CompileOptions& op
         {"seconds", report.seconds}, {"records", records}, {"tuned", tuning_json(report.tuned)}};
     fmt::print("{}\n", all.dump(2));
   } else if (report.tuned.empty()) {
+    const std::string help = driver::help_to_measure(options.targets);
     fmt::print("there is nothing to measure: no back end of the targets has a choice to make\n{}",
-               help_to_measure(options.targets));
+               help.empty() ? "" : fmt::format("help: {}\n", help));
   } else {
     fmt::print("{}{:.1f} s; records in {}\n", tuning_table(report.tuned), report.seconds, records);
   }
+}
+
+// No product has a time, and the table alone says what of each.
+Diagnostic nothing_usable(const driver::CompileReport& report, const std::string& records) {
+  for (const tune::TuneRow& row : report.tuned) {
+    if (row.problem.empty()) continue;
+    return error(Code::kBadOption, {}, "no product has a configuration that can be used: {}",
+                 row.problem)
+        .with_remedy("give more time with --budget");
+  }
+  return error(Code::kBackendFailed, {},
+               "no product has a configuration that can be used: all that were tried failed")
+      .with_remedy(fmt::format("`tessera records {}` says of each why; try more with --candidates",
+                               records));
 }
 
 int tune(const TuneArgs& args) {
@@ -77,7 +71,8 @@ int tune(const TuneArgs& args) {
   print(*result, *options, args.json);
   const bool any = std::any_of(result->tuned.begin(), result->tuned.end(),
                                [](const tune::TuneRow& row) { return row.best.has_value(); });
-  return any || result->tuned.empty() ? kDone : kUserError;
+  if (any || result->tuned.empty()) return kDone;
+  return report(nothing_usable(*result, options->records));
 }
 
 }  // namespace

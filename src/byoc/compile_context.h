@@ -40,6 +40,9 @@ class Toolchain {
   virtual Result<std::vector<std::string>> compile(std::span<const CompileJob> jobs) = 0;
   // Each for itself: its object, or why there is none.
   virtual std::vector<Result<std::string>> compile_each(std::span<const CompileJob> jobs);
+  // Is a failure of these the machine's (no room on the disk, no memory, a compiler that was
+  // killed)? Then it is no reason to decline a function: the next compilation may well do it.
+  virtual bool blames_the_machine(const Diagnostic& /*why*/) const { return false; }
   // A static library of objects that are given as bytes.
   virtual Result<std::string> archive(std::span<const std::string> objects) = 0;
   virtual std::string identity() const = 0;  // compiler and version, for keys and reports

@@ -29,7 +29,8 @@ Result<std::string> object_of(const Artifact& artifact, std::string name, std::s
 }
 
 // The functions in one object. Where the compiler will not have them, each is tried alone: those
-// that fail are declined, with what the compiler says and where the source is, and go.
+// that fail are declined, with what the compiler says and where the source is, and go. What the
+// machine failed is an error.
 Result<std::optional<std::string>> object_of_good(const Module& module, const Artifact& artifact,
                                                   std::string_view prologue,
                                                   std::vector<Definition>& definitions,
@@ -37,6 +38,9 @@ Result<std::optional<std::string>> object_of_good(const Module& module, const Ar
                                                   Toolchain& toolchain) {
   auto whole = object_of(artifact, artifact.backend, source_of(prologue, definitions), toolchain);
   if (whole) return std::optional(*std::move(whole));
+  if (toolchain.blames_the_machine(whole.error().list.front())) {
+    return Unexpected{std::move(whole).error()};
+  }
   const auto decline = [&](const Definition& d, const Diagnostic& why) {
     declined.push_back(
         {d.symbol,
@@ -44,17 +48,21 @@ Result<std::optional<std::string>> object_of_good(const Module& module, const Ar
                "back end `{}` cannot compile `{}`: {}", artifact.backend, d.symbol, why.message)
              .with_remedy(why.remedy)});
   };
-  const bool is_frame_good =
-      object_of(artifact, artifact.backend, source_of(prologue, {}), toolchain).has_value();
+  const auto frame = object_of(artifact, artifact.backend, source_of(prologue, {}), toolchain);
+  if (!frame && toolchain.blames_the_machine(frame.error().list.front())) {
+    return Unexpected{frame.error()};
+  }
   std::vector<Definition> good;
   for (Definition& d : definitions) {
-    if (!is_frame_good) {
+    if (!frame) {
       decline(d, whole.error().list.front());
       continue;
     }
     const auto alone = object_of(artifact, d.symbol, source_of(prologue, {&d, 1}), toolchain);
     if (alone) {
       good.push_back(std::move(d));
+    } else if (toolchain.blames_the_machine(alone.error().list.front())) {
+      return Unexpected{alone.error()};
     } else {
       decline(d, alone.error().list.front());
     }

@@ -37,6 +37,8 @@ class Fussy final : public Toolchain {
   }
   Result<std::string> archive(std::span<const std::string> objects) override { return objects[0]; }
   std::string identity() const override { return "none"; }
+  bool blames_the_machine(const Diagnostic&) const override { return is_full; }
+  bool is_full = false;  // the machine's disk
 
  private:
   std::string word_;
@@ -87,6 +89,20 @@ TEST(FunctionAtATime, WhatTheCompilerRefusesIsDeclinedAndTheRestIsCompiled) {
   EXPECT_EQ(out.declined[0].symbol, "two");
   EXPECT_EQ(out.declined[0].why.message, "back end `onednn` cannot compile `two`: two has two");
   EXPECT_EQ(out.declined[0].why.remedy, "see the folder");
+}
+
+// Not even where the compiler would have the others.
+TEST(FunctionAtATime, WhatTheMachineFailsIsAnError) {
+  Fussy toolchain("two");
+  toolchain.is_full = true;
+  Artifact artifact;
+  artifact.kind = ArtifactKind::kStaticLibrary;
+  artifact.backend = "onednn";
+  CompileContext context{toolchain, 1, false, {}};
+  const auto out =
+      compile_function_at_a_time(two_functions(), std::move(artifact), "", emit_all, context);
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().list.front().message, "onednn has two");
 }
 
 // Nothing is tried one by one where the frame itself is at fault.

@@ -279,7 +279,7 @@ class Compilation {
     }
     done("tune", fmt::format("{} products, {} configurations measured, {} failed",
                              report.tuned.size(), measured, failed));
-    return {};
+    return check_measured(report.tuned, report.warnings);
   }
 
   // What is measured is measured before it is read.
@@ -287,6 +287,9 @@ class Compilation {
     std::optional<tune::RecordStore> records;
     if (options_.tuning.measures || !options_.records.empty()) {
       const auto tasks = tuning_tasks(parts);
+      if (tasks.empty()) {
+        if (auto vain = vain_tuning(options_)) add_warnings({*std::move(vain)});
+      }
       if (options_.tuning.measures) {
         TESSERA_TRY_VOID(measure_tasks(tasks));
       }

@@ -13,6 +13,7 @@
 #include "diagnostics/places.h"
 #include "driver/lack_of.h"
 #include "driver/runtime_operators.h"
+#include "driver/tuning.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
 #include "types/target_list.h"
@@ -20,26 +21,34 @@
 namespace tessera::driver {
 namespace {
 
-// The back ends of the target list that can work here, in its order; the others become warnings.
+// A warning, and what can be measured no more.
+void leave_out(const Target& target, const std::string& why, Partitioned& parts) {
+  parts.warnings.push_back(warning(Code::kBackendMissing, {}, "{}", why));
+  if (!measures(target.kind())) return;
+  parts.unmeasurable.add(
+      error(Code::kBackendMissing, {}, "{}", why)
+          .with_remedy(fmt::format("measuring needs it: mend that, or name targets without `{}`",
+                                   target.name())));
+}
+
+// The back ends of the target list that can work here, in its order.
 std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options, Partitioned& parts) {
   std::vector<byoc::BackendChoice> choices;
-  std::vector<Diagnostic>& warnings = parts.warnings;
   const Target machine = compute_target(options.targets);
   for (const Target& target : options.targets) {
     if (!target.is_external()) continue;
     if (target.device() != machine.device()) {
-      warnings.push_back(warning(
-          Code::kBackendMissing, {}, "{}: it computes on the {}, and this library on the {}",
-          target.name(), to_string(target.device()), to_string(machine.device())));
+      leave_out(target,
+                fmt::format("{}: it computes on the {}, and this library on the {}", target.name(),
+                            to_string(target.device()), to_string(machine.device())),
+                parts);
       continue;
     }
     const byoc::Backend* backend = backends::find_backend(target.name());
     if (backend == nullptr) {
-      warnings.push_back(
-          warning(Code::kBackendMissing, {}, "this tessera has no back end `{}`", target.name()));
+      leave_out(target, fmt::format("this tessera has no back end `{}`", target.name()), parts);
     } else if (const auto missing = lack_of(*backend, target)) {
-      warnings.push_back(
-          warning(Code::kBackendMissing, {}, "{}: {}", target.name(), missing->reason));
+      leave_out(target, fmt::format("{}: {}", target.name(), missing->reason), parts);
       parts.refusals.push_back(byoc::refusal_of({backend, target}, *missing));
     } else {
       choices.push_back({backend, target});
@@ -209,6 +218,9 @@ Result<Partitioned> partition_module(Module module, const CompileOptions& option
                                      byoc::Toolchain& toolchain) {
   Partitioned parts;
   if (options.partition == Partition::kGreedy) parts.choices = choices_of(options, parts);
+  if (options.tuning.measures && !parts.unmeasurable.empty()) {
+    return fail(std::move(parts.unmeasurable));
+  }
   for (const byoc::BackendChoice& c : parts.choices) parts.tried.emplace_back(c.backend->name());
   parts.choices.push_back({&runtime_operators(), host_target(options.targets)});
   TESSERA_TRY(module, ops::infer_types(std::move(module)));

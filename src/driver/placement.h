@@ -24,6 +24,7 @@ struct Partitioned : PlacementFacts {
   byoc::PartitionOutcome outcome;
   std::vector<byoc::BackendChoice> choices, named_only;
   std::vector<Diagnostic> warnings;
+  Diagnostics unmeasurable;  // targets that are left out, though they are to be measured
 };
 
 // The layouts that the back ends of options.targets need, for each operator those of the first that

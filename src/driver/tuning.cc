@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "backends/table.h"
 #include "types/likely_size.h"
 
 namespace tessera::driver {
@@ -153,7 +154,44 @@ Result<std::vector<Diagnostic>> warnings_of_unmeasured(const std::string& path,
   return all;
 }
 
+// Before a file is made for what cannot be measured.
+Result<void> check_gpu(const tune::Gpu& gpu, const std::vector<byoc::TuningTask>& tasks) {
+  for (const byoc::TuningTask& task : tasks) {
+    const std::string why = tune::mismatch(gpu, task.device);
+    if (why.empty()) continue;
+    return fail(error(Code::kBackendMissing, {}, "{}", why)
+                    .with_remedy("name this machine's GPU in the targets, or measure on theirs"));
+  }
+  return {};
+}
+
 }  // namespace
+
+bool measures(const TargetKind& kind) {
+  return kind.is_external && kind.find_option("profile_budget") != nullptr;
+}
+
+std::string help_to_measure(const std::vector<Target>& targets) {
+  if (std::any_of(targets.begin(), targets.end(),
+                  [](const Target& t) { return measures(t.kind()); })) {
+    return "";
+  }
+  std::vector<std::string> ways;
+  for (const TargetKind& kind : target_kinds()) {
+    if (!measures(kind) || backends::find_backend(kind.name) == nullptr) continue;
+    ways.push_back(fmt::format("`--target {} --target {}`", to_string(kind.device), kind.name));
+  }
+  return fmt::format("name a back end that measures: {}", fmt::join(ways, ", "));
+}
+
+std::optional<Diagnostic> vain_tuning(const CompileOptions& options) {
+  std::string help = help_to_measure(options.targets);
+  if (help.empty()) return std::nullopt;
+  return warning(Code::kBadOption, {},
+                 "{} has no effect: no back end of the targets has a choice to make",
+                 options.tuning.measures ? "--tune" : "--records")
+      .with_remedy(std::move(help));
+}
 
 std::vector<byoc::TuningTask> tuning_tasks(const Partitioned& parts) {
   std::vector<byoc::TuningTask> all;
@@ -217,11 +255,35 @@ Result<std::vector<tune::TuneRow>> measure(const std::vector<byoc::TuningTask>& 
                                            link::Toolchain& toolchain, const Progress& progress) {
   if (tasks.empty()) return std::vector<tune::TuneRow>();
   TESSERA_TRY(tune::Gpu gpu, tune::find_gpu());
+  TESSERA_TRY_VOID(check_gpu(gpu, tasks));
   tune::TunerOptions tuner{options.tuning.budget_s, options.tuning.kernels, "", progress.measured};
   TESSERA_TRY(tuner.toolchain, device_toolchain());
   TESSERA_TRY(const std::string path, records_path(options));
   TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open(path));
   return tune::Tuner(toolchain, store, std::move(gpu), std::move(tuner)).run(tasks);
+}
+
+Result<void> check_measured(const std::vector<tune::TuneRow>& rows,
+                            std::vector<Diagnostic>& warnings) {
+  Diagnostics errors;
+  std::set<std::pair<bool, std::string>> told;
+  for (const tune::TuneRow& row : rows) {
+    if (row.problem.empty() || row.problem.starts_with(tune::kBudgetSpent)) continue;
+    if (!told.emplace(row.best.has_value(), row.problem).second) continue;
+    Diagnostic why = error(Code::kToolFailed, {}, "{} of `{}` could be measured: {}",
+                           row.best ? "not all" : "nothing", row.title, row.problem)
+                         .with_remedy(
+                             "measure again when that is mended; what was measured is on "
+                             "record");
+    if (row.best) {
+      why.severity = Severity::kWarning;
+      warnings.push_back(std::move(why));
+    } else {
+      errors.add(std::move(why));
+    }
+  }
+  if (errors.empty()) return {};
+  return fail(std::move(errors));
 }
 
 }  // namespace tessera::driver

@@ -2,12 +2,25 @@
 // Measuring as a stage of a compilation, and the records that choices are read from.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "driver/compile.h"
 #include "driver/placement.h"
 #include "link/toolchain.h"
 #include "tune/record_store.h"
+#include "types/target.h"
 
 namespace tessera::driver {
+
+// Of a back end that has choices to measure. Such ones can be told for how long.
+bool measures(const TargetKind& kind);
+// The targets to add where none of them is such a back end; "" where one is.
+std::string help_to_measure(const std::vector<Target>& targets);
+
+// Where --tune or --records is given, and no target is such a back end.
+std::optional<Diagnostic> vain_tuning(const CompileOptions& options);
 
 // What can be measured of the regions of all back ends; each piece of work once.
 std::vector<byoc::TuningTask> tuning_tasks(const Partitioned& parts);
@@ -26,9 +39,15 @@ Result<tune::RecordStore> read_records(const std::string& path,
                                        const std::vector<byoc::TuningTask>& tasks,
                                        std::vector<Diagnostic>& warnings);
 
-// Measures on this machine's GPU what has no record; without a GPU, nothing is written.
+// Measures on this machine's GPU what has no record; without a GPU that the targets are for,
+// nothing is written.
 Result<std::vector<tune::TuneRow>> measure(const std::vector<byoc::TuningTask>& tasks,
                                            const CompileOptions& options,
                                            link::Toolchain& toolchain, const Progress& progress);
+
+// An error where something kept what has no time from being measured, other than the budget; a
+// warning where it kept some of the candidates. Those that fail by themselves are neither.
+Result<void> check_measured(const std::vector<tune::TuneRow>& rows,
+                            std::vector<Diagnostic>& warnings);
 
 }  // namespace tessera::driver

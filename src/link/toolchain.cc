@@ -67,8 +67,13 @@ Result<std::string> find_header(const std::vector<std::string>& folders,
 
 Diagnostic tool_failure(const std::string& tool, const std::string& what, const std::string& why,
                         TempDir& folder) {
-  return error(Code::kToolFailed, nullptr, "`{}` could not {}: {}", tool, what, why)
-      .with_remedy(fmt::format("what it was given is kept in `{}`", folder.keep()));
+  Diagnostic failure = error(Code::kToolFailed, nullptr, "`{}` could not {}: {}", tool, what, why);
+  // What it was given is not at fault, and a full disk keeps nothing.
+  failure.remedy = blames_the_machine(failure.message)
+                       ? "make room on the disk or in memory, name another folder for temporary "
+                         "files in TMPDIR, or let fewer compilers run at once with --jobs"
+                       : fmt::format("what it was given is kept in `{}`", folder.keep());
+  return failure;
 }
 
 Unexpected<Diagnostics> cannot_write(const FileError& problem) {
@@ -342,6 +347,11 @@ Result<std::vector<std::string>> Toolchain::compile(std::span<const byoc::Compil
   }
   if (!problems.empty()) return fail(std::move(problems));
   return objects;
+}
+
+bool Toolchain::blames_the_machine(const Diagnostic& why) const {
+  return why.code == Code::kFileNotWritable ||
+         (why.code == Code::kToolFailed && link::blames_the_machine(why.message));
 }
 
 Result<std::string> Toolchain::archive(std::span<const std::string> objects) {

@@ -37,6 +37,7 @@ class Toolchain final : public byoc::Toolchain {
   using Clock = std::chrono::steady_clock;
   std::vector<std::optional<Result<std::string>>> compile_until(
       std::span<const byoc::CompileJob> jobs, Clock::time_point until);
+  bool blames_the_machine(const Diagnostic& why) const override;
   Result<std::string> archive(std::span<const std::string> objects) override;
   std::string identity() const override { return compiler_.identity; }
 

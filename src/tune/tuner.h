@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "byoc/tuning_task.h"
@@ -26,6 +27,9 @@ struct TunerOptions {
   std::string toolchain = {};  // of the records' keys
   std::function<void(std::size_t done, std::size_t of)> progress = {};  // tasks
 };
+
+// How `problem` begins where nothing is wrong but the time.
+constexpr std::string_view kBudgetSpent = "the budget was spent";
 
 // What is known of a task in the end.
 struct TuneRow {

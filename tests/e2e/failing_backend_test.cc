@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A back end whose compiler fails: its regions go to the next one, and the report says so.
+#include <filesystem>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -76,6 +78,24 @@ TEST(FailingBackEnd, StrictIsAnError) {
   EXPECT_NE(result.err.find("error[E0501]: back end `ccompiler` cannot compile `ccompiler_main_0`"),
             std::string::npos)
       << result.err;
+}
+
+// What another run would compile is not left to the next one.
+TEST(FailingBackEnd, AFailingMachineIsAnError) {
+  Command command;
+  command.write("model.relay", kModel);
+  const std::string script =
+      command.write("cxx",
+                    "#!/bin/sh\ncase \"$*\" in *ccompiler*) echo 'error: No space left on device' "
+                    ">&2; exit 1;; esac\nexec g++ \"$@\"\n");
+  std::filesystem::permissions(script, std::filesystem::perms::all);
+  command.set("CXX", script);
+  const ProcessResult result = command.run(
+      {"compile", "model.relay", "-o", "model.so", "--target", "cpu", "--target", "ccompiler"});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_NE(result.err.find("error[E0105]"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("No space left on device"), std::string::npos) << result.err;
+  EXPECT_FALSE(std::filesystem::exists(command.file("model.so")));
 }
 
 }  // namespace

@@ -252,6 +252,22 @@ TEST_F(Records, WhatHasNoChoicesNeedsNoGpu) {
   EXPECT_FALSE(std::filesystem::exists(command_.file("n.db")));
 }
 
+TEST_F(Records, WhatHasNoChoicesTakesNoRecords) {
+  add("sm_90a 132 NVIDIA H200", "some", 1);
+  const auto said = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> line = {"compile", "m.relay", "-o", "m.so", "--target", "cpu"};
+    line.insert(line.end(), more.begin(), more.end());
+    const ProcessResult ran = command_.run(line);
+    EXPECT_TRUE(ran.ok()) << ran.err;
+    return ran.err;
+  };
+  const std::string warning = " has no effect: no back end of the targets has a choice to make";
+  EXPECT_TRUE(contains(said({"--records", "r.db"}), "--records" + warning));
+  EXPECT_TRUE(contains(said({"--tune"}), "--tune" + warning));
+  EXPECT_TRUE(contains(said({"--tune"}), "--target cuda --target cutlass"));
+  EXPECT_FALSE(contains(said({}), warning));
+}
+
 TEST_F(Records, WithoutACudaCompilerTheBackEndSaysSo) {
   std::filesystem::create_directories(command_.file("bin"));
   const std::string nvcc = command_.write("bin/nvcc", "#!/bin/sh\nexit 7\n");
@@ -259,8 +275,92 @@ TEST_F(Records, WithoutACudaCompilerTheBackEndSaysSo) {
   command_.set("PATH", command_.file("bin") + ":/usr/bin:/bin");
   const std::string why = nvcc + "` does not run: exit status 7: install the CUDA toolkit";
   EXPECT_TRUE(contains(command_.run({"backends"}).out, why));
-  const ProcessResult ran = run("tune", {"--records", "n.db"});
-  EXPECT_TRUE(contains(ran.err, "cutlass: `" + why)) << ran.err;
+  for (const auto& ran :
+       {run("tune", {"--records", "n.db"}), run("compile", {"--tune", "-o", "m.so"})}) {
+    EXPECT_EQ(ran.exit_status, 1);
+    EXPECT_TRUE(contains(ran.err, "error[E0502]: cutlass: `" + why)) << ran.err;
+    EXPECT_TRUE(contains(ran.err, "help: measuring needs it")) << ran.err;
+  }
+}
+
+TEST_F(Records, WithoutItsHeadersTheBackEndMeasuresNothing) {
+  const ProcessResult ran = command_.run({"tune", "m.relay", "--target", "cuda", "--target",
+                                          "cutlass -include=/nonexistent", "--records", "n.db"});
+  EXPECT_EQ(ran.exit_status, 1);
+  EXPECT_TRUE(contains(ran.err, "error[E0502]: cutlass: ")) << ran.err;
+  EXPECT_FALSE(std::filesystem::exists(command_.file("n.db")));
+}
+
+// With a compiler that says its version, and else what `script` does; and a GPU by name alone.
+class FailingMachine : public Records {
+ protected:
+  void SetUp() override {
+    Records::SetUp();
+    if (!tessera::testing::is_there("cutlass", command_.has_backend("cutlass"))) {
+      GTEST_SKIP() << "CUTLASS is not there";
+    }
+    command_.set("LD_LIBRARY_PATH", TESSERA_FAKE_DRIVER).set("FAKE_DRIVER_GPU", "");
+    compiler_does("echo 'fatal error: error writing to x: No space left on device' >&2; exit 1");
+  }
+  void compiler_does(const std::string& script) {
+    std::filesystem::create_directories(command_.file("cuda/bin"));
+    const std::string nvcc =
+        command_.write("cuda/bin/nvcc",
+                       "#!/bin/sh\ncase \"$*\" in *--version*) echo release 13.0, fake; exit;; "
+                       "esac\n" +
+                           script + "\n");
+    std::filesystem::permissions(nvcc, std::filesystem::perms::owner_all);
+    command_.set("CUDA_HOME", command_.file("cuda"));
+  }
+  void expect_error(const ProcessResult& ran, const std::vector<std::string>& parts) const {
+    EXPECT_EQ(ran.exit_status, 1) << ran.out << ran.err;
+    for (const std::string& part : parts) EXPECT_TRUE(contains(ran.err, part)) << ran.err;
+    EXPECT_FALSE(std::filesystem::exists(command_.file("m.so")));
+  }
+};
+
+TEST_F(FailingMachine, IsAnErrorOfTheCompilation) {
+  for (const auto& [script, sentence] :
+       {std::pair("echo 'error writing to x: No space left on device' >&2; exit 1",
+                  "error writing to x: No space left on device"),
+        std::pair("kill -9 $$", "signal 9")}) {
+    compiler_does(script);
+    expect_error(run("compile", {"-o", "m.so"}),
+                 {"error[E0105]: `", sentence, "help: make room on the disk or in memory"});
+  }
+  command_.write("file", "");
+  expect_error(command_.run({"compile", "m.relay", "-o", "m.so", "--target", "cuda", "--target",
+                             "cutlass -tmp_dir=file/below"}),
+               {"error[E0103]: cannot write `file/below", "help: choose another folder"});
+}
+
+TEST_F(FailingMachine, IsAnErrorOfMeasuring) {
+  for (const ProcessResult& ran :
+       {run("tune", {"--records", "r.db"}), run("compile", {"--tune", "-o", "m.so"})}) {
+    expect_error(ran, {"error[E0105]: nothing of `", "No space left on device",
+                       "help: measure again when that is mended"});
+  }
+}
+
+TEST_F(FailingMachine, WithoutTimeIsToldSo) {
+  compiler_does("sleep 1; exit 1");  // the measuring program's turn comes first
+  expect_error(run("tune", {"--records", "r.db", "--budget", "1", "--jobs", "1"}),
+               {"error[E0404]: no product has a configuration that can be used: the budget was "
+                "spent",
+                "help: give more time with --budget"});
+}
+
+TEST_F(FailingMachine, OfAnotherGpuMeasuresAndWritesNothing) {
+  for (const std::vector<std::string>& line : {std::vector<std::string>{"tune", "m.relay"},
+                                               {"compile", "m.relay", "--tune", "-o", "m.so"}}) {
+    std::vector<std::string> all = line;
+    all.insert(all.end(),
+               {"--target", "cuda -arch=sm_80", "--target", "cutlass", "--records", "n.db"});
+    expect_error(command_.run(all),
+                 {"error[E0502]: the GPU of this machine (NVIDIA H200) is of architecture sm_90",
+                  "help: name this machine's GPU"});
+    EXPECT_FALSE(std::filesystem::exists(command_.file("n.db")));
+  }
 }
 
 TEST_F(Records, ContradictionsAreRefused) {

@@ -97,10 +97,11 @@ Diagnostic cannot_compile(const Module& module, const std::string& symbol, const
                "back end `{}` cannot compile `{}`: {}", kName, symbol, why);
 }
 
-// The objects of all kernels. Those that do not compile take their regions with them.
-std::vector<std::string> compile_kernels(const Module& module, std::vector<Region>& regions,
-                                         CompileContext& context,
-                                         std::vector<byoc::Declined>& declined) {
+// The objects of all kernels. Those that do not compile take their regions with them; an error
+// where that is the machine's doing.
+Result<std::vector<std::string>> compile_kernels(const Module& module, std::vector<Region>& regions,
+                                                 CompileContext& context,
+                                                 std::vector<byoc::Declined>& declined) {
   const auto jobs = kernel_jobs(regions);
   std::vector<CompileJob> list;
   for (const auto& [symbol, job] : jobs) list.push_back(job);
@@ -110,6 +111,8 @@ std::vector<std::string> compile_kernels(const Module& module, std::vector<Regio
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (results[i]) {
       objects.push_back(*std::move(results[i]));
+    } else if (context.toolchain.blames_the_machine(results[i].error().list.front())) {
+      return Unexpected{std::move(results[i]).error()};
     } else {
       failed.emplace(list[i].name, results[i].error().list.front());
     }
@@ -206,7 +209,7 @@ class Cutlass final : public byoc::Backend {
   static Result<void> add_artifact(Module& module, std::vector<Region>& regions,
                                    const Target& target, CompileContext& context,
                                    std::vector<byoc::Declined>& declined) {
-    auto objects = compile_kernels(module, regions, context, declined);
+    TESSERA_TRY(auto objects, compile_kernels(module, regions, context, declined));
     if (regions.empty()) return {};
     const CompileJob functions = regions_job(regions_text(regions), target);
     TESSERA_TRY(auto object, context.toolchain.compile({&functions, 1}));
