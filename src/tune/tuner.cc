@@ -48,7 +48,7 @@ bool is_killed_by_the_machine(const ProcessResult& ran) {
 // Of the measuring program, in which there is no kernel of a candidate: where it cannot be
 // compiled, that candidates cannot be either says nothing about them.
 std::string problem_of_program(const std::optional<Result<std::string>>& program) {
-  if (!program) return "the budget was spent before its measuring program was compiled";
+  if (!program) return fmt::format("{} before its measuring program was compiled", kBudgetSpent);
   return *program ? "" : program->error().list.front().message;
 }
 
@@ -143,7 +143,7 @@ bool Tuner::start_round(std::vector<Job>& jobs) const {
     job.now.clear();
     if (job.wanted.empty()) continue;
     if (seconds_left() <= 0) {
-      job.row.problem = "the budget was spent before all of it was measured";
+      job.row.problem = fmt::format("{} before all of it was measured", kBudgetSpent);
       continue;
     }
     const auto end = job.task->first_valid ? job.wanted.begin() + 1 : job.wanted.end();
@@ -224,7 +224,7 @@ Result<void> Tuner::sort_out(Job& job) {
     }
   }
   if (!late.empty()) {
-    job.row.problem = fmt::format("the budget was spent before {} of its kernels {} compiled",
+    job.row.problem = fmt::format("{} before {} of its kernels {} compiled", kBudgetSpent,
                                   late.size(), late.size() == 1 ? "was" : "were");
   }
   job.now = std::move(compiled);
