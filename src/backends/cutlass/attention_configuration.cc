@@ -143,6 +143,11 @@ std::optional<relay::Refusal> check_kernels(const Attention& a, const Target& ta
       }
     }
   }
+  if (a.mask) {
+    for (const std::int64_t d : {a.mask->batch_stride, a.mask->head_stride, a.mask->row_stride}) {
+      if (d > INT32_MAX) return because("parts of the mask are more than 2^31 elements apart");
+    }
+  }
   return std::nullopt;
 }
 

@@ -52,6 +52,18 @@ TEST(AttentionConfigurations, PairsOfGroupsWhereThereIsWorkForAll) {
   EXPECT_EQ(first(causal), "sm90_128x128_PersistentPair dependent");
 }
 
+// Kernels count the distances between parts of a mask with 32 bits.
+TEST(AttentionConfigurations, AreNoneForMasksBeyondThat) {
+  Attention masked = attention(8, 64);
+  masked.mask = HeadsView{};
+  masked.mask->batch_stride = INT32_MAX;
+  EXPECT_FALSE(check_kernels(masked, kHopper));
+  ++masked.mask->batch_stride;
+  ASSERT_TRUE(check_kernels(masked, kHopper));
+  EXPECT_EQ(check_kernels(masked, kHopper)->reason,
+            "parts of the mask are more than 2^31 elements apart");
+}
+
 TEST(AttentionConfigurations, AreDifferentKernelsOfBothKinds) {
   for (const std::int64_t width : {64, 128, 192, 256}) {
     for (const std::int64_t batch : {1, 32}) {

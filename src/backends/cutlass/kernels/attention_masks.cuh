@@ -51,16 +51,16 @@ constexpr float kAllHide = -0x1p100f;
 
 struct MaskParams {
   const void* mask;
-  int64_t batch_stride, head_stride, row_stride;
+  int batch_stride, head_stride, row_stride;
   float inverse_scale, hidden;
   uint8_t seen;
 };
 
 inline MaskParams mask_params(const AttentionArguments& a) {
   return {a.mask.data,
-          a.mask.batch_stride,
-          a.mask.head_stride,
-          a.mask.row_stride,
+          int(a.mask.batch_stride),
+          int(a.mask.head_stride),
+          int(a.mask.row_stride),
           1.f / a.scale,
           a.hidden,
           a.seen};
@@ -88,34 +88,33 @@ struct MaskedProblem : ProblemShape {
         inverse_scale(params.inverse_scale),
         hidden(params.hidden),
         seen(params.seen) {
-    const auto* mask = static_cast<const Element*>(params.mask) + batch * params.batch_stride +
-                       head * params.head_stride;
+    const auto* mask = static_cast<const Element*>(params.mask) +
+                       int64_t(batch) * params.batch_stride + int64_t(head) * params.head_stride;
     CUTLASS_PRAGMA_UNROLL
     for (int r = 0; r < kRows; ++r) {
       const int inside = cute::min(row + 8 * r, cute::get<2>(problem) - 1);
-      rows[r] = mask + inside * params.row_stride;
+      rows[r] = mask + int64_t(inside) * params.row_stride;
     }
     fetch(key);
   }
 
-  // `key` is the thread's first of the block. A place is a row's first one and a distance that is
-  // known, so that it takes no arithmetic.
+  // `key` is the thread's first of the block. Whether a pair is inside is known before its place is
+  // made, of a row's first one and a distance that is known: it takes no arithmetic so.
   CUTLASS_DEVICE void fetch(int key) const {
+    const int keys = cute::get<3>(*this);
     CUTLASS_PRAGMA_UNROLL
     for (int p = 0; p < kPairs; ++p) {
+      const bool is_inside = key + 8 * p < keys, has_second = key + 8 * p + 1 < keys;
       CUTLASS_PRAGMA_UNROLL
-      for (int r = 0; r < kRows; ++r) next[r][p] = pair_at(rows[r] + key + 8 * p, key + 8 * p);
-    }
-  }
-  CUTLASS_DEVICE Pair pair_at(const Element* place, int key) const {
-    const int keys = cute::get<3>(*this);
-    if constexpr (kIsOdd) {
-      Pair pair{};
-      if (key < keys) pair[0] = place[0];
-      if (key + 1 < keys) pair[1] = place[1];
-      return pair;
-    } else {
-      return key < keys ? *reinterpret_cast<const Pair*>(place) : Pair{};
+      for (int r = 0; r < kRows; ++r) {
+        if constexpr (kIsOdd) {
+          next[r][p] = Pair{};
+          if (is_inside) next[r][p][0] = rows[r][key + 8 * p];
+          if (has_second) next[r][p][1] = rows[r][key + 8 * p + 1];
+        } else {
+          next[r][p] = is_inside ? *reinterpret_cast<const Pair*>(rows[r] + key + 8 * p) : Pair{};
+        }
+      }
     }
   }
   // Does the block's mask leave all scores as they are?
