@@ -223,7 +223,7 @@ TEST_F(BadInput, OptionsWithValuesThatCannotBe) {
   expect_error(compile_with("--dim", "batch"), "E0404", {"batch", "help: "});
   expect_error(compile_with("--dim", "batch=4"), "E0404", {"`batch` is given more than once"});
   expect_error(compile_with("--dim", "n=5..1"), "E0404", {"maximum 1 is below the minimum 5"});
-  expect_error(compile_with("--target", "cpu -threads=-5"), "E0403", {"must be 0 or more"});
+  expect_error(compile_with("--target", "cpu -threads=-5"), "E0403", {"must be 0 to 10000"});
   expect_error(compile_with("--target", "cpu -opt=-1"), "E0403", {"must be 0, 1, 2 or 3"});
   expect_error(compile_with("--dim", "batch=-1"), "E0404", {"batch=-1", "help: "});
   expect_error(compile_with("--dim", "other=1"), "E0404", {"other", "help: "});
