@@ -269,12 +269,13 @@ Result<byoc::Ranking> RecordStore::ranking(std::string_view backend, std::string
       Statement rows,
       Statement::prepare(database_.get(), path_,
                          fmt::format("SELECT {} FROM records WHERE backend = ? AND version = ? AND "
-                                     "iif(substr(?, -1) = ' ', substr(device, 1, length(?3)), "
-                                     "device) = ?3 AND substr(workload, 1, length(?)) = ?4{}",
+                                     "substr(workload, 1, length(?)) = ?3{}",
                                      kColumns, kOrder)));
   const std::size_t until = workload.sizes.empty() ? std::string::npos : workload.form.find('?');
-  bind_texts(rows, {backend, version, device, std::string_view(workload.form).substr(0, until)});
-  TESSERA_TRY(const Records found, read(rows));
+  bind_texts(rows, {backend, version, std::string_view(workload.form).substr(0, until)});
+  TESSERA_TRY(Records found, read(rows));
+  std::erase_if(found.list,
+                [&](const Record& r) { return !byoc::is_of_device(r.key.device, device); });
   return rank(found.list, workload);
 }
 
