@@ -6,7 +6,6 @@
 
 #include <fmt/ranges.h>
 
-#include "link/compiler.h"
 #include "link/link_library.h"
 #include "support/files.h"
 #include "support/subprocess.h"
@@ -36,8 +35,8 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 // A compiler that was killed or had no memory, a full disk or a missing compiler say nothing about
 // the candidate.
-bool is_about_the_source(const Diagnostic& why) {
-  return why.code == Code::kToolFailed && !link::blames_the_machine(why.message);
+bool is_about_the_source(const Diagnostic& why, const link::Toolchain& toolchain) {
+  return why.code == Code::kToolFailed && !toolchain.blames_the_machine(why);
 }
 
 // As a process is when memory runs out: it may be another one that took it.
@@ -214,7 +213,8 @@ Result<void> Tuner::sort_out(Job& job) {
       late.insert(kernel);
     } else if (*object) {
       compiled.push_back(i);
-    } else if (const Diagnostic& why = object->error().list.front(); is_about_the_source(why)) {
+    } else if (const Diagnostic& why = object->error().list.front();
+               is_about_the_source(why, toolchain_)) {
       ++job.row.failed;
       TESSERA_TRY_VOID(
           records_.add({key_of_compiling(job.key), job.task->candidates[i].configuration, 0, 0,
