@@ -124,12 +124,16 @@ class Moments {
     const Expr x = widened(data_(i));
     return n_.subtracts_mean ? x - mean(group) : x;
   }
-  Expr size(const Indices& group) const {
-    const Expr epsilon = tir::imm(n_.epsilon, accumulator(data_.dtype()));
-    return tir::call("sqrt", {squares_(group) / count_ + epsilon});
+  Expr size(const Indices& group) const { return tir::call("sqrt", {squared_size(group)}); }
+  Expr inverse_size(const Indices& group) const {
+    return tir::call("rsqrt", {squared_size(group)});
   }
 
  private:
+  Expr squared_size(const Indices& group) const {
+    return squares_(group) / count_ + tir::imm(n_.epsilon, accumulator(data_.dtype()));
+  }
+
   const TensorExpr& data_;
   const Normalization& n_;
   std::vector<Expr> groups_;
@@ -158,13 +162,12 @@ Definitions compute_norm_factors(const ComputeArgs& args, const Normalization& n
                                  const std::string& tag) {
   const TensorExpr& data = args.operands[0];
   const Moments moments(data, n, tag);
-  const Expr one = tir::imm(1, accumulator(data.dtype()));
-  return {
-      tir::compute(
-          "factor", moments.groups(), [&](const Indices& i) { return one / moments.size(i); }, tag),
-      tir::compute(
-          "shift", moments.groups(),
-          [&](const Indices& i) { return -moments.mean(i) / moments.size(i); }, tag)};
+  return {tir::compute(
+              "factor", moments.groups(), [&](const Indices& i) { return moments.inverse_size(i); },
+              tag),
+          tir::compute(
+              "shift", moments.groups(),
+              [&](const Indices& i) { return -moments.mean(i) * moments.inverse_size(i); }, tag)};
 }
 
 }  // namespace tessera::ops
