@@ -71,8 +71,10 @@ class Backend {
   }
   virtual FusionStyle fusion_style() const { return FusionStyle::kOneComposite; }
   virtual ConstantStyle constants() const { return ConstantStyle::kArguments; }
-  // What there is to measure among the functions with this `Compiler`, equal work once; `sizes` of
-  // symbols are those to measure at. `compile` takes the fastest on record.
+  // Does it choose by what was measured? Users are told who does.
+  virtual bool measures() const { return false; }
+  // Asked of those alone: what there is to measure among the functions with this `Compiler`, equal
+  // work once; `sizes` of symbols are those to measure at. `compile` takes the fastest on record.
   virtual std::vector<TuningTask> tuning_tasks(const Module&, const Target&,
                                                const std::map<std::string, Dim>& /*sizes*/) const {
     return {};

@@ -24,7 +24,7 @@ namespace {
 // A warning, and what can be measured no more.
 void leave_out(const Target& target, const std::string& why, Partitioned& parts) {
   parts.warnings.push_back(warning(Code::kBackendMissing, {}, "{}", why));
-  if (!measures(target.kind())) return;
+  if (!measures(target)) return;
   parts.unmeasurable.add(
       error(Code::kBackendMissing, {}, "{}", why)
           .with_remedy(fmt::format("measuring needs it: mend that, or name targets without `{}`",

@@ -167,19 +167,19 @@ Result<void> check_gpu(const tune::Gpu& gpu, const std::vector<byoc::TuningTask>
 
 }  // namespace
 
-bool measures(const TargetKind& kind) {
-  return kind.is_external && kind.find_option("profile_budget") != nullptr;
+bool measures(const Target& target) {
+  const byoc::Backend* backend = backends::find_backend(target.name());
+  return backend != nullptr && backend->measures();
 }
 
 std::string help_to_measure(const std::vector<Target>& targets) {
-  if (std::any_of(targets.begin(), targets.end(),
-                  [](const Target& t) { return measures(t.kind()); })) {
-    return "";
-  }
+  if (std::any_of(targets.begin(), targets.end(), measures)) return "";
   std::vector<std::string> ways;
-  for (const TargetKind& kind : target_kinds()) {
-    if (!measures(kind) || backends::find_backend(kind.name) == nullptr) continue;
-    ways.push_back(fmt::format("`--target {} --target {}`", to_string(kind.device), kind.name));
+  for (const byoc::Backend* backend : backends::all_backends()) {
+    if (!backend->measures()) continue;
+    const Target target(backend->name());
+    ways.push_back(
+        fmt::format("`--target {} --target {}`", to_string(target.device()), target.name()));
   }
   return fmt::format("name a back end that measures: {}", fmt::join(ways, ", "));
 }
@@ -199,6 +199,7 @@ std::vector<byoc::TuningTask> tuning_tasks(const Partitioned& parts) {
   const auto sizes = likely_sizes(module.symbols);
   for (const auto* choices : {&parts.choices, &parts.named_only}) {
     for (const byoc::BackendChoice& choice : *choices) {
+      if (!choice.backend->measures()) continue;
       auto tasks = choice.backend->tuning_tasks(module, choice.target, sizes);
       std::move(tasks.begin(), tasks.end(), std::back_inserter(all));
     }

@@ -14,8 +14,8 @@
 
 namespace tessera::driver {
 
-// Of a back end that has choices to measure. Such ones can be told for how long.
-bool measures(const TargetKind& kind);
+// Is it for a back end that measures, be that one available here or not?
+bool measures(const Target& target);
 // The targets to add where none of them is such a back end; "" where one is.
 std::string help_to_measure(const std::vector<Target>& targets);
 

@@ -161,6 +161,8 @@ class Cutlass final : public byoc::Backend {
     return {"nn.conv2d:NHWC:OHWI", "nn.conv2d_transpose:NHWC:IHWO"};
   }
 
+  bool measures() const override { return true; }
+
   std::vector<byoc::TuningTask> tuning_tasks(
       const Module& module, const Target& target,
       const std::map<std::string, Dim>& sizes) const override {
