@@ -43,8 +43,7 @@ Diagnostic nothing_usable(const driver::CompileReport& report, const std::string
   }
   return error(Code::kBackendFailed, {},
                "no product has a configuration that can be used: all that were tried failed")
-      .with_remedy(fmt::format("`tessera records {}` says of each why; try more with --candidates",
-                               records));
+      .with_remedy(driver::help_after_failures(records));
 }
 
 int tune(const TuneArgs& args) {

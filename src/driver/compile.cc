@@ -293,10 +293,9 @@ class Compilation {
       if (options_.tuning.measures) {
         TESSERA_TRY_VOID(measure_tasks(tasks));
       }
-      TESSERA_TRY(const std::string path, records_path(options_));
       // With nothing to measure, no file was made.
       if (!options_.tuning.measures || !tasks.empty()) {
-        TESSERA_TRY(records, read_records(path, tasks, report.warnings));
+        TESSERA_TRY(records, read_records(options_, tasks, report.warnings));
       }
     }
     TESSERA_TRY(Placed placed, compile_regions(std::move(parts), options_,

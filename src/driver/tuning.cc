@@ -126,31 +126,55 @@ std::optional<Diagnostic> warning_of_several_devices(const std::string& path,
       .with_remedy("say which with -model='NAME' of the target");
 }
 
-// What the records have nothing for, or nothing at these sizes.
-Result<std::vector<Diagnostic>> warnings_of_unmeasured(const std::string& path,
-                                                       const tune::RecordStore& store,
-                                                       const std::vector<byoc::TuningTask>& tasks) {
-  std::size_t unmeasured = 0, at_other_sizes = 0;
+// What the records have no time for, or none at the likely sizes.
+struct Unmeasured {
+  std::size_t untried = 0, at_other_sizes = 0;
+  std::size_t in_vain = 0;  // with these failures, of all of them
+  std::vector<byoc::Failure> failures;
+};
+Result<Unmeasured> unmeasured_of(const tune::RecordStore& store,
+                                 const std::vector<byoc::TuningTask>& tasks) {
+  Unmeasured all;
   for (const byoc::TuningTask& task : tasks) {
     TESSERA_TRY(const byoc::Ranking measured,
                 store.ranking(task.backend, task.version, task.device, task.workload));
-    if (measured.configurations.empty()) {
-      ++unmeasured;
-    } else if (measured.sizes != task.workload.sizes) {
-      ++at_other_sizes;
+    if (!measured.configurations.empty()) {
+      all.at_other_sizes += measured.sizes != task.workload.sizes;
+      continue;
     }
+    ++(measured.failures.empty() ? all.untried : all.in_vain);
+    all.failures.insert(all.failures.end(), measured.failures.begin(), measured.failures.end());
   }
+  return all;
+}
+
+// To measure is no remedy where that has just been done: what has no time then failed, or its turn
+// did not come.
+Result<std::vector<Diagnostic>> warnings_of_unmeasured(const std::string& path,
+                                                       const tune::RecordStore& store,
+                                                       const std::vector<byoc::TuningTask>& tasks,
+                                                       const TuningOptions& tuning) {
+  TESSERA_TRY(const Unmeasured found, unmeasured_of(store, tasks));
   std::vector<Diagnostic> all;
-  const auto add = [&](std::size_t count, const char* lack, const char* way) {
+  const auto add = [&](std::size_t count, const std::string& lack, const std::string& way,
+                       const std::string& remedy_if_just_measured) {
     if (count == 0) return;
     all.push_back(
         warning(Code::kBadOption, {},
                 "the records in `{}` have nothing {} {} of {} products, which are chosen {}", path,
                 lack, count, tasks.size(), way)
-            .with_remedy("`tessera tune` measures them, on the device"));
+            .with_remedy(tuning.measures ? remedy_if_just_measured
+                                         : "`tessera tune` measures them, on the device"));
   };
-  add(unmeasured, "for", "without measuring");
-  add(at_other_sizes, "at the likely sizes of", "by what was measured at the nearest");
+  add(found.untried, "for", "without measuring", "give more time with --budget");
+  if (const std::size_t count = found.failures.size(); count > 0) {
+    const auto& [configuration, reason, is_of_kernel] = found.failures.front();
+    add(found.in_vain, fmt::format("but {} {} for", count, count == 1 ? "failure" : "failures"),
+        fmt::format("without measuring; one is `{}`: {}", configuration, reason),
+        help_after_failures(path));
+  }
+  add(found.at_other_sizes, "at the likely sizes of", "by what was measured at the nearest",
+      help_after_failures(path));
   return all;
 }
 
@@ -230,9 +254,16 @@ Result<void> warn_of_skipped(const std::string& path, const std::vector<byoc::Tu
   return {};
 }
 
-Result<tune::RecordStore> read_records(const std::string& path,
+std::string help_after_failures(const std::string& path) {
+  return fmt::format(
+      "`tessera records {}` says what failed and why; try more with --candidates or --budget",
+      path);
+}
+
+Result<tune::RecordStore> read_records(const CompileOptions& options,
                                        const std::vector<byoc::TuningTask>& tasks,
                                        std::vector<Diagnostic>& warnings) {
+  TESSERA_TRY(const std::string path, records_path(options));
   std::error_code cannot_be_seen;
   if (!std::filesystem::exists(path, cannot_be_seen)) {
     return fail(error(Code::kFileNotFound, {}, "there are no records in `{}`", path)
@@ -244,7 +275,7 @@ Result<tune::RecordStore> read_records(const std::string& path,
   if (auto several = warning_of_several_devices(path, records.list, tasks)) {
     warnings.push_back(*std::move(several));
   }
-  TESSERA_TRY(auto unmeasured, warnings_of_unmeasured(path, store, tasks));
+  TESSERA_TRY(auto unmeasured, warnings_of_unmeasured(path, store, tasks, options.tuning));
   for (auto* list : {&skipped, &unmeasured}) {
     std::move(list->begin(), list->end(), std::back_inserter(warnings));
   }

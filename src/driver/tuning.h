@@ -33,9 +33,12 @@ Result<std::string> records_path(const CompileOptions& options);
 Result<void> warn_of_skipped(const std::string& path, const std::vector<byoc::TuningTask>& tasks,
                              std::vector<Diagnostic>& warnings);
 
-// An error if there is no such file. It warns of the same, and of what has not
-// been measured.
-Result<tune::RecordStore> read_records(const std::string& path,
+// What to do where all that was tried failed.
+std::string help_after_failures(const std::string& path);
+
+// Those of records_path; an error if there is no such file. It warns of the same, and of what has
+// no time, though it has just been measured perhaps.
+Result<tune::RecordStore> read_records(const CompileOptions& options,
                                        const std::vector<byoc::TuningTask>& tasks,
                                        std::vector<Diagnostic>& warnings);
 

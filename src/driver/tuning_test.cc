@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include "driver/testing/model_test.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {
+
+using testing::value_of;
 
 std::vector<Target> targets(const std::vector<std::string>& texts) {
   return parse_targets(texts, "").value();
@@ -19,6 +22,67 @@ TEST(Measuring, IsOfBackEndsThatSayTheyDo) {
   EXPECT_EQ(help_to_measure(targets({"cuda"})), help);
   EXPECT_EQ(help_to_measure(targets({"cuda", "cublas"})), help);  // nothing but patterns
   EXPECT_EQ(help_to_measure(targets({"cuda", "cublas", "cutlass"})), "");
+}
+
+// Two products, one of any number of rows.
+class Unmeasured : public testing::ModelTest {
+ protected:
+  Unmeasured() {
+    options_.records = folder_.file("r.db");
+    for (const byoc::Workload& work :
+         {byoc::Workload{"gemm n=8", {}}, byoc::Workload{"gemm m=?", {32}}}) {
+      tasks_.push_back({"b", "1", "sm_90a 132 ", work, work.text()});
+    }
+    value_of(tune::RecordStore::open(options_.records));
+  }
+  void add(const std::string& work, const std::string& configuration, const std::string& failure) {
+    tune::RecordStore store = value_of(tune::RecordStore::open(options_.records));
+    const tune::RecordKey key = {"b", "1", "sm_90a 132 NVIDIA H200", "nvcc", work};
+    ASSERT_TRUE(store.add({key, configuration, failure.empty() ? 1.0 : 0.0, 0, failure}));
+  }
+  // Messages from where they say what there is not, with the remedies.
+  std::vector<std::string> told(bool has_just_measured) {
+    options_.tuning.measures = has_just_measured;
+    std::vector<Diagnostic> warnings;
+    EXPECT_TRUE(read_records(options_, tasks_, warnings));
+    std::vector<std::string> texts;
+    for (const Diagnostic& w : warnings) {
+      // Those of kernels that these tasks do not have are of no concern here.
+      const std::size_t at = w.message.find("have nothing");
+      if (at != std::string::npos) texts.push_back(w.message.substr(at) + ": " + w.remedy);
+    }
+    return texts;
+  }
+  CompileOptions options_;
+  std::vector<byoc::TuningTask> tasks_;
+};
+
+TEST_F(Unmeasured, WhatWasNotTriedNeedsTuningOrMoreTime) {
+  const std::string what = "have nothing for 2 of 2 products, which are chosen without measuring: ";
+  EXPECT_EQ(told(false), std::vector{what + "`tessera tune` measures them, on the device"});
+  EXPECT_EQ(told(true), std::vector{what + "give more time with --budget"});
+}
+
+TEST_F(Unmeasured, WhatFailedIsCountedWithAReason) {
+  add("gemm n=8", "k1 auto", "it hangs");
+  add("gemm n=8", "k2 auto", "it does not compile: out of registers");
+  add("gemm m=32", "k1 auto", "");
+  const std::string what =
+      "have nothing but 2 failures for 1 of 2 products, which are chosen without measuring; one is "
+      "`k1 auto`: it hangs: ";
+  EXPECT_EQ(told(false), std::vector{what + "`tessera tune` measures them, on the device"});
+  EXPECT_EQ(told(true), std::vector{what + help_after_failures(options_.records)});
+}
+
+TEST_F(Unmeasured, WhatHasATimeAtOtherSizesIsNotToBeMeasuredTwice) {
+  add("gemm n=8", "k1 auto", "");
+  add("gemm m=24", "k1 auto", "");
+  add("gemm m=32", "k2 auto", "it hangs");
+  const std::string what =
+      "have nothing at the likely sizes of 1 of 2 products, which are chosen by what was measured "
+      "at the nearest: ";
+  EXPECT_EQ(told(false), std::vector{what + "`tessera tune` measures them, on the device"});
+  EXPECT_EQ(told(true), std::vector{what + help_after_failures(options_.records)});
 }
 
 }  // namespace

@@ -15,6 +15,9 @@ def @main(%x: Tensor[(31, 13), float16], %w: Tensor[(7, 13), float16]) {
   nn.dense(%x, %w, units=7)
 })";
 
+constexpr const char* kWriteSomething =
+    "while [ \"$1\" != -o ]; do shift; done; echo an object > \"$2\"";
+
 // With a compiler that says its version, and else what `script` does; and a GPU by name alone.
 class FailingMachine : public ::testing::Test {
  protected:
@@ -76,11 +79,23 @@ TEST_F(FailingMachine, IsAnErrorOfMeasuring) {
 
 TEST_F(FailingMachine, WithoutTimeIsToldSo) {
   // The measuring program's turn comes first, and there is no time for kernels.
-  compiler_does("sleep 1; while [ \"$1\" != -o ]; do shift; done; echo an object > \"$2\"");
+  compiler_does(std::string("sleep 1; ") + kWriteSomething);
   expect_error(run("tune", {"--records", "r.db", "--budget", "1", "--jobs", "1"}),
                {"error[E0404]: no product has a configuration that can be used: the budget was "
                 "spent",
                 "help: give more time with --budget"});
+}
+
+// No kernel compiles, neither those that are tried nor those that the model gets in their place.
+TEST_F(FailingMachine, WhoHasMeasuredIsNotToldTo) {
+  compiler_does(std::string("case \"$*\" in *cutlass_measure*) ") + kWriteSomething +
+                ";; *) echo 'k.cu(7): error: out of registers' >&2; exit 2;; esac");
+  const char* help = "help: `tessera records r.db` says what failed and why; try more with ";
+  const ProcessResult compiled = run("compile", {"--tune", "--records", "r.db", "-o", "m.so"});
+  expect_error(compiled, {"the records in `r.db` have nothing but 8 failures for 1 of 1 products",
+                          "k.cu(7): error: out of registers", help});
+  EXPECT_EQ(compiled.err.find("`tessera tune` measures"), std::string::npos) << compiled.err;
+  expect_error(run("tune", {"--records", "r.db"}), {"all that were tried failed", help});
 }
 
 TEST_F(FailingMachine, OfAnotherGpuMeasuresAndWritesNothing) {
