@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <map>
 #include <set>
 #include <thread>
 
@@ -13,6 +12,7 @@
 
 #include "driver/kernel_library.h"
 #include "driver/metadata.h"
+#include "driver/outputs.h"
 #include "driver/pipeline.h"
 #include "driver/placement.h"
 #include "driver/report_page.h"
@@ -21,7 +21,6 @@
 #include "driver/verify.h"
 #include "driver/warnings.h"
 #include "link/library_file.h"
-#include "ops/compare.h"
 #include "runtime/program.h"
 #include "support/files.h"
 #include "support/peak_memory.h"
@@ -36,29 +35,6 @@ constexpr double kVerifySeconds = 60;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-std::string precision_text(const passes::PrecisionReport& r) {
-  std::map<std::string, int> counts;
-  for (const auto& [op, reason, count] : r.kept) counts[op] += count;
-  std::vector<std::string> kept;
-  for (const auto& [op, count] : counts) kept.push_back(fmt::format("{} {}", count, op));
-  return fmt::format("{} operators in {}; float32 in {}", r.low, to_string(r.dtype),
-                     kept.empty() ? "none" : fmt::format("{}", fmt::join(kept, ", ")));
-}
-
-std::string error_text(const std::vector<OutputError>& errors) {
-  std::vector<std::string> texts;
-  for (const OutputError& e : errors) {
-    if (e.overflown > 0) {
-      texts.push_back(
-          fmt::format("`{}` overflows in {} of {} elements", e.output, e.overflown, e.elements));
-      continue;
-    }
-    texts.push_back(fmt::format("`{}` differs by {:.3g}, {:.3g} of its largest magnitude", e.output,
-                                e.largest, e.relative));
-  }
-  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 // One compilation: the stages in order, each timed and announced.
@@ -87,7 +63,7 @@ class Compilation {
       TESSERA_TRY(module, reduce_precision(std::move(module), options_, report.warnings));
       if (auto vain = vain_precision(module, options_.precision)) add_warnings({*std::move(vain)});
       report.precision = passes::precision_report(module, options_.precision);
-      done("precision", precision_text(*report.precision));
+      done("precision", to_string(*report.precision));
     }
     if (const auto desired = desired_layouts(options_); !desired.empty()) {
       TESSERA_TRY(module, convert_layouts(std::move(module), desired, options_, report.warnings));
@@ -189,7 +165,7 @@ class Compilation {
       const OutputError& e = report.errors.back();
       if (e.overflown > 0) report.warnings.push_back(overflow_of(e, options_.precision));
     }
-    done("float32 model", error_text(report.errors));
+    done("float32 model", to_string(report.errors));
     return {};
   }
 
@@ -342,34 +318,6 @@ class Compilation {
   PlacementFacts facts_;
   bool warned_of_cache_ = false;
 };
-
-}  // namespace
-
-namespace {
-
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  const auto path = std::filesystem::weakly_canonical(std::filesystem::absolute(a), ignored);
-  return path == std::filesystem::weakly_canonical(std::filesystem::absolute(b), ignored) ||
-         std::filesystem::equivalent(a, b, ignored);
-}
-
-// Errors now, rather than after the work.
-Result<void> check_outputs(const CompileOptions& options) {
-  if (is_same_file(options.model, options.output)) {
-    return fail(error(Code::kFileNotWritable, {}, "`{}` is the model itself", options.output)
-                    .with_remedy("give the library another name with -o"));
-  }
-  TESSERA_TRY_VOID(link::check_output(options.output));
-  if (options.report.empty()) return {};
-  for (const std::string* other : {&options.model, &options.output}) {
-    if (!is_same_file(*other, options.report)) continue;
-    return fail(error(Code::kFileNotWritable, {}, "`{}` is the {} itself", options.report,
-                      other == &options.model ? "model" : "library")
-                    .with_remedy("choose another file for --report"));
-  }
-  return link::check_output(options.report);
-}
 
 }  // namespace
 

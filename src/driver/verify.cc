@@ -194,4 +194,18 @@ OutputError output_error(const std::string& name, const Tensor& found, const Ten
   return e;
 }
 
+std::string to_string(const std::vector<OutputError>& errors) {
+  std::vector<std::string> texts;
+  for (const OutputError& e : errors) {
+    if (e.overflown > 0) {
+      texts.push_back(
+          fmt::format("`{}` overflows in {} of {} elements", e.output, e.overflown, e.elements));
+      continue;
+    }
+    texts.push_back(fmt::format("`{}` differs by {:.3g}, {:.3g} of its largest magnitude", e.output,
+                                e.largest, e.relative));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
 }  // namespace tessera::driver

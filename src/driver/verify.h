@@ -47,5 +47,7 @@ class Verifier {
 
 // An output of the model in low precision against that of the model in float32.
 OutputError output_error(const std::string& name, const Tensor& found, const Tensor& wanted);
+// "`y` differs by 0.001, 0.0005 of its largest magnitude"
+std::string to_string(const std::vector<OutputError>& errors);
 
 }  // namespace tessera::driver

@@ -133,5 +133,13 @@ TEST_F(Verification, SaysWhatItDidNotCompare) {
             "compute no operator of the model: copy");
 }
 
+TEST(OutputErrors, AreDifferencesOrOverflows) {
+  const auto tensor = [](float second) { return Tensor::of<float>({2}, kFloat32, {4, second}); };
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(to_string({output_error("y", tensor(3.5f), tensor(3)),
+                       output_error("z", tensor(infinity), tensor(3))}),
+            "`y` differs by 0.5, 0.125 of its largest magnitude; `z` overflows in 1 of 2 elements");
+}
+
 }  // namespace
 }  // namespace tessera::driver

@@ -5,6 +5,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "passes/narrow_constant.h"
 #include "passes/precision_plan.h"
@@ -75,6 +76,15 @@ PrecisionReport precision_report(const Module& module, DType low) {
   for (const auto& [key, count] : kept) report.kept.push_back({key.first, key.second, count});
   std::ranges::stable_sort(report.kept, std::greater<>(), &PrecisionReport::Kept::count);
   return report;
+}
+
+std::string to_string(const PrecisionReport& report) {
+  std::map<std::string, int> counts;
+  for (const auto& [op, reason, count] : report.kept) counts[op] += count;
+  std::vector<std::string> kept;
+  for (const auto& [op, count] : counts) kept.push_back(fmt::format("{} {}", count, op));
+  return fmt::format("{} operators in {}; float32 in {}", report.low, to_string(report.dtype),
+                     kept.empty() ? "none" : fmt::format("{}", fmt::join(kept, ", ")));
 }
 
 }  // namespace tessera::passes
