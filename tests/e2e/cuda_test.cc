@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "link/cuda_compiler.h"
+#include "small_product.h"
 #include "support/testing/requirement.h"
 
 namespace tessera::e2e {
@@ -96,8 +97,7 @@ TEST_F(Cuda, ALibraryOfCutlassLoadsWithNothingOfTheToolkit) {
     GTEST_SKIP() << "CUTLASS is not there";
   }
   command_.share_cache();
-  command_.write("product.relay", R"(#[version = "0.0.5"]
-def @main(%x: Tensor[(31, 13), float16], %w: Tensor[(7, 13), float16]) { nn.dense(%x, %w, units=7) })");
+  command_.write("product.relay", kSmallProduct);
   const ProcessResult compiled =
       command_.run({"compile", "product.relay", "-o", "p.so", "--target", "cuda", "--target",
                     "cutlass", "--require", "cutlass"});

@@ -5,15 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "command.h"
+#include "small_product.h"
 #include "support/testing/requirement.h"
 
 namespace tessera::e2e {
 namespace {
-
-constexpr const char* kModel = R"(#[version = "0.0.5"]
-def @main(%x: Tensor[(31, 13), float16], %w: Tensor[(7, 13), float16]) {
-  nn.dense(%x, %w, units=7)
-})";
 
 constexpr const char* kWriteSomething =
     "while [ \"$1\" != -o ]; do shift; done; echo an object > \"$2\"";
@@ -22,7 +18,7 @@ constexpr const char* kWriteSomething =
 class FailingMachine : public ::testing::Test {
  protected:
   void SetUp() override {
-    command_.write("m.relay", kModel);
+    command_.write("m.relay", kSmallProduct);
     if (!tessera::testing::is_there("cutlass", command_.has_backend("cutlass"))) {
       GTEST_SKIP() << "CUTLASS is not there";
     }

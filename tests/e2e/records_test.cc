@@ -10,17 +10,14 @@
 #include "backends/cutlass/kernel_version.h"
 #include "command.h"
 #include "link/cuda_compiler.h"
+#include "small_product.h"
 #include "support/testing/requirement.h"
 #include "tune/record_store.h"
 
 namespace tessera::e2e {
 namespace {
 
-// Rows of 13 elements: kernels without TMA, which compile fastest.
-constexpr const char* kModel = R"(#[version = "0.0.5"]
-def @main(%x: Tensor[(31, 13), float16], %w: Tensor[(7, 13), float16]) {
-  nn.dense(%x, %w, units=7)
-})";
+// Of kSmallProduct.
 constexpr const char* kWorkload =
     "gemm m=31 n=7 k=13 batch=1 a=float16:row:1 b=float16:column:1 sum=float32 d=float16:1 "
     "{ return sum; }";
@@ -45,7 +42,7 @@ class Records : public ::testing::Test {
  protected:
   void SetUp() override {
     command_.share_cache();
-    command_.write("m.relay", kModel);
+    command_.write("m.relay", kSmallProduct);
   }
   ProcessResult run(const std::string& command, const std::vector<std::string>& more) const {
     std::vector<std::string> line = {command, "m.relay", "--target", "cuda", "--target", "cutlass"};
