@@ -230,22 +230,21 @@ class Failures {
   std::set<std::string> configurations_, kernels_;
 };
 
-// Can it have been measured as the target wants the candidate to be launched? What the target
-// leaves open was measured with other options perhaps, and bands with other sizes.
+// Of the candidate's kernel: can it have been measured as the target wants that to be launched?
+// What the target leaves open was measured with other options perhaps, and bands with other sizes.
 bool is_launch_of(const Configuration& candidate, const std::vector<Configuration>& launches,
                   const Configuration& measured, const Target& target) {
   const bool has_bands = leaves_bands_open(candidate) || (candidate.raster == measured.raster &&
                                                           candidate.swizzle == measured.swizzle);
-  return has_bands && candidate.kernel_name() == measured.kernel_name() &&
-         std::any_of(launches.begin(), launches.end(), [&](const Configuration& launch) {
+  return has_bands && std::any_of(launches.begin(), launches.end(), [&](const auto& launch) {
            return launch.is_dependent == measured.is_dependent &&
                   (leaves_splits_open(target) || launch.splits == measured.splits);
          });
 }
-bool is_launch_of(const AttentionConfiguration& candidate,
-                  const std::vector<AttentionConfiguration>&,
-                  const AttentionConfiguration& measured, const Target&) {
-  return candidate.kernel_name() == measured.kernel_name();
+// No option is about launches of attention.
+bool is_launch_of(const AttentionConfiguration&, const std::vector<AttentionConfiguration>&,
+                  const AttentionConfiguration&, const Target&) {
+  return true;
 }
 
 // In the order of the candidates, those first that are launched as the model has it.
@@ -277,7 +276,8 @@ Result<Expected<Selection<Choice>, Refusal>> choose(
     const auto configuration = parse(text);
     const bool fits =
         configuration && std::any_of(candidates.begin(), candidates.end(), [&](const Choice& c) {
-          return is_launch_of(c, launches(c), *configuration, target);
+          return c.kernel_name() == configuration->kernel_name() &&
+                 is_launch_of(c, launches(c), *configuration, target);
         });
     if (fits) return Answer(Selection<Choice>{*configuration, std::move(usable), true});
   }
