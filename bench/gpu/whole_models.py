@@ -284,7 +284,9 @@ class Case:
 # ---- The report
 
 def smi(fields: str) -> str:
-    return subprocess.run(["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader"],
+    """Of the GPU that this runs on."""
+    device = f"--id=GPU-{torch.cuda.get_device_properties(0).uuid}"
+    return subprocess.run(["nvidia-smi", device, f"--query-gpu={fields}", "--format=csv,noheader"],
                           capture_output=True, text=True).stdout.strip()
 
 
