@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "driver/placement_table.h"
+#include "support/json_text.h"
 #include "support/peak_memory.h"
 #include "tools/progress_bar.h"
 #include "tools/session.h"
@@ -105,7 +106,7 @@ Result<void> write_profile(exec::Session& session, const std::string& path) {
          {"args", {{"min_us", static_cast<double>(k.min_ns) / 1e3}, {"calls", k.calls}}}});
   }
   const nlohmann::ordered_json trace = {{"traceEvents", events}, {"displayTimeUnit", "ns"}};
-  return write_output(path, trace.dump() + "\n");
+  return write_output(path, json_text(trace) + "\n");
 }
 
 void print_text(const exec::Session& session, const RunTimes& measured, double overhead) {
@@ -145,7 +146,7 @@ void print_json(const exec::Session& session, const RunTimes& measured, double o
     json["device_other_bytes"] = memory->other;
     json["pinned_bytes"] = memory->pinned;
   }
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}\n", json_text(json, 2));
 }
 
 Result<void> bench(const BenchArgs& args) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "driver/placement_table.h"
+#include "support/json_text.h"
 #include "tools/progress_bar.h"
 #include "tools/target_options.h"
 #include "tools/tuning_table.h"
@@ -56,7 +57,7 @@ void print_json(const driver::CompileReport& r) {
                                  {"placement", placement}};
   if (!r.tuned.empty()) json["tuned"] = tuning_json(r.tuned);
   if (r.precision) json["precision"] = precision_json(r);
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}\n", json_text(json, 2));
 }
 
 void print_summary(const driver::CompileReport& r, const std::string& output) {

@@ -10,6 +10,7 @@
 #include "link/library_file.h"
 #include "module/output_names.h"
 #include "ops/table.h"
+#include "support/json_text.h"
 #include "tools/session.h"
 
 namespace tessera::tools {
@@ -149,7 +150,7 @@ int inspect(const InspectArgs& args) {
   const Result<Json> json = is_library(args.path) ? inspect_library(args) : inspect_model(args);
   if (!json) return report(json.error());
   if (args.json) {
-    fmt::print("{}\n", json->dump(2));
+    fmt::print("{}\n", json_text(*json, 2));
     return kDone;
   }
   try {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "support/json_text.h"
 #include "tools/target_options.h"
 #include "tune/record_store.h"
 
@@ -49,7 +50,7 @@ void print_json(const std::vector<tune::Record>& records) {
                     {"spread_us", r.spread_us},
                     {"failure", r.failure}});
   }
-  fmt::print("{}\n", list.dump(1));
+  fmt::print("{}\n", json_text(list, 1));
 }
 
 // They come sorted by all parts of the key, the fastest first.

@@ -6,6 +6,7 @@
 
 #include "driver/compile.h"
 #include "driver/tuning.h"
+#include "support/json_text.h"
 #include "tools/progress_bar.h"
 #include "tools/target_options.h"
 #include "tools/tuning_table.h"
@@ -23,7 +24,7 @@ void print(const driver::CompileReport& report, const driver::CompileOptions& op
   if (json) {
     const nlohmann::ordered_json all = {
         {"seconds", report.seconds}, {"records", records}, {"tuned", tuning_json(report.tuned)}};
-    fmt::print("{}\n", all.dump(2));
+    fmt::print("{}\n", json_text(all, 2));
   } else if (report.tuned.empty()) {
     const std::string help = driver::help_to_measure(options.targets);
     fmt::print("there is nothing to measure: no back end of the targets has a choice to make\n{}",

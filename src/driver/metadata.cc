@@ -7,6 +7,7 @@
 
 #include "diagnostics/places.h"
 #include "plan/device.h"
+#include "support/json_text.h"
 #include "tir/expr_ops.h"
 #include "tir/print.h"
 #include "types/gpu_arch.h"
@@ -108,7 +109,7 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
     const std::string obstacle = plan::replay_obstacle(main, lowered.module, lowered.plan);
     json["replay"] = obstacle.empty() ? "as a CUDA graph" : "none: " + obstacle;
   }
-  return json.dump();
+  return json_text(json);
 }
 
 }  // namespace tessera::driver

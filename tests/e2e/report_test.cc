@@ -39,6 +39,24 @@ TEST_F(Report, NamesAreNoMarkup) {
       << page;
 }
 
+// ONNX files hold the names that exporters wrote, in whatever encoding.
+TEST_F(Report, NamesMayBeNoUtf8) {
+  import::TestModel m;
+  m.input("caf\xe9", {4, 4});
+  m.floats("w\xfd", {4, 4}, std::vector<float>(16, 0.5F));
+  m.node("MatMul", {"caf\xe9", "w\xfd"}, {"scores\xfc"}, "node \xfe");
+  m.node("Softmax", {"scores\xfc"}, {"\xff"});
+  m.output("\xff");
+  const std::string path = m.write();
+  page_of(path);
+  const std::string replaced = "\xef\xbf\xbd";
+  for (const std::string& what : {command_.file("m.so"), path}) {
+    const ProcessResult told = command_.run({"inspect", what, "--json"});
+    ASSERT_TRUE(told.ok()) << told.err;
+    EXPECT_NE(told.out.find("\"caf" + replaced + "\""), std::string::npos) << told.out;
+  }
+}
+
 TEST_F(Report, ThatCannotBeWrittenStopsBeforeTheWork) {
   const auto compile_to = [&](const std::string& report) {
     return command_.run({"compile", model("sound"), "-o", "out/m.so", "--report", report});
