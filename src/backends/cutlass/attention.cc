@@ -56,7 +56,9 @@ class Describer {
     TESSERA_TRY(const SeenAs v, see_operand(result.node, 1));
     std::swap(k.view.dims.back(), k.view.dims[k.view.dims.size() - 2]);
     out_.scale *= q.factor * k.factor;
-    if (v.factor != 1 || !(out_.scale > 0)) return refuse("the values or signs are scaled");
+    if (v.factor != 1) return refuse("the values are scaled");
+    if (!(out_.scale > 0))
+      return refuse("the factor of the scores, {}, is not above 0", out_.scale);
     TESSERA_TRY_VOID(set_sizes(q.view, k.view, v.view));
     set_heads({&q.view, &k.view, &v.view, &result.view});
     TESSERA_TRY(out_.q, heads_view(q, out_.queries));

@@ -320,6 +320,10 @@ TEST(Cutlass, RefusalsHaveReasons) {
   EXPECT_EQ(reason("def @main(%x: Tensor[(2, 1, 4, 8), float16], %w: Tensor[(3, 8, 8), float16]) { "
                    "nn.matmul(%x, %w, units=None) }"),
             "batches of (2, 1) and (3) matrices are broadcast against each other");
+  EXPECT_EQ(reason("#[symbol s = 1..]\n"
+                   "def @main(%x: Tensor[(2, 4, ?s, 8), float16], "
+                   "%w: Tensor[(2, 4, 8, ?s), float16]) { nn.matmul(%x, %w, units=None) }"),
+            "the length of a row is not known");
 }
 
 TEST(Cutlass, AKernelThatDoesNotCompileTakesItsRegionsOnly) {

@@ -72,6 +72,13 @@ std::optional<Refusal> describe_batch(const Shape& a, const Shape& b, const Shap
   return std::nullopt;
 }
 
+std::optional<Refusal> check_rows(const Gemm& g) {
+  const bool are_known =
+      g.n.is_constant() && g.k.is_constant() && (!g.a_is_column_major || g.m.is_constant());
+  if (!are_known) return Refusal{"the length of a row is not known"};
+  return std::nullopt;
+}
+
 std::optional<Refusal> describe_matrices(const Function& f, const Composite& c, Gemm& g) {
   const auto operands = f.operands(c.product);
   const Shape &a = f.type(operands[0]).shape(), &b = f.type(operands[1]).shape();
@@ -90,17 +97,16 @@ std::optional<Refusal> describe_matrices(const Function& f, const Composite& c, 
   g.m = a[a.size() - (is_transposed.a ? 1 : 2)];
   g.k = a[a.size() - (is_transposed.a ? 2 : 1)];
   g.n = b[b.size() - (is_transposed.b ? 2 : 1)];
+  if (auto why = check_rows(g)) return why;  // no batch would help
   const auto matrices_of = [](const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); };
   return describe_batch(matrices_of(a), matrices_of(b), matrices_of(f.type(c.product).shape()), g);
 }
 
 std::optional<Refusal> describe_sizes(const Function& f, const Composite& c, Gemm& g) {
-  auto why = is_convolution(f.op(c.product)->name) ? describe_convolution(f, c.product, g)
-                                                   : describe_matrices(f, c, g);
+  const bool convolves = is_convolution(f.op(c.product)->name);
+  auto why = convolves ? describe_convolution(f, c.product, g) : describe_matrices(f, c, g);
+  if (!why && convolves) why = check_rows(g);
   if (why) return why;
-  if (!g.n.is_constant() || !g.k.is_constant() || (g.a_is_column_major && !g.m.is_constant())) {
-    return Refusal{"the length of a row is not known"};
-  }
   constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
   for (const Dim& d : {g.m, g.n, g.k, g.batch}) {
     if (d.as_constant().value_or(0) > kLargest) return Refusal{"a size is above 2^31"};
