@@ -38,6 +38,19 @@ constexpr const char* kOfTheMachine[] = {
     "bad_alloc",
 };
 
+// What stands for a compiler that a signal ended: alone in its line, or behind who says it. A shell
+// in which nvcc runs its parts says no more, and nvcc the same of itself.
+constexpr const char* kOfSignals[] = {"killed", "terminated", "hangup", "interrupt"};
+// Of nvcc's front end; other compilers say it, too, below what is wrong.
+constexpr const char* kOfFrontEnd = ": compilation terminated.";
+
+bool tells_of_signal(std::string_view text) {
+  return text.ends_with(kOfFrontEnd) ||
+         std::any_of(std::begin(kOfSignals), std::end(kOfSignals), [&](const std::string& word) {
+           return text == word || text.ends_with(": " + word);
+         });
+}
+
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
   std::istringstream stream(text);
@@ -108,7 +121,8 @@ ProcessOptions in_folder(const std::string& path) {
 bool blames_the_machine(std::string_view message) {
   std::string text(message);
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::any_of(std::begin(kOfTheMachine), std::end(kOfTheMachine),
+  return tells_of_signal(text) ||
+         std::any_of(std::begin(kOfTheMachine), std::end(kOfTheMachine),
                      [&](const char* phrase) { return text.find(phrase) != std::string::npos; });
 }
 

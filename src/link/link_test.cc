@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "link/archive_symbols.h"
+#include "link/compiler.h"
 #include "link/library_file.h"
 #include "link/link_library.h"
 #include "link/load_library.h"
@@ -379,6 +380,22 @@ TEST_F(LinkTest, ArchivesAreRepeatable) {
   EXPECT_EQ(*a, *b);
   EXPECT_TRUE(a->starts_with("!<arch>"));
   EXPECT_EQ(archive_symbols(*a), std::set<std::string>{"f"});
+}
+
+TEST(Compiler, ThatASignalEndsBlamesTheMachine) {
+  EXPECT_EQ(first_error("an error: of x\nKilled\n"), "Killed");
+  for (const char* messages :
+       {"warning: y\nKilled\n", "nvcc: Terminated\n", "\nCompilation terminated.\n", "Hangup\n"}) {
+    EXPECT_TRUE(blames_the_machine("`nvcc` could not compile `x.cu`: " + first_error(messages)))
+        << messages;
+  }
+  for (const char* messages :
+       {"x.cu:1: fatal error: y.h: No such file or directory\ncompilation terminated.\n",
+        "x.cu(1): catastrophic error: #error killed\nCompilation terminated.\n"}) {
+    const std::string error = first_error(messages);
+    EXPECT_TRUE(error.starts_with("x.cu")) << error;
+    EXPECT_FALSE(blames_the_machine("`nvcc` could not compile `x.cu`: " + error)) << error;
+  }
 }
 
 TEST(Compiler, AMissingOneIsAnErrorWithARemedy) {

@@ -55,7 +55,12 @@ TEST_F(FailingMachine, IsAnErrorOfTheCompilation) {
   for (const auto& [script, sentence] :
        {std::pair("echo 'error writing to x: No space left on device' >&2; exit 1",
                   "error writing to x: No space left on device"),
-        std::pair("kill -9 $$", "signal 9")}) {
+        std::pair("kill -9 $$", "signal 9"),
+        // nvcc of CUDA 13 where the one that is ended by the system is a part of it, or itself.
+        std::pair("echo Killed >&2; exit 137", ".cu`: Killed"),
+        std::pair("echo >&2; echo 'Compilation terminated.' >&2; exit 4",
+                  ".cu`: Compilation terminated."),
+        std::pair("echo 'nvcc: Terminated' >&2; exit 255", ".cu`: nvcc: Terminated")}) {
     compiler_does(script);
     expect_error(run("compile", {"-o", "m.so"}),
                  {"error[E0105]: `", sentence, "help: make room on the disk or in memory"});
