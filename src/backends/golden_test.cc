@@ -42,5 +42,33 @@ TEST(PatternTables, ReadBackEqual) {
   }
 }
 
+// `merge-composite` claims in this order.
+TEST(PatternTables, CutlassHasTheOrderOfRelay) {
+  const std::string conv = "cutlass.conv2d_bias",
+                    activations[] = {"_hardswish", "_silu", "_relu", "_sigmoid", ""};
+  std::vector<std::string> wanted;
+  for (const char* end : {"_relu", ""}) {
+    for (const std::string& activation : activations) {
+      for (const char* op : {"_residual_add", "_residual_multiply"}) {
+        wanted.push_back(conv + activation + op + end);
+      }
+    }
+  }
+  for (const char* product : {"dense_bias_gelu_fp16", "dense_bias_gelu_fp32", "dense_bias_relu",
+                              "dense_bias", "dense", "batch_matmul"}) {
+    wanted.push_back(std::string("cutlass.") + product);
+  }
+  for (const std::string& activation : activations) wanted.push_back(conv + activation);
+  for (const char* kind : {"", "_transpose", "_backward_weight"}) {
+    wanted.push_back(std::string("cutlass.conv2d") + kind);
+  }
+  std::vector<std::string> names;
+  for (const relay::PatternTable& table : pattern_tables()) {
+    if (table.name != "cutlass") continue;
+    for (const relay::CompositePattern& c : table.composites) names.push_back(c.name);
+  }
+  EXPECT_EQ(names, wanted);
+}
+
 }  // namespace
 }  // namespace tessera::backends
