@@ -150,9 +150,9 @@ TEST_F(TunerTest, ACompilerThatTheMachineFailsIsAskedAgain) {
   const std::string lack = folder_.file("lack");
   toolchain_ = with_failing_compiler("compiler", "*candidate_1.cc*");
   const auto t = task({"return 5;", "return 3;"});
-  for (const std::string why :
-       {"fatal error: error writing to /tmp/x.s: No space left on device",
-        "catastrophic error: out of memory", "nvcc error : 'cicc' died due to signal 9 (Kill)"}) {
+  for (const std::string why : {"fatal error: error writing to /tmp/x.s: No space left on device",
+                                "catastrophic error: out of memory",
+                                "nvcc error : 'cicc' died due to signal 9 (Kill)", "Killed"}) {
     ASSERT_TRUE(write_atomically(lack, why + "\n"));
     const TuneRow row = tune(t);
     EXPECT_NE(row.problem.find(why), std::string::npos) << row.problem;
