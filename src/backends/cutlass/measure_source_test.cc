@@ -50,7 +50,9 @@ byoc::CompileJob fake_kernels(const byoc::TuningTask& task, std::span<const std:
                               const std::string& behaviours) {
   std::string text =
       "#include \"tessera/call.h\"\n"
-      "struct Behaviour { double us; bool is_wrong; const char* refusal; int faulty_replay; };\n"
+      "struct Behaviour {\n"
+      "  double us;\n  bool is_wrong;\n  const char* refusal;\n  int faulty_replay;\n"
+      "  unsigned host_us;\n};\n"
       "extern \"C\" {\nint32_t fake_launch(int, const tessera_call*);\n";
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     text += fmt::format(
@@ -126,6 +128,18 @@ TEST(CutlassMeasuring, ProgramsCheckFirstAndLetTheBestTakeTurns) {
   const std::string late = program.run("0", "0", "0");
   EXPECT_EQ(count_of(late, "time 2 4.0800 0.0000"), 1u) << late;
   EXPECT_EQ(count_of(late, "begin 3"), 0u) << late;
+}
+
+// Half of a short time is for turns, and fewer candidates take part.
+TEST(CutlassMeasuring, ProgramsKeepTimeForTurns) {
+  if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
+  auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
+  ASSERT_TRUE(toolchain) << render(toolchain.error());
+  const std::string slow = "{4, 0, 0, 0, 32000}";  // to be admitted takes 0.8 s and more
+  const FakeRun program(*toolchain, tasks_of(kFeedForward).front(), std::vector(6, slow));
+  const std::string short_run = program.run("4", "0", "");
+  EXPECT_EQ(count_of(short_run, "begin 1"), 1 + 21u) << short_run;
+  EXPECT_EQ(count_of(short_run, "begin 4"), 0u) << short_run;
 }
 
 // A kernel that faults in a replay, which a later call tells, is named, and whoever starts the

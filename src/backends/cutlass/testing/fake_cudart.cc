@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <cuda_runtime_api.h>
+#include <unistd.h>
 
 #include "backends/cutlass/kernels/gemm.h"
 
@@ -13,6 +14,7 @@ struct Behaviour {
   bool is_wrong;
   const char* refusal;
   int faulty_replay;  // counted from 1; 0: none
+  unsigned host_us;   // of a launch
 };
 extern "C" const Behaviour fake_candidates[];
 
@@ -39,6 +41,7 @@ extern "C" {
 int32_t fake_launch(int candidate, const tessera_call* call) {
   last_launched = candidate;
   ++captured;
+  usleep(fake_candidates[candidate].host_us);
   if (fake_candidates[candidate].refusal == nullptr) return 0;
   call->set_error(call, fake_candidates[candidate].refusal);
   return 1;
