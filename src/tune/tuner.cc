@@ -279,6 +279,12 @@ Result<void> Tuner::run_program(Job& job, const std::string& program, double sec
       skipped.insert(*report.begun);  // until the next time
     }
   }
+  // A program that is done looked at as many as it had time for.
+  if (const std::size_t left = job.now.size() - skipped.size();
+      left > 0 && !job.task->first_valid && job.row.problem.empty()) {
+    job.row.problem = fmt::format("{} before {} of its configurations {} measured", kBudgetSpent,
+                                  left, left == 1 ? "was" : "were");
+  }
   return {};
 }
 

@@ -244,6 +244,15 @@ TEST_F(TunerTest, WithoutTimeNothingIsMeasuredAndThatIsSaid) {
   EXPECT_TRUE(records().empty());
 }
 
+TEST_F(TunerTest, WhatAProgramHadNoTimeForIsSaidAndTriedAgain) {
+  const TuneRow row = tune(task({"return 5;", "__builtin_puts(\"done\"); exit(0);", "return 3;"}));
+  EXPECT_EQ(row.problem, "the budget was spent before 2 of its configurations were measured");
+  EXPECT_EQ(row.measured, 1u);
+  const TuneRow again = tune(task({"return 5;", "return 4;", "return 3;"}));
+  EXPECT_EQ(again.problem, "");
+  EXPECT_EQ(again.measured, 2u);
+}
+
 TEST_F(TunerTest, AFaultOfTheProgramIsNoCandidates) {
   auto t = task({"return 5;"});
   t.program.source =
