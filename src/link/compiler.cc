@@ -18,10 +18,6 @@ constexpr const char* kRemedy =
 
 // In lower case, as compilers, assemblers, linkers, nvcc and the C library say it.
 constexpr const char* kOfTheMachine[] = {
-    ": signal ",
-    "signal terminated",
-    "due to signal",
-    "killed (program",
     "no space left on device",
     "disk quota exceeded",
     "file too large",
@@ -38,17 +34,37 @@ constexpr const char* kOfTheMachine[] = {
     "bad_alloc",
 };
 
-// What stands for a compiler that a signal ended: alone in its line, or behind who says it. A shell
-// in which nvcc runs its parts says no more, and nvcc the same of itself.
-constexpr const char* kOfSignals[] = {"killed", "terminated", "hangup", "interrupt"};
+// A part of a compiler that a signal ended: as compilers say it of their parts, and we of them.
+constexpr const char* kOfSignals[] = {": signal ", "signal terminated", "due to signal",
+                                      "terminated with signal", "killed (program"};
+// Signals that a source makes a compiler send itself. The others come from outside.
+constexpr const char* kOfCrashes[] = {"signal 4 ",     "signal 6 ",          "signal 8 ",
+                                      "signal 11 ",    "segmentation fault", "illegal instruction",
+                                      "aborted signal"};
+// Signals from outside, which shells tell by a word: nvcc runs its parts in one, and says the same
+// of itself.
+constexpr const char* kWords[] = {"killed", "terminated", "hangup", "interrupt", "bus error"};
 // Of nvcc's front end; other compilers say it, too, below what is wrong.
 constexpr const char* kOfFrontEnd = ": compilation terminated.";
 
+// "Killed", "nvcc: Terminated" or "sh: line 1: 4711 Killed   cicc ..."?
+bool is_told_by_shell(std::string_view text, std::string_view word) {
+  const std::size_t at = text.find(word);
+  if (at == std::string_view::npos) return false;
+  const bool ends = at + word.size() == text.size();
+  if (at == 0) return ends;
+  const bool follows_number =
+      at > 1 && text[at - 1] == ' ' && text[at - 2] >= '0' && text[at - 2] <= '9';
+  return follows_number || (ends && text.substr(0, at).ends_with(": "));
+}
+
 bool tells_of_signal(std::string_view text) {
+  const auto contains = [&](std::string_view phrase) { return text.find(phrase) != text.npos; };
+  if (std::any_of(std::begin(kOfCrashes), std::end(kOfCrashes), contains)) return false;
   return text.ends_with(kOfFrontEnd) ||
-         std::any_of(std::begin(kOfSignals), std::end(kOfSignals), [&](const std::string& word) {
-           return text == word || text.ends_with(": " + word);
-         });
+         std::any_of(std::begin(kOfSignals), std::end(kOfSignals), contains) ||
+         std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view word) { return is_told_by_shell(text, word); });
 }
 
 std::vector<std::string> split(const std::string& text, char at) {
@@ -136,6 +152,10 @@ std::string first_error(const std::string& messages) {
     }
   }
   return lines.empty() ? "it gave no message" : lines.back();
+}
+
+std::string what_went_wrong(const ProcessResult& ran, const std::string& messages) {
+  return ran.signal != 0 || messages.empty() ? ran.outcome() : first_error(messages);
 }
 
 }  // namespace tessera::link

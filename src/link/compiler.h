@@ -26,11 +26,13 @@ std::string find_program(const std::string& name);
 ProcessOptions in_folder(const std::string& path);
 
 // Does a tool's message say that the machine failed it, rather than its input: no memory, no room
-// on the disk, killed?
+// on the disk, ended from outside? A crash of its own is none of the machine's.
 bool blames_the_machine(std::string_view message);
 
 // The line of a tool's messages that says what is wrong; one that blames the machine, if there is
 // one.
 std::string first_error(const std::string& messages);
+// What to say of a tool that failed with such messages: the signal that ended it, if one did.
+std::string what_went_wrong(const ProcessResult& ran, const std::string& messages);
 
 }  // namespace tessera::link

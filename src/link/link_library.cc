@@ -113,7 +113,7 @@ Result<void> run_linker(const std::vector<std::string>& command, TempDir& folder
   const auto ran = run_process(command, in_folder(folder.path()));
   if (!ran) return fail(error(Code::kNoCompiler, nullptr, "cannot run {}", ran.error().text()));
   if (ran->ok()) return {};
-  const std::string why = ran->err.empty() ? ran->outcome() : first_error(ran->err);
+  const std::string why = what_went_wrong(*ran, ran->err);
   return fail(
       error(Code::kToolFailed, nullptr, "`{}` could not link the {}: {}", command[0], what, why)
           .with_remedy(fmt::format("what it was given is kept in `{}`", folder.keep())));

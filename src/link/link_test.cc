@@ -385,17 +385,33 @@ TEST_F(LinkTest, ArchivesAreRepeatable) {
 TEST(Compiler, ThatASignalEndsBlamesTheMachine) {
   EXPECT_EQ(first_error("an error: of x\nKilled\n"), "Killed");
   for (const char* messages :
-       {"warning: y\nKilled\n", "nvcc: Terminated\n", "\nCompilation terminated.\n", "Hangup\n"}) {
+       {"warning: y\nKilled\n", "nvcc: Terminated\n", "\nCompilation terminated.\n", "Hangup\n",
+        "sh: line 1: 4711 Killed                  cicc x.cu\n",
+        "collect2: fatal error: ld terminated with signal 9 [Killed]\n",
+        "nvcc error   : 'cicc' died due to signal 7 (Bus error)\n",
+        "g++: fatal error: Killed signal terminated program cc1plus\n"}) {
     EXPECT_TRUE(blames_the_machine("`nvcc` could not compile `x.cu`: " + first_error(messages)))
         << messages;
   }
   for (const char* messages :
        {"x.cu:1: fatal error: y.h: No such file or directory\ncompilation terminated.\n",
-        "x.cu(1): catastrophic error: #error killed\nCompilation terminated.\n"}) {
+        "x.cu(1): catastrophic error: #error killed\nCompilation terminated.\n",
+        "nvcc error   : 'cicc' died due to signal 11 (Invalid memory reference)\n",
+        "g++: internal compiler error: Segmentation fault signal terminated program cc1plus\n"}) {
     const std::string error = first_error(messages);
-    EXPECT_TRUE(error.starts_with("x.cu")) << error;
+    EXPECT_EQ(error, std::string(messages, error.size()));
     EXPECT_FALSE(blames_the_machine("`nvcc` could not compile `x.cu`: " + error)) << error;
   }
+}
+
+TEST(Compiler, ASignalIsSaidWhateverWasPrinted) {
+  ProcessResult ran;
+  ran.exit_status = 1;
+  EXPECT_EQ(what_went_wrong(ran, "x.cc:1: warning: w\nx.cc:2: error: e\n"), "x.cc:2: error: e");
+  EXPECT_EQ(what_went_wrong(ran, ""), "exit status 1");
+  ran = {};
+  ran.signal = SIGKILL;
+  EXPECT_EQ(what_went_wrong(ran, "x.cc:1: warning: w\n"), "signal 9 (Killed)");
 }
 
 TEST(Compiler, AMissingOneIsAnErrorWithARemedy) {

@@ -167,7 +167,7 @@ Result<std::string> Toolchain::run_compiler(const byoc::CompileJob& job, Pass pa
     return fail(error(Code::kNoCompiler, nullptr, "cannot run {}", ran.error().text()));
   }
   const std::string messages = ran->err + ran->out;
-  std::string why = messages.empty() ? ran->outcome() : first_error(messages);
+  std::string why = what_went_wrong(*ran, messages);
   if (ran->ok() && is_cuda(job)) why = cuda_complaint(messages);
   if (!ran->ok() || (is_cuda(job) && !why.empty())) {
     return fail(tool_failure(command[0], "compile `" + source + "`", why, *folder));
@@ -199,7 +199,7 @@ Result<std::string> Toolchain::join(const byoc::CompileJob& job, std::string ima
   auto bytes = read_file(folder->file(kProduct));
   if (ran->ok() && bytes) return *std::move(bytes);
   return fail(tool_failure(command[0], "join the parts of `" + source_name(job) + "`",
-                           ran->err.empty() ? ran->outcome() : first_error(ran->err), *folder));
+                           what_went_wrong(*ran, ran->err), *folder));
 }
 
 Result<void> Toolchain::keep_sources(std::span<const byoc::CompileJob> jobs) const {
@@ -371,7 +371,7 @@ Result<std::string> Toolchain::archive(std::span<const std::string> objects) {
                     .with_remedy("install binutils"));
   }
   if (!ran->ok()) {
-    return fail(tool_failure("ar", "make an archive", first_error(ran->err), *folder));
+    return fail(tool_failure("ar", "make an archive", what_went_wrong(*ran, ran->err), *folder));
   }
   auto bytes = read_file(folder->file("library.a"));
   if (!bytes) return cannot_write(bytes.error());
