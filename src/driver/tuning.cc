@@ -157,24 +157,27 @@ Result<std::vector<Diagnostic>> warnings_of_unmeasured(const std::string& path,
   TESSERA_TRY(const Unmeasured found, unmeasured_of(store, tasks));
   std::vector<Diagnostic> all;
   const auto add = [&](std::size_t count, const std::string& lack, const std::string& way,
-                       const std::string& remedy_if_just_measured) {
+                       const std::string& remedy) {
     if (count == 0) return;
-    all.push_back(
-        warning(Code::kBadOption, {},
-                "the records in `{}` have nothing {} {} of {} products, which are chosen {}", path,
-                lack, count, tasks.size(), way)
-            .with_remedy(tuning.measures ? remedy_if_just_measured
-                                         : "`tessera tune` measures them, on the device"));
+    all.push_back(warning(Code::kBadOption, {},
+                          "the records in `{}` have {} {} of {} products, which are chosen {}",
+                          path, lack, count, tasks.size(), way)
+                      .with_remedy(remedy));
   };
-  add(found.untried, "for", "without measuring", "give more time with --budget");
+  const auto unless_just_measured = [&](const std::string& remedy) {
+    return tuning.measures ? remedy : "`tessera tune` measures them, on the device";
+  };
+  add(found.untried, "nothing for", "without measuring",
+      unless_just_measured("give more time with --budget"));
   if (const std::size_t count = found.failures.size(); count > 0) {
     const auto& [configuration, reason, is_of_kernel] = found.failures.front();
-    add(found.in_vain, fmt::format("but {} {} for", count, count == 1 ? "failure" : "failures"),
+    add(found.in_vain,
+        fmt::format("no usable time, but {} {}, for", count, count == 1 ? "failure" : "failures"),
         fmt::format("without measuring; one is `{}`: {}", configuration, reason),
         help_after_failures(path));
   }
-  add(found.at_other_sizes, "at the likely sizes of", "by what was measured at the nearest",
-      help_after_failures(path));
+  add(found.at_other_sizes, "nothing at the likely sizes of", "by what was measured at the nearest",
+      unless_just_measured(help_after_failures(path)));
   return all;
 }
 

@@ -93,8 +93,9 @@ TEST_F(FailingMachine, WhoHasMeasuredIsNotToldTo) {
                 ";; *) echo 'k.cu(7): error: out of registers' >&2; exit 2;; esac");
   const char* help = "help: `tessera records r.db` says what failed and why; try more with ";
   const ProcessResult compiled = run("compile", {"--tune", "--records", "r.db", "-o", "m.so"});
-  expect_error(compiled, {"the records in `r.db` have nothing but 8 failures for 1 of 1 products",
-                          "k.cu(7): error: out of registers", help});
+  expect_error(compiled,
+               {"the records in `r.db` have no usable time, but 8 failures, for 1 of 1 products",
+                "k.cu(7): error: out of registers", help});
   EXPECT_EQ(compiled.err.find("`tessera tune` measures"), std::string::npos) << compiled.err;
   expect_error(run("tune", {"--records", "r.db"}), {"all that were tried failed", help});
 }
