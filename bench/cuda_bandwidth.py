@@ -9,7 +9,7 @@ Each case is a model of `--copies` independent calls of one kernel on tensors of
 nothing is found in a cache, compiled and measured by `tessera bench`: device time through CUDA
 events around one replayed graph, divided by the number of calls. The bandwidth to reach is that of
 torch's device-to-device copies of the same tensors, in a graph as well. What the launch of a graph
-takes on an idle stream, some 4 us, is shared by so many calls that a kernel is charged 0.1 of it.
+takes on an idle stream, some 4 us, is shared by so many calls that a kernel is charged 0.1 us.
 Needs a GPU, nvcc and torch; prints a table and writes it to `--out`.
 """
 import argparse
