@@ -92,10 +92,9 @@ RecordKey Tuner::key_of_compiling(const RecordKey& key) const {
 
 // That a kernel does not compile is known of this host compiler alone, where older files have it of
 // any.
-Result<std::set<std::string>> Tuner::known_of(const RecordKey& key) const {
+Result<std::set<std::string>> Tuner::known_of(const RecordKey& key, const Records& found) const {
   std::set<std::string> known;
-  TESSERA_TRY(const Records measured, records_.find(key));
-  for (const Record& record : measured.list) {
+  for (const Record& record : found.list) {
     if (!record.failure.starts_with(kNotCompiled)) known.insert(record.configuration);
   }
   TESSERA_TRY(const Records not_compiled, records_.find(key_of_compiling(key)));
@@ -113,7 +112,8 @@ Result<Tuner::Job> Tuner::prepare(const TuningTask& task) const {
           {}};
   job.row.problem = mismatch(gpu_, task.device);
   if (!job.row.problem.empty()) return job;
-  TESSERA_TRY(const auto known, known_of(job.key));
+  TESSERA_TRY(const Records found, records_.find(job.key));
+  TESSERA_TRY(const auto known, known_of(job.key, found));
   std::set<std::string> kernels;
   for (std::size_t i = 0; i < task.candidates.size(); ++i) {
     const auto& [configuration, kernel] = task.candidates[i];
@@ -127,10 +127,8 @@ Result<Tuner::Job> Tuner::prepare(const TuningTask& task) const {
       job.wanted.push_back(i);
     }
   }
-  if (task.first_valid) {
-    TESSERA_TRY(const Records found, records_.find(job.key));
-    if (!found.list.empty() && found.list.front().failure.empty()) job.wanted.clear();
-  }
+  const bool any_valid = !found.list.empty() && found.list.front().failure.empty();
+  if (task.first_valid && any_valid) job.wanted.clear();
   return job;
 }
 

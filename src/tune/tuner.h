@@ -66,7 +66,7 @@ class Tuner {
   };
 
   RecordKey key_of_compiling(const RecordKey& key) const;
-  Result<std::set<std::string>> known_of(const RecordKey& key) const;
+  Result<std::set<std::string>> known_of(const RecordKey& key, const Records& found) const;
   Result<Job> prepare(const byoc::TuningTask& task) const;
   bool start_round(std::vector<Job>& jobs) const;
   void compile(const std::vector<Job>& jobs);
