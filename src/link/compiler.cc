@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <span>
 #include <sstream>
 
 #include <unistd.h>
@@ -58,11 +59,14 @@ bool is_told_by_shell(std::string_view text, std::string_view word) {
   return follows_number || (ends && text.substr(0, at).ends_with(": "));
 }
 
+bool contains_any(std::string_view text, std::span<const char* const> phrases) {
+  return std::any_of(phrases.begin(), phrases.end(),
+                     [&](const char* phrase) { return text.find(phrase) != text.npos; });
+}
+
 bool tells_of_signal(std::string_view text) {
-  const auto contains = [&](std::string_view phrase) { return text.find(phrase) != text.npos; };
-  if (std::any_of(std::begin(kOfCrashes), std::end(kOfCrashes), contains)) return false;
-  return text.ends_with(kOfFrontEnd) ||
-         std::any_of(std::begin(kOfSignals), std::end(kOfSignals), contains) ||
+  if (contains_any(text, kOfCrashes)) return false;
+  return text.ends_with(kOfFrontEnd) || contains_any(text, kOfSignals) ||
          std::any_of(std::begin(kWords), std::end(kWords),
                      [&](std::string_view word) { return is_told_by_shell(text, word); });
 }
@@ -137,9 +141,7 @@ ProcessOptions in_folder(const std::string& path) {
 bool blames_the_machine(std::string_view message) {
   std::string text(message);
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return tells_of_signal(text) ||
-         std::any_of(std::begin(kOfTheMachine), std::end(kOfTheMachine),
-                     [&](const char* phrase) { return text.find(phrase) != std::string::npos; });
+  return tells_of_signal(text) || contains_any(text, kOfTheMachine);
 }
 
 std::string first_error(const std::string& messages) {
