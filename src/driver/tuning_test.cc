@@ -24,6 +24,8 @@ TEST(Measuring, IsOfBackEndsThatSayTheyDo) {
   EXPECT_EQ(help_to_measure(targets({"cuda", "cublas", "cutlass"})), "");
 }
 
+constexpr const char* kMeasureThem = "`tessera tune` measures them, on the device";
+
 // Two products, one of any number of rows.
 class Unmeasured : public testing::ModelTest {
  protected:
@@ -53,38 +55,40 @@ class Unmeasured : public testing::ModelTest {
     }
     return texts;
   }
+  void expect_told(const std::string& what, const std::string& remedy,
+                   const std::string& remedy_if_just_measured) {
+    EXPECT_EQ(told(false), std::vector{what + remedy});
+    EXPECT_EQ(told(true), std::vector{what + remedy_if_just_measured});
+  }
   CompileOptions options_;
   std::vector<byoc::TuningTask> tasks_;
 };
 
 TEST_F(Unmeasured, WhatWasNotTriedNeedsTuningOrMoreTime) {
-  const std::string what = "have nothing for 2 of 2 products, which are chosen without measuring: ";
-  EXPECT_EQ(told(false), std::vector{what + "`tessera tune` measures them, on the device"});
-  EXPECT_EQ(told(true), std::vector{what + "give more time with --budget"});
+  expect_told("have nothing for 2 of 2 products, which are chosen without measuring: ",
+              kMeasureThem, "give more time with --budget");
 }
 
+// What failed is not measured again.
 TEST_F(Unmeasured, WhatFailedIsCountedWithAReason) {
   add("gemm n=8", "k1 auto", "it hangs");
   add("gemm n=8", "k2 auto", "it does not compile: out of registers");
   add("gemm m=32", "k1 auto", "");
-  const std::string what =
+  const std::string help = help_after_failures(options_.records);
+  expect_told(
       "have no usable time, but 2 failures, for 1 of 2 products, which are chosen without "
-      "measuring; one is "
-      "`k1 auto`: it hangs: ";
-  for (const bool has_just_measured : {false, true}) {  // what failed is not measured again
-    EXPECT_EQ(told(has_just_measured), std::vector{what + help_after_failures(options_.records)});
-  }
+      "measuring; one is `k1 auto`: it hangs: ",
+      help, help);
 }
 
 TEST_F(Unmeasured, WhatHasATimeAtOtherSizesIsNotToBeMeasuredTwice) {
   add("gemm n=8", "k1 auto", "");
   add("gemm m=24", "k1 auto", "");
   add("gemm m=32", "k2 auto", "it hangs");
-  const std::string what =
+  expect_told(
       "have nothing at the likely sizes of 1 of 2 products, which are chosen by what was measured "
-      "at the nearest: ";
-  EXPECT_EQ(told(false), std::vector{what + "`tessera tune` measures them, on the device"});
-  EXPECT_EQ(told(true), std::vector{what + help_after_failures(options_.records)});
+      "at the nearest: ",
+      kMeasureThem, help_after_failures(options_.records));
 }
 
 }  // namespace
