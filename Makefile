@@ -8,16 +8,20 @@ FUZZ_SECONDS ?= 60
 # Graphs that the fuzzer of graphs and partitions makes, whatever time that takes.
 FUZZ_GRAPHS ?= 10000
 
-.PHONY: build test check demo bench onnx-gate fuzz install-deps clean
+.PHONY: build test check demo bench onnx-gate zoo fuzz gpu-test install-deps clean
 
 build: install-deps
 	@cmake --preset release >/dev/null
 	@cmake --build build/release --parallel $(JOBS)
 	@ln -sfn release/bin/tessera build/tessera
 
+# What was skipped is said at the end, in whatever way the tests end.
 test: build
+	@rm -rf build/release/test-results
+	GTEST_OUTPUT=xml:$(CURDIR)/build/release/test-results/ \
 	ctest --test-dir build/release --parallel $(JOBS) --output-on-failure \
-	  --label-exclude '^(slow|fuzz)$$'
+	  --label-exclude '^(slow|fuzz|gpu)$$'; status=$$?; \
+	  scripts/skipped-tests.py build/release/test-results; exit $$status
 
 check:
 	@scripts/install-deps.sh --check
@@ -33,9 +37,19 @@ bench: build
 onnx-gate: build
 	ctest --test-dir build/release --parallel $(JOBS) --output-on-failure -L '^onnx-gate$$'
 
+# All models of tests/zoo by every back end alone and by all together, against onnxruntime. ZOO takes
+# options of tests/zoo/run.py: `make zoo ZOO="--family speech --verbose"`.
+zoo: build
+	.deps/python/bin/python3 tests/zoo/run.py $(ZOO)
+
 fuzz: build
 	TESSERA_FUZZ_SECONDS=$(FUZZ_SECONDS) TESSERA_FUZZ_GRAPHS=$(FUZZ_GRAPHS) \
 	  ctest --test-dir build/release --output-on-failure -L '^fuzz$$'
+
+# On a machine with a GPU: all shards, of eight minutes at most each, or those that SHARD names.
+gpu-test: build
+	@if [ -n "$(SHARD)" ]; then scripts/gpu-test.sh $(SHARD) || [ $$? = 77 ]; else \
+	  ctest --test-dir build/release --output-on-failure -L '^gpu$$'; fi
 
 install-deps:
 	@scripts/install-deps.sh

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 CPU, CUDA = 1, 2
-INT, UINT, FLOAT, BOOL = 0, 1, 2, 6  # dtype codes that numpy knows too
+INT, UINT, FLOAT, BFLOAT, BOOL = 0, 1, 2, 4, 6  # dtype codes, DLPack's
 
 
 class Error(RuntimeError):
@@ -51,7 +51,8 @@ class IO(Structure):
     _fields_ = [("struct_bytes", c_uint32), ("ndim", c_int32), ("name", c_char_p),
                 ("shape", POINTER(c_int64)), ("min_shape", POINTER(c_int64)),
                 ("max_shape", POINTER(c_int64)), ("dtype", DType), ("align_bytes", c_uint32),
-                ("max_bytes", c_uint64)]
+                ("max_bytes", c_uint64), ("shares", POINTER(c_int32)), ("share_count", c_int32),
+                ("pad", c_int32)]
 
 
 class Memory(Structure):
@@ -66,7 +67,8 @@ class ProfileEntry(Structure):
 
 
 def to_dtype(array: np.ndarray) -> DType:
-    code = {"i": INT, "u": UINT, "f": FLOAT, "b": BOOL}.get(array.dtype.kind)
+    kinds = {"i": INT, "u": UINT, "f": FLOAT, "b": BOOL}
+    code = BFLOAT if array.dtype.name == "bfloat16" else kinds.get(array.dtype.kind)
     if code is None:
         raise Error(f"no tensor type for numpy's {array.dtype}")
     return DType(code, 8 * array.dtype.itemsize, 1)
@@ -75,6 +77,9 @@ def to_dtype(array: np.ndarray) -> DType:
 def to_numpy_dtype(dtype: DType) -> np.dtype:
     if dtype.code == BOOL:
         return np.dtype(bool)
+    if dtype.code == BFLOAT:
+        from ml_dtypes import bfloat16  # which numpy does not have
+        return np.dtype(bfloat16)
     kind = {INT: "i", UINT: "u", FLOAT: "f"}.get(dtype.code)
     if kind is None:
         raise Error(f"no numpy type for tensor type code {dtype.code}, {dtype.bits} bits")

@@ -50,6 +50,7 @@ fuzz() {
 }
 
 stage "include layering" scripts/check-includes.py
+stage "source text" scripts/check-source-text.py
 stage "sizes" scripts/size-report.py
 stage "format" format
 stage "clang build" clang_build

@@ -15,15 +15,14 @@ namespace tessera::tools {
 namespace {
 
 void list_backends() {
-  fmt::print("{:<20} takes every operator\n", "native");
+  show("{:<20} takes every operator\n", "native");
   const auto lacks = driver::lack_of_cuda();
-  fmt::print("{:<20} {}\n", "native on cuda",
-             lacks ? "not available: " + lacks->reason : "takes every operator");
+  show("{:<20} {}\n", "native on cuda",
+       lacks ? "not available: " + lacks->reason : "takes every operator");
   for (const byoc::Backend* b : backends::all_backends()) {
     const Target target{b->name()};
     const auto missing = driver::lack_of(*b, target, link::ObjectCache(""));
-    fmt::print("{:<20} {}\n", b->name(),
-               missing ? "not available: " + missing->reason : "available");
+    show("{:<20} {}\n", b->name(), missing ? "not available: " + missing->reason : "available");
   }
 }
 
@@ -31,7 +30,7 @@ int print_patterns(const std::string& name) {
   std::vector<std::string> known;
   for (const relay::PatternTable& table : backends::pattern_tables()) {
     if (table.name == name) {
-      fmt::print("{}", relay::print(table));
+      show("{}", relay::print(table));
       return kDone;
     }
     known.push_back(table.name);
@@ -43,7 +42,7 @@ int print_patterns(const std::string& name) {
 int print_options(const std::string& name) {
   const TargetKind* kind = find_target_kind(name);
   if (kind != nullptr) {
-    fmt::print("{}", options_text(*kind));
+    show("{}", options_text(*kind));
     return kDone;
   }
   std::vector<std::string> known;

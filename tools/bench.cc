@@ -111,19 +111,19 @@ Result<void> write_profile(exec::Session& session, const std::string& path) {
 
 void print_text(const exec::Session& session, const RunTimes& measured, double overhead) {
   const std::vector<double>& times = measured.whole;
-  fmt::print(
+  show(
       "median {:.1f} us, least {:.1f} us, 95 % below {:.1f} us; {} runs; {:.1f} us a call beside "
       "its kernels; load {} us\n",
       median(times), times.front(), percentile_95(times), times.size(), overhead,
       session.load_us());
   if (!measured.on_device.empty()) {
-    fmt::print("on the device: median {:.1f} us, least {:.1f} us\n", median(measured.on_device),
-               measured.on_device.front());
+    show("on the device: median {:.1f} us, least {:.1f} us\n", median(measured.on_device),
+         measured.on_device.front());
   }
   if (const auto memory = session.device_memory()) {
-    fmt::print("its memory: weights {}, arena {}, other {}; pinned on the host {}\n",
-               driver::size_text(memory->constants), driver::size_text(memory->pools),
-               driver::size_text(memory->other), driver::size_text(memory->pinned));
+    show("its memory: weights {}, arena {}, other {}; pinned on the host {}\n",
+         driver::size_text(memory->constants), driver::size_text(memory->pools),
+         driver::size_text(memory->other), driver::size_text(memory->pinned));
   }
 }
 
@@ -146,7 +146,7 @@ void print_json(const exec::Session& session, const RunTimes& measured, double o
     json["device_other_bytes"] = memory->other;
     json["pinned_bytes"] = memory->pinned;
   }
-  fmt::print("{}\n", json_text(json, 2));
+  show("{}\n", json_text(json, 2));
 }
 
 Result<void> bench(const BenchArgs& args) {

@@ -4,8 +4,10 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "diagnostics/diagnostic.h"
 
@@ -32,6 +34,14 @@ void add_explain(CLI::App& app, Action& chosen);
 // Prints diagnostics on standard error, coloured on a terminal. Returns kUserError if one is an
 // error.
 int report(const Diagnostics& diagnostics);
+
+// Prints on standard output, as tell() does on standard error: what a terminal would obey is made
+// visible, and lines stay lines.
+void print_visible(const std::string& text);
+template <class... A>
+void show(fmt::format_string<A...> text, A&&... args) {
+  print_visible(fmt::format(text, std::forward<A>(args)...));
+}
 
 // Writes to standard output, or to `path` completely or not at all; "-" and "" are standard output.
 Result<void> write_output(const std::string& path, const std::string& text);

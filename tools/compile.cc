@@ -57,23 +57,23 @@ void print_json(const driver::CompileReport& r) {
                                  {"placement", placement}};
   if (!r.tuned.empty()) json["tuned"] = tuning_json(r.tuned);
   if (r.precision) json["precision"] = precision_json(r);
-  fmt::print("{}\n", json_text(json, 2));
+  show("{}\n", json_text(json, 2));
 }
 
 void print_summary(const driver::CompileReport& r, const std::string& output) {
-  if (!r.tuned.empty()) fmt::print("\n{}", tuning_table(r.tuned));
-  fmt::print("\n{}\n", driver::placement_table(r.placement));
+  if (!r.tuned.empty()) show("\n{}", tuning_table(r.tuned));
+  show("\n{}\n", driver::placement_table(r.placement));
   if (r.precision) {
     for (const auto& [op, reason, count] : r.precision->kept) {
-      fmt::print("float32: {} {}, {}\n", count, op, reason);
+      show("float32: {} {}, {}\n", count, op, reason);
     }
   }
-  fmt::print("{}: {} (weights {}), arena {} an instance, {:.1f} s, peak {}\n", output,
-             driver::size_text(r.library_bytes), driver::size_text(r.weight_bytes),
-             driver::size_text(r.arena_bytes), r.seconds, driver::size_text(r.peak_bytes));
-  fmt::print("needs at run time: {}\n",
-             r.needed_libraries.empty() ? "nothing but libc, libm and libgomp"
-                                        : fmt::format("{}", fmt::join(r.needed_libraries, ", ")));
+  show("{}: {} (weights {}), arena {} an instance, {:.1f} s, peak {}\n", output,
+       driver::size_text(r.library_bytes), driver::size_text(r.weight_bytes),
+       driver::size_text(r.arena_bytes), r.seconds, driver::size_text(r.peak_bytes));
+  show("needs at run time: {}\n", r.needed_libraries.empty()
+                                      ? "nothing but libc, libm and libgomp"
+                                      : fmt::format("{}", fmt::join(r.needed_libraries, ", ")));
 }
 
 int compile(const CompileArgs& args) {
@@ -98,7 +98,7 @@ int compile(const CompileArgs& args) {
     progress.stage = [&](const driver::StageTime& stage, const std::string& what) {
       bar.clear();
       measuring.clear();
-      fmt::print("{:<16} {:7.3f} s  {}\n", stage.name, stage.seconds, what);
+      show("{:<16} {:7.3f} s  {}\n", stage.name, stage.seconds, what);
       std::fflush(stdout);
     };
   }

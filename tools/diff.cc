@@ -19,7 +19,7 @@ int diff(const DiffArgs& args) {
   if (!b) return report(b.error());
   const ModuleDifference difference = compare(*a, *b, args.options);
   if (difference.equal) return kDone;
-  fmt::print("{}: {}\n", difference.where, difference.what);
+  show("{}: {}\n", difference.where, difference.what);
   return kUserError;
 }
 

@@ -18,7 +18,7 @@ void add_explain(CLI::App& app, Action& chosen) {
         return report(error(Code::kBadOption, {}, "there is no code `{}`", *text)
                           .with_remedy("codes stand in brackets behind `error`: E0203"));
       }
-      fmt::print("{}: {}\n", code_text(code), code_explanation(code));
+      show("{}: {}\n", code_text(code), code_explanation(code));
       return static_cast<int>(kDone);
     };
   });

@@ -9,8 +9,10 @@
 #include "driver/placement_table.h"
 #include "link/library_file.h"
 #include "module/output_names.h"
+#include "module/symbol_names.h"
 #include "ops/table.h"
 #include "support/json_text.h"
+#include "support/visible_text.h"
 #include "tools/session.h"
 
 namespace tessera::tools {
@@ -20,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 struct InspectArgs {
   std::string path;
-  std::vector<std::string> dims;
+  std::vector<std::string> dims, limits;
   bool json = false, operators = false;
 };
 
@@ -50,8 +52,11 @@ Json model_json(const Module& module) {
   for (const Tensor& t : module.constants.tensors())
     bytes += static_cast<std::uint64_t>(t.size_bytes());
   Json symbols = Json::array();
+  const auto given = symbol_names(main);
   for (const auto& [name, s] : module.symbols) {
-    symbols.push_back({{"name", name}, {"min", s.min}, {"max", s.max}, {"step", s.step}});
+    Json symbol = {{"name", name}, {"min", s.min}, {"max", s.max}, {"step", s.step}};
+    if (const auto it = given.find(name); it != given.end()) symbol["in the model"] = it->second;
+    symbols.push_back(std::move(symbol));
   }
   return {{"inputs", ports_json(inputs)},
           {"outputs", ports_json(outputs)},
@@ -63,7 +68,8 @@ Json model_json(const Module& module) {
 
 Result<Json> inspect_model(const InspectArgs& args) {
   TESSERA_TRY(const std::vector<driver::DimBinding> dims, driver::parse_dim_bindings(args.dims));
-  TESSERA_TRY(const Module module, driver::load_model(args.path, dims));
+  TESSERA_TRY(const LimitBindings limits, parse_limits(args.limits));
+  TESSERA_TRY(const Module module, driver::load_model(args.path, dims, {}, limits));
   return model_json(module);
 }
 
@@ -91,10 +97,11 @@ Result<Json> inspect_library(const InspectArgs& args) {
 
 // A value for people: texts without quotes, `(1, seq)`, `add 2, exp 1`.
 std::string plain(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string()) return visible(value.get<std::string>());
   std::vector<std::string> items;
   if (value.is_object()) {
-    for (const auto& [name, field] : value.items()) items.push_back(name + " " + plain(field));
+    for (const auto& [name, field] : value.items())
+      items.push_back(visible(name) + " " + plain(field));
     return items.empty() ? "none" : fmt::format("{}", fmt::join(items, ", "));
   }
   if (!value.is_array()) return value.dump();
@@ -119,9 +126,9 @@ std::string placement_text(const Json& rows) {
 void print_text(const Json& json) {
   for (const auto& [key, value] : json.items()) {
     if (key == "placement" && !value.empty()) {
-      fmt::print("{}", placement_text(value));
+      show("{}", placement_text(value));
     } else if (value.is_array() && !value.empty() && value[0].is_object()) {
-      fmt::print("{}:\n", key);
+      show("{}:\n", key);
       for (const Json& entry : value) {
         std::vector<std::string> words;
         for (const auto& [name, field] : entry.items()) {
@@ -129,17 +136,16 @@ void print_text(const Json& json) {
           const bool open = name == "max" && field == -1;
           words.push_back((obvious ? "" : name + " ") + (open ? "any" : plain(field)));
         }
-        fmt::print("  {}\n", fmt::join(words, "  "));
+        show("  {}\n", fmt::join(words, "  "));
       }
     } else {
-      fmt::print("{}: {}\n", key, plain(value));
+      show("{}: {}\n", key, plain(value));
     }
   }
 }
 
 void print_operators() {
-  for (const relay::Operator* op : ops::operators().all())
-    fmt::print("{}\n    {}\n", op->name, op->doc);
+  for (const relay::Operator* op : ops::operators().all()) show("{}\n    {}\n", op->name, op->doc);
 }
 
 int inspect(const InspectArgs& args) {
@@ -150,7 +156,7 @@ int inspect(const InspectArgs& args) {
   const Result<Json> json = is_library(args.path) ? inspect_library(args) : inspect_model(args);
   if (!json) return report(json.error());
   if (args.json) {
-    fmt::print("{}\n", json_text(*json, 2));
+    show("{}\n", json_text(*json, 2));
     return kDone;
   }
   try {
@@ -171,10 +177,14 @@ void add_inspect(CLI::App& app, Action& chosen) {
   CLI::Option* dims =
       command->add_option("--dim", args->dims, "Size or range of a symbolic dimension")
           ->allow_extra_args(false);
+  CLI::Option* limits = command
+                            ->add_option("--limit", args->limits,
+                                         "What importing may take, NAME=NUMBER: " + limit_names())
+                            ->allow_extra_args(false);
   CLI::Option* json = command->add_flag("--json", args->json, "Print one JSON object");
   CLI::Option* operators =
       command->add_flag("--operators", args->operators, "List the operators that exist");
-  for (CLI::Option* other : {path, dims, json}) operators->excludes(other);
+  for (CLI::Option* other : {path, dims, limits, json}) operators->excludes(other);
   command->callback([&chosen, args, path, operators] {
     if (path->count() == 0 && operators->count() == 0) throw CLI::RequiredError("model");
     chosen = [args] { return inspect(*args); };

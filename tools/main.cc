@@ -4,13 +4,16 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <sstream>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/termination.h"
 #include "tools/command.h"
+#include "tools/standard_error.h"
 
 namespace tessera::tools {
 namespace {
@@ -38,7 +41,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
+    std::ostringstream out, err;
+    const int code = app.exit(e, out, err);
+    print_visible(out.str());
+    tell("{}", err.str());
     return code == 0 ? kDone : kUsage;
   }
   return chosen();
@@ -48,7 +54,7 @@ int run(int argc, char** argv) {
 
 int report(const Diagnostics& diagnostics) {
   const bool colour = isatty(STDERR_FILENO) != 0;
-  fmt::print(stderr, "{}", render(diagnostics, {colour}));
+  write_standard_error(render(diagnostics, {colour}));
   for (const Diagnostic& d : diagnostics.list) {
     if (d.severity == Severity::kError) return kUserError;
   }
@@ -66,13 +72,15 @@ int standard_output_failed(const char* why) {
 }
 
 int report_bug(const std::exception& e) {
-  fmt::print(stderr, "tessera: internal error, please report it:\n{}\n", e.what());
+  tessera::tools::tell("tessera: internal error, please report it:\n{}\n", e.what());
   return tessera::tools::kBug;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  tessera::tools::occupy_closed_streams();
+  tessera::clean_up_when_terminated();
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is an error of `write`, which we report
   try {
     const int status = tessera::tools::run(argc, argv);

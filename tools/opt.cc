@@ -9,6 +9,7 @@
 #include "ops/table.h"
 #include "passes/manager.h"
 #include "tools/command.h"
+#include "tools/standard_error.h"
 #include "types/target_list.h"
 
 namespace tessera::tools {
@@ -40,14 +41,13 @@ Result<void> opt(const OptArgs& args) {
   options.verify_each = true;
   options.pattern_tables = tables;
   if (args.trace_patterns) {
-    options.trace_patterns = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+    options.trace_patterns = [](const std::string& line) { tell("{}\n", line); };
   }
   options.stop_after = args.stop_after;
   if (args.print_changed || args.timing) {
     options.after_each = [&](const passes::PassTime& time, const Module& m) {
-      if (args.timing) fmt::print(stderr, "{:<28} {:8.3f} ms\n", time.name, time.seconds * 1e3);
-      if (args.print_changed && time.changed)
-        fmt::print(stderr, "// after {}\n{}", time.name, print(m));
+      if (args.timing) tell("{:<28} {:8.3f} ms\n", time.name, time.seconds * 1e3);
+      if (args.print_changed && time.changed) tell("// after {}\n{}", time.name, print(m));
     };
   }
   TESSERA_TRY(const passes::ManagerOutcome outcome,

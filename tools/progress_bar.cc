@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "tools/standard_error.h"
+
 namespace tessera::tools {
 namespace {
 
@@ -34,19 +36,17 @@ void ProgressBar::show(double share) {
   const std::string left = seconds ? fmt::format(", about {:.0f} s left", *seconds) : "";
   if (on_terminal_) {
     const auto full = static_cast<std::size_t>(share * kBarColumns);
-    fmt::print(stderr, "\r\033[K{} [{}{}] {:.0f} %{}", what_, std::string(full, '#'),
-               std::string(kBarColumns - full, '.'), 100 * share, left);
+    write_standard_error(fmt::format("\r\033[K{} [{}{}] {:.0f} %{}", what_, std::string(full, '#'),
+                                     std::string(kBarColumns - full, '.'), 100 * share, left));
   } else {
-    fmt::print(stderr, "{}: {:.0f} %{}\n", what_, 100 * share, left);
+    tell("{}: {:.0f} %{}\n", what_, 100 * share, left);
   }
-  std::fflush(stderr);
   is_drawn_ = on_terminal_;
 }
 
 void ProgressBar::clear() {
   if (!is_drawn_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  write_standard_error("\r\033[K");
   is_drawn_ = false;
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/json_text.h"
+#include "tools/standard_error.h"
 #include "tools/target_options.h"
 #include "tune/record_store.h"
 
@@ -33,7 +34,7 @@ void print_damaged(const std::string& file, const std::vector<std::string>& rows
 Result<void> merge(tune::RecordStore& store, const std::string& file) {
   TESSERA_TRY(const tune::Merged merged, store.merge(file));
   print_damaged(file, merged.damaged);
-  fmt::print(stderr, "{}: {} added, {} better\n", file, merged.added, merged.better);
+  tell("{}: {} added, {} better\n", file, merged.added, merged.better);
   return {};
 }
 
@@ -50,7 +51,7 @@ void print_json(const std::vector<tune::Record>& records) {
                     {"spread_us", r.spread_us},
                     {"failure", r.failure}});
   }
-  fmt::print("{}\n", json_text(list, 1));
+  show("{}\n", json_text(list, 1));
 }
 
 // They come sorted by all parts of the key, the fastest first.
@@ -58,14 +59,14 @@ void print_text(const std::vector<tune::Record>& records) {
   const tune::RecordKey* last = nullptr;
   for (const tune::Record& r : records) {
     if (last == nullptr || *last != r.key) {
-      fmt::print("{} {} on {}, {}\n  {}\n", r.key.backend, r.key.version, r.key.device,
-                 r.key.toolchain, r.key.workload);
+      show("{} {} on {}, {}\n  {}\n", r.key.backend, r.key.version, r.key.device, r.key.toolchain,
+           r.key.workload);
     }
     last = &r.key;
     if (r.failure.empty()) {
-      fmt::print("  {:10.2f} +- {:.2f} us  {}\n", r.time_us, r.spread_us, r.configuration);
+      show("  {:10.2f} +- {:.2f} us  {}\n", r.time_us, r.spread_us, r.configuration);
     } else {
-      fmt::print("  {}: {}\n", r.configuration, r.failure);
+      show("  {}: {}\n", r.configuration, r.failure);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "constants/npy.h"
+#include "support/visible_text.h"
 #include "tools/session.h"
 
 namespace tessera::tools {
@@ -53,7 +54,7 @@ Result<void> run(const RunArgs& args) {
   const std::vector<std::string> files = npy_files(args.outputs, session->outputs());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = session->outputs()[i].name;
-    fmt::print("{}: {}  {}\n", name, to_string(outputs[i].type()), statistics(outputs[i]));
+    show("{}: {}  {}\n", visible(name), to_string(outputs[i].type()), statistics(outputs[i]));
     if (!args.outputs.empty()) {
       TESSERA_TRY_VOID(write_npy(files[i], outputs[i]));
     }

@@ -13,6 +13,8 @@
 #include "constants/npy.h"
 #include "driver/compile.h"
 #include "link/library_file.h"
+#include "support/hash.h"
+#include "tessera/model.h"
 
 namespace tessera::tools {
 namespace {
@@ -39,16 +41,19 @@ namespace {
 
 // What a library is made of was decided when it was compiled.
 Result<void> check_for_library(const ModelOptionTexts& model) {
-  const std::pair<const char*, bool> given[] = {{"--target", !model.targets.empty()},
-                                                {"--backends", !model.backends.empty()},
-                                                {"--dim", !model.dims.empty()},
-                                                {"--require", !model.require.empty()},
-                                                {"--strict", model.options.strict},
-                                                {"--dump-dir", !model.options.dump_dir.empty()},
-                                                {"--records", !model.options.records.empty()},
-                                                {"--partition", model.partition != "greedy"},
-                                                {"--precision", model.precision != "fp32"},
-                                                {"--jobs", model.options.jobs != 0}};
+  const std::pair<const char*, bool> given[] = {
+      {"--target", !model.targets.empty()},
+      {"--backends", !model.backends.empty()},
+      {"--dim", !model.dims.empty()},
+      {"--require", !model.require.empty()},
+      {"--strict", model.options.strict},
+      {"--unchecked-indices", model.options.unchecked_indices},
+      {"--dump-dir", !model.options.dump_dir.empty()},
+      {"--records", !model.options.records.empty()},
+      {"--partition", model.partition != "greedy"},
+      {"--precision", model.precision != "fp32"},
+      {"--compiler-timeout", model.options.compiler_limit_s != link::kToolLimitSeconds},
+      {"--jobs", model.options.jobs != 0}};
   for (const auto& [option, is_given] : given) {
     if (!is_given) continue;
     return fail(error(Code::kBadOption, {}, "`{}` is a compiled library: {} has no effect on it",
@@ -63,9 +68,11 @@ Result<void> check_for_library(const ModelOptionTexts& model) {
 Result<std::unique_ptr<exec::Session>> open_session(const ModelOptionTexts& model,
                                                     const exec::SessionOptions& options) {
   const std::string& path = model.options.model;
-  if (options.threads < 0) {
-    return fail(error(Code::kBadOption, {}, "--threads {}: there are no fewer than 0 threads",
-                      options.threads)
+  if (options.threads < 0 || options.threads > TESSERA_MAX_THREADS) {
+    return fail(error(Code::kBadOption, {}, "--threads {}: there are {}", options.threads,
+                      options.threads < 0
+                          ? std::string("no fewer than 0 threads")
+                          : fmt::format("at most {} threads in an instance", TESSERA_MAX_THREADS))
                     .with_remedy("give the number of threads, or 0 for one a CPU"));
   }
   if (!exists(path)) {
@@ -87,7 +94,10 @@ Result<std::unique_ptr<exec::Session>> open_session(const ModelOptionTexts& mode
 
 namespace {
 
-// The name with each character that files do not have as `_`, or as `%` and its code.
+constexpr std::size_t kLongestFileName = 200;  // without its ending
+
+// The name with each character that files do not have as `_`, or as `%` and its code; what folders
+// have no room for ends in a hash.
 std::string file_name(const std::string& tensor, bool coded) {
   std::string name;
   for (const char c : tensor) {
@@ -98,7 +108,8 @@ std::string file_name(const std::string& tensor, bool coded) {
       name += coded ? fmt::format("%{:02X}", byte) : "_";
     }
   }
-  return name;
+  if (name.size() <= kLongestFileName) return name;
+  return name.substr(0, kLongestFileName - 33) + "_" + hash_text(tensor).hex();
 }
 
 }  // namespace

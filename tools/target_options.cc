@@ -127,17 +127,31 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t) {
                   "step 8:128\"")
       ->allow_extra_args(false);
   command
+      .add_option("--limit", t.limits,
+                  "Work, bytes and depth that compiling may take, where what follows from the "
+                  "model's size is too little, NAME=NUMBER: " +
+                      limit_names())
+      ->allow_extra_args(false);
+  command
       .add_option("--require", t.require,
                   "A matrix product or convolution on none of these is an error")
       ->delimiter(',');
   command.add_flag("--strict", t.options.strict,
                    "A back end that fails to compile its region is an error");
+  command.add_flag("--unchecked-indices", t.options.unchecked_indices,
+                   "Leave out the checks, in each run, that indices of gathers and scatters lie "
+                   "inside: one outside then gives values without meaning");
   command.add_option("--dump-dir", t.options.dump_dir,
                      "Write the module after each pass, loop IR, plan, and emitted sources here");
   command
       .add_option("--records", t.options.records,
                   "Choose configurations of kernels by the measurements in this file")
       ->check(check_records_name);
+  command
+      .add_option("--compiler-timeout", t.options.compiler_limit_s,
+                  "Seconds after which one run of a compiler is stopped, as an error")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str();
   command.add_option("--jobs", t.options.jobs, "Compilers that run at once (0: one a CPU)")
       ->check(CLI::Range(0, 1024));
 }
@@ -166,6 +180,7 @@ Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
   driver::CompileOptions options = texts.options;
   TESSERA_TRY(options.targets, targets_of(texts));
   TESSERA_TRY(options.dims, driver::parse_dim_bindings(texts.dims));
+  TESSERA_TRY(options.limits, parse_limits(texts.limits));
   options.partition =
       texts.partition == "none" ? driver::Partition::kNone : driver::Partition::kGreedy;
   options.precision = dtype_of(texts.precision);

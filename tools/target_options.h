@@ -9,7 +9,7 @@ namespace tessera::tools {
 
 // The texts as the user gave them; `resolve` makes options of them.
 struct ModelOptionTexts {
-  std::vector<std::string> targets, dims, require;
+  std::vector<std::string> targets, dims, limits, require;
   std::string backends, partition = "greedy", precision = "fp32";
   driver::CompileOptions options;
 };

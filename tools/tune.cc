@@ -24,13 +24,13 @@ void print(const driver::CompileReport& report, const driver::CompileOptions& op
   if (json) {
     const nlohmann::ordered_json all = {
         {"seconds", report.seconds}, {"records", records}, {"tuned", tuning_json(report.tuned)}};
-    fmt::print("{}\n", json_text(all, 2));
+    show("{}\n", json_text(all, 2));
   } else if (report.tuned.empty()) {
     const std::string help = driver::help_to_measure(options.targets);
-    fmt::print("there is nothing to measure: no back end of the targets has a choice to make\n{}",
-               help.empty() ? "" : fmt::format("help: {}\n", help));
+    show("there is nothing to measure: no back end of the targets has a choice to make\n{}",
+         help.empty() ? "" : fmt::format("help: {}\n", help));
   } else {
-    fmt::print("{}{:.1f} s; records in {}\n", tuning_table(report.tuned), report.seconds, records);
+    show("{}{:.1f} s; records in {}\n", tuning_table(report.tuned), report.seconds, records);
   }
 }
 

@@ -2,9 +2,12 @@
 #include <cstdio>
 
 #include "support/files.h"
+#include "support/visible_text.h"
 #include "tools/command.h"
 
 namespace tessera::tools {
+
+void print_visible(const std::string& text) { fmt::print("{}", visible_lines(text)); }
 
 Result<void> write_output(const std::string& path, const std::string& text) {
   if (path.empty() || path == "-") {

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "tessera/call.h"
+#include "tessera/fault.h"
 
 // Launchers count blocks with these, too.
 #define TK_INLINE static __host__ __device__ __forceinline__
@@ -233,6 +234,25 @@ struct block {
     return value;
   }
 };
+
+// ---- Conditions
+
+// Where a thread that finds an operand to be wrong says so, and the sentence for it.
+struct report {
+  tessera_fault* fault;
+  const char* sentence;  // of the host
+};
+// The first of all threads is heard. What the host looks at, the sentence, is there last.
+TK_INLINE void fail(const report& to, long long a = 0, long long b = 0, long long c = 0,
+                    long long d = 0) {
+  if (atomicCAS(&to.fault->taken, 0u, 1u) != 0u) return;
+  to.fault->values[0] = a;
+  to.fault->values[1] = b;
+  to.fault->values[2] = c;
+  to.fault->values[3] = d;
+  __threadfence_system();
+  *const_cast<const char* volatile*>(&to.fault->sentence) = to.sentence;
+}
 
 // ---- Launches
 

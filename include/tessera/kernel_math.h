@@ -14,6 +14,7 @@
 
 #define TK_INLINE static inline __attribute__((always_inline, unused))
 
+#include "tessera/fault.h"
 #include "tessera/kernel_numbers.h"
 
 #if defined(__clang__)

@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 // Version of this interface. A library serves callers of its own version only.
-#define TESSERA_ABI_VERSION 1u
+#define TESSERA_ABI_VERSION 2u
 
 typedef struct tessera_model tessera_model;
 typedef struct tessera_instance tessera_instance;
@@ -55,7 +55,8 @@ enum {
   TESSERA_LIBRARY_MISSING = 4,  // a vendor library was not found, or is of the wrong version
   TESSERA_OUT_OF_MEMORY = 5,
   TESSERA_KERNEL_FAILED = 6,  // a kernel, or the creation of a back end's state, reported an error
-  TESSERA_BUSY = 7            // the instance is running in another thread
+  TESSERA_BUSY = 7,           // the instance is running in another thread
+  TESSERA_INDEX_OUTSIDE = 8   // an index, given or computed, lies outside of what it indexes
 };
 
 // The sentence of the calling thread's last failure; "" before the first. Valid until the thread's
@@ -103,10 +104,15 @@ typedef struct tessera_io {
   tessera_dtype dtype;
   uint32_t align_bytes;  // what the data pointer must be aligned to
   uint64_t max_bytes;    // for max_shape; 0: no bound
+  // Of an output: the share_count inputs (indices) in whose memory a run may be asked to write it,
+  // from the same address on. Memory that tensors of a run share in any other way is an error.
+  const int32_t* shares;
+  int32_t share_count;
+  int32_t pad;
 } tessera_io;
 
 #define TESSERA_IO_INIT \
-  { (uint32_t)sizeof(tessera_io), 0, NULL, NULL, NULL, NULL, {0, 0, 0}, 0, 0 }
+  { (uint32_t)sizeof(tessera_io), 0, NULL, NULL, NULL, NULL, {0, 0, 0}, 0, 0, NULL, 0, 0 }
 
 TESSERA_API int32_t tessera_model_input_count(const tessera_model* model);
 TESSERA_API int32_t tessera_model_output_count(const tessera_model* model);
@@ -147,7 +153,8 @@ TESSERA_API int32_t tessera_model_pool(const tessera_model* model, int32_t index
 
 // ---- Instances ----
 
-// Where an instance's memory comes from. `allocate` returns null when there is none; it may be
+// Where an instance's memory comes from. `allocate` returns null when there is none, else memory
+// that is aligned as asked; it may be
 // called by create, by the first run that leaves an output to the instance, and by runs of larger
 // sizes than any before where a dimension has no bound.
 typedef struct tessera_allocator {
@@ -156,9 +163,11 @@ typedef struct tessera_allocator {
   void (*release)(void* context, void* memory, uint64_t bytes, tessera_device device);
 } tessera_allocator;
 
+#define TESSERA_MAX_THREADS 1024
+
 typedef struct tessera_instance_options {
   uint32_t struct_bytes;
-  int32_t threads;        // 0: as many as the process may use CPUs
+  int32_t threads;        // 0: as many as the process may use CPUs; at most TESSERA_MAX_THREADS
   tessera_device device;  // {0, 0}: the first of the kind that the model was compiled for
   const tessera_allocator* allocator;  // null: malloc. Copied
   void* const* pools;  // null, or one a pool: the caller's memory, or null to have it allocated
@@ -175,7 +184,8 @@ typedef struct tessera_instance_options {
 TESSERA_API int32_t tessera_instance_create(tessera_model* model,
                                             const tessera_instance_options* options,
                                             tessera_instance** instance);
-TESSERA_API void tessera_instance_destroy(tessera_instance* instance);  // null is allowed
+// Null is allowed. To be called once, when no other thread uses the instance.
+TESSERA_API void tessera_instance_destroy(tessera_instance* instance);
 
 // Gives a kept weight the values of `value`, which are copied: later runs of this instance use
 // them, and the tensor may go. Name, dtype and shape must be the model's, the data compact, on the
@@ -187,11 +197,10 @@ TESSERA_API int32_t tessera_instance_set_weight(tessera_instance* instance, cons
 // Runs the model. All inputs are given, in the order of the model, compact, and on the instance's
 // device or in host memory. An output whose data is null becomes the instance's own: data, shape
 // and the rest are filled in, and stay valid until the instance's next run or its destruction. An
-// output with data is the caller's: dtype and rank must be the model's; it is written if it is
-// compact, aligned and large enough, and its shape is then set to the result's. Otherwise it, too,
-// becomes the instance's own: compare `data` if it may be so. On a device other than the CPU,
-// results that are the instance's own are in host memory, unless the output's `device` asks for the
-// device's.
+// output with data is the caller's: dtype and rank must be the model's, its shape says what room
+// there is, and it must be compact, aligned and large enough, or the run is refused; its shape is
+// then set to the result's, its data never. On a device other than the CPU, results that are the
+// instance's own are in host memory, unless the output's `device` asks for the device's.
 TESSERA_API int32_t tessera_instance_run(tessera_instance* instance, const tessera_tensor* inputs,
                                          int32_t input_count, tessera_tensor* outputs,
                                          int32_t output_count);

@@ -2,6 +2,7 @@
 // Graphs as models hold them: which composites and regions they become, and that the numbers agree.
 #include "backends/onednn/onednn.h"
 #include "backends/testing/graph_case.h"
+#include "support/testing/requirement.h"
 
 namespace tessera::backends {
 namespace {
@@ -159,6 +160,9 @@ def @main(%x: Tensor[(1, 16, 7, 7), float32], %c_w0: Tensor[(16, 16, 1, 1), floa
 class OnednnGraphs : public ::testing::TestWithParam<GraphCase> {};
 
 TEST_P(OnednnGraphs, ArePlacedAndAgree) {
+  if (!::tessera::testing::is_there("onednn", !onednn_backend().available(Target("onednn")))) {
+    GTEST_SKIP() << "onednn is not there";
+  }
   const Module module = testing::parse_graph(GetParam().text);
   const byoc::BackendChoice choices[] = {{&onednn_backend(), Target("onednn")}};
   const auto outcome = testing::compile_graph(module, choices);

@@ -6,6 +6,7 @@
 #include "backends/example_target_hook/example_target_hook.h"
 #include "backends/onednn/onednn.h"
 #include "backends/testing/graph_case.h"
+#include "support/testing/requirement.h"
 
 namespace tessera::backends {
 namespace {
@@ -69,6 +70,9 @@ def @main(%x: Tensor[(4, 16), float64], %y: Tensor[(4, 16), float32], %c_w: Tens
   %1 = nn.dense(%y, %c_v, units=16);
   (%0, %1)
 })");
+  if (!::tessera::testing::is_there("onednn", !onednn_backend().available(Target("onednn")))) {
+    GTEST_SKIP() << "onednn is not there";
+  }
   const byoc::BackendChoice choices[] = {{&onednn_backend(), Target("onednn")},
                                          {&blas_backend(), Target("blas")}};
   const auto outcome = testing::compile_graph(module, choices);

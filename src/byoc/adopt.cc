@@ -8,6 +8,7 @@
 #include "byoc/outline.h"
 #include "ops/infer_types.h"
 #include "relay/inline_literals.h"
+#include "support/source.h"
 
 namespace tessera::byoc {
 namespace {
@@ -18,10 +19,7 @@ using relay::Function;
 std::string symbol_hint(const Function& f) {
   std::string hint = f.attrs.string_or_empty("global_symbol");
   if (hint.empty()) hint = f.attrs.string_or_empty("Compiler") + "_function";
-  std::replace_if(
-      hint.begin(), hint.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; },
-      '_');
-  return hint;
+  return c_identifier(hint);
 }
 
 void remove_unused(Module& module) {

@@ -12,12 +12,13 @@
 
 #include "byoc/workload.h"
 #include "diagnostics/diagnostic.h"
+#include "support/source.h"
 
 namespace tessera::byoc {
 
 struct CompileJob {
   std::string name;                // file stem, for messages and kept sources: "kernels_0"
-  std::string source;              // C++ (or CUDA) text
+  Source source;                   // C++ (or CUDA) text
   std::string extension = "cc";    // "cc" or "cu"
   std::vector<std::string> flags;  // beyond the toolchain's own; part of the cache key
   // Where to look for headers beyond tessera's own. What is found there is told by `headers`, whose

@@ -12,16 +12,17 @@ namespace tessera::byoc {
 namespace {
 
 struct Definition {
-  std::string symbol, text;
+  std::string symbol;
+  Source text;
 };
 
-std::string source_of(std::string_view prologue, std::span<const Definition> definitions) {
-  std::string source = std::string(prologue) + "\nextern \"C\" {\n\n";
+Source source_of(const Source& prologue, std::span<const Definition> definitions) {
+  Source source = prologue + "\nextern \"C\" {\n\n";
   for (const Definition& d : definitions) source += d.text + "\n";
   return source + "}\n";
 }
 
-Result<std::string> object_of(const Artifact& artifact, std::string name, std::string source,
+Result<std::string> object_of(const Artifact& artifact, std::string name, Source source,
                               Toolchain& toolchain) {
   const CompileJob job{std::move(name), std::move(source), "cc", artifact.compile_flags};
   TESSERA_TRY(auto objects, toolchain.compile(std::span(&job, 1)));
@@ -32,7 +33,7 @@ Result<std::string> object_of(const Artifact& artifact, std::string name, std::s
 // that fail are declined, with what the compiler says and where the source is, and go. What the
 // machine failed is an error.
 Result<std::optional<std::string>> object_of_good(const Module& module, const Artifact& artifact,
-                                                  std::string_view prologue,
+                                                  const Source& prologue,
                                                   std::vector<Definition>& definitions,
                                                   std::vector<Declined>& declined,
                                                   Toolchain& toolchain) {
@@ -85,8 +86,7 @@ std::size_t position_in(std::span<const relay::NodeId> nodes, relay::NodeId node
 }  // namespace
 
 Result<CompileOutcome> compile_function_at_a_time(Module module, Artifact artifact,
-                                                  std::string_view prologue,
-                                                  const EmitFunction& emit,
+                                                  const Source& prologue, const EmitFunction& emit,
                                                   CompileContext& context) {
   CompileOutcome out;
   std::vector<Definition> definitions;
@@ -108,7 +108,7 @@ Result<CompileOutcome> compile_function_at_a_time(Module module, Artifact artifa
       TESSERA_TRY(artifact.payload, context.toolchain.archive({&*object, 1}));
     }
   } else if (!definitions.empty()) {
-    artifact.payload = source_of(prologue, definitions);
+    artifact.payload = source_of(prologue, definitions).text();
   }
   for (const Definition& d : definitions) artifact.symbols.push_back(d.symbol);
   if (!definitions.empty()) module.artifacts.push_back(std::move(artifact));
@@ -116,6 +116,11 @@ Result<CompileOutcome> compile_function_at_a_time(Module module, Artifact artifa
   for (const Definition& d : definitions) make_extern(module, d.symbol, index, {});
   out.module = std::move(module);
   return out;
+}
+
+Source c_source(const Artifact& artifact) {
+  TESSERA_CHECK(artifact.kind == ArtifactKind::kCSource, "`{}` gave no C source", artifact.backend);
+  return Source::trusted(artifact.payload);
 }
 
 std::size_t argument_position(const relay::Function& region, relay::NodeId param) {

@@ -15,7 +15,7 @@ class Echo final : public Toolchain {
     std::vector<std::string> objects;
     for (const CompileJob& job : jobs) {
       flags = job.flags;
-      objects.push_back("object of " + job.source);
+      objects.push_back("object of " + job.source.text());
     }
     return objects;
   }
@@ -31,7 +31,9 @@ class Fussy final : public Toolchain {
  public:
   explicit Fussy(std::string word) : word_(std::move(word)) {}
   Result<std::vector<std::string>> compile(std::span<const CompileJob> jobs) override {
-    if (jobs[0].source.find(word_) == std::string::npos) return std::vector{jobs[0].source};
+    if (jobs[0].source.text().find(word_) == std::string::npos) {
+      return std::vector{jobs[0].source.text()};
+    }
     return fail(error(Code::kToolFailed, {}, "{} has {}", jobs[0].name, word_)
                     .with_remedy("see the folder"));
   }
@@ -54,10 +56,10 @@ def @two(%x: Tensor[(4), float32], Primitive=1, Compiler="onednn", global_symbol
 )");
 }
 
-Expected<std::string, Refusal> emit_one(const std::string& symbol, const relay::Function&,
-                                        const ConstantPool&) {
+Expected<Source, Refusal> emit_one(const std::string& symbol, const relay::Function&,
+                                   const ConstantPool&) {
   if (symbol != "one") return Unexpected{Refusal{"it is not the first"}};
-  return "int " + symbol + "();\n";
+  return source("int {}();\n", c_name(symbol));
 }
 
 CompileOutcome compile(ArtifactKind kind, const EmitFunction& emit, Toolchain& toolchain) {
@@ -67,16 +69,16 @@ CompileOutcome compile(ArtifactKind kind, const EmitFunction& emit, Toolchain& t
   artifact.compile_flags = {"-O2"};
   CompileContext context{toolchain, 1, false, {}};
   auto outcome = compile_function_at_a_time(two_functions(), std::move(artifact),
-                                            "#include <cmath>\n", emit, context);
+                                            Literal("#include <cmath>\n"), emit, context);
   EXPECT_TRUE(outcome) << render(outcome.error());
   return std::move(*outcome);
 }
 
 constexpr const char* kSource = "#include <cmath>\n\nextern \"C\" {\n\nint one();\n\n}\n";
 
-Expected<std::string, Refusal> emit_all(const std::string& symbol, const relay::Function&,
-                                        const ConstantPool&) {
-  return "int " + symbol + "();\n";
+Expected<Source, Refusal> emit_all(const std::string& symbol, const relay::Function&,
+                                   const ConstantPool&) {
+  return source("int {}();\n", c_name(symbol));
 }
 
 TEST(FunctionAtATime, WhatTheCompilerRefusesIsDeclinedAndTheRestIsCompiled) {
@@ -100,7 +102,7 @@ TEST(FunctionAtATime, WhatTheMachineFailsIsAnError) {
   artifact.backend = "onednn";
   CompileContext context{toolchain, 1, false, {}};
   const auto out =
-      compile_function_at_a_time(two_functions(), std::move(artifact), "", emit_all, context);
+      compile_function_at_a_time(two_functions(), std::move(artifact), {}, emit_all, context);
   ASSERT_FALSE(out);
   EXPECT_EQ(out.error().list.front().message, "onednn has two");
 }
@@ -140,7 +142,7 @@ TEST(FunctionAtATime, AStaticLibraryIsMadeAtOnce) {
 TEST(FunctionAtATime, NoArtifactWhereAllAreDeclined) {
   Echo toolchain;
   const auto none = [](const std::string&, const relay::Function&,
-                       const ConstantPool&) -> Expected<std::string, Refusal> {
+                       const ConstantPool&) -> Expected<Source, Refusal> {
     return Unexpected{Refusal{"no"}};
   };
   const CompileOutcome out = compile(ArtifactKind::kCSource, none, toolchain);

@@ -7,6 +7,7 @@
 #include "byoc/compiler_functions.h"
 #include "byoc/regions.h"
 #include "support/check.h"
+#include "support/source.h"
 
 namespace tessera::byoc {
 namespace {
@@ -172,8 +173,10 @@ class FunctionPartitioner {
   }
 
   std::string fresh_symbol(std::string_view backend) {
+    // A function may have any name, and what compilers see is a name of C.
+    const std::string stem = c_identifier(fmt::format("{}_{}", backend, name_));
     for (;; ++counter_[std::string(backend)]) {
-      std::string symbol = fmt::format("{}_{}_{}", backend, name_, counter_[std::string(backend)]);
+      std::string symbol = fmt::format("{}_{}", stem, counter_[std::string(backend)]);
       if (outcome_.module.functions.count(symbol) == 0) return symbol;
     }
   }

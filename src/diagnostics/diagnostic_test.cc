@@ -218,5 +218,19 @@ TEST(Rendering, ColourChangesNoText) {
   EXPECT_EQ(plain, render(list));
 }
 
+// Names of a model, and text of a file, are no commands of a terminal and no lines of ours.
+TEST(Rendering, WhatTerminalsObeyIsMadeVisible) {
+  const auto model = model_node_location("m\x1b[2J.onnx", "n\n\xe2\x80\xae");
+  EXPECT_EQ(render(error(Code::kNotSupported, model, "no {}", "\x07\xff")
+                       .note(nullptr, "a\rb")
+                       .with_remedy("c\x9b")),
+            "error[E0504]: m\\x1b[2J.onnx: node `n\\x0a\\u202e`: no \\x07\\xff\n"
+            "note: a\\x0db\n"
+            "help: c\\x9b\n");
+  const auto file = source("f", "\tab\x1b cd");
+  EXPECT_EQ(render(error(Code::kSyntax, at(file, "cd"), "m").with_remedy("r")),
+            "f:1:6: error[E0201]: m\n  \tab\\x1b cd\n  \t       ^~\nhelp: r\n");
+}
+
 }  // namespace
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "diagnostics/diagnostic.h"
+#include "support/visible_text.h"
 
 namespace tessera {
 namespace {
@@ -17,8 +18,11 @@ constexpr std::size_t kMaxOrigins = 4;      // places of a fused location that a
 constexpr std::string_view kBold = "\033[1m", kRed = "\033[1;31m", kYellow = "\033[1;33m",
                            kCyan = "\033[1;36m", kReset = "\033[0m";
 
+// What a diagnostic says has names of models, files and libraries in it: none of them is a command
+// of the terminal, or a line of its own.
 std::string painted(std::string_view text, std::string_view colour, const RenderOptions& options) {
-  return options.colour ? fmt::format("{}{}{}", colour, text, kReset) : std::string(text);
+  const std::string shown = visible(text);
+  return options.colour ? fmt::format("{}{}{}", colour, shown, kReset) : shown;
 }
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
@@ -41,13 +45,26 @@ Excerpt cut_excerpt(std::string_view line, std::size_t begin, std::size_t end) {
           std::min(end, last) - moved};
 }
 
+// Tabs stay, and the marks stay below what they mark.
+Excerpt made_visible(const Excerpt& raw) {
+  const std::string_view text = raw.text;
+  Excerpt out;
+  out.text = visible_lines(text.substr(0, raw.begin));
+  out.begin = out.text.size();
+  out.text += visible_lines(text.substr(raw.begin, raw.end - raw.begin));
+  out.end = out.text.size();
+  out.text += visible_lines(text.substr(raw.end));
+  return out;
+}
+
 // `  line` and `     ^~~~`; one column a character, tabs kept so that the marks stay below.
 std::string render_excerpt(const FileRange& range, const RenderOptions& options) {
   const auto at = range.file->position(range.begin);
   const std::string_view line = range.file->line(at.line);
   const std::size_t begin = std::min<std::size_t>(at.column - 1, line.size());
   const std::size_t length = range.end > range.begin ? range.end - range.begin : 0;
-  const Excerpt shown = cut_excerpt(line, begin, std::min(begin + length, line.size()));
+  const Excerpt shown =
+      made_visible(cut_excerpt(line, begin, std::min(begin + length, line.size())));
   std::string marks;
   for (std::size_t i = 0; i < shown.begin; ++i) {
     if (!continues_character(shown.text[i])) marks += shown.text[i] == '\t' ? '\t' : ' ';
@@ -80,13 +97,13 @@ Location main_place(const Location& location) {
 
 std::string render_line(const Diagnostic& d, const Location& place, const RenderOptions& options) {
   const std::string message =
-      d.severity == Severity::kNote ? d.message : painted(d.message, kBold, options);
+      d.severity == Severity::kNote ? visible(d.message) : painted(d.message, kBold, options);
   if (!place) return fmt::format("{} {}\n", label(d, options), message);
   if (const auto* range = std::get_if<FileRange>(&place->place)) {
     return fmt::format("{}: {} {}\n{}", painted(to_string(place), kBold, options),
                        label(d, options), message, render_excerpt(*range, options));
   }
-  return fmt::format("{} {}: {}\n", label(d, options), to_string(place), message);
+  return fmt::format("{} {}: {}\n", label(d, options), visible(to_string(place)), message);
 }
 
 std::string render_origins(const Location& location, const RenderOptions& options) {
@@ -125,7 +142,7 @@ std::string render_one(const Diagnostic& d, const RenderOptions& options) {
   out += render_origins(d.location, options);
   for (const auto& note : d.notes) out += render_one(note, options);
   if (const std::string remedy = remedy_of(d); !remedy.empty()) {
-    out += fmt::format("{} {}\n", painted("help:", kCyan, options), remedy);
+    out += fmt::format("{} {}\n", painted("help:", kCyan, options), visible(remedy));
   }
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "byoc/function_at_a_time.h"
 #include "driver/artifacts.h"
 #include "driver/pipeline.h"
 #include "emit/cuda_kernel.h"
@@ -123,22 +124,29 @@ Result<Lowered> lower_module(Module module, const CompileOptions& options) {
   return lowered;
 }
 
+std::vector<byoc::CompileJob> program_sources(const Lowered& lowered, const emit::ProgramInfo& info,
+                                              emit::ProgramKind kind, const MachineCode& code) {
+  const Module& module = lowered.module;
+  std::vector<byoc::CompileJob> jobs = kernel_jobs(module, code);
+  for (const Artifact& a : module.artifacts) {
+    if (a.kind != ArtifactKind::kCSource) continue;
+    jobs.push_back(
+        {fmt::format("{}_{}", a.backend, jobs.size()), byoc::c_source(a), "cc", a.compile_flags});
+  }
+  jobs.push_back({kind == emit::ProgramKind::kModel ? "host" : "kernel_library",
+                  emit::emit_host(module, lowered.plan, emit::layout_weights(module), info, kind),
+                  "cc", kHostFlags});
+  return jobs;
+}
+
 Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::ProgramInfo& info,
                                       emit::ProgramKind kind, const MachineCode& code,
                                       link::Toolchain& toolchain) {
   const Module& module = lowered.module;
   TESSERA_TRY_VOID(check_artifacts(module));
   const emit::WeightsLayout weights = emit::layout_weights(module);
-  std::vector<byoc::CompileJob> jobs = kernel_jobs(module, code);
-  for (const Artifact& a : module.artifacts) {
-    if (a.kind != ArtifactKind::kCSource) continue;
-    jobs.push_back(
-        {fmt::format("{}_{}", a.backend, jobs.size()), a.payload, "cc", a.compile_flags});
-  }
-  jobs.push_back({kind == emit::ProgramKind::kModel ? "host" : "kernel_library",
-                  emit::emit_host(module, lowered.plan, weights, info, kind), "cc", kHostFlags});
   link::LinkInput input;
-  TESSERA_TRY(input.objects, toolchain.compile(jobs));
+  TESSERA_TRY(input.objects, toolchain.compile(program_sources(lowered, info, kind, code)));
   for (const Artifact& a : module.artifacts) {
     if (a.kind == ArtifactKind::kStaticLibrary) input.archives.push_back(a.payload);
   }

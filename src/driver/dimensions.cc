@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "module/symbol_names.h"
 #include "ops/infer_types.h"
 #include "relay/parse_value.h"
 #include "tir/evaluate.h"
@@ -38,6 +39,24 @@ Type map_dims(const Type& type, F& f) {
   Shape shape;
   for (std::size_t i = 0; i < type.rank(); ++i) shape.push_back(f(type.shape()[i], i));
   return tensor_type(std::move(shape), type.dtype());
+}
+
+// Symbols in the place of the file's names for them.
+std::vector<DimBinding> by_symbol(std::vector<DimBinding> dims,
+                                  const std::map<std::string, std::string>& names) {
+  for (DimBinding& d : dims) {
+    for (const auto& [symbol, name] : names) {
+      if (name != d.name) continue;
+      d.name = d.range.name = symbol;
+      break;
+    }
+  }
+  return dims;
+}
+
+std::string shown(const std::string& symbol, const std::map<std::string, std::string>& names) {
+  const auto it = names.find(symbol);
+  return it == names.end() ? symbol : it->second;
 }
 
 class Binder {
@@ -94,9 +113,11 @@ class Binder {
   std::set<std::string> used_, stated_;  // symbols; those that are the size of some dimension
 };
 
-Diagnostic no_such_symbol(const DimBinding& d, const std::set<std::string>& symbols) {
-  const std::string list =
-      symbols.empty() ? "none" : fmt::format("`{}`", fmt::join(symbols, "`, `"));
+Diagnostic no_such_symbol(const DimBinding& d, const std::set<std::string>& symbols,
+                          const std::map<std::string, std::string>& names) {
+  std::set<std::string> known;
+  for (const std::string& symbol : symbols) known.insert(shown(symbol, names));
+  const std::string list = known.empty() ? "none" : fmt::format("`{}`", fmt::join(known, "`, `"));
   return error(Code::kBadOption, {},
                "--dim {}: the model has no symbolic dimension `{}`; it has {}", d.name, d.name,
                list)
@@ -106,18 +127,19 @@ Diagnostic no_such_symbol(const DimBinding& d, const std::set<std::string>& symb
 }  // namespace
 
 Result<DimBinding> parse_dim_binding(const std::string& text) {
-  const std::size_t equals = text.find('=');
+  const std::size_t equals = text.rfind('=');  // a model may call a dimension `a=b`
   if (equals != std::string::npos && equals > 0) {
     DimBinding binding{
         text.substr(0, equals), number(std::string_view(text).substr(equals + 1)), {}};
     if (binding.size) return binding;
-    if (text.find("..") != std::string::npos && is_symbol_name(binding.name)) {
-      auto range = relay::parse_symbol(text);
+    if (text.find("..", equals) != std::string::npos) {
+      auto range = relay::parse_symbol("size" + text.substr(equals));
       if (!range) {
         return fail(error(Code::kBadOption, {}, "--dim {}: {}", text, range.error())
                         .with_remedy("for example --dim seq=1..512:128"));
       }
       binding.range = std::move(*range);
+      binding.range.name = binding.name;
       return binding;
     }
   }
@@ -141,9 +163,11 @@ Result<std::vector<DimBinding>> parse_dim_bindings(std::span<const std::string> 
   return dims;
 }
 
-Result<Module> bind_dimensions(Module module, const std::vector<DimBinding>& dims) {
+Result<Module> bind_dimensions(Module module, const std::vector<DimBinding>& given) {
   const auto main = module.functions.find("main");
   if (main == module.functions.end()) return module;
+  const std::map<std::string, std::string> names = symbol_names(main->second);
+  const std::vector<DimBinding> dims = by_symbol(given, names);
   for (const DimBinding& d : dims) {
     if (!d.size) module.symbols[d.name] = d.range;
   }
@@ -151,15 +175,15 @@ Result<Module> bind_dimensions(Module module, const std::vector<DimBinding>& dim
   binder.run(main->second);
   Diagnostics errors;
   for (const DimBinding& d : dims) {
-    if (!binder.used().contains(d.name)) errors.add(no_such_symbol(d, binder.used()));
+    if (!binder.used().contains(d.name)) errors.add(no_such_symbol(d, binder.used(), names));
     if (d.size) module.symbols.erase(d.name);
   }
   for (const std::string& symbol : binder.used()) {
     if (!module.symbols.contains(symbol) || binder.stated().contains(symbol)) continue;
     errors.add(error(Code::kNotSupported, {},
                      "the size `{}` cannot be read off the inputs: no dimension is `{}` itself",
-                     symbol, symbol)
-                   .with_remedy("give it a number: --dim " + symbol + "=..."));
+                     shown(symbol, names), shown(symbol, names))
+                   .with_remedy("give it a number: --dim " + shown(symbol, names) + "=..."));
   }
   if (!errors.empty()) return fail(std::move(errors));
   return ops::infer_types(std::move(module));

@@ -52,7 +52,7 @@ Result<std::vector<relay::PatternTable>> load_pattern_tables(
 }
 
 Result<Module> load_model(const std::string& path, const std::vector<DimBinding>& dims,
-                          const import::KeptNames& kept) {
+                          const import::KeptNames& kept, const LimitBindings& limits) {
   Module module;
   std::vector<DimBinding> open = dims;
   if (path.ends_with(".relay") || path.ends_with(".txt") || path == "-") {
@@ -65,6 +65,7 @@ Result<Module> load_model(const std::string& path, const std::vector<DimBinding>
   } else {
     import::ImportOptions options;
     options.kept = kept;
+    options.limits = limits;
     for (const DimBinding& d : dims) {
       if (d.size) options.sizes[d.name] = *d.size;
       if (!d.size) options.ranges[d.name] = d.range;

@@ -21,6 +21,6 @@ Result<std::vector<relay::PatternTable>> load_pattern_tables(const std::vector<s
 // dimensions of main's parameters bound as bind_dimensions says. Relay text has no weights to keep:
 // its parameters are none.
 Result<Module> load_model(const std::string& path, const std::vector<DimBinding>& dims,
-                          const import::KeptNames& kept = {});
+                          const import::KeptNames& kept = {}, const LimitBindings& limits = {});
 
 }  // namespace tessera::driver

@@ -76,11 +76,12 @@ TEST(LongPrograms, NoStageRecursesIntoThem) {
     EXPECT_TRUE(tir::equal(parsed, main));
     EXPECT_EQ(tir::hash(parsed), tir::hash(main));
     EXPECT_LT(lowered.plan.pools.at(0).bytes, 1024);
-    const std::string text =
+    const Source text =
         emit::emit_host(lowered.module, lowered.plan, emit::layout_weights(lowered.module), {},
                         emit::ProgramKind::kModel);
-    EXPECT_NE(text.find(fmt::format("tessera_profile_mark(frame->profile, {});", kKernels - 1)),
-              std::string::npos);
+    EXPECT_NE(
+        text.text().find(fmt::format("tessera_profile_mark(frame->profile, {});", kKernels - 1)),
+        std::string::npos);
   });
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -17,13 +17,13 @@ struct Scale {
   double x, y;  // a statement's width, a byte's height
 };
 
-std::string rectangle(const plan::Need& need, const plan::Placement& at, plan::TickRange live,
-                      std::size_t index, const Scale& scale) {
+Html rectangle(const plan::Need& need, const plan::Placement& at, plan::TickRange live,
+               std::size_t index, const Scale& scale) {
   const double x = kMargin + static_cast<double>(live.first) * scale.x;
   const double width = static_cast<double>(live.last - live.first + 1) * scale.x;
   const double height = static_cast<double>(need.bytes) * scale.y;
   const double y = kHeight - static_cast<double>(at.offset) * scale.y - height;
-  std::string out = fmt::format(
+  Html out = html(
       "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"hsl({}, 55%, "
       "72%)\" stroke=\"#444\" stroke-width=\"0.3\"><title>{}: {} bytes at {}, statements {} to "
       "{}</title></rect>\n",
@@ -32,15 +32,15 @@ std::string rectangle(const plan::Need& need, const plan::Placement& at, plan::T
   const bool has_room =
       width > kLetterWidth * static_cast<double>(need.name.size()) + 4 && height > kLetterHeight;
   if (has_room) {
-    out += fmt::format("<text x=\"{:.2f}\" y=\"{:.2f}\">{}</text>\n", x + 2,
-                       y + height / 2 + kLetterHeight / 3, html_text(need.name));
+    out += html("<text x=\"{:.2f}\" y=\"{:.2f}\">{}</text>\n", x + 2,
+                y + height / 2 + kLetterHeight / 3, html_text(need.name));
   }
   return out;
 }
 
 }  // namespace
 
-std::string memory_picture(const plan::MemoryPlan& plan, const plan::Pool& pool) {
+Html memory_picture(const plan::MemoryPlan& plan, const plan::Pool& pool) {
   std::int64_t ticks = 0;
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < plan.needs.size(); ++i) {
@@ -48,26 +48,25 @@ std::string memory_picture(const plan::MemoryPlan& plan, const plan::Pool& pool)
     shown.push_back(i);
     for (const plan::TickRange& r : plan.needs[i].live) ticks = std::max(ticks, r.last + 1);
   }
-  if (shown.empty() || pool.bytes <= 0) return "";
+  if (shown.empty() || pool.bytes <= 0) return {};
   const Scale scale = {(kWidth - kMargin) / static_cast<double>(ticks),
                        kHeight / static_cast<double>(pool.bytes)};
-  std::string out = fmt::format(
+  Html out = html(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\" "
       "font-family=\"sans-serif\" font-size=\"11\">\n<title>memory of pool {}</title>\n",
       kWidth, kHeight + 20, html_text(pool.name));
-  out += fmt::format(
-      "<rect x=\"{}\" y=\"0\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888\"/>\n",
-      kMargin, kWidth - kMargin, kHeight);
+  out += html("<rect x=\"{}\" y=\"0\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888\"/>\n",
+              kMargin, kWidth - kMargin, kHeight);
   for (const std::size_t i : shown) {
     for (const plan::TickRange& r : plan.needs[i].live) {
       out += rectangle(plan.needs[i], plan.placements[i], r, i, scale);
     }
   }
-  out += fmt::format("<text x=\"0\" y=\"11\">{}</text>\n<text x=\"0\" y=\"{}\">0 B</text>\n",
-                     size_text(static_cast<std::uint64_t>(pool.bytes)), kHeight);
-  out += fmt::format("<text x=\"{}\" y=\"{}\">statement 0</text>\n", kMargin, kHeight + 15);
-  out += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n</svg>\n", kWidth,
-                     kHeight + 15, ticks - 1);
+  out += html("<text x=\"0\" y=\"11\">{}</text>\n<text x=\"0\" y=\"{}\">0 B</text>\n",
+              html_text(size_text(static_cast<std::uint64_t>(pool.bytes))), kHeight);
+  out += html("<text x=\"{}\" y=\"{}\">statement 0</text>\n", kMargin, kHeight + 15);
+  out += html("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n</svg>\n", kWidth,
+              kHeight + 15, ticks - 1);
   return out;
 }
 

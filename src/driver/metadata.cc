@@ -7,6 +7,8 @@
 
 #include "diagnostics/places.h"
 #include "plan/device.h"
+#include "plan/sharing.h"
+#include "plan/symbol_text.h"
 #include "support/json_text.h"
 #include "tir/expr_ops.h"
 #include "tir/print.h"
@@ -37,12 +39,29 @@ Json ports(std::span<const tir::Buffer> buffers) {
   return list;
 }
 
+// Outputs that may lie in the memory of inputs, and which.
+Json shared_memory(const Lowered& lowered, const std::vector<tir::Buffer>& outputs,
+                   std::span<const tir::Buffer> inputs) {
+  const tir::PrimFunc& main = lowered.module.prim_funcs.at("main");
+  Json pairs = Json::array();
+  const auto shareable = plan::shareable_inputs(main, lowered.module, inputs.size());
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    Json names = Json::array();
+    for (const int i : shareable[o]) names.push_back(inputs[static_cast<std::size_t>(i)]->name);
+    if (!names.empty()) pairs.push_back({{"output", outputs[o]->name}, {"inputs", names}});
+  }
+  return pairs;
+}
+
 // The model's symbols with their ranges; max -1: no bound.
 Json symbols(const tir::PrimFunc& main, const SymbolTable& table) {
   Json list = Json::array();
   for (const tir::Expr& dim : main.dims) {
     const plan::ProgramSymbol s = plan::program_symbol(dim, table);
-    list.push_back({{"name", s.name}, {"min", s.min}, {"max", s.max}, {"step", s.step}});
+    Json symbol = {{"name", s.name}, {"min", s.min}, {"max", s.max}, {"step", s.step}};
+    const std::string given = plan::name_in_model(main, s.name);
+    if (given != s.name) symbol["in the model"] = given;
+    list.push_back(std::move(symbol));
   }
   return list;
 }
@@ -93,6 +112,10 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
       {"plan", plan::print_plan(lowered.plan)},
       {"libraries", report.needed_libraries},
   };
+  if (Json pairs = shared_memory(lowered, outputs, inputs.first(inputs.size() - kept));
+      !pairs.empty()) {
+    json["shared_memory"] = std::move(pairs);
+  }
   if (kept > 0) json["kept_weights"] = ports(inputs.last(kept));
   if (report.precision) {
     json["precision"] = to_string(report.precision->dtype);

@@ -262,5 +262,62 @@ TEST_F(OnnxControlFlow, DistinctRowsOfManyColumns) {
   EXPECT_TRUE(found[3] == tensor_from_ints({15}, kInt64, wanted_counts));
 }
 
+// No input has an open size: all that the host program computes with is found by the run.
+TEST_F(OnnxControlFlow, ASliceOfWhatABranchGave) {
+  model_.input("x", {6});
+  model_.input("c", {}, onnx::TensorProto::BOOL);
+  for (const auto& [name, value] : {std::pair{"zero", 0}, {"two", 2}, {"minus_one", -1}}) {
+    model_.ints(name, {value});
+  }
+  model_.node("NonZero", {"x"}, {"places"});
+  model_.node("Squeeze", {"places", "zero"}, {"v"});
+  auto* node = model_.node("If", {"c"}, {"w"}, "choice");
+  auto* yes = graph(node, "then_branch");
+  step(yes, "Concat", {"v", "v"}, {"a"});
+  auto* no = graph(node, "else_branch");
+  step(no, "Neg", {"v"}, {"a"});
+  for (auto* g : {yes, no}) g->add_output()->set_name("a");
+  model_.node("Slice", {"w", "zero", "two"}, {"y"});
+  model_.node("Slice", {"w", "two", "minus_one"}, {"z"});
+  model_.output("y");
+  model_.output("z");
+  compile_model();
+  const Tensor x = floats({6}, {0, 1, 0, 2, 3, 0});
+  EXPECT_TRUE(results({x, truth(true)})[1] == tensor_from_ints({3}, kInt64, Sizes{4, 1, 3}));
+  EXPECT_TRUE(results({x, truth(false)})[0] == tensor_from_ints({2}, kInt64, Sizes{-1, -3}));
+  const Tensor none = floats({6}, {0, 0, 0, 0, 0, 0});
+  EXPECT_EQ(results({none, truth(true)})[0].shape, Sizes{0});
+}
+
+// `seq` meets a table of as many rows as there are, at most 8: what that gives has no name.
+TEST_F(OnnxControlFlow, SizesThatOnlyBroadcastingTells) {
+  model_.input("x", {1, 1, 4});
+  name_dimension(0, 0, "batch");
+  name_dimension(0, 1, "seq");
+  model_.floats("table", {8, 4}, std::vector<float>(32, 0.5f));
+  for (const auto& [name, value] : {std::pair{"zero", 0}, {"one", 1}, {"two", 2}, {"rest", -1}}) {
+    model_.ints(name, {value});
+  }
+  model_.node("Shape", {"x"}, {"sizes"});
+  model_.node("Gather", {"sizes", "zero"}, {"batch"});
+  model_.node("Gather", {"sizes", "one"}, {"seq"});
+  model_.node("Slice", {"table", "zero", "seq"}, {"rows"});
+  model_.node("Add", {"x", "rows"}, {"sum"});
+  model_.node("Unsqueeze", {"sum", "zero"}, {"apart"});
+  import::set_int(model_.node("Concat", {"batch", "rest", "two", "two"}, {"split"}), "axis", 0);
+  model_.node("Reshape", {"sum", "split"}, {"heads"});
+  model_.node("Relu", {"apart"}, {"y"});
+  model_.node("Exp", {"heads"}, {"z"});
+  model_.output("y");
+  model_.output("z");
+  compile_model();
+  for (const auto& [batch, seq] : {std::pair{2, 3}, {1, 8}, {3, 1}}) {
+    const auto found = results({exec::random_input({"", kFloat32, {batch, seq, 4}}, 1)},
+                               {{"batch", batch, {}}, {"seq", seq, {}}});
+    EXPECT_EQ(found[0].shape, (Sizes{1, batch, seq, 4}));
+    EXPECT_EQ(found[1].shape, (Sizes{batch, seq, 2, 2}));
+  }
+}
+
 }  // namespace
 }  // namespace tessera::driver

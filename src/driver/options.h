@@ -9,6 +9,7 @@
 
 #include "diagnostics/diagnostic.h"
 #include "driver/load_model.h"
+#include "link/compiler.h"
 #include "passes/precision_report.h"
 #include "tune/tuner.h"
 #include "types/target.h"
@@ -30,18 +31,21 @@ struct CompileOptions {
   std::vector<Target> targets;  // machine and back ends, in order of priority
   std::vector<DimBinding> dims;
   import::KeptNames kept;
+  LimitBindings limits;  // where they are not those that follow from the model
   Partition partition = Partition::kGreedy;
   std::vector<std::string> require;  // a matrix product or convolution elsewhere is an error
   DType precision = kFloat32;        // what a model of float32 is computed in, where that serves
   bool strict = false;
+  bool unchecked_indices = false;  // of gathers and scatters, where a run tells them
   bool verify = false;
   bool bundle = false;
   std::string dump_dir;
   std::string report;   // a page to write about the compilation; "": none
   std::string records;  // a file of measurements; "": none, or the cache's if it is measured
   TuningOptions tuning;
-  int jobs = 0;     // 0: one a CPU
-  int threads = 0;  // that layouts are chosen for; 0: one a CPU
+  int jobs = 0;                                       // 0: one a CPU
+  double compiler_limit_s = link::kToolLimitSeconds;  // for one run of a compiler
+  int threads = 0;                                    // that layouts are chosen for; 0: one a CPU
 };
 
 // The CPU among the targets. If none is named: that of any machine with the device, where one is

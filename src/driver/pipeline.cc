@@ -28,6 +28,7 @@ constexpr std::string_view kGraphPasses =
     "simplify-inference,"
     "simplify-expr,"
     "fold-constant,"
+    "elide-index-checks,"
     "fold-scale-axis,"
     "fold-constant,"
     "eliminate-common-subexpr,"
@@ -56,6 +57,9 @@ std::string layout_passes(const std::vector<std::string>& desired) {
       "eliminate-dead-code",
       fmt::join(desired, ","));
 }
+
+// Before all else, where nobody wants to know.
+constexpr std::string_view kUnchecked = "elide-index-checks{all=true},";
 
 // Before any of those, where a back end multiplies integers of eight bits: weights are still in
 // them.
@@ -120,7 +124,13 @@ class Dumper {
 
 Result<Module> run_list(Module module, const std::string& stage, std::string_view list,
                         const CompileOptions& options, std::vector<Diagnostic>& warnings) {
-  TESSERA_TRY(const auto calls, passes::parse_pipeline(list, pass_catalogue()));
+  TESSERA_TRY(auto calls, passes::parse_pipeline(list, pass_catalogue()));
+  const Limits limits = limits_for(constant_bytes(module), options.limits);
+  for (passes::PassCall& call : calls) {
+    if (call.pass->name != "fold-constant") continue;
+    call.options.set("work", limits.fold_work);
+    call.options.set("bytes", limits.constant_bytes);
+  }
   passes::ManagerOptions manager;
   manager.dump_dir = options.dump_dir;
   manager.dump = Dumper(stage + "_");
@@ -146,16 +156,23 @@ Module without_plain_literals(Module module) {
 
 }  // namespace
 
+std::uint64_t constant_bytes(const Module& module) {
+  std::uint64_t bytes = 0;
+  for (const Tensor& t : module.constants.tensors()) bytes += t.blob->size_bytes();
+  return bytes;
+}
+
 Result<Module> optimize_graph(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings) {
   module = without_plain_literals(std::move(module));
   const bool has_gpu = std::any_of(options.targets.begin(), options.targets.end(),
                                    [](const Target& t) { return t.device() == DeviceType::kCuda; });
   const bool keeps_integers = has_gpu && multiplies_integers(options);
-  return run_list(std::move(module), "graph",
-                  fmt::format("{}{}{}", keeps_integers ? kIntegerPasses : "", kGraphPasses,
-                              has_gpu ? kGpuPasses : ""),
-                  options, warnings);
+  return run_list(
+      std::move(module), "graph",
+      fmt::format("{}{}{}{}", options.unchecked_indices ? kUnchecked : "",
+                  keeps_integers ? kIntegerPasses : "", kGraphPasses, has_gpu ? kGpuPasses : ""),
+      options, warnings);
 }
 
 Result<Module> reduce_precision(Module module, const CompileOptions& options,

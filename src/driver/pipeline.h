@@ -7,6 +7,9 @@
 
 namespace tessera::driver {
 
+// Of a module's constants: what its limits follow from.
+std::uint64_t constant_bytes(const Module& module);
+
 // Graph passes before anything is placed.
 Result<Module> optimize_graph(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings);

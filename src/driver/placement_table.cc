@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "support/visible_text.h"
+
 namespace tessera::driver {
 namespace {
 
@@ -54,10 +56,10 @@ std::string placement_table(const std::vector<PlacementRow>& rows) {
     width = std::max(width, std::min<std::size_t>(row.region.size(), 48));
   text += fmt::format("{:<{}}  {:<8}  {}\n", "region", width, "back end", "operators");
   for (const PlacementRow& row : rows) {
-    text += fmt::format("{:<{}}  {:<8}  {}\n", row.region, width, row.backend,
+    text += fmt::format("{:<{}}  {:<8}  {}\n", visible(row.region), width, row.backend,
                         operators_text(row.operators));
     if (!row.reason.empty())
-      text += fmt::format("{:<{}}  {:<8}    because {}\n", "", width, "", row.reason);
+      text += fmt::format("{:<{}}  {:<8}    because {}\n", "", width, "", visible(row.reason));
   }
   return text;
 }

@@ -19,7 +19,7 @@
 namespace tessera::driver {
 namespace {
 
-constexpr std::string_view kStyle =
+constexpr Literal kStyle =
     "body { font: 14px sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; }\n"
     "table { border-collapse: collapse; margin: 0.5em 0; }\n"
     "th, td { border: 1px solid #ccc; padding: 0.2em 0.6em; text-align: left; vertical-align: top; "
@@ -28,9 +28,9 @@ constexpr std::string_view kStyle =
     "pre { overflow-x: auto; background: #f4f4f4; padding: 0.5em; }\n"
     "svg { width: 100%; height: auto; }\n";
 
-std::string list(const std::vector<std::string>& items) {
-  std::string out = "<ul>\n";
-  for (const std::string& item : items) out += fmt::format("<li>{}</li>\n", html_text(item));
+Html list(const std::vector<std::string>& items) {
+  Html out("<ul>\n");
+  for (const std::string& item : items) out += html("<li>{}</li>\n", html_text(item));
   return out + "</ul>\n";
 }
 
@@ -55,7 +55,7 @@ class Page {
 
   std::string text() {
     const std::string name = std::filesystem::path(f_.options.model).filename().string();
-    out_ = fmt::format(
+    out_ = html(
         "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
         "<meta charset=\"utf-8\"/>\n<title>{0}: tessera</title>\n<style>\n{1}</style>\n</head>\n"
         "<body>\n<h1>{0}</h1>\n",
@@ -71,21 +71,19 @@ class Page {
     precision();
     libraries();
     warnings();
-    return std::move(out_) + "</body>\n</html>\n";
+    return (std::move(out_) + "</body>\n</html>\n").text();
   }
 
  private:
-  void section(std::string_view id, std::string_view title) {
-    out_ += fmt::format("<h2 id=\"{}\">{}</h2>\n", id, title);
-  }
+  void section(Literal id, Literal title) { out_ += html("<h2 id=\"{}\">{}</h2>\n", id, title); }
 
   void summary() {
     HtmlTable table({"", ""});
-    table.row({"library", html_text(size_text(report_.library_bytes))});
-    table.row({"of these weights", html_text(size_text(report_.weight_bytes))});
-    table.row({"arena of an instance", html_text(size_text(report_.arena_bytes))});
-    table.row({"time", html_time(fmt::format("{:.3f} s", report_.seconds))});
-    table.row({"peak memory of the compilation", html_time(size_text(report_.peak_bytes))});
+    table.row({Html("library"), html_text(size_text(report_.library_bytes))});
+    table.row({Html("of these weights"), html_text(size_text(report_.weight_bytes))});
+    table.row({Html("arena of an instance"), html_text(size_text(report_.arena_bytes))});
+    table.row({Html("time"), html_time(fmt::format("{:.3f} s", report_.seconds))});
+    table.row({Html("peak memory of the compilation"), html_time(size_text(report_.peak_bytes))});
     out_ += std::move(table).done();
   }
 
@@ -143,9 +141,9 @@ class Page {
     section("measurements", "Measurements");
     HtmlTable table({"product", "uses", "best", "time", "without records"});
     for (const tune::TuneRow& row : report_.tuned) {
-      table.row({html_text(row.title), std::to_string(row.uses),
+      table.row({html_text(row.title), html("{}", row.uses),
                  html_text(row.best ? row.best->configuration : "none: " + row.problem),
-                 row.best ? html_time(fmt::format("{:.2f} us", row.best->time_us)) : "",
+                 row.best ? html_time(fmt::format("{:.2f} us", row.best->time_us)) : Html(),
                  html_text(row.first)});
     }
     out_ += std::move(table).done();
@@ -171,7 +169,7 @@ class Page {
       const std::string size =
           is_graph ? size_text(a->payload.size()) + " graph"
                    : (code == bytes.end() ? "" : size_text(code->second) + std::string(what));
-      table.row({html_text(symbol), html_text(e.backend), std::to_string(calls[symbol]),
+      table.row({html_text(symbol), html_text(e.backend), html("{}", calls[symbol]),
                  html_text(types_text(e.inputs)), html_text(types_text(e.outputs)),
                  html_text(size)});
     }
@@ -182,14 +180,15 @@ class Page {
     const plan::MemoryPlan& plan = f_.lowered.plan;
     section("memory", "Memory plan");
     for (const plan::Pool& pool : plan.pools) {
-      out_ += fmt::format("<h3>{} on {}: {}</h3>\n", html_text(pool.name), to_string(pool.device),
-                          size_text(static_cast<std::uint64_t>(pool.bytes)));
+      out_ +=
+          html("<h3>{} on {}: {}</h3>\n", html_text(pool.name), html_text(to_string(pool.device)),
+               html_text(size_text(static_cast<std::uint64_t>(pool.bytes))));
       out_ += memory_picture(plan, pool);
     }
-    out_ += fmt::format("<p>At most {} live at once.</p>\n",
-                        size_text(static_cast<std::uint64_t>(plan.pressure_bytes)));
-    out_ += fmt::format("<details><summary>as text</summary>\n<pre>{}</pre>\n</details>\n",
-                        html_text(plan::print_plan(plan)));
+    out_ += html("<p>At most {} live at once.</p>\n",
+                 html_text(size_text(static_cast<std::uint64_t>(plan.pressure_bytes))));
+    out_ += html("<details><summary>as text</summary>\n<pre>{}</pre>\n</details>\n",
+                 html_text(plan::print_plan(plan)));
   }
 
   void constants() {
@@ -202,9 +201,9 @@ class Page {
       if (!layout.used[i]) continue;
       const Tensor& t = module_.constants[ConstantIndex(i)];
       const auto name = kept.find(static_cast<std::uint32_t>(i));
-      table.row({std::to_string(i), html_text(to_string(t.dtype) + " " + sizes_text(t.shape)),
-                 std::to_string(t.size_bytes()), std::to_string(layout.offsets[i]),
-                 name == kept.end() ? "" : html_text(name->second)});
+      table.row({html("{}", i), html_text(to_string(t.dtype) + " " + sizes_text(t.shape)),
+                 html("{}", t.size_bytes()), html("{}", layout.offsets[i]),
+                 name == kept.end() ? Html() : html_text(name->second)});
     }
     out_ += std::move(table).done();
   }
@@ -214,14 +213,13 @@ class Page {
     section("precision", "Precision");
     HtmlTable table({"in float32", "calls", "reason"});
     for (const auto& [op, reason, count] : report_.precision->kept) {
-      table.row({html_text(op), std::to_string(count), html_text(reason)});
+      table.row({html_text(op), html("{}", count), html_text(reason)});
     }
     out_ += std::move(table).done();
     if (report_.errors.empty()) return;
     HtmlTable errors({"output", "largest difference from float32", "of its largest magnitude"});
     for (const OutputError& e : report_.errors) {
-      errors.row({html_text(e.output), fmt::format("{:.3g}", e.largest),
-                  fmt::format("{:.3g}", e.relative)});
+      errors.row({html_text(e.output), html("{:.3g}", e.largest), html("{:.3g}", e.relative)});
     }
     out_ += std::move(errors).done();
   }
@@ -242,13 +240,13 @@ class Page {
                                   code_text(w.code), w.message,
                                   w.remedy.empty() ? "" : "; help: ", w.remedy));
     }
-    out_ += items.empty() ? "<p>none</p>\n" : list(items);
+    out_ += items.empty() ? Html("<p>none</p>\n") : list(items);
   }
 
   const ReportFacts& f_;
   const CompileReport& report_;
   const Module& module_;
-  std::string out_;
+  Html out_;
 };
 
 }  // namespace

@@ -28,7 +28,8 @@ class SizesOnHost : public ::testing::Test {
     module = value_of(prepare_native(std::move(module), options, warnings));
     lowered_ = value_of(lower_module(std::move(module), options));
     host_ = emit::emit_host(lowered_.module, lowered_.plan, emit::layout_weights(lowered_.module),
-                            {}, emit::ProgramKind::kModel);
+                            {}, emit::ProgramKind::kModel)
+                .text();
   }
 
   // The operators of the kernels that become C++, and of those that become CUDA; each once.
@@ -38,7 +39,7 @@ class SizesOnHost : public ::testing::Test {
       if (f.is_host || plan::computes_on_cpu(lowered_.module, symbol) != as_cpp) continue;
       found.insert(f.attrs.at("ops"));
       if (as_cpp) {
-        EXPECT_NE(emit::emit_kernel(f, symbol).find("int32_t " + symbol), std::string::npos);
+        EXPECT_NE(emit::emit_kernel(f, symbol).text().find("int32_t " + symbol), std::string::npos);
       }
     }
     return found;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "backends/table.h"
+#include "runtime/blake2b.h"
 #include "support/files.h"
 
 namespace tessera::driver {
@@ -17,16 +18,27 @@ std::string find_vendor_library(const Artifact& artifact, const std::string& nam
   return backend == nullptr ? "" : backend->library_path(name);
 }
 
+Result<std::string> find_to_bundle(const Artifact& artifact, const std::string& name) {
+  std::string found = find_vendor_library(artifact, name);
+  if (!found.empty()) return found;
+  return fail(
+      error(Code::kBackendMissing, {}, "--bundle: `{}` of {} was not found", name, artifact.backend)
+          .with_remedy("name its folder in TESSERA_LIBRARY_PATH"));
+}
+
+Result<MappedFile> open_to_bundle(const std::string& path) {
+  auto source = MappedFile::open(path);
+  if (source) return *std::move(source);
+  return fail(error(Code::kFileNotFound, {}, "--bundle: cannot read {}", source.error().text())
+                  .with_remedy("check the file's permissions, or install the library again"));
+}
+
 Result<void> copy_library(const std::string& from, const fs::path& to) {
   std::error_code not_there;
   if (fs::equivalent(from, to, not_there)) return {};
-  const auto source = MappedFile::open(from);
-  if (!source) {
-    return fail(error(Code::kFileNotFound, {}, "--bundle: cannot read {}", source.error().text())
-                    .with_remedy("check the file's permissions, or install the library again"));
-  }
+  TESSERA_TRY(const MappedFile source, open_to_bundle(from));
   const auto written = write_atomically(to.string(), [&](FileWriter& out) -> FileResult<void> {
-    out.write(source->bytes());
+    out.write(source.bytes());
     return {};
   });
   if (written) return {};
@@ -37,15 +49,23 @@ Result<void> copy_library(const std::string& from, const fs::path& to) {
 
 }  // namespace
 
+Result<std::map<std::string, std::string>> bundled_hashes(const Module& module) {
+  std::map<std::string, std::string> hashes;
+  for (const Artifact& artifact : module.artifacts) {
+    for (const std::string& name : artifact.vendor_libraries) {
+      if (hashes.contains(name)) continue;
+      TESSERA_TRY(const std::string found, find_to_bundle(artifact, name));
+      TESSERA_TRY(const MappedFile file, open_to_bundle(found));
+      hashes[name] = runtime::Blake2b(file.bytes().data(), file.bytes().size()).text;
+    }
+  }
+  return hashes;
+}
+
 Result<void> bundle_libraries(const Module& module, const std::string& output) {
   for (const Artifact& artifact : module.artifacts) {
     for (const std::string& name : artifact.vendor_libraries) {
-      const std::string found = find_vendor_library(artifact, name);
-      if (found.empty()) {
-        return fail(error(Code::kBackendMissing, {}, "--bundle: `{}` of {} was not found", name,
-                          artifact.backend)
-                        .with_remedy("name its folder in TESSERA_LIBRARY_PATH"));
-      }
+      TESSERA_TRY(const std::string found, find_to_bundle(artifact, name));
       TESSERA_TRY_VOID(copy_library(found, fs::path(output).parent_path() / name));
     }
   }

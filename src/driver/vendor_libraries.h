@@ -3,11 +3,16 @@
 // artifacts find them on this machine.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "module/module.h"
 
 namespace tessera::driver {
+
+// What --bundle copies: the files' names, and the hashes (runtime/blake2b.h) by which a library
+// knows them again.
+Result<std::map<std::string, std::string>> bundled_hashes(const Module& module);
 
 // Copies them beside `output`; each appears complete or not at all.
 Result<void> bundle_libraries(const Module& module, const std::string& output);

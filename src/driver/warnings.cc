@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/table.h"
+#include "support/private_folder.h"
 #include "types/gpu_arch.h"
 
 namespace tessera::driver {
@@ -23,6 +24,13 @@ bool computes_in(const relay::Function& f, DType dtype) {
 }  // namespace
 
 Diagnostic objects_not_kept(const std::string& folder, const FileError& why) {
+  if (is_folder_problem(why.code)) {
+    return warning(Code::kUntrustedFile, {}, "compiled objects are not kept in `{}`: {}", why.path,
+                   why.code.message())
+        .with_remedy(
+            "remove that folder, since what lies there would become code, or name another "
+            "one in TESSERA_CACHE_DIR");
+  }
   return warning(Code::kFileNotWritable, {}, "compiled objects cannot be kept in `{}`: {}", folder,
                  why.code.message())
       .with_remedy(

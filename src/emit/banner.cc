@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/banner.h"
 
-#include <fmt/format.h>
-
 #include "diagnostics/places.h"
 
 namespace tessera::emit {
@@ -12,58 +10,44 @@ using tir::Buffer;
 using tir::Expr;
 
 constexpr std::size_t kMaxBannerSources = 8;
-
-// Text of several lines, each behind `//`. A backslash at the end of a line would continue the
-// comment.
-std::string comment_text(std::string_view value) {
-  std::string out;
-  for (const char c : value) {
-    if (c == '\n') {
-      out += out.ends_with('\\') ? ".\n//     " : "\n//     ";
-    } else {
-      out += c;
-    }
-  }
-  return out.ends_with('\\') ? out + "." : out;
-}
+constexpr Literal kNextLine = "//     ";
 
 }  // namespace
 
-std::string shape_text(const Buffer& b, KernelScope& scope) {
-  std::string out;
-  for (const Expr& e : b->shape) out += (out.empty() ? "" : ", ") + expr_text(e, scope);
+Source shape_text(const Buffer& b, KernelScope& scope) {
+  Source out;
+  for (const Expr& e : b->shape) out += (out.empty() ? Literal("") : ", ") + expr_text(e, scope);
   return "(" + out + ")";
 }
 
-std::string kernel_banner(const tir::PrimFunc& f, std::string_view symbol, KernelScope& scope) {
-  std::string out = fmt::format("// {}\n", symbol);
-  const auto parameters = [&](std::string_view word, const std::vector<Buffer>& buffers) {
-    std::string text;
+Source kernel_banner(const tir::PrimFunc& f, std::string_view symbol, KernelScope& scope) {
+  Source out = source("// {}\n", c_comment(symbol));
+  const auto parameters = [&](Literal word, const std::vector<Buffer>& buffers) {
+    Source text;
     for (const Buffer& b : buffers) {
-      const std::string one =
-          fmt::format("{}: {}{}", scope.name(b), to_string(b->dtype), shape_text(b, scope));
-      const std::size_t column = text.size() - (text.rfind('\n') + 1);
+      const Source one =
+          source("{}: {}{}", scope.name(b), c_comment(to_string(b->dtype)), shape_text(b, scope));
+      const std::size_t column = text.size() - (text.text().rfind('\n') + 1);
       if (text.empty()) {
-        text = fmt::format("//   {} {}", word, one);
+        text = source("//   {} {}", word, one);
       } else {
-        text += (column + one.size() > 92 ? ",\n//     " : ", ") + one;
+        text += (column + one.size() > 92 ? Literal(",\n//     ") : ", ") + one;
       }
     }
-    if (!text.empty()) out += fmt::format("{}\n", text);
+    if (!text.empty()) out += source("{}\n", text);
   };
   parameters("in ", f.inputs);
   parameters("out", f.outputs);
   for (const auto& [key, value] : f.attrs) {
-    out += fmt::format("//   {}: {}\n", key, comment_text(value));
+    out += source("//   {}: {}\n", c_comment(key), c_comment_lines(value, kNextLine));
   }
   std::size_t shown = 0;
-  for (const Location& source : f.sources) {
-    const std::string place = place_in_file(source);
+  for (const Location& at : f.sources) {
+    const std::string place = place_in_file(at);
     if (!place.empty() && shown++ < kMaxBannerSources)
-      out += fmt::format("//   from {}\n", comment_text(place));
+      out += source("//   from {}\n", c_comment(place));
   }
-  if (shown > kMaxBannerSources)
-    out += fmt::format("//   and {} more\n", shown - kMaxBannerSources);
+  if (shown > kMaxBannerSources) out += source("//   and {} more\n", shown - kMaxBannerSources);
   return out;
 }
 

@@ -2,7 +2,6 @@
 // What stands above a kernel's text, in C++ and CUDA alike.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "emit/kernel_expr.h"
@@ -11,8 +10,8 @@
 namespace tessera::emit {
 
 // Comment lines: the name, parameters with their shapes, attributes, places in the model.
-std::string kernel_banner(const tir::PrimFunc& f, std::string_view symbol, KernelScope& scope);
+Source kernel_banner(const tir::PrimFunc& f, std::string_view symbol, KernelScope& scope);
 // `(128, 768)`
-std::string shape_text(const tir::Buffer& b, KernelScope& scope);
+Source shape_text(const tir::Buffer& b, KernelScope& scope);
 
 }  // namespace tessera::emit

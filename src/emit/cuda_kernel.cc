@@ -5,7 +5,9 @@
 
 #include "emit/banner.h"
 #include "emit/captured.h"
+#include "emit/condition_text.h"
 #include "emit/cuda_writer.h"
+#include "tir/conditions.h"
 #include "tir/device_loops.h"
 #include "tir/walk.h"
 
@@ -36,7 +38,8 @@ bool rounds_to_whole_numbers(const Stmt& body) {
 
 }  // namespace
 
-CudaWriter::CudaWriter(const tir::PrimFunc& f, std::string_view symbol) : f_(f), symbol_(symbol) {
+CudaWriter::CudaWriter(const tir::PrimFunc& f, std::string_view symbol)
+    : f_(f), symbol_(c_name(symbol)) {
   for (const std::string_view word :
        {"blockIdx", "threadIdx", "rank", "buffers", "dims", "call", "status"}) {
     scope_.names.fresh(word);
@@ -65,7 +68,7 @@ void CudaWriter::find_scalars() {
 }
 
 // Loop variables have 32 bits where every element's number has, and none is used as a value.
-std::string CudaWriter::index_type(const tir::For& n) const {
+Source CudaWriter::index_type(const tir::For& n) const {
   bool small = true;
   const auto fits = [&](const Expr& count) {
     const std::int64_t* value = tir::as_int(count);
@@ -91,7 +94,7 @@ std::string CudaWriter::index_type(const tir::For& n) const {
     const auto* let = s.as<tir::LetStmt>();
     if (let != nullptr && let->value.dtype() != kInt64) in_value(in_value, let->value);
   });
-  return small ? "int32_t" : "int64_t";
+  return Source(small ? Literal("int32_t") : "int64_t");
 }
 
 // Are all floats that the launch reads or writes in memory of 16 bits, and none made a whole
@@ -107,36 +110,47 @@ bool CudaWriter::holds_half_floats(const tir::For& n) {
   return some && all;
 }
 
-std::string CudaWriter::parameters(const tir::For& n, std::string& arguments) {
+Source CudaWriter::parameters(const tir::For& n, Source& arguments) {
   const Captured used = captured_by(n);
   std::set<const tir::BufferNode*> written;
   tir::for_each_node(n.body, [&](const Stmt& s) {
     if (const auto* store = s.as<tir::Store>()) written.insert(store->buffer.get());
   });
-  std::vector<std::string> texts;
-  const auto add = [&](std::string text, const std::string& name, const void* what) {
+  std::vector<Source> texts;
+  const auto add = [&](Source text, const Source& name, const void* what) {
     texts.push_back(std::move(text) + name);
-    arguments += ", " + name;
+    arguments += Literal(", ") + name;
     used_by_launcher_.insert(what);
   };
   for (const auto* list : {&f_.inputs, &f_.outputs}) {
     for (const Buffer& b : *list) {
       if (std::ranges::find(used.buffers, b) == used.buffers.end()) continue;
-      const std::string_view constant = written.contains(b.get()) ? "" : "const ";
-      add(fmt::format("{}{}* __restrict__ ", constant, element_type(b)), scope_.name(b), b.get());
+      const Literal constant = written.contains(b.get()) ? Literal("") : "const ";
+      add(source("{}{}* __restrict__ ", constant, element_type(b)), scope_.name(b), b.get());
     }
   }
   for (const Expr& dim : f_.dims) {
     const bool is_used =
         tir::uses_var(n.extent, dim) ||
         std::ranges::any_of(used.vars, [&](const Expr& v) { return v.same_as(dim); });
-    if (is_used) add("const int64_t ", scope_.name(dim), dim.get());
+    if (is_used) add(Literal("const int64_t "), scope_.name(dim), dim.get());
   }
-  std::string out;
+  reports_.clear();
+  tir::for_each_node(n.body, [&](const Stmt& s) {
+    const auto* condition = s.as<tir::Require>();
+    if (condition == nullptr) return;
+    const Source& name = reports_[condition] = scope_.fresh("report");
+    texts.push_back(Literal("const tk::report ") + name);
+    arguments += source(
+        ",\n                     tk::report{{tessera_fault_of(call),\n"
+        "                                {}}}",
+        condition_format(*condition));
+  });
+  Source out;
   std::size_t column = 4;
-  for (const std::string& text : texts) {
+  for (const Source& text : texts) {
     const bool wraps = column + text.size() > 96;
-    out += out.empty() ? "" : wraps ? ",\n    " : ", ";
+    out += out.empty() ? Literal("") : wraps ? Literal(",\n    ") : ", ";
     column = (wraps || out.empty() ? 4 : column) + text.size() + 2;
     out += text;
   }
@@ -144,10 +158,11 @@ std::string CudaWriter::parameters(const tir::For& n, std::string& arguments) {
 }
 
 void CudaWriter::first_line(const tir::For& n, int threads) {
-  const std::string& i = scope_.name(n.var);
+  const Source& i = scope_.name(n.var);
   const std::int64_t* extent = tir::as_int(n.extent);
-  const std::string block = index_ == "int32_t" ? "int32_t(blockIdx.x)" : "int64_t(blockIdx.x)";
-  const std::string thread = "int32_t(threadIdx.x)";
+  const Source block =
+      Source(index_.text() == "int32_t" ? Literal("int32_t(blockIdx.x)") : "int64_t(blockIdx.x)");
+  const Literal thread = "int32_t(threadIdx.x)";
   std::int64_t whole = 1;  // iterations of a block
   if (n.loop == ForKind::kGrid) {
     whole = threads;
@@ -173,15 +188,13 @@ void CudaWriter::launch(const tir::For& n) {
                       : warps_                 ? tir::kWarpThreads * tir::kWarpsOfBlock
                                                : tir::block_threads(n.body);
   team_size_ = warps_ ? tir::kWarpThreads : team_ ? threads : 1;
-  block_ = fmt::format("tk::block<{}>", threads);
+  block_ = source("tk::block<{}>", threads);
   index_ = index_type(n);
   scope_.has_half_functions = holds_half_floats(n);
-  read_.clear();
-  written_.clear();
   scope_.bounds.set_loop(n.var, n.min, n.extent);
-  const std::string name = fmt::format("{}_launch{}", symbol_, num_launches_++);
-  std::string arguments;
-  const std::string formal = parameters(n, arguments);
+  const Source name = source("{}_launch{}", symbol_, num_launches_++);
+  Source arguments;
+  const Source formal = parameters(n, arguments);
   line("extern \"C\" __global__ void __launch_bounds__({}) {}(\n    {}) {{", threads, name, formal);
   indent_ += 2;
   line("tk::wait_for_inputs();");
@@ -190,67 +203,82 @@ void CudaWriter::launch(const tir::For& n) {
   close();
   scope_.names.forget(n.var.get());
   const std::int64_t each = n.loop == ForKind::kGrid ? threads : warps_ ? tir::kWarpsOfBlock : 1;
-  const std::string blocks =
+  const Source blocks =
       expr_text(simplify_indices(floor_div(n.extent + (each - 1), each), scope_.bounds), scope_);
-  launches_ += fmt::format(
+  launches_ += source(
       "  if (const int32_t status =\n          tk::launch(call, \"{0}\", {0}, {1}, {2}{3})) {{\n"
       "    return status;\n  }}\n",
       name, blocks, threads, arguments);
 }
 
-std::string CudaWriter::write() {
+void CudaWriter::launcher_condition(const tir::Require& n) {
+  TESSERA_CHECK(tir::reads_no_memory(n), "a launcher reads no memory: {}", n.sentence);
+  Source values;
+  for (const Expr& e : n.values) {
+    values += source(", static_cast<long long>({})", expr_text(e, scope_));
+  }
+  launches_ +=
+      source("  if (!({})) {{\n    return {}(call, {}{});\n  }}\n", expr_text(n.condition, scope_),
+             failing_call(f_), condition_format(n), values);
+}
+
+Source CudaWriter::write() {
   const auto* several = f_.body.as<tir::Seq>();
   const std::vector<Stmt> all = several != nullptr ? several->body : std::vector<Stmt>{f_.body};
   for (const Stmt& s : all) {
+    if (const auto* condition = s.as<tir::Require>()) {
+      launcher_condition(*condition);
+      continue;
+    }
     const auto* loop = s.as<tir::For>();
     TESSERA_CHECK(loop != nullptr && tir::is_launch(loop->loop),
-                  "a statement outside of launches in `{}`", symbol_);
+                  "a statement outside of launches in `{}`", symbol_.text());
     launch(*loop);
-    out_ += '\n';
+    empty_line();
   }
-  const std::string kernels = std::exchange(out_, {});
+  const Source kernels = std::exchange(out_, Source());
   std::size_t next = 0;
-  std::string unpacked;
+  Source unpacked;
   for (const auto* list : {&f_.inputs, &f_.outputs}) {
     for (const Buffer& b : *list) {
       const std::size_t index = next++;
       if (!used_by_launcher_.contains(b.get())) continue;
-      const std::string type = fmt::format("{}*", element_type(b));
-      unpacked += fmt::format("  auto* const {} = static_cast<{}>(buffers[{}]);  // {}\n",
-                              scope_.name(b), type, index, shape_text(b, scope_));
+      const Source type = source("{}*", element_type(b));
+      unpacked += source("  auto* const {} = static_cast<{}>(buffers[{}]);  // {}\n",
+                         scope_.name(b), type, index, shape_text(b, scope_));
     }
   }
   bool sized = false;
   for (std::size_t i = 0; i < f_.dims.size(); ++i) {
     sized = true;
-    unpacked += fmt::format("  [[maybe_unused]] const int64_t {} = dims[{}];\n",
-                            scope_.name(f_.dims[i]), i);
+    unpacked +=
+        source("  [[maybe_unused]] const int64_t {} = dims[{}];\n", scope_.name(f_.dims[i]), i);
   }
-  return kernel_banner(f_, symbol_, scope_) + kernels +
-         fmt::format(
+  return kernel_banner(f_, symbol_.text(), scope_) + kernels +
+         source(
              "extern \"C\" int32_t {}(void* const*{}, const int64_t*{}, "
              "const tessera_call*{}) {{\n",
-             symbol_, used_by_launcher_.empty() ? "" : " buffers", sized ? " dims" : "",
-             launches_.empty() ? "" : " call") +
+             symbol_, used_by_launcher_.empty() ? Literal("") : " buffers",
+             sized ? Literal(" dims") : "", launches_.empty() ? Literal("") : " call") +
          unpacked + launches_ + "  return 0;\n}\n";
 }
 
-std::string cuda_prologue() {
-  return "#include <stdint.h>\n\n#include \"tessera/call.h\"\n#include "
-         "\"tessera/kernel_cuda.cuh\"\n";
+Source cuda_prologue() {
+  return Literal(
+      "#include <stdint.h>\n\n#include \"tessera/call.h\"\n#include "
+      "\"tessera/kernel_cuda.cuh\"\n");
 }
 
-std::string emit_cuda_kernel(const tir::PrimFunc& f, std::string_view symbol) {
+Source emit_cuda_kernel(const tir::PrimFunc& f, std::string_view symbol) {
   TESSERA_CHECK(!f.is_host, "`{}` is a host program", symbol);
-  TESSERA_CHECK(tir::identifier(symbol) == symbol, "`{}` is no C name", symbol);
   const CheckContext context(fmt::format("emitting kernel `{}`", symbol));
   return CudaWriter(f, symbol).write();
 }
 
-std::string emit_cuda_kernels(const std::map<std::string, tir::PrimFunc>& functions) {
-  std::string text = cuda_prologue();
+Source emit_cuda_kernels(const std::map<std::string, tir::PrimFunc>& functions) {
+  Source text = cuda_prologue();
   for (const auto& [symbol, f] : functions) {
-    if (!f.is_host) text += "\n" + emit_cuda_kernel(f, symbol);
+    if (!f.is_host) text += Literal("\n") + emit_cuda_kernel(f, symbol);
   }
   return text;
 }

@@ -5,23 +5,24 @@
 //
 // Expressions have the text of emit/kernel.h. A loop over threads inside of warps or blocks is
 // spread over them: what it accumulates into one place is reduced over the team; a stack buffer
-// that it indexes first by its own variable lies in registers, each thread holding its part; shared
-// buffers and memory that the team writes are ordered by barriers.
+// that it indexes first by its own variable lies in registers, each thread holding its part.
+// Barriers stand in the loop IR, and nowhere else.
 #pragma once
 
 #include <map>
 #include <string>
 #include <string_view>
 
+#include "support/source.h"
 #include "tir/prim_func.h"
 
 namespace tessera::emit {
 
 // The head of a translation unit of kernels: includes.
-std::string cuda_prologue();
+Source cuda_prologue();
 // Needs verified loop IR whose outermost statements are launches.
-std::string emit_cuda_kernel(const tir::PrimFunc& f, std::string_view symbol);
+Source emit_cuda_kernel(const tir::PrimFunc& f, std::string_view symbol);
 // A translation unit of all functions that are no host programs.
-std::string emit_cuda_kernels(const std::map<std::string, tir::PrimFunc>& functions);
+Source emit_cuda_kernels(const std::map<std::string, tir::PrimFunc>& functions);
 
 }  // namespace tessera::emit

@@ -36,7 +36,8 @@ TEST_P(CudaKernelTest, TextIsTheGolden) {
   const auto parsed = parse_testdata(tir());
   const auto legal = tir::verify(parsed.func, parsed.name);
   ASSERT_TRUE(legal) << render(legal.error());
-  const std::string text = cuda_prologue() + "\n" + emit_cuda_kernel(parsed.func, parsed.name);
+  const std::string text =
+      (cuda_prologue() + "\n" + emit_cuda_kernel(parsed.func, parsed.name)).text();
   tessera::testing::expect_golden(testdata_path(golden()), text);
 }
 
@@ -78,12 +79,12 @@ TEST(CudaKernels, OfEveryGoldenScheduleCompile) {
     }
   }
   std::sort(names.begin(), names.end());
-  std::string text = cuda_prologue() + "\n";
+  std::string text = (cuda_prologue() + "\n").text();
   int kernels = 0;
   for (const std::string& name : names) {
     const auto parsed = parse_testdata(kSchedules + name);
     if (has_scratch_memory(parsed.func)) continue;
-    text += emit_cuda_kernel(parsed.func, fmt::format("{}_{}", parsed.name, kernels++));
+    text += emit_cuda_kernel(parsed.func, fmt::format("{}_{}", parsed.name, kernels++)).text();
   }
   EXPECT_GE(kernels, 15);
   const auto folder = TempDir::make("cuda-schedules");
@@ -96,7 +97,8 @@ TEST(CudaKernels, OfEveryGoldenScheduleCompile) {
 // Every scalar function that the loop IR has, and every division, in all types.
 TEST(CudaKernelNames, AreThoseOfTheLoopIr) {
   if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
-  std::string text = cuda_prologue() + "__global__ void all(float f, double d, double* out) {\n";
+  std::string text =
+      (cuda_prologue() + "__global__ void all(float f, double d, double* out) {\n").text();
   for (const tir::Intrinsic& f : tir::intrinsics()) {
     if (f.domain == tir::Intrinsic::Domain::kInteger) continue;  // operators of C++
     for (const std::string& x : {std::string("f"), std::string("d")}) {
@@ -119,8 +121,9 @@ TEST(CudaKernelNames, AreThoseOfTheLoopIr) {
 
 INSTANTIATE_TEST_SUITE_P(Goldens, CudaKernelTest,
                          ::testing::Values("cuda_softmax", "cuda_add_rms_norm", "cuda_mixed",
-                                           "cuda_quantize", "cuda_two_sizes", "device_layer_norm",
-                                           "device_max_pool", "device_take",
+                                           "cuda_quantize", "cuda_two_sizes", "cuda_check_indices",
+                                           "device_layer_norm", "device_max_pool", "device_take",
+                                           "device_dense_bias_gelu", "device_conv2d_of_padded",
                                            "device_transpose_in_vectors"),
                          [](const auto& info) { return std::string(info.param); });
 

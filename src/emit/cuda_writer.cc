@@ -5,6 +5,8 @@
 
 #include "emit/banner.h"
 #include "emit/vector_access.h"
+#include "tir/barrier.h"
+#include "tir/conditions.h"
 #include "tir/device_loops.h"
 #include "tir/tensor_expr.h"
 #include "tir/walk.h"
@@ -45,7 +47,7 @@ std::vector<Accumulation> accumulations(const Stmt& body,
   return out;
 }
 
-std::string_view operation(ExprKind op) {
+Literal operation(ExprKind op) {
   switch (op) {
     case ExprKind::Add:
       return "tk::add";
@@ -111,42 +113,6 @@ class ToShares : public tir::Mutator {
 
 }  // namespace
 
-bool CudaWriter::is_common(const Buffer& b) const {
-  return b->scope == MemoryScope::kShared || b->scope == MemoryScope::kGlobal;
-}
-
-void CudaWriter::meet() {
-  if (!read_.empty() || !written_.empty()) line("{}::sync();", team());
-  read_.clear();
-  written_.clear();
-}
-
-// The threads of a team meet between a write and what reads or writes the same by other threads.
-void CudaWriter::meet_before(const Stmt& s) {
-  bool needed = false;
-  const auto uses = [&](const Buffer& b, bool writes) {
-    needed |= written_.contains(b.get()) || (writes && read_.contains(b.get()));
-  };
-  tir::for_each_node(s, [&](const Stmt& part) {
-    if (const auto* store = part.as<tir::Store>()) uses(store->buffer, true);
-  });
-  tir::for_each_node(s, [&](const Expr& e) {
-    if (const auto* load = e.as<tir::Load>()) uses(load->buffer, false);
-  });
-  if (needed) meet();
-}
-
-void CudaWriter::touch(const Stmt& s) {
-  tir::for_each_node(s, [&](const Stmt& part) {
-    const auto* store = part.as<tir::Store>();
-    if (store != nullptr && is_common(store->buffer)) written_.insert(store->buffer.get());
-  });
-  tir::for_each_node(s, [&](const Expr& e) {
-    const auto* load = e.as<tir::Load>();
-    if (load != nullptr && is_common(load->buffer)) read_.insert(load->buffer.get());
-  });
-}
-
 void CudaWriter::nested(const Stmt& s) {
   indent_ += 2;
   stmt(s);
@@ -157,7 +123,7 @@ void CudaWriter::stmt(const Stmt& s) {
   visit(
       s, [&](const tir::Store& n) { store(n); }, [&](const tir::For& n) { loop(n); },
       [&](const tir::While& n) {
-        open(fmt::format("while ({}) {{", expr_text(n.condition, scope_)));
+        open(source("while ({}) {{", expr_text(n.condition, scope_)));
         stmt(n.body);
         close();
       },
@@ -167,41 +133,42 @@ void CudaWriter::stmt(const Stmt& s) {
         TESSERA_UNREACHABLE("constant `{}` inside of a kernel: data are arguments", n.buffer->name);
       },
       [&](const tir::CallKernel& n) { TESSERA_UNREACHABLE("a kernel calls `{}`", n.symbol); },
-      [&](const tir::Require& n) { TESSERA_UNREACHABLE("a check on a device: {}", n.sentence); },
+      [&](const tir::Require& n) { require(n); },
       [&](const tir::Reserve& n) {
         TESSERA_UNREACHABLE("a kernel reserves memory for `{}`", n.buffer->name);
       },
-      [&](const tir::Evaluate& n) { line("(void)({});", expr_text(n.value, scope_)); },
+      [&](const tir::Evaluate& n) {
+        if (tir::is_barrier(s)) return line("{}::sync();", team());
+        line("(void)({});", expr_text(n.value, scope_));
+      },
       [&](const tir::Seq& n) {
         for (const Stmt& part : n.body) {
           const bool defines = part.as<tir::LetStmt>() != nullptr ||
                                part.as<tir::Allocate>() != nullptr ||
                                part.as<tir::View>() != nullptr;
           const bool enclosed = defines && &part != &n.body.back();
-          if (enclosed) open("{");
+          if (enclosed) open(Literal("{"));
           stmt(part);
           if (enclosed) close();
         }
       });
 }
 
+// A thread cannot end the launch: it says what it has found, and goes on.
+void CudaWriter::require(const tir::Require& n) {
+  TESSERA_CHECK(!team_ && reports_.contains(&n), "a condition that the launch does not know: {}",
+                n.sentence);
+  TESSERA_CHECK(tir::checks_indices(f_), "on a device indices alone are checked: {}", n.sentence);
+  Source values;
+  for (const Expr& e : n.values) values += Literal(", ") + expr_text(e, scope_);
+  line("if (!({})) tk::fail({}{});", expr_text(n.condition, scope_), reports_.at(&n), values);
+}
+
 void CudaWriter::store(const tir::Store& n) {
-  const std::string text = fmt::format("{} = {};", element_text(n.buffer, n.indices, scope_),
-                                       stored_text(n.buffer, n.value, scope_));
-  if (!team_ || scope_.scalars.contains(n.buffer.get())) {
-    if (team_) {
-      const Stmt s = tir::Store::make(n.buffer, n.indices, n.value);
-      meet_before(s);
-      line("{}", text);
-      return touch(s);
-    }
-    return line("{}", text);
-  }
-  // One thread speaks for the team.
-  const Stmt s = tir::Store::make(n.buffer, n.indices, n.value);
-  meet_before(s);
-  line("if (rank == 0) {}", text);
-  touch(s);
+  // To memory that a team has in common, one thread speaks for it.
+  const bool common = team_ && !scope_.scalars.contains(n.buffer.get());
+  line("{}{} = {};", common ? Literal("if (rank == 0) ") : "",
+       element_text(n.buffer, n.indices, scope_), stored_text(n.buffer, n.value, scope_));
 }
 
 void CudaWriter::branch(const tir::IfThenElse& n) {
@@ -215,15 +182,15 @@ void CudaWriter::branch(const tir::IfThenElse& n) {
 }
 
 void CudaWriter::let(const tir::LetStmt& n) {
-  const std::string value = expr_text(n.value, scope_);
+  const Source value = expr_text(n.value, scope_);
   const bool index = n.var.dtype() == kInt64;
   if (index) {
     scope_.bounds.set(n.var, range_of(index_form(n.value, scope_.bounds), scope_.bounds));
   }
   bool plain = index;  // made of loop variables alone
   tir::for_each_node(n.value, [&](const Expr& e) { plain &= e.as<tir::Load>() == nullptr; });
-  line("const {} {} = {};", plain ? std::string_view(index_) : value_type(n.var.dtype()),
-       scope_.name(n.var), value);
+  line("const {} {} = {};", plain ? index_ : Source(value_type(n.var.dtype())), scope_.name(n.var),
+       value);
   stmt(n.body);
 }
 
@@ -265,25 +232,21 @@ void CudaWriter::loop(const tir::For& n) {
 }
 
 void CudaWriter::plain_loop(const tir::For& n, const Stmt& body) {
-  const std::string& i = scope_.name(n.var);
-  const std::string_view type =
-      n.var.dtype() == kInt64 ? std::string_view(index_) : value_type(n.var.dtype());
-  const std::string end = expr_text(simplify_indices(n.min + n.extent, scope_.bounds), scope_);
-  open(fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{", type, i, expr_text(n.min, scope_),
-                   end));
-  if (team_) meet();  // with what an earlier iteration has left
+  const Source& i = scope_.name(n.var);
+  const Source type = n.var.dtype() == kInt64 ? index_ : Source(value_type(n.var.dtype()));
+  const Source end = expr_text(simplify_indices(n.min + n.extent, scope_.bounds), scope_);
+  open(source("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{", type, i, expr_text(n.min, scope_), end));
   stmt(body);
   close();
-  if (team_) touch(body);
   scope_.names.forget(n.var.get());
 }
 
 void CudaWriter::vectorized_loop(const tir::For& n) {
   const VectorAccess access = vector_access(n, scope_.bounds);
   const bool several = !access.loads.empty() || !access.stores.empty();
-  if (several) open("{");
+  if (several) open(Literal("{"));
   const auto address = [&](const VectorBuffer& v) {
-    return "&" + element_text(v.memory, v.indices, scope_);
+    return Literal("&") + element_text(v.memory, v.indices, scope_);
   };
   for (const auto* list : {&access.loads, &access.stores}) {
     for (const VectorBuffer& v : *list) kept(v.vector);
@@ -307,15 +270,13 @@ void CudaWriter::vectorized_loop(const tir::For& n) {
 
 void CudaWriter::thread_loop(const tir::For& n) {
   TESSERA_CHECK(team_ && tir::is_int(n.min, 0), "a loop over threads outside of a team");
-  const Stmt whole = tir::For::make(n.var, n.min, n.extent, n.loop, n.body);
-  meet_before(whole);
   std::set<const tir::BufferNode*> own;
   tir::for_each_node(n.body, [&](const Stmt& s) {
     if (const auto* a = s.as<tir::Allocate>()) own.insert(a->buffer.get());
   });
   const auto sums = accumulations(n.body, own, scope_.scalars);
   tir::BufferMap parts;
-  if (!sums.empty()) open("{");
+  if (!sums.empty()) open(Literal("{"));
   for (const Accumulation& a : sums) {
     const Buffer part =
         kept(tir::make_buffer(a.target->name + "_part", a.target->dtype, {}, MemoryScope::kStack));
@@ -326,17 +287,16 @@ void CudaWriter::thread_loop(const tir::For& n) {
   }
   thread_body(n, tir::substitute(n.body, {}, parts));
   for (const Accumulation& a : sums) {
-    const std::string& name = scope_.name(a.target);
+    const Source& name = scope_.name(a.target);
     line("{0} = {1}::apply({0}, {2}::reduce<{1}>({3}));", name, operation(a.op), team(),
          scope_.name(parts[a.target.get()]));
   }
   if (!sums.empty()) close();
-  touch(whole);
 }
 
 // The iterations of this thread.
 void CudaWriter::thread_body(const tir::For& n, const Stmt& body) {
-  const std::string& i = scope_.name(n.var);
+  const Source& i = scope_.name(n.var);
   const std::int64_t* extent = tir::as_int(n.extent);
   const std::int64_t trips = extent == nullptr ? -1 : tir::thread_trips(*extent, team_size_);
   const bool counted = trips >= 0 && trips <= kMaxUnrolledTrips;
@@ -346,23 +306,23 @@ void CudaWriter::thread_body(const tir::For& n, const Stmt& body) {
     scope_.bounds.set_loop(trip, 0, Expr(trips));
     const Stmt mine = ToShares(shares_, n.var, trips == 1 ? Expr(0) : trip).mutate(body);
     if (trips == 1) {
-      open("{");
+      open(Literal("{"));
       line("[[maybe_unused]] const {} {} = rank;", index_, i);
     } else {
       line("#pragma unroll");
-      open(fmt::format("for (int32_t {0} = 0; {0} < {1}; ++{0}) {{", scope_.name(trip), trips));
+      open(source("for (int32_t {0} = 0; {0} < {1}; ++{0}) {{", scope_.name(trip), trips));
       line("[[maybe_unused]] const {} {} = {} * {} + rank;", index_, i, scope_.name(trip),
            team_size_);
     }
     const bool guarded = *extent % team_size_ != 0;
-    if (guarded) open(fmt::format("if ({} < {}) {{", i, *extent));
+    if (guarded) open(source("if ({} < {}) {{", i, *extent));
     stmt(mine);
     if (guarded) close();
     close();
     scope_.names.forget(trip.get());
   } else {
-    open(fmt::format("for ({0} {1} = rank; {1} < {2}; {1} += {3}) {{", index_, i,
-                     expr_text(n.extent, scope_), team_size_));
+    open(source("for ({0} {1} = rank; {1} < {2}; {1} += {3}) {{", index_, i,
+                expr_text(n.extent, scope_), team_size_));
     stmt(ToShares(shares_, n.var, Expr()).mutate(body));
     close();
   }

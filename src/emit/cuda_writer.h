@@ -19,19 +19,22 @@ namespace tessera::emit {
 class CudaWriter : SourceText {
  public:
   CudaWriter(const tir::PrimFunc& f, std::string_view symbol);
-  std::string write();
+  Source write();
 
  private:
   void find_scalars();
   // A launch, and the line of the launcher that calls it.
   void launch(const tir::For& n);
-  std::string parameters(const tir::For& n, std::string& arguments);
-  std::string index_type(const tir::For& n) const;
+  Source parameters(const tir::For& n, Source& arguments);
+  // A condition that the launcher tests, because sizes alone decide it.
+  void launcher_condition(const tir::Require& n);
+  Source index_type(const tir::For& n) const;
   static bool holds_half_floats(const tir::For& n);
   void first_line(const tir::For& n, int threads);
 
   void stmt(const tir::Stmt& s);
   void nested(const tir::Stmt& s);
+  void require(const tir::Require& n);
   void store(const tir::Store& n);
   void loop(const tir::For& n);
   void plain_loop(const tir::For& n, const tir::Stmt& body);
@@ -43,31 +46,25 @@ class CudaWriter : SourceText {
   void view(const tir::View& n);
   void branch(const tir::IfThenElse& n);
 
-  // What of a team's memory statements have touched since its threads last met.
-  void meet_before(const tir::Stmt& s);
-  void touch(const tir::Stmt& s);
-  void meet();
-  // Whether the threads of a team see it all.
-  bool is_common(const tir::Buffer& b) const;
   // What the writer makes lives as long as it does: names and ranges are remembered by identity.
   const tir::Buffer& kept(tir::Buffer b) { return made_buffers_.emplace_back(std::move(b)); }
-  std::string_view team() const { return warps_ ? std::string_view("tk::warp") : block_; }
+  Source team() const { return warps_ ? Source("tk::warp") : block_; }
 
   const tir::PrimFunc& f_;
-  std::string symbol_;
+  Source symbol_;
   KernelScope scope_;
-  std::string launches_;
+  Source launches_;
   std::set<const void*> used_by_launcher_;
   std::deque<tir::Buffer> made_buffers_;
   std::deque<tir::Expr> made_vars_;
   int num_launches_ = 0;
   // Of the launch that is being written.
-  std::string index_;                                     // type of loop variables
+  Source index_;                                          // type of loop variables
   bool team_ = false, warps_ = false;                     // at the level of a team; of a warp
   int team_size_ = 1;                                     // threads
-  std::string block_;                                     // `tk::block<256>`
+  Source block_;                                          // `tk::block<256>`
   std::map<const tir::BufferNode*, tir::Buffer> shares_;  // what each thread holds a part of
-  std::set<const tir::BufferNode*> read_, written_;       // since the team last met
+  std::map<const tir::Require*, Source> reports_;         // the parameters that conditions use
 };
 
 }  // namespace tessera::emit

@@ -3,12 +3,12 @@
 
 #include <set>
 
-#include <fmt/format.h>
-
 #include "emit/c_text.h"
 #include "emit/host_body.h"
 #include "emit/host_shapes.h"
 #include "plan/device.h"
+#include "plan/sharing.h"
+#include "plan/symbol_text.h"
 #include "tir/walk.h"
 #include "types/gpu_arch.h"
 #include "types/target_list.h"
@@ -16,9 +16,9 @@
 namespace tessera::emit {
 namespace {
 
-constexpr std::string_view kGeneratedSignature =
+constexpr Literal kGeneratedSignature =
     "(void* const* buffers, const int64_t* dims, const tessera_call* call)";
-constexpr std::string_view kBackendSignature =
+constexpr Literal kBackendSignature =
     "(const tessera_call* call, tessera_tensor** tensors, int32_t count)";
 
 // Writes the tables of runtime/program.h one after the other, then the program that points at them.
@@ -31,11 +31,11 @@ class HostEmitter {
     collect();
   }
 
-  std::string emit() {
+  Source emit() {
     line("// Host program of a tessera model: {} kernels and back-end functions, {} constants.",
          module_.externs.size(), module_.constants.size());
     line("#include \"runtime/program.h\"");
-    if (!dims().empty()) line("#include \"tessera/kernel_math.h\"");
+    if (has_sizes()) line("#include \"tessera/kernel_math.h\"");
     line("");
     line("extern \"C\" {{\n");
     if (on_device()) line("extern const tessera_device_api tessera_cuda_device;");
@@ -43,10 +43,12 @@ class HostEmitter {
     symbols();
     io_table("inputs", main_ != nullptr ? main_->inputs : std::vector<tir::Buffer>());
     io_table("outputs", outputs());
+    shared();
     pools();
     constants();
     kept_weights();
     backends();
+    bundled();
     externs();
     entry_or_kernels();
     program();
@@ -57,8 +59,8 @@ class HostEmitter {
  private:
   template <class... A>
   void line(fmt::format_string<A...> text, A&&... args) {
-    out_ += fmt::format(text, std::forward<A>(args)...);
-    out_ += '\n';
+    out_ += source(text, std::forward<A>(args)...);
+    out_ += "\n";
   }
 
   void collect() {
@@ -83,7 +85,7 @@ class HostEmitter {
       if (runtime_module) {
         run_functions.insert(artifact(e).run_function);
       } else {
-        line("int32_t {}{};", symbol,
+        line("int32_t {}{};", c_name(symbol),
              e.convention == CallingConvention::kGenerated ? kGeneratedSignature
                                                            : kBackendSignature);
       }
@@ -95,55 +97,80 @@ class HostEmitter {
       for (const auto* f : {&s.destroy_library, &s.destroy_instance, &s.destroy_call_site})
         destroys.insert(*f);
     }
-    for (const std::string& f : run_functions) line("int32_t {}{};", f, kBackendSignature);
+    for (const std::string& f : run_functions) line("int32_t {}{};", c_name(f), kBackendSignature);
     for (const std::string& f : creates) {
-      if (!f.empty()) line("int32_t {}(const tessera_state_args* args, void** state);", f);
+      if (!f.empty()) line("int32_t {}(const tessera_state_args* args, void** state);", c_name(f));
     }
     for (const std::string& f : destroys) {
-      if (!f.empty()) line("void {}(void* state);", f);
+      if (!f.empty()) line("void {}(void* state);", c_name(f));
     }
     line("");
   }
 
-  std::string shape_array(const std::string& name, const std::vector<std::int64_t>& shape) {
-    if (shape.empty()) return "nullptr";
+  Source shape_array(const Source& name, const std::vector<std::int64_t>& shape) {
+    if (shape.empty()) return Literal("nullptr");
     line("static const int64_t {}[] = {{{}}};", name, fmt::join(shape, ", "));
     return name;
   }
 
   void symbols() {
-    std::string rows;
+    Source rows;
     if (main_ != nullptr) bounds_ = plan::dim_bounds(*main_, module_.symbols);
     for (const tir::Expr& dim : dims()) {
       const plan::ProgramSymbol s = plan::program_symbol(dim, module_.symbols);
-      rows += fmt::format("    {{{}, {}, {}, {}}},\n", c_string(s.name), s.min, s.max, s.step);
+      rows += source("    {{{}, {}, {}, {}}},\n", c_string(plan::name_in_model(*main_, s.name)),
+                     s.min, s.max, s.step);
     }
     table("tessera_program_symbol", "symbols", rows);
+  }
+
+  // Sizes that a run computes, of its inputs' or of what it finds.
+  bool has_sizes() const {
+    bool found = !dims().empty();
+    if (main_ == nullptr) return found;
+    tir::for_each_node(main_->body, [&](const tir::Stmt& s) {
+      found = found || s.as<tir::LetStmt>() != nullptr || s.as<tir::Reserve>() != nullptr;
+    });
+    return found;
   }
 
   std::vector<tir::Expr> dims() const {
     return main_ != nullptr ? main_->dims : std::vector<tir::Expr>();
   }
 
-  void io_table(std::string_view kind, const std::vector<tir::Buffer>& buffers) {
-    std::string rows;
+  void io_table(Literal kind, const std::vector<tir::Buffer>& buffers) {
+    Source rows;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       const tir::BufferNode& b = *buffers[i];
       const plan::PortShape port = plan::port_shape(b, dims(), bounds_);
-      const std::string stem = fmt::format("{}_{}", kind, i);
-      const std::string sizes = shape_array(stem + "_shape", port.shape);
-      std::string ranges = "nullptr, nullptr, nullptr";
+      const Source stem = source("{}_{}", kind, i);
+      const Source sizes = shape_array(stem + "_shape", port.shape);
+      Source ranges("nullptr, nullptr, nullptr");
       if (port.is_dynamic) {
         shape_array(stem + "_min", port.min);
         shape_array(stem + "_max", port.max);
         line("static const int32_t {}_symbols[] = {{{}}};", stem, fmt::join(port.symbols, ", "));
-        ranges = fmt::format("{0}_min, {0}_max, {0}_symbols", stem);
+        ranges = source("{0}_min, {0}_max, {0}_symbols", stem);
       }
-      rows +=
-          fmt::format("    {{{}, {}, {}, {}, {}, 0, {}}},\n", c_string(b.name), c_dtype(b.dtype),
-                      port.shape.size(), sizes, ranges, plan::is_on_host(buffers[i]) ? 1 : 0);
+      rows += source("    {{{}, {}, {}, {}, {}, 0, {}}},\n", c_string(b.name), c_dtype(b.dtype),
+                     port.shape.size(), sizes, ranges, plan::is_on_host(buffers[i]) ? 1 : 0);
     }
     table("tessera_program_io", kind, rows);
+  }
+
+  // Which inputs' memory each output may have.
+  void shared() {
+    if (main_ == nullptr) return;
+    std::vector<int> begins = {0}, inputs;
+    for (const std::vector<int>& of_output :
+         plan::shareable_inputs(*main_, module_, main_->inputs.size() - num_kept())) {
+      inputs.insert(inputs.end(), of_output.begin(), of_output.end());
+      begins.push_back(static_cast<int>(inputs.size()));
+    }
+    has_shared_ = !inputs.empty();
+    if (!has_shared_) return;
+    line("static const int32_t shared_begins[] = {{{}}};", fmt::join(begins, ", "));
+    line("static const int32_t shared_inputs[] = {{{}}};\n", fmt::join(inputs, ", "));
   }
 
   std::vector<tir::Buffer> outputs() const {
@@ -154,7 +181,7 @@ class HostEmitter {
   }
 
   // Empty arrays are not C++; a table without rows is a null pointer.
-  void table(std::string_view type, std::string_view name, const std::string& rows) {
+  void table(Literal type, Literal name, const Source& rows) {
     if (rows.empty()) {
       line("static const {}* const {} = nullptr;\n", type, name);
     } else {
@@ -168,21 +195,21 @@ class HostEmitter {
   }
 
   void pools() {
-    std::string rows;
+    Source rows;
     for (const plan::Pool& p : used_pools()) {
-      rows += fmt::format("    {{{}, {}, {}, {}}},\n", c_string(p.name), c_device(p.device),
-                          p.bytes, kConstantAlignBytes);
+      rows += source("    {{{}, {}, {}, {}}},\n", c_string(p.name), c_device(p.device), p.bytes,
+                     kConstantAlignBytes);
     }
     table("tessera_program_pool", "pools", rows);
   }
 
   void constants() {
-    std::string rows;
+    Source rows;
     for (std::size_t i = 0; i < module_.constants.size(); ++i) {
       const Tensor& t = module_.constants[ConstantIndex(i)];
-      const std::string sizes = shape_array(fmt::format("constant_{}_shape", i), t.shape);
-      rows += fmt::format("    {{\"\", {}, {}, {}, {}u, {}u}},\n", c_dtype(t.dtype), t.shape.size(),
-                          sizes, weights_.offsets[i], weights_.used[i] ? t.size_bytes() : 0);
+      const Source sizes = shape_array(source("constant_{}_shape", i), t.shape);
+      rows += source("    {{\"\", {}, {}, {}, {}u, {}u}},\n", c_dtype(t.dtype), t.shape.size(),
+                     sizes, weights_.offsets[i], weights_.used[i] ? t.size_bytes() : 0);
     }
     table("tessera_program_constant", "constants", rows);
   }
@@ -198,12 +225,12 @@ class HostEmitter {
   std::size_t num_kept() const { return main_ != nullptr ? module_.kept_weights.size() : 0; }
 
   void backends() {
-    std::string rows;
+    Source rows;
     for (const std::string& name : backend_names_) rows += backend_row(name);
     table("tessera_program_backend", "backends", rows);
   }
 
-  std::string backend_row(const std::string& name) {
+  Source backend_row(const std::string& name) {
     std::set<std::string> libraries;
     StateFunctions state;
     for (const Artifact& a : module_.artifacts) {
@@ -211,56 +238,63 @@ class HostEmitter {
       libraries.insert(a.vendor_libraries.begin(), a.vendor_libraries.end());
       state = a.state;
     }
-    std::string files = "nullptr";
+    Source files("nullptr");
     if (!libraries.empty()) {
-      files = c_identifier(name) + "_libraries";
-      std::vector<std::string> quoted;
+      files = c_name(c_identifier(name) + "_libraries");
+      std::vector<Source> quoted;
       for (const std::string& l : libraries) quoted.push_back(c_string(l));
       line("static const char* const {}[] = {{{}}};", files, fmt::join(quoted, ", "));
     }
-    return fmt::format("    {{{}, {}, {}, {}, {}, {}, {}}},\n", c_string(name), files,
-                       libraries.size(), or_null(state.create_library),
-                       or_null(state.destroy_library), or_null(state.create_instance),
-                       or_null(state.destroy_instance));
+    return source("    {{{}, {}, {}, {}, {}, {}, {}}},\n", c_string(name), files, libraries.size(),
+                  or_null(state.create_library), or_null(state.destroy_library),
+                  or_null(state.create_instance), or_null(state.destroy_instance));
   }
 
-  static std::string_view or_null(const std::string& function) {
-    return function.empty() ? std::string_view("nullptr") : function;
+  void bundled() {
+    Source rows;
+    for (const auto& [file, hash] : info_.bundled) {
+      rows += source("    {{{}, {}}},\n", c_string(file), c_string(hash));
+    }
+    table("tessera_program_bundled", "bundled", rows);
+  }
+
+  static Source or_null(const std::string& function) {
+    return function.empty() ? Source("nullptr") : c_name(function);
   }
 
   void externs() {
-    std::string rows;
+    Source rows;
     for (const auto& [symbol, index] : extern_index_) rows += extern_row(symbol, index);
     table("tessera_program_extern", "externs", rows);
   }
 
-  std::string extern_row(const std::string& symbol, int index) {
+  Source extern_row(const std::string& symbol, int index) {
     const Extern& e = module_.externs.at(symbol);
     const Artifact& a = artifact(e);
     const bool runtime_module = a.kind == ArtifactKind::kRuntimeModule;
     const bool generated = e.convention == CallingConvention::kGenerated;
-    const std::string payload = runtime_module ? payload_text(index, a) : "nullptr";
+    const Source payload = runtime_module ? payload_text(index, a) : Source("nullptr");
     const auto [names, indices] = named_constants(index, a);
     const auto at = plan_.workspaces.find(symbol);
     const bool planned = main_ != nullptr && at != plan_.workspaces.end();
-    return fmt::format(
+    return source(
         "    {{{}, {}, {}, {}, {}, {}, {}, {}u, {}, {}, {}, {}, {}u, {}u, nullptr, nullptr, 0}},\n",
         c_string(symbol), backend_index_.at(e.backend),
-        generated ? "nullptr" : (runtime_module ? a.run_function : symbol),
-        generated ? symbol : "nullptr", or_null(a.state.create_call_site),
+        generated ? Source("nullptr") : c_name(runtime_module ? a.run_function : symbol),
+        generated ? c_name(symbol) : Source("nullptr"), or_null(a.state.create_call_site),
         or_null(a.state.destroy_call_site), payload, runtime_module ? a.payload.size() : 0, names,
         indices, a.constants.size(), planned ? pool_index(at->second.pool) : -1,
         planned ? at->second.offset : 0, e.workspace.bytes);
   }
 
-  std::string payload_text(int index, const Artifact& a) {
+  Source payload_text(int index, const Artifact& a) {
     line("static const char payload_{}[] =\n    {};", index, c_string(a.payload));
-    return fmt::format("payload_{}", index);
+    return source("payload_{}", index);
   }
 
-  std::pair<std::string, std::string> named_constants(int index, const Artifact& a) {
-    if (a.constants.empty()) return {"nullptr", "nullptr"};
-    std::vector<std::string> names;
+  std::pair<Source, Source> named_constants(int index, const Artifact& a) {
+    if (a.constants.empty()) return {Literal("nullptr"), Literal("nullptr")};
+    std::vector<Source> names;
     std::vector<std::uint32_t> indices;
     for (const NamedConstant& c : a.constants) {
       names.push_back(c_string(c.name));
@@ -268,25 +302,25 @@ class HostEmitter {
     }
     line("static const char* const extern_{}_names[] = {{{}}};", index, fmt::join(names, ", "));
     line("static const int32_t extern_{}_indices[] = {{{}}};", index, fmt::join(indices, ", "));
-    return {fmt::format("extern_{}_names", index), fmt::format("extern_{}_indices", index)};
+    return {source("extern_{}_names", index), source("extern_{}_indices", index)};
   }
 
   Target target() const { return compute_target(module_.targets); }
   bool on_device() const { return target().device() == DeviceType::kCuda; }
-  static std::string_view c_device(DeviceType device) {
-    return device == DeviceType::kCpu ? "{TESSERA_CPU, 0}" : "{TESSERA_CUDA, 0}";
+  static Literal c_device(DeviceType device) {
+    return device == DeviceType::kCpu ? Literal("{TESSERA_CPU, 0}") : "{TESSERA_CUDA, 0}";
   }
 
   // What a program for a device adds: null and 0 on a cpu.
-  std::string device_text() const {
-    if (!on_device()) return "nullptr, nullptr, 0";
+  Source device_text() const {
+    if (!on_device()) return Literal("nullptr, nullptr, 0");
     const bool replayable =
         main_ != nullptr && plan::replay_obstacle(*main_, module_, plan_).empty();
     const Target cuda = target();
     const std::string& arch = cuda.get_string("arch");
     const bool runs_on_later = cuda.get_bool("ptx") && has_ptx_for_later(arch);
-    return fmt::format("&tessera_cuda_device, {}, {}",
-                       c_string(arch + (runs_on_later ? "+ptx" : "")), replayable ? 1 : 0);
+    return source("&tessera_cuda_device, {}, {}", c_string(arch + (runs_on_later ? "+ptx" : "")),
+                  replayable ? 1 : 0);
   }
 
   int pool_index(const std::string& pool) const {
@@ -297,11 +331,11 @@ class HostEmitter {
   }
 
   void entry_or_kernels() {
-    std::string kernels, steps;
+    Source kernels, steps;
     if (kind_ == ProgramKind::kModel) {
       HostBody body = emit_host_body(*main_, module_, plan_, extern_index_);
       for (const auto& [kernel, backend] : body.steps) {
-        steps += fmt::format("    {{{}, {}}},\n", c_string(kernel), c_string(backend));
+        steps += source("    {{{}, {}}},\n", c_string(kernel), c_string(backend));
       }
       num_steps_ = body.steps.size();
       if (!dims().empty()) line("static {}", emit_output_shapes(*main_));
@@ -310,7 +344,7 @@ class HostEmitter {
     } else {
       for (const auto& [symbol, e] : module_.externs) {
         if (e.artifact >= 0) continue;
-        kernels += fmt::format("    {{{}, {}}},\n", c_string(symbol), symbol);
+        kernels += source("    {{{}, {}}},\n", c_string(symbol), c_name(symbol));
         ++num_kernels_;
       }
     }
@@ -319,8 +353,8 @@ class HostEmitter {
   }
 
   void program() {
-    std::string features;
-    for (const std::string& f : info_.cpu_features) features += fmt::format("{}, ", c_string(f));
+    Source features;
+    for (const std::string& f : info_.cpu_features) features += source("{}, ", c_string(f));
     if (!features.empty()) line("static const char* const cpu_features[] = {{{}}};", features);
     const bool model = kind_ == ProgramKind::kModel;
     if (model)
@@ -328,9 +362,9 @@ class HostEmitter {
     line("TESSERA_API const tessera_program tessera_model_program = {{");
     line("    TESSERA_PROGRAM_VERSION, TESSERA_ABI_VERSION, {}, {}, {},", c_string(info_.build_id),
          c_string(info_.target), c_string(info_.cpu_arch));
-    line("    {}, {}, {}, {},", features.empty() ? "nullptr" : "cpu_features",
+    line("    {}, {}, {}, {},", features.empty() ? Literal("nullptr") : "cpu_features",
          info_.cpu_features.size(), c_device(target().device()),
-         model ? "tessera_metadata" : "nullptr");
+         model ? Literal("tessera_metadata") : "nullptr");
     line("    symbols, inputs, outputs, pools, constants, backends, externs, kernels, steps,");
     line("    {}, {}, {}, {}, {}, {}, {}, {}, {}, {},", dims().size(),
          main_ != nullptr ? main_->inputs.size() - num_kept() : 0, outputs().size(),
@@ -338,12 +372,13 @@ class HostEmitter {
          num_kernels_, num_steps_, main_ != nullptr ? plan_.heap_count : 0);
     const bool weights = model && weights_.bytes > 0;
     const bool has_expressions = model && has_input_expressions(*main_);
-    line("    {}, nullptr, {}, {}, nullptr, {}, {}, {}, {}}};",
-         weights ? "tessera_weights" : "nullptr",
-         dims().empty() ? "nullptr" : "tessera_shapes_of_outputs",
-         model ? "tessera_entry" : "nullptr", device_text(),
-         has_expressions ? "tessera_size_of_input" : "nullptr",
-         num_kept() > 0 ? "kept_weights" : "nullptr", num_kept());
+    line("    {}, nullptr, {}, {}, nullptr, {}, {}, {}, {}, bundled, {}, {}}};",
+         weights ? Literal("tessera_weights") : "nullptr",
+         dims().empty() ? Literal("nullptr") : "tessera_shapes_of_outputs",
+         model ? Literal("tessera_entry") : "nullptr", device_text(),
+         has_expressions ? Literal("tessera_size_of_input") : "nullptr",
+         num_kept() > 0 ? Literal("kept_weights") : "nullptr", num_kept(), info_.bundled.size(),
+         has_shared_ ? Literal("shared_begins, shared_inputs") : "nullptr, nullptr");
   }
 
   const Module& module_;
@@ -356,13 +391,14 @@ class HostEmitter {
   std::map<std::string, int> extern_index_, backend_index_;
   std::vector<std::string> backend_names_;
   std::size_t num_kernels_ = 0, num_steps_ = 0;
-  std::string out_;
+  bool has_shared_ = false;
+  Source out_;
 };
 
 }  // namespace
 
-std::string emit_host(const Module& module, const plan::MemoryPlan& plan,
-                      const WeightsLayout& weights, const ProgramInfo& info, ProgramKind kind) {
+Source emit_host(const Module& module, const plan::MemoryPlan& plan, const WeightsLayout& weights,
+                 const ProgramInfo& info, ProgramKind kind) {
   return HostEmitter(module, plan, weights, info, kind).emit();
 }
 

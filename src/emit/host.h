@@ -3,11 +3,13 @@
 // allocates nothing, calls kernels in order and reads like the plan.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "module/module.h"
 #include "plan/plan.h"
+#include "support/source.h"
 
 namespace tessera::emit {
 
@@ -32,6 +34,7 @@ struct ProgramInfo {
   std::string build_id, target, cpu_arch;
   std::vector<std::string> cpu_features;  // "avx512f": the library refuses a CPU without them
   std::string metadata_json;
+  std::map<std::string, std::string> bundled;  // files beside the library, and their hashes
 };
 
 // With an entry: the module's `main`, whose plan is `plan`. Without: a kernel library for the
@@ -40,7 +43,7 @@ struct ProgramInfo {
 enum class ProgramKind { kModel, kKernelLibrary };
 
 // A model needs prim_funcs["main"] lowered and `plan` made for it. Deterministic.
-std::string emit_host(const Module& module, const plan::MemoryPlan& plan,
-                      const WeightsLayout& weights, const ProgramInfo& info, ProgramKind kind);
+Source emit_host(const Module& module, const plan::MemoryPlan& plan, const WeightsLayout& weights,
+                 const ProgramInfo& info, ProgramKind kind);
 
 }  // namespace tessera::emit

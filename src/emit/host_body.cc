@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "emit/host_calls.h"
 #include "emit/host_writer.h"
@@ -16,6 +17,15 @@ namespace {
 using tir::Buffer;
 using tir::Stmt;
 
+// What the host program calls by name.
+std::set<std::string> functions_of(const Module& module) {
+  std::set<std::string> out;
+  for (const auto& [symbol, e] : module.externs) out.insert(symbol);
+  for (const Artifact& a : module.artifacts) out.insert(a.run_function);
+  out.erase("");
+  return out;
+}
+
 // Compilers take more than twice as long for a function of twice the length.
 constexpr std::size_t kCallsPerFunction = 256;
 
@@ -26,14 +36,14 @@ class HostBodyEmitter {
       : module_(module),
         plan_(plan),
         on_device_(compute_target(module.targets).device() == DeviceType::kCuda),
-        out_(main),
+        out_(main, functions_of(module)),
         calls_(module, extern_index, out_) {}
 
   HostBody emit(const tir::PrimFunc& main) {
     const bool in_pieces = fits_pieces(main);
-    out_.open_function(in_pieces ? piece_name(0) : "tessera_entry");
+    out_.open_function(in_pieces ? piece_name(0) : Source("tessera_entry"));
     for (std::size_t i = 0; i < main.inputs.size(); ++i) {
-      out_.define(main.inputs[i], fmt::format("frame->inputs[{}]", i));
+      out_.define(main.inputs[i], source("frame->inputs[{}]", i));
     }
     define_outputs(main);
     in_pieces ? pieces(main.body) : walk(main.body);
@@ -42,7 +52,7 @@ class HostBodyEmitter {
   }
 
  private:
-  static std::string piece_name(std::size_t i) { return fmt::format("tessera_steps_{}", i); }
+  static Source piece_name(std::size_t i) { return source("tessera_steps_{}", i); }
 
   // Are there too many steps for one function, and does the frame say where all tensors are?
   bool fits_pieces(const tir::PrimFunc& main) const {
@@ -74,7 +84,7 @@ class HostBodyEmitter {
       step(*s);
     }
     out_.close_function();
-    out_.open_function("tessera_entry");
+    out_.open_function(Literal("tessera_entry"));
     for (std::size_t i = 0; i < count; ++i) {
       out_.line("  if ((status = {}(frame)) != 0) return status;", piece_name(i));
     }
@@ -85,11 +95,11 @@ class HostBodyEmitter {
     const std::vector<plan::ResultPort> ports = plan::result_ports(main);
     for (std::size_t i = 0; i < ports.size(); ++i) {
       if (ports[i].sizes) {
-        out_.define(ports[i].sizes, fmt::format("frame->output_tensors[{}].shape", i));
+        out_.define(ports[i].sizes, source("frame->output_tensors[{}].shape", i));
         out_.define_without_memory(ports[i].buffer);
         late_outputs_[ports[i].buffer.get()] = i;
       } else {
-        out_.define(ports[i].buffer, fmt::format("frame->outputs[{}]", i));
+        out_.define(ports[i].buffer, source("frame->outputs[{}]", i));
       }
     }
   }
@@ -105,14 +115,14 @@ class HostBodyEmitter {
         [&](const tir::AllocateConst& s) {
           const auto* index = std::get_if<ConstantIndex>(&s.data);
           TESSERA_CHECK(index != nullptr, "a host program's constants are in the module's pool");
-          const std::string_view table =
-              plan::is_on_host(s.buffer) ? "host_constants" : "constants";
-          out_.define(s.buffer, fmt::format("(void*)frame->{}[{}]", table, index->index()));
+          const Literal table =
+              plan::is_on_host(s.buffer) ? Literal("host_constants") : "constants";
+          out_.define(s.buffer, source("(void*)frame->{}[{}]", table, index->index()));
         },
         [&](const tir::View& s) { out_.define_view(s.buffer, s.source); },
         [&](const tir::CallKernel& s) { call(s); },
         [&](const tir::IfThenElse& s) {
-          const std::string condition = flag(s.condition);
+          const Source condition = flag(s.condition);
           if (on_device_) out_.line("  if (status != 0) return status;");
           out_.line("  if ({}) {{", condition);
           block(s.then_case);
@@ -154,8 +164,7 @@ class HostBodyEmitter {
       return reserve(buffer);
     }
     const plan::Placement& at = plan_.buffers.at(buffer.get());
-    out_.define(buffer,
-                fmt::format("(char*)frame->pools[{}] + {}", pool_index(at.pool), at.offset));
+    out_.define(buffer, source("(char*)frame->pools[{}] + {}", pool_index(at.pool), at.offset));
   }
 
   void define_in_frame(const Buffer& buffer) {
@@ -175,7 +184,7 @@ class HostBodyEmitter {
     } else {
       out_.line("  {{");
       out_.line("    {}const int64_t shape[] = {{{}}};",
-                all_numbers(buffer->shape) ? "static " : "", out_.list_of(buffer->shape));
+                all_numbers(buffer->shape) ? Literal("static ") : "", out_.list_of(buffer->shape));
       out_.line("    {} = tessera_heap_reserve(frame, {}, {}, shape, {});", out_.name(buffer),
                 plan_.heap.at(buffer.get()), buffer->dtype.size_bytes(), buffer->shape.size());
       out_.line("  }}");
@@ -190,13 +199,13 @@ class HostBodyEmitter {
   }
 
   // Conditions of a host program are scalars in its memory.
-  std::string flag(const tir::Expr& e) const {
+  Source flag(const tir::Expr& e) const {
     const auto* load = e.as<tir::Load>();
     TESSERA_CHECK(load != nullptr && load->indices.empty(), "a condition that is no scalar");
     if (on_device_ && !plan::is_on_host(load->buffer)) {
-      return fmt::format("tessera_flag(frame, {}, &status)", out_.name(load->buffer));
+      return source("tessera_flag(frame, {}, &status)", out_.name(load->buffer));
     }
-    return fmt::format("*(const uint8_t*){} != 0", out_.name(load->buffer));
+    return source("*(const uint8_t*){} != 0", out_.name(load->buffer));
   }
 
   std::size_t pool_index(const std::string& pool) const {

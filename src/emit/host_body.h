@@ -11,7 +11,7 @@
 namespace tessera::emit {
 
 struct HostBody {
-  std::string text;  // the function tessera_entry, and others if it is long
+  Source text;  // the function tessera_entry, and others if it is long
   std::vector<std::pair<std::string, std::string>> steps;  // kernel, back end; in text order
 };
 

@@ -21,9 +21,9 @@ class HostCalls {
  private:
   void call_generated(const tir::CallKernel& s);
   void call_backend(const tir::CallKernel& s);
-  std::string copied_bytes(const tir::CallKernel& s);
-  std::string dims(const tir::CallKernel& s);
-  std::string call_record(const std::string& symbol) const;
+  Source copied_bytes(const tir::CallKernel& s);
+  Source dims(const tir::CallKernel& s);
+  Source call_record(const std::string& symbol) const;
   const std::string& run_function(const std::string& symbol) const;
   void tensor(int i, const tir::Buffer& b);
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "plan/plan.h"
 
 namespace tessera::emit {
@@ -17,12 +15,12 @@ bool is_expression(const tir::Expr& size) {
 
 }  // namespace
 
-std::string define_dims(const tir::PrimFunc& main, KernelScope& scope, std::string_view array) {
-  std::string text;
+Source define_dims(const tir::PrimFunc& main, KernelScope& scope, Literal array) {
+  Source text;
   for (std::size_t i = 0; i < main.dims.size(); ++i) {
     scope.bounds.set_size(main.dims[i]);
-    text += fmt::format("  [[maybe_unused]] const int64_t {} = {}[{}];\n", scope.name(main.dims[i]),
-                        array, i);
+    text += source("  [[maybe_unused]] const int64_t {} = {}[{}];\n", scope.name(main.dims[i]),
+                   array, i);
   }
   return text;
 }
@@ -33,39 +31,38 @@ bool has_input_expressions(const tir::PrimFunc& main) {
   });
 }
 
-std::string emit_input_size(const tir::PrimFunc& main) {
+Source emit_input_size(const tir::PrimFunc& main) {
   KernelScope scope;
   for (const std::string_view word : {"context", "dims", "input", "dimension"})
     scope.names.fresh(word);
-  std::string text =
+  Source text(
       "int64_t tessera_size_of_input(void*, const int64_t* dims, int32_t input,\n"
-      "                              int32_t dimension) {\n";
+      "                              int32_t dimension) {\n");
   text += define_dims(main, scope, "dims");
   for (std::size_t i = 0; i < main.inputs.size(); ++i) {
     const std::vector<tir::Expr>& shape = main.inputs[i]->shape;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (!is_expression(shape[d])) continue;
-      text += fmt::format("  if (input == {} && dimension == {}) return {};\n", i, d,
-                          expr_text(shape[d], scope));
+      text += source("  if (input == {} && dimension == {}) return {};\n", i, d,
+                     expr_text(shape[d], scope));
     }
   }
   return text + "  return -1;\n}\n";
 }
 
-std::string emit_output_shapes(const tir::PrimFunc& main) {
+Source emit_output_shapes(const tir::PrimFunc& main) {
   KernelScope scope;
   for (const std::string_view word : {"context", "dims", "shapes"}) scope.names.fresh(word);
-  std::string text =
-      "void tessera_shapes_of_outputs(void*, const int64_t* dims, int64_t* shapes) {\n";
+  Source text("void tessera_shapes_of_outputs(void*, const int64_t* dims, int64_t* shapes) {\n");
   text += define_dims(main, scope, "dims");
   std::size_t at = 0;
   for (const plan::ResultPort& p : plan::result_ports(main)) {
     for (const tir::Expr& e : p.buffer->shape) {
       const bool known = e.as<tir::Load>() == nullptr;
-      text += fmt::format("  shapes[{}] = {};\n", at++, known ? expr_text(e, scope) : "-1");
+      text += source("  shapes[{}] = {};\n", at++, known ? expr_text(e, scope) : Source("-1"));
     }
   }
-  return text + (at == 0 ? "  (void)shapes;\n}\n" : "}\n");
+  return text + (at == 0 ? Literal("  (void)shapes;\n}\n") : "}\n");
 }
 
 }  // namespace tessera::emit

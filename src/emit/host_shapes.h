@@ -2,21 +2,18 @@
 // What a program says about the shapes of its inputs and outputs for values of its dimensions.
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "emit/kernel_expr.h"
 #include "tir/prim_func.h"
 
 namespace tessera::emit {
 
 // The formal dimensions as C variables, from an array of int64_t.
-std::string define_dims(const tir::PrimFunc& main, KernelScope& scope, std::string_view array);
+Source define_dims(const tir::PrimFunc& main, KernelScope& scope, Literal array);
 
 // The function tessera_shapes_of_outputs; `main` has formal dimensions.
-std::string emit_output_shapes(const tir::PrimFunc& main);
+Source emit_output_shapes(const tir::PrimFunc& main);
 // The function tessera_size_of_input, and whether an input has a dimension that is an expression.
-std::string emit_input_size(const tir::PrimFunc& main);
+Source emit_input_size(const tir::PrimFunc& main);
 bool has_input_expressions(const tir::PrimFunc& main);
 
 }  // namespace tessera::emit

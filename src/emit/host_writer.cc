@@ -20,11 +20,12 @@ std::set<std::string> names_in_use() {
 
 }  // namespace
 
-std::string shape_text(const tir::BufferNode& b) {
-  std::string out = to_string(b.dtype) + "[";
+Source shape_text(const tir::BufferNode& b) {
+  Source out = c_comment(to_string(b.dtype)) + "[";
   for (std::size_t i = 0; i < b.shape.size(); ++i) {
     const std::int64_t* n = tir::as_int(b.shape[i]);
-    out += fmt::format("{}{}", i == 0 ? "" : ",", n == nullptr ? "?" : std::to_string(*n));
+    out +=
+        source("{}{}", i == 0 ? Literal("") : ",", n == nullptr ? Source("?") : source("{}", *n));
   }
   return out + "]";
 }
@@ -34,16 +35,21 @@ bool all_numbers(const std::vector<tir::Expr>& sizes) {
                      [](const tir::Expr& e) { return tir::as_int(e) != nullptr; });
 }
 
-HostWriter::HostWriter(const tir::PrimFunc& main) {
+HostWriter::HostWriter(const tir::PrimFunc& main, const std::set<std::string>& functions) {
   for (const std::string& word : names_in_use()) {
     scope_.names.fresh(word);
     taken_.fresh(word);
   }
+  // What is called must not be hidden by a tensor of that name.
+  for (const std::string& function : functions) {
+    scope_.names.fresh(function);
+    taken_.fresh(function);
+  }
   dims_ = define_dims(main, scope_, "frame->dims");
-  for (const tir::Expr& dim : main.dims) taken_.fresh(scope_.name(dim));
+  for (const tir::Expr& dim : main.dims) taken_.fresh(scope_.name(dim).text());
 }
 
-void HostWriter::open_function(std::string_view name) {
+void HostWriter::open_function(const Source& name) {
   line("static int32_t {}(const tessera_frame* frame) {{", name);
   line("  int32_t status = 0;");
   out_ += dims_;
@@ -55,11 +61,11 @@ void HostWriter::close_function() {
   line("}}");
 }
 
-const std::string& HostWriter::take_name(const Buffer& buffer) {
-  return names_[buffer.get()] = taken_.fresh(buffer->name);
+Source HostWriter::take_name(const Buffer& buffer) {
+  return names_[buffer.get()] = c_name(taken_.fresh(c_identifier(buffer->name)));
 }
 
-void HostWriter::define(const Buffer& buffer, const std::string& pointer) {
+void HostWriter::define(const Buffer& buffer, const Source& pointer) {
   line("  void* const {} = {};  // {}", take_name(buffer), pointer, shape_text(*buffer));
   pointers_[buffer.get()] = pointer;
   defined_here_.insert(buffer.get());
@@ -81,37 +87,37 @@ void HostWriter::define_again(const Buffer& buffer) {
 }
 
 void HostWriter::define_size(const tir::LetStmt& let) {
-  const std::string value = size_text(let.value);
+  const Source value = size_text(let.value);
   scope_.bounds.set(let.var, {0, tir::Interval::kAny});
   line("  [[maybe_unused]] const int64_t {} = {};", scope_.name(let.var), value);
 }
 
-const std::string& HostWriter::name(const Buffer& buffer) const {
+const Source& HostWriter::name(const Buffer& buffer) const {
   const auto it = names_.find(buffer.get());
   TESSERA_CHECK(it != names_.end(), "`{}` is used outside of its scope", buffer->name);
   return it->second;
 }
 
-std::string HostWriter::element(const Buffer& buffer, const std::vector<tir::Expr>& indices) {
-  return fmt::format("((int64_t*){})[{}]", name(buffer), expr_text(indices.at(0), scope_));
+Source HostWriter::element(const Buffer& buffer, const std::vector<tir::Expr>& indices) {
+  return source("((int64_t*){})[{}]", name(buffer), expr_text(indices.at(0), scope_));
 }
 
-std::string HostWriter::size_text(const tir::Expr& e) {
+Source HostWriter::size_text(const tir::Expr& e) {
   const auto* load = e.as<tir::Load>();
   return load != nullptr ? element(load->buffer, load->indices) : expr_text(e, scope_);
 }
 
-std::string HostWriter::list_of(const std::vector<tir::Expr>& sizes) {
-  std::string text;
-  for (const tir::Expr& e : sizes) text += (text.empty() ? "" : ", ") + size_text(e);
+Source HostWriter::list_of(const std::vector<tir::Expr>& sizes) {
+  Source text;
+  for (const tir::Expr& e : sizes) text += (text.empty() ? Literal("") : ", ") + size_text(e);
   return text;
 }
 
-std::string HostWriter::byte_count(const Buffer& buffer) {
-  std::string bytes = std::to_string(buffer->dtype.size_bytes());
+Source HostWriter::byte_count(const Buffer& buffer) {
+  Source bytes = source("{}", buffer->dtype.size_bytes());
   for (const tir::Expr& e : buffer->shape) {
     const bool atom = tir::as_int(e) != nullptr || e.as<tir::Var>() || e.as<tir::Load>();
-    bytes += atom ? fmt::format(" * {}", size_text(e)) : fmt::format(" * ({})", size_text(e));
+    bytes += atom ? source(" * {}", size_text(e)) : source(" * ({})", size_text(e));
   }
   return bytes;
 }

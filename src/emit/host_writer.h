@@ -18,43 +18,44 @@ namespace tessera::emit {
 
 class HostWriter : private SourceText {
  public:
-  explicit HostWriter(const tir::PrimFunc& main);
+  // `functions`: what the program calls.
+  HostWriter(const tir::PrimFunc& main, const std::set<std::string>& functions);
 
   using SourceText::line;
-  void open_function(std::string_view name);
+  void open_function(const Source& name);
   void close_function();
   void open_block() { indent_ += 2; }
   void close_block() { indent_ -= 2; }
-  std::string take_text() { return std::move(out_); }
+  Source take_text() { return std::move(out_); }
 
   // A name for the buffer, which has no other; `define` says where it is, too.
-  const std::string& take_name(const tir::Buffer& buffer);
-  void define(const tir::Buffer& buffer, const std::string& pointer);
+  Source take_name(const tir::Buffer& buffer);
+  void define(const tir::Buffer& buffer, const Source& pointer);
   void define_without_memory(const tir::Buffer& buffer);
   // At the place of another one.
   void define_view(const tir::Buffer& buffer, const tir::Buffer& source);
   // What another function has defined, and a step of this one uses.
   void define_again(const tir::Buffer& buffer);
   void define_size(const tir::LetStmt& let);
-  const std::string& name(const tir::Buffer& buffer) const;
+  const Source& name(const tir::Buffer& buffer) const;
 
   // An element of a vector of sizes.
-  std::string element(const tir::Buffer& buffer, const std::vector<tir::Expr>& indices);
-  std::string size_text(const tir::Expr& e);
-  std::string list_of(const std::vector<tir::Expr>& sizes);
-  std::string byte_count(const tir::Buffer& buffer);
+  Source element(const tir::Buffer& buffer, const std::vector<tir::Expr>& indices);
+  Source size_text(const tir::Expr& e);
+  Source list_of(const std::vector<tir::Expr>& sizes);
+  Source byte_count(const tir::Buffer& buffer);
 
  private:
   KernelScope scope_;  // of sizes
-  std::string dims_;   // the definitions of formal dimensions
+  Source dims_;        // the definitions of formal dimensions
   tir::Names taken_;   // by pointers and what else the text names
-  std::map<const tir::BufferNode*, std::string> names_;
-  std::map<const tir::BufferNode*, std::string> pointers_;  // what they are defined as
-  std::set<const tir::BufferNode*> defined_here_;           // in the function that is being written
+  std::map<const tir::BufferNode*, Source> names_;
+  std::map<const tir::BufferNode*, Source> pointers_;  // what they are defined as
+  std::set<const tir::BufferNode*> defined_here_;      // in the function that is being written
 };
 
 // `float32[2,?]`
-std::string shape_text(const tir::BufferNode& b);
+Source shape_text(const tir::BufferNode& b);
 bool all_numbers(const std::vector<tir::Expr>& sizes);
 
 }  // namespace tessera::emit

@@ -14,7 +14,7 @@ using tir::Expr;
 using tir::Stmt;
 
 KernelWriter::KernelWriter(const tir::PrimFunc& f, std::string_view symbol)
-    : f_(f), symbol_(symbol) {
+    : f_(f), symbol_(c_name(symbol)) {
   scope_.names.fresh(symbol);
   // Parameters get their names first, so that they keep those of the model.
   for (const Buffer& b : f.inputs) scope_.name(b);
@@ -69,7 +69,7 @@ void KernelWriter::analyse() {
   });
 }
 
-std::string KernelWriter::pointer_type(const Buffer& b) const {
+Source KernelWriter::pointer_type(const Buffer& b) const {
   // A view of something that is written under another name must not claim that it is constant.
   const bool is_input = std::ranges::find(f_.inputs, b) != f_.inputs.end();
   const bool constant = is_input && !written_.contains(b.get());
@@ -78,11 +78,11 @@ std::string KernelWriter::pointer_type(const Buffer& b) const {
     for_each_node(f_.body, [&](const Stmt& s) {
       const auto* view = s.as<tir::View>();
       if (view != nullptr && view->buffer == b) {
-        constant_view = pointer_type(view->source).starts_with("const ");
+        constant_view = pointer_type(view->source).text().starts_with("const ");
       }
     });
   }
-  return fmt::format("{}{}*", constant || constant_view ? "const " : "", element_type(b));
+  return source("{}{}*", constant || constant_view ? Literal("const ") : "", element_type(b));
 }
 
 void KernelWriter::unpack() {
@@ -105,37 +105,37 @@ void KernelWriter::unpack() {
   pointers(f_.outputs);
 }
 
-std::string KernelWriter::write() {
+Source KernelWriter::write() {
   indent_ = 2;
   unpack();
   stmt(f_.body, Position::kLast);
   if (!returned_) line("return 0;");
   indent_ = 0;
-  const std::string body = std::exchange(out_, {});
-  out_ += kernel_banner(f_, symbol_, scope_);
-  if (!helpers_.empty()) out_ += "namespace {\n" + helpers_ + "\n}  // namespace\n\n";
+  const Source body = std::exchange(out_, Source());
+  out_ += kernel_banner(f_, symbol_.text(), scope_);
+  if (!helpers_.empty()) out_ += Literal("namespace {\n") + helpers_ + "\n}  // namespace\n\n";
   // Parameters that the kernel does not use have no name, or compilers would ask.
   line("extern \"C\" int32_t {}(void* const*{}, const int64_t*{}, const tessera_call*{}) {{",
-       symbol_, unpacked_.buffers ? " buffers" : "", unpacked_.dims ? " dims" : "",
-       calls_runtime_ ? " call" : "");
+       symbol_, unpacked_.buffers ? Literal(" buffers") : "",
+       unpacked_.dims ? Literal(" dims") : "", calls_runtime_ ? Literal(" call") : "");
   return out_ + body + "}\n";
 }
 
-std::string kernel_prologue() {
-  return "#include <stdint.h>\n\n#include \"tessera/call.h\"\n#include \"tessera/kernel_math.h\"\n";
+Source kernel_prologue() {
+  return Literal(
+      "#include <stdint.h>\n\n#include \"tessera/call.h\"\n#include \"tessera/kernel_math.h\"\n");
 }
 
-std::string emit_kernel(const tir::PrimFunc& f, std::string_view symbol) {
+Source emit_kernel(const tir::PrimFunc& f, std::string_view symbol) {
   TESSERA_CHECK(!f.is_host, "`{}` is a host program", symbol);
-  TESSERA_CHECK(tir::identifier(symbol) == symbol, "`{}` is no C name", symbol);
   const CheckContext context(fmt::format("emitting kernel `{}`", symbol));
   return KernelWriter(f, symbol).write();
 }
 
-std::string emit_kernels(const std::map<std::string, tir::PrimFunc>& functions) {
-  std::string text = kernel_prologue();
+Source emit_kernels(const std::map<std::string, tir::PrimFunc>& functions) {
+  Source text = kernel_prologue();
   for (const auto& [symbol, f] : functions) {
-    if (!f.is_host) text += "\n" + emit_kernel(f, symbol);
+    if (!f.is_host) text += Literal("\n") + emit_kernel(f, symbol);
   }
   return text;
 }

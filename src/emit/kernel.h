@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "support/source.h"
 #include "tir/prim_func.h"
 
 namespace tessera::emit {
@@ -23,11 +24,11 @@ inline constexpr std::string_view kKernelFlags[] = {
 };
 
 // The head of a translation unit of kernels: includes.
-std::string kernel_prologue();
+Source kernel_prologue();
 // One kernel; `symbol` becomes its C name. Needs verified loop IR without Allocate of global
 // memory, AllocateConst and vector values (Ramp, Broadcast).
-std::string emit_kernel(const tir::PrimFunc& f, std::string_view symbol);
+Source emit_kernel(const tir::PrimFunc& f, std::string_view symbol);
 // A translation unit of all functions that are no host programs.
-std::string emit_kernels(const std::map<std::string, tir::PrimFunc>& functions);
+Source emit_kernels(const std::map<std::string, tir::PrimFunc>& functions);
 
 }  // namespace tessera::emit

@@ -3,8 +3,6 @@
 
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "emit/c_text.h"
 #include "tir/intrinsics.h"
 #include "tir/print.h"
@@ -32,35 +30,38 @@ enum Level : int {
 };
 
 struct Text {
-  std::string text;
-  int level = kPrimary;
+  Text(Source t, int l = kPrimary) : text(std::move(t)), level(l) {}  // NOLINT: a text is one
+  Text(Literal t, int l = kPrimary) : text(t), level(l) {}            // NOLINT
+  Source text;
+  int level;
 };
 
 struct Operator {
-  std::string_view text;
+  Literal text;
   int level, left, right;  // of the whole, and what its operands need at least
 };
 
-std::string float_literal(double v, DType dtype) {
+Source float_literal(double v, DType dtype) {
   const bool wide = dtype == kFloat64;
-  if (std::isnan(v)) return wide ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")";
+  if (std::isnan(v)) return wide ? Literal("__builtin_nan(\"\")") : "__builtin_nanf(\"\")";
   if (std::isinf(v)) {
-    return fmt::format("{}{}", v < 0 ? "-" : "", wide ? "__builtin_inf()" : "__builtin_inff()");
+    return source("{}{}", v < 0 ? Literal("-") : "",
+                  wide ? Literal("__builtin_inf()") : "__builtin_inff()");
   }
   const auto narrow = static_cast<float>(v);
-  std::string text =
-      wide || static_cast<double>(narrow) != v ? fmt::format("{}", v) : fmt::format("{}", narrow);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  Source text = wide || static_cast<double>(narrow) != v ? source("{}", v) : source("{}", narrow);
+  if (text.text().find_first_of(".e") == std::string::npos) text += ".0";
   return wide ? text : text + "f";
 }
 
 Text int_literal(std::int64_t v, DType dtype) {
-  if (dtype.is_bool()) return {v != 0 ? "true" : "false"};
+  if (dtype.is_bool()) return v != 0 ? Literal("true") : "false";
   if (dtype.is_unsigned_int()) {
-    return {fmt::format("{}u{}", static_cast<std::uint64_t>(v), dtype.bits == 64 ? "ll" : "")};
+    return {source("{}u{}", static_cast<std::uint64_t>(v), dtype.bits == 64 ? Literal("ll") : "")};
   }
-  if (v == INT64_MIN) return {"INT64_MIN"};  // -9223372036854775808 is minus a literal too large
-  return {fmt::format("{}", v), v < 0 ? kPrefix : kPrimary};
+  if (v == INT64_MIN)
+    return Literal("INT64_MIN");  // -9223372036854775808 is minus a literal too large
+  return {source("{}", v), v < 0 ? kPrefix : kPrimary};
 }
 
 bool is_narrow_int(DType t) { return t.is_int() && t.bits < 32; }
@@ -73,17 +74,17 @@ class ExprWriter {
  public:
   explicit ExprWriter(KernelScope& scope) : scope_(scope) {}
 
-  std::string text(const Expr& e, int level = kAny) {
+  Source text(const Expr& e, int level = kAny) {
     const Text t = write(e);
     return t.level < level ? "(" + t.text + ")" : t.text;
   }
-  std::string element(const Buffer& b, const std::vector<Expr>& indices) {
-    const std::string& name = scope_.name(b);
+  Source element(const Buffer& b, const std::vector<Expr>& indices) {
+    const Source& name = scope_.name(b);
     if (scope_.scalars.contains(b.get())) return name;
     const std::vector<Expr> strides = strides_of(b);
     Expr flat = 0;
     for (std::size_t i = 0; i < indices.size(); ++i) flat = flat + indices[i] * strides[i];
-    return fmt::format("{}[{}]", name, text(simplify_indices(flat, scope_.bounds)));
+    return source("{}[{}]", name, text(simplify_indices(flat, scope_.bounds)));
   }
 
  private:
@@ -104,17 +105,17 @@ class ExprWriter {
   // Arithmetic of C++ happens in int where types are narrower: brought back to the type.
   Text narrowed(DType dtype, Text t) {
     if (!is_narrow_int(dtype)) return t;
-    return {fmt::format("{}({})", value_type(dtype), t.text)};
+    return {source("{}({})", value_type(dtype), t.text)};
   }
   Text infix(const Operator& op, const Expr& a, const Expr& b) {
-    return {fmt::format("{} {} {}", text(a, op.left), op.text, text(b, op.right)), op.level};
+    return {source("{} {} {}", text(a, op.left), op.text, text(b, op.right)), op.level};
   }
   Text arithmetic(const Operator& op, DType dtype, const Expr& a, const Expr& b) {
     return narrowed(dtype, infix(op, a, b));
   }
   // A function template whose type cannot be deduced from operands such as `3`.
-  Text function(std::string_view name, DType dtype, const Expr& a, const Expr& b) {
-    return {fmt::format("tk::{}<{}>({}, {})", name, value_type(dtype), text(a), text(b))};
+  Text function(Literal name, DType dtype, const Expr& a, const Expr& b) {
+    return {source("tk::{}<{}>({}, {})", name, value_type(dtype), text(a), text(b))};
   }
 
   KernelScope& scope_;
@@ -123,9 +124,9 @@ class ExprWriter {
 Text ExprWriter::division(const Expr& e, const Expr& a, const Expr& b) {
   const bool quotient = e.kind() == ExprKind::FloorDiv;
   if (e.dtype().is_float()) {
-    const std::string ratio = text(a, kProduct) + " / " + text(b, kPrefix);
-    if (quotient) return {fmt::format("tk::floor({})", ratio)};
-    return {fmt::format("{} - {} * tk::floor({})", text(a, kSum), text(b, kProduct), ratio), kSum};
+    const Source ratio = text(a, kProduct) + " / " + text(b, kPrefix);
+    if (quotient) return {source("tk::floor({})", ratio)};
+    return {source("{} - {} * tk::floor({})", text(a, kSum), text(b, kProduct), ratio), kSum};
   }
   // The operators of C++ round towards zero, which is the same for what is not negative.
   const auto not_negative = [&](const Expr& x) {
@@ -135,17 +136,17 @@ Text ExprWriter::division(const Expr& e, const Expr& a, const Expr& b) {
   };
   if (not_negative(a) && not_negative(b)) {
     if (!is_safe_divisor(b)) {
-      return function(quotient ? "trunc_div" : "floor_mod", e.dtype(), a, b);
+      return function(quotient ? Literal("trunc_div") : "floor_mod", e.dtype(), a, b);
     }
-    const Operator op{quotient ? "/" : "%", kProduct, kProduct, kPrefix};
+    const Operator op{quotient ? Literal("/") : "%", kProduct, kProduct, kPrefix};
     return arithmetic(op, e.dtype(), a, b);
   }
-  return function(quotient ? "floor_div" : "floor_mod", e.dtype(), a, b);
+  return function(quotient ? Literal("floor_div") : "floor_mod", e.dtype(), a, b);
 }
 
 Text ExprWriter::truncating_division(const Div& n) {
   if (scope_.has_half_functions && n.dtype.is_float() && n.dtype.bits <= 32) {
-    return {fmt::format("tk::div_half({}, {})", text(n.a), text(n.b))};
+    return {source("tk::div_half({}, {})", text(n.a), text(n.b))};
   }
   if (n.dtype.is_float() || is_safe_divisor(n.b)) {
     return arithmetic({"/", kProduct, kProduct, kPrefix}, n.dtype, n.a, n.b);
@@ -156,22 +157,22 @@ Text ExprWriter::truncating_division(const Div& n) {
 Text ExprWriter::conversion(const Cast& n) {
   if (n.dtype.is_bool()) return {text(n.value, kEquality + 1) + " != 0", kEquality};
   if (is_half(n.dtype)) {  // rounded to the type, then computed with as float
-    return {fmt::format("float({}({}))", storage_type(n.dtype), text(n.value))};
+    return {source("float({}({}))", storage_type(n.dtype), text(n.value))};
   }
   if (is_half(n.value.dtype()) && n.dtype == kFloat32) return write(n.value);
-  return {fmt::format("{}({})", value_type(n.dtype), text(n.value))};
+  return {source("{}({})", value_type(n.dtype), text(n.value))};
 }
 
 Text ExprWriter::call(const Call& n) {
   const Intrinsic* f = find_intrinsic(n.name);
   TESSERA_CHECK(f != nullptr, "no function `{}`", n.name);
   if (f->domain != Intrinsic::Domain::kInteger) {
-    std::string args;
-    for (const Expr& a : n.args) args += (args.empty() ? "" : ", ") + text(a);
+    Source args;
+    for (const Expr& a : n.args) args += (args.empty() ? Literal("") : ", ") + text(a);
     const bool rounded = scope_.has_half_functions && n.dtype.bits <= 32 && has_half_form(n.name);
-    return {fmt::format("tk::{}{}({})", n.name, rounded ? "_half" : "", args)};
+    return {source("tk::{}{}({})", c_name(f->name), rounded ? Literal("_half") : "", args)};
   }
-  const auto infix_of = [&](std::string_view op, int level) {
+  const auto infix_of = [&](Literal op, int level) {
     return arithmetic({op, level, kPrefix, kPrefix}, n.dtype, n.args[0], n.args[1]);
   };
   if (n.name == "bitwise_not") {
@@ -180,7 +181,10 @@ Text ExprWriter::call(const Call& n) {
   }
   if (n.name == "shift_left") return infix_of("<<", kShift);
   if (n.name == "shift_right") return infix_of(">>", kShift);
-  return infix_of(n.name == "bitwise_and" ? "&" : n.name == "bitwise_or" ? "|" : "^", kBits);
+  return infix_of(n.name == "bitwise_and"  ? Literal("&")
+                  : n.name == "bitwise_or" ? Literal("|")
+                                           : "^",
+                  kBits);
 }
 
 Text ExprWriter::write(const Expr& e) {
@@ -232,12 +236,12 @@ Text ExprWriter::write(const Expr& e) {
         return Text{"!" + text(n.value, kPrefix), kPrefix};
       },
       [&](const Select& n) {
-        return Text{fmt::format("{} ? {} : {}", text(n.condition, kOrElse), text(n.yes, kOrElse),
-                                text(n.no, kTernary)),
+        return Text{source("{} ? {} : {}", text(n.condition, kOrElse), text(n.yes, kOrElse),
+                           text(n.no, kTernary)),
                     kTernary};
       },
       [&](const Load& n) {
-        const std::string text = element(n.buffer, n.indices);
+        const Source text = element(n.buffer, n.indices);
         const bool converts =
             is_half(n.buffer->dtype) && storage_type(n.buffer->dtype) == element_type(n.buffer);
         return Text{converts ? "float(" + text + ")" : text};
@@ -250,22 +254,22 @@ Text ExprWriter::write(const Expr& e) {
 
 KernelScope::KernelScope() : names({reserved_words().begin(), reserved_words().end()}) {}
 
-std::string_view value_type(DType dtype) {
+Literal value_type(DType dtype) {
   switch (dtype.code) {
     case TypeCode::kBool:
       return "bool";
     case TypeCode::kFloat:
     case TypeCode::kBFloat:
-      return dtype.bits == 64 ? "double" : "float";
+      return dtype.bits == 64 ? Literal("double") : "float";
     case TypeCode::kInt:
-      return dtype.bits == 8    ? "int8_t"
-             : dtype.bits == 16 ? "int16_t"
-             : dtype.bits == 32 ? "int32_t"
+      return dtype.bits == 8    ? Literal("int8_t")
+             : dtype.bits == 16 ? Literal("int16_t")
+             : dtype.bits == 32 ? Literal("int32_t")
                                 : "int64_t";
     case TypeCode::kUInt:
-      return dtype.bits == 8    ? "uint8_t"
-             : dtype.bits == 16 ? "uint16_t"
-             : dtype.bits == 32 ? "uint32_t"
+      return dtype.bits == 8    ? Literal("uint8_t")
+             : dtype.bits == 16 ? Literal("uint16_t")
+             : dtype.bits == 32 ? Literal("uint32_t")
                                 : "uint64_t";
     case TypeCode::kHandle:
       break;
@@ -273,27 +277,27 @@ std::string_view value_type(DType dtype) {
   TESSERA_UNREACHABLE("no C++ type for {}", to_string(dtype));
 }
 
-std::string_view storage_type(DType dtype) {
+Literal storage_type(DType dtype) {
   if (dtype == kFloat16) return "tk::float16";
-  return dtype == kBFloat16 ? "tk::bfloat16" : value_type(dtype);
+  return dtype == kBFloat16 ? Literal("tk::bfloat16") : value_type(dtype);
 }
 
-std::string_view element_type(const Buffer& buffer) {
+Literal element_type(const Buffer& buffer) {
   const bool computed =
       buffer->scope == MemoryScope::kStack || buffer->scope == MemoryScope::kShared;
   return computed ? value_type(buffer->dtype) : storage_type(buffer->dtype);
 }
 
-std::string expr_text(const Expr& e, KernelScope& scope) { return ExprWriter(scope).text(e); }
+Source expr_text(const Expr& e, KernelScope& scope) { return ExprWriter(scope).text(e); }
 
-std::string element_text(const Buffer& b, const std::vector<Expr>& indices, KernelScope& scope) {
+Source element_text(const Buffer& b, const std::vector<Expr>& indices, KernelScope& scope) {
   return ExprWriter(scope).element(b, indices);
 }
 
-std::string stored_text(const Buffer& b, const Expr& value, KernelScope& scope) {
-  std::string text = expr_text(value, scope);
+Source stored_text(const Buffer& b, const Expr& value, KernelScope& scope) {
+  Source text = expr_text(value, scope);
   if (element_type(b) == value_type(b->dtype)) return text;
-  return fmt::format("{}({})", storage_type(b->dtype), text);
+  return source("{}({})", storage_type(b->dtype), text);
 }
 
 }  // namespace tessera::emit

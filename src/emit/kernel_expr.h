@@ -3,20 +3,21 @@
 #pragma once
 
 #include <set>
-#include <string>
+#include <string_view>
 
+#include "support/source.h"
 #include "tir/index_form.h"
 #include "tir/names.h"
 
 namespace tessera::emit {
 
 // `float` for float32, float16 and bfloat16; what values of the type are computed in.
-std::string_view value_type(DType dtype);
+Literal value_type(DType dtype);
 // What an array of the type holds: `tk::float16`.
-std::string_view storage_type(DType dtype);
+Literal storage_type(DType dtype);
 // The element type of a buffer: those on the stack or shared by a block hold values as they are
 // computed.
-std::string_view element_type(const tir::Buffer& buffer);
+Literal element_type(const tir::Buffer& buffer);
 
 // What the text of an expression depends on.
 struct KernelScope {
@@ -28,17 +29,22 @@ struct KernelScope {
   bool has_half_functions = false;
 
   KernelScope();
-  const std::string& name(const tir::Expr& var) {
-    return names.of(var.get(), var.as<tir::Var>()->name);
+  Source name(const tir::Expr& var) { return name_of(var.get(), var.as<tir::Var>()->name); }
+  Source name(const tir::Buffer& b) { return name_of(b.get(), b->name); }
+  // Of nothing: a name that nothing else has.
+  Source fresh(std::string_view hint) { return c_name(names.fresh(c_identifier(hint))); }
+
+ private:
+  Source name_of(const void* thing, std::string_view hint) {
+    return c_name(names.of(thing, c_identifier(hint)));
   }
-  const std::string& name(const tir::Buffer& b) { return names.of(b.get(), b->name); }
 };
 
-std::string expr_text(const tir::Expr& e, KernelScope& scope);
+Source expr_text(const tir::Expr& e, KernelScope& scope);
 // `x[i * 768 + j]`, or `total` for a scalar: to be stored to.
-std::string element_text(const tir::Buffer& b, const std::vector<tir::Expr>& indices,
-                         KernelScope& scope);
+Source element_text(const tir::Buffer& b, const std::vector<tir::Expr>& indices,
+                    KernelScope& scope);
 // A value converted to what the buffer holds.
-std::string stored_text(const tir::Buffer& b, const tir::Expr& value, KernelScope& scope);
+Source stored_text(const tir::Buffer& b, const tir::Expr& value, KernelScope& scope);
 
 }  // namespace tessera::emit

@@ -4,8 +4,6 @@
 #include <map>
 #include <set>
 
-#include <fmt/format.h>
-
 #include "tir/compare.h"
 #include "tir/walk.h"
 
@@ -171,21 +169,21 @@ SimdLoop plan_simd(const tir::For& loop) {
   return out;
 }
 
-std::string simd_pragma(const SimdLoop& loop, const std::vector<std::string>& names) {
-  std::string text = "#pragma omp simd";
+Source simd_pragma(const SimdLoop& loop, const std::vector<Source>& names) {
+  Source text("#pragma omp simd");
   for (std::size_t i = 0; i < loop.reductions.size(); ++i) {
     const auto& [accumulator, op] = loop.reductions[i];
     const bool extreme = op == ExprKind::Min || op == ExprKind::Max;
     if (extreme && accumulator->dtype.is_float()) {
-      return fmt::format("TK_SIMD_{}({})", op == ExprKind::Min ? "MIN" : "MAX", names[i]);
+      return source("TK_SIMD_{}({})", op == ExprKind::Min ? Literal("MIN") : "MAX", names[i]);
     }
-    const std::string_view word = op == ExprKind::Add   ? "+"
-                                  : op == ExprKind::Mul ? "*"
-                                  : op == ExprKind::Min ? "min"
-                                  : op == ExprKind::Max ? "max"
-                                  : op == ExprKind::And ? "&&"
-                                                        : "||";
-    text += fmt::format(" reduction({} : {})", word, names[i]);
+    const Literal word = op == ExprKind::Add   ? Literal("+")
+                         : op == ExprKind::Mul ? Literal("*")
+                         : op == ExprKind::Min ? Literal("min")
+                         : op == ExprKind::Max ? Literal("max")
+                         : op == ExprKind::And ? Literal("&&")
+                                               : "||";
+    text += source(" reduction({} : {})", word, names[i]);
   }
   return text;
 }

@@ -2,9 +2,9 @@
 // Whether a vectorised loop may stand under `omp simd`, and with which reductions.
 #pragma once
 
-#include <string>
 #include <vector>
 
+#include "support/source.h"
 #include "tir/stmt.h"
 
 namespace tessera::emit {
@@ -27,6 +27,6 @@ struct SimdLoop {
 SimdLoop plan_simd(const tir::For& loop);
 
 // The line in front of the loop.
-std::string simd_pragma(const SimdLoop& loop, const std::vector<std::string>& names);
+Source simd_pragma(const SimdLoop& loop, const std::vector<Source>& names);
 
 }  // namespace tessera::emit

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -19,6 +20,7 @@
 #include "tir/print.h"
 #include "tir/random_function.h"
 #include "tir/simplify.h"
+#include "tir/verify.h"
 #include "tir/walk.h"
 
 namespace tessera::emit {
@@ -30,7 +32,7 @@ struct TemporaryFolder {
     std::string pattern = ::testing::TempDir() + "tessera_emit_XXXXXX";
     path = mkdtemp(pattern.data());
   }
-  ~TemporaryFolder() { (void)std::system(("rm -rf " + path).c_str()); }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
   std::string path;
 };
 
@@ -122,7 +124,8 @@ struct KernelTest : ::testing::TestWithParam<const char*> {};
 
 TEST_P(KernelTest, TextIsTheGolden) {
   const auto parsed = parse_testdata(std::string(GetParam()) + ".tir");
-  const std::string text = kernel_prologue() + "\n" + emit_kernel(parsed.func, parsed.name);
+  const std::string text =
+      (kernel_prologue() + "\n" + emit_kernel(parsed.func, parsed.name)).text();
   tessera::testing::expect_golden(testdata_path(std::string(GetParam()) + ".golden.cc"), text);
 }
 
@@ -162,14 +165,25 @@ TEST(KernelFuzz, CompiledIntegersEqualInterpreted) {
   }
   ASSERT_EQ(functions.size(), 40u);
   // What random text does, `x == x` for instance, compilers warn of.
-  Library library(emit_kernels(functions), "-w");
+  Library library(emit_kernels(functions).text(), "-w");
   for (const auto& [name, f] : functions) {
     Arguments got(f, 0);
     const std::vector<std::int64_t> dims(f.dims.size(), 3);
     tessera_call call{};
     ASSERT_EQ(library.kernel(name)(got.pointers.data(), dims.data(), &call), 0);
-    EXPECT_EQ(got.memory, wanted.at(name).memory) << tir::print(f, name) << emit_kernel(f, name);
+    EXPECT_EQ(got.memory, wanted.at(name).memory)
+        << tir::print(f, name) << emit_kernel(f, name).text();
   }
+}
+
+// What ends a parallel loop ends the kernel, and says more than that it failed.
+TEST(KernelText, OfAConditionInAParallelLoop) {
+  const auto parsed = parse_testdata("check_indices.tir");
+  const auto legal = tir::verify(parsed.func, parsed.name);
+  ASSERT_TRUE(legal) << render(legal.error());
+  tessera::testing::expect_golden(
+      testdata_path("check_indices.golden.cc"),
+      (kernel_prologue() + "\n" + emit_kernel(parsed.func, parsed.name)).text());
 }
 
 INSTANTIATE_TEST_SUITE_P(Goldens, KernelTest, ::testing::Values("softmax", "matmul", "mixed"),

@@ -2,8 +2,9 @@
 #include "emit/kernel_writer.h"
 
 #include "emit/banner.h"
-#include "emit/c_text.h"
+#include "emit/condition_text.h"
 #include "emit/kernel_simd.h"
+#include "tir/conditions.h"
 #include "tir/walk.h"
 
 namespace tessera::emit {
@@ -40,7 +41,7 @@ void KernelWriter::stmt(const Stmt& s, Position position) {
         loop(n);
       },
       [&](const tir::While& n) {
-        open(fmt::format("while ({}) {{", expr_text(n.condition, scope_)));
+        open(source("while ({}) {{", expr_text(n.condition, scope_)));
         stmt(n.body, Position::kInside);
         close();
       },
@@ -62,7 +63,7 @@ void KernelWriter::stmt(const Stmt& s, Position position) {
                                part.as<tir::Allocate>() != nullptr ||
                                part.as<tir::View>() != nullptr;
           // The scope of a definition ends before the block does.
-          if (defines && !last) open("{");
+          if (defines && !last) open(Literal("{"));
           stmt(part, last ? position : Position::kInside);
           if (defines && !last) close();
         }
@@ -70,25 +71,20 @@ void KernelWriter::stmt(const Stmt& s, Position position) {
 }
 
 void KernelWriter::require(const tir::Require& n) {
-  std::string format, values;
-  for (std::size_t i = 0; i < n.sentence.size(); ++i) {
-    const bool value = n.sentence.compare(i, 2, "{}") == 0;
-    format += value ? "%lld" : n.sentence[i] == '%' ? "%%" : n.sentence.substr(i, 1);
-    i += value ? 1 : 0;
-  }
+  Source values;
   for (const Expr& e : n.values) {
-    values += fmt::format(", static_cast<long long>({})", expr_text(e, scope_));
+    values += source(", static_cast<long long>({})", expr_text(e, scope_));
   }
   calls_runtime_ = true;
   line("if (!({})) {{", expr_text(n.condition, scope_));
-  line("  return tessera_call_failed(call, {}{});", c_string(format), values);
+  line("  return {}(call, {}{});", failing_call(f_), condition_format(n), values);
   line("}}");
 }
 
 void KernelWriter::store(const tir::Store& n) {
-  const std::string place = element_text(n.buffer, n.indices, scope_);
+  const Source place = element_text(n.buffer, n.indices, scope_);
   // `y += x` reads better than `y = y + x`.
-  const auto update = [&](const Expr& a, const Expr& b, std::string_view op) {
+  const auto update = [&](const Expr& a, const Expr& b, Literal op) {
     const bool wide = n.buffer->dtype.bits >= 32;
     const bool is_update = wide && a.as<tir::Load>() != nullptr && expr_text(a, scope_) == place;
     if (is_update) line("{} {}= {};", place, op, expr_text(b, scope_));
@@ -112,7 +108,7 @@ void KernelWriter::branch(const tir::IfThenElse& n) {
 }
 
 void KernelWriter::let(const tir::LetStmt& n, Position position) {
-  const std::string value = expr_text(n.value, scope_);
+  const Source value = expr_text(n.value, scope_);
   if (n.var.dtype() == kInt64) {
     scope_.bounds.set(n.var, range_of(index_form(n.value, scope_.bounds), scope_.bounds));
   }
@@ -125,11 +121,11 @@ void KernelWriter::allocate(const tir::Allocate& n, Position position) {
   TESSERA_CHECK(size >= 0 && size <= kMaxStackBytes / n.buffer->dtype.size_bytes(),
                 "`{}` is no array that fits the stack", n.buffer->name);
   if (scope_.scalars.contains(n.buffer.get())) return scalar(n, position);
-  const std::string& name = scope_.name(n.buffer);
-  const std::string_view type = element_type(n.buffer);
+  const Source& name = scope_.name(n.buffer);
+  const Literal type = element_type(n.buffer);
   // g++ 12 keeps accumulators in registers beside a pointer, but not beside a large array.
   const bool large = size > kMaxPlainArray;
-  const std::string array = large ? scope_.names.fresh(name + "_array") : name;
+  const Source array = large ? scope_.fresh(name.text() + "_array") : name;
   line("alignas({}) {} {}[{}];  // {}", n.buffer->align_bytes, type, array,
        std::max<std::int64_t>(size, 1), shape_text(n.buffer, scope_));
   if (large) line("{}* const __restrict {} = {};", type, name, array);
@@ -138,7 +134,7 @@ void KernelWriter::allocate(const tir::Allocate& n, Position position) {
 
 // A plain variable, together with its first value where that stands next to it.
 void KernelWriter::scalar(const tir::Allocate& n, Position position) {
-  const std::string& name = scope_.name(n.buffer);
+  const Source& name = scope_.name(n.buffer);
   const auto* body = n.body.as<tir::Seq>();
   const auto* first =
       body != nullptr && !body->body.empty() ? body->body[0].as<tir::Store>() : nullptr;
@@ -169,13 +165,13 @@ void KernelWriter::loop(const tir::For& n) {
 }
 
 void KernelWriter::plain_loop(const tir::For& n, const Stmt& body) {
-  const std::string& i = scope_.name(n.var);
-  const std::string_view type = value_type(n.var.dtype());
-  std::string end = expr_text(simplify_indices(n.min + n.extent, scope_.bounds), scope_);
+  const Source& i = scope_.name(n.var);
+  const Literal type = value_type(n.var.dtype());
+  Source end = expr_text(simplify_indices(n.min + n.extent, scope_.bounds), scope_);
   const bool hoisted = reads_memory(n.extent) || reads_memory(n.min);
   if (hoisted) {  // the body may change what the limits read
-    const std::string limit = scope_.names.fresh(i + "_end");
-    open("{");
+    const Source limit = scope_.fresh(i.text() + "_end");
+    open(Literal("{"));
     line("const {} {} = {};", type, limit, end);
     end = limit;
   }
@@ -190,14 +186,14 @@ void KernelWriter::vectorized_loop(const tir::For& n) {
   const SimdLoop plan = plan_simd(n);
   if (!plan.allowed) return plain_loop(n, n.body);
   const bool adds = !plan.variables.empty();
-  if (adds) open("{");
+  if (adds) open(Literal("{"));
   for (std::size_t i = 0; i < plan.variables.size(); ++i) {
     const Buffer& b = plan.variables[i];
     scope_.scalars.insert(b.get());
     line("{} {} = {};", element_type(b), scope_.name(b),
          expr_text(plan.before[i].as<tir::Store>()->value, scope_));
   }
-  std::vector<std::string> names;
+  std::vector<Source> names;
   bool variables = true;
   for (const Reduction& r : plan.reductions) {
     variables &= scope_.scalars.contains(r.accumulator.get());
@@ -216,16 +212,19 @@ void KernelWriter::parallel_loop(const tir::For& n, Position position) {
   scope_.bounds.set_loop(n.var, n.min, n.extent);
   calls_runtime_ = true;
   const Captured captured = captured_by(n);
-  const std::string type = scope_.names.fresh(symbol_ + "_" + scope_.name(n.var));
-  std::string values;
-  for (const Expr& v : captured.vars) values += (values.empty() ? "" : ", ") + scope_.name(v);
-  for (const Buffer& b : captured.buffers) values += (values.empty() ? "" : ", ") + scope_.name(b);
+  const Source type = scope_.fresh(symbol_.text() + "_" + scope_.name(n.var).text());
+  Source values;
+  for (const Expr& v : captured.vars)
+    values += (values.empty() ? Literal("") : ", ") + scope_.name(v);
+  for (const Buffer& b : captured.buffers)
+    values += (values.empty() ? Literal("") : ", ") + scope_.name(b);
+  if (tir::has_condition(n.body)) values += values.empty() ? Literal("call") : ", call";
   parallel_body(n, type);
   const bool last = position == Position::kLast;
-  if (!last) open("{");
+  if (!last) open(Literal("{"));
   line("{} loop{{{}}};", type, values);
-  const std::string call = fmt::format("tessera_parallel_for(call, {}, {}::run, &loop)",
-                                       expr_text(n.extent, scope_), type);
+  const Source call =
+      source("tessera_parallel_for(call, {}, {}::run, &loop)", expr_text(n.extent, scope_), type);
   if (last) {
     returned_ = true;
     return line("return {};", call);
@@ -235,16 +234,18 @@ void KernelWriter::parallel_loop(const tir::For& n, Position position) {
 }
 
 // The struct in front of the kernel: what the loop reads, and a function that runs a range of it.
-void KernelWriter::parallel_body(const tir::For& n, const std::string& type) {
+void KernelWriter::parallel_body(const tir::For& n, const Source& type) {
   const Captured captured = captured_by(n);
-  std::string outer = std::exchange(out_, {});
+  Source outer = std::exchange(out_, {});
   const std::size_t outer_indent = std::exchange(indent_, 0);
   parallel_ = true;
-  open(fmt::format("struct {} {{", type));
+  open(source("struct {} {{", type));
   for (const Expr& v : captured.vars) line("{} {};", value_type(v.dtype()), scope_.name(v));
   for (const Buffer& b : captured.buffers) line("{} {};", pointer_type(b), scope_.name(b));
+  const bool can_fail = tir::has_condition(n.body);
+  if (can_fail) line("const tessera_call* call;");
   empty_line();
-  open("static int32_t run(void* closure, int64_t begin, int64_t end, int32_t) {");
+  open(Literal("static int32_t run(void* closure, int64_t begin, int64_t end, int32_t) {"));
   line("const auto& self = *static_cast<const {}*>(closure);", type);
   for (const Expr& v : captured.vars) {
     line("const {0} {1} = self.{1};", value_type(v.dtype()), scope_.name(v));
@@ -253,9 +254,10 @@ void KernelWriter::parallel_body(const tir::For& n, const std::string& type) {
     line("{0}{1} {2} = self.{2};  // {3}", pointer_type(b), restrict_word(b), scope_.name(b),
          shape_text(b, scope_));
   }
-  const std::string& i = scope_.name(n.var);
-  const std::string min = is_int(n.min, 0) ? "" : expr_text(n.min, scope_) + " + ";
-  open(fmt::format("for (int64_t {0} = {1}begin; {0} < {1}end; ++{0}) {{", i, min));
+  if (can_fail) line("const tessera_call* const call = self.call;");
+  const Source& i = scope_.name(n.var);
+  const Source min = is_int(n.min, 0) ? Source() : expr_text(n.min, scope_) + " + ";
+  open(source("for (int64_t {0} = {1}begin; {0} < {1}end; ++{0}) {{", i, min));
   stmt(n.body, Position::kInside);
   close();
   scope_.names.forget(n.var.get());

@@ -17,7 +17,7 @@ namespace tessera::emit {
 class KernelWriter : SourceText {
  public:
   KernelWriter(const tir::PrimFunc& f, std::string_view symbol);
-  std::string write();
+  Source write();
 
  private:
   // Where an enclosing statement ends: at the end of the kernel a parallel loop's status is
@@ -33,7 +33,7 @@ class KernelWriter : SourceText {
   void plain_loop(const tir::For& n, const tir::Stmt& body);
   void vectorized_loop(const tir::For& n);
   void parallel_loop(const tir::For& n, Position position);
-  void parallel_body(const tir::For& n, const std::string& type);
+  void parallel_body(const tir::For& n, const Source& type);
   void let(const tir::LetStmt& n, Position position);
   void allocate(const tir::Allocate& n, Position position);
   void scalar(const tir::Allocate& n, Position position);
@@ -41,17 +41,17 @@ class KernelWriter : SourceText {
   void require(const tir::Require& n);
   void branch(const tir::IfThenElse& n);
 
-  std::string pointer_type(const tir::Buffer& b) const;
-  std::string_view restrict_word(const tir::Buffer& b) const {
-    return aliased_.contains(b.get()) ? "" : " __restrict";
+  Source pointer_type(const tir::Buffer& b) const;
+  Literal restrict_word(const tir::Buffer& b) const {
+    return aliased_.contains(b.get()) ? Literal("") : " __restrict";
   }
 
   const tir::PrimFunc& f_;
-  std::string symbol_;
+  Source symbol_;
   KernelScope scope_;
   std::set<const tir::BufferNode*> used_, written_, aliased_, shared_;
   std::set<const tir::ExprNode*> used_dims_;
-  std::string helpers_;                   // structs of parallel loops, in front of the kernel
+  Source helpers_;                        // structs of parallel loops, in front of the kernel
   bool parallel_ = false, simd_ = false;  // inside of such a loop
   bool calls_runtime_ = false;
   bool returned_ = false;  // the last statement returns a status

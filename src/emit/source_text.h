@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <iterator>
-#include <string>
-#include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
+#include "support/source.h"
 
 namespace tessera::emit {
 
@@ -15,21 +12,21 @@ class SourceText {
  protected:
   template <class... A>
   void line(fmt::format_string<A...> text, A&&... args) {
-    out_.append(indent_, ' ');
-    fmt::format_to(std::back_inserter(out_), text, std::forward<A>(args)...);
-    out_ += '\n';
+    out_.append(indent_, " ");
+    out_ += source(text, std::forward<A>(args)...);
+    out_ += "\n";
   }
-  void empty_line() { out_ += '\n'; }
-  void open(std::string_view text) {
+  void empty_line() { out_ += "\n"; }
+  void open(const Source& text) {
     line("{}", text);
     indent_ += 2;
   }
-  void close(std::string_view text = "}") {
+  void close(Literal text = "}") {
     indent_ -= 2;
     line("{}", text);
   }
 
-  std::string out_;
+  Source out_;
   std::size_t indent_ = 0;
 };
 

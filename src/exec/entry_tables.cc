@@ -2,6 +2,7 @@
 #include "exec/entry_tables.h"
 
 #include "plan/device.h"
+#include "plan/symbol_text.h"
 
 namespace tessera::exec {
 namespace {
@@ -20,7 +21,8 @@ EntryTables::EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& pla
   names_.reserve(entry.dims.size());
   for (const tir::Expr& dim : entry.dims) {
     const plan::ProgramSymbol s = plan::program_symbol(dim, symbols);
-    symbols_.push_back({names_.emplace_back(s.name).c_str(), s.min, s.max, s.step});
+    symbols_.push_back(
+        {names_.emplace_back(plan::name_in_model(entry, s.name)).c_str(), s.min, s.max, s.step});
   }
   ports_.reserve(entry.inputs.size() + entry.outputs.size());
   const auto io = [&](const tir::Buffer& b) -> tessera_program_io {

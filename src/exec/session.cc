@@ -184,6 +184,10 @@ Result<void> Session::status(int code) const {
     case TESSERA_OUT_OF_MEMORY:
       return failure(Code::kBadInput,
                      "give smaller sizes with --dim, or use a machine with more memory");
+    case TESSERA_INDEX_OUTSIDE:
+      return failure(Code::kIndexOutOfRange,
+                     "correct the inputs that the indices come from; indices count from 0, or "
+                     "backwards from -1");
     case TESSERA_KERNEL_FAILED:
     case TESSERA_BUSY:
       return failure(Code::kBadLibrary,

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files and tensors of models that cannot be imported.
+#include <filesystem>
+
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "import/testing/refusals.h"
 
 namespace tessera::import {
 namespace {
+
+namespace fs = std::filesystem;
 
 // ---- Files ----
 
@@ -32,6 +37,13 @@ TEST(BadFile, AnotherFormat) {
     expect_refused(import_onnx(m.write_bytes("m.onnx", bytes)),
                    {{Code::kNotOnnx, "", "is not an ONNX model"}});
   }
+}
+
+// Nobody writes into it: opening it must not wait.
+TEST(BadFile, Pipe) {
+  const TestModel m;
+  ASSERT_EQ(::mkfifo(m.file("m.onnx").c_str(), 0600), 0);
+  expect_refused(import_onnx(m.file("m.onnx")), {{Code::kUntrustedFile, "", "is a pipe"}});
 }
 
 // No beginning of a model is a model, wherever it was cut.
@@ -151,6 +163,46 @@ TEST(ExternalData, OutsideOfTheFolder) {
   expect_refused(m.import(), {{Code::kExternalData, "node `a`", "leads out of the model's folder"},
                               {Code::kExternalData, "node `b`", "leads out"},
                               {Code::kExternalData, "node `c`", "leads out"}});
+}
+
+// Whoever made the folder also made its links.
+TEST(ExternalData, IsNoLinkOutOfTheFolder) {
+  const TestModel elsewhere;
+  const std::string secret = elsewhere.write_bytes("secret.bin", std::string(64, 's'));
+  TestModel m = relu_model();
+  fs::create_symlink(secret, m.file("a.bin"));
+  fs::create_directory_symlink(fs::path(secret).parent_path(), m.file("sub"));
+  fs::create_symlink("a.bin", m.file("c.bin"));
+  m.external("a", 1, "a.bin");
+  m.external("b", 1, "sub/secret.bin");
+  m.external("c", 1, "c.bin");
+  expect_refused(m.import(),
+                 {{Code::kUntrustedFile, "node `a`", "a link out of the model's folder"},
+                  {Code::kUntrustedFile, "node `b`", "a link out"},
+                  {Code::kUntrustedFile, "node `c`", "a link out"}});
+}
+
+// As caches of downloads have it: both files elsewhere, with links to them side by side.
+TEST(ExternalData, MayBeALinkToWhereTheModelLies) {
+  TestModel m = relu_model();
+  fs::create_directory(m.file("blobs"));
+  fs::create_directory(m.file("snapshot"));
+  m.write_bytes("blobs/2", std::string(12, '\0'));
+  m.external("w", 3, "w.bin");
+  m.write_bytes("blobs/1", m.proto.SerializeAsString());
+  fs::create_symlink("../blobs/1", m.file("snapshot/model.onnx"));
+  fs::create_symlink("../blobs/2", m.file("snapshot/w.bin"));
+  const auto linked = import_onnx(m.file("snapshot/model.onnx"));
+  EXPECT_TRUE(linked) << render(linked.error());
+  fs::create_symlink("blobs/2", m.file("w.bin"));  // below the model's folder
+  EXPECT_TRUE(m.import());
+}
+
+TEST(ExternalData, IsNoPipe) {
+  TestModel m = relu_model();
+  ASSERT_EQ(::mkfifo(m.file("w.bin").c_str(), 0600), 0);
+  m.external("w", 3, "w.bin");
+  expect_refused(m.import(), {{Code::kUntrustedFile, "node `w`", "a pipe or a device"}});
 }
 
 TEST(ExternalData, NoNumbers) {

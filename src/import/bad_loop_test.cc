@@ -88,6 +88,27 @@ TEST(BadLoop, ScanOfOtherOutputs) {
                                "its inputs and outputs are not those of its body"}});
 }
 
+// y[i] = a[i] + b[i], for sequences of these types.
+struct TwoSequences : TestModel {
+  TwoSequences(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+    input("a", a);
+    input("b", b);
+    onnx::NodeProto* scan = node("Scan", {"a", "b"}, {"y"}, "both");
+    set_int(scan, "num_scan_inputs", 2);
+    auto* body = add_attribute(scan, "body", onnx::AttributeProto::GRAPH)->mutable_g();
+    for (const char* name : {"r", "s"}) body->add_input()->set_name(name);
+    body->add_output()->set_name("sum");
+    fill(body->add_node(), "Add", {"r", "s"}, {"sum"});
+    output("y");
+  }
+};
+
+TEST(BadLoop, ScanOverSequencesOfDifferentLengths) {
+  TwoSequences m({4, 2}, {3, 2});
+  expect_refused(m.import(), {{Code::kShapeMismatch, "node `both`",
+                               "its sequences differ in length: 4 and 3"}});
+}
+
 TEST(BadFunction, CallsItself) {
   TestModel m;
   m.input("x", {2});
@@ -101,7 +122,7 @@ TEST(BadFunction, CallsItself) {
   auto* inner = f->add_node();
   TestModel::fill(inner, "Again", {"a"}, {"b"}, "inner");
   inner->set_domain("own");
-  expect_refused(m.import(), {{Code::kBadOnnxGraph, "call/inner", "calls itself"}});
+  expect_refused(m.import(), {{Code::kLimitExceeded, "call/inner", "within others or itself"}});
 }
 
 }  // namespace

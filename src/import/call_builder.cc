@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/evaluate_call.h"
+#include "ops/infer.h"
 #include "ops/infer_types.h"
 #include "ops/size_values.h"
 #include "ops/table.h"
@@ -16,6 +18,8 @@ namespace {
 // Folding makes constants of at most this size: the arithmetic of shapes and small tables, not a
 // second copy of every weight (the pass fold-constant does that where it pays).
 constexpr std::int64_t kFoldedBytes = 1 << 16;
+// Element operations of one call.
+constexpr double kFoldedWork = 1 << 22;
 
 void check_arity(const relay::Operator& op, std::size_t given, const Location& at) {
   const std::size_t most = op.operands.size();
@@ -31,9 +35,18 @@ bool is_quantized_weight(const Type& type) {
   return type.is_tensor() && type.dtype().is_byte() && type.shape().size() >= 2;
 }
 
+void check_rank(std::size_t rank, const Location& at) {
+  if (rank <= static_cast<std::size_t>(ops::kMostDimensions)) return;
+  throw NodeError{error(Code::kBadDimension, at,
+                        "a tensor has {} dimensions; {} are the most that a tensor has", rank,
+                        ops::kMostDimensions)
+                      .with_remedy("correct the model")};
+}
+
 // Before anything is made of that size.
 void check_sizes(const relay::Operator& op, const Type& type, const Location& at) {
   for (const Type& tensor : flatten(type)) {
+    check_rank(tensor.rank(), at);
     const auto sizes = constant_shape(tensor.shape());
     std::int64_t bytes = tensor.dtype().size_bytes();
     for (const std::int64_t n : sizes.value_or(std::vector<std::int64_t>{})) {
@@ -57,13 +70,29 @@ bool is_small(const Type& type) {
   std::int64_t bytes = 0;
   for (const Type& tensor : flatten(type)) {
     const auto count = num_elements(tensor.shape()).as_constant();
-    if (!count) return false;
+    if (!count || *count > kFoldedBytes) return false;
     bytes += *count * tensor.dtype().size_bytes();
   }
   return bytes <= kFoldedBytes;
 }
 
 }  // namespace
+
+void CallBuilder::set_limits(const Limits& limits) { limits_ = limits; }
+
+void CallBuilder::count_node() {
+  if (++nodes_ <= limits_.nodes) return;
+  throw NodeError{limit_exceeded(location_, "nodes", limits_.nodes,
+                                 "the graph with functions in place of their calls",
+                                 static_cast<double>(nodes_))};
+}
+
+void CallBuilder::make_room(double elements) {
+  made_bytes_ += elements * 8;
+  if (made_bytes_ <= static_cast<double>(limits_.constant_bytes)) return;
+  throw NodeError{limit_exceeded(location_, "constant-bytes", limits_.constant_bytes,
+                                 "what is made of the model's sizes", made_bytes_)};
+}
 
 void CallBuilder::at(const Location& location) {
   location_ = location;
@@ -128,6 +157,7 @@ NodeId CallBuilder::project(NodeId tuple, int index) {
 }
 
 NodeId CallBuilder::call(const relay::Operator& op, std::span<const NodeId> args, Attrs attrs) {
+  count_node();
   check_arity(op, args.size(), location_);
   if (const auto finding = op.attrs().normalize(attrs)) {
     throw NodeError{error(Code::kWrongAttribute, location_, "`{}`: {}", op.name, *finding)};
@@ -156,7 +186,13 @@ NodeId CallBuilder::call(const relay::Operator& op, std::span<const NodeId> args
 NodeId CallBuilder::sizes(const Shape& sizes) {
   relay::AttrArray values;
   for (const Dim& d : sizes) {
-    TESSERA_CHECK(!d.is_unknown(), "a size without a name");
+    if (d.is_unknown()) {
+      throw NodeError{
+          error(Code::kUnsupportedOnnxNode, location_,
+                "a value of the shape {} is not supported here: a size of it has no name",
+                to_string(sizes))
+              .with_remedy("give the model's symbolic dimensions sizes with --dim NAME=SIZE")};
+    }
     values.emplace_back(d.is_constant() ? std::to_string(d.constant()) : d.expression_text());
   }
   if (const auto numbers = constant_shape(sizes)) {
@@ -324,8 +360,10 @@ std::optional<NodeId> CallBuilder::fold(const relay::Operator& op, std::span<con
   if (op.name == "sizes") return std::nullopt;  // its elements may be symbols
   if (op.name == "cast" && is_quantized_weight(this->type(args[0]))) return std::nullopt;
   std::vector<Tensor> operands;
+  std::vector<Type> types;
   std::int64_t operand_bytes = 0;
   for (const NodeId arg : args) {
+    types.push_back(this->type(arg));
     const relay::Function& made = builder_.peek();
     const bool is_tuple = made.as<relay::Tuple>(arg) != nullptr;
     for (const NodeId field : is_tuple ? made.operands(arg) : std::span<const NodeId>(&arg, 1)) {
@@ -337,10 +375,16 @@ std::optional<NodeId> CallBuilder::fold(const relay::Operator& op, std::span<con
   }
   // A matrix product or reduction of weights belongs to fold-constant, which runs in parallel.
   if (operand_bytes > 4 * kFoldedBytes) return std::nullopt;
-  std::vector<Tensor> results = op.eval({operands, attrs, type});
-  if (type.is_tensor()) return constant(std::move(results[0]));
+  const double work = ops::evaluation_cost(op, types, attrs, type).work;
+  const double work_left = static_cast<double>(limits_.fold_work) - folded_work_;
+  if (work > std::min(kFoldedWork, work_left)) return std::nullopt;
+  folded_work_ += work;
+  // What cannot be evaluated is left to the run, which says why.
+  auto results = ops::evaluate_call(op, {operands, attrs, type}, location_);
+  if (!results) return std::nullopt;
+  if (type.is_tensor()) return constant(std::move(results->front()));
   std::vector<NodeId> fields;
-  for (Tensor& result : results) fields.push_back(constant(std::move(result)));
+  for (Tensor& result : *results) fields.push_back(constant(std::move(result)));
   return tuple(fields);
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "constants/pool.h"
+#include "diagnostics/limits.h"
 #include "module/module.h"
 #include "relay/function.h"
 #include "relay/operator.h"
@@ -31,6 +32,14 @@ class CallBuilder {
  public:
   // `ranges` is what the user says of the sizes of symbols.
   explicit CallBuilder(const SymbolTable& ranges) : ranges_(ranges) {}
+
+  // What the graph may take from here on. The functions below throw NodeError beyond.
+  void set_limits(const Limits& limits);
+  const Limits& limits() const { return limits_; }
+  // One node more of the model or of what is made of it.
+  void count_node();
+  // Before constants of so many elements of eight bytes are made.
+  void make_room(double elements);
 
   // The place of the nodes made from here on.
   void at(const Location& location);
@@ -114,6 +123,9 @@ class CallBuilder {
   std::vector<Kept> kept_;  // ascending by parameter
   std::map<NodeId, Shape> sizes_;
   Location location_;
+  Limits limits_ = limits_for(0);
+  std::int64_t nodes_ = 0;
+  double folded_work_ = 0, made_bytes_ = 0;
   bool has_reopened_ = false;
 };
 

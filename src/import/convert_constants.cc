@@ -41,9 +41,9 @@ std::vector<NodeId> convert_range(Node& n) {
   if (n.constant(start) && n.constant(stop) && n.constant(step))
     return {n.call("arange", {start, stop, step})};
   const auto shape = n.declared_shape(0);
-  if (!shape) return {n.call("arange", {start, stop, step})};
+  if (!shape || shape->size() != 1) return {n.call("arange", {start, stop, step})};
   const Value first(n, start);
-  return {first + iota(n, shape->at(0), first.dtype()) * Value(n, step)};
+  return {first + iota(n, shape->front(), first.dtype()) * Value(n, step)};
 }
 
 std::vector<NodeId> convert_eye_like(Node& n) {

@@ -32,6 +32,9 @@ void set_pads_for_output(Node& n, Window& w, Ints& output_padding, const Ints& i
   Ints wanted = n.ints_attr("output_shape");
   if (wanted.size() > spatial)
     wanted.erase(wanted.begin(), wanted.end() - static_cast<std::ptrdiff_t>(spatial));
+  if (output_padding.size() != spatial || (!wanted.empty() && wanted.size() < spatial)) {
+    n.invalid(Code::kWrongAttribute, "output_padding or output_shape do not fit the kernel");
+  }
   const bool same = automatic.starts_with("SAME");
   if (wanted.empty() && !same) return;
   for (std::size_t i = 0; i < spatial; ++i) {
@@ -57,7 +60,7 @@ std::vector<NodeId> convert_conv_transpose(Node& n) {
   const std::string automatic = n.string_attr("auto_pad", "NOTSET");
   if (automatic.starts_with("SAME")) window.pads.assign(2 * spatial, 0);
   set_pads_for_output(n, window, output_padding, x.sizes());
-  const std::int64_t groups = n.int_attr("group", 1);
+  const std::int64_t groups = groups_of(n);
   const NodeId y = n.call(ranked("nn.conv", spatial) + "_transpose", {x, w},
                           {{"channels", weight[1] * groups},
                            {"kernel_size", window.kernel},

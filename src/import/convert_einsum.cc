@@ -4,6 +4,7 @@
 
 #include "import/converters.h"
 #include "import/value.h"
+#include "ops/infer.h"
 
 namespace tessera::import {
 namespace {
@@ -119,6 +120,11 @@ Equation read_equation(Node& n) {
     e.terms.push_back(left.substr(begin, end - begin));
     begin = end + 1;
   }
+  // A term has a label a dimension, three dots, a comma.
+  const auto most = n.num_inputs() * static_cast<std::size_t>(ops::kMostDimensions + 4);
+  if (text.size() > most + static_cast<std::size_t>(ops::kMostDimensions + 4)) {
+    n.invalid(Code::kWrongAttribute, "its equation is longer than its inputs have dimensions");
+  }
   if (e.terms.size() != n.num_inputs()) {
     n.invalid(Code::kWrongAttribute, "its equation has not one term an input");
   }
@@ -151,6 +157,7 @@ std::vector<NodeId> convert_einsum(Node& n) {
     if (e.terms[i].find("...") == std::string::npos) continue;
     dots = std::max(dots, n.rank(n.input(i)) - static_cast<std::int64_t>(e.terms[i].size() - 3));
   }
+  if (dots > 10) n.unsupported("`...` for more than ten dimensions");
   std::vector<Labelled> factors;
   for (std::size_t i = 0; i < e.terms.size(); ++i) {
     const Value x = input(n, i);

@@ -108,6 +108,7 @@ std::vector<NodeId> convert_grid_sample(Node& n) {
              n.string_attr("padding_mode", "zeros"), n.flag_attr("align_corners", false)};
   if (f.mode.starts_with("bi")) f.mode = f.mode.substr(2);
   const std::int64_t spatial = x.rank() - 2;
+  if (spatial > 3) n.unsupported(fmt::format("an input of {} dimensions", x.rank()));
   if (grid.rank() != x.rank() || spatial < 1) {
     n.invalid(Code::kShapeMismatch, "its grid must have as many dimensions as its input");
   }
@@ -138,6 +139,7 @@ std::vector<NodeId> convert_affine_grid(Node& n) {
   const Ints spatial(size.begin() + 2, size.end());
   const auto rank = static_cast<std::int64_t>(spatial.size());
   const std::int64_t points = product(spatial);
+  n.make_room(static_cast<double>(points) * static_cast<double>(rank + 1));
   std::vector<double> places;
   for (std::int64_t p = 0; p < points; ++p) {
     std::int64_t rest = p;
@@ -181,6 +183,11 @@ std::vector<NodeId> convert_roi_align(Node& n) {
   const std::int64_t height = n.int_attr("output_height", 1), width = n.int_attr("output_width", 1);
   const std::int64_t samples = n.int_attr("sampling_ratio", 0);
   if (samples <= 0) n.unsupported("an adaptive sampling_ratio");
+  for (const std::int64_t size : {height, width, samples}) {
+    if (size < 1 || size > INT32_MAX) {
+      n.invalid(Code::kWrongAttribute, fmt::format("it has {} rows, columns or samples", size));
+    }
+  }
   const double scale = n.float_attr("spatial_scale", 1);
   const bool max = n.string_attr("mode", "avg") == "max";
   const std::string form = n.string_attr("coordinate_transformation_mode",

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "import/converters.h"
+#include "import/indices.h"
 #include "import/value.h"
 
 namespace tessera::import {
@@ -14,12 +15,13 @@ constexpr std::int64_t kFarAway = std::int64_t{1} << 31;
 
 std::vector<NodeId> convert_gather(Node& n) {
   const Value x = input(n, 0);
-  return {x.take(n.input(1), n.axis_attr(0, x), "wrap")};
+  return {take_checked(x, n.input(1), n.axis_attr(0, x))};
 }
 
 std::vector<NodeId> convert_gather_elements(Node& n) {
   const NodeId x = n.input(0);
-  return {n.call("gather", {x, n.input(1)}, {{"axis", n.axis_attr(0, x)}})};
+  const std::int64_t axis = n.axis_attr(0, x);
+  return {n.call("gather", {x, checked_indices(n, n.input(1), x, {axis})}, {{"axis", axis}})};
 }
 
 // ONNX has the index tuples in the last dimension, the operator in the first.
@@ -28,8 +30,10 @@ std::vector<NodeId> convert_gather_nd(Node& n) {
   const std::int64_t rank = n.rank(indices);
   Ints axes = range(0, rank - 1);
   axes.insert(axes.begin(), rank - 1);
-  return {n.call("gather_nd", {n.input(0), n.transpose(indices, axes)},
-                 {{"batch_dims", n.int_attr("batch_dims", 0)}})};
+  const std::int64_t batch = n.int_attr("batch_dims", 0);
+  return {n.call("gather_nd",
+                 {n.input(0), checked_tuples(n, n.transpose(indices, axes), n.input(0), batch)},
+                 {{"batch_dims", batch}})};
 }
 
 std::vector<NodeId> slice(Node& n, const Ints& begin, const Ints& end, Ints axes, Ints strides) {
@@ -80,6 +84,7 @@ bool is_known(Node& n, std::size_t i) {
 std::vector<NodeId> slice_by_data(Node& n) {
   const Value begin = input(n, 1).cast(kInt64);
   const std::int64_t count = begin.size(0);
+  if (count > n.rank(n.input(0))) n.invalid(Code::kShapeMismatch, "it has more starts than axes");
   Ints axes = range(0, count);
   if (n.has_input(3)) axes = n.need_ints(3, "a list of axes");
   for (std::int64_t& a : axes) a = n.axis(a, n.rank(n.input(0)));
@@ -93,7 +98,7 @@ std::vector<NodeId> slice_by_data(Node& n) {
 // elements as the model states. A dimension that no axis names has start 0 and step 1.
 std::vector<NodeId> slice_at_run_time(Node& n) {
   Value y = input(n, 0);
-  const auto result = n.declared_shape(0);
+  const auto result = n.declared_shape(0, y.rank());
   if (!result || !constant_shape(y.shape())) return slice_by_data(n);
   const Ints sizes = y.sizes();
   n.ignore_input(2);
@@ -160,7 +165,7 @@ std::vector<NodeId> convert_one_hot(Node& n) {
   const std::int64_t rank = indices.rank() + 1;
   const std::int64_t axis = n.axis(n.int_attr("axis", -1), rank);
   const auto known = n.known_number(1);
-  const auto declared = n.declared_shape(0);
+  const auto declared = n.declared_shape(0, rank);
   if (!known && !declared) n.need_constant(1, "a depth");
   const std::int64_t depth =
       known ? element_as_int(*known, 0) : declared->at(static_cast<std::size_t>(axis));
@@ -198,7 +203,7 @@ std::vector<NodeId> convert_top_k(Node& n) {
   } else if (const auto known = n.known_int(1)) {
     k = *known;
   } else {
-    const auto declared = n.declared_shape(0);
+    const auto declared = n.declared_shape(0, n.rank(x));
     if (!declared) return top_k_by_data(n, axis);
     k = declared->at(static_cast<std::size_t>(axis));
   }
@@ -230,17 +235,17 @@ std::vector<NodeId> convert_compress(Node& n) {
     }
     return {x.take(n.ints(chosen), axis)};
   }
-  const auto declared = n.declared_shape(0);
+  const auto declared = n.declared_shape(0, x.rank());
   if (!declared) {
     const Value places = input(n, 1).apply("argwhere").apply("squeeze", {{"axis", Ints{1}}});
-    return {x.take(places.cast(kInt64), axis)};
+    return {x.take(checked_indices(n, places.cast(kInt64), x, {axis}), axis)};
   }
   const Value condition = input(n, 1).cast(kInt64);
   // Element i of the result is at the first place with i + 1 true ones up to it.
   const Value counts = condition.apply("cumsum", {{"axis", 0}}).reshape({1, condition.size(0)});
   const std::int64_t count = declared->at(static_cast<std::size_t>(axis));
   const Value before = (counts <= iota(n, count).reshape({count, 1})).cast(kInt64);
-  return {x.take(before.sum({1}, false), axis)};
+  return {x.take(checked_indices(n, before.sum({1}, false), x, {axis}), axis)};
 }
 
 std::vector<NodeId> convert_reverse_sequence(Node& n) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses: NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss.
 #include "import/converters.h"
+#include "import/indices.h"
 #include "import/value.h"
 
 namespace tessera::import {
@@ -24,6 +25,7 @@ Value negative_log_likelihood(Node& n, Value log_p) {
     chosen = where(keep, target, target.number(0));
     counts = keep.cast(log_p.dtype());
   }
+  chosen = Value(n, checked_indices(n, chosen, log_p, {1}));
   const Value gathered(n, n.call("gather", {log_p, chosen.reshape(with_class)}, {{"axis", 1}}));
   Value loss = gathered.reshape(target.sizes()).apply("negative");
   std::optional<Value> weight = counts;

@@ -6,6 +6,9 @@
 namespace tessera::import {
 namespace {
 
+// Sums of it and a size do not overflow.
+constexpr std::int64_t kFarthestPad = std::int64_t{1} << 61;
+
 struct Padding {
   Ints before, after;  // one a dimension of the input
 };
@@ -16,6 +19,11 @@ Padding padding(Node& n, const Ints& pads, const Ints& axes) {
   Padding p{Ints(static_cast<std::size_t>(rank), 0), Ints(static_cast<std::size_t>(rank), 0)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(n.axis(axes[i], rank));
+    for (const std::int64_t pad : {pads[i], pads[i + axes.size()]}) {
+      if (pad < -kFarthestPad || pad > kFarthestPad) {
+        n.invalid(Code::kWrongAttribute, fmt::format("it pads by {}", pad));
+      }
+    }
     p.before[axis] = pads[i];
     p.after[axis] = pads[i + axes.size()];
   }
@@ -93,7 +101,7 @@ std::vector<NodeId> convert_pad(Node& n) {
   const Ints axes = n.has_input(3) ? n.need_ints(3, "a list of axes") : range(0, rank);
   const NodeId value = input_or(n, 2, 0, n.dtype(x)).reshape({});
   if (const auto pads = n.known_ints(1)) return pad_known(n, padding(n, *pads, axes), value);
-  const auto result = n.declared_shape(0);
+  const auto result = n.declared_shape(0, rank);
   if (!result || n.has_input(3)) n.need_constant(1, "a list of pads");
   return {pad_gather(n, input(n, 1).slice(0, 0, rank), *result, n.string_attr("mode", "constant"))};
 }
@@ -107,6 +115,7 @@ std::vector<NodeId> convert_center_crop_pad(Node& n) {
   Padding p{Ints(sizes.size(), 0), Ints(sizes.size(), 0)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto d = static_cast<std::size_t>(n.axis(axes[i], x.rank()));
+    if (target[i] < 0) n.invalid(Code::kBadDimension, "its shape has a negative size");
     const std::int64_t extra = target[i] - sizes[d];
     p.before[d] = extra < 0 ? -((-extra) / 2) : extra / 2;
     p.after[d] = extra - p.before[d];

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "import/converters.h"
+#include "import/indices.h"
 #include "import/window.h"
 
 namespace tessera::import {
@@ -25,6 +26,8 @@ Value max_places(Node& n, const Window& w, const Ints& result) {
   const bool column_major = n.int_attr("storage_order", 0) != 0;
   const std::int64_t outputs = product(result, 2, result.size()), taps = product(w.kernel);
   const std::int64_t plane = product(sizes, 2, sizes.size());
+  if (plane == 0) n.unsupported("places of an empty plane");
+  n.make_room(2 * static_cast<double>(outputs) * static_cast<double>(taps));
   Ints read, stored;  // for each output and tap; -1 in the padding
   for (std::int64_t o = 0; o < outputs; ++o) {
     for (std::int64_t t = 0; t < taps; ++t) {
@@ -128,9 +131,9 @@ std::vector<NodeId> convert_max_unpool(Node& n) {
   if (result.size() != inner.size() || places.rank() != x.rank()) {
     n.invalid(Code::kShapeMismatch, "its indices and output shape must be of its input's rank");
   }
-  const Value flat(n, n.call("scatter_elements",
-                             {zeros(n, {product(inner)}, x.dtype()),
-                              places.reshape({product(sizes)}), x.reshape({product(sizes)})}));
+  const Value to = zeros(n, {product(inner)}, x.dtype());
+  const NodeId into = checked_indices(n, places.reshape({product(sizes)}), to, {0});
+  const Value flat(n, n.call("scatter_elements", {to, into, x.reshape({product(sizes)})}));
   relay::AttrArray width;
   for (std::size_t d = 0; d < inner.size(); ++d) {
     width.emplace_back(relay::AttrArray{0, result[d] - inner[d]});

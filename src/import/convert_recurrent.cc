@@ -38,7 +38,7 @@ class Cell {
   Cell(Node& n, std::int64_t direction, std::int64_t gates, const std::vector<std::string>& names)
       : n_(n),
         direction_(direction),
-        hidden_(n.need_int_attr("hidden_size")),
+        hidden_(hidden_size(n)),
         w_(part(1)),
         r_(part(2)),
         // The sum of both biases, and the recurrent one alone, which GRU needs.
@@ -77,6 +77,14 @@ class Cell {
   Value activate(std::size_t i, Value x) const { return activations_[i](x); }
 
  private:
+  static std::int64_t hidden_size(Node& n) {
+    const std::int64_t size = n.need_int_attr("hidden_size");
+    // Of all gates' numbers the sum fits 64 bits.
+    if (size < 1 || size > INT32_MAX) {
+      n.invalid(Code::kWrongAttribute, fmt::format("its hidden_size is {}", size));
+    }
+    return size;
+  }
   Value dense(Value x, Value w) const {
     return {n_, n_.call("nn.dense", {x, w}, {{"units", relay::AttrValue()}})};
   }
@@ -152,7 +160,7 @@ std::vector<NodeId> recurrent(Node& n, const Kind& kind) {
   if (x.rank() != 3) n.invalid(Code::kShapeMismatch, "its input must have three dimensions");
   if (batch_first) x = x.transpose({1, 0, 2});
   std::vector<Value> steps;
-  for (std::int64_t t = 0; t < x.size(0); ++t) steps.push_back(x.at(0, t));
+  for (std::int64_t t = 0, count = x.size(0); t < count; ++t) steps.push_back(x.at(0, t));
   if (steps.empty()) n.unsupported("a sequence without steps");
   const auto names = activation_names(n, kind, directions);
   std::vector<Direction> done;

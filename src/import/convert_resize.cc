@@ -100,6 +100,7 @@ Taps taps(const ResizeForm& f, const Line& l, Value at) {
     if (!scale) n.unsupported("antialias with a scale that is computed at run time");
     stretch = std::max(1.0, 1 / element_as_double(*scale, 0));
   }
+  n.make_room(2 * reach * stretch * static_cast<double>(std::max<std::int64_t>(l.to, 1)));
   const auto side = static_cast<std::int64_t>(std::ceil(reach * stretch));
   Value offsets(n, n.ints(range(1 - side, side + 1)));
   offsets = offsets.cast(kFloat32).reshape({2 * side, 1});
@@ -170,7 +171,11 @@ Target from_sizes(Node& n, const Ints& from, Ints to, const Ints& axes, const st
     for (const std::int64_t a : axes) {
       const auto d = static_cast<std::size_t>(a);
       scales[d] = one;
-      result[d] = std::lround(one * static_cast<double>(from[d]));
+      const double size = std::round(one * static_cast<double>(from[d]));
+      if (!(size >= 0) || !(size < 0x1p62)) {
+        n.invalid(Code::kBadDimension, fmt::format("it is to give the size {}", size));
+      }
+      result[d] = static_cast<std::int64_t>(size);
     }
   }
   return {result, numbers(n, {static_cast<std::int64_t>(from.size())}, scales, kFloat32)};
@@ -179,7 +184,7 @@ Target from_sizes(Node& n, const Ints& from, Ints to, const Ints& axes, const st
 Target from_scales(Node& n, const Ints& from, Value given, const Ints& axes) {
   const auto known = n.constant(given);
   if (!known) {
-    const auto declared = n.declared_shape(0);
+    const auto declared = n.declared_shape(0, static_cast<std::int64_t>(from.size()));
     if (!declared || axes.size() != from.size()) {
       n.unsupported("a scale that is computed at run time");
     }

@@ -78,8 +78,9 @@ std::vector<NodeId> convert_rms_norm(Node& n) {
 std::vector<NodeId> skip_norm(Node& n, bool subtracts_mean, std::optional<Value> beta,
                               std::size_t bias) {
   Value sum = input(n, 0) + input(n, 1);
+  if (sum.rank() < 1) n.invalid(Code::kShapeMismatch, "its input is a scalar");
   if (n.has_input(bias)) sum = sum + input(n, bias);
-  const Rows rows{sum, sum.rank() - 1, n.float_attr("epsilon", 1e-12), subtracts_mean};
+  const Rows rows{sum, n.axis(-1, sum.rank()), n.float_attr("epsilon", 1e-12), subtracts_mean};
   const Value y = normal(rows, input(n, 2), beta);
   if (!n.uses_output(1) && !n.uses_output(2)) return {y, y, y, sum};
   const Statistics s = statistics(rows);

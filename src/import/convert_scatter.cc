@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scattering: Scatter, ScatterElements, ScatterND.
 #include "import/converters.h"
+#include "import/indices.h"
 #include "import/value.h"
 
 namespace tessera::import {
@@ -17,8 +18,10 @@ std::string reduction(Node& n) {
 
 std::vector<NodeId> convert_scatter_elements(Node& n) {
   const NodeId x = n.input(0);
-  return {n.call("scatter_elements", {x, n.input(1), n.input(2)},
-                 {{"axis", n.axis_attr(0, x)}, {"reduction", reduction(n)}})};
+  const std::int64_t axis = n.axis_attr(0, x);
+  const NodeId indices = checked_indices(n, n.input(1), x, {axis});
+  return {n.call("scatter_elements", {x, indices, n.input(2)},
+                 {{"axis", axis}, {"reduction", reduction(n)}})};
 }
 
 // ONNX has the index tuples in the last dimension, the operator in the first.
@@ -26,8 +29,8 @@ std::vector<NodeId> convert_scatter_nd(Node& n) {
   const NodeId indices = n.input(1);
   Ints axes = range(0, n.rank(indices) - 1);
   axes.insert(axes.begin(), n.rank(indices) - 1);
-  return {n.call("scatter_nd", {n.input(0), n.transpose(indices, axes), n.input(2)},
-                 {{"mode", reduction(n)}})};
+  const NodeId tuples = checked_tuples(n, n.transpose(indices, axes), n.input(0), 0);
+  return {n.call("scatter_nd", {n.input(0), tuples, n.input(2)}, {{"mode", reduction(n)}})};
 }
 
 constexpr Converter kTable[] = {

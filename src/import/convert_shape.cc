@@ -5,18 +5,22 @@
 
 #include "import/converters.h"
 #include "import/value.h"
+#include "ops/infer.h"
+#include "ops/reshape_codes.h"
 
 namespace tessera::import {
 namespace {
+
+bool has_names(const Shape& sizes) {
+  return std::none_of(sizes.begin(), sizes.end(), [](const Dim& d) { return d.is_unknown(); });
+}
 
 // Sizes by name, where all have one.
 NodeId sizes_of(Node& n, NodeId x, std::size_t begin, std::size_t end) {
   const Shape& shape = n.shape(x);
   const Shape part(shape.begin() + static_cast<std::ptrdiff_t>(begin),
                    shape.begin() + static_cast<std::ptrdiff_t>(end));
-  if (std::none_of(part.begin(), part.end(), [](const Dim& d) { return d.is_unknown(); })) {
-    return n.sizes_of(part);
-  }
+  if (has_names(part)) return n.sizes_of(part);
   const Value all(n, n.call("shape_of", {x}, {{"dtype", kInt64}}));
   return all.slice(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
 }
@@ -78,7 +82,13 @@ NodeId reshape_to(Node& n, const Shape& wanted, bool allow_zero) {
   if (const auto numbers = constant_shape(wanted)) {
     return n.call("reshape", {x}, {{"newshape", *numbers}, {"allowzero", allow_zero}});
   }
-  return n.reshape_to(x, resolved(n, n.shape(x), wanted, allow_zero));
+  const Shape sizes = resolved(n, n.shape(x), wanted, allow_zero);
+  if (has_names(sizes)) return n.reshape_to(x, sizes);
+  // The run knows what 0 and -1 stand for; a 0 that stands for itself it would take for a copy.
+  if (allow_zero && std::find(wanted.begin(), wanted.end(), Dim(0)) != wanted.end()) {
+    n.unsupported("a shape with a 0 for an input whose sizes depend on data");
+  }
+  return n.call("dyn.reshape", {x, n.sizes_of(wanted)});
 }
 
 std::vector<NodeId> convert_reshape(Node& n) {
@@ -124,7 +134,12 @@ std::vector<NodeId> convert_unsqueeze(Node& n) {
     if (!f && next == sizes.end()) n.invalid(Code::kWrongAttribute, "its axes repeat");
     shape.push_back(f ? Dim(1) : *next++);
   }
-  return {n.reshape_to(n.input(0), shape)};
+  NodeId x = n.input(0);
+  if (constant_shape(shape) || ops::reshape_codes(sizes, shape)) return {n.reshape_to(x, shape)};
+  for (std::int64_t axis = 0; axis < rank; ++axis) {
+    if (fresh[static_cast<std::size_t>(axis)]) x = n.call("expand_dims", {x}, {{"axis", axis}});
+  }
+  return {x};
 }
 
 std::vector<NodeId> convert_squeeze(Node& n) {
@@ -143,11 +158,29 @@ std::vector<NodeId> convert_transpose(Node& n) {
   return {n.call("transpose", {n.input(0)}, {{"axes", axes}})};
 }
 
+// Many parts are put together in groups, whose kernels are small and mostly one and the same.
+NodeId concatenated(Node& n, std::vector<NodeId> parts, std::int64_t axis) {
+  constexpr std::size_t kLargestGroup = 128;
+  while (parts.size() > kLargestGroup) {
+    std::vector<NodeId> groups;
+    for (std::size_t k = 0; k < parts.size(); k += kLargestGroup) {
+      const std::size_t count = std::min(kLargestGroup, parts.size() - k);
+      groups.push_back(concatenated(n,
+                                    {parts.begin() + static_cast<std::ptrdiff_t>(k),
+                                     parts.begin() + static_cast<std::ptrdiff_t>(k + count)},
+                                    axis));
+    }
+    parts = std::move(groups);
+  }
+  if (parts.size() == 1) return parts[0];
+  return n.call("concatenate", {n.tuple(parts)}, {{"axis", axis}});
+}
+
 std::vector<NodeId> convert_concat(Node& n) {
   const std::vector<NodeId> inputs = n.inputs();
   const std::int64_t axis = n.opset() < 4 ? n.int_attr("axis", 1) : n.need_int_attr("axis");
-  if (inputs.size() == 1) return inputs;
-  return {n.call("concatenate", {n.tuple(inputs)}, {{"axis", axis}})};
+  if (inputs.empty()) n.invalid(Code::kWrongArity, "it needs an input");
+  return {concatenated(n, inputs, axis)};
 }
 
 // Sizes of the parts: given, stated by the model, or as equal as possible.
@@ -213,6 +246,9 @@ Dim broadcast_size(Node& n, const Dim& a, const Dim& b) {
 
 // A list of sizes with ones in front.
 Value with_rank(Node& n, const Value& sizes, std::int64_t rank) {
+  if (rank > ops::kMostDimensions) {
+    n.invalid(Code::kBadDimension, fmt::format("its shape has {} numbers", rank));
+  }
   const std::int64_t missing = rank - sizes.size(0);
   if (missing == 0) return sizes;
   return concat(n, {Value(n, n.ints(Ints(static_cast<std::size_t>(missing), 1))), sizes}, 0);
@@ -246,9 +282,7 @@ std::vector<NodeId> convert_expand(Node& n) {
     const Dim b = i < wanted->size() ? (*wanted)[wanted->size() - 1 - i] : Dim(1);
     shape[shape.size() - 1 - i] = broadcast_size(n, a, b);
   }
-  const bool known =
-      std::none_of(shape.begin(), shape.end(), [](const Dim& d) { return d.is_unknown(); });
-  return {known ? n.broadcast_to(x, shape) : expand_by_data(n)};
+  return {has_names(shape) ? n.broadcast_to(x, shape) : expand_by_data(n)};
 }
 
 // Repetitions that come at run time follow from the sizes that the model states.

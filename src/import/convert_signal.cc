@@ -19,6 +19,7 @@ std::vector<NodeId> cosine_window(Node& n, double a0, double a1, double a2) {
   if (size < 0) n.invalid(Code::kBadDimension, fmt::format("its size is {}", size));
   const bool periodic = n.flag_attr("periodic", true);
   const DType dtype = n.dtype_attr("output_datatype", kFloat32);
+  n.make_room(static_cast<double>(size));
   const double step =
       2 * M_PI / static_cast<double>(periodic ? size : std::max<std::int64_t>(size - 1, 1));
   std::vector<double> values;
@@ -35,6 +36,7 @@ std::vector<NodeId> convert_blackman(Node& n) { return cosine_window(n, 0.42, 0.
 
 // cos or sin of 2 pi i j / length: (length, results).
 Value fourier(Node& n, std::int64_t length, std::int64_t results, bool sine, DType dtype) {
+  n.make_room(static_cast<double>(length) * static_cast<double>(results));
   std::vector<double> values;
   for (std::int64_t i = 0; i < length; ++i) {
     for (std::int64_t j = 0; j < results; ++j) {
@@ -50,6 +52,11 @@ Value fourier(Node& n, std::int64_t length, std::int64_t results, bool sine, DTy
 Value transform(Value x, std::int64_t results, bool inverse) {
   Node& n = x.node();
   const std::int64_t length = x.size(x.rank() - 2), parts = x.rank() - 1;
+  if (length < 1) n.invalid(Code::kShapeMismatch, "a transform of no element");
+  if (x.size(parts) != 1 && x.size(parts) != 2) {
+    n.invalid(Code::kShapeMismatch,
+              "the last dimension holds real and imaginary parts, one or two");
+  }
   const Value cosine = fourier(n, length, results, false, x.dtype());
   const Value sine = fourier(n, length, results, true, x.dtype()) * (inverse ? -1.0 : 1.0);
   const Value real = x.at(parts, 0);
@@ -81,6 +88,7 @@ Value with_length(Value x, std::int64_t axis, std::int64_t length) {
 
 std::vector<NodeId> dft(Node& n, std::int64_t axis) {
   Value x = input(n, 0);
+  if (x.rank() < 2) n.invalid(Code::kShapeMismatch, "its input must have two dimensions or more");
   const bool inverse = n.flag_attr("inverse", false), onesided = n.flag_attr("onesided", false);
   if (inverse && onesided) n.unsupported("an inverse one-sided transform");
   if (n.has_input(1)) {
@@ -126,6 +134,8 @@ std::vector<NodeId> convert_stft(Node& n) {
   if (n.has_input(3)) n.input(3);
   const std::int64_t length =
       n.has_input(2) ? product(n.sizes(n.input(2))) : n.need_int(3, "a frame length");
+  if (length < 1)
+    n.invalid(Code::kWrongAttribute, fmt::format("its frames have {} elements", length));
   const std::int64_t frames = frame_count(n, x.size(1), length);
   const Value places = (iota(n, frames) * step).reshape({frames, 1}) + iota(n, length);
   Value framed = x.take(places, 1);

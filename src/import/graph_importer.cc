@@ -5,28 +5,55 @@
 #include <fmt/ranges.h>
 
 #include "import/converters.h"
+#include "module/symbol_names.h"
 
 namespace tessera::import {
 
+namespace {
+
+// What is known of symbols, from what is said about the file's names.
+SymbolTable by_symbol(const SymbolTable& ranges, const DimNames& names) {
+  SymbolTable table;
+  for (const auto& [name, range] : ranges) {
+    if (!names.contains(name)) continue;  // told when they are bound
+    const std::vector<std::string> symbols = names.size_of(name).symbols();
+    if (symbols.size() != 1 || !(names.size_of(name) == Dim::symbol(symbols[0]))) continue;
+    table[symbols[0]] = range;
+    table[symbols[0]].name = symbols[0];
+  }
+  return table;
+}
+
+}  // namespace
+
 GraphImporter::GraphImporter(const OnnxModel& model, const ImportOptions& options)
-    : model_(model), options_(options), builder_(options.ranges) {
+    : model_(model),
+      options_(options),
+      dim_names_(model.proto().graph()),
+      ranges_(by_symbol(options.ranges, dim_names_)),
+      builder_(ranges_) {
   main_.opset = model.opset();
 }
 
 Result<Module> GraphImporter::run() {
   import_initializers(model_.proto().graph());
+  builder_.set_limits(limits_for(model_.size_bytes(), options_.limits));
   import_inputs();
   import_kept_weights();
   import_symbols();
   read_declarations();
   import_nodes(model_.proto().graph().node());
   std::vector<relay::AttrValue> names;
+  if (gave_up_) return fail(std::move(errors_));
   const NodeId result = import_outputs(names);
   if (!errors_.empty()) return fail(std::move(errors_));
   Module module;
   module.functions = std::move(loops_);
   Attrs attrs;
   attrs.set("output_names", relay::AttrArray(names.begin(), names.end()));
+  if (!dim_names_.renamed().empty()) {
+    attrs.set("symbol_names", symbol_names_attr(dim_names_.renamed()));
+  }
   module.functions["main"] = builder_.finish(result, std::move(attrs));
   module.kept_weights = builder_.kept_weights();
   module.constants = builder_.take_constants();
@@ -35,7 +62,9 @@ Result<Module> GraphImporter::run() {
 }
 
 void GraphImporter::import_nodes(const Nodes& nodes) {
-  for (const auto& node : nodes) import_node(node);
+  for (const auto& node : nodes) {
+    if (!gave_up_) import_node(node);
+  }
 }
 
 void GraphImporter::import_node(const onnx::NodeProto& node) {
@@ -48,9 +77,11 @@ void GraphImporter::import_node(const onnx::NodeProto& node) {
     const std::size_t depth = builder_.depth();
     try {
       builder_.at(at);
+      builder_.count_node();
       outputs = convert(node);
     } catch (NodeError& e) {
       builder_.leave_functions(depth);
+      gave_up_ |= e.diagnostic.code == Code::kLimitExceeded;
       // Of the operators' own checks, which know nothing of models.
       if (e.diagnostic.remedy.empty()) e.diagnostic.remedy = std::string(kCorrectModel);
       errors_.add(std::move(e.diagnostic));
@@ -149,6 +180,7 @@ void GraphImporter::check_attributes(const onnx::NodeProto& node) {
         convert_operator(tried);
         return;
       } catch (NodeError& e) {
+        if (e.diagnostic.code == Code::kLimitExceeded) return;
         if (e.is_of_attributes && !finding) finding = std::move(e.diagnostic);
       }
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "import/call_builder.h"
+#include "import/dim_names.h"
 #include "import/import_options.h"
 #include "import/node.h"
 #include "import/onnx_model.h"
@@ -87,10 +88,17 @@ class GraphImporter {
   NodeId goes_on(const Loop& loop, std::span<const NodeId> params);
   NodeId row_index(NodeId iteration, NodeId rows, bool backward);
   NodeId length_of(Node& at, NodeId value, std::int64_t axis);
+  struct Sequence {
+    NodeId value;
+    std::int64_t axis;
+  };
+  static NodeId matched_sequence(Node& at, const Sequence& sequence, const Sequence& first);
   NodeId call(std::string_view op, std::initializer_list<NodeId> args, Attrs attrs = {});
 
   const OnnxModel& model_;
   const ImportOptions& options_;
+  DimNames dim_names_;
+  const SymbolTable ranges_;
   CallBuilder builder_;
   std::map<std::string, relay::Function> loops_;  // by the global's name
   std::vector<const onnx::TensorProto*> kept_;    // initializers that stay parameters
@@ -98,7 +106,8 @@ class GraphImporter {
   SymbolTable symbols_;
   Scope main_;
   Scope* scope_ = &main_;
-  int depth_ = 0;  // of bodies in place of nodes
+  int depth_ = 0;         // of bodies in place of nodes
+  bool gave_up_ = false;  // at a limit: nothing more is imported
   Diagnostics errors_;
 };
 

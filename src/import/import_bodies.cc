@@ -5,9 +5,6 @@
 namespace tessera::import {
 namespace {
 
-// Functions may not be recursive; without a limit a damaged model would be.
-constexpr int kMaxDepth = 64;
-
 using AttributeMap = std::map<std::string, const onnx::AttributeProto*>;
 
 // The function's attributes: those of the call, else the defaults.
@@ -40,9 +37,11 @@ onnx::NodeProto with_attributes(const onnx::NodeProto& node, const AttributeMap&
 std::vector<NodeId> GraphImporter::inline_function(const onnx::NodeProto& call,
                                                    const onnx::FunctionProto& f) {
   const Location at = location_of(call);
-  if (depth_ >= kMaxDepth) {
-    throw NodeError{error(Code::kBadOnnxGraph, at, "function `{}` calls itself", f.name())
-                        .with_remedy(std::string(kCorrectModel))};
+  // Functions may not be recursive; without a limit a damaged model would be.
+  if (depth_ >= builder_.limits().depth) {
+    throw NodeError{limit_exceeded(at, "depth", builder_.limits().depth,
+                                   fmt::format("function `{}`, within others or itself,", f.name()),
+                                   depth_ + 1)};
   }
   Scope body;
   body.opset = default_opset(f.opset_import());
@@ -53,9 +52,12 @@ std::vector<NodeId> GraphImporter::inline_function(const onnx::NodeProto& call,
   const AttributeMap attributes = attributes_of(call, f);
   Scope* caller = std::exchange(scope_, &body);
   ++depth_;
-  for (const auto& node : f.node()) import_node(with_attributes(node, attributes));
+  for (const auto& node : f.node()) {
+    if (!gave_up_) import_node(with_attributes(node, attributes));
+  }
   --depth_;
   scope_ = caller;
+  if (gave_up_) return {};
   return results_of(body, f.output());
 }
 

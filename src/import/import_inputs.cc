@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "import/graph_importer.h"
-#include "tir/names.h"
+#include "ops/infer.h"
 
 namespace tessera::import {
 namespace {
@@ -38,13 +38,7 @@ Type declared_type(const onnx::ValueInfoProto& value, const ImportOptions& optio
 // A size for a symbol that the model does not have is most likely a slip.
 void GraphImporter::import_symbols() {
   for (const auto& [name, size] : options_.sizes) {
-    bool known = false;
-    for (const auto& input : model_.proto().graph().input()) {
-      for (const auto& dim : input.type().tensor_type().shape().dim()) {
-        known |= dim.dim_param() == name;
-      }
-    }
-    if (!known) {
+    if (!dim_names_.contains(name)) {
       errors_.add(error(Code::kBadOption, {},
                         "--dim {}={}: the model has no symbolic dimension `{}`", name, size, name)
                       .with_remedy("`tessera inspect` lists the model's inputs"));
@@ -141,6 +135,13 @@ void GraphImporter::import_input(const onnx::ValueInfoProto& value) {
             .with_remedy("export the model with tensors of numbers and known rank as inputs"));
     return;
   }
+  if (tensor.shape().dim_size() > ops::kMostDimensions) {
+    main_.failed.insert(value.name());
+    errors_.add(error(Code::kBadDimension, at, "input `{}` has {} dimensions; {} are the most",
+                      value.name(), tensor.shape().dim_size(), ops::kMostDimensions)
+                    .with_remedy("check how the model was made"));
+    return;
+  }
   Shape shape;
   std::int64_t bytes = dtype->size_bytes();
   bool fits = true;
@@ -163,9 +164,7 @@ void GraphImporter::import_input(const onnx::ValueInfoProto& value) {
 
 // Of a dimension that the model gives no name; nothing is known of it, so it may be 0.
 Dim GraphImporter::fresh_symbol(const std::string& hint) {
-  const std::string base = tir::identifier(hint);
-  std::string name = base;
-  for (int n = 1; symbols_.contains(name); ++n) name = fmt::format("{}_{}", base, n);
+  const std::string name = dim_names_.fresh_symbol(hint);
   symbols_[name] = {name, 0, -1, 1, std::nullopt};
   return Dim::symbol(name);
 }
@@ -180,12 +179,11 @@ Dim GraphImporter::import_dim(const onnx::TensorShapeProto::Dimension& dim,
     return Dim(0);
   }
   if (dim.dim_param().empty()) return Dim::unknown();
-  const std::string& name = dim.dim_param();
-  const auto expression = parse_dim_expression(is_symbol_name(name) ? name : "(" + name + ")");
-  // A name that is no expression either: "batch size".
-  const Dim symbol = expression ? *expression : Dim::symbol(tir::identifier(name));
-  for (const std::string& s : symbol.symbols()) symbols_.try_emplace(s).first->second.name = s;
-  return symbol;
+  std::map<std::string, Dim> numbers;  // an expression's operands are names of the file
+  for (const auto& [name, size] : options_.sizes) numbers.emplace(name, Dim(size));
+  const Dim size = dim_names_.size_of(dim.dim_param()).substitute(numbers);
+  for (const std::string& s : size.symbols()) symbols_.try_emplace(s).first->second.name = s;
+  return size;
 }
 
 // The shapes that the model states: they settle what run-time operands alone do not (a Reshape to

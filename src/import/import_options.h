@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "diagnostics/limits.h"
 #include "types/dim.h"
 
 namespace tessera::import {
@@ -23,6 +24,7 @@ struct ImportOptions {
   std::map<std::string, std::int64_t> sizes;  // made numbers
   SymbolTable ranges;                         // what is known of symbols that stay
   KeptNames kept;
+  LimitBindings limits;  // where they are not those that follow from the model
 };
 
 }  // namespace tessera::import

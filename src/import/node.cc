@@ -52,12 +52,16 @@ Ints Node::sizes(NodeId id) const {
   return *known;
 }
 
-std::int64_t Node::size(NodeId id, std::int64_t axis) const {
+const Dim& Node::dim(NodeId id, std::int64_t axis) const {
   if (axis < 0 || axis >= rank(id)) {
     invalid(Code::kShapeMismatch,
             fmt::format("an operand has {} dimensions, too few for it", rank(id)));
   }
-  const auto known = shape(id)[static_cast<std::size_t>(axis)].as_constant();
+  return shape(id)[static_cast<std::size_t>(axis)];
+}
+
+std::int64_t Node::size(NodeId id, std::int64_t axis) const {
+  const auto known = dim(id, axis).as_constant();
   return known ? *known : sizes(id)[static_cast<std::size_t>(axis)];
 }
 
@@ -129,6 +133,15 @@ std::optional<Ints> Node::declared_shape(std::size_t output) const {
   if (!uses_output(output)) return std::nullopt;
   const Type* type = scope_.declared_type(proto_.output(static_cast<int>(output)));
   return type == nullptr ? std::nullopt : constant_shape(type->shape());
+}
+
+std::optional<Ints> Node::declared_shape(std::size_t output, std::int64_t rank) const {
+  auto shape = declared_shape(output);
+  if (shape && static_cast<std::int64_t>(shape->size()) != rank) {
+    invalid(Code::kShapeMismatch, fmt::format("its output {} has {} dimensions, declared are {}",
+                                              output, rank, shape->size()));
+  }
+  return shape;
 }
 
 const onnx::AttributeProto* Node::find_attr(std::string_view name,

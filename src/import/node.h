@@ -59,8 +59,11 @@ class Node {
   std::optional<Shape> known_sizes(std::size_t input) const;
   // Is low <= high whatever values in their ranges the symbols have?
   bool is_within(const Dim& low, const Dim& high) const { return builder_.is_within(low, high); }
-  // The shape that the model states for an output.
+  // One dimension, which may be symbolic; an error if there is none.
+  const Dim& dim(NodeId id, std::int64_t axis) const;
+  // The shape that the model states for an output; an error if it has not `rank` dimensions.
   std::optional<Ints> declared_shape(std::size_t output) const;
+  std::optional<Ints> declared_shape(std::size_t output, std::int64_t rank) const;
 
   // ---- Attributes ----
   bool has_attr(std::string_view name) const;
@@ -88,6 +91,9 @@ class Node {
   std::int64_t axis_attr(std::int64_t fallback, NodeId of) const {
     return axis(int_attr("axis", fallback), rank(of));
   }
+
+  // Before constants of so many elements are made; an error beyond the limit.
+  void make_room(double elements) const { builder_.make_room(elements); }
 
   // ---- Answers ----
   NodeId call(std::string_view op, std::span<const NodeId> args, Attrs attrs = {});

@@ -26,6 +26,10 @@ Result<void> check_file(const std::string& path) {
     return fail(file_error(Code::kFileNotFound, path, "is a folder, not a model file")
                     .with_remedy("name the file `model.onnx` inside it"));
   }
+  if (!fs::is_regular_file(path, ec)) {
+    return fail(file_error(Code::kUntrustedFile, path, "is a pipe or a device, not a file")
+                    .with_remedy("write the model to a file: its weights are read from there"));
+  }
   if (fs::file_size(path, ec) == 0 && !ec) {
     return fail(
         file_error(Code::kFileEmpty, path, "is empty").with_remedy("write the model again"));
@@ -71,6 +75,20 @@ bool escapes(const fs::path& location) {
   return normal.begin() != normal.end() && *normal.begin() == "..";
 }
 
+// Does a file lie, with all links followed, in the folder that the model seems to lie in, or in the
+// one that it does lie in? Caches of downloads keep both files elsewhere, side by side, under
+// links.
+bool is_beside(const fs::path& file, const fs::path& model) {
+  std::error_code ec;
+  const fs::path real = fs::canonical(file, ec);
+  if (ec) return false;
+  for (const fs::path& folder : {fs::canonical(fs::absolute(model).parent_path(), ec),
+                                 fs::canonical(model, ec).parent_path()}) {
+    if (!folder.empty() && !escapes(real.lexically_relative(folder))) return true;
+  }
+  return false;
+}
+
 // The integers of an external tensor's entry; false for anything else.
 bool read_number(const std::string& text, std::uint64_t& value) {
   const char* end = text.data() + text.size();
@@ -98,6 +116,12 @@ Result<OnnxModel> OnnxModel::read(const std::string& path) {
   TESSERA_TRY_VOID(check_opset(path, *proto, model.opset_));
   model.proto_ = std::move(proto);
   return model;
+}
+
+std::uint64_t OnnxModel::size_bytes() const {
+  std::uint64_t bytes = file_->size_bytes();
+  for (const auto& [name, file] : external_files_) bytes += file->size_bytes();
+  return bytes;
 }
 
 const onnx::FunctionProto* OnnxModel::function(const onnx::NodeProto& call) const {
@@ -167,6 +191,14 @@ Result<std::shared_ptr<const Blob>> OnnxModel::external_file(const onnx::TensorP
                                  "location"));
   }
   const fs::path path = fs::path(path_).parent_path() / location;
+  std::error_code ec;
+  if (fs::exists(path, ec) && !(fs::is_regular_file(path, ec) && is_beside(path, path_))) {
+    return fail(error(Code::kUntrustedFile, at,
+                      "tensor `{}` lies in `{}`, which is a link out of the model's folder, a "
+                      "folder, a pipe or a device",
+                      t.name(), path.string())
+                    .with_remedy("put the file itself beside the model"));
+  }
   auto file = Blob::map_file(path.string());
   if (!file) {
     return fail(

@@ -22,6 +22,8 @@ class OnnxModel {
   const std::string& path() const { return path_; }
   // The opset of the default domain.
   int opset() const { return opset_; }
+  // Of the file and of the files with its data that were mapped so far.
+  std::uint64_t size_bytes() const;
   // The function of the model that a node calls, or null.
   const onnx::FunctionProto* function(const onnx::NodeProto& call) const;
   // The tensor's data: mapped from the model or an external file, or copied from typed fields.

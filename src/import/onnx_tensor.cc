@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "ops/infer.h"
+
 namespace tessera::import {
 namespace {
 
@@ -76,6 +78,11 @@ Result<TensorHeader> tensor_header(const onnx::TensorProto& t, const Location& a
                       onnx_dtype_name(t.data_type()))
                     .with_remedy("export the model with a floating-point or integer type of 8 to "
                                  "64 bits"));
+  }
+  if (t.dims_size() > ops::kMostDimensions) {
+    return fail(error(Code::kBadDimension, at, "tensor `{}` has {} dimensions; {} are the most",
+                      t.name(), t.dims_size(), ops::kMostDimensions)
+                    .with_remedy("check the tensor's dims; the model file is probably damaged"));
   }
   TensorHeader header{{t.dims().begin(), t.dims().end()}, *dtype, 0};
   std::int64_t bytes = dtype->size_bytes();

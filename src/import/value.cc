@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import/value.h"
 
+#include <algorithm>
+
 namespace tessera::import {
 
 Value Value::slice(std::int64_t axis, std::int64_t begin, std::int64_t end) const {
-  if (begin == 0 && Dim(end) == shape()[static_cast<std::size_t>(axis)]) return *this;
+  if (begin == 0 && Dim(end) == node_->dim(id_, axis)) return *this;
   return apply(
       "strided_slice",
       {{"begin", Ints{begin}}, {"end", Ints{end}}, {"strides", Ints{1}}, {"axes", Ints{axis}}});
 }
 
 Value Value::at(std::int64_t axis, std::int64_t place) const {
+  const auto size = node_->dim(id_, axis).as_constant();
+  if (place < 0 || (size && place >= *size)) {
+    node_->invalid(Code::kShapeMismatch, fmt::format("an operand of the shape {} has no element {} "
+                                                     "in dimension {}",
+                                                     to_string(shape()), place, axis));
+  }
   Shape rest = shape();
   rest.erase(rest.begin() + axis);
   return slice(axis, place, place + 1).reshape_to(rest);
@@ -54,7 +62,10 @@ Value zeros(Node& n, const Ints& shape, DType dtype) {
   return {n, n.call("zeros", {}, {{"shape", shape}, {"dtype", dtype}})};
 }
 
-Value iota(Node& n, std::int64_t count, DType dtype) { return {n, n.ints(range(0, count), dtype)}; }
+Value iota(Node& n, std::int64_t count, DType dtype) {
+  n.make_room(static_cast<double>(count));
+  return {n, n.ints(range(0, count), dtype)};
+}
 
 Value numbers(Node& n, Ints shape, const std::vector<double>& values, DType dtype) {
   return {n, n.constant(tensor_from_doubles(std::move(shape), dtype, values))};
@@ -77,8 +88,16 @@ Ints range(std::int64_t begin, std::int64_t end) {
 }
 
 std::int64_t product(const Ints& sizes, std::size_t begin, std::size_t end) {
+  if (std::find(sizes.begin() + static_cast<std::ptrdiff_t>(begin),
+                sizes.begin() + static_cast<std::ptrdiff_t>(end),
+                0) != sizes.begin() + static_cast<std::ptrdiff_t>(end)) {
+    return 0;
+  }
   std::int64_t count = 1;
-  for (std::size_t i = begin; i < end; ++i) count *= sizes[i];
+  for (std::size_t i = begin; i < end; ++i) {
+    // No tensor has so many elements: who makes one of it is told.
+    if (__builtin_mul_overflow(count, sizes[i], &count)) return INT64_MAX;
+  }
   return count;
 }
 

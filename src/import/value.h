@@ -92,6 +92,7 @@ Value along(Value x, std::int64_t axis, std::int64_t rank);
 
 // ---- Sizes and axes ----
 Ints range(std::int64_t begin, std::int64_t end);
+// The largest number where it does not fit.
 std::int64_t product(const Ints& sizes, std::size_t begin, std::size_t end);
 std::int64_t product(const Ints& sizes);
 Dim product(const Shape& sizes, std::size_t begin, std::size_t end);

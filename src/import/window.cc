@@ -4,6 +4,9 @@
 namespace tessera::import {
 namespace {
 
+// Products and sums of a few of these fit 64 bits.
+constexpr std::int64_t kLargestStep = INT32_MAX;
+
 // SAME_UPPER and SAME_LOWER: the output has ceil(input / stride) elements.
 Ints same_pads(const Window& w, const Ints& input, bool upper) {
   const std::size_t n = w.kernel.size();
@@ -28,14 +31,27 @@ void check(Node& n, const Window& w) {
   }
   for (const Ints* sizes : {&w.kernel, &w.strides, &w.dilations}) {
     for (const std::int64_t size : *sizes) {
-      if (size < 1) {
-        n.invalid(Code::kWrongAttribute, "kernel, strides and dilations must be 1 or more");
+      if (size < 1 || size > kLargestStep) {
+        n.invalid(Code::kWrongAttribute,
+                  fmt::format("kernel, strides and dilations must be 1 or more, at most {}",
+                              kLargestStep));
       }
+    }
+  }
+  for (const std::int64_t pad : w.pads) {
+    if (pad < -kLargestStep || pad > kLargestStep) {
+      n.invalid(Code::kWrongAttribute, fmt::format("its pads are at most {}", kLargestStep));
     }
   }
 }
 
 }  // namespace
+
+std::int64_t groups_of(Node& n) {
+  const std::int64_t groups = n.int_attr("group", 1);
+  if (groups >= 1 && groups <= kLargestStep) return groups;
+  n.invalid(Code::kWrongAttribute, fmt::format("it has {} groups", groups));
+}
 
 Window read_steps(Node& n, Ints kernel) {
   const std::size_t spatial = kernel.size();
@@ -86,7 +102,7 @@ Value convolve(Value x, Value w) {
                     {{"strides", window.strides},
                      {"padding", window.pads},
                      {"dilation", window.dilations},
-                     {"groups", n.int_attr("group", 1)},
+                     {"groups", groups_of(n)},
                      {"channels", w.size(0)},
                      {"kernel_size", window.kernel}})};
 }

@@ -11,6 +11,8 @@ struct Window {
   Ints kernel, strides, dilations, pads;
 };
 
+// The attribute `group`: at least one.
+std::int64_t groups_of(Node& n);
 // Reads strides, dilations and pads.
 Window read_steps(Node& n, Ints kernel);
 // Reads auto_pad too; `input` has two dimensions before the spatial ones.

@@ -80,10 +80,15 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
+// A compiler says at once which one it is.
+constexpr double kVersionLimitSeconds = 60;
+
 Result<Compiler> identify(std::vector<std::string> command) {
   std::vector<std::string> version = command;
   version.emplace_back("--version");
-  const auto ran = run_process(version);
+  ProcessOptions limited;
+  limited.time_limit_s = kVersionLimitSeconds;
+  const auto ran = run_process(version, limited);
   if (!ran || !ran->ok()) {
     return fail(error(Code::kNoCompiler, nullptr, "`{}` does not run: {}", command[0],
                       ran ? ran->outcome() : ran.error().text())
@@ -132,9 +137,10 @@ Result<Compiler> find_compiler() {
                   .with_remedy(kRemedy));
 }
 
-ProcessOptions in_folder(const std::string& path) {
+ProcessOptions in_folder(const std::string& path, double limit_s) {
   ProcessOptions options;
   options.cwd = path;
+  options.time_limit_s = limit_s;
   return options;
 }
 

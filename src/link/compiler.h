@@ -22,8 +22,12 @@ Result<Compiler> find_compiler();
 // The file that $PATH, or a path with a slash, leads to; empty if there is none.
 std::string find_program(const std::string& name);
 
-// For run_process: start there.
-ProcessOptions in_folder(const std::string& path);
+// After so long a compiler or linker is taken for one that never ends. A kernel takes nvcc a
+// minute; a busy machine may make it many.
+inline constexpr double kToolLimitSeconds = 1800;
+
+// For run_process: start there, and kill it after so many seconds.
+ProcessOptions in_folder(const std::string& path, double limit_s = kToolLimitSeconds);
 
 // Does a tool's message say that the machine failed it, rather than its input: no memory, no room
 // on the disk, ended from outside? A crash of its own is none of the machine's.

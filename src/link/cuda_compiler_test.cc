@@ -112,11 +112,11 @@ TEST_F(ToldToolkit, CompilesJobByJob) {
       folder_.file("log") + "'; : > product ;;\nesac; done\n");
   auto tools = Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = "", .jobs = 1});
   ASSERT_TRUE(tools) << render(tools.error());
-  byoc::CompileJob apart{"a", "", "cu", {}, {}, {}};
+  byoc::CompileJob apart{"a", {}, "cu", {}, {}, {}};
   apart.compiles_apart = true;
   byoc::CompileJob failing = apart;
   failing.name = "c";
-  const byoc::CompileJob jobs[] = {apart, {"b", "", "cu", {}, {}, {}}, failing, apart};
+  const byoc::CompileJob jobs[] = {apart, {"b", {}, "cu", {}, {}, {}}, failing, apart};
   EXPECT_EQ(tools->compile_each(jobs).size(), 4u);
   EXPECT_EQ(*read_file(folder_.file("log")),
             "-fatbin a.cu host_pass.cu b.cu -fatbin -fatbin a.cu host_pass.cu ");
@@ -173,8 +173,8 @@ class CudaCompilerTest : public ::testing::Test {
 
   // What a library needs of a model, and room for its weights.
   static byoc::CompileJob model() {
-    return {
-        "scale", *read_file(TESSERA_SOURCE_DIR "/src/link/testdata/scale_model.cc"), "cc", {"-O2"}};
+    const std::string file = TESSERA_SOURCE_DIR "/src/link/testdata/scale_model.cc";
+    return {"scale", Source::trusted(*read_file(file)), "cc", {"-O2"}};
   }
   static LinkInput library_of(std::vector<std::string> objects) {
     static constexpr float kWeights[] = {1, 2, 3, 4};
@@ -186,9 +186,13 @@ class CudaCompilerTest : public ::testing::Test {
     return input;
   }
 
-  byoc::CompileJob job(std::string source = kFill) const {
-    return {"fill",           std::move(source), "cu", {"-gencode=arch=compute_90a,code=sm_90a"},
-            {folder_.path()}, {"value.h"}};
+  byoc::CompileJob job(std::string text = kFill) const {
+    return {"fill",
+            Source::trusted(std::move(text)),
+            "cu",
+            {"-gencode=arch=compute_90a,code=sm_90a"},
+            {folder_.path()},
+            {"value.h"}};
   }
 
   Toolchain toolchain(const std::string& cache = {}) const {
@@ -246,7 +250,7 @@ TEST_F(CudaCompilerTest, TheFirstErrorIsTold) {
   const std::size_t begin = text.find(kept) + kept.size();
   ASSERT_GE(begin, kept.size()) << text;
   const std::string folder = text.substr(begin, text.find('`', begin) - begin);
-  EXPECT_EQ(*read_file(folder + "/fill.cu"), bad.source);
+  EXPECT_EQ(*read_file(folder + "/fill.cu"), bad.source.text());
   std::filesystem::remove_all(folder);
 }
 
@@ -297,9 +301,9 @@ TEST_F(CudaCompilerTest, ImagesAreCompiledApartAndJoined) {
 TEST_F(CudaCompilerTest, WhatFailsInOnePassIsTold) {
   byoc::CompileJob good = job(kApart);
   good.compiles_apart = true;
-  for (const char* pass : {"TESSERA_DEVICE_PASS", "TESSERA_HOST_PASS"}) {
+  for (const Literal pass : {Literal("TESSERA_DEVICE_PASS"), Literal("TESSERA_HOST_PASS")}) {
     byoc::CompileJob bad = good;
-    bad.source += fmt::format("#ifdef {0}\nint wrong = only_in_{0};\n#endif\n", pass);
+    bad.source += source("#ifdef {0}\nint wrong = only_in_{0};\n#endif\n", pass);
     const byoc::CompileJob jobs[] = {bad, good};
     const auto results = toolchain().compile_each(jobs);
     ASSERT_FALSE(results[0]);
@@ -317,9 +321,9 @@ TEST_F(CudaCompilerTest, LibrariesNeedNoCudaRuntime) {
       model(),
       // The linker drops what nobody calls, and exports what is called `tessera_...`.
       {"use",
-       "extern \"C\" int tessera_fill(float*);\n"
-       "extern \"C\" __attribute__((visibility(\"default\"))) int tessera_use() "
-       "{ return tessera_fill(nullptr); }\n",
+       Literal("extern \"C\" int tessera_fill(float*);\n"
+               "extern \"C\" __attribute__((visibility(\"default\"))) int tessera_use() "
+               "{ return tessera_fill(nullptr); }\n"),
        "cc",
        {}}};
   auto objects = tools.compile(jobs);

@@ -14,6 +14,7 @@
 #include "link/load_library.h"
 #include "runtime/program.h"
 #include "support/files.h"
+#include "support/private_folder.h"
 
 namespace tessera::link {
 namespace {
@@ -53,8 +54,8 @@ class LinkTest : public ::testing::Test {
   }
 
   static byoc::CompileJob scale_job() {
-    return {
-        "scale", *read_file(TESSERA_SOURCE_DIR "/src/link/testdata/scale_model.cc"), "cc", {"-O2"}};
+    const std::string file = TESSERA_SOURCE_DIR "/src/link/testdata/scale_model.cc";
+    return {"scale", Source::trusted(*read_file(file)), "cc", {"-O2"}};
   }
 
   // The model of testdata/, with a second constant of `bytes` bytes of which the last is 42.
@@ -180,9 +181,9 @@ TEST_F(LinkTest, AnUndefinedFunctionIsNamed) {
   Toolchain tools = toolchain();
   LinkInput input = scale_input(tools, 5);
   const byoc::CompileJob job{"bad",
-                             "extern \"C\" int absent_kernel(); "
-                             "extern \"C\" __attribute__((visibility(\"default\"))) "
-                             "int tessera_x() { return absent_kernel(); }",
+                             Literal("extern \"C\" int absent_kernel(); "
+                                     "extern \"C\" __attribute__((visibility(\"default\"))) "
+                                     "int tessera_x() { return absent_kernel(); }"),
                              "cc",
                              {}};
   input.objects.push_back(tools.compile({&job, 1})->front());
@@ -199,8 +200,8 @@ TEST_F(LinkTest, AnUndefinedFunctionIsNamed) {
 TEST_F(LinkTest, ACompileErrorNamesTheLine) {
   Toolchain tools = toolchain();
   const ScopedVariable tmp("TMPDIR", folder_.path().c_str());
-  const byoc::CompileJob jobs[] = {{"good", "int f() { return 1; }", "cc", {}},
-                                   {"bad", "int g() { return x; }", "cc", {}}};
+  const byoc::CompileJob jobs[] = {{"good", Literal("int f() { return 1; }"), "cc", {}},
+                                   {"bad", Literal("int g() { return x; }"), "cc", {}}};
   const auto objects = tools.compile(jobs);
   ASSERT_FALSE(objects);
   ASSERT_EQ(objects.error().list.size(), 1u);
@@ -226,7 +227,7 @@ TEST_F(LinkTest, SourcesStayWhereTheirJobSays) {
   byoc::CompileJob job = scale_job();
   job.kept_in = path("a/b");
   ASSERT_TRUE(toolchain().compile({&job, 1}));
-  EXPECT_EQ(*read_file(path("a/b/scale.cc")), job.source);
+  EXPECT_EQ(*read_file(path("a/b/scale.cc")), job.source.text());
   job.kept_in = path("a/b/scale.cc");
   const auto refused = toolchain().compile({&job, 1});
   ASSERT_FALSE(refused);
@@ -272,9 +273,9 @@ TEST_F(LinkTest, EachSourceFailsForItself) {
                                 .jobs = 2,
                                 .progress = [&](std::size_t, std::size_t) { ++compiled; }});
   ASSERT_TRUE(found);
-  const byoc::CompileJob jobs[] = {{"good", "int good() { return 1; }", "cc", {}},
-                                   {"bad", "int bad() { return unheard_of; }", "cc", {}},
-                                   {"fine", "int fine() { return 2; }", "cc", {}}};
+  const byoc::CompileJob jobs[] = {{"good", Literal("int good() { return 1; }"), "cc", {}},
+                                   {"bad", Literal("int bad() { return unheard_of; }"), "cc", {}},
+                                   {"fine", Literal("int fine() { return 2; }"), "cc", {}}};
   const auto results = found->compile_each(jobs);
   ASSERT_EQ(results.size(), 3u);
   EXPECT_TRUE(results[0] && results[2]);
@@ -298,6 +299,32 @@ TEST_F(LinkTest, DamagedCacheEntriesAreCompiledAgain) {
   const auto again = tools.compile({&job, 1});
   ASSERT_TRUE(again);
   EXPECT_EQ(*compiled, *again);
+}
+
+// What is found under a key was stored under it, whoever copies files.
+TEST_F(LinkTest, AnEntryInTheOtherOnesPlaceIsNotFound) {
+  const ObjectCache cache(path("cache"));
+  const Hash128 one = hash_text("one"), other = hash_text("other");
+  cache.store(one, "object of one");
+  cache.store(other, "object of other");
+  const auto file = [&](const Hash128& key) {
+    const std::string name = key.hex();
+    return path("cache/objects/") + name.substr(0, 2) + "/" + name.substr(2) + ".o";
+  };
+  fs::copy_file(file(one), file(other), fs::copy_options::overwrite_existing);
+  EXPECT_EQ(cache.find(one), "object of one");
+  EXPECT_FALSE(cache.find(other));
+}
+
+TEST_F(LinkTest, ACacheThatOthersMayWriteToIsNotUsed) {
+  const ObjectCache cache(path("cache"));
+  const Hash128 key = hash_text("key");
+  cache.store(key, "object");
+  EXPECT_TRUE(cache.find(key));
+  fs::permissions(path("cache/objects"), fs::perms::others_write, fs::perm_options::add);
+  EXPECT_FALSE(cache.find(key));
+  ASSERT_TRUE(cache.first_failure());
+  EXPECT_EQ(cache.first_failure()->code, FolderProblem::kWritableByOthers);
 }
 
 TEST(ObjectCache, KeepsNothingWhereItCannotWrite) {
@@ -372,7 +399,7 @@ TEST(ArchiveSymbols, AreReadFromTheIndex) {
 
 TEST_F(LinkTest, ArchivesAreRepeatable) {
   Toolchain tools = toolchain();
-  const byoc::CompileJob job{"f", "extern \"C\" int f() { return 1; }", "cc", {}};
+  const byoc::CompileJob job{"f", Literal("extern \"C\" int f() { return 1; }"), "cc", {}};
   const auto objects = tools.compile({&job, 1});
   ASSERT_TRUE(objects);
   const auto a = tools.archive(*objects), b = tools.archive(*objects);

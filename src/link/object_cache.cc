@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "support/private_folder.h"
+
 namespace tessera::link {
 namespace {
 
@@ -23,6 +25,11 @@ constexpr std::uint64_t kFolders = 256;
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+// An entry that is copied over another one does not become its object.
+std::string checksum_of(const Hash128& key, std::string_view object) {
+  return hash_text(key.hex() + hash_text(object).hex()).hex();
 }
 
 }  // namespace
@@ -44,39 +51,49 @@ std::uint64_t ObjectCache::default_limit_bytes() {
 
 std::string ObjectCache::path_of(const Hash128& key) const {
   const std::string name = key.hex();
-  return fmt::format("{}/objects/{}/{}.o", folder_, name.substr(0, 2), name.substr(2));
+  return fmt::format("{}/{}/{}.o", objects_folder(), name.substr(0, 2), name.substr(2));
 }
 
 std::optional<std::string> ObjectCache::find(const Hash128& key) const {
-  if (folder_.empty()) return std::nullopt;
+  if (!is_usable()) return std::nullopt;
   auto entry = read_file(path_of(key));
   if (!entry || entry->size() < kChecksumBytes) return std::nullopt;
   const std::string checksum = entry->substr(entry->size() - kChecksumBytes);
   entry->resize(entry->size() - kChecksumBytes);
-  if (hash_text(*entry).hex() != checksum) return std::nullopt;
+  if (checksum_of(key, *entry) != checksum) return std::nullopt;
   std::error_code ignored;  // in a read-only cache nothing is removed either
   fs::last_write_time(path_of(key), fs::file_time_type::clock::now(), ignored);
   return *std::move(entry);
 }
 
+bool ObjectCache::is_usable() const {
+  if (folder_.empty()) return false;
+  const auto used = use_private_folder(objects_folder());
+  if (!used) remember(used.error());
+  return used.has_value();
+}
+
+void ObjectCache::remember(const FileError& failure) const {
+  const std::lock_guard lock(first_failure_->mutex);
+  if (!first_failure_->error) first_failure_->error = failure;
+}
+
 void ObjectCache::store(const Hash128& key, std::string_view object) const {
-  if (folder_.empty()) return;
+  if (!is_usable()) return;
   const std::string path = path_of(key);
-  if (auto written = write(path, object); !written) {
-    const std::lock_guard lock(first_failure_->mutex);
-    if (!first_failure_->error) first_failure_->error = written.error();
-  }
+  if (auto written = write(key, path, object); !written) remember(written.error());
   if (limit_bytes_ > 0) make_room(path);
 }
 
-FileResult<void> ObjectCache::write(const std::string& path, std::string_view object) const {
+FileResult<void> ObjectCache::write(const Hash128& key, const std::string& path,
+                                    std::string_view object) const {
   const fs::path folder = fs::path(path).parent_path();
   std::error_code problem;
   fs::create_directories(folder, problem);
   if (problem) return Unexpected{FileError{folder.string(), problem}};
   return write_atomically(path, [&](FileWriter& file) -> FileResult<void> {
     file.write(object);
-    file.write(hash_text(object).hex());
+    file.write(checksum_of(key, object));
     return {};
   });
 }

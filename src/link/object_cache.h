@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled objects by the hash of what they were made from. Any number of processes may use one
 // folder at a time, and may be killed at any point: entries appear by rename, and carry a checksum
-// that is verified when they are read.
+// of their key and bytes that is verified when they are read. What they hold becomes code, so they
+// lie in a folder that nobody else can write to (support/private_folder.h).
 #pragma once
 
 #include <cstdint>
@@ -30,10 +31,11 @@ class ObjectCache {
   // $TESSERA_CACHE_BYTES, or 5 GB.
   static std::uint64_t default_limit_bytes();
 
-  // Nothing if it is not there, or damaged.
+  // Nothing if it is not there, damaged, or another key's.
   std::optional<std::string> find(const Hash128& key) const;
-  // A failure (disk full, read-only folder) is no error: the object is just not kept, and
-  // first_failure() says why. Objects that nobody has asked for the longest make room.
+  // A failure (disk full, read-only folder, one that others may write to) is no error: the object
+  // is just not kept, and first_failure() says why. Objects that nobody has asked for the longest
+  // make room.
   void store(const Hash128& key, std::string_view object) const;
   // The first of this cache and its copies.
   std::optional<FileError> first_failure() const;
@@ -44,7 +46,12 @@ class ObjectCache {
     std::mutex mutex;
     std::optional<FileError> error;
   };
-  FileResult<void> write(const std::string& path, std::string_view object) const;
+  // Nothing is read or written where this fails; the first failure is remembered.
+  bool is_usable() const;
+  void remember(const FileError& failure) const;
+  FileResult<void> write(const Hash128& key, const std::string& path,
+                         std::string_view object) const;
+  std::string objects_folder() const { return folder_ + "/objects"; }
   std::string path_of(const Hash128& key) const;
   void make_room(const std::string& path) const;
   std::string folder_;

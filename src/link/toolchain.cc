@@ -76,6 +76,14 @@ Diagnostic tool_failure(const std::string& tool, const std::string& what, const 
   return failure;
 }
 
+Diagnostic too_slow(const std::string& tool, const std::string& source, const ProcessResult& ran) {
+  return error(Code::kToolFailed, nullptr, "`{}` was stopped while it compiled `{}`: {}", tool,
+               source, ran.outcome())
+      .with_remedy(
+          "give it more seconds with --compiler-timeout, or let fewer compilers run at "
+          "once with --jobs");
+}
+
 Unexpected<Diagnostics> cannot_write(const FileError& problem) {
   return fail(error(Code::kFileNotWritable, nullptr, "cannot write {}", problem.text())
                   .with_remedy("make room, or name another folder for temporary files in TMPDIR"));
@@ -117,7 +125,7 @@ Result<Hash128> Toolchain::key(const byoc::CompileJob& job) const {
   }
   add(job.extension);
   if (compiles_apart(job)) add(fmt::format("{}, {}\n{}", kImageSection, kImage, host_source(job)));
-  add(job.source);
+  add(job.source.text());
   return hash_text(text);
 }
 
@@ -156,16 +164,17 @@ Result<std::string> Toolchain::run_compiler(const byoc::CompileJob& job, Pass pa
   auto folder = TempDir::make("tessera-compile");
   if (!folder) return cannot_write(folder.error());
   const std::string source = source_name(job);
-  auto written = write_atomically(folder->file(source), job.source);
+  auto written = write_atomically(folder->file(source), job.source.text());
   if (written && pass == Pass::kHost) {
     written = write_atomically(folder->file(kHostSource), host_source(job));
   }
   if (!written) return cannot_write(written.error());
   const std::vector<std::string> command = command_of(job, pass);
-  const auto ran = run_process(command, in_folder(folder->path()));
+  const auto ran = run_process(command, in_folder(folder->path(), compiler_limit_s_));
   if (!ran) {
     return fail(error(Code::kNoCompiler, nullptr, "cannot run {}", ran.error().text()));
   }
+  if (ran->timed_out) return fail(too_slow(command[0], source, *ran));
   const std::string messages = ran->err + ran->out;
   std::string why = what_went_wrong(*ran, messages);
   if (ran->ok() && is_cuda(job)) why = cuda_complaint(messages);
@@ -209,7 +218,7 @@ Result<void> Toolchain::keep_sources(std::span<const byoc::CompileJob> jobs) con
       std::error_code reported_when_written;
       std::filesystem::create_directories(folder, reported_when_written);
       const std::string path = folder + "/" + source_name(job);
-      if (auto written = write_atomically(path, job.source); !written) {
+      if (auto written = write_atomically(path, job.source.text()); !written) {
         return fail(
             error(Code::kFileNotWritable, nullptr, "cannot write {}", written.error().text())
                 .with_remedy("choose another folder for the sources"));

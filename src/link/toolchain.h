@@ -22,6 +22,7 @@ struct ToolchainOptions {
   std::string root;  // of the support files; empty: found by itself
   std::string cache_folder = ObjectCache::default_folder();  // empty: no cache
   int jobs = 1;                                              // compilers that run at once
+  double compiler_limit_s = kToolLimitSeconds;               // for one run of a compiler
   std::string source_folder = {};  // each source is kept here as NAME.EXTENSION; empty: it is not
   // Told after each source of a `compile`, from one thread at a time.
   std::function<void(std::size_t done, std::size_t of)> progress = {};
@@ -51,6 +52,7 @@ class Toolchain final : public byoc::Toolchain {
         support_files_(std::move(files)),
         cache_(options.cache_folder),
         jobs_(options.jobs),
+        compiler_limit_s_(options.compiler_limit_s),
         source_folder_(options.source_folder),
         progress_(options.progress) {}
   Result<void> keep_sources(std::span<const byoc::CompileJob> jobs) const;
@@ -73,6 +75,7 @@ class Toolchain final : public byoc::Toolchain {
   SupportFiles support_files_;
   ObjectCache cache_;
   int jobs_;
+  double compiler_limit_s_;
   std::string source_folder_;
   std::function<void(std::size_t, std::size_t)> progress_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lower/host_lowering.h"
+#include "lower/index_check.h"
 #include "lower/primitive.h"
 #include "lower/shape_function.h"
 #include "lower/size_derivation.h"
@@ -212,7 +213,8 @@ Result<void> HostLowering::call_named(NodeId id, const Function& f, RegionId reg
     return {};
   }
   TESSERA_TRY(const Definitions definitions, define_region(f, region, module_.constants));
-  tir::PrimFunc kernel = lower_definitions(definitions);
+  TESSERA_TRY(tir::PrimFunc kernel,
+              with_index_checks(lower_definitions(definitions), f, region, module_.constants));
   if (const int viewed = viewed_input(kernel); viewed >= 0) {
     value(id) = {host_.view(inputs[static_cast<std::size_t>(viewed)], types.front())};
     return {};
@@ -241,7 +243,7 @@ Result<Function> HostLowering::with_named_sizes(Function f, std::span<const Node
   if (finds_any) {
     host_.call_for_sizes(std::move(call), sizes.symbols);
   } else {
-    host_.call(std::move(call), {}, "");
+    host_.check(std::move(call));
   }
   return std::move(sizes.function);
 }

@@ -39,6 +39,8 @@ bool HostProgram::has_type(const Buffer& b, const Type& type) const {
 HostValue HostProgram::add_root(const std::string& name, const Type& type) {
   Root root;
   root.buffer = buffer_of_type(name, type);
+  root.count = num_elements(type.shape());
+  root.has_run_time_size = has_run_time_size(type);
   roots_.push_back(std::move(root));
   return {static_cast<int>(roots_.size()) - 1, -1};
 }
@@ -90,6 +92,20 @@ std::vector<HostValue> HostProgram::call(HostCall call, const std::vector<Type>&
   return results;
 }
 
+void HostProgram::check(HostCall call) {
+  const bool is_early =
+      open_.size() == 1 && call.inputs.empty() &&
+      !has_run_time_size(tensor_type(Shape(call.dims.begin(), call.dims.end()), kInt64));
+  if (!is_early) {
+    add_step(StepKind::kCall, std::move(call));
+    return;
+  }
+  const bool is_known = std::any_of(checks_.begin(), checks_.end(), [&](const HostCall& known) {
+    return known.symbol == call.symbol && known.dims == call.dims;
+  });
+  if (!is_known) checks_.push_back(std::move(call));
+}
+
 void HostProgram::call_into(HostCall call, HostValue into) {
   add_step(StepKind::kCall, std::move(call)).outputs = {into};
 }
@@ -103,7 +119,7 @@ HostValue HostProgram::view(HostValue value, const Type& type) {
     }
   }
   const std::string& name = root(value.root).buffer->name;
-  views_.push_back({value.root, buffer_of_type(name + "_view", type)});
+  views_.push_back({value.root, buffer_of_type(name + "_view", type), num_elements(type.shape())});
   const HostValue view{value.root, static_cast<int>(views_.size()) - 1};
   root(view.root).views.push_back(view.view);
   if (in_step) {
@@ -160,10 +176,20 @@ bool HostProgram::reads(int block, std::size_t from, int wanted) const {
   return false;
 }
 
+// Is a view as large as what it shows, before that has been computed? The inputs' sizes are checked
+// in front of the program's own steps; else the check stands where the view begins.
+bool HostProgram::fits_before_it_is_written(HostValue value) const {
+  const Root& from = root(value.root);
+  const View& view = views_[static_cast<std::size_t>(value.view)];
+  if (provably_equal(from.count, view.count) == Tri::kYes) return true;
+  return from.block == 0 && !from.has_run_time_size && !view.in_step;
+}
+
 bool HostProgram::redirect(HostValue value, HostValue into) {
   Root& from = root(value.root);
   if (!from.movable || from.alias >= 0 || from.block != open_.back()) return false;
   if (value.view >= 0 && views_[static_cast<std::size_t>(value.view)].in_step) return false;
+  if (value.view >= 0 && !fits_before_it_is_written(value)) return false;
   if (reads(from.block, static_cast<std::size_t>(from.step), into.root)) return false;
   from.alias = into.root;
   from.reshaped = value.view >= 0;
@@ -185,7 +211,8 @@ std::vector<bool> HostProgram::copies_needed(const std::vector<HostValue>& resul
   std::set<int> given;
   for (const HostValue& v : results) {
     const Root& r = root(v.root);
-    const bool fixed = v.view >= 0 && views_[static_cast<std::size_t>(v.view)].in_step;
+    const bool fixed = v.view >= 0 && (views_[static_cast<std::size_t>(v.view)].in_step ||
+                                       !fits_before_it_is_written(v));
     copies.push_back(!late_outputs_.contains(v.root) &&
                      (!r.movable || r.alias >= 0 || fixed || !given.insert(v.root).second));
   }
@@ -232,6 +259,7 @@ tir::PrimFunc HostProgram::finish(const std::vector<HostValue>& results,
   }
   Block body;
   put_steps(0, body);
+  put_checks(body);
   std::vector<int> views;  // of inputs and constants
   for (const Root& r : roots_) {
     if (r.block == 0 && r.step < 0) views.insert(views.end(), r.views.begin(), r.views.end());
@@ -246,6 +274,12 @@ void HostProgram::put_constants(Block& out) const {
   for (std::size_t r = roots_.size(); r-- > 0;) {
     if (!roots_[r].constant) continue;
     out.define<tir::AllocateConst>(roots_[r].buffer, ConstantValue(*roots_[r].constant));
+  }
+}
+
+void HostProgram::put_checks(Block& out) const {
+  for (std::size_t i = checks_.size(); i-- > 0;) {
+    out.put(step_stmt({.kind = StepKind::kCall, .call = checks_[i]}));
   }
 }
 

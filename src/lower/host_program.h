@@ -36,6 +36,9 @@ class HostProgram {
                               const std::string& name);
   // A call of a kernel that finds sizes, which the symbols then name: see `bind`.
   void call_for_sizes(HostCall call, const std::vector<std::string>& symbols);
+  // A call of a kernel that only checks sizes: in front of everything where the inputs say them,
+  // so that nothing is written that has another size than it will be read with.
+  void check(HostCall call);
   // A call that writes memory which is there already.
   void call_into(HostCall call, HostValue into);
   HostValue view(HostValue value, const Type& type);
@@ -66,7 +69,8 @@ class HostProgram {
   void loop_while(HostValue flag, int body);
   void set(HostValue flag, bool value);
   // Makes what computes `value` in the current block write to `into` instead. False where only a
-  // copy will do: it comes from elsewhere, is given away already, or `into` is still read.
+  // copy will do: it comes from elsewhere, is given away already, `into` is still read, or what
+  // is computed may be larger than `into` and is checked only behind it.
   bool redirect(HostValue value, HostValue into);
 
   // Which results can only be copies of these values: not made by a call, or already given away.
@@ -78,6 +82,8 @@ class HostProgram {
  private:
   struct Root {
     tir::Buffer buffer;
+    Dim count = Dim::unknown();  // of elements
+    bool has_run_time_size = false;
     int block = 0, step = -1;  // which step makes or declares it
     std::optional<ConstantIndex> constant;
     bool movable = false;   // its bytes can be elsewhere: made by a call, or a branch's result
@@ -90,6 +96,7 @@ class HostProgram {
   struct View {
     int root;
     tir::Buffer buffer;
+    Dim count;
     int alias = -1;        // the root whose buffer this is
     bool in_step = false;  // where the step kView stands; else behind the step that makes the root
   };
@@ -125,6 +132,7 @@ class HostProgram {
   // The step that is added next makes or declares it.
   void comes_with_next_step(HostValue value);
   bool reads(int block, std::size_t from, int root) const;
+  bool fits_before_it_is_written(HostValue value) const;
   class Block;
   void put_steps(int block, Block& out) const;
   tir::Stmt block_stmt(int block) const;
@@ -133,6 +141,7 @@ class HostProgram {
   void put_step(int block, std::size_t number, Block& out) const;
   void put_definitions(const Step& step, Block& out) const;
   void put_constants(Block& out) const;
+  void put_checks(Block& out) const;
   tir::Stmt step_stmt(const Step& step) const;
   tir::Stmt reserve_stmt(const Step& step) const;
 
@@ -140,6 +149,7 @@ class HostProgram {
   std::vector<View> views_;
   std::vector<std::vector<Step>> blocks_;  // 0 is the program's own
   std::vector<int> open_ = {0};
+  std::vector<HostCall> checks_;  // that stand in front of the steps
   std::vector<int> inputs_;
   std::map<ConstantIndex, int> constants_;
   std::vector<tir::Expr> dims_;               // symbols of the inputs, in order

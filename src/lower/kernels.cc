@@ -142,9 +142,15 @@ std::string Kernels::fresh_symbol(const tir::PrimFunc& kernel) {
   const Type first = kernel.outputs.empty() ? tensor_type({}, kFloat32)
                                             : types_of({kernel.outputs.front()}).front();
   const auto ops = kernel.attrs.find("ops");
-  return kernel_symbol(number_++,
-                       ops == kernel.attrs.end() ? std::vector<std::string>{} : words(ops->second),
-                       first.dtype(), sizes_for_name(first));
+  const auto operators =
+      ops == kernel.attrs.end() ? std::vector<std::string>{} : words(ops->second);
+  while (true) {  // a function of the model may have such a name
+    std::string symbol = kernel_symbol(number_++, operators, first.dtype(), sizes_for_name(first));
+    if (!module_.prim_funcs.contains(symbol) && !module_.externs.contains(symbol) &&
+        !module_.functions.contains(symbol)) {
+      return symbol;
+    }
+  }
 }
 
 }  // namespace tessera::lower

@@ -5,6 +5,7 @@
 
 #include "lower/host_lowering.h"
 #include "lower/host_values.h"
+#include "module/symbol_names.h"
 #include "types/target_list.h"
 
 namespace tessera::lower {
@@ -35,6 +36,9 @@ Result<Module> lower(Module module) {
     HostProgram program(module.symbols);
     auto host = HostLowering(module.functions.at(name), name, module, kernels, program).run();
     if (host) {
+      for (const auto& [symbol, given] : symbol_names(module.functions.at(name))) {
+        host->attrs["symbol " + symbol] = given;
+      }
       hosts.emplace(name, std::move(*host));
     } else {
       errors.add(std::move(host).error());

@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "lower/index_check.h"
 #include "lower/stages.h"
 #include "tir/names.h"
 #include "tir/simplify.h"
@@ -130,7 +131,7 @@ tir::PrimFunc lower_definitions(const Definitions& definitions) {
 Result<tir::PrimFunc> lower_primitive(const relay::Function& f, relay::RegionId region,
                                       const ConstantPool& pool) {
   TESSERA_TRY(const Definitions definitions, define_region(f, region, pool));
-  return lower_definitions(definitions);
+  return with_index_checks(lower_definitions(definitions), f, region, pool);
 }
 
 }  // namespace tessera::lower

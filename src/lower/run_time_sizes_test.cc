@@ -116,6 +116,57 @@ TEST_F(RunTimeSizes, ACarriedValueGrows) {
   expect_shape({x, n(4)}, {5, 2});
 }
 
+// What a view shows may be computed in the caller's memory only where its size is checked before.
+TEST_F(RunTimeSizes, AViewIsCheckedBeforeWhatItShowsIsWritten) {
+  for (const char* producer :
+       {"nn.softmax(%x)", "exp(%x)", "nn.matmul(%x, %x, units=None, transpose_b=True)"}) {
+    lower_text(
+        fmt::format("def @main(%x: Tensor[(?n, ?m), float32]) {{\n"
+                    "  reshape({}, newshape=[1, 2, 2])\n}}\n",
+                    producer));
+    expect_shape({floats({2, 2}, {1, 2, 3, 4})}, {1, 2, 2});
+    EXPECT_NE(
+        failure({floats({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9})}).find("numbers of elements differ: "),
+        std::string::npos)
+        << host_text();
+    EXPECT_LT(host_text().find("sizesof_reshape"), host_text().rfind("call_kernel"));
+  }
+}
+
+TEST_F(RunTimeSizes, AViewInABranchIsCheckedBeforeItsBytesReachTheResult) {
+  lower_text(
+      "def @main(%c: bool, %x: Tensor[(?n), float32], %y: Tensor[(2, 2), float32]) {\n"
+      "  if (%c) { reshape(exp(%x), newshape=[2, 2]) } else { %y }\n}\n");
+  const Tensor y = floats({2, 2}, {5, 6, 7, 8});
+  expect_shape({truth(true), floats({4}, {1, 2, 3, 4}), y}, {2, 2});
+  expect_shape({truth(false), floats({7}, {1, 2, 3, 4, 5, 6, 7}), y}, {2, 2});
+  EXPECT_NE(failure({truth(true), floats({7}, {1, 2, 3, 4, 5, 6, 7}), y})
+                .find("numbers of elements differ: "),
+            std::string::npos)
+      << host_text();
+}
+
+TEST_F(RunTimeSizes, AViewOfWhatTheRunSizesIsCheckedBeforeItsBytesReachTheResult) {
+  lower_text(
+      "def @main(%x: Tensor[(4), float32]) {\n"
+      "  reshape(negative(argwhere(%x)), newshape=[2])\n}\n");
+  expect_shape({floats({4}, {0, 1, 0, 1})}, {2});
+  EXPECT_NE(failure({floats({4}, {1, 1, 1, 1})}).find("numbers of elements differ: "),
+            std::string::npos)
+      << host_text();
+}
+
+TEST_F(RunTimeSizes, WhatTheModelSaysOfADataDependentSizeIsChecked) {
+  lower_text(
+      "def @main(%x: Tensor[(6), float32], %b: Tensor[(1), int64], %e: Tensor[(1), int64],\n"
+      "          %s: Tensor[(1), int64]) {\n"
+      "  let %y: Tensor[(2), float32] = dyn.strided_slice(%x, %b, %e, %s);\n"
+      "  exp(%y)\n}\n");
+  const Tensor x = floats({6}, {1, 2, 3, 4, 5, 6}), one = numbers({1}, {1});
+  expect_shape({x, numbers({1}, {3}), numbers({1}, {5}), one}, {2});
+  EXPECT_NE(failure({x, numbers({1}, {5}), numbers({1}, {9}), one}), "");
+}
+
 TEST_F(RunTimeSizes, BroadcastSizesAreEqualOrOne) {
   lower_text(
       "#[symbol a = 0..]\n#[symbol b = 0..]\n"

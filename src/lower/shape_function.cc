@@ -179,8 +179,10 @@ bool needs_run_time_sizes(const Function& f, std::span<const NodeId> nodes) {
     if (f.op(id) == nullptr) return false;
     std::vector<Type> operands;
     for (const NodeId operand : f.operands(id)) operands.push_back(f.type(operand));
-    return relay::has_unknown_size(f.type(id)) || has_open_broadcast(*f.op(id), operands) ||
-           !open_agreements(f, id, operands).empty() || !open_sizes(f.type(id), operands).empty();
+    return relay::has_unknown_size(f.type(id)) ||
+           has_open_broadcast(*f.op(id), operands, f.type(id)) ||
+           has_open_definition(f, id, operands) || !open_agreements(f, id, operands).empty() ||
+           !open_sizes(f.type(id), operands).empty();
   });
 }
 

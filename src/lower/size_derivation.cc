@@ -9,6 +9,7 @@
 #include "relay/shape_needs.h"
 #include "tir/dim_vars.h"
 #include "tir/expr_ops.h"
+#include "tir/simplify.h"
 #include "tir/walk.h"
 
 namespace tessera::lower {
@@ -43,9 +44,10 @@ Expr element(const Tensor& t, const std::vector<Expr>& index) {
 
 // How many dimensions of the operands numpy's rule does not broadcast, counted from the end;
 // nothing where it broadcasts none. Operators without attributes that broadcast do so by that rule,
-// all operands alike; products do so with their batches.
+// all operands alike; products do so with their batches, and `broadcast_to` with what it makes.
 std::optional<std::size_t> dimensions_apart(const relay::Operator& op) {
   if (op.name == "nn.matmul" || op.name == "nn.batch_matmul") return 2;
+  if (op.name == "broadcast_to") return 0;
   const bool is_numpy_broadcast = op.pattern == relay::OpPattern::kBroadcast &&
                                   op.shape == nullptr && op.attrs == relay::Operator{}.attrs &&
                                   op.operands.size() > 1;
@@ -64,6 +66,13 @@ std::vector<Dim> sizes_that_meet(const std::vector<Type>& operands, std::size_t 
     if (!(size == Dim(1)) && !known) sizes.push_back(size);
   }
   return sizes;
+}
+
+// What numpy's rule is applied to: `broadcast_to` names the shape to reach in place of an operand.
+std::vector<Type> broadcast_together(const relay::Operator& op, std::vector<Type> operands,
+                                     const Type& result) {
+  if (op.name == "broadcast_to") operands.push_back(result);
+  return operands;
 }
 
 std::size_t max_rank(const std::vector<Type>& operands) {
@@ -91,12 +100,27 @@ Type with_numbers_of(const Type& known, const Type& type) {
   return tensor_type(std::move(shape), type.dtype());
 }
 
-bool has_open_broadcast(const relay::Operator& op, const std::vector<Type>& operands) {
+bool has_open_broadcast(const relay::Operator& op, const std::vector<Type>& operands,
+                        const Type& result) {
   const auto apart = dimensions_apart(op);
   if (!apart) return false;
-  const std::size_t rank = max_rank(operands);
+  const std::vector<Type> together = broadcast_together(op, operands, result);
+  const std::size_t rank = max_rank(together);
   for (std::size_t i = 0; i + *apart < rank; ++i) {
-    if (sizes_that_meet(operands, rank, i).size() > 1) return true;
+    if (sizes_that_meet(together, rank, i).size() > 1) return true;
+  }
+  return false;
+}
+
+bool has_open_definition(const relay::Function& f, NodeId call, const std::vector<Type>& operands) {
+  const relay::Operator& op = *f.op(call);
+  if (op.shape == nullptr) return false;
+  if (relay::has_unknown_size(f.type(call))) return true;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const bool is_data = relay::shape_need_of(op, k) == relay::ShapeNeed::kData;
+    const NodeId operand = relay::behind_lets(f, f.operands(call)[k]);
+    if (is_dynamic(operands[k])) return true;
+    if (is_data && f.as<relay::Constant>(operand) == nullptr) return true;
   }
   return false;
 }
@@ -233,8 +257,10 @@ Result<Type> SizeDerivation::type_of_call(NodeId id) {
     agreements = open_agreements(f_, id, types);
   }
   for (const relay::Agreement& a : agreements) agree(id, a);
-  if (has_open_broadcast(*call.op, types)) type = broadcast(id, type, types);
-  if (call.op->shape != nullptr && is_dynamic(type)) type = by_definition(id, type, types, values);
+  if (has_open_broadcast(*call.op, types, type)) {
+    type = broadcast(id, type, broadcast_together(*call.op, types, type));
+  }
+  if (has_open_definition(f_, id, types)) type = by_definition(id, type, types, values);
   for (const Dim& size : open_sizes(type, types)) {
     require(tir::ge(expr(size), Expr(0)),
             fmt::format("`{}`: a dimension of its result would have {{}} elements (`{}`)",
@@ -247,7 +273,8 @@ Result<Type> SizeDerivation::type_of_call(NodeId id) {
                     to_string(type)));
 }
 
-// Sizes that depend on data, as the operator defines them. What inference knows stays.
+// Sizes that depend on data, as the operator defines them. What inference knows, or the model says,
+// stays, and has to be that.
 Type SizeDerivation::by_definition(NodeId id, const Type& type, const std::vector<Type>& types,
                                    const std::vector<const Tensor*>& values) {
   const relay::OpCall& call = *f_.as<relay::OpCall>(id);
@@ -268,13 +295,15 @@ Type SizeDerivation::by_definition(NodeId id, const Type& type, const std::vecto
   });
   Shape shape;
   for (std::size_t k = 0; k < type.rank(); ++k) {
+    // Of this dimension alone, before reads become sums over data.
+    const Expr size = reads.mutate(tir::simplify(tir::substitute(
+        sizes->body, {{sizes->axes[0].get(), Expr(static_cast<std::int64_t>(k))}})));
     if (!type.shape()[k].is_unknown()) {
       shape.push_back(type.shape()[k]);
+      must_be(id, k, size, type.shape()[k]);
       continue;
     }
-    const Expr size =
-        tir::substitute(sizes->body, {{sizes->axes[0].get(), Expr(static_cast<std::int64_t>(k))}});
-    shape.push_back(fresh(reads.mutate(size)));
+    shape.push_back(fresh(size));
     if (shape.back().is_constant()) continue;
     const Expr& var = sizes_.back().var;
     require(tir::ge(var, Expr(0)),
@@ -346,11 +375,26 @@ Dim SizeDerivation::broadcast_size(NodeId id, std::size_t axis, Dim known,
   }
   if (known.is_unknown()) return fresh(size);
   // Inference takes the number: the other size is that or 1.
-  require(tir::eq(size, expr(known)),
-          fmt::format("`{}`: dimension {} of its result has {{}} elements, and must have {}",
-                      f_.op(id)->name, axis, to_string(known)),
-          {size});
+  must_be(id, axis, size, known);
   return known;
+}
+
+void SizeDerivation::must_be(NodeId id, std::size_t axis, const Expr& size, const Dim& known) {
+  const Expr wanted = expr(known);
+  if (tir::is_int(tir::simplify(tir::eq(size, wanted)), 1)) return;
+  const std::string_view op = f_.op(id)->name;
+  if (known.is_constant()) {
+    return require(tir::eq(size, wanted),
+                   fmt::format("`{}`: dimension {} of its result has {{}} elements, and must have "
+                               "{}",
+                               op, axis, to_string(known)),
+                   {size});
+  }
+  require(tir::eq(size, wanted),
+          fmt::format("`{}`: dimension {} of its result has {{}} elements, and must have {{}} "
+                      "(`{}`)",
+                      op, axis, known.expression_text()),
+          {size, wanted});
 }
 
 void SizeDerivation::agree(NodeId id, const relay::Agreement& agreement) {

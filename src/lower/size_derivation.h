@@ -71,6 +71,7 @@ class SizeDerivation {
                      const std::vector<const Tensor*>& values);
   Type broadcast(relay::NodeId id, const Type& type, const std::vector<Type>& operands);
   Dim broadcast_size(relay::NodeId id, std::size_t axis, Dim known, const std::vector<Dim>& sizes);
+  void must_be(relay::NodeId id, std::size_t axis, const tir::Expr& size, const Dim& known);
   tir::Expr read(relay::NodeId operand, const Tensor* value, const std::vector<tir::Expr>& index);
   tir::Expr total_of(const tir::TensorRef& tensor, const std::function<tir::Expr(tir::Expr)>& read);
   void agree(relay::NodeId id, const relay::Agreement& agreement);
@@ -90,7 +91,12 @@ class SizeDerivation {
 // The type with a number for each `?` that the other, of the same value, knows as one.
 Type with_numbers_of(const Type& known, const Type& type);
 // Are operands of a call broadcast against each other whose sizes may not fit at run time?
-bool has_open_broadcast(const relay::Operator& op, const std::vector<Type>& operands);
+bool has_open_broadcast(const relay::Operator& op, const std::vector<Type>& operands,
+                        const Type& result);
+// Does the operator define its result's sizes by something that only a run can tell? Then what
+// inference knows of them, by more than the function itself says, has to be that.
+bool has_open_definition(const relay::Function& f, relay::NodeId call,
+                         const std::vector<Type>& operands);
 // Sizes of a result that may turn out to be below zero: a window may be larger than what it is
 // over.
 std::vector<Dim> open_sizes(const Type& result, const std::vector<Type>& operands);

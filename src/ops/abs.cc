@@ -11,7 +11,9 @@ constexpr Operator kAbs{
     .infer = same_as_first,
     .eval =
         [](const EvalArgs& a) {
-          return eval_unary(a, each_domain_unary([](auto x) { return x < 0 ? -x : x; }));
+          return eval_unary(a, each_domain_unary([](auto x) {
+                              return x < 0 ? wrapping_subtract(decltype(x)(0), x) : x;
+                            }));
         },
     .compute =
         [](const ComputeArgs& a) {

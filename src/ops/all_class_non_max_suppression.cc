@@ -36,7 +36,8 @@ struct Corners {
   double area() const { return (y1 - y0) * (x1 - x0); }
 };
 
-Corners corners(const double* b, bool center) {
+Corners corners(std::span<const double> boxes, std::int64_t box, bool center) {
+  const auto b = boxes.subspan(static_cast<std::size_t>(box) * 4, 4);
   if (center) return {b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2};
   return {std::min(b[0], b[2]), std::min(b[1], b[3]), std::max(b[0], b[2]), std::max(b[1], b[3])};
 }
@@ -49,19 +50,19 @@ bool overlap(const Corners& a, const Corners& b, double iou) {
 }
 
 // The boxes that one batch and class keep.
-Ints kept(const double* boxes, const double* scores, std::int64_t count, double score,
+Ints kept(std::span<const double> boxes, std::span<const double> scores, double score,
           std::int64_t most, double iou, bool center) {
   Ints order, out;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (scores[i] > score) order.push_back(i);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (scores[i] > score) order.push_back(static_cast<std::int64_t>(i));
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](std::int64_t a, std::int64_t b) { return scores[a] > scores[b]; });
   for (const std::int64_t box : order) {
     if (static_cast<std::int64_t>(out.size()) >= most) break;
-    const Corners mine = corners(boxes + box * 4, center);
+    const Corners mine = corners(boxes, box, center);
     const bool free = std::none_of(out.begin(), out.end(), [&](std::int64_t other) {
-      return overlap(mine, corners(boxes + other * 4, center), iou);
+      return overlap(mine, corners(boxes, other, center), iou);
     });
     if (free) out.push_back(box);
   }
@@ -78,9 +79,9 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   Ints rows;
   for (std::int64_t pair = 0; pair < shape[0] * shape[1]; ++pair) {
     const std::int64_t batch = pair / shape[1];
-    for (const std::int64_t box :
-         kept(boxes.data() + batch * shape[2] * 4, scores.data() + pair * shape[2], shape[2], score,
-              element_as_int(args.operands[2], 0), iou, p.center_point_box != 0)) {
+    for (const std::int64_t box : kept(
+             boxes.part(batch * shape[2] * 4, shape[2] * 4), scores.part(pair * shape[2], shape[2]),
+             score, element_as_int(args.operands[2], 0), iou, p.center_point_box != 0)) {
       rows.insert(rows.end(), {batch, pair % shape[1], box});
     }
   }
@@ -108,6 +109,12 @@ constexpr Operator kAllClassNonMaxSuppression{
     .infer = infer,
     .eval = eval,
     .runtime_symbol = "tessera_non_max_suppression",
+    .flops =
+        [](const CostArgs& args) {  // each box with each other one, for each class
+          const Shape& scores = args.operands[1].shape();
+          return 10 * element_count(args.operands[1]) *
+                 static_cast<double>(scores[2].as_constant().value_or(1));
+        },
     .samples = {"vision.all_class_non_max_suppression(float32[1,6,4], float32[1,2,6], "
                 "int64[]=3, float32[]=0.5, float32[]=0.0)",
                 "vision.all_class_non_max_suppression(float32[2,3,4], float32[2,1,3], "

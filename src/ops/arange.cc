@@ -4,6 +4,7 @@
 
 #include "ops/attrs/create.h"
 #include "ops/dynamic_shape.h"
+#include "ops/elementwise.h"
 #include "ops/evaluate.h"
 #include "ops/record.h"
 
@@ -29,7 +30,10 @@ Dim length(const InferArgs& args) {
   double v[3];
   for (std::size_t i = 0; i < 3; ++i) v[i] = element_as_double(*args.values[i], 0);
   if (v[2] == 0) return Dim(0);
-  return Dim(static_cast<std::int64_t>(std::max(0.0, std::ceil((v[1] - v[0]) / v[2]))));
+  const double count = std::ceil((v[1] - v[0]) / v[2]);
+  if (!(count > 0)) return Dim(0);  // of no number, too
+  // Beyond 64 bits there is no size.
+  return count < 0x1p62 ? Dim(static_cast<std::int64_t>(count)) : Dim(-1);
 }
 
 Result<Type> infer(const InferArgs& args) {
@@ -45,9 +49,10 @@ Result<Type> infer(const InferArgs& args) {
 std::vector<Tensor> eval(const EvalArgs& args) {
   return in_domain(args.operands[0].dtype, [&]<class T>(T) -> std::vector<Tensor> {
     const T start = values_of<T>(args.operands[0])[0], step = values_of<T>(args.operands[2])[0];
+    const std::int64_t count = static_shape(args.result)[0];
     std::vector<T> out;
-    for (std::int64_t i = 0; i < static_shape(args.result)[0]; ++i) {
-      out.push_back(start + static_cast<T>(i) * step);
+    for (std::int64_t i = 0; i < count; ++i) {
+      out.push_back(wrapping_add(start, wrapping_multiply(static_cast<T>(i), step)));
     }
     if (!args.result.dtype().is_float())
       return {tensor_of(args.result, Ints(out.begin(), out.end()))};

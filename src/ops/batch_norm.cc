@@ -19,8 +19,8 @@ std::int64_t channel_axis(const relay::Attrs& attrs, std::size_t rank) {
 
 std::vector<Tensor> eval(const EvalArgs& args) {
   const auto p = relay::read_attrs<BatchNormAttrs>(args.attrs);
-  std::vector<double> x = values_of<double>(args.operands[0]);
-  std::vector<double> params[4];
+  Elements<double> x = values_of<double>(args.operands[0]);
+  Elements<double> params[4];
   for (std::size_t i = 0; i < 4; ++i) params[i] = values_of<double>(args.operands[i + 1]);
   const auto& [gamma, beta, mean, variance] = params;
   const Ints& shape = args.operands[0].shape;

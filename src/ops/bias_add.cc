@@ -24,8 +24,8 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   const Ints shape = static_shape(args.result);
   const std::int64_t axis = channel_axis(args.attrs, shape.size());
   return in_domain(args.result.dtype(), [&]<class T>(T) -> std::vector<Tensor> {
-    std::vector<T> values = values_of<T>(args.operands[0]);
-    const std::vector<T> bias = values_of<T>(args.operands[1]);
+    Elements<T> values = values_of<T>(args.operands[0]);
+    const Elements<T> bias = values_of<T>(args.operands[1]);
     std::size_t at = 0;
     for (Counter c(shape); c; ++c, ++at) values[at] = wrapping_add(values[at], bias[c[axis]]);
     return {tensor_of(args.result, values)};

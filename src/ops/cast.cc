@@ -17,11 +17,11 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   const DType to = args.result.dtype();
   if (x.dtype == to) return {x};
   if (!x.dtype.is_float() && !to.is_bool()) {
-    const Ints values = values_of<std::int64_t>(x);
+    const Elements<std::int64_t> values = values_of<std::int64_t>(x);
     if (!to.is_float()) return {tensor_of(args.result, values)};
     return {tensor_of(args.result, values_of<double>(x))};
   }
-  std::vector<double> values = values_of<double>(x);
+  const Elements<double> values = values_of<double>(x);
   if (to.is_float()) return {tensor_of(args.result, values)};
   Ints out;
   for (double v : values) {

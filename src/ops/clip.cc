@@ -4,18 +4,26 @@
 
 #include "ops/attrs/elementwise.h"
 #include "ops/elementwise.h"
+#include "ops/to_integer.h"
 
 namespace tessera::ops {
 namespace {
 
+// A bound need not be a number of the type.
+template <class T>
+T bound_as(double bound) {
+  if constexpr (std::is_same_v<T, double>) return bound;
+  return static_cast<T>(to_integer(bound));
+}
+
 std::vector<Tensor> eval(const EvalArgs& args) {
   const auto p = relay::read_attrs<ClipAttrs>(args.attrs);
   return in_domain(args.result.dtype(), [&]<class T>(T) -> std::vector<Tensor> {
-    std::vector<T> values = values_of<T>(args.operands[0]);
+    Elements<T> values = values_of<T>(args.operands[0]);
     for (T& v : values) {
       const auto x = static_cast<double>(v);
-      if (x < p.a_min) v = static_cast<T>(p.a_min);
-      if (x > p.a_max) v = static_cast<T>(p.a_max);
+      if (x < p.a_min) v = bound_as<T>(p.a_min);
+      if (x > p.a_max) v = bound_as<T>(p.a_max);
     }
     return {tensor_of(args.result, values)};
   });

@@ -2,6 +2,7 @@
 #include "ops/attrs/shape.h"
 #include "ops/definition.h"
 #include "ops/evaluate.h"
+#include "ops/part_choice.h"
 #include "ops/record.h"
 
 namespace tessera::ops {
@@ -67,14 +68,13 @@ Definitions compute(const ComputeArgs& args) {
   return define(
       args, "y",
       [&](const Indices& i) {
-        Expr value;
-        for (std::size_t k = parts.size(); k-- > 0;) {
+        const auto part = [&](std::size_t k) {
           Indices at = i;
           if (k > 0) at[axis] = i[axis] - begins[k];
-          const Expr part = parts[k](at);
-          value = value ? tir::select(tir::lt(i[axis], begins[k + 1]), part, value) : part;
-        }
-        return value;
+          return parts[k](at);
+        };
+        const auto is_before = [&](std::size_t k) { return tir::lt(i[axis], begins[k]); };
+        return chosen_part(0, parts.size(), is_before, part);
       },
       "concatenate");
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/convolution.h"
+#include "ops/size_rules.h"
 
 namespace tessera::ops {
 namespace {
@@ -38,6 +39,10 @@ Result<Type> infer(const InferArgs& args) {
     TESSERA_TRY_VOID(agreed(args, g[grad.spatial[s]], places, "sizes of gradient and convolution"));
   }
   TESSERA_TRY_VOID(agreed(args, g[grad.first], x[data.first], "batch sizes of gradient and data"));
+  for (const Dim& channels : {g[grad.second], x[data.second]}) {
+    TESSERA_TRY_VOID(
+        none_left(args, channels, Dim(p.groups), "channels left over by the groups and none"));
+  }
   const Shape kernel(p.kernel_size->begin(), p.kernel_size->end());
   return tensor_type(
       weight.stored(g[grad.second], floor_div(x[data.second], Dim(p.groups)), kernel),
@@ -48,12 +53,12 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   const auto p = relay::read_attrs<Conv2DAttrs>(args.attrs);
   const Geometry g = geometry(p);
   const Tensor &grad = args.operands[0], &data = args.operands[1];
-  const std::vector<double> gs = values_of<double>(grad), xs = values_of<double>(data);
+  const Elements<double> gs = values_of<double>(grad), xs = values_of<double>(data);
   const Ints shape = static_shape(args.result), strides = row_major_strides(shape);
   const Ints x_strides = row_major_strides(data.shape);
   const std::int64_t inputs = shape[g.weight.second];
   const std::int64_t per_group = std::max<std::int64_t>(shape[g.weight.first] / p.groups, 1);
-  std::vector<double> out(static_cast<std::size_t>(count_of(shape)), 0);
+  Elements<double> out(count_of(shape));
   std::size_t next = 0;
   for (Counter c(grad.shape); c; ++c, ++next) {
     const std::int64_t o = c[g.grad.second];

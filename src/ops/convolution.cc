@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "ops/size_rules.h"
+
 namespace tessera::ops {
 namespace {
 
@@ -54,35 +56,42 @@ Result<Ints> kernel_sizes(const InferArgs& args, const ConvAttrs& p, const Place
 
 Result<void> check_channels(const InferArgs& args, const ConvAttrs& p, const Dim& in, const Dim& o,
                             const Dim& i) {
-  if (p.groups < 1) return refuse(args, Code::kWrongAttribute, "has {} groups", p.groups);
-  if (provably_equal(in, i * Dim(p.groups)) == Tri::kNo) {
+  if (p.groups < 1 || p.groups > INT32_MAX) {
+    return refuse(args, Code::kWrongAttribute, "has {} groups", p.groups);
+  }
+  const Dim groups(p.groups);
+  if (provably_equal(in, i * groups) == Tri::kNo) {
     return refuse(args, Code::kShapeMismatch,
                   "input channels differ: data has {}, weight takes {} in {} groups", to_string(in),
                   to_string(i), p.groups);
   }
-  if (p.channels && provably_equal(o, Dim(*p.channels)) == Tri::kNo) {
-    return refuse(args, Code::kShapeMismatch, "has channels={} and a weight that makes {}",
-                  *p.channels, to_string(o));
+  TESSERA_TRY_VOID(agreed(args, in, i * groups, "channels of data and what the weight takes"));
+  if (p.channels) {
+    if (provably_equal(o, Dim(*p.channels)) == Tri::kNo) {
+      return refuse(args, Code::kShapeMismatch, "has channels={} and a weight that makes {}",
+                    *p.channels, to_string(o));
+    }
+    TESSERA_TRY_VOID(agreed(args, Dim(*p.channels), o, "channels and what the weight makes"));
   }
-  if (provably_equal(floor_mod(o, Dim(p.groups)), Dim(0)) == Tri::kNo) {
+  if (provably_equal(floor_mod(o, groups), Dim(0)) == Tri::kNo) {
     return refuse(args, Code::kShapeMismatch, "cannot make {} channels in {} groups", to_string(o),
                   p.groups);
   }
-  return {};
+  return none_left(args, o, groups, "channels left over by the groups and none");
 }
 
 template <class T>
-std::vector<T> convolved(const EvalArgs& args, const ConvAttrs& p) {
+Elements<T> convolved(const EvalArgs& args, const ConvAttrs& p) {
   const Tensor &x = args.operands[0], &w = args.operands[1];
   const Geometry g = geometry(p, w.shape);
-  const std::vector<T> xs = values_of<T>(x), ws = values_of<T>(w);
+  const Elements<T> xs = values_of<T>(x), ws = values_of<T>(w);
   const Ints shape = static_shape(args.result);
   const Ints x_strides = row_major_strides(x.shape), w_strides = row_major_strides(w.shape);
   const std::int64_t inputs = w.shape[g.weight.second];
   const std::int64_t per_group = w.shape[g.weight.first] / p.groups;
   Ints kernel{inputs};
   for (const WindowAxis& a : g.window) kernel.push_back(a.size);
-  std::vector<T> out;
+  Elements<T> out;
   for (Counter c(shape); c; ++c) {
     const std::int64_t o = c[g.result.second];
     T total = 0;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "ops/convolution.h"
+#include "ops/size_rules.h"
 
 namespace tessera::ops {
 namespace {
@@ -30,15 +31,15 @@ Ints kernel_of(const ConvAttrs& p, const Shape& weight) {
 
 // Every element of the data spreads the kernel over the result.
 template <class T>
-std::vector<T> spread(const EvalArgs& args, const ConvAttrs& p) {
+Elements<T> spread(const EvalArgs& args, const ConvAttrs& p) {
   const Tensor &x = args.operands[0], &w = args.operands[1];
   const Geometry g = geometry(p, kernel_of(p, w.type().shape()));
-  const std::vector<T> xs = values_of<T>(x), ws = values_of<T>(w);
+  const Elements<T> xs = values_of<T>(x), ws = values_of<T>(w);
   const Ints shape = static_shape(args.result);
   const Ints y_strides = row_major_strides(shape), w_strides = row_major_strides(w.shape);
   const std::int64_t outputs = w.shape[g.weight.second];
   const std::int64_t per_group = x.shape[g.data.second] / p.groups;
-  std::vector<T> out(static_cast<std::size_t>(count_of(shape)), T{0});
+  Elements<T> out(count_of(shape));
   Ints kernel{outputs};
   for (const WindowAxis& a : g.window) kernel.push_back(a.size);
   std::size_t next = 0;
@@ -87,6 +88,21 @@ Result<Type> infer_conv_transpose(const InferArgs& args, const ConvAttrs& p) {
     return refuse(args, Code::kShapeMismatch, "cannot take {} channels in {} groups",
                   to_string(x[data.second]), p.groups);
   }
+  TESSERA_TRY_VOID(expect_window_lists(args, n, p.strides, p.dilation, p.padding));
+  if (p.output_padding.size() != n) {
+    return refuse(args, Code::kWrongAttribute, "needs output_padding of {} numbers", n);
+  }
+  for (const std::int64_t pad : p.output_padding) {
+    if (pad >= 0 && pad <= INT32_MAX) continue;
+    return refuse(args, Code::kWrongAttribute, "has {} as output_padding", pad);
+  }
+  TESSERA_TRY_VOID(
+      none_left(args, x[data.second], Dim(p.groups), "channels left over by the groups and none"));
+  for (const std::size_t s : weight.spatial) {
+    if (w[s].is_constant()) continue;
+    return refuse(args, Code::kNotSupported, "needs a weight of known size, found {}",
+                  to_string(args.operands[1]));
+  }
   const Dim channels = w[weight.second] * Dim(p.groups);
   if (p.channels) {
     TESSERA_TRY_VOID(
@@ -94,9 +110,6 @@ Result<Type> infer_conv_transpose(const InferArgs& args, const ConvAttrs& p) {
   }
   TESSERA_TRY(const Window window,
               make_window(args, kernel_of(p, w), p.strides, p.dilation, p.padding));
-  if (p.output_padding.size() != n) {
-    return refuse(args, Code::kWrongAttribute, "needs output_padding of {} numbers", n);
-  }
   Shape spatial;
   for (std::size_t s = 0; s < n; ++s) {
     const WindowAxis& a = window[s];

@@ -21,8 +21,8 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   const std::int64_t axis = front_axis(p.axis.value_or(0), shape.size());
   const std::int64_t stride = row_major_strides(shape)[axis];
   return in_domain(args.result.dtype(), [&]<class T>(T) -> std::vector<Tensor> {
-    const std::vector<T> x = values_of<T>(args.operands[0]);
-    std::vector<T> out;
+    const Elements<T> x = values_of<T>(args.operands[0]);
+    Elements<T> out;
     for (Counter c(shape); c; ++c) {
       const std::size_t at = out.size();
       const T before = c[axis] == 0 ? T(0) : out[at - stride];

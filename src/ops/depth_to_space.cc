@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attrs/shape.h"
 #include "ops/layout.h"
+#include "ops/size_rules.h"
 
 namespace tessera::ops {
 namespace {
@@ -19,6 +20,8 @@ Result<Type> infer(const InferArgs& args) {
     return refuse(args, Code::kShapeMismatch, "cannot spread {} channels over blocks of {}x{}",
                   to_string(channels), p.block_size, p.block_size);
   }
+  TESSERA_TRY_VOID(
+      none_left(args, channels, block * block, "channels left over by the blocks and none"));
   const Shape space{x.shape()[at.spatial[0]] * block, x.shape()[at.spatial[1]] * block};
   return tensor_type(at.stored(x.shape()[at.first], floor_div(channels, block * block), space),
                      x.dtype());

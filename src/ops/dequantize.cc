@@ -16,9 +16,9 @@ Result<Type> infer(const InferArgs& args) {
 std::vector<Tensor> eval(const EvalArgs& args) {
   const auto p = relay::read_attrs<DequantizeAttrs>(args.attrs);
   const Tensor& data = args.operands[0];
-  std::vector<double> x = values_of<double>(data);
-  const std::vector<double> scale = values_of<double>(args.operands[1]);
-  const std::vector<double> zero_point = values_of<double>(args.operands[2]);
+  Elements<double> x = values_of<double>(data);
+  const Elements<double> scale = values_of<double>(args.operands[1]);
+  const Elements<double> zero_point = values_of<double>(args.operands[2]);
   const std::int64_t axis = front_axis(p.axis, std::max<std::size_t>(data.shape.size(), 1));
   std::size_t at = 0;
   for (Counter c(data.shape); c; ++c, ++at) {

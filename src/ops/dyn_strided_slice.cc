@@ -3,6 +3,7 @@
 
 #include "ops/attrs/shape.h"
 #include "ops/dynamic_shape.h"
+#include "ops/elementwise.h"
 #include "ops/evaluate.h"
 #include "ops/record.h"
 
@@ -51,8 +52,11 @@ bool may_fit(const Slice<Dim>& s, const Dim& size) {
   const std::int64_t at = s.begin.constant() < 0 ? s.begin.constant() + n : s.begin.constant();
   const std::int64_t first =
       std::clamp<std::int64_t>(at, stride < 0 ? -1 : 0, stride < 0 ? n - 1 : n);
-  const std::int64_t last = first + (count - 1) * stride;
-  return count == 0 || (count > 0 && std::min(first, last) >= 0 && std::max(first, last) < n);
+  if (count <= 0) return count == 0;
+  std::int64_t last = 0;
+  if (__builtin_mul_overflow(count - 1, stride, &last)) return false;
+  if (__builtin_add_overflow(first, last, &last)) return false;
+  return std::min(first, last) >= 0 && std::max(first, last) < n;
 }
 
 Result<Type> infer(const InferArgs& args) {
@@ -167,7 +171,7 @@ std::vector<Tensor> eval(const EvalArgs& args) {
     const std::int64_t size = data.shape[d], at = begin[k] < 0 ? begin[k] + size : begin[k];
     const bool back = steps[k] < 0;
     offset += std::clamp<std::int64_t>(at, back ? -1 : 0, back ? size - 1 : size) * strides[d];
-    strides[d] *= steps[k];
+    strides[d] = wrapping_multiply(strides[d], steps[k]);
   }
   return {strided_copy(data, static_shape(args.result), strides, offset)};
 }

@@ -38,6 +38,9 @@ Definitions shape_from_operand_1(const ComputeArgs& args) {
   });
 }
 
-Ints list_of(const Tensor& t) { return values_of<std::int64_t>(t); }
+Ints list_of(const Tensor& t) {
+  const Elements<std::int64_t> all = values_of<std::int64_t>(t);
+  return {all.begin(), all.end()};
+}
 
 }  // namespace tessera::ops

@@ -48,8 +48,9 @@ std::optional<Equation> parse_equation(std::string text, const std::vector<std::
   std::string dots;
   for (const std::string& term : e.operands) {
     for (char c : term) {
-      if (std::isalnum(c) == 0) return std::nullopt;
-      if (++uses[c] == 1 && std::isdigit(c) != 0) dots.insert(dots.begin(), c);
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0) return std::nullopt;
+      if (++uses[c] == 1 && std::isdigit(static_cast<unsigned char>(c)) != 0)
+        dots.insert(dots.begin(), c);
     }
   }
   std::sort(dots.rbegin(), dots.rend());
@@ -63,7 +64,8 @@ std::optional<Equation> parse_equation(std::string text, const std::vector<std::
     }
   }
   for (char c : e.result) {
-    if (!uses.contains(c)) return std::nullopt;
+    const bool once = std::count(e.result.begin(), e.result.end(), c) == 1;
+    if (!once || !uses.contains(c)) return std::nullopt;
   }
   for (auto [c, n] : uses) {
     if (e.result.find(c) == e.result.npos) e.summed += c;
@@ -98,8 +100,16 @@ Result<Type> infer(const InferArgs& args) {
     for (std::size_t d = 0; d < ranks[k]; ++d) {
       const auto [it, is_new] = sizes.try_emplace(e->operands[k][d], fields[k].shape()[d]);
       if (is_new) continue;
-      TESSERA_TRY(it->second, broadcast_dim(args, it->second, fields[k].shape()[d],
-                                            fields[0].shape(), fields[k].shape()));
+      // Loops take a size that is not known to be 1 for that of the others.
+      const Dim &known = it->second, &other = fields[k].shape()[d];
+      if (other == Dim(1)) continue;
+      if (known == Dim(1)) {
+        it->second = other;
+        continue;
+      }
+      TESSERA_TRY(it->second,
+                  agreed(args, known, other,
+                         fmt::format("sizes of `{}` in \"{}\"", e->operands[k][d], text)));
     }
   }
   Shape shape;
@@ -136,9 +146,9 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   }
   const Ints out_strides = row_major_strides(static_shape(args.result));
   return in_domain(args.result.dtype(), [&]<class T>(T) -> std::vector<Tensor> {
-    std::vector<std::vector<T>> x;
+    std::vector<Elements<T>> x;
     for (const Tensor& t : args.operands) x.push_back(values_of<T>(t));
-    std::vector<T> out(static_cast<std::size_t>(count_of(static_shape(args.result))), T(0));
+    Elements<T> out(count_of(static_shape(args.result)));
     for (Counter c(sizes); c; ++c) {
       T product = 1;
       for (std::size_t k = 0; k < x.size(); ++k) product *= x[k][c.offset(strides[k])];
@@ -201,6 +211,22 @@ constexpr Operator kEinsum{
     .infer = infer,
     .eval = eval,
     .compute = compute,
+    .flops =
+        [](const CostArgs& args) {
+          const std::vector<Type>& fields = args.operands[0].fields();
+          const Equation e = equation_of(args.attrs, fields);
+          std::map<char, double> sizes;
+          for (std::size_t k = 0; k < fields.size(); ++k) {
+            for (std::size_t d = 0; d < fields[k].rank(); ++d) {
+              double& size = sizes.try_emplace(e.operands[k][d], 1).first->second;
+              const auto known = fields[k].shape()[d].as_constant();
+              size = std::max(size, static_cast<double>(known.value_or(1)));
+            }
+          }
+          auto total = static_cast<double>(fields.size());
+          for (const auto& [label, size] : sizes) total *= size;
+          return total;
+        },
     .samples = {"einsum((float32[3,4], float32[4,5]), equation=\"ij,jk->ik\")",
                 "einsum((float32[5,3,3]), equation=\"...ii ->...i\")",
                 "einsum((float16[2,3,4], float16[2,4,2]), equation=\"bij, bjk -> bik\")",

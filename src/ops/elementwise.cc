@@ -9,14 +9,14 @@ namespace {
 // Results of integer functions on bool or into bool are 0 or 1, which is what a bool holds.
 template <class T, class F>
 Tensor map_elements(const EvalArgs& args, F f) {
-  std::vector<T> values = values_of<T>(args.operands[0]);
+  Elements<T> values = values_of<T>(args.operands[0]);
   for (T& v : values) v = f(v);
   return tensor_of(args.result, values);
 }
 
 template <class T, class F>
 Tensor map_pairs(const EvalArgs& args, F f) {
-  const std::vector<T> x = values_of<T>(args.operands[0]), y = values_of<T>(args.operands[1]);
+  const Elements<T> x = values_of<T>(args.operands[0]), y = values_of<T>(args.operands[1]);
   const Ints shape = static_shape(args.result);
   const Ints x_strides = broadcast_strides(args.operands[0].shape, shape);
   const Ints y_strides = broadcast_strides(args.operands[1].shape, shape);
@@ -39,7 +39,7 @@ std::vector<Tensor> eval_unary(const EvalArgs& args, UnaryFunction f) {
                 to_string(args.operands[0].dtype));
   if (!is_float) return {map_elements<std::int64_t>(args, f.on_int)};
   if (args.result.dtype().is_float()) return {map_elements<double>(args, f.on_float)};
-  const std::vector<double> x = values_of<double>(args.operands[0]);
+  const Elements<double> x = values_of<double>(args.operands[0]);
   Ints out;
   for (double v : x) out.push_back(static_cast<std::int64_t>(f.on_float(v)));
   return {tensor_of(args.result, out)};

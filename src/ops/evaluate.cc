@@ -18,23 +18,23 @@ From element(const Tensor& t, std::size_t i) {
 }
 
 template <class T, class From>
-std::vector<T> converted(const Tensor& t) {
-  std::vector<T> out(static_cast<std::size_t>(t.num_elements()));
+Elements<T> converted(const Tensor& t) {
+  std::vector<T> out(checked_count(t.num_elements()));
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<T>(element<From>(t, i));
-  return out;
+  return Elements<T>(std::move(out));
 }
 
 template <class T, class F>
-std::vector<T> widened(const Tensor& t, F value) {
-  std::vector<T> out(static_cast<std::size_t>(t.num_elements()));
+Elements<T> widened(const Tensor& t, F value) {
+  std::vector<T> out(checked_count(t.num_elements()));
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = static_cast<T>(value(element<std::uint16_t>(t, i)));
   }
-  return out;
+  return Elements<T>(std::move(out));
 }
 
 template <class T>
-std::vector<T> all_values(const Tensor& t) {
+Elements<T> all_values(const Tensor& t) {
   const DType d = t.dtype;
   if (d == kFloat32) return converted<T, float>(t);
   if (d == kFloat64) return converted<T, double>(t);
@@ -54,11 +54,11 @@ std::vector<T> all_values(const Tensor& t) {
 }  // namespace
 
 template <>
-std::vector<double> values_of<double>(const Tensor& t) {
+Elements<double> values_of<double>(const Tensor& t) {
   return all_values<double>(t);
 }
 template <>
-std::vector<std::int64_t> values_of<std::int64_t>(const Tensor& t) {
+Elements<std::int64_t> values_of<std::int64_t>(const Tensor& t) {
   return all_values<std::int64_t>(t);
 }
 
@@ -69,15 +69,18 @@ Ints static_shape(const Type& type) {
 }
 
 std::int64_t count_of(std::span<const std::int64_t> shape) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   std::int64_t n = 1;
-  for (std::int64_t d : shape) n *= d;
+  for (const std::int64_t d : shape) {
+    if (d < 0 || __builtin_mul_overflow(n, d, &n)) checked_count(-1);
+  }
   return n;
 }
 
-Tensor tensor_of(const Type& type, const std::vector<double>& values) {
+Tensor tensor_of(const Type& type, std::span<const double> values) {
   return tensor_from_doubles(static_shape(type), type.dtype(), values);
 }
-Tensor tensor_of(const Type& type, const std::vector<std::int64_t>& values) {
+Tensor tensor_of(const Type& type, std::span<const std::int64_t> values) {
   return tensor_from_ints(static_shape(type), type.dtype(), values);
 }
 
@@ -116,11 +119,31 @@ std::int64_t Counter::offset(std::span<const std::int64_t> strides) const {
   return at;
 }
 
+namespace {
+
+// Do all places of a strided copy lie among `count` elements?
+void expect_inside(const Ints& shape, const Ints& strides, std::int64_t offset,
+                   std::int64_t count) {
+  std::int64_t low = offset, high = offset;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(shape[i] - 1, strides[i], &reach) ||
+        __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)) {
+      fail_outside(reach < 0 ? INT64_MIN : INT64_MAX, count);
+    }
+  }
+  if (low < 0) fail_outside(low, count);
+  if (high >= count) fail_outside(high, count);
+}
+
+}  // namespace
+
 Tensor strided_copy(const Tensor& t, const Ints& shape, const Ints& strides, std::int64_t offset) {
   const std::int64_t size = t.dtype.size_bytes();
   const std::int64_t count = count_of(shape);
   std::vector<std::byte> bytes(static_cast<std::size_t>(count * size));
   if (count == 0) return Tensor(shape, t.dtype, Blob::adopt(std::move(bytes)));
+  expect_inside(shape, strides, offset, t.num_elements());
   const std::byte* from = t.blob->bytes().data() + offset * size;
   std::byte* to = bytes.data();
   // The innermost dimension as a run, the others by counting.

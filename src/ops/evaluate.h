@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "constants/tensor.h"
+#include "ops/elements.h"
 #include "ops/infer.h"
 #include "relay/operator.h"
 
@@ -16,16 +17,17 @@ namespace tessera::ops {
 
 // All elements in the domain T (double or int64). uint64 keeps its bits.
 template <class T>
-std::vector<T> values_of(const Tensor& t);
+Elements<T> values_of(const Tensor& t);
 template <>
-std::vector<double> values_of<double>(const Tensor& t);
+Elements<double> values_of<double>(const Tensor& t);
 template <>
-std::vector<std::int64_t> values_of<std::int64_t>(const Tensor& t);
+Elements<std::int64_t> values_of<std::int64_t>(const Tensor& t);
 
 Ints static_shape(const Type& type);
+// Fails where a size is negative or the product does not fit: what is allocated is counted here.
 std::int64_t count_of(std::span<const std::int64_t> shape);
-Tensor tensor_of(const Type& type, const std::vector<double>& values);
-Tensor tensor_of(const Type& type, const std::vector<std::int64_t>& values);
+Tensor tensor_of(const Type& type, std::span<const double> values);
+Tensor tensor_of(const Type& type, std::span<const std::int64_t> values);
 
 // f(T{}) with T the domain of `dtype`.
 template <class F>
@@ -65,17 +67,20 @@ class Counter {
   std::int64_t left_;
 };
 
-// The elements `offset + sum(index * stride)` of t, for all indices of `shape`, of any dtype.
+// The elements `offset + sum(index * stride)` of t, for all indices of `shape`, of any dtype. Fails
+// where one lies outside of t.
 Tensor strided_copy(const Tensor& t, const Ints& shape, const Ints& strides, std::int64_t offset);
 // Element i of the result is element source(i) of t; bytes are moved, so any dtype will do.
 template <class F>
 Tensor gather_elements(const Tensor& t, const Ints& shape, F source) {
-  const std::int64_t size = t.dtype.size_bytes();
+  const std::int64_t size = t.dtype.size_bytes(), there = t.num_elements();
   std::vector<std::byte> bytes(static_cast<std::size_t>(count_of(shape) * size));
   const std::byte* from = t.blob->bytes().data();
   std::int64_t at = 0;
   for (Counter c(shape); c; ++c, ++at) {
-    std::memcpy(bytes.data() + at * size, from + source(c) * size, static_cast<std::size_t>(size));
+    const std::int64_t i = source(c);
+    if (i < 0 || i >= there) fail_outside(i, there);
+    std::memcpy(bytes.data() + at * size, from + i * size, static_cast<std::size_t>(size));
   }
   return Tensor(shape, t.dtype, Blob::adopt(std::move(bytes)));
 }

@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "ops/evaluate_call.h"
 #include "relay/evaluation_order.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
@@ -119,11 +120,12 @@ class Activation {
   Tensors call_operator(NodeId id) const {
     const auto& call = *f_.as<relay::OpCall>(id);
     const Tensors operands = tensors_of(f_.operands(id));
-    TESSERA_CHECK(call.op->eval != nullptr, "`{}` has no reference evaluation", call.op->name);
-    Tensors results = call.op->eval(
-        {operands, call.attrs, is_dynamic(f_.type(id)) ? actual_type(id) : f_.type(id)});
-    if (told_) told_(operands, results);
-    return results;
+    Result<Tensors> results = evaluate_call(
+        *call.op, {operands, call.attrs, is_dynamic(f_.type(id)) ? actual_type(id) : f_.type(id)},
+        f_[id].location);
+    if (!results) throw CannotEvaluate(std::move(results).error());
+    if (told_) told_(operands, *results);
+    return *std::move(results);
   }
 
   // Of a result whose size depends on data, now that these are known.
@@ -142,7 +144,7 @@ class Activation {
       values.push_back(types[i].is_tuple() ? nullptr : &tensors[i].front());
     }
     const auto type = call.op->infer({types, values, call.attrs, f_[id].location, call.op->name});
-    TESSERA_CHECK(type.has_value(), "{}", render(type.error()));
+    if (!type) throw CannotEvaluate(type.error());
     return *type;
   }
 

@@ -8,8 +8,9 @@ namespace {
 Result<Type> infer(const InferArgs& args) {
   const Type& data = args.operands[0];
   const auto p = relay::read_attrs<ExpandDimsAttrs>(args.attrs);
-  if (p.num_newaxis < 0) {
-    return refuse(args, Code::kWrongAttribute, "num_newaxis is {}", p.num_newaxis);
+  if (p.num_newaxis < 0 || p.num_newaxis > kMostDimensions) {
+    return refuse(args, Code::kWrongAttribute, "num_newaxis is {}; 0 to {} is right", p.num_newaxis,
+                  kMostDimensions);
   }
   TESSERA_TRY(const std::int64_t axis, normal_axis(args, p.axis, data.rank() + 1));
   Shape shape = data.shape();

@@ -4,6 +4,7 @@
 #include "ops/definition.h"
 #include "ops/evaluate.h"
 #include "ops/record.h"
+#include "ops/size_rules.h"
 
 namespace tessera::ops {
 namespace {
@@ -13,13 +14,15 @@ Result<Type> infer(const InferArgs& args) {
   TESSERA_TRY_VOID(expect_int(args, 1));
   TESSERA_TRY_VOID(expect_rank(args, 1, data.rank()));
   const auto p = relay::read_attrs<GatherAttrs>(args.attrs);
-  TESSERA_TRY_VOID(normal_axis(args, p.axis, data.rank()));
+  TESSERA_TRY(const std::int64_t axis, normal_axis(args, p.axis, data.rank()));
+  TESSERA_TRY_VOID(indices_covered(args, axis));
+  TESSERA_TRY_VOID(has_choice(args, data.shape()[axis], indices.shape()));
   return tensor_type(indices.shape(), data.dtype());
 }
 
 std::vector<Tensor> eval(const EvalArgs& args) {
   const Tensor& data = args.operands[0];
-  const Ints indices = values_of<std::int64_t>(args.operands[1]);
+  const Elements<std::int64_t> indices = values_of<std::int64_t>(args.operands[1]);
   const std::int64_t axis =
       front_axis(relay::read_attrs<GatherAttrs>(args.attrs).axis, data.shape.size());
   const Ints strides = row_major_strides(data.shape);

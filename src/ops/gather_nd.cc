@@ -4,6 +4,7 @@
 #include "ops/definition.h"
 #include "ops/evaluate.h"
 #include "ops/record.h"
+#include "ops/size_rules.h"
 
 namespace tessera::ops {
 namespace {
@@ -27,12 +28,15 @@ Result<Type> infer(const InferArgs& args) {
     TESSERA_TRY(shape[b], agreed(args, data.shape()[b], shape[b], "batch sizes"));
   }
   shape.insert(shape.end(), data.shape().begin() + batch + *depth, data.shape().end());
+  for (std::int64_t k = 0; k < *depth; ++k) {
+    TESSERA_TRY_VOID(has_choice(args, data.shape()[batch + k], shape));
+  }
   return tensor_type(std::move(shape), data.dtype());
 }
 
 std::vector<Tensor> eval(const EvalArgs& args) {
   const Tensor &data = args.operands[0], &indices = args.operands[1];
-  const Ints numbers = values_of<std::int64_t>(indices);
+  const Elements<std::int64_t> numbers = values_of<std::int64_t>(indices);
   const std::int64_t depth = indices.shape[0];
   const std::int64_t batch = relay::read_attrs<GatherNdAttrs>(args.attrs).batch_dims;
   const Ints strides = row_major_strides(data.shape),

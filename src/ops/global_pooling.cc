@@ -30,17 +30,17 @@ std::vector<Tensor> eval_global_pool(const EvalArgs& args, PoolKind kind) {
   const std::int64_t channels = x.shape[data.second];
   const std::int64_t area = x.shape[data.spatial[0]] * x.shape[data.spatial[1]];
   return in_domain(x.dtype, [&]<class T>(T) -> std::vector<Tensor> {
-    const std::vector<T> values = values_of<T>(x);
+    const Elements<T> values = values_of<T>(x);
     const bool is_max = kind == PoolKind::kMax;
     const T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
                                                           : std::numeric_limits<T>::min();
-    std::vector<T> out(static_cast<std::size_t>(x.shape[data.first] * channels),
-                       is_max ? lowest : T(0));
+    Elements<T> out(count_of(Ints{x.shape[data.first], channels}), is_max ? lowest : T(0));
     std::size_t at = 0;
     for (Counter c(x.shape); c; ++c, ++at) {
       T& to = out[c[data.first] * channels + c[data.second]];
       to = is_max ? max_or_nan(to, values[at]) : to + values[at];
     }
+    if (area == 0 && !x.dtype.is_float()) return {tensor_of(args.result, out)};
     for (T& v : out) v = is_max ? v : v / static_cast<T>(area);
     return {tensor_of(args.result, out)};
   });

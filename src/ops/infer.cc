@@ -83,6 +83,20 @@ Result<void> expect_same_dtype(const InferArgs& args) {
   return {};
 }
 
+Result<void> expect_covered(const InferArgs& args, std::int64_t axis, std::size_t of,
+                            std::string_view what) {
+  const Shape &whole = args.operands[0].shape(), &part = args.operands[of].shape();
+  const std::int64_t except = front_axis(axis, whole.size());
+  for (std::size_t d = 0; d < whole.size(); ++d) {
+    const auto size = whole[d].as_constant(), wanted = part[d].as_constant();
+    if (static_cast<std::int64_t>(d) == except || !size || !wanted || *wanted <= *size) continue;
+    return refuse(args, Code::kShapeMismatch,
+                  "has {} of the shape {} for a tensor of the shape {}: dimension {} is larger",
+                  what, to_string(part), to_string(whole), d);
+  }
+  return {};
+}
+
 Result<Dim> agreed(const InferArgs& args, const Dim& a, const Dim& b, std::string_view what) {
   const Tri equal = provably_equal(a, b);
   if (equal == Tri::kNo) {

@@ -13,6 +13,11 @@ namespace tessera::ops {
 
 using Ints = std::vector<std::int64_t>;
 
+// Of a tensor. Indices are nested as deep as tensors have dimensions.
+inline constexpr std::int64_t kMostDimensions = 64;
+// Of what operators compute of an attribute and keep: places, weights.
+inline constexpr std::int64_t kLongestTable = 1 << 24;
+
 // "`nn.dense` contraction sizes differ: 768 vs 1024"; the text begins behind the operator's name.
 Unexpected<Diagnostics> refusal(const relay::InferArgs& args, Code code, std::string text);
 template <class... A>
@@ -36,6 +41,10 @@ Result<void> expect_float(const relay::InferArgs& args, std::size_t operand);
 Result<void> expect_int(const relay::InferArgs& args, std::size_t operand);
 // All operands have the dtype of the first.
 Result<void> expect_same_dtype(const relay::InferArgs& args);
+
+// Beside the axis, operand `of` is no larger than the first one, at whose places it looks.
+Result<void> expect_covered(const relay::InferArgs& args, std::int64_t axis, std::size_t of,
+                            std::string_view what);
 
 // Sizes that must agree at run time; the better known of the two.
 Result<Dim> agreed(const relay::InferArgs& args, const Dim& a, const Dim& b, std::string_view what);

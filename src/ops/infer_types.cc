@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ops/annotation.h"
+#include "ops/infer.h"
 #include "ops/size_values.h"
 #include "ops/type_agreement.h"
 #include "relay/evaluation_order.h"
@@ -71,6 +72,12 @@ class Inference {
 
   State state(NodeId id) const { return states_[id.index()]; }
   void know(NodeId id, Type type) {
+    for (const Type& t : flatten(type)) {
+      if (t.rank() <= static_cast<std::size_t>(kMostDimensions)) continue;
+      return fail_at(id, error(Code::kBadDimension, f_[id].location,
+                               "a tensor has {} dimensions; {} are the most that a tensor has",
+                               t.rank(), kMostDimensions));
+    }
     states_[id.index()] = State::kKnown;
     f_.set_type(id, std::move(type));
   }

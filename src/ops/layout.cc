@@ -4,11 +4,19 @@
 #include "support/check.h"
 
 namespace tessera::ops {
+namespace {
+
+constexpr std::size_t kMostSpatial = 3;
+
+// Products and sums of a few of these fit 64 bits.
+constexpr std::int64_t kLargestStep = INT32_MAX;
+
+}  // namespace
 
 std::optional<Places> read_layout(std::string_view layout, std::string_view leading,
                                   std::size_t spatial) {
+  if (spatial < 1 || spatial > kMostSpatial || layout.size() != spatial + 2) return std::nullopt;
   const std::string_view letters = std::string_view("DHW").substr(3 - spatial);
-  if (layout.size() != spatial + 2) return std::nullopt;
   Places p;
   p.first = layout.find(leading[0]);
   p.second = layout.find(leading[1]);
@@ -24,7 +32,8 @@ Result<Places> layout_places(const InferArgs& args, std::string_view layout,
                              std::string_view leading, std::size_t spatial) {
   if (auto places = read_layout(layout, leading, spatial)) return *places;
   return refuse(args, Code::kWrongAttribute, "has layout \"{}\"; it must be an order of {}{}",
-                layout, leading, std::string_view("DHW").substr(3 - spatial));
+                layout, leading,
+                std::string_view("DHW").substr(3 - std::min(spatial, kMostSpatial)));
 }
 
 Places known_places(std::string_view layout, std::string_view leading, std::size_t spatial) {
@@ -33,15 +42,19 @@ Places known_places(std::string_view layout, std::string_view leading, std::size
   return *places;
 }
 
+Result<void> expect_window_lists(const InferArgs& args, std::size_t n, const Ints& strides,
+                                 const Ints& dilation, const Ints& padding) {
+  if (strides.size() == n && dilation.size() == n &&
+      (padding.size() == 1 || padding.size() == n || padding.size() == 2 * n)) {
+    return {};
+  }
+  return refuse(args, Code::kWrongAttribute,
+                "needs strides and dilation of {} numbers and padding of 1, {} or {}", n, n, 2 * n);
+}
+
 Result<Window> make_window(const InferArgs& args, const Ints& sizes, const Ints& strides,
                            const Ints& dilation, const Ints& padding) {
-  const std::size_t n = sizes.size();
-  if (strides.size() != n || dilation.size() != n ||
-      (padding.size() != 1 && padding.size() != n && padding.size() != 2 * n)) {
-    return refuse(args, Code::kWrongAttribute,
-                  "needs strides and dilation of {} numbers and padding of 1, {} or {}", n, n,
-                  2 * n);
-  }
+  TESSERA_TRY_VOID(expect_window_lists(args, sizes.size(), strides, dilation, padding));
   Window window = known_window(sizes, strides, dilation, padding);
   for (const WindowAxis& w : window) {
     if (w.size < 1 || w.stride < 1 || w.dilation < 1) {
@@ -49,6 +62,10 @@ Result<Window> make_window(const InferArgs& args, const Ints& sizes, const Ints&
                     "has window size {}, stride {}, dilation {}; all must "
                     "be positive",
                     w.size, w.stride, w.dilation);
+    }
+    for (const std::int64_t n : {w.size, w.stride, w.dilation, w.pad_begin, w.pad_end}) {
+      if (n >= -kLargestStep && n <= kLargestStep) continue;
+      return refuse(args, Code::kWrongAttribute, "has {} in its window, beyond 32 bits", n);
     }
   }
   return window;

@@ -44,6 +44,8 @@ struct WindowAxis {
 };
 using Window = std::vector<WindowAxis>;
 // Lists must have one entry a dimension; padding may have one, n or 2n.
+Result<void> expect_window_lists(const InferArgs& args, std::size_t n, const Ints& strides,
+                                 const Ints& dilation, const Ints& padding);
 Result<Window> make_window(const InferArgs& args, const Ints& sizes, const Ints& strides,
                            const Ints& dilation, const Ints& padding);
 Window known_window(const Ints& sizes, const Ints& strides, const Ints& dilation,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "ops/attrs/norm.h"
@@ -20,17 +21,17 @@ Result<Type> infer(const InferArgs& args) {
 std::vector<Tensor> eval(const EvalArgs& args) {
   const auto p = relay::read_attrs<LrnAttrs>(args.attrs);
   const Tensor& data = args.operands[0];
-  const std::vector<double> x = values_of<double>(data);
+  const Elements<double> x = values_of<double>(data);
   const std::int64_t axis = front_axis(p.axis, data.shape.size());
   const std::int64_t stride = row_major_strides(data.shape)[axis];
   std::vector<double> out;
   std::int64_t at = 0;
   for (Counter c(data.shape); c; ++c, ++at) {
     double squares = 0;
-    for (std::int64_t k = 0; k < p.size; ++k) {
-      const std::int64_t other = c[axis] + k - (p.size - 1) / 2;
-      if (other < 0 || other >= data.shape[axis]) continue;
-      const double v = x[at + (other - c[axis]) * stride];
+    const std::int64_t before = std::min((p.size - 1) / 2, c[axis]);
+    const std::int64_t after = std::min(p.size / 2, data.shape[axis] - 1 - c[axis]);
+    for (std::int64_t k = -before; k <= after; ++k) {
+      const double v = x[at + k * stride];
       squares += v * v;
     }
     out.push_back(x[at] /
@@ -76,6 +77,14 @@ constexpr Operator kLrn{
     .infer = infer,
     .eval = eval,
     .compute = compute,
+    .flops =
+        [](const CostArgs& args) {
+          const auto p = relay::read_attrs<LrnAttrs>(args.attrs);
+          const Shape& shape = args.result.shape();
+          const Dim& along = shape[static_cast<std::size_t>(front_axis(p.axis, shape.size()))];
+          const std::int64_t window = std::min(p.size, along.as_constant().value_or(p.size));
+          return 2 * element_count(args.result) * static_cast<double>(window);
+        },
     .samples = {"nn.lrn(float32[2,5,3], size=3, alpha=0.1)", "nn.lrn(float16[1,4,2,2])",
                 "nn.lrn(float32[3,4], axis=0, size=2, bias=1.0, beta=0.5)"},
 };

@@ -29,14 +29,14 @@ Ints operand_strides(const Ints& shape, bool transposed, const Ints& batch) {
 }
 
 template <class T>
-std::vector<T> products(const EvalArgs& args, const MatmulForm& form) {
-  const std::vector<T> a = values_of<T>(args.operands[0]), b = values_of<T>(args.operands[1]);
+Elements<T> products(const EvalArgs& args, const MatmulForm& form) {
+  const Elements<T> a = values_of<T>(args.operands[0]), b = values_of<T>(args.operands[1]);
   const Ints shape = static_shape(args.result);
   const Ints batch(shape.begin(), shape.end() - 2);
   const Ints a_strides = operand_strides(args.operands[0].shape, form.transpose_a, batch);
   const Ints b_strides = operand_strides(args.operands[1].shape, form.transpose_b, batch);
   const std::int64_t k_size = from_end(args.operands[0].shape, column_place(form.transpose_a));
-  std::vector<T> out;
+  Elements<T> out;
   for (Counter c(shape); c; ++c) {
     Ints row = c.index(), column = c.index();
     row.back() = 0;

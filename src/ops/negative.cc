@@ -11,7 +11,9 @@ constexpr Operator kNegative{
     .infer = same_as_first,
     .eval =
         [](const EvalArgs& a) {
-          return eval_unary(a, each_domain_unary([](auto x) { return -x; }));
+          return eval_unary(a,
+                            {[](double x) { return -x; },
+                             [](std::int64_t x) { return wrapping_subtract(std::int64_t{0}, x); }});
         },
     .compute =
         [](const ComputeArgs& a) { return compute_unary(a, [](Expr x) -> Expr { return -x; }); },

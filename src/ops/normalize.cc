@@ -33,7 +33,7 @@ struct GroupedShape {
 
 // f(group, place where it begins, mean, 1 / sqrt(variance + epsilon)) of all groups.
 template <class F>
-void for_each_group(const std::vector<double>& x, const GroupedShape& shape, const Normalization& n,
+void for_each_group(const Elements<double>& x, const GroupedShape& shape, const Normalization& n,
                     const F& f) {
   const auto count = static_cast<double>(count_of(shape.inside));
   for (Counter g(shape.groups); g; ++g) {
@@ -54,10 +54,9 @@ void for_each_group(const std::vector<double>& x, const GroupedShape& shape, con
 
 std::vector<Tensor> eval_normalize(const EvalArgs& args, const Normalization& n) {
   const Tensor& data = args.operands[0];
-  std::vector<double> x = values_of<double>(data);
-  const std::vector<double> gamma = values_of<double>(args.operands[1]);
-  const std::vector<double> beta =
-      n.center ? values_of<double>(args.operands[2]) : std::vector<double>{};
+  Elements<double> x = values_of<double>(data);
+  const Elements<double> gamma = values_of<double>(args.operands[1]);
+  const Elements<double> beta = n.center ? values_of<double>(args.operands[2]) : Elements<double>();
   const GroupedShape shape(data.shape, n);
   for_each_group(x, shape, n, [&](const Counter& g, std::int64_t base, double mean, double factor) {
     for (Counter i(shape.inside); i; ++i) {
@@ -70,7 +69,7 @@ std::vector<Tensor> eval_normalize(const EvalArgs& args, const Normalization& n)
 }
 
 std::vector<Tensor> eval_norm_factors(const EvalArgs& args, const Normalization& n) {
-  const std::vector<double> x = values_of<double>(args.operands[0]);
+  const Elements<double> x = values_of<double>(args.operands[0]);
   std::vector<double> factors, shifts;
   for_each_group(x, GroupedShape(args.operands[0].shape, n), n,
                  [&](const Counter&, std::int64_t, double mean, double factor) {

@@ -24,7 +24,7 @@ Result<Type> infer(const InferArgs& args) {
 }
 
 std::vector<Tensor> eval(const EvalArgs& args) {
-  const Ints indices = values_of<std::int64_t>(args.operands[0]);
+  const Elements<std::int64_t> indices = values_of<std::int64_t>(args.operands[0]);
   const std::int64_t axis = class_axis(args.attrs, args.operands[0].shape.size());
   const Ints strides = row_major_strides(args.operands[0].shape);
   return in_domain(args.result.dtype(), [&]<class T>(T) -> std::vector<Tensor> {

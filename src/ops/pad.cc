@@ -3,9 +3,13 @@
 #include "ops/definition.h"
 #include "ops/evaluate.h"
 #include "ops/record.h"
+#include "ops/size_rules.h"
 
 namespace tessera::ops {
 namespace {
+
+// Sums of it and an index do not overflow.
+constexpr std::int64_t kFarthestPad = std::int64_t{1} << 61;
 
 Result<Type> infer(const InferArgs& args) {
   const Type& data = args.operands[0];
@@ -24,12 +28,23 @@ Result<Type> infer(const InferArgs& args) {
     if (p.pad_width[i].size() != 2)
       return refuse(args, Code::kWrongAttribute, "needs pairs as pad_width");
     const std::int64_t before = p.pad_width[i][0], after = p.pad_width[i][1];
+    if (before < -kFarthestPad || before > kFarthestPad || after < -kFarthestPad ||
+        after > kFarthestPad) {
+      return refuse(args, Code::kBadDimension, "pads {} elements by {} and {}, beyond 62 bits",
+                    to_string(d), before, after);
+    }
     const bool needs_data = p.pad_mode != "constant" && (before > 0 || after > 0);
     const std::int64_t most =
         p.pad_mode == "reflect" ? d.as_constant().value_or(INT64_MAX) - 1 : INT64_MAX;
     if (needs_data && (d == Dim(0) || before > most || after > most)) {
       return refuse(args, Code::kShapeMismatch, "cannot pad {} elements by {} and {} in mode {}",
                     to_string(d), before, after, p.pad_mode);
+    }
+    if (needs_data) {
+      // Of an open size only the run can tell that there is what is repeated.
+      const std::int64_t read = p.pad_mode == "reflect" ? std::max(before, after) + 1 : 1;
+      TESSERA_TRY_VOID(
+          at_least(args, d, Dim(read), "elements of a dimension and what padding needs"));
     }
     shape.push_back(d + Dim(before) + Dim(after));
     if (shape.back().is_unknown() && !d.is_unknown()) {
@@ -55,7 +70,7 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   const Tensor& data = args.operands[0];
   const Ints strides = row_major_strides(data.shape);
   return in_domain(data.dtype, [&]<class T>(T) -> std::vector<Tensor> {
-    const std::vector<T> x = values_of<T>(data);
+    const Elements<T> x = values_of<T>(data);
     const T value = args.operands.size() > 1 ? values_of<T>(args.operands[1])[0] : T(0);
     std::vector<T> out;
     for (Counter c(static_shape(args.result)); c; ++c) {
@@ -64,7 +79,7 @@ std::vector<Tensor> eval(const EvalArgs& args) {
       for (std::size_t d = 0; d < strides.size(); ++d) {
         const std::int64_t i = source(c[d] - p.pad_width[d][0], data.shape[d], p.pad_mode);
         inside = inside && i >= 0 && i < data.shape[d];
-        at += i * strides[d];
+        if (inside) at += i * strides[d];
       }
       out.push_back(inside ? x[at] : value);
     }

@@ -32,7 +32,7 @@ struct Seen {
 };
 
 template <class T>
-Seen<T> look(const Tensor& x, const std::vector<T>& values, const Geometry& g, const Counter& out) {
+Seen<T> look(const Tensor& x, const Elements<T>& values, const Geometry& g, const Counter& out) {
   Seen<T> seen;
   const Ints strides = row_major_strides(x.shape);
   Ints sizes;
@@ -156,7 +156,7 @@ std::vector<Tensor> eval_pool(const EvalArgs& args, const PoolAttrs& p, PoolKind
   const Geometry g = geometry(p);
   const Tensor& x = args.operands[0];
   return in_domain(x.dtype, [&]<class T>(T) -> std::vector<Tensor> {
-    const std::vector<T> values = values_of<T>(x);
+    const Elements<T> values = values_of<T>(x);
     std::vector<T> out;
     for (Counter c(static_shape(args.result)); c; ++c) {
       const Seen<T> seen = look(x, values, g, c);

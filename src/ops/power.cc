@@ -2,6 +2,8 @@
 #include <cmath>
 
 #include "ops/elementwise.h"
+#include "ops/record.h"
+#include "ops/to_integer.h"
 
 namespace tessera::ops {
 namespace {
@@ -23,11 +25,11 @@ constexpr Operator kPower{
     .infer = infer_binary,
     .eval =
         [](const EvalArgs& a) {
-          return eval_binary(a, {[](double x, double y) { return std::pow(x, y); },
-                                 [](std::int64_t x, std::int64_t y) {
-                                   return static_cast<std::int64_t>(
-                                       std::pow(static_cast<double>(x), static_cast<double>(y)));
-                                 }});
+          return eval_binary(
+              a, {[](double x, double y) { return std::pow(x, y); },
+                  [](std::int64_t x, std::int64_t y) {
+                    return to_integer(std::pow(static_cast<double>(x), static_cast<double>(y)));
+                  }});
         },
     .compute =
         [](const ComputeArgs& a) {

@@ -23,8 +23,8 @@ std::int64_t channel_axis(const relay::Attrs& attrs, std::size_t rank) {
 std::vector<Tensor> eval(const EvalArgs& args) {
   const Ints shape = static_shape(args.result);
   const std::int64_t axis = channel_axis(args.attrs, shape.size());
-  std::vector<double> values = values_of<double>(args.operands[0]);
-  const std::vector<double> alpha = values_of<double>(args.operands[1]);
+  Elements<double> values = values_of<double>(args.operands[0]);
+  const Elements<double> alpha = values_of<double>(args.operands[1]);
   std::size_t at = 0;
   for (Counter c(shape); c; ++c, ++at) {
     if (values[at] < 0) values[at] *= alpha[c[axis]];

@@ -27,9 +27,8 @@ double greatest(DType dtype) {
 std::vector<Tensor> eval(const EvalArgs& args) {
   const auto p = relay::read_attrs<QuantizeAttrs>(args.attrs);
   const Tensor& data = args.operands[0];
-  const std::vector<double> x = values_of<double>(data),
-                            scale = values_of<double>(args.operands[1]);
-  const std::vector<double> zero_point = values_of<double>(args.operands[2]);
+  const Elements<double> x = values_of<double>(data), scale = values_of<double>(args.operands[1]);
+  const Elements<double> zero_point = values_of<double>(args.operands[2]);
   const std::int64_t axis = front_axis(p.axis, std::max<std::size_t>(data.shape.size(), 1));
   Ints out;
   for (Counter c(data.shape); c; ++c) {
@@ -78,7 +77,7 @@ Expr parameter_at(const TensorExpr& parameter, const Indices& i, std::int64_t ax
   return parameter({tir::is_int(parameter.shape()[0], 1) ? Expr(0) : i[axis]});
 }
 
-double parameter_at(const std::vector<double>& parameter, const Counter& i, std::int64_t axis) {
+double parameter_at(const Elements<double>& parameter, const Counter& i, std::int64_t axis) {
   return parameter.size() == 1 ? parameter[0] : parameter[i[axis]];
 }
 

@@ -12,6 +12,6 @@ namespace tessera::ops {
 Result<void> expect_quantization_parameters(const InferArgs& args, std::int64_t axis);
 // The parameter of the slice that index i lies in.
 Expr parameter_at(const TensorExpr& parameter, const Indices& i, std::int64_t axis);
-double parameter_at(const std::vector<double>& parameter, const Counter& i, std::int64_t axis);
+double parameter_at(const Elements<double>& parameter, const Counter& i, std::int64_t axis);
 
 }  // namespace tessera::ops

@@ -30,10 +30,10 @@ void for_each_folded(const Ints& shape, const ReducedAxes& axes, F f) {
 }
 
 template <class T>
-std::vector<T> folded(const EvalArgs& args, const Fold<T>& fold) {
+Elements<T> folded(const EvalArgs& args, const Fold<T>& fold) {
   const Tensor& x = args.operands[0];
-  const std::vector<T> values = values_of<T>(x);
-  std::vector<T> out(static_cast<std::size_t>(count_of(static_shape(args.result))), fold.begin);
+  const Elements<T> values = values_of<T>(x);
+  Elements<T> out(count_of(static_shape(args.result)), fold.begin);
   for_each_folded(x.shape, axes_of(args.attrs, x.shape.size()),
                   [&](std::size_t o, std::int64_t at) { out[o] = fold.step(out[o], values[at]); });
   return out;
@@ -79,13 +79,13 @@ std::vector<Tensor> eval_reduce(const EvalArgs& args, Fold<double> on_float,
   const std::int64_t terms = results == 0 ? 0 : x.num_elements() / results;
   const auto count = static_cast<double>(terms);
   if (!x.dtype.is_float()) {
-    Ints out = folded(args, on_int);
+    Elements<std::int64_t> out = folded(args, on_int);
     for (std::int64_t& v : out) {
       if (after != nullptr) v = to_integer(after(static_cast<double>(v), count));
     }
     return {tensor_of(args.result, out)};
   }
-  std::vector<double> out = folded(args, on_float);
+  Elements<double> out = folded(args, on_float);
   for (double& v : out) {
     if (after != nullptr) v = after(v, count);
   }
@@ -139,10 +139,10 @@ std::vector<Tensor> eval_arg_reduce(const EvalArgs& args, bool greatest) {
   const auto p = relay::read_attrs<ArgReduceAttrs>(args.attrs);
   const Tensor& x = args.operands[0];
   const ReducedAxes axes = reduced_axes(p.axis, p.keepdims, p.exclude, x.shape.size());
-  const std::vector<double> values = values_of<double>(x);
-  Ints best(static_cast<std::size_t>(count_of(static_shape(args.result))), -1);
-  std::vector<double> extreme(best.size());
-  Ints seen(best.size(), 0);
+  const Elements<double> values = values_of<double>(x);
+  Elements<std::int64_t> best(count_of(static_shape(args.result)), -1),
+      seen(count_of(static_shape(args.result)));
+  Elements<double> extreme(count_of(static_shape(args.result)));
   for_each_folded(x.shape, axes, [&](std::size_t o, std::int64_t at) {
     const double v = greatest ? values[at] : -values[at];
     const bool is_new = best[o] < 0 || v > extreme[o] || (std::isnan(v) && !std::isnan(extreme[o]));

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include "ops/attrs/image.h"
 #include "ops/definition.h"
 #include "ops/evaluate.h"
@@ -22,6 +24,11 @@ Result<Type> infer(const InferArgs& args) {
     if (!d.is_constant()) return refuse(args, Code::kNotSupported, "of a tensor of unknown size");
     if (d.constant() == 0) return refuse(args, Code::kShapeMismatch, "of an empty tensor");
   }
+  for (const std::int64_t size : p.size) {
+    if (size <= kLongestTable) continue;
+    return refuse(args, Code::kNotSupported, "resizes a dimension to {}; up to {} is supported",
+                  size, kLongestTable);
+  }
   return tensor_type(Shape(p.size.begin(), p.size.end()), data.dtype());
 }
 
@@ -32,7 +39,7 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   const Ints strides = row_major_strides(data.shape);
   Ints counts;
   for (const AxisTaps& t : taps) counts.push_back(t.count);
-  const std::vector<double> x = values_of<double>(data);
+  const Elements<double> x = values_of<double>(data);
   std::vector<double> out;
   for (Counter c(p.size); c; ++c) {
     double total = 0;
@@ -107,6 +114,13 @@ constexpr Operator kResize{
     .infer = infer,
     .eval = eval,
     .compute = compute,
+    .flops =
+        [](const CostArgs& args) {
+          const auto p = relay::read_attrs<ResizeAttrs>(args.attrs);
+          const double taps = p.method == "nearest" ? 1 : p.method == "linear" ? 2 : 4;
+          return element_count(args.result) *
+                 std::pow(taps, static_cast<double>(args.result.rank()));
+        },
     .samples =
         {"image.resize(float32[1,2,3,4], size=[1,2,6,8])",
          "image.resize(float32[1,1,4,5], size=[1,1,2,3], method=\"cubic\")",

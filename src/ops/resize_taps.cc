@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/to_integer.h"
+
 namespace tessera::ops {
 namespace {
 
@@ -46,16 +48,19 @@ std::vector<double> cubic_weights(double fraction, double a) {
   return {far(fraction + 1), near(fraction), near(1 - fraction), far(2 - fraction)};
 }
 
-// Places and weights before places are bounded.
+// Scales are any numbers: what is beyond all tensors is so still, and its neighbours have numbers.
+std::int64_t bounded_place(double x) { return to_integer(std::clamp(x, -0x1p60, 0x1p60)); }
+
+// Places and weights before places are brought into the tensor.
 void find_taps(const ResizeAttrs& p, double x, Ints& places, std::vector<double>& weights) {
   if (p.method == "nearest") {
-    places.push_back(static_cast<std::int64_t>(rounded(x, p.rounding_method)));
+    places.push_back(bounded_place(rounded(x, p.rounding_method)));
     weights.push_back(1);
     return;
   }
   const double below = std::floor(x);
   const double fraction = x - below;
-  const auto first = static_cast<std::int64_t>(below);
+  const std::int64_t first = bounded_place(below);
   if (p.method == "linear") {
     places.insert(places.end(), {first, first + 1});
     weights.insert(weights.end(), {1 - fraction, fraction});

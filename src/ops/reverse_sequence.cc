@@ -31,7 +31,7 @@ Result<Type> infer(const InferArgs& args) {
 
 std::vector<Tensor> eval(const EvalArgs& args) {
   const Tensor& data = args.operands[0];
-  const Ints lengths = values_of<std::int64_t>(args.operands[1]);
+  const Elements<std::int64_t> lengths = values_of<std::int64_t>(args.operands[1]);
   const Axes axes = axes_of(args.attrs, data.shape.size());
   const Ints strides = row_major_strides(data.shape);
   return {gather_elements(data, data.shape, [&](const Counter& c) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "ops/scatter.h"
+#include "ops/size_rules.h"
 
 namespace tessera::ops {
 namespace {
@@ -12,12 +13,13 @@ Result<Type> infer(const InferArgs& args) {
   TESSERA_TRY_VOID(expect_int(args, 1));
   TESSERA_TRY_VOID(expect_rank(args, 1, data.rank()));
   TESSERA_TRY_VOID(expect_rank(args, 2, data.rank()));
-  TESSERA_TRY_VOID(normal_axis(args, p.axis, data.rank()));
+  TESSERA_TRY(const std::int64_t axis, normal_axis(args, p.axis, data.rank()));
   TESSERA_TRY_VOID(expect_scatter_mode(args, p.reduction));
   for (std::size_t i = 0; i < data.rank(); ++i) {
     TESSERA_TRY_VOID(
         agreed(args, indices.shape()[i], updates.shape()[i], "sizes of indices and updates"));
   }
+  TESSERA_TRY_VOID(indices_covered(args, axis));
   if (data.dtype() != updates.dtype()) {
     return refuse(args, Code::kDtypeMismatch, "cannot update {} with {}", to_string(data.dtype()),
                   to_string(updates.dtype()));
@@ -29,14 +31,14 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   const auto p = relay::read_attrs<ScatterElementsAttrs>(args.attrs);
   const Tensor &data = args.operands[0], &index = args.operands[1];
   const std::int64_t axis = front_axis(p.axis, data.shape.size());
-  const Ints strides = row_major_strides(data.shape), indices = values_of<std::int64_t>(index);
+  const Ints strides = row_major_strides(data.shape);
+  const Elements<std::int64_t> indices = values_of<std::int64_t>(index);
   return in_domain(data.dtype, [&]<class T>(T) -> std::vector<Tensor> {
-    std::vector<T> out = values_of<T>(data);
-    const std::vector<T> updates = values_of<T>(args.operands[2]);
+    Elements<T> out = values_of<T>(data);
+    const Elements<T> updates = values_of<T>(args.operands[2]);
     std::size_t next = 0;
     for (Counter c(index.shape); c; ++c, ++next) {
-      std::int64_t i = indices[next];
-      if (i < 0) i += data.shape[axis];
+      const std::int64_t i = checked_index(indices[next], data.shape[axis]);
       T& at = out[c.offset(strides) + (i - c[axis]) * strides[axis]];
       at = scattered(at, updates[next], p.reduction);
     }

@@ -12,7 +12,7 @@ Result<Type> infer(const InferArgs& args) {
   TESSERA_TRY_VOID(expect_min_rank(args, 1, 1));
   TESSERA_TRY_VOID(expect_scatter_mode(args, relay::read_attrs<ScatterNdAttrs>(args.attrs).mode));
   const auto depth = indices.shape()[0].as_constant();
-  if (!depth || *depth > static_cast<std::int64_t>(data.rank())) {
+  if (!depth || *depth < 0 || *depth > static_cast<std::int64_t>(data.rank())) {
     return refuse(args, Code::kShapeMismatch, "cannot index {} with indices {}", to_string(data),
                   to_string(indices));
   }
@@ -33,21 +33,21 @@ Result<Type> infer(const InferArgs& args) {
 std::vector<Tensor> eval(const EvalArgs& args) {
   const std::string mode = relay::read_attrs<ScatterNdAttrs>(args.attrs).mode;
   const Tensor &data = args.operands[0], &index = args.operands[1], &update = args.operands[2];
-  const Ints strides = row_major_strides(data.shape), indices = values_of<std::int64_t>(index);
+  const Ints strides = row_major_strides(data.shape);
+  const Elements<std::int64_t> indices = values_of<std::int64_t>(index);
   const Ints index_strides = row_major_strides(index.shape);
   const std::int64_t depth = index.shape[0];
   const std::size_t places = index.shape.size() - 1;
   return in_domain(data.dtype, [&]<class T>(T) -> std::vector<Tensor> {
-    std::vector<T> out = values_of<T>(data);
-    const std::vector<T> updates = values_of<T>(update);
+    Elements<T> out = values_of<T>(data);
+    const Elements<T> updates = values_of<T>(update);
     std::size_t next = 0;
     for (Counter c(update.shape); c; ++c, ++next) {
       std::int64_t which = 0, at = 0;
       for (std::size_t d = 0; d < places; ++d) which += c[d] * index_strides[d + 1];
       for (std::int64_t k = 0; k < depth; ++k) {
-        std::int64_t i = indices[which + k * index_strides[0]];
-        if (i < 0) i += data.shape[k];
-        at += i * strides[k];
+        const std::int64_t i = indices[which + k * index_strides[0]];
+        at += checked_index(i, data.shape[k]) * strides[k];
       }
       for (std::size_t d = depth; d < data.shape.size(); ++d)
         at += c[places + d - depth] * strides[d];

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/attrs/create.h"
+#include "ops/evaluate_call.h"
 
 namespace tessera::ops {
 namespace {
@@ -165,7 +166,9 @@ class Elements {
       places.push_back(tensor_from_ints(*shape, dtype, values));
     }
     const Type result = tensor_type(result_.shape(), kInt64);
-    const Tensor found = op_.eval({places, attrs_, result})[0];
+    const auto results = evaluate_call(op_, {places, attrs_, result});
+    if (!results) return std::nullopt;
+    const Tensor& found = results->front();
     Shape out;
     for (std::int64_t i = 0; i < found.num_elements(); ++i) {
       out.push_back(all[static_cast<std::size_t>(element_as_int(found, i))]);

@@ -16,18 +16,21 @@ std::vector<Tensor> eval_softmax(const EvalArgs& args, double (*finish)(double, 
   const Tensor& data = args.operands[0];
   const std::int64_t axis =
       front_axis(relay::read_attrs<SoftmaxAttrs>(args.attrs).axis, data.shape.size());
-  std::vector<double> x = values_of<double>(data);
+  Elements<double> x = values_of<double>(data);
   const Ints strides = row_major_strides(data.shape);
   Ints rows = data.shape;
   rows[axis] = 1;
   const std::int64_t n = data.shape[axis], step = strides[axis];
   if (n == 0) return {data};
   for (Counter r(rows); r; ++r) {
-    double* row = x.data() + r.offset(strides);
-    double greatest = row[0], total = 0;
-    for (std::int64_t k = 0; k < n; ++k) greatest = max_or_nan(greatest, row[k * step]);
-    for (std::int64_t k = 0; k < n; ++k) total += std::exp(row[k * step] - greatest);
-    for (std::int64_t k = 0; k < n; ++k) row[k * step] = finish(row[k * step] - greatest, total);
+    const std::int64_t row = r.offset(strides);
+    double greatest = x[row], total = 0;
+    for (std::int64_t k = 0; k < n; ++k) greatest = max_or_nan(greatest, x[row + k * step]);
+    for (std::int64_t k = 0; k < n; ++k) total += std::exp(x[row + k * step] - greatest);
+    for (std::int64_t k = 0; k < n; ++k) {
+      double& v = x[row + k * step];
+      v = finish(v - greatest, total);
+    }
   }
   return {tensor_of(args.result, x)};
 }

@@ -18,13 +18,13 @@ Expr is_greater(const Expr& a, const Expr& b) {
 
 }  // namespace
 
-Ints sorted_places(const Tensor& data, const SortOrder& order) {
+Elements<std::int64_t> sorted_places(const Tensor& data, const SortOrder& order) {
   const Ints strides = row_major_strides(data.shape);
   Ints rows = data.shape;
   rows[order.axis] = 1;
-  Ints places(static_cast<std::size_t>(data.num_elements()));
+  Elements<std::int64_t> places(data.num_elements());
   in_domain(data.dtype, [&]<class T>(T) {
-    const std::vector<T> x = values_of<T>(data);
+    const Elements<T> x = values_of<T>(data);
     for (Counter row(rows); row; ++row) {
       const std::int64_t base = row.offset(strides), step = strides[order.axis];
       Ints along(static_cast<std::size_t>(data.shape[order.axis]));
@@ -42,7 +42,8 @@ Ints sorted_places(const Tensor& data, const SortOrder& order) {
   return places;
 }
 
-Tensor taken_along(const Tensor& data, const Ints& places, const Ints& shape, std::int64_t axis) {
+Tensor taken_along(const Tensor& data, const Elements<std::int64_t>& places, const Ints& shape,
+                   std::int64_t axis) {
   const Ints strides = row_major_strides(data.shape);
   return gather_elements(data, shape, [&](const Counter& c) {
     const std::int64_t at = c.offset(strides);

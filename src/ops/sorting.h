@@ -15,9 +15,10 @@ struct SortOrder {
 };
 
 // The places along the axis in sorted order, as a tensor of the operand's shape, row-major.
-Ints sorted_places(const Tensor& data, const SortOrder& order);
+Elements<std::int64_t> sorted_places(const Tensor& data, const SortOrder& order);
 // Elements of data at `places` (of result shape `shape`) along the axis.
-Tensor taken_along(const Tensor& data, const Ints& places, const Ints& shape, std::int64_t axis);
+Tensor taken_along(const Tensor& data, const Elements<std::int64_t>& places, const Ints& shape,
+                   std::int64_t axis);
 
 // The same as definitions: rank[i] counts the elements that come before element i, and the place of
 // rank r is the i with rank[i] = r. Quadratic in the axis, but a loop nest like any other.

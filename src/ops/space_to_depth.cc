@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attrs/shape.h"
 #include "ops/layout.h"
+#include "ops/size_rules.h"
 
 namespace tessera::ops {
 namespace {
@@ -20,6 +21,7 @@ Result<Type> infer(const InferArgs& args) {
       return refuse(args, Code::kShapeMismatch, "cannot cut {} elements into blocks of {}",
                     to_string(d), p.block_size);
     }
+    TESSERA_TRY_VOID(none_left(args, d, block, "elements left over by the blocks and none"));
     space.push_back(floor_div(d, block));
   }
   return tensor_type(at.stored(x.shape()[at.first], x.shape()[at.second] * block * block, space),

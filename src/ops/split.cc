@@ -3,21 +3,27 @@
 #include "ops/definition.h"
 #include "ops/evaluate.h"
 #include "ops/record.h"
+#include "ops/size_rules.h"
 
 namespace tessera::ops {
 namespace {
+
+// A part is a value of the graph.
+constexpr std::int64_t kMostParts = 1 << 16;
 
 // Where each part begins; the last place is the end, which may be unknown for equal parts.
 Result<std::vector<Dim>> cuts(const InferArgs& args, const SplitAttrs& p, const Dim& whole) {
   std::vector<Dim> places{Dim(0)};
   if (const auto* n = p.indices_or_sections.as<std::int64_t>()) {
-    if (*n <= 0) return refuse(args, Code::kWrongAttribute, "cannot make {} parts", *n);
+    if (*n <= 0 || *n > kMostParts) {
+      return refuse(args, Code::kWrongAttribute, "cannot make {} parts; 1 to {} is right", *n,
+                    kMostParts);
+    }
     if (provably_equal(floor_mod(whole, Dim(*n)), Dim(0)) == Tri::kNo) {
       return refuse(args, Code::kShapeMismatch, "cannot split {} elements into {} equal parts",
                     to_string(whole), *n);
     }
-    TESSERA_TRY_VOID(
-        agreed(args, floor_mod(whole, Dim(*n)), Dim(0), "elements left over and none"));
+    TESSERA_TRY_VOID(none_left(args, whole, Dim(*n), "elements left over and none"));
     const Dim part = floor_div(whole, Dim(*n));
     for (std::int64_t i = 1; i <= *n; ++i) places.push_back(Dim(i) * part);
     return places;

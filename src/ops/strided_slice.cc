@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attrs/shape.h"
 #include "ops/definition.h"
+#include "ops/elementwise.h"
 #include "ops/evaluate.h"
 #include "ops/record.h"
 
@@ -72,6 +73,9 @@ Result<Type> infer(const InferArgs& args) {
   const std::vector<AxisSlice> slices = slices_of(p, data.rank());
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (slices[i].stride == 0) return refuse(args, Code::kWrongAttribute, "has a stride of 0");
+    if (slices[i].stride == INT64_MIN) {
+      return refuse(args, Code::kWrongAttribute, "has the stride {}", slices[i].stride);
+    }
     shape[i] = sliced_size(slices[i], shape[i]);
   }
   return tensor_type(std::move(shape), data.dtype());
@@ -85,7 +89,7 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < strides.size(); ++i) {
     offset += first_index(slices[i], Dim(data.shape[i])).constant() * strides[i];
-    strides[i] *= slices[i].stride;
+    strides[i] = wrapping_multiply(strides[i], slices[i].stride);
   }
   return {strided_copy(data, static_shape(args.result), strides, offset)};
 }

@@ -3,6 +3,7 @@
 
 #include "ops/attrs/index.h"
 #include "ops/reshape.h"
+#include "ops/size_rules.h"
 
 namespace tessera::ops {
 namespace {
@@ -20,6 +21,7 @@ Result<Type> infer(const InferArgs& args) {
         std::ranges::none_of(indices.shape(), is_zero)) {
       return refuse(args, Code::kShapeMismatch, "takes from a tensor without elements");
     }
+    TESSERA_TRY_VOID(has_choice(args, num_elements(data.shape()), indices.shape()));
     return tensor_type(indices.shape(), data.dtype());
   }
   TESSERA_TRY(const std::int64_t axis, normal_axis(args, *p.axis, data.rank()));
@@ -38,6 +40,7 @@ Result<Type> infer(const InferArgs& args) {
   if (is_zero(data.shape()[axis]) && std::ranges::none_of(shape, is_zero)) {
     return refuse(args, Code::kShapeMismatch, "takes from axis {}, which has no element", axis);
   }
+  TESSERA_TRY_VOID(has_choice(args, data.shape()[axis], shape));
   return tensor_type(std::move(shape), data.dtype());
 }
 
@@ -60,7 +63,7 @@ Split split_of(const TakeAttrs& p, std::size_t data_rank, std::size_t index_rank
 
 std::vector<Tensor> eval(const EvalArgs& args) {
   const auto p = relay::read_attrs<TakeAttrs>(args.attrs);
-  const Ints indices = values_of<std::int64_t>(args.operands[1]);
+  const Elements<std::int64_t> indices = values_of<std::int64_t>(args.operands[1]);
   const Tensor data =
       p.axis ? args.operands[0] : reshaped(args.operands[0], {args.operands[0].num_elements()});
   const Split s = split_of(p, data.shape.size(), args.operands[1].shape.size());

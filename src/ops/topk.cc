@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "ops/size_rules.h"
 #include "ops/sorting.h"
 
 namespace tessera::ops {
@@ -21,6 +22,7 @@ Result<Type> infer(const InferArgs& args) {
       return refuse(args, Code::kShapeMismatch, "cannot choose {} of {} elements", p.k,
                     to_string(shape[axis]));
     }
+    TESSERA_TRY_VOID(at_least(args, shape[axis], Dim(p.k), "elements and the number to choose"));
     shape[axis] = Dim(p.k);  // otherwise all, as Relay has it
   }
   const Type values = tensor_type(shape, data.dtype()), places = tensor_type(shape, p.dtype);
@@ -35,7 +37,7 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   const Tensor& data = args.operands[0];
   const auto p = relay::read_attrs<TopKAttrs>(args.attrs);
   const SortOrder order = order_of(args.attrs, data.shape.size());
-  const Ints places = sorted_places(data, order);
+  const Elements<std::int64_t> places = sorted_places(data, order);
   const Type first = flatten(args.result)[0];
   const Ints shape = static_shape(first), strides = row_major_strides(data.shape);
   Ints chosen;

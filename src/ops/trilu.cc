@@ -18,7 +18,7 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   const bool upper = relay::read_attrs<TriluAttrs>(args.attrs).upper;
   const std::int64_t k = element_as_int(args.operands[1], 0);
   return in_domain(args.result.dtype(), [&]<class T>(T) -> std::vector<Tensor> {
-    std::vector<T> x = values_of<T>(args.operands[0]);
+    Elements<T> x = values_of<T>(args.operands[0]);
     std::size_t at = 0;
     for (Counter c(args.operands[0].shape); c; ++c, ++at) {
       const std::int64_t diagonal = c.index().back() - c.index()[c.index().size() - 2];

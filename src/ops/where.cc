@@ -21,9 +21,9 @@ Result<Type> infer(const InferArgs& args) {
 
 std::vector<Tensor> eval(const EvalArgs& args) {
   const Ints shape = static_shape(args.result);
-  const Ints condition = values_of<std::int64_t>(args.operands[0]);
+  const Elements<std::int64_t> condition = values_of<std::int64_t>(args.operands[0]);
   return in_domain(args.result.dtype(), [&]<class T>(T) -> std::vector<Tensor> {
-    const std::vector<T> x = values_of<T>(args.operands[1]), y = values_of<T>(args.operands[2]);
+    const Elements<T> x = values_of<T>(args.operands[1]), y = values_of<T>(args.operands[2]);
     const Ints c_strides = broadcast_strides(args.operands[0].shape, shape);
     const Ints x_strides = broadcast_strides(args.operands[1].shape, shape);
     const Ints y_strides = broadcast_strides(args.operands[2].shape, shape);

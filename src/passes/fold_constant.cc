@@ -3,6 +3,8 @@
 // taken (relay-spec 2.11).
 #include <map>
 
+#include "diagnostics/limits.h"
+#include "ops/evaluate_call.h"
 #include "passes/pass.h"
 #include "relay/rewrite.h"
 #include "types/computed.h"
@@ -26,10 +28,32 @@ std::vector<bool> primitive_regions(const relay::Function& f) {
   return inside;
 }
 
+struct FoldConstantOptions {
+  std::int64_t work = limits_for(0).fold_work, bytes = limits_for(0).constant_bytes;
+  static constexpr auto fields = std::tuple{relay::attr("work", &FoldConstantOptions::work),
+                                            relay::attr("bytes", &FoldConstantOptions::bytes)};
+};
+
+// What evaluating may take. A call that is too dear for it is left to the run.
+class FoldBudget {
+ public:
+  explicit FoldBudget(const FoldConstantOptions& options)
+      : work_(static_cast<double>(options.work)), bytes_(static_cast<double>(options.bytes)) {}
+  bool take(const ops::EvaluationCost& cost) {
+    if (cost.work > work_ || cost.bytes > bytes_) return false;
+    work_ -= cost.work;
+    bytes_ -= cost.bytes;
+    return true;
+  }
+
+ private:
+  double work_, bytes_;
+};
+
 class Folder {
  public:
-  Folder(const relay::Function& f, const ConstantPool& pool)
-      : f_(f), pool_(pool), in_primitive_(primitive_regions(f)) {}
+  Folder(const relay::Function& f, const ConstantPool& pool, FoldBudget& budget)
+      : f_(f), pool_(pool), budget_(budget), in_primitive_(primitive_regions(f)) {}
 
   relay::Function run() {
     return relay::rewrite(
@@ -63,12 +87,17 @@ class Folder {
     if (is_shape_query(*call.op)) return fold_shape_query(c, id);
     if (!is_foldable(*call.op) || f_.operands(id).empty() || is_dynamic(type)) return std::nullopt;
     std::vector<Tensor> operands;
+    std::vector<Type> types;
     for (const NodeId operand : f_.operands(id)) {
       if (uncomputed_tensor(f_.type(operand))) return std::nullopt;
+      const std::size_t before = operands.size();
       if (!collect(c, c.map(operand), operands)) return std::nullopt;
+      types.push_back(type_of(f_.type(operand), std::span(operands).subspan(before)));
     }
-    const std::vector<Tensor> results = call.op->eval({operands, call.attrs, type});
-    return make(c, type, results);
+    if (!budget_.take(ops::evaluation_cost(*call.op, types, call.attrs, type))) return std::nullopt;
+    // What cannot be evaluated is left to the run, which says why.
+    const auto results = ops::evaluate_call(*call.op, {operands, call.attrs, type});
+    return results ? std::optional(make(c, type, *results)) : std::nullopt;
   }
 
   // Random and stateful operators run each time, as marks stay; dropout is left to
@@ -80,6 +109,13 @@ class Folder {
   // Answered by the type alone, whatever the operand is.
   static bool is_shape_query(const relay::Operator& op) {
     return op.name == "shape_of" || op.name == "ndarray_size";
+  }
+
+  // Of data that are known, where inference may have left sizes open.
+  static Type type_of(const Type& inferred, std::span<const Tensor> data) {
+    std::vector<Type> parts;
+    for (const Tensor& t : data) parts.push_back(t.type());
+    return inferred.is_tuple() ? tuple_type(std::move(parts)) : parts.at(0);
   }
 
   std::optional<NodeId> fold_shape_query(Copier& c, NodeId id) {
@@ -155,8 +191,7 @@ class Folder {
     return true;
   }
 
-  std::optional<NodeId> make(Copier& c, const Type& type,
-                             const std::vector<Tensor>& results) const {
+  static NodeId make(Copier& c, const Type& type, const std::vector<Tensor>& results) {
     std::vector<NodeId> fields;
     for (const Tensor& t : results) {
       fields.push_back(c.builder().constant(t));
@@ -170,14 +205,18 @@ class Folder {
 
   const relay::Function& f_;
   const ConstantPool& pool_;
+  FoldBudget& budget_;
   const std::vector<bool> in_primitive_;             // by region
   std::map<NodeId, std::optional<RegionId>> taken_;  // by `if`
 };
 
-Result<Module> run(Module module, PassContext&) {
-  return map_optimizable(std::move(module), [](const relay::Function& f, const ConstantPool& pool) {
-    return f.attrs.int_or_zero("Primitive") != 0 ? f : Folder(f, pool).run();
-  });
+Result<Module> run(Module module, PassContext& context) {
+  FoldBudget budget(relay::read_attrs<FoldConstantOptions>(context.options));
+  return map_optimizable(std::move(module),
+                         [&](const relay::Function& f, const ConstantPool& pool) {
+                           if (f.attrs.int_or_zero("Primitive") != 0) return f;
+                           return Folder(f, pool, budget).run();
+                         });
 }
 
 }  // namespace
@@ -185,7 +224,10 @@ Result<Module> run(Module module, PassContext&) {
 extern const Pass fold_constant;
 const Pass fold_constant{
     .name = "fold-constant",
-    .summary = "evaluates calls whose operands are constants, and shape queries of known shapes",
+    .summary =
+        "evaluates calls whose operands are constants, and shape queries of known shapes, "
+        "as far as `work` element operations and `bytes` of results go",
+    .options = relay::attr_schema<FoldConstantOptions>,
     .run = run,
 };
 

@@ -152,9 +152,9 @@ class Folder {
 
   void fold_into(Folded& out) const {
     const Tensor& old = tensor(out.old->weight);
-    std::vector<double> weight = ops::values_of<double>(old);
-    out.bias = out.old->bias ? ops::values_of<double>(tensor(out.old->bias))
-                             : std::vector<double>(out.old->width, 0);
+    std::vector<double> weight = doubles(old);
+    out.bias =
+        out.old->bias ? doubles(tensor(out.old->bias)) : std::vector<double>(out.old->width, 0);
     move_into(*out.parameters, *out.old, weight, out.bias);
     out.weight = tensor_from_doubles(old.shape, old.dtype, weight);
   }
@@ -183,6 +183,10 @@ class Folder {
   NodeId cast(Copier& c, NodeId value, DType dtype) const {
     return call(c, "cast", {value}, {{"dtype", dtype}});
   }
+  static std::vector<double> doubles(const Tensor& t) {
+    const ops::Elements<double> all = ops::values_of<double>(t);
+    return {all.begin(), all.end()};
+  }
   static NodeId vector(Copier& c, const std::vector<double>& values) {
     return c.builder().constant(
         tensor_from_doubles({static_cast<std::int64_t>(values.size())}, kFloat32, values));
@@ -210,8 +214,7 @@ class Folder {
 
   void move_into(const Norm& n, const ConstantProduct& p, std::vector<double>& weight,
                  std::vector<double>& bias) const {
-    const std::vector<double> gamma = ops::values_of<double>(tensor(n.gamma)),
-                              beta = ops::values_of<double>(tensor(n.beta));
+    const std::vector<double> gamma = doubles(tensor(n.gamma)), beta = doubles(tensor(n.beta));
     const MatrixLayout layout{gamma.size(), bias.size(), p.has_rows_of_terms};
     layout.for_each([&](std::size_t term, std::size_t column, std::size_t place) {
       bias[column] += beta[term] * weight[place];
@@ -225,7 +228,7 @@ class Folder {
     const NodeId x = cast(c, c.map(n.data), kFloat32);
     const NodeId scaled = call(c, "multiply", {x, factor(c, norm, 0)});
     const NodeId unit = call(c, "add", {scaled, factor(c, norm, 1)});
-    const auto widened = [&](NodeId id) { return vector(c, ops::values_of<double>(tensor(id))); };
+    const auto widened = [&](NodeId id) { return vector(c, doubles(tensor(id))); };
     const NodeId scaled_unit = call(c, "multiply", {unit, widened(n.gamma)});
     return cast(c, call(c, "add", {scaled_unit, widened(n.beta)}), f_.type(norm).dtype());
   }

@@ -79,7 +79,7 @@ Module norm_and_product(DType stored, DType dtype) {
 }
 
 double largest_difference(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = ops::values_of<double>(a), y = ops::values_of<double>(b);
+  const ops::Elements<double> x = ops::values_of<double>(a), y = ops::values_of<double>(b);
   double most = 0;
   for (std::size_t i = 0; i < x.size(); ++i) most = std::max(most, std::abs(x[i] - y[i]));
   return most;

@@ -131,7 +131,7 @@ class Fuser {
     for (std::size_t i = 0; i < f.num_nodes(); ++i) {
       const NodeId id(i);
       pattern_[i] = pattern_of(f, id, norms);
-      calls_[i] = f.op(id) != nullptr ? 1 : 0;
+      calls_[i] = f.op(id) != nullptr ? 1 : weight_of_tuple(id);
       fusable_[i] = live_[i] && pattern_[i] != OpPattern::kOpaque && !in_closed_literal(id);
     }
   }
@@ -187,6 +187,14 @@ class Fuser {
     }
   }
 
+  // A kernel has a parameter for each field: where these are many, two such tuples are not in one.
+  int weight_of_tuple(NodeId id) const {
+    constexpr int kFewFields = 32;
+    if (f_.as<relay::Tuple>(id) == nullptr) return 0;
+    const int fields = static_cast<int>(f_.operands(id).size());
+    return fields <= kFewFields ? 0 : std::min(fields, max_depth_ / 2);
+  }
+
   using Allows = bool (*)(OpPattern, bool is_sink);
 
   // Fuses everything on the paths from `source` to `sink`, if `allows` every node on them.
@@ -238,7 +246,8 @@ class Fuser {
   FusionGroups collect() {
     std::map<std::size_t, FusionGroup> by_root;
     for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
-      if (fusable_[i] || (live_[i] && calls_[i] != 0 && !in_closed_literal(NodeId(i)))) {
+      if (fusable_[i] ||
+          (live_[i] && f_.op(NodeId(i)) != nullptr && !in_closed_literal(NodeId(i)))) {
         by_root[root(i)].nodes.push_back(NodeId(i));
       }
     }

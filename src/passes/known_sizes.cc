@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ops/evaluate_call.h"
 #include "ops/table.h"
 #include "types/computed.h"
 
@@ -108,10 +109,13 @@ std::optional<KnownSizes::Known> KnownSizes::evaluated(NodeId id) const {
   }
   if (!from_sizes || (!complete && !moves_elements(*call.op))) return std::nullopt;
   const Type& type = f_.type(id);
-  const Tensor result = call.op->eval({values, call.attrs, type})[0];
+  const auto results = ops::evaluate_call(*call.op, {values, call.attrs, type});
+  if (!results) return std::nullopt;
+  const Tensor& result = results->front();
   if (complete) return Known{result, ones_like(result), true, true};
-  const Tensor mask = call.op->eval({masks, call.attrs, type})[0];
-  return Known{result, mask, all_ones(mask), true};
+  const auto moved = ops::evaluate_call(*call.op, {masks, call.attrs, type});
+  if (!moved) return std::nullopt;
+  return Known{result, moved->front(), all_ones(moved->front()), true};
 }
 
 }  // namespace tessera::passes

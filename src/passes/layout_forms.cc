@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/layout_forms.h"
 
+#include "ops/evaluate_call.h"
 #include "ops/table.h"
 #include "relay/operator.h"
 
@@ -86,7 +87,9 @@ NodeId LayoutForms::evaluated(relay::Copier& c, std::string_view name, NodeId no
   const Tensor* const values[] = {&operand};
   const auto type = op.infer({types, values, attrs, {}, op.name});
   TESSERA_CHECK(type.has_value(), "{} of a constant: {}", name, render(type.error()));
-  const NodeId made = c.builder().constant(op.eval({std::span(&operand, 1), attrs, *type})[0]);
+  const auto results = ops::evaluate_call(op, {std::span(&operand, 1), attrs, *type});
+  TESSERA_CHECK(results.has_value(), "{} of a constant: {}", name, render(results.error()));
+  const NodeId made = c.builder().constant(results->front());
   c.builder().set_type(made, *type);
   return made;
 }

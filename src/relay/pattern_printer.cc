@@ -6,6 +6,7 @@
 #include "relay/pattern_text.h"
 #include "relay/print.h"
 #include "relay/print_value.h"
+#include "support/quoted_text.h"
 
 namespace tessera::relay {
 
@@ -100,7 +101,7 @@ class PatternPrinter {
   std::string leaf(const PatternNode& n) {
     switch (n.kind) {
       case PatternKind::kVar:
-        return n.name.empty() ? "var" : fmt::format("var({})", quote(n.name));
+        return n.name.empty() ? "var" : fmt::format("var({})", quoted(n.name));
       case PatternKind::kConstant:
         return "constant";
       case PatternKind::kScalar:
@@ -179,9 +180,9 @@ std::string print(const Pattern& pattern) {
 }
 
 std::string print(const PatternTable& table) {
-  std::string out = fmt::format("table {} {{\n", quote(table.name));
+  std::string out = fmt::format("table {} {{\n", quoted(table.name));
   for (const CompositePattern& c : table.composites) {
-    std::string text = fmt::format("composite {}{}", quote(c.name), print(c.pattern));
+    std::string text = fmt::format("composite {}{}", quoted(c.name), print(c.pattern));
     for (auto at = text.find('\n'); at != text.npos; at = text.find('\n', at + 3)) {
       text.replace(at, 1, "\n  ");
     }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "relay/words.h"
+#include "support/quoted_text.h"
 
 namespace tessera::relay {
 
@@ -52,36 +53,6 @@ std::optional<std::string> float_literal(const Tensor& t) {
 
 }  // namespace
 
-std::string quote(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(c));
-        } else {
-          out += c;
-        }
-    }
-  }
-  return out + '"';
-}
-
 std::optional<std::string> scalar_literal(const Tensor& t) {
   if (!t.is_scalar() || t.dtype.lanes != 1) return std::nullopt;
   if (t.dtype.is_float()) return float_literal(t);
@@ -104,7 +75,7 @@ std::string attr_text(const AttrValue& value) {
     return fmt::format("{}f{}", float_text(*d),
                        value.width == 32 ? "" : std::to_string(value.width));
   }
-  if (const auto* s = value.as<std::string>()) return quote(*s);
+  if (const auto* s = value.as<std::string>()) return quoted(*s);
   const auto* array = value.as<AttrArray>();
   if (array == nullptr) return "None";
   std::string out = "[";
@@ -118,7 +89,7 @@ std::string attr_text(const AttrValue& value) {
 std::string global_text(std::string_view name) {
   bool legal = !name.empty() && is_identifier_start(name[0]) && name[0] != '/';
   for (const char c : name) legal = legal && is_identifier_char(c);
-  return "@" + (legal ? std::string(name) : quote(name));
+  return "@" + (legal ? std::string(name) : quoted(name));
 }
 
 std::string NameAllocator::local(std::string_view hint) {

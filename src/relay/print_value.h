@@ -12,8 +12,6 @@
 
 namespace tessera::relay {
 
-// `"..."`, with `\"`, `\\`, `\n`, `\t`, `\r` and `\xHH`.
-std::string quote(std::string_view text);
 // `1f`, `42i64`, `True`, `inff16`; nothing for what has no literal (rank above 0, small and
 // unsigned integers, bfloat16, NaN, whose bits a literal would lose).
 std::optional<std::string> scalar_literal(const Tensor& tensor);

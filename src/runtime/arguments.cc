@@ -6,8 +6,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/error.h"
-
 namespace tessera::runtime {
 namespace {
 
@@ -28,22 +26,6 @@ struct DtypeName {
     }
   }
   char text[32];
-};
-
-// `(1, ?, 128)`.
-struct ShapeText : TextBuffer {
-  ShapeText(std::int32_t ndim, const std::int64_t* shape) {
-    add("(");
-    for (std::int32_t i = 0; i < ndim; ++i) {
-      if (i > 0) add(", ");
-      if (shape[i] < 0) {
-        add("?");
-      } else {
-        add("%" PRId64, shape[i]);
-      }
-    }
-    add(")");
-  }
 };
 
 bool same(tessera_dtype a, tessera_dtype b) {
@@ -125,6 +107,19 @@ std::int32_t check_expressions(const tessera_program& program, std::int32_t i,
 
 }  // namespace
 
+ShapeText::ShapeText(std::int32_t ndim, const std::int64_t* shape) {
+  add("(");
+  for (std::int32_t i = 0; i < ndim; ++i) {
+    if (i > 0) add(", ");
+    if (shape[i] < 0) {
+      add("?");
+    } else {
+      add("%" PRId64, shape[i]);
+    }
+  }
+  add(")");
+}
+
 std::int32_t check_shape(const char* what, const tessera_program_io& io,
                          const tessera_tensor& tensor) {
   if (tensor.ndim != io.ndim) return fail_rank(what, io, tensor.ndim);
@@ -167,7 +162,13 @@ std::int32_t bind_input(const char* what, const tessera_program_io& io, const te
                 what, io.name);
   }
   *data = static_cast<char*>(input.data) + input.byte_offset;
-  if (compact_bytes(io.dtype, input.ndim, input.shape) == 0) return TESSERA_OK;
+  const std::uint64_t bytes = compact_bytes(io.dtype, input.ndim, input.shape);
+  if (bytes == 0) return TESSERA_OK;
+  if (bytes == UINT64_MAX) {
+    return fail(TESSERA_INVALID_ARGUMENT,
+                "%s `%s` of shape %s has more bytes than 64 bits can count", what, io.name,
+                ShapeText(input.ndim, input.shape).text());
+  }
   if (input.data == nullptr) {
     return fail(TESSERA_INVALID_ARGUMENT, "the data of %s `%s` is a null pointer", what, io.name);
   }
@@ -261,10 +262,11 @@ std::uint64_t compact_bytes(tessera_dtype dtype, std::int32_t ndim, const std::i
 bool is_compact(const tessera_tensor& tensor) {
   if (tensor.strides == nullptr) return true;
   std::int64_t expected = 1;
+  bool overflows = false;
   for (std::int32_t d = tensor.ndim; d-- > 0;) {
     if (tensor.shape[d] == 0) return true;
-    if (tensor.shape[d] != 1 && tensor.strides[d] != expected) return false;
-    expected *= tensor.shape[d];
+    if (tensor.shape[d] != 1 && (overflows || tensor.strides[d] != expected)) return false;
+    overflows |= __builtin_mul_overflow(expected, tensor.shape[d], &expected);
   }
   return true;
 }

@@ -4,9 +4,15 @@
 
 #include <cstdint>
 
+#include "runtime/error.h"
 #include "runtime/program.h"
 
 namespace tessera::runtime {
+
+// `(1, ?, 128)`.
+struct ShapeText : TextBuffer {
+  ShapeText(std::int32_t ndim, const std::int64_t* shape);
+};
 
 // Checks the inputs' shapes and binds the program's symbols: dims[i] for each symbol. A status.
 std::int32_t bind_shapes(const tessera_program& program, const tessera_tensor* inputs,
@@ -30,7 +36,7 @@ std::int32_t check_host(const char* what, const char* name, const tessera_tensor
 std::int32_t find_io(const tessera_program_io* table, std::int32_t count, const char* what,
                      const char* name, std::int32_t* index);
 
-// Checks what the caller says about outputs: number, and dtype and rank of those with data.
+// Checks what the caller says about outputs: number, and dtype, rank and sizes of those with data.
 std::int32_t check_outputs(const tessera_program& program, const tessera_tensor* outputs,
                            std::int32_t output_count);
 

@@ -10,8 +10,20 @@
 namespace tessera::runtime {
 namespace {
 
+// Inputs whose memory a value may have.
+struct Shares {
+  const std::int32_t* inputs = nullptr;
+  std::int32_t count = 0;
+};
+
+Shares shares_of_output(const tessera_program& program, std::int32_t index) {
+  if (program.shared_begins == nullptr || index < 0 || index >= program.output_count) return {};
+  const std::int32_t* begins = program.shared_begins + index;
+  return {program.shared_inputs + begins[0], begins[1] - begins[0]};
+}
+
 std::int32_t describe(const tessera_program_io* table, std::int32_t count, const char* what,
-                      std::int32_t index, tessera_io* io) {
+                      std::int32_t index, tessera_io* io, const Shares& shares = {}) {
   if (io == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`io` is a null pointer");
   if (index < 0 || index >= count) {
     return fail(TESSERA_INVALID_ARGUMENT, "there is no %s %d; the model has %d", what, index,
@@ -29,6 +41,8 @@ std::int32_t describe(const tessera_program_io* table, std::int32_t count, const
   full.dtype = from.dtype;
   full.align_bytes = static_cast<std::uint32_t>(io_align_bytes(from));
   full.max_bytes = bytes == UINT64_MAX ? 0 : bytes;
+  full.shares = shares.inputs;
+  full.share_count = shares.count;
   return copy_versioned(full, io, "tessera_io");
 }
 
@@ -86,7 +100,9 @@ int32_t tessera_model_input(const tessera_model* model, int32_t index, tessera_i
 
 int32_t tessera_model_output(const tessera_model* model, int32_t index, tessera_io* io) {
   if (model == nullptr) return fail_null_model();
-  return describe(model->program->outputs, model->program->output_count, "output", index, io);
+  const tessera_program& program = *model->program;
+  return describe(program.outputs, program.output_count, "output", index, io,
+                  shares_of_output(program, index));
 }
 
 int32_t tessera_model_weight_count(const tessera_model* model) {
@@ -120,7 +136,7 @@ int32_t tessera_model_output_shapes(const tessera_model* model, const tessera_te
     return fail_out_of_memory("shapes");
   }
   if (std::int32_t status = bind_shapes(program, inputs, input_count, dims.data())) return status;
-  if (output_count != program.output_count || outputs == nullptr) {
+  if (output_count != program.output_count || (outputs == nullptr && output_count > 0)) {
     return fail(TESSERA_INVALID_ARGUMENT, "%d outputs given, the model has %d",
                 outputs == nullptr ? 0 : output_count, program.output_count);
   }

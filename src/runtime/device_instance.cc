@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an instance has on its device, from the first to the last, and waiting for it.
+#include <atomic>
+
 #include "runtime/device_run.h"
 #include "runtime/device_scope.h"
+#include "runtime/fork.h"
 
 namespace tessera::runtime {
 namespace {
 
-constexpr std::uint64_t kFlagBytes = 64;
+// A device serves the process that has used it first, and not those that are forked from it.
+std::int32_t check_first_process() {
+  static std::atomic<std::int64_t> first{-1};
+  const std::int64_t here = num_forks();
+  std::int64_t user = -1;
+  if (first.compare_exchange_strong(user, here) || user == here) return TESSERA_OK;
+  return fail_left_behind();
+}
 
 }  // namespace
 
@@ -19,6 +29,7 @@ std::int32_t set_up_device(tessera_instance& instance, bool replays) {
   DeviceWork& work = instance.work;
   tessera_device_error error = {};
   const tessera_device_api& api = *program.device_api;
+  if (std::int32_t status = check_first_process()) return status;
   if (std::int32_t status = api.open(instance.device.device_id, program.device_arch, &error)) {
     return fail_on_device(status, error);
   }
@@ -37,7 +48,9 @@ std::int32_t set_up_device(tessera_instance& instance, bool replays) {
   if (status == TESSERA_OK) status = api.create_event(&work.begin, &error);
   if (status == TESSERA_OK) status = api.create_event(&work.end, &error);
   if (status != TESSERA_OK) return fail_on_device(status, error);
-  return allocate_block(instance, pinned(instance), kFlagBytes, 64, "a flag", &work.flag);
+  status = allocate_block(instance, pinned(instance), kFlagAndFaultBytes, 64, "a flag", &work.flag);
+  if (status == TESSERA_OK) clear_fault(instance);
+  return status;
 }
 
 void finish_device_work(tessera_instance& instance) {
@@ -67,7 +80,7 @@ std::int32_t wait_for_device(tessera_instance& instance) {
   const DeviceScope scope(work.api, instance.device);
   tessera_device_error error = {};
   const std::int32_t status = work.api->synchronize_event(work.end, &error);
-  return status == TESSERA_OK ? status : fail_on_device(status, error);
+  return status == TESSERA_OK ? take_fault(instance) : fail_on_device(status, error);
 }
 
 std::int32_t device_time(tessera_instance& instance, std::uint64_t* ns) {

@@ -7,6 +7,8 @@
 
 #include "runtime/arguments.h"
 #include "runtime/device_scope.h"
+#include "runtime/outputs.h"
+#include "runtime/overlap.h"
 #include "runtime/profile.h"
 #include "runtime/threads.h"
 
@@ -53,7 +55,7 @@ class DeviceRun {
     for (std::int32_t i = 0; status == TESSERA_OK && i < input_count; ++i) {
       status = bind_one_input(i, inputs[i]);
     }
-    if (status == TESSERA_OK) status = bind_outputs(outputs);
+    if (status == TESSERA_OK) status = bind_outputs(inputs, outputs);
     if (status == TESSERA_OK) status = compute(inputs);
     if (status == TESSERA_OK && waits_) status = copy_back();
     if (status == TESSERA_OK) hand_back(outputs);
@@ -81,9 +83,11 @@ class DeviceRun {
   }
 
  private:
-  // Behind what another stream still does.
+  // Behind what another stream still does. What an earlier run has found is told before anything
+  // is done.
   std::int32_t begin() {
     if (capturing_ || !work_.has_run) return TESSERA_OK;
+    if (std::int32_t status = take_fault(instance_)) return status;
     return check(work_.api->wait_event(work_.end, stream_, &error_));
   }
 
@@ -129,7 +133,7 @@ class DeviceRun {
       return status != TESSERA_OK || host ? status : fetch(i, instance_.inputs[i], bytes);
     }
     if (std::int32_t status = check_place("input", io.name, input)) return status;
-    return host ? send(i, instance_.inputs[i], bytes) : std::int32_t{TESSERA_OK};
+    return host ? send(i, instance_.inputs[i], input.shape) : std::int32_t{TESSERA_OK};
   }
 
   // From the device, for the host to read.
@@ -151,10 +155,10 @@ class DeviceRun {
   }
 
   // Through pinned memory, unless it is pinned already.
-  std::int32_t send(std::int32_t i, const void* data, std::uint64_t bytes) {
+  std::int32_t send(std::int32_t i, const void* data, const std::int64_t* shape) {
     const tessera_program_io& io = program_.inputs[i];
-    const std::uint64_t room = own_output_bytes(io, io.shape);  // the bound, where there is one
-    const std::uint64_t most = room == UINT64_MAX ? bytes : std::max(bytes, room);
+    const std::uint64_t bytes = compact_bytes(io.dtype, io.ndim, shape);
+    const std::uint64_t most = bound_bytes(io, shape);
     if (std::int32_t status = reserve(&work_.inputs[i], instance_.device, most, "input", io.name)) {
       return status;
     }
@@ -171,10 +175,14 @@ class DeviceRun {
     return check(work_.api->copy(work_.inputs[i].data, data, bytes, stream_, &error_));
   }
 
-  std::int32_t bind_outputs(const tessera_tensor* outputs) {
+  std::int32_t bind_outputs(const tessera_tensor* inputs, const tessera_tensor* outputs) {
     std::int64_t* shape = instance_.output_shapes.data();
     output_shapes(program_, instance_.dims.data(), shape);
     instance_.given_outputs = outputs;
+    for (std::int32_t i = 0; i < program_.output_count; ++i) {
+      if (std::int32_t status = check_given(i, outputs[i])) return status;
+    }
+    if (std::int32_t status = check_overlaps(instance_, inputs, outputs, shape)) return status;
     for (std::int32_t i = 0; i < program_.output_count; ++i) {
       const tessera_program_io& io = program_.outputs[i];
       instance_.output_tensors[i] = {nullptr, instance_.device, io.ndim, io.dtype,
@@ -189,46 +197,37 @@ class DeviceRun {
     return TESSERA_OK;
   }
 
-  // Has the caller's tensor room for the result?
-  bool fits(const tessera_program_io& io, const tessera_tensor& t, std::uint64_t needed) const {
-    const std::uint64_t capacity = compact_bytes(io.dtype, io.ndim, t.shape);
-    const auto address = reinterpret_cast<std::uintptr_t>(t.data) + t.byte_offset;
-    return capacity != UINT64_MAX && capacity >= needed && is_compact(t) &&
-           (is_host(t.device) || address % kDeviceAlign == 0);
+  // What can be said of the caller's tensor before the result's shape is known.
+  std::int32_t check_given(std::int32_t i, const tessera_tensor& output) const {
+    if (is_own_output(instance_, i, output)) return TESSERA_OK;
+    const tessera_program_io& io = program_.outputs[i];
+    if (std::int32_t status = check_place("output", io.name, output)) return status;
+    return check_layout(io, output, is_host(output.device) ? 1 : kDeviceAlign);
   }
 
   std::int32_t bind_output(std::int32_t i, const tessera_tensor& output,
                            const std::int64_t* shape) {
     const tessera_program_io& io = program_.outputs[i];
     work_.host_copies[i] = nullptr;
-    std::uint64_t bytes = compact_bytes(io.dtype, io.ndim, shape);
-    if (bytes == UINT64_MAX) bytes = own_output_bytes(io, shape);
-    if (bytes == UINT64_MAX) {
-      return fail(TESSERA_INVALID_ARGUMENT,
-                  "output `%s` has a dimension without a bound: give a tensor for it", io.name);
-    }
-    const bool own = output.data != nullptr && (output.data == instance_.own_outputs[i].data ||
-                                                output.data == work_.outputs[i].data);
-    const bool callers = output.data != nullptr && !own;
-    if (callers) {
-      if (std::int32_t status = check_place("output", io.name, output)) return status;
-      if (fits(io, output, bytes)) {
-        void* data = static_cast<char*>(output.data) + output.byte_offset;
-        if (!is_host(output.device)) {
-          instance_.outputs[i] = data;
-          return TESSERA_OK;
-        }
-        work_.host_copies[i] = data;
+    const bool own = is_own_output(instance_, i, output);
+    if (!own) {
+      if (std::int32_t status = check_room(io, output, shape)) return status;
+      void* data = static_cast<char*>(output.data) + output.byte_offset;
+      if (!is_host(output.device)) {
+        instance_.outputs[i] = data;
+        return TESSERA_OK;
       }
+      work_.host_copies[i] = data;
     }
-    const std::uint64_t most = std::max<std::uint64_t>(own_output_bytes(io, shape), 1);
+    std::uint64_t most = 0;
+    if (std::int32_t status = own_output_bytes(io, shape, &most)) return status;
     if (std::int32_t status =
             reserve(&work_.outputs[i], instance_.device, most, "output", io.name)) {
       return status;
     }
     instance_.outputs[i] = work_.outputs[i].data;
     const bool stays = !waits_ || output.device.device_type == TESSERA_CUDA;
-    if (work_.host_copies[i] != nullptr || stays) return TESSERA_OK;
+    if (!own || stays) return TESSERA_OK;
     Block& result = instance_.own_outputs[i];
     if (std::int32_t status = reserve(&result, pinned(instance_), most, "output", io.name)) {
       return status;
@@ -275,6 +274,7 @@ class DeviceRun {
     }
     if (std::int32_t status = check(work_.api->synchronize(stream_, &error_))) return status;
     work_.sent_bytes = 0;
+    if (std::int32_t status = take_fault(instance_)) return status;
     for (std::int32_t i = 0; i < program_.output_count; ++i) {
       const Block& staging = work_.staging[staging_of_output(i)];
       void* to = work_.host_copies[i];
@@ -307,8 +307,8 @@ class DeviceRun {
           result.data == instance_.own_outputs[i].data || result.data == work_.outputs[i].data;
       if (own) {
         outputs[i] = result;
-      } else if (!std::equal(result.shape, result.shape + result.ndim, outputs[i].shape)) {
-        std::copy_n(result.shape, result.ndim, outputs[i].shape);
+      } else {
+        tell_shape(result, &outputs[i]);
       }
     }
   }

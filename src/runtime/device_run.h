@@ -25,7 +25,16 @@ std::int32_t set_up_device(tessera_instance& instance, bool replays);
 void finish_device_work(tessera_instance& instance);
 // After all else.
 void tear_down_device(tessera_instance& instance);
+// Tells of what has failed since it was last asked, too.
 std::int32_t wait_for_device(tessera_instance& instance);
+// The flag's block: the scalar that the host asks for, and behind it where kernels tell of indices
+// that lie outside.
+inline constexpr std::uint64_t kFlagBytes = 64, kFlagAndFaultBytes = 128;
+void clear_fault(tessera_instance& instance);
+// The status of an index outside that kernels have found, once; does not wait (faults.cc). The
+// first leaves it to the caller to tell.
+std::int32_t read_fault(tessera_instance& instance, char (&text)[kErrorBytes]);
+std::int32_t take_fault(tessera_instance& instance);
 std::int32_t device_time(tessera_instance& instance, std::uint64_t* ns);
 // Behind what the instance does, from anywhere into its device's memory; waits for it.
 std::int32_t copy_to_device(tessera_instance& instance, void* to, const void* from,
@@ -47,10 +56,6 @@ std::int32_t reserve_device_output(tessera_instance& instance, std::int32_t i);
 // The instance's tables as a host program gets them; in run.cc.
 tessera_frame frame_of(tessera_instance& instance, const tessera_tensor* inputs,
                        const void* const* constants);
-// Bytes that an output of these dimensions may take: its bound, so that later runs find it large
-// enough; in run.cc.
-std::uint64_t own_output_bytes(const tessera_program_io& io, const std::int64_t* shape);
-
 // Does the program find sizes of the output as it runs? In run.cc.
 bool depends_on_data(const tessera_program_io& io, const std::int64_t* shape);
 

@@ -89,9 +89,13 @@ TEST_F(DeviceSizes, TheCallersTensorIsWrittenIfItIsLargeEnough) {
   EXPECT_EQ(y[3], 60);
   for (float& x : x_) x = 100;
   shape[0] = 5;
-  ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
-  EXPECT_NE(out_[0].data, y);
-  EXPECT_EQ(out_[0].shape[0], 6);
+  ASSERT_EQ(run(), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(),
+               "the run failed: output `y` needs 24 bytes for a result of shape (6), and was given "
+               "20 of shape (5): give a larger tensor, or none (data == NULL) for the instance's "
+               "own");
+  EXPECT_EQ(out_[0].data, y);
+  EXPECT_EQ(shape[0], 5);
 }
 
 TEST_F(DeviceSizes, SteadyRunsReserveNothing) {

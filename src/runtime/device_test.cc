@@ -244,8 +244,8 @@ TEST(DeviceArch, OlderAndOtherGpusAreTold) {
   EXPECT_FALSE(runs_on("sm_80+ptx", 7, 5));
 }
 
-// A flag of 64 bytes, an arena of 1000, a workspace of 24 and as many constants; then an input of
-// 24 and outputs of 24 and 8, and as many on the host.
+// A flag and a fault of 64 bytes each, an arena of 1000, a workspace of 24 and as many constants;
+// then an input of 24 and outputs of 24 and 8, and as many on the host.
 TEST_F(DeviceTest, TheMemoryOfAnInstanceIsTold) {
   create();
   const auto told = [&] {
@@ -254,10 +254,10 @@ TEST_F(DeviceTest, TheMemoryOfAnInstanceIsTold) {
     return std::vector<std::uint64_t>{m.constant_bytes, m.pool_bytes, m.other_bytes,
                                       m.pinned_bytes};
   };
-  EXPECT_EQ(told(), (std::vector<std::uint64_t>{24, 1000, 24, 64}));
+  EXPECT_EQ(told(), (std::vector<std::uint64_t>{24, 1000, 24, 128}));
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(run(), TESSERA_OK);
-    EXPECT_EQ(told(), (std::vector<std::uint64_t>{24, 1000, 24 + 56, 64 + 56}));
+    EXPECT_EQ(told(), (std::vector<std::uint64_t>{24, 1000, 24 + 56, 128 + 56}));
   }
   EXPECT_EQ(tessera_instance_memory(instance_, nullptr), TESSERA_INVALID_ARGUMENT);
 }

@@ -10,12 +10,14 @@
 #include "runtime/arguments.h"
 #include "runtime/device_run.h"
 #include "runtime/device_scope.h"
+#include "runtime/fork.h"
 #include "runtime/threads.h"
 
 namespace tessera::runtime {
 namespace {
 
 constexpr std::uint64_t kWorkspaceAlign = 64;
+constexpr std::uint64_t kMostBytes = INT64_MAX;  // of a block; no address space has more
 
 void* default_allocate(void* context, std::uint64_t bytes, std::uint64_t align_bytes,
                        tessera_device device) {
@@ -44,6 +46,17 @@ void set_call_error(const tessera_call* call, const char* text) {
   set_run_error(*static_cast<tessera_instance*>(call->runtime), TESSERA_KERNEL_FAILED, text);
 }
 
+std::int32_t check_threads(std::int32_t threads) {
+  if (threads < 0) {
+    return fail(TESSERA_INVALID_ARGUMENT, "%d threads asked for; 0 means all CPUs", threads);
+  }
+  const bool is_default = threads == 0;
+  if (is_default) threads = default_threads();
+  if (threads <= TESSERA_MAX_THREADS) return TESSERA_OK;
+  return fail(TESSERA_INVALID_ARGUMENT, "%d threads asked for%s; an instance has at most %d",
+              threads, is_default ? " by OMP_NUM_THREADS" : "", TESSERA_MAX_THREADS);
+}
+
 std::int32_t check_options(const tessera_program& program,
                            const tessera_instance_options& options) {
   constexpr std::size_t kFirst = offsetof(tessera_instance_options, no_replay);  // of the ABI
@@ -53,11 +66,18 @@ std::int32_t check_options(const tessera_program& program,
                 "TESSERA_INSTANCE_OPTIONS_INIT",
                 options.struct_bytes, kFirst);
   }
-  if (options.threads < 0) {
-    return fail(TESSERA_INVALID_ARGUMENT, "%d threads asked for; 0 means all CPUs",
-                options.threads);
+  if (std::int32_t status = check_threads(options.threads)) return status;
+  if (options.allocator != nullptr &&
+      (options.allocator->allocate == nullptr || options.allocator->release == nullptr)) {
+    return fail(TESSERA_INVALID_ARGUMENT, "the allocator's function `%s` is a null pointer",
+                options.allocator->allocate == nullptr ? "allocate" : "release");
   }
   const std::int32_t kind = options.device.device_type;
+  if (kind == 0 && options.device.device_id != 0) {
+    return fail(TESSERA_INVALID_ARGUMENT,
+                "a device of number %d was asked for, and not of which kind: set device_type",
+                options.device.device_id);
+  }
   if (kind != 0 && kind != program.device.device_type) {
     return fail(TESSERA_WRONG_MACHINE,
                 "an instance on %s was asked for, the model was compiled for %s",
@@ -154,6 +174,7 @@ std::int32_t set_up_tables(tessera_instance& instance) {
                    instance.output_shapes.allocate(total_output_rank(program)) &&
                    instance.output_tensors.allocate(program.output_count) &&
                    instance.own_outputs.allocate(program.output_count) &&
+                   instance.ranges.allocate(program.input_count + 2 * program.output_count) &&
                    instance.heap.allocate(program.heap_count) &&
                    instance.profile.steps.allocate(program.step_count);
   return all ? std::int32_t{TESSERA_OK} : fail_out_of_memory("the tables of the instance");
@@ -179,7 +200,7 @@ std::int32_t set_up(tessera_instance& instance, const tessera_instance_options& 
   return TESSERA_OK;
 }
 
-void tear_down(tessera_instance* instance) {
+void give_back(tessera_instance* instance) {
   const DeviceScope scope(instance->work.api, instance->device);
   if (instance->work.api != nullptr) finish_device_work(*instance);
   destroy_instance_states(*instance);
@@ -189,6 +210,10 @@ void tear_down(tessera_instance* instance) {
   for (Block& block : instance->heap) release_block(*instance, &block);
   release_block(*instance, &instance->workspace);
   if (instance->work.api != nullptr) tear_down_device(*instance);
+}
+
+void tear_down(tessera_instance* instance) {
+  if (!is_left_behind(*instance)) give_back(instance);
   tessera_model* model = instance->model;
   destroy(instance);
   release(model);
@@ -205,6 +230,9 @@ std::int32_t allocate_block(tessera_instance& instance, tessera_device device, s
                             std::uint64_t align_bytes, const char* what, Block* block) {
   *block = {};
   if (bytes == 0) return TESSERA_OK;
+  if (bytes > kMostBytes) {
+    return fail(TESSERA_OUT_OF_MEMORY, "out of memory for %s: %" PRIu64 " bytes", what, bytes);
+  }
   instance.error[0] = '\0';
   void* data = instance.allocator.allocate(instance.allocator.context, bytes, align_bytes, device);
   if (data == nullptr && instance.error[0] != '\0') {
@@ -214,7 +242,23 @@ std::int32_t allocate_block(tessera_instance& instance, tessera_device device, s
     return fail(TESSERA_OUT_OF_MEMORY, "out of memory for %s: %" PRIu64 " bytes", what, bytes);
   }
   *block = {data, bytes, true, device};
-  return TESSERA_OK;
+  if (reinterpret_cast<std::uintptr_t>(data) % std::max<std::uint64_t>(align_bytes, 1) == 0) {
+    return TESSERA_OK;
+  }
+  release_block(instance, block);
+  return fail(TESSERA_INVALID_ARGUMENT,
+              "the allocator gave memory for %s that is not aligned to %" PRIu64 " bytes: %p", what,
+              align_bytes, data);
+}
+
+bool is_left_behind(const tessera_instance& instance) {
+  return instance.work.api != nullptr && instance.forks != num_forks();
+}
+
+std::int32_t fail_left_behind() {
+  return fail(TESSERA_INVALID_ARGUMENT,
+              "this process is a fork of one that used the device, and what is on the device does "
+              "not follow: create the instance in a process whose parent has not used it");
 }
 
 void clear_run_error(tessera_instance& instance) {
@@ -304,8 +348,13 @@ int32_t tessera_instance_create(tessera_model* model, const tessera_instance_opt
   if (created == nullptr) return fail_out_of_memory("the instance");
   created->model = model;
   retain(model);
-  const DeviceScope scope(model->program->device_api, options->device);
-  if (std::int32_t status = set_up(*created, *options)) {
+  created->forks = num_forks();
+  const std::int32_t threads = options->threads > 0 ? options->threads : default_threads();
+  const std::int32_t status = with_threads(threads, [&] {
+    const DeviceScope scope(model->program->device_api, options->device);
+    return set_up(*created, *options);
+  });
+  if (status != TESSERA_OK) {
     tear_down(created);
     return status;
   }

@@ -21,6 +21,12 @@ struct Block {
   tessera_device device;
 };
 
+// Memory of a tensor: its end is no more than the last address.
+struct Range {
+  std::uintptr_t begin;
+  std::uint64_t bytes;
+};
+
 struct StepTimes {
   std::uint64_t calls, total_ns, min_ns, last_start_ns, last_ns;
 };
@@ -72,6 +78,7 @@ struct tessera_instance {
   tessera_allocator allocator;
   tessera_device device;
   std::int32_t threads;
+  std::uint32_t forks;  // of this process, when it was created
 
   tessera::runtime::Array<tessera::runtime::Block> pools;
   tessera::runtime::Array<void*> pool_pointers;
@@ -92,7 +99,9 @@ struct tessera_instance {
   tessera::runtime::Array<std::int64_t> output_shapes;  // all outputs', one after the other
   tessera::runtime::Array<tessera_tensor> output_tensors;
   tessera::runtime::Array<tessera::runtime::Block> own_outputs;
-  const tessera_tensor* given_outputs;  // by the caller
+  const tessera_tensor* given_outputs;                      // by the caller
+  tessera::runtime::Array<tessera::runtime::Range> ranges;  // overlap.h
+  bool ranges_are_apart;  // these, with pools and weights as they are
 
   tessera::runtime::DeviceWork work;
 
@@ -125,6 +134,12 @@ std::int32_t run_failed(const tessera_instance& instance);
 // be the instance's, can be given again.
 void settle_sizes(tessera_instance& instance);
 
+// Is it on a device, and of another process, from which this one was forked? Nothing on the device
+// follows.
+bool is_left_behind(const tessera_instance& instance);
+// Then the sentence of it.
+std::int32_t fail_left_behind();
+
 // One call at a time: the others are told.
 template <class F>
 std::int32_t alone(tessera_instance* instance, F&& work) {
@@ -132,7 +147,7 @@ std::int32_t alone(tessera_instance* instance, F&& work) {
   if (instance->running.exchange(1, std::memory_order_acquire) != 0) {
     return fail(TESSERA_BUSY, "the instance is running in another thread: create one for each");
   }
-  const std::int32_t status = work();
+  const std::int32_t status = is_left_behind(*instance) ? fail_left_behind() : work();
   if (status != TESSERA_OK) settle_sizes(*instance);
   instance->running.store(0, std::memory_order_release);
   return status;

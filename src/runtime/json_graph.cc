@@ -76,7 +76,11 @@ bool JsonGraph::read_node(JsonId object) {
   } else if (op != "kernel") {
     return fail("a node's op is not input, const or kernel");
   }
-  node.output_count = static_cast<std::uint32_t>(attr_int(node, "num_outputs", 1));
+  std::int64_t outputs = 1;
+  if (!attr_int(node, "num_outputs", &outputs) || outputs < 0 || outputs > UINT32_MAX) {
+    return fail("a node's number of outputs is no number");
+  }
+  node.output_count = static_cast<std::uint32_t>(outputs);
   return nodes_.push(node) || fail("out of memory");
 }
 
@@ -169,15 +173,15 @@ std::string_view JsonGraph::attr_text(const JsonNode& node, std::string_view nam
   return id == kNoJson ? std::string_view("") : document_.text(id);
 }
 
-std::int64_t JsonGraph::attr_int(const JsonNode& node, std::string_view name,
-                                 std::int64_t otherwise, std::uint32_t i) const {
+bool JsonGraph::attr_int(const JsonNode& node, std::string_view name, std::int64_t* value,
+                         std::uint32_t i) const {
   const JsonId id = attr_at(node, name, i);
-  if (id == kNoJson) return otherwise;
+  if (id == kNoJson) return true;
   const std::string_view text = document_.text(id);
-  if (text == "True" || text == "true") return 1;
-  if (text == "False" || text == "false") return 0;
-  std::int64_t value;
-  return number(id, &value) ? value : otherwise;
+  const bool is_true = text == "True" || text == "true";
+  if (!is_true && text != "False" && text != "false") return number(id, value);
+  *value = is_true ? 1 : 0;
+  return true;
 }
 
 bool JsonGraph::number(JsonId id, std::int64_t* value) const {

@@ -52,9 +52,10 @@ class JsonGraph {
   // The i-th text of an attribute, written as a list or as a bare string; "" if it is not there.
   std::string_view attr_text(const JsonNode& node, std::string_view name,
                              std::uint32_t i = 0) const;
-  // The same as a number; `otherwise` if it is not there or no number. True and False are 1 and 0.
-  std::int64_t attr_int(const JsonNode& node, std::string_view name, std::int64_t otherwise,
-                        std::uint32_t i = 0) const;
+  // The same as a number; True and False are 1 and 0. *value stays as it is where the attribute is
+  // not there. False: it is there and no number, or a size whose symbols have no values.
+  [[nodiscard]] bool attr_int(const JsonNode& node, std::string_view name, std::int64_t* value,
+                              std::uint32_t i = 0) const;
 
   // The value of a symbol, or of a whole expression, for what attr_int and shape say from now on.
   [[nodiscard]] bool set_size(std::string_view text, std::int64_t value) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/json_graph.h"
 
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -18,6 +19,13 @@ constexpr const char* kDense = R"({
   ],
   "arg_nodes": [0, 1], "heads": [[2, 0, 0]], "node_row_ptr": [0, 1, 2, 3]})";
 
+std::optional<std::int64_t> int_of(const JsonGraph& graph, const JsonNode& node,
+                                   std::string_view name, std::int64_t otherwise,
+                                   std::uint32_t i = 0) {
+  std::int64_t value = otherwise;
+  return graph.attr_int(node, name, &value, i) ? std::optional(value) : std::nullopt;
+}
+
 std::string error_of(const std::string& text) {
   JsonGraph graph;
   return graph.parse(text) ? "" : graph.error();
@@ -32,16 +40,38 @@ TEST(JsonGraph, ReadsNodesEntriesAndAttributes) {
   const JsonNode& dense = graph.nodes()[2];
   ASSERT_EQ(dense.input_count, 2u);
   EXPECT_EQ(dense.inputs[1].node, 1u);
-  EXPECT_EQ(graph.attr_int(dense, "units", -1), 4);
+  EXPECT_EQ(int_of(graph, dense, "units", -1), 4);
   EXPECT_EQ(graph.attr_size(dense, "axes"), 2u);
-  EXPECT_EQ(graph.attr_int(dense, "axes", 0, 1), -2);
-  EXPECT_EQ(graph.attr_int(dense, "flag", 0), 1);
-  EXPECT_EQ(graph.attr_int(dense, "absent", 7), 7);
+  EXPECT_EQ(int_of(graph, dense, "axes", 0, 1), -2);
+  EXPECT_EQ(int_of(graph, dense, "flag", 0), 1);
+  EXPECT_EQ(int_of(graph, dense, "absent", 7), 7);
   EXPECT_EQ(graph.dtype(dense, 0), "float32");
   std::int64_t dims[4];
   ASSERT_EQ(graph.shape(dense, 0, dims, 4), 2);
   EXPECT_EQ(dims[1], 4);
   EXPECT_EQ(graph.entry_id(graph.heads()[0]), 2u);
+}
+
+TEST(JsonGraph, ASizeWithoutAValueIsNoNumber) {
+  JsonGraph graph;
+  ASSERT_TRUE(graph.parse(R"json({"nodes": [
+    {"op": "input", "name": "x",
+     "attrs": {"strides": [["64*past+64*seq", "8*seq", "seq*seq*seq*seq", "floordiv(seq, past)",
+                            "wide"]], "shape": [[[2, "past+seq"]]]}}],
+    "node_row_ptr": [0, 1]})json"))
+      << graph.error();
+  const JsonNode& x = graph.nodes()[0];
+  std::int64_t dims[4];
+  ASSERT_TRUE(graph.set_size("past+seq", 5));
+  ASSERT_TRUE(graph.set_size("seq", 1'000'000));
+  EXPECT_EQ(graph.shape(x, 0, dims, 4), 2);
+  EXPECT_EQ(int_of(graph, x, "strides", 7), std::nullopt) << "`past` has no value";
+  EXPECT_EQ(int_of(graph, x, "strides", 7, 1), 8'000'000);
+  EXPECT_EQ(int_of(graph, x, "strides", 7, 2), std::nullopt) << "it overflows";
+  EXPECT_EQ(int_of(graph, x, "strides", 7, 4), std::nullopt);
+  ASSERT_TRUE(graph.set_size("past", 0));
+  EXPECT_EQ(int_of(graph, x, "strides", 7), 64'000'000);
+  EXPECT_EQ(int_of(graph, x, "strides", 7, 3), std::nullopt) << "it divides by zero";
 }
 
 TEST(JsonGraph, RefusesWhatItDoesNotKnow) {

@@ -17,6 +17,10 @@ const char* tessera_metadata_json(void) {
 }
 
 int32_t tessera_model_create(const tessera_model_options* options, tessera_model** model) {
+  // What lies beside the library is not looked at unless a compilation put it there.
+  if (tessera_model_program.bundled_count == 0) {
+    return tessera_model_create_from(&tessera_model_program, nullptr, options, model);
+  }
   const tessera::runtime::DirectoryOf directory(&tessera_model_program);
   return tessera_model_create_from(
       &tessera_model_program, directory.path[0] != '\0' ? directory.path : nullptr, options, model);

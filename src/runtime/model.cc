@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/error.h"
+#include "runtime/fork.h"
 
 namespace tessera::runtime {
 namespace {
@@ -77,7 +78,6 @@ void retain(tessera_model* model) { model->references.fetch_add(1, std::memory_o
 void release(tessera_model* model) {
   if (model->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   destroy_device_states(*model);
-  pthread_mutex_destroy(&model->mutex);
   destroy(model);
 }
 
@@ -90,11 +90,11 @@ int32_t tessera_model_create_from(const tessera_program* program, const char* di
   *model = nullptr;
   if (std::int32_t status = check_versions(*program, options)) return status;
   if (std::int32_t status = check_machine(*program)) return status;
+  watch_forks();
   auto* created = create<tessera_model>();
   if (created == nullptr) return fail_out_of_memory("the model");
   created->program = program;
   created->references.store(1, std::memory_order_relaxed);
-  pthread_mutex_init(&created->mutex, nullptr);
   if (std::int32_t status = set_up(*created, directory)) {
     release(created);
     return status;

@@ -4,8 +4,6 @@
 
 #include <atomic>
 
-#include <pthread.h>
-
 #include "runtime/array.h"
 #include "runtime/program.h"
 #include "runtime/vendor.h"
@@ -16,6 +14,7 @@ namespace tessera::runtime {
 // Created by the first of them.
 struct DeviceStates {
   tessera_device device;
+  std::uint32_t forks;  // of this process, when they were created
   Array<void*> states;
   // On a device other than the CPU: the constants' data there, in one piece of memory.
   void* constants_memory;
@@ -43,8 +42,7 @@ struct tessera_model {
   tessera::runtime::Array<std::int32_t> artifact_of_extern;
   tessera::runtime::Array<tessera::runtime::BackendArtifacts> artifacts_of_backend;
 
-  pthread_mutex_t mutex;  // guards device_states
-  tessera::runtime::DeviceStates* device_states;
+  tessera::runtime::DeviceStates* device_states;  // guarded by ForkLock
 };
 
 namespace tessera::runtime {

@@ -7,40 +7,11 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/program_fixture.h"
+#include "runtime/gomp.h"
+#include "runtime/model_fixture.h"
 
 namespace tessera::runtime {
 namespace {
-
-class ModelTest : public ::testing::Test, public ProgramFixture {
- protected:
-  ~ModelTest() override {
-    tessera_instance_destroy(instance_);
-    tessera_model_destroy(model_);
-  }
-
-  std::int32_t create(const tessera_model_options* options = nullptr) {
-    return tessera_model_create_from(&program, nullptr, options, &model_);
-  }
-  void create_all(const tessera_instance_options* options = nullptr) {
-    ASSERT_EQ(create(), TESSERA_OK) << tessera_last_error();
-    ASSERT_EQ(tessera_instance_create(model_, options, &instance_), TESSERA_OK)
-        << tessera_last_error();
-  }
-  std::int32_t run() { return tessera_instance_run(instance_, &in_, 1, out_, 2); }
-  // The sentence of a run that must fail.
-  std::string error_of_run() {
-    EXPECT_EQ(run(), TESSERA_INVALID_ARGUMENT);
-    return tessera_last_error();
-  }
-
-  tessera_model* model_ = nullptr;
-  tessera_instance* instance_ = nullptr;
-  alignas(64) float x_[6] = {10, 20, 30, 40, 50, 60};
-  std::int64_t in_shape_[2] = {2, 3};
-  tessera_tensor in_ = {x_, {TESSERA_CPU, 0}, 2, kFloat32, in_shape_, nullptr, 0};
-  tessera_tensor out_[2] = {};
-};
 
 TEST_F(ModelTest, RunsIntoItsOwnOutputs) {
   create_all();
@@ -53,24 +24,6 @@ TEST_F(ModelTest, RunsIntoItsOwnOutputs) {
   ASSERT_EQ(run(), TESSERA_OK);  // handing the same tensors in again is allowed
   EXPECT_EQ(out_[0].data, first);
   EXPECT_EQ(*static_cast<std::int64_t*>(out_[1].data), 2);
-}
-
-TEST_F(ModelTest, RunsIntoTheCallersOutputIfItFits) {
-  create_all();
-  float y[8] = {};
-  std::int64_t shape[2] = {2, 4};
-  out_[0] = {y, {TESSERA_CPU, 0}, 2, kFloat32, shape, nullptr, 4};
-  ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
-  EXPECT_EQ(out_[0].data, y);
-  EXPECT_EQ(shape[1], 3);  // set to the result's
-  EXPECT_EQ(y[0], 0);
-  EXPECT_EQ(y[1], 21);
-
-  std::int64_t too_small[2] = {1, 3};
-  out_[0].shape = too_small;
-  ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
-  EXPECT_NE(out_[0].data, y);
-  EXPECT_EQ(static_cast<float*>(out_[0].data)[0], 21);
 }
 
 TEST_F(ModelTest, StatesComeAndGoInOrder) {
@@ -121,9 +74,15 @@ TEST_F(ModelTest, EveryWrongInputHasItsSentence) {
   in_ = good;
   in_.ndim = 1;
   EXPECT_EQ(error_of_run(), "input `x` has 1 dimension, the model takes 2: (2, 3)");
+  in_.ndim = 1 << 30;
+  EXPECT_EQ(error_of_run(), "input `x` has 1073741824 dimensions, the model takes 2: (2, 3)");
+  in_.ndim = -1;
+  EXPECT_EQ(error_of_run(), "input `x` has -1 dimensions, the model takes 2: (2, 3)");
   in_ = good;
   in_shape_[1] = 4;
   EXPECT_EQ(error_of_run(), "input `x` has shape (2, 4), the model takes (2, 3)");
+  in_shape_[1] = -3;
+  EXPECT_EQ(error_of_run(), "input `x` has shape (2, ?), the model takes (2, 3)");
   in_shape_[1] = 3;
   in_.data = nullptr;
   EXPECT_EQ(error_of_run(), "the data of input `x` is a null pointer");
@@ -162,7 +121,33 @@ TEST_F(ModelTest, OptionsOfAnInstanceAreChecked) {
   tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
   options.threads = -1;
   EXPECT_EQ(error_of(options), "-1 threads asked for; 0 means all CPUs");
+  options.threads = 100'000;
+  EXPECT_EQ(error_of(options), "100000 threads asked for; an instance has at most 1024");
+  options.threads = TESSERA_MAX_THREADS + 1;
+  EXPECT_EQ(error_of(options), "1025 threads asked for; an instance has at most 1024");
+  options.threads = 0;
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(5000);
+  EXPECT_EQ(error_of(options),
+            "5000 threads asked for by OMP_NUM_THREADS; an instance has at most 1024");
+  omp_set_num_threads(threads);
   options = TESSERA_INSTANCE_OPTIONS_INIT;
+  tessera_allocator allocator = {};
+  options.allocator = &allocator;
+  EXPECT_EQ(error_of(options), "the allocator's function `allocate` is a null pointer");
+  allocator.allocate = [](void*, std::uint64_t, std::uint64_t, tessera_device) -> void* {
+    return nullptr;
+  };
+  EXPECT_EQ(error_of(options), "the allocator's function `release` is a null pointer");
+  options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.struct_bytes = 8;
+  EXPECT_EQ(error_of(options),
+            "struct_bytes of tessera_instance_options is 8, not at least 40: start from "
+            "TESSERA_INSTANCE_OPTIONS_INIT");
+  options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.device = {0, 3};
+  EXPECT_EQ(error_of(options),
+            "a device of number 3 was asked for, and not of which kind: set device_type");
   options.device = {TESSERA_CPU, 7};
   EXPECT_EQ(error_of(options), "an instance on CPU 7 was asked for; there is only 0");
   options.device = {TESSERA_CUDA, 1};
@@ -236,7 +221,7 @@ TEST_F(ModelTest, OtherVersionsAreRefused) {
   options.abi_version = 99;
   EXPECT_EQ(create(&options), TESSERA_WRONG_ABI);
   EXPECT_STREQ(tessera_last_error(),
-               "the program was built for ABI version 99, the model's library has ABI version 1: "
+               "the program was built for ABI version 99, the model's library has ABI version 2: "
                "compile the model with the "
                "tessera whose headers the program uses");
   program.abi_version = 98;
@@ -273,9 +258,9 @@ TEST_F(ModelTest, AMissingVendorLibraryIsNamed) {
   EXPECT_STREQ(tessera_last_error(),
                "vendor library `libtessera-test-absent.so.7` not found: back end `vendor` needs it "
                "for `k`; looked in "
-               "/models, /nowhere, /else, and where the system looks; copy it beside the model's "
-               "library, or name its "
-               "directory in TESSERA_LIBRARY_PATH");
+               "/models, /nowhere, /else, and where the system looks; name its directory in "
+               "TESSERA_LIBRARY_PATH, or compile the model with --bundle, which puts it beside "
+               "the library");
 }
 
 TEST_F(ModelTest, TakesTheCallersMemory) {
@@ -312,6 +297,80 @@ TEST_F(ModelTest, TakesTheCallersMemory) {
   EXPECT_EQ(tessera_instance_create(model_, &options, &instance_), TESSERA_INVALID_ARGUMENT);
   EXPECT_STREQ(tessera_last_error(),
                "the memory given for pool `arena` is not aligned to 64 bytes");
+}
+
+// Memory that is not aligned is given back, and a run that found none can run again.
+TEST_F(ModelTest, AnAllocatorThatFailsIsAnError) {
+  struct Heap {
+    alignas(64) char bytes[4096];
+    std::size_t shift = 0;
+    int live = 0;
+  } heap;
+  tessera_allocator allocator;
+  allocator.context = &heap;
+  allocator.allocate = [](void* context, std::uint64_t, std::uint64_t, tessera_device) -> void* {
+    auto& h = *static_cast<Heap*>(context);
+    if (h.shift == sizeof h.bytes) return nullptr;
+    return h.bytes + h.shift + 1024 * static_cast<std::size_t>(h.live++);
+  };
+  allocator.release = [](void* context, void*, std::uint64_t, tessera_device) {
+    --static_cast<Heap*>(context)->live;
+  };
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.allocator = &allocator;
+  ASSERT_EQ(create(), TESSERA_OK);
+  heap.shift = 8;
+  EXPECT_EQ(tessera_instance_create(model_, &options, &instance_), TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(std::string(tessera_last_error())
+                .find("the allocator gave memory for arena that is not aligned to 64 bytes: 0x"),
+            0u);
+  EXPECT_EQ(heap.live, 0);
+  heap.shift = sizeof heap.bytes;
+  EXPECT_EQ(tessera_instance_create(model_, &options, &instance_), TESSERA_OUT_OF_MEMORY);
+  heap.shift = 0;
+  ASSERT_EQ(tessera_instance_create(model_, &options, &instance_), TESSERA_OK);
+  for (const std::size_t shift : {sizeof heap.bytes, std::size_t{8}, std::size_t{0}}) {
+    heap.shift = shift;
+    EXPECT_EQ(run(), shift == 0   ? TESSERA_OK
+                     : shift == 8 ? TESSERA_INVALID_ARGUMENT
+                                  : TESSERA_OUT_OF_MEMORY);
+  }
+  tessera_instance_destroy(instance_);
+  instance_ = nullptr;
+  EXPECT_EQ(heap.live, 0);
+}
+
+// More bytes than there are addresses, where a size that is rounded up would be none.
+TEST_F(ModelTest, AnOutputOfAllAddressesIsRefused) {
+  const std::int64_t unknown[1] = {-1}, low[1] = {0}, high[1] = {-1};
+  outputs[1] = {"run", kInt64, 1, unknown, low, high, nullptr, 0, 0};
+  program.output_shapes = [](void*, const std::int64_t*, std::int64_t* shapes) {
+    shapes[0] = 2, shapes[1] = 3;
+    shapes[2] = (std::int64_t{1} << 61) - 1;
+  };
+  create_all();
+  EXPECT_EQ(run(), TESSERA_OUT_OF_MEMORY);
+  EXPECT_STREQ(tessera_last_error(), "out of memory for run: 18446744073709551608 bytes");
+  EXPECT_EQ(runs, 0);
+}
+
+TEST_F(ModelTest, WhileAnInstanceRunsOtherCallsAreTold) {
+  static std::int32_t statuses[4];
+  static tessera_instance* running;
+  program.entry = [](const tessera_frame*) -> std::int32_t {
+    std::thread([] {
+      tessera_memory memory = TESSERA_MEMORY_INIT;
+      statuses[0] = tessera_instance_run(running, nullptr, 0, nullptr, 0);
+      statuses[1] = tessera_instance_profile(running, 1);
+      statuses[2] = tessera_instance_memory(running, &memory);
+      statuses[3] = tessera_instance_set_weight(running, "w", nullptr);
+    }).join();
+    return 0;
+  };
+  create_all();
+  running = instance_;
+  ASSERT_EQ(run(), TESSERA_OK) << tessera_last_error();
+  for (const std::int32_t status : statuses) EXPECT_EQ(status, TESSERA_BUSY);
 }
 
 TEST_F(ModelTest, TellsItsMemory) {

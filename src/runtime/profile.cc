@@ -45,11 +45,13 @@ void tessera_profile_mark(tessera_profile* profile, int32_t step) {
 
 int32_t tessera_instance_profile(tessera_instance* instance, int32_t on) {
   using namespace tessera::runtime;
-  if (instance == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`instance` is a null pointer");
-  instance->profiling = on != 0;
-  if (on != 0)
-    std::fill(instance->profile.steps.begin(), instance->profile.steps.end(), StepTimes{});
-  return TESSERA_OK;
+  return alone(instance, [&] {
+    instance->profiling = on != 0;
+    if (on != 0) {
+      std::fill(instance->profile.steps.begin(), instance->profile.steps.end(), StepTimes{});
+    }
+    return std::int32_t{TESSERA_OK};
+  });
 }
 
 int32_t tessera_instance_profile_count(const tessera_instance* instance) {

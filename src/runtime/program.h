@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 // Raised with every change of this file.
-#define TESSERA_PROGRAM_VERSION 8u
+#define TESSERA_PROGRAM_VERSION 9u
 
 // A dimension symbol of the model, such as `seq`. Its value is bound from the inputs' shapes.
 typedef struct tessera_program_symbol {
@@ -69,6 +69,12 @@ typedef struct tessera_program_backend {
   tessera_state_create_fn create_instance_state;
   tessera_state_destroy_fn destroy_instance_state;
 } tessera_program_backend;
+
+// A vendor library's file that `--bundle` wrote beside the model's library.
+typedef struct tessera_program_bundled {
+  const char* file;
+  const char* hash;  // BLAKE2b with 32 bytes, in 64 lower-case hexadecimal digits
+} tessera_program_bundled;
 
 // A symbol that a back end provides: exactly one of `backend_fn` and `kernel_fn` is set.
 typedef struct tessera_program_extern {
@@ -222,6 +228,13 @@ typedef struct tessera_program {
   // frames likewise. Their sizes are numbers; each is the constant of this index until it is set.
   const int32_t* kept_weights;
   int32_t kept_weight_count;
+  // The folder of the library is searched for these vendor libraries, and for no others.
+  const tessera_program_bundled* bundled;
+  int32_t bundled_count;
+  // Inputs in whose memory output i may lie: shared_inputs from shared_begins[i] to
+  // shared_begins[i + 1]. Both are null where there are none.
+  const int32_t* shared_begins;
+  const int32_t* shared_inputs;
 } tessera_program;
 
 // The weights section, which link/ defines, hidden; absent if there are no constants.
@@ -236,7 +249,8 @@ extern TESSERA_API const char tessera_metadata[];
 extern TESSERA_API const tessera_program tessera_model_program;
 
 // As tessera_model_create, for a program in memory, which must outlive the model. `directory` (or
-// null) is searched first for vendor libraries.
+// null) is searched first for vendor libraries: for those of `bundled` if there are any, and then
+// only files of their hash are taken.
 int32_t tessera_model_create_from(const tessera_program* program, const char* directory,
                                   const tessera_model_options* options, tessera_model** model);
 

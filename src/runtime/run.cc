@@ -7,19 +7,14 @@
 
 #include "runtime/arguments.h"
 #include "runtime/device_run.h"
+#include "runtime/fork.h"
 #include "runtime/instance.h"
+#include "runtime/outputs.h"
+#include "runtime/overlap.h"
 #include "runtime/profile.h"
 #include "runtime/threads.h"
 
 namespace tessera::runtime {
-
-std::uint64_t own_output_bytes(const tessera_program_io& io, const std::int64_t* shape) {
-  if (io.max_shape != nullptr) {
-    const std::uint64_t bound = compact_bytes(io.dtype, io.ndim, io.max_shape);
-    if (bound != UINT64_MAX) return bound;
-  }
-  return compact_bytes(io.dtype, io.ndim, shape);
-}
 
 bool depends_on_data(const tessera_program_io& io, const std::int64_t* shape) {
   return std::any_of(shape, shape + io.ndim, [](std::int64_t n) { return n < 0; });
@@ -48,13 +43,8 @@ namespace {
 std::int32_t own_output(tessera_instance& instance, std::int32_t i, const std::int64_t* shape) {
   const tessera_program_io& io = instance.model->program->outputs[i];
   Block& block = instance.own_outputs[i];
-  const std::uint64_t bytes = own_output_bytes(io, shape);
-  if (bytes == UINT64_MAX) {
-    return fail(TESSERA_INVALID_ARGUMENT,
-                "output `%s` has a dimension without a bound: give a tensor for it", io.name);
-  }
-  // An empty result, too, has an address: a null pointer would read as not given.
-  const std::uint64_t wanted = std::max<std::uint64_t>(bytes, 1);
+  std::uint64_t wanted = 0;
+  if (std::int32_t status = own_output_bytes(io, shape, &wanted)) return status;
   if (block.bytes < wanted) {
     release_block(instance, &block);
     const std::uint64_t align = std::max<std::uint64_t>(64, io_align_bytes(io));
@@ -65,38 +55,40 @@ std::int32_t own_output(tessera_instance& instance, std::int32_t i, const std::i
   return TESSERA_OK;
 }
 
-// Whether the caller's tensor can take a result of this shape; dtype and rank have been checked.
-bool fits(const tessera_program_io& io, const tessera_tensor& output, const std::int64_t* shape) {
-  if (output.data == nullptr || output.device.device_type == TESSERA_CUDA) return false;
-  std::uint64_t needed = compact_bytes(io.dtype, io.ndim, shape);
-  if (needed == UINT64_MAX) needed = own_output_bytes(io, shape);
-  const std::uint64_t capacity = compact_bytes(io.dtype, io.ndim, output.shape);
-  const auto address = reinterpret_cast<std::uintptr_t>(output.data) + output.byte_offset;
-  return capacity != UINT64_MAX && capacity >= needed && is_compact(output) &&
-         address % io_align_bytes(io) == 0;
-}
-
 // Decides whose memory output `i` of this shape goes to.
 std::int32_t bind_output(tessera_instance& instance, std::int32_t i, const std::int64_t* shape) {
   const tessera_tensor& given = instance.given_outputs[i];
-  // A tensor that an earlier run handed out is the instance's own again: its shape is not the
-  // caller's word.
-  const bool own = given.data != nullptr && given.data == instance.own_outputs[i].data;
-  if (!own && fits(instance.model->program->outputs[i], given, shape)) {
-    instance.outputs[i] = static_cast<char*>(given.data) + given.byte_offset;
-  } else if (std::int32_t status = own_output(instance, i, shape)) {
+  if (is_own_output(instance, i, given)) {
+    if (std::int32_t status = own_output(instance, i, shape)) return status;
+  } else if (std::int32_t status = check_room(instance.model->program->outputs[i], given, shape)) {
     return status;
+  } else {
+    instance.outputs[i] = static_cast<char*>(given.data) + given.byte_offset;
   }
   instance.output_tensors[i].data = instance.outputs[i];
   return TESSERA_OK;
 }
 
+// What can be said of the caller's tensors before the results' shapes are known.
+std::int32_t check_given(const tessera_instance& instance, std::int32_t i) {
+  const tessera_program_io& io = instance.model->program->outputs[i];
+  const tessera_tensor& given = instance.given_outputs[i];
+  if (is_own_output(instance, i, given)) return TESSERA_OK;
+  if (std::int32_t status = check_host("output", io.name, given)) return status;
+  return check_layout(io, given, io_align_bytes(io));
+}
+
 // All outputs but those whose shape the program finds as it runs.
-std::int32_t bind_outputs(tessera_instance& instance, const tessera_tensor* outputs) {
+std::int32_t bind_outputs(tessera_instance& instance, const tessera_tensor* inputs,
+                          const tessera_tensor* outputs) {
   const tessera_program& program = *instance.model->program;
   std::int64_t* shape = instance.output_shapes.data();
   output_shapes(program, instance.dims.data(), shape);
   instance.given_outputs = outputs;
+  for (std::int32_t i = 0; i < program.output_count; ++i) {
+    if (std::int32_t status = check_given(instance, i)) return status;
+  }
+  if (std::int32_t status = check_overlaps(instance, inputs, outputs, shape)) return status;
   for (std::int32_t i = 0; i < program.output_count; ++i) {
     const tessera_program_io& io = program.outputs[i];
     instance.output_tensors[i] = {nullptr, instance.device, io.ndim, io.dtype, shape, nullptr, 0};
@@ -115,8 +107,8 @@ void hand_back(const tessera_instance& instance, tessera_tensor* outputs) {
     const tessera_tensor& result = instance.output_tensors[i];
     if (result.data == instance.own_outputs[i].data) {
       outputs[i] = result;
-    } else if (!std::equal(result.shape, result.shape + result.ndim, outputs[i].shape)) {
-      std::copy_n(result.shape, result.ndim, outputs[i].shape);
+    } else {
+      tell_shape(result, &outputs[i]);
     }
   }
 }
@@ -141,10 +133,16 @@ std::int32_t run(tessera_instance& instance, const tessera_tensor* inputs, std::
   if (status == TESSERA_OK)
     status = bind_inputs(program, inputs, input_count, instance.inputs.data());
   if (status == TESSERA_OK) status = check_outputs(program, outputs, output_count);
-  if (status == TESSERA_OK) status = bind_outputs(instance, outputs);
+  if (status == TESSERA_OK) status = bind_outputs(instance, inputs, outputs);
   if (status == TESSERA_OK) status = call_program(instance, inputs);
   if (status == TESSERA_OK) hand_back(instance, outputs);
   return status;
+}
+
+// One run at a time, where the instance's threads are.
+template <class F>
+std::int32_t alone_with_threads(tessera_instance* instance, F&& work) {
+  return alone(instance, [&] { return with_threads(instance->threads, work); });
 }
 
 }  // namespace
@@ -211,7 +209,7 @@ void* tessera_output_reserve(const tessera_frame* frame, int32_t i) {
 int32_t tessera_instance_run(tessera_instance* instance, const tessera_tensor* inputs,
                              int32_t input_count, tessera_tensor* outputs, int32_t output_count) {
   using namespace tessera::runtime;
-  return alone(instance, [&] {
+  return alone_with_threads(instance, [&] {
     if (instance->work.api != nullptr) {
       return run_on_device(*instance, inputs, input_count, outputs, output_count);
     }
@@ -223,7 +221,7 @@ int32_t tessera_instance_run_on_stream(tessera_instance* instance, void* stream,
                                        const tessera_tensor* inputs, int32_t input_count,
                                        tessera_tensor* outputs, int32_t output_count) {
   using namespace tessera::runtime;
-  return alone(instance, [&] {
+  return alone_with_threads(instance, [&] {
     if (instance->work.api != nullptr) {
       return run_on_stream(*instance, stream, inputs, input_count, outputs, output_count);
     }

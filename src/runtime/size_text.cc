@@ -44,23 +44,24 @@ class Reader {
 
   std::int64_t sum() {
     if (++depth_ > kMaxDepth) return failed();
-    std::int64_t total = take('-') ? -product() : product();
-    while (ok_) {
-      if (take('+')) {
-        total += product();
-      } else if (take('-')) {
-        total -= product();
-      } else {
-        break;
-      }
-    }
+    std::int64_t total = 0;
+    bool minus = take('-');
+    do {
+      const std::int64_t part = product();
+      const bool overflows = minus ? __builtin_sub_overflow(total, part, &total)
+                                   : __builtin_add_overflow(total, part, &total);
+      if (overflows) return failed();
+      minus = take('-');
+    } while (ok_ && (minus || take('+')));
     --depth_;
     return total;
   }
 
   std::int64_t product() {
     std::int64_t result = atom();
-    while (ok_ && take('*')) result *= atom();
+    while (ok_ && take('*')) {
+      if (__builtin_mul_overflow(result, atom(), &result)) return failed();
+    }
     return result;
   }
 
@@ -73,8 +74,12 @@ class Reader {
     }
     if (is_digit(text_[at_])) {
       std::int64_t number = 0;
-      while (at_ < text_.size() && is_digit(text_[at_]))
-        number = number * 10 + (text_[at_++] - '0');
+      while (at_ < text_.size() && is_digit(text_[at_])) {
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, text_[at_++] - '0', &number)) {
+          return failed();
+        }
+      }
       return number;
     }
     const std::size_t begin = at_;

@@ -6,6 +6,7 @@
 
 #include "runtime/device_scope.h"
 #include "runtime/error.h"
+#include "runtime/fork.h"
 #include "runtime/model.h"
 #include "runtime/threads.h"
 
@@ -62,6 +63,8 @@ std::int32_t create_library_states(tessera_model& model, DeviceStates& states,
 }
 
 void destroy_library_states(const tessera_model& model, DeviceStates* states) {
+  // What a parent process has on a device is the parent's.
+  if (model.program->device_api != nullptr && states->forks != num_forks()) return destroy(states);
   for (std::size_t b = states->states.size(); b-- > 0;) {
     const auto destroy_state = model.program->backends[b].destroy_library_state;
     if (states->states[b] != nullptr && destroy_state != nullptr) destroy_state(states->states[b]);
@@ -127,7 +130,7 @@ std::int32_t create_state(tessera_model& model, std::int32_t backend, tessera_de
 DeviceStates* library_states(tessera_model& model, tessera_device device, std::int32_t threads,
                              std::int32_t* status) {
   *status = TESSERA_OK;
-  pthread_mutex_lock(&model.mutex);
+  const ForkLock lock;
   DeviceStates* states = model.device_states;
   while (states != nullptr && (states->device.device_type != device.device_type ||
                                states->device.device_id != device.device_id)) {
@@ -139,6 +142,7 @@ DeviceStates* library_states(tessera_model& model, tessera_device device, std::i
       *status = fail_out_of_memory("the states of back ends");
     } else {
       states->device = device;
+      states->forks = num_forks();
       if (model.program->device_api != nullptr) *status = upload_constants(model, *states);
       if (*status == TESSERA_OK) *status = create_library_states(model, *states, threads);
     }
@@ -150,7 +154,6 @@ DeviceStates* library_states(tessera_model& model, tessera_device device, std::i
       states = nullptr;
     }
   }
-  pthread_mutex_unlock(&model.mutex);
   return states;
 }
 

@@ -7,8 +7,12 @@
 #include <cstring>
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/blake2b.h"
 #include "runtime/error.h"
 
 namespace tessera::runtime {
@@ -18,18 +22,41 @@ namespace {
 // code.
 void* open_file(const char* path) { return dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE); }
 
+// Is the file's content that of the hash? Who can exchange it afterwards can exchange the model's
+// library beside it as well.
+bool has_hash(const char* path, const char* hash) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return false;
+  struct stat about;
+  bool same = false;
+  if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0) {
+    const auto size = static_cast<std::size_t>(about.st_size);
+    void* bytes = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
+    if (bytes != MAP_FAILED) {
+      same = std::strcmp(Blake2b(bytes, size).text, hash) == 0;
+      munmap(bytes, size);
+    }
+  }
+  close(file);
+  return same;
+}
+
 struct Search {
   const char* file;
   TextBuffer looked_in;    // for the message
   char failure[256] = "";  // a file that was there, but did not load
 
-  // Null, too, if `directory` has no such file.
-  void* in(const char* directory, std::size_t length) {
+  // Null, too, if `directory` has no such file, or none of the hash that is asked for.
+  void* in(const char* directory, std::size_t length, const char* hash = nullptr) {
     if (length == 0) return nullptr;
     looked_in.add("%.*s, ", static_cast<int>(length), directory);
     char path[PATH_MAX];
     std::snprintf(path, sizeof path, "%.*s/%s", static_cast<int>(length), directory, file);
     if (access(path, F_OK) != 0) return nullptr;
+    if (hash != nullptr && !has_hash(path, hash)) {
+      std::snprintf(failure, sizeof failure, " (the one beside the model is not what was bundled)");
+      return nullptr;
+    }
     void* handle = open_file(path);
     if (handle == nullptr) std::snprintf(failure, sizeof failure, " (%s)", dlerror());
     return handle;
@@ -45,12 +72,22 @@ struct Search {
     return nullptr;
   }
 
-  void* everywhere(const char* directory) {
-    if (directory != nullptr) {
-      if (void* handle = in(directory, std::strlen(directory))) return handle;
+  void* everywhere(const tessera_program& program, const char* directory) {
+    const char* hash = hash_of(program);
+    if (directory != nullptr && (hash != nullptr || program.bundled_count == 0)) {
+      if (void* handle = in(directory, std::strlen(directory), hash)) return handle;
     }
     if (void* handle = in_list(std::getenv("TESSERA_LIBRARY_PATH"))) return handle;
     return open_file(file);
+  }
+
+ private:
+  // Null: it has not been bundled.
+  const char* hash_of(const tessera_program& program) const {
+    for (std::int32_t i = 0; i < program.bundled_count; ++i) {
+      if (std::strcmp(program.bundled[i].file, file) == 0) return program.bundled[i].hash;
+    }
+    return nullptr;
   }
 };
 
@@ -63,12 +100,15 @@ std::int32_t fail_missing(const tessera_program& program, std::int32_t backend,
     users.add("%s`%s`", count == 1 ? "" : ", ", program.externs[i].symbol);
   }
   if (count > 3) users.add(" and %d more", count - 3);
+  const char* looked_in = search.looked_in.text();
+  const bool only_system = looked_in[0] == '\0';
   return fail(TESSERA_LIBRARY_MISSING,
-              "vendor library `%s` not found%s: back end `%s` needs it for %s; looked in %sand "
-              "where the system looks; copy it "
-              "beside the model's library, or name its directory in TESSERA_LIBRARY_PATH",
+              "vendor library `%s` not found%s: back end `%s` needs it for %s; looked %s%s%swhere "
+              "the system looks; name its directory in TESSERA_LIBRARY_PATH, or compile the model "
+              "with --bundle, which puts it beside the library",
               search.file, search.failure, program.backends[backend].name,
-              count == 0 ? "its state" : users.text(), search.looked_in.text());
+              count == 0 ? "its state" : users.text(), only_system ? "" : "in ", looked_in,
+              only_system ? "" : "and ");
 }
 
 }  // namespace
@@ -83,7 +123,7 @@ std::int32_t VendorLibraries::open(const tessera_program& program, const char* d
     for (std::int32_t i = 0; i < backend.library_count; ++i) {
       if (find(backend.libraries[i]) != nullptr) continue;
       Search search{backend.libraries[i], {}, ""};
-      void* handle = search.everywhere(directory);
+      void* handle = search.everywhere(program, directory);
       if (handle == nullptr) return fail_missing(program, b, search);
       if (!opened_.push({backend.libraries[i], handle})) {
         dlclose(handle);

@@ -16,9 +16,10 @@ class VendorLibraries {
   VendorLibraries& operator=(const VendorLibraries&) = delete;
   ~VendorLibraries();
 
-  // Opens what the program's back ends declare. Each is searched in `directory` (may be null), in
-  // the directories of $TESSERA_LIBRARY_PATH, then where the system looks. A status; the sentence
-  // names the file and who needs it.
+  // Opens what the program's back ends declare. Each is searched in `directory` (may be null; of a
+  // program that has bundled files, only for these, and only of their hash), in the directories of
+  // $TESSERA_LIBRARY_PATH, then where the system looks. A status; the sentence names the file and
+  // who needs it.
   std::int32_t open(const tessera_program& program, const char* directory);
 
   // The handle of a declared library, or null.

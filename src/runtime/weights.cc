@@ -29,6 +29,7 @@ std::int32_t set_weight(tessera_instance& instance, std::int32_t index,
     return status;
   }
   Block& block = instance.weights[index];
+  instance.ranges_are_apart = false;
   if (block.data == nullptr) {
     if (std::int32_t status = allocate_block(instance, bytes, 256, io.name, &block)) return status;
   }

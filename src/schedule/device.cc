@@ -8,6 +8,7 @@
 #include "schedule/kernel_scheduler.h"
 #include "schedule/primitives.h"
 #include "schedule/rows.h"
+#include "tir/conditions.h"
 #include "tir/simplify.h"
 
 namespace tessera::schedule {
@@ -83,6 +84,10 @@ class DeviceScheduler final : public KernelScheduler {
 
   // By rows, and where that cannot be, nest by nest.
   void schedule_plain(const std::vector<Stmt>& plain) override {
+    if (tir::has_condition(tir::seq(plain))) {
+      for (const Stmt& nest : plain) out_.nests.push_back(with_condition(nest));
+      return;
+    }
     const std::vector<Stmt> nests = read_through_borders(plain, in_.nests, in_.temporaries);
     const Kernel rows = fuse_rows({{}, out_.temporaries, nests}, in_.nests);
     std::vector<Stmt> launches;
@@ -103,6 +108,13 @@ class DeviceScheduler final : public KernelScheduler {
       }
     }
     out_.nests.insert(out_.nests.end(), launches.begin(), launches.end());
+  }
+
+  // The launcher looks at sizes, a thread at what is in memory.
+  static Stmt with_condition(const Stmt& s) {
+    const auto* condition = s.as<tir::Require>();
+    if (condition != nullptr && tir::reads_no_memory(*condition)) return s;
+    return a_thread_each(peel(s));
   }
 
   static std::optional<Stmt> schedule(const Stmt& s) {
@@ -156,7 +168,7 @@ tir::PrimFunc schedule_device_kernel(tir::PrimFunc f) {
   DeviceScheduler scheduler(f.body);
   f.body = scheduler.run();
   if (!scheduler.summary().empty()) f.attrs["schedule"] = scheduler.summary();
-  return tir::simplify(f);
+  return place_barriers(tir::simplify(f));
 }
 
 }  // namespace tessera::schedule

@@ -34,6 +34,9 @@ bool runs_along_memory(const Nest& nest, const Reduction& reduction);
 std::optional<Contraction> device_product(std::span<const tir::Stmt> nests,
                                           const std::vector<tir::Buffer>& temporaries);
 
+// With the barriers that teams need where their threads share memory (tir/verify_teams.h).
+tir::PrimFunc place_barriers(tir::PrimFunc kernel);
+
 // The values of loops' variables at the iteration of that number, the last loop running fastest.
 tir::VarMap iteration(const std::vector<Loop>& loops, const tir::Expr& number);
 // How many iterations the loops have together.

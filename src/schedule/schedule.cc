@@ -6,6 +6,7 @@
 #include "schedule/kernel_scheduler.h"
 #include "schedule/rows.h"
 #include "schedule/rules.h"
+#include "tir/conditions.h"
 #include "tir/simplify.h"
 
 namespace tessera::schedule {
@@ -26,8 +27,12 @@ class HostScheduler final : public KernelScheduler {
     return found;
   }
 
-  // By rows.
+  // By rows. Loops that a condition can end are not vectorised.
   void schedule_plain(const std::vector<Stmt>& nests) override {
+    if (tir::has_condition(tir::seq(nests))) {
+      for (const Stmt& nest : nests) out_.nests.push_back(use_threads(nest, machine_));
+      return;
+    }
     const Kernel rows = fuse_rows({{}, out_.temporaries, nests}, in_.nests);
     out_.temporaries = rows.temporaries;
     for (const Stmt& nest : rows.nests) {

@@ -190,6 +190,7 @@ INSTANTIATE_TEST_SUITE_P(
                "nn.max_pool2d(float32[1,64,112,112], pool_size=[3,3], strides=[2,2], "
                "padding=[1,1,1,1])"},
         Golden{"conv2d", "nn.conv2d(float32[1,64,56,56], float32[64,64,3,3], padding=[1,1,1,1])"},
+        Golden{"conv2d_of_padded", "nn.conv2d(float32[8,64,58,58], float32[64,64,3,3])"},
         Golden{"depthwise_bias_relu",
                "def @main(%x: Tensor[(1, 56, 56, 96), float16],"
                " %w: Tensor[(3, 3, 1, 96), float16], %b: Tensor[(96), float16]) {\n"

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/termination.h"
+
 namespace tessera {
 namespace {
 
@@ -51,7 +53,8 @@ FileResult<std::string> read_file(const std::string& path) {
 }
 
 FileResult<MappedFile> MappedFile::open(const std::string& path) {
-  const Descriptor in(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // A pipe that nobody writes to must not be waited for.
+  const Descriptor in(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (in.fd < 0) return failure(path, errno);
   struct stat info {};
   if (::fstat(in.fd, &info) != 0) return failure(path, errno);
@@ -75,12 +78,20 @@ FileResult<TempDir> TempDir::make(std::string_view prefix) {
   std::string path = root != nullptr && *root != '\0' ? root : "/tmp";
   path += "/" + std::string(prefix) + "XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) return failure(path, errno);
+  remember_folder(path);
   return TempDir(std::move(path));
 }
 
+std::string TempDir::keep() {
+  forget_folder(path_);
+  return std::exchange(path_, {});
+}
+
 TempDir::~TempDir() {
+  if (path_.empty()) return;
   std::error_code ignored;  // what cannot be removed stays; there is nobody to tell
-  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  std::filesystem::remove_all(path_, ignored);
+  forget_folder(path_);
 }
 
 }  // namespace tessera

@@ -74,7 +74,8 @@ FileResult<void> write_atomically(const std::string& path, std::string_view text
 // What write_atomically() would say before it calls its writer.
 FileResult<void> check_writable(const std::string& path);
 
-// A new folder below $TMPDIR or /tmp, removed with everything in it unless kept.
+// A new folder below $TMPDIR or /tmp, removed with everything in it unless kept; by a signal that
+// ends the process, too (support/termination.h).
 class TempDir {
  public:
   static FileResult<TempDir> make(std::string_view prefix);
@@ -84,7 +85,7 @@ class TempDir {
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
   // Leaves the folder in place and gives its path.
-  std::string keep() { return std::exchange(path_, {}); }
+  std::string keep();
 
  private:
   explicit TempDir(std::string path) : path_(std::move(path)) {}

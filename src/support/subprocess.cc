@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/termination.h"
 
 namespace tessera {
 namespace {
@@ -66,10 +67,12 @@ int spawn(const std::vector<std::string>& argv, const ProcessOptions& options, i
   if (!options.cwd.empty()) posix_spawn_file_actions_addchdir_np(&actions, options.cwd.c_str());
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  if (options.time_limit_s) {  // a group of its own, to be killed as one
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    posix_spawnattr_setpgroup(&attributes, 0);
-  }
+  // A group of its own, to be killed as one; signals that this process blocks are its own affair.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
   const auto arguments = pointers(argv);
   const auto environment =
       options.environment ? pointers(*options.environment) : std::vector<char*>();
@@ -147,10 +150,12 @@ FileResult<ProcessResult> run_process(const std::vector<std::string>& argv,
     }
   }
   const auto start = Clock::now();
-  pid_t pid = 0;
-  if (const int problem = spawn(argv, options, out.write_end, err.write_end, pid)) {
+  const RunningProgram program(
+      [&](pid_t& pid) { return spawn(argv, options, out.write_end, err.write_end, pid); });
+  if (const int problem = program.problem()) {
     return Unexpected{FileError{argv.front(), std::error_code(problem, std::generic_category())}};
   }
+  const pid_t pid = program.pid();
   out.close_write_end();
   err.close_write_end();
   ::fcntl(out.read_end, F_SETFL, O_NONBLOCK);

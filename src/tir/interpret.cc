@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/f16.h"
+#include "tir/barrier.h"
 #include "tir/evaluate.h"
 #include "tir/walk.h"
 
@@ -170,7 +171,9 @@ void Interpreter::run(const Stmt& s) {
       [&](const CallKernel& n) { TESSERA_UNREACHABLE("a kernel calls `{}`", n.symbol); },
       [&](const Require& n) { TESSERA_CHECK(evaluate_.condition(n.condition), "{}", n.sentence); },
       [&](const Reserve& n) { TESSERA_UNREACHABLE("a kernel reserves `{}`", n.buffer->name); },
-      [&](const Evaluate& n) { evaluate_.value(n.value); },
+      [&](const Evaluate& n) {
+        if (!is_barrier(s)) evaluate_.value(n.value);  // threads run one after the other
+      },
       [&](const Seq& n) {
         for (const Stmt& part : n.body) run(part);
       });

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tir/barrier.h"
 #include "tir/compare.h"
 #include "tir/parser.h"
 #include "tir/walk.h"
@@ -238,6 +239,11 @@ Result<Stmt> Parser::script_statement(const Token& name) {
     TESSERA_TRY(Expr value, expr());
     TESSERA_TRY_VOID(expect(")"));
     return Evaluate::make(std::move(value));
+  }
+  if (name.text == "T.barrier") {
+    TESSERA_TRY_VOID(expect("("));
+    TESSERA_TRY_VOID(expect(")"));
+    return barrier();
   }
   if (name.text == "T.call_kernel") return call_kernel();
   if (name.text == "T.require") return require();

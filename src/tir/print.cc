@@ -9,6 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "support/f16.h"
+#include "support/quoted_text.h"
+#include "tir/barrier.h"
 #include "tir/names.h"
 #include "tir/script.h"
 #include "tir/walk.h"
@@ -17,21 +19,6 @@ namespace tessera::tir {
 namespace {
 
 constexpr std::string_view kReduceWords[] = {"sum", "prod", "max", "min", "any", "all"};
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
 
 // The shortest digits that read back as the same value of the dtype, with a point or exponent.
 std::string float_digits(double value, DType dtype) {
@@ -318,7 +305,10 @@ void Printer::simple(const Stmt& s) {
              n.values.empty() ? "" : ", ", list(n.values));
       },
       [&](const Reserve& n) { line("T.reserve({})", name(n.buffer)); },
-      [&](const Evaluate& n) { line("T.evaluate({})", expr(n.value)); }, [](Otherwise) {});
+      [&](const Evaluate& n) {
+        line("{}", is_barrier(s) ? "T.barrier()" : fmt::format("T.evaluate({})", expr(n.value)));
+      },
+      [](Otherwise) {});
 }
 
 // Goes on with what is left of the block instead of calling itself for it: blocks are as long as
@@ -356,10 +346,11 @@ void Printer::function(const PrimFunc& f, std::string_view function_name) {
   if (!f.outputs.empty()) params.push_back("*");
   for (const Buffer& b : f.outputs) add(b);
   line("@T.prim_func{}", f.is_host ? "(host=True)" : "");
-  std::string head = fmt::format("def {}({}):", function_name, fmt::join(params, ", "));
+  std::string head = fmt::format("def {}({}):", identifier(function_name), fmt::join(params, ", "));
   if (head.size() > 100) {
     const std::string separator = ",\n" + std::string(8, ' ');
-    head = fmt::format("def {}(\n        {}):", function_name, fmt::join(params, separator));
+    head = fmt::format("def {}(\n        {}):", identifier(function_name),
+                       fmt::join(params, separator));
   }
   line("{}", head);
   indent_ += 2;

@@ -124,6 +124,22 @@ TEST(PrintTest, PrecedenceIsThatOfPython) {
   EXPECT_EQ(print(cast(a, kFloat32) * float_imm(0.1)), "T.float32(a) * 0.1");
 }
 
+// Whatever a model's text says in an attribute or a name, the text reads back.
+TEST(PrintTest, HostileTextReadsBack) {
+  std::string all;
+  for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
+  PrimFunc f;
+  f.inputs = {make_buffer("a\n\"b", kFloat32, {4})};
+  f.outputs = {make_buffer("\r", kFloat32, {4})};
+  f.attrs["note"] = all + "\xe2\x80\xae \xe2\x80\xa8 \\";
+  f.body = Store::make(f.outputs[0], std::vector<Expr>{Expr(0)}, load(f.inputs[0], {Expr(0)}));
+  const std::string text = print(f, "a(): pass\n");
+  const auto again = parse_prim_func(text);
+  ASSERT_TRUE(again) << render(again.error()) << text;
+  EXPECT_EQ(again->attrs, f.attrs);
+  EXPECT_EQ(text.find_first_of("\r\x1b\xe2"), text.npos);
+}
+
 TEST(PrintTest, TensorDefinitions) {
   const TensorExpr x = input_tensor("x", {4, 8}, kFloat32);
   const IterAxis k = reduce_axis(8, "k");

@@ -50,11 +50,11 @@ inline constexpr std::string_view kScopeWords[] = {"global", "stack", "constant"
 
 // Names behind `T.` that are not intrinsics, apart from those of dtypes.
 inline constexpr std::string_view kScriptWords[] = {
-    "Broadcast",    "Buffer", "Cast",        "Ramp",     "alloc_buffer", "allocate_const",
-    "blocks",       "call",   "call_kernel", "evaluate", "func_attr",    "grid",
-    "if_then_else", "let",    "max",         "min",      "parallel",     "pool",
-    "prim_func",    "serial", "threads",     "unrolled", "view",         "vectorized",
-    "warps",
+    "Broadcast",  "Buffer",       "Cast",   "Ramp",        "alloc_buffer", "allocate_const",
+    "barrier",    "blocks",       "call",   "call_kernel", "evaluate",     "func_attr",
+    "grid",       "if_then_else", "let",    "max",         "min",          "parallel",
+    "pool",       "prim_func",    "serial", "threads",     "unrolled",     "view",
+    "vectorized", "warps",
 };
 inline constexpr std::string_view kKeywords[] = {
     "False", "None", "T",    "True", "and", "as", "def",  "else",  "for",  "if",

@@ -128,6 +128,10 @@ std::optional<std::string> unquoted(std::string_view token) {
     if (++i == body.size()) return std::nullopt;
     if (body[i] == 'n') {
       out += '\n';
+    } else if (body[i] == 't') {
+      out += '\t';
+    } else if (body[i] == 'r') {
+      out += '\r';
     } else if (body[i] == '"' || body[i] == '\\') {
       out += body[i];
     } else if (body[i] == 'x' && i + 2 < body.size()) {

@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "tir/barrier.h"
 #include "tir/intrinsics.h"
 #include "tir/print.h"
+#include "tir/verify_teams.h"
 #include "tir/walk.h"
 
 namespace tessera::tir {
@@ -335,7 +337,10 @@ void Verifier::stmt(const Stmt& s) {
         if (!f_.is_host) malformed(s, "memory reserved outside of a host program");
         if (!sizes_vector(n.buffer)) malformed(s, "memory reserved for a buffer that has its own");
       },
-      [&](const Evaluate& n) { expr(n.value); }, [](const Seq&) {});
+      [&](const Evaluate& n) {
+        if (!is_barrier(s)) expr(n.value);
+      },
+      [](const Seq&) {});
 }
 
 void Verifier::parameters() {
@@ -363,6 +368,11 @@ Diagnostics Verifier::run() {
   if (f_.body) {
     missing_parts();
     block(f_.body);
+    if (found_.empty()) {
+      for (const std::string& sentence : verify_teams(f_)) {
+        report(Code::kMalformedGraph, "{}", sentence);
+      }
+    }
   } else {
     report(Code::kMalformedGraph, "the function has no body");
   }

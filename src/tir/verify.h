@@ -15,7 +15,8 @@ namespace tessera::tir {
 //   only host programs call kernels, and they hold no parallel or vectorised loop;
 //   parallel loops do not nest; what a parallel loop stores to is global or its own;
 //   constant data have the shape and type of their buffer, and nothing stores to them;
-//   calls name known functions with their number of operands.
+//   calls name known functions with their number of operands;
+//   what threads of a team share is ordered by barriers (tir/verify_teams.h).
 Result<void> verify(const PrimFunc& f, std::string_view name);
 
 }  // namespace tessera::tir

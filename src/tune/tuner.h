@@ -83,7 +83,7 @@ class Tuner {
   Gpu gpu_;
   TunerOptions options_;
   Clock::time_point begin_;
-  std::map<std::string, Object> objects_;  // by the source that they were made of
+  std::map<Source, Object> objects_;  // by the source that they were made of
 };
 
 }  // namespace tessera::tune

@@ -40,7 +40,7 @@ int main(int, char** argv) {
 })";
 
 byoc::CompileJob source(std::string name, std::string text) {
-  return {std::move(name), std::move(text), "cc", {"-O0"}};
+  return {std::move(name), Source::trusted(std::move(text)), "cc", {"-O0"}};
 }
 
 // Named by what it does: "returns 5;", "std::abort();".
@@ -255,9 +255,9 @@ TEST_F(TunerTest, WhatAProgramHadNoTimeForIsSaidAndTriedAgain) {
 
 TEST_F(TunerTest, AFaultOfTheProgramIsNoCandidates) {
   auto t = task({"return 5;"});
-  t.program.source =
+  t.program.source = Literal(
       "#include <cstdio>\n#include <cstdlib>\n"
-      "int main() { std::fprintf(stderr, \"memory: out of it\\nmore\\n\"); return 1; }\n";
+      "int main() { std::fprintf(stderr, \"memory: out of it\\nmore\\n\"); return 1; }\n");
   const TuneRow row = tune(t);
   EXPECT_EQ(row.problem, "the measuring program: memory: out of it");
   EXPECT_TRUE(records().empty());

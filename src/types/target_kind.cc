@@ -19,7 +19,9 @@ std::vector<TargetKind> make_kinds() {
        false,
        {{"mcpu", Text("native"), "instruction set, as the C++ compiler's -march names it"},
         {"opt", Int{3}, "optimisation level of the C++ compiler"},
-        {"threads", Int{0}, "threads that layouts are chosen for; 0: one for each core"}}},
+        {"threads", Int{2},
+         "threads that layouts are chosen for, whatever machine compiles; 0: one for each core of "
+         "this one, so that bytes depend on it"}}},
       {"cuda",
        "",
        DeviceType::kCuda,

@@ -11,6 +11,7 @@
 
 #include "link/library_file.h"
 #include "link/link_library.h"
+#include "runtime/blake2b.h"
 #include "support/files.h"
 #include "support/subprocess.h"
 
@@ -42,8 +43,9 @@ class AbiTest : public ::testing::Test {
 
   // Links tests/abi/model.cc, compiled with `flags`, to `name`; gives the path.
   std::string make_library(const std::string& name, const std::vector<std::string>& flags = {}) {
-    const byoc::CompileJob job{"model", *read_file(TESSERA_SOURCE_DIR "/tests/abi/model.cc"), "cc",
-                               flags};
+    const byoc::CompileJob job{
+        "model", Source::trusted(*read_file(TESSERA_SOURCE_DIR "/tests/abi/model.cc")), "cc",
+        flags};
     auto objects = toolchain().compile({&job, 1});
     EXPECT_TRUE(objects) << render(objects.error());
     const float w[] = {1, 2, 3, 4, 5, 6};
@@ -75,10 +77,9 @@ class AbiTest : public ::testing::Test {
     fs::create_directories(folder);
     const byoc::CompileJob job{
         "vendor",
-        fmt::format(
-            "extern \"C\" __attribute__((visibility(\"default\"))) int abi_vendor_version() "
-            "{{ return {}; }}",
-            version),
+        source("extern \"C\" __attribute__((visibility(\"default\"))) int abi_vendor_version() "
+               "{{ return {}; }}",
+               version),
         "cc",
         {}};
     auto objects = toolchain().compile({&job, 1});
@@ -161,7 +162,7 @@ TEST_F(AbiTest, OtherVersionsAreRefused) {
   const ProcessResult caller = client({make_library("m.so"), "wrong-abi"});
   ASSERT_TRUE(caller.ok()) << caller.err;
   EXPECT_EQ(caller.out,
-            "the program was built for ABI version 77, the model's library has ABI version 1: "
+            "the program was built for ABI version 77, the model's library has ABI version 2: "
             "compile the model "
             "with the tessera whose headers the program uses\n");
   const ProcessResult parts = client({make_library("old.so", {"-DPROGRAM_ABI=7"}), "print"});
@@ -181,16 +182,49 @@ TEST_F(AbiTest, AnotherCpuIsRefused) {
             "that both machines are\n");
 }
 
-TEST_F(AbiTest, VendorLibrariesAreSearchedBesideTheModelThenByPathThenBySystem) {
+// A file that lies beside the library by accident, or by malice, is not looked at.
+TEST_F(AbiTest, VendorLibrariesAreSearchedByPathThenBySystem) {
   const std::string library = make_library("m.so", {"-DWITH_VENDOR"});
   const std::string by_path = make_vendor("by_path", 2), by_system = make_vendor("by_system", 3);
+  fs::copy(make_vendor("beside", 1) + "/libabivendor.so.1", folder_.path());
   const std::vector<std::string> system = {"LD_LIBRARY_PATH=" + by_system};
   std::vector<std::string> both = system;
   both.push_back("TESSERA_LIBRARY_PATH=/nowhere:" + by_path);
   EXPECT_EQ(client({library, "print"}, system).out, "1\n3\n");
   EXPECT_EQ(client({library, "print"}, both).out, "1\n2\n");
-  fs::copy(make_vendor("beside", 1) + "/libabivendor.so.1", folder_.path());
-  EXPECT_EQ(client({library, "print"}, both).out, "1\n1\n");
+  EXPECT_EQ(client({library, "print"}).exit_status, 1);
+}
+
+// What was bundled comes first, and only that, by its hash.
+TEST_F(AbiTest, ABundledVendorLibraryIsKnownByItsHash) {
+  const std::string bundled = make_vendor("bundled", 1) + "/libabivendor.so.1";
+  const std::string bytes = *read_file(bundled), beside = folder_.file("libabivendor.so.1");
+  const std::string hash = runtime::Blake2b(bytes.data(), bytes.size()).text;
+  const std::string library = make_library("m.so", {"-DWITH_VENDOR", "-DBUNDLED=\"" + hash + "\""});
+  const std::vector<std::string> path = {"TESSERA_LIBRARY_PATH=" + make_vendor("by_path", 2)};
+  EXPECT_EQ(client({library, "print"}, path).out, "1\n2\n");
+  fs::copy(bundled, beside);
+  EXPECT_EQ(client({library, "print"}, path).out, "1\n1\n");
+  EXPECT_EQ(client({library, "print"}).out, "1\n1\n");
+  std::string changed = bytes;
+  changed.back() ^= 1;
+  for (const std::string& other :
+       {changed, *read_file(make_vendor("other", 4) + "/libabivendor.so.1"), std::string()}) {
+    ASSERT_TRUE(write_atomically(beside, other));
+    EXPECT_EQ(client({library, "print"}, path).out, "1\n2\n");
+  }
+  const ProcessResult refused = client({library, "print"});
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_EQ(refused.err,
+            fmt::format("error: vendor library `libabivendor.so.1` not found (the one beside the "
+                        "model is not what was bundled): back end `abivendor` needs it for "
+                        "`vendor_kernel`; looked in {}, and where the system looks; name its "
+                        "directory in TESSERA_LIBRARY_PATH, or compile the model with --bundle, "
+                        "which puts it beside the library\n",
+                        folder_.path()));
+  fs::remove(beside);
+  ASSERT_EQ(::mkfifo(beside.c_str(), 0600), 0);  // nobody writes to it
+  EXPECT_EQ(client({library, "print"}, path).out, "1\n2\n");
 }
 
 TEST_F(AbiTest, AMissingVendorLibraryIsOneSentence) {
@@ -199,11 +233,23 @@ TEST_F(AbiTest, AMissingVendorLibraryIsOneSentence) {
   EXPECT_EQ(result.exit_status, 1);
   EXPECT_EQ(
       result.err,
-      fmt::format(
-          "error: vendor library `libabivendor.so.1` not found: back end `abivendor` needs it for "
-          "`vendor_kernel`; looked in {}, and where the system looks; copy it beside the model's "
-          "library, or name its directory in TESSERA_LIBRARY_PATH\n",
-          folder_.path()));
+      "error: vendor library `libabivendor.so.1` not found: back end `abivendor` needs it for "
+      "`vendor_kernel`; looked where the system looks; name its directory in "
+      "TESSERA_LIBRARY_PATH, or compile the model with --bundle, which puts it beside the "
+      "library\n");
+}
+
+TEST_F(AbiTest, AForkOfAProcessThatRanRunsToo) {
+  const ProcessResult result = client({make_library("m.so"), "fork"});
+  EXPECT_TRUE(result.ok()) << result.outcome() << result.err;
+  EXPECT_EQ(result.out, "1\n1\n");
+}
+
+TEST_F(AbiTest, TooManyThreadsOfTheEnvironmentAreAnError) {
+  const ProcessResult result = client({make_library("m.so"), "print"}, {"OMP_NUM_THREADS=100000"});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_EQ(result.err,
+            "error: 100000 threads asked for by OMP_NUM_THREADS; an instance has at most 1024\n");
 }
 
 TEST_F(AbiTest, ToolsSeeOnlyWhatTheyMay) {
@@ -242,7 +288,7 @@ TEST_F(AbiTest, ExamplesOfTheDocumentCompile) {
     EXPECT_TRUE(built->ok()) << built->err << text;
     ++compiled;
   }
-  EXPECT_EQ(compiled, 2);
+  EXPECT_EQ(compiled, 3);
 }
 
 TEST_F(AbiTest, LinksIntoACProgram) {

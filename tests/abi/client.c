@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program in C99 that uses a model's library through its interface only, and knows nothing of the
 // model: it asks.
-//   client LIBRARY threads N      N threads with an instance each, many runs, equal results
-//   client LIBRARY steady         runs after the first two allocate nothing; prints the time of a
-//   call in ns client LIBRARY reload         load, run, unload, three times client LIBRARY
-//   wrong-inputs   prints one sentence for each mistake client LIBRARY wrong-abi      prints the
-//   sentence for a caller of another version client LIBRARY print          runs once and prints the
-//   first element of each output client LIBRARY weights        sets a weight, prints the sentence
-//   for each mistake, and the first element of the first output whenever it may have changed
+//   client LIBRARY TEST, where TEST is
+//     threads N      N threads with an instance each, many runs, equal results
+//     steady         runs after the first two allocate nothing; prints the time of a call in ns
+//     reload         load, run, unload, three times
+//     wrong-inputs   prints one sentence for each mistake
+//     wrong-abi      prints the sentence for a caller of another version
+//     print          runs once and prints the first element of each output
+//     weights        sets a weight, prints the sentence for each mistake, and the first element of
+//                    the first output whenever it may have changed
+//     fork           runs with two threads, there and in a child; prints the first element of both
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tessera/model.h"
 
@@ -399,6 +404,31 @@ static void test_weights(void) {
   api.tessera_model_destroy_(model);
 }
 
+static void test_fork(void) {
+  tessera_model* model = create_model();
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  tessera_instance* instance = NULL;
+  bindings b;
+  pid_t child;
+  int status = 1;
+  options.threads = 2;
+  check(api.tessera_instance_create_(model, &options, &instance));
+  bind(model, &b);
+  print_first(instance, &b);
+  fflush(stdout);
+  child = fork();
+  if (child == 0) {
+    alarm(20);
+    print_first(instance, &b);
+    fflush(stdout);
+    _exit(0);
+  }
+  if (waitpid(child, &status, 0) != child || status != 0) die("fork", "the child failed");
+  release(&b);
+  api.tessera_instance_destroy_(instance);
+  api.tessera_model_destroy_(model);
+}
+
 int main(int argc, char** argv) {
   if (argc < 3) die("usage", "client LIBRARY TEST");
   load(argv[1]);
@@ -417,6 +447,8 @@ int main(int argc, char** argv) {
     test_print();
   } else if (strcmp(argv[2], "weights") == 0) {
     test_weights();
+  } else if (strcmp(argv[2], "fork") == 0) {
+    test_fork();
   } else {
     die("usage", "unknown test");
   }

@@ -5,11 +5,11 @@
     tests/abi/cuda_client.py compile TESSERA FOLDER
     tests/abi/cuda_client.py check FOLDER
 
-`compile` makes two libraries with TESSERA, the command: it needs nvcc and CUTLASS's headers, and no
-GPU. `check`, perhaps on another machine, runs them: host tensors and device tensors, runs on a
+`compile` makes three libraries with TESSERA, the command: it needs nvcc and CUTLASS's headers, and
+no GPU. `check`, perhaps on another machine, runs them: host tensors and device tensors, runs on a
 stream of the caller's, on two in turn and while the stream is captured, refusals, that memory is
-given back, and a kernel of CUTLASS whose first launch is captured. It needs a GPU and torch; exit
-status 77 where there is none.
+given back, a kernel of CUTLASS whose first launch is captured, and caches of a decoder that are
+input and output at once. It needs a GPU and torch; exit status 77 where there is none.
 """
 import ctypes
 import subprocess
@@ -38,7 +38,23 @@ def @main(%x: Tensor[({ROWS}, {TERMS}), float16], %w: Tensor[({UNITS}, {TERMS}),
   nn.dense(%x, %w, units={UNITS})
 }}
 """
+HEADS, PLACES, WIDTH = 4, 64, 32
+DECODER = f"""#[version = "0.0.5"]
+def @main(%past_k: Tensor[({HEADS}, {PLACES}, {WIDTH}), float32],
+          %past_v: Tensor[({HEADS}, {PLACES}, {WIDTH}), float32],
+          %x: Tensor[({HEADS}, 1, {WIDTH}), float32],
+          %place: Tensor[({HEADS}, 1, {WIDTH}), int64]) {{
+  %0 = scatter_elements(%past_k, %place, %x, axis=1);
+  %1 = nn.relu(%x);
+  %2 = scatter_elements(%past_v, %place, %1, axis=1);
+  %3 = nn.batch_matmul(%x, %0, transpose_b=True);
+  %4 = nn.softmax(%3);
+  %5 = nn.batch_matmul(%4, %2);
+  (%5, %0, %2)
+}}
+"""
 MODELS = {"native": (NATIVE, ["--target", "cuda"]),
+          "decoder": (DECODER, ["--target", "cuda"]),
           "product": (PRODUCT, ["--target", "cuda", "--target", "cutlass", "--require", "cutlass"])}
 
 
@@ -60,7 +76,7 @@ def view(t, device=None):
     """A tessera_tensor of a torch tensor, which stays alive beside it."""
     kind = CUDA if t.is_cuda else CPU
     shape = (c_int64 * t.dim())(*t.shape)
-    dtype = Dtype(2, 8 * t.element_size(), 1)
+    dtype = Dtype(2 if t.is_floating_point() else 0, 8 * t.element_size(), 1)
     return Tensor(t.data_ptr(), Device(device or kind, 0), t.dim(), dtype, shape, None, 0)
 
 
@@ -78,13 +94,14 @@ class Instance:
     def check(self, status):
         assert status == 0, self.error()
 
-    def run(self, inputs, output, stream=None):
-        array, out = (Tensor * len(inputs))(*inputs), (Tensor * 1)(output)
+    def run(self, inputs, *outputs, stream=None):
+        array, out = (Tensor * len(inputs))(*inputs), (Tensor * len(outputs))(*outputs)
+        counted = array, len(inputs), out, len(outputs)
         if stream is None:
-            status = self.lib.tessera_instance_run(self.instance, array, len(inputs), out, 1)
+            status = self.lib.tessera_instance_run(self.instance, *counted)
         else:
             status = self.lib.tessera_instance_run_on_stream(
-                self.instance, c_void_p(stream.cuda_stream), array, len(inputs), out, 1)
+                self.instance, c_void_p(stream.cuda_stream), *counted)
         return status, out[0]
 
     def device_ns(self):
@@ -121,6 +138,7 @@ def check_all(folder):
     torch.cuda.init()
     check_native(folder / "native.so")
     check_first_launch_in_a_capture(folder / "product.so")
+    check_caches_in_place(folder / "decoder.so")
     print("all good")
 
 
@@ -133,7 +151,7 @@ def check_first_launch_in_a_capture(library):
     stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
     torch.cuda.synchronize()
     with torch.cuda.graph(graph, stream=stream):
-        status, _ = instance.run([view(x), view(w)], view(y), stream)
+        status, _ = instance.run([view(x), view(w)], view(y), stream=stream)
         instance.check(status)
     torch.cuda.synchronize()
     assert y.abs().max().item() == 0  # it was captured, and not run
@@ -145,11 +163,67 @@ def check_first_launch_in_a_capture(library):
         near(y.float(), x.float() @ w.float().t(), 1e-2)
     y.zero_()
     torch.cuda.synchronize()
-    status, _ = instance.run([view(x), view(w)], view(y), stream)
+    status, _ = instance.run([view(x), view(w)], view(y), stream=stream)
     instance.check(status)
     stream.synchronize()
     near(y.float(), x.float() @ w.float().t(), 1e-2)
     del graph
+    instance.close()
+
+
+def check_caches_in_place(library):
+    """Steps with caches that are `past` and `present` give what separate ones give, bit for bit:
+    on the device and in host memory, on a stream, where the third run is replayed, and captured."""
+    instance, stream = Instance(library), torch.cuda.Stream()
+    size = HEADS, PLACES, WIDTH
+
+    def step(caches, presents, x, place, result, stream=None):
+        tensors = [view(t) for t in (*caches, x, place)]
+        status, _ = instance.run(tensors, view(result), *map(view, presents), stream=stream)
+        return status
+
+    for device in ("cuda", "cpu"):
+        apart = [torch.randn(size, device=device) for _ in range(2)]
+        shared = [t.clone() for t in apart]
+        x = torch.empty(HEADS, 1, WIDTH, device=device)
+        place = torch.empty(HEADS, 1, WIDTH, device=device, dtype=torch.int64)
+        results = [torch.empty(HEADS, 1, WIDTH, device=device) for _ in range(2)]
+        on = stream if device == "cuda" else None
+        for at in range(8):
+            x.normal_()
+            place.fill_(7 * at % PLACES)
+            presents = [torch.empty_like(t) for t in apart]
+            torch.cuda.synchronize()
+            instance.check(step(apart, presents, x, place, results[0], on))
+            apart = presents
+            torch.cuda.synchronize()
+            instance.check(step(shared, shared, x, place, results[1], on))
+            torch.cuda.synchronize()
+            assert torch.equal(results[0], results[1]), at
+            assert all(map(torch.equal, apart, shared)), at
+        # The same tensors from run to run.
+        for _ in range(4):
+            x.normal_()
+            torch.cuda.synchronize()
+            before = [t.clone() for t in shared]
+            instance.check(step(shared, shared, x, place, results[1], on))
+            torch.cuda.synchronize()
+            presents = [torch.empty_like(t) for t in shared]
+            instance.check(step(before, presents, x, place, results[0], on))
+            torch.cuda.synchronize()
+            assert torch.equal(results[0], results[1])
+            assert all(map(torch.equal, presents, shared))
+        # Refusals: the wrong cache, a part of it, one memory for two results.
+        assert step(shared, shared[::-1], x, place, results[1], on) == 1
+        assert "lies in the memory of input" in instance.error(), instance.error()
+        large = torch.zeros(2 * HEADS, PLACES, WIDTH, device=device)
+        pieces = [large[:HEADS], large[1:HEADS + 1]]
+        assert step([pieces[0], shared[1]], [pieces[1], shared[1]], x, place, results[1], on) == 1
+        assert "overlap in part" in instance.error(), instance.error()
+        assert step(apart, [shared[0], shared[0]], x, place, results[1], on) == 1
+        assert "overlap: give each its own memory" in instance.error(), instance.error()
+        assert large.abs().max().item() == 0
+        torch.cuda.synchronize()
     instance.close()
 
 
@@ -170,7 +244,7 @@ def check_native(library):
         x = torch.randn(ROWS, COLUMNS, device="cuda")
         y = torch.empty(COLUMNS, ROWS, device="cuda")
         torch.cuda.synchronize()
-        status, _ = instance.run([view(x), view(device_w)], view(y), streams[i % 2])
+        status, _ = instance.run([view(x), view(device_w)], view(y), stream=streams[i % 2])
         instance.check(status)
         streams[i % 2].synchronize()
         near(y, expected(x, device_w))
@@ -179,14 +253,14 @@ def check_native(library):
     for i in range(4):
         with torch.cuda.stream(streams[0]):
             x.normal_()
-        status, _ = instance.run([view(x), view(device_w)], view(y), streams[0])
+        status, _ = instance.run([view(x), view(device_w)], view(y), stream=streams[0])
         instance.check(status)
         streams[0].synchronize()
         near(y, expected(x, device_w))
     # In a graph of the caller's.
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=streams[1]):
-        status, _ = instance.run([view(x), view(device_w)], view(y), streams[1])
+        status, _ = instance.run([view(x), view(device_w)], view(y), stream=streams[1])
         instance.check(status)
     x.normal_()
     y.zero_()
@@ -195,12 +269,16 @@ def check_native(library):
     near(y, expected(x, device_w))
     # Refusals.
     host = torch.randn(ROWS, COLUMNS)
-    status, _ = instance.run([view(host), view(device_w)], view(y), streams[0])
+    status, _ = instance.run([view(host), view(device_w)], view(y), stream=streams[0])
     assert status == 1 and "is in host memory" in instance.error(), instance.error()
-    status, _ = instance.run([view(host, CUDA), view(device_w)], view(y), streams[0])
+    status, _ = instance.run([view(host, CUDA), view(device_w)], view(y), stream=streams[0])
     assert status == 1 and "said to be on the device" in instance.error(), instance.error()
     status, _ = instance.run([view(x, CPU), view(w)], view(y, CPU))
     assert status == 1 and "said to be in host memory" in instance.error(), instance.error()
+    for small in (y[:-1], torch.empty(COLUMNS - 1, ROWS)):
+        status, given = instance.run([view(x), view(device_w)], view(small))
+        assert status == 1 and f"needs {y.nbytes} bytes" in instance.error(), instance.error()
+        assert given.data == small.data_ptr()
     instance.check(instance.lib.tessera_instance_synchronize(instance.instance))
     # Memory goes with the instances.
     instance.close()
@@ -208,7 +286,7 @@ def check_native(library):
     before = torch.cuda.mem_get_info()[0]
     for _ in range(20):
         other = Instance(library)
-        status, _ = other.run([view(x), view(device_w)], view(y), streams[0])
+        status, _ = other.run([view(x), view(device_w)], view(y), stream=streams[0])
         other.check(status)
         other.close()
     torch.cuda.synchronize()

@@ -5,6 +5,7 @@
 //   WITH_FEATURE="f"  needs a feature of the CPU
 //   PROGRAM_ABI=n     claims another ABI version
 //   KEEP_WEIGHT       w can be set
+//   BUNDLED="hash"    libabivendor.so.1 is beside it, with this hash
 #include "runtime/program.h"
 
 #ifndef PROGRAM_ABI
@@ -92,6 +93,14 @@ const tessera_program_extern* const externs = nullptr;
 constexpr int kExterns = 0;
 #endif
 
+#ifdef BUNDLED
+const tessera_program_bundled bundled[] = {{"libabivendor.so.1", BUNDLED}};
+constexpr int kBundled = 1;
+#else
+const tessera_program_bundled* const bundled = nullptr;
+constexpr int kBundled = 0;
+#endif
+
 #ifdef WITH_FEATURE
 const char* const features[] = {WITH_FEATURE};
 constexpr int kFeatures = 1;
@@ -142,6 +151,8 @@ TESSERA_API const tessera_program tessera_model_program = {TESSERA_PROGRAM_VERSI
                                                            0,
                                                            nullptr,
                                                            kept_weights,
-                                                           kKept};
+                                                           kKept,
+                                                           bundled,
+                                                           kBundled};
 
 }  // extern "C"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All samples of all operators are entries of one kernel library. Prints the support matrix.
+// All samples of all operators are entries of one kernel library. Prints the support matrix. On a
+// device the samples that a back end takes are, too.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -10,9 +11,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "backends/table.h"
+#include "byoc/partition.h"
 #include "driver/entries.h"
 #include "ops/compare.h"
 #include "ops/evaluate_function.h"
+#include "ops/infer_types.h"
 #include "ops/samples.h"
 #include "ops/table.h"
 
@@ -61,7 +65,8 @@ Samples all_samples() {
     for (const std::string& text : texts_of(*op)) {
       ops::Sample sample = ops::parse_sample(text);
       if (is_dynamic(sample.function.type(sample.function.result()))) continue;
-      const std::string entry = fmt::format("{}_{}", op->name, number++);
+      std::string entry = fmt::format("{}_{}", op->name, number++);
+      std::replace(entry.begin(), entry.end(), '.', '_');  // regions make symbols of it
       out.module.functions.emplace(entry, sample.function);
       out.operators.emplace(entry, op);
       out.by_entry.emplace(entry, std::move(sample));
@@ -76,8 +81,13 @@ T value_of(Result<T> result) {
   return *std::move(result);
 }
 
+struct Tools {
+  int jobs;
+  link::Toolchain toolchain;
+  driver::MachineCode code;
+};
 // Quickly compiled, for this machine; in large units, because each reads the same headers.
-driver::EntryLibrary build(Module module, const Target& target) {
+Tools find_tools() {
   const auto jobs = static_cast<int>(std::max(2u, std::thread::hardware_concurrency()));
   const char* root = std::getenv("TESSERA_ROOT");  // on another machine than the one of the build
   const std::string folder = root != nullptr ? root : TESSERA_BUILD_DIR;
@@ -86,8 +96,13 @@ driver::EntryLibrary build(Module module, const Target& target) {
   driver::MachineCode code = value_of(driver::machine_code(Target(), toolchain.compiler()));
   std::replace(code.flags.begin(), code.flags.end(), std::string("-O3"), std::string("-O1"));
   code.kernels_per_unit = 40;
+  return {jobs, std::move(toolchain), std::move(code)};
+}
+
+driver::EntryLibrary build(Module module, const Target& target, Tools& tools) {
   module.targets = {target};
-  return value_of(driver::EntryLibrary::build(std::move(module), target, code, toolchain));
+  return value_of(
+      driver::EntryLibrary::build(std::move(module), target, tools.code, tools.toolchain));
 }
 
 std::string dtype_of(const ops::Sample& sample) {
@@ -106,8 +121,8 @@ class SupportMatrix {
     dtypes_.insert(dtype);
   }
 
-  void print(const std::string& target) const {
-    fmt::print("{:<28}", "native, " + target);
+  void print(const std::string& what) const {
+    fmt::print("{:<28}", what);
     for (const std::string& dtype : dtypes_) fmt::print(" {:>8}", dtype);
     fmt::print("\n");
     for (const auto& [op, row] : cells_) {
@@ -144,11 +159,12 @@ bool agrees_with_reference(const Module& module, const ops::Sample& sample, exec
   return agrees;
 }
 
-void compare_all_samples(const Target& target) {
-  const Samples samples = all_samples();
-  ASSERT_GT(samples.by_entry.size(), 300u);
-  const driver::EntryLibrary library = build(samples.module, target);
-  ASSERT_EQ(library.names().size(), samples.by_entry.size());
+using Keeps = bool (*)(const ops::Sample&);
+
+// With infinities and NaN, too, where the code keeps them.
+void compare(
+    const Samples& samples, const driver::EntryLibrary& library, const std::string& what,
+    Keeps keeps_infinities = [](const ops::Sample&) { return true; }) {
   SupportMatrix matrix;
   for (const auto& named : samples.by_entry) {
     const std::string& entry = named.first;
@@ -159,12 +175,52 @@ void compare_all_samples(const Target& target) {
       return agrees_with_reference(samples.module, sample, *session, inputs);
     };
     bool good = agrees(ops::random_inputs(sample, kSeed));
-    if (ops::defines_special_values(op)) {
+    if (ops::defines_special_values(op) && keeps_infinities(sample)) {
       good = agrees(ops::special_inputs(sample, kSeed)) && good;
     }
     matrix.add(op.name, dtype_of(sample), good);
   }
-  matrix.print(target.name());
+  matrix.print(what);
+}
+
+void compare_all_samples(const Target& target) {
+  const Samples samples = all_samples();
+  ASSERT_GT(samples.by_entry.size(), 300u);
+  Tools tools = find_tools();
+  const driver::EntryLibrary library = build(samples.module, target, tools);
+  ASSERT_EQ(library.names().size(), samples.by_entry.size());
+  compare(samples, library, "native, " + target.name());
+}
+
+// Three products of tf32 stand for one of float32: what is left of an infinite factor behind its
+// first part is no number, which docs/backends.md says.
+bool is_no_sum_of_tf32(const ops::Sample& sample) { return dtype_of(sample) != "float32"; }
+
+// The samples of which the back end takes something, on the device.
+void compare_taken_samples(const byoc::Backend& backend, const Target& target) {
+  Samples samples = all_samples();
+  const Module reference = samples.module;
+  const byoc::BackendChoice choices[] = {{&backend, target}};
+  auto outcome = value_of(byoc::partition_greedy(samples.module, choices));
+  std::erase_if(samples.by_entry, [&](const auto& named) {
+    const relay::Function& f = outcome.module.functions.at(named.first);
+    for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+      if (f.as<relay::GlobalRef>(relay::NodeId{i}) != nullptr) return false;
+    }
+    outcome.module.functions.erase(named.first);
+    return true;
+  });
+  fmt::print("{} takes something of {} of {} samples\n", backend.name(), samples.by_entry.size(),
+             reference.functions.size());
+  std::fflush(stdout);
+  EXPECT_GE(samples.by_entry.size(), 5u);
+  Tools tools = find_tools();
+  outcome.module = value_of(ops::infer_types(std::move(outcome.module)));
+  byoc::CompileContext context{tools.toolchain, tools.jobs, true, {}};
+  outcome = value_of(byoc::compile_backends(std::move(outcome), choices, context));
+  const driver::EntryLibrary library =
+      build(value_of(ops::infer_types(std::move(outcome.module))), Target("cuda"), tools);
+  compare(samples, library, std::string(backend.name()) + ", cuda", is_no_sum_of_tf32);
 }
 
 // Why kernels for CUDA cannot run here; "" if they can.
@@ -187,6 +243,29 @@ TEST(Conformance, NativeAgreesWithTheReferenceOnCuda) {
   if (const std::string reason = without_device(); !reason.empty()) GTEST_SKIP() << reason;
   compare_all_samples(Target("cuda"));
 }
+
+class BackendsOnCuda : public ::testing::TestWithParam<const byoc::Backend*> {};
+
+TEST_P(BackendsOnCuda, AgreeWithTheReferenceOnCuda) {
+  if (const std::string reason = without_device(); !reason.empty()) GTEST_SKIP() << reason;
+  Target target(GetParam()->name());
+  if (const char* headers = std::getenv("TESSERA_CUTLASS_INCLUDE");
+      headers != nullptr && target.name() == "cutlass") {
+    target = target.with("include", std::string(headers));
+  }
+  if (const auto missing = GetParam()->available(target)) GTEST_SKIP() << missing->reason;
+  compare_taken_samples(*GetParam(), target);
+}
+
+std::vector<const byoc::Backend*> of_devices() {
+  std::vector<const byoc::Backend*> found;
+  for (const byoc::Backend* backend : backends::all_backends()) {
+    if (Target(backend->name()).device() == DeviceType::kCuda) found.push_back(backend);
+  }
+  return found;
+}
+INSTANTIATE_TEST_SUITE_P(All, BackendsOnCuda, ::testing::ValuesIn(of_devices()),
+                         [](const auto& info) { return std::string(info.param->name()); });
 
 }  // namespace
 }  // namespace tessera

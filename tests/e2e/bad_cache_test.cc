@@ -33,6 +33,12 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
+// What stands behind an object's bytes in the file of its key.
+std::string checksum_of(const fs::path& file, const std::string& object) {
+  const std::string key = file.parent_path().filename().string() + file.stem().string();
+  return hash_text(key + hash_text(object).hex()).hex();
+}
+
 // How many entries a cache has. Each is whole: behind it stands its checksum.
 std::size_t entries_of(const std::string& cache) {
   std::size_t entries = 0;
@@ -42,7 +48,7 @@ std::size_t entries_of(const std::string& cache) {
     EXPECT_EQ(file.path().extension(), ".o") << file.path();
     const std::string text = *read_file(file.path());
     const std::size_t end = text.size() - std::min(text.size(), hash_text("").hex().size());
-    EXPECT_EQ(text.substr(end), hash_text(text.substr(0, end)).hex()) << file.path();
+    EXPECT_EQ(text.substr(end), checksum_of(file.path(), text.substr(0, end))) << file.path();
   }
   return entries;
 }
@@ -76,6 +82,18 @@ TEST_F(BadInput, DiskFullInTheCache) {
     EXPECT_TRUE(*read_file(command_.file("out/one.so")) == *read_file(command_.file("out/two.so")));
     EXPECT_TRUE(command_.run({"run", "out/two.so"}).ok());
   }
+}
+
+TEST_F(BadInput, ACacheThatOthersMayWriteTo) {
+  const std::string objects = command_.file("cache/objects");
+  command_.set("TESSERA_CACHE_DIR", command_.file("cache"));
+  ASSERT_TRUE(compile(model("sound")).ok());
+  fs::permissions(objects, fs::perms::group_write, fs::perm_options::add);
+  const ProcessResult result = compile(model("sound"));
+  EXPECT_TRUE(result.ok()) << result.err;
+  EXPECT_TRUE(result.err.starts_with("warning[E0108]: compiled objects are not kept in `" +
+                                     objects + "`: users other than its owner may write to it"))
+      << result.err;
 }
 
 TEST_F(BadInput, DamagedCacheEntriesAreMadeAgain) {

@@ -2,6 +2,7 @@
 // Folders, disks, compilers and libraries that are not what they should be, and the end of a
 // process at any moment.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "bad_input.h"
@@ -33,6 +34,61 @@ TEST_F(BadInput, OutputsOfARunCannotBeWritten) {
   command_.write("file", "x");
   expect_error(command_.run({"run", library(), "--outputs", "file/out"}), "E0103",
                {"file/out", "help: "});
+}
+
+// There is nobody to tell, and the exit status still tells.
+TEST_F(BadInput, StandardErrorIsFullOrClosed) {
+  const std::string tessera = TESSERA_BUILD_DIR "/bin/tessera";
+  for (const std::string to : {"2>/dev/full", "2>&-", "2>&- >&- <&-"}) {
+    SCOPED_TRACE(to);
+    const auto exit_status = [&](const std::string& arguments) {
+      const ProcessResult ran = command_.run_program({"/bin/sh", "-c", tessera + arguments + to});
+      return ran.signal == 0 ? ran.exit_status : -ran.signal;
+    };
+    EXPECT_EQ(exit_status(" compile none.onnx -o out/m.so "), 1);
+    EXPECT_EQ(exit_status(" frobnicate "), 2);
+    EXPECT_EQ(exit_status(" opt '" + command_.write("bad.relay", "def @main(") + "' "), 1);
+    EXPECT_TRUE(names_in(command_.file("out")).empty());
+    // What succeeds has a result that no message was written into.
+    (void)exit_status(" compile '" + model("sound") + "' -o out/m.so ");
+    EXPECT_TRUE(command_.run({"run", "out/m.so"}).ok());
+    fs::remove(command_.file("out/m.so"));
+  }
+}
+
+// A C++ compiler that begins, and does not end.
+std::string endless_compiler(const Command& command) {
+  const std::string script =
+      command.write("c++", "#!/bin/sh\ncase \"$*\" in *-c*) echo $$ > '" + command.file("begun") +
+                               "'; sleep 60;; esac\nexec c++ \"$@\"\n");
+  fs::permissions(script, fs::perms::owner_all);
+  return script;
+}
+
+TEST_F(BadInput, ACompilerThatDoesNotEnd) {
+  command_.set("CXX", endless_compiler(command_)).set("TESSERA_CACHE_DIR", command_.file("cache"));
+  expect_error(
+      command_.run({"compile", model("sound"), "-o", "out/m.so", "--compiler-timeout", "1"}),
+      "E0105",
+      {"was stopped while it compiled `", "no end after 1 s", "help: give it more seconds"});
+  expect_nothing_written();
+}
+
+// Neither the compiler nor what it works on stays.
+TEST_F(BadInput, ACommandThatIsTerminated) {
+  command_.set("CXX", endless_compiler(command_)).set("TESSERA_CACHE_DIR", command_.file("cache"));
+  const std::string script = fmt::format(
+      "'{}/bin/tessera' compile '{}' -o out/m.so & pid=$!\n"
+      "while ! [ -s begun ]; do sleep 0.05; done\n"
+      "kill $pid; wait $pid; status=$?\n"
+      "for i in $(seq 200); do kill -0 $(cat begun) 2>/dev/null || break; sleep 0.05; done\n"
+      "kill -0 $(cat begun) 2>/dev/null && echo still there\n"
+      "exit $status",
+      TESSERA_BUILD_DIR, model("sound"));
+  const ProcessResult ran = command_.run_program({"/bin/sh", "-c", script});
+  EXPECT_EQ(ran.exit_status, 128 + 15) << ran.err;
+  EXPECT_EQ(ran.out.find("still there"), std::string::npos);
+  expect_nothing_written();
 }
 
 TEST_F(BadInput, DiskFull) {
@@ -168,6 +224,8 @@ TEST_F(BadInput, InputsOfARun) {
   command_.write("in/x.npy", "");
   expect_error(run(command_.file("in")), "E0102", {"x.npy", "help: "});
   expect_error(command_.run({"run", so, "--threads", "-3"}), "E0404", {"--threads -3", "help: "});
+  expect_error(command_.run({"run", so, "--threads", "100000"}), "E0404",
+               {"--threads 100000", "at most 1024 threads", "help: "});
 }
 
 // Names that no file can have, and folders that cannot be read.

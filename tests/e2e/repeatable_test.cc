@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same model and options give the same bytes, wherever and whenever.
 #include <filesystem>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include "command.h"
 
@@ -31,6 +33,59 @@ def @main(%x: Tensor[(4, 32), float32], %v: Tensor[(24, 32), float32], %g: Tenso
     libraries.push_back(*read_file(command.file(output)));
   }
   EXPECT_TRUE(libraries[0] == libraries[1]);
+}
+
+// The CPUs that this process and those it starts may use, for as long as it lives: the first of
+// those it has.
+class OnOneCpu {
+ public:
+  OnOneCpu() {
+    if (sched_getaffinity(0, sizeof before_, &before_) != 0) return;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (!CPU_ISSET(cpu, &before_)) continue;
+      CPU_SET(cpu, &one);
+      break;
+    }
+    is_set_ = sched_setaffinity(0, sizeof one, &one) == 0;
+  }
+  OnOneCpu(const OnOneCpu&) = delete;
+  OnOneCpu& operator=(const OnOneCpu&) = delete;
+  ~OnOneCpu() {
+    if (is_set_) sched_setaffinity(0, sizeof before_, &before_);
+  }
+  int cpus_before() const { return is_set_ ? CPU_COUNT(&before_) : 0; }
+
+ private:
+  cpu_set_t before_ = {};
+  bool is_set_ = false;
+};
+
+// oneDNN chooses layouts and scratch memory of these by the number of threads.
+constexpr const char* kProducts = R"(#[version = "0.0.5"]
+def @main(%x: Tensor[(64, 256), float32], %i: Tensor[(1, 16, 14, 14), float32]) {
+  %0 = nn.dense(%x, full(0.5f, shape=[512, 256], dtype="float32"), units=512);
+  %1 = nn.conv2d(%i, full(0.5f, shape=[64, 16, 3, 3], dtype="float32"), channels=64,
+                 kernel_size=[3, 3], padding=[1, 1, 1, 1]);
+  (nn.relu(%0), nn.relu(%1))
+})";
+
+TEST(Repeatable, TheNumberOfCpusDoesNotMatter) {
+  Command command;
+  command.write("m.relay", kProducts);
+  const std::vector<std::string> arguments = {"compile", "m.relay", "--backends", "onednn", "-o"};
+  const auto compile = [&](const std::string& output) {
+    std::vector<std::string> all = arguments;
+    all.push_back(output);
+    const ProcessResult compiled = command.run(all);
+    EXPECT_TRUE(compiled.ok()) << compiled.err;
+    return *read_file(command.file(output));
+  };
+  const std::string on_all = compile("all.so");
+  const OnOneCpu one;
+  if (one.cpus_before() < 2) GTEST_SKIP() << "there is one CPU";
+  EXPECT_TRUE(compile("one.so") == on_all);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "ops/infer_types.h"
 #include "relay/rewrite.h"
 #include "support/files.h"
+#include "tests/fuzz/device_kernels.h"
 #include "tests/fuzz/random.h"
 #include "tests/onnx_gate/workers.h"
 
@@ -134,7 +135,11 @@ BatchOutcome run_batch(const std::vector<Case>& cases, std::uint64_t list_seed) 
   Model model;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const std::string name = fmt::format("g{}", i);
-    auto part = text_of_exceptions([&] { return checked_partition(cases[i], name); });
+    auto part = text_of_exceptions([&]() -> Result<Module> {
+      TESSERA_TRY_VOID(device_kernels(cases[i].graph.function));
+      TESSERA_TRY_VOID(device_kernels(large_graph(cases[i].seed)));
+      return checked_partition(cases[i], name);
+    });
     if (part) {
       model.add(cases[i].graph.function, *std::move(part), name, cases[i].graph.inputs);
       in_model.push_back(i);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fuzzer itself: what it makes is repeatable and varied, and its reduction finds the culprit.
+#include <map>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -11,8 +12,10 @@
 #include "ops/table.h"
 #include "relay/operator.h"
 #include "tests/fuzz/batch.h"
+#include "tests/fuzz/device_kernels.h"
 #include "tests/fuzz/illegal.h"
 #include "tests/fuzz/reduce.h"
+#include "tir/print.h"
 
 namespace tessera::fuzz {
 namespace {
@@ -55,6 +58,23 @@ TEST(RandomGraph, MeetsMostOperatorsAndTypes) {
   }
   EXPECT_GT(operators.size(), 100u);
   EXPECT_GE(dtypes.size(), 8u);
+}
+
+// Verified on the way: what threads of a team share is ordered by barriers.
+TEST(DeviceKernels, OfLargeGraphsMeetAllSchedules) {
+  std::map<std::string, int> launches;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const auto module = device_kernels(large_graph(seed));
+    ASSERT_TRUE(module) << seed << render(module.error());
+    for (const auto& [symbol, kernel] : module->prim_funcs) {
+      const std::string text = tir::print(kernel, symbol);
+      for (const char* what : {"T.barrier", "T.warps", "T.blocks", "T.grid", "a_tile["}) {
+        launches[what] += text.find(what) != text.npos ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_EQ(launches.size(), 5u);
+  for (const auto& [what, number] : launches) EXPECT_GT(number, 9) << what;
 }
 
 // x -> relu -> tanh -> add(relu, tanh): relu and add cannot be one group without tanh.

@@ -8,32 +8,33 @@
 namespace tessera::onnx_gate {
 namespace {
 
-std::string first_message(const Diagnostics& errors) {
-  std::string text = errors.list.front().message;
-  return text.substr(0, text.find('\n'));
+Failure refusal(const Diagnostics& errors) {
+  const Diagnostic& first = errors.list.front();
+  return {std::string(code_text(first.code)), first.message.substr(0, first.message.find('\n'))};
 }
 
-std::optional<std::string> failure_of(const DataSet& set, const Runnable& model) {
+std::optional<Failure> failure_of(const DataSet& set, const Runnable& model) {
   const auto results = model.run(in_order(set.inputs, model.inputs));
-  if (!results) return first_message(results.error());
+  if (!results) return refusal(results.error());
   const std::vector<Tensor> expected = in_order(set.outputs, model.outputs);
   if (results->size() != expected.size()) {
-    return fmt::format("{} results instead of {}", results->size(), expected.size());
+    return Failure{"wrong",
+                   fmt::format("{} results instead of {}", results->size(), expected.size())};
   }
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (const auto what = difference((*results)[i], expected[i])) {
-      return fmt::format("result `{}` {}", model.outputs[i].name, *what);
+      return Failure{"wrong", fmt::format("result `{}` {}", model.outputs[i].name, *what)};
     }
   }
   return std::nullopt;
 }
 
-std::optional<std::string> failure_unguarded(const Case& c, const Engine& engine) {
+std::optional<Failure> failure_unguarded(const Case& c, const Engine& engine) {
   const auto model = engine(c);
-  if (!model) return first_message(model.error());
+  if (!model) return refusal(model.error());
   const auto sets = read_data_sets(c);
-  if (!sets) return first_message(sets.error());
-  if (sets->empty()) return "it has no data set";
+  if (!sets) return Failure{"data", refusal(sets.error()).reason};
+  if (sets->empty()) return Failure{"data", "it has no data set"};
   for (const DataSet& set : *sets) {
     if (const auto what = failure_of(set, *model)) return what;
   }
@@ -59,12 +60,12 @@ Result<Runnable> evaluated(const Case& c) {
   return r;
 }
 
-std::optional<std::string> failure(const Case& c, const Engine& engine) {
+std::optional<Failure> failure(const Case& c, const Engine& engine) {
   try {
     return failure_unguarded(c, engine);
   } catch (const std::exception& e) {
     const std::string text = e.what();
-    return "internal error: " + text.substr(0, text.find('\n'));
+    return Failure{"internal error", text.substr(0, text.find('\n'))};
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/onnx_gate/cases.h"
+#include "tests/onnx_gate/expectations.h"
 #include "types/target.h"
 
 namespace tessera::onnx_gate {
@@ -28,6 +29,6 @@ Result<Runnable> evaluated(const Case& c);
 Result<Runnable> compiled(const Case& c, const std::vector<Target>& targets);
 
 // Nothing if the case passes, else why it does not.
-std::optional<std::string> failure(const Case& c, const Engine& engine);
+std::optional<Failure> failure(const Case& c, const Engine& engine);
 
 }  // namespace tessera::onnx_gate

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two lists of cases: expected_pass.txt, a name a line, and expected_fail.txt, `name: reason`.
+// The two lists of cases: expected_pass.txt, a name a line, and expected_fail.txt,
+// `name: kind: reason`.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -10,9 +12,25 @@
 
 namespace tessera::onnx_gate {
 
+// How a case fails. The kind is the code of a diagnostic ("E0302"), `wrong` (other numbers), `data`
+// (its data set cannot be read), `internal error`, `crash` or `hang`; the reason is for people.
+struct Failure {
+  std::string kind, reason;
+
+  std::string text() const { return kind + ": " + reason; }
+  // Of a text() or of the end of a line; without a kind the whole is the reason.
+  static Failure parse(const std::string& text);
+};
+
 struct Expectations {
   std::set<std::string> pass;
-  std::map<std::string, std::string> fail;  // the reason by name
+  std::map<std::string, Failure> fail;
+
+  // What is not as the lists say about a case that passes (nothing) or fails; nothing if all is.
+  // Another kind of failure is a surprise: a crash is not the refusal that is expected.
+  // `evaluated`: by the reference evaluation, which passes where only the compiler fails.
+  std::optional<std::string> surprise(const std::string& name,
+                                      const std::optional<Failure>& outcome, bool evaluated) const;
 
   static Result<Expectations> read(const std::string& folder);
   Result<void> write(const std::string& folder) const;

@@ -83,8 +83,8 @@ void finish(Worker& w, std::size_t count, unsigned seconds, const Work& work, co
   ::waitpid(w.pid, &status, 0);
   if (w.next >= count) return;
   const bool late = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
-  done(w.next, late ? fmt::format("crash:took longer than {} seconds", seconds)
-                    : fmt::format("crash:ended its process with {}",
+  done(w.next, late ? fmt::format("hang: took longer than {} seconds", seconds)
+                    : fmt::format("crash: ended its process with {}",
                                   WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : "exit"));
   w.next += w.stride;
   if (w.next < count) start(w, count, seconds, work);

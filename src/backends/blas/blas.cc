@@ -22,7 +22,7 @@ using relay::Pattern;
 using relay::wildcard;
 
 constexpr std::string_view kName = "blas";
-constexpr std::string_view kPrologue =
+constexpr Literal kPrologue =
     "#include \"backends/blas/runtime/blas_runtime.h\"\n\n"
     "[[maybe_unused]] static int64_t sizes(const tessera_tensor* t, int32_t first, int32_t last) "
     "{\n"
@@ -84,28 +84,31 @@ Expected<RegionProduct, Refusal> product_of(const Function& region, const Consta
 }
 
 // The product's sizes as C: numbers, or read off the tensors.
-std::string sizes_of(const RegionProduct& r) {
+Source sizes_of(const RegionProduct& r) {
   const Product& p = r.product;
   if (p.is_static()) {
-    return fmt::format("  const int64_t m = {}, n = {}, k = {}, batch = {};\n", p.m.constant(),
-                       p.n.constant(), p.k.constant(), p.batch.constant());
+    return source("  const int64_t m = {}, n = {}, k = {}, batch = {};\n", p.m.constant(),
+                  p.n.constant(), p.k.constant(), p.batch.constant());
   }
   const std::size_t row = p.rank_a - (p.transpose_a ? 1 : 2);
-  std::string text = fmt::format("  const int64_t m = sizes(tensors[{}], {}, {});\n", r.a,
-                                 p.rows_of_batch ? 0 : row, row + 1);
-  text +=
-      fmt::format("  const int64_t n = tensors[{}]->shape[{}], k = tensors[{}]->shape[{}];\n", r.b,
-                  p.rank_b - (p.transpose_b ? 2 : 1), r.a, p.rank_a - (p.transpose_a ? 2 : 1));
+  Source text = source("  const int64_t m = sizes(tensors[{}], {}, {});\n", r.a,
+                       p.rows_of_batch ? 0 : row, row + 1);
+  text += source("  const int64_t n = tensors[{}]->shape[{}], k = tensors[{}]->shape[{}];\n", r.b,
+                 p.rank_b - (p.transpose_b ? 2 : 1), r.a, p.rank_a - (p.transpose_a ? 2 : 1));
   const bool from_a = p.stride_a != Dim(0);
-  text += p.batch == Dim(1) ? "  const int64_t batch = 1;\n"
-                            : fmt::format("  const int64_t batch = sizes(tensors[{}], 0, {});\n",
-                                          from_a ? r.a : r.b, (from_a ? p.rank_a : p.rank_b) - 2);
+  text += p.batch == Dim(1) ? Source("  const int64_t batch = 1;\n")
+                            : source("  const int64_t batch = sizes(tensors[{}], 0, {});\n",
+                                     from_a ? r.a : r.b, (from_a ? p.rank_a : p.rank_b) - 2);
+  text += Source(
+      "  if (m > INT32_MAX || n > INT32_MAX || k > INT32_MAX) {\n"
+      "    return tessera_call_failed(call, \"a matrix has more rows or columns than BLAS can "
+      "count\");\n  }\n");
   return text;
 }
 
-std::string source_of(const std::string& symbol, const RegionProduct& r, std::size_t outputs_at) {
+Source source_of(const std::string& symbol, const RegionProduct& r, std::size_t outputs_at) {
   const Product& p = r.product;
-  return fmt::format(
+  return source(
       "int32_t {}(const tessera_call* call, tessera_tensor** tensors, int32_t) {{\n"
       "  // [{}] {}x{} times {}x{}\n"
       "{}"
@@ -113,10 +116,11 @@ std::string source_of(const std::string& symbol, const RegionProduct& r, std::si
       "batch, {}, {}, {:a}}};\n"
       "  tessera_tensor* abc[] = {{tensors[{}], tensors[{}], tensors[{}]}};\n"
       "  return tessera_blas_gemm(call, abc, &product);\n}}\n",
-      symbol, to_string(p.batch), to_string(p.m), to_string(p.k), to_string(p.k), to_string(p.n),
-      sizes_of(r), p.bits, p.transpose_a ? 1 : 0, p.transpose_b ? 1 : 0,
-      p.stride_a == Dim(0) ? "0" : "m * k", p.stride_b == Dim(0) ? "0" : "k * n", p.alpha, r.a, r.b,
-      outputs_at);
+      c_name(symbol), c_comment(to_string(p.batch)), c_comment(to_string(p.m)),
+      c_comment(to_string(p.k)), c_comment(to_string(p.k)), c_comment(to_string(p.n)), sizes_of(r),
+      p.bits, p.transpose_a ? 1 : 0, p.transpose_b ? 1 : 0,
+      p.stride_a == Dim(0) ? Literal("0") : "m * k", p.stride_b == Dim(0) ? Literal("0") : "k * n",
+      p.alpha, r.a, r.b, outputs_at);
 }
 
 class Blas final : public byoc::Backend {
@@ -157,7 +161,7 @@ class Blas final : public byoc::Backend {
     artifact.state.create_library = "tessera_blas_create_library";
     artifact.state.destroy_library = "tessera_blas_destroy_library";
     const auto emit = [](const std::string& symbol, const Function& region,
-                         const ConstantPool& constants) -> Expected<std::string, Refusal> {
+                         const ConstantPool& constants) -> Expected<Source, Refusal> {
       TESSERA_TRY(const RegionProduct product, product_of(region, constants));
       return source_of(symbol, product, region.params().size());
     };

@@ -21,7 +21,7 @@ constexpr std::string_view kName = "ccompiler";
 struct Formula {
   const char* op;
   int operands;
-  const char* text;
+  Literal text;
 };
 constexpr Formula kFormulas[] = {
     {"add", 2, "{0} + {1}"},       {"subtract", 2, "{0} - {1}"},
@@ -70,33 +70,34 @@ std::vector<CompositePattern> make_patterns() {
 
 // A region is one call of one composite of one operator; an operand that occurs twice is passed
 // once.
-std::string source_of(const std::string& symbol, const Function& region) {
+Source source_of(const std::string& symbol, const Function& region) {
   const auto call = region.operands(region.result());
   const relay::Region& body = region.region(region.as<relay::Literal>(call[0])->body);
   const std::string_view op = region.op(body.result)->name;
   const Type& type = region.type(region.result());
   const auto known = num_elements(type.shape()).as_constant();
 
-  std::string out = fmt::format("// {}: {}\n", op, to_string(type));
-  out += fmt::format("int32_t {}(const tessera_call*, tessera_tensor** tensors, int32_t) {{\n",
-                     symbol);
+  Source out = source("// {}: {}\n", c_comment(op), c_comment(to_string(type)));
+  out += source("int32_t {}(const tessera_call*, tessera_tensor** tensors, int32_t) {{\n",
+                c_name(symbol));
   const auto operands = region.operands(body.result);
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    out += fmt::format("  const float* x{} = data<const float>(tensors[{}]);\n", i,
-                       byoc::argument_position(region, operands[i]));
+    out += source("  const float* x{} = data<const float>(tensors[{}]);\n", i,
+                  byoc::argument_position(region, operands[i]));
   }
-  out += fmt::format("  float* y = data<float>(tensors[{}]);\n", region.params().size());
-  const std::string element = fmt::format(fmt::runtime(find_formula(op)->text), "x0[i]", "x1[i]");
-  const std::string count =
-      known ? std::to_string(*known) : fmt::format("elements(tensors[{}])", region.params().size());
-  out += fmt::format("  const int64_t count = {};\n", count);
-  out += fmt::format("  for (int64_t i = 0; i < count; ++i) y[i] = {};\n", element);
+  out += source("  float* y = data<float>(tensors[{}]);\n", region.params().size());
+  const Source element = source_in(find_formula(op)->text, Literal("x0[i]"), Literal("x1[i]"));
+  const Source count =
+      known ? source("{}", *known) : source("elements(tensors[{}])", region.params().size());
+  out += source("  const int64_t count = {};\n", count);
+  out += source("  for (int64_t i = 0; i < count; ++i) y[i] = {};\n", element);
   return out + "  return 0;\n}\n";
 }
 
-std::string prologue(const Target& target) {
+// What the user gives as C++ is C++: no file of a model has targets.
+Source prologue(const Target& target) {
   const std::string& header = target.get_string("header");
-  return (header.empty() ? "" : header + "\n") +
+  return (header.empty() ? Source() : Source::trusted(header + "\n")) +
          "#include <cmath>\n"
          "#include \"tessera/call.h\"\n\n"
          "template <class T>\n"
@@ -124,7 +125,7 @@ class Ccompiler final : public byoc::Backend {
     artifact.backend = kName;
     artifact.compile_flags = {"-std=c++20", "-O2"};
     const auto emit = [](const std::string& symbol, const Function& region,
-                         const ConstantPool&) -> Expected<std::string, Refusal> {
+                         const ConstantPool&) -> Expected<Source, Refusal> {
       return source_of(symbol, region);
     };
     return byoc::compile_function_at_a_time(std::move(module), std::move(artifact),

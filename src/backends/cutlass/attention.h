@@ -9,6 +9,7 @@
 
 #include "backends/cutlass/epilogue.h"
 #include "byoc/compile_context.h"
+#include "support/source.h"
 #include "types/target.h"
 
 namespace tessera::backends::cutlass {
@@ -35,7 +36,7 @@ struct Attention {
   bool seen = true;
   // With a mask: the score, before it is scaled, of keys that it or the causal one hides.
   double hidden = 0;
-  std::string hidden_text() const;  // as C++ has it
+  Source hidden_text() const;  // as C++ has it
 
   // As Extern has it: less than float32's own by plain tf32.
   DType float32_precision() const;
@@ -61,12 +62,12 @@ Expected<Attention, relay::Refusal> describe_attention(const relay::Function& re
 std::array<int, 3> memories_of(const Attention& attention);
 
 // As those of source.h.
-const char* template_header(const AttentionConfiguration& configuration);
+Literal template_header(const AttentionConfiguration& configuration);
 // "tessera_attention_float16_64_keymask_float16_sm90_64x128_SelfLoading",
 // "tessera_attention_float32_96_3xtf32_causal_sm80_64x64".
 std::string kernel_symbol(const Attention& attention, const AttentionConfiguration& configuration);
-std::string kernel_source(const Attention& attention, const AttentionConfiguration& configuration);
-std::string region_source(const std::string& symbol, const relay::Function& region,
-                          const Attention& attention, const AttentionConfiguration& configuration);
+Source kernel_source(const Attention& attention, const AttentionConfiguration& configuration);
+Source region_source(const std::string& symbol, const relay::Function& region,
+                     const Attention& attention, const AttentionConfiguration& configuration);
 
 }  // namespace tessera::backends::cutlass

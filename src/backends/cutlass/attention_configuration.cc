@@ -11,7 +11,7 @@
 namespace tessera::backends::cutlass {
 namespace {
 
-constexpr const char* kScheduleNames[] = {"SelfLoading", "PersistentPair"};
+constexpr Literal kScheduleNames[] = {"SelfLoading", "PersistentPair"};
 
 using enum AttentionSchedule;
 
@@ -90,7 +90,7 @@ std::vector<AttentionConfiguration> multistage_candidates(const Attention& a, co
 
 }  // namespace
 
-const char* AttentionConfiguration::schedule_name() const {
+Literal AttentionConfiguration::schedule_name() const {
   return kScheduleNames[static_cast<int>(schedule)];
 }
 
@@ -116,7 +116,7 @@ std::optional<AttentionConfiguration> parse_attention_configuration(std::string_
       3) {
     return std::nullopt;
   }
-  if (schedule == std::string_view(kScheduleNames[1])) c.schedule = kPersistentPair;
+  if (schedule == kScheduleNames[1].text()) c.schedule = kPersistentPair;
   c.is_dependent = dependent[0] != '\0';
   return c.text() == text ? std::optional(c) : std::nullopt;
 }

@@ -27,7 +27,7 @@ struct AttentionConfiguration {
   // What is compiled: "sm90_64x128_SelfLoading", "sm80_128x64".
   std::string kernel_name() const;
   // As kernels/attention_sm90.cuh calls the schedule, if it is one of its.
-  const char* schedule_name() const;
+  Literal schedule_name() const;
   // All of it, "sm90_64x128_SelfLoading dependent"; reads back equal.
   std::string text() const;
 };

@@ -13,19 +13,18 @@ namespace {
 
 using relay::Function;
 
-const char* element(DType dtype) {
-  return dtype == kFloat16   ? "::cutlass::half_t"
-         : dtype == kFloat32 ? "float"
-         : dtype.is_bool()   ? "uint8_t"
+Literal element(DType dtype) {
+  return dtype == kFloat16   ? Literal("::cutlass::half_t")
+         : dtype == kFloat32 ? Literal("float")
+         : dtype.is_bool()   ? Literal("uint8_t")
                              : "::cutlass::bfloat16_t";
 }
 
-std::string heads_text(const HeadsView& view, const std::string& tensor, DType dtype) {
-  const std::string data = view.offset == 0 ? fmt::format("data({})", tensor)
-                                            : fmt::format("static_cast<char*>(data({})) + {}",
-                                                          tensor, view.offset * dtype.size_bytes());
-  return fmt::format("{{{}, {}, {}, {}}}", data, view.batch_stride, view.head_stride,
-                     view.row_stride);
+Source heads_text(const HeadsView& view, const Source& tensor, DType dtype) {
+  const Source data = view.offset == 0 ? source("data({})", tensor)
+                                       : source("static_cast<char*>(data({})) + {}", tensor,
+                                                view.offset * dtype.size_bytes());
+  return source("{{{}, {}, {}, {}}}", data, view.batch_stride, view.head_stride, view.row_stride);
 }
 
 // Rows of the mask that a thread of the kernel reads: none, one for all queries, or one for each.
@@ -85,9 +84,9 @@ std::string Attention::workload() const {
   return mask ? text + " mask=" + view_text(*mask) : text;
 }
 
-std::string Attention::hidden_text() const {
-  return std::isinf(hidden) ? "-__builtin_inff()"
-                            : fmt::format("{:a}f", static_cast<float>(hidden));
+Source Attention::hidden_text() const {
+  return std::isinf(hidden) ? Source("-__builtin_inff()")
+                            : source("{:a}f", static_cast<float>(hidden));
 }
 
 std::array<int, 3> memories_of(const Attention& a) {
@@ -95,8 +94,9 @@ std::array<int, 3> memories_of(const Attention& a) {
   return {0, k, a.v.node == a.q.node ? 0 : a.v.node == a.k.node ? k : k + 1};
 }
 
-const char* template_header(const AttentionConfiguration& c) {
-  return c.schedule == AttentionSchedule::kMultistage ? "attention_sm80.cuh" : "attention_sm90.cuh";
+Literal template_header(const AttentionConfiguration& c) {
+  return c.schedule == AttentionSchedule::kMultistage ? Literal("attention_sm80.cuh")
+                                                      : "attention_sm90.cuh";
 }
 
 std::string kernel_symbol(const Attention& a, const AttentionConfiguration& c) {
@@ -104,15 +104,15 @@ std::string kernel_symbol(const Attention& a, const AttentionConfiguration& c) {
                      math_name(a), mask_name(a), c.kernel_name());
 }
 
-std::string kernel_source(const Attention& a, const AttentionConfiguration& c) {
-  const std::string symbol = kernel_symbol(a, c);
+Source kernel_source(const Attention& a, const AttentionConfiguration& c) {
+  const Source symbol = c_name(kernel_symbol(a, c));
   const bool is_multistage = c.schedule == AttentionSchedule::kMultistage;
-  const std::string problem =
-      is_multistage ? fmt::format("  static constexpr bool kEmulates = {};\n", a.emulates_float32)
-                    : "";
-  const std::string config =
-      is_multistage ? "" : fmt::format("  using Schedule = {};\n", c.schedule_name());
-  return fmt::format(
+  const Source problem =
+      is_multistage ? source("  static constexpr bool kEmulates = {};\n", a.emulates_float32)
+                    : Source();
+  const Source config =
+      is_multistage ? Source() : source("  using Schedule = {};\n", c.schedule_name());
+  return source(
       "// {0}\n#include \"backends/cutlass/kernels/{10}\"\n\n"
       "namespace tessera::cutlass::{0} {{\n\n"
       "struct Problem {{\n"
@@ -129,38 +129,38 @@ std::string kernel_source(const Attention& a, const AttentionConfiguration& c) {
       "               tessera::cutlass::AttentionArguments)\n",
       symbol, element(a.dtype), kernel_width(a, c), mask_rows(a), c.queries, c.keys, config,
       element(a.mask ? a.mask_dtype : a.dtype), a.is_causal, problem, template_header(c),
-      is_multistage ? "AttentionSm80" : "AttentionSm90", is_odd(a));
+      is_multistage ? Literal("AttentionSm80") : "AttentionSm90", is_odd(a));
 }
 
-std::string region_source(const std::string& symbol, const Function& region, const Attention& a,
-                          const AttentionConfiguration& c) {
-  const std::string kernel = kernel_symbol(a, c);
+Source region_source(const std::string& symbol, const Function& region, const Attention& a,
+                     const AttentionConfiguration& c) {
+  const Source kernel = c_name(kernel_symbol(a, c));
   const auto tensor = [&](const HeadsView& view) {
-    return fmt::format("tensors[{}]", byoc::argument_position(region, view.node));
+    return source("tensors[{}]", byoc::argument_position(region, view.node));
   };
-  std::string text = fmt::format(
+  Source text = source(
       "// {} heads of {} in each of {}: {} queries, {} keys\n"
       "int32_t {}(const tessera_call*, const AttentionArguments*);\n"
       "int32_t {}(const tessera_call* call, tessera_tensor** tensors, int32_t) {{\n",
-      a.heads, a.width, a.batch, a.queries, a.keys, kernel, symbol);
-  text += fmt::format(
+      a.heads, a.width, a.batch, a.queries, a.keys, kernel, c_name(symbol));
+  text += source(
       "  AttentionArguments a = {{}};\n"
       "  a.batch = {}, a.heads = {}, a.queries = {}, a.keys = {}, a.width = {};\n"
       "  a.scale = {:a}f;\n",
       a.batch, a.heads, a.queries, a.keys, a.width, static_cast<float>(a.scale));
-  text += fmt::format("  a.q = {};\n", heads_text(a.q, tensor(a.q), a.dtype));
-  text += fmt::format("  a.k = {};\n", heads_text(a.k, tensor(a.k), a.dtype));
-  text += fmt::format("  a.v = {};\n", heads_text(a.v, tensor(a.v), a.dtype));
-  const std::string result = fmt::format("tensors[{}]", region.params().size());
-  text += fmt::format("  a.o = {};\n", heads_text(a.o, result, a.dtype));
+  text += source("  a.q = {};\n", heads_text(a.q, tensor(a.q), a.dtype));
+  text += source("  a.k = {};\n", heads_text(a.k, tensor(a.k), a.dtype));
+  text += source("  a.v = {};\n", heads_text(a.v, tensor(a.v), a.dtype));
+  const Source result = source("tensors[{}]", region.params().size());
+  text += source("  a.o = {};\n", heads_text(a.o, result, a.dtype));
   if (a.mask) {
-    text += fmt::format("  a.mask = {};\n", heads_text(*a.mask, tensor(*a.mask), a.mask_dtype));
+    text += source("  a.mask = {};\n", heads_text(*a.mask, tensor(*a.mask), a.mask_dtype));
     if (a.hidden != 0) {
-      text += fmt::format("  a.hidden = {}, a.seen = {:d};\n", a.hidden_text(), a.seen);
+      text += source("  a.hidden = {}, a.seen = {:d};\n", a.hidden_text(), a.seen);
     }
   }
-  return text + fmt::format("  a.dependent = {};\n  return {}(call, &a);\n}}\n",
-                            c.is_dependent ? 1 : 0, kernel);
+  return text + source("  a.dependent = {};\n  return {}(call, &a);\n}}\n", c.is_dependent ? 1 : 0,
+                       kernel);
 }
 
 }  // namespace tessera::backends::cutlass

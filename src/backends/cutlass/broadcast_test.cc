@@ -136,13 +136,13 @@ TEST(CutlassBroadcasts, KernelsKnowWhatRepeats) {
 
 TEST(CutlassBroadcasts, ProgramsThatMeasureRepeatTheSame) {
   const Gemm gemm = gemm_of(add("nn.batch_matmul(%a1, %u, transpose_b=True)", "%mn"));
-  const std::string table = measure_table(gemm, {});
+  const std::string table = measure_table(gemm, {}).text();
   for (const char* line :
        {"40, 24, 16, 3,  // m, n, k, batch", "{0, 16, 0}, {0, 16, 384}, {0, 24, 960},  // A, B, D",
         "{{0, 24, 0}},"}) {
     EXPECT_NE(table.find(line), std::string::npos) << line << table;
   }
-  EXPECT_NE(measure_source(gemm).find("InputList<Repeated<float>>"), std::string::npos);
+  EXPECT_NE(measure_source(gemm).text().find("InputList<Repeated<float>>"), std::string::npos);
 }
 
 // A view moves no data: the region reads the vector that it is a view of.

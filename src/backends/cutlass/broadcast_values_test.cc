@@ -53,7 +53,8 @@ std::string host_program(const Module& module, const Lines& symbols) {
           "namespace of_{0} {{\n{1}}}\nextern \"C\" int32_t {0}(const tessera_call*, const "
           "GemmArguments* g) {{\n  return run_on_host<of_{0}::Function, {2}, {3}>(*g);\n}}\n",
           kernel,
-          cutlass::function_text(gemm.epilogue, {"HostWords", "", cutlass::measured_element}),
+          cutlass::function_text(gemm.epilogue, {"HostWords", "", cutlass::measured_element})
+              .text(),
           gemm.a_is_column_major, gemm.b_is_row_major);
     }
     std::string shapes;
@@ -74,9 +75,9 @@ std::string host_program(const Module& module, const Lines& symbols) {
 std::string output_of(link::Toolchain& toolchain, const std::string& regions,
                       const std::string& program) {
   const byoc::CompileJob jobs[] = {
-      {"regions", regions, "cc", {"-O1"}, {TESSERA_SOURCE_DIR "/src"}, {}},
+      {"regions", Source::trusted(regions), "cc", {"-O1"}, {TESSERA_SOURCE_DIR "/src"}, {}},
       {"program",
-       program,
+       Source::trusted(program),
        "cc",
        {"-O1"},
        {TESSERA_SOURCE_DIR "/src"},

@@ -267,7 +267,7 @@ TEST(CutlassTransposedConvolutions, AreMeasuredOnThePlacesThatReachTheResult) {
       "conv transposed 8x14x14x128 to 28x28 by 2x2 strides 2x2 dilation 1x1 padding 0,0,0,0 "
       "channels 64 window transposed strided a=float16:row:8 b=float16:row:8"))
       << tasks[0].workload.text();
-  expect_lines(tasks[0].program.source, {"kGathered = Gathered::kPlaces;"});
+  expect_lines(tasks[0].program.source.text(), {"kGathered = Gathered::kPlaces;"});
 }
 
 // ---- From models

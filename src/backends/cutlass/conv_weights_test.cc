@@ -206,12 +206,12 @@ TEST(CutlassWeightGradients, AreMeasuredOnTheImageThatTheWindowSees) {
   EXPECT_EQ(tasks[0].title,
             "32x28x28x64 by 3x3 strides 1x1 dilation 1x1 padding 1,1,1,1, 64 channels float16: "
             "nn.conv2d_backward_weight");
-  expect_lines(tasks[0].program.source,
+  expect_lines(tasks[0].program.source.text(),
                {"kGathered = Gathered::kImageAsB;", "kAIsColumnMajor = true"});
-  EXPECT_EQ(tasks[0].program.source,
-            tasks_of(gradient("8, 14, 14, 64", "8, 14, 14, 64"))[0].program.source);
+  EXPECT_EQ(tasks[0].program.source.text(),
+            tasks_of(gradient("8, 14, 14, 64", "8, 14, 14, 64"))[0].program.source.text());
   const std::size_t first[] = {0};
-  expect_lines(tasks[0].table(first).source,
+  expect_lines(tasks[0].table(first).source.text(),
                {"64, 576, 25088, 1,  // m, n, k, batch",
                 "{32, 28, 28, 64, 3, 3, 28, 28, {1, 1}, {1, 1}, {1, 1, 1, 1}}};"});
 }

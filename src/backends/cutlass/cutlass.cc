@@ -30,7 +30,7 @@ constexpr std::string_view kName = "cutlass";
 struct Region {
   std::string symbol;
   CompileJob kernel;
-  std::string source;
+  Source source;
   byoc::ExternInfo info;
 };
 
@@ -79,8 +79,8 @@ Result<Expected<Choice, Refusal>> choice_of(const Function& f, const ConstantPoo
   return choice;
 }
 
-std::string regions_text(const std::vector<Region>& regions) {
-  std::string text = region_prologue();
+Source regions_text(const std::vector<Region>& regions) {
+  Source text = region_prologue();
   for (const Region& r : regions) text += r.source + "\n";
   return text + "}  // extern \"C\"\n";
 }

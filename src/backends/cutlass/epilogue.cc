@@ -25,7 +25,7 @@ using relay::refuse;
 // An operator as an expression over the names or numbers of its operands.
 struct Word {
   std::string_view op;
-  std::string_view text;
+  Literal text;
 };
 constexpr Word kWords[] = {
     {"add", "{0} + {1}"},
@@ -57,11 +57,13 @@ constexpr std::size_t kMostInputs = ::tessera::cutlass::kMaxGemmInputs;
 
 bool is_number(double value) { return value - value == 0; }
 
-std::string number(double value) {
-  if (!is_number(value)) return value < 0 ? "(-INFINITY)" : "INFINITY";  // what clips nothing
-  std::string text = fmt::format("{:.9g}", value);
-  if (text.find_first_of(".e") == std::string::npos) text += '.';
-  return value < 0 ? "(" + text + "f)" : text + "f";
+Source number(double value) {
+  if (!is_number(value)) {  // what clips nothing
+    return value < 0 ? Literal("(-INFINITY)") : "INFINITY";
+  }
+  Source text = source("{:.9g}", value);
+  if (text.text().find_first_of(".e") == std::string::npos) text += ".";
+  return value < 0 ? Literal("(") + text + "f)" : text + "f";
 }
 
 class Describer {
@@ -70,7 +72,7 @@ class Describer {
       : c_(c), f_(*c.function), batch_rank_(batch_rank), shape_(f_.type(c.root).shape()) {}
 
   Expected<Epilogue, Refusal> run() {
-    names_[{c_.product, {}}] = "sum";
+    names_[{c_.product, {}}] = Literal("sum");
     out_.product_dtype = f_.type(c_.product).dtype();
     if (out_.product_dtype == kInt32) out_.sum_dtype = kInt32;
     if (f_.type(c_.product).shape() != shape_) return refuse("the product is broadcast");
@@ -97,7 +99,7 @@ class Describer {
                                  to_string(f_.type(id).shape()))};
     }
     if (auto why = check_dtype(id, op)) return why;
-    std::vector<std::string> operands;
+    std::vector<Source> operands;
     for (const NodeId operand : f_.operands(id)) {
       const bool is_vector = operands.size() == 1;
       auto name = name_of(operand, is_vector ? axis_of_vector(id, op) : std::nullopt);
@@ -110,14 +112,14 @@ class Describer {
       names_[{id, {}}] = *text;
       return std::nullopt;
     }
-    names_[{id, {}}] = step(is_int32(id) ? "int32_t" : "float", *text);
+    names_[{id, {}}] = step(is_int32(id) ? Literal("int32_t") : "float", *text);
     return std::nullopt;
   }
 
   // The name of a value that is computed on the way.
-  std::string step(const char* type, const std::string& text) {
-    std::string name = fmt::format("v{}", steps_++);
-    out_.body += fmt::format("    const {} {} = {};\n", type, name, text);
+  Source step(Literal type, const Source& text) {
+    Source name = source("v{}", steps_++);
+    out_.body += source("    const {} {} = {};\n", type, name, text);
     return name;
   }
 
@@ -180,43 +182,43 @@ class Describer {
   }
 
   // Of an activation with numbers of its own; "" for another operator.
-  std::string activation(NodeId id, std::string_view op, const std::string& x) {
+  Source activation(NodeId id, std::string_view op, const Source& x) {
     if (op == "clip") {
       const auto a = attrs<ops::ClipAttrs>(id);
-      return fmt::format("clip({}, {}, {})", x, number(a.a_min), number(a.a_max));
+      return source("clip({}, {}, {})", x, number(a.a_min), number(a.a_max));
     }
     if (op == "nn.leaky_relu") {
       const auto a = attrs<ops::LeakyReluAttrs>(id);
-      return fmt::format("{0} < 0.f ? {1} * {0} : {0}", x, number(a.alpha));
+      return source("{0} < 0.f ? {1} * {0} : {0}", x, number(a.alpha));
     }
     if (op == "nn.hard_sigmoid") {
       const auto a = attrs<ops::HardSigmoidAttrs>(id);
-      return fmt::format("clip({} * {} + {}, 0.f, 1.f)", x, number(a.alpha), number(a.beta));
+      return source("clip({} * {} + {}, 0.f, 1.f)", x, number(a.alpha), number(a.beta));
     }
     if (op == "nn.elu") {
       const auto a = attrs<ops::EluAttrs>(id);
-      return fmt::format("{0} < 0.f ? {1} * (exp({0}) - 1.f) : {0}", x, number(a.alpha));
+      return source("{0} < 0.f ? {1} * (exp({0}) - 1.f) : {0}", x, number(a.alpha));
     }
     if (op == "nn.selu") {
       const auto a = attrs<ops::SeluAttrs>(id);
-      return fmt::format("{2} * ({0} < 0.f ? {1} * (exp({0}) - 1.f) : {0})", x, number(a.alpha),
-                         number(a.gamma));
+      return source("{2} * ({0} < 0.f ? {1} * (exp({0}) - 1.f) : {0})", x, number(a.alpha),
+                    number(a.gamma));
     }
     if (op == "nn.mish") {  // tanh(log(1 + e)) is (e^2 + 2e) / (e^2 + 2e + 2), beyond 20 it is 1
-      const std::string e = step("float", fmt::format("exp(minimum({}, 20.f))", x));
-      const std::string n = step("float", fmt::format("{0} * ({0} + 2.f)", e));
-      return fmt::format("{0} * divide({1}, {1} + 2.f)", x, n);
+      const Source e = step("float", source("exp(minimum({}, 20.f))", x));
+      const Source n = step("float", source("{0} * ({0} + 2.f)", e));
+      return source("{0} * divide({1}, {1} + 2.f)", x, n);
     }
-    return "";
+    return {};
   }
 
-  Expected<std::string, Refusal> expression(NodeId id, std::string_view op,
-                                            std::vector<std::string>& operands) {
-    if (std::string text = activation(id, op, operands[0]); !text.empty()) return text;
+  Expected<Source, Refusal> expression(NodeId id, std::string_view op,
+                                       std::vector<Source>& operands) {
+    if (Source text = activation(id, op, operands[0]); !text.empty()) return text;
     if (op == "power") return power(f_.operands(id)[1], operands[0]);
     if (op == "divide") {
       if (const auto by = scalar(f_.operands(id)[1]); by && *by != 0 && is_number(1 / *by)) {
-        return fmt::format("{} * {}", operands[0], number(1 / *by));
+        return source("{} * {}", operands[0], number(1 / *by));
       }
     }
     const auto* word = std::find_if(std::begin(kWords), std::end(kWords),
@@ -227,17 +229,18 @@ class Describer {
       std::swap(operands[0], operands[1]);
     }
     operands.resize(2);
-    return fmt::format(fmt::runtime(word->text), operands[0], operands[1]);
+    return source_in(word->text, operands[0], operands[1]);
   }
 
-  static int rank(const std::string& name) {
+  static int rank(const Source& operand) {
+    const std::string& name = operand.text();
     return name == "sum" ? 0 : name[0] == 'v' ? 1 : name[0] == 'x' ? 2 : 3;
   }
 
-  Expected<std::string, Refusal> power(NodeId exponent, const std::string& base) const {
+  Expected<Source, Refusal> power(NodeId exponent, const Source& base) const {
     const auto value = scalar(exponent);
-    if (value == 2.0) return fmt::format("{0} * {0}", base);
-    if (value == 3.0) return fmt::format("{0} * {0} * {0}", base);
+    if (value == 2.0) return source("{0} * {0}", base);
+    if (value == 3.0) return source("{0} * {0} * {0}", base);
     return refuse("a power other than 2 and 3");
   }
 
@@ -250,18 +253,18 @@ class Describer {
   }
 
   // `axis`: as axis_of_vector has it.
-  Expected<std::string, Refusal> name_of(NodeId id, std::optional<std::size_t> axis) {
+  Expected<Source, Refusal> name_of(NodeId id, std::optional<std::size_t> axis) {
     const auto known = names_.find({id, axis});
     if (known != names_.end()) return known->second;
     if (const auto value = scalar(id); value && is_inside(id)) {
-      return is_int32(id) ? fmt::format("({:.0f})", *value) : number(*value);
+      return is_int32(id) ? source("({:.0f})", *value) : number(*value);
     }
     if (is_inside(id)) return refuse("a constant inside is no finite scalar");
     TESSERA_TRY(EpilogueInput input, describe_input(id, axis));
     if (out_.inputs.size() == kMostInputs)
       return refuse("there are more than {} inputs", kMostInputs);
-    std::string& name = names_[{id, axis}];
-    name = fmt::format("x{}", out_.inputs.size());
+    Source& name = names_[{id, axis}];
+    name = source("x{}", out_.inputs.size());
     out_.inputs.push_back(input);
     return name;
   }
@@ -314,7 +317,7 @@ class Describer {
   std::size_t batch_rank_;
   const Shape& shape_;
   // Of values, and of vectors by the dimension that they are along.
-  std::map<std::pair<NodeId, std::optional<std::size_t>>, std::string> names_;
+  std::map<std::pair<NodeId, std::optional<std::size_t>>, Source> names_;
   int steps_ = 0;
   Epilogue out_;
 };

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "relay/function.h"
 #include "relay/pattern_table.h"
+#include "support/source.h"
 
 namespace tessera {
 class ConstantPool;
@@ -29,8 +29,8 @@ struct EpilogueInput {
 
 struct Epilogue {
   std::vector<EpilogueInput> inputs;  // x0, x1, ... of the text
-  std::string body;                   // statements, one a line; empty: nothing is computed
-  std::string result = "sum";         // an expression
+  Source body;                        // statements, one a line; empty: nothing is computed
+  Source result = Literal("sum");     // an expression
   DType sum_dtype = kFloat32;         // of what the product gives: or int32
   DType product_dtype;                // of the product in the graph
   DType dtype;                        // of the result

@@ -174,7 +174,7 @@ std::optional<Refusal> describe_types(const Function& f, const Target& target, G
   if (auto why = are_integers ? describe_integers(g) : describe_floats(target, g)) return why;
   const DType d = g.epilogue.dtype;
   g.is_fast = d == kFloat32 && !g.widens() && target.get_bool("use_fast_math") &&
-              (g.epilogue.body + g.epilogue.result).find("sigmoid(") != std::string::npos;
+              (g.epilogue.body + g.epilogue.result).text().find("sigmoid(") != std::string::npos;
   g.a_align = alignment(g.a_is_column_major ? g.m : g.run_along_k(), g.a_dtype);
   g.b_align = alignment(g.b_is_row_major ? g.run_along_n() : g.run_along_k(), g.b_dtype);
   g.d_align = alignment(g.n, d);
@@ -274,7 +274,7 @@ std::string Gemm::kernel_text() const {
   if (widens()) text += " half";
   if (convolution) text = gathered_text(*this) + text;
   // One line: statements lose their indentation.
-  std::string body = epilogue.body + "    return " + epilogue.result + ";\n", line;
+  std::string body = (epilogue.body + "    return " + epilogue.result + ";\n").text(), line;
   std::size_t begin = 0;
   for (std::size_t end; (end = body.find('\n', begin)) != std::string::npos; begin = end + 1) {
     line += " " + body.substr(begin + 4, end - begin - 4);

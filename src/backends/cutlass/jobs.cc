@@ -10,9 +10,9 @@ namespace {
 
 using byoc::CompileJob;
 
-void add_headers(CompileJob& job, std::initializer_list<const char*> headers) {
-  for (const char* header : headers) {
-    job.headers.push_back(std::string("backends/cutlass/kernels/") + header);
+void add_headers(CompileJob& job, std::initializer_list<std::string_view> headers) {
+  for (const std::string_view header : headers) {
+    job.headers.push_back(fmt::format("backends/cutlass/kernels/{}", header));
   }
 }
 
@@ -39,8 +39,8 @@ void apply_options(CompileJob& job, const Target& target) {
   if (target.get_int("threads") > 0) job.at_once = static_cast<int>(target.get_int("threads"));
 }
 
-CompileJob cutlass_job(std::string symbol, std::string source, const Target& target,
-                       std::initializer_list<const char*> headers) {
+CompileJob cutlass_job(std::string symbol, Source source, const Target& target,
+                       std::initializer_list<std::string_view> headers) {
   CompileJob job{std::move(symbol), std::move(source), "cu", {}, {}, {}};
   job.flags = {architecture_flag(target), "-diag-suppress=2908"};
   job.include_folders = {include_folder(target), tools_folder(target), attention_folder(target)};
@@ -51,7 +51,7 @@ CompileJob cutlass_job(std::string symbol, std::string source, const Target& tar
   return job;
 }
 
-CompileJob contest_job(std::string source, const Target& target) {
+CompileJob contest_job(Source source, const Target& target) {
   CompileJob job{"cutlass_measure", std::move(source), "cu", {architecture_flag(target)}, {}, {}};
   apply_options(job, target);
   add_headers(job, {"measure_operands.cuh", "measure_result.cuh", "measure_contest.cuh"});
@@ -73,7 +73,7 @@ std::string include_folder(const Target& target) {
 CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& target) {
   CompileJob job =
       cutlass_job(kernel_symbol(gemm, c), kernel_source(gemm, c), target,
-                  {"gemm.h", "launch.cuh", "elementwise.cuh", template_header(gemm, c)});
+                  {"gemm.h", "launch.cuh", "elementwise.cuh", template_header(gemm, c).text()});
   if (c.schedule == Schedule::kStreamK) add_headers(job, {"gemm_sm90.cuh"});
   if (c.schedule == Schedule::kMultistage) {
     add_headers(job, {"epilogue_sm80.cuh", "launch_sm80.cuh"});
@@ -95,7 +95,7 @@ CompileJob kernel_job(const Attention& attention, const AttentionConfiguration& 
                       const Target& target) {
   CompileJob job = cutlass_job(
       kernel_symbol(attention, c), kernel_source(attention, c), target,
-      {"attention.h", "gemm.h", "launch.cuh", "attention_masks.cuh", template_header(c)});
+      {"attention.h", "gemm.h", "launch.cuh", "attention_masks.cuh", template_header(c).text()});
   if (c.schedule == AttentionSchedule::kMultistage) {
     add_headers(job, {"attention_products_sm80.cuh", "launch_sm80.cuh"});
   } else {
@@ -118,13 +118,13 @@ CompileJob measure_job(const Attention& attention, const Target& target) {
   return job;
 }
 
-CompileJob table_job(std::string source) {
+CompileJob table_job(Source source) {
   CompileJob job{"cutlass_table", std::move(source), "cc", {"-O1"}, {}, {}};
   add_headers(job, {"attention.h", "gemm.h", "measure_attention.h", "measure_gemm.h"});
   return job;
 }
 
-CompileJob regions_job(std::string source, const Target& target) {
+CompileJob regions_job(Source source, const Target& target) {
   CompileJob job{"cutlass_regions", std::move(source), "cc", {"-O2"}, {}, {}};
   apply_options(job, target);
   add_headers(job, {"attention.h", "gemm.h", "region.h"});

@@ -21,8 +21,8 @@ byoc::CompileJob kernel_job(const Attention& attention, const AttentionConfigura
 // The program that measures kernels of the work, and what it is told.
 byoc::CompileJob measure_job(const Gemm& gemm, const Target& target);
 byoc::CompileJob measure_job(const Attention& attention, const Target& target);
-byoc::CompileJob table_job(std::string source);
+byoc::CompileJob table_job(Source source);
 // Of functions that call kernels: C++.
-byoc::CompileJob regions_job(std::string source, const Target& target);
+byoc::CompileJob regions_job(Source source, const Target& target);
 
 }  // namespace tessera::backends::cutlass

@@ -11,15 +11,15 @@
 namespace tessera::backends::cutlass {
 namespace {
 
-std::string strides_text(const HeadsView& view) {
-  return fmt::format("{{0, {}, {}, {}}}", view.batch_stride, view.head_stride, view.row_stride);
+Source strides_text(const HeadsView& view) {
+  return source("{{0, {}, {}, {}}}", view.batch_stride, view.head_stride, view.row_stride);
 }
 
 }  // namespace
 
-std::string measure_source(const Attention& a) {
-  const std::string name = fmt::format("measure_{}", hash_text(a.kernel_text()).hex().substr(0, 8));
-  return fmt::format(
+Source measure_source(const Attention& a) {
+  const Source name = c_name("measure_" + hash_text(a.kernel_text()).hex().substr(0, 8));
+  return source(
       "// Times kernels of attention {0}\n"
       "#include \"backends/cutlass/kernels/measure_attention.cuh\"\n\n"
       "namespace tessera::cutlass::measure::{1} {{\n\n"
@@ -30,25 +30,25 @@ std::string measure_source(const Attention& a) {
       "int main(int argc, char** argv) {{\n"
       "  using namespace tessera::cutlass::measure;\n"
       "  return measure_main<MeasuredAttention<{1}::Problem>>(argc, argv);\n}}\n",
-      a.kernel_text(), name, measured_element(a.dtype),
+      c_comment(a.kernel_text()), name, measured_element(a.dtype),
       measured_element(a.mask ? a.mask_dtype : a.dtype), a.is_causal, a.mask.has_value(),
       a.dtype == kFloat32 && !a.emulates_float32);
 }
 
-std::string measure_table(const Attention& a, std::span<const AttentionConfiguration> candidates) {
-  std::string kernels, rows;
+Source measure_table(const Attention& a, std::span<const AttentionConfiguration> candidates) {
+  Source kernels, rows;
   std::set<std::string> declared;
   for (const AttentionConfiguration& c : candidates) {
     const std::string symbol = kernel_symbol(a, c);
     if (declared.insert(symbol).second) {
       kernels +=
-          fmt::format("int32_t {}(const tessera_call*, const AttentionArguments*);\n", symbol);
+          source("int32_t {}(const tessera_call*, const AttentionArguments*);\n", c_name(symbol));
     }
-    rows += fmt::format("    {{&{}, {}, {}}},  // {}\n", symbol, c.is_dependent ? 1 : 0,
-                        workspace_bytes(a, c), c.text());
+    rows += source("    {{&{}, {}, {}}},  // {}\n", c_name(symbol), c.is_dependent ? 1 : 0,
+                   workspace_bytes(a, c), c_comment(c.text()));
   }
   const std::array<int, 3> memories = memories_of(a);
-  return fmt::format(
+  return source(
       "// {0}\n"
       "#include \"backends/cutlass/kernels/measure_attention.h\"\n\n"
       "using namespace tessera::cutlass;\n\n"
@@ -64,10 +64,11 @@ std::string measure_table(const Attention& a, std::span<const AttentionConfigura
       "const MeasuredAttentionCandidate tessera_measured_candidates[] = {{\n{18}}};\n"
       "const int32_t tessera_measured_candidate_count = {19};\n"
       "}}  // extern \"C\"\n",
-      a.workload(), kernels, a.batch, a.heads, a.queries, a.keys, static_cast<float>(a.scale),
-      strides_text(a.q), strides_text(a.k), strides_text(a.v), strides_text(a.o),
-      strides_text(a.mask.value_or(HeadsView{})), memories[0], a.q.offset, memories[1], a.k.offset,
-      memories[2], a.v.offset, rows, candidates.size(), a.hidden_text(), a.seen, a.width);
+      c_comment(a.workload()), kernels, a.batch, a.heads, a.queries, a.keys,
+      static_cast<float>(a.scale), strides_text(a.q), strides_text(a.k), strides_text(a.v),
+      strides_text(a.o), strides_text(a.mask.value_or(HeadsView{})), memories[0], a.q.offset,
+      memories[1], a.k.offset, memories[2], a.v.offset, rows, candidates.size(), a.hidden_text(),
+      a.seen, a.width);
 }
 
 }  // namespace tessera::backends::cutlass

@@ -13,37 +13,37 @@ namespace tessera::backends::cutlass {
 namespace {
 
 // Strides in elements: of rows, and of the matrices of a batch.
-std::string matrix_text(std::int64_t row_stride, std::int64_t batch_stride) {
-  return fmt::format("{{0, {}, {}}}", row_stride, batch_stride);
+Source matrix_text(std::int64_t row_stride, std::int64_t batch_stride) {
+  return source("{{0, {}, {}}}", row_stride, batch_stride);
 }
 
-std::string inputs_text(const Gemm& g, std::int64_t m, std::int64_t n) {
+Source inputs_text(const Gemm& g, std::int64_t m, std::int64_t n) {
   const std::int64_t elements[] = {n, m, m * n, 1, 0};  // by InputKind
-  std::string text;
+  Source text;
   for (const EpilogueInput& input : g.epilogue.inputs) {
-    text += (text.empty() ? "" : ", ") +
+    text += (text.empty() ? Literal("") : ", ") +
             matrix_text(n, input.is_batched ? elements[static_cast<int>(input.kind)] : 0);
   }
   return text;
 }
 
 // What the window gathers, by kind of convolution.
-constexpr const char* kGathered[] = {"kImage", "kPlaces", "kImageAsB"};
+constexpr Literal kGathered[] = {"kImage", "kPlaces", "kImageAsB"};
 
 }  // namespace
 
-std::string measured_element(DType dtype) {
-  if (dtype == kFloat16) return "__half";
-  if (dtype == kBFloat16) return "__nv_bfloat16";
-  if (dtype.is_int()) return to_string(dtype) + "_t";
-  if (dtype.is_bool()) return "uint8_t";
+Source measured_element(DType dtype) {
+  if (dtype == kFloat16) return Literal("__half");
+  if (dtype == kBFloat16) return Literal("__nv_bfloat16");
+  if (dtype.is_int()) return c_name(to_string(dtype)) + "_t";
+  if (dtype.is_bool()) return Literal("uint8_t");
   TESSERA_CHECK(dtype == kFloat32, "no element type for {}", to_string(dtype));
-  return "float";
+  return Literal("float");
 }
 
-std::string measure_source(const Gemm& g) {
-  const std::string name = fmt::format("measure_{}", hash_text(g.kernel_text()).hex().substr(0, 8));
-  return fmt::format(
+Source measure_source(const Gemm& g) {
+  const Source name = c_name("measure_" + hash_text(g.kernel_text()).hex().substr(0, 8));
+  return source(
       "// Times kernels of {0}\n"
       "#include \"backends/cutlass/kernels/measure_gemm.cuh\"\n\n"
       "namespace tessera::cutlass::measure::{1} {{\n\n"
@@ -57,30 +57,30 @@ std::string measure_source(const Gemm& g) {
       "int main(int argc, char** argv) {{\n"
       "  using namespace tessera::cutlass::measure;\n"
       "  return measure_main<MeasuredGemm<{1}::Problem, {1}::Function>>(argc, argv);\n}}\n",
-      g.kernel_text(), name, measured_element(g.a_dtype), measured_element(g.b_dtype),
+      c_comment(g.kernel_text()), name, measured_element(g.a_dtype), measured_element(g.b_dtype),
       measured_element(g.epilogue.dtype), g.a_is_column_major, g.b_is_row_major,
       g.sum_dtype == kFloat16, g.a_dtype == kFloat32 && !g.emulates_float32,
       g.is_fast || g.widens(), function_text(g.epilogue, {"Words", "__device__", measured_element}),
       measured_element(g.epilogue.sum_dtype),
-      g.convolution ? kGathered[static_cast<int>(g.convolution->kind)] : "kNothing");
+      g.convolution ? kGathered[static_cast<int>(g.convolution->kind)] : Literal("kNothing"));
 }
 
-std::string measure_table(const Gemm& g, std::span<const Configuration> candidates) {
-  std::string kernels, rows;
+Source measure_table(const Gemm& g, std::span<const Configuration> candidates) {
+  Source kernels, rows;
   std::set<std::string> declared;
   for (const Configuration& c : candidates) {
     const std::string symbol = kernel_symbol(g, c);
     if (declared.insert(symbol).second) {
-      kernels += fmt::format("int32_t {}(const tessera_call*, const GemmArguments*);\n", symbol);
+      kernels += source("int32_t {}(const tessera_call*, const GemmArguments*);\n", c_name(symbol));
     }
-    rows += fmt::format("    {{&{}, {}, {}, {}, {}, {}}},  // {}\n", symbol, c.swizzle,
-                        raster_along_m(c), c.is_dependent ? 1 : 0, c.splits, workspace_bytes(g, c),
-                        c.text());
+    rows += source("    {{&{}, {}, {}, {}, {}, {}}},  // {}\n", c_name(symbol), c.swizzle,
+                   raster_along_m(c), c.is_dependent ? 1 : 0, c.splits, workspace_bytes(g, c),
+                   c_comment(c.text()));
   }
   const std::int64_t m = g.m.constant(), n = g.n.constant(), k = g.k.constant(),
                      batch = g.batch.constant();
   const bool is_one = batch == 1;
-  return fmt::format(
+  return source(
       "// {0}\n"
       "#include \"backends/cutlass/kernels/measure_gemm.h\"\n\n"
       "using namespace tessera::cutlass;\n\n"
@@ -92,11 +92,11 @@ std::string measure_table(const Gemm& g, std::span<const Configuration> candidat
       "const MeasuredCandidate tessera_measured_candidates[] = {{\n{10}}};\n"
       "const int32_t tessera_measured_candidate_count = {11};\n"
       "}}  // extern \"C\"\n",
-      g.workload(), kernels, m, n, k, batch,
+      c_comment(g.workload()), kernels, m, n, k, batch,
       matrix_text(g.a_is_column_major ? m : k, is_one || g.a_repeats ? 0 : m * k),
       matrix_text(g.b_is_row_major ? n : k, is_one || g.b_repeats ? 0 : n * k),
       matrix_text(n, is_one ? 0 : m * n), inputs_text(g, m, n), rows, candidates.size(),
-      g.convolution ? ", " + window_text(*g.convolution, "") : "");
+      g.convolution ? Literal(", ") + window_text(*g.convolution, {}) : Source());
 }
 
 }  // namespace tessera::backends::cutlass

@@ -3,23 +3,23 @@
 #pragma once
 
 #include <span>
-#include <string>
 
 #include "backends/cutlass/attention_configuration.h"
 #include "backends/cutlass/configuration.h"
 #include "backends/cutlass/gemm.h"
+#include "support/source.h"
 
 namespace tessera::backends::cutlass {
 
 // The program's CUDA source, equal for work that differs in its sizes alone.
-std::string measure_source(const Gemm& gemm);
-std::string measure_source(const Attention& attention);
+Source measure_source(const Gemm& gemm);
+Source measure_source(const Attention& attention);
 // The C++ source that tells it sizes and candidates, in their order. Sizes must be numbers.
-std::string measure_table(const Gemm& gemm, std::span<const Configuration> candidates);
-std::string measure_table(const Attention& attention,
-                          std::span<const AttentionConfiguration> candidates);
+Source measure_table(const Gemm& gemm, std::span<const Configuration> candidates);
+Source measure_table(const Attention& attention,
+                     std::span<const AttentionConfiguration> candidates);
 
 // How such a program calls an element type.
-std::string measured_element(DType dtype);
+Source measured_element(DType dtype);
 
 }  // namespace tessera::backends::cutlass

@@ -40,7 +40,8 @@ TEST(CutlassMeasuring, ProgramsAreText) {
   const std::size_t some[] = {0, 1};
   std::string text;
   for (const byoc::TuningTask& task : tasks) {
-    text += task.title + "\n" + task.program.source + "\n" + task.table(some).source + "\n";
+    text += task.title + "\n" + task.program.source.text() + "\n" + task.table(some).source.text() +
+            "\n";
   }
   expect_golden(TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/measure.txt", text);
 }
@@ -61,7 +62,8 @@ byoc::CompileJob fake_kernels(const byoc::TuningTask& task, std::span<const std:
         task.candidates[numbers[i]].kernel->name, i);
   }
   return {"fake_kernels",
-          text + "extern const Behaviour fake_candidates[] = {" + behaviours + "};\n}\n",
+          Source::trusted(text + "extern const Behaviour fake_candidates[] = {" + behaviours +
+                          "};\n}\n"),
           "cc",
           {}};
 }
@@ -81,7 +83,7 @@ class FakeRun {
       : folder_(*TempDir::make("tessera-measure")) {
     const auto fake = read_file(TESSERA_SOURCE_DIR "/src/backends/cutlass/testing/fake_cudart.cc");
     const auto numbers = first_of_kernels(task, behaviours.size());
-    byoc::CompileJob runtime{"fake_cudart", *fake, "cc", {}};
+    byoc::CompileJob runtime{"fake_cudart", Source::trusted(*fake), "cc", {}};
     runtime.include_folders = {link::find_cuda_compiler()->toolkit + "/include"};
     const byoc::CompileJob jobs[] = {
         task.program, task.table(numbers), runtime,

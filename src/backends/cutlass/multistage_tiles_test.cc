@@ -163,7 +163,7 @@ TEST(MultistageTiles, KernelsOfConvolutionsReadAsTheirNamesSay) {
     const int align = cutlass::parse_configuration(candidate.configuration)->align;
     if (align == 0 || !aligned.insert(align).second) continue;
     expect_lines(
-        candidate.kernel->source,
+        candidate.kernel->source.text(),
         {"ConvSm80<", fmt::format("kAlignA = {0}, kAlignB = {0}, kAlignD = {0};", align).c_str()});
   }
   EXPECT_EQ(aligned, (std::set<int>{1, 2, 4, 8}));

@@ -40,7 +40,7 @@ std::string text_of(const std::vector<byoc::CompileJob>& jobs) {
   for (const byoc::CompileJob& job : jobs) {
     text += fmt::format("{}.{} [{}] [{}] [{}]\n{}\n", job.name, job.extension,
                         fmt::join(job.flags, " "), fmt::join(job.include_folders, " "),
-                        fmt::join(job.headers, " "), job.source);
+                        fmt::join(job.headers, " "), job.source.text());
   }
   return text;
 }

@@ -14,36 +14,34 @@ namespace {
 
 using relay::Function;
 
-std::string element(DType dtype) {
-  if (dtype == kFloat16) return "::cutlass::half_t";
-  if (dtype == kBFloat16) return "::cutlass::bfloat16_t";
-  if (dtype.is_int()) return to_string(dtype) + "_t";
+Source element(DType dtype) {
+  if (dtype == kFloat16) return Literal("::cutlass::half_t");
+  if (dtype == kBFloat16) return Literal("::cutlass::bfloat16_t");
+  if (dtype.is_int()) return c_name(to_string(dtype)) + "_t";
   TESSERA_CHECK(dtype == kFloat32, "no element type for {}", to_string(dtype));
-  return "float";
+  return Literal("float");
 }
 
-std::string layout(bool is_row_major) {
-  return is_row_major ? "::cutlass::layout::RowMajor" : "::cutlass::layout::ColumnMajor";
+Source layout(bool is_row_major) {
+  return Source(is_row_major ? Literal("::cutlass::layout::RowMajor")
+                             : "::cutlass::layout::ColumnMajor");
 }
 
 // `repeated`: what gemm_sm90.cuh makes of the layout of an operand that all matrices of the batch
 // share. To other kernels that is a stride as any.
-std::string operand_layout(bool is_row_major, bool repeats, const char* repeated,
-                           const Configuration& c) {
+Source operand_layout(bool is_row_major, bool repeats, Literal repeated, const Configuration& c) {
   if (!repeats || c.schedule == Schedule::kMultistage) return layout(is_row_major);
-  return fmt::format("{}<{}>", repeated, layout(is_row_major));
+  return source("{}<{}>", repeated, layout(is_row_major));
 }
 
 // What a kernel's function is made of. Where the product is of sixteen bits, so is the precision of
 // what it becomes.
 FunctionWords kernel_words(const Gemm& g) {
-  const auto words = [](const char* base) {
-    return FunctionWords{base, "CUTLASS_DEVICE", element};
-  };
+  const auto words = [](Literal base) { return FunctionWords{base, "CUTLASS_DEVICE", element}; };
   if (g.epilogue.dtype.size_bytes() == 2 || g.widens()) {
     return words("EpilogueWords<HalfPrecisionWords>");
   }
-  return words(g.is_fast ? "EpilogueWords<FastWords>" : "EpilogueWords<FloatWords>");
+  return words(g.is_fast ? Literal("EpilogueWords<FastWords>") : "EpilogueWords<FloatWords>");
 }
 
 // Elements of which D's rows and those of the tensors beside it have multiples, where all of them
@@ -58,17 +56,17 @@ std::int64_t result_alignment(const Gemm& g, const Configuration& c) {
   return elements;
 }
 
-std::string problem_text(const Gemm& g, const Configuration& c) {
+Source problem_text(const Gemm& g, const Configuration& c) {
   const auto align = [&](std::int64_t most) {
     return c.align == 0 ? most : std::min<std::int64_t>(most, c.align);
   };
-  std::string window;
+  Source window;
   if (c.schedule == Schedule::kMultistage && g.is(ConvolutionKind::kForward)) {
-    window = fmt::format("  static constexpr bool kHasFewChannels = {};\n", g.has_few_channels());
+    window = source("  static constexpr bool kHasFewChannels = {};\n", g.has_few_channels());
   } else if (g.is(ConvolutionKind::kTransposed)) {
-    window = fmt::format("  static constexpr bool kIsStrided = {};\n", g.convolution->is_strided());
+    window = source("  static constexpr bool kIsStrided = {};\n", g.convolution->is_strided());
   }
-  return fmt::format(
+  return source(
       "struct Problem {{\n"
       "  using A = {};\n  using B = {};\n  using Sum = {};\n  using D = {};\n"
       "  using LayoutA = {};  // (M, K)\n"
@@ -81,14 +79,14 @@ std::string problem_text(const Gemm& g, const Configuration& c) {
 }
 
 // Sums of integers do not get so far that they saturate.
-const char* math_of(const Gemm& g) {
+Literal math_of(const Gemm& g) {
   if (g.sum_dtype == kInt32) return "OpMultiplyAddSaturate";
-  return g.emulates_float32 ? "OpMultiplyAddFastF32" : "OpMultiplyAdd";
+  return g.emulates_float32 ? Literal("OpMultiplyAddFastF32") : "OpMultiplyAdd";
 }
 
-std::string configuration_text(const Gemm& g, const Configuration& c) {
+Source configuration_text(const Gemm& g, const Configuration& c) {
   if (c.schedule == Schedule::kMultistage) {
-    return fmt::format(
+    return source(
         "struct Config {{\n"
         "  using Tile = ::cutlass::gemm::GemmShape<{}, {}, {}>;\n"
         "  using Warp = ::cutlass::gemm::GemmShape<{}, {}, {}>;\n"
@@ -97,15 +95,15 @@ std::string configuration_text(const Gemm& g, const Configuration& c) {
         c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warp_n, c.tile_k, math_of(g), c.stages);
   }
   if (c.schedule == Schedule::kImplicit) {
-    return fmt::format(
+    return source(
         "struct Config {{\n"
         "  using Tile = Shape<Int<{}>, Int<{}>, Shape<Int<{}>>>;  // (M, N, (channels))\n"
         "  using Cluster = Shape<Int<{}>, Int<{}>, Int<1>>;\n"
         "  static constexpr int kBlocks = {};  // that share a multiprocessor\n}};\n",
         c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, blocks_per_multiprocessor(c));
   }
-  static constexpr const char* kSchedules[] = {"Pingpong", "Cooperative", "StreamK"};
-  return fmt::format(
+  static constexpr Literal kSchedules[] = {"Pingpong", "Cooperative", "StreamK"};
+  return source(
       "struct Config {{\n"
       "  using Tile = Shape<Int<{}>, Int<{}>, Int<{}>>;  // (M, N, K)\n"
       "  using Cluster = Shape<Int<{}>, Int<{}>, Int<1>>;\n"
@@ -115,7 +113,7 @@ std::string configuration_text(const Gemm& g, const Configuration& c) {
 }
 
 struct Template {
-  const char *name, *header;
+  Literal name, header;
 };
 Template multistage_template(const Gemm& g) {
   static constexpr Template kOfWindows[] = {{"ConvSm80", "conv_sm80.cuh"},
@@ -125,43 +123,42 @@ Template multistage_template(const Gemm& g) {
   return kOfWindows[static_cast<int>(g.convolution->kind)];
 }
 
-const char* template_name(const Gemm& g, const Configuration& c) {
+Literal template_name(const Gemm& g, const Configuration& c) {
   if (c.schedule == Schedule::kMultistage) return multistage_template(g).name;
-  return c.schedule == Schedule::kImplicit ? "ConvSm90" : "GemmSm90";
+  return c.schedule == Schedule::kImplicit ? Literal("ConvSm90") : "GemmSm90";
 }
 
 // A size as a number, or read off a tensor: the product of its dimensions [first, last).
-std::string size_text(const Dim& size, const std::string& tensor, std::size_t first,
-                      std::size_t last) {
-  if (size.is_constant()) return std::to_string(size.constant());
-  return fmt::format("size({}, {}, {})", tensor, first, last);
+Source size_text(const Dim& size, const Source& tensor, std::size_t first, std::size_t last) {
+  if (size.is_constant()) return source("{}", size.constant());
+  return source("size({}, {}, {})", tensor, first, last);
 }
 
 }  // namespace
 
-std::string window_text(const Convolution& c, const std::string& image) {
-  const std::string batch = c.batch.is_constant()
-                                ? std::to_string(c.batch.constant())
-                                : fmt::format("static_cast<int32_t>(size({}, 0, 1))", image);
+Source window_text(const Convolution& c, const Source& image) {
+  const Source batch = c.batch.is_constant()
+                           ? source("{}", c.batch.constant())
+                           : source("static_cast<int32_t>(size({}, 0, 1))", image);
   const ops::WindowAxis &r = c.window[0], &s = c.window[1];
-  return fmt::format(
-      "{{{}, {}, {}, {}, {}, {}, {}, {}, {{{}, {}}}, {{{}, {}}}, {{{}, {}, {}, {}}}}}", batch,
-      c.height, c.width, c.channels, r.size, s.size, c.out_height, c.out_width, r.stride, s.stride,
-      r.dilation, s.dilation, r.pad_begin, s.pad_begin, r.pad_end, s.pad_end);
+  return source("{{{}, {}, {}, {}, {}, {}, {}, {}, {{{}, {}}}, {{{}, {}}}, {{{}, {}, {}, {}}}}}",
+                batch, c.height, c.width, c.channels, r.size, s.size, c.out_height, c.out_width,
+                r.stride, s.stride, r.dilation, s.dilation, r.pad_begin, s.pad_begin, r.pad_end,
+                s.pad_end);
 }
 
-std::string function_text(const Epilogue& e, const FunctionWords& words) {
-  static constexpr const char* kKinds[] = {"Row", "Column", "Full", "Scalar", "Repeated"};
-  const auto type = [](DType dtype) { return dtype == kInt32 ? "int32_t" : "float"; };
-  std::string inputs, positions, params;
+Source function_text(const Epilogue& e, const FunctionWords& words) {
+  static constexpr Literal kKinds[] = {"Row", "Column", "Full", "Scalar", "Repeated"};
+  const auto type = [](DType dtype) { return dtype == kInt32 ? Literal("int32_t") : "float"; };
+  Source inputs, positions, params;
   for (std::size_t i = 0; i < e.inputs.size(); ++i) {
-    const char* comma = i == 0 ? "" : ", ";
-    inputs += fmt::format("{}{}<{}>", comma, kKinds[static_cast<int>(e.inputs[i].kind)],
-                          words.element(e.inputs[i].dtype));
-    positions += fmt::format("{}{}", comma, i);
-    params += fmt::format(", {} x{}", type(e.inputs[i].dtype), i);
+    const Literal comma = i == 0 ? Literal("") : ", ";
+    inputs += source("{}{}<{}>", comma, kKinds[static_cast<int>(e.inputs[i].kind)],
+                     words.element(e.inputs[i].dtype));
+    positions += source("{}{}", comma, i);
+    params += source(", {} x{}", type(e.inputs[i].dtype), i);
   }
-  return fmt::format(
+  return source(
       "struct Function : {} {{\n"
       "  using Inputs = InputList<{}>;\n"
       "  using Positions = std::index_sequence<{}>;\n"
@@ -170,7 +167,7 @@ std::string function_text(const Epilogue& e, const FunctionWords& words) {
       e.body, e.result);
 }
 
-const char* template_header(const Gemm& g, const Configuration& c) {
+Literal template_header(const Gemm& g, const Configuration& c) {
   switch (c.schedule) {
     case Schedule::kMultistage:
       return multistage_template(g).header;
@@ -191,64 +188,68 @@ std::string kernel_symbol(const Gemm& gemm, const Configuration& configuration) 
 
 // Each kernel has a namespace of its own: templates of equally named types would be one symbol for
 // the linker.
-std::string kernel_source(const Gemm& gemm, const Configuration& configuration) {
-  const std::string symbol = kernel_symbol(gemm, configuration);
-  return fmt::format(
+Source kernel_source(const Gemm& gemm, const Configuration& configuration) {
+  const Source symbol = c_name(kernel_symbol(gemm, configuration));
+  return source(
       "// {}\n//   {}\n"
       "#include \"backends/cutlass/kernels/{}\"\n\n"
       "namespace tessera::cutlass::{} {{\n\n{}\n{}\n{}\n"
       "using Launcher = {}<Problem, Config, Function>;\n\n}}  // namespace\n\n"
       "TESSERA_KERNEL({}, tessera::cutlass::{}::Launcher,\n"
       "               tessera::cutlass::GemmArguments)\n",
-      symbol, gemm.kernel_text(), template_header(gemm, configuration), symbol,
+      symbol, c_comment(gemm.kernel_text()), template_header(gemm, configuration), symbol,
       problem_text(gemm, configuration), configuration_text(gemm, configuration),
       function_text(gemm.epilogue, kernel_words(gemm)), template_name(gemm, configuration), symbol,
       symbol);
 }
 
-std::string region_source(const std::string& symbol, const Function& region, const Gemm& g,
-                          const Configuration& c) {
-  const std::string kernel = kernel_symbol(g, c);
+Source region_source(const std::string& symbol, const Function& region, const Gemm& g,
+                     const Configuration& c) {
+  const Source kernel = c_name(kernel_symbol(g, c));
   const std::size_t result = region.params().size();
   const std::size_t rank = region.type(region.result()).shape().size();
   const auto tensor = [&](relay::NodeId node) {
-    return fmt::format("tensors[{}]", byoc::argument_position(region, node));
+    return source("tensors[{}]", byoc::argument_position(region, node));
   };
-  const std::string d = fmt::format("tensors[{}]", result);
+  const Source d = source("tensors[{}]", result);
   const bool is_one = g.batch == Dim(1);
-  std::string text = fmt::format(
+  Source text = source(
       "// D[{0}, {1}] of A[{0}, {2}] and B[{2}, {1}], {3} of each\n"
       "int32_t {4}(const tessera_call*, const GemmArguments*);\n"
       "int32_t {5}(const tessera_call* call, tessera_tensor** tensors, int32_t) {{\n",
-      to_string(g.m), to_string(g.n), to_string(g.k), to_string(g.batch), kernel, symbol);
-  text += fmt::format("  const int64_t m = {}, n = {}, k = {}, batch = {};\n",
-                      size_text(g.m, d, g.batch_rank, rank - 1), g.n.constant(), g.k.constant(),
-                      size_text(g.batch, d, 0, g.batch_rank));
+      c_comment(to_string(g.m)), c_comment(to_string(g.n)), c_comment(to_string(g.k)),
+      c_comment(to_string(g.batch)), kernel, c_name(symbol));
+  text += source("  const int64_t m = {}, n = {}, k = {}, batch = {};\n",
+                 size_text(g.m, d, g.batch_rank, rank - 1), g.n.constant(), g.k.constant(),
+                 size_text(g.batch, d, 0, g.batch_rank));
   text += "  GemmArguments g = {};\n  g.m = m, g.n = n, g.k = k, g.batch = batch;\n";
-  text += fmt::format("  g.a = {{data({}), {}, {}}};\n", tensor(g.a),
-                      g.a_is_column_major ? "m" : "k", is_one || g.a_repeats ? "0" : "m * k");
-  text += fmt::format("  g.b = {{data({}), {}, {}}};\n", tensor(g.b), g.b_is_row_major ? "n" : "k",
-                      is_one || g.b_repeats ? "0" : "n * k");
-  text += fmt::format("  g.d = {{data({}), n, {}}};\n", d, is_one ? "0" : "m * n");
+  text += source("  g.a = {{data({}), {}, {}}};\n", tensor(g.a),
+                 g.a_is_column_major ? Literal("m") : "k",
+                 is_one || g.a_repeats ? Literal("0") : "m * k");
+  text +=
+      source("  g.b = {{data({}), {}, {}}};\n", tensor(g.b), g.b_is_row_major ? Literal("n") : "k",
+             is_one || g.b_repeats ? Literal("0") : "n * k");
+  text += source("  g.d = {{data({}), n, {}}};\n", d, is_one ? Literal("0") : "m * n");
   if (g.convolution) {
-    text += fmt::format("  g.window = {};\n", window_text(*g.convolution, tensor(g.a)));
+    text += source("  g.window = {};\n", window_text(*g.convolution, tensor(g.a)));
   }
   for (std::size_t i = 0; i < g.epilogue.inputs.size(); ++i) {
     const EpilogueInput& input = g.epilogue.inputs[i];
-    static constexpr const char* kElements[] = {"n", "m", "m * n", "1", "0"};  // by InputKind
-    text += fmt::format("  g.inputs[{}] = {{data({}), n, {}}};\n", i, tensor(input.node),
-                        input.is_batched ? kElements[static_cast<int>(input.kind)] : "0");
+    static constexpr Literal kElements[] = {"n", "m", "m * n", "1", "0"};  // by InputKind
+    text += source("  g.inputs[{}] = {{data({}), n, {}}};\n", i, tensor(input.node),
+                   input.is_batched ? kElements[static_cast<int>(input.kind)] : Literal("0"));
   }
-  text += fmt::format("  g.swizzle = {}, g.raster_along_m = {}, g.dependent = {};\n", c.swizzle,
-                      raster_along_m(c), c.is_dependent ? 1 : 0);
-  if (c.splits > 1) text += fmt::format("  g.splits = {};\n", c.splits);
-  return text + fmt::format("  return {}(call, &g);\n}}\n", kernel);
+  text += source("  g.swizzle = {}, g.raster_along_m = {}, g.dependent = {};\n", c.swizzle,
+                 raster_along_m(c), c.is_dependent ? 1 : 0);
+  if (c.splits > 1) text += source("  g.splits = {};\n", c.splits);
+  return text + source("  return {}(call, &g);\n}}\n", kernel);
 }
 
-std::string region_prologue() {
-  return "#include \"backends/cutlass/kernels/region.h\"\n\n"
-         "using namespace tessera::cutlass;\n\n"
-         "extern \"C\" {\n\n";
+Source region_prologue() {
+  return Literal(
+      "#include \"backends/cutlass/kernels/region.h\"\n\n"
+      "using namespace tessera::cutlass;\n\n"
+      "extern \"C\" {\n\n");
 }
 
 }  // namespace tessera::backends::cutlass

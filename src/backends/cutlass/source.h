@@ -7,33 +7,34 @@
 
 #include "backends/cutlass/configuration.h"
 #include "backends/cutlass/gemm.h"
+#include "support/source.h"
 
 namespace tessera::backends::cutlass {
 
 // The template's file in kernels/.
-const char* template_header(const Gemm& gemm, const Configuration& configuration);
+Literal template_header(const Gemm& gemm, const Configuration& configuration);
 // The C function of a kernel, equal for equal kernels whatever their sizes:
 // "tessera_gemm_float16_93a1c0f2_sm90_128x192x64_c2x1_pingpong".
 std::string kernel_symbol(const Gemm& gemm, const Configuration& configuration);
 
 // A whole CUDA source that defines that function.
-std::string kernel_source(const Gemm& gemm, const Configuration& configuration);
+Source kernel_source(const Gemm& gemm, const Configuration& configuration);
 
 // The region's function, C++ in the back end's calling convention.
-std::string region_source(const std::string& symbol, const relay::Function& region,
-                          const Gemm& gemm, const Configuration& configuration);
+Source region_source(const std::string& symbol, const relay::Function& region, const Gemm& gemm,
+                     const Configuration& configuration);
 // What stands before those functions.
-std::string region_prologue();
+Source region_prologue();
 
 // `struct Function`: what is computed for each element, in the words of a kind of program.
 struct FunctionWords {
-  const char* base;       // the struct that has erf, tanh, ...
-  const char* qualifier;  // of a function on the device
-  std::string (*element)(DType);
+  Literal base;       // the struct that has erf, tanh, ...
+  Literal qualifier;  // of a function on the device
+  Source (*element)(DType);
 };
-std::string function_text(const Epilogue& epilogue, const FunctionWords& words);
+Source function_text(const Epilogue& epilogue, const FunctionWords& words);
 // The value of a Window of kernels/gemm.h. A batch that is no number is read off the image, a
 // tensor of the region's function.
-std::string window_text(const Convolution& convolution, const std::string& image);
+Source window_text(const Convolution& convolution, const Source& image);
 
 }  // namespace tessera::backends::cutlass

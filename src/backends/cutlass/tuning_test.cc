@@ -66,7 +66,8 @@ def @main(%x: Tensor[(128, 256), uint8], %w: Tensor[(512, 256), int8], %z: Tenso
       << task.workload.text();
   for (const char* line : {"using A = uint8_t;", "using B = int8_t;", "using Sum = int32_t;",
                            "static __device__ int32_t element(int32_t sum, int32_t x0) {"}) {
-    EXPECT_NE(task.program.source.find(line), std::string::npos) << line << task.program.source;
+    EXPECT_NE(task.program.source.text().find(line), std::string::npos)
+        << line << task.program.source.text();
   }
   // Each step is rounded for itself, in kernels and in what they are compared with.
   for (const byoc::CompileJob* job : {&task.program, task.candidates.front().kernel.get()}) {
@@ -85,10 +86,11 @@ TEST(CutlassTuning, ConvolutionsAreMeasuredOnTheImagesOfTheirWindows) {
             0u)
       << tasks[0].title;
   EXPECT_EQ(tasks[0].workload.text().find("conv 8x29x28x64 by 3x3 strides 2x1 "), 0u);
-  EXPECT_EQ(tasks[0].program.source, tasks[1].program.source);
-  EXPECT_NE(tasks[0].program.source.find("kGathered = Gathered::kImage;"), std::string::npos);
+  EXPECT_EQ(tasks[0].program.source.text(), tasks[1].program.source.text());
+  EXPECT_NE(tasks[0].program.source.text().find("kGathered = Gathered::kImage;"),
+            std::string::npos);
   const std::size_t first[] = {0};
-  const std::string table = tasks[0].table(first).source;
+  const std::string table = tasks[0].table(first).source.text();
   for (const char* line :
        {"    3360, 128, 576, 1,  // m, n, k, batch\n",
         "    0, 0, 0, 0, {8, 29, 28, 64, 3, 3, 15, 28, {2, 1}, {1, 1}, {0, 1, 2, 1}}};\n"}) {
@@ -250,7 +252,7 @@ TEST(CutlassTuning, SymbolsAreMeasuredAtTheirLikelySizes) {
   ASSERT_EQ(tasks.size(), 2u);
   EXPECT_EQ(tasks[0].workload.text().find("gemm m=384 n="), 0u) << tasks[0].workload.text();
   const std::size_t first[] = {0};
-  EXPECT_NE(tasks[0].table(first).source.find("384, "), std::string::npos);
+  EXPECT_NE(tasks[0].table(first).source.text().find("384, "), std::string::npos);
   EXPECT_TRUE(tasks[0].title.ends_with(", measured at 384")) << tasks[0].title;
 }
 
@@ -264,7 +266,7 @@ TEST(CutlassTuning, OpenSizesAreTheWorkOfThatSize) {
   const auto at_128 = tasks_of(open, Target("cutlass"), {{"seq", Dim(128)}}).front();
   EXPECT_EQ(at_128.workload.text(), closed.workload.form);
   EXPECT_EQ(at_128.workload.sizes, std::vector<std::int64_t>{128});
-  EXPECT_EQ(at_128.program.source, closed.program.source);
+  EXPECT_EQ(at_128.program.source.text(), closed.program.source.text());
   const auto has_stream_k = [](const byoc::TuningTask& task) {
     const auto kernels = kernels_of(task);
     return std::any_of(kernels.begin(), kernels.end(),
@@ -321,8 +323,8 @@ def @main(%x: Tensor[(64, 16384), float16], %w: Tensor[(256, 16384), float16]) {
   }
   ASSERT_FALSE(split.empty());
   EXPECT_EQ(task.candidates[split[0]].kernel, task.candidates[split[0] - 1].kernel);
-  EXPECT_NE(task.table(split).source.find("_streamk, 1, -1, 0, 8, "), std::string::npos)
-      << task.table(split).source;
+  EXPECT_NE(task.table(split).source.text().find("_streamk, 1, -1, 0, 8, "), std::string::npos)
+      << task.table(split).source.text();
   const OneMeasurement measured(task.candidates[split[0]].configuration);
   RecordingToolchain toolchain;
   compile(kFewTiles, toolchain, Target("cutlass"), &measured);

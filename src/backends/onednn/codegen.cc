@@ -14,12 +14,18 @@ namespace tessera::backends::onednn {
 namespace {
 
 using byoc::JsonGraphWriter;
+using byoc::RegionSizes;
 using Entry = JsonGraphWriter::Entry;
 using relay::Function;
 
 Unexpected<Diagnostics> failed(const Function& region, std::string text) {
   return fail(
       error(Code::kBackendFailed, region.location, "back end `onednn`: {}", std::move(text)));
+}
+
+std::string not_derived(const Type& type) {
+  return fmt::format("a size of {} does not follow from the sizes of the region's tensors",
+                     to_string(type));
 }
 
 void add_symbols(const Shape& shape, std::set<std::string>& names) {
@@ -30,13 +36,6 @@ void add_symbols(const Shape& shape, std::set<std::string>& names) {
 void add_symbols(const Type& type, std::set<std::string>& names) {
   if (!type || type.is_function() || !is_dynamic(type)) return;
   for (const Type& tensor : flatten(type)) add_symbols(tensor.shape(), names);
-}
-
-// The symbols in the types of a function's nodes.
-std::set<std::string> symbols_of(const Function& f) {
-  std::set<std::string> names;
-  for (std::size_t i = 0; i < f.num_nodes(); ++i) add_symbols(f.type(NodeId(i)), names);
-  return names;
 }
 
 // Of a symbol: what layouts are chosen for.
@@ -53,16 +52,34 @@ void give_likely_sizes(runtime::JsonGraph& graph, const std::set<std::string>& n
   }
 }
 
+// What a run reads off its tensors, and nothing else: a plan that needs more is none.
+void give_likely_sizes(runtime::JsonGraph& graph, const RegionSizes& sizes,
+                       const SymbolTable& symbols) {
+  std::map<std::string, Dim> likely;
+  for (const RegionSizes::Read& read : sizes.reads()) {
+    for (const std::string& name : read.size.symbols()) {
+      likely.emplace(name, Dim(size_for_layouts(name, symbols)));
+    }
+  }
+  for (const RegionSizes::Read& read : sizes.reads()) {
+    const auto size = read.size.substitute(likely).as_constant();
+    TESSERA_CHECK(size && graph.set_size(read.name, *size), "the size `{}` has no likely value",
+                  read.size.expression_text());
+  }
+}
+
 // Walks a region function and writes its graph.
 class GraphBuilder {
  public:
-  GraphBuilder(const std::string& symbol, const Function& region, const ConstantPool& pool)
-      : symbol_(symbol), f_(region), pool_(pool) {}
+  GraphBuilder(const std::string& symbol, const Function& region, const RegionSizes& sizes,
+               const ConstantPool& pool)
+      : symbol_(symbol), f_(region), sizes_(sizes), pool_(pool) {}
 
   Result<void> build() {
     for (std::size_t i = 0; i < f_.params().size(); ++i) {
       const NodeId param = f_.params()[i];
-      values_[param] = writer.input(fmt::format("input_{}", i), f_.type(param));
+      TESSERA_TRY(const Type type, type_in_graph(param));
+      values_[param] = writer.input(fmt::format("input_{}", i), type);
     }
     for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
       const NodeId id{i};
@@ -86,6 +103,12 @@ class GraphBuilder {
   std::optional<std::uint32_t> first_kernel;
 
  private:
+  Result<Type> type_in_graph(NodeId id) const {
+    auto type = sizes_.derived(f_.type(id));
+    if (!type) return failed(f_, not_derived(f_.type(id)));
+    return *std::move(type);
+  }
+
   Result<void> add_call(NodeId call) {
     const auto operands = f_.operands(call);
     const auto* literal = f_.as<relay::Literal>(operands[0]);
@@ -104,8 +127,10 @@ class GraphBuilder {
       const auto argument = arguments.find(operand.value);
       inputs.push_back(value(argument != arguments.end() ? argument->second : operand.value));
     }
+    if (!kernel->derive(sizes_)) return failed(f_, not_derived(f_.type(call)));
+    TESSERA_TRY(const Type type, type_in_graph(call));
     const Entry entry =
-        writer.kernel(composite, std::move(inputs), kernel->json_attributes(), {f_.type(call)});
+        writer.kernel(composite, std::move(inputs), kernel->json_attributes(), {type});
     if (!first_kernel) first_kernel = entry.node;
     values_[call] = entry;
     operators.push_back(composite.substr(composite.find('.') + 1));
@@ -125,6 +150,7 @@ class GraphBuilder {
 
   const std::string& symbol_;
   const Function& f_;
+  const RegionSizes& sizes_;
   const ConstantPool& pool_;
   std::map<NodeId, Entry> values_;
 };
@@ -188,13 +214,13 @@ Result<std::vector<NamedConstant>> place_constants(const std::string& symbol,
 Result<RegionCode> generate(const std::string& symbol, const Function& region,
                             const CodegenOptions& options, ReorderedWeights& reordered,
                             ConstantPool& pool) {
-  GraphBuilder graph(symbol, region, pool);
+  const RegionSizes sizes = RegionSizes::of(region);
+  GraphBuilder graph(symbol, region, sizes, pool);
   TESSERA_TRY_VOID(graph.build());
   const std::string plain = graph.writer.text(graph.heads);
   runtime::JsonGraph parsed;
   TESSERA_CHECK(parsed.parse(plain), "the runtime cannot read our graph: {}", parsed.error());
-  const std::set<std::string> names = symbols_of(region);
-  give_likely_sizes(parsed, names, options.symbols);
+  give_likely_sizes(parsed, sizes, options.symbols);
   Library& library = *compiler_library();
   Plan plan(library.api(), library.engine());
   if (!plan.build(parsed)) return failed(region, plan.error());
@@ -202,7 +228,8 @@ Result<RegionCode> generate(const std::string& symbol, const Function& region,
   TESSERA_TRY(code.constants,
               place_constants(symbol, region, plan, options, graph, reordered, pool));
   // Of sizes that are known at run time, the workspace is too.
-  if (names.empty()) code.workspace_bytes = static_cast<std::int64_t>(plan.workspace_bytes());
+  if (sizes.reads().empty())
+    code.workspace_bytes = static_cast<std::int64_t>(plan.workspace_bytes());
   if (graph.first_kernel) {
     graph.writer.set(*graph.first_kernel, "workspace_bytes",
                      {std::to_string(code.workspace_bytes)});
@@ -210,6 +237,18 @@ Result<RegionCode> generate(const std::string& symbol, const Function& region,
   code.graph = graph.writer.text(graph.heads);
   code.operators = std::move(graph.operators);
   return code;
+}
+
+std::optional<Refusal> sizes_refusal(const Function& region) {
+  const RegionSizes sizes = RegionSizes::of(region);
+  for (std::size_t i = 0; i < region.num_nodes(); ++i) {
+    const Type& type = region.type(NodeId(i));
+    if (!type || type.is_function() || !is_dynamic(type)) continue;
+    for (const Type& tensor : flatten(type)) {
+      if (!sizes.derived(tensor)) return Refusal{not_derived(tensor)};
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<Refusal> library_refusal(const Subject& subject, const Kernel& kernel) {

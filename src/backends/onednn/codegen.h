@@ -30,6 +30,9 @@ Result<RegionCode> generate(const std::string& symbol, const relay::Function& re
                             const CodegenOptions& options, ReorderedWeights& reordered,
                             ConstantPool& pool);
 
+// Why a run cannot know all sizes in the region: it has those of the region's tensors.
+std::optional<Refusal> sizes_refusal(const relay::Function& region);
+
 // Why the library would not run the kernel well: it has no implementation, or its reference only.
 std::optional<Refusal> library_refusal(const Subject& subject, const Kernel& kernel);
 

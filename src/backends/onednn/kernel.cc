@@ -42,6 +42,22 @@ void Kernel::set(const std::string& name, std::string text) {
   attributes[name] = {std::move(text)};
 }
 
+bool Kernel::derive(const byoc::RegionSizes& sizes) {
+  std::vector<Shape*> shapes = {&result_dims, &result_strides};
+  for (KernelOperand& operand : operands) {
+    shapes.push_back(&operand.dims);
+    shapes.push_back(&operand.strides);
+  }
+  for (Shape* shape : shapes) {
+    for (Dim& size : *shape) {
+      auto known = sizes.derived(size);
+      if (!known) return false;
+      size = *std::move(known);
+    }
+  }
+  return true;
+}
+
 std::map<std::string, std::vector<std::string>> Kernel::json_attributes() const {
   auto out = attributes;
   out["kernel"] = {kind};

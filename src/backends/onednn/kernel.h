@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "byoc/backend.h"
+#include "byoc/region_sizes.h"
 #include "byoc/view.h"
 #include "relay/refuse.h"
 
@@ -47,6 +48,8 @@ struct Kernel {
   void set(const std::string& name, double number);
   void set(const std::string& name, std::string text);
 
+  // Writes all sizes in terms of those that the region's tensors have. False: one is not known.
+  [[nodiscard]] bool derive(const byoc::RegionSizes& sizes);
   std::map<std::string, std::vector<std::string>> json_attributes() const;
 };
 

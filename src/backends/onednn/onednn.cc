@@ -17,13 +17,14 @@ constexpr std::string_view kName = "onednn";
 
 // What of the machine decides layouts.
 struct Machine {
-  int threads = 0;  // 0: one a core
-  bool is_this = true;
+  int threads;  // 0: one a core of this one
+  bool is_this;
 };
 
-Machine machine_of(const Target* cpu) {
-  if (cpu == nullptr || cpu->name() != "cpu") return {};
-  return {static_cast<int>(cpu->get_int("threads")), cpu->get_string("mcpu") == "native"};
+Machine machine_of(const Target* given) {
+  const Target usual;
+  const Target& cpu = given != nullptr && given->name() == "cpu" ? *given : usual;
+  return {static_cast<int>(cpu.get_int("threads")), cpu.get_string("mcpu") == "native"};
 }
 
 const Target* find_cpu(const Module& module) {
@@ -79,6 +80,10 @@ class Onednn final : public byoc::Backend {
                      }});
     }
     return out;
+  }
+
+  std::optional<Refusal> validate(const relay::Function& region, const Target&) const override {
+    return sizes_refusal(region);
   }
 
   byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kAnyConvex; }

@@ -8,7 +8,10 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#ifdef TESSERA_HAS_ONEDNN
 #include "backends/onednn/runtime/onednn_runtime.h"
+#endif
+#include "byoc/function_at_a_time.h"
 #include "link/toolchain.h"
 #include "support/check.h"
 #include "support/files.h"
@@ -39,11 +42,11 @@ std::set<std::string> functions_of(const Module& module) {
 }
 
 // An exported array of the functions, so that hidden ones can be found.
-std::string table_source(const std::set<std::string>& functions) {
-  std::string out = "extern \"C\" {\n";
-  for (const std::string& f : functions) out += fmt::format("int {}();\n", f);
+Source table_source(const std::set<std::string>& functions) {
+  Source out("extern \"C\" {\n");
+  for (const std::string& f : functions) out += source("int {}();\n", c_name(f));
   out += "__attribute__((visibility(\"default\"))) void* tessera_test_functions[] = {\n";
-  for (const std::string& f : functions) out += fmt::format("  (void*){},\n", f);
+  for (const std::string& f : functions) out += source("  (void*){},\n", c_name(f));
   return out + "  nullptr};\n}\n";
 }
 
@@ -51,6 +54,24 @@ void write(const std::string& path, const std::string& bytes) {
   if (auto written = write_atomically(path, bytes); !written) {
     throw std::runtime_error(written.error().text());
   }
+}
+
+// What the runtimes of back ends that are linked here define.
+std::map<std::string, void*> runtime_functions() {
+#ifdef TESSERA_HAS_ONEDNN
+  return {
+      {"tessera_onednn_run", reinterpret_cast<void*>(tessera_onednn_run)},
+      {"tessera_onednn_create_library", reinterpret_cast<void*>(tessera_onednn_create_library)},
+      {"tessera_onednn_destroy_library", reinterpret_cast<void*>(tessera_onednn_destroy_library)},
+      {"tessera_onednn_create_instance", reinterpret_cast<void*>(tessera_onednn_create_instance)},
+      {"tessera_onednn_destroy_instance", reinterpret_cast<void*>(tessera_onednn_destroy_instance)},
+      {"tessera_onednn_create_call_site", reinterpret_cast<void*>(tessera_onednn_create_call_site)},
+      {"tessera_onednn_destroy_call_site",
+       reinterpret_cast<void*>(tessera_onednn_destroy_call_site)},
+  };
+#else
+  return {};
+#endif
 }
 
 }  // namespace
@@ -62,16 +83,7 @@ byoc::Toolchain& test_toolchain() {
 }
 
 CompiledModule::CompiledModule(const Module& module) {
-  functions_ = {
-      {"tessera_onednn_run", reinterpret_cast<void*>(tessera_onednn_run)},
-      {"tessera_onednn_create_library", reinterpret_cast<void*>(tessera_onednn_create_library)},
-      {"tessera_onednn_destroy_library", reinterpret_cast<void*>(tessera_onednn_destroy_library)},
-      {"tessera_onednn_create_instance", reinterpret_cast<void*>(tessera_onednn_create_instance)},
-      {"tessera_onednn_destroy_instance", reinterpret_cast<void*>(tessera_onednn_destroy_instance)},
-      {"tessera_onednn_create_call_site", reinterpret_cast<void*>(tessera_onednn_create_call_site)},
-      {"tessera_onednn_destroy_call_site",
-       reinterpret_cast<void*>(tessera_onednn_destroy_call_site)},
-  };
+  functions_ = runtime_functions();
   build(module);
 }
 
@@ -98,7 +110,7 @@ void CompiledModule::build(const Module& module) {
   for (const Artifact& a : module.artifacts) {
     archives.insert(a.runtime_archives.begin(), a.runtime_archives.end());
     if (a.kind == ArtifactKind::kCSource)
-      jobs.push_back({a.backend, a.payload, "cc", a.compile_flags});
+      jobs.push_back({a.backend, byoc::c_source(a), "cc", a.compile_flags});
     if (a.kind != ArtifactKind::kStaticLibrary) continue;
     command.push_back(fmt::format("{}/{}.a", dir, a.backend));
     write(command.back(), a.payload);

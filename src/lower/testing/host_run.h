@@ -62,6 +62,8 @@ class HostRun {
   void reserve(const tir::Buffer& b) {
     std::int64_t size = b->dtype.size_bytes();
     for (const tir::Expr& e : b->shape) size *= sizes_.index(e);
+    // An output is there before the program says that it would have a size below zero.
+    size = std::max<std::int64_t>(size, 0);
     memory_[b.get()] = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(size));
   }
 
@@ -116,7 +118,28 @@ class HostRun {
     }
     std::vector<std::int64_t> dims;
     for (const tir::Expr& e : n.dims) dims.push_back(sizes_.index(e));
-    tir::interpret(module_.prim_funcs.at(n.symbol), pointers, dims);
+    const tir::PrimFunc& kernel = module_.prim_funcs.at(n.symbol);
+    check_sizes(kernel, n, dims);
+    tir::interpret(kernel, pointers, dims);
+  }
+
+  // A kernel looks at no more of a buffer than the program has.
+  void check_sizes(const tir::PrimFunc& kernel, const tir::CallKernel& n,
+                   const std::vector<std::int64_t>& dims) const {
+    tir::Evaluator formals;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      formals.set(kernel.dims[i], tir::int_imm(dims[i]));
+    }
+    std::vector<tir::Buffer> given = n.inputs, taken = kernel.inputs;
+    given.insert(given.end(), n.outputs.begin(), n.outputs.end());
+    taken.insert(taken.end(), kernel.outputs.begin(), kernel.outputs.end());
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      std::int64_t bytes = taken[i]->dtype.size_bytes();
+      for (const tir::Expr& e : taken[i]->shape) bytes *= formals.index(e);
+      const auto has = static_cast<std::int64_t>(memory_.at(given[i].get())->size());
+      TESSERA_CHECK(bytes <= has, "`{}` of `{}` is larger, {} bytes, than what it is given, {}",
+                    taken[i]->name, n.symbol, bytes, has);
+    }
   }
 
   const Module& module_;

@@ -231,21 +231,21 @@ class CudaDevice : public ::testing::Test, public ProgramFixture {
   tessera_tensor out_[2] = {};
 };
 
-// An instance has a flag of 64 bytes, an arena of 1000 and a workspace of 24; then come 24 bytes of
+// An instance has flags of 128 bytes, an arena of 1000 and a workspace of 24; then come 24 bytes of
 // constants.
 TEST_F(CudaDevice, WhatDoesNotFitIsSaidWithItsBytes) {
   EXPECT_EQ(create_with(1000),
-            "memory for arena: out of device memory: 1000 bytes were asked for, 936 of 1000 are "
+            "memory for arena: out of device memory: 1000 bytes were asked for, 872 of 1000 are "
             "free");
-  EXPECT_EQ(create_with(1080),
-            "memory for the workspace: out of device memory: 24 bytes were asked for, 16 of 1080 "
+  EXPECT_EQ(create_with(1144),
+            "memory for the workspace: out of device memory: 24 bytes were asked for, 16 of 1144 "
             "are free");
-  EXPECT_EQ(create_with(1100),
+  EXPECT_EQ(create_with(1164),
             "memory for the model's constants: out of device memory: 24 bytes were asked for, 12 "
-            "of 1100 are free");
+            "of 1164 are free");
   const std::string pinned = create_with(60);
   EXPECT_TRUE(
-      std::regex_match(pinned, std::regex("memory for a flag: out of pinned host memory: 64 bytes "
+      std::regex_match(pinned, std::regex("memory for a flag: out of pinned host memory: 128 bytes "
                                           "were asked for, [0-9]+ of [0-9]+ are free")))
       << pinned;
   gpus.total = gpus.free = 1 << 20;

@@ -124,7 +124,11 @@ std::int32_t tessera_non_max_suppression(const tessera_call* call, tessera_tenso
   s.selected = data<std::int64_t>(tensors[5]);
   s.classes = tensors[1]->shape[1];
   s.count = tensors[1]->shape[2];
-  s.center_point = state->graph.attr_int(*state->node, "center_point_box", 0) != 0;
+  std::int64_t center_point = 0;
+  if (!state->graph.attr_int(*state->node, "center_point_box", &center_point)) {
+    return operator_error(call, "non_max_suppression: an attribute is no number");
+  }
+  s.center_point = center_point != 0;
   s.state = state;
   if (!state->reserve(static_cast<std::uint64_t>(s.count), call->threads)) {
     return operator_error(call, "non_max_suppression: out of memory");

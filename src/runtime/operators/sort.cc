@@ -157,8 +157,12 @@ std::int32_t sort(const tessera_call* call, const tessera_tensor* x, tessera_ten
                   tessera_tensor* indices, std::int64_t k, bool ascending_by_default) {
   OperatorState* state = operator_state(call);
   if (state == nullptr) return 1;
-  const std::int64_t axis_attr = state->graph.attr_int(*state->node, "axis", -1);
-  const std::int64_t axis = axis_attr < 0 ? axis_attr + x->ndim : axis_attr;
+  std::int64_t axis = -1, ascending = ascending_by_default ? 1 : 0;
+  if (!state->graph.attr_int(*state->node, "axis", &axis) ||
+      !state->graph.attr_int(*state->node, "is_ascend", &ascending)) {
+    return operator_error(call, "sort: an attribute is no number");
+  }
+  axis += axis < 0 ? x->ndim : 0;
   const tessera_range_fn fn = sorter(x->dtype);
   if (axis < 0 || axis >= x->ndim) return operator_error(call, "sort: there is no such axis");
   if (fn == nullptr || !is_index(indices))
@@ -169,8 +173,7 @@ std::int32_t sort(const tessera_call* call, const tessera_tensor* x, tessera_ten
     if (d != axis) lines.lines *= x->shape[d];
   }
   lines.kept = k < 1 ? lines.length : std::min(k, lines.length);
-  lines.ascending =
-      state->graph.attr_int(*state->node, "is_ascend", ascending_by_default ? 1 : 0) != 0;
+  lines.ascending = ascending != 0;
   if (!state->reserve(static_cast<std::uint64_t>(lines.length), call->threads)) {
     return operator_error(call, "sort: out of memory");
   }
@@ -190,7 +193,10 @@ std::int32_t tessera_topk(const tessera_call* call, tessera_tensor** tensors, st
   if (count != 1 + (values ? 1 : 0) + (indices ? 1 : 0)) {
     return operator_error(call, "topk: another number of tensors than its ret_type says");
   }
-  const std::int64_t k = state->graph.attr_int(*state->node, "k", 1);
+  std::int64_t k = 1;
+  if (!state->graph.attr_int(*state->node, "k", &k)) {
+    return operator_error(call, "topk: an attribute is no number");
+  }
   return sort(call, tensors[0], values ? tensors[1] : nullptr,
               indices ? tensors[count - 1] : nullptr, k, false);
 }

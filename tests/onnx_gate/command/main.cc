@@ -25,6 +25,9 @@ struct Options {
   bool update = false, verbose = false;
 };
 
+// What a worker sends for a case that does not fail.
+constexpr std::string_view kPass = "pass";
+
 struct Totals {
   std::size_t run = 0, passed = 0, surprises = 0;
 };
@@ -52,7 +55,7 @@ class Gate {
         cases_.size(), options_.jobs, options_.seconds,
         [&](std::size_t i) {
           const auto what = outcome(cases_[i]);
-          return what ? "fail:" + *what : std::string("pass");
+          return what ? what->text() : std::string(kPass);
         },
         [&](std::size_t i, const std::string& text) { record(cases_[i].name, text); });
     if (options_.update) return update();
@@ -61,13 +64,18 @@ class Gate {
   }
 
  private:
-  // What the importer alone already says is not the compiler's.
-  std::optional<std::string> outcome(const Case& c) const {
+  // What the importer alone already says is not the compiler's, unless the compiler does worse.
+  std::optional<Failure> outcome(const Case& c) const {
     if (options_.engine == "eval") return failure(c, evaluated);
-    const auto what = failure(c, [this](const Case& of) { return compiled(of, targets_); });
+    auto what = failure(c, [this](const Case& of) { return compiled(of, targets_); });
     if (!what) return std::nullopt;
     const auto imported = failure(c, evaluated);
-    return imported ? imported : std::optional(std::string(kCompilerReason) + *what);
+    Code refused{};
+    if (imported && (imported->kind == what->kind || find_code(what->kind, refused))) {
+      return imported;
+    }
+    what->reason.insert(0, kCompilerReason);
+    return what;
   }
 
   bool read_lists() {
@@ -88,35 +96,33 @@ class Gate {
     }
   }
 
-  // The evaluation of the graph passes also where only the compiler behind it fails.
-  bool should_pass(const std::string& name) const {
-    if (options_.lists.empty() || expected_.pass.contains(name)) return true;
-    const auto it = expected_.fail.find(name);
-    return options_.engine == "eval" && it != expected_.fail.end() &&
-           it->second.starts_with(kCompilerReason);
-  }
-
   void record(const std::string& name, const std::string& text) {
-    const bool passed = text == "pass";
+    const auto failed = text == kPass ? std::nullopt : std::optional(Failure::parse(text));
     ++totals_.run;
-    totals_.passed += passed ? 1 : 0;
-    const std::string reason = passed ? "" : text.substr(text.find(':') + 1);
-    if (options_.verbose) fmt::print("{}: {}\n", name, passed ? "pass" : reason);
-    const bool listed = expected_.pass.contains(name) || expected_.fail.contains(name);
-    if (passed == should_pass(name) && (listed || options_.lists.empty())) return;
+    totals_.passed += failed ? 0 : 1;
+    if (options_.verbose) fmt::print("{}: {}\n", name, text);
+    const auto surprise = surprise_of(name, failed);
+    if (!surprise) return;
     ++totals_.surprises;
-    if (options_.update) {
-      if (passed) {
-        expected_.fail.erase(name);
-        expected_.pass.insert(name);
-      } else {
-        expected_.pass.erase(name);
-        expected_.fail[name] = reason;
-      }
+    if (!options_.update) {
+      fmt::print("{} {}\n", name, *surprise);
+    } else if (failed) {
+      expected_.pass.erase(name);
+      expected_.fail[name] = *failed;
     } else {
-      fmt::print("{} {}\n", name, passed ? "passes, but is expected to fail" : "fails: " + reason);
+      expected_.fail.erase(name);
+      expected_.pass.insert(name);
     }
     std::fflush(stdout);
+  }
+
+  // Without lists all cases must pass.
+  std::optional<std::string> surprise_of(const std::string& name,
+                                         const std::optional<Failure>& failed) const {
+    if (!options_.lists.empty()) {
+      return expected_.surprise(name, failed, options_.engine == "eval");
+    }
+    return failed ? std::optional("fails: " + failed->text()) : std::nullopt;
   }
 
   int update() const {

@@ -35,10 +35,10 @@ class RecordingToolchain final : public byoc::Toolchain {
     std::vector<std::string> objects;
     for (const byoc::CompileJob& job : jobs) {
       ++attempts[job.name];
-      if (!failing.empty() && job.source.find(failing) != std::string::npos) {
+      if (!failing.empty() && job.source.text().find(failing) != std::string::npos) {
         return fail(error(Code::kToolFailed, nullptr, "ptxas gives up"));
       }
-      sources[job.name] = job.source;
+      sources[job.name] = job.source.text();
       objects.push_back(job.name);
     }
     return objects;

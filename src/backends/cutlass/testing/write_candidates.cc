@@ -63,7 +63,8 @@ int write(const std::string& folder, std::size_t count) {
       for (const Configuration& c : all) {
         const std::string symbol = kernel_symbol(gemm, c);
         if (written.insert(symbol).second &&
-            !write_atomically(fmt::format("{}/{}.cu", folder, symbol), kernel_source(gemm, c))) {
+            !write_atomically(fmt::format("{}/{}.cu", folder, symbol),
+                              kernel_source(gemm, c).text())) {
           return 1;
         }
         list +=

@@ -24,7 +24,7 @@ class WritingToolchain final : public byoc::Toolchain {
   Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override {
     for (const byoc::CompileJob& job : jobs) {
       const std::string path = fmt::format("{}/{}.{}", folder_, job.name, job.extension);
-      TESSERA_TRY_VOID(write(path, job.source));
+      TESSERA_TRY_VOID(write(path, job.source.text()));
       TESSERA_TRY_VOID(write(path + ".flags", fmt::format("{}\n", fmt::join(job.flags, " "))));
     }
     return std::vector<std::string>(jobs.size());

@@ -33,8 +33,8 @@ bool SizedRegion::create(const JsonGraph& graph, const tessera_artifact_view& ar
   Array<const void*> constants;
   if (!resolve_constants(plan, graph, artifact, &constants, error)) return false;
   if (!create_steps(plan, constants, error)) return false;
-  if (collect_bindings(plan) && reserve_workspace(plan, graph)) return true;
-  error->add("out of memory");
+  if (collect_bindings(plan) && reserve_workspace(plan, graph, error)) return true;
+  if (error->text()[0] == '\0') error->add("out of memory");
   return false;
 }
 
@@ -128,11 +128,14 @@ bool SizedRegion::collect_bindings(const Plan& plan) {
 }
 
 // The compiler declared the workspace that its plan needed; another CPU may need more.
-bool SizedRegion::reserve_workspace(const Plan& plan, const JsonGraph& graph) {
+bool SizedRegion::reserve_workspace(const Plan& plan, const JsonGraph& graph, TextBuffer* error) {
   std::int64_t declared = 0;
   for (const JsonNode& node : graph.nodes()) {
     if (node.op == runtime::JsonOp::kKernel) {
-      declared = graph.attr_int(node, "workspace_bytes", 0);
+      if (!graph.attr_int(node, "workspace_bytes", &declared) || declared < 0) {
+        error->add("the graph's workspace is no number of bytes");
+        return false;
+      }
       break;
     }
   }

@@ -53,7 +53,7 @@ class SizedRegion {
                          const tessera_artifact_view& artifact, Array<const void*>* addresses,
                          TextBuffer* error);
   bool collect_bindings(const Plan& plan);
-  bool reserve_workspace(const Plan& plan, const JsonGraph& graph);
+  bool reserve_workspace(const Plan& plan, const JsonGraph& graph, TextBuffer* error);
   void bind(Bound& bound, void* address);
 
   Library& library_;

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/fork.h"
+
 namespace tessera::backends::onednn {
 
 Library::~Library() {
@@ -13,7 +15,6 @@ Library::~Library() {
     std::free(constant.bytes);
   }
   if (engine_ != nullptr) api_.engine_destroy(engine_);
-  pthread_mutex_destroy(&mutex_);
 }
 
 bool Library::open(Lookup lookup, void* context, TextBuffer* error) {
@@ -34,16 +35,14 @@ bool Library::open(Lookup lookup, void* context, TextBuffer* error) {
 
 const void* Library::reordered(const void* bytes, const_dnnl_memory_desc_t from,
                                const_dnnl_memory_desc_t to, TextBuffer* error) {
-  pthread_mutex_lock(&mutex_);
+  const runtime::ForkLock lock;
   const void* found = nullptr;
   for (const Reordered& constant : reordered_) {
     if (constant.source == bytes && api_.memory_desc_equal(constant.layout, to) != 0) {
       found = constant.bytes;
     }
   }
-  if (found == nullptr) found = reorder(bytes, from, to, error);
-  pthread_mutex_unlock(&mutex_);
-  return found;
+  return found != nullptr ? found : reorder(bytes, from, to, error);
 }
 
 const void* Library::reorder(const void* bytes, const_dnnl_memory_desc_t from,

@@ -3,8 +3,6 @@
 // layout than the file has, shared by all instances.
 #pragma once
 
-#include <pthread.h>
-
 #include "backends/onednn/runtime/plan.h"
 
 namespace tessera::backends::onednn {
@@ -36,8 +34,7 @@ class Library {
 
   Api api_ = {};
   dnnl_engine_t engine_ = nullptr;
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  Array<Reordered> reordered_;
+  Array<Reordered> reordered_;  // guarded by ForkLock
 };
 
 // Runs one reorder on the calling thread's stream; for constants, at compile time and at create.

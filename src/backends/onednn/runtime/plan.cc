@@ -180,10 +180,9 @@ bool Plan::choose_layouts(const KernelSpec& spec, LayoutChoice* choice) {
     if (value.is_constant) {
       if (operand.role == Role::kWeights) {
         // Of several shapes all read the weights as they are stored.
-        const std::int64_t tag =
-            graph_->sizes().entries().size() == 0
-                ? -1
-                : graph_->attr_int(graph_->nodes()[operand.value.node], "layout_tag", -1);
+        std::int64_t tag = -1;
+        const bool several = graph_->sizes().entries().size() != 0;
+        if (several && !layout_tag(operand.value.node, &tag)) return false;
         choice->operands[i] = keep(tag >= 0 ? make_tagged(api_, operand.dims, static_cast<int>(tag))
                                             : make_any(api_, operand.dims));
         if (choice->operands[i] == nullptr) return fail("out of memory");
@@ -266,9 +265,17 @@ bool Plan::add_operands(const KernelSpec& spec, const LayoutChoice& choice, Step
   return true;
 }
 
+// The layout of a constant's bytes; -1: row-major.
+bool Plan::layout_tag(std::uint32_t constant, std::int64_t* tag) {
+  *tag = -1;
+  return graph_->attr_int(graph_->nodes()[constant], "layout_tag", tag) ||
+         fail("a constant's layout is no number");
+}
+
 bool Plan::add_constant(const OperandSpec& operand, const_dnnl_memory_desc_t wanted) {
   const std::uint32_t id = operand.value.node;
-  const std::int64_t tag = graph_->attr_int(graph_->nodes()[id], "layout_tag", -1);
+  std::int64_t tag = -1;
+  if (!layout_tag(id, &tag)) return false;
   ConstantUse use = {id, operand.dims, nullptr, wanted};
   if (tag >= 0) {
     use.stored = keep(make_tagged(api_, operand.dims, static_cast<int>(tag)));

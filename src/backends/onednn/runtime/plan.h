@@ -90,6 +90,7 @@ class Plan {
   bool choose_layouts(const KernelSpec& spec, LayoutChoice* choice);
   bool choose_sum(const KernelSpec& spec, std::uint32_t node, LayoutChoice* choice);
   bool add_operands(const KernelSpec& spec, const LayoutChoice& choice, Step* step);
+  bool layout_tag(std::uint32_t constant, std::int64_t* tag);
   bool add_constant(const OperandSpec& operand, const_dnnl_memory_desc_t wanted);
   bool add_result(const KernelSpec& spec, const LayoutChoice& choice, Step* step);
   bool add_step(Step step, std::uint32_t first_operand);

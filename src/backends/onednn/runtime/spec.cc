@@ -76,7 +76,7 @@ class Reader {
     const std::uint32_t count = graph_.attr_size(node_, name);
     if (count > DNNL_MAX_NDIMS) fail("more dimensions than oneDNN has");
     for (std::uint32_t i = 0; ok_ && i < count; ++i) {
-      dims.at[dims.count++] = graph_.attr_int(node_, name, 0, i);
+      dims.at[dims.count++] = integer(name, i);
     }
     return dims;
   }
@@ -95,8 +95,10 @@ class Reader {
     std::from_chars(digits.data(), digits.data() + digits.size(), value);  // knows no locale
     return value;
   }
-  std::int64_t integer(const char* name, std::uint32_t i = 0) const {
-    return graph_.attr_int(node_, name, 0, i);
+  std::int64_t integer(const char* name, std::uint32_t i = 0) {
+    std::int64_t value = 0;
+    if (!graph_.attr_int(node_, name, &value, i)) fail("a size has no value");
+    return value;
   }
 
  private:

@@ -1,0 +1,212 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests that need a GPU, in shards of eight minutes at most, each by itself and offline.
+#   gpu-test.sh SHARD...      runs them; exit status 77 where there is no GPU
+#   gpu-test.sh --shards      names them all
+#   gpu-test.sh --prepare     compiles the libraries that they run, which needs nvcc and no GPU; a
+#                             shard compiles what is missing
+#   gpu-test.sh --pack FILE   a build, with what is prepared, as .tar.xz for a machine that cannot
+#                             build
+# TESSERA_BUILD names a build, build/release otherwise; what --pack wrote unpacks to one.
+# TESSERA_ZOO_PART=K/N is the part of the zoo, another one each day otherwise. Of what a shard says,
+# lines that begin with WRONG are findings.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 2
+build=$(realpath -m "${TESSERA_BUILD:-build/release}")
+folder=$build/gpu
+tessera=$build/bin/tessera
+shards=(repeat racecheck memcheck synccheck conformance abi regions-{1..6} zoo)
+seconds=480
+
+[ -d "$build/deps" ] && export LD_LIBRARY_PATH=$build/deps${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
+python=.deps/python/bin/python3
+[ -x $python ] || python=python3
+cutlass=$build/cutlass/include
+[ -d "$cutlass" ] ||
+  cutlass=$(echo .deps/python/lib/python3*/site-packages/cutlass_library/source/include)
+with_cutlass=(--target cuda --target "cutlass -include=$(realpath -m "$cutlass")")
+
+# NAME MODEL OPTIONS of `tessera compile`: a library that is older than the command is made anew.
+library() {
+  local name=$1 model=$2
+  shift 2
+  [ "$folder/$name.so" -nt "$tessera" ] ||
+    "$tessera" compile "$model" -o "$folder/$name.so" "$@" >"$folder/$name.log" 2>&1 ||
+    { echo "WRONG $name does not compile:"; tail -5 "$folder/$name.log"; return 1; }
+}
+
+models=(conv whisper distilbert unet)
+prepare() {
+  local status=0 name
+  mkdir -p "$folder"
+  library native tests/gpu/native.relay --target cuda || status=1
+  [ "$folder/race" -nt tests/gpu/race.cu ] ||
+    nvcc -arch=sm_90 -cudart static tests/gpu/race.cu -o "$folder/race" || status=1
+  for name in "${models[@]}"; do
+    [ "$folder/$name.so" -nt "$tessera" ] && continue
+    $python tests/gpu/models.py "$folder" "$name" || return 1
+    if [ $name = conv ]; then
+      library $name "$folder/$name.onnx" --target cuda || status=1
+    else
+      library $name "$folder/$name.onnx" "${with_cutlass[@]}" --precision fp16 ||
+        status=1
+    fi
+    rm "$folder/$name.onnx"
+  done
+  return $status
+}
+
+# With what nvcc reads, and what the command needs beside the C and C++ libraries.
+pack() {
+  local stage source
+  stage=$(mktemp -d) && trap 'rm -rf "$stage"' RETURN
+  mkdir -p "$stage"/{bin,lib,deps,cutlass/examples,cutlass/tools/util,regions}
+  cp "$tessera" "$build"/tests/conformance/tessera_conformance_test "$stage/bin"
+  strip "$stage"/bin/*
+  cp -rL "$build/lib/tessera" "$stage/lib"
+  cp -rL "$build/include" "$stage"
+  ldd "$stage"/bin/* | awk '$3 ~ /^\// { print $3 }' | sort -u |
+    grep -Ev '/(libc|libm|libstdc\+\+|libgcc_s|libpthread|libdl|librt|libgomp)\.so' |
+    xargs -I{} cp -L {} "$stage/deps"
+  source=$(dirname "$cutlass")
+  cp -r "$source/include" "$stage/cutlass"
+  cp -r "$source/examples/88_hopper_fmha" "$stage/cutlass/examples"
+  cp -r "$source/tools/util/include" "$stage/cutlass/tools/util"
+  mkdir "$stage/gpu"
+  cp -a "$folder"/{*.so,race} "$stage/gpu"
+  touch "$stage"/gpu/*.so
+  regions_sources "$stage/regions" || return 1
+  tar -C "$stage" -cf - . | xz -3 -T0 >"$1" && ls -l "$1"
+}
+
+repeat() { $python tests/gpu/repeat.py "$folder" "${models[@]}"; }
+
+# One tool of compute-sanitizer over native and CUTLASS's kernels: whole models, and all samples of
+# all operators. A known race is the proof that it works here.
+sanitize() {
+  local tool=$1 name status=0
+  if ! command -v compute-sanitizer >/dev/null; then
+    echo "compute-sanitizer is not available here"
+    return 0
+  fi
+  if compute-sanitizer "$folder/race" | grep -q 'Device not supported'; then
+    echo "compute-sanitizer does not support this device"
+    return 0
+  fi
+  if [ "$tool" = racecheck ] && sanitized racecheck 60 race "$folder/race" >/dev/null; then
+    echo "WRONG racecheck does not find a race that is there"
+    return 1
+  fi
+  for name in native "${models[@]}"; do
+    sanitized "$tool" 60 $name "$tessera" run "$folder/$name.so" || status=1
+  done
+  TESSERA_ROOT=$build sanitized "$tool" 150 samples "$(conformance_test)" \
+    --gtest_brief=1 --gtest_filter='*NativeAgreesWithTheReferenceOnCuda' || status=1
+  return $status
+}
+
+# TOOL SECONDS NAME COMMAND: its summary. What has no time is said, and no finding.
+sanitized() {
+  local tool=$1 limit=$2 name=$3 log=$folder/$1-$3.log result summary
+  shift 3
+  timeout "$limit" compute-sanitizer --tool "$tool" --print-limit 4 --error-exitcode 9 \
+    --target-processes application-only "$@" >"$log" 2>&1
+  result=$?
+  summary=$(grep -h 'SUMMARY' "$log" | tail -1)
+  if [ $result = 124 ]; then
+    echo "no time: $tool $name has not ended in $limit s"
+  elif [ $result = 0 ] && [ -n "$summary" ] && ! [[ $summary =~ [^0-9][1-9][0-9]*\ errors? ]]; then
+    echo "ok $tool $name: ${summary#*=========}"
+  else
+    echo "WRONG $tool $name (status $result): ${summary#*=========}"
+    tail -25 "$log"
+    return 1
+  fi
+}
+
+conformance_test() {
+  local name
+  for name in "$build"/{tests/conformance,bin}/tessera_conformance_test; do
+    [ -x "$name" ] && echo "$name" && return
+  done
+}
+# Every back end that compiles for CUDA: native, and those with regions of their own.
+conformance() {
+  TESSERA_ROOT=$build TESSERA_CUTLASS_INCLUDE=$(realpath "$cutlass") "$(conformance_test)" \
+    --gtest_filter='*OnCuda*'
+}
+
+abi() {
+  local libraries=$folder/abi
+  $python -c 'import torch' 2>/dev/null || { echo "there is no torch here"; return 77; }
+  $python tests/abi/cuda_client.py compile "$tessera" "$libraries" &&
+    $python tests/abi/cuda_client.py check "$libraries"
+}
+
+# Sources of CUTLASS's kernels, of which bench/gpu/check_regions.sh makes libraries.
+regions_sources() {
+  local stem writer=$build/src/backends/cutlass/tessera_write_cutlass_sources
+  [ -x "$writer" ] || cmake --build "$build" --target tessera_write_cutlass_sources >/dev/null
+  for stem in encoder_layer products integers odd_rows tf32 convolutions integer_convolutions; do
+    mkdir -p "$1/$stem"
+    "$writer" bench/gpu/$stem.relay "$1/$stem" \
+      "cutlass$([ $stem = tf32 ] && echo ' -use_3xtf32=false')" >/dev/null || return 1
+  done
+  $python bench/gpu/quantized_convolutions.py "$1/quantized_convolutions.onnx" &&
+    $python bench/gpu/upsampling.py "$1/upsampling.onnx"
+}
+regions() {
+  local sources=$build/regions
+  [ -d "$sources" ] || regions_sources "$sources" || return 1
+  TESSERA_PART=$1/6 bench/gpu/check_regions.sh "$sources" "$PWD/src:$PWD/include" \
+    "$(realpath "$cutlass")" "$tessera"
+}
+
+zoo() {
+  local part=${TESSERA_ZOO_PART:-$(($(date +%s) / 86400 % 10 + 1))/10}
+  [ -f tests/zoo/run.py ] || { echo "there is no zoo here"; return 77; }
+  echo "part $part"
+  $python tests/zoo/run.py --device cuda --tessera "$tessera" --part "$part"
+}
+
+run() {
+  case $1 in
+    repeat | conformance | abi | zoo) $1 ;;
+    memcheck | racecheck | synccheck) sanitize "$1" ;;
+    regions-*) regions "${1#regions-}" ;;
+    *) echo "no shard $1: ${shards[*]}"; return 2 ;;
+  esac
+}
+
+case ${1:-} in
+  --shards) printf '%s\n' "${shards[@]}"; exit ;;
+  --prepare) prepare; exit ;;
+  --pack) pack "$(realpath -m "$2")"; exit ;;
+  --run) prepare && run "$2"; exit ;;
+  '') echo "gpu-test.sh SHARD..., of ${shards[*]}"; exit 2 ;;
+esac
+if ! nvidia-smi -L 2>/dev/null | grep -q GPU; then
+  echo "there is no GPU here: gpu-test was not run"
+  exit 77
+fi
+status=77  # until something was run
+for shard in "$@"; do
+  started=$SECONDS
+  echo "== $shard"
+  timeout --kill-after=5 $seconds scripts/gpu-test.sh --run "$shard"
+  result=$?
+  case $result in
+    0) verdict=passed ;;
+    77) verdict="not run" ;;
+    124 | 137) verdict="out of time" ;;
+    *) verdict=FAILED ;;
+  esac
+  case $result in
+    77) ;;
+    0) [ $status = 1 ] || status=0 ;;
+    *) status=1 ;;
+  esac
+  echo "-- $shard: $verdict, $((SECONDS - started)) s"
+done
+exit $status

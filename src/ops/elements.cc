@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/elements.h"
+
+#include <limits>
+
+namespace tessera::ops {
+
+void fail_outside(std::int64_t index, std::int64_t count) {
+  throw EvaluationFailure(Code::kIndexOutOfRange,
+                          fmt::format("index {} lies outside of {} elements", index, count));
+}
+
+std::size_t checked_count(std::int64_t count) {
+  // No element takes more than eight bytes.
+  if (count < 0 || count > std::numeric_limits<std::int64_t>::max() / 8) {
+    throw EvaluationFailure(Code::kBadDimension, "the sizes overflow 64 bits");
+  }
+  return static_cast<std::size_t>(count);
+}
+
+std::int64_t checked_index(std::int64_t index, std::int64_t size) {
+  if (index < -size || index >= size) {
+    throw EvaluationFailure(
+        Code::kIndexOutOfRange,
+        fmt::format("index {} lies outside of a dimension of {} elements", index, size));
+  }
+  return index < 0 ? index + size : index;
+}
+
+}  // namespace tessera::ops

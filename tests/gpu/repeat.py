@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs libraries of the models of models.py again and again on the same inputs: all results must
+have the same bytes, and be what onnxruntime computes on the CPU in float32.
+
+    repeat.py FOLDER [--runs 30] [NAME...]
+
+FOLDER has NAME.so; NAME.onnx is made there. A run is done as 30 calls of an instance that replays
+them, and 30 of one that does not.
+"""
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+import tessera  # noqa: E402
+
+import models  # noqa: E402
+
+# Errors over the largest magnitude of the reference: of float32, and of float16 in several layers.
+MOST_ERROR = {"conv": 1e-5}
+MOST_ERROR_OF_FLOAT16 = 1e-2
+
+
+def results(library: Path, runs: int, replay: bool):
+    with tessera.Model(library, replay=replay) as model:
+        feeds = models.feeds([(io.name.decode(), [io.shape[i] for i in range(io.ndim)])
+                              for io in model.inputs])
+        ours = {io.name.decode(): feeds[io.name.decode()].astype(tessera.to_numpy_dtype(io.dtype))
+                for io in model.inputs}
+        for _ in range(runs):
+            yield feeds, next(iter(model.run(ours).values()))
+
+
+def check(folder: Path, name: str, runs: int) -> bool:
+    graph = models.Graph()
+    result = models.MODELS[name](graph)
+    path = folder / f"{name}.onnx"
+    graph.save(path, result)
+    wanted, good = None, True
+    for replay in (True, False):
+        seen, worst = set(), 0.0
+        for feeds, y in results(folder / f"{name}.so", runs, replay):
+            if wanted is None:
+                session = onnxruntime.InferenceSession(str(path),
+                                                       providers=["CPUExecutionProvider"])
+                wanted = session.run(None, feeds)[0]
+            seen.add(y.tobytes())
+            # Also where one is no number.
+            error = np.abs(y.astype(np.float32) - wanted).max() / np.abs(wanted).max()
+            worst = max(worst, float(error)) if error == error else float("inf")
+        limit = MOST_ERROR.get(name, MOST_ERROR_OF_FLOAT16)
+        right = len(seen) == 1 and worst <= limit and np.abs(wanted).max() > 0
+        good &= right
+        print(f"{'ok' if right else 'WRONG'} {name}, {'replayed' if replay else 'launched'}: "
+              f"{len(seen)} different of {runs}, error {worst:.2g} (at most {limit:g})", flush=True)
+    return good
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="*", default=list(models.MODELS))
+    parser.add_argument("--runs", type=int, default=30)
+    args = parser.parse_args()
+    sys.exit(0 if all([check(args.folder, name, args.runs) for name in args.names]) else 1)
+
+
+if __name__ == "__main__":
+    main()

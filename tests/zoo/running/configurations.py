@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""With which back ends a model is compiled: all together, and each alone with the native code that
+takes what it leaves."""
+CPU = {
+    "all": [],
+    "native": ["--target", "cpu"],
+    "onednn": ["--backends", "onednn"],
+    "blas": ["--backends", "blas"],
+    "ccompiler": ["--backends", "ccompiler"],
+}
+CUDA = {
+    "cuda": ["--target", "cuda", "--backends", "cutlass"],
+    "cuda_native": ["--target", "cuda"],
+    "cuda_fp16": ["--target", "cuda", "--backends", "cutlass", "--precision", "fp16"],
+}
+CONFIGURATIONS = CPU | CUDA

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a model should compute, by onnxruntime on the CPU.
+
+`exact` computes a 16-bit model in float32, from its 16-bit weights and inputs; `same` runs the file
+as it is, which shows how large an error is usual.
+"""
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto
+
+sys.path.append(str(Path(__file__).resolve().parents[3]))
+from bench.tools.hydrate import convert_dtype, graphs  # noqa: E402
+
+onnxruntime.set_default_logger_severity(4)
+NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+
+
+def session_of(model: onnx.ModelProto, threads: int = 1) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(model.SerializeToString(), options,
+                                        providers=["CPUExecutionProvider"])
+
+
+def has_type(model: onnx.ModelProto, dtype: int) -> bool:
+    for graph in graphs(model.graph):
+        values = (*graph.input, *graph.output, *graph.value_info)
+        if any(v.type.tensor_type.elem_type == dtype for v in values):
+            return True
+        if any(t.data_type == dtype for t in graph.initializer):
+            return True
+        for node in graph.node:
+            if any(a.name == "to" and a.i == dtype for a in node.attribute):
+                return True
+    return False
+
+
+class Reference:
+    def __init__(self, model: onnx.ModelProto):
+        self.narrow = [t for t in NARROW if has_type(model, t)]
+        wide = onnx.ModelProto()
+        wide.CopyFrom(model)
+        for dtype in self.narrow:
+            convert_dtype(wide, dtype, TensorProto.FLOAT)
+        self.wide = session_of(wide)
+        self.outputs = [o.name for o in self.wide.get_outputs()]
+        self.model = model
+
+    def exact(self, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        if self.narrow:
+            feeds = {n: x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind in "fV"
+                     else x for n, x in feeds.items()}
+        return dict(zip(self.outputs, self.wide.run(self.outputs, feeds)))
