@@ -205,13 +205,26 @@ class Reducer {
     }
   }
 
+  // The tensors that a node reads, be it as fields of tuples.
+  Nodes tensors_read_by(NodeId reader) const {
+    Nodes tensors;
+    for (const NodeId id : graph_.function.operands(reader)) {
+      if (values_.contains(id)) {
+        tensors.push_back(id);
+      } else if (graph_.function.as<relay::Tuple>(id) != nullptr) {
+        const Nodes fields = tensors_read_by(id);
+        tensors.insert(tensors.end(), fields.begin(), fields.end());
+      }
+    }
+    return tensors;
+  }
+
   // Users of what fails cannot be cut, as that would cut it off, too: the result moves up instead.
   void move_result_up() {
     for (bool moves = results_.size() == 1; moves;) {
-      const auto operands = graph_.function.operands(results_[0]);
-      const auto next = std::find_if(operands.begin(), operands.end(), [&](NodeId id) {
-        return values_.contains(id) && still_fails(kept_, {id});
-      });
+      const Nodes operands = tensors_read_by(results_[0]);
+      const auto next = std::find_if(operands.begin(), operands.end(),
+                                     [&](NodeId id) { return still_fails(kept_, {id}); });
       moves = next != operands.end();
       if (moves) results_ = {*next};
     }
