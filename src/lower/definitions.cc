@@ -18,7 +18,7 @@ using tir::TensorExpr;
 class RegionWalk {
  public:
   RegionWalk(const Function& f, relay::RegionId region, const ConstantPool& pool)
-      : f_(f), region_(region), pool_(pool), nodes_(nodes_of(f, region)) {
+      : f_(f), region_(region), pool_(pool), nodes_(relay::nodes_within(f, region)) {
     if (nodes_.empty()) return;
     first_ = nodes_.front().index();
     values_.resize(nodes_.back().index() - first_ + 1);
@@ -40,14 +40,6 @@ class RegionWalk {
   }
 
  private:
-  // A function of many literals is walked once for each of them: no more than its own nodes.
-  static std::vector<NodeId> nodes_of(const Function& f, relay::RegionId region) {
-    if (region != Function::kBody) return relay::nodes_within(f, region);
-    std::vector<NodeId> all;
-    for (std::size_t i = 0; i < f.num_nodes(); ++i) all.emplace_back(i);
-    return all;
-  }
-
   std::size_t place(NodeId id) const {
     TESSERA_CHECK(id.index() - first_ < values_.size(), "a node of another region");
     return id.index() - first_;

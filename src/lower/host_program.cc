@@ -93,17 +93,14 @@ std::vector<HostValue> HostProgram::call(HostCall call, const std::vector<Type>&
 }
 
 void HostProgram::check(HostCall call) {
+  const Shape sizes(call.dims.begin(), call.dims.end());
   const bool is_early =
-      open_.size() == 1 && call.inputs.empty() &&
-      !has_run_time_size(tensor_type(Shape(call.dims.begin(), call.dims.end()), kInt64));
+      open_.size() == 1 && call.inputs.empty() && !has_run_time_size(tensor_type(sizes, kInt64));
   if (!is_early) {
     add_step(StepKind::kCall, std::move(call));
     return;
   }
-  const bool is_known = std::any_of(checks_.begin(), checks_.end(), [&](const HostCall& known) {
-    return known.symbol == call.symbol && known.dims == call.dims;
-  });
-  if (!is_known) checks_.push_back(std::move(call));
+  if (checked_.emplace(call.symbol, to_string(sizes)).second) checks_.push_back(std::move(call));
 }
 
 void HostProgram::call_into(HostCall call, HostValue into) {

@@ -149,7 +149,8 @@ class HostProgram {
   std::vector<View> views_;
   std::vector<std::vector<Step>> blocks_;  // 0 is the program's own
   std::vector<int> open_ = {0};
-  std::vector<HostCall> checks_;  // that stand in front of the steps
+  std::vector<HostCall> checks_;                           // that stand in front of the steps
+  std::set<std::pair<std::string, std::string>> checked_;  // their symbols and sizes
   std::vector<int> inputs_;
   std::map<ConstantIndex, int> constants_;
   std::vector<tir::Expr> dims_;               // symbols of the inputs, in order

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "ops/attrs/check_indices.h"
+#include "ops/check_indices.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
 #include "tir/expr_ops.h"
@@ -41,11 +41,6 @@ std::string name_of(const Location& place) {
   return name;
 }
 
-// The axis that an index counts along, and its size; int64.
-struct Along {
-  Expr axis, size;
-};
-
 class IndexChecks {
  public:
   IndexChecks(tir::PrimFunc kernel, const Function& f, relay::RegionId region, NodeId call,
@@ -80,24 +75,7 @@ class IndexChecks {
                                                                   : tir::Buffer();
   }
 
-  Along along(std::size_t k) const {
-    if (!data_) return {Expr(attrs_.axes[k]), Expr(attrs_.sizes[k])};
-    const auto rank = static_cast<std::int64_t>(data_->shape.size());
-    const std::int64_t axis = attrs_.axes[k] < 0 ? attrs_.axes[k] + rank : attrs_.axes[k];
-    return {Expr(axis), data_->shape[static_cast<std::size_t>(axis)]};
-  }
-
-  // Of the index that is stored at `at`.
-  Along along(const std::vector<Expr>& at) const {
-    Along found = along(attrs_.axes.size() - 1);
-    for (std::size_t k = attrs_.axes.size() - 1; k-- > 0;) {
-      const Along mine = along(k);
-      const Expr chosen = tir::eq(at[0], Expr(static_cast<std::int64_t>(k)));
-      found.axis = tir::select(chosen, mine.axis, found.axis);
-      found.size = tir::select(chosen, mine.size, found.size);
-    }
-    return found;
-  }
+  std::vector<Expr> data_shape() const { return data_ ? data_->shape : std::vector<Expr>{}; }
 
   // An axis whose size a run tells has elements, if there are indices: what reads with indices that
   // a device has bounded needs one.
@@ -106,7 +84,7 @@ class IndexChecks {
     Expr count = 1;
     for (const Expr& n : kernel_.outputs[0]->shape) count = count * n;
     for (std::size_t k = 0; k < attrs_.axes.size(); ++k) {
-      const Along a = along(k);
+      const ops::IndexedAxis a = ops::indexed_axis(attrs_, data_shape(), k);
       if (tir::as_int(a.size) != nullptr) continue;
       checks.push_back(
           tir::Require::make(tir::logical_or(tir::lt(Expr(0), a.size), tir::eq(count, Expr(0))),
@@ -145,9 +123,9 @@ class IndexChecks {
       if (!index && e.as<tir::Load>() != nullptr) index = tir::cast(e, kInt64);
     });
     TESSERA_CHECK(index, "a check of indices that reads none");
-    const Along a = along(at);
+    const ops::IndexedAxis a = ops::indexed_axis(attrs_, data_shape(), at);
     return tir::Require::make(
-        tir::logical_and(tir::le(Expr(0) - a.size, index), tir::lt(index, a.size)),
+        ops::is_inside(index, a.size),
         place_ +
             ": the index {} at element {} of its indices lies outside of axis {}, which has {} "
             "elements",
@@ -162,19 +140,11 @@ class IndexChecks {
   Expr literal_;
 };
 
-// The body of a function of its own has no owner that it stands in front of: it is all there is.
-std::vector<NodeId> nodes_of(const Function& f, relay::RegionId region) {
-  if (f.region(region).owner) return relay::nodes_within(f, region);
-  std::vector<NodeId> all;
-  for (std::size_t i = 0; i < f.num_nodes(); ++i) all.push_back(NodeId(i));
-  return all;
-}
-
 }  // namespace
 
 Result<tir::PrimFunc> with_index_checks(tir::PrimFunc kernel, const Function& f,
                                         relay::RegionId region, const ConstantPool& pool) {
-  for (const NodeId id : nodes_of(f, region)) {
+  for (const NodeId id : relay::nodes_within(f, region)) {
     if (!relay::is_call_of(f, id, "check_indices")) continue;
     const bool is_alone =
         id == f.region(region).result && f.as<relay::OpCall>(f.operands(id)[0]) == nullptr;

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "ops/attrs/check_indices.h"
 #include "ops/counted_index.h"
 #include "ops/evaluate.h"
 #include "ops/record.h"
@@ -93,24 +92,28 @@ std::vector<Tensor> eval(const EvalArgs& args) {
 }
 
 Definitions compute(const ComputeArgs& args) {
+  const auto p = relay::read_attrs<CheckIndicesAttrs>(args.attrs);
+  const auto data = args.operands.size() == 1 ? std::vector<Expr>{} : args.operands[1].shape();
   return define(args, "y", [&](const Indices& i) {
     const Expr index = tir::cast(args.operands[0](i), kInt64);
-    return tir::cast(counted_index(index, indexed_axis(args, i).size), result_dtype(args));
+    return tir::cast(counted_index(index, indexed_axis(p, data, i).size), result_dtype(args));
   });
 }
 
 }  // namespace
 
-IndexedAxis indexed_axis(const ComputeArgs& args, const Indices& at) {
-  const auto p = relay::read_attrs<CheckIndicesAttrs>(args.attrs);
-  const auto of_tuple = [&](std::size_t k) -> IndexedAxis {
-    if (args.operands.size() == 1) return {Expr(p.axes[k]), Expr(p.sizes[k])};
-    const std::int64_t axis = front_axis(p.axes[k], args.operands[1].rank());
-    return {Expr(axis), args.operands[1].shape()[static_cast<std::size_t>(axis)]};
-  };
-  IndexedAxis found = of_tuple(p.axes.size() - 1);
-  for (std::size_t k = p.axes.size() - 1; k-- > 0;) {
-    const IndexedAxis mine = of_tuple(k);
+IndexedAxis indexed_axis(const CheckIndicesAttrs& attrs, const std::vector<Expr>& data,
+                         std::size_t k) {
+  if (!attrs.sizes.empty()) return {Expr(attrs.axes[k]), Expr(attrs.sizes[k])};
+  const std::int64_t axis = front_axis(attrs.axes[k], data.size());
+  return {Expr(axis), data[static_cast<std::size_t>(axis)]};
+}
+
+IndexedAxis indexed_axis(const CheckIndicesAttrs& attrs, const std::vector<Expr>& data,
+                         const Indices& at) {
+  IndexedAxis found = indexed_axis(attrs, data, attrs.axes.size() - 1);
+  for (std::size_t k = attrs.axes.size() - 1; k-- > 0;) {
+    const IndexedAxis mine = indexed_axis(attrs, data, k);
     const Expr chosen = tir::eq(at[0], Expr(static_cast<std::int64_t>(k)));
     found.axis = tir::select(chosen, mine.axis, found.axis);
     found.size = tir::select(chosen, mine.size, found.size);

@@ -2,6 +2,7 @@
 // Indices that must lie inside of what they index. What they are compared with, for whoever checks.
 #pragma once
 
+#include "ops/attrs/check_indices.h"
 #include "ops/definition.h"
 
 namespace tessera::ops {
@@ -10,8 +11,13 @@ namespace tessera::ops {
 struct IndexedAxis {
   Expr axis, size;
 };
-// `at`: where the index stands among the indices of a call of check_indices.
-IndexedAxis indexed_axis(const ComputeArgs& args, const Indices& at);
+// Of slice k of the indices. `data`: the sizes of the tensor that the indices are of; empty where
+// the attributes state them.
+IndexedAxis indexed_axis(const CheckIndicesAttrs& attrs, const std::vector<Expr>& data,
+                         std::size_t k);
+// `at`: where the index stands among the indices.
+IndexedAxis indexed_axis(const CheckIndicesAttrs& attrs, const std::vector<Expr>& data,
+                         const Indices& at);
 
 // Is the index in [-size, size)? Both are int64.
 Expr is_inside(const Expr& index, const Expr& size);

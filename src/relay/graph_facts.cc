@@ -72,9 +72,11 @@ bool is_within(const Function& f, RegionId inner, RegionId outer) {
 }
 
 std::vector<NodeId> nodes_within(const Function& f, RegionId region) {
-  // The nodes of a region are consecutive; others may lie between them and the owner.
+  // The nodes of a region are consecutive; others may lie between them and the owner. The body of
+  // the function has no owner: it is all there is.
+  const NodeId owner = f.region(region).owner;
   std::vector<NodeId> out;
-  for (std::uint32_t i = f.region(region).owner.index(); i-- > 0;) {
+  for (std::size_t i = owner ? owner.index() : f.num_nodes(); i-- > 0;) {
     if (is_within(f, f[NodeId(i)].region, region)) {
       out.push_back(NodeId(i));
     } else if (!out.empty()) {

@@ -44,7 +44,7 @@ class Uses {
 std::vector<std::vector<NodeId>> captures(const Function& f);
 // Is `inner` the region `outer`, or inside it?
 bool is_within(const Function& f, RegionId inner, RegionId outer);
-// The nodes of a region and of those inside it, ascending. Needs a region with an owner.
+// The nodes of a region and of those inside it, ascending.
 std::vector<NodeId> nodes_within(const Function& f, RegionId region);
 // The regions of a literal (its body) or an `if` (then, else); none of other nodes.
 std::vector<RegionId> regions_of(const Function& f, NodeId id);
