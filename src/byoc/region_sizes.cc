@@ -124,6 +124,9 @@ std::optional<Dim> RegionSizes::as_multiple(const Dim& size) const {
 std::optional<Dim> RegionSizes::derived(const Dim& size) const {
   if (size.is_constant()) return size;
   if (size.is_unknown()) return std::nullopt;
+  for (const Read& read : reads_) {
+    if (read.size == size) return Dim::symbol(read.name);
+  }
   const Dim solved = size.substitute(solved_);
   if (is_known(solved)) return solved;
   if (const auto multiple = as_multiple(size)) return multiple;

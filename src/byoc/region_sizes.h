@@ -28,7 +28,8 @@ class RegionSizes {
   // Of a region's parameters and results.
   static RegionSizes of(const relay::Function& region);
 
-  // In terms of what is read; nothing where that does not decide it.
+  // In terms of what is read; nothing where that does not decide it. Of what is read, its name: the
+  // run finds the value there.
   std::optional<Dim> derived(const Dim& size) const;
   // With the sizes derived; nothing where one of them is not. Not of a tuple.
   std::optional<Type> derived(const Type& type) const;

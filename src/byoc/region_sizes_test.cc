@@ -81,6 +81,16 @@ TEST(RegionSizes, QuotientsAndMinimaAreKnownAsAWhole) {
   EXPECT_FALSE(is_derived(sizes, "batch"));
 }
 
+// `seq` follows from `3*seq`, which a run knows by the name alone.
+TEST(RegionSizes, WhatIsReadHasItsName) {
+  const RegionSizes sizes({tensor({"3*seq", "past+batch", "batch"})}, {});
+  ASSERT_EQ(sizes.reads().size(), 3u);
+  for (const RegionSizes::Read& read : sizes.reads()) {
+    EXPECT_EQ(sizes.derived(read.size), Dim::symbol(read.name)) << read.size.expression_text();
+  }
+  expect_derived(sizes, "seq");
+}
+
 TEST(RegionSizes, NamesAreNoSymbolsOfTheRegion) {
   const RegionSizes sizes({tensor({"past+seq"})}, {"read_0"});
   ASSERT_EQ(sizes.reads().size(), 1u);
