@@ -30,8 +30,8 @@ sys.path.insert(0, str(HERE))
 from running.configurations import CONFIGURATIONS, CPU, CUDA  # noqa: E402
 from running.expected import LIST, read_expected, surprise, updated  # noqa: E402
 from running.manifest import FAMILIES, read_manifest  # noqa: E402
+from running.table import SLOW, kinds_of, ratio_of  # noqa: E402
 
-SLOW = 2.0
 DAY_S = 86400
 BAD = ("wrong", "crash", "hang", "nondeterministic")
 
@@ -56,7 +56,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=240,
                         help="limit of one compilation or run")
-    parser.add_argument("--results", type=Path, help="JSON, one line a model")
+    parser.add_argument("--results", type=Path, help="JSON, one line a model, for running/table.py")
     parser.add_argument("--update", action="store_true",
                         help="write expected_refusals.txt as these results have it")
     parser.add_argument("--verbose", action="store_true", help="messages of refusals too")
@@ -95,19 +95,11 @@ def examine(entry: dict, options: argparse.Namespace, root: Path) -> dict[str, d
     return found
 
 
-def ratio_of(results: dict[str, dict]) -> float | None:
-    times = next(iter(results.values())).get("times_us")
-    return times[0] / times[1] if times else None
-
-
 def print_model(name: str, results: dict[str, dict], surprises: dict[str, str],
                 verbose: bool) -> None:
     ratio = ratio_of(results)
     speed = "" if ratio is None else f"{ratio:5.2f}x" + (" slow" if ratio > SLOW else "")
-    kinds = " ".join(f"{c}={r['kind']}" for c, r in results.items())
-    if len({r["kind"] for r in results.values()}) == 1:
-        kinds = next(iter(results.values()))["kind"]
-    print(f"{name:52} {speed:11} {kinds}", flush=True)
+    print(f"{name:52} {speed:11} {kinds_of(results)}", flush=True)
     told = set()
     for configuration, result in results.items():
         note = surprises.get(configuration, "")
@@ -115,6 +107,11 @@ def print_model(name: str, results: dict[str, dict], surprises: dict[str, str],
         if text and text not in told and (verbose or note or result["kind"] in BAD):
             told.add(text)
             print(f"    {configuration}: {text}", flush=True)
+
+
+def write_results(path: Path, results: dict[str, dict[str, dict]]) -> None:
+    lines = (json.dumps({"model": n, "results": r}) for n, r in results.items())
+    path.write_text("".join(line + "\n" for line in lines))
 
 
 def main() -> None:
@@ -136,9 +133,8 @@ def main() -> None:
             slow += (ratio_of(results) or 0) > SLOW
             unexpected += len(surprises)
             all_results[entry["name"]] = results
-    if options.results:
-        lines = (json.dumps({"model": n, "results": r}) for n, r in all_results.items())
-        options.results.write_text("".join(line + "\n" for line in lines))
+            if options.results:  # after each: a long run may be stopped
+                write_results(options.results, all_results)
     if options.update:
         LIST.write_text(updated(LIST.read_text(), all_results))
     told = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items()))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One model of the zoo in one process: filled, computed by onnxruntime, compiled in each
-configuration, run, compared. Prints a JSON line for each configuration.
+configuration, run, compared, in the first also timed. Prints a JSON line for each configuration.
 
     examine.py TESSERA NAME CONFIGURATIONS FOLDER [--seconds N]
 """
@@ -133,7 +133,7 @@ class Subject:
         except Exception:
             return None
 
-    def examine(self, tessera: str, configuration: str, seconds: float) -> dict:
+    def examine(self, tessera: str, configuration: str, seconds: float, timed: bool) -> dict:
         library = self.folder / f"{configuration}.so"
         status, said = start([tessera, "compile", str(self.path), "-o", str(library),
                               *self.dims, *CONFIGURATIONS[configuration]], seconds)
@@ -144,7 +144,7 @@ class Subject:
             old.unlink()
         (self.folder / "run.json").unlink(missing_ok=True)
         status, said = start([sys.executable, str(HERE / "execute.py"), str(library),
-                              str(self.path), str(self.folder)], seconds)
+                              str(self.folder), *([str(self.path)] if timed else [])], seconds)
         library.unlink()
         problem = run_problem(status, said, seconds)
         return problem or self.judge(json.loads((self.folder / "run.json").read_text()))
@@ -182,8 +182,8 @@ def main() -> None:
     options = parser.parse_args()
     entry = next(m for m in read_manifest() if m["name"] == options.name)
     subject = Subject(entry, options.folder)
-    for configuration in options.configurations.split(","):
-        found = subject.examine(options.tessera, configuration, options.seconds)
+    for index, configuration in enumerate(options.configurations.split(",")):
+        found = subject.examine(options.tessera, configuration, options.seconds, index == 0)
         print(json.dumps({"configuration": configuration} | found), flush=True)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a compiled library at each set of sizes, twice, and times it beside onnxruntime. A process
-of its own, because a library may crash:
+"""Runs a compiled library at each set of sizes, twice, and where a model is given times it beside
+onnxruntime. A process of its own, because a library may crash:
 
-    execute.py LIBRARY MODEL.onnx FOLDER
+    execute.py LIBRARY FOLDER [MODEL.onnx]
 
 reads FOLDER/in0.npz and in1.npz, writes FOLDER/out0.npz, out1.npz and FOLDER/run.json.
 """
@@ -47,7 +47,7 @@ def same_bits(a: dict, b: dict) -> bool:
 
 
 def main() -> None:
-    library, model_path, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    library, folder = sys.argv[1], Path(sys.argv[2])
     report: dict = {"sets": [{}, {}]}
     feeds = [load_arrays(folder / f"in{i}.npz") for i in range(2)]
     with tessera.Model(library, threads=1) as model:
@@ -68,8 +68,8 @@ def main() -> None:
             if found is not None:
                 save_arrays(folder / f"out{index}.npz", found)
         (folder / "run.json").write_text(json.dumps(report))
-        if results[0] is not None:
-            report["times_us"] = time_both(model, feeds[0], model_path)
+        if results[0] is not None and len(sys.argv) > 3:
+            report["times_us"] = time_both(model, feeds[0], sys.argv[3])
             (folder / "run.json").write_text(json.dumps(report))
 
 
