@@ -276,8 +276,7 @@ std::optional<Refusal> library_refusal(const Subject& subject, const Kernel& ker
   if (!plan.build(parsed)) return Refusal{plan.error()};
   for (const Step& step : plan.steps()) {
     if (step.is_reorder) continue;
-    const std::string_view name = implementation(library.api(), step.primitive);
-    if (name.substr(0, 3) == "ref") {
+    if (is_reference(library.api(), step.primitive)) {
       return Refusal{"oneDNN has only its reference implementation for these sizes"};
     }
   }

@@ -146,7 +146,7 @@ bool Plan::add_kernel(std::uint32_t node) {
   LayoutChoice choice;
   if (!choose_layouts(spec, &choice) || !choose_sum(spec, node, &choice)) return false;
   dnnl_status_t status = dnnl_success;
-  Step step = {describe(api_, engine_, spec, choice, &status), 0, 0, node, false};
+  Step step = {describe_kernel(spec, choice, &status), 0, 0, node, false};
   if (step.primitive == nullptr) {
     error_.add("oneDNN has no implementation of `%s`: %s", graph_->nodes()[node].name.data(),
                status_text(status));
@@ -155,6 +155,39 @@ bool Plan::add_kernel(std::uint32_t node) {
   const bool added = add_operands(spec, choice, &step) && add_result(spec, choice, &step);
   // Taken into steps_ in any case, so that the primitive is destroyed with the plan.
   return add_step(step, step.first_operand) && added;
+}
+
+// Weights lie as the likely sizes want them. Where the library has only its reference for that and
+// these sizes, a copy of the weights in another layout is worth its memory.
+dnnl_primitive_desc_t Plan::describe_kernel(const KernelSpec& spec, const LayoutChoice& choice,
+                                            dnnl_status_t* status) {
+  const dnnl_primitive_desc_t stored = describe(api_, engine_, spec, choice, status);
+  LayoutChoice other = choice;
+  if (stored == nullptr || !is_reference(api_, stored) || !free_weights(spec, &other)) {
+    return stored;
+  }
+  dnnl_status_t other_status = dnnl_success;
+  const dnnl_primitive_desc_t copied = describe(api_, engine_, spec, other, &other_status);
+  if (copied == nullptr) return stored;
+  const bool is_better = !is_reference(api_, copied);
+  api_.primitive_desc_destroy(is_better ? stored : copied);
+  return is_better ? copied : stored;
+}
+
+// False where all weights have the layout of the library's choice.
+bool Plan::free_weights(const KernelSpec& spec, LayoutChoice* choice) {
+  bool changed = false;
+  for (std::int32_t i = 0; i < spec.operand_count; ++i) {
+    const OperandSpec& operand = spec.operands[i];
+    if (operand.role != Role::kWeights || operand.is_zeros || !value_of(operand).is_constant) {
+      continue;
+    }
+    const auto any = keep(make_any(api_, operand.dims));
+    if (any == nullptr) return false;
+    choice->operands[i] = any;
+    changed = true;
+  }
+  return changed;
 }
 
 // A product that sums over nothing, as sizes can have it that only the run knows, is 0 with all

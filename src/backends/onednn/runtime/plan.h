@@ -89,6 +89,9 @@ class Plan {
   static void without_empty_sum(KernelSpec* spec);
   bool choose_layouts(const KernelSpec& spec, LayoutChoice* choice);
   bool choose_sum(const KernelSpec& spec, std::uint32_t node, LayoutChoice* choice);
+  dnnl_primitive_desc_t describe_kernel(const KernelSpec& spec, const LayoutChoice& choice,
+                                        dnnl_status_t* status);
+  bool free_weights(const KernelSpec& spec, LayoutChoice* choice);
   bool add_operands(const KernelSpec& spec, const LayoutChoice& choice, Step* step);
   bool layout_tag(std::uint32_t constant, std::int64_t* tag);
   bool add_constant(const OperandSpec& operand, const_dnnl_memory_desc_t wanted);

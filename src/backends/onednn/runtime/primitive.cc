@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/onednn/runtime/primitive.h"
 
+#include <string_view>
+
 namespace tessera::backends::onednn {
 namespace {
 
@@ -187,6 +189,10 @@ const char* implementation(const Api& api, const_dnnl_primitive_desc_t desc) {
   const char* name = nullptr;
   api.primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name);
   return name != nullptr ? name : "unknown";
+}
+
+bool is_reference(const Api& api, const_dnnl_primitive_desc_t desc) {
+  return std::string_view(implementation(api, desc)).substr(0, 3) == "ref";
 }
 
 }  // namespace tessera::backends::onednn

@@ -28,5 +28,7 @@ int argument(const KernelSpec& spec, std::int32_t i);
 
 // Name of the implementation that the library chose: "brgconv:avx512_core".
 const char* implementation(const Api& api, const_dnnl_primitive_desc_t desc);
+// Whether that is the one for everything, a hundred times slower than the others.
+bool is_reference(const Api& api, const_dnnl_primitive_desc_t desc);
 
 }  // namespace tessera::backends::onednn
