@@ -49,6 +49,21 @@ struct bfloat16 {
   }
 };
 
+// ---- What compilers must not know
+
+// 0, of which compilers know only that it is a number. For AVX-512, g++ reads whole vectors where
+// it knows the lanes that a masked read leaves out, and so memory behind a tensor (or in front of
+// one): what `i < 2 ? x[i] : 0` compares with must be unknown to it.
+TK_INLINE int64_t hidden_zero() {
+  int64_t zero = 0;
+  __asm__("" : "+r"(zero));
+  return zero;
+}
+// 0 <= x < size, for a size that is no less than 0.
+TK_INLINE bool is_inside(int64_t x, int64_t size) {
+  return static_cast<uint64_t>(x) < static_cast<uint64_t>(size);
+}
+
 // ---- Float functions that are single instructions, or libm's.
 
 #define TK_UNARY(name, builtin)                                       \

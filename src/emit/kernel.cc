@@ -15,6 +15,7 @@ using tir::Stmt;
 
 KernelWriter::KernelWriter(const tir::PrimFunc& f, std::string_view symbol)
     : f_(f), symbol_(c_name(symbol)) {
+  scope_.hides_guards = true;
   scope_.names.fresh(symbol);
   // Parameters get their names first, so that they keep those of the model.
   for (const Buffer& b : f.inputs) scope_.name(b);
@@ -108,7 +109,7 @@ void KernelWriter::unpack() {
 Source KernelWriter::write() {
   indent_ = 2;
   unpack();
-  stmt(f_.body, Position::kLast);
+  with_guard_zero([&] { stmt(f_.body, Position::kLast); });
   if (!returned_) line("return 0;");
   indent_ = 0;
   const Source body = std::exchange(out_, Source());

@@ -2,6 +2,7 @@
 #include "emit/kernel_expr.h"
 
 #include <cmath>
+#include <utility>
 
 #include "emit/c_text.h"
 #include "tir/intrinsics.h"
@@ -74,6 +75,13 @@ class ExprWriter {
  public:
   explicit ExprWriter(KernelScope& scope) : scope_(scope) {}
 
+  Source guard(const Expr& condition, int level = kAny) {
+    const bool outer = std::exchange(in_guard_, scope_.hides_guards);
+    Source out = text(condition, level);
+    in_guard_ = outer;
+    return out;
+  }
+
   Source text(const Expr& e, int level = kAny) {
     const Text t = write(e);
     return t.level < level ? "(" + t.text + ")" : t.text;
@@ -113,13 +121,55 @@ class ExprWriter {
   Text arithmetic(const Operator& op, DType dtype, const Expr& a, const Expr& b) {
     return narrowed(dtype, infix(op, a, b));
   }
+  Text comparison(const Operator& op, const Expr& e, const Expr& a, const Expr& b);
+  Source hidden(std::int64_t limit);
+  // `a && b`, `a || b`: does `a` decide whether `b` is read?
+  Text junction(const Operator& op, const Expr& a, const Expr& b) {
+    Source left = reads_memory(b) ? guard(a, op.left) : text(a, op.left);
+    return {source("{} {} {}", std::move(left), op.text, text(b, op.right)), op.level};
+  }
+  Text both(const Expr& a, const Expr& b);
+  Text choice(const Select& n) {
+    const bool guards = reads_memory(n.yes) || reads_memory(n.no);
+    return {
+        source("{} ? {} : {}", guards ? guard(n.condition, kOrElse) : text(n.condition, kOrElse),
+               text(n.yes, kOrElse), text(n.no, kTernary)),
+        kTernary};
+  }
   // A function template whose type cannot be deduced from operands such as `3`.
   Text function(Literal name, DType dtype, const Expr& a, const Expr& b) {
     return {source("tk::{}<{}>({}, {})", name, value_type(dtype), text(a), text(b))};
   }
 
   KernelScope& scope_;
+  bool in_guard_ = false;
 };
+
+Source ExprWriter::hidden(std::int64_t limit) {
+  if (scope_.guard_zero.empty()) scope_.guard_zero = scope_.fresh("zero");
+  scope_.needs_guard_zero = true;
+  return limit == 0 ? scope_.guard_zero : source("{} + {}", scope_.guard_zero, limit);
+}
+
+Text ExprWriter::comparison(const Operator& op, const Expr& e, const Expr& a, const Expr& b) {
+  const bool hides = in_guard_ && a.dtype() == kInt64;
+  // What is read from memory, no compiler knows.
+  if (!hides || reads_memory(e) || is_uniform(e, scope_.lanes, scope_.bounds)) {
+    return infix(op, a, b);
+  }
+  const std::int64_t* limit = as_int(b);
+  const Source right = limit != nullptr ? hidden(*limit) : hidden(0) + " + " + text(b, kSum);
+  return {source("{} {} {}", text(a, op.left), op.text, right), op.level};
+}
+
+Text ExprWriter::both(const Expr& a, const Expr& b) {
+  const auto window = in_guard_ ? window_of(a, b, scope_.bounds) : std::nullopt;
+  const auto is_plain = [&](const Expr& e) { return is_uniform(e, scope_.lanes, scope_.bounds); };
+  if (!window || is_plain(a) || is_plain(b)) {
+    return junction({"&&", kAndAlso, kAndAlso, kBits}, a, b);
+  }
+  return {source("tk::is_inside({}, {})", text(window->index), hidden(window->size))};
+}
 
 Text ExprWriter::division(const Expr& e, const Expr& a, const Expr& b) {
   const bool quotient = e.kind() == ExprKind::FloorDiv;
@@ -214,32 +264,26 @@ Text ExprWriter::write(const Expr& e) {
       [&](const Min& n) { return function("min", n.dtype, n.a, n.b); },
       [&](const Max& n) { return function("max", n.dtype, n.a, n.b); },
       [&](const Eq& n) {
-        return infix({"==", kEquality, kRelation, kRelation}, n.a, n.b);
+        return comparison({"==", kEquality, kRelation, kRelation}, e, n.a, n.b);
       },
       [&](const Ne& n) {
-        return infix({"!=", kEquality, kRelation, kRelation}, n.a, n.b);
+        return comparison({"!=", kEquality, kRelation, kRelation}, e, n.a, n.b);
       },
       [&](const Lt& n) {
-        return infix({"<", kRelation, kShift, kShift}, n.a, n.b);
+        return comparison({"<", kRelation, kShift, kShift}, e, n.a, n.b);
       },
       [&](const Le& n) {
-        return infix({"<=", kRelation, kShift, kShift}, n.a, n.b);
+        return comparison({"<=", kRelation, kShift, kShift}, e, n.a, n.b);
       },
       // `a && b || c` reads badly, and compilers say so: operands of `||` are put in parentheses.
-      [&](const And& n) {
-        return infix({"&&", kAndAlso, kAndAlso, kBits}, n.a, n.b);
-      },
+      [&](const And& n) { return both(n.a, n.b); },
       [&](const Or& n) {
-        return infix({"||", kOrElse, kBits, kBits}, n.a, n.b);
+        return junction({"||", kOrElse, kBits, kBits}, n.a, n.b);
       },
       [&](const Not& n) {
         return Text{"!" + text(n.value, kPrefix), kPrefix};
       },
-      [&](const Select& n) {
-        return Text{source("{} ? {} : {}", text(n.condition, kOrElse), text(n.yes, kOrElse),
-                           text(n.no, kTernary)),
-                    kTernary};
-      },
+      [&](const Select& n) { return choice(n); },
       [&](const Load& n) {
         const Source text = element(n.buffer, n.indices);
         const bool converts =
@@ -288,7 +332,17 @@ Literal element_type(const Buffer& buffer) {
   return computed ? value_type(buffer->dtype) : storage_type(buffer->dtype);
 }
 
+bool reads_memory(const Expr& e) {
+  bool found = false;
+  for_each_node(e, [&](const Expr& part) { found |= part.as<Load>() != nullptr; });
+  return found;
+}
+
 Source expr_text(const Expr& e, KernelScope& scope) { return ExprWriter(scope).text(e); }
+
+Source guard_text(const Expr& condition, KernelScope& scope) {
+  return ExprWriter(scope).guard(condition);
+}
 
 Source element_text(const Buffer& b, const std::vector<Expr>& indices, KernelScope& scope) {
   return ExprWriter(scope).element(b, indices);

@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "emit/guards.h"
 #include "support/source.h"
 #include "tir/index_form.h"
 #include "tir/names.h"
@@ -27,6 +28,12 @@ struct KernelScope {
       scalars;  // stack buffers of one element that are plain variables
   // Are functions of floats to be computed for results that memory holds in 16 bits?
   bool has_half_functions = false;
+  // Where compilers make masked reads of guarded ones, they must not know the mask (tk::hidden_zero
+  // says why): index comparisons of guards then add this variable, which is 0.
+  bool hides_guards = false;
+  Source guard_zero;  // its name, from its first use on
+  bool needs_guard_zero = false;
+  Lanes lanes;  // of the vectorised loop around
 
   KernelScope();
   Source name(const tir::Expr& var) { return name_of(var.get(), var.as<tir::Var>()->name); }
@@ -40,7 +47,10 @@ struct KernelScope {
   }
 };
 
+bool reads_memory(const tir::Expr& e);
 Source expr_text(const tir::Expr& e, KernelScope& scope);
+// A condition under which memory is read or written.
+Source guard_text(const tir::Expr& condition, KernelScope& scope);
 // `x[i * 768 + j]`, or `total` for a scalar: to be stored to.
 Source element_text(const tir::Buffer& b, const std::vector<tir::Expr>& indices,
                     KernelScope& scope);

@@ -5,11 +5,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <list>
 #include <map>
+#include <regex>
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "emit/testing/testdata.h"
 #include "support/check.h"
@@ -176,6 +179,51 @@ TEST(KernelFuzz, CompiledIntegersEqualInterpreted) {
   }
 }
 
+// Memory of this size that ends where a page ends that nobody may touch.
+struct AtPageEnd {
+  explicit AtPageEnd(const std::vector<std::byte>& content) {
+    mapping = ::mmap(nullptr, 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_EQ(::mprotect(mapping, kPage, PROT_READ | PROT_WRITE), 0);
+    data = static_cast<std::byte*>(mapping) + kPage - content.size();
+    std::memcpy(data, content.data(), content.size());
+  }
+  AtPageEnd(const AtPageEnd&) = delete;
+  ~AtPageEnd() { ::munmap(mapping, 2 * kPage); }
+  static constexpr std::size_t kPage = 1 << 16;
+  void* mapping;
+  std::byte* data;
+};
+
+TEST(KernelGuards, ReadNothingBehindATensor) {
+  const auto parsed = parse_testdata("guards.tir");
+  Arguments want(parsed.func, 0);
+  tir::interpret(parsed.func, want.pointers, {});
+  Library library(read_testdata("guards.golden.cc"), "");
+  Arguments got(parsed.func, 0);
+  std::list<AtPageEnd> guarded;
+  std::vector<void*> pointers;
+  for (const auto& memory : got.memory) pointers.push_back(guarded.emplace_back(memory).data);
+  tessera_call call{};
+  ASSERT_EQ(library.kernel(parsed.name)(pointers.data(), nullptr, &call), 0);
+  auto from = guarded.begin();
+  for (auto& memory : got.memory) std::memcpy(memory.data(), from++->data, memory.size());
+  expect_near(got, want);
+}
+
+#if defined(__x86_64__)
+// Wherever this runs: g++ 12 would read a whole vector and choose of it what it knows is there.
+TEST(KernelGuards, HaveMasksThatNoCompilerKnows) {
+  const TemporaryFolder folder;
+  const std::string assembly = folder.path + "/k.s";
+  std::string command = "g++ -S -march=skylake-avx512 -I" TESSERA_SOURCE_DIR "/include -o " +
+                        assembly + " " + testdata_path("guards.golden.cc");
+  for (const auto flag : kKernelFlags) command += " " + std::string(flag);
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::regex blend_of_memory(R"(vp?blend[a-z0-9]+\s+\$[0-9]+, [^,]*\()");
+  EXPECT_FALSE(std::regex_search(*read_file(assembly), blend_of_memory));
+}
+#endif
+
 // What ends a parallel loop ends the kernel, and says more than that it failed.
 TEST(KernelText, OfAConditionInAParallelLoop) {
   const auto parsed = parse_testdata("check_indices.tir");
@@ -186,7 +234,8 @@ TEST(KernelText, OfAConditionInAParallelLoop) {
       (kernel_prologue() + "\n" + emit_kernel(parsed.func, parsed.name)).text());
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, KernelTest, ::testing::Values("softmax", "matmul", "mixed"),
+INSTANTIATE_TEST_SUITE_P(Goldens, KernelTest,
+                         ::testing::Values("softmax", "matmul", "mixed", "guards"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -19,10 +19,21 @@ using tir::Stmt;
 constexpr std::int64_t kMaxStackBytes = 1 << 20;  // of one array
 constexpr std::int64_t kMaxPlainArray = 1024;     // elements
 
-bool reads_memory(const Expr& e) {
-  bool found = false;
-  for_each_node(e, [&](const Expr& part) { found |= part.as<tir::Load>() != nullptr; });
-  return found;
+constexpr std::int64_t kVectorBytes = 64;  // of the longest vectors
+
+Lanes lanes_of(const tir::For& loop) {
+  if (!is_int(loop.min, 0)) return {};
+  std::int64_t narrowest = 8;
+  const auto see = [&](const Buffer& b) {
+    narrowest = std::min<std::int64_t>(narrowest, b->dtype.size_bytes());
+  };
+  for_each_node(loop.body, [&](const Expr& e) {
+    if (const auto* load = e.as<tir::Load>()) see(load->buffer);
+  });
+  for_each_node(loop.body, [&](const Stmt& s) {
+    if (const auto* store = s.as<tir::Store>()) see(store->buffer);
+  });
+  return {loop.var, kVectorBytes / narrowest};
 }
 
 }  // namespace
@@ -81,6 +92,17 @@ void KernelWriter::require(const tir::Require& n) {
   line("}}");
 }
 
+// What the guards in the statements that `write` appends are compared with stands in front of them.
+void KernelWriter::with_guard_zero(const std::function<void()>& write) {
+  const bool outer = std::exchange(scope_.needs_guard_zero, false);
+  Source before = std::exchange(out_, {});
+  write();
+  const Source statements = std::exchange(out_, std::move(before));
+  if (scope_.needs_guard_zero) line("const int64_t {} = tk::hidden_zero();", scope_.guard_zero);
+  out_ += statements;
+  scope_.needs_guard_zero = outer;
+}
+
 void KernelWriter::store(const tir::Store& n) {
   const Source place = element_text(n.buffer, n.indices, scope_);
   // `y += x` reads better than `y = y + x`.
@@ -98,7 +120,7 @@ void KernelWriter::store(const tir::Store& n) {
 }
 
 void KernelWriter::branch(const tir::IfThenElse& n) {
-  line("if ({}) {{", expr_text(n.condition, scope_));
+  line("if ({}) {{", guard_text(n.condition, scope_));
   nested(n.then_case);
   if (n.else_case) {
     line("}} else {{");
@@ -108,7 +130,9 @@ void KernelWriter::branch(const tir::IfThenElse& n) {
 }
 
 void KernelWriter::let(const tir::LetStmt& n, Position position) {
-  const Source value = expr_text(n.value, scope_);
+  // What is true or false may be a guard later.
+  const Source value =
+      n.var.dtype().is_bool() ? guard_text(n.value, scope_) : expr_text(n.value, scope_);
   if (n.var.dtype() == kInt64) {
     scope_.bounds.set(n.var, range_of(index_form(n.value, scope_.bounds), scope_.bounds));
   }
@@ -201,7 +225,9 @@ void KernelWriter::vectorized_loop(const tir::For& n) {
   }
   if (variables) line("{}", simd_pragma(plan, names));
   simd_ = true;
+  scope_.lanes = lanes_of(n);
   plain_loop(n, plan.body);
+  scope_.lanes = {};
   simd_ = false;
   for (const Stmt& s : plan.after) stmt(s, Position::kInside);
   for (const Buffer& b : plan.variables) scope_.names.forget(b.get());
@@ -257,9 +283,11 @@ void KernelWriter::parallel_body(const tir::For& n, const Source& type) {
   if (can_fail) line("const tessera_call* const call = self.call;");
   const Source& i = scope_.name(n.var);
   const Source min = is_int(n.min, 0) ? Source() : expr_text(n.min, scope_) + " + ";
-  open(source("for (int64_t {0} = {1}begin; {0} < {1}end; ++{0}) {{", i, min));
-  stmt(n.body, Position::kInside);
-  close();
+  with_guard_zero([&] {
+    open(source("for (int64_t {0} = {1}begin; {0} < {1}end; ++{0}) {{", i, min));
+    stmt(n.body, Position::kInside);
+    close();
+  });
   scope_.names.forget(n.var.get());
   line("return 0;");
   close();

@@ -2,6 +2,7 @@
 // Statements of one kernel as C++ text; emit/kernel.h is the face.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ class KernelWriter : SourceText {
   void analyse();
   void unpack();
   void stmt(const tir::Stmt& s, Position position);
+  void with_guard_zero(const std::function<void()>& write);
   void nested(const tir::Stmt& s, Position position = Position::kInside);
   void store(const tir::Store& n);
   void loop(const tir::For& n);
