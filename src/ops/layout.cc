@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/layout.h"
 
+#include "ops/size_rules.h"
 #include "support/check.h"
 
 namespace tessera::ops {
@@ -90,6 +91,8 @@ Result<Dim> window_places(const InferArgs& args, const WindowAxis& w, const Dim&
                   "window reaches over {} elements, the padded operand has {}", w.reach(),
                   to_string(size + Dim(w.pad_begin + w.pad_end)));
   }
+  TESSERA_TRY_VOID(at_least(args, size + Dim(w.pad_begin + w.pad_end), Dim(w.reach()),
+                            "elements under a window, borders included, and its reach"));
   const Dim steps = ceil ? ceil_div(room, Dim(w.stride)) : floor_div(room, Dim(w.stride));
   return steps + Dim(1);
 }
