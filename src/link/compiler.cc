@@ -94,10 +94,19 @@ Result<Compiler> identify(std::vector<std::string> command) {
                       ran ? ran->outcome() : ran.error().text())
                     .with_remedy(kRemedy));
   }
+  // The compiler stands behind a launcher, which changes nothing, and in front of flags, which do.
+  std::string compiler, flags;
+  for (const std::string& word : command) {
+    if (word.starts_with('-')) {
+      flags += " " + word;
+    } else {
+      compiler = word;
+    }
+  }
   std::error_code ignored;
-  const auto real = std::filesystem::canonical(command.back(), ignored);
-  std::string identity = fmt::format("{} [{}]", ran->out.substr(0, ran->out.find('\n')),
-                                     ignored ? command.back() : real.string());
+  const auto real = std::filesystem::canonical(compiler, ignored);
+  std::string identity = fmt::format("{} [{}{}]", ran->out.substr(0, ran->out.find('\n')),
+                                     ignored ? compiler : real.string(), flags);
   return Compiler{std::move(command), std::move(identity)};
 }
 

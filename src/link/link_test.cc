@@ -249,6 +249,17 @@ TEST_F(LinkTest, CompilersAtOnceAreLimitedByTheJobs) {
   EXPECT_EQ(*read_file(path("log")), "begin\nend\nbegin\nend\n");
 }
 
+// Other flags of the user make other objects; a launcher changes nothing.
+TEST_F(LinkTest, FlagsInCxxBelongToTheCompilersIdentity) {
+  const auto identity = [](const char* cxx) {
+    const ScopedVariable set("CXX", cxx);
+    return find_compiler()->identity;
+  };
+  EXPECT_NE(identity("c++ -fwrapv -g"), identity("c++ -ftrapv -g"));
+  EXPECT_NE(identity("c++"), identity("c++ -g"));
+  EXPECT_EQ(identity("env c++ -g"), identity("c++ -g"));
+}
+
 // An object depends on the headers that its source may include.
 TEST_F(LinkTest, AChangedHeaderChangesTheKeyOfObjects) {
   fs::create_directories(path("root/include/tessera"));
