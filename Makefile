@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 60
 # Graphs that the fuzzer of graphs and partitions makes, whatever time that takes.
 FUZZ_GRAPHS ?= 10000
 
-.PHONY: build test check demo bench onnx-gate zoo fuzz gpu-test install-deps clean
+.PHONY: build test check demo bench onnx-gate zoo fuzz guard sanitized gpu-test install-deps clean
 
 build: install-deps
 	@cmake --preset release >/dev/null
@@ -20,7 +20,7 @@ test: build
 	@rm -rf build/release/test-results
 	GTEST_OUTPUT=xml:$(CURDIR)/build/release/test-results/ \
 	ctest --test-dir build/release --parallel $(JOBS) --output-on-failure \
-	  --label-exclude '^(slow|fuzz|gpu)$$'; status=$$?; \
+	  --label-exclude '^(slow|fuzz|sanitized|gpu)$$'; status=$$?; \
 	  scripts/skipped-tests.py build/release/test-results; exit $$status
 
 check:
@@ -45,6 +45,16 @@ zoo: build
 fuzz: build
 	TESSERA_FUZZ_SECONDS=$(FUZZ_SECONDS) TESSERA_FUZZ_GRAPHS=$(FUZZ_GRAPHS) \
 	  ctest --test-dir build/release --output-on-failure -L '^fuzz$$'
+
+# Libraries of small models, ONNX's cases and the zoo between guard pages, with hostile sizes and
+# data.
+guard: build
+	ctest --test-dir build/release --output-on-failure -L '^guard-all$$'
+
+# The same, and the fuzzer's graphs, compiled with sanitizers.
+sanitized: build
+	cmake --build build/release --parallel $(JOBS) --target tessera_sanitized
+	ctest --test-dir build/release --output-on-failure -L '^sanitized-all$$'
 
 # On a machine with a GPU: all shards, of eight minutes at most each, or those that SHARD names.
 gpu-test: build

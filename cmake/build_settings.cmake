@@ -56,6 +56,11 @@ if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
+# For libraries of models that are watched while they run: what CXX has for the command that makes
+# them, and the flags of a second set of archives.
+set(TESSERA_WATCH_FLAGS -fsanitize=address,undefined -fno-sanitize=vptr
+  -fno-sanitize-recover=undefined)
+
 # The build tree has the layout of an installation, and the command finds its archives and headers
 # relative to itself in both:
 #   bin/tessera   include/tessera/*.h   lib/tessera/*.a
@@ -68,5 +73,11 @@ file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/tessera ${CMAKE_BINARY_DIR}/inclu
   SYMBOLIC)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/runtime/program.h
   ${TESSERA_ARCHIVE_DIR}/include/runtime/program.h SYMBOLIC)
+# The same once more, with the second set of archives: TESSERA_ROOT for the command.
+set(TESSERA_SANITIZED_ROOT ${CMAKE_BINARY_DIR}/sanitized)
+file(MAKE_DIRECTORY ${TESSERA_SANITIZED_ROOT}/lib/tessera)
+file(CREATE_LINK ${CMAKE_BINARY_DIR}/include ${TESSERA_SANITIZED_ROOT}/include SYMBOLIC)
+file(CREATE_LINK ${TESSERA_ARCHIVE_DIR}/include ${TESSERA_SANITIZED_ROOT}/lib/tessera/include
+  SYMBOLIC)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tessera DESTINATION include)
 install(FILES ${PROJECT_SOURCE_DIR}/src/runtime/program.h DESTINATION lib/tessera/include/runtime)

@@ -29,7 +29,8 @@ endfunction()
 # The folder's *.cc as an archive that travels in models' libraries: lib/tessera/libtessera_NAME.a.
 # It sees include/tessera and its own folder, hides its symbols, and knows neither exceptions nor
 # RTTI. Under sanitizers the shipped archive stays plain; tessera::NAME, which tests link, is a
-# second, instrumented one.
+# second, instrumented one. Elsewhere that one is made for libraries that are watched while they
+# run (sanitized/lib/tessera, see tests/guard).
 function(tessera_runtime_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS;LIBS")
   tessera_sources_(sources tests)
@@ -38,14 +39,16 @@ function(tessera_runtime_library name)
     ARCHIVE_OUTPUT_DIRECTORY ${TESSERA_ARCHIVE_DIR})
   install(TARGETS tessera_${name} ARCHIVE DESTINATION lib/tessera)
   set_property(GLOBAL APPEND PROPERTY TESSERA_RUNTIME_ARCHIVES tessera_${name})
-  set(variants tessera_${name})
-  if(TESSERA_SANITIZE_FLAGS)
-    add_library(tessera_${name}_sanitized STATIC ${sources})
-    target_compile_options(tessera_${name}_sanitized PUBLIC ${TESSERA_SANITIZE_FLAGS})
-    target_link_options(tessera_${name}_sanitized PUBLIC ${TESSERA_SANITIZE_FLAGS})
-    list(APPEND variants tessera_${name}_sanitized)
+  add_library(tessera_${name}_sanitized STATIC EXCLUDE_FROM_ALL ${sources})
+  target_compile_options(tessera_${name}_sanitized PUBLIC ${TESSERA_SANITIZE_FLAGS})
+  target_link_options(tessera_${name}_sanitized PUBLIC ${TESSERA_SANITIZE_FLAGS})
+  if(NOT TESSERA_SANITIZE_FLAGS)
+    target_compile_options(tessera_${name}_sanitized PRIVATE ${TESSERA_WATCH_FLAGS})
+    set_target_properties(tessera_${name}_sanitized PROPERTIES OUTPUT_NAME tessera_${name}
+      ARCHIVE_OUTPUT_DIRECTORY ${TESSERA_SANITIZED_ROOT}/lib/tessera)
+    set_property(GLOBAL APPEND PROPERTY TESSERA_SANITIZED_ARCHIVES tessera_${name}_sanitized)
   endif()
-  foreach(target IN LISTS variants)
+  foreach(target IN ITEMS tessera_${name} tessera_${name}_sanitized)
     set_target_properties(${target} PROPERTIES
       CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     target_compile_options(${target} PRIVATE ${TESSERA_WARNING_FLAGS} -fno-exceptions -fno-rtti
@@ -57,9 +60,12 @@ function(tessera_runtime_library name)
   foreach(dep IN LISTS arg_DEPS)
     target_link_libraries(tessera_${name} PUBLIC tessera_${dep})  # the plain one
   endforeach()
-  list(GET variants -1 linked)
-  tessera_link_(${linked} PUBLIC "${arg_DEPS}" "${arg_LIBS}")
-  add_library(tessera::${name} ALIAS ${linked})
+  tessera_link_(tessera_${name}_sanitized PUBLIC "${arg_DEPS}" "${arg_LIBS}")
+  if(TESSERA_SANITIZE_FLAGS)
+    add_library(tessera::${name} ALIAS tessera_${name}_sanitized)
+  else()
+    add_library(tessera::${name} ALIAS tessera_${name})
+  endif()
 endfunction()
 
 # tessera_executable(NAME DEPS folder... [LIBS target...])
