@@ -96,6 +96,17 @@ TEST_P(CachedSizes, AQuotientOfSizes) {
   }
 }
 
+// No tensor of the region has the symbol itself.
+TEST_P(CachedSizes, AMultipleAlone) {
+  compile_by(
+      "def @main(%x: Tensor[(2, ?(2*n), ?(floordiv(n+1, 2))), float32],\n"
+      "          %g: Tensor[(?(floordiv(n+1, 2))), float32],\n"
+      "          %b: Tensor[(?(floordiv(n+1, 2))), float32],\n"
+      "          %n: Tensor[(?n), float32]) {\n"
+      "  nn.layer_norm(%x, %g, %b)\n}\n");
+  for (const Sizes& sizes : {Sizes{{"n", 4}}, {{"n", 1}}, {{"n", 7}}}) expect_right(sizes);
+}
+
 TEST_P(CachedSizes, AttentionOverAnEncodersResults) {
   compile_by(
       "#[symbol past = 0..]\n"

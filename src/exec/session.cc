@@ -73,7 +73,10 @@ std::vector<PortInfo> read_ports(const tessera_model* model, Count count, Get ge
   for (std::int32_t i = 0; i < count(model); ++i) {
     tessera_io io = TESSERA_IO_INIT;
     get(model, i, &io);
-    ports.push_back({io.name, to_dtype(io.dtype), {io.shape, io.shape + io.ndim}});
+    ports.push_back({io.name,
+                     to_dtype(io.dtype),
+                     {io.shape, io.shape + io.ndim},
+                     {io.shares, io.shares + io.share_count}});
   }
   return ports;
 }
@@ -205,6 +208,23 @@ Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs) {
   return results;
 }
 
+Result<std::vector<Tensor>> Session::run_in_place(std::span<const Tensor> inputs,
+                                                  std::span<const int> input_of_output) {
+  TESSERA_TRY_VOID(bind(inputs));
+  out_tensors_.assign(outputs_.size(), tessera_tensor{});
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (input_of_output[i] == kOwnMemory) continue;
+    const auto input = static_cast<std::size_t>(input_of_output[i]);
+    Tensor& t = bound_[input];
+    t = Tensor(t.shape, t.dtype, Blob::copy_of(t.blob->bytes()));
+    out_tensors_[i] = bound_tensors_[input] = as_c_tensor(t);
+  }
+  TESSERA_TRY_VOID(run_tensors());
+  std::vector<Tensor> results;
+  for (const tessera_tensor& t : out_tensors_) results.push_back(copy_of(t));
+  return results;
+}
+
 Result<void> Session::bind(std::span<const Tensor> inputs) {
   bound_.assign(inputs.begin(), inputs.end());
   bound_tensors_.clear();
@@ -220,6 +240,10 @@ Result<void> Session::set_weight(const std::string& name, const Tensor& value) {
 
 Result<void> Session::run_bound() {
   out_tensors_.assign(outputs_.size(), tessera_tensor{});  // no data: the instance's own memory
+  return run_tensors();
+}
+
+Result<void> Session::run_tensors() {
   return status(api_->tessera_instance_run(
       instance_, bound_tensors_.data(), static_cast<std::int32_t>(bound_tensors_.size()),
       out_tensors_.data(), static_cast<std::int32_t>(out_tensors_.size())));

@@ -26,6 +26,7 @@ struct PortInfo {
   std::string name;
   DType dtype;
   std::vector<std::int64_t> shape;  // -1: not known before the run
+  std::vector<int> shares = {};     // of an output: the inputs in whose memory it may lie
 };
 
 struct KernelTime {
@@ -66,6 +67,11 @@ class Session {
 
   // One run; inputs in the model's order. The results are copies.
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs);
+  // The same with outputs in the memory of copies of inputs, each output in that of the input which
+  // stands in its place, or in the instance's own.
+  static constexpr int kOwnMemory = -1;
+  Result<std::vector<Tensor>> run_in_place(std::span<const Tensor> inputs,
+                                           std::span<const int> input_of_output);
   // Many runs without copies: binds once, then each call is one tessera_instance_run.
   Result<void> bind(std::span<const Tensor> inputs);
   Result<void> run_bound();
@@ -79,6 +85,7 @@ class Session {
   Session();
   Result<void> start(const SessionOptions& options);
   Result<void> status(int code) const;
+  Result<void> run_tensors();
 
   std::unique_ptr<ModelApi> api_;
   std::shared_ptr<const void> owner_;  // the loaded library, or the program in memory

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/evaluate_function.h"
 
+#include <algorithm>
 #include <variant>
 
 #include "ops/evaluate_call.h"
@@ -121,14 +122,24 @@ class Activation {
     const auto& call = *f_.as<relay::OpCall>(id);
     const Tensors operands = tensors_of(f_.operands(id));
     Result<Tensors> results = evaluate_call(
-        *call.op, {operands, call.attrs, is_dynamic(f_.type(id)) ? actual_type(id) : f_.type(id)},
+        *call.op, {operands, call.attrs, has_open_sizes(id) ? actual_type(id) : f_.type(id)},
         f_[id].location);
     if (!results) throw CannotEvaluate(std::move(results).error());
     if (told_) told_(operands, *results);
     return *std::move(results);
   }
 
-  // Of a result whose size depends on data, now that these are known.
+  // Those of operands, too: that they agree has not been seen yet.
+  bool has_open_sizes(NodeId id) const {
+    const auto is_open = [&](NodeId n) {
+      const std::vector<Type> parts = flatten(f_.type(n));
+      return std::any_of(parts.begin(), parts.end(), is_dynamic);
+    };
+    const auto operands = f_.operands(id);
+    return is_open(id) || std::any_of(operands.begin(), operands.end(), is_open);
+  }
+
+  // The type of a result, now that all sizes are known.
   Type actual_type(NodeId id) const {
     const auto& call = *f_.as<relay::OpCall>(id);
     std::vector<Tensors> tensors;

@@ -51,9 +51,10 @@ Result<Module> greedy(const Function& f, const std::string& name, Random& random
 }
 
 std::string partition_passes(const std::string& name, Random& random) {
-  return fmt::format("{}partition-graph{{mod_name={},bind_constants={}}}",
-                     random.below(3) == 0 ? "" : "merge-compiler-regions,", name,
-                     random.below(2) == 0);
+  const char* merge = random.below(3) == 0 ? "" : "merge-compiler-regions,";
+  const bool binds_constants = random.below(2) == 0;
+  return fmt::format("{}partition-graph{{mod_name={},bind_constants={}}}", merge, name,
+                     binds_constants);
 }
 
 Result<Module> marked(const Function& f, const std::string& name, std::uint64_t seed,
@@ -82,9 +83,10 @@ Result<Module> annotated(const Function& f, const std::string& name, Random& ran
   const std::vector<std::string> targets = shuffled_backends(random);
   std::string passes;
   if (random.below(2) == 0) passes = "merge-composite{table=example_target_hook},";
+  const std::string supported = supported_operators(f, targets, random);
+  const bool includes_others = random.below(2) == 0;
   passes += fmt::format("annotate-target{{targets=[{}],supported=[{}],include_non_call_ops={}}},",
-                        fmt::join(targets, ","), supported_operators(f, targets, random),
-                        random.below(2) == 0);
+                        fmt::join(targets, ","), supported, includes_others);
   return run_passes(module_of(f, name), passes + partition_passes(name, random));
 }
 
@@ -174,8 +176,10 @@ std::string_view to_string(Style style) {
   return kNames[static_cast<std::size_t>(style)];
 }
 
-Style style_of(std::uint64_t seed) {
-  return static_cast<Style>(derived_seed(seed, "style", 0) % 6);
+Style style_of(std::uint64_t seed, Shapes shapes) {
+  const std::uint64_t choice = derived_seed(seed, "style", 0);
+  if (shapes == Shapes::kOpen && choice / 6 % 2 == 0) return Style::kNone;
+  return static_cast<Style>(choice % 6);
 }
 
 Result<Module> run_passes(Module module, const std::string& text) {
@@ -219,9 +223,9 @@ Function with_marks(const Function& f, const Groups& groups, Ends ends) {
   return relay::rewrite(f, replace, {}, close);
 }
 
-Result<Module> partitioned(const Function& f, const std::string& name, std::uint64_t seed) {
+Result<Module> partitioned(const Function& f, const std::string& name, Style style,
+                           std::uint64_t seed) {
   Random random(derived_seed(seed, "partition", 0));
-  const Style style = style_of(seed);
   switch (style) {
     case Style::kNone:
       return module_of(f, name);

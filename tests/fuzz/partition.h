@@ -4,6 +4,7 @@
 
 #include "module/module.h"
 #include "tests/fuzz/groups.h"
+#include "tests/fuzz/random_graph.h"
 
 namespace tessera::fuzz {
 
@@ -17,10 +18,13 @@ enum class Style : std::uint8_t {
 };
 std::string_view to_string(Style style);
 
-// `f` as the function `name` of a module, with its partition, which the seed decides; names of
-// other functions begin with `name`, too. An error is a legal partition that was refused.
-Result<Module> partitioned(const relay::Function& f, const std::string& name, std::uint64_t seed);
-Style style_of(std::uint64_t seed);
+// `f` as the function `name` of a module, with a partition of that style, which the seed decides;
+// names of other functions begin with `name`, too. An error is a legal partition that was refused.
+Result<Module> partitioned(const relay::Function& f, const std::string& name, Style style,
+                           std::uint64_t seed);
+// Of sizes that are open every second graph is left to the placement, which each back end then
+// does alone, too.
+Style style_of(std::uint64_t seed, Shapes shapes);
 
 // The passes by their names, with verification after each.
 Result<Module> run_passes(Module module, const std::string& text);

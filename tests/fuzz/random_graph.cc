@@ -2,8 +2,6 @@
 #include "tests/fuzz/random_graph.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,10 +11,9 @@
 #include "ops/compare.h"
 #include "ops/evaluate_function.h"
 #include "ops/infer_types.h"
-#include "ops/samples.h"
-#include "ops/table.h"
 #include "relay/rewrite.h"
-#include "tests/fuzz/random.h"
+#include "tests/fuzz/recipes.h"
+#include "tests/fuzz/shaken.h"
 
 namespace tessera::fuzz {
 namespace {
@@ -26,127 +23,78 @@ using relay::NodeId;
 
 constexpr std::int64_t kMostElements = 2048;
 
-struct Recipe {
-  const relay::Operator* op = nullptr;
-  ops::Sample sample;
-};
-
-// Marks mean something to passes alone, and what has no code is gone before code is made.
-bool can_run(const relay::Operator& op) {
-  const bool has_code = op.compute != nullptr || !op.runtime_symbol.empty();
-  return op.eval != nullptr && has_code && !op.has_effect;
-}
-
-bool is_static(const Function& f) {
-  for (const Type& t : flatten(f.type(f.result()))) {
-    if (is_dynamic(t)) return false;
-  }
-  return true;
-}
-
-// By operator; those that back ends take come once more, under a number.
-std::vector<std::vector<Recipe>> all_recipes() {
-  constexpr std::string_view kFavourites[] = {
-      "nn.dense", "nn.conv2d", "nn.bias_add", "nn.relu",   "add",         "multiply",
-      "matmul",   "tanh",      "nn.softmax",  "transpose", "concatenate", "nn.batch_matmul"};
-  std::vector<std::vector<Recipe>> by_operator, favourites;
-  for (const relay::Operator* op : ops::operators().all()) {
-    if (!can_run(*op)) continue;
-    std::vector<Recipe> recipes;
-    for (const std::string_view text : op->samples) {
-      ops::Sample sample = ops::parse_sample(text);
-      if (is_static(sample.function)) recipes.push_back({op, std::move(sample)});
-    }
-    if (recipes.empty()) continue;
-    const bool liked = std::find(std::begin(kFavourites), std::end(kFavourites), op->name) !=
-                       std::end(kFavourites);
-    for (int i = 0; liked && i < 8; ++i) favourites.push_back(recipes);
-    by_operator.push_back(std::move(recipes));
-  }
-  by_operator.insert(by_operator.end(), favourites.begin(), favourites.end());
-  return by_operator;
-}
-
-// A value on the graph's inputs, and the same where every step before it was a little off.
-constexpr int kShakes = 3;
-using Shaken = std::array<Tensor, kShakes>;
+// A value on the graph's inputs, for each set of sizes.
 struct Value {
   NodeId node;
-  Tensor exact;
-  Shaken shaken;
+  Type type;
+  std::vector<Shaken> runs;
 };
 
-double rounding_of(DType dtype) {
-  if (dtype == kBFloat16) return 8e-3;
-  if (dtype == kFloat16) return 1e-3;
-  return dtype == kFloat64 ? 1e-13 : 2e-6;
-}
+// What a step reads: a value that is there, or a new one.
+struct Operand {
+  std::optional<std::size_t> value;  // index into the grower's values
+  Type type;
+  std::vector<Tensor> fresh;  // one a run
+  bool is_constant = false;
+};
 
-// As far off as another order of sums and contracted products may be.
-Tensor shake(const Tensor& t, Random& random) {
-  if (!t.dtype.is_float()) return t;
-  std::vector<double> values;
-  double largest = 0;
-  for (std::int64_t i = 0; i < t.num_elements(); ++i) {
-    values.push_back(element_as_double(t, i));
-    if (std::isfinite(values.back())) largest = std::max(largest, std::abs(values.back()));
-  }
-  const double unit = rounding_of(t.dtype);
-  for (double& v : values) {
-    v += (2 * random.unit() - 1) * unit * (std::abs(v) + 0.25 * largest);
-  }
-  return tensor_from_doubles(t.shape, t.dtype, values);
-}
+// A call, and what it reads.
+struct Step {
+  const relay::Operator* op = nullptr;
+  Function sample;
+  std::vector<Operand> operands;
+};
 
-bool is_within(const Tensor& t, double low, double high) {
-  for (std::int64_t i = 0; i < t.num_elements(); ++i) {
-    const double v = element_as_double(t, i);
-    if (!(v >= low && v <= high)) return false;
-  }
-  return true;
+bool is_too_large(const Tensor& t) { return t.num_elements() > kMostElements; }
+
+bool has_unknown_size(const Type& type) {
+  return std::any_of(type.shape().begin(), type.shape().end(),
+                     [](const Dim& d) { return d.is_unknown(); });
 }
 
 class Grower {
  public:
-  explicit Grower(std::uint64_t seed) : random_(seed) {}
+  Grower(std::uint64_t seed, Shapes shapes) : random_(seed), is_open_(shapes == Shapes::kOpen) {
+    if (is_open_) sizes_ = OpenSizes(seed, random_);
+  }
 
   Graph run() {
     const int steps = 3 + random_.below(8);
     for (int i = 0; i < steps; ++i) grow();
-    Graph graph;
-    Function f = builder_.finish(results());
-    auto typed = ops::infer_types(relay::without_dead_nodes(std::move(f)));
+    const NodeId result = results();
+    Function f = relay::without_dead_nodes(builder_.finish(result));
+    auto typed = ops::infer_types(std::move(f));
     TESSERA_CHECK(typed.has_value(), "a random graph has no type: {}", render(typed.error()));
-    graph.function = std::move(typed).value();
-    for (const NodeId param : graph.function.params()) {
-      graph.inputs.push_back(inputs_.at(graph.function.as<relay::Param>(param)->name));
-    }
+    const SymbolTable symbols = sizes_.ranges_of(*typed);
+    Graph graph = with_readable_sizes({std::move(typed).value(), symbols, {}});
+    for (std::size_t r = 0; r < sizes_.runs().size(); ++r)
+      graph.runs.push_back(inputs_of(graph, r));
     return graph;
   }
 
  private:
-  static const std::vector<std::vector<Recipe>>& recipes() {
-    static const auto all = all_recipes();
-    return all;
+  Run inputs_of(const Graph& graph, std::size_t r) const {
+    Run run{sizes_.runs()[r], {}};
+    for (const NodeId param : graph.function.params()) {
+      const auto given = inputs_.find(graph.function.as<relay::Param>(param)->name);
+      run.inputs.push_back(given != inputs_.end() ? given->second[r]
+                                                  : size_tensor(graph.function.type(param), run));
+    }
+    return run;
   }
-
-  // What a step reads: a value that is there, or a new one.
-  struct Operand {
-    std::optional<std::size_t> value;  // index into values_
-    Tensor fresh;
-    bool is_constant = false;
-  };
 
   void grow() {
     if (values_.size() > 2 && random_.below(10) == 0) return repack();
-    for (int attempt = 0; attempt < 12; ++attempt) {
-      const auto& of_operator = random_.among(recipes());
+    const int attempts = is_open_ ? 24 : 12;
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+      const auto& of_operator = random_.among(recipes(is_open_));
       const Recipe& recipe = random_.among(of_operator);
-      const std::vector<Operand> operands = choose(recipe, attempt);
-      const bool uses_any = std::any_of(operands.begin(), operands.end(),
+      const std::optional<Step> step = is_open_ ? adapted(recipe) : as_it_is(recipe, attempt);
+      if (!step) continue;
+      const bool uses_any = std::any_of(step->operands.begin(), step->operands.end(),
                                         [](const Operand& o) { return o.value.has_value(); });
-      if (!uses_any && values_.size() > 3 && attempt < 11) continue;
-      if (take_step(recipe, operands)) return;
+      if (!uses_any && values_.size() > 3 && attempt + 1 < attempts) continue;
+      if (take(*step)) return;
     }
   }
 
@@ -168,21 +116,28 @@ class Grower {
     return static_cast<std::size_t>(count - 1 - back);
   }
 
-  std::vector<Operand> choose(const Recipe& recipe, int attempt) {
+  // The sample with its sizes, or, in two attempts of three, with those of values that are there.
+  std::optional<Step> as_it_is(const Recipe& recipe, int attempt) {
     const auto& wanted = recipe.sample.inputs;
     const std::vector<Tensor> fresh = ops::random_inputs(recipe.sample, random_.bits());
-    const bool same_shapes = attempt % 3 == 2 || has_own_domain_of_integers(recipe);
-    std::vector<Operand> operands;
+    const bool same_shapes = attempt % 3 == 2 || has_own_domain_of_integers(recipe.sample);
+    Step step{recipe.op, recipe.sample.function, {}};
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      Operand operand{{}, fresh[i], random_.below(5) < 2};
+      Operand operand{{}, fresh[i].type(), {fresh[i]}, random_.below(5) < 2};
       for (int tries = 0; !values_.empty() && tries < 4 && !operand.value; ++tries) {
         if (random_.below(6) == 0) break;
-        const std::size_t candidate = like_first(recipe, operands) ? *operands[0].value : any();
-        if (fits(recipe, i, values_[candidate], same_shapes)) operand.value = candidate;
+        const std::size_t candidate =
+            like_first(recipe, step.operands) ? *step.operands[0].value : any();
+        if (fits(recipe, i, values_[candidate], same_shapes)) use(operand, candidate);
       }
-      operands.push_back(std::move(operand));
+      step.operands.push_back(std::move(operand));
     }
-    return operands;
+    return step;
+  }
+
+  void use(Operand& operand, std::size_t candidate) const {
+    operand.value = candidate;
+    operand.type = values_[candidate].type;
   }
 
   // Of two operands alike, the second often has the type of the first.
@@ -192,42 +147,117 @@ class Grower {
            random_.below(4) == 0;
   }
 
-  static bool has_default_domain(const ops::SampleInput& input) {
-    const DType dtype = input.type.dtype();
-    if (dtype.is_bool()) return true;
-    if (dtype.is_int()) return input.low == (dtype.is_unsigned_int() ? 0 : -5) && input.high == 5;
-    return input.low == -2 && input.high == 2 && !input.special;
-  }
-  // Indices and sizes: right for the sample's shapes alone.
-  static bool has_own_domain_of_integers(const Recipe& recipe) {
-    return std::any_of(recipe.sample.inputs.begin(), recipe.sample.inputs.end(),
-                       [](const ops::SampleInput& input) {
-                         return input.type.dtype().is_int() && !has_default_domain(input);
-                       });
+  static bool is_loose(const ops::Sample& sample, const ops::SampleInput& wanted) {
+    const Function& f = sample.function;
+    const bool to_integers = !flatten(f.type(f.result()))[0].dtype().is_float();
+    return has_default_domain(wanted) && wanted.type.dtype().is_float() && !to_integers;
   }
 
   static bool fits(const Recipe& recipe, std::size_t operand, const Value& value, bool same_shape) {
     const ops::SampleInput& wanted = recipe.sample.inputs[operand];
-    const Tensor& t = value.exact;
+    const Tensor& t = value.runs[0].exact;
     if (t.dtype != wanted.type.dtype() || t.shape.size() != wanted.type.rank()) return false;
     if (same_shape && !(t.type() == wanted.type)) return false;
-    const Function& f = recipe.sample.function;
-    const bool to_integers = !flatten(f.type(f.result()))[0].dtype().is_float();
-    const bool is_loose = has_default_domain(wanted) && (t.dtype.is_float() && !to_integers);
-    return is_loose || is_within(t, wanted.low, wanted.high);
+    return is_loose(recipe.sample, wanted) || is_within(t, wanted.low, wanted.high);
   }
 
-  bool take_step(const Recipe& recipe, const std::vector<Operand>& operands) {
-    const std::optional<Function> step = with_operands(recipe.sample.function, operands);
-    if (!step) return false;
-    for (const Type& t : flatten(step->type(step->result()))) {
-      if (is_dynamic(t) || product(*constant_shape(t.shape())) > kMostElements) return false;
+  // The sample with sizes, types and layouts that are not its own: those of values that are there,
+  // then open ones.
+  std::optional<Step> adapted(const Recipe& recipe) {
+    Adaptation adaptation(recipe, sizes_, random_);
+    const std::size_t count = recipe.sample.inputs.size();
+    Step step{recipe.op, adaptation.sample().function, std::vector<Operand>(count)};
+    for (std::size_t i = 0; i < count; ++i) {
+      for (int tries = 0; !values_.empty() && tries < 4 && !step.operands[i].value; ++tries) {
+        if (random_.below(6) == 0) break;
+        const std::size_t candidate = any();
+        if (!adaptation.take(i, values_[candidate].type, random_)) continue;
+        use(step.operands[i], candidate);
+      }
     }
-    auto results = computed(*recipe.op, *step, operands);
+    for (std::size_t i = 0; i < count; ++i) {
+      Operand& operand = step.operands[i];
+      if (!operand.value) operand.type = adaptation.fresh_type(i, random_);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      Operand& operand = step.operands[i];
+      if (!(operand.value ? is_in_domain(adaptation, i, operand) : make(adaptation, i, operand))) {
+        return std::nullopt;
+      }
+    }
+    if (random_.below(3) == 0) open_constants(step);
+    return step;
+  }
+
+  void open_constants(Step& step) const {
+    OpenedConstants opened = with_inputs_for_constants(step.sample);
+    std::vector<Operand> operands;
+    auto given = step.operands.begin();
+    for (const std::optional<Tensor>& value : opened.values) {
+      operands.push_back(value ? Operand{{}, value->type(), {sizes_.runs().size(), *value}, false}
+                               : *given++);
+    }
+    step.sample = std::move(opened.function);
+    step.operands = std::move(operands);
+  }
+
+  bool is_in_domain(const Adaptation& adaptation, std::size_t i, const Operand& operand) const {
+    if (is_loose(adaptation.sample(), adaptation.sample().inputs[i])) return true;
+    const Value& value = values_[*operand.value];
+    for (std::size_t r = 0; r < value.runs.size(); ++r) {
+      const Tensor& t = value.runs[r].exact;
+      const auto domain = adaptation.domain(i, operand.type, sizes_.runs()[r]);
+      if (t.num_elements() != 0 && !(domain && is_within(t, domain->low, domain->high)))
+        return false;
+    }
+    return true;
+  }
+
+  bool make(const Adaptation& adaptation, std::size_t i, Operand& operand) {
+    std::vector<ops::SampleInput> domains;
+    for (const Sizes& run : sizes_.runs()) {
+      const Type type = closed(operand.type, run);
+      const auto shape = constant_shape(type.shape());
+      if (!shape || product(*shape) > kMostElements) return false;
+      const auto domain = adaptation.domain(i, operand.type, run);
+      if (!domain && product(*shape) != 0) return false;
+      domains.push_back(domain.value_or(ops::SampleInput{type, 0, 0, false}));
+    }
+    for (const ops::SampleInput& domain : domains) {
+      ops::Sample sample;
+      sample.inputs = {domain};
+      operand.fresh.push_back(ops::random_inputs(sample, random_.bits())[0]);
+    }
+    if (is_dynamic(operand.type) || random_.below(5) >= 2) return true;
+    const Tensor& value = operand.fresh[0];  // what is right for one set of sizes, need not be
+    operand.is_constant = std::all_of(domains.begin(), domains.end(), [&](const auto& domain) {
+      return domain.special || is_within(value, domain.low, domain.high);
+    });
+    if (operand.is_constant) operand.fresh.assign(operand.fresh.size(), Tensor(value));
+    return true;
+  }
+
+  bool take(const Step& step) {
+    std::vector<Type> types;
+    for (const Operand& operand : step.operands) types.push_back(operand.type);
+    const std::optional<Function> call = with_operands(step.sample, types);
+    if (!call || !has_allowed_sizes(*call)) return false;
+    auto results = computed(step, *call);
     if (!results) return false;
     std::vector<NodeId> arguments;
-    for (const Operand& operand : operands) arguments.push_back(node_of(operand));
-    add_results(*step, arguments, std::move(*results));
+    for (const Operand& operand : step.operands) arguments.push_back(node_of(operand));
+    add_results(*call, arguments, std::move(*results));
+    return true;
+  }
+
+  // Sizes that data decide are there where others are open.
+  bool has_allowed_sizes(const Function& call) {
+    for (const Type& t : flatten(call.type(call.result()))) {
+      if (!is_open_ && is_dynamic(t)) return false;
+      if (has_unknown_size(t) && random_.below(3) == 0) return false;
+      const auto shape = constant_shape(t.shape());
+      if (shape && product(*shape) > kMostElements) return false;
+    }
     return true;
   }
 
@@ -237,91 +267,78 @@ class Grower {
     return count;
   }
 
-  const Tensor& tensor_of(const Operand& operand) const {
-    return operand.value ? values_[*operand.value].exact : operand.fresh;
-  }
-
-  // The sample's call with parameters of other shapes; nothing if it does not allow them.
-  std::optional<Function> with_operands(const Function& sample,
-                                        const std::vector<Operand>& operands) const {
-    relay::FunctionBuilder builder;
-    std::vector<NodeId> map;
-    std::size_t params = 0;
-    for (std::size_t i = 0; i < sample.num_nodes(); ++i) {
-      const NodeId id(i);
-      std::vector<NodeId> reads;
-      for (const NodeId operand : sample.operands(id)) reads.push_back(map[operand.index()]);
-      if (const auto* param = sample.as<relay::Param>(id)) {
-        map.push_back(builder.param(param->name, tensor_of(operands[params++]).type()));
-      } else if (const auto* call = sample.as<relay::OpCall>(id)) {
-        map.push_back(builder.call(*call->op, reads, call->attrs));
-      } else if (const auto* constant = sample.as<relay::Constant>(id)) {
-        map.push_back(builder.constant(constant->value));
-      } else {
-        map.push_back(builder.tuple(reads));
-      }
-    }
-    auto typed = ops::infer_types(builder.finish(map[sample.result().index()]));
-    if (!typed) return std::nullopt;
-    return std::move(typed).value();
-  }
-
-  // The results, unless they are too large, or too sensitive to what their operands are exactly.
-  std::optional<std::vector<Value>> computed(const relay::Operator& op, const Function& step,
-                                             const std::vector<Operand>& operands) {
-    std::vector<Tensor> inputs;
-    for (const Operand& operand : operands) inputs.push_back(tensor_of(operand));
+  // The results in each run, unless there is a run in which they are too large, or too sensitive to
+  // what their operands are exactly, or for which the sizes are wrong.
+  std::optional<std::vector<Value>> computed(const Step& step, const Function& call) {
+    const std::vector<Type> types = flatten(call.type(call.result()));
     std::vector<Value> results;
-    for (Tensor& exact : ops::evaluate(step, {}, inputs)) {
-      if (!is_small(exact)) return std::nullopt;
-      results.push_back({{}, std::move(exact), {}});
-    }
-    const bool moves_only = op.pattern == relay::OpPattern::kInjective;
-    for (int s = 0; s < kShakes; ++s) {
-      for (std::size_t i = 0; i < operands.size(); ++i) {
-        if (operands[i].value) inputs[i] = values_[*operands[i].value].shaken[s];
-      }
-      const std::vector<Tensor> off = ops::evaluate(step, {}, inputs);
-      for (std::size_t r = 0; r < off.size(); ++r) {
-        const double tolerance = ops::graph_tolerance(off[r].dtype) / 4;
-        if (!ops::first_difference(off[r], results[r].exact, tolerance).empty()) return {};
-        results[r].shaken[s] = moves_only ? off[r] : shake(off[r], random_);
+    for (const Type& type : types) results.push_back({{}, type, {}});
+    for (std::size_t r = 0; r < sizes_.runs().size(); ++r) {
+      try {
+        auto of_run = computed(step, call, r);
+        if (!of_run) return std::nullopt;
+        for (std::size_t i = 0; i < types.size(); ++i) {
+          results[i].runs.push_back(std::move((*of_run)[i]));
+        }
+      } catch (const ops::CannotEvaluate&) {
+        return std::nullopt;
       }
     }
     return results;
   }
 
-  static bool is_small(const Tensor& t) {
-    if (t.dtype.is_bool()) return true;
-    const double limit = t.dtype == kFloat16 || t.dtype == kBFloat16 ? 50 : 500;
-    return is_within(t, -limit, limit);
+  std::optional<std::vector<Shaken>> computed(const Step& step, const Function& call,
+                                              std::size_t r) {
+    std::vector<Tensor> inputs;
+    for (const Operand& operand : step.operands) {
+      inputs.push_back(operand.value ? values_[*operand.value].runs[r].exact : operand.fresh[r]);
+    }
+    std::vector<Shaken> results;
+    for (Tensor& exact : ops::evaluate(call, {}, inputs)) {
+      if (is_too_large(exact) || !is_small(exact)) return std::nullopt;
+      results.push_back({std::move(exact), {}});
+    }
+    const bool moves_only = step.op->pattern == relay::OpPattern::kInjective;
+    for (int s = 0; s < kShakes; ++s) {
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const Operand& operand = step.operands[i];
+        if (operand.value) inputs[i] = values_[*operand.value].runs[r].off[s];
+      }
+      const std::vector<Tensor> off = ops::evaluate(call, {}, inputs);
+      for (std::size_t k = 0; k < off.size(); ++k) {
+        const double tolerance = ops::graph_tolerance(off[k].dtype) / 4;
+        if (!ops::first_difference(off[k], results[k].exact, tolerance).empty()) return {};
+        results[k].off[s] = moves_only ? off[k] : shake(off[k], random_);
+      }
+    }
+    return results;
   }
 
   NodeId node_of(const Operand& operand) {
     if (operand.value) return values_[*operand.value].node;
-    Value value{{}, operand.fresh, {}};
-    value.shaken.fill(operand.fresh);
+    Value value{{}, operand.type, {}};
+    for (const Tensor& t : operand.fresh) value.runs.push_back(unshaken(t));
     if (operand.is_constant) {
-      value.node = builder_.constant(operand.fresh);
+      value.node = builder_.constant(operand.fresh[0]);
     } else {
       const std::string name = fmt::format("x{}", inputs_.size());
-      value.node = builder_.param(name, operand.fresh.type());
+      value.node = builder_.param(name, operand.type);
       inputs_.emplace(name, operand.fresh);
     }
     values_.push_back(value);
     return value.node;
   }
 
-  void add_results(const Function& step, const std::vector<NodeId>& arguments,
+  void add_results(const Function& call, const std::vector<NodeId>& arguments,
                    std::vector<Value> results) {
     NodeId result;
     if (random_.below(8) == 0) {
-      result = builder_.call_value(relay::embed(builder_, step), arguments);
+      result = builder_.call_value(relay::embed(builder_, call), arguments);
     } else {
-      result = relay::inline_call(builder_, step, arguments);
+      result = relay::inline_call(builder_, call, arguments);
     }
     if (random_.below(12) == 0) result = builder_.let(fmt::format("v{}", values_.size()), result);
-    const bool is_tuple = step.type(step.result()).is_tuple();
+    const bool is_tuple = call.type(call.result()).is_tuple();
     for (std::size_t i = 0; i < results.size(); ++i) {
       results[i].node = is_tuple ? builder_.project(result, static_cast<int>(i)) : result;
       values_.push_back(std::move(results[i]));
@@ -330,23 +347,43 @@ class Grower {
 
   // The last value; often more, some of them twice, parameters and constants among them, nested.
   NodeId results() {
-    if (values_.empty()) return node_of({{}, Tensor::scalar(1.f, kFloat32), false});
+    if (values_.empty()) {
+      const Tensor one = Tensor::scalar(1.f, kFloat32);
+      return node_of({{}, one.type(), {sizes_.runs().size(), one}, false});
+    }
     std::vector<NodeId> fields = {values_.back().node};
     for (int more = random_.below(4); more > 0; --more) fields.push_back(values_[any()].node);
     if (random_.below(4) == 0) fields.push_back(fields[0]);
     if (random_.below(4) == 0) fields.push_back(values_[0].node);
+    if (is_open_) add_states(fields);
     if (random_.below(8) == 0) fields.push_back(builder_.tuple({fields.data(), 1}));
     return fields.size() == 1 ? fields[0] : builder_.tuple(fields);
   }
 
+  // Values of an input's type: what a caller may keep in that input's memory.
+  void add_states(std::vector<NodeId>& fields) {
+    const auto is_input = [&](const Value& v) {
+      return builder_.peek().as<relay::Param>(v.node) != nullptr;
+    };
+    for (const Value& value : values_) {
+      if (is_input(value) || random_.below(2) == 0) continue;
+      const bool is_state = std::any_of(values_.begin(), values_.end(), [&](const Value& other) {
+        return is_input(other) && !has_unknown_size(value.type) && other.type == value.type;
+      });
+      if (is_state) fields.push_back(value.node);
+    }
+  }
+
   Random random_;
+  const bool is_open_;
+  OpenSizes sizes_;
   relay::FunctionBuilder builder_;
   std::vector<Value> values_;
-  std::map<std::string, Tensor> inputs_;
+  std::map<std::string, std::vector<Tensor>> inputs_;  // one a run
 };
 
 }  // namespace
 
-Graph random_graph(std::uint64_t seed) { return Grower(seed).run(); }
+Graph random_graph(std::uint64_t seed, Shapes shapes) { return Grower(seed, shapes).run(); }
 
 }  // namespace tessera::fuzz

@@ -3,19 +3,15 @@
 // errors of rounding stay small, so that every right way of computing them gives the same.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
-#include "relay/function.h"
+#include "tests/fuzz/graph.h"
 
 namespace tessera::fuzz {
 
-struct Graph {
-  relay::Function function;    // types inferred; constants are immediate
-  std::vector<Tensor> inputs;  // one a parameter
-};
+// Open: with symbols in the types of parameters, in the place of the samples' sizes, and with other
+// data types and layouts than they have.
+enum class Shapes : std::uint8_t { kStatic, kOpen };
 
 // The same for the same seed, on every machine.
-Graph random_graph(std::uint64_t seed);
+Graph random_graph(std::uint64_t seed, Shapes shapes = Shapes::kStatic);
 
 }  // namespace tessera::fuzz

@@ -38,7 +38,10 @@ std::vector<NodeId> computing_nodes(const Function& f) {
   return nodes;
 }
 
-std::map<NodeId, Tensor> values_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+// By node, then by run.
+using Values = std::map<NodeId, std::vector<Tensor>>;
+
+Values values_of(const Graph& graph, const std::vector<NodeId>& nodes) {
   std::vector<NodeId> fields;
   const auto close = [&](Copier& c, relay::RegionId region) {
     if (region != Function::kBody) return c.map(c.from().region(region).result);
@@ -49,9 +52,11 @@ std::map<NodeId, Tensor> values_of(const Graph& graph, const std::vector<NodeId>
   all.result_annotation = {};
   auto typed = ops::infer_types(all);
   TESSERA_CHECK(typed.has_value(), "values of a graph: {}", render(typed.error()));
-  const auto tensors = ops::evaluate(*typed, {}, graph.inputs);
-  std::map<NodeId, Tensor> values;
-  for (std::size_t i = 0; i < nodes.size(); ++i) values.emplace(nodes[i], tensors[i]);
+  Values values;
+  for (const Run& run : graph.runs) {
+    const auto tensors = ops::evaluate(*typed, {}, run.inputs);
+    for (std::size_t i = 0; i < nodes.size(); ++i) values[nodes[i]].push_back(tensors[i]);
+  }
   return values;
 }
 
@@ -59,7 +64,7 @@ std::map<NodeId, Tensor> values_of(const Graph& graph, const std::vector<NodeId>
 class Variant {
  public:
   Variant(const Graph& graph, std::set<NodeId> cut, std::vector<NodeId> results,
-          const std::map<NodeId, Tensor>& values)
+          const Values& values)
       : graph_(graph), cut_(std::move(cut)), results_(std::move(results)), values_(values) {}
 
   std::optional<Graph> make() {
@@ -80,11 +85,7 @@ class Variant {
     variant.result_annotation = {};
     auto typed = ops::infer_types(std::move(variant));
     if (!typed) return std::nullopt;
-    Graph out{std::move(typed).value(), {}};
-    for (const NodeId param : out.function.params()) {
-      out.inputs.push_back(input(out.function.as<relay::Param>(param)->name));
-    }
-    return out;
+    return with_inputs(std::move(typed).value());
   }
 
  private:
@@ -97,21 +98,35 @@ class Variant {
     });
   }
 
-  Tensor input(const std::string& name) const {
+  Graph with_inputs(Function f) const {
+    Graph out = with_readable_sizes({std::move(f), graph_.symbols, {}});
+    for (std::size_t r = 0; r < graph_.runs.size(); ++r) {
+      Run& run = out.runs.emplace_back(Run{graph_.runs[r].sizes, {}});
+      for (const NodeId param : out.function.params()) {
+        run.inputs.push_back(input(out.function, param, r));
+      }
+    }
+    return out;
+  }
+
+  Tensor input(const Function& f, NodeId param, std::size_t r) const {
+    const std::string& name = f.as<relay::Param>(param)->name;
     for (const auto& [id, value] : values_) {
-      if (cut_.contains(id) && name == fmt::format("cut{}", id.index())) return value;
+      if (cut_.contains(id) && name == fmt::format("cut{}", id.index())) return value[r];
     }
     const auto params = graph_.function.params();
     for (std::size_t i = 0; i < params.size(); ++i) {
-      if (graph_.function.as<relay::Param>(params[i])->name == name) return graph_.inputs[i];
+      if (graph_.function.as<relay::Param>(params[i])->name == name) {
+        return graph_.runs[r].inputs[i];
+      }
     }
-    TESSERA_CHECK(false, "no value for the parameter {}", name);
+    return size_tensor(f.type(param), graph_.runs[r]);
   }
 
   const Graph& graph_;
   const std::set<NodeId> cut_;
   const std::vector<NodeId> results_;
-  const std::map<NodeId, Tensor>& values_;
+  const Values& values_;
 };
 
 // The minimising delta debugging of Zeller and Hildebrandt: the items that must stay.
@@ -169,6 +184,8 @@ class Reducer {
     drop_lets();
     move_result_up();
     minimal<NodeId>(kept_, [&](const Nodes& some) { return still_fails(some, results_); });
+    keep_one_run();
+    close_sizes();
     return std::move(best_);
   }
 
@@ -181,11 +198,7 @@ class Reducer {
       if (!stay.contains(id)) cut.insert(id);
     }
     auto smaller = Variant(graph_, std::move(cut), results, values_).make();
-    if (!smaller) return false;
-    --tries_left_;
-    if (!fails_(*smaller)) return false;
-    best_ = *std::move(smaller);
-    return true;
+    return smaller && take(*std::move(smaller));
   }
 
   // A `let` is there although nothing reads it. Where what fails is in its value alone, that value
@@ -230,11 +243,43 @@ class Reducer {
     }
   }
 
+  bool take(Graph smaller) {
+    if (tries_left_ == 0) return false;
+    --tries_left_;
+    if (!fails_(smaller)) return false;
+    best_ = std::move(smaller);
+    return true;
+  }
+
+  void keep_one_run() {
+    const std::vector<Run> runs = best_.runs;
+    for (std::size_t r = 0; r < runs.size() && runs.size() > 1; ++r) {
+      Graph smaller = best_;
+      smaller.runs = {runs[r]};
+      if (take(std::move(smaller))) return;
+    }
+  }
+
+  // Numbers for symbols that do not matter.
+  void close_sizes() {
+    if (best_.runs.size() > 1) return;
+    const Sizes sizes = best_.runs[0].sizes;
+    for (const auto& size : sizes) {
+      Graph smaller = best_;
+      auto function = closed(smaller.function, {size});
+      if (!function) continue;
+      smaller.function = *std::move(function);
+      smaller.symbols.erase(size.first);
+      smaller.runs[0].sizes.erase(size.first);
+      take(std::move(smaller));
+    }
+  }
+
   const Graph& graph_;
   const std::function<bool(const Graph&)>& fails_;
   int tries_left_;
   const Nodes nodes_;  // all that compute
-  const std::map<NodeId, Tensor> values_;
+  const Values values_;
   Nodes kept_, results_;
   Graph best_;
 };

@@ -33,7 +33,11 @@ struct Options {
   int most_tries = 60;
   std::size_t jobs = 1;  // processes
   double seconds = 0;    // 0: the number of graphs counts
+  Shapes shapes = Shapes::kStatic;
 };
+
+// A batch that has begun is not stopped; none takes less than a second.
+constexpr std::size_t kGraphsOfTimedBatch = 20;
 
 // Another day, other graphs; one day, the same.
 std::uint64_t seed_of_today() {
@@ -81,15 +85,21 @@ class Fuzzer {
     const std::uint64_t end = std::min(options_.first + options_.graphs, begin + options_.batch);
     std::vector<Case> cases;
     for (std::uint64_t i = begin; i < end; ++i) {
-      cases.push_back(random_case(derived_seed(options_.seed, "graph", i)));
-      ++counts_[fmt::format("legal, partition {}", to_string(style_of(cases.back().seed)))];
+      cases.push_back(random_case(derived_seed(options_.seed, "graph", i), options_.shapes));
+      ++counts_[fmt::format("legal, partition {}", to_string(style(cases.back())))];
       illegal(i, cases.back());
     }
     const BatchOutcome outcome = run_apart(cases, list_seed(begin));
     for (std::size_t i = 0; i < cases.size(); ++i) {
-      if (outcome.failures[i]) failure(begin + i, cases[i], *outcome.failures[i]);
+      if (!outcome.failures[i]) continue;
+      if (const auto refused = refusal(*outcome.failures[i])) {
+        ++counts_[*refused];
+        note(begin + i, *outcome.failures[i]);
+      } else {
+        failure(begin + i, cases[i], *outcome.failures[i]);
+      }
     }
-    for (const auto& [name, count] : outcome.operators) counts_["operators on " + name] += count;
+    for (const auto& [what, count] : outcome.counts) counts_[what] += count;
     counts_[kGraphs] += cases.size();
     std::string text;
     for (const auto& [what, count] : counts_) text += fmt::format("{}\t{}\n", count, what);
@@ -102,6 +112,7 @@ class Fuzzer {
                options_.batch);
       return;
     }
+    if (text.empty()) return;
     std::istringstream lines(text);
     std::uint64_t count = 0;
     std::string what;
@@ -121,27 +132,40 @@ class Fuzzer {
 
   void failure(std::uint64_t number, const Case& c, const std::string& what) {
     const auto fails = [&](const Graph& smaller) {
-      return run_apart({{c.seed, smaller}}, list_seed(number)).failures[0].has_value();
+      const auto why = run_apart({{c.seed, c.shapes, smaller}}, list_seed(number)).failures[0];
+      return why && !refusal(*why);
     };
     // Only what fails on its own can be made smaller on its own.
     const bool alone = fails(c.graph);
     const Graph small = alone ? reduced(c.graph, fails, options_.most_tries) : c.graph;
-    Module module;
-    module.functions.emplace("main", small.function);
-    const std::string file = write(number, "relay", print(module));
-    std::map<std::string, Tensor> inputs;
-    for (std::size_t i = 0; i < small.inputs.size(); ++i) {
-      const auto param = small.function.params()[i];
-      inputs.emplace(small.function.as<relay::Param>(param)->name, small.inputs[i]);
-    }
-    if (!write_npz(file + ".npz", inputs)) fmt::print("cannot write {}.npz\n", file);
-    if (auto part = partitioned(small.function, "main", c.seed)) {
+    const std::string file = write(number, "relay", print(module_of(small)));
+    for (std::size_t r = 0; r < small.runs.size(); ++r) write_inputs(small, r, file);
+    if (auto part = partitioned(small.function, "main", style(c), c.seed)) {
+      part->symbols = small.symbols;
       write(number, "partitioned.relay", print(*part));
     }
     announce(number,
              fmt::format("{}{}, partition {}", what, alone ? "" : " (not on its own)",
-                         to_string(style_of(c.seed))),
+                         to_string(style(c))),
              file);
+  }
+
+  static Style style(const Case& c) { return style_of(c.seed, c.shapes); }
+
+  static void write_inputs(const Graph& graph, std::size_t r, const std::string& beside) {
+    const std::string file = fmt::format("{}.{}.npz", beside, r);
+    std::map<std::string, Tensor> inputs;
+    for (std::size_t i = 0; i < graph.runs[r].inputs.size(); ++i) {
+      const auto param = graph.function.params()[i];
+      inputs.emplace(graph.function.as<relay::Param>(param)->name, graph.runs[r].inputs[i]);
+    }
+    if (!write_npz(file, inputs)) fmt::print("cannot write {}\n", file);
+  }
+
+  // A refusal, in its first line.
+  static void note(std::uint64_t number, const std::string& why) {
+    fmt::print("graph {}: {}\n", number, why.substr(0, why.find('\n')));
+    std::fflush(stdout);
   }
 
   std::string write(std::uint64_t number, std::string_view kind, const std::string& text) const {
@@ -160,13 +184,15 @@ class Fuzzer {
     ++counts_[kFailures];
     fmt::print(
         "FAILED graph {}: {}\n  reduced: {}\n  replay: tessera_fuzz --seed {} --first {} "
-        "--graphs {}\n",
-        number, what, file, options_.seed, number, graphs);
+        "--graphs {}{}\n",
+        number, what, file, options_.seed, number, graphs,
+        options_.shapes == Shapes::kOpen ? " --open" : "");
     std::fflush(stdout);
   }
 
   std::string report() {
-    std::string text = fmt::format("seed {}, from graph {}\n", options_.seed, options_.first);
+    std::string text = fmt::format("seed {}, from graph {}{}\n", options_.seed, options_.first,
+                                   options_.shapes == Shapes::kOpen ? ", open sizes" : "");
     for (const auto& [what, count] : counts_) {
       if (what != kFailures && what != kGraphs) {
         text += fmt::format("{:<48} {:>7}\n", what, count);
@@ -187,6 +213,9 @@ int fuzz_main(int argc, char** argv) {
   CLI::App app{"Fuzzes graphs and partitions"};
   app.add_option("--graphs", options.graphs, "how many")->envname("TESSERA_FUZZ_GRAPHS");
   app.add_option("--first", options.first, "number of the first graph");
+  app.add_flag_callback(
+      "--open", [&] { options.shapes = Shapes::kOpen; },
+      "with open sizes, by each back end alone, too");
   app.add_option("--batch", options.batch, "graphs in one library")->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed, "decides everything; another one each day")
       ->envname("TESSERA_FUZZ_SEED");
@@ -201,7 +230,9 @@ int fuzz_main(int argc, char** argv) {
   if (app["--graphs"]->count() != 0) {
     options.seconds = 0;
   } else if (options.seconds > 0) {
-    options.graphs = 1'000'000'000;
+    options.batch = std::min(options.batch, kGraphsOfTimedBatch);
+    const double batches = (options.seconds + 1) * static_cast<double>(options.jobs);
+    options.graphs = options.batch * static_cast<std::uint64_t>(batches);
   }
   return Fuzzer(options).run();
 }
