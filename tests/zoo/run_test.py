@@ -16,7 +16,7 @@ from running.arrays import BFLOAT16, load_arrays, save_arrays  # noqa: E402
 from running.compare import compare  # noqa: E402
 from running.examine import compile_problem, run_problem, start  # noqa: E402
 from running.expected import is_kind, kind_of, read_expected, surprise, updated  # noqa: E402
-from running.manifest import read_manifest  # noqa: E402
+from running.manifest import FAMILIES, read_manifest  # noqa: E402
 
 X = np.linspace(-1, 1, 50).astype(np.float32)
 
@@ -120,6 +120,13 @@ class Files(unittest.TestCase):
         self.assertEqual(sorted(p.name for p in MODELS.iterdir()),
                          sorted(skeleton_path(n).name for n in names))
         self.assertLessEqual(sum(p.stat().st_size for p in MODELS.iterdir()), 10 << 20)
+
+    def test_there_are_enough_of_each_family(self):
+        models = read_manifest()
+        self.assertGreaterEqual(len(models), 200)
+        for family in FAMILIES:
+            self.assertGreaterEqual(sum(m["family"] == family for m in models), 8, family)
+        self.assertEqual({m["opset"] for m in models} & {17, 20, 23}, {17, 20, 23})
 
     def test_expected_refusals_name_models(self):
         names = {m["name"] for m in read_manifest()}

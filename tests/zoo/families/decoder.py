@@ -43,14 +43,15 @@ def decoder(kind, inputs=TEXT, **more):
 
 MODELS = [
     Model("gpt2", decoder("GPT2"), TEXT,
-          ("legacy17.open", "dynamo20.open", "dynamo23", "legacy17.open.dynamic", "legacy17.qdq",
+          ("legacy17.open", "dynamo20.open", "dynamo23", "legacy17.open.dynamic",
            "legacy17.fused_gpt2", "legacy17.half"), SIZES),
-    Model("gpt2_unmasked", decoder("GPT2", BARE), BARE, ("legacy17.open.extended",), SIZES),
+    Model("gpt2_unmasked", decoder("GPT2", BARE), BARE, ("dynamo20.open.extended", "dynamo20"),
+          SIZES),
     Model("llama", decoder("Llama"), TEXT,
           ("legacy17.open", "dynamo20.open", "dynamo23.open", "legacy17.open.fp16",
            "dynamo20.bfloat", "legacy17.qdq"), SIZES),
     Model("qwen2", decoder("Qwen2"), TEXT, ("legacy17.open", "dynamo20.open.half"), SIZES),
-    Model("qwen3", decoder("Qwen3"), TEXT, ("legacy17.open", "dynamo23.open"), SIZES),
+    Model("qwen3", decoder("Qwen3"), TEXT, ("legacy17.open", "legacy17"), SIZES),
     Model("mistral", decoder("Mistral"), TEXT, ("legacy17.open", "dynamo20"), SIZES),
     Model("gemma", decoder("Gemma"), TEXT, ("legacy17.open", "dynamo20.open.bfloat"), SIZES),
     Model("gemma2", decoder("Gemma2"), TEXT, ("legacy17.open", "dynamo20"), SIZES),

@@ -86,7 +86,7 @@ class Ssd(nn.Module):
 
 
 class Center(nn.Module):
-    """CenterNet: local maxima of a heat map."""
+    """CenterNet: local maxima of a heat map. In 16 bits their order is a matter of rounding."""
 
     def __init__(self):
         super().__init__()
@@ -130,9 +130,9 @@ class Whole(nn.Module):
         return out["boxes"], out["scores"], out["labels"]
 
 
-def backbone():
-    net = stem()
-    net.out_channels = 16
+def backbone(width=16):
+    net = stem(width)
+    net.out_channels = width
     return net
 
 
@@ -149,7 +149,7 @@ def retina():
 
 
 def fcos():
-    return Whole(FCOS(backbone(), 4, anchor_generator=AnchorGenerator(((8,),), ((1.0,),)),
+    return Whole(FCOS(backbone(32), 4, anchor_generator=AnchorGenerator(((8,),), ((1.0,),)),
                       score_thresh=0.2, topk_candidates=40, **SHAPE))
 
 
@@ -209,17 +209,17 @@ def suppression(variant) -> onnx.ModelProto:
 MODELS = [
     Model("yolo", Yolo, BATCH, ("legacy17.open", "dynamo20.open", "legacy17.qdq", "legacy17.fp16"),
           SIZES),
-    Model("yolo_nms", YoloNms, IMAGE, ("legacy17", "dynamo20"), SIZES),
-    Model("ssd", Ssd, IMAGE, ("legacy17", "dynamo20", "legacy17.extended"), SIZES),
-    Model("centernet", Center, BATCH, ("legacy17.open", "dynamo20", "legacy17.half"), SIZES),
+    Model("yolo_nms", YoloNms, IMAGE, ("legacy17", "legacy20"), SIZES),
+    Model("ssd", Ssd, IMAGE, ("legacy17", "legacy17.extended"), SIZES),
+    Model("centernet", Center, BATCH, ("legacy17.open", "dynamo20"), SIZES),
     Model("two_stage", TwoStage, IMAGE | {"boxes": floats("rois", 4)},
           ("legacy17.open", "legacy17"), ({"rois": 6}, {"rois": 1})),
-    Model("retinanet", retina, IMAGE, ("legacy17", "dynamo20"), SIZES),
+    Model("retinanet", retina, IMAGE, ("legacy17", "legacy20"), SIZES),
     Model("fcos", fcos, IMAGE, ("legacy17",), SIZES),
     Model("faster_rcnn", faster, IMAGE, ("legacy17",), SIZES),
     Model("yolos", yolos, {"image": floats("batch", 3, 32, 32)}, ("legacy17.open", "dynamo20.open"),
           SIZES),
-    Model("detr", Detr, BATCH, ("legacy17.open", "dynamo20", "legacy17.open.dynamic"), SIZES),
+    Model("detr", Detr, BATCH, ("legacy17", "dynamo20", "legacy17.dynamic"), SIZES),
     Model("suppression", suppression, {"raw": floats("batch", "boxes_", 4),
                                        "logits": floats("batch", 3, "boxes_")},
           ("direct17.open", "direct20.open"), ({"batch": 2, "boxes_": 30},

@@ -62,4 +62,4 @@ MODELS = [
 MODELS[-3] = Model("fnet", lambda: Plain(t.FNetModel(t.FNetConfig(
     vocab_size=97, hidden_size=32, num_hidden_layers=2, intermediate_size=64,
     max_position_embeddings=64)), ["input_ids"], STATE), {"input_ids": ids("batch", "seq")},
-    ("dynamo20", "legacy17"), SIZES)
+    ("dynamo20",), SIZES)

@@ -126,7 +126,7 @@ IDS = {"ids": ids("batch", "time")}
 STATE = floats(2, "batch", 16)
 MODELS = [
     Model("lstm_tagger", lambda: Tagger(nn.LSTM, bidirectional=True), IDS,
-          ("legacy17.open", "dynamo20.open", "legacy17.open.dynamic", "legacy17.extended"), SIZES),
+          ("legacy17.open", "dynamo20", "legacy17.open.dynamic", "legacy17.extended"), SIZES),
     Model("gru_tagger", lambda: Tagger(nn.GRU, num_layers=2), IDS,
           ("legacy17.open", "dynamo23", "legacy17.half"), SIZES),
     Model("rnn_tagger", lambda: Tagger(nn.RNN, nonlinearity="relu"), IDS,
@@ -135,7 +135,7 @@ MODELS = [
           ("legacy17.open", "legacy20", "dynamo20", "legacy17.open.fp16"), SIZES),
     Model("gru_state", lambda: WithState(nn.GRU), SERIES | {"h": STATE}, ("legacy17.open",), SIZES),
     Model("lstm_last", lambda: LastState(nn.LSTM, num_layers=2), SERIES,
-          ("legacy17.open", "dynamo20.open"), SIZES),
+          ("legacy17.open",), SIZES),
     Model("lstm_projected", lambda: LastState(nn.LSTM, num_layers=1, bias=False), SERIES,
           ("legacy20.open",), SIZES),
     Model("gru_last", lambda: LastState(nn.GRU), SERIES, ("legacy17.open", "legacy17.qdq"), SIZES),

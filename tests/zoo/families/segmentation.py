@@ -163,7 +163,7 @@ MODELS = [
     Model("lraspp", Lraspp, IMAGE, ("legacy17.open", "dynamo23"), SIZES),
     Model("unet", Unet, IMAGE, ("legacy17.open", "dynamo20.open", "legacy17.qoperator",
                                 "dynamo20.bfloat", "legacy17.open.extended"), EVEN),
-    Model("segnet", Segnet, IMAGE, ("legacy17",), EVEN),
+    Model("segnet", Segnet, IMAGE, ("dynamo20",), EVEN),
     Model("subpixel", Subpixel, IMAGE, ("legacy17.open", "dynamo20.open", "legacy17.fp16"), EVEN),
     Model("pyramid", Pyramid, {"image": floats("batch", 3, 48, 64)}, ("legacy17.open", "dynamo20"),
           SIZES),

@@ -138,7 +138,7 @@ MODELS = [
            "legacy17.open.dynamic"), SIZES),
     Model("whisper_decoder", WhisperDecoder, {"ids": ids("batch", "steps"),
                                               "states": floats("batch", 20, 32)},
-          ("legacy17.open", "dynamo20"), SIZES),
+          ("dynamo20.open", "dynamo20"), SIZES),
     Model("wav2vec2", wav("Wav2Vec2"), WAVE, ("legacy17", "legacy17.open", "dynamo20",
                                               "legacy17.open.fp16"), SIZES),
     Model("hubert", wav("Hubert"), WAVE, ("legacy17.open", "dynamo20"), SIZES),
@@ -150,6 +150,6 @@ MODELS = [
           ("legacy17.open", "dynamo20.open", "legacy20.half"), SIZES),
     Model("streaming", Streaming, STREAM, ("legacy17.open", "legacy17.extended"), SIZES),
     Model("conformer", Conformer, {"x": floats("frames", "batch", 32)},
-          ("legacy17.open", "dynamo23"), SIZES),
-    Model("conv_tasnet", Separation, WAVE, ("legacy17.open", "dynamo20"), SIZES),
+          ("legacy17", "dynamo23"), SIZES),
+    Model("conv_tasnet", Separation, WAVE, ("legacy17", "dynamo20"), SIZES),
 ]

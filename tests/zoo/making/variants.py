@@ -3,8 +3,10 @@
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import onnx
 import onnxruntime
+from onnx import TensorProto, numpy_helper
 from onnxconverter_common import float16
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, \
     quantize_dynamic, quantize_static
@@ -26,8 +28,17 @@ class Samples(CalibrationDataReader):
 
 
 def to_float16(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Float32 inputs and outputs, and Casts around what the converter leaves in float32."""
-    return float16.convert_float_to_float16(model, keep_io_types=True)
+    """Float32 inputs and outputs, and Casts around what the converter leaves in float32. Of the
+    model's own Casts to float32 it changes what they give, and forgets what they say."""
+    narrow = float16.convert_float_to_float16(model, keep_io_types=True)
+    types = {v.name: v.type.tensor_type.elem_type for v in narrow.graph.value_info}
+    for node in narrow.graph.node:
+        if node.op_type == "Cast" and types.get(node.output[0]) == TensorProto.FLOAT16:
+            for attribute in node.attribute:
+                if attribute.name == "to":
+                    attribute.i = TensorProto.FLOAT16
+    onnx.shape_inference.infer_shapes(narrow, check_type=True, strict_mode=True)
+    return narrow
 
 
 def quantise(model: onnx.ModelProto, how: str, inputs: dict, shapes: dict) -> onnx.ModelProto:
@@ -44,7 +55,11 @@ def quantise(model: onnx.ModelProto, how: str, inputs: dict, shapes: dict) -> on
                             per_channel=how.endswith("channels"),
                             activation_type=QuantType.QInt8 if signed else QuantType.QUInt8,
                             weight_type=QuantType.QInt8)
-        return onnx.load(result)
+        quantised = onnx.load(result)
+    for tensor in quantised.graph.initializer:  # the range of a mask of -3e38 has no width
+        if tensor.name.endswith("_scale") and not np.isfinite(numpy_helper.to_array(tensor)).all():
+            raise ValueError(f"{tensor.name} is not finite")
+    return quantised
 
 
 def optimise(model: onnx.ModelProto, level) -> onnx.ModelProto:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a model should compute, by onnxruntime on the CPU.
 
-`exact` computes a 16-bit model in float32, from its 16-bit weights and inputs; `same` runs the file
-as it is, which shows how large an error is usual.
+`exact` computes a 16-bit model in float32, from its 16-bit weights and inputs, and a quantised one
+node by node, as its file has it. The file as onnxruntime runs it shows how large an error is usual.
 """
 import sys
 from pathlib import Path
@@ -17,11 +17,14 @@ from bench.tools.hydrate import convert_dtype, graphs  # noqa: E402
 
 onnxruntime.set_default_logger_severity(4)
 NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+QUANTISING = ("QuantizeLinear", "DynamicQuantizeLinear")
 
 
-def session_of(model: onnx.ModelProto, threads: int = 1) -> onnxruntime.InferenceSession:
+def session_of(model: onnx.ModelProto, optimised: bool = True) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1
+    if not optimised:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     return onnxruntime.InferenceSession(model.SerializeToString(), options,
                                         providers=["CPUExecutionProvider"])
@@ -47,7 +50,8 @@ class Reference:
         wide.CopyFrom(model)
         for dtype in self.narrow:
             convert_dtype(wide, dtype, TensorProto.FLOAT)
-        self.wide = session_of(wide)
+        self.is_quantised = any(n.op_type in QUANTISING for n in model.graph.node)
+        self.wide = session_of(wide, optimised=not self.is_quantised)
         self.outputs = [o.name for o in self.wide.get_outputs()]
         self.model = model
 
