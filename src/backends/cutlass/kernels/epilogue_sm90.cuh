@@ -23,8 +23,9 @@ namespace fusion = ::cutlass::epilogue::fusion;
 // The first `Full` input is what CUTLASS calls C and comes by TMA; the others are read directly.
 template <class Input, bool kIsSource, class Tile>
 struct InputNode;
+// declval: nvcc hands `T()` on to the host's compiler as `signed int()`, which is no expression.
 template <class T>
-using OperandType = decltype(operand(T()));
+using OperandType = decltype(operand(cute::declval<T>()));
 template <class T, class Tile>
 struct InputNode<Row<T>, false, Tile> {
   using Type = fusion::Sm90RowBroadcast<0, Tile, T, OperandType<T>, Stride<_0, _1, int64_t>>;
