@@ -18,6 +18,7 @@ constexpr Operator kGlobalAvgPool2D{
     .flops = [](const CostArgs& args) { return element_count(args.operands[0]); },
     .samples = {"nn.global_avg_pool2d(float32[2,3,5,4])",
                 "nn.global_avg_pool2d(float16[1,5,4,3], layout=\"NHWC\")",
+                "nn.global_avg_pool2d(float32[3,2,4,2], layout=\"CWNH\")",
                 "nn.global_avg_pool2d(float32[1,2,1,1])"},
 };
 

@@ -17,6 +17,7 @@ constexpr Operator kGlobalMaxPool2D{
     .flops = [](const CostArgs& args) { return element_count(args.operands[0]); },
     .samples = {"nn.global_max_pool2d(float32[2,3,5,4])",
                 "nn.global_max_pool2d(float16[1,5,4,3], layout=\"NHWC\")",
+                "nn.global_max_pool2d(float32[3,2,4,2], layout=\"CWNH\")",
                 "nn.global_max_pool2d(float32[1,2,1,1])"},
 };
 

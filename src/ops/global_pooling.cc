@@ -27,17 +27,18 @@ std::vector<Tensor> eval_global_pool(const EvalArgs& args, PoolKind kind) {
   const auto p = relay::read_attrs<GlobalPool2DAttrs>(args.attrs);
   const Tensor& x = args.operands[0];
   const Places data = known_places(p.layout, "NC", 2);
-  const std::int64_t channels = x.shape[data.second];
+  const Places result = known_places(out_layout(p), "NC", 2);
+  const Ints shape = static_shape(args.result), strides = row_major_strides(shape);
   const std::int64_t area = x.shape[data.spatial[0]] * x.shape[data.spatial[1]];
   return in_domain(x.dtype, [&]<class T>(T) -> std::vector<Tensor> {
     const Elements<T> values = values_of<T>(x);
     const bool is_max = kind == PoolKind::kMax;
     const T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
                                                           : std::numeric_limits<T>::min();
-    Elements<T> out(count_of(Ints{x.shape[data.first], channels}), is_max ? lowest : T(0));
+    Elements<T> out(count_of(shape), is_max ? lowest : T(0));
     std::size_t at = 0;
     for (Counter c(x.shape); c; ++c, ++at) {
-      T& to = out[c[data.first] * channels + c[data.second]];
+      T& to = out[c[data.first] * strides[result.first] + c[data.second] * strides[result.second]];
       to = is_max ? max_or_nan(to, values[at]) : to + values[at];
     }
     if (area == 0 && !x.dtype.is_float()) return {tensor_of(args.result, out)};
