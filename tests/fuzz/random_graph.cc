@@ -47,6 +47,11 @@ struct Step {
 
 bool is_too_large(const Tensor& t) { return t.num_elements() > kMostElements; }
 
+// Of nothing, any size is what remains: numbers say 0 where symbols have cancelled.
+bool is_ambiguous(const Tensor& t, const Type& inferred) {
+  return t.num_elements() == 0 && !is_dynamic(inferred) && !(t.type() == inferred);
+}
+
 bool has_unknown_size(const Type& type) {
   return std::any_of(type.shape().begin(), type.shape().end(),
                      [](const Dim& d) { return d.is_unknown(); });
@@ -294,8 +299,10 @@ class Grower {
       inputs.push_back(operand.value ? values_[*operand.value].runs[r].exact : operand.fresh[r]);
     }
     std::vector<Shaken> results;
+    const std::vector<Type> types = flatten(call.type(call.result()));
     for (Tensor& exact : ops::evaluate(call, {}, inputs)) {
       if (is_too_large(exact) || !is_small(exact)) return std::nullopt;
+      if (is_ambiguous(exact, closed(types[results.size()], sizes_.runs()[r]))) return std::nullopt;
       results.push_back({std::move(exact), {}});
     }
     const bool moves_only = step.op->pattern == relay::OpPattern::kInjective;
