@@ -36,7 +36,8 @@ ERROR = re.compile(r"error\[(E\d+)\]: (.*)")
 
 
 def limited() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    # Of what can be written to: CUDA reserves more addresses than any machine has memory.
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
