@@ -64,6 +64,21 @@ TK_INLINE T floor_mod(T a, T b) {
   return static_cast<T>(below ? r + d : r);
 }
 
+// ---- Shifts by any number: of its lowest six bits.
+
+template <class T>
+TK_INLINE T shift_left(T a, T b) {
+  return static_cast<T>(static_cast<uint64_t>(a) << (static_cast<uint64_t>(b) & 63));
+}
+template <class T>
+TK_INLINE T shift_right(T a, T b) {
+  const uint64_t count = static_cast<uint64_t>(b) & 63;
+  if constexpr (static_cast<T>(-1) < static_cast<T>(1)) {
+    return static_cast<T>(static_cast<int64_t>(a) >> count);
+  }
+  return static_cast<T>(static_cast<uint64_t>(a) >> count);
+}
+
 }  // namespace tk
 
 #endif  // TESSERA_KERNEL_NUMBERS_H_

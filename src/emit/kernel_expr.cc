@@ -229,8 +229,14 @@ Text ExprWriter::call(const Call& n) {
     if (n.dtype.is_bool()) return {"!" + text(n.args[0], kPrefix), kPrefix};
     return narrowed(n.dtype, {"~" + text(n.args[0], kPrefix), kPrefix});
   }
-  if (n.name == "shift_left") return infix_of("<<", kShift);
-  if (n.name == "shift_right") return infix_of(">>", kShift);
+  if (n.name == "shift_left" || n.name == "shift_right") {
+    const bool left = n.name == "shift_left";
+    const std::int64_t* count = as_int(n.args[1]);
+    if (count != nullptr && *count >= 0 && *count < n.dtype.bits) {
+      return infix_of(left ? Literal("<<") : ">>", kShift);
+    }
+    return function(left ? Literal("shift_left") : "shift_right", n.dtype, n.args[0], n.args[1]);
+  }
   return infix_of(n.name == "bitwise_and"  ? Literal("&")
                   : n.name == "bitwise_or" ? Literal("|")
                                            : "^",

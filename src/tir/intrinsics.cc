@@ -8,7 +8,7 @@ namespace tessera::tir {
 namespace {
 
 std::int64_t shift_left(std::int64_t x, std::int64_t y) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << y);
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << (y & 63));
 }
 
 constexpr Intrinsic kIntrinsics[] = {

@@ -21,7 +21,7 @@ function(sanitized_program name main)
   target_link_options(${target} PRIVATE ${TESSERA_WATCH_FLAGS})
   add_dependencies(${target} tessera_sanitized_archives)
 endfunction()
-sanitized_program(guard command/main.cc tessera::guard tessera::onnx_gate tessera::driver)
+sanitized_program(guard command/main.cc tessera::guard)
 sanitized_program(fuzz ${PROJECT_SOURCE_DIR}/tests/fuzz/command/main.cc tessera::fuzz)
 # For `make`: all that the tests below need.
 add_custom_target(tessera_sanitized
