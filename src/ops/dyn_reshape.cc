@@ -34,6 +34,9 @@ Result<Type> infer(const InferArgs& args) {
   return tensor_type(std::move(shape), args.operands[0].dtype());
 }
 
+// No tensor has so many, and 64 bits count their bytes.
+constexpr double kMostElements = 0x1p58;
+
 Definitions shape(const ComputeArgs& args) {
   const TensorExpr &data = args.operands[0], &list = args.operands[1];
   const std::size_t count = args.result.rank();
@@ -44,14 +47,21 @@ Definitions shape(const ComputeArgs& args) {
   };
   Expr total = 1, others = 1, rests = 0;
   for (const Expr& e : data.shape()) total = total * e;
+  // The product in floating point, too: data could say sizes whose product overflows and comes out
+  // right.
+  Expr magnitude = tir::float_imm(1, kFloat64);
   for (std::size_t k = 0; k < count; ++k) {
     const Expr is_rest = tir::eq(wanted(k), -1);
     others = others * tir::select(is_rest, Expr(1), wanted(k));
+    const Expr size = tir::call("fabs", {tir::cast(wanted(k), kFloat64)});
+    magnitude = magnitude * tir::max(size, tir::float_imm(1, kFloat64));
     rests = rests + tir::select(is_rest, Expr(1), Expr(0));
   }
   const Expr rest = tir::floor_div(total, tir::max(others, Expr(1)));
   const Expr product = others * tir::select(tir::eq(rests, 0), Expr(1), rest);
-  const Expr fits = tir::logical_and(tir::le(rests, 1), tir::eq(product, total));
+  const Expr counts = tir::logical_and(tir::le(rests, 1), tir::eq(product, total));
+  const Expr fits =
+      tir::logical_and(tir::lt(magnitude, tir::float_imm(kMostElements, kFloat64)), counts);
   return define_sizes(count, [&](std::size_t k) {
     const Expr size = tir::select(tir::eq(wanted(k), -1), rest, wanted(k));
     return tir::select(fits, size, Expr(-1));
