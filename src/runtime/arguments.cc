@@ -250,13 +250,13 @@ std::uint64_t io_align_bytes(const tessera_program_io& io) {
 
 std::uint64_t compact_bytes(tessera_dtype dtype, std::int32_t ndim, const std::int64_t* shape) {
   std::uint64_t bytes = element_bytes(dtype);
+  bool is_empty = false;
   for (std::int32_t d = 0; d < ndim; ++d) {
-    if (shape[d] < 0 ||
-        __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(shape[d]), &bytes)) {
-      return UINT64_MAX;
-    }
+    is_empty |= shape[d] == 0;
+    const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(shape[d], 1));
+    if (shape[d] < 0 || __builtin_mul_overflow(bytes, size, &bytes)) return UINT64_MAX;
   }
-  return bytes;
+  return is_empty ? 0 : bytes;
 }
 
 bool is_compact(const tessera_tensor& tensor) {

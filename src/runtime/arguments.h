@@ -49,8 +49,8 @@ std::uint64_t element_bytes(tessera_dtype dtype);
 // Alignment that a tensor of this input or output needs.
 std::uint64_t io_align_bytes(const tessera_program_io& io);
 
-// Bytes of a compact tensor; UINT64_MAX if a dimension is negative (unknown) or the product
-// overflows.
+// Bytes of a compact tensor; UINT64_MAX if a dimension is negative (unknown), or if the product of
+// those that are not zero overflows.
 std::uint64_t compact_bytes(tessera_dtype dtype, std::int32_t ndim, const std::int64_t* shape);
 
 bool is_compact(const tessera_tensor& tensor);

@@ -151,13 +151,19 @@ std::int32_t alone_with_threads(tessera_instance* instance, F&& work) {
 namespace tessera::runtime {
 namespace {
 
-// A quarter more must fit, too. False, with the error set, where it does not.
+// A quarter more must fit, too. False, with the error set, where it does not. The other sizes of
+// what is empty must fit as well: loops count to them, and sizes are made of them.
 bool count_bytes(tessera_instance& instance, std::int64_t element_bytes, const std::int64_t* shape,
                  std::int32_t rank, std::int64_t* bytes) {
-  bool fits = true;
+  bool fits = true, is_empty = false;
   *bytes = element_bytes;
-  for (std::int32_t d = 0; d < rank; ++d) fits &= !__builtin_mul_overflow(*bytes, shape[d], bytes);
-  if (fits && *bytes <= INT64_MAX / 2) return true;
+  for (std::int32_t d = 0; d < rank; ++d) {
+    is_empty |= shape[d] == 0;
+    fits &= !__builtin_mul_overflow(*bytes, shape[d] == 0 ? 1 : shape[d], bytes);
+  }
+  fits &= *bytes <= INT64_MAX / 2;
+  if (is_empty) *bytes = 0;
+  if (fits) return true;
   char text[kErrorBytes];
   int at = std::snprintf(text, sizeof text, "a tensor of unbounded size has ");
   for (std::int32_t d = 0; d < rank && at < static_cast<int>(sizeof text) / 2; ++d) {
