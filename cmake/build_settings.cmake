@@ -57,8 +57,9 @@ if(CCACHE_PROGRAM)
 endif()
 
 # For libraries of models that are watched while they run: what CXX has for the command that makes
-# them, and the flags of a second set of archives.
-set(TESSERA_WATCH_FLAGS -fsanitize=address,undefined -fno-sanitize=vptr
+# them, and the flags of a second set of archives. Integers that a model computes may overflow, as
+# it likes.
+set(TESSERA_WATCH_FLAGS -fsanitize=address,undefined -fno-sanitize=vptr,signed-integer-overflow
   -fno-sanitize-recover=undefined)
 
 # The build tree has the layout of an installation, and the command finds its archives and headers

@@ -45,6 +45,13 @@ sanitizers() {
     --label-exclude '^slow$'
 }
 
+# Libraries of models that have sanitizers in their own code; made by g++'s build of the command.
+sanitized_libraries() {
+  cmake --preset release >/dev/null &&
+    cmake --build build/release --parallel "$jobs" --target tessera_sanitized &&
+    ctest --test-dir build/release --output-on-failure -L '^sanitized$'
+}
+
 fuzz() {
   ctest --test-dir build/asan --parallel "$jobs" --output-on-failure -L '^fuzz$'
 }
@@ -56,6 +63,7 @@ stage "format" format
 stage "clang build" clang_build
 stage "sanitizers" sanitizers
 stage "fuzz" fuzz
+stage "sanitized libraries" sanitized_libraries
 stage "headers" scripts/check-headers.py --build build/asan --jobs "$jobs"
 stage "clang-tidy" tidy
 

@@ -56,10 +56,14 @@ class Allocator {
   bool was_intact_ = true;
 };
 
+// UINT64_MAX where nothing can count them.
 std::uint64_t bytes_of(const Port& port, const Ints& shape) {
-  return std::accumulate(
-      shape.begin(), shape.end(), port.element_bytes(),
-      [](std::uint64_t n, std::int64_t size) { return n * static_cast<std::uint64_t>(size); });
+  std::uint64_t bytes = port.element_bytes();
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  for (const std::int64_t size : shape) {
+    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) return UINT64_MAX;
+  }
+  return bytes;
 }
 
 // A tensor of a run, with its memory.
@@ -98,10 +102,9 @@ class GuardedRuns {
       return;
     }
     for (int round = 0; round < options_.rounds; ++round) {
-      // The first ones get furthest.
-      const Sizes sizes = round % 4 == 3   ? Sizes::kAny
-                          : round % 4 == 1 ? Sizes::kEqual
-                                           : Sizes::kAgreeing;
+      constexpr Sizes kKinds[] = {Sizes::kAgreeing, Sizes::kEqual, Sizes::kAgreeing, Sizes::kAny,
+                                  Sizes::kHuge};
+      const Sizes sizes = kKinds[round % 5];
       const Data data = round % 3 == 0 ? Data::kTame : round % 3 == 1 ? Data::kNear : Data::kWild;
       Random random(options_.seed * 1000003 + static_cast<std::uint64_t>(round));
       try {

@@ -15,11 +15,13 @@ namespace {
 
 // Whole vectors of every length, one more and one less, and what is no multiple of anything.
 constexpr std::int64_t kSizes[] = {0, 1, 1, 2, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31, 33, 64};
+// So large that nothing can loop over them, beside a size that is zero.
+constexpr std::int64_t kHugeSizes[] = {0, 0, 3, 1ll << 61, 1ll << 62, INT64_MAX};
 constexpr std::int64_t kMostElements = 1 << 20;  // of a tensor
 
-constexpr std::int64_t kWildInts[] = {
-    0,         1,       -1,        2,         255, -129, 65536,  INT32_MAX, INT32_MIN,
-    INT64_MAX, -100000, 1ll << 40, INT64_MIN, 3,   -7,   100000, 1ll << 62};
+// Nothing of the kind that is a size which loops reach in minutes.
+constexpr std::int64_t kWildInts[] = {0,         1,         -1, 2,  255,     -129,
+                                      INT64_MAX, INT64_MIN, 3,  -7, -100000, 1ll << 62};
 constexpr double kWildFloats[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 0.0, -0.0, 3e9, 1e-40};
 
 template <class T, std::size_t N>
@@ -37,6 +39,18 @@ std::int64_t hostile_size(std::int64_t least, std::int64_t most, const Ints& fix
   return most >= 0 ? std::clamp(size, least, std::max(least, most)) : std::max(size, least);
 }
 
+// A tensor too large to be had gets the least of its open sizes.
+void make_affordable(const Port& port, Ints& shape) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return;
+  std::int64_t elements = 1;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (port.io.shape[d] < 0 && shape[d] > kMostElements / elements) {
+      shape[d] = std::max<std::int64_t>(port.io.min_shape[d], 1);
+    }
+    elements *= shape[d];
+  }
+}
+
 std::int64_t int_value(Data data, Random& random) {
   if (data == Data::kTame) return static_cast<std::int64_t>(random() % 4);
   if (data == Data::kNear) return static_cast<std::int64_t>(random() % 40) - 20;
@@ -46,6 +60,13 @@ double float_value(Data data, Random& random) {
   if (data == Data::kWild && random() % 8 == 0) return one_of(kWildFloats, random);
   const double tame = (static_cast<double>(random() % 2001) - 1000) / 300;
   return data == Data::kNear ? std::round(tame * 8) : tame;
+}
+
+// The nearest one that an integer of the type can be; of those without sign the bits count.
+std::int64_t limited(std::int64_t value, tessera_dtype dtype) {
+  if (dtype.bits >= 64 || dtype.code != TESSERA_INT) return value;
+  const std::int64_t end = std::int64_t{1} << (dtype.bits - 1);
+  return std::clamp(value, -end, end - 1);
 }
 
 template <class T>
@@ -62,7 +83,17 @@ void put_float(std::byte* at, tessera_dtype dtype, double value) {
 }  // namespace
 
 std::string to_string(Sizes sizes) {
-  return sizes == Sizes::kAgreeing ? "agreeing" : sizes == Sizes::kEqual ? "equal" : "any";
+  switch (sizes) {
+    case Sizes::kAgreeing:
+      return "agreeing";
+    case Sizes::kEqual:
+      return "equal";
+    case Sizes::kAny:
+      return "any";
+    case Sizes::kHuge:
+      return "huge";
+  }
+  return "";
 }
 std::string to_string(Data data) {
   return data == Data::kTame ? "tame" : data == Data::kNear ? "near" : "wild";
@@ -78,20 +109,19 @@ std::vector<Ints> hostile_shapes(const std::vector<Port>& inputs, Sizes sizes, R
   std::vector<Ints> shapes;
   for (const Port& port : inputs) {
     Ints& shape = shapes.emplace_back();
-    std::int64_t elements = 1;
     for (std::int32_t d = 0; d < port.io.ndim; ++d) {
       std::int64_t size = port.io.shape[d];
       if (size < 0) {
-        size = hostile_size(port.io.min_shape[d], port.io.max_shape[d], fixed, random);
+        const std::int64_t least = port.io.min_shape[d], most = port.io.max_shape[d];
+        size = sizes == Sizes::kHuge ? one_of(kHugeSizes, random)
+                                     : hostile_size(least, most, fixed, random);
         const std::string name =
             sizes == Sizes::kEqual ? "" : port.shape[static_cast<std::size_t>(d)];
         if (sizes != Sizes::kAny) size = chosen.try_emplace(name, size).first->second;
-        const std::int64_t least = std::max<std::int64_t>(port.io.min_shape[d], 0);
-        if (elements * size > kMostElements) size = std::max<std::int64_t>(least, 1);
       }
-      elements *= size;
       shape.push_back(size);
     }
+    make_affordable(port, shape);
   }
   return shapes;
 }
@@ -105,7 +135,7 @@ void fill(std::span<std::byte> memory, tessera_dtype dtype, Data data, Random& r
     } else if (dtype.code == TESSERA_BOOL) {
       put(element, static_cast<std::uint8_t>(random() & 1));
     } else {
-      const std::int64_t value = int_value(data, random);
+      const std::int64_t value = limited(int_value(data, random), dtype);
       std::memcpy(element, &value, size);  // the low bytes of a little-endian number
     }
   }

@@ -17,8 +17,9 @@ using Random = std::mt19937_64;
 using Ints = std::vector<std::int64_t>;
 
 // kAgreeing: what has one name in the model has one size, so that runs get far. kEqual: all have
-// one. kAny: each for itself.
-enum class Sizes { kAgreeing, kEqual, kAny };
+// one. kAny: each for itself. kHuge: named alike, and beyond what 32 and 64 bits can count wherever
+// another size of the tensor is zero.
+enum class Sizes { kAgreeing, kEqual, kAny, kHuge };
 // kTame: small numbers, which are indices of most things. kWild: far outside of everything, NaN and
 // infinities among them.
 enum class Data { kTame, kNear, kWild };

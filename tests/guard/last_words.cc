@@ -31,7 +31,7 @@ extern "C" void speak_and_die(int signal) {
 
 void speak_when_killed() {
   if (__sanitizer_set_death_callback != nullptr) return __sanitizer_set_death_callback(speak);
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM}) {
     struct sigaction action = {};
     action.sa_handler = speak_and_die;
     action.sa_flags = SA_ONSTACK;
