@@ -76,7 +76,9 @@ Definitions compute_scatter(const ComputeArgs& args, const std::string& mode,
   for (const Expr& e : extents) count = count * e;
   return define(args, "y", [&](const Indices& i) {
     const Indices u = reshaped_index(extents, {count}, {last(i)});
-    return tir::select(tir::ge(last(i), 0), update(i, u), data(i));
+    // The second half always holds: it is there for the proof that `update` reads inside.
+    const Expr hit = tir::logical_and(tir::ge(last(i), 0), tir::lt(last(i), count));
+    return tir::select(hit, update(i, u), data(i));
   });
 }
 

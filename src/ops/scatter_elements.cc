@@ -57,19 +57,26 @@ Definitions compute(const ComputeArgs& args) {
     at[axis] = u[0];
     return at;
   };
-  const auto hits = [&](const Indices& i, const Indices& u) {
+  const auto covered = [&](const Indices& i) {  // updates may cover a part of the data
     std::vector<Expr> conditions;
-    for (std::size_t d = 0; d < i.size(); ++d) {  // updates may cover a part of the data
-      if (static_cast<std::int64_t>(d) != axis)
+    for (std::size_t d = 0; d < i.size(); ++d) {
+      if (static_cast<std::int64_t>(d) != axis) {
         conditions.push_back(tir::lt(i[d], indices.shape()[d]));
+      }
     }
+    return conditions;
+  };
+  const auto hits = [&](const Indices& i, const Indices& u) {
+    std::vector<Expr> conditions = covered(i);
     const Expr chosen = tir::cast(indices(place(i, u)), kInt64);
     const Expr wrapped = tir::select(tir::lt(chosen, 0), chosen + data.shape()[axis], chosen);
     conditions.push_back(tir::eq(wrapped, i[axis]));
     return all_of(std::move(conditions));
   };
   const auto update = [&](const Indices& i, const Indices& u) {
-    return args.operands[2](place(i, u));
+    const Expr value = args.operands[2](place(i, u));
+    std::vector<Expr> conditions = covered(i);
+    return conditions.empty() ? value : tir::select(all_of(std::move(conditions)), value, data(i));
   };
   return compute_scatter(args, p.reduction, along, hits, update);
 }

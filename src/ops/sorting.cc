@@ -82,7 +82,8 @@ TensorExpr sorted_places(const TensorExpr& data, const SortOrder& order,
 TensorExpr taken_along(const TensorExpr& data, const TensorExpr& places, std::int64_t axis) {
   return tir::compute("sorted", places.shape(), [&](const Indices& i) {
     Indices at = i;
-    at[axis] = places(i);
+    // They are places; bounded for the proof that this reads inside.
+    at[axis] = tir::max(tir::min(places(i), data.shape()[axis] - 1), 0);
     return data(at);
   });
 }
