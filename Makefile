@@ -20,7 +20,7 @@ test: build
 	@rm -rf build/release/test-results
 	GTEST_OUTPUT=xml:$(CURDIR)/build/release/test-results/ \
 	ctest --test-dir build/release --parallel $(JOBS) --output-on-failure \
-	  --label-exclude '^(slow|fuzz|sanitized|gpu)$$'; status=$$?; \
+	  --label-exclude '^(slow|fuzz|fuzz-open|sanitized|gpu)$$'; status=$$?; \
 	  scripts/skipped-tests.py build/release/test-results; exit $$status
 
 check:
@@ -44,7 +44,7 @@ zoo: build
 
 fuzz: build
 	TESSERA_FUZZ_SECONDS=$(FUZZ_SECONDS) TESSERA_FUZZ_GRAPHS=$(FUZZ_GRAPHS) \
-	  ctest --test-dir build/release --output-on-failure -L '^fuzz$$'
+	  ctest --test-dir build/release --output-on-failure -L '^fuzz(-open)?$$'
 
 # Libraries of small models, ONNX's cases and the zoo between guard pages, with hostile sizes and
 # data.

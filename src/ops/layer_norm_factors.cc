@@ -43,7 +43,8 @@ constexpr Operator kLayerNormFactors{
         },
     .samples = {"nn.layer_norm_factors(float32[2,3,7])",
                 "nn.layer_norm_factors(float16[4,70], epsilon=0.01)",
-                "nn.layer_norm_factors(float64[5])", "nn.layer_norm_factors(float32[0,4])"},
+                "nn.layer_norm_factors(float64[5])", "nn.layer_norm_factors(float32[0,4])",
+                "nn.layer_norm_factors(float32[2,0])"},
 };
 
 }  // namespace tessera::ops

@@ -38,7 +38,8 @@ void for_each_group(const Elements<double>& x, const GroupedShape& shape, const 
   const auto count = static_cast<double>(count_of(shape.inside));
   for (Counter g(shape.groups); g; ++g) {
     const std::int64_t base = g.offset(shape.strides);
-    double mean = 0, variance = 0;
+    const double none = 0 / count;  // NaN for a mean of nothing, as code has it
+    double mean = n.subtracts_mean ? none : 0, variance = none;
     for (Counter i(shape.inside); i && n.subtracts_mean; ++i) {
       mean += x[base + i.offset(shape.strides)] / count;
     }
