@@ -46,10 +46,12 @@ def families_of(results: dict[str, dict[str, dict]]) -> list[str]:
     return lines
 
 
-def row(name: str, results: dict[str, dict]) -> str:
+def row(name: str, results: dict[str, dict], most: dict[str, dict]) -> str:
+    """`most`: of a model that was run in every configuration; of others it is said in which."""
     ratio, times = ratio_of(results), next(iter(results.values())).get("times_us")
     errors = [r["error"] for r in results.values() if "error" in r]
-    cells = [name, kinds_of(results), f"{max(errors):.1e}" if errors else "",
+    with_what = "" if len(results) == len(most) else f" ({', '.join(results)})"
+    cells = [name, kinds_of(results) + with_what, f"{max(errors):.1e}" if errors else "",
              *([f"{t:.0f}" for t in times] if times else ("", "")),
              "" if ratio is None else f"{ratio:.2f}x" + (" **slow**" if ratio > SLOW else "")]
     return f"| {' | '.join(cells)} |"
@@ -62,9 +64,10 @@ def main() -> None:
     print("\n".join(families_of(results)))
     print("\n| model | result | largest error | us | onnxruntime, us | time |\n"
           "|---|---|---|---|---|---|")
+    most = max(results.values(), key=len)
     for model in read_manifest():
         if model["name"] in results:
-            print(row(model["name"], results[model["name"]]))
+            print(row(model["name"], results[model["name"]], most))
 
 
 if __name__ == "__main__":
