@@ -76,6 +76,7 @@ void HostWriter::define_without_memory(const Buffer& buffer) {
 }
 
 void HostWriter::define_view(const Buffer& buffer, const Buffer& source) {
+  define_again(source);
   define(buffer, name(source));
   pointers_[buffer.get()] = pointers_[source.get()];
 }
