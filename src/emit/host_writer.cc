@@ -78,7 +78,8 @@ void HostWriter::define_without_memory(const Buffer& buffer) {
 void HostWriter::define_view(const Buffer& buffer, const Buffer& source) {
   define_again(source);
   define(buffer, name(source));
-  pointers_[buffer.get()] = pointers_[source.get()];
+  const auto pointer = pointers_.find(source.get());
+  if (pointer != pointers_.end()) pointers_[buffer.get()] = pointer->second;
 }
 
 void HostWriter::define_again(const Buffer& buffer) {
