@@ -13,7 +13,8 @@ sys.path.insert(0, str(HERE))
 
 from hydrate import MODELS, hydrate, skeleton_path  # noqa: E402
 from running.arrays import BFLOAT16, load_arrays, save_arrays  # noqa: E402
-from running.compare import compare  # noqa: E402
+from running.compare import compare, computed_in  # noqa: E402
+from running.configurations import CONFIGURATIONS  # noqa: E402
 from running.examine import compile_problem, run_problem, start  # noqa: E402
 from running.expected import is_kind, kind_of, read_expected, surprise, updated  # noqa: E402
 from running.manifest import FAMILIES, read_manifest  # noqa: E402
@@ -59,6 +60,13 @@ class Comparing(unittest.TestCase):
 
     def test_a_biased_quantisation_is_wrong_below_the_largest_error(self):
         self.assertNotEqual(self.wrong(X + np.float32(0.03), X, kind="quantised"), "")
+
+    def test_a_precision_that_was_asked_for_decides(self):
+        for variant, configuration, kind in (("dynamo20", "cuda_fp16", "float16"),
+                                             ("dynamo20", "cuda", "float32"),
+                                             ("qdq", "cuda_fp16", "quantised")):
+            self.assertEqual(computed_in({"variant": variant}, CONFIGURATIONS[configuration]),
+                             kind)
 
 
 class Expecting(unittest.TestCase):

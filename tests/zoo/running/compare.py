@@ -13,13 +13,14 @@ MEAN_ALLOWED = 1.5e-2   # of quantised models
 DIFFERENT_INTEGERS = 0.01  # of an output: ties of an argmax, a rounding that went the other way
 
 
-def computed_in(entry: dict) -> str:
+def computed_in(entry: dict, options: list[str]) -> str:
+    """`options`: those that the model was compiled with."""
     variant = entry["variant"]
     for word, kind in (("dynamic", "quantised"), ("qdq", "quantised"), ("qoperator", "quantised"),
                        ("bfloat", "bfloat16"), ("half", "float16"), ("fp16", "float16")):
         if word in variant:
             return kind
-    return "float32"
+    return "float16" if "fp16" in options else "float32"
 
 
 def as_float(x: np.ndarray) -> np.ndarray:

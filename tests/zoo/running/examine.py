@@ -148,9 +148,10 @@ class Subject:
                               str(self.folder), *([str(self.path)] if timed else [])], seconds)
         library.unlink()
         problem = run_problem(status, said, seconds)
-        return problem or self.judge(json.loads((self.folder / "run.json").read_text()))
+        return problem or self.judge(json.loads((self.folder / "run.json").read_text()),
+                                     computed_in(self.entry, CONFIGURATIONS[configuration]))
 
-    def judge(self, run: dict) -> dict:
+    def judge(self, run: dict, kind: str) -> dict:
         errors, result = [], None
         for index, found in enumerate(run["sets"]):
             where = f"sizes {index}: "
@@ -158,8 +159,7 @@ class Subject:
                 result = result or outcome("refused", f"run: {where}{found['error']}")
                 continue
             outputs = load_arrays(self.folder / f"out{index}.npz")
-            error, wrong = compare(outputs, self.exact[index], self.same[index],
-                                   computed_in(self.entry))
+            error, wrong = compare(outputs, self.exact[index], self.same[index], kind)
             errors.append(error)
             for name, wanted in self.types.items():
                 if outputs[name].dtype != wanted:
