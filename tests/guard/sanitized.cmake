@@ -31,7 +31,7 @@ add_custom_target(tessera_sanitized
 set(guard tessera_guard_sanitized_command --heap --target "cpu -opt=1")
 set(fuzz tessera_fuzz_sanitized_command --jobs 2 --failures ${CMAKE_CURRENT_BINARY_DIR}/failures)
 guard_run(sanitized-models "sanitized" 600 ${guard} --share 4 ${made})
-guard_run(sanitized-today "sanitized" 600 ${guard} --share 40 ${cases} ${zoo})
+guard_run(sanitized-today "sanitized" 600 ${guard} --share 60 ${cases} ${zoo})
 guard_run(sanitized-fuzz "sanitized" 600 ${fuzz} --graphs 50)
 guard_run(sanitized-all "slow;sanitized-all" 14400 ${guard} --rounds 24 ${made} ${cases} ${zoo})
 guard_run(sanitized-all-fuzz "slow;sanitized-all" 14400 ${fuzz} --graphs 1000)
