@@ -13,7 +13,6 @@ namespace {
 using tir::Buffer;
 using tir::Expr;
 using tir::ForKind;
-using tir::MemoryScope;
 using tir::Stmt;
 
 constexpr std::int64_t kMaxStackBytes = 1 << 20;  // of one array

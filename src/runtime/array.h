@@ -34,7 +34,7 @@ class Array {
     if (size_ == capacity_) {
       const T kept = value;  // it may be an element of this array
       const std::size_t capacity = capacity_ == 0 ? 8 : 2 * capacity_;
-      void* grown = std::realloc(data_, capacity * sizeof(T));
+      void* grown = std::realloc(data_, capacity * sizeof(T));  // NOLINT: T may be a pointer
       if (grown == nullptr) return false;
       data_ = static_cast<T*>(grown);
       capacity_ = capacity;
