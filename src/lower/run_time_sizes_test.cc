@@ -62,6 +62,33 @@ class RunTimeSizes : public ::testing::Test {
   Module module_, program_;
 };
 
+TEST_F(RunTimeSizes, ASliceHasAStep) {
+  lower_text(
+      "def @main(%x: Tensor[(6), float32], %b: Tensor[(1), int64], %e: Tensor[(1), int64],\n"
+      "          %s: Tensor[(1), int64]) {\n  dyn.strided_slice(%x, %b, %e, %s)\n}\n");
+  const Tensor x = floats({6}, {1, 2, 3, 4, 5, 6});
+  const auto slice = [&](std::int64_t begin, std::int64_t end, std::int64_t step) {
+    const HostRun run(program_,
+                      {x, numbers({1}, {begin}), numbers({1}, {end}), numbers({1}, {step})});
+    return run.outputs().at(0);
+  };
+  testing::expect_close({floats({3}, {2, 4, 6})}, {slice(1, 6, 2)}, host_text());
+  testing::expect_close({floats({3}, {6, 4, 2})}, {slice(5, 0, -2)}, host_text());
+  EXPECT_NE(failure({x, numbers({1}, {1}), numbers({1}, {6}), numbers({1}, {0})})
+                .find("does not fit its operands"),
+            std::string::npos);
+}
+
+// What is read at a place that it gives itself has no memory of its own.
+TEST_F(RunTimeSizes, ATensorIsAnIndexIntoItself) {
+  lower_text("def @main(%x: Tensor[(?n), uint16]) { %0 = copy(%x); gather(%0, %0, axis=0) }\n");
+  expect_shape({tensor_from_ints({4}, kUInt16, std::vector<std::int64_t>{3, 0, 1, 2})}, {4});
+  lower_text(
+      "def @main(%x: Tensor[(?n), int64]) {\n"
+      "  %0 = add(%x, 1i64);\n  gather(%0, gather(%0, %0, axis=0), axis=0)\n}\n");
+  expect_shape({numbers({5}, {-1, 3, 0, 2, 1})}, {5});
+}
+
 TEST_F(RunTimeSizes, AReshapeToAListOfTheInputs) {
   lower_text(
       "def @main(%x: Tensor[(6), float32], %s: Tensor[(2), int64]) {\n"

@@ -52,21 +52,30 @@ std::vector<TensorRef> readers_first(const Definitions& d) {
   return order;
 }
 
+bool reads(const Expr& e, const tir::TensorNode* tensor) {
+  bool found = false;
+  tir::for_each_node(e, [&](const Expr& part) {
+    const auto* r = part.as<tir::Read>();
+    found |= r != nullptr && r->tensor.get() == tensor;
+  });
+  return found;
+}
+
 // Replaces reads of one tensor.
 class ReadReplacer : public tir::Mutator {
  public:
-  ReadReplacer(const tir::TensorNode* tensor, std::function<Expr(const std::vector<Expr>&)> f)
-      : tensor_(tensor), f_(std::move(f)) {}
+  using Replacement = std::function<Expr(const tir::Read&, const Expr& whole)>;
+  ReadReplacer(const tir::TensorNode* tensor, Replacement f) : tensor_(tensor), f_(std::move(f)) {}
   using Mutator::mutate;
   Expr mutate(const Expr& e) override {
     const Expr inner = Mutator::mutate(e);
     const auto* r = inner.as<tir::Read>();
-    return r != nullptr && r->tensor.get() == tensor_ ? f_(r->indices) : inner;
+    return r != nullptr && r->tensor.get() == tensor_ ? f_(*r, inner) : inner;
   }
 
  private:
   const tir::TensorNode* tensor_;
-  std::function<Expr(const std::vector<Expr>&)> f_;
+  Replacement f_;
 };
 
 // A stage while definitions are still being substituted into it.
@@ -105,9 +114,21 @@ struct OpenStage {
     return i;
   }
 
+  // Innermost reads first: where a tensor is an index into itself, replacing the inner read changes
+  // the place of the outer one.
   void substitute(const TensorRef& tensor) {
-    const auto where = places(tensor.get());
-    if (where.empty()) return;
+    while (substitute_innermost(tensor)) {
+    }
+  }
+
+  // False where nothing is left to replace.
+  bool substitute_innermost(const TensorRef& tensor) {
+    auto where = places(tensor.get());
+    std::erase_if(where, [&](const std::vector<Expr>& indices) {
+      return std::any_of(indices.begin(), indices.end(),
+                         [&](const Expr& i) { return reads(i, tensor.get()); });
+    });
+    if (where.empty()) return false;
     std::vector<Expr> replacement;
     std::vector<StageLet> fresh;
     for (const auto& indices : where) {
@@ -121,12 +142,14 @@ struct OpenStage {
         fresh.push_back({replacement.back(), value});
       }
     }
-    ReadReplacer replace(tensor.get(), [&](const std::vector<Expr>& indices) {
-      return replacement[find(where, indices)];
+    ReadReplacer replace(tensor.get(), [&](const tir::Read& read, const Expr& whole) {
+      const std::size_t at = find(where, read.indices);
+      return at == where.size() ? whole : replacement[at];
     });
     for (StageLet& let : stage.lets) let.value = replace.mutate(let.value);
     stage.value = replace.mutate(stage.value);
     for (StageLet& let : fresh) insert(std::move(let));
+    return true;
   }
 
   // In front of its readers, but behind what its own value reads: an index may be a named scalar.

@@ -154,7 +154,8 @@ Definitions shape(const ComputeArgs& args) {
     }
     const Expr span = brought_in(s.end, s.stride, data.shape()[d]) -
                       brought_in(s.begin, s.stride, data.shape()[d]);
-    return tir::max(Expr(0) - tir::floor_div(Expr(0) - span, s.stride), Expr(0));
+    const Expr count = tir::max(Expr(0) - tir::floor_div(Expr(0) - span, s.stride), Expr(0));
+    return tir::select(tir::eq(s.stride, 0), Expr(-1), count);  // which is no size
   });
 }
 
