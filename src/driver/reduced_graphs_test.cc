@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs on which the fuzzer found a fault, reduced: libraries and the interpreter compute what
 // `eval` does.
+#include <array>
+
 #include "driver/compile.h"
 #include "driver/load_model.h"
 #include "driver/testing/model_test.h"
@@ -16,7 +18,11 @@ using testing::value_of;
 
 class ReducedGraphs : public ModelTest {
  protected:
-  void expect_right(const std::string& text, const std::vector<std::string>& targets) {
+  using Shapes = std::vector<std::vector<std::int64_t>>;
+
+  // `shapes`: of inputs whose sizes are open.
+  void expect_right(const std::string& text, const std::vector<std::string>& targets,
+                    const Shapes& shapes = {}) {
     CompileOptions o;
     o.model = folder_.file("m.relay");
     o.output = folder_.file("m.so");
@@ -28,7 +34,8 @@ class ReducedGraphs : public ModelTest {
     const auto exported = value_of(exec::Session::open_library(o.output, {.threads = 1}));
     const auto interpreted = value_of(prepare_in_process(o, {.threads = 1}));
     std::vector<Tensor> inputs;
-    for (const exec::PortInfo& port : exported->inputs()) {
+    for (exec::PortInfo port : exported->inputs()) {
+      if (!shapes.empty()) port.shape = shapes.at(inputs.size());
       inputs.push_back(exec::random_input(port, inputs.size() + 1));
     }
     const auto wanted = ops::evaluate(module, module.functions.at("main"), inputs);
@@ -82,6 +89,28 @@ def @region(%a: Tensor[(1, 4, 4), float32], %n: int64, %t: float32, Compiler="on
 }
 )",
                  targets);
+  }
+}
+
+// oneDNN has no convolution of nothing, to nothing, or over borders alone.
+TEST_F(ReducedGraphs, ConvolutionsOfOpenSizesThatAreZero) {
+  const std::string text = R"(
+#[symbol n = 0..]
+#[symbol c = 0..]
+#[symbol o = 0..]
+#[symbol h = 0..]
+def @main(%x: Tensor[(?n, ?c, ?h, 5), float32], %w: Tensor[(?o, ?c, 3, 3), float32],
+    %b: Tensor[(?o), float32]) {
+  nn.relu(nn.bias_add(nn.conv2d(%x, %w, padding=[2, 2, 2, 2], kernel_size=[3, 3]), %b))
+}
+)";
+  for (const auto& [n, c, o, h] : {std::array{1, 2, 3, 4},
+                                   {0, 2, 3, 4},
+                                   {1, 0, 3, 4},
+                                   {1, 2, 0, 4},
+                                   {1, 2, 3, 0},
+                                   {2, 0, 3, 0}}) {
+    expect_right(text, {"cpu", "onednn"}, {{n, c, h, 5}, {o, c, 3, 3}, {o}});
   }
 }
 

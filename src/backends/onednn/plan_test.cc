@@ -41,6 +41,22 @@ bool is_by_reference(int layout_tag) {
   });
 }
 
+// A size that only the run knows may be 0, for which oneDNN has no convolution.
+TEST(Plan, AResultWithoutElementsTakesNoStep) {
+  if (compiler_library() == nullptr) GTEST_SKIP() << compiler_library_error();
+  for (const std::string_view size : {"n", "h"}) {
+    runtime::JsonGraph graph;
+    EXPECT_TRUE(graph.parse(convolution(-1))) << graph.error();
+    for (const std::string_view name : {"n", "h", "w"}) {
+      EXPECT_TRUE(graph.set_size(name, name == size ? 0 : 15));
+    }
+    const Library& library = *compiler_library();
+    Plan plan(library.api(), library.engine());
+    EXPECT_TRUE(plan.build(graph)) << plan.error();
+    EXPECT_EQ(plan.steps().size(), 0u) << size;
+  }
+}
+
 // The layout that the likely sizes want must not leave other sizes to the reference.
 TEST(Plan, WeightsInALayoutThatOnlyTheReferenceReadsAreCopied) {
   if (compiler_library() == nullptr) GTEST_SKIP() << compiler_library_error();

@@ -142,7 +142,9 @@ const_dnnl_memory_desc_t Plan::argument_layout(dnnl_primitive_desc_t primitive, 
 bool Plan::add_kernel(std::uint32_t node) {
   KernelSpec spec;
   if (!read_spec(*graph_, graph_->nodes()[node], &spec, &error_)) return false;
+  if (spec.result.is_empty()) return add_empty_result(node);
   if (spec.kind == KernelKind::kMatmul) without_empty_sum(&spec);
+  if (spec.kind == KernelKind::kConvolution) without_empty_source(&spec);
   LayoutChoice choice;
   if (!choose_layouts(spec, &choice) || !choose_sum(spec, node, &choice)) return false;
   dnnl_status_t status = dnnl_success;
@@ -155,6 +157,17 @@ bool Plan::add_kernel(std::uint32_t node) {
   const bool added = add_operands(spec, choice, &step) && add_result(spec, choice, &step);
   // Taken into steps_ in any case, so that the primitive is destroyed with the plan.
   return add_step(step, step.first_operand) && added;
+}
+
+// Nothing is to be computed, and not every primitive can be made for that.
+bool Plan::add_empty_result(std::uint32_t node) {
+  Value& value = values_[graph_->entry_id({node, 0})];
+  Version result = {keep(make_plain(api_, value.dims)), Place::kOutput, value.head, kNone};
+  if (value.head == kNone) {
+    result.place = Place::kBuffer;
+    if (result.layout == nullptr || !new_buffer(result.layout, &result.index)) return false;
+  }
+  return new_version(value, result);
 }
 
 // Weights lie as the likely sizes want them. Where the library has only its reference for that and
@@ -197,10 +210,29 @@ void Plan::without_empty_sum(KernelSpec* spec) {
   OperandSpec &a = spec->operands[source], &b = spec->operands[weights];
   if (a.dims.count < 2 || a.dims.at[a.dims.count - 1] != 0) return;
   a.dims.at[a.dims.count - 1] = b.dims.at[b.dims.count - 2] = 1;
-  for (OperandSpec* operand : {&a, &b}) {
-    operand->strides.count = 0;
-    operand->is_zeros = true;
+  a.become_zeros();
+  b.become_zeros();
+}
+
+// Likewise a convolution without channels, or over borders alone: one zero takes the place of the
+// channels of a group, and that of one element of the border.
+void Plan::without_empty_source(KernelSpec* spec) {
+  OperandSpec& source = spec->operands[spec->find(Role::kSource)];
+  OperandSpec& weights = spec->operands[spec->find(Role::kWeights)];
+  if (!source.dims.is_empty()) return;
+  const std::int32_t spatial = source.dims.count - 2;
+  if (source.dims.at[1] == 0) {
+    const bool is_grouped = weights.dims.count > source.dims.count;
+    source.dims.at[1] = is_grouped ? weights.dims.at[0] : 1;
+    weights.dims.at[weights.dims.count - spatial - 1] = 1;
+    weights.become_zeros();
   }
+  for (std::int32_t d = 0; d < spatial; ++d) {
+    if (source.dims.at[2 + d] != 0) continue;
+    source.dims.at[2 + d] = 1;
+    --(spec->padding_end.at[d] > 0 ? spec->padding_end : spec->padding_begin).at[d];
+  }
+  source.become_zeros();
 }
 
 // Where the source's layout decides the kernel's, and where the library decides.

@@ -86,7 +86,9 @@ class Plan {
   bool read_values();
   bool read_value(std::uint32_t node, std::uint32_t output);
   bool add_kernel(std::uint32_t node);
+  bool add_empty_result(std::uint32_t node);
   static void without_empty_sum(KernelSpec* spec);
+  static void without_empty_source(KernelSpec* spec);
   bool choose_layouts(const KernelSpec& spec, LayoutChoice* choice);
   bool choose_sum(const KernelSpec& spec, std::uint32_t node, LayoutChoice* choice);
   dnnl_primitive_desc_t describe_kernel(const KernelSpec& spec, const LayoutChoice& choice,

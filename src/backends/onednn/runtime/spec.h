@@ -2,6 +2,7 @@
 // One kernel node of the JSON graph (docs/backends.md), read into plain data.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -18,6 +19,8 @@ using runtime::TextBuffer;
 struct Dims {
   std::int32_t count = 0;
   dnnl_dims_t at = {};
+
+  bool is_empty() const { return std::find(at, at + count, 0) != at + count; }
 };
 
 enum class KernelKind : std::uint8_t {
@@ -42,6 +45,10 @@ struct OperandSpec {
   Dims strides;
   bool is_zeros = false;  // not the value but zeros: see Plan::without_empty_sum
   bool is_view() const { return strides.count == dims.count && dims.count > 0; }
+  void become_zeros() {
+    is_zeros = true;
+    strides.count = 0;
+  }
 };
 
 struct PostOpSpec {
