@@ -4,12 +4,13 @@
 
     whole_models.py --tessera COMMAND --out RESULT.md [--cases bert-large/1x128,vit_b_16/32]
                     [--rounds 5] [--no-compile] [--records FILE] [--keep FOLDER]
-                    [--from fp32] [--beside OPTIONS]
+                    [--from fp32] [--beside OPTIONS] [--beside-tessera COMMAND]
                     [-- OPTIONS OF tessera compile]
 
 With --records a second library, made with those measurements, runs beside the first. With
 --from fp32 ours is made of the float32 model, for `-- --precision fp16`. With --beside OPTIONS the
-second library is one that was compiled with these instead.
+second library is one that was compiled with these instead, with --beside-tessera COMMAND one of
+another command, say an older one.
 
 Weights are those of bench/models/*.skeleton.onnx filled by hydrate.py, in all engines. BERT's
 attention mask is an input, with padding, and is applied. In each round the engines run one after
@@ -23,6 +24,7 @@ library says it needs: weights and arena.
 Needs torch, torchvision and transformers, which the project itself does not use.
 """
 import argparse
+import ctypes
 import json
 import shlex
 import statistics
@@ -204,10 +206,10 @@ class Case:
                         *dims], check=True, stdout=subprocess.DEVNULL)
         return path
 
-    def compile_ours(self, path: Path, name: str, options: list[str]) -> Path:
+    def compile_ours(self, path: Path, name: str) -> Path:
         library = self.folder / f"{self.stem}-{name}.so"
-        command = [self.options.tessera, "compile", path, "-o", library, "--json",
-                   *(options or self.options.compile)]
+        tessera_command, options = self.options.libraries[name]
+        command = [tessera_command, "compile", path, "-o", library, "--json", *options]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
         if done.returncode:
             raise RuntimeError(f"{' '.join(map(str, command))} failed")
@@ -217,11 +219,13 @@ class Case:
             self.row[f"{what}_mb"] = report[f"{what}_bytes"] / 1e6
         return library
 
-    def start_ours(self, feeds: dict, stream, name="ours",
-                   options=()) -> tuple[Callable, list[torch.Tensor]]:
+    def start_ours(self, feeds: dict, stream,
+                   name: str) -> tuple[Callable, list[torch.Tensor]]:
         """A call of our library, after the first one, and its outputs."""
-        path = self.compile_ours(self.hydrate(self.options.dtype), name, list(options))
+        path = self.compile_ours(self.hydrate(self.options.dtype), name)
         start = time.perf_counter()
+        # An older library knows its own version of the interface; what is used here is the same.
+        tessera.ABI_VERSION = ctypes.CDLL(str(path)).tessera_abi_version()
         library = tessera.Model(path)
         types = {tessera.FLOAT: {16: torch.half, 32: torch.float}, tessera.INT: {64: torch.int64}}
         tensor_type = lambda io: types[io.dtype.code][io.dtype.bits]
@@ -260,12 +264,11 @@ class Case:
         stream = torch.cuda.Stream()
         with torch.no_grad(), torch.cuda.stream(stream):
             free = free_mb()
-            ours, result = self.start_ours(feeds, stream)
+            ours, result = self.start_ours(feeds, stream, "ours")
             self.row["gpu_mb"] = free - free_mb()
             second = {}
-            if self.options.second:
-                second["second"], second_result = self.start_ours(feeds, stream, "second",
-                                                                  self.options.second)
+            if "second" in self.options.libraries:
+                second["second"], second_result = self.start_ours(feeds, stream, "second")
             model = torch_model(self.architecture, self.hydrate("fp32"))
             reference = [x.clone() for x in tensors_of(
                 model(**feeds) if self.architecture.keywords else model(*feeds.values()))]
@@ -323,7 +326,8 @@ def report(rows: list[dict], options) -> str:
         f"{smi('clocks.sm,power.draw,power.limit')}.", "",
         f"    bench/gpu/whole_models.py --rounds {options.rounds} "
         f"{shlex.join(['--', *options.compile])}",
-        *([f"the second: {shlex.join(options.second)}"] if options.second else []), "",
+        *(f"the second, by `{options.beside_name}`: {shlex.join(made)}"
+          for name, (_, made) in options.libraries.items() if name == "second"), "",
         "Medians in milliseconds; behind +- the distance between the slowest and fastest round.",
         "", "| " + " | ".join(COLUMNS) + " |", "|---" + "|---:" * (len(COLUMNS) - 1) + "|"]
     for row in rows:
@@ -342,14 +346,20 @@ def main() -> None:
     parser.add_argument("--from", dest="dtype", default="fp16", choices=["fp16", "fp32"])
     parser.add_argument("--records", help="measurements for a second library")
     parser.add_argument("--beside", help="other options of tessera compile for a second library")
+    parser.add_argument("--beside-tessera", help="another command for a second library")
+    parser.add_argument("--beside-name", help="what the report calls that command")
     parser.add_argument("--keep", type=Path,
                         help="folder where models and libraries stay, and are found")
     parser.add_argument("compile", nargs="*", help="options of tessera compile, behind --")
     options = parser.parse_args()
     options.compile = options.compile or DEFAULT_OPTIONS
-    options.second = shlex.split(options.beside or "")
-    if options.records:
-        options.second = [*options.compile, "--records", options.records, "--no-measure"]
+    options.libraries = {"ours": (options.tessera, options.compile)}
+    options.beside_name = options.beside_name or options.beside_tessera or "tessera"
+    if options.records or options.beside or options.beside_tessera:
+        measured = ["--records", options.records, "--no-measure"] if options.records else []
+        options.libraries["second"] = (options.beside_tessera or options.tessera,
+                                       shlex.split(options.beside or "") or
+                                       [*options.compile, *measured])
     rows, failed = [], False
     with tempfile.TemporaryDirectory() as temporary:
         for case in options.cases.split(","):

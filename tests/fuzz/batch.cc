@@ -9,6 +9,7 @@
 #include "ops/evaluate_function.h"
 #include "tests/fuzz/compiled.h"
 #include "tests/fuzz/device_kernels.h"
+#include "tests/fuzz/random.h"
 #include "tests/onnx_gate/workers.h"
 
 namespace tessera::fuzz {
@@ -63,8 +64,7 @@ Result<RunResults> wanted_of(const Graph& graph) {
 
 // The partition alone must not change what the reference computes.
 Result<Module> checked_partition(const Case& c, const std::string& name, const RunResults& wanted) {
-  TESSERA_TRY(Module module,
-              partitioned(c.graph.function, name, style_of(c.seed, c.shapes), c.seed));
+  TESSERA_TRY(Module module, partitioned(c.graph.function, name, style_of(c), c.seed));
   for (std::size_t r = 0; r < wanted.size(); ++r) {
     const auto found = ops::evaluate(module, module.functions.at(name), c.graph.runs[r].inputs);
     if (const auto differs = difference(found, wanted[r])) {
@@ -138,7 +138,7 @@ class Batch {
   // back end that takes nothing.
   bool is_for(const Choice& choice, std::size_t i) {
     if (choice.takes_all) return true;
-    if (style_of(cases_[i].seed, cases_[i].shapes) != Style::kNone) return false;
+    if (style_of(cases_[i]) != Style::kNone) return false;
     return choice.targets.size() == 1 || takes_part(cases_[i].graph, choice.targets);
   }
 
@@ -185,8 +185,15 @@ class Batch {
 
 }  // namespace
 
-Case random_case(std::uint64_t seed, Shapes shapes) {
-  return {seed, shapes, random_graph(seed, shapes)};
+Case random_case(std::uint64_t seed, Shapes shapes, DeviceType device) {
+  return {seed, shapes, device, random_graph(seed, shapes)};
+}
+
+Style style_of(const Case& c) {
+  if (c.device != DeviceType::kCpu) return Style::kNone;
+  const std::uint64_t choice = derived_seed(c.seed, "style", 0);
+  if (c.shapes == Shapes::kOpen && choice / 6 % 2 == 0) return Style::kNone;
+  return static_cast<Style>(choice % 6);
 }
 
 std::optional<std::string> refusal(const std::string& failure) {
@@ -197,8 +204,10 @@ std::optional<std::string> refusal(const std::string& failure) {
 BatchOutcome run_batch(const std::vector<Case>& cases, std::uint64_t list_seed) {
   Batch batch(cases);
   batch.prepare();
-  const Shapes shapes = cases.empty() ? Shapes::kStatic : cases[0].shapes;
-  for (const Choice& choice : choices(shapes, list_seed)) batch.run(choice);
+  if (cases.empty()) return std::move(batch).outcome();
+  for (const Choice& choice : choices(cases[0].shapes, cases[0].device, list_seed)) {
+    batch.run(choice);
+  }
   return std::move(batch).outcome();
 }
 

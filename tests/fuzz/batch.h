@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many graphs as one model: partitioned one by one, compiled, linked and loaded together, run with
-// each set of sizes, and each result compared with the operators' reference evaluation.
+// Many graphs as one model for a CPU or a GPU: partitioned one by one, compiled, linked and loaded
+// together, run with each set of sizes, and each result compared with the operators' reference
+// evaluation.
 #pragma once
 
 #include <map>
@@ -16,9 +17,14 @@ namespace tessera::fuzz {
 struct Case {
   std::uint64_t seed = 0;  // of the graph and of its partition
   Shapes shapes = Shapes::kStatic;
+  DeviceType device = DeviceType::kCpu;
   Graph graph;
 };
-Case random_case(std::uint64_t seed, Shapes shapes);
+Case random_case(std::uint64_t seed, Shapes shapes, DeviceType device = DeviceType::kCpu);
+
+// Partitions are over back ends of the CPU. Of sizes that are open every second graph is left to
+// the placement, which each back end then does alone, too; on a GPU all are.
+Style style_of(const Case& c);
 
 struct BatchOutcome {
   // Why a case fails, by case; nothing where it passes. What concerns all (the library cannot be

@@ -59,7 +59,8 @@ std::vector<std::string> shuffled(std::vector<std::string> names, Random& random
 
 }  // namespace
 
-std::vector<Choice> choices(Shapes shapes, std::uint64_t seed) {
+std::vector<Choice> choices(Shapes shapes, DeviceType device, std::uint64_t seed) {
+  if (device == DeviceType::kCuda) return {{"native code on a GPU", {Target("cuda")}, true}};
   Random random(derived_seed(seed, "targets", 0));
   std::vector<Choice> all;
   if (shapes == Shapes::kOpen) {

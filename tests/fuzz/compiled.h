@@ -36,8 +36,9 @@ struct Choice {
   std::vector<Target> targets;
   bool takes_all = true;  // graphs; else those that it makes a difference to
 };
-// Some back ends in random order; for graphs with open sizes none, each alone, and all.
-std::vector<Choice> choices(Shapes shapes, std::uint64_t seed);
+// Some back ends in random order; for graphs with open sizes none, each alone, and all. On a GPU
+// none: a kernel of a back end takes a minute to compile.
+std::vector<Choice> choices(Shapes shapes, DeviceType device, std::uint64_t seed);
 
 // Does one of the back ends run a part of the graph?
 bool takes_part(const Graph& graph, const std::vector<Target>& targets);

@@ -176,12 +176,6 @@ std::string_view to_string(Style style) {
   return kNames[static_cast<std::size_t>(style)];
 }
 
-Style style_of(std::uint64_t seed, Shapes shapes) {
-  const std::uint64_t choice = derived_seed(seed, "style", 0);
-  if (shapes == Shapes::kOpen && choice / 6 % 2 == 0) return Style::kNone;
-  return static_cast<Style>(choice % 6);
-}
-
 Result<Module> run_passes(Module module, const std::string& text) {
   TESSERA_TRY(const auto calls, passes::parse_pipeline(text, driver::pass_catalogue()));
   static const auto tables = driver::load_pattern_tables({});

@@ -22,9 +22,6 @@ std::string_view to_string(Style style);
 // names of other functions begin with `name`, too. An error is a legal partition that was refused.
 Result<Module> partitioned(const relay::Function& f, const std::string& name, Style style,
                            std::uint64_t seed);
-// Of sizes that are open every second graph is left to the placement, which each back end then
-// does alone, too.
-Style style_of(std::uint64_t seed, Shapes shapes);
 
 // The passes by their names, with verification after each.
 Result<Module> run_passes(Module module, const std::string& text);

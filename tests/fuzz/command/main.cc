@@ -34,6 +34,7 @@ struct Options {
   std::size_t jobs = 1;  // processes
   double seconds = 0;    // 0: the number of graphs counts
   Shapes shapes = Shapes::kStatic;
+  DeviceType device = DeviceType::kCpu;
 };
 
 // A batch that has begun is not stopped; none takes less than a second.
@@ -85,8 +86,9 @@ class Fuzzer {
     const std::uint64_t end = std::min(options_.first + options_.graphs, begin + options_.batch);
     std::vector<Case> cases;
     for (std::uint64_t i = begin; i < end; ++i) {
-      cases.push_back(random_case(derived_seed(options_.seed, "graph", i), options_.shapes));
-      ++counts_[fmt::format("legal, partition {}", to_string(style(cases.back())))];
+      const std::uint64_t seed = derived_seed(options_.seed, "graph", i);
+      cases.push_back(random_case(seed, options_.shapes, options_.device));
+      ++counts_[fmt::format("legal, partition {}", to_string(style_of(cases.back())))];
       illegal(i, cases.back());
     }
     const BatchOutcome outcome = run_apart(cases, list_seed(begin));
@@ -132,7 +134,8 @@ class Fuzzer {
 
   void failure(std::uint64_t number, const Case& c, const std::string& what) {
     const auto fails = [&](const Graph& smaller) {
-      const auto why = run_apart({{c.seed, c.shapes, smaller}}, list_seed(number)).failures[0];
+      const auto why =
+          run_apart({{c.seed, c.shapes, c.device, smaller}}, list_seed(number)).failures[0];
       return why && !refusal(*why);
     };
     // Only what fails on its own can be made smaller on its own.
@@ -140,17 +143,15 @@ class Fuzzer {
     const Graph small = alone ? reduced(c.graph, fails, options_.most_tries) : c.graph;
     const std::string file = write(number, "relay", print(module_of(small)));
     for (std::size_t r = 0; r < small.runs.size(); ++r) write_inputs(small, r, file);
-    if (auto part = partitioned(small.function, "main", style(c), c.seed)) {
+    if (auto part = partitioned(small.function, "main", style_of(c), c.seed)) {
       part->symbols = small.symbols;
       write(number, "partitioned.relay", print(*part));
     }
     announce(number,
              fmt::format("{}{}, partition {}", what, alone ? "" : " (not on its own)",
-                         to_string(style(c))),
+                         to_string(style_of(c))),
              file);
   }
-
-  static Style style(const Case& c) { return style_of(c.seed, c.shapes); }
 
   static void write_inputs(const Graph& graph, std::size_t r, const std::string& beside) {
     const std::string file = fmt::format("{}.{}.npz", beside, r);
@@ -184,15 +185,17 @@ class Fuzzer {
     ++counts_[kFailures];
     fmt::print(
         "FAILED graph {}: {}\n  reduced: {}\n  replay: tessera_fuzz --seed {} --first {} "
-        "--graphs {}{}\n",
+        "--graphs {}{}{}\n",
         number, what, file, options_.seed, number, graphs,
-        options_.shapes == Shapes::kOpen ? " --open" : "");
+        options_.shapes == Shapes::kOpen ? " --open" : "",
+        options_.device == DeviceType::kCuda ? " --cuda" : "");
     std::fflush(stdout);
   }
 
   std::string report() {
-    std::string text = fmt::format("seed {}, from graph {}{}\n", options_.seed, options_.first,
-                                   options_.shapes == Shapes::kOpen ? ", open sizes" : "");
+    std::string text = fmt::format("seed {}, from graph {}{}{}\n", options_.seed, options_.first,
+                                   options_.shapes == Shapes::kOpen ? ", open sizes" : "",
+                                   options_.device == DeviceType::kCuda ? ", on a GPU" : "");
     for (const auto& [what, count] : counts_) {
       if (what != kFailures && what != kGraphs) {
         text += fmt::format("{:<48} {:>7}\n", what, count);
@@ -216,6 +219,8 @@ int fuzz_main(int argc, char** argv) {
   app.add_flag_callback(
       "--open", [&] { options.shapes = Shapes::kOpen; },
       "with open sizes, by each back end alone, too");
+  app.add_flag_callback(
+      "--cuda", [&] { options.device = DeviceType::kCuda; }, "native code on this machine's GPU");
   app.add_option("--batch", options.batch, "graphs in one library")->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed, "decides everything; another one each day")
       ->envname("TESSERA_FUZZ_SEED");
