@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.." || exit 2
 build=$(realpath -m "${TESSERA_BUILD:-build/release}")
 folder=$build/gpu
 tessera=$build/bin/tessera
-shards=(repeat racecheck memcheck synccheck conformance abi regions-{1..6} zoo)
+shards=(repeat racecheck memcheck synccheck conformance abi regions-{1..6} zoo fuzz)
 seconds=480
 
 [ -d "$build/deps" ] && export LD_LIBRARY_PATH=$build/deps${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -62,7 +62,8 @@ pack() {
   local stage source
   stage=$(mktemp -d) && trap 'rm -rf "$stage"' RETURN
   mkdir -p "$stage"/{bin,lib,deps,cutlass/examples,cutlass/tools/util,regions}
-  cp "$tessera" "$build"/tests/conformance/tessera_conformance_test "$stage/bin"
+  cp "$tessera" "$build"/bin/tessera_fuzz "$build"/tests/conformance/tessera_conformance_test \
+    "$stage/bin"
   strip "$stage"/bin/*
   cp -rL "$build/lib/tessera" "$stage/lib"
   cp -rL "$build/include" "$stage"
@@ -170,9 +171,20 @@ zoo() {
   $python tests/zoo/run.py --device cuda --tessera "$tessera" --part "$part"
 }
 
+# Random graphs with open sizes and without: native code against the reference evaluation.
+fuzz() {
+  local half=$((seconds * 2 / 5)) status=0
+  for sizes in --open ''; do
+    # shellcheck disable=SC2086 # no option where sizes are numbers
+    TESSERA_FUZZ_SECONDS=$half "$build/bin/tessera_fuzz" --cuda $sizes --jobs "$(nproc)" \
+      --failures "$folder/fuzz" || status=1
+  done
+  return $status
+}
+
 run() {
   case $1 in
-    repeat | conformance | abi | zoo) $1 ;;
+    repeat | conformance | abi | zoo | fuzz) $1 ;;
     memcheck | racecheck | synccheck) sanitize "$1" ;;
     regions-*) regions "${1#regions-}" ;;
     *) echo "no shard $1: ${shards[*]}"; return 2 ;;

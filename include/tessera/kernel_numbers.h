@@ -33,16 +33,18 @@ TK_INLINE bool is_negative(T x) {
   if constexpr (static_cast<T>(-1) < static_cast<T>(1)) return x < 0;
   return false;
 }
-// What is safe to divide by; 0 and -1 are done without division.
+// What is safe to divide by; 0 and -1 are done without division. `||` would be a branch, of which
+// a few dozen take nvcc more than ten minutes.
 template <class T>
 TK_INLINE T safe_divisor(T b) {
-  return b == T(0) || (T(-1) < T(0) && b == T(-1)) ? T(1) : b;
+  const bool is_minus_one = (T(-1) < T(0)) & (b == T(-1));
+  return (b == T(0)) | is_minus_one ? T(1) : b;
 }
 // The quotient, from that by the safe divisor.
 template <class T>
 TK_INLINE T safe_quotient(T q, T b) {
   const T negative = static_cast<T>(uint64_t{0} - static_cast<uint64_t>(q));  // wraps
-  const T wrapped = T(-1) < T(0) && b == T(-1) ? negative : q;
+  const T wrapped = (T(-1) < T(0)) & (b == T(-1)) ? negative : q;
   return b == T(0) ? T(0) : wrapped;
 }
 // Towards zero.

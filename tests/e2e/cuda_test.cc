@@ -80,6 +80,17 @@ def @main(%x: Tensor[(?a, ?b, 64), float16], %w: Tensor[(32, 64), float16], %y: 
   EXPECT_TRUE(compiled.ok()) << compiled.err;
 }
 
+// Divisions by open sizes, unrolled, once took nvcc more than ten minutes; they take seconds.
+TEST_F(Cuda, ConvolutionsOfOpenSizesCompileSoon) {
+  command_.write("open.relay", R"(#[version = "0.0.5"]
+def @main(%x: Tensor[(?n, 64, ?h, ?w), float32], %k: Tensor[(64, 64, 3, 3), float32]) {
+  nn.relu(nn.conv2d(%x, %k, padding=[1, 1, 1, 1], channels=64, kernel_size=[3, 3]))
+})");
+  const ProcessResult compiled = command_.run(
+      {"compile", "open.relay", "-o", "open.so", "--target", "cuda", "--compiler-timeout", "100"});
+  EXPECT_TRUE(compiled.ok()) << compiled.err;
+}
+
 // Runs `tessera ARGUMENTS` where the toolkit's folder is empty; nothing where the machine does not
 // let us hide it.
 std::optional<ProcessResult> run_without_toolkit(const Command& command,
