@@ -36,7 +36,7 @@ library() {
     { echo "WRONG $name does not compile:"; tail -5 "$folder/$name.log"; return 1; }
 }
 
-models=(conv whisper distilbert unet)
+models=(conv quantized whisper distilbert unet)
 prepare() {
   local status=0 name
   mkdir -p "$folder"
@@ -46,7 +46,7 @@ prepare() {
   for name in "${models[@]}"; do
     [ "$folder/$name.so" -nt "$tessera" ] && continue
     $python tests/gpu/models.py "$folder" "$name" || return 1
-    if [ $name = conv ]; then
+    if [ $name = conv ] || [ $name = quantized ]; then
       library $name "$folder/$name.onnx" --target cuda || status=1
     else
       library $name "$folder/$name.onnx" "${with_cutlass[@]}" --precision fp16 ||

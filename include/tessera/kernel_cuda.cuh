@@ -261,13 +261,27 @@ TK_INLINE void fail(const report& to, long long a = 0, long long b = 0, long lon
 #define TK_DEPENDENT_LAUNCH 1
 #endif
 
+// A pointer to global memory of which no more is known.
+template <class T>
+TK_INLINE void forget(T*& pointer) {
+  auto address = __cvta_generic_to_global(pointer);
+  asm volatile("" : "+l"(address));
+  pointer = static_cast<T*>(__cvta_global_to_generic(address));
+}
+
 // Every kernel begins with this: what it reads may still be being written by the kernel before it,
 // whose end it then waits for. The kernel behind it, which waits likewise, may be launched as soon
 // as all blocks of this one have begun.
-TK_INLINE void wait_for_inputs() {
+//
+// `inputs` are all pointers that the kernel reads by. The compiler sees who writes by them in the
+// kernel, takes the memory of the others for constant while it runs, and ptxas then moves loads in
+// front of the wait; so they are forgotten.
+template <class... T>
+TK_INLINE void wait_for_inputs(T*&... inputs) {
 #if TK_DEPENDENT_LAUNCH && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   asm volatile("griddepcontrol.wait;" ::: "memory");
+  (forget(inputs), ...);
 #endif
 }
 

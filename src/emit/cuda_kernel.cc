@@ -110,11 +110,15 @@ bool CudaWriter::holds_half_floats(const tir::For& n) {
   return some && all;
 }
 
-Source CudaWriter::parameters(const tir::For& n, Source& arguments) {
+// Also what they are called for the launcher, and those that the kernel reads by.
+Source CudaWriter::parameters(const tir::For& n, Source& arguments, Source& inputs) {
   const Captured used = captured_by(n);
-  std::set<const tir::BufferNode*> written;
+  std::set<const tir::BufferNode*> written, read;
   tir::for_each_node(n.body, [&](const Stmt& s) {
     if (const auto* store = s.as<tir::Store>()) written.insert(store->buffer.get());
+  });
+  tir::for_each_node(n.body, [&](const Expr& e) {
+    if (const auto* load = e.as<tir::Load>()) read.insert(load->buffer.get());
   });
   std::vector<Source> texts;
   const auto add = [&](Source text, const Source& name, const void* what) {
@@ -125,8 +129,12 @@ Source CudaWriter::parameters(const tir::For& n, Source& arguments) {
   for (const auto* list : {&f_.inputs, &f_.outputs}) {
     for (const Buffer& b : *list) {
       if (std::ranges::find(used.buffers, b) == used.buffers.end()) continue;
-      const Literal constant = written.contains(b.get()) ? Literal("") : "const ";
-      add(source("{}{}* __restrict__ ", constant, element_type(b)), scope_.name(b), b.get());
+      const bool is_written = written.contains(b.get());
+      const bool is_read = !is_written || read.contains(b.get());
+      const Literal constant = is_written ? Literal("") : "const ";
+      const Literal alone = is_read ? Literal("") : "__restrict__ ";
+      add(source("{}{}* {}", constant, element_type(b), alone), scope_.name(b), b.get());
+      if (is_read) inputs += (inputs.empty() ? Literal("") : ", ") + scope_.name(b);
     }
   }
   for (const Expr& dim : f_.dims) {
@@ -193,11 +201,11 @@ void CudaWriter::launch(const tir::For& n) {
   scope_.has_half_functions = holds_half_floats(n);
   scope_.bounds.set_loop(n.var, n.min, n.extent);
   const Source name = source("{}_launch{}", symbol_, num_launches_++);
-  Source arguments;
-  const Source formal = parameters(n, arguments);
+  Source arguments, inputs;
+  const Source formal = parameters(n, arguments, inputs);
   line("extern \"C\" __global__ void __launch_bounds__({}) {}(\n    {}) {{", threads, name, formal);
   indent_ += 2;
-  line("tk::wait_for_inputs();");
+  line("tk::wait_for_inputs({});", inputs);
   first_line(n, threads);
   stmt(n.body);
   close();

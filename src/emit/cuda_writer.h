@@ -25,7 +25,7 @@ class CudaWriter : SourceText {
   void find_scalars();
   // A launch, and the line of the launcher that calls it.
   void launch(const tir::For& n);
-  Source parameters(const tir::For& n, Source& arguments);
+  Source parameters(const tir::For& n, Source& arguments, Source& inputs);
   // A condition that the launcher tests, because sizes alone decide it.
   void launcher_condition(const tir::Require& n);
   Source index_type(const tir::For& n) const;

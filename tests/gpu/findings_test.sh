@@ -26,7 +26,7 @@ EOF
 printf '#!/bin/sh\n' | tee build/bin/tessera >build/bin/tessera_conformance_test
 chmod +x fake/* build/bin/*
 touch -d '1 hour ago' build/bin/*
-touch build/gpu/{native,conv,whisper,distilbert,unet}.so build/gpu/race
+touch build/gpu/{native,conv,quantized,whisper,distilbert,unet}.so build/gpu/race
 export TESSERA_BUILD=$PWD/build PATH=$PWD/fake:$PATH
 
 # STATUS TEXT SHARD: its exit status, and a line that it prints.

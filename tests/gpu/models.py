@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Models for the tests on a GPU: a convolution and three encoders, as ONNX files.
+"""Models for the tests on a GPU: a convolution, dynamically quantised products and three encoders,
+as ONNX files.
 
     models.py FOLDER [NAME...]
 
@@ -65,6 +66,18 @@ class Graph:
 
     # ---- Layers
 
+    def quantized_linear(self, x: str, terms: int, units: int) -> str:
+        """Its scale comes from the data: one number that all threads read."""
+        name = f"quantized_{len(self.nodes)}"
+        y, scale, zero = f"{name}_y", f"{name}_scale", f"{name}_zero"
+        self.nodes.append(helper.make_node("DynamicQuantizeLinear", [x], [y, scale, zero], name))
+        steps = (hashed(len(self.tensors) + 1, terms * units) % np.uint64(15)).astype(np.int8) - 7
+        w = self.constant(steps.astype(np.int8).reshape(terms, units))
+        sums = self.node("MatMulInteger", y, w, zero)
+        real = self.node("Cast", sums, to=TensorProto.FLOAT)
+        step = self.node("Mul", scale, self.constant(np.float32(1 / 64)))
+        return self.node("Add", self.node("Mul", real, step), self.bias(units))
+
     def linear(self, x: str, terms: int, units: int) -> str:
         product = self.node("MatMul", x, self.weight(terms, units))
         return self.node("Add", product, self.bias(units))
@@ -128,6 +141,13 @@ def conv(g: Graph) -> str:
     return g.conv(g.input("x", TensorProto.FLOAT, 8, 64, 56, 56), 64, 64, 3)
 
 
+def quantized(g: Graph, width=256, layers=3) -> str:
+    x = g.input("x", TensorProto.FLOAT, 64, width)
+    for _ in range(layers):
+        x = g.node("Relu", g.quantized_linear(x, width, width))
+    return x
+
+
 def whisper(g: Graph, width=384, heads=6, layers=2) -> str:
     x = g.input("mel", TensorProto.FLOAT, 1, 80, 3000)
     x = g.gelu(g.conv(x, 80, width, 3, dims=1))
@@ -170,21 +190,23 @@ def unet(g: Graph) -> str:
     return g.silu(g.group_norm(x, 128, 16))
 
 
-MODELS = {"conv": conv, "whisper": whisper, "distilbert": distilbert, "unet": unet}
+MODELS = {"conv": conv, "quantized": quantized, "whisper": whisper, "distilbert": distilbert, "unet": unet}
 
 
-def feeds(inputs) -> dict[str, np.ndarray]:
-    """By name and shape of the inputs, the same on every machine."""
+def feeds(inputs, turn: int) -> dict[str, np.ndarray]:
+    """By name and shape of the inputs, the same on every machine. Another turn has other values, of
+    which the largest are smaller."""
     out = {}
     for name, shape in inputs:
-        bits = hashed(77, int(np.prod(shape))).reshape(shape)
+        bits = hashed(77 + turn, int(np.prod(shape))).reshape(shape)
         if name == "input_ids":
             out[name] = (bits % np.uint64(1000)).astype(np.int64)
         elif name == "attention_mask":  # the last row is padded
             out[name] = np.ones(shape, np.int64)
             out[name][-1, shape[-1] // 2:] = 0
-        else:  # in [-2, 2), exact in float16
-            out[name] = (bits >> np.uint64(52)).astype(np.float32) / 1024 - 2
+        else:  # in [-2, 2), or [-1, 1) and so on, exact in float16
+            real = (bits >> np.uint64(52)).astype(np.float32) / 1024 - 2
+            out[name] = real / np.float32(2 ** turn)
     return out
 
 

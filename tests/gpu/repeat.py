@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs libraries of the models of models.py again and again on the same inputs: all results must
-have the same bytes, and be what onnxruntime computes on the CPU in float32.
+"""Runs libraries of the models of models.py again and again, in turns on two sets of inputs: all
+results of one must have the same bytes, and be what onnxruntime computes on the CPU in float32.
 
     repeat.py FOLDER [--runs 30] [NAME...]
 
 FOLDER has NAME.so; NAME.onnx is made there. A run is done as 30 calls of an instance that replays
-them, and 30 of one that does not.
+them, and 30 of one that does not. Values of the turn before would be seen where a kernel reads what
+the one in front of it has yet to write.
 """
 import argparse
 import sys
@@ -23,17 +24,20 @@ import models  # noqa: E402
 
 # Errors over the largest magnitude of the reference: of float32, and of float16 in several layers.
 MOST_ERROR = {"conv": 1e-5}
+TURNS = 2
 MOST_ERROR_OF_FLOAT16 = 1e-2
 
 
 def results(library: Path, runs: int, replay: bool):
+    """Of each run its turn, the inputs and the result."""
     with tessera.Model(library, replay=replay) as model:
-        feeds = models.feeds([(io.name.decode(), [io.shape[i] for i in range(io.ndim)])
-                              for io in model.inputs])
-        ours = {io.name.decode(): feeds[io.name.decode()].astype(tessera.to_numpy_dtype(io.dtype))
-                for io in model.inputs}
-        for _ in range(runs):
-            yield feeds, next(iter(model.run(ours).values()))
+        shapes = [(io.name.decode(), [io.shape[i] for i in range(io.ndim)]) for io in model.inputs]
+        feeds = [models.feeds(shapes, turn) for turn in range(TURNS)]
+        ours = [{io.name.decode(): f[io.name.decode()].astype(tessera.to_numpy_dtype(io.dtype))
+                 for io in model.inputs} for f in feeds]
+        for run in range(runs):
+            turn = run % TURNS
+            yield turn, feeds[turn], next(iter(model.run(ours[turn]).values()))
 
 
 def check(folder: Path, name: str, runs: int) -> bool:
@@ -41,23 +45,24 @@ def check(folder: Path, name: str, runs: int) -> bool:
     result = models.MODELS[name](graph)
     path = folder / f"{name}.onnx"
     graph.save(path, result)
-    wanted, good = None, True
+    wanted, good = {}, True
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     for replay in (True, False):
         seen, worst = set(), 0.0
-        for feeds, y in results(folder / f"{name}.so", runs, replay):
-            if wanted is None:
-                session = onnxruntime.InferenceSession(str(path),
-                                                       providers=["CPUExecutionProvider"])
-                wanted = session.run(None, feeds)[0]
-            seen.add(y.tobytes())
+        for turn, feeds, y in results(folder / f"{name}.so", runs, replay):
+            if turn not in wanted:
+                wanted[turn] = session.run(None, feeds)[0]
+            seen.add((turn, y.tobytes()))
             # Also where one is no number.
-            error = np.abs(y.astype(np.float32) - wanted).max() / np.abs(wanted).max()
+            error = np.abs(y.astype(np.float32) - wanted[turn]).max() / np.abs(wanted[turn]).max()
             worst = max(worst, float(error)) if error == error else float("inf")
         limit = MOST_ERROR.get(name, MOST_ERROR_OF_FLOAT16)
-        right = len(seen) == 1 and worst <= limit and np.abs(wanted).max() > 0
+        right = (len(seen) == len(wanted) and worst <= limit
+                 and all(np.abs(w).max() > 0 for w in wanted.values()))
         good &= right
         print(f"{'ok' if right else 'WRONG'} {name}, {'replayed' if replay else 'launched'}: "
-              f"{len(seen)} different of {runs}, error {worst:.2g} (at most {limit:g})", flush=True)
+              f"{len(seen)} different of {runs} on {len(wanted)} sets of inputs, error {worst:.2g} "
+              f"(at most {limit:g})", flush=True)
     return good
 
 

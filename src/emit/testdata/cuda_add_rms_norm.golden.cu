@@ -9,10 +9,9 @@
 //   ops: add add nn.rms_norm
 //   schedule: rows
 extern "C" __global__ void __launch_bounds__(128) k00_add_rms_norm_launch0(
-    const tk::float16* __restrict__ x, const tk::float16* __restrict__ b,
-    const tk::float16* __restrict__ r, const tk::float16* __restrict__ g,
+    const tk::float16* x, const tk::float16* b, const tk::float16* r, const tk::float16* g,
     tk::float16* __restrict__ normalized) {
-  tk::wait_for_inputs();
+  tk::wait_for_inputs(x, b, r, g);
   const int32_t row = int32_t(blockIdx.x) * 4 + int32_t(threadIdx.x) / 32;
   [[maybe_unused]] const int32_t rank = int32_t(threadIdx.x) % 32;
   float squares;

@@ -9,9 +9,8 @@
 //   checks: indices
 //   ops: check_indices
 extern "C" __global__ void __launch_bounds__(256) check_indices_launch0(
-    const int64_t* __restrict__ x0, int64_t* __restrict__ y, const int64_t n,
-    const tk::report report) {
-  tk::wait_for_inputs();
+    const int64_t* x0, int64_t* __restrict__ y, const int64_t n, const tk::report report) {
+  tk::wait_for_inputs(x0);
   const int64_t i = int64_t(blockIdx.x) * 256 + int32_t(threadIdx.x);
   if (i >= 32) return;
   if (!(-n <= x0[i] && x0[i] < n)) tk::fail(report, x0[i], i, 0, n);

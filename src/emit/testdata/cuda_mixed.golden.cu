@@ -8,8 +8,8 @@
 //   out picked: float32(64, 40), turned: float32(40, 64), sums: float32(n)
 //   ops: take transpose sum
 extern "C" __global__ void __launch_bounds__(256) k01_mixed_launch0(
-    const float* __restrict__ x, const int64_t* __restrict__ at, float* __restrict__ picked) {
-  tk::wait_for_inputs();
+    const float* x, const int64_t* at, float* __restrict__ picked) {
+  tk::wait_for_inputs(x, at);
   const int64_t i = int64_t(blockIdx.x) * 256 + int32_t(threadIdx.x);
   if (i >= 640) return;
   {
@@ -25,8 +25,8 @@ extern "C" __global__ void __launch_bounds__(256) k01_mixed_launch0(
 }
 
 extern "C" __global__ void __launch_bounds__(256) k01_mixed_launch1(
-    const float* __restrict__ picked, float* __restrict__ turned) {
-  tk::wait_for_inputs();
+    const float* picked, float* __restrict__ turned) {
+  tk::wait_for_inputs(picked);
   const int32_t tile = int32_t(blockIdx.x);
   [[maybe_unused]] const int32_t rank = int32_t(threadIdx.x);
   __shared__ alignas(16) float part[1056];  // (32, 33)
@@ -48,8 +48,8 @@ extern "C" __global__ void __launch_bounds__(256) k01_mixed_launch1(
 }
 
 extern "C" __global__ void __launch_bounds__(64) k01_mixed_launch2(
-    const float* __restrict__ x, float* __restrict__ sums, const int64_t n) {
-  tk::wait_for_inputs();
+    const float* x, float* __restrict__ sums, const int64_t n) {
+  tk::wait_for_inputs(x);
   const int64_t i = int64_t(blockIdx.x);
   [[maybe_unused]] const int32_t rank = int32_t(threadIdx.x);
   if (i >= n) return;

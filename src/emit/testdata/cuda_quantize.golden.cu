@@ -8,16 +8,15 @@
 //   out y: uint8(64, 256), loss: float16(2)
 //   ops: divide round cast negative sum
 extern "C" __global__ void __launch_bounds__(256) k02_quantize_launch0(
-    const tk::float16* __restrict__ x, const tk::float16* __restrict__ scale,
-    uint8_t* __restrict__ y) {
-  tk::wait_for_inputs();
+    const tk::float16* x, const tk::float16* scale, uint8_t* __restrict__ y) {
+  tk::wait_for_inputs(x, scale);
   const int32_t i = int32_t(blockIdx.x) * 256 + int32_t(threadIdx.x);
   y[i] = uint8_t(tk::rint(float(x[i]) / float(scale[0])));
 }
 
 extern "C" __global__ void __launch_bounds__(64) k02_quantize_launch1(
-    const tk::float16* __restrict__ x, tk::float16* __restrict__ loss) {
-  tk::wait_for_inputs();
+    const tk::float16* x, tk::float16* __restrict__ loss) {
+  tk::wait_for_inputs(x);
   const int32_t i = int32_t(blockIdx.x);
   [[maybe_unused]] const int32_t rank = int32_t(threadIdx.x);
   float total;

@@ -9,8 +9,8 @@
 //   ops: nn.softmax
 //   schedule: a row a warp
 extern "C" __global__ void __launch_bounds__(128) k00_softmax_launch0(
-    const tk::float16* __restrict__ x, tk::float16* __restrict__ y) {
-  tk::wait_for_inputs();
+    const tk::float16* x, tk::float16* __restrict__ y) {
+  tk::wait_for_inputs(x);
   const int32_t i = int32_t(blockIdx.x) * 4 + int32_t(threadIdx.x) / 32;
   [[maybe_unused]] const int32_t rank = int32_t(threadIdx.x) % 32;
   float row[24];  // each thread's part of (96, 8)

@@ -8,18 +8,16 @@
 //   out y: float16(n, m), tail: float16(n, m)
 //   ops: nn.relu strided_slice
 extern "C" __global__ void __launch_bounds__(256) k02_two_sizes_launch0(
-    const tk::float16* __restrict__ x, tk::float16* __restrict__ y, const int64_t n,
-    const int64_t m) {
-  tk::wait_for_inputs();
+    const tk::float16* x, tk::float16* __restrict__ y, const int64_t n, const int64_t m) {
+  tk::wait_for_inputs(x);
   const int64_t i = int64_t(blockIdx.x) * 256 + int32_t(threadIdx.x);
   if (i >= n * m) return;
   y[tk::trunc_div<int64_t>(i, m) * m + tk::floor_mod<int64_t>(i, m)] = tk::float16(tk::max<float>(float(x[tk::trunc_div<int64_t>(i, m) * m + tk::floor_mod<int64_t>(i, m)]), 0.0f));
 }
 
 extern "C" __global__ void __launch_bounds__(256) k02_two_sizes_launch1(
-    const tk::float16* __restrict__ x, tk::float16* __restrict__ tail, const int64_t n,
-    const int64_t m) {
-  tk::wait_for_inputs();
+    const tk::float16* x, tk::float16* __restrict__ tail, const int64_t n, const int64_t m) {
+  tk::wait_for_inputs(x);
   const int64_t i = int64_t(blockIdx.x) * 256 + int32_t(threadIdx.x);
   if (i >= n * m - n) return;
   tail[tk::trunc_div<int64_t>(i, m) * m + tk::floor_mod<int64_t>(i, m)] = tk::float16(float(x[tk::trunc_div<int64_t>(i, m) * m + tk::floor_mod<int64_t>(i, m)]));

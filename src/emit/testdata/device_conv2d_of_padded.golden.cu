@@ -9,8 +9,8 @@
 //   ops: nn.conv2d
 //   schedule: tiles
 extern "C" __global__ void __launch_bounds__(256) conv2d_of_padded_launch0(
-    const float* __restrict__ x0, const float* __restrict__ x1, float* __restrict__ conv) {
-  tk::wait_for_inputs();
+    const float* x0, const float* x1, float* __restrict__ conv) {
+  tk::wait_for_inputs(x0, x1);
   const int32_t tile = int32_t(blockIdx.x);
   [[maybe_unused]] const int32_t rank = int32_t(threadIdx.x);
   float conv_acc[16];  // each thread's part of (256, 4, 4)

@@ -9,9 +9,8 @@
 //   ops: nn.dense add nn.gelu
 //   schedule: tiles
 extern "C" __global__ void __launch_bounds__(256) dense_bias_gelu_launch0(
-    const float* __restrict__ x, const float* __restrict__ w, const float* __restrict__ b,
-    float* __restrict__ y) {
-  tk::wait_for_inputs();
+    const float* x, const float* w, const float* b, float* __restrict__ y) {
+  tk::wait_for_inputs(x, w, b);
   const int32_t tile = int32_t(blockIdx.x);
   [[maybe_unused]] const int32_t rank = int32_t(threadIdx.x);
   float product_acc[16];  // each thread's part of (256, 4, 4)

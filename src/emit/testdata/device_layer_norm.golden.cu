@@ -9,9 +9,9 @@
 //   ops: nn.layer_norm
 //   schedule: rows
 extern "C" __global__ void __launch_bounds__(128) layer_norm_launch0(
-    const tk::float16* __restrict__ x0, const tk::float16* __restrict__ x1,
-    const tk::float16* __restrict__ x2, tk::float16* __restrict__ normalized) {
-  tk::wait_for_inputs();
+    const tk::float16* x0, const tk::float16* x1, const tk::float16* x2,
+    tk::float16* __restrict__ normalized) {
+  tk::wait_for_inputs(x0, x1, x2);
   const int32_t row = int32_t(blockIdx.x) * 4 + int32_t(threadIdx.x) / 32;
   [[maybe_unused]] const int32_t rank = int32_t(threadIdx.x) % 32;
   float total;

@@ -8,8 +8,8 @@
 //   out pooled: float32(1, 64, 56, 56)
 //   ops: nn.max_pool2d
 extern "C" __global__ void __launch_bounds__(256) max_pool_launch0(
-    const float* __restrict__ x0, float* __restrict__ pooled) {
-  tk::wait_for_inputs();
+    const float* x0, float* __restrict__ pooled) {
+  tk::wait_for_inputs(x0);
   const int32_t element = int32_t(blockIdx.x) * 256 + int32_t(threadIdx.x);
   float pooled_acc;
   pooled_acc = -__builtin_inff();

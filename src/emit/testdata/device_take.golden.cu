@@ -8,9 +8,8 @@
 //   out y: float16(32, 384, 1024)
 //   ops: take
 extern "C" __global__ void __launch_bounds__(256) take_launch0(
-    const tk::float16* __restrict__ x0, const int64_t* __restrict__ x1,
-    tk::float16* __restrict__ y) {
-  tk::wait_for_inputs();
+    const tk::float16* x0, const int64_t* x1, tk::float16* __restrict__ y) {
+  tk::wait_for_inputs(x0, x1);
   const int32_t i = int32_t(blockIdx.x) * 256 + int32_t(threadIdx.x);
   {
     float x0_vector[8];

@@ -8,8 +8,8 @@
 //   out y: float16(4096, 1032)
 //   ops: transpose
 extern "C" __global__ void __launch_bounds__(256) transpose_in_vectors_launch0(
-    const tk::float16* __restrict__ x0, tk::float16* __restrict__ y) {
-  tk::wait_for_inputs();
+    const tk::float16* x0, tk::float16* __restrict__ y) {
+  tk::wait_for_inputs(x0);
   const int32_t tile = int32_t(blockIdx.x);
   [[maybe_unused]] const int32_t rank = int32_t(threadIdx.x);
   __shared__ alignas(16) float x0_tile[4160];  // (64, 65)
