@@ -141,7 +141,8 @@ conformance() {
 abi() {
   local libraries=$folder/abi
   $python -c 'import torch' 2>/dev/null || { echo "there is no torch here"; return 77; }
-  $python tests/abi/cuda_client.py compile "$tessera" "$libraries" &&
+  TESSERA_CUTLASS_INCLUDE=$(realpath "$cutlass") \
+    $python tests/abi/cuda_client.py compile "$tessera" "$libraries" &&
     $python tests/abi/cuda_client.py check "$libraries"
 }
 

@@ -6,12 +6,10 @@
 #include "import/converters.h"
 #include "import/indices.h"
 #include "import/value.h"
+#include "ops/attrs/shape.h"
 
 namespace tessera::import {
 namespace {
-
-// Ends from here on mean "to the end" whatever the size.
-constexpr std::int64_t kFarAway = std::int64_t{1} << 31;
 
 std::vector<NodeId> convert_gather(Node& n) {
   const Value x = input(n, 0);
@@ -66,7 +64,7 @@ std::vector<NodeId> slice_by_sizes(Node& n, const Shape& begin, const Shape& end
   for (std::size_t k = 0; k < axes.size(); ++k) {
     axes[k] = n.axis(axes[k], n.rank(x));
     const Dim& size = n.shape(x)[static_cast<std::size_t>(axes[k])];
-    const Dim stop = end[k].is_constant() && end[k].constant() >= kFarAway ? size : end[k];
+    const Dim stop = end[k].is_constant() && end[k].constant() >= ops::kFarAway ? size : end[k];
     inside = inside && strides[k] == 1 && n.is_within(Dim(0), begin[k]) &&
              n.is_within(begin[k], stop) && n.is_within(stop, size);
     sizes.push_back(stop - begin[k]);

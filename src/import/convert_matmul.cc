@@ -12,14 +12,11 @@ std::vector<NodeId> convert_matmul(Node& n) {
   Value a = input(n, 0), b = input(n, 1);
   const bool row = a.rank() == 1, column = b.rank() == 1;
   if (a.rank() == 0 || b.rank() == 0) n.invalid(Code::kShapeMismatch, "an operand is a scalar");
-  if (row) a = a.reshape_to(Shape{1, a.shape()[0]});
-  if (column) b = b.reshape_to(Shape{b.shape()[0], 1});
-  const Value y = a.matmul(b);
-  if (!row && !column) return {y};
-  Shape sizes = y.shape();
-  if (row) sizes.erase(sizes.end() - 2);
-  if (column) sizes.pop_back();
-  return {y.reshape_to(sizes)};
+  if (row) a = a.expand_dims(0);
+  if (column) b = b.expand_dims(1);
+  Value y = a.matmul(b);
+  if (column) y = y.squeeze(y.rank() - 1);
+  return {row ? y.squeeze(y.rank() - (column ? 1 : 2)) : y};
 }
 
 Value scaled(Value x, double factor) { return factor == 1 ? x : x * factor; }

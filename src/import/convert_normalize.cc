@@ -10,22 +10,21 @@ namespace {
 struct Flattened {
   Value x;
   std::int64_t axis;
-  Shape sizes;  // before
+  Value whole;  // before
+
+  Value restored(Value y) const { return y.rank() == whole.rank() ? y : y.reshape_like(whole); }
 };
 
 Flattened softmax_operand(Node& n) {
   const Value x = input(n, 0);
-  Flattened f{x, n.axis_attr(n.opset() >= 13 ? -1 : 1, x), x.shape()};
-  if (n.opset() >= 13) return f;
-  const auto axis = static_cast<std::size_t>(f.axis);
-  f.x = x.reshape_to(Shape{product(f.sizes, 0, axis), product(f.sizes, axis, f.sizes.size())});
-  f.axis = 1;
+  Flattened f{x, n.axis_attr(n.opset() >= 13 ? -1 : 1, x), x};
+  if (n.opset() < 13) f.x = x.merge(f.axis, x.rank());
   return f;
 }
 
 std::vector<NodeId> softmax_like(Node& n, std::string_view op) {
   const Flattened f = softmax_operand(n);
-  return {f.x.apply(op, {{"axis", f.axis}}).reshape_to(f.sizes)};
+  return {f.restored(f.x.apply(op, {{"axis", f.axis}}))};
 }
 
 std::vector<NodeId> convert_softmax(Node& n) { return softmax_like(n, "nn.softmax"); }
@@ -37,7 +36,7 @@ std::vector<NodeId> convert_hardmax(Node& n) {
   const Value place =
       f.x.apply("argmax", {{"axis", Ints{f.axis}}, {"keepdims", true}, {"dtype", kInt64}});
   const Value all = along(iota(n, f.x.size(f.axis)), f.axis, f.x.rank());
-  return {equal(place, all).cast(f.x.dtype()).reshape_to(f.sizes)};
+  return {f.restored(equal(place, all).cast(f.x.dtype()))};
 }
 
 // Statistics of the batch itself, over all dimensions but that of the channels.

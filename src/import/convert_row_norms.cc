@@ -30,16 +30,15 @@ Value normal(const Rows& rows, Value scale, std::optional<Value> bias = {}) {
   const auto from = sizes.begin() + rows.axis;
   const Dim width = product(sizes, axis, sizes.size());
   const DType type = scale.dtype(), wide = type == rows.x.dtype() ? type : kFloat32;
-  Shape shape(sizes.begin(), from);
-  shape.push_back(width);
   const auto param = [&](Value p) {
     return p.cast(wide).broadcast_to(Shape(from, sizes.end())).reshape_to(Shape{width});
   };
-  std::vector<NodeId> args = {rows.x.cast(wide).reshape_to(shape), param(scale)};
+  const Value merged = rows.x.cast(wide).merge(rows.axis, rows.x.rank());
+  std::vector<NodeId> args = {merged, param(scale)};
   if (rows.subtracts_mean) args.push_back(param(bias ? *bias : scale.number(0)));
   const Value y(n, n.call(rows.subtracts_mean ? "nn.layer_norm" : "nn.rms_norm", args,
                           {{"axis", -1}, {"epsilon", rows.epsilon}}));
-  return y.reshape_to(sizes).cast(type);
+  return (y.rank() == rows.x.rank() ? y : y.reshape_like(rows.x)).cast(type);
 }
 
 struct Statistics {

@@ -11,29 +11,14 @@
 namespace tessera::import {
 namespace {
 
-bool has_names(const Shape& sizes) {
-  return std::none_of(sizes.begin(), sizes.end(), [](const Dim& d) { return d.is_unknown(); });
-}
-
-// Sizes by name, where all have one.
-NodeId sizes_of(Node& n, NodeId x, std::size_t begin, std::size_t end) {
-  const Shape& shape = n.shape(x);
-  const Shape part(shape.begin() + static_cast<std::ptrdiff_t>(begin),
-                   shape.begin() + static_cast<std::ptrdiff_t>(end));
-  if (has_names(part)) return n.sizes_of(part);
-  const Value all(n, n.call("shape_of", {x}, {{"dtype", kInt64}}));
-  return all.slice(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
-}
-
 std::vector<NodeId> convert_shape(Node& n) {
-  const NodeId x = n.input(0);
-  const std::int64_t rank = n.rank(x);
+  const Value x = input(n, 0);
+  const std::int64_t rank = x.rank();
   auto bound = [&](std::int64_t v) {
     return std::clamp<std::int64_t>(v < 0 ? v + rank : v, 0, rank);
   };
   const std::int64_t begin = bound(n.int_attr("start", 0)), end = bound(n.int_attr("end", rank));
-  return {sizes_of(n, x, static_cast<std::size_t>(begin),
-                   static_cast<std::size_t>(std::max(begin, end)))};
+  return {sizes_of(x, begin, std::max(begin, end))};
 }
 
 std::vector<NodeId> convert_size(Node& n) {
@@ -103,12 +88,14 @@ std::vector<NodeId> convert_reshape(Node& n) {
 }
 
 std::vector<NodeId> convert_flatten(Node& n) {
-  const NodeId x = n.input(0);
-  const Shape sizes = n.shape(x);
-  const auto rank = static_cast<std::int64_t>(sizes.size());
-  const std::int64_t axis = n.int_attr("axis", 1);
-  const auto cut = static_cast<std::size_t>(axis == rank ? rank : n.axis(axis, rank));
-  return {n.reshape_to(x, Shape{product(sizes, 0, cut), product(sizes, cut, sizes.size())})};
+  const Value x = input(n, 0);
+  const std::int64_t rank = x.rank(), axis = n.int_attr("axis", 1);
+  const std::int64_t cut = axis == rank ? rank : n.axis(axis, rank);
+  const Shape sizes = x.shape(),
+              flat = {product(sizes, 0, static_cast<std::size_t>(cut)),
+                      product(sizes, static_cast<std::size_t>(cut), sizes.size())};
+  if (has_names(flat)) return {x.reshape_to(flat)};
+  return {x.merge(cut, rank).merge(0, cut)};
 }
 
 // The axes of Squeeze and Unsqueeze: an attribute until opset 12, an input since.
@@ -254,16 +241,11 @@ Value with_rank(Node& n, const Value& sizes, std::int64_t rank) {
   return concat(n, {Value(n, n.ints(Ints(static_cast<std::size_t>(missing), 1))), sizes}, 0);
 }
 
-Value all_sizes_of(Node& n, NodeId x) {
-  return {n, sizes_of(n, x, 0, static_cast<std::size_t>(n.rank(x)))};
-}
-
 // A shape that comes at run time, by numpy's rule for it and the operand's own.
 NodeId expand_by_data(Node& n) {
-  const NodeId x = n.input(0);
-  const Value wanted = input(n, 1).cast(kInt64);
-  const std::int64_t rank = std::max(n.rank(x), wanted.size(0));
-  const Value given = with_rank(n, wanted, rank), own = with_rank(n, all_sizes_of(n, x), rank);
+  const Value x = input(n, 0), wanted = input(n, 1).cast(kInt64);
+  const std::int64_t rank = std::max(x.rank(), wanted.size(0));
+  const Value given = with_rank(n, wanted, rank), own = with_rank(n, sizes_of(x), rank);
   return n.call("dyn.broadcast_to", {x, where(equal(given, 1.0), own, given)});
 }
 
@@ -299,18 +281,15 @@ Ints repetitions(Node& n, const Ints& sizes) {
 
 // Every dimension gets one of its repetitions in front of it: [d, e] -> [r, d, s, e].
 NodeId tile_by_data(Node& n) {
-  const NodeId x = n.input(0);
-  const Value reps = input(n, 1).cast(kInt64), own = all_sizes_of(n, x);
-  Shape apart;
+  const Value x = input(n, 0), reps = input(n, 1).cast(kInt64), own = sizes_of(x);
+  Value split = x;
   std::vector<Value> wanted;
-  for (std::int64_t d = 0; d < n.rank(x); ++d) {
-    apart.emplace_back(1);
-    apart.push_back(n.shape(x)[static_cast<std::size_t>(d)]);
+  for (std::int64_t d = 0; d < x.rank(); ++d) {
+    split = split.expand_dims(2 * d);
     wanted.push_back(reps.slice(0, d, d + 1));
     wanted.push_back(own.slice(0, d, d + 1));
   }
   if (wanted.empty()) return x;
-  const NodeId split = n.reshape_to(x, apart);
   const NodeId repeated = n.call("dyn.broadcast_to", {split, concat(n, wanted, 0)});
   return n.call("dyn.reshape", {repeated, reps * own});
 }

@@ -267,13 +267,14 @@ NodeId Node::ints(const Ints& values, DType dtype) {
 }
 
 NodeId Node::reshape_to(NodeId x, const Shape& new_shape) {
-  if (shape(x) == new_shape) return x;
+  if (are_same(shape(x), new_shape)) return x;
   if (const auto known = constant_shape(new_shape)) {
     return call("reshape", {x}, {{"newshape", *known}, {"allowzero", true}});
   }
   if (const auto codes = ops::reshape_codes(shape(x), new_shape)) {
     return call("reshape", {x}, {{"newshape", *codes}});
   }
+  if (!has_names(new_shape)) unsupported("a reshape to several sizes that depend on data");
   return call("dyn.reshape", {x, sizes_of(new_shape)});
 }
 
@@ -288,10 +289,11 @@ NodeId Node::cast(NodeId x, DType to) {
 }
 
 NodeId Node::broadcast_to(NodeId x, const Shape& new_shape) {
-  if (shape(x) == new_shape) return x;
+  if (are_same(shape(x), new_shape)) return x;
   if (const auto known = constant_shape(new_shape)) {
     return call("broadcast_to", {x}, {{"shape", *known}});
   }
+  if (!has_names(new_shape)) unsupported("a broadcast to sizes that depend on data");
   return call("dyn.broadcast_to", {x, sizes_of(new_shape)});
 }
 

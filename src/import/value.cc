@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ops/reshape_codes.h"
+
 namespace tessera::import {
 
 Value Value::slice(std::int64_t axis, std::int64_t begin, std::int64_t end) const {
@@ -19,9 +21,31 @@ Value Value::at(std::int64_t axis, std::int64_t place) const {
                                                      "in dimension {}",
                                                      to_string(shape()), place, axis));
   }
-  Shape rest = shape();
-  rest.erase(rest.begin() + axis);
-  return slice(axis, place, place + 1).reshape_to(rest);
+  return slice(axis, place, place + 1).squeeze(axis);
+}
+
+Value Value::reshape_like(Value other) const {
+  if (has_names(other.shape())) return reshape_to(other.shape());
+  return {*node_, node_->call("dyn.reshape", {id_, sizes_of(other)})};
+}
+
+Value Value::merge(std::int64_t begin, std::int64_t end) const {
+  if (end == begin + 1) return *this;
+  const Shape sizes = shape();
+  Shape merged(sizes.begin(), sizes.begin() + begin);
+  merged.push_back(product(sizes, static_cast<std::size_t>(begin), static_cast<std::size_t>(end)));
+  merged.insert(merged.end(), sizes.begin() + end, sizes.end());
+  if (has_names(merged) || ops::reshape_codes(sizes, merged)) return reshape_to(merged);
+  const Value all = sizes_of(*this);
+  const Value one = all.slice(0, begin, end).apply("prod", {{"axis", Ints{0}}, {"keepdims", true}});
+  const Value wanted = concat(*node_, {all.slice(0, 0, begin), one, all.slice(0, end, rank())}, 0);
+  return {*node_, node_->call("dyn.reshape", {id_, wanted})};
+}
+
+Value sizes_of(Value x, std::int64_t begin, std::int64_t end) {
+  const Shape part(x.shape().begin() + begin, x.shape().begin() + end);
+  if (has_names(part)) return {x.node(), x.node().sizes_of(part)};
+  return x.apply("shape_of", {{"dtype", kInt64}}).slice(0, begin, end);
 }
 
 Value Value::take(NodeId indices, std::int64_t axis, std::string_view mode) const {

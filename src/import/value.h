@@ -22,6 +22,12 @@ class Value {
 
   Value reshape(const Ints& shape) const { return {*node_, node_->reshape(id_, shape)}; }
   Value reshape_to(const Shape& shape) const { return {*node_, node_->reshape_to(id_, shape)}; }
+  // The shape of another value of as many elements.
+  Value reshape_like(Value other) const;
+  // The dimensions [begin, end) as one, of size 1 where there are none.
+  Value merge(std::int64_t begin, std::int64_t end) const;
+  Value squeeze(std::int64_t axis) const { return apply("squeeze", {{"axis", Ints{axis}}}); }
+  Value expand_dims(std::int64_t axis) const { return apply("expand_dims", {{"axis", axis}}); }
   Value transpose(const Ints& axes) const { return {*node_, node_->transpose(id_, axes)}; }
   Value cast(DType dtype) const { return {*node_, node_->cast(id_, dtype)}; }
   Value broadcast(const Ints& shape) const { return {*node_, node_->broadcast(id_, shape)}; }
@@ -91,6 +97,9 @@ Value numbers(Node& n, Ints shape, const std::vector<double>& values, DType dtyp
 Value along(Value x, std::int64_t axis, std::int64_t rank);
 
 // ---- Sizes and axes ----
+// The sizes of the dimensions [begin, end), int64: by name where all have one.
+Value sizes_of(Value x, std::int64_t begin, std::int64_t end);
+inline Value sizes_of(Value x) { return sizes_of(x, 0, x.rank()); }
 Ints range(std::int64_t begin, std::int64_t end);
 // The largest number where it does not fit.
 std::int64_t product(const Ints& sizes, std::size_t begin, std::size_t end);

@@ -62,6 +62,15 @@ class RunTimeSizes : public ::testing::Test {
   Module module_, program_;
 };
 
+// No element is computed that would need the size.
+TEST_F(RunTimeSizes, ASumOfNothingWithWhatDataSizes) {
+  lower_text(
+      "def @main(%x: Tensor[(0, 0), float32], %y: Tensor[(0, 2), int32]) {\n"
+      "  add(%y, argwhere(%x))\n}\n");
+  expect_shape({floats({0, 0}, {}), tensor_from_ints({0, 2}, kInt32, std::vector<std::int64_t>{})},
+               {0, 2});
+}
+
 TEST_F(RunTimeSizes, ASliceHasAStep) {
   lower_text(
       "def @main(%x: Tensor[(6), float32], %b: Tensor[(1), int64], %e: Tensor[(1), int64],\n"

@@ -33,7 +33,7 @@ Dim sliced_size(const Slice<Dim>& s, const Dim& size, bool size_mode) {
   const auto from_front = [&](const Dim& at) {
     if (at.is_unknown()) return at;
     if (at.is_constant() && at.constant() < 0) return max(size + at, Dim(0));
-    if (at.is_constant() && at.constant() >= std::int64_t{1} << 31) return size;
+    if (at.is_constant() && at.constant() >= kFarAway) return size;
     if (at == Dim(0)) return Dim(0);
     return is_not_negative(at) ? min(at, size) : Dim::unknown();
   };

@@ -129,6 +129,20 @@ TEST(Infer, WhatRemainsOfAShapeIsWhole) {
   EXPECT_EQ(typed.error().list[0].message, "`dyn.reshape` cannot give (2, 3) the shape (2, 1, 2)");
 }
 
+// The largest numbers of 32 and 64 bits are how exporters say "to the end".
+TEST(Infer, SlicesToTheEnd) {
+  using Ints = std::vector<std::int64_t>;
+  for (const std::int64_t end : {std::int64_t{INT32_MAX}, INT64_MAX}) {
+    FunctionBuilder b;
+    const NodeId x = b.param("x", tensor_type({Dim::symbol("n")}, kFloat32));
+    const auto typed = infer_types(b.finish(
+        b.call(op("strided_slice"), {x},
+               {{"begin", Ints{0}}, {"end", Ints{end}}, {"strides", Ints{1}}, {"axes", Ints{0}}})));
+    ASSERT_TRUE(typed.has_value());
+    EXPECT_EQ(to_string(typed->type(typed->result())), "Tensor[(?n), float32]");
+  }
+}
+
 TEST(Infer, SlicesByTheirSizesLieInside) {
   FunctionBuilder b;
   const auto list = [&](std::int64_t at) {

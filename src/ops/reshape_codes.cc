@@ -11,7 +11,7 @@ std::optional<std::vector<std::int64_t>> reshape_codes(const Shape& from, const 
     if (to[i] == Dim(0)) return std::nullopt;
     if (to[i].is_constant()) {
       codes.push_back(to[i].constant());
-    } else if (i < from.size() && from[i] == to[i]) {
+    } else if (i < from.size() && provably_equal(from[i], to[i]) == Tri::kYes) {
       codes.push_back(0);
     } else if (!rest) {
       rest = i;
@@ -22,8 +22,10 @@ std::optional<std::vector<std::int64_t>> reshape_codes(const Shape& from, const 
     }
     others = others * to[i];
   }
-  if (rest && !(floor_div(num_elements(from), others) == to[*rest])) return std::nullopt;
-  return codes;
+  // One that is not known can be nothing but what remains.
+  if (!rest || to[*rest].is_unknown()) return codes;
+  const Dim remains = floor_div(num_elements(from), others);
+  return provably_equal(remains, to[*rest]) == Tri::kYes ? std::optional(codes) : std::nullopt;
 }
 
 }  // namespace tessera::ops

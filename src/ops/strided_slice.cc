@@ -8,9 +8,6 @@
 namespace tessera::ops {
 namespace {
 
-// Ends from here on mean "to the end" whatever the size.
-constexpr std::int64_t kFarAway = std::int64_t{1} << 31;
-
 struct AxisSlice {
   std::int64_t begin = 0, end = INT64_MAX, stride = 1;
   bool size_mode = false;  // `end` is a size

@@ -69,8 +69,15 @@ class ReadAhead : public tir::Mutator {
   }
 
  private:
+  // With what its indices read: p[q[i - 1] % 2] is inside of p, but q[i - 1] need not be of q.
   bool exists(const tir::Load& load) const {
     for (std::size_t d = 0; d < load.indices.size(); ++d) {
+      bool all_exist = true;
+      tir::for_each_node(load.indices[d], [&](const Expr& part) {
+        const auto* inner = part.as<tir::Load>();
+        if (inner != nullptr && all_exist) all_exist = exists(*inner);
+      });
+      if (!all_exist) return false;
       const std::int64_t* size = tir::as_int(load.buffer->shape[d]);
       const tir::IndexForm index = tir::index_form(load.indices[d], bounds_);
       if (size == nullptr || !tir::range_of(index, bounds_).inside(0, *size - 1)) return false;

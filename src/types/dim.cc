@@ -98,6 +98,15 @@ Dim num_elements(const Shape& shape) {
   return product;
 }
 
+bool has_names(const Shape& shape) {
+  return std::none_of(shape.begin(), shape.end(), [](const Dim& d) { return d.is_unknown(); });
+}
+
+bool are_same(const Shape& a, const Shape& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Dim& x, const Dim& y) { return provably_equal(x, y) == Tri::kYes; });
+}
+
 std::optional<std::vector<std::int64_t>> constant_shape(const Shape& shape) {
   std::vector<std::int64_t> sizes;
   for (const auto& dim : shape) {

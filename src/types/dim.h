@@ -64,6 +64,10 @@ Tri provably_equal(const Dim& a, const Dim& b);
 
 using Shape = std::vector<Dim>;
 Dim num_elements(const Shape& shape);
+// Is no size `?`?
+bool has_names(const Shape& shape);
+// Is it proven that the shapes are the same in every run?
+bool are_same(const Shape& a, const Shape& b);
 // The sizes when all are known.
 std::optional<std::vector<std::int64_t>> constant_shape(const Shape& shape);
 

@@ -12,6 +12,7 @@ given back, a kernel of CUTLASS whose first launch is captured, and caches of a 
 input and output at once. It needs a GPU and torch; exit status 77 where there is none.
 """
 import ctypes
+import os
 import subprocess
 import sys
 from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_uint8, c_uint16, \
@@ -125,9 +126,12 @@ def near(found, wanted, most=1e-6):
 
 def compile_all(tessera, folder):
     folder.mkdir(parents=True, exist_ok=True)
+    headers = os.environ.get("TESSERA_CUTLASS_INCLUDE")  # where they are not beside the command
     for name, (text, options) in MODELS.items():
         model = folder / f"{name}.relay"
         model.write_text(text)
+        options = [f"cutlass -include={headers}" if headers and o == "cutlass"
+                   and options[i - 1] == "--target" else o for i, o in enumerate(options)]
         subprocess.run([tessera, "compile", model, "-o", model.with_suffix(".so"), *options],
                        check=True, stdout=subprocess.DEVNULL)
 

@@ -13,6 +13,10 @@ namespace tessera::fuzz {
 
 using relay::NodeId;
 
+Dim closed(const Dim& dim, const Sizes& sizes) {
+  return dim.substitute(std::map<std::string, Dim>(sizes.begin(), sizes.end()));
+}
+
 Type closed(const Type& type, const Sizes& sizes) {
   if (!type || sizes.empty()) return type;
   if (type.is_tuple()) {
@@ -21,9 +25,8 @@ Type closed(const Type& type, const Sizes& sizes) {
     return tuple_type(std::move(fields));
   }
   if (!type.is_tensor()) return type;
-  const std::map<std::string, Dim> numbers(sizes.begin(), sizes.end());
   Shape shape = type.shape();
-  for (Dim& dim : shape) dim = dim.substitute(numbers);
+  for (Dim& dim : shape) dim = closed(dim, sizes);
   return tensor_type(std::move(shape), type.dtype());
 }
 

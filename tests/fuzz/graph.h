@@ -29,6 +29,7 @@ struct Graph {
 inline constexpr int kSizeSets = 3;
 
 // With numbers for symbols.
+Dim closed(const Dim& dim, const Sizes& sizes);
 Type closed(const Type& type, const Sizes& sizes);
 // The same for all types that a function states; nothing if it is not right for them.
 std::optional<relay::Function> closed(relay::Function f, const Sizes& sizes);

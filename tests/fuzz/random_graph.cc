@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/attrs/shape.h"
 #include "ops/compare.h"
 #include "ops/evaluate_function.h"
 #include "ops/infer_types.h"
@@ -246,7 +247,7 @@ class Grower {
     std::vector<Type> types;
     for (const Operand& operand : step.operands) types.push_back(operand.type);
     const std::optional<Function> call = with_operands(step.sample, types);
-    if (!call || !has_allowed_sizes(*call)) return false;
+    if (!call || !has_allowed_sizes(*call) || !do_sizes_agree(*step.op, *call)) return false;
     auto results = computed(step, *call);
     if (!results) return false;
     std::vector<NodeId> arguments;
@@ -255,13 +256,43 @@ class Grower {
     return true;
   }
 
+  // What inference wants to be the same must be in each run, even where the reference takes a size
+  // of 1 for any other.
+  bool do_sizes_agree(const relay::Operator& op, const Function& call) const {
+    for (std::size_t i = 0; i < call.num_nodes(); ++i) {
+      if (call.op(NodeId(i)) != &op) continue;
+      const relay::Attrs& attrs = call.as<relay::OpCall>(NodeId(i))->attrs;
+      std::vector<Type> types;
+      for (const NodeId operand : call.operands(NodeId(i))) types.push_back(call.type(operand));
+      // The reference drops sizes that are 1 in this run alone.
+      const bool drops_ones =
+          op.name == "squeeze" && !relay::read_attrs<ops::SqueezeAttrs>(attrs).axis;
+      if (drops_ones && is_dynamic(types[0])) return false;
+      const std::vector<const Tensor*> values(types.size(), nullptr);
+      std::vector<relay::Agreement> agreements;
+      if (!op.infer({types, values, attrs, {}, op.name, {}, &agreements})) return false;
+      for (const relay::Agreement& agreement : agreements) {
+        if (agreement.a.is_unknown() || agreement.b.is_unknown()) continue;
+        for (const Sizes& run : sizes_.runs()) {
+          if (!(closed(agreement.a, run) == closed(agreement.b, run))) return false;
+        }
+      }
+    }
+    return true;
+  }
+
   // Sizes that data decide are there where others are open.
   bool has_allowed_sizes(const Function& call) {
     for (const Type& t : flatten(call.type(call.result()))) {
       if (!is_open_ && is_dynamic(t)) return false;
       if (has_unknown_size(t) && random_.below(3) == 0) return false;
-      const auto shape = constant_shape(t.shape());
-      if (shape && product(*shape) > kMostElements) return false;
+      for (const Sizes& run : sizes_.runs()) {
+        const auto shape = constant_shape(closed(t, run).shape());
+        if (!shape) continue;
+        // What reaches over its input has less than nothing.
+        if (std::ranges::any_of(*shape, [](std::int64_t d) { return d < 0; })) return false;
+        if (product(*shape) > kMostElements) return false;
+      }
     }
     return true;
   }

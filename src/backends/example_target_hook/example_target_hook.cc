@@ -130,8 +130,13 @@ class ExampleTargetHook final : public byoc::Backend {
 
   std::vector<CompositePattern> patterns(const Target&) const override { return make_patterns(); }
   std::optional<Refusal> validate(const Function& region, const Target&) const override {
-    const Type& result = region.type(region.result());
-    if (!constant_shape(result.shape())) return Refusal{"a size is not known"};
+    std::vector<NodeId> ends(region.params().begin(), region.params().end());
+    ends.push_back(region.result());
+    for (const NodeId end : ends) {
+      for (const Type& t : flatten(region.type(end))) {
+        if (!constant_shape(t.shape())) return Refusal{"a size is not known"};
+      }
+    }
     return std::nullopt;
   }
 

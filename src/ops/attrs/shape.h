@@ -2,6 +2,8 @@
 // Attributes of operators that move elements without looking at them.
 #pragma once
 
+#include <limits>
+
 #include "relay/attributes.h"
 
 namespace tessera::ops {
@@ -35,6 +37,10 @@ struct SplitAttrs {
       std::tuple{relay::required_attr("indices_or_sections", &SplitAttrs::indices_or_sections),
                  relay::attr("axis", &SplitAttrs::axis)};
 };
+// Ends of a slice from here on mean "to the end" whatever the size: exporters write the largest
+// int32 or int64.
+inline constexpr std::int64_t kFarAway = std::numeric_limits<std::int32_t>::max();
+
 struct ConcatenateAttrs {
   std::int64_t axis = 0;
   static constexpr auto fields = std::tuple{relay::attr("axis", &ConcatenateAttrs::axis)};
