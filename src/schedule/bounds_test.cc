@@ -124,9 +124,11 @@ TEST(Bounds, WithoutItsChecksAProgramIsNotProven) {
 // the table's is, whatever the index, and the index's is not.
 TEST(Bounds, WhatIsReadAheadIsThereWithItsIndices) {
   const Module module = passes::testing::module_of(
-      "def @main(%p: Tensor[(1, 16), float32], %t: Tensor[(2, 16), float32],\n"
-      "          %i: Tensor[(7), int64]) {\n"
-      "  %0 = (%p, take(%t, %i, axis=0, mode=\"wrap\"));\n  concatenate(%0, axis=0)\n}\n");
+      "def @main(%p: Tensor[(1), float32], %t: Tensor[(2), float32], %i: Tensor[(31), int64]) {\n"
+      "  %0 = fn (%a: Tensor[(1), float32], %b: Tensor[(2), float32], %c: Tensor[(31), int64],\n"
+      "           Primitive=1) {\n"
+      "    %1 = (%a, take(%b, %c, axis=0, mode=\"wrap\"));\n    concatenate(%1, axis=0)\n  };\n"
+      "  %0(%p, %t, %i)\n}\n");
   const auto out = lower::lower(module);
   ASSERT_TRUE(out.has_value()) << render(out.error());
   EXPECT_EQ(lower::unproven_accesses(schedule(*out, target_of("cpu"))), std::vector<std::string>{});
