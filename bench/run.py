@@ -3,6 +3,7 @@
 """Compares compiled models with onnxruntime and OpenVINO on this machine's CPU, float32.
 
     bench/run.py [--models minilm,resnet50] [--threads 1,2] [--seconds 4] [--out bench/results]
+                 [--before COMMAND]
 
 For each model and number of threads, each engine is a process of its own; they take turns in short
 rounds while the others sleep, so that what disturbs the machine disturbs all. Times are medians
@@ -35,6 +36,7 @@ MODELS = {
     "gpt2": {"batch": 1, "seq": 64},
 }
 ENGINES = ("tessera", "onnxruntime", "openvino")
+LIBRARIES = {"tessera": "model.so", "before": "before.so"}
 ROUND_S = 0.4
 PAUSE_S = 0.03  # lets the idle threads of the engine before stop spinning
 PROFILE_RUNS = 20
@@ -146,7 +148,7 @@ def measure(folder: Path, threads: int, engines: list[str], seconds: float) -> d
     workers = {}
     try:
         for engine in engines:
-            model = folder / ("model.so" if engine == "tessera" else "model.onnx")
+            model = folder / LIBRARIES.get(engine, "model.onnx")
             workers[engine] = Worker(engine, model, folder / "inputs", threads)
             workers[engine].ask("run 0.2")
         for turn in range(max(1, round(seconds / ROUND_S))):
@@ -196,6 +198,10 @@ def bench_model(name: str, engines: list[str], options: argparse.Namespace) -> d
     entry = {"dims": MODELS[name], "threads": {}}
     if "tessera" in engines:
         entry["compile"] = compile_model(options.tessera, folder, options.compile_option)
+    if "before" in engines:
+        compile_once([options.before, "compile", folder / "model.onnx", "-o",
+                      folder / LIBRARIES["before"], "--bundle", "--json", *options.compile_option],
+                     {**os.environ, "TESSERA_CACHE_DIR": str(folder / "cache")})
     for threads in map(int, options.threads.split(",")):
         found = entry["threads"][threads] = measure(folder, threads, engines, options.seconds)
         if "tessera" in found:
@@ -215,11 +221,13 @@ def main() -> None:
     parser.add_argument("--engines", default=",".join(ENGINES))
     parser.add_argument("--seconds", type=float, default=4, help="of measuring, each engine")
     parser.add_argument("--tessera", type=Path, default=ROOT / "build" / "tessera")
+    parser.add_argument("--before", type=Path, metavar="COMMAND",
+                        help="an older tessera, whose libraries take turns with the others")
     parser.add_argument("--compile-option", action="append", default=[], metavar="OPTION",
                         help="passed to `tessera compile`")
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results")
     options = parser.parse_args()
-    engines = options.engines.split(",")
+    engines = options.engines.split(",") + (["before"] if options.before else [])
 
     results = {"date": datetime.date.today().isoformat(), "machine": machine(),
                "command": " ".join(["bench/run.py", *sys.argv[1:]]), "models": {}, "failed": {}}

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One engine holding one model, in a process of its own, driven by run.py a round at a time.
 
-    engine.py tessera|onnxruntime|openvino MODEL INPUTS_DIR THREADS
+    engine.py tessera|before|onnxruntime|openvino MODEL INPUTS_DIR THREADS
+
+`before` is a library of an older tessera.
 
 Reads commands, one a line, and answers each with one line of JSON:
     run SECONDS     runs for so long; the time of each run in microseconds
@@ -12,6 +14,7 @@ Reads commands, one a line, and answers each with one line of JSON:
 The first answer, without a command, says how long loading took.
 """
 import argparse
+import ctypes
 import json
 import os
 import re
@@ -29,6 +32,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 class Tessera:
     def __init__(self, path: str, feeds: dict, threads: int):
         import tessera
+        # An older library knows its own version of the interface; what is used here is the same.
+        tessera.ABI_VERSION = ctypes.CDLL(str(path)).tessera_abi_version()
         self.model = tessera.Model(path, threads)
         self.load_us = {"load_us": self.model.load_us, "instance_us": self.model.instance_us}
         self.version = self.model.metadata.get("version", "")
@@ -93,7 +98,7 @@ class OpenVino:
         return {n: self.request.get_output_tensor(i).data.copy() for i, n in enumerate(self.names)}
 
 
-ENGINES = {"tessera": Tessera, "onnxruntime": OnnxRuntime, "openvino": OpenVino}
+ENGINES = {"tessera": Tessera, "before": Tessera, "onnxruntime": OnnxRuntime, "openvino": OpenVino}
 
 
 def peak_bytes() -> int:

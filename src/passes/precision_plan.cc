@@ -26,6 +26,7 @@ class Planner {
         request_(request),
         closed_(closed_bodies(f)),
         rounded_(f.num_nodes(), false),
+        sums_(f.num_nodes(), false),
         seen_(f.num_nodes(), Form::kFree),
         wanted_(f.num_nodes(), Form::kFree) {
     plan_.computed.assign(f.num_nodes(), Precision::kUntouched);
@@ -97,7 +98,8 @@ class Planner {
   Form forward_call(NodeId id) {
     const bool makes_float32 = has_float32(f_.type(id));
     if (!makes_float32 && !reads([](const Type& t) { return has_float32(t); }, id)) {
-      return Form::kFree;
+      sums_[id.index()] = holds_sums(id);
+      return sums_[id.index()] ? Form::kFloat32 : Form::kFree;
     }
     const Form form = call_form(id, makes_float32);
     if (form == Form::kFree) {
@@ -107,6 +109,16 @@ class Planner {
     computed(id) = form == Form::kLow ? Precision::kLow : Precision::kFloat32;
     const bool rounded = form == Form::kFloat32 && rounded_[id.index()];
     return rounded ? Form::kLow : form;
+  }
+
+  // Sums of a product of integers, and what is computed of them, leave the range of float16; as
+  // floats they are float32 until a scale has brought them back.
+  bool holds_sums(NodeId id) const {
+    const Type& type = f_.type(id);
+    if (!type.is_tensor() || type.dtype() != kInt32) return false;
+    const auto operands = f_.operands(id);
+    return precision_rule(*f_.op(id)).kind == PrecisionRule::kLow ||
+           std::ranges::any_of(operands, [&](NodeId o) { return sums_[o.index()]; });
   }
 
   Form call_form(NodeId id, bool makes_float32) {
@@ -180,7 +192,7 @@ class Planner {
   const ConstantPool& pool_;
   const PrecisionRequest request_;
   const std::vector<relay::RegionId> closed_;
-  std::vector<bool> rounded_;  // by node, as the two below
+  std::vector<bool> rounded_, sums_;  // by node, as the two below
   std::vector<Form> seen_, wanted_;
   PrecisionPlan plan_;
 };
