@@ -76,6 +76,16 @@ TEST(Eval, Uint64BeyondInt64) {
             Ints{1});
 }
 
+// As for a reduction of nothing.
+TEST(Eval, TheGreatestOfABorderIsTheLeastNumberOfTheType) {
+  const relay::Attrs window = {{"pool_size", AttrArray{2}}, {"padding", AttrArray{1, 1}}};
+  for (const auto& [dtype, least] : {std::pair(kInt8, -128), std::pair(kUInt8, 0)}) {
+    const Tensor nothing = tensor_from_ints({1, 1, 0}, dtype, Ints{});
+    const Tensor y = evaluate("nn.max_pool1d", {nothing}, window)[0];
+    EXPECT_EQ(values_of<std::int64_t>(y), Ints{least});
+  }
+}
+
 TEST(Eval, Movement) {
   expect_values(
       evaluate("transpose", {f32({2, 3}, {1, 2, 3, 4, 5, 6})}, {{"axes", relay::AttrValue()}}),

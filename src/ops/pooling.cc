@@ -25,15 +25,16 @@ Geometry geometry(const PoolAttrs& p) {
 // What a window sees: the greatest and the sum of the elements inside, and how many places count.
 template <class T>
 struct Seen {
-  T greatest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
-                                                    : std::numeric_limits<T>::min();
-  T sum = 0;
+  T greatest = 0, sum = 0;
   std::int64_t inside = 0, padded = 0;
 };
 
+// `least`: what is greatest where none is.
 template <class T>
-Seen<T> look(const Tensor& x, const Elements<T>& values, const Geometry& g, const Counter& out) {
+Seen<T> look(const Tensor& x, const Elements<T>& values, T least, const Geometry& g,
+             const Counter& out) {
   Seen<T> seen;
+  seen.greatest = least;
   const Ints strides = row_major_strides(x.shape);
   Ints sizes;
   for (const WindowAxis& a : g.window) sizes.push_back(a.size);
@@ -57,6 +58,14 @@ Seen<T> look(const Tensor& x, const Elements<T>& values, const Geometry& g, cons
     seen.greatest = max_or_nan(seen.greatest, values[at]);
   }
   return seen;
+}
+
+// Of a window over the border alone: the least number of the element's type, which T may be wider
+// than.
+template <class T>
+T least_of(DType dtype) {
+  if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
+  return static_cast<T>(*tir::as_int(tir::reduce_identity(ReduceOp::kMax, dtype)));
 }
 
 // Does a window ever see more than the operand?
@@ -157,9 +166,10 @@ std::vector<Tensor> eval_pool(const EvalArgs& args, const PoolAttrs& p, PoolKind
   const Tensor& x = args.operands[0];
   return in_domain(x.dtype, [&]<class T>(T) -> std::vector<Tensor> {
     const Elements<T> values = values_of<T>(x);
+    const T least = least_of<T>(x.dtype);
     std::vector<T> out;
     for (Counter c(static_shape(args.result)); c; ++c) {
-      const Seen<T> seen = look(x, values, g, c);
+      const Seen<T> seen = look(x, values, least, g, c);
       const std::int64_t count = p.count_include_pad ? seen.padded : seen.inside;
       out.push_back(kind == PoolKind::kMax
                         ? seen.greatest

@@ -9,6 +9,7 @@
 #include "ops/evaluate_function.h"
 #include "tests/fuzz/compiled.h"
 #include "tests/fuzz/device_kernels.h"
+#include "tests/fuzz/proofs.h"
 #include "tests/fuzz/random.h"
 #include "tests/onnx_gate/workers.h"
 
@@ -95,6 +96,7 @@ class Batch {
       auto part = text_of_exceptions([&]() -> Result<Module> {
         TESSERA_TRY_VOID(device_kernels(cases_[i].graph.function));
         TESSERA_TRY_VOID(device_kernels(large_graph(cases_[i].seed)));
+        TESSERA_TRY_VOID(proofs_are_kept(cases_[i].graph.function));
         TESSERA_TRY(wanted_[i], wanted_of(cases_[i].graph));
         return checked_partition(cases_[i], name_of(i), wanted_[i]);
       });

@@ -111,19 +111,29 @@ relay::Function large_graph(std::uint64_t seed) {
   return typed->functions.at("main");
 }
 
-Result<Module> device_kernels(const relay::Function& f) {
+bool calls_runtime(const relay::Function& f) {
   for (std::size_t i = 0; i < f.num_nodes(); ++i) {
     const relay::Operator* op = f.op(NodeId(i));
-    if (op != nullptr && !op->runtime_symbol.empty()) return Module();
+    if (op != nullptr && !op->runtime_symbol.empty()) return true;
   }
+  return false;
+}
+
+Result<Module> prepared(const relay::Function& f, const Target& target) {
   driver::CompileOptions options;
-  options.targets = {Target("cuda")};
+  options.targets = {target};
   Module module;
   module.targets = options.targets;
   module.functions.emplace("main", f);
   std::vector<Diagnostic> warnings;
-  TESSERA_TRY(module, driver::prepare_native(std::move(module), options, warnings));
-  TESSERA_TRY(module, driver::lower_functions(std::move(module), options.targets[0], ""));
+  return driver::prepare_native(std::move(module), options, warnings);
+}
+
+Result<Module> device_kernels(const relay::Function& f) {
+  if (calls_runtime(f)) return Module();
+  const Target cuda("cuda");
+  TESSERA_TRY(Module module, prepared(f, cuda));
+  TESSERA_TRY(module, driver::lower_functions(std::move(module), cuda, ""));
   for (const auto& [symbol, kernel] : module.prim_funcs) {
     if (kernel.is_host || plan::computes_on_cpu(module, symbol)) continue;
     TESSERA_CHECK(!emit::emit_cuda_kernel(kernel, symbol).empty(), "`{}` has no text", symbol);

@@ -7,6 +7,11 @@
 
 namespace tessera::fuzz {
 
+// Does it call an operator that no loops express?
+bool calls_runtime(const relay::Function& f);
+// The graph as native code gets it: fused, not lowered.
+Result<Module> prepared(const relay::Function& f, const Target& target);
+
 // The graph lowered, scheduled, verified and written as text: the module with its loop IR; an empty
 // one for graphs that call the runtime. A race between threads is an exception.
 Result<Module> device_kernels(const relay::Function& f);

@@ -190,7 +190,8 @@ def unet(g: Graph) -> str:
     return g.silu(g.group_norm(x, 128, 16))
 
 
-MODELS = {"conv": conv, "quantized": quantized, "whisper": whisper, "distilbert": distilbert, "unet": unet}
+MODELS = {"conv": conv, "quantized": quantized, "whisper": whisper, "distilbert": distilbert,
+          "unet": unet}
 
 
 def feeds(inputs, turn: int) -> dict[str, np.ndarray]:
