@@ -91,9 +91,9 @@ std::vector<NodeId> convert_flatten(Node& n) {
   const Value x = input(n, 0);
   const std::int64_t rank = x.rank(), axis = n.int_attr("axis", 1);
   const std::int64_t cut = axis == rank ? rank : n.axis(axis, rank);
-  const Shape sizes = x.shape(),
-              flat = {product(sizes, 0, static_cast<std::size_t>(cut)),
-                      product(sizes, static_cast<std::size_t>(cut), sizes.size())};
+  const Shape& sizes = x.shape();
+  const auto at = static_cast<std::size_t>(cut);
+  const Shape flat = {product(sizes, 0, at), product(sizes, at, sizes.size())};
   if (has_names(flat)) return {x.reshape_to(flat)};
   return {x.merge(cut, rank).merge(0, cut)};
 }
