@@ -16,8 +16,11 @@ Stmt schedule_inner(const Stmt& s, tir::Bounds outer, const Machine& machine) {
   if (nest.body.as<tir::Allocate>() != nullptr) {
     return wrap(nest.loops, schedule_inner(nest.body, outer, machine));
   }
+  const std::vector<Stmt> all = parts(nest.body);
+  // A definition or a branch around loops, as a text may have it, is left as it is.
+  if (nest.loops.empty() && all.size() == 1) return s;
   std::vector<Stmt> inside;
-  for (const Stmt& part : parts(nest.body)) inside.push_back(schedule_inner(part, outer, machine));
+  for (const Stmt& part : all) inside.push_back(schedule_inner(part, outer, machine));
   return wrap(nest.loops, tir::seq(std::move(inside)));
 }
 

@@ -6,6 +6,7 @@
 #include "lower/testing/text.h"
 #include "schedule/device.h"
 #include "support/testing/golden.h"
+#include "tir/parse.h"
 #include "tir/print.h"
 #include "tir/verify.h"
 
@@ -25,6 +26,23 @@ tir::PrimFunc lowered(const relay::Function& f) {
 
 tir::PrimFunc scheduled(const relay::Function& f, const Machine& machine) {
   return schedule_kernel(lowered(f), machine);
+}
+
+// ---- Loops that a text has and lowering does not make -------------------------------------------
+
+// A definition, or a branch, between loops.
+TEST(LoopsOfAText, DefinitionsBetweenThemStay) {
+  for (const char* between : {"i: T.int64 = ij // 2", "if ij < 5:"}) {
+    const bool is_branch = std::string_view(between).starts_with("if");
+    const auto f = tir::parse_prim_func(fmt::format(
+        "@T.prim_func\ndef k(x: T.Buffer((8, 8), \"float32\"), *, y: T.Buffer((8, 8), "
+        "\"float32\")):\n  for ij in T.serial(8):\n    {}\n    {}for j in T.serial(8):\n      "
+        "{}y[{}, j] = x[ij, j]\n",
+        between, is_branch ? "  " : "", is_branch ? "  " : "", is_branch ? "ij" : "i"));
+    ASSERT_TRUE(f.has_value()) << render(f.error());
+    const tir::PrimFunc kernel = schedule_kernel(*f, kWide);
+    EXPECT_TRUE(tir::verify(kernel, "kernel").has_value()) << tir::print(kernel, "kernel");
+  }
 }
 
 // ---- Large enough for tiles, blocks, tails and packing ------------------------------------------
