@@ -174,7 +174,7 @@ zoo() {
 
 # Random graphs with open sizes and without: native code against the reference evaluation.
 fuzz() {
-  local half=$((seconds * 2 / 5)) status=0
+  local half=$((seconds * 2 / 5)) status=0 sizes
   for sizes in --open ''; do
     # shellcheck disable=SC2086 # no option where sizes are numbers
     TESSERA_FUZZ_SECONDS=$half "$build/bin/tessera_fuzz" --cuda $sizes --jobs "$(nproc)" \

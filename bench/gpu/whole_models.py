@@ -326,8 +326,9 @@ def report(rows: list[dict], options) -> str:
         f"{smi('clocks.sm,power.draw,power.limit')}.", "",
         f"    bench/gpu/whole_models.py --rounds {options.rounds} "
         f"{shlex.join(['--', *options.compile])}",
-        *(f"the second, by `{options.beside_name}`: {shlex.join(made)}"
-          for name, (_, made) in options.libraries.items() if name == "second"), "",
+        *([f"the second, by `{options.beside_name}`: "
+           f"{shlex.join(options.libraries['second'][1])}"]
+          if "second" in options.libraries else []), "",
         "Medians in milliseconds; behind +- the distance between the slowest and fastest round.",
         "", "| " + " | ".join(COLUMNS) + " |", "|---" + "|---:" * (len(COLUMNS) - 1) + "|"]
     for row in rows:
@@ -356,10 +357,10 @@ def main() -> None:
     options.libraries = {"ours": (options.tessera, options.compile)}
     options.beside_name = options.beside_name or options.beside_tessera or "tessera"
     if options.records or options.beside or options.beside_tessera:
-        measured = ["--records", options.records, "--no-measure"] if options.records else []
-        options.libraries["second"] = (options.beside_tessera or options.tessera,
-                                       shlex.split(options.beside or "") or
-                                       [*options.compile, *measured])
+        second = shlex.split(options.beside or "") or options.compile
+        if options.records:
+            second = [*options.compile, "--records", options.records, "--no-measure"]
+        options.libraries["second"] = (options.beside_tessera or options.tessera, second)
     rows, failed = [], False
     with tempfile.TemporaryDirectory() as temporary:
         for case in options.cases.split(","):

@@ -235,7 +235,7 @@ std::vector<NodeId> convert_compress(Node& n) {
   }
   const auto declared = n.declared_shape(0, x.rank());
   if (!declared) {
-    const Value places = input(n, 1).apply("argwhere").apply("squeeze", {{"axis", Ints{1}}});
+    const Value places = input(n, 1).apply("argwhere").squeeze(1);
     return {x.take(checked_indices(n, places.cast(kInt64), x, {axis}), axis)};
   }
   const Value condition = input(n, 1).cast(kInt64);

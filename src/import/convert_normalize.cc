@@ -11,8 +11,6 @@ struct Flattened {
   Value x;
   std::int64_t axis;
   Value whole;  // before
-
-  Value restored(Value y) const { return y.rank() == whole.rank() ? y : y.reshape_like(whole); }
 };
 
 Flattened softmax_operand(Node& n) {
@@ -24,7 +22,7 @@ Flattened softmax_operand(Node& n) {
 
 std::vector<NodeId> softmax_like(Node& n, std::string_view op) {
   const Flattened f = softmax_operand(n);
-  return {f.restored(f.x.apply(op, {{"axis", f.axis}}))};
+  return {f.x.apply(op, {{"axis", f.axis}}).unmerge(f.whole)};
 }
 
 std::vector<NodeId> convert_softmax(Node& n) { return softmax_like(n, "nn.softmax"); }
@@ -36,7 +34,7 @@ std::vector<NodeId> convert_hardmax(Node& n) {
   const Value place =
       f.x.apply("argmax", {{"axis", Ints{f.axis}}, {"keepdims", true}, {"dtype", kInt64}});
   const Value all = along(iota(n, f.x.size(f.axis)), f.axis, f.x.rank());
-  return {f.restored(equal(place, all).cast(f.x.dtype()))};
+  return {equal(place, all).cast(f.x.dtype()).unmerge(f.whole)};
 }
 
 // Statistics of the batch itself, over all dimensions but that of the channels.

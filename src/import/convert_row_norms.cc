@@ -38,7 +38,7 @@ Value normal(const Rows& rows, Value scale, std::optional<Value> bias = {}) {
   if (rows.subtracts_mean) args.push_back(param(bias ? *bias : scale.number(0)));
   const Value y(n, n.call(rows.subtracts_mean ? "nn.layer_norm" : "nn.rms_norm", args,
                           {{"axis", -1}, {"epsilon", rows.epsilon}}));
-  return (y.rank() == rows.x.rank() ? y : y.reshape_like(rows.x)).cast(type);
+  return y.unmerge(rows.x).cast(type);
 }
 
 struct Statistics {

@@ -71,10 +71,10 @@ struct Unique {
 Unique sorted_values(Value rows) {
   const Value order = order_of_rows(rows), places = places_of(order);
   const Value starts = starts_of_runs(rows.take(order, 0), places);
-  const Value runs = starts.apply("argwhere").apply("squeeze", {{"axis", Ints{1}}}).cast(kInt64);
+  const Value runs = starts.apply("argwhere").squeeze(1).cast(kInt64);
   const Value number = starts.cast(kInt64).apply("cumsum", {{"axis", 0}}) - 1.0;
-  const Value of_run = number.take(runs, 0).apply("expand_dims", {{"axis", 1}});
-  const Value belongs = equal(of_run, number.apply("expand_dims", {{"axis", 0}}));
+  const Value of_run = number.take(runs, 0).expand_dims(1);
+  const Value belongs = equal(of_run, number.expand_dims(0));
   return {order.take(runs, 0), number.take(argsort(order), 0),
           belongs.cast(kInt64).sum({1}, false)};
 }

@@ -24,9 +24,10 @@ Value Value::at(std::int64_t axis, std::int64_t place) const {
   return slice(axis, place, place + 1).squeeze(axis);
 }
 
-Value Value::reshape_like(Value other) const {
-  if (has_names(other.shape())) return reshape_to(other.shape());
-  return {*node_, node_->call("dyn.reshape", {id_, sizes_of(other)})};
+Value Value::unmerge(Value whole) const {
+  if (rank() == whole.rank()) return *this;
+  if (has_names(whole.shape())) return reshape_to(whole.shape());
+  return {*node_, node_->call("dyn.reshape", {id_, sizes_of(whole)})};
 }
 
 Value Value::merge(std::int64_t begin, std::int64_t end) const {

@@ -22,10 +22,10 @@ class Value {
 
   Value reshape(const Ints& shape) const { return {*node_, node_->reshape(id_, shape)}; }
   Value reshape_to(const Shape& shape) const { return {*node_, node_->reshape_to(id_, shape)}; }
-  // The shape of another value of as many elements.
-  Value reshape_like(Value other) const;
   // The dimensions [begin, end) as one, of size 1 where there are none.
   Value merge(std::int64_t begin, std::int64_t end) const;
+  // What was computed of `whole` with dimensions merged, element by element, in its shape again.
+  Value unmerge(Value whole) const;
   Value squeeze(std::int64_t axis) const { return apply("squeeze", {{"axis", Ints{axis}}}); }
   Value expand_dims(std::int64_t axis) const { return apply("expand_dims", {{"axis", axis}}); }
   Value transpose(const Ints& axes) const { return {*node_, node_->transpose(id_, axes)}; }

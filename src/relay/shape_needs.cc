@@ -16,10 +16,8 @@ bool has_no_inputs(const Function& f, NodeId id) {
 
 bool has_unknown_size(const Type& type) {
   const std::vector<Type> tensors = flatten(type);
-  return std::any_of(tensors.begin(), tensors.end(), [](const Type& t) {
-    return std::any_of(t.shape().begin(), t.shape().end(),
-                       [](const Dim& d) { return d.is_unknown(); });
-  });
+  return !std::all_of(tensors.begin(), tensors.end(),
+                      [](const Type& t) { return has_names(t.shape()); });
 }
 
 }  // namespace tessera::relay

@@ -53,11 +53,6 @@ bool is_ambiguous(const Tensor& t, const Type& inferred) {
   return t.num_elements() == 0 && !is_dynamic(inferred) && !(t.type() == inferred);
 }
 
-bool has_unknown_size(const Type& type) {
-  return std::any_of(type.shape().begin(), type.shape().end(),
-                     [](const Dim& d) { return d.is_unknown(); });
-}
-
 class Grower {
  public:
   Grower(std::uint64_t seed, Shapes shapes) : random_(seed), is_open_(shapes == Shapes::kOpen) {
@@ -285,7 +280,7 @@ class Grower {
   bool has_allowed_sizes(const Function& call) {
     for (const Type& t : flatten(call.type(call.result()))) {
       if (!is_open_ && is_dynamic(t)) return false;
-      if (has_unknown_size(t) && random_.below(3) == 0) return false;
+      if (!has_names(t.shape()) && random_.below(3) == 0) return false;
       for (const Sizes& run : sizes_.runs()) {
         const auto shape = constant_shape(closed(t, run).shape());
         if (!shape) continue;
@@ -406,7 +401,7 @@ class Grower {
     for (const Value& value : values_) {
       if (is_input(value) || random_.below(2) == 0) continue;
       const bool is_state = std::any_of(values_.begin(), values_.end(), [&](const Value& other) {
-        return is_input(other) && !has_unknown_size(value.type) && other.type == value.type;
+        return is_input(other) && has_names(value.type.shape()) && other.type == value.type;
       });
       if (is_state) fields.push_back(value.node);
     }
