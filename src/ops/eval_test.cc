@@ -83,6 +83,9 @@ TEST(Eval, TheGreatestOfABorderIsTheLeastNumberOfTheType) {
     const Tensor nothing = tensor_from_ints({1, 1, 0}, dtype, Ints{});
     const Tensor y = evaluate("nn.max_pool1d", {nothing}, window)[0];
     EXPECT_EQ(values_of<std::int64_t>(y), Ints{least});
+    const Tensor no_image = tensor_from_ints({1, 1, 0, 2}, dtype, Ints{});
+    const Tensor whole = evaluate("nn.global_max_pool2d", {no_image})[0];
+    EXPECT_EQ(values_of<std::int64_t>(whole), Ints{least});
   }
 }
 

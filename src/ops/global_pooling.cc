@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <limits>
-
 #include "ops/pooling.h"
 
 namespace tessera::ops {
@@ -33,9 +31,7 @@ std::vector<Tensor> eval_global_pool(const EvalArgs& args, PoolKind kind) {
   return in_domain(x.dtype, [&]<class T>(T) -> std::vector<Tensor> {
     const Elements<T> values = values_of<T>(x);
     const bool is_max = kind == PoolKind::kMax;
-    const T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
-                                                          : std::numeric_limits<T>::min();
-    Elements<T> out(count_of(shape), is_max ? lowest : T(0));
+    Elements<T> out(count_of(shape), is_max ? least_of<T>(x.dtype) : T(0));
     std::size_t at = 0;
     for (Counter c(x.shape); c; ++c, ++at) {
       T& to = out[c[data.first] * strides[result.first] + c[data.second] * strides[result.second]];

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -58,14 +57,6 @@ Seen<T> look(const Tensor& x, const Elements<T>& values, T least, const Geometry
     seen.greatest = max_or_nan(seen.greatest, values[at]);
   }
   return seen;
-}
-
-// Of a window over the border alone: the least number of the element's type, which T may be wider
-// than.
-template <class T>
-T least_of(DType dtype) {
-  if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
-  return static_cast<T>(*tir::as_int(tir::reduce_identity(ReduceOp::kMax, dtype)));
 }
 
 // Does a window ever see more than the operand?

@@ -3,12 +3,23 @@
 // window.
 #pragma once
 
+#include <limits>
+#include <type_traits>
+
 #include "ops/attrs/pool.h"
 #include "ops/layout.h"
 
 namespace tessera::ops {
 
 enum class PoolKind { kMax, kAverage };
+
+// The greatest of no elements: the least number of the element's type, which T may be wider
+// than.
+template <class T>
+T least_of(DType dtype) {
+  if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
+  return static_cast<T>(*tir::as_int(tir::reduce_identity(ReduceOp::kMax, dtype)));
+}
 
 Result<Type> infer_pool(const InferArgs& args, const PoolAttrs& p);
 std::vector<Tensor> eval_pool(const EvalArgs& args, const PoolAttrs& p, PoolKind kind);
