@@ -38,13 +38,13 @@ TK_INLINE bool is_negative(T x) {
 template <class T>
 TK_INLINE T safe_divisor(T b) {
   const bool is_minus_one = (T(-1) < T(0)) & (b == T(-1));
-  return (b == T(0)) | is_minus_one ? T(1) : b;
+  return ((b == T(0)) | is_minus_one) ? T(1) : b;
 }
 // The quotient, from that by the safe divisor.
 template <class T>
 TK_INLINE T safe_quotient(T q, T b) {
   const T negative = static_cast<T>(uint64_t{0} - static_cast<uint64_t>(q));  // wraps
-  const T wrapped = (T(-1) < T(0)) & (b == T(-1)) ? negative : q;
+  const T wrapped = ((T(-1) < T(0)) & (b == T(-1))) ? negative : q;
   return b == T(0) ? T(0) : wrapped;
 }
 // Towards zero.
