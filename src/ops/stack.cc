@@ -2,6 +2,7 @@
 #include "ops/attrs/shape.h"
 #include "ops/definition.h"
 #include "ops/evaluate.h"
+#include "ops/part_choice.h"
 #include "ops/record.h"
 
 namespace tessera::ops {
@@ -52,17 +53,16 @@ std::vector<Tensor> eval(const EvalArgs& args) {
 }
 
 Definitions compute(const ComputeArgs& args) {
-  const std::int64_t axis = stack_axis(args.attrs, args.operands[0].rank() + 1);
+  const auto& parts = args.operands;
+  const std::int64_t axis = stack_axis(args.attrs, parts[0].rank() + 1);
   return define(args, "y", [&](const Indices& i) {
     Indices at = i;
     at.erase(at.begin() + axis);
-    Expr value;
-    for (std::size_t k = args.operands.size(); k-- > 0;) {
-      const Expr part = args.operands[k](at);
-      const Expr here = tir::eq(i[axis], static_cast<std::int64_t>(k));
-      value = value ? tir::select(here, part, value) : part;
-    }
-    return value;
+    const auto part = [&](std::size_t k) { return parts[k](at); };
+    const auto is_before = [&](std::size_t k) {
+      return tir::lt(i[axis], static_cast<std::int64_t>(k));
+    };
+    return chosen_part(0, parts.size(), is_before, part);
   });
 }
 

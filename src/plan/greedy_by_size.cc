@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 #include <numeric>
-#include <optional>
 
 #include "plan/live_together.h"
 #include "plan/plan.h"
@@ -13,14 +13,25 @@ std::int64_t round_up(std::int64_t value, std::int64_t align) {
   return (value + align - 1) / align * align;
 }
 
-// What is placed already in one pool, by offset.
+// Where something is placed; nowhere yet without a pool.
 struct Occupied {
-  std::int64_t begin, end;
+  std::ptrdiff_t pool = -1;  // its number
+  std::int64_t begin = 0, end = 0;
 };
 
-// The lowest aligned offset whose `bytes` miss all of `taken` (sorted by begin).
-std::int64_t first_gap(const std::vector<Occupied>& taken, std::int64_t bytes, std::int64_t align) {
+// Among more than these no gap is looked for: where thousands live at once (all steps of an
+// unrolled recurrence), looking takes the square of their number, and there are few gaps.
+constexpr std::size_t kMostSearched = 2048;
+
+// The lowest aligned offset whose `bytes` miss all of `taken`, or one behind all of very many.
+std::int64_t first_gap(std::vector<Occupied> taken, std::int64_t bytes, std::int64_t align) {
   std::int64_t offset = 0;
+  if (taken.size() > kMostSearched) {
+    for (const Occupied& o : taken) offset = std::max(offset, o.end);
+    return round_up(offset, align);
+  }
+  std::sort(taken.begin(), taken.end(),
+            [](const Occupied& a, const Occupied& b) { return a.begin < b.begin; });
   for (const Occupied& o : taken) {
     if (offset + bytes <= o.begin) break;
     offset = std::max(offset, round_up(o.end, align));
@@ -46,7 +57,9 @@ class Placer {
       done_.add(i);
     }
     std::vector<Placement> out;
-    for (const auto& p : placed_) out.push_back(p.value_or(Placement{}));
+    for (const Occupied& o : placed_) {
+      out.push_back(o.pool < 0 ? Placement{} : Placement{pools_[o.pool].name, o.begin});
+    }
     return out;
   }
 
@@ -54,25 +67,23 @@ class Placer {
   bool place(std::size_t i) {
     const Need& need = needs_[i];
     const std::vector<std::size_t> others = done_.with(i);
-    for (Pool& pool : pools_) {
-      const std::int64_t offset = first_gap(taken_in(pool, others), need.bytes, need.align_bytes);
+    for (std::ptrdiff_t number = 0; number < std::ssize(pools_); ++number) {
+      Pool& pool = pools_[number];
+      const std::int64_t offset = first_gap(taken_in(number, others), need.bytes, need.align_bytes);
       const std::int64_t end = offset + need.bytes;
       if (pool.limit_bytes >= 0 && end > pool.limit_bytes) continue;
-      placed_[i] = Placement{pool.name, offset};
+      placed_[i] = {number, offset, end};
       pool.bytes = std::max(pool.bytes, end);
       return true;
     }
     return false;
   }
 
-  std::vector<Occupied> taken_in(const Pool& pool, const std::vector<std::size_t>& needs) const {
+  std::vector<Occupied> taken_in(std::ptrdiff_t pool, const std::vector<std::size_t>& needs) const {
     std::vector<Occupied> taken;
     for (const std::size_t j : needs) {
-      if (placed_[j]->pool != pool.name) continue;
-      taken.push_back({placed_[j]->offset, placed_[j]->offset + needs_[j].bytes});
+      if (placed_[j].pool == pool) taken.push_back(placed_[j]);
     }
-    std::sort(taken.begin(), taken.end(),
-              [](const Occupied& a, const Occupied& b) { return a.begin < b.begin; });
     return taken;
   }
 
@@ -85,7 +96,7 @@ class Placer {
 
   const std::vector<Need>& needs_;
   std::vector<Pool>& pools_;
-  std::vector<std::optional<Placement>> placed_;
+  std::vector<Occupied> placed_;
   LiveTogether done_;
 };
 

@@ -171,6 +171,20 @@ TEST(GreedyBySize, RandomNeedsNeverOverlap) {
   }
 }
 
+// All steps of an unrolled recurrence live until the last one.
+TEST(GreedyBySize, ThousandsThatLiveTogether) {
+  std::vector<Need> needs;
+  for (int i = 0; i < 6000; ++i) {
+    needs.push_back(need("n" + std::to_string(i), 1 + i % 7, {{i, 6000}}));
+    needs.back().align_bytes = 4;
+  }
+  std::vector<Pool> pools = {{"small", 100, 0}, {"rest", -1, 0}};
+  const auto placed = place_greedy_by_size(needs, pools);
+  ASSERT_TRUE(placed);
+  expect_sound(needs, *placed, pools);
+  EXPECT_LE(pools[0].bytes, 100);
+}
+
 // ---- Host programs ----
 
 tir::Buffer buffer(const std::string& name, std::int64_t floats) {

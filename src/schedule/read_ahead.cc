@@ -12,8 +12,13 @@ namespace {
 using tir::Expr;
 using tir::Stmt;
 
-// The reads of `e` that run only if some other part of it has a certain value.
+// More reads than this are left where they are: each element would wait for all of them.
+constexpr std::size_t kMostReads = 64;
+
+// The reads of `e` that run only if some other part of it has a certain value; where there are more
+// than kMostReads, not all of them.
 void conditional_reads(const Expr& e, bool conditional, std::vector<Expr>& out) {
+  if (out.size() > kMostReads) return;
   const auto always = [&](const Expr& part) { conditional_reads(part, conditional, out); };
   const auto sometimes = [&](const Expr& part) { conditional_reads(part, true, out); };
   if (conditional && e.as<tir::Load>() != nullptr) {
@@ -88,6 +93,7 @@ class ReadAhead : public tir::Mutator {
   Stmt read_ahead(const Stmt& s, const tir::Store& store) {
     std::vector<Expr> reads;
     conditional_reads(store.value, false, reads);
+    if (reads.size() > kMostReads) return s;
     std::erase_if(reads, [&](const Expr& e) { return !exists(*e.as<tir::Load>()); });
     if (reads.empty()) return s;
     std::vector<Expr> vars;

@@ -53,8 +53,7 @@ Interval times(Interval a, Interval b) {
   return out;
 }
 
-Interval range_of_atom(const Expr& atom, const Bounds& bounds) {
-  if (atom.as<Var>() != nullptr) return bounds.of(atom);
+Interval range_within(const Expr& atom, const Bounds& bounds) {
   if (const auto* d = atom.as<FloorDiv>()) {
     const std::int64_t* c = as_int(d->b);
     return c != nullptr && *c > 0 ? divided(range_of(index_form(d->a, bounds), bounds), *c)
@@ -88,6 +87,14 @@ Interval range_of_atom(const Expr& atom, const Bounds& bounds) {
             a.has_max() && b.has_max() ? std::max(a.max, b.max) : Interval::kAny};
   }
   return {};
+}
+
+Interval range_of_atom(const Expr& atom, const Bounds& bounds) {
+  if (atom.as<Var>() != nullptr) return bounds.of(atom);
+  if (const auto& known = bounds.memo().of(atom).range) return *known;
+  const Interval range = range_within(atom, bounds);
+  bounds.memo().of(atom).range = range;
+  return range;
 }
 
 IndexForm atom_form(Expr atom) {
@@ -288,25 +295,36 @@ IndexForm form_of_product(const Mul& m, const Bounds& bounds) {
   return atom_form(Mul::make(kInt64, to_expr(a), to_expr(b)));
 }
 
+IndexForm form_within(const Expr& index, const Bounds& bounds) {
+  if (index.dtype() != kInt64) return atom_form(simplify_indices(index, bounds));
+  IndexForm form;
+  if (const auto* s = index.as<Add>()) {
+    form = add(index_form(s->a, bounds), index_form(s->b, bounds));
+  } else if (const auto* d = index.as<Sub>()) {
+    form = add(index_form(d->a, bounds), index_form(d->b, bounds), -1);
+  } else if (const auto* m = index.as<Mul>()) {
+    return form_of_product(*m, bounds);
+  } else if (const auto div = divided_by<FloorDiv>(index)) {
+    return form_of_div(div->first, div->second, bounds);
+  } else if (const auto mod = divided_by<FloorMod>(index)) {
+    return form_of_mod(mod->first, mod->second, bounds);
+  } else {
+    const Expr inner =
+        map_children(index, [&](const Expr& child) { return simplify_indices(child, bounds); });
+    if (const auto* c = inner.as<IntImm>()) return {{}, c->value};
+    if (const Expr chosen = decided_extreme(inner, bounds)) return index_form(chosen, bounds);
+    if (const auto* s = inner.as<Select>()) {
+      if (const auto known = decide(s->condition, bounds)) {
+        return index_form(*known ? s->yes : s->no, bounds);
+      }
+    }
+    return atom_form(inner);
+  }
+  recombine(form, bounds);
+  return form;
+}
+
 }  // namespace
-
-void Bounds::set_loop(const Expr& var, const Expr& min, const Expr& extent) {
-  const Interval low = range_of(index_form(min, *this), *this);
-  const Interval size = range_of(index_form(extent, *this), *this);
-  Interval range{low.min, Interval::kAny};
-  if (low.has_max() && size.has_max()) range.max = low.max + size.max - 1;
-  set(var, range);
-}
-
-void Bounds::set_size(const Expr& var) {
-  set(var, {0, Interval::kAny});
-  sizes_.insert(var.get());
-}
-
-Interval Bounds::of(const Expr& var) const {
-  const auto it = ranges_.find(var.get());
-  return it == ranges_.end() ? Interval{} : it->second;
-}
 
 std::int64_t IndexForm::coefficient(const Expr& var) const {
   for (const IndexTerm& t : terms) {
@@ -342,31 +360,9 @@ IndexForm index_form(const Expr& index, const Bounds& bounds) {
     const Interval r = bounds.of(index);
     return r.has_min() && r.min == r.max ? IndexForm{{}, r.min} : atom_form(index);
   }
-  if (index.dtype() != kInt64) return atom_form(simplify_indices(index, bounds));
-  IndexForm form;
-  if (const auto* s = index.as<Add>()) {
-    form = add(index_form(s->a, bounds), index_form(s->b, bounds));
-  } else if (const auto* d = index.as<Sub>()) {
-    form = add(index_form(d->a, bounds), index_form(d->b, bounds), -1);
-  } else if (const auto* m = index.as<Mul>()) {
-    return form_of_product(*m, bounds);
-  } else if (const auto div = divided_by<FloorDiv>(index)) {
-    return form_of_div(div->first, div->second, bounds);
-  } else if (const auto mod = divided_by<FloorMod>(index)) {
-    return form_of_mod(mod->first, mod->second, bounds);
-  } else {
-    const Expr inner =
-        map_children(index, [&](const Expr& child) { return simplify_indices(child, bounds); });
-    if (const auto* c = inner.as<IntImm>()) return {{}, c->value};
-    if (const Expr chosen = decided_extreme(inner, bounds)) return index_form(chosen, bounds);
-    if (const auto* s = inner.as<Select>()) {
-      if (const auto known = decide(s->condition, bounds)) {
-        return index_form(*known ? s->yes : s->no, bounds);
-      }
-    }
-    return atom_form(inner);
-  }
-  recombine(form, bounds);
+  if (const auto& known = bounds.memo().of(index).form) return *known;
+  IndexForm form = form_within(index, bounds);
+  bounds.memo().of(index).form = form;
   return form;
 }
 

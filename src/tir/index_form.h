@@ -27,21 +27,6 @@ struct Interval {
   }
 };
 
-// What is known of variables: each loop's is in [min, min + extent).
-class Bounds {
- public:
-  void set(const Expr& var, Interval range) { ranges_[var.get()] = range; }
-  // A size of the signature: at least 0.
-  void set_size(const Expr& var);
-  void set_loop(const Expr& var, const Expr& min, const Expr& extent);
-  Interval of(const Expr& var) const;
-  bool is_size(const Expr& var) const { return sizes_.contains(var.get()); }
-
- private:
-  std::unordered_map<const ExprNode*, Interval> ranges_;
-  std::unordered_set<const ExprNode*> sizes_;
-};
-
 // An atom is a Var, a floor_div or floor_mod by a constant, or anything else that is not a sum.
 struct IndexTerm {
   Expr atom;
@@ -56,6 +41,48 @@ struct IndexForm {
   std::int64_t coefficient(const Expr& var) const;
   // Does the variable occur inside of an atom other than itself?
   bool hides(const Expr& var) const;
+};
+
+// Forms and ranges that were asked for before. An index is asked for again by everything around it,
+// so that without them the time would double with each level of nesting. They belong to one object:
+// a copy starts without any.
+class IndexMemo {
+ public:
+  IndexMemo() = default;
+  IndexMemo(const IndexMemo&) {}  // NOLINT(bugprone-copy-constructor-init)
+  IndexMemo& operator=(const IndexMemo& o) {
+    if (this != &o) clear();
+    return *this;
+  }
+
+  struct Entry {
+    Expr key;  // keeps the node, whose address is the key
+    std::optional<IndexForm> form;
+    std::optional<Interval> range;
+  };
+  // The node's entry, empty at first; valid until the next call.
+  Entry& of(const Expr& e);
+  void clear() { entries_.clear(); }
+
+ private:
+  std::unordered_map<const ExprNode*, Entry> entries_;
+};
+
+// What is known of variables: each loop's is in [min, min + extent). Not for two threads at once.
+class Bounds {
+ public:
+  void set(const Expr& var, Interval range);
+  // A size of the signature: at least 0.
+  void set_size(const Expr& var);
+  void set_loop(const Expr& var, const Expr& min, const Expr& extent);
+  Interval of(const Expr& var) const;
+  bool is_size(const Expr& var) const { return sizes_.contains(var.get()); }
+  IndexMemo& memo() const { return memo_; }
+
+ private:
+  std::unordered_map<const ExprNode*, Interval> ranges_;
+  std::unordered_set<const ExprNode*> sizes_;
+  mutable IndexMemo memo_;
 };
 
 IndexForm index_form(const Expr& index, const Bounds& bounds);

@@ -80,6 +80,20 @@ TEST_F(SimplifyTest, BoundsDecideConditionsAndExtremes) {
   check("i * 8 + j == 96", "False");
 }
 
+// What is asked of an index at each level is asked of all levels below: without a memory of the
+// answers, 4^24 questions.
+TEST_F(SimplifyTest, SelectsInSelects) {
+  Expr e = parse("i"), wanted = e;
+  for (int level = 0; level < 24; ++level) {
+    e = select(lt(e, parse("a")), e + 1 - 1, e * 2);
+    wanted = select(lt(wanted, parse("a")), wanted, wanted * 2);
+    if (level < 6) {
+      EXPECT_EQ(print(simplify_indices(e, bounds)), print(wanted));
+    }
+  }
+  EXPECT_TRUE(simplify_indices(e, bounds));
+}
+
 TEST_F(SimplifyTest, BoundsOfProducts) {
   vars.push_back(make_var("h"));
   bounds.set(vars.back(), {2, std::int64_t{1} << 40});
