@@ -83,7 +83,8 @@ STEP = {
                              node("Slice", [f"{q}a", "ones", "sevens", "axes"], [q])],
     "where": where, "halves": halves_exchanged, "largest": row_of_the_largest,
     "flat": transposed_flat,
-    "cumsum": lambda p, q, i: [node("CumSum", [p, "zero"], [f"{q}a"]), node("Tanh", [f"{q}a"], [q])],
+    "cumsum": lambda p, q, i: [node("CumSum", [p, "zero"], [f"{q}a"]),
+                               node("Tanh", [f"{q}a"], [q])],
     "reverse": lambda p, q, i: [node("ReverseSequence", [p, "lengths"], [q], batch_axis=1,
                                      time_axis=0)],
     "softmax": lambda p, q, i: [node("Softmax", [p], [q], axis=i % 2)],
@@ -99,7 +100,8 @@ def chain(name: str):
         nodes, at = [], "x"
         for i in range(STEPS):
             nodes += STEP[name](at, f"f{i}", i)
-            nodes += [node("Add", [at, f"f{i}"], [f"s{i}"]), node("Mul", [f"s{i}", "half"], [f"x{i}"])]
+            nodes += [node("Add", [at, f"f{i}"], [f"s{i}"]),
+                      node("Mul", [f"s{i}", "half"], [f"x{i}"])]
             at = f"x{i}"
         read = {n for one in nodes for n in one.input}
         tables = [numpy_helper.from_array(np.asarray(v), n) for n, v in constants().items()
