@@ -60,8 +60,9 @@ class LivenessWalk {
     if (buffer->scope == tir::MemoryScope::kStack) return;  // in the frame of the program
     const auto elements = tir::max_elements(buffer->shape, bounds_);
     std::int64_t bytes = 0;
-    const bool bounded =
-        elements && !__builtin_mul_overflow(*elements, buffer->dtype.size_bytes(), &bytes);
+    // What is reserved as the program runs is of the heap, even where an extent of 0 bounds it.
+    const bool bounded = !tir::sizes_vector(buffer) && elements &&
+                         !__builtin_mul_overflow(*elements, buffer->dtype.size_bytes(), &bytes);
     add(buffer->name, bounded ? bytes : -1, buffer->align_bytes);
     out_.of_buffer[buffer.get()] = out_.needs.size() - 1;
   }

@@ -23,7 +23,7 @@ struct TickRange {
 // Something that needs bytes for a time. A use inside a loop counts for the whole loop.
 struct Need {
   std::string name;        // of the buffer, or "workspace of SYMBOL"
-  std::int64_t bytes = 0;  // for the largest dimensions; -1: no bound
+  std::int64_t bytes = 0;  // for the largest dimensions; -1: of the heap
   std::int64_t align_bytes = 64;
   std::vector<TickRange> live;  // ascending; a buffer has one, a workspace one for each call
 };
@@ -49,8 +49,8 @@ Result<std::vector<Placement>> place_greedy_by_size(const std::vector<Need>& nee
 struct MemoryPlan {
   std::vector<Pool> pools;
   std::map<const tir::BufferNode*, Placement> buffers;  // Allocate statements of kGlobal scope
-  // Those whose size has no bound: a piece of the instance's heap, which grows; what never lives at
-  // the same time shares one.
+  // Those whose size has no bound or is decided after their definition: a piece of the instance's
+  // heap, which grows; what never lives at the same time shares one.
   std::map<const tir::BufferNode*, int> heap;
   int heap_count = 0;
   std::map<std::string, Placement> workspaces;  // by extern symbol

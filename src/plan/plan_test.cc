@@ -353,5 +353,21 @@ TEST_F(PlanTest, SizesThatAreKnownAtRunTime) {
   EXPECT_NE(plan->heap.at(v.get()), plan->heap.at(w.get()));
 }
 
+// A state of [0, ?], say: it never has an element, but is reserved like all whose sizes are found.
+TEST_F(PlanTest, AnExtentOfNothingDoesNotPlaceWhatIsReserved) {
+  const tir::Buffer sizes = tir::make_buffer("sizes", kInt64, {2}, tir::MemoryScope::kStack);
+  const tir::Buffer late =
+      tir::make_buffer("late", kFloat32, {0, tir::load(sizes, {tir::Expr(1)})});
+  const tir::PrimFunc main =
+      host(x, y,
+           allocated({sizes, late}, tir::seq({call("f", {x}, {sizes}), tir::Reserve::make(late),
+                                              call("g", {x}, {late}), call("h", {late}, {y})})));
+  const auto plan = plan_memory(main, module_);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->heap_count, 1);
+  EXPECT_TRUE(plan->heap.contains(late.get()));
+  EXPECT_FALSE(plan->buffers.contains(late.get()));
+}
+
 }  // namespace
 }  // namespace tessera::plan

@@ -104,6 +104,9 @@ MODELS = {
     "scan": ("float[A,3] x, float[B,3] w",
              "y = Scan <num_scan_inputs = 2, body = b (float[3] p, float[3] q) => (float[3] r) "
              "{ r = Add (p, q) }> (x, w)"),
+    "scan_of_nothing": ("float[0,0,1] h, float[A,3] x",
+                        "s, y = Scan <num_scan_inputs = 1, body = b (float[3] p, float[3] q) => "
+                        "(float[3] t, float[3] r) { t = Add (p, q) r = Mul (t, q) }> (h, x)"),
     "if": ("float[A,B] x, float[C,D] z, bool c",
            "y = If <then_branch = t () => (float[A,D] r) { r = Add (x, z) }, "
            "else_branch = e () => (float[A,B] r) { r = Relu (x) }> (c)"),
