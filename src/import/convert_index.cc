@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathering, slicing and selecting: Gather, GatherND, Slice, OneHot, TopK, CumSum, Trilu, Compress,
 // ...
+#include <algorithm>
 #include <limits>
 
 #include "import/converters.h"
@@ -34,14 +35,33 @@ std::vector<NodeId> convert_gather_nd(Node& n) {
                  {{"batch_dims", batch}})};
 }
 
-std::vector<NodeId> slice(Node& n, const Ints& begin, const Ints& end, Ints axes, Ints strides) {
+// Where a step leads backwards and the start lies in front of the first element, ONNX starts at the
+// first element; the operators, as numpy does, give nothing.
+Value first_or_later(Node& n, const Value& begin, const Ints& axes) {
+  return maximum(begin, sizes_of(input(n, 0)).take(n.ints(axes), 0) * -1.0);
+}
+
+std::vector<NodeId> slice(Node& n, Ints begin, const Ints& end, Ints axes, Ints strides) {
   const NodeId x = n.input(0);
   if (axes.empty()) axes = range(0, static_cast<std::int64_t>(begin.size()));
   if (strides.empty()) strides.assign(begin.size(), 1);
   if (end.size() != begin.size() || axes.size() != begin.size() || strides.size() != begin.size()) {
     n.invalid(Code::kWrongAttribute, "its starts, ends, axes and steps differ in number");
   }
-  for (std::int64_t& a : axes) a = n.axis(a, n.rank(x));
+  bool is_open = false;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    axes[k] = n.axis(axes[k], n.rank(x));
+    if (strides[k] > 0 || begin[k] >= -1) continue;
+    const Dim& size = n.shape(x)[static_cast<std::size_t>(axes[k])];
+    if (size.is_constant()) begin[k] = std::max(begin[k], -size.constant());
+    is_open |= !size.is_constant();
+  }
+  if (is_open) {
+    return {
+        n.call("dyn.strided_slice",
+               {x, first_or_later(n, Value(n, n.ints(begin)), axes), n.ints(end), n.ints(strides)},
+               {{"axes", axes}})};
+  }
   return {n.call("strided_slice", {x},
                  {{"begin", begin}, {"end", end}, {"strides", strides}, {"axes", axes}})};
 }
@@ -60,8 +80,9 @@ std::vector<NodeId> slice_by_sizes(Node& n, const Shape& begin, const Shape& end
     n.invalid(Code::kWrongAttribute, "its starts, ends, axes and steps differ in number");
   }
   Shape sizes;
-  bool inside = true;
+  bool inside = true, backwards = false;
   for (std::size_t k = 0; k < axes.size(); ++k) {
+    backwards |= strides[k] < 0;
     axes[k] = n.axis(axes[k], n.rank(x));
     const Dim& size = n.shape(x)[static_cast<std::size_t>(axes[k])];
     const Dim stop = end[k].is_constant() && end[k].constant() >= ops::kFarAway ? size : end[k];
@@ -69,8 +90,10 @@ std::vector<NodeId> slice_by_sizes(Node& n, const Shape& begin, const Shape& end
              n.is_within(begin[k], stop) && n.is_within(stop, size);
     sizes.push_back(stop - begin[k]);
   }
+  const Value from(n, n.sizes_of(begin));
   return {n.call("dyn.strided_slice",
-                 {x, n.sizes_of(begin), n.sizes_of(inside ? sizes : end), n.ints(strides)},
+                 {x, backwards ? first_or_later(n, from, axes) : from,
+                  n.sizes_of(inside ? sizes : end), n.ints(strides)},
                  {{"axes", axes}, {"slice_mode", inside ? "size" : "end"}})};
 }
 
@@ -88,7 +111,12 @@ std::vector<NodeId> slice_by_data(Node& n) {
   for (std::int64_t& a : axes) a = n.axis(a, n.rank(n.input(0)));
   const Value steps = n.has_input(4) ? input(n, 4).cast(kInt64)
                                      : Value(n, n.ints(Ints(static_cast<std::size_t>(count), 1)));
-  return {n.call("dyn.strided_slice", {n.input(0), begin, input(n, 2).cast(kInt64), steps},
+  const bool forwards =
+      is_known(n, 4) &&
+      std::ranges::all_of(n.has_input(4) ? n.need_ints(4, "a list of steps") : Ints{},
+                          [](std::int64_t step) { return step > 0; });
+  const Value inside = forwards ? begin : first_or_later(n, begin, axes);
+  return {n.call("dyn.strided_slice", {n.input(0), inside, input(n, 2).cast(kInt64), steps},
                  {{"axes", axes}})};
 }
 

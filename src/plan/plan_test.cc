@@ -353,6 +353,23 @@ TEST_F(PlanTest, SizesThatAreKnownAtRunTime) {
   EXPECT_NE(plan->heap.at(v.get()), plan->heap.at(w.get()));
 }
 
+// The bound 10^9 of a slice, say.
+TEST_F(PlanTest, ABoundFarAboveIsNoReasonToReserve) {
+  const tir::Expr n = tir::make_var("n");
+  const tir::Buffer open = tir::make_buffer("open", kFloat32, {tir::min(n, 1'000'000'000)});
+  const tir::Buffer closed = tir::make_buffer("closed", kFloat32, {1'000'000'000});
+  tir::PrimFunc main =
+      host(x, y,
+           allocated({open, closed}, tir::seq({call("f", {x}, {open}), call("f", {open}, {closed}),
+                                               call("f", {closed}, {y})})));
+  main.dims = {n};
+  module_.symbols["n"] = {"n", 1, -1, 1, std::nullopt};
+  const auto plan = plan_memory(main, module_);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->pools[0].bytes, 4'000'000'000);
+  EXPECT_TRUE(plan->heap.contains(open.get()));
+}
+
 // A state of [0, ?], say: it never has an element, but is reserved like all whose sizes are found.
 TEST_F(PlanTest, AnExtentOfNothingDoesNotPlaceWhatIsReserved) {
   const tir::Buffer sizes = tir::make_buffer("sizes", kInt64, {2}, tir::MemoryScope::kStack);

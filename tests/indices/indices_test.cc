@@ -162,6 +162,50 @@ TEST_F(IndicesTest, OfAnAxisThatMayBeEmpty) {
   expect_result({counted({2, 2}), ints({1}, {1})}, {2, 3});
 }
 
+// A start in front of the first element is the first element, if the step leads backwards.
+TEST_F(IndicesTest, OfWhereASliceBegins) {
+  struct Case {
+    std::int64_t start, end, step;
+    std::vector<double> wanted;  // of 0 1 2 3 4
+  };
+  const Case cases[] = {
+      {-9, -99, -1, {0}},    {-6, -7, -1, {0}},        {-5, -99, -1, {0}},
+      {-9, 3, -1, {}},       {-1, -99, -2, {4, 2, 0}}, {9, -99, -1, {4, 3, 2, 1, 0}},
+      {-9, 9, 2, {0, 2, 4}},
+  };
+  model_.ints("axes", {0});
+  model_.input("closed", {5});
+  open_input("open", {0}, "n");
+  std::vector<Tensor> inputs = {counted({5}), counted({5})};
+  for (const char* bound : {"start", "end", "step"}) model_.input(bound, {1}, kInt64Type);
+  std::vector<std::vector<double>> wanted;
+  const auto slice = [&](const std::string& x, const std::string& suffix, const Case& c) {
+    const std::string y = x + "_slice" + suffix;
+    model_.node("Slice", {x, "start" + suffix, "end" + suffix, "axes", "step" + suffix}, {y});
+    model_.output(y);
+    wanted.push_back(c.wanted);
+  };
+  for (const Case& c : cases) {
+    const std::string suffix = fmt::format("{}", wanted.size());
+    model_.ints("start" + suffix, {c.start});
+    model_.ints("end" + suffix, {c.end});
+    model_.ints("step" + suffix, {c.step});
+    for (const char* x : {"closed", "open"}) slice(x, suffix, c);
+  }
+  for (const char* x : {"closed", "open"}) slice(x, "", {});
+  compile_model();
+  for (const Case& c : cases) {
+    std::vector<Tensor> all = inputs;
+    for (const std::int64_t bound : {c.start, c.end, c.step}) all.push_back(ints({1}, {bound}));
+    wanted[wanted.size() - 2] = wanted[wanted.size() - 1] = c.wanted;
+    for (exec::Session* s : sessions()) {
+      const auto found = s->run(all);
+      ASSERT_TRUE(found) << render(found.error());
+      for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(elements((*found)[i]), wanted[i]);
+    }
+  }
+}
+
 TEST_F(IndicesTest, OfElementsOfFloat16) {
   model_.input("x", {2, 3}, onnx::TensorProto::FLOAT16);
   model_.input("i", {2, 2}, kInt64Type);

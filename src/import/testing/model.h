@@ -21,7 +21,6 @@ class TestModel {
     proto.mutable_graph()->set_name("g");
   }
 
-  // "input", {2, 3}; a name in place of a size with `input_symbol`.
   void input(const std::string& name, const std::vector<std::int64_t>& shape,
              int dtype = onnx::TensorProto::FLOAT) {
     describe(proto.mutable_graph()->add_input(), name, shape, dtype);
