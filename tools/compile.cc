@@ -74,6 +74,11 @@ void print_summary(const driver::CompileReport& r, const std::string& output) {
   show("needs at run time: {}\n", r.needed_libraries.empty()
                                       ? "nothing but libc, libm and libgomp"
                                       : fmt::format("{}", fmt::join(r.needed_libraries, ", ")));
+  if (r.vendor_folders.empty()) return;
+  show(
+      "finds them here in {}; on another machine name their folder in TESSERA_LIBRARY_PATH, or "
+      "compile with --bundle\n",
+      fmt::join(r.vendor_folders, ", "));
 }
 
 int compile(const CompileArgs& args) {
@@ -143,6 +148,9 @@ void add_compile(CLI::App& app, Action& chosen) {
                     "Compare each partition with the reference evaluation");
   command->add_flag("--bundle", options.bundle,
                     "Copy the vendor libraries that the result needs beside it");
+  command->add_flag("--reproducible", options.reproducible,
+                    "Do not note in the result where this machine has the vendor libraries: equal "
+                    "bytes wherever it is compiled (--bundle notes nothing, either)");
   command->add_option("--report", options.report,
                       "Write a page about the compilation, as HTML: placement, kernels, memory, "
                       "constants, times");

@@ -125,6 +125,8 @@ class Compilation {
     done("compile kernels", fmt::format("{} objects", input.objects.size()));
     if (options_.bundle) {
       TESSERA_TRY_VOID(bundle_libraries(lowered.module, options_.output));
+    } else if (!options_.reproducible) {
+      report.vendor_folders = input.vendor_folders = vendor_library_folders(lowered.module);
     }
     TESSERA_TRY_VOID(link::link_library(*toolchain_, input, options_.output));
     std::error_code has_no_size;  // a device has none

@@ -39,6 +39,7 @@ struct CompileOptions {
   bool unchecked_indices = false;  // of gathers and scatters, where a run tells them
   bool verify = false;
   bool bundle = false;
+  bool reproducible = false;  // nothing of this machine is noted in the library
   std::string dump_dir;
   std::string report;   // a page to write about the compilation; "": none
   std::string records;  // a file of measurements; "": none, or the cache's if it is measured
@@ -85,6 +86,7 @@ struct CompileReport {
   std::vector<tune::TuneRow> tuned;                  // where it was measured
   std::vector<Diagnostic> warnings;
   std::vector<std::string> needed_libraries;  // system ones first, then those opened with dlopen
+  std::vector<std::string> vendor_folders;  // where the library looks for them here; see LinkInput
   std::uint64_t library_bytes = 0, weight_bytes = 0, arena_bytes = 0;
   double seconds = 0;
   std::uint64_t peak_bytes = 0;  // of the largest process of the tree

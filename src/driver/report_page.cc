@@ -108,6 +108,7 @@ class Page {
     row("--strict", o.strict ? "yes" : "");
     row("--verify", o.verify ? "yes" : "");
     row("--bundle", o.bundle ? "yes" : "");
+    row("--reproducible", o.reproducible ? "yes" : "");
     out_ += std::move(table).done();
   }
 

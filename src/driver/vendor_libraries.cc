@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/vendor_libraries.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "backends/table.h"
@@ -72,15 +73,24 @@ Result<void> bundle_libraries(const Module& module, const std::string& output) {
   return {};
 }
 
-std::string vendor_library_folder(const Module& module) {
-  std::string first;
+std::vector<std::string> vendor_library_folders(const Module& module) {
+  std::vector<std::string> folders;
   for (const Artifact& artifact : module.artifacts) {
     for (const std::string& name : artifact.vendor_libraries) {
       const std::string found = find_vendor_library(artifact, name);
-      if (first.empty() && !found.empty()) first = fs::path(found).parent_path().string();
+      if (found.empty()) continue;
+      std::string folder = fs::absolute(found).parent_path().string();
+      if (std::find(folders.begin(), folders.end(), folder) == folders.end()) {
+        folders.push_back(std::move(folder));
+      }
     }
   }
-  return first;
+  return folders;
+}
+
+std::string vendor_library_folder(const Module& module) {
+  const std::vector<std::string> folders = vendor_library_folders(module);
+  return folders.empty() ? "" : folders.front();
 }
 
 }  // namespace tessera::driver

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "module/module.h"
 
@@ -17,8 +18,9 @@ Result<std::map<std::string, std::string>> bundled_hashes(const Module& module);
 // Copies them beside `output`; each appears complete or not at all.
 Result<void> bundle_libraries(const Module& module, const std::string& output);
 
-// Loads them, so that a run in this process finds them by name, and gives the folder of the first;
-// "" if there is none.
+// The folders in which this machine has them, in order of their first use.
+std::vector<std::string> vendor_library_folders(const Module& module);
+// The first one; "" if there is none.
 std::string vendor_library_folder(const Module& module);
 
 }  // namespace tessera::driver

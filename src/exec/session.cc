@@ -151,8 +151,9 @@ Result<std::unique_ptr<Session>> Session::open_program(const tessera_program& pr
   std::unique_ptr<Session> session(new Session);
   *session->api_ = linked_api();
   session->owner_ = std::move(keep_alive);
-  TESSERA_TRY_VOID(session->status(tessera_model_create_from(
-      &program, directory.empty() ? nullptr : directory.c_str(), nullptr, &session->model_)));
+  const char* first = directory.empty() ? nullptr : directory.c_str();
+  TESSERA_TRY_VOID(session->status(
+      tessera_model_create_from(&program, {first, nullptr}, nullptr, &session->model_)));
   TESSERA_TRY_VOID(session->start(options));
   session->load_us_ = micros_since(begin);
   return session;

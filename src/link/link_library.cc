@@ -53,7 +53,7 @@ std::string linker_flag() {
 
 // The runtime is taken whole, for what it exports; the other archives give what is called.
 std::vector<std::string> link_command(const Toolchain& toolchain, const Hash128& build_id,
-                                      const std::string& runtime,
+                                      const std::string& name, const std::string& runtime,
                                       const std::vector<std::string>& files) {
   std::vector<std::string> command = toolchain.compiler().command;
   const auto add = [&](std::initializer_list<const char*> words) {
@@ -64,12 +64,21 @@ std::vector<std::string> link_command(const Toolchain& toolchain, const Hash128&
   add({"-Wl,-z,now,-z,relro,-z,noexecstack,-z,nodelete,-z,defs", "-Wl,-Bsymbolic,--gc-sections",
        "-Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a", "-Wl,--version-script=exports"});
   command.push_back("-Wl,--build-id=0x" + build_id.hex());
+  // Not by -Wl, which a comma in the name would end.
+  if (!name.empty()) command.insert(command.end(), {"-Xlinker", "-soname=" + name});
   add({"-o", "library.so", "-Wl,--whole-archive"});
   command.push_back(runtime);
   add({"-Wl,--no-whole-archive,--start-group"});
   command.insert(command.end(), files.begin(), files.end());
   add({"-Wl,--end-group", "-Wl,--as-needed", "-lgomp", "-lm", "-lpthread", "-ldl", "-lrt"});
   return command;
+}
+
+// As tessera_vendor_folders of runtime/program.h has them.
+DataSection vendor_folders(const std::vector<std::string>& folders) {
+  std::string content;
+  for (const std::string& folder : folders) content += folder + '\0';
+  return {".tessera.folders", "tessera_vendor_folders", 1, content + '\0'};
 }
 
 // Writes what is given as bytes into the folder; gives the names.
@@ -86,6 +95,9 @@ FileResult<std::vector<std::string>> write_inputs(const LinkInput& input,
   }
   if (input.weights_bytes > 0) {
     TESSERA_TRY_VOID(put("weights.o", make_elf_object({weights_placeholder()})));
+  }
+  if (!input.vendor_folders.empty()) {
+    TESSERA_TRY_VOID(put("folders.o", make_elf_object({vendor_folders(input.vendor_folders)})));
   }
   for (std::size_t i = 0; i < input.archives.size(); ++i) {
     TESSERA_TRY_VOID(put(fmt::format("archive_{}.a", i), input.archives[i]));
@@ -121,7 +133,8 @@ Result<void> run_linker(const std::vector<std::string>& command, TempDir& folder
 
 }  // namespace
 
-Result<std::string> link_image(const Toolchain& toolchain, const LinkInput& input) {
+Result<std::string> link_image(const Toolchain& toolchain, const LinkInput& input,
+                               const std::string& name) {
   TESSERA_TRY(const std::string runtime, toolchain.support_files().archive("runtime"));
   std::vector<std::string> archives;
   for (const std::string& name :
@@ -140,7 +153,7 @@ Result<std::string> link_image(const Toolchain& toolchain, const LinkInput& inpu
   auto files = write_inputs(input, cuda_libraries, *folder);
   if (!files) return cannot_write(files.error(), kTemporary);
   files->insert(files->end(), archives.begin(), archives.end());
-  TESSERA_TRY_VOID(run_linker(link_command(toolchain, build_id, runtime, *files), *folder));
+  TESSERA_TRY_VOID(run_linker(link_command(toolchain, build_id, name, runtime, *files), *folder));
   auto image = read_file(folder->file("library.so"));
   if (!image) return cannot_write(image.error(), kTemporary);
   return *std::move(image);
@@ -169,7 +182,8 @@ Result<void> link_program(const Toolchain& toolchain, std::span<const std::strin
 
 Result<void> link_library(const Toolchain& toolchain, const LinkInput& input,
                           const std::string& path) {
-  TESSERA_TRY(std::string image, link_image(toolchain, input));
+  TESSERA_TRY(std::string image,
+              link_image(toolchain, input, std::filesystem::path(path).filename().string()));
   std::uint64_t weights_offset = 0;
   if (input.weights_bytes > 0) {
     TESSERA_TRY(weights_offset, make_room_for_weights(image, input.weights_bytes));

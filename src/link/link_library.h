@@ -19,9 +19,13 @@ struct LinkInput {
   std::vector<std::string> cuda_libraries;    // files of the toolkit: "libcudart_static.a"
   std::vector<WeightPiece> weights;
   std::uint64_t weights_bytes = 0;
+  // Where this machine has the vendor libraries. The library notes it, and looks there last; its
+  // build id does not depend on it.
+  std::vector<std::string> vendor_folders;
 };
 
-// Makes `path`, completely or not at all. Equal input gives equal bytes.
+// Makes `path`, completely or not at all. Equal input gives equal bytes under the same name, which
+// is the library's SONAME: a program that is linked to it finds it by its name alone.
 Result<void> link_library(const Toolchain& toolchain, const LinkInput& input,
                           const std::string& path);
 
@@ -32,7 +36,8 @@ Result<void> check_output(const std::string& path);
 Result<void> link_program(const Toolchain& toolchain, std::span<const std::string> objects,
                           std::span<const std::string> cuda_libraries, const std::string& path);
 
-// The bytes of the library, without weights.
-Result<std::string> link_image(const Toolchain& toolchain, const LinkInput& input);
+// The bytes of the library, without weights; without a SONAME if there is no name.
+Result<std::string> link_image(const Toolchain& toolchain, const LinkInput& input,
+                               const std::string& name = "");
 
 }  // namespace tessera::link

@@ -15,6 +15,7 @@
 #include "runtime/program.h"
 #include "support/files.h"
 #include "support/private_folder.h"
+#include "support/subprocess.h"
 
 namespace tessera::link {
 namespace {
@@ -143,9 +144,31 @@ TEST_F(LinkTest, NeedsAndExportsWhatItMay) {
 
 TEST_F(LinkTest, EqualInputGivesEqualBytes) {
   Toolchain tools = toolchain();
+  std::filesystem::create_directory(path("b"));
   ASSERT_TRUE(link_library(tools, scale_input(tools, 1000), path("a.so")));
-  ASSERT_TRUE(link_library(tools, scale_input(tools, 1000), path("b.so")));
-  EXPECT_TRUE(*read_file(path("a.so")) == *read_file(path("b.so")));
+  ASSERT_TRUE(link_library(tools, scale_input(tools, 1000), path("b/a.so")));
+  EXPECT_TRUE(*read_file(path("a.so")) == *read_file(path("b/a.so")));
+}
+
+// Where the machine has vendor libraries changes neither the rest nor the build id; the name of the
+// file is the library's.
+TEST_F(LinkTest, WhatIsOfThisMachineAlone) {
+  Toolchain tools = toolchain();
+  LinkInput input = scale_input(tools, 5);
+  ASSERT_TRUE(link_library(tools, input, path("m.so")));
+  input.vendor_folders = {"/opt/one", "/opt/two,three"};
+  ASSERT_TRUE(link_library(tools, input, path("a, b.so")));
+  const auto dump = [&](const char* what, const char* file) {
+    const auto ran = run_process({"readelf", what, path(file)}, {});
+    EXPECT_TRUE(ran && ran->ok());
+    return ran ? ran->out : "";
+  };
+  const std::string noted = dump("-n", "a, b.so"), id = noted.substr(noted.find("Build ID"));
+  EXPECT_NE(dump("-n", "m.so").find(id), std::string::npos) << noted;
+  EXPECT_NE(dump("-d", "a, b.so").find("Library soname: [a, b.so]"), std::string::npos);
+  const std::string bytes = *read_file(path("a, b.so"));
+  EXPECT_NE(bytes.find(std::string("/opt/one\0/opt/two,three\0\0", 25)), std::string::npos);
+  EXPECT_EQ(dump("-S", "m.so").find(".tessera.folders"), std::string::npos);
 }
 
 TEST_F(LinkTest, LoadsFromMemory) {

@@ -176,7 +176,7 @@ class DeviceTest : public ::testing::Test, public ProgramFixture {
   }
 
   std::int32_t try_create(const tessera_instance_options* options = nullptr) {
-    EXPECT_EQ(tessera_model_create_from(&program, nullptr, nullptr, &model_), TESSERA_OK);
+    EXPECT_EQ(tessera_model_create_from(&program, {}, nullptr, &model_), TESSERA_OK);
     return tessera_instance_create(model_, options, &instance_);
   }
   void create(const tessera_instance_options* options = nullptr) {

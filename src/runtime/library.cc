@@ -17,11 +17,12 @@ const char* tessera_metadata_json(void) {
 }
 
 int32_t tessera_model_create(const tessera_model_options* options, tessera_model** model) {
+  tessera_vendor_search search = {nullptr, tessera_vendor_folders};
   // What lies beside the library is not looked at unless a compilation put it there.
   if (tessera_model_program.bundled_count == 0) {
-    return tessera_model_create_from(&tessera_model_program, nullptr, options, model);
+    return tessera_model_create_from(&tessera_model_program, search, options, model);
   }
   const tessera::runtime::DirectoryOf directory(&tessera_model_program);
-  return tessera_model_create_from(
-      &tessera_model_program, directory.path[0] != '\0' ? directory.path : nullptr, options, model);
+  if (directory.path[0] != '\0') search.first = directory.path;
+  return tessera_model_create_from(&tessera_model_program, search, options, model);
 }

@@ -56,7 +56,7 @@ std::int32_t check_machine(const tessera_program& program) {
               program.target, missing.text());
 }
 
-std::int32_t set_up(tessera_model& model, const char* directory) {
+std::int32_t set_up(tessera_model& model, const tessera_vendor_search& where) {
   const tessera_program& program = *model.program;
   if (!model.constants.allocate(program.constant_count)) {
     return fail_out_of_memory("the table of constants");
@@ -68,7 +68,7 @@ std::int32_t set_up(tessera_model& model, const char* directory) {
             : static_cast<const char*>(program.weights) + program.constants[i].offset;
   }
   if (!collect_artifacts(model)) return fail_out_of_memory("the table of artifacts");
-  return model.vendors.open(program, directory);
+  return model.vendors.open(program, where);
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ void release(tessera_model* model) {
 
 }  // namespace tessera::runtime
 
-int32_t tessera_model_create_from(const tessera_program* program, const char* directory,
+int32_t tessera_model_create_from(const tessera_program* program, tessera_vendor_search search,
                                   const tessera_model_options* options, tessera_model** model) {
   using namespace tessera::runtime;
   if (model == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`model` is a null pointer");
@@ -95,7 +95,7 @@ int32_t tessera_model_create_from(const tessera_program* program, const char* di
   if (created == nullptr) return fail_out_of_memory("the model");
   created->program = program;
   created->references.store(1, std::memory_order_relaxed);
-  if (std::int32_t status = set_up(*created, directory)) {
+  if (std::int32_t status = set_up(*created, search)) {
     release(created);
     return status;
   }

@@ -18,7 +18,7 @@ class ModelTest : public ::testing::Test, public ProgramFixture {
   }
 
   std::int32_t create(const tessera_model_options* options = nullptr) {
-    return tessera_model_create_from(&program, nullptr, options, &model_);
+    return tessera_model_create_from(&program, {}, options, &model_);
   }
   void create_all(const tessera_instance_options* options = nullptr) {
     ASSERT_EQ(create(), TESSERA_OK) << tessera_last_error();

@@ -166,8 +166,7 @@ TEST_F(ModelTest, OptionsOfAnInstanceAreChecked) {
 TEST_F(ModelTest, NullHandlesAreErrors) {
   EXPECT_EQ(tessera_instance_run(nullptr, &in_, 1, out_, 2), TESSERA_INVALID_ARGUMENT);
   EXPECT_STREQ(tessera_last_error(), "`instance` is a null pointer");
-  EXPECT_EQ(tessera_model_create_from(&program, nullptr, nullptr, nullptr),
-            TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_model_create_from(&program, {}, nullptr, nullptr), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_instance_create(nullptr, nullptr, &instance_), TESSERA_INVALID_ARGUMENT);
   EXPECT_STREQ(tessera_last_error(), "`model` is a null pointer");
   tessera_instance_destroy(nullptr);
@@ -252,7 +251,7 @@ TEST_F(ModelTest, AMissingVendorLibraryIsNamed) {
   backend.libraries = &file;
   backend.library_count = 1;
   setenv("TESSERA_LIBRARY_PATH", "/nowhere:/else", 1);
-  EXPECT_EQ(tessera_model_create_from(&program, "/models", nullptr, &model_),
+  EXPECT_EQ(tessera_model_create_from(&program, {"/models", nullptr}, nullptr, &model_),
             TESSERA_LIBRARY_MISSING);
   unsetenv("TESSERA_LIBRARY_PATH");
   EXPECT_STREQ(tessera_last_error(),

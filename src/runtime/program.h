@@ -240,6 +240,10 @@ typedef struct tessera_program {
 // The weights section, which link/ defines, hidden; absent if there are no constants.
 extern const unsigned char tessera_weights[];
 
+// Folders in which the compiling machine had vendor libraries: texts, one behind the other, and an
+// empty one. Hidden, defined by link/; absent where nothing was noted.
+extern const char tessera_vendor_folders[] __attribute__((weak, visibility("hidden")));
+
 // Defined by emitted text: what `program.metadata` points at, where tools read it without loading
 // the library.
 extern TESSERA_API const char tessera_metadata[];
@@ -248,10 +252,16 @@ extern TESSERA_API const char tessera_metadata[];
 // from kernel libraries and models alike: exec/ finds it by this name.
 extern TESSERA_API const tessera_program tessera_model_program;
 
-// As tessera_model_create, for a program in memory, which must outlive the model. `directory` (or
-// null) is searched first for vendor libraries: for those of `bundled` if there are any, and then
-// only files of their hash are taken.
-int32_t tessera_model_create_from(const tessera_program* program, const char* directory,
+// Where else vendor libraries are searched than in TESSERA_LIBRARY_PATH and where the system looks.
+typedef struct tessera_vendor_search {
+  // Searched before (null: nothing): for those of `bundled` if there are any, and then only files
+  // of their hash are taken.
+  const char* first;
+  const char* last;  // after all: folders as in tessera_vendor_folders; null: none
+} tessera_vendor_search;
+
+// As tessera_model_create, for a program in memory, which must outlive the model.
+int32_t tessera_model_create_from(const tessera_program* program, tessera_vendor_search search,
                                   const tessera_model_options* options, tessera_model** model);
 
 // "x86-64" or "aarch64": of the machine that this was compiled for.

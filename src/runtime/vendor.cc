@@ -72,13 +72,17 @@ struct Search {
     return nullptr;
   }
 
-  void* everywhere(const tessera_program& program, const char* directory) {
+  void* everywhere(const tessera_program& program, const tessera_vendor_search& where) {
     const char* hash = hash_of(program);
-    if (directory != nullptr && (hash != nullptr || program.bundled_count == 0)) {
-      if (void* handle = in(directory, std::strlen(directory), hash)) return handle;
+    if (where.first != nullptr && (hash != nullptr || program.bundled_count == 0)) {
+      if (void* handle = in(where.first, std::strlen(where.first), hash)) return handle;
     }
     if (void* handle = in_list(std::getenv("TESSERA_LIBRARY_PATH"))) return handle;
-    return open_file(file);
+    if (void* handle = open_file(file)) return handle;
+    for (const char* at = where.last; at != nullptr && *at != '\0'; at += std::strlen(at) + 1) {
+      if (void* handle = in(at, std::strlen(at))) return handle;
+    }
+    return nullptr;
   }
 
  private:
@@ -117,13 +121,14 @@ VendorLibraries::~VendorLibraries() {
   for (const Opened& library : opened_) dlclose(library.handle);
 }
 
-std::int32_t VendorLibraries::open(const tessera_program& program, const char* directory) {
+std::int32_t VendorLibraries::open(const tessera_program& program,
+                                   const tessera_vendor_search& where) {
   for (std::int32_t b = 0; b < program.backend_count; ++b) {
     const tessera_program_backend& backend = program.backends[b];
     for (std::int32_t i = 0; i < backend.library_count; ++i) {
       if (find(backend.libraries[i]) != nullptr) continue;
       Search search{backend.libraries[i], {}, ""};
-      void* handle = search.everywhere(program, directory);
+      void* handle = search.everywhere(program, where);
       if (handle == nullptr) return fail_missing(program, b, search);
       if (!opened_.push({backend.libraries[i], handle})) {
         dlclose(handle);

@@ -16,11 +16,11 @@ class VendorLibraries {
   VendorLibraries& operator=(const VendorLibraries&) = delete;
   ~VendorLibraries();
 
-  // Opens what the program's back ends declare. Each is searched in `directory` (may be null; of a
-  // program that has bundled files, only for these, and only of their hash), in the directories of
-  // $TESSERA_LIBRARY_PATH, then where the system looks. A status; the sentence names the file and
+  // Opens what the program's back ends declare. Each is searched in `where.first`, in the
+  // directories of $TESSERA_LIBRARY_PATH, where the system looks, then in `where.last`; never in
+  // the working directory, unless one of them names it. A status; the sentence names the file and
   // who needs it.
-  std::int32_t open(const tessera_program& program, const char* directory);
+  std::int32_t open(const tessera_program& program, const tessera_vendor_search& where);
 
   // The handle of a declared library, or null.
   void* find(const char* file) const;

@@ -42,7 +42,8 @@ class AbiTest : public ::testing::Test {
   }
 
   // Links tests/abi/model.cc, compiled with `flags`, to `name`; gives the path.
-  std::string make_library(const std::string& name, const std::vector<std::string>& flags = {}) {
+  std::string make_library(const std::string& name, const std::vector<std::string>& flags = {},
+                           const std::vector<std::string>& vendor_folders = {}) {
     const byoc::CompileJob job{
         "model", Source::trusted(*read_file(TESSERA_SOURCE_DIR "/tests/abi/model.cc")), "cc",
         flags};
@@ -53,6 +54,7 @@ class AbiTest : public ::testing::Test {
     input.objects = *std::move(objects);
     input.weights = {{0, Blob::copy_of(std::as_bytes(std::span(w)))}};
     input.weights_bytes = sizeof w;
+    input.vendor_folders = vendor_folders;
     const std::string path = folder_.file(name);
     const auto linked = link::link_library(toolchain(), input, path);
     EXPECT_TRUE(linked) << render(linked.error());
@@ -195,6 +197,23 @@ TEST_F(AbiTest, VendorLibrariesAreSearchedByPathThenBySystem) {
   EXPECT_EQ(client({library, "print"}).exit_status, 1);
 }
 
+// Where the compiling machine had it is the last place; the working directory is none.
+TEST_F(AbiTest, AVendorLibraryIsFoundWhereTheCompilingMachineHadIt) {
+  const std::string noted = make_vendor("noted", 5);
+  const std::string library = make_library("m.so", {"-DWITH_VENDOR"}, {"/nowhere", noted});
+  const std::vector<std::string> path = {"TESSERA_LIBRARY_PATH=" + make_vendor("by_path", 2)};
+  EXPECT_EQ(client({library, "print"}).out, "1\n5\n");
+  EXPECT_EQ(client({library, "print"}, path).out, "1\n2\n");
+  EXPECT_EQ(client({library, "print"}, {"LD_LIBRARY_PATH=" + make_vendor("by_system", 3)}).out,
+            "1\n3\n");
+  fs::remove_all(noted);
+  const ProcessResult refused = client({library, "print"});
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_NE(refused.err.find("looked in /nowhere, " + noted + ", and where the system looks"),
+            std::string::npos)
+      << refused.err;
+}
+
 // What was bundled comes first, and only that, by its hash.
 TEST_F(AbiTest, ABundledVendorLibraryIsKnownByItsHash) {
   const std::string bundled = make_vendor("bundled", 1) + "/libabivendor.so.1";
@@ -291,16 +310,17 @@ TEST_F(AbiTest, ExamplesOfTheDocumentCompile) {
   EXPECT_EQ(compiled, 3);
 }
 
+// By the library's name, whatever the path by which the linker was told of it.
 TEST_F(AbiTest, LinksIntoACProgram) {
-  const std::string library = make_library("libm.so");
+  const std::string library = make_library("linked_model.so");
   const std::string program = folder_.file("linked");
   const auto built =
       run_process({"cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror",
                    "-I" TESSERA_SOURCE_DIR "/include", TESSERA_SOURCE_DIR "/tests/abi/linked.c",
-                   library, "-o", program});
+                   fs::relative(library), "-Wl,-rpath,$ORIGIN", "-o", program});
   ASSERT_TRUE(built);
   ASSERT_TRUE(built->ok()) << built->err;
-  const auto ran = run_process({program});
+  const auto ran = run_process({program}, {"/", std::nullopt, std::nullopt});
   ASSERT_TRUE(ran && ran->ok()) << ran->err;
   EXPECT_EQ(ran->out, "18\n");
 }

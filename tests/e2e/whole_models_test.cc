@@ -73,7 +73,7 @@ class WholeModels : public ::testing::TestWithParam<Case> {
     return c.command.file(name);
   }
 
-  // Compiled again under another name, with other arguments.
+  // Compiled again into another file, with other arguments.
   std::string compile_again(const std::string& name, const std::vector<std::string>& more) {
     const Compiled& c = compiled();
     std::vector<std::string> arguments = c.compile_arguments;
@@ -123,8 +123,9 @@ TEST_P(WholeModels, TheNumberOfThreadsChangesNoResult) {
 TEST_P(WholeModels, CompilingIsRepeatable) {
   const auto first = read_file(compiled().library);
   ASSERT_TRUE(first);
+  fs::create_directories(compiled().command.file("again"));
   for (const char* jobs : {"1", "3"}) {
-    const auto again = read_file(compile_again("again.so", {"--jobs", jobs}));
+    const auto again = read_file(compile_again("again/model.so", {"--jobs", jobs}));
     ASSERT_TRUE(again);
     EXPECT_TRUE(*first == *again) << "with --jobs " << jobs;
   }
@@ -237,11 +238,21 @@ TEST_P(WholeModels, RunsWithNothingAround) {
   ::chmod(folder.c_str(), 0755);
 }
 
+// As the README says: compile, then run.
+TEST_P(WholeModels, RunsWhereItWasCompiled) {
+  Command bare;
+  bare.unset_all();
+  const ProcessResult result = bare.run({"run", compiled().library});
+  EXPECT_TRUE(result.ok()) << result.outcome() << "\n" << result.err;
+}
+
 TEST_P(WholeModels, AMissingVendorLibraryIsOneSentence) {
   if (!with_vendor_library()) return;
   Command bare;
   bare.unset_all();
-  const ProcessResult result = bare.run({"run", compiled().library});
+  fs::create_directories(compiled().command.file("sent"));
+  const std::string sent = compile_again("sent/model.so", {"--reproducible"});
+  const ProcessResult result = bare.run({"run", sent});
   EXPECT_EQ(result.exit_status, 1);
   for (const char* word : {"E0502", "libdnnl.so.3", "onednn", "TESSERA_LIBRARY_PATH", "--bundle"}) {
     EXPECT_NE(result.err.find(word), std::string::npos) << word << " in\n" << result.err;

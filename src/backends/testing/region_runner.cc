@@ -135,7 +135,8 @@ RegionRunner::RegionRunner(const Module& module, const CompiledModule& code,
   p.c.entry = call_extern;
   p.c.context = &p.c;
   const std::string directory = std::string(TESSERA_ONEDNN_DIRECTORY);
-  if (tessera_model_create_from(&p.c, directory.c_str(), nullptr, &model_) != 0) throw_last_error();
+  if (tessera_model_create_from(&p.c, {directory.c_str(), nullptr}, nullptr, &model_) != 0)
+    throw_last_error();
   tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
   options.threads = threads;
   if (tessera_instance_create(model_, &options, &instance_) != 0) {

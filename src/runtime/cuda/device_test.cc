@@ -182,7 +182,7 @@ class CudaDevice : public ::testing::Test, public ProgramFixture {
     program.device_api = &tessera_cuda_device;
     program.device_arch = "sm_90a";
     program.device = pool.device = {TESSERA_CUDA, 0};
-    EXPECT_EQ(tessera_model_create_from(&program, nullptr, nullptr, &model_), TESSERA_OK);
+    EXPECT_EQ(tessera_model_create_from(&program, {}, nullptr, &model_), TESSERA_OK);
   }
   ~CudaDevice() override {
     destroy_instance();
