@@ -181,6 +181,11 @@ class FunctionPartitioner {
     }
   }
 
+  // A constant that many nodes mention is known by the first, which the call may not see.
+  NodeId argument(NodeId id) {
+    return f_[id].region == Function::kBody ? copier_.map(id) : builder_.copy(f_, id, {});
+  }
+
   void take_out(const Unit& unit) {
     const Backend& backend = *choices_[static_cast<std::size_t>(unit.choice)].backend;
     RegionMaker maker(f_, uses_, claims_, unit, backend);
@@ -193,7 +198,7 @@ class FunctionPartitioner {
     outcome_.regions.push_back(std::move(placed));
 
     std::vector<NodeId> arguments;
-    for (const NodeId id : maker.inputs) arguments.push_back(copier_.map(id));
+    for (const NodeId id : maker.inputs) arguments.push_back(argument(id));
     const Type type = region.type(region.result());
     const NodeId callee = builder_.global(symbol);
     builder_.set_type(callee, relay::type_of_signature(region));

@@ -7,6 +7,7 @@
 #include "ops/infer_types.h"
 #include "ops/table.h"
 #include "passes/testing/text.h"
+#include "relay/verify.h"
 
 namespace tessera::byoc {
 namespace {
@@ -28,6 +29,8 @@ class Fake final : public Backend {
   std::size_t largest = 1000000;  // region, in operators: in validate
   std::string declines;           // an operator: in compile
   std::string lacks;              // the library
+  bool embeds = true;             // constants
+  bool scales = false;            // a product with a constant, which is part of the composite
 
   std::string_view name() const override { return title; }
   std::optional<Refusal> available(const Target&) const override {
@@ -47,6 +50,10 @@ class Fake final : public Backend {
     for (const std::string& op : unary)
       out.push_back({title + "." + op, is_op(op, {wildcard()}), check});
     out.push_back({title + ".add", is_op("add", {wildcard(), wildcard()}), check});
+    if (scales) {
+      out.push_back(
+          {title + ".scale", is_op("multiply", {wildcard(), relay::is_constant()}), check});
+    }
     return out;
   }
   std::optional<Refusal> validate(const relay::Function& region, const Target&) const override {
@@ -54,7 +61,9 @@ class Fake final : public Backend {
     return Refusal{"too large"};
   }
   FusionStyle fusion_style() const override { return style; }
-  ConstantStyle constants() const override { return ConstantStyle::kEmbedded; }
+  ConstantStyle constants() const override {
+    return embeds ? ConstantStyle::kEmbedded : ConstantStyle::kArguments;
+  }
   Result<CompileOutcome> compile(Module module, const Target&, CompileContext&) const override {
     CompileOutcome out;
     for (const std::string& symbol : compiler_functions(module, title)) {
@@ -82,7 +91,11 @@ BackendChoice choice(const Fake& backend) { return {&backend, Target("onednn")};
 PartitionOutcome partition(const std::string& text, std::vector<BackendChoice> choices) {
   auto outcome = partition_greedy(module_of(text), choices);
   EXPECT_TRUE(outcome) << render(outcome.error());
-  // What comes out is a well-typed module.
+  // What comes out is a well-formed and well-typed module.
+  for (const auto& [name, f] : outcome->module.functions) {
+    const Diagnostics found = relay::verify(f);
+    EXPECT_TRUE(found.empty()) << render(found);
+  }
   auto inferred = ops::infer_types(outcome->module);
   EXPECT_TRUE(inferred) << render(inferred.error());
   return std::move(*outcome);
@@ -119,6 +132,33 @@ TEST(PartitionGreedy, GivesEachCompositeAFunctionWhereTheBackEndWantsIt) {
   backend.unary = {"abs"};
   backend.style = FusionStyle::kOneComposite;
   EXPECT_EQ(partition(kDiamond, {choice(backend)}).regions.size(), 5u);
+}
+
+// The nodes that mention one constant are one to patterns, which know it by the first: here by one
+// in a function literal or in a branch, which the sum and the product do not see.
+TEST(PartitionGreedy, AConstantIsReadWhereItsFirstMentionIsNotSeen) {
+  constexpr const char* kLiteral = R"(
+  %0 = fn (%a: Tensor[(3), float32], Primitive=1) { subtract(%a, meta[relay.Constant][0]) };
+  %1 = %0(%x);)";
+  constexpr const char* kBranch = R"(
+  %1 = if (%c) { subtract(%x, meta[relay.Constant][0]) } else { cos(%x) };)";
+  for (const char* first : {kLiteral, kBranch}) {
+    for (const bool embeds : {true, false}) {
+      Fake backend;
+      backend.embeds = embeds;
+      backend.scales = true;
+      const auto outcome =
+          partition(std::string("def @main(%x: Tensor[(3), float32], %c: bool) {") + first + R"(
+  multiply(add(%1, meta[relay.Constant][0]), meta[relay.Constant][0])
+}
+#[metadata]
+{"root": 1, "nodes": [{}, {"keys": ["relay.Constant"], "data": [2]}, {"data": [3]},
+ {"attrs": {"data": "0", "virtual_device_": "0"}}], "attrs": {}, "b64ndarrays": [
+ "P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAQAAAAIgAQADAAAAAAAAAAwAAAAAAAAAAACAPwAAAEAAAEBA"]})",
+                    {choice(backend)});
+      EXPECT_EQ(operators_by_region(outcome), (std::vector<Names>{{"add", "multiply"}}));
+    }
+  }
 }
 
 // The number of changes of back end differs along the two ways into the sum, yet no way leads

@@ -54,12 +54,14 @@ class FunctionMaker {
   }
 
   // The nodes to copy, by the region in which they lie: that of the root, or one around it. Regions
-  // further out come first.
+  // further out come first. What has many nodes is represented by the first, which may lie where
+  // the group does not see it: those that the group reads are copied.
   void collect_nodes() {
     const RegionId home = f_[graph_[group_.root].node].region;
     for (const std::uint32_t e : group_.inside) {
       if (graph_[e].kind != IndexedKind::kNode) continue;
       const NodeId id = graph_[e].node;
+      if (has_many_nodes(f_, id) && e != group_.root) continue;
       add(id, home);
       for (const NodeId operand : f_.operands(id)) add_operand(operand, home);
       for (const RegionId region : regions_of(f_, id)) {
