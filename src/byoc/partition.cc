@@ -6,6 +6,7 @@
 
 #include "byoc/compiler_functions.h"
 #include "byoc/regions.h"
+#include "relay/function_attributes.h"
 #include "support/check.h"
 #include "support/source.h"
 
@@ -381,7 +382,7 @@ Result<PartitionOutcome> partition_greedy(Module module, std::span<const Backend
   outcome.module = std::move(module);
   std::vector<std::string> names;
   for (const auto& [name, f] : outcome.module.functions) {
-    if (relay::is_optimizable(f) && f.attrs.int_or_zero("Primitive") == 0) names.push_back(name);
+    if (relay::is_optimizable(f) && !relay::is_primitive(f.attrs)) names.push_back(name);
   }
   for (const std::string& name : names) partition_function(name, backends, outcome);
   return outcome;

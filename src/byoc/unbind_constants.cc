@@ -7,6 +7,7 @@
 #include "ops/infer_types.h"
 #include "passes/pass.h"
 #include "relay/evaluation_order.h"
+#include "relay/function_attributes.h"
 
 namespace tessera::byoc {
 namespace {
@@ -30,12 +31,6 @@ class ConstantList {
   std::vector<ConstantValue> values_;
 };
 
-// Captures nothing, so what it needs must be passed.
-bool is_closed(const relay::Attrs& attrs) {
-  return attrs.find("Primitive") != nullptr || attrs.find("Compiler") != nullptr ||
-         attrs.find("Composite") != nullptr;
-}
-
 // By region: is it inside a closed literal, and inside one that is more than called and so keeps
 // what it has?
 struct ClosedRegions {
@@ -49,7 +44,7 @@ struct ClosedRegions {
       closed[i] = closed[region.parent.index()];
       fixed[i] = fixed[region.parent.index()];
       const auto* literal = f.as<relay::Literal>(region.owner);
-      if (literal == nullptr || !is_closed(literal->attrs)) continue;
+      if (literal == nullptr || !relay::is_closed(literal->attrs)) continue;
       closed[i] = true;
       if (!is_only_called(f, uses, region.owner)) fixed[i] = true;
     }
@@ -128,7 +123,8 @@ class Unbinder {
       if (const auto* let = f_.as<relay::Let>(id)) return replace_let(id, *let);
       if (f_.as<relay::ValueCall>(id) != nullptr) return replace_call(id);
       const auto* literal = f_.as<relay::Literal>(id);
-      if (own_ == nullptr || literal == nullptr || !is_closed(literal->attrs)) return std::nullopt;
+      if (own_ == nullptr || literal == nullptr || !relay::is_closed(literal->attrs))
+        return std::nullopt;
       if (regions_.fixed[literal->body.index()]) return std::nullopt;
       return lifted(id);
     }

@@ -13,6 +13,7 @@
 #include "module/text.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
+#include "relay/function_attributes.h"
 #include "relay/inline_literals.h"
 #include "support/files.h"
 #include "types/target_list.h"
@@ -147,8 +148,7 @@ Module without_plain_literals(Module module) {
     if (!relay::is_optimizable(f)) continue;
     CheckContext context("in @" + name);
     f = relay::inline_literals(f, [](relay::NodeId, const relay::Literal& literal) {
-      return literal.attrs.find("Compiler") == nullptr &&
-             literal.attrs.find("Primitive") == nullptr;
+      return literal.attrs.find("Compiler") == nullptr && !relay::is_primitive(literal.attrs);
     });
   }
   return module;

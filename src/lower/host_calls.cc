@@ -10,6 +10,7 @@
 #include "lower/specialise.h"
 #include "lower/views.h"
 #include "relay/evaluation_order.h"
+#include "relay/function_attributes.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
 #include "relay/shape_needs.h"
@@ -58,7 +59,7 @@ Result<void> HostLowering::lower_value_call(NodeId id) {
   const auto found = module_.functions.find(global->name);
   if (found == module_.functions.end()) return call_extern(id, global->name, args);
   const Function& target = found->second;
-  if (target.attrs.int_or_zero("Primitive") != 0 && relay::is_optimizable(target)) {
+  if (relay::is_primitive(target.attrs) && relay::is_optimizable(target)) {
     return call_region(id, target, Function::kBody, args);
   }
   if (is_host_function(target)) return call_function(id, target, global->name, args);
@@ -68,8 +69,8 @@ Result<void> HostLowering::lower_value_call(NodeId id) {
 
 Result<void> HostLowering::call_literal(NodeId id, const relay::Literal& literal,
                                         std::span<const NodeId> args) {
-  for (const char* name : {"Primitive", "Composite"}) {
-    if (literal.attrs.find(name) != nullptr) return call_region(id, f_, literal.body, args);
+  if (relay::is_primitive(literal.attrs) || literal.attrs.find("Composite") != nullptr) {
+    return call_region(id, f_, literal.body, args);
   }
   const relay::Region& body = f_.region(literal.body);
   for (std::size_t i = 0; i < args.size(); ++i) {

@@ -10,12 +10,13 @@
 #include "lower/kernels.h"
 #include "lower/tail_recursion.h"
 #include "relay/function.h"
+#include "relay/function_attributes.h"
 
 namespace tessera::lower {
 
 // Functions that become host programs; not kernels, nor what belongs to back ends.
 inline bool is_host_function(const relay::Function& f) {
-  return relay::is_optimizable(f) && f.attrs.int_or_zero("Primitive") == 0;
+  return relay::is_optimizable(f) && !relay::is_primitive(f.attrs);
 }
 
 // A function's body, node by node; those of the functions that it calls are put in their places.

@@ -15,6 +15,7 @@
 #include "passes/pass.h"
 #include "passes/regions.h"
 #include "relay/evaluation_order.h"
+#include "relay/function_attributes.h"
 #include "relay/inline_literals.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
@@ -29,6 +30,7 @@ using relay::AttrArray;
 using relay::AttrValue;
 using relay::Copier;
 using relay::Function;
+using relay::is_primitive;
 using relay::NodeId;
 
 constexpr relay::AttrRule kIdentifier{
@@ -42,7 +44,6 @@ struct LowerTeOptions {
       std::tuple{relay::required_attr("module_name", &LowerTeOptions::module_name, kIdentifier)};
 };
 
-bool is_primitive(const relay::Attrs& attrs) { return attrs.int_or_zero("Primitive") != 0; }
 bool has_compiler(const relay::Attrs& attrs) { return attrs.find("Compiler") != nullptr; }
 
 // A function under the symbol that lowered calls name; equal functions have one entry.

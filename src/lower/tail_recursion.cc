@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "relay/evaluation_order.h"
+#include "relay/function_attributes.h"
 #include "relay/rewrite.h"
 
 namespace tessera::lower {
@@ -110,7 +111,7 @@ std::optional<RowUpdate> row_update(const Function& f, NodeId id) {
   if (is_update(id)) return RowUpdate{f.op(id), operands[0], operands[1], operands[2]};
   if (f.as<relay::ValueCall>(id) == nullptr) return std::nullopt;
   const auto* literal = f.as<relay::Literal>(operands[0]);
-  if (literal == nullptr || literal->attrs.int_or_zero("Primitive") == 0) return std::nullopt;
+  if (literal == nullptr || !is_primitive(literal->attrs)) return std::nullopt;
   const relay::Region& body = f.region(literal->body);
   if (!is_update(body.result)) return std::nullopt;
   NodeId parts[3];

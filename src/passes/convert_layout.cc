@@ -13,6 +13,7 @@
 #include "passes/layout_forms.h"
 #include "passes/pass.h"
 #include "passes/regions.h"
+#include "relay/function_attributes.h"
 
 namespace tessera::passes {
 namespace {
@@ -324,7 +325,7 @@ Result<Module> run(Module module, PassContext& context) {
   TESSERA_TRY(const Desired desired, parse_desired(options.desired));
   return map_optimizable(
       std::move(module), [&](const relay::Function& f, const ConstantPool& pool) {
-        return f.attrs.int_or_zero("Primitive") != 0 ? f : LayoutConverter(f, pool, desired).run();
+        return relay::is_primitive(f.attrs) ? f : LayoutConverter(f, pool, desired).run();
       });
 }
 

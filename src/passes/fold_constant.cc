@@ -6,6 +6,7 @@
 #include "diagnostics/limits.h"
 #include "ops/evaluate_call.h"
 #include "passes/pass.h"
+#include "relay/function_attributes.h"
 #include "relay/rewrite.h"
 #include "types/computed.h"
 
@@ -23,7 +24,7 @@ std::vector<bool> primitive_regions(const relay::Function& f) {
     const relay::Region& region = f.region(RegionId(i));
     const auto* literal = region.owner ? f.as<relay::Literal>(region.owner) : nullptr;
     inside[i] = inside[region.parent.index()] ||
-                (literal != nullptr && literal->attrs.int_or_zero("Primitive") != 0);
+                (literal != nullptr && relay::is_primitive(literal->attrs));
   }
   return inside;
 }
@@ -214,7 +215,7 @@ Result<Module> run(Module module, PassContext& context) {
   FoldBudget budget(relay::read_attrs<FoldConstantOptions>(context.options));
   return map_optimizable(std::move(module),
                          [&](const relay::Function& f, const ConstantPool& pool) {
-                           if (f.attrs.int_or_zero("Primitive") != 0) return f;
+                           if (relay::is_primitive(f.attrs)) return f;
                            return Folder(f, pool, budget).run();
                          });
 }

@@ -11,6 +11,7 @@
 #include "ops/table.h"
 #include "passes/pass.h"
 #include "passes/regions.h"
+#include "relay/function_attributes.h"
 #include "relay/rewrite.h"
 
 namespace tessera::passes {
@@ -259,7 +260,7 @@ class ScaleFolder {
 
 Result<Module> run(Module module, PassContext&) {
   return map_optimizable(std::move(module), [](const relay::Function& f, const ConstantPool& pool) {
-    return f.attrs.int_or_zero("Primitive") != 0 ? f : ScaleFolder(f, pool).run();
+    return relay::is_primitive(f.attrs) ? f : ScaleFolder(f, pool).run();
   });
 }
 

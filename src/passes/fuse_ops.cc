@@ -3,6 +3,7 @@
 
 #include "passes/fusion_groups.h"
 #include "passes/pass.h"
+#include "relay/function_attributes.h"
 #include "relay/rewrite.h"
 #include "relay/shape_needs.h"
 
@@ -119,7 +120,7 @@ Result<Module> run(Module module, PassContext& context) {
   const auto options = relay::read_attrs<FuseOpsOptions>(context.options);
   return map_optimizable(std::move(module),
                          [&](const relay::Function& f, const ConstantPool& pool) {
-                           if (f.attrs.int_or_zero("Primitive") != 0) return f;
+                           if (relay::is_primitive(f.attrs)) return f;
                            return GroupOutliner(f, pool, options).run();
                          });
 }

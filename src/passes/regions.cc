@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/regions.h"
 
+#include "relay/function_attributes.h"
+
 namespace tessera::passes {
-namespace {
-
-bool is_closed(const relay::Attrs& attrs) {
-  return attrs.int_or_zero("Primitive") != 0 || attrs.find("Compiler") != nullptr ||
-         attrs.find("Composite") != nullptr;
-}
-
-}  // namespace
 
 std::vector<relay::RegionId> closed_bodies(const relay::Function& f) {
   std::vector<relay::RegionId> bodies(f.num_regions());
@@ -18,7 +12,7 @@ std::vector<relay::RegionId> closed_bodies(const relay::Function& f) {
     const relay::Region& region = f.region(relay::RegionId(i));
     bodies[i] = bodies[region.parent.index()];
     const auto* literal = region.owner ? f.as<relay::Literal>(region.owner) : nullptr;
-    if (!bodies[i] && literal != nullptr && is_closed(literal->attrs)) {
+    if (!bodies[i] && literal != nullptr && relay::is_closed(literal->attrs)) {
       bodies[i] = relay::RegionId(i);
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "relay/verify.h"
 
+#include "relay/function_attributes.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
 
@@ -15,6 +16,7 @@ class Verifier {
   Diagnostics run() {
     for (std::size_t i = 0; i < f_.num_regions(); ++i) check_region(RegionId(i));
     if (!errors_.empty()) return std::move(errors_);
+    check_attributes({}, f_.attrs);
     for (std::size_t i = 0; i < f_.num_nodes(); ++i) check_node(NodeId(i));
     if (errors_.empty()) check_captures();
     return std::move(errors_);
@@ -58,6 +60,7 @@ class Verifier {
     }
     for (RegionId region : regions_of(f_, id)) check_owned(id, region);
     if (const OpCall* call = f_.as<OpCall>(id)) check_call(id, *call);
+    if (const Literal* literal = f_.as<Literal>(id)) check_attributes(id, literal->attrs);
     const std::size_t operands = f_[id].num_operands;
     const bool needs_one =
         f_.as<Project>(id) != nullptr || f_.as<If>(id) != nullptr || f_.as<Let>(id) != nullptr;
@@ -91,20 +94,28 @@ class Verifier {
     }
   }
 
+  // Of the literal, or of the function itself.
+  void check_attributes(NodeId at, const Attrs& attrs) {
+    const auto finding = wrong_function_attribute(attrs);
+    if (!finding) return;
+    report(Code::kWrongAttribute, at, "{}", *finding);
+    errors_.list.back().remedy = "correct its value, or leave the attribute out";
+  }
+
   // Through nested literals too: what an inner one reads from outside, the outer one captures.
   void check_captures() {
     const auto captured = captures(f_);
     for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
       const Literal* literal = f_.as<Literal>(NodeId(i));
-      if (literal == nullptr || captured[i].empty()) continue;
-      for (const char* name : {"Primitive", "Compiler", "Composite"}) {
-        if (literal->attrs.find(name) == nullptr) continue;
-        report(Code::kMalformedGraph, NodeId(i),
-               "a function literal with `{}` uses a value from outside; such literals take "
-               "all that they read as parameters",
-               name);
-        break;
-      }
+      if (literal == nullptr || captured[i].empty() || !is_closed(literal->attrs)) continue;
+      const bool primitive = is_primitive(literal->attrs);
+      const bool compiled = literal->attrs.find("Compiler") != nullptr;
+      report(Code::kMalformedGraph, NodeId(i),
+             "a function literal with `{}` uses a value from outside; such literals take "
+             "all that they read as parameters",
+             primitive  ? "Primitive"
+             : compiled ? "Compiler"
+                        : "Composite");
     }
   }
 

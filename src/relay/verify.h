@@ -12,6 +12,7 @@ namespace tessera::relay {
 //  * operands are earlier nodes of the node's own or an enclosing region; so are regions' results;
 //  * the nodes of a region come before its owner;
 //  * operator calls have the operator's number of operands and normalised attributes;
+//  * attributes of functions that the compiler goes by have values of their kind;
 //  * literals with `Primitive`, `Compiler` or `Composite` capture nothing.
 Diagnostics verify(const Function& f);
 

@@ -81,15 +81,48 @@ TEST(Verify, Arity) {
   EXPECT_EQ(findings(b.finish(b.call(op("add"), {x}))), "`add` has 1 operands");
 }
 
+TEST(Verify, AttributesThatTheCompilerGoesByHaveValuesOfTheirKind) {
+  const auto findings = [](const Attrs& attrs, bool of_literal) {
+    FunctionBuilder b;
+    const NodeId x = b.param("x", tensor_type({4}, kFloat32));
+    NodeId result = x;
+    if (of_literal) {
+      const RegionId body = b.begin_region();
+      b.end_region(b.param("y", tensor_type({4}, kFloat32)));
+      result = b.call_value(b.literal(body, attrs, {}), std::vector{x});
+    }
+    return verify(b.finish(result, of_literal ? Attrs() : attrs));
+  };
+  for (const bool of_literal : {false, true}) {
+    for (const char* name : {"Primitive", "Extern", "Inline", "SkipOptimization"}) {
+      EXPECT_TRUE(findings({{name, 1}}, of_literal).empty());
+      EXPECT_TRUE(findings({{name, true}}, of_literal).empty());
+      for (const AttrValue& value :
+           {AttrValue(AttrArray{AttrValue(AttrArray())}), AttrValue("1"), AttrValue(1.0)}) {
+        const Diagnostics found = findings({{name, value}}, of_literal);
+        ASSERT_EQ(found.list.size(), 1u) << name;
+        EXPECT_EQ(found.list[0].code, Code::kWrongAttribute);
+        EXPECT_FALSE(found.list[0].remedy.empty());
+      }
+    }
+    for (const char* name : {"Compiler", "Composite", "global_symbol", "PartitionedFromPattern"}) {
+      EXPECT_TRUE(findings({{name, "a"}}, of_literal).empty());
+      EXPECT_FALSE(findings({{name, 1}}, of_literal).empty());
+    }
+  }
+}
+
 TEST(Verify, OffloadedLiteralsCaptureNothing) {
-  for (const char* attribute : {"Primitive", "Compiler", "Composite"}) {
+  const std::pair<const char*, AttrValue> marks[] = {
+      {"Primitive", 1}, {"Compiler", "a"}, {"Composite", "a.b"}};
+  for (const auto& [attribute, value] : marks) {
     FunctionBuilder b;
     const NodeId x = b.param("x", kVector);
     const RegionId outer = b.begin_region();
     const RegionId inner = b.begin_region();
     b.end_region(b.call(op("exp"), {x}));
     b.end_region(b.call_value(b.literal(inner, {}), {}));
-    const NodeId literal = b.literal(outer, {{attribute, 1}});
+    const NodeId literal = b.literal(outer, {{attribute, value}});
     EXPECT_NE(findings(b.finish(b.call_value(literal, {}))).find(std::string("with `") + attribute),
               std::string::npos)
         << "also where a literal inside it captures";
