@@ -36,10 +36,10 @@ bool is_quantized_weight(const Type& type) {
 }
 
 void check_rank(std::size_t rank, const Location& at) {
-  if (rank <= static_cast<std::size_t>(ops::kMostDimensions)) return;
+  if (rank <= static_cast<std::size_t>(kMostDimensions)) return;
   throw NodeError{error(Code::kBadDimension, at,
                         "a tensor has {} dimensions; {} are the most that a tensor has", rank,
-                        ops::kMostDimensions)
+                        kMostDimensions)
                       .with_remedy("correct the model")};
 }
 

@@ -121,8 +121,8 @@ Equation read_equation(Node& n) {
     begin = end + 1;
   }
   // A term has a label a dimension, three dots, a comma.
-  const auto most = n.num_inputs() * static_cast<std::size_t>(ops::kMostDimensions + 4);
-  if (text.size() > most + static_cast<std::size_t>(ops::kMostDimensions + 4)) {
+  const auto most = n.num_inputs() * static_cast<std::size_t>(kMostDimensions + 4);
+  if (text.size() > most + static_cast<std::size_t>(kMostDimensions + 4)) {
     n.invalid(Code::kWrongAttribute, "its equation is longer than its inputs have dimensions");
   }
   if (e.terms.size() != n.num_inputs()) {

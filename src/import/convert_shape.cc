@@ -233,7 +233,7 @@ Dim broadcast_size(Node& n, const Dim& a, const Dim& b) {
 
 // A list of sizes with ones in front.
 Value with_rank(Node& n, const Value& sizes, std::int64_t rank) {
-  if (rank > ops::kMostDimensions) {
+  if (rank > kMostDimensions) {
     n.invalid(Code::kBadDimension, fmt::format("its shape has {} numbers", rank));
   }
   const std::int64_t missing = rank - sizes.size(0);

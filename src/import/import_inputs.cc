@@ -135,10 +135,10 @@ void GraphImporter::import_input(const onnx::ValueInfoProto& value) {
             .with_remedy("export the model with tensors of numbers and known rank as inputs"));
     return;
   }
-  if (tensor.shape().dim_size() > ops::kMostDimensions) {
+  if (tensor.shape().dim_size() > kMostDimensions) {
     main_.failed.insert(value.name());
     errors_.add(error(Code::kBadDimension, at, "input `{}` has {} dimensions; {} are the most",
-                      value.name(), tensor.shape().dim_size(), ops::kMostDimensions)
+                      value.name(), tensor.shape().dim_size(), kMostDimensions)
                     .with_remedy("check how the model was made"));
     return;
   }

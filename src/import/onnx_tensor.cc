@@ -79,9 +79,9 @@ Result<TensorHeader> tensor_header(const onnx::TensorProto& t, const Location& a
                     .with_remedy("export the model with a floating-point or integer type of 8 to "
                                  "64 bits"));
   }
-  if (t.dims_size() > ops::kMostDimensions) {
+  if (t.dims_size() > kMostDimensions) {
     return fail(error(Code::kBadDimension, at, "tensor `{}` has {} dimensions; {} are the most",
-                      t.name(), t.dims_size(), ops::kMostDimensions)
+                      t.name(), t.dims_size(), kMostDimensions)
                     .with_remedy("check the tensor's dims; the model file is probably damaged"));
   }
   TensorHeader header{{t.dims().begin(), t.dims().end()}, *dtype, 0};

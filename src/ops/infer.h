@@ -8,13 +8,12 @@
 #include <fmt/core.h>
 
 #include "relay/operator.h"
+#include "types/rank.h"
 
 namespace tessera::ops {
 
 using Ints = std::vector<std::int64_t>;
 
-// Of a tensor. Indices are nested as deep as tensors have dimensions.
-inline constexpr std::int64_t kMostDimensions = 64;
 // Of what operators compute of an attribute and keep: places, weights.
 inline constexpr std::int64_t kLongestTable = 1 << 24;
 
