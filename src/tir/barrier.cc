@@ -41,8 +41,11 @@ TeamMemory::TeamMemory(const Stmt& kernel) {
 }
 
 const Buffer& TeamMemory::of(const Buffer& b) const {
-  const auto it = sources_.find(b.get());
-  return it != sources_.end() ? of(it->second) : b;
+  const Buffer* at = &b;
+  for (auto it = sources_.find(b.get()); it != sources_.end(); it = sources_.find(at->get())) {
+    at = &it->second;
+  }
+  return *at;
 }
 
 void TeamMemory::note(std::set<const BufferNode*>& in, const Buffer& b) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <unordered_map>
 
 #include "tir/compare.h"
 #include "tir/index_form.h"
@@ -40,7 +41,9 @@ bool tell_all(std::vector<Digit> digits, const std::int64_t* extent) {
   for (const Digit& d : digits) {
     if (known % d.div != 0) return false;
     if (d.mod == 0) return true;
-    known = std::max(known, d.div * d.mod);
+    std::int64_t cut = 0;
+    if (__builtin_mul_overflow(d.div, d.mod, &cut)) return true;  // off no number of 64 bits
+    known = std::max(known, cut);
   }
   return extent != nullptr && known >= *extent;
 }
@@ -54,9 +57,7 @@ class Iteration {
         bounds_.set_loop(inner->var, inner->min, inner->extent);
         inner_.push_back(inner->var);
       }
-      if (const auto* let = s.as<LetStmt>()) {
-        lets_[let->var.get()] = substitute(let->value, lets_);
-      }
+      if (const auto* let = s.as<LetStmt>()) note(*let);
     });
   }
 
@@ -69,6 +70,7 @@ class Iteration {
   // Is the element another one in each iteration? Terms that are multiples of more than all smaller
   // ones come to are digits of the element's number; those of the loop's variable must tell it.
   bool differs(const Buffer& b, const Indices& indices) const {
+    if (too_large_) return false;
     IndexForm offset;
     const std::vector<Expr> strides = strides_of(b);
     for (std::size_t d = 0; d < indices.size(); ++d) {
@@ -86,8 +88,12 @@ class Iteration {
       const std::int64_t step = std::abs(t.coefficient);
       if (reach == Interval::kAny || step <= reach) return false;
       const Interval range = range_of(index_form(t.atom, bounds_), bounds_);
-      const bool bounded = range.has_min() && range.has_max();
-      reach = bounded ? reach + step * (range.max - range.min) : Interval::kAny;
+      std::int64_t span = 0;
+      const bool bounded = range.has_min() && range.has_max() &&
+                           !__builtin_sub_overflow(range.max, range.min, &span) &&
+                           !__builtin_mul_overflow(span, step, &span) &&
+                           !__builtin_add_overflow(span, reach, &span);
+      reach = bounded ? span : Interval::kAny;
       if (!uses_var(t.atom, loop_.var)) continue;
       const auto digit = digit_of(t.atom, loop_.var);
       if (!digit) return false;
@@ -97,6 +103,19 @@ class Iteration {
   }
 
  private:
+  // A few definitions that read each other double their text each.
+  void note(const LetStmt& let) {
+    constexpr std::int64_t kMostNodes = 10000;
+    std::int64_t nodes = 0;
+    for_each_node(let.value, [&](const Expr& e) {
+      const auto known = sizes_.find(e.get());
+      nodes = std::min(kMostNodes, nodes + (known != sizes_.end() ? known->second : 1));
+    });
+    sizes_[let.var.get()] = nodes;
+    too_large_ |= nodes == kMostNodes;
+    if (!too_large_) lets_[let.var.get()] = substitute(let.value, lets_);
+  }
+
   // Within the loop; what does not is the same for all its iterations.
   bool changes(const Expr& e) const {
     bool found = uses_var(e, loop_.var);
@@ -109,6 +128,8 @@ class Iteration {
   Bounds bounds_;
   std::vector<Expr> inner_;  // variables of loops inside
   VarMap lets_;
+  std::unordered_map<const ExprNode*, std::int64_t> sizes_;  // of the definitions, written out
+  bool too_large_ = false;
 };
 
 struct Uses {

@@ -5,11 +5,13 @@
 #include <charconv>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace tessera::tir {
 namespace {
 
-constexpr int kMaxDepth = 500;  // of nested expressions: a limit on the stack that a text can use
+// Limits on the stack, of the parser and of walks: `a + b + c` nests in the tree alone.
+constexpr int kMaxDepth = 500, kMaxHeight = 1000;
 
 Expr make_binary(ExprKind kind, DType dtype, Expr a, Expr b) {
   switch (kind) {
@@ -139,20 +141,24 @@ Result<std::vector<Expr>> ExprParser::exprs_until(std::string_view close) {
 }
 
 Result<Expr> ExprParser::expr(int loosest) {
-  if (++depth_ > kMaxDepth) {
-    return fail(error(Code::kSyntax, lexer_.at(lexer_.peek()), "the expression nests too deeply"));
-  }
+  if (++depth_ > kMaxDepth) return unexpected("an expression that nests less deeply");
+  const int beside = std::exchange(height_, 0);
   TESSERA_TRY(Expr left, operand());
+  int height = height_ + 1;
   while (true) {
     const auto word = infix_word(lexer_.peek());
     if (!word || word->precedence < loosest || lexer_.peek().first_in_line) break;
     const Token where = lexer_.take();
+    height_ = 0;
     TESSERA_TRY(Expr right, expr(word->precedence + 1));
+    height = std::max(height, height_) + 1;
+    if (height > kMaxHeight) return unexpected("an expression that nests less deeply");
     if (where.text == ">" || where.text == ">=") std::swap(left, right);
     TESSERA_TRY(Expr both, infix(word->kind, std::move(left), std::move(right), where));
     left = std::move(both);
   }
   --depth_;
+  height_ = std::max(beside, height);
   return left;
 }
 

@@ -68,6 +68,7 @@ class ExprParser {
   std::vector<Named> names_;
   std::map<std::string, std::vector<std::size_t>, std::less<>> by_name_;  // the innermost last
   int depth_ = 0;
+  int height_ = 0;  // of what has been read of the expression around
 };
 
 }  // namespace tessera::tir

@@ -56,8 +56,11 @@ TEST(PrintTest, DamagedTextsAreRefusedNotMisread) {
     (void)parse_prim_func(text.substr(0, i) + text.substr(i + 1));
   }
   std::string nested = "@T.prim_func\ndef f(*, y: T.Buffer((), \"int64\")):\n  y[()] = ";
-  EXPECT_NE(error_of(nested + std::string(100000, '(')).find("nests too deeply"),
+  EXPECT_NE(error_of(nested + std::string(100000, '(')).find("nests less deeply"),
             std::string::npos);
+  std::string sum = nested + "1";  // deep as a tree, which walks recurse into
+  for (int i = 0; i < 100000; ++i) sum += " + 1";
+  EXPECT_NE(error_of(sum + "\n").find("nests less deeply"), std::string::npos);
 }
 
 TEST(PrintTest, LargeConstantsGoThroughTheCallback) {
@@ -112,6 +115,10 @@ TEST(PrintTest, ErrorsNamePlaceAndRule) {
   says("  for i in T.serial(2):\n  pass\n", "found `pass` where an indented statement should be");
   says("  y[0] = T.int8(300)\n", "error[E0210]: `300` does not fit int8");
   says("  y[0] = x[0]\n    y[1] = x[1]\n", "-:4:5: error[E0201]");
+  for (const std::string type : {"handle", "float32x4"}) {
+    says("  c = T.allocate_const([1], (1,), \"" + type + "\")\n  pass\n",
+         "error[E0210]: the numbers of a constant are no " + type);
+  }
 }
 
 TEST(PrintTest, PrecedenceIsThatOfPython) {

@@ -65,11 +65,11 @@ class TeamVerifier {
 
   // One buffer of those in which the two conflict.
   static const BufferNode* conflicting(const Touched& a, const Touched& b) {
-    for (const auto* pair : {&a.written, &b.written}) {
-      const Touched& other = pair == &a.written ? b : a;
-      for (const BufferNode* x : *pair) {
-        if (other.read.contains(x) || other.written.contains(x)) return x;
-      }
+    for (const BufferNode* x : b.written) {
+      if (a.read.contains(x) || a.written.contains(x)) return x;
+    }
+    for (const BufferNode* x : b.read) {
+      if (a.written.contains(x)) return x;
     }
     return nullptr;
   }
@@ -79,9 +79,10 @@ class TeamVerifier {
       report("no barrier between two accesses of `{}`{}, of which one is a store", x->name, where);
     }
     if (a.through) add(a.first, b.first);
-    Ways out{std::move(a.first), b.last, a.through && b.through};
-    if (b.through) add(out.last, a.last);
-    return out;
+    if (!b.through) a.last = {};
+    add(a.last, b.last);
+    a.through &= b.through;
+    return a;
   }
   static Ways either(Ways a, const Ways& b) {
     add(a.first, b.first);
@@ -113,7 +114,15 @@ class TeamVerifier {
     return then(touching(limits), touching(memory_.by(s)));
   }
 
-  Ways team(const Stmt& s) {
+  // The scope of a definition follows it: there may be more definitions than the stack holds.
+  Ways team(const Stmt& block) {
+    Ways all;
+    BlockWalk walk(block);
+    while (const Stmt* s = walk.next()) all = then(std::move(all), step(*s));
+    return all;
+  }
+
+  Ways step(const Stmt& s) {
     if (is_barrier(s)) return {{}, {}, false};
     return visit(
         s, [&](const For& n) { return loop(s, n); },
@@ -122,18 +131,12 @@ class TeamVerifier {
           const Ways no = n.else_case ? team(n.else_case) : Ways();
           return then(touching(memory_.by(n.condition)), either(team(n.then_case), no));
         },
-        [&](const LetStmt& n) { return then(touching(memory_.by(n.value)), team(n.body)); },
-        [&](const Allocate& n) {
+        [&](const LetStmt& n) { return touching(memory_.by(n.value)); },
+        [&](const Allocate&) {
           if (!blocks_) allocation(s, "of a warp");
-          return team(n.body);
+          return Ways();
         },
-        [&](const View& n) { return team(n.body); },
-        [&](const AllocateConst& n) { return team(n.body); },
-        [&](const Seq& n) {
-          Ways all;
-          for (const Stmt& part : n.body) all = then(std::move(all), team(part));
-          return all;
-        },
+        [&](const View&) { return Ways(); }, [&](const AllocateConst&) { return Ways(); },
         [&](Otherwise) { return touching(memory_.by(s)); });
   }
 

@@ -140,6 +140,23 @@ TEST(VerifyTeams, AllThreadsComeToABarrier) {
   accepts(kernel("warps", "    if n < 7:\n      T.barrier()\n"));
 }
 
+// A text may define more names one after the other than a stack holds, and names of names.
+TEST(VerifyTeams, DefinitionsAreNoDepth) {
+  std::string many = "    b0 = T.view(x, (64, 64), \"float32\")\n", doubled;
+  for (int k = 1; k < 50000; ++k) {
+    many += fmt::format("    b{} = T.view(b{}, (64, 64), \"float32\")\n", k, k - 1);
+  }
+  accepts(kernel("blocks", many + "    y[i, 0] = b49999[i, 0]\n"));
+  std::string at = "t";
+  for (int k = 0; k < 60; ++k) {
+    doubled += fmt::format("      a{}: T.int64 = {} + {}\n", k, at, at);
+    at = fmt::format("a{}", k);
+  }
+  refuses(kernel("blocks", kShared + std::string("    for t in T.threads(64):\n") + doubled +
+                               "      s[a59] = x[i, t]\n"),
+          "threads of one loop share elements of `s`");
+}
+
 TEST(VerifyTeams, SharedMemoryIsOfBlocks) {
   refuses(kernel("warps", std::string(kShared) + kFill), "shared memory `s` of a warp");
   refuses(kernel("grid", std::string(kShared) + "    s[0] = x[i, 0]\n"),
