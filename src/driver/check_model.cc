@@ -20,9 +20,17 @@ Diagnostic unsupported(const Location& at, std::string finding, std::string reme
   return error(Code::kNotSupported, at, "{}", finding).with_remedy(std::move(remedy));
 }
 
-void check_nodes(const Function& f, Diagnostics& errors) {
+void check_nodes(const Module& module, const Function& f, Diagnostics& errors) {
   for (std::size_t i = 0; i < f.num_nodes(); ++i) {
     const NodeId id(i);
+    const auto* global = f.as<relay::GlobalRef>(id);
+    if (global != nullptr && module.prim_funcs.contains(global->name)) {
+      errors.add(unsupported(
+          f[id].location,
+          fmt::format("`@{}` is a loop function, and those of a text are checked, but not compiled",
+                      global->name),
+          "write what it does as a function of operators"));
+    }
     const Type& type = f.type(id);
     if (!type) continue;
     if (const Type tensor = uncomputed_tensor(type)) {
@@ -70,7 +78,7 @@ Result<void> check_model(const Module& module, const std::string& path) {
   }
   Diagnostics errors;
   check_main(main->second, errors);
-  for (const auto& [name, f] : module.functions) check_nodes(f, errors);
+  for (const auto& [name, f] : module.functions) check_nodes(module, f, errors);
   if (!errors.empty()) return fail(std::move(errors));
   return {};
 }

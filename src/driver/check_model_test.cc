@@ -21,6 +21,34 @@ class CheckModel : public testing::DynamicShapes {
   }
 };
 
+constexpr const char* kLoops = R"(
+@twice = tir {
+@T.prim_func
+def twice(x: T.Buffer((8,), "float32"), *, y: T.Buffer((8,), "float32")):
+  for i in T.grid(8):
+    y[i] = x[i] * 2.0
+}
+)";
+
+// They are for a GPU here: nothing is made of them, whatever the target.
+TEST_F(CheckModel, LoopFunctionsOfATextAreLeftAway) {
+  options_.dump_dir = folder_.file("dump");
+  compile_text(std::string("def @main(%x: Tensor[(8), float32]) { abs(%x) }") + kLoops);
+  expect_right({});
+  EXPECT_EQ(read_file(options_.dump_dir + "/kernels_0.cc")->find("twice"), std::string::npos);
+}
+
+TEST_F(CheckModel, LoopFunctionsOfATextAreNotCalled) {
+  for (const char* call : {"@twice(%x)", "call_lowered(@twice, (%x,))"}) {
+    const Diagnostic d =
+        refusal_of(std::string("def @main(%x: Tensor[(8), float32]) { ") + call + " }" + kLoops);
+    EXPECT_EQ(d.code, Code::kNotSupported);
+    EXPECT_NE(d.message.find("`@twice` is a loop function"), std::string::npos) << d.message;
+    EXPECT_FALSE(d.remedy.empty());
+    EXPECT_NE(to_string(d.location).find("refused.relay:2:"), std::string::npos);
+  }
+}
+
 // Passes, back ends and lowering ask one question of `Primitive`, and values that are no answer are
 // refused.
 TEST_F(CheckModel, APrimitiveFunctionIsOneToEverybody) {

@@ -5,6 +5,7 @@
 #include "emit/condition_text.h"
 #include "emit/kernel_simd.h"
 #include "tir/conditions.h"
+#include "tir/verify_buffer.h"
 #include "tir/walk.h"
 
 namespace tessera::emit {
@@ -15,8 +16,7 @@ using tir::Expr;
 using tir::ForKind;
 using tir::Stmt;
 
-constexpr std::int64_t kMaxStackBytes = 1 << 20;  // of one array
-constexpr std::int64_t kMaxPlainArray = 1024;     // elements
+constexpr std::int64_t kMaxPlainArray = 1024;  // elements
 
 constexpr std::int64_t kVectorBytes = 64;  // of the longest vectors
 
@@ -140,9 +140,9 @@ void KernelWriter::let(const tir::LetStmt& n, Position position) {
 }
 
 void KernelWriter::allocate(const tir::Allocate& n, Position position) {
-  const std::int64_t size = constant_size(n.buffer);
-  TESSERA_CHECK(size >= 0 && size <= kMaxStackBytes / n.buffer->dtype.size_bytes(),
-                "`{}` is no array that fits the stack", n.buffer->name);
+  const std::int64_t size = constant_size(n.buffer), bytes = tir::constant_bytes(n.buffer);
+  TESSERA_CHECK(bytes >= 0 && bytes <= tir::kMaxStackBytes, "`{}` is no array that fits the stack",
+                n.buffer->name);
   if (scope_.scalars.contains(n.buffer.get())) return scalar(n, position);
   const Source& name = scope_.name(n.buffer);
   const Literal type = element_type(n.buffer);

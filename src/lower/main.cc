@@ -29,6 +29,9 @@ std::set<std::string> entries(const Module& module) {
 }  // namespace
 
 Result<Module> lower(Module module) {
+  // Calls go to externs, which back ends and this stage make: nobody calls what a text brought.
+  std::erase_if(module.prim_funcs,
+                [&](const auto& entry) { return !module.externs.contains(entry.first); });
   Diagnostics errors;
   Kernels kernels(module);
   std::map<std::string, tir::PrimFunc> hosts;

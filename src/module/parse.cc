@@ -7,6 +7,7 @@
 #include "constants/npy.h"
 #include "module/text.h"
 #include "tir/parse.h"
+#include "tir/verify.h"
 
 namespace tessera {
 
@@ -39,6 +40,7 @@ Result<Module> parse(const std::shared_ptr<const SourceFile>& file,
       return i < known.size() ? std::optional(known[i]) : std::nullopt;
     };
     TESSERA_TRY(tir::ParsedPrimFunc parsed, tir::parse_prim_func(file, loop.begin, inner));
+    TESSERA_TRY_VOID(tir::verify(parsed.func, loop.name));
     if (!module.prim_funcs.emplace(loop.name, std::move(parsed.func)).second) {
       return fail(error(Code::kDuplicateName, loop.at, "`@{}` is defined twice", loop.name));
     }

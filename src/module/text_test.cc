@@ -38,6 +38,38 @@ TEST(ModuleText, HeaderFunctionsByNameBlankLineBetween) {
   EXPECT_TRUE(compare(module, parse_good(print(module))).equal);
 }
 
+// What an emitter or a schedule would have to refuse otherwise.
+TEST(ModuleText, LoopFunctionsAreVerified) {
+  const auto read = [](const std::string& body) {
+    const std::string text =
+        "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) { %x }\n@k = tir "
+        "{\n@T.prim_func\n"
+        "def k(x: T.Buffer((8,), \"float32\"), *, y: T.Buffer((8,), \"float32\")):\n" +
+        body + "}\n";
+    return parse_module(std::make_shared<const SourceFile>(SourceFile{"m.relay", text}),
+                        operators());
+  };
+  EXPECT_TRUE(read("  for i in T.parallel(8):\n    y[i] = x[i]\n"));
+  const std::pair<const char*, const char*> illegal[] = {
+      {"  T.barrier()\n", "a barrier outside of a team"},
+      {"  a = T.alloc_buffer((8,), \"float32\", scope=\"shared\")\n  a[0] = 1.0\n",
+       "shared memory `a` outside of a block"},
+      {"  T.call_kernel(\"nope\", [x], [y], [])\n", "a call of a kernel outside of a host program"},
+      {"  a = T.alloc_buffer((T.Ramp(0, 1, 4),), \"float32\")\n  y[0] = 1.0\n",
+       "an extent is int64x4"},
+      {"  a = T.alloc_buffer((1000000000000,), \"float32\", scope=\"stack\")\n  a[0] = 1.0\n",
+       "a stack buffer of 4000000000000 bytes, of which 1048576 are possible"},
+  };
+  for (const auto& [body, finding] : illegal) {
+    const auto module = read(body);
+    ASSERT_FALSE(module) << body;
+    const Diagnostic& d = module.error().list.front();
+    EXPECT_EQ(to_string(d.location).substr(0, 10), "m.relay:5:") << body;
+    EXPECT_NE(d.message.find(finding), std::string::npos) << d.message;
+    EXPECT_FALSE(d.remedy.empty());
+  }
+}
+
 TEST(ModuleText, ConstantsInAFileBesideTheText) {
   const TempDir folder = *TempDir::make("module-text");
   const Module module =

@@ -6,24 +6,14 @@
 #include <vector>
 
 #include "tir/barrier.h"
+#include "tir/excerpt.h"
 #include "tir/intrinsics.h"
-#include "tir/print.h"
+#include "tir/verify_buffer.h"
 #include "tir/verify_teams.h"
 #include "tir/walk.h"
 
 namespace tessera::tir {
 namespace {
-
-constexpr std::size_t kMaxShown = 120;  // characters of an offending part
-
-template <class T>
-std::string shown(const T& part) {
-  std::string text = print(part);
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  if (const auto end = text.find('\n'); end != std::string::npos) text.resize(end);
-  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
-  return text;
-}
 
 class Verifier {
  public:
@@ -34,17 +24,18 @@ class Verifier {
   template <class... A>
   void report(Code code, fmt::format_string<A...> text, A&&... args) {
     const Location at = f_.sources.empty() ? nullptr : f_.sources.front();
-    found_.add(error(code, at, "`{}`: {}", name_, fmt::format(text, std::forward<A>(args)...)));
+    found_.add(error(code, at, "`{}`: {}", name_, fmt::format(text, std::forward<A>(args)...))
+                   .with_remedy("write the function by the rules of docs/loop-ir.md"));
   }
   template <class T>
   void malformed(const T& part, std::string_view rule) {
-    report(Code::kMalformedGraph, "{} in `{}`", rule, shown(part));
+    report(Code::kMalformedGraph, "{} in `{}`", rule, excerpt(part));
   }
   template <class T>
   void expect_type(const T& part, DType found, DType wanted, std::string_view what) {
     if (found == wanted) return;
     report(Code::kDtypeMismatch, "{} is {} and should be {} in `{}`", what, to_string(found),
-           to_string(wanted), shown(part));
+           to_string(wanted), excerpt(part));
   }
 
   void parameters();
@@ -55,7 +46,7 @@ class Verifier {
   void use(const Buffer& b, const auto& part) {
     if (!buffers_.contains(b.get())) {
       report(Code::kUnknownName, "buffer `{}` is used outside of its scope in `{}`", b->name,
-             shown(part));
+             excerpt(part));
     }
   }
   void missing_parts();
@@ -97,7 +88,7 @@ void Verifier::access(const Buffer& b, const std::vector<Expr>& indices, DType v
   use(b, part);
   if (indices.size() != b->shape.size()) {
     report(Code::kWrongArity, "`{}` has {} dimensions, {} indices are given in `{}`", b->name,
-           b->shape.size(), indices.size(), shown(part));
+           b->shape.size(), indices.size(), excerpt(part));
   }
   int lanes = 1;
   for (const Expr& i : indices) {
@@ -113,7 +104,8 @@ void Verifier::call(const Expr& e, const Call& n) {
   const Intrinsic* f = find_intrinsic(n.name);
   if (f == nullptr) return report(Code::kUnknownName, "no function `{}` exists", n.name);
   if (static_cast<int>(n.args.size()) != f->arity) {
-    return report(Code::kWrongArity, "`{}` takes {} operands in `{}`", n.name, f->arity, shown(e));
+    return report(Code::kWrongArity, "`{}` takes {} operands in `{}`", n.name, f->arity,
+                  excerpt(e));
   }
   for (const Expr& a : n.args) expect_type(e, a.dtype(), n.args[0].dtype(), "an operand");
   const DType operand = n.args[0].dtype();
@@ -136,6 +128,9 @@ void Verifier::operands(const Expr& e) {
         expect_type(e, n.no.dtype(), n.dtype, "the second value");
       },
       [&](const Not& n) { expect_type(e, n.value.dtype(), n.dtype, "the operand"); },
+      [&](const Cast& n) {
+        expect_type(e, n.value.dtype().with_lanes(n.dtype.lanes), n.value.dtype(), "the operand");
+      },
       [&](const Ramp& n) {
         expect_type(e, n.base.dtype().with_lanes(n.lanes), n.dtype, "the base");
         expect_type(e, n.stride.dtype(), n.base.dtype(), "the stride");
@@ -214,16 +209,10 @@ void Verifier::loop(const Stmt& s, const For& n) {
 void Verifier::scoped_buffer(const Stmt& s, const Buffer& b) {
   for (const Expr& extent : b->shape) {
     expr(extent);
-    if (!extent) continue;
-    expect_type(s, extent.dtype(), kInt64, "an extent");
-    if (const std::int64_t* n = as_int(extent); n != nullptr && *n < 0) {
-      malformed(s, "a negative extent");
-    }
+    if (extent) expect_type(s, extent.dtype(), kInt64, "an extent");
   }
   for (const Expr& stride : b->strides) expr(stride);
-  if (!b->strides.empty() && b->strides.size() != b->shape.size()) {
-    malformed(s, "strides that do not fit the dimensions");
-  }
+  for (const std::string& rule : verify_buffer(*b, f_.is_host)) malformed(s, rule);
   if (!define(buffers_, b.get())) malformed(s, "a second definition of a buffer");
   define(own_, b.get());
 }
@@ -247,9 +236,8 @@ void Verifier::constant(const Stmt& s, const AllocateConst& n) {
 
 void Verifier::view(const Stmt& s, const View& n) {
   use(n.source, s);
-  const std::int64_t size = constant_size(n.buffer), source = constant_size(n.source);
-  if (size >= 0 && source >= 0 &&
-      size * n.buffer->dtype.size_bytes() != source * n.source->dtype.size_bytes()) {
+  const std::int64_t size = constant_bytes(n.buffer), source = constant_bytes(n.source);
+  if (size >= 0 && source >= 0 && size != source) {
     report(Code::kShapeMismatch, "view `{}` has another size than `{}`", n.buffer->name,
            n.source->name);
   }
@@ -353,8 +341,15 @@ void Verifier::parameters() {
     }
   }
   const auto add = [&](const Buffer& b) {
-    for (const Expr& extent : b->shape) expr(extent);
-    for (const Expr& stride : b->strides) expr(stride);
+    for (const auto* list : {&b->shape, &b->strides}) {
+      for (const Expr& e : *list) {
+        expr(e);
+        if (e) expect_type(e, e.dtype(), kInt64, "an extent or stride of a parameter");
+      }
+    }
+    for (const std::string& rule : verify_buffer(*b, f_.is_host)) {
+      report(Code::kMalformedGraph, "{}: the parameter `{}`", rule, b->name);
+    }
     if (!buffers_.insert(b.get()).second) {
       report(Code::kDuplicateName, "buffer `{}` is two parameters", b->name);
     }

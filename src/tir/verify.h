@@ -11,7 +11,7 @@ namespace tessera::tir {
 // Checks a function against the rules of the loop IR (docs/loop-ir.md) and reports all violations:
 //   every variable and buffer is defined where it is used, and once on each path;
 //   operands, indices, conditions and stored values have the types that their node needs;
-//   an access has an index a dimension, an allocation no negative size;
+//   an access has an index a dimension; buffers are such as can be (tir/verify_buffer.h);
 //   only host programs call kernels, and they hold no parallel or vectorised loop;
 //   parallel loops do not nest; what a parallel loop stores to is global or its own;
 //   constant data have the shape and type of their buffer, and nothing stores to them;

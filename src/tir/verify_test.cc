@@ -5,6 +5,7 @@
 
 #include "tir/parse.h"
 #include "tir/random_function.h"
+#include "tir/verify_buffer.h"
 
 namespace tessera::tir {
 namespace {
@@ -69,6 +70,31 @@ TEST_F(VerifyTest, RefusesWrongTypesAndRanks) {
   refuses(store(y, Expr(0), call("wurzel", {load(x, {Expr(0)})})), "no function `wurzel` exists");
   refuses(store(y, Expr(0), call("pow", {load(x, {Expr(0)})})), "`pow` takes 2 operands");
   refuses(Evaluate::make(call("exp", {Expr(1)})), "a function of floats");
+  refuses(Evaluate::make(Cast::make(kFloat32.with_lanes(4), Expr(1))), "the operand is int64");
+}
+
+TEST_F(VerifyTest, RefusesBuffersThatCannotBe) {
+  const auto made = [](std::vector<Expr> shape, MemoryScope scope, DType dtype = kFloat32) {
+    return Allocate::make(make_buffer("b", dtype, std::move(shape), scope), seq({}));
+  };
+  const std::int64_t large = std::int64_t{1} << 62;
+  refuses(made({-1}, MemoryScope::kGlobal), "a negative extent");
+  refuses(made({4}, MemoryScope::kGlobal, kFloat32.with_lanes(4)), "whose elements are vectors");
+  refuses(made({large, large}, MemoryScope::kGlobal), "of more bytes than 64 bits count");
+  refuses(made(std::vector<Expr>(65, 1), MemoryScope::kGlobal), "65 dimensions, of which 64 are");
+  accepts(made(std::vector<Expr>(64, 1), MemoryScope::kGlobal));
+  refuses(made({std::int64_t{1} << 40}, MemoryScope::kStack),
+          "a stack buffer of 4398046511104 bytes, of which 1048576 are possible");
+  accepts(made({kMaxStackBytes / 4}, MemoryScope::kStack));
+  f.dims = {i};
+  refuses(made({i}, MemoryScope::kStack), "a stack buffer whose size is no number");
+  f.is_host = true;
+  accepts(made({std::int64_t{1} << 40}, MemoryScope::kStack));
+  f.is_host = false;
+  f.inputs = {make_buffer("x", kFloat32, {-4})};
+  refuses(seq({}), "a negative extent: the parameter `x`");
+  f.inputs = {make_buffer("x", kFloat32, {ramp(Expr(0), Expr(1), 4)})};
+  refuses(seq({}), "an extent or stride of a parameter is int64x4 and should be int64");
 }
 
 TEST_F(VerifyTest, ConditionsOfKernelsAndMemoryOfHostPrograms) {
