@@ -15,14 +15,11 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "driver/load_model.h"
 #include "driver/pipeline.h"
-#include "support/check.h"
 #include "support/files.h"
+#include "tests/model_fuzz/apart.h"
 #include "tests/model_fuzz/mutate_model.h"
 #include "types/target.h"
 
@@ -31,77 +28,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Seconds of processor time, and bytes of memory that a small model may take.
-constexpr rlim_t kMostSeconds = 20;
-constexpr rlim_t kMostBytes = rlim_t{2} << 30;
-
-enum Outcome : int { kCompiled = 0, kRefused = 1, kInternalError = 2, kOtherException = 3 };
-
-std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
-int outcome_of(const Diagnostics& errors) {
-  // Every error says what is wrong.
-  for (const Diagnostic& d : errors.list) {
-    if (d.message.empty()) return kInternalError;
-  }
-  return errors.empty() ? kInternalError : kRefused;
-}
-
 int compile_so_far(const std::string& path) {
-  try {
-    auto module = driver::load_model(path, {});
-    if (!module) return outcome_of(module.error());
-    driver::CompileOptions options;
-    options.targets = {Target("cpu")};
-    module->targets = options.targets;
-    std::vector<Diagnostic> warnings;
-    module = driver::optimize_graph(*std::move(module), options, warnings);
-    if (!module) return outcome_of(module.error());
-    module = driver::prepare_native(*std::move(module), options, warnings);
-    return module ? kCompiled : outcome_of(module.error());
-  } catch (const InternalError& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    return kInternalError;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    return kOtherException;
-  }
-}
-
-void set_limits() {
-  const rlimit time{kMostSeconds, kMostSeconds};
-  setrlimit(RLIMIT_CPU, &time);
-#if !defined(__SANITIZE_ADDRESS__)
-  const rlimit memory{kMostBytes, kMostBytes};
-  setrlimit(RLIMIT_AS, &memory);
-#endif
-}
-
-// "" or what went wrong.
-std::string run(const std::string& path, std::map<std::string, int>& counts) {
-  const pid_t child = fork();
-  if (child == 0) {
-    set_limits();
-    const int outcome = compile_so_far(path);
-    std::fflush(nullptr);
-    _exit(outcome);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (WIFSIGNALED(status)) return fmt::format("signal {}", WTERMSIG(status));
-  switch (WEXITSTATUS(status)) {
-    case kCompiled:
-      ++counts["compiled"];
-      return "";
-    case kRefused:
-      ++counts["refused"];
-      return "";
-    default:
-      return fmt::format("exit status {}", WEXITSTATUS(status));
-  }
+  auto module = driver::load_model(path, {});
+  if (!module) return outcome_of(module.error());
+  driver::CompileOptions options;
+  options.targets = {Target("cpu")};
+  module->targets = options.targets;
+  std::vector<Diagnostic> warnings;
+  module = driver::optimize_graph(*std::move(module), options, warnings);
+  if (!module) return outcome_of(module.error());
+  module = driver::prepare_native(*std::move(module), options, warnings);
+  return module ? kCompiled : outcome_of(module.error());
 }
 
 std::vector<std::string> seed_models() {
@@ -140,7 +77,7 @@ TEST(ModelFuzz, MutatedModelsAreCompiledOrRefused) {
     const std::string done = mutate(model, random());
     const fs::path path = folder / fmt::format("{}-{}.onnx", seed, n);
     std::ofstream(path, std::ios::binary) << model.SerializeAsString();
-    const std::string wrong = run(path.string(), counts);
+    const std::string wrong = run_apart([&] { return compile_so_far(path.string()); }, counts);
     if (wrong.empty()) fs::remove(path);
     EXPECT_EQ(wrong, "") << path << ", of " << from << ": " << done;
   }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model_fuzz/apart.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/check.h"
+
+namespace tessera::model_fuzz {
+namespace {
+
+// Seconds of processor time, and bytes of memory that a small model may take.
+constexpr rlim_t kMostSeconds = 20;
+constexpr rlim_t kMostBytes = rlim_t{2} << 30;
+
+void set_limits() {
+  const rlimit time{kMostSeconds, kMostSeconds};
+  setrlimit(RLIMIT_CPU, &time);
+#if !defined(__SANITIZE_ADDRESS__)
+  const rlimit memory{kMostBytes, kMostBytes};
+  setrlimit(RLIMIT_AS, &memory);
+#endif
+}
+
+int outcome_in_peace(const std::function<int()>& compile) {
+  try {
+    return compile();
+  } catch (const InternalError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return kInternalError;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return kOtherException;
+  }
+}
+
+}  // namespace
+
+int outcome_of(const Diagnostics& errors) {
+  const bool says_nothing = std::any_of(errors.list.begin(), errors.list.end(),
+                                        [](const Diagnostic& d) { return d.message.empty(); });
+  return errors.empty() || says_nothing ? kInternalError : kRefused;
+}
+
+std::string run_apart(const std::function<int()>& compile, std::map<std::string, int>& counts) {
+  const pid_t child = fork();
+  if (child == 0) {
+    set_limits();
+    const int outcome = outcome_in_peace(compile);
+    std::fflush(nullptr);
+    _exit(outcome);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) return fmt::format("signal {}", WTERMSIG(status));
+  switch (WEXITSTATUS(status)) {
+    case kCompiled:
+      ++counts["compiled"];
+      return "";
+    case kRefused:
+      ++counts["refused"];
+      return "";
+    default:
+      return fmt::format("exit status {}", WEXITSTATUS(status));
+  }
+}
+
+std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+}  // namespace tessera::model_fuzz
