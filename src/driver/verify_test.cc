@@ -43,6 +43,17 @@ TEST_F(Verification, FindsWrongNumbers) {
   EXPECT_FALSE(wrong.error().list.front().remedy.empty());
 }
 
+// A primitive function of the text may hold a constant, which its kernel is given as a table.
+TEST_F(Verification, TablesOfAKernelAreConstantsOfItsBody) {
+  const Module module = module_of("def @main(%x: Tensor[(2), float32]) { exp(%x) }\n");
+  const std::vector<Tensor> inputs = {Tensor::of<float>({2}, kFloat32, {0, 0}),
+                                      Tensor::of<float>({3}, kFloat32, {1, 2, 3})};
+  const std::vector<Tensor> outputs = {Tensor::of<float>({2}, kFloat32, {1, 1})};
+  Verifier verifier(module, 60);
+  verifier.compare("main", inputs, outputs);
+  EXPECT_EQ(value_of(verifier.finish()).compared, std::vector<std::string>{"main"});
+}
+
 TEST_F(Verification, AllowsThePrecisionThatAKernelStates) {
   Module module = module_of(
       "def @main(%x: Tensor[(1, 2), float32], %w: Tensor[(2, 2), float32]) {\n"
