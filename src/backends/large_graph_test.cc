@@ -9,7 +9,7 @@
 #include "byoc/passes.h"
 #include "ops/table.h"
 #include "passes/manager.h"
-#include "passes/testing/near_linear.h"
+#include "support/testing/near_linear.h"
 
 namespace tessera::backends {
 namespace {
@@ -17,8 +17,8 @@ namespace {
 using relay::FunctionBuilder;
 using relay::NodeId;
 
-constexpr int kNodes = passes::testing::kLargeGraphNodes;
-constexpr double kSeconds = passes::testing::kLargeGraphSeconds;
+constexpr int kNodes = tessera::testing::kLargeGraphNodes;
+constexpr double kSeconds = tessera::testing::kLargeGraphSeconds;
 
 std::map<std::string, int> composites_of(relay::Function f, std::string_view passes) {
   Module module;

@@ -15,8 +15,8 @@
 #include "ops/infer_types.h"
 #include "ops/table.h"
 #include "passes/manager.h"
-#include "passes/testing/near_linear.h"
 #include "passes/testing/random_inputs.h"
+#include "support/testing/near_linear.h"
 
 namespace tessera::byoc {
 namespace {
@@ -322,8 +322,8 @@ TEST(PartitionPasses, MergeWhereTheLetterMakesACycle) {
 
 // ---- Large graphs
 
-constexpr int kNodes = passes::testing::kLargeGraphNodes;
-constexpr double kSeconds = passes::testing::kLargeGraphSeconds;
+constexpr int kNodes = tessera::testing::kLargeGraphNodes;
+constexpr double kSeconds = tessera::testing::kLargeGraphSeconds;
 
 double seconds_of(const relay::Function& f, const std::string& supported) {
   Module module;

@@ -15,8 +15,8 @@
 #include "ops/evaluate_function.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
-#include "passes/testing/near_linear.h"
 #include "support/files.h"
+#include "support/testing/near_linear.h"
 #include "tir/compare.h"
 #include "tir/parse.h"
 #include "tir/print.h"
@@ -68,7 +68,7 @@ Module chain(int kernels) {
 }
 
 TEST(LongPrograms, NoStageRecursesIntoThem) {
-  constexpr int kKernels = passes::testing::kLargeGraphNodes / 9 * 2;
+  constexpr int kKernels = tessera::testing::kLargeGraphNodes / 9 * 2;
   const auto begin = std::chrono::steady_clock::now();
   on_small_stack([&] {
     Lowered lowered;
@@ -88,7 +88,7 @@ TEST(LongPrograms, NoStageRecursesIntoThem) {
   });
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  EXPECT_LT(seconds, passes::testing::kLargeGraphSeconds);
+  EXPECT_LT(seconds, tessera::testing::kLargeGraphSeconds);
 }
 
 class LongProgram : public ModelTest {};

@@ -7,7 +7,7 @@
 #include "lower/main.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
-#include "passes/testing/near_linear.h"
+#include "support/testing/near_linear.h"
 
 namespace tessera::lower {
 namespace {
@@ -35,7 +35,7 @@ Module chain_of_kernels(int kernels) {
 }
 
 TEST(LargeFunctions, ManyKernels) {
-  constexpr int kKernels = passes::testing::kLargeGraphNodes;
+  constexpr int kKernels = tessera::testing::kLargeGraphNodes;
   Module module = chain_of_kernels(kKernels);
   const auto begin = std::chrono::steady_clock::now();
   const auto lowered = lower(std::move(module));
@@ -43,7 +43,7 @@ TEST(LargeFunctions, ManyKernels) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   ASSERT_TRUE(lowered) << render(lowered.error());
   EXPECT_EQ(lowered->prim_funcs.size(), 3u);  // two kernels and the program that calls them
-  EXPECT_LT(seconds, passes::testing::kLargeGraphSeconds);
+  EXPECT_LT(seconds, tessera::testing::kLargeGraphSeconds);
 }
 
 }  // namespace

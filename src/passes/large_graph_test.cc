@@ -7,7 +7,7 @@
 
 #include "ops/table.h"
 #include "passes/manager.h"
-#include "passes/testing/near_linear.h"
+#include "support/testing/near_linear.h"
 
 namespace tessera::passes {
 namespace {
@@ -15,8 +15,8 @@ namespace {
 using relay::FunctionBuilder;
 using relay::NodeId;
 
-constexpr int kNodes = testing::kLargeGraphNodes;
-constexpr double kSeconds = testing::kLargeGraphSeconds;
+constexpr int kNodes = tessera::testing::kLargeGraphNodes;
+constexpr double kSeconds = tessera::testing::kLargeGraphSeconds;
 
 const Type kType = tensor_type({Dim(4)}, kFloat32);
 
