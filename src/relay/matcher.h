@@ -4,6 +4,7 @@
 // too.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -78,6 +79,10 @@ class Matcher {
   bool memoize_ = true;
   Failure failure_;
 };
+
+// As match() of relay/pattern.h, of a function that is indexed once for many roots and patterns.
+std::optional<Match> match(const IndexedGraph& graph, const Pattern& pattern, NodeId root,
+                           const ConstantPool* pool);
 
 // Questions about an expression by its index (relay/expr_facts.cc).
 namespace expr_facts {

@@ -87,8 +87,8 @@ struct Match {
 };
 
 // Matches `pattern` with its root at `root`, which must be live. Without the module's pool,
-// is_scalar() and the types of constants see immediate constants only. Many roots of one function
-// and pattern: relay/matcher.h.
+// is_scalar() and the types of constants see immediate constants only. Looks at all of the function
+// each time: for many roots or patterns of one there is relay/matcher.h.
 std::optional<Match> match(const Function& f, const Pattern& pattern, NodeId root,
                            const ConstantPool* pool = nullptr);
 

@@ -198,13 +198,17 @@ PatternGroup form_group(const Matcher& matcher, int number) {
   return GroupFormer(matcher, number).run();
 }
 
-std::optional<Match> match(const Function& f, const Pattern& pattern, NodeId root,
+std::optional<Match> match(const IndexedGraph& graph, const Pattern& pattern, NodeId root,
                            const ConstantPool* pool) {
-  const IndexedGraph graph(f);
   TESSERA_CHECK(graph.index_of(root) != IndexedGraph::kNone, "the root of a match is not live");
   Matcher matcher(graph, pattern, pool);
   if (!matcher.match(graph.index_of(root))) return std::nullopt;
   return form_group(matcher, 0).match;
+}
+
+std::optional<Match> match(const Function& f, const Pattern& pattern, NodeId root,
+                           const ConstantPool* pool) {
+  return match(IndexedGraph(f), pattern, root, pool);
 }
 
 PatternGrouper::PatternGrouper(const IndexedGraph& graph, const Pattern& pattern,

@@ -73,7 +73,7 @@ class GraphBuilder {
  public:
   GraphBuilder(const std::string& symbol, const Function& region, const RegionSizes& sizes,
                const ConstantPool& pool)
-      : symbol_(symbol), f_(region), sizes_(sizes), pool_(pool) {}
+      : symbol_(symbol), f_(region), graph_(region), sizes_(sizes), pool_(pool) {}
 
   Result<void> build() {
     for (std::size_t i = 0; i < f_.params().size(); ++i) {
@@ -117,7 +117,7 @@ class GraphBuilder {
     if (composite.empty()) return failed(f_, "a region holds a call of no composite");
     const relay::Region& body = f_.region(literal->body);
     Match match;
-    auto kernel = describe(f_, body.result, composite, &pool_, &match);
+    auto kernel = describe(graph_, body.result, composite, &pool_, &match);
     if (!kernel) return failed(f_, fmt::format("`{}`: {}", composite, kernel.error().reason));
     std::map<NodeId, NodeId> arguments;
     for (std::size_t i = 0; i < body.params.size(); ++i)
@@ -150,6 +150,7 @@ class GraphBuilder {
 
   const std::string& symbol_;
   const Function& f_;
+  const relay::IndexedGraph graph_;
   const RegionSizes& sizes_;
   const ConstantPool& pool_;
   std::map<NodeId, Entry> values_;

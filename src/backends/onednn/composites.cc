@@ -153,11 +153,11 @@ std::span<const Composite> composites() {
   return table;
 }
 
-KernelOr describe(const relay::Function& f, NodeId root, std::string_view composite,
+KernelOr describe(const relay::IndexedGraph& graph, NodeId root, std::string_view composite,
                   const ConstantPool* pool, Match* match) {
   for (const Composite& entry : composites()) {
     if (entry.name != composite) continue;
-    auto found = relay::match(f, entry.pattern, root, pool);
+    auto found = relay::match(graph, entry.pattern, root, pool);
     if (!found) continue;
     *match = std::move(*found);
     return entry.describe(Subject(*match), entry.activation);

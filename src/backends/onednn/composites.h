@@ -5,6 +5,7 @@
 #include <span>
 
 #include "backends/onednn/kernel.h"
+#include "relay/matcher.h"
 
 namespace tessera::backends::onednn {
 
@@ -21,7 +22,7 @@ std::span<const Composite> composites();
 
 // The kernel of a composite literal or of a match in the model. The first of the entries of that
 // name that matches decides.
-KernelOr describe(const relay::Function& f, NodeId root, std::string_view composite,
+KernelOr describe(const relay::IndexedGraph& graph, NodeId root, std::string_view composite,
                   const ConstantPool* pool, Match* match);
 
 }  // namespace tessera::backends::onednn

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/onednn/codegen.h"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "ops/infer_types.h"
+#include "ops/table.h"
+#include "support/testing/near_linear.h"
+
+namespace tessera::backends::onednn {
+namespace {
+
+// Products in a row, as an unrolled recurrence has them: a region of that many composites.
+relay::Function chain(int products) {
+  const Type type = tensor_type({2, 2}, kFloat32);
+  relay::FunctionBuilder b;
+  const NodeId x = b.param("x", type), w = b.param("w", type);
+  NodeId at = x;
+  for (int i = 0; i < products; ++i) {
+    const relay::RegionId body = b.begin_region();
+    const NodeId p = b.param("p", type), q = b.param("q", type);
+    b.end_region(b.call(ops::op("nn.dense"), {p, q}, {{"units", 2}}));
+    const NodeId literal = b.literal(body, {{"Composite", "onednn.dense"}}, type);
+    at = b.call_value(literal, std::vector<NodeId>{at, w});
+  }
+  auto typed = ops::infer_types(b.finish(at));
+  EXPECT_TRUE(typed) << render(typed.error());
+  return *std::move(typed);
+}
+
+// Each composite is matched again, in a graph that is indexed once: indexing it for each would take
+// minutes.
+TEST(Codegen, ManyCompositesTakeNearLinearTime) {
+  if (compiler_library() == nullptr) GTEST_SKIP() << compiler_library_error();
+  constexpr int kProducts = tessera::testing::kLargeGraphNodes / 10;
+  const relay::Function region = chain(kProducts);
+  const SymbolTable symbols;
+  ReorderedWeights reordered;
+  ConstantPool pool;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto code = generate("region", region, {symbols}, reordered, pool);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
+            tessera::testing::kLargeGraphSeconds);
+  ASSERT_TRUE(code) << render(code.error());
+  EXPECT_EQ(code->operators.size(), static_cast<std::size_t>(kProducts));
+}
+
+}  // namespace
+}  // namespace tessera::backends::onednn
