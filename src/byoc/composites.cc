@@ -2,6 +2,9 @@
 #include "byoc/composites.h"
 
 #include <algorithm>
+#include <set>
+
+#include "relay/root_operators.h"
 
 namespace tessera::byoc {
 namespace {
@@ -16,6 +19,9 @@ class Claimer {
           const Vetoes& vetoes)
       : f_(f), pool_(pool), choices_(choices), vetoes_(vetoes), uses_(f), graph_(f) {
     out_.of_node.assign(f.num_nodes(), -1);
+    for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+      if (const relay::Operator* op = f.op(NodeId(i))) operators_.insert(op->name);
+    }
   }
 
   Claims run() {
@@ -23,6 +29,7 @@ class Claimer {
       const auto patterns = choices_[c].backend->patterns(choices_[c].target);
       growing_.clear();
       for (const CompositePattern& pattern : patterns) {
+        if (!has_root_of(pattern.pattern)) continue;
         relay::Matcher matcher(graph_, pattern.pattern, &pool_);
         for (std::size_t i = f_.num_nodes(); i-- > 0;) try_claim(c, pattern, matcher, NodeId{i});
       }
@@ -40,6 +47,12 @@ class Claimer {
     const CompositePattern* pattern;
     relay::PatternGroup group;
   };
+
+  bool has_root_of(const relay::Pattern& pattern) const {
+    const auto roots = relay::root_operators(pattern);
+    return !roots || std::any_of(roots->begin(), roots->end(),
+                                 [&](std::string_view op) { return operators_.contains(op); });
+  }
 
   void try_claim(std::size_t choice, const CompositePattern& pattern, relay::Matcher& matcher,
                  NodeId root) {
@@ -154,7 +167,8 @@ class Claimer {
   const Vetoes& vetoes_;
   relay::Uses uses_;
   relay::IndexedGraph graph_;
-  std::vector<Growing> growing_;  // of the choice that claims
+  std::set<std::string_view> operators_;  // that the function calls
+  std::vector<Growing> growing_;          // of the choice that claims
   Claims out_;
 };
 

@@ -6,31 +6,11 @@
 
 #include "relay/matcher.h"
 #include "relay/pattern_text.h"
+#include "relay/root_operators.h"
 
 namespace tessera::relay {
 
 using expr_facts::as;
-
-namespace {
-
-// The operators that a callee may be; false if it may be something else.
-bool operators_of(const PatternGraph& pattern, std::uint32_t callee,
-                  std::vector<std::string_view>& out) {
-  const auto& [node, children] = pattern[callee];
-  switch (node->kind) {
-    case PatternKind::kOperator:
-      out.push_back(node->name);
-      return true;
-    case PatternKind::kEither:
-      return operators_of(pattern, children[0], out) && operators_of(pattern, children[1], out);
-    case PatternKind::kAttr:
-      return operators_of(pattern, children[0], out);
-    default:
-      return false;
-  }
-}
-
-}  // namespace
 
 bool Matcher::is_candidate(std::uint32_t root) const { return may_be(pattern_.root(), root); }
 
@@ -39,7 +19,7 @@ bool Matcher::may_be(std::uint32_t p, std::uint32_t e) const {
   switch (node->kind) {
     case PatternKind::kCall: {
       std::vector<std::string_view> operators;
-      if (!operators_of(pattern_, children[0], operators)) return expr_facts::is_call(graph_, e);
+      if (!operators_of_callee(node->children[0], operators)) return expr_facts::is_call(graph_, e);
       return std::any_of(operators.begin(), operators.end(), [&](std::string_view op) {
         return expr_facts::is_call_of(graph_, e, op);
       });

@@ -3,12 +3,15 @@
 // are text.
 #include "relay/matcher.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "relay/parse.h"
 #include "relay/pattern_groups.h"
 #include "relay/pattern_text.h"
 #include "relay/print.h"
+#include "relay/root_operators.h"
 #include "relay/testing/operators.h"
 
 namespace tessera::relay {
@@ -35,12 +38,18 @@ Pattern pattern(const std::string& text) {
   return tables->front().composites.front().pattern;
 }
 
-// Does the pattern match the function's result?
+// Does the pattern match the function's result? Then that is a root that it can have.
 bool matches(const std::string& pattern_text, const std::string& body) {
   const Function f = graph(body);
   const IndexedGraph g(f);
-  return Matcher(g, pattern(pattern_text), nullptr)
-      .match(static_cast<std::uint32_t>(g.size()) - 2);  // the function itself comes last
+  const Pattern p = pattern(pattern_text);
+  const auto root = static_cast<std::uint32_t>(g.size()) - 2;  // the function itself comes last
+  if (!Matcher(g, p, nullptr).match(root)) return false;
+  const auto roots = root_operators(p);
+  const Operator* op = f.op(f.result());
+  EXPECT_TRUE(!roots || (op != nullptr && std::count(roots->begin(), roots->end(), op->name) > 0))
+      << pattern_text << body;
+  return true;
 }
 
 // The composite functions that a pattern makes, the one nearest to the result first.
@@ -108,6 +117,24 @@ TEST(Matcher, DivisionsAreRegrouped) {
   EXPECT_TRUE(matches(ratio_first, "divide(multiply(exp(%x), abs(%y)), sqrt(%z))"));
   EXPECT_TRUE(matches(ratio_first, "divide(multiply(abs(%y), exp(%x)), sqrt(%z))"));
   EXPECT_FALSE(matches(ratio_first, "divide(multiply(exp(%x), sqrt(%z)), abs(%y))"));
+}
+
+TEST(Matcher, APatternTellsTheOperatorsOfItsRoots) {
+  const auto roots = [](const std::string& text) -> std::string {
+    const Pattern p = pattern(text);
+    const auto operators = root_operators(p);
+    if (!operators) return "any";
+    std::string out;
+    for (const std::string_view op : *operators) out += (out.empty() ? "" : " ") + std::string(op);
+    return out;
+  };
+  EXPECT_EQ(roots("= add(exp(*), *);"), "add");
+  EXPECT_EQ(roots("= (add | subtract)(exp(*), *) | sqrt(*);"), "add subtract sqrt");
+  EXPECT_EQ(roots("= divide(*, *) | abs(*);"), "divide abs multiply");
+  EXPECT_EQ(roots("= multiply(*, *);"), "multiply divide");
+  EXPECT_EQ(roots("= add(*, *) | *;"), "any");
+  EXPECT_EQ(roots("= *(*, *);"), "any");
+  EXPECT_EQ(roots("= (*, *);"), "any");
 }
 
 TEST(Matcher, ArgumentsMayBeOpen) {
