@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the importer makes of models; the numbers are checked by tests/onnx_gate.
+#include <chrono>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "import/onnx_model.h"
 #include "import/testing/model.h"
 #include "relay/operator.h"
+#include "support/testing/near_linear.h"
 
 namespace tessera::import {
 namespace {
@@ -155,6 +159,52 @@ TEST(Import, FunctionsAreInlined) {
   }
   EXPECT_EQ(slopes, (std::vector<double>{0.5, 0.125}));
   EXPECT_EQ(places, (std::vector<std::string>{"given/leaky", "default/leaky"}));
+}
+
+// Looked up by name: comparing each call with each function would take minutes.
+TEST(Import, ManyFunctionsTakeNearLinearTime) {
+  constexpr int kFunctions = tessera::testing::kLargeGraphNodes / 2;
+  TestModel m;
+  m.input("x", {2});
+  for (int i = 0; i < kFunctions; ++i) {
+    const std::string name = "f" + std::to_string(i);
+    auto* f = m.proto.add_functions();
+    f->set_name(name);
+    f->set_domain("own");
+    f->add_input("v");
+    f->add_output("w");
+    f->add_opset_import()->set_version(17);
+    TestModel::fill(f->add_node(), i % 2 == 0 ? "Sin" : "Cos", {"v"}, {"w"});
+    m.node(name, {i == 0 ? "x" : "y" + std::to_string(i - 1)}, {"y" + std::to_string(i)})
+        ->set_domain("own");
+  }
+  m.output("y" + std::to_string(kFunctions - 1));
+  const auto begin = std::chrono::steady_clock::now();
+  const Module module = imported(m);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
+            tessera::testing::kLargeGraphSeconds);
+  const relay::Function& main = module.functions.at("main");
+  EXPECT_EQ(main.op(main.result())->name, "cos");
+}
+
+// Of two functions of one name the first is called.
+TEST(Import, TheFirstFunctionOfANameCounts) {
+  TestModel m;
+  m.input("x", {2});
+  m.node("Twice", {"x"}, {"y"})->set_domain("own");
+  m.output("y");
+  for (const char* op : {"Sin", "Cos"}) {
+    auto* f = m.proto.add_functions();
+    f->set_name("Twice");
+    f->set_domain("own");
+    f->add_input("v");
+    f->add_output("w");
+    f->add_opset_import()->set_version(17);
+    TestModel::fill(f->add_node(), op, {"v"}, {"w"});
+  }
+  const Module module = imported(m);
+  const relay::Function& main = module.functions.at("main");
+  EXPECT_EQ(main.op(main.result())->name, "sin");
 }
 
 onnx::GraphProto branch(const std::string& op) {

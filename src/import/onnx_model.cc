@@ -114,6 +114,9 @@ Result<OnnxModel> OnnxModel::read(const std::string& path) {
   }
   model.opset_ = default_opset(proto->opset_import());
   TESSERA_TRY_VOID(check_opset(path, *proto, model.opset_));
+  for (const onnx::FunctionProto& f : proto->functions()) {
+    model.functions_.emplace(FunctionName{f.domain(), f.name(), f.overload()}, &f);
+  }
   model.proto_ = std::move(proto);
   return model;
 }
@@ -125,13 +128,8 @@ std::uint64_t OnnxModel::size_bytes() const {
 }
 
 const onnx::FunctionProto* OnnxModel::function(const onnx::NodeProto& call) const {
-  for (const auto& f : proto_->functions()) {
-    if (f.name() == call.op_type() && f.domain() == call.domain() &&
-        f.overload() == call.overload()) {
-      return &f;
-    }
-  }
-  return nullptr;
+  const auto it = functions_.find({call.domain(), call.op_type(), call.overload()});
+  return it == functions_.end() ? nullptr : it->second;
 }
 
 Result<Tensor> OnnxModel::tensor(const onnx::TensorProto& t, const Location& at) const {

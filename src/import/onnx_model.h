@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <tuple>
 
 #include "import/onnx_tensor.h"
 #include "import/onnx_wire.h"
@@ -36,9 +38,13 @@ class OnnxModel {
                                                     const std::string& location,
                                                     const Location& at) const;
 
+  // Domain, name and overload; of several of the same the first.
+  using FunctionName = std::tuple<std::string_view, std::string_view, std::string_view>;
+
   std::string path_;
   std::shared_ptr<const onnx::ModelProto> proto_;
   std::shared_ptr<const Blob> file_;
+  std::map<FunctionName, const onnx::FunctionProto*> functions_;  // of proto_
   std::vector<RawData> raw_;
   mutable std::map<std::string, std::shared_ptr<const Blob>> external_files_;  // mapped once
   int opset_ = 1;
