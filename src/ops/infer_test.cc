@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Type inference: what operators accept, how they refuse, and how types travel through a function.
+#include <chrono>
+
 #include <gtest/gtest.h>
 
 #include "ops/infer_types.h"
 #include "ops/table.h"
+#include "support/testing/near_linear.h"
 
 namespace tessera::ops {
 namespace {
@@ -320,6 +323,27 @@ TEST(InferModule, FunctionsThatCallEachOther) {
                     .as<relay::Param>(typed->functions.at("odd").params()[1])
                     ->annotation == f32({2}));
   }
+}
+
+// Each call tells the next literal what its parameter is: a round for each would take minutes.
+TEST(Infer, AChainOfLiteralsTakesNearLinearTime) {
+  constexpr int kLiterals = tessera::testing::kLargeGraphNodes;
+  FunctionBuilder b;
+  NodeId at = b.param("x", f32({2}));
+  for (int i = 0; i < kLiterals; ++i) {
+    const relay::RegionId body = b.begin_region();
+    const NodeId inner = b.param("p", {});
+    b.end_region(b.call(op("tanh"), {inner}));
+    const NodeId literal = b.literal(body, {}, {});
+    at = b.call_value(i % 2 == 0 ? literal : b.let("f", literal), std::vector<NodeId>{at});
+  }
+  relay::Function f = b.finish(at);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto typed = infer_types(std::move(f));
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
+            tessera::testing::kLargeGraphSeconds);
+  ASSERT_TRUE(typed.has_value()) << render(typed.error());
+  EXPECT_TRUE(typed->type(typed->result()) == f32({2}));
 }
 
 // Nothing says what they give.

@@ -202,11 +202,27 @@ class Inference {
     if (literal == nullptr || state(callee) != State::kWaiting) return;
     const std::vector<NodeId>& params = f_.region(literal->body).params;
     const auto args = f_.operands(call).subspan(1);
+    std::optional<NodeId> first;
     for (std::size_t i = 0; i < std::min(params.size(), args.size()); ++i) {
       if (state(params[i]) != State::kWaiting || state(args[i]) != State::kKnown) continue;
       f_.set_annotation(params[i], f_.type(args[i]));
       know(params[i], f_.type(args[i]));
+      if (!first) first = params[i];
       progress_ = true;
+    }
+    if (first) visit_told(f_.operands(call)[0], callee, *first);
+  }
+
+  // A literal's body from its first parameter on, the literal, and the names between it and its
+  // call: if they waited for the next round, a chain of calls would take a round each.
+  void visit_told(NodeId called, NodeId literal, NodeId first) {
+    for (std::size_t i = first.index(); i <= literal.index(); ++i) {
+      if (states_[i] == State::kWaiting) visit(NodeId(i));
+    }
+    std::vector<NodeId> names;
+    for (NodeId at = called; at != literal; at = f_.operands(at)[0]) names.push_back(at);
+    for (std::size_t i = names.size(); i-- > 0;) {
+      if (state(names[i]) == State::kWaiting) visit(names[i]);
     }
   }
 
