@@ -1,48 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <iterator>
 #include <numeric>
+#include <optional>
 
-#include "plan/live_together.h"
+#include "plan/occupancy.h"
 #include "plan/plan.h"
 
 namespace tessera::plan {
 namespace {
 
-std::int64_t round_up(std::int64_t value, std::int64_t align) {
-  return (value + align - 1) / align * align;
-}
-
-// Where something is placed; nowhere yet without a pool.
-struct Occupied {
-  std::ptrdiff_t pool = -1;  // its number
-  std::int64_t begin = 0, end = 0;
-};
-
-// Among more than these no gap is looked for: where thousands live at once (all steps of an
-// unrolled recurrence), looking takes the square of their number, and there are few gaps.
-constexpr std::size_t kMostSearched = 2048;
-
-// The lowest aligned offset whose `bytes` miss all of `taken`, or one behind all of very many.
-std::int64_t first_gap(std::vector<Occupied> taken, std::int64_t bytes, std::int64_t align) {
-  std::int64_t offset = 0;
-  if (taken.size() > kMostSearched) {
-    for (const Occupied& o : taken) offset = std::max(offset, o.end);
-    return round_up(offset, align);
-  }
-  std::sort(taken.begin(), taken.end(),
-            [](const Occupied& a, const Occupied& b) { return a.begin < b.begin; });
-  for (const Occupied& o : taken) {
-    if (offset + bytes <= o.begin) break;
-    offset = std::max(offset, round_up(o.end, align));
-  }
-  return offset;
-}
-
 class Placer {
  public:
   Placer(const std::vector<Need>& needs, std::vector<Pool>& pools)
-      : needs_(needs), pools_(pools), placed_(needs.size()), done_(needs) {}
+      : needs_(needs),
+        pools_(pools),
+        placed_(needs.size()),
+        taken_(pools.size(), Occupancy(needs)) {}
 
   Result<std::vector<Placement>> run() {
     std::vector<std::size_t> order(needs_.size());
@@ -54,37 +27,26 @@ class Placer {
     for (const std::size_t i : order) {
       if (needs_[i].bytes < 0) continue;  // in the heap
       if (!place(i)) return fail(out_of_space(needs_[i]));
-      done_.add(i);
     }
     std::vector<Placement> out;
-    for (const Occupied& o : placed_) {
-      out.push_back(o.pool < 0 ? Placement{} : Placement{pools_[o.pool].name, o.begin});
-    }
+    for (const auto& p : placed_) out.push_back(p.value_or(Placement{}));
     return out;
   }
 
  private:
   bool place(std::size_t i) {
     const Need& need = needs_[i];
-    const std::vector<std::size_t> others = done_.with(i);
-    for (std::ptrdiff_t number = 0; number < std::ssize(pools_); ++number) {
-      Pool& pool = pools_[number];
-      const std::int64_t offset = first_gap(taken_in(number, others), need.bytes, need.align_bytes);
+    for (std::size_t p = 0; p < pools_.size(); ++p) {
+      Pool& pool = pools_[p];
+      const std::int64_t offset = taken_[p].first_gap(need);
       const std::int64_t end = offset + need.bytes;
       if (pool.limit_bytes >= 0 && end > pool.limit_bytes) continue;
-      placed_[i] = {number, offset, end};
+      placed_[i] = Placement{pool.name, offset};
       pool.bytes = std::max(pool.bytes, end);
+      taken_[p].add(need, offset);
       return true;
     }
     return false;
-  }
-
-  std::vector<Occupied> taken_in(std::ptrdiff_t pool, const std::vector<std::size_t>& needs) const {
-    std::vector<Occupied> taken;
-    for (const std::size_t j : needs) {
-      if (placed_[j].pool == pool) taken.push_back(placed_[j]);
-    }
-    return taken;
   }
 
   Diagnostic out_of_space(const Need& need) const {
@@ -96,8 +58,8 @@ class Placer {
 
   const std::vector<Need>& needs_;
   std::vector<Pool>& pools_;
-  std::vector<Occupied> placed_;
-  LiveTogether done_;
+  std::vector<std::optional<Placement>> placed_;
+  std::vector<Occupancy> taken_;  // by pool
 };
 
 }  // namespace
