@@ -53,6 +53,23 @@ def latency(models: dict, threads: str) -> list[str]:
     return lines
 
 
+def neighbours(models: dict) -> list[str]:
+    """Medians and 99th percentiles beside busy processes, and those of the better peer."""
+    counts = list(next(iter(models.values()))["neighbours"])
+    if len(counts) < 2:
+        return []
+    rows = []
+    for name, entry in models.items():
+        for count, found in entry["neighbours"].items():
+            rows.append([name, str(count),
+                         *(f"{r['median_us'] / 1e3:.2f} ({r['p99_us'] / 1e3:.1f})"
+                           for r in found.values())])
+    engines = list(next(iter(models.values()))["neighbours"][counts[0]])
+    return ["## Beside busy processes", "",
+            "Medians, and 99th percentiles in parentheses, in ms; pinned nowhere; the last number "
+            "of threads.", "", *table(["model", "busy processes", *engines], rows)]
+
+
 def accuracy(models: dict) -> list[str]:
     threads = next(iter(next(iter(models.values()))["threads"]))
     engines = list(next(iter(models.values()))["threads"][threads])
@@ -155,6 +172,7 @@ def write_markdown(results: dict) -> str:
              f"    {results['command']}", ""]
     for threads in first:
         lines += latency(models, threads)
+    lines += neighbours(models)
     if results["failed"]:
         lines += ["## Failed", "", *(f"* {n}: {e}" for n, e in results["failed"].items()), ""]
     lines += accuracy(models) + compiling(models) + running(models) + aims(models)

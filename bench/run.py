@@ -3,12 +3,14 @@
 """Compares compiled models with onnxruntime and OpenVINO on this machine's CPU, float32.
 
     bench/run.py [--models minilm,resnet50] [--threads 1,2] [--seconds 4] [--out bench/results]
-                 [--before COMMAND]
+                 [--before COMMAND] [--neighbours 1,2]
 
 For each model and number of threads, each engine is a process of its own; they take turns in short
 rounds while the others sleep, so that what disturbs the machine disturbs all. Times are medians
-over all rounds. Compiling is measured with an empty cache, then with a full one (median of three);
-peak memory is that of the largest process of the tree. Writes DATE-cpu.md and DATE-cpu.json.
+over all rounds. With the last number of threads, all is measured again beside one and two busy
+processes that nobody pins anywhere. Compiling is measured with an empty cache, then with a full one
+(median of three); peak memory is that of the largest process of the tree. Writes DATE-cpu.md and
+DATE-cpu.json.
 """
 import argparse
 import datetime
@@ -132,6 +134,22 @@ class Worker:
         return json.loads(line)
 
 
+class Neighbours:
+    """Busy processes, for as long as the block lasts."""
+
+    def __init__(self, count: int):
+        self.count = count
+
+    def __enter__(self):
+        self.processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+                          for _ in range(self.count)]
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
 def largest_error(folder: Path, reference: Path) -> float:
     """The largest difference in any output, relative to the output's largest magnitude."""
     worst = 0.0
@@ -144,18 +162,24 @@ def largest_error(folder: Path, reference: Path) -> float:
     return worst
 
 
-def measure(folder: Path, threads: int, engines: list[str], seconds: float) -> dict:
+def take_turns(workers: dict[str, Worker], seconds: float) -> None:
+    engines = list(workers)
+    for turn in range(max(1, round(seconds / ROUND_S))):
+        for engine in engines[turn % len(engines):] + engines[:turn % len(engines)]:
+            time.sleep(PAUSE_S)
+            workers[engine].times += workers[engine].ask(f"run {ROUND_S}")
+
+
+def measure(folder: Path, threads: int, engines: list[str], seconds: float,
+            neighbours: int = 0) -> dict:
     workers = {}
     try:
         for engine in engines:
             model = folder / LIBRARIES.get(engine, "model.onnx")
             workers[engine] = Worker(engine, model, folder / "inputs", threads)
             workers[engine].ask("run 0.2")
-        for turn in range(max(1, round(seconds / ROUND_S))):
-            order = engines[turn % len(engines):] + engines[:turn % len(engines)]
-            for engine in order:
-                time.sleep(PAUSE_S)
-                workers[engine].times += workers[engine].ask(f"run {ROUND_S}")
+        with Neighbours(neighbours):
+            take_turns(workers, seconds)
         return {engine: finish(engine, worker, folder) for engine, worker in workers.items()}
     finally:
         for worker in workers.values():
@@ -175,7 +199,8 @@ def finish(engine: str, worker: Worker, folder: Path) -> dict:
     times = sorted(worker.times)
     result = {
         "median_us": statistics.median(times), "min_us": times[0],
-        "p95_us": times[int(0.95 * (len(times) - 1))], "runs": len(times),
+        "p95_us": times[int(0.95 * (len(times) - 1))],
+        "p99_us": times[int(0.99 * (len(times) - 1))], "runs": len(times),
         "error": largest_error(folder / engine, folder / "outputs"),
         "peak_bytes": worker.ask("memory"), **worker.loaded}
     if engine == "tessera":
@@ -210,6 +235,13 @@ def bench_model(name: str, engines: list[str], options: argparse.Namespace) -> d
         print(f"{name:14} {threads} thread(s)  " + "  ".join(
             f"{e} {r['median_us'] / 1e3:.2f} ms (error {r['error']:.0e})"
             for e, r in found.items()), flush=True)
+    entry["neighbours"] = {0: found}
+    for count in filter(None, options.neighbours.split(",")):
+        beside = entry["neighbours"][int(count)] = measure(folder, threads, engines,
+                                                           options.seconds, int(count))
+        print(f"{name:14} beside {count} busy     " + "  ".join(
+            f"{e} {r['median_us'] / 1e3:.2f} (99 %: {r['p99_us'] / 1e3:.1f}) ms"
+            for e, r in beside.items()), flush=True)
     return entry
 
 
@@ -219,6 +251,9 @@ def main() -> None:
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--engines", default=",".join(ENGINES))
+    parser.add_argument("--neighbours", default="1,2", metavar="COUNTS",
+                        help="numbers of busy processes to measure beside, with the last number of "
+                             "threads; empty: none")
     parser.add_argument("--seconds", type=float, default=4, help="of measuring, each engine")
     parser.add_argument("--tessera", type=Path, default=ROOT / "build" / "tessera")
     parser.add_argument("--before", type=Path, metavar="COMMAND",

@@ -72,7 +72,7 @@ void print_summary(const driver::CompileReport& r, const std::string& output) {
        driver::size_text(r.library_bytes), driver::size_text(r.weight_bytes),
        driver::size_text(r.arena_bytes), r.seconds, driver::size_text(r.peak_bytes));
   show("needs at run time: {}\n", r.needed_libraries.empty()
-                                      ? "nothing but libc, libm and libgomp"
+                                      ? "nothing but libc, libm, and libgomp for several threads"
                                       : fmt::format("{}", fmt::join(r.needed_libraries, ", ")));
   if (r.vendor_folders.empty()) return;
   show(

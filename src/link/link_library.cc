@@ -70,7 +70,7 @@ std::vector<std::string> link_command(const Toolchain& toolchain, const Hash128&
   command.push_back(runtime);
   add({"-Wl,--no-whole-archive,--start-group"});
   command.insert(command.end(), files.begin(), files.end());
-  add({"-Wl,--end-group", "-Wl,--as-needed", "-lgomp", "-lm", "-lpthread", "-ldl", "-lrt"});
+  add({"-Wl,--end-group", "-Wl,--as-needed", "-lm", "-lpthread", "-ldl", "-lrt"});
   return command;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects, archives and weights into one shared library that needs nothing but the system's C
-// library and libgomp.
+// library, and opens libgomp when it runs with several threads.
 #pragma once
 
 #include <span>

@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few entry points of libgomp that the runtime uses. They are declared here rather than reached
-// by pragmas, so that the archive needs libgomp whichever compiler builds it: vendor libraries use
-// libgomp's threads, and two OpenMP run times in a process would fight over the CPUs.
+// libgomp, by the few functions that the runtime uses. It is opened when it is first needed: for a
+// run with several threads, or before a vendor library that has its threads from it. Two OpenMP run
+// times in a process would fight over the CPUs, so generated loops use the same threads.
+//
+// By default its threads spin for milliseconds at each barrier. That is of no use where another
+// program has the CPU of the thread that they wait for, and is why one busy neighbour made a run
+// many times slower. Where the process has not loaded libgomp before, and neither OMP_WAIT_POLICY
+// nor GOMP_SPINCOUNT says otherwise, they spin for microseconds and then sleep.
 #pragma once
 
-extern "C" {
-void GOMP_parallel(void (*fn)(void*), void* data, unsigned num_threads, unsigned flags);
-int omp_get_max_threads(void);
-void omp_set_num_threads(int num_threads);
-int omp_get_thread_num(void);
-int omp_get_num_threads(void);
-}
+namespace tessera::runtime {
+
+struct Gomp {
+  void (*parallel)(void (*fn)(void*), void* data, unsigned num_threads, unsigned flags);
+  int (*max_threads)();
+  void (*set_num_threads)(int num_threads);  // of the calling thread
+  int (*thread_num)();
+  int (*num_threads)();
+};
+
+// Opens libgomp.so.1 at the first call. Null where the system has none.
+const Gomp* open_gomp();
+// Null, too, as long as nobody has opened it.
+const Gomp* opened_gomp();
+
+}  // namespace tessera::runtime

@@ -11,6 +11,7 @@
 #include "runtime/device_run.h"
 #include "runtime/device_scope.h"
 #include "runtime/fork.h"
+#include "runtime/gomp.h"
 #include "runtime/threads.h"
 
 namespace tessera::runtime {
@@ -52,9 +53,14 @@ std::int32_t check_threads(std::int32_t threads) {
   }
   const bool is_default = threads == 0;
   if (is_default) threads = default_threads();
-  if (threads <= TESSERA_MAX_THREADS) return TESSERA_OK;
-  return fail(TESSERA_INVALID_ARGUMENT, "%d threads asked for%s; an instance has at most %d",
-              threads, is_default ? " by OMP_NUM_THREADS" : "", TESSERA_MAX_THREADS);
+  if (threads > TESSERA_MAX_THREADS) {
+    return fail(TESSERA_INVALID_ARGUMENT, "%d threads asked for%s; an instance has at most %d",
+                threads, is_default ? " by OMP_NUM_THREADS" : "", TESSERA_MAX_THREADS);
+  }
+  if (threads == 1 || open_gomp() != nullptr) return TESSERA_OK;
+  return fail(TESSERA_LIBRARY_MISSING,
+              "libgomp.so.1 was not found, which several threads need: install it, or create the "
+              "instance with one thread");
 }
 
 std::int32_t check_options(const tessera_program& program,

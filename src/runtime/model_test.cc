@@ -126,11 +126,13 @@ TEST_F(ModelTest, OptionsOfAnInstanceAreChecked) {
   options.threads = TESSERA_MAX_THREADS + 1;
   EXPECT_EQ(error_of(options), "1025 threads asked for; an instance has at most 1024");
   options.threads = 0;
-  const int threads = omp_get_max_threads();
-  omp_set_num_threads(5000);
+  const Gomp* gomp = open_gomp();
+  ASSERT_NE(gomp, nullptr);
+  const int threads = gomp->max_threads();
+  gomp->set_num_threads(5000);
   EXPECT_EQ(error_of(options),
             "5000 threads asked for by OMP_NUM_THREADS; an instance has at most 1024");
-  omp_set_num_threads(threads);
+  gomp->set_num_threads(threads);
   options = TESSERA_INSTANCE_OPTIONS_INIT;
   tessera_allocator allocator = {};
   options.allocator = &allocator;

@@ -89,12 +89,16 @@ TEST(ParallelFor, InsideOfAPartStaysInItsThread) {
 }
 
 TEST(ThreadCount, IsRestored) {
-  const int before = omp_get_max_threads();
+  const Gomp* gomp = open_gomp();
+  ASSERT_NE(gomp, nullptr);
+  const int before = gomp->max_threads();
   {
     const ThreadCount count(before + 3);
-    EXPECT_EQ(omp_get_max_threads(), before + 3);
+    EXPECT_EQ(gomp->max_threads(), before + 3);
+    const ThreadCount left(0);
+    EXPECT_EQ(gomp->max_threads(), before + 3);
   }
-  EXPECT_EQ(omp_get_max_threads(), before);
+  EXPECT_EQ(gomp->max_threads(), before);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "runtime/blake2b.h"
 #include "runtime/error.h"
+#include "runtime/gomp.h"
 
 namespace tessera::runtime {
 namespace {
@@ -123,6 +124,7 @@ VendorLibraries::~VendorLibraries() {
 
 std::int32_t VendorLibraries::open(const tessera_program& program,
                                    const tessera_vendor_search& where) {
+  open_gomp();  // before a vendor library does
   for (std::int32_t b = 0; b < program.backend_count; ++b) {
     const tessera_program_backend& backend = program.backends[b];
     for (std::int32_t i = 0; i < backend.library_count; ++i) {

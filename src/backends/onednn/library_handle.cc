@@ -7,11 +7,7 @@
 #include <fmt/core.h>
 
 #include "byoc/library_search.h"
-
-extern "C" {
-int omp_get_max_threads(void);
-void omp_set_num_threads(int);
-}
+#include "runtime/gomp.h"
 
 namespace tessera::backends::onednn {
 namespace {
@@ -37,6 +33,7 @@ Opened open_library() {
         kLibraryFile);
     return out;
   }
+  runtime::open_gomp();  // before the library does
   void* handle = dlopen(out.path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   const Lookup look_up = [](void* library, const char* symbol) { return dlsym(library, symbol); };
   out.library = std::make_unique<Library>();
@@ -58,15 +55,5 @@ const Opened& opened() {
 Library* compiler_library() { return opened().library.get(); }
 const std::string& compiler_library_error() { return opened().error; }
 const std::string& compiler_library_path() { return opened().path; }
-
-ThreadCount::ThreadCount(int threads) {
-  if (threads <= 0) return;
-  before_ = omp_get_max_threads();
-  omp_set_num_threads(threads);
-}
-
-ThreadCount::~ThreadCount() {
-  if (before_ > 0) omp_set_num_threads(before_);
-}
 
 }  // namespace tessera::backends::onednn

@@ -15,16 +15,4 @@ const std::string& compiler_library_error();
 // The file that was opened, with all links resolved; "" if it is null.
 const std::string& compiler_library_path();
 
-// Sets the calling thread's number of OpenMP threads, which decides what the library prefers.
-class ThreadCount {
- public:
-  explicit ThreadCount(int threads);  // 0: leave it
-  ThreadCount(const ThreadCount&) = delete;
-  ThreadCount& operator=(const ThreadCount&) = delete;
-  ~ThreadCount();
-
- private:
-  int before_ = 0;
-};
-
 }  // namespace tessera::backends::onednn

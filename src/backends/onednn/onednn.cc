@@ -4,6 +4,7 @@
 #include "backends/onednn/codegen.h"
 #include "backends/onednn/composites.h"
 #include "byoc/compiler_functions.h"
+#include "runtime/threads.h"
 
 namespace tessera::backends {
 namespace onednn {
@@ -39,7 +40,7 @@ std::optional<Refusal> check(const Composite& composite, const Match& match, con
   const Subject subject(match);
   const auto kernel = composite.describe(subject, composite.activation);
   if (!kernel) return kernel.error();
-  const ThreadCount threads(machine_of(target.host()).threads);
+  const runtime::ThreadCount threads(machine_of(target.host()).threads);
   return library_refusal(subject, *kernel);
 }
 
@@ -95,7 +96,7 @@ class Onednn final : public byoc::Backend {
           error(Code::kBackendMissing, {}, "back end `onednn`: {}", compiler_library_error()));
     }
     const Machine machine = machine_of(find_cpu(module));
-    const ThreadCount threads(machine.threads);
+    const runtime::ThreadCount threads(machine.threads);
     ReorderedWeights reordered;
     CompileOutcome out;
     for (const std::string& symbol : byoc::compiler_functions(module, kName)) {

@@ -124,7 +124,7 @@ void CompiledModule::build(const Module& module) {
   for (const std::string& name : archives) {
     command.push_back(fmt::format("{}/lib/tessera/libtessera_{}.a", TESSERA_BUILD_DIR, name));
   }
-  for (const char* flag : {"-Wl,--end-group", "-l:libgomp.so.1", "-ldl"}) command.push_back(flag);
+  for (const char* flag : {"-Wl,--end-group", "-ldl"}) command.push_back(flag);
   const auto linked = run_process(command);
   if (!linked || !linked->ok()) throw std::runtime_error(linked ? linked->err : "no g++");
   library_ = dlopen((dir + "/test.so").c_str(), RTLD_NOW | RTLD_LOCAL);
