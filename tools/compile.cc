@@ -16,6 +16,7 @@ namespace {
 struct CompileArgs {
   ModelOptionTexts model;
   std::vector<std::string> keep_weights;
+  std::string bundle;  // "", "beside", "inside"
   bool json = false, no_measure = false;
 };
 
@@ -88,6 +89,9 @@ int compile(const CompileArgs& args) {
     return report(error(Code::kBadOption, {}, "--tune and --no-measure exclude each other")
                       .with_remedy("leave one of them away"));
   }
+  if (!args.bundle.empty()) {
+    options->bundle = args.bundle == "inside" ? driver::Bundle::kInside : driver::Bundle::kBeside;
+  }
   options->kept.names = {args.keep_weights.begin(), args.keep_weights.end()};
   options->kept.all = options->kept.names.erase("all") > 0;
   driver::Progress progress;
@@ -146,8 +150,11 @@ void add_compile(CLI::App& app, Action& chosen) {
       ->allow_extra_args(false);
   command->add_flag("--verify", options.verify,
                     "Compare each partition with the reference evaluation");
-  command->add_flag("--bundle", options.bundle,
-                    "Copy the vendor libraries that the result needs beside it");
+  command
+      ->add_flag("--bundle{beside}", args->bundle,
+                 "Copy the vendor libraries that the result needs beside it; --bundle=inside puts "
+                 "them into it, so that the result is one file")
+      ->check(CLI::IsMember({"beside", "inside"}));
   command->add_flag("--reproducible", options.reproducible,
                     "Do not note in the result where this machine has the vendor libraries: equal "
                     "bytes wherever it is compiled (--bundle notes nothing, either)");

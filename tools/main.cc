@@ -5,12 +5,15 @@
 #include <cstring>
 #include <new>
 #include <sstream>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/closest.h"
 #include "support/termination.h"
 #include "tools/command.h"
 #include "tools/standard_error.h"
@@ -31,13 +34,29 @@ constexpr const char* kEnvironment =
     "  CXX, CUDA_HOME        the C++ compiler; the folder of CUDA's, whose bin/ has nvcc\n"
     "  TMPDIR                where they work";
 
+// A first argument that is neither an option nor a command.
+bool is_no_command(const CLI::App& app, const char* first) {
+  std::vector<std::string_view> names;
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  for (const CLI::App* command : commands) {
+    if (command->get_name() == first) return false;
+    names.emplace_back(command->get_name());
+  }
+  const std::string_view meant = closest(first, names);
+  tell("there is no command `{}`{}\nRun with --help for more information.\n", first,
+       meant.empty() ? "" : fmt::format(": did you mean `{}`?", meant));
+  return true;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("tessera compiles a model to one shared library with a C interface");
   app.name("tessera");
+  app.set_version_flag("--version", "tessera " TESSERA_VERSION);
   app.require_subcommand(1);
   app.footer(kEnvironment);
   Action chosen;
   for (const AddCommand add : kCommands) add(app, chosen);
+  if (argc > 1 && argv[1][0] != '-' && is_no_command(app, argv[1])) return kUsage;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

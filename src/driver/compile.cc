@@ -115,17 +115,25 @@ class Compilation {
     report.arena_bytes = static_cast<std::uint64_t>(lowered.plan.pools[0].bytes);
     collect_libraries(lowered.module);
     emit::ProgramInfo info = program_info(lowered);
-    if (options_.bundle) {
-      TESSERA_TRY(info.bundled, bundled_hashes(lowered.module));
-      for (const auto& [file, hash] : info.bundled) info.build_id += file + hash;
+    std::vector<link::WeightPiece> inside;
+    if (options_.bundle != Bundle::kNone) {
+      TESSERA_TRY(info.bundled, bundled_files(lowered.module));
+      if (options_.bundle == Bundle::kInside) {
+        TESSERA_TRY(inside, put_inside(lowered.module, report.weight_bytes, info.bundled));
+      }
+      for (const auto& [name, file] : info.bundled) info.build_id += name + file.hash;
       info.build_id = hash_text(info.build_id).hex();
     }
     TESSERA_TRY(link::LinkInput input,
                 build_objects(lowered, info, emit::ProgramKind::kModel, code_, *toolchain_));
+    for (const link::WeightPiece& file : inside) {
+      input.weights_bytes = file.offset + file.blob->bytes().size();
+      input.weights.push_back(file);
+    }
     done("compile kernels", fmt::format("{} objects", input.objects.size()));
-    if (options_.bundle) {
+    if (options_.bundle == Bundle::kBeside) {
       TESSERA_TRY_VOID(bundle_libraries(lowered.module, options_.output));
-    } else if (!options_.reproducible) {
+    } else if (options_.bundle == Bundle::kNone && !options_.reproducible) {
       report.vendor_folders = input.vendor_folders = vendor_library_folders(lowered.module);
     }
     TESSERA_TRY_VOID(link::link_library(*toolchain_, input, options_.output));

@@ -25,6 +25,9 @@ struct TuningOptions {
   int kernels = 8;        // of each product, at most, that are compiled
 };
 
+// Whether the vendor libraries travel with the result: in files beside it, or inside of it.
+enum class Bundle : std::uint8_t { kNone, kBeside, kInside };
+
 struct CompileOptions {
   std::string model;
   std::string output;
@@ -38,7 +41,7 @@ struct CompileOptions {
   bool strict = false;
   bool unchecked_indices = false;  // of gathers and scatters, where a run tells them
   bool verify = false;
-  bool bundle = false;
+  Bundle bundle = Bundle::kNone;
   bool reproducible = false;  // nothing of this machine is noted in the library
   std::string dump_dir;
   std::string report;   // a page to write about the compilation; "": none

@@ -107,7 +107,9 @@ class Page {
     row("--tune", o.tuning.measures ? "yes" : "");
     row("--strict", o.strict ? "yes" : "");
     row("--verify", o.verify ? "yes" : "");
-    row("--bundle", o.bundle ? "yes" : "");
+    row("--bundle", o.bundle == Bundle::kNone     ? ""
+                    : o.bundle == Bundle::kBeside ? "yes"
+                                                  : "inside");
     row("--reproducible", o.reproducible ? "yes" : "");
     out_ += std::move(table).done();
   }

@@ -50,17 +50,37 @@ Result<void> copy_library(const std::string& from, const fs::path& to) {
 
 }  // namespace
 
-Result<std::map<std::string, std::string>> bundled_hashes(const Module& module) {
-  std::map<std::string, std::string> hashes;
+Result<std::map<std::string, emit::BundledFile>> bundled_files(const Module& module) {
+  std::map<std::string, emit::BundledFile> files;
   for (const Artifact& artifact : module.artifacts) {
     for (const std::string& name : artifact.vendor_libraries) {
-      if (hashes.contains(name)) continue;
+      if (files.contains(name)) continue;
       TESSERA_TRY(const std::string found, find_to_bundle(artifact, name));
       TESSERA_TRY(const MappedFile file, open_to_bundle(found));
-      hashes[name] = runtime::Blake2b(file.bytes().data(), file.bytes().size()).text;
+      files[name].hash = runtime::Blake2b(file.bytes().data(), file.bytes().size()).text;
     }
   }
-  return hashes;
+  return files;
+}
+
+Result<std::vector<link::WeightPiece>> put_inside(const Module& module, std::uint64_t weight_bytes,
+                                                  std::map<std::string, emit::BundledFile>& files) {
+  std::vector<link::WeightPiece> pieces;
+  std::uint64_t end = weight_bytes;
+  for (const Artifact& artifact : module.artifacts) {
+    for (const std::string& name : artifact.vendor_libraries) {
+      emit::BundledFile& file = files.at(name);
+      if (file.bytes > 0) continue;
+      TESSERA_TRY(const std::string found, find_to_bundle(artifact, name));
+      TESSERA_TRY(auto blob, Blob::map_file(found));
+      file.bytes = blob->bytes().size();
+      file.offset = (end + link::kWeightsAlignBytes - 1) / link::kWeightsAlignBytes *
+                    link::kWeightsAlignBytes;
+      end = file.offset + file.bytes;
+      pieces.push_back({file.offset, std::move(blob)});
+    }
+  }
+  return pieces;
 }
 
 Result<void> bundle_libraries(const Module& module, const std::string& output) {

@@ -7,13 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "emit/host.h"
+#include "link/weights.h"
 #include "module/module.h"
 
 namespace tessera::driver {
 
-// What --bundle copies: the files' names, and the hashes (runtime/blake2b.h) by which a library
+// What --bundle copies, by the files' names: with the hashes (runtime/blake2b.h) by which a library
 // knows them again.
-Result<std::map<std::string, std::string>> bundled_hashes(const Module& module);
+Result<std::map<std::string, emit::BundledFile>> bundled_files(const Module& module);
+
+// Gives them places in the weights section behind its `weight_bytes` bytes, each at a page's begin;
+// the pieces that go there.
+Result<std::vector<link::WeightPiece>> put_inside(const Module& module, std::uint64_t weight_bytes,
+                                                  std::map<std::string, emit::BundledFile>& files);
 
 // Copies them beside `output`; each appears complete or not at all.
 Result<void> bundle_libraries(const Module& module, const std::string& output);

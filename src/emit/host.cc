@@ -252,8 +252,10 @@ class HostEmitter {
 
   void bundled() {
     Source rows;
-    for (const auto& [file, hash] : info_.bundled) {
-      rows += source("    {{{}, {}}},\n", c_string(file), c_string(hash));
+    for (const auto& [file, bundled] : info_.bundled) {
+      rows += source("    {{{}, {}, {}, {}}},\n", c_string(file), c_string(bundled.hash),
+                     bundled.offset, bundled.bytes);
+      has_files_inside_ |= bundled.bytes > 0;
     }
     table("tessera_program_bundled", "bundled", rows);
   }
@@ -370,7 +372,7 @@ class HostEmitter {
          main_ != nullptr ? main_->inputs.size() - num_kept() : 0, outputs().size(),
          used_pools().size(), module_.constants.size(), backend_names_.size(), extern_index_.size(),
          num_kernels_, num_steps_, main_ != nullptr ? plan_.heap_count : 0);
-    const bool weights = model && weights_.bytes > 0;
+    const bool weights = model && (weights_.bytes > 0 || has_files_inside_);
     const bool has_expressions = model && has_input_expressions(*main_);
     line("    {}, nullptr, {}, {}, nullptr, {}, {}, {}, {}, bundled, {}, {}}};",
          weights ? Literal("tessera_weights") : "nullptr",
@@ -391,7 +393,7 @@ class HostEmitter {
   std::map<std::string, int> extern_index_, backend_index_;
   std::vector<std::string> backend_names_;
   std::size_t num_kernels_ = 0, num_steps_ = 0;
-  bool has_shared_ = false;
+  bool has_shared_ = false, has_files_inside_ = false;
   Source out_;
 };
 

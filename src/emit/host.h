@@ -29,12 +29,19 @@ struct WeightsLayout {
 inline constexpr std::uint64_t kConstantAlignBytes = 64;
 WeightsLayout layout_weights(const Module& module);
 
+// A vendor library that travels with the model: beside it, or (`bytes` > 0) at `offset` of the
+// weights section, behind the weights.
+struct BundledFile {
+  std::string hash;
+  std::uint64_t offset = 0, bytes = 0;
+};
+
 // What the library says about itself besides its tables.
 struct ProgramInfo {
   std::string build_id, target, cpu_arch;
   std::vector<std::string> cpu_features;  // "avx512f": the library refuses a CPU without them
   std::string metadata_json;
-  std::map<std::string, std::string> bundled;  // files beside the library, and their hashes
+  std::map<std::string, BundledFile> bundled;  // by the file's name
 };
 
 // With an entry: the module's `main`, whose plan is `plan`. Without: a kernel library for the

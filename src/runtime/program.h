@@ -70,10 +70,13 @@ typedef struct tessera_program_backend {
   tessera_state_destroy_fn destroy_instance_state;
 } tessera_program_backend;
 
-// A vendor library's file that `--bundle` wrote beside the model's library.
+// A vendor library's file that `--bundle` wrote beside the model's library, or that
+// `--bundle=inside` put into it.
 typedef struct tessera_program_bundled {
   const char* file;
   const char* hash;  // BLAKE2b with 32 bytes, in 64 lower-case hexadecimal digits
+  uint64_t offset;   // in the weights section
+  uint64_t bytes;    // 0: it is beside
 } tessera_program_bundled;
 
 // A symbol that a back end provides: exactly one of `backend_fn` and `kernel_fn` is set.

@@ -15,6 +15,7 @@
 #include "runtime/blake2b.h"
 #include "runtime/error.h"
 #include "runtime/gomp.h"
+#include "runtime/memory_image.h"
 
 namespace tessera::runtime {
 namespace {
@@ -74,8 +75,13 @@ struct Search {
   }
 
   void* everywhere(const tessera_program& program, const tessera_vendor_search& where) {
-    const char* hash = hash_of(program);
-    if (where.first != nullptr && (hash != nullptr || program.bundled_count == 0)) {
+    const tessera_program_bundled* bundled = bundled_in(program);
+    if (bundled != nullptr && bundled->bytes > 0) {
+      const auto* weights = static_cast<const char*>(program.weights);
+      const MemoryImage image{weights + bundled->offset, bundled->bytes, bundled->hash};
+      if (void* handle = open_image(image, failure)) return handle;
+    } else if (where.first != nullptr && (bundled != nullptr || program.bundled_count == 0)) {
+      const char* hash = bundled != nullptr ? bundled->hash : nullptr;
       if (void* handle = in(where.first, std::strlen(where.first), hash)) return handle;
     }
     if (void* handle = in_list(std::getenv("TESSERA_LIBRARY_PATH"))) return handle;
@@ -88,9 +94,9 @@ struct Search {
 
  private:
   // Null: it has not been bundled.
-  const char* hash_of(const tessera_program& program) const {
+  const tessera_program_bundled* bundled_in(const tessera_program& program) const {
     for (std::int32_t i = 0; i < program.bundled_count; ++i) {
-      if (std::strcmp(program.bundled[i].file, file) == 0) return program.bundled[i].hash;
+      if (std::strcmp(program.bundled[i].file, file) == 0) return &program.bundled[i];
     }
     return nullptr;
   }

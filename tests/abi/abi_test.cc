@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -14,6 +15,7 @@
 #include "runtime/blake2b.h"
 #include "support/files.h"
 #include "support/subprocess.h"
+#include "tessera/model.h"
 
 namespace tessera {
 namespace {
@@ -43,7 +45,8 @@ class AbiTest : public ::testing::Test {
 
   // Links tests/abi/model.cc, compiled with `flags`, to `name`; gives the path.
   std::string make_library(const std::string& name, const std::vector<std::string>& flags = {},
-                           const std::vector<std::string>& vendor_folders = {}) {
+                           const std::vector<std::string>& vendor_folders = {},
+                           const std::string& inside = "") {
     const byoc::CompileJob job{
         "model", Source::trusted(*read_file(TESSERA_SOURCE_DIR "/tests/abi/model.cc")), "cc",
         flags};
@@ -55,6 +58,10 @@ class AbiTest : public ::testing::Test {
     input.weights = {{0, Blob::copy_of(std::as_bytes(std::span(w)))}};
     input.weights_bytes = sizeof w;
     input.vendor_folders = vendor_folders;
+    if (!inside.empty()) {
+      input.weights.push_back({4096, Blob::copy_of(std::as_bytes(std::span(inside)))});
+      input.weights_bytes = 4096 + inside.size();
+    }
     const std::string path = folder_.file(name);
     const auto linked = link::link_library(toolchain(), input, path);
     EXPECT_TRUE(linked) << render(linked.error());
@@ -244,6 +251,55 @@ TEST_F(AbiTest, ABundledVendorLibraryIsKnownByItsHash) {
   fs::remove(beside);
   ASSERT_EQ(::mkfifo(beside.c_str(), 0600), 0);  // nobody writes to it
   EXPECT_EQ(client({library, "print"}, path).out, "1\n2\n");
+}
+
+// How many files in memory with an image of that hash this process has mapped.
+std::size_t images_in_this_process(const std::string& hash) {
+  std::set<std::string> inodes;
+  for (const std::string& line : lines_of(*read_file("/proc/self/maps"))) {
+    std::istringstream words(line);
+    std::string range, flags, offset, device, inode, path;
+    words >> range >> flags >> offset >> device >> inode >> path;
+    if (path == "/memfd:tessera-" + hash) inodes.insert(inode);
+  }
+  return inodes.size();
+}
+
+// One file: what travels inside is opened from memory, once for all models that carry it.
+TEST_F(AbiTest, AVendorLibraryTravelsInside) {
+  const std::string bytes = *read_file(make_vendor("bundled", 6) + "/libabivendor.so.1");
+  const std::string hash = runtime::Blake2b(bytes.data(), bytes.size()).text;
+  const std::vector<std::string> flags = {"-DWITH_VENDOR", "-DBUNDLED=\"" + hash + "\"",
+                                          fmt::format("-DINSIDE={}", bytes.size())};
+  const std::string one = make_library("one.so", flags, {}, bytes);
+  const std::string two = make_library("two.so", flags, {}, bytes);
+  EXPECT_EQ(client({one, "print"}).out, "1\n6\n");
+  EXPECT_EQ(client({one, "print"}, {"TESSERA_LIBRARY_PATH=" + make_vendor("by_path", 2)}).out,
+            "1\n6\n");
+  for (const std::string& path : {one, two, one}) {
+    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << ::dlerror();
+    auto* create =
+        reinterpret_cast<decltype(&tessera_model_create)>(::dlsym(library, "tessera_model_create"));
+    auto* destroy = reinterpret_cast<decltype(&tessera_model_destroy)>(
+        ::dlsym(library, "tessera_model_destroy"));
+    tessera_model* model = nullptr;
+    ASSERT_EQ(create(nullptr, &model), TESSERA_OK);
+    EXPECT_EQ(images_in_this_process(hash), 1u);
+    destroy(model);
+  }
+}
+
+// What cannot be opened from memory is looked for elsewhere, and the sentence says why.
+TEST_F(AbiTest, WhatIsInsideMayNotBeALibrary) {
+  const std::string library =
+      make_library("m.so", {"-DWITH_VENDOR", "-DBUNDLED=\"00\"", "-DINSIDE=5"}, {}, "12345");
+  EXPECT_EQ(client({library, "print"}, {"TESSERA_LIBRARY_PATH=" + make_vendor("by_path", 2)}).out,
+            "1\n2\n");
+  const ProcessResult refused = client({library, "print"});
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_NE(refused.err.find("(the one inside cannot be opened: /proc/self/fd/"), std::string::npos)
+      << refused.err;
 }
 
 TEST_F(AbiTest, AMissingVendorLibraryIsOneSentence) {

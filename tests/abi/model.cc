@@ -6,6 +6,7 @@
 //   PROGRAM_ABI=n     claims another ABI version
 //   KEEP_WEIGHT       w can be set
 //   BUNDLED="hash"    libabivendor.so.1 is beside it, with this hash
+//   INSIDE=bytes      no: it is at byte 4096 of the weights
 #include "runtime/program.h"
 
 #ifndef PROGRAM_ABI
@@ -93,8 +94,11 @@ const tessera_program_extern* const externs = nullptr;
 constexpr int kExterns = 0;
 #endif
 
+#ifndef INSIDE
+#define INSIDE 0
+#endif
 #ifdef BUNDLED
-const tessera_program_bundled bundled[] = {{"libabivendor.so.1", BUNDLED}};
+const tessera_program_bundled bundled[] = {{"libabivendor.so.1", BUNDLED, 4096, INSIDE}};
 constexpr int kBundled = 1;
 #else
 const tessera_program_bundled* const bundled = nullptr;

@@ -238,6 +238,20 @@ TEST_P(WholeModels, RunsWithNothingAround) {
   ::chmod(folder.c_str(), 0755);
 }
 
+// One file, alone in a folder, with no environment at all.
+TEST_P(WholeModels, RunsAsOneFile) {
+  if (!with_vendor_library()) return;
+  fs::create_directories(compiled().command.file("inside"));
+  const std::string library = compile_again("inside/model.so", {"--bundle=inside"});
+  EXPECT_EQ(names_in(fs::path(library).parent_path()), std::vector<std::string>{"model.so"});
+  Command bare;
+  bare.unset_all();
+  const ProcessResult result =
+      bare.run({"run", library, "--inputs", compiled().model.inputs, "--outputs", "out"});
+  EXPECT_TRUE(result.ok()) << result.outcome() << "\n" << result.err;
+  EXPECT_LE(largest_difference(bare.file("out"), compiled().model.outputs), 1e-4);
+}
+
 // As the README says: compile, then run.
 TEST_P(WholeModels, RunsWhereItWasCompiled) {
   Command bare;
