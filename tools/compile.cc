@@ -72,9 +72,13 @@ void print_summary(const driver::CompileReport& r, const std::string& output) {
   show("{}: {} (weights {}), arena {} an instance, {:.1f} s, peak {}\n", output,
        driver::size_text(r.library_bytes), driver::size_text(r.weight_bytes),
        driver::size_text(r.arena_bytes), r.seconds, driver::size_text(r.peak_bytes));
-  show("needs at run time: {}\n", r.needed_libraries.empty()
-                                      ? "nothing but libc, libm, and libgomp for several threads"
-                                      : fmt::format("{}", fmt::join(r.needed_libraries, ", ")));
+  const std::string libraries = fmt::format("{}", fmt::join(r.needed_libraries, ", "));
+  if (r.is_one_file) {
+    show("carries inside: {}\n", libraries);
+  } else {
+    show("needs at run time: {}\n",
+         libraries.empty() ? "nothing but libc, libm, and libgomp for several threads" : libraries);
+  }
   if (r.vendor_folders.empty()) return;
   show(
       "finds them here in {}; on another machine name their folder in TESSERA_LIBRARY_PATH, or "

@@ -126,6 +126,7 @@ class Compilation {
     }
     TESSERA_TRY(link::LinkInput input,
                 build_objects(lowered, info, emit::ProgramKind::kModel, code_, *toolchain_));
+    report.is_one_file = !inside.empty();
     for (const link::WeightPiece& file : inside) {
       input.weights_bytes = file.offset + file.blob->bytes().size();
       input.weights.push_back(file);

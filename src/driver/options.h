@@ -89,6 +89,7 @@ struct CompileReport {
   std::vector<tune::TuneRow> tuned;                  // where it was measured
   std::vector<Diagnostic> warnings;
   std::vector<std::string> needed_libraries;  // system ones first, then those opened with dlopen
+  bool is_one_file = false;                   // those opened with dlopen are inside
   std::vector<std::string> vendor_folders;  // where the library looks for them here; see LinkInput
   std::uint64_t library_bytes = 0, weight_bytes = 0, arena_bytes = 0;
   double seconds = 0;

@@ -163,7 +163,7 @@ TEST(Import, FunctionsAreInlined) {
 
 // Looked up by name: comparing each call with each function would take minutes.
 TEST(Import, ManyFunctionsTakeNearLinearTime) {
-  constexpr int kFunctions = tessera::testing::kLargeGraphNodes / 2;
+  constexpr int kFunctions = tessera::testing::kLargeGraphNodes;
   TestModel m;
   m.input("x", {2});
   for (int i = 0; i < kFunctions; ++i) {
