@@ -11,6 +11,10 @@ std::string errors_of(std::string_view definitions) {
   return testing::errors_of(testing::module_source(definitions));
 }
 
+const std::string kSuffixes =
+    ": literals are int16, int32, int64, float16, float32 or float64, with `i16`, none, `i64`, "
+    "`f16`, `f`, `f64`";
+
 TEST(ParseErrors, SyntaxWithItsPlace) {
   EXPECT_EQ(testing::errors_of(testing::source("def @main() { () }")),
             "E0201 1:1 the text does not begin with its version");
@@ -75,7 +79,18 @@ TEST(ParseErrors, Literals) {
             "E0210 2:21 `40000i16` does not fit int16");
   EXPECT_EQ(errors_of("def @a() { 1e39f }"), "E0210 2:12 `1e39f` does not fit float32");
   EXPECT_EQ(errors_of("def @a() { 70000f16 }"), "E0210 2:12 `70000f16` does not fit float16");
-  EXPECT_EQ(errors_of("def @a() { 1f33 }"), "E0210 2:12 `1f33` has the unknown suffix `f33`");
+  EXPECT_EQ(errors_of("def @a() { 1f33 }"),
+            "E0210 2:12 `1f33` has the unknown suffix `f33`" + kSuffixes);
+}
+
+// Relay's lexer ends at any other width than 16, 32 and 64.
+TEST(ParseErrors, LiteralsOfTypesThatHaveNone) {
+  EXPECT_EQ(errors_of("def @a() { add(1, 42i8) }"),
+            "E0210 2:19 `42i8` has the unknown suffix `i8`" + kSuffixes);
+  EXPECT_EQ(errors_of("def @a(%x: int32, A=7u8) { %x }"),
+            "E0210 2:21 `7u8` has the unknown suffix `u8`" + kSuffixes);
+  EXPECT_EQ(errors_of("def @a() { 1.5bf16 }"),
+            "E0210 2:12 `1.5bf16` has the unknown suffix `bf16`" + kSuffixes);
 }
 
 TEST(ParseErrors, AttributesOfCallsThatCallNoOperator) {

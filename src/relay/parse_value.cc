@@ -41,23 +41,29 @@ NumberParts split_number(std::string_view token) {
   return parts;
 }
 
+struct Suffix {
+  std::string_view text;
+  DType dtype;
+};
+// All that Relay has; other data types are constants of the metadata section.
+constexpr Suffix kSuffixes[] = {
+    {"", kInt32},    {"i", kInt32},     {"i16", kInt16},   {"i32", kInt32},   {"i64", kInt64},
+    {"f", kFloat32}, {"f16", kFloat16}, {"f32", kFloat32}, {"f64", kFloat64},
+};
+
 // The data type that a suffix names; the default width is 32.
 std::optional<DType> suffix_dtype(std::string_view suffix) {
-  if (suffix.empty() || suffix == "i") return kInt32;
-  if (suffix == "f") return kFloat32;
-  std::string name;
-  if (suffix.starts_with("bf")) {
-    name = "bfloat" + std::string(suffix.substr(2));
-  } else if (suffix.starts_with('f')) {
-    name = "float" + std::string(suffix.substr(1));
-  } else if (suffix.starts_with('i')) {
-    name = "int" + std::string(suffix.substr(1));
-  } else if (suffix.starts_with('u')) {
-    name = "uint" + std::string(suffix.substr(1));
+  for (const Suffix& known : kSuffixes) {
+    if (known.text == suffix) return known.dtype;
   }
-  const auto dtype = parse_dtype(name);
-  const bool whole_bytes = dtype && dtype->lanes == 1 && dtype->bits >= 8 && !dtype->is_bool();
-  return whole_bytes ? dtype : std::nullopt;
+  return std::nullopt;
+}
+
+Finding describe_bad_suffix(std::string_view suffix) {
+  return fmt::format(
+      "has the unknown suffix `{}`: literals are int16, int32, int64, float16, "
+      "float32 or float64, with `i16`, none, `i64`, `f16`, `f`, `f64`",
+      suffix);
 }
 
 // Rounded once to T; nothing on overflow.
@@ -179,7 +185,7 @@ bool is_non_finite(std::string_view word) {
 Expected<Tensor, Finding> parse_scalar(std::string_view token) {
   const NumberParts parts = split_number(token);
   const auto dtype = suffix_dtype(parts.suffix);
-  if (!dtype) return bad(fmt::format("has the unknown suffix `{}`", parts.suffix));
+  if (!dtype) return bad(describe_bad_suffix(parts.suffix));
   if (dtype->is_float()) return float_scalar(parts, *dtype);
   const auto integer = read_integer(parts);
   if (!integer) return bad(describe_bad_integer(parts.digits));
@@ -193,7 +199,7 @@ Expected<Tensor, Finding> parse_scalar(std::string_view token) {
 Expected<AttrValue, Finding> parse_attr_number(std::string_view token) {
   const NumberParts parts = split_number(token);
   const auto dtype = suffix_dtype(parts.suffix);
-  if (!dtype) return bad(fmt::format("has the unknown suffix `{}`", parts.suffix));
+  if (!dtype) return bad(describe_bad_suffix(parts.suffix));
   if (dtype->is_float()) {
     const auto value = read_float<double>(parts);
     if (!value) return bad("does not fit float64");

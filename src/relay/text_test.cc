@@ -3,6 +3,7 @@
 #include "relay/testing/text.h"
 
 #include <ctime>
+#include <limits>
 
 #include "support/files.h"
 
@@ -108,9 +109,23 @@ TEST(Print, ScalarLiterals) {
       "-9223372036854775808i64)\n}\n";
   EXPECT_EQ(reprint(text), text);
   expect_round_trip(text);
-  // What has no literal goes to the metadata: small and unsigned integers, bfloat16, NaN.
-  expect_round_trip("def @main() { (1i8, 255u8, 1bf16, nanf, -nanf16, 18446744073709551615u64) }");
-  EXPECT_EQ(reprint("def @main() { 255u8 }"), "def @main() {\n  meta[relay.Constant][0]\n}\n");
+  expect_round_trip("def @main() { (nanf, -nanf16) }");
+}
+
+TEST(Print, WhatHasNoLiteralGoesToTheMetadata) {
+  const std::int64_t five = 5;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const Tensor& t :
+       {tensor_from_ints({}, kInt8, std::span(&five, 1)),
+        tensor_from_ints({}, kUInt8, std::span(&five, 1)),
+        tensor_from_ints({}, kUInt64, std::span(&five, 1)), Tensor::scalar(0.5f, kFloat32),
+        tensor_from_doubles({}, kFloat32, std::span(&nan, 1))}) {
+    FunctionBuilder b;
+    const Function f = b.finish(b.constant(t));
+    const bool has_literal = element_as_double(t, 0) == 0.5;
+    EXPECT_EQ(print(f),
+              has_literal ? "fn () {\n  0.5f\n}" : "fn () {\n  meta[relay.Constant][0]\n}");
+  }
 }
 
 TEST(Print, EqualConstantsShareANumberWhereverTheyAreStored) {
