@@ -39,6 +39,16 @@ TEST(ModuleText, HeaderFunctionsByNameBlankLineBetween) {
 }
 
 // What an emitter or a schedule would have to refuse otherwise.
+// In the order of bytes, whatever the order of the text was.
+TEST(ModuleText, FunctionsAreInOrderOfName) {
+  const std::string version = "#[version = \"0.0.5\"]\n";
+  const std::string main = "def @main() {\n  %0 = @b();\n  (%0, @\"a b\")\n}\n";
+  const std::string a = "def @a() {\n  1\n}\n", b = "def @b() {\n  @a()\n}\n";
+  const std::string z = "def @Z() {\n  2\n}\n", a_b = "def @\"a b\"() {\n  3\n}\n";
+  EXPECT_EQ(print(parse_good(version + main + b + a_b + a + z)),
+            version + z + "\n" + a + "\n" + a_b + "\n" + b + "\n" + main);
+}
+
 TEST(ModuleText, LoopFunctionsAreVerified) {
   const auto read = [](const std::string& body) {
     const std::string text =
