@@ -195,9 +195,11 @@ class ScaleFolder {
   NodeId scaled_conv(Copier& c, NodeId id, const std::vector<std::size_t>& factors) {
     NodeId weight = c.map(f_.operands(id)[1]);
     for (const std::size_t i : factors) {
-      std::vector<std::int64_t> shape(f_.type(f_.operands(id)[1]).rank(), 1);
       const Tensor& value = factors_[i].value;
-      shape[factors_[i].to.weight_axis] = value.num_elements();
+      const std::size_t rank = f_.type(f_.operands(id)[1]).rank();
+      // Broadcasting aligns shapes at their ends: none needs a 1 in front of the channels.
+      std::vector<std::int64_t> shape(rank - factors_[i].to.weight_axis, 1);
+      shape[0] = value.num_elements();
       const NodeId s = c.builder().constant(Tensor(shape, value.dtype, value.blob));
       weight = c.builder().call(ops::op("multiply"), {weight, s});
     }
