@@ -347,7 +347,9 @@ class Inference {
                                      "the function's result", f_.result_annotation, found));
       return;
     }
-    f_.result_annotation = refined_type(f_.result_annotation, found);
+    // Callers hold an external function to what it declares: its body only tells sizes.
+    const bool declares = f_.result_annotation && f_.attrs.int_or_zero("Extern") != 0;
+    if (!declares) f_.result_annotation = refined_type(f_.result_annotation, found);
   }
 
   // Whatever still waits, waits for parameters without annotation.

@@ -29,7 +29,7 @@ relay::Function infer_known_types(relay::Function function, const InferContext& 
 
 // The same for all functions, callees first. What a recursive function lacks of its signature is
 // taken from the branches in which it ends, and from a call of it. Compiler and Extern functions
-// are inferred like others.
+// are inferred like others, but Extern ones keep the result that they declare.
 Result<Module> infer_types(Module module);
 
 // Can values of type `found` go where `wanted` is due? Unknown and symbolic sizes may turn out
