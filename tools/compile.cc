@@ -91,7 +91,7 @@ int compile(const CompileArgs& args) {
   if (!options) return report(options.error());
   if (args.no_measure && options->tuning.measures) {
     return report(error(Code::kBadOption, {}, "--tune and --no-measure exclude each other")
-                      .with_remedy("leave one of them away"));
+                      .with_remedy("omit one of them"));
   }
   if (!args.bundle.empty()) {
     options->bundle = args.bundle == "inside" ? driver::Bundle::kInside : driver::Bundle::kBeside;

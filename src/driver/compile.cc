@@ -156,7 +156,7 @@ class Compilation {
                   std::span<const Tensor> outputs) { verifier.compare(symbol, inputs, outputs); });
     if (!started) {
       Diagnostic& why = started.error().list.front();
-      if (why.remedy.empty()) why.remedy = "--verify runs the model on this machine: leave it away";
+      if (why.remedy.empty()) why.remedy = "--verify runs the model on this machine: omit it";
     }
     TESSERA_TRY(const std::unique_ptr<exec::Session> session, std::move(started));
     const std::vector<std::vector<std::int64_t>> shapes =

@@ -293,7 +293,7 @@ Result<void> check_required(const std::vector<PlacementRow>& rows,
                      row.region, fmt::join(required, ", "),
                      row.reason.empty() ? "" : "; " + row.reason)
                    .with_remedy("change what the reason names, add the back end to --backends, or "
-                                "leave --require away"));
+                                "omit --require"));
   }
   if (errors.empty()) return {};
   return fail(std::move(errors));

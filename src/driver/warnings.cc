@@ -48,7 +48,7 @@ std::optional<Diagnostic> vain_precision(const Module& module, DType precision) 
   return warning(Code::kBadOption, {},
                  "--precision {} rewrites nothing: the model's floats are {} already",
                  precision == kFloat16 ? "fp16" : "bf16", to_string(other))
-      .with_remedy("leave it away, or export the model in float32");
+      .with_remedy("omit it, or export the model in float32");
 }
 
 Diagnostic overflow_of(const OutputError& output, DType precision) {
@@ -57,7 +57,7 @@ Diagnostic overflow_of(const OutputError& output, DType precision) {
                  "the float32 model",
                  output.output, to_string(precision), output.overflown, output.elements)
       .with_remedy(precision == kFloat16 ? "try --precision bf16, which has the range of float32"
-                                         : "leave --precision away");
+                                         : "omit --precision");
 }
 
 std::vector<Diagnostic> doubtful_options(std::span<const Target> targets) {
@@ -74,8 +74,8 @@ std::vector<Diagnostic> doubtful_options(std::span<const Target> targets) {
                 "target `cuda -ptx`: PTX of {} is not for later devices, so they cannot run the "
                 "library",
                 arch)
-            .with_remedy(fmt::format("give -arch=sm_{} with -ptx, or leave -ptx away",
-                                     gpu_arch_number(arch))));
+            .with_remedy(
+                fmt::format("give -arch=sm_{} with -ptx, or omit -ptx", gpu_arch_number(arch))));
   }
   return warnings;
 }

@@ -151,9 +151,10 @@ class HostBodyEmitter {
         },
         [&](const tir::LetStmt& s) { out_.define_size(s); },
         [&](const tir::Reserve& s) { reserve(s.buffer); },
-        [&](tir::Otherwise) {
-          TESSERA_UNREACHABLE("statement kind {} in a host program", static_cast<int>(stmt.kind()));
-        });
+        [](const tir::For&) { TESSERA_UNREACHABLE("`for` in a host program"); },
+        [](const tir::Evaluate&) { TESSERA_UNREACHABLE("`evaluate` in a host program"); },
+        [](const tir::Require&) { TESSERA_UNREACHABLE("`require` in a host program"); },
+        [](const tir::Seq&) { TESSERA_UNREACHABLE("`sequence` in a host program"); });
   }
 
   void allocate(const Buffer& buffer) {

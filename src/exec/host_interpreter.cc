@@ -143,8 +143,15 @@ class HostInterpreter::Run {
           return std::int32_t{0};
         },
         [&](const tir::Reserve& s) { return reserve(s.buffer); },
-        [&](tir::Otherwise) -> std::int32_t {
-          TESSERA_UNREACHABLE("statement kind {} in a host program", static_cast<int>(stmt.kind()));
+        [](const tir::For&) -> std::int32_t { TESSERA_UNREACHABLE("`for` in a host program"); },
+        [](const tir::Evaluate&) -> std::int32_t {
+          TESSERA_UNREACHABLE("`evaluate` in a host program");
+        },
+        [](const tir::Require&) -> std::int32_t {
+          TESSERA_UNREACHABLE("`require` in a host program");
+        },
+        [](const tir::Seq&) -> std::int32_t {
+          TESSERA_UNREACHABLE("`sequence` in a host program");
         });
   }
 

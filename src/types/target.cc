@@ -186,7 +186,7 @@ void TargetBuilder::check_arch() {
   const std::string_view number = gpu_arch_number(std::get<std::string>(arch->second));
   const std::string own = std::to_string(std::get<std::int64_t>(sm->second));
   if (number.empty() || number == own) return;
-  problem("`-sm={}` and `-arch={}` contradict each other; leave one of them away", own,
+  problem("`-sm={}` and `-arch={}` contradict each other; omit one of them", own,
           std::get<std::string>(arch->second));
 }
 

@@ -46,7 +46,7 @@ void check_later_devices(const Target& machine, const Target& target, Diagnostic
                      "target `{} -ptx` is for later devices too, which code of `{} -arch={}` does "
                      "not run on",
                      machine.name(), target.name(), other)
-                   .with_remedy(fmt::format("give both -arch={}, or leave -ptx away", one)));
+                   .with_remedy(fmt::format("give both -arch={}, or omit -ptx", one)));
 }
 
 // Code for another architecture would be found out by the first kernel that is launched.

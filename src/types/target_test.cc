@@ -163,7 +163,7 @@ TEST(TargetErrors, Text) {
   }
   expect_contains(bad("cutlass -sm=9"), "option `sm` must be 50 or more");
   expect_contains(bad("cutlass -sm=90 -arch=sm_80"),
-                  "`-sm=90` and `-arch=sm_80` contradict each other; leave one of them away");
+                  "`-sm=90` and `-arch=sm_80` contradict each other; omit one of them");
   expect_contains(bad(R"({"kind":"cutlass","arch":"sm_90a","sm":86})"), "contradict each other");
   EXPECT_EQ(good("cutlass -sm=90 -arch=sm_90").get_string("arch"), "sm_90");
   expect_contains(bad("cutlass -cluster_shapes=1,2,1"), "option `cluster_shapes` must be pairs");
@@ -299,7 +299,7 @@ TEST(TargetConfiguration, LaterDevicesAreForAllOrNone) {
       resolve_problem({"cuda -arch=sm_90 -ptx", "cutlass -arch=sm_90a"}),
       "target `cuda -ptx` is for later devices too, which code of `cutlass -arch=sm_90a` does");
   expect_contains(resolve_problem({"cuda -arch=sm_90 -ptx", "cutlass -sm=90"}),
-                  "help: give both -arch=sm_90, or leave -ptx away");
+                  "help: give both -arch=sm_90, or omit -ptx");
   EXPECT_EQ(resolve_problem({"cuda -arch=sm_90 -ptx", "cutlass -arch=sm_90"}), "accepted");
   EXPECT_EQ(resolve_problem({"cuda -arch=sm_90 -ptx", "cutlass"}), "accepted");
   EXPECT_EQ(resolve_problem({"cuda -arch=sm_90", "cutlass -arch=sm_90a"}), "accepted");
