@@ -130,11 +130,11 @@ VendorLibraries::~VendorLibraries() {
 
 std::int32_t VendorLibraries::open(const tessera_program& program,
                                    const tessera_vendor_search& where) {
-  open_gomp();  // before a vendor library does
   for (std::int32_t b = 0; b < program.backend_count; ++b) {
     const tessera_program_backend& backend = program.backends[b];
     for (std::int32_t i = 0; i < backend.library_count; ++i) {
       if (find(backend.libraries[i]) != nullptr) continue;
+      open_gomp();  // before the library does
       Search search{backend.libraries[i], {}, ""};
       void* handle = search.everywhere(program, where);
       if (handle == nullptr) return fail_missing(program, b, search);
