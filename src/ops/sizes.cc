@@ -41,14 +41,21 @@ std::vector<Tensor> eval(const EvalArgs& args) {
   return {tensor_of(args.result, values)};
 }
 
+// A value need not be a size: a slice may begin at -seq. What is a dimension of a kernel is taken
+// to be no less than 0, so a value that may be is a difference of two that are not.
+Expr value_of(const ComputeArgs& args, const std::string& text) {
+  const Dim value = *size_of_text(text), positive = max(value, Dim(0));
+  if (value.is_constant() || provably_equal(positive, value) == Tri::kYes) {
+    return args.dims.expr(value);
+  }
+  return args.dims.expr(positive) - args.dims.expr(max(Dim(0) - value, Dim(0)));
+}
+
 Definitions compute(const ComputeArgs& args) {
   const auto p = relay::read_attrs<SizesAttrs>(args.attrs);
-  if (p.scalar) {
-    return define(args, "y",
-                  [&](const Indices&) { return args.dims.expr(*size_of_text(p.values[0])); });
-  }
-  return define_sizes(p.values.size(),
-                      [&](std::size_t k) { return args.dims.expr(*size_of_text(p.values[k])); });
+  if (p.scalar)
+    return define(args, "y", [&](const Indices&) { return value_of(args, p.values[0]); });
+  return define_sizes(p.values.size(), [&](std::size_t k) { return value_of(args, p.values[k]); });
 }
 
 }  // namespace
