@@ -41,10 +41,9 @@ nlohmann::ordered_json precision_json(const driver::CompileReport& r) {
 void print_json(const driver::CompileReport& r) {
   nlohmann::ordered_json placement = nlohmann::ordered_json::array();
   for (const driver::PlacementRow& row : r.placement) {
-    placement.push_back({{"region", row.region},
-                         {"backend", row.backend},
-                         {"operators", row.operators},
-                         {"reason", row.reason}});
+    placement.push_back(
+        {{"region", row.region}, {"backend", row.backend}, {"operators", row.operators}});
+    if (!row.reason.empty()) placement.back()["reason"] = row.reason;
   }
   nlohmann::ordered_json stages = nlohmann::ordered_json::object();
   for (const driver::StageTime& s : r.stages) stages[s.name] = s.seconds;

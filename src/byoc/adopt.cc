@@ -5,6 +5,7 @@
 #include <set>
 
 #include "byoc/compiler_functions.h"
+#include "byoc/given_composites.h"
 #include "byoc/outline.h"
 #include "ops/infer_types.h"
 #include "relay/inline_literals.h"
@@ -64,12 +65,30 @@ class Adoption {
     if (const auto* why = std::get_if<Refusal>(&found)) return decline(name, f, why->reason);
     const auto& choice = std::get<BackendChoice>(found);
     remember(choice);
+    const std::vector<GivenComposite> given = given_composites(f);
+    for (const GivenComposite& composite : given)
+      tell_if_apart(name, f.location, composite, choice);
+    const WithGivenComposites backend(choice, given);
+    const BackendChoice alone{&backend, choice.target};
     // An ordinary function for as long as it is partitioned.
     const relay::Attrs attrs = f.attrs;
     f = relay::inline_literals(f);
     f.attrs = {};
-    partition_function(name, {&choice, 1}, out_.outcome);
+    partition_function(name, {&alone, 1}, out_.outcome);
     out_.outcome.module.functions.at(name).attrs = attrs;
+  }
+
+  // A composite that does not stay whole.
+  void tell_if_apart(const std::string& name, const Location& at, const GivenComposite& composite,
+                     const BackendChoice& choice) {
+    auto reasons = why_apart(composite, choice, out_.outcome.module.constants);
+    if (!reasons) return;
+    report(
+        error(Code::kBackendFailed, at, "`{}` does not take the composite `{}` of `@{}` whole: {}",
+              choice.backend->name(), composite.name, name, reasons->front().reason),
+        "its operators go each to who takes it");
+    auto& refusals = out_.outcome.refusals;
+    refusals.insert(refusals.end(), reasons->begin(), reasons->end());
   }
 
   void remember(const BackendChoice& choice) {
@@ -83,12 +102,17 @@ class Adoption {
     Diagnostic d = error(Code::kBackendMissing, f.location, "`@{}` is for `{}`: {}", name,
                          f.attrs.string_or_empty("Compiler"), why);
     f = relay::inline_literals(f);
+    report(std::move(d), "its operators go to others");
+  }
+
+  // An error if the user is strict, else a warning that says what happens.
+  void report(Diagnostic d, const std::string& consequence) {
     if (context_.strict) {
-      errors_.add(std::move(d));
+      errors_.add(std::move(d).with_remedy("without --strict " + consequence));
       return;
     }
     d.severity = Severity::kWarning;
-    context_.warnings.push_back(std::move(d).with_remedy("its operators go to others"));
+    context_.warnings.push_back(std::move(d).with_remedy(consequence));
   }
 
   const FindBackend& find_;

@@ -21,10 +21,11 @@ struct Adopted {
 };
 
 // Literals become globals first. Each function is then partitioned anew for its back end alone,
-// because names of composites promise nothing: what that back end takes are functions in its own
-// words, the rest goes back into the callers. So do functions of back ends that are not there, with
-// a warning; with context.strict that is an error. Functions that nobody calls go. Needs inferred
-// types; the result has them.
+// because names of composites promise nothing: composites that the back end compiles whole without
+// a pattern of its own keep their names, what else it takes are functions in its own words, the
+// rest goes back into the callers. So do functions of back ends that are not there. Of these, and
+// of a composite that does not stay whole, a warning tells; with context.strict it is an error.
+// Functions that nobody calls go. Needs inferred types; the result has them.
 Result<Adopted> adopt_compiler_functions(Module module, const FindBackend& find,
                                          CompileContext& context);
 

@@ -62,6 +62,11 @@ class Backend {
   virtual std::string library_path(std::string_view) const { return ""; }
   // In order of priority: an earlier pattern claims its nodes first.
   virtual std::vector<CompositePattern> patterns(const Target&) const = 0;
+  // A composite that a model brings and none of the patterns takes whole: why `compile` does not
+  // either. Without a reason it must, under the name that the model gives it.
+  virtual std::optional<Refusal> refuses_composite(const relay::Function&, const Target&) const {
+    return Refusal{"it has no pattern for the whole composite"};
+  }
   // Layouts that it needs, as `desired` of convert-layout says them: "nn.conv2d:NHWC:OHWI".
   virtual std::vector<std::string> layouts(const Target&) const { return {}; }
   // The whole extracted region, after types are known: what the checks of its patterns, each for

@@ -193,7 +193,7 @@ TEST_F(DriverTest, ConstantsOfACompositeSurviveEveryBackEnd) {
     text.replace(text.find("BACKEND"), std::string("BACKEND").size(), backend);
     const CompileOptions o = options(text);
     const CompileReport report = value_of(compile(o));
-    EXPECT_EQ(report.warnings.empty(), backend != "cutlass");
+    EXPECT_FALSE(report.warnings.empty()) << "no back end here takes the composite whole";
     const Module module = value_of(load_model(o.model, {}));
     const auto exported = value_of(exec::Session::open_library(o.output, {}));
     std::vector<Tensor> inputs;

@@ -74,8 +74,8 @@ Json placement(const std::vector<PlacementRow>& rows) {
     list.push_back({{"region", row.region},
                     {"backend", row.backend},
                     {"operators", row.operators},
-                    {"nodes", std::move(nodes)},
-                    {"reason", row.reason}});
+                    {"nodes", std::move(nodes)}});
+    if (!row.reason.empty()) list.back()["reason"] = row.reason;
   }
   return list;
 }

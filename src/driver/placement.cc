@@ -123,6 +123,7 @@ bool concerns(const byoc::PlacementRefusal& r, const PlacementRow& row) {
 std::string reasons(const std::vector<byoc::PlacementRefusal>& refusals, const PlacementRow& row) {
   std::string text;
   for (const byoc::PlacementRefusal& r : refusals) {
+    if (r.reason.empty()) continue;
     const std::string sentence = fmt::format("{}: {}", r.backend, r.reason);
     if (!concerns(r, row) || text.find(sentence) != std::string::npos) continue;
     text += (text.empty() ? "" : "; ") + sentence;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ccompiler/ccompiler.h"
 
+#include <map>
+#include <span>
+
 #include "byoc/function_at_a_time.h"
+#include "relay/rewrite.h"
 
 namespace tessera::backends {
 namespace ccompiler {
@@ -24,10 +28,15 @@ struct Formula {
   Literal text;
 };
 constexpr Formula kFormulas[] = {
-    {"add", 2, "{0} + {1}"},       {"subtract", 2, "{0} - {1}"},
-    {"multiply", 2, "{0} * {1}"},  {"divide", 2, "{0} / {1}"},
-    {"negative", 1, "-{0}"},       {"abs", 1, "std::fabs({0})"},
-    {"sqrt", 1, "std::sqrt({0})"}, {"nn.relu", 1, "{0} < 0.0f ? 0.0f : {0}"},
+    {"add", 2, "{0} + {1}"},
+    {"subtract", 2, "{0} - {1}"},
+    {"multiply", 2, "{0} * {1}"},
+    {"divide", 2, "{0} / {1}"},
+    {"negative", 1, "-{0}"},
+    {"abs", 1, "std::fabs({0})"},
+    {"sqrt", 1, "std::sqrt({0})"},
+    {"nn.relu", 1, "{0} < 0.0f ? 0.0f : {0}"},
+    {"sigmoid", 1, "1.0f / (1.0f + std::exp(-{0}))"},
 };
 
 const Formula* find_formula(std::string_view op) {
@@ -39,17 +48,35 @@ const Formula* find_formula(std::string_view op) {
 
 // ---- What the back end takes -------------------------------------------------------------------
 
-std::optional<Refusal> check(const Match& match, const Target&) {
-  const Function& f = *match.function;
-  const Type& result = f.type(match.root);
+std::optional<Refusal> check_call(const Function& f, NodeId call) {
+  const Type& result = f.type(call);
   if (result.dtype() != kFloat32) {
     return Refusal{fmt::format("data type {} is not float32", to_string(result.dtype()))};
   }
   for (const Dim& d : result.shape()) {
     if (d.is_unknown()) return Refusal{"a size is not known"};
   }
-  for (const NodeId operand : f.operands(match.root)) {
+  for (const NodeId operand : f.operands(call)) {
     if (f.type(operand) != result) return Refusal{"an operand is broadcast"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> check(const Match& match, const Target&) {
+  return check_call(*match.function, match.root);
+}
+
+// Any graph of the operators that there is a formula for.
+std::optional<Refusal> check_composite(const Function& composite) {
+  for (std::size_t i = 0; i < composite.num_nodes(); ++i) {
+    const NodeId id(i);
+    if (composite.as<relay::Param>(id) != nullptr) continue;
+    const relay::Operator* op = composite.op(id);
+    if (op == nullptr) return Refusal{"it has more in it than operators of its parameters"};
+    if (find_formula(op->name) == nullptr) {
+      return Refusal{fmt::format("it has no formula for `{}`", op->name)};
+    }
+    if (auto why = check_call(composite, id)) return why;
   }
   return std::nullopt;
 }
@@ -68,29 +95,60 @@ std::vector<CompositePattern> make_patterns() {
 
 // ---- What it makes of it -----------------------------------------------------------------------
 
-// A region is one call of one composite of one operator; an operand that occurs twice is passed
-// once.
+std::string operators_text(const Function& region, std::span<const NodeId> nodes) {
+  std::string text;
+  for (const NodeId id : nodes) {
+    if (const relay::Operator* op = region.op(id)) {
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", op->name);
+    }
+  }
+  return text;
+}
+
+// The statements that compute element `i`: a variable for each operator, and the result.
+Source statements_of(const Function& region, const relay::Region& body,
+                     std::span<const NodeId> nodes) {
+  std::map<NodeId, Source> element;
+  for (std::size_t i = 0; i < body.params.size(); ++i) {
+    element[body.params[i]] = source("x{}[i]", i);
+  }
+  Source out;
+  for (const NodeId id : nodes) {
+    const relay::Operator* op = region.op(id);
+    if (op == nullptr) continue;
+    const auto operands = region.operands(id);
+    const Source value = source_in(find_formula(op->name)->text, element.at(operands.front()),
+                                   element.at(operands.back()));
+    if (id == body.result) return out + source("    y[i] = {};\n", value);
+    element[id] = source("t{}", element.size());
+    out += source("    const float {} = {};\n", element[id], value);
+  }
+  return out;
+}
+
+// A region is one call of one composite; an operand that occurs twice is passed once.
 Source source_of(const std::string& symbol, const Function& region) {
   const auto call = region.operands(region.result());
-  const relay::Region& body = region.region(region.as<relay::Literal>(call[0])->body);
-  const std::string_view op = region.op(body.result)->name;
+  const relay::RegionId body_id = region.as<relay::Literal>(call[0])->body;
+  const relay::Region& body = region.region(body_id);
+  const std::vector<NodeId> nodes = relay::nodes_within(region, body_id);
   const Type& type = region.type(region.result());
   const auto known = num_elements(type.shape()).as_constant();
 
-  Source out = source("// {}: {}\n", c_comment(op), c_comment(to_string(type)));
+  Source out =
+      source("// {}: {}\n", c_comment(operators_text(region, nodes)), c_comment(to_string(type)));
   out += source("int32_t {}(const tessera_call*, tessera_tensor** tensors, int32_t) {{\n",
                 c_name(symbol));
-  const auto operands = region.operands(body.result);
-  for (std::size_t i = 0; i < operands.size(); ++i) {
+  for (std::size_t i = 0; i < body.params.size(); ++i) {
     out += source("  const float* x{} = data<const float>(tensors[{}]);\n", i,
-                  byoc::argument_position(region, operands[i]));
+                  byoc::argument_position(region, body.params[i]));
   }
   out += source("  float* y = data<float>(tensors[{}]);\n", region.params().size());
-  const Source element = source_in(find_formula(op)->text, Literal("x0[i]"), Literal("x1[i]"));
   const Source count =
       known ? source("{}", *known) : source("elements(tensors[{}])", region.params().size());
   out += source("  const int64_t count = {};\n", count);
-  out += source("  for (int64_t i = 0; i < count; ++i) y[i] = {};\n", element);
+  out += source("  for (int64_t i = 0; i < count; ++i) {{\n{}  }}\n",
+                statements_of(region, body, nodes));
   return out + "  return 0;\n}\n";
 }
 
@@ -117,6 +175,10 @@ class Ccompiler final : public byoc::Backend {
   bool is_default() const override { return false; }
 
   std::vector<CompositePattern> patterns(const Target&) const override { return make_patterns(); }
+  std::optional<Refusal> refuses_composite(const Function& composite,
+                                           const Target&) const override {
+    return check_composite(composite);
+  }
 
   Result<CompileOutcome> compile(Module module, const Target& target,
                                  CompileContext& context) const override {
