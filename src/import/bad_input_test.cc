@@ -49,6 +49,48 @@ TEST(BadGraph, EveryUnsupportedNodeIsListed) {
                   {Code::kUnsupportedOnnxNode, "fourth", "the attribute `colour`"}});
 }
 
+// Each domain has versions of its own, in a function's body those that the function imports.
+TEST(BadGraph, OperatorsAreOfTheirDomainsVersion) {
+  TestModel m(13);
+  const auto import = [](auto* proto, const char* domain, int version) {
+    auto* set = proto->add_opset_import();
+    set->set_domain(domain);
+    set->set_version(version);
+  };
+  import(&m.proto, "com.microsoft", 1);
+  import(&m.proto, "ai.onnx.ml", 3);
+  m.input("x", {2, 2});
+  m.node("BiasGeluGrad", {"x"}, {"a"}, "first")->set_domain("com.microsoft");
+  m.node("Normalizer", {"x"}, {"b"}, "second")->set_domain("ai.onnx.ml");
+  onnx::NodeProto* wrong = m.node("Gelu", {"x"}, {"c"}, "third");
+  wrong->set_domain("com.microsoft");
+  set_int(wrong, "strength", 11);
+  m.node("Lost", {"x"}, {"d"}, "fourth")->set_domain("com.example");
+  m.node("Wrapped", {"x"}, {"e"}, "fifth")->set_domain("local");
+  onnx::FunctionProto* f = m.proto.add_functions();
+  f->set_domain("local");
+  f->set_name("Wrapped");
+  f->add_input("p");
+  f->add_output("q");
+  import(f, "", 17);
+  import(f, "ai.onnx.ml", 4);
+  onnx::NodeProto* inner = f->add_node();
+  inner->set_op_type("Scaler");
+  inner->set_domain("ai.onnx.ml");
+  inner->add_input("p");
+  inner->add_output("q");
+  inner->set_name("inner");
+  m.output("a");
+  expect_refused(
+      m.import(),
+      {{Code::kUnsupportedOnnxNode, "first", "`BiasGeluGrad` of com.microsoft opset 1 is not"},
+       {Code::kUnsupportedOnnxNode, "second", "`Normalizer` of ai.onnx.ml opset 3 is not"},
+       {Code::kUnsupportedOnnxNode, "third", "`Gelu` of com.microsoft opset 1"},
+       {Code::kUnsupportedOnnxNode, "fourth",
+        "`Lost` of com.example, which the model does not import, is not"},
+       {Code::kUnsupportedOnnxNode, "fifth/inner", "`Scaler` of ai.onnx.ml opset 4 is not"}});
+}
+
 // What a failed node was to give has the type that the model states: the nodes behind are checked.
 TEST(BadGraph, NodesBehindAFailedOne) {
   TestModel m;

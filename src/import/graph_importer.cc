@@ -33,6 +33,7 @@ GraphImporter::GraphImporter(const OnnxModel& model, const ImportOptions& option
       ranges_(by_symbol(options.ranges, dim_names_)),
       builder_(ranges_) {
   main_.opset = model.opset();
+  main_.other_opsets = other_opsets(model.proto().opset_import());
 }
 
 Result<Module> GraphImporter::run() {
@@ -95,10 +96,9 @@ void GraphImporter::import_node(const onnx::NodeProto& node) {
 
 void GraphImporter::report_unknown(const onnx::NodeProto& node, const Location& at) {
   const std::string_view why = refusal_reason(qualified_name(node));
-  errors_.add(error(Code::kUnsupportedOnnxNode, at,
-                    "operator `{}` of {} opset {} is not supported{}{}", node.op_type(),
-                    is_default_domain(node.domain()) ? "ai.onnx" : node.domain(), scope_->opset,
-                    why.empty() ? "" : ": ", why)
+  errors_.add(error(Code::kUnsupportedOnnxNode, at, "operator `{}` of {} is not supported{}{}",
+                    node.op_type(), scope_->domain_text(node.domain()), why.empty() ? "" : ": ",
+                    why)
                   .with_remedy("export the model without this operator"));
 }
 

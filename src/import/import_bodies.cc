@@ -45,6 +45,7 @@ std::vector<NodeId> GraphImporter::inline_function(const onnx::NodeProto& call,
   }
   Scope body;
   body.opset = default_opset(f.opset_import());
+  body.other_opsets = other_opsets(f.opset_import());
   body.place = std::get<ModelNode>(at->place).node + "/";
   for (int i = 0; i < std::min(call.input_size(), f.input_size()); ++i) {
     if (!call.input(i).empty()) body.values.emplace(f.input(i), *scope_->find(call.input(i)));

@@ -45,8 +45,8 @@ Ints Node::sizes(NodeId id) const {
   if (!known) {
     throw NodeError{
         error(Code::kUnsupportedOnnxNode, location_,
-              "operator `{}` of ai.onnx opset {}: a value of the shape {} is not supported here",
-              op_type(), opset(), to_string(shape(id)))
+              "operator `{}` of {}: a value of the shape {} is not supported here", op_type(),
+              scope_.domain_text(proto_.domain()), to_string(shape(id)))
             .with_remedy("give the model's symbolic dimensions sizes with --dim NAME=SIZE")};
   }
   return *known;
@@ -306,8 +306,8 @@ NodeId Node::scalar_of(NodeId x, DType wanted, std::string_view what) {
 }
 
 Diagnostic Node::not_supported(std::string_view what) const {
-  return error(Code::kUnsupportedOnnxNode, location_,
-               "operator `{}` of ai.onnx opset {}: {} is not supported", op_type(), opset(), what)
+  return error(Code::kUnsupportedOnnxNode, location_, "operator `{}` of {}: {} is not supported",
+               op_type(), scope_.domain_text(proto_.domain()), what)
       .with_remedy("export the model without it");
 }
 

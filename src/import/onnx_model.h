@@ -61,5 +61,16 @@ int default_opset(const Imports& imports) {
   }
   return opset;
 }
+// Of all other domains.
+template <class Imports>
+std::map<std::string, int> other_opsets(const Imports& imports) {
+  std::map<std::string, int> opsets;
+  for (const auto& import : imports) {
+    if (!is_default_domain(import.domain())) {
+      opsets[import.domain()] = static_cast<int>(import.version());
+    }
+  }
+  return opsets;
+}
 
 }  // namespace tessera::import

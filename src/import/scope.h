@@ -11,9 +11,10 @@
 namespace tessera::import {
 
 struct Scope {
-  const Scope* outer = nullptr;  // of a branch: what it sees besides its own values
-  int opset = 1;                 // of the default domain
-  std::string place;             // of a function's body: the nodes that call it, "outer/inner/"
+  const Scope* outer = nullptr;                  // of a branch: what it sees besides its own values
+  int opset = 1;                                 // of the default domain
+  std::map<std::string, int> other_opsets = {};  // of the other domains that the body imports
+  std::string place;  // of a function's body: the nodes that call it, "outer/inner/"
   std::map<std::string, relay::NodeId> values;
   std::set<std::string> failed;          // of nodes that were reported: no second message for users
   std::map<std::string, Type> declared;  // what the model says about values, where it is complete
@@ -30,10 +31,14 @@ struct Scope {
     }
     return false;
   }
+  // "ai.onnx opset 17", "com.microsoft opset 1": whose operator, of which version. A domain that is
+  // not imported has none.
+  std::string domain_text(const std::string& domain) const;
   // A body within this one, whose nodes have longer names.
   Scope inner(const std::string& node) const {
     Scope body;
     body.opset = opset;
+    body.other_opsets = other_opsets;
     body.place = node + "/";
     return body;
   }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/scope.h"
+
+#include <fmt/format.h>
+
+#include "import/onnx_model.h"
+
+namespace tessera::import {
+
+std::string Scope::domain_text(const std::string& domain) const {
+  if (is_default_domain(domain)) return fmt::format("ai.onnx opset {}", opset);
+  const auto known = other_opsets.find(domain);
+  return known == other_opsets.end() ? fmt::format("{}, which the model does not import,", domain)
+                                     : fmt::format("{} opset {}", domain, known->second);
+}
+
+}  // namespace tessera::import
