@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What values of the options of target kinds may be, besides their type.
 #include <algorithm>
+#include <cstdlib>
 
 #include "types/target_builder.h"
 
@@ -30,14 +31,19 @@ bool is_between(const TargetValue& v) {
   return kLeast <= std::get<Int>(v) && std::get<Int>(v) <= kMost;
 }
 
-// `sm_90a`: two or three digits from 50 on, and a letter perhaps. Which of them exist, nvcc knows.
+// What CUDA 13, the oldest toolkit that there is support for, compiles for;
+// the rules below name it, too.
+constexpr Int kOldestArch = 75;
+
+// `sm_90a`: two or three digits from 75 on, and a letter perhaps. Which of them exist, nvcc knows.
 bool is_arch(const TargetValue& v) {
   std::string_view text = std::get<std::string>(v);
   if (!text.starts_with("sm_")) return false;
   text.remove_prefix(3);
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string_view rest = text.substr(digits);
-  const bool in_range = (digits == 3 && text[0] != '0') || (digits == 2 && text[0] >= '5');
+  const bool is_number = (digits == 2 || digits == 3) && text[0] != '0';
+  const bool in_range = is_number && std::atoi(std::string(text).c_str()) >= kOldestArch;
   return in_range && (rest.empty() || rest == "a" || rest == "f");
 }
 
@@ -79,9 +85,15 @@ constexpr char kFloat32Name[] = "float32", kFloat16Name[] = "float16";
 constexpr OptionRule kRules[] = {
     {"cpu", "opt", "0, 1, 2 or 3", is_between<0, 3>},
     {"cpu", "threads", "0 to 10000", is_between<0, 10000>},
-    {"cuda", "arch", "an architecture as sm_80 and sm_90a are", is_arch},
-    {"cutlass", "arch", "an architecture as sm_80 and sm_90a are, or `auto`", is_arch_or_auto},
-    {"cutlass", "sm", "50 or more, as 90 for sm_90", at_least<50>},
+    {"cuda", "arch",
+     "an architecture from sm_75 on, as sm_80 and sm_90a are: CUDA 13 has no code for older GPUs",
+     is_arch},
+    {"cutlass", "arch",
+     "an architecture from sm_75 on, as sm_80 and sm_90a are, or `auto`: CUDA 13 has no code for "
+     "older GPUs",
+     is_arch_or_auto},
+    {"cutlass", "sm", "75 or more, as 90 for sm_90: CUDA 13 has no code for older GPUs",
+     at_least<kOldestArch>},
     {"cutlass", "multiprocessors", "0 to 10000", is_between<0, 10000>},
     {"cutlass", "threads", "10000 or less", at_most<10000>},
     {"cutlass", "cluster_shapes", "pairs of numbers from 1 on, of at most 8 blocks each",

@@ -152,7 +152,10 @@ TEST(TargetErrors, Text) {
   for (const char* arch : {"sm_12", "sm_", "sm_9x", "compute_90", "sm_90a2", "sm_90A", "90"}) {
     expect_contains(bad(fmt::format("cuda -arch={}", arch)), "option `arch` must be an");
   }
-  for (const char* arch : {"sm_80", "sm_90a", "sm_103f", "sm_120"}) {
+  for (const char* target : {"cuda -arch=sm_70", "cuda -arch=sm_72", "cutlass -arch=sm_50"}) {
+    expect_contains(bad(target), "option `arch` must be an architecture from sm_75 on");
+  }
+  for (const char* arch : {"sm_75", "sm_80", "sm_90a", "sm_103f", "sm_120"}) {
     EXPECT_EQ(good(fmt::format("cuda -arch={}", arch)).get_string("arch"), arch);
   }
   EXPECT_EQ(good("cutlass -arch=auto").get_string("arch"), "auto");
@@ -161,7 +164,8 @@ TEST(TargetErrors, Text) {
     EXPECT_EQ(good(to_string(target)), target) << text;
     EXPECT_EQ(good(to_json(target)), target) << text;
   }
-  expect_contains(bad("cutlass -sm=9"), "option `sm` must be 50 or more");
+  expect_contains(bad("cutlass -sm=9"), "option `sm` must be 75 or more");
+  expect_contains(bad("cutlass -sm=70"), "option `sm` must be 75 or more");
   expect_contains(bad("cutlass -sm=90 -arch=sm_80"),
                   "`-sm=90` and `-arch=sm_80` contradict each other; omit one of them");
   expect_contains(bad(R"({"kind":"cutlass","arch":"sm_90a","sm":86})"), "contradict each other");

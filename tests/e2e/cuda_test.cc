@@ -304,10 +304,27 @@ TEST_F(Cuda, ADriverWithoutAGpuOrThatIsTooOldIsTold) {
   }
 }
 
+TEST_F(Cuda, GpusThatAreHiddenAreToldWithTheVariable) {
+  ASSERT_TRUE(compile("cuda", "m.so").ok());
+  command_.set("LD_LIBRARY_PATH", TESSERA_FAKE_DRIVER).set("FAKE_DRIVER_VERSION", "13000");
+  for (const std::string shown : {"", "-1", "7"}) {
+    command_.set("CUDA_VISIBLE_DEVICES", shown);
+    const ProcessResult ran = command_.run({"run", "m.so"});
+    EXPECT_EQ(ran.exit_status, 1);
+    EXPECT_NE(ran.err.find("no NVIDIA GPU is visible: CUDA_VISIBLE_DEVICES is `" + shown + "`"),
+              std::string::npos)
+        << ran.err;
+  }
+}
+
 TEST_F(Cuda, WrongArchitecturesAreRefused) {
   const ProcessResult none = compile("cuda -arch=sm_3", "bad.so");
   EXPECT_EQ(none.exit_status, 1);
   EXPECT_NE(none.err.find("option `arch` must be an architecture"), std::string::npos) << none.err;
+  const ProcessResult old = compile("cuda -arch=sm_70", "bad.so");
+  EXPECT_EQ(old.exit_status, 1);
+  EXPECT_NE(old.err.find("from sm_75 on"), std::string::npos) << old.err;
+  EXPECT_EQ(old.err.find("nvcc"), std::string::npos) << old.err;
   const ProcessResult unknown = compile("cuda -arch=sm_99", "bad.so");
   EXPECT_EQ(unknown.exit_status, 1);
   EXPECT_NE(unknown.err.find("compute_99"), std::string::npos) << unknown.err;
