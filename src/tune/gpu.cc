@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/gpu.h"
 
+#include <cstdio>
+
 #include <dlfcn.h>
 
 #include "byoc/workload.h"
 #include "runtime/device_arch.h"
+#include "runtime/visible_devices.h"
 
 namespace tessera::tune {
 namespace {
@@ -50,7 +53,11 @@ Result<Gpu> find_gpu() {
   }
   int count = 0;
   if (init(0) != 0 || get_count(&count) != 0 || count == 0) {
-    return no_gpu("there is a driver, but no NVIDIA GPU that it can use");
+    const char* shown = runtime::visible_devices();
+    if (shown == nullptr) return no_gpu("there is a driver, but no NVIDIA GPU that it can use");
+    char why[256];
+    std::snprintf(why, sizeof why, runtime::kNoneVisible, shown);
+    return no_gpu(why);
   }
   Gpu gpu;
   char name[256] = "";

@@ -51,6 +51,12 @@ class FailingMachine : public ::testing::Test {
   Command command_;
 };
 
+TEST_F(FailingMachine, HasGpusThatAreHidden) {
+  command_.unset("FAKE_DRIVER_GPU").set("CUDA_VISIBLE_DEVICES", "-1");
+  expect_error(run("tune", {"--records", "r.db"}),
+               {"measuring needs a GPU: no NVIDIA GPU is visible: CUDA_VISIBLE_DEVICES is `-1`"});
+}
+
 TEST_F(FailingMachine, IsAnErrorOfTheCompilation) {
   for (const auto& [script, sentence] :
        {std::pair("echo 'error writing to x: No space left on device' >&2; exit 1",

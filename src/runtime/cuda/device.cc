@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/device_arch.h"
+#include "runtime/visible_devices.h"
 
 namespace {
 
@@ -36,7 +37,7 @@ std::int32_t check(cudaError_t status, const char* what, tessera_device_error* e
 cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
 
-// Why there is no device: no driver, one that is too old, or no GPU.
+// Why there is no device: no driver, one that is too old, no GPU, or none that may be seen.
 std::int32_t fail_without_device(cudaError_t status, tessera_device_error* error) {
   void* driver = dlopen("libcuda.so.1", RTLD_LAZY);
   if (driver == nullptr) {
@@ -53,6 +54,9 @@ std::int32_t fail_without_device(cudaError_t status, tessera_device_error* error
                 needed / 1000, needed % 1000 / 10);
   }
   if (status == cudaSuccess || status == cudaErrorNoDevice) {
+    if (const char* shown = tessera::runtime::visible_devices()) {
+      return fail(error, TESSERA_WRONG_MACHINE, tessera::runtime::kNoneVisible, shown);
+    }
     return fail(error, TESSERA_WRONG_MACHINE, "there is no NVIDIA GPU on this machine");
   }
   return fail(error, TESSERA_WRONG_MACHINE, "the GPU cannot be used: %s",
@@ -64,6 +68,11 @@ std::int32_t open_device(std::int32_t id, const char* arch, tessera_device_error
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0) return fail_without_device(status, error);
   if (id < 0 || id >= count) {
+    if (tessera::runtime::visible_devices() != nullptr) {
+      return fail(error, TESSERA_WRONG_MACHINE,
+                  "there is no GPU %d: of this machine's, CUDA_VISIBLE_DEVICES shows %d", id,
+                  count);
+    }
     return fail(error, TESSERA_WRONG_MACHINE, "there is no GPU %d: this machine has %d", id, count);
   }
   cudaDeviceProp properties;

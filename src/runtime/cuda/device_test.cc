@@ -294,6 +294,11 @@ TEST_F(CudaDevice, NothingIsLeftWhicheverAllocationFails) {
 TEST_F(CudaDevice, AnotherGpuIsRefused) {
   ASSERT_EQ(create({TESSERA_CUDA, 3}), TESSERA_WRONG_MACHINE);
   EXPECT_STREQ(tessera_last_error(), "there is no GPU 3: this machine has 1");
+  ASSERT_EQ(setenv("CUDA_VISIBLE_DEVICES", "2", 1), 0);
+  EXPECT_EQ(create({TESSERA_CUDA, 3}), TESSERA_WRONG_MACHINE);
+  EXPECT_STREQ(tessera_last_error(),
+               "there is no GPU 3: of this machine's, CUDA_VISIBLE_DEVICES shows 1");
+  unsetenv("CUDA_VISIBLE_DEVICES");
   gpus.major = 8;
   ASSERT_EQ(create(), TESSERA_WRONG_MACHINE);
   EXPECT_STREQ(tessera_last_error(),
