@@ -134,13 +134,17 @@ class Cutlass final : public byoc::Backend {
   bool is_default() const override { return false; }  // needs a GPU: where the targets have one
 
   std::optional<Refusal> available(const Target& target) const override {
-    const std::string header = include_folder(target) + "/cutlass/version.h";
-    std::error_code ignored;
-    if (std::filesystem::exists(header, ignored)) return std::nullopt;
-    return Refusal{fmt::format(
-        "CUTLASS's headers were not found ({}): install the PyPI package nvidia-cutlass 4.2 "
-        "(scripts/install-deps.sh does where there is nvcc), or name their folder with -include",
-        include_folder(target).empty() ? "none at build" : header)};
+    for (const std::string& header : needed_headers(target)) {
+      std::error_code ignored;
+      if (std::filesystem::exists(header, ignored)) continue;
+      return Refusal{fmt::format(
+          "CUTLASS's headers were not found ({}): install the PyPI package nvidia-cutlass 4.2 "
+          "(scripts/install-deps.sh does where there is nvcc), or name with -include the folder "
+          "`include` of CUTLASS's sources, whose `tools/util` and `examples/88_hopper_fmha` are "
+          "needed, too",
+          include_folder(target).empty() ? "none at build" : header)};
+    }
+    return std::nullopt;
   }
 
   // Kernels of Hopper's own instructions are code for sm_90a alone.

@@ -70,6 +70,12 @@ std::string include_folder(const Target& target) {
   return given.empty() ? TESSERA_CUTLASS_INCLUDE : given;
 }
 
+std::vector<std::string> needed_headers(const Target& target) {
+  return {include_folder(target) + "/cutlass/version.h",
+          tools_folder(target) + "/cutlass/util/packed_stride.hpp",
+          attention_folder(target) + "/collective/fmha_fusion.hpp"};
+}
+
 CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& target) {
   CompileJob job =
       cutlass_job(kernel_symbol(gemm, c), kernel_source(gemm, c), target,

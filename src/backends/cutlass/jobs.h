@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "backends/cutlass/attention_configuration.h"
 #include "backends/cutlass/configuration.h"
@@ -13,6 +14,9 @@ namespace tessera::backends::cutlass {
 
 // CUTLASS's own headers: the folder of the target, or where the build found them; "": nowhere.
 std::string include_folder(const Target& target);
+// One header of each part of CUTLASS that kernels include, of which only the first lies in that
+// folder.
+std::vector<std::string> needed_headers(const Target& target);
 
 byoc::CompileJob kernel_job(const Gemm& gemm, const Configuration& configuration,
                             const Target& target);
