@@ -179,7 +179,7 @@ TEST(CutlassIntegerConvolutions, ConvIntegerIsOneKernel) {
   RecordingToolchain toolchain;
   const auto outcome = compile(imported(R"(
 def @main(%x: Tensor[(4, 3, 32, 32), int8], %w: Tensor[(64, 3, 7, 7), int8], %s: float32) {
-  %0 = subtract(cast(%x, dtype="int32"), reshape(cast(0i8, dtype="int32"), newshape=[]));
+  %0 = subtract(cast(%x, dtype="int32"), reshape(cast(0i16, dtype="int32"), newshape=[]));
   %1 = nn.conv2d(%0, cast(%w, dtype="int32"), strides=[2, 2], padding=[3, 3, 3, 3]);
   nn.relu(multiply(cast(%1, dtype="float32"), %s))
 })",
@@ -196,7 +196,7 @@ TEST(CutlassIntegerConvolutions, QLinearConvIsOneKernelBehindItsBorder) {
   const auto outcome = compile(imported(R"(
 def @main(%x: Tensor[(4, 64, 14, 14), uint8], %w: Tensor[(64, 64, 3, 3), int8],
           %b: Tensor[(64), int32], %s: Tensor[(64), float32]) {
-  %0 = subtract(cast(%x, dtype="int32"), reshape(cast(114u8, dtype="int32"), newshape=[]));
+  %0 = subtract(cast(%x, dtype="int32"), reshape(cast(114i16, dtype="int32"), newshape=[]));
   %1 = nn.conv2d(%0, subtract(cast(%w, dtype="int32"), 0), padding=[1, 1, 1, 1]);
   %2 = add(%1, reshape(%b, newshape=[64, 1, 1]));
   %3 = add(round(multiply(cast(%2, dtype="float32"), reshape(%s, newshape=[64, 1, 1]))), 3f);

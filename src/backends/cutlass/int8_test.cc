@@ -126,7 +126,7 @@ TEST(CutlassIntegers, MatMulIntegerIsOneKernel) {
   RecordingToolchain toolchain;
   const auto outcome = compile(imported(R"(
 def @main(%x: Tensor[(64, 512), int8], %w: Tensor[(512, 256), int8], %s: float32) {
-  %0 = subtract(cast(%w, dtype="int32"), reshape(cast(0i8, dtype="int32"), newshape=[]));
+  %0 = subtract(cast(%w, dtype="int32"), reshape(cast(0i16, dtype="int32"), newshape=[]));
   %1 = nn.matmul(cast(%x, dtype="int32"), %0, units=None);
   nn.relu(multiply(cast(%1, dtype="float32"), %s))
 })",
