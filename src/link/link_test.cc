@@ -129,9 +129,8 @@ TEST_F(LinkTest, NeedsAndExportsWhatItMay) {
   const auto file = read_library_file(path("m.so"));
   ASSERT_TRUE(file);
   for (const std::string& needed : file->needed) {
-    EXPECT_TRUE(needed == "libc.so.6" || needed == "libm.so.6" ||
-                needed.starts_with("ld-linux") || needed == "libpthread.so.0" ||
-                needed == "libdl.so.2")
+    EXPECT_TRUE(needed == "libc.so.6" || needed == "libm.so.6" || needed.starts_with("ld-linux") ||
+                needed == "libpthread.so.0" || needed == "libdl.so.2")
         << needed;
   }
   for (const std::string& symbol : file->exported)
