@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/ccompiler/ccompiler.h"
+#include "backends/cutlass/jobs.h"
 #include "backends/cutlass/testing/models.h"
 #include "link/toolchain.h"
 #include "support/files.h"
@@ -82,15 +83,21 @@ def @main(%x: Tensor[(64, 256), float16], %w: Tensor[(96, 256), float16],
 TEST(CutlassOptions, AreNothingToOtherBackEnds) {
   const auto folder = TempDir::make("tessera-cutlass-options");
   ASSERT_TRUE(folder);
-  ASSERT_TRUE(std::filesystem::create_directory(folder->file("cutlass")));
-  ASSERT_TRUE(write_atomically(folder->file("cutlass/version.h"), ""));
+  const std::string include = folder->file("include");
+  std::filesystem::create_directories(include);
+  for (const std::string& header :
+       cutlass::needed_headers(Target("cutlass").with("include", include))) {
+    std::filesystem::create_directories(
+        std::filesystem::path(header).lexically_normal().parent_path());
+    ASSERT_TRUE(write_atomically(header, ""));
+  }
   const auto all = parse_target(fmt::format(
       "cutlass -arch=sm_86 -sm=86 -ptx -multiprocessors=16 -use_3xtf32=false -split_k_slices=2 "
       "-profile_all_alignments -find_first_valid -use_multiprocessing -threads=3 -use_fast_math "
       "-fold_norms=false -tmp_dir=/nowhere -cluster_shapes=2,1 -swizzle=4 -raster=m "
       "-accumulator=float16 "
       "-profile_budget=5 -include={}",
-      folder->path()));
+      include));
   ASSERT_TRUE(all) << render(all.error());
   for (const TargetOption& option : all->kind().options) {
     EXPECT_NE(all->values().at(option.name), option.default_value) << option.name;
