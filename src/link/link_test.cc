@@ -162,8 +162,13 @@ TEST_F(LinkTest, WhatIsOfThisMachineAlone) {
     EXPECT_TRUE(ran && ran->ok());
     return ran ? ran->out : "";
   };
-  const std::string noted = dump("-n", "a, b.so"), id = noted.substr(noted.find("Build ID"));
-  EXPECT_NE(dump("-n", "m.so").find(id), std::string::npos) << noted;
+  const auto build_id = [&](const char* file) {
+    const std::string notes = dump("-n", file);
+    const std::size_t begin = notes.find("Build ID: ");
+    EXPECT_NE(begin, std::string::npos) << notes;
+    return notes.substr(begin, notes.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(build_id("a, b.so"), build_id("m.so"));
   EXPECT_NE(dump("-d", "a, b.so").find("Library soname: [a, b.so]"), std::string::npos);
   const std::string bytes = *read_file(path("a, b.so"));
   EXPECT_NE(bytes.find(std::string("/opt/one\0/opt/two,three\0\0", 25)), std::string::npos);
