@@ -15,14 +15,14 @@
 namespace tessera::model_fuzz {
 namespace {
 
-// Seconds of processor time, and bytes of memory that a small model may take.
+// Of the processor. A small model takes no more, and no more memory than is set below.
 constexpr rlim_t kMostSeconds = 20;
-constexpr rlim_t kMostBytes = rlim_t{2} << 30;
 
 void set_limits() {
   const rlimit time{kMostSeconds, kMostSeconds};
   setrlimit(RLIMIT_CPU, &time);
-#if !defined(__SANITIZE_ADDRESS__)
+#ifndef TESSERA_SANITIZED
+  constexpr rlim_t kMostBytes = rlim_t{2} << 30;  // a sanitizer's shadow is larger
   const rlimit memory{kMostBytes, kMostBytes};
   setrlimit(RLIMIT_AS, &memory);
 #endif
