@@ -27,17 +27,6 @@ using testing::value_of;
 
 class DriverTest : public ModelTest {
  protected:
-  // `body` of @main as a model file, compiled by options for native code.
-  CompileOptions options(const std::string& text) {
-    CompileOptions o;
-    o.model = folder_.file("m.relay");
-    o.output = folder_.file("m.so");
-    o.targets = {Target()};
-    o.jobs = 1;
-    EXPECT_TRUE(write_atomically(o.model, "#[version = \"0.0.5\"]\n" + text));
-    return o;
-  }
-
   // Exported and interpreted, against the operators' evaluation.
   static void expect_right(const CompileOptions& options) {
     const Module module = value_of(load_model(options.model, {}));

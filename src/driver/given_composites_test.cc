@@ -14,16 +14,6 @@ using testing::value_of;
 
 class GivenComposites : public ModelTest {
  protected:
-  CompileOptions options(const std::string& text) {
-    CompileOptions o;
-    o.model = folder_.file("m.relay");
-    o.output = folder_.file("m.so");
-    o.targets = {Target()};
-    o.jobs = 1;
-    EXPECT_TRUE(write_atomically(o.model, "#[version = \"0.0.5\"]\n" + text));
-    return o;
-  }
-
   static void expect_right(const CompileOptions& options) {
     const Module module = value_of(load_model(options.model, {}));
     const auto library = value_of(exec::Session::open_library(options.output, {.threads = 1}));

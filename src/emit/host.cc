@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/host.h"
 
+#include <algorithm>
 #include <set>
 
 #include "emit/c_text.h"
@@ -255,7 +256,6 @@ class HostEmitter {
     for (const auto& [file, bundled] : info_.bundled) {
       rows += source("    {{{}, {}, {}, {}}},\n", c_string(file), c_string(bundled.hash),
                      bundled.offset, bundled.bytes);
-      has_files_inside_ |= bundled.bytes > 0;
     }
     table("tessera_program_bundled", "bundled", rows);
   }
@@ -372,7 +372,9 @@ class HostEmitter {
          main_ != nullptr ? main_->inputs.size() - num_kept() : 0, outputs().size(),
          used_pools().size(), module_.constants.size(), backend_names_.size(), extern_index_.size(),
          num_kernels_, num_steps_, main_ != nullptr ? plan_.heap_count : 0);
-    const bool weights = model && (weights_.bytes > 0 || has_files_inside_);
+    const bool has_files = std::any_of(info_.bundled.begin(), info_.bundled.end(),
+                                       [](const auto& file) { return file.second.bytes > 0; });
+    const bool weights = model && (weights_.bytes > 0 || has_files);
     const bool has_expressions = model && has_input_expressions(*main_);
     line("    {}, nullptr, {}, {}, nullptr, {}, {}, {}, {}, bundled, {}, {}}};",
          weights ? Literal("tessera_weights") : "nullptr",
@@ -393,7 +395,7 @@ class HostEmitter {
   std::map<std::string, int> extern_index_, backend_index_;
   std::vector<std::string> backend_names_;
   std::size_t num_kernels_ = 0, num_steps_ = 0;
-  bool has_shared_ = false, has_files_inside_ = false;
+  bool has_shared_ = false;
   Source out_;
 };
 

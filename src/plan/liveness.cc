@@ -17,11 +17,6 @@ using tir::Stmt;
 // reserved for it before a run has it.
 constexpr std::int64_t kMostReserved = std::int64_t{1} << 30;
 
-bool is_constant(const std::vector<tir::Expr>& shape) {
-  return std::all_of(shape.begin(), shape.end(),
-                     [](const tir::Expr& extent) { return tir::as_int(extent) != nullptr; });
-}
-
 // One walk in program order. Uses inside a loop of what is allocated outside count for the whole
 // loop, since a later iteration may read what an earlier one wrote. The branches of an `if` follow
 // each other: what only one of them uses lives in that one alone.
@@ -75,7 +70,7 @@ class LivenessWalk {
     // What is reserved as the program runs is of the heap, even where an extent of 0 bounds it.
     const bool bounded = !tir::sizes_vector(buffer) && elements &&
                          !__builtin_mul_overflow(*elements, buffer->dtype.size_bytes(), &bytes) &&
-                         (bytes <= kMostReserved || is_constant(buffer->shape));
+                         (bytes <= kMostReserved || tir::constant_size(buffer) >= 0);
     add(buffer->name, bounded ? bytes : -1, buffer->align_bytes);
     out_.of_buffer[buffer.get()] = out_.needs.size() - 1;
   }

@@ -4,10 +4,12 @@
 
 #include <cstdlib>
 #include <stdexcept>
+#include <string>
 
 #include <gtest/gtest.h>
 
 #include "diagnostics/diagnostic.h"
+#include "driver/options.h"
 #include "support/files.h"
 
 namespace tessera::driver::testing {
@@ -24,6 +26,17 @@ class ModelTest : public ::testing::Test {
   ModelTest() : folder_(*TempDir::make("tessera-driver-test")) {
     ::setenv("TESSERA_ROOT", TESSERA_BUILD_DIR, 1);  // the command finds it by where it lies
     ::setenv("TESSERA_CACHE_DIR", folder_.file("cache").c_str(), 1);
+  }
+
+  // The text, without its first line, as a model file, and options to compile it to native code.
+  CompileOptions options(const std::string& text) {
+    CompileOptions o;
+    o.model = folder_.file("m.relay");
+    o.output = folder_.file("m.so");
+    o.targets = {Target()};
+    o.jobs = 1;
+    EXPECT_TRUE(write_atomically(o.model, "#[version = \"0.0.5\"]\n" + text));
+    return o;
   }
 
   TempDir folder_;
