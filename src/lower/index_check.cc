@@ -77,8 +77,8 @@ class IndexChecks {
 
   std::vector<Expr> data_shape() const { return data_ ? data_->shape : std::vector<Expr>{}; }
 
-  // An axis whose size a run tells has elements, if there are indices: what reads with indices that
-  // a device has bounded needs one.
+  // An axis whose size a run tells has elements, if there are indices: a device goes on after an
+  // index outside, and its readers, which bound what they are given, need one element.
   std::vector<Stmt> size_checks() const {
     std::vector<Stmt> checks;
     Expr count = 1;

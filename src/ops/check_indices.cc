@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "ops/counted_index.h"
 #include "ops/evaluate.h"
 #include "ops/record.h"
 
@@ -74,30 +73,23 @@ std::int64_t size_of(const EvalArgs& args, const CheckIndicesAttrs& p, std::size
 
 std::vector<Tensor> eval(const EvalArgs& args) {
   const auto p = relay::read_attrs<CheckIndicesAttrs>(args.attrs);
-  auto indices = values_of<std::int64_t>(args.operands[0]);
+  const auto indices = values_of<std::int64_t>(args.operands[0]);
   const std::int64_t each = indices_of_an_axis(p, static_cast<std::int64_t>(indices.size()));
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const std::size_t k = p.axes.size() == 1 ? 0 : i / static_cast<std::size_t>(each);
     const std::int64_t size = size_of(args, p, k);
-    if (indices[i] < -size || indices[i] >= size) {
-      throw EvaluationFailure(
-          Code::kIndexOutOfRange,
-          fmt::format("the index {} at element {} of the indices lies outside of axis {}, which "
-                      "has {} elements",
-                      indices[i], i, p.axes[k], size));
-    }
-    indices[i] = counted_index(indices[i], size);
+    if (indices[i] >= -size && indices[i] < size) continue;
+    throw EvaluationFailure(
+        Code::kIndexOutOfRange,
+        fmt::format("the index {} at element {} of the indices lies outside of axis {}, which "
+                    "has {} elements",
+                    indices[i], i, p.axes[k], size));
   }
-  return {tensor_of(args.result, indices)};
+  return {args.operands[0]};
 }
 
 Definitions compute(const ComputeArgs& args) {
-  const auto p = relay::read_attrs<CheckIndicesAttrs>(args.attrs);
-  const auto data = args.operands.size() == 1 ? std::vector<Expr>{} : args.operands[1].shape();
-  return define(args, "y", [&](const Indices& i) {
-    const Expr index = tir::cast(args.operands[0](i), kInt64);
-    return tir::cast(counted_index(index, indexed_axis(p, data, i).size), result_dtype(args));
-  });
+  return define(args, "y", [&](const Indices& i) { return args.operands[0](i); });
 }
 
 }  // namespace
@@ -128,9 +120,10 @@ Expr is_inside(const Expr& index, const Expr& size) {
 constexpr Operator kCheckIndices{
     .name = "check_indices",
     .doc =
-        "The indices, counted from the front, each of which must be in [-n, n): one outside ends "
-        "the run. n is the size of data along the axis, or given; with several axes, those of "
-        "slice k of the first dimension count along axis k. Takers of ONNX have it in front   "
+        "The indices as they are, each of which must be in [-n, n): one outside ends the run. n is "
+        "the size of data along the axis, or given; with several axes, those of slice k of the "
+        "first dimension are along axis k. Readers of ONNX have it in front, and count negative "
+        "ones from the end themselves   "
         "indices: int[i...], data: T[d...] -> int[i...]",
     .operands = {"indices", "data"},
     .optional_operands = 1,

@@ -27,7 +27,7 @@ struct check_indices_i {
         return tessera_index_outside(call, "node `100%%`: the index %lld at element %lld of its indices lies outside of axis %lld, w"
     "hich has %lld elements", static_cast<long long>(x0[i]), static_cast<long long>(i), static_cast<long long>(0), static_cast<long long>(n));
       }
-      y[i] = tk::max<int64_t>(tk::min<int64_t>(x0[i] < 0 ? x0[i] + n : x0[i], n - 1), 0);
+      y[i] = x0[i];
     }
     return 0;
   }
