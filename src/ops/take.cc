@@ -90,8 +90,8 @@ Definitions compute(const ComputeArgs& args) {
   const Expr size = p.axis ? data.shape()[s.axis] : total;
   const auto accepted = [&](Expr i) {
     i = tir::cast(std::move(i), kInt64);
-    if (p.mode == "wrap") return tir::floor_mod(i, size);
-    return p.mode == "clip" ? tir::max(tir::min(i, size - 1), 0) : i;
+    // The model of whoever trusts its indices may be anybody's: `fast` is bounded, too.
+    return p.mode == "wrap" ? tir::floor_mod(i, size) : tir::max(tir::min(i, size - 1), 0);
   };
   return define(
       args, "y",
@@ -114,10 +114,9 @@ constexpr Operator kTake{
     .name = "take",
     .doc =
         "y[a..., i..., b...] = data[a..., indices[i...], b...] along `axis`; mode clip bounds the "
-        "indices, "
-        "wrap counts them modulo the size (so -1 is the last), fast trusts them; the first "
-        "batch_dims "
-        "dimensions are common   data: T[a..., n, b...], indices: int[i...] -> T[a..., i..., b...]",
+        "indices, wrap counts them modulo the size (so -1 is the last), fast is for those that are "
+        "inside; the first batch_dims dimensions are common   data: T[a..., n, b...], indices: "
+        "int[i...] -> T[a..., i..., b...]",
     .operands = {"data", "indices"},
     .attrs = relay::attr_schema<TakeAttrs>,
     .pattern = OpPattern::kInjective,

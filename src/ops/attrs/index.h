@@ -9,7 +9,8 @@ namespace tessera::ops {
 struct TakeAttrs {
   std::int64_t batch_dims = 0;
   std::optional<std::int64_t> axis;  // none: of the flattened tensor
-  std::string mode = "clip";  // clip, wrap (negative indices count from the end), fast (unchecked)
+  // clip, wrap (negative indices count from the end), fast (all of them are inside)
+  std::string mode = "clip";
   static constexpr auto fields =
       std::tuple{relay::attr("batch_dims", &TakeAttrs::batch_dims),
                  relay::attr("axis", &TakeAttrs::axis), relay::attr("mode", &TakeAttrs::mode)};
