@@ -9,81 +9,16 @@
 
 #include "constants/npy.h"
 #include "driver/catalogue.h"
-#include "driver/placement.h"
+#include "driver/pass_order.h"
 #include "module/text.h"
 #include "ops/infer_types.h"
 #include "ops/table.h"
 #include "relay/function_attributes.h"
 #include "relay/inline_literals.h"
 #include "support/files.h"
-#include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {
-
-// Folding before simplification: exporters compute shapes in the graph, and rules need sizes.
-// Folding before fold-scale-axis, too: it moves constants only; and behind it, for the new weights.
-// Norms are recognised where equal parts of them are one.
-constexpr std::string_view kGraphPasses =
-    "fold-constant,"
-    "simplify-inference,"
-    "simplify-expr,"
-    "fold-constant,"
-    "elide-index-checks,"
-    "fold-scale-axis,"
-    "fold-constant,"
-    "eliminate-common-subexpr,"
-    "recognize-norms,"
-    "eliminate-dead-code";
-
-// Casts meet where what they stand around was converted alone; shared masks become one again.
-std::string precision_passes(DType precision) {
-  return "to-mixed-precision{dtype=" + to_string(precision) +
-         "},"
-         "simplify-expr,"
-         "fold-constant,"
-         "eliminate-common-subexpr,"
-         "eliminate-dead-code";
-}
-
-// Transposes of weights are folded; where a dimension is one, some are reshapes.
-std::string layout_passes(const std::vector<std::string>& desired) {
-  return fmt::format(
-      "convert-layout{{desired=[{}]}},"
-      "pad-channels,"
-      "fold-constant,"
-      "simplify-expr,"
-      "canonicalize-views,"
-      "eliminate-common-subexpr,"
-      "eliminate-dead-code",
-      fmt::join(desired, ","));
-}
-
-// Before all else, where nobody wants to know.
-constexpr std::string_view kUnchecked = "elide-index-checks{all=true},";
-
-// Before any of those, where a back end multiplies integers of eight bits: weights are still in
-// them.
-constexpr std::string_view kIntegerPasses =
-    "decompose-quantization,"
-    "convert-quantized-products,";
-
-// Beyond those, where a GPU computes: a wide product uses it better than some narrow ones, and
-// patches are products, too.
-constexpr std::string_view kGpuPasses =
-    ",combine-parallel-dense,"
-    "convert-patch-conv,"
-    "canonicalize-views,"
-    "fold-constant,"
-    "eliminate-dead-code";
-
-// What a back end left of a function that the model brought has been simplified by nobody yet.
-constexpr std::string_view kNativePasses =
-    "simplify-inference,"
-    "simplify-expr,"
-    "eliminate-common-subexpr,"
-    "eliminate-dead-code,"
-    "hoist-constants,";
 
 bool same_bytes(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
@@ -165,39 +100,31 @@ std::uint64_t constant_bytes(const Module& module) {
 Result<Module> optimize_graph(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings) {
   module = without_plain_literals(std::move(module));
-  const bool has_gpu = std::any_of(options.targets.begin(), options.targets.end(),
-                                   [](const Target& t) { return t.device() == DeviceType::kCuda; });
-  const bool keeps_integers = has_gpu && multiplies_integers(options);
-  return run_list(
-      std::move(module), "graph",
-      fmt::format("{}{}{}{}", options.unchecked_indices ? kUnchecked : "",
-                  keeps_integers ? kIntegerPasses : "", kGraphPasses, has_gpu ? kGpuPasses : ""),
-      options, warnings);
+  return run_list(std::move(module), "graph", pass_list(Stage::kGraph, options), options, warnings);
 }
 
 Result<Module> reduce_precision(Module module, const CompileOptions& options,
                                 std::vector<Diagnostic>& warnings) {
-  return run_list(std::move(module), "precision", precision_passes(options.precision), options,
-                  warnings);
+  const std::string list = pass_list(Stage::kPrecision, options, to_string(options.precision));
+  return run_list(std::move(module), "precision", list, options, warnings);
 }
 
 Result<Module> convert_layouts(Module module, const std::vector<std::string>& desired,
                                const CompileOptions& options, std::vector<Diagnostic>& warnings) {
-  return run_list(std::move(module), "layout", layout_passes(desired), options, warnings);
+  const std::string layouts = fmt::format("{}", fmt::join(desired, ","));
+  return run_list(std::move(module), "layout", pass_list(Stage::kLayout, options, layouts), options,
+                  warnings);
 }
 
 Result<Module> fold_norms(Module module, const CompileOptions& options,
                           std::vector<Diagnostic>& warnings) {
-  return run_list(std::move(module), "norms", "fold-layer-norm,eliminate-dead-code", options,
-                  warnings);
+  return run_list(std::move(module), "norms", pass_list(Stage::kNorms, options), options, warnings);
 }
 
 Result<Module> prepare_native(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings) {
-  const bool on_device = compute_target(options.targets).device() == DeviceType::kCuda;
-  const std::string passes =
-      std::string(kNativePasses) + (on_device ? "fuse-ops{norms=true}" : "fuse-ops");
-  return run_list(std::move(module), "native", passes, options, warnings);
+  return run_list(std::move(module), "native", pass_list(Stage::kNative, options), options,
+                  warnings);
 }
 
 }  // namespace tessera::driver

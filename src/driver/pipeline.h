@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of passes of a compilation.
+// The stages of a compilation that run passes; which ones, pass_order.h says.
 #pragma once
 
 #include "driver/options.h"

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which passes a compilation runs, in which order, when and why: the rows of pass_order.def.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "driver/options.h"
+
+namespace tessera::driver {
+
+// The parts of a compilation between which something else than a pass happens.
+enum class Stage {
+  kGraph,      // before anything is placed
+  kPrecision,  // --precision: to a 16-bit type. Argument: the type
+  kLayout,     // to the layouts that back ends desire. Argument: the layouts
+  kNorms,      // for back ends that scale rows
+  kNative,     // what is left for native code, after back ends took their regions
+};
+
+// When a step is taken.
+enum class When {
+  kAlways,
+  kUncheckedIndices,  // --unchecked-indices
+  kIntegers,          // a GPU computes, and one of its back ends multiplies integers of eight bits
+  kGpu,               // a GPU is among the targets
+  kComputesOnGpu,     // it is what the model is compiled for
+  kComputesOnCpu,
+};
+
+struct PassStep {
+  Stage stage;
+  std::string_view pass;  // as on the command line; `$` is the stage's argument
+  When when;
+  std::string_view why;  // here: of this place in the order
+};
+
+std::span<const PassStep> pass_order();
+
+// The passes of a stage as on the command line: `fold-constant,simplify-expr`.
+std::string pass_list(Stage stage, const CompileOptions& options, std::string_view argument = "");
+
+}  // namespace tessera::driver
