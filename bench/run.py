@@ -38,7 +38,7 @@ MODELS = {
     "gpt2": {"batch": 1, "seq": 64},
 }
 ENGINES = ("tessera", "onnxruntime", "openvino")
-LIBRARIES = {"tessera": "model.so", "before": "before.so"}
+LIBRARIES = {"tessera": "model.so", "before": "earlier/model.so"}  # with its own oneDNN beside
 ROUND_S = 0.4
 PAUSE_S = 0.03  # lets the idle threads of the engine before stop spinning
 PROFILE_RUNS = 20
@@ -224,6 +224,7 @@ def bench_model(name: str, engines: list[str], options: argparse.Namespace) -> d
     if "tessera" in engines:
         entry["compile"] = compile_model(options.tessera, folder, options.compile_option)
     if "before" in engines:
+        (folder / LIBRARIES["before"]).parent.mkdir(exist_ok=True)
         compile_once([options.before, "compile", folder / "model.onnx", "-o",
                       folder / LIBRARIES["before"], "--bundle", "--json", *options.compile_option],
                      {**os.environ, "TESSERA_CACHE_DIR": str(folder / "cache")})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# oneDNN >= 3 built for libgomp: the project-local environment first, because there the threading
-# library is known, then the system's.
+# oneDNN >= 3: the project-local environment's, which has its threads from oneTBB, else the
+# system's, which may have them from libgomp.
 #   OneDNN::headers   include directory only (dnnl.h); who uses it opens the library with dlopen
 #   OneDNN::dnnl      the shared library, for code that may link it
 #   OneDNN_VERSION, OneDNN_LIBRARY

@@ -19,6 +19,7 @@ find_package(GTest REQUIRED)
 find_package(benchmark QUIET)
 find_package(xxHash REQUIRED)
 find_package(ZLIB REQUIRED)
+find_library(ZLIB_ARCHIVE libz.a REQUIRED)  # what travels in produced libraries
 
 # onnx.proto, the schema of the PyPI package `onnx`.
 file(GLOB onnx_proto_dirs ${TESSERA_PYTHON_ENV}/lib/python3*/site-packages/onnx)

@@ -44,6 +44,13 @@ python_requirements() {
   if has_nvcc; then cat "$gpu_requirements"; fi
 }
 
+# Names that the last installation required and the list in file $1 does not.
+no_longer_required() {
+  [ -f "$installed_stamp" ] || return 0
+  comm -23 <(requirement_names "$installed_stamp") <(requirement_names "$1")
+}
+requirement_names() { grep -v '^#' "$1" | sed 's/==.*//' | sort; }
+
 python_env_is_current() {
   [ -x "$python_env/bin/python3" ] && python_requirements | cmp -s - "$installed_stamp"
 }

@@ -40,6 +40,10 @@ if ! python_env_is_current; then
   echo "install-deps: PyPI packages into ${python_env#"$root"/}:" \
     "$(grep -v '^#' "$wanted" | tr '\n' ' ')"
   [ -x "$python_env/bin/pip" ] || python3 -m venv "$python_env"
+  # What is not wanted any more goes first: other builds of a library have the same files.
+  mapfile -t dropped < <(no_longer_required "$wanted")
+  [ "${#dropped[@]}" -eq 0 ] ||
+    "$python_env/bin/pip" uninstall --quiet --disable-pip-version-check --yes "${dropped[@]}"
   "$python_env/bin/pip" install --quiet --disable-pip-version-check --no-deps \
     --requirement "$wanted"
   cp "$wanted" "$installed_stamp"

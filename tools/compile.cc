@@ -75,8 +75,7 @@ void print_summary(const driver::CompileReport& r, const std::string& output) {
   if (r.is_one_file) {
     show("carries inside: {}\n", libraries);
   } else {
-    show("needs at run time: {}\n",
-         libraries.empty() ? "nothing but libc, libm, and libgomp for several threads" : libraries);
+    show("needs at run time: {}\n", libraries.empty() ? "nothing but libc and libm" : libraries);
   }
   if (r.vendor_folders.empty()) return;
   show(

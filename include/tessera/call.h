@@ -40,6 +40,7 @@ typedef struct tessera_call {
   // return.
   void (*set_error)(const struct tessera_call* call, const char* text);
   void* runtime;  // the runtime's own
+  void* workers;  // the runtime's own: who helps with parallel loops; null: nobody
 } tessera_call;
 
 // Convention "generated": loop nests, C-source kernels, shape functions (on host int64 buffers),
@@ -65,9 +66,10 @@ typedef uint64_t (*tessera_workspace_fn)(const int64_t* dims, tessera_device dev
 // error.
 typedef int32_t (*tessera_range_fn)(void* closure, int64_t begin, int64_t end, int32_t worker);
 
-// Runs fn over [0, n), split into at most call->threads contiguous parts of nearly equal length;
-// returns when all are done, with the status of a part that failed, else zero. Inside of a part, a
-// further parallel loop runs in that part's thread.
+// Runs fn over [0, n), split into contiguous parts of nearly equal length, which depend on n and
+// the instance's threads alone; a thread that is free takes the next one. Returns when all are
+// done, with the status of a part that failed, else zero. Inside of a part, a further parallel loop
+// runs in that part's thread.
 int32_t tessera_parallel_for(const tessera_call* call, int64_t n, tessera_range_fn fn,
                              void* closure);
 

@@ -165,6 +165,14 @@ typedef struct tessera_allocator {
 
 #define TESSERA_MAX_THREADS 1024
 
+// Threads of the program, in place of the instance's own, for the loops that this library runs.
+// `run` calls task(data, i) for each i in [0, count), in any order and at the same time or one
+// after the other, and returns when all are done. Tasks do not wait for each other.
+typedef struct tessera_thread_pool {
+  void* context;
+  void (*run)(void* context, int32_t count, void (*task)(void* data, int32_t i), void* data);
+} tessera_thread_pool;
+
 typedef struct tessera_instance_options {
   uint32_t struct_bytes;
   int32_t threads;        // 0: as many as the process may use CPUs; at most TESSERA_MAX_THREADS
@@ -172,13 +180,21 @@ typedef struct tessera_instance_options {
   const tessera_allocator* allocator;  // null: malloc. Copied
   void* const* pools;  // null, or one a pool: the caller's memory, or null to have it allocated
   int32_t pool_count;
-  int32_t profile;    // not 0: as by tessera_instance_profile
-  int32_t no_replay;  // not 0: runs on a device are never recorded and replayed
+  int32_t profile;      // not 0: as by tessera_instance_profile
+  int32_t no_replay;    // not 0: runs on a device are never recorded and replayed
+  int32_t thread_nice;  // added to the nice value of the instance's own threads; those of vendor
+                        // libraries keep theirs. Negative ones need the privilege
+  const tessera_thread_pool* thread_pool;  // null: threads of the instance. Copied
+  const int32_t* thread_cpus;  // null, or the CPUs that the instance's own threads may use. Copied
+  int32_t thread_cpu_count;
   int32_t pad;
 } tessera_instance_options;
 
-#define TESSERA_INSTANCE_OPTIONS_INIT \
-  { (uint32_t)sizeof(tessera_instance_options), 0, {0, 0}, NULL, NULL, 0, 0, 0, 0 }
+#define TESSERA_INSTANCE_OPTIONS_INIT                                                             \
+  {                                                                                               \
+    (uint32_t)sizeof(tessera_instance_options), 0, {0, 0}, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0, \
+        0                                                                                         \
+  }
 
 // `options` may be null.
 TESSERA_API int32_t tessera_instance_create(tessera_model* model,

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
+
+#include <zlib.h>
 
 #include "backends/table.h"
 #include "runtime/blake2b.h"
@@ -48,6 +51,20 @@ Result<void> copy_library(const std::string& from, const fs::path& to) {
                                "--bundle nothing is copied"));
 }
 
+// Null: it would hardly be smaller.
+std::shared_ptr<const Blob> packed(std::span<const std::byte> bytes) {
+  constexpr int kLevel = 6;
+  uLongf size = compressBound(bytes.size());
+  std::vector<std::byte> out(size);
+  const auto* from = reinterpret_cast<const Bytef*>(bytes.data());
+  if (compress2(reinterpret_cast<Bytef*>(out.data()), &size, from, bytes.size(), kLevel) != Z_OK ||
+      size > bytes.size() / 4 * 3) {
+    return nullptr;
+  }
+  out.resize(size);
+  return Blob::adopt(std::move(out));
+}
+
 }  // namespace
 
 Result<std::map<std::string, emit::BundledFile>> bundled_files(const Module& module) {
@@ -74,9 +91,13 @@ Result<std::vector<link::WeightPiece>> put_inside(const Module& module, std::uin
       TESSERA_TRY(const std::string found, find_to_bundle(artifact, name));
       TESSERA_TRY(auto blob, Blob::map_file(found));
       file.bytes = blob->bytes().size();
+      if (auto small = packed(blob->bytes())) {
+        blob = std::move(small);
+        file.packed_bytes = blob->bytes().size();
+      }
       file.offset = (end + link::kWeightsAlignBytes - 1) / link::kWeightsAlignBytes *
                     link::kWeightsAlignBytes;
-      end = file.offset + file.bytes;
+      end = file.offset + blob->bytes().size();
       pieces.push_back({file.offset, std::move(blob)});
     }
   }

@@ -232,11 +232,15 @@ class HostEmitter {
   }
 
   Source backend_row(const std::string& name) {
-    std::set<std::string> libraries;
+    std::vector<std::string> libraries;  // in the order in which they are opened
     StateFunctions state;
     for (const Artifact& a : module_.artifacts) {
       if (a.backend != name) continue;
-      libraries.insert(a.vendor_libraries.begin(), a.vendor_libraries.end());
+      for (const std::string& file : a.vendor_libraries) {
+        if (std::find(libraries.begin(), libraries.end(), file) == libraries.end()) {
+          libraries.push_back(file);
+        }
+      }
       state = a.state;
     }
     Source files("nullptr");
@@ -254,8 +258,15 @@ class HostEmitter {
   void bundled() {
     Source rows;
     for (const auto& [file, bundled] : info_.bundled) {
-      rows += source("    {{{}, {}, {}, {}}},\n", c_string(file), c_string(bundled.hash),
-                     bundled.offset, bundled.bytes);
+      rows += source("    {{{}, {}, {}, {}, {}, {}}},\n", c_string(file), c_string(bundled.hash),
+                     bundled.offset, bundled.bytes, bundled.packed_bytes,
+                     bundled.packed_bytes > 0 ? Literal("tessera_inflate") : "nullptr");
+    }
+    const bool is_any_packed =
+        std::any_of(info_.bundled.begin(), info_.bundled.end(),
+                    [](const auto& file) { return file.second.packed_bytes > 0; });
+    if (is_any_packed) {
+      line("extern \"C\" int32_t tessera_inflate(const void*, uint64_t, void*, uint64_t);");
     }
     table("tessera_program_bundled", "bundled", rows);
   }

@@ -34,6 +34,7 @@ WeightsLayout layout_weights(const Module& module);
 struct BundledFile {
   std::string hash;
   std::uint64_t offset = 0, bytes = 0;
+  std::uint64_t packed_bytes = 0;  // 0: it is not packed
 };
 
 // What the library says about itself besides its tables.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects, archives and weights into one shared library that needs nothing but the system's C
-// library, and opens libgomp when it runs with several threads.
+// library, and opens what threads and vendor libraries need when it runs.
 #pragma once
 
 #include <span>

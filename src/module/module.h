@@ -69,7 +69,7 @@ struct Artifact {
   std::vector<std::string>
       cuda_libraries;  // static libraries of the CUDA toolkit: "libcudart_static.a"
   std::vector<std::string>
-      vendor_libraries;      // sonames opened with dlopen at create: "libdnnl.so.3"
+      vendor_libraries;      // sonames opened with dlopen at create, in this order: "libdnnl.so.3"
   std::string run_function;  // kRuntimeModule: the tessera_backend_fn that runs its symbol
   std::vector<NamedConstant> constants;  // kRuntimeModule: by the names that the payload uses
   StateFunctions state;

@@ -7,7 +7,6 @@
 
 #include "runtime/arguments.h"
 #include "runtime/device_run.h"
-#include "runtime/threads.h"
 
 namespace tessera::runtime {
 namespace {

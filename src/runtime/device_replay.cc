@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "runtime/device_run.h"
-#include "runtime/threads.h"
 
 namespace tessera::runtime {
 namespace {
@@ -34,8 +33,8 @@ bool is_bound_again(tessera_instance& instance) {
 
 std::int32_t call_entry(tessera_instance& instance, const tessera_frame& frame, void* stream) {
   use_stream(instance, stream);
-  const ThreadCount thread_count(instance.threads);
-  if (instance.model->program->entry(&frame) == 0) return TESSERA_OK;
+  const auto entry = instance.model->program->entry;
+  if (instance.vendor_threads.run([&] { return entry(&frame); }) == 0) return TESSERA_OK;
   instance.work.bound_once = false;  // what fails again is no reason to record it
   return run_failed(instance);
 }

@@ -10,7 +10,6 @@
 #include "runtime/outputs.h"
 #include "runtime/overlap.h"
 #include "runtime/profile.h"
-#include "runtime/threads.h"
 
 namespace tessera::runtime {
 namespace {

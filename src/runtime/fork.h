@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that forks has one thread, and OpenMP believes that this thread's helpers still exist:
-// a parallel loop would wait for them for ever. In such a child, what needs several threads is done
-// by a thread of its own, for which OpenMP makes new helpers.
+// a parallel loop would wait for them for ever. In such a child, where libgomp was opened, what
+// needs several threads is done by a thread of its own, for which OpenMP makes new helpers.
 #pragma once
 
 #include <cstdint>
 
 #include "runtime/error.h"
+#include "runtime/gomp.h"
 
 namespace tessera::runtime {
 
@@ -34,7 +35,7 @@ std::int32_t run_with_helpers(std::int32_t (*work)(void* data), void* data);
 // Calls work(), wherever `threads` threads can run.
 template <class F>
 std::int32_t with_threads(std::int32_t threads, const F& work) {
-  if (threads <= 1 || !lacks_helpers()) return work();
+  if (threads <= 1 || opened_gomp() == nullptr || !lacks_helpers()) return work();
   return run_with_helpers(
       [](void* data) -> std::int32_t { return (*static_cast<const F*>(data))(); },
       const_cast<F*>(&work));

@@ -66,11 +66,8 @@ bool find(void* library, const char* name, F& function) {
 void open_once() {
   void* library = open_file();
   if (library == nullptr) return;
-  const bool complete = find(library, "GOMP_parallel", functions.parallel) &&
-                        find(library, "omp_get_max_threads", functions.max_threads) &&
-                        find(library, "omp_set_num_threads", functions.set_num_threads) &&
-                        find(library, "omp_get_thread_num", functions.thread_num) &&
-                        find(library, "omp_get_num_threads", functions.num_threads);
+  const bool complete = find(library, "omp_get_max_threads", functions.max_threads) &&
+                        find(library, "omp_set_num_threads", functions.set_num_threads);
   if (complete) opened.store(&functions, std::memory_order_release);
 }
 

@@ -11,7 +11,6 @@
 #include "runtime/device_run.h"
 #include "runtime/device_scope.h"
 #include "runtime/fork.h"
-#include "runtime/gomp.h"
 #include "runtime/threads.h"
 
 namespace tessera::runtime {
@@ -57,10 +56,34 @@ std::int32_t check_threads(std::int32_t threads) {
     return fail(TESSERA_INVALID_ARGUMENT, "%d threads asked for%s; an instance has at most %d",
                 threads, is_default ? " by OMP_NUM_THREADS" : "", TESSERA_MAX_THREADS);
   }
-  if (threads == 1 || open_gomp() != nullptr) return TESSERA_OK;
-  return fail(TESSERA_LIBRARY_MISSING,
-              "libgomp.so.1 was not found, which several threads need: install it, or create the "
-              "instance with one thread");
+  return TESSERA_OK;
+}
+
+std::int32_t check_thread_settings(const tessera_instance_options& options) {
+  if (options.thread_pool != nullptr && options.thread_pool->run == nullptr) {
+    return fail(TESSERA_INVALID_ARGUMENT, "the thread pool's function `run` is a null pointer");
+  }
+  if (options.thread_cpu_count < 0 ||
+      (options.thread_cpu_count > 0 && options.thread_cpus == nullptr)) {
+    return fail(TESSERA_INVALID_ARGUMENT, "thread_cpu_count is %d, and `thread_cpus` is %s",
+                options.thread_cpu_count,
+                options.thread_cpus == nullptr ? "a null pointer" : "not");
+  }
+  for (std::int32_t i = 0; i < options.thread_cpu_count; ++i) {
+    const std::int32_t cpu = options.thread_cpus[i];
+    if (cpu >= 0 && cpu < CPU_SETSIZE) continue;
+    return fail(TESSERA_INVALID_ARGUMENT, "thread_cpus[%d] is %d; CPUs have numbers from 0 to %d",
+                i, cpu, CPU_SETSIZE - 1);
+  }
+  return TESSERA_OK;
+}
+
+// What the caller knows of the options, and the defaults of what has been added since.
+tessera_instance_options complete(const tessera_instance_options* given) {
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  if (given == nullptr) return options;
+  std::memcpy(&options, given, std::min<std::size_t>(given->struct_bytes, sizeof options));
+  return options;
 }
 
 std::int32_t check_options(const tessera_program& program,
@@ -73,6 +96,7 @@ std::int32_t check_options(const tessera_program& program,
                 options.struct_bytes, kFirst);
   }
   if (std::int32_t status = check_threads(options.threads)) return status;
+  if (std::int32_t status = check_thread_settings(options)) return status;
   if (options.allocator != nullptr &&
       (options.allocator->allocate == nullptr || options.allocator->release == nullptr)) {
     return fail(TESSERA_INVALID_ARGUMENT, "the allocator's function `%s` is a null pointer",
@@ -141,8 +165,8 @@ std::uint64_t workspace_bytes(const tessera_instance& instance,
 std::int32_t set_up_calls(tessera_instance& instance) {
   const tessera_program& program = *instance.model->program;
   instance.call = {
-      sizeof(tessera_call), instance.threads, instance.device, nullptr, nullptr, 0, nullptr,
-      set_call_error,       &instance};
+      sizeof(tessera_call), instance.threads, instance.device,  nullptr, nullptr, 0, nullptr,
+      set_call_error,       &instance,        &instance.workers};
   if (!instance.extern_calls.allocate(program.extern_count) ||
       !instance.states.allocate(program.extern_count)) {
     return fail_out_of_memory("the table of calls");
@@ -188,20 +212,23 @@ std::int32_t set_up_tables(tessera_instance& instance) {
 
 std::int32_t set_up(tessera_instance& instance, const tessera_instance_options& options) {
   const tessera_program& program = *instance.model->program;
-  instance.threads = options.threads > 0 ? options.threads : default_threads();
+  instance.vendor_threads.set(instance.threads);
   instance.device = options.device.device_type != 0 ? options.device : program.device;
   instance.profiling = options.profile != 0;
   instance.allocator = options.allocator != nullptr
                            ? *options.allocator
                            : tessera_allocator{&instance, default_allocate, default_release};
   if (std::int32_t status = set_up_tables(instance)) return status;
+  if (std::int32_t status = instance.workers.set_up(instance.threads, options)) return status;
   if (program.device_api != nullptr) {
-    const bool replays = options.struct_bytes < sizeof options || options.no_replay == 0;
-    if (std::int32_t status = set_up_device(instance, replays)) return status;
+    if (std::int32_t status = set_up_device(instance, options.no_replay == 0)) return status;
   }
   if (std::int32_t status = set_up_pools(instance, options)) return status;
   if (std::int32_t status = set_up_calls(instance)) return status;
-  if (std::int32_t status = create_instance_states(instance)) return status;
+  if (std::int32_t status =
+          instance.vendor_threads.run([&] { return create_instance_states(instance); })) {
+    return status;
+  }
   for (std::int32_t i = 0; i < program.kept_weight_count; ++i) use_default_weight(instance, i);
   return TESSERA_OK;
 }
@@ -347,18 +374,17 @@ int32_t tessera_instance_create(tessera_model* model, const tessera_instance_opt
   if (instance == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`instance` is a null pointer");
   *instance = nullptr;
   if (model == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`model` is a null pointer");
-  const tessera_instance_options defaults = TESSERA_INSTANCE_OPTIONS_INIT;
-  if (options == nullptr) options = &defaults;
-  if (std::int32_t status = check_options(*model->program, *options)) return status;
+  const tessera_instance_options all = complete(options);
+  if (std::int32_t status = check_options(*model->program, all)) return status;
   auto* created = create<tessera_instance>();
   if (created == nullptr) return fail_out_of_memory("the instance");
   created->model = model;
   retain(model);
   created->forks = num_forks();
-  const std::int32_t threads = options->threads > 0 ? options->threads : default_threads();
-  const std::int32_t status = with_threads(threads, [&] {
-    const DeviceScope scope(model->program->device_api, options->device);
-    return set_up(*created, *options);
+  created->threads = all.threads > 0 ? all.threads : default_threads();
+  const std::int32_t status = with_threads(created->threads, [&] {
+    const DeviceScope scope(model->program->device_api, all.device);
+    return set_up(*created, all);
   });
   if (status != TESSERA_OK) {
     tear_down(created);

@@ -8,6 +8,8 @@
 #include "runtime/array.h"
 #include "runtime/error.h"
 #include "runtime/model.h"
+#include "runtime/vendor_threads.h"
+#include "runtime/workers.h"
 
 namespace tessera::runtime {
 
@@ -84,6 +86,9 @@ struct tessera_instance {
   tessera::runtime::Array<void*> pool_pointers;
   tessera::runtime::Array<tessera::runtime::Block> heap;
   tessera::runtime::Block workspace;  // shared by externs whose workspace is not planned
+
+  tessera::runtime::Workers workers;
+  tessera::runtime::VendorThreads vendor_threads;
 
   tessera_call call;
   tessera::runtime::Array<tessera_call> extern_calls;

@@ -66,6 +66,21 @@ bool write_all(int file, const void* data, std::uint64_t bytes) {
   return true;
 }
 
+bool unpack_into(int file, const MemoryImage& image) {
+  if (ftruncate(file, static_cast<off_t>(image.bytes)) != 0) return false;
+  void* out = mmap(nullptr, image.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (out == MAP_FAILED) return false;
+  const bool complete = image.unpack(image.data, image.data_bytes, out, image.bytes) == 0;
+  if (!complete) errno = EBADMSG;
+  munmap(out, image.bytes);
+  return complete;
+}
+
+bool fill(int file, const MemoryImage& image) {
+  return image.unpack != nullptr ? unpack_into(file, image)
+                                 : write_all(file, image.data, image.bytes);
+}
+
 }  // namespace
 
 void* open_image(const MemoryImage& image, char (&failure)[256]) {
@@ -73,7 +88,7 @@ void* open_image(const MemoryImage& image, char (&failure)[256]) {
   std::snprintf(name, sizeof name, "tessera-%s", image.hash);
   if (void* handle = find_open(name)) return handle;
   const int file = make_file(name);
-  const bool complete = file >= 0 && write_all(file, image.data, image.bytes);
+  const bool complete = file >= 0 && fill(file, image);
   if (!complete) {
     std::snprintf(failure, sizeof failure,
                   " (the one inside cannot be put into a file in memory: %s)",

@@ -6,12 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/program.h"
+
 namespace tessera::runtime {
 
 struct MemoryImage {
-  const void* data;
-  std::uint64_t bytes;
-  const char* hash;  // of its bytes, in letters and digits: images of one hash are the same
+  const void* data;  // packed, if `unpack` is not null
+  std::uint64_t data_bytes;
+  std::uint64_t bytes;  // of the image
+  const char* hash;     // of its bytes, in letters and digits: images of one hash are the same
+  decltype(tessera_program_bundled::unpack) unpack;
 };
 
 // A handle as dlopen gives one. Null where the system forbids it; `failure` then says why, in

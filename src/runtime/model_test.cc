@@ -125,7 +125,17 @@ TEST_F(ModelTest, OptionsOfAnInstanceAreChecked) {
   EXPECT_EQ(error_of(options), "100000 threads asked for; an instance has at most 1024");
   options.threads = TESSERA_MAX_THREADS + 1;
   EXPECT_EQ(error_of(options), "1025 threads asked for; an instance has at most 1024");
-  options.threads = 0;
+  options = TESSERA_INSTANCE_OPTIONS_INIT;
+  const tessera_thread_pool no_pool = {};
+  options.thread_pool = &no_pool;
+  EXPECT_EQ(error_of(options), "the thread pool's function `run` is a null pointer");
+  options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.thread_cpu_count = 2;
+  EXPECT_EQ(error_of(options), "thread_cpu_count is 2, and `thread_cpus` is a null pointer");
+  const std::int32_t cpus[] = {0, 5000};
+  options.thread_cpus = cpus;
+  EXPECT_EQ(error_of(options), "thread_cpus[1] is 5000; CPUs have numbers from 0 to 1023");
+  options = TESSERA_INSTANCE_OPTIONS_INIT;
   const Gomp* gomp = open_gomp();
   ASSERT_NE(gomp, nullptr);
   const int threads = gomp->max_threads();

@@ -74,9 +74,12 @@ typedef struct tessera_program_backend {
 // `--bundle=inside` put into it.
 typedef struct tessera_program_bundled {
   const char* file;
-  const char* hash;  // BLAKE2b with 32 bytes, in 64 lower-case hexadecimal digits
-  uint64_t offset;   // in the weights section
-  uint64_t bytes;    // 0: it is beside
+  const char* hash;       // BLAKE2b with 32 bytes, in 64 lower-case hexadecimal digits
+  uint64_t offset;        // in the weights section
+  uint64_t bytes;         // of the file; 0: it is beside
+  uint64_t packed_bytes;  // in the section
+  // Null: it is not packed. tessera_inflate.
+  int32_t (*unpack)(const void* packed, uint64_t packed_bytes, void* out, uint64_t bytes);
 } tessera_program_bundled;
 
 // A symbol that a back end provides: exactly one of `backend_fn` and `kernel_fn` is set.

@@ -12,7 +12,6 @@
 #include "runtime/outputs.h"
 #include "runtime/overlap.h"
 #include "runtime/profile.h"
-#include "runtime/threads.h"
 
 namespace tessera::runtime {
 
@@ -118,8 +117,7 @@ std::int32_t call_program(tessera_instance& instance, const tessera_tensor* inpu
   const tessera_frame frame = frame_of(instance, inputs, instance.model->constants.data());
   clear_run_error(instance);
   if (instance.profiling) start_run(instance.profile);
-  const ThreadCount thread_count(instance.threads);
-  if (program.entry(&frame) == 0) return TESSERA_OK;
+  if (instance.vendor_threads.run([&] { return program.entry(&frame); }) == 0) return TESSERA_OK;
   return run_failed(instance);
 }
 

@@ -8,7 +8,6 @@
 #include "runtime/error.h"
 #include "runtime/fork.h"
 #include "runtime/model.h"
-#include "runtime/threads.h"
 
 namespace tessera::runtime {
 namespace {
@@ -117,7 +116,6 @@ std::int32_t create_state(tessera_model& model, std::int32_t backend, tessera_de
                                    &outer,
                                    set_state_error,
                                    &context};
-  const ThreadCount thread_count(threads);
   const std::int32_t status = create_fn(&args, state);
   if (status == 0) return TESSERA_OK;
   *state = nullptr;

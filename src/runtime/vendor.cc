@@ -16,6 +16,7 @@
 #include "runtime/error.h"
 #include "runtime/gomp.h"
 #include "runtime/memory_image.h"
+#include "runtime/tbb.h"
 
 namespace tessera::runtime {
 namespace {
@@ -78,7 +79,9 @@ struct Search {
     const tessera_program_bundled* bundled = bundled_in(program);
     if (bundled != nullptr && bundled->bytes > 0) {
       const auto* weights = static_cast<const char*>(program.weights);
-      const MemoryImage image{weights + bundled->offset, bundled->bytes, bundled->hash};
+      const MemoryImage image{weights + bundled->offset,
+                              bundled->unpack != nullptr ? bundled->packed_bytes : bundled->bytes,
+                              bundled->bytes, bundled->hash, bundled->unpack};
       if (void* handle = open_image(image, failure)) return handle;
     } else if (where.first != nullptr && (bundled != nullptr || program.bundled_count == 0)) {
       const char* hash = bundled != nullptr ? bundled->hash : nullptr;
@@ -122,6 +125,14 @@ std::int32_t fail_missing(const tessera_program& program, std::int32_t backend,
               only_system ? "" : "and ");
 }
 
+// Then it has none of libgomp, which is left alone: the program may want it with other settings.
+bool has_threads_of_tbb(const tessera_program_backend& backend) {
+  for (std::int32_t i = 0; i < backend.library_count; ++i) {
+    if (std::strcmp(backend.libraries[i], kTbbFile) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 VendorLibraries::~VendorLibraries() {
@@ -134,7 +145,7 @@ std::int32_t VendorLibraries::open(const tessera_program& program,
     const tessera_program_backend& backend = program.backends[b];
     for (std::int32_t i = 0; i < backend.library_count; ++i) {
       if (find(backend.libraries[i]) != nullptr) continue;
-      open_gomp();  // before the library does
+      if (!has_threads_of_tbb(backend)) open_gomp();  // before the library does
       Search search{backend.libraries[i], {}, ""};
       void* handle = search.everywhere(program, where);
       if (handle == nullptr) return fail_missing(program, b, search);

@@ -223,7 +223,10 @@ TEST_P(WholeModels, RunsWithNothingAround) {
     for (const auto& entry : fs::directory_iterator(compiled().command.file("bundled"))) {
       fs::create_symlink(entry.path(), fs::path(folder) / entry.path().filename());
     }
-    EXPECT_EQ(names_in(folder), (std::vector<std::string>{"libdnnl.so.3", "model.so"}));
+    const std::vector<std::string> names = names_in(folder);
+    for (const char* file : {"libdnnl.so.3", "model.so"}) {
+      EXPECT_NE(std::find(names.begin(), names.end(), file), names.end()) << file;
+    }
   } else {
     fs::create_symlink(compiled().library, folder + "/model.so");
   }

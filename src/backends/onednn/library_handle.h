@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "backends/onednn/runtime/library.h"
 
@@ -12,7 +13,10 @@ namespace tessera::backends::onednn {
 Library* compiler_library();
 // Why it is null: what was looked for, and what to install.
 const std::string& compiler_library_error();
-// The file that was opened, with all links resolved; "" if it is null.
-const std::string& compiler_library_path();
+// The files that a model opens, in this order: oneDNN, after what it needs beside what every system
+// has.
+const std::vector<std::string>& compiler_library_files();
+// Where this process has loaded one of them from, with all links resolved; "" if it has not.
+std::string compiler_library_path(const std::string& file);
 
 }  // namespace tessera::backends::onednn

@@ -4,7 +4,7 @@
 #include "backends/onednn/codegen.h"
 #include "backends/onednn/composites.h"
 #include "byoc/compiler_functions.h"
-#include "runtime/threads.h"
+#include "runtime/vendor_threads.h"
 
 namespace tessera::backends {
 namespace onednn {
@@ -40,8 +40,8 @@ std::optional<Refusal> check(const Composite& composite, const Match& match, con
   const Subject subject(match);
   const auto kernel = composite.describe(subject, composite.activation);
   if (!kernel) return kernel.error();
-  const runtime::ThreadCount threads(machine_of(target.host()).threads);
-  return library_refusal(subject, *kernel);
+  runtime::VendorThreads threads(machine_of(target.host()).threads);
+  return threads.run([&] { return library_refusal(subject, *kernel); });
 }
 
 Artifact artifact_of(const std::string& symbol, RegionCode code) {
@@ -51,7 +51,7 @@ Artifact artifact_of(const std::string& symbol, RegionCode code) {
   out.symbols = {symbol};
   out.payload = std::move(code.graph);
   out.runtime_archives = {"onednn_runtime"};
-  out.vendor_libraries = {kLibraryFile};
+  out.vendor_libraries = compiler_library_files();
   out.run_function = "tessera_onednn_run";
   out.constants = std::move(code.constants);
   out.state = {"tessera_onednn_create_library",   "tessera_onednn_destroy_library",
@@ -70,7 +70,7 @@ class Onednn final : public byoc::Backend {
   }
 
   std::string library_path(std::string_view file) const override {
-    return file == kLibraryFile ? compiler_library_path() : "";
+    return compiler_library_path(std::string(file));
   }
 
   std::vector<CompositePattern> patterns(const Target&) const override {
@@ -96,7 +96,12 @@ class Onednn final : public byoc::Backend {
           error(Code::kBackendMissing, {}, "back end `onednn`: {}", compiler_library_error()));
     }
     const Machine machine = machine_of(find_cpu(module));
-    const runtime::ThreadCount threads(machine.threads);
+    runtime::VendorThreads threads(machine.threads);
+    return threads.run([&] { return compile_regions(std::move(module), machine); });
+  }
+
+ private:
+  static CompileOutcome compile_regions(Module module, const Machine& machine) {
     ReorderedWeights reordered;
     CompileOutcome out;
     for (const std::string& symbol : byoc::compiler_functions(module, kName)) {

@@ -20,10 +20,14 @@ Library::~Library() {
 bool Library::open(Lookup lookup, void* context, TextBuffer* error) {
   if (!load_api(&api_, lookup, context)) return false;
   const dnnl_version_t* version = api_.version();
-  if (version->major != DNNL_VERSION_MAJOR || version->cpu_runtime != DNNL_RUNTIME_OMP) {
-    error->add("oneDNN %d.%d with %s: version %d with OpenMP is needed", version->major,
+  const unsigned threads = version->cpu_runtime;
+  const bool is_known = threads == DNNL_RUNTIME_TBB || threads == DNNL_RUNTIME_OMP;
+  if (version->major != DNNL_VERSION_MAJOR || !is_known) {
+    error->add("oneDNN %d.%d with %s: version %d with oneTBB or OpenMP is needed", version->major,
                version->minor,
-               version->cpu_runtime == DNNL_RUNTIME_OMP ? "OpenMP" : "another thread runtime",
+               threads == DNNL_RUNTIME_TBB   ? "oneTBB"
+               : threads == DNNL_RUNTIME_OMP ? "OpenMP"
+                                             : "another thread runtime",
                DNNL_VERSION_MAJOR);
     return false;
   }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/tbb.h"
+
+#include <dlfcn.h>
+
+namespace tessera::runtime {
+namespace {
+
+// tbb::detail::d1::delegate_base
+class Delegate {
+ public:
+  Delegate(void (*work)(void*), void* data) : work_(work), data_(data) {}
+  virtual bool operator()() const {
+    work_(data_);
+    return true;
+  }
+  virtual ~Delegate() = default;
+
+ private:
+  void (*work_)(void*);
+  void* data_;
+};
+
+struct Tbb {
+  void (*initialize)(void* arena);
+  void (*terminate)(void* arena);
+  void (*execute)(void* arena, const void* delegate);
+};
+
+std::atomic<bool> is_found{false};
+Tbb functions;
+
+template <class F>
+bool find(void* library, const char* name, F& function) {
+  function = reinterpret_cast<F>(dlsym(library, name));
+  return function != nullptr;
+}
+
+// Null as long as no library in this process has loaded it. It stays loaded then.
+const Tbb* loaded_tbb() {
+  if (is_found.load(std::memory_order_acquire)) return &functions;
+  void* library = dlopen(kTbbFile, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  if (library == nullptr) return nullptr;
+  Tbb found;
+  const bool complete =
+      find(library, "_ZN3tbb6detail2r110initializeERNS0_2d115task_arena_baseE", found.initialize) &&
+      find(library, "_ZN3tbb6detail2r19terminateERNS0_2d115task_arena_baseE", found.terminate) &&
+      find(library, "_ZN3tbb6detail2r17executeERNS0_2d115task_arena_baseERNS2_13delegate_baseE",
+           found.execute);
+  if (!complete) return nullptr;
+  functions = found;  // by several threads at once the same
+  is_found.store(true, std::memory_order_release);
+  return &functions;
+}
+
+}  // namespace
+
+TbbArena::~TbbArena() {
+  if (layout_.arena.load() != nullptr) functions.terminate(&layout_);
+}
+
+bool TbbArena::execute(std::int32_t threads, void (*work)(void* data), void* data) {
+  const Tbb* tbb = threads > 0 ? loaded_tbb() : nullptr;
+  if (tbb == nullptr) return false;
+  if (layout_.arena.load(std::memory_order_relaxed) == nullptr) {
+    layout_.max_concurrency = threads;
+    tbb->initialize(&layout_);
+  }
+  const Delegate delegate(work, data);
+  tbb->execute(&layout_, &delegate);
+  return true;
+}
+
+}  // namespace tessera::runtime
