@@ -79,7 +79,7 @@ std::optional<Diagnostic> warning_of_no_kernel(const std::string& path,
     named.push_back(fmt::format("{} more", kernels.size() - named.size()));
   }
   return warning(Code::kBadOption, {},
-                 "the records in `{}`: {} of kernels that the targets have not, {}, {} skipped",
+                 "the records in `{}`: {} of kernels that the targets do not have, {}, {} skipped",
                  path, count, fmt::join(named, ", "), count == 1 ? "is" : "are");
 }
 

@@ -162,7 +162,7 @@ void Verifier::compare(const std::string& symbol, std::span<const Tensor> inputs
         error(Code::kVerifyFailed, {},
               "`{}` of {}: result {} is {:.3g} of its largest magnitude away from the reference",
               symbol, kernel.backend, i, apart)
-            .with_remedy("leave that back end out with --backends, and report it"));
+            .with_remedy("omit that back end from --backends, and report it"));
   }
   const bool is_no_judge = !differences.empty() && overflows(module_, *body, inputs);
   spent_seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();

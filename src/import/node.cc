@@ -234,7 +234,7 @@ DType Node::dtype_attr(std::string_view name, DType fallback) const {
   const auto number = static_cast<int>(int_attr(name, 0));
   if (!onnx::TensorProto::DataType_IsValid(number) || number == onnx::TensorProto::UNDEFINED) {
     wrong_attribute(
-        fmt::format("its attribute `{}` is {}, which is no data type of ONNX", name, number));
+        fmt::format("its attribute `{}` is {}, which is not a data type of ONNX", name, number));
   }
   const auto dtype = onnx_dtype(number);
   if (!dtype) {

@@ -122,8 +122,8 @@ constexpr Operator kCheckIndices{
     .doc =
         "The indices as they are, each of which must be in [-n, n): one outside ends the run. n is "
         "the size of data along the axis, or given; with several axes, those of slice k of the "
-        "first dimension are along axis k. Readers of ONNX have it in front, and count negative "
-        "ones from the end themselves   "
+        "first dimension are along axis k. Gathers and scatters of ONNX have it before them, and "
+        "count negative ones from the end themselves   "
         "indices: int[i...], data: T[d...] -> int[i...]",
     .operands = {"indices", "data"},
     .optional_operands = 1,

@@ -320,7 +320,7 @@ Result<Module> run(Module module, PassContext& context) {
 extern const Pass canonicalize_views;
 const Pass canonicalize_views{
     .name = "canonicalize-views",
-    .summary = "shortens chains of reshapes, transposes and slices, and moves them behind products",
+    .summary = "shortens chains of reshapes, transposes and slices, and moves them after products",
     .run = run,
 };
 

@@ -266,7 +266,7 @@ bool Matcher::matches_constraint(std::uint32_t p, std::uint32_t e) {
   if (pattern.kind == PatternKind::kType) {
     return type == pattern.type || fail_at(pattern, e, "the type differs");
   }
-  if (!type || !type.is_tensor()) return fail_at(pattern, e, "it is no tensor of a known type");
+  if (!type || !type.is_tensor()) return fail_at(pattern, e, "it is not a tensor of a known type");
   if (pattern.kind == PatternKind::kDtype) {
     return type.dtype() == pattern.dtype || fail_at(pattern, e, "the data type differs");
   }

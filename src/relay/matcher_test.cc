@@ -347,8 +347,9 @@ TEST(Matcher, SaysWhereItCameFurthest) {
   };
   EXPECT_EQ(why("= nn.relu(add(abs(*), constant));"), "the operator `exp` is not `abs`");
   EXPECT_EQ(why("= nn.relu(add(exp(*), constant));"), "the parameter `%y` is not `constant`");
-  EXPECT_EQ(why("= nn.relu(*[dtype = float16]);"),
-            "a call of `add` does not fit `*[dtype = float16]`: it is no tensor of a known type");
+  EXPECT_EQ(
+      why("= nn.relu(*[dtype = float16]);"),
+      "a call of `add` does not fit `*[dtype = float16]`: it is not a tensor of a known type");
   EXPECT_EQ(why("= nn.relu(exp(*));"), "the operator `add` is not `exp`");
 }
 

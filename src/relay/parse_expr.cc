@@ -64,7 +64,7 @@ Parser::Value Parser::projections(Value value) {
     const Token t = take();
     const auto index = parse_size(text_of(t));
     if (!index || *index > 1'000'000) {
-      report(error(Code::kBadLiteral, location(t), "`{}` is no index of a field", text_of(t)));
+      report(error(Code::kBadLiteral, location(t), "`{}` is not an index of a field", text_of(t)));
     }
     at(value.begin, t.end);
     value = {builder_->project(value.node, static_cast<int>(index.value_or(0))), value.begin,

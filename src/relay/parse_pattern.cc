@@ -95,7 +95,7 @@ Pattern PatternParser::optional(const Pattern& p) {
   const PatternNode& node = *p.get();
   if (node.kind != PatternKind::kCall || node.children.size() < 2) {
     report(error(Code::kSyntax, location(mark),
-                 "`?` stands behind a call with arguments: it makes the call optional")
+                 "`?` follows a call with arguments: it makes the call optional")
                .with_remedy("write `nn.relu(%x)?`, or both alternatives with `|`"));
     return p;
   }

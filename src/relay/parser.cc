@@ -126,7 +126,7 @@ Result<void> Parser::read_metadata_at(std::size_t begin) {
   }
   if (!options_.constants_in) {
     return fail(error(Code::kUnsupportedSyntax, place(end + 2),
-                      "a text that is no file has no files beside it"));
+                      "a text that is not a file has no files beside it"));
   }
   TESSERA_TRY(metadata_.constants,
               options_.constants_in(std::string(section.substr(name, end - name)), place(end)));

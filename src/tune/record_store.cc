@@ -96,8 +96,8 @@ Result<bool> has_records(sqlite3* database, const std::string& path) {
 }
 
 Diagnostic no_records(const std::string& path) {
-  return error(Code::kBadOption, nullptr,
-               "`{}` is no file of records: it has not the table that they are in", path)
+  return error(Code::kBadOption, nullptr, "`{}` is not a file of records: it lacks their table",
+               path)
       .with_remedy("name a file that `tessera tune` made; it makes one where there is none");
 }
 

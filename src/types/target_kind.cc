@@ -67,7 +67,7 @@ std::vector<TargetKind> make_kinds() {
         {"use_fast_math", false,
          "float32 results take their sigmoid from the hardware's tanh, as 16-bit ones do"},
         {"fold_norms", true,
-         "products apply large layer norms in front of them as factors of their rows"},
+         "products apply large layer norms before them as factors of their rows"},
         {"tmp_dir", Text("./tmp"), "folder where generated sources stay, if it is not this one"},
         {"cluster_shapes", Ints{1, 1, 2, 1, 1, 2}, "cluster sizes to try, along M and N in turn"},
         {"swizzle", Int{1}, "width of the bands in which tiles are visited"},

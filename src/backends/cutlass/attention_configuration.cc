@@ -134,12 +134,12 @@ std::optional<relay::Refusal> check_kernels(const Attention& a, const Target& ta
   const std::int64_t together = 16 / a.dtype.size_bytes();
   if (a.width % together != 0 || a.width > 256) {
     return because(
-        fmt::format("heads are {} wide: no multiple of {} up to 256", a.width, together));
+        fmt::format("heads are {} wide, not a multiple of {} up to 256", a.width, together));
   }
   for (const HeadsView* x : {&a.q, &a.k, &a.v, &a.o}) {
     for (const std::int64_t d : {x->offset, x->batch_stride, x->head_stride, x->row_stride}) {
       if (d % together != 0 || d > INT32_MAX) {
-        return because("rows of heads are no multiples of 16 bytes apart");
+        return because("the distance of rows of heads is not a multiple of 16 bytes");
       }
     }
   }

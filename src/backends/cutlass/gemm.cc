@@ -185,7 +185,7 @@ std::optional<Refusal> describe_types(const Function& f, const Target& target, G
 std::optional<Refusal> check_behind_weight_gradient(const Epilogue& epilogue) {
   for (const EpilogueInput& input : epilogue.inputs) {
     if (input.kind != InputKind::kFull && input.kind != InputKind::kScalar) {
-      return Refusal{"an operand behind the gradient is neither as large nor one number"};
+      return Refusal{"an operand of the gradient's epilogue is neither as large nor one number"};
     }
   }
   return std::nullopt;
