@@ -70,7 +70,7 @@ class HostProgram {
   void set(HostValue flag, bool value);
   // Makes what computes `value` in the current block write to `into` instead. False where only a
   // copy will do: it comes from elsewhere, is given away already, `into` is still read, or what
-  // is computed may be larger than `into` and is checked only behind it.
+  // is computed may be larger than `into` and is checked only after it.
   bool redirect(HostValue value, HostValue into);
 
   // Which results can only be copies of these values: not made by a call, or already given away.
@@ -98,7 +98,7 @@ class HostProgram {
     tir::Buffer buffer;
     Dim count;
     int alias = -1;        // the root whose buffer this is
-    bool in_step = false;  // where the step kView stands; else behind the step that makes the root
+    bool in_step = false;  // where the step kView stands; else after the step that makes the root
   };
   enum class StepKind : std::uint8_t {
     kCall,

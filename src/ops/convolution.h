@@ -25,8 +25,8 @@ inline const std::string& result_layout(const ConvAttrs& p) {
   return p.out_layout.empty() ? p.data_layout : p.out_layout;
 }
 
-// Of the gradient of a convolution by its weight. Relay has two ways to write them: either they are
-// those of the convolution, or `kernel_layout` is the data's, `data_layout` the gradient's and
+// Layouts of the gradient of a convolution by its weight. Relay writes them in two ways: they are
+// those of the convolution, or else `kernel_layout` is the data's, `data_layout` the gradient's and
 // `out_layout` the result's; without that one, the result is laid out as the data.
 struct GradientLayouts {
   std::string grad, data, weight;

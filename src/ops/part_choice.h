@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of many parts that lie behind each other along an axis.
+// One of many parts that follow each other along an axis.
 #pragma once
 
 #include <cstddef>

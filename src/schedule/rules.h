@@ -25,7 +25,7 @@ tir::Stmt schedule_reduction(Nest nest, const tir::Bounds& outer, const Machine&
 tir::Stmt schedule_inner(const tir::Stmt& s, tir::Bounds outer, const Machine& machine);
 
 // Sums of products of two operands (matrix products, convolutions), with the element-wise nests
-// behind them: register tiles, packed operands. `nests` begins with the product; tells how many of
+// after them: register tiles, packed operands. `nests` begins with the product; tells how many of
 // them the result replaces.
 struct Contraction {
   std::vector<tir::Stmt> nests;

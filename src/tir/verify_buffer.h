@@ -9,7 +9,7 @@
 
 namespace tessera::tir {
 
-// Of one array in the frame of a kernel.
+// The most bytes of one array in the frame of a kernel.
 inline constexpr std::int64_t kMaxStackBytes = 1 << 20;
 
 // The bytes of the buffer's elements; -1 where an extent is no number or 64 bits do not count them.

@@ -63,7 +63,7 @@ constexpr std::int64_t kMostMatricesOfGrid = tessera::cutlass::kMostBlocksOfGrid
 // A device as far as the choice depends on it.
 struct Device {
   int multiprocessors = 132;
-  // Of each, for all its blocks.
+  // What each multiprocessor has for all its blocks.
   std::int64_t shared_bytes = 228 << 10;
   int threads = 2048;
 };

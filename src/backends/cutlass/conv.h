@@ -32,7 +32,7 @@ struct Convolution {
 
   // Transposed, and not by one each way: the window's elements reach different places.
   bool is_strided() const;
-  // Of the result, or of the one that a kernel is for.
+  // Channels of the result, or of the one that a kernel is for.
   std::int64_t made_channels() const;
   // All but those: "8x56x56x64 by 3x3 strides 1x1 dilation 1x1 padding 1,1,1,1".
   std::string text() const;
