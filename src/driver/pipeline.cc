@@ -22,7 +22,7 @@ namespace tessera::driver {
 namespace {
 
 // Folding before simplification: exporters compute shapes in the graph, and rules need sizes.
-// Folding before fold-scale-axis, too: it moves constants only; and behind it, for the new weights.
+// Folding before fold-scale-axis, too: it moves constants only; and after it, for the new weights.
 // Norms are recognised where equal parts of them are one.
 constexpr std::string_view kGraphPasses =
     "fold-constant,"

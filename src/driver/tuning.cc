@@ -45,7 +45,7 @@ bool has_kernel(const byoc::TuningTask& task, const std::string& kernel) {
   });
 }
 
-// Of a time that will not be taken, though it is of the work and device of a task: the kernel is
+// Is it a time that will not be taken, though it is of a task's work and device? The kernel is then
 // none of its candidates, as options of the target narrow them, or by a name that none has.
 bool is_of_no_kernel(const tune::Record& record, const std::vector<byoc::TuningTask>& tasks) {
   if (!record.failure.empty()) return false;

@@ -73,7 +73,7 @@ bool reads_symbols(const relay::Function& f) {
   return false;
 }
 
-// A kernel is given tables behind what its function takes: the constants of its body.
+// A kernel is given tables after what its function takes: the constants of its body.
 std::span<const Tensor> without_tables(const relay::Function& body,
                                        std::span<const Tensor> inputs) {
   std::size_t count = 0;

@@ -328,7 +328,7 @@ void Node::wrong_attribute(const std::string& finding) const {
 
 void Node::check_all_was_read() const {
   for (const auto& a : proto_.attribute()) {
-    // Of opset 5 and older: what the operator may overwrite.
+    // An attribute of opset 5 and older: what the operator may overwrite.
     if (read_attrs_.contains(a.name()) || a.name() == "consumed_inputs") continue;
     throw NodeError{not_supported(fmt::format("the attribute `{}`", a.name())), true};
   }

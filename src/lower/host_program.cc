@@ -307,7 +307,7 @@ bool HostProgram::is_made_by(int r, int block, std::size_t number) const {
   return root(r).block == block && root(r).step == static_cast<int>(number);
 }
 
-// A step, with the memory it writes declared in front of it and the views of that behind it.
+// A step, with the memory it writes declared before it and the views of that after it.
 void HostProgram::put_step(int block, std::size_t number, Block& out) const {
   const Step& step = blocks_[static_cast<std::size_t>(block)][number];
   std::vector<int> views;

@@ -14,7 +14,7 @@ std::int64_t indices_of_an_axis(const CheckIndicesAttrs& p, std::int64_t count) 
   return std::max<std::int64_t>(count / static_cast<std::int64_t>(p.axes.size()), 1);
 }
 
-// Of constant indices; `sizes` may be symbolic, and are right for what is constant then.
+// Checks constant indices; `sizes` may be symbolic, and are right for what is constant then.
 Result<void> check_constant(const InferArgs& args, const CheckIndicesAttrs& p, const Shape& sizes) {
   if (args.values.empty() || args.values[0] == nullptr) return {};
   const Ints indices = *constant_ints(args, 0);

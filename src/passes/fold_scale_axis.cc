@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A constant factor for each channel before or behind a convolution moves into its weight:
+// A constant factor for each channel before or after a convolution moves into its weight:
 //   conv(relu(x * s + b), w)  =  conv(relu(x + b / s), w * s)       over w's input channels, s > 0
 //   relu(conv(x, w) + b) * s  =  relu(conv(x, w * s) + b * s)       over w's output channels, s > 0
 // Between the two may stand additions of a value for each channel, other such factors, and nn.relu.

@@ -153,8 +153,8 @@ bool Matcher::is_operator_call(std::uint32_t p, std::string_view op) const {
   return callee.kind == PatternKind::kOperator && callee.name == op;
 }
 
-// Of a call of the other operator: (a * b) / c is b * (a / c) or a * (b / c) too, and (a / b) * c
-// is (a * c) / b.
+// Matches a call of the other operator: (a * b) / c is b * (a / c) or a * (b / c), too, and
+// (a / b) * c is (a * c) / b.
 bool Matcher::matches_regrouped(std::uint32_t p, std::uint32_t e) {
   const auto has_argument = [&](std::string_view op) {
     const auto& inputs = graph_[e].inputs;

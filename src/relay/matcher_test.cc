@@ -297,7 +297,7 @@ TEST(Groups, NamesFollowEvaluation) {
 }
 
 TEST(Groups, HigherRootsComeFirst) {
-  // Of three calls in a row the last two are one group.
+  // The last two of three calls in a row are one group.
   EXPECT_EQ(names("= exp(exp(*));", "exp(exp(exp(%x)))"), (Texts{"exp_exp_"}));
   EXPECT_EQ(names("= exp(exp(*));", "exp(exp(exp(exp(%x))))"), (Texts{"exp_exp_", "exp_exp_"}));
 }

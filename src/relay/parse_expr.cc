@@ -57,7 +57,7 @@ Parser::Value Parser::call() {
   return callee;
 }
 
-// The value with the projections that stand behind it.
+// The value with the projections that follow it.
 Parser::Value Parser::projections(Value value) {
   while (at_punct(".") && peek(1).kind == TokenKind::kNumber) {
     take();

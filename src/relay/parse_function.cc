@@ -10,7 +10,7 @@
 
 namespace tessera::relay {
 
-// `(params, attrs) -> R { body }` behind the name of a global or `fn`.
+// `(params, attrs) -> R { body }` after the name of a global or `fn`.
 Function Parser::function_after_name(const Token& start) {
   builder_.emplace();
   regions_.assign(1, Function::kBody);

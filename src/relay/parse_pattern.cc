@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns: alternatives, and what stands behind a primary pattern.
+// Patterns: alternatives, and what follows a primary pattern.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

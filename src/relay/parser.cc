@@ -199,7 +199,7 @@ void Parser::definition() {
   if (!panicking_) add_function(definition_name_, *name, std::move(f));
 }
 
-// To behind its closing brace: the `def` within is not one of ours.
+// Moves past its closing brace: the `def` within is not one of ours.
 void Parser::skip_loop_text() {
   for (int open = 1; open > 0 && peek().kind != TokenKind::kEnd; take()) {
     open += at_punct("{") ? 1 : at_punct("}") ? -1 : 0;

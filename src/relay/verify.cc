@@ -94,7 +94,7 @@ class Verifier {
     }
   }
 
-  // Of the literal, or of the function itself.
+  // Checks those of the literal, or of the function itself.
   void check_attributes(NodeId at, const Attrs& attrs) {
     const auto finding = wrong_function_attribute(attrs);
     if (!finding) return;

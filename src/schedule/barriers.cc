@@ -74,7 +74,7 @@ class BarrierPlacer {
     });
   }
 
-  // `head` is touched before each iteration and behind the last. An iteration that touches what the
+  // `head` is touched before each iteration and after the last. An iteration that touches what the
   // one before has changed begins with a barrier.
   template <class Make>
   Stmt repeated(const Touched& head, const Stmt& inside, const Make& make) {

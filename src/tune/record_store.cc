@@ -101,7 +101,7 @@ Diagnostic no_records(const std::string& path) {
       .with_remedy("name a file that `tessera tune` made; it makes one where there is none");
 }
 
-// Of two processes that make the file, the second finds it made.
+// If two processes make the file, the second finds it made.
 Result<void> make_records(sqlite3* database, const std::string& path) {
   return in_transaction(database, path, [&]() -> Result<void> {
     TESSERA_TRY(const bool are_there, has_records(database, path));

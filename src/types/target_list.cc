@@ -61,7 +61,7 @@ void check_arch(const Target& machine, const Target& target, Diagnostics& proble
                    .with_remedy("give both the same -arch"));
 }
 
-// Each kind once; behind the first target of a device only externals, and only behind a machine.
+// Each kind once; after the first target of a device only externals, and only after a machine.
 Diagnostics check_list(const std::vector<Target>& targets) {
   Diagnostics problems;
   std::set<std::string_view> kinds;

@@ -17,7 +17,7 @@
 namespace tessera::e2e {
 namespace {
 
-// Of kSmallProduct.
+// The workload of kSmallProduct.
 constexpr const char* kWorkload =
     "gemm m=31 n=7 k=13 batch=1 a=float16:row:1 b=float16:column:1 sum=float32 d=float16:1 "
     "{ return sum; }";

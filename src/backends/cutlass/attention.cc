@@ -39,7 +39,7 @@ class Describer {
   Expected<Attention, Refusal> run() {
     TESSERA_TRY(const SeenAs result, see_product(nodes_));
     const NodeId shares = nodes_.operands(result.node)[0];
-    if (!nodes_.is_inside(shares)) return refuse("the values come before the softmax");
+    if (!nodes_.is_inside(shares)) return refuse("the softmax is not the left factor");
     TESSERA_TRY(const NodeId softmax, find_softmax(shares));
     if (!nodes_.is(softmax, "nn.softmax")) {
       return refuse("{} stands between the softmax and the values", nodes_.name(softmax));

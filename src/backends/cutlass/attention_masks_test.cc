@@ -22,7 +22,7 @@ using cutlass::testing::RecordingToolchain;
 
 constexpr int kKeys = 96;
 
-// `seen` for keys up to the query's own, `hidden` behind it.
+// `seen` for keys up to the query's own, `hidden` after it.
 Tensor causal(DType dtype, double seen, double hidden) {
   std::vector<double> values;
   for (int i = 0; i < kKeys * kKeys; ++i) {
@@ -44,8 +44,8 @@ Module with_constant(Module module, const std::string& name, double seen, double
 }
 
 // softmax(`masked`) V, where `masked` reads the scaled scores %0, in float32 %1, which is the mask
-// %m in numbers otherwise. %tril, %future (what is added behind the query) and %far (the same, of
-// float32) are constants, as are %ones and %taken: s * ones - taken is s, or -10000 behind the
+// %m in numbers otherwise. %tril, %future (what is added after the query) and %far (the same, of
+// float32) are constants, as are %ones and %taken: s * ones - taken is s, or -10000 after the
 // query.
 Module model(const std::string& masked, bool is_wide = false, double behind = -65504) {
   const std::string weights =

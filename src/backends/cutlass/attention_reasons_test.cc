@@ -104,7 +104,7 @@ TEST(AttentionReasons, TheSoftmaxHasThem) {
             std::string::npos);
 }
 
-// Of rank 2, of values in front, along another axis.
+// Products of rank 2, with values as the left factor, or a softmax along another axis.
 TEST(AttentionReasons, ThereAreOthersOfOtherForms) {
   const auto reason_of = [](const std::string& body) {
     return outcome_of(
@@ -120,7 +120,7 @@ TEST(AttentionReasons, ThereAreOthersOfOtherForms) {
             std::string::npos);
   EXPECT_NE(reason_of("  %0 = nn.softmax(nn.matmul(%a, %b, units=None), axis=2);\n"
                       "  nn.matmul(%c, transpose(%0, axes=[0, 2, 1]), units=None)")
-                .find("the values come before the softmax"),
+                .find("the softmax is not the left factor"),
             std::string::npos);
   EXPECT_NE(reason_of("  %0 = nn.softmax(nn.matmul(%a, %b, units=None), axis=1);\n"
                       "  nn.matmul(%0, %c, units=None)")

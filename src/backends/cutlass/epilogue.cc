@@ -182,7 +182,7 @@ class Describer {
     return relay::read_attrs<A>(f_.as<relay::OpCall>(id)->attrs);
   }
 
-  // Of an activation with numbers of its own; "" for another operator.
+  // The text of an activation with numbers of its own; "" for another operator.
   Source activation(NodeId id, std::string_view op, const Source& x) {
     if (op == "clip") {
       const auto a = attrs<ops::ClipAttrs>(id);
@@ -317,7 +317,7 @@ class Describer {
   const Function& f_;
   std::size_t batch_rank_;
   const Shape& shape_;
-  // Of values, and of vectors by the dimension that they are along.
+  // Names of values, and of vectors by the dimension that they are along.
   std::map<std::pair<NodeId, std::optional<std::size_t>>, Source> names_;
   int steps_ = 0;
   Epilogue out_;

@@ -232,7 +232,7 @@ const char* gathered_text(const Gemm& g) {
   return g.has_few_channels() ? "window few " : "window ";
 }
 
-// Of the work: what it is called before its sizes.
+// What the work is called before its sizes.
 constexpr const char* kWorkNames[] = {"conv", "conv transposed", "conv weights"};  // by kind
 
 }  // namespace
