@@ -51,7 +51,7 @@ class SizeDerivation {
   const std::vector<Size>& sizes() const { return sizes_; }
   // The value of a size of these types; inside of `around` alone.
   tir::Expr expr(const Dim& dim) const;
-  // The statement with all sizes computed, and what they must satisfy checked, in front of it.
+  // The statement with all sizes computed, and what they must satisfy checked, before it.
   tir::Stmt around(tir::Stmt body) const;
   // Is there anything to compute or to check?
   bool is_trivial() const { return steps_.empty(); }

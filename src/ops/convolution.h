@@ -34,7 +34,7 @@ struct GradientLayouts {
 GradientLayouts gradient_layouts(const ConvAttrs& p);
 
 // That of a transposed convolution with the letters O for the data's channels and I for the
-// result's. Relay writes so, but with the I in front of the O ("IOHW", "IHWO") they mean what they
+// result's. Relay writes so, but with the I before the O ("IOHW", "IHWO") they mean what they
 // say.
 std::string transposed_kernel_layout(std::string layout);
 

@@ -197,7 +197,7 @@ class ScaleFolder {
     for (const std::size_t i : factors) {
       const Tensor& value = factors_[i].value;
       const std::size_t rank = f_.type(f_.operands(id)[1]).rank();
-      // Broadcasting aligns shapes at their ends: none needs a 1 in front of the channels.
+      // Broadcasting aligns shapes at their ends: none needs a 1 before the channels.
       std::vector<std::int64_t> shape(rank - factors_[i].to.weight_axis, 1);
       shape[0] = value.num_elements();
       const NodeId s = c.builder().constant(Tensor(shape, value.dtype, value.blob));

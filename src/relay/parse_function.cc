@@ -145,7 +145,7 @@ void Parser::let_binding() {
 
 namespace {
 
-// The call with further arguments in front of its own.
+// The call with further arguments before its own.
 NodeId call_with(Copier& c, NodeId call, const std::vector<NodeId>& captured) {
   std::vector<NodeId> operands = c.operands(call);
   std::vector<NodeId> more;

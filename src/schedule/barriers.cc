@@ -40,7 +40,7 @@ class BarrierPlacer {
   }
 
  private:
-  // A barrier in front of what touches this, or nothing; from there on it counts as touched.
+  // A barrier before what touches this, or nothing; from there on it counts as touched.
   Stmt before(const Touched& next) {
     const bool needed = tir::conflict(open_, next);
     if (needed) open_ = {};

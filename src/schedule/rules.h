@@ -38,7 +38,7 @@ std::optional<Contraction> schedule_contraction(std::span<const tir::Stmt> nests
                                                 const Machine& machine);
 
 // In vectorised loops: elements that are read under a condition, but are there whatever it says,
-// are read in front of it, so that the C++ compiler sees no branch that it could not turn into a
+// are read before it, so that the C++ compiler sees no branch that it could not turn into a
 // blend.
 tir::Stmt read_ahead(const tir::Stmt& s);
 

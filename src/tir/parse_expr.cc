@@ -285,7 +285,7 @@ Result<Expr> ExprParser::number(const Token& token, bool negative, DType dtype) 
   return int_imm(value, dtype);
 }
 
-// `3`, `-3.5` or `"inf"` in front of `)`: the argument of a literal such as T.float64(...).
+// `3`, `-3.5` or `"inf"` before `)`: the argument of a literal such as T.float64(...).
 Result<std::optional<Expr>> ExprParser::literal(DType dtype) {
   const Token token = lexer_.peek();
   if (token.kind == TokenKind::kString && dtype.is_float()) {
