@@ -167,7 +167,7 @@ int32_t tessera_call_on_host(const tessera_frame* frame, tessera_backend_fn fn,
 
 // Calls a generated kernel that computes on the CPU, for a program on a device: the first `inputs`
 // of the `count` buffers are read, the others written. Those whose `bytes` are 0 are the host's
-// own memory, or not used; others are in the device's, so large: the kernel gets copies of inputs,
+// own memory, or not used; others are in the device's, so large. The kernel gets copies of inputs,
 // for which the run waits, and its results are sent after what is in the stream. A status.
 int32_t tessera_kernel_on_host(const tessera_frame* frame, tessera_kernel_fn fn,
                                void* const* buffers, const int64_t* bytes, int32_t inputs,
