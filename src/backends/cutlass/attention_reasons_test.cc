@@ -128,7 +128,7 @@ TEST(AttentionReasons, ThereAreOthersOfOtherForms) {
             std::string::npos);
 }
 
-// A classifier, and shares of which no product is made.
+// A classifier, and probabilities of which no product is made.
 TEST(AttentionReasons, OtherSoftmaxesHaveNone) {
   EXPECT_EQ(
       outcome_of("def @main(%x: Tensor[(8, 64), float16], %w: Tensor[(64, 1000), float16]) {\n"
