@@ -11,8 +11,8 @@ jobs=$(nproc)
 clangxx=$(command -v clang++-14 || command -v clang++-18)
 clang=${clangxx/++/}
 export TESSERA_FUZZ_SECONDS=${TESSERA_FUZZ_SECONDS:-10}
-# Where thread-local storage of a loaded library happens to begin 16 bytes behind a page,
-# AddressSanitizer takes what is in front of it for its bounds, and the search for leaks faults.
+# Where thread-local storage of a loaded library happens to begin 16 bytes after a page,
+# AddressSanitizer takes what is before it for its bounds, and the search for leaks faults.
 export ASAN_OPTIONS=intercept_tls_get_addr=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 
 failed=()

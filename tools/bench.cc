@@ -175,7 +175,7 @@ void add_bench(CLI::App& app, Action& chosen) {
   command->add_option("--seconds", args->seconds, "How long to measure")
       ->check(CLI::Range(0.0, 1e6))
       ->check([](const std::string& text) {  // which no range refuses
-        return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is no number" : "";
+        return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is not a number" : "";
       })
       ->capture_default_str();
   command->add_option("--threads", args->threads, "Threads of the instance (0: one a CPU)");

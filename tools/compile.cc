@@ -158,8 +158,9 @@ void add_compile(CLI::App& app, Action& chosen) {
                  "them into it, so that the result is one file")
       ->check(CLI::IsMember({"beside", "inside"}));
   command->add_flag("--reproducible", options.reproducible,
-                    "Do not note in the result where this machine has the vendor libraries: equal "
-                    "bytes wherever it is compiled (--bundle notes nothing, either)");
+                    "Do not note in the result where this machine has the vendor libraries, so "
+                    "that its bytes are equal wherever it is compiled (--bundle notes nothing, "
+                    "either)");
   command->add_option("--report", options.report,
                       "Write a page about the compilation, as HTML: placement, kernels, memory, "
                       "constants, times");

@@ -16,7 +16,7 @@ void add_explain(CLI::App& app, Action& chosen) {
       Code code{};
       if (!find_code(*text, code)) {
         return report(error(Code::kBadOption, {}, "there is no code `{}`", *text)
-                          .with_remedy("codes stand in brackets behind `error`: E0203"));
+                          .with_remedy("the code follows `error` in brackets: E0203"));
       }
       show("{}: {}\n", code_text(code), code_explanation(code));
       return static_cast<int>(kDone);

@@ -77,7 +77,7 @@ void add_opt(CLI::App& app, Action& chosen) {
   command->add_option("--target", args->targets, "Targets of the module, in order")
       ->allow_extra_args(false);
   command->add_option("-o,--output", args->output, "File to write; standard output without it");
-  command->add_option("--stop-after", args->stop_after, "Leave out what comes after this pass");
+  command->add_option("--stop-after", args->stop_after, "Omit what comes after this pass");
   command->add_option("--patterns", args->patterns, "File with tables of patterns; repeatable")
       ->allow_extra_args(false);
   command->add_flag("--trace-patterns", args->trace_patterns,

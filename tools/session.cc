@@ -158,7 +158,7 @@ Result<void> check_names(const exec::Session& session, const std::string& folder
     if (!file.ends_with(".npy") || std::find(known.begin(), known.end(), file) != known.end())
       continue;
     errors.add(
-        error(Code::kBadInput, {}, "`{}` is no input of the model, which has {}", file,
+        error(Code::kBadInput, {}, "`{}` is not an input of the model, which has {}", file,
               fmt::join(names, ", "))
             .with_remedy(fmt::format("the files of its inputs are {}", fmt::join(known, ", "))));
   }

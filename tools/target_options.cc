@@ -127,20 +127,22 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t) {
                   "step 8:128\"")
       ->allow_extra_args(false);
   command
-      .add_option("--limit", t.limits,
-                  "Work, bytes and depth that compiling may take, where what follows from the "
-                  "model's size is too little, NAME=NUMBER: " +
-                      limit_names())
+      .add_option(
+          "--limit", t.limits,
+          "Set a limit of compiling (work, bytes or depth), NAME=NUMBER, where the one that "
+          "follows from the model's size is too low: " +
+              limit_names())
       ->allow_extra_args(false);
   command
-      .add_option("--require", t.require,
-                  "A matrix product or convolution on none of these is an error")
+      .add_option(
+          "--require", t.require,
+          "Make it an error if a matrix product or convolution is on none of these back ends")
       ->delimiter(',');
   command.add_flag("--strict", t.options.strict,
                    "A back end that fails to compile its region is an error");
   command.add_flag("--unchecked-indices", t.options.unchecked_indices,
-                   "Leave out the checks, in each run, that indices of gathers and scatters lie "
-                   "inside: one outside then gives values without meaning");
+                   "Omit the checks, in each run, that indices of gathers and scatters lie inside; "
+                   "an index outside then gives values without meaning");
   command.add_option("--dump-dir", t.options.dump_dir,
                      "Write the module after each pass, loop IR, plan, and emitted sources here");
   command
@@ -170,8 +172,8 @@ void add_tuning_options(CLI::App& command, ModelOptionTexts& t) {
   command
       .add_option(
           "--candidates", tuning.kernels,
-          "Kernels of each product, convolution or attention that are compiled and measured, at "
-          "most")
+          "At most so many kernels of each product, convolution or attention are compiled and "
+          "measured")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
 }

@@ -48,7 +48,7 @@ def qlinear_conv(name, x, zeros, outputs, inputs, side, bias=True, **attributes)
 
 
 def quantised_conv(name, x, outputs, inputs, side, residual="", **attributes):
-    """DequantizeLinear, Conv, Relu, QuantizeLinear; behind Conv the sum with another tensor."""
+    """DequantizeLinear, Conv, Relu, QuantizeLinear; after Conv the sum with another tensor."""
     scale, zero = constant(f"{name}_s", np.float32(0.05)), constant(f"{name}_z", np.uint8(121))
     w = [weights(f"{name}_w", outputs, inputs, side),
          constant(f"{name}_sw", spread(outputs, inputs * side * side)),

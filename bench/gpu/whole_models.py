@@ -329,7 +329,7 @@ def report(rows: list[dict], options) -> str:
         *([f"the second, by `{options.beside_name}`: "
            f"{shlex.join(options.libraries['second'][1])}"]
           if "second" in options.libraries else []), "",
-        "Medians in milliseconds; behind +- the distance between the slowest and fastest round.",
+        "Medians in milliseconds; after +- the distance between the slowest and fastest round.",
         "", "| " + " | ".join(COLUMNS) + " |", "|---" + "|---:" * (len(COLUMNS) - 1) + "|"]
     for row in rows:
         lines.append("| " + " | ".join(cell(row, text) for text in COLUMNS.values()) + " |")
@@ -351,7 +351,7 @@ def main() -> None:
     parser.add_argument("--beside-name", help="what the report calls that command")
     parser.add_argument("--keep", type=Path,
                         help="folder where models and libraries stay, and are found")
-    parser.add_argument("compile", nargs="*", help="options of tessera compile, behind --")
+    parser.add_argument("compile", nargs="*", help="options of tessera compile, after --")
     options = parser.parse_args()
     options.compile = options.compile or DEFAULT_OPTIONS
     options.libraries = {"ours": (options.tessera, options.compile)}

@@ -23,7 +23,7 @@ typedef struct tessera_fault {
   long long values[4];
   uint32_t taken;  // a thread is writing, or has written
 } tessera_fault;
-// Of the instance that runs.
+// The fault of the instance that runs.
 tessera_fault* tessera_fault_of(const tessera_call* call);
 
 #ifdef __cplusplus

@@ -128,7 +128,7 @@ constexpr int kChunkBytes = kBytes % 16 == 0  ? 16
                             : kBytes % 4 == 0 ? 4
                                               : 1;
 
-// Of one access to `kCount` neighbours: an element at least.
+// The bytes of one access to `kCount` neighbours: an element at least.
 template <int kCount, class T>
 constexpr int kAccessBytes = kChunkBytes<kCount* static_cast<int>(sizeof(T))> <
                                      static_cast<int>(sizeof(T))
@@ -270,7 +270,7 @@ TK_INLINE void forget(T*& pointer) {
 }
 
 // Every kernel begins with this: what it reads may still be being written by the kernel before it,
-// whose end it then waits for. The kernel behind it, which waits likewise, may be launched as soon
+// whose end it then waits for. The kernel after it, which waits likewise, may be launched as soon
 // as all blocks of this one have begun.
 //
 // `inputs` are all pointers that the kernel reads by. The compiler sees who writes by them in the

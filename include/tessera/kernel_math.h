@@ -52,7 +52,7 @@ struct bfloat16 {
 // ---- What compilers must not know
 
 // 0, of which compilers know only that it is a number. For AVX-512, g++ reads whole vectors where
-// it knows the lanes that a masked read leaves out, and so memory behind a tensor (or in front of
+// it knows the lanes that a masked read leaves out, and so memory after a tensor (or before
 // one): what `i < 2 ? x[i] : 0` compares with must be unknown to it.
 TK_INLINE int64_t hidden_zero() {
   int64_t zero = 0;

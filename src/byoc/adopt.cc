@@ -86,7 +86,7 @@ class Adoption {
     report(
         error(Code::kBackendFailed, at, "`{}` does not take the composite `{}` of `@{}` whole: {}",
               choice.backend->name(), composite.name, name, reasons->front().reason),
-        "its operators go each to who takes it");
+        "each operator goes to the first back end that takes it");
     auto& refusals = out_.outcome.refusals;
     refusals.insert(refusals.end(), reasons->begin(), reasons->end());
   }

@@ -21,10 +21,10 @@ struct Adopted {
 };
 
 // Literals become globals first. Each function is then partitioned anew for its back end alone,
-// because names of composites promise nothing: composites that the back end compiles whole without
-// a pattern of its own keep their names, what else it takes are functions in its own words, the
-// rest goes back into the callers. So do functions of back ends that are not there. Of these, and
-// of a composite that does not stay whole, a warning tells; with context.strict it is an error.
+// because names of composites promise nothing. Composites that the back end compiles whole without
+// a pattern of its own keep their names. What else it takes are functions in its own words. The
+// rest goes back into the callers, and so do functions of back ends that are not there. A warning
+// tells of these, and of a composite that does not stay whole; an error with context.strict.
 // Functions that nobody calls go. Needs inferred types; the result has them.
 Result<Adopted> adopt_compiler_functions(Module module, const FindBackend& find,
                                          CompileContext& context);

@@ -91,7 +91,7 @@ class Annotator {
     return is_begin(f_, id) && compiler_of(f_, id) != kDefaultTarget;
   }
 
-  // Calls, tuples and projections behind a mark of an earlier run keep its target.
+  // Calls, tuples and projections after a mark of an earlier run keep its target.
   void find_earlier() {
     earlier_.resize(f_.num_nodes(), false);
     for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
@@ -213,7 +213,7 @@ class Annotator {
     return {make_end(c.builder(), fresh, target), target};
   }
 
-  // Of the value that a kept begin takes in.
+  // The target of the value that a kept begin takes in.
   std::string target_behind(NodeId begin) const {
     const NodeId value = f_.operands(begin)[0];
     return is_end(f_, value) ? compiler_of(f_, value) : compiler_of(f_, begin);

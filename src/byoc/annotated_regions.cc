@@ -162,7 +162,7 @@ class RegionFinder {
   DisjointSets sets_;
   std::vector<Growing> growing_;       // by the number that stands for a set
   std::vector<std::uint32_t> opened_;  // by node: a member of its set
-  std::vector<NodeId> next_;           // by node: behind it in a chain of ins or outs
+  std::vector<NodeId> next_;           // by node: after it in a chain of ins or outs
   Diagnostics errors_;
 };
 

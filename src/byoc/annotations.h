@@ -20,7 +20,7 @@ bool is_end(const relay::Function& f, relay::NodeId id);
 inline bool is_annotation(const relay::Function& f, relay::NodeId id) {
   return is_begin(f, id) || is_end(f, id);
 }
-// Of an annotation.
+// The back end that an annotation names.
 std::string compiler_of(const relay::Function& f, relay::NodeId annotation);
 
 // Annotations of `value`, with its type.
@@ -33,11 +33,11 @@ relay::NodeId make_end(relay::FunctionBuilder& builder, relay::NodeId value,
 using Reads = std::function<std::vector<relay::NodeId>(relay::NodeId)>;
 
 struct PostOrder {
-  std::vector<relay::NodeId> nodes;  // live nodes, each behind what it reads
+  std::vector<relay::NodeId> nodes;  // live nodes, each after what it reads
   relay::NodeId cycle;               // a node that needs itself; invalid if there is none
 };
 // Depth first from the function's body. A region is visited as parameters, the values of its
-// `let`s, its result; the regions of an `if` or literal behind what that reads.
+// `let`s, its result; the regions of an `if` or literal after what that reads.
 PostOrder post_order(const relay::Function& f, const Reads& reads);
 
 }  // namespace tessera::byoc

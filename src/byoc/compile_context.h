@@ -53,9 +53,9 @@ class Toolchain {
 class Measurements {
  public:
   virtual ~Measurements() = default;
-  // Of devices whose description begins with `device`. Where a size is open and nothing was
-  // measured at that of the workload, what was at the nearest up to twice as large or half as
-  // large: of several sizes, the factors' product counts.
+  // The ranking of devices whose description begins with `device`. If a size is open and nothing
+  // was measured at that of the workload, it is that of the nearest size up to twice as large or
+  // half as large: of several sizes, the factors' product counts.
   virtual Result<Ranking> ranking(std::string_view backend, std::string_view version,
                                   std::string_view device, const Workload& workload) const = 0;
 };

@@ -93,7 +93,7 @@ class Claimer {
     claim.function = relay::make_function(graph_, group, {{"Composite", name}});
   }
 
-  // Over as much of what stands behind it as the back end takes.
+  // Over as much of what follows it as the back end takes.
   void grow(const Growing& growing) {
     constexpr std::size_t kMostOperators = 24;
     const std::size_t choice = out_.claims[growing.claim].choice;

@@ -39,7 +39,7 @@ struct RefusedNode {
 struct Claims {
   std::vector<Claim> claims;          // by root, ascending
   std::vector<std::int32_t> of_node;  // index into claims; -1: nobody's (constants always)
-  // Of nodes that stayed with nobody, or with a later back end than the one that refuses.
+  // Refusals of nodes that stayed with nobody, or with a later back end than the one that refuses.
   std::vector<RefusedNode> refused;
 };
 
@@ -49,7 +49,7 @@ using Vetoes = std::map<std::pair<relay::NodeId, std::size_t>, std::string>;
 // Back ends in order, patterns in order, roots from the last to the first: who comes first claims.
 // Nodes inside a match that something outside reads make it no match, and so do nodes that are part
 // of it and its input at once: nothing is computed twice. When all patterns of a back end have
-// claimed, those that grow take what nobody has and stands behind them.
+// claimed, those that grow take what nobody has and follows them.
 Claims claim_composites(const relay::Function& f, const ConstantPool& pool,
                         std::span<const BackendChoice> choices, const Vetoes& vetoes = {});
 

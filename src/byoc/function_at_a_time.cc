@@ -126,7 +126,7 @@ Source c_source(const Artifact& artifact) {
 std::size_t argument_position(const relay::Function& region, relay::NodeId param) {
   const auto call = region.operands(region.result());
   const auto* composite = region.as<relay::Literal>(call[0]);
-  TESSERA_CHECK(composite != nullptr, "the region is no call of a composite");
+  TESSERA_CHECK(composite != nullptr, "the region is not a call of a composite");
   const std::size_t argument = position_in(region.region(composite->body).params, param);
   return position_in(region.params(), call[argument + 1]);
 }

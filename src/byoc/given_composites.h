@@ -17,7 +17,7 @@ struct GivenComposite {
   relay::Function function;  // with types, free of literals
 };
 
-// Of the literals with `Composite`, each form of a name once.
+// The literals with `Composite`, each form of a name once.
 std::vector<GivenComposite> given_composites(const relay::Function& f);
 
 // The back end, which claims those of the composites first that it compiles without a pattern for

@@ -29,7 +29,7 @@ class ExistingGlobalSymbols : public GlobalSymbolCache {
 };
 
 // Structurally equal functions share one symbol, whatever their `global_symbol`; others get the
-// name that `hint` gives, with `_1`, `_2`, ... behind it where it is taken.
+// name that `hint` gives, with `_1`, `_2`, ... after it where it is taken.
 class SharedGlobalSymbols : public GlobalSymbolCache {
  public:
   using Hint = std::function<std::string(const relay::Function&)>;

@@ -137,7 +137,8 @@ class Dissolver {
                       .with_remedy("name global functions that have the attribute `Compiler`"));
     } else if (!is_compiler_function(found->second.attrs, "")) {
       errors_.add(error(Code::kWrongAttribute, found->second.location,
-                        "`@{}` is no compiler function: it has no attribute `Compiler`", symbol));
+                        "`@{}` is not a compiler function: it has no attribute `Compiler`",
+                        symbol));
     }
   }
 

@@ -31,7 +31,7 @@ struct PlacementRefusal {
   std::string taken_by;  // another back end, or "native"
 };
 
-// Of a back end that lacks its library: all goes to others.
+// The refusal of a back end that lacks its library: all goes to others.
 PlacementRefusal refusal_of(const BackendChoice& choice, const Refusal& why);
 
 struct PartitionOutcome {

@@ -105,7 +105,7 @@ class RandomFunction {
     const relay::RegionId yes = inside(), no = inside();
     return b_.if_(condition_, yes, no);
   }
-  // Of a function that may use what is around it.
+  // A call of a function that may use what is around it.
   NodeId local_call() {
     const NodeId argument = any();
     NodeId callee = b_.literal(inside(true), {});

@@ -25,7 +25,7 @@ class Fake final : public Backend {
   std::vector<std::string> unary;
   FusionStyle style = FusionStyle::kAnyConvex;
   std::string refuses;            // an operator: in the check
-  std::string pair;               // an operator: with abs behind it, which is refused
+  std::string pair;               // an operator: with abs after it, which is refused
   std::size_t largest = 1000000;  // region, in operators: in validate
   std::string declines;           // an operator: in compile
   std::string lacks;              // the library

@@ -13,7 +13,7 @@ namespace {
 using relay::Function;
 using relay::NodeId;
 
-// A unit is a region, by its number, or a node that is in none, behind the regions.
+// A unit is a region, by its number, or a node that is in none, after the regions.
 class Merger {
  public:
   Merger(const Function& f, const AnnotatedRegions& regions)
@@ -229,10 +229,10 @@ class Merger {
   const std::size_t count_;
   std::vector<std::vector<std::uint32_t>> inputs_;  // units; by set once that has grown
   DisjointSets sets_;
-  std::vector<std::uint32_t> sequence_;  // units, each behind its inputs
+  std::vector<std::uint32_t> sequence_;  // units, each after its inputs
   std::vector<std::uint32_t> place_;     // in the sequence
   std::vector<std::uint32_t> enter_, leave_;
-  UnitOrder order_;  // of sets that have been taken: none needs one behind it
+  UnitOrder order_;  // of sets that have been taken: none needs one after it
   std::vector<std::uint32_t> needed_, met_;  // stamped by the searches
   std::uint32_t stamp_ = 0;
 };

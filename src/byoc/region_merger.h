@@ -12,8 +12,8 @@ namespace tessera::byoc {
 //
 // Regions are taken in order of evaluation, after those that they read. Each takes in the regions
 // of its target, of the same function, branch or literal, that it reads directly and that reach it
-// in no other way: a second way would go through what stays outside, and the two would need each
-// other. Hence the outcome has no cycle, and the order of the inputs does not matter.
+// in no other way. A second way would go through what stays outside, and the two would need each
+// other. So the outcome has no cycle, and the order of the inputs does not matter.
 std::vector<std::uint32_t> merge_regions(const relay::Function& f, const AnnotatedRegions& regions);
 
 }  // namespace tessera::byoc

@@ -25,7 +25,7 @@ class RegionSizes {
 
   // `taken`: names of symbols that must not be given to something else.
   RegionSizes(const std::vector<Type>& tensors, std::set<std::string> taken);
-  // Of a region's parameters and results.
+  // The sizes of a region's parameters and results.
   static RegionSizes of(const relay::Function& region);
 
   // In terms of what is read; nothing where that does not decide it. Of what is read, its name: the

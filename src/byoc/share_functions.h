@@ -14,7 +14,7 @@ struct Shared {
   std::map<std::string, std::string> replaced;  // functions that are gone: by what
 };
 
-// Of the compiler functions of one back end that are structurally equal, whatever their
+// Among the compiler functions of one back end that are structurally equal, whatever their
 // `global_symbol`, one remains, and all calls go to it: layers of one shape have one definition
 // where constants are arguments.
 Shared share_equal_functions(Module module, std::string_view compiler);

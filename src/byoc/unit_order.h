@@ -15,7 +15,7 @@ class UnitOrder {
 
   bool before(std::uint32_t a, std::uint32_t b) const { return label_[a] < label_[b]; }
   void append(std::uint32_t unit);
-  // Members in their present order, moved in front of another one.
+  // Members in their present order, moved before another one.
   void move_before(std::span<const std::uint32_t> units, std::uint32_t place);
   void remove(std::uint32_t unit);
   // `unit`, no member, takes the place of `old`.

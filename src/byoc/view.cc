@@ -84,7 +84,7 @@ View View::with_regular_strides() const {
   View out = *this;
   const Dim one = 1;
   const Dim span = num_elements(dims);  // views have all elements of their values
-  // From the back: a unit dimension is as wide as what lies behind it, unless it is a leading one.
+  // From the back: a unit dimension is as wide as what lies after it, unless it is a leading one.
   bool leading = true;
   std::vector<bool> leads(dims.size());
   for (std::size_t i = 0; i < dims.size(); ++i) {

@@ -26,7 +26,7 @@ struct View {
   std::optional<View> reshape(const Shape& dims) const;
   // Merges dimensions [first, first + count) into one; nothing if that needs a copy.
   std::optional<View> merge(std::size_t first, std::size_t count) const;
-  // A dimension of size 1 in front of dimension `at`.
+  // A dimension of size 1 before dimension `at`.
   View insert(std::size_t at) const;
   View erase(std::size_t at) const;  // of size 1
   // Strides of dimensions of size 1 mean nothing; libraries compare them none the less. Gives them

@@ -23,7 +23,7 @@ struct Workload {
   std::optional<std::vector<std::int64_t>> sizes_in(std::string_view text) const;
 };
 
-// The kernel's name of a configuration's text; behind it, after a space, how it is launched.
+// The kernel's name in a configuration's text. How it is launched follows after a space.
 std::string kernel_of(std::string_view configuration);
 
 // Is a device, as records describe it, one that is wanted? Where that ends with a space, the name

@@ -178,10 +178,11 @@ Result<Tensor> parse_npy(const std::shared_ptr<const Blob>& content, const Locat
   const std::string_view text(reinterpret_cast<const char*>(content->bytes().data()),
                               content->size_bytes());
   const auto range = find_header(text);
-  if (!range) return damaged("this is no .npy file of version 1 to 3, or its header is cut off");
+  if (!range)
+    return damaged("this is not a .npy file of version 1 to 3, or its header is truncated");
   const auto header = HeaderParser(text.substr(range->begin, range->end - range->begin)).parse();
   if (!header || header->shape.size() > kMaxRank) {
-    return damaged("the header is no dictionary of `descr`, `fortran_order` and `shape`");
+    return damaged("the header is not a dictionary of `descr`, `fortran_order` and `shape`");
   }
   const auto dtype = dtype_of(header->descr);
   if (!dtype) return damaged(fmt::format("the data type `{}` is not supported", header->descr));

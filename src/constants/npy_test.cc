@@ -142,23 +142,23 @@ TEST_F(Npy, SaysWhatIsWrongWithAnArray) {
                   "error[E0106]: " + path("x") + ": this is no .npy");
   expect_contains(problem_of(read_npy(kTestdata + "words.npy")),
                   "the data type `<U1` is not supported");
-  expect_contains(problem_of(read_npy(kTestdata + "record.npy")), "the header is no dictionary");
+  expect_contains(problem_of(read_npy(kTestdata + "record.npy")), "the header is not a dictionary");
   const std::string good = *read_file(kTestdata + "version1.npy");
   expect_contains(problem_of(read_npy(written(good.substr(0, good.size() - 1)))),
                   "24 bytes of data are due, 23 are there");
-  expect_contains(problem_of(read_npy(written(good.substr(0, 50)))), "its header is cut off");
+  expect_contains(problem_of(read_npy(written(good.substr(0, 50)))), "its header is truncated");
   const auto with = [&](std::string_view old, std::string_view replacement) {
     std::string text = good;
     text.replace(text.find(old), old.size(), replacement);
     return problem_of(read_npy(written(text)));
   };
-  expect_contains(with("(2, 3), }", "(-2,3), }"), "the header is no dictionary");
-  expect_contains(with("(2, 3), }", "(2, 3), ]"), "the header is no dictionary");
-  expect_contains(with("'shape'", "'descr'"), "the header is no dictionary");
-  expect_contains(with("False", "Maybe"), "the header is no dictionary");
+  expect_contains(with("(2, 3), }", "(-2,3), }"), "the header is not a dictionary");
+  expect_contains(with("(2, 3), }", "(2, 3), ]"), "the header is not a dictionary");
+  expect_contains(with("'shape'", "'descr'"), "the header is not a dictionary");
+  expect_contains(with("False", "Maybe"), "the header is not a dictionary");
   expect_contains(with("(2, 3), }            ", "(4611686018427387904,), }"),
                   "the size of the tensor overflows");
-  expect_contains(with("\x01", "\x07"), "this is no .npy file");
+  expect_contains(with("\x01", "\x07"), "this is not a .npy file");
 }
 
 TEST_F(Npy, SaysWhatIsWrongWithAnArchive) {

@@ -91,7 +91,7 @@ bool read_wide_fields(const Fields& f, std::uint64_t at, std::uint64_t end, Entr
   return missing.empty();
 }
 
-// Reads the directory entry at `at` and moves behind it.
+// Reads the directory entry at `at` and moves past it.
 std::optional<Entry> read_entry(const Fields& f, std::uint64_t& at) {
   if (!f.has(at, 46) || !f.has_signature(at, "PK\1\2")) return std::nullopt;
   Entry entry;

@@ -16,13 +16,13 @@
 namespace tessera {
 
 struct Limits {
-  // Of evaluating constants, in each pass that does: a call beyond is left to the run.
+  // The work of evaluating constants, in each pass that does: a call beyond is left to the run.
   std::int64_t fold_work = 0;  // operations on elements
-  // Of constants that compiling makes, at the import and in each pass.
+  // The bytes of constants that compiling makes, at the import and in each pass.
   std::int64_t constant_bytes = 0;
-  // Of a graph in which functions stand in place of their calls, and steps of sequences one by one.
+  // Those of a graph with functions in place of their calls, and steps of sequences one by one.
   std::int64_t nodes = 0;
-  // Of functions, branches and loops within each other.
+  // The depth of functions, branches and loops within each other.
   std::int64_t depth = 0;
 };
 
@@ -32,7 +32,7 @@ Result<LimitBindings> parse_limits(std::span<const std::string> texts);
 // "fold-work, constant-bytes, ...": for --help.
 std::string limit_names();
 
-// Of a model of so many bytes; those that are given count as they are.
+// The limits of a model of so many bytes; those that are given count as they are.
 Limits limits_for(std::uint64_t model_bytes, const LimitBindings& given = {});
 
 // All of them by name: limits that stay when the model grows.

@@ -16,7 +16,7 @@ struct Progress {
   std::function<void(const StageTime&, const std::string& what)> stage;
   // Within a stage, of the sources to be compiled; from one thread at a time.
   std::function<void(std::size_t done, std::size_t of)> sources;
-  // Of the products to be measured.
+  // Told how many of the products to be measured are done.
   std::function<void(std::size_t done, std::size_t of)> measured;
 };
 

@@ -7,7 +7,7 @@
 
 namespace tessera::driver {
 
-// Of a module's constants: what its limits follow from.
+// The bytes of a module's constants: what its limits follow from.
 std::uint64_t constant_bytes(const Module& module);
 
 // Graph passes before anything is placed.

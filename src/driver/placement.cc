@@ -110,7 +110,7 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-// Of an operator of the row; or of a whole back end that is missing, where that matters.
+// Is the refusal of an operator of the row, or of a whole back end that is missing and matters?
 bool concerns(const byoc::PlacementRefusal& r, const PlacementRow& row) {
   if (r.taken_by != row.backend) return false;
   if (r.op.empty()) return has_heavy(row.operators);

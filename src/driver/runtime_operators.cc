@@ -43,7 +43,7 @@ std::optional<Refusal> check(const relay::Match& match, const Target&) {
   const auto& call = *f.as<relay::OpCall>(match.root);
   const NodeId first = f.operands(match.root)[0];
   for (const NodeId operand : f.operands(match.root)) {
-    if (!f.type(operand).is_tensor()) return Refusal{"an operand is no tensor"};
+    if (!f.type(operand).is_tensor()) return Refusal{"an operand is not a tensor"};
     if (std::count(f.operands(match.root).begin(), f.operands(match.root).end(), operand) > 1) {
       return Refusal{"an operand is used twice"};
     }

@@ -45,7 +45,7 @@ bool has_kernel(const byoc::TuningTask& task, const std::string& kernel) {
   });
 }
 
-// Of a time that will not be taken, though it is of the work and device of a task: the kernel is
+// Is it a time that will not be taken, though it is of a task's work and device? The kernel is then
 // none of its candidates, as options of the target narrow them, or by a name that none has.
 bool is_of_no_kernel(const tune::Record& record, const std::vector<byoc::TuningTask>& tasks) {
   if (!record.failure.empty()) return false;
@@ -79,7 +79,7 @@ std::optional<Diagnostic> warning_of_no_kernel(const std::string& path,
     named.push_back(fmt::format("{} more", kernels.size() - named.size()));
   }
   return warning(Code::kBadOption, {},
-                 "the records in `{}`: {} of kernels that the targets have not, {}, {} skipped",
+                 "the records in `{}`: {} of kernels that the targets do not have, {}, {} skipped",
                  path, count, fmt::join(named, ", "), count == 1 ? "is" : "are");
 }
 

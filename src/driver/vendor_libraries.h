@@ -17,7 +17,7 @@ namespace tessera::driver {
 // knows them again.
 Result<std::map<std::string, emit::BundledFile>> bundled_files(const Module& module);
 
-// Gives them places in the weights section behind its `weight_bytes` bytes, each at a page's begin;
+// Gives them places in the weights section after its `weight_bytes` bytes, each at a page's begin;
 // the pieces that go there.
 Result<std::vector<link::WeightPiece>> put_inside(const Module& module, std::uint64_t weight_bytes,
                                                   std::map<std::string, emit::BundledFile>& files);

@@ -73,7 +73,7 @@ bool reads_symbols(const relay::Function& f) {
   return false;
 }
 
-// A kernel is given tables behind what its function takes: the constants of its body.
+// A kernel is given tables after what its function takes: the constants of its body.
 std::span<const Tensor> without_tables(const relay::Function& body,
                                        std::span<const Tensor> inputs) {
   std::size_t count = 0;
@@ -162,7 +162,7 @@ void Verifier::compare(const std::string& symbol, std::span<const Tensor> inputs
         error(Code::kVerifyFailed, {},
               "`{}` of {}: result {} is {:.3g} of its largest magnitude away from the reference",
               symbol, kernel.backend, i, apart)
-            .with_remedy("leave that back end out with --backends, and report it"));
+            .with_remedy("omit that back end from --backends, and report it"));
   }
   const bool is_no_judge = !differences.empty() && overflows(module_, *body, inputs);
   spent_seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();

@@ -20,7 +20,7 @@ struct VerifySummary {
   std::vector<std::string> without_sizes;  // the reference needs sizes that only a run knows
   std::vector<std::string> not_evaluated;  // an index of the random data leads out of a tensor
   std::vector<std::string> overflowing;  // the reference does, and a kernel that keeps float32 not
-  std::vector<std::string> without_reference;  // no operators stand behind them: copies
+  std::vector<std::string> without_reference;  // they compute no operators: copies
 };
 // "4 kernels and regions agree with the reference; no time for ..."
 std::string to_string(const VerifySummary& summary);

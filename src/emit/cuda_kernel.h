@@ -4,7 +4,7 @@
 // tessera/call.h) is the host function that launches them in order on the call's stream.
 //
 // Expressions have the text of emit/kernel.h. A loop over threads inside of warps or blocks is
-// spread over them: what it accumulates into one place is reduced over the team; a stack buffer
+// spread over them. What it accumulates into one place is reduced over the team. A stack buffer
 // that it indexes first by its own variable lies in registers, each thread holding its part.
 // Barriers stand in the loop IR, and nowhere else.
 #pragma once

@@ -112,7 +112,7 @@ class CudaKernels : public ::testing::Test {
 
 TEST_F(CudaKernels, OfEveryGoldenScheduleCompile) { EXPECT_EQ(compile(path_), 0) << text_; }
 
-// Where a kernel starts before the one in front of it has ended, ptxas moves such loads in front of
+// Where a kernel starts before the previous one has ended, ptxas moves such loads in front of
 // the wait for that: they read what is about to be written.
 TEST_F(CudaKernels, PromiseNothingOfWhatTheyRead) {
   EXPECT_EQ(loads_of_constant_memory("-arch=sm_90a"), 0);

@@ -58,7 +58,7 @@ class CudaWriter : SourceText {
   std::deque<tir::Buffer> made_buffers_;
   std::deque<tir::Expr> made_vars_;
   int num_launches_ = 0;
-  // Of the launch that is being written.
+  // What belongs to the launch that is being written.
   Source index_;                                          // type of loop variables
   bool team_ = false, warps_ = false;                     // at the level of a team; of a warp
   int team_size_ = 1;                                     // threads

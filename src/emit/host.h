@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kConstantAlignBytes = 64;
 WeightsLayout layout_weights(const Module& module);
 
 // A vendor library that travels with the model: beside it, or (`bytes` > 0) at `offset` of the
-// weights section, behind the weights.
+// weights section, after the weights.
 struct BundledFile {
   std::string hash;
   std::uint64_t offset = 0, bytes = 0;

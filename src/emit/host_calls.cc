@@ -39,7 +39,7 @@ void HostCalls::call_generated(const tir::CallKernel& s) {
   out_.line("    status = {}(buffers, {}, {});", c_name(s.symbol), sizes, call_record(s.symbol));
 }
 
-// Of the tensors that are copied for a kernel of the CPU; 0 for others.
+// The bytes of tensors that are copied for a kernel of the CPU; 0 for others.
 Source HostCalls::copied_bytes(const tir::CallKernel& s) {
   const std::vector<bool> copied = plan::copied_for_cpu(s, module_.prim_funcs.at(s.symbol));
   std::vector<Buffer> buffers = s.inputs;

@@ -38,7 +38,7 @@ struct KernelScope {
   KernelScope();
   Source name(const tir::Expr& var) { return name_of(var.get(), var.as<tir::Var>()->name); }
   Source name(const tir::Buffer& b) { return name_of(b.get(), b->name); }
-  // Of nothing: a name that nothing else has.
+  // A name that nothing else has.
   Source fresh(std::string_view hint) { return c_name(names.fresh(c_identifier(hint))); }
 
  private:

@@ -26,7 +26,7 @@ struct SimdLoop {
 };
 SimdLoop plan_simd(const tir::For& loop);
 
-// The line in front of the loop.
+// The line before the loop.
 Source simd_pragma(const SimdLoop& loop, const std::vector<Source>& names);
 
 }  // namespace tessera::emit

@@ -91,7 +91,7 @@ void KernelWriter::require(const tir::Require& n) {
   line("}}");
 }
 
-// What the guards in the statements that `write` appends are compared with stands in front of them.
+// What the guards in the statements that `write` appends are compared with stands before them.
 void KernelWriter::with_guard_zero(const std::function<void()>& write) {
   const bool outer = std::exchange(scope_.needs_guard_zero, false);
   Source before = std::exchange(out_, {});
@@ -258,7 +258,7 @@ void KernelWriter::parallel_loop(const tir::For& n, Position position) {
   close();
 }
 
-// The struct in front of the kernel: what the loop reads, and a function that runs a range of it.
+// The struct before the kernel: what the loop reads, and a function that runs a range of it.
 void KernelWriter::parallel_body(const tir::For& n, const Source& type) {
   const Captured captured = captured_by(n);
   Source outer = std::exchange(out_, {});

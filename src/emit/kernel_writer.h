@@ -53,7 +53,7 @@ class KernelWriter : SourceText {
   KernelScope scope_;
   std::set<const tir::BufferNode*> used_, written_, aliased_, shared_;
   std::set<const tir::ExprNode*> used_dims_;
-  Source helpers_;                        // structs of parallel loops, in front of the kernel
+  Source helpers_;                        // structs of parallel loops, before the kernel
   bool parallel_ = false, simd_ = false;  // inside of such a loop
   bool calls_runtime_ = false;
   bool returned_ = false;  // the last statement returns a status

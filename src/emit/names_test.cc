@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names that are made of a model's must be nobody else's: no macro of what emitted sources include
-// may have such a name, or one with a number behind it.
+// may have such a name, or one with a number after it.
 #include <set>
 #include <sstream>
 
@@ -40,7 +40,7 @@ std::set<std::string> macros(std::vector<std::string> command, const std::string
 void expect_not_taken(const std::set<std::string>& names) {
   for (const std::string& name : names) {
     EXPECT_NE(c_identifier(name), name);
-    // `M_PI_2` is no number behind `M_PI`.
+    // `M_PI_2` is not `M_PI` with a number after it.
     const std::size_t end = name.find_last_not_of("0123456789");
     if (end == name.npos || end + 1 == name.size() || name[end] != '_' || end == 0) continue;
     const std::string stem = name.substr(0, end);

@@ -127,15 +127,15 @@ Result<std::unique_ptr<Session>> Session::open_library(const std::string& path,
   session->owner_ = std::shared_ptr<void>(library, dlclose);
   if (const char* missing = load_api(library, *session->api_)) {
     return fail(
-        error(Code::kBadLibrary, {}, "`{}` is no tessera library: it lacks {}", path, missing)
+        error(Code::kBadLibrary, {}, "`{}` is not a tessera library: it lacks {}", path, missing)
             .with_remedy("give the output of `tessera compile`"));
   }
   const auto create =
       reinterpret_cast<decltype(&tessera_model_create)>(dlsym(library, "tessera_model_create"));
   if (create == nullptr) {
-    return fail(
-        error(Code::kBadLibrary, {}, "`{}` is no tessera library: it cannot create a model", path)
-            .with_remedy("give the output of `tessera compile`"));
+    return fail(error(Code::kBadLibrary, {},
+                      "`{}` is not a tessera library: it cannot create a model", path)
+                    .with_remedy("give the output of `tessera compile`"));
   }
   TESSERA_TRY_VOID(session->status(create(nullptr, &session->model_)));
   TESSERA_TRY_VOID(session->start(options));

@@ -34,7 +34,7 @@ struct KernelTime {
   std::uint64_t calls = 0, total_ns = 0, min_ns = 0, last_start_ns = 0, last_ns = 0;
 };
 
-// Of an instance on a device, in bytes; pinned: of the host, for copies from and to it.
+// What an instance on a device takes, in bytes; pinned: of the host, for copies from and to it.
 struct DeviceMemory {
   std::uint64_t constants = 0, pools = 0, other = 0, pinned = 0;
 };
@@ -59,7 +59,7 @@ class Session {
 
   const std::vector<PortInfo>& inputs() const { return inputs_; }
   const std::vector<PortInfo>& outputs() const { return outputs_; }
-  // Of weights() that were kept: another value from now on.
+  // Gives one of weights(), which were kept, another value from now on.
   const std::vector<PortInfo>& weights() const { return weights_; }
   Result<void> set_weight(const std::string& name, const Tensor& value);
   int threads() const { return threads_; }            // of the instance

@@ -36,7 +36,7 @@ TEST(BadGraph, EveryUnsupportedNodeIsListed) {
   TestModel m(13);
   m.input("x", {2, 2});
   m.node("NoSuchOperator", {"x"}, {"a"}, "first");
-  m.node("Bernoulli", {"a"}, {"b"}, "second");  // behind a failed one
+  m.node("Bernoulli", {"a"}, {"b"}, "second");  // after a failed one
   m.node("FusedGelu", {"x"}, {"c"}, "third")->set_domain("com.example");
   set_string(m.node("Gemm", {"x", "x"}, {"d"}, "fourth"), "colour", "red");
   m.node("Relu", {"b"}, {"y"}, "fifth");
@@ -91,7 +91,7 @@ TEST(BadGraph, OperatorsAreOfTheirDomainsVersion) {
        {Code::kUnsupportedOnnxNode, "fifth/inner", "`Scaler` of ai.onnx.ml opset 4 is not"}});
 }
 
-// What a failed node was to give has the type that the model states: the nodes behind are checked.
+// What a failed node was to give has the type that the model states: later nodes are checked.
 TEST(BadGraph, NodesBehindAFailedOne) {
   TestModel m;
   m.input("x", {2, 2});

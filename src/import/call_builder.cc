@@ -30,7 +30,7 @@ void check_arity(const relay::Operator& op, std::size_t given, const Location& a
             least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most), given)};
 }
 
-// Stays as narrow as it is: some passes want it so, and fold-constant comes behind them.
+// Stays as narrow as it is: some passes want it so, and fold-constant comes after them.
 bool is_quantized_weight(const Type& type) {
   return type.is_tensor() && type.dtype().is_byte() && type.shape().size() >= 2;
 }

@@ -83,7 +83,7 @@ class CallBuilder {
   // Nodes up to end_function belong to a function of their own, which sees nothing around it.
   void begin_function();
   relay::Function end_function(NodeId result);
-  // How many functions are around the current one, and back there behind an error.
+  // How many functions are around the current one, and back there after an error.
   std::size_t depth() const { return outer_.size(); }
   void leave_functions(std::size_t depth);
   // The body in place of the call.

@@ -35,7 +35,7 @@ std::vector<NodeId> convert_gather_nd(Node& n) {
                  {{"batch_dims", batch}})};
 }
 
-// Where a step leads backwards and the start lies in front of the first element, ONNX starts at the
+// Where a step leads backwards and the start lies before the first element, ONNX starts at the
 // first element; the operators, as numpy does, give nothing.
 Value first_or_later(Node& n, const Value& begin, const Ints& axes) {
   return maximum(begin, sizes_of(input(n, 0)).take(n.ints(axes), 0) * -1.0);

@@ -106,7 +106,7 @@ std::vector<NodeId> convert_pad(Node& n) {
   return {pad_gather(n, input(n, 1).slice(0, 0, rank), *result, n.string_attr("mode", "constant"))};
 }
 
-// Odd differences leave the longer part behind.
+// With odd differences the longer part is at the end.
 std::vector<NodeId> convert_center_crop_pad(Node& n) {
   const Value x = input(n, 0);
   const Ints target = n.need_ints(1, "a shape"), sizes = x.sizes();

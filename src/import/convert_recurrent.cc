@@ -79,7 +79,7 @@ class Cell {
  private:
   static std::int64_t hidden_size(Node& n) {
     const std::int64_t size = n.need_int_attr("hidden_size");
-    // Of all gates' numbers the sum fits 64 bits.
+    // The sum of all gates' numbers fits 64 bits.
     if (size < 1 || size > INT32_MAX) {
       n.invalid(Code::kWrongAttribute, fmt::format("its hidden_size is {}", size));
     }
@@ -112,7 +112,7 @@ struct Direction {
   States last;
 };
 
-// Steps behind the end of a sequence leave its state and give zeros.
+// Steps after the end of a sequence leave its state and give zeros.
 Direction run(Node& n, const Cell& cell, const Kind& kind, const std::vector<Value>& steps,
               bool backward) {
   const std::int64_t batch = steps[0].size(0);

@@ -110,7 +110,7 @@ std::vector<NodeId> convert_mean(Node& n) {
 }
 std::vector<NodeId> convert_prod(Node& n) { return plain(n, "prod"); }
 
-// Of bools since opset 20: is any, are all true?
+// With bools, since opset 20: is any true, are all true?
 std::vector<NodeId> convert_max(Node& n) {
   return plain(n, n.dtype(n.input(0)).is_bool() ? "any" : "max");
 }
@@ -134,7 +134,7 @@ std::vector<NodeId> convert_log_sum_exp(Node& n) {
   const Value x = input(n, 0);
   if (!axes) return {x};
   const Value largest = x.apply("max", {{"axis", *axes}, {"keepdims", true}});
-  // Of an infinite one nothing is to be subtracted: what is left would be NaN.
+  // An infinite one is not to be subtracted: what is left would be NaN.
   const Value most = where(largest.apply("isfinite"), largest, largest.number(0));
   const Value sum = (x - most).apply("exp").sum(*axes);
   const Value result = sum.apply("log") + most;

@@ -22,7 +22,7 @@ Rows rows_of(Node& n, bool subtracts_mean) {
   return {x, n.axis_attr(-1, x), n.float_attr("epsilon", 1e-5), subtracts_mean};
 }
 
-// Of the scale's type, which need not be that of x.
+// The result has the scale's type, which need not be that of x.
 Value normal(const Rows& rows, Value scale, std::optional<Value> bias = {}) {
   Node& n = scale.node();
   const Shape sizes = rows.x.shape();
@@ -73,7 +73,7 @@ std::vector<NodeId> convert_rms_norm(Node& n) {
   return results;
 }
 
-// The norm of a sum, which is a result, too: the last one, behind two that only training asks for.
+// The norm of a sum, which is a result, too: the last one, after two that only training asks for.
 std::vector<NodeId> skip_norm(Node& n, bool subtracts_mean, std::optional<Value> beta,
                               std::size_t bias) {
   Value sum = input(n, 0) + input(n, 1);

@@ -279,7 +279,7 @@ Ints repetitions(Node& n, const Ints& sizes) {
   return reps;
 }
 
-// Every dimension gets one of its repetitions in front of it: [d, e] -> [r, d, s, e].
+// Every dimension gets one of its repetitions before it: [d, e] -> [r, d, s, e].
 NodeId tile_by_data(Node& n) {
   const Value x = input(n, 0), reps = input(n, 1).cast(kInt64), own = sizes_of(x);
   Value split = x;

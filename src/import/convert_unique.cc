@@ -54,7 +54,7 @@ Value order_of_rows(Value rows) {
   return order;
 }
 
-// Where a row differs from that in front of it; the first does.
+// Where a row differs from that before it; the first does.
 Value starts_of_runs(Value rows, Value places) {
   const Value before = rows.take(maximum(places - 1.0, 0.0), 0);
   const Value differs = {rows.node(), rows.node().call("not_equal", {rows, before})};

@@ -9,7 +9,7 @@
 
 namespace tessera::import {
 
-// Of the default domain the name alone, else with its domain: "ai.onnx.preview.training.Adam".
+// The name alone in the default domain, else with its domain: "ai.onnx.preview.training.Adam".
 std::string qualified_name(const onnx::NodeProto& node);
 // The newest converter that is not newer than `opset`; null if there is none. Operators whose
 // record names the ONNX type (relay::Operator::onnx) and that have no converter map one to one.

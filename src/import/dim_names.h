@@ -15,11 +15,11 @@ namespace tessera::import {
 
 class DimNames {
  public:
-  // Of the graph's inputs, in their order.
+  // The names of the graph's inputs, in their order.
   explicit DimNames(const onnx::GraphProto& graph);
 
   bool contains(const std::string& name) const { return sizes_.count(name) != 0; }
-  // Of a name that an input's dimension has.
+  // The size of a name that an input's dimension has.
   const Dim& size_of(const std::string& name) const { return sizes_.at(name); }
   // Takes a symbol for a dimension without a name.
   std::string fresh_symbol(const std::string& hint);

@@ -71,7 +71,7 @@ void GraphImporter::import_nodes(const Nodes& nodes) {
 void GraphImporter::import_node(const onnx::NodeProto& node) {
   const Location at = location_of(node);
   std::vector<NodeId> outputs;
-  // Unknown operators are reported even behind a failed node: the list is complete.
+  // Unknown operators are reported even after a failed node: the list is complete.
   if (!is_known(node)) {
     report_unknown(node, at);
   } else if (check_inputs(node)) {
@@ -83,7 +83,7 @@ void GraphImporter::import_node(const onnx::NodeProto& node) {
     } catch (NodeError& e) {
       builder_.leave_functions(depth);
       gave_up_ |= e.diagnostic.code == Code::kLimitExceeded;
-      // Of the operators' own checks, which know nothing of models.
+      // The error is of the operators' own checks, which know nothing of models.
       if (e.diagnostic.remedy.empty()) e.diagnostic.remedy = std::string(kCorrectModel);
       errors_.add(std::move(e.diagnostic));
     }
@@ -108,7 +108,7 @@ bool GraphImporter::is_known(const onnx::NodeProto& node) const {
          has_operator(node);
 }
 
-// A missing value is reported once; nodes behind a failed one are passed over.
+// A missing value is reported once; nodes after a failed one are passed over.
 bool GraphImporter::check_inputs(const onnx::NodeProto& node) {
   bool ok = true;
   for (const std::string& name : node.input()) {
@@ -156,7 +156,7 @@ std::vector<NodeId> GraphImporter::convert_operator(Node& node) {
   return outputs;
 }
 
-// Of a node that cannot be converted, as it uses what a failed one was to give: what is wrong with
+// A node that uses what a failed one was to give cannot be converted. This tells what is wrong with
 // its attributes whatever that is. The converter is tried on stand-ins until it takes one; what is
 // built of them is never used.
 void GraphImporter::check_attributes(const onnx::NodeProto& node) {
@@ -188,7 +188,7 @@ void GraphImporter::check_attributes(const onnx::NodeProto& node) {
   if (finding) errors_.add(std::move(*finding));
 }
 
-// What a failed node was to define has its declared type, if there is one, so that the nodes behind
+// What a failed node was to define has its declared type, if there is one, so that the nodes after
 // it are looked at too; the function that is built then is never used.
 void GraphImporter::define_outputs(const onnx::NodeProto& node,
                                    const std::vector<NodeId>& outputs) {

@@ -32,7 +32,7 @@ class GraphImporter {
   // ---- Inputs (import_inputs.cc) ----
   void import_symbols();
   void import_initializers(const onnx::GraphProto& graph);
-  // Those of the model's graph that stay parameters, behind its inputs.
+  // Those of the model's graph that stay parameters, after its inputs.
   void import_kept_weights();
   bool is_kept(const onnx::TensorProto& t) const;
   void import_inputs();
@@ -68,13 +68,13 @@ class GraphImporter {
   std::vector<NodeId> import_if(const onnx::NodeProto& node);
   void end_branches(NodeId condition, const relay::RegionId (&regions)[2],
                     std::vector<NodeId> (&results)[2]);
-  // The graph's results, as nodes where the builder stands; fewer behind an error.
+  // The graph's results, as nodes where the builder stands; fewer after an error.
   std::vector<NodeId> import_graph(const onnx::GraphProto& graph, Scope& body);
   std::vector<NodeId> results_of_graph(const onnx::GraphProto& graph, Scope& body);
   // A call of a global function that calls itself (import/loop.h).
   std::vector<NodeId> import_loop(const onnx::NodeProto& node);
   std::vector<NodeId> import_scan(const onnx::NodeProto& node);
-  // What the loop gives; nothing behind an error that has been reported.
+  // What the loop gives; nothing after an error that has been reported.
   std::vector<NodeId> make_loop(Node& at, Loop& loop);
   bool define_body(Node& at, Loop& loop);
   void define_captured(Loop& loop, Scope& body, std::vector<Tensor>& known);

@@ -62,7 +62,7 @@ std::vector<NodeId> GraphImporter::inline_function(const onnx::NodeProto& call,
   return results_of(body, f.output());
 }
 
-// The body's results; none, without a further message, behind the first that is missing.
+// The body's results; none, without a further message, after the first that is missing.
 template <class Names>
 std::vector<NodeId> GraphImporter::results_of(Scope& body, const Names& outputs) {
   std::vector<NodeId> results;

@@ -60,7 +60,7 @@ std::vector<NodeId> GraphImporter::import_if(const onnx::NodeProto& node) {
     builder_.at(at.location());
     builder_.end_branch(results[i].empty() ? builder_.tuple({}) : results[i][0]);
   }
-  // What a branch lacks behind an error has been reported.
+  // What a branch lacks after an error has been reported.
   if (!complete && errors_.empty()) {
     at.invalid(Code::kBadOnnxGraph,
                fmt::format("it has {} outputs, its branches {} and {}", node.output_size(),

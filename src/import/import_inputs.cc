@@ -162,7 +162,7 @@ void GraphImporter::import_input(const onnx::ValueInfoProto& value) {
   define(value.name(), builder_.param(value.name(), tensor_type(std::move(shape), *dtype)), at);
 }
 
-// Of a dimension that the model gives no name; nothing is known of it, so it may be 0.
+// The symbol of a dimension that the model gives no name; nothing is known of it: it may be 0.
 Dim GraphImporter::fresh_symbol(const std::string& hint) {
   const std::string name = dim_names_.fresh_symbol(hint);
   symbols_[name] = {name, 0, -1, 1, std::nullopt};

@@ -187,7 +187,7 @@ TEST(Import, ManyFunctionsTakeNearLinearTime) {
   EXPECT_EQ(main.op(main.result())->name, "cos");
 }
 
-// Of two functions of one name the first is called.
+// The first of two functions of one name is called.
 TEST(Import, TheFirstFunctionOfANameCounts) {
   TestModel m;
   m.input("x", {2});

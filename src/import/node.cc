@@ -234,7 +234,7 @@ DType Node::dtype_attr(std::string_view name, DType fallback) const {
   const auto number = static_cast<int>(int_attr(name, 0));
   if (!onnx::TensorProto::DataType_IsValid(number) || number == onnx::TensorProto::UNDEFINED) {
     wrong_attribute(
-        fmt::format("its attribute `{}` is {}, which is no data type of ONNX", name, number));
+        fmt::format("its attribute `{}` is {}, which is not a data type of ONNX", name, number));
   }
   const auto dtype = onnx_dtype(number);
   if (!dtype) {
@@ -328,7 +328,7 @@ void Node::wrong_attribute(const std::string& finding) const {
 
 void Node::check_all_was_read() const {
   for (const auto& a : proto_.attribute()) {
-    // Of opset 5 and older: what the operator may overwrite.
+    // An attribute of opset 5 and older: what the operator may overwrite.
     if (read_attrs_.contains(a.name()) || a.name() == "consumed_inputs") continue;
     throw NodeError{not_supported(fmt::format("the attribute `{}`", a.name())), true};
   }

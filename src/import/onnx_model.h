@@ -24,7 +24,7 @@ class OnnxModel {
   const std::string& path() const { return path_; }
   // The opset of the default domain.
   int opset() const { return opset_; }
-  // Of the file and of the files with its data that were mapped so far.
+  // The size of the file and of the files with its data that were mapped so far.
   std::uint64_t size_bytes() const;
   // The function of the model that a node calls, or null.
   const onnx::FunctionProto* function(const onnx::NodeProto& call) const;
@@ -61,7 +61,7 @@ int default_opset(const Imports& imports) {
   }
   return opset;
 }
-// Of all other domains.
+// The opsets of all other domains.
 template <class Imports>
 std::map<std::string, int> other_opsets(const Imports& imports) {
   std::map<std::string, int> opsets;

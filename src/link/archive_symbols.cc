@@ -16,7 +16,7 @@ std::uint64_t big_endian(std::string_view bytes) {
   return value;
 }
 
-// A number of offsets, these, and as many names, each with a zero behind it.
+// A number of offsets, these, and as many names, each with a zero after it.
 std::optional<std::set<std::string>> read_index(std::string_view index, std::size_t word_bytes) {
   if (index.size() < word_bytes) return std::nullopt;
   const std::uint64_t count = big_endian(index.substr(0, word_bytes));

@@ -45,7 +45,7 @@ constexpr const char* kOfCrashes[] = {"signal 4 ",     "signal 6 ",          "si
 // Signals from outside, which shells tell by a word: nvcc runs its parts in one, and says the same
 // of itself.
 constexpr const char* kWords[] = {"killed", "terminated", "hangup", "interrupt", "bus error"};
-// Of nvcc's front end; other compilers say it, too, below what is wrong.
+// What nvcc's front end says; other compilers say it, too, below what is wrong.
 constexpr const char* kOfFrontEnd = ": compilation terminated.";
 
 // "Killed", "nvcc: Terminated" or "sh: line 1: 4711 Killed   cicc ..."?
@@ -94,7 +94,7 @@ Result<Compiler> identify(std::vector<std::string> command) {
                       ran ? ran->outcome() : ran.error().text())
                     .with_remedy(kRemedy));
   }
-  // The compiler stands behind a launcher, which changes nothing, and in front of flags, which do.
+  // The compiler follows a launcher, which changes nothing, and precedes flags, which do.
   std::string compiler, flags;
   for (const std::string& word : command) {
     if (word.starts_with('-')) {

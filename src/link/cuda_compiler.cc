@@ -30,7 +30,7 @@ constexpr const char* kFlags[] = {"-std=c++20",
 
 constexpr int kOldestToolkit = 13;
 
-// Of the toolkit, as the user says; "" where they do not.
+// The toolkit's folder, as the user says; "" where they do not.
 std::string told_folder() {
   const char* home = std::getenv("CUDA_HOME");
   return home == nullptr || *home == '\0' ? "" : std::string(home) + "/bin/";
@@ -81,7 +81,7 @@ Result<std::string> version_text(const std::string& nvcc, const ObjectCache& cac
   return ran->out;
 }
 
-// Of the identity of the compiler that filled a cache last.
+// The key of the identity of the compiler that filled a cache last.
 Hash128 key_of_last() { return hash_text("the CUDA compiler"); }
 
 // "12.4" of "Cuda compilation tools, release 12.4, V12.4.131"; "" if nothing is said.

@@ -11,7 +11,7 @@ namespace {
 
 Unexpected<Diagnostics> no_library(const std::string& path, const char* what) {
   return fail(
-      error(Code::kBadLibrary, nullptr, "`{}` is no library that tessera made: {}", path, what)
+      error(Code::kBadLibrary, nullptr, "`{}` is not a library that tessera made: {}", path, what)
           .with_remedy("give the output of `tessera compile`"));
 }
 

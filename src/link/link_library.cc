@@ -21,7 +21,7 @@ constexpr const char* kTemporary =
     "make room, or name another folder for temporary files in TMPDIR";
 constexpr const char* kOutput = "make room, or choose another path for the output";
 
-// Of everything that goes into the library: what the linker writes as its build id.
+// A hash of everything that goes into the library: what the linker writes as its build id.
 Result<Hash128> input_hash(const LinkInput& input, const std::vector<std::string>& cuda_libraries,
                            const std::vector<std::string>& archive_paths) {
   std::string text;

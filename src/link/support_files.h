@@ -22,7 +22,7 @@ class SupportFiles {
   std::vector<std::string> include_folders() const;
   // The runtime archive of this name, such as "onednn_runtime", as it was given to CMake.
   Result<std::string> archive(const std::string& name) const;
-  // Of the headers' content: an object depends on them.
+  // A hash of the headers' content: an object depends on them.
   const Hash128& headers_hash() const { return headers_hash_; }
 
  private:

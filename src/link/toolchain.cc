@@ -45,7 +45,7 @@ bool compiles_apart(const byoc::CompileJob& job) { return is_cuda(job) && job.co
 // In a compiler's folder.
 constexpr const char* kHostSource = "host_pass.cu";
 constexpr const char* kProduct = "product";
-// Of an object with an image: where tools of CUDA look for code, and the end of its symbol.
+// In an object with an image: where tools of CUDA look for code, and the end of its symbol.
 constexpr const char* kImageSection = ".nv_fatbin";
 constexpr const char* kImage = "_image";
 std::string source_name(const byoc::CompileJob& job) { return job.name + "." + job.extension; }

@@ -79,7 +79,7 @@ Result<std::uint64_t> make_room_for_weights(std::string& library, std::uint64_t 
   if (!at) {
     return fail(
         error(Code::kToolFailed, nullptr,
-              "the linker did not put the weights into a segment of their own behind all others")
+              "the linker did not put the weights into a segment of their own after all others")
             .with_remedy("install GNU binutils, so that there is an `ld.bfd`"));
   }
   const Elf64_Addr address = segment.p_vaddr + (*at - segment.p_offset);

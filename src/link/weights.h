@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights in a library. The linker sees a page that stands for them, alone in the last segment; the
-// finished library gets that segment grown to the size of the weights, which are streamed behind
+// finished library gets that segment grown to the size of the weights, which are streamed after
 // the linker's output. So the linker's time and memory do not depend on them, and no byte of a
 // weight is copied but into the file.
 #pragma once

@@ -174,7 +174,7 @@ bool HostProgram::reads(int block, std::size_t from, int wanted) const {
 }
 
 // Is a view as large as what it shows, before that has been computed? The inputs' sizes are checked
-// in front of the program's own steps; else the check stands where the view begins.
+// before the program's own steps; else the check stands where the view begins.
 bool HostProgram::fits_before_it_is_written(HostValue value) const {
   const Root& from = root(value.root);
   const View& view = views_[static_cast<std::size_t>(value.view)];
@@ -280,7 +280,7 @@ void HostProgram::put_checks(Block& out) const {
   }
 }
 
-// Declarations stand in front of the first step that can use them.
+// Declarations stand before the first step that can use them.
 void HostProgram::put_steps(int block, Block& out) const {
   for (std::size_t s = blocks_[static_cast<std::size_t>(block)].size(); s-- > 0;) {
     put_step(block, s, out);
@@ -307,7 +307,7 @@ bool HostProgram::is_made_by(int r, int block, std::size_t number) const {
   return root(r).block == block && root(r).step == static_cast<int>(number);
 }
 
-// A step, with the memory it writes declared in front of it and the views of that behind it.
+// A step, with the memory it writes declared before it and the views of that after it.
 void HostProgram::put_step(int block, std::size_t number, Block& out) const {
   const Step& step = blocks_[static_cast<std::size_t>(block)][number];
   std::vector<int> views;

@@ -36,7 +36,7 @@ class HostProgram {
                               const std::string& name);
   // A call of a kernel that finds sizes, which the symbols then name: see `bind`.
   void call_for_sizes(HostCall call, const std::vector<std::string>& symbols);
-  // A call of a kernel that only checks sizes: in front of everything where the inputs say them,
+  // A call of a kernel that only checks sizes: before everything where the inputs say them,
   // so that nothing is written that has another size than it will be read with.
   void check(HostCall call);
   // A call that writes memory which is there already.
@@ -70,7 +70,7 @@ class HostProgram {
   void set(HostValue flag, bool value);
   // Makes what computes `value` in the current block write to `into` instead. False where only a
   // copy will do: it comes from elsewhere, is given away already, `into` is still read, or what
-  // is computed may be larger than `into` and is checked only behind it.
+  // is computed may be larger than `into` and is checked only after it.
   bool redirect(HostValue value, HostValue into);
 
   // Which results can only be copies of these values: not made by a call, or already given away.
@@ -98,7 +98,7 @@ class HostProgram {
     tir::Buffer buffer;
     Dim count;
     int alias = -1;        // the root whose buffer this is
-    bool in_step = false;  // where the step kView stands; else behind the step that makes the root
+    bool in_step = false;  // where the step kView stands; else after the step that makes the root
   };
   enum class StepKind : std::uint8_t {
     kCall,
@@ -149,7 +149,7 @@ class HostProgram {
   std::vector<View> views_;
   std::vector<std::vector<Step>> blocks_;  // 0 is the program's own
   std::vector<int> open_ = {0};
-  std::vector<HostCall> checks_;                           // that stand in front of the steps
+  std::vector<HostCall> checks_;                           // that stand before the steps
   std::set<std::pair<std::string, std::string>> checked_;  // their symbols and sizes
   std::vector<int> inputs_;
   std::map<ConstantIndex, int> constants_;

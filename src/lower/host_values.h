@@ -40,7 +40,7 @@ HostValues find_host_values(const tir::PrimFunc& program, std::span<const tir::B
                             const Module& module);
 
 // Gives host values memory of the host (scope="stack"), also where they are inputs, and makes the
-// kernels that compute them the CPU's. A shared one is sent behind each call that writes it.
+// kernels that compute them the CPU's. A shared one is sent after each call that writes it.
 void place_host_values(std::map<std::string, tir::PrimFunc>& programs, Module& module,
                        Kernels& kernels);
 

@@ -8,9 +8,9 @@
 
 namespace tessera::lower {
 
-// The kernel of a region with conditions (tir::Require) in it, if the region checks indices: in
-// front of the store, and, of sizes that a run tells, in front of the nest. Another kernel stays as
-// it is. `kernel` is in the canonical form of lower/primitive.h.
+// The kernel of a region with conditions (tir::Require) in it, if the region checks indices:
+// before the store, and, of sizes that a run tells, before the nest. Another kernel stays as it
+// is. `kernel` is in the canonical form of lower/primitive.h.
 Result<tir::PrimFunc> with_index_checks(tir::PrimFunc kernel, const relay::Function& f,
                                         relay::RegionId region, const ConstantPool& pool);
 

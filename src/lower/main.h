@@ -23,7 +23,7 @@ namespace tessera::lower {
 Result<Module> lower(Module module);
 
 // Kernels get their tables and their scratch memory from the host program, as inputs and outputs
-// behind the others: after this no kernel allocates anything but stack. Run it last, after
+// after the others: from then on no kernel allocates anything but stack. Run it last, after
 // schedule/.
 Module hoist_allocations(Module module);
 

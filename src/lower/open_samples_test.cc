@@ -58,7 +58,7 @@ Sizes changed(Sizes sizes, std::mt19937_64& random) {
   return sizes;
 }
 
-// Of integers only those that are an index wherever there is an element.
+// Integers are only those that are an index wherever there is an element.
 std::vector<Tensor> inputs_of_types(ops::Sample sample, const std::vector<Type>& types) {
   for (std::size_t i = 0; i < types.size(); ++i) {
     sample.inputs[i].type = types[i];

@@ -198,7 +198,7 @@ bool OpenStage::substitute_innermost(const TensorRef& tensor) {
   return true;
 }
 
-// In front of its readers, but behind what its own value reads: an index may be a named scalar.
+// Before its readers, but after what its own value reads: an index may be a named scalar.
 void OpenStage::insert(StageLet let) {
   std::unordered_set<const tir::ExprNode*> read;
   tir::for_each_node(let.value, [&](const Expr& e) {

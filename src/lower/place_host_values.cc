@@ -80,7 +80,7 @@ class Placement {
         [&](const Stmt& definition, const Stmt& scope) { return define(definition, scope); });
   }
 
-  // Where its scope asks for it, the host's memory stands behind the definition of the device's.
+  // Where its scope asks for it, the host's memory follows the definition of the device's.
   Stmt define(const Stmt& definition, const Stmt& scope) {
     return tir::visit(
         definition,

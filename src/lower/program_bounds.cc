@@ -61,7 +61,7 @@ class ProgramBounds {
     return it->second;
   }
 
-  // Of the memory; views are made before the checks that they rely on.
+  // The size of the memory; views are made before the checks that they rely on.
   Polynomial bytes(const Buffer& b) {
     if (const auto it = sources_.find(b.get()); it != sources_.end()) return bytes(it->second);
     Polynomial count = b->dtype.size_bytes();
@@ -152,7 +152,7 @@ class ProgramBounds {
     }
   }
 
-  // Of integers, which may be indices.
+  // Constants of integers, which may be indices.
   tir::KnownData constants_of(const tir::CallKernel& n, const tir::PrimFunc& f) const {
     tir::KnownData data;
     data.resolve = [this](const ConstantValue& c) { return &module_.constants.resolve(c); };

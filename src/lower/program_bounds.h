@@ -14,7 +14,7 @@ namespace tessera::lower {
 //   its formal dimensions;
 //   that each access of the kernel lies inside of its buffer, with these dimensions
 //   (tir/verify_bounds.h).
-// What a kernel requires of sizes counts for what is called behind it. Functions of back ends are
+// What a kernel requires of sizes counts for what is called after it. Functions of back ends are
 // code of theirs: of them only the numbers in their signature are compared.
 std::vector<std::string> unproven_accesses(const Module& module);
 

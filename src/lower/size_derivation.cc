@@ -295,7 +295,7 @@ Type SizeDerivation::by_definition(NodeId id, const Type& type, const std::vecto
   });
   Shape shape;
   for (std::size_t k = 0; k < type.rank(); ++k) {
-    // Of this dimension alone, before reads become sums over data.
+    // The size of this dimension alone, before reads become sums over data.
     const Expr size = reads.mutate(tir::simplify(tir::substitute(
         sizes->body, {{sizes->axes[0].get(), Expr(static_cast<std::int64_t>(k))}})));
     if (!type.shape()[k].is_unknown()) {

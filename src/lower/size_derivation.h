@@ -18,9 +18,9 @@ namespace tessera::lower {
 
 // How the expressions get at what is outside of the function.
 struct SizeSource {
-  // Of a symbol in the parameters' types.
+  // The value of a symbol in the parameters' types.
   std::function<tir::Expr(const std::string& symbol)> size;
-  // Of the data of a parameter.
+  // The data of a parameter.
   std::function<tir::Buffer(relay::NodeId param)> data;
   // A symbol for a size that has no name yet.
   std::function<std::string()> fresh_symbol;
@@ -49,9 +49,9 @@ class SizeDerivation {
     return types_[id.index()] ? types_[id.index()] : f_.type(id);
   }
   const std::vector<Size>& sizes() const { return sizes_; }
-  // Of a size of these types; inside of `around` alone.
+  // The value of a size of these types; inside of `around` alone.
   tir::Expr expr(const Dim& dim) const;
-  // The statement with all sizes computed, and what they must satisfy checked, in front of it.
+  // The statement with all sizes computed, and what they must satisfy checked, before it.
   tir::Stmt around(tir::Stmt body) const;
   // Is there anything to compute or to check?
   bool is_trivial() const { return steps_.empty(); }

@@ -64,7 +64,7 @@ TEST_F(Chains, PlacesThatAreSelectedThemselves) {
         "axes=None)));\n");
 }
 
-// One sum behind the other: 4^7 places of one element.
+// One sum after the other: 4^7 places of one element.
 TEST_F(Chains, TapsOfManyDimensions) {
   const relay::Function f = testing::function_of(
       "image.resize(float32[2,2,2,2,2,2,2], size=[3,3,3,3,3,3,3], method=\"cubic\")");

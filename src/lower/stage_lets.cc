@@ -49,7 +49,7 @@ void count_uses(const Expr& e, bool conditional, double times, UseMap& uses) {
   tir::for_each_child(e, [&](const Expr& child) { count_uses(child, conditional, times, uses); });
 }
 
-// How often each let is written: once in front of the value where it stays.
+// How often each let is written: once before the value where it stays.
 struct Writing {
   bool stays = false;
   double times = 0;

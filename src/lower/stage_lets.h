@@ -9,7 +9,7 @@ namespace tessera::lower {
 
 // Nodes of an expression as it is written: what is shared counts each time.
 double written_size(const tir::Expr& e);
-// Nodes of the stage behind keep_shared_lets, without its axes.
+// Nodes of the stage after keep_shared_lets, without its axes.
 double written_size(const Stage& stage);
 
 // Lets that are read once, or only where a Select chooses them (they may read out of bounds

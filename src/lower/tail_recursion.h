@@ -12,7 +12,7 @@
 namespace tessera::lower {
 
 struct TailRecursion {
-  // Of the function itself: calls whose result is the function's own.
+  // Calls of the function itself, whose result is the function's own.
   std::set<relay::NodeId> calls;
   // `if`s that the function's result comes from, with such a call in a branch.
   std::set<relay::NodeId> branches;

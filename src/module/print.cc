@@ -62,7 +62,7 @@ std::string print(const Module& module, const ModulePrintOptions& options) {
   TextAndConstants out = print_apart(module, options.functions);
   if (out.constants.empty()) return std::move(out.text);
   if (!options.metadata) {
-    return out.text + fmt::format("\n// {} constants are left out\n", out.constants.size());
+    return out.text + fmt::format("\n// {} constants are omitted\n", out.constants.size());
   }
   return out.text + "\n" + std::string(relay::kMetadataLine) + "\n" +
          relay::metadata_json(out.constants) + "\n";

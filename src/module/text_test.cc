@@ -139,7 +139,7 @@ TEST(ModuleText, ConstantsCanBeKeptApart) {
   EXPECT_EQ(apart.text.find("#[metadata]"), std::string::npos);
   EXPECT_TRUE(compare(parse_good(apart.text, apart.constants), with_pool()).equal);
   EXPECT_NE(
-      print(with_pool(), {.functions = {}, .metadata = false}).find("// 1 constants are left out"),
+      print(with_pool(), {.functions = {}, .metadata = false}).find("// 1 constants are omitted"),
       std::string::npos);
 }
 

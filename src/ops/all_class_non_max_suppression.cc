@@ -98,7 +98,7 @@ constexpr Operator kAllClassNonMaxSuppression{
     .doc =
         "Of each batch and class the boxes in order of falling score above `score_threshold`, "
         "but for those that overlap one before by more than `iou_threshold`, at most "
-        "`max_output_boxes_per_class`: rows (batch, class, box), zeros behind them, and their "
+        "`max_output_boxes_per_class`: rows (batch, class, box), zeros after them, and their "
         "number. Boxes are two corners (y, x, y, x), or with center_point_box (x, y, width, "
         "height)   boxes: float32[b,n,4], scores: float32[b,c,n], max: int64[], iou, score: "
         "float32[] -> (int64[b*c*n,3], int64[1])",

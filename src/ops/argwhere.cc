@@ -59,7 +59,7 @@ Definitions shape(const ComputeArgs& args) {
   return define_sizes(2, [&](std::size_t k) { return k == 0 ? count({}) : rank; });
 }
 
-// Row r is the place with r true elements in front of it: as many places end with at most r.
+// Row r is the place with r true elements before it: as many places end with at most r.
 // Quadratic in the elements, but a loop nest like any other.
 Definitions compute(const ComputeArgs& args) {
   const TensorExpr& condition = args.operands[0];

@@ -14,7 +14,7 @@ std::int64_t indices_of_an_axis(const CheckIndicesAttrs& p, std::int64_t count) 
   return std::max<std::int64_t>(count / static_cast<std::int64_t>(p.axes.size()), 1);
 }
 
-// Of constant indices; `sizes` may be symbolic, and are right for what is constant then.
+// Checks constant indices; `sizes` may be symbolic, and are right for what is constant then.
 Result<void> check_constant(const InferArgs& args, const CheckIndicesAttrs& p, const Shape& sizes) {
   if (args.values.empty() || args.values[0] == nullptr) return {};
   const Ints indices = *constant_ints(args, 0);
@@ -122,8 +122,8 @@ constexpr Operator kCheckIndices{
     .doc =
         "The indices as they are, each of which must be in [-n, n): one outside ends the run. n is "
         "the size of data along the axis, or given; with several axes, those of slice k of the "
-        "first dimension are along axis k. Readers of ONNX have it in front, and count negative "
-        "ones from the end themselves   "
+        "first dimension are along axis k. Gathers and scatters of ONNX have it before them, and "
+        "count negative ones from the end themselves   "
         "indices: int[i...], data: T[d...] -> int[i...]",
     .operands = {"indices", "data"},
     .optional_operands = 1,

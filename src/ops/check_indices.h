@@ -7,12 +7,12 @@
 
 namespace tessera::ops {
 
-// Of one index: the axis that it counts along, and its size; int64.
+// The axis that one index counts along, and its size; int64.
 struct IndexedAxis {
   Expr axis, size;
 };
-// Of slice k of the indices. `data`: the sizes of the tensor that the indices are of; empty where
-// the attributes state them.
+// The axis of slice k of the indices. `data`: the sizes of the tensor that the indices are
+// of; empty where the attributes state them.
 IndexedAxis indexed_axis(const CheckIndicesAttrs& attrs, const std::vector<Expr>& data,
                          std::size_t k);
 // `at`: where the index stands among the indices.

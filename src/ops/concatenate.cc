@@ -84,7 +84,7 @@ Definitions compute(const ComputeArgs& args) {
 constexpr Operator kConcatenate{
     .name = "concatenate",
     .doc =
-        "The tensors of a tuple one behind the other along `axis`"
+        "The tensors of a tuple one after the other along `axis`"
         "   data: (T[a..., n0, b...], T[a..., n1, b...], ...) -> T[a..., n0 + n1 + ..., b...]",
     .operands = {"data"},
     .takes_tuples = true,

@@ -25,8 +25,8 @@ inline const std::string& result_layout(const ConvAttrs& p) {
   return p.out_layout.empty() ? p.data_layout : p.out_layout;
 }
 
-// Of the gradient of a convolution by its weight. Relay has two ways to write them: either they are
-// those of the convolution, or `kernel_layout` is the data's, `data_layout` the gradient's and
+// Layouts of the gradient of a convolution by its weight. Relay writes them in two ways: they are
+// those of the convolution, or else `kernel_layout` is the data's, `data_layout` the gradient's and
 // `out_layout` the result's; without that one, the result is laid out as the data.
 struct GradientLayouts {
   std::string grad, data, weight;
@@ -34,7 +34,7 @@ struct GradientLayouts {
 GradientLayouts gradient_layouts(const ConvAttrs& p);
 
 // That of a transposed convolution with the letters O for the data's channels and I for the
-// result's. Relay writes so, but with the I in front of the O ("IOHW", "IHWO") they mean what they
+// result's. Relay writes so, but with the I before the O ("IOHW", "IHWO") they mean what they
 // say.
 std::string transposed_kernel_layout(std::string layout);
 

@@ -10,7 +10,7 @@ struct AnySizeAttrs {
   static constexpr auto fields = std::tuple{relay::required_attr("axes", &AnySizeAttrs::axes)};
 };
 
-// Branches whose results differ in their sizes have results of one type behind it.
+// Branches whose results differ in their sizes have results of one type after it.
 Result<Type> infer(const InferArgs& args) {
   TESSERA_TRY_VOID(expect_rank(args, 1, 0));
   const Type& data = args.operands[0];

@@ -24,7 +24,7 @@ Result<Type> infer(const InferArgs& args) {
     }
   }
   const Dim total = num_elements(in);
-  // Of nothing, nothing remains, as the definition of the sizes has it.
+  // From nothing, nothing remains, as the definition of the sizes has it.
   const Dim of_none = total == Dim(0) ? Dim(0) : Dim::unknown();
   if (rest) shape[*rest] = others == Dim(0) ? of_none : floor_div(total, others);
   if (provably_equal(total, num_elements(shape)) == Tri::kNo) {

@@ -19,7 +19,7 @@ std::vector<int> places_of(const DynStridedSliceAttrs& p, std::size_t count, std
   return places;
 }
 
-// Of one dimension; D is Dim, or Expr when the loops are made.
+// The slice of one dimension; D is Dim, or Expr when the loops are made.
 template <class D>
 struct Slice {
   D begin, end, stride;
@@ -27,7 +27,7 @@ struct Slice {
 
 bool is_not_negative(const Dim& d) { return max(d, Dim(0)) == d; }
 
-// Of a slice whose stride is a known positive number; `?` where a sign is not known.
+// The size of a slice whose stride is a known positive number; `?` where a sign is not known.
 Dim sliced_size(const Slice<Dim>& s, const Dim& size, bool size_mode) {
   if (size_mode) return s.end;
   const auto from_front = [&](const Dim& at) {

@@ -20,7 +20,7 @@ Result<Type> infer(const InferArgs& args) {
   if (batch < 0 || *depth < 0 || batch + *depth > static_cast<std::int64_t>(data.rank()) ||
       batch >= static_cast<std::int64_t>(indices.rank())) {
     return refuse(args, Code::kShapeMismatch,
-                  "cannot index {} with {} numbers behind {} batch dimensions", to_string(data),
+                  "cannot index {} with {} numbers after {} batch dimensions", to_string(data),
                   *depth, batch);
   }
   Shape shape(indices.shape().begin() + 1, indices.shape().end());

@@ -14,10 +14,10 @@ namespace tessera::ops {
 
 using Ints = std::vector<std::int64_t>;
 
-// Of what operators compute of an attribute and keep: places, weights.
+// The longest table that an operator computes of an attribute and keeps: places, weights.
 inline constexpr std::int64_t kLongestTable = 1 << 24;
 
-// "`nn.dense` contraction sizes differ: 768 vs 1024"; the text begins behind the operator's name.
+// "`nn.dense` contraction sizes differ: 768 vs 1024"; the text begins after the operator's name.
 Unexpected<Diagnostics> refusal(const relay::InferArgs& args, Code code, std::string text);
 template <class... A>
 Unexpected<Diagnostics> refuse(const relay::InferArgs& args, Code code,

@@ -41,7 +41,7 @@ Result<Type> infer(const InferArgs& args) {
                     to_string(d), before, after, p.pad_mode);
     }
     if (needs_data) {
-      // Of an open size only the run can tell that there is what is repeated.
+      // If a size is open, only the run can tell that there is what is repeated.
       const std::int64_t read = p.pad_mode == "reflect" ? std::max(before, after) + 1 : 1;
       TESSERA_TRY_VOID(
           at_least(args, d, Dim(read), "elements of a dimension and what padding needs"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of many parts that lie behind each other along an axis.
+// One of many parts that follow each other along an axis.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace tessera::ops {
 // Up to here parts are tried one after the other.
 inline constexpr std::size_t kLongestChain = 16;
 
-// The part in [low, high) that holds the place: `is_before(k)` says whether that lies in front of
+// The part in [low, high) that holds the place: `is_before(k)` says whether that lies before
 // part k, `part(k)` gives its value. Many parts are halved, so that expressions are not as deep as
 // there are parts.
 template <class IsBefore, class Part>

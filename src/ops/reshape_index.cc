@@ -56,7 +56,7 @@ void map_run(const Run& run, const std::vector<Expr>& from, const std::vector<Ex
   for (std::size_t i = run.to_begin; i < run.to_end; ++i) {
     if (!tir::is_int(to[i], 1)) flat = tir::is_int(flat, 0) ? at[i] : flat * to[i] + at[i];
   }
-  Expr inner = 1;  // the product of the sizes behind
+  Expr inner = 1;  // the product of the sizes that follow
   std::vector<Expr> inners(run.from_end - run.from_begin);
   for (std::size_t i = run.from_end; i-- > run.from_begin;) {
     inners[i - run.from_begin] = inner;

@@ -128,7 +128,7 @@ class SampleReader {
   NodeId tensor() {
     const std::string_view name = word();
     const auto dtype = parse_dtype(name);
-    TESSERA_CHECK(dtype.has_value(), "sample `{}`: `{}` is no data type", text_, name);
+    TESSERA_CHECK(dtype.has_value(), "sample `{}`: `{}` is not a data type", text_, name);
     expect('[');
     Shape shape;
     while (!accept(']')) {

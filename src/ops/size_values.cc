@@ -13,7 +13,7 @@ constexpr std::int64_t kMaxElements = 64;  // shapes are short
 
 bool holds_sizes(DType dtype) { return dtype == kInt64 || dtype == kInt32 || dtype.is_bool(); }
 
-// Of a short tensor of integers whose sizes are numbers.
+// The element count of a short tensor of integers whose sizes are numbers.
 std::optional<std::int64_t> element_count_of(const Type& type) {
   if (!type.is_tensor() || !holds_sizes(type.dtype())) return std::nullopt;
   const auto count = num_elements(type.shape()).as_constant();
@@ -70,7 +70,7 @@ class Elements {
         result_(result),
         count_(count) {
     if (!op.takes_tuples) return;
-    // Of lists that are put together, one may be known and another not.
+    // One of the lists that are put together may be known and another not.
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       const auto elements = element_count_of(operands_[i].type);
       if (operands_[i].sizes != nullptr || !elements) continue;

@@ -21,7 +21,7 @@ std::optional<Dim> size_of_text(const std::string& text);
 
 // The elements of a constant of integers or truth values; nothing for others and for large ones.
 std::optional<Shape> size_values(const Tensor& constant);
-// Of the result of a call. Tuple operands come flattened.
+// The sizes that a call's result holds. Tuple operands come flattened.
 std::optional<Shape> size_values(const relay::Operator& op, const relay::Attrs& attrs,
                                  std::span<const SizeOperand> operands, const Type& result);
 

@@ -7,7 +7,7 @@
 namespace tessera::ops {
 namespace {
 
-// The operand's dimension behind each one of the result.
+// The operand's dimension that each one of the result is.
 Ints permutation(const relay::Attrs& attrs, std::size_t rank) {
   const auto p = relay::read_attrs<TransposeAttrs>(attrs);
   Ints axes;

@@ -13,7 +13,7 @@ namespace tessera::ops {
 
 // What both are: `?` where sizes are not provably equal. Needs compatible types.
 Type common_type(const Type& a, const Type& b);
-// Of compatible types the better known sizes; `annotation` may be missing.
+// The better known sizes of compatible types; `annotation` may be missing.
 Type refined_type(const Type& annotation, const Type& found);
 // Number and kind of an operator's operands.
 std::optional<Diagnostic> wrong_operands(const relay::Operator& op, std::span<const Type> types,

@@ -29,9 +29,10 @@ struct MatrixLayout {
 };
 
 // Takes the mean of each column from its elements and rounds them to `dtype` (float16 or bfloat16,
-// which must have room for them) so that their sum is zero within a fraction of the last digit:
-// some elements that are nearly half way between two numbers go to the farther one. Rounded each to
-// nearest, `rows` errors would sum up, and what multiplies the sum may be large.
+// which must have room for them) so that their sum is zero within a fraction of the last digit.
+// For that, some elements that are nearly half way between two numbers go to the farther one. If
+// each were rounded to nearest, `rows` errors would sum up, and what multiplies the sum may be
+// large.
 void center_columns(std::vector<double>& matrix, const MatrixLayout& layout, DType dtype);
 
 }  // namespace tessera::passes

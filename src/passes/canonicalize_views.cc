@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains of reshape, transpose, squeeze, expand_dims, strided_slice, take of one index and the
 // projections of split become at most a slice, a reshape, a transpose and a reshape. Those that
-// only put rows in another order, or count them otherwise, move behind products with a matrix and
+// only put rows in another order, or count them otherwise, move after products with a matrix and
 // additions of a vector, where they may meet their inverse.
 #include <algorithm>
 #include <map>
@@ -176,7 +176,7 @@ class Canonicalizer {
     return reshaped(c, node, sizes, view.sizes());
   }
 
-  // ---- Rows that move behind what is done to each of them
+  // ---- Rows that move after what is done to each of them
 
   // Do all rows of the base stand in the view, each as it is?
   static bool holds_rows(const SeenAs& what) {
@@ -320,7 +320,7 @@ Result<Module> run(Module module, PassContext& context) {
 extern const Pass canonicalize_views;
 const Pass canonicalize_views{
     .name = "canonicalize-views",
-    .summary = "shortens chains of reshapes, transposes and slices, and moves them behind products",
+    .summary = "shortens chains of reshapes, transposes and slices, and moves them after products",
     .run = run,
 };
 

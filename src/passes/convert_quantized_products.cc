@@ -141,7 +141,7 @@ const Pass convert_quantized_products{
     .name = "convert-quantized-products",
     .summary =
         "multiplies and convolves integers of eight bits as such, where their zero points and "
-        "scales can stand behind the product",
+        "scales can be applied to the sums",
     .run = run,
 };
 

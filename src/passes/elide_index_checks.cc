@@ -72,7 +72,7 @@ class CheckEliding {
   }
 
  private:
-  // Of integers; what they are is then known of what they were.
+  // Does the node move integers? What they are is then known of what they were.
   bool is_move(NodeId id) const {
     const relay::Operator* op = f_.op(id);
     if (op == nullptr) return f_.as<relay::Let>(id) != nullptr;

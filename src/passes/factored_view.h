@@ -56,7 +56,7 @@ struct Slice {
 std::optional<Slice> find_slice(const FactoredView& view, const Sizes& sizes,
                                 FactoredView& of_slice);
 
-// A transpose that puts all pieces of a view in order, and the sizes before and behind it.
+// A transpose that puts all pieces of a view in order, and the sizes before and after it.
 struct Permuted {
   Sizes before;
   std::vector<std::int64_t> axes;

@@ -112,7 +112,7 @@ class Folder {
     return op.name == "shape_of" || op.name == "ndarray_size";
   }
 
-  // Of data that are known, where inference may have left sizes open.
+  // The type of data that are known, where inference may have left sizes open.
   static Type type_of(const Type& inferred, std::span<const Tensor> data) {
     std::vector<Type> parts;
     for (const Tensor& t : data) parts.push_back(t.type());

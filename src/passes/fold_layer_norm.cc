@@ -141,7 +141,7 @@ class Folder {
 
   // ---- What is made
 
-  // A product with the norm in front of it in its weight and bias.
+  // A product with the norm before it in its weight and bias.
   struct Folded {
     const ConstantProduct* old;
     NodeId norm;

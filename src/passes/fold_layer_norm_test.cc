@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Matrices, CenteredColumns,
 
 // ---- The pass
 
-// Of constants that are numbers of `stored`, computed in `dtype`.
+// With constants that are numbers of `stored`, computed in `dtype`.
 Module norm_and_product(DType stored, DType dtype) {
   constexpr std::int64_t kRows = 16, kTerms = 1024, kColumns = 32;
   relay::FunctionBuilder b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A constant factor for each channel before or behind a convolution moves into its weight:
+// A constant factor for each channel before or after a convolution moves into its weight:
 //   conv(relu(x * s + b), w)  =  conv(relu(x + b / s), w * s)       over w's input channels, s > 0
 //   relu(conv(x, w) + b) * s  =  relu(conv(x, w * s) + b * s)       over w's output channels, s > 0
 // Between the two may stand additions of a value for each channel, other such factors, and nn.relu.
@@ -197,7 +197,7 @@ class ScaleFolder {
     for (const std::size_t i : factors) {
       const Tensor& value = factors_[i].value;
       const std::size_t rank = f_.type(f_.operands(id)[1]).rank();
-      // Broadcasting aligns shapes at their ends: none needs a 1 in front of the channels.
+      // Broadcasting aligns shapes at their ends: none needs a 1 before the channels.
       std::vector<std::int64_t> shape(rank - factors_[i].to.weight_axis, 1);
       shape[0] = value.num_elements();
       const NodeId s = c.builder().constant(Tensor(shape, value.dtype, value.blob));

@@ -33,7 +33,7 @@ class FusionGroups {
 };
 
 // At most `max_depth` operator calls in a group. With `norms` a normalisation of rows takes what is
-// computed element by element in front of it, as other reductions do.
+// computed element by element before it, as other reductions do.
 FusionGroups find_fusion_groups(const relay::Function& f, int max_depth, bool norms);
 
 }  // namespace tessera::passes

@@ -69,7 +69,7 @@ class Inliner {
     return name == "main" || !referred_.contains(name);
   }
 
-  // Every function behind those that it refers to, except around cycles.
+  // Every function after those that it refers to, except around cycles.
   std::vector<std::string> callees_first() const {
     std::vector<std::string> order, open;
     std::set<std::string> entered, left;

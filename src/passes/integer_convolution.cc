@@ -24,7 +24,7 @@ struct Convolution {
   }
 };
 
-// Of the weight: all but the output channels'.
+// The weight's axes: all but the output channels'.
 Ints summed_axes(const Convolution& p) {
   Ints axes;
   for (std::size_t i = 0; i < p.attrs.kernel_layout.size(); ++i) {

@@ -98,7 +98,7 @@ std::optional<KnownSizes::Known> KnownSizes::evaluated(NodeId id) const {
   if (call.op->eval == nullptr || !operands_of(id, operands)) return std::nullopt;
   std::vector<Tensor> values, masks;
   bool complete = true, from_sizes = false;
-  // The operands behind the first one of `take` and `gather` say where to look.
+  // The operands after the first one of `take` and `gather` say where to look.
   const bool has_indices = f_.operands(id).size() > 1;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     values.push_back(operands[i]->values);

@@ -124,7 +124,7 @@ TEST(LargeGraphs, DeadLets) {
   EXPECT_EQ(t.module.functions.at("main").num_nodes(), 1u);
 }
 
-// Each transpose moves behind the product, where the next one undoes it.
+// Each transpose moves after the product, where the next one undoes it.
 TEST(LargeGraphs, ViewsBetweenProducts) {
   FunctionBuilder b;
   const NodeId w = b.param("w", tensor_type({Dim(4), Dim(4)}, kFloat32));

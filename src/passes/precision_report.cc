@@ -21,7 +21,7 @@ bool computes(const relay::Operator& op) {
   return op.name != "cast" && op.pattern != relay::OpPattern::kInjective;
 }
 
-// The operator that computes a value in float32, behind what names and moves it; null if none does.
+// The operator that computes a value in float32, through what names and moves it; null if none.
 const relay::Operator* maker(const relay::Function& f, NodeId id) {
   while (has_float32(f.type(id))) {
     const relay::Operator* op = f.op(id);

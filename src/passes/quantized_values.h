@@ -74,7 +74,7 @@ class QuantizedValues {
   const relay::OperatorTable& operators_;
 };
 
-// The call of nn.conv2d as one of integers, with zero points and scales behind it; nothing where
+// The call of nn.conv2d as one of integers, with zero points and scales after it; nothing where
 // that is not possible. A zero point other than zero is written around the image, where the call
 // has zeros once it is subtracted.
 std::optional<relay::NodeId> integer_convolution(relay::Copier& c, const QuantizedValues& values,

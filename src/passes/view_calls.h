@@ -14,8 +14,8 @@ namespace tessera::passes {
 // The axes of a call of transpose, none of them negative.
 std::vector<std::int64_t> permutation_of(const relay::Function& f, relay::NodeId transpose);
 
-// Of such a call's operand, `view`, the call's result, whose sizes those are. Nothing for a slice
-// that skips elements or does not say where it begins, and where a piece would be cut unevenly.
+// Makes `view`, of such a call's operand, that of its result, whose sizes those are. Nothing for a
+// slice that skips elements or does not say where it begins, and if a piece would be cut unevenly.
 std::optional<FactoredView> view_behind(const relay::Function& f, relay::NodeId call,
                                         const Sizes& sizes, FactoredView view);
 

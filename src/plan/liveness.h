@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the buffers of a host program are used.
+// The live ranges of the buffers and workspaces of a host program.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ struct Liveness {
   std::map<std::string, std::size_t> of_workspace;  // by extern symbol
 };
 
-// An allocation lives from its first to its last use, through all views of it.
+// An allocation's live range goes from its first to its last use, through all views of it.
 Liveness compute_liveness(const tir::PrimFunc& main, const Module& module);
 
 }  // namespace tessera::plan

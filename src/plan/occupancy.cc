@@ -66,7 +66,7 @@ std::pair<std::size_t, std::size_t> Occupancy::leaves(const TickRange& range) co
 void Occupancy::add(const Need& need, std::int64_t offset) {
   if (need.bytes == 0) return;
   ++num_added_;
-  // Nothing can begin in front of the next step: what is lost there is no gap.
+  // Nothing can begin before the next step: what is lost there is no gap.
   const std::int64_t end = round_up(offset + need.bytes, step_);
   for (const TickRange& range : need.live) {
     const auto [first, last] = leaves(range);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory planning of a host program (architecture section 9; relay-spec 8.8, 8.9): every allocation
-// and every back end's workspace gets a byte offset in a pool, so that what never lives at the same
-// time shares bytes.
+// and every back end's workspace gets a byte offset in a pool. Those whose live ranges do not meet
+// may share bytes.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,8 @@ struct Pool {
 };
 
 // Places needs, largest first (then by name); each at the lowest offset of the first pool where it
-// fits beside what lives at the same time. Relay-spec 8.9 "greedy by size", with gaps filled.
+// fits beside those whose live ranges meet its own. Relay-spec 8.9 "greedy by size", with gaps
+// filled.
 Result<std::vector<Placement>> place_greedy_by_size(const std::vector<Need>& needs,
                                                     std::vector<Pool>& pools);
 

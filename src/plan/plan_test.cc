@@ -100,7 +100,7 @@ TEST(GreedyBySize, FanOutOfSeven) {
 }
 
 TEST(GreedyBySize, GapsAreFilled) {
-  // b lies behind a; once a is gone, c fits before b.
+  // b lies after a; once a is gone, c fits before b.
   const std::vector<Need> needs = {need("a", 60, {{0, 1}}), need("b", 50, {{1, 3}}),
                                    need("c", 40, {{3, 4}})};
   std::vector<Pool> pools = {{}};

@@ -12,8 +12,8 @@ namespace tessera::plan {
 
 // For each output (as result_ports tells them) those of the first `num_inputs` inputs in whose
 // memory it may lie, ascending. Their types are equal, and what the program writes there changes
-// nothing that it reads afterwards: it has read the input by then, or the kernel that does both
-// gives each element that it takes from the input back to the same place.
+// nothing that it reads afterwards. Either it has read the input by then. Or the kernel that does
+// both gives each element that it takes from the input back to the same place.
 std::vector<std::vector<int>> shareable_inputs(const tir::PrimFunc& main, const Module& module,
                                                std::size_t num_inputs);
 

@@ -21,8 +21,8 @@ using AttrArray = std::vector<AttrValue>;
 // None, bool, integer, float, string (data types are strings too) or an array of these.
 struct AttrValue {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, AttrArray> value;
-  // Of a number, in bits: `1i64` and `1` differ as attributes of functions. Fields of operators
-  // have types of their own, normalize() drops this there.
+  // The width of a number, in bits: `1i64` and `1` differ as attributes of functions. Fields
+  // of operators have types of their own, normalize() drops this there.
   std::uint8_t width = 32;
 
   AttrValue() = default;
@@ -83,7 +83,7 @@ enum class AttrType : std::uint8_t {
   kAny
 };
 
-// What a value must satisfy besides its type. The text is read behind "must be".
+// What a value must satisfy besides its type. The text is read after "must be".
 struct AttrRule {
   const char* text = nullptr;
   bool (*holds)(const AttrValue&) = nullptr;  // null: everything does

@@ -8,7 +8,7 @@
 
 namespace tessera::relay {
 
-// The live nodes, each behind what it reads: operands in order with the callee last; a region's
+// The live nodes, each after what it reads: operands in order with the callee last; a region's
 // parameters, its `let`s in order, then its result; what is inside a literal or a branch in front
 // of its owner. It is the order of the printed text, and does not depend on how the nodes lie.
 std::vector<NodeId> evaluation_order(const Function& f);

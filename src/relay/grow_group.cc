@@ -42,7 +42,7 @@ class Grower {
     if (end == IndexedGraph::kNone || !may_take(end)) return false;
     std::vector<std::uint32_t> taken{end};
     std::unordered_set<std::uint32_t> seen{end};  // never iterated
-    // `taken` grows while it is walked over; users of the end are behind it.
+    // `taken` grows while it is walked over; users of the end come after it.
     add_users(group_.root, taken, seen);
     for (std::size_t i = 1; i < taken.size(); ++i) {
       if (count_ + taken.size() > most_ || !may_take(taken[i])) return false;

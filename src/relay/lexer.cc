@@ -115,7 +115,7 @@ TokenKind Lexer::scan_sigil(std::uint32_t& p) const {
   return TokenKind::kGraph;
 }
 
-// A minus sign belongs to the number behind it unless there is an operand to its left.
+// A minus sign belongs to the number after it unless there is an operand to its left.
 bool Lexer::is_sign(std::uint32_t p) const {
   if (at(p) != '-') return false;
   while (at(p) == '-') ++p;

@@ -153,8 +153,8 @@ bool Matcher::is_operator_call(std::uint32_t p, std::string_view op) const {
   return callee.kind == PatternKind::kOperator && callee.name == op;
 }
 
-// Of a call of the other operator: (a * b) / c is b * (a / c) or a * (b / c) too, and (a / b) * c
-// is (a * c) / b.
+// Matches a call of the other operator: (a * b) / c is b * (a / c) or a * (b / c), too, and
+// (a / b) * c is (a * c) / b.
 bool Matcher::matches_regrouped(std::uint32_t p, std::uint32_t e) {
   const auto has_argument = [&](std::string_view op) {
     const auto& inputs = graph_[e].inputs;
@@ -266,7 +266,7 @@ bool Matcher::matches_constraint(std::uint32_t p, std::uint32_t e) {
   if (pattern.kind == PatternKind::kType) {
     return type == pattern.type || fail_at(pattern, e, "the type differs");
   }
-  if (!type || !type.is_tensor()) return fail_at(pattern, e, "it is no tensor of a known type");
+  if (!type || !type.is_tensor()) return fail_at(pattern, e, "it is not a tensor of a known type");
   if (pattern.kind == PatternKind::kDtype) {
     return type.dtype() == pattern.dtype || fail_at(pattern, e, "the data type differs");
   }

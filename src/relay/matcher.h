@@ -102,7 +102,7 @@ bool is_scalar(const IndexedGraph& g, std::uint32_t e, const ConstantPool* pool,
 bool is_equal(const IndexedGraph& g, std::uint32_t e, const ConstantPool* pool,
               const Function& expr);
 Type type(const IndexedGraph& g, std::uint32_t e, const ConstantPool* pool);
-// Of a node as relay/describe.h says it.
+// Describes a node as relay/describe.h says it.
 std::string describe(const IndexedGraph& g, std::uint32_t e);
 
 }  // namespace expr_facts

@@ -297,7 +297,7 @@ TEST(Groups, NamesFollowEvaluation) {
 }
 
 TEST(Groups, HigherRootsComeFirst) {
-  // Of three calls in a row the last two are one group.
+  // The last two of three calls in a row are one group.
   EXPECT_EQ(names("= exp(exp(*));", "exp(exp(exp(%x)))"), (Texts{"exp_exp_"}));
   EXPECT_EQ(names("= exp(exp(*));", "exp(exp(exp(exp(%x))))"), (Texts{"exp_exp_", "exp_exp_"}));
 }
@@ -347,8 +347,9 @@ TEST(Matcher, SaysWhereItCameFurthest) {
   };
   EXPECT_EQ(why("= nn.relu(add(abs(*), constant));"), "the operator `exp` is not `abs`");
   EXPECT_EQ(why("= nn.relu(add(exp(*), constant));"), "the parameter `%y` is not `constant`");
-  EXPECT_EQ(why("= nn.relu(*[dtype = float16]);"),
-            "a call of `add` does not fit `*[dtype = float16]`: it is no tensor of a known type");
+  EXPECT_EQ(
+      why("= nn.relu(*[dtype = float16]);"),
+      "a call of `add` does not fit `*[dtype = float16]`: it is not a tensor of a known type");
   EXPECT_EQ(why("= nn.relu(exp(*));"), "the operator `add` is not `exp`");
 }
 

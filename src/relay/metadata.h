@@ -25,7 +25,7 @@ class ConstantTable {
   std::unordered_map<const Blob*, std::vector<std::size_t>> by_bytes_;  // never iterated
 };
 
-// The JSON text behind `#[metadata]`. Equal data are in it once.
+// The JSON text after `#[metadata]`. Equal data are in it once.
 std::string metadata_json(const std::vector<Tensor>& constants);
 
 struct Metadata {

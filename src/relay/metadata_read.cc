@@ -77,11 +77,11 @@ class MetadataReader {
     const Json* lists = root != nullptr ? member(*root, "data") : nullptr;
     if (keys == nullptr || lists == nullptr || !keys->is_array() || !lists->is_array() ||
         keys->size() != lists->size()) {
-      return bad("its root is no map from type keys to arrays");
+      return bad("its root is not a map from type keys to arrays");
     }
     Metadata out;
     for (std::size_t i = 0; i < keys->size(); ++i) {
-      if (!(*keys)[i].is_string()) return bad("a key of its root is no string");
+      if (!(*keys)[i].is_string()) return bad("a key of its root is not a string");
       const auto key = (*keys)[i].get<std::string>();
       const Json* list = node(&(*lists)[i]);
       const Json* items = list != nullptr ? member(*list, "data") : nullptr;
@@ -145,7 +145,7 @@ class MetadataReader {
     const Json* text = element("b64ndarrays", member(attrs, "data"));
     if (text == nullptr || !text->is_string()) return bad("the data of a constant are missing");
     auto bytes = decode_base64(text->get_ref<const std::string&>());
-    if (!bytes) return bad("the data of a constant are no base64");
+    if (!bytes) return bad("the data of a constant are not base64");
     auto tensor = read_array(std::move(*bytes));
     if (!tensor) return bad("the data of a constant are damaged");
     return std::move(*tensor);
@@ -176,7 +176,7 @@ class MetadataReader {
 Result<Metadata> parse_metadata(std::string_view text, const Location& at) {
   const Json json = Json::parse(text.begin(), text.end(), nullptr, false);
   if (json.is_discarded()) {
-    return fail(error(Code::kBadMetadata, at, "the metadata section is no JSON text"));
+    return fail(error(Code::kBadMetadata, at, "the metadata section is not JSON text"));
   }
   return MetadataReader(json, at).run();
 }

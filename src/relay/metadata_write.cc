@@ -22,7 +22,7 @@ std::size_t ConstantTable::index_of(const Tensor& tensor) {
 
 namespace {
 
-// Everything in front of the data; padded by nothing, so it is written apart from the data.
+// Everything before the data; padded by nothing, so it is written apart from the data.
 std::string array_header(const Tensor& t) {
   std::string out;
   const auto put = [&](const auto& value) {

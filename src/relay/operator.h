@@ -105,7 +105,7 @@ struct Operator {
   // The loop definition; same order. Null where `runtime_symbol` is set, or where
   // simplify-inference or decompose removes the operator before lowering.
   std::vector<tir::TensorExpr> (*compute)(const ComputeArgs&) = nullptr;
-  // Of an operator whose result's sizes depend on data: the sizes as definitions, int64[rank] for
+  // For an operator whose result's sizes depend on data: the sizes as definitions, int64[rank] for
   // each tensor of the result. They read operands of `shape_need` kData and sizes of all others.
   std::vector<tir::TensorExpr> (*shape)(const ComputeArgs&) = nullptr;
   // A function of runtime/operators/ (back-end calling convention) for what no loop nest can

@@ -20,7 +20,7 @@ namespace tessera::relay {
 struct LoopText {
   std::string name;
   Location at;          // of the name
-  std::uint32_t begin;  // offset behind the brace
+  std::uint32_t begin;  // offset after the brace
 };
 
 struct ParseOptions {

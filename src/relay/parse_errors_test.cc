@@ -71,7 +71,7 @@ TEST(ParseErrors, OperatorsAndAttributes) {
 
 TEST(ParseErrors, Literals) {
   EXPECT_EQ(errors_of("def @a() { 1.5 }"),
-            "E0210 2:12 `1.5` has a fraction or an exponent but no `f` behind it, as in `1.5f`");
+            "E0210 2:12 `1.5` has a fraction or an exponent but no `f` after it, as in `1.5f`");
   EXPECT_EQ(errors_of("def @a() { 40000i16 }"), "E0210 2:12 `40000i16` does not fit int16");
   EXPECT_EQ(errors_of("def @a() { 9223372036854775808 }"),
             "E0210 2:12 `9223372036854775808` does not fit int64");
@@ -103,20 +103,20 @@ TEST(ParseErrors, AttributesOfCallsThatCallNoOperator) {
 
 TEST(ParseErrors, TypesAndDimensions) {
   EXPECT_EQ(errors_of("def @a(%x: Tensor[(-1), int32]) { %x }"),
-            "E0213 2:20 `-1` is no size: a size is an integer from 0 to 2^63 - 1");
+            "E0213 2:20 `-1` is not a size: a size is an integer from 0 to 2^63 - 1");
   EXPECT_EQ(errors_of("def @a(%x: Tensor[(4294967296, 4294967296), int32]) { %x }"),
             "E0213 2:12 the number of elements of this tensor overflows 64 bits");
   EXPECT_EQ(errors_of("def @a(%x: Tensor[(?(1+)), int32]) { %x }"),
-            "E0213 2:20 `?(1+)` is no dimension: write `?`, `?seq` or `?(2*seq+1)`");
+            "E0213 2:20 `?(1+)` is not a dimension: write `?`, `?seq` or `?(2*seq+1)`");
   EXPECT_EQ(errors_of("def @a(%x: Tensor[(1), int33]) { %x }"),
-            "E0204 2:24 `int33` is no data type");
+            "E0204 2:24 `int33` is not a data type");
 }
 
 TEST(ParseErrors, WhatIsNotSupportedSaysSo) {
   EXPECT_EQ(errors_of("type List[A] { Nil, }"), "E0202 2:1 algebraic data types are not supported");
   EXPECT_EQ(errors_of("def @a[T](%x: T) { %x }"), "E0202 2:7 type parameters are not supported");
   EXPECT_EQ(errors_of("def @a(%x: List) { %x }"),
-            "E0202 2:12 `List` is no data type; type variables and algebraic data types are not "
+            "E0202 2:12 `List` is not a data type; type variables and algebraic data types are not "
             "supported");
   EXPECT_EQ(errors_of("def @a() { ref(1) }"), "E0202 2:12 `ref` is not supported");
   EXPECT_EQ(errors_of("def @a() { match (1) { } }"), "E0202 2:12 `match` is not supported");
@@ -130,10 +130,10 @@ TEST(ParseErrors, Metadata) {
   EXPECT_EQ(errors_of("def @a() { meta[relay.Constant][0] }"),
             "E0211 2:12 `meta[relay.Constant][0]` has no entry: there are 0 constants");
   EXPECT_EQ(errors_of("def @a() { 1 }\n#[metadata]\n{"),
-            "E0211 3:1 the metadata section is no JSON text");
-  EXPECT_EQ(
-      errors_of("def @a() { 1 }\n#[metadata]\n{\"root\": 1, \"nodes\": []}"),
-      "E0211 3:1 the metadata section cannot be read: its root is no map from type keys to arrays");
+            "E0211 3:1 the metadata section is not JSON text");
+  EXPECT_EQ(errors_of("def @a() { 1 }\n#[metadata]\n{\"root\": 1, \"nodes\": []}"),
+            "E0211 3:1 the metadata section cannot be read: its root is not a map from type keys "
+            "to arrays");
 }
 
 TEST(ParseErrors, CapturesOfPrimitiveLiterals) {

@@ -57,14 +57,14 @@ Parser::Value Parser::call() {
   return callee;
 }
 
-// The value with the projections that stand behind it.
+// The value with the projections that follow it.
 Parser::Value Parser::projections(Value value) {
   while (at_punct(".") && peek(1).kind == TokenKind::kNumber) {
     take();
     const Token t = take();
     const auto index = parse_size(text_of(t));
     if (!index || *index > 1'000'000) {
-      report(error(Code::kBadLiteral, location(t), "`{}` is no index of a field", text_of(t)));
+      report(error(Code::kBadLiteral, location(t), "`{}` is not an index of a field", text_of(t)));
     }
     at(value.begin, t.end);
     value = {builder_->project(value.node, static_cast<int>(index.value_or(0))), value.begin,

@@ -10,7 +10,7 @@
 
 namespace tessera::relay {
 
-// `(params, attrs) -> R { body }` behind the name of a global or `fn`.
+// `(params, attrs) -> R { body }` after the name of a global or `fn`.
 Function Parser::function_after_name(const Token& start) {
   builder_.emplace();
   regions_.assign(1, Function::kBody);
@@ -145,7 +145,7 @@ void Parser::let_binding() {
 
 namespace {
 
-// The call with further arguments in front of its own.
+// The call with further arguments before its own.
 NodeId call_with(Copier& c, NodeId call, const std::vector<NodeId>& captured) {
   std::vector<NodeId> operands = c.operands(call);
   std::vector<NodeId> more;

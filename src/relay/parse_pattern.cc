@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns: alternatives, and what stands behind a primary pattern.
+// Patterns: alternatives, and what follows a primary pattern.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -95,7 +95,7 @@ Pattern PatternParser::optional(const Pattern& p) {
   const PatternNode& node = *p.get();
   if (node.kind != PatternKind::kCall || node.children.size() < 2) {
     report(error(Code::kSyntax, location(mark),
-                 "`?` stands behind a call with arguments: it makes the call optional")
+                 "`?` follows a call with arguments: it makes the call optional")
                .with_remedy("write `nn.relu(%x)?`, or both alternatives with `|`"));
     return p;
   }

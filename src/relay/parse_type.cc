@@ -45,7 +45,7 @@ Type Parser::scalar_type() {
   if (dtype) return tensor_type({}, *dtype);
   fail_syntax(
       error(Code::kUnsupportedSyntax, location(*word),
-            "`{}` is no data type; type variables and algebraic data types are not supported",
+            "`{}` is not a data type; type variables and algebraic data types are not supported",
             text_of(*word)));
   return {};
 }
@@ -64,7 +64,7 @@ Type Parser::tensor() {
   const auto word = expect(TokenKind::kWord, "a data type");
   const auto dtype = word ? parse_dtype(text_of(*word)) : std::nullopt;
   if (word && !dtype) {
-    report(error(Code::kDtypeMismatch, location(*word), "`{}` is no data type", text_of(*word)));
+    report(error(Code::kDtypeMismatch, location(*word), "`{}` is not a data type", text_of(*word)));
   }
   expect("]");
   const bool known =
@@ -84,7 +84,7 @@ Dim Parser::dim() {
     const auto size = parse_size(text_of(t));
     if (!size) {
       report(error(Code::kBadDimension, location(t),
-                   "`{}` is no size: a size is an integer from 0 to 2^63 - 1", text_of(t)));
+                   "`{}` is not a size: a size is an integer from 0 to 2^63 - 1", text_of(t)));
     }
     return size.value_or(1);
   }
@@ -121,7 +121,7 @@ Dim Parser::symbolic_dim(const Token& mark) {
   const auto dim = parse_dim_expression(text);
   if (!dim) {
     fail_syntax(error(Code::kBadDimension, location(mark.begin, end),
-                      "`?{}` is no dimension: write `?`, `?seq` or `?(2*seq+1)`",
+                      "`?{}` is not a dimension: write `?`, `?seq` or `?(2*seq+1)`",
                       text.substr(0, 60)));
     return Dim::unknown();
   }

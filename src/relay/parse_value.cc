@@ -128,7 +128,7 @@ std::int64_t as_signed(const Integer& i) {
 
 Finding describe_bad_integer(std::string_view token) {
   if (token.find_first_of(".eE") != std::string_view::npos) {
-    return "has a fraction or an exponent but no `f` behind it, as in `1.5f`";
+    return "has a fraction or an exponent but no `f` after it, as in `1.5f`";
   }
   return "does not fit 64 bits";
 }

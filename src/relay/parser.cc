@@ -126,7 +126,7 @@ Result<void> Parser::read_metadata_at(std::size_t begin) {
   }
   if (!options_.constants_in) {
     return fail(error(Code::kUnsupportedSyntax, place(end + 2),
-                      "a text that is no file has no files beside it"));
+                      "a text that is not a file has no files beside it"));
   }
   TESSERA_TRY(metadata_.constants,
               options_.constants_in(std::string(section.substr(name, end - name)), place(end)));
@@ -199,7 +199,7 @@ void Parser::definition() {
   if (!panicking_) add_function(definition_name_, *name, std::move(f));
 }
 
-// To behind its closing brace: the `def` within is not one of ours.
+// Moves past its closing brace: the `def` within is not one of ours.
 void Parser::skip_loop_text() {
   for (int open = 1; open > 0 && peek().kind != TokenKind::kEnd; take()) {
     open += at_punct("{") ? 1 : at_punct("}") ? -1 : 0;

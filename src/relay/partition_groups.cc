@@ -123,7 +123,7 @@ class Partitioner {
   }
 
  private:
-  // An input that is computed in a branch of an `if` inside the group is computed in front of the
+  // An input that is computed in a branch of an `if` inside the group is computed before the
   // call instead: expressions have no effects.
   void find_dissolved(const PatternGroup& group) {
     const RegionId home = f_[graph_[group.root].node].region;
@@ -139,7 +139,7 @@ class Partitioner {
     }
   }
 
-  // The `if` between values that are computed in front of it.
+  // The `if` between values that are computed before it.
   NodeId branch_between(Copier& c, NodeId id, const If& branch) {
     const RegionId then_region = c.builder().begin_region();
     c.builder().end_region(c.map(f_.region(branch.then_region).result));

@@ -24,7 +24,7 @@ class PatternGraph {
 
   // A pattern that the matcher makes up of parts of this one.
   std::uint32_t add(const PatternNode* pattern, std::vector<std::uint32_t> children);
-  // Forgets what was added behind the first `size` nodes.
+  // Forgets what was added after the first `size` nodes.
   void truncate(std::size_t size) { nodes_.resize(size); }
 
  private:

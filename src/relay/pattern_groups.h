@@ -25,7 +25,7 @@ struct PatternGroup {
 // What the matcher's last match makes, whether or not it may stand beside other groups.
 PatternGroup form_group(const Matcher& matcher, int number);
 
-// The group with more and more of what stands behind it: element by element on values of its
+// The group with more and more of what follows it: element by element on values of its
 // result's shape, with one value at the end that all ways from the root lead to. Nothing that
 // `is_free` denies is taken, and no more than `most` operators. Constants of one element are
 // inside.

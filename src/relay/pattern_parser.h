@@ -45,7 +45,7 @@ class PatternParser : private Parser {
   void definition();
   bool at_name() { return peek().kind == TokenKind::kLocal || peek().kind == TokenKind::kGraph; }
 
-  // A pattern and what stands behind it: parse_pattern.cc
+  // A pattern and what follows it: parse_pattern.cc
   Pattern checked(Pattern p, const Token& at);
   Pattern pattern();
   Pattern postfix();

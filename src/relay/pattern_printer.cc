@@ -86,7 +86,7 @@ class PatternPrinter {
     return graph_[p].pattern->kind == PatternKind::kEither && names_[p].empty() && !is_optional(p);
   }
 
-  // In front of something that is put behind it.
+  // For something that is put after it.
   std::string primary(std::uint32_t p) {
     const bool open = open_either(p) && graph_[p].pattern->capture.empty();
     return open ? "(" + pattern(p) + ")" : pattern(p);

@@ -26,7 +26,7 @@ struct CompositePattern {
   std::string name;
   Pattern pattern;
   std::function<std::optional<Refusal>(const Match&, const Target&)> check;
-  // Where it is not empty, what `compile` claims grows over the operators behind it as far as
+  // Where it is not empty, what `compile` claims grows over the operators after it as far as
   // `check` agrees (relay/pattern_groups.h), and has this name if it did.
   std::string grown_name = {};
 };

@@ -29,7 +29,7 @@ Result<void> add_patterns(std::vector<PatternTable>& tables, std::shared_ptr<con
 
 // `table NAME { ... }`, without the checks; parse_patterns() reads it back.
 std::string print(const PatternTable& table);
-// What stands behind `composite "x"`: ` = pattern;`, or a block where parts have names.
+// What follows `composite "x"`: ` = pattern;`, or a block where parts have names.
 std::string print(const Pattern& pattern);
 // On one line, with shared parts written out and what is deep left out: for messages.
 std::string print_short(const Pattern& pattern);

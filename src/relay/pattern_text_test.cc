@@ -135,9 +135,8 @@ TEST(PatternText, ErrorsHavePlaceAndRemedy) {
             "my.patterns:1:27: `exp` takes 1 operand, found 2");
   EXPECT_EQ(message("table t { composite \"p\" = nn.conv2d(*, *){layout=\"NHWC\"}; }"),
             "my.patterns:1:43: `nn.conv2d` has no attribute `layout`");
-  EXPECT_EQ(
-      message("table t { composite \"p\" = *?; }"),
-      "my.patterns:1:28: `?` stands behind a call with arguments: it makes the call optional");
+  EXPECT_EQ(message("table t { composite \"p\" = *?; }"),
+            "my.patterns:1:28: `?` follows a call with arguments: it makes the call optional");
   EXPECT_EQ(message("table t { composite \"p\" = *[size = 3]; }"),
             "my.patterns:1:29: expected `dtype =`, `shape =` or `type =`, found `size`");
   EXPECT_EQ(message("table t { composite \"p\" = *[dtype = real]; }"),

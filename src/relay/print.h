@@ -11,7 +11,7 @@
 namespace tessera::relay {
 
 struct PrintOptions {
-  bool types = true;   // `/* ty=... */` behind what has a type
+  bool types = true;   // `/* ty=... */` after what has a type
   bool spans = false;  // `span=...` in the same comment
 };
 

@@ -22,7 +22,7 @@ std::string global_text(std::string_view name);
 // Hands out the names of locals: legal and unique.
 class NameAllocator {
  public:
-  // `%` and the hint, made legal, with a number behind it if it has been handed out.
+  // `%` and the hint, made legal, with a number after it if it has been handed out.
   std::string local(std::string_view hint);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace tessera::relay {
 
-// What a shape function needs of an operand; of those behind the record's list, their shape.
+// What a shape function needs of an operand; of those after the record's list, their shape.
 ShapeNeed shape_need_of(const Operator& op, std::size_t operand);
 // A constant, or a call without operands (`sizes`): the same wherever it stands.
 bool has_no_inputs(const Function& f, NodeId id);

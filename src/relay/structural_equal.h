@@ -19,7 +19,7 @@ struct Difference {
 };
 
 struct EqualOptions {
-  // Of the modules that the functions belong to; needed where they refer to pools.
+  // The pools of the modules that the functions belong to; needed where they refer to pools.
   const ConstantPool* pool_a = nullptr;
   const ConstantPool* pool_b = nullptr;
 };

@@ -15,7 +15,7 @@ std::string_view trim(std::string_view text) {
   return first == std::string_view::npos ? "" : text.substr(first, last - first + 1);
 }
 
-// Cuts the text at a separator; the part behind it is returned where there is one.
+// Cuts the text at a separator; the part after it is returned where there is one.
 std::optional<std::string_view> cut(std::string_view& text, std::string_view separator) {
   const auto at = text.find(separator);
   if (at == std::string_view::npos) return std::nullopt;

@@ -37,7 +37,7 @@ class Verifier {
       return report(Code::kMalformedGraph, region.owner, "a region has no result");
     }
     if (body != !region.parent || (region.parent && region.parent.index() >= id.index())) {
-      return report(Code::kMalformedGraph, region.result, "the regions are no tree");
+      return report(Code::kMalformedGraph, region.result, "the regions are not a tree");
     }
     for (NodeId param : region.params) {
       if (exists(param) && f_.as<Param>(param) != nullptr && f_[param].region == id) continue;
@@ -94,12 +94,12 @@ class Verifier {
     }
   }
 
-  // Of the literal, or of the function itself.
+  // Checks those of the literal, or of the function itself.
   void check_attributes(NodeId at, const Attrs& attrs) {
     const auto finding = wrong_function_attribute(attrs);
     if (!finding) return;
     report(Code::kWrongAttribute, at, "{}", *finding);
-    errors_.list.back().remedy = "correct its value, or leave the attribute out";
+    errors_.list.back().remedy = "correct its value, or omit the attribute";
   }
 
   // Through nested literals too: what an inner one reads from outside, the outer one captures.

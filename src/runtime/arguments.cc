@@ -174,8 +174,8 @@ std::int32_t bind_input(const char* what, const tessera_program_io& io, const te
   }
   if (reinterpret_cast<std::uintptr_t>(*data) % align_bytes != 0) {
     return fail(TESSERA_INVALID_ARGUMENT,
-                "the data of %s `%s` is not aligned: %p is no multiple of %" PRIu64 " bytes", what,
-                io.name, *data, align_bytes);
+                "the data of %s `%s` is not aligned: %p is not a multiple of %" PRIu64 " bytes",
+                what, io.name, *data, align_bytes);
   }
   return TESSERA_OK;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // BLAKE2b (RFC 7693) with 32 bytes of result, without a key: `b2sum -l 256` gives the same. It
 // tells whether a file is the one that a compilation put there, also where somebody wants to
-// deceive; portable C++ at about a byte a nanosecond, three times as fast as SHA-256 is where the
-// CPU has no instructions for that.
+// deceive. It is portable C++ at about a byte a nanosecond, three times as fast as SHA-256 is where
+// the CPU has no instructions for that.
 #pragma once
 
 #include <cstddef>

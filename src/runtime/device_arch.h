@@ -19,7 +19,7 @@ inline bool runs_on(const char* arch, int major, int minor) {
   return device / 10 == number / 10 && device >= number;
 }
 
-// What stands behind the number of the architecture that a GPU is best served by: of 9.0, sm_90a.
+// What follows the number of the architecture that a GPU is best served by: of 9.0, sm_90a.
 inline const char* arch_suffix(int number) { return number == 90 ? "a" : ""; }
 
 }  // namespace tessera::runtime

@@ -112,7 +112,7 @@ inline const tessera_device_api kApi = {
     },
     .create_event = [](void** event, tessera_device_error*) -> std::int32_t {
       ++device.events;
-      *event = new std::size_t(0);  // copies in front of it
+      *event = new std::size_t(0);  // copies before it
       return TESSERA_OK;
     },
     .destroy_event =

@@ -27,7 +27,7 @@ void finish_device_work(tessera_instance& instance);
 void tear_down_device(tessera_instance& instance);
 // Tells of what has failed since it was last asked, too.
 std::int32_t wait_for_device(tessera_instance& instance);
-// The flag's block: the scalar that the host asks for, and behind it where kernels tell of indices
+// The flag's block: the scalar that the host asks for, and after it where kernels tell of indices
 // that lie outside.
 inline constexpr std::uint64_t kFlagBytes = 64, kFlagAndFaultBytes = 128;
 void clear_fault(tessera_instance& instance);
@@ -36,7 +36,7 @@ void clear_fault(tessera_instance& instance);
 std::int32_t read_fault(tessera_instance& instance, char (&text)[kErrorBytes]);
 std::int32_t take_fault(tessera_instance& instance);
 std::int32_t device_time(tessera_instance& instance, std::uint64_t* ns);
-// Behind what the instance does, from anywhere into its device's memory; waits for it.
+// Copies from anywhere into the device's memory, after what the instance does; waits for it.
 std::int32_t copy_to_device(tessera_instance& instance, void* to, const void* from,
                             std::uint64_t bytes);
 

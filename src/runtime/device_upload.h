@@ -14,7 +14,7 @@ namespace tessera::runtime {
 // are done when finish() has succeeded.
 class DeviceUpload {
  public:
-  // Of `bytes` in all.
+  // Uploads `bytes` in all.
   DeviceUpload(const tessera_device_api& api, std::uint64_t bytes);
   ~DeviceUpload();
   DeviceUpload(const DeviceUpload&) = delete;
@@ -27,7 +27,7 @@ class DeviceUpload {
  private:
   struct Piece {
     char* data;
-    void* event;  // behind the copies from it
+    void* event;  // after the copies from it
     std::uint64_t used;
     bool is_read;  // perhaps still: the event tells
   };

@@ -16,7 +16,7 @@ class DeviceUploadTest : public DeviceTest {
     device.free_bytes = 64 << 20;
   }
 
-  // Values of these sizes, one behind the other, arrive as they are.
+  // Values of these sizes, one after the other, arrive as they are.
   void expect_uploaded(const std::vector<std::size_t>& sizes) {
     const std::size_t total = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
     std::vector<std::uint32_t> from(total / 4 + 1), to(total / 4 + 1);

@@ -39,7 +39,7 @@ struct DeviceMark {
   std::int32_t step;
 };
 
-// Of an instance on a device other than the CPU.
+// What an instance on a device other than the CPU has.
 struct DeviceWork {
   const tessera_device_api* api;  // null on the CPU
   const DeviceStates* library;
@@ -97,7 +97,7 @@ struct tessera_instance {
 
   tessera::runtime::Array<tessera::runtime::Block> weights;  // kept ones that were set
 
-  // Of the current run.
+  // What belongs to the current run.
   tessera::runtime::Array<void*> inputs;  // the model's, then kept weights
   tessera::runtime::Array<void*> outputs;
   tessera::runtime::Array<std::int64_t> dims;

@@ -27,7 +27,7 @@ class JsonDocument {
 
   JsonId root() const { return 0; }
   JsonKind kind(JsonId id) const { return values_[id].kind; }
-  // Of a string or a word; ends in a zero byte.
+  // The text of a string or a word; ends in a zero byte.
   std::string_view text(JsonId id) const;
   // Number of elements of an array, or members of an object.
   std::uint32_t size(JsonId id) const { return values_[id].size; }

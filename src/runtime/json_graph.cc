@@ -78,7 +78,7 @@ bool JsonGraph::read_node(JsonId object) {
   }
   std::int64_t outputs = 1;
   if (!attr_int(node, "num_outputs", &outputs) || outputs < 0 || outputs > UINT32_MAX) {
-    return fail("a node's number of outputs is no number");
+    return fail("a node's number of outputs is not a number");
   }
   node.output_count = static_cast<std::uint32_t>(outputs);
   return nodes_.push(node) || fail("out of memory");

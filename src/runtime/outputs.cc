@@ -33,7 +33,7 @@ std::int32_t check_layout(const tessera_program_io& io, const tessera_tensor& ou
   const void* data = static_cast<const char*>(output.data) + output.byte_offset;
   if (reinterpret_cast<std::uintptr_t>(data) % align_bytes == 0) return TESSERA_OK;
   return fail(TESSERA_INVALID_ARGUMENT,
-              "the data of output `%s` are not aligned: %p is no multiple of %" PRIu64 " bytes",
+              "the data of output `%s` are not aligned: %p is not a multiple of %" PRIu64 " bytes",
               io.name, data, align_bytes);
 }
 

@@ -170,8 +170,8 @@ int32_t tessera_call_on_host(const tessera_frame* frame, tessera_backend_fn fn,
 
 // Calls a generated kernel that computes on the CPU, for a program on a device: the first `inputs`
 // of the `count` buffers are read, the others written. Those whose `bytes` are 0 are the host's
-// own memory, or not used; others are in the device's, so large: the kernel gets copies of inputs,
-// for which the run waits, and its results are sent behind what is in the stream. A status.
+// own memory, or not used; others are in the device's, so large. The kernel gets copies of inputs,
+// for which the run waits, and its results are sent after what is in the stream. A status.
 int32_t tessera_kernel_on_host(const tessera_frame* frame, tessera_kernel_fn fn,
                                void* const* buffers, const int64_t* bytes, int32_t inputs,
                                int32_t count, const int64_t* dims);
@@ -225,12 +225,12 @@ typedef struct tessera_program {
   tessera_output_shapes_fn output_shapes;  // null if all output shapes are numbers
   tessera_entry_fn entry;                  // null in a kernel library
   void* context;                           // for the entry; null in a library
-  // Of programs for a device; null and 0 on the CPU.
+  // For programs for a device; null and 0 on the CPU.
   const tessera_device_api* device_api;
   const char* device_arch;           // "sm_90a"; "sm_90a+ptx": and what later ones can be made from
   int32_t replayable;                // a run of the same sizes and pointers makes the same calls
   tessera_input_size_fn input_size;  // null if no input has such a dimension
-  // Weights that can be set: rows of `inputs` behind the input_count that a run is given, and in
+  // Weights that can be set: rows of `inputs` after the input_count that a run is given, and in
   // frames likewise. Their sizes are numbers; each is the constant of this index until it is set.
   const int32_t* kept_weights;
   int32_t kept_weight_count;
@@ -246,7 +246,7 @@ typedef struct tessera_program {
 // The weights section, which link/ defines, hidden; absent if there are no constants.
 extern const unsigned char tessera_weights[];
 
-// Folders in which the compiling machine had vendor libraries: texts, one behind the other, and an
+// Folders in which the compiling machine had vendor libraries: texts, one after the other, and an
 // empty one. Hidden, defined by link/; absent where nothing was noted.
 extern const char tessera_vendor_folders[] __attribute__((weak, visibility("hidden")));
 

@@ -40,7 +40,7 @@ class BarrierPlacer {
   }
 
  private:
-  // A barrier in front of what touches this, or nothing; from there on it counts as touched.
+  // A barrier before what touches this, or nothing; from there on it counts as touched.
   Stmt before(const Touched& next) {
     const bool needed = tir::conflict(open_, next);
     if (needed) open_ = {};
@@ -74,7 +74,7 @@ class BarrierPlacer {
     });
   }
 
-  // `head` is touched before each iteration and behind the last. An iteration that touches what the
+  // `head` is touched before each iteration and after the last. An iteration that touches what the
   // one before has changed begins with a barrier.
   template <class Make>
   Stmt repeated(const Touched& head, const Stmt& inside, const Make& make) {

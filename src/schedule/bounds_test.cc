@@ -133,7 +133,7 @@ TEST(Bounds, WhatIsReadAheadIsThereWithItsIndices) {
   EXPECT_EQ(lower::unproven_accesses(schedule(*out, target_of("cpu"))), std::vector<std::string>{});
 }
 
-// A check of the caller's sizes alone stands in front of all that writes.
+// A check of the caller's sizes alone stands before all that writes.
 TEST(Bounds, SizesOfInputsAreCheckedBeforeAnythingIsWritten) {
   const Module module = passes::testing::module_of(
       "def @main(%x: Tensor[(?n, 64), float32], %w: Tensor[(32, ?k), float32],\n"

@@ -186,7 +186,7 @@ bool is_large(const std::vector<Loop>& spatial, const std::vector<Loop>& reducti
   return count(spatial) * count(reduction) >= kMinMultiplications;
 }
 
-// The element-wise nests behind the reduction that can run on its accumulators; sets what the
+// The element-wise nests after the reduction that can run on its accumulators; sets what the
 // product replaces.
 std::vector<Stmt> take_epilogue(Product& p, const Nest& nest, const Reduction& r,
                                 std::span<const Stmt> nests,

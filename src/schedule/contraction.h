@@ -11,9 +11,8 @@
 namespace tessera::schedule {
 
 // T[batch, m, n] = sum over k of a(batch, m, k) * b(batch, n, k), up to the order of loops and
-// operands: in a product of matrices m are rows of the one and n columns of the other; in a
-// convolution, positions and channels or the other way round, whichever makes better vectors along
-// n.
+// operands. In a GEMM m are rows of one matrix and n columns of the other. In a convolution they
+// are positions and channels or the other way round, whichever makes better vectors along n.
 struct Product {
   std::vector<Loop> shared_batch;  // loops that b moves with, besides n
   std::vector<Loop> other_batch;   // the other spatial loops, besides m

@@ -29,7 +29,7 @@ std::optional<tir::Stmt> device_rows(const tir::Stmt& nest);
 // Whether a reduction's terms lie along memory and are enough for the threads of a warp.
 bool runs_along_memory(const Nest& nest, const Reduction& reduction);
 
-// A sum of products of two operands with the element-wise nests behind it, in tiles through shared
+// A sum of products of two operands with the element-wise nests after it, in tiles through shared
 // memory: what matrix products and convolutions are when no back end takes them.
 std::optional<Contraction> device_product(std::span<const tir::Stmt> nests,
                                           const std::vector<tir::Buffer>& temporaries);

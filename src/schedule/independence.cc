@@ -77,7 +77,7 @@ Difference inner_difference(const Parts& x, const Parts& y, const tir::Bounds& b
   sort(x.inner, small_x);
   sort(y.inner, small_y);
   const Interval r = tir::range_of(small_x, bounds), s = tir::range_of(small_y, bounds);
-  // Of the distance of their constants, whole steps do not count.
+  // Whole steps do not count in the distance of their constants.
   std::int64_t shift = x.inner.constant - y.inner.constant;
   if (d.step != 0) shift -= d.step * tir::floor_div(2 * shift + d.step, 2 * d.step);
   if (r.has_min() && s.has_max()) d.small.min = r.min - s.max + shift;

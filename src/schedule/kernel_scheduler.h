@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The walk over a kernel's nests that host and devices share: products first, each with the
-// element-wise nests behind it, then what lies between them.
+// element-wise nests after it, then what lies between them.
 #pragma once
 
 #include <optional>

@@ -25,7 +25,7 @@ tir::Stmt schedule_reduction(Nest nest, const tir::Bounds& outer, const Machine&
 tir::Stmt schedule_inner(const tir::Stmt& s, tir::Bounds outer, const Machine& machine);
 
 // Sums of products of two operands (matrix products, convolutions), with the element-wise nests
-// behind them: register tiles, packed operands. `nests` begins with the product; tells how many of
+// after them: register tiles, packed operands. `nests` begins with the product; tells how many of
 // them the result replaces.
 struct Contraction {
   std::vector<tir::Stmt> nests;
@@ -38,7 +38,7 @@ std::optional<Contraction> schedule_contraction(std::span<const tir::Stmt> nests
                                                 const Machine& machine);
 
 // In vectorised loops: elements that are read under a condition, but are there whatever it says,
-// are read in front of it, so that the C++ compiler sees no branch that it could not turn into a
+// are read before it, so that the C++ compiler sees no branch that it could not turn into a
 // blend.
 tir::Stmt read_ahead(const tir::Stmt& s);
 

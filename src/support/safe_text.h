@@ -2,9 +2,9 @@
 // Text that another program reads as its own language: C++ and CUDA that are compiled, HTML.
 //
 // What stands in a model (names, strings) is data, and must not become part of such a text as it
-// is. So these texts have types of their own, which a std::string does not turn into: they are made
-// of literals of this program, of numbers, of each other, and of what the functions for the places
-// of a language give (support/source.h, driver/html.h).
+// is. So these texts have types of their own, and a std::string does not turn into them. They are
+// made of literals of this program, of numbers, of each other, and of what the functions for the
+// places of a language give (support/source.h, driver/html.h).
 #pragma once
 
 #include <iterator>

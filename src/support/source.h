@@ -29,7 +29,7 @@ Source source_in(Literal format, const A&... args) requires(kIsSafeIn<A, SourceP
 
 // A string literal of any bytes; long text is broken into several lines.
 Source c_string(std::string_view text);
-// For behind `//`, or between `/*` and `*/`, or in a `#` line's comment: one line of plain ASCII
+// For use after `//`, or between `/*` and `*/`, or in a `#` line's comment: one line of plain ASCII
 // and UTF-8. What ends lines or comments, continues lines, or moves or hides text is written as
 // `\x1b` and `\u2028`.
 Source c_comment(std::string_view text);
@@ -44,7 +44,7 @@ bool is_c_name(std::string_view name);
 bool is_c_word(std::string_view name);
 // A legal name that resembles the text: other characters are `_`, what C++ or its libraries may
 // have taken gets `v_` in front, and long ones are cut. Different texts may give one name: who
-// needs several puts numbers behind them (tir/names.h).
+// needs several puts numbers after them (tir/names.h).
 std::string c_identifier(std::string_view text);
 
 }  // namespace tessera

@@ -9,7 +9,7 @@ namespace tessera {
 
 class TimeLeft {
  public:
-  // Of work that ends `limit_s` seconds after the clock's zero at the latest, however far it is.
+  // For work that ends `limit_s` seconds after the clock's zero at the latest, however far it is.
   explicit TimeLeft(double limit_s = std::numeric_limits<double>::infinity()) : limit_s_(limit_s) {}
 
   // Seconds, where `share` of the work is done, 0 to 1, and the clock is at `now_s`. Nothing while

@@ -10,7 +10,7 @@
 namespace tessera::tir {
 
 // The statement `T.barrier()`, at the level of a team: its threads wait for each other, and what
-// one of them has written before, all of them read behind it.
+// one of them has written before, all of them read after it.
 Stmt barrier();
 bool is_barrier(const Stmt& s);
 

@@ -13,7 +13,7 @@ inline bool has_condition(const Stmt& s) {
   return found;
 }
 
-// Of sizes alone: it needs nothing that is in memory.
+// Does the condition depend on sizes alone, and on nothing that is in memory?
 inline bool reads_no_memory(const Require& n) {
   bool reads = false;
   for_each_node(n.condition, [&](const Expr& e) { reads |= e.as<Load>() != nullptr; });

@@ -16,7 +16,7 @@ std::optional<std::int64_t> multiplied(std::int64_t a, std::int64_t b) {
   return product;
 }
 
-// Of factors that may be negative nothing is said, but that a literal turns the other round.
+// Nothing is said of factors that may be negative, but that a literal turns the other round.
 Interval product_of(Interval a, Interval b) {
   if (a.has_min() && a.min == a.max && a.min < 0) std::swap(a, b);
   if (b.has_min() && b.min == b.max && b.min < 0) {

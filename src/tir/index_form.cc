@@ -43,7 +43,7 @@ Interval divided(Interval r, std::int64_t divisor) {
   return r;
 }
 
-// Of two numbers that are not negative; what overflows is not claimed.
+// The product of two numbers that are not negative; what overflows is not claimed.
 Interval times(Interval a, Interval b) {
   if (!a.has_min() || !b.has_min() || a.min < 0 || b.min < 0) return {};
   Interval out{0, Interval::kAny};

@@ -37,7 +37,7 @@ struct IndexForm {
   std::int64_t constant = 0;
 
   bool is_constant() const { return terms.empty(); }
-  // Of the atom that is this variable; 0 when there is none.
+  // The coefficient of the atom that is this variable; 0 when there is none.
   std::int64_t coefficient(const Expr& var) const;
   // Does the variable occur inside of an atom other than itself?
   bool hides(const Expr& var) const;

@@ -31,7 +31,7 @@ std::string Names::fresh(std::string_view hint) {
   const std::string base = identifier(hint);
   std::string name = base;
   for (int i = 1; !taken_.insert(name).second; ++i) {
-    // Many of one name: go on behind the last one instead of trying them all.
+    // Many of one name: go on after the last one instead of trying them all.
     if (i > kTried) {
       int& next = next_[base];
       i = std::max(i, next);

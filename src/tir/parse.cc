@@ -162,7 +162,7 @@ Result<Stmt> Parser::loop(std::uint32_t column) {
   const auto* found =
       std::ranges::find(kLoopWords, kind.text.substr(std::min<std::size_t>(2, kind.text.size())));
   if (!kind.text.starts_with("T.") || found == std::end(kLoopWords)) {
-    return fail(error(Code::kSyntax, lexer().at(word), "`{}` is no kind of loop", kind.text)
+    return fail(error(Code::kSyntax, lexer().at(word), "`{}` is not a kind of loop", kind.text)
                     .with_remedy("use T.serial, T.parallel, T.vectorized or T.unrolled; on devices "
                                  "T.grid, T.warps, T.blocks and T.threads"));
   }
@@ -253,7 +253,7 @@ Result<Stmt> Parser::script_statement(const Token& name) {
     TESSERA_TRY_VOID(expect(")"));
     return Reserve::make(std::move(what));
   }
-  return fail(error(Code::kSyntax, lexer().at(name), "`{}` is no statement", name.text));
+  return fail(error(Code::kSyntax, lexer().at(name), "`{}` is not a statement", name.text));
 }
 
 Result<std::vector<Buffer>> Parser::buffer_list() {

@@ -16,14 +16,14 @@
 namespace tessera::tir {
 
 struct ParseOptions {
-  // The tensor behind `meta[relay.Constant][i]`; nothing where there is none.
+  // The tensor that `meta[relay.Constant][i]` names; nothing where there is none.
   std::function<std::optional<Tensor>(std::uint32_t index)> constant;
 };
 
 struct ParsedPrimFunc {
   std::string name;
   PrimFunc func;
-  std::uint32_t end = 0;  // offset of the first token behind the function: `}` in module text
+  std::uint32_t end = 0;  // offset of the first token after the function: `}` in module text
 };
 
 // Reads one function that begins at an offset of a file (at its `@T.prim_func`). It ends where the

@@ -96,7 +96,7 @@ Result<std::vector<Parser::Element>> Parser::elements() {
 Result<ConstantValue> Parser::immediate(const std::vector<Element>& list, const BufferNode& b) {
   if (b.dtype.lanes != 1 || !(b.dtype.is_float() || b.dtype.is_int() || b.dtype.is_bool())) {
     return fail(error(Code::kBadLiteral, lexer().at(lexer().peek()),
-                      "the numbers of a constant are no {}", to_string(b.dtype))
+                      "the numbers of a constant are not {}", to_string(b.dtype))
                     .with_remedy("give it a data type of one number, such as \"float32\""));
   }
   std::vector<std::int64_t> shape, ints;

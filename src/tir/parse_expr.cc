@@ -88,7 +88,7 @@ Result<DType> ExprParser::dtype_string() {
   TESSERA_TRY(const std::string text, string());
   const auto dtype = parse_dtype(text);
   if (!dtype) {
-    return fail(error(Code::kBadLiteral, lexer_.at(token), "`{}` is no data type", text)
+    return fail(error(Code::kBadLiteral, lexer_.at(token), "`{}` is not a data type", text)
                     .with_remedy("write one such as \"float32\", \"int64\" or \"bool\""));
   }
   return *dtype;
@@ -285,7 +285,7 @@ Result<Expr> ExprParser::number(const Token& token, bool negative, DType dtype) 
   return int_imm(value, dtype);
 }
 
-// `3`, `-3.5` or `"inf"` in front of `)`: the argument of a literal such as T.float64(...).
+// `3`, `-3.5` or `"inf"` before `)`: the argument of a literal such as T.float64(...).
 Result<std::optional<Expr>> ExprParser::literal(DType dtype) {
   const Token token = lexer_.peek();
   if (token.kind == TokenKind::kString && dtype.is_float()) {
@@ -295,7 +295,7 @@ Result<std::optional<Expr>> ExprParser::literal(DType dtype) {
     if (text == "-inf") return std::optional(float_imm(-kInfinity, dtype));
     if (text == "nan")
       return std::optional(float_imm(std::numeric_limits<double>::quiet_NaN(), dtype));
-    return fail(error(Code::kBadLiteral, lexer_.at(token), "`{}` is no number", text));
+    return fail(error(Code::kBadLiteral, lexer_.at(token), "`{}` is not a number", text));
   }
   Lexer ahead = lexer_;
   const bool negative = ahead.next_is("-");

@@ -30,14 +30,14 @@ class Parser : public ExprParser {
   Result<Stmt> require();
   Result<Stmt> store(const Token& name);
   Result<Stmt> let(const Token& name);
-  // What stands behind `b =` or `with`; the name comes before or after it.
+  // What follows `b =` or `with`; the name comes before or after it.
   struct Definition {
     std::string_view what;
     BufferNode* node = nullptr;  // of `buffer`, which nobody else has seen yet
     Buffer buffer, source;
     ConstantValue data;
   };
-  // A number of a list whose dtype stands behind it.
+  // A number of a list whose dtype follows it.
   struct Element {
     Token token;
     bool negative = false;

@@ -36,7 +36,7 @@ class Polynomial {
   Division divided_by(const Polynomial& divisor) const;
   // The greatest number that divides all coefficients but the constant; 0 where there are none.
   std::int64_t content() const;
-  // Of a number that is not negative as long as this is not: (12 + 8x) gives 1 + x.
+  // A number that is not negative as long as this is not: (12 + 8x) gives 1 + x.
   Polynomial tightened() const;
 
   friend Polynomial operator+(const Polynomial& a, const Polynomial& b);

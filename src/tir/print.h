@@ -25,7 +25,7 @@ struct PrintOptions {
   std::function<std::string(const Tensor&)> large_constant;
 };
 
-// With a final newline. `name` becomes the name behind `def`.
+// With a final newline. `name` becomes the name after `def`.
 std::string print(const PrimFunc& f, std::string_view name, const PrintOptions& options = {});
 // Parts, for messages and tests; variables appear under their own names.
 std::string print(const Stmt& s);

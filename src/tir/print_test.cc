@@ -109,7 +109,7 @@ TEST(PrintTest, ErrorsNamePlaceAndRule) {
   says("  y[0, 0] = x[0]\n", "-:3:3: error[E0207]: `y` has 1 dimensions and is read with 2");
   says("  y[0] = x[0] + T.int32(1)\n", "-:3:15: error[E0204]: operands of `+` have types float32");
   says("  y[0] = True\n", "error[E0204]: `y` is float32 and its value bool");
-  says("  for i in T.fast(2):\n    pass\n", "error[E0201]: `T.fast` is no kind of loop");
+  says("  for i in T.fast(2):\n    pass\n", "error[E0201]: `T.fast` is not a kind of loop");
   says("  for i in T.serial(2.5):\n    pass\n",
        "-:3:12: error[E0204]: a loop counts integers, not float32");
   says("  for i in T.serial(2):\n  pass\n", "found `pass` where an indented statement should be");
@@ -117,7 +117,7 @@ TEST(PrintTest, ErrorsNamePlaceAndRule) {
   says("  y[0] = x[0]\n    y[1] = x[1]\n", "-:4:5: error[E0201]");
   for (const std::string type : {"handle", "float32x4"}) {
     says("  c = T.allocate_const([1], (1,), \"" + type + "\")\n  pass\n",
-         "error[E0210]: the numbers of a constant are no " + type);
+         "error[E0210]: the numbers of a constant are not " + type);
   }
 }
 

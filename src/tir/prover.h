@@ -5,9 +5,9 @@
 // An expression becomes a polynomial over atoms: sizes, loop variables, quotients a // d (a % d is
 // a - d * (a // d)), minima, maxima, selects, and what else there is as an unknown. What is known
 // is a list of polynomials that are not negative. To prove one, an atom is removed from it by a
-// known inequality that bounds the atom on the side that matters, until a sum of what is not
-// negative is left; a minimum or select is split where no bound will do. The search is bounded, so
-// that a "no" means "not proven". Sums and products are taken to fit 64 bits.
+// known inequality that bounds the atom on the side that matters. That goes on until a sum of what
+// is not negative is left. A minimum or select is split where no bound will do. The search is
+// bounded, so that a "no" means "not proven". Sums and products are taken to fit 64 bits.
 #pragma once
 
 #include <functional>

@@ -107,7 +107,7 @@ Polynomial Prover::chosen(const Select& n) {
   return Polynomial::of(selects_.back());
 }
 
-// Of a divisor that is at least 1.
+// The quotient by a divisor that is at least 1.
 Polynomial Prover::quotient(const Polynomial& a, const Polynomial& divisor) {
   auto [whole, rest] = a.divided_by(divisor);
   if (is_plainly_positive(rest) && is_plainly_positive(divisor - 1 - rest)) return whole;

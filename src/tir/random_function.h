@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random loop functions for the fuzz tests of this folder and those behind it: well-typed, every
-// name defined, sizes small.
+// Random loop functions for the fuzz tests of this folder and those that depend on it:
+// well-typed, every name defined, sizes small.
 #pragma once
 
 #include <random>

@@ -48,7 +48,7 @@ inline constexpr std::string_view kLoopWords[] = {"serial", "parallel", "vectori
                                                   "grid",   "warps",    "blocks",     "threads"};
 inline constexpr std::string_view kScopeWords[] = {"global", "stack", "constant", "shared"};
 
-// Names behind `T.` that are not intrinsics, apart from those of dtypes.
+// Names after `T.` that are not intrinsics, apart from those of dtypes.
 inline constexpr std::string_view kScriptWords[] = {
     "Broadcast",  "Buffer",       "Cast",   "Ramp",        "alloc_buffer", "allocate_const",
     "barrier",    "blocks",       "call",   "call_kernel", "evaluate",     "func_attr",

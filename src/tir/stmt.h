@@ -65,9 +65,9 @@ struct Store : StmtOf<Store> {
   Expr value;
   static constexpr auto fields = std::tuple{&Store::buffer, &Store::indices, &Store::value};
 };
-// kVectorized: the body is emitted under `omp simd`, or with vector types; kParallel: the outermost
-// loop of a kernel, handed to tessera_parallel_for. On a device the outermost loops are launches:
-// kGrid gives an iteration to a thread, kWarps to a warp, kBlocks to a block of threads, and a loop
+// kVectorized: the body is emitted under `omp simd`, or with vector types. kParallel: the outermost
+// loop of a kernel, handed to tessera_parallel_for. On a device the outermost loops are launches.
+// kGrid gives an iteration to a thread, kWarps to a warp, kBlocks to a block of threads. A loop
 // of kThreads inside of the latter two gives its iterations to the threads of that team.
 enum class ForKind : std::uint8_t {
   kSerial,

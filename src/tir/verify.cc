@@ -182,7 +182,7 @@ void Verifier::loop(const Stmt& s, const For& n) {
   if (n.var.as<Var>() == nullptr) return malformed(s, "a loop over something else than a variable");
   expect_type(s, n.min.dtype(), n.var.dtype(), "the lower limit");
   expect_type(s, n.extent.dtype(), n.var.dtype(), "the extent");
-  if (!n.var.dtype().is_int()) malformed(s, "a loop over a variable that is no integer");
+  if (!n.var.dtype().is_int()) malformed(s, "a loop over a variable that is not an integer");
   const bool parallel = n.loop == ForKind::kParallel || is_launch(n.loop);
   const bool threads = n.loop == ForKind::kThreads;
   if (parallel && parallel_) malformed(s, "a parallel loop inside of another");
@@ -334,7 +334,7 @@ void Verifier::stmt(const Stmt& s) {
 void Verifier::parameters() {
   for (const Expr& dim : f_.dims) {
     if (dim.as<Var>() == nullptr || dim.dtype() != kInt64) {
-      report(Code::kMalformedGraph, "a formal dimension is no variable of int64");
+      report(Code::kMalformedGraph, "a formal dimension is not a variable of int64");
     }
     if (!vars_.insert(dim.get()).second) {
       report(Code::kDuplicateName, "a formal dimension stands twice");

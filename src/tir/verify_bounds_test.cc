@@ -115,7 +115,7 @@ TEST(VerifyBounds, WhatIsRequiredHoldsBehindIt) {
   accepts("  T.require(n == m, \"sizes differ\")\n" + access);
   refuses(access + "  T.require(n == m, \"sizes differ\")\n", "index 1");
   accepts("  T.require(T.max(n, m) == m, \"too small\")\n" + access);
-  // Of three things, each of which is enough.
+  // Three things, each of which is enough.
   const std::string broadcast =
       "  for i in T.serial(n):\n    for j in T.serial(T.if_then_else(n == 1, m, n)):\n"
       "      y[i, T.if_then_else(m == 1, 0, j)] = 0.0\n";

@@ -51,7 +51,7 @@ std::vector<std::string> verify_buffer(const BufferNode& b, bool in_host_program
   } else if (b.scope == MemoryScope::kStack && !in_host_program) {
     const bool known = std::all_of(b.shape.begin(), b.shape.end(),
                                    [](const Expr& e) { return as_int(e) != nullptr; });
-    if (!known) found.emplace_back("a stack buffer whose size is no number");
+    if (!known) found.emplace_back("a stack buffer whose size is not a number");
     if (bytes > kMaxStackBytes) {
       found.push_back(fmt::format("a stack buffer of {} bytes, of which {} are possible", bytes,
                                   kMaxStackBytes));

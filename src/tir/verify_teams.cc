@@ -12,7 +12,7 @@
 namespace tessera::tir {
 namespace {
 
-// What a part of a team's statements touches before its first barrier and behind its last one.
+// What a part of a team's statements touches before its first barrier and after its last one.
 struct Ways {
   Touched first, last;
   bool through = true;  // there is a way without a barrier, on which `first` is `last`
@@ -92,7 +92,7 @@ class TeamVerifier {
   }
   static Ways touching(const Touched& what) { return {what, what, true}; }
 
-  // `head` is evaluated before each iteration and behind the last.
+  // `head` is evaluated before each iteration and after the last.
   Ways repeated(const Touched& head, const Stmt& body, bool at_least_once) {
     const Ways each = then(touching(head), team(body));
     then(each, each, " in a loop's next iteration");

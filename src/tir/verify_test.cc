@@ -87,7 +87,7 @@ TEST_F(VerifyTest, RefusesBuffersThatCannotBe) {
           "a stack buffer of 4398046511104 bytes, of which 1048576 are possible");
   accepts(made({kMaxStackBytes / 4}, MemoryScope::kStack));
   f.dims = {i};
-  refuses(made({i}, MemoryScope::kStack), "a stack buffer whose size is no number");
+  refuses(made({i}, MemoryScope::kStack), "a stack buffer whose size is not a number");
   f.is_host = true;
   accepts(made({std::int64_t{1} << 40}, MemoryScope::kStack));
   f.is_host = false;

@@ -8,7 +8,7 @@
 //   BlockWalk, map_block                   the statements of a block, however many definitions nest
 //   Mutator, substitute                    rewriting of whole trees
 //
-// The variable of a loop, let or axis counts as a child, in front of the parts in its scope. A walk
+// The variable of a loop, let or axis counts as a child, before the parts in its scope. A walk
 // calls f only for what f takes: a lambda over `const Expr&` sees no statements or buffers.
 #pragma once
 

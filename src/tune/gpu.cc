@@ -49,7 +49,7 @@ Result<Gpu> find_gpu() {
   auto* get_name = function<GetName>(driver, "cuDeviceGetName");
   auto* get = function<GetAttribute>(driver, "cuDeviceGetAttribute");
   if (init == nullptr || get_count == nullptr || get_name == nullptr || get == nullptr) {
-    return no_gpu("`libcuda.so.1` is no driver of NVIDIA's");
+    return no_gpu("`libcuda.so.1` is not a driver of NVIDIA's");
   }
   int count = 0;
   if (init(0) != 0 || get_count(&count) != 0 || count == 0) {

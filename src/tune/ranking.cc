@@ -14,7 +14,7 @@ using Sizes = std::vector<std::int64_t>;
 
 constexpr double kFarthest = 2;  // factor between sizes of which one tells about the other
 
-// Of all sizes together.
+// The factor of all sizes together.
 double factor_between(const Sizes& a, const Sizes& b) {
   double factor = 1;
   for (std::size_t i = 0; i < a.size(); ++i) {

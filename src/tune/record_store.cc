@@ -96,12 +96,12 @@ Result<bool> has_records(sqlite3* database, const std::string& path) {
 }
 
 Diagnostic no_records(const std::string& path) {
-  return error(Code::kBadOption, nullptr,
-               "`{}` is no file of records: it has not the table that they are in", path)
+  return error(Code::kBadOption, nullptr, "`{}` is not a file of records: it lacks their table",
+               path)
       .with_remedy("name a file that `tessera tune` made; it makes one where there is none");
 }
 
-// Of two processes that make the file, the second finds it made.
+// If two processes make the file, the second finds it made.
 Result<void> make_records(sqlite3* database, const std::string& path) {
   return in_transaction(database, path, [&]() -> Result<void> {
     TESSERA_TRY(const bool are_there, has_records(database, path));

@@ -65,7 +65,7 @@ class RecordStore final : public byoc::Measurements {
   // The same of a file that has to be there, to read alone.
   static Result<RecordStore> open_to_read(const std::string& path);
 
-  // Of two records of one configuration the faster stays, a time rather than a failure, wrong
+  // Two records of one configuration leave one: the faster, a time rather than a failure, wrong
   // numbers rather than a time, and each of them rather than a damaged row.
   Result<void> add(const Record& record);
   // All of a key: the fastest first, failures last, in an order that depends on nothing else.

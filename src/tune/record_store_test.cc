@@ -355,7 +355,7 @@ TEST_F(RecordStoreTest, FilesWithoutRecordsAreRefusedAndNotTouched) {
     const std::string before = *read_file(folder_.file(name));
     const std::string expected = std::string_view(name) == "music.db"
                                      ? "no such column: backend"
-                                     : "is no file of records: it has not the table";
+                                     : "is not a file of records: it lacks their table";
     const auto read = RecordStore::open_to_read(folder_.file(name));
     ASSERT_FALSE(read);
     EXPECT_NE(render(read.error()).find(expected), std::string::npos) << render(read.error());

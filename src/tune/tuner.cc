@@ -44,7 +44,7 @@ bool is_killed_by_the_machine(const ProcessResult& ran) {
   return ran.signal == SIGKILL && !ran.timed_out;
 }
 
-// Of the measuring program, in which there is no kernel of a candidate: where it cannot be
+// Why there is no measuring program, in which there is no kernel of a candidate: where it cannot be
 // compiled, that candidates cannot be either says nothing about them.
 std::string problem_of_program(const std::optional<Result<std::string>>& program) {
   if (!program) return fmt::format("{} before its measuring program was compiled", kBudgetSpent);
@@ -82,7 +82,7 @@ Result<std::vector<TuneRow>> Tuner::run(std::span<const TuningTask> tasks) {
   return rows;
 }
 
-// Of compilers, the one of the host's code decides as well: one that is too new for nvcc, or
+// The compiler of the host's code decides as well: one that is too new for nvcc, or
 // broken, fails on each source. With another one it is tried again.
 RecordKey Tuner::key_of_compiling(const RecordKey& key) const {
   RecordKey with_host = key;

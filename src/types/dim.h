@@ -73,7 +73,7 @@ std::optional<std::vector<std::int64_t>> constant_shape(const Shape& shape);
 
 std::string to_string(const Dim& dim);      // "128", "?", "?seq", "?(2*seq+1)"
 std::string to_string(const Shape& shape);  // "(2, 3)", "(4)", "()"
-// Reads the part behind `?`: a name or a parenthesised expression. Nothing if it is neither.
+// Reads the part after `?`: a name or a parenthesised expression. Nothing if it is neither.
 std::optional<Dim> parse_dim_expression(std::string_view text);
 // May a symbol have this name: a letter or `_`, then letters, digits and `_`. Dim::symbol needs it.
 bool is_symbol_name(std::string_view text);

@@ -202,7 +202,7 @@ Dim floor_mod(const Dim& a, const Dim& b) {
 Dim ceil_div(const Dim& a, const Dim& b) {
   if (b == Dim(0) || a.is_unknown() || b.is_unknown()) return Dim::unknown();
   if (const auto exact = DimAlgebra::divide_exactly(a, b)) return *exact;
-  // Of constants by quotient and rest, so that the sum cannot overflow.
+  // Constants by quotient and rest, so that the sum cannot overflow.
   if (a.is_constant() && b.is_constant()) return floor_div(a, b) + Dim(1);
   return floor_div(a + b - Dim(1), b);
 }

@@ -30,7 +30,7 @@ DimInterval scale(const DimInterval& range, std::int64_t factor) {
   return {times(range.min), times(range.max)};
 }
 
-// Of factors that may be negative nothing is said.
+// Nothing is said of factors that may be negative.
 DimInterval multiply(const DimInterval& a, const DimInterval& b) {
   if (!a.min || !b.min || *a.min < 0 || *b.min < 0) return {};
   return {scale(a, *b.min).min, b.max ? scale(a, *b.max).max : std::nullopt};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dimensions as text. Grammar of what stands behind `?`:
+// Dimensions as text. Grammar of what follows `?`:
 //   expression = ["-"] term { ("+" | "-") term }
 //   term       = factor { "*" factor }
 //   factor     = number | name | "(" expression ")"

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-// Of a tensor, and of a buffer of the loop IR. Indices are nested as deep as these have dimensions.
+// The most of a tensor and of a buffer of the loop IR. Indices nest as deep as these dimensions.
 inline constexpr std::int64_t kMostDimensions = 64;
 
 }  // namespace tessera

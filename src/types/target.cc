@@ -96,7 +96,7 @@ std::uint64_t Target::hash() const { return hash_text(to_json(*this)).low; }
 std::span<const TargetOption> common_target_options() {
   using Strings = std::vector<std::string>;
   static const std::vector<TargetOption> options = {
-      {"keys", Strings{}, "words that describe the target, in front of those of its device"},
+      {"keys", Strings{}, "words that describe the target, before those of its device"},
       {"device", std::string(), "one more word of the keys"},
       {"model", std::string(),
        "the name of the machine; cutlass skips what was measured on those of other names"},

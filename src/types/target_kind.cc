@@ -21,7 +21,7 @@ std::vector<TargetKind> make_kinds() {
         {"opt", Int{3}, "optimisation level of the C++ compiler"},
         {"threads", Int{2},
          "threads that layouts are chosen for, whatever machine compiles; 0: one for each core of "
-         "this one, so that bytes depend on it"}}},
+         "this machine, on which the library's bytes then depend"}}},
       {"cuda",
        "",
        DeviceType::kCuda,
@@ -50,15 +50,15 @@ std::vector<TargetKind> make_kinds() {
          "architecture, as nvcc names it; auto: that of `sm` if it is given, else that of `cuda`, "
          "else sm_90a"},
         {"sm", Int{80},
-         "another way to say arch: 80 is sm_80, 90 is sm_90a; where it is not given, arch decides "
-         "and this default does not"},
+         "another way to say arch: 80 is sm_80, 90 is sm_90a; if it is not given, arch decides, "
+         "not this default"},
         {"ptx", false,
          "also carry PTX of kernels that later devices can run; `cuda -ptx` says so too"},
         {"multiprocessors", Int{0}, "of the device; 0: as many as the usual one of the arch has"},
         {"use_3xtf32", true, "emulate float32 with three tf32 products; false: plain tf32"},
         {"split_k_slices", Ints{1},
-         "parts of sums along K that are measured, too, where tiles are few; without TMA those to "
-         "choose from; 1: any for gradients by weights, else none"},
+         "numbers of parts of sums along K, where tiles are few: measured, too, or without TMA "
+         "chosen from; 1: any for gradients by weights, else none"},
         {"profile_all_alignments", false,
          "also measure kernels that read rows by fewer elements than they allow"},
         {"find_first_valid", false, "measuring stops at the first kernel that computes right"},
@@ -67,7 +67,7 @@ std::vector<TargetKind> make_kinds() {
         {"use_fast_math", false,
          "float32 results take their sigmoid from the hardware's tanh, as 16-bit ones do"},
         {"fold_norms", true,
-         "products apply large layer norms in front of them as factors of their rows"},
+         "products apply large layer norms before them as factors of their rows"},
         {"tmp_dir", Text("./tmp"), "folder where generated sources stay, if it is not this one"},
         {"cluster_shapes", Ints{1, 1, 2, 1, 1, 2}, "cluster sizes to try, along M and N in turn"},
         {"swizzle", Int{1}, "width of the bands in which tiles are visited"},

@@ -61,7 +61,7 @@ void check_arch(const Target& machine, const Target& target, Diagnostics& proble
                    .with_remedy("give both the same -arch"));
 }
 
-// Each kind once; behind the first target of a device only externals, and only behind a machine.
+// Each kind once; after the first target of a device only externals, and only after a machine.
 Diagnostics check_list(const std::vector<Target>& targets) {
   Diagnostics problems;
   std::set<std::string_view> kinds;
@@ -77,11 +77,11 @@ Diagnostics check_list(const std::vector<Target>& targets) {
     if (!is_first) check_arch(*it->second, target, problems);
     if (is_first || target.is_external_for(*it->second)) continue;
     problems.add(error(Code::kBadTarget, nullptr,
-                       "target `{}` cannot follow `{}` for the same device {}; the machine stands "
-                       "first and external code generators behind it",
+                       "target `{}` cannot follow `{}` for the same device {}; the machine comes "
+                       "first, external code generators after it",
                        target.name(), it->second->name(), to_string(target.device()))
                      .with_remedy(target.is_external()
-                                      ? fmt::format("put `{}` in front", to_string(target.device()))
+                                      ? fmt::format("put `{}` first", to_string(target.device()))
                                       : fmt::format("put `{}` first", target.name())));
   }
   return problems;

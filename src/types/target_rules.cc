@@ -13,7 +13,7 @@ using Ints = std::vector<Int>;
 
 struct OptionRule {
   std::string_view kind, option;
-  const char* text;  // read behind "must be"
+  const char* text;  // read after "must be"
   bool (*holds)(const TargetValue&);
 };
 

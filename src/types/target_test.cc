@@ -185,10 +185,10 @@ TEST(TargetErrors, Text) {
   expect_contains(bad("cutlass -profile_budget=-1"), "must be 0 or more");
   expect_contains(bad("cpu -opt=1 -opt=2"), "option `opt` is given twice");
   expect_contains(bad("cpu -features=1"), "`features` is derived");
-  expect_contains(bad("cpu opt=1"), "`opt=1` is no option; options begin with `-`");
+  expect_contains(bad("cpu opt=1"), "`opt=1` is not an option; options begin with `-`");
   expect_contains(bad("cpu -mcpu='x"), "a quote or escape has no end");
   expect_contains(bad("cpu -mcpu=x\\"), "a quote or escape has no end");
-  expect_contains(bad("cpu -mcpu=\x80"), "is no UTF-8 text");
+  expect_contains(bad("cpu -mcpu=\x80"), "is not UTF-8 text");
   expect_contains(bad(R"({"kind":"cpu","keys":["a",""]})"), R"(["keys"][1]: the option must be)");
   expect_contains(bad("  "), "the target is empty");
   expect_contains(bad("cuda -host=cuda"), "the host must be a cpu, not `cuda`");
@@ -314,7 +314,7 @@ TEST(TargetConfiguration, ListRules) {
   expect_contains(resolve_problem({"cpu", "cuda", "cpu -opt=1"}),
                   "target kind `cpu` is given more than once");
   expect_contains(resolve_problem({"cutlass", "cuda"}), "`cuda` cannot follow `cutlass`");
-  expect_contains(resolve_problem({"cutlass", "cublas"}), "help: put `cuda` in front");
+  expect_contains(resolve_problem({"cutlass", "cublas"}), "help: put `cuda` first");
   EXPECT_EQ(resolve_problem({"cutlass"}), "accepted");
   expect_contains(resolve_problem({"cuda -arch=sm_80", "cutlass -arch=sm_90a"}),
                   "are for different architectures: sm_80 and sm_90a");

@@ -183,7 +183,7 @@ std::string option_text(const std::string& key, const TargetValue& value, const 
 Result<Target> parse_target(std::string_view text) {
   text = trim(text);
   if (!is_utf8(text)) {
-    return fail(error(Code::kBadTarget, nullptr, "target `{}` is no UTF-8 text", text));
+    return fail(error(Code::kBadTarget, nullptr, "target `{}` is not UTF-8 text", text));
   }
   if (text.starts_with('{')) return parse_target_json(text);
   auto words = split(text, is_space);
@@ -204,7 +204,7 @@ Result<Target> parse_target(std::string_view text) {
     if (rest.front().starts_with('-')) {
       set_from_text(builder, take_option(rest));
     } else {
-      builder.problem("`{}` is no option; options begin with `-`", rest.front());
+      builder.problem("`{}` is not an option; options begin with `-`", rest.front());
       rest = rest.subspan(1);
     }
   }

@@ -192,7 +192,7 @@ void compare_all_samples(const Target& target) {
   compare(samples, library, "native, " + target.name());
 }
 
-// Three products of tf32 stand for one of float32: what is left of an infinite factor behind its
+// Three products of tf32 stand for one of float32: what is left of an infinite factor after its
 // first part is no number, which docs/backends.md says.
 bool is_no_sum_of_tf32(const ops::Sample& sample) { return dtype_of(sample) != "float32"; }
 

@@ -33,13 +33,13 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-// What stands behind an object's bytes in the file of its key.
+// What follows an object's bytes in the file of its key.
 std::string checksum_of(const fs::path& file, const std::string& object) {
   const std::string key = file.parent_path().filename().string() + file.stem().string();
   return hash_text(key + hash_text(object).hex()).hex();
 }
 
-// How many entries a cache has. Each is whole: behind it stands its checksum.
+// How many entries a cache has. Each is whole: its checksum follows it.
 std::size_t entries_of(const std::string& cache) {
   std::size_t entries = 0;
   for (const auto& file : fs::recursive_directory_iterator(cache)) {
@@ -59,7 +59,7 @@ TEST_F(BadInput, DiskFullInTheCache) {
   const std::string cache = command_.file("cache");
   fs::create_directories(cache);
   command_.set("TESSERA_CACHE_DIR", cache);
-  // Of this model there is an object of one page and one of two.
+  // This model has an object of one page and one of two.
   const std::string compile = fmt::format("'{}/bin/tessera' compile '{}' --jobs 1 -o out/m",
                                           TESSERA_BUILD_DIR, model("large_weight"));
   for (const int kilobytes : {4, 8}) {

@@ -70,7 +70,7 @@ const std::vector<ModelFault> kModelFaults = {
     {"resize_sizes", "E0213", {"node `the/node`", "the size -4", "help: correct"}},
     {"resize_few", "E0208", {"node `the/node`", "2 scales for 4 axes", "help: correct"}},
     {"one_hot_negative", "E0208", {"node `the/node`", "depth is -9", "help: correct"}},
-    {"cast_to_99", "E0208", {"node `the/node`", "`to` is 99, which is no data type", "help: "}},
+    {"cast_to_99", "E0208", {"node `the/node`", "`to` is 99, which is not a data type", "help: "}},
     {"attribute_behind_unknown",
      "E0302",
      {"node `first`", "`NoSuch`", "node `act`", "`bogus`", "node `soft`", "`axis` must be INT"}},
@@ -304,7 +304,7 @@ TEST_F(BadInput, TargetsOfOptThatDoNotGoTogether) {
   };
   expect_error(opt_with("cuda", "cuda -arch=sm_80"), "E0403", {"`cuda`", "more than once"});
   expect_error(opt_with("cutlass", "cuda"), "E0403", {"`cuda` cannot follow `cutlass`", "help: "});
-  expect_error(opt_with("cutlass", "cublas"), "E0403", {"help: put `cuda` in front"});
+  expect_error(opt_with("cutlass", "cublas"), "E0403", {"help: put `cuda` first"});
   expect_nothing_written();
   EXPECT_TRUE(opt_with("cuda", "cutlass").ok());
 }

@@ -217,7 +217,7 @@ TEST_F(BadInput, InputsOfARun) {
       run(input("x", Tensor::of<std::int64_t>({4, 8}, kInt64, std::vector<std::int64_t>(32)))),
       "E0601", {"in/x.npy`", "input `x`", "int64", "float32", "help: "});
   expect_error(run(input("z", Tensor::of<float>({4, 8}, kFloat32, std::vector<float>(32)))),
-               "E0601", {"z.npy` is no input of the model", "`x`", "help: "});
+               "E0601", {"z.npy` is not an input of the model", "`x`", "help: "});
   fs::remove(command_.file("in/z.npy"));
   command_.write("in/x.npy", "\x93NUMPY garbage");
   expect_error(run(command_.file("in")), "E0106", {"x.npy", "help: "});
@@ -254,7 +254,7 @@ TEST_F(BadInput, LibrariesOfOtherNames) {
   EXPECT_TRUE(command_.run({"run", "m.so.1"}).ok());
   command_.write("text.so", "no library");
   for (const char* what : {"run", "inspect"}) {
-    expect_error(command_.run({what, "text.so"}), "E0602", {"no library", "help: "});
+    expect_error(command_.run({what, "text.so"}), "E0602", {"not a library", "help: "});
   }
 }
 

@@ -37,7 +37,7 @@ class Tags(html.parser.HTMLParser):
 
 
 def rows_of(page, section):
-    """Texts of the table cells behind a heading."""
+    """Texts of the table cells after a heading."""
     body = list(page.find(XHTML + "body"))
     at = next(i for i, e in enumerate(body) if e.get("id") == section)
     table = next(e for e in body[at:] if e.tag == XHTML + "table")

@@ -17,7 +17,7 @@
 namespace tessera::e2e {
 namespace {
 
-// Of kSmallProduct.
+// The workload of kSmallProduct.
 constexpr const char* kWorkload =
     "gemm m=31 n=7 k=13 batch=1 a=float16:row:1 b=float16:column:1 sum=float32 d=float16:1 "
     "{ return sum; }";
@@ -176,7 +176,7 @@ TEST_F(Records, OfNoKernelAreSkippedAndNamed) {
   const ProcessResult ran = run("compile", {"-o", "m.so", "--records", "r.db", "--no-measure"});
   ASSERT_TRUE(ran.ok()) << ran.err;
   EXPECT_TRUE(contains(
-      ran.err, "1 of kernels that the targets have not, `sm80_of_somebody_else`, is skipped"))
+      ran.err, "1 of kernels that the targets do not have, `sm80_of_somebody_else`, is skipped"))
       << ran.err;
   EXPECT_TRUE(contains(*read_file(command_.file("m.so")), kMeasured));
 }
@@ -303,7 +303,7 @@ TEST_F(Records, OtherFilesAreRefusedAndNotTouched) {
         {"compile", "m.relay", "--target", "cpu", "-o", "m.so", "--records", "foreign.db"}}) {
     const ProcessResult ran = command_.run(line);
     EXPECT_EQ(ran.exit_status, 1) << line[0];
-    EXPECT_TRUE(contains(ran.err, "`foreign.db` is no file of records")) << ran.err;
+    EXPECT_TRUE(contains(ran.err, "`foreign.db` is not a file of records")) << ran.err;
   }
   EXPECT_EQ(*read_file(command_.file("foreign.db")), "x");
 }

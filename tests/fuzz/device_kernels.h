@@ -16,7 +16,7 @@ Result<Module> prepared(const relay::Function& f, const Target& target);
 // one for graphs that call the runtime. A race between threads is an exception.
 Result<Module> device_kernels(const relay::Function& f);
 
-// A call with tensors as large as schedules for a device want them, and element-wise ones behind
+// A call with tensors as large as schedules for a device want them, and element-wise ones after
 // it. It is not run.
 relay::Function large_graph(std::uint64_t seed);
 

@@ -33,7 +33,7 @@ bool needs_constants(const relay::Function& f, relay::NodeId call);
 // less of a graph still has the same targets.
 Groups random_groups(const relay::Function& f, std::uint64_t seed);
 
-// Nodes of the body in an order in which a group's nodes stand together, behind all that the group
+// Nodes of the body in an order in which a group's nodes stand together, after all that the group
 // reads; empty if a group needs, by way of others, what it computes.
 std::vector<relay::NodeId> order_of_groups(const relay::Function& f, const std::vector<int>& of);
 

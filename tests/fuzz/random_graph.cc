@@ -48,7 +48,7 @@ struct Step {
 
 bool is_too_large(const Tensor& t) { return t.num_elements() > kMostElements; }
 
-// Of nothing, any size is what remains: numbers say 0 where symbols have cancelled.
+// Any size remains of nothing: numbers say 0 where symbols have cancelled.
 bool is_ambiguous(const Tensor& t, const Type& inferred) {
   return t.num_elements() == 0 && !is_dynamic(inferred) && !(t.type() == inferred);
 }
@@ -141,7 +141,7 @@ class Grower {
     operand.type = values_[candidate].type;
   }
 
-  // Of two operands alike, the second often has the type of the first.
+  // The second of two operands alike often has the type of the first.
   bool like_first(const Recipe& recipe, const std::vector<Operand>& before) {
     const auto& wanted = recipe.sample.inputs;
     return before.size() == 1 && before[0].value && wanted[0].type == wanted[1].type &&

@@ -59,7 +59,7 @@ int count_of_copies(const relay::Operator& op, bool is_open) {
   return (has(kFavourites) ? of_backends : 0) + (is_open && has(kOpenSizes) ? 6 : 0);
 }
 
-// Of operators whose samples have constants for what decides sizes.
+// Samples of operators whose own samples have constants for what decides sizes.
 constexpr std::string_view kSizesOfData[] = {"argwhere(bool[5])", "argwhere(float32[2,3])"};
 
 std::vector<std::vector<Recipe>> all_recipes(bool is_open) {

@@ -45,9 +45,9 @@ class Adaptation {
   const ops::Sample& sample() const { return sample_; }
   // Takes an operand's type as it is; false, and nothing happens, where it does not fit.
   bool take(std::size_t operand, const Type& type, Random& random);
-  // Of an operand that is new.
+  // The type of an operand that is new.
   Type fresh_type(std::size_t operand, Random& random);
-  // Of an operand, in one run; nothing where no integer is in it.
+  // The domain of an operand, in one run; nothing where no integer is in it.
   std::optional<ops::SampleInput> domain(std::size_t operand, const Type& type,
                                          const Sizes& run) const;
 

@@ -7,7 +7,7 @@ results of one must have the same bytes, and be what onnxruntime computes on the
 
 FOLDER has NAME.so; NAME.onnx is made there. A run is done as 30 calls of an instance that replays
 them, and 30 of one that does not. Values of the turn before would be seen where a kernel reads what
-the one in front of it has yet to write.
+the one before it has yet to write.
 """
 import argparse
 import sys

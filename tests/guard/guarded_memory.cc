@@ -13,7 +13,7 @@
 namespace tessera::guard {
 namespace {
 
-// Of no use as a number, an index, a pointer or a size.
+// It is of no use as a number, an index, a pointer or a size.
 constexpr int kFilling = 0xA5;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 

@@ -27,7 +27,7 @@ enum class Data { kTame, kNear, kWild };
 std::string to_string(Sizes sizes);
 std::string to_string(Data data);
 
-// Of all inputs, within what the library says it takes.
+// Shapes of all inputs, within what the library says it takes.
 std::vector<Ints> hostile_shapes(const std::vector<Port>& inputs, Sizes sizes, Random& random);
 
 void fill(std::span<std::byte> memory, tessera_dtype dtype, Data data, Random& random);

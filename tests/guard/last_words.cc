@@ -15,7 +15,7 @@ namespace {
 
 char words[2000];
 
-// Of a sanitizer and in a signal handler alike: only system calls.
+// For a sanitizer and for a signal handler alike: only system calls.
 void speak() {
   const std::size_t size = std::strlen(words);
   if (size != 0 && ::write(STDERR_FILENO, words, size) < 0) return;

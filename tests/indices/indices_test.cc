@@ -162,7 +162,7 @@ TEST_F(IndicesTest, OfAnAxisThatMayBeEmpty) {
   expect_result({counted({2, 2}), ints({1}, {1})}, {2, 3});
 }
 
-// A start in front of the first element is the first element, if the step leads backwards.
+// A start before the first element is the first element, if the step leads backwards.
 TEST_F(IndicesTest, OfWhereASliceBegins) {
   struct Case {
     std::int64_t start, end, step;

@@ -15,7 +15,7 @@
 namespace tessera::model_fuzz {
 namespace {
 
-// Of the processor. A small model takes no more, and no more memory than is set below.
+// Seconds of the processor. A small model takes no more, and no more memory than is set below.
 constexpr rlim_t kMostSeconds = 20;
 
 void set_limits() {

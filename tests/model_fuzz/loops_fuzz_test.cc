@@ -32,7 +32,7 @@ std::vector<std::string> loop_functions() {
   std::sort(paths.begin(), paths.end());
   for (const std::string& path : paths) {
     std::string text = read_file(path).value();
-    // Of files with several functions the first.
+    // The first of the functions of a file.
     const std::size_t second = text.find("@T.prim_func", text.find("@T.prim_func") + 1);
     texts.push_back(text.substr(0, second));
   }

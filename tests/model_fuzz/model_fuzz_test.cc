@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutated models through import, inference and the passes in front of code: each is compiled so
+// Mutated models through import, inference and the passes up to emission: each is compiled so
 // far, or refused with a diagnostic; no signal, no internal error, no more than some seconds and
 // bytes. A model runs in a process of its own; what fails stays in the build folder's model_fuzz/.
 //   TESSERA_FUZZ_SECONDS   time for it (5 without it)

@@ -18,7 +18,7 @@ struct Failure {
   std::string kind, reason;
 
   std::string text() const { return kind + ": " + reason; }
-  // Of a text() or of the end of a line; without a kind the whole is the reason.
+  // Reads a text() or the end of a line; without a kind the whole is the reason.
   static Failure parse(const std::string& text);
 };
 

@@ -37,7 +37,7 @@ class Comparison {
     std::vector<bool> functions;  // the braces that are open, and whether they are a function's
     for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
       if (!same(x[i], y[i]) && !(is_size_of_payload(x, i) && is_size_of_payload(y, i))) {
-        return fmt::format("token {}: `{}` became `{}`, behind `{}`", i, visible(x[i].text),
+        return fmt::format("token {}: `{}` became `{}`, after `{}`", i, visible(x[i].text),
                            visible(y[i].text), visible(context(y, i)));
       }
       if (x[i].kind != TokenKind::kPunctuation) continue;

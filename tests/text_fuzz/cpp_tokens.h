@@ -17,7 +17,7 @@ struct Token {
 };
 
 // Without comments. As the most credulous compiler reads it: trigraphs count, a carriage return
-// ends a line, and a backslash continues one with blanks behind it, too.
+// ends a line, and a backslash continues one with blanks after it, too.
 std::vector<Token> tokens_of(std::string_view source);
 
 }  // namespace tessera::text_fuzz

@@ -38,7 +38,7 @@ constexpr const char* kLibraryAtBuild = TESSERA_OPENBLAS_LIBRARY;
 constexpr const char* kLibraryAtBuild = "";
 #endif
 
-// "blas.dense", ...: with and without a factor in front of the product.
+// "blas.dense", ...: with and without a factor before the product.
 std::vector<std::pair<std::string, Pattern>> make_patterns() {
   std::vector<std::pair<std::string, Pattern>> out;
   for (const char* op : {"nn.dense", "nn.matmul", "nn.batch_matmul"}) {

@@ -43,7 +43,7 @@ Expected<double, Refusal> alpha_of(const relay::Match& match) {
   const auto& value = match.function->as<relay::Constant>(id)->value;
   const auto* tensor = std::get_if<Tensor>(&value);
   if (tensor == nullptr && match.pool != nullptr) tensor = &match.pool->resolve(value);
-  if (tensor == nullptr || tensor->num_elements() != 1) return refuse("the factor is no scalar");
+  if (tensor == nullptr || tensor->num_elements() != 1) return refuse("the factor is not a scalar");
   return element_as_double(*tensor, 0);
 }
 

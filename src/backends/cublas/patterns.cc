@@ -43,7 +43,7 @@ std::optional<Refusal> check(const Match& m, const Target&) {
                                to_string(wanted.out))};
   }
   if (wanted.in == kInt8 && (!has_whole_words(a) || !has_whole_words(b))) {
-    return Refusal{"the last size of an int8 factor is no multiple of 4"};
+    return Refusal{"the last size of an int8 factor is not a multiple of 4"};
   }
   return std::nullopt;
 }

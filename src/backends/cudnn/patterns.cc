@@ -21,7 +21,7 @@ using Why = std::optional<Refusal>;
 Why check_dtype(const Type& type) {
   const DType t = type.dtype();
   if (t == kFloat16 || t == kFloat32 || t == kFloat64) return std::nullopt;
-  return Refusal{fmt::format("{} is no floating-point type of cuDNN", to_string(t))};
+  return Refusal{fmt::format("{} is not a floating-point type of cuDNN", to_string(t))};
 }
 
 Why check_data(const Match& m, const Target&) {

@@ -39,7 +39,7 @@ class Describer {
   Expected<Attention, Refusal> run() {
     TESSERA_TRY(const SeenAs result, see_product(nodes_));
     const NodeId shares = nodes_.operands(result.node)[0];
-    if (!nodes_.is_inside(shares)) return refuse("the values stand in front of the softmax");
+    if (!nodes_.is_inside(shares)) return refuse("the softmax is not the left factor");
     TESSERA_TRY(const NodeId softmax, find_softmax(shares));
     if (!nodes_.is(softmax, "nn.softmax")) {
       return refuse("{} stands between the softmax and the values", nodes_.name(softmax));
@@ -107,7 +107,7 @@ class Describer {
     const bool is_guard = nodes_.is(operands[0], "isnan") &&
                           nodes_.operands(operands[0])[0] == operands[2] &&
                           nodes_.number(operands[1]) == 0.0;
-    if (!is_guard) return refuse("a choice stands behind the softmax");
+    if (!is_guard) return refuse("a `where` follows the softmax");
     return through(operands[2]);
   }
 
@@ -206,7 +206,7 @@ class Describer {
       const auto hidden =
           out_.queries == out_.keys ? hides_the_future(nodes_, *causal, out_.keys) : std::nullopt;
       if (!hidden && read) return refuse("two masks stand between scores and softmax");
-      if (!hidden) return refuse("a constant mask hides other keys than those behind the query");
+      if (!hidden) return refuse("a constant mask hides other keys than those after the query");
       causal->hidden = *hidden;
       out_.is_causal = true;
     }

@@ -30,7 +30,7 @@ struct Attention {
   double scale = 1;
   HeadsView q, k, v;
   HeadsView o;             // of the result; its node is the composite's root
-  bool is_causal = false;  // no query looks at keys behind it
+  bool is_causal = false;  // no query looks at keys after it
   std::optional<HeadsView> mask;
   DType mask_dtype;  // one of booleans chooses: a key is seen where it is `seen`
   bool seen = true;

@@ -20,9 +20,9 @@ bool has_hopper_kernels(const Attention& a, const Target& target) {
   return has_tma(target) && a.dtype.size_bytes() == 2;
 }
 
-// Of Hopper's kernels: what registers and shared memory hold. A group of warps has 64 queries, and
-// each thread of it a part of their scores and of their results: wide heads leave less room for
-// keys. The first of each schedule is the usual one.
+// The tiles of Hopper's kernels that registers and shared memory hold. A group of warps has 64
+// queries, and each thread of it a part of their scores and of their results: wide heads leave less
+// room for keys. The first of each schedule is the usual one.
 std::vector<AttentionConfiguration> hopper_tiles(std::int64_t width) {
   if (width == 256)
     return {{kSelfLoading, 64, 64}, {kPersistentPair, 128, 32}, {kSelfLoading, 64, 32}};
@@ -41,15 +41,15 @@ std::vector<AttentionConfiguration> hopper_tiles(std::int64_t width) {
 }
 
 // Two groups of warps and long rows where there is work for all multiprocessors, else small blocks;
-// so with a causal mask alone, where they balance better: keys behind the queries are passed over.
+// so with a causal mask alone, where they balance better: keys after the queries are passed over.
 AttentionSchedule usual_schedule(const Attention& a, const Device& device) {
   const std::int64_t blocks = a.batch * a.heads * ((a.queries + 127) / 128);
   const bool is_balanced = !a.is_causal || a.mask;
   return blocks >= device.multiprocessors && is_balanced ? kPersistentPair : kSelfLoading;
 }
 
-// Of the others: each of four warps has 16 queries of every 64, with scores and results in
-// registers; keys and values of a tile are in shared memory, as float32 twice as large.
+// The tiles of the other kernels: each of four warps has 16 queries of every 64, with scores and
+// results in registers; keys and values of a tile are in shared memory, as float32 twice as large.
 std::vector<AttentionConfiguration> multistage_tiles(std::int64_t width, bool is_float) {
   const auto tiles = [](std::initializer_list<std::pair<int, int>> list) {
     std::vector<AttentionConfiguration> all;
@@ -134,12 +134,12 @@ std::optional<relay::Refusal> check_kernels(const Attention& a, const Target& ta
   const std::int64_t together = 16 / a.dtype.size_bytes();
   if (a.width % together != 0 || a.width > 256) {
     return because(
-        fmt::format("heads are {} wide: no multiple of {} up to 256", a.width, together));
+        fmt::format("heads are {} wide, not a multiple of {} up to 256", a.width, together));
   }
   for (const HeadsView* x : {&a.q, &a.k, &a.v, &a.o}) {
     for (const std::int64_t d : {x->offset, x->batch_stride, x->head_stride, x->row_stride}) {
       if (d % together != 0 || d > INT32_MAX) {
-        return because("rows of heads are no multiples of 16 bytes apart");
+        return because("the distance of rows of heads is not a multiple of 16 bytes");
       }
     }
   }

@@ -32,8 +32,8 @@ constexpr const char* kResult = R"(
 )";
 constexpr const char* kInBatches = "  %7 = reshape(%6, newshape=[2, 12, 96, 96]);\n";
 
-// `between` makes shares, %20, of scores, %6, or of %7, which are of rank 4. %causal is a constant
-// that hides the keys behind the query, once for each of so many batches.
+// `between` makes probabilities, %20, of scores, %6, or of %7, which are of rank 4. %causal is a
+// constant that hides the keys after the query, once for each of so many batches.
 Module model(const std::string& between, int causal_batches = 1, const std::string& heads = kHeads,
              const std::string& result = kResult) {
   Module module = parse(

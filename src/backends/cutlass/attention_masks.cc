@@ -15,7 +15,7 @@ using relay::refuse;
 
 Expected<MaskStep, Refusal> choice(MaskStep step, std::optional<double> hidden) {
   if (!hidden || !(*hidden <= kAsGoodAsNothing)) {
-    return refuse("a choice in front of the softmax is for no number that hides keys");
+    return refuse("a `where` before the softmax takes no number that hides keys");
   }
   step.chooses = true;
   step.hidden = *hidden;

@@ -18,11 +18,11 @@ struct MaskStep {
 // The softmax is zero where this is added, or chosen instead of a score.
 inline constexpr double kAsGoodAsNothing = -1e4;
 
-// Of scores + mask, where(mask, scores, c), where(mask, c, scores), or scores b - c (1 - b) with a
-// b of zeros and ones: a constant, or made of a mask of booleans.
+// Reads scores + mask, where(mask, scores, c), where(mask, c, scores), or scores b - c (1 - b) with
+// a b of zeros and ones: a constant, or made of a mask of booleans.
 Expected<MaskStep, relay::Refusal> read_mask(const AttentionNodes& nodes, relay::NodeId id);
 
-// What keys behind the query have for a score, or what is added to it, if the mask is a constant
+// What keys after the query have for a score, or what is added to it, if the mask is a constant
 // that does no more than hide them, among so many.
 std::optional<double> hides_the_future(const AttentionNodes& nodes, const MaskStep& step,
                                        std::int64_t keys);

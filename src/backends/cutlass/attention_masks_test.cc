@@ -22,7 +22,7 @@ using cutlass::testing::RecordingToolchain;
 
 constexpr int kKeys = 96;
 
-// `seen` for keys up to the query's own, `hidden` behind it.
+// `seen` for keys up to the query's own, `hidden` after it.
 Tensor causal(DType dtype, double seen, double hidden) {
   std::vector<double> values;
   for (int i = 0; i < kKeys * kKeys; ++i) {
@@ -44,8 +44,8 @@ Module with_constant(Module module, const std::string& name, double seen, double
 }
 
 // softmax(`masked`) V, where `masked` reads the scaled scores %0, in float32 %1, which is the mask
-// %m in numbers otherwise. %tril, %future (what is added behind the query) and %far (the same, of
-// float32) are constants, as are %ones and %taken: s * ones - taken is s, or -10000 behind the
+// %m in numbers otherwise. %tril, %future (what is added after the query) and %far (the same, of
+// float32) are constants, as are %ones and %taken: s * ones - taken is s, or -10000 after the
 // query.
 Module model(const std::string& masked, bool is_wide = false, double behind = -65504) {
   const std::string weights =
@@ -160,14 +160,14 @@ def @main(%q: Tensor[(2, 4, 96, 64), float16], %k: Tensor[(2, 4, 96, 64), float1
 
 TEST(AttentionMasks, WhatAKernelWouldComputeOtherwiseIsRefusedWithAReason) {
   const std::pair<const char*, const char*> cases[] = {
-      {"where(%m, %0, -100f16)", "a choice in front of the softmax is for no number"},
-      {"where(%m, %0, 0f16)", "a choice in front of the softmax is for no number"},
+      {"where(%m, %0, -100f16)", "a `where` before the softmax takes no number"},
+      {"where(%m, %0, 0f16)", "a `where` before the softmax takes no number"},
       {"add(add(%0, %f), %alibi)", "two masks stand between scores and softmax"},
       {"where(%full, add(%0, %f), -65504f16)", "two masks stand between scores and softmax"},
       {"where(%m, add(%0, %future), -65504f16)", "hide keys by different numbers"},
       {"where(%m, where(%tril, %0, -inff16), -65504f16)", "hide keys by different numbers"},
-      {"subtract(multiply(%0, %ones), %few)", "a choice in front of the softmax is for no number"},
-      {"subtract(multiply(%0, %few), %taken)", "a choice in front of the softmax is for no number"},
+      {"subtract(multiply(%0, %ones), %few)", "a `where` before the softmax takes no number"},
+      {"subtract(multiply(%0, %few), %taken)", "a `where` before the softmax takes no number"},
       {"maximum(%0, -100f16)", "scores have a lower bound"},
   };
   for (const auto& [masked, reason] : cases) {

@@ -162,7 +162,7 @@ TEST(MultistageAttention, KernelsAreForMultiplesOf32) {
 
 // ---- Compiled
 
-// Of 16 bits with causal and other masks, and of float32 by three products.
+// Kernels of 16 bits with causal and other masks, and of float32 by three products.
 TEST(MultistageAttention, Compiles) {
   if (!cutlass::testing::can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});

@@ -86,7 +86,7 @@ Expected<FactoredView, Refusal> step(const AttentionNodes& nodes, NodeId id, Fac
   auto seen = passes::view_behind(nodes.function(), id, sizes, std::move(view));
   if (seen) return *std::move(seen);
   if (nodes.is(id, "strided_slice")) return refuse("a slice is not plain");
-  return refuse("the heads are no view of what they are made of");
+  return refuse("the heads are not a view of their source");
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ Expected<SeenAs, Refusal> see_heads(const AttentionNodes& nodes, NodeId id) {
       chain.push_back(id);
       id = nodes.operands(id)[0];
     } else {
-      return refuse("{} stands in front of the heads", nodes.name(id));
+      return refuse("{} comes before the heads", nodes.name(id));
     }
   }
   seen.node = id;

@@ -53,7 +53,7 @@ struct SeenAs {
 Expected<SeenAs, relay::Refusal> see_heads(const AttentionNodes& nodes, relay::NodeId id);
 
 // The product that a composite ends with, as a view of its result: what reshapes and transposes do
-// behind it is undone.
+// after it is undone.
 Expected<SeenAs, relay::Refusal> see_product(const AttentionNodes& nodes);
 
 }  // namespace tessera::backends::cutlass

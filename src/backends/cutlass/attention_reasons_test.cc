@@ -63,9 +63,10 @@ TEST(AttentionReasons, ThereAreNoneWhereItIsTaken) {
 TEST(AttentionReasons, TheSoftmaxHasThem) {
   const std::pair<Parts, const char*> cases[] = {
       {{.type = "float64"}, "there is no attention kernel for float64"},
-      {{.type = "float32", .sizes = "(2, 4, 96, 62)"}, "heads are 62 wide: no multiple of 4 up to"},
-      {{.sizes = "(2, 4, 96, 264)"}, "heads are 264 wide: no multiple of 8 up to 256"},
-      {{.sizes = "(2, 4, 96, 60)"}, "heads are 60 wide: no multiple of 8 up to 256"},
+      {{.type = "float32", .sizes = "(2, 4, 96, 62)"},
+       "heads are 62 wide, not a multiple of 4 up to"},
+      {{.sizes = "(2, 4, 96, 264)"}, "heads are 264 wide, not a multiple of 8 up to 256"},
+      {{.sizes = "(2, 4, 96, 60)"}, "heads are 60 wide, not a multiple of 8 up to 256"},
       {{.sizes = "(2, 4, 96, ?width)"}, "a size is not known"},
       {{.sizes = "(?batch, 4, 96, 64)"}, "a size is not known"},
       {{.sizes = "(2, 4, ?rows, 64)"}, "a size is not known"},
@@ -82,9 +83,9 @@ TEST(AttentionReasons, TheSoftmaxHasThem) {
       {{.masked = "maximum(%0, -100f16)"}, "scores have a lower bound"},
       {{.masked = "multiply(maximum(%0, -65504f16), 0.001f16)"}, "scores have a lower bound"},
       {{.masked = "where(greater(%i, 0i64), %0, -100f16)"},
-       "a choice in front of the softmax is for no number"},
+       "a `where` before the softmax takes no number"},
       {{.shares = "multiply(%2, %f)"}, "`multiply` stands between the softmax and the values"},
-      {{.shares = "where(isinf(%2), 0f16, %2)"}, "a choice stands behind the softmax"},
+      {{.shares = "where(isinf(%2), 0f16, %2)"}, "a `where` follows the softmax"},
       {{.result = "(%5, %2)"}, "a `nn.softmax` inside the attention is read elsewhere, too"},
       {{.result = "(%5, %0)"}, "a `nn.matmul` inside the attention is read elsewhere, too"},
       {{.masked = "reshape(add(reshape(%0, newshape=[1, 2, 4, 96, 96]), %w), newshape=[2, 4, 96, "
@@ -103,7 +104,7 @@ TEST(AttentionReasons, TheSoftmaxHasThem) {
             std::string::npos);
 }
 
-// Of rank 2, of values in front, along another axis.
+// Products of rank 2, with values as the left factor, or a softmax along another axis.
 TEST(AttentionReasons, ThereAreOthersOfOtherForms) {
   const auto reason_of = [](const std::string& body) {
     return outcome_of(
@@ -119,7 +120,7 @@ TEST(AttentionReasons, ThereAreOthersOfOtherForms) {
             std::string::npos);
   EXPECT_NE(reason_of("  %0 = nn.softmax(nn.matmul(%a, %b, units=None), axis=2);\n"
                       "  nn.matmul(%c, transpose(%0, axes=[0, 2, 1]), units=None)")
-                .find("the values stand in front of the softmax"),
+                .find("the softmax is not the left factor"),
             std::string::npos);
   EXPECT_NE(reason_of("  %0 = nn.softmax(nn.matmul(%a, %b, units=None), axis=1);\n"
                       "  nn.matmul(%0, %c, units=None)")
@@ -127,7 +128,7 @@ TEST(AttentionReasons, ThereAreOthersOfOtherForms) {
             std::string::npos);
 }
 
-// A classifier, and shares of which no product is made.
+// A classifier, and probabilities of which no product is made.
 TEST(AttentionReasons, OtherSoftmaxesHaveNone) {
   EXPECT_EQ(
       outcome_of("def @main(%x: Tensor[(8, 64), float16], %w: Tensor[(64, 1000), float16]) {\n"

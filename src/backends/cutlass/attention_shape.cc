@@ -74,7 +74,7 @@ class Finder {
     return found;
   }
 
-  // Forward from it to a product that the shares are an operand of.
+  // Forward from it to a product that the probabilities are an operand of.
   bool find_values() {
     const relay::Uses uses(f_);
     std::vector<NodeId> queue(1, softmax_);

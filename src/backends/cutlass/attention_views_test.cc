@@ -153,7 +153,7 @@ TEST(AttentionViews, OtherFormsAgreeWithTheOperators) {
            "%12 = cast(%s, dtype=\"float16\");\n"
            "  %13 = multiply(subtract(1f16, %12), 10000f16);\n"
            "  nn.matmul(nn.softmax(subtract(multiply(%11, %12), %13), axis=3), %7, units=None)",
-           // parts of a packed tensor, the scale behind the transpose
+           // parts of a packed tensor, the scale after the transpose
            "%12 = strided_slice(%x, begin=[0], end=[24], strides=[1], axes=[2]);\n"
            "  %13 = transpose(reshape(%12, newshape=[2, 10, 3, 8]), axes=[0, 2, 1, 3]);\n"
            "  %14 = strided_slice(%x, begin=[24], end=[48], strides=[1], axes=[2]);\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products in which the matrices of a batch share something: a factor, or what stands behind them.
+// Products in which the matrices of a batch share something: a factor, or what follows them.
 // Strides say so; broadcast_values_test.cc checks what they say.
 #include <gtest/gtest.h>
 
@@ -78,7 +78,7 @@ TEST(CutlassBroadcasts, RowsAreAsManyAsCanBe) {
   EXPECT_EQ(sizes("nn.matmul(%h, %v1, units=None)"), "1 of 240 rows");
   EXPECT_EQ(sizes("nn.matmul(%h1, %hv, units=None)"), "6 of 40 rows, one A");
   EXPECT_EQ(sizes(kPointwise), "1 of 84 rows");
-  // No more than what stands behind them allows.
+  // No more than what follows them allows.
   EXPECT_EQ(sizes(add(kShared, "%n")), "1 of 120 rows");
   EXPECT_EQ(sizes(add(kShared, "%bm")), "1 of 120 rows");
   EXPECT_EQ(sizes(add(kShared, "%m")), "3 of 40 rows, one B");

@@ -197,7 +197,7 @@ int raster_along_m(const Configuration& c) {
 
 namespace {
 
-// Of Hopper's own instructions, in all clusters of the target.
+// Kernels of Hopper's own instructions, in all clusters of the target.
 std::vector<Configuration> tma_kernels(const Gemm& gemm, const Target& target) {
   std::vector<Configuration> all;
   const auto clusters = target.get_ints("cluster_shapes");

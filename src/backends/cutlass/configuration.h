@@ -63,7 +63,7 @@ constexpr std::int64_t kMostMatricesOfGrid = tessera::cutlass::kMostBlocksOfGrid
 // A device as far as the choice depends on it.
 struct Device {
   int multiprocessors = 132;
-  // Of each, for all its blocks.
+  // What each multiprocessor has for all its blocks.
   std::int64_t shared_bytes = 228 << 10;
   int threads = 2048;
 };
@@ -89,10 +89,10 @@ std::vector<Configuration> candidates(const Gemm& gemm, const Target& target, co
 // Does the target whose candidate it is leave open how bands of tiles go? Else all is launched so.
 bool leaves_bands_open(const Configuration& candidate);
 
-// The ways to launch one of them, itself first: early or not; where there is more than a wave of
-// tiles, bands of some widths in both directions, unless the target says which; of stream-K, sums
-// in as many parts as `split_k_slices` of the target says; of the multistage schedule in those, or,
-// of gradients by weights, in some more and fewer.
+// The ways to launch one of them, itself first: early or not. If there is more than a wave of
+// tiles, there are bands of some widths in both directions, unless the target says which. Stream-K
+// has sums in as many parts as `split_k_slices` of the target says. The multistage schedule has
+// those, too; for gradients by weights it has some more and fewer instead.
 std::vector<Configuration> launches(const Gemm& gemm, const Configuration& candidate,
                                     const Target& target);
 

@@ -75,7 +75,7 @@ ops::Window window_of(const ops::ConvAttrs& p, const Dim& rows, const Dim& colum
   return ops::known_window({rows.constant(), columns.constant()}, p.strides, p.dilation, p.padding);
 }
 
-// Of one whose tensors are NHWC, and whose kernel is laid out so.
+// For a convolution whose tensors are NHWC, and whose kernel is laid out so.
 template <class A>
 Expected<A, Refusal> attrs_of(const Function& f, NodeId call, std::string_view kernel_layout) {
   const A p = relay::read_attrs<A>(f.as<relay::OpCall>(call)->attrs);

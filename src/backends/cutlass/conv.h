@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions and their gradients as products, of what a window sees of an image at its places:
-//   D[places, O] of that, [places, R S I], and the kernel, [O, R S I];
-//   D[elements of the image, O] of the places that see one, [.., R S I], and the kernel, [I, R S
-//   O]:
-//     a transposed convolution, whose data are the places;
-//   D[O, R S I] of what the places have, [places, O], and what they see, [places, R S I]: the
-//     gradient by the kernel.
+// Convolutions and their gradients as products, of what a window sees of an image at its places.
+//   A convolution is D[places, O]. A is what the places see, [places, R S I], and B the kernel,
+//     [O, R S I].
+//   A transposed convolution, whose data are the places, is D[elements of the image, O]. A is the
+//     places that see an element, [.., R S I], and B the kernel, [I, R S O].
+//   The gradient by the kernel is D[O, R S I]. A is what the places have, [places, O], and B what
+//     they see, [places, R S I].
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ struct Convolution {
 
   // Transposed, and not by one each way: the window's elements reach different places.
   bool is_strided() const;
-  // Of the result, or of the one that a kernel is for.
+  // Channels of the result, or of the one that a kernel is for.
   std::int64_t made_channels() const;
   // All but those: "8x56x56x64 by 3x3 strides 1x1 dilation 1x1 padding 1,1,1,1".
   std::string text() const;

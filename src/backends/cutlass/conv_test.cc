@@ -52,7 +52,7 @@ TEST(CutlassConvolutions, ABottleneckIsFourRegions) {
   expect_golden(TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/bottleneck.txt", text);
 }
 
-// One convolution of `x` with what is said behind it; `kernel` is O, H, W, I.
+// One convolution of `x` with what is said after it; `kernel` is O, H, W, I.
 std::string convolution(const std::string& x, const std::string& kernel, const std::string& attrs,
                         const std::string& behind, const std::string& dtype = "float16") {
   return fmt::format(

@@ -32,7 +32,7 @@ using Names = std::vector<std::string>;
 
 constexpr const char* kPrefix = "tessera_conv_";
 
-// One of `x` and `kernel`, I, H, W, O, with what is said behind it; %y is as large as the result of
+// One of `x` and `kernel`, I, H, W, O, with what is said after it; %y is as large as the result of
 // two by two with stride two, %s has a number for each of its images.
 std::string transposed(const std::string& x, const std::string& kernel, const std::string& attrs,
                        const std::string& behind = "%0", const std::string& dtype = "float16") {

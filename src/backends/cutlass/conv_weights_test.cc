@@ -30,7 +30,7 @@ using Names = std::vector<std::string>;
 
 constexpr const char* kPrefix = "tessera_conv_";
 
-// Of three by three, padded by one. %v is as large as the result, %r a row of it.
+// A gradient of three by three, padded by one. %v is as large as the result, %r a row of it.
 std::string gradient(const std::string& grad, const std::string& data,
                      const std::string& behind = "%0", const std::string& dtype = "float16",
                      const std::string& attrs = "kernel_layout=\"NHWC\", padding=[1, 1, 1, 1]") {

@@ -139,8 +139,8 @@ class Cutlass final : public byoc::Backend {
       if (std::filesystem::exists(header, ignored)) continue;
       return Refusal{fmt::format(
           "CUTLASS's headers were not found ({}): install the PyPI package nvidia-cutlass 4.2 "
-          "(scripts/install-deps.sh does where there is nvcc), or name with -include the folder "
-          "`include` of CUTLASS's sources, whose `tools/util` and `examples/88_hopper_fmha` are "
+          "(scripts/install-deps.sh does if there is nvcc), or name the folder `include` of "
+          "CUTLASS's sources with -include; their `tools/util` and `examples/88_hopper_fmha` are "
           "needed, too",
           include_folder(target).empty() ? "none at build" : header)};
     }

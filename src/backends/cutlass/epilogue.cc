@@ -145,9 +145,10 @@ class Describer {
       const NodeId x = f_.operands(id)[0];
       if (op != "cast" || id != c_.root || is_int32(x)) return refusal;
       // Conversions on the device saturate, and those of the graph do not.
-      return is_within(x, dtype) ? std::nullopt
-                                 : Why(Refusal{fmt::format("what becomes {} is not bounded by that",
-                                                           to_string(dtype))});
+      return is_within(x, dtype)
+                 ? std::nullopt
+                 : Why(Refusal{fmt::format("the range of what is cast to {} is not known to fit",
+                                           to_string(dtype))});
     }
     if (!dtype.is_float()) return refusal;
     const bool reads_int32 = op == "cast" && is_int32(f_.operands(id)[0]);
@@ -181,7 +182,7 @@ class Describer {
     return relay::read_attrs<A>(f_.as<relay::OpCall>(id)->attrs);
   }
 
-  // Of an activation with numbers of its own; "" for another operator.
+  // The text of an activation with numbers of its own; "" for another operator.
   Source activation(NodeId id, std::string_view op, const Source& x) {
     if (op == "clip") {
       const auto a = attrs<ops::ClipAttrs>(id);
@@ -223,7 +224,7 @@ class Describer {
     }
     const auto* word = std::find_if(std::begin(kWords), std::end(kWords),
                                     [op](const Word& w) { return w.op == op; });
-    if (word == std::end(kWords)) return refuse("`{}` has no place behind a product", op);
+    if (word == std::end(kWords)) return refuse("an epilogue cannot compute `{}`", op);
     // What commutes is written in one order, so that kernels are shared: computed values first.
     if ((op == "add" || op == "multiply") && rank(operands[0]) > rank(operands[1])) {
       std::swap(operands[0], operands[1]);
@@ -259,7 +260,7 @@ class Describer {
     if (const auto value = scalar(id); value && is_inside(id)) {
       return is_int32(id) ? source("({:.0f})", *value) : number(*value);
     }
-    if (is_inside(id)) return refuse("a constant inside is no finite scalar");
+    if (is_inside(id)) return refuse("a constant inside is not a finite scalar");
     TESSERA_TRY(EpilogueInput input, describe_input(id, axis));
     if (out_.inputs.size() == kMostInputs)
       return refuse("there are more than {} inputs", kMostInputs);
@@ -276,7 +277,7 @@ class Describer {
     const bool is_byte = dtype.is_byte() && out_.sum_dtype == kInt32;
     if (dtype != kFloat16 && dtype != kBFloat16 && dtype != kFloat32 && dtype != kInt32 &&
         !is_byte) {
-      return refuse("an operand behind the product is {}", to_string(dtype));
+      return refuse("an operand of the epilogue is {}", to_string(dtype));
     }
     Shape shape = type.shape();
     if (axis) shape.resize(shape_.size() - *axis, Dim(1));
@@ -300,7 +301,7 @@ class Describer {
       input.kind = InputKind::kRepeated;
     }
     if (is_byte && input.kind != InputKind::kFull) {
-      return refuse("an operand of shape {} behind the product is {}", to_string(shape),
+      return refuse("an operand of the epilogue has shape {} and is {}", to_string(shape),
                     to_string(dtype));
     }
     return input;
@@ -316,7 +317,7 @@ class Describer {
   const Function& f_;
   std::size_t batch_rank_;
   const Shape& shape_;
-  // Of values, and of vectors by the dimension that they are along.
+  // Names of values, and of vectors by the dimension that they are along.
   std::map<std::pair<NodeId, std::optional<std::size_t>>, Source> names_;
   int steps_ = 0;
   Epilogue out_;
@@ -327,7 +328,7 @@ class Describer {
 Expected<Composite, Refusal> composite_of(const Function& region, const ConstantPool& pool) {
   const auto operands = region.operands(region.result());
   const auto* literal = operands.empty() ? nullptr : region.as<relay::Literal>(operands[0]);
-  if (literal == nullptr) return refuse("the region is no call of a composite");
+  if (literal == nullptr) return refuse("the region is not a call of a composite");
   Composite c{&region, &pool, {}, {}, region.region(literal->body).result};
   for (std::size_t i = 0; i < region.num_nodes(); ++i) {
     const NodeId id{i};

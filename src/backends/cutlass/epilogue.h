@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a composite computes behind its product, as a function of one element: any graph of
+// What a composite computes after its product, as a function of one element: any graph of
 // element-wise operators, made into text for kernels/elementwise.cuh.
 #pragma once
 

@@ -178,7 +178,7 @@ Pattern between(const Pattern& x) {
 }
 
 // softmax(scale Q K^T + mask) V in its parts, the softmax in float32 or not. A causal mask is a
-// constant that the kernel does not read: it stays inside, before or behind another one.
+// constant that the kernel does not read: it stays inside, before or after another one.
 enum class Mask : std::uint8_t { kCausalLast, kCausalFirst, kAnyOrNone };
 Pattern attention(Mask mask, Cache cache) {
   const auto product_of = [](const Pattern& a, const Pattern& b) {
@@ -220,7 +220,7 @@ std::optional<Refusal> check_other_attention(const Match& match, const Target& t
   return why ? why : why_unmatched(*attention);
 }
 
-// What stands behind the product may make a batch of what would be rows of one matrix else, and
+// What follows the product may make a batch of what would be rows of one matrix else, and
 // each of its matrices has tiles of its own. Where these are so empty that the product takes longer
 // than by itself with a kernel that reads and writes the result, it is better by itself.
 std::optional<Refusal> check_batch(const Gemm& gemm, const Configuration& best,
@@ -274,7 +274,7 @@ std::optional<Refusal> check_product_of_norm(const Match& match, const Target& t
   return check(match, target);
 }
 
-// ---- Products of floats, and what may stand behind them, in this order
+// ---- Products of floats, and what may follow them, in this order
 
 struct Parts {
   bool scale, bias, activation;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `compile` merges behind a product: all that Relay's table merges, and every combination of
+// What `compile` merges after a product: all that Relay's table merges, and every combination of
 // the parts that there may be; each operator once.
 #include "backends/cutlass/fused_patterns.h"
 
@@ -20,7 +20,7 @@ using cutlass::testing::parse;
 using cutlass::testing::RecordingToolchain;
 using Names = std::vector<std::string>;
 
-// A function that is written line by line: a product, and what stands behind it.
+// A function that is written line by line: a product, and what follows it.
 class Model {
  public:
   enum class Kind : std::uint8_t { kDense, kBatch, kConvolution };
@@ -173,7 +173,7 @@ TEST(CutlassFusedPatterns, ActivationsInEveryPlace) {
   }
 }
 
-// As fold-layer-norm leaves the products around a norm: behind one the norm's rows are added, which
+// As fold-layer-norm leaves the products around a norm: after one the norm's rows are added, which
 // are not there; the other one reads them.
 constexpr const char* kAroundANorm = R"(
 def @main(%x: Tensor[(2, 32, 64), float16], %h: Tensor[(2, 32, 128), float16],
@@ -264,7 +264,7 @@ TEST(CutlassFusedPatterns, ASumGoesToWhereMoreIsMerged) {
             (Names{"cutlass.conv2d_bias", "cutlass.conv2d_bias_residual_activation"}));
 }
 
-// A factor that is made of the product's own result stands behind it.
+// A factor that is made of the product's own result follows it.
 TEST(CutlassFusedPatterns, AFactorMadeOfTheResultIsNotMerged) {
   RecordingToolchain toolchain;
   const auto outcome =

@@ -185,7 +185,7 @@ std::optional<Refusal> describe_types(const Function& f, const Target& target, G
 std::optional<Refusal> check_behind_weight_gradient(const Epilogue& epilogue) {
   for (const EpilogueInput& input : epilogue.inputs) {
     if (input.kind != InputKind::kFull && input.kind != InputKind::kScalar) {
-      return Refusal{"an operand behind the gradient is neither as large nor one number"};
+      return Refusal{"an operand of the gradient's epilogue is neither as large nor one number"};
     }
   }
   return std::nullopt;
@@ -232,7 +232,7 @@ const char* gathered_text(const Gemm& g) {
   return g.has_few_channels() ? "window few " : "window ";
 }
 
-// Of the work: what it is called before its sizes.
+// What the work is called before its sizes.
 constexpr const char* kWorkNames[] = {"conv", "conv transposed", "conv weights"};  // by kind
 
 }  // namespace

@@ -34,7 +34,7 @@ struct Gemm {
   Dim run_along_k() const;
   Dim run_along_n() const;
   bool is(ConvolutionKind kind) const;
-  // Of a convolution: so few channels that a step of a kernel along K would be mostly empty if it
+  // A convolution with so few channels that a step of a kernel along K would be mostly empty if it
   // had one place of the window.
   bool has_few_channels() const;
   // As Extern has it: less than float32's own by plain tf32 and by fast functions.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no pattern lists: operators behind a product that its epilogue takes because it can.
+// What no pattern lists: operators after a product that its epilogue takes because it can.
 #include <gtest/gtest.h>
 
 #include "backends/cutlass/testing/kernel_test.h"
@@ -154,7 +154,7 @@ TEST(CutlassGrownEpilogues, StopsWhereItMust) {
     EXPECT_EQ(composites_of(outcome).size(), 1u) << text;
     return operators_left(outcome);
   };
-  // What reads other elements, and what stands behind that.
+  // What reads other elements, and what follows that.
   EXPECT_EQ(left(dense("%1 = negative(%0); subtract(%1, mean(%1, axis=[1], keepdims=True))")), 2);
   // Two users that do not meet.
   EXPECT_EQ(left(dense("%1 = exp(%0); (%1, negative(%1))")), 1);

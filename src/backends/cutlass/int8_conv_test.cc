@@ -60,7 +60,7 @@ TEST(CutlassIntegerConvolutions, ARequantisedConvolutionIsOneKernel) {
                 "    return v7;\n"});
 }
 
-// One convolution, with what is said behind it.
+// One convolution, with what is said after it.
 std::string convolution(const std::string& x, const std::string& kernel, const std::string& attrs,
                         const std::string& behind) {
   return fmt::format(

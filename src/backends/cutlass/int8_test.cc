@@ -196,7 +196,7 @@ TEST(CutlassIntegers, RefusalsHaveReasons) {
   EXPECT_NE(reasons(dense, 65536, "(64, 65536)").find("a sum of 65536 products may overflow"),
             std::string::npos);
   EXPECT_NE(reasons("cast(cast(" + dense + ", dtype=\"float32\"), dtype=\"int8\")")
-                .find("what becomes int8 is not bounded by that"),
+                .find("the range of what is cast to int8 is not known to fit"),
             std::string::npos);
 }
 

@@ -26,7 +26,7 @@ byoc::CompileJob kernel_job(const Attention& attention, const AttentionConfigura
 byoc::CompileJob measure_job(const Gemm& gemm, const Target& target);
 byoc::CompileJob measure_job(const Attention& attention, const Target& target);
 byoc::CompileJob table_job(Source source);
-// Of functions that call kernels: C++.
+// The job of functions that call kernels: C++.
 byoc::CompileJob regions_job(Source source, const Target& target);
 
 }  // namespace tessera::backends::cutlass

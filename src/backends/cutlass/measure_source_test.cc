@@ -77,7 +77,7 @@ std::size_t count_of(const std::string& text, const std::string& line) {
 // A measuring program on a runtime of CUDA that only counts time.
 class FakeRun {
  public:
-  // Of the first candidate of each of so many kernels as there are behaviours.
+  // Runs the first candidate of each of so many kernels as there are behaviours.
   FakeRun(link::Toolchain& toolchain, const byoc::TuningTask& task,
           const std::vector<std::string>& behaviours)
       : folder_(*TempDir::make("tessera-measure")) {
@@ -150,7 +150,7 @@ TEST(CutlassMeasuring, ProgramsNameWhoFaultsInAReplay) {
   if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
   ASSERT_TRUE(toolchain) << render(toolchain.error());
-  // Of its short look, of replays in turns that nobody times, and of timed ones.
+  // Replays of its short look, in turns that nobody times, and timed ones.
   for (const int replay : {1, 2, 6, 7, 150, 1000}) {
     SCOPED_TRACE(replay);
     const FakeRun program(*toolchain, tasks_of(kFeedForward).front(),

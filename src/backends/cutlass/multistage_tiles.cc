@@ -38,8 +38,9 @@ constexpr Shape kEmulatingShapes[] = {
 
 int threads_of_block(const Configuration& c) { return kLanes * warps_of_block(c); }
 
-// Of a thread's part of a tile. CUTLASS 4.2 has room for a bit of each of so many for a product;
-// a convolution by more of them has no registers left, and takes a minute to compile.
+// The most pieces of a thread's part of a tile. CUTLASS 4.2 has room for a bit of each of so many
+// for a product; a convolution by more of them has no registers left, and takes a minute to
+// compile.
 bool has_too_many_copies(const Gemm& gemm, const Configuration& c) {
   constexpr int kMost = 64;
   const auto copies = [&](int rows, std::int64_t align) {

@@ -18,8 +18,8 @@ std::vector<Configuration> multistage_kernels(const Gemm& gemm, int align);
 // spills by more than a few bytes.
 int registers_of_thread(const Gemm& gemm, const Configuration& kernel);
 int warps_of_block(const Configuration& kernel);
-// Of tiles of A and B on their way, which are more than what the epilogue has in the same place
-// later.
+// The shared memory of tiles of A and B on their way, which is more than what the epilogue has in
+// the same place later.
 std::int64_t shared_bytes_of_block(const Gemm& gemm, const Configuration& kernel);
 // As many blocks as share a multiprocessor by threads, registers and shared memory; one at least.
 int resident_blocks(const Gemm& gemm, const Configuration& kernel, const Device& device);

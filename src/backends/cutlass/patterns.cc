@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUTLASS can run: convolutions with a residual behind them, matrix products and convolutions
+// What CUTLASS can run: convolutions with a residual after them, matrix products and convolutions
 // with bias and activation. `tessera backends --patterns cutlass` shows the table as text.
 #include "backends/cutlass/patterns.h"
 
@@ -161,7 +161,7 @@ struct Named {
 
 Pattern binary(const char* op) { return is_op(op, {wildcard(), wildcard()}); }
 
-// In the order in which residuals are tried behind them.
+// In the order in which residuals are tried after them.
 std::array<Named, 5> biased_convolutions() {
   const Pattern biased = with_bias(binary("nn.conv2d"));
   return {Named{"cutlass.conv2d_bias_hardswish", hardswish(biased)},

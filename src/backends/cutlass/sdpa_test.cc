@@ -70,7 +70,7 @@ TEST(ExportedSdpa, ALayerIsFiveRegions) {
   EXPECT_NE(text.find("a.mask = {data(tensors[1]), 128, 0, 0};"), std::string::npos) << text;
 }
 
-// With and without the choice behind the softmax, in either type, the kernel is the same one.
+// With and without the choice after the softmax, in either type, the kernel is the same one.
 TEST(ExportedSdpa, ZerosForRowsWithoutAKeyAreTheKernels) {
   RecordingToolchain guarded, plain, wide;
   compile(kLayer, guarded);

@@ -17,7 +17,7 @@ struct Choice {
   bool is_measured = false;  // it stays as it is
 };
 
-// Of products that differ in their sizes alone and were not measured, few kernels: gives up the one
+// Makes products that differ in sizes alone and were not measured share kernels. Gives up the one
 // that is missed least, and again, while there are more than three and what its products lose by
 // others is at most a tenth.
 void share_kernels(std::span<Choice> choices, const Device& device);

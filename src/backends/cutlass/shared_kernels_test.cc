@@ -34,7 +34,7 @@ Tensor constant(std::vector<std::int64_t> shape) {
                     std::vector<std::uint16_t>(static_cast<std::size_t>(count), kQuarter));
 }
 
-// One layer behind the norm %<n>, whose own norm is its last line.
+// One layer after the norm %<n>, whose own norm is its last line.
 std::string encoder_layer(int n) {
   auto next = [at = n](const std::string& expression) mutable {
     return fmt::format("  %{} = {};\n", ++at, expression);

@@ -14,7 +14,7 @@ double ceil_div(double x, double y) {
   return static_cast<double>(static_cast<std::int64_t>((x + y - 1) / y));
 }
 
-// Of a strided transposed convolution: places that the same elements of the window reach, which
+// In a strided transposed convolution: places that the same elements of the window reach, which
 // have tiles of their own.
 struct Classes {
   double count = 1, rows = 0, most_elements = 1;  // of the largest; of the window
@@ -119,8 +119,8 @@ double multistage_step(const Configuration& c, double blocks, double of_step) {
   return std::max(multiplying, kLatency / std::max(c.stages - 1, 1)) + kBarrier;
 }
 
-// Of sums in parts: what blocks count by is cleared first, each leaves its sums in memory, and the
-// last one of a tile adds those of all.
+// With sums in parts, what blocks count by is cleared first, each leaves its sums in memory, and
+// the last one of a tile adds those of all.
 double split_sums_microseconds(const Configuration& c, double blocks) {
   constexpr double kClear = 4, kBytesPerMicrosecond = 3e6, kSumBytes = 4;
   if (c.splits == 1) return 0;

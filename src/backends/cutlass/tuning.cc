@@ -127,7 +127,7 @@ std::vector<Configuration> varied(const Gemm& gemm, std::vector<Configuration> a
   return all;
 }
 
-// Of the sized product, those that kernels of any size can be launched in.
+// The ways of the sized product in which kernels of any size can be launched.
 std::vector<Configuration> launches(const Gemm& gemm, const Gemm& sized, const Configuration& c,
                                     const Target& target) {
   auto all = launches(sized, c, target);
@@ -230,7 +230,7 @@ class Failures {
   std::set<std::string> configurations_, kernels_;
 };
 
-// Of the candidate's kernel: can it have been measured as the target wants that to be launched?
+// Can the candidate's kernel have been measured as the target wants it to be launched?
 // What the target leaves open was measured with other options perhaps, and bands with other sizes.
 bool is_launch_of(const Configuration& candidate, const std::vector<Configuration>& launches,
                   const Configuration& measured, const Target& target) {

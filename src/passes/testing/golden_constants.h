@@ -8,7 +8,7 @@
 
 namespace tessera::passes::testing {
 
-// Needs the text behind `CONSTANT:`.
+// Needs the text after `CONSTANT:`.
 Tensor parse_constant(const std::string& text);
 // The whole line. Of a tensor whose values do not repeat soon, the first and the hash of all.
 std::string constant_line(const Tensor& t);

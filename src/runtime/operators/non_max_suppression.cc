@@ -126,7 +126,7 @@ std::int32_t tessera_non_max_suppression(const tessera_call* call, tessera_tenso
   s.count = tensors[1]->shape[2];
   std::int64_t center_point = 0;
   if (!state->graph.attr_int(*state->node, "center_point_box", &center_point)) {
-    return operator_error(call, "non_max_suppression: an attribute is no number");
+    return operator_error(call, "non_max_suppression: an attribute is not a number");
   }
   s.center_point = center_point != 0;
   s.state = state;

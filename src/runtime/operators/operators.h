@@ -35,7 +35,7 @@ int32_t tessera_argwhere(const tessera_call* call, tessera_tensor** tensors, int
 // boxes: float32[b,n,4], scores: float32[b,c,n], max_boxes: int64 (for each batch and class), iou:
 // float32, score: float32
 //   -> selected: int64[b*c*n,3] rows (batch, class, box) in order of batch, class, falling score;
-//   zeros behind them
+//   zeros after them
 //      count: int64[1], the number of rows.
 // A box is selected if its score is above `score`, and its intersection over union with every
 // selected one at most `iou`. Attributes: center_point_box: boxes are (x, y, width, height) instead

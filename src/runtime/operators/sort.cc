@@ -160,7 +160,7 @@ std::int32_t sort(const tessera_call* call, const tessera_tensor* x, tessera_ten
   std::int64_t axis = -1, ascending = ascending_by_default ? 1 : 0;
   if (!state->graph.attr_int(*state->node, "axis", &axis) ||
       !state->graph.attr_int(*state->node, "is_ascend", &ascending)) {
-    return operator_error(call, "sort: an attribute is no number");
+    return operator_error(call, "sort: an attribute is not a number");
   }
   axis += axis < 0 ? x->ndim : 0;
   const tessera_range_fn fn = sorter(x->dtype);
@@ -195,7 +195,7 @@ std::int32_t tessera_topk(const tessera_call* call, tessera_tensor** tensors, st
   }
   std::int64_t k = 1;
   if (!state->graph.attr_int(*state->node, "k", &k)) {
-    return operator_error(call, "topk: an attribute is no number");
+    return operator_error(call, "topk: an attribute is not a number");
   }
   return sort(call, tensors[0], values ? tensors[1] : nullptr,
               indices ? tensors[count - 1] : nullptr, k, false);

@@ -4,7 +4,7 @@
 The error of an output is the largest difference relative to the largest value. Against what
 onnxruntime computes in float32, or node by node, it may be twice onnxruntime's own error on the
 same file, and what the type of the computation costs. Quantised models round to few levels, so that
-a last bit before a rounding becomes a level behind it: there the mean error is bounded too.
+a last bit before a rounding becomes a level after it: there the mean error is bounded too.
 """
 import numpy as np
 

@@ -36,7 +36,7 @@ ERROR = re.compile(r"error\[(E\d+)\]: (.*)")
 
 
 def limited() -> None:
-    # Of what can be written to: CUDA reserves more addresses than any machine has memory.
+    # The limit of what can be written to: CUDA reserves more addresses than any machine has memory.
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: products in which the matrices of a batch share a factor, or what stands behind them.
+// For tests: products in which the matrices of a batch share a factor, or what follows them.
 #pragma once
 
 #include <string>
@@ -54,7 +54,7 @@ inline std::string add(const std::string& product, const std::string& operand) {
   return fmt::format("add({}, {})", product, operand);
 }
 
-// Products with factors that matrices share, and with operands behind them that they share.
+// Products with factors that matrices share, and with operands of the epilogue that they share.
 inline Lines products() {
   Lines all = {
       "nn.batch_matmul(%a1, %u, transpose_b=True)",

@@ -22,7 +22,7 @@ struct Product {
   const char* name;
   int n, k;
   const char* epilogue;  // as gemm.cu calls it
-  const char* body;      // behind %1, the biased product
+  const char* body;      // after %1, the biased product
 };
 constexpr Product kProducts[] = {
     {"qkv", 3072, 1024, "bias", "%1"},
