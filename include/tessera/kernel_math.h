@@ -92,8 +92,16 @@ TK_UNARY(asinh, asinh)
 TK_UNARY(acosh, acosh)
 TK_UNARY(atanh, atanh)
 #undef TK_UNARY
-TK_INLINE float pow(float x, float y) { return __builtin_powf(x, y); }
-TK_INLINE double pow(double x, double y) { return __builtin_pow(x, y); }
+// Where it makes vectors, g++ takes the square root for the power of a half, which is another
+// number of -0 and of minus infinity: the half is done here, so that it never sees one.
+TK_INLINE float pow(float x, float y) {
+  if (y != 0.5f) return __builtin_powf(x, y);
+  return x == -__builtin_inff() ? __builtin_inff() : __builtin_sqrtf(x + 0.0f);
+}
+TK_INLINE double pow(double x, double y) {
+  if (y != 0.5) return __builtin_pow(x, y);
+  return x == -__builtin_inf() ? __builtin_inf() : __builtin_sqrt(x + 0.0);
+}
 TK_INLINE float fmod(float x, float y) { return __builtin_fmodf(x, y); }
 TK_INLINE double fmod(double x, double y) { return __builtin_fmod(x, y); }
 TK_INLINE float atan2(float y, float x) { return __builtin_atan2f(y, x); }

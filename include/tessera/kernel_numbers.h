@@ -66,6 +66,22 @@ TK_INLINE T floor_mod(T a, T b) {
   return static_cast<T>(below ? r + d : r);
 }
 
+// ---- Powers of integers, wrapped; of a negative n it is 1 / x^-n towards zero, and 0 of 0. By way
+// of floats they would be wrong beyond 2^53, and elsewhere where pow is not exact.
+
+template <class T>
+TK_INLINE T int_pow(T x, T n) {
+  // As uint64 a negative n is as odd as it was, which is all that the powers of 1 and -1 ask.
+  const bool is_fraction = is_negative(n) & (x != T(1)) & (x != static_cast<T>(-1));
+  uint64_t rest = is_fraction ? 0 : static_cast<uint64_t>(n);
+  uint64_t square = static_cast<uint64_t>(x), product = 1;
+  for (; rest != 0; rest >>= 1) {
+    product *= (rest & 1) != 0 ? square : 1;
+    square *= square;
+  }
+  return is_fraction ? T(0) : static_cast<T>(product);
+}
+
 // ---- Shifts by any number: of its lowest six bits.
 
 template <class T>

@@ -237,6 +237,7 @@ Text ExprWriter::call(const Call& n) {
     }
     return function(left ? Literal("shift_left") : "shift_right", n.dtype, n.args[0], n.args[1]);
   }
+  if (n.name == "int_pow") return function("int_pow", n.dtype, n.args[0], n.args[1]);
   return infix_of(n.name == "bitwise_and"  ? Literal("&")
                   : n.name == "bitwise_or" ? Literal("|")
                                            : "^",

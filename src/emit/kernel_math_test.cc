@@ -103,6 +103,36 @@ TEST(KernelMathTest, IntegerDivisionNeverTraps) {
   expect_total_division<std::uint64_t>();
 }
 
+template <class T>
+void expect_powers() {
+  constexpr T kMin = std::numeric_limits<T>::min(), kMax = std::numeric_limits<T>::max();
+  for (const T x : {kMin, T(-3), T(-1), T(0), T(1), T(2), T(3), kMax}) {
+    T product = 1;
+    for (int n = 0; n < 100; ++n, product = static_cast<T>(uint64_t(product) * uint64_t(x))) {
+      EXPECT_EQ(tk::int_pow<T>(x, T(n)), product) << int64_t(x) << " to the power of " << n;
+    }
+    if (kMin == 0) continue;
+    for (const T n : {T(-1), T(-2), T(-3), kMin}) {
+      const T inverse = x == 1 ? T(1) : x == T(-1) ? T(n % 2 == 0 ? 1 : -1) : T(0);
+      EXPECT_EQ(tk::int_pow<T>(x, n), inverse) << int64_t(x) << " to the power of " << int64_t(n);
+    }
+  }
+}
+
+// The reference for each is a product that wraps.
+TEST(KernelMathTest, IntegerPowersOfEveryWidth) {
+  expect_powers<std::int8_t>();
+  expect_powers<std::int16_t>();
+  expect_powers<std::int32_t>();
+  expect_powers<std::int64_t>();
+  expect_powers<std::uint8_t>();
+  expect_powers<std::uint16_t>();
+  expect_powers<std::uint32_t>();
+  expect_powers<std::uint64_t>();
+  EXPECT_EQ(tk::int_pow<std::uint64_t>(UINT64_MAX, UINT64_MAX), UINT64_MAX);  // -1, odd
+  EXPECT_EQ(tk::int_pow<std::int64_t>(-1, INT64_MAX), -1);
+}
+
 TEST(KernelMathTest, Bfloat16RoundsAsOurConstantsDo) {
   for (const float x : {0.0f, -0.0f, 1.0f, 1.00390625f, 1.01171875f, 3.4e38f, 1e-40f, kInfinity}) {
     EXPECT_EQ(tk::bfloat16(x).bits, bfloat16_bits(x)) << x;

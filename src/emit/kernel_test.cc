@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <list>
 #include <map>
 #include <regex>
@@ -177,6 +178,23 @@ TEST(KernelFuzz, CompiledIntegersEqualInterpreted) {
     EXPECT_EQ(got.memory, wanted.at(name).memory)
         << tir::print(f, name) << emit_kernel(f, name).text();
   }
+}
+
+// Where it makes vectors, g++ takes the square root, which is NaN of minus infinity and -0 of -0.
+TEST(KernelText, PowersOfAHalfAreNoSquareRoots) {
+  const auto parsed = parse_testdata("half_power.tir");
+  Library library((kernel_prologue() + "\n" + emit_kernel(parsed.func, parsed.name)).text(), "");
+  std::vector<float> x(64, 4), y(64);
+  x[0] = -std::numeric_limits<float>::infinity();
+  x[1] = -0.0f;
+  x[2] = -4;
+  void* pointers[] = {x.data(), y.data()};
+  tessera_call call{};
+  ASSERT_EQ(library.kernel(parsed.name)(pointers, nullptr, &call), 0);
+  EXPECT_EQ(y[0], std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(y[1] == 0 && !std::signbit(y[1]));
+  EXPECT_TRUE(std::isnan(y[2]));
+  EXPECT_EQ(y[3], 2);
 }
 
 // Memory of this size that ends where a page ends that nobody may touch.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element-wise operators whose ONNX form differs from the record's: variadic ones, Clip, Pow, Cast,
 // ...
+#include <cmath>
 #include <limits>
 
 #include "import/converters.h"
@@ -77,15 +78,30 @@ std::vector<NodeId> convert_clip(Node& n) {
   return {x};
 }
 
-// The exponent may have another type than the base, which the result has.
-std::vector<NodeId> convert_pow(Node& n) {
-  const NodeId base = n.input(0);
-  const DType exponent = n.dtype(n.input(1));
-  if (n.dtype(base).is_int() && exponent.is_float()) {
-    const NodeId wide = n.call("power", {n.cast(base, exponent), n.input(1)});
-    return {n.cast(wide, n.dtype(base))};
+// Where the exponent is whole, the power is one of integers, which is exact. By way of float64
+// others are cut off towards zero, as onnxruntime does.
+Value int_to_float_power(Value base, Value exponent) {
+  const DType type = base.dtype();
+  const auto whole = [&] { return power(base.cast(kInt64), exponent.cast(kInt64)).cast(type); };
+  const auto general = [&] {
+    return power(base.cast(kFloat64), exponent.cast(kFloat64)).cast(type);
+  };
+  if (const auto known = base.node().constant(exponent); known && known->num_elements() == 1) {
+    const double value = element_as_double(*known, 0);
+    return value == std::trunc(value) ? whole() : general();
   }
-  return {n.call("power", {base, n.cast(n.input(1), n.dtype(base))})};
+  return where(equal(exponent, exponent.apply("trunc")), whole(), general());
+}
+
+// The exponent may have another type than the base, which the result has. One of more bits keeps
+// them: 2 to the power of 2^32 is not that of 0.
+std::vector<NodeId> convert_pow(Node& n) {
+  const Value base(n, n.input(0)), exponent(n, n.input(1));
+  const DType type = base.dtype();
+  if (!type.is_int()) return {power(base, exponent.cast(type))};
+  if (exponent.dtype().is_float()) return {int_to_float_power(base, exponent)};
+  const DType wide = exponent.dtype().bits < type.bits ? type : exponent.dtype();
+  return {power(base.cast(wide), exponent.cast(wide)).cast(type)};
 }
 
 std::vector<NodeId> convert_cast(Node& n) {

@@ -48,6 +48,22 @@ void expect_values(const std::vector<Tensor>& results, const Ints& shape, const 
   }
 }
 
+// Beyond 2^53, where float64 has no such number, and wrapped where the type has none.
+TEST(Eval, IntegerPowersAreExact) {
+  constexpr std::int64_t kMin = INT64_MIN, kMax = INT64_MAX;
+  const auto power = [](const Ints& x, const Ints& y) {
+    const auto n = static_cast<std::int64_t>(x.size());
+    const auto all = values_of<std::int64_t>(evaluate("power", {i64({n}, x), i64({n}, y)})[0]);
+    return Ints(all.begin(), all.end());
+  };
+  EXPECT_EQ(power({3, -3, 9007199254740993, 3, kMin, kMin, 7}, {39, 3, 1, 40, 1, 2, 0}),
+            (Ints{4052555153018976267, -27, 9007199254740993, -6289078614652622815, kMin, 0, 1}));
+  EXPECT_EQ(power({0, 1, -1, -1, 2, 0, -1, -1}, {kMax, kMax, kMax, kMax - 1, kMax, 0, kMin, 64}),
+            (Ints{0, 1, -1, 1, 0, 1, 1, 1}));
+  EXPECT_EQ(power({2, -2, 1, -1, -1, 0, kMin}, {-1, -1, -5, -5, -4, -1, -1}),
+            (Ints{0, 0, 1, -1, 1, 0, 0}));
+}
+
 TEST(Eval, Elementwise) {
   expect_values(evaluate("subtract", {f32({2, 1}, {1, 2}), f32({3}, {1, 2, 3})}), {2, 3},
                 {0, -1, -2, 1, 0, -1});

@@ -152,7 +152,7 @@ class Interpreter {
                   c.name);
     const Number x = value(c.args[0]), y = c.args.size() > 1 ? value(c.args[1]) : Number{};
     if (f->domain == tir::Intrinsic::Domain::kInteger) {
-      return rounded({0, f->of_ints(x.i, y.i)}, c.dtype);
+      return rounded({0, f->of(x.i, y.i, c.dtype)}, c.dtype);
     }
     const double result = f->of_doubles(x.f, y.f);
     if (f->domain == tir::Intrinsic::Domain::kTest) return {0, result != 0};

@@ -171,6 +171,21 @@ std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
+std::uint64_t int_pow(std::uint64_t x, std::uint64_t n) {
+  std::uint64_t product = 1;
+  for (; n != 0; n >>= 1, x *= x) {
+    if ((n & 1) != 0) product *= x;
+  }
+  return product;
+}
+
+std::int64_t int_pow(std::int64_t x, std::int64_t n) {
+  // 2^64 - |n| is as odd as n is, which is all that the powers of 1 and -1 ask.
+  if (n < 0 && x != 1 && x != -1) return 0;
+  return static_cast<std::int64_t>(
+      int_pow(static_cast<std::uint64_t>(x), static_cast<std::uint64_t>(n)));
+}
+
 std::int64_t wrap_int(std::int64_t value, DType dtype) {
   if (dtype.is_bool()) return value != 0 ? 1 : 0;
   if (dtype.bits >= 64) return value;

@@ -55,6 +55,10 @@ std::int64_t trunc_div(std::int64_t a, std::int64_t b);
 std::int64_t trunc_mod(std::int64_t a, std::int64_t b);
 std::int64_t floor_div(std::int64_t a, std::int64_t b);
 std::int64_t floor_mod(std::int64_t a, std::int64_t b);
+// x to the power of n, exact but for what 64 bits wrap. For a negative n it is 1 / x^-n towards
+// zero, where 1 / 0 is 0 as everywhere.
+std::int64_t int_pow(std::int64_t x, std::int64_t n);
+std::uint64_t int_pow(std::uint64_t x, std::uint64_t n);
 // The value rounded to what `dtype` holds: integers wrap, floats round to nearest even.
 std::int64_t wrap_int(std::int64_t value, DType dtype);
 double round_float(double value, DType dtype);

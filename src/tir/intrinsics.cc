@@ -4,25 +4,29 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tir/expr_ops.h"
+
 namespace tessera::tir {
 namespace {
 
-std::int64_t shift_left(std::int64_t x, std::int64_t y) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << (y & 63));
+template <class T>
+T shift_left(T x, T y) {
+  return static_cast<T>(static_cast<std::uint64_t>(x) << (y & 63));
 }
 
 constexpr Intrinsic kIntrinsics[] = {
 #define FLOAT(name, arity, value)           \
   {#name, arity, Intrinsic::Domain::kFloat, \
-   []([[maybe_unused]] double x, [[maybe_unused]] double y) -> double { return value; }, nullptr},
-#define TEST(name, value)                                                                          \
-  {#name, 1, Intrinsic::Domain::kTest, [](double x, double) -> double { return (value) ? 1 : 0; }, \
-   nullptr},
-#define INTEGER(name, arity, value)                                                       \
-  {#name, arity, Intrinsic::Domain::kInteger, nullptr,                                    \
-   []([[maybe_unused]] std::int64_t x, [[maybe_unused]] std::int64_t y) -> std::int64_t { \
-     return value;                                                                        \
-   }},
+   []([[maybe_unused]] double x, [[maybe_unused]] double y) -> double { return value; }},
+#define TEST(name, value) \
+  {#name, 1, Intrinsic::Domain::kTest, [](double x, double) -> double { return (value) ? 1 : 0; }},
+#define INTEGER(name, arity, value)                                                        \
+  {#name,                                                                                  \
+   arity,                                                                                  \
+   Intrinsic::Domain::kInteger,                                                            \
+   nullptr,                                                                                \
+   []([[maybe_unused]] std::int64_t x, [[maybe_unused]] std::int64_t y) { return value; }, \
+   []([[maybe_unused]] std::uint64_t x, [[maybe_unused]] std::uint64_t y) { return value; }},
 #include "tir/intrinsics.def"
 #undef FLOAT
 #undef TEST
@@ -36,6 +40,12 @@ std::span<const Intrinsic> intrinsics() { return kIntrinsics; }
 const Intrinsic* find_intrinsic(std::string_view name) {
   const auto* it = std::ranges::find(kIntrinsics, name, &Intrinsic::name);
   return it == std::end(kIntrinsics) ? nullptr : it;
+}
+
+std::int64_t Intrinsic::of(std::int64_t x, std::int64_t y, DType dtype) const {
+  if (dtype != kUInt64) return of_ints(x, y);
+  return static_cast<std::int64_t>(
+      of_uint64s(static_cast<std::uint64_t>(x), static_cast<std::uint64_t>(y)));
 }
 
 Expr fold_call(const Call& call) {
@@ -52,11 +62,7 @@ Expr fold_call(const Call& call) {
     }
     const bool shifts = call.name.starts_with("shift");
     if (shifts && (args[1] < 0 || args[1] >= call.dtype.bits)) return {};
-    if (call.name == "shift_right" && call.dtype == kUInt64) {
-      return int_imm(static_cast<std::int64_t>(static_cast<std::uint64_t>(args[0]) >> args[1]),
-                     kUInt64);
-    }
-    return int_imm(f->of_ints(args[0], args[1]), call.dtype);
+    return int_imm(f->of(args[0], args[1], call.dtype), call.dtype);
   }
   double args[2] = {};
   for (int i = 0; i < f->arity; ++i) {

@@ -16,8 +16,13 @@ struct Intrinsic {
   std::string_view name;
   int arity = 1;
   Domain domain = Domain::kFloat;
-  double (*of_doubles)(double x, double y) = nullptr;                 // kFloat, kTest
-  std::int64_t (*of_ints)(std::int64_t x, std::int64_t y) = nullptr;  // kInteger
+  double (*of_doubles)(double x, double y) = nullptr;  // kFloat, kTest
+  // kInteger: where the type of the operands is not uint64, and where it is.
+  std::int64_t (*of_ints)(std::int64_t x, std::int64_t y) = nullptr;
+  std::uint64_t (*of_uint64s)(std::uint64_t x, std::uint64_t y) = nullptr;
+
+  // The value over operands of an integer type.
+  std::int64_t of(std::int64_t x, std::int64_t y, DType dtype) const;
 };
 
 std::span<const Intrinsic> intrinsics();

@@ -76,8 +76,10 @@ void Prover::bind_named(const Expr& var, const Polynomial& value) {
   const bool is_atom =
       terms.size() == 1 && terms.begin()->second == 1 && terms.begin()->first.size() == 1;
   if (value.constant() || is_atom) return bind(var, value);
-  bind(var,
-       keep({Kind::kNamed, value, {}}, {Kind::kNamed, value, {}, {}, {}, range(value), {}, {}}));
+  Interval values = range(value);
+  // n - min(1, n): no interval shows it, and products ask no more than the intervals.
+  if (values.min < 0 && is_not_negative(value)) values.min = 0;
+  bind(var, keep({Kind::kNamed, value, {}}, {Kind::kNamed, value, {}, {}, {}, values, {}, {}}));
 }
 
 void Prover::bind(const Expr& var, const Expr& value) {

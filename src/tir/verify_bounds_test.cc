@@ -71,6 +71,20 @@ TEST(VerifyBounds, FlattenedLoops) {
       "index 0");
 }
 
+// Loops over a product run where both factors are positive, if neither is negative.
+TEST(VerifyBounds, FlattenedLoopsOverADifference) {
+  const auto parsed = parse_prim_func(
+      kernel("  for i in T.grid(n * m):\n    y[i // m, i % m] = x[i // m, i % m]\n"));
+  ASSERT_TRUE(parsed) << render(parsed.error());
+  const Expr size = make_var("size");
+  Prover prover;
+  prover.add_size(size);
+  prover.add_size(parsed->dims[0]);
+  prover.bind_named(parsed->dims[1], prover.form(size - min(1, size)));
+  const auto found = unproven_accesses(*parsed, prover, {});
+  EXPECT_TRUE(found.empty()) << found.front();
+}
+
 TEST(VerifyBounds, VectorsAndTheirTails) {
   const std::string vectors =
       "  for i in T.serial(n):\n    for o in T.serial(m // 8):\n      for v in T.vectorized(8):\n";

@@ -8,9 +8,10 @@ of sizes, against onnxruntime.
            [--update]
 
 Prints a line for each model: the configurations' results and the time of all back ends together
-relative to onnxruntime's, both with one thread; `slow` marks more than twice. Exits with 1 if a
-result is wrong, a process crashes, hangs or gives other bits the second time, or a refusal is none
-that expected_refusals.txt has (or has, and is gone).
+relative to onnxruntime's, both with one thread; `slow` marks more than twice. A line below tells
+of an `ok` whose rows are in another order. Exits with 1 if a result is wrong, a process crashes,
+hangs or gives other bits the second time, or a refusal is none that expected_refusals.txt has (or
+has, and is gone).
 """
 import argparse
 import json
@@ -104,7 +105,7 @@ def print_model(name: str, results: dict[str, dict], surprises: dict[str, str],
     for configuration, result in results.items():
         note = surprises.get(configuration, "")
         text = result["message"] + (f" ({note})" if note else "")
-        if text and text not in told and (verbose or note or result["kind"] in BAD):
+        if text and text not in told and (verbose or note or result["kind"] in (*BAD, "ok")):
             told.add(text)
             print(f"    {configuration}: {text}", flush=True)
 

@@ -11,10 +11,13 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+from onnx import TensorProto, helper  # noqa: E402
+
 from hydrate import MODELS, hydrate, skeleton_path  # noqa: E402
 from running.arrays import BFLOAT16, load_arrays, save_arrays  # noqa: E402
 from running.compare import compare, computed_in  # noqa: E402
 from running.configurations import CONFIGURATIONS  # noqa: E402
+from running.data_sizes import data_sizes  # noqa: E402
 from running.examine import compile_problem, run_problem, start  # noqa: E402
 from running.expected import is_kind, kind_of, read_expected, surprise, updated  # noqa: E402
 from running.manifest import FAMILIES, read_manifest  # noqa: E402
@@ -60,6 +63,38 @@ class Comparing(unittest.TestCase):
 
     def test_a_biased_quantisation_is_wrong_below_the_largest_error(self):
         self.assertNotEqual(self.wrong(X + np.float32(0.03), X, kind="quantised"), "")
+
+    def test_rows_that_the_data_decide_are_a_set_in_16_bits_alone(self):
+        rows = np.arange(400, dtype=np.float32).reshape(100, 4)
+        swapped = rows.copy()
+        swapped[[5, 90]] = swapped[[90, 5]]
+
+        def compared(found, kind="float16", sizes={"y": {0}}, wanted=rows):
+            return compare({"y": found}, {"y": wanted}, None, kind, sizes)[1:]
+        for found in (swapped, np.delete(rows, 7, 0), np.vstack([rows, rows[:5]])):
+            wrong, told = compared(found)
+            self.assertEqual(wrong, "")
+            self.assertIn("as a set the rows are right", told)
+            for kind, sizes in (("float32", {"y": {0}}), ("quantised", {"y": {0}}),
+                                ("float16", {}), ("float16", {"y": {1}})):
+                self.assertNotEqual(compared(found, kind, sizes)[0], "")
+        self.assertEqual(compared(rows), ("", ""))
+        shifted, integers = rows.copy(), np.arange(100)
+        shifted[10:20] += 40
+        for found in (shifted, rows[:, :3], rows[:90], rows[:0], rows.ravel()):
+            self.assertNotEqual(compared(found)[0], "")
+        self.assertEqual(compared(integers[::-1], wanted=integers)[0], "")
+        self.assertNotEqual(compared(integers[::-1] + 6, wanted=integers)[0], "")
+        self.assertEqual(compared(rows, wanted=rows[:0])[1], "")
+
+    def test_sizes_that_the_data_decide_are_neither_numbers_nor_those_of_inputs(self):
+        def model(op):
+            x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 2])
+            y = helper.make_tensor_value_info("y", TensorProto.INT64, [2, "rows", "found"])
+            return helper.make_model(helper.make_graph([helper.make_node(op, ["x"], ["y"])], "g",
+                                                       [x], [y]))
+        self.assertEqual(data_sizes(model("NonZero")), {"y": {2}})
+        self.assertEqual(data_sizes(model("Relu")), {})
 
     def test_a_precision_that_was_asked_for_decides(self):
         for variant, configuration, kind in (("dynamo20", "cuda_fp16", "float16"),

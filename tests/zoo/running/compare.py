@@ -5,11 +5,16 @@ The error of an output is the largest difference relative to the largest value. 
 onnxruntime computes in float32, or node by node, it may be twice onnxruntime's own error on the
 same file, and what the type of the computation costs. Quantised models round to few levels, so that
 a last bit before a rounding becomes a level after it: there the mean error is bounded too.
+
+Where the data decide how many rows there are (running/data_sizes.py), 16 bits may decide otherwise:
+scores that were apart are equal, so that a suppression keeps the boxes in another order, or another
+box. Such rows are compared as a set.
 """
 import numpy as np
 
 ALLOWED = {"float32": 2e-4, "float16": 8e-3, "bfloat16": 5e-2, "quantised": 8e-2}
 MEAN_ALLOWED = 1.5e-2   # of quantised models
+DIFFERENT_ROWS = 0.05   # of those that the data decide, in a type of 16 bits
 DIFFERENT_INTEGERS = 0.01  # of an output: ties of an argmax, a rounding that went the other way
 
 
@@ -46,27 +51,64 @@ def error_of(found: np.ndarray, exact: np.ndarray) -> tuple[float, float]:
     return float(difference.max()), float(difference.mean())
 
 
-def compare(found: dict, exact: dict, same: dict | None, kind: str) -> tuple[float, str]:
-    """The largest error, and a sentence where something is wrong."""
-    most, wrong = 0.0, ""
+def as_rows(x: np.ndarray, axis: int) -> np.ndarray:
+    rows = np.moveaxis(as_float(x), axis, 0)
+    return rows.reshape(len(rows), int(np.prod(rows.shape[1:])))
+
+
+def rows_alone(found: np.ndarray, exact: np.ndarray, axis: int, limit: float) -> int:
+    """How many rows of the longer one have no row of their own, within the limit, in the other."""
+    a, b = as_rows(found, axis), as_rows(exact, axis)
+    if a.shape[1] != b.shape[1]:
+        return max(len(a), len(b))
+    largest = max(np.abs(b).max(initial=0), 1e-6)
+    pairs, free = 0, np.ones(len(b), bool)
+    for row in a:
+        apart = np.where(free, np.abs(b - row).max(axis=1, initial=0), np.inf)
+        nearest = int(np.argmin(apart)) if len(b) else None
+        if nearest is not None and apart[nearest] <= limit * largest:
+            free[nearest] = False
+            pairs += 1
+    return max(len(a), len(b)) - pairs
+
+
+def are_same_rows(found: np.ndarray, exact: np.ndarray, axes: set[int], kind: str) -> bool:
+    if kind not in ("float16", "bfloat16") or len(axes) != 1 or found.ndim != exact.ndim:
+        return False
+    axis, = axes
+    limit = ALLOWED[kind] if is_float(exact) else 0.0
+    return rows_alone(found, exact, axis, limit) <= max(1, DIFFERENT_ROWS * exact.shape[axis])
+
+
+def compare_one(name: str, got: np.ndarray, wanted: np.ndarray, same: np.ndarray | None,
+                kind: str) -> tuple[float, str]:
+    if got.shape != wanted.shape:
+        return float("inf"), f"{name} has the shape {got.shape}, not {wanted.shape}"
+    if not is_float(wanted):
+        unequal = int((got != wanted).sum())
+        allowed = DIFFERENT_INTEGERS * got.size
+        if kind != "float32":  # neighbours of a maximum are many
+            allowed = max(1, 10 * allowed)
+        return 0.0, f"{name}: {unequal} of {got.size} integers differ" if unequal > allowed else ""
+    error, mean = error_of(got, wanted)
+    is_usable = same is not None and same.shape == wanted.shape
+    usual, usual_mean = error_of(same, wanted) if is_usable else (0.0, 0.0)
+    limit = ALLOWED[kind] + 2 * min(usual, 1.0)
+    if error > limit or (kind == "quantised" and mean > MEAN_ALLOWED + 2 * min(usual_mean, 1.0)):
+        return error, f"{name}: error {error:.3g} of the largest value, onnxruntime {usual:.2g}"
+    return error, ""
+
+
+def compare(found: dict, exact: dict, same: dict | None, kind: str,
+            data_sizes: dict[str, set[int]] | None = None) -> tuple[float, str, str]:
+    """The largest error, a sentence where something is wrong, and one where rows are the same but
+    for their order and a few."""
+    most, wrong, reordered = 0.0, "", ""
     for name, wanted in exact.items():
-        got = found[name]
-        if got.shape != wanted.shape:
-            return float("inf"), f"{name} has the shape {got.shape}, not {wanted.shape}"
-        if not is_float(wanted):
-            unequal = int((got != wanted).sum())
-            allowed = DIFFERENT_INTEGERS * got.size
-            if kind != "float32":  # neighbours of a maximum are many
-                allowed = max(1, 10 * allowed)
-            if unequal > allowed:
-                wrong = wrong or f"{name}: {unequal} of {got.size} integers differ"
+        error, fault = compare_one(name, found[name], wanted, same and same[name], kind)
+        if fault and are_same_rows(found[name], wanted, (data_sizes or {}).get(name, set()), kind):
+            reordered = reordered or f"{fault}, but as a set the rows are right"
             continue
-        error, mean = error_of(got, wanted)
-        usual, usual_mean = error_of(same[name], wanted) if same else (0.0, 0.0)
         most = max(most, error)
-        limit = ALLOWED[kind] + 2 * min(usual, 1.0)
-        if error > limit or (kind == "quantised" and
-                             mean > MEAN_ALLOWED + 2 * min(usual_mean, 1.0)):
-            wrong = wrong or f"{name}: error {error:.3g} of the largest value, onnxruntime " \
-                             f"{usual:.2g}"
-    return most, wrong
+        wrong = wrong or fault
+    return most, wrong, reordered

@@ -24,6 +24,7 @@ from hydrate import hydrate, skeleton_path  # noqa: E402
 from running.arrays import load_arrays, save_arrays  # noqa: E402
 from running.compare import compare, computed_in  # noqa: E402
 from running.configurations import CONFIGURATIONS  # noqa: E402
+from running.data_sizes import data_sizes  # noqa: E402
 from running.manifest import read_manifest  # noqa: E402
 from running.reference import Reference, session_of  # noqa: E402
 from running.values import make_value  # noqa: E402
@@ -106,6 +107,7 @@ class Subject:
         self.path = folder / "model.onnx"
         onnx.save(model, self.path)
         self.dims = empty_dims(model, entry)
+        self.data_sizes = data_sizes(model)
         self.exact, self.same = [], []
         self.types = {o.name: helper.tensor_dtype_to_np_dtype(o.type.tensor_type.elem_type)
                       for o in model.graph.output}
@@ -152,15 +154,17 @@ class Subject:
                                      computed_in(self.entry, CONFIGURATIONS[configuration]))
 
     def judge(self, run: dict, kind: str) -> dict:
-        errors, result = [], None
+        errors, result, reordered = [], None, []
         for index, found in enumerate(run["sets"]):
             where = f"sizes {index}: "
             if "error" in found:
                 result = result or outcome("refused", f"run: {where}{found['error']}")
                 continue
             outputs = load_arrays(self.folder / f"out{index}.npz")
-            error, wrong = compare(outputs, self.exact[index], self.same[index], kind)
+            error, wrong, told = compare(outputs, self.exact[index], self.same[index], kind,
+                                         self.data_sizes)
             errors.append(error)
+            reordered += [where + told] if told else []
             for name, wanted in self.types.items():
                 if outputs[name].dtype != wanted:
                     wrong = wrong or f"{name} is of {outputs[name].dtype}, not {wanted}"
@@ -168,7 +172,7 @@ class Subject:
                 result = outcome("wrong", where + wrong)
             elif not found["repeats"]:
                 result = result or outcome("nondeterministic", where + "two equal runs differ")
-        result = result or outcome("ok")
+        result = result or outcome("ok", "; ".join(reordered))
         return result | {"error": max(errors, default=0.0), "times_us": run.get("times_us")}
 
 
