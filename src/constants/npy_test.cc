@@ -139,7 +139,7 @@ TEST_F(Npy, SaysWhatIsWrongWithAnArray) {
   EXPECT_EQ(read_npy(path("none")).error().list.front().code, Code::kFileNotFound);
   EXPECT_EQ(read_npy(written("")).error().list.front().code, Code::kFileEmpty);
   expect_contains(problem_of(read_npy(written("hello"))),
-                  "error[E0106]: " + path("x") + ": this is no .npy");
+                  "error[E0106]: " + path("x") + ": this is not a .npy");
   expect_contains(problem_of(read_npy(kTestdata + "words.npy")),
                   "the data type `<U1` is not supported");
   expect_contains(problem_of(read_npy(kTestdata + "record.npy")), "the header is not a dictionary");
