@@ -44,7 +44,9 @@ class ModelOptions(Structure):
 class InstanceOptions(Structure):
     _fields_ = [("struct_bytes", c_uint32), ("threads", c_int32), ("device", Device),
                 ("allocator", c_void_p), ("pools", c_void_p), ("pool_count", c_int32),
-                ("profile", c_int32), ("no_replay", c_int32), ("pad", c_int32)]
+                ("profile", c_int32), ("no_replay", c_int32), ("thread_nice", c_int32),
+                ("thread_pool", c_void_p), ("thread_cpus", c_void_p), ("thread_cpu_count", c_int32),
+                ("pad", c_int32)]
 
 
 class IO(Structure):

@@ -36,21 +36,21 @@ bool find(void* library, const char* name, F& function) {
   return function != nullptr;
 }
 
-// Null as long as no library in this process has loaded it. It stays loaded then.
-const Tbb* loaded_tbb() {
-  if (is_found.load(std::memory_order_acquire)) return &functions;
+// Has a library of this process loaded it? It stays loaded then.
+bool is_loaded() {
+  if (is_found.load(std::memory_order_acquire)) return true;
   void* library = dlopen(kTbbFile, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-  if (library == nullptr) return nullptr;
+  if (library == nullptr) return false;
   Tbb found;
   const bool complete =
       find(library, "_ZN3tbb6detail2r110initializeERNS0_2d115task_arena_baseE", found.initialize) &&
       find(library, "_ZN3tbb6detail2r19terminateERNS0_2d115task_arena_baseE", found.terminate) &&
       find(library, "_ZN3tbb6detail2r17executeERNS0_2d115task_arena_baseERNS2_13delegate_baseE",
            found.execute);
-  if (!complete) return nullptr;
+  if (!complete) return false;
   functions = found;  // by several threads at once the same
   is_found.store(true, std::memory_order_release);
-  return &functions;
+  return true;
 }
 
 }  // namespace
@@ -60,14 +60,18 @@ TbbArena::~TbbArena() {
 }
 
 bool TbbArena::execute(std::int32_t threads, void (*work)(void* data), void* data) {
-  const Tbb* tbb = threads > 0 ? loaded_tbb() : nullptr;
-  if (tbb == nullptr) return false;
+  if (threads <= 0) return false;
+  if (!has_looked_) {  // once: the loader allocates, which runs must not
+    has_looked_ = true;
+    is_there_ = is_loaded();
+  }
+  if (!is_there_) return false;
   if (layout_.arena.load(std::memory_order_relaxed) == nullptr) {
     layout_.max_concurrency = threads;
-    tbb->initialize(&layout_);
+    functions.initialize(&layout_);
   }
   const Delegate delegate(work, data);
-  tbb->execute(&layout_, &delegate);
+  functions.execute(&layout_, &delegate);
   return true;
 }
 

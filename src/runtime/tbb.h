@@ -41,9 +41,10 @@ class TbbArena {
     int numa_id = -1, core_type = -1, max_threads_per_core = -1;
   };
 
-  // False: there is no oneTBB.
+  // False: there was no oneTBB when it was asked for first.
   bool execute(std::int32_t threads, void (*work)(void* data), void* data);
 
+  bool has_looked_ = false, is_there_ = false;
   Layout layout_;
 };
 

@@ -114,15 +114,20 @@ std::int32_t fail_missing(const tessera_program& program, std::int32_t backend,
     users.add("%s`%s`", count == 1 ? "" : ", ", program.externs[i].symbol);
   }
   if (count > 3) users.add(" and %d more", count - 3);
+  const tessera_program_backend& owner = program.backends[backend];
+  const char* last = owner.libraries[owner.library_count - 1];
+  TextBuffer needed;  // the others are there for the last one
+  if (std::strcmp(last, search.file) != 0) needed.add(", which `%s` needs,", last);
   const char* looked_in = search.looked_in.text();
   const bool only_system = looked_in[0] == '\0';
-  return fail(TESSERA_LIBRARY_MISSING,
-              "vendor library `%s` not found%s: back end `%s` needs it for %s; looked %s%s%swhere "
-              "the system looks; name its directory in TESSERA_LIBRARY_PATH, or compile the model "
-              "with --bundle, which puts it beside the library",
-              search.file, search.failure, program.backends[backend].name,
-              count == 0 ? "its state" : users.text(), only_system ? "" : "in ", looked_in,
-              only_system ? "" : "and ");
+  return fail(
+      TESSERA_LIBRARY_MISSING,
+      "vendor library `%s`%s not found%s: back end `%s` needs it for %s; looked %s%s%swhere "
+      "the system looks; name its directory in TESSERA_LIBRARY_PATH, or compile the model "
+      "with --bundle, which puts it beside the library",
+      search.file, needed.text(), search.failure, owner.name,
+      count == 0 ? "its state" : users.text(), only_system ? "" : "in ", looked_in,
+      only_system ? "" : "and ");
 }
 
 // Then it has none of libgomp, which is left alone: the program may want it with other settings.
