@@ -8,11 +8,18 @@ FUZZ_SECONDS ?= 60
 # Graphs that the fuzzer of graphs and partitions makes, whatever time that takes.
 FUZZ_GRAPHS ?= 10000
 
-.PHONY: build test check demo bench onnx-gate zoo fuzz guard sanitized gpu-test install-deps clean
+.PHONY: build command test check demo bench onnx-gate zoo fuzz guard sanitized gpu-test \
+  install-deps clean
 
 build: install-deps
 	@cmake --preset release >/dev/null
 	@cmake --build build/release --parallel $(JOBS)
+	@ln -sfn release/bin/tessera build/tessera
+
+# The command alone, with what it links and hands to the linker: no tests.
+command: install-deps
+	@cmake --preset release >/dev/null
+	@cmake --build build/release --parallel $(JOBS) --target tessera_tessera_command
 	@ln -sfn release/bin/tessera build/tessera
 
 # What was skipped is said at the end, in whatever way the tests end.
@@ -27,7 +34,7 @@ check:
 	@scripts/install-deps.sh --check
 	@scripts/check.sh
 
-demo: build
+demo: command
 	@examples/minilm/run.sh
 
 bench: build
