@@ -10,6 +10,7 @@ all. Prints runs a second of each, and relative to the first one. Before it coun
 results are compared with those of the first: they are the same bits for the same number of threads.
 """
 import argparse
+import os
 import sys
 import tempfile
 import threading
@@ -65,7 +66,7 @@ def one_round(instances: list[Instance]) -> float:
 def compare(name: str, options: argparse.Namespace, library: Path) -> None:
     folder = prepare(name, ROOT / "build" / "bench")
     compile_once([options.tessera, "compile", folder / "model.onnx", "-o", library, "--json"],
-                 {"TESSERA_CACHE_DIR": str(folder / "cache"), "PATH": "/usr/bin:/bin"})
+                 {**os.environ, "TESSERA_CACHE_DIR": str(folder / "cache")})
     feeds = {f.stem: np.load(f) for f in sorted((folder / "inputs").glob("*.npy"))}
     layouts = {t: instances_of(t, library, feeds) for t in options.layouts.split(",")}
     seconds = dict.fromkeys(layouts, 0.0)

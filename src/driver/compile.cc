@@ -127,9 +127,7 @@ class Compilation {
     TESSERA_TRY(link::LinkInput input,
                 build_objects(lowered, info, emit::ProgramKind::kModel, code_, *toolchain_));
     report.is_one_file = !inside.empty();
-    const bool is_any_packed = std::any_of(info.bundled.begin(), info.bundled.end(),
-                                           [](const auto& f) { return f.second.packed_bytes > 0; });
-    if (is_any_packed) input.runtime_archives.emplace_back("inflate");
+    if (info.has_packed_files()) input.runtime_archives.emplace_back("inflate");
     for (const link::WeightPiece& file : inside) {
       input.weights_bytes = file.offset + file.blob->bytes().size();
       input.weights.push_back(file);

@@ -262,10 +262,7 @@ class HostEmitter {
                      bundled.offset, bundled.bytes, bundled.packed_bytes,
                      bundled.packed_bytes > 0 ? Literal("tessera_inflate") : "nullptr");
     }
-    const bool is_any_packed =
-        std::any_of(info_.bundled.begin(), info_.bundled.end(),
-                    [](const auto& file) { return file.second.packed_bytes > 0; });
-    if (is_any_packed) {
+    if (info_.has_packed_files()) {
       line("extern \"C\" int32_t tessera_inflate(const void*, uint64_t, void*, uint64_t);");
     }
     table("tessera_program_bundled", "bundled", rows);

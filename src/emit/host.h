@@ -3,6 +3,7 @@
 // allocates nothing, calls kernels in order and reads like the plan.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -43,6 +44,11 @@ struct ProgramInfo {
   std::vector<std::string> cpu_features;  // "avx512f": the library refuses a CPU without them
   std::string metadata_json;
   std::map<std::string, BundledFile> bundled;  // by the file's name
+
+  bool has_packed_files() const {
+    return std::any_of(bundled.begin(), bundled.end(),
+                       [](const auto& file) { return file.second.packed_bytes > 0; });
+  }
 };
 
 // With an entry: the module's `main`, whose plan is `plan`. Without: a kernel library for the

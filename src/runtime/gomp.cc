@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "runtime/find_function.h"
+
 namespace tessera::runtime {
 namespace {
 
@@ -57,17 +59,11 @@ void* open_file() {
   return dlopen(kFile, kFlags);
 }
 
-template <class F>
-bool find(void* library, const char* name, F& function) {
-  function = reinterpret_cast<F>(dlsym(library, name));
-  return function != nullptr;
-}
-
 void open_once() {
   void* library = open_file();
   if (library == nullptr) return;
-  const bool complete = find(library, "omp_get_max_threads", functions.max_threads) &&
-                        find(library, "omp_set_num_threads", functions.set_num_threads);
+  const bool complete = find_function(library, "omp_get_max_threads", functions.max_threads) &&
+                        find_function(library, "omp_set_num_threads", functions.set_num_threads);
   if (complete) opened.store(&functions, std::memory_order_release);
 }
 

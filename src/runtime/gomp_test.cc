@@ -32,8 +32,8 @@ double cpu_ms() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
 }
 
-// Behind a loop nobody takes a CPU for long. By default each thread would for about ten ms.
-TEST(Gomp, ThreadsSleepBehindALoop) {
+// After a loop nobody takes a CPU for long. By default each thread would for about ten ms.
+TEST(Gomp, ThreadsSleepAfterALoop) {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) {
     GTEST_SKIP() << "the environment says how they wait";
   }

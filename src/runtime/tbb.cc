@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include "runtime/find_function.h"
+
 namespace tessera::runtime {
 namespace {
 
@@ -30,12 +32,6 @@ struct Tbb {
 std::atomic<bool> is_found{false};
 Tbb functions;
 
-template <class F>
-bool find(void* library, const char* name, F& function) {
-  function = reinterpret_cast<F>(dlsym(library, name));
-  return function != nullptr;
-}
-
 // Has a library of this process loaded it? It stays loaded then.
 bool is_loaded() {
   if (is_found.load(std::memory_order_acquire)) return true;
@@ -43,10 +39,13 @@ bool is_loaded() {
   if (library == nullptr) return false;
   Tbb found;
   const bool complete =
-      find(library, "_ZN3tbb6detail2r110initializeERNS0_2d115task_arena_baseE", found.initialize) &&
-      find(library, "_ZN3tbb6detail2r19terminateERNS0_2d115task_arena_baseE", found.terminate) &&
-      find(library, "_ZN3tbb6detail2r17executeERNS0_2d115task_arena_baseERNS2_13delegate_baseE",
-           found.execute);
+      find_function(library, "_ZN3tbb6detail2r110initializeERNS0_2d115task_arena_baseE",
+                    found.initialize) &&
+      find_function(library, "_ZN3tbb6detail2r19terminateERNS0_2d115task_arena_baseE",
+                    found.terminate) &&
+      find_function(library,
+                    "_ZN3tbb6detail2r17executeERNS0_2d115task_arena_baseERNS2_13delegate_baseE",
+                    found.execute);
   if (!complete) return false;
   functions = found;  // by several threads at once the same
   is_found.store(true, std::memory_order_release);

@@ -32,6 +32,15 @@ void pause_cpu() {
 #endif
 }
 
+template <class F>
+bool spin_until(const F& condition) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (condition()) return true;
+    pause_cpu();
+  }
+  return false;
+}
+
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
 }
@@ -84,19 +93,23 @@ std::int32_t Workers::set_up(std::int32_t threads, const tessera_instance_option
 std::int32_t Workers::run(std::int64_t n, tessera_range_fn fn, void* closure) {
   if (current_worker >= 0) return fn(closure, 0, n, current_worker);
   Loop loop{n, std::min(n, kPiecesPerThread * threads_), fn, closure};
-  if (pool_.run != nullptr && threads_ > 1 && loop.pieces > 1) {
+  if (threads_ == 1 || loop.pieces == 1) {
+    loop.work(0);
+  } else if (pool_.run != nullptr) {
     pool_.run(pool_.context, static_cast<std::int32_t>(std::min<std::int64_t>(threads_, n)),
               run_by_pool, &loop);
-    return loop.status.load(std::memory_order_relaxed);
+  } else {
+    run_with_helpers(loop);
   }
-  forget_helpers_of_parent();
-  const bool has_help = threads_ > 1 && loop.pieces > 1;
-  if (has_help) start_helpers();
-  const bool is_shared = has_help && started_ > 0;
-  if (is_shared) post(loop);
-  loop.work(0);
-  if (is_shared) close();
   return loop.status.load(std::memory_order_relaxed);
+}
+
+void Workers::run_with_helpers(Loop& loop) {
+  forget_helpers_of_parent();
+  start_helpers();
+  if (started_ > 0) post(loop);
+  loop.work(0);
+  if (started_ > 0) close();
 }
 
 void Workers::run_by_pool(void* loop, std::int32_t index) { static_cast<Loop*>(loop)->work(index); }
@@ -168,10 +181,7 @@ void Workers::leave() {
 }
 
 void Workers::wait_for_post(std::uint32_t seen) {
-  for (int i = 0; i < kSpins; ++i) {
-    if (posts_.load(std::memory_order_acquire) != seen) return;
-    pause_cpu();
-  }
+  if (spin_until([&] { return posts_.load(std::memory_order_acquire) != seen; })) return;
   sleepers_.fetch_add(1);
   if (!is_ending_.load()) futex_wait(posts_, seen);
   sleepers_.fetch_sub(1);
@@ -188,10 +198,7 @@ void Workers::post(Loop& loop) {
 // Nobody enters any more; waits for those who are inside. They may need this thread's CPU.
 void Workers::close() {
   gate_.fetch_and(~kOpen);
-  for (int i = 0; i < kSpins; ++i) {
-    if (gate_.load(std::memory_order_acquire) == 0) return;
-    pause_cpu();
-  }
+  if (spin_until([&] { return gate_.load(std::memory_order_acquire) == 0; })) return;
   is_caller_asleep_.store(true);
   for (std::uint32_t inside; (inside = gate_.load()) != 0;) futex_wait(gate_, inside);
   is_caller_asleep_.store(false);

@@ -45,14 +45,15 @@ class Workers {
   static void* helper_main(void* helper);
   static void run_by_pool(void* loop, std::int32_t index);
 
-  // Of the calling thread.
+  // What the calling thread does.
+  void run_with_helpers(Loop& loop);
   void forget_helpers_of_parent();
   void start_helpers();
   void post(Loop& loop);
   void close();
   void stop();
 
-  // Of helpers.
+  // What helpers do.
   void help(std::int32_t worker);
   bool enter();
   void leave();
