@@ -2,11 +2,16 @@
 # What a folder can make: a library, an archive of the runtime, a command, tests. The DEPS edges are
 # the layering, which scripts/check-includes.py compares with the #include lines.
 
-# tessera_library(NAME DEPS folder... [LIBS external-target...] [SOURCES generated-file...])
+# Where TESSERA_TOGETHER is on, the sources of a folder are compiled six at once, so that their
+# headers are read once. APART names those that are not: names of their anonymous namespaces stand
+# in other sources of the folder too.
+
+# tessera_library(NAME DEPS folder... [LIBS external-target...] [SOURCES generated-file...]
+#                 [APART source...])
 # The folder's *.cc, except *_test.cc, as the static library tessera::NAME. A folder that has only
 # headers makes an interface library.
 function(tessera_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS;LIBS;SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS;LIBS;SOURCES;APART")
   tessera_sources_(sources tests)
   list(APPEND sources ${arg_SOURCES})
   set(scope PUBLIC)
@@ -22,6 +27,7 @@ function(tessera_library name)
   target_include_directories(tessera_${name} ${scope}
     ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   tessera_link_(tessera_${name} ${scope} "${arg_DEPS}" "${arg_LIBS}")
+  tessera_together_(tessera_${name} ${arg_SOURCES} ${arg_APART})
   add_library(tessera::${name} ALIAS tessera_${name})
 endfunction()
 
@@ -68,11 +74,11 @@ function(tessera_runtime_library name)
   endif()
 endfunction()
 
-# tessera_executable(NAME DEPS folder... [LIBS target...])
+# tessera_executable(NAME DEPS folder... [LIBS target...] [APART source...])
 # The folder's *.cc as the command bin/NAME, with the runtime archives that it hands to the linker
 # built before it.
 function(tessera_executable name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS;LIBS;APART")
   tessera_sources_(sources tests)
   set(target tessera_${name}_command)
   add_executable(${target} ${sources})
@@ -84,6 +90,7 @@ function(tessera_executable name)
   target_include_directories(${target} PRIVATE
     ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   tessera_link_(${target} PRIVATE "${arg_DEPS}" "${arg_LIBS}")
+  tessera_together_(${target} ${arg_APART})
   get_property(archives GLOBAL PROPERTY TESSERA_RUNTIME_ARCHIVES)
   if(archives)
     add_dependencies(${target} ${archives})
@@ -92,12 +99,12 @@ function(tessera_executable name)
 endfunction()
 
 # tessera_test(NAME DEPS folder... [LIBS target...] [LABELS label...] [SHARDS n]
-#              [TIMEOUT seconds])
+#              [TIMEOUT seconds] [APART source...])
 # The folder's *_test.cc as one GoogleTest program tessera_NAME_test, one ctest entry a shard, with
 # the labels `unit` (or LABELS) and NAME. Tests find the source tree in TESSERA_SOURCE_DIR, the
 # command and the archives below TESSERA_BUILD_DIR (bin/, lib/tessera/), Python in TESSERA_PYTHON.
 function(tessera_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SHARDS;TIMEOUT" "DEPS;LIBS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SHARDS;TIMEOUT" "DEPS;LIBS;LABELS;APART")
   tessera_sources_(sources tests)
   if(NOT tests)
     return()
@@ -117,6 +124,10 @@ function(tessera_test name)
     target_link_libraries(${target} PRIVATE tessera::${name})
   endif()
   tessera_link_(${target} PRIVATE "${arg_DEPS}" "GTest::gtest_main;${arg_LIBS}")
+  tessera_together_(${target} ${arg_APART})
+  if(CMAKE_BUILD_TYPE STREQUAL Release)
+    target_compile_options(${target} PRIVATE -O1)  # quicker to compile than they are slow
+  endif()
   if(NOT arg_SHARDS)
     set(arg_SHARDS 1)
   endif()
@@ -152,6 +163,17 @@ function(tessera_sources_ sources_var tests_var)
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   set(${sources_var} ${sources} PARENT_SCOPE)
   set(${tests_var} ${tests} PARENT_SCOPE)
+endfunction()
+
+# tessera_together_(target [source apart...])
+function(tessera_together_ target)
+  get_target_property(kind ${target} TYPE)
+  if(TESSERA_TOGETHER AND NOT kind STREQUAL INTERFACE_LIBRARY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    if(ARGN)
+      set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endif()
 endfunction()
 
 function(tessera_link_ target scope deps libs)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CALL = re.compile(r"^\s*tessera_(library|runtime_library|executable|test)\(\s*([^)]*)\)", re.M)
-KEYWORDS = {"DEPS", "LIBS", "SOURCES", "LABELS", "SHARDS", "TIMEOUT"}
+KEYWORDS = {"DEPS", "LIBS", "SOURCES", "LABELS", "SHARDS", "TIMEOUT", "APART"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 

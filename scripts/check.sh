@@ -61,6 +61,7 @@ stage "source text" scripts/check-source-text.py
 stage "sizes" scripts/size-report.py
 stage "format" format
 stage "clang build" clang_build
+stage "header lines" scripts/header-lines.py --build build/asan
 stage "sanitizers" sanitizers
 stage "fuzz" fuzz
 stage "sanitized libraries" sanitized_libraries

@@ -7,7 +7,7 @@
 #include "backends/pattern_tables.h"
 #include "backends/table.h"
 #include "driver/lack_of.h"
-#include "relay/pattern_text.h"
+#include "relay/patterns/pattern_text.h"
 #include "tools/command.h"
 #include "types/target_options.h"
 

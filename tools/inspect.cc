@@ -10,7 +10,7 @@
 #include "link/library_file.h"
 #include "module/output_names.h"
 #include "module/symbol_names.h"
-#include "ops/table.h"
+#include "ops/records/table.h"
 #include "support/json_text.h"
 #include "support/visible_text.h"
 #include "tools/session.h"

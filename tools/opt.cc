@@ -6,7 +6,7 @@
 #include "driver/catalogue.h"
 #include "driver/load_model.h"
 #include "module/text.h"
-#include "ops/table.h"
+#include "ops/records/table.h"
 #include "passes/manager.h"
 #include "tools/command.h"
 #include "tools/standard_error.h"

@@ -9,10 +9,10 @@
 #include "backends/table.h"
 #include "backends/testing/graph_case.h"
 #include "backends/testing/region_runner.h"
-#include "ops/compare.h"
-#include "ops/infer_types.h"
-#include "ops/samples.h"
-#include "ops/table.h"
+#include "ops/evaluation/compare.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
+#include "ops/samples/samples.h"
 #include "support/testing/requirement.h"
 
 namespace tessera::backends {

@@ -2,9 +2,9 @@
 // The goldens of testdata/: what the tables of patterns match.
 #include "backends/pattern_tables.h"
 #include "byoc/passes.h"
-#include "ops/table.h"
+#include "ops/records/table.h"
 #include "passes/testing/golden_suite.h"
-#include "relay/pattern_text.h"
+#include "relay/patterns/pattern_text.h"
 
 namespace tessera::backends {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "backends/pattern_tables.h"
 #include "byoc/passes.h"
-#include "ops/table.h"
+#include "ops/records/table.h"
 #include "passes/manager.h"
 #include "support/testing/near_linear.h"
 

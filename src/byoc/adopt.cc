@@ -7,7 +7,7 @@
 #include "byoc/compiler_functions.h"
 #include "byoc/given_composites.h"
 #include "byoc/outline.h"
-#include "ops/infer_types.h"
+#include "ops/inference/infer_types.h"
 #include "relay/inline_literals.h"
 #include "support/source.h"
 

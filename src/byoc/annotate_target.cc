@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "byoc/annotations.h"
-#include "ops/infer_types.h"
+#include "ops/inference/infer_types.h"
 #include "passes/pass.h"
 #include "relay/rewrite.h"
 
@@ -310,7 +310,7 @@ std::set<std::string> let_bound_globals(const Module& module) {
   return names;
 }
 
-Result<Module> run(Module module, passes::PassContext& context) {
+Result<Module> run_annotate_target(Module module, passes::PassContext& context) {
   TESSERA_TRY(Rules rules, read_rules(context, context.warnings));
   rules.let_bound = let_bound_globals(module);
   bool has_given = false, has_left = false;
@@ -336,7 +336,7 @@ const passes::Pass annotate_target{
     .summary = "marks where values enter and leave what a target supports",
     .options = relay::attr_schema<AnnotateOptions>,
     .needs_types = false,
-    .run = run,
+    .run = run_annotate_target,
 };
 
 }  // namespace tessera::byoc

@@ -2,7 +2,7 @@
 #include "byoc/annotations.h"
 
 #include "ops/attrs/annotation.h"
-#include "ops/table.h"
+#include "ops/records/table.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
 

@@ -13,7 +13,7 @@
 #include "byoc/compile_context.h"
 #include "byoc/tuning_task.h"
 #include "module/module.h"
-#include "relay/pattern_table.h"
+#include "relay/patterns/pattern_table.h"
 
 namespace tessera::byoc {
 

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "byoc/callees.h"
-#include "ops/infer_types.h"
+#include "ops/inference/infer_types.h"
 #include "passes/pass.h"
 #include "relay/evaluation_order.h"
 
@@ -115,7 +115,7 @@ class Binder {
   std::map<std::string, std::vector<Received>> received_;  // by parameter
 };
 
-Result<Module> run(Module module, passes::PassContext& context) {
+Result<Module> run_bind_constants(Module module, passes::PassContext& context) {
   const auto options = relay::read_attrs<CompilerOptions>(context.options);
   const std::set<std::string> symbols =
       changeable_functions(module, options.compiler, context.warnings);
@@ -129,7 +129,7 @@ const passes::Pass bind_constants{
     .name = "bind-constants",
     .summary = "moves constants that every call passes into functions with `Compiler`",
     .options = relay::attr_schema<CompilerOptions>,
-    .run = run,
+    .run = run_bind_constants,
 };
 
 }  // namespace tessera::byoc

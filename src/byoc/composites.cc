@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "relay/root_operators.h"
+#include "relay/patterns/root_operators.h"
 
 namespace tessera::byoc {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "byoc/backend.h"
-#include "relay/pattern_groups.h"
+#include "relay/patterns/pattern_groups.h"
 #include "relay/rewrite.h"
 
 namespace tessera::byoc {

@@ -11,7 +11,7 @@ struct InlineOptions {
       std::tuple{relay::required_attr("globals", &InlineOptions::globals)};
 };
 
-Result<Module> run(Module module, passes::PassContext& context) {
+Result<Module> run_inline_compiler_functions_bound_to(Module module, passes::PassContext& context) {
   const auto options = relay::read_attrs<InlineOptions>(context.options);
   std::set<std::string> symbols;
   for (const std::string& name : options.globals) {
@@ -27,7 +27,7 @@ const passes::Pass inline_compiler_functions_bound_to{
     .name = "inline-compiler-functions-bound-to",
     .summary = "puts the bodies of global functions with `Compiler` back into their callers",
     .options = relay::attr_schema<InlineOptions>,
-    .run = run,
+    .run = run_inline_compiler_functions_bound_to,
 };
 
 }  // namespace tessera::byoc

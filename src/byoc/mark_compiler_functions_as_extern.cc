@@ -5,7 +5,7 @@
 namespace tessera::byoc {
 namespace {
 
-Result<Module> run(Module module, passes::PassContext& context) {
+Result<Module> run_mark_compiler_functions_as_extern(Module module, passes::PassContext& context) {
   const auto options = relay::read_attrs<FilterOptions>(context.options);
   return mark_functions_as_extern(std::move(module), options.filter);
 }
@@ -17,7 +17,7 @@ const passes::Pass mark_compiler_functions_as_extern{
     .name = "mark-compiler-functions-as-extern",
     .summary = "leaves global functions with `Compiler` no attribute but `Extern=1`",
     .options = relay::attr_schema<FilterOptions>,
-    .run = run,
+    .run = run_mark_compiler_functions_as_extern,
 };
 
 }  // namespace tessera::byoc

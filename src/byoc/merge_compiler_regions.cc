@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pass `merge-compiler-regions` (relay-spec 2.9).
 #include "byoc/region_merger.h"
-#include "ops/infer_types.h"
+#include "ops/inference/infer_types.h"
 #include "passes/pass.h"
 #include "relay/rewrite.h"
 
@@ -25,7 +25,7 @@ Result<Function> merged(const Function& f) {
   });
 }
 
-Result<Module> run(Module module, passes::PassContext&) {
+Result<Module> run_merge_compiler_regions(Module module, passes::PassContext&) {
   Diagnostics errors;
   for (auto& [name, f] : module.functions) {
     if (!relay::is_optimizable(f)) continue;
@@ -48,7 +48,7 @@ const passes::Pass merge_compiler_regions{
     .name = "merge-compiler-regions",
     .summary = "joins neighbouring regions of one target where that makes no cycle",
     .needs_types = false,
-    .run = run,
+    .run = run_merge_compiler_regions,
 };
 
 }  // namespace tessera::byoc

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "passes/pass.h"
-#include "relay/pattern_groups.h"
+#include "relay/patterns/pattern_groups.h"
 
 namespace tessera::byoc {
 namespace {
@@ -121,7 +121,7 @@ void warn_about_functions(const PatternTable& table, PassContext& context) {
   }
 }
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_merge_composite(Module module, PassContext& context) {
   const auto options = relay::read_attrs<MergeCompositeOptions>(context.options);
   TESSERA_TRY(const PatternTable* table, find_table(options.table, context));
   warn_about_functions(*table, context);
@@ -141,7 +141,7 @@ const passes::Pass merge_composite{
     .name = "merge-composite",
     .summary = "puts what a table of patterns matches into composite functions",
     .options = relay::attr_schema<MergeCompositeOptions>,
-    .run = run,
+    .run = run_merge_composite,
 };
 
 }  // namespace tessera::byoc

@@ -5,7 +5,7 @@
 namespace tessera::byoc {
 namespace {
 
-Result<Module> run(Module module, passes::PassContext& context) {
+Result<Module> run_outline_compiler_functions(Module module, passes::PassContext& context) {
   const auto options = relay::read_attrs<FilterOptions>(context.options);
   ExistingGlobalSymbols symbols;
   return outline_functions(std::move(module), symbols, options.filter);
@@ -18,7 +18,7 @@ const passes::Pass outline_compiler_functions{
     .name = "outline-compiler-functions",
     .summary = "makes globals of called function literals with `Compiler`",
     .options = relay::attr_schema<FilterOptions>,
-    .run = run,
+    .run = run_outline_compiler_functions,
 };
 
 }  // namespace tessera::byoc

@@ -6,8 +6,8 @@
 #include "byoc/passes.h"
 #include "byoc/share_functions.h"
 #include "module/text.h"
-#include "ops/infer_types.h"
-#include "ops/table.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
 #include "passes/manager.h"
 #include "support/files.h"
 
@@ -67,7 +67,7 @@ TEST(ExistingGlobalSymbols, EveryFunctionWithoutSymbolIsAnError) {
 // The text of a partitioned transformer's function with its metadata section, as it was printed
 // elsewhere: its bias becomes an argument, its scalars stay.
 TEST(UnbindConstants, ReadsThemFromAMetadataSection) {
-  const std::string path = TESSERA_SOURCE_DIR "/src/relay/testdata/bert_constants.relay";
+  const std::string path = TESSERA_SOURCE_DIR "/src/relay/text/testdata/bert_constants.relay";
   const auto file =
       std::make_shared<const SourceFile>(SourceFile{"bert.relay", read_file(path).value()});
   Module module = parse_module(file, ops::operators()).value();

@@ -13,7 +13,7 @@ constexpr std::string_view kSequence =
     "annotate-target{targets=[cutlass],include_non_call_ops=false},"
     "partition-graph{bind_constants=false}";
 
-Result<Module> run(Module module, passes::PassContext& context) {
+Result<Module> run_partition_for_cutlass(Module module, passes::PassContext& context) {
   std::vector<const passes::Pass*> known;
   for (const auto folder : {passes::all_passes(), all_passes()})
     known.insert(known.end(), folder.begin(), folder.end());
@@ -34,7 +34,7 @@ const passes::Pass partition_for_cutlass{
     .name = "partition-for-cutlass",
     .summary = "merges what CUTLASS can compute into composites and makes functions of them",
     .needs_types = false,
-    .run = run,
+    .run = run_partition_for_cutlass,
 };
 
 }  // namespace tessera::byoc

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "module/name_supply.h"
-#include "ops/infer_types.h"
+#include "ops/inference/infer_types.h"
 #include "passes/pass.h"
 #include "relay/rewrite.h"
 
@@ -234,7 +234,7 @@ Module mangled(Module module, const std::string& mod_name) {
   return module;
 }
 
-Result<Module> run(Module module, passes::PassContext& context) {
+Result<Module> run_partition_graph(Module module, passes::PassContext& context) {
   const auto options = relay::read_attrs<PartitionOptions>(context.options);
   TESSERA_TRY(module, with_regions_taken_out(std::move(module), {options.bind_constants}));
   return ops::infer_types(mangled(std::move(module), options.mod_name));
@@ -247,7 +247,7 @@ const passes::Pass partition_graph{
     .name = "partition-graph",
     .summary = "makes functions of annotated regions, and calls of them where the regions were",
     .options = relay::attr_schema<PartitionOptions>,
-    .run = run,
+    .run = run_partition_graph,
 };
 
 }  // namespace tessera::byoc

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "byoc/compiler_functions.h"
-#include "ops/infer_types.h"
-#include "ops/table.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
 #include "passes/testing/text.h"
 #include "relay/verify.h"
 

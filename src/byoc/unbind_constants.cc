@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "byoc/callees.h"
-#include "ops/infer_types.h"
+#include "ops/inference/infer_types.h"
 #include "passes/pass.h"
 #include "relay/evaluation_order.h"
 #include "relay/function_attributes.h"
@@ -233,7 +233,7 @@ class Unbinder {
   std::map<std::string, ConstantList> needs_;
 };
 
-Result<Module> run(Module module, passes::PassContext& context) {
+Result<Module> run_unbind_constants(Module module, passes::PassContext& context) {
   const auto options = relay::read_attrs<CompilerOptions>(context.options);
   std::set<std::string> symbols = changeable_functions(module, options.compiler, context.warnings);
   return ops::infer_types(Unbinder(std::move(module), std::move(symbols)).run());
@@ -246,7 +246,7 @@ const passes::Pass unbind_constants{
     .name = "unbind-constants",
     .summary = "makes arguments of the tensor constants in functions with `Compiler`",
     .options = relay::attr_schema<CompilerOptions>,
-    .run = run,
+    .run = run_unbind_constants,
 };
 
 }  // namespace tessera::byoc

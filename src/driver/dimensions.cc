@@ -8,8 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "module/symbol_names.h"
-#include "ops/infer_types.h"
-#include "relay/parse_value.h"
+#include "ops/inference/infer_types.h"
+#include "relay/text/parse_value.h"
 #include "tir/evaluate.h"
 #include "tir/names.h"
 #include "types/likely_size.h"

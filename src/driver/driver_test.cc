@@ -14,8 +14,8 @@
 #include "driver/testing/model_test.h"
 #include "driver/vendor_libraries.h"
 #include "link/library_file.h"
-#include "ops/compare.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/compare.h"
+#include "ops/evaluation/evaluate_function.h"
 #include "support/files.h"
 #include "types/target_list.h"
 

@@ -7,7 +7,7 @@
 #include "driver/compile.h"
 #include "driver/testing/model_test.h"
 #include "import/testing/model.h"
-#include "ops/compare.h"
+#include "ops/evaluation/compare.h"
 
 namespace tessera::driver {
 namespace {

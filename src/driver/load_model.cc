@@ -8,9 +8,9 @@
 #include "driver/check_model.h"
 #include "import/import_onnx.h"
 #include "module/text.h"
-#include "ops/infer_types.h"
-#include "ops/table.h"
-#include "relay/pattern_text.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
+#include "relay/patterns/pattern_text.h"
 #include "support/files.h"
 
 namespace tessera::driver {

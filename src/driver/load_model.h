@@ -7,7 +7,7 @@
 
 #include "driver/dimensions.h"
 #include "import/import_options.h"
-#include "relay/pattern_table.h"
+#include "relay/patterns/pattern_table.h"
 
 namespace tessera::driver {
 

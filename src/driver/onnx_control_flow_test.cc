@@ -8,8 +8,8 @@
 #include "driver/load_model.h"
 #include "driver/testing/model_test.h"
 #include "import/testing/model.h"
-#include "ops/compare.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/compare.h"
+#include "ops/evaluation/evaluate_function.h"
 
 namespace tessera::driver {
 namespace {

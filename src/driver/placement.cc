@@ -14,8 +14,8 @@
 #include "driver/lack_of.h"
 #include "driver/runtime_operators.h"
 #include "driver/tuning.h"
-#include "ops/infer_types.h"
-#include "ops/table.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {

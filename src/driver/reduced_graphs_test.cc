@@ -6,8 +6,8 @@
 #include "driver/compile.h"
 #include "driver/load_model.h"
 #include "driver/testing/model_test.h"
-#include "ops/compare.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/compare.h"
+#include "ops/evaluation/evaluate_function.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {

@@ -12,7 +12,7 @@
 #include "driver/memory_picture.h"
 #include "driver/placement_table.h"
 #include "link/code_sizes.h"
-#include "relay/parse_value.h"
+#include "relay/text/parse_value.h"
 #include "tir/walk.h"
 #include "types/target_list.h"
 

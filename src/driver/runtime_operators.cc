@@ -7,7 +7,7 @@
 
 #include "byoc/compiler_functions.h"
 #include "byoc/json_graph_writer.h"
-#include "ops/table.h"
+#include "ops/records/table.h"
 #include "relay/constant_mentions.h"
 #include "relay/rewrite.h"
 

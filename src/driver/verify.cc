@@ -10,8 +10,8 @@
 #include <fmt/ranges.h>
 
 #include "lower/specialise.h"
-#include "ops/compare.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/compare.h"
+#include "ops/evaluation/evaluate_function.h"
 #include "relay/operator.h"
 
 namespace tessera::driver {

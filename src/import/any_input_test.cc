@@ -7,7 +7,7 @@
 
 #include "import/converters.h"
 #include "import/testing/model.h"
-#include "ops/table.h"
+#include "ops/records/table.h"
 
 namespace tessera::import {
 namespace {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "ops/evaluate_call.h"
-#include "ops/infer.h"
-#include "ops/infer_types.h"
-#include "ops/size_values.h"
-#include "ops/table.h"
-#include "ops/type_agreement.h"
+#include "ops/evaluation/evaluate_call.h"
+#include "ops/evaluation/size_values.h"
+#include "ops/inference/infer.h"
+#include "ops/inference/infer_types.h"
+#include "ops/inference/type_agreement.h"
+#include "ops/records/table.h"
 #include "tir/dim_vars.h"
 
 namespace tessera::import {

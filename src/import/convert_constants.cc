@@ -57,7 +57,7 @@ std::vector<NodeId> convert_eye_like(Node& n) {
 
 std::vector<NodeId> convert_identity(Node& n) { return {n.input(0)}; }
 
-constexpr Converter kTable[] = {
+constexpr Converter kConstantsTable[] = {
     {"Constant", 1, convert_constant}, {"ConstantOfShape", 9, convert_constant_of_shape},
     {"Range", 11, convert_range},      {"EyeLike", 9, convert_eye_like},
     {"Identity", 1, convert_identity},
@@ -66,6 +66,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> constants_converters;
-const std::span<const Converter> constants_converters = kTable;
+const std::span<const Converter> constants_converters = kConstantsTable;
 
 }  // namespace tessera::import

@@ -110,7 +110,7 @@ std::vector<NodeId> convert_col2im(Node& n) {
   return {n.reshape(y, result)};
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kConvTable[] = {
     {"Conv", 1, convert_conv},
     {"ConvInteger", 10, convert_conv_integer},
     {"ConvTranspose", 1, convert_conv_transpose},
@@ -120,6 +120,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> conv_converters;
-const std::span<const Converter> conv_converters = kTable;
+const std::span<const Converter> conv_converters = kConvTable;
 
 }  // namespace tessera::import

@@ -4,7 +4,7 @@
 
 #include "import/converters.h"
 #include "import/value.h"
-#include "ops/infer.h"
+#include "ops/inference/infer.h"
 
 namespace tessera::import {
 namespace {
@@ -185,11 +185,11 @@ std::vector<NodeId> convert_einsum(Node& n) {
   return {arranged(reduced(product, result), result)};
 }
 
-constexpr Converter kTable[] = {{"Einsum", 12, convert_einsum}};
+constexpr Converter kEinsumTable[] = {{"Einsum", 12, convert_einsum}};
 
 }  // namespace
 
 extern const std::span<const Converter> einsum_converters;
-const std::span<const Converter> einsum_converters = kTable;
+const std::span<const Converter> einsum_converters = kEinsumTable;
 
 }  // namespace tessera::import

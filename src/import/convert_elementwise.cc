@@ -188,7 +188,7 @@ std::vector<NodeId> convert_is_inf(Node& n) {
   return {result};
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kElementwiseTable[] = {
     {"Add", 1, binary<kAdd>},
     {"Sub", 1, binary<kSubtract>},
     {"Mul", 1, binary<kMultiply>},
@@ -227,6 +227,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> elementwise_converters;
-const std::span<const Converter> elementwise_converters = kTable;
+const std::span<const Converter> elementwise_converters = kElementwiseTable;
 
 }  // namespace tessera::import

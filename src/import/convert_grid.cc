@@ -228,7 +228,7 @@ std::vector<NodeId> convert_roi_align(Node& n) {
   return {where(outside, most->number(0), *most).reshape(bins).apply("max", over)};
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kGridTable[] = {
     {"GridSample", 16, convert_grid_sample},
     {"AffineGrid", 20, convert_affine_grid},
     {"RoiAlign", 10, convert_roi_align},
@@ -237,6 +237,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> grid_converters;
-const std::span<const Converter> grid_converters = kTable;
+const std::span<const Converter> grid_converters = kGridTable;
 
 }  // namespace tessera::import

@@ -297,7 +297,7 @@ std::vector<NodeId> convert_non_zero(Node& n) {
   return {input(n, 0).apply("argwhere").cast(kInt64).transpose({1, 0})};
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kIndexTable[] = {
     {"Gather", 1, convert_gather},
     {"GatherElements", 11, convert_gather_elements},
     {"GatherND", 11, convert_gather_nd},
@@ -316,6 +316,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> index_converters;
-const std::span<const Converter> index_converters = kTable;
+const std::span<const Converter> index_converters = kIndexTable;
 
 }  // namespace tessera::import

@@ -51,7 +51,7 @@ std::vector<NodeId> convert_softmax_loss(Node& n) {
   return {negative_log_likelihood(n, log_p), log_p};
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kLossTable[] = {
     {"NegativeLogLikelihoodLoss", 12, convert_nll_loss},
     {"SoftmaxCrossEntropyLoss", 12, convert_softmax_loss},
 };
@@ -59,6 +59,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> loss_converters;
-const std::span<const Converter> loss_converters = kTable;
+const std::span<const Converter> loss_converters = kLossTable;
 
 }  // namespace tessera::import

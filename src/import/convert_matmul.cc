@@ -38,7 +38,7 @@ std::vector<NodeId> convert_gemm(Node& n) {
   return {beta == 0 ? y : y + scaled(c, beta)};
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kMatmulTable[] = {
     {"MatMul", 1, convert_matmul},
     {"Gemm", 1, convert_gemm},
 };
@@ -46,6 +46,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> matmul_converters;
-const std::span<const Converter> matmul_converters = kTable;
+const std::span<const Converter> matmul_converters = kMatmulTable;
 
 }  // namespace tessera::import

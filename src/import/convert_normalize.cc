@@ -134,7 +134,7 @@ std::vector<NodeId> convert_dropout(Node& n) {
   return {x, n.call("full", {n.scalar(1, mask)}, {{"shape", n.sizes(x)}, {"dtype", mask}})};
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kNormalizeTable[] = {
     {"Softmax", 1, convert_softmax},
     {"LogSoftmax", 1, convert_log_softmax},
     {"Hardmax", 1, convert_hardmax},
@@ -150,6 +150,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> normalize_converters;
-const std::span<const Converter> normalize_converters = kTable;
+const std::span<const Converter> normalize_converters = kNormalizeTable;
 
 }  // namespace tessera::import

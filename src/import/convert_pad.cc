@@ -123,7 +123,7 @@ std::vector<NodeId> convert_center_crop_pad(Node& n) {
   return pad_known(n, p, x.number(0));
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kPadTable[] = {
     {"Pad", 1, convert_pad_attrs},
     {"Pad", 11, convert_pad},
     {"CenterCropPad", 18, convert_center_crop_pad},
@@ -132,6 +132,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> pad_converters;
-const std::span<const Converter> pad_converters = kTable;
+const std::span<const Converter> pad_converters = kPadTable;
 
 }  // namespace tessera::import

@@ -141,7 +141,7 @@ std::vector<NodeId> convert_max_unpool(Node& n) {
   return {n.call("nn.pad", {flat.reshape(inner), x.number(0)}, {{"pad_width", width}})};
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kPoolTable[] = {
     {"MaxPool", 1, convert_max_pool},
     {"AveragePool", 1, convert_average_pool},
     {"LpPool", 1, convert_lp_pool},
@@ -154,6 +154,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> pool_converters;
-const std::span<const Converter> pool_converters = kTable;
+const std::span<const Converter> pool_converters = kPoolTable;
 
 }  // namespace tessera::import

@@ -116,7 +116,7 @@ std::vector<NodeId> convert_qlinear_conv(Node& n) {
   return {quantize(y.cast(kFloat32) * factor, zero.cast(kFloat32).reshape({}), zero.dtype())};
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kQuantizeTable[] = {
     {"QuantizeLinear", 10, convert_quantize},
     {"DequantizeLinear", 10, convert_dequantize},
     {"DynamicQuantizeLinear", 11, convert_dynamic_quantize},
@@ -128,6 +128,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> quantize_converters;
-const std::span<const Converter> quantize_converters = kTable;
+const std::span<const Converter> quantize_converters = kQuantizeTable;
 
 }  // namespace tessera::import

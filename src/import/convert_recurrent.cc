@@ -222,7 +222,7 @@ std::vector<NodeId> convert_lstm(Node& n) {
   return recurrent(n, {4, {"Sigmoid", "Tanh", "Tanh"}, 2, step});
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kRecurrentTable[] = {
     {"RNN", 7, convert_rnn},
     {"GRU", 7, convert_gru},
     {"LSTM", 7, convert_lstm},
@@ -231,6 +231,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> recurrent_converters;
-const std::span<const Converter> recurrent_converters = kTable;
+const std::span<const Converter> recurrent_converters = kRecurrentTable;
 
 }  // namespace tessera::import

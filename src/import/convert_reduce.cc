@@ -154,7 +154,7 @@ std::vector<NodeId> arg(Node& n, std::string_view op) {
 std::vector<NodeId> convert_argmax(Node& n) { return arg(n, "argmax"); }
 std::vector<NodeId> convert_argmin(Node& n) { return arg(n, "argmin"); }
 
-constexpr Converter kTable[] = {
+constexpr Converter kReduceTable[] = {
     {"ReduceSum", 1, convert_sum},        {"ReduceMean", 1, convert_mean},
     {"ReduceMax", 1, convert_max},        {"ReduceMin", 1, convert_min},
     {"ReduceProd", 1, convert_prod},      {"ReduceL1", 1, convert_l1},
@@ -166,6 +166,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> reduce_converters;
-const std::span<const Converter> reduce_converters = kTable;
+const std::span<const Converter> reduce_converters = kReduceTable;
 
 }  // namespace tessera::import

@@ -274,7 +274,7 @@ std::vector<NodeId> convert_upsample(Node& n) {
   return resize(n, f, from_scales(n, from, scales, range(0, n.rank(n.input(0)))), nullptr);
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kResizeTable[] = {
     {"Upsample", 7, convert_upsample},
     {"Upsample", 9, convert_resize10},
     {"Resize", 10, convert_resize10},
@@ -284,6 +284,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> resize_converters;
-const std::span<const Converter> resize_converters = kTable;
+const std::span<const Converter> resize_converters = kResizeTable;
 
 }  // namespace tessera::import

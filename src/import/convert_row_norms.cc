@@ -92,7 +92,7 @@ std::vector<NodeId> convert_skip_layer_norm(Node& n) {
 
 std::vector<NodeId> convert_skip_rms_norm(Node& n) { return skip_norm(n, false, std::nullopt, 3); }
 
-constexpr Converter kTable[] = {
+constexpr Converter kRowNormsTable[] = {
     {"LayerNormalization", 17, convert_layer_norm},
     {"RMSNormalization", 23, convert_rms_norm},
     {"SimplifiedLayerNormalization", 1, convert_rms_norm},
@@ -103,6 +103,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> row_norms_converters;
-const std::span<const Converter> row_norms_converters = kTable;
+const std::span<const Converter> row_norms_converters = kRowNormsTable;
 
 }  // namespace tessera::import

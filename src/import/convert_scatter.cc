@@ -33,7 +33,7 @@ std::vector<NodeId> convert_scatter_nd(Node& n) {
   return {n.call("scatter_nd", {n.input(0), tuples, n.input(2)}, {{"mode", reduction(n)}})};
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kScatterTable[] = {
     {"Scatter", 9, convert_scatter_elements},
     {"ScatterElements", 11, convert_scatter_elements},
     {"ScatterND", 11, convert_scatter_nd},
@@ -42,6 +42,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> scatter_converters;
-const std::span<const Converter> scatter_converters = kTable;
+const std::span<const Converter> scatter_converters = kScatterTable;
 
 }  // namespace tessera::import

@@ -5,8 +5,8 @@
 
 #include "import/converters.h"
 #include "import/value.h"
-#include "ops/infer.h"
-#include "ops/reshape_codes.h"
+#include "ops/inference/infer.h"
+#include "ops/records/reshape_codes.h"
 
 namespace tessera::import {
 namespace {
@@ -316,7 +316,7 @@ std::vector<NodeId> convert_space_to_depth(Node& n) {
       n.call("nn.space_to_depth", {n.input(0)}, {{"block_size", n.need_int_attr("blocksize")}})};
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kShapeTable[] = {
     {"Shape", 1, convert_shape},
     {"Size", 1, convert_size},
     {"Reshape", 1, convert_reshape},
@@ -335,6 +335,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> shape_converters;
-const std::span<const Converter> shape_converters = kTable;
+const std::span<const Converter> shape_converters = kShapeTable;
 
 }  // namespace tessera::import

@@ -173,7 +173,7 @@ std::vector<NodeId> convert_det(Node& n) {
   return {determinant(x)};
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kSignalTable[] = {
     {"HannWindow", 17, convert_hann},
     {"HammingWindow", 17, convert_hamming},
     {"BlackmanWindow", 17, convert_blackman},
@@ -186,6 +186,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> signal_converters;
-const std::span<const Converter> signal_converters = kTable;
+const std::span<const Converter> signal_converters = kSignalTable;
 
 }  // namespace tessera::import

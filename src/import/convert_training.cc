@@ -67,7 +67,7 @@ std::vector<NodeId> convert_momentum(Node& n) {
   });
 }
 
-constexpr Converter kTable[] = {
+constexpr Converter kTrainingTable[] = {
     {"ai.onnx.preview.training.Adagrad", 1, convert_adagrad},
     {"ai.onnx.preview.training.Adam", 1, convert_adam},
     {"ai.onnx.preview.training.Momentum", 1, convert_momentum},
@@ -76,6 +76,6 @@ constexpr Converter kTable[] = {
 }  // namespace
 
 extern const std::span<const Converter> training_converters;
-const std::span<const Converter> training_converters = kTable;
+const std::span<const Converter> training_converters = kTrainingTable;
 
 }  // namespace tessera::import

@@ -105,11 +105,11 @@ std::vector<NodeId> convert_unique(Node& n) {
   return {x.take(u.first, axis), u.first, u.inverse, u.counts};
 }
 
-constexpr Converter kTable[] = {{"Unique", 11, convert_unique}};
+constexpr Converter kUniqueTable[] = {{"Unique", 11, convert_unique}};
 
 }  // namespace
 
 extern const std::span<const Converter> unique_converters;
-const std::span<const Converter> unique_converters = kTable;
+const std::span<const Converter> unique_converters = kUniqueTable;
 
 }  // namespace tessera::import

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "ops/table.h"
+#include "ops/records/table.h"
 
 namespace tessera::import {
 

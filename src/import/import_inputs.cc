@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "import/graph_importer.h"
-#include "ops/infer.h"
+#include "ops/inference/infer.h"
 
 namespace tessera::import {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "import/graph_importer.h"
 #include "import/loop.h"
-#include "ops/table.h"
+#include "ops/records/table.h"
 
 namespace tessera::import {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "ops/reshape_codes.h"
-#include "ops/table.h"
+#include "ops/records/reshape_codes.h"
+#include "ops/records/table.h"
 
 namespace tessera::import {
 

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "ops/infer.h"
+#include "ops/inference/infer.h"
 
 namespace tessera::import {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "import/testing/model.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/evaluate_function.h"
 
 namespace tessera::import {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ops/reshape_codes.h"
+#include "ops/records/reshape_codes.h"
 
 namespace tessera::import {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "ops/check_indices.h"
+#include "ops/records/check_indices.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
 #include "tir/expr_ops.h"

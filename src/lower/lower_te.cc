@@ -11,7 +11,7 @@
 #include "lower/shape_function.h"
 #include "lower/te_names.h"
 #include "module/name_supply.h"
-#include "ops/infer_types.h"
+#include "ops/inference/infer_types.h"
 #include "passes/pass.h"
 #include "passes/regions.h"
 #include "relay/evaluation_order.h"
@@ -322,7 +322,7 @@ class TeLowering {
   Diagnostics errors_;
 };
 
-Result<Module> run(Module module, passes::PassContext& context) {
+Result<Module> run_lower_te(Module module, passes::PassContext& context) {
   const auto options = relay::read_attrs<LowerTeOptions>(context.options);
   return TeLowering(std::move(module), options.module_name, context.operators).run();
 }
@@ -334,7 +334,7 @@ const passes::Pass lower_te{
     .name = "lower-te",
     .summary = "makes loop functions of primitive functions, and lowered calls of their calls",
     .options = relay::attr_schema<LowerTeOptions>,
-    .run = run,
+    .run = run_lower_te,
 };
 
 }  // namespace tessera::lower

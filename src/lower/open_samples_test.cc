@@ -10,8 +10,8 @@
 #include "lower/main.h"
 #include "lower/specialise.h"
 #include "lower/testing/host_run.h"
-#include "ops/evaluate_function.h"
-#include "ops/table.h"
+#include "ops/evaluation/evaluate_function.h"
+#include "ops/records/table.h"
 
 namespace tessera::lower {
 namespace {

@@ -3,7 +3,7 @@
 #include "lower/primitive.h"
 
 #include "lower/testing/kernel_run.h"
-#include "ops/table.h"
+#include "ops/records/table.h"
 #include "tir/print.h"
 
 namespace tessera::lower {

@@ -3,7 +3,7 @@
 #include "lower/main.h"
 #include "lower/testing/host_run.h"
 #include "lower/testing/text.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/evaluate_function.h"
 #include "support/testing/golden.h"
 #include "tir/parse.h"
 #include "tir/print.h"

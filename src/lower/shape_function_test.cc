@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "lower/te_names.h"
-#include "ops/infer_types.h"
-#include "ops/table.h"
-#include "relay/parse.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
+#include "relay/text/parse.h"
 #include "tir/interpret.h"
 
 namespace tessera::lower {

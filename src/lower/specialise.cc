@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/specialise.h"
 
-#include "ops/infer_types.h"
+#include "ops/inference/infer_types.h"
 #include "relay/rewrite.h"
 
 namespace tessera::lower {

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "module/module.h"
-#include "relay/parse_value.h"
 #include "relay/structural_equal.h"
+#include "relay/text/parse_value.h"
 
 namespace tessera {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "relay/parse.h"
+#include "relay/text/parse.h"
 
 #include <filesystem>
 #include <utility>

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "module/text.h"
-#include "relay/parse_value.h"
-#include "relay/printer.h"
+#include "relay/text/parse_value.h"
+#include "relay/text/printer.h"
 #include "relay/words.h"
 
 namespace tessera {

@@ -23,7 +23,7 @@
 
 #include "module/module.h"
 #include "relay/operator.h"
-#include "relay/print.h"
+#include "relay/text/print.h"
 
 namespace tessera {
 

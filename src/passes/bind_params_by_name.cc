@@ -41,7 +41,7 @@ Result<std::map<NodeId, ConstantValue>> bindings(const relay::Function& f,
   return bound;
 }
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_bind_params_by_name(Module module, PassContext& context) {
   const auto options = relay::read_attrs<BindParamsOptions>(context.options);
   const bool is_safetensors = options.file.ends_with(".safetensors");
   TESSERA_TRY(const auto tensors,
@@ -62,7 +62,7 @@ const Pass bind_params_by_name{
         "binds the tensors of an .npz or .safetensors file to the parameters of main that "
         "have their names",
     .options = relay::attr_schema<BindParamsOptions>,
-    .run = run,
+    .run = run_bind_params_by_name,
 };
 
 }  // namespace tessera::passes

@@ -309,7 +309,7 @@ class Canonicalizer {
   std::set<NodeId> products_;      // old ones, with a vector added or not
 };
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_canonicalize_views(Module module, PassContext& context) {
   return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool& pool) {
     return Canonicalizer(f, context.operators, pool).run();
   });
@@ -321,7 +321,7 @@ extern const Pass canonicalize_views;
 const Pass canonicalize_views{
     .name = "canonicalize-views",
     .summary = "shortens chains of reshapes, transposes and slices, and moves them after products",
-    .run = run,
+    .run = run_canonicalize_views,
 };
 
 }  // namespace tessera::passes

@@ -114,7 +114,7 @@ class Combiner {
   std::map<NodeId, std::pair<std::size_t, std::size_t>> group_of_;  // of roots: group, position
 };
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_combine_parallel_dense(Module module, PassContext& context) {
   return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool&) {
     return Combiner(f, context.operators).run();
   });
@@ -126,7 +126,7 @@ extern const Pass combine_parallel_dense;
 const Pass combine_parallel_dense{
     .name = "combine-parallel-dense",
     .summary = "makes one product of those that multiply the same value by constant matrices",
-    .run = run,
+    .run = run_combine_parallel_dense,
 };
 
 }  // namespace tessera::passes

@@ -7,9 +7,9 @@
 
 #include "ops/attrs/reduce.h"
 #include "ops/attrs/shape.h"
-#include "ops/convolution.h"
-#include "ops/infer.h"
-#include "ops/table.h"
+#include "ops/inference/infer.h"
+#include "ops/records/convolution.h"
+#include "ops/records/table.h"
 #include "passes/layout_forms.h"
 #include "passes/pass.h"
 #include "passes/regions.h"
@@ -320,7 +320,7 @@ Result<Desired> parse_desired(const std::vector<std::string>& texts) {
   return desired;
 }
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_convert_layout(Module module, PassContext& context) {
   const auto options = relay::read_attrs<ConvertLayoutOptions>(context.options);
   TESSERA_TRY(const Desired desired, parse_desired(options.desired));
   return map_optimizable(
@@ -336,7 +336,7 @@ const Pass convert_layout{
     .name = "convert-layout",
     .summary = "gives convolutions the layouts asked for and moves the transposes to the borders",
     .options = relay::attr_schema<ConvertLayoutOptions>,
-    .run = run,
+    .run = run_convert_layout,
 };
 
 }  // namespace tessera::passes

@@ -117,7 +117,7 @@ class Converter {
   std::map<NodeId, Rows> rows_;  // by old nodes
 };
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_convert_patch_conv(Module module, PassContext& context) {
   return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool&) {
     return Converter(f, context.operators).run();
   });
@@ -129,7 +129,7 @@ extern const Pass convert_patch_conv;
 const Pass convert_patch_conv{
     .name = "convert-patch-conv",
     .summary = "makes matrix products of convolutions whose windows do not overlap",
-    .run = run,
+    .run = run_convert_patch_conv,
 };
 
 }  // namespace tessera::passes

@@ -128,7 +128,7 @@ class Converter {
   const QuantizedValues values_;
 };
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_convert_quantized_products(Module module, PassContext& context) {
   return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool& pool) {
     return Converter(f, pool, context.operators).run();
   });
@@ -142,7 +142,7 @@ const Pass convert_quantized_products{
     .summary =
         "multiplies and convolves integers of eight bits as such, where their zero points and "
         "scales can be applied to the sums",
-    .run = run,
+    .run = run_convert_quantized_products,
 };
 
 }  // namespace tessera::passes

@@ -81,7 +81,7 @@ class Decomposition {
   const relay::OperatorTable& operators_;
 };
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_decompose_quantization(Module module, PassContext& context) {
   return map_optimizable(std::move(module), [&](const relay::Function& f, const ConstantPool&) {
     const std::vector<relay::RegionId> closed = closed_bodies(f);
     return relay::rewrite(f, [&](Copier& c, NodeId id) -> std::optional<NodeId> {
@@ -97,7 +97,7 @@ extern const Pass decompose_quantization;
 const Pass decompose_quantization{
     .name = "decompose-quantization",
     .summary = "makes casts and arithmetic of quantisation to integers of eight bits, and back",
-    .run = run,
+    .run = run_decompose_quantization,
 };
 
 }  // namespace tessera::passes

@@ -134,7 +134,7 @@ class CheckEliding {
   const Module& module_;
 };
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_elide_index_checks(Module module, PassContext& context) {
   const auto options = relay::read_attrs<ElideOptions>(context.options);
   for (auto& entry : module.functions) {
     Function& f = entry.second;
@@ -157,7 +157,7 @@ const Pass elide_index_checks{
     .name = "elide-index-checks",
     .summary = "drops checks of indices that are known to lie inside, or, with `all`, every check",
     .options = relay::attr_schema<ElideOptions>,
-    .run = run,
+    .run = run_elide_index_checks,
 };
 
 }  // namespace tessera::passes

@@ -131,7 +131,7 @@ bool has_effects(const Module& module) {
   return false;
 }
 
-Result<Module> run(Module module, PassContext&) {
+Result<Module> run_eliminate_common_subexpr(Module module, PassContext&) {
   const bool shares_calls = !has_effects(module);
   return map_optimizable(std::move(module),
                          [&](const relay::Function& f, const ConstantPool& pool) {
@@ -146,7 +146,7 @@ const Pass eliminate_common_subexpr{
     .name = "eliminate-common-subexpr",
     .summary = "makes one node of calls and projections with equal callee, attributes and operands",
     .needs_types = false,
-    .run = run,
+    .run = run_eliminate_common_subexpr,
 };
 
 }  // namespace tessera::passes

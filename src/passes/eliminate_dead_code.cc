@@ -57,7 +57,7 @@ bool is_private(const std::string& name, const relay::Function& f) {
          f.attrs.int_or_zero("Extern") == 0;
 }
 
-Result<Module> run(Module module, PassContext&) {
+Result<Module> run_eliminate_dead_code(Module module, PassContext&) {
   module = map_optimizable(std::move(module), [](const relay::Function& f, const ConstantPool&) {
     return without_unused(f);
   });
@@ -80,7 +80,7 @@ const Pass eliminate_dead_code{
     .summary =
         "removes nodes that no result depends on, unused lets and unreferenced private globals",
     .needs_types = false,
-    .run = run,
+    .run = run_eliminate_dead_code,
 };
 
 }  // namespace tessera::passes

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "diagnostics/limits.h"
-#include "ops/evaluate_call.h"
+#include "ops/evaluation/evaluate_call.h"
 #include "passes/pass.h"
 #include "relay/function_attributes.h"
 #include "relay/rewrite.h"
@@ -211,7 +211,7 @@ class Folder {
   std::map<NodeId, std::optional<RegionId>> taken_;  // by `if`
 };
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_fold_constant(Module module, PassContext& context) {
   FoldBudget budget(relay::read_attrs<FoldConstantOptions>(context.options));
   return map_optimizable(std::move(module),
                          [&](const relay::Function& f, const ConstantPool& pool) {
@@ -229,7 +229,7 @@ const Pass fold_constant{
         "evaluates calls whose operands are constants, and shape queries of known shapes, "
         "as far as `work` element operations and `bytes` of results go",
     .options = relay::attr_schema<FoldConstantOptions>,
-    .run = run,
+    .run = run_fold_constant,
 };
 
 }  // namespace tessera::passes

@@ -14,7 +14,7 @@
 
 #include "ops/attrs/matmul.h"
 #include "ops/attrs/norm.h"
-#include "ops/evaluate.h"
+#include "ops/evaluation/evaluate.h"
 #include "passes/balanced_rounding.h"
 #include "passes/constant_product.h"
 #include "passes/pass.h"
@@ -248,7 +248,7 @@ class Folder {
   std::map<NodeId, NodeId> factors_;  // by norm; of the new function
 };
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_fold_layer_norm(Module module, PassContext& context) {
   const auto options = relay::read_attrs<FoldLayerNormOptions>(context.options);
   return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool& pool) {
     return Folder(f, pool, context.operators, options).run();
@@ -262,7 +262,7 @@ const Pass fold_layer_norm{
     .name = "fold-layer-norm",
     .summary = "moves large nn.layer_norm into the products that read them, as factors of rows",
     .options = relay::attr_schema<FoldLayerNormOptions>,
-    .run = run,
+    .run = run_fold_layer_norm,
 };
 
 }  // namespace tessera::passes

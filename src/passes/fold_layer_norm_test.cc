@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/evaluate.h"
-#include "ops/evaluate_function.h"
-#include "ops/infer_types.h"
-#include "ops/table.h"
+#include "ops/evaluation/evaluate.h"
+#include "ops/evaluation/evaluate_function.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
 #include "passes/balanced_rounding.h"
 #include "passes/manager.h"
 

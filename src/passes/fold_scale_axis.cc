@@ -7,8 +7,8 @@
 #include <cmath>
 #include <map>
 
-#include "ops/convolution.h"
-#include "ops/table.h"
+#include "ops/records/convolution.h"
+#include "ops/records/table.h"
 #include "passes/pass.h"
 #include "passes/regions.h"
 #include "relay/function_attributes.h"
@@ -260,7 +260,7 @@ class ScaleFolder {
   std::map<NodeId, std::vector<BiasChange>> bias_changes_;
 };
 
-Result<Module> run(Module module, PassContext&) {
+Result<Module> run_fold_scale_axis(Module module, PassContext&) {
   return map_optimizable(std::move(module), [](const relay::Function& f, const ConstantPool& pool) {
     return relay::is_primitive(f.attrs) ? f : ScaleFolder(f, pool).run();
   });
@@ -272,7 +272,7 @@ extern const Pass fold_scale_axis;
 const Pass fold_scale_axis{
     .name = "fold-scale-axis",
     .summary = "moves constant factors for each channel into the weights of convolutions",
-    .run = run,
+    .run = run_fold_scale_axis,
 };
 
 }  // namespace tessera::passes

@@ -116,7 +116,7 @@ class GroupOutliner {
   FusionGroups groups_;
 };
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_fuse_ops(Module module, PassContext& context) {
   const auto options = relay::read_attrs<FuseOpsOptions>(context.options);
   return map_optimizable(std::move(module),
                          [&](const relay::Function& f, const ConstantPool& pool) {
@@ -132,7 +132,7 @@ const Pass fuse_ops{
     .name = "fuse-ops",
     .summary = "groups operator calls into primitive functions by their pattern kinds",
     .options = relay::attr_schema<FuseOpsOptions>,
-    .run = run,
+    .run = run_fuse_ops,
 };
 
 }  // namespace tessera::passes

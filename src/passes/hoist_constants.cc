@@ -17,7 +17,7 @@ relay::Function hoist(const relay::Function& f, ConstantPool& pool) {
   });
 }
 
-Result<Module> run(Module module, PassContext&) {
+Result<Module> run_hoist_constants(Module module, PassContext&) {
   // The body of an extern is kept for its shapes alone; its data stand in the artifact.
   for (auto& [name, function] : module.functions) {
     if (function.attrs.int_or_zero("Extern") == 0) function = hoist(function, module.constants);
@@ -32,7 +32,7 @@ const Pass hoist_constants{
     .name = "hoist-constants",
     .summary = "moves immediate constants into the module's pool, equal ones once",
     .needs_types = false,
-    .run = run,
+    .run = run_hoist_constants,
 };
 
 }  // namespace tessera::passes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/infer_types.h"
+#include "ops/inference/infer_types.h"
 #include "passes/pass.h"
 
 namespace tessera::passes {

@@ -138,7 +138,7 @@ class Inliner {
   std::set<std::string> referred_;  // globals that something referred to at first
 };
 
-Result<Module> run(Module module, PassContext&) {
+Result<Module> run_inline_calls(Module module, PassContext&) {
   TESSERA_TRY_VOID(Inliner(module).run());
   return module;
 }
@@ -150,7 +150,7 @@ const Pass inline_calls{
     .name = "inline",
     .summary = "puts the bodies of functions marked `Inline` in place of their calls",
     .needs_types = false,
-    .run = run,
+    .run = run_inline_calls,
 };
 
 }  // namespace tessera::passes

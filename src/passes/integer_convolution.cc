@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ops/attrs/shape.h"
-#include "ops/convolution.h"
+#include "ops/records/convolution.h"
 #include "passes/quantized_values.h"
 
 namespace tessera::passes {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "ops/evaluate_call.h"
-#include "ops/table.h"
+#include "ops/evaluation/evaluate_call.h"
+#include "ops/records/table.h"
 #include "types/computed.h"
 
 namespace tessera::passes {

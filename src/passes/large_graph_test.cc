@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/table.h"
+#include "ops/records/table.h"
 #include "passes/manager.h"
 #include "support/testing/near_linear.h"
 

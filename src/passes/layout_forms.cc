@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/layout_forms.h"
 
-#include "ops/evaluate_call.h"
-#include "ops/table.h"
+#include "ops/evaluation/evaluate_call.h"
+#include "ops/records/table.h"
 #include "relay/operator.h"
 
 namespace tessera::passes {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "ops/infer_types.h"
+#include "ops/inference/infer_types.h"
 #include "relay/structural_equal.h"
 #include "relay/verify.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "module/text.h"
-#include "ops/table.h"
+#include "ops/records/table.h"
 
 namespace tessera::passes {
 namespace {

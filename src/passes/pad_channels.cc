@@ -5,7 +5,7 @@
 //   conv2d(x[n, h, w, 3], k[o, r, s, 3])  =  conv2d(pad(x)[n, h, w, 4], pad(k)[o, r, s, 4])
 // What puts channels last writes the zeros, too, and kernels that are constants are padded once.
 #include "ops/attrs/shape.h"
-#include "ops/convolution.h"
+#include "ops/records/convolution.h"
 #include "passes/pass.h"
 #include "passes/regions.h"
 #include "relay/rewrite.h"
@@ -60,7 +60,7 @@ class Padder {
   const relay::OperatorTable& operators_;
 };
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_pad_channels(Module module, PassContext& context) {
   return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool&) {
     return Padder(f, context.operators).run();
   });
@@ -74,7 +74,7 @@ const Pass pad_channels{
     .summary =
         "gives convolutions of few channels, or of eight bits, a multiple of four channels where "
         "these lie last",
-    .run = run,
+    .run = run_pad_channels,
 };
 
 }  // namespace tessera::passes

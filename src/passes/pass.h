@@ -14,7 +14,7 @@
 #include "diagnostics/diagnostic.h"
 #include "module/module.h"
 #include "relay/operator.h"
-#include "relay/pattern_table.h"
+#include "relay/patterns/pattern_table.h"
 
 namespace tessera::passes {
 

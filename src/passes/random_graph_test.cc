@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "module/text.h"
-#include "ops/compare.h"
-#include "ops/evaluate_function.h"
-#include "ops/infer_types.h"
-#include "ops/table.h"
+#include "ops/evaluation/compare.h"
+#include "ops/evaluation/evaluate_function.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
 #include "passes/manager.h"
 #include "passes/testing/random_inputs.h"
 

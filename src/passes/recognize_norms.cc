@@ -13,7 +13,7 @@
 #include "passes/pass.h"
 #include "passes/regions.h"
 #include "passes/row_norms.h"
-#include "relay/matcher.h"
+#include "relay/patterns/matcher.h"
 #include "relay/rewrite.h"
 
 namespace tessera::passes {
@@ -302,7 +302,7 @@ class Recognizer {
   relay::Matcher rms_, layer_, scale_and_shift_;
 };
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_recognize_norms(Module module, PassContext& context) {
   return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool& pool) {
     return Recognizer(f, pool, context.operators).run();
   });
@@ -314,7 +314,7 @@ extern const Pass recognize_norms;
 const Pass recognize_norms{
     .name = "recognize-norms",
     .summary = "makes nn.layer_norm and nn.rms_norm of what they are made of, bias and casts too",
-    .run = run,
+    .run = run_recognize_norms,
 };
 
 }  // namespace tessera::passes

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "ops/reshape_codes.h"
-#include "ops/table.h"
+#include "ops/records/reshape_codes.h"
+#include "ops/records/table.h"
 #include "passes/known_sizes.h"
 #include "passes/pass.h"
 #include "passes/regions.h"
@@ -288,7 +288,7 @@ relay::Function simplified(const relay::Function& f, const ConstantPool& pool) {
   });
 }
 
-Result<Module> run(Module module, PassContext&) {
+Result<Module> run_simplify_expr(Module module, PassContext&) {
   return map_optimizable(std::move(module), simplified);
 }
 
@@ -298,7 +298,7 @@ extern const Pass simplify_expr;
 const Pass simplify_expr{
     .name = "simplify-expr",
     .summary = "applies a table of algebraic rules: identities, double transposes, casts, reshapes",
-    .run = run,
+    .run = run_simplify_expr,
 };
 
 }  // namespace tessera::passes

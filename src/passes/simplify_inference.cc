@@ -2,7 +2,7 @@
 // Operators that only training needs become what inference computes (contract
 // `simplify-inference`).
 #include "ops/attrs/norm.h"
-#include "ops/table.h"
+#include "ops/records/table.h"
 #include "passes/pass.h"
 #include "passes/regions.h"
 #include "relay/rewrite.h"
@@ -70,7 +70,7 @@ std::optional<NodeId> simplify(Copier& c, NodeId id) {
   return std::nullopt;
 }
 
-Result<Module> run(Module module, PassContext&) {
+Result<Module> run_simplify_inference(Module module, PassContext&) {
   return map_optimizable(std::move(module), [](const relay::Function& f, const ConstantPool&) {
     const std::vector<relay::RegionId> closed = closed_bodies(f);
     return relay::rewrite(f, [&](Copier& c, NodeId id) {
@@ -85,7 +85,7 @@ extern const Pass simplify_inference;
 const Pass simplify_inference{
     .name = "simplify-inference",
     .summary = "replaces dropout by its input and batch normalisation by a scale and a shift",
-    .run = run,
+    .run = run_simplify_inference,
 };
 
 }  // namespace tessera::passes

@@ -4,7 +4,7 @@
 #include <array>
 #include <map>
 
-#include "ops/table.h"
+#include "ops/records/table.h"
 #include "passes/narrow_constant.h"
 #include "passes/pass.h"
 #include "passes/precision_plan.h"
@@ -232,7 +232,7 @@ class Converter {
   std::map<std::tuple<NodeId, DType, relay::RegionId>, NodeId> converted_;
 };
 
-Result<Module> run(Module module, PassContext& context) {
+Result<Module> run_to_mixed_precision(Module module, PassContext& context) {
   const auto options = relay::read_attrs<ToMixedPrecisionOptions>(context.options);
   for (auto& [name, function] : module.functions) {
     if (!relay::is_optimizable(function)) continue;
@@ -254,7 +254,7 @@ const Pass to_mixed_precision{
         "computes products and what lies between them in a 16-bit type, sums, exponentials "
         "and norms in float32",
     .options = relay::attr_schema<ToMixedPrecisionOptions>,
-    .run = run,
+    .run = run_to_mixed_precision,
 };
 
 }  // namespace tessera::passes

@@ -7,11 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "module/text.h"
-#include "ops/compare.h"
-#include "ops/evaluate_function.h"
-#include "ops/infer_types.h"
-#include "ops/samples.h"
-#include "ops/table.h"
+#include "ops/evaluation/compare.h"
+#include "ops/evaluation/evaluate_function.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
+#include "ops/samples/samples.h"
 #include "passes/manager.h"
 #include "passes/narrow_constant.h"
 #include "passes/precision_plan.h"

@@ -2,7 +2,7 @@
 // Every sample of every operator, lowered, scheduled and interpreted, gives what `eval` gives.
 #include "lower/primitive.h"
 #include "lower/testing/kernel_run.h"
-#include "ops/table.h"
+#include "ops/records/table.h"
 #include "schedule/device.h"
 #include "schedule/schedule.h"
 #include "tir/print.h"

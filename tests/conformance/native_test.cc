@@ -14,11 +14,11 @@
 #include "backends/table.h"
 #include "byoc/partition.h"
 #include "driver/entries.h"
-#include "ops/compare.h"
-#include "ops/evaluate_function.h"
-#include "ops/infer_types.h"
-#include "ops/samples.h"
-#include "ops/table.h"
+#include "ops/evaluation/compare.h"
+#include "ops/evaluation/evaluate_function.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
+#include "ops/samples/samples.h"
 
 namespace tessera {
 namespace {

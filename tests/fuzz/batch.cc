@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "ops/compare.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/compare.h"
+#include "ops/evaluation/evaluate_function.h"
 #include "tests/fuzz/compiled.h"
 #include "tests/fuzz/device_kernels.h"
 #include "tests/fuzz/proofs.h"

@@ -10,7 +10,7 @@
 #include "driver/compile.h"
 #include "driver/pipeline.h"
 #include "module/text.h"
-#include "ops/infer_types.h"
+#include "ops/inference/infer_types.h"
 #include "relay/rewrite.h"
 #include "support/files.h"
 #include "tests/fuzz/groups.h"

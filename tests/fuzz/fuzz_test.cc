@@ -7,9 +7,9 @@
 
 #include "byoc/annotations.h"
 #include "module/text.h"
-#include "ops/evaluate_function.h"
-#include "ops/infer_types.h"
-#include "ops/table.h"
+#include "ops/evaluation/evaluate_function.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
 #include "relay/operator.h"
 #include "tests/fuzz/batch.h"
 #include "tests/fuzz/device_kernels.h"

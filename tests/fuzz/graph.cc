@@ -5,8 +5,8 @@
 #include <iterator>
 #include <set>
 
-#include "ops/evaluate_function.h"
-#include "ops/infer_types.h"
+#include "ops/evaluation/evaluate_function.h"
+#include "ops/inference/infer_types.h"
 #include "relay/rewrite.h"
 
 namespace tessera::fuzz {

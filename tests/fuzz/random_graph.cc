@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "ops/attrs/shape.h"
-#include "ops/compare.h"
-#include "ops/evaluate_function.h"
-#include "ops/infer_types.h"
+#include "ops/evaluation/compare.h"
+#include "ops/evaluation/evaluate_function.h"
+#include "ops/inference/infer_types.h"
 #include "relay/rewrite.h"
 #include "tests/fuzz/recipes.h"
 #include "tests/fuzz/shaken.h"

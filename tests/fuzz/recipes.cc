@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "ops/infer_types.h"
-#include "ops/table.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
 
 namespace tessera::fuzz {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "ops/samples.h"
+#include "ops/samples/samples.h"
 #include "tests/fuzz/open_sizes.h"
 
 namespace tessera::fuzz {

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "ops/evaluate_function.h"
-#include "ops/infer_types.h"
+#include "ops/evaluation/evaluate_function.h"
+#include "ops/inference/infer_types.h"
 #include "relay/rewrite.h"
 
 namespace tessera::fuzz {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/onnx_gate/evaluate_graph.h"
 
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/evaluate_function.h"
 
 namespace tessera::onnx_gate {
 namespace {

@@ -10,7 +10,7 @@
 #include "driver/placement_table.h"
 #include "driver/report_page.h"
 #include "module/text.h"
-#include "ops/table.h"
+#include "ops/records/table.h"
 #include "support/files.h"
 #include "tir/compare.h"
 #include "tir/parse.h"

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "relay/refuse.h"
+#include "relay/patterns/refuse.h"
 
 namespace tessera::backends::blas {
 namespace {

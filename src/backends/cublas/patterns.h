@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "relay/pattern_table.h"
+#include "relay/patterns/pattern_table.h"
 
 namespace tessera::backends::cublas {
 

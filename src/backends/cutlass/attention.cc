@@ -8,7 +8,7 @@
 
 #include "backends/cutlass/attention_masks.h"
 #include "ops/attrs/norm.h"
-#include "relay/refuse.h"
+#include "relay/patterns/refuse.h"
 
 namespace tessera::backends::cutlass {
 namespace {

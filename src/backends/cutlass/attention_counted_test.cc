@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cutlass/testing/models.h"
-#include "ops/infer_types.h"
+#include "ops/inference/infer_types.h"
 #include "relay/rewrite.h"
 
 namespace tessera::backends {

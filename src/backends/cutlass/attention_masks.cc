@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "relay/refuse.h"
+#include "relay/patterns/refuse.h"
 
 namespace tessera::backends::cutlass {
 namespace {

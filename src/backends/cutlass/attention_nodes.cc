@@ -9,7 +9,7 @@
 #include "passes/view_calls.h"
 #include "relay/constant_mentions.h"
 #include "relay/operator.h"
-#include "relay/refuse.h"
+#include "relay/patterns/refuse.h"
 
 namespace tessera::backends::cutlass {
 

@@ -6,7 +6,7 @@
 
 #include "backends/cutlass/attention_nodes.h"
 #include "relay/operator.h"
-#include "relay/refuse.h"
+#include "relay/patterns/refuse.h"
 #include "relay/rewrite.h"
 
 namespace tessera::backends::cutlass {

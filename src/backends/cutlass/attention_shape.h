@@ -6,8 +6,8 @@
 
 #include <optional>
 
-#include "relay/pattern.h"
-#include "relay/pattern_table.h"
+#include "relay/patterns/pattern.h"
+#include "relay/patterns/pattern_table.h"
 
 namespace tessera::backends::cutlass {
 

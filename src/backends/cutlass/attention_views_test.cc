@@ -8,7 +8,7 @@
 #include "backends/cutlass/attention.h"
 #include "backends/cutlass/testing/models.h"
 #include "byoc/function_at_a_time.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/evaluate_function.h"
 #include "passes/manager.h"
 #include "passes/pass.h"
 #include "passes/pipeline_text.h"

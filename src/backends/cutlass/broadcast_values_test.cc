@@ -15,7 +15,7 @@
 #include "byoc/compiler_functions.h"
 #include "link/link_library.h"
 #include "link/toolchain.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/evaluate_function.h"
 #include "support/files.h"
 #include "support/subprocess.h"
 

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "backends/cutlass/gemm.h"
-#include "ops/convolution.h"
+#include "ops/records/convolution.h"
 #include "relay/operator.h"
-#include "relay/refuse.h"
+#include "relay/patterns/refuse.h"
 
 namespace tessera::backends::cutlass {
 namespace {

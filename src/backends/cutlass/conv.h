@@ -11,9 +11,9 @@
 #include <optional>
 #include <string>
 
-#include "ops/layout.h"
+#include "ops/records/layout.h"
 #include "relay/function.h"
-#include "relay/pattern_table.h"
+#include "relay/patterns/pattern_table.h"
 
 namespace tessera::backends::cutlass {
 

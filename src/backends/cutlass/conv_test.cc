@@ -8,7 +8,7 @@
 #include "backends/cutlass/configuration.h"
 #include "backends/cutlass/kernels/measure_window.h"
 #include "backends/cutlass/testing/models.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/evaluate_function.h"
 #include "support/testing/golden.h"
 
 namespace tessera::backends {

@@ -13,8 +13,8 @@
 #include "backends/cutlass/testing/tuning_tasks.h"
 #include "backends/cutlass/time_model.h"
 #include "link/toolchain.h"
-#include "ops/compare.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/compare.h"
+#include "ops/evaluation/evaluate_function.h"
 
 namespace tessera::backends {
 namespace {

@@ -10,7 +10,7 @@
 #include "backends/cutlass/testing/tuning_tasks.h"
 #include "backends/cutlass/time_model.h"
 #include "link/toolchain.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/evaluate_function.h"
 
 namespace tessera::backends {
 namespace {

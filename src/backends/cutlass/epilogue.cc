@@ -12,7 +12,7 @@
 #include "constants/pool.h"
 #include "ops/attrs/elementwise.h"
 #include "relay/operator.h"
-#include "relay/refuse.h"
+#include "relay/patterns/refuse.h"
 
 namespace tessera::backends::cutlass {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "relay/function.h"
-#include "relay/pattern_table.h"
+#include "relay/patterns/pattern_table.h"
 #include "support/source.h"
 
 namespace tessera {

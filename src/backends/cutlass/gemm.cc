@@ -9,7 +9,7 @@
 
 #include "ops/attrs/matmul.h"
 #include "relay/operator.h"
-#include "relay/refuse.h"
+#include "relay/patterns/refuse.h"
 
 namespace tessera::backends::cutlass {
 namespace {

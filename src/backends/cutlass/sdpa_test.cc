@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cutlass/testing/models.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/evaluate_function.h"
 
 namespace tessera::backends {
 namespace {

@@ -10,7 +10,7 @@
 #include "backends/cutlass/configuration.h"
 #include "byoc/tuning_task.h"
 #include "module/module.h"
-#include "relay/pattern_table.h"
+#include "relay/patterns/pattern_table.h"
 
 namespace tessera::backends::cutlass {
 

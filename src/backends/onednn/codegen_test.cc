@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/infer_types.h"
-#include "ops/table.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
 #include "support/testing/near_linear.h"
 
 namespace tessera::backends::onednn {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "backends/onednn/kernel.h"
-#include "relay/matcher.h"
+#include "relay/patterns/matcher.h"
 
 namespace tessera::backends::onednn {
 

@@ -10,7 +10,7 @@
 #include "byoc/backend.h"
 #include "byoc/region_sizes.h"
 #include "byoc/view.h"
-#include "relay/refuse.h"
+#include "relay/patterns/refuse.h"
 
 namespace tessera::backends::onednn {
 

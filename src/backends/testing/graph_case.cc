@@ -4,11 +4,11 @@
 #include <random>
 
 #include "backends/testing/region_runner.h"
-#include "ops/compare.h"
-#include "ops/infer_types.h"
-#include "ops/table.h"
-#include "relay/parse.h"
+#include "ops/evaluation/compare.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
 #include "relay/rewrite.h"
+#include "relay/text/parse.h"
 #include "support/check.h"
 
 namespace tessera::backends::testing {

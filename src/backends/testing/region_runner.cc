@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "lower/testing/kernel_run.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/evaluate_function.h"
 #include "support/check.h"
 
 namespace tessera::backends::testing {

@@ -11,7 +11,7 @@
 #include "driver/compile.h"
 #include "driver/load_model.h"
 #include "driver/testing/model_test.h"
-#include "ops/evaluate_function.h"
+#include "ops/evaluation/evaluate_function.h"
 #include "support/files.h"
 #include "types/target_list.h"
 

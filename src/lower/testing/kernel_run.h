@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/compare.h"
-#include "ops/evaluate_function.h"
-#include "ops/samples.h"
+#include "ops/evaluation/compare.h"
+#include "ops/evaluation/evaluate_function.h"
+#include "ops/samples/samples.h"
 #include "tir/interpret.h"
 
 namespace tessera::lower::testing {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/samples.h"
+#include "ops/samples/samples.h"
 #include "passes/testing/text.h"
 
 namespace tessera::lower::testing {

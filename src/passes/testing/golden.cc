@@ -9,14 +9,14 @@
 #include <fmt/ranges.h>
 
 #include "module/text.h"
-#include "ops/compare.h"
-#include "ops/evaluate_function.h"
-#include "ops/infer_types.h"
-#include "ops/table.h"
+#include "ops/evaluation/compare.h"
+#include "ops/evaluation/evaluate_function.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
 #include "passes/manager.h"
 #include "passes/testing/golden_constants.h"
 #include "passes/testing/random_inputs.h"
-#include "relay/pattern_text.h"
+#include "relay/patterns/pattern_text.h"
 #include "support/files.h"
 #include "types/target_list.h"
 

@@ -11,8 +11,8 @@
 #include "backends/cutlass/cutlass.h"
 #include "byoc/partition.h"
 #include "module/text.h"
-#include "ops/infer_types.h"
-#include "ops/table.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
 #include "support/files.h"
 
 namespace tessera::backends {

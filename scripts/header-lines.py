@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How many lines the compiler reads: for each source its own and those of all headers that it
+includes, ours and others', summed over all sources that a build has compiled one by one (a preset
+without TESSERA_TOGETHER). Prints the heaviest headers: lines times sources that read them. Exit 1
+where the mean of a source has grown by more than 5 % beyond what header-lines.json says, which
+--update writes anew. Headers of other compilers and systems have other lengths: compared is only
+where the same ones are read."""
+import argparse
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BASELINE = ROOT / "scripts" / "header-lines.json"
+ALLOWED = 1.05
+SHOWN = 20
+
+
+@cache
+def lines(path: str) -> int:
+    try:
+        with open(path, "rb") as file:
+            return sum(1 for _ in file)
+    except OSError:
+        return 0  # deleted since
+
+
+def sources(build: Path) -> dict[str, list[str]]:
+    """By the log that ninja keeps: what the compiler read for each object of a C++ source of ours."""
+    log = subprocess.run(["ninja", "-C", build, "-t", "deps"], check=True, capture_output=True,
+                         text=True).stdout
+    found = {}
+    for entry in log.split("\n\n"):
+        head, *read = entry.strip().split("\n")
+        if "#deps" not in head or "(VALID)" not in head:
+            continue
+        paths = [str((build / p.strip()).resolve()) for p in read]
+        own = [p for p in paths if p.endswith(".cc") and Path(p).is_relative_to(ROOT)
+               and not Path(p).is_relative_to(build)]
+        if own and own[0] not in found:
+            found[own[0]] = paths
+    return found
+
+
+def name(path: str) -> str:
+    short = re.sub(r"^/usr/(lib/gcc/[^/]+/[^/]+/)?include/", "", path)
+    return str(Path(path).relative_to(ROOT)) if Path(path).is_relative_to(ROOT) else f"<{short}>"
+
+
+def system(found: dict[str, list[str]]) -> int:
+    """Tells one set of headers of other projects from another: the lines of <vector> and <format>'s
+    like, as they lie here."""
+    outside = {p for paths in found.values() for p in paths if p.startswith("/usr/include/c++/")}
+    return sum(lines(p) for p in outside)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "asan")
+    parser.add_argument("--update", action="store_true", help="write header-lines.json")
+    options = parser.parse_args()
+    found = sources(options.build.resolve())
+    if not found:
+        sys.exit(f"{options.build}: no source of ours has been compiled one by one")
+    total = sum(lines(p) for paths in found.values() for p in paths)
+    mean = total / len(found)
+    readers = Counter(p for source, paths in found.items() for p in paths if p != source)
+    print(f"{len(found)} sources, {total / 1e6:.1f} million lines, {mean:,.0f} a source; heaviest:")
+    weights = sorted(((lines(p) * n, p, n) for p, n in readers.items()), reverse=True)
+    ours = [w for w in weights if Path(w[1]).is_relative_to(ROOT)]
+    for weight, path, count in weights[:SHOWN] + ours[:SHOWN]:
+        print(f"{weight / 1e3:10,.0f} k  {count:4} x {lines(path):6,}  {name(path)}")
+    if options.update:
+        BASELINE.write_text(json.dumps({"mean": round(mean), "system": system(found)}) + "\n")
+        return
+    before = json.loads(BASELINE.read_text())
+    if before["system"] != system(found):
+        print("header-lines.json was written with another standard library: not compared")
+    elif mean > before["mean"] * ALLOWED:
+        sys.exit(f"a source reads {mean:,.0f} lines, more than 5 % beyond {before['mean']:,}: "
+                 "include less, or say why and run scripts/header-lines.py --update")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/evaluation/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace tessera::ops {
+namespace {
+
+bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+}  // namespace
+
+double operator_tolerance(DType dtype) {
+  if (!dtype.is_float()) return 0;
+  if (dtype == kBFloat16) return 2e-2;
+  if (dtype == kFloat16) return 4e-3;
+  return dtype == kFloat64 ? 1e-9 : 2e-5;
+}
+
+double graph_tolerance(DType dtype) {
+  if (!dtype.is_float()) return 0;
+  if (dtype == kBFloat16) return 4e-2;
+  if (dtype == kFloat16) return 8e-3;
+  return dtype == kFloat64 ? 1e-9 : 1e-4;
+}
+
+double largest_difference(const Tensor& found, const Tensor& wanted) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (!(found.type() == wanted.type())) return kInfinity;
+  double difference = 0;
+  for (std::int64_t i = 0; i < wanted.num_elements(); ++i) {
+    const double f = element_as_double(found, i), w = element_as_double(wanted, i);
+    if (is_same(f, w)) continue;
+    if (!std::isfinite(f) || !std::isfinite(w)) return kInfinity;
+    difference = std::max(difference, std::abs(f - w));
+  }
+  return difference;
+}
+
+double relative_difference(const Tensor& found, const Tensor& wanted) {
+  const double difference = largest_difference(found, wanted);
+  if (difference == 0 || std::isinf(difference)) return difference;
+  double magnitude = 0;
+  for (std::int64_t i = 0; i < wanted.num_elements(); ++i) {
+    const double w = element_as_double(wanted, i);
+    if (std::isfinite(w)) magnitude = std::max(magnitude, std::abs(w));
+  }
+  return difference / std::max(magnitude, 1e-6);
+}
+
+std::string first_difference(const Tensor& found, const Tensor& wanted, double tolerance) {
+  if (!(found.type() == wanted.type())) {
+    return fmt::format("{} instead of {}", to_string(found.type()), to_string(wanted.type()));
+  }
+  for (std::int64_t i = 0; i < wanted.num_elements(); ++i) {
+    if (!wanted.dtype.is_float()) {
+      const std::int64_t f = element_as_int(found, i), w = element_as_int(wanted, i);
+      if (f != w) return fmt::format("element {}: {} instead of {}", i, f, w);
+      continue;
+    }
+    const double f = element_as_double(found, i), w = element_as_double(wanted, i);
+    if (is_same(f, w)) continue;
+    if (std::isfinite(w) && std::abs(f - w) <= tolerance * std::max(1.0, std::abs(w))) continue;
+    return fmt::format("element {}: {:.9g} instead of {:.9g}", i, f, w);
+  }
+  return "";
+}
+
+}  // namespace tessera::ops

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/records/elementwise.h"
+
+namespace tessera::ops {
+
+constexpr Operator kLogicalOr{
+    .name = "logical_or",
+    .doc =
+        "y[i...] = lhs[i...] or rhs[i...]   lhs: bool[a...], rhs: bool[b...] -> bool[broadcast(a, "
+        "b)...]",
+    .operands = {"lhs", "rhs"},
+    .pattern = OpPattern::kBroadcast,
+    .infer = infer_logical,
+    .eval =
+        [](const EvalArgs& a) {
+          return eval_binary(
+              a, {nullptr, [](std::int64_t x, std::int64_t y) { return std::int64_t{x || y}; }});
+        },
+    .compute =
+        [](const ComputeArgs& a) {
+          return compute_binary(a, [](Expr x, Expr y) -> Expr { return tir::logical_or(x, y); });
+        },
+    .onnx = {"Or"},
+    .samples = {"logical_or(bool[3,5], bool[3,5])", "logical_or(bool[2,1,4], bool[3,1])",
+                "logical_or(bool[7], bool[])", "logical_or(bool[2,3], bool[3])",
+                "logical_or(bool[0,4], bool[1,4])", "logical_or(bool[5], bool[5])"},
+};
+
+}  // namespace tessera::ops
