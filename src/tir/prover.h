@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -88,6 +89,7 @@ class Prover {
   Polynomial chosen(const Select& n);
   Polynomial quotient(const Polynomial& a, const Polynomial& divisor);
   Polynomial quotient_atom(const Polynomial& a, const Polynomial& divisor);
+  std::optional<Polynomial> times_around(const Polynomial& a, const Polynomial& divisor) const;
 
   Interval range(const Polynomial& p) const;
   Interval range(const Monomial& m) const;
@@ -108,6 +110,7 @@ class Prover {
   bool is_refuted(const Facts& facts) const;
 
   // The search (prover_search.cc).
+  bool follows(const Polynomial& goal) const;
   bool search(const Polynomial& p, int depth);
   bool by_cases(const Polynomial& p, int depth);
   bool without(Atom x, const Polynomial& p, int depth);

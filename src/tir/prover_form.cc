@@ -160,9 +160,28 @@ Polynomial Prover::quotient_atom(const Polynomial& a, const Polynomial& divisor)
   const Key key(Kind::kQuotient, a, divisor);
   const auto known = known_.find(key);
   if (known != known_.end()) return Polynomial::of(known->second);
+  const std::optional<Polynomial> count = times_around(a, divisor);
+  if (const auto number = count ? count->constant() : std::nullopt) {
+    values.max = std::min(values.max, *number - 1);
+  }
   const Polynomial is = keep(key, {Kind::kQuotient, a, divisor, {}, {}, values, {}, {}});
   atoms_.back().facts = {a - divisor * is, divisor * is + divisor - 1 - a};
+  if (count) atoms_.back().facts.insert(atoms_.back().facts.begin(), *count - 1 - is);
   return is;
+}
+
+// How many times a flattened loop goes through its inner ones: the quotients of its variable by
+// their extents are less. It follows from what is known of the quotient otherwise, but of whole
+// numbers only.
+std::optional<Polynomial> Prover::times_around(const Polynomial& a,
+                                               const Polynomial& divisor) const {
+  if (a.terms().size() != 1) return std::nullopt;
+  const auto& [monomial, factor] = *a.terms().begin();
+  if (factor != 1 || monomial.size() != 1 || info(monomial[0]).kind != Kind::kLoop) {
+    return std::nullopt;
+  }
+  const auto [whole, rest] = (info(monomial[0]).b + 1).divided_by(divisor);
+  return rest.is_zero() ? std::optional(whole) : std::nullopt;
 }
 
 Polynomial Prover::form(const Expr& e) {

@@ -98,13 +98,24 @@ bool Prover::by_cases(const Polynomial& p, int depth) {
   return found;
 }
 
+// Is what is known, or what defines one of its atoms, all of it but for what is plainly positive?
+bool Prover::follows(const Polynomial& goal) const {
+  const auto covers = [&](const Polynomial& fact) {
+    return may_cover(fact, goal) && is_plainly_positive(goal - fact);
+  };
+  std::set<Atom> atoms;
+  for (const auto& [monomial, factor] : goal.terms())
+    atoms.insert(monomial.begin(), monomial.end());
+  return std::any_of(facts_.begin(), facts_.end(), covers) ||
+         std::any_of(atoms.begin(), atoms.end(), [&](Atom a) {
+           return std::any_of(info(a).facts.begin(), info(a).facts.end(), covers);
+         });
+}
+
 bool Prover::search(const Polynomial& p, int depth) {
   const Polynomial goal = p.tightened();
   if (!goal.is_exact()) return false;
-  if (impossible_ || is_plainly_positive(goal)) return true;
-  for (const Polynomial& fact : facts_) {
-    if (may_cover(fact, goal) && is_plainly_positive(goal - fact)) return true;
-  }
+  if (impossible_ || is_plainly_positive(goal) || follows(goal)) return true;
   if (goal.constant() || depth == 0 || --budget_ < 0 || goal.terms().size() > kMaxTerms)
     return false;
   if (!tried_.insert(goal).second) return false;
@@ -147,7 +158,11 @@ bool Prover::without(Atom x, const Polynomial& p, int depth) {
     // up * p >= rest > -up: then p > -1
     return search(up * p - down * fact + up - 1, depth - 1);
   };
-  const Facts own_facts = info(x).facts;
+  Facts own_facts = info(x).facts;  // bounds that are numbers first
+  std::stable_partition(own_facts.begin(), own_facts.end(), [&](const Polynomial& fact) {
+    const auto factor = fact.coefficient(x);
+    return factor && (fact - *factor * Polynomial::of(x)).constant() && factor->constant();
+  });
   const auto by_own = [&] { return std::any_of(own_facts.begin(), own_facts.end(), by); };
   if (order_ == Order::kOwnFactsFirst && by_own()) return true;
   for (std::size_t i = facts_.size(); i-- > 0;) {  // the nearest conditions first

@@ -71,6 +71,34 @@ TEST(VerifyBounds, FlattenedLoops) {
       "index 0");
 }
 
+// Two groups of a transposed convolution, one size being a multiple of the other: only whole
+// numbers show that the group is at most 1, and the condition says much that does not matter.
+TEST(VerifyBounds, FlattenedLoopsOverGroups) {
+  const auto unproven_groups = [](const std::string& group) {
+    const auto parsed = parse_prim_func(
+        "@T.prim_func\ndef k(c: T.int64, n: T.int64, x: T.Buffer((c, n, n, 2), \"float32\"), *,"
+        " y: T.Buffer((2, n, c, 4), \"float32\")):\n"
+        "  for ijk in T.parallel(n * 2 * c):\n"
+        "    i: T.int64 = ijk // (c * n)\n"
+        "    j: T.int64 = ijk // c % n\n"
+        "    k: T.int64 = ijk % c\n"
+        "    for l in T.serial(4):\n"
+        "      for kh in T.serial(2):\n"
+        "        for kw in T.serial(2):\n"
+        "          for ci in T.vectorized(c // 2):\n"
+        "            y[i, j, k, l] = T.if_then_else((k - kh) % 2 == 0 and 0 <= k - kh and"
+        " (k - kh) // 2 < n and (l - kw) % 2 == 0 and 0 <= l - kw, x[" +
+        group + " * (c // 2) + ci, j, (k - kh) // 2, (l - kw) // 2], 0.0)\n");
+    EXPECT_TRUE(parsed) << render(parsed.error());
+    Prover prover;
+    prover.add_size(parsed->dims[1]);
+    prover.bind_named(parsed->dims[0], prover.form(parsed->dims[1] * 2));
+    return unproven_accesses(*parsed, prover, {});
+  };
+  EXPECT_EQ(unproven_groups("i"), std::vector<std::string>{});
+  EXPECT_NE(unproven_groups("(i + 1)"), std::vector<std::string>{});
+}
+
 // Loops over a product run where both factors are positive, if neither is negative.
 TEST(VerifyBounds, FlattenedLoopsOverADifference) {
   const auto parsed = parse_prim_func(
