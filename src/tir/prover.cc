@@ -223,7 +223,8 @@ void Prover::learn_operands(Atom x, Interval r) {
   }
 }
 
-// x >= -rest, where x stands with the factor 1; a product of at least 1 has factors of at least 1.
+// x >= -rest, where x stands with the factor 1; a product of at least 1 has factors of at least 1,
+// if no two of them may be negative.
 void Prover::learn_ranges(const Polynomial& p) {
   for (const auto& [monomial, factor] : p.terms()) {
     if (monomial.empty()) continue;
@@ -235,9 +236,9 @@ void Prover::learn_ranges(const Polynomial& p) {
       if (factor > 0) narrow(monomial[0], {-floor_div(rest.max, factor), Interval::kAny});
       if (factor < 0) narrow(monomial[0], {Interval::kNone, floor_div(rest.max, -factor)});
     } else if (factor > 0 && rest.max < 0) {
-      const bool positive = std::all_of(monomial.begin(), monomial.end(),
-                                        [&](Atom a) { return info(a).range.min >= 0; });
-      if (!positive) continue;
+      const auto maybe_negative = std::count_if(monomial.begin(), monomial.end(),
+                                                [&](Atom a) { return info(a).range.min < 0; });
+      if (maybe_negative > 1) continue;
       for (const Atom a : monomial) narrow(a, {1, Interval::kAny});
     }
   }

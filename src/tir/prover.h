@@ -110,6 +110,7 @@ class Prover {
   bool is_refuted(const Facts& facts) const;
 
   // The search (prover_search.cc).
+  Polynomial without_names(const Polynomial& p) const;
   bool follows(const Polynomial& goal) const;
   bool search(const Polynomial& p, int depth);
   bool by_cases(const Polynomial& p, int depth);

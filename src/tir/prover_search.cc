@@ -98,10 +98,21 @@ bool Prover::by_cases(const Polynomial& p, int depth) {
   return found;
 }
 
+Polynomial Prover::without_names(const Polynomial& p) const {
+  for (const auto& [monomial, factor] : p.terms()) {
+    for (const Atom a : monomial) {
+      if (info(a).kind == Kind::kNamed) return without_names(p.with(a, info(a).a));
+    }
+  }
+  return p;
+}
+
 // Is what is known, or what defines one of its atoms, all of it but for what is plainly positive?
 bool Prover::follows(const Polynomial& goal) const {
   const auto covers = [&](const Polynomial& fact) {
-    return may_cover(fact, goal) && is_plainly_positive(goal - fact);
+    if (!may_cover(fact, goal)) return false;
+    const Polynomial rest = goal - fact;
+    return is_plainly_positive(rest) || is_plainly_positive(without_names(rest));
   };
   std::set<Atom> atoms;
   for (const auto& [monomial, factor] : goal.terms())

@@ -113,6 +113,25 @@ TEST(VerifyBounds, FlattenedLoopsOverADifference) {
   EXPECT_TRUE(found.empty()) << found.front();
 }
 
+// Where the loop runs, the one factor that may be negative is not; two of them may be.
+TEST(VerifyBounds, FlattenedLoopsOverSizesThatMayBeNegative) {
+  const auto is_proven = [](std::int64_t rows_less, std::int64_t columns_less) {
+    const auto parsed = parse_prim_func(
+        kernel("  for i in T.grid(n * m):\n    y[i // m, i % m] = x[i // m, i % m]\n"));
+    EXPECT_TRUE(parsed) << render(parsed.error());
+    const Expr rows = make_var("rows"), columns = make_var("columns");
+    Prover prover;
+    prover.add_size(rows);
+    prover.add_size(columns);
+    prover.bind_named(parsed->dims[0], prover.form(rows - rows_less));
+    prover.bind_named(parsed->dims[1], prover.form(columns - columns_less));
+    return unproven_accesses(*parsed, prover, {}).empty();
+  };
+  EXPECT_TRUE(is_proven(0, 1));
+  EXPECT_TRUE(is_proven(1, 0));
+  EXPECT_FALSE(is_proven(1, 1));
+}
+
 TEST(VerifyBounds, VectorsAndTheirTails) {
   const std::string vectors =
       "  for i in T.serial(n):\n    for o in T.serial(m // 8):\n      for v in T.vectorized(8):\n";

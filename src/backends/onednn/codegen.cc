@@ -189,10 +189,11 @@ Result<std::vector<NamedConstant>> place_constants(const std::string& symbol,
   for (auto& [node, tensor] : graph.constants) {
     const ConstantUse* use = nullptr;
     for (const ConstantUse& u : plan.constants()) use = u.node == node ? &u : use;
-    TESSERA_CHECK(use != nullptr, "a constant of {} that no primitive reads", symbol);
     ConstantIndex index;
-    const bool same = api.memory_desc_equal(use->stored, use->wanted) != 0;
-    const int tag = same || !options.reorder_weights ? -1 : find_tag(api, use->wanted);
+    // At sizes of nothing there are no primitives, and no layout that they want.
+    const bool stays = use == nullptr || !options.reorder_weights ||
+                       api.memory_desc_equal(use->stored, use->wanted) != 0;
+    const int tag = stays ? -1 : find_tag(api, use->wanted);
     if (tag < 0) {
       index = pool.add(tensor);
     } else {

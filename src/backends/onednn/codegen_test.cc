@@ -47,5 +47,27 @@ TEST(Codegen, ManyCompositesTakeNearLinearTime) {
   EXPECT_EQ(code->operators.size(), static_cast<std::size_t>(kProducts));
 }
 
+// Where a size is likely to be 0 there is no primitive that reads the weight: it stays as it is.
+TEST(Codegen, WeightsOfAProductOfNothing) {
+  if (compiler_library() == nullptr) GTEST_SKIP() << compiler_library_error();
+  relay::FunctionBuilder b;
+  const Type rows = tensor_type({Dim::symbol("n"), 2}, kFloat32);
+  const NodeId x = b.param("x", rows);
+  const relay::RegionId body = b.begin_region();
+  const NodeId p = b.param("p", rows),
+               w = b.constant(Tensor({2, 2}, kFloat32, Blob::adopt(std::vector<std::byte>(16))));
+  b.end_region(b.call(ops::op("nn.dense"), {p, w}, {{"units", 2}}));
+  const NodeId literal = b.literal(body, {{"Composite", "onednn.dense"}}, rows);
+  const auto region = ops::infer_types(b.finish(b.call_value(literal, std::vector<NodeId>{x})));
+  ASSERT_TRUE(region) << render(region.error());
+  SymbolTable symbols;
+  symbols["n"] = {.name = "n", .min = 0, .likely = 0};
+  ReorderedWeights reordered;
+  ConstantPool pool;
+  const auto code = generate("region", *region, {symbols}, reordered, pool);
+  ASSERT_TRUE(code) << render(code.error());
+  EXPECT_EQ(code->constants.size(), 1u);
+}
+
 }  // namespace
 }  // namespace tessera::backends::onednn

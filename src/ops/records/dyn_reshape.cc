@@ -24,9 +24,10 @@ Result<Type> infer_dyn_reshape(const InferArgs& args) {
     }
   }
   const Dim total = num_elements(in);
-  // From nothing, nothing remains, as the definition of the sizes has it.
+  // From nothing, nothing remains, as the definition of the sizes has it: of s elements in s rows,
+  // not always 1.
   const Dim of_none = total == Dim(0) ? Dim(0) : Dim::unknown();
-  if (rest) shape[*rest] = others == Dim(0) ? of_none : floor_div(total, others);
+  if (rest) shape[*rest] = others == Dim(0) ? of_none : floor_div(total, max(others, Dim(1)));
   if (provably_equal(total, num_elements(shape)) == Tri::kNo) {
     return refuse(args, Code::kShapeMismatch, "cannot give {} the shape {}", to_string(in),
                   to_string(shape));

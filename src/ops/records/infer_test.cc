@@ -132,6 +132,19 @@ TEST(Infer, WhatRemainsOfAShapeIsWhole) {
   EXPECT_EQ(typed.error().list[0].message, "`dyn.reshape` cannot give (2, 3) the shape (2, 1, 2)");
 }
 
+// Of s elements in s rows 1 remains to a row, and none where s is 0.
+TEST(Infer, WhatRemainsOfAnOpenShapeMayBeNothing) {
+  FunctionBuilder b;
+  const std::int64_t rest[] = {0, -1, 2};
+  const NodeId list = b.constant(tensor_from_ints({3}, kInt64, rest));
+  const NodeId x = b.param("x", tensor_type({Dim::symbol("s"), 2}, kFloat32));
+  const auto typed = infer_types(b.finish(b.call(op("dyn.reshape"), {x, list})));
+  ASSERT_TRUE(typed.has_value()) << render(typed.error());
+  const Shape& shape = typed->type(typed->result()).shape();
+  EXPECT_EQ(shape[1].substitute({{"s", Dim(0)}}), Dim(0)) << to_string(shape[1]);
+  EXPECT_EQ(shape[1].substitute({{"s", Dim(5)}}), Dim(1)) << to_string(shape[1]);
+}
+
 // The largest numbers of 32 and 64 bits are how exporters say "to the end".
 TEST(Infer, SlicesToTheEnd) {
   using Ints = std::vector<std::int64_t>;
