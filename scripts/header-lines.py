@@ -8,10 +8,13 @@ where the mean of a source has grown by more than 5 % beyond what header-lines.j
 where the same ones are read."""
 import argparse
 import json
+import os
 import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -30,21 +33,23 @@ def lines(path: str) -> int:
         return 0  # deleted since
 
 
+def reads(command: dict) -> list[str]:
+    """The files that the compiler reads for a source; what is generated later counts as nothing."""
+    words = shlex.split(command["command"])
+    words = words[next(i for i, w in enumerate(words) if re.search(r"(clang|g)\+\+", w)):]
+    rule = subprocess.run([*words[:words.index("-o")], "-M", "-MG", command["file"]],
+                          cwd=command["directory"], check=True, capture_output=True,
+                          text=True).stdout
+    return [str(Path(command["directory"], p).resolve())
+            for p in rule.replace("\\\n", " ").split()[1:]]
+
+
 def sources(build: Path) -> dict[str, list[str]]:
-    """By the log that ninja keeps: what the compiler read for each object of a C++ source of ours."""
-    log = subprocess.run(["ninja", "-C", build, "-t", "deps"], check=True, capture_output=True,
-                         text=True).stdout
-    found = {}
-    for entry in log.split("\n\n"):
-        head, *read = entry.strip().split("\n")
-        if "#deps" not in head or "(VALID)" not in head:
-            continue
-        paths = [str((build / p.strip()).resolve()) for p in read]
-        own = [p for p in paths if p.endswith(".cc") and Path(p).is_relative_to(ROOT)
-               and not Path(p).is_relative_to(build)]
-        if own and own[0] not in found:
-            found[own[0]] = paths
-    return found
+    commands = {c["file"]: c for c in json.loads((build / "compile_commands.json").read_text())
+                if c["file"].endswith(".cc") and Path(c["file"]).is_relative_to(ROOT)
+                and not Path(c["file"]).is_relative_to(build)}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(commands, pool.map(reads, commands.values())))
 
 
 def name(path: str) -> str:

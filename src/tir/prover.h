@@ -89,6 +89,8 @@ class Prover {
   Polynomial chosen(const Select& n);
   Polynomial quotient(const Polynomial& a, const Polynomial& divisor);
   Polynomial quotient_atom(const Polynomial& a, const Polynomial& divisor);
+  std::vector<Polynomial> beside_quotients(const Polynomial& a, const Polynomial& divisor,
+                                           const Polynomial& is) const;
   std::optional<Polynomial> times_around(const Polynomial& a, const Polynomial& divisor) const;
 
   Interval range(const Polynomial& p) const;

@@ -167,7 +167,30 @@ Polynomial Prover::quotient_atom(const Polynomial& a, const Polynomial& divisor)
   const Polynomial is = keep(key, {Kind::kQuotient, a, divisor, {}, {}, values, {}, {}});
   atoms_.back().facts = {a - divisor * is, divisor * is + divisor - 1 - a};
   if (count) atoms_.back().facts.insert(atoms_.back().facts.begin(), *count - 1 - is);
+  for (const Polynomial& fact : beside_quotients(a, divisor, is)) {
+    atoms_.back().facts.push_back(fact);
+  }
   return is;
+}
+
+// What this quotient and others of the same number, by multiples or parts of this divisor, say of
+// each other: n // 6 = n // 2 // 3.
+std::vector<Polynomial> Prover::beside_quotients(const Polynomial& a, const Polynomial& divisor,
+                                                 const Polynomial& is) const {
+  std::vector<Polynomial> facts;
+  const auto coarser = [&](const Polynomial& fine, const Polynomial& coarse,
+                           const Polynomial::Division& factor) {
+    if (!factor.rest.is_zero() || !factor.quotient.constant()) return;
+    facts.push_back(fine - factor.quotient * coarse);
+    facts.push_back(factor.quotient * coarse + factor.quotient - 1 - fine);
+  };
+  for (const auto& [key, atom] : known_) {
+    const auto& [kind, number, by] = key;
+    if (kind != Kind::kQuotient || number != a || by == divisor) continue;
+    coarser(is, Polynomial::of(atom), by.divided_by(divisor));
+    coarser(Polynomial::of(atom), is, divisor.divided_by(by));
+  }
+  return facts;
 }
 
 // How many times a flattened loop goes through its inner ones: the quotients of its variable by

@@ -115,8 +115,12 @@ void feed_target(const std::string& text, const std::string&) {
     EXPECT_FALSE(render(target.error()).empty());
     return;
   }
-  EXPECT_TRUE(parse_target(to_string(*target)).value() == target->without_host()) << text;
-  EXPECT_TRUE(parse_target(to_json(*target)).value() == *target) << text;
+  const auto again = parse_target(to_string(*target));
+  ASSERT_TRUE(again) << text << "\n" << to_string(*target) << "\n" << render(again.error());
+  EXPECT_TRUE(*again == target->without_host()) << text;
+  const auto of_json = parse_target(to_json(*target));
+  ASSERT_TRUE(of_json) << text << "\n" << to_json(*target) << "\n" << render(of_json.error());
+  EXPECT_TRUE(*of_json == *target) << text;
 }
 
 // A file of bytes has no lines; the message names it, or a node in it.
