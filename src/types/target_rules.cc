@@ -92,8 +92,8 @@ constexpr OptionRule kRules[] = {
      "an architecture from sm_75 on, as sm_80 and sm_90a are, or `auto`: CUDA 13 has no code for "
      "older GPUs",
      is_arch_or_auto},
-    {"cutlass", "sm", "75 or more, as 90 for sm_90: CUDA 13 has no code for older GPUs",
-     at_least<kOldestArch>},
+    {"cutlass", "sm", "75 to 999, as 90 for sm_90: CUDA 13 has no code for older GPUs",
+     is_between<kOldestArch, 999>},
     {"cutlass", "multiprocessors", "0 to 10000", is_between<0, 10000>},
     {"cutlass", "threads", "10000 or less", at_most<10000>},
     {"cutlass", "cluster_shapes", "pairs of numbers from 1 on, of at most 8 blocks each",

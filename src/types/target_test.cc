@@ -158,6 +158,9 @@ TEST(TargetErrors, Text) {
   for (const char* arch : {"sm_75", "sm_80", "sm_90a", "sm_103f", "sm_120"}) {
     EXPECT_EQ(good(fmt::format("cuda -arch={}", arch)).get_string("arch"), arch);
   }
+  for (const char* sm : {"74", "1000", "90922335808"}) {
+    expect_contains(bad(fmt::format("cutlass -sm={}", sm)), "option `sm` must be 75 to 999");
+  }
   EXPECT_EQ(good("cutlass -arch=auto").get_string("arch"), "auto");
   for (const char* text : {"cutlass", "cutlass -sm=80", "cutlass -sm=90 -arch=auto"}) {
     const Target target = good(text);

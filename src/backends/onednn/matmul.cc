@@ -75,7 +75,7 @@ Expected<View, Refusal> undo_views(const Subject& s, std::span<const EpilogueSte
         v = *undone;
         continue;
       }
-      if (s.op(step.node) != "transpose") return refuse("the reshape behind needs a copy");
+      if (s.op(step.node) != "transpose") return refuse("the reshape after it needs a copy");
       const Ints axes = transpose_axes(s, step.node);
       Ints inverse(axes.size());
       for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -87,7 +87,7 @@ Expected<View, Refusal> undo_views(const Subject& s, std::span<const EpilogueSte
     // A vector along the last dimension stays one, if that dimension does.
     const bool vector = num_elements(v.dims) == v.dims.back();
     if (!vector || !is_reshape(s.op(step.node)) || before.back() != after.back()) {
-      return refuse("what is added behind a view repeats along dimensions");
+      return refuse("what is added after a view repeats along dimensions");
     }
     Shape dims(before.size(), 1);
     dims.back() = v.dims.back();

@@ -69,7 +69,7 @@ KernelOr describe_binary(const Subject& s, std::string_view activation_name) {
   kernel.add_operand(operands[1], "second_source", shape);
   kernel.set("algorithm", "binary_add");
   for (const EpilogueStep& step : steps) {
-    if (step.kind != EpilogueKind::kActivation) return refuse("more than an activation behind");
+    if (step.kind != EpilogueKind::kActivation) return refuse("more than an activation after it");
     kernel.post_ops.push_back(step.activation);
   }
   return kernel;
