@@ -167,8 +167,8 @@ TEST(TargetErrors, Text) {
     EXPECT_EQ(good(to_string(target)), target) << text;
     EXPECT_EQ(good(to_json(target)), target) << text;
   }
-  expect_contains(bad("cutlass -sm=9"), "option `sm` must be 75 or more");
-  expect_contains(bad("cutlass -sm=70"), "option `sm` must be 75 or more");
+  expect_contains(bad("cutlass -sm=9"), "option `sm` must be 75 to 999");
+  expect_contains(bad("cutlass -sm=70"), "option `sm` must be 75 to 999");
   expect_contains(bad("cutlass -sm=90 -arch=sm_80"),
                   "`-sm=90` and `-arch=sm_80` contradict each other; omit one of them");
   expect_contains(bad(R"({"kind":"cutlass","arch":"sm_90a","sm":86})"), "contradict each other");
