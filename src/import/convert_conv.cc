@@ -1,16 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution: Conv, ConvTranspose, ConvInteger, and Col2Im, which is the last half of a transposed
 // one.
+#include "import/activation.h"
 #include "import/converters.h"
 #include "import/window.h"
 
 namespace tessera::import {
 namespace {
 
-std::vector<NodeId> convert_conv(Node& n) {
+Value biased_conv(Node& n) {
   const Value y = convolve(input(n, 0), input(n, 1));
-  if (!n.has_input(2)) return {y};
-  return {n.call("nn.bias_add", {y, n.input(2)}, {{"axis", 1}})};
+  if (!n.has_input(2)) return y;
+  return {n, n.call("nn.bias_add", {y, n.input(2)}, {{"axis", 1}})};
+}
+
+std::vector<NodeId> convert_conv(Node& n) { return {biased_conv(n)}; }
+
+// What is added comes before the activation.
+std::vector<NodeId> convert_fused_conv(Node& n) {
+  const std::vector<double> given = n.floats_attr("activation_params");
+  const auto parameter = [&](std::size_t i) {
+    return i < given.size() ? std::optional(given[i]) : std::nullopt;
+  };
+  const Activation activation{n.string_attr("activation", ""), parameter(0), parameter(1)};
+  Value y = biased_conv(n);
+  if (n.has_input(3)) y = y + input(n, 3);
+  return {activation.name.empty() ? y : activate(y, activation)};
 }
 
 // Exact: the products of 8-bit numbers less their zero points are summed as int32.
@@ -112,6 +127,7 @@ std::vector<NodeId> convert_col2im(Node& n) {
 
 constexpr Converter kConvTable[] = {
     {"Conv", 1, convert_conv},
+    {"com.microsoft.FusedConv", 1, convert_fused_conv},
     {"ConvInteger", 10, convert_conv_integer},
     {"ConvTranspose", 1, convert_conv_transpose},
     {"Col2Im", 18, convert_col2im},

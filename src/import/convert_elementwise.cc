@@ -161,14 +161,38 @@ std::vector<NodeId> convert_prelu(Node& n) {
   return {where(x < 0, x * slope, x)};
 }
 
+Value tanh_gelu(Value x) {
+  const Value inner = (x + x * x * x * 0.044715) * 0.7978845608028654;
+  return x * 0.5 * (inner.apply("tanh") + 1.0);
+}
+
 // Exact, or with the tanh approximation.
 std::vector<NodeId> convert_gelu(Node& n) {
   const std::string form = n.string_attr("approximate", "none");
   const Value x = input(n, 0);
   if (form == "none") return {n.call("nn.gelu", {x})};
   if (form != "tanh") n.invalid(Code::kWrongAttribute, "approximate is \"none\" or \"tanh\"");
-  const Value inner = (x + x * x * x * 0.044715) * 0.7978845608028654;
-  return {x * 0.5 * (inner.apply("tanh") + 1.0)};
+  return {tanh_gelu(x)};
+}
+
+// The operand of an activation that onnxruntime's optimiser has fused: 16 bits are too few for what
+// lies between.
+Value with_bias(Node& n) {
+  const Value x = input(n, 0);
+  const Value wide = x.dtype().bits < 32 ? x.cast(kFloat32) : x;
+  return n.has_input(1) ? wide + input(n, 1).cast(wide.dtype()) : wide;
+}
+
+std::vector<NodeId> convert_bias_gelu(Node& n) {
+  return {with_bias(n).apply("nn.gelu").cast(n.dtype(n.input(0)))};
+}
+std::vector<NodeId> convert_fast_gelu(Node& n) {
+  return {tanh_gelu(with_bias(n)).cast(n.dtype(n.input(0)))};
+}
+std::vector<NodeId> convert_quick_gelu(Node& n) {
+  const Value x = with_bias(n);
+  const double alpha = n.float_attr("alpha", 1.702);
+  return {(x * (alpha == 1 ? x : x * alpha).apply("sigmoid")).cast(n.dtype(n.input(0)))};
 }
 
 std::vector<NodeId> convert_reciprocal(Node& n) { return {1.0 / input(n, 0)}; }
@@ -220,6 +244,10 @@ constexpr Converter kElementwiseTable[] = {
     {"PRelu", 1, convert_prelu},
     {"Reciprocal", 1, convert_reciprocal},
     {"Gelu", 20, convert_gelu},
+    {"com.microsoft.Gelu", 1, convert_bias_gelu},
+    {"com.microsoft.BiasGelu", 1, convert_bias_gelu},
+    {"com.microsoft.FastGelu", 1, convert_fast_gelu},
+    {"com.microsoft.QuickGelu", 1, convert_quick_gelu},
     {"BitShift", 11, convert_bit_shift},
     {"IsInf", 10, convert_is_inf},
 };

@@ -1,36 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // RNN, GRU and LSTM, unrolled over their steps: a sequence's length is part of its shape.
-#include <algorithm>
 #include <functional>
 
+#include "import/activation.h"
 #include "import/converters.h"
 #include "import/value.h"
 
 namespace tessera::import {
 namespace {
-
-using Activation = std::function<Value(Value)>;
-
-Activation activation(Node& n, const std::string& given, double alpha, double beta) {
-  std::string name = given;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const char* plain : {"tanh", "sigmoid"}) {
-    if (name == plain) return [plain](Value x) { return x.apply(plain); };
-  }
-  for (const char* in_nn : {"relu", "softplus", "softsign"}) {
-    const std::string op = "nn." + name;
-    if (name == in_nn) return [op](Value x) { return x.apply(op); };
-  }
-  if (name == "affine") return [=](Value x) { return x * alpha + beta; };
-  if (name == "leakyrelu") {
-    return [=](Value x) { return x.apply("nn.leaky_relu", {{"alpha", alpha}}); };
-  }
-  if (name == "hardsigmoid") {
-    return [=](Value x) { return minimum(maximum(x * alpha + beta, 0.0), 1.0); };
-  }
-  n.unsupported(fmt::format("the activation `{}`", given));
-}
 
 // The attributes and inputs of one direction, with the gates' numbers: 1, 3 or 4.
 class Cell {
@@ -48,11 +25,11 @@ class Cell {
       n.invalid(Code::kShapeMismatch, "its weights do not fit hidden_size");
     }
     const auto alphas = n.floats_attr("activation_alpha"), betas = n.floats_attr("activation_beta");
+    const auto given = [](const std::vector<double>& all, std::size_t i) {
+      return i < all.size() ? std::optional(all[i]) : std::nullopt;
+    };
     for (std::size_t i = 0; i < names.size(); ++i) {
-      const bool hard = names[i] == "HardSigmoid";
-      const double alpha = i < alphas.size() ? alphas[i] : hard ? 0.2 : 0.01;
-      const double beta = i < betas.size() ? betas[i] : hard ? 0.5 : 0;
-      activations_.push_back(activation(n, names[i], alpha, beta));
+      activations_.push_back({names[i], given(alphas, i), given(betas, i)});
     }
   }
 
@@ -74,7 +51,7 @@ class Cell {
     return dense(h, r_.slice(0, k * hidden_, (k + 1) * hidden_)) +
            recurrent_bias().slice(0, k * hidden_, (k + 1) * hidden_);
   }
-  Value activate(std::size_t i, Value x) const { return activations_[i](x); }
+  Value activate(std::size_t i, Value x) const { return import::activate(x, activations_[i]); }
 
  private:
   static std::int64_t hidden_size(Node& n) {
