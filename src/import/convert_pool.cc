@@ -9,14 +9,6 @@
 namespace tessera::import {
 namespace {
 
-Attrs pool_attrs(Node& n, const Window& w) {
-  return {{"pool_size", w.kernel},
-          {"strides", w.strides},
-          {"dilation", w.dilations},
-          {"padding", w.pads},
-          {"ceil_mode", n.flag_attr("ceil_mode", false)}};
-}
-
 // The place of each window's maximum, counted in the whole tensor. Window by window the places are
 // constants; what is gathered there is compared.
 Value max_places(Node& n, const Window& w, const Ints& result) {
@@ -60,26 +52,14 @@ Value max_places(Node& n, const Window& w, const Ints& result) {
 
 std::vector<NodeId> convert_max_pool(Node& n) {
   const Value x = input(n, 0);
-  const Window w = read_window(n, x, n.need_ints_attr("kernel_shape"));
-  if (w.kernel.size() != spatial_rank(n, x)) {
-    n.invalid(Code::kWrongAttribute, "kernel_shape does not fit its input");
-  }
+  const Window w = pool_window(x);
   n.ignore_attr("storage_order");  // of the places
   const Value y = x.apply(ranked("nn.max_pool", w.kernel.size()), pool_attrs(n, w));
   if (!n.uses_output(1)) return {y};
   return {y, max_places(n, w, y.sizes())};
 }
 
-std::vector<NodeId> convert_average_pool(Node& n) {
-  const Value x = input(n, 0);
-  const Window w = read_window(n, x, n.need_ints_attr("kernel_shape"));
-  if (w.kernel.size() != spatial_rank(n, x)) {
-    n.invalid(Code::kWrongAttribute, "kernel_shape does not fit its input");
-  }
-  Attrs attrs = pool_attrs(n, w);
-  attrs.set("count_include_pad", n.flag_attr("count_include_pad", false));
-  return {x.apply(ranked("nn.avg_pool", w.kernel.size()), std::move(attrs))};
-}
+std::vector<NodeId> convert_average_pool(Node& n) { return {average_pool(input(n, 0))}; }
 
 // The mean of |x|^p over the window, times its size, to the power 1/p.
 std::vector<NodeId> convert_lp_pool(Node& n) {

@@ -107,6 +107,29 @@ Value convolve(Value x, Value w) {
                      {"kernel_size", window.kernel}})};
 }
 
+Attrs pool_attrs(Node& n, const Window& w) {
+  return {{"pool_size", w.kernel},
+          {"strides", w.strides},
+          {"dilation", w.dilations},
+          {"padding", w.pads},
+          {"ceil_mode", n.flag_attr("ceil_mode", false)}};
+}
+
+Window pool_window(Value x) {
+  Node& n = x.node();
+  Window w = read_window(n, x, n.need_ints_attr("kernel_shape"));
+  if (w.kernel.size() == spatial_rank(n, x)) return w;
+  n.invalid(Code::kWrongAttribute, "kernel_shape does not fit its input");
+}
+
+Value average_pool(Value x) {
+  Node& n = x.node();
+  const Window w = pool_window(x);
+  Attrs attrs = pool_attrs(n, w);
+  attrs.set("count_include_pad", n.flag_attr("count_include_pad", false));
+  return x.apply(ranked("nn.avg_pool", w.kernel.size()), std::move(attrs));
+}
+
 std::size_t spatial_rank(Node& n, NodeId input) {
   const std::int64_t rank = n.rank(input);
   if (rank < 3 || rank > 5) n.unsupported(fmt::format("an input of {} dimensions", rank));

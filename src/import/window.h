@@ -21,6 +21,10 @@ Window read_window(Node& n, NodeId input, Ints kernel);
 Window window_of(Value x, Value w);
 // The convolution itself, as the attributes say.
 Value convolve(Value x, Value w);
+// Of a pooling of x, which has its kernel as an attribute.
+Window pool_window(Value x);
+Attrs pool_attrs(Node& n, const Window& w);
+Value average_pool(Value x);
 // The number of spatial dimensions: 1 to 3.
 std::size_t spatial_rank(Node& n, NodeId input);
 // "nn.conv", 2 -> "nn.conv2d"

@@ -93,8 +93,11 @@ Result<Dim> window_places(const InferArgs& args, const WindowAxis& w, const Dim&
   }
   TESSERA_TRY_VOID(at_least(args, size + Dim(w.pad_begin + w.pad_end), Dim(w.reach()),
                             "elements under a window, borders included, and its reach"));
-  const Dim steps = ceil ? ceil_div(room, Dim(w.stride)) : floor_div(room, Dim(w.stride));
-  return steps + Dim(1);
+  if (!ceil) return floor_div(room, Dim(w.stride)) + Dim(1);
+  const Dim places = ceil_div(room, Dim(w.stride)) + Dim(1);
+  // A window that would begin behind the operand, in its border, is none.
+  if (w.pad_end + w.stride <= w.reach()) return places;
+  return min(places, ceil_div(size + Dim(w.pad_begin), Dim(w.stride)));
 }
 
 }  // namespace tessera::ops

@@ -10,6 +10,7 @@ constexpr Operator kMaxPool1D = pool_operator<MaxPoolAttrs<1>, PoolKind::kMax>(
     {"nn.max_pool1d(float32[2,3,9], pool_size=[3])",
      "nn.max_pool1d(float16[1,2,7], pool_size=[2], strides=[2], padding=[1])",
      "nn.max_pool1d(float32[1,2,8], pool_size=[3], strides=[2], ceil_mode=True)",
+     "nn.max_pool1d(float32[1,2,8], pool_size=[1], strides=[3], padding=[0,1], ceil_mode=True)",
      "nn.max_pool1d(int8[1,2,5], pool_size=[2], padding=[1])"});
 
 }  // namespace tessera::ops

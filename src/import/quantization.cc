@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/quantization.h"
+
+namespace tessera::import {
+namespace {
+
+struct Limits {
+  double least = 0, most = 0;
+};
+
+Limits limits(Node& n, DType dtype) {
+  if (dtype.bits > 16 || !dtype.is_int()) {
+    n.unsupported(fmt::format("quantisation to {}", to_string(dtype)));
+  }
+  const auto span = static_cast<double>(1 << dtype.bits);
+  return dtype.is_signed_int() ? Limits{-span / 2, span / 2 - 1} : Limits{0, span - 1};
+}
+
+}  // namespace
+
+Value quantize(Value scaled, Value zero, DType to) {
+  const Limits l = limits(scaled.node(), to);
+  return minimum(maximum(scaled.apply("round") + zero, l.least), l.most).cast(to);
+}
+
+Value number_of(Node& n, std::size_t i) {
+  return input_or(n, i, 0, kFloat32).cast(kFloat32).reshape({});
+}
+
+Quantized quantize_by_range(Value x) {
+  const Ints all = range(0, x.rank());
+  const Value least = minimum(x.apply("min", {{"axis", all}}), 0.0);
+  const Value most = maximum(x.apply("max", {{"axis", all}}), 0.0);
+  const Value step = (most - least) / 255.0;
+  const Value scale = where(equal(step, 0.0), step.number(1), step);  // of zeros alone
+  const Value zero = quantize(0.0 - least / scale, scale.number(0), kUInt8);
+  return {quantize(x / scale, zero.cast(kFloat32), kUInt8), scale, zero};
+}
+
+}  // namespace tessera::import

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What quantising and quantised operators share: numbers on a grid, x = (q - zero) * scale.
+#pragma once
+
+#include "import/value.h"
+
+namespace tessera::import {
+
+// round(scaled) + zero, saturated; the zero point is float32. Half goes to the even number.
+Value quantize(Value scaled, Value zero, DType to);
+
+// One number for a whole tensor, as float32: 0 for a zero point that is not given.
+Value number_of(Node& n, std::size_t i);
+
+struct Quantized {
+  Value values, scale, zero;
+};
+// To uint8, by the least and the greatest element.
+Quantized quantize_by_range(Value x);
+
+}  // namespace tessera::import
