@@ -8,17 +8,6 @@
 namespace tessera::import {
 namespace {
 
-// A quantised operand without its zero point, as int32. Zero points of rows or columns have the
-// dimensions that broadcast.
-Value shifted(Node& n, std::size_t i, std::size_t zero, bool of_rows) {
-  const Value x = input(n, i).cast(kInt32);
-  if (!n.has_input(zero)) return x;
-  Value z = input(n, zero).cast(kInt32);
-  if (product(z.sizes()) == 1) return x - z.reshape({});
-  if (z.rank() == 1) z = along(z, of_rows ? x.rank() - 2 : x.rank() - 1, x.rank());
-  return x - z;
-}
-
 std::vector<NodeId> convert_matmul_integer(Node& n) {
   return {shifted(n, 0, 2, true).matmul(shifted(n, 1, 3, false))};
 }
@@ -52,31 +41,17 @@ std::vector<NodeId> convert_qlinear_conv(Node& n) {
   return {quantize(y.cast(kFloat32) * factor, zero.cast(kFloat32).reshape({}), zero.dtype())};
 }
 
-// The scale of B: of all of it, or of each column.
-Value column_scale(Node& n, std::size_t i, std::int64_t rank) {
-  const Value s = input(n, i).cast(kFloat32);
-  if (product(s.sizes()) == 1) return s.reshape({});
-  return s.rank() == 1 ? along(s, rank - 1, rank) : s;
-}
-
-// The sum as a real number, with a bias if one is given.
-Value real(Value sum, Value scale_a, std::size_t scale_b, std::size_t bias) {
-  Node& n = sum.node();
-  const Value y = sum.cast(kFloat32) * (scale_a * column_scale(n, scale_b, sum.rank()));
-  return n.has_input(bias) ? y + input(n, bias).cast(kFloat32) : y;
-}
-
 std::vector<NodeId> convert_matmul_integer_to_float(Node& n) {
   Value a = input(n, 0).cast(kInt32);
   if (n.has_input(4)) a = a - input(n, 4).cast(kInt32).reshape({});
   const Value sum = a.matmul(shifted(n, 1, 5, false));
-  return {real(sum, number_of(n, 2), 3, 6).cast(n.dtype(n.input(2)))};
+  return {dequantized_sum(sum, number_of(n, 2), 3, 6).cast(n.dtype(n.input(2)))};
 }
 
 std::vector<NodeId> convert_dynamic_quantize_matmul(Node& n) {
   const Quantized a = quantize_by_range(input(n, 0));
   const Value sum = (a.values.cast(kInt32) - a.zero.cast(kInt32)).matmul(shifted(n, 1, 3, false));
-  return {real(sum, a.scale, 2, 4)};
+  return {dequantized_sum(sum, a.scale, 2, 4)};
 }
 
 // C is of the sum's scale. Without a scale the result is not quantised.

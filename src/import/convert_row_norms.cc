@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "import/converters.h"
-#include "import/value.h"
+#include "import/indices.h"
 
 namespace tessera::import {
 namespace {
@@ -92,10 +92,37 @@ std::vector<NodeId> convert_skip_layer_norm(Node& n) {
 
 std::vector<NodeId> convert_skip_rms_norm(Node& n) { return skip_norm(n, false, std::nullopt, 3); }
 
+// The number of ones in each row of a mask; zeros where there is none.
+Value mask_index(Node& n, Value ids) {
+  if (n.has_input(7)) return equal(input(n, 7), 1.0).cast(kInt32).sum({1}, false);
+  return Value(n, n.scalar(0, kInt32)).broadcast_to({ids.shape()[0]});
+}
+
+// Rows of tables, one for each token: of its word, its place and, if given, its segment.
+Value embedding_sum(Node& n, Value ids) {
+  const Value table = input(n, 3);
+  const Value places = n.has_input(8) ? input(n, 8) : iota_along(ids, 1);
+  const Value sum = take_checked(input(n, 2), ids, 0) + take_checked(table, places, 0);
+  if (n.has_input(1) != n.has_input(4)) {
+    n.invalid(Code::kWrongArity, "segments and their embedding are given both or not at all");
+  }
+  return n.has_input(1) ? sum + take_checked(input(n, 4), n.input(1), 0) : sum;
+}
+
+std::vector<NodeId> convert_embed_layer_norm(Node& n) {
+  const Value ids = input(n, 0);
+  if (ids.rank() != 2) n.invalid(Code::kShapeMismatch, "its input must have two dimensions");
+  n.ignore_attr("mask_index_type");  // says no more than the output's use
+  const Value sum = embedding_sum(n, ids);
+  const Rows rows{sum, 2, n.float_attr("epsilon", 1e-12), true};
+  return {normal(rows, input(n, 5), input(n, 6)), mask_index(n, ids), sum};
+}
+
 constexpr Converter kRowNormsTable[] = {
     {"LayerNormalization", 17, convert_layer_norm},
     {"RMSNormalization", 23, convert_rms_norm},
     {"SimplifiedLayerNormalization", 1, convert_rms_norm},
+    {"com.microsoft.EmbedLayerNormalization", 1, convert_embed_layer_norm},
     {"com.microsoft.SkipLayerNormalization", 1, convert_skip_layer_norm},
     {"com.microsoft.SkipSimplifiedLayerNormalization", 1, convert_skip_rms_norm},
 };

@@ -37,4 +37,25 @@ Quantized quantize_by_range(Value x) {
   return {quantize(x / scale, zero.cast(kFloat32), kUInt8), scale, zero};
 }
 
+Value shifted(Node& n, std::size_t i, std::size_t zero, bool of_rows) {
+  const Value x = input(n, i).cast(kInt32);
+  if (!n.has_input(zero)) return x;
+  Value z = input(n, zero).cast(kInt32);
+  if (product(z.sizes()) == 1) return x - z.reshape({});
+  if (z.rank() == 1) z = along(z, of_rows ? x.rank() - 2 : x.rank() - 1, x.rank());
+  return x - z;
+}
+
+Value column_scale(Node& n, std::size_t i, std::int64_t rank) {
+  const Value s = input(n, i).cast(kFloat32);
+  if (product(s.sizes()) == 1) return s.reshape({});
+  return s.rank() == 1 ? along(s, rank - 1, rank) : s;
+}
+
+Value dequantized_sum(Value sum, Value scale_a, std::size_t scale_b, std::size_t bias) {
+  Node& n = sum.node();
+  const Value y = sum.cast(kFloat32) * (scale_a * column_scale(n, scale_b, sum.rank()));
+  return n.has_input(bias) ? y + input(n, bias).cast(kFloat32) : y;
+}
+
 }  // namespace tessera::import

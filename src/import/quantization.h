@@ -18,4 +18,13 @@ struct Quantized {
 // To uint8, by the least and the greatest element.
 Quantized quantize_by_range(Value x);
 
+// ---- Products ----
+// A quantised operand without its zero point, as int32. Zero points of rows or columns have the
+// dimensions that broadcast.
+Value shifted(Node& n, std::size_t i, std::size_t zero, bool of_rows);
+// The scale of B: of all of it, or of each column.
+Value column_scale(Node& n, std::size_t i, std::int64_t rank);
+// The sum of products as a real number, with a bias if one is given.
+Value dequantized_sum(Value sum, Value scale_a, std::size_t scale_b, std::size_t bias);
+
 }  // namespace tessera::import

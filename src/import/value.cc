@@ -92,6 +92,14 @@ Value iota(Node& n, std::int64_t count, DType dtype) {
   return {n, n.ints(range(0, count), dtype)};
 }
 
+Value iota_along(Value x, std::int64_t axis, DType dtype) {
+  Node& n = x.node();
+  if (const auto count = n.dim(x, axis).as_constant()) return iota(n, *count, dtype);
+  const NodeId count = n.reshape(sizes_of(x, axis, axis + 1), {});
+  const Value all(n, n.call("arange", {n.scalar(0, kInt64), count, n.scalar(1, kInt64)}));
+  return all.cast(dtype);
+}
+
 Value numbers(Node& n, Ints shape, const std::vector<double>& values, DType dtype) {
   return {n, n.constant(tensor_from_doubles(std::move(shape), dtype, values))};
 }

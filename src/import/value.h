@@ -90,6 +90,8 @@ Value stack(Node& n, const std::vector<Value>& parts, std::int64_t axis);
 Value zeros(Node& n, const Ints& shape, DType dtype);
 // 0, 1, ..., count - 1.
 Value iota(Node& n, std::int64_t count, DType dtype = kInt64);
+// 0, 1, ... for each place of a dimension, whose size may be known at run time alone.
+Value iota_along(Value x, std::int64_t axis, DType dtype = kInt64);
 // A constant of the values, rounded to the type.
 Value numbers(Node& n, Ints shape, const std::vector<double>& values, DType dtype);
 // The tensor with `axis` as its only dimension of more than one element, for broadcasting to
