@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// RNN, GRU and LSTM, unrolled over their steps: a sequence's length is part of its shape.
+// RNN, GRU and LSTM, unrolled over their steps: a sequence's length is part of its shape. The
+// quantised LSTM computes on numbers that lie on a grid; its products are those of such numbers.
 #include <functional>
 
 #include "import/activation.h"
 #include "import/converters.h"
-#include "import/value.h"
+#include "import/quantization.h"
 
 namespace tessera::import {
 namespace {
 
+// A tensor rounded to 256 numbers between its least and its greatest.
+Value on_grid(Value x) {
+  const Quantized q = quantize_by_range(x);
+  return (q.values.cast(kFloat32) - q.zero.cast(kFloat32)) * q.scale;
+}
+
 // The attributes and inputs of one direction, with the gates' numbers: 1, 3 or 4.
 class Cell {
  public:
-  Cell(Node& n, std::int64_t direction, std::int64_t gates, const std::vector<std::string>& names)
+  Cell(Node& n, std::int64_t direction, std::int64_t gates, const std::vector<std::string>& names,
+       bool is_quantized)
       : n_(n),
         direction_(direction),
         hidden_(hidden_size(n)),
-        w_(part(1)),
-        r_(part(2)),
+        is_quantized_(is_quantized),
+        w_(is_quantized ? dequantized(1, 8) : part(1)),
+        r_(is_quantized ? dequantized(2, 10) : part(2)),
         // The sum of both biases, and the recurrent one alone, which GRU needs.
         bias_(n.has_input(3) ? part(3) : zeros(n, {2 * gates * hidden_}, w_.dtype())),
         gates_(gates) {
@@ -41,7 +50,9 @@ class Cell {
   }
   // x * W^T (+ bias) for all gates: (batch, gates * hidden).
   Value from_input(Value x) const { return dense(x, w_) + bias_.slice(0, 0, gates_ * hidden_); }
-  Value from_state(Value h) const { return dense(h, r_) + recurrent_bias(); }
+  Value from_state(Value h) const {
+    return dense(is_quantized_ ? on_grid(h) : h, r_) + recurrent_bias();
+  }
   Value recurrent_bias() const { return bias_.slice(0, gates_ * hidden_, 2 * gates_ * hidden_); }
   Value gate(Value all, std::int64_t k) const {
     return all.slice(1, k * hidden_, (k + 1) * hidden_);
@@ -62,12 +73,19 @@ class Cell {
     }
     return size;
   }
+  // Weights, which are stored the other way round, with scale and zero point of all or of columns.
+  Value dequantized(std::size_t i, std::size_t scale) const {
+    const Value w = part(i).cast(kFloat32) - part(scale + 1).cast(kFloat32);
+    if (w.rank() != 2) n_.invalid(Code::kShapeMismatch, "its weights must have three dimensions");
+    return (w * part(scale)).transpose({1, 0});
+  }
   Value dense(Value x, Value w) const {
     return {n_, n_.call("nn.dense", {x, w}, {{"units", relay::AttrValue()}})};
   }
 
   Node& n_;
   std::int64_t direction_, hidden_;
+  bool is_quantized_;
   Value w_, r_, bias_;
   std::int64_t gates_;
   std::vector<Activation> activations_;
@@ -82,6 +100,7 @@ struct Kind {
   std::vector<std::string> activations;  // of one direction
   std::size_t states;                    // hidden, and the LSTM's cell
   Step step;
+  bool is_quantized = false;  // what is multiplied lies on a grid: an input, and each state
 };
 
 struct Direction {
@@ -136,6 +155,7 @@ std::vector<NodeId> recurrent(Node& n, const Kind& kind) {
   Value x = input(n, 0);
   if (x.rank() != 3) n.invalid(Code::kShapeMismatch, "its input must have three dimensions");
   if (batch_first) x = x.transpose({1, 0, 2});
+  if (kind.is_quantized) x = on_grid(x);
   std::vector<Value> steps;
   for (std::int64_t t = 0, count = x.size(0); t < count; ++t) steps.push_back(x.at(0, t));
   if (steps.empty()) n.unsupported("a sequence without steps");
@@ -144,7 +164,8 @@ std::vector<NodeId> recurrent(Node& n, const Kind& kind) {
   for (std::size_t d = 0; d < directions; ++d) {
     const auto first = names.begin() + static_cast<std::ptrdiff_t>(d * kind.activations.size());
     const Cell cell(n, static_cast<std::int64_t>(d), kind.gates,
-                    {first, first + static_cast<std::ptrdiff_t>(kind.activations.size())});
+                    {first, first + static_cast<std::ptrdiff_t>(kind.activations.size())},
+                    kind.is_quantized);
     done.push_back(run(n, cell, kind, steps, way == "reverse" || d == 1));
   }
   std::vector<Value> by_direction;
@@ -181,7 +202,7 @@ std::vector<NodeId> convert_gru(Node& n) {
 }
 
 // Gates: input i, output o, forget f, cell c; peepholes in the order i, o, f.
-std::vector<NodeId> convert_lstm(Node& n) {
+std::vector<NodeId> lstm(Node& n, bool is_quantized) {
   if (n.int_attr("input_forget", 0) != 0) n.unsupported("input_forget");
   const bool peepholes = n.has_input(7);
   const Step step = [=](const Cell& c, Value x, const States& s) -> States {
@@ -196,13 +217,23 @@ std::vector<NodeId> convert_lstm(Node& n) {
     const Value o = c.activate(0, gate(1, 1, cell));
     return {o * c.activate(2, cell), cell};
   };
-  return recurrent(n, {4, {"Sigmoid", "Tanh", "Tanh"}, 2, step});
+  return recurrent(n, {4, {"Sigmoid", "Tanh", "Tanh"}, 2, step, is_quantized});
+}
+
+std::vector<NodeId> convert_lstm(Node& n) { return lstm(n, false); }
+
+// Where sequences end early, which elements the grids are made for depends on onnxruntime's
+// threads.
+std::vector<NodeId> convert_dynamic_quantize_lstm(Node& n) {
+  if (n.has_input(4)) n.unsupported("lengths of sequences");
+  return lstm(n, true);
 }
 
 constexpr Converter kRecurrentTable[] = {
     {"RNN", 7, convert_rnn},
     {"GRU", 7, convert_gru},
     {"LSTM", 7, convert_lstm},
+    {"com.microsoft.DynamicQuantizeLSTM", 1, convert_dynamic_quantize_lstm},
 };
 
 }  // namespace

@@ -179,5 +179,27 @@ TEST_F(Qlinear, DynamicQuantizeMatMul) {
   expect_near({254.5, 10.5});
 }
 
+// The input's grid has 255 steps from 0 to 1, and 0.25 is not on it.
+TEST_F(Qlinear, DynamicQuantizeLstm) {
+  const std::string x = floats({1, 1, 2}, {1, 0.25});
+  const std::string w = weights({1, 2, 4}, {1, 2, 9, 3, 4, -1, 9, 2});
+  const std::string r = weights({1, 1, 4}, {7, 7, 7, 7});
+  const std::string half = floats({1}, {0.5}), one = weights({1}, {1});
+  set_int(node("DynamicQuantizeLSTM", {x, w, r, "", "", "", "", "", half, one, half, one}),
+          "hidden_size", 1);
+  const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
+  const double quarter = 64.0 / 255;
+  const double i = (0 + 3 * quarter) / 2, o = (1 - 2 * quarter) / 2, c = (2 + quarter) / 2;
+  expect_near({sigmoid(o) * std::tanh(sigmoid(i) * std::tanh(c))});
+}
+
+TEST_F(Qlinear, DynamicQuantizeLstmRefusesLengths) {
+  const std::string x = floats({1, 1, 1}, {1}), w = weights({1, 1, 4}, {1, 1, 1, 1});
+  const std::string one = floats({1}, {1}), zero = weights({1}, {0}), lengths = sums({1}, {1});
+  set_int(node("DynamicQuantizeLSTM", {x, w, w, "", lengths, "", "", "", one, zero, one, zero}),
+          "hidden_size", 1);
+  expect_refused(m_.import(), {{Code::kUnsupportedOnnxNode, "node", "lengths of sequences"}});
+}
+
 }  // namespace
 }  // namespace tessera::import
