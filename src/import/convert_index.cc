@@ -305,6 +305,7 @@ constexpr Converter kIndexTable[] = {
     {"Slice", 10, convert_slice},
     {"CumSum", 11, convert_cumsum},
     {"Trilu", 14, convert_trilu},
+    {"com.microsoft.Trilu", 1, convert_trilu},
     {"OneHot", 9, convert_one_hot},
     {"TopK", 1, convert_top_k},
     {"Compress", 9, convert_compress},

@@ -126,6 +126,7 @@ std::vector<NodeId> convert_center_crop_pad(Node& n) {
 constexpr Converter kPadTable[] = {
     {"Pad", 1, convert_pad_attrs},
     {"Pad", 11, convert_pad},
+    {"com.microsoft.Pad", 1, convert_pad},
     {"CenterCropPad", 18, convert_center_crop_pad},
 };
 

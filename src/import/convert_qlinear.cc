@@ -62,6 +62,10 @@ std::vector<NodeId> convert_qlinear_leaky_relu(Node& n) {
       activate(dequantized(n, 0), {"LeakyRelu", n.float_attr("alpha", 0.01)}))};
 }
 
+std::vector<NodeId> convert_qlinear_where(Node& n) {
+  return {grid(n, 7, 1).nearest(where(input(n, 0), dequantized(n, 1), dequantized(n, 4)))};
+}
+
 // Behind the result's scale and zero point there are three inputs for each part.
 std::vector<NodeId> convert_qlinear_concat(Node& n) {
   if (n.num_inputs() < 5 || (n.num_inputs() - 2) % 3 != 0) {
@@ -127,6 +131,7 @@ constexpr Converter kQlinearTable[] = {
     {"com.microsoft.QLinearMul", 1, convert_qlinear_mul},
     {"com.microsoft.QLinearSigmoid", 1, convert_qlinear_sigmoid},
     {"com.microsoft.QLinearLeakyRelu", 1, convert_qlinear_leaky_relu},
+    {"com.microsoft.QLinearWhere", 1, convert_qlinear_where},
     {"com.microsoft.QLinearConcat", 1, convert_qlinear_concat},
     {"com.microsoft.QLinearAveragePool", 1, convert_qlinear_average_pool},
     {"com.microsoft.QLinearGlobalAveragePool", 1, convert_qlinear_global_average_pool},

@@ -51,6 +51,8 @@ std::vector<NodeId> convert_dynamic_quantize(Node& n) {
 constexpr Converter kQuantizeTable[] = {
     {"QuantizeLinear", 10, convert_quantize},
     {"DequantizeLinear", 10, convert_dequantize},
+    {"com.microsoft.QuantizeLinear", 1, convert_quantize},
+    {"com.microsoft.DequantizeLinear", 1, convert_dequantize},
     {"DynamicQuantizeLinear", 11, convert_dynamic_quantize},
 };
 

@@ -59,6 +59,9 @@ std::vector<NodeId> convert_qgemm(Node& n) {
   const bool trans_a = n.flag_attr("transA", false), trans_b = n.flag_attr("transB", false);
   const Value a = input(n, 0).cast(kInt32) - input(n, 2).cast(kInt32).reshape({});
   const Value b = shifted(n, 3, 5, trans_b);
+  if (a.rank() != 2 || b.rank() != 2) {
+    n.invalid(Code::kShapeMismatch, "its operands must have two dimensions");
+  }
   Value sum(
       n,
       n.call("nn.matmul", {a, b},

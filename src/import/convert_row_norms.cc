@@ -98,15 +98,20 @@ Value mask_index(Node& n, Value ids) {
   return Value(n, n.scalar(0, kInt32)).broadcast_to({ids.shape()[0]});
 }
 
+Value rows_at(Node& n, std::size_t table, NodeId places) {
+  const Value rows = input(n, table);
+  if (rows.rank() != 2) n.invalid(Code::kShapeMismatch, "its embeddings must have two dimensions");
+  return take_checked(rows, places, 0);
+}
+
 // Rows of tables, one for each token: of its word, its place and, if given, its segment.
 Value embedding_sum(Node& n, Value ids) {
-  const Value table = input(n, 3);
   const Value places = n.has_input(8) ? input(n, 8) : iota_along(ids, 1);
-  const Value sum = take_checked(input(n, 2), ids, 0) + take_checked(table, places, 0);
+  const Value sum = rows_at(n, 2, ids) + rows_at(n, 3, places);
   if (n.has_input(1) != n.has_input(4)) {
     n.invalid(Code::kWrongArity, "segments and their embedding are given both or not at all");
   }
-  return n.has_input(1) ? sum + take_checked(input(n, 4), n.input(1), 0) : sum;
+  return n.has_input(1) ? sum + rows_at(n, 4, n.input(1)) : sum;
 }
 
 std::vector<NodeId> convert_embed_layer_norm(Node& n) {

@@ -96,6 +96,13 @@ TEST_F(Qlinear, Sigmoid) {
   expect({3}, {128, 255, 0});
 }
 
+TEST_F(Qlinear, WhereRoundsBeforeItsZeroPoint) {
+  const std::string left = add(tensor_from_ints({2}, kBool, Ints{1, 0}), TensorProto::BOOL);
+  node("QLinearWhere", {left, bytes({2}, {11, 11}), scale(0.5), zero(10), bytes({1}, {3}),
+                        scale(1.5), zero(2), scale(1), zero(1)});
+  expect({2}, {1, 3});
+}
+
 // Each part has a grid of its own.
 TEST_F(Qlinear, Concat) {
   auto* n = node("QLinearConcat", {scale(1), zero(1), bytes({1, 2}, {11, 13}), scale(0.5), zero(10),
