@@ -30,7 +30,7 @@ struct Grid {
   // round(x / scale) + zero
   Value nearest(Value x) const { return quantize(x / scale, zero, type); }
   // round(x + zero): of what is counted in steps of the grid.
-  Value nearest_to_steps(Value x) const { return quantize(x + zero, zero.number(0), type); }
+  Value nearest_to_steps(Value x) const { return saturate((x + zero).apply("round"), type); }
 };
 
 Grid grid(Node& n, std::size_t at, std::size_t i) {

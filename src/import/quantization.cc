@@ -18,9 +18,13 @@ Limits limits(Node& n, DType dtype) {
 
 }  // namespace
 
+Value saturate(Value whole, DType to) {
+  const Limits l = limits(whole.node(), to);
+  return minimum(maximum(whole, l.least), l.most).cast(to);
+}
+
 Value quantize(Value scaled, Value zero, DType to) {
-  const Limits l = limits(scaled.node(), to);
-  return minimum(maximum(scaled.apply("round") + zero, l.least), l.most).cast(to);
+  return saturate(scaled.apply("round") + zero, to);
 }
 
 Value number_of(Node& n, std::size_t i) {

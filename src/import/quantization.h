@@ -6,6 +6,9 @@
 
 namespace tessera::import {
 
+// Whole numbers in float32 as integers: what lies beyond their limits becomes those.
+Value saturate(Value whole, DType to);
+
 // round(scaled) + zero, saturated; the zero point is float32. Half goes to the even number.
 Value quantize(Value scaled, Value zero, DType to);
 

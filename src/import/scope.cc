@@ -9,6 +9,8 @@ namespace tessera::import {
 
 std::string Scope::domain_text(const std::string& domain) const {
   if (is_default_domain(domain)) return fmt::format("ai.onnx opset {}", opset);
+  // onnxruntime's optimiser leaves the import of its own domain out. There is one version of that.
+  if (domain == "com.microsoft") return "com.microsoft opset 1";
   const auto known = other_opsets.find(domain);
   return known == other_opsets.end() ? fmt::format("{}, which the model does not import,", domain)
                                      : fmt::format("{} opset {}", domain, known->second);
