@@ -4,6 +4,7 @@
 
 #include "import/converters.h"
 #include "import/indices.h"
+#include "import/quantization.h"
 
 namespace tessera::import {
 namespace {
@@ -98,29 +99,49 @@ Value mask_index(Node& n, Value ids) {
   return Value(n, n.scalar(0, kInt32)).broadcast_to({ids.shape()[0]});
 }
 
-Value rows_at(Node& n, std::size_t table, NodeId places) {
+// A weight of an embedding. In the quantised form, weights are inputs 2 to 6; their scales are
+// inputs 8 to 12, and their zero points 13 to 17.
+Value weight(Node& n, std::size_t i, Value rows, bool is_quantized) {
+  if (!is_quantized) return rows;
+  return (rows.cast(kFloat32) - number_of(n, i + 11)) * number_of(n, i + 6);
+}
+
+Value rows_at(Node& n, std::size_t table, NodeId places, bool is_quantized) {
   const Value rows = input(n, table);
   if (rows.rank() != 2) n.invalid(Code::kShapeMismatch, "its embeddings must have two dimensions");
-  return take_checked(rows, places, 0);
+  return weight(n, table, take_checked(rows, places, 0), is_quantized);
 }
 
 // Rows of tables, one for each token: of its word, its place and, if given, its segment.
-Value embedding_sum(Node& n, Value ids) {
-  const Value places = n.has_input(8) ? input(n, 8) : iota_along(ids, 1);
-  const Value sum = rows_at(n, 2, ids) + rows_at(n, 3, places);
+Value embedding_sum(Node& n, Value ids, bool is_quantized) {
+  const bool has_places = !is_quantized && n.has_input(8);
+  const Value places = has_places ? input(n, 8) : iota_along(ids, 1);
+  const Value sum = rows_at(n, 2, ids, is_quantized) + rows_at(n, 3, places, is_quantized);
   if (n.has_input(1) != n.has_input(4)) {
     n.invalid(Code::kWrongArity, "segments and their embedding are given both or not at all");
   }
-  return n.has_input(1) ? sum + rows_at(n, 4, n.input(1)) : sum;
+  return n.has_input(1) ? sum + rows_at(n, 4, n.input(1), is_quantized) : sum;
 }
 
-std::vector<NodeId> convert_embed_layer_norm(Node& n) {
+std::vector<NodeId> embed_layer_norm(Node& n, bool is_quantized) {
   const Value ids = input(n, 0);
   if (ids.rank() != 2) n.invalid(Code::kShapeMismatch, "its input must have two dimensions");
   n.ignore_attr("mask_index_type");  // says no more than the output's use
-  const Value sum = embedding_sum(n, ids);
+  const Value sum = embedding_sum(n, ids, is_quantized);
   const Rows rows{sum, 2, n.float_attr("epsilon", 1e-12), true};
-  return {normal(rows, input(n, 5), input(n, 6)), mask_index(n, ids), sum};
+  const auto of_norm = [&](std::size_t i) { return weight(n, i, input(n, i), is_quantized); };
+  return {normal(rows, of_norm(5), of_norm(6)), mask_index(n, ids), sum};
+}
+
+std::vector<NodeId> convert_embed_layer_norm(Node& n) { return embed_layer_norm(n, false); }
+
+// It has no sum among its results.
+std::vector<NodeId> convert_quantized_embed_layer_norm(Node& n) {
+  std::vector<NodeId> results = embed_layer_norm(n, true);
+  results.pop_back();
+  // Those of segments, which need not be there.
+  for (const std::size_t i : {10, 15}) n.ignore_input(i);
+  return results;
 }
 
 constexpr Converter kRowNormsTable[] = {
@@ -128,6 +149,7 @@ constexpr Converter kRowNormsTable[] = {
     {"RMSNormalization", 23, convert_rms_norm},
     {"SimplifiedLayerNormalization", 1, convert_rms_norm},
     {"com.microsoft.EmbedLayerNormalization", 1, convert_embed_layer_norm},
+    {"com.microsoft.QEmbedLayerNormalization", 1, convert_quantized_embed_layer_norm},
     {"com.microsoft.SkipLayerNormalization", 1, convert_skip_layer_norm},
     {"com.microsoft.SkipSimplifiedLayerNormalization", 1, convert_skip_rms_norm},
 };

@@ -108,6 +108,12 @@ TEST_F(Fused, UnknownActivationIsRefused) {
   expect_refused(m_.import(), {{Code::kUnsupportedOnnxNode, "node", "activation `Sine`"}});
 }
 
+TEST_F(Fused, LayoutsOfOneMachineAreRefusedWithAReason) {
+  node("Conv", {tensor({1, 1, 3}, {1, 2, 3}), tensor({1, 1, 1}, {2})})
+      ->set_domain("com.microsoft.nchwc");
+  expect_refused(m_.import(), {{Code::kUnsupportedOnnxNode, "node", "level `extended`"}});
+}
+
 TEST_F(Fused, GelusAddTheirBias) {
   node("BiasGelu", {tensor({2}, {0, 3}), tensor({2}, {1, -4})});
   const double at_one = (1 + std::erf(1 / std::sqrt(2.0))) / 2;

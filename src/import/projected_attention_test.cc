@@ -156,5 +156,23 @@ TEST_F(Embeddings, MaskAndPlacesOfItsOwn) {
   expect(found.at(2), {1, 2, 2}, {39, 40, 10, 2});
 }
 
+// All weights are of bytes with scale 0.5 and zero point 2, but for the norm's scale.
+TEST_F(Embeddings, Quantized) {
+  const auto bytes = [&](const Ints& shape, const Ints& values) {
+    return add(tensor_from_ints(shape, kUInt8, values), TensorProto::UINT8);
+  };
+  const std::string ids = ints({1, 2}, {1, 0}), words = bytes({2, 2}, {2, 4, 6, 8});
+  const std::string table = bytes({2, 2}, {2, 2, 8, 2});
+  const std::string one = bytes({2}, {3, 3}), half = bytes({2}, {3, 3});
+  const std::string scale = floats({}, {0.5}), whole = floats({}, {1}), zero = bytes({}, {2});
+  m_.node("QEmbedLayerNormalization",
+          {ids, "", words, table, "", one, half, "", scale, scale, "", whole, scale, zero, zero, "",
+           zero, zero},
+          {"y", "index"}, "node")
+      ->set_domain("com.microsoft");
+  m_.output("y");
+  expect({1, 2, 2}, {-0.5, 1.5, 1.5, -0.5});
+}
+
 }  // namespace
 }  // namespace tessera::import
