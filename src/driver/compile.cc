@@ -60,6 +60,7 @@ class Compilation {
     // From here on they do not grow: what passes make gives no room for more.
     options_.limits = bindings_of(limits_for(constant_bytes(module), options_.limits));
     module.targets = options_.targets;
+    add_warnings(std::exchange(module.warnings, {}));
     add_warnings(doubtful_options(options_.targets));
     const std::size_t kept = module.kept_weights.size();
     done("import", fmt::format("{} nodes, {} constants{}", module.functions.at("main").num_nodes(),

@@ -61,7 +61,7 @@ TEST(BadGraph, OperatorsAreOfTheirDomainsVersion) {
   import(&m.proto, "ai.onnx.ml", 3);
   m.input("x", {2, 2});
   m.node("BiasGeluGrad", {"x"}, {"a"}, "first")->set_domain("com.microsoft");
-  m.node("Normalizer", {"x"}, {"b"}, "second")->set_domain("ai.onnx.ml");
+  m.node("CastMap", {"x"}, {"b"}, "second")->set_domain("ai.onnx.ml");
   onnx::NodeProto* wrong = m.node("Gelu", {"x"}, {"c"}, "third");
   wrong->set_domain("com.microsoft");
   set_int(wrong, "strength", 11);
@@ -75,7 +75,7 @@ TEST(BadGraph, OperatorsAreOfTheirDomainsVersion) {
   import(f, "", 17);
   import(f, "ai.onnx.ml", 4);
   onnx::NodeProto* inner = f->add_node();
-  inner->set_op_type("Scaler");
+  inner->set_op_type("DictVectorizer");
   inner->set_domain("ai.onnx.ml");
   inner->add_input("p");
   inner->add_output("q");
@@ -84,11 +84,11 @@ TEST(BadGraph, OperatorsAreOfTheirDomainsVersion) {
   expect_refused(
       m.import(),
       {{Code::kUnsupportedOnnxNode, "first", "`BiasGeluGrad` of com.microsoft opset 1 is not"},
-       {Code::kUnsupportedOnnxNode, "second", "`Normalizer` of ai.onnx.ml opset 3 is not"},
+       {Code::kUnsupportedOnnxNode, "second", "`CastMap` of ai.onnx.ml opset 3 is not"},
        {Code::kUnsupportedOnnxNode, "third", "`Gelu` of com.microsoft opset 1"},
        {Code::kUnsupportedOnnxNode, "fourth",
         "`Lost` of com.example, which the model does not import, is not"},
-       {Code::kUnsupportedOnnxNode, "fifth/inner", "`Scaler` of ai.onnx.ml opset 4 is not"}});
+       {Code::kUnsupportedOnnxNode, "fifth/inner", "`DictVectorizer` of ai.onnx.ml opset 4 is not"}});
 }
 
 // What a failed node was to give has the type that the model states: later nodes are checked.

@@ -41,6 +41,10 @@ class CallBuilder {
   // Before constants of so many elements of eight bytes are made.
   void make_room(double elements);
 
+  // What the user had better know of an import that goes on.
+  void warn(Diagnostic d) { warnings_.push_back(std::move(d)); }
+  std::vector<Diagnostic> take_warnings() { return std::move(warnings_); }
+
   // The place of the nodes made from here on.
   void at(const Location& location);
 
@@ -125,6 +129,7 @@ class CallBuilder {
   Location location_;
   Limits limits_ = limits_for(0);
   std::int64_t nodes_ = 0;
+  std::vector<Diagnostic> warnings_;
   double folded_work_ = 0, made_bytes_ = 0;
   bool has_reopened_ = false;
 };

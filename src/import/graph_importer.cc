@@ -59,6 +59,7 @@ Result<Module> GraphImporter::run() {
   module.kept_weights = builder_.kept_weights();
   module.constants = builder_.take_constants();
   module.symbols = std::move(symbols_);
+  module.warnings = builder_.take_warnings();
   return module;
 }
 
@@ -116,12 +117,24 @@ bool GraphImporter::check_inputs(const onnx::NodeProto& node) {
     ok = false;
     if (scope_->has_failed(name)) continue;
     scope_->failed.insert(name);
+    if (report_strings(name, location_of(node))) continue;
     errors_.add(error(Code::kBadOnnxGraph, location_of(node),
                       "value `{}` is used before it is defined: the nodes are cyclic or not sorted",
                       name)
                     .with_remedy("run onnx.checker on the model, and sort its nodes"));
   }
   return ok;
+}
+
+bool GraphImporter::report_strings(const std::string& name, const Location& at) {
+  const std::string* op = scope_->strings_of(name);
+  if (op == nullptr) return false;
+  errors_.add(error(Code::kUnsupportedOnnxNode, at,
+                    "value `{}` of `{}` is of strings, which are not supported", name, *op)
+                  .with_remedy("train the model with classes that are integers, or extract it "
+                               "without this value (onnx.utils.extract_model): the scores do not "
+                               "depend on it"));
+  return true;
 }
 
 std::vector<NodeId> GraphImporter::convert(const onnx::NodeProto& node) {
@@ -197,6 +210,10 @@ void GraphImporter::define_outputs(const onnx::NodeProto& node,
     const std::string& name = node.output(i);
     if (name.empty()) continue;
     if (static_cast<std::size_t>(i) < outputs.size()) {
+      if (!outputs[static_cast<std::size_t>(i)]) {
+        scope_->strings.emplace(name, node.op_type());
+        continue;
+      }
       define(name, outputs[static_cast<std::size_t>(i)], at);
     } else if (const Type* type = scope_->declared_type(name)) {
       define(name, builder_.param(name, *type), at);
@@ -219,9 +236,9 @@ NodeId GraphImporter::import_outputs(std::vector<relay::AttrValue>& names) {
   for (const auto& output : model_.proto().graph().output()) {
     const NodeId* value = main_.find(output.name());
     if (value == nullptr) {
-      if (!main_.has_failed(output.name())) {
-        errors_.add(error(Code::kBadOnnxGraph, model_node_location(model_.path(), output.name()),
-                          "output `{}` is not defined", output.name())
+      const Location at = model_node_location(model_.path(), output.name());
+      if (!main_.has_failed(output.name()) && !report_strings(output.name(), at)) {
+        errors_.add(error(Code::kBadOnnxGraph, at, "output `{}` is not defined", output.name())
                         .with_remedy("run onnx.checker on the model"));
       }
       continue;

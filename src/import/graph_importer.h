@@ -47,6 +47,8 @@ class GraphImporter {
   void report_unknown(const onnx::NodeProto& node, const Location& at);
   bool is_known(const onnx::NodeProto& node) const;
   bool check_inputs(const onnx::NodeProto& node);
+  // Reports the use of a value of strings; false for any other.
+  bool report_strings(const std::string& name, const Location& at);
   std::vector<NodeId> convert(const onnx::NodeProto& node);
   bool has_operator(const onnx::NodeProto& node) const;
   std::vector<NodeId> convert_operator(Node& node);

@@ -326,6 +326,12 @@ void Node::wrong_attribute(const std::string& finding) const {
   throw NodeError{wrong(Code::kWrongAttribute, finding), true};
 }
 
+void Node::warn(std::string_view finding, std::string_view remedy) const {
+  builder_.warn(warning(Code::kUnsupportedOnnxNode, location_, "operator `{}` of {}: {}", op_type(),
+                        scope_.domain_text(proto_.domain()), finding)
+                    .with_remedy(std::string(remedy)));
+}
+
 void Node::check_all_was_read() const {
   for (const auto& a : proto_.attribute()) {
     // An attribute of opset 5 and older: what the operator may overwrite.

@@ -126,7 +126,9 @@ class Node {
   [[noreturn]] void unsupported(std::string_view what) const;
   // Leaves the converter: the model is wrong.
   [[noreturn]] void invalid(Code code, const std::string& finding) const;
-  // The same for what the converter has not looked at.
+  // The model is imported, but not as it is.
+  void warn(std::string_view finding, std::string_view remedy) const;
+  // Leaves the converter for what it has not looked at.
   void check_all_was_read() const;
 
  private:
@@ -146,7 +148,8 @@ class Node {
   mutable std::set<std::string, std::less<>> read_attrs_;
 };
 
-// Returns the node's outputs in order; fewer than asked for if the last ones are not used.
+// Returns the node's outputs in order; fewer than asked for if the last ones are not used. One of
+// strings has no id: who uses it is refused.
 using Convert = std::vector<NodeId> (*)(Node&);
 
 // A converter from one opset on, until the next one of the same operator.

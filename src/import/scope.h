@@ -16,12 +16,20 @@ struct Scope {
   std::map<std::string, int> other_opsets = {};  // of the other domains that the body imports
   std::string place;  // of a function's body: the nodes that call it, "outer/inner/"
   std::map<std::string, relay::NodeId> values;
+  std::map<std::string, std::string> strings;  // values that are strings: the operators they are of
   std::set<std::string> failed;          // of nodes that were reported: no second message for users
   std::map<std::string, Type> declared;  // what the model says about values, where it is complete
 
   const relay::NodeId* find(const std::string& name) const {
     for (const Scope* s = this; s != nullptr; s = s->outer) {
       if (const auto it = s->values.find(name); it != s->values.end()) return &it->second;
+    }
+    return nullptr;
+  }
+  // The operator that gives the strings of this name, or null.
+  const std::string* strings_of(const std::string& name) const {
+    for (const Scope* s = this; s != nullptr; s = s->outer) {
+      if (const auto it = s->strings.find(name); it != s->strings.end()) return &it->second;
     }
     return nullptr;
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "constants/pool.h"
+#include "diagnostics/diagnostic.h"
 #include "relay/function.h"
 #include "tir/prim_func.h"
 #include "types/dim.h"
@@ -90,6 +91,7 @@ struct Module {
   std::vector<Artifact> artifacts;
   std::vector<Target> targets;
   SymbolTable symbols;
+  std::vector<Diagnostic> warnings;  // of its import
 };
 
 // Structural equality of two modules (relay-spec 2.12, contract.md `diff`); the first difference in
