@@ -138,8 +138,8 @@ std::vector<NodeId> convert_log_sum_exp(Node& n) {
   const Value most = where(largest.apply("isfinite"), largest, largest.number(0));
   const Value sum = (x - most).apply("exp").sum(*axes);
   const Value result = sum.apply("log") + most;
-  if (keepdims) return {result};
-  return {result.reshape(reduced_shape(x.sizes(), *axes, false))};
+  if (keepdims || axes->empty()) return {result};
+  return {result.apply("squeeze", {{"axis", *axes}})};
 }
 
 std::vector<NodeId> arg(Node& n, std::string_view op) {

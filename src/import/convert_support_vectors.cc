@@ -191,7 +191,8 @@ std::vector<NodeId> convert_svm_classifier(Node& n) {
     n.unsupported("its `prob_a`");
   }
   if (classes.count > 2) return {labels, transformed(scores, transform)};
-  const bool is_probability = transform != PostTransform::kNone;
+  const bool is_probability =
+      transform != PostTransform::kNone && transform != PostTransform::kLogistic;
   return {labels, both_classes(scores, is_probability, transform)};
 }
 

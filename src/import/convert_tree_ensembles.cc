@@ -18,10 +18,16 @@ Value with_base_values(Value scores, const Ensemble& trees) {
   return scores + numbers(n, {trees.targets}, trees.base_values, scores.dtype());
 }
 
+// A row without a weight for a target has 0 there in onnxruntime, and the base value elsewhere.
 Value regression(Node& n, const Ensemble& trees) {
   const Value x = feature_rows(n);
-  const Value scores = leaf_scores(x.cast(tree_dtype(x)), trees).scores;
-  return transformed_targets(with_base_values(scores, trees), trees.transform);
+  const LeafScores leaves = leaf_scores(x.cast(tree_dtype(x)), trees);
+  const bool all = std::ranges::all_of(leaves.coverage,
+                                       [](Coverage c) { return c == Coverage::kAll; });
+  if (!all && trees.targets > 1 && !trees.base_values.empty()) {
+    n.unsupported("a base value of a target that not all rows have a weight for");
+  }
+  return transformed_targets(with_base_values(leaves.scores, trees), trees.transform);
 }
 
 std::vector<NodeId> convert_tree_regressor(Node& n) {

@@ -225,6 +225,7 @@ class LeavesApart {
       node.values.push_back(members_[next_member_++]);
     }
     ++next_member_;
+    std::ranges::sort(node.values);
     if (!node.values.empty()) return node;
     node.mode = BranchMode::kLessEqual;  // than NaN: never
     node.values = {std::numeric_limits<double>::quiet_NaN()};
@@ -260,11 +261,11 @@ Ensemble trees_with_leaves(Node& n) {
     n.invalid(Code::kWrongAttribute,
               "its `aggregate_function` or `post_transform` is none there is");
   }
-  constexpr PostTransform kTransforms[] = {PostTransform::kNone, PostTransform::kSoftmax,
-                                           PostTransform::kLogistic, PostTransform::kSoftmaxZero,
-                                           PostTransform::kProbit};
+  if (transform == 1 || transform == 2) {
+    n.unsupported("post_transform 1 or 2, which ONNX and onnxruntime read as each other,");
+  }
   trees.aggregate = static_cast<Aggregate>(aggregate);
-  trees.transform = kTransforms[transform];
+  trees.transform = static_cast<PostTransform>(transform);
   return trees;
 }
 

@@ -139,7 +139,7 @@ class TableMaker {
     }
   }
 
-  // For each number of the set: x <= v, and then not x < v. Nodes are put at their deepest place
+  // For each number of the set, ascending: x <= v, and then not x < v. Nodes are put at their deepest place
   // first, which is where they are expanded from.
   void expand_set(Place place, std::size_t inside, std::size_t outside) {
     const TreeNode& node = forest_.nodes[place.node];

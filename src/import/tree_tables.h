@@ -26,7 +26,7 @@ enum class BranchMode : std::uint8_t {
 struct TreeNode {
   BranchMode mode = BranchMode::kLeaf;
   std::int64_t feature = 0;
-  std::vector<double> values;   // what the feature is compared with: one, or a set's
+  std::vector<double> values;   // what the feature is compared with: one, or a set's, ascending
   std::size_t yes = 0, no = 0;  // nodes
   bool missing_is_yes = false;  // where the feature is NaN
 };

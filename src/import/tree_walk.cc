@@ -58,7 +58,7 @@ Value step(const Records& records, Value x, Value at, Value packed) {
   Value next = shifted_right(packed, records.feature_bits);
   if (records.has_missing) {
     const Value missing = equal(low_bits(next, 1), 1.0);
-    second = where(missing, !(x > threshold), second);
+    second = second || (missing && x.apply("isnan"));
     next = shifted_right(next, 1);
   }
   return next + second.cast(packed.dtype());
@@ -153,7 +153,9 @@ Value weight_table(Value x, const Ensemble& trees, const TreeTables& tables,
                    std::optional<std::int64_t> target) {
   const auto count = static_cast<std::int64_t>(tables.next.size());
   x.node().make_room(static_cast<double>(count));
-  std::vector<double> weights(tables.next.size(), identity_of(trees.aggregate));
+  // Of a single target, a leaf without a weight has 0.
+  const double none = trees.targets == 1 ? 0 : identity_of(trees.aggregate);
+  std::vector<double> weights(tables.next.size(), none);
   for (std::size_t at = 0; at < tables.next.size(); ++at) {
     if (!tables.is_leaf(at)) continue;
     for (const LeafWeight& w : trees.weights[tables.node[at]]) {
