@@ -88,7 +88,8 @@ TEST(BadGraph, OperatorsAreOfTheirDomainsVersion) {
        {Code::kUnsupportedOnnxNode, "third", "`Gelu` of com.microsoft opset 1"},
        {Code::kUnsupportedOnnxNode, "fourth",
         "`Lost` of com.example, which the model does not import, is not"},
-       {Code::kUnsupportedOnnxNode, "fifth/inner", "`DictVectorizer` of ai.onnx.ml opset 4 is not"}});
+       {Code::kUnsupportedOnnxNode, "fifth/inner",
+        "`DictVectorizer` of ai.onnx.ml opset 4 is not"}});
 }
 
 // What a failed node was to give has the type that the model states: later nodes are checked.

@@ -164,6 +164,17 @@ std::vector<NodeId> linear_classes(Value x, const Classes& classes, PostTransfor
   return {labels_at(classes, place), transformed(scores, transform)};
 }
 
+// Of classes, from those of the first of each pair.
+Value probabilities(Value scores, const std::vector<double>& a, const std::vector<double>& b,
+                    Pairs pairs) {
+  Node& n = scores.node();
+  const auto of_pairs = [&](const std::vector<double>& v) {
+    return numbers(n, {pairs.count()}, v, kFloat32);
+  };
+  const Value first = (0.0 - (scores * of_pairs(a) + of_pairs(b))).apply("sigmoid");
+  return first.apply("pairwise_coupling", {{"classes", pairs.classes}});
+}
+
 std::vector<NodeId> convert_svm_classifier(Node& n) {
   const Value x = feature_rows(n).cast(kFloat32);
   const Classes classes = classes_attr(n, "classlabels_ints");
@@ -188,7 +199,7 @@ std::vector<NodeId> convert_svm_classifier(Node& n) {
   if (!a.empty()) {
     expect_length(n, "prob_a", a.size(), pairs.count());
     expect_length(n, "prob_b", b.size(), pairs.count());
-    n.unsupported("its `prob_a`");
+    return {labels, transformed(probabilities(scores, a, b, pairs), transform)};
   }
   if (classes.count > 2) return {labels, transformed(scores, transform)};
   const bool is_probability =

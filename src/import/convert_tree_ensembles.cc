@@ -22,8 +22,8 @@ Value with_base_values(Value scores, const Ensemble& trees) {
 Value regression(Node& n, const Ensemble& trees) {
   const Value x = feature_rows(n);
   const LeafScores leaves = leaf_scores(x.cast(tree_dtype(x)), trees);
-  const bool all = std::ranges::all_of(leaves.coverage,
-                                       [](Coverage c) { return c == Coverage::kAll; });
+  const bool all =
+      std::ranges::all_of(leaves.coverage, [](Coverage c) { return c == Coverage::kAll; });
   if (!all && trees.targets > 1 && !trees.base_values.empty()) {
     n.unsupported("a base value of a target that not all rows have a weight for");
   }

@@ -139,8 +139,8 @@ class TableMaker {
     }
   }
 
-  // For each number of the set, ascending: x <= v, and then not x < v. Nodes are put at their deepest place
-  // first, which is where they are expanded from.
+  // For each number of the set, ascending: x <= v, and then not x < v. Nodes are put at their
+  // deepest place first, which is where they are expanded from.
   void expand_set(Place place, std::size_t inside, std::size_t outside) {
     const TreeNode& node = forest_.nodes[place.node];
     const std::size_t count = node.values.size();

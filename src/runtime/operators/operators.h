@@ -43,4 +43,9 @@ int32_t tessera_argwhere(const tessera_call* call, tessera_tensor** tensors, int
 int32_t tessera_non_max_suppression(const tessera_call* call, tessera_tensor** tensors,
                                     int32_t count);
 
+// pairs: float32[n,k*(k-1)/2], of each pair of classes (0, 1), (0, 2), ... how probable the first
+// is -> float32[n,k], of each class.
+int32_t tessera_pairwise_coupling(const tessera_call* call, tessera_tensor** tensors,
+                                  int32_t count);
+
 }  // extern "C"
