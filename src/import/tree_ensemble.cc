@@ -77,6 +77,7 @@ void check_targets(Node& n, Ensemble& trees) {
   if (trees.targets < 1) {
     n.invalid(Code::kWrongAttribute, fmt::format("it has {} targets", trees.targets));
   }
+  n.make_room(static_cast<double>(trees.targets));
 }
 
 // The first node of each tree is its root; the nodes of a tree stand together.

@@ -125,4 +125,15 @@ inline void set_ints(onnx::NodeProto* n, const std::string& name,
   for (const auto v : values) a->add_ints(v);
 }
 
+inline void set_floats(onnx::NodeProto* n, const std::string& name,
+                       const std::vector<float>& values) {
+  auto* a = add_attribute(n, name, onnx::AttributeProto::FLOATS);
+  for (const auto v : values) a->add_floats(v);
+}
+inline void set_strings(onnx::NodeProto* n, const std::string& name,
+                        const std::vector<std::string>& values) {
+  auto* a = add_attribute(n, name, onnx::AttributeProto::STRINGS);
+  for (const auto& v : values) a->add_strings(v);
+}
+
 }  // namespace tessera::import
