@@ -105,6 +105,17 @@ TEST(Eval, TheGreatestOfABorderIsTheLeastNumberOfTheType) {
   }
 }
 
+// Pairs that agree with each other give back what they are of.
+TEST(Eval, ProbabilitiesOfPairs) {
+  Attrs attrs;
+  attrs.set("classes", std::int64_t{3});
+  const Tensor pairs = f32({1, 3}, {0.5 / 0.8, 0.5 / 0.7, 0.3 / 0.5});
+  const auto found = values_of<double>(evaluate("pairwise_coupling", {pairs}, attrs)[0]);
+  EXPECT_NEAR(found[0], 0.5, 0.01);
+  EXPECT_NEAR(found[1], 0.3, 0.01);
+  EXPECT_NEAR(found[0] + found[1] + found[2], 1, 1e-5);
+}
+
 TEST(Eval, Movement) {
   expect_values(
       evaluate("transpose", {f32({2, 3}, {1, 2, 3, 4, 5, 6})}, {{"axes", relay::AttrValue()}}),

@@ -116,10 +116,10 @@ constexpr Operator kPairwiseCoupling{
           const auto classes = relay::read_attrs<PairwiseCouplingAttrs>(args.attrs).classes;
           return 50 * element_count(args.result) * static_cast<double>(classes);
         },
-    .samples = {"pairwise_coupling(float32[3,1]=0.75, classes=2)",
-                "pairwise_coupling(float32[2,3]=0.25, classes=3)",
-                "pairwise_coupling(float32[1,10]=0.6, classes=5)",
-                "pairwise_coupling(float32[0,6]=0.5, classes=4)"},
+    .samples = {"pairwise_coupling(float32[3,1]{0..1}, classes=2)",
+                "pairwise_coupling(float32[2,3]{0..1}, classes=3)",
+                "pairwise_coupling(float32[1,10]{0..1}, classes=5)",
+                "pairwise_coupling(float32[0,6]{0..1}, classes=4)"},
 };
 
 }  // namespace tessera::ops

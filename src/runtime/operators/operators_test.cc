@@ -174,6 +174,21 @@ TEST_F(OperatorTest, NonMaxSuppressionOfIdenticalAndPoorBoxes) {
   EXPECT_EQ(rows.as<std::int64_t>()[2], 0);
 }
 
+// Pairs that agree with each other give back what they are of.
+TEST_F(OperatorTest, ProbabilitiesOfPairsAreThoseOfTheirClasses) {
+  Value pairs(kF32, {2, 3},
+              std::vector<float>{0.5F / 0.8F, 0.5F / 0.7F, 0.3F / 0.5F, 0.5F, 0.5F, 0.5F});
+  Value classes(kF32, {2, 3}, std::vector<float>(6));
+  EXPECT_EQ(run(tessera_pairwise_coupling, "", {&pairs, &classes}), "");
+  const std::vector<float> found = classes.as<float>(),
+                           wanted = {0.5F, 0.3F, 0.2F, 1 / 3.F, 1 / 3.F, 1 / 3.F};
+  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 0.01) << i;
+  EXPECT_NEAR(found[0] + found[1] + found[2], 1, 1e-5);
+  Value four(kF32, {2, 4}, std::vector<float>(8));
+  EXPECT_EQ(run(tessera_pairwise_coupling, "", {&pairs, &four}),
+            "pairwise_coupling: another number of pairs than of classes");
+}
+
 TEST_F(OperatorTest, ABrokenGraphIsAnError) {
   const tessera_artifact_view artifact = {"f", "{", 1, nullptr, 0};
   tessera_state_args args = {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Probabilities of classes from those of pairs of them.
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/operators/operators.h"
@@ -31,8 +32,7 @@ void set_form(const Form& f, const float* pairs) {
   }
   for (std::int64_t i = 0; i < f.classes; ++i) {
     for (std::int64_t j = i + 1; j < f.classes; ++j) {
-      const float given = *pairs++;
-      const float first = std::fmin(std::fmax(given, kLeast), 1 - kLeast), second = 1 - first;
+      const float first = std::clamp(*pairs++, kLeast, 1 - kLeast), second = 1 - first;
       f.q[i * f.classes + i] += second * second;
       f.q[j * f.classes + j] += first * first;
       f.q[i * f.classes + j] = f.q[j * f.classes + i] = -second * first;

@@ -11,7 +11,8 @@ X = {"X": floats("rows", 6)}
 SIZES = ({"rows": 7}, {"rows": 1})
 
 
-def estimator(kind, **settings):
+def estimator(kind, two=False, **settings):
+    """`two`: of two classes, where it is a classifier."""
     def build(variant):
         rng = np.random.default_rng(0)
         x = rng.standard_normal((60, 6)).astype(np.float32)
@@ -21,7 +22,7 @@ def estimator(kind, **settings):
         last = type(fitted.steps[-1][1]).__name__ if hasattr(fitted, "steps") else name
         classes = "Classif" in last or "NB" in last or last in ("LogisticRegression", "SVC",
                                                                 "LinearSVC")
-        fitted.fit(x, (y > 0).astype(np.int64) + (y > 2) if classes else y)
+        fitted.fit(x, (y > 0).astype(np.int64) + (not two) * (y > 2) if classes else y)
         options = {id(fitted): {"zipmap": False}} if classes else None
         return to_onnx(fitted, x[:1], options=options, target_opset={"": variant.opset,
                                                                      "ai.onnx.ml": 3})
@@ -47,6 +48,30 @@ MODELS = [
                                 random_state=0), X, OPEN, SIZES),
     Model("svc", estimator(svm.SVC, probability=False), X, OPEN, SIZES),
     Model("svr", estimator(svm.SVR), X, OPEN, SIZES),
+    Model("svc_probability", estimator(chain(preprocessing.StandardScaler(),
+                                             svm.SVC(probability=True, random_state=0))), X,
+          OPEN, SIZES),
+    Model("svc_two", estimator(svm.SVC, two=True, kernel="poly"), X, OPEN, SIZES),
+    Model("one_class", estimator(svm.OneClassSVM, kernel="sigmoid"), X, OPEN, SIZES),
+    Model("logistic_two", estimator(chain(preprocessing.StandardScaler(),
+                                          linear_model.LogisticRegression()), two=True), X, OPEN,
+          SIZES),
+    Model("random_forest_two", estimator(ensemble.RandomForestClassifier, two=True, n_estimators=7,
+                                         random_state=0), X, OPEN, SIZES),
+    Model("boosting_classifier", estimator(ensemble.GradientBoostingClassifier, n_estimators=6,
+                                           random_state=0), X, OPEN, SIZES),
+    Model("boosting_two", estimator(ensemble.GradientBoostingClassifier, two=True, n_estimators=6,
+                                    random_state=0), X, OPEN, SIZES),
+    Model("isolation_forest", estimator(ensemble.IsolationForest, n_estimators=5, max_samples=16,
+                                        random_state=0), X, OPEN, SIZES),
+    Model("neighbours_classifier", estimator(neighbors.KNeighborsClassifier, n_neighbors=3), X,
+          OPEN, SIZES),
+    Model("reduced_perceptron", estimator(chain(
+        preprocessing.StandardScaler(), decomposition.PCA(4),
+        neural_network.MLPClassifier((8,), max_iter=50, random_state=0))), X, OPEN, SIZES),
+    Model("discretized", estimator(chain(
+        preprocessing.KBinsDiscretizer(4, encode="onehot-dense", quantile_method="linear"),
+        linear_model.LogisticRegression())), X, OPEN, SIZES),
     Model("neighbours", estimator(neighbors.KNeighborsRegressor, n_neighbors=3), X,
           ("direct17.open", "direct20.open"), SIZES),
     Model("perceptron", estimator(neural_network.MLPRegressor, hidden_layer_sizes=(16, 8),
