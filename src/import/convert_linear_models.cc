@@ -45,8 +45,7 @@ std::vector<NodeId> convert_linear_classifier(Node& n) {
   const Value scores = linear(n, x, rows, intercepts);
   if (rows == 1 && classes.count == 2) {
     const Value place = (scores > 0.0).cast(kInt64).squeeze(1);
-    return {labels_at(classes, place),
-            both_classes(scores, transform != PostTransform::kLogistic, transform)};
+    return {labels_at(classes, place), both_classes(scores, true, transform)};
   }
   expect_length(n, "intercepts", static_cast<std::size_t>(rows), classes.count);
   if (rows == 1) n.unsupported("a single class");

@@ -202,8 +202,7 @@ std::vector<NodeId> convert_svm_classifier(Node& n) {
     return {labels, transformed(probabilities(scores, a, b, pairs), transform)};
   }
   if (classes.count > 2) return {labels, transformed(scores, transform)};
-  const bool is_probability =
-      transform != PostTransform::kNone && transform != PostTransform::kLogistic;
+  const bool is_probability = transform != PostTransform::kNone;
   return {labels, both_classes(scores, is_probability, transform)};
 }
 

@@ -85,9 +85,10 @@ Value both_classes(Value second, bool is_probability, PostTransform transform) {
   if (transform == PostTransform::kProbit) {
     second.node().unsupported("the transform PROBIT of one score for two classes");
   }
-  if (is_probability) return concat(second.node(), {1.0 - second, second}, 1);
-  const Value both = concat(second.node(), {0.0 - second, second}, 1);
-  return transform == PostTransform::kLogistic ? both.apply("sigmoid") : both;
+  const bool is_logistic = transform == PostTransform::kLogistic;
+  const Value first = is_probability && !is_logistic ? 1.0 - second : 0.0 - second;
+  const Value both = concat(second.node(), {first, second}, 1);
+  return is_logistic ? both.apply("sigmoid") : both;
 }
 
 Classes classes_attr(Node& n, std::string_view ints) {

@@ -21,7 +21,8 @@ PostTransform post_transform_attr(Node& n);
 Value transformed(Value scores, PostTransform transform);
 // The same for regressors. One target is a number, not a class: only probit changes it.
 Value transformed_targets(Value scores, PostTransform transform);
-// The scores of two classes from that of the second, (n, 1): p and 1 - p, or s and -s.
+// The scores of two classes from that of the second, (n, 1): 1 - p and p, or -s and s; of both the
+// logistic function, if asked for.
 Value both_classes(Value second, bool is_probability, PostTransform transform);
 
 // ---- Classes ----
