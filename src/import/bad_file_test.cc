@@ -60,8 +60,8 @@ TEST(BadFile, TruncatedAnywhere) {
 }
 
 TEST(BadFile, NewerOpset) {
-  expect_refused(relu_model(24).import(),
-                 {{Code::kUnsupportedOnnxNode, "", "is of opset 24; opsets up to 23"}});
+  expect_refused(relu_model(28).import(),
+                 {{Code::kUnsupportedOnnxNode, "", "is of opset 28; opsets up to 27"}});
 }
 
 TEST(BadFile, GraphsWithinEachOther) {

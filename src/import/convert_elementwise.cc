@@ -106,12 +106,14 @@ std::vector<NodeId> convert_pow(Node& n) {
 
 std::vector<NodeId> convert_cast(Node& n) {
   n.need_int_attr("to");
-  n.ignore_attr("saturate");  // of float8, which is refused
+  n.ignore_attr("saturate");    // of float8, which is refused
+  n.ignore_attr("round_mode");  // of float8 without a sign
   return {n.cast(n.input(0), n.dtype_attr("to", kFloat32))};
 }
 
 std::vector<NodeId> convert_cast_like(Node& n) {
   n.ignore_attr("saturate");
+  n.ignore_attr("round_mode");
   return {n.cast(n.input(0), n.dtype(n.input(1)))};
 }
 
@@ -195,6 +197,12 @@ std::vector<NodeId> convert_quick_gelu(Node& n) {
   return {(x * (alpha == 1 ? x : x * alpha).apply("sigmoid")).cast(n.dtype(n.input(0)))};
 }
 
+std::vector<NodeId> convert_swish(Node& n) {
+  const Value x = input(n, 0);
+  const double alpha = n.float_attr("alpha", 1);
+  return {x * (alpha == 1 ? x : x * alpha).apply("sigmoid")};
+}
+
 std::vector<NodeId> convert_reciprocal(Node& n) { return {1.0 / input(n, 0)}; }
 
 std::vector<NodeId> convert_bit_shift(Node& n) {
@@ -248,6 +256,7 @@ constexpr Converter kElementwiseTable[] = {
     {"com.microsoft.BiasGelu", 1, convert_bias_gelu},
     {"com.microsoft.FastGelu", 1, convert_fast_gelu},
     {"com.microsoft.QuickGelu", 1, convert_quick_gelu},
+    {"Swish", 24, convert_swish},
     {"BitShift", 11, convert_bit_shift},
     {"IsInf", 10, convert_is_inf},
 };

@@ -13,7 +13,7 @@
 
 namespace tessera::import {
 
-inline constexpr int kNewestOpset = 23;
+inline constexpr int kNewestOpset = 27;
 
 class OnnxModel {
  public:

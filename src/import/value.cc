@@ -43,6 +43,24 @@ Value Value::merge(std::int64_t begin, std::int64_t end) const {
   return {*node_, node_->call("dyn.reshape", {id_, wanted})};
 }
 
+Value Value::split(std::int64_t axis, std::int64_t count) const {
+  const std::int64_t size = this->size(axis);
+  if (count < 1 || size % count != 0) {
+    node_->invalid(Code::kShapeMismatch,
+                   fmt::format("dimension {} of an operand of the shape {} is to be {} equal parts",
+                               axis, to_string(shape()), count));
+  }
+  const Shape whole = shape();
+  Shape parts(whole.begin(), whole.begin() + axis);
+  parts.insert(parts.end(), {Dim(count), Dim(size / count)});
+  parts.insert(parts.end(), whole.begin() + axis + 1, whole.end());
+  if (has_names(parts) || ops::reshape_codes(whole, parts)) return reshape_to(parts);
+  const Value all = sizes_of(*this), two(*node_, node_->ints({count, size / count}));
+  const Value wanted =
+      concat(*node_, {all.slice(0, 0, axis), two, all.slice(0, axis + 1, rank())}, 0);
+  return {*node_, node_->call("dyn.reshape", {id_, wanted})};
+}
+
 Value sizes_of(Value x, std::int64_t begin, std::int64_t end) {
   const Shape part(x.shape().begin() + begin, x.shape().begin() + end);
   if (has_names(part)) return {x.node(), x.node().sizes_of(part)};
@@ -98,6 +116,12 @@ Value iota_along(Value x, std::int64_t axis, DType dtype) {
   const NodeId count = n.reshape(sizes_of(x, axis, axis + 1), {});
   const Value all(n, n.call("arange", {n.scalar(0, kInt64), count, n.scalar(1, kInt64)}));
   return all.cast(dtype);
+}
+
+Value places(Value x, std::int64_t axis) {
+  Node& n = x.node();
+  const Value size = sizes_of(x, axis, axis + 1).reshape({});
+  return {n, n.call("arange", {n.scalar(0, kInt64), size, n.scalar(1, kInt64)})};
 }
 
 Value numbers(Node& n, Ints shape, const std::vector<double>& values, DType dtype) {

@@ -24,6 +24,8 @@ class Value {
   Value reshape_to(const Shape& shape) const { return {*node_, node_->reshape_to(id_, shape)}; }
   // The dimensions [begin, end) as one, of size 1 where there are none.
   Value merge(std::int64_t begin, std::int64_t end) const;
+  // A dimension, whose size is known, as two: `count` parts, and their elements.
+  Value split(std::int64_t axis, std::int64_t count) const;
   // What was computed of `whole` with dimensions merged, element by element, in its shape again.
   Value unmerge(Value whole) const;
   Value squeeze(std::int64_t axis) const { return apply("squeeze", {{"axis", Ints{axis}}}); }
@@ -92,6 +94,8 @@ Value zeros(Node& n, const Ints& shape, DType dtype);
 Value iota(Node& n, std::int64_t count, DType dtype = kInt64);
 // 0, 1, ... for each place of a dimension, whose size may be known at run time alone.
 Value iota_along(Value x, std::int64_t axis, DType dtype = kInt64);
+// 0, 1, ... for a dimension of x, which may be of any size.
+Value places(Value x, std::int64_t axis);
 // A constant of the values, rounded to the type.
 Value numbers(Node& n, Ints shape, const std::vector<double>& values, DType dtype);
 // The tensor with `axis` as its only dimension of more than one element, for broadcasting to

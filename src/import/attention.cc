@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/attention.h"
+
+#include <cmath>
+#include <limits>
+
+namespace tessera::import {
+namespace {
+
+// x in the shape [first three dimensions of q, dimension `axis` of `last`].
+Value in_heads(Value x, Value q, Value last, std::int64_t axis) {
+  Shape shape(q.shape().begin(), q.shape().begin() + 3);
+  shape.push_back(last.shape()[static_cast<std::size_t>(axis)]);
+  if (are_same(x.shape(), shape)) return x;
+  if (has_names(shape)) return x.reshape_to(shape);
+  Node& n = x.node();
+  const Value wanted = concat(n, {sizes_of(q, 0, 3), sizes_of(last, axis, axis + 1)}, 0);
+  return {n, n.call("dyn.reshape", {x, wanted})};
+}
+
+// Queries whose heads share keys are rows of one product: keys are not repeated.
+Value by_shared_heads(Value x, std::int64_t num_groups) {
+  return x.size(1) == num_groups ? x : x.split(1, num_groups).merge(2, 4);
+}
+
+Value head_products(Value a, Value b, bool transposes_b) {
+  Node& n = a.node();
+  return {n, n.call("nn.matmul", {a, b},
+                    {{"units", relay::AttrValue()}, {"transpose_b", transposes_b}})};
+}
+
+Value hidden_by(Value scores, Value mask) {
+  if (!mask.dtype().is_bool()) return scores + mask.cast(scores.dtype());
+  return where(mask, scores, scores.number(-std::numeric_limits<double>::infinity()));
+}
+
+// The softmax of scores and one more, which takes its share and gives nothing.
+Value weights_beside(Value scores, Value sink) {
+  const Ints keys = {scores.rank() - 1};
+  const Value other = sink.cast(kFloat32).expand_dims(1).expand_dims(1), x = scores.cast(kFloat32);
+  const Value top = maximum(x.apply("max", {{"axis", keys}, {"keepdims", true}}), other);
+  const Value shares = (x - top).apply("exp");
+  return shares / (shares.sum(keys) + (other - top).apply("exp"));
+}
+
+Value weights_of(const Attention& a, Value scores) {
+  const DType type = scores.dtype();
+  if (a.sink) return weights_beside(scores, *a.sink).cast(type);
+  Value weights = scores.cast(a.precision.value_or(type)).apply("nn.softmax", {{"axis", -1}});
+  if (a.may_hide_a_row) weights = where(weights.apply("isnan"), weights.number(0), weights);
+  return weights.cast(type);
+}
+
+void check_heads(const Attention& a) {
+  Node& n = a.q.node();
+  for (const Value* x : {&a.q, &a.k, &a.v}) {
+    if (x->rank() == 4) continue;
+    n.invalid(Code::kShapeMismatch,
+              fmt::format("heads have the shape {}, not four dimensions", to_string(x->shape())));
+  }
+  const std::int64_t heads = a.q.size(1), shared = a.k.size(1);
+  if (shared == a.v.size(1) && shared > 0 && heads % shared == 0) return;
+  n.invalid(Code::kShapeMismatch,
+            fmt::format("{} heads of queries do not fit {} of keys and {} of values", heads, shared,
+                        a.v.size(1)));
+}
+
+}  // namespace
+
+AttentionSteps attend(const Attention& a) {
+  check_heads(a);
+  const std::int64_t groups = a.k.size(1);
+  const Value q = a.scale == 1 ? a.q : a.q * a.scale;
+  const Value scores = in_heads(head_products(by_shared_heads(q, groups), a.k, true), a.q, a.k, 2);
+  const Value capped = a.softcap == 0 ? scores : (scores / a.softcap).apply("tanh") * a.softcap;
+  Value seen = capped;
+  for (const Value& mask : a.masks) seen = hidden_by(seen, mask);
+  const Value weights = weights_of(a, seen);
+  const Value y =
+      in_heads(head_products(by_shared_heads(weights, groups), a.v, false), a.q, a.v, 3);
+  return {y, scores, capped, seen, weights};
+}
+
+double scale_of(Node& n, Value q) {
+  const std::int64_t width = q.size(q.rank() - 1);
+  const double usual = width > 0 ? 1 / std::sqrt(static_cast<double>(width)) : 1;
+  return n.float_attr("scale", usual);
+}
+
+Value heads_of(Value x, std::int64_t num_heads) {
+  return x.split(2, num_heads).transpose({0, 2, 1, 3});
+}
+
+Value rows_of_heads(Value heads) { return heads.transpose({0, 2, 1, 3}).merge(2, 4); }
+
+std::optional<Value> window_mask(Value q, Value k, Value offset, const KeyWindow& window) {
+  if (!window.before && !window.after) return std::nullopt;
+  Value at = places(q, 2).expand_dims(1);
+  if (offset.rank() == 1) offset = offset.expand_dims(1).expand_dims(1).expand_dims(1);
+  at = at + offset;
+  const Value key = places(k, 2);
+  std::optional<Value> seen;
+  if (window.after)
+    seen = key <= (*window.after == 0 ? at : at + at.number(static_cast<double>(*window.after)));
+  if (!window.before) return seen;
+  const Value is_late = key >= at - at.number(static_cast<double>(*window.before));
+  return seen ? *seen && is_late : is_late;
+}
+
+}  // namespace tessera::import
