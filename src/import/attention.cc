@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/attrs/shape.h"
+
 namespace tessera::import {
 namespace {
 
@@ -81,10 +83,9 @@ AttentionSteps attend(const Attention& a) {
   return {y, scores, capped, seen, weights};
 }
 
-double scale_of(Node& n, Value q) {
+double default_scale(Value q) {
   const std::int64_t width = q.size(q.rank() - 1);
-  const double usual = width > 0 ? 1 / std::sqrt(static_cast<double>(width)) : 1;
-  return n.float_attr("scale", usual);
+  return width > 0 ? 1 / std::sqrt(static_cast<double>(width)) : 1;
 }
 
 Value heads_of(Value x, std::int64_t num_heads) {
@@ -93,18 +94,33 @@ Value heads_of(Value x, std::int64_t num_heads) {
 
 Value rows_of_heads(Value heads) { return heads.transpose({0, 2, 1, 3}).merge(2, 4); }
 
+Value padded_mask(Value mask, Value k) {
+  Node& n = mask.node();
+  const std::int64_t last = mask.rank() - 1;
+  const Dim keys = k.shape()[2], given = n.dim(mask, last);
+  if (provably_equal(keys, given) == Tri::kYes) return mask;
+  const bool is_bool = mask.dtype().is_bool();
+  const Value hidden =
+      is_bool ? mask.number(0) : mask.number(-std::numeric_limits<double>::infinity());
+  const Value missing = maximum(sizes_of(k, 2, 3) - sizes_of(mask, last, last + 1), 0.0);
+  const Value sizes = concat(n, {sizes_of(mask, 0, last), missing}, 0);
+  return concat(n, {mask, {n, n.call("dyn.full", {hidden, sizes})}}, last);
+}
+
 std::optional<Value> window_mask(Value q, Value k, Value offset, const KeyWindow& window) {
-  if (!window.before && !window.after) return std::nullopt;
-  Value at = places(q, 2).expand_dims(1);
+  // What is farther away than any size is no bound.
+  const auto bound = [](std::optional<std::int64_t> keys) {
+    return keys && *keys < ops::kFarAway ? std::optional(static_cast<double>(*keys)) : std::nullopt;
+  };
+  const auto before = bound(window.before), after = bound(window.after);
+  if (!before && !after) return std::nullopt;
   if (offset.rank() == 1) offset = offset.expand_dims(1).expand_dims(1).expand_dims(1);
-  at = at + offset;
-  const Value key = places(k, 2);
+  const Value at = places(q, 2).expand_dims(1) + offset, key = places(k, 2);
   std::optional<Value> seen;
-  if (window.after)
-    seen = key <= (*window.after == 0 ? at : at + at.number(static_cast<double>(*window.after)));
-  if (!window.before) return seen;
-  const Value is_late = key >= at - at.number(static_cast<double>(*window.before));
-  return seen ? *seen && is_late : is_late;
+  if (after) seen = key <= (*after == 0 ? at : at + *after);
+  if (!before) return seen;
+  const Value is_near = key >= at - *before;
+  return seen ? *seen && is_near : is_near;
 }
 
 }  // namespace tessera::import

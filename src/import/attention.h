@@ -29,12 +29,15 @@ struct AttentionSteps {
 
 AttentionSteps attend(const Attention& a);
 
-// 1 / sqrt(elements of a head), which the attribute `scale` replaces where it is given.
-double scale_of(Node& n, Value q);
+// 1 / sqrt(elements of a head).
+double default_scale(Value q);
 
 // [batch, row, all heads' elements] as heads, and back.
 Value heads_of(Value x, std::int64_t num_heads);
 Value rows_of_heads(Value heads);
+
+// A mask for the keys: those behind its end are hidden.
+Value padded_mask(Value mask, Value k);
 
 // Before and after each query, how many keys it sees; none: all of them.
 struct KeyWindow {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of ONNX.
-#include <limits>
-
 #include "import/attention.h"
 #include "import/converters.h"
 
@@ -26,21 +24,7 @@ Attention read_heads(Node& n) {
     k = concat(n, {input(n, 4), k}, 2);
     v = concat(n, {input(n, 5), v}, 2);
   }
-  return {q, k, v, scale_of(n, q)};
-}
-
-// Keys behind the end of a mask are hidden.
-Value padded_mask(Value mask, Value k) {
-  Node& n = mask.node();
-  const std::int64_t last = mask.rank() - 1;
-  const Dim keys = k.shape()[2], given = n.dim(mask, last);
-  if (provably_equal(keys, given) == Tri::kYes) return mask;
-  const bool is_bool = mask.dtype().is_bool();
-  const Value hidden =
-      is_bool ? mask.number(0) : mask.number(-std::numeric_limits<double>::infinity());
-  const Value missing = maximum(sizes_of(k, 2, 3) - sizes_of(mask, last, last + 1), 0.0);
-  const Value sizes = concat(n, {sizes_of(mask, 0, last), missing}, 0);
-  return concat(n, {mask, {n, n.call("dyn.full", {hidden, sizes})}}, last);
+  return {q, k, v, n.float_attr("scale", default_scale(q))};
 }
 
 KeyWindow key_window(Node& n) {
