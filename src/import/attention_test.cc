@@ -116,6 +116,91 @@ TEST(Attention, WhatItRefuses) {
   refused(std::move(rows), Code::kShapeMismatch, "0 equal parts", {});
 }
 
+// ---- onnxruntime's ----
+
+constexpr int kInt32s = onnx::TensorProto::INT32;
+
+onnx::NodeProto* contrib_node(TestModel& m, const std::string& op, const Names& inputs,
+                              const Names& outputs) {
+  auto* n = m.node(op, inputs, outputs, "node");
+  n->set_domain("com.microsoft");
+  for (const std::string& name : outputs) m.output(name);
+  return n;
+}
+
+// A cache of which a step uses the part that the mask counts.
+TestModel grouped_model() {
+  TestModel m;
+  m.input("qkv", {0, 0, 8 * 8});
+  open(m, 0, {"batch", "seq", ""});
+  for (const char* cache : {"k", "v"}) m.input(cache, {0, 2, 32, 8});
+  for (int i = 1; i < 3; ++i) open(m, i, {"batch", "", "", ""});
+  m.input("mask", {0, 0}, kInts);
+  open(m, 3, {"batch", "all"});
+  m.input("last", {0}, kInt32s);
+  open(m, 4, {"batch"});
+  m.ints("one", {1});
+  m.node("Shape", {"mask"}, {"sizes"});
+  m.node("Gather", {"sizes", "one"}, {"total_int64"});
+  set_int(m.node("Cast", {"total_int64"}, {"total"}), "to", kInt32s);
+  auto* n = contrib_node(m, "GroupQueryAttention", {"qkv", "", "", "k", "v", "last", "total"},
+                         {"y", "pk", "pv"});
+  set_int(n, "num_heads", 4);
+  set_int(n, "kv_num_heads", 2);
+  return m;
+}
+
+TEST(GroupQueryAttention, ACacheIsAsLongAsTheLongestSequence) {
+  const auto module = grouped_model().import();
+  ASSERT_TRUE(module) << render(module.error());
+  const relay::Function& main = module->functions.at("main");
+  EXPECT_EQ(to_string(main.type(main.result()).fields()[1]),
+            "Tensor[(?batch, 2, ?(max(32, all)), 8), float32]");
+  ImportOptions options;
+  options.ranges["all"] = {"all", 1, 32, 1, std::nullopt};
+  const auto bounded = grouped_model().import(options);
+  ASSERT_TRUE(bounded) << render(bounded.error());
+  const relay::Function& in_place = bounded->functions.at("main");
+  EXPECT_EQ(to_string(in_place.type(in_place.result()).fields()[1]),
+            "Tensor[(?batch, 2, 32, 8), float32]");
+}
+
+TEST(GroupQueryAttention, WhatItRefuses) {
+  for (const auto& [name, value, finding] :
+       {std::tuple{"kv_cache_bit_width", 8, "a cache of quantised values"},
+        std::tuple{"sliding_window_cache", 1, "a cache of the window alone"},
+        std::tuple{"qk_output", 1, "the output of scores"},
+        std::tuple{"causal", 0, "attention to later tokens"}}) {
+    TestModel m = grouped_model();
+    set_int(m.proto.mutable_graph()->mutable_node(3), name, value);
+    expect_refused(m.import(), {{Code::kUnsupportedOnnxNode, "node", finding}});
+  }
+  TestModel window = grouped_model();
+  set_int(window.proto.mutable_graph()->mutable_node(3), "local_window_size", 0);
+  expect_refused(window.import(), {{Code::kWrongAttribute, "node", "local_window_size is 0"}});
+}
+
+TEST(MultiHeadAttention, WhatItRefuses) {
+  const auto model = [](const Names& inputs) {
+    TestModel m;
+    m.input("q", {2, 3, 8});
+    m.input("k", {2, 5, 8});
+    m.input("v", {2, 5, 8});
+    m.input("bias", {12});
+    m.input("places", {8}, kInt32s);
+    set_int(contrib_node(m, "MultiHeadAttention", inputs, {"y"}), "num_heads", 2);
+    return m;
+  };
+  EXPECT_TRUE(model({"q", "k", "v"}).import());
+  expect_refused(model({"q", "k", "v", "bias"}).import(),
+                 {{Code::kShapeMismatch, "node", "its bias has not an element"}});
+  expect_refused(model({"q", "k", "v", "", "places"}).import(),
+                 {{Code::kUnsupportedOnnxNode, "node", "no length for each sequence"}});
+  TestModel m = model({"q", "k", "v"});
+  set_int(m.proto.mutable_graph()->mutable_node(0), "unidirectional", 1);
+  expect_refused(m.import(), {{Code::kUnsupportedOnnxNode, "node", "unidirectional = 1"}});
+}
+
 TEST(RotaryEmbedding, AnglesFitTheHeads) {
   const auto model = [](std::int64_t pairs) {
     TestModel m(23);
