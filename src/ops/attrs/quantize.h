@@ -18,5 +18,15 @@ struct DequantizeAttrs {
   static constexpr auto fields = std::tuple{relay::attr("axis", &DequantizeAttrs::axis),
                                             relay::attr("out_dtype", &DequantizeAttrs::out_dtype)};
 };
+// Integers of blocks along `axis`, several in a byte of the last dimension where they are narrower.
+struct DequantizeBlocksAttrs {
+  std::int64_t axis = -1, block_size = 32, bits = 8;
+  std::int64_t size = -1;  // elements of the last dimension; -1: as many as it has room for
+  static constexpr auto fields =
+      std::tuple{relay::attr("axis", &DequantizeBlocksAttrs::axis),
+                 relay::attr("block_size", &DequantizeBlocksAttrs::block_size),
+                 relay::attr("bits", &DequantizeBlocksAttrs::bits),
+                 relay::attr("size", &DequantizeBlocksAttrs::size)};
+};
 
 }  // namespace tessera::ops
