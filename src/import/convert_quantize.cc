@@ -6,13 +6,34 @@
 namespace tessera::import {
 namespace {
 
+bool is_one(Value p) {
+  const auto sizes = constant_shape(p.shape());
+  return sizes && product(*sizes) == 1;
+}
+
+// Each element of p for `block` of x along the axis, whose last block may be shorter.
+Value repeated(Value p, Value x, std::int64_t axis, std::int64_t block) {
+  Node& n = x.node();
+  const Value all = p.apply("repeat", {{"repeats", block}, {"axis", axis}});
+  const Dim& size = n.dim(x, axis);
+  if (size.is_constant() && n.dim(all, axis).is_constant()) {
+    return all.slice(axis, 0, size.constant());
+  }
+  return {n,
+          n.call("dyn.strided_slice", {all, n.ints({0}), sizes_of(x, axis, axis + 1), n.ints({1})},
+                 {{"axes", Ints{axis}}, {"slice_mode", "size"}})};
+}
+
 // A scale or zero point for broadcasting to `x`: of the tensor, of one axis, or of blocks of it.
 Value spread(Value p, Value x, std::int64_t axis, std::int64_t block) {
-  if (product(p.sizes()) == 1) return p.reshape({});
-  if (p.rank() == 1) return along(p, axis, x.rank());
-  if (block <= 0) return p;
-  return Value(p.node(), p.node().call("repeat", {p}, {{"repeats", block}, {"axis", axis}}))
-      .slice(axis, 0, x.size(axis));
+  if (is_one(p)) return p.reshape({});
+  const std::int64_t behind = x.rank() - 1 - axis;
+  const bool is_of_axis = p.rank() == 1 && (block <= 0 || x.rank() > 1);
+  if (is_of_axis && behind == 0) return p;
+  if (is_of_axis && axis >= 0 && behind > 0) {
+    return p.apply("expand_dims", {{"axis", 1}, {"num_newaxis", behind}});
+  }
+  return block <= 0 ? p : repeated(p, x, axis, block);
 }
 
 struct Parameters {
@@ -21,7 +42,8 @@ struct Parameters {
 
 Parameters parameters(Node& n, Value x, std::size_t scale, std::size_t zero) {
   const std::int64_t block = n.int_attr("block_size", 0);
-  const bool one = product(n.sizes(n.input(scale))) == 1;
+  if (block < 0) n.invalid(Code::kWrongAttribute, fmt::format("its block_size is {}", block));
+  const bool one = is_one(input(n, scale));
   const std::int64_t axis = one ? n.int_attr("axis", 1) : n.axis_attr(1, x);
   return {spread(input(n, scale).cast(kFloat32), x, axis, block),
           spread(input_or(n, zero, 0, kFloat32).cast(kFloat32), x, axis, block)};
@@ -36,9 +58,22 @@ std::vector<NodeId> convert_quantize(Node& n) {
   return {quantize(x.cast(kFloat32) / p.scale, p.zero, to)};
 }
 
+// Bytes with a scale for each block of them stay bytes until the run.
+bool has_blocks_of_bytes(Node& n, Value x) {
+  return n.int_attr("block_size", 0) > 0 && x.dtype().is_byte() && x.rank() > 0 &&
+         n.rank(n.input(1)) == x.rank();
+}
+
 std::vector<NodeId> convert_dequantize(Node& n) {
-  const Value x = input(n, 0);
-  const DType to = n.dtype(n.input(1));
+  const Value x = input(n, 0), scale = input(n, 1);
+  const DType to = n.dtype_attr("output_dtype", scale.dtype());
+  if (has_blocks_of_bytes(n, x)) {
+    const Value zero = input_or(n, 2, 0, x.dtype());
+    const Value y(
+        n, n.call("qnn.dequantize_blocks", {x, scale, zero},
+                  {{"axis", n.axis_attr(1, x)}, {"block_size", n.int_attr("block_size", 0)}}));
+    return {y.cast(to)};
+  }
   const Parameters p = parameters(n, x, 1, 2);
   return {((x.cast(kFloat32) - p.zero) * p.scale).cast(to)};
 }

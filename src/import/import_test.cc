@@ -109,6 +109,29 @@ TEST(Import, TypedFieldsOfNarrowTypes) {
   EXPECT_EQ(module.constants.tensors()[0], Tensor::of<std::int8_t>({3}, kInt8, {-1, 2, -128}));
 }
 
+// Two of four bits in a byte, the first one in its low bits.
+TEST(Import, PackedIntegersBecomeBytes) {
+  for (const auto& [type, expected] :
+       {std::pair{onnx::TensorProto::INT4, Tensor::of<std::int8_t>({3}, kInt8, {-1, 2, -8})},
+        std::pair{onnx::TensorProto::UINT4, Tensor::of<std::uint8_t>({3}, kUInt8, {15, 2, 8})}}) {
+    TestModel m(21);
+    auto* t = m.proto.mutable_graph()->add_initializer();
+    t->set_name("w");
+    t->set_data_type(type);
+    t->add_dims(3);
+    t->set_raw_data(std::string("\x2f\x08", 2));
+    m.floats("s", {}, {1});
+    m.input("z", {},
+            expected.dtype.is_signed_int() ? onnx::TensorProto::INT8 : onnx::TensorProto::UINT8);
+    m.node("DequantizeLinear", {"w", "s", "z"}, {"y"});
+    m.output("y");
+    const Module module = imported(m);
+    EXPECT_EQ(module.constants.tensors()[0], expected);
+    t->set_raw_data("\x2f");
+    EXPECT_FALSE(m.import());
+  }
+}
+
 // Before opset 7 the second operand's place was an attribute.
 TEST(Import, OldBroadcasting) {
   TestModel m(6);

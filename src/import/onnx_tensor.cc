@@ -30,6 +30,44 @@ std::shared_ptr<const Blob> typed_data(const onnx::TensorProto& t, DType dtype) 
   return pack(t.int32_data(), dtype);
 }
 
+struct PackedType {
+  DType dtype;  // that of the unpacked elements
+  int bits = 0;
+};
+PackedType packed_type(int data_type) {
+  switch (data_type) {
+    case onnx::TensorProto::INT4:
+      return {kInt8, 4};
+    case onnx::TensorProto::UINT4:
+      return {kUInt8, 4};
+    case onnx::TensorProto::INT2:
+      return {kInt8, 2};
+    case onnx::TensorProto::UINT2:
+      return {kUInt8, 2};
+    default:
+      return {};
+  }
+}
+
+std::optional<DType> stored_dtype(int data_type) {
+  const PackedType packed = packed_type(data_type);
+  return packed.bits > 0 ? std::optional(packed.dtype) : onnx_dtype(data_type);
+}
+
+// The elements of a byte lie in it from its low bits on.
+std::shared_ptr<const Blob> unpack(const Blob& packed, std::int64_t count, const TensorHeader& h) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(count));
+  const int each = 8 / h.packed_bits, sign = 1 << (h.packed_bits - 1);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto byte = static_cast<int>(packed.bytes()[i / static_cast<std::size_t>(each)]);
+    const int shift = static_cast<int>(i % static_cast<std::size_t>(each)) * h.packed_bits;
+    const int value = (byte >> shift) & (2 * sign - 1);
+    const bool is_negative = h.dtype.is_signed_int() && value >= sign;
+    bytes[i] = static_cast<std::byte>(is_negative ? value - 2 * sign : value);
+  }
+  return Blob::adopt(std::move(bytes));
+}
+
 }  // namespace
 
 std::optional<DType> onnx_dtype(int data_type) {
@@ -71,12 +109,12 @@ std::string onnx_dtype_name(int data_type) {
 }
 
 Result<TensorHeader> tensor_header(const onnx::TensorProto& t, const Location& at) {
-  const auto dtype = onnx_dtype(t.data_type());
+  const auto dtype = stored_dtype(t.data_type());
   if (!dtype) {
     return fail(error(Code::kUnsupportedOnnxNode, at,
                       "tensor `{}` has the data type {}, which is not supported", t.name(),
                       onnx_dtype_name(t.data_type()))
-                    .with_remedy("export the model with a floating-point or integer type of 8 to "
+                    .with_remedy("export the model with a floating-point or integer type of 2 to "
                                  "64 bits"));
   }
   if (t.dims_size() > kMostDimensions) {
@@ -84,7 +122,8 @@ Result<TensorHeader> tensor_header(const onnx::TensorProto& t, const Location& a
                       t.name(), t.dims_size(), kMostDimensions)
                     .with_remedy("check the tensor's dims; the model file is probably damaged"));
   }
-  TensorHeader header{{t.dims().begin(), t.dims().end()}, *dtype, 0};
+  TensorHeader header{
+      {t.dims().begin(), t.dims().end()}, *dtype, 0, packed_type(t.data_type()).bits};
   std::int64_t bytes = dtype->size_bytes();
   for (const std::int64_t n : header.shape) {
     if (n < 0) {
@@ -99,6 +138,10 @@ Result<TensorHeader> tensor_header(const onnx::TensorProto& t, const Location& a
     }
   }
   header.size_bytes = static_cast<std::uint64_t>(bytes);
+  if (header.packed_bits > 0) {
+    const auto each = static_cast<std::uint64_t>(8 / header.packed_bits);
+    header.size_bytes = header.size_bytes / each + (header.size_bytes % each == 0 ? 0 : 1);
+  }
   return header;
 }
 
@@ -114,6 +157,11 @@ Result<Tensor> make_tensor(const onnx::TensorProto& t, TensorHeader header,
                       "tensor `{}` has {} bytes of data where its shape and type need {}", t.name(),
                       data->size_bytes(), header.size_bytes)
                     .with_remedy("write the model again; onnx.checker finds such tensors too"));
+  }
+  if (header.packed_bits > 0) {
+    std::int64_t count = 1;
+    for (const std::int64_t n : header.shape) count *= n;
+    data = unpack(*data, count, header);
   }
   return Tensor(std::move(header.shape), header.dtype, std::move(data));
 }

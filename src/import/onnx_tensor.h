@@ -18,11 +18,13 @@ std::optional<DType> onnx_dtype(int data_type);
 // "FLOAT8E4M3FN", for messages.
 std::string onnx_dtype_name(int data_type);
 
-// Shape and type of a tensor, checked: sizes are not negative and their product fits.
+// Shape and type of a tensor, checked: sizes are not negative and their product fits. Integers of
+// two and four bits, of which a byte of the data has several, become bytes.
 struct TensorHeader {
   std::vector<std::int64_t> shape;
   DType dtype;
-  std::uint64_t size_bytes = 0;
+  std::uint64_t size_bytes = 0;  // of the data
+  int packed_bits = 0;           // of an element where a byte has several
 };
 Result<TensorHeader> tensor_header(const onnx::TensorProto& t, const Location& at);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes small model cases of the opsets 18 to 23, which Debian's libonnx-testdata does not have,
+"""Writes small model cases of the opsets 18 to 24, which Debian's libonnx-testdata does not have,
 of onnxruntime's own operators, and graphs with branches and loops, in its format, with the results
 of onnxruntime.
 
@@ -41,7 +41,19 @@ def ints(*values: int) -> np.ndarray:
     return np.array(values, np.int64)
 
 
+def small(*values: int) -> np.ndarray:
+    return np.array(values, np.int32)
+
+
+def bytes_of(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 256, shape, np.uint8)
+
+
 X = floats(2, 3, 8, 9)
+ANGLES = np.arange(32)[:, None] * 100.0 ** (-np.arange(8) / 8)[None]
+COS, SIN = np.cos(ANGLES).astype(np.float32), np.sin(ANGLES).astype(np.float32)
+ROWS = {"q": floats(2, 3, 16), "k": floats(2, 3, 16, seed=1), "v": floats(2, 3, 16, seed=2)}
+CACHES = {"pk": floats(2, 2, 9, 16, seed=4), "pv": floats(2, 2, 9, 16, seed=5)}
 
 CASES = [
     # 18
@@ -165,6 +177,42 @@ CASES = [
          {"x": floats(2, 3, 4), "r": floats(2, 3, 4, seed=1), "s": floats(4, seed=2),
           "c": floats(4, seed=3)}, attributes={"epsilon": 0.125}, results=["y", "", "", "sum"],
          domain="com.microsoft", tag="sum"),
+    Case("RotaryEmbedding", 17, {"x": floats(2, 3, 32), "at": ints(5)}, {"cos": COS, "sin": SIN},
+         {"interleaved": 1}, domain="com.microsoft", tag="contrib"),
+    Case("RotaryEmbedding", 17, {"x": floats(1, 2, 3, 24), "at": ints(4, 0, 31).reshape(1, 3)},
+         {"cos": COS, "sin": SIN}, {"num_heads": 2, "rotary_embedding_dim": 16},
+         domain="com.microsoft", tag="contrib_part"),
+    Case("MultiHeadAttention", 17, {**ROWS, "b": floats(48, seed=3), "m": small(2, 3)},
+         attributes={"num_heads": 2}, domain="com.microsoft", tag="bias"),
+    Case("MultiHeadAttention", 17,
+         {**ROWS, "m": small(*[1, 1, 0, 1, 1], *[0, 1, 1, 1, 1]).reshape(2, 5),
+          "s": floats(1, 2, 3, 5, seed=3), "pk": floats(2, 2, 2, 8, seed=4),
+          "pv": floats(2, 2, 2, 8, seed=5)},
+         operands=["q", "k", "v", "", "m", "s", "pk", "pv"],
+         attributes={"num_heads": 2, "unidirectional": 1}, outputs=3, domain="com.microsoft",
+         tag="past"),
+    # One token of sequences that fill a shared buffer: what is behind a sequence may be anything.
+    Case("GroupQueryAttention", 17, {"q": floats(2, 1, 128), **CACHES, "last": small(8, 8)},
+         {"all": np.array(9, np.int32), "cos": COS, "sin": SIN},
+         {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1},
+         ["q", "", "", "pk", "pv", "last", "all", "cos", "sin"], 3, domain="com.microsoft",
+         tag="step"),
+    Case("GroupQueryAttention", 17,
+         {"q": floats(1, 5, 64), "k": floats(1, 5, 32, seed=1), "v": floats(1, 5, 32, seed=2),
+          "pk": floats(1, 2, 0, 16), "pv": floats(1, 2, 0, 16), "last": small(4),
+          "all": np.array(5, np.int32)},
+         attributes={"num_heads": 4, "kv_num_heads": 2, "softcap": 2.0}, outputs=3,
+         domain="com.microsoft", tag="prompt"),
+    Case("MatMulNBits", 17, {"x": floats(2, 3, 40)},
+         {"w": bytes_of(5, 3, 8), "s": floats(5, 3, seed=1), "z": bytes_of(5, 2, seed=2)},
+         {"K": 40, "N": 5, "block_size": 16, "bits": 4}, domain="com.microsoft", tag="zero"),
+    Case("MatMulNBits", 17, {"x": floats(3, 32)},
+         {"w": bytes_of(5, 1, 32), "s": floats(5, 1, seed=1), "b": floats(5, seed=2)},
+         {"K": 32, "N": 5, "block_size": 32, "bits": 8}, ["x", "w", "s", "", "", "b"],
+         domain="com.microsoft", tag="bias"),
+    Case("GatherBlockQuantized", 17, {"i": ints(4, 0, -1).reshape(3, 1)},
+         {"w": bytes_of(6, 16), "s": floats(6, 2, seed=1)}, {"block_size": 16, "bits": 4},
+         ["w", "i", "s"], domain="com.microsoft"),
 ]
 
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights of a few bits stay packed, and those that do not fit are refused.
+#include <gtest/gtest.h>
+
+#include "import/testing/refusals.h"
+
+namespace tessera::import {
+namespace {
+
+constexpr int kBytes = onnx::TensorProto::UINT8;
+
+onnx::NodeProto* product(TestModel& m, const std::vector<std::int64_t>& packed, std::int64_t width,
+                         const std::vector<std::string>& more = {}) {
+  m.input("x", {2, 40});
+  m.input("w", packed, kBytes);
+  m.input("s", {5, 3});
+  m.input("z", {5, 2}, kBytes);
+  m.input("g", {40}, onnx::TensorProto::INT32);
+  std::vector<std::string> inputs = {"x", "w", "s"};
+  inputs.insert(inputs.end(), more.begin(), more.end());
+  auto* n = m.node("MatMulNBits", inputs, {"y"}, "node");
+  n->set_domain("com.microsoft");
+  m.output("y");
+  for (const auto& [name, value] : {std::pair{"K", width}, std::pair{"N", std::int64_t{5}},
+                                    std::pair{"block_size", std::int64_t{16}}}) {
+    set_int(n, name, value);
+  }
+  return n;
+}
+
+TEST(MatMulNBits, IsAProductWithAnUnpackedWeight) {
+  TestModel m;
+  product(m, {5, 3, 8}, 40);
+  const auto module = m.import();
+  ASSERT_TRUE(module) << render(module.error());
+  const relay::Function& main = module->functions.at("main");
+  EXPECT_EQ(to_string(main.type(main.result())), "Tensor[(2, 5), float32]");
+}
+
+TEST(MatMulNBits, WhatItRefuses) {
+  const auto refused = [](Code code, const std::string& finding, TestModel m) {
+    expect_refused(m.import(), {{code, "node", finding}});
+  };
+  TestModel blocks, groups, zeros, order, bits, none;
+  product(blocks, {5, 4, 8}, 40);
+  refused(Code::kShapeMismatch, "a weight of 5 rows of 40 elements", std::move(blocks));
+  product(groups, {5, 3, 8}, 40, {"", "g"});
+  refused(Code::kUnsupportedOnnxNode, "g_idx", std::move(groups));
+  product(zeros, {5, 3, 8}, 40, {"z"});
+  refused(Code::kUnsupportedOnnxNode, "zero points that is computed at run time", std::move(zeros));
+  set_int(product(order, {5, 3, 8}, 40), "weight_prepacked", 1);
+  refused(Code::kUnsupportedOnnxNode, "the order of one GPU", std::move(order));
+  set_int(product(bits, {5, 3, 8}, 40), "bits", 3);
+  refused(Code::kUnsupportedOnnxNode, "3 bits", std::move(bits));
+  product(none, {5, 3, 8}, INT64_MIN);
+  refused(Code::kWrongAttribute, "its weight has K = ", std::move(none));
+}
+
+TEST(GatherBlockQuantized, DoesNotGatherAlongBlocks) {
+  TestModel m;
+  m.input("w", {6, 16}, kBytes);
+  m.input("i", {3}, onnx::TensorProto::INT64);
+  m.input("s", {6, 2});
+  auto* n = m.node("GatherBlockQuantized", {"w", "i", "s"}, {"y"}, "node");
+  n->set_domain("com.microsoft");
+  set_int(n, "gather_axis", 1);
+  m.output("y");
+  expect_refused(m.import(), {{Code::kUnsupportedOnnxNode, "node", "along the blocks"}});
+}
+
+}  // namespace
+}  // namespace tessera::import
