@@ -20,25 +20,26 @@ std::int64_t block_size_of(Node& n, std::int64_t fallback) {
             fmt::format("its block_size is {}, which is no power of two from 16 on", size));
 }
 
-// Zero points of a few bits, several in a byte of the last dimension: one a byte, `count` of them.
-Value unpacked(Node& n, std::size_t i, std::int64_t bits, std::int64_t count) {
+// Zero points of a few bits, several in a byte of each row, as bytes of this shape. Old files have
+// all rows in one dimension.
+Value unpacked(Node& n, std::size_t i, std::int64_t bits, const Ints& shape) {
   const Tensor packed = n.need_constant(i, "a tensor of zero points");
-  const std::int64_t each = 8 / bits, last = packed.shape.empty() ? 0 : packed.shape.back();
-  if (count < 0 || last != count / each + (count % each == 0 ? 0 : 1)) {
+  const std::int64_t each = 8 / bits, count = shape.back();
+  const std::int64_t bytes = count / each + (count % each == 0 ? 0 : 1);
+  const std::int64_t rows = product(shape, 0, shape.size() - 1);
+  if (packed.dtype != kUInt8 || packed.num_elements() != product({rows, bytes})) {
     n.invalid(Code::kShapeMismatch,
-              fmt::format("its zero points have the type {}, and there are {} "
-                          "in a row",
-                          to_string(packed.type()), count));
+              fmt::format("its zero points have the type {}, and there are {} rows of {}",
+                          to_string(packed.type()), rows, count));
   }
-  Ints shape = packed.shape, values;
-  shape.back() = count;
+  Ints values;
   for (std::int64_t at = 0; at < packed.num_elements(); ++at) {
     const std::int64_t byte = element_as_int(packed, at);
-    for (std::int64_t k = 0; k < each && at % last * each + k < count; ++k) {
+    for (std::int64_t k = 0; k < each && at % bytes * each + k < count; ++k) {
       values.push_back(byte >> (k * bits) & ((1 << bits) - 1));
     }
   }
-  return {n, n.constant(tensor_from_ints(std::move(shape), kUInt8, values))};
+  return {n, n.constant(tensor_from_ints(shape, kUInt8, values))};
 }
 
 // What MatMulNBits multiplies by: [N, K].
@@ -57,9 +58,7 @@ Value weight(Node& n, std::int64_t width, std::int64_t rows) {
   if (n.has_input(3) && n.dtype(n.input(3)).is_float()) {
     zero = input(n, 3).reshape(parameters);
   } else if (n.has_input(3)) {
-    const Value given = input(n, 3);
-    zero = given.rank() == 2 ? unpacked(n, 3, bits, blocks) : zero;
-    if (given.rank() != 2) n.unsupported("a list of zero points in one dimension");
+    zero = unpacked(n, 3, bits, parameters);
   }
   return {n, n.call("qnn.dequantize_blocks", {packed.merge(1, 3), scale.reshape(parameters), zero},
                     {{"axis", -1}, {"block_size", block}, {"bits", bits}, {"size", width}})};
@@ -86,17 +85,18 @@ std::vector<NodeId> convert_gather_blocks(Node& n) {
   const std::int64_t block = block_size_of(n, 128), rank = data.rank();
   const std::int64_t gathered = n.axis(n.int_attr("gather_axis", 0), rank);
   const std::int64_t axis = n.axis(n.int_attr("quantize_axis", 1), rank);
-  // The importer has unpacked signed integers of four bits.
-  const std::int64_t bits = data.dtype() == kUInt8 ? bits_of(n) : 8;
+  if (scale.rank() != rank) n.invalid(Code::kShapeMismatch, "data and scales differ in rank");
+  const bool is_packed = !n.is_narrow(0);
+  const std::int64_t bits = is_packed ? bits_of(n) : 8;
   n.ignore_attr("bits");
   if (gathered == axis || (bits < 8 && gathered == rank - 1)) {
     n.unsupported("gathering along the blocks or along packed elements");
   }
   const Value at = input(n, 1).cast(kInt64), count = sizes_of(data, gathered, gathered + 1);
   const Value place = where(at < 0.0, at + count.reshape({}), at);
-  Value zero(n, n.scalar(data.dtype() == kUInt8 ? 1 << (bits - 1) : 0, kInt32));
+  Value zero(n, n.scalar(is_packed ? 1 << (bits - 1) : 0, kInt32));
   if (n.has_input(3)) {
-    zero = bits < 8 ? unpacked(n, 3, bits, scale.size(rank - 1)) : input(n, 3);
+    zero = bits < 8 ? unpacked(n, 3, bits, scale.sizes()) : input(n, 3);
     zero = zero.take(place, gathered);
   }
   const std::int64_t behind = axis > gathered ? axis + at.rank() - 1 : axis;

@@ -24,6 +24,15 @@ SymbolTable by_symbol(const SymbolTable& ranges, const DimNames& names) {
   return table;
 }
 
+// Others would take them for bytes: what they give would have other bounds.
+void check_narrow_operands(const Node& node) {
+  const std::string name = qualified_name(node.proto());
+  if (name == "DequantizeLinear" || name == "com.microsoft.GatherBlockQuantized") return;
+  for (std::size_t i = 0; i < node.num_inputs(); ++i) {
+    if (node.is_narrow(i)) node.unsupported("an operand of integers of less than eight bits");
+  }
+}
+
 }  // namespace
 
 GraphImporter::GraphImporter(const OnnxModel& model, const ImportOptions& options)
@@ -138,13 +147,14 @@ bool GraphImporter::report_strings(const std::string& name, const Location& at) 
 }
 
 std::vector<NodeId> GraphImporter::convert(const onnx::NodeProto& node) {
+  Node operation(builder_, *scope_, model_, node, location_of(node));
+  check_narrow_operands(operation);
   if (const onnx::FunctionProto* f = model_.function(node)) return inline_function(node, *f);
   if (is_default_domain(node.domain())) {
     if (node.op_type() == "If") return import_if(node);
     if (node.op_type() == "Loop") return import_loop(node);
     if (node.op_type() == "Scan") return import_scan(node);
   }
-  Node operation(builder_, *scope_, model_, node, location_of(node));
   return convert_operator(operation);
 }
 

@@ -61,6 +61,7 @@ void GraphImporter::import_initializers(const onnx::GraphProto& graph) {
       continue;
     }
     builder_.at(at);
+    if (is_packed(t)) scope_->narrow.insert(t.name());
     define(t.name(), builder_.constant(std::move(*tensor)), at);
   }
   for (const auto& t : graph.sparse_initializer()) {
@@ -106,6 +107,7 @@ void GraphImporter::import_kept_weights() {
       continue;
     }
     builder_.at(at);
+    if (is_packed(*t)) scope_->narrow.insert(t->name());
     const bool named = options_.kept.names.contains(t->name());
     define(t->name(), builder_.kept_weight(t->name(), *std::move(tensor), !named), at);
   }

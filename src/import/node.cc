@@ -26,6 +26,10 @@ bool Node::uses_output(std::size_t i) const {
   return i < num_outputs() && !proto_.output(static_cast<int>(i)).empty();
 }
 
+bool Node::is_narrow(std::size_t i) const {
+  return has_input(i) && scope_.is_narrow(proto_.input(static_cast<int>(i)));
+}
+
 NodeId Node::input(std::size_t i) const {
   if (!has_input(i)) invalid(Code::kWrongArity, fmt::format("its input {} is not given", i));
   read_inputs_.insert(i);
@@ -202,6 +206,10 @@ std::vector<std::string> Node::strings_attr(std::string_view name) const {
 std::optional<Tensor> Node::tensor_attr(std::string_view name) const {
   const auto* a = find_attr(name, onnx::AttributeProto::TENSOR);
   if (a == nullptr) return std::nullopt;
+  if (is_packed(a->t())) {
+    unsupported(fmt::format("the data type {} of its attribute `{}`",
+                            onnx_dtype_name(a->t().data_type()), name));
+  }
   Result<Tensor> tensor = model_.tensor(a->t(), location_);
   if (!tensor) throw NodeError{tensor.error().list.front()};
   return std::move(*tensor);

@@ -36,6 +36,8 @@ class Node {
   bool uses_output(std::size_t i) const;  // asked for and not ""
   NodeId input(std::size_t i) const;      // an error if it is not given
   std::vector<NodeId> inputs() const;     // all that are given
+  // Is it an initializer whose integers of two or four bits became bytes?
+  bool is_narrow(std::size_t i) const;
   void ignore_input(std::size_t i) const { read_inputs_.insert(i); }
   const Type& type(NodeId id) const { return builder_.type(id); }
   const Shape& shape(NodeId id) const { return type(id).shape(); }

@@ -108,6 +108,8 @@ std::string onnx_dtype_name(int data_type) {
   return onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(data_type));
 }
 
+bool is_packed(const onnx::TensorProto& t) { return packed_type(t.data_type()).bits > 0; }
+
 Result<TensorHeader> tensor_header(const onnx::TensorProto& t, const Location& at) {
   const auto dtype = stored_dtype(t.data_type());
   if (!dtype) {

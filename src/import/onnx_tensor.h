@@ -26,6 +26,7 @@ struct TensorHeader {
   std::uint64_t size_bytes = 0;  // of the data
   int packed_bits = 0;           // of an element where a byte has several
 };
+bool is_packed(const onnx::TensorProto& t);
 Result<TensorHeader> tensor_header(const onnx::TensorProto& t, const Location& at);
 
 // The data that the message itself holds, in `raw_data` or in the typed field of its data type.

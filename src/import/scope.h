@@ -17,7 +17,8 @@ struct Scope {
   std::string place;  // of a function's body: the nodes that call it, "outer/inner/"
   std::map<std::string, relay::NodeId> values;
   std::map<std::string, std::string> strings;  // values that are strings: the operators they are of
-  std::set<std::string> failed;          // of nodes that were reported: no second message for users
+  std::set<std::string> failed;  // of nodes that were reported: no second message for users
+  std::set<std::string> narrow;  // initializers whose integers of two or four bits became bytes
   std::map<std::string, Type> declared;  // what the model says about values, where it is complete
 
   const relay::NodeId* find(const std::string& name) const {
@@ -36,6 +37,12 @@ struct Scope {
   bool has_failed(const std::string& name) const {
     for (const Scope* s = this; s != nullptr; s = s->outer) {
       if (s->failed.contains(name)) return true;
+    }
+    return false;
+  }
+  bool is_narrow(const std::string& name) const {
+    for (const Scope* s = this; s != nullptr; s = s->outer) {
+      if (s->values.contains(name)) return s->narrow.contains(name);
     }
     return false;
   }
