@@ -20,7 +20,17 @@ Value in_heads(Value x, Value q, Value last, std::int64_t axis) {
   return {n, n.call("dyn.reshape", {x, wanted})};
 }
 
-// Queries whose heads share keys are rows of one product: keys are not repeated.
+// Kernels for all of attention want sizes that are known, and keys for each head. Where rows are
+// many, what repeating keys takes is little.
+constexpr std::int64_t kManyRows = 16;
+Value for_each_head(Value x, Value q) {
+  const auto rows = q.shape()[2].as_constant();
+  const std::int64_t repeats = x.size(1) > 0 ? q.size(1) / x.size(1) : 1;
+  if (repeats < 2 || !rows || *rows < kManyRows || !constant_shape(x.shape())) return x;
+  return x.apply("repeat", {{"repeats", repeats}, {"axis", 1}});
+}
+
+// Else queries whose heads share keys are rows of one product: keys are not repeated.
 Value by_shared_heads(Value x, std::int64_t num_groups) {
   return x.size(1) == num_groups ? x : x.split(1, num_groups).merge(2, 4);
 }
@@ -71,15 +81,15 @@ void check_heads(const Attention& a) {
 
 AttentionSteps attend(const Attention& a) {
   check_heads(a);
-  const std::int64_t groups = a.k.size(1);
+  const Value k = for_each_head(a.k, a.q), v = for_each_head(a.v, a.q);
+  const std::int64_t groups = k.size(1);
   const Value q = a.scale == 1 ? a.q : a.q * a.scale;
-  const Value scores = in_heads(head_products(by_shared_heads(q, groups), a.k, true), a.q, a.k, 2);
+  const Value scores = in_heads(head_products(by_shared_heads(q, groups), k, true), a.q, k, 2);
   const Value capped = a.softcap == 0 ? scores : (scores / a.softcap).apply("tanh") * a.softcap;
   Value seen = capped;
   for (const Value& mask : a.masks) seen = hidden_by(seen, mask);
   const Value weights = weights_of(a, seen);
-  const Value y =
-      in_heads(head_products(by_shared_heads(weights, groups), a.v, false), a.q, a.v, 3);
+  const Value y = in_heads(head_products(by_shared_heads(weights, groups), v, false), a.q, v, 3);
   return {y, scores, capped, seen, weights};
 }
 

@@ -67,6 +67,16 @@ TEST(Attention, SharedKeysAreNotRepeated) {
                                 "nn.softmax", "reshape", "reshape", "nn.matmul", "reshape"}));
 }
 
+TEST(Attention, SharedKeysAreRepeatedForManyRows) {
+  TestModel m(23);
+  m.input("q", {2, 4, 64, 8});
+  for (const char* name : {"k", "v"}) m.input(name, {2, 2, 7, 8});
+  m.node("Attention", {"q", "k", "v"}, {"y"});
+  m.output("y");
+  EXPECT_EQ(calls_of(m),
+            (Names{"repeat", "repeat", "multiply", "nn.matmul", "nn.softmax", "nn.matmul"}));
+}
+
 TEST(Attention, AllSizesMayBeOpen) {
   TestModel m(24);
   m.input("q", {0, 0, 32});
