@@ -125,7 +125,7 @@ std::optional<Value> window_mask(Value q, Value k, Value offset, const KeyWindow
   const auto before = bound(window.before), after = bound(window.after);
   if (!before && !after) return std::nullopt;
   if (offset.rank() == 1) offset = offset.expand_dims(1).expand_dims(1).expand_dims(1);
-  const Value at = places(q, 2).expand_dims(1) + offset, key = places(k, 2);
+  const Value at = iota_along(q, 2).expand_dims(1) + offset, key = iota_along(k, 2);
   std::optional<Value> seen;
   if (after) seen = key <= (*after == 0 ? at : at + *after);
   if (!before) return seen;

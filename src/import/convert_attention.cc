@@ -59,7 +59,7 @@ void add_masks(Node& n, Attention& a) {
     }
     offset = keys - sizes_of(a.q, 2, 3);
     a.may_hide_a_row = true;
-    a.masks.push_back(places(a.k, 2) < keys.expand_dims(1).expand_dims(1).expand_dims(1));
+    a.masks.push_back(iota_along(a.k, 2) < keys.expand_dims(1).expand_dims(1).expand_dims(1));
   }
   if (const auto seen = window_mask(a.q, a.k, offset, window)) {
     a.masks.push_back(*seen);

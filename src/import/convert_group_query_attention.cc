@@ -107,7 +107,7 @@ Sequences sequences(Node& n, Value q, Value cache) {
 
 // The positions of the new tokens: [batch, row].
 Value positions(Node& n, const Sequences& s, Value q) {
-  const Value row = places(q, 2);
+  const Value row = iota_along(q, 2);
   if (!n.has_input(kPositions)) return s.past.expand_dims(1) + row;
   const Value given = input(n, kPositions).cast(kInt64);
   return where(s.is_first, given.at(0, 0).at(0, 0) + row, given);

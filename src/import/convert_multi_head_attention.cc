@@ -78,7 +78,7 @@ Value padding_mask(Node& n, const Attention& a) {
     if (provably_equal(given.shape()[0], a.q.shape()[0]) != Tri::kYes) {
       n.unsupported("a key_padding_mask that is no length for each sequence");
     }
-    given = (places(a.k, 2) < given.cast(kInt64).expand_dims(1)).cast(kInt32);
+    given = (iota_along(a.k, 2) < given.cast(kInt64).expand_dims(1)).cast(kInt32);
   } else {
     if (given.rank() != 2 && given.rank() != 3) {
       n.invalid(Code::kShapeMismatch,

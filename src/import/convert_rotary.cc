@@ -66,7 +66,7 @@ std::vector<NodeId> convert_contrib_rotary(Node& n) {
   check_width(n, cos);
   Value positions = input(n, 1);
   if (positions.rank() == 1) {
-    positions = places(x, x.rank() - 2) + positions.reshape({}).cast(kInt64);
+    positions = iota_along(x, x.rank() - 2) + positions.reshape({}).cast(kInt64);
   }
   std::int64_t heads = n.int_attr("num_heads", 0);
   if (x.rank() == 3 && heads == 0) {

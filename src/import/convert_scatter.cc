@@ -36,7 +36,7 @@ std::vector<NodeId> convert_scatter_nd(Node& n) {
 // What place of the update each place of the cache takes, negative or too large where it keeps what
 // it has: [place], or [batch, place] where each sample is written at an index of its own.
 Value update_places(Node& n, Value cache, Value update, std::int64_t axis, bool is_circular) {
-  const Value place = places(cache, axis);
+  const Value place = iota_along(cache, axis);
   if (!n.has_input(2)) return place;
   const Value begin = input(n, 2).cast(kInt64);
   if (begin.rank() != 1) n.invalid(Code::kShapeMismatch, "its write indices have no rank of 1");

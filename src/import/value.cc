@@ -118,12 +118,6 @@ Value iota_along(Value x, std::int64_t axis, DType dtype) {
   return all.cast(dtype);
 }
 
-Value places(Value x, std::int64_t axis) {
-  Node& n = x.node();
-  const Value size = sizes_of(x, axis, axis + 1).reshape({});
-  return {n, n.call("arange", {n.scalar(0, kInt64), size, n.scalar(1, kInt64)})};
-}
-
 Value numbers(Node& n, Ints shape, const std::vector<double>& values, DType dtype) {
   return {n, n.constant(tensor_from_doubles(std::move(shape), dtype, values))};
 }

@@ -94,8 +94,6 @@ Value zeros(Node& n, const Ints& shape, DType dtype);
 Value iota(Node& n, std::int64_t count, DType dtype = kInt64);
 // 0, 1, ... for each place of a dimension, whose size may be known at run time alone.
 Value iota_along(Value x, std::int64_t axis, DType dtype = kInt64);
-// 0, 1, ... for a dimension of x, which may be of any size.
-Value places(Value x, std::int64_t axis);
 // A constant of the values, rounded to the type.
 Value numbers(Node& n, Ints shape, const std::vector<double>& values, DType dtype);
 // The tensor with `axis` as its only dimension of more than one element, for broadcasting to
