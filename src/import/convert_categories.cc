@@ -46,10 +46,10 @@ struct Lookup {
   Value place, found;
 };
 
-Lookup look_up(Value x, Value keys) {
+Lookup look_up(Value x, Value keys, bool finds_nan = false) {
   const Value each = x.expand_dims(x.rank());
   Value hit = equal(each, keys);
-  if (x.dtype().is_float()) hit = hit || (each.apply("isnan") && keys.apply("isnan"));
+  if (finds_nan && x.dtype().is_float()) hit = hit || (each.apply("isnan") && keys.apply("isnan"));
   const Ints last = {x.rank()};
   return {hit.cast(kInt32).apply("argmax", {{"axis", last}, {"dtype", kInt64}}),
           hit.apply("any", {{"axis", last}})};
@@ -70,7 +70,8 @@ std::vector<NodeId> convert_label_encoder(Node& n) {
   expect_length(n, "values", static_cast<std::size_t>(values->num_elements()),
                 keys->num_elements());
   const Value known = Value(n, n.constant(*values)).reshape({values->num_elements()});
-  const Lookup found = look_up(x, Value(n, n.constant(*keys)));
+  // NaN is a key since version 4, as onnxruntime has it.
+  const Lookup found = look_up(x, Value(n, n.constant(*keys)), n.domain_opset() >= 4);
   return {where(found.found, known.take(found.place, 0), default_value(n, values->dtype))};
 }
 

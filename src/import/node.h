@@ -26,7 +26,9 @@ class Node {
 
   const onnx::NodeProto& proto() const { return proto_; }
   const std::string& op_type() const { return proto_.op_type(); }
-  int opset() const { return scope_.opset; }
+  int opset() const { return scope_.opset; }  // of the default domain
+  // Of the node's own domain; 1 where the model does not import it.
+  int domain_opset() const;
   const Location& location() const { return location_; }
 
   // ---- Inputs ----
