@@ -38,10 +38,10 @@ std::vector<NodeId> convert_scatter_nd(Node& n) {
 Value update_places(Node& n, Value cache, Value update, std::int64_t axis, bool is_circular) {
   const Value place = iota_along(cache, axis);
   if (!n.has_input(2)) return place;
-  const Value begin = input(n, 2).cast(kInt64);
-  if (begin.rank() != 1) n.invalid(Code::kShapeMismatch, "its write indices have no rank of 1");
-  const Value room = sizes_of(cache, axis, axis + 1);
-  if (is_circular) return floor_mod(place - begin.expand_dims(1), room);
+  const Value given = input(n, 2).cast(kInt64), room = sizes_of(cache, axis, axis + 1);
+  if (given.rank() != 1) n.invalid(Code::kShapeMismatch, "its write indices have no rank of 1");
+  if (is_circular) return floor_mod(place - given.expand_dims(1), room);
+  const Value begin = where(given < 0.0, given + room, given);
   // The last place is the first to lie outside.
   const Value size = sizes_of(update, axis, axis + 1);
   const Value last(n, checked_indices(n, begin + size - 1.0, cache, {axis}));
