@@ -24,13 +24,10 @@ using Reasons = std::map<std::string_view, std::string_view>;
 
 // Operators of which not all accesses are proven, and why.
 const Reasons kStatic = {
-    {"nn.conv2d_backward_weight",
-     "on a device: a channel of a group is a digit of two quotients of one number"},
 };
 const Reasons kOpen = {
     {"dyn.strided_slice", "the count of steps is a quotient of extremes of the sizes"},
     {"nn.conv2d_backward_weight", "channels of a group are quotients of open sizes"},
-    {"reverse_sequence", "on a device: a place is turned round under a digit of an open size"},
     {"strided_slice", "the end is an extreme of the size less another one"},
     {"take", "of a flattened tensor: a quotient by an open size"},
     {"where", "the size of three that are broadcast is a choice of choices"},

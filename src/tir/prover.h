@@ -89,9 +89,7 @@ class Prover {
   Polynomial chosen(const Select& n);
   Polynomial quotient(const Polynomial& a, const Polynomial& divisor);
   Polynomial quotient_atom(const Polynomial& a, const Polynomial& divisor);
-  std::vector<Polynomial> beside_quotients(const Polynomial& a, const Polynomial& divisor,
-                                           const Polynomial& is) const;
-  std::optional<Polynomial> times_around(const Polynomial& a, const Polynomial& divisor) const;
+  std::optional<std::int64_t> times_around(const Polynomial& a, const Polynomial& divisor) const;
 
   Interval range(const Polynomial& p) const;
   Interval range(const Monomial& m) const;

@@ -160,51 +160,26 @@ Polynomial Prover::quotient_atom(const Polynomial& a, const Polynomial& divisor)
   const Key key(Kind::kQuotient, a, divisor);
   const auto known = known_.find(key);
   if (known != known_.end()) return Polynomial::of(known->second);
-  const std::optional<Polynomial> count = times_around(a, divisor);
-  if (const auto number = count ? count->constant() : std::nullopt) {
-    values.max = std::min(values.max, *number - 1);
-  }
+  const std::optional<std::int64_t> count = times_around(a, divisor);
+  if (count) values.max = std::min(values.max, *count - 1);
   const Polynomial is = keep(key, {Kind::kQuotient, a, divisor, {}, {}, values, {}, {}});
   atoms_.back().facts = {a - divisor * is, divisor * is + divisor - 1 - a};
-  if (count) atoms_.back().facts.insert(atoms_.back().facts.begin(), *count - 1 - is);
-  for (const Polynomial& fact : beside_quotients(a, divisor, is)) {
-    atoms_.back().facts.push_back(fact);
-  }
+  if (count) atoms_.back().facts.insert(atoms_.back().facts.begin(), Polynomial(*count - 1) - is);
   return is;
 }
 
-// What this quotient and others of the same number, by multiples or parts of this divisor, say of
-// each other: n // 6 = n // 2 // 3.
-std::vector<Polynomial> Prover::beside_quotients(const Polynomial& a, const Polynomial& divisor,
-                                                 const Polynomial& is) const {
-  std::vector<Polynomial> facts;
-  const auto coarser = [&](const Polynomial& fine, const Polynomial& coarse,
-                           const Polynomial::Division& factor) {
-    if (!factor.rest.is_zero() || !factor.quotient.constant()) return;
-    facts.push_back(fine - factor.quotient * coarse);
-    facts.push_back(factor.quotient * coarse + factor.quotient - 1 - fine);
-  };
-  for (const auto& [key, atom] : known_) {
-    const auto& [kind, number, by] = key;
-    if (kind != Kind::kQuotient || number != a || by == divisor) continue;
-    coarser(is, Polynomial::of(atom), by.divided_by(divisor));
-    coarser(Polynomial::of(atom), is, divisor.divided_by(by));
-  }
-  return facts;
-}
-
-// How many times a flattened loop goes through its inner ones: the quotients of its variable by
-// their extents are less. It follows from what is known of the quotient otherwise, but of whole
-// numbers only.
-std::optional<Polynomial> Prover::times_around(const Polynomial& a,
-                                               const Polynomial& divisor) const {
+// How many times a flattened loop goes through its inner ones, if that is a number: the quotients
+// of its variable by their extents are less. It follows from what is known of the quotient
+// otherwise, but of whole numbers only.
+std::optional<std::int64_t> Prover::times_around(const Polynomial& a,
+                                                 const Polynomial& divisor) const {
   if (a.terms().size() != 1) return std::nullopt;
   const auto& [monomial, factor] = *a.terms().begin();
   if (factor != 1 || monomial.size() != 1 || info(monomial[0]).kind != Kind::kLoop) {
     return std::nullopt;
   }
   const auto [whole, rest] = (info(monomial[0]).b + 1).divided_by(divisor);
-  return rest.is_zero() ? std::optional(whole) : std::nullopt;
+  return rest.is_zero() ? whole.constant() : std::nullopt;
 }
 
 Polynomial Prover::form(const Expr& e) {

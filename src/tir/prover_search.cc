@@ -119,11 +119,7 @@ bool Prover::follows(const Polynomial& goal) const {
     atoms.insert(monomial.begin(), monomial.end());
   if (std::any_of(facts_.begin(), facts_.end(), covers)) return true;
   return std::any_of(atoms.begin(), atoms.end(), [&](Atom a) {
-    if (std::any_of(info(a).facts.begin(), info(a).facts.end(), covers)) return true;
-    // A product of what follows and what is not negative.
-    const auto factor = info(a).range.min >= 0 ? goal.coefficient(a) : std::nullopt;
-    return factor && !factor->constant() &&
-           is_plainly_positive(goal - *factor * Polynomial::of(a)) && follows(*factor);
+    return std::any_of(info(a).facts.begin(), info(a).facts.end(), covers);
   });
 }
 
