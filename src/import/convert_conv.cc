@@ -40,23 +40,42 @@ std::vector<NodeId> convert_conv_integer(Node& n) {
   return {convolve(wide_x, wide_w)};
 }
 
-// The pads of a transposed convolution: given, or such that the result has `output_shape`.
-void set_pads_for_output(Node& n, Window& w, Ints& output_padding, const Ints& input) {
-  const std::string automatic = n.string_attr("auto_pad", "NOTSET");
-  const std::size_t spatial = w.kernel.size();
+// The spatial sizes of a transposed convolution's result, where the model states them.
+Ints wanted_result(Node& n, std::size_t spatial) {
   Ints wanted = n.ints_attr("output_shape");
   if (wanted.size() > spatial)
     wanted.erase(wanted.begin(), wanted.end() - static_cast<std::ptrdiff_t>(spatial));
-  if (output_padding.size() != spatial || (!wanted.empty() && wanted.size() < spatial)) {
-    n.invalid(Code::kWrongAttribute, "output_padding or output_shape do not fit the kernel");
+  if (!wanted.empty() && wanted.size() < spatial) {
+    n.invalid(Code::kWrongAttribute, "output_shape does not fit the kernel");
   }
+  return wanted;
+}
+
+// What the full result has more than the wanted one, which without `wanted` is the input's size
+// times the stride, whatever that size is.
+std::int64_t surplus(Value x, const Window& w, const Ints& wanted, std::size_t i) {
+  const std::int64_t reach = (w.kernel[i] - 1) * w.dilations[i] + 1;
+  if (wanted.empty()) return reach - w.strides[i];
+  Node& n = x.node();
+  const auto size = x.shape()[i + 2].as_constant();
+  if (!size) n.unsupported("an output_shape for an input of open size");
+  return (*size - 1) * w.strides[i] + reach - wanted[i];
+}
+
+// The pads of a transposed convolution: given, or such that the result has `output_shape`.
+void set_pads_for_output(Value x, Window& w, Ints& output_padding) {
+  Node& n = x.node();
+  const std::string automatic = n.string_attr("auto_pad", "NOTSET");
+  const std::size_t spatial = w.kernel.size();
+  const Ints wanted = wanted_result(n, spatial);
+  if (output_padding.size() != spatial) {
+    n.invalid(Code::kWrongAttribute, "output_padding does not fit the kernel");
+  }
+  if (automatic != "NOTSET") w.pads.assign(2 * spatial, 0);
   const bool same = automatic.starts_with("SAME");
   if (wanted.empty() && !same) return;
   for (std::size_t i = 0; i < spatial; ++i) {
-    const std::int64_t size = input[i + 2];
-    const std::int64_t target = wanted.empty() ? size * w.strides[i] : wanted[i];
-    const std::int64_t full = (size - 1) * w.strides[i] + (w.kernel[i] - 1) * w.dilations[i] + 1;
-    const std::int64_t total = full + output_padding[i] - target;
+    const std::int64_t total = surplus(x, w, wanted, i) + output_padding[i];
     // A result larger than the full one is filled up at its end.
     if (total < 0) output_padding[i] -= total;
     const std::int64_t cut = std::max<std::int64_t>(total, 0);
@@ -70,11 +89,9 @@ std::vector<NodeId> convert_conv_transpose(Node& n) {
   const Value x = input(n, 0), w = input(n, 1);
   const std::size_t spatial = spatial_rank(n, x);
   const Ints weight = w.sizes();
-  Window window = window_of(x, w);
+  Window window = read_steps(n, kernel_of(x, w));
   Ints output_padding = n.ints_attr("output_padding", Ints(spatial, 0));
-  const std::string automatic = n.string_attr("auto_pad", "NOTSET");
-  if (automatic.starts_with("SAME")) window.pads.assign(2 * spatial, 0);
-  set_pads_for_output(n, window, output_padding, x.sizes());
+  set_pads_for_output(x, window, output_padding);
   const std::int64_t groups = groups_of(n);
   const NodeId y = n.call(ranked("nn.conv", spatial) + "_transpose", {x, w},
                           {{"channels", weight[1] * groups},

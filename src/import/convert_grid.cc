@@ -36,6 +36,12 @@ Value inside_border(const GridForm& f, Value at, std::int64_t size) {
   return minimum(maximum(mirrored, 0.0), last);
 }
 
+// The tensor, after a check that it is of as many images or regions as another.
+Value matched(Value x, Value like) {
+  if (are_same({x.shape()[0]}, {like.shape()[0]})) return x;
+  return {x.node(), x.node().call("match_size", {x, like}, {{"axis", 0}, {"like_axis", 0}})};
+}
+
 // The elements of x (n, c, plane) at whole places of each spatial dimension (n, points each): (n,
 // c, points), zero outside unless the padding moves them in.
 Value fetch(const GridForm& f, Value x, const std::vector<Value>& at, const Ints& sizes) {
@@ -50,11 +56,9 @@ Value fetch(const GridForm& f, Value x, const std::vector<Value>& at, const Ints
     place = place ? *place * static_cast<double>(sizes[d]) + whole : whole;
   }
   Node& n = x.node();
-  const std::int64_t points = place->size(1);
-  const Ints shape = {x.size(0), x.size(1), points};
-  const Value index = place->reshape({x.size(0), 1, points}).broadcast(shape);
+  const Value index = place->expand_dims(1).apply("repeat", {{"repeats", x.size(1)}, {"axis", 1}});
   const Value y(n, n.call("gather", {x, index}, {{"axis", 2}}));
-  return where(outside->reshape({x.size(0), 1, points}), y.number(0), y);
+  return where(outside->expand_dims(1), y.number(0), y);
 }
 
 // Weights of the neighbours floor - taps / 2 + 1 ... of a place.
@@ -96,14 +100,14 @@ Value sample(const GridForm& f, Value x, const std::vector<Value>& places, const
       weight = weight ? *weight * weights[d][rest % taps] : weights[d][rest % taps];
     }
     const Value y = fetch(f, x, at, sizes);
-    const Value term = y * weight->reshape({y.size(0), 1, y.size(2)}).cast(y.dtype());
+    const Value term = y * weight->expand_dims(1).cast(y.dtype());
     sum = sum ? *sum + term : term;
   }
   return *sum;
 }
 
 std::vector<NodeId> convert_grid_sample(Node& n) {
-  const Value x = input(n, 0), grid = input(n, 1).cast(kFloat32);
+  const Value x = input(n, 0), grid = matched(input(n, 1).cast(kFloat32), x);
   GridForm f{n.string_attr("mode", n.opset() < 20 ? "bilinear" : "linear"),
              n.string_attr("padding_mode", "zeros"), n.flag_attr("align_corners", false)};
   if (f.mode.starts_with("bi")) f.mode = f.mode.substr(2);
@@ -112,19 +116,19 @@ std::vector<NodeId> convert_grid_sample(Node& n) {
   if (grid.rank() != x.rank() || spatial < 1) {
     n.invalid(Code::kShapeMismatch, "its grid must have as many dimensions as its input");
   }
-  const Ints from = x.sizes(), to = grid.sizes();
-  const Ints sizes(from.begin() + 2, from.end());
-  const std::int64_t points = product(to, 1, to.size() - 1);
+  Ints sizes;
+  for (std::int64_t d = 0; d < spatial; ++d) sizes.push_back(x.size(d + 2));
   // The last dimension of a grid counts from the innermost one: x, y, z.
   std::vector<Value> places;
   for (std::int64_t d = 0; d < spatial; ++d) {
-    const Value at = grid.at(grid.rank() - 1, spatial - 1 - d).reshape({to[0], points});
+    const Value at = grid.at(grid.rank() - 1, spatial - 1 - d).merge(1, grid.rank() - 1);
     places.push_back(denormalized(at, sizes[static_cast<std::size_t>(d)], f.align_corners));
   }
-  const Value y = sample(f, x.reshape({from[0], from[1], product(sizes)}), places, sizes);
-  Ints result = {from[0], from[1]};
-  result.insert(result.end(), to.begin() + 1, to.end() - 1);
-  return {y.reshape(result)};
+  const Value y = sample(f, x.merge(2, x.rank()), places, sizes);
+  Shape result = grid.shape();
+  result.pop_back();
+  result.insert(result.begin() + 1, x.shape()[1]);
+  return {y.reshape_to(result)};
 }
 
 // theta (n, d, d + 1) times the homogeneous places of the result, innermost dimension first.
@@ -179,7 +183,8 @@ RoiLine roi_line(Value rois, std::int64_t low, std::int64_t bins, std::int64_t s
 
 // With an explicit number of samples a bin; the adaptive one depends on the regions' data.
 std::vector<NodeId> convert_roi_align(Node& n) {
-  const Value x = input(n, 0), rois = input(n, 1), batch = input(n, 2).cast(kInt64);
+  const Value x = input(n, 0), rois = input(n, 1);
+  const Value batch = matched(input(n, 2).cast(kInt64), rois);
   const std::int64_t height = n.int_attr("output_height", 1), width = n.int_attr("output_width", 1);
   const std::int64_t samples = n.int_attr("sampling_ratio", 0);
   if (samples <= 0) n.unsupported("an adaptive sampling_ratio");
@@ -195,22 +200,22 @@ std::vector<NodeId> convert_roi_align(Node& n) {
   const double offset = form == "half_pixel" ? 0.5 : 0;
   const RoiLine ys = roi_line(rois, 1, height, samples, scale, offset, x.size(2));
   const RoiLine xs = roi_line(rois, 0, width, samples, scale, offset, x.size(3));
-  const std::int64_t count = rois.size(0), rows = height * samples, columns = width * samples;
+  const std::int64_t rows = height * samples, columns = width * samples;
   const auto plane = [&](Value v, bool of_rows) {
-    const Ints shape = of_rows ? Ints{count, rows, 1} : Ints{count, 1, columns};
-    return v.reshape(shape).broadcast({count, rows, columns}).reshape({count, rows * columns});
+    const std::int64_t axis = of_rows ? 1 : 2;
+    const Attrs times = {{"repeats", of_rows ? columns : rows}, {"axis", 3 - axis}};
+    return v.expand_dims(3 - axis).apply("repeat", times).merge(1, 3);
   };
-  const Value images = x.take(batch, 0).reshape({count, x.size(1), x.size(2) * x.size(3)});
+  const Value images = x.take(batch, 0).merge(2, 4);
   const GridForm border{"linear", "border", true};
   const Ints sizes = {x.size(2), x.size(3)};
   const std::vector<Value> places = {plane(ys.at, true), plane(xs.at, false)};
-  Ints corners = {count, 1, rows * columns};
-  const Value outside = (plane(ys.outside, true) || plane(xs.outside, false)).reshape(corners);
-  const Ints bins = {count, x.size(1), height, samples, width, samples};
+  const Value outside = (plane(ys.outside, true) || plane(xs.outside, false)).expand_dims(1);
+  const Shape bins = {rois.shape()[0], x.size(1), height, samples, width, samples};
   const Attrs over = {{"axis", Ints{3, 5}}};
   if (!max) {
     const Value y = sample(border, images, places, sizes);
-    return {where(outside, y.number(0), y).reshape(bins).apply("mean", over)};
+    return {where(outside, y.number(0), y).reshape_to(bins).apply("mean", over)};
   }
   // The maximum is of the weighted neighbours, not of their sums.
   std::optional<Value> most;
@@ -222,10 +227,10 @@ std::vector<NodeId> convert_roi_align(Node& n) {
                           {places[0].apply("floor") + (below ? 1.0 : 0.0),
                            places[1].apply("floor") + (right ? 1.0 : 0.0)},
                           sizes);
-    const Value term = y * weight.reshape(corners);
+    const Value term = y * weight.expand_dims(1);
     most = most ? maximum(*most, term) : term;
   }
-  return {where(outside, most->number(0), *most).reshape(bins).apply("max", over)};
+  return {where(outside, most->number(0), *most).reshape_to(bins).apply("max", over)};
 }
 
 constexpr Converter kGridTable[] = {

@@ -32,34 +32,43 @@ ResizeForm read_form(Node& n) {
   return f;
 }
 
-// One dimension: its sizes, and its scale and region as float32 scalars.
+// One dimension of the operand: its sizes and its scale as float32 scalars.
 struct Line {
-  std::int64_t axis, from, to;
+  std::int64_t axis;
+  Value count;     // of the result, int64
+  Value from, to;  // of the operand and the result
   Value scale;
   Value begin, end;  // of the region, in [0, 1]
+
+  Value last() const { return from - 1.0; }
 };
+
+// `single` where the result has one element only, else `several`.
+Value by_count(const Line& l, Value single, Value several) {
+  const auto known = l.count.node().constant(l.count);
+  if (known) return element_as_int(*known, 0) == 1 ? single : several;
+  return where(equal(l.to, 1.0), single, several);
+}
 
 // Where each element of the result lies in the operand.
 Value origins(const ResizeForm& f, const Line& l) {
   Node& n = l.scale.node();
-  const Value at = iota(n, l.to, kFloat32);
-  const auto from = static_cast<double>(l.from), to = static_cast<double>(l.to);
+  const Value at = iota(l.count, kFloat32);
   if (f.coordinates == "asymmetric") return at / l.scale;
   if (f.coordinates == "align_corners") {
     // The size before it was rounded, as ONNX's reference has it.
-    return l.to == 1 ? at * 0.0 : at * (from - 1) / (l.scale * from - 1.0);
+    return by_count(l, at * 0.0, at * l.last() / (l.scale * l.from - 1.0));
   }
   if (f.coordinates == "tf_half_pixel_for_nn") return (at + 0.5) / l.scale;
   if (f.coordinates == "tf_crop_and_resize") {
-    if (l.to == 1) return at * 0.0 + (l.begin + l.end) * (0.5 * (from - 1));
-    return l.begin * (from - 1) + at * ((l.end - l.begin) * ((from - 1) / (to - 1)));
+    return by_count(l, at * 0.0 + (l.begin + l.end) * (0.5 * l.last()),
+                    l.begin * l.last() + at * ((l.end - l.begin) * (l.last() / (l.to - 1.0))));
   }
   const Value half_pixel = (at + 0.5) / l.scale - 0.5;
-  if (f.coordinates == "pytorch_half_pixel") return l.to == 1 ? at * 0.0 : half_pixel;
+  if (f.coordinates == "pytorch_half_pixel") return by_count(l, at * 0.0, half_pixel);
   if (f.coordinates == "half_pixel_symmetric") {
     // The middle of the operand stays in the middle where the result's size was rounded.
-    const Value exact = l.scale * from;
-    return half_pixel + (1.0 - to / exact) * (from / 2);
+    return half_pixel + (1.0 - l.to / (l.scale * l.from)) * (l.from / 2.0);
   }
   if (f.coordinates != "half_pixel") {
     n.invalid(Code::kWrongAttribute,
@@ -100,14 +109,15 @@ Taps taps(const ResizeForm& f, const Line& l, Value at) {
     if (!scale) n.unsupported("antialias with a scale that is computed at run time");
     stretch = std::max(1.0, 1 / element_as_double(*scale, 0));
   }
-  n.make_room(2 * reach * stretch * static_cast<double>(std::max<std::int64_t>(l.to, 1)));
+  const std::int64_t count = at.shape()[0].as_constant().value_or(1);
+  n.make_room(2 * reach * stretch * static_cast<double>(std::max<std::int64_t>(count, 1)));
   const auto side = static_cast<std::int64_t>(std::ceil(reach * stretch));
   Value offsets(n, n.ints(range(1 - side, side + 1)));
   offsets = offsets.cast(kFloat32).reshape({2 * side, 1});
-  const Value places = at.apply("floor").reshape({1, l.to}) + offsets;
-  const Value distance = (places - at.reshape({1, l.to})).apply("abs") / stretch;
+  const Value places = at.apply("floor").expand_dims(0) + offsets;
+  const Value distance = (places - at.expand_dims(0)).apply("abs") / stretch;
   Value weights = weight(f, distance);
-  const auto last = static_cast<double>(l.from - 1);
+  const Value last = l.last();
   if (f.exclude_outside) {
     weights = where(places >= 0.0 && places <= last, weights, weights * 0.0);
   }
@@ -118,7 +128,7 @@ Taps taps(const ResizeForm& f, const Line& l, Value at) {
 Value resize_line(const ResizeForm& f, const Line& l, Value x) {
   Node& n = x.node();
   const Value at = origins(f, l);
-  const auto last = static_cast<double>(l.from - 1);
+  const Value last = l.last();
   const auto shaped = [&](Value v) { return along(v, l.axis, x.rank()); };
   Value y = x;
   if (f.mode == "nearest") {
@@ -141,132 +151,169 @@ Value resize_line(const ResizeForm& f, const Line& l, Value x) {
   return where(shaped(inside), y, Value(n, n.scalar(f.extrapolation, x.dtype())));
 }
 
-// The result's sizes, and a scale for each dimension (float32[rank]).
+// The result's sizes, and a scale for each dimension, float32.
 struct Target {
-  Ints sizes;
-  Value scales;
+  Shape sizes;
+  std::vector<Value> scales;
 };
 
-Target from_sizes(Node& n, const Ints& from, Ints to, const Ints& axes, const std::string& policy) {
+// The policies that keep the ratio of the sizes: one scale for all axes, sizes rounded.
+Target keep_ratio(Node& n, const Ints& from, const Ints& to, const Ints& axes, bool not_larger) {
+  Target target{Shape(from.begin(), from.end()),
+                std::vector<Value>(from.size(), Value(n, n.scalar(1, kFloat32)))};
+  const auto size_at = [&](std::size_t i) {
+    return static_cast<double>(from[static_cast<std::size_t>(axes[i])]);
+  };
+  double one = static_cast<double>(to[0]) / size_at(0);
+  for (std::size_t i = 1; i < axes.size(); ++i) {
+    const double scale = static_cast<double>(to[i]) / size_at(i);
+    one = not_larger ? std::min(one, scale) : std::max(one, scale);
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto d = static_cast<std::size_t>(axes[i]);
+    const double size = std::round(one * size_at(i));
+    if (!(size >= 0) || !(size < 0x1p62)) {
+      n.invalid(Code::kBadDimension, fmt::format("it is to give the size {}", size));
+    }
+    target.sizes[d] = static_cast<std::int64_t>(size);
+    target.scales[d] = Value(n, n.scalar(one, kFloat32));
+  }
+  return target;
+}
+
+Target from_sizes(Node& n, const Shape& from, const Shape& to, const Ints& axes,
+                  const std::string& policy) {
   if (to.size() != axes.size()) {
     n.invalid(Code::kWrongAttribute,
               fmt::format("it has {} sizes for {} axes", to.size(), axes.size()));
   }
-  for (const std::int64_t size : to) {
-    if (size < 0) n.invalid(Code::kBadDimension, fmt::format("it is to give the size {}", size));
-  }
-  Ints result = from;
-  std::vector<double> scales(from.size(), 1);
+  Target target{from, std::vector<Value>(from.size(), Value(n, n.scalar(1, kFloat32)))};
+  const Value x = input(n, 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto d = static_cast<std::size_t>(axes[i]);
-    result[d] = to[i];
-    scales[d] = static_cast<double>(to[i]) / static_cast<double>(from[d]);
-  }
-  if (policy != "stretch" && !axes.empty()) {
-    double one = scales[static_cast<std::size_t>(axes[0])];
-    for (const std::int64_t a : axes) {
-      const double s = scales[static_cast<std::size_t>(a)];
-      one = policy == "not_larger" ? std::min(one, s) : std::max(one, s);
+    if (to[i].is_constant() && to[i].constant() < 0) {
+      n.invalid(Code::kBadDimension, fmt::format("it is to give the size {}", to[i].constant()));
     }
-    for (const std::int64_t a : axes) {
-      const auto d = static_cast<std::size_t>(a);
-      scales[d] = one;
-      const double size = std::round(one * static_cast<double>(from[d]));
-      if (!(size >= 0) || !(size < 0x1p62)) {
-        n.invalid(Code::kBadDimension, fmt::format("it is to give the size {}", size));
-      }
-      result[d] = static_cast<std::int64_t>(size);
-    }
+    target.sizes[d] = to[i];
+    if (are_same({from[d]}, {to[i]})) continue;
+    target.scales[d] = size_of(n, to[i]).cast(kFloat32) / size_of(x, axes[i]).cast(kFloat32);
   }
-  return {result, numbers(n, {static_cast<std::int64_t>(from.size())}, scales, kFloat32)};
+  if (policy == "stretch" || axes.empty()) return target;
+  if (!constant_shape(from) || !constant_shape(to)) {
+    n.unsupported(fmt::format("the keep_aspect_ratio_policy \"{}\" with open sizes", policy));
+  }
+  return keep_ratio(n, *constant_shape(from), *constant_shape(to), axes, policy == "not_larger");
 }
 
-Target from_scales(Node& n, const Ints& from, Value given, const Ints& axes) {
+// The size times the scale, rounded down. A scale is a whole number divided by a power of two.
+Dim scaled(Node& n, const Dim& size, double scale, std::size_t d) {
+  if (const auto known = size.as_constant()) {
+    const double result = std::floor(static_cast<double>(*known) * scale);
+    if (scale > 0 && result < 0x1p62) return Dim(static_cast<std::int64_t>(result));
+  }
+  if (!(scale > 0) || size.is_constant()) {
+    n.invalid(Code::kWrongAttribute, fmt::format("the scale of dimension {} is {}; a scale is a "
+                                                 "positive number and gives a size of 64 bits",
+                                                 d, scale));
+  }
+  constexpr double kMost = 0x1p31;  // its product with a size fits 64 bits
+  double divisor = 1;
+  while (scale * divisor != std::floor(scale * divisor) && divisor < kMost) divisor *= 2;
+  if (divisor == kMost || scale * divisor > kMost) {
+    n.unsupported(fmt::format("a scale of {} for a dimension of open size", scale));
+  }
+  return floor_div(size * Dim(static_cast<std::int64_t>(scale * divisor)),
+                   Dim(static_cast<std::int64_t>(divisor)));
+}
+
+Target from_scales(Node& n, const Shape& from, Value given, const Ints& axes) {
+  Target target{from, std::vector<Value>(from.size(), Value(n, n.scalar(1, kFloat32)))};
   const auto known = n.constant(given);
   if (!known) {
     const auto declared = n.declared_shape(0, static_cast<std::int64_t>(from.size()));
     if (!declared || axes.size() != from.size()) {
       n.unsupported("a scale that is computed at run time");
     }
-    return {*declared, given};
+    target.sizes.assign(declared->begin(), declared->end());
+    for (std::size_t d = 0; d < from.size(); ++d) {
+      target.scales[d] = given.at(0, static_cast<std::int64_t>(d));
+    }
+    return target;
   }
   if (known->num_elements() != static_cast<std::int64_t>(axes.size())) {
     n.invalid(Code::kWrongAttribute,
               fmt::format("it has {} scales for {} axes", known->num_elements(), axes.size()));
   }
-  Ints result = from;
-  std::vector<double> scales(from.size(), 1);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto d = static_cast<std::size_t>(axes[i]);
-    scales[d] = element_as_double(*known, static_cast<std::int64_t>(i));
-    const double size = std::floor(static_cast<double>(from[d]) * scales[d]);
-    if (!(scales[d] > 0) || !(size < 0x1p62)) {
-      n.invalid(Code::kWrongAttribute, fmt::format("the scale of dimension {} is {}; a scale is a "
-                                                   "positive number and gives a size of 64 bits",
-                                                   d, scales[d]));
-    }
-    result[d] = static_cast<std::int64_t>(size);
+    const double scale = element_as_double(*known, static_cast<std::int64_t>(i));
+    target.scales[d] = Value(n, n.scalar(scale, kFloat32));
+    if (scale != 1) target.sizes[d] = scaled(n, from[d], scale, d);
   }
-  return {result, numbers(n, {static_cast<std::int64_t>(from.size())}, scales, kFloat32)};
+  return target;
 }
 
 std::vector<NodeId> resize(Node& n, const ResizeForm& f, const Target& target,
                            const Value* region) {
   Value y = input(n, 0);
-  const Ints from = y.sizes();
+  const Shape from = y.shape();
   const std::int64_t rank = y.rank();
-  const auto known = n.constant(target.scales);
   for (std::int64_t d = 0; d < rank; ++d) {
     const auto i = static_cast<std::size_t>(d);
-    const bool same = from[i] == target.sizes[i];
-    const bool unscaled = !known || element_as_double(*known, d) == 1;
+    const auto scale = n.constant(target.scales[i]);
+    const bool unscaled = !scale || element_as_double(*scale, 0) == 1;
     const bool cropped = region != nullptr && f.coordinates == "tf_crop_and_resize" && d >= 2;
-    if (same && unscaled && !cropped) continue;
+    if (from[i] == target.sizes[i] && unscaled && !cropped) continue;
     const Value begin =
         region != nullptr ? region->at(0, d).cast(kFloat32) : Value(n, n.scalar(0, kFloat32));
     const Value end = region != nullptr ? region->at(0, rank + d).cast(kFloat32)
                                         : Value(n, n.scalar(1, kFloat32));
-    y = resize_line(f, {d, from[i], target.sizes[i], target.scales.at(0, d), begin, end}, y);
+    const Value count = size_of(n, target.sizes[i]);
+    const Value size = size_of(y, d).cast(kFloat32);
+    y = resize_line(f, {d, count, size, count.cast(kFloat32), target.scales[i], begin, end}, y);
   }
   return {y};
 }
 
 bool is_given(Node& n, std::size_t i) { return n.has_input(i) && product(n.sizes(n.input(i))) > 0; }
 
+// The sizes that input 3 gives, or else those that the model states.
+Shape wanted_sizes(Node& n, const Ints& axes) {
+  if (const auto known = n.known_sizes(3)) return *known;
+  const auto declared = n.declared_shape(0);
+  if (!declared || axes.size() != n.shape(n.input(0)).size()) {
+    n.need_constant(3, "a list of sizes");
+  }
+  return {declared->begin(), declared->end()};
+}
+
 std::vector<NodeId> convert_resize(Node& n) {
   const ResizeForm f = read_form(n);
-  const Ints from = n.sizes(n.input(0));
+  const Shape from = n.shape(n.input(0));
   const std::int64_t rank = n.rank(n.input(0));
   Ints axes = n.ints_attr("axes", range(0, rank));
   for (std::int64_t& a : axes) a = n.axis(a, rank);
   const std::string policy = n.string_attr("keep_aspect_ratio_policy", "stretch");
   const bool sized = is_given(n, 3), scaled = is_given(n, 2);
   if (!sized && !scaled) n.invalid(Code::kWrongArity, "it needs scales or sizes");
-  std::optional<Target> target;
-  if (sized) {
-    const auto known = n.known_ints(3);
-    const auto declared = n.declared_shape(0);
-    if (!known && (!declared || axes.size() != from.size())) n.need_constant(3, "a list of sizes");
-    target = from_sizes(n, from, known ? *known : *declared, axes, policy);
-  } else {
-    target = from_scales(n, from, input(n, 2).cast(kFloat32), axes);
-  }
-  if (!is_given(n, 1)) return resize(n, f, *target, nullptr);
+  const Target target = sized ? from_sizes(n, from, wanted_sizes(n, axes), axes, policy)
+                              : from_scales(n, from, input(n, 2).cast(kFloat32), axes);
+  if (!is_given(n, 1)) return resize(n, f, target, nullptr);
   if (axes.size() != from.size()) n.unsupported("a region together with axes");
   const Value region = input(n, 1);
-  return resize(n, f, *target, &region);
+  return resize(n, f, target, &region);
 }
 
 std::vector<NodeId> convert_resize10(Node& n) {
   const ResizeForm f = read_form(n);
-  const Ints from = n.sizes(n.input(0));
+  const Shape from = n.shape(n.input(0));
   const Value scales = input(n, 1).cast(kFloat32);
   return resize(n, f, from_scales(n, from, scales, range(0, n.rank(n.input(0)))), nullptr);
 }
 
 std::vector<NodeId> convert_upsample(Node& n) {
   const ResizeForm f = read_form(n);
-  const Ints from = n.sizes(n.input(0));
+  const Shape from = n.shape(n.input(0));
   const auto given = n.floats_attr("scales");
   if (given.size() != from.size())
     n.invalid(Code::kWrongAttribute, "it needs one scale a dimension");

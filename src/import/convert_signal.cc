@@ -62,10 +62,10 @@ Value transform(Value x, std::int64_t results, bool inverse) {
   const Value real = x.at(parts, 0);
   // Vectors have no matrix product of their own.
   const auto times = [&](Value v, Value m) {
-    Ints sizes = v.sizes();
-    const Value y = v.reshape({product(sizes) / length, length}).matmul(m);
+    Shape sizes = v.shape();
+    const Value y = v.merge(0, v.rank() - 1).matmul(m);
     sizes.back() = results;
-    return y.reshape(sizes);
+    return y.reshape_to(sizes);
   };
   Value re = times(real, cosine), im = times(real, sine).apply("negative");
   if (x.size(parts) == 2) {
@@ -81,9 +81,9 @@ Value transform(Value x, std::int64_t results, bool inverse) {
 Value with_length(Value x, std::int64_t axis, std::int64_t length) {
   const std::int64_t size = x.size(axis);
   if (size >= length) return x.slice(axis, 0, length);
-  Ints rest = x.sizes();
-  rest[static_cast<std::size_t>(axis)] = length - size;
-  return concat(x.node(), {x, zeros(x.node(), rest, x.dtype())}, axis);
+  relay::AttrArray width(static_cast<std::size_t>(x.rank()), relay::AttrArray{0, 0});
+  width[static_cast<std::size_t>(axis)] = relay::AttrArray{0, length - size};
+  return {x.node(), x.node().call("nn.pad", {x, x.number(0)}, {{"pad_width", width}})};
 }
 
 std::vector<NodeId> dft(Node& n, std::int64_t axis) {
@@ -110,23 +110,30 @@ std::vector<NodeId> convert_dft20(Node& n) {
 }
 
 // With a step that comes at run time, as many frames as the model states.
-std::int64_t frame_count(Node& n, std::int64_t signal, std::int64_t length) {
+Dim frame_count(Node& n, const Dim& signal, std::int64_t length) {
   const auto step = n.known_int(1);
   if (!step) {
     const auto declared = n.declared_shape(0);
     if (!declared || declared->size() != 4) n.need_constant(1, "a frame step");
     return (*declared)[1];
   }
-  if (*step < 1 || length < 1 || length > signal) {
+  if (*step < 1 || length < 1 || (signal.is_constant() && length > signal.constant())) {
     n.invalid(Code::kWrongAttribute, "its frames do not fit its signal");
   }
-  return (signal - length) / *step + 1;
+  return floor_div(signal - Dim(length), Dim(*step)) + Dim(1);
+}
+
+// The signal (batch, elements, parts), after a check that a frame fits into it.
+Value fitting(Value x, std::int64_t length) {
+  if (x.shape()[1].is_constant()) return x;
+  const Value enough = iota(maximum(size_of(x, 1), static_cast<double>(length)));
+  return {x.node(), x.node().call("match_size", {x, enough}, {{"axis", 1}, {"like_axis", 0}})};
 }
 
 // Frames of the signal, each times the window, transformed.
 std::vector<NodeId> convert_stft(Node& n) {
   Value x = input(n, 0);
-  if (x.rank() == 2) x = x.reshape({x.size(0), x.size(1), 1});
+  if (x.rank() == 2) x = x.expand_dims(2);
   if (x.rank() != 3) n.invalid(Code::kShapeMismatch, "its signal must have 2 or 3 dimensions");
   const Value step = input(n, 1).cast(kInt64).reshape({});
   if (!n.has_input(2) && !n.has_input(3))
@@ -136,9 +143,9 @@ std::vector<NodeId> convert_stft(Node& n) {
       n.has_input(2) ? product(n.sizes(n.input(2))) : n.need_int(3, "a frame length");
   if (length < 1)
     n.invalid(Code::kWrongAttribute, fmt::format("its frames have {} elements", length));
-  const std::int64_t frames = frame_count(n, x.size(1), length);
-  const Value places = (iota(n, frames) * step).reshape({frames, 1}) + iota(n, length);
-  Value framed = x.take(places, 1);
+  const Value frames = size_of(n, frame_count(n, x.shape()[1], length));
+  const Value places = (iota(frames) * step).expand_dims(1) + iota(n, length);
+  Value framed = fitting(x, length).take(places, 1);
   if (n.has_input(2)) framed = framed * input(n, 2).reshape({length, 1});
   const bool onesided = n.flag_attr("onesided", true);
   return {transform(framed, onesided ? length / 2 + 1 : length, false)};

@@ -67,6 +67,13 @@ Value sizes_of(Value x, std::int64_t begin, std::int64_t end) {
   return x.apply("shape_of", {{"dtype", kInt64}}).slice(0, begin, end);
 }
 
+Value size_of(Value x, std::int64_t axis) {
+  const Dim size = x.node().dim(x, axis);
+  return size.is_unknown() ? sizes_of(x, axis, axis + 1).reshape({}) : size_of(x.node(), size);
+}
+
+Value size_of(Node& n, const Dim& size) { return Value(n, n.sizes_of({size})).reshape({}); }
+
 Value Value::take(NodeId indices, std::int64_t axis, std::string_view mode) const {
   return {*node_,
           node_->call("take", {id_, indices}, {{"axis", axis}, {"mode", std::string(mode)}})};
@@ -110,13 +117,14 @@ Value iota(Node& n, std::int64_t count, DType dtype) {
   return {n, n.ints(range(0, count), dtype)};
 }
 
-Value iota_along(Value x, std::int64_t axis, DType dtype) {
-  Node& n = x.node();
-  if (const auto count = n.dim(x, axis).as_constant()) return iota(n, *count, dtype);
-  const NodeId count = n.reshape(sizes_of(x, axis, axis + 1), {});
-  const Value all(n, n.call("arange", {n.scalar(0, kInt64), count, n.scalar(1, kInt64)}));
-  return all.cast(dtype);
+Value iota(Value count, DType dtype) {
+  Node& n = count.node();
+  if (const auto known = n.constant(count)) return iota(n, element_as_int(*known, 0), dtype);
+  const NodeId zero = n.scalar(0, kInt64), one = n.scalar(1, kInt64);
+  return Value(n, n.call("arange", {zero, count, one})).cast(dtype);
 }
+
+Value iota_along(Value x, std::int64_t axis, DType dtype) { return iota(size_of(x, axis), dtype); }
 
 Value numbers(Node& n, Ints shape, const std::vector<double>& values, DType dtype) {
   return {n, n.constant(tensor_from_doubles(std::move(shape), dtype, values))};
@@ -127,9 +135,9 @@ Value along(Value x, std::int64_t axis, std::int64_t rank) {
     x.node().invalid(Code::kShapeMismatch,
                      fmt::format("an operand has {} dimensions, too few for it", rank));
   }
-  Ints shape(static_cast<std::size_t>(rank), 1);
-  shape[static_cast<std::size_t>(axis)] = product(x.sizes());
-  return x.reshape(shape);
+  Shape shape(static_cast<std::size_t>(rank), Dim(1));
+  shape[static_cast<std::size_t>(axis)] = num_elements(x.shape());
+  return x.reshape_to(shape);
 }
 
 Ints range(std::int64_t begin, std::int64_t end) {

@@ -92,6 +92,8 @@ Value stack(Node& n, const std::vector<Value>& parts, std::int64_t axis);
 Value zeros(Node& n, const Ints& shape, DType dtype);
 // 0, 1, ..., count - 1.
 Value iota(Node& n, std::int64_t count, DType dtype = kInt64);
+// The same of a scalar int64 that may come at run time.
+Value iota(Value count, DType dtype = kInt64);
 // 0, 1, ... for each place of a dimension, whose size may be known at run time alone.
 Value iota_along(Value x, std::int64_t axis, DType dtype = kInt64);
 // A constant of the values, rounded to the type.
@@ -104,6 +106,9 @@ Value along(Value x, std::int64_t axis, std::int64_t rank);
 // The sizes of the dimensions [begin, end), int64: by name where all have one.
 Value sizes_of(Value x, std::int64_t begin, std::int64_t end);
 inline Value sizes_of(Value x) { return sizes_of(x, 0, x.rank()); }
+// One size as a scalar, int64.
+Value size_of(Value x, std::int64_t axis);
+Value size_of(Node& n, const Dim& size);
 Ints range(std::int64_t begin, std::int64_t end);
 // The largest number where it does not fit.
 std::int64_t product(const Ints& sizes, std::size_t begin, std::size_t end);

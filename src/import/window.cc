@@ -79,7 +79,7 @@ Window read_window(Node& n, NodeId input, Ints kernel) {
   return w;
 }
 
-Window window_of(Value x, Value w) {
+Ints kernel_of(Value x, Value w) {
   Node& n = x.node();
   spatial_rank(n, x);
   const Ints weight = w.sizes();
@@ -92,12 +92,12 @@ Window window_of(Value x, Value w) {
   if (kernel != spatial) {
     n.invalid(Code::kWrongAttribute, "kernel_shape is not the shape of its weight");
   }
-  return read_window(n, x, kernel);
+  return kernel;
 }
 
 Value convolve(Value x, Value w) {
   Node& n = x.node();
-  const Window window = window_of(x, w);
+  const Window window = read_window(n, x, kernel_of(x, w));
   return {n, n.call(ranked("nn.conv", window.kernel.size()), {x, w},
                     {{"strides", window.strides},
                      {"padding", window.pads},

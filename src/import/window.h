@@ -17,8 +17,8 @@ std::int64_t groups_of(Node& n);
 Window read_steps(Node& n, Ints kernel);
 // Reads auto_pad too; `input` has two dimensions before the spatial ones.
 Window read_window(Node& n, NodeId input, Ints kernel);
-// For a convolution of `x` with the weight `w`, whose shape the attribute kernel_shape repeats.
-Window window_of(Value x, Value w);
+// Of a convolution of `x` with the weight `w`, whose shape the attribute kernel_shape repeats.
+Ints kernel_of(Value x, Value w);
 // The convolution itself, as the attributes say.
 Value convolve(Value x, Value w);
 // Of a pooling of x, which has its kernel as an attribute.

@@ -114,7 +114,9 @@ Result<Type> infer_conv_transpose(const InferArgs& args, const ConvAttrs& p) {
   for (std::size_t s = 0; s < n; ++s) {
     const WindowAxis& a = window[s];
     const Dim last = (x[data.spatial[s]] - Dim(1)) * Dim(a.stride);
-    spatial.push_back(last + Dim(a.reach() - a.pad_begin - a.pad_end + p.output_padding[s]));
+    const Dim size = last + Dim(a.reach() - a.pad_begin - a.pad_end + p.output_padding[s]);
+    TESSERA_TRY_VOID(at_least(args, size, Dim(0), "places of the kernel and none"));
+    spatial.push_back(size);
   }
   return tensor_type(result.stored(x[data.first], channels, spatial),
                      p.out_dtype.value_or(args.operands[0].dtype()));
