@@ -38,8 +38,9 @@ Value inside_border(const GridForm& f, Value at, std::int64_t size) {
 
 // The tensor, after a check that it is of as many images or regions as another.
 Value matched(Value x, Value like) {
-  if (are_same({x.shape()[0]}, {like.shape()[0]})) return x;
-  return {x.node(), x.node().call("match_size", {x, like}, {{"axis", 0}, {"like_axis", 0}})};
+  Node& n = x.node();
+  if (are_same({n.dim(x, 0)}, {n.dim(like, 0)})) return x;
+  return {n, n.call("match_size", {x, like}, {{"axis", 0}, {"like_axis", 0}})};
 }
 
 // The elements of x (n, c, plane) at whole places of each spatial dimension (n, points each): (n,
@@ -185,6 +186,10 @@ RoiLine roi_line(Value rois, std::int64_t low, std::int64_t bins, std::int64_t s
 std::vector<NodeId> convert_roi_align(Node& n) {
   const Value x = input(n, 0), rois = input(n, 1);
   const Value batch = matched(input(n, 2).cast(kInt64), rois);
+  if (x.rank() != 4 || rois.rank() != 2 || batch.rank() != 1) {
+    n.invalid(Code::kShapeMismatch,
+              "it needs images of 4 dimensions, regions of 2 and places of 1");
+  }
   const std::int64_t height = n.int_attr("output_height", 1), width = n.int_attr("output_width", 1);
   const std::int64_t samples = n.int_attr("sampling_ratio", 0);
   if (samples <= 0) n.unsupported("an adaptive sampling_ratio");

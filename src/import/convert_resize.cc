@@ -151,7 +151,8 @@ Value resize_line(const ResizeForm& f, const Line& l, Value x) {
   return where(shaped(inside), y, Value(n, n.scalar(f.extrapolation, x.dtype())));
 }
 
-// The result's sizes, and a scale for each dimension, float32.
+// The result's sizes, `?` where one is a size without a name times a scale; and a scale for each
+// dimension, float32.
 struct Target {
   Shape sizes;
   std::vector<Value> scales;
@@ -226,6 +227,11 @@ Dim scaled(Node& n, const Dim& size, double scale, std::size_t d) {
                    Dim(static_cast<std::int64_t>(divisor)));
 }
 
+// The same of a size that is known at run time.
+Value scaled(Value size, Value scale) {
+  return (size.cast(kFloat64) * scale.cast(kFloat64)).apply("floor").cast(kInt64);
+}
+
 Target from_scales(Node& n, const Shape& from, Value given, const Ints& axes) {
   Target target{from, std::vector<Value>(from.size(), Value(n, n.scalar(1, kFloat32)))};
   const auto known = n.constant(given);
@@ -268,9 +274,11 @@ std::vector<NodeId> resize(Node& n, const ResizeForm& f, const Target& target,
         region != nullptr ? region->at(0, d).cast(kFloat32) : Value(n, n.scalar(0, kFloat32));
     const Value end = region != nullptr ? region->at(0, rank + d).cast(kFloat32)
                                         : Value(n, n.scalar(1, kFloat32));
-    const Value count = size_of(n, target.sizes[i]);
-    const Value size = size_of(y, d).cast(kFloat32);
-    y = resize_line(f, {d, count, size, count.cast(kFloat32), target.scales[i], begin, end}, y);
+    const Value size = size_of(y, d);
+    const Value count =
+        target.sizes[i].is_unknown() ? scaled(size, target.scales[i]) : size_of(n, target.sizes[i]);
+    y = resize_line(
+        f, {d, count, size.cast(kFloat32), count.cast(kFloat32), target.scales[i], begin, end}, y);
   }
   return {y};
 }

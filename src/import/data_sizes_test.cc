@@ -81,6 +81,19 @@ TEST_F(DataSizes, Tile) {
   expect({2, 3, 2});
 }
 
+// Every element of the second dimension twice.
+TEST_F(DataSizes, Resize) {
+  m_.floats("scales", {3}, {1, 2, 1});
+  m_.node("Resize", {"v", "", "scales"}, {"y"});
+  const Tensor y = result();
+  EXPECT_EQ(y.shape, (std::vector<std::int64_t>{2, 6, 2}));
+  const double wanted[] = {2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7};
+  for (std::int64_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(element_as_double(y, i), wanted[i]) << i;
+    EXPECT_EQ(element_as_double(y, i + 12), wanted[i] + 16) << i;
+  }
+}
+
 struct DataSizesOfOld : DataSizes {
   DataSizesOfOld() : DataSizes(12) {}
 };

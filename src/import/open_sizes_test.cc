@@ -77,6 +77,29 @@ TEST(OpenSizes, ResizeToSizesOfAnotherTensor) {
   EXPECT_EQ(result_type(m), "Tensor[(?n, 4, ?rows, ?columns), float32]");
 }
 
+// The size that a convolution of stride 8 leaves, as torch computes it.
+TEST(OpenSizes, ResizeToAQuotientOfALessenedSize) {
+  TestModel m;
+  open_input(m, "x", {"1", "1", "h", "8"});
+  m.node("Shape", {"x"}, {"all"});
+  m.ints("less", {0, 0, 1, 0});
+  m.ints("by", {1, 1, 8, 1});
+  m.node("Sub", {"all", "less"}, {"lessened"});
+  m.node("Div", {"lessened", "by"}, {"sizes"});
+  m.node("Resize", {"x", "", "", "sizes"}, {"y"});
+  EXPECT_EQ(result_type(m), "Tensor[(1, 1, ?(floordiv(max(0, h-1), 8)), 8), float32]");
+}
+
+TEST(OpenSizes, RoiAlignOfNoRegions) {
+  TestModel m;
+  m.input("x", {2, 3, 8, 8});
+  open_input(m, "rois", {"regions"});
+  open_input(m, "images", {"regions"});
+  set_int(m.node("RoiAlign", {"x", "rois", "images"}, {"y"}, "roi"), "sampling_ratio", 2);
+  m.output("y");
+  expect_refused(m.import(), {{Code::kShapeMismatch, "roi", "regions of 2"}});
+}
+
 TEST(OpenSizes, ResizeWithoutASize) {
   TestModel m = image_model(18);
   m.ints("sizes", {6, 6});

@@ -34,10 +34,16 @@ Dim truth(Tri t) { return t == Tri::kMaybe ? Dim::unknown() : Dim(t == Tri::kYes
 Tri opposite(Tri t) { return t == Tri::kMaybe ? t : t == Tri::kYes ? Tri::kNo : Tri::kYes; }
 bool is_not_negative(const Dim& d) { return max(d, Dim(0)) == d; }
 
-// Integer division truncates; sizes are not negative, and there it is the same.
-Dim divided(const Dim& a, const Dim& b) {
+Dim floored(const Dim& a, const Dim& b) {
   if (b == Dim(0) || !is_not_negative(a) || !is_not_negative(b)) return Dim::unknown();
   return floor_div(a, b);
+}
+
+// Integer division truncates. Of sizes, which are not negative, that is the same; what is less than
+// a divisor below 0, as size - 1, gives 0.
+Dim divided(const Dim& a, const Dim& b) {
+  const bool is_near = is_not_negative(b) && is_not_negative(a + b - Dim(1));
+  return floored(is_near ? max(a, Dim(0)) : a, b);
 }
 
 using Binary = Dim (*)(const Dim&, const Dim&);
@@ -50,7 +56,7 @@ constexpr Arithmetic kArithmetic[] = {
     {"subtract", [](const Dim& a, const Dim& b) { return a - b; }},
     {"multiply", [](const Dim& a, const Dim& b) { return a * b; }},
     {"divide", divided},
-    {"floor_divide", divided},
+    {"floor_divide", floored},
     {"floor_mod",
      [](const Dim& a, const Dim& b) { return b == Dim(0) ? Dim::unknown() : floor_mod(a, b); }},
     {"maximum", [](const Dim& a, const Dim& b) { return max(a, b); }},
