@@ -23,8 +23,7 @@ namespace {
 using Reasons = std::map<std::string_view, std::string_view>;
 
 // Operators of which not all accesses are proven, and why.
-const Reasons kStatic = {
-};
+const Reasons kStatic = {};
 const Reasons kOpen = {
     {"dyn.strided_slice", "the count of steps is a quotient of extremes of the sizes"},
     {"nn.conv2d_backward_weight", "channels of a group are quotients of open sizes"},
