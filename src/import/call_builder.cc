@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "ops/evaluation/evaluate_call.h"
 #include "ops/evaluation/size_values.h"
 #include "ops/inference/infer.h"
@@ -299,6 +301,12 @@ NodeId CallBuilder::call_global(const std::string& name, std::span<const NodeId>
   const NodeId id = builder_.call_value(callee, args);
   builder_.set_type(id, result);
   return id;
+}
+
+std::string CallBuilder::new_global() {
+  std::string name = fmt::format("loop_{}", globals_.size());
+  globals_.emplace(name, relay::Function());
+  return name;
 }
 
 relay::Function CallBuilder::finish(NodeId result, Attrs attrs) {

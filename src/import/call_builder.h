@@ -95,6 +95,10 @@ class CallBuilder {
     return relay::inline_call(builder_, f, args);
   }
   NodeId call_global(const std::string& name, std::span<const NodeId> args, const Type& result);
+  // A loop's function has its name before it is made: it calls itself.
+  std::string new_global();
+  void define_global(const std::string& name, relay::Function f) { globals_[name] = std::move(f); }
+  std::map<std::string, relay::Function> take_globals() { return std::move(globals_); }
 
   relay::Function finish(NodeId result, Attrs attrs);
   // Those that are parameters of the finished function still, in its order.
@@ -122,6 +126,7 @@ class CallBuilder {
   };
   const Kept* find_kept(NodeId id) const;
 
+  std::map<std::string, relay::Function> globals_;
   std::vector<Open> outer_;  // functions that have begun and wait
   ConstantPool constants_;
   std::vector<Kept> kept_;  // ascending by parameter

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// RNN, GRU and LSTM, unrolled over their steps: a sequence's length is part of its shape. The
-// quantised LSTM computes on numbers that lie on a grid; its products are those of such numbers.
+// RNN, GRU and LSTM: a loop over their steps, or the steps one after the other if there are few.
+// The quantised LSTM computes on numbers that lie on a grid; its products are those of such
+// numbers.
 #include <functional>
+#include <optional>
 
 #include "import/activation.h"
 #include "import/converters.h"
@@ -16,118 +18,242 @@ Value on_grid(Value x) {
   return (q.values.cast(kFloat32) - q.zero.cast(kFloat32)) * q.scale;
 }
 
-// The attributes and inputs of one direction, with the gates' numbers: 1, 3 or 4.
-class Cell {
- public:
-  Cell(Node& n, std::int64_t direction, std::int64_t gates, const std::vector<std::string>& names,
-       bool is_quantized)
-      : n_(n),
-        direction_(direction),
-        hidden_(hidden_size(n)),
-        is_quantized_(is_quantized),
-        w_(is_quantized ? dequantized(1, 8) : part(1)),
-        r_(is_quantized ? dequantized(2, 10) : part(2)),
-        // The sum of both biases, and the recurrent one alone, which GRU needs.
-        bias_(n.has_input(3) ? part(3) : zeros(n, {2 * gates * hidden_}, w_.dtype())),
-        gates_(gates) {
-    if (w_.size(0) != gates * hidden_ || r_.size(0) != gates * hidden_) {
-      n.invalid(Code::kShapeMismatch, "its weights do not fit hidden_size");
-    }
-    const auto alphas = n.floats_attr("activation_alpha"), betas = n.floats_attr("activation_beta");
-    const auto given = [](const std::vector<double>& all, std::size_t i) {
-      return i < all.size() ? std::optional(all[i]) : std::nullopt;
-    };
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      activations_.push_back({names[i], given(alphas, i), given(betas, i)});
+// What the steps of a direction read. Steps in a loop have operands of their own: parameters of its
+// function.
+struct Operands {
+  Value projected;  // x * W^T with all biases but `fresh_bias`: (time, batch, gates * hidden)
+  Value recurrent;  // R: (gates * hidden, hidden), of all directions where it is known
+  std::optional<Value> fresh_bias;  // of the last gate, where it is scaled with the gate's rest
+  std::optional<Value> peepholes, lengths;
+
+  template <class Visit>
+  void each(Visit visit) {
+    visit(projected);
+    visit(recurrent);
+    for (auto* given : {&fresh_bias, &peepholes, &lengths}) {
+      if (*given) visit(**given);
     }
   }
-
-  std::int64_t hidden() const { return hidden_; }
-  // One direction of an input, without the dimension of directions.
-  Value part(std::size_t i) const { return input(n_, i).at(0, direction_); }
-  Value state(std::size_t i, std::int64_t batch) const {
-    return n_.has_input(i) ? part(i) : zeros(n_, {batch, hidden_}, w_.dtype());
-  }
-  // x * W^T (+ bias) for all gates: (batch, gates * hidden).
-  Value from_input(Value x) const { return dense(x, w_) + bias_.slice(0, 0, gates_ * hidden_); }
-  Value from_state(Value h) const {
-    return dense(is_quantized_ ? on_grid(h) : h, r_) + recurrent_bias();
-  }
-  Value recurrent_bias() const { return bias_.slice(0, gates_ * hidden_, 2 * gates_ * hidden_); }
-  Value gate(Value all, std::int64_t k) const {
-    return all.slice(1, k * hidden_, (k + 1) * hidden_);
-  }
-  // The state's part of one gate alone.
-  Value gate_from_state(Value h, std::int64_t k) const {
-    return dense(h, r_.slice(0, k * hidden_, (k + 1) * hidden_)) +
-           recurrent_bias().slice(0, k * hidden_, (k + 1) * hidden_);
-  }
-  Value activate(std::size_t i, Value x) const { return import::activate(x, activations_[i]); }
-
- private:
-  static std::int64_t hidden_size(Node& n) {
-    const std::int64_t size = n.need_int_attr("hidden_size");
-    // The sum of all gates' numbers fits 64 bits.
-    if (size < 1 || size > INT32_MAX) {
-      n.invalid(Code::kWrongAttribute, fmt::format("its hidden_size is {}", size));
-    }
-    return size;
-  }
-  // Weights, which are stored the other way round, with scale and zero point of all or of columns.
-  Value dequantized(std::size_t i, std::size_t scale) const {
-    const Value w = part(i).cast(kFloat32) - part(scale + 1).cast(kFloat32);
-    if (w.rank() != 2) n_.invalid(Code::kShapeMismatch, "its weights must have three dimensions");
-    return (w * part(scale)).transpose({1, 0});
-  }
-  Value dense(Value x, Value w) const {
-    return {n_, n_.call("nn.dense", {x, w}, {{"units", relay::AttrValue()}})};
-  }
-
-  Node& n_;
-  std::int64_t direction_, hidden_;
-  bool is_quantized_;
-  Value w_, r_, bias_;
-  std::int64_t gates_;
-  std::vector<Activation> activations_;
 };
 
 // The states that a step leaves: the hidden one first.
 using States = std::vector<Value>;
-using Step = std::function<States(const Cell&, Value x, const States&)>;
+
+// One direction.
+struct Cell {
+  std::int64_t direction, hidden;
+  bool is_quantized;
+  std::vector<Activation> activations;
+  Operands operands;
+
+  // h * R^T of the gates [first, end): (batch, gates * hidden). Where R is known, its part is taken
+  // here, in the loop: a constant there, whose layout the product may choose.
+  Value from_state(Value h, std::int64_t first, std::int64_t end) const {
+    const Value all = operands.recurrent;
+    const Value own = all.rank() == 3 ? all.at(0, direction) : all;
+    return dense(is_quantized ? on_grid(h) : h, own.slice(0, first * hidden, end * hidden));
+  }
+  Value gate(Value all, std::int64_t k) const { return part(all, 1, k); }
+  Value part(Value all, std::int64_t axis, std::int64_t k) const {
+    return all.slice(axis, k * hidden, (k + 1) * hidden);
+  }
+  Value activate(std::size_t i, Value x) const { return import::activate(x, activations[i]); }
+
+  static Value dense(Value x, Value w) {
+    Node& n = x.node();
+    return {n, n.call("nn.dense", {x, w}, {{"units", relay::AttrValue()}})};
+  }
+};
 
 struct Kind {
   std::int64_t gates;
   std::vector<std::string> activations;  // of one direction
   std::size_t states;                    // hidden, and the LSTM's cell
-  Step step;
+  bool scales_fresh_bias = false;        // the last gate's recurrent one
   bool is_quantized = false;  // what is multiplied lies on a grid: an input, and each state
+  std::function<States(const Cell&, Value projected, const States&)> step = {};
 };
 
+std::int64_t hidden_size(Node& n) {
+  const std::int64_t size = n.need_int_attr("hidden_size");
+  // The sum of all gates' numbers fits 64 bits.
+  if (size < 1 || size > INT32_MAX) {
+    n.invalid(Code::kWrongAttribute, fmt::format("its hidden_size is {}", size));
+  }
+  return size;
+}
+
+std::vector<Activation> activations_of(Node& n, std::span<const std::string> names) {
+  const auto alphas = n.floats_attr("activation_alpha"), betas = n.floats_attr("activation_beta");
+  const auto given = [](const std::vector<double>& all, std::size_t i) {
+    return i < all.size() ? std::optional(all[i]) : std::nullopt;
+  };
+  std::vector<Activation> all;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    all.push_back({names[i], given(alphas, i), given(betas, i)});
+  }
+  return all;
+}
+
+// The value, whose size along `axis` is that of another one: known here, or checked in the run.
+Value matched(Value v, std::int64_t axis, Value like, std::int64_t like_axis) {
+  Node& n = v.node();
+  const Dim &size = n.dim(v, axis), &wanted = n.dim(like, like_axis);
+  switch (provably_equal(size, wanted)) {
+    case Tri::kYes:
+      return v;
+    case Tri::kMaybe:
+      return v.apply("match_size", like, {{"axis", axis}, {"like_axis", like_axis}});
+    case Tri::kNo:
+      break;
+  }
+  n.invalid(Code::kShapeMismatch,
+            fmt::format("an operand of the shape {} has {} instead of {} in dimension {}",
+                        to_string(v.shape()), to_string(size), to_string(wanted), axis));
+}
+
+// Zeros: sizes of x from `begin` to the batch, then the hidden one.
+Value zeros_of(Value x, std::int64_t begin, std::int64_t hidden) {
+  Node& n = x.node();
+  Shape shape(x.shape().begin() + begin, x.shape().begin() + 2);
+  shape.emplace_back(hidden);
+  if (const auto known = constant_shape(shape)) return zeros(n, *known, x.dtype());
+  const Value sizes = concat(n, {sizes_of(x, begin, 2), {n, n.ints({hidden})}}, 0);
+  return {n, n.call("dyn.full", {n.scalar(0, x.dtype()), sizes}, {{"dtype", x.dtype()}})};
+}
+
+// One direction of an input, without the dimension of directions.
+Value part(Node& n, std::size_t i, std::int64_t direction, std::int64_t size) {
+  const Value own = input(n, i).at(0, direction);
+  if (own.size(0) != size) {
+    n.invalid(Code::kShapeMismatch, "its weights do not fit hidden_size");
+  }
+  return own;
+}
+
+// W, at 1, or R, at 2: (gates * hidden, what it is multiplied with). Quantised ones are stored the
+// other way round, with scale and zero point of all or of columns at 8 and 9, 10 and 11.
+Value weights(Node& n, const Kind& kind, std::size_t i, std::int64_t direction) {
+  const std::int64_t width = kind.gates * hidden_size(n);
+  if (!kind.is_quantized) return part(n, i, direction, width);
+  const auto own = [&](std::size_t k) { return input(n, k).at(0, direction); };
+  const std::size_t scale = 6 + 2 * i;
+  const Value w = own(i).cast(kFloat32) - own(scale + 1).cast(kFloat32);
+  if (w.rank() != 2) n.invalid(Code::kShapeMismatch, "its weights must have three dimensions");
+  const Value plain = (w * own(scale)).transpose({1, 0});
+  if (plain.size(0) != width) n.invalid(Code::kShapeMismatch, "its weights do not fit hidden_size");
+  return plain;
+}
+
+// The product with the input is that of all steps at once.
+Operands operands_of(Node& n, const Kind& kind, Value x, std::int64_t direction) {
+  const std::int64_t hidden = hidden_size(n), width = kind.gates * hidden;
+  const Value projected = Cell::dense(x, weights(n, kind, 1, direction));
+  const Value own = weights(n, kind, 2, direction);
+  if (own.rank() != 2 || own.size(1) != hidden) {
+    n.invalid(Code::kShapeMismatch, "its weights do not fit hidden_size");
+  }
+  const bool taken_inside = !kind.is_quantized && n.is_known(n.input(2));
+  Operands all{projected, taken_inside ? input(n, 2) : own, {}, {}, {}};
+  if (n.has_input(3)) {
+    const Value bias = part(n, 3, direction, 2 * width);
+    const std::int64_t merged = kind.scales_fresh_bias ? width - hidden : width;
+    Value sum = bias.slice(0, width, width + merged);
+    if (merged < width) {
+      sum = concat(n, {sum, zeros(n, {hidden}, bias.dtype())}, 0);
+      all.fresh_bias = bias.slice(0, width + merged, 2 * width);
+    }
+    all.projected = projected + (bias.slice(0, 0, width) + sum);
+  }
+  if (n.has_input(4)) all.lengths = matched(input(n, 4), 0, x, 1);
+  if (n.has_input(7)) all.peepholes = part(n, 7, direction, 3 * hidden);
+  return all;
+}
+
+// Step t leaves its states, and gives its hidden one. Steps after the end of a sequence leave the
+// state and give zeros.
+struct Stepped {
+  States states;
+  Value hidden;
+};
+Stepped step(const Kind& kind, const Cell& cell, Value projected, Value t, const States& before) {
+  States next = kind.step(cell, projected, before);
+  if (!cell.operands.lengths) return {next, next[0]};
+  const Value lengths = *cell.operands.lengths;
+  const Value alive = (lengths > t.cast(lengths.dtype())).expand_dims(1);
+  const Value hidden = where(alive, next[0], next[0].number(0));
+  for (std::size_t s = 0; s < next.size(); ++s) next[s] = where(alive, next[s], before[s]);
+  return {next, hidden};
+}
+
 struct Direction {
-  std::vector<Value> hidden;  // by time
+  Value hidden;  // by time: (time, batch, hidden)
   States last;
 };
 
-// Steps after the end of a sequence leave its state and give zeros.
-Direction run(Node& n, const Cell& cell, const Kind& kind, const std::vector<Value>& steps,
-              bool backward) {
-  const std::int64_t batch = steps[0].size(0);
-  States state;
-  for (std::size_t s = 0; s < kind.states; ++s) state.push_back(cell.state(5 + s, batch));
-  Direction out{std::vector<Value>(steps.size(), state[0]), {}};
-  for (std::size_t k = 0; k < steps.size(); ++k) {
-    const std::size_t t = backward ? steps.size() - 1 - k : k;
-    States next = kind.step(cell, steps[t], state);
-    out.hidden[t] = next[0];
-    if (n.has_input(4)) {
-      const Value alive = (input(n, 4) > static_cast<double>(t)).reshape({batch, 1});
-      out.hidden[t] = where(alive, next[0], next[0].number(0));
-      for (std::size_t s = 0; s < next.size(); ++s) next[s] = where(alive, next[s], state[s]);
-    }
-    state = std::move(next);
+Direction run_unrolled(const Kind& kind, const Cell& cell, States states, std::int64_t count,
+                       bool backward) {
+  Node& n = states[0].node();
+  std::vector<Value> hidden(static_cast<std::size_t>(count), states[0]);
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::int64_t t = backward ? count - 1 - k : k;
+    const Value place(n, n.constant(Tensor::of<std::int64_t>({}, kInt64, {t})));
+    Stepped done = step(kind, cell, cell.operands.projected.at(0, t), place, states);
+    hidden[static_cast<std::size_t>(t)] = done.hidden;
+    states = std::move(done.states);
   }
-  out.last = std::move(state);
-  return out;
+  return {stack(n, hidden, 0), states};
+}
+
+// The hidden states by time are what an iteration hands to the next one too, with a row more.
+Direction run_in_loop(const Kind& kind, Cell cell, const States& first, Value rows, bool backward) {
+  Node& n = rows.node();
+  const Value count = sizes_of(rows, 0, 1).squeeze(0);
+  std::vector<NodeId> carried(first.begin(), first.end()), read{count};
+  carried.push_back(rows);
+  cell.operands.each([&](Value& v) { read.push_back(v); });
+  const auto iterate = [&](NodeId iteration, std::span<const NodeId> now,
+                           std::span<const NodeId> seen) {
+    auto next_seen = seen.begin();
+    const Value k(n, iteration), length(n, *next_seen++);
+    cell.operands.each([&](Value& v) { v = Value(n, *next_seen++); });
+    const Value t = backward ? length - 1.0 - k : k;
+    States states;
+    for (std::size_t s = 0; s < kind.states; ++s) states.emplace_back(n, now[s]);
+    const Stepped done = step(kind, cell, cell.operands.projected.take(t, 0), t, states);
+    std::vector<NodeId> next(done.states.begin(), done.states.end());
+    next.push_back(n.call("update_row", {now.back(), done.hidden, t}));
+    return next;
+  };
+  const std::vector<NodeId> last = n.repeat(count, carried, read, iterate);
+  States states;
+  for (std::size_t s = 0; s < kind.states; ++s) states.emplace_back(n, last[s]);
+  return {{n, last.back()}, states};
+}
+
+// So many steps are unrolled at most: the code of a step is then specialised for its place, and
+// the time to compile, which grows with the steps, is still short.
+constexpr std::int64_t kUnrolledSteps = 16;
+
+Direction run(Node& n, const Kind& kind, Value x, std::int64_t direction, bool backward,
+              std::span<const std::string> names) {
+  const std::int64_t hidden = hidden_size(n);
+  const Cell cell{direction, hidden, kind.is_quantized, activations_of(n, names),
+                  operands_of(n, kind, x, direction)};
+  States first;
+  for (std::size_t i = 5; i < 5 + kind.states; ++i) {
+    if (!n.has_input(i)) {
+      first.push_back(zeros_of(x, 1, hidden));
+      continue;
+    }
+    const Value given = matched(input(n, i).at(0, direction), 0, x, 1);
+    first.push_back(matched(given, 1, weights(n, kind, 2, direction), 1));
+  }
+  const auto count = n.dim(x, 0).as_constant();
+  if (count && *count > 0 && *count <= kUnrolledSteps) {
+    return run_unrolled(kind, cell, std::move(first), *count, backward);
+  }
+  return run_in_loop(kind, cell, first, zeros_of(x, 0, hidden), backward);
 }
 
 // The names of all directions; the kind's own where none are given.
@@ -156,20 +282,15 @@ std::vector<NodeId> recurrent(Node& n, const Kind& kind) {
   if (x.rank() != 3) n.invalid(Code::kShapeMismatch, "its input must have three dimensions");
   if (batch_first) x = x.transpose({1, 0, 2});
   if (kind.is_quantized) x = on_grid(x);
-  std::vector<Value> steps;
-  for (std::int64_t t = 0, count = x.size(0); t < count; ++t) steps.push_back(x.at(0, t));
-  if (steps.empty()) n.unsupported("a sequence without steps");
   const auto names = activation_names(n, kind, directions);
+  const std::size_t per_direction = kind.activations.size();
   std::vector<Direction> done;
-  for (std::size_t d = 0; d < directions; ++d) {
-    const auto first = names.begin() + static_cast<std::ptrdiff_t>(d * kind.activations.size());
-    const Cell cell(n, static_cast<std::int64_t>(d), kind.gates,
-                    {first, first + static_cast<std::ptrdiff_t>(kind.activations.size())},
-                    kind.is_quantized);
-    done.push_back(run(n, cell, kind, steps, way == "reverse" || d == 1));
-  }
   std::vector<Value> by_direction;
-  for (const Direction& d : done) by_direction.push_back(stack(n, d.hidden, 0));
+  for (std::size_t d = 0; d < directions; ++d) {
+    done.push_back(run(n, kind, x, static_cast<std::int64_t>(d), way == "reverse" || d == 1,
+                       std::span(names).subspan(d * per_direction, per_direction)));
+    by_direction.push_back(done.back().hidden);
+  }
   Value y = stack(n, by_direction, 1);
   if (batch_first) y = y.transpose({2, 0, 1, 3});
   std::vector<NodeId> results = {y};
@@ -182,42 +303,55 @@ std::vector<NodeId> recurrent(Node& n, const Kind& kind) {
 }
 
 std::vector<NodeId> convert_rnn(Node& n) {
-  return recurrent(n, {1, {"Tanh"}, 1, [](const Cell& c, Value x, const States& s) -> States {
-                         return {c.activate(0, c.from_input(x) + c.from_state(s[0]))};
-                       }});
+  const auto step = [](const Cell& c, Value from_x, const States& s) -> States {
+    return {c.activate(0, from_x + c.from_state(s[0], 0, 1))};
+  };
+  return recurrent(n, {.gates = 1, .activations = {"Tanh"}, .states = 1, .step = step});
 }
 
-// Gates: update z, reset r, new h.
+// Gates: update z, reset r, new h. The reset comes before the new gate's product with the state, or
+// after it.
 std::vector<NodeId> convert_gru(Node& n) {
   const bool linear_before_reset = n.flag_attr("linear_before_reset", false);
-  const Step step = [=](const Cell& c, Value x, const States& s) -> States {
-    const Value from_x = c.from_input(x), from_h = c.from_state(s[0]);
+  const auto step = [=](const Cell& c, Value from_x, const States& s) -> States {
+    const Value from_h = c.from_state(s[0], 0, linear_before_reset ? 3 : 2);
     const Value z = c.activate(0, c.gate(from_x, 0) + c.gate(from_h, 0));
     const Value r = c.activate(0, c.gate(from_x, 1) + c.gate(from_h, 1));
-    const Value kept = linear_before_reset ? r * c.gate(from_h, 2) : c.gate_from_state(r * s[0], 2);
+    const auto reset_after = [&] {
+      const Value linear = c.gate(from_h, 2);
+      const auto& bias = c.operands.fresh_bias;
+      return r * (bias ? linear + *bias : linear);
+    };
+    const Value kept = linear_before_reset ? reset_after() : c.from_state(r * s[0], 2, 3);
     const Value fresh = c.activate(1, c.gate(from_x, 2) + kept);
     return {(1.0 - z) * fresh + z * s[0]};
   };
-  return recurrent(n, {3, {"Sigmoid", "Tanh"}, 1, step});
+  return recurrent(n, {.gates = 3,
+                       .activations = {"Sigmoid", "Tanh"},
+                       .states = 1,
+                       .scales_fresh_bias = linear_before_reset,
+                       .step = step});
 }
 
 // Gates: input i, output o, forget f, cell c; peepholes in the order i, o, f.
 std::vector<NodeId> lstm(Node& n, bool is_quantized) {
   if (n.int_attr("input_forget", 0) != 0) n.unsupported("input_forget");
-  const bool peepholes = n.has_input(7);
-  const Step step = [=](const Cell& c, Value x, const States& s) -> States {
-    const Value all = c.from_input(x) + c.from_state(s[0]);
-    const auto gate = [&](std::int64_t k, std::int64_t peephole, Value cell) {
-      const Value g = c.gate(all, k);
-      if (!peepholes) return g;
-      return g + c.part(7).slice(0, peephole * c.hidden(), (peephole + 1) * c.hidden()) * cell;
+  const auto step = [](const Cell& c, Value from_x, const States& s) -> States {
+    const Value all = from_x + c.from_state(s[0], 0, 4);
+    const auto gate = [&](std::int64_t k, Value cell) {
+      const auto& peepholes = c.operands.peepholes;
+      return peepholes ? c.gate(all, k) + c.part(*peepholes, 0, k) * cell : c.gate(all, k);
     };
-    const Value i = c.activate(0, gate(0, 0, s[1])), f = c.activate(0, gate(2, 2, s[1]));
+    const Value i = c.activate(0, gate(0, s[1])), f = c.activate(0, gate(2, s[1]));
     const Value cell = f * s[1] + i * c.activate(1, c.gate(all, 3));
-    const Value o = c.activate(0, gate(1, 1, cell));
+    const Value o = c.activate(0, gate(1, cell));
     return {o * c.activate(2, cell), cell};
   };
-  return recurrent(n, {4, {"Sigmoid", "Tanh", "Tanh"}, 2, step, is_quantized});
+  return recurrent(n, {.gates = 4,
+                       .activations = {"Sigmoid", "Tanh", "Tanh"},
+                       .states = 2,
+                       .is_quantized = is_quantized,
+                       .step = step});
 }
 
 std::vector<NodeId> convert_lstm(Node& n) { return lstm(n, false); }

@@ -58,7 +58,7 @@ Result<Module> GraphImporter::run() {
   const NodeId result = import_outputs(names);
   if (!errors_.empty()) return fail(std::move(errors_));
   Module module;
-  module.functions = std::move(loops_);
+  module.functions = builder_.take_globals();
   Attrs attrs;
   attrs.set("output_names", relay::AttrArray(names.begin(), names.end()));
   if (!dim_names_.renamed().empty()) {

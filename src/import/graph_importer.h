@@ -102,7 +102,6 @@ class GraphImporter {
   DimNames dim_names_;
   const SymbolTable ranges_;
   CallBuilder builder_;
-  std::map<std::string, relay::Function> loops_;  // by the global's name
   std::vector<const onnx::TensorProto*> kept_;    // initializers that stay parameters
   std::set<std::string> kept_names_;              // theirs
   SymbolTable symbols_;

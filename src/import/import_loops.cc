@@ -242,13 +242,9 @@ bool GraphImporter::generalise_carried(const Node& at, Loop& loop) const {
   for (std::size_t i = 0; i < loop.carried.size(); ++i) {
     const Type &first = loop.carried_types[i], &then = results[1 + i];
     if (first == then) continue;
-    if (first.dtype() == then.dtype() && first.rank() == then.rank()) {
-      Shape shape = first.shape();
-      for (std::size_t d = 0; d < shape.size(); ++d) {
-        if (!(shape[d] == then.shape()[d])) shape[d] = Dim::unknown();
-      }
-      changed |= !(shape == first.shape());
-      loop.carried_types[i] = tensor_type(std::move(shape), first.dtype());
+    if (auto type = type_in_loop(first, then)) {
+      changed |= !(*type == first);
+      loop.carried_types[i] = std::move(*type);
       continue;
     }
     throw NodeError{error(Code::kUnsupportedOnnxNode, at.location(),
@@ -316,14 +312,15 @@ std::vector<NodeId> GraphImporter::make_loop(Node& at, Loop& loop) {
     if (!define_body(at, loop)) return {};
   } while (generalise_carried(at, loop));
   size_scans(loop);
-  const std::string name = fmt::format("loop_{}", loops_.size());
-  const relay::Function& f = loops_[name] = loop_function(loop, name);
+  const std::string name = builder_.new_global();
+  relay::Function f = loop_function(loop, name);
   std::vector<NodeId> args{builder_.constant(number(0)), loop.condition};
   for (const auto* list : {&loop.carried, &loop.captured}) {
     for (const Loop::Named& v : *list) args.push_back(v.value);
   }
   for (std::size_t i = 0; i < loop.scans.size(); ++i) args.push_back(first_rows(loop, i));
   const Type result = f.type(f.result());
+  builder_.define_global(name, std::move(f));
   const NodeId value = builder_.call_global(name, args, result);
   if (!result.is_tuple()) return {value};
   std::vector<NodeId> outputs;

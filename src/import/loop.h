@@ -66,4 +66,15 @@ struct Loop {
   relay::Function body;
 };
 
+// The type of what is `first` before and `then` after an iteration: sizes that differ are `?`.
+// Nothing if more than sizes differs.
+inline std::optional<Type> type_in_loop(const Type& first, const Type& then) {
+  if (first.dtype() != then.dtype() || first.rank() != then.rank()) return std::nullopt;
+  Shape shape = first.shape();
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (!(shape[d] == then.shape()[d])) shape[d] = Dim::unknown();
+  }
+  return tensor_type(std::move(shape), first.dtype());
+}
+
 }  // namespace tessera::import

@@ -2,6 +2,7 @@
 // What a converter sees of one ONNX node, and with what it answers.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -48,6 +49,7 @@ class Node {
   // The sizes; an error if one is not known.
   Ints sizes(NodeId id) const;
   std::int64_t size(NodeId id, std::int64_t axis) const;
+  bool is_known(NodeId id) const { return builder_.constant_of(id) != nullptr; }
   // The data of a value that is known now, or nothing / an error that says what must be constant.
   std::optional<Tensor> constant(NodeId id) const;
   Tensor need_constant(std::size_t input, std::string_view what) const;
@@ -126,6 +128,16 @@ class Node {
   NodeId tuple(std::span<const NodeId> fields) { return builder_.tuple(fields); }
   NodeId project(NodeId tuple, int index) { return builder_.project(tuple, index); }
 
+  // ---- Loops (node_loop.cc) ----
+  // What an iteration hands to the next one, of what it was handed and what all iterations read.
+  // Its nodes are those of another function: it knows values of this one by what it is given only.
+  using Iterate = std::function<std::vector<NodeId>(
+      NodeId iteration, std::span<const NodeId> carried, std::span<const NodeId> read)>;
+  // So many iterations, an int64: what the last one hands on. Sizes that change are `?`: then the
+  // iteration is built once more.
+  std::vector<NodeId> repeat(NodeId count, std::span<const NodeId> carried,
+                             std::span<const NodeId> read, const Iterate& iterate);
+
   // Leaves the converter: this attribute or form is not supported.
   [[noreturn]] void unsupported(std::string_view what) const;
   // Leaves the converter: the model is wrong.
@@ -136,6 +148,9 @@ class Node {
   void check_all_was_read() const;
 
  private:
+  class Captured;
+  bool define_loop(const std::string& name, std::vector<Type>& types, Captured& captured,
+                   const Iterate& iterate);
   Diagnostic not_supported(std::string_view what) const;
   Diagnostic wrong(Code code, const std::string& finding) const;
   // Leaves the converter: of an attribute, whatever the inputs are.

@@ -47,6 +47,10 @@ class Value {
   Value apply(std::string_view op, Attrs attrs) const {
     return {*node_, node_->call(op, {id_}, std::move(attrs))};
   }
+  // One of two operands.
+  Value apply(std::string_view op, NodeId other, Attrs attrs) const {
+    return {*node_, node_->call(op, {id_, other}, std::move(attrs))};
+  }
   // A number of this value's type.
   Value number(double value) const { return {*node_, node_->scalar(value, dtype())}; }
 
