@@ -76,7 +76,9 @@ TEST(Recurrent, LongSequenceIsALoop) {
 }
 
 TEST(Recurrent, ShortSequenceIsUnrolled) {
-  const auto module = RecurrentModel("LSTM", 4, 16).import();
+  RecurrentModel m("LSTM", 4, 16);
+  m.add_input(5, "state", {1, 4, 2});
+  const auto module = m.import();
   ASSERT_TRUE(module) << render(module.error());
   EXPECT_EQ(module->functions.size(), 1u);
   EXPECT_EQ(count_products(module->functions.at("main")), 17u);
