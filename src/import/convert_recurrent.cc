@@ -241,7 +241,7 @@ States first_states(Node& n, const Kind& kind, Value x, const Cell& cell) {
       continue;
     }
     const Value given = matched(input(n, i).at(0, cell.direction), 0, x, 1);
-    const Value r = part(n, 2, cell.direction, kind.gates * cell.hidden);
+    const Value r = weights(n, kind, 2, cell.direction);
     states.push_back(matched(given, 1, r, 1));
     if (!cell.operands.lengths) continue;
     const Value has_steps = (*cell.operands.lengths > 0.0).expand_dims(1);
