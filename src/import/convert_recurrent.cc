@@ -240,7 +240,8 @@ States first_states(Node& n, const Kind& kind, Value x, const Cell& cell) {
       states.push_back(zeros_of(x, 1, cell.hidden));
       continue;
     }
-    const Value given = matched(input(n, i).at(0, cell.direction), 0, x, 1);
+    const std::int64_t directions = n.flag_attr("layout", false) ? 1 : 0;  // after the batch, then
+    const Value given = matched(input(n, i).at(directions, cell.direction), 0, x, 1);
     const Value r = weights(n, kind, 2, cell.direction);
     states.push_back(matched(given, 1, r, 1));
     if (!cell.operands.lengths) continue;

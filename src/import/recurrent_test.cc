@@ -111,6 +111,15 @@ TEST(Recurrent, StateOfAnotherBatch) {
                    "an operand of the shape (5, 2) has 5 instead of 4 in dimension 0"}});
 }
 
+TEST(Recurrent, BatchFirstIsThatOfStatesToo) {
+  RecurrentModel m("RNN", 1, 4);
+  set_int(m.layer, "layout", 1);
+  m.add_input(5, "state", {4, 1, 2});
+  const auto module = m.import();
+  ASSERT_TRUE(module) << render(module.error());
+  EXPECT_EQ(result_type(*module), "(Tensor[(4, 4, 1, 2), float32], Tensor[(4, 1, 2), float32])");
+}
+
 TEST(Recurrent, BiasThatIsTooShort) {
   RecurrentModel m("RNN", 1, 20);
   m.add_input(3, "bias", {1, 2});
