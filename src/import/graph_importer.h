@@ -102,8 +102,8 @@ class GraphImporter {
   DimNames dim_names_;
   const SymbolTable ranges_;
   CallBuilder builder_;
-  std::vector<const onnx::TensorProto*> kept_;    // initializers that stay parameters
-  std::set<std::string> kept_names_;              // theirs
+  std::vector<const onnx::TensorProto*> kept_;  // initializers that stay parameters
+  std::set<std::string> kept_names_;            // theirs
   SymbolTable symbols_;
   Scope main_;
   Scope* scope_ = &main_;
