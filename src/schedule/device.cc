@@ -102,9 +102,9 @@ class DeviceScheduler final : public KernelScheduler {
     } else {
       launches.clear();
       for (const Stmt& nest : nests) {
+        // Neither a map nor a reduction, nor rows of them: a product of ones is a loop over nothing.
         auto launch = schedule(nest);
-        TESSERA_CHECK(launch.has_value(), "a nest that is neither a map nor a reduction");
-        launches.push_back(std::move(*launch));
+        launches.push_back(launch ? std::move(*launch) : a_thread_each(peel(nest)));
       }
     }
     out_.nests.insert(out_.nests.end(), launches.begin(), launches.end());

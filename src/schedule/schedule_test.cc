@@ -4,6 +4,8 @@
 #include "lower/primitive.h"
 #include "lower/testing/kernel_run.h"
 #include "lower/testing/text.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
 #include "schedule/device.h"
 #include "support/testing/golden.h"
 #include "tir/parse.h"
@@ -46,6 +48,20 @@ TEST(LoopsOfAText, DefinitionsBetweenThemStay) {
 }
 
 // ---- Large enough for tiles, blocks, tails and packing ------------------------------------------
+
+// A product of ones is a loop over nothing: neither a map nor a reduction, nor a row.
+TEST(DeviceLoops, OfNothing) {
+  relay::FunctionBuilder b;
+  const relay::NodeId ones = b.call(ops::op("ones"), {}, {{"shape", relay::AttrArray{2, 3}}});
+  const auto f =
+      ops::infer_types(b.finish(b.call(ops::op("prod"), {ones}, {{"axis", relay::AttrArray{0}}})));
+  ASSERT_TRUE(f) << render(f.error());
+  const tir::PrimFunc kernel = schedule_device_kernel(lowered(*f));
+  const auto valid = tir::verify(kernel, "kernel");
+  ASSERT_TRUE(valid.has_value()) << render(valid.error());
+  run::expect_close(run::evaluated(*f, {}), run::interpreted(kernel, {}),
+                    tir::print(kernel, "kernel"));
+}
 
 class LargerKernels : public ::testing::TestWithParam<const char*> {};
 
