@@ -102,7 +102,7 @@ class DeviceScheduler final : public KernelScheduler {
     } else {
       launches.clear();
       for (const Stmt& nest : nests) {
-        // Neither a map nor a reduction, nor rows of them: a product of ones is a loop over nothing.
+        // Neither a map nor a reduction, nor rows: a product of ones is a loop over nothing.
         auto launch = schedule(nest);
         launches.push_back(launch ? std::move(*launch) : a_thread_each(peel(nest)));
       }
