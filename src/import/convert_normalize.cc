@@ -76,22 +76,21 @@ std::vector<NodeId> convert_instance_norm(Node& n) {
 // A group is what an instance norm calls a channel. Until opset 20 scale and bias are of groups.
 std::vector<NodeId> convert_group_norm(Node& n) {
   const Value x = input(n, 0);
-  const Shape sizes = x.shape();
   const std::int64_t groups = n.need_int_attr("num_groups");
   n.ignore_attr("stash_type");
-  if (groups < 1 || sizes.size() < 2 || x.size(1) % groups != 0) {
+  if (groups < 1 || x.rank() < 2 || x.size(1) % groups != 0) {
     n.invalid(Code::kWrongAttribute, "num_groups does not divide its channels");
   }
   const double epsilon = n.float_attr("epsilon", 1e-5);
-  const Dim members = Dim(x.size(1) / groups) * product(sizes, 2, sizes.size());
-  const Value apart = x.reshape_to({sizes[0], Dim(groups), members});
+  const Dim members = Dim(x.size(1) / groups) * product(x.shape(), 2, x.shape().size());
+  const Value apart = x.reshape_to({x.shape()[0], Dim(groups), members});
   const Value mean = apart.mean({2}), deviation = apart - mean;
   const Value variance = (deviation * deviation).mean({2});
   const Value normal = deviation / (variance + epsilon).apply("sqrt");
   if (n.opset() < 21) {
-    return {(normal * along(input(n, 1), 1, 3) + along(input(n, 2), 1, 3)).reshape_to(sizes)};
+    return {(normal * along(input(n, 1), 1, 3) + along(input(n, 2), 1, 3)).reshape_to(x.shape())};
   }
-  return {normal.reshape_to(sizes) * along(input(n, 1), 1, x.rank()) +
+  return {normal.reshape_to(x.shape()) * along(input(n, 1), 1, x.rank()) +
           along(input(n, 2), 1, x.rank())};
 }
 
