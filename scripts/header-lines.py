@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """How many lines the compiler reads: for each source its own and those of all headers that it
-includes, ours and others', summed over all sources that a build has compiled one by one (a preset
-without TESSERA_TOGETHER). Prints the heaviest headers: lines times sources that read them. Exit 1
+includes, ours and others', summed over all sources that a build compiles one by one (a preset
+without TESSERA_TOGETHER); it has to be built where sources are generated. Prints the heaviest headers: lines times sources that read them. Exit 1
 where the mean of a source has grown by more than 5 % beyond what header-lines.json says, which
 --update writes anew. Headers of other compilers and systems have other lengths: compared is only
 where the same ones are read."""
@@ -30,7 +30,7 @@ def lines(path: str) -> int:
         with open(path, "rb") as file:
             return sum(1 for _ in file)
     except OSError:
-        return 0  # deleted since
+        return 0  # not generated yet
 
 
 def reads(command: dict) -> list[str]:
@@ -58,8 +58,7 @@ def name(path: str) -> str:
 
 
 def system(found: dict[str, list[str]]) -> int:
-    """Tells one set of headers of other projects from another: the lines of <vector> and <format>'s
-    like, as they lie here."""
+    """Tells standard libraries apart: the lines of those of their headers that are read."""
     outside = {p for paths in found.values() for p in paths if p.startswith("/usr/include/c++/")}
     return sum(lines(p) for p in outside)
 
@@ -71,7 +70,7 @@ def main() -> None:
     options = parser.parse_args()
     found = sources(options.build.resolve())
     if not found:
-        sys.exit(f"{options.build}: no source of ours has been compiled one by one")
+        sys.exit(f"{options.build}: no source of ours is compiled one by one")
     total = sum(lines(p) for paths in found.values() for p in paths)
     mean = total / len(found)
     readers = Counter(p for source, paths in found.items() for p in paths if p != source)

@@ -242,8 +242,8 @@ States first_states(Node& n, const Kind& kind, Value x, const Cell& cell) {
     }
     const std::int64_t directions = n.flag_attr("layout", false) ? 1 : 0;  // after the batch, then
     const Value given = matched(input(n, i).at(directions, cell.direction), 0, x, 1);
-    const Value r = weights(n, kind, 2, cell.direction);
-    states.push_back(matched(given, 1, r, 1));
+    const Value r = cell.operands.recurrent;
+    states.push_back(matched(given, 1, r, r.rank() - 1));
     if (!cell.operands.lengths) continue;
     const Value has_steps = (*cell.operands.lengths > 0.0).expand_dims(1);
     states.back() = where(has_steps, states.back(), given.number(0));

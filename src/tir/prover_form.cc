@@ -164,7 +164,7 @@ Polynomial Prover::quotient_atom(const Polynomial& a, const Polynomial& divisor)
   if (count) values.max = std::min(values.max, *count - 1);
   const Polynomial is = keep(key, {Kind::kQuotient, a, divisor, {}, {}, values, {}, {}});
   atoms_.back().facts = {a - divisor * is, divisor * is + divisor - 1 - a};
-  if (count) atoms_.back().facts.insert(atoms_.back().facts.begin(), Polynomial(*count - 1) - is);
+  if (count) atoms_.back().facts.push_back(Polynomial(*count - 1) - is);
   return is;
 }
 
