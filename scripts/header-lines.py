@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many lines the compiler reads: for each source its own and those of all headers that it
 includes, ours and others', summed over all sources that a build compiles one by one (a preset
-without TESSERA_TOGETHER); it has to be built where sources are generated. Prints the heaviest headers: lines times sources that read them. Exit 1
-where the mean of a source has grown by more than 5 % beyond what header-lines.json says, which
---update writes anew. Headers of other compilers and systems have other lengths: compared is only
-where the same ones are read."""
+without TESSERA_TOGETHER); it has to be built where sources are generated. Prints the heaviest
+headers: lines times sources that read them. Exit 1 where the mean of a source has grown by more
+than 5 % beyond what header-lines.json says, which --update writes anew. Headers of other compilers
+and systems have other lengths: compared is only where the same ones are read."""
 import argparse
 import json
 import os
