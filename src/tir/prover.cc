@@ -102,7 +102,8 @@ Prover::Choice Prover::product(const Choice& a, const Choice& b) {
 
 Prover::Choice Prover::meaning(const Expr& condition, bool holds) {
   const auto both = [&](const Expr& a, const Expr& b) {
-    return product(meaning(a, holds), meaning(b, holds));
+    const Choice of_b = meaning(b, holds);
+    return product(meaning(a, holds), of_b);
   };
   const auto either = [&](const Expr& a, const Expr& b) {
     Choice out = meaning(a, holds), more = meaning(b, holds);
@@ -121,7 +122,8 @@ Prover::Choice Prover::meaning(const Expr& condition, bool holds) {
       [&]<BinaryNode N>(const N& n) {
         constexpr ExprKind kKind = KindOf<N>::value;
         if (!n.a.dtype().is_int()) return Choice{{}};
-        const Polynomial more = form(n.b) - form(n.a);
+        const auto [a, b] = forms(n.a, n.b);
+        const Polynomial more = b - a;
         if (kKind == ExprKind::Lt) return Choice{{holds ? more - 1 : -more}};
         if (kKind == ExprKind::Le) return Choice{{holds ? more : -more - 1}};
         if (kKind != ExprKind::Eq && kKind != ExprKind::Ne) return Choice{{}};

@@ -17,6 +17,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tir/index_form.h"
@@ -85,7 +86,11 @@ class Prover {
   Polynomial unknown(const Expr& e);
   Polynomial keep(Key key, AtomInfo info);
   Polynomial fresh(Interval range);
-  Polynomial extreme(Kind kind, const Polynomial& a, const Polynomial& b);
+  // Of two expressions, in an order that no compiler chooses: atoms are numbered as they are made,
+  // and their numbers decide what the search tries first.
+  using Forms = std::pair<Polynomial, Polynomial>;
+  Forms forms(const Expr& a, const Expr& b);
+  Polynomial extreme(Kind kind, const Forms& operands);
   Polynomial chosen(const Select& n);
   Polynomial quotient(const Polynomial& a, const Polynomial& divisor);
   Polynomial quotient_atom(const Polynomial& a, const Polynomial& divisor);

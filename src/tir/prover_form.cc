@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions as polynomials over atoms.
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <tuple>
 
 #include "tir/compare.h"
 #include "tir/prover.h"
@@ -74,7 +76,8 @@ Polynomial Prover::keep(Key key, AtomInfo info) {
   return Polynomial::of(atom);
 }
 
-Polynomial Prover::extreme(Kind kind, const Polynomial& a, const Polynomial& b) {
+Polynomial Prover::extreme(Kind kind, const Forms& operands) {
+  const auto& [a, b] = operands;
   const bool least = kind == Kind::kMin;
   if (const int s = sign(b - a); s != 0) return (s > 0) == least ? a : b;
   const Key key(kind, std::min(a, b), std::max(a, b));
@@ -182,6 +185,11 @@ std::optional<std::int64_t> Prover::times_around(const Polynomial& a,
   return rest.is_zero() ? whole.constant() : std::nullopt;
 }
 
+Prover::Forms Prover::forms(const Expr& a, const Expr& b) {
+  Polynomial of_b = form(b);
+  return {form(a), std::move(of_b)};
+}
+
 Polynomial Prover::form(const Expr& e) {
   if (const auto* cast = e.as<Cast>()) {
     const DType from = cast->value.dtype(), to = e.dtype();
@@ -199,8 +207,10 @@ Polynomial Prover::form(const Expr& e) {
     return values_.at(e.get());
   }
   if (const auto* n = e.as<Broadcast>()) return form(n->value);
-  if (const auto* n = e.as<Ramp>())
-    return form(n->base) + fresh({0, n->lanes - 1}) * form(n->stride);
+  if (const auto* n = e.as<Ramp>()) {
+    const auto [base, stride] = forms(n->base, n->stride);
+    return base + fresh({0, n->lanes - 1}) * stride;
+  }
   if (e.dtype().element() != kInt64) return unknown(e);
   const auto divided = [&](const Expr& a, const Expr& b, auto&& result) {
     const Polynomial divisor = form(b);
@@ -209,11 +219,11 @@ Polynomial Prover::form(const Expr& e) {
     return result(whole, divisor, quotient(whole, divisor));
   };
   return visit(
-      e, [&](const Add& n) { return form(n.a) + form(n.b); },
-      [&](const Sub& n) { return form(n.a) - form(n.b); },
-      [&](const Mul& n) { return form(n.a) * form(n.b); },
-      [&](const Min& n) { return extreme(Kind::kMin, form(n.a), form(n.b)); },
-      [&](const Max& n) { return extreme(Kind::kMax, form(n.a), form(n.b)); },
+      e, [&](const Add& n) { return std::apply(std::plus<>(), forms(n.a, n.b)); },
+      [&](const Sub& n) { return std::apply(std::minus<>(), forms(n.a, n.b)); },
+      [&](const Mul& n) { return std::apply(std::multiplies<>(), forms(n.a, n.b)); },
+      [&](const Min& n) { return extreme(Kind::kMin, forms(n.a, n.b)); },
+      [&](const Max& n) { return extreme(Kind::kMax, forms(n.a, n.b)); },
       [&](const Select& n) { return chosen(n); },
       [&](const FloorDiv& n) {
         return divided(n.a, n.b,
