@@ -106,7 +106,7 @@ struct TwoSequences : TestModel {
 TEST(BadLoop, ScanOverSequencesOfDifferentLengths) {
   TwoSequences m({4, 2}, {3, 2});
   expect_refused(m.import(), {{Code::kShapeMismatch, "node `both`",
-                               "its sequences differ in length: 4 and 3"}});
+                               "the shape (3, 2) has 3 instead of 4 in dimension 0"}});
 }
 
 TEST(BadFunction, CallsItself) {

@@ -36,13 +36,6 @@ Value inside_border(const GridForm& f, Value at, std::int64_t size) {
   return minimum(maximum(mirrored, 0.0), last);
 }
 
-// The tensor, after a check that it is of as many images or regions as another.
-Value matched(Value x, Value like) {
-  Node& n = x.node();
-  if (are_same({n.dim(x, 0)}, {n.dim(like, 0)})) return x;
-  return {n, n.call("match_size", {x, like}, {{"axis", 0}, {"like_axis", 0}})};
-}
-
 // The elements of x (n, c, plane) at whole places of each spatial dimension (n, points each): (n,
 // c, points), zero outside unless the padding moves them in.
 Value fetch(const GridForm& f, Value x, const std::vector<Value>& at, const Ints& sizes) {
@@ -108,7 +101,7 @@ Value sample(const GridForm& f, Value x, const std::vector<Value>& places, const
 }
 
 std::vector<NodeId> convert_grid_sample(Node& n) {
-  const Value x = input(n, 0), grid = matched(input(n, 1).cast(kFloat32), x);
+  const Value x = input(n, 0), grid = input(n, 1).cast(kFloat32).matched(0, x, 0);
   GridForm f{n.string_attr("mode", n.opset() < 20 ? "bilinear" : "linear"),
              n.string_attr("padding_mode", "zeros"), n.flag_attr("align_corners", false)};
   if (f.mode.starts_with("bi")) f.mode = f.mode.substr(2);
@@ -185,7 +178,7 @@ RoiLine roi_line(Value rois, std::int64_t low, std::int64_t bins, std::int64_t s
 // With an explicit number of samples a bin; the adaptive one depends on the regions' data.
 std::vector<NodeId> convert_roi_align(Node& n) {
   const Value x = input(n, 0), rois = input(n, 1);
-  const Value batch = matched(input(n, 2).cast(kInt64), rois);
+  const Value batch = input(n, 2).cast(kInt64).matched(0, rois, 0);
   if (x.rank() != 4 || rois.rank() != 2 || batch.rank() != 1) {
     n.invalid(Code::kShapeMismatch,
               "it needs images of 4 dimensions, regions of 2 and places of 1");

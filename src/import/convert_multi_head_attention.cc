@@ -84,8 +84,7 @@ Value padding_mask(Node& n, const Attention& a) {
       n.invalid(Code::kShapeMismatch,
                 fmt::format("its key_padding_mask has the shape {}", to_string(given.shape())));
     }
-    given = Value(
-        n, n.call("match_size", {given, a.k}, {{"axis", given.rank() - 1}, {"like_axis", 2}}));
+    given = given.matched(given.rank() - 1, a.k, 2);
   }
   const Value hidden = a.q.number(n.float_attr("mask_filter_value", -10000));
   const Value added = where(equal(given, 0.0), hidden, hidden.number(0));

@@ -95,23 +95,6 @@ std::vector<Activation> activations_of(Node& n, std::span<const std::string> nam
   return all;
 }
 
-// The value, whose size along `axis` is that of another one: known here, or checked in the run.
-Value matched(Value v, std::int64_t axis, Value like, std::int64_t like_axis) {
-  Node& n = v.node();
-  const Dim &size = n.dim(v, axis), &wanted = n.dim(like, like_axis);
-  switch (provably_equal(size, wanted)) {
-    case Tri::kYes:
-      return v;
-    case Tri::kMaybe:
-      return v.apply("match_size", like, {{"axis", axis}, {"like_axis", like_axis}});
-    case Tri::kNo:
-      break;
-  }
-  n.invalid(Code::kShapeMismatch,
-            fmt::format("an operand of the shape {} has {} instead of {} in dimension {}",
-                        to_string(v.shape()), to_string(size), to_string(wanted), axis));
-}
-
 // Zeros: sizes of x from `begin` to the batch, then the hidden one.
 Value zeros_of(Value x, std::int64_t begin, std::int64_t hidden) {
   Node& n = x.node();
@@ -165,7 +148,7 @@ Operands operands_of(Node& n, const Kind& kind, Value x, std::int64_t direction)
     }
     all.projected = projected + (bias.slice(0, 0, width) + sum);
   }
-  if (n.has_input(4)) all.lengths = matched(input(n, 4), 0, x, 1);
+  if (n.has_input(4)) all.lengths = input(n, 4).matched(0, x, 1);
   if (n.has_input(7)) all.peepholes = part(n, 7, direction, 3 * hidden);
   return all;
 }
@@ -241,9 +224,9 @@ States first_states(Node& n, const Kind& kind, Value x, const Cell& cell) {
       continue;
     }
     const std::int64_t directions = n.flag_attr("layout", false) ? 1 : 0;  // after the batch, then
-    const Value given = matched(input(n, i).at(directions, cell.direction), 0, x, 1);
+    const Value given = input(n, i).at(directions, cell.direction).matched(0, x, 1);
     const Value r = cell.operands.recurrent;
-    states.push_back(matched(given, 1, r, r.rank() - 1));
+    states.push_back(given.matched(1, r, r.rank() - 1));
     if (!cell.operands.lengths) continue;
     const Value has_steps = (*cell.operands.lengths > 0.0).expand_dims(1);
     states.back() = where(has_steps, states.back(), given.number(0));

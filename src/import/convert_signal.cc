@@ -127,7 +127,7 @@ Dim frame_count(Node& n, const Dim& signal, std::int64_t length) {
 Value fitting(Value x, std::int64_t length) {
   if (x.shape()[1].is_constant()) return x;
   const Value enough = iota(maximum(size_of(x, 1), static_cast<double>(length)));
-  return {x.node(), x.node().call("match_size", {x, enough}, {{"axis", 1}, {"like_axis", 0}})};
+  return x.matched(1, enough, 0);
 }
 
 // Frames of the signal, each times the window, transformed.

@@ -90,11 +90,6 @@ class GraphImporter {
   NodeId goes_on(const Loop& loop, std::span<const NodeId> params);
   NodeId row_index(NodeId iteration, NodeId rows, bool backward);
   NodeId length_of(Node& at, NodeId value, std::int64_t axis);
-  struct Sequence {
-    NodeId value;
-    std::int64_t axis;
-  };
-  static NodeId matched_sequence(Node& at, const Sequence& sequence, const Sequence& first);
   NodeId call(std::string_view op, std::initializer_list<NodeId> args, Attrs attrs = {});
 
   const OnnxModel& model_;

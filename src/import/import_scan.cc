@@ -4,6 +4,7 @@
 
 #include "import/graph_importer.h"
 #include "import/loop.h"
+#include "import/value.h"
 
 namespace tessera::import {
 namespace {
@@ -44,26 +45,6 @@ NodeId GraphImporter::length_of(Node& at, NodeId value, std::int64_t axis) {
               {{"axis", 0}});
 }
 
-// All sequences have the length of the first one: that of the others is compared with it, here or
-// in the run.
-NodeId GraphImporter::matched_sequence(Node& at, const Sequence& sequence, const Sequence& first) {
-  const auto length = [&](const Sequence& s) {
-    return at.shape(s.value)[static_cast<std::size_t>(s.axis)];
-  };
-  switch (provably_equal(length(sequence), length(first))) {
-    case Tri::kYes:
-      return sequence.value;
-    case Tri::kMaybe:
-      return at.call("match_size", {sequence.value, first.value},
-                     {{"axis", sequence.axis}, {"like_axis", first.axis}});
-    case Tri::kNo:
-      break;
-  }
-  at.invalid(Code::kShapeMismatch,
-             fmt::format("its sequences differ in length: {} and {}", to_string(length(first)),
-                         to_string(length(sequence))));
-}
-
 std::vector<NodeId> GraphImporter::import_scan(const onnx::NodeProto& proto) {
   Node at(builder_, *scope_, model_, proto, location_of(proto));
   const bool has_batch = at.opset() < 9;
@@ -95,12 +76,13 @@ std::vector<NodeId> GraphImporter::import_scan(const onnx::NodeProto& proto) {
   for (int i = 0; i < carried; ++i) {
     loop.carried.push_back({loop.graph->input(i).name(), operand(i)});
   }
-  std::optional<Sequence> first_sequence;
+  std::optional<std::pair<Value, std::int64_t>> first_sequence;  // with its axis
   for (std::size_t i = 0; i < num_sliced; ++i) {
     NodeId value = operand(carried + static_cast<std::int64_t>(i));
     const std::int64_t axis = at.axis(axes[i], at.rank(value));
-    if (!first_sequence) first_sequence = {value, axis};
-    value = matched_sequence(at, {value, axis}, *first_sequence);
+    // All sequences have the length of the first one.
+    if (!first_sequence) first_sequence.emplace(Value(at, value), axis);
+    value = Value(at, value).matched(axis, first_sequence->first, first_sequence->second);
     const Dim length = at.shape(value)[static_cast<std::size_t>(axis)];
     if (const auto known = length.as_constant()) {
       loop.count = std::min(loop.count.value_or(*known), *known);

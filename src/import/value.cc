@@ -7,6 +7,21 @@
 
 namespace tessera::import {
 
+Value Value::matched(std::int64_t axis, Value like, std::int64_t like_axis) const {
+  const Dim &size = node_->dim(id_, axis), &wanted = node_->dim(like, like_axis);
+  switch (provably_equal(size, wanted)) {
+    case Tri::kYes:
+      return *this;
+    case Tri::kMaybe:
+      return apply("match_size", like, {{"axis", axis}, {"like_axis", like_axis}});
+    case Tri::kNo:
+      break;
+  }
+  node_->invalid(Code::kShapeMismatch,
+                 fmt::format("an operand of the shape {} has {} instead of {} in dimension {}",
+                             to_string(shape()), to_string(size), to_string(wanted), axis));
+}
+
 Value Value::slice(std::int64_t axis, std::int64_t begin, std::int64_t end) const {
   if (begin == 0 && Dim(end) == node_->dim(id_, axis)) return *this;
   return apply(

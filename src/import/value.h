@@ -34,6 +34,9 @@ class Value {
   Value cast(DType dtype) const { return {*node_, node_->cast(id_, dtype)}; }
   Value broadcast(const Ints& shape) const { return {*node_, node_->broadcast(id_, shape)}; }
   Value broadcast_to(const Shape& shape) const { return {*node_, node_->broadcast_to(id_, shape)}; }
+  // The same, whose size along `axis` is that of another value: known here, or checked in the run.
+  // An error of the node where the two differ.
+  Value matched(std::int64_t axis, Value like, std::int64_t like_axis) const;
   // [begin, end) of one dimension; `at` takes one place and drops the dimension.
   Value slice(std::int64_t axis, std::int64_t begin, std::int64_t end) const;
   Value at(std::int64_t axis, std::int64_t place) const;
