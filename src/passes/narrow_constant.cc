@@ -66,13 +66,12 @@ Tensor narrowed(const Tensor& t, DType dtype) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(t.num_elements()) * sizeof(std::uint16_t));
   auto* out = reinterpret_cast<std::uint16_t*>(bytes.data());
   for_each_part(t, [&](std::span<const float> part) {
-    for (const float v : part) {
-      if (std::abs(v) == kNoBound) {
-        *out++ = static_cast<std::uint16_t>(largest | (v < 0 ? 0x8000 : 0));
-      } else {
-        *out++ = dtype == kFloat16 ? float16_bits(v) : bfloat16_bits(v);
-      }
+    dtype == kFloat16 ? to_float16(part, out) : to_bfloat16(part, out);
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (std::abs(part[i]) != kNoBound) continue;
+      out[i] = static_cast<std::uint16_t>(largest | (part[i] < 0 ? 0x8000 : 0));
     }
+    out += part.size();
     return true;
   });
   return Tensor(t.shape, dtype, Blob::adopt(std::move(bytes)));

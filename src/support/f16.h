@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <span>
 
 namespace tessera {
 
@@ -43,6 +44,10 @@ constexpr std::uint16_t narrow_float(double value) {
 
 constexpr std::uint16_t float16_bits(double value) { return narrow_float<5, 10>(value); }
 constexpr std::uint16_t bfloat16_bits(double value) { return narrow_float<8, 7>(value); }
+
+// The bits of many values, which are written to `out`, one each; the same as one by one.
+void to_float16(std::span<const float> values, std::uint16_t* out);
+void to_bfloat16(std::span<const float> values, std::uint16_t* out);
 
 constexpr float float16_value(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16;

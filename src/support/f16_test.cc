@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -75,6 +76,26 @@ TEST(Float16, RoundsToTheNearest) {
         std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 48) - 80);
     expect_nearest(value, float16_bits(value), float16_value);
     expect_nearest(-value, bfloat16_bits(-value), bfloat16_value);
+  }
+}
+
+TEST(Float16, ManyAtOnceAreTheSameAsOneByOne) {
+  std::mt19937 random(8);
+  std::vector<float> values = {0.0F, -0.0F, 65504.0F, 65520.0F, 0x1p-25F, 0x1.8p-24F, 0x1p-126F};
+  for (const std::uint32_t bits : {0x7f800001U, 0xffc12345U, 0x7f800000U, 0x7f7fffffU, 1U}) {
+    values.push_back(std::bit_cast<float>(bits));
+  }
+  while (values.size() < 200'003) {
+    values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
+    values.push_back(std::ldexp(1 + static_cast<float>(random() >> 8) * 0x1p-24F,
+                                static_cast<int>(random() % 48) - 30));
+  }
+  std::vector<std::uint16_t> half(values.size()), brain(values.size());
+  to_float16(values, half.data());
+  to_bfloat16(values, brain.data());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    ASSERT_EQ(half[i], float16_bits(values[i])) << std::bit_cast<std::uint32_t>(values[i]);
+    ASSERT_EQ(brain[i], bfloat16_bits(values[i])) << std::bit_cast<std::uint32_t>(values[i]);
   }
 }
 
