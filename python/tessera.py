@@ -8,6 +8,7 @@ through ctypes and numpy.
 import ctypes
 import json
 import time
+from collections.abc import Sequence
 from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_uint8, c_uint16, \
     c_uint32, c_uint64, c_void_p, sizeof
 from pathlib import Path
@@ -45,8 +46,8 @@ class InstanceOptions(Structure):
     _fields_ = [("struct_bytes", c_uint32), ("threads", c_int32), ("device", Device),
                 ("allocator", c_void_p), ("pools", c_void_p), ("pool_count", c_int32),
                 ("profile", c_int32), ("no_replay", c_int32), ("thread_nice", c_int32),
-                ("thread_pool", c_void_p), ("thread_cpus", c_void_p), ("thread_cpu_count", c_int32),
-                ("pad", c_int32)]
+                ("thread_pool", c_void_p), ("thread_cpus", POINTER(c_int32)),
+                ("thread_cpu_count", c_int32), ("pad", c_int32)]
 
 
 class IO(Structure):
@@ -102,9 +103,11 @@ def aligned(array: np.ndarray, align_bytes: int) -> np.ndarray:
 
 class Model:
     """One model and one instance of it: for one thread at a time. Without `replay`, runs on a
-    device are never recorded as a CUDA graph."""
+    device are never recorded as a CUDA graph. `nice` is added to the nice value of the instance's
+    own threads, and `cpus` are those that they may use; a vendor library's threads know neither."""
 
-    def __init__(self, path, threads: int = 0, replay: bool = True):
+    def __init__(self, path, threads: int = 0, replay: bool = True, nice: int = 0,
+                 cpus: Sequence[int] = ()):
         self._model, self._instance = c_void_p(), c_void_p()
         start = time.perf_counter()
         self._library = ctypes.CDLL(str(Path(path).resolve()))
@@ -115,7 +118,10 @@ class Model:
         self.load_us = 1e6 * (time.perf_counter() - start)
         start = time.perf_counter()
         wanted = InstanceOptions(struct_bytes=sizeof(InstanceOptions), threads=threads,
-                                 no_replay=not replay)
+                                 no_replay=not replay, thread_nice=nice,
+                                 thread_cpu_count=len(cpus))
+        if cpus:
+            wanted.thread_cpus = (c_int32 * len(cpus))(*cpus)
         self._check(self._library.tessera_instance_create(self._model, byref(wanted),
                                                           byref(self._instance)))
         self.instance_us = 1e6 * (time.perf_counter() - start)

@@ -6,7 +6,7 @@
 #include "tessera/model.h"
 
 TESSERA_API const char tessera_metadata[] = "{}";
-static char last_error[64];
+static char last_error[256];
 
 const char* tessera_last_error(void) { return last_error; }
 const char* tessera_target(void) { return "cuda"; }
@@ -40,10 +40,18 @@ int32_t tessera_instance_create(tessera_model* model, const tessera_instance_opt
                                 tessera_instance** instance) {
   (void)model;
   *instance = NULL;
-  snprintf(last_error, sizeof last_error, "asked for %d threads, replay %s", (int)options->threads,
-           options->struct_bytes < sizeof *options ? "unsaid"
-           : options->no_replay                    ? "off"
-                                                   : "on");
+  int length = snprintf(last_error, sizeof last_error, "asked for %d threads, replay %s",
+                        (int)options->threads,
+                        options->struct_bytes < sizeof *options ? "unsaid"
+                        : options->no_replay                    ? "off"
+                                                                : "on");
+  if (options->struct_bytes < sizeof *options) return TESSERA_INVALID_ARGUMENT;
+  length += snprintf(last_error + length, sizeof last_error - (size_t)length, ", nice %d",
+                     (int)options->thread_nice);
+  for (int i = 0; i < options->thread_cpu_count; ++i) {
+    length += snprintf(last_error + length, sizeof last_error - (size_t)length, ", CPU %d",
+                       (int)options->thread_cpus[i]);
+  }
   return TESSERA_INVALID_ARGUMENT;
 }
 void tessera_instance_destroy(tessera_instance* instance) { (void)instance; }

@@ -17,4 +17,7 @@ def answer(**options) -> str:
 
 
 assert "asked for 3 threads, replay on" in answer(threads=3), answer(threads=3)
+assert "replay on, nice 0" in answer(threads=3), answer(threads=3)
+placed = answer(nice=5, cpus=[1, 0])
+assert placed.endswith("nice 5, CPU 1, CPU 0"), placed
 assert "asked for 0 threads, replay off" in answer(replay=False), answer(replay=False)

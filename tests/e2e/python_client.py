@@ -3,6 +3,7 @@
 """That python/tessera.py says what a library says: python_client.py FOLDER LIBRARY, the folder of
 tessera.py and a library of `y = x w v`, x being (4, 8), w (8, 16), which is kept, and v the first
 four columns of the identity."""
+import os
 import sys
 
 import numpy as np
@@ -28,5 +29,9 @@ with tessera.Model(sys.argv[2], threads=1) as model:
     assert after["other_bytes"] >= before["other_bytes"] + w.nbytes, (before, after)
     y = model.run({"x": x})["y"]
     np.testing.assert_allclose(y, (x @ w)[:, :4], rtol=1e-5, atol=1e-6)
+    cpus = sorted(os.sched_getaffinity(0))
+    with tessera.Model(sys.argv[2], threads=2, nice=1, cpus=cpus) as other:
+        other.set_weight("w", w)
+        np.testing.assert_array_equal(other.run({"x": x})["y"], y)
     # Outputs are in the instance's own memory.
     assert model.memory()["other_bytes"] >= after["other_bytes"] + y.nbytes, model.memory()
