@@ -2,9 +2,9 @@
 # What a folder can make: a library, an archive of the runtime, a command, tests. The DEPS edges are
 # the layering, which scripts/check-includes.py compares with the #include lines.
 
-# Where TESSERA_TOGETHER is on, the sources of a folder are compiled six at once, so that their
-# headers are read once. APART names those that are not: names of their anonymous namespaces stand
-# in other sources of the folder too.
+# Where TESSERA_TOGETHER is on, the sources of a folder are compiled six at once, those of its
+# tests twelve, so that their headers are read once. APART names those that are not: names of their
+# anonymous namespaces stand in other sources of the folder too.
 
 # tessera_library(NAME DEPS folder... [LIBS external-target...] [SOURCES generated-file...]
 #                 [APART source...])
@@ -27,7 +27,7 @@ function(tessera_library name)
   target_include_directories(tessera_${name} ${scope}
     ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   tessera_link_(tessera_${name} ${scope} "${arg_DEPS}" "${arg_LIBS}")
-  tessera_together_(tessera_${name} ${arg_SOURCES} ${arg_APART})
+  tessera_together_(tessera_${name} 6 ${arg_SOURCES} ${arg_APART})
   add_library(tessera::${name} ALIAS tessera_${name})
 endfunction()
 
@@ -90,7 +90,7 @@ function(tessera_executable name)
   target_include_directories(${target} PRIVATE
     ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   tessera_link_(${target} PRIVATE "${arg_DEPS}" "${arg_LIBS}")
-  tessera_together_(${target} ${arg_APART})
+  tessera_together_(${target} 6 ${arg_APART})
   get_property(archives GLOBAL PROPERTY TESSERA_RUNTIME_ARCHIVES)
   if(archives)
     add_dependencies(${target} ${archives})
@@ -124,9 +124,9 @@ function(tessera_test name)
     target_link_libraries(${target} PRIVATE tessera::${name})
   endif()
   tessera_link_(${target} PRIVATE "${arg_DEPS}" "GTest::gtest_main;${arg_LIBS}")
-  tessera_together_(${target} ${arg_APART})
+  tessera_together_(${target} 12 ${arg_APART})
   if(CMAKE_BUILD_TYPE STREQUAL Release)
-    target_compile_options(${target} PRIVATE -O1)  # quicker to compile than they are slow
+    target_compile_options(${target} PRIVATE -O0)  # quicker to compile than they are slow
   endif()
   if(NOT arg_SHARDS)
     set(arg_SHARDS 1)
@@ -165,11 +165,11 @@ function(tessera_sources_ sources_var tests_var)
   set(${tests_var} ${tests} PARENT_SCOPE)
 endfunction()
 
-# tessera_together_(target [source apart...])
-function(tessera_together_ target)
+# tessera_together_(target how-many-sources [source apart...])
+function(tessera_together_ target count)
   get_target_property(kind ${target} TYPE)
   if(TESSERA_TOGETHER AND NOT kind STREQUAL INTERFACE_LIBRARY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
     if(ARGN)
       set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()

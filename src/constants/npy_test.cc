@@ -8,9 +8,12 @@
 #include <sys/resource.h>
 
 #include "support/subprocess.h"
+#include "support/testing/expect_contains.h"
 
 namespace tessera {
 namespace {
+
+using tessera::testing::expect_contains;
 
 const std::string kTestdata = TESSERA_SOURCE_DIR "/src/constants/testdata/";
 using Tensors = std::map<std::string, Tensor>;
@@ -52,11 +55,7 @@ template <class T>
 std::string problem_of(const Result<T>& result) {
   return result ? "accepted" : render(result.error());
 }
-void expect_contains(const std::string& text, std::string_view part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text << "\nhas no: " << part;
-}
-
-class Npy : public testing::Test {
+class Npy : public ::testing::Test {
  protected:
   std::string path(std::string_view name) const { return dir_->file(name); }
   std::string written(std::string_view content) const {

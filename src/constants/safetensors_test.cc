@@ -7,9 +7,12 @@
 #include <gtest/gtest.h>
 
 #include "support/files.h"
+#include "support/testing/expect_contains.h"
 
 namespace tessera {
 namespace {
+
+using tessera::testing::expect_contains;
 
 std::string file_text(const std::string& header, const std::string& data) {
   std::string text(8, '\0');
@@ -18,7 +21,7 @@ std::string file_text(const std::string& header, const std::string& data) {
   return text + header + data;
 }
 
-class Safetensors : public testing::Test {
+class Safetensors : public ::testing::Test {
  protected:
   Result<std::map<std::string, Tensor>> read(std::string_view content) const {
     EXPECT_TRUE(write_atomically(dir_->file("x"), content));
@@ -33,10 +36,6 @@ class Safetensors : public testing::Test {
   }
   FileResult<TempDir> dir_ = TempDir::make("tessera-test-");
 };
-
-void expect_contains(const std::string& text, std::string_view part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text << "\nhas no: " << part;
-}
 
 TEST_F(Safetensors, ReadsAllTypesAtAnyAlignment) {
   const char* names[] = {"BOOL", "U8",  "I8",  "I16", "U16", "F16", "BF16",

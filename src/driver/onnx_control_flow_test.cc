@@ -18,12 +18,12 @@ using import::add_attribute;
 using import::TestModel;
 using testing::ModelTest;
 using testing::value_of;
-using Sizes = std::vector<std::int64_t>;
+using Extents = std::vector<std::int64_t>;
 
-Tensor floats(Sizes shape, const std::vector<double>& values) {
+Tensor floats(Extents shape, const std::vector<double>& values) {
   return tensor_from_doubles(std::move(shape), kFloat32, values);
 }
-Tensor truth(bool value) { return tensor_from_ints({}, kBool, Sizes{value}); }
+Tensor truth(bool value) { return tensor_from_ints({}, kBool, Extents{value}); }
 
 class OnnxControlFlow : public ModelTest {
  protected:
@@ -100,8 +100,8 @@ TEST_F(OnnxControlFlow, BranchesOfDifferentSizes) {
   EXPECT_EQ(to_string(main.type(main.result())),
             "(Tensor[(?, 3), float32], Tensor[(2, 3), float32])");
   const Tensor x = floats({2, 3}, {1, -2, 3, -4, 5, -6});
-  EXPECT_EQ(results({truth(true), x})[0].shape, (Sizes{6, 3}));
-  EXPECT_EQ(results({truth(false), x})[0].shape, (Sizes{2, 3}));
+  EXPECT_EQ(results({truth(true), x})[0].shape, (Extents{6, 3}));
+  EXPECT_EQ(results({truth(false), x})[0].shape, (Extents{2, 3}));
   EXPECT_EQ(element_as_double(results({truth(true), x})[0], 15), 4);
 }
 
@@ -126,9 +126,9 @@ TEST_F(OnnxControlFlow, BranchesWithinBranches) {
   model_.output("y");
   compile_model();
   const Tensor x = floats({4}, {1, 2, 3, 4});
-  EXPECT_EQ(results({truth(true), truth(true), x})[0].shape, Sizes{5});
-  EXPECT_EQ(results({truth(true), truth(false), x})[0].shape, Sizes{1});
-  EXPECT_EQ(results({truth(false), truth(false), x})[0].shape, Sizes{4});
+  EXPECT_EQ(results({truth(true), truth(true), x})[0].shape, Extents{5});
+  EXPECT_EQ(results({truth(true), truth(false), x})[0].shape, Extents{1});
+  EXPECT_EQ(results({truth(false), truth(false), x})[0].shape, Extents{4});
 }
 
 // Running sums of a sequence and, from its end, the rows' negatives.
@@ -151,12 +151,12 @@ TEST_F(OnnxControlFlow, AScanOfAsManySlicesAsComeAtRunTime) {
   const relay::Function& main = module_.functions.at("main");
   EXPECT_EQ(to_string(flatten(main.type(main.result()))[1]), "Tensor[(?n, 3), float32]");
   const auto found = results({floats({2, 3}, {1, 2, 3, 10, 20, 30})}, {{"n", 2, {}}});
-  EXPECT_EQ(found[1].shape, (Sizes{2, 3}));
+  EXPECT_EQ(found[1].shape, (Extents{2, 3}));
   EXPECT_EQ(element_as_double(found[0], 2), 33);
   EXPECT_EQ(element_as_double(found[2], 0), -10);
-  EXPECT_EQ(results({floats({1, 3}, {1, 2, 3})}, {{"n", 1, {}}})[2].shape, (Sizes{1, 3}));
+  EXPECT_EQ(results({floats({1, 3}, {1, 2, 3})}, {{"n", 1, {}}})[2].shape, (Extents{1, 3}));
   EXPECT_EQ(results({floats({5, 3}, std::vector<double>(15, 2))}, {{"n", 5, {}}})[1].shape,
-            (Sizes{5, 3}));
+            (Extents{5, 3}));
 }
 
 // Rows of which only the run tells how large they are, and nothing how many there will be.
@@ -179,12 +179,12 @@ TEST_F(OnnxControlFlow, RowsOfASizeThatDataDecide) {
   for (const char* name : {"last", "rows"}) model_.output(name);
   compile_model();
   const auto rows = [&](std::int64_t k, std::int64_t trips) {
-    return results({floats({6}, {1, 2, 3, 4, 5, 6}), tensor_from_ints({1}, kInt64, Sizes{k}),
-                    tensor_from_ints({}, kInt64, Sizes{trips})})[1];
+    return results({floats({6}, {1, 2, 3, 4, 5, 6}), tensor_from_ints({1}, kInt64, Extents{k}),
+                    tensor_from_ints({}, kInt64, Extents{trips})})[1];
   };
   EXPECT_TRUE(rows(2, 3) == floats({3, 2}, {1, 2, 4, 5, 7, 8}));
   EXPECT_TRUE(rows(4, 1) == floats({1, 4}, {1, 2, 3, 4}));
-  EXPECT_EQ(rows(5, 4).shape, (Sizes{4, 5}));
+  EXPECT_EQ(rows(5, 4).shape, (Extents{4, 5}));
   EXPECT_EQ(rows(5, 0).shape[0], 0);
 }
 
@@ -205,10 +205,10 @@ TEST_F(OnnxControlFlow, AScanOverWhatDataDecide) {
   for (const char* name : {"next", "kept"}) body->add_output()->set_name(name);
   for (const char* name : {"last", "sums"}) model_.output(name);
   compile_model();
-  const Tensor zero = tensor_from_ints({1}, kInt64, Sizes{0});
+  const Tensor zero = tensor_from_ints({1}, kInt64, Extents{0});
   const auto found = results({floats({6}, {0, 1, 1, 0, 0, 1}), zero});
-  EXPECT_TRUE(found[1] == tensor_from_ints({3, 1}, kInt64, Sizes{1, 3, 8}));
-  EXPECT_EQ(results({floats({6}, {0, 0, 0, 0, 0, 0}), zero})[1].shape, (Sizes{0, 1}));
+  EXPECT_TRUE(found[1] == tensor_from_ints({3, 1}, kInt64, Extents{1, 3, 8}));
+  EXPECT_EQ(results({floats({6}, {0, 0, 0, 0, 0, 0}), zero})[1].shape, (Extents{0, 1}));
 }
 
 TEST_F(OnnxControlFlow, AsManyDistinctValuesAsThereAre) {
@@ -219,10 +219,10 @@ TEST_F(OnnxControlFlow, AsManyDistinctValuesAsThereAre) {
   compile_model();
   const auto found = results({floats({6}, {2, 1, 1, 3, 4, 3})});
   EXPECT_TRUE(found[0] == floats({4}, {1, 2, 3, 4}));
-  EXPECT_TRUE(found[1] == tensor_from_ints({4}, kInt64, Sizes{1, 0, 3, 4}));
-  EXPECT_TRUE(found[2] == tensor_from_ints({6}, kInt64, Sizes{1, 0, 0, 2, 3, 2}));
-  EXPECT_TRUE(found[3] == tensor_from_ints({4}, kInt64, Sizes{2, 1, 2, 1}));
-  EXPECT_EQ(results({floats({3}, {5, 5, 5})})[0].shape, Sizes{1});
+  EXPECT_TRUE(found[1] == tensor_from_ints({4}, kInt64, Extents{1, 0, 3, 4}));
+  EXPECT_TRUE(found[2] == tensor_from_ints({6}, kInt64, Extents{1, 0, 0, 2, 3, 2}));
+  EXPECT_TRUE(found[3] == tensor_from_ints({4}, kInt64, Extents{2, 1, 2, 1}));
+  EXPECT_EQ(results({floats({3}, {5, 5, 5})})[0].shape, Extents{1});
 }
 
 // Rows of more columns than are sorted one by one: an odd number, and few values, so that rows
@@ -247,7 +247,7 @@ TEST_F(OnnxControlFlow, DistinctRowsOfManyColumns) {
   for (const auto& row : rows) ++counts[row];
   ASSERT_EQ(counts.size(), 15u);
   std::vector<double> wanted;
-  Sizes wanted_counts, wanted_first, wanted_inverse;
+  Extents wanted_counts, wanted_first, wanted_inverse;
   for (const auto& [row, count] : counts) {
     wanted.insert(wanted.end(), row.begin(), row.end());
     wanted_counts.push_back(count);
@@ -283,10 +283,10 @@ TEST_F(OnnxControlFlow, ASliceOfWhatABranchGave) {
   model_.output("z");
   compile_model();
   const Tensor x = floats({6}, {0, 1, 0, 2, 3, 0});
-  EXPECT_TRUE(results({x, truth(true)})[1] == tensor_from_ints({3}, kInt64, Sizes{4, 1, 3}));
-  EXPECT_TRUE(results({x, truth(false)})[0] == tensor_from_ints({2}, kInt64, Sizes{-1, -3}));
+  EXPECT_TRUE(results({x, truth(true)})[1] == tensor_from_ints({3}, kInt64, Extents{4, 1, 3}));
+  EXPECT_TRUE(results({x, truth(false)})[0] == tensor_from_ints({2}, kInt64, Extents{-1, -3}));
   const Tensor none = floats({6}, {0, 0, 0, 0, 0, 0});
-  EXPECT_EQ(results({none, truth(true)})[0].shape, Sizes{0});
+  EXPECT_EQ(results({none, truth(true)})[0].shape, Extents{0});
 }
 
 // `seq` meets a table of as many rows as there are, at most 8: what that gives has no name.
@@ -314,8 +314,8 @@ TEST_F(OnnxControlFlow, SizesThatOnlyBroadcastingTells) {
   for (const auto& [batch, seq] : {std::pair{2, 3}, {1, 8}, {3, 1}}) {
     const auto found = results({exec::random_input({"", kFloat32, {batch, seq, 4}}, 1)},
                                {{"batch", batch, {}}, {"seq", seq, {}}});
-    EXPECT_EQ(found[0].shape, (Sizes{1, batch, seq, 4}));
-    EXPECT_EQ(found[1].shape, (Sizes{batch, seq, 2, 2}));
+    EXPECT_EQ(found[0].shape, (Extents{1, batch, seq, 4}));
+    EXPECT_EQ(found[1].shape, (Extents{batch, seq, 2, 2}));
   }
 }
 

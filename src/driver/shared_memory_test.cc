@@ -23,37 +23,42 @@ class Library {
  public:
   explicit Library(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
     EXPECT_NE(handle_, nullptr);
-    EXPECT_EQ(function(tessera_model_create, "tessera_model_create")(nullptr, &model_), 0);
+    EXPECT_EQ(function<decltype(tessera_model_create)>("tessera_model_create")(nullptr, &model_),
+              0);
     tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
     options.threads = 2;
-    const auto create = function(tessera_instance_create, "tessera_instance_create");
+    const auto create = function<decltype(tessera_instance_create)>("tessera_instance_create");
     EXPECT_EQ(create(model_, &options, &instance_), 0) << error();
-    inputs = ports(function(tessera_model_input_count, "tessera_model_input_count")(model_),
-                   function(tessera_model_input, "tessera_model_input"));
-    outputs = ports(function(tessera_model_output_count, "tessera_model_output_count")(model_),
-                    function(tessera_model_output, "tessera_model_output"));
+    inputs =
+        ports(function<decltype(tessera_model_input_count)>("tessera_model_input_count")(model_),
+              function<decltype(tessera_model_input)>("tessera_model_input"));
+    outputs =
+        ports(function<decltype(tessera_model_output_count)>("tessera_model_output_count")(model_),
+              function<decltype(tessera_model_output)>("tessera_model_output"));
   }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
   ~Library() {
-    function(tessera_instance_destroy, "tessera_instance_destroy")(instance_);
-    function(tessera_model_destroy, "tessera_model_destroy")(model_);
+    function<decltype(tessera_instance_destroy)>("tessera_instance_destroy")(instance_);
+    function<decltype(tessera_model_destroy)>("tessera_model_destroy")(model_);
     dlclose(handle_);
   }
 
   std::int32_t run(const std::vector<void*>& in, const std::vector<void*>& out) const {
     std::vector<tessera_tensor> given = tensors(inputs, in), wanted = tensors(outputs, out);
-    return function(tessera_instance_run, "tessera_instance_run")(
+    return function<decltype(tessera_instance_run)>("tessera_instance_run")(
         instance_, given.data(), static_cast<std::int32_t>(given.size()), wanted.data(),
         static_cast<std::int32_t>(wanted.size()));
   }
-  std::string error() const { return function(tessera_last_error, "tessera_last_error")(); }
+  std::string error() const {
+    return function<decltype(tessera_last_error)>("tessera_last_error")();
+  }
 
   std::vector<tessera_io> inputs, outputs;
 
  private:
   template <class F>
-  F* function(F& /*of this type*/, const char* name) const {
+  F* function(const char* name) const {
     return reinterpret_cast<F*>(dlsym(handle_, name));
   }
   template <class F>

@@ -13,12 +13,6 @@
 namespace tessera::import {
 namespace {
 
-Module imported(const TestModel& m, const ImportOptions& options = {}) {
-  auto module = m.import(options);
-  if (!module) throw std::runtime_error(render(module.error()));
-  return std::move(*module);
-}
-
 std::size_t count_calls(const relay::Function& f, std::string_view op) {
   std::size_t count = 0;
   for (std::uint32_t i = 0; i < f.num_nodes(); ++i) {

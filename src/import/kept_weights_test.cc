@@ -11,12 +11,6 @@ ImportOptions keeping(std::set<std::string> names, bool all = false) {
   return options;
 }
 
-Module imported(const TestModel& m, const ImportOptions& options) {
-  auto module = m.import(options);
-  if (!module) throw std::runtime_error(render(module.error()));
-  return std::move(*module);
-}
-
 std::vector<std::string> params_of(const Module& module) {
   std::vector<std::string> names;
   const relay::Function& main = module.functions.at("main");

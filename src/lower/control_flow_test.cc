@@ -4,6 +4,7 @@
 
 #include "lower/main.h"
 #include "lower/testing/host_run.h"
+#include "lower/testing/tensors.h"
 #include "lower/testing/text.h"
 #include "ops/evaluation/compare.h"
 #include "ops/evaluation/evaluate_function.h"
@@ -14,7 +15,7 @@
 namespace tessera::lower {
 namespace {
 
-Tensor truth(bool value) { return tensor_from_ints({}, kBool, std::vector<std::int64_t>{value}); }
+using testing::truth;
 
 // `main` of the text on random inputs; conditions among them take all values.
 void expect_like_eval(const std::string& text, const std::string& golden = {}) {

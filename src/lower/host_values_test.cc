@@ -7,6 +7,7 @@
 
 #include "lower/main.h"
 #include "lower/testing/host_run.h"
+#include "lower/testing/tensors.h"
 #include "lower/testing/text.h"
 #include "ops/evaluation/evaluate_function.h"
 #include "support/testing/golden.h"
@@ -19,9 +20,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-Tensor numbers(std::vector<std::int64_t> shape, const std::vector<std::int64_t>& values) {
-  return tensor_from_ints(std::move(shape), kInt64, values);
-}
+using testing::numbers;
 
 class HostValuesTest : public ::testing::Test {
  protected:

@@ -2,6 +2,7 @@
 // Host programs that find sizes as they run: their text, and that they compute what `eval` does.
 #include "lower/main.h"
 #include "lower/testing/host_run.h"
+#include "lower/testing/tensors.h"
 #include "lower/testing/text.h"
 #include "ops/evaluation/evaluate_function.h"
 #include "support/testing/golden.h"
@@ -12,17 +13,12 @@
 namespace tessera::lower {
 namespace {
 
+using testing::floats;
 using testing::HostRun;
+using testing::numbers;
+using testing::truth;
 
-Tensor floats(std::vector<std::int64_t> shape, const std::vector<double>& values) {
-  return tensor_from_doubles(std::move(shape), kFloat32, values);
-}
-Tensor numbers(std::vector<std::int64_t> shape, const std::vector<std::int64_t>& values) {
-  return tensor_from_ints(std::move(shape), kInt64, values);
-}
-Tensor truth(bool value) { return tensor_from_ints({}, kBool, std::vector<std::int64_t>{value}); }
-
-class RunTimeSizes : public ::testing::Test {
+class HostProgramSizes : public ::testing::Test {
  protected:
   void lower_text(const std::string& text) {
     module_ = testing::module_of(text);
@@ -63,7 +59,7 @@ class RunTimeSizes : public ::testing::Test {
 };
 
 // No element is computed that would need the size.
-TEST_F(RunTimeSizes, ASumOfNothingWithWhatDataSizes) {
+TEST_F(HostProgramSizes, ASumOfNothingWithWhatDataSizes) {
   lower_text(
       "def @main(%x: Tensor[(0, 0), float32], %y: Tensor[(0, 2), int32]) {\n"
       "  add(%y, argwhere(%x))\n}\n");
@@ -71,7 +67,7 @@ TEST_F(RunTimeSizes, ASumOfNothingWithWhatDataSizes) {
                {0, 2});
 }
 
-TEST_F(RunTimeSizes, ASliceHasAStep) {
+TEST_F(HostProgramSizes, ASliceHasAStep) {
   lower_text(
       "def @main(%x: Tensor[(6), float32], %b: Tensor[(1), int64], %e: Tensor[(1), int64],\n"
       "          %s: Tensor[(1), int64]) {\n  dyn.strided_slice(%x, %b, %e, %s)\n}\n");
@@ -89,7 +85,7 @@ TEST_F(RunTimeSizes, ASliceHasAStep) {
 }
 
 // What is read at a place that it gives itself has no memory of its own.
-TEST_F(RunTimeSizes, ATensorIsAnIndexIntoItself) {
+TEST_F(HostProgramSizes, ATensorIsAnIndexIntoItself) {
   lower_text("def @main(%x: Tensor[(?n), uint16]) { %0 = copy(%x); gather(%0, %0, axis=0) }\n");
   expect_shape({tensor_from_ints({4}, kUInt16, std::vector<std::int64_t>{3, 0, 1, 2})}, {4});
   lower_text(
@@ -98,7 +94,7 @@ TEST_F(RunTimeSizes, ATensorIsAnIndexIntoItself) {
   expect_shape({numbers({5}, {-1, 3, 0, 2, 1})}, {5});
 }
 
-TEST_F(RunTimeSizes, AReshapeToAListOfTheInputs) {
+TEST_F(HostProgramSizes, AReshapeToAListOfTheInputs) {
   lower_text(
       "def @main(%x: Tensor[(6), float32], %s: Tensor[(2), int64]) {\n"
       "  nn.relu(dyn.reshape(negative(%x), %s))\n}\n");
@@ -114,7 +110,7 @@ TEST_F(RunTimeSizes, AReshapeToAListOfTheInputs) {
   }
 }
 
-TEST_F(RunTimeSizes, PlacesOfWhatIsTrueAndWhatIsMadeOfThem) {
+TEST_F(HostProgramSizes, PlacesOfWhatIsTrueAndWhatIsMadeOfThem) {
   lower_text(
       "def @main(%x: Tensor[(2, 3), float32]) {\n"
       "  %0 = argwhere(%x);\n"
@@ -125,7 +121,7 @@ TEST_F(RunTimeSizes, PlacesOfWhatIsTrueAndWhatIsMadeOfThem) {
   expect_shape({floats({2, 3}, {1, 2, 3, 4, 5, 6})}, {6, 2});
 }
 
-TEST_F(RunTimeSizes, ABranchDecidesTheSize) {
+TEST_F(HostProgramSizes, ABranchDecidesTheSize) {
   lower_text(
       "def @main(%c: bool, %x: Tensor[(6), float32], %n: float32) {\n"
       "  %2 = if (%c) {\n"
@@ -142,7 +138,7 @@ TEST_F(RunTimeSizes, ABranchDecidesTheSize) {
   expect_shape({truth(false), x, floats({}, {0})}, {6});
 }
 
-TEST_F(RunTimeSizes, ACarriedValueGrows) {
+TEST_F(HostProgramSizes, ACarriedValueGrows) {
   lower_text(std::string(testing::kGrowingLoop) +
              "def @main(%x: Tensor[(1, 2), float32], %n: int64) { @grow(0i64, %n, %x, %x) }\n");
   tessera::testing::expect_golden(TESSERA_SOURCE_DIR "/src/lower/testdata/run_time_loop.tir",
@@ -155,7 +151,7 @@ TEST_F(RunTimeSizes, ACarriedValueGrows) {
 }
 
 // What a view shows may be computed in the caller's memory only where its size is checked before.
-TEST_F(RunTimeSizes, AViewIsCheckedBeforeWhatItShowsIsWritten) {
+TEST_F(HostProgramSizes, AViewIsCheckedBeforeWhatItShowsIsWritten) {
   for (const char* producer :
        {"nn.softmax(%x)", "exp(%x)", "nn.matmul(%x, %x, units=None, transpose_b=True)"}) {
     lower_text(
@@ -171,7 +167,7 @@ TEST_F(RunTimeSizes, AViewIsCheckedBeforeWhatItShowsIsWritten) {
   }
 }
 
-TEST_F(RunTimeSizes, AViewInABranchIsCheckedBeforeItsBytesReachTheResult) {
+TEST_F(HostProgramSizes, AViewInABranchIsCheckedBeforeItsBytesReachTheResult) {
   lower_text(
       "def @main(%c: bool, %x: Tensor[(?n), float32], %y: Tensor[(2, 2), float32]) {\n"
       "  if (%c) { reshape(exp(%x), newshape=[2, 2]) } else { %y }\n}\n");
@@ -184,7 +180,7 @@ TEST_F(RunTimeSizes, AViewInABranchIsCheckedBeforeItsBytesReachTheResult) {
       << host_text();
 }
 
-TEST_F(RunTimeSizes, AViewOfWhatTheRunSizesIsCheckedBeforeItsBytesReachTheResult) {
+TEST_F(HostProgramSizes, AViewOfWhatTheRunSizesIsCheckedBeforeItsBytesReachTheResult) {
   lower_text(
       "def @main(%x: Tensor[(4), float32]) {\n"
       "  reshape(negative(argwhere(%x)), newshape=[2])\n}\n");
@@ -194,7 +190,7 @@ TEST_F(RunTimeSizes, AViewOfWhatTheRunSizesIsCheckedBeforeItsBytesReachTheResult
       << host_text();
 }
 
-TEST_F(RunTimeSizes, WhatTheModelSaysOfADataDependentSizeIsChecked) {
+TEST_F(HostProgramSizes, WhatTheModelSaysOfADataDependentSizeIsChecked) {
   lower_text(
       "def @main(%x: Tensor[(6), float32], %b: Tensor[(1), int64], %e: Tensor[(1), int64],\n"
       "          %s: Tensor[(1), int64]) {\n"
@@ -205,7 +201,7 @@ TEST_F(RunTimeSizes, WhatTheModelSaysOfADataDependentSizeIsChecked) {
   EXPECT_NE(failure({x, numbers({1}, {5}), numbers({1}, {9}), one}), "");
 }
 
-TEST_F(RunTimeSizes, BroadcastSizesAreEqualOrOne) {
+TEST_F(HostProgramSizes, BroadcastSizesAreEqualOrOne) {
   lower_text(
       "#[symbol a = 0..]\n#[symbol b = 0..]\n"
       "def @main(%x: Tensor[(?a), float32], %y: Tensor[(?b), float32],\n"

@@ -20,7 +20,7 @@ const Pass kPlain{.name = "plain-pass", .summary = ""};
 const Pass kRich{.name = "rich", .summary = "", .options = relay::attr_schema<TestOptions>};
 const Pass* const kKnown[] = {&kPlain, &kRich};
 
-std::vector<PassCall> parse_good(std::string_view text) {
+std::vector<PassCall> good_pipeline(std::string_view text) {
   auto calls = parse_pipeline(text, kKnown);
   if (calls) return std::move(*calls);
   ADD_FAILURE() << text << "\n" << render(calls.error());
@@ -39,15 +39,15 @@ std::string error_of(std::string_view text) {
 }
 
 relay::AttrValue value_of(std::string_view text) {
-  const auto calls = parse_good("rich{any=" + std::string(text) + "}");
+  const auto calls = good_pipeline("rich{any=" + std::string(text) + "}");
   const relay::AttrValue* v = calls.empty() ? nullptr : calls[0].options.find("any");
   return v == nullptr ? relay::AttrValue() : *v;
 }
 
 TEST(PipelineText, ListsOfPasses) {
-  EXPECT_TRUE(parse_good("").empty());
-  EXPECT_TRUE(parse_good("  ").empty());
-  const auto calls = parse_good(" plain-pass , rich{ count = 3 , flag=true },plain-pass{}");
+  EXPECT_TRUE(good_pipeline("").empty());
+  EXPECT_TRUE(good_pipeline("  ").empty());
+  const auto calls = good_pipeline(" plain-pass , rich{ count = 3 , flag=true },plain-pass{}");
   ASSERT_EQ(calls.size(), 3u);
   EXPECT_EQ(calls[0].pass, &kPlain);
   EXPECT_EQ(calls[1].pass, &kRich);
@@ -76,10 +76,11 @@ TEST(PipelineText, AllFormsOfValues) {
 }
 
 TEST(PipelineText, OptionsAreNormalised) {
-  EXPECT_TRUE(parse_good("rich{count=0,flag=false}")[0].options.empty()) << "the defaults";
-  EXPECT_EQ(parse_good("rich{words=one}")[0].options, parse_good("rich{words=[one]}")[0].options);
-  EXPECT_EQ(parse_good("rich{words=[9, true]}")[0].options,
-            parse_good("rich{words=[\"9\", \"true\"]}")[0].options)
+  EXPECT_TRUE(good_pipeline("rich{count=0,flag=false}")[0].options.empty()) << "the defaults";
+  EXPECT_EQ(good_pipeline("rich{words=one}")[0].options,
+            good_pipeline("rich{words=[one]}")[0].options);
+  EXPECT_EQ(good_pipeline("rich{words=[9, true]}")[0].options,
+            good_pipeline("rich{words=[\"9\", \"true\"]}")[0].options)
       << "what is wanted tells what it is";
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using testing::op;
 
-const Type kVector = tensor_type({4}, kFloat32);
+const Type kFourFloats = tensor_type({4}, kFloat32);
 
 std::string findings(const Function& f) {
   std::string out;
@@ -20,9 +20,9 @@ std::string findings(const Function& f) {
 
 TEST(Verify, WellFormed) {
   FunctionBuilder b;
-  const NodeId x = b.param("x", kVector);
+  const NodeId x = b.param("x", kFourFloats);
   const RegionId body = b.begin_region();
-  const NodeId p = b.param("p", kVector);
+  const NodeId p = b.param("p", kFourFloats);
   b.end_region(b.call(op("add"), {p, x}));  // captures, which a plain literal may
   const NodeId literal = b.literal(body, {});
   EXPECT_EQ(findings(b.finish(b.call_value(literal, std::vector{x}))), "");
@@ -30,7 +30,7 @@ TEST(Verify, WellFormed) {
 
 TEST(Verify, ValuesOfOtherRegionsAreOutOfReach) {
   FunctionBuilder b;
-  const NodeId x = b.param("x", kVector), c = b.param("c", tensor_type({}, kBool));
+  const NodeId x = b.param("x", kFourFloats), c = b.param("c", tensor_type({}, kBool));
   const RegionId yes = b.begin_region();
   const NodeId inside = b.call(op("exp"), {x});
   b.end_region(inside);
@@ -46,7 +46,7 @@ TEST(Verify, ValuesOfOtherRegionsAreOutOfReach) {
 // A loop refers to its own name; what is inside of its branches stays there.
 TEST(Verify, Loops) {
   FunctionBuilder b;
-  const NodeId i = b.param("i", tensor_type({}, kInt64)), x = b.param("x", kVector);
+  const NodeId i = b.param("i", tensor_type({}, kInt64)), x = b.param("x", kFourFloats);
   const NodeId goes_on = b.call(op("less"), {i, i});
   const RegionId again = b.begin_region();
   const NodeId next = b.call(op("exp"), {x});
@@ -56,7 +56,7 @@ TEST(Verify, Loops) {
   EXPECT_EQ(findings(b.finish(b.if_(goes_on, again, done))), "");
 
   FunctionBuilder wrong;
-  const NodeId v = wrong.param("x", kVector), c = wrong.param("c", tensor_type({}, kBool));
+  const NodeId v = wrong.param("x", kFourFloats), c = wrong.param("c", tensor_type({}, kBool));
   const RegionId first = wrong.begin_region();
   const NodeId inside = wrong.call(op("exp"), {v});
   wrong.end_region(wrong.call_value(wrong.global("loop"), std::vector{inside}));
@@ -68,7 +68,7 @@ TEST(Verify, Loops) {
 
 TEST(Verify, ARegionHasOneOwner) {
   FunctionBuilder b;
-  const NodeId x = b.param("x", kVector);
+  const NodeId x = b.param("x", kFourFloats);
   const RegionId body = b.begin_region();
   b.end_region(b.call(op("exp"), {x}));
   const NodeId first = b.literal(body, {}), second = b.literal(body, {});
@@ -77,7 +77,7 @@ TEST(Verify, ARegionHasOneOwner) {
 
 TEST(Verify, Arity) {
   FunctionBuilder b;
-  const NodeId x = b.param("x", kVector);
+  const NodeId x = b.param("x", kFourFloats);
   EXPECT_EQ(findings(b.finish(b.call(op("add"), {x}))), "`add` has 1 operands");
 }
 
@@ -117,7 +117,7 @@ TEST(Verify, OffloadedLiteralsCaptureNothing) {
       {"Primitive", 1}, {"Compiler", "a"}, {"Composite", "a.b"}};
   for (const auto& [attribute, value] : marks) {
     FunctionBuilder b;
-    const NodeId x = b.param("x", kVector);
+    const NodeId x = b.param("x", kFourFloats);
     const RegionId outer = b.begin_region();
     const RegionId inner = b.begin_region();
     b.end_region(b.call(op("exp"), {x}));

@@ -23,11 +23,11 @@ std::vector<std::string> unproven(const std::string& body) {
   EXPECT_TRUE(parsed.has_value()) << body << render(parsed.error());
   return parsed ? unproven_accesses(*parsed) : std::vector<std::string>{"no kernel"};
 }
-void accepts(const std::string& body) {
+void proves(const std::string& body) {
   const std::vector<std::string> found = unproven(body);
   EXPECT_TRUE(found.empty()) << body << found.front();
 }
-void refuses(const std::string& body, const std::string& why) {
+void leaves_open(const std::string& body, const std::string& why) {
   const std::vector<std::string> found = unproven(body);
   ASSERT_FALSE(found.empty()) << body;
   EXPECT_NE(found.front().find(why), std::string::npos) << found.front();
@@ -39,33 +39,33 @@ std::string loops(const std::string& statement) {
 }
 
 TEST(VerifyBounds, LoopsAlongTheDimensions) {
-  accepts(loops("y[i, j] = x[i, j]"));
-  accepts(loops("y[n - 1 - i, m - 1 - j] = x[i, j]"));
-  refuses(loops("y[i, j + 1] = x[i, j]"),
-          "index 1 of `y[i, j + 1] = ...` is not proven to be less");
-  refuses(loops("y[i, j] = x[i, j - 1]"),
-          "index 1 of `x[i, j - 1]` is not proven to be at least 0");
-  refuses(loops("y[i, j] = x[j, i]"), "index 0 of `x[j, i]`");
-  accepts("  for i in T.serial(2, n):\n    z[0, 0] = T.float32(at[i] + at[i - 2])\n");
-  refuses("  for i in T.serial(2, n + 1):\n    z[0, 0] = T.float32(at[i])\n", "index 0");
+  proves(loops("y[i, j] = x[i, j]"));
+  proves(loops("y[n - 1 - i, m - 1 - j] = x[i, j]"));
+  leaves_open(loops("y[i, j + 1] = x[i, j]"),
+              "index 1 of `y[i, j + 1] = ...` is not proven to be less");
+  leaves_open(loops("y[i, j] = x[i, j - 1]"),
+              "index 1 of `x[i, j - 1]` is not proven to be at least 0");
+  leaves_open(loops("y[i, j] = x[j, i]"), "index 0 of `x[j, i]`");
+  proves("  for i in T.serial(2, n):\n    z[0, 0] = T.float32(at[i] + at[i - 2])\n");
+  leaves_open("  for i in T.serial(2, n + 1):\n    z[0, 0] = T.float32(at[i])\n", "index 0");
 }
 
 TEST(VerifyBounds, FlattenedLoops) {
-  accepts("  for i in T.grid(n * m):\n    y[i // m, i % m] = x[i // m, i % m]\n");
-  refuses("  for i in T.grid(n * m):\n    y[i // n, i % m] = 0.0\n", "index 0");
-  refuses("  for i in T.grid(n * m + 1):\n    y[i // m, i % m] = 0.0\n", "index 0");
-  accepts(
+  proves("  for i in T.grid(n * m):\n    y[i // m, i % m] = x[i // m, i % m]\n");
+  leaves_open("  for i in T.grid(n * m):\n    y[i // n, i % m] = 0.0\n", "index 0");
+  leaves_open("  for i in T.grid(n * m + 1):\n    y[i // m, i % m] = 0.0\n", "index 0");
+  proves(
       "  for i in T.parallel(512):\n    for v in T.vectorized(8):\n"
       "      z[i // 8, i % 8 * 8 + v] = 0.0\n");
-  refuses(
+  leaves_open(
       "  for i in T.parallel(512):\n    for v in T.vectorized(8):\n"
       "      z[i // 8, i % 8 * 8 + v + 1] = 0.0\n",
       "index 1");
   // Digits of a thread's number.
-  accepts(
+  proves(
       "  for t in T.grid(256):\n    for a in T.unrolled(4):\n      for b in T.unrolled(4):\n"
       "        z[t // 16 * 4 + a, t % 16 * 4 + b] = 0.0\n");
-  refuses(
+  leaves_open(
       "  for t in T.grid(257):\n    for a in T.unrolled(4):\n      for b in T.unrolled(4):\n"
       "        z[t // 16 * 4 + a, t % 16 * 4 + b] = 0.0\n",
       "index 0");
@@ -135,70 +135,70 @@ TEST(VerifyBounds, FlattenedLoopsOverSizesThatMayBeNegative) {
 TEST(VerifyBounds, VectorsAndTheirTails) {
   const std::string vectors =
       "  for i in T.serial(n):\n    for o in T.serial(m // 8):\n      for v in T.vectorized(8):\n";
-  accepts(vectors + "        y[i, o * 8 + v] = 0.0\n");
-  refuses(vectors + "        y[i, o * 8 + v + 1] = 0.0\n", "index 1");
-  accepts(
+  proves(vectors + "        y[i, o * 8 + v] = 0.0\n");
+  leaves_open(vectors + "        y[i, o * 8 + v + 1] = 0.0\n", "index 1");
+  proves(
       "  for i in T.serial(n):\n    for v in T.serial(m % 8):\n"
       "      y[i, m // 8 * 8 + v] = 0.0\n");
   const std::string blocks = "  for i in T.serial(n):\n    for o in T.serial((m + 7) // 8):\n";
-  accepts(blocks +
-          "      for v in T.serial(T.min(8, m - o * 8)):\n        y[i, o * 8 + v] = 0.0\n");
-  accepts(blocks +
-          "      for v in T.serial(8):\n        if o * 8 + v < m:\n"
-          "          y[i, o * 8 + v] = 0.0\n");
-  refuses(blocks +
-              "      for v in T.serial(8):\n        if o * 8 + v <= m:\n"
-              "          y[i, o * 8 + v] = 0.0\n",
-          "index 1");
+  proves(blocks + "      for v in T.serial(T.min(8, m - o * 8)):\n        y[i, o * 8 + v] = 0.0\n");
+  proves(blocks +
+         "      for v in T.serial(8):\n        if o * 8 + v < m:\n"
+         "          y[i, o * 8 + v] = 0.0\n");
+  leaves_open(blocks +
+                  "      for v in T.serial(8):\n        if o * 8 + v <= m:\n"
+                  "          y[i, o * 8 + v] = 0.0\n",
+              "index 1");
 }
 
 TEST(VerifyBounds, ConditionsAroundAnAccess) {
-  accepts(loops("y[i, j] = T.if_then_else(1 <= j, x[i, j - 1], 0.0)"));
-  refuses(loops("y[i, j] = T.if_then_else(0 <= j, x[i, j - 1], 0.0)"), "index 1 of `x[i, j - 1]`");
-  accepts(loops("y[i, j] = T.if_then_else(1 <= i and i - 1 < n, x[i - 1, j], 0.0)"));
-  accepts(loops("y[i, j] = T.if_then_else(j < 1 or i < 1, 0.0, x[i - 1, j - 1])"));
-  refuses(loops("y[i, j] = T.if_then_else(j < 1 and i < 1, 0.0, x[i - 1, j - 1])"), "index");
+  proves(loops("y[i, j] = T.if_then_else(1 <= j, x[i, j - 1], 0.0)"));
+  leaves_open(loops("y[i, j] = T.if_then_else(0 <= j, x[i, j - 1], 0.0)"),
+              "index 1 of `x[i, j - 1]`");
+  proves(loops("y[i, j] = T.if_then_else(1 <= i and i - 1 < n, x[i - 1, j], 0.0)"));
+  proves(loops("y[i, j] = T.if_then_else(j < 1 or i < 1, 0.0, x[i - 1, j - 1])"));
+  leaves_open(loops("y[i, j] = T.if_then_else(j < 1 and i < 1, 0.0, x[i - 1, j - 1])"), "index");
   // A condition that has a name.
-  accepts(
+  proves(
       loops("inside: T.bool = j + 3 < m\n      y[i, j] = T.if_then_else(inside, x[i, j + 3], "
             "0.0)"));
 }
 
 TEST(VerifyBounds, TurnedRound) {
-  accepts(loops("y[i, j] = x[i, T.if_then_else(j < T.min(at[i], m), T.min(at[i], m) - j - 1, j)]"));
-  refuses(loops("y[i, j] = x[i, T.if_then_else(j < T.min(at[i], m), T.min(at[i], m) - j, j)]"),
-          "index 1");
+  proves(loops("y[i, j] = x[i, T.if_then_else(j < T.min(at[i], m), T.min(at[i], m) - j - 1, j)]"));
+  leaves_open(loops("y[i, j] = x[i, T.if_then_else(j < T.min(at[i], m), T.min(at[i], m) - j, j)]"),
+              "index 1");
 }
 
 TEST(VerifyBounds, WhatIsRequiredHoldsBehindIt) {
   const std::string access = "  for i in T.serial(n):\n    y[0, i] = x[0, i]\n";
-  refuses(access, "index 1");
-  accepts("  T.require(n == m, \"sizes differ\")\n" + access);
-  refuses(access + "  T.require(n == m, \"sizes differ\")\n", "index 1");
-  accepts("  T.require(T.max(n, m) == m, \"too small\")\n" + access);
+  leaves_open(access, "index 1");
+  proves("  T.require(n == m, \"sizes differ\")\n" + access);
+  leaves_open(access + "  T.require(n == m, \"sizes differ\")\n", "index 1");
+  proves("  T.require(T.max(n, m) == m, \"too small\")\n" + access);
   // Three things, each of which is enough.
   const std::string broadcast =
       "  for i in T.serial(n):\n    for j in T.serial(T.if_then_else(n == 1, m, n)):\n"
       "      y[i, T.if_then_else(m == 1, 0, j)] = 0.0\n";
-  refuses(broadcast, "index 1");
-  accepts("  T.require(n == m or (n == 1 or m == 1), \"no broadcast\")\n" + broadcast);
+  leaves_open(broadcast, "index 1");
+  proves("  T.require(n == m or (n == 1 or m == 1), \"no broadcast\")\n" + broadcast);
   // On a device an iteration goes on.
   const std::string launch =
       "  for i in T.grid(n):\n    T.require(0 <= at[i] and at[i] < m, \"no\")\n";
-  refuses(launch + "    y[i, at[i]] = 0.0\n", "index 1");
-  accepts(
+  leaves_open(launch + "    y[i, at[i]] = 0.0\n", "index 1");
+  proves(
       "  for i in T.serial(n):\n    T.require(0 <= at[i] and at[i] < m, \"no\")\n"
       "    y[i, at[i]] = 0.0\n");
 }
 
 TEST(VerifyBounds, IndicesFromData) {
-  refuses(loops("y[i, j] = x[at[i], j]"),
-          "index 0 of `x[at[i], j]` is not proven to be at least 0");
-  accepts(loops("y[i, j] = x[T.max(T.min(at[i], n - 1), 0), j]"));
-  refuses(loops("y[i, j] = z[T.max(T.min(at[i], n - 1), 0), 0]"), "index 0");
-  accepts(loops("y[i, j] = T.if_then_else(0 <= at[i] and at[i] < n, x[at[i], j], 0.0)"));
+  leaves_open(loops("y[i, j] = x[at[i], j]"),
+              "index 0 of `x[at[i], j]` is not proven to be at least 0");
+  proves(loops("y[i, j] = x[T.max(T.min(at[i], n - 1), 0), j]"));
+  leaves_open(loops("y[i, j] = z[T.max(T.min(at[i], n - 1), 0), 0]"), "index 0");
+  proves(loops("y[i, j] = T.if_then_else(0 <= at[i] and at[i] < n, x[at[i], j], 0.0)"));
   // Another value each time that it is read.
-  refuses(
+  leaves_open(
       "  c = T.alloc_buffer((), \"int64\", scope=\"stack\")\n  c[()] = 0\n"
       "  for i in T.serial(n):\n    if c[()] < n and 0 <= c[()]:\n      y[c[()], 0] = 0.0\n",
       "index 0");
@@ -206,7 +206,7 @@ TEST(VerifyBounds, IndicesFromData) {
 
 TEST(VerifyBounds, WindowsAndTheirPadding) {
   // 3 wide, by steps of 2, padded by 1.
-  accepts(
+  proves(
       "  for i in T.serial(n):\n    for o in T.serial((m + 2 - 3) // 2 + 1):\n"
       "      for k in T.serial(3):\n        y[i, o] = T.if_then_else(1 <= o * 2 + k and "
       "o * 2 + k - 1 < m, x[i, o * 2 + k - 1], 0.0)\n");
@@ -215,15 +215,15 @@ TEST(VerifyBounds, WindowsAndTheirPadding) {
            ",), \"float32\", scope=\"stack\")\n    for o in T.serial((m + 2 - 3) // 2 + 1):\n"
            "      for k in T.serial(3):\n        y[i, 0] = p[o * 2 + k]\n";
   };
-  refuses(padded("1"), "index 0 of `p");
+  leaves_open(padded("1"), "index 0 of `p");
 }
 
 TEST(VerifyBounds, ViewsAreNoLargerThanWhatTheyShow) {
   const std::string filled = "  for i in T.serial(n * m):\n    v[i] = 0.0\n";
-  accepts("  v = T.view(y, (n * m,), \"float32\")\n" + filled);
-  refuses("  v = T.view(y, (n * m + 1,), \"float32\")\n" + filled, "view `v`");
-  refuses("  v = T.view(z, (n * m,), \"float32\")\n" + filled, "view `v`");
-  accepts("  T.require(n * m == 4096, \"no\")\n  v = T.view(z, (n * m,), \"float32\")\n" + filled);
+  proves("  v = T.view(y, (n * m,), \"float32\")\n" + filled);
+  leaves_open("  v = T.view(y, (n * m + 1,), \"float32\")\n" + filled, "view `v`");
+  leaves_open("  v = T.view(z, (n * m,), \"float32\")\n" + filled, "view `v`");
+  proves("  T.require(n * m == 4096, \"no\")\n  v = T.view(z, (n * m,), \"float32\")\n" + filled);
 }
 
 }  // namespace

@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "support/testing/expect_contains.h"
 #include "types/target_list.h"
 #include "types/target_options.h"
 
 namespace tessera {
 namespace {
+
+using tessera::testing::expect_contains;
 
 using Strings = std::vector<std::string>;
 
@@ -23,10 +26,6 @@ std::string bad(std::string_view text) {
   if (target) return "accepted";
   for (const auto& d : target.error().list) EXPECT_EQ(d.code, Code::kBadTarget);
   return render(target.error());
-}
-
-void expect_contains(const std::string& text, std::string_view part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text << "\nhas no: " << part;
 }
 
 TEST(Target, DefaultsAreFilledIn) {

@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 // A diamond around native code that must not become a cycle (%2, %3, %4, %5), a weight in two
 // partitions (%w), a value used inside and outside of its region (%2), a nested tuple, a result
 // twice, a parameter and a constant returned as they are.
-constexpr const char* kModel = R"(#[version = "0.0.5"]
+constexpr const char* kMixedModel = R"(#[version = "0.0.5"]
 def @main(%x: Tensor[(4, 16), float32], %d: Tensor[(4, 16), float64], %k: Tensor[(2, 8), int32], %w: Tensor[(16, 16), float32], %b: Tensor[(16), float32], %v: Tensor[(16, 16), float64], %c: Tensor[(4, 16), float32]) {
   %0 = nn.dense(%x, %w, units=16);
   %1 = nn.bias_add(%0, %b);
@@ -69,7 +69,7 @@ class AnyMix : public ::testing::Test {
  protected:
   AnyMix() {
     command_.share_cache();
-    command_.write("free.relay", kModel);
+    command_.write("free.relay", kMixedModel);
     EXPECT_TRUE(
         write_npz(command_.file("weights.npz"), {{"w", random_tensor({16, 16}, kFloat32, 1)},
                                                  {"b", random_tensor({16}, kFloat32, 2)},

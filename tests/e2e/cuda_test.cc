@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kModel = R"(#[version = "0.0.5"]
+constexpr const char* kDeviceModel = R"(#[version = "0.0.5"]
 def @main(%x: Tensor[(64, 256), float32], %w: Tensor[(96, 256), float32], %b: Tensor[(96), float32]) {
   %0 = nn.dense(%x, %w, units=96);
   %1 = add(%0, %b);
@@ -32,7 +32,7 @@ class Cuda : public ::testing::Test {
     if (!tessera::testing::is_there("nvcc", link::find_cuda_compiler().has_value())) {
       GTEST_SKIP() << "there is no nvcc";
     }
-    command_.write("m.relay", kModel);
+    command_.write("m.relay", kDeviceModel);
   }
   ProcessResult compile(const std::string& target, const std::string& output) const {
     return command_.run({"compile", "m.relay", "-o", output, "--target", target});
@@ -44,7 +44,7 @@ TEST_F(Cuda, TwoColdCompilesGiveTheSameBytes) {
   std::vector<std::string> libraries;
   for (int i = 0; i < 2; ++i) {
     Command command;
-    command.write("m.relay", kModel);
+    command.write("m.relay", kDeviceModel);
     const ProcessResult compiled =
         command.run({"compile", "m.relay", "-o", "m.so", "--target", "cuda"});
     ASSERT_TRUE(compiled.ok()) << compiled.err;

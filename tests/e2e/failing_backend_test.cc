@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kModel = R"(#[version = "0.0.5"]
+constexpr const char* kFailingModel = R"(#[version = "0.0.5"]
 def @main(%x: Tensor[(2, 3), float32]) {
   %0 = nn.relu(%x);
   %1 = add(%0, %x);
@@ -35,7 +35,7 @@ const std::vector<std::string> kCompile = {"compile",
 
 TEST(FailingBackEnd, ItsRegionsGoToTheNext) {
   Command command;
-  command.write("model.relay", kModel);
+  command.write("model.relay", kFailingModel);
   const ProcessResult result = command.run(kCompile);
   ASSERT_TRUE(result.ok()) << result.err;
   EXPECT_NE(result.err.find("model.relay:3:8: warning[E0501]: back end `ccompiler` cannot compile "
@@ -57,7 +57,7 @@ TEST(FailingBackEnd, ItsRegionsGoToTheNext) {
 
 TEST(FailingBackEnd, TheSourceIsKept) {
   Command command;
-  command.write("model.relay", kModel);
+  command.write("model.relay", kFailingModel);
   const std::string said = command.run(kCompile).err;
   const std::string before = "is kept in `";
   const std::size_t begin = said.find(before) + before.size();
@@ -70,7 +70,7 @@ TEST(FailingBackEnd, TheSourceIsKept) {
 
 TEST(FailingBackEnd, StrictIsAnError) {
   Command command;
-  command.write("model.relay", kModel);
+  command.write("model.relay", kFailingModel);
   std::vector<std::string> strict = kCompile;
   strict.emplace_back("--strict");
   const ProcessResult result = command.run(strict);
@@ -83,7 +83,7 @@ TEST(FailingBackEnd, StrictIsAnError) {
 // What another run would compile is not left to the next one.
 TEST(FailingBackEnd, AFailingMachineIsAnError) {
   Command command;
-  command.write("model.relay", kModel);
+  command.write("model.relay", kFailingModel);
   const std::string script =
       command.write("cxx",
                     "#!/bin/sh\ncase \"$*\" in *ccompiler*) echo 'error: No space left on device' "

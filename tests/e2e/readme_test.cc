@@ -25,7 +25,7 @@ std::string commands_of(const std::string& heading) {
   return commands;
 }
 
-constexpr const char* kModel = R"(#[version = "0.0.5"]
+constexpr const char* kReadmeModel = R"(#[version = "0.0.5"]
 def @main(%x: Tensor[(2, 8), float32]) {
   %0 = sigmoid(%x);
   %1 = multiply(%x, %0);
@@ -35,7 +35,7 @@ def @main(%x: Tensor[(2, 8), float32]) {
 
 TEST(Readme, ThePatternsOfAUserStayComposites) {
   Command command;
-  command.write("model.relay", kModel);
+  command.write("model.relay", kReadmeModel);
   std::filesystem::create_directories(command.file("build"));
   std::filesystem::create_symlink(TESSERA_BUILD_DIR "/bin/tessera", command.file("build/tessera"));
   const std::string commands = commands_of("Bring your own code generator");

@@ -69,11 +69,11 @@ int posix_memalign(void** out, std::size_t align, std::size_t size) noexcept {
 namespace tessera::e2e {
 namespace {
 
-struct Case {
+struct SteadyCase {
   std::string name, backends;
 };
 
-class SteadyRuns : public ::testing::TestWithParam<Case> {};
+class SteadyRuns : public ::testing::TestWithParam<SteadyCase> {};
 
 struct Allocations {
   int of_the_model = 0, of_others = 0;
@@ -146,8 +146,9 @@ TEST(AllocationHook, SeesCallsOfLibraries) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, SteadyRuns,
-                         ::testing::Values(Case{"ccompiler", "ccompiler"}, Case{"onednn", "onednn"},
-                                           Case{"blas", "blas"}),
+                         ::testing::Values(SteadyCase{"ccompiler", "ccompiler"},
+                                           SteadyCase{"onednn", "onednn"},
+                                           SteadyCase{"blas", "blas"}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

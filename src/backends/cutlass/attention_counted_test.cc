@@ -34,8 +34,8 @@ constexpr const char* kInBatches = "  %7 = reshape(%6, newshape=[2, 12, 96, 96])
 
 // `between` makes probabilities, %20, of scores, %6, or of %7, which are of rank 4. %causal is a
 // constant that hides the keys after the query, once for each of so many batches.
-Module model(const std::string& between, int causal_batches = 1, const std::string& heads = kHeads,
-             const std::string& result = kResult) {
+Module counted_model(const std::string& between, int causal_batches = 1,
+                     const std::string& heads = kHeads, const std::string& result = kResult) {
   Module module = parse(
       fmt::format("def @main(%q: Tensor[(2, 96, 768), float16], %k: Tensor[(2, 96, 768), float16], "
                   "%v: Tensor[(2, 96, 768), float16], %m: Tensor[(2, 1, 1, 96), float16], "
@@ -106,7 +106,7 @@ TEST(CountedHeads, AreOneKernelWithReshapesAroundTheMask) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.between);
     RecordingToolchain toolchain;
-    const auto outcome = compile(model(c.between, c.causal_batches), toolchain);
+    const auto outcome = compile(counted_model(c.between, c.causal_batches), toolchain);
     const Names names = composites_of(outcome);
     ASSERT_EQ(names.size(), 1u) << names[0];
     EXPECT_TRUE(names[0].ends_with("attention_merged")) << names[0];
@@ -131,7 +131,7 @@ TEST(CountedHeads, AreOneKernelWithReshapesAroundTheMask) {
 // where the product transposes it.
 TEST(CountedHeads, MayBeScaledAndTransposedInAnyOrder) {
   RecordingToolchain usual;
-  compile(model("  %20 = nn.softmax(%6, axis=2);\n"), usual);
+  compile(counted_model("  %20 = nn.softmax(%6, axis=2);\n"), usual);
   const auto replaced = [](std::string from, std::string to) {
     std::string heads = kHeads;
     const std::size_t at = heads.find(from);
@@ -163,7 +163,8 @@ TEST(CountedHeads, MayBeScaledAndTransposedInAnyOrder) {
   for (const std::string& heads : forms) {
     SCOPED_TRACE(heads);
     RecordingToolchain toolchain;
-    const auto outcome = compile(model("  %20 = nn.softmax(%6, axis=2);\n", 1, heads), toolchain);
+    const auto outcome =
+        compile(counted_model("  %20 = nn.softmax(%6, axis=2);\n", 1, heads), toolchain);
     EXPECT_EQ(composites_of(outcome), Names{"cutlass.attention_merged"});
     EXPECT_EQ(toolchain.sources, usual.sources);
   }
@@ -240,8 +241,9 @@ TEST(CountedHeads, MayBeBatchesOfHeadsFromTheScoresOn) {
   reshape(transpose(nn.matmul(%20, %21, units=None), axes=[0, 2, 1, 3]), newshape=[2, 96, 768])
 )";
   const auto outcome = compile(
-      model(std::string(kInBatches) + "  %20 = nn.softmax(add(%7, %full), axis=3);\n", 1,
-            heads.substr(0, heads.find("  %4 = ")) + heads.substr(heads.find("  %6 = ")), result),
+      counted_model(std::string(kInBatches) + "  %20 = nn.softmax(add(%7, %full), axis=3);\n", 1,
+                    heads.substr(0, heads.find("  %4 = ")) + heads.substr(heads.find("  %6 = ")),
+                    result),
       toolchain);
   EXPECT_EQ(composites_of(outcome), Names{"cutlass.attention_merged"});
   EXPECT_NE(

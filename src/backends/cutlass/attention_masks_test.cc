@@ -47,7 +47,7 @@ Module with_constant(Module module, const std::string& name, double seen, double
 // %m in numbers otherwise. %tril, %future (what is added after the query) and %far (the same, of
 // float32) are constants, as are %ones and %taken: s * ones - taken is s, or -10000 after the
 // query.
-Module model(const std::string& masked, bool is_wide = false, double behind = -65504) {
+Module masked_model(const std::string& masked, bool is_wide = false, double behind = -65504) {
   const std::string weights =
       is_wide ? "cast(nn.softmax(%2, axis=3), dtype=\"float16\")" : "nn.softmax(%2, axis=3)";
   Module module = parse(fmt::format(
@@ -76,7 +76,7 @@ def @main(%q: Tensor[(2, 4, 96, 64), float16], %k: Tensor[(2, 4, 96, 64), float1
   return with_constant(std::move(module), "future", 0, behind);
 }
 
-struct Case {
+struct MaskCase {
   std::string masked;
   std::string mask;    // in the kernel's name
   std::string hidden;  // and in its call
@@ -86,7 +86,7 @@ struct Case {
 TEST(AttentionMasks, EveryFormIsOneKernel) {
   const std::string all = "a.hidden = -0x1p+100f, a.seen = ", none = "a.hidden = -__builtin_inff()";
   const std::string smallest = "a.hidden = -0x1.ffcp+18f";  // -65504 / 0.125
-  const Case cases[] = {
+  const MaskCase cases[] = {
       {"where(%tril, %0, -65504f16)", "causal", ""},
       {"where(%triu, -65504f16, %0)", "causal", ""},
       {"where(%tril, %0, -inff16)", "causal", ""},
@@ -120,10 +120,10 @@ TEST(AttentionMasks, EveryFormIsOneKernel) {
       {"where(%m, subtract(multiply(%0, %ones), %taken), -10000f16)", "causal_keymask_bool",
        all + "1;"},
   };
-  for (const Case& c : cases) {
+  for (const MaskCase& c : cases) {
     SCOPED_TRACE(c.masked);
     RecordingToolchain toolchain;
-    const auto outcome = compile(model(c.masked, c.is_wide), toolchain);
+    const auto outcome = compile(masked_model(c.masked, c.is_wide), toolchain);
     ASSERT_EQ(composites_of(outcome).size(), 1u);
     EXPECT_TRUE(toolchain.sources.contains("tessera_attention_float16_64_" + c.mask +
                                            "_sm90_64x128_SelfLoading"))
@@ -173,7 +173,7 @@ TEST(AttentionMasks, WhatAKernelWouldComputeOtherwiseIsRefusedWithAReason) {
   for (const auto& [masked, reason] : cases) {
     SCOPED_TRACE(masked);
     RecordingToolchain toolchain;
-    const auto outcome = compile(model(masked), toolchain);
+    const auto outcome = compile(masked_model(masked), toolchain);
     EXPECT_EQ(composites_of(outcome).size(), 2u);  // the products
     std::string reasons;
     for (const auto& refusal : outcome.refusals) reasons += refusal.reason + "\n";

@@ -28,7 +28,7 @@ using cutlass::testing::RecordingToolchain;
 using cutlass::testing::tasks_of;
 using Names = std::vector<std::string>;
 
-constexpr const char* kPrefix = "tessera_conv_";
+constexpr const char* kWeightsPrefix = "tessera_conv_";
 
 // A gradient of three by three, padded by one. %v is as large as the result, %r a row of it.
 std::string gradient(const std::string& grad, const std::string& data,
@@ -66,13 +66,13 @@ TEST(CutlassWeightGradients, AreOneRegion) {
 TEST(CutlassWeightGradients, AnOperandThatIsNotAsLargeStaysBehind) {
   RecordingToolchain toolchain;
   compile(usual("add(cast(%0, dtype=\"float32\"), %r)"), toolchain);
-  expect_lines(kernel_of(toolchain, kPrefix), {"InputList<>", "using D = float;"});
+  expect_lines(kernel_of(toolchain, kWeightsPrefix), {"InputList<>", "using D = float;"});
 }
 
 TEST(CutlassWeightGradients, SumsAreSplitWhereTilesAreFew) {
   RecordingToolchain toolchain;
   const auto outcome = compile(usual(), toolchain, *parse_target("cutlass -accumulator=float16"));
-  expect_lines(kernel_of(toolchain, kPrefix),
+  expect_lines(kernel_of(toolchain, kWeightsPrefix),
                {"kernels/conv_weights_sm80.cuh", "ConvWeightsSm80<", "using Sum = float;",
                 "kAlignA = 8, kAlignB = 8, kAlignD = 8"});
   expect_lines(toolchain.sources.at("cutlass_regions"),

@@ -26,7 +26,7 @@ using cutlass::testing::expect_lines;
 using cutlass::testing::kernels_in;
 using cutlass::testing::OneMeasurement;
 using cutlass::testing::tasks_of;
-using Names = std::set<std::string>;
+using NameSet = std::set<std::string>;
 
 // Those that Relay's CUTLASS back end knows for sm_80, where K is 32 elements of 16 bits:
 // MxN, K in 32 elements of 16 bits, stages, warps along M and N.
@@ -66,9 +66,9 @@ Gemm convolution(DType dtype, std::int64_t align) {
   return gemm;
 }
 
-Names kernels_of(const Gemm& gemm, const std::string& target = "cutlass -arch=sm_80") {
+NameSet kernels_of(const Gemm& gemm, const std::string& target = "cutlass -arch=sm_80") {
   const Target parsed = *parse_target(target);
-  Names names;
+  NameSet names;
   for (const auto& c : cutlass::candidates(gemm, parsed, cutlass::device_of(parsed))) {
     EXPECT_EQ(c.schedule, Schedule::kMultistage);
     EXPECT_TRUE(names.insert(c.kernel_name()).second) << c.text();
@@ -82,7 +82,7 @@ TEST(MultistageTiles, AreThoseOfTheListAndTwoThatAreSmaller) {
     int align, step;
   } cases[] = {{kFloat16, 8, 32}, {kFloat16, 2, 32}, {kFloat32, 4, 16}, {kInt8, 16, 64}};
   for (const auto& [dtype, align, step] : cases) {
-    Names expected;
+    NameSet expected;
     for (const auto& listed : kListed) expected.insert(name_of(listed, step));
     for (const char* shape : {"sm80_128x64x{}_w64x32_s4", "sm80_64x64x{}_w32x32_s5"}) {
       expected.insert(fmt::format(fmt::runtime(shape), step));
@@ -92,7 +92,7 @@ TEST(MultistageTiles, AreThoseOfTheListAndTwoThatAreSmaller) {
 }
 
 TEST(MultistageTiles, OfThreeProductsAreThoseOfTheirList) {
-  Names expected;
+  NameSet expected;
   for (const auto& listed : kListedEmulating) expected.insert(name_of(listed, 16));
   Gemm gemm = product(kFloat32, 1);
   gemm.emulates_float32 = true;
@@ -101,12 +101,12 @@ TEST(MultistageTiles, OfThreeProductsAreThoseOfTheirList) {
 
 TEST(MultistageTiles, FitTheSharedMemoryOfTheDevice) {
   constexpr int kBytes = 99 << 10;
-  Names expected;
+  NameSet expected;
   for (const auto& listed : kListed) {
     const auto& [m, n, steps, stages, warps_m, warps_n] = listed;
     if ((m + n) * steps * 64 * stages <= kBytes) expected.insert(name_of(listed, 32));
   }
-  Names found = kernels_of(product(kFloat16, 8), "cutlass -arch=sm_86");
+  NameSet found = kernels_of(product(kFloat16, 8), "cutlass -arch=sm_86");
   EXPECT_EQ(found.erase("sm80_128x64x32_w64x32_s4") + found.erase("sm80_64x64x32_w32x32_s5"), 2u);
   EXPECT_EQ(found, expected);
   EXPECT_EQ(expected.size(), 13u);
@@ -116,7 +116,7 @@ TEST(MultistageTiles, FitTheSharedMemoryOfTheDevice) {
 // Single elements of 16 bits go through registers: what differs in stages alone is one kernel. A
 // thread can have 64 copies of a tile.
 TEST(MultistageTiles, OfSingleElementsHaveTwoStages) {
-  Names expected;
+  NameSet expected;
   for (const auto& listed : kListed) {
     const auto& [m, n, steps, stages, warps_m, warps_n] = listed;
     const int threads = 32 * warps_m * warps_n;
@@ -133,7 +133,7 @@ TEST(MultistageTiles, OfSingleElementsHaveTwoStages) {
 TEST(MultistageTiles, ConvolutionsMayReadLessThanTheyCould) {
   Gemm gemm = convolution(kFloat16, 8);
   gemm.convolution->channels = 64, gemm.k = 9 * 64;
-  const Names all = kernels_of(gemm, "cutlass -arch=sm_80 -profile_all_alignments");
+  const NameSet all = kernels_of(gemm, "cutlass -arch=sm_80 -profile_all_alignments");
   const auto with = [&](const char* align) {
     return std::count_if(all.begin(), all.end(),
                          [&](const std::string& name) { return name.ends_with(align); });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,13 @@ class TestModel {
 
   TempDir folder_;
 };
+
+// The model's module; throws the diagnostics where there is none.
+inline Module imported(const TestModel& m, const ImportOptions& options = {}) {
+  auto module = m.import(options);
+  if (!module) throw std::runtime_error(render(module.error()));
+  return std::move(*module);
+}
 
 inline onnx::AttributeProto* add_attribute(onnx::NodeProto* n, const std::string& name,
                                            onnx::AttributeProto::AttributeType type) {
