@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 struct InspectArgs {
   std::string path;
-  std::vector<std::string> dims, limits;
+  ImportTexts import;
   bool json = false, operators = false;
 };
 
@@ -67,9 +67,7 @@ Json model_json(const Module& module) {
 }
 
 Result<Json> inspect_model(const InspectArgs& args) {
-  TESSERA_TRY(const std::vector<driver::DimBinding> dims, driver::parse_dim_bindings(args.dims));
-  TESSERA_TRY(const LimitBindings limits, parse_limits(args.limits));
-  TESSERA_TRY(const Module module, driver::load_model(args.path, dims, {}, limits));
+  TESSERA_TRY(const Module module, import_model(args.path, args.import));
   return model_json(module);
 }
 
@@ -80,7 +78,7 @@ Unexpected<Diagnostics> damaged(const std::string& path) {
 
 Result<Json> inspect_library(const InspectArgs& args) {
   const std::string& path = args.path;
-  if (!args.dims.empty()) {
+  if (!args.import.dims.empty()) {
     return fail(
         error(Code::kBadOption, {}, "`{}` is a compiled library: --dim has no effect on it", path)
             .with_remedy("give the option to `tessera compile`, or inspect the model"));
@@ -174,17 +172,13 @@ void add_inspect(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "inspect", "Show what a library or a model is made of, without running it");
   CLI::Option* path = command->add_option("model", args->path, "Library (.so) or model");
-  CLI::Option* dims =
-      command->add_option("--dim", args->dims, "Size or range of a symbolic dimension")
-          ->allow_extra_args(false);
-  CLI::Option* limits = command
-                            ->add_option("--limit", args->limits,
-                                         "What importing may take, NAME=NUMBER: " + limit_names())
-                            ->allow_extra_args(false);
+  add_import_options(*command, args->import);
   CLI::Option* json = command->add_flag("--json", args->json, "Print one JSON object");
   CLI::Option* operators =
       command->add_flag("--operators", args->operators, "List the operators that exist");
-  for (CLI::Option* other : {path, dims, limits, json}) operators->excludes(other);
+  for (CLI::Option* other :
+       {path, command->get_option("--dim"), command->get_option("--limit"), json})
+    operators->excludes(other);
   command->callback([&chosen, args, path, operators] {
     if (path->count() == 0 && operators->count() == 0) throw CLI::RequiredError("model");
     chosen = [args] { return inspect(*args); };

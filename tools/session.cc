@@ -44,7 +44,7 @@ Result<void> check_for_library(const ModelOptionTexts& model) {
   const std::pair<const char*, bool> given[] = {
       {"--target", !model.targets.empty()},
       {"--backends", !model.backends.empty()},
-      {"--dim", !model.dims.empty()},
+      {"--dim", !model.import.dims.empty()},
       {"--require", !model.require.empty()},
       {"--strict", model.options.strict},
       {"--unchecked-indices", model.options.unchecked_indices},

@@ -7,6 +7,7 @@
 
 #include "backends/table.h"
 #include "driver/lack_of.h"
+#include "driver/load_model.h"
 #include "types/target_list.h"
 
 namespace tessera::tools {
@@ -105,6 +106,27 @@ DType dtype_of(const std::string& precision) {
 
 }  // namespace
 
+void add_import_options(CLI::App& command, ImportTexts& texts) {
+  command
+      .add_option("--dim", texts.dims,
+                  "Size or range of a symbolic dimension: batch=1, seq=1..512:128, \"seq=8..512 "
+                  "step 8:128\"")
+      ->allow_extra_args(false);
+  command
+      .add_option(
+          "--limit", texts.limits,
+          "Set a limit of compiling (work, bytes or depth), NAME=NUMBER, where the one that "
+          "follows from the model's size is too low: " +
+              limit_names())
+      ->allow_extra_args(false);
+}
+
+Result<Module> import_model(const std::string& path, const ImportTexts& texts) {
+  TESSERA_TRY(const std::vector<driver::DimBinding> dims, driver::parse_dim_bindings(texts.dims));
+  TESSERA_TRY(const LimitBindings limits, parse_limits(texts.limits));
+  return driver::load_model(path, dims, {}, limits);
+}
+
 void add_model_options(CLI::App& command, ModelOptionTexts& t) {
   command
       .add_option("--target", t.targets,
@@ -121,18 +143,7 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t) {
                   "norms stay in float32, and so do inputs and outputs")
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
       ->capture_default_str();
-  command
-      .add_option("--dim", t.dims,
-                  "Size or range of a symbolic dimension: batch=1, seq=1..512:128, \"seq=8..512 "
-                  "step 8:128\"")
-      ->allow_extra_args(false);
-  command
-      .add_option(
-          "--limit", t.limits,
-          "Set a limit of compiling (work, bytes or depth), NAME=NUMBER, where the one that "
-          "follows from the model's size is too low: " +
-              limit_names())
-      ->allow_extra_args(false);
+  add_import_options(command, t.import);
   command
       .add_option(
           "--require", t.require,
@@ -181,8 +192,8 @@ void add_tuning_options(CLI::App& command, ModelOptionTexts& t) {
 Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
   driver::CompileOptions options = texts.options;
   TESSERA_TRY(options.targets, targets_of(texts));
-  TESSERA_TRY(options.dims, driver::parse_dim_bindings(texts.dims));
-  TESSERA_TRY(options.limits, parse_limits(texts.limits));
+  TESSERA_TRY(options.dims, driver::parse_dim_bindings(texts.import.dims));
+  TESSERA_TRY(options.limits, parse_limits(texts.import.limits));
   options.partition =
       texts.partition == "none" ? driver::Partition::kNone : driver::Partition::kGreedy;
   options.precision = dtype_of(texts.precision);

@@ -3,13 +3,23 @@
 #pragma once
 
 #include "driver/options.h"
+#include "module/module.h"
 #include "tools/command.h"
 
 namespace tessera::tools {
 
+// --dim and --limit: what a model is imported with.
+struct ImportTexts {
+  std::vector<std::string> dims, limits;
+};
+void add_import_options(CLI::App& command, ImportTexts& texts);
+// With inferred types, before any pass.
+Result<Module> import_model(const std::string& path, const ImportTexts& texts);
+
 // The texts as the user gave them; `resolve` makes options of them.
 struct ModelOptionTexts {
-  std::vector<std::string> targets, dims, limits, require;
+  ImportTexts import;
+  std::vector<std::string> targets, require;
   std::string backends, partition = "greedy", precision = "fp32";
   driver::CompileOptions options;
 };

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "constants/npy.h"
 #include "driver/catalogue.h"
 #include "driver/pass_order.h"
+#include "driver/save_module_text.h"
 #include "module/text.h"
 #include "ops/inference/infer_types.h"
 #include "ops/records/table.h"
@@ -40,9 +40,7 @@ class Dumper {
     if (!dump.constants.empty() && (file_.empty() || !same_bytes(dump.constants, written_))) {
       file_ = path.string() + ".npz";
       written_ = dump.constants;
-      std::map<std::string, Tensor> members;
-      for (std::size_t i = 0; i < written_.size(); ++i) members[std::to_string(i)] = written_[i];
-      TESSERA_TRY_VOID(write_npz(file_, members));
+      TESSERA_TRY_VOID(write_text_constants(file_, written_));
     }
     const std::string metadata =
         dump.constants.empty() ? "" : metadata_in(std::filesystem::path(file_).filename().string());

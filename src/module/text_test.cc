@@ -38,6 +38,33 @@ TEST(ModuleText, HeaderFunctionsByNameBlankLineBetween) {
   EXPECT_TRUE(compare(module, parse_good(print(module))).equal);
 }
 
+// A model's inputs are called what they are called; other locals get legal names.
+TEST(ModuleText, ParametersOfMainKeepAnyName) {
+  const std::string text = R"(#[version = "0.0.5"]
+def @helper(%a_b: int32) {
+  abs(%a_b)
+}
+
+def @main(%"a.b": int32, %a_b1: int32, %"/x\"y\n": int32, %"": int32) {
+  %0 = add(%"a.b", %a_b1);
+  %1 = add(%0, %"/x\"y\n");
+  add(%1, %"")
+}
+)";
+  const Module module = parse_good(text);
+  const relay::Function& main = module.functions.at("main");
+  std::vector<std::string> names;
+  for (const relay::NodeId p : main.params()) names.push_back(main.as<relay::Param>(p)->name);
+  EXPECT_EQ(names, (std::vector<std::string>{"a.b", "a_b1", "/x\"y\n", ""}));
+  EXPECT_EQ(print(module), text);
+  const auto twice = parse_module(
+      std::make_shared<const SourceFile>(SourceFile{
+          "m.relay", "#[version = \"0.0.5\"]\ndef @main(%\"a\": int32, %a: int32) { %a }\n"}),
+      operators());
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().list[0].code, Code::kDuplicateName);
+}
+
 // What an emitter or a schedule would have to refuse otherwise.
 // In the order of bytes, whatever the order of the text was.
 TEST(ModuleText, FunctionsAreInOrderOfName) {

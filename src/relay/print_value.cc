@@ -108,4 +108,11 @@ std::string NameAllocator::local(std::string_view hint) {
   return name;
 }
 
+std::string NameAllocator::exact(std::string_view name) {
+  const bool plain = !name.empty() && is_letter(name[0]) &&
+                     std::all_of(name.begin(), name.end(), is_identifier_char);
+  std::string text = "%" + (plain ? std::string(name) : quoted(name));
+  return used_.emplace(text, 0).second ? text : local(name);
+}
+
 }  // namespace tessera::relay

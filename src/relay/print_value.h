@@ -24,6 +24,8 @@ class NameAllocator {
  public:
   // `%` and the hint, made legal, with a number after it if it has been handed out.
   std::string local(std::string_view hint);
+  // The name as it is, `%"..."` where it is no identifier, unless it has been handed out.
+  std::string exact(std::string_view name);
 
  private:
   std::unordered_map<std::string, int> used_;  // never iterated

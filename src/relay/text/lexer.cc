@@ -104,12 +104,9 @@ void Lexer::skip_word(std::uint32_t& p) const {
 
 TokenKind Lexer::scan_sigil(std::uint32_t& p) const {
   const bool global = at(p++) == '@';
-  if (global && at(p) == '"')
-    return scan_string(p) == TokenKind::kString ? TokenKind::kGlobal : TokenKind::kBad;
-  if (is_identifier_start(at(p))) {
-    skip_word(p);
-    return global ? TokenKind::kGlobal : TokenKind::kLocal;
-  }
+  const TokenKind named = global ? TokenKind::kGlobal : TokenKind::kLocal;
+  if (at(p) == '"') return scan_string(p) == TokenKind::kString ? named : TokenKind::kBad;
+  if (is_identifier_start(at(p))) return skip_word(p), named;
   if (global || !is_digit(at(p))) return TokenKind::kBad;
   while (is_digit(at(p))) ++p;
   return TokenKind::kGraph;

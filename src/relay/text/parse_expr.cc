@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "relay/print_value.h"
 #include "relay/rewrite.h"
 #include "relay/text/parse_value.h"
 #include "relay/text/parser.h"
@@ -87,10 +88,8 @@ Parser::Value Parser::primary() {
       return meta();
     case TokenKind::kGlobal: {
       take();
-      std::string name(text_of(t).substr(1));
-      if (name.starts_with('"')) name = unquote(name);
       at(t.begin, t.end);
-      return {builder_->global(std::move(name)), t.begin, t.end};
+      return {builder_->global(name_of(t)), t.begin, t.end};
     }
     case TokenKind::kPunct:
       if (at_punct("(")) return parenthesised();
@@ -199,7 +198,7 @@ Parser::Value Parser::number(const Token& t, bool negative) {
 // Is a global of this name anywhere in the text, but in comments to the end of a line?
 bool Parser::is_mentioned(const std::string& global) const {
   const std::string_view text = file_->text;
-  const std::string mark = "@" + global;
+  const std::string mark = global_text(global);
   for (auto at = text.find(mark); at != text.npos; at = text.find(mark, at + 1)) {
     const std::size_t end = at + mark.size();
     if (end < text.size() && is_identifier_char(text[end])) continue;
@@ -211,7 +210,7 @@ bool Parser::is_mentioned(const std::string& global) const {
 
 Parser::Value Parser::local() {
   const Token t = take();
-  const auto it = locals_.find(std::string(text_of(t).substr(1)));
+  const auto it = locals_.find(name_of(t));
   if (it == locals_.end() || it->second.empty()) {
     report(error(Code::kUnknownName, location(t), "`{}` has not been declared", text_of(t))
                .with_remedy("declare it as a parameter or with `let`"));
@@ -221,7 +220,7 @@ Parser::Value Parser::local() {
   if (binding.node) return {binding.node, t.begin, t.end};
   std::string& name = binding.recursive_name;
   if (name.empty()) {
-    name = fmt::format("{}_{}", definition_name_, text_of(t).substr(1));
+    name = fmt::format("{}_{}", definition_name_, name_of(t));
     while (is_mentioned(name) || !lifted_.insert(name).second) name += '_';
   }
   at(t.begin, t.end);

@@ -54,9 +54,9 @@ void Parser::parameter() {
     expect("}");
   }
   const Type annotation = accept(":") ? type() : Type();
-  const std::string_view hint = text_of(name).substr(1);
+  const std::string hint = name_of(name);
   // Two parameters of one function must have two names.
-  const auto known = locals_.find(std::string(hint));
+  const auto known = locals_.find(hint);
   if (known != locals_.end() && !known->second.empty()) {
     const NodeId other = known->second.back().node;
     const FunctionBuilder& b = *builder_;
@@ -67,7 +67,7 @@ void Parser::parameter() {
     }
   }
   at(name.begin, last_end_);
-  bind(hint, {builder_->param(std::string(hint), annotation), {}});
+  bind(hint, {builder_->param(hint, annotation), {}});
 }
 
 void Parser::bind(std::string_view name, Binding binding) {
@@ -124,7 +124,7 @@ void Parser::let_binding() {
   take();
   const auto name = expect(TokenKind::kLocal, "a local variable, `%x`");
   if (!name) return;
-  const std::string hint(text_of(*name).substr(1));
+  const std::string hint = name_of(*name);
   const Type annotation = accept(":") ? type() : Type();
   expect("=");
   NodeId value;

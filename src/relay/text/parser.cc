@@ -184,6 +184,11 @@ void Parser::add_function(std::string name, const Token& t, Function f) {
   out_.functions.insert_or_assign(std::move(name), std::move(f));
 }
 
+std::string Parser::name_of(const Token& t) const {
+  const std::string_view name = text_of(t).substr(1);
+  return name.starts_with('"') ? unquote(name) : std::string(name);
+}
+
 void Parser::definition() {
   if (peek().kind == TokenKind::kGlobal) return loop_definition(take());
   if (at_word("type") || at_word("extern")) {
@@ -193,8 +198,7 @@ void Parser::definition() {
   take();
   const auto name = expect(TokenKind::kGlobal, "the name of a global, `@main`");
   if (!name) return;
-  definition_name_ = text_of(*name).substr(1);
-  if (definition_name_.starts_with('"')) definition_name_ = unquote(definition_name_);
+  definition_name_ = name_of(*name);
   Function f = function_after_name(*name);
   if (!panicking_) add_function(definition_name_, *name, std::move(f));
 }
@@ -212,8 +216,7 @@ void Parser::loop_definition(const Token& name) {
     return fail_expected("a loop function, `tir { ... }`");
   }
   take();
-  LoopText loop{std::string(text_of(name).substr(1)), location(name), take().end};
-  if (loop.name.starts_with('"')) loop.name = unquote(loop.name);
+  const LoopText loop{name_of(name), location(name), take().end};
   const auto end = options_.loop_text(loop, metadata_.constants);
   if (!end) {
     errors_.add(end.error());

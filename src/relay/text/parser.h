@@ -59,6 +59,8 @@ class Parser {
   const Token& peek(std::size_t k = 0);
   Token take();
   std::string_view text_of(const Token& t) const { return lexer_.text(t); }
+  // Without `%` or `@`, and without quotation marks.
+  std::string name_of(const Token& t) const;
   bool at_punct(std::string_view text, std::size_t k = 0);
   bool at_word(std::string_view text, std::size_t k = 0);
   bool accept(std::string_view punct);

@@ -259,7 +259,7 @@ class FunctionPrinter {
 
 void Printer::reserve_params(const Function& f) {
   reserved_ = &f;
-  for (NodeId id : f.params()) reserved_names_.push_back(names_.local(f.as<Param>(id)->name));
+  for (NodeId id : f.params()) reserved_names_.push_back(names_.exact(f.as<Param>(id)->name));
 }
 
 std::string Printer::definition(std::string_view name, const Function& f) {
