@@ -25,6 +25,7 @@ void add_tune(CLI::App& app, Action& chosen);
 void add_records(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
 void add_bench(CLI::App& app, Action& chosen);
+void add_check(CLI::App& app, Action& chosen);
 void add_inspect(CLI::App& app, Action& chosen);
 void add_export_relay(CLI::App& app, Action& chosen);
 void add_opt(CLI::App& app, Action& chosen);

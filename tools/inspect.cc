@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 
 #include "driver/load_model.h"
 #include "driver/placement_table.h"
+#include "import/onnx_contents.h"
 #include "link/library_file.h"
 #include "module/output_names.h"
 #include "module/symbol_names.h"
@@ -14,6 +16,7 @@
 #include "support/json_text.h"
 #include "support/visible_text.h"
 #include "tools/session.h"
+#include "tools/target_options.h"
 
 namespace tessera::tools {
 namespace {
@@ -66,9 +69,40 @@ Json model_json(const Module& module) {
           {"weight_bytes", bytes}};
 }
 
+Json ports_json(const std::vector<import::OnnxPort>& ports) {
+  Json list = Json::array();
+  for (const import::OnnxPort& port : ports)
+    list.push_back({{"name", port.name}, {"type", port.type}});
+  return list;
+}
+
+// What the file itself says: there is no module.
+Result<Json> unsupported_json(const std::string& path) {
+  TESSERA_TRY(const import::OnnxContents contents, import::onnx_contents(path));
+  Json operators = Json::array();
+  for (const import::OperatorUse& use : contents.operators) {
+    operators.push_back({{"name", use.op_type},
+                         {"domain", use.domain},
+                         {"opset", use.opset},
+                         {"count", use.count}});
+    if (!use.is_known) operators.back()["not supported"] = use.why.empty() ? "unknown" : use.why;
+  }
+  return Json{{"inputs", ports_json(contents.inputs)},
+              {"outputs", ports_json(contents.outputs)},
+              {"opsets", contents.opsets},
+              {"operators", operators},
+              {"compiles", false}};
+}
+
 Result<Json> inspect_model(const InspectArgs& args) {
-  TESSERA_TRY(const Module module, import_model(args.path, args.import));
-  return model_json(module);
+  const Result<Module> module = import_model(args.path, args.import);
+  if (module) return model_json(*module);
+  const std::vector<Diagnostic>& errors = module.error().list;
+  const bool lacks_support = std::any_of(errors.begin(), errors.end(), [](const Diagnostic& d) {
+    return d.code == Code::kUnsupportedOnnxNode;
+  });
+  if (!lacks_support || driver::is_relay_text(args.path)) return fail(module.error());
+  return unsupported_json(args.path);
 }
 
 Unexpected<Diagnostics> damaged(const std::string& path) {

@@ -21,9 +21,9 @@
 namespace tessera::tools {
 namespace {
 
-constexpr AddCommand kCommands[] = {add_compile, add_tune,     add_records,      add_run,
-                                    add_bench,   add_inspect,  add_export_relay, add_opt,
-                                    add_diff,    add_backends, add_explain};
+constexpr AddCommand kCommands[] = {add_compile, add_check, add_tune,     add_records,
+                                    add_run,     add_bench, add_inspect,  add_export_relay,
+                                    add_opt,     add_diff,  add_backends, add_explain};
 
 constexpr const char* kEnvironment =
     "Environment:\n"

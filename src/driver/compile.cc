@@ -364,6 +364,13 @@ Result<CompileReport> compile(const CompileOptions& options, const Progress& pro
   return std::move(compilation.report);
 }
 
+Result<PlacedModel> place_model(const CompileOptions& options) {
+  Compilation compilation(options, {});
+  Result<Lowered> lowered = compilation.front_half();
+  if (!lowered) return fail(compilation.with_warnings(lowered.error()));
+  return PlacedModel{std::move(compilation.report), std::move(lowered->module)};
+}
+
 Result<CompileReport> tune(const CompileOptions& options, const Progress& progress) {
   Compilation compilation(options, progress);
   const Result<void> done = compilation.tune();

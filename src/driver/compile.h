@@ -23,6 +23,14 @@ struct Progress {
 // Writes options.output, completely or not at all.
 Result<CompileReport> compile(const CompileOptions& options, const Progress& progress = {});
 
+// A model that would compile: what is known before its kernels are.
+struct PlacedModel {
+  CompileReport report;
+  Module module;  // lowered
+};
+// The stages of `compile` up to there; writes nothing.
+Result<PlacedModel> place_model(const CompileOptions& options);
+
 // Measures what of the model has no record in options.records yet; makes no library.
 Result<CompileReport> tune(const CompileOptions& options, const Progress& progress = {});
 

@@ -51,11 +51,27 @@ Result<std::vector<relay::PatternTable>> load_pattern_tables(
   return tables;
 }
 
+bool is_relay_text(const std::string& path) {
+  return path.ends_with(".relay") || path.ends_with(".txt") || path == "-";
+}
+
+import::ImportOptions import_options(const std::vector<DimBinding>& dims,
+                                     const import::KeptNames& kept,
+                                     const LimitBindings& limits){import::ImportOptions options;
+options.kept = kept;
+options.limits = limits;
+for (const DimBinding& d : dims) {
+  if (d.size) options.sizes[d.name] = *d.size;
+  if (!d.size) options.ranges[d.name] = d.range;
+}
+return options;
+}  // namespace tessera::driver
+
 Result<Module> load_model(const std::string& path, const std::vector<DimBinding>& dims,
                           const import::KeptNames& kept, const LimitBindings& limits) {
   Module module;
   std::vector<DimBinding> open = dims;
-  if (path.ends_with(".relay") || path.ends_with(".txt") || path == "-") {
+  if (is_relay_text(path)) {
     if (kept.all || !kept.names.empty()) {
       return fail(error(Code::kBadOption, {},
                         "--keep-weights: `{}` is Relay text, whose constants have no names", path)
@@ -63,15 +79,8 @@ Result<Module> load_model(const std::string& path, const std::vector<DimBinding>
     }
     TESSERA_TRY(module, load_module_text(path));
   } else {
-    import::ImportOptions options;
-    options.kept = kept;
-    options.limits = limits;
-    for (const DimBinding& d : dims) {
-      if (d.size) options.sizes[d.name] = *d.size;
-      if (!d.size) options.ranges[d.name] = d.range;
-    }
     std::erase_if(open, [](const DimBinding& d) { return d.size.has_value(); });
-    TESSERA_TRY(module, import::import_onnx(path, options));
+    TESSERA_TRY(module, import::import_onnx(path, import_options(dims, kept, limits)));
   }
   TESSERA_TRY(module, ops::infer_types(std::move(module)));
   TESSERA_TRY_VOID(check_model(module, path));

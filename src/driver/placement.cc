@@ -270,8 +270,8 @@ std::vector<PlacementRow> native_rows(const Module& lowered, const PlacementFact
     if (e.backend != "native") continue;
     PlacementRow row{symbol, e.backend, e.operators, e.sources, ""};
     row.reason = reasons(facts.refusals, row);
-    if (row.reason.empty() && has_heavy(row.operators)) {
-      const auto heavy = std::find_if(row.operators.begin(), row.operators.end(), is_heavy);
+    const std::string* heavy = heavy_operator(row);
+    if (row.reason.empty() && heavy != nullptr) {
       row.reason = facts.tried.empty() ? "no back end was asked"
                                        : fmt::format("no pattern of {} fits `{}`",
                                                      fmt::join(facts.tried, ", "), *heavy);
@@ -281,14 +281,19 @@ std::vector<PlacementRow> native_rows(const Module& lowered, const PlacementFact
   return rows;
 }
 
+const std::string* heavy_operator(const PlacementRow& row) {
+  const auto heavy = std::find_if(row.operators.begin(), row.operators.end(), is_heavy);
+  return heavy == row.operators.end() ? nullptr : &*heavy;
+}
+
 Result<void> check_required(const std::vector<PlacementRow>& rows,
                             const std::vector<std::string>& required) {
   if (required.empty()) return {};
   Diagnostics errors;
   for (const PlacementRow& row : rows) {
     if (contains(required, row.backend)) continue;
-    const auto heavy = std::find_if(row.operators.begin(), row.operators.end(), is_heavy);
-    if (heavy == row.operators.end()) continue;
+    const std::string* heavy = heavy_operator(row);
+    if (heavy == nullptr) continue;
     errors.add(error(Code::kRequirementUnmet, row.sources.empty() ? nullptr : row.sources.front(),
                      "`{}` went to {} with `{}`, and --require names {}{}", *heavy, row.backend,
                      row.region, fmt::join(required, ", "),

@@ -45,6 +45,9 @@ Result<Placed> compile_regions(Partitioned parts, const CompileOptions& options,
 // Rows of the kernels that no back end took, with the reasons.
 std::vector<PlacementRow> native_rows(const Module& lowered, const PlacementFacts& facts);
 
+// The row's matrix product or convolution, or null.
+const std::string* heavy_operator(const PlacementRow& row);
+
 // --require: an error for each matrix product or convolution on none of these.
 Result<void> check_required(const std::vector<PlacementRow>& rows,
                             const std::vector<std::string>& required);

@@ -55,4 +55,11 @@ const relay::Operator* find_direct_operator(std::string_view op_type) {
   return it == direct.end() ? nullptr : it->second;
 }
 
+bool is_supported(std::string_view qualified_name, int opset) {
+  const bool is_control_flow =
+      qualified_name == "If" || qualified_name == "Loop" || qualified_name == "Scan";
+  return is_control_flow || find_converter(qualified_name, opset) != nullptr ||
+         find_direct_operator(qualified_name) != nullptr;
+}
+
 }  // namespace tessera::import

@@ -16,6 +16,8 @@ std::string qualified_name(const onnx::NodeProto& node);
 const Converter* find_converter(std::string_view op_type, int opset);
 const relay::Operator* find_direct_operator(std::string_view op_type);
 
+// Is there a converter, an operator that it maps to, or is it a loop or branch?
+bool is_supported(std::string_view qualified_name, int opset);
 // Why there is no converter for the operator, if that can be told; else "".
 std::string_view refusal_reason(std::string_view qualified_name);
 

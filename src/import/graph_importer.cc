@@ -80,25 +80,30 @@ void GraphImporter::import_nodes(const Nodes& nodes) {
 
 void GraphImporter::import_node(const onnx::NodeProto& node) {
   const Location at = location_of(node);
+  const std::size_t record = nodes_.size();
+  nodes_.push_back({std::get<ModelNode>(at->place).node, node.op_type(), domain_name(node.domain()),
+                    scope_->opset_of(node.domain())});
   std::vector<NodeId> outputs;
-  // Unknown operators are reported even after a failed node: the list is complete.
-  if (!is_known(node)) {
-    report_unknown(node, at);
-  } else if (check_inputs(node)) {
-    const std::size_t depth = builder_.depth();
-    try {
-      builder_.at(at);
-      builder_.count_node();
+  const std::size_t depth = builder_.depth();
+  try {
+    builder_.at(at);
+    builder_.count_node();
+    // Unknown operators are reported even after a failed node: the list is complete.
+    if (!is_known(node)) {
+      report_unknown(node, at);
+    } else if (check_inputs(node)) {
       outputs = convert(node);
-    } catch (NodeError& e) {
-      builder_.leave_functions(depth);
-      gave_up_ |= e.diagnostic.code == Code::kLimitExceeded;
-      // The error is of the operators' own checks, which know nothing of models.
-      if (e.diagnostic.remedy.empty()) e.diagnostic.remedy = std::string(kCorrectModel);
-      errors_.add(std::move(e.diagnostic));
+    } else {
+      nodes_[record].looked_at = false;
+      check_attributes(node);
+      look_into_bodies(node);
     }
-  } else {
-    check_attributes(node);
+  } catch (NodeError& e) {
+    builder_.leave_functions(depth);
+    gave_up_ |= e.diagnostic.code == Code::kLimitExceeded;
+    // The error is of the operators' own checks, which know nothing of models.
+    if (e.diagnostic.remedy.empty()) e.diagnostic.remedy = std::string(kCorrectModel);
+    errors_.add(std::move(e.diagnostic));
   }
   builder_.at(at);
   define_outputs(node, outputs);
@@ -113,9 +118,7 @@ void GraphImporter::report_unknown(const onnx::NodeProto& node, const Location& 
 }
 
 bool GraphImporter::is_known(const onnx::NodeProto& node) const {
-  const std::string name = qualified_name(node);
-  return model_.function(node) != nullptr || name == "If" || name == "Loop" || name == "Scan" ||
-         has_operator(node);
+  return model_.function(node) != nullptr || is_supported(qualified_name(node), scope_->opset);
 }
 
 // A missing value is reported once; nodes after a failed one are passed over.

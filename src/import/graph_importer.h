@@ -9,7 +9,7 @@
 
 #include "import/call_builder.h"
 #include "import/dim_names.h"
-#include "import/import_options.h"
+#include "import/import_onnx.h"
 #include "import/node.h"
 #include "import/onnx_model.h"
 #include "import/scope.h"
@@ -25,6 +25,8 @@ class GraphImporter {
 
   // The module with `main`; all errors of the graph together.
   Result<Module> run();
+  // Those that it came to, in order; of a body that is imported several times, several times.
+  std::vector<OnnxNode> take_nodes() { return std::move(nodes_); }
 
  private:
   using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
@@ -62,6 +64,8 @@ class GraphImporter {
   // ---- Bodies in place of a node (import_bodies.cc) ----
   // A call of a function of the model: its body.
   std::vector<NodeId> inline_function(const onnx::NodeProto& call, const onnx::FunctionProto& f);
+  // Reports what is not supported in the bodies of a node that is passed over itself.
+  void look_into_bodies(const onnx::NodeProto& node);
   template <class Names>
   std::vector<NodeId> results_of(Scope& body, const Names& outputs);
 
@@ -70,6 +74,7 @@ class GraphImporter {
   std::vector<NodeId> import_if(const onnx::NodeProto& node);
   void end_branches(NodeId condition, const relay::RegionId (&regions)[2],
                     std::vector<NodeId> (&results)[2]);
+  void import_nodes_of(const onnx::GraphProto& graph, Scope& body);
   // The graph's results, as nodes where the builder stands; fewer after an error.
   std::vector<NodeId> import_graph(const onnx::GraphProto& graph, Scope& body);
   std::vector<NodeId> results_of_graph(const onnx::GraphProto& graph, Scope& body);
@@ -105,6 +110,7 @@ class GraphImporter {
   int depth_ = 0;         // of bodies in place of nodes
   bool gave_up_ = false;  // at a limit: nothing more is imported
   Diagnostics errors_;
+  std::vector<OnnxNode> nodes_;
 };
 
 }  // namespace tessera::import

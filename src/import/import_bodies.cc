@@ -48,7 +48,12 @@ std::vector<NodeId> GraphImporter::inline_function(const onnx::NodeProto& call,
   body.other_opsets = other_opsets(f.opset_import());
   body.place = std::get<ModelNode>(at->place).node + "/";
   for (int i = 0; i < std::min(call.input_size(), f.input_size()); ++i) {
-    if (!call.input(i).empty()) body.values.emplace(f.input(i), *scope_->find(call.input(i)));
+    if (call.input(i).empty()) continue;
+    if (const NodeId* value = scope_->find(call.input(i))) {
+      body.values.emplace(f.input(i), *value);
+    } else {
+      body.failed.insert(f.input(i));
+    }
   }
   const AttributeMap attributes = attributes_of(call, f);
   Scope* caller = std::exchange(scope_, &body);
@@ -60,6 +65,18 @@ std::vector<NodeId> GraphImporter::inline_function(const onnx::NodeProto& call,
   scope_ = caller;
   if (gave_up_) return {};
   return results_of(body, f.output());
+}
+
+// What they read of the node counts as failed.
+void GraphImporter::look_into_bodies(const onnx::NodeProto& node) {
+  if (const onnx::FunctionProto* f = model_.function(node)) inline_function(node, *f);
+  for (const auto& a : node.attribute()) {
+    if (!a.has_g()) continue;
+    Scope body = scope_->inner(std::get<ModelNode>(location_of(node)->place).node);
+    body.outer = scope_;
+    for (const auto& input : a.g().input()) body.failed.insert(input.name());
+    import_nodes_of(a.g(), body);
+  }
 }
 
 // The body's results; none, without a further message, after the first that is missing.
@@ -79,11 +96,15 @@ std::vector<NodeId> GraphImporter::results_of(Scope& body, const Names& outputs)
   return results;
 }
 
-std::vector<NodeId> GraphImporter::import_graph(const onnx::GraphProto& graph, Scope& body) {
+void GraphImporter::import_nodes_of(const onnx::GraphProto& graph, Scope& body) {
   Scope* around = std::exchange(scope_, &body);
   import_initializers(graph);
   import_nodes(graph.node());
   scope_ = around;
+}
+
+std::vector<NodeId> GraphImporter::import_graph(const onnx::GraphProto& graph, Scope& body) {
+  import_nodes_of(graph, body);
   return results_of_graph(graph, body);
 }
 

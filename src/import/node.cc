@@ -18,12 +18,6 @@ Node::Node(CallBuilder& builder, const Scope& scope, const OnnxModel& model,
       proto_(proto),
       location_(std::move(location)) {}
 
-int Node::domain_opset() const {
-  if (is_default_domain(proto_.domain())) return opset();
-  const auto it = scope_.other_opsets.find(proto_.domain());
-  return it == scope_.other_opsets.end() ? 1 : it->second;
-}
-
 bool Node::has_input(std::size_t i) const {
   return i < num_inputs() && !proto_.input(static_cast<int>(i)).empty();
 }

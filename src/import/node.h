@@ -29,7 +29,7 @@ class Node {
   const std::string& op_type() const { return proto_.op_type(); }
   int opset() const { return scope_.opset; }  // of the default domain
   // Of the node's own domain; 1 where the model does not import it.
-  int domain_opset() const;
+  int domain_opset() const { return scope_.opset_of(proto_.domain()); }
   const Location& location() const { return location_; }
 
   // ---- Inputs ----

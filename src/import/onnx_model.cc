@@ -100,6 +100,10 @@ bool read_number(const std::string& text, std::uint64_t& value) {
 
 bool is_default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
+std::string domain_name(const std::string& domain) {
+  return is_default_domain(domain) ? "ai.onnx" : domain;
+}
+
 Result<OnnxModel> OnnxModel::read(const std::string& path) {
   TESSERA_TRY_VOID(check_file(path));
   OnnxModel model;

@@ -52,6 +52,8 @@ class OnnxModel {
 
 // Is this the default domain of ONNX, which has two names?
 bool is_default_domain(const std::string& domain);
+// "ai.onnx" for the default one.
+std::string domain_name(const std::string& domain);
 // The opset of the default domain among a model's or function's imports; 1 if there is none.
 template <class Imports>
 int default_opset(const Imports& imports) {

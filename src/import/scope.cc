@@ -7,6 +7,12 @@
 
 namespace tessera::import {
 
+int Scope::opset_of(const std::string& domain) const {
+  if (is_default_domain(domain)) return opset;
+  const auto known = other_opsets.find(domain);
+  return known == other_opsets.end() ? 1 : known->second;
+}
+
 std::string Scope::domain_text(const std::string& domain) const {
   if (is_default_domain(domain)) return fmt::format("ai.onnx opset {}", opset);
   // onnxruntime's optimiser leaves the import of its own domain out. There is one version of that.

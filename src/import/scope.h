@@ -46,6 +46,8 @@ struct Scope {
     }
     return false;
   }
+  // The version of a domain; 1 where the body does not import it.
+  int opset_of(const std::string& domain) const;
   // "ai.onnx opset 17", "com.microsoft opset 1": whose operator, of which version. A domain that is
   // not imported has none.
   std::string domain_text(const std::string& domain) const;
