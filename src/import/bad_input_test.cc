@@ -121,18 +121,50 @@ TEST(BadGraph, AttributesBehindAnUnknownOperator) {
                               {Code::kWrongAttribute, "fourth", "`kernel_shape` is missing"}});
 }
 
-TEST(BadGraph, DeclarationsOfOutputsHold) {
+// What callers see is what is computed; onnxruntime takes such a model with a warning, too.
+TEST(BadGraph, DeclaredShapesOfOutputsAreOnlyWarnedOf) {
   TestModel m;
   m.input("x", {2, 3});
   for (const char* name : {"a", "b", "c"}) m.node("Relu", {"x"}, {name}, name);
   m.output("a", {2, 4});
   m.output("b", {6});
   m.output("c", {2, 3});
+  const auto module = m.import();
+  ASSERT_TRUE(module) << render(module.error());
+  ASSERT_EQ(module->warnings.size(), 2u);
+  expect_diagnostic(module->warnings[0],
+                    {Code::kShapeMismatch, "node `a`", "declared with the shape (2, 4)"});
+  expect_diagnostic(module->warnings[1],
+                    {Code::kShapeMismatch, "node `b`", "declared with the shape (6)"});
+  const relay::Function& main = module->functions.at("main");
+  EXPECT_EQ(to_string(main.type(main.result())),
+            "(Tensor[(2, 3), float32], Tensor[(2, 3), float32], Tensor[(2, 3), float32])");
+
   m.proto.mutable_graph()->mutable_output(2)->mutable_type()->mutable_tensor_type()->set_elem_type(
       onnx::TensorProto::INT64);
-  expect_refused(m.import(), {{Code::kShapeMismatch, "node `a`", "declared with the shape (2, 4)"},
-                              {Code::kShapeMismatch, "node `b`", "declared with the shape (6)"},
-                              {Code::kDtypeMismatch, "node `c`", "declared as INT64"}});
+  expect_refused(m.import(), {{Code::kDtypeMismatch, "node `c`", "declared as INT64"}});
+}
+
+// A statement about a value settles what data decide, unless it cannot be true.
+TEST(BadGraph, WrongStatementsAboutValuesRefuseNothing) {
+  TestModel m;
+  m.input("x", {2, 3});
+  m.input("to", {2}, onnx::TensorProto::INT64);
+  m.input("indices", {4}, onnx::TensorProto::INT64);
+  m.ints("depth", {5})->clear_dims();
+  m.floats("values", {2}, {0, 1});
+  m.node("Reshape", {"x", "to"}, {"r"}, "reshape");
+  m.node("OneHot", {"indices", "depth", "values"}, {"o"}, "hot");
+  m.output("r", {4, 2});
+  m.output("o", {4, 5, 1});
+  const auto module = m.import();
+  ASSERT_TRUE(module) << render(module.error());
+  const relay::Function& main = module->functions.at("main");
+  EXPECT_EQ(to_string(main.type(main.result())),
+            "(Tensor[(?, ?), float32], Tensor[(4, 5), float32])");
+  ASSERT_FALSE(module->warnings.empty());
+  expect_diagnostic(module->warnings[0],
+                    {Code::kShapeMismatch, "node `hot`", "2 dimensions, declared are 3"});
 }
 
 TEST(BadGraph, Unsorted) {

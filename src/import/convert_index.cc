@@ -230,8 +230,10 @@ std::vector<NodeId> convert_top_k(Node& n) {
     k = *known;
   } else {
     const auto declared = n.declared_shape(0, n.rank(x));
-    if (!declared) return top_k_by_data(n, axis);
-    k = declared->at(static_cast<std::size_t>(axis));
+    const auto own = n.shape(x)[static_cast<std::size_t>(axis)].as_constant();
+    const std::int64_t stated = declared ? declared->at(static_cast<std::size_t>(axis)) : -1;
+    if (!declared || (own && stated > *own)) return top_k_by_data(n, axis);
+    k = stated;
   }
   const Dim size = n.shape(x)[static_cast<std::size_t>(axis)];
   if (k < 0 || (size.is_constant() && k > size.constant())) {

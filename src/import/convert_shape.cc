@@ -83,7 +83,10 @@ std::vector<NodeId> convert_reshape(Node& n) {
     return {reshape_to(n, Shape(shape.begin(), shape.end()), allow_zero)};
   }
   if (const auto wanted = n.known_sizes(1)) return {reshape_to(n, *wanted, allow_zero)};
-  if (const auto declared = n.declared_shape(0)) return {n.reshape(n.input(0), *declared)};
+  const auto declared = n.declared_shape(0);
+  const auto own = constant_shape(n.shape(n.input(0)));
+  const bool can_hold = declared && (!own || product(*own) == product(*declared));
+  if (can_hold) return {n.reshape(n.input(0), *declared)};
   return {n.call("dyn.reshape", {n.input(0), n.cast(n.input(1), kInt64)})};
 }
 

@@ -33,6 +33,21 @@ void check_narrow_operands(const Node& node) {
   }
 }
 
+bool is_stated(const onnx::TensorShapeProto::Dimension& dim) {
+  return dim.has_dim_value() && dim.dim_value() >= 0;
+}
+
+// False only where a stated number is not the computed one.
+bool agrees(const onnx::TensorShapeProto& declared, const Shape& shape) {
+  if (declared.dim_size() != static_cast<int>(shape.size())) return false;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const auto& dim = declared.dim(static_cast<int>(d));
+    const auto known = shape[d].as_constant();
+    if (is_stated(dim) && known && *known != dim.dim_value()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 GraphImporter::GraphImporter(const OnnxModel& model, const ImportOptions& options)
@@ -267,36 +282,31 @@ NodeId GraphImporter::import_outputs(std::vector<relay::AttrValue>& names) {
   return results.size() == 1 ? results[0] : builder_.tuple(results);
 }
 
-// What the model says of an output, and callers rely on. Sizes without a number say nothing.
+// What the model says of an output. Sizes without a number say nothing, and wrong ones do no harm:
+// what is computed counts. Of a wrong data type nobody knows whether callers rely on it.
 void GraphImporter::check_declaration(const onnx::ValueInfoProto& output, const Type& type) {
   const auto& declared = output.type().tensor_type();
   if (!output.type().has_tensor_type() || !type.is_tensor()) return;
   const Location at = model_node_location(model_.path(), output.name());
-  const auto report = [&](Code code, const std::string& says) {
-    errors_.add(error(code, at, "output `{}` is declared {}; the graph computes {}", output.name(),
-                      says, to_string(type))
-                    .with_remedy("correct the output's declaration in the model, or the nodes that "
-                                 "compute it"));
-  };
   const int number = declared.elem_type();
   if (number != onnx::TensorProto::UNDEFINED && onnx_dtype(number) != type.dtype()) {
-    return report(Code::kDtypeMismatch, "as " + onnx_dtype_name(number));
+    errors_.add(error(Code::kDtypeMismatch, at,
+                      "output `{}` is declared as {}; the graph computes {}", output.name(),
+                      onnx_dtype_name(number), to_string(type))
+                    .with_remedy("correct the output's declaration in the model, or the nodes that "
+                                 "compute it"));
+    return;
   }
-  if (!declared.has_shape()) return;
-  const Shape& shape = type.shape();
+  if (!declared.has_shape() || agrees(declared.shape(), type.shape())) return;
   std::vector<std::string> sizes;
-  bool agrees = declared.shape().dim_size() == static_cast<int>(shape.size());
-  for (int d = 0; d < declared.shape().dim_size(); ++d) {
-    const auto& dim = declared.shape().dim(d);
-    const bool stated = dim.has_dim_value() && dim.dim_value() >= 0;
-    sizes.push_back(stated ? std::to_string(dim.dim_value()) : "?");
-    if (!agrees || !stated) continue;
-    const auto known = shape[static_cast<std::size_t>(d)].as_constant();
-    agrees = !known || *known == dim.dim_value();
+  for (const auto& dim : declared.shape().dim()) {
+    sizes.push_back(is_stated(dim) ? std::to_string(dim.dim_value()) : "?");
   }
-  if (!agrees) {
-    report(Code::kShapeMismatch, fmt::format("with the shape ({})", fmt::join(sizes, ", ")));
-  }
+  builder_.warn(warning(Code::kShapeMismatch, at,
+                        "output `{}` is declared with the shape ({}); the graph computes {}, which "
+                        "counts",
+                        output.name(), fmt::join(sizes, ", "), to_string(type))
+                    .with_remedy("correct the output's declaration in the model"));
 }
 
 Location GraphImporter::location_of(const onnx::NodeProto& node) const {

@@ -141,11 +141,12 @@ std::optional<Ints> Node::declared_shape(std::size_t output) const {
 
 std::optional<Ints> Node::declared_shape(std::size_t output, std::int64_t rank) const {
   auto shape = declared_shape(output);
-  if (shape && static_cast<std::int64_t>(shape->size()) != rank) {
-    invalid(Code::kShapeMismatch, fmt::format("its output {} has {} dimensions, declared are {}",
-                                              output, rank, shape->size()));
-  }
-  return shape;
+  if (!shape || static_cast<std::int64_t>(shape->size()) == rank) return shape;
+  builder_.warn(warning(Code::kShapeMismatch, location_,
+                        "its output {} has {} dimensions, declared are {}, which count for nothing",
+                        output, rank, shape->size())
+                    .with_remedy("correct the declaration in the model, or omit it"));
+  return std::nullopt;
 }
 
 const onnx::AttributeProto* Node::find_attr(std::string_view name,
