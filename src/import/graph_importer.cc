@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "import/converters.h"
+#include "import/needed_elements.h"
 #include "module/symbol_names.h"
 
 namespace tessera::import {
@@ -83,6 +84,12 @@ Result<Module> GraphImporter::run() {
   module.kept_weights = builder_.kept_weights();
   module.constants = builder_.take_constants();
   module.symbols = std::move(symbols_);
+  for (const auto& [name, f] : module.functions) {
+    for (const std::string& needed : needed_sizes(f)) {
+      if (const auto it = module.symbols.find(needed); it != module.symbols.end())
+        it->second.min = 1;
+    }
+  }
   module.warnings = builder_.take_warnings();
   return module;
 }

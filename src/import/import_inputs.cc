@@ -184,7 +184,7 @@ Dim GraphImporter::import_dim(const onnx::TensorShapeProto::Dimension& dim,
   std::map<std::string, Dim> numbers;  // an expression's operands are names of the file
   for (const auto& [name, size] : options_.sizes) numbers.emplace(name, Dim(size));
   const Dim size = dim_names_.size_of(dim.dim_param()).substitute(numbers);
-  for (const std::string& s : size.symbols()) symbols_.try_emplace(s).first->second.name = s;
+  for (const std::string& s : size.symbols()) symbols_[s] = {s, 0, -1, 1, std::nullopt};
   return size;
 }
 
