@@ -56,6 +56,31 @@ TEST(MatMulNBits, WhatItRefuses) {
   refused(Code::kWrongAttribute, "its weight has K = ", std::move(none));
 }
 
+// With a function of the operator's name, whose result is its first input.
+Module with_function(TestModel m) {
+  auto* f = m.proto.add_functions();
+  f->set_name("MatMulNBits");
+  f->set_domain("com.microsoft");
+  for (const char* name : {"A", "B", "scales", "zero_points", "g_idx"}) f->add_input(name);
+  f->add_output("Y");
+  f->add_opset_import()->set_version(17);
+  TestModel::fill(f->add_node(), "Identity", {"A"}, {"Y"}, "body");
+  auto module = m.import();
+  EXPECT_TRUE(module) << render(module.error());
+  return std::move(*module);
+}
+
+TEST(MatMulNBits, AFunctionOfItsNameIsForThoseThatLackIt) {
+  TestModel known, unknown;
+  product(known, {5, 3, 8}, 40);
+  product(unknown, {5, 3, 8}, 40, {"", "g"});
+  const Module own = with_function(std::move(known)), body = with_function(std::move(unknown));
+  const relay::Function& main = own.functions.at("main");
+  EXPECT_EQ(to_string(main.type(main.result())), "Tensor[(2, 5), float32]");
+  const relay::Function& fallen = body.functions.at("main");
+  EXPECT_EQ(to_string(fallen.type(fallen.result())), "Tensor[(2, 40), float32]");
+}
+
 TEST(GatherBlockQuantized, DoesNotGatherAlongBlocks) {
   TestModel m;
   m.input("w", {6, 16}, kBytes);

@@ -174,7 +174,7 @@ bool GraphImporter::report_strings(const std::string& name, const Location& at) 
 std::vector<NodeId> GraphImporter::convert(const onnx::NodeProto& node) {
   Node operation(builder_, *scope_, model_, node, location_of(node));
   check_narrow_operands(operation);
-  if (const onnx::FunctionProto* f = model_.function(node)) return inline_function(node, *f);
+  if (const onnx::FunctionProto* f = model_.function(node)) return convert_call(operation, *f);
   if (is_default_domain(node.domain())) {
     if (node.op_type() == "If") return import_if(node);
     if (node.op_type() == "Loop") return import_loop(node);
@@ -185,8 +185,27 @@ std::vector<NodeId> GraphImporter::convert(const onnx::NodeProto& node) {
 
 bool GraphImporter::has_operator(const onnx::NodeProto& node) const {
   const std::string name = qualified_name(node);
-  return model_.function(node) == nullptr &&
+  return (model_.function(node) == nullptr || is_vendors(node)) &&
          (find_converter(name, scope_->opset) != nullptr || find_direct_operator(name) != nullptr);
+}
+
+// Exporters write functions of a vendor's names, for runtimes that lack the operator: those are
+// what to fall back on, as ONNX says. Functions of ONNX's own names are the model's.
+bool GraphImporter::is_vendors(const onnx::NodeProto& node) const {
+  return !is_default_domain(node.domain()) &&
+         find_converter(qualified_name(node), scope_->opset) != nullptr;
+}
+
+std::vector<NodeId> GraphImporter::convert_call(Node& node, const onnx::FunctionProto& f) {
+  if (!is_vendors(node.proto())) return inline_function(node.proto(), f);
+  const std::size_t depth = builder_.depth();
+  try {
+    return convert_operator(node);
+  } catch (const NodeError& e) {
+    if (e.diagnostic.code != Code::kUnsupportedOnnxNode) throw;
+    builder_.leave_functions(depth);
+    return inline_function(node.proto(), f);
+  }
 }
 
 std::vector<NodeId> GraphImporter::convert_operator(Node& node) {

@@ -62,7 +62,9 @@ class GraphImporter {
   Location location_of(const onnx::NodeProto& node) const;
 
   // ---- Bodies in place of a node (import_bodies.cc) ----
-  // A call of a function of the model: its body.
+  // A call of a function of the model: its body, or the operator that it stands for.
+  std::vector<NodeId> convert_call(Node& node, const onnx::FunctionProto& f);
+  bool is_vendors(const onnx::NodeProto& node) const;
   std::vector<NodeId> inline_function(const onnx::NodeProto& call, const onnx::FunctionProto& f);
   // Reports what is not supported in the bodies of a node that is passed over itself.
   void look_into_bodies(const onnx::NodeProto& node);
