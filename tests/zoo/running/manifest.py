@@ -5,7 +5,7 @@ from pathlib import Path
 
 MANIFEST = Path(__file__).resolve().parents[1] / "manifest.json"
 FAMILIES = ["cnn", "detection", "segmentation", "encoder", "decoder", "cached_decoder",
-            "encoder_decoder", "speech", "recurrent", "diffusion", "vision_transformer",
+            "language_models", "encoder_decoder", "speech", "recurrent", "diffusion", "vision_transformer",
             "control_flow", "tabular", "signal", "chains"]
 
 
