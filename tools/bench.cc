@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "driver/placement_table.h"
 #include "support/json_text.h"
 #include "support/peak_memory.h"
+#include "tools/profile_table.h"
 #include "tools/progress_bar.h"
 #include "tools/session.h"
 
@@ -20,10 +22,10 @@ using Clock = std::chrono::steady_clock;
 
 struct BenchArgs {
   ModelOptionTexts model;
-  std::string inputs, profile;
+  std::string inputs, trace;
   double seconds = 3;
   int threads = 0;
-  bool json = false, no_replay = false;
+  bool json = false, no_replay = false, profile = false;
 };
 
 double micros(Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
@@ -88,7 +90,7 @@ Result<double> measure_call_overhead(exec::Session& session) {
 
 // Some more runs with the clock on every kernel, as a trace that chrome://tracing and Perfetto
 // read.
-Result<void> write_profile(exec::Session& session, const std::string& path) {
+Result<void> write_trace(exec::Session& session, const std::string& path) {
   TESSERA_TRY_VOID(session.profile(true));
   for (int i = 0; i < 5; ++i) {
     TESSERA_TRY_VOID(session.run_bound());
@@ -109,7 +111,8 @@ Result<void> write_profile(exec::Session& session, const std::string& path) {
   return write_output(path, json_text(trace) + "\n");
 }
 
-void print_text(const exec::Session& session, const RunTimes& measured, double overhead) {
+void print_text(const exec::Session& session, const RunTimes& measured, double overhead,
+                const std::optional<Profile>& profile) {
   const std::vector<double>& times = measured.whole;
   show(
       "median {:.1f} us, least {:.1f} us, 95 % below {:.1f} us; {} runs; {:.1f} us a call beside "
@@ -125,9 +128,11 @@ void print_text(const exec::Session& session, const RunTimes& measured, double o
          driver::size_text(memory->constants), driver::size_text(memory->pools),
          driver::size_text(memory->other), driver::size_text(memory->pinned));
   }
+  if (profile) show("{}", profile_table(*profile));
 }
 
-void print_json(const exec::Session& session, const RunTimes& measured, double overhead) {
+void print_json(const exec::Session& session, const RunTimes& measured, double overhead,
+                const std::optional<Profile>& profile) {
   nlohmann::ordered_json json = {{"median_us", median(measured.whole)},
                                  {"min_us", measured.whole.front()},
                                  {"p95_us", percentile_95(measured.whole)},
@@ -146,6 +151,7 @@ void print_json(const exec::Session& session, const RunTimes& measured, double o
     json["device_other_bytes"] = memory->other;
     json["pinned_bytes"] = memory->pinned;
   }
+  if (profile) json["profile"] = profile_json(*profile);
   show("{}\n", json_text(json, 2));
 }
 
@@ -156,9 +162,13 @@ Result<void> bench(const BenchArgs& args) {
   TESSERA_TRY_VOID(session->bind(inputs));
   TESSERA_TRY(const RunTimes measured, measure(*session, args.seconds));
   TESSERA_TRY(const double overhead, measure_call_overhead(*session));
-  (args.json ? print_json : print_text)(*session, measured, overhead);
-  if (!args.profile.empty()) {
-    TESSERA_TRY_VOID(write_profile(*session, args.profile));
+  std::optional<Profile> profile;
+  if (args.profile) {
+    TESSERA_TRY(profile, measure_profile(*session, inputs));
+  }
+  (args.json ? print_json : print_text)(*session, measured, overhead, profile);
+  if (!args.trace.empty()) {
+    TESSERA_TRY_VOID(write_trace(*session, args.trace));
   }
   return {};
 }
@@ -179,14 +189,19 @@ void add_bench(CLI::App& app, Action& chosen) {
       })
       ->capture_default_str();
   command->add_option("--threads", args->threads, "Threads of the instance (0: one a CPU)");
-  command->add_option("--profile", args->profile,
-                      "Write the times of kernels here, as a trace file");
+  const CLI::Option* profile =
+      command
+          ->add_option("--profile", args->trace,
+                       "Print a table of the kernels: time, rates, and what part of the machine's "
+                       "own, which is measured; with a file name, write a trace too")
+          ->expected(0, 1);
   command->add_flag("--no-replay", args->no_replay,
                     "Launch each kernel anew in each run on a device, rather than replay the run "
                     "as a CUDA graph");
   command->add_flag("--json", args->json, "Print one JSON object");
   add_model_options(*command, args->model);
-  command->callback([&chosen, args] {
+  command->callback([&chosen, args, profile] {
+    args->profile = profile->count() > 0;
     chosen = [args] {
       const Result<void> done = bench(*args);
       return done ? static_cast<int>(kDone) : report(done.error());

@@ -157,6 +157,7 @@ std::string placement_text(const Json& rows) {
 // Values one a line; lists of objects one object a line, a name first.
 void print_text(const Json& json) {
   for (const auto& [key, value] : json.items()) {
+    if (key == "steps") continue;  // for `bench --profile`
     if (key == "placement" && !value.empty()) {
       show("{}", placement_text(value));
     } else if (value.is_array() && !value.empty() && value[0].is_object()) {

@@ -17,6 +17,7 @@ Result<KernelLibrary> KernelLibrary::load(Lowered lowered, const emit::ProgramIn
   TESSERA_CHECK(loaded.program_ != nullptr, "the kernel library has no program");
   loaded.module_ = std::make_shared<const Module>(std::move(lowered.module));
   loaded.main_plan_ = std::move(lowered.plan);
+  loaded.metadata_ = info.metadata_json;
   return loaded;
 }
 
@@ -29,7 +30,7 @@ Result<std::unique_ptr<exec::Session>> KernelLibrary::open(const std::string& en
   interpreter->observe(std::move(observer));
   const tessera_program& program = interpreter->program();
   return exec::Session::open_program(program, interpreter, vendor_library_folder(*module_),
-                                     options);
+                                     metadata_, options);
 }
 
 }  // namespace tessera::driver

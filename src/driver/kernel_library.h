@@ -33,6 +33,7 @@ class KernelLibrary {
   plan::MemoryPlan main_plan_;
   std::shared_ptr<link::LoadedLibrary> library_;
   const tessera_program* program_ = nullptr;
+  std::string metadata_;
 };
 
 }  // namespace tessera::driver

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "diagnostics/places.h"
+#include "driver/step_costs.h"
 #include "plan/device.h"
 #include "plan/sharing.h"
 #include "plan/symbol_text.h"
@@ -80,6 +81,21 @@ Json placement(const std::vector<PlacementRow>& rows) {
   return list;
 }
 
+Json number_or_formula(const Dim& dim) {
+  if (dim.is_constant()) return dim.constant();
+  return dim.is_unknown() ? "?" : dim.expression_text();
+}
+
+Json steps(const Module& lowered) {
+  Json list = Json::array();
+  for (const StepCost& cost : step_costs(lowered)) {
+    list.push_back({{"kernel", cost.kernel},
+                    {"flops", number_or_formula(cost.flops)},
+                    {"bytes", number_or_formula(cost.bytes)}});
+  }
+  return list;
+}
+
 Json kept_in_float32(const passes::PrecisionReport& report) {
   Json list = Json::array();
   for (const auto& [op, reason, count] : report.kept) {
@@ -111,6 +127,7 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
       {"pools", std::move(pools)},
       {"plan", plan::print_plan(lowered.plan)},
       {"libraries", report.needed_libraries},
+      {"steps", steps(lowered.module)},
   };
   if (Json pairs = shared_memory(lowered, outputs, inputs.first(inputs.size() - kept));
       !pairs.empty()) {

@@ -12,6 +12,7 @@
 #include "lower/specialise.h"
 #include "ops/evaluation/compare.h"
 #include "ops/evaluation/evaluate_function.h"
+#include "ops/evaluation/flops.h"
 #include "relay/operator.h"
 
 namespace tessera::driver {
@@ -21,24 +22,6 @@ using Clock = std::chrono::steady_clock;
 
 // What `eval`, written to be read, gets through; on the careful side.
 constexpr double kEvalFlopsPerSecond = 3e8;
-
-double flops_of(const relay::Function& f) {
-  double total = 0;
-  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
-    const relay::NodeId id(i);
-    const auto* call = f.as<relay::OpCall>(id);
-    if (call == nullptr) continue;
-    std::vector<Type> operands;
-    for (const relay::NodeId o : f.operands(id)) operands.push_back(f.type(o));
-    double mine = 0;
-    for (const Type& t : flatten(f.type(id))) {
-      mine += static_cast<double>(num_elements(t.shape()).as_constant().value_or(0));
-    }
-    if (call->op->flops != nullptr) mine = call->op->flops({operands, call->attrs, f.type(id)});
-    total += mine;
-  }
-  return total;
-}
 
 // Kernels round what they hand on, the reference rounds after each operator: the narrowest type on
 // the way counts, and for float32 what the kernel says.
@@ -123,7 +106,7 @@ Verifier::Verifier(const Module& module, double limit_seconds)
     : module_(module), limit_seconds_(limit_seconds) {}
 
 bool Verifier::worth_starting(const relay::Function& body) const {
-  return spent_seconds_ + flops_of(body) / kEvalFlopsPerSecond <= limit_seconds_;
+  return spent_seconds_ + ops::known_flops(body) / kEvalFlopsPerSecond <= limit_seconds_;
 }
 
 void Verifier::compare(const std::string& symbol, std::span<const Tensor> inputs,

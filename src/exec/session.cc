@@ -138,6 +138,9 @@ Result<std::unique_ptr<Session>> Session::open_library(const std::string& path,
                     .with_remedy("give the output of `tessera compile`"));
   }
   TESSERA_TRY_VOID(session->status(create(nullptr, &session->model_)));
+  if (const auto* json = static_cast<const char*>(dlsym(library, "tessera_metadata"))) {
+    session->metadata_ = json;
+  }
   TESSERA_TRY_VOID(session->start(options));
   session->load_us_ = micros_since(begin);
   return session;
@@ -146,11 +149,13 @@ Result<std::unique_ptr<Session>> Session::open_library(const std::string& path,
 Result<std::unique_ptr<Session>> Session::open_program(const tessera_program& program,
                                                        std::shared_ptr<const void> keep_alive,
                                                        const std::string& directory,
+                                                       std::string metadata,
                                                        const SessionOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   std::unique_ptr<Session> session(new Session);
   *session->api_ = linked_api();
   session->owner_ = std::move(keep_alive);
+  session->metadata_ = std::move(metadata);
   const char* first = directory.empty() ? nullptr : directory.c_str();
   TESSERA_TRY_VOID(session->status(
       tessera_model_create_from(&program, {first, nullptr}, nullptr, &session->model_)));

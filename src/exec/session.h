@@ -52,6 +52,7 @@ class Session {
   static Result<std::unique_ptr<Session>> open_program(const tessera_program& program,
                                                        std::shared_ptr<const void> keep_alive,
                                                        const std::string& directory,
+                                                       std::string metadata,
                                                        const SessionOptions& options);
   ~Session();
   Session(const Session&) = delete;
@@ -64,6 +65,8 @@ class Session {
   Result<void> set_weight(const std::string& name, const Tensor& value);
   int threads() const { return threads_; }            // of the instance
   std::uint64_t load_us() const { return load_us_; }  // model and instance creation
+  // As tessera_metadata_json.
+  const std::string& metadata() const { return metadata_; }
 
   // One run; inputs in the model's order. The results are copies.
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs);
@@ -91,6 +94,7 @@ class Session {
   std::shared_ptr<const void> owner_;  // the loaded library, or the program in memory
   tessera_model* model_ = nullptr;
   tessera_instance* instance_ = nullptr;
+  std::string metadata_;
   std::vector<PortInfo> inputs_, outputs_, weights_;
   std::vector<Tensor> bound_;
   std::vector<tessera_tensor> bound_tensors_;

@@ -80,8 +80,8 @@ def fixed(value: int, *shape) -> Input:
     return Input(shape, "integers", "int64", value, value)
 
 
-GROWING = {"input_ids": ids("batch", "seq", below=WORDS), "attention_mask": ones("batch", "past+seq"),
-           "position_ids": fixed(6, "batch", "seq")}
+GROWING = {"input_ids": ids("batch", "seq", below=WORDS),
+           "attention_mask": ones("batch", "past+seq"), "position_ids": fixed(6, "batch", "seq")}
 GROWING |= {f"past_key_values.{i}.{what}": floats("batch", HEADS, "past", SIZE)
             for i in range(2) for what in ("key", "value")}
 STATIC = {"input_ids": ids("batch", 1, below=WORDS), "position_ids": fixed(6, "batch", 1),
@@ -96,7 +96,8 @@ MODELS = [
     Model("genai_llama_int4", genai("int4"), GROWING, GENAI, SIZES),
     Model("genai_llama_mixed", genai("int4", "cpu", "algo_config=k_quant_mixed",
                                      "is_symmetric=false"), GROWING, GENAI, SIZES),
-    Model("genai_llama_tied", genai("int4", "cpu", "shared_embeddings=true"), GROWING, GENAI, SIZES),
+    Model("genai_llama_tied", genai("int4", "cpu", "shared_embeddings=true"), GROWING, GENAI,
+          SIZES),
     Model("genai_llama_qdq", genai("int4", "cpu", "use_qdq=true"), GROWING, GENAI, SIZES),
     Model("mobius_llama", mobius(), GROWING, MOBIUS, SIZES),
     Model("mobius_llama_half", mobius("float16"), GROWING, ("direct24.open.half",), SIZES),

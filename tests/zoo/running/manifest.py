@@ -5,8 +5,8 @@ from pathlib import Path
 
 MANIFEST = Path(__file__).resolve().parents[1] / "manifest.json"
 FAMILIES = ["cnn", "detection", "segmentation", "encoder", "decoder", "cached_decoder",
-            "language_models", "encoder_decoder", "speech", "recurrent", "diffusion", "vision_transformer",
-            "control_flow", "tabular", "signal", "chains"]
+            "language_models", "encoder_decoder", "speech", "recurrent", "diffusion",
+            "vision_transformer", "control_flow", "tabular", "signal", "chains"]
 
 
 def read_manifest() -> list[dict]:
