@@ -37,7 +37,13 @@ std::vector<NodeId> convert_constant_of_shape(Node& n) {
 
 // Bounds that come at run time do where the model states how many elements there are.
 std::vector<NodeId> convert_range(Node& n) {
-  const NodeId start = n.input(0), stop = n.input(1), step = n.input(2);
+  // Numbers, which some functions of ONNX itself give as lists of one.
+  const auto number = [&](std::size_t i) -> NodeId {
+    const NodeId given = n.input(i);
+    const bool is_list = n.rank(given) == 1 && n.dim(given, 0) == Dim(1);
+    return is_list ? n.reshape(given, {}) : given;
+  };
+  const NodeId start = number(0), stop = number(1), step = number(2);
   if (n.constant(start) && n.constant(stop) && n.constant(step))
     return {n.call("arange", {start, stop, step})};
   const auto shape = n.declared_shape(0);
@@ -55,7 +61,11 @@ std::vector<NodeId> convert_eye_like(Node& n) {
       {{"rows", sizes[0]}, {"columns", sizes[1]}, {"k", n.int_attr("k", 0)}, {"dtype", dtype}})};
 }
 
-std::vector<NodeId> convert_identity(Node& n) { return {n.input(0)}; }
+std::vector<NodeId> convert_identity(Node& n) {
+  if (!n.is_sequence(0)) return {n.input(0)};
+  n.set_sequence_output(0, n.sequence(0));
+  return {NodeId()};
+}
 
 constexpr Converter kConstantsTable[] = {
     {"Constant", 1, convert_constant}, {"ConstantOfShape", 9, convert_constant_of_shape},

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "import/converters.h"
-#include "import/value.h"
+#include "import/narrow.h"
 
 namespace tessera::import {
 namespace {
@@ -104,17 +104,37 @@ std::vector<NodeId> convert_pow(Node& n) {
   return {power(base.cast(wide), exponent.cast(wide)).cast(type)};
 }
 
+std::vector<NodeId> cast_to_narrow(Node& n, int type) {
+  n.set_narrow_output(0, type);
+  return {narrowed(wide_input(n, 0), type, n.flag_attr("saturate", true))};
+}
+
 std::vector<NodeId> convert_cast(Node& n) {
   n.need_int_attr("to");
-  n.ignore_attr("saturate");    // of float8, which is refused
-  n.ignore_attr("round_mode");  // of float8 without a sign
-  return {n.cast(n.input(0), n.dtype_attr("to", kFloat32))};
+  n.ignore_attr("round_mode");  // of float8 without a sign, which is refused
+  if (const int narrow = n.narrow_type_attr("to")) return cast_to_narrow(n, narrow);
+  n.ignore_attr("saturate");
+  return {wide_input(n, 0).cast(n.dtype_attr("to", kFloat32))};
 }
 
 std::vector<NodeId> convert_cast_like(Node& n) {
-  n.ignore_attr("saturate");
+  const DType dtype = n.dtype(n.input(1));
   n.ignore_attr("round_mode");
-  return {n.cast(n.input(0), n.dtype(n.input(1)))};
+  if (const int narrow = n.narrow_type(1)) return cast_to_narrow(n, narrow);
+  n.ignore_attr("saturate");
+  return {wide_input(n, 0).cast(dtype)};
+}
+
+// Of integers alone: their bits are those of the number that is left where it does not fit.
+std::vector<NodeId> convert_bit_cast(Node& n) {
+  const Value x = input(n, 0);
+  n.need_int_attr("to");
+  const DType to = n.dtype_attr("to", kInt32);
+  if (to.bits != x.dtype().bits) n.invalid(Code::kWrongAttribute, "its types differ in their bits");
+  if (to == x.dtype()) return {x};
+  const bool is_whole = to.is_int() && (x.dtype().is_int() || x.dtype().is_bool());
+  if (!is_whole) n.unsupported("the bits of a float");
+  return {x.cast(to)};
 }
 
 std::vector<NodeId> convert_mod(Node& n) {
@@ -241,6 +261,7 @@ constexpr Converter kElementwiseTable[] = {
     {"Pow", 7, convert_pow},
     {"Cast", 6, convert_cast},
     {"CastLike", 15, convert_cast_like},
+    {"BitCast", 26, convert_bit_cast},
     {"Mod", 10, convert_mod},
     {"LeakyRelu", 1, convert_leaky_relu},
     {"Elu", 1, convert_elu},

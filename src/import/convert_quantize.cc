@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantisation, composed of casts and arithmetic in wider types.
 #include "import/converters.h"
+#include "import/narrow.h"
 #include "import/quantization.h"
 
 namespace tessera::import {
@@ -45,17 +46,34 @@ Parameters parameters(Node& n, Value x, std::size_t scale, std::size_t zero) {
   if (block < 0) n.invalid(Code::kWrongAttribute, fmt::format("its block_size is {}", block));
   const bool one = is_one(input(n, scale));
   const std::int64_t axis = one ? n.int_attr("axis", 1) : n.axis_attr(1, x);
+  const Value zeros = n.has_input(zero) ? wide_input(n, zero) : input_or(n, zero, 0, kFloat32);
   return {spread(input(n, scale).cast(kFloat32), x, axis, block),
-          spread(input_or(n, zero, 0, kFloat32).cast(kFloat32), x, axis, block)};
+          spread(zeros.cast(kFloat32), x, axis, block)};
+}
+
+// To a narrow type: of integers the value is cut off at their limits.
+Value quantize_narrow(Node& n, Value scaled, Value zero, int type) {
+  n.set_narrow_output(0, type);
+  const bool saturates = n.flag_attr("saturate", true);
+  if (is_narrow_float(type)) return narrowed(scaled + zero, type, saturates);
+  const PackedType packed = packed_type(type);
+  const double span = 1 << packed.bits, least = packed.dtype.is_signed_int() ? -span / 2 : 0;
+  const Value whole = scaled.apply("round") + zero;
+  return minimum(maximum(whole, least), least + span - 1).cast(packed.dtype);
 }
 
 std::vector<NodeId> convert_quantize(Node& n) {
   const Value x = input(n, 0);
-  const DType stated = n.dtype_attr("output_dtype", kUInt8);
-  const DType to = n.has_input(2) ? n.dtype(n.input(2)) : stated;
-  n.ignore_attr("saturate");  // of float8
+  const int stated = n.narrow_type_attr("output_dtype");
   const Parameters p = parameters(n, x, 1, 2);
-  return {quantize(x.cast(kFloat32) / p.scale, p.zero, to)};
+  const Value scaled = x.cast(kFloat32) / p.scale;
+  if (const int narrow = n.has_input(2) ? n.narrow_type(2) : stated) {
+    return {quantize_narrow(n, scaled, p.zero, narrow)};
+  }
+  const DType to = n.has_input(2) ? n.dtype(n.input(2)) : n.dtype_attr("output_dtype", kUInt8);
+  n.ignore_attr("output_dtype");
+  n.ignore_attr("saturate");
+  return {quantize(scaled, p.zero, to)};
 }
 
 // Bytes with a scale for each block of them stay bytes until the run.
@@ -65,7 +83,7 @@ bool has_blocks_of_bytes(Node& n, Value x) {
 }
 
 std::vector<NodeId> convert_dequantize(Node& n) {
-  const Value x = input(n, 0), scale = input(n, 1);
+  const Value x = wide_input(n, 0), scale = input(n, 1);
   const DType to = n.dtype_attr("output_dtype", scale.dtype());
   if (has_blocks_of_bytes(n, x)) {
     const Value zero = input_or(n, 2, 0, x.dtype());

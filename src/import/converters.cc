@@ -56,8 +56,8 @@ const relay::Operator* find_direct_operator(std::string_view op_type) {
 }
 
 bool is_supported(std::string_view qualified_name, int opset) {
-  const bool is_control_flow =
-      qualified_name == "If" || qualified_name == "Loop" || qualified_name == "Scan";
+  const bool is_control_flow = qualified_name == "If" || qualified_name == "Loop" ||
+                               qualified_name == "Scan" || qualified_name == "SequenceMap";
   return is_control_flow || find_converter(qualified_name, opset) != nullptr ||
          find_direct_operator(qualified_name) != nullptr;
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import/graph_importer.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "import/converters.h"
+#include "import/narrow.h"
 #include "import/needed_elements.h"
 #include "module/symbol_names.h"
 
@@ -25,12 +28,27 @@ SymbolTable by_symbol(const SymbolTable& ranges, const DimNames& names) {
   return table;
 }
 
+// What only moves elements of its first operand.
+bool moves_elements(const std::string& name) {
+  static constexpr std::string_view kMovers[] = {"Flatten", "Identity",  "Reshape",
+                                                 "Squeeze", "Transpose", "Unsqueeze"};
+  return std::find(std::begin(kMovers), std::end(kMovers), name) != std::end(kMovers);
+}
+
 // Others would take them for bytes: what they give would have other bounds.
 void check_narrow_operands(const Node& node) {
   const std::string name = qualified_name(node.proto());
-  if (name == "DequantizeLinear" || name == "com.microsoft.GatherBlockQuantized") return;
+  static constexpr std::string_view kKnowing[] = {"Cast", "CastLike", "DequantizeLinear",
+                                                  "QuantizeLinear"};
+  if (std::find(std::begin(kKnowing), std::end(kKnowing), name) != std::end(kKnowing)) return;
   for (std::size_t i = 0; i < node.num_inputs(); ++i) {
-    if (node.is_narrow(i)) node.unsupported("an operand of integers of less than eight bits");
+    if (!node.is_narrow(i) || (i == 0 && moves_elements(name))) continue;
+    const bool is_gathered =
+        name == "com.microsoft.GatherBlockQuantized" && !is_narrow_float(node.narrow_type(i));
+    if (!is_gathered) {
+      node.unsupported(
+          fmt::format("an operand of the data type {}", onnx_dtype_name(node.narrow_type(i))));
+    }
   }
 }
 
@@ -148,6 +166,7 @@ bool GraphImporter::check_inputs(const onnx::NodeProto& node) {
   bool ok = true;
   for (const std::string& name : node.input()) {
     if (name.empty() || scope_->find(name) != nullptr) continue;
+    if (scope_->find_sequence(name) != nullptr) continue;
     ok = false;
     if (scope_->has_failed(name)) continue;
     scope_->failed.insert(name);
@@ -173,12 +192,13 @@ bool GraphImporter::report_strings(const std::string& name, const Location& at) 
 
 std::vector<NodeId> GraphImporter::convert(const onnx::NodeProto& node) {
   Node operation(builder_, *scope_, model_, node, location_of(node));
-  check_narrow_operands(operation);
   if (const onnx::FunctionProto* f = model_.function(node)) return convert_call(operation, *f);
+  check_narrow_operands(operation);
   if (is_default_domain(node.domain())) {
     if (node.op_type() == "If") return import_if(node);
     if (node.op_type() == "Loop") return import_loop(node);
     if (node.op_type() == "Scan") return import_scan(node);
+    if (node.op_type() == "SequenceMap") return import_sequence_map(node);
   }
   return convert_operator(operation);
 }
@@ -200,6 +220,7 @@ std::vector<NodeId> GraphImporter::convert_call(Node& node, const onnx::Function
   if (!is_vendors(node.proto())) return inline_function(node.proto(), f);
   const std::size_t depth = builder_.depth();
   try {
+    check_narrow_operands(node);
     return convert_operator(node);
   } catch (const NodeError& e) {
     if (e.diagnostic.code != Code::kUnsupportedOnnxNode) throw;
@@ -216,10 +237,15 @@ std::vector<NodeId> GraphImporter::convert_operator(Node& node) {
   } else {
     outputs = {node.call(find_direct_operator(name)->name, node.inputs())};
   }
+  if (node.is_narrow(0) && moves_elements(name)) node.set_narrow_output(0, node.narrow_type(0));
   node.check_all_was_read();
   for (std::size_t i = outputs.size(); i < node.num_outputs(); ++i) {
     if (node.uses_output(i)) node.unsupported(fmt::format("the use of its output {}", i));
   }
+  for (const auto& [i, type] : node.narrow_outputs()) {
+    if (node.uses_output(i)) scope_->narrow[node.proto().output(static_cast<int>(i))] = type;
+  }
+  define_sequences(node.proto(), node.sequence_outputs());
   return outputs;
 }
 
@@ -262,7 +288,7 @@ void GraphImporter::define_outputs(const onnx::NodeProto& node,
   const Location at = location_of(node);
   for (int i = 0; i < node.output_size(); ++i) {
     const std::string& name = node.output(i);
-    if (name.empty()) continue;
+    if (name.empty() || scope_->sequences.contains(name)) continue;
     if (static_cast<std::size_t>(i) < outputs.size()) {
       if (!outputs[static_cast<std::size_t>(i)]) {
         scope_->strings.emplace(name, node.op_type());
@@ -291,6 +317,12 @@ NodeId GraphImporter::import_outputs(std::vector<relay::AttrValue>& names) {
     const NodeId* value = main_.find(output.name());
     if (value == nullptr) {
       const Location at = model_node_location(model_.path(), output.name());
+      if (main_.find_sequence(output.name()) != nullptr) {
+        errors_.add(error(Code::kUnsupportedOnnxNode, at,
+                          "output `{}` is a sequence, which is not supported", output.name())
+                        .with_remedy("give its tensors as outputs of the model"));
+        continue;
+      }
       if (!main_.has_failed(output.name()) && !report_strings(output.name(), at)) {
         errors_.add(error(Code::kBadOnnxGraph, at, "output `{}` is not defined", output.name())
                         .with_remedy("run onnx.checker on the model"));
@@ -315,7 +347,10 @@ void GraphImporter::check_declaration(const onnx::ValueInfoProto& output, const 
   if (!output.type().has_tensor_type() || !type.is_tensor()) return;
   const Location at = model_node_location(model_.path(), output.name());
   const int number = declared.elem_type();
-  if (number != onnx::TensorProto::UNDEFINED && onnx_dtype(number) != type.dtype()) {
+  const int narrow = main_.narrow_type(output.name());
+  const bool has_type = narrow != 0 ? number == narrow
+                                    : !is_narrow_type(number) && onnx_dtype(number) == type.dtype();
+  if (number != onnx::TensorProto::UNDEFINED && !has_type) {
     errors_.add(error(Code::kDtypeMismatch, at,
                       "output `{}` is declared as {}; the graph computes {}", output.name(),
                       onnx_dtype_name(number), to_string(type))

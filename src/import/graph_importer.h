@@ -61,6 +61,16 @@ class GraphImporter {
   NodeId import_outputs(std::vector<relay::AttrValue>& names);
   Location location_of(const onnx::NodeProto& node) const;
 
+  // ---- Sequences (import_sequences.cc) ----
+  // Results of a body by their numbers, whose ids are invalid.
+  using Sequences = std::map<std::size_t, Sequence>;
+  void define_sequences(const onnx::NodeProto& node, const Sequences& sequences);
+  std::vector<NodeId> import_sequence_map(const onnx::NodeProto& node);
+  // Does a loop carry a sequence, or its body read one?
+  bool has_sequences(const Node& at, const onnx::GraphProto& body) const;
+  // The body once for each iteration.
+  std::vector<NodeId> import_unrolled(Node& at, const Loop& loop);
+
   // ---- Bodies in place of a node (import_bodies.cc) ----
   // A call of a function of the model: its body, or the operator that it stands for.
   std::vector<NodeId> convert_call(Node& node, const onnx::FunctionProto& f);
@@ -69,7 +79,7 @@ class GraphImporter {
   // Reports what is not supported in the bodies of a node that is passed over itself.
   void look_into_bodies(const onnx::NodeProto& node);
   template <class Names>
-  std::vector<NodeId> results_of(Scope& body, const Names& outputs);
+  std::vector<NodeId> results_of(Scope& body, const Names& outputs, Sequences* sequences);
 
   // ---- Control flow (import_branches.cc, import_loops.cc) ----
   // The branch taken where the condition is known, else an `if`.
@@ -78,8 +88,11 @@ class GraphImporter {
                     std::vector<NodeId> (&results)[2]);
   void import_nodes_of(const onnx::GraphProto& graph, Scope& body);
   // The graph's results, as nodes where the builder stands; fewer after an error.
-  std::vector<NodeId> import_graph(const onnx::GraphProto& graph, Scope& body);
-  std::vector<NodeId> results_of_graph(const onnx::GraphProto& graph, Scope& body);
+  // Where `sequences` is null a result must be a tensor.
+  std::vector<NodeId> import_graph(const onnx::GraphProto& graph, Scope& body,
+                                   Sequences* sequences = nullptr);
+  std::vector<NodeId> results_of_graph(const onnx::GraphProto& graph, Scope& body,
+                                       Sequences* sequences);
   // A call of a global function that calls itself (import/loop.h).
   std::vector<NodeId> import_loop(const onnx::NodeProto& node);
   std::vector<NodeId> import_scan(const onnx::NodeProto& node);

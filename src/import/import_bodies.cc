@@ -32,6 +32,14 @@ onnx::NodeProto with_attributes(const onnx::NodeProto& node, const AttributeMap&
   return bound;
 }
 
+void check_may_be_sequence(const Location& at, const void* sequences) {
+  if (sequences != nullptr) return;
+  throw NodeError{error(Code::kUnsupportedOnnxNode, at,
+                        "a loop or a branch that is chosen at run time gives a sequence, which is "
+                        "not supported")
+                      .with_remedy("give its tensors as results")};
+}
+
 }  // namespace
 
 std::vector<NodeId> GraphImporter::inline_function(const onnx::NodeProto& call,
@@ -51,6 +59,7 @@ std::vector<NodeId> GraphImporter::inline_function(const onnx::NodeProto& call,
     if (call.input(i).empty()) continue;
     if (const NodeId* value = scope_->find(call.input(i))) {
       body.values.emplace(f.input(i), *value);
+      if (const int narrow = scope_->narrow_type(call.input(i))) body.narrow[f.input(i)] = narrow;
     } else {
       body.failed.insert(f.input(i));
     }
@@ -64,7 +73,10 @@ std::vector<NodeId> GraphImporter::inline_function(const onnx::NodeProto& call,
   --depth_;
   scope_ = caller;
   if (gave_up_) return {};
-  return results_of(body, f.output());
+  Sequences sequences;
+  std::vector<NodeId> results = results_of(body, f.output(), &sequences);
+  define_sequences(call, sequences);
+  return results;
 }
 
 // What they read of the node counts as failed.
@@ -81,15 +93,30 @@ void GraphImporter::look_into_bodies(const onnx::NodeProto& node) {
 
 // The body's results; none, without a further message, after the first that is missing.
 template <class Names>
-std::vector<NodeId> GraphImporter::results_of(Scope& body, const Names& outputs) {
+std::vector<NodeId> GraphImporter::results_of(Scope& body, const Names& outputs,
+                                              Sequences* sequences) {
   std::vector<NodeId> results;
   for (const std::string& name : outputs) {
     const NodeId* value = body.find(name);
+    if (const Sequence* s = body.find_sequence(name)) {
+      check_may_be_sequence(model_node_location(model_.path(), body.place + name), sequences);
+      sequences->emplace(results.size(), *s);
+      results.emplace_back();
+      continue;
+    }
     if (value == nullptr) {
       if (body.has_failed(name)) return results;
       throw NodeError{error(Code::kBadOnnxGraph,
                             model_node_location(model_.path(), body.place + name),
                             "output `{}` of a function or branch is not defined", name)};
+    }
+    if (const int narrow = body.narrow_type(name)) {
+      throw NodeError{error(Code::kUnsupportedOnnxNode,
+                            model_node_location(model_.path(), body.place + name),
+                            "output `{}` of a function or branch is of the data type {}, which is "
+                            "not supported",
+                            name, onnx_dtype_name(narrow))
+                          .with_remedy("give it another type, and cast it outside")};
     }
     results.push_back(*value);
   }
@@ -103,15 +130,17 @@ void GraphImporter::import_nodes_of(const onnx::GraphProto& graph, Scope& body) 
   scope_ = around;
 }
 
-std::vector<NodeId> GraphImporter::import_graph(const onnx::GraphProto& graph, Scope& body) {
+std::vector<NodeId> GraphImporter::import_graph(const onnx::GraphProto& graph, Scope& body,
+                                                Sequences* sequences) {
   import_nodes_of(graph, body);
-  return results_of_graph(graph, body);
+  return results_of_graph(graph, body, sequences);
 }
 
-std::vector<NodeId> GraphImporter::results_of_graph(const onnx::GraphProto& graph, Scope& body) {
+std::vector<NodeId> GraphImporter::results_of_graph(const onnx::GraphProto& graph, Scope& body,
+                                                    Sequences* sequences) {
   std::vector<std::string> outputs;
   for (const auto& output : graph.output()) outputs.push_back(output.name());
-  return results_of(body, outputs);
+  return results_of(body, outputs, sequences);
 }
 
 }  // namespace tessera::import

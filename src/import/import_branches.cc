@@ -46,7 +46,11 @@ std::vector<NodeId> GraphImporter::import_if(const onnx::NodeProto& node) {
   Scope body = scope_->inner(std::get<ModelNode>(at.location()->place).node);
   body.outer = scope_;
   if (const auto known = at.constant(condition)) {
-    return import_graph(*graphs[element_as_int(*known, 0) != 0 ? 0 : 1], body);
+    Sequences sequences;
+    std::vector<NodeId> taken =
+        import_graph(*graphs[element_as_int(*known, 0) != 0 ? 0 : 1], body, &sequences);
+    define_sequences(node, sequences);
+    return taken;
   }
   relay::RegionId regions[2];
   std::vector<NodeId> results[2];

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "import/graph_importer.h"
+#include "import/narrow.h"
 #include "ops/inference/infer.h"
 
 namespace tessera::import {
@@ -22,7 +23,7 @@ std::optional<std::int64_t> known_size(const onnx::TensorShapeProto::Dimension& 
 // A complete type, or nothing.
 Type declared_type(const onnx::ValueInfoProto& value, const ImportOptions& options) {
   const auto& tensor = value.type().tensor_type();
-  const auto dtype = onnx_dtype(tensor.elem_type());
+  const auto dtype = stored_dtype(tensor.elem_type());
   if (!value.type().has_tensor_type() || !dtype || !tensor.has_shape()) return {};
   Shape shape;
   for (const auto& dim : tensor.shape().dim()) {
@@ -31,6 +32,25 @@ Type declared_type(const onnx::ValueInfoProto& value, const ImportOptions& optio
     shape.emplace_back(*size);
   }
   return tensor_type(std::move(shape), *dtype);
+}
+
+// What callers of the library see of a narrow type.
+Diagnostic of_bytes(const Location& at, std::string_view what, const onnx::ValueInfoProto& value) {
+  const int type = value.type().tensor_type().elem_type();
+  return warning(Code::kUnsupportedOnnxNode, at,
+                 "{} `{}` of the data type {} is one of bytes, an element each: {}", what,
+                 value.name(), onnx_dtype_name(type),
+                 is_narrow_float(type) ? "the code of a float" : "the value of an integer")
+      .with_remedy(
+          "cast it to a type of eight bits or more in the model, if callers are to have "
+          "one");
+}
+
+bool keeps_shape(const onnx::NodeProto& node) {
+  static constexpr std::string_view kKeeping[] = {"Cast", "CastLike", "Exp",  "Identity",
+                                                  "Log",  "Neg",      "Sqrt", "Relu"};
+  return is_default_domain(node.domain()) && node.input_size() > 0 &&
+         std::find(std::begin(kKeeping), std::end(kKeeping), node.op_type()) != std::end(kKeeping);
 }
 
 }  // namespace
@@ -61,7 +81,7 @@ void GraphImporter::import_initializers(const onnx::GraphProto& graph) {
       continue;
     }
     builder_.at(at);
-    if (is_packed(t)) scope_->narrow.insert(t.name());
+    if (is_narrow_type(t.data_type())) scope_->narrow[t.name()] = t.data_type();
     define(t.name(), builder_.constant(std::move(*tensor)), at);
   }
   for (const auto& t : graph.sparse_initializer()) {
@@ -107,7 +127,7 @@ void GraphImporter::import_kept_weights() {
       continue;
     }
     builder_.at(at);
-    if (is_packed(*t)) scope_->narrow.insert(t->name());
+    if (is_narrow_type(t->data_type())) scope_->narrow[t->name()] = t->data_type();
     const bool named = options_.kept.names.contains(t->name());
     define(t->name(), builder_.kept_weight(t->name(), *std::move(tensor), !named), at);
   }
@@ -123,7 +143,7 @@ void GraphImporter::import_kept_weights() {
 void GraphImporter::import_input(const onnx::ValueInfoProto& value) {
   const Location at = model_node_location(model_.path(), value.name());
   const auto& tensor = value.type().tensor_type();
-  const auto dtype = onnx_dtype(tensor.elem_type());
+  const auto dtype = stored_dtype(tensor.elem_type());
   if (!value.type().has_tensor_type() || !dtype || !tensor.has_shape()) {
     main_.failed.insert(value.name());
     const std::string what = value.type().has_sequence_type()   ? "a sequence"
@@ -161,6 +181,10 @@ void GraphImporter::import_input(const onnx::ValueInfoProto& value) {
                     .with_remedy("check the sizes in the model and those given with --dim"));
   }
   builder_.at(at);
+  if (is_narrow_type(tensor.elem_type())) {
+    main_.narrow[value.name()] = tensor.elem_type();
+    builder_.warn(of_bytes(at, "input", value));
+  }
   define(value.name(), builder_.param(value.name(), tensor_type(std::move(shape), *dtype)), at);
 }
 
@@ -196,7 +220,20 @@ void GraphImporter::read_declarations() {
     for (const auto& value : *values) {
       if (const Type type = declared_type(value, options_)) {
         main_.declared.emplace(value.name(), type);
+        main_.implied.emplace(value.name(), type.shape());
       }
+    }
+  }
+  for (const auto& output : graph.output()) {
+    if (!is_narrow_type(output.type().tensor_type().elem_type())) continue;
+    builder_.warn(of_bytes(model_node_location(model_.path(), output.name()), "output", output));
+  }
+  // Backwards through what keeps the shape of its operand.
+  for (int i = graph.node_size(); i-- > 0;) {
+    const onnx::NodeProto& node = graph.node(i);
+    if (node.output_size() == 0 || !keeps_shape(node)) continue;
+    if (const auto it = main_.implied.find(node.output(0)); it != main_.implied.end()) {
+      main_.implied.emplace(node.input(0), it->second);
     }
   }
 }

@@ -1,52 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops as functions that call themselves.
-#include <set>
-
 #include <fmt/format.h>
 
+#include "import/free_names.h"
 #include "import/graph_importer.h"
 #include "import/loop.h"
 #include "ops/records/table.h"
 
 namespace tessera::import {
 namespace {
-
-// What a graph and the graphs within it read from around it, in order of first use.
-class FreeNames {
- public:
-  std::vector<std::string> of(const onnx::GraphProto& graph) {
-    visit(graph);
-    return std::move(found_);
-  }
-
- private:
-  void visit(const onnx::GraphProto& graph) {
-    std::vector<std::string> own;
-    for (const auto& input : graph.input()) define(input.name(), own);
-    for (const auto& tensor : graph.initializer()) define(tensor.name(), own);
-    for (const auto& node : graph.node()) {
-      for (const std::string& name : node.input()) use(name);
-      for (const auto& attribute : node.attribute()) {
-        if (attribute.has_g()) visit(attribute.g());
-      }
-      for (const std::string& name : node.output()) define(name, own);
-    }
-    for (const auto& output : graph.output()) use(output.name());
-    for (const std::string& name : own) known_.erase(name);
-  }
-  // `own` is what a graph adds to the names of those around it, until it ends.
-  void define(const std::string& name, std::vector<std::string>& own) {
-    if (known_.insert(name).second) own.push_back(name);
-  }
-  void use(const std::string& name) {
-    if (!name.empty() && !known_.contains(name) && seen_.insert(name).second) {
-      found_.push_back(name);
-    }
-  }
-
-  std::set<std::string> known_, seen_;
-  std::vector<std::string> found_;
-};
 
 Tensor number(std::int64_t value) { return Tensor::of<std::int64_t>({}, kInt64, {value}); }
 
@@ -107,8 +69,9 @@ NodeId GraphImporter::row_index(NodeId iteration, NodeId rows, bool backward) {
 
 // What the body reads from around becomes parameters; what is known there stays known inside.
 void GraphImporter::define_captured(Loop& loop, Scope& body, std::vector<Tensor>& known) {
-  for (const std::string& name : FreeNames().of(*loop.graph)) {
+  for (const std::string& name : free_names(*loop.graph)) {
     const NodeId* value = scope_->find(name);
+    if (const int narrow = scope_->narrow_type(name)) body.narrow[name] = narrow;
     if (value == nullptr) {
       if (scope_->has_failed(name)) body.failed.insert(name);
     } else if (const Tensor* tensor = builder_.constant_of(*value)) {
@@ -287,9 +250,16 @@ NodeId GraphImporter::first_rows(const Loop& loop, std::size_t i) {
   if (const auto known = constant_shape(shape)) {
     return call("zeros", {}, {{"shape", *known}, {"dtype", dtype}});
   }
-  const NodeId sizes = has_size ? builder_.sizes(shape) : run_time_rows(loop, scan.row_shape);
   const NodeId zero = call("zeros", {}, {{"shape", Ints{}}, {"dtype", dtype}});
-  return call("dyn.full", {zero, sizes}, {{"dtype", dtype}});
+  const auto zeros = [&](NodeId sizes) {
+    return call("dyn.full", {zero, sizes}, {{"dtype", dtype}});
+  };
+  if (has_size) return zeros(builder_.sizes(shape));
+  if (constant_shape(scan.row_shape)) return zeros(run_time_rows(loop, scan.row_shape));
+  // Of a list that data decide no size keeps its name: one row that has them is repeated.
+  const NodeId places = call("dyn.full", {builder_.constant(number(0)), run_time_rows(loop, {})},
+                             {{"dtype", kInt64}});
+  return call("take", {zeros(builder_.sizes(scan_shape(scan, Dim(1)))), places}, {{"axis", 0}});
 }
 
 // As many rows as the trip count says.
@@ -361,14 +331,17 @@ std::vector<NodeId> GraphImporter::import_loop(const onnx::NodeProto& proto) {
       loop.captured.push_back({"", trips});
     }
   }
+  const bool is_unrolled = has_sequences(at, *loop.graph);
   for (int i = 0; i < carried; ++i) {
-    loop.carried.push_back(
-        {loop.graph->input(2 + i).name(), at.input(static_cast<std::size_t>(i) + 2)});
+    const auto k = static_cast<std::size_t>(i) + 2;
+    const NodeId first = at.is_sequence(k) ? NodeId() : at.input(k);
+    loop.carried.push_back({loop.graph->input(2 + i).name(), first});
   }
   for (int i = carried; i < proto.output_size(); ++i) {
     if (proto.output(i).empty()) continue;
     loop.scans.push_back({proto.output(i), static_cast<std::size_t>(1 + i)});
   }
+  if (is_unrolled) return import_unrolled(at, loop);
   at.check_all_was_read();
   std::vector<NodeId> values = make_loop(at, loop);
   if (values.empty()) return {};

@@ -51,6 +51,7 @@ std::vector<NodeId> GraphImporter::import_scan(const onnx::NodeProto& proto) {
   const std::size_t first = has_batch ? 1 : 0;
   Loop loop;
   loop.graph = &at.graph_attr("body");
+  if (has_sequences(at, *loop.graph)) at.unsupported("a sequence of tensors");
   const std::int64_t sliced = at.need_int_attr("num_scan_inputs");
   const std::int64_t carried = static_cast<std::int64_t>(at.num_inputs() - first) - sliced;
   const std::int64_t scans = loop.graph->output_size() - carried;

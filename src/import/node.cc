@@ -26,14 +26,25 @@ bool Node::uses_output(std::size_t i) const {
   return i < num_outputs() && !proto_.output(static_cast<int>(i)).empty();
 }
 
-bool Node::is_narrow(std::size_t i) const {
-  return has_input(i) && scope_.is_narrow(proto_.input(static_cast<int>(i)));
+int Node::narrow_type(std::size_t i) const {
+  return has_input(i) ? scope_.narrow_type(proto_.input(static_cast<int>(i))) : 0;
 }
 
 NodeId Node::input(std::size_t i) const {
   if (!has_input(i)) invalid(Code::kWrongArity, fmt::format("its input {} is not given", i));
   read_inputs_.insert(i);
+  if (is_sequence(i)) unsupported(fmt::format("a sequence as its input {}", i));
   return *scope_.find(proto_.input(static_cast<int>(i)));
+}
+
+bool Node::is_sequence(std::size_t i) const {
+  return has_input(i) && scope_.find_sequence(proto_.input(static_cast<int>(i))) != nullptr;
+}
+
+const Sequence& Node::sequence(std::size_t i) const {
+  if (!is_sequence(i)) invalid(Code::kTypeMismatch, fmt::format("its input {} is no sequence", i));
+  read_inputs_.insert(i);
+  return *scope_.find_sequence(proto_.input(static_cast<int>(i)));
 }
 
 std::vector<NodeId> Node::inputs() const {
@@ -135,8 +146,10 @@ std::int64_t Node::need_int(std::size_t i, std::string_view what) const {
 
 std::optional<Ints> Node::declared_shape(std::size_t output) const {
   if (!uses_output(output)) return std::nullopt;
-  const Type* type = scope_.declared_type(proto_.output(static_cast<int>(output)));
-  return type == nullptr ? std::nullopt : constant_shape(type->shape());
+  const std::string& name = proto_.output(static_cast<int>(output));
+  if (const Type* type = scope_.declared_type(name)) return constant_shape(type->shape());
+  const auto implied = scope_.implied.find(name);
+  return implied == scope_.implied.end() ? std::nullopt : constant_shape(implied->second);
 }
 
 std::optional<Ints> Node::declared_shape(std::size_t output, std::int64_t rank) const {
@@ -207,7 +220,7 @@ std::vector<std::string> Node::strings_attr(std::string_view name) const {
 std::optional<Tensor> Node::tensor_attr(std::string_view name) const {
   const auto* a = find_attr(name, onnx::AttributeProto::TENSOR);
   if (a == nullptr) return std::nullopt;
-  if (is_packed(a->t())) {
+  if (is_narrow_type(a->t().data_type())) {
     unsupported(fmt::format("the data type {} of its attribute `{}`",
                             onnx_dtype_name(a->t().data_type()), name));
   }
@@ -236,6 +249,11 @@ Ints Node::need_ints_attr(std::string_view name) const {
     wrong_attribute(fmt::format("attribute `{}` is missing", name));
   }
   return ints_attr(name);
+}
+
+int Node::narrow_type_attr(std::string_view name) const {
+  const auto number = has_attr(name) ? static_cast<int>(int_attr(name, 0)) : 0;
+  return is_narrow_type(number) ? number : 0;
 }
 
 DType Node::dtype_attr(std::string_view name, DType fallback) const {

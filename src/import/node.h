@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -39,8 +40,17 @@ class Node {
   bool uses_output(std::size_t i) const;  // asked for and not ""
   NodeId input(std::size_t i) const;      // an error if it is not given
   std::vector<NodeId> inputs() const;     // all that are given
-  // Is it an initializer whose integers of two or four bits became bytes?
-  bool is_narrow(std::size_t i) const;
+  // Of a narrow type, whose elements became bytes (import/narrow.h): ONNX's number of it, or 0.
+  int narrow_type(std::size_t i) const;
+  bool is_narrow(std::size_t i) const { return narrow_type(i) != 0; }
+  // A sequence; an error if it is none.
+  bool is_sequence(std::size_t i) const;
+  const Sequence& sequence(std::size_t i) const;
+  void set_sequence_output(std::size_t i, Sequence s) { sequence_outputs_[i] = std::move(s); }
+  const std::map<std::size_t, Sequence>& sequence_outputs() const { return sequence_outputs_; }
+  // The outputs of narrow types.
+  void set_narrow_output(std::size_t i, int type) { narrow_outputs_[i] = type; }
+  const std::map<std::size_t, int>& narrow_outputs() const { return narrow_outputs_; }
   void ignore_input(std::size_t i) const { read_inputs_.insert(i); }
   const Type& type(NodeId id) const { return builder_.type(id); }
   const Shape& shape(NodeId id) const { return type(id).shape(); }
@@ -86,6 +96,8 @@ class Node {
   // An error if it is not there.
   std::int64_t need_int_attr(std::string_view name) const;
   Ints need_ints_attr(std::string_view name) const;
+  // A narrow type by ONNX's number, or 0.
+  int narrow_type_attr(std::string_view name) const;
   // A data type by ONNX's number.
   DType dtype_attr(std::string_view name, DType fallback) const;
   // The graph of a branch or loop; an error if it is not there.
@@ -163,6 +175,8 @@ class Node {
   const OnnxModel& model_;
   const onnx::NodeProto& proto_;
   Location location_;
+  std::map<std::size_t, int> narrow_outputs_;
+  std::map<std::size_t, Sequence> sequence_outputs_;
   mutable std::set<std::size_t> read_inputs_;
   mutable std::set<std::string, std::less<>> read_attrs_;
 };

@@ -30,28 +30,11 @@ std::shared_ptr<const Blob> typed_data(const onnx::TensorProto& t, DType dtype) 
   return pack(t.int32_data(), dtype);
 }
 
-struct PackedType {
-  DType dtype;  // that of the unpacked elements
-  int bits = 0;
-};
-PackedType packed_type(int data_type) {
-  switch (data_type) {
-    case onnx::TensorProto::INT4:
-      return {kInt8, 4};
-    case onnx::TensorProto::UINT4:
-      return {kUInt8, 4};
-    case onnx::TensorProto::INT2:
-      return {kInt8, 2};
-    case onnx::TensorProto::UINT2:
-      return {kUInt8, 2};
-    default:
-      return {};
-  }
-}
-
-std::optional<DType> stored_dtype(int data_type) {
-  const PackedType packed = packed_type(data_type);
-  return packed.bits > 0 ? std::optional(packed.dtype) : onnx_dtype(data_type);
+bool is_float_of_eight_bits(int data_type) {
+  return data_type == onnx::TensorProto::FLOAT8E4M3FN ||
+         data_type == onnx::TensorProto::FLOAT8E4M3FNUZ ||
+         data_type == onnx::TensorProto::FLOAT8E5M2 ||
+         data_type == onnx::TensorProto::FLOAT8E5M2FNUZ;
 }
 
 // The elements of a byte lie in it from its low bits on.
@@ -103,12 +86,35 @@ std::optional<DType> onnx_dtype(int data_type) {
   }
 }
 
+PackedType packed_type(int data_type) {
+  switch (data_type) {
+    case onnx::TensorProto::INT4:
+      return {kInt8, 4};
+    case onnx::TensorProto::UINT4:
+    case onnx::TensorProto::FLOAT4E2M1:
+      return {kUInt8, 4};
+    case onnx::TensorProto::INT2:
+      return {kInt8, 2};
+    case onnx::TensorProto::UINT2:
+      return {kUInt8, 2};
+    default:
+      return {};
+  }
+}
+
+bool is_narrow_type(int data_type) {
+  return packed_type(data_type).bits > 0 || is_float_of_eight_bits(data_type);
+}
+
+std::optional<DType> stored_dtype(int data_type) {
+  if (!is_narrow_type(data_type)) return onnx_dtype(data_type);
+  return is_float_of_eight_bits(data_type) ? kUInt8 : packed_type(data_type).dtype;
+}
+
 std::string onnx_dtype_name(int data_type) {
   if (!onnx::TensorProto::DataType_IsValid(data_type)) return fmt::format("{}", data_type);
   return onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(data_type));
 }
-
-bool is_packed(const onnx::TensorProto& t) { return packed_type(t.data_type()).bits > 0; }
 
 Result<TensorHeader> tensor_header(const onnx::TensorProto& t, const Location& at) {
   const auto dtype = stored_dtype(t.data_type());

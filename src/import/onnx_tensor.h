@@ -18,15 +18,25 @@ std::optional<DType> onnx_dtype(int data_type);
 // "FLOAT8E4M3FN", for messages.
 std::string onnx_dtype_name(int data_type);
 
-// Shape and type of a tensor, checked: sizes are not negative and their product fits. Integers of
-// two and four bits, of which a byte of the data has several, become bytes.
+// Integers and floats of two and four bits, of which a byte of the data has several: the type of
+// the bytes that they become. No bits for any other type.
+struct PackedType {
+  DType dtype;
+  int bits = 0;
+};
+PackedType packed_type(int data_type);
+// A type that becomes bytes: one of those, or a float of eight bits.
+bool is_narrow_type(int data_type);
+// onnx_dtype, or that of the bytes.
+std::optional<DType> stored_dtype(int data_type);
+
+// Shape and type of a tensor, checked: sizes are not negative and their product fits.
 struct TensorHeader {
   std::vector<std::int64_t> shape;
   DType dtype;
   std::uint64_t size_bytes = 0;  // of the data
   int packed_bits = 0;           // of an element where a byte has several
 };
-bool is_packed(const onnx::TensorProto& t);
 Result<TensorHeader> tensor_header(const onnx::TensorProto& t, const Location& at);
 
 // The data that the message itself holds, in `raw_data` or in the typed field of its data type.

@@ -5,10 +5,17 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "relay/function.h"
 
 namespace tessera::import {
+
+// Tensors in order, of which there are as many in every run; or an optional value that is absent.
+struct Sequence {
+  std::vector<relay::NodeId> elements = {};
+  bool is_absent = false;
+};
 
 struct Scope {
   const Scope* outer = nullptr;                  // of a branch: what it sees besides its own values
@@ -16,14 +23,22 @@ struct Scope {
   std::map<std::string, int> other_opsets = {};  // of the other domains that the body imports
   std::string place;  // of a function's body: the nodes that call it, "outer/inner/"
   std::map<std::string, relay::NodeId> values;
+  std::map<std::string, Sequence> sequences;   // values that are no tensors
   std::map<std::string, std::string> strings;  // values that are strings: the operators they are of
-  std::set<std::string> failed;  // of nodes that were reported: no second message for users
-  std::set<std::string> narrow;  // initializers whose integers of two or four bits became bytes
+  std::set<std::string> failed;          // of nodes that were reported: no second message for users
+  std::map<std::string, int> narrow;     // values of narrow types, which are bytes: ONNX's number
   std::map<std::string, Type> declared;  // what the model says about values, where it is complete
+  std::map<std::string, Shape> implied;  // shapes that are so, and those that follow from them
 
   const relay::NodeId* find(const std::string& name) const {
     for (const Scope* s = this; s != nullptr; s = s->outer) {
       if (const auto it = s->values.find(name); it != s->values.end()) return &it->second;
+    }
+    return nullptr;
+  }
+  const Sequence* find_sequence(const std::string& name) const {
+    for (const Scope* s = this; s != nullptr; s = s->outer) {
+      if (const auto it = s->sequences.find(name); it != s->sequences.end()) return &it->second;
     }
     return nullptr;
   }
@@ -40,11 +55,14 @@ struct Scope {
     }
     return false;
   }
-  bool is_narrow(const std::string& name) const {
+  // ONNX's number of a narrow type, 0 of any other.
+  int narrow_type(const std::string& name) const {
     for (const Scope* s = this; s != nullptr; s = s->outer) {
-      if (s->values.contains(name)) return s->narrow.contains(name);
+      if (!s->values.contains(name)) continue;
+      const auto it = s->narrow.find(name);
+      return it == s->narrow.end() ? 0 : it->second;
     }
-    return false;
+    return 0;
   }
   // The version of a domain; 1 where the body does not import it.
   int opset_of(const std::string& domain) const;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types of less than eight bits and floats of eight: a byte an element, which holds the value of an
+// integer and the code of a float.
+#pragma once
+
+#include "import/onnx_tensor.h"
+#include "import/value.h"
+
+namespace tessera::import {
+
+// Types are ONNX's numbers.
+bool is_narrow_float(int type);
+// The values that the bytes of the type stand for: integers as they are, floats as float32.
+Value widened(Value bytes, int type);
+// The bytes of values: floats are rounded to the nearest, integers lose the bits that do not fit.
+// What is too large for a float becomes the largest one if it is to saturate.
+Value narrowed(Value x, int type, bool saturate);
+// An input whose bytes are widened.
+Value wide_input(Node& n, std::size_t i);
+
+}  // namespace tessera::import
