@@ -107,9 +107,8 @@ std::vector<NodeId> convert_conv_transpose(Node& n) {
 
 // Column (c, k) of place p is added where a transposed convolution with the identity as its weight
 // puts it.
-std::vector<NodeId> convert_col2im(Node& n) {
-  const Value x = input(n, 0);
-  const Ints image = n.need_ints(1, "a shape"), block = n.need_ints(2, "a block's shape");
+Value col2im(Value x, const Ints& image, const Ints& block) {
+  Node& n = x.node();
   const std::size_t spatial = block.size();
   if (x.rank() != 3 || image.size() != spatial || spatial < 1 || spatial > 3) {
     n.invalid(Code::kShapeMismatch, "its image and block have different dimensions");
@@ -139,7 +138,60 @@ std::vector<NodeId> convert_col2im(Node& n) {
               {"dilation", w.dilations}});
   Ints result = {x.size(0), channels};
   result.insert(result.end(), image.begin(), image.end());
-  return {n.reshape(y, result)};
+  return {n, n.reshape(y, result)};
+}
+
+// All shapes of blocks with so many elements.
+std::vector<Ints> blocks_of(std::int64_t taps, std::size_t rank) {
+  if (rank == 1) return {{taps}};
+  std::vector<Ints> blocks;
+  for (std::int64_t size = 1; size <= taps; ++size) {
+    if (taps % size != 0) continue;
+    for (Ints& block : blocks_of(taps / size, rank - 1)) {
+      block.insert(block.begin(), size);
+      blocks.push_back(std::move(block));
+    }
+  }
+  return blocks;
+}
+
+// Has the image as many places for the block as there are columns?
+bool has_places(Node& n, const Ints& image, const Ints& block, std::int64_t columns) {
+  const Window w = read_steps(n, block);
+  std::int64_t places = 1;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const std::int64_t room =
+        image[i] + w.pads[i] + w.pads[i + block.size()] - (block[i] - 1) * w.dilations[i] - 1;
+    if (room < 0) return false;
+    places *= room / w.strides[i] + 1;
+  }
+  return places == columns;
+}
+
+// Shapes that come at run time: the image is what the model states, and of the blocks that fit one
+// is taken.
+std::vector<NodeId> convert_col2im(Node& n) {
+  const Value x = input(n, 0);
+  const auto image = n.known_ints(1), block = n.known_ints(2);
+  if (image && block) return {col2im(x, *image, *block)};
+  const auto declared = n.declared_shape(0);
+  if (!declared || declared->size() < 3 || declared->size() > 5 || x.rank() != 3 ||
+      (*declared)[1] < 1) {
+    n.need_constant(image ? 2 : 1, "a shape");
+  }
+  n.make_room(static_cast<double>(x.size(1)));
+  const Ints stated(declared->begin() + 2, declared->end());
+  const Value given = input(n, 2).cast(kInt64);
+  std::optional<Value> result;
+  for (const Ints& shape :
+       block ? std::vector<Ints>{*block} : blocks_of(x.size(1) / (*declared)[1], stated.size())) {
+    if (!has_places(n, stated, shape, x.size(2))) continue;
+    const Value one = col2im(x, stated, shape);
+    const Value is_given = equal(given, Value(n, n.ints(shape))).apply("all");
+    result = result ? where(is_given, one, *result) : one;
+  }
+  if (!result) n.invalid(Code::kShapeMismatch, "no block fits its input and its result");
+  return {*result};
 }
 
 constexpr Converter kConvTable[] = {

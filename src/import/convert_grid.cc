@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sampling at computed places: GridSample, AffineGrid, RoiAlign.
+// Sampling at computed places: GridSample, AffineGrid, RoiAlign, DeformConv.
 #include <cmath>
 
 #include "import/converters.h"
-#include "import/value.h"
+#include "import/window.h"
 
 namespace tessera::import {
 namespace {
@@ -125,10 +125,20 @@ std::vector<NodeId> convert_grid_sample(Node& n) {
   return {y.reshape_to(result)};
 }
 
+// (n, c, spatial...), or without c those that the model states for the result (n, spatial..., d).
+Ints grid_size(Node& n) {
+  if (const auto known = n.known_ints(1)) return *known;
+  auto declared = n.declared_shape(0);
+  if (!declared || declared->size() < 3) return n.need_ints(1, "a size");
+  declared->pop_back();
+  declared->insert(declared->begin() + 1, 1);
+  return *declared;
+}
+
 // theta (n, d, d + 1) times the homogeneous places of the result, innermost dimension first.
 std::vector<NodeId> convert_affine_grid(Node& n) {
   const Value theta = input(n, 0);
-  const Ints size = n.need_ints(1, "a size");
+  const Ints size = grid_size(n);
   if (size.size() < 3 || theta.rank() != 3) {
     n.invalid(Code::kShapeMismatch,
               "its theta must have three dimensions, and its size 3 numbers or more");
@@ -231,10 +241,76 @@ std::vector<NodeId> convert_roi_align(Node& n) {
   return {where(outside, most->number(0), *most).reshape_to(bins).apply("max", over)};
 }
 
+// ---- DeformConv ----
+
+// Where the window's element k of each result lies without an offset along spatial dimension d, for
+// all k and results: (1, taps * results).
+Value window_places(Node& n, const Window& w, const Ints& result, std::size_t d, DType dtype) {
+  std::vector<double> places;
+  const std::int64_t taps = product(w.kernel), count = product(result);
+  n.make_room(static_cast<double>(taps) * static_cast<double>(count));
+  for (std::int64_t k = 0; k < taps; ++k) {
+    const std::int64_t tap = d == 0 ? k / w.kernel[1] : k % w.kernel[1];
+    for (std::int64_t p = 0; p < count; ++p) {
+      const std::int64_t at = d == 0 ? p / result[1] : p % result[1];
+      places.push_back(static_cast<double>(at * w.strides[d] - w.pads[d] + tap * w.dilations[d]));
+    }
+  }
+  return numbers(n, {1, taps * count}, places, dtype);
+}
+
+// The elements that each result is a product of: (batch, channels, taps, results).
+Value deformed(Value x, const Window& w, const Ints& result) {
+  Node& n = x.node();
+  const std::int64_t groups = n.int_attr("offset_group", 1), taps = product(w.kernel);
+  const std::int64_t count = product(result);
+  if (groups < 1 || x.size(1) % groups != 0) {
+    n.invalid(Code::kWrongAttribute, "offset_group does not divide its channels");
+  }
+  const Dim batch = x.shape()[0], parts = batch * Dim(groups);
+  const Value offsets = matched(input(n, 2), x).reshape_to({parts, taps, 2, count});
+  std::vector<Value> places;
+  for (std::size_t d = 0; d < 2; ++d) {
+    const Value own = offsets.at(2, static_cast<std::int64_t>(d)).merge(1, 3);
+    places.push_back(own + window_places(n, w, result, d, x.dtype()));
+  }
+  const Ints sizes = {x.size(2), x.size(3)};
+  const Value images = x.reshape_to({parts, x.size(1) / groups, sizes[0] * sizes[1]});
+  Value y = sample({"linear", "zeros", true}, images, places, sizes);
+  if (n.has_input(4)) y = y * matched(input(n, 4), x).reshape_to({parts, 1, taps * count});
+  return y.reshape_to({batch, x.size(1), taps, count});
+}
+
+std::vector<NodeId> convert_deform_conv(Node& n) {
+  const Value x = input(n, 0), weight = input(n, 1), offset = input(n, 2);
+  if (x.rank() != 4 || offset.rank() != 4) n.unsupported("an input that is no batch of images");
+  const Window w = read_steps(n, kernel_of(x, weight));
+  const Ints result = {offset.size(2), offset.size(3)};
+  for (std::size_t d = 0; d < 2; ++d) {
+    const std::int64_t room = x.size(static_cast<std::int64_t>(d) + 2) + w.pads[d] + w.pads[d + 2] -
+                              (w.kernel[d] - 1) * w.dilations[d] - 1;
+    if (room < 0 || room / w.strides[d] + 1 != result[d]) {
+      n.invalid(Code::kShapeMismatch, "its offsets are not of as many places as its result has");
+    }
+  }
+  const std::int64_t groups = groups_of(n), outputs = weight.size(0);
+  if (outputs % groups != 0 || weight.size(1) * groups != x.size(1)) {
+    n.invalid(Code::kShapeMismatch, "its groups do not fit its input and weight");
+  }
+  const std::int64_t depth = weight.size(1) * product(w.kernel);
+  const Value columns =
+      deformed(x, w, result).reshape_to({x.shape()[0], groups, depth, product(result)});
+  const Value rows = weight.reshape({1, groups, outputs / groups, depth});
+  const Value y = rows.matmul(columns).reshape_to({x.shape()[0], outputs, result[0], result[1]});
+  if (!n.has_input(3)) return {y};
+  return {n.call("nn.bias_add", {y, n.input(3)}, {{"axis", 1}})};
+}
+
 constexpr Converter kGridTable[] = {
     {"GridSample", 16, convert_grid_sample},
     {"AffineGrid", 20, convert_affine_grid},
     {"RoiAlign", 10, convert_roi_align},
+    {"DeformConv", 19, convert_deform_conv},
 };
 
 }  // namespace

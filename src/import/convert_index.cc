@@ -162,13 +162,15 @@ std::vector<NodeId> convert_slice(Node& n) {
 }
 
 // An axis that comes at run time is one of few: all are computed, and one is taken.
-std::vector<NodeId> convert_cumsum(Node& n) {
+// `forward` of all elements up to each along an axis, or without the element itself.
+template <class Forward>
+std::vector<NodeId> running(Node& n, Forward forward) {
   const Value x = input(n, 0);
   const bool exclusive = n.flag_attr("exclusive", false), reverse = n.flag_attr("reverse", false);
   const auto scan = [&](std::int64_t axis) {
-    const Value forward = reverse ? x.apply("reverse", {{"axis", axis}}) : x;
-    const Value sums = forward.apply("cumsum", {{"axis", axis}, {"exclusive", exclusive}});
-    return reverse ? sums.apply("reverse", {{"axis", axis}}) : sums;
+    const Value first = reverse ? x.apply("reverse", {{"axis", axis}}) : x;
+    const Value result = forward(first, axis, exclusive);
+    return reverse ? result.apply("reverse", {{"axis", axis}}) : result;
   };
   if (const auto known = n.known_int(1)) return {scan(n.axis(*known, x.rank()))};
   const Value axis = floor_mod(input(n, 1).cast(kInt64).reshape({}), static_cast<double>(x.rank()));
@@ -177,6 +179,29 @@ std::vector<NodeId> convert_cumsum(Node& n) {
     result = where(equal(axis, static_cast<double>(d)), scan(d), result);
   }
   return {result};
+}
+
+std::vector<NodeId> convert_cumsum(Node& n) {
+  return running(n, [](Value x, std::int64_t axis, bool exclusive) {
+    return x.apply("cumsum", {{"axis", axis}, {"exclusive", exclusive}});
+  });
+}
+
+// Products of 2, 4, 8, ... elements before each, ones before the first.
+std::vector<NodeId> convert_cumprod(Node& n) {
+  return running(n, [](Value x, std::int64_t axis, bool exclusive) {
+    const std::int64_t size = x.size(axis);
+    const auto behind = [&](Value y, std::int64_t count) -> Value {
+      relay::AttrArray width(static_cast<std::size_t>(y.rank()), relay::AttrArray{0, 0});
+      width[static_cast<std::size_t>(axis)] = relay::AttrArray{count, 0};
+      const Value padded(x.node(),
+                         x.node().call("nn.pad", {y, y.number(1)}, {{"pad_width", width}}));
+      return padded.slice(axis, 0, size);
+    };
+    Value y = exclusive ? behind(x, 1) : x;
+    for (std::int64_t step = 1; step < size; step *= 2) y = y * behind(y, step);
+    return y;
+  });
 }
 
 std::vector<NodeId> convert_trilu(Node& n) {
@@ -306,6 +331,7 @@ constexpr Converter kIndexTable[] = {
     {"Slice", 1, convert_slice_attrs},
     {"Slice", 10, convert_slice},
     {"CumSum", 11, convert_cumsum},
+    {"CumProd", 26, convert_cumprod},
     {"Trilu", 14, convert_trilu},
     {"com.microsoft.Trilu", 1, convert_trilu},
     {"OneHot", 9, convert_one_hot},

@@ -97,8 +97,10 @@ std::vector<NodeId> convert_group_norm(Node& n) {
 std::vector<NodeId> convert_lp_norm(Node& n) {
   const Value x = input(n, 0);
   const Ints axes = {n.axis_attr(-1, x)};
-  if (n.int_attr("p", 2) == 1) return {x / x.apply("abs").sum(axes)};
-  return {x / (x * x).sum(axes).apply("sqrt")};
+  const Value norm =
+      n.int_attr("p", 2) == 1 ? x.apply("abs").sum(axes) : (x * x).sum(axes).apply("sqrt");
+  // What has no length stays zero.
+  return {x / where(equal(norm, 0.0), norm.number(1), norm)};
 }
 
 std::vector<NodeId> convert_lrn(Node& n) {

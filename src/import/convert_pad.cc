@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pad and CenterCropPad.
 #include "import/converters.h"
+#include "import/indices.h"
 #include "import/value.h"
 
 namespace tessera::import {
@@ -30,32 +31,63 @@ Padding padding(Node& n, const Ints& pads, const Ints& axes) {
   return p;
 }
 
-// The places that a padded dimension reads: -1 where it is the pad value.
-Value places(Value begin, std::int64_t count, std::int64_t size, const std::string& mode) {
-  Node& n = begin.node();
-  const Value at = iota(n, count) - begin;
-  const auto last = static_cast<double>(size - 1);
+// How much of a dimension comes before and after it; scalars that the run knows.
+struct PadLine {
+  Value begin, end;
+  Value count;  // of the result
+};
+
+// The places of an operand that a padded dimension reads.
+Value places(const PadLine& p, Value size, const std::string& mode) {
+  const Value at = iota(p.count) - p.begin, last = size - 1.0;
   if (mode == "edge") return minimum(maximum(at, 0.0), last);
-  if (mode == "wrap") return floor_mod(at, static_cast<double>(size));
-  if (mode != "reflect") return where(at >= 0.0 && at <= last, at, at.number(-1));
-  if (size == 1) return at * 0.0;
-  const Value phase = floor_mod(at, 2 * last);
-  return minimum(phase, 2 * last - phase);
+  if (mode == "wrap") {
+    const Value cut = maximum(0.0 - p.begin, 0.0);
+    const Value left = size - cut - maximum(0.0 - p.end, 0.0);
+    return cut + floor_mod(at - cut, maximum(left, 1.0));
+  }
+  const Value phase = floor_mod(at, maximum(last * 2.0, 1.0));
+  return minimum(phase, last * 2.0 - phase);
 }
 
-// Pads of which only the sizes of the result are known: each dimension is gathered.
-Value pad_gather(Node& n, Value begins, const Ints& result, const std::string& mode) {
-  Value y = input(n, 0);
-  const Ints sizes = y.sizes();
-  const bool constant = mode == "constant";
-  const Value value = n.has_input(2) ? input(n, 2).reshape({}) : y.number(0);
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    const auto axis = static_cast<std::int64_t>(d);
-    const Value at = places(begins.at(0, axis), result[d], sizes[d], mode);
-    if (sizes[d] > 0) y = y.take(at, axis);
-    if (constant) y = where(along(at, axis, y.rank()) >= 0.0, y, value);
+// The dimension with pads that come at run time: its elements are gathered.
+Value padded(Value x, std::int64_t axis, const PadLine& p, const std::string& mode, Value value) {
+  Node& n = x.node();
+  const Value size = size_of(x, axis);
+  if (mode != "constant") return take_checked(x, places(p, size, mode), axis);
+  // The value lies behind the elements.
+  relay::AttrArray width(static_cast<std::size_t>(x.rank()), relay::AttrArray{0, 0});
+  width[static_cast<std::size_t>(axis)] = relay::AttrArray{0, 1};
+  const Value all(n, n.call("nn.pad", {x, value}, {{"pad_width", width}}));
+  const Value at = iota(p.count) - p.begin;
+  return all.take(where(at >= 0.0 && at < size, at, size), axis);
+}
+
+// Begins and ends of each dimension; nothing for one that is not padded.
+std::vector<std::optional<PadLine>> lines_of_pads(Node& n, Value pads,
+                                                  const std::optional<Ints>& axes) {
+  const Value x = input(n, 0);
+  const std::int64_t rank = x.rank(), count = pads.size(0) / 2;
+  const std::int64_t num_axes = n.has_input(3) ? product(n.sizes(n.input(3))) : rank;
+  if (pads.size(0) != 2 * num_axes) n.invalid(Code::kWrongAttribute, "it needs two pads an axis");
+  const auto declared = n.declared_shape(0, rank);
+  std::vector<std::optional<PadLine>> lines(static_cast<std::size_t>(rank));
+  const auto set = [&](std::int64_t d, Value begin, Value end) {
+    const Value result = declared ? size_of(n, Dim((*declared)[static_cast<std::size_t>(d)]))
+                                  : begin + end + size_of(x, d);
+    lines[static_cast<std::size_t>(d)] = {begin, end, result};
+  };
+  for (std::int64_t i = 0; axes && i < count; ++i) {
+    set(n.axis((*axes)[static_cast<std::size_t>(i)], rank), pads.at(0, i), pads.at(0, count + i));
   }
-  return y;
+  for (std::int64_t d = 0; !axes && d < rank; ++d) {
+    const Value given = floor_mod(input(n, 3).cast(kInt64), static_cast<double>(rank));
+    const auto own = [&](Value of) {
+      return where(equal(given, static_cast<double>(d)), of, of.number(0)).sum({0}, false);
+    };
+    set(d, own(pads.slice(0, 0, count)), own(pads.slice(0, count, 2 * count)));
+  }
+  return lines;
 }
 
 // Negative pads crop first: what is left repeats.
@@ -98,19 +130,42 @@ std::vector<NodeId> convert_pad_attrs(Node& n) {
 std::vector<NodeId> convert_pad(Node& n) {
   const NodeId x = n.input(0);
   const std::int64_t rank = n.rank(x);
-  const Ints axes = n.has_input(3) ? n.need_ints(3, "a list of axes") : range(0, rank);
-  const NodeId value = input_or(n, 2, 0, n.dtype(x)).reshape({});
-  if (const auto pads = n.known_ints(1)) return pad_known(n, padding(n, *pads, axes), value);
-  const auto result = n.declared_shape(0, rank);
-  if (!result || n.has_input(3)) n.need_constant(1, "a list of pads");
-  return {pad_gather(n, input(n, 1).slice(0, 0, rank), *result, n.string_attr("mode", "constant"))};
+  const auto axes = n.has_input(3) ? n.known_ints(3) : range(0, rank);
+  const Value value = input_or(n, 2, 0, n.dtype(x)).reshape({});
+  const auto pads = n.known_ints(1);
+  if (pads && axes) return pad_known(n, padding(n, *pads, *axes), value);
+  const std::string mode = n.string_attr("mode", "constant");
+  Value y = input(n, 0);
+  const auto lines = lines_of_pads(n, input(n, 1).cast(kInt64), axes);
+  for (std::size_t d = 0; d < lines.size(); ++d) {
+    if (lines[d]) y = padded(y, static_cast<std::int64_t>(d), *lines[d], mode, value);
+  }
+  return {y};
+}
+
+// A shape that comes at run time.
+Value center_crop_pad(Node& n, const Ints& axes) {
+  const Value target = input(n, 1).cast(kInt64);
+  const auto declared = n.declared_shape(0, n.rank(n.input(0)));
+  Value y = input(n, 0);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t axis = n.axis(axes[i], y.rank());
+    const Value wanted = target.at(0, static_cast<std::int64_t>(i));
+    const Value extra = wanted - size_of(y, axis), before = extra / 2.0;
+    const Value count =
+        declared ? size_of(n, Dim((*declared)[static_cast<std::size_t>(axis)])) : wanted;
+    y = padded(y, axis, {before, extra - before, count}, "constant", y.number(0));
+  }
+  return y;
 }
 
 // With odd differences the longer part is at the end.
 std::vector<NodeId> convert_center_crop_pad(Node& n) {
   const Value x = input(n, 0);
-  const Ints target = n.need_ints(1, "a shape"), sizes = x.sizes();
   const Ints axes = n.ints_attr("axes", range(0, x.rank()));
+  const auto known = n.known_ints(1);
+  if (!known) return {center_crop_pad(n, axes)};
+  const Ints target = *known, sizes = x.sizes();
   if (axes.size() != target.size()) n.invalid(Code::kShapeMismatch, "it needs one size an axis");
   Padding p{Ints(sizes.size(), 0), Ints(sizes.size(), 0)};
   for (std::size_t i = 0; i < axes.size(); ++i) {

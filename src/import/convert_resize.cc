@@ -99,23 +99,36 @@ struct Taps {
   Value places, weights;
 };
 
+// How far the filter of antialias is stretched over the operand, and the most that this can be.
+struct Stretch {
+  Value by;
+  double most;
+};
+Stretch stretched(const Line& l) {
+  Node& n = l.scale.node();
+  if (const auto scale = n.constant(l.scale)) {
+    const double by = std::max(1.0, 1 / element_as_double(*scale, 0));
+    return {Value(n, n.scalar(by, kFloat32)), by};
+  }
+  // The size of the result is the operand's times the scale, rounded down.
+  const auto from = n.constant(l.from), to = n.constant(l.to);
+  if (!from || !to) n.unsupported("antialias with a scale and sizes that are computed at run time");
+  const double most = element_as_double(*from, 0) / std::max(element_as_double(*to, 0), 1.0);
+  return {minimum(maximum(1.0 / l.scale, 1.0), std::max(most, 1.0)), std::max(most, 1.0)};
+}
+
 // Without antialias two or four neighbours; with it the filter is stretched over the operand.
 Taps taps(const ResizeForm& f, const Line& l, Value at) {
   Node& n = at.node();
   const double reach = f.mode == "linear" ? 1 : 2;
-  double stretch = 1;
-  if (f.antialias) {
-    const auto scale = n.constant(l.scale);
-    if (!scale) n.unsupported("antialias with a scale that is computed at run time");
-    stretch = std::max(1.0, 1 / element_as_double(*scale, 0));
-  }
+  const Stretch stretch = f.antialias ? stretched(l) : Stretch{Value(n, n.scalar(1, kFloat32)), 1};
   const std::int64_t count = at.shape()[0].as_constant().value_or(1);
-  n.make_room(2 * reach * stretch * static_cast<double>(std::max<std::int64_t>(count, 1)));
-  const auto side = static_cast<std::int64_t>(std::ceil(reach * stretch));
+  n.make_room(2 * reach * stretch.most * static_cast<double>(std::max<std::int64_t>(count, 1)));
+  const auto side = static_cast<std::int64_t>(std::ceil(reach * stretch.most));
   Value offsets(n, n.ints(range(1 - side, side + 1)));
   offsets = offsets.cast(kFloat32).reshape({2 * side, 1});
   const Value places = at.apply("floor").expand_dims(0) + offsets;
-  const Value distance = (places - at.expand_dims(0)).apply("abs") / stretch;
+  const Value distance = (places - at.expand_dims(0)).apply("abs") / stretch.by;
   Value weights = weight(f, distance);
   const Value last = l.last();
   if (f.exclude_outside) {
@@ -237,12 +250,10 @@ Target from_scales(Node& n, const Shape& from, Value given, const Ints& axes) {
   const auto known = n.constant(given);
   if (!known) {
     const auto declared = n.declared_shape(0, static_cast<std::int64_t>(from.size()));
-    if (!declared || axes.size() != from.size()) {
-      n.unsupported("a scale that is computed at run time");
-    }
+    if (!declared) n.unsupported("a scale that is computed at run time");
     target.sizes.assign(declared->begin(), declared->end());
-    for (std::size_t d = 0; d < from.size(); ++d) {
-      target.scales[d] = given.at(0, static_cast<std::int64_t>(d));
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      target.scales[static_cast<std::size_t>(axes[i])] = given.at(0, static_cast<std::int64_t>(i));
     }
     return target;
   }
@@ -285,14 +296,38 @@ std::vector<NodeId> resize(Node& n, const ResizeForm& f, const Target& target,
 
 bool is_given(Node& n, std::size_t i) { return n.has_input(i) && product(n.sizes(n.input(i))) > 0; }
 
-// The sizes that input 3 gives, or else those that the model states.
-Shape wanted_sizes(Node& n, const Ints& axes) {
-  if (const auto known = n.known_sizes(3)) return *known;
-  const auto declared = n.declared_shape(0);
-  if (!declared || axes.size() != n.shape(n.input(0)).size()) {
-    n.need_constant(3, "a list of sizes");
+// With sizes that come at run time the result has those that the model states.
+Target from_stated_sizes(Node& n, const Shape& from, const Ints& axes, const std::string& policy) {
+  const auto declared = n.declared_shape(0, static_cast<std::int64_t>(from.size()));
+  if (!declared) n.need_constant(3, "a list of sizes");
+  const Value x = input(n, 0), given = input(n, 3).cast(kFloat32);
+  Target target{Shape(declared->begin(), declared->end()),
+                std::vector<Value>(from.size(), Value(n, n.scalar(1, kFloat32)))};
+  std::optional<Value> one;  // of all axes, where their ratio is kept
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const Value scale =
+        given.at(0, static_cast<std::int64_t>(i)) / size_of(x, axes[i]).cast(kFloat32);
+    target.scales[static_cast<std::size_t>(axes[i])] = scale;
+    if (one) one = policy == "not_larger" ? minimum(*one, scale) : maximum(*one, scale);
+    if (!one) one = scale;
   }
-  return {declared->begin(), declared->end()};
+  if (policy == "stretch") return target;
+  for (const std::int64_t axis : axes) target.scales[static_cast<std::size_t>(axis)] = *one;
+  return target;
+}
+
+// Begins and ends for all dimensions, of those for some.
+Value whole_region(Value region, const Ints& axes, std::int64_t rank) {
+  Node& n = region.node();
+  const auto count = static_cast<std::int64_t>(axes.size());
+  std::vector<Value> places(static_cast<std::size_t>(rank), numbers(n, {1}, {0}, region.dtype()));
+  places.resize(2 * places.size(), numbers(n, {1}, {1}, region.dtype()));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t axis = axes[static_cast<std::size_t>(i)];
+    places[static_cast<std::size_t>(axis)] = region.slice(0, i, i + 1);
+    places[static_cast<std::size_t>(rank + axis)] = region.slice(0, count + i, count + i + 1);
+  }
+  return concat(n, places, 0);
 }
 
 std::vector<NodeId> convert_resize(Node& n) {
@@ -304,11 +339,12 @@ std::vector<NodeId> convert_resize(Node& n) {
   const std::string policy = n.string_attr("keep_aspect_ratio_policy", "stretch");
   const bool sized = is_given(n, 3), scaled = is_given(n, 2);
   if (!sized && !scaled) n.invalid(Code::kWrongArity, "it needs scales or sizes");
-  const Target target = sized ? from_sizes(n, from, wanted_sizes(n, axes), axes, policy)
-                              : from_scales(n, from, input(n, 2).cast(kFloat32), axes);
+  const auto sizes = sized ? n.known_sizes(3) : std::nullopt;
+  const Target target = sizes   ? from_sizes(n, from, *sizes, axes, policy)
+                        : sized ? from_stated_sizes(n, from, axes, policy)
+                                : from_scales(n, from, input(n, 2).cast(kFloat32), axes);
   if (!is_given(n, 1)) return resize(n, f, target, nullptr);
-  if (axes.size() != from.size()) n.unsupported("a region together with axes");
-  const Value region = input(n, 1);
+  const Value region = whole_region(input(n, 1), axes, rank);
   return resize(n, f, target, &region);
 }
 

@@ -86,27 +86,63 @@ Value with_length(Value x, std::int64_t axis, std::int64_t length) {
   return {x.node(), x.node().call("nn.pad", {x, x.number(0)}, {{"pad_width", width}})};
 }
 
-std::vector<NodeId> dft(Node& n, std::int64_t axis) {
+// The real signal of so many elements of which these (..., length / 2 + 1, 1 or 2) are the first
+// half of the transform: the other half is its mirror image.
+Value real_inverse(Value x, std::int64_t length) {
+  Node& n = x.node();
+  const std::int64_t half = length / 2 + 1, axis = x.rank() - 2;
+  x = with_length(x, axis, half);
+  if (x.size(x.rank() - 1) == 1) x = concat(n, {x, x * 0.0}, x.rank() - 1);
+  Ints mirrored;
+  for (std::int64_t k = half; k < length; ++k) mirrored.push_back(length - k);
+  if (!mirrored.empty()) {
+    const Value conjugate = numbers(n, {2}, {1, -1}, x.dtype());
+    x = concat(n, {x, x.take(n.ints(mirrored), axis) * conjugate}, axis);
+  }
+  return transform(x, length, true).slice(x.rank() - 1, 0, 1);
+}
+
+// The elements that are transformed; half of them stand for all in the inverse of a one-sided one.
+std::int64_t dft_length(Node& n, std::int64_t axis) {
+  if (n.has_input(1)) return n.need_int(1, "a length");
+  const std::int64_t size = n.size(n.input(0), axis);
+  return n.flag_attr("inverse", false) && n.flag_attr("onesided", false) ? 2 * (size - 1) : size;
+}
+
+Value dft(Node& n, std::int64_t axis) {
   Value x = input(n, 0);
   if (x.rank() < 2) n.invalid(Code::kShapeMismatch, "its input must have two dimensions or more");
   const bool inverse = n.flag_attr("inverse", false), onesided = n.flag_attr("onesided", false);
-  if (inverse && onesided) n.unsupported("an inverse one-sided transform");
-  if (n.has_input(1)) {
-    const std::int64_t length = n.need_int(1, "a length");
-    if (length < 1) n.invalid(Code::kWrongAttribute, fmt::format("its length is {}", length));
-    x = with_length(x, axis, length);
-  }
   Ints order = range(0, x.rank());
   std::swap(order[static_cast<std::size_t>(axis)], order[static_cast<std::size_t>(x.rank() - 2)]);
-  const std::int64_t length = x.size(axis);
+  const std::int64_t length = dft_length(n, axis);
+  if (length < 1) n.invalid(Code::kWrongAttribute, fmt::format("its length is {}", length));
+  if (inverse && onesided) return real_inverse(x.transpose(order), length).transpose(order);
+  if (n.has_input(1)) x = with_length(x, axis, length);
   const Value y = transform(x.transpose(order), onesided ? length / 2 + 1 : length, inverse);
-  return {y.transpose(order)};
+  return y.transpose(order);
 }
 
-std::vector<NodeId> convert_dft(Node& n) { return dft(n, n.axis_attr(1, n.input(0))); }
+std::vector<NodeId> convert_dft(Node& n) { return {dft(n, n.axis_attr(1, n.input(0)))}; }
+
+// One that comes at run time: of the transforms along all axes whose results have the shape that
+// the model states one is taken.
 std::vector<NodeId> convert_dft20(Node& n) {
-  const std::int64_t axis = n.has_input(2) ? n.need_int(2, "an axis") : -2;
-  return dft(n, n.axis(axis, n.rank(n.input(0))));
+  const std::int64_t rank = n.rank(n.input(0));
+  if (!n.has_input(2)) return {dft(n, n.axis(-2, rank))};
+  if (const auto known = n.known_int(2)) return {dft(n, n.axis(*known, rank))};
+  const auto declared = n.declared_shape(0, rank);
+  if (!declared) n.need_constant(2, "an axis");
+  const Value given = floor_mod(input(n, 2).cast(kInt64).reshape({}), static_cast<double>(rank));
+  std::optional<Value> result;
+  for (std::int64_t axis = 0; axis < rank - 1; ++axis) {
+    if (dft_length(n, axis) < 1) continue;
+    const Value one = dft(n, axis);
+    if (one.sizes() != *declared) continue;
+    result = result ? where(equal(given, static_cast<double>(axis)), one, *result) : one;
+  }
+  if (!result) n.need_constant(2, "an axis");
+  return {*result};
 }
 
 // With a step that comes at run time, as many frames as the model states.
@@ -131,24 +167,41 @@ Value fitting(Value x, std::int64_t length) {
 }
 
 // Frames of the signal, each times the window, transformed.
-std::vector<NodeId> convert_stft(Node& n) {
-  Value x = input(n, 0);
-  if (x.rank() == 2) x = x.expand_dims(2);
-  if (x.rank() != 3) n.invalid(Code::kShapeMismatch, "its signal must have 2 or 3 dimensions");
-  const Value step = input(n, 1).cast(kInt64).reshape({});
-  if (!n.has_input(2) && !n.has_input(3))
-    n.invalid(Code::kWrongArity, "it needs a window or a length");
-  if (n.has_input(3)) n.input(3);
-  const std::int64_t length =
-      n.has_input(2) ? product(n.sizes(n.input(2))) : n.need_int(3, "a frame length");
+Value stft(Node& n, Value x, std::int64_t length) {
   if (length < 1)
     n.invalid(Code::kWrongAttribute, fmt::format("its frames have {} elements", length));
+  const Value step = input(n, 1).cast(kInt64).reshape({});
   const Value frames = size_of(n, frame_count(n, x.shape()[1], length));
   const Value places = (iota(frames) * step).expand_dims(1) + iota(n, length);
   Value framed = fitting(x, length).take(places, 1);
   if (n.has_input(2)) framed = framed * input(n, 2).reshape({length, 1});
   const bool onesided = n.flag_attr("onesided", true);
-  return {transform(framed, onesided ? length / 2 + 1 : length, false)};
+  return transform(framed, onesided ? length / 2 + 1 : length, false);
+}
+
+// Of a length that comes at run time the model states how many results there are; two lengths have
+// as many where they are one-sided.
+Value stft_by_data(Node& n, Value x) {
+  const auto declared = n.declared_shape(0, 4);
+  if (!declared || (*declared)[2] < 1) n.need_constant(3, "a frame length");
+  const std::int64_t results = (*declared)[2];
+  if (!n.flag_attr("onesided", true)) return stft(n, x, results);
+  const std::int64_t even = 2 * (results - 1);
+  if (even < 1) return stft(n, x, 1);
+  const Value length = input(n, 3).cast(kInt64).reshape({});
+  return where(equal(length, static_cast<double>(even)), stft(n, x, even), stft(n, x, even + 1));
+}
+
+std::vector<NodeId> convert_stft(Node& n) {
+  Value x = input(n, 0);
+  if (x.rank() == 2) x = x.expand_dims(2);
+  if (x.rank() != 3) n.invalid(Code::kShapeMismatch, "its signal must have 2 or 3 dimensions");
+  if (!n.has_input(2) && !n.has_input(3))
+    n.invalid(Code::kWrongArity, "it needs a window or a length");
+  if (n.has_input(3)) n.input(3);
+  if (n.has_input(2)) return {stft(n, x, product(n.sizes(n.input(2))))};
+  if (!n.known_int(3)) return {stft_by_data(n, x)};
+  return {stft(n, x, n.need_int(3, "a frame length"))};
 }
 
 // By the first row; matrices that models invert are small.
