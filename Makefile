@@ -40,7 +40,8 @@ demo: command
 bench: build
 	.deps/python/bin/python3 bench/run.py
 
-# All model cases of libonnx-testdata, against the two committed lists.
+# All model cases of libonnx-testdata and all node cases of the Python package onnx, against the two
+# committed lists of each.
 onnx-gate: build
 	ctest --test-dir build/release --parallel $(JOBS) --output-on-failure -L '^onnx-gate$$'
 

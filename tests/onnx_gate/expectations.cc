@@ -7,10 +7,10 @@ namespace tessera::onnx_gate {
 namespace {
 
 constexpr std::string_view kPassHeader =
-    "# Cases of libonnx-testdata that compile, load, run and give the expected numbers.\n"
+    "# Cases that compile, load, run and give the expected numbers.\n"
     "# Kept by `tessera_onnx_gate --update`.\n";
 constexpr std::string_view kFailHeader =
-    "# Cases of libonnx-testdata that fail, each with the kind of failure and the reason.\n"
+    "# Cases that fail, each with the kind of failure and the reason.\n"
     "# Kept by `tessera_onnx_gate --update`, which leaves the reasons of unchanged kinds alone.\n";
 
 Result<std::string> read_text(const std::string& path) {
@@ -61,6 +61,17 @@ std::optional<std::string> Expectations::surprise(const std::string& name,
   if (outcome->kind == listed->second.kind) return std::nullopt;
   return fmt::format("fails: {}; expected is a failure of the kind `{}`", outcome->text(),
                      listed->second.kind);
+}
+
+std::vector<std::string> Expectations::not_among(const std::set<std::string>& names) const {
+  std::vector<std::string> missing;
+  for (const std::string& name : pass) {
+    if (!names.contains(name)) missing.push_back(name);
+  }
+  for (const auto& [name, failure] : fail) {
+    if (!names.contains(name)) missing.push_back(name);
+  }
+  return missing;
 }
 
 Result<Expectations> Expectations::read(const std::string& folder) {

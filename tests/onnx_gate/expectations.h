@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two lists of cases: expected_pass.txt, a name a line, and expected_fail.txt,
+// The two lists of a collection of cases: expected_pass.txt, a name a line, and expected_fail.txt,
 // `name: kind: reason`.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "diagnostics/diagnostic.h"
 
@@ -31,6 +32,9 @@ struct Expectations {
   // `evaluated`: by the reference evaluation, which passes where only the compiler fails.
   std::optional<std::string> surprise(const std::string& name,
                                       const std::optional<Failure>& outcome, bool evaluated) const;
+
+  // The listed cases that are not among `names`.
+  std::vector<std::string> not_among(const std::set<std::string>& names) const;
 
   static Result<Expectations> read(const std::string& folder);
   Result<void> write(const std::string& folder) const;

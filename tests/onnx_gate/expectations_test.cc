@@ -41,6 +41,11 @@ TEST(Expectations, WhatPassesOrFailsUnexpectedlyIsSaid) {
   EXPECT_EQ(lists().surprise("new", kRefusal, false), "fails: " + kRefusal.text());
 }
 
+TEST(Expectations, WhatIsListedAndNotThereIsSaid) {
+  EXPECT_EQ(lists().not_among({"relu", "refused", "new"}), std::vector<std::string>{"late"});
+  EXPECT_TRUE(lists().not_among({"relu", "refused", "late"}).empty());
+}
+
 TEST(Expectations, AFailureIsItsText) {
   EXPECT_EQ(Failure::parse(kRefusal.text()).kind, "E0302");
   EXPECT_EQ(Failure::parse("internal error: a: b").reason, "a: b");

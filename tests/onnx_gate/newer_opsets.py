@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime
+from graph_texts import TEXTS, text_of
 from onnx import TensorProto, helper, numpy_helper
 
 onnxruntime.set_default_logger_severity(4)
@@ -366,6 +367,8 @@ def main() -> None:
         model = helper.make_model(contents, opset_imports=[helper.make_opsetid("", opset)],
                                   ir_version=8)
         write(f"opset{opset}_{name.lower()}", model, inputs, out)
+    for name, (opset, _, _, inputs) in TEXTS.items():
+        write(f"opset{opset}_{name}", onnx.parser.parse_model(text_of(name)), inputs, out)
 
 
 if __name__ == "__main__":

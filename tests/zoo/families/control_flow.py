@@ -178,7 +178,7 @@ def parsed(name):
 
 
 def sequence(variant) -> onnx.ModelProto:
-    """A sequence of tensors, which is no tensor."""
+    """A sequence of tensors, whose number is known."""
     node, value = helper.make_node, helper.make_tensor_value_info
     nodes = [node("SplitToSequence", ["x"], ["s"], axis=1),
              node("ConcatFromSequence", ["s"], ["y"], axis=0)]
