@@ -93,9 +93,11 @@ Ints part_sizes(Node& n, std::int64_t axis) {
   return sizes;
 }
 
-// Parts of sizes that come at run time.
+// Parts of sizes that come at run time, after a check that they add up.
 Sequence split_by_data(Node& n, std::int64_t axis) {
-  const Value x = input(n, 0), sizes = input(n, 1).cast(kInt64);
+  const Value sizes = input(n, 1).cast(kInt64), all = iota(sizes.sum({0}, false));
+  const NodeId x =
+      n.call("match_size", {n.input(0), all}, {{"axis", axis}, {"like_axis", std::int64_t{0}}});
   Value begin(n, n.ints({0}));
   Sequence s;
   for (std::int64_t i = 0; i < sizes.size(0); ++i) {
