@@ -29,15 +29,15 @@ Range range_of(DType dtype) {
 
 // Calls `visit` with spans of the elements in order, until it returns false. The bytes of a model's
 // file lie anywhere and are not wanted again.
-template <class F>
+template <class T, class F>
 void for_each_part(const Tensor& t, F visit) {
-  TESSERA_CHECK(t.dtype == kFloat32, "a constant of {}", to_string(t.dtype));
-  std::array<float, 4096> part;
+  TESSERA_CHECK(t.dtype.size_bytes() == sizeof(T), "a constant of {}", to_string(t.dtype));
+  std::array<T, 4096> part;
   auto rest = t.blob->bytes();
   for (bool goes_on = true; goes_on && !rest.empty();) {
     const std::size_t size = std::min(rest.size(), sizeof(part));
     std::memcpy(part.data(), rest.data(), size);
-    goes_on = visit(std::span<const float>(part.data(), size / sizeof(float)));
+    goes_on = visit(std::span<const T>(part.data(), size / sizeof(T)));
     rest = rest.subspan(size);
   }
   t.blob->release_pages();
@@ -49,7 +49,7 @@ std::optional<float> unrepresentable(const Tensor& t, DType dtype) {
   const Range range = range_of(dtype);
   const bool is_alone = t.num_elements() == 1;
   std::optional<float> found;
-  for_each_part(t, [&](std::span<const float> part) {
+  for_each_part<float>(t, [&](std::span<const float> part) {
     const auto bad = std::ranges::find_if(part, [&](float v) {
       const float magnitude = std::abs(v);
       const bool vanishes = is_alone && v != 0 && magnitude < range.smallest_normal;
@@ -65,7 +65,7 @@ Tensor narrowed(const Tensor& t, DType dtype) {
   const std::uint16_t largest = range_of(dtype).largest;
   std::vector<std::byte> bytes(static_cast<std::size_t>(t.num_elements()) * sizeof(std::uint16_t));
   auto* out = reinterpret_cast<std::uint16_t*>(bytes.data());
-  for_each_part(t, [&](std::span<const float> part) {
+  for_each_part<float>(t, [&](std::span<const float> part) {
     dtype == kFloat16 ? to_float16(part, out) : to_bfloat16(part, out);
     for (std::size_t i = 0; i < part.size(); ++i) {
       if (std::abs(part[i]) != kNoBound) continue;
@@ -75,6 +75,18 @@ Tensor narrowed(const Tensor& t, DType dtype) {
     return true;
   });
   return Tensor(t.shape, dtype, Blob::adopt(std::move(bytes)));
+}
+
+Tensor widened(const Tensor& t) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(t.num_elements()) * sizeof(float));
+  auto* out = reinterpret_cast<float*>(bytes.data());
+  for_each_part<std::uint16_t>(t, [&](std::span<const std::uint16_t> part) {
+    for (const std::uint16_t v : part) {
+      *out++ = t.dtype == kFloat16 ? float16_value(v) : bfloat16_value(v);
+    }
+    return true;
+  });
+  return Tensor(t.shape, kFloat32, Blob::adopt(std::move(bytes)));
 }
 
 }  // namespace tessera::passes

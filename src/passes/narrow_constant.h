@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants of float32 in a 16-bit type. The largest numbers of float32 mean "no bound", as in
-// masks, and become the largest of the type.
+// Constants of float32 in a 16-bit type, and back. The largest numbers of float32 mean "no bound",
+// as in masks, and become the largest of the type.
 #pragma once
 
 #include <optional>
@@ -14,5 +14,7 @@ namespace tessera::passes {
 std::optional<float> unrepresentable(const Tensor& t, DType dtype);
 // Each element rounded to nearest even.
 Tensor narrowed(const Tensor& t, DType dtype);
+// A constant of a 16-bit type in float32, exactly.
+Tensor widened(const Tensor& t);
 
 }  // namespace tessera::passes

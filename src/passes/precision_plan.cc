@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "passes/float_types.h"
 #include "passes/narrow_constant.h"
 #include "passes/precision_rules.h"
 #include "passes/regions.h"
@@ -198,21 +199,6 @@ class Planner {
 };
 
 }  // namespace
-
-bool has_float32(const Type& type) {
-  if (!type) return false;
-  if (type.is_tensor()) return type.dtype() == kFloat32;
-  return type.is_tuple() && std::ranges::any_of(type.fields(), has_float32);
-}
-
-Type with_float32_as(const Type& type, DType to) {
-  if (!type) return type;
-  if (type.is_tensor()) return type.dtype() == kFloat32 ? tensor_type(type.shape(), to) : type;
-  if (!type.is_tuple()) return type;
-  std::vector<Type> fields;
-  for (const Type& field : type.fields()) fields.push_back(with_float32_as(field, to));
-  return tuple_type(std::move(fields));
-}
 
 PrecisionPlan plan_precision(const relay::Function& f, const ConstantPool& pool,
                              const PrecisionRequest& request) {

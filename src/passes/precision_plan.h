@@ -26,11 +26,6 @@ enum class Precision : std::uint8_t {
   kEither,  // its result is no float: it takes its operands as they come
 };
 
-// Has a value of the type float32 in it? Functions have none.
-bool has_float32(const Type& type);
-// The type with `to` in place of float32.
-Type with_float32_as(const Type& type, DType to);
-
 struct PrecisionPlan {
   std::vector<Precision> computed;   // by node
   std::vector<Diagnostic> warnings;  // constants that do not fit

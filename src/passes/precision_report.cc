@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "passes/float_types.h"
 #include "passes/narrow_constant.h"
-#include "passes/precision_plan.h"
 #include "passes/precision_rules.h"
 #include "relay/operator.h"
 
