@@ -66,13 +66,18 @@ class Compilation {
     done("import", fmt::format("{} nodes, {} constants{}", module.functions.at("main").num_nodes(),
                                module.constants.size(),
                                kept == 0 ? "" : fmt::format(", {} kept weights", kept)));
-    TESSERA_TRY(module, optimize_graph(std::move(module), options_, report.warnings));
+    const std::vector<DType> widened = widened_types(options_);
+    TESSERA_TRY(Widened wide,
+                widen_precision(std::move(module), widened, options_, report.warnings));
+    if (!wide.what.empty()) done("widening", wide.what);
+    TESSERA_TRY(module, optimize_graph(std::move(wide.module), options_, report.warnings));
     done("simplify", fmt::format("{} nodes", module.functions.at("main").num_nodes()));
     if (options_.precision != kFloat32) {
-      TESSERA_TRY(module, reduce_precision(std::move(module), options_, report.warnings));
-      if (auto vain = vain_precision(module, options_.precision)) add_warnings({*std::move(vain)});
-      report.precision = passes::precision_report(module, options_.precision);
-      done("precision", to_string(*report.precision));
+      TESSERA_TRY(Reduced reduced,
+                  reduce_precision(std::move(module), widened, options_, report.warnings));
+      module = std::move(reduced.module);
+      report.precision = std::move(reduced.report);
+      done("precision", reduced.what);
     }
     if (const auto desired = desired_layouts(options_); !desired.empty()) {
       TESSERA_TRY(module, convert_layouts(std::move(module), desired, options_, report.warnings));

@@ -12,6 +12,7 @@ namespace tessera::driver {
 
 // The parts of a compilation between which something else than a pass happens.
 enum class Stage {
+  kWidening,   // 16 bits of the model to float32, where nothing has kernels. Argument: the types
   kGraph,      // before anything is placed
   kPrecision,  // --precision: to a 16-bit type. Argument: the type
   kLayout,     // to the layouts that back ends desire. Argument: the layouts

@@ -20,11 +20,12 @@ CompileOptions options_for(const std::vector<std::string>& targets) {
 
 TEST(PassOrder, ListsOfAllStagesAreReadable) {
   for (const auto& targets : {std::vector<std::string>{"cpu"}, {"cuda"}, {"cuda", "cutlass"}}) {
-    for (const Stage stage :
-         {Stage::kGraph, Stage::kPrecision, Stage::kLayout, Stage::kNorms, Stage::kNative}) {
-      const std::string_view argument = stage == Stage::kPrecision ? "float16"
-                                        : stage == Stage::kLayout  ? "NHWC"
-                                                                   : "";
+    for (const Stage stage : {Stage::kWidening, Stage::kGraph, Stage::kPrecision, Stage::kLayout,
+                              Stage::kNorms, Stage::kNative}) {
+      const std::string_view argument = stage == Stage::kWidening    ? "float16,bfloat16"
+                                        : stage == Stage::kPrecision ? "float16"
+                                        : stage == Stage::kLayout    ? "NHWC"
+                                                                     : "";
       const std::string list = pass_list(stage, options_for(targets), argument);
       const auto calls = passes::parse_pipeline(list, pass_catalogue());
       EXPECT_TRUE(calls) << list;

@@ -9,13 +9,17 @@
 
 #include "driver/catalogue.h"
 #include "driver/pass_order.h"
+#include "driver/placement_table.h"
 #include "driver/save_module_text.h"
+#include "driver/warnings.h"
 #include "module/text.h"
 #include "ops/inference/infer_types.h"
 #include "ops/records/table.h"
+#include "passes/widening_report.h"
 #include "relay/function_attributes.h"
 #include "relay/inline_literals.h"
 #include "support/files.h"
+#include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {
@@ -87,6 +91,15 @@ Module without_plain_literals(Module module) {
   return module;
 }
 
+// Why they are not computed in.
+std::string no_kernels_of(std::span<const DType> dtypes, const CompileOptions& options) {
+  std::vector<std::string> names;
+  for (const DType dtype : dtypes) names.push_back(to_string(dtype));
+  return fmt::format("nothing on this {} has kernels of {}",
+                     to_string(compute_target(options.targets).device()),
+                     fmt::join(names, " and "));
+}
+
 }  // namespace
 
 std::uint64_t constant_bytes(const Module& module) {
@@ -95,16 +108,47 @@ std::uint64_t constant_bytes(const Module& module) {
   return bytes;
 }
 
+Result<Widened> widen_precision(Module module, std::span<const DType> dtypes,
+                                const CompileOptions& options, std::vector<Diagnostic>& warnings) {
+  if (dtypes.empty()) return Widened{std::move(module), ""};
+  TESSERA_TRY(module, ops::infer_types(std::move(module)));
+  const passes::WideningReport found = passes::widening_report(module, dtypes);
+  if (found.operators == 0) return Widened{std::move(module), ""};
+  std::vector<std::string> names;
+  for (const DType dtype : dtypes) names.push_back(to_string(dtype));
+  const std::string list =
+      pass_list(Stage::kWidening, options, fmt::format("{}", fmt::join(names, ",")));
+  TESSERA_TRY(module, run_list(without_plain_literals(std::move(module)), "widening", list, options,
+                               warnings));
+  const std::int64_t more =
+      passes::widening_report(module, dtypes).constant_bytes - found.constant_bytes;
+  return Widened{
+      std::move(module),
+      fmt::format("{} operators in float32, as {}; constants take {} more", found.operators,
+                  no_kernels_of(found.dtypes, options),
+                  size_text(static_cast<std::uint64_t>(std::max<std::int64_t>(more, 0))))};
+}
+
 Result<Module> optimize_graph(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings) {
   module = without_plain_literals(std::move(module));
   return run_list(std::move(module), "graph", pass_list(Stage::kGraph, options), options, warnings);
 }
 
-Result<Module> reduce_precision(Module module, const CompileOptions& options,
-                                std::vector<Diagnostic>& warnings) {
-  const std::string list = pass_list(Stage::kPrecision, options, to_string(options.precision));
-  return run_list(std::move(module), "precision", list, options, warnings);
+Result<Reduced> reduce_precision(Module module, std::span<const DType> widened,
+                                 const CompileOptions& options, std::vector<Diagnostic>& warnings) {
+  const DType low = options.precision;
+  if (std::find(widened.begin(), widened.end(), low) != widened.end()) {
+    const std::string why = no_kernels_of({&low, 1}, options);
+    passes::PrecisionReport report = passes::unchanged_precision(module, low, why);
+    return Reduced{std::move(module), std::move(report), "all in float32, as " + why};
+  }
+  const std::string list = pass_list(Stage::kPrecision, options, to_string(low));
+  TESSERA_TRY(module, run_list(std::move(module), "precision", list, options, warnings));
+  if (auto vain = vain_precision(module, low)) warnings.push_back(*std::move(vain));
+  passes::PrecisionReport report = passes::precision_report(module, low);
+  const std::string what = to_string(report);
+  return Reduced{std::move(module), std::move(report), what};
 }
 
 Result<Module> convert_layouts(Module module, const std::vector<std::string>& desired,

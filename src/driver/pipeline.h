@@ -2,6 +2,8 @@
 // The stages of a compilation that run passes; which ones, pass_order.h says.
 #pragma once
 
+#include <span>
+
 #include "driver/options.h"
 #include "passes/manager.h"
 
@@ -10,12 +12,25 @@ namespace tessera::driver {
 // The bytes of a module's constants: what its limits follow from.
 std::uint64_t constant_bytes(const Module& module);
 
+// What is computed in these types to float32. The text says what was: none if nothing is.
+struct Widened {
+  Module module;
+  std::string what;
+};
+Result<Widened> widen_precision(Module module, std::span<const DType> dtypes,
+                                const CompileOptions& options, std::vector<Diagnostic>& warnings);
 // Graph passes before anything is placed.
 Result<Module> optimize_graph(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings);
-// --precision: to a 16-bit type, and what that leaves to simplify.
-Result<Module> reduce_precision(Module module, const CompileOptions& options,
-                                std::vector<Diagnostic>& warnings);
+// --precision: to a 16-bit type, and what that leaves to simplify; a type that is widened stays
+// float32 in the first place.
+struct Reduced {
+  Module module;
+  passes::PrecisionReport report;
+  std::string what;
+};
+Result<Reduced> reduce_precision(Module module, std::span<const DType> widened,
+                                 const CompileOptions& options, std::vector<Diagnostic>& warnings);
 // To the layouts that are desired, and what that leaves to simplify.
 Result<Module> convert_layouts(Module module, const std::vector<std::string>& desired,
                                const CompileOptions& options, std::vector<Diagnostic>& warnings);

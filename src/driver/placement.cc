@@ -16,6 +16,7 @@
 #include "driver/tuning.h"
 #include "ops/inference/infer_types.h"
 #include "ops/records/table.h"
+#include "types/fast_types.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
@@ -141,16 +142,15 @@ std::vector<PlacementRow> rows_of(const byoc::PartitionOutcome& outcome) {
   return rows;
 }
 
-// A product of integers with int32 sums, as convert-quantized-products makes them.
-relay::Function integer_product() {
+relay::Function product_of(DType factors, DType sums) {
   constexpr std::int64_t kSide = 64;
-  const Type matrix = tensor_type({kSide, kSide}, kInt8);
+  const Type matrix = tensor_type({kSide, kSide}, factors);
   relay::FunctionBuilder b;
   const relay::NodeId x = b.param("x", matrix), w = b.param("w", matrix);
   const relay::NodeId y =
-      b.call(*ops::operators().find("nn.dense"), {x, w}, {{"units", kSide}, {"out_dtype", kInt32}});
+      b.call(*ops::operators().find("nn.dense"), {x, w}, {{"units", kSide}, {"out_dtype", sums}});
   for (const relay::NodeId id : {x, w}) b.set_type(id, matrix);
-  b.set_type(y, tensor_type({kSide, kSide}, kInt32));
+  b.set_type(y, tensor_type({kSide, kSide}, sums));
   return b.finish(y);
 }
 
@@ -208,11 +208,22 @@ std::vector<std::string> desired_layouts(const CompileOptions& options) {
 }
 
 bool multiplies_integers(const CompileOptions& options) {
-  return is_taken(integer_product(), options);
+  return is_taken(product_of(kInt8, kInt32), options);  // as convert-quantized-products makes them
 }
 
 bool scales_rows(const CompileOptions& options) {
   return is_taken(product_of_scaled_rows(), options);
+}
+
+std::vector<DType> widened_types(const CompileOptions& options) {
+  const Target machine = compute_target(options.targets);
+  std::vector<DType> widened;
+  for (const DType dtype : {kFloat16, kBFloat16}) {
+    const auto fast = fast_16_bit_types(machine);
+    const bool is_fast = std::ranges::find(fast, dtype) != fast.end();
+    if (!is_fast && !is_taken(product_of(dtype, dtype), options)) widened.push_back(dtype);
+  }
+  return widened;
 }
 
 Result<Partitioned> partition_module(Module module, const CompileOptions& options,

@@ -35,6 +35,10 @@ bool multiplies_integers(const CompileOptions& options);
 // Does one take a product with a factor for each of its rows, which fold-layer-norm makes?
 bool scales_rows(const CompileOptions& options);
 
+// The types of 16 bits that neither generated code nor a back end has kernels of here: what a model
+// computes in them is computed in float32.
+std::vector<DType> widened_types(const CompileOptions& options);
+
 // Partitions `main` over the back ends of options.targets; what nobody took stays.
 Result<Partitioned> partition_module(Module module, const CompileOptions& options,
                                      byoc::Toolchain& toolchain);

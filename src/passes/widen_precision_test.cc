@@ -133,7 +133,7 @@ TEST(WidenPrecision, ReportsWhatItFinds) {
   const Module module = module_of(
       "def @main(%x: Tensor[(2, 4), float16], %y: Tensor[(2, 4), float32]) {\n"
       "  %0 = nn.relu(reshape(%x, newshape=[4, 2]));\n"
-      "  (add(%0, 1f16), exp(%y), cast(%x, dtype=\"float32\"), less(%x, %x))\n}\n");
+      "  (add(%0, 1f16), exp(%y), cast(%x, dtype=\"float32\"), equal(%x, %x))\n}\n");
   const std::vector<DType> both = {kFloat16, kBFloat16};
   const WideningReport found = widening_report(module, both);
   EXPECT_EQ(found.operators, 2);

@@ -8,8 +8,6 @@
 namespace tessera::passes {
 namespace {
 
-using relay::OpPattern;
-
 constexpr WideningRule kWideningRules[] = {
 #define RULE(op, kind, reason) {op, WideningRule::kind, reason},
 #include "passes/widening_rules.def"
@@ -21,10 +19,6 @@ bool makes_wider_floats(const Type& type) {
   return type.is_tensor() && type.dtype().is_float() && type.dtype().bits > 16;
 }
 
-bool makes_floats(const Type& type) {
-  return std::ranges::any_of(flatten(type), [](const Type& t) { return t.dtype().is_float(); });
-}
-
 }  // namespace
 
 std::span<const WideningRule> widening_rules() { return kWideningRules; }
@@ -33,12 +27,11 @@ WideningRule::Kind widening_kind(const relay::Function& f, relay::NodeId call) {
   const relay::Operator& op = *f.op(call);
   const auto* found = std::ranges::lower_bound(kWideningRules, op.name, {}, &WideningRule::op);
   if (found != std::end(kWideningRules) && found->op == op.name) return found->kind;
-  if (op.pattern == OpPattern::kInjective) return WideningRule::kMoves;
+  if (op.pattern == relay::OpPattern::kInjective) return WideningRule::kMoves;
   if (op.name == "cast") {
     return makes_wider_floats(f.type(call)) ? WideningRule::kComputes : WideningRule::kKeeps;
   }
-  const bool by_element = op.pattern == OpPattern::kElemWise || op.pattern == OpPattern::kBroadcast;
-  return by_element && !makes_floats(f.type(call)) ? WideningRule::kKeeps : WideningRule::kComputes;
+  return WideningRule::kComputes;
 }
 
 }  // namespace tessera::passes

@@ -23,9 +23,9 @@ struct WideningRule {
 
 std::span<const WideningRule> widening_rules();
 
-// That of a call. Without a row, an injective operator moves, one that treats each element by
-// itself and makes no floats of floats keeps (comparisons, casts to integers), and so does a cast
-// that rounds. All others compute. Needs types.
+// That of a call. Without a row, an injective operator moves, and a cast that rounds (to 16 bits,
+// integers or booleans) keeps. All others compute; so do comparisons with a threshold, which are
+// to agree with the values that they choose from. Needs types.
 WideningRule::Kind widening_kind(const relay::Function& f, relay::NodeId call);
 
 }  // namespace tessera::passes
