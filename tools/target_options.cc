@@ -39,13 +39,18 @@ void add_machine(std::vector<Target>& targets) {
   }
 }
 
-std::vector<std::string> default_targets() {
-  std::vector<std::string> texts = {"cpu"};
+// A machine says where code runs, not who makes it: a CPU that no back end is named for has those
+// that need no asking.
+void add_default_backends(std::vector<Target>& targets) {
+  const bool is_cpu_alone = std::none_of(targets.begin(), targets.end(), [](const Target& t) {
+    return t.is_external() || t.device() != DeviceType::kCpu;
+  });
+  if (!is_cpu_alone) return;
   for (const byoc::Backend* b : backends::all_backends()) {
-    const Target target{b->name()};
-    if (b->is_default() && !driver::lack_of(*b, target)) texts.emplace_back(b->name());
+    if (!b->is_default()) continue;
+    const Target target = follow_machine(Target(b->name()), targets);
+    if (!driver::lack_of(*b, target)) targets.push_back(target);
   }
-  return texts;
 }
 
 Result<void> check_names(const std::vector<std::string>& required) {
@@ -88,12 +93,13 @@ Result<void> check_kinds(const std::vector<std::string>& texts) {
 Result<std::vector<Target>> targets_of(const ModelOptionTexts& texts) {
   std::vector<std::string> list = texts.targets;
   for (const std::string& name : split(texts.backends)) list.push_back(name);
-  if (list.empty()) list = default_targets();
+  if (list.empty()) list = {"cpu"};
   TESSERA_TRY_VOID(check_kinds(list));
   TESSERA_TRY(std::vector<Target> targets, parse_targets(list));
   for (const Target& t : targets) {  // of JSON
     if (!can_compile_for(t.kind())) return fail(no_such_target(to_string(t), t.name()));
   }
+  add_default_backends(targets);
   add_machine(targets);
   TESSERA_TRY_VOID(resolve_targets(targets));
   return targets;
@@ -129,12 +135,16 @@ Result<Module> import_model(const std::string& path, const ImportTexts& texts) {
 
 void add_model_options(CLI::App& command, ModelOptionTexts& t) {
   command
-      .add_option("--target", t.targets,
-                  "Machine or back end with options, in order of priority: "
-                  "\"cpu -mcpu=native\", \"cuda -arch=sm_90a\"; may be repeated")
+      .add_option(
+          "--target", t.targets,
+          "Machine or back end with options, in order of priority: "
+          "\"cpu -mcpu=native\", \"cuda -arch=sm_90a\"; may be repeated. A CPU for which no back "
+          "end is named has all that are available")
       ->allow_extra_args(false);
   command.add_option("--backends", t.backends, "Back ends in order of priority: onednn,blas");
-  command.add_option("--partition", t.partition, "How regions go to back ends")
+  command
+      .add_option("--partition", t.partition,
+                  "How regions go to back ends; none: to native code alone")
       ->check(CLI::IsMember({"none", "greedy"}))
       ->capture_default_str();
   command

@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "import/testing/model.h"
+#include "support/testing/requirement.h"
 
 namespace tessera::e2e {
 namespace {
@@ -85,6 +86,33 @@ TEST(CommandLine, ExportsAModelAsText) {
   const ProcessResult printed = command.run({"export-relay", model});
   EXPECT_TRUE(printed.out.starts_with("#[version")) << printed.out;
   EXPECT_NE(printed.out.find("%\"x.1\": Tensor"), std::string::npos) << printed.out;
+}
+
+// A machine that is named keeps the back ends that it would have unnamed.
+TEST(CommandLine, AMachineKeepsItsBackEnds) {
+  Command command;
+  command.share_cache();
+  if (!testing::is_there("onednn", command.has_backend("onednn"))) GTEST_SKIP() << "no onednn";
+  command.write("m.relay", R"(#[version = "0.0.5"]
+def @main(%x: Tensor[(8, 16), float32], %w: Tensor[(24, 16), float32]) {
+  nn.dense(%x, %w, units=24)
+}
+)");
+  const auto backend_with = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> line = {"compile", "m.relay", "-o", "m.so", "--json"};
+    line.insert(line.end(), options.begin(), options.end());
+    const ProcessResult ran = command.run(line);
+    EXPECT_TRUE(ran.ok()) << ran.err;
+    const bool has_onednn = ran.out.find("\"backend\": \"onednn\"") != std::string::npos;
+    return has_onednn ? "onednn" : "another";
+  };
+  EXPECT_STREQ(backend_with({}), "onednn");
+  EXPECT_STREQ(backend_with({"--target", "cpu"}), "onednn");
+  EXPECT_STREQ(backend_with({"--target", "cpu -mcpu=x86-64-v3"}), "onednn");
+  EXPECT_STREQ(backend_with({"--target", R"({"kind": "cpu", "opt": 2})"}), "onednn");
+  EXPECT_STREQ(backend_with({"--target", "cpu", "--target", "blas"}), "another");
+  EXPECT_STREQ(backend_with({"--target", "cpu -opt=1", "--backends", "blas"}), "another");
+  EXPECT_STREQ(backend_with({"--target", "cpu", "--partition", "none"}), "another");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class HostileText : public ::testing::Test {
 
 TEST_F(HostileText, ReachesNoTerminal) {
   command_.write("m.relay", kHostile);
-  const ProcessResult compiled = run({"compile", "m.relay", "-o", "m.so", "--target", "cpu"});
+  const ProcessResult compiled = run({"compile", "m.relay", "-o", "m.so", "--partition", "none"});
   EXPECT_EQ(compiled.exit_status, 0) << compiled.err;
   EXPECT_NE(compiled.err.find(R"(`@f\x1b[31m\x0a)"), std::string::npos) << compiled.err;
   const std::vector<std::vector<std::string>> uses = {
@@ -71,7 +71,7 @@ TEST_F(HostileText, NamesOfFilesAreNoOptions) {
        {"-x", "@x", "--version", "a b;touch mark", "$(touch mark)", "x\n"}) {
     command_.write(name + ".relay", model);
     const ProcessResult result = run({"compile", "./" + name + ".relay", "--output=" + name + ".so",
-                                      "--target", "cpu", "--dump-dir=" + name + ".d"});
+                                      "--partition", "none", "--dump-dir=" + name + ".d"});
     EXPECT_EQ(result.exit_status, 0) << result.err;
     EXPECT_TRUE(std::filesystem::exists(command_.file(name + ".so"))) << name;
     EXPECT_EQ(run({"run", "./" + name + ".so"}).exit_status, 0) << name;

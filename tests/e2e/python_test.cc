@@ -20,8 +20,8 @@ TEST(Python, SaysWhatALibrarySays) {
   m.output("y");
   Command command;
   command.share_cache();
-  const ProcessResult made =
-      command.run({"compile", m.write(), "-o", "m.so", "--target", "cpu", "--keep-weights", "w"});
+  const ProcessResult made = command.run(
+      {"compile", m.write(), "-o", "m.so", "--partition", "none", "--keep-weights", "w"});
   ASSERT_TRUE(made.ok()) << made.err;
   run_python({TESSERA_SOURCE_DIR "/tests/e2e/python_client.py", TESSERA_SOURCE_DIR "/python",
               command.file("m.so")});

@@ -10,8 +10,8 @@ class Report : public BadInput {
  protected:
   // Compiles with a report; the page as check_report.py prints it.
   std::string page_of(const std::string& model_path) {
-    const ProcessResult made = command_.run(
-        {"compile", model_path, "-o", "m.so", "--report", "r.html", "--json", "--target", "cpu"});
+    const ProcessResult made = command_.run({"compile", model_path, "-o", "m.so", "--report",
+                                             "r.html", "--json", "--partition", "none"});
     EXPECT_TRUE(made.ok()) << made.err;
     command_.write("r.json", made.out);
     run_python({TESSERA_SOURCE_DIR "/tests/e2e/check_report.py", command_.file("r.html"),

@@ -7,6 +7,6 @@ cd "$(dirname "$0")"
 mkdir -p "$3"
 "$2" models.py "$3"
 for model in "$3"/*.onnx; do
-  "$1" compile "$model" -o "${model%.onnx}.so" --target cpu >"${model%.onnx}.log"
+  "$1" compile "$model" -o "${model%.onnx}.so" --partition none >"${model%.onnx}.log"
 done
 "$2" repeat.py "$3" --runs 2

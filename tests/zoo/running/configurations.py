@@ -3,7 +3,7 @@
 takes what it leaves."""
 CPU = {
     "all": [],
-    "native": ["--target", "cpu"],
+    "native": ["--partition", "none"],
     "onednn": ["--backends", "onednn"],
     "blas": ["--backends", "blas"],
     "ccompiler": ["--backends", "ccompiler"],
