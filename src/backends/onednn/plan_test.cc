@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/onednn/runtime/plan.h"
 
-#include <algorithm>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -28,17 +28,19 @@ std::string convolution(int layout_tag) {
                      layout_tag);
 }
 
-// How the convolution of a 2x64x15x15 is computed with weights that are stored so.
-bool is_by_reference(int layout_tag) {
+// What computes the convolution of n x 64 x 15 x 15 with weights that are stored so.
+std::string implementation_of(int layout_tag, std::int64_t n) {
   runtime::JsonGraph graph;
   EXPECT_TRUE(graph.parse(convolution(layout_tag))) << graph.error();
-  EXPECT_TRUE(graph.set_size("n", 2) && graph.set_size("h", 15) && graph.set_size("w", 15));
+  EXPECT_TRUE(graph.set_size("n", n) && graph.set_size("h", 15) && graph.set_size("w", 15));
   const Library& library = *compiler_library();
   Plan plan(library.api(), library.engine());
   EXPECT_TRUE(plan.build(graph)) << plan.error();
-  return std::any_of(plan.steps().begin(), plan.steps().end(), [&](const Step& step) {
-    return !step.is_reorder && is_reference(library.api(), step.primitive);
-  });
+  std::string found;
+  for (const Step& step : plan.steps()) {
+    if (!step.is_reorder) found = implementation(library.api(), step.primitive);
+  }
+  return found;
 }
 
 // A size that only the run knows may be 0, for which oneDNN has no convolution.
@@ -57,13 +59,42 @@ TEST(Plan, AResultWithoutElementsTakesNoStep) {
   }
 }
 
-// The layout that the likely sizes want must not leave other sizes to the reference.
-TEST(Plan, WeightsInALayoutThatOnlyTheReferenceReadsAreCopied) {
+// The layout that the likely sizes want must not leave other sizes to what reads it alone, least of
+// all to the reference.
+TEST(Plan, WeightsInALayoutThatSlowsTheLibraryDownAreCopied) {
   if (compiler_library() == nullptr) GTEST_SKIP() << compiler_library_error();
-  ASSERT_FALSE(is_by_reference(-1));
-  for (const int tag : {dnnl_abcd, dnnl_acdb, dnnl_Abcd8a, dnnl_Abcd16a, dnnl_Acdb16a}) {
-    EXPECT_FALSE(is_by_reference(tag)) << "stored as " << tag;
+  for (std::int64_t n = 1; n <= 8; ++n) {
+    const std::string own = implementation_of(-1, n);
+    EXPECT_FALSE(own.starts_with("ref")) << own;
+    for (const int tag : {dnnl_abcd, dnnl_acdb, dnnl_Abcd8a, dnnl_Abcd16a, dnnl_Acdb16a}) {
+      EXPECT_EQ(implementation_of(tag, n), own) << "stored as " << tag << ", batch of " << n;
+    }
   }
+}
+
+// As weights are when a plan for two threads meets a run with one.
+TEST(Library, ReordersBetweenBlocksAsByRowMajor) {
+  if (compiler_library() == nullptr) GTEST_SKIP() << compiler_library_error();
+  const Library& library = *compiler_library();
+  const Api& api = library.api();
+  const Dims dims = {4, {40, 24, 3, 3}};  // no multiples of the blocks
+  std::vector<float> plain(40 * 24 * 9);
+  for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<float>(i);
+  TextBuffer error;
+  const auto reordered = [&](const std::vector<float>& data, int from, int to) {
+    const dnnl_memory_desc_t source = make_tagged(api, dims, from),
+                             target = make_tagged(api, dims, to);
+    std::vector<float> out(size_bytes(api, target) / sizeof(float), -1.0F);
+    EXPECT_TRUE(run_reorder(api, library.engine(), data.data(), source, out.data(), target, &error))
+        << error.text();
+    api.memory_desc_destroy(source);
+    api.memory_desc_destroy(target);
+    return out;
+  };
+  const auto blocked = reordered(plain, dnnl_abcd, dnnl_Acdb32a);
+  EXPECT_EQ(reordered(blocked, dnnl_Acdb32a, dnnl_Acdb48a),
+            reordered(plain, dnnl_abcd, dnnl_Acdb48a));
+  EXPECT_EQ(reordered(blocked, dnnl_Acdb32a, dnnl_abcd), plain);
 }
 
 }  // namespace

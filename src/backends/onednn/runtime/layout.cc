@@ -37,14 +37,19 @@ dnnl_memory_desc_t make_any(const Api& api, const Dims& dims) {
   return make_tagged(api, dims, dnnl_format_tag_any);
 }
 
+bool dims_of(const Api& api, const_dnnl_memory_desc_t desc, Dims* dims) {
+  const dnnl_dims_t* sizes = nullptr;
+  if (api.memory_desc_query(desc, dnnl_query_ndims_s32, &dims->count) != dnnl_success ||
+      api.memory_desc_query(desc, dnnl_query_dims, &sizes) != dnnl_success) {
+    return false;
+  }
+  std::memcpy(dims->at, *sizes, sizeof(dnnl_dims_t));
+  return true;
+}
+
 int find_tag(const Api& api, const_dnnl_memory_desc_t desc) {
   Dims dims;
-  const dnnl_dims_t* sizes = nullptr;
-  if (api.memory_desc_query(desc, dnnl_query_ndims_s32, &dims.count) != dnnl_success ||
-      api.memory_desc_query(desc, dnnl_query_dims, &sizes) != dnnl_success) {
-    return -1;
-  }
-  std::memcpy(dims.at, *sizes, sizeof(dnnl_dims_t));
+  if (!dims_of(api, desc, &dims)) return -1;
   for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
     dnnl_memory_desc_t candidate = make_tagged(api, dims, tag);
     if (candidate == nullptr) continue;  // of another rank

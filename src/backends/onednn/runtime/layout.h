@@ -15,6 +15,9 @@ dnnl_memory_desc_t make_tagged(const Api& api, const Dims& dims, int tag);
 
 Dims row_major(const Dims& dims);
 
+// False: not a layout of numbers alone.
+[[nodiscard]] bool dims_of(const Api& api, const_dnnl_memory_desc_t desc, Dims* dims);
+
 // The first of oneDNN's named layouts that gives `desc`, or -1: with (dims, tag) the layout can be
 // told to another process, on another machine.
 int find_tag(const Api& api, const_dnnl_memory_desc_t desc);

@@ -60,10 +60,11 @@ const void* Library::reorder(const void* bytes, const_dnnl_memory_desc_t from,
   if (done) {
     const char* verbose = std::getenv("TESSERA_VERBOSE");
     if (verbose != nullptr && std::strcmp(verbose, "") != 0 && std::strcmp(verbose, "0") != 0) {
-      std::fprintf(stderr,
-                   "tessera: onednn: a constant of %llu bytes was stored for another CPU or "
-                   "number of threads and has been reordered\n",
-                   static_cast<unsigned long long>(size));
+      std::fprintf(
+          stderr,
+          "tessera: onednn: a constant of %llu bytes was stored for another CPU, other sizes "
+          "or another number of threads and has been reordered\n",
+          static_cast<unsigned long long>(size));
     }
     return constant.bytes;
   }
@@ -73,16 +74,15 @@ const void* Library::reorder(const void* bytes, const_dnnl_memory_desc_t from,
   return nullptr;
 }
 
-bool run_reorder(const Api& api, dnnl_engine_t engine, const void* from_bytes,
-                 const_dnnl_memory_desc_t from, void* to_bytes, const_dnnl_memory_desc_t to,
-                 TextBuffer* error) {
-  dnnl_primitive_desc_t desc = nullptr;
+namespace {
+
+dnnl_status_t execute_reorder(const Api& api, dnnl_engine_t engine, dnnl_primitive_desc_t desc,
+                              const void* from_bytes, const_dnnl_memory_desc_t from, void* to_bytes,
+                              const_dnnl_memory_desc_t to) {
   dnnl_primitive_t primitive = nullptr;
   dnnl_memory_t source = nullptr, result = nullptr;
   dnnl_stream_t stream = nullptr;
-  dnnl_status_t status =
-      api.reorder_primitive_desc_create(&desc, from, engine, to, engine, nullptr);
-  if (status == dnnl_success) status = api.primitive_create(&primitive, desc);
+  dnnl_status_t status = api.primitive_create(&primitive, desc);
   if (status == dnnl_success) {
     status = api.memory_create(&source, from, engine, const_cast<void*>(from_bytes));
   }
@@ -99,6 +99,52 @@ bool run_reorder(const Api& api, dnnl_engine_t engine, const void* from_bytes,
   if (result != nullptr) api.memory_destroy(result);
   if (source != nullptr) api.memory_destroy(source);
   if (primitive != nullptr) api.primitive_destroy(primitive);
+  return status;
+}
+
+// Between two blocked layouts the library may go element by element, which takes as long as many
+// runs; to and from row-major it does not.
+bool is_by_element(const Api& api, const_dnnl_primitive_desc_t desc) {
+  return implementation(api, desc) == "simple:any" || is_reference(api, desc);
+}
+
+bool reorder_by_row_major(const Api& api, dnnl_engine_t engine, const void* from_bytes,
+                          const_dnnl_memory_desc_t from, void* to_bytes,
+                          const_dnnl_memory_desc_t to, const_dnnl_memory_desc_t plain,
+                          TextBuffer* error) {
+  const std::uint64_t bytes = (size_bytes(api, plain) + 63) / 64 * 64;
+  void* between = std::aligned_alloc(64, bytes);
+  if (between == nullptr) return false;
+  const bool done = run_reorder(api, engine, from_bytes, from, between, plain, error) &&
+                    run_reorder(api, engine, between, plain, to_bytes, to, error);
+  std::free(between);
+  return done;
+}
+
+}  // namespace
+
+bool run_reorder(const Api& api, dnnl_engine_t engine, const void* from_bytes,
+                 const_dnnl_memory_desc_t from, void* to_bytes, const_dnnl_memory_desc_t to,
+                 TextBuffer* error) {
+  dnnl_primitive_desc_t desc = nullptr;
+  dnnl_status_t status =
+      api.reorder_primitive_desc_create(&desc, from, engine, to, engine, nullptr);
+  Dims dims;
+  if (status == dnnl_success && is_by_element(api, desc) && dims_of(api, from, &dims)) {
+    const dnnl_memory_desc_t plain = make_plain(api, dims);
+    const bool is_between = plain != nullptr && api.memory_desc_equal(plain, from) == 0 &&
+                            api.memory_desc_equal(plain, to) == 0;
+    const bool done = is_between && reorder_by_row_major(api, engine, from_bytes, from, to_bytes,
+                                                         to, plain, error);
+    if (plain != nullptr) api.memory_desc_destroy(plain);
+    if (is_between) {
+      api.primitive_desc_destroy(desc);
+      return done;
+    }
+  }
+  if (status == dnnl_success) {
+    status = execute_reorder(api, engine, desc, from_bytes, from, to_bytes, to);
+  }
   if (desc != nullptr) api.primitive_desc_destroy(desc);
   if (status != dnnl_success) error->add("a reorder failed: %s", status_text(status));
   return status == dnnl_success;

@@ -170,37 +170,34 @@ bool Plan::add_empty_result(std::uint32_t node) {
   return new_version(value, result);
 }
 
-// Weights lie as the likely sizes want them. Where the library has only its reference for that and
-// these sizes, a copy of the weights in another layout is worth its memory.
+// Weights lie as the likely sizes want them. Where the library runs these sizes by another
+// implementation than it would with weights of its own choice, which may be its reference, a copy
+// of them in another layout is worth its memory.
 dnnl_primitive_desc_t Plan::describe_kernel(const KernelSpec& spec, const LayoutChoice& choice,
                                             dnnl_status_t* status) {
   const dnnl_primitive_desc_t stored = describe(api_, engine_, spec, choice, status);
   LayoutChoice other = choice;
-  if (stored == nullptr || !is_reference(api_, stored) || !free_weights(spec, &other)) {
-    return stored;
-  }
+  if (!choice.has_stored_weights || !free_weights(spec, &other)) return stored;
   dnnl_status_t other_status = dnnl_success;
   const dnnl_primitive_desc_t copied = describe(api_, engine_, spec, other, &other_status);
   if (copied == nullptr) return stored;
-  const bool is_better = !is_reference(api_, copied);
-  api_.primitive_desc_destroy(is_better ? stored : copied);
-  return is_better ? copied : stored;
+  const bool stays =
+      stored != nullptr && implementation(api_, stored) == implementation(api_, copied);
+  const dnnl_primitive_desc_t left = stays ? copied : stored;
+  if (left != nullptr) api_.primitive_desc_destroy(left);
+  return stays ? stored : copied;
 }
 
-// False where all weights have the layout of the library's choice.
+// Lets the library choose where it was to read the weights as they are stored; false: out of
+// memory.
 bool Plan::free_weights(const KernelSpec& spec, LayoutChoice* choice) {
-  bool changed = false;
   for (std::int32_t i = 0; i < spec.operand_count; ++i) {
     const OperandSpec& operand = spec.operands[i];
-    if (operand.role != Role::kWeights || operand.is_zeros || !value_of(operand).is_constant) {
-      continue;
-    }
-    const auto any = keep(make_any(api_, operand.dims));
-    if (any == nullptr) return false;
-    choice->operands[i] = any;
-    changed = true;
+    if (operand.role != Role::kWeights || choice->operands[i] == nullptr) continue;
+    choice->operands[i] = keep(make_any(api_, operand.dims));
+    if (choice->operands[i] == nullptr) return false;
   }
-  return changed;
+  return true;
 }
 
 // A product that sums over nothing, as sizes can have it that only the run knows, is 0 with all
@@ -251,6 +248,7 @@ bool Plan::choose_layouts(const KernelSpec& spec, LayoutChoice* choice) {
         choice->operands[i] = keep(tag >= 0 ? make_tagged(api_, operand.dims, static_cast<int>(tag))
                                             : make_any(api_, operand.dims));
         if (choice->operands[i] == nullptr) return fail("out of memory");
+        choice->has_stored_weights |= tag >= 0;
       }
       continue;
     }

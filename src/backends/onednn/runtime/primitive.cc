@@ -185,14 +185,14 @@ int argument(const KernelSpec& spec, std::int32_t i) {
   return -1;
 }
 
-const char* implementation(const Api& api, const_dnnl_primitive_desc_t desc) {
+std::string_view implementation(const Api& api, const_dnnl_primitive_desc_t desc) {
   const char* name = nullptr;
   api.primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name);
   return name != nullptr ? name : "unknown";
 }
 
 bool is_reference(const Api& api, const_dnnl_primitive_desc_t desc) {
-  return std::string_view(implementation(api, desc)).substr(0, 3) == "ref";
+  return implementation(api, desc).substr(0, 3) == "ref";
 }
 
 }  // namespace tessera::backends::onednn

@@ -2,6 +2,8 @@
 // From a kernel to oneDNN's primitive descriptor.
 #pragma once
 
+#include <string_view>
+
 #include "backends/onednn/runtime/layout.h"
 #include "backends/onednn/runtime/spec.h"
 
@@ -13,6 +15,8 @@ struct LayoutChoice {
   const_dnnl_memory_desc_t operands[kMaxOperands] = {};
   // The operand of the first post-operation is the destination's old content instead.
   bool sum_in_place = false;
+  // A weight is to be read as it is stored, where the library might choose otherwise.
+  bool has_stored_weights = false;
 };
 
 // The descriptor, or null with *status. With user-managed scratchpad.
@@ -27,7 +31,7 @@ dnnl_primitive_desc_t describe_reorder(const Api& api, dnnl_engine_t engine,
 int argument(const KernelSpec& spec, std::int32_t i);
 
 // Name of the implementation that the library chose: "brgconv:avx512_core".
-const char* implementation(const Api& api, const_dnnl_primitive_desc_t desc);
+std::string_view implementation(const Api& api, const_dnnl_primitive_desc_t desc);
 // Whether that is the one for everything, a hundred times slower than the others.
 bool is_reference(const Api& api, const_dnnl_primitive_desc_t desc);
 
