@@ -268,7 +268,7 @@ Value deformed(Value x, const Window& w, const Ints& result) {
     n.invalid(Code::kWrongAttribute, "offset_group does not divide its channels");
   }
   const Dim batch = x.shape()[0], parts = batch * Dim(groups);
-  const Value offsets = matched(input(n, 2), x).reshape_to({parts, taps, 2, count});
+  const Value offsets = input(n, 2).matched(0, x, 0).reshape_to({parts, taps, 2, count});
   std::vector<Value> places;
   for (std::size_t d = 0; d < 2; ++d) {
     const Value own = offsets.at(2, static_cast<std::int64_t>(d)).merge(1, 3);
@@ -277,7 +277,7 @@ Value deformed(Value x, const Window& w, const Ints& result) {
   const Ints sizes = {x.size(2), x.size(3)};
   const Value images = x.reshape_to({parts, x.size(1) / groups, sizes[0] * sizes[1]});
   Value y = sample({"linear", "zeros", true}, images, places, sizes);
-  if (n.has_input(4)) y = y * matched(input(n, 4), x).reshape_to({parts, 1, taps * count});
+  if (n.has_input(4)) y = y * input(n, 4).matched(0, x, 0).reshape_to({parts, 1, taps * count});
   return y.reshape_to({batch, x.size(1), taps, count});
 }
 
