@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kChains = 12;          // of operations that do not wait for each other
 constexpr long kFmaRounds = 200000;  // some milliseconds
-constexpr int kTimes = 5;            // of which the fastest counts
+constexpr double kSeconds = 0.2;     // for as long it is tried; the fastest counts
 constexpr std::int64_t kLeastBytes = 1 << 20, kMostBytes = 1 << 28;
 
 template <int kFloats>
@@ -96,11 +96,12 @@ double seconds_of(int threads, const std::function<float(std::size_t thread)>& w
   std::vector<std::thread> running;
   for (std::size_t t = 0; t < least.size(); ++t) {
     running.emplace_back([&, t] {
-      for (int i = 0; i < kTimes; ++i) {
+      for (double spent = 0; spent < kSeconds;) {
         const auto begin = Clock::now();
         results[t] += work(t);
         const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-        least[t] = i == 0 ? seconds : std::min(least[t], seconds);
+        least[t] = spent == 0 ? seconds : std::min(least[t], seconds);
+        spent += seconds;
       }
     });
   }

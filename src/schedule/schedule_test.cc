@@ -121,6 +121,20 @@ INSTANTIATE_TEST_SUITE_P(
         "concatenate((float32[3,20], float32[3,33]), axis=1)"));
 
 INSTANTIATE_TEST_SUITE_P(
+    Quotients, LargerKernels,
+    ::testing::Values("qnn.dequantize_blocks(uint8[5,48]{0..255}, float32[5,3], uint8[]=8, "
+                      "block_size=32, bits=4)",
+                      "qnn.dequantize_blocks(uint8[5,48]{0..255}, float32[5,3], "
+                      "uint8[5,3]{0..15}, block_size=32, bits=4, size=94)",
+                      "qnn.dequantize_blocks(uint8[5,32]{0..255}, float16[5,2], uint8[]=2, "
+                      "block_size=64, bits=2)",
+                      "qnn.dequantize_blocks(uint8[5,96]{0..255}, float32[5,3], uint8[]=128)",
+                      "qnn.dequantize_blocks(uint8[32,40]{0..255}, float32[2,80], uint8[]=8, "
+                      "axis=0, block_size=16, bits=4)",
+                      "repeat(float32[3,40], repeats=2, axis=1)",
+                      "nn.depth_to_space(float32[1,8,3,40], block_size=2)"));
+
+INSTANTIATE_TEST_SUITE_P(
     Chains, LargerKernels,
     ::testing::Values(
         "def @main(%x: Tensor[(20, 30), float32], %w: Tensor[(70, 30), float32],"
@@ -170,6 +184,9 @@ INSTANTIATE_TEST_SUITE_P(
         Golden{"gelu", "nn.gelu(float32[1,128,3072])"},
         Golden{"split_heads", "transpose(float32[1,128,12,64], axes=[0,2,1,3])"},
         Golden{"transpose", "transpose(float32[128,768], axes=[1,0])"},
+        Golden{"dequantize_blocks",
+               "qnn.dequantize_blocks(uint8[2048,1024], float32[2048,64], uint8[]=8, "
+               "block_size=32, bits=4)"},
         Golden{"mean", "mean(float32[1,128,768], axis=[-1])"},
         Golden{"column_sum", "sum(float32[512,768], axis=[0])"},
         Golden{"global_mean", "mean(float32[1,512,7,7], axis=[2,3])"},
