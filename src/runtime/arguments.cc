@@ -74,6 +74,8 @@ std::int32_t bind_dimension(const tessera_program& program, const tessera_progra
   range.add("%" PRId64 "..", min);
   if (max >= 0) range.add("%" PRId64, max);
   if (step > 1) range.add(" in steps of %" PRId64, step);
+  // A cache before its first token, mostly.
+  if (value == 0 && symbol >= 0) range.add("; `compile --dim \"%s=0..\"` takes empty ones", name);
   return fail(TESSERA_INVALID_ARGUMENT,
               "dimension %d of input `%s` is %" PRId64 ", the model was compiled for `%s` in %s", d,
               io.name, value, name, range.text());

@@ -443,6 +443,10 @@ TEST_F(ModelTest, BindsSymbolsFromShapes) {
   EXPECT_EQ(
       error_of_run(),
       "dimension 1 of input `x` is 3, the model was compiled for `seq` in 2..6 in steps of 2");
+  in_shape_[1] = 0;
+  EXPECT_EQ(error_of_run(),
+            "dimension 1 of input `x` is 0, the model was compiled for `seq` in 2..6 in steps of "
+            "2; `compile --dim \"seq=0..\"` takes empty ones");
   in_shape_[1] = 8;
   std::int64_t shape[2];
   tessera_tensor queried[2] = {};

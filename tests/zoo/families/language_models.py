@@ -18,9 +18,9 @@ from tokenizers import Tokenizer, models
 
 from making.model import Input, Model, floats, ids, ones
 
-WORDS, HEADS, SIZE, ROOM = 257, 2, 16, 32
+WORDS, HEADS, SIZE, ROOM = 257, 2, 16, 96
 CONFIG = dict(vocab_size=WORDS, hidden_size=64, intermediate_size=128, num_hidden_layers=2,
-              num_attention_heads=4, num_key_value_heads=HEADS, max_position_embeddings=64,
+              num_attention_heads=4, num_key_value_heads=HEADS, max_position_embeddings=128,
               bos_token_id=1, eos_token_id=2, initializer_range=0.1)
 # A step of each of two sequences, and a prompt.
 SIZES = ({"batch": 2, "past": 6, "seq": 1}, {"batch": 1, "past": 0, "seq": 4})
