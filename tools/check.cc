@@ -6,6 +6,7 @@
 #include "driver/acceptance.h"
 #include "driver/placement_table.h"
 #include "support/json_text.h"
+#include "support/visible_text.h"
 #include "tools/target_options.h"
 
 namespace tessera::tools {
@@ -57,7 +58,8 @@ Json acceptance_json(const driver::Acceptance& found) {
 }
 
 void print_places(const std::vector<std::string>& places) {
-  for (std::size_t i = 0; i < places.size() && i < kShownPlaces; ++i) show("  {}\n", places[i]);
+  for (std::size_t i = 0; i < places.size() && i < kShownPlaces; ++i)
+    show("  {}\n", visible(places[i]));
   if (places.size() > kShownPlaces) {
     show("  and {} more, which --json lists\n", places.size() - kShownPlaces);
   }

@@ -118,30 +118,6 @@ void add_narrow(const Module& module, Acceptance& out) {
   }
 }
 
-// Functions that call themselves, where others call them.
-void add_loops(const Module& module, Acceptance& out) {
-  const auto calls = [&](const std::string& name, const std::string& callee) {
-    const relay::Function& f = module.functions.at(name);
-    std::vector<Location> places;
-    for (std::size_t i = 0; i < f.num_nodes(); ++i) {
-      const auto* global = f.as<relay::GlobalRef>(relay::NodeId(i));
-      if (global != nullptr && global->name == callee)
-        places.push_back(f[relay::NodeId(i)].location);
-    }
-    return places;
-  };
-  for (const auto& [loop, body] : module.functions) {
-    if (calls(loop, loop).empty()) continue;
-    for (const auto& [name, f] : module.functions) {
-      if (name == loop) continue;
-      const std::vector<Location> places = calls(name, loop);
-      if (places.empty()) continue;
-      out.slow.push_back(
-          {"a loop", "it goes step by step, in kernels that run once a step", places_of(places)});
-    }
-  }
-}
-
 }  // namespace
 
 Acceptance check_acceptance(const CompileOptions& options) {
@@ -155,7 +131,10 @@ Acceptance check_acceptance(const CompileOptions& options) {
   out.placement = std::move(placed->report.placement);
   add_heavy(out);
   if (compute_target(options.targets).device() == DeviceType::kCpu) add_narrow(placed->module, out);
-  add_loops(placed->module, out);
+  if (const std::vector<Location>& loops = placed->report.loops; !loops.empty()) {
+    out.slow.push_back(
+        {"loops", "they go step by step, in kernels that run once a step", places_of(loops)});
+  }
   return out;
 }
 

@@ -12,6 +12,7 @@
 
 #include "driver/kernel_library.h"
 #include "driver/metadata.h"
+#include "driver/model_loops.h"
 #include "driver/outputs.h"
 #include "driver/pipeline.h"
 #include "driver/placement.h"
@@ -57,6 +58,7 @@ class Compilation {
     }
     TESSERA_TRY(Module module,
                 load_model(options_.model, options_.dims, options_.kept, options_.limits));
+    report.loops = model_loops(module);
     // From here on they do not grow: what passes make gives no room for more.
     options_.limits = bindings_of(limits_for(constant_bytes(module), options_.limits));
     module.targets = options_.targets;
