@@ -149,8 +149,9 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t) {
       ->capture_default_str();
   command
       .add_option("--precision", t.precision,
-                  "What a float32 model is computed in; with fp16 and bf16 sums, exponentials and "
-                  "norms stay in float32, and so do inputs and outputs")
+                  "What a float32 model is computed in, on a GPU; with fp16 and bf16 sums, "
+                  "exponentials and norms stay in float32, and so do inputs and outputs. On a CPU "
+                  "all does, since nothing there has kernels of 16 bits")
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
       ->capture_default_str();
   add_import_options(command, t.import);
