@@ -133,7 +133,7 @@ std::vector<NodeId> convert_bit_cast(Node& n) {
   if (to.bits != x.dtype().bits) n.invalid(Code::kWrongAttribute, "its types differ in their bits");
   if (to == x.dtype()) return {x};
   const bool is_whole = to.is_int() && (x.dtype().is_int() || x.dtype().is_bool());
-  if (!is_whole) n.unsupported("the bits of a float");
+  if (!is_whole) n.unsupported("a float as its input or result");
   return {x.cast(to)};
 }
 

@@ -38,7 +38,8 @@ std::vector<NodeId> convert_causal_conv(Node& n) {
   } else if (activation != "none") {
     n.invalid(Code::kWrongAttribute, fmt::format("it has no activation \"{}\"", activation));
   }
-  return {y, all.take(iota(n, past) + size_of(x, 2), 2)};
+  const Value length = size_of(x, 2), last = iota(n, past) + length;
+  return {y, all.take(last, 2)};
 }
 
 // ---- LinearAttention ----
@@ -112,7 +113,8 @@ Token token(const LinearOperands& o, Value state, Value t) {
   Value value = now(o.value).expand_dims(2);
   if (o.decay) state = state * now(*o.decay).expand_dims(3);
   if (o.beta) {
-    value = (value - (state * key).sum({2})) * now(*o.beta).expand_dims(3);
+    const Value missing = value - (state * key).sum({2}), rate = now(*o.beta).expand_dims(3);
+    value = missing * rate;
   }
   state = state + key * value;
   const Value query = now(o.query);

@@ -19,9 +19,10 @@ Value hertz_of(Value mel) { return ((mel * (std::log(10.0) / 2595)).apply("exp")
 Value corners(Node& n, std::int64_t mel_bins) {
   const Value low = mel_of(mel_number(n, 3)), high = mel_of(mel_number(n, 4));
   const auto count = static_cast<double>(mel_bins + 2);
-  const Value hertz = hertz_of(iota(n, mel_bins + 2, kFloat64) * ((high - low) / count) + low);
-  const Value length = mel_number(n, 1) + 1.0;
-  return (length * hertz / mel_number(n, 2)).apply("floor");
+  const Value step = (high - low) / count;
+  const Value hertz = hertz_of(iota(n, mel_bins + 2, kFloat64) * step + low);
+  const Value length = mel_number(n, 1) + 1.0, rate = mel_number(n, 2);
+  return (length * hertz / rate).apply("floor");
 }
 
 // What is computed of numbers that come at run time has the shape that the model states.
@@ -45,13 +46,15 @@ std::vector<NodeId> convert_mel_weight_matrix(Node& n) {
   const Value left = at.slice(0, 0, mel_bins), peak = at.slice(0, 1, mel_bins + 1);
   const Value right = at.slice(0, 2, mel_bins + 2);
   const Value bin = iota(n, bins, kFloat64).expand_dims(1);
-  const Value rise = (bin - left) / maximum(peak - left, 1.0);
-  const Value fall = (right - bin) / maximum(right - peak, 1.0);
+  const Value rising_bins = maximum(peak - left, 1.0), falling_bins = maximum(right - peak, 1.0);
+  const Value rise = (bin - left) / rising_bins, fall = (right - bin) / falling_bins;
   // A triangle that begins at its peak has 1 there.
-  const Value rising = where(bin < peak, rise, rise.number(1));
+  const Value one = rise.number(1), zero = rise.number(0);
+  const Value rising = where(bin < peak, rise, one);
   const Value y = where(bin <= peak, rising, fall);
+  const Value begins = bin >= left, ends = bin <= maximum(right - 1.0, peak);
   const DType dtype = n.dtype_attr("output_datatype", kFloat32);
-  return {where(bin >= left && bin <= maximum(right - 1.0, peak), y, y.number(0)).cast(dtype)};
+  return {where(begins && ends, y, zero).cast(dtype)};
 }
 
 constexpr Converter kMelTable[] = {

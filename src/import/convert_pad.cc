@@ -42,9 +42,9 @@ Value places(const PadLine& p, Value size, const std::string& mode) {
   const Value at = iota(p.count) - p.begin, last = size - 1.0;
   if (mode == "edge") return minimum(maximum(at, 0.0), last);
   if (mode == "wrap") {
-    const Value cut = maximum(0.0 - p.begin, 0.0);
-    const Value left = size - cut - maximum(0.0 - p.end, 0.0);
-    return cut + floor_mod(at - cut, maximum(left, 1.0));
+    const Value cut = maximum(0.0 - p.begin, 0.0), cut_behind = maximum(0.0 - p.end, 0.0);
+    const Value left = maximum(size - cut - cut_behind, 1.0);
+    return cut + floor_mod(at - cut, left);
   }
   const Value phase = floor_mod(at, maximum(last * 2.0, 1.0));
   return minimum(phase, last * 2.0 - phase);
@@ -60,7 +60,8 @@ Value padded(Value x, std::int64_t axis, const PadLine& p, const std::string& mo
   width[static_cast<std::size_t>(axis)] = relay::AttrArray{0, 1};
   const Value all(n, n.call("nn.pad", {x, value}, {{"pad_width", width}}));
   const Value at = iota(p.count) - p.begin;
-  return all.take(where(at >= 0.0 && at < size, at, size), axis);
+  const Value is_behind_begin = at >= 0.0, is_before_end = at < size;
+  return all.take(where(is_behind_begin && is_before_end, at, size), axis);
 }
 
 // Begins and ends of each dimension; nothing for one that is not padded.
@@ -78,14 +79,15 @@ std::vector<std::optional<PadLine>> lines_of_pads(Node& n, Value pads,
     lines[static_cast<std::size_t>(d)] = {begin, end, result};
   };
   for (std::int64_t i = 0; axes && i < count; ++i) {
-    set(n.axis((*axes)[static_cast<std::size_t>(i)], rank), pads.at(0, i), pads.at(0, count + i));
+    const Value begin = pads.at(0, i), end = pads.at(0, count + i);
+    set(n.axis((*axes)[static_cast<std::size_t>(i)], rank), begin, end);
   }
   for (std::int64_t d = 0; !axes && d < rank; ++d) {
     const Value given = floor_mod(input(n, 3).cast(kInt64), static_cast<double>(rank));
-    const auto own = [&](Value of) {
-      return where(equal(given, static_cast<double>(d)), of, of.number(0)).sum({0}, false);
-    };
-    set(d, own(pads.slice(0, 0, count)), own(pads.slice(0, count, 2 * count)));
+    const Value is_own = equal(given, static_cast<double>(d)), zero = pads.number(0);
+    const auto own = [&](Value of) { return where(is_own, of, zero).sum({0}, false); };
+    const Value begin = own(pads.slice(0, 0, count));
+    set(d, begin, own(pads.slice(0, count, 2 * count)));
   }
   return lines;
 }

@@ -305,8 +305,8 @@ Target from_stated_sizes(Node& n, const Shape& from, const Ints& axes, const std
                 std::vector<Value>(from.size(), Value(n, n.scalar(1, kFloat32)))};
   std::optional<Value> one;  // of all axes, where their ratio is kept
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const Value scale =
-        given.at(0, static_cast<std::int64_t>(i)) / size_of(x, axes[i]).cast(kFloat32);
+    const Value size = size_of(x, axes[i]).cast(kFloat32);
+    const Value scale = given.at(0, static_cast<std::int64_t>(i)) / size;
     target.scales[static_cast<std::size_t>(axes[i])] = scale;
     if (one) one = policy == "not_larger" ? minimum(*one, scale) : maximum(*one, scale);
     if (!one) one = scale;

@@ -189,7 +189,8 @@ Value stft_by_data(Node& n, Value x) {
   const std::int64_t even = 2 * (results - 1);
   if (even < 1) return stft(n, x, 1);
   const Value length = input(n, 3).cast(kInt64).reshape({});
-  return where(equal(length, static_cast<double>(even)), stft(n, x, even), stft(n, x, even + 1));
+  const Value shorter = stft(n, x, even), longer = stft(n, x, even + 1);
+  return where(equal(length, static_cast<double>(even)), shorter, longer);
 }
 
 std::vector<NodeId> convert_stft(Node& n) {

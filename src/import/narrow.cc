@@ -85,14 +85,17 @@ Value float_code(Value x, const NarrowFloat& f, bool saturate) {
   const Value is_large = code > static_cast<double>(f.largest);
   const bool is_cut = saturate || f.always_saturates;
   const int large = is_cut ? f.largest : f.infinity.value_or(f.nan);
-  const Value negative = x < 0.0 || (equal(x, 0.0) && 1.0 / x < 0.0);
+  const Value below = x < 0.0, is_zero = equal(x, 0.0), inverse = 1.0 / x;
+  const Value negative = below || (is_zero && inverse < 0.0);
   const Value has_sign = f.has_negative_zero ? negative : negative && code > 0.0;
-  const Value with_sign =
-      where(is_large, code.number(large), code) + has_sign.cast(kInt32) * f.sign();
+  const Value large_code = code.number(large), cut = where(is_large, large_code, code);
+  const Value sign = has_sign.cast(kInt32) * f.sign();
+  const Value with_sign = cut + sign;
   // There is one NaN without negative zeros.
   const Value finite =
-      f.has_negative_zero || is_cut ? with_sign : where(is_large, code.number(large), with_sign);
-  return where(x.apply("isnan"), finite.number(f.nan), finite).cast(kUInt8);
+      f.has_negative_zero || is_cut ? with_sign : where(is_large, large_code, with_sign);
+  const Value nan = finite.number(f.nan);
+  return where(x.apply("isnan"), nan, finite).cast(kUInt8);
 }
 
 // The integer that the lowest bits hold.
