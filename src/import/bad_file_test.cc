@@ -60,8 +60,8 @@ TEST(BadFile, TruncatedAnywhere) {
 }
 
 TEST(BadFile, NewerOpset) {
-  expect_refused(relu_model(28).import(),
-                 {{Code::kUnsupportedOnnxNode, "", "is of opset 28; opsets up to 27"}});
+  expect_refused(relu_model(29).import(),
+                 {{Code::kUnsupportedOnnxNode, "", "is of opset 29; opsets up to 28"}});
 }
 
 TEST(BadFile, GraphsWithinEachOther) {

@@ -142,6 +142,18 @@ std::vector<NodeId> convert_mod(Node& n) {
   return {n.call(truncating ? "mod" : "floor_mod", {n.input(0), n.input(1)})};
 }
 
+// Of opset 28, which says what floats give: by something infinite, the number or, where it has the
+// other sign, what it is divided by.
+std::vector<NodeId> convert_mod28(Node& n) {
+  const Value rest(n, convert_mod(n)[0]);
+  const Value a = input(n, 0), b = input(n, 1);
+  if (!rest.dtype().is_float() || n.int_attr("fmod", 0) != 0) return {rest};
+  const Value is_finite = a.apply("isfinite"), by_infinite = b.apply("isinf") && is_finite;
+  const Value a_below = a < 0.0, b_below = b < 0.0, is_zero = equal(a, 0.0);
+  const Value keeps = equal(a_below, b_below) || is_zero, whole = where(keeps, a, b);
+  return {where(by_infinite, whole, rest)};
+}
+
 std::vector<NodeId> convert_leaky_relu(Node& n) {
   return {n.call("nn.leaky_relu", {n.input(0)}, {{"alpha", n.float_attr("alpha", 0.01)}})};
 }
@@ -230,6 +242,28 @@ std::vector<NodeId> convert_bit_shift(Node& n) {
   return {n.call(left ? "left_shift" : "right_shift", {n.input(0), n.input(1)})};
 }
 
+// By less than nothing, or by all bits and more, only the sign is left, which a shift to the left
+// pushes out too.
+std::vector<NodeId> convert_bit_shift28(Node& n) {
+  const Value x = input(n, 0), by = input(n, 1);
+  const bool left = n.string_attr("direction", "LEFT") == "LEFT";
+  const double bits = x.dtype().bits;
+  const Value is_not_negative = by >= 0.0, is_small = by < bits, fits = is_not_negative && is_small;
+  const bool keeps_sign = !left && x.dtype().is_signed_int();
+  const Value other = by.number(keeps_sign ? bits - 1 : 0);
+  const Value y(n,
+                n.call(left ? "left_shift" : "right_shift", {x, NodeId(where(fits, by, other))}));
+  if (keeps_sign) return {y};
+  const Value nothing = y.number(0);
+  return {where(fits, y, nothing)};
+}
+
+std::vector<NodeId> convert_swiglu(Node& n) {
+  const Value a = input(n, 0), b = input(n, 1);
+  const Value gate = (a * n.float_attr("alpha", 1)).apply("sigmoid");
+  return {a * gate * b};
+}
+
 std::vector<NodeId> convert_is_inf(Node& n) {
   const Value x = input(n, 0);
   const bool negative = n.flag_attr("detect_negative", true);
@@ -263,6 +297,7 @@ constexpr Converter kElementwiseTable[] = {
     {"CastLike", 15, convert_cast_like},
     {"BitCast", 26, convert_bit_cast},
     {"Mod", 10, convert_mod},
+    {"Mod", 28, convert_mod28},
     {"LeakyRelu", 1, convert_leaky_relu},
     {"Elu", 1, convert_elu},
     {"Celu", 12, convert_celu},
@@ -279,6 +314,8 @@ constexpr Converter kElementwiseTable[] = {
     {"com.microsoft.QuickGelu", 1, convert_quick_gelu},
     {"Swish", 24, convert_swish},
     {"BitShift", 11, convert_bit_shift},
+    {"BitShift", 28, convert_bit_shift28},
+    {"SwiGLU", 28, convert_swiglu},
     {"IsInf", 10, convert_is_inf},
 };
 

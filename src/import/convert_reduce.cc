@@ -65,7 +65,8 @@ std::optional<Ints> reduced_axes(Node& n, bool keepdims) {
 }
 
 // One axis that comes at run time: all that give the stated shape are computed, and one is taken.
-std::optional<Value> with_runtime_axis(Node& n, std::string_view op, Value x, bool keepdims) {
+template <class Reduce>
+std::optional<Value> with_runtime_axis(Node& n, Reduce reduce, Value x, bool keepdims) {
   if (n.has_attr("axes") || !n.has_input(1) || n.known_ints(1)) return std::nullopt;
   const auto declared = n.declared_shape(0);
   if (!declared || product(n.sizes(n.input(1))) != 1) return std::nullopt;
@@ -73,7 +74,7 @@ std::optional<Value> with_runtime_axis(Node& n, std::string_view op, Value x, bo
   std::optional<Value> result;
   for (std::int64_t d = 0; d < x.rank(); ++d) {
     if (reduced_shape(x.sizes(), {d}, keepdims) != *declared) continue;
-    const Value one = x.apply(op, {{"axis", Ints{d}}, {"keepdims", keepdims}});
+    const Value one = reduce(x, Ints{d});
     result = result ? where(equal(axis, static_cast<double>(d)), one, *result) : one;
   }
   return result;
@@ -85,10 +86,13 @@ std::vector<NodeId> composed(Node& n, std::string_view op, Before before, After 
   const bool keepdims = n.flag_attr("keepdims", true);
   const Value x = before(input(n, 0));
   n.ignore_attr("noop_with_empty_axes");
-  if (const auto result = with_runtime_axis(n, op, x, keepdims)) return {after(*result)};
+  const auto reduce = [&](Value v, const Ints& axes) {
+    return v.apply(op, {{"axis", axes}, {"keepdims", keepdims}});
+  };
+  if (const auto result = with_runtime_axis(n, reduce, x, keepdims)) return {after(*result)};
   const auto axes = reduced_axes(n, keepdims);
   if (!axes) return {after(x)};
-  return {after(x.apply(op, {{"axis", *axes}, {"keepdims", keepdims}}))};
+  return {after(reduce(x, *axes))};
 }
 
 constexpr auto kUnchanged = [](Value x) { return x; };
@@ -128,18 +132,23 @@ std::vector<NodeId> convert_l2(Node& n) {
 std::vector<NodeId> convert_log_sum(Node& n) { return composed(n, "sum", kUnchanged, kLog); }
 
 // log(sum(exp(x - m))) + m with m = max(x), which does not overflow.
-std::vector<NodeId> convert_log_sum_exp(Node& n) {
-  const bool keepdims = n.flag_attr("keepdims", true);
-  const auto axes = reduced_axes(n, keepdims);
-  const Value x = input(n, 0);
-  if (!axes) return {x};
-  const Value largest = x.apply("max", {{"axis", *axes}, {"keepdims", true}});
+Value log_sum_exp(Value x, const Ints& axes, bool keepdims) {
+  const Value largest = x.apply("max", {{"axis", axes}, {"keepdims", true}});
   // An infinite one is not to be subtracted: what is left would be NaN.
   const Value most = where(largest.apply("isfinite"), largest, largest.number(0));
-  const Value sum = (x - most).apply("exp").sum(*axes);
+  const Value sum = (x - most).apply("exp").sum(axes);
   const Value result = sum.apply("log") + most;
-  if (keepdims || axes->empty()) return {result};
-  return {result.apply("squeeze", {{"axis", *axes}})};
+  return keepdims || axes.empty() ? result : result.apply("squeeze", {{"axis", axes}});
+}
+
+std::vector<NodeId> convert_log_sum_exp(Node& n) {
+  const bool keepdims = n.flag_attr("keepdims", true);
+  const Value x = input(n, 0);
+  const auto reduce = [&](Value v, const Ints& axes) { return log_sum_exp(v, axes, keepdims); };
+  n.ignore_attr("noop_with_empty_axes");
+  if (const auto result = with_runtime_axis(n, reduce, x, keepdims)) return {*result};
+  const auto axes = reduced_axes(n, keepdims);
+  return {axes ? reduce(x, *axes) : x};
 }
 
 std::vector<NodeId> arg(Node& n, std::string_view op) {

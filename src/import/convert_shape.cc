@@ -315,8 +315,17 @@ std::vector<NodeId> convert_depth_to_space(Node& n) {
 }
 
 std::vector<NodeId> convert_space_to_depth(Node& n) {
-  return {
-      n.call("nn.space_to_depth", {n.input(0)}, {{"block_size", n.need_int_attr("blocksize")}})};
+  const Value x = input(n, 0);
+  const std::int64_t block = n.need_int_attr("blocksize");
+  if (n.string_attr("mode", "DCR") == "DCR") {
+    return {x.apply("nn.space_to_depth", {{"block_size", block}})};
+  }
+  if (x.rank() != 4 || block < 1 || x.size(2) % block != 0 || x.size(3) % block != 0) {
+    n.invalid(Code::kShapeMismatch, "its blocks do not divide its input");
+  }
+  // (n, c, h, block, w, block), of which the blocks follow the channel.
+  const Value apart = x.split(3, x.size(3) / block).split(2, x.size(2) / block);
+  return {apart.transpose({0, 1, 3, 5, 2, 4}).merge(1, 4)};
 }
 
 constexpr Converter kShapeTable[] = {

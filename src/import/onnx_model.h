@@ -13,7 +13,7 @@
 
 namespace tessera::import {
 
-inline constexpr int kNewestOpset = 27;
+inline constexpr int kNewestOpset = 28;
 
 class OnnxModel {
  public:

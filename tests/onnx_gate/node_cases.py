@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the node cases of the Python package onnx in the format of libonnx-testdata: all whose
-opset is read, with the results that come with them.
+"""Writes all node cases of the Python package onnx in the format of libonnx-testdata, with the
+results that come with them.
 
     node_cases.py OUT_DIR
 """
@@ -12,12 +12,6 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
-
-NEWEST_OPSET = 27
-
-
-def is_chosen(case) -> bool:
-    return all(o.version <= NEWEST_OPSET for o in case.model.opset_import if o.domain == "")
 
 
 def proto_of(value, array) -> TensorProto:
@@ -51,8 +45,7 @@ def main() -> None:
         warnings.simplefilter("ignore")
         cases = collect_testcases(None)
     for case in cases:
-        if is_chosen(case):
-            write(case, out)
+        write(case, out)
 
 
 if __name__ == "__main__":
