@@ -29,8 +29,8 @@ void add_model_options(CLI::App& command, ModelOptionTexts& texts);
 void add_tuning_options(CLI::App& command, ModelOptionTexts& texts);
 // For options that name a file of records: what is wrong with the name, or "".
 std::string check_records_name(const std::string& name);
-// Where no machine is named, it is this one's cpu; a cpu for which no back end is named has every
-// one that is available.
+// Where no machine is named, it is this one's cpu; a cpu without a named back end has all that are
+// available.
 Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts);
 
 }  // namespace tessera::tools

@@ -17,6 +17,7 @@
 #include "driver/pipeline.h"
 #include "driver/placement.h"
 #include "driver/report_page.h"
+#include "driver/slow_products.h"
 #include "driver/tuning.h"
 #include "driver/vendor_libraries.h"
 #include "driver/verify.h"
@@ -322,6 +323,10 @@ class Compilation {
     add_warnings(std::move(placed.warnings));
     Module module = std::move(placed.module);
     facts_ = std::move(placed);
+    const bool is_on_cpu = compute_target(options_.targets).device() == DeviceType::kCpu;
+    if (options_.partition == Partition::kGreedy && is_on_cpu) {
+      if (auto slow = slow_products(module, facts_)) add_warnings({*std::move(slow)});
+    }
     done("place", fmt::format("{} regions on back ends", report.placement.size()));
     return module;
   }

@@ -99,12 +99,8 @@ std::variant<byoc::BackendChoice, byoc::Refusal> named_backend(
   return byoc::BackendChoice{backend, target};
 }
 
-bool is_heavy(const std::string& op) {
-  return op == "nn.dense" || op.find("matmul") != std::string::npos || op.starts_with("nn.conv");
-}
-
-bool has_heavy(const std::vector<std::string>& operators) {
-  return std::any_of(operators.begin(), operators.end(), is_heavy);
+bool has_product(const std::vector<std::string>& operators) {
+  return std::any_of(operators.begin(), operators.end(), is_product);
 }
 
 bool contains(const std::vector<std::string>& list, const std::string& text) {
@@ -114,7 +110,7 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
 // Is the refusal of an operator of the row, or of a whole back end that is missing and matters?
 bool concerns(const byoc::PlacementRefusal& r, const PlacementRow& row) {
   if (r.taken_by != row.backend) return false;
-  if (r.op.empty()) return has_heavy(row.operators);
+  if (r.op.empty()) return has_product(row.operators);
   return contains(row.operators, r.op) &&
          std::any_of(row.sources.begin(), row.sources.end(),
                      [&](const Location& at) { return share_a_place(at, r.source); });
@@ -275,25 +271,32 @@ Result<Placed> compile_regions(Partitioned parts, const CompileOptions& options,
   return placed;
 }
 
+bool is_product(std::string_view op) {
+  return op == "nn.dense" || op.find("matmul") != std::string_view::npos ||
+         op.starts_with("nn.conv");
+}
+
+std::string reason_of(const PlacementRow& row, const PlacementFacts& facts) {
+  const std::string said = reasons(facts.refusals, row);
+  const std::string* heavy = heavy_operator(row);
+  if (!said.empty() || heavy == nullptr) return said;
+  if (facts.tried.empty()) return "no back end was asked";
+  return fmt::format("no pattern of {} fits `{}`", fmt::join(facts.tried, ", "), *heavy);
+}
+
 std::vector<PlacementRow> native_rows(const Module& lowered, const PlacementFacts& facts) {
   std::vector<PlacementRow> rows;
   for (const auto& [symbol, e] : lowered.externs) {
     if (e.backend != "native") continue;
     PlacementRow row{symbol, e.backend, e.operators, e.sources, ""};
-    row.reason = reasons(facts.refusals, row);
-    const std::string* heavy = heavy_operator(row);
-    if (row.reason.empty() && heavy != nullptr) {
-      row.reason = facts.tried.empty() ? "no back end was asked"
-                                       : fmt::format("no pattern of {} fits `{}`",
-                                                     fmt::join(facts.tried, ", "), *heavy);
-    }
+    row.reason = reason_of(row, facts);
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
 const std::string* heavy_operator(const PlacementRow& row) {
-  const auto heavy = std::find_if(row.operators.begin(), row.operators.end(), is_heavy);
+  const auto heavy = std::find_if(row.operators.begin(), row.operators.end(), is_product);
   return heavy == row.operators.end() ? nullptr : &*heavy;
 }
 

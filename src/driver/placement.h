@@ -46,6 +46,12 @@ Result<Partitioned> partition_module(Module module, const CompileOptions& option
 Result<Placed> compile_regions(Partitioned parts, const CompileOptions& options,
                                const byoc::Measurements* measurements, byoc::Toolchain& toolchain);
 
+// A matrix product or convolution.
+bool is_product(std::string_view op);
+
+// Why no back end of higher priority took the row's operators; "" if none can be named.
+std::string reason_of(const PlacementRow& row, const PlacementFacts& facts);
+
 // Rows of the kernels that no back end took, with the reasons.
 std::vector<PlacementRow> native_rows(const Module& lowered, const PlacementFacts& facts);
 

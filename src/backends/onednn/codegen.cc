@@ -6,9 +6,9 @@
 #include <set>
 
 #include "backends/onednn/composites.h"
+#include "backends/onednn/open_sizes.h"
 #include "byoc/json_graph_writer.h"
 #include "support/check.h"
-#include "types/likely_size.h"
 
 namespace tessera::backends::onednn {
 namespace {
@@ -36,36 +36,6 @@ void add_symbols(const Shape& shape, std::set<std::string>& names) {
 void add_symbols(const Type& type, std::set<std::string>& names) {
   if (!type || type.is_function() || !is_dynamic(type)) return;
   for (const Type& tensor : flatten(type)) add_symbols(tensor.shape(), names);
-}
-
-// Of a symbol: what layouts are chosen for.
-std::int64_t size_for_layouts(const std::string& name, const SymbolTable& symbols) {
-  const auto it = symbols.find(name);
-  return std::max<std::int64_t>(likely_size(it == symbols.end() ? Symbol() : it->second), 1);
-}
-
-// `names` must outlive the graph's use.
-void give_likely_sizes(runtime::JsonGraph& graph, const std::set<std::string>& names,
-                       const SymbolTable& symbols) {
-  for (const std::string& name : names) {
-    TESSERA_CHECK(graph.set_size(name, size_for_layouts(name, symbols)), "out of memory");
-  }
-}
-
-// What a run reads off its tensors, and nothing else: a plan that needs more is none.
-void give_likely_sizes(runtime::JsonGraph& graph, const RegionSizes& sizes,
-                       const SymbolTable& symbols) {
-  std::map<std::string, Dim> likely;
-  for (const RegionSizes::Read& read : sizes.reads()) {
-    for (const std::string& name : read.size.symbols()) {
-      likely.emplace(name, Dim(size_for_layouts(name, symbols)));
-    }
-  }
-  for (const RegionSizes::Read& read : sizes.reads()) {
-    const auto size = read.size.substitute(likely).as_constant();
-    TESSERA_CHECK(size && graph.set_size(read.name, *size), "the size `{}` has no likely value",
-                  read.size.expression_text());
-  }
 }
 
 // Walks a region function and writes its graph.
@@ -222,7 +192,7 @@ Result<RegionCode> generate(const std::string& symbol, const Function& region,
   const std::string plain = graph.writer.text(graph.heads);
   runtime::JsonGraph parsed;
   TESSERA_CHECK(parsed.parse(plain), "the runtime cannot read our graph: {}", parsed.error());
-  give_likely_sizes(parsed, sizes, options.symbols);
+  give_sizes(parsed, sizes, sizes_for_layouts(sizes, options.symbols));
   Library& library = *compiler_library();
   Plan plan(library.api(), library.engine());
   if (!plan.build(parsed)) return failed(region, plan.error());
@@ -237,6 +207,7 @@ Result<RegionCode> generate(const std::string& symbol, const Function& region,
                      {std::to_string(code.workspace_bytes)});
   }
   code.graph = graph.writer.text(graph.heads);
+  code.slow_sizes = slow_sizes(code.graph, sizes, options.symbols);
   code.operators = std::move(graph.operators);
   return code;
 }
@@ -272,15 +243,14 @@ std::optional<Refusal> library_refusal(const Subject& subject, const Kernel& ker
   std::set<std::string> names;
   add_symbols(f.type(subject.match().root), names);
   for (const KernelOperand& operand : kernel.operands) add_symbols(f.type(operand.value), names);
-  give_likely_sizes(parsed, names, {});
+  for (const auto& [name, size] : sizes_for_layouts(names, {})) {
+    TESSERA_CHECK(parsed.set_size(name, size.constant()), "out of memory");
+  }
   Library& library = *compiler_library();
   Plan plan(library.api(), library.engine());
   if (!plan.build(parsed)) return Refusal{plan.error()};
-  for (const Step& step : plan.steps()) {
-    if (step.is_reorder) continue;
-    if (is_reference(library.api(), step.primitive)) {
-      return Refusal{"oneDNN has only its reference implementation for these sizes"};
-    }
+  if (by_reference(plan)) {
+    return Refusal{"oneDNN has only its reference implementation for these sizes"};
   }
   return std::nullopt;
 }

@@ -15,6 +15,7 @@ struct RegionCode {
   std::vector<NamedConstant> constants;
   std::int64_t workspace_bytes = 0;
   std::vector<std::string> operators;  // composites, without the back end's name
+  std::string slow_sizes;              // see open_sizes.h
 };
 
 struct CodegenOptions {

@@ -69,5 +69,34 @@ TEST(Codegen, WeightsOfAProductOfNothing) {
   EXPECT_EQ(code->constants.size(), 1u);
 }
 
+// A softmax over an axis that is not the last in memory runs by the reference, but where all behind
+// the axis are of size 1.
+TEST(Codegen, SizesThatOnlyTheReferenceRunsAreTold) {
+  if (compiler_library() == nullptr) GTEST_SKIP() << compiler_library_error();
+  relay::FunctionBuilder b;
+  const Type type = tensor_type({2, 3, Dim::symbol("n")}, kFloat32);
+  const NodeId x = b.param("x", type);
+  const relay::RegionId body = b.begin_region();
+  const NodeId p = b.param("p", type);
+  b.end_region(b.call(ops::op("nn.softmax"), {p}, {{"axis", 1}}));
+  const NodeId literal = b.literal(body, {{"Composite", "onednn.softmax"}}, type);
+  const auto region = ops::infer_types(b.finish(b.call_value(literal, std::vector<NodeId>{x})));
+  ASSERT_TRUE(region) << render(region.error());
+  const auto slow_sizes = [&](std::int64_t min, std::int64_t max) {
+    SymbolTable symbols;
+    symbols["n"] = {.name = "n", .min = min, .max = max, .likely = 1};
+    ReorderedWeights reordered;
+    ConstantPool pool;
+    const auto code = generate("region", *region, {symbols}, reordered, pool);
+    EXPECT_TRUE(code) << render(code.error());
+    return code->slow_sizes;
+  };
+  EXPECT_EQ(slow_sizes(0, 1), "");
+  EXPECT_EQ(slow_sizes(1, 4),
+            "at n = 2 oneDNN has only its reference implementation of `onednn.softmax`");
+  EXPECT_EQ(slow_sizes(1, 1000),
+            "at n = 2 oneDNN has only its reference implementation of `onednn.softmax`");
+}
+
 }  // namespace
 }  // namespace tessera::backends::onednn

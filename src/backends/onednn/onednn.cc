@@ -44,6 +44,13 @@ std::optional<Refusal> check(const Composite& composite, const Match& match, con
   return threads.run([&] { return library_refusal(subject, *kernel); });
 }
 
+Diagnostic slow_sizes_warning(const Location& at, const std::string& sizes) {
+  return warning(Code::kSlowCode, at, "back end `onednn`: {}", sizes)
+      .with_remedy(
+          "narrow the range with --dim, give these sizes a library of their own, or name "
+          "other back ends with --backends");
+}
+
 Artifact artifact_of(const std::string& symbol, RegionCode code) {
   Artifact out;
   out.kind = ArtifactKind::kRuntimeModule;
@@ -90,18 +97,20 @@ class Onednn final : public byoc::Backend {
   byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kAnyConvex; }
   byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kEmbedded; }
 
-  Result<CompileOutcome> compile(Module module, const Target&, CompileContext&) const override {
+  Result<CompileOutcome> compile(Module module, const Target&,
+                                 CompileContext& context) const override {
     if (compiler_library() == nullptr) {
       return fail(
           error(Code::kBackendMissing, {}, "back end `onednn`: {}", compiler_library_error()));
     }
     const Machine machine = machine_of(find_cpu(module));
     runtime::VendorThreads threads(machine.threads);
-    return threads.run([&] { return compile_regions(std::move(module), machine); });
+    return threads.run([&] { return compile_regions(std::move(module), machine, context); });
   }
 
  private:
-  static CompileOutcome compile_regions(Module module, const Machine& machine) {
+  static CompileOutcome compile_regions(Module module, const Machine& machine,
+                                        CompileContext& context) {
     ReorderedWeights reordered;
     CompileOutcome out;
     for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
@@ -110,6 +119,10 @@ class Onednn final : public byoc::Backend {
       if (!code) {
         out.declined.push_back({symbol, code.error().list.front()});
         continue;
+      }
+      if (!code->slow_sizes.empty()) {
+        context.warnings.push_back(
+            slow_sizes_warning(module.functions.at(symbol).location, code->slow_sizes));
       }
       const std::int64_t workspace = code->workspace_bytes;
       std::vector<std::string> operators = code->operators;
