@@ -146,6 +146,30 @@ def @main(%x: Tensor[(8, 16), float32], %c_w: Tensor[(16, 16), float32], %c_b: T
   %3 = add(%2, %c_b);
   (%1, %3)
 })"},
+    {"deconvolution", {"conv2d_transpose_bias", "conv2d_transpose"}, 2, R"(
+def @main(%x: Tensor[(2, 16, 7, 9), float32], %c_w0: Tensor[(16, 32, 4, 4), float32], %c_b0: Tensor[(32, 1, 1), float32], %c_w1: Tensor[(32, 6, 3, 2), float32]) {
+  %0 = nn.conv2d_transpose(%x, %c_w0, strides=[2, 2], padding=[1, 1], channels=32, kernel_size=[4, 4]);
+  %1 = add(%0, %c_b0);
+  %2 = nn.relu(%1);
+  nn.conv2d_transpose(%2, %c_w1, strides=[2, 3], padding=[0, 1], output_padding=[1, 2], groups=2, channels=12, kernel_size=[3, 2])
+})"},
+    // One of oneDNN 3.2's implementations for AVX-512 sums so many channels wrongly.
+    {"deconvolution_of_many_channels", {"conv2d_transpose"}, 1, R"(
+def @main(%x: Tensor[(1, 256, 4, 5), float32], %c_w: Tensor[(256, 128, 4, 4), float32]) {
+  nn.conv2d_transpose(%x, %c_w, strides=[2, 2], padding=[1, 1], channels=128, kernel_size=[4, 4])
+})"},
+    // The weights are no constant, so that they lie as the model has them.
+    {"deconvolution_1d", {"conv1d_transpose_bias"}, 1, R"(
+def @main(%x: Tensor[(2, 16, 11), float32], %w: Tensor[(16, 24, 5), float32], %c_b: Tensor[(24, 1), float32]) {
+  %0 = nn.conv1d_transpose(%x, %w, strides=[3], padding=[2, 1], output_padding=[2], dilation=[2], channels=24, kernel_size=[5]);
+  %1 = add(%0, %c_b);
+  tanh(%1)
+})"},
+    {"deconvolution_3d", {"conv3d_transpose_bias"}, 1, R"(
+def @main(%x: Tensor[(1, 16, 3, 4, 5), float32], %c_w: Tensor[(16, 16, 3, 3, 3), float32], %c_b: Tensor[(16), float32]) {
+  %0 = nn.conv3d_transpose(%x, %c_w, strides=[2, 2, 2], padding=[1, 1, 1], output_padding=[1, 1, 1], channels=16, kernel_size=[3, 3, 3], kernel_layout="IODHW");
+  nn.bias_add(%0, %c_b)
+})"},
     {"inception", {"conv2d_relu", "conv2d_relu", "concatenate"}, 1, R"(
 def @main(%x: Tensor[(1, 16, 7, 7), float32], %c_w0: Tensor[(16, 16, 1, 1), float32], %c_w1: Tensor[(32, 16, 3, 3), float32]) {
   %0 = nn.conv2d(%x, %c_w0, channels=16, kernel_size=[1, 1]);

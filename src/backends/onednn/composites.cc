@@ -82,6 +82,19 @@ void add_convolutions(Table& table) {
   }
 }
 
+// Without activations: behind a deconvolution the library applies them without vectors, which takes
+// longer than the deconvolution.
+void add_deconvolutions(Table& table) {
+  for (const auto& [op, name] : {std::pair("nn.conv2d_transpose", "conv2d_transpose"),
+                                 std::pair("nn.conv1d_transpose", "conv1d_transpose"),
+                                 std::pair("nn.conv3d_transpose", "conv3d_transpose")}) {
+    const Pattern core = is_op(op, {wildcard(), constant_or_any("weights")}, "core");
+    const std::string base = name;
+    table.add(base + "_bias", with_bias(core), describe_deconvolution);
+    table.add(base, core, describe_deconvolution);
+  }
+}
+
 // Products with a weight: bias, then views that keep the order of the bytes, residual, activation.
 void add_dense(Table& table) {
   const auto add = [&table](const std::string& base, const char* op, const Pattern& weights) {
@@ -140,6 +153,7 @@ void add_others(Table& table) {
 std::vector<Composite> make_table() {
   Table table;
   add_convolutions(table);
+  add_deconvolutions(table);
   add_dense(table);
   add_batched(table);
   add_others(table);

@@ -113,6 +113,58 @@ KernelOr describe_convolution(const Subject& s, std::string_view activation_name
 
 namespace {
 
+// Weights [I, O / groups, k...] as the library's [groups, O / groups, I / groups, k...], of which
+// the outputs are not outermost in memory.
+View transposed_weights(const Shape& dims, std::int64_t groups) {
+  const Shape strides = row_major_strides(dims);
+  const Dim inputs = floor_div(dims[0], Dim(groups));
+  View view{{dims[1], inputs}, {strides[1], strides[0]}};
+  view.dims.insert(view.dims.end(), dims.begin() + 2, dims.end());
+  view.strides.insert(view.strides.end(), strides.begin() + 2, strides.end());
+  if (groups == 1) return view;
+  view.dims.insert(view.dims.begin(), Dim(groups));
+  view.strides.insert(view.strides.begin(), inputs * strides[0]);
+  return view;
+}
+
+// The library has no output padding: less padding at the end means the same.
+void set_output_padding(const Subject& s, NodeId core, std::size_t spatial, Kernel& kernel) {
+  Ints end = padding_of(s, core, spatial).end;
+  const Ints more = s.ints(core, "output_padding");
+  for (std::size_t i = 0; i < spatial; ++i) end[i] -= more[i];
+  kernel.set("padding_end", end);
+}
+
+}  // namespace
+
+KernelOr describe_deconvolution(const Subject& s, std::string_view activation_name) {
+  if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
+  const NodeId core = s.capture("core");
+  const Shape data = s.shape(s.operands(core)[0]), weights = s.shape(s.operands(core)[1]);
+  const std::size_t spatial = data.size() - 2;
+  // Both orders of I and O mean the same weights: see ConvAttrs.
+  std::string kernel_layout = s.text(core, "kernel_layout");
+  if (kernel_layout.starts_with("IO")) std::swap(kernel_layout[0], kernel_layout[1]);
+  if (!has_layout(s, core, "data_layout", kDataLayouts[spatial - 1]) ||
+      kernel_layout != kKernelLayouts[spatial - 1]) {
+    return refuse("layouts {} and {} are not taken", s.text(core, "data_layout"),
+                  s.text(core, "kernel_layout"));
+  }
+  TESSERA_TRY(auto steps, epilogue(s, core, activation_name));
+  Kernel kernel;
+  kernel.kind = "deconvolution";
+  kernel.result_dims = s.shape(core);
+  kernel.add_operand(s.operands(core)[0], "source", data);
+  kernel.add_operand(s.operands(core)[1], "weights",
+                     transposed_weights(weights, s.integer(core, "groups")));
+  add_geometry(s, core, spatial, kernel);
+  set_output_padding(s, core, spatial, kernel);
+  if (auto why = add_epilogue(s, steps, kernel)) return Unexpected<Refusal>{*why};
+  return kernel;
+}
+
+namespace {
+
 // What the declared result needs at the end; with ceil_mode that is more than `padding` says.
 Ints needed_padding(const Ints& data, const Ints& result, const Ints& window, const Ints& strides,
                     const Ints& dilation, const Padding& padding) {

@@ -11,6 +11,7 @@ namespace tessera::backends::onednn {
 // `activation_name` is "" where the pattern has none.
 KernelOr describe_matmul(const Subject& subject, std::string_view activation_name);
 KernelOr describe_convolution(const Subject& subject, std::string_view activation_name);
+KernelOr describe_deconvolution(const Subject& subject, std::string_view activation_name);
 
 // "core": the operator. "activation" as above.
 KernelOr describe_pooling(const Subject& subject, std::string_view activation_name);

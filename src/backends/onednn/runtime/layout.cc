@@ -37,6 +37,21 @@ dnnl_memory_desc_t make_any(const Api& api, const Dims& dims) {
   return make_tagged(api, dims, dnnl_format_tag_any);
 }
 
+dnnl_memory_desc_t make_blocked(const Api& api, const Dims& dims, int channels) {
+  if (channels == 1) return make_plain(api, dims);
+  const bool is_wide = channels == 16;
+  switch (dims.count) {
+    case 3:
+      return make_tagged(api, dims, is_wide ? dnnl_aBc16b : dnnl_aBc8b);
+    case 4:
+      return make_tagged(api, dims, is_wide ? dnnl_aBcd16b : dnnl_aBcd8b);
+    case 5:
+      return make_tagged(api, dims, is_wide ? dnnl_aBcde16b : dnnl_aBcde8b);
+    default:
+      return nullptr;
+  }
+}
+
 bool dims_of(const Api& api, const_dnnl_memory_desc_t desc, Dims* dims) {
   const dnnl_dims_t* sizes = nullptr;
   if (api.memory_desc_query(desc, dnnl_query_ndims_s32, &dims->count) != dnnl_success ||

@@ -13,6 +13,9 @@ dnnl_memory_desc_t make_plain(const Api& api, const Dims& dims);
 dnnl_memory_desc_t make_any(const Api& api, const Dims& dims);
 dnnl_memory_desc_t make_tagged(const Api& api, const Dims& dims, int tag);
 
+// Of an image or signal, with so many channels (16, 8 or 1) innermost; null for other ranks.
+dnnl_memory_desc_t make_blocked(const Api& api, const Dims& dims, int channels);
+
 Dims row_major(const Dims& dims);
 
 // False: not a layout of numbers alone.

@@ -144,7 +144,7 @@ bool Plan::add_kernel(std::uint32_t node) {
   if (!read_spec(*graph_, graph_->nodes()[node], &spec, &error_)) return false;
   if (spec.result.is_empty()) return add_empty_result(node);
   if (spec.kind == KernelKind::kMatmul) without_empty_sum(&spec);
-  if (spec.kind == KernelKind::kConvolution) without_empty_source(&spec);
+  if (spec.is_convolution()) without_empty_source(&spec);
   LayoutChoice choice;
   if (!choose_layouts(spec, &choice) || !choose_sum(spec, node, &choice)) return false;
   dnnl_status_t status = dnnl_success;
@@ -212,7 +212,8 @@ void Plan::without_empty_sum(KernelSpec* spec) {
 }
 
 // Likewise a convolution without channels, or over borders alone: one zero takes the place of the
-// channels of a group, and that of one element of the border.
+// channels of a group, and that of one element of the border; or transposed, that of an element
+// whose place is cut off.
 void Plan::without_empty_source(KernelSpec* spec) {
   OperandSpec& source = spec->operands[spec->find(Role::kSource)];
   OperandSpec& weights = spec->operands[spec->find(Role::kWeights)];
@@ -227,6 +228,10 @@ void Plan::without_empty_source(KernelSpec* spec) {
   for (std::int32_t d = 0; d < spatial; ++d) {
     if (source.dims.at[2 + d] != 0) continue;
     source.dims.at[2 + d] = 1;
+    if (spec->kind == KernelKind::kDeconvolution) {
+      spec->padding_end.at[d] += spec->strides.at[d];
+      continue;
+    }
     --(spec->padding_end.at[d] > 0 ? spec->padding_end : spec->padding_begin).at[d];
   }
   source.become_zeros();
@@ -253,7 +258,7 @@ bool Plan::choose_layouts(const KernelSpec& spec, LayoutChoice* choice) {
       continue;
     }
     if (operand.is_view() || value.versions == kNone) continue;
-    if (spec.kind == KernelKind::kConvolution || operand.role == Role::kPostOp) continue;
+    if (spec.is_convolution() || operand.role == Role::kPostOp) continue;
     const Value* leader = &value;
     // A source that is constant lies as it is stored, and has no layouts to choose from.
     if (operand.role == Role::kSecondSource && source >= 0 &&

@@ -14,10 +14,15 @@ struct Named {
 };
 
 constexpr Named<KernelKind> kKinds[] = {
-    {"matmul", KernelKind::kMatmul},        {"convolution", KernelKind::kConvolution},
-    {"pooling", KernelKind::kPooling},      {"softmax", KernelKind::kSoftmax},
-    {"layer_norm", KernelKind::kLayerNorm}, {"eltwise", KernelKind::kEltwise},
-    {"binary", KernelKind::kBinary},        {"concat", KernelKind::kConcat},
+    {"matmul", KernelKind::kMatmul},
+    {"convolution", KernelKind::kConvolution},
+    {"deconvolution", KernelKind::kDeconvolution},
+    {"pooling", KernelKind::kPooling},
+    {"softmax", KernelKind::kSoftmax},
+    {"layer_norm", KernelKind::kLayerNorm},
+    {"eltwise", KernelKind::kEltwise},
+    {"binary", KernelKind::kBinary},
+    {"concat", KernelKind::kConcat},
 };
 
 constexpr Named<Role> kRoles[] = {

@@ -26,6 +26,7 @@ struct Dims {
 enum class KernelKind : std::uint8_t {
   kMatmul,
   kConvolution,
+  kDeconvolution,
   kPooling,
   kSoftmax,
   kLayerNorm,
@@ -73,6 +74,9 @@ struct KernelSpec {
   float alpha = 0, beta = 0, epsilon = 0;
   dnnl_data_type_t dtype = dnnl_f32;
 
+  bool is_convolution() const {
+    return kind == KernelKind::kConvolution || kind == KernelKind::kDeconvolution;
+  }
   bool result_is_view() const { return result_strides.count == result.count && result.count > 0; }
   // The first operand of that role, or -1.
   std::int32_t find(Role role) const;
