@@ -154,23 +154,29 @@ bool computes_wrongly(const Api& api, const_dnnl_primitive_desc_t desc) {
   return implementation(api, desc).find("brgconv_strided") != std::string_view::npos;
 }
 
-// The first for a source in blocks of channels that is right and not the reference.
+// Of those for a source in blocks of channels, the first that is right and not the reference; else
+// the reference.
 dnnl_primitive_desc_t describe_blocked(const Api& api, dnnl_engine_t engine, const KernelSpec& spec,
                                        const LayoutChoice& choice, dnnl_status_t* status) {
   const std::int32_t source = spec.find(Role::kSource);
+  dnnl_primitive_desc_t found = nullptr;
   for (const int channels : {16, 8, 1}) {
     const dnnl_memory_desc_t layout = make_blocked(api, spec.operands[source].dims, channels);
+    if (layout == nullptr) continue;
     LayoutChoice other = choice;
     other.operands[source] = layout;
-    const dnnl_primitive_desc_t desc =
-        layout == nullptr ? nullptr : describe_once(api, engine, spec, other, status);
-    if (layout != nullptr) api.memory_desc_destroy(layout);
+    const dnnl_primitive_desc_t desc = describe_once(api, engine, spec, other, status);
+    api.memory_desc_destroy(layout);
     if (desc == nullptr) continue;
-    if (!computes_wrongly(api, desc) && !is_reference(api, desc)) return desc;
-    api.primitive_desc_destroy(desc);
+    const bool is_best = !computes_wrongly(api, desc) && !is_reference(api, desc);
+    const bool is_better = is_best || (found == nullptr && !computes_wrongly(api, desc));
+    const dnnl_primitive_desc_t left = is_better ? found : desc;
+    if (left != nullptr) api.primitive_desc_destroy(left);
+    if (is_better) found = desc;
+    if (is_best) break;
   }
-  *status = dnnl_unimplemented;
-  return nullptr;
+  *status = found != nullptr ? dnnl_success : dnnl_unimplemented;
+  return found;
 }
 
 }  // namespace
