@@ -19,11 +19,10 @@ onnx::GraphProto* graph(onnx::NodeProto* node, const std::string& name) {
 TestModel unknown_operators() {
   TestModel m;
   m.input("x", {2, 3});
-  m.floats("w", {3}, {1, 2, 3});
   m.node("Nothing", {"x"}, {"a"}, "front");
   m.node("Relu", {"a"}, {"b"}, "after");
   m.node("Relu", {"x"}, {"c"}, "beside");
-  m.node("SequenceAt", {"c", "w"}, {"d"}, "sequence")->set_domain("ai.onnx");
+  m.node("Bernoulli", {"c"}, {"d"}, "dice")->set_domain("ai.onnx");
   onnx::NodeProto* branch = m.node("If", {"b"}, {"y"}, "branch");
   for (const char* name : {"then_branch", "else_branch"}) {
     onnx::GraphProto* g = graph(branch, name);
@@ -51,8 +50,8 @@ TEST(OnnxContents, ListsWhatItKnowsAndWhatNot) {
                                 use.is_known ? "known" : use.why));
   }
   EXPECT_EQ(found, (std::vector<std::string>{
-                       "ai.onnx 17 If 1 known", "ai.onnx 17 Nothing 1 ", "ai.onnx 17 Relu 2 known",
-                       "ai.onnx 17 SequenceAt 1 sequences are not tensors", "my.own 3 Hidden 2 "}));
+                       "ai.onnx 17 Bernoulli 1 it draws random numbers", "ai.onnx 17 If 1 known",
+                       "ai.onnx 17 Nothing 1 ", "ai.onnx 17 Relu 2 known", "my.own 3 Hidden 2 "}));
 }
 
 // The branch has no condition, and its bodies are looked into all the same.
@@ -60,7 +59,7 @@ TEST(OnnxContents, AllRefusedNodesAreReported) {
   const TestModel m = unknown_operators();
   expect_refused(m.import(),
                  {{Code::kUnsupportedOnnxNode, "front", "`Nothing` of ai.onnx opset 17"},
-                  {Code::kUnsupportedOnnxNode, "sequence", "sequences are not tensors"},
+                  {Code::kUnsupportedOnnxNode, "dice", "it draws random numbers"},
                   {Code::kUnsupportedOnnxNode, "branch/in then_branch", "`Hidden` of my.own"},
                   {Code::kUnsupportedOnnxNode, "branch/in else_branch", "opset 3"}});
   const auto nodes = imported_nodes(m.write());

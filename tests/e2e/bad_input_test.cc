@@ -58,8 +58,6 @@ const std::vector<ModelFault> kModelFaults = {
     {"expand_to_negative", "E0213", {"node `the/node`", "sizes are not negative", "help: correct"}},
     {"tile_overflow", "E0213", {"node `the/node`", "`tile` would be", "help: correct"}},
     {"output_type", "E0204", {"node `y`", "declared as INT64", "float32", "help: correct"}},
-    {"output_shape", "E0203", {"node `y`", "the shape (7)", "Tensor[(5)", "help: correct"}},
-    {"output_rank", "E0203", {"node `y`", "the shape (5, 1)", "Tensor[(5)", "help: correct"}},
     {"where_float", "E0204", {"node `the/node`", "condition", "float32, not bool", "help: "}},
     {"input_twice", "E0304", {"input `x` is declared twice", "help: give each input"}},
     {"no_opset", "E0304", {"does not say which opset", "help: export"}},

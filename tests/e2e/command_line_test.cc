@@ -65,7 +65,7 @@ TEST(CommandLine, TellsWhatOfAModelIsRefused) {
 TEST(CommandLine, TellsWhatOfAModelIsSlow) {
   const import::TestModel folder;
   const std::string model = product(folder, false);
-  const ProcessResult text = Command().run({"check", model, "--target", "cpu"});
+  const ProcessResult text = Command().run({"check", model, "--partition", "none"});
   EXPECT_TRUE(text.ok()) << text.err;
   EXPECT_NE(text.out.find("\nslow: nn.matmul, native code: no back end was asked\n  product\n"),
             std::string::npos)
