@@ -54,9 +54,13 @@ TEST_F(SaveModuleText, IsTheSameModelWithItsNames) {
   EXPECT_EQ(after->inputs()[0].name, "pixels.1/raw");
   EXPECT_EQ(after->outputs()[0].name, "scores:0");
   exec::PortInfo port = before->inputs()[0];
-  port.shape = {5, 3};
-  const std::vector<Tensor> inputs = {exec::random_input(port, 1)};
-  EXPECT_TRUE(value_of(before->run(inputs))[0] == value_of(after->run(inputs))[0]);
+  for (const std::int64_t batch : {5, 0}) {
+    port.shape = {batch, 3};
+    const std::vector<Tensor> inputs = {exec::random_input(port, 1)};
+    const Tensor scores = value_of(before->run(inputs))[0];
+    EXPECT_EQ(scores.shape, (std::vector<std::int64_t>{batch, 2}));
+    EXPECT_TRUE(scores == value_of(after->run(inputs))[0]);
+  }
 }
 
 TEST_F(SaveModuleText, RefusesNamesThatCannotBeReadAgain) {
