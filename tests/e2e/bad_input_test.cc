@@ -78,6 +78,16 @@ const std::vector<ModelFault> kModelFaults = {
 INSTANTIATE_TEST_SUITE_P(All, BadModel, ::testing::ValuesIn(kModelFaults),
                          [](const auto& info) { return std::string(info.param.model); });
 
+TEST_F(BadInput, DeclaredShapesOfOutputsAreOnlyWarnedOf) {
+  for (const auto& [name, shape] : {std::pair{"output_shape", "(7)"}, {"output_rank", "(5, 1)"}}) {
+    const ProcessResult result = compile(model(name));
+    EXPECT_TRUE(result.ok()) << result.err;
+    for (const std::string part : {"warning[E0203]", "node `y`", shape, "Tensor[(5)", "help: "}) {
+      EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+    }
+  }
+}
+
 TEST_F(BadInput, AFolderIsNoModel) {
   expect_error(compile(bad_models()), "E0101", {"is a folder", "help: name the file"});
   expect_nothing_written();
