@@ -87,7 +87,7 @@ struct CompileReport {
   std::optional<passes::PrecisionReport> precision;  // where one was asked for
   std::vector<OutputError> errors;                   // the same, with --verify
   std::vector<tune::TuneRow> tuned;                  // where it was measured
-  std::vector<Location> loops;  // of the model, that go step by step
+  std::vector<Location> loops;                       // of the model, that go step by step
   std::vector<Diagnostic> warnings;
   std::vector<std::string> needed_libraries;  // system ones first, then those opened with dlopen
   bool is_one_file = false;                   // those opened with dlopen are inside
