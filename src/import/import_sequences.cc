@@ -24,6 +24,22 @@ const Sequence* find(const std::map<std::size_t, Sequence>& sequences, std::size
   return it == sequences.end() ? nullptr : &it->second;
 }
 
+// Does the body's first result say that another iteration follows?
+bool is_true(const Node& at, NodeId condition) {
+  const auto known = at.constant(condition);
+  return known && element_as_int(*known, 0) != 0;
+}
+
+// The scan outputs that are used, as many as the node has.
+void add_rows(Node& at, const Loop& loop, const std::vector<std::vector<Value>>& rows,
+              std::vector<NodeId>& values) {
+  for (std::size_t i = 1 + loop.carried.size(); i < rows.size(); ++i) {
+    const bool is_used = at.uses_output(i - 1);
+    if (is_used && rows[i].empty()) at.unsupported("a sequence in a loop without iterations");
+    values.push_back(is_used ? NodeId(stack(at, rows[i], 0)) : loop.condition);
+  }
+}
+
 }  // namespace
 
 void GraphImporter::define_sequences(const onnx::NodeProto& node, const Sequences& sequences) {
@@ -102,10 +118,7 @@ std::vector<NodeId> GraphImporter::import_unrolled(Node& at, const Loop& loop) {
     Sequences given;
     const std::vector<NodeId> made = import_graph(*loop.graph, body, &given);
     if (made.size() != rows.size()) return {};
-    const auto goes_on = at.constant(made[0]);
-    if (!goes_on || element_as_int(*goes_on, 0) == 0) {
-      at.unsupported("a sequence in a loop that its body may end");
-    }
+    if (!is_true(at, made[0])) at.unsupported("a sequence in a loop that its body may end");
     if (!given.empty() && given.rbegin()->first > carried) {
       at.unsupported("a sequence of sequences");
     }
@@ -118,11 +131,7 @@ std::vector<NodeId> GraphImporter::import_unrolled(Node& at, const Loop& loop) {
   }
   builder_.at(at.location());
   define_sequences(at.proto(), sequences);
-  for (std::size_t i = 1 + carried; i < rows.size(); ++i) {
-    const bool is_used = at.uses_output(i - 1);
-    if (is_used && rows[i].empty()) at.unsupported("a sequence in a loop without iterations");
-    values.push_back(is_used ? stack(at, rows[i], 0) : loop.condition);
-  }
+  add_rows(at, loop, rows, values);
   return values;
 }
 

@@ -94,8 +94,8 @@ TEXTS = SEQUENCES | PADS | NARROW | SIGNALS
 
 CONSTANTS = """bool yes = {1}, int64 one = {1}, int64 two = {2}, int64 three = {3},
   int64 minus_one = {-1}, float half = {0.5}, float nothing = {0},
-  int64 bins = {9}, int64 length = {64}, int64 rate = {8000},
-  float low = {80}, float high = {3600}"""
+  int64 bins = {9}, int64 length = {64}, int64 rate = {8000}, float low = {80},
+  float high = {3600}"""
 
 
 def text_of(name: str) -> str:
