@@ -49,9 +49,9 @@ TEST(OnnxContents, ListsWhatItKnowsAndWhatNot) {
     found.push_back(fmt::format("{} {} {} {} {}", use.domain, use.opset, use.op_type, use.count,
                                 use.is_known ? "known" : use.why));
   }
-  EXPECT_EQ(found, (std::vector<std::string>{
-                       "ai.onnx 17 Bernoulli 1 it draws random numbers", "ai.onnx 17 If 1 known",
-                       "ai.onnx 17 Nothing 1 ", "ai.onnx 17 Relu 2 known", "my.own 3 Hidden 2 "}));
+  EXPECT_EQ(found, (std::vector<std::string>{"ai.onnx 17 Bernoulli 1 it draws random numbers",
+                                             "ai.onnx 17 If 1 known", "ai.onnx 17 Nothing 1 ",
+                                             "ai.onnx 17 Relu 2 known", "my.own 3 Hidden 2 "}));
 }
 
 // The branch has no condition, and its bodies are looked into all the same.
