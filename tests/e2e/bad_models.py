@@ -140,6 +140,8 @@ def models():
                              weights=[weight("s", [1 << 62], np.int64)]),
         "output_type": model([node("Exp", ["x"], ["y"], "n")], [value("x", [5])],
                              [value("y", [5], INT64)]),
+        "output_shape": one("Exp", [5], [7]),
+        "output_rank": one("Exp", [5], [5, 1]),
         "where_float": one("Where", [2, 3], inputs=("x", "x", "x")),
         "input_twice": model([node("Exp", ["x"], ["y"], "n")], [value("x", [5]), value("x", [5])],
                              [value("y", [5])]),
