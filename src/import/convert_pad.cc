@@ -167,7 +167,8 @@ std::vector<NodeId> convert_center_crop_pad(Node& n) {
   const Ints axes = n.ints_attr("axes", range(0, x.rank()));
   const auto known = n.known_ints(1);
   if (!known) return {center_crop_pad(n, axes)};
-  const Ints target = *known, sizes = x.sizes();
+  const Ints& target = *known;
+  const Ints sizes = x.sizes();
   if (axes.size() != target.size()) n.invalid(Code::kShapeMismatch, "it needs one size an axis");
   Padding p{Ints(sizes.size(), 0), Ints(sizes.size(), 0)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
