@@ -243,7 +243,8 @@ std::optional<Refusal> library_refusal(const Subject& subject, const Kernel& ker
   std::set<std::string> names;
   add_symbols(f.type(subject.match().root), names);
   for (const KernelOperand& operand : kernel.operands) add_symbols(f.type(operand.value), names);
-  for (const auto& [name, size] : sizes_for_layouts(names, {})) {
+  const SymbolSizes sizes = sizes_for_layouts(names, {});  // the graph reads its names
+  for (const auto& [name, size] : sizes) {
     TESSERA_CHECK(parsed.set_size(name, size.constant()), "out of memory");
   }
   Library& library = *compiler_library();
