@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -43,6 +44,23 @@ void for_each_part(const Tensor& t, F visit) {
   t.blob->release_pages();
 }
 
+// Has any of the elements a magnitude in [low, high)? Bits of magnitudes are in their order.
+bool any_within(std::span<const float> part, float low, float high) {
+  const auto first = std::bit_cast<std::uint32_t>(low);
+  const std::uint32_t count = std::bit_cast<std::uint32_t>(high) - first;
+  const auto is_within = [&](float v) {
+    return (std::bit_cast<std::uint32_t>(v) & 0x7fffffff) - first < count;
+  };
+  constexpr std::size_t kBlock = 32;  // of a fixed length: a loop over vectors
+  std::size_t i = 0;
+  for (; i + kBlock <= part.size(); i += kBlock) {
+    std::uint32_t found = 0;
+    for (std::size_t j = 0; j < kBlock; ++j) found |= is_within(part[i + j]) ? 1 : 0;
+    if (found != 0) return true;
+  }
+  return std::ranges::any_of(part.subspan(i), is_within);
+}
+
 }  // namespace
 
 std::optional<float> unrepresentable(const Tensor& t, DType dtype) {
@@ -50,6 +68,7 @@ std::optional<float> unrepresentable(const Tensor& t, DType dtype) {
   const bool is_alone = t.num_elements() == 1;
   std::optional<float> found;
   for_each_part<float>(t, [&](std::span<const float> part) {
+    if (!is_alone && !any_within(part, range.overflow, kNoBound)) return true;
     const auto bad = std::ranges::find_if(part, [&](float v) {
       const float magnitude = std::abs(v);
       const bool vanishes = is_alone && v != 0 && magnitude < range.smallest_normal;
@@ -67,7 +86,8 @@ Tensor narrowed(const Tensor& t, DType dtype) {
   auto* out = reinterpret_cast<std::uint16_t*>(bytes.data());
   for_each_part<float>(t, [&](std::span<const float> part) {
     dtype == kFloat16 ? to_float16(part, out) : to_bfloat16(part, out);
-    for (std::size_t i = 0; i < part.size(); ++i) {
+    const bool has_bounds = any_within(part, kNoBound, std::numeric_limits<float>::infinity());
+    for (std::size_t i = 0; has_bounds && i < part.size(); ++i) {
       if (std::abs(part[i]) != kNoBound) continue;
       out[i] = static_cast<std::uint16_t>(largest | (part[i] < 0 ? 0x8000 : 0));
     }
