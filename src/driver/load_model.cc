@@ -14,6 +14,9 @@
 #include "support/files.h"
 
 namespace tessera::driver {
+
+using import::ImportOptions;
+
 namespace {
 
 Result<std::string> read_text(const std::string& path) {
@@ -55,17 +58,17 @@ bool is_relay_text(const std::string& path) {
   return path.ends_with(".relay") || path.ends_with(".txt") || path == "-";
 }
 
-import::ImportOptions import_options(const std::vector<DimBinding>& dims,
-                                     const import::KeptNames& kept,
-                                     const LimitBindings& limits){import::ImportOptions options;
-options.kept = kept;
-options.limits = limits;
-for (const DimBinding& d : dims) {
-  if (d.size) options.sizes[d.name] = *d.size;
-  if (!d.size) options.ranges[d.name] = d.range;
+ImportOptions import_options(const std::vector<DimBinding>& dims, const import::KeptNames& kept,
+                             const LimitBindings& limits) {
+  ImportOptions options;
+  options.kept = kept;
+  options.limits = limits;
+  for (const DimBinding& d : dims) {
+    if (d.size) options.sizes[d.name] = *d.size;
+    if (!d.size) options.ranges[d.name] = d.range;
+  }
+  return options;
 }
-return options;
-}  // namespace tessera::driver
 
 Result<Module> load_model(const std::string& path, const std::vector<DimBinding>& dims,
                           const import::KeptNames& kept, const LimitBindings& limits) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "passes/rule_table.h"
+
 namespace tessera::passes {
 namespace {
 
@@ -18,9 +20,8 @@ static_assert(std::ranges::is_sorted(kRules, {}, &PrecisionRule::op));
 std::span<const PrecisionRule> precision_rules() { return kRules; }
 
 PrecisionRule precision_rule(const relay::Operator& op) {
-  const auto* found = std::ranges::lower_bound(kRules, op.name, {}, &PrecisionRule::op);
-  const bool is_there = found != std::end(kRules) && found->op == op.name;
-  return is_there ? *found : PrecisionRule{op.name};
+  const PrecisionRule* found = find_rule(precision_rules(), op.name);
+  return found != nullptr ? *found : PrecisionRule{op.name};
 }
 
 }  // namespace tessera::passes

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "passes/rule_table.h"
 #include "relay/operator.h"
 
 namespace tessera::passes {
@@ -25,8 +26,7 @@ std::span<const WideningRule> widening_rules() { return kWideningRules; }
 
 WideningRule::Kind widening_kind(const relay::Function& f, relay::NodeId call) {
   const relay::Operator& op = *f.op(call);
-  const auto* found = std::ranges::lower_bound(kWideningRules, op.name, {}, &WideningRule::op);
-  if (found != std::end(kWideningRules) && found->op == op.name) return found->kind;
+  if (const WideningRule* found = find_rule(widening_rules(), op.name)) return found->kind;
   if (op.pattern == relay::OpPattern::kInjective) return WideningRule::kMoves;
   if (op.name == "cast") {
     return makes_wider_floats(f.type(call)) ? WideningRule::kComputes : WideningRule::kKeeps;

@@ -88,30 +88,29 @@ std::optional<Refusal> add_epilogue(const Subject& s, const std::vector<Epilogue
   return std::nullopt;
 }
 
-}  // namespace
-
-KernelOr describe_convolution(const Subject& s, std::string_view activation_name) {
-  if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
+// A convolution or a deconvolution but for its weights, which `add_weights_and_padding` adds, and
+// the padding that differs from what the operator says.
+template <class Add>
+KernelOr describe_windows(const Subject& s, std::string_view kind, const std::string& kernel_layout,
+                          std::string_view activation_name, Add add_weights_and_padding) {
   const NodeId core = s.capture("core");
-  const Shape data = s.shape(s.operands(core)[0]), weights = s.shape(s.operands(core)[1]);
+  const Shape data = s.shape(s.operands(core)[0]);
   const std::size_t spatial = data.size() - 2;
   if (!has_layout(s, core, "data_layout", kDataLayouts[spatial - 1]) ||
-      s.text(core, "kernel_layout") != kKernelLayouts[spatial - 1]) {
+      kernel_layout != kKernelLayouts[spatial - 1]) {
     return refuse("layouts {} and {} are not taken", s.text(core, "data_layout"),
                   s.text(core, "kernel_layout"));
   }
   TESSERA_TRY(auto steps, epilogue(s, core, activation_name));
   Kernel kernel;
-  kernel.kind = "convolution";
+  kernel.kind = kind;
   kernel.result_dims = s.shape(core);
   kernel.add_operand(s.operands(core)[0], "source", data);
-  add_weights(s.operands(core)[1], weights, s.integer(core, "groups"), kernel);
   add_geometry(s, core, spatial, kernel);
+  add_weights_and_padding(core, spatial, kernel);
   if (auto why = add_epilogue(s, steps, kernel)) return Unexpected<Refusal>{*why};
   return kernel;
 }
-
-namespace {
 
 // Weights [I, O / groups, k...] as the library's [groups, O / groups, I / groups, k...], of which
 // the outputs are not outermost in memory.
@@ -137,30 +136,29 @@ void set_output_padding(const Subject& s, NodeId core, std::size_t spatial, Kern
 
 }  // namespace
 
+KernelOr describe_convolution(const Subject& s, std::string_view activation_name) {
+  if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
+  const std::string layout = s.text(s.capture("core"), "kernel_layout");
+  return describe_windows(
+      s, "convolution", layout, activation_name, [&](NodeId core, std::size_t, Kernel& kernel) {
+        const NodeId weights = s.operands(core)[1];
+        add_weights(weights, s.shape(weights), s.integer(core, "groups"), kernel);
+      });
+}
+
 KernelOr describe_deconvolution(const Subject& s, std::string_view activation_name) {
   if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
-  const NodeId core = s.capture("core");
-  const Shape data = s.shape(s.operands(core)[0]), weights = s.shape(s.operands(core)[1]);
-  const std::size_t spatial = data.size() - 2;
   // Both orders of I and O mean the same weights: see ConvAttrs.
-  std::string kernel_layout = s.text(core, "kernel_layout");
-  if (kernel_layout.starts_with("IO")) std::swap(kernel_layout[0], kernel_layout[1]);
-  if (!has_layout(s, core, "data_layout", kDataLayouts[spatial - 1]) ||
-      kernel_layout != kKernelLayouts[spatial - 1]) {
-    return refuse("layouts {} and {} are not taken", s.text(core, "data_layout"),
-                  s.text(core, "kernel_layout"));
-  }
-  TESSERA_TRY(auto steps, epilogue(s, core, activation_name));
-  Kernel kernel;
-  kernel.kind = "deconvolution";
-  kernel.result_dims = s.shape(core);
-  kernel.add_operand(s.operands(core)[0], "source", data);
-  kernel.add_operand(s.operands(core)[1], "weights",
-                     transposed_weights(weights, s.integer(core, "groups")));
-  add_geometry(s, core, spatial, kernel);
-  set_output_padding(s, core, spatial, kernel);
-  if (auto why = add_epilogue(s, steps, kernel)) return Unexpected<Refusal>{*why};
-  return kernel;
+  std::string layout = s.text(s.capture("core"), "kernel_layout");
+  if (layout.starts_with("IO")) std::swap(layout[0], layout[1]);
+  return describe_windows(s, "deconvolution", layout, activation_name,
+                          [&](NodeId core, std::size_t spatial, Kernel& kernel) {
+                            const NodeId weights = s.operands(core)[1];
+                            kernel.add_operand(
+                                weights, "weights",
+                                transposed_weights(s.shape(weights), s.integer(core, "groups")));
+                            set_output_padding(s, core, spatial, kernel);
+                          });
 }
 
 namespace {
