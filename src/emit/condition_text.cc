@@ -4,11 +4,11 @@
 namespace tessera::emit {
 
 Source condition_format(const tir::Require& n) {
+  const std::vector<std::string> pieces = tir::sentence_pieces(n.sentence);
   std::string format;
-  for (std::size_t i = 0; i < n.sentence.size(); ++i) {
-    const bool value = n.sentence.compare(i, 2, "{}") == 0;
-    format += value ? "%lld" : n.sentence[i] == '%' ? "%%" : n.sentence.substr(i, 1);
-    i += value ? 1 : 0;
+  for (const std::string& piece : pieces) {
+    if (&piece != pieces.data()) format += "%lld";
+    for (const char c : piece) format.append(c == '%' ? 2 : 1, c);
   }
   return c_string(format);
 }

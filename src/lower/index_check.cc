@@ -8,6 +8,7 @@
 #include "ops/records/check_indices.h"
 #include "relay/operator.h"
 #include "relay/rewrite.h"
+#include "tir/conditions.h"
 #include "tir/expr_ops.h"
 #include "tir/simplify.h"
 #include "tir/walk.h"
@@ -36,8 +37,6 @@ std::string name_of(const Location& place) {
     const auto at = range.file->position(range.begin);
     name = fmt::format("line {}, column {}", at.line, at.column);
   }
-  std::replace(name.begin(), name.end(), '{', '(');
-  std::replace(name.begin(), name.end(), '}', ')');
   return name;
 }
 
@@ -46,7 +45,7 @@ class IndexChecks {
   IndexChecks(tir::PrimFunc kernel, const Function& f, relay::RegionId region, NodeId call,
               const ConstantPool& pool)
       : kernel_(std::move(kernel)),
-        place_(name_of(f[call].location)),
+        place_(tir::quoted_in_sentence(name_of(f[call].location))),
         attrs_(relay::read_attrs<ops::CheckIndicesAttrs>(f.as<relay::OpCall>(call)->attrs)),
         has_data_(f.operands(call).size() == 2) {
     indices_ = input_of(f, region, f.operands(call)[0]);

@@ -2,6 +2,10 @@
 // Kernels with conditions: statements that can end them (tir::Require).
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "tir/prim_func.h"
 #include "tir/walk.h"
 
@@ -25,5 +29,12 @@ inline bool checks_indices(const PrimFunc& f) {
   const auto what = f.attrs.find("checks");
   return what != f.attrs.end() && what->second == "indices";
 }
+
+// What stands before, between and after the values of a condition's sentence, one piece more than
+// there are values.
+std::vector<std::string> sentence_pieces(std::string_view sentence);
+
+// A text as part of a sentence, in which none of its braces stands for a value.
+std::string quoted_in_sentence(std::string_view text);
 
 }  // namespace tessera::tir

@@ -138,7 +138,7 @@ struct CallKernel : StmtOf<CallKernel> {
       std::tuple{&CallKernel::symbol, &CallKernel::inputs, &CallKernel::outputs, &CallKernel::dims};
 };
 // In a kernel only: where the condition is false, the kernel fails with the sentence, in which each
-// `{}` stands for one of the values, integers.
+// `{}` stands for one of the values, integers, and `{{` and `}}` for a brace (conditions.h).
 struct Require : StmtOf<Require> {
   Expr condition;
   std::string sentence;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tir/barrier.h"
+#include "tir/conditions.h"
 #include "tir/excerpt.h"
 #include "tir/intrinsics.h"
 #include "tir/verify_buffer.h"
@@ -249,10 +250,7 @@ void Verifier::require(const Stmt& s, const Require& n) {
   if (f_.is_host) malformed(s, "a condition of a kernel in a host program");
   expr(n.condition);
   if (n.condition) expect_type(s, n.condition.dtype(), kBool, "the condition");
-  std::size_t places = 0;
-  for (std::size_t at = n.sentence.find("{}"); at != std::string::npos; ++places) {
-    at = n.sentence.find("{}", at + 2);
-  }
+  const std::size_t places = sentence_pieces(n.sentence).size() - 1;
   if (places != n.values.size()) malformed(s, "a sentence with another number of values");
   for (const Expr& value : n.values) {
     expr(value);

@@ -100,7 +100,20 @@ class Comparison {
   }
 
   bool same_string(const std::string& a, const std::string& b) {
-    return a == b || with_hostile_names(a) == b || same_json(a, b) || same_words(a, b);
+    return a == b || with_hostile_names(a) == b || same_format(a, b) || same_json(a, b) ||
+           same_words(a, b);
+  }
+
+  // A format for printf, in which a name's own `%` stand twice.
+  bool same_format(const std::string& a, const std::string& b) const {
+    if (a.find('%') == a.npos) return false;
+    Names doubled = hostile_;
+    for (std::string& name : doubled) {
+      for (std::size_t at = name.find('%'); at != name.npos; at = name.find('%', at + 2)) {
+        name.insert(at, 1, '%');
+      }
+    }
+    return Comparison(plain_, doubled).with_hostile_names(a) == b;
   }
 
   // A sentence with symbols in it: what a run says of sizes.
