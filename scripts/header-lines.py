@@ -57,10 +57,11 @@ def name(path: str) -> str:
     return str(Path(path).relative_to(ROOT)) if Path(path).is_relative_to(ROOT) else f"<{short}>"
 
 
-def system(found: dict[str, list[str]]) -> int:
-    """Tells standard libraries apart: the lines of those of their headers that are read."""
-    outside = {p for paths in found.values() for p in paths if p.startswith("/usr/include/c++/")}
-    return sum(lines(p) for p in outside)
+def system(found: dict[str, list[str]]) -> list:
+    """Tells standard libraries apart: by their folder, and the length of a header that all read."""
+    folders = {match[0] for paths in found.values() for p in paths
+               if (match := re.match(r"/usr/include/c\+\+/[^/]+", p))}
+    return [[folder, lines(f"{folder}/bits/basic_string.h")] for folder in sorted(folders)]
 
 
 def main() -> None:

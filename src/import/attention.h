@@ -36,7 +36,7 @@ double default_scale(Value q);
 Value heads_of(Value x, std::int64_t num_heads);
 Value rows_of_heads(Value heads);
 
-// A mask for the keys: those behind its end are hidden.
+// A mask for the keys: those after its end are hidden.
 Value padded_mask(Value mask, Value k);
 
 // Before and after each query, how many keys it sees; none: all of them.

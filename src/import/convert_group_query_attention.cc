@@ -137,7 +137,7 @@ Value grown(Value cache, const Sequences& s) {
   return concat(n, {cache, {n, n.call("dyn.full", {cache.number(0), sizes})}}, 2);
 }
 
-// The cache with the new tokens of each sequence behind those that it has.
+// The cache with the new tokens of each sequence after those that it has.
 Value updated(Value cache, Value tokens, const Sequences& s) {
   Node& n = cache.node();
   const Value from = s.place - s.past.expand_dims(1);  // [batch, place]

@@ -11,7 +11,7 @@ namespace {
 
 // ---- CausalConvWithState ----
 
-// The operand (batch, channels, length) behind the last elements of the one before it, or zeros.
+// The operand (batch, channels, length) after the last elements of the one before it, or zeros.
 Value with_past(Value x, std::int64_t count) {
   Node& n = x.node();
   if (n.has_input(3)) return count == 0 ? x : concat(n, {input(n, 3).cast(x.dtype()), x}, 2);

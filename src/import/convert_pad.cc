@@ -55,7 +55,7 @@ Value padded(Value x, std::int64_t axis, const PadLine& p, const std::string& mo
   Node& n = x.node();
   const Value size = size_of(x, axis);
   if (mode != "constant") return take_checked(x, places(p, size, mode), axis);
-  // The value lies behind the elements.
+  // The value lies after the elements.
   relay::AttrArray width(static_cast<std::size_t>(x.rank()), relay::AttrArray{0, 0});
   width[static_cast<std::size_t>(axis)] = relay::AttrArray{0, 1};
   const Value all(n, n.call("nn.pad", {x, value}, {{"pad_width", width}}));

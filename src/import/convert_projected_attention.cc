@@ -89,7 +89,7 @@ class Mask {
                                to_string(num_keys())));
   }
 
-  // The ends of sequences, and behind them, if they are given, their beginnings.
+  // The ends of sequences, and after them, if they are given, their beginnings.
   Value between_positions() const {
     const bool has_begin = fits(0, batch() * Dim(2));
     if (!has_begin && !fits(0, batch())) refuse();

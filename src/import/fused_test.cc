@@ -51,7 +51,7 @@ class Fused : public ::testing::Test {
   std::vector<Tensor> inputs_;
 };
 
-// A is stored with its rows first, the batch behind: row r of batch b is element (r, b, :).
+// A is stored with its rows first, the batch last: row r of batch b is element (r, b, :).
 TEST_F(Fused, MatMulOfABatchInside) {
   auto* n =
       node("FusedMatMul", {tensor({2, 3, 1}, {1, 2, 3, 4, 5, 6}), tensor({3, 1, 1}, {1, 10, 100})});

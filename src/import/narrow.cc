@@ -56,7 +56,7 @@ std::vector<double> numbers_of(const NarrowFloat& f) {
 }
 
 // The least number of the type `of` that is rounded to the code after `code`, for each code. A tie
-// goes to the even one. NaN behind them, which no number reaches.
+// goes to the even one. NaN beyond them, which no number reaches.
 std::vector<double> thresholds(const NarrowFloat& f, DType of) {
   std::vector<double> least(static_cast<std::size_t>(2 * f.sign()),
                             std::numeric_limits<double>::quiet_NaN());

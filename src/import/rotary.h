@@ -14,7 +14,7 @@ struct Angles {
   bool interleaved = false;  // a pair is neighbours, else elements of two halves
 };
 
-// The elements of the last dimension behind the pairs stay as they are.
+// The elements of the last dimension after the pairs stay as they are.
 Value rotate(Value heads, const Angles& angles);
 
 // Rows of the tables of cosines and sines, [position, pair], at positions that the run checks.

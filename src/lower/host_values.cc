@@ -70,7 +70,11 @@ class HostValueAnalysis {
         [&](const tir::View& s) { found_.viewed[s.buffer.get()] = found_.root(s.source); },
         [&](const tir::CallKernel& s) { collect_call(s); },
         [&](const tir::IfThenElse& s) { collect_condition(s.condition); },
-        [&](const tir::While& s) { collect_condition(s.condition); }, [](tir::Otherwise) {});
+        [&](const tir::While& s) { collect_condition(s.condition); },
+        // Values that a program of the host computes are there; parts are collected one by one.
+        [](const tir::Store&) {}, [](const tir::LetStmt&) {}, [](const tir::For&) {},
+        [](const tir::Require&) {}, [](const tir::Reserve&) {}, [](const tir::Evaluate&) {},
+        [](const tir::Seq&) {});
   }
 
   void collect_condition(const tir::Expr& condition) {

@@ -114,7 +114,11 @@ class ProgramBounds {
           inner(n.then_case, [] {});
           if (n.else_case) inner(n.else_case, [] {});
         },
-        [&](const tir::While& n) { inner(n.body, [] {}); }, [](tir::Otherwise) {});
+        [&](const tir::While& n) { inner(n.body, [] {}); },
+        [&](const tir::For& n) { inner(n.body, [] {}); },
+        // Neither says or changes what a size is; a walk takes sequences apart.
+        [](const tir::Allocate&) {}, [](const tir::Reserve&) {}, [](const tir::Require&) {},
+        [](const tir::Evaluate&) {}, [](const tir::Seq&) {});
   }
 
   void call(const tir::CallKernel& n) {

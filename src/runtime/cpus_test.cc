@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpus.h"
 
+#include <sched.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -75,7 +78,24 @@ TEST_F(QuotaTest, OfTheFirstVersion) {
   EXPECT_EQ(quota(), 2);
 }
 
-TEST(Affinity, HasOneCpuAtLeast) { EXPECT_GE(cpus_of_affinity(), 1); }
+// Of a thread of its own, so that the others keep their CPUs.
+TEST(Affinity, IsThatOfTheThread) {
+  const std::int32_t all = cpus_of_affinity();
+  std::int32_t of_one = 0, of_all = 0;
+  std::thread([&] {
+    cpu_set_t before, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    of_all = CPU_COUNT(&before);
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
+      if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+    }
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    of_one = cpus_of_affinity();
+  }).join();
+  EXPECT_EQ(of_one, 1);
+  EXPECT_EQ(all, of_all);
+}
 
 }  // namespace
 }  // namespace tessera::runtime

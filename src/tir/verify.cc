@@ -149,7 +149,9 @@ void Verifier::operands(const Expr& e) {
           expect_type(e, n.a.dtype().element(), kBool, "the first operand");
         }
       },
-      [](Otherwise) {});
+      // Literals and variables have no operands, and `expr` sees to these.
+      [](const IntImm&) {}, [](const FloatImm&) {}, [](const StringImm&) {}, [](const Var&) {},
+      [](const Load&) {}, [](const Call&) {}, [](const Reduce&) {}, [](const Read&) {});
 }
 
 void Verifier::expr(const Expr& e) {

@@ -170,7 +170,10 @@ class BoundsVerifier {
           for (const Expr& value : n.values) expr(value);
           if (!in_launch_) prover_.assume(n.condition);
         },
-        [&](const Evaluate& n) { expr(n.value); }, [](Otherwise) {});
+        [&](const Evaluate& n) { expr(n.value); },
+        // A buffer's extents are read where it is accessed, a walk takes sequences apart, and the
+        // rest is of host programs.
+        [](const Allocate&) {}, [](const Seq&) {}, [](const CallKernel&) {}, [](const Reserve&) {});
   }
 
   Prover& prover_;

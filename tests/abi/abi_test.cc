@@ -68,12 +68,13 @@ class AbiTest : public ::testing::Test {
     return path;
   }
 
-  // Runs the C program in an environment of `environment` only.
+  // Runs the C program in the folder and in an environment of `environment` only.
   static ProcessResult client(std::vector<std::string> arguments,
-                              const std::vector<std::string>& environment = {}) {
+                              const std::vector<std::string>& environment = {},
+                              const std::string& folder = "/") {
     arguments.insert(arguments.begin(), TESSERA_ABI_CLIENT);
     ProcessOptions options;
-    options.cwd = "/";
+    options.cwd = folder;
     options.environment = environment;
     auto result = run_process(arguments, options);
     EXPECT_TRUE(result);
@@ -214,7 +215,7 @@ TEST_F(AbiTest, AVendorLibraryIsFoundWhereTheCompilingMachineHadIt) {
   EXPECT_EQ(client({library, "print"}, {"LD_LIBRARY_PATH=" + make_vendor("by_system", 3)}).out,
             "1\n3\n");
   fs::remove_all(noted);
-  const ProcessResult refused = client({library, "print"});
+  const ProcessResult refused = client({library, "print"}, {}, make_vendor("here", 6));
   EXPECT_EQ(refused.exit_status, 1);
   EXPECT_NE(refused.err.find("looked in /nowhere, " + noted + ", and where the system looks"),
             std::string::npos)

@@ -103,7 +103,8 @@ TEST_F(BadInput, FilesMayNotGrow) {
   const std::vector<std::string> arguments = {"compile", model("large_weight"), "-o", "out/m.so"};
   for (const int kilobytes : {0, 1, 16, 64, 256, 1024, 4000}) {
     command_.set("TESSERA_CACHE_DIR", command_.file("cache" + std::to_string(kilobytes)));
-    const ProcessResult result = command_.run_with_file_limit(kilobytes, arguments);
+    const ProcessResult result =
+        command_.run_with_limit(fmt::format("-f {}", kilobytes), arguments);
     EXPECT_EQ(result.exit_status, 1) << kilobytes << ": " << result.outcome() << result.err;
     EXPECT_TRUE(result.err.starts_with("error[E01")) << kilobytes << ": " << result.err;
     EXPECT_NE(result.err.find("help: "), std::string::npos) << kilobytes << ": " << result.err;

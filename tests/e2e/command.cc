@@ -107,10 +107,10 @@ std::optional<ProcessResult> Command::run_with_mount(const std::string& mount,
   return run(fmt::format("{} && {}", mount, script));
 }
 
-ProcessResult Command::run_with_file_limit(int kilobytes,
-                                           std::vector<std::string> arguments) const {
+ProcessResult Command::run_with_limit(const std::string& limit,
+                                      std::vector<std::string> arguments) const {
   std::vector<std::string> command = {
-      "/bin/bash", "-c", fmt::format("ulimit -f {}; exec \"$@\"", kilobytes), "bash", kCommand};
+      "/bin/bash", "-c", fmt::format("ulimit {}; exec \"$@\"", limit), "bash", kCommand};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return run_or_throw(command, options());
 }

@@ -43,8 +43,8 @@ class Command {
   // nothing where the machine does not let us mount.
   std::optional<ProcessResult> run_with_mount(const std::string& mount,
                                               const std::string& script) const;
-  // With `ulimit -f`: no file may become larger.
-  ProcessResult run_with_file_limit(int kilobytes, std::vector<std::string> arguments) const;
+  // With a limit of the shell's: `-f 4` as in `ulimit -f 4`, no file of more kilobytes.
+  ProcessResult run_with_limit(const std::string& limit, std::vector<std::string> arguments) const;
 
  private:
   ProcessOptions options() const;

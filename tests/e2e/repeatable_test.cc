@@ -88,5 +88,27 @@ TEST(Repeatable, TheNumberOfCpusDoesNotMatter) {
   EXPECT_TRUE(compile("m.so") == on_all);
 }
 
+// Where a library says where it finds oneDNN, that is on this machine alone.
+TEST(Repeatable, WhereVendorLibrariesLieDoesNotMatter) {
+  if (!Command().has_backend("onednn")) GTEST_SKIP() << "there is no oneDNN";
+  for (const char* option : {"--bundle", "--bundle=inside", "--reproducible"}) {
+    std::vector<std::string> libraries;
+    for (const bool moved : {false, true}) {
+      Command command;
+      if (moved) {
+        std::filesystem::copy(vendor_folder(), command.file("moved"),
+                              std::filesystem::copy_options::recursive);
+        command.set("TESSERA_LIBRARY_PATH", command.file("moved"));
+      }
+      command.write("m.relay", kProducts);
+      const ProcessResult compiled =
+          command.run({"compile", "m.relay", "--backends", "onednn", "-o", "m.so", option});
+      ASSERT_TRUE(compiled.ok()) << compiled.err;
+      libraries.push_back(*read_file(command.file("m.so")));
+    }
+    EXPECT_TRUE(libraries[0] == libraries[1]) << option;
+  }
+}
+
 }  // namespace
 }  // namespace tessera::e2e

@@ -265,6 +265,19 @@ TEST_P(WholeModels, RunsWhereItWasCompiled) {
   EXPECT_TRUE(result.ok()) << result.outcome() << "\n" << result.err;
 }
 
+TEST_P(WholeModels, CompileSaysWhatAnotherMachineNeeds) {
+  const Compiled& c = compiled();
+  std::vector<std::string> arguments = c.compile_arguments;
+  arguments.insert(arguments.end(), {"-o", "said.so"});
+  const std::string said = c.command.run(arguments).out;
+  const bool names = said.find("finds them here in ") != said.npos;
+  EXPECT_EQ(names, with_vendor_library()) << said;
+  if (!names) return;
+  for (const char* word : {"needs at run time: libdnnl.so.3", "on another machine", "--bundle"}) {
+    EXPECT_NE(said.find(word), said.npos) << word << " in\n" << said;
+  }
+}
+
 TEST_P(WholeModels, AMissingVendorLibraryIsOneSentence) {
   if (!with_vendor_library()) return;
   Command bare;

@@ -74,6 +74,7 @@ std::vector<Choice> choices(Shapes shapes, DeviceType device, std::uint64_t seed
     if (shapes == Shapes::kOpen || random.below(4) != 0) last.targets.emplace_back(name);
   }
   all.push_back(std::move(last));
+  for (Choice& choice : all) choice.threads = 1 + static_cast<int>(random.below(2));
   return all;
 }
 
@@ -140,12 +141,13 @@ Result<Ran> compile_and_run(const Module& module, const Choice& choice,
   options.output = folder->file("batch.so");
   options.targets = choice.targets;
   options.jobs = 1;
-  options.threads = 1;
+  options.threads = choice.threads;
   if (const auto written = write_atomically(options.model, print(module)); !written) {
     return fail(error(Code::kFileNotWritable, {}, "{}", written.error().text()));
   }
   TESSERA_TRY(const auto report, driver::compile(options));
-  TESSERA_TRY(const auto session, exec::Session::open_library(options.output, {.threads = 1}));
+  TESSERA_TRY(const auto session,
+              exec::Session::open_library(options.output, {.threads = choice.threads}));
   Ran ran;
   TESSERA_TRY(ran.first, run_all(*session, runs));
   TESSERA_TRY(ran.again, run_all(*session, runs));

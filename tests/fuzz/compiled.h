@@ -35,9 +35,10 @@ struct Choice {
   std::string name;
   std::vector<Target> targets;
   bool takes_all = true;  // graphs; else those that it makes a difference to
+  int threads = 1;        // as the library is compiled for, and run with
 };
-// Some back ends in random order; for graphs with open sizes none, each alone, and all. On a GPU
-// none: a kernel of a back end takes a minute to compile.
+// Some back ends in random order; for graphs with open sizes none, each alone, and all; by one
+// thread or by two. On a GPU none: a kernel of a back end takes a minute to compile.
 std::vector<Choice> choices(Shapes shapes, DeviceType device, std::uint64_t seed);
 
 // Does one of the back ends run a part of the graph?

@@ -46,6 +46,9 @@ void add_function(TestModel& m, const Names& n) {
   f->add_opset_import()->set_version(17);
   TestModel::fill(f->add_node(), "Relu", {n[23]}, {n[25]}, n[26]);
   TestModel::fill(f->add_node(), "Add", {n[25], n[23]}, {n[24]}, n[27]);
+  auto* value = f->add_value_info();
+  value->set_name(n[25]);
+  value->set_doc_string(n[34]);
 }
 
 FuzzModel products(const Names& n) {
@@ -124,6 +127,39 @@ FuzzModel branches(const Names& n) {
   return made(m);
 }
 
+// Bodies that run many times, and text beside types and nodes that nothing is made of. What is as
+// large as the results of loops has names after theirs: values of one size are laid out by name.
+FuzzModel bodies(const Names& n) {
+  TestModel m;
+  describe(m.proto, n);
+  m.input(n[8], {3, 4});
+  m.input(n[9], {}, onnx::TensorProto::INT64);
+  m.input(n[10], {}, onnx::TensorProto::BOOL);
+  const std::string rows = "m" + n[13], state = "m" + n[24];
+  auto* type = m.proto.mutable_graph()->mutable_input(0)->mutable_type();
+  type->set_denotation(n[11]);
+  type->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_denotation(n[12]);
+  auto* scan = m.node("Scan", {n[8]}, {rows}, n[14]);
+  import::set_int(scan, "num_scan_inputs", 1);
+  auto* row = body(scan, "body", n[15]);
+  TestModel::describe(row->add_input(), n[16], {4}, onnx::TensorProto::FLOAT);
+  TestModel::fill(row->add_node(), "Exp", {n[16]}, {n[17]}, n[18]);
+  row->add_output()->set_name(n[17]);
+  auto* loop = m.node("Loop", {n[9], n[10], rows}, {n[19]}, n[20]);
+  auto* step = body(loop, "body", n[21]);
+  TestModel::describe(step->add_input(), n[22], {}, onnx::TensorProto::INT64);
+  TestModel::describe(step->add_input(), n[23], {}, onnx::TensorProto::BOOL);
+  TestModel::describe(step->add_input(), state, {3, 4}, onnx::TensorProto::FLOAT);
+  TestModel::fill(step->add_node(), "Tanh", {state}, {n[25]}, n[26]);
+  step->add_output()->set_name(n[23]);
+  step->add_output()->set_name(n[25]);
+  auto* entry = loop->add_metadata_props();
+  entry->set_key(n[27]);
+  entry->set_value(n[28]);
+  m.output(n[19]);
+  return made(m);
+}
+
 // Names of functions, composites, compilers, attributes' strings; those of locals are words there.
 FuzzModel relay(const Names& n) {
   const auto text = [&](int i) { return quoted(n[static_cast<std::size_t>(i)]); };
@@ -151,8 +187,11 @@ FuzzModel relay(const Names& n) {
 }  // namespace
 
 const std::vector<ModelKind>& model_kinds() {
-  static const std::vector<ModelKind> kinds = {
-      {"products", products}, {"sizes", sizes}, {"branches", branches}, {"relay", relay}};
+  static const std::vector<ModelKind> kinds = {{"products", products},
+                                               {"sizes", sizes},
+                                               {"branches", branches},
+                                               {"bodies", bodies},
+                                               {"relay", relay}};
   return kinds;
 }
 

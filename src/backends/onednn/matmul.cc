@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products: reshapes and transposes around them become strides, scalings, additions and
-// activations behind them become post-operations.
+// activations after them become post-operations.
 #include <algorithm>
 
 #include "backends/onednn/describe.h"

@@ -87,9 +87,7 @@ class TestModel {
     return import_onnx(write(), options);
   }
 
-  onnx::ModelProto proto;
-
- private:
+  // A value's type: its name, sizes and elements.
   static void describe(onnx::ValueInfoProto* value, const std::string& name,
                        const std::vector<std::int64_t>& shape, int dtype) {
     value->set_name(name);
@@ -98,6 +96,10 @@ class TestModel {
     type->mutable_shape();
     for (const auto d : shape) type->mutable_shape()->add_dim()->set_dim_value(d);
   }
+
+  onnx::ModelProto proto;
+
+ private:
   static void entry(onnx::TensorProto* t, const std::string& key, const std::string& value) {
     auto* e = t->add_external_data();
     e->set_key(key);

@@ -156,12 +156,13 @@ class Subject:
     def judge(self, run: dict, kind: str) -> dict:
         errors, result, reordered = [], None, []
         for index, found in enumerate(run["sets"]):
-            where = f"sizes {index}: "
+            sizes, threads = index % 2, 1 + index // 2
+            where = f"sizes {sizes}, {threads} thread{'s'[:threads - 1]}: "
             if "error" in found:
                 result = result or outcome("refused", f"run: {where}{found['error']}")
                 continue
             outputs = load_arrays(self.folder / f"out{index}.npz")
-            error, wrong, told = compare(outputs, self.exact[index], self.same[index], kind,
+            error, wrong, told = compare(outputs, self.exact[sizes], self.same[sizes], kind,
                                          self.data_sizes)
             errors.append(error)
             reordered += [where + told] if told else []

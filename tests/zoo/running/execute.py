@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a compiled library at each set of sizes, twice, and where a model is given times it beside
-onnxruntime. A process of its own, because a library may crash:
+"""Runs a compiled library at each set of sizes, twice, by one thread and by two, and where a model
+is given times it beside onnxruntime. A process of its own, because a library may crash:
 
     execute.py LIBRARY FOLDER [MODEL.onnx]
 
-reads FOLDER/in0.npz and in1.npz, writes FOLDER/out0.npz, out1.npz and FOLDER/run.json.
+reads FOLDER/in0.npz and in1.npz, writes FOLDER/out0.npz, out1.npz, out2.npz and out3.npz, the last
+two by two threads, and FOLDER/run.json.
 """
 import json
 import statistics
@@ -46,29 +47,38 @@ def same_bits(a: dict, b: dict) -> bool:
     return all(a[n].shape == b[n].shape and a[n].tobytes() == b[n].tobytes() for n in a)
 
 
+def run_sets(model, feeds: list[dict]) -> tuple[list[dict], list[dict | None]]:
+    """What is to be said of each set, and its results."""
+    told: list[dict] = [{} for _ in feeds]
+    results: list = [None for _ in feeds]
+    for index in 2 * list(range(len(feeds))):  # sizes change between runs, as those of a service do
+        outcome = told[index]
+        try:
+            found = model.run(feeds[index])
+        except tessera.Error as problem:
+            outcome["error"] = str(problem)
+            continue
+        if results[index] is None:
+            results[index] = found
+            outcome["repeats"] = True
+        else:
+            outcome["repeats"] = outcome["repeats"] and same_bits(results[index], found)
+    return told, results
+
+
 def main() -> None:
     library, folder = sys.argv[1], Path(sys.argv[2])
-    report: dict = {"sets": [{}, {}]}
+    report: dict = {"sets": []}
     feeds = [load_arrays(folder / f"in{i}.npz") for i in range(2)]
-    with tessera.Model(library, threads=1) as model:
-        results: list = [None, None]
-        for index in (0, 1, 0, 1):  # sizes change between runs, as those of a service do
-            outcome = report["sets"][index]
-            try:
-                found = model.run(feeds[index])
-            except tessera.Error as problem:
-                outcome["error"] = str(problem)
-                continue
-            if results[index] is None:
-                results[index] = found
-                outcome["repeats"] = True
-            else:
-                outcome["repeats"] = outcome["repeats"] and same_bits(results[index], found)
-        for index, found in enumerate(results):
-            if found is not None:
-                save_arrays(folder / f"out{index}.npz", found)
+    with tessera.Model(library, threads=1) as model, tessera.Model(library, threads=2) as wide:
+        for by in (model, wide):
+            told, results = run_sets(by, feeds)
+            for outcome, found in zip(told, results):
+                if found is not None:
+                    save_arrays(folder / f"out{len(report['sets'])}.npz", found)
+                report["sets"].append(outcome)
         (folder / "run.json").write_text(json.dumps(report))
-        if results[0] is not None and len(sys.argv) > 3:
+        if "error" not in report["sets"][0] and len(sys.argv) > 3:
             report["times_us"] = time_both(model, feeds[0], sys.argv[3])
             (folder / "run.json").write_text(json.dumps(report))
 
