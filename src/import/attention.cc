@@ -11,8 +11,8 @@ namespace {
 
 // x in the shape [first three dimensions of q, dimension `axis` of `last`].
 Value in_heads(Value x, Value q, Value last, std::int64_t axis) {
-  Shape shape(q.shape().begin(), q.shape().begin() + 3);
-  shape.push_back(last.shape()[static_cast<std::size_t>(axis)]);
+  Shape shape = q.dims(0, 3);
+  shape.push_back(last.dim(axis));
   if (are_same(x.shape(), shape)) return x;
   if (has_names(shape)) return x.reshape_to(shape);
   Node& n = x.node();
@@ -24,7 +24,7 @@ Value in_heads(Value x, Value q, Value last, std::int64_t axis) {
 // many, what repeating keys takes is little.
 constexpr std::int64_t kManyRows = 16;
 Value for_each_head(Value x, Value q) {
-  const auto rows = q.shape()[2].as_constant();
+  const auto rows = q.dim(2).as_constant();
   const std::int64_t repeats = x.size(1) > 0 ? q.size(1) / x.size(1) : 1;
   if (repeats < 2 || !rows || *rows < kManyRows || !constant_shape(x.shape())) return x;
   return x.apply("repeat", {{"repeats", repeats}, {"axis", 1}});
@@ -63,13 +63,8 @@ Value weights_of(const Attention& a, Value scores) {
   return weights.cast(type);
 }
 
-void check_heads(const Attention& a) {
+void check_numbers_of_heads(const Attention& a) {
   Node& n = a.q.node();
-  for (const Value* x : {&a.q, &a.k, &a.v}) {
-    if (x->rank() == 4) continue;
-    n.invalid(Code::kShapeMismatch,
-              fmt::format("heads have the shape {}, not four dimensions", to_string(x->shape())));
-  }
   const std::int64_t heads = a.q.size(1), shared = a.k.size(1);
   if (shared == a.v.size(1) && shared > 0 && heads % shared == 0) return;
   n.invalid(Code::kShapeMismatch,
@@ -79,8 +74,18 @@ void check_heads(const Attention& a) {
 
 }  // namespace
 
+Attention attention_of(Value q, Value k, Value v) {
+  for (const Value& x : {q, k, v}) {
+    if (x.rank() == 4) continue;
+    x.node().invalid(
+        Code::kShapeMismatch,
+        fmt::format("heads have the shape {}, not four dimensions", to_string(x.shape())));
+  }
+  return {q, k, v};
+}
+
 AttentionSteps attend(const Attention& a) {
-  check_heads(a);
+  check_numbers_of_heads(a);
   const Value k = for_each_head(a.k, a.q), v = for_each_head(a.v, a.q);
   const std::int64_t groups = k.size(1);
   const Value q = a.scale == 1 ? a.q : a.q * a.scale;
@@ -107,7 +112,7 @@ Value rows_of_heads(Value heads) { return heads.transpose({0, 2, 1, 3}).merge(2,
 Value padded_mask(Value mask, Value k) {
   Node& n = mask.node();
   const std::int64_t last = mask.rank() - 1;
-  const Dim keys = k.shape()[2], given = n.dim(mask, last);
+  const Dim keys = k.dim(2), given = mask.dim(last);
   if (provably_equal(keys, given) == Tri::kYes) return mask;
   const bool is_bool = mask.dtype().is_bool();
   const Value hidden =

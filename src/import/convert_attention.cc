@@ -24,7 +24,9 @@ Attention read_heads(Node& n) {
     k = concat(n, {input(n, 4), k}, 2);
     v = concat(n, {input(n, 5), v}, 2);
   }
-  return {q, k, v, n.float_attr("scale", default_scale(q))};
+  Attention a = attention_of(q, k, v);
+  a.scale = n.float_attr("scale", default_scale(q));
+  return a;
 }
 
 KeyWindow key_window(Node& n) {

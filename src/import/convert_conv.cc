@@ -57,7 +57,7 @@ std::int64_t surplus(Value x, const Window& w, const Ints& wanted, std::size_t i
   const std::int64_t reach = (w.kernel[i] - 1) * w.dilations[i] + 1;
   if (wanted.empty()) return reach - w.strides[i];
   Node& n = x.node();
-  const auto size = x.shape()[i + 2].as_constant();
+  const auto size = x.dim(static_cast<std::int64_t>(i) + 2).as_constant();
   if (!size) n.unsupported("an output_shape for an input of open size");
   return (*size - 1) * w.strides[i] + reach - wanted[i];
 }

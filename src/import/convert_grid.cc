@@ -121,7 +121,7 @@ std::vector<NodeId> convert_grid_sample(Node& n) {
   const Value y = sample(f, x.merge(2, x.rank()), places, sizes);
   Shape result = grid.shape();
   result.pop_back();
-  result.insert(result.begin() + 1, x.shape()[1]);
+  result.insert(result.begin() + 1, x.dim(1));
   return {y.reshape_to(result)};
 }
 
@@ -219,7 +219,7 @@ std::vector<NodeId> convert_roi_align(Node& n) {
   const Ints sizes = {x.size(2), x.size(3)};
   const std::vector<Value> places = {plane(ys.at, true), plane(xs.at, false)};
   const Value outside = (plane(ys.outside, true) || plane(xs.outside, false)).expand_dims(1);
-  const Shape bins = {rois.shape()[0], x.size(1), height, samples, width, samples};
+  const Shape bins = {rois.dim(0), x.size(1), height, samples, width, samples};
   const Attrs over = {{"axis", Ints{3, 5}}};
   if (!max) {
     const Value y = sample(border, images, places, sizes);
@@ -267,7 +267,7 @@ Value deformed(Value x, const Window& w, const Ints& result) {
   if (groups < 1 || x.size(1) % groups != 0) {
     n.invalid(Code::kWrongAttribute, "offset_group does not divide its channels");
   }
-  const Dim batch = x.shape()[0], parts = batch * Dim(groups);
+  const Dim batch = x.dim(0), parts = batch * Dim(groups);
   const Value offsets = input(n, 2).matched(0, x, 0).reshape_to({parts, taps, 2, count});
   std::vector<Value> places;
   for (std::size_t d = 0; d < 2; ++d) {
@@ -299,9 +299,9 @@ std::vector<NodeId> convert_deform_conv(Node& n) {
   }
   const std::int64_t depth = weight.size(1) * product(w.kernel);
   const Value columns =
-      deformed(x, w, result).reshape_to({x.shape()[0], groups, depth, product(result)});
+      deformed(x, w, result).reshape_to({x.dim(0), groups, depth, product(result)});
   const Value rows = weight.reshape({1, groups, outputs / groups, depth});
-  const Value y = rows.matmul(columns).reshape_to({x.shape()[0], outputs, result[0], result[1]});
+  const Value y = rows.matmul(columns).reshape_to({x.dim(0), outputs, result[0], result[1]});
   if (!n.has_input(3)) return {y};
   return {n.call("nn.bias_add", {y, n.input(3)}, {{"axis", 1}})};
 }

@@ -62,7 +62,7 @@ Attention new_heads(Node& n) {
   }
   if (n.has_input(kKey)) {
     const Value q = heads_of(all, heads);
-    return {q, heads_of(input(n, kKey), shared), heads_of(input(n, kValue), shared)};
+    return attention_of(q, heads_of(input(n, kKey), shared), heads_of(input(n, kValue), shared));
   }
   const std::int64_t most = all.size(2);
   if (heads < 1 || heads > most || shared < 1 || shared > most) {
@@ -71,8 +71,8 @@ Attention new_heads(Node& n) {
                                                 most, heads, shared));
   }
   const Value parts = all.split(2, heads + 2 * shared).transpose({0, 2, 1, 3});
-  return {parts.slice(1, 0, heads), parts.slice(1, heads, heads + shared),
-          parts.slice(1, heads + shared, heads + 2 * shared)};
+  return attention_of(parts.slice(1, 0, heads), parts.slice(1, heads, heads + shared),
+                      parts.slice(1, heads + shared, heads + 2 * shared));
 }
 
 // Where the new tokens stand, and what is before them.
@@ -90,7 +90,7 @@ Sequences sequences(Node& n, Value q, Value cache) {
   const Value is_first = equal(total, rows.reshape({}));
   std::optional<Dim> keys, places;
   Value most = maximum(total, sizes_of(cache, 2, 3).reshape({}));
-  const Dim room = cache.shape()[2];
+  const Dim room = cache.dim(2);
   if (const auto known = n.known_sizes(kTotal); known && known->size() == 1 && !room.is_unknown()) {
     keys = known->front();
     places = n.is_within(*keys, room) ? room : max(*keys, room);
@@ -129,7 +129,7 @@ void turn(Node& n, const Sequences& s, Attention& a) {
 // The cache with places for all tokens.
 Value grown(Value cache, const Sequences& s) {
   Node& n = cache.node();
-  const Dim room = cache.shape()[2];
+  const Dim room = cache.dim(2);
   if (s.places && provably_equal(*s.places, room) == Tri::kYes) return cache;
   const Value missing = s.places ? Value(n, n.sizes_of({*s.places - room}))
                                  : maximum(s.total.expand_dims(0) - sizes_of(cache, 2, 3), 0.0);
@@ -148,7 +148,7 @@ Value updated(Value cache, Value tokens, const Sequences& s) {
 
 // Of a cache that has room for more, the keys that may be seen.
 Value used(Value cache, const Sequences& s) {
-  if (!s.keys || provably_equal(*s.keys, cache.shape()[2]) == Tri::kYes) return cache;
+  if (!s.keys || provably_equal(*s.keys, cache.dim(2)) == Tri::kYes) return cache;
   Node& n = cache.node();
   return {n, n.call("dyn.strided_slice", {cache, n.ints({0}), n.sizes_of({*s.keys}), n.ints({1})},
                     {{"axes", Ints{2}}, {"slice_mode", "size"}})};

@@ -52,7 +52,7 @@ std::vector<NodeId> slice(Node& n, Ints begin, const Ints& end, Ints axes, Ints 
   for (std::size_t k = 0; k < axes.size(); ++k) {
     axes[k] = n.axis(axes[k], n.rank(x));
     if (strides[k] > 0 || begin[k] >= -1) continue;
-    const Dim& size = n.shape(x)[static_cast<std::size_t>(axes[k])];
+    const Dim& size = n.dim(x, axes[k]);
     if (size.is_constant()) begin[k] = std::max(begin[k], -size.constant());
     is_open |= !size.is_constant();
   }
@@ -84,7 +84,7 @@ std::vector<NodeId> slice_by_sizes(Node& n, const Shape& begin, const Shape& end
   for (std::size_t k = 0; k < axes.size(); ++k) {
     backwards |= strides[k] < 0;
     axes[k] = n.axis(axes[k], n.rank(x));
-    const Dim& size = n.shape(x)[static_cast<std::size_t>(axes[k])];
+    const Dim& size = n.dim(x, axes[k]);
     const Dim stop = end[k].is_constant() && end[k].constant() >= ops::kFarAway ? size : end[k];
     inside = inside && strides[k] == 1 && n.is_within(Dim(0), begin[k]) &&
              n.is_within(begin[k], stop) && n.is_within(stop, size);
@@ -255,12 +255,12 @@ std::vector<NodeId> convert_top_k(Node& n) {
     k = *known;
   } else {
     const auto declared = n.declared_shape(0, n.rank(x));
-    const auto own = n.shape(x)[static_cast<std::size_t>(axis)].as_constant();
+    const auto own = n.dim(x, axis).as_constant();
     const std::int64_t stated = declared ? declared->at(static_cast<std::size_t>(axis)) : -1;
     if (!declared || (own && stated > *own)) return top_k_by_data(n, axis);
     k = stated;
   }
-  const Dim size = n.shape(x)[static_cast<std::size_t>(axis)];
+  const Dim size = n.dim(x, axis);
   if (k < 0 || (size.is_constant() && k > size.constant())) {
     n.invalid(Code::kWrongAttribute,
               fmt::format("its k is {}, and axis {} has {} elements", k, axis, to_string(size)));

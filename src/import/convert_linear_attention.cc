@@ -119,20 +119,19 @@ Token token(const LinearOperands& o, Value state, Value t) {
   state = state + key * value;
   const Value query = now(o.query);
   const Value y = query.matmul(state) * o.scale;
-  const Shape& sizes = state.shape();
-  const Dim width = sizes[1] * query.shape()[2] * sizes[3];
-  return {state, y.reshape_to({sizes[0], width})};
+  const Dim width = state.dim(1) * query.dim(2) * state.dim(3);
+  return {state, y.reshape_to({state.dim(0), width})};
 }
 
 std::vector<NodeId> convert_linear_attention(Node& n) {
   const DType dtype = n.dtype(n.input(0)), wide = dtype == kFloat64 ? kFloat64 : kFloat32;
   const LinearOperands o = linear_operands(n, wide);
   const Shape& value = o.value.shape();
-  const Shape state_shape{value[0], value[2], o.key.shape()[3], value[3]};
+  const Shape state_shape{value[0], value[2], o.key.dim(3), value[3]};
   const Value zero(n, n.scalar(0, wide));
   Value state =
       n.has_input(3) ? input(n, 3).cast(wide) : Value(n, n.broadcast_to(zero, state_shape));
-  const Dim width = value[2] * o.query.shape()[3] * value[3];
+  const Dim width = value[2] * o.query.dim(3) * value[3];
   constexpr std::int64_t kMostUnrolled = 16;
   const auto count = value[1].as_constant();
   if (count && *count >= 1 && *count <= kMostUnrolled) {

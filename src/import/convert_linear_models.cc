@@ -17,7 +17,7 @@ Value linear(Node& n, Value x, std::int64_t rows, const std::vector<double>& int
               fmt::format("its {} coefficients cannot be divided into {} rows", count, rows));
   }
   const std::int64_t features = count / rows;
-  if (const auto given = x.shape()[1].as_constant()) {
+  if (const auto given = x.dim(1).as_constant()) {
     expect_length(n, "coefficients", coefficients.size(), rows * *given);
   }
   const Value weights = numbers(n, {rows, features}, coefficients, kFloat32);

@@ -59,15 +59,16 @@ Attention attention_of_inputs(Node& n) {
   const Value q = heads_of(biased(rows.q, 0), heads);
   if (!rows.k) {  // heads that are computed elsewhere, bias and all
     if (n.has_input(kKeyCache)) n.unsupported("a cache beside heads of keys");
-    return {q, input(n, kKeys), input(n, kValues)};
+    return attention_of(q, input(n, kKeys), input(n, kValues));
   }
   const Value k = heads_of(biased(*rows.k, width), heads);
   const Value v = heads_of(biased(*rows.v, 2 * width), heads);
   if (n.has_input(kKeyCache) != n.has_input(kValueCache)) {
     n.invalid(Code::kWrongArity, "it needs both caches or none");
   }
-  if (!n.has_input(kKeyCache)) return {q, k, v};
-  return {q, concat(n, {input(n, kKeyCache), k}, 2), concat(n, {input(n, kValueCache), v}, 2)};
+  if (!n.has_input(kKeyCache)) return attention_of(q, k, v);
+  return attention_of(q, concat(n, {input(n, kKeyCache), k}, 2),
+                      concat(n, {input(n, kValueCache), v}, 2));
 }
 
 // What is added where a key is padding: [batch, 1, 1 or row, key].
@@ -75,7 +76,7 @@ Value padding_mask(Node& n, const Attention& a) {
   Value given = input(n, kPadding);
   if (given.rank() == 1) {
     // Lengths of sequences; those with their places have more elements than there are sequences.
-    if (provably_equal(given.shape()[0], a.q.shape()[0]) != Tri::kYes) {
+    if (provably_equal(given.dim(0), a.q.dim(0)) != Tri::kYes) {
       n.unsupported("a key_padding_mask that is no length for each sequence");
     }
     given = (iota_along(a.k, 2) < given.cast(kInt64).expand_dims(1)).cast(kInt32);
@@ -99,7 +100,7 @@ void add_score_masks(Node& n, Attention& a) {
   Value offset(n, n.scalar(0, kInt64));
   if (n.has_input(kKeyCache)) {
     offset = sizes_of(input(n, kKeyCache), 2, 3).reshape({});
-  } else if (provably_equal(a.q.shape()[2], a.k.shape()[2]) != Tri::kYes) {
+  } else if (provably_equal(a.q.dim(2), a.k.dim(2)) != Tri::kYes) {
     n.unsupported("unidirectional = 1 for keys that are not those of the queries");
   }
   a.masks.push_back(*window_mask(a.q, a.k, offset, {{}, 0}));

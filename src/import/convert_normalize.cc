@@ -82,8 +82,8 @@ std::vector<NodeId> convert_group_norm(Node& n) {
     n.invalid(Code::kWrongAttribute, "num_groups does not divide its channels");
   }
   const double epsilon = n.float_attr("epsilon", 1e-5);
-  const Dim members = Dim(x.size(1) / groups) * product(x.shape(), 2, x.shape().size());
-  const Value apart = x.reshape_to({x.shape()[0], Dim(groups), members});
+  const Dim members = Dim(x.size(1) / groups) * num_elements(x.dims(2, x.rank()));
+  const Value apart = x.reshape_to({x.dim(0), Dim(groups), members});
   const Value mean = apart.mean({2}), deviation = apart - mean;
   const Value variance = (deviation * deviation).mean({2});
   const Value normal = deviation / (variance + epsilon).apply("sqrt");

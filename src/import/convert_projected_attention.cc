@@ -51,7 +51,7 @@ Heads heads_of(Value all) {
   const auto next = [&](std::int64_t size) {
     const Value part = all.slice(2, begin, begin + size);
     begin += size;
-    const Shape apart = {all.shape()[0], all.shape()[1], heads, size / heads};
+    const Shape apart = {all.dim(0), all.dim(1), heads, size / heads};
     return part.reshape_to(apart).transpose({0, 2, 1, 3});
   };
   const Value queries = next(sizes[0]), keys = next(sizes[1]);
@@ -81,8 +81,8 @@ class Mask {
 
  private:
   bool fits(std::size_t d, const Dim& size) const { return index_.shape()[d] == size; }
-  const Dim& batch() const { return keys_.shape()[0]; }
-  const Dim& num_keys() const { return keys_.shape()[2]; }
+  const Dim& batch() const { return keys_.dim(0); }
+  const Dim& num_keys() const { return keys_.dim(2); }
   [[noreturn]] void refuse() const {
     n_.unsupported(fmt::format("a mask of the shape {} for {} sequences and {} keys",
                                to_string(index_.shape()), to_string(batch()),
@@ -111,12 +111,12 @@ class Mask {
     return to_scores(index_ > 0.0);
   }
   Value of_pairs() const {
-    if (!fits(0, batch()) || !fits(1, queries_.shape()[2]) || !fits(2, num_keys())) refuse();
+    if (!fits(0, batch()) || !fits(1, queries_.dim(2)) || !fits(2, num_keys())) refuse();
     return (index_ > 0.0).expand_dims(1);
   }
   // For the longest sequence: rows of the last tokens, and columns of those there are.
   Value of_longest() const {
-    if (!fits(0, batch()) || !fits(1, Dim(1)) || !fits(2, index_.shape()[3])) refuse();
+    if (!fits(0, batch()) || !fits(1, Dim(1)) || !fits(2, index_.dim(3))) refuse();
     if (n_.flag_attr("unidirectional", false)) n_.unsupported("unidirectional with such a mask");
     const Value rows = take_checked(index_, query_places(queries_, keys_), 2);
     return take_checked(rows, iota_along(keys_, 2), 3) > 0.0;

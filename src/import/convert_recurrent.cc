@@ -98,7 +98,7 @@ std::vector<Activation> activations_of(Node& n, std::span<const std::string> nam
 // Zeros: sizes of x from `begin` to the batch, then the hidden one.
 Value zeros_of(Value x, std::int64_t begin, std::int64_t hidden) {
   Node& n = x.node();
-  Shape shape(x.shape().begin() + begin, x.shape().begin() + 2);
+  Shape shape = x.dims(begin, 2);
   shape.emplace_back(hidden);
   if (const auto known = constant_shape(shape)) return zeros(n, *known, x.dtype());
   const Value sizes = concat(n, {sizes_of(x, begin, 2), {n, n.ints({hidden})}}, 0);

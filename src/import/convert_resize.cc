@@ -122,7 +122,7 @@ Taps taps(const ResizeForm& f, const Line& l, Value at) {
   Node& n = at.node();
   const double reach = f.mode == "linear" ? 1 : 2;
   const Stretch stretch = f.antialias ? stretched(l) : Stretch{Value(n, n.scalar(1, kFloat32)), 1};
-  const std::int64_t count = at.shape()[0].as_constant().value_or(1);
+  const std::int64_t count = at.dim(0).as_constant().value_or(1);
   n.make_room(2 * reach * stretch.most * static_cast<double>(std::max<std::int64_t>(count, 1)));
   const auto side = static_cast<std::int64_t>(std::ceil(reach * stretch.most));
   Value offsets(n, n.ints(range(1 - side, side + 1)));

@@ -26,13 +26,11 @@ Rows rows_of(Node& n, bool subtracts_mean) {
 // The result has the scale's type, which need not be that of x.
 Value normal(const Rows& rows, Value scale, std::optional<Value> bias = {}) {
   Node& n = scale.node();
-  const Shape sizes = rows.x.shape();
-  const auto axis = static_cast<std::size_t>(rows.axis);
-  const auto from = sizes.begin() + rows.axis;
-  const Dim width = product(sizes, axis, sizes.size());
+  const Shape row = rows.x.dims(rows.axis, rows.x.rank());
+  const Dim width = num_elements(row);
   const DType type = scale.dtype(), wide = type == rows.x.dtype() ? type : kFloat32;
   const auto param = [&](Value p) {
-    return p.cast(wide).broadcast_to(Shape(from, sizes.end())).reshape_to(Shape{width});
+    return p.cast(wide).broadcast_to(row).reshape_to(Shape{width});
   };
   const Value merged = rows.x.cast(wide).merge(rows.axis, rows.x.rank());
   std::vector<NodeId> args = {merged, param(scale)};
@@ -96,7 +94,7 @@ std::vector<NodeId> convert_skip_rms_norm(Node& n) { return skip_norm(n, false, 
 // The number of ones in each row of a mask; zeros where there is none.
 Value mask_index(Node& n, Value ids) {
   if (n.has_input(7)) return equal(input(n, 7), 1.0).cast(kInt32).sum({1}, false);
-  return Value(n, n.scalar(0, kInt32)).broadcast_to({ids.shape()[0]});
+  return Value(n, n.scalar(0, kInt32)).broadcast_to({ids.dim(0)});
 }
 
 // A weight of an embedding. In the quantised form, weights are inputs 2 to 6; their scales are

@@ -94,9 +94,7 @@ std::vector<NodeId> convert_flatten(Node& n) {
   const Value x = input(n, 0);
   const std::int64_t rank = x.rank(), axis = n.int_attr("axis", 1);
   const std::int64_t cut = axis == rank ? rank : n.axis(axis, rank);
-  const Shape& sizes = x.shape();
-  const auto at = static_cast<std::size_t>(cut);
-  const Shape flat = {product(sizes, 0, at), product(sizes, at, sizes.size())};
+  const Shape flat = {num_elements(x.dims(0, cut)), num_elements(x.dims(cut, rank))};
   if (has_names(flat)) return {x.reshape_to(flat)};
   return {x.merge(cut, rank).merge(0, cut)};
 }

@@ -161,7 +161,7 @@ Dim frame_count(Node& n, const Dim& signal, std::int64_t length) {
 
 // The signal (batch, elements, parts), after a check that a frame fits into it.
 Value fitting(Value x, std::int64_t length) {
-  if (x.shape()[1].is_constant()) return x;
+  if (x.dim(1).is_constant()) return x;
   const Value enough = iota(maximum(size_of(x, 1), static_cast<double>(length)));
   return x.matched(1, enough, 0);
 }
@@ -171,7 +171,7 @@ Value stft(Node& n, Value x, std::int64_t length) {
   if (length < 1)
     n.invalid(Code::kWrongAttribute, fmt::format("its frames have {} elements", length));
   const Value step = input(n, 1).cast(kInt64).reshape({});
-  const Value frames = size_of(n, frame_count(n, x.shape()[1], length));
+  const Value frames = size_of(n, frame_count(n, x.dim(1), length));
   const Value places = (iota(frames) * step).expand_dims(1) + iota(n, length);
   Value framed = fitting(x, length).take(places, 1);
   if (n.has_input(2)) framed = framed * input(n, 2).reshape({length, 1});

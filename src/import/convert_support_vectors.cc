@@ -38,11 +38,11 @@ Value vectors_of(Value x, std::string_view attribute, const std::vector<double>&
                  std::int64_t rows) {
   Node& n = x.node();
   const auto count = static_cast<std::int64_t>(values.size());
-  const auto known = x.shape()[1].as_constant();
+  const auto known = x.dim(1).as_constant();
   if (rows <= 0 || count % rows != 0 || (known && count / rows != *known)) {
     n.invalid(Code::kWrongAttribute,
               fmt::format("its attribute `{}` has {} elements for {} vectors of {} features",
-                          attribute, count, rows, to_string(x.shape()[1])));
+                          attribute, count, rows, to_string(x.dim(1))));
   }
   return numbers(n, {rows, count / rows}, values, kFloat32);
 }

@@ -38,7 +38,7 @@ Value keys_of_rows(Value rows) {
   for (std::int64_t c = rows.size(1); c > 1; c = (c + 1) / 2) {
     Value ranks = ranks_in_columns(rows);
     if (c % 2 == 1) ranks = concat(rows.node(), {ranks, ranks.slice(1, 0, 1) * 0.0}, 1);
-    const Value pairs = ranks.reshape_to({ranks.shape()[0], (c + 1) / 2, 2});
+    const Value pairs = ranks.reshape_to({ranks.dim(0), (c + 1) / 2, 2});
     const Value more_than_any = pairs.apply("max", {{"axis", Ints{0, 1, 2}}}) + 1.0;
     rows = pairs.at(2, 0) * more_than_any + pairs.at(2, 1);
   }
@@ -94,8 +94,8 @@ std::vector<NodeId> convert_unique(Node& n) {
     if (d != axis) front.push_back(d);
   }
   const Value slices = x.transpose(front);
-  const Dim count = slices.shape()[0];
-  const Dim columns = num_elements(Shape(slices.shape().begin() + 1, slices.shape().end()));
+  const Dim count = slices.dim(0);
+  const Dim columns = num_elements(slices.dims(1, slices.rank()));
   if (!columns.is_constant() || columns.constant() < 1) {
     n.unsupported(fmt::format("slices of {} elements", to_string(columns)));
   }

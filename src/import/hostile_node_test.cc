@@ -148,6 +148,41 @@ TEST(HostileNode, NormsOfScalars) {
   }
 }
 
+TEST(HostileNode, AttentionOfAnyRank) {
+  for (int rank = 0; rank < 6; ++rank) {
+    for (const std::size_t lengths : {3, 6}) {  // the place of a mask, and of numbers of keys
+      TestModel m(24);
+      const std::vector<std::int64_t> shape(static_cast<std::size_t>(rank), 2);
+      std::vector<std::string> names = {"q", "k", "v"};
+      for (const std::string& name : names) m.input(name, shape);
+      names.resize(lengths);
+      names.emplace_back("more");
+      m.input("more", lengths == 3 ? std::vector<std::int64_t>{2, 2} : std::vector<std::int64_t>{2},
+              lengths == 3 ? onnx::TensorProto::FLOAT : onnx::TensorProto::INT64);
+      onnx::NodeProto* n = m.node("Attention", names, {"y"}, "node");
+      for (const char* heads : {"q_num_heads", "kv_num_heads"}) set_int(n, heads, 1);
+      m.output("y");
+      EXPECT_EQ(first_code(m.import()), rank == 3 || rank == 4 ? "" : "E0203") << rank;
+    }
+  }
+}
+
+TEST(HostileNode, HeadsOfKeysOfAnyRank) {
+  for (const std::size_t rank : {2, 3}) {
+    TestModel m;
+    m.input("q", {2, 2, 4});
+    m.input("k", {2, 2, 2, 2});
+    m.input("v", std::vector<std::int64_t>(rank, 2));
+    m.input("padding", {2}, onnx::TensorProto::INT32);
+    onnx::NodeProto* n =
+        m.node("MultiHeadAttention", {"q", "k", "v", "", "padding"}, {"y"}, "node");
+    n->set_domain("com.microsoft");
+    set_int(n, "num_heads", 2);
+    m.output("y");
+    expect_refused(m.import(), {{Code::kShapeMismatch, "node", "not four dimensions"}});
+  }
+}
+
 // ---- Limits ----
 
 // What is made of sizes in the file alone takes no more than the limits say.

@@ -20,7 +20,7 @@ Ints checked_list(const Node& at, std::string_view name, std::size_t count) {
 
 // Opset 8 knows batches, each a loop of its own, and lengths of them: supported is a single one.
 NodeId without_batch(Node& at, NodeId value) {
-  if (at.rank(value) == 0 || at.shape(value)[0] != Dim(1)) {
+  if (at.rank(value) == 0 || at.dim(value, 0) != Dim(1)) {
     at.unsupported("of opset 8, a batch other than 1");
   }
   return at.call("squeeze", {value}, {{"axis", Ints{0}}});
@@ -38,7 +38,7 @@ NodeId with_rows_at(Node& at, NodeId value, std::int64_t axis) {
 
 // The number of slices of a sequence.
 NodeId GraphImporter::length_of(Node& at, NodeId value, std::int64_t axis) {
-  const Dim length = at.shape(value)[static_cast<std::size_t>(axis)];
+  const Dim length = at.dim(value, axis);
   if (!length.is_unknown()) return builder_.scalar_size(length);
   const NodeId sizes = call("shape_of", {value}, {{"dtype", kInt64}});
   return call("take", {sizes, builder_.constant(tensor_from_ints({}, kInt64, Ints{axis}))},
@@ -84,7 +84,7 @@ std::vector<NodeId> GraphImporter::import_scan(const onnx::NodeProto& proto) {
     // All sequences have the length of the first one.
     if (!first_sequence) first_sequence.emplace(Value(at, value), axis);
     value = Value(at, value).matched(axis, first_sequence->first, first_sequence->second);
-    const Dim length = at.shape(value)[static_cast<std::size_t>(axis)];
+    const Dim length = at.dim(value, axis);
     if (const auto known = length.as_constant()) {
       loop.count = std::min(loop.count.value_or(*known), *known);
     } else if (!loop.limit) {

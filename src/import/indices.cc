@@ -7,7 +7,7 @@ NodeId checked_indices(Node& n, NodeId indices, NodeId data, const Ints& axes) {
   if (axes.empty()) return indices;
   Shape sizes;
   for (const std::int64_t axis : axes) {
-    sizes.push_back(n.shape(data)[static_cast<std::size_t>(axis)]);
+    sizes.push_back(n.dim(data, axis));
   }
   const auto known = constant_shape(sizes);
   // The tensor is read by nobody, but for its sizes it has to be there: only where it tells them.
@@ -18,7 +18,7 @@ NodeId checked_indices(Node& n, NodeId indices, NodeId data, const Ints& axes) {
 }
 
 NodeId checked_tuples(Node& n, NodeId tuples, NodeId data, std::int64_t first) {
-  const auto depth = n.shape(tuples).empty() ? std::nullopt : n.shape(tuples)[0].as_constant();
+  const auto depth = n.shape(tuples).empty() ? std::nullopt : n.dim(tuples, 0).as_constant();
   // What cannot be right the operator itself refuses.
   if (!depth || first < 0 || *depth > n.rank(data) - first) return tuples;
   return checked_indices(n, tuples, data, range(first, first + *depth));

@@ -178,7 +178,7 @@ Value sums_of(Value x, const Ensemble& trees, const TreeTables& tables, bool in_
   const auto count = static_cast<std::int64_t>(tables.roots.size());
   if (in_groups) {
     const Value weights = weight_table(x, trees, tables, std::nullopt).take(at, 0, "fast");
-    const Shape groups = {x.shape()[0], trees.targets, count / trees.targets};
+    const Shape groups = {x.dim(0), trees.targets, count / trees.targets};
     return aggregated(weights.reshape_to(groups), trees.aggregate, count);
   }
   std::vector<Value> columns;

@@ -7,8 +7,16 @@
 
 namespace tessera::import {
 
+Shape Value::dims(std::int64_t begin, std::int64_t end) const {
+  if (begin < 0 || begin > end || end > rank()) {
+    node_->invalid(Code::kShapeMismatch,
+                   fmt::format("an operand has {} dimensions, too few for it", rank()));
+  }
+  return Shape(shape().begin() + begin, shape().begin() + end);
+}
+
 Value Value::matched(std::int64_t axis, Value like, std::int64_t like_axis) const {
-  const Dim &size = node_->dim(id_, axis), &wanted = node_->dim(like, like_axis);
+  const Dim &size = dim(axis), &wanted = like.dim(like_axis);
   switch (provably_equal(size, wanted)) {
     case Tri::kYes:
       return *this;
@@ -23,14 +31,14 @@ Value Value::matched(std::int64_t axis, Value like, std::int64_t like_axis) cons
 }
 
 Value Value::slice(std::int64_t axis, std::int64_t begin, std::int64_t end) const {
-  if (begin == 0 && Dim(end) == node_->dim(id_, axis)) return *this;
+  if (begin == 0 && Dim(end) == dim(axis)) return *this;
   return apply(
       "strided_slice",
       {{"begin", Ints{begin}}, {"end", Ints{end}}, {"strides", Ints{1}}, {"axes", Ints{axis}}});
 }
 
 Value Value::at(std::int64_t axis, std::int64_t place) const {
-  const auto size = node_->dim(id_, axis).as_constant();
+  const auto size = dim(axis).as_constant();
   if (place < 0 || (size && place >= *size)) {
     node_->invalid(Code::kShapeMismatch, fmt::format("an operand of the shape {} has no element {} "
                                                      "in dimension {}",
@@ -46,12 +54,12 @@ Value Value::unmerge(Value whole) const {
 }
 
 Value Value::merge(std::int64_t begin, std::int64_t end) const {
-  if (end == begin + 1) return *this;
-  const Shape sizes = shape();
-  Shape merged(sizes.begin(), sizes.begin() + begin);
-  merged.push_back(product(sizes, static_cast<std::size_t>(begin), static_cast<std::size_t>(end)));
-  merged.insert(merged.end(), sizes.begin() + end, sizes.end());
-  if (has_names(merged) || ops::reshape_codes(sizes, merged)) return reshape_to(merged);
+  const Shape inner = dims(begin, end), rest = dims(end, rank());
+  if (inner.size() == 1) return *this;
+  Shape merged = dims(0, begin);
+  merged.push_back(num_elements(inner));
+  merged.insert(merged.end(), rest.begin(), rest.end());
+  if (has_names(merged) || ops::reshape_codes(shape(), merged)) return reshape_to(merged);
   const Value all = sizes_of(*this);
   const Value one = all.slice(0, begin, end).apply("prod", {{"axis", Ints{0}}, {"keepdims", true}});
   const Value wanted = concat(*node_, {all.slice(0, 0, begin), one, all.slice(0, end, rank())}, 0);
@@ -65,11 +73,11 @@ Value Value::split(std::int64_t axis, std::int64_t count) const {
                    fmt::format("dimension {} of an operand of the shape {} is to be {} equal parts",
                                axis, to_string(shape()), count));
   }
-  const Shape whole = shape();
-  Shape parts(whole.begin(), whole.begin() + axis);
+  Shape parts = dims(0, axis);
   parts.insert(parts.end(), {Dim(count), Dim(size / count)});
-  parts.insert(parts.end(), whole.begin() + axis + 1, whole.end());
-  if (has_names(parts) || ops::reshape_codes(whole, parts)) return reshape_to(parts);
+  const Shape rest = dims(axis + 1, rank());
+  parts.insert(parts.end(), rest.begin(), rest.end());
+  if (has_names(parts) || ops::reshape_codes(shape(), parts)) return reshape_to(parts);
   const Value all = sizes_of(*this), two(*node_, node_->ints({count, size / count}));
   const Value wanted =
       concat(*node_, {all.slice(0, 0, axis), two, all.slice(0, axis + 1, rank())}, 0);
@@ -77,13 +85,13 @@ Value Value::split(std::int64_t axis, std::int64_t count) const {
 }
 
 Value sizes_of(Value x, std::int64_t begin, std::int64_t end) {
-  const Shape part(x.shape().begin() + begin, x.shape().begin() + end);
+  const Shape part = x.dims(begin, end);
   if (has_names(part)) return {x.node(), x.node().sizes_of(part)};
   return x.apply("shape_of", {{"dtype", kInt64}}).slice(0, begin, end);
 }
 
 Value size_of(Value x, std::int64_t axis) {
-  const Dim size = x.node().dim(x, axis);
+  const Dim size = x.dim(axis);
   return size.is_unknown() ? sizes_of(x, axis, axis + 1).reshape({}) : size_of(x.node(), size);
 }
 
@@ -173,11 +181,6 @@ std::int64_t product(const Ints& sizes, std::size_t begin, std::size_t end) {
     if (__builtin_mul_overflow(count, sizes[i], &count)) return INT64_MAX;
   }
   return count;
-}
-
-Dim product(const Shape& sizes, std::size_t begin, std::size_t end) {
-  return num_elements({sizes.begin() + static_cast<std::ptrdiff_t>(begin),
-                       sizes.begin() + static_cast<std::ptrdiff_t>(end)});
 }
 
 std::int64_t product(const Ints& sizes) { return product(sizes, 0, sizes.size()); }

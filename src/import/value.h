@@ -19,6 +19,9 @@ class Value {
   std::int64_t size(std::int64_t axis) const { return node_->size(id_, axis); }
   const Shape& shape() const { return node_->shape(id_); }  // sizes that may be symbolic
   std::int64_t rank() const { return node_->rank(id_); }
+  // One of the shape's dimensions, and those of [begin, end); an error where there are none.
+  const Dim& dim(std::int64_t axis) const { return node_->dim(id_, axis); }
+  Shape dims(std::int64_t begin, std::int64_t end) const;
 
   Value reshape(const Ints& shape) const { return {*node_, node_->reshape(id_, shape)}; }
   Value reshape_to(const Shape& shape) const { return {*node_, node_->reshape_to(id_, shape)}; }
@@ -120,7 +123,6 @@ Ints range(std::int64_t begin, std::int64_t end);
 // The largest number where it does not fit.
 std::int64_t product(const Ints& sizes, std::size_t begin, std::size_t end);
 std::int64_t product(const Ints& sizes);
-Dim product(const Shape& sizes, std::size_t begin, std::size_t end);
 // The shape that numpy gives two shapes together; an error if they do not fit.
 Ints broadcast_shape(Node& n, const Ints& a, const Ints& b);
 
