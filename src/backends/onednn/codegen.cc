@@ -38,6 +38,15 @@ void add_symbols(const Type& type, std::set<std::string>& names) {
   for (const Type& tensor : flatten(type)) add_symbols(tensor.shape(), names);
 }
 
+// Whole numbers that fit.
+Tensor in_type(const Tensor& given, DType dtype) {
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(given.num_elements()));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = element_as_int(given, static_cast<std::int64_t>(i));
+  }
+  return tensor_from_ints(given.shape, dtype, numbers);
+}
+
 // Walks a region function and writes its graph.
 class GraphBuilder {
  public:
@@ -95,7 +104,8 @@ class GraphBuilder {
     std::vector<Entry> inputs;
     for (const KernelOperand& operand : kernel->operands) {
       const auto argument = arguments.find(operand.value);
-      inputs.push_back(value(argument != arguments.end() ? argument->second : operand.value));
+      inputs.push_back(
+          value(argument != arguments.end() ? argument->second : operand.value, operand.stored));
     }
     if (!kernel->derive(sizes_)) return failed(f_, not_derived(f_.type(call)));
     TESSERA_TRY(const Type type, type_in_graph(call));
@@ -108,10 +118,11 @@ class GraphBuilder {
   }
 
   // A constant gets a node for each use: layouts belong to uses.
-  Entry value(NodeId id) {
+  Entry value(NodeId id, std::optional<DType> stored) {
     const auto* constant = f_.as<relay::Constant>(id);
     if (constant == nullptr) return values_.at(id);
-    const Tensor& tensor = pool_.resolve(constant->value);
+    const Tensor& given = pool_.resolve(constant->value);
+    const Tensor tensor = stored ? in_type(given, *stored) : given;
     const Entry entry = writer.constant(fmt::format("{}_const_{}", symbol_, constants.size()),
                                         tensor.shape, tensor.dtype);
     constants.emplace(entry.node, tensor);
@@ -136,8 +147,8 @@ Result<Tensor> reorder(const Function& region, const Tensor& plain, const Consta
     return failed(region, text.text());
   }
   plain.blob->release_pages();
-  const auto count = static_cast<std::int64_t>(bytes.size()) / kFloat32.size_bytes();
-  return Tensor({count}, kFloat32, Blob::adopt(std::move(bytes)));
+  const auto count = static_cast<std::int64_t>(bytes.size()) / plain.dtype.size_bytes();
+  return Tensor({count}, plain.dtype, Blob::adopt(std::move(bytes)));
 }
 
 std::string layout_key(const Api& api, const ConstantUse& use, int tag) {
@@ -232,7 +243,8 @@ std::optional<Refusal> library_refusal(const Subject& subject, const Kernel& ker
     const Type& type = f.type(operand.value);
     const std::string name = fmt::format("value_{}", inputs.size());
     inputs.push_back(subject.is_constant(operand.value)
-                         ? writer.constant(name, *constant_shape(type.shape()), type.dtype())
+                         ? writer.constant(name, *constant_shape(type.shape()),
+                                           operand.stored.value_or(type.dtype()))
                          : writer.input(name, type));
   }
   const Entry result = writer.kernel("composite", std::move(inputs), kernel.json_attributes(),

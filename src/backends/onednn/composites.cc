@@ -82,6 +82,33 @@ void add_convolutions(Table& table) {
   }
 }
 
+// What an integer of eight bits becomes before it is multiplied, less its zero point.
+Pattern widened_bytes() {
+  const Pattern bytes = is_op("cast", {wildcard()}), zero = is_op("cast", {wildcard()});
+  return is_op("subtract", {bytes, is_constant() | zero | is_op("reshape", {zero})}) | bytes;
+}
+
+// Sums of integers, as they are, or with a bias and times a scale as floats, or rounded to integers
+// of eight bits again.
+void add_integer_convolutions(Table& table) {
+  for (const auto& [op, name] :
+       {std::pair("nn.conv2d", "integer_conv2d"), std::pair("nn.conv1d", "integer_conv1d"),
+        std::pair("nn.conv3d", "integer_conv3d")}) {
+    const Pattern core = is_op(op, {widened_bytes(), is_constant()}, "core").has_dtype(kInt32);
+    const Pattern sums = is_op("add", {core, is_constant()}) | core;
+    const Pattern scaled = is_op("multiply", {is_op("cast", {sums}), constant_or_any("")});
+    const Pattern whole = is_op("round", {scaled});
+    const Pattern shifted = is_op("add", {whole, is_constant()}) | whole;
+    const Pattern above = is_op("maximum", {shifted, is_constant()});
+    const Pattern real = is_op("add", {scaled, is_constant()}) | scaled;
+    const std::string base = name;
+    table.add(base + "_requantised", is_op("cast", {is_op("minimum", {above, is_constant()})}),
+              describe_integer_convolution);
+    table.add(base + "_rescaled", is_op("nn.relu", {real}) | real, describe_integer_convolution);
+    table.add(base, core, describe_integer_convolution);
+  }
+}
+
 // Without activations: behind a deconvolution the library applies them without vectors, which takes
 // longer than the deconvolution.
 void add_deconvolutions(Table& table) {
@@ -152,6 +179,7 @@ void add_others(Table& table) {
 
 std::vector<Composite> make_table() {
   Table table;
+  add_integer_convolutions(table);
   add_convolutions(table);
   add_deconvolutions(table);
   add_dense(table);

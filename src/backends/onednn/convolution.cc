@@ -1,61 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of one, two and three dimensions, in the library's own layouts: source and result
-// have none until the plan chooses.
+// Convolutions and pooling of one, two and three dimensions, in the library's own layouts: source
+// and result have none until the plan chooses.
 #include <algorithm>
 
 #include "backends/onednn/describe.h"
 #include "backends/onednn/epilogue.h"
+#include "backends/onednn/windows.h"
 
 namespace tessera::backends::onednn {
 namespace {
 
-constexpr std::string_view kDataLayouts[] = {"NCW", "NCHW", "NCDHW"};
-constexpr std::string_view kKernelLayouts[] = {"OIW", "OIHW", "OIDHW"};
-
-// One number for all, one a dimension, or all begins and then all ends.
-struct Padding {
-  Ints begin, end;
-};
-Padding padding_of(const Subject& s, NodeId core, std::size_t spatial) {
-  const Ints given = s.ints(core, "padding");
-  if (given.size() == 1) return {Ints(spatial, given[0]), Ints(spatial, given[0])};
-  if (given.size() == spatial) return {given, given};
-  const auto middle = given.begin() + static_cast<std::ptrdiff_t>(spatial);
-  return {Ints(given.begin(), middle), Ints(middle, given.end())};
-}
-
-// The layout that is computed in, which must be the only one.
-bool has_layout(const Subject& s, NodeId core, std::string_view name, std::string_view wanted) {
-  const std::string out = s.text(core, "out_layout");
-  return s.text(core, name) == wanted && (out.empty() || out == wanted);
-}
-
-// Per channel: [C, 1...] or [1, C, 1...], or the vector of nn.bias_add.
+// Per channel, or the vector of nn.bias_add.
 bool is_per_channel(const Subject& s, const EpilogueStep& step, const Shape& result) {
-  const Shape dims = s.shape(step.other);
   if (s.op(step.node) == "nn.bias_add") return s.integer(step.node, "axis") == 1;
-  const std::size_t behind = result.size() - 2;
-  if (dims.size() <= behind || num_elements(dims) != result[1]) return false;
-  return dims[dims.size() - 1 - behind] == result[1];
-}
-
-void add_geometry(const Subject& s, NodeId core, std::size_t spatial, Kernel& kernel) {
-  const Padding padding = padding_of(s, core, spatial);
-  kernel.set("padding_begin", padding.begin);
-  kernel.set("padding_end", padding.end);
-  kernel.set("strides", s.ints(core, "strides"));
-  Ints dilation = s.ints(core, "dilation");
-  for (std::int64_t& d : dilation) --d;  // oneDNN counts what is left out
-  kernel.set("dilation", dilation);
-}
-
-// Weights [O, I / groups, k...], with groups as a dimension of their own.
-void add_weights(NodeId weights, Shape dims, std::int64_t groups, Kernel& kernel) {
-  if (groups != 1) {
-    dims[0] = floor_div(dims[0], Dim(groups));
-    dims.insert(dims.begin(), Dim(groups));
-  }
-  kernel.add_operand(weights, "weights", View::of(std::move(dims)));
+  return is_along_channels(s.shape(step.other), result);
 }
 
 std::optional<Refusal> add_epilogue(const Subject& s, const std::vector<EpilogueStep>& steps,
@@ -88,26 +46,15 @@ std::optional<Refusal> add_epilogue(const Subject& s, const std::vector<Epilogue
   return std::nullopt;
 }
 
-// A convolution or a deconvolution but for its weights, which `add_weights_and_padding` adds, and
-// the padding that differs from what the operator says.
+// A convolution or a deconvolution of float32 but for its weights, which `add_weights_and_padding`
+// adds, and the padding that differs from what the operator says.
 template <class Add>
 KernelOr describe_windows(const Subject& s, std::string_view kind, const std::string& kernel_layout,
                           std::string_view activation_name, Add add_weights_and_padding) {
   const NodeId core = s.capture("core");
-  const Shape data = s.shape(s.operands(core)[0]);
-  const std::size_t spatial = data.size() - 2;
-  if (!has_layout(s, core, "data_layout", kDataLayouts[spatial - 1]) ||
-      kernel_layout != kKernelLayouts[spatial - 1]) {
-    return refuse("layouts {} and {} are not taken", s.text(core, "data_layout"),
-                  s.text(core, "kernel_layout"));
-  }
+  TESSERA_TRY(Kernel kernel, windows(s, kind, kernel_layout, s.operands(core)[0]));
   TESSERA_TRY(auto steps, epilogue(s, core, activation_name));
-  Kernel kernel;
-  kernel.kind = kind;
-  kernel.result_dims = s.shape(core);
-  kernel.add_operand(s.operands(core)[0], "source", data);
-  add_geometry(s, core, spatial, kernel);
-  add_weights_and_padding(core, spatial, kernel);
+  add_weights_and_padding(core, s.shape(core).size() - 2, kernel);
   if (auto why = add_epilogue(s, steps, kernel)) return Unexpected<Refusal>{*why};
   return kernel;
 }
@@ -140,10 +87,8 @@ KernelOr describe_convolution(const Subject& s, std::string_view activation_name
   if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
   const std::string layout = s.text(s.capture("core"), "kernel_layout");
   return describe_windows(
-      s, "convolution", layout, activation_name, [&](NodeId core, std::size_t, Kernel& kernel) {
-        const NodeId weights = s.operands(core)[1];
-        add_weights(weights, s.shape(weights), s.integer(core, "groups"), kernel);
-      });
+      s, "convolution", layout, activation_name,
+      [&](NodeId core, std::size_t, Kernel& kernel) { add_weights(s, core, kernel); });
 }
 
 KernelOr describe_deconvolution(const Subject& s, std::string_view activation_name) {
@@ -187,14 +132,16 @@ void add_global_window(const Subject& s, NodeId core, const Ints& window, Kernel
 }  // namespace
 
 KernelOr describe_pooling(const Subject& s, std::string_view) {
-  if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
   const NodeId core = s.capture("core");
+  const bool is_max = s.op(core).find("max") != std::string_view::npos;
+  const bool takes_bytes = is_max && s.dtype(core).is_byte();
+  if (auto why = takes_bytes ? s.size_refusal() : s.refusal()) return Unexpected<Refusal>{*why};
   const Shape data = s.shape(s.operands(core)[0]), result = s.shape(core);
   const std::size_t spatial = data.size() - 2;
   const auto input_sizes = constant_shape({data.begin() + 2, data.end()});
   const auto result_sizes = constant_shape({result.begin() + 2, result.end()});
   if (!input_sizes || !result_sizes) return refuse("the size of an image is not known");
-  if (!has_layout(s, core, "layout", kDataLayouts[spatial - 1])) {
+  if (!has_data_layout(s, core, "layout", spatial)) {
     return refuse("layout {} is not taken", s.text(core, "layout"));
   }
   Kernel kernel;
@@ -210,7 +157,6 @@ KernelOr describe_pooling(const Subject& s, std::string_view) {
   const Padding padding = padding_of(s, core, spatial);
   const Ints end = needed_padding(*input_sizes, *result_sizes, window, s.ints(core, "strides"),
                                   s.ints(core, "dilation"), padding);
-  const bool is_max = s.op(core).find("max") != std::string_view::npos;
   const bool include = !is_max && s.integer(core, "count_include_pad") != 0;
   for (std::size_t i = 0; include && i < spatial; ++i) {
     if (end[i] > padding.end[i]) return refuse("ceil_mode with padding that counts");

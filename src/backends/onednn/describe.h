@@ -12,6 +12,8 @@ namespace tessera::backends::onednn {
 KernelOr describe_matmul(const Subject& subject, std::string_view activation_name);
 KernelOr describe_convolution(const Subject& subject, std::string_view activation_name);
 KernelOr describe_deconvolution(const Subject& subject, std::string_view activation_name);
+// "core" alone: the sums, of casts of integers of eight bits.
+KernelOr describe_integer_convolution(const Subject& subject, std::string_view activation_name);
 
 // "core": the operator. "activation" as above.
 KernelOr describe_pooling(const Subject& subject, std::string_view activation_name);

@@ -144,7 +144,7 @@ std::string Subject::text(NodeId id, std::string_view name) const {
   return text != nullptr ? *text : std::string();
 }
 
-std::optional<Refusal> Subject::refusal_of(NodeId id) const {
+std::optional<Refusal> Subject::refusal_of(NodeId id, bool of_float32) const {
   const Type& type = f_.type(id);
   if (!type || !type.is_tensor()) return std::nullopt;  // its fields are looked at by themselves
   for (const Dim& d : type.shape()) {
@@ -152,18 +152,21 @@ std::optional<Refusal> Subject::refusal_of(NodeId id) const {
     if (d == Dim(0)) return Refusal{"a tensor is empty"};
   }
   if (type.rank() > 6) return Refusal{fmt::format("rank {} is above 6", type.rank())};
-  if (type.dtype() == kFloat32) return std::nullopt;
+  if (!of_float32 || type.dtype() == kFloat32) return std::nullopt;
   return Refusal{fmt::format("data type {} is not float32", to_string(type.dtype()))};
 }
 
-std::optional<Refusal> Subject::refusal() const {
+std::optional<Refusal> Subject::refusal(bool of_float32) const {
   for (const NodeId id : match_.inputs) {
-    if (auto why = refusal_of(id)) return why;
+    if (auto why = refusal_of(id, of_float32)) return why;
   }
   for (const NodeId id : match_.inside) {
-    if (auto why = refusal_of(id)) return why;
+    if (auto why = refusal_of(id, of_float32)) return why;
   }
   return std::nullopt;
 }
+
+std::optional<Refusal> Subject::size_refusal() const { return refusal(false); }
+std::optional<Refusal> Subject::refusal() const { return refusal(true); }
 
 }  // namespace tessera::backends::onednn

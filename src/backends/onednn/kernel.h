@@ -27,6 +27,7 @@ struct KernelOperand {
   NodeId value;  // an input of the match, or a constant inside
   std::string role;
   Shape dims, strides;
+  std::optional<DType> stored = {};  // of a constant that is to be stored in another type
 };
 
 struct PostOp {
@@ -81,13 +82,15 @@ class Subject {
   double number(NodeId id, std::string_view name) const;
   std::string text(NodeId id, std::string_view name) const;
 
-  // Why no kernel can be made of these values at all: a size without a name, a data type, an empty
-  // tensor.
+  // Why no kernel can be made of these values at all: a size without a name, an empty tensor, ...
+  std::optional<Refusal> size_refusal() const;
+  // ... and another data type than float32.
   std::optional<Refusal> refusal() const;
 
  private:
   const relay::AttrValue& attribute(NodeId id, std::string_view name) const;
-  std::optional<Refusal> refusal_of(NodeId id) const;
+  std::optional<Refusal> refusal_of(NodeId id, bool of_float32) const;
+  std::optional<Refusal> refusal(bool of_float32) const;
 
   const Match& match_;
   const relay::Function& f_;

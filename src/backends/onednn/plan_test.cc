@@ -82,8 +82,8 @@ TEST(Library, ReordersBetweenBlocksAsByRowMajor) {
   for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<float>(i);
   TextBuffer error;
   const auto reordered = [&](const std::vector<float>& data, int from, int to) {
-    const dnnl_memory_desc_t source = make_tagged(api, dims, from),
-                             target = make_tagged(api, dims, to);
+    const dnnl_memory_desc_t source = make_tagged(api, dims, dnnl_f32, from),
+                             target = make_tagged(api, dims, dnnl_f32, to);
     std::vector<float> out(size_bytes(api, target) / sizeof(float), -1.0F);
     EXPECT_TRUE(run_reorder(api, library.engine(), data.data(), source, out.data(), target, &error))
         << error.text();

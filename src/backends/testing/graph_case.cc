@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/testing/graph_case.h"
 
+#include <cmath>
 #include <random>
 
 #include "backends/testing/region_runner.h"
@@ -17,7 +18,8 @@ namespace {
 using relay::Function;
 using relay::NodeId;
 
-Tensor random_tensor(const Type& type, std::mt19937_64& random) {
+// Integers of eight bits are any, others less than `magnitude`, as floats less than 1.
+Tensor random_tensor(const Type& type, std::mt19937_64& random, double magnitude = 4) {
   const auto shape = *constant_shape(type.shape());
   std::vector<double> values;
   std::int64_t count = 1;
@@ -26,7 +28,11 @@ Tensor random_tensor(const Type& type, std::mt19937_64& random) {
   for (std::int64_t i = 0; i < count; ++i) values.push_back(uniform(random));
   if (type.dtype().is_float()) return tensor_from_doubles(shape, type.dtype(), values);
   std::vector<std::int64_t> ints;
-  for (const double v : values) ints.push_back(static_cast<std::int64_t>(v * 4));
+  const double middle = type.dtype() == kUInt8 ? 128 : 0;
+  if (type.dtype().is_byte()) magnitude = 128;
+  for (const double v : values) {
+    ints.push_back(static_cast<std::int64_t>(std::floor(middle + v * magnitude)));
+  }
   return tensor_from_ints(shape, type.dtype(), ints);
 }
 
@@ -35,7 +41,8 @@ Function with_constants(const Function& f) {
   return relay::rewrite(f, [&](relay::Copier& c, NodeId id) -> std::optional<NodeId> {
     const auto* param = f.as<relay::Param>(id);
     if (param == nullptr || param->name.rfind("c_", 0) != 0) return std::nullopt;
-    return c.builder().constant(random_tensor(param->annotation, random));
+    constexpr double kWeights = 127;
+    return c.builder().constant(random_tensor(param->annotation, random, kWeights));
   });
 }
 

@@ -63,7 +63,7 @@ const void* Library::reorder(const void* bytes, const_dnnl_memory_desc_t from,
       std::fprintf(
           stderr,
           "tessera: onednn: a constant of %llu bytes was stored for another CPU, other sizes "
-          "or another number of threads and has been reordered\n",
+          "or another number of threads, or has sums beside it, and has been reordered\n",
           static_cast<unsigned long long>(size));
     }
     return constant.bytes;
@@ -131,7 +131,7 @@ bool run_reorder(const Api& api, dnnl_engine_t engine, const void* from_bytes,
       api.reorder_primitive_desc_create(&desc, from, engine, to, engine, nullptr);
   Dims dims;
   if (status == dnnl_success && is_by_element(api, desc) && dims_of(api, from, &dims)) {
-    const dnnl_memory_desc_t plain = make_plain(api, dims);
+    const dnnl_memory_desc_t plain = make_plain(api, dims, data_type_of(api, from));
     const bool is_between = plain != nullptr && api.memory_desc_equal(plain, from) == 0 &&
                             api.memory_desc_equal(plain, to) == 0;
     const bool done = is_between && reorder_by_row_major(api, engine, from_bytes, from, to_bytes,

@@ -64,9 +64,10 @@ bool Plan::read_value(std::uint32_t n, std::uint32_t output) {
   value.dims.count = graph_->shape(node, output, value.dims.at, DNNL_MAX_NDIMS);
   if (value.dims.count < 0) return fail("a value of the graph has no shape");
   if (value.dims.count == 0) value.dims = {1, {1}};  // oneDNN has no rank 0
+  value.dtype = parse_data_type(graph_->dtype(node, output));
+  if (value.dtype == dnnl_data_type_undef) return fail("a value of an unknown data type");
   if (node.op != runtime::JsonOp::kInput) return true;
-  const auto plain = keep(make_plain(api_, value.dims));
-  return new_version(value, {plain, Place::kInput, input_count_++, kNone});
+  return new_version(value, {plain(value), Place::kInput, input_count_++, kNone});
 }
 
 bool Plan::new_version(Value& value, Version version) {
@@ -162,7 +163,7 @@ bool Plan::add_kernel(std::uint32_t node) {
 // Nothing is to be computed, and not every primitive can be made for that.
 bool Plan::add_empty_result(std::uint32_t node) {
   Value& value = values_[graph_->entry_id({node, 0})];
-  Version result = {keep(make_plain(api_, value.dims)), Place::kOutput, value.head, kNone};
+  Version result = {plain(value), Place::kOutput, value.head, kNone};
   if (value.head == kNone) {
     result.place = Place::kBuffer;
     if (result.layout == nullptr || !new_buffer(result.layout, &result.index)) return false;
@@ -194,7 +195,7 @@ bool Plan::free_weights(const KernelSpec& spec, LayoutChoice* choice) {
   for (std::int32_t i = 0; i < spec.operand_count; ++i) {
     const OperandSpec& operand = spec.operands[i];
     if (operand.role != Role::kWeights || choice->operands[i] == nullptr) continue;
-    choice->operands[i] = keep(make_any(api_, operand.dims));
+    choice->operands[i] = keep(make_any(api_, operand.dims, operand.dtype));
     if (choice->operands[i] == nullptr) return false;
   }
   return true;
@@ -235,6 +236,9 @@ void Plan::without_empty_source(KernelSpec* spec) {
     --(spec->padding_end.at[d] > 0 ? spec->padding_end : spec->padding_begin).at[d];
   }
   source.become_zeros();
+  // What stands for a border is without a zero point.
+  const std::int32_t zero_point = spec->find(Role::kZeroPoint);
+  if (zero_point >= 0) spec->operands[zero_point].become_zeros();
 }
 
 // Where the source's layout decides the kernel's, and where the library decides.
@@ -250,11 +254,18 @@ bool Plan::choose_layouts(const KernelSpec& spec, LayoutChoice* choice) {
         std::int64_t tag = -1;
         const bool several = graph_->sizes().entries().size() != 0;
         if (several && !layout_tag(operand.value.node, &tag)) return false;
-        choice->operands[i] = keep(tag >= 0 ? make_tagged(api_, operand.dims, static_cast<int>(tag))
-                                            : make_any(api_, operand.dims));
+        choice->operands[i] =
+            keep(tag >= 0 ? make_tagged(api_, operand.dims, operand.dtype, static_cast<int>(tag))
+                          : make_any(api_, operand.dims, operand.dtype));
         if (choice->operands[i] == nullptr) return fail("out of memory");
         choice->has_stored_weights |= tag >= 0;
       }
+      continue;
+    }
+    if (spec.kind == KernelKind::kPooling && operand.dtype != dnnl_f32) {
+      // The library has no other kernels for integers.
+      choice->operands[i] = keep(make_channels_last(api_, operand.dims, operand.dtype));
+      if (choice->operands[i] == nullptr) return fail("pooling of another rank");
       continue;
     }
     if (operand.is_view() || value.versions == kNone) continue;
@@ -274,6 +285,7 @@ bool Plan::choose_layouts(const KernelSpec& spec, LayoutChoice* choice) {
 // destination's old content.
 bool Plan::choose_sum(const KernelSpec& spec, std::uint32_t node, LayoutChoice* choice) {
   if (spec.post_op_count == 0 || spec.post_ops[0].algorithm != dnnl_binary_add) return true;
+  if (spec.dtype != dnnl_f32 || spec.is_integer()) return true;
   const OperandSpec& residual = spec.operands[spec.post_ops[0].operand];
   const Value& value = value_of(residual);
   if (value.versions == kNone || versions_[value.versions].place != Place::kBuffer) return true;
@@ -290,6 +302,14 @@ bool Plan::choose_sum(const KernelSpec& spec, std::uint32_t node, LayoutChoice* 
   return true;
 }
 
+// The library says nothing of zero points.
+const_dnnl_memory_desc_t Plan::wanted_layout(const KernelSpec& spec, std::int32_t i,
+                                             dnnl_primitive_desc_t primitive) {
+  const OperandSpec& operand = spec.operands[i];
+  if (operand.role != Role::kZeroPoint) return argument_layout(primitive, argument(spec, i));
+  return keep(make_plain(api_, operand.dims, operand.dtype));
+}
+
 bool Plan::add_operands(const KernelSpec& spec, const LayoutChoice& choice, Step* step) {
   Operand arguments[kMaxOperands];
   std::int32_t count = 0;
@@ -298,7 +318,7 @@ bool Plan::add_operands(const KernelSpec& spec, const LayoutChoice& choice, Step
     if (choice.sum_in_place && spec.post_ops[0].operand == i) continue;
     const OperandSpec& operand = spec.operands[i];
     const int arg = argument(spec, i);
-    const auto wanted = argument_layout(step->primitive, arg);
+    const auto wanted = wanted_layout(spec, i, step->primitive);
     if (wanted == nullptr) return fail("a primitive does not know one of its arguments");
     if (operand.is_zeros) {
       zeros_bytes_ = std::max(zeros_bytes_, size_bytes(api_, wanted));
@@ -311,8 +331,7 @@ bool Plan::add_operands(const KernelSpec& spec, const LayoutChoice& choice, Step
       arguments[count++] = {arg, wanted, Place::kConstant, use};
       continue;
     }
-    const auto bytes_as =
-        operand.is_view() ? keep(make_plain(api_, value_of(operand).dims)) : wanted;
+    const auto bytes_as = operand.is_view() ? plain(value_of(operand)) : wanted;
     if (bytes_as == nullptr) return fail("out of memory");
     const Version* found = version(graph_->entry_id(operand.value), bytes_as, step->node);
     if (found == nullptr) return false;
@@ -321,8 +340,7 @@ bool Plan::add_operands(const KernelSpec& spec, const LayoutChoice& choice, Step
   if (choice.sum_in_place) {
     const auto wanted = argument_layout(step->primitive, DNNL_ARG_DST);
     const OperandSpec& residual = spec.operands[spec.post_ops[0].operand];
-    const auto bytes_as =
-        residual.is_view() ? keep(make_plain(api_, value_of(residual).dims)) : wanted;
+    const auto bytes_as = residual.is_view() ? plain(value_of(residual)) : wanted;
     if (version(graph_->entry_id(residual.value), bytes_as, step->node) == nullptr) return false;
   }
   step->first_operand = static_cast<std::uint32_t>(operands_.size());
@@ -346,10 +364,11 @@ bool Plan::add_constant(const OperandSpec& operand, const_dnnl_memory_desc_t wan
   if (!layout_tag(id, &tag)) return false;
   ConstantUse use = {id, operand.dims, nullptr, wanted};
   if (tag >= 0) {
-    use.stored = keep(make_tagged(api_, operand.dims, static_cast<int>(tag)));
+    use.stored = keep(make_tagged(api_, operand.dims, operand.dtype, static_cast<int>(tag)));
   } else {
-    use.stored = keep(operand.is_view() ? make_strided(api_, operand.dims, operand.strides)
-                                        : make_plain(api_, operand.dims));
+    use.stored =
+        keep(operand.is_view() ? make_strided(api_, operand.dims, operand.dtype, operand.strides)
+                               : make_plain(api_, operand.dims, operand.dtype));
   }
   if (use.stored == nullptr)
     return fail("a constant is in a layout that this oneDNN does not know");
@@ -359,15 +378,14 @@ bool Plan::add_constant(const OperandSpec& operand, const_dnnl_memory_desc_t wan
 bool Plan::add_result(const KernelSpec& spec, const LayoutChoice& choice, Step* step) {
   Value& value = values_[graph_->entry_id({step->node, 0})];
   const auto layout = argument_layout(step->primitive, DNNL_ARG_DST);
-  const auto plain = keep(make_plain(api_, value.dims));
-  if (plain == nullptr) return fail("out of memory");
-  Version result = {spec.result_is_view() ? plain : layout, Place::kBuffer, 0, kNone};
+  const auto row_major = plain(value);
+  if (row_major == nullptr) return fail("out of memory");
+  Version result = {spec.result_is_view() ? row_major : layout, Place::kBuffer, 0, kNone};
   if (choice.sum_in_place) {
     const OperandSpec& residual = spec.operands[spec.post_ops[0].operand];
-    const auto bytes_as =
-        residual.is_view() ? keep(make_plain(api_, value_of(residual).dims)) : layout;
+    const auto bytes_as = residual.is_view() ? plain(value_of(residual)) : layout;
     result.index = find_version(value_of(residual), bytes_as)->index;
-  } else if (value.head != kNone && api_.memory_desc_equal(result.layout, plain) != 0) {
+  } else if (value.head != kNone && api_.memory_desc_equal(result.layout, row_major) != 0) {
     result.place = Place::kOutput;
     result.index = value.head;
   } else if (!new_buffer(layout, &result.index)) {
@@ -409,14 +427,14 @@ bool Plan::finish_outputs() {
     }
     if (written) continue;
     const Version from = versions_[value.versions];
-    const auto plain = keep(make_plain(api_, value.dims));
+    const auto row_major = plain(value);
     dnnl_status_t status = dnnl_success;
-    const auto reorder = describe_reorder(api_, engine_, from.layout, plain, &status);
+    const auto reorder = describe_reorder(api_, engine_, from.layout, row_major, &status);
     if (reorder == nullptr) return fail("no reorder of an output to row-major");
     const auto first = static_cast<std::uint32_t>(operands_.size());
     touch(from.place, from.index);
     const bool added = operands_.push({DNNL_ARG_FROM, from.layout, from.place, from.index}) &&
-                       operands_.push({DNNL_ARG_TO, plain, Place::kOutput, head});
+                       operands_.push({DNNL_ARG_TO, row_major, Place::kOutput, head});
     if (!add_step({reorder, first, 0, entry.node, true}, first) || !added) return false;
   }
   return true;

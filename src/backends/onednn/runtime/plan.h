@@ -74,6 +74,7 @@ class Plan {
   };
   struct Value {
     Dims dims;
+    dnnl_data_type_t dtype;
     std::uint32_t versions;   // the first; kNone before the value is there
     std::uint32_t last_node;  // that reads it
     std::uint32_t uses;
@@ -110,6 +111,11 @@ class Plan {
   const Version* find_version(const Value& value, const_dnnl_memory_desc_t layout) const;
   void touch(Place place, std::uint32_t index);
   const_dnnl_memory_desc_t keep(dnnl_memory_desc_t desc);
+  const_dnnl_memory_desc_t plain(const Value& value) {
+    return keep(make_plain(api_, value.dims, value.dtype));
+  }
+  const_dnnl_memory_desc_t wanted_layout(const KernelSpec& spec, std::int32_t operand,
+                                         dnnl_primitive_desc_t primitive);
   const_dnnl_memory_desc_t argument_layout(dnnl_primitive_desc_t primitive, int argument) const;
   Value& value_of(const OperandSpec& operand) { return values_[graph_->entry_id(operand.value)]; }
 

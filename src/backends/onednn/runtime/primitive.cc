@@ -28,16 +28,20 @@ class Scratch {
     if (i < 0) return nullptr;
     if (choice.operands[i] != nullptr) return choice.operands[i];
     const OperandSpec& operand = spec.operands[i];
-    return keep(operand.is_view() ? make_strided(api_, operand.dims, operand.strides)
-                                  : make_any(api_, operand.dims));
+    return keep(operand.is_view() ? make_strided(api_, operand.dims, operand.dtype, operand.strides)
+                                  : make_any(api_, operand.dims, operand.dtype));
   }
   const_dnnl_memory_desc_t result(const KernelSpec& spec) {
-    return keep(spec.result_is_view() ? make_strided(api_, spec.result, spec.result_strides)
-                                      : make_any(api_, spec.result));
+    return keep(spec.result_is_view()
+                    ? make_strided(api_, spec.result, spec.dtype, spec.result_strides)
+                    : make_any(api_, spec.result, spec.dtype));
   }
   const_dnnl_primitive_attr_t attributes(const KernelSpec& spec, const LayoutChoice& choice) {
     note(api_.primitive_attr_create(&attr_));
     note(api_.primitive_attr_set_scratchpad_mode(attr_, dnnl_scratchpad_mode_user));
+    if (spec.find(Role::kZeroPoint) >= 0) {
+      note(api_.primitive_attr_set_zero_points_mask(attr_, DNNL_ARG_SRC, 0));
+    }
     if (spec.post_op_count == 0) return attr_;
     note(api_.post_ops_create(&post_ops_));
     for (std::int32_t i = 0; i < spec.post_op_count; ++i) note(append(spec, choice, i));
@@ -154,6 +158,26 @@ bool computes_wrongly(const Api& api, const_dnnl_primitive_desc_t desc) {
   return implementation(api, desc).find("brgconv_strided") != std::string_view::npos;
 }
 
+// Without VNNI the library adds pairs of products in 16 bits, which saturate, or halves the weights
+// for it. Its kernels for AMX have not been tried.
+bool is_exact(const Api& api, const_dnnl_primitive_desc_t desc) {
+  const std::string_view name = implementation(api, desc);
+  return name.find("vnni") != std::string_view::npos || is_reference(api, desc);
+}
+
+// The library's first implementation from `desc` on, which it takes over, that computes sums of
+// integers as they are.
+dnnl_primitive_desc_t first_exact(const Api& api, dnnl_primitive_desc_t desc,
+                                  dnnl_status_t* status) {
+  while (!is_exact(api, desc)) {
+    if (api.primitive_desc_next_impl(desc) == dnnl_success) continue;
+    api.primitive_desc_destroy(desc);
+    *status = dnnl_unimplemented;
+    return nullptr;
+  }
+  return desc;
+}
+
 // Of those for a source in blocks of channels, the first that is right and not the reference; else
 // the reference.
 dnnl_primitive_desc_t describe_blocked(const Api& api, dnnl_engine_t engine, const KernelSpec& spec,
@@ -184,7 +208,9 @@ dnnl_primitive_desc_t describe_blocked(const Api& api, dnnl_engine_t engine, con
 dnnl_primitive_desc_t describe(const Api& api, dnnl_engine_t engine, const KernelSpec& spec,
                                const LayoutChoice& choice, dnnl_status_t* status) {
   const dnnl_primitive_desc_t desc = describe_once(api, engine, spec, choice, status);
-  if (desc == nullptr || !computes_wrongly(api, desc)) return desc;
+  if (desc == nullptr) return desc;
+  if (spec.is_integer()) return first_exact(api, desc, status);
+  if (!computes_wrongly(api, desc)) return desc;
   api.primitive_desc_destroy(desc);
   return describe_blocked(api, engine, spec, choice, status);
 }
@@ -217,6 +243,8 @@ int argument(const KernelSpec& spec, std::int32_t i) {
       return DNNL_ARG_SCALE;
     case Role::kShift:
       return DNNL_ARG_SHIFT;
+    case Role::kZeroPoint:
+      return DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC;
     case Role::kPostOp:
       break;
   }

@@ -26,10 +26,10 @@ constexpr Named<KernelKind> kKinds[] = {
 };
 
 constexpr Named<Role> kRoles[] = {
-    {"source", Role::kSource},   {"second_source", Role::kSecondSource},
-    {"weights", Role::kWeights}, {"bias", Role::kBias},
-    {"scale", Role::kScale},     {"shift", Role::kShift},
-    {"post_op", Role::kPostOp},
+    {"source", Role::kSource},        {"second_source", Role::kSecondSource},
+    {"weights", Role::kWeights},      {"bias", Role::kBias},
+    {"scale", Role::kScale},          {"shift", Role::kShift},
+    {"zero_point", Role::kZeroPoint}, {"post_op", Role::kPostOp},
 };
 
 constexpr Named<dnnl_alg_kind_t> kAlgorithms[] = {
@@ -44,6 +44,7 @@ constexpr Named<dnnl_alg_kind_t> kAlgorithms[] = {
     {"eltwise_hardswish", dnnl_eltwise_hardswish},
     {"eltwise_hardsigmoid", dnnl_eltwise_hardsigmoid},
     {"eltwise_linear", dnnl_eltwise_linear},
+    {"eltwise_round", dnnl_eltwise_round},
     {"binary_add", dnnl_binary_add},
     {"binary_mul", dnnl_binary_mul},
     {"pooling_max", dnnl_pooling_max},
@@ -113,7 +114,15 @@ class Reader {
   bool ok_ = true;
 };
 
-void read_operands(Reader& in, const JsonNode& node, KernelSpec* spec) {
+// A zero point of eight bits is read as the library wants it.
+dnnl_data_type_t read_data_type(Reader& in, const JsonGraph& graph, const OperandSpec& operand) {
+  const dnnl_data_type_t dtype =
+      parse_data_type(graph.dtype(graph.nodes()[operand.value.node], operand.value.index));
+  if (dtype == dnnl_data_type_undef) in.fail("an operand of an unknown data type");
+  return operand.role == Role::kZeroPoint ? dnnl_s32 : dtype;
+}
+
+void read_operands(Reader& in, const JsonGraph& graph, const JsonNode& node, KernelSpec* spec) {
   if (node.input_count > kMaxOperands) {
     in.fail("too many inputs");
     return;
@@ -122,6 +131,7 @@ void read_operands(Reader& in, const JsonNode& node, KernelSpec* spec) {
     OperandSpec& operand = spec->operands[spec->operand_count++];
     operand.value = node.inputs[i];
     if (!find(kRoles, in.text("roles", i), &operand.role)) in.fail("an unknown role");
+    operand.dtype = read_data_type(in, graph, operand);
     operand.dims = in.dims_of("operand", i, "_dims");
     operand.strides = in.dims_of("operand", i, "_strides");
     if (operand.dims.count == 0) in.fail("an operand has no dimensions");
@@ -158,7 +168,7 @@ std::int32_t KernelSpec::find(Role role) const {
 bool read_spec(const JsonGraph& graph, const JsonNode& node, KernelSpec* spec, TextBuffer* error) {
   Reader in(graph, node, error);
   if (!find(kKinds, in.text("kernel"), &spec->kind)) in.fail("an unknown kernel");
-  read_operands(in, node, spec);
+  read_operands(in, graph, node, spec);
   spec->result = in.dims("result_dims");
   spec->result_strides = in.dims("result_strides");
   if (spec->result.count == 0) in.fail("the result has no dimensions");
@@ -179,7 +189,11 @@ bool read_spec(const JsonGraph& graph, const JsonNode& node, KernelSpec* spec, T
 }
 
 dnnl_data_type_t parse_data_type(std::string_view text) {
-  return text == "float32" ? dnnl_f32 : dnnl_data_type_undef;
+  constexpr Named<dnnl_data_type_t> kTypes[] = {
+      {"float32", dnnl_f32}, {"int32", dnnl_s32}, {"int8", dnnl_s8}, {"uint8", dnnl_u8}};
+  dnnl_data_type_t dtype = dnnl_data_type_undef;
+  find(kTypes, text, &dtype);
+  return dtype;
 }
 
 dnnl_alg_kind_t parse_algorithm(std::string_view name) {

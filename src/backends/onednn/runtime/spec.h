@@ -35,7 +35,16 @@ enum class KernelKind : std::uint8_t {
   kConcat
 };
 
-enum class Role : std::uint8_t { kSource, kSecondSource, kWeights, kBias, kScale, kShift, kPostOp };
+enum class Role : std::uint8_t {
+  kSource,
+  kSecondSource,
+  kWeights,
+  kBias,
+  kScale,
+  kShift,
+  kZeroPoint,
+  kPostOp
+};
 
 // A value as the primitive sees it. With strides it is a view of the value's row-major bytes;
 // without, the primitive may have it in any layout.
@@ -44,7 +53,8 @@ struct OperandSpec {
   Role role = Role::kSource;
   Dims dims;
   Dims strides;
-  bool is_zeros = false;  // not the value but zeros: see Plan::without_empty_sum
+  dnnl_data_type_t dtype = dnnl_f32;  // that the primitive reads
+  bool is_zeros = false;              // not the value but zeros: see Plan::without_empty_sum
   bool is_view() const { return strides.count == dims.count && dims.count > 0; }
   void become_zeros() {
     is_zeros = true;
@@ -72,10 +82,15 @@ struct KernelSpec {
   dnnl_alg_kind_t algorithm = dnnl_alg_kind_undef;
   std::int32_t axis = 0;
   float alpha = 0, beta = 0, epsilon = 0;
-  dnnl_data_type_t dtype = dnnl_f32;
+  dnnl_data_type_t dtype = dnnl_f32;  // the result's
 
   bool is_convolution() const {
     return kind == KernelKind::kConvolution || kind == KernelKind::kDeconvolution;
+  }
+  // Of integers of eight bits, whose sums are to be exact?
+  bool is_integer() const {
+    return operand_count > 0 && (operands[0].dtype == dnnl_u8 || operands[0].dtype == dnnl_s8) &&
+           (is_convolution() || kind == KernelKind::kMatmul);
   }
   bool result_is_view() const { return result_strides.count == result.count && result.count > 0; }
   // The first operand of that role, or -1.

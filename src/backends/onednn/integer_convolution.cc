@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions of integers of eight bits, whose sums are exact, and what makes such integers of
+// the sums again: sum((x - zero) * w) + bias, times a scale, rounded, shifted and cut off. The
+// library goes on with sums in float32, which is as exact as int32 up to 2^24: kernels whose sums
+// could be larger are refused.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "backends/onednn/describe.h"
+#include "backends/onednn/windows.h"
+
+namespace tessera::backends::onednn {
+namespace {
+
+constexpr std::int64_t kMostExact = std::int64_t{1} << 24;
+
+struct Range {
+  std::int64_t least, most;
+};
+Range range_of(DType dtype) { return dtype == kInt8 ? Range{-128, 127} : Range{0, 255}; }
+
+// What is convolved: integers of eight bits, and the zero point that is subtracted from them.
+struct Source {
+  NodeId bytes;
+  NodeId zero;  // invalid: none
+  Range zeros;  // what it may be
+};
+
+// The zero point as the model has it: of eight bits, before a cast and a view of it.
+NodeId stored_zero(const Subject& s, NodeId id) {
+  while (s.is_inside(id) && !s.is_constant(id)) id = s.operands(id)[0];
+  return id;
+}
+
+Expected<Source, Refusal> source_of(const Subject& s, NodeId wide) {
+  const bool is_shifted = s.op(wide) == "subtract";
+  const NodeId cast = is_shifted ? s.operands(wide)[0] : wide;
+  Source out{s.operands(cast)[0], {}, {0, 0}};
+  const DType dtype = s.dtype(out.bytes);
+  if (!dtype.is_byte()) return refuse("data type {} has no eight bits", to_string(dtype));
+  if (!is_shifted) return out;
+  if (s.shape(wide) != s.shape(out.bytes)) return refuse("the zero point widens the image");
+  out.zero = stored_zero(s, s.operands(wide)[1]);
+  if (num_elements(s.shape(out.zero)) != Dim(1)) {
+    return refuse("the image has a zero point for each of several parts");
+  }
+  const auto known = s.scalar(out.zero);
+  if (!known && s.dtype(out.zero) != dtype) {
+    return refuse("the zero point is not known to be of the image's type");
+  }
+  const auto zero = static_cast<std::int64_t>(known.value_or(0));
+  out.zeros = known ? Range{zero, zero} : range_of(dtype);
+  if (known && zero == 0) out.zero = {};
+  return out;
+}
+
+// An output channel's weights above and below zero.
+struct Weights {
+  std::int64_t positive = 0, negative = 0;  // sums of magnitudes
+
+  // The largest magnitude of a sum over x - zero, x in `x`.
+  std::int64_t largest(Range x, std::int64_t zero) const {
+    const std::int64_t above = std::max<std::int64_t>(x.most - zero, 0),
+                       below = std::max<std::int64_t>(zero - x.least, 0);
+    return std::max(positive * above + negative * below, positive * below + negative * above);
+  }
+};
+
+// The largest magnitude of a sum; nothing: a weight does not fit eight bits.
+std::optional<std::int64_t> largest_sum(const Tensor& weights, Range x, Range zeros) {
+  const std::int64_t channels = weights.shape[0], terms = weights.num_elements() / channels;
+  const Range range = range_of(kInt8);
+  std::int64_t largest = 0;
+  for (std::int64_t channel = 0; channel < channels; ++channel) {
+    Weights sums;
+    for (std::int64_t i = channel * terms; i < (channel + 1) * terms; ++i) {
+      const std::int64_t w = element_as_int(weights, i);
+      if (w < range.least || w > range.most) return std::nullopt;
+      (w > 0 ? sums.positive : sums.negative) += std::abs(w);
+    }
+    // In between the sums are, too.
+    for (const std::int64_t zero : {zeros.least, zeros.most}) {
+      largest = std::max(largest, sums.largest(x, zero));
+    }
+  }
+  return largest;
+}
+
+std::int64_t largest_magnitude(const Tensor& t) {
+  std::int64_t largest = 0;
+  for (std::int64_t i = 0; i < t.num_elements(); ++i) {
+    largest = std::max(largest, std::abs(element_as_int(t, i)));
+  }
+  return largest;
+}
+
+// The post-operations for what follows the convolution, step by step from the core outwards.
+class Tail {
+ public:
+  Tail(const Subject& s, Kernel& kernel, std::int64_t largest)
+      : s_(s), kernel_(kernel), largest_(largest) {}
+
+  std::optional<Refusal> run() {
+    std::vector<NodeId> steps;
+    for (NodeId at = s_.match().root; at != s_.capture("core"); at = s_.operands(at)[chain(at)]) {
+      steps.push_back(at);
+    }
+    if (largest_ > kMostExact) return too_large();
+    for (std::size_t i = steps.size(); i-- > 0;) {
+      if (auto why = step(steps[i])) return why;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // Which operand comes from the core: the others are constants, or the match's inputs.
+  std::size_t chain(NodeId id) const {
+    const auto operands = s_.operands(id);
+    const auto is_link = [&](NodeId o) { return s_.is_inside(o) && !s_.is_constant(o); };
+    return static_cast<std::size_t>(std::ranges::find_if(operands, is_link) - operands.begin());
+  }
+  NodeId other(NodeId id) const { return s_.operands(id)[1 - chain(id)]; }
+
+  Refusal too_large() const {
+    return Refusal{fmt::format("its sums are up to {}, and float32 has all integers up to {} only",
+                               largest_, kMostExact)};
+  }
+
+  static std::optional<Refusal> not_float32() { return Refusal{"the sums become no float32"}; }
+
+  std::optional<Refusal> step(NodeId id) {
+    const std::string_view op = s_.op(id);
+    if (s_.shape(id) != kernel_.result_dims) return Refusal{"what follows widens the result"};
+    if (op == "cast" && s_.dtype(id).is_byte()) return narrow(id);
+    if (op == "cast") return s_.dtype(id) == kFloat32 ? std::nullopt : not_float32();
+    if (op == "round") return eltwise("eltwise_round");
+    if (op == "nn.relu") return eltwise("eltwise_relu");
+    if (op == "add") return s_.dtype(id) == kInt32 ? add_integers(other(id)) : add(other(id));
+    if (op == "multiply") return binary("binary_mul", other(id));
+    if (op == "maximum") return limit(other(id), least_);
+    return limit(other(id), most_);
+  }
+
+  std::optional<Refusal> eltwise(std::string algorithm, double alpha = 0, double beta = 0) {
+    kernel_.post_ops.push_back({std::move(algorithm), -1, alpha, beta});
+    return std::nullopt;
+  }
+
+  std::optional<Refusal> binary(std::string algorithm, NodeId operand) {
+    Shape dims(kernel_.result_dims.size(), 1);
+    const Shape given = s_.shape(operand);
+    if (is_along_channels(given, kernel_.result_dims)) {
+      dims[1] = kernel_.result_dims[1];
+    } else if (num_elements(given) != Dim(1)) {
+      return Refusal{"what follows has numbers for other parts of the result than channels"};
+    }
+    const int at = kernel_.add_operand(operand, "post_op", View::of(dims));
+    kernel_.post_ops.push_back({std::move(algorithm), at});
+    return std::nullopt;
+  }
+
+  std::optional<Refusal> add_integers(NodeId bias) {
+    const Tensor* tensor = s_.tensor(bias);
+    if (tensor == nullptr) return Refusal{"the bias is not known"};
+    largest_ += largest_magnitude(*tensor);
+    if (largest_ > kMostExact) return too_large();
+    return binary("binary_add", bias);
+  }
+
+  std::optional<Refusal> add(NodeId operand) {
+    const auto number = s_.scalar(operand);
+    return number ? eltwise("eltwise_linear", 1, *number) : binary("binary_add", operand);
+  }
+
+  std::optional<Refusal> limit(NodeId operand, std::optional<double>& bound) const {
+    bound = s_.scalar(operand);
+    if (bound) return std::nullopt;
+    return Refusal{"a limit of the result is not known"};
+  }
+
+  // The library cuts off at the type's limits itself.
+  std::optional<Refusal> narrow(NodeId id) {
+    const Range range = range_of(s_.dtype(id));
+    if (!least_ || !most_ || *least_ > *most_) return Refusal{"the result has no limits"};
+    const bool is_whole = *least_ == std::trunc(*least_) && *most_ == std::trunc(*most_);
+    const auto least = static_cast<double>(range.least), most = static_cast<double>(range.most);
+    if (*least_ < least || *most_ > most || !is_whole) {
+      return Refusal{"the limits of the result are none of its type"};
+    }
+    if (*least_ == least && *most_ == most) return std::nullopt;
+    return eltwise("eltwise_clip", *least_, *most_);
+  }
+
+  const Subject& s_;
+  Kernel& kernel_;
+  std::int64_t largest_;  // magnitude of the sums
+  std::optional<double> least_, most_;
+};
+
+}  // namespace
+
+KernelOr describe_integer_convolution(const Subject& s, std::string_view) {
+  if (auto why = s.size_refusal()) return Unexpected<Refusal>{*why};
+  const NodeId core = s.capture("core");
+  TESSERA_TRY(const Source source, source_of(s, s.operands(core)[0]));
+  const Tensor* weights = s.tensor(s.operands(core)[1]);
+  if (weights == nullptr) return refuse("the weight is not known");
+  const auto sum = largest_sum(*weights, range_of(s.dtype(source.bytes)), source.zeros);
+  if (!sum) return refuse("a weight without its zero point is no integer of eight bits");
+  TESSERA_TRY(Kernel kernel,
+              windows(s, "convolution", s.text(core, "kernel_layout"), source.bytes));
+  const int at = add_weights(s, core, kernel);
+  kernel.operands[static_cast<std::size_t>(at)].stored = kInt8;
+  if (source.zero) {
+    kernel.add_operand(source.zero, "zero_point", Shape{1});
+    if (s.is_constant(source.zero)) kernel.operands.back().stored = kInt32;
+  }
+  Tail tail(s, kernel, *sum);
+  if (auto why = tail.run()) return Unexpected<Refusal>{*why};
+  return kernel;
+}
+
+}  // namespace tessera::backends::onednn

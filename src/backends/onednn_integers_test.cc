@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions of integers of eight bits, as QLinearConv and ConvInteger become them: what is one
+// composite, and that its numbers are those of the operators, bit for bit.
+#include "backends/onednn/onednn.h"
+#include "backends/testing/graph_case.h"
+#include "support/testing/requirement.h"
+
+namespace tessera::backends {
+namespace {
+
+using Names = std::vector<std::string>;
+
+struct Shapes {
+  const char* name;
+  int spatial;
+  const char* image;    // its sizes
+  const char* weights;  // theirs
+  const char* attrs;
+  int channels;  // of the result
+};
+
+const Shapes kShapes[] = {
+    {"three_by_three", 2, "2, 16, 9, 11", "24, 16, 3, 3", "padding=[1, 1, 1, 1]", 24},
+    {"one_by_one", 2, "1, 20, 7, 7", "17, 20, 1, 1", "strides=[2, 2]", 17},
+    {"uneven_padding", 2, "2, 5, 9, 8", "8, 5, 3, 2", "padding=[1, 2, 0, 1], strides=[2, 1]", 8},
+    {"few_channels", 2, "2, 3, 17, 16", "16, 3, 7, 7", "padding=[3, 3, 3, 3], strides=[2, 2]", 16},
+    {"dilated", 2, "1, 16, 14, 14", "16, 16, 3, 3", "padding=[2, 2, 2, 2], dilation=[2, 2]", 16},
+    {"depthwise", 2, "2, 33, 9, 9", "33, 1, 3, 3", "padding=[1, 1, 1, 1], groups=33", 33},
+    {"several_of_each_channel", 2, "1, 8, 9, 9", "16, 1, 3, 3", "padding=[1, 1], groups=8", 16},
+    {"grouped", 2, "1, 12, 9, 9", "18, 4, 3, 3", "padding=[1, 1], groups=3", 18},
+    {"one_channel", 2, "1, 1, 9, 9", "1, 1, 3, 3", "", 1},
+    {"signal", 1, "2, 20, 50", "12, 20, 5", "padding=[2, 2]", 12},
+    {"volume", 3, "1, 8, 5, 6, 7", "8, 8, 3, 3, 3", "padding=[1, 1, 1]", 8},
+};
+
+// `%0` is the image as int32; `after` follows the sums, `%1`.
+std::string graph(const Shapes& s, const std::string& dtype, const std::string& wide,
+                  const std::string& after) {
+  std::string ones;
+  for (int i = 0; i < s.spatial; ++i) ones += ", 1";
+  const std::string attrs = *s.attrs != '\0' ? fmt::format(", {}", s.attrs) : "";
+  return fmt::format(R"(
+def @main(%x: Tensor[({0}), {1}], %z: {1}, %t: float32, %c_w: Tensor[({2}), int32],
+          %c_b: Tensor[({3}{4}), int32], %c_f: Tensor[({3}{4}), float32]) {{
+  %0 = {5};
+  %1 = nn.conv{6}d(%0, %c_w{7});
+  {8}
+}})",
+                     s.image, dtype, s.weights, s.channels, ones, wide, s.spatial, attrs, after);
+}
+
+const std::string kWide = "cast(%x, dtype=\"int32\")";
+
+std::string less(const std::string& zero) {
+  return fmt::format("subtract(cast(%x, dtype=\"int32\"), {})", zero);
+}
+
+// Rounded, shifted and cut off.
+std::string requantised(const std::string& sums, const std::string& factor, const char* zero,
+                        const char* least, const char* most, const char* dtype) {
+  return fmt::format(R"(%2 = multiply(cast({}, dtype="float32"), {});
+  %3 = add(round(%2), {});
+  cast(minimum(maximum(%3, {}), {}), dtype="{}"))",
+                     sums, factor, zero, least, most, dtype);
+}
+
+class OnednnIntegers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto missing = onednn_backend().available(Target("onednn"))) {
+      (void)::tessera::testing::is_there("onednn", false);
+      GTEST_SKIP() << missing->reason;
+    }
+  }
+
+  // Compiled, the results are those of the operators, without a difference.
+  static Names composites(const std::string& text) {
+    const Module module = testing::parse_graph(text);
+    const byoc::BackendChoice choices[] = {{&onednn_backend(), Target("onednn")}};
+    const auto outcome = testing::compile_graph(module, choices);
+    testing::expect_same_results(outcome.module, module, 0);
+    return testing::composites_of(outcome);
+  }
+  static std::string reason(const std::string& text) {
+    const byoc::BackendChoice choices[] = {{&onednn_backend(), Target("onednn")}};
+    const auto outcome = byoc::partition_greedy(testing::parse_graph(text), choices);
+    EXPECT_TRUE(outcome) << render(outcome.error());
+    EXPECT_TRUE(testing::composites_of(*outcome).empty());
+    return outcome->refusals.empty() ? "" : outcome->refusals.front().reason;
+  }
+};
+
+Names integer_conv(const Shapes& s, const char* what) {
+  return {fmt::format("integer_conv{}d{}", s.spatial, what)};
+}
+
+TEST_F(OnednnIntegers, SumsAreExactForAllShapes) {
+  for (const Shapes& s : kShapes) {
+    SCOPED_TRACE(s.name);
+    for (const char* dtype : {"uint8", "int8"}) {
+      EXPECT_EQ(composites(graph(s, dtype, kWide, "%1")), integer_conv(s, ""));
+      EXPECT_EQ(composites(graph(s, dtype, less("-7"), "%1")), integer_conv(s, ""));
+      EXPECT_EQ(composites(graph(s, dtype, less("cast(%z, dtype=\"int32\")"), "%1")),
+                integer_conv(s, ""));
+    }
+  }
+}
+
+TEST_F(OnednnIntegers, RequantisedResultsAreExactForAllShapes) {
+  for (const Shapes& s : kShapes) {
+    SCOPED_TRACE(s.name);
+    EXPECT_EQ(
+        composites(graph(s, "uint8", less("114"),
+                         requantised("add(%1, %c_b)", "0.0007f", "3f", "0f", "255f", "uint8"))),
+        integer_conv(s, "_requantised"));
+    // Halves go to the even number: most products are one.
+    EXPECT_EQ(composites(graph(s, "int8", less("-128"),
+                               requantised("%1", "0.0005f", "-17f", "-128f", "127f", "int8"))),
+              integer_conv(s, "_requantised"));
+    EXPECT_EQ(composites(graph(s, "int8", kWide,
+                               requantised("%1", "0.001953125f", "0f", "-10f", "100f", "int8"))),
+              integer_conv(s, "_requantised"));
+  }
+}
+
+TEST_F(OnednnIntegers, RescaledResultsAreExactForAllShapes) {
+  for (const Shapes& s : kShapes) {
+    SCOPED_TRACE(s.name);
+    EXPECT_EQ(composites(graph(s, "uint8", less("cast(%z, dtype=\"int32\")"),
+                               R"(%2 = multiply(cast(%1, dtype="float32"), %t);
+  nn.relu(add(%2, %c_f)))")),
+              integer_conv(s, "_rescaled"));
+    EXPECT_EQ(composites(graph(s, "int8", kWide,
+                               R"(multiply(cast(add(%1, %c_b), dtype="float32"), %c_f))")),
+              integer_conv(s, "_rescaled"));
+  }
+}
+
+// Layouts go on from one to the next in one region.
+TEST_F(OnednnIntegers, LayersInARow) {
+  EXPECT_EQ(composites(R"(
+def @main(%x: Tensor[(2, 8, 10, 10), uint8], %c_v: Tensor[(16, 8, 3, 3), int32],
+          %c_w: Tensor[(8, 16, 3, 3), int32]) {
+  %0 = nn.conv2d(cast(%x, dtype="int32"), %c_v, padding=[1, 1]);
+  %1 = round(multiply(cast(%0, dtype="float32"), 0.001f));
+  %2 = cast(minimum(maximum(%1, 0f), 255f), dtype="uint8");
+  %3 = nn.max_pool2d(%2, pool_size=[2, 2], strides=[2, 2]);
+  %4 = nn.conv2d(cast(%3, dtype="int32"), %c_w, padding=[1, 1]);
+  multiply(cast(%4, dtype="float32"), 0.002f)
+})"),
+            (Names{"integer_conv2d_requantised", "max_pool2d", "integer_conv2d_rescaled"}));
+}
+
+// 255 * 127 * 576 is more than 2^24.
+TEST_F(OnednnIntegers, WhatMayBeInexactIsLeft) {
+  const Shapes large = {"large", 2, "1, 512, 3, 3", "1, 512, 3, 3", "", 1};
+  EXPECT_NE(reason(graph(large, "uint8", kWide, "%1")).find("float32 has all integers up to"),
+            std::string::npos);
+  EXPECT_NE(reason(graph(kShapes[0], "uint8", less("cast(%t, dtype=\"int32\")"), "%1"))
+                .find("not known to be of the image's type"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera::backends
