@@ -230,7 +230,8 @@ Result<Partitioned> partition_module(Module module, const CompileOptions& option
     return fail(std::move(parts.unmeasurable));
   }
   for (const byoc::BackendChoice& c : parts.choices) parts.tried.emplace_back(c.backend->name());
-  parts.choices.push_back({&runtime_operators(), host_target(options.targets)});
+  const bool on_gpu = compute_target(options.targets).device() == DeviceType::kCuda;
+  parts.choices.push_back({&runtime_operators(on_gpu), host_target(options.targets)});
   TESSERA_TRY(module, ops::infer_types(std::move(module)));
   byoc::CompileContext context{toolchain, options.jobs, options.strict, {}};
   TESSERA_TRY(byoc::Adopted given, byoc::adopt_compiler_functions(

@@ -7,6 +7,7 @@
 
 #include "byoc/compiler_functions.h"
 #include "byoc/json_graph_writer.h"
+#include "ops/attrs/index.h"
 #include "ops/records/table.h"
 #include "relay/constant_mentions.h"
 #include "relay/rewrite.h"
@@ -21,7 +22,8 @@ using relay::NodeId;
 
 constexpr std::string_view kName = "runtime";
 
-// Loops that sort are quadratic in the elements: quicker than a call up to about here.
+// Loops that sort are quadratic in the elements, and those that scatter look for each element
+// through all updates: quicker than a call up to about here.
 constexpr std::int64_t kLongAxis = 48;
 
 // Elements that the call orders or counts: those along its axis, or all. A size that is known at
@@ -38,6 +40,38 @@ std::int64_t length_of(const relay::OpCall& call, const Type& data) {
   return data.shape()[static_cast<std::size_t>(at)].as_constant().value_or(kLongAxis);
 }
 
+bool is_scatter(const relay::OpCall& call) { return call.op->name.starts_with("scatter_"); }
+
+// Updates that may meet one element. Where it is not known how many there are, loops stay: they may
+// write into the memory of what they update, as caches want it.
+std::int64_t updates_of(const relay::OpCall& call, const Type& indices) {
+  if (call.op->name == "scatter_nd") {
+    return num_elements({indices.shape().begin() + 1, indices.shape().end()})
+        .as_constant()
+        .value_or(0);
+  }
+  const auto rank = static_cast<std::int64_t>(indices.rank());
+  const std::int64_t axis = relay::read_attrs<ops::ScatterElementsAttrs>(call.attrs).axis;
+  const auto at = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+  return indices.shape()[at].as_constant().value_or(0);
+}
+
+// Sums of 16 bits are rounded as the loops do it.
+std::optional<Refusal> check_scatter(const relay::OpCall& call, const Type& data,
+                                     const Type& indices) {
+  if (updates_of(call, indices) < kLongAxis) {
+    return Refusal{fmt::format("a loop is as quick for fewer than {} updates", kLongAxis)};
+  }
+  const bool is_nd = call.op->name == "scatter_nd";
+  const std::string mode = is_nd
+                               ? relay::read_attrs<ops::ScatterNdAttrs>(call.attrs).mode
+                               : relay::read_attrs<ops::ScatterElementsAttrs>(call.attrs).reduction;
+  const bool is_plain_number =
+      !data.dtype().is_bool() && (data.dtype().is_int() || data.dtype().bits >= 32);
+  if (mode == "update" || is_plain_number) return std::nullopt;
+  return Refusal{fmt::format("updates of {} by `{}` are loops", to_string(data.dtype()), mode)};
+}
+
 std::optional<Refusal> check(const relay::Match& match, const Target&) {
   const Function& f = *match.function;
   const auto& call = *f.as<relay::OpCall>(match.root);
@@ -47,6 +81,9 @@ std::optional<Refusal> check(const relay::Match& match, const Target&) {
     if (std::count(f.operands(match.root).begin(), f.operands(match.root).end(), operand) > 1) {
       return Refusal{"an operand is used twice"};
     }
+  }
+  if (is_scatter(call)) {
+    return check_scatter(call, f.type(first), f.type(f.operands(match.root)[1]));
   }
   if (call.op->compute != nullptr && length_of(call, f.type(first)) < kLongAxis) {
     return Refusal{fmt::format("a loop is as quick for fewer than {} elements", kLongAxis)};
@@ -128,12 +165,14 @@ Artifact artifact_of(const std::string& symbol, const Region& region) {
 
 class RuntimeOperators final : public byoc::Backend {
  public:
+  explicit RuntimeOperators(bool scatters) : scatters_(scatters) {}
   std::string_view name() const override { return kName; }
 
   std::vector<byoc::CompositePattern> patterns(const Target&) const override {
     std::vector<byoc::CompositePattern> out;
     for (const relay::Operator* op : ops::operators().all()) {
-      if (op->runtime_symbol.empty()) continue;
+      const bool is_left = op->name.starts_with("scatter_") && !scatters_;
+      if (op->runtime_symbol.empty() || is_left) continue;
       out.push_back({fmt::format("{}.{}", kName, op->name),
                      relay::is_op_any_args(std::string(op->name)), check});
     }
@@ -157,6 +196,9 @@ class RuntimeOperators final : public byoc::Backend {
     out.module = std::move(module);
     return out;
   }
+
+ private:
+  bool scatters_;
 };
 
 bool is_given_twice(const Function& f, std::span<const NodeId> operands, std::size_t i) {
@@ -194,9 +236,9 @@ Module with_distinct_operands(Module module) {
   return module;
 }
 
-const byoc::Backend& runtime_operators() {
-  static const RuntimeOperators operators;
-  return operators;
+const byoc::Backend& runtime_operators(bool on_gpu) {
+  static const RuntimeOperators for_cpu(true), for_gpu(false);
+  return on_gpu ? for_gpu : for_cpu;
 }
 
 }  // namespace tessera::driver

@@ -9,7 +9,8 @@
 
 namespace tessera::driver {
 
-const byoc::Backend& runtime_operators();
+// `on_gpu`: what the model is compiled for. Scattering is left to loops there.
+const byoc::Backend& runtime_operators(bool on_gpu);
 
 // Functions of the runtime take each operand by itself: a value that an operator without a loop
 // definition is given twice is copied for the second place, which costs nothing.

@@ -97,6 +97,7 @@ constexpr Operator kScatterElements{
     .infer = infer_scatter_elements,
     .eval = eval_scatter_elements,
     .compute = compute_scatter_elements,
+    .runtime_symbol = "tessera_scatter_elements",
     .samples = {"scatter_elements(float32[3,4], int64[2,4]{0..2}, float32[2,4])",
                 "scatter_elements(float16[2,5], int32[2,3]{-5..4}, float16[2,3], axis=1, "
                 "reduction=\"add\")",

@@ -100,6 +100,7 @@ constexpr Operator kScatterNd{
     .infer = infer_scatter_nd,
     .eval = eval_scatter_nd,
     .compute = compute_scatter_nd,
+    .runtime_symbol = "tessera_scatter_nd",
     .samples = {"scatter_nd(float32[4,3], int64[1,2]{0..3}, float32[2,3])",
                 "scatter_nd(float16[3,4], int32[2,5]{-3..2}, float16[5], mode=\"add\")",
                 "scatter_nd(int64[6], int64[1,9]{0..5}, int64[9])",

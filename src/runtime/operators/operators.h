@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that no loop nest can express, with the back end's calling convention. Their attributes
-// come as a JSON graph (runtime/json_graph.h) with one kernel node, whose first input node has the
-// shape of the first operand:
+// Operators that no loop nest can express, or only one that takes longer, with the back end's
+// calling convention. Their attributes come as a JSON graph (runtime/json_graph.h) with one kernel
+// node, whose first input node has the shape of the first operand:
 //   payload           the graph
 //   create_call_site  tessera_operator_create     destroy_call_site  tessera_operator_destroy
 // In a library they are the archive "runtime_operators". They need no workspace: scratch belongs to
@@ -47,5 +47,14 @@ int32_t tessera_non_max_suppression(const tessera_call* call, tessera_tensor** t
 // is -> float32[n,k], of each class.
 int32_t tessera_pairwise_coupling(const tessera_call* call, tessera_tensor** tensors,
                                   int32_t count);
+
+// data: T[n0, ..., d...], indices: int[m, i...], updates: T[i..., d...] -> data, where slices that
+// indices name are updated one after the other. Attribute: mode = update | add | mul | min | max;
+// all but the first of integers, and of floats of 32 and 64 bits. An index outside names nothing.
+int32_t tessera_scatter_nd(const tessera_call* call, tessera_tensor** tensors, int32_t count);
+
+// data: T[d...], indices: int[e...], updates: T[e...] -> data, where the element at each place of
+// indices, with the index along `axis`, is updated. Attributes: axis, reduction (as mode above).
+int32_t tessera_scatter_elements(const tessera_call* call, tessera_tensor** tensors, int32_t count);
 
 }  // extern "C"

@@ -89,6 +89,47 @@ TEST_F(OperatorTest, PlacesOfWhatIsNotZero) {
   EXPECT_NE(run(tessera_argwhere, "", {&x, &few}), "");
 }
 
+TEST_F(OperatorTest, TheLastUpdateOfASliceWins) {
+  Value x(kF32, {3, 2}, std::vector<float>{1, 2, 3, 4, 5, 6});
+  Value at(kI64, {1, 4}, std::vector<std::int64_t>{2, 0, -1, 7});  // one outside names nothing
+  Value updates(kF32, {4, 2}, std::vector<float>{10, 20, 30, 40, 50, 60, 70, 80});
+  Value y(kF32, {3, 2}, std::vector<float>(6));
+  EXPECT_EQ(run(tessera_scatter_nd, R"("mode": [["update"]])", {&x, &at, &updates, &y}), "");
+  EXPECT_EQ(y.as<float>(), (std::vector<float>{30, 40, 3, 4, 50, 60}));
+  EXPECT_EQ(run(tessera_scatter_nd, R"("mode": [["add"]])", {&x, &at, &updates, &y}), "");
+  EXPECT_EQ(y.as<float>(), (std::vector<float>{31, 42, 3, 4, 65, 86}));
+  Value few(kF32, {3, 2}, std::vector<float>(6));
+  EXPECT_NE(run(tessera_scatter_nd, "", {&x, &at, &few, &y}), "");
+}
+
+TEST_F(OperatorTest, ElementsAreScatteredAlongAnAxis) {
+  Value x(kU8, {2, 3}, std::vector<std::uint8_t>{1, 2, 3, 4, 5, 250});
+  Value at(kI32, {2, 2}, std::vector<std::int32_t>{1, -2, 1, 0});
+  Value updates(kU8, {2, 2}, std::vector<std::uint8_t>{10, 20, 30, 40});
+  Value y(kU8, {2, 3}, std::vector<std::uint8_t>(6));
+  const std::string first = R"("axis": [["0"]], "reduction": [[")";
+  EXPECT_EQ(run(tessera_scatter_elements, first + R"(update"]])", {&x, &at, &updates, &y}), "");
+  EXPECT_EQ(y.as<std::uint8_t>(), (std::vector<std::uint8_t>{1, 40, 3, 30, 5, 250}));
+  EXPECT_EQ(run(tessera_scatter_elements, first + R"(max"]])", {&x, &at, &updates, &y}), "");
+  EXPECT_EQ(y.as<std::uint8_t>(), (std::vector<std::uint8_t>{1, 40, 3, 30, 5, 250}));
+  Value last(kI32, {2, 2}, std::vector<std::int32_t>{2, 2, 2, 0});
+  const std::string along = R"("axis": [["-1"]], "reduction": [["add"]])";
+  EXPECT_EQ(run(tessera_scatter_elements, along, {&x, &last, &updates, &y}), "");
+  EXPECT_EQ(y.as<std::uint8_t>(), (std::vector<std::uint8_t>{1, 2, 33, 44, 5, 24}));
+  EXPECT_NE(run(tessera_scatter_elements, R"("axis": [["2"]])", {&x, &last, &updates, &y}), "");
+}
+
+TEST_F(OperatorTest, AScatteredNanStays) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Value x(kF32, {3}, std::vector<float>{nan, 1, 1});
+  Value at(kI64, {1, 3}, std::vector<std::int64_t>{0, 1, 2});
+  Value updates(kF32, {3}, std::vector<float>{5, nan, -5}), y(kF32, {3}, std::vector<float>(3));
+  EXPECT_EQ(run(tessera_scatter_nd, R"("mode": [["min"]])", {&x, &at, &updates, &y}), "");
+  const auto found = y.as<float>();
+  EXPECT_TRUE(std::isnan(found[0]) && std::isnan(found[1]));
+  EXPECT_EQ(found[2], -5);
+}
+
 TEST_F(OperatorTest, TopKTakesTheLargestAlongAnAxis) {
   Value x(kF32, {2, 3, 2}, std::vector<float>{1, 9, 5, 7, 3, 8, -1, -2, -3, -4, -2, -2});
   Value values(kF32, {2, 2, 2}, std::vector<float>(8)),
