@@ -37,11 +37,13 @@ TEST(PassOrder, StepsDependOnOptionsAndTargets) {
   CompileOptions options = options_for({"cpu"});
   EXPECT_FALSE(pass_list(Stage::kGraph, options).starts_with("elide-index-checks"));
   EXPECT_TRUE(pass_list(Stage::kNative, options).ends_with(",fuse-ops"));
+  EXPECT_NE(pass_list(Stage::kGraph, options).find("separate-widening"), std::string::npos);
   options.unchecked_indices = true;
   EXPECT_TRUE(pass_list(Stage::kGraph, options).starts_with("elide-index-checks{all=true},"));
   const std::string on_gpu = pass_list(Stage::kGraph, options_for({"cuda"}));
   EXPECT_NE(on_gpu.find("combine-parallel-dense"), std::string::npos);
   EXPECT_EQ(on_gpu.find("convert-quantized-products"), std::string::npos);
+  EXPECT_EQ(on_gpu.find("separate-widening"), std::string::npos);
   const std::string with_integers = pass_list(Stage::kGraph, options_for({"cuda", "cutlass"}));
   EXPECT_TRUE(with_integers.starts_with("decompose-quantization,convert-quantized-products,"));
 }

@@ -5,6 +5,7 @@
 
 #include "backends/table.h"
 #include "byoc/partition.h"
+#include "driver/pass_order.h"
 #include "driver/testing/model_test.h"
 #include "import/testing/model.h"
 #include "ops/evaluation/compare.h"
@@ -14,6 +15,7 @@
 #include "passes/manager.h"
 #include "passes/pass.h"
 #include "passes/pipeline_text.h"
+#include "support/testing/requirement.h"
 
 namespace tessera::driver {
 namespace {
@@ -121,6 +123,39 @@ TEST_F(QuantizedModels, ConvIntegerWithAComputedZeroPointIsExact) {
   model_.output("y", {1, 5, 7, 6}, Proto::INT32);
   EXPECT_EQ(composites({image({1, 8, 6, 7}, kUInt8, 0), image({}, kUInt8, 77)}, 0),
             std::vector<std::string>{"cutlass.integer_conv2d_shifted"});
+}
+
+// On a CPU both are taken, though they read one tensor with one zero point.
+TEST_F(QuantizedModels, LayersThatReadOneTensorGoToOnednn) {
+  if (backends::find_backend("onednn")->available(Target("onednn"))) {
+    (void)::tessera::testing::is_there("onednn", false);
+    GTEST_SKIP();
+  }
+  model_.input("x", {2, 8, 6, 7}, Proto::UINT8);
+  model_.floats("s", {}, {0.05F});
+  model_.floats("t", {}, {1e-3F});
+  zero_point("z", 114);
+  bytes("zw", {}, Proto::INT8, std::string(1, '\0'));
+  weights("v", {8, 8, 3, 3});
+  weights("w", {8, 8, 1, 1});
+  auto* first = model_.node("QLinearConv", {"x", "s", "z", "v", "t", "zw", "s", "z"}, {"a"});
+  import::set_ints(first, "pads", {1, 1, 1, 1});
+  model_.node("QLinearConv", {"x", "s", "z", "w", "t", "zw", "s", "z"}, {"b"});
+  model_.output("a", {2, 8, 6, 7}, Proto::UINT8);
+  model_.output("b", {2, 8, 6, 7}, Proto::UINT8);
+  CompileOptions options;
+  options.targets.emplace_back("cpu");
+  const auto calls =
+      value_of(passes::parse_pipeline(pass_list(Stage::kGraph, options), passes::all_passes()));
+  Module module = value_of(ops::infer_types(value_of(model_.import())));
+  module = value_of(passes::run_passes(std::move(module), calls, ops::operators())).module;
+  const byoc::BackendChoice choices[] = {{backends::find_backend("onednn"), Target("onednn")}};
+  const auto placed =
+      value_of(byoc::partition_greedy(value_of(ops::infer_types(std::move(module))), choices));
+  std::size_t composites = 0;
+  for (const auto& region : placed.regions) composites += region.composites.size();
+  EXPECT_EQ(composites, 2u);
+  EXPECT_TRUE(placed.refusals.empty());
 }
 
 TEST_F(QuantizedModels, ConvBetweenDequantizationsIsAsNearAsRoundingIs) {
