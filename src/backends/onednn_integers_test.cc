@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of integers of eight bits, as QLinearConv and ConvInteger become them: what is one
-// composite, and that its numbers are those of the operators, bit for bit.
+// Convolutions and products of integers of eight bits, as QLinearConv, ConvInteger, QLinearMatMul
+// and MatMulInteger become them: what is one composite, and that its numbers are those of the
+// operators, bit for bit.
 #include "backends/onednn/onednn.h"
 #include "backends/testing/graph_case.h"
 #include "support/testing/requirement.h"
@@ -136,6 +137,39 @@ TEST_F(OnednnIntegers, RescaledResultsAreExactForAllShapes) {
   }
 }
 
+// Rows of any number of dimensions, and weights that lie along the terms or the columns.
+TEST_F(OnednnIntegers, ProductsAreExact) {
+  const struct {
+    const char *rows, *weight, *op, *name;
+  } products[] = {{"7, 30", "17, 30", "nn.dense(%0, %c_w, units=17", "dense"},
+                  {"2, 3, 64", "64, 17", "nn.matmul(%0, %c_w, units=None", "matmul"},
+                  {"1, 5", "17, 5", "nn.matmul(%0, %c_w, units=None, transpose_b=True", "matmul"}};
+  for (const auto& p : products) {
+    SCOPED_TRACE(p.rows);
+    const auto text = [&p](const char* dtype, const std::string& wide, const std::string& after) {
+      return fmt::format(R"(
+def @main(%x: Tensor[({0}), {1}], %z: Tensor[(1), {1}], %t: float32, %c_w: Tensor[({2}), int32],
+          %c_b: Tensor[(17), int32], %c_f: Tensor[(17), float32]) {{
+  %0 = {3};
+  %1 = {4});
+  {5}
+}})",
+                         p.rows, dtype, p.weight, wide, p.op, after);
+    };
+    const std::string name = fmt::format("integer_{}", p.name);
+    const std::string runs_own = less("reshape(cast(%z, dtype=\"int32\"), newshape=[])");
+    EXPECT_EQ(composites(text("uint8", runs_own, "%1")), Names{name});
+    EXPECT_EQ(composites(text("int8", less("5"), "%1")), Names{name});
+    EXPECT_EQ(composites(text("int8", runs_own, R"(%2 = multiply(cast(%1, dtype="float32"), %t);
+  add(%2, %c_f))")),
+              Names{name + "_rescaled"});
+    EXPECT_EQ(
+        composites(text("uint8", kWide,
+                        requantised("add(%1, %c_b)", "0.0017f", "100f", "0f", "255f", "uint8"))),
+        Names{name + "_requantised"});
+  }
+}
+
 // Layouts go on from one to the next in one region.
 TEST_F(OnednnIntegers, LayersInARow) {
   EXPECT_EQ(composites(R"(
@@ -157,7 +191,7 @@ TEST_F(OnednnIntegers, WhatMayBeInexactIsLeft) {
   EXPECT_NE(reason(graph(large, "uint8", kWide, "%1")).find("float32 has all integers up to"),
             std::string::npos);
   EXPECT_NE(reason(graph(kShapes[0], "uint8", less("cast(%t, dtype=\"int32\")"), "%1"))
-                .find("not known to be of the image's type"),
+                .find("not known to be of eight bits"),
             std::string::npos);
 }
 

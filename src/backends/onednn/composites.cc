@@ -90,22 +90,30 @@ Pattern widened_bytes() {
 
 // Sums of integers, as they are, or with a bias and times a scale as floats, or rounded to integers
 // of eight bits again.
-void add_integer_convolutions(Table& table) {
-  for (const auto& [op, name] :
-       {std::pair("nn.conv2d", "integer_conv2d"), std::pair("nn.conv1d", "integer_conv1d"),
-        std::pair("nn.conv3d", "integer_conv3d")}) {
-    const Pattern core = is_op(op, {widened_bytes(), is_constant()}, "core").has_dtype(kInt32);
-    const Pattern sums = is_op("add", {core, is_constant()}) | core;
-    const Pattern scaled = is_op("multiply", {is_op("cast", {sums}), constant_or_any("")});
-    const Pattern whole = is_op("round", {scaled});
-    const Pattern shifted = is_op("add", {whole, is_constant()}) | whole;
-    const Pattern above = is_op("maximum", {shifted, is_constant()});
-    const Pattern real = is_op("add", {scaled, is_constant()}) | scaled;
-    const std::string base = name;
-    table.add(base + "_requantised", is_op("cast", {is_op("minimum", {above, is_constant()})}),
-              describe_integer_convolution);
-    table.add(base + "_rescaled", is_op("nn.relu", {real}) | real, describe_integer_convolution);
-    table.add(base, core, describe_integer_convolution);
+void add_integers(Table& table, const std::string& name, const Pattern& core,
+                  KernelOr (*describe)(const Subject&, std::string_view)) {
+  const Pattern sums = is_op("add", {core, is_constant()}) | core;
+  const Pattern scaled = is_op("multiply", {is_op("cast", {sums}), constant_or_any("")});
+  const Pattern whole = is_op("round", {scaled});
+  const Pattern shifted = is_op("add", {whole, is_constant()}) | whole;
+  const Pattern above = is_op("maximum", {shifted, is_constant()});
+  const Pattern real = is_op("add", {scaled, is_constant()}) | scaled;
+  table.add(name + "_requantised", is_op("cast", {is_op("minimum", {above, is_constant()})}),
+            describe);
+  table.add(name + "_rescaled", is_op("nn.relu", {real}) | real, describe);
+  table.add(name, core, describe);
+}
+
+void add_integer_products(Table& table) {
+  const auto core = [](const char* op) {
+    return is_op(op, {widened_bytes(), is_constant()}, "core").has_dtype(kInt32);
+  };
+  for (const char* op : {"nn.conv2d", "nn.conv1d", "nn.conv3d"}) {
+    add_integers(table, "integer_" + std::string(op).substr(3), core(op),
+                 describe_integer_convolution);
+  }
+  for (const char* op : {"nn.matmul", "nn.dense"}) {
+    add_integers(table, "integer_" + std::string(op).substr(3), core(op), describe_integer_product);
   }
 }
 
@@ -179,7 +187,7 @@ void add_others(Table& table) {
 
 std::vector<Composite> make_table() {
   Table table;
-  add_integer_convolutions(table);
+  add_integer_products(table);
   add_convolutions(table);
   add_deconvolutions(table);
   add_dense(table);

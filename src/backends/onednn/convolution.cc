@@ -13,7 +13,7 @@ namespace {
 // Per channel, or the vector of nn.bias_add.
 bool is_per_channel(const Subject& s, const EpilogueStep& step, const Shape& result) {
   if (s.op(step.node) == "nn.bias_add") return s.integer(step.node, "axis") == 1;
-  return is_along_channels(s.shape(step.other), result);
+  return is_along(s.shape(step.other), result, 1);
 }
 
 std::optional<Refusal> add_epilogue(const Subject& s, const std::vector<EpilogueStep>& steps,

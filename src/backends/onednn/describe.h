@@ -14,6 +14,7 @@ KernelOr describe_convolution(const Subject& subject, std::string_view activatio
 KernelOr describe_deconvolution(const Subject& subject, std::string_view activation_name);
 // "core" alone: the sums, of casts of integers of eight bits.
 KernelOr describe_integer_convolution(const Subject& subject, std::string_view activation_name);
+KernelOr describe_integer_product(const Subject& subject, std::string_view activation_name);
 
 // "core": the operator. "activation" as above.
 KernelOr describe_pooling(const Subject& subject, std::string_view activation_name);

@@ -61,10 +61,10 @@ int add_weights(const Subject& s, NodeId core, Kernel& kernel) {
   return kernel.add_operand(weights, "weights", View::of(std::move(dims)));
 }
 
-bool is_along_channels(const Shape& dims, const Shape& result) {
-  const std::size_t behind = result.size() - 2;
-  if (dims.size() <= behind || num_elements(dims) != result[1]) return false;
-  return dims[dims.size() - 1 - behind] == result[1];
+bool is_along(const Shape& dims, const Shape& result, std::size_t axis) {
+  const std::size_t behind = result.size() - 1 - axis;
+  if (dims.size() <= behind || num_elements(dims) != result[axis]) return false;
+  return dims[dims.size() - 1 - behind] == result[axis];
 }
 
 }  // namespace tessera::backends::onednn

@@ -26,7 +26,8 @@ KernelOr windows(const Subject& s, std::string_view kind, const std::string& ker
 // own. The operand's number.
 int add_weights(const Subject& s, NodeId core, Kernel& kernel);
 
-// [C, 1...] or [1, C, 1...] beside a result [N, C, ...].
-bool is_along_channels(const Shape& dims, const Shape& result);
+// Does a value have an element for each of that dimension of the result, where broadcasting meets
+// it? [C, 1...] and [1, C, 1...] are along 1 of [N, C, ...].
+bool is_along(const Shape& dims, const Shape& result, std::size_t axis);
 
 }  // namespace tessera::backends::onednn

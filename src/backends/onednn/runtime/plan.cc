@@ -201,6 +201,12 @@ bool Plan::free_weights(const KernelSpec& spec, LayoutChoice* choice) {
   return true;
 }
 
+// Zeros that stand for nothing are not shifted.
+void Plan::without_zero_point(KernelSpec* spec) {
+  const std::int32_t zero_point = spec->find(Role::kZeroPoint);
+  if (zero_point >= 0) spec->operands[zero_point].become_zeros();
+}
+
 // A product that sums over nothing, as sizes can have it that only the run knows, is 0 with all
 // that follows; oneDNN would write nothing at all. It sums over one zero instead.
 void Plan::without_empty_sum(KernelSpec* spec) {
@@ -210,6 +216,7 @@ void Plan::without_empty_sum(KernelSpec* spec) {
   a.dims.at[a.dims.count - 1] = b.dims.at[b.dims.count - 2] = 1;
   a.become_zeros();
   b.become_zeros();
+  without_zero_point(spec);
 }
 
 // Likewise a convolution without channels, or over borders alone: one zero takes the place of the
@@ -236,9 +243,7 @@ void Plan::without_empty_source(KernelSpec* spec) {
     --(spec->padding_end.at[d] > 0 ? spec->padding_end : spec->padding_begin).at[d];
   }
   source.become_zeros();
-  // What stands for a border is without a zero point.
-  const std::int32_t zero_point = spec->find(Role::kZeroPoint);
-  if (zero_point >= 0) spec->operands[zero_point].become_zeros();
+  without_zero_point(spec);
 }
 
 // Where the source's layout decides the kernel's, and where the library decides.

@@ -88,6 +88,7 @@ class Plan {
   bool read_value(std::uint32_t node, std::uint32_t output);
   bool add_kernel(std::uint32_t node);
   bool add_empty_result(std::uint32_t node);
+  static void without_zero_point(KernelSpec* spec);
   static void without_empty_sum(KernelSpec* spec);
   static void without_empty_source(KernelSpec* spec);
   bool choose_layouts(const KernelSpec& spec, LayoutChoice* choice);

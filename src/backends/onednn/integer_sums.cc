@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of integers of eight bits, whose sums are exact, and what makes such integers of
-// the sums again: sum((x - zero) * w) + bias, times a scale, rounded, shifted and cut off. The
-// library goes on with sums in float32, which is as exact as int32 up to 2^24: kernels whose sums
-// could be larger are refused.
+#include "backends/onednn/integer_sums.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 
-#include "backends/onednn/describe.h"
 #include "backends/onednn/windows.h"
 
 namespace tessera::backends::onednn {
@@ -16,17 +12,7 @@ namespace {
 
 constexpr std::int64_t kMostExact = std::int64_t{1} << 24;
 
-struct Range {
-  std::int64_t least, most;
-};
 Range range_of(DType dtype) { return dtype == kInt8 ? Range{-128, 127} : Range{0, 255}; }
-
-// What is convolved: integers of eight bits, and the zero point that is subtracted from them.
-struct Source {
-  NodeId bytes;
-  NodeId zero;  // invalid: none
-  Range zeros;  // what it may be
-};
 
 // The zero point as the model has it: of eight bits, before a cast and a view of it.
 NodeId stored_zero(const Subject& s, NodeId id) {
@@ -34,27 +20,32 @@ NodeId stored_zero(const Subject& s, NodeId id) {
   return id;
 }
 
-Expected<Source, Refusal> source_of(const Subject& s, NodeId wide) {
+}  // namespace
+
+Expected<IntegerSource, Refusal> integer_source(const Subject& s, NodeId wide) {
   const bool is_shifted = s.op(wide) == "subtract";
   const NodeId cast = is_shifted ? s.operands(wide)[0] : wide;
-  Source out{s.operands(cast)[0], {}, {0, 0}};
+  IntegerSource out{s.operands(cast)[0], {}, {0, 0}};
   const DType dtype = s.dtype(out.bytes);
   if (!dtype.is_byte()) return refuse("data type {} has no eight bits", to_string(dtype));
   if (!is_shifted) return out;
-  if (s.shape(wide) != s.shape(out.bytes)) return refuse("the zero point widens the image");
+  if (s.shape(wide) != s.shape(out.bytes))
+    return refuse("the zero point widens what it is subtracted from");
   out.zero = stored_zero(s, s.operands(wide)[1]);
   if (num_elements(s.shape(out.zero)) != Dim(1)) {
-    return refuse("the image has a zero point for each of several parts");
+    return refuse("there is a zero point for each of several parts");
   }
   const auto known = s.scalar(out.zero);
   if (!known && s.dtype(out.zero) != dtype) {
-    return refuse("the zero point is not known to be of the image's type");
+    return refuse("the zero point is not known to be of eight bits");
   }
   const auto zero = static_cast<std::int64_t>(known.value_or(0));
   out.zeros = known ? Range{zero, zero} : range_of(dtype);
   if (known && zero == 0) out.zero = {};
   return out;
 }
+
+namespace {
 
 // An output channel's weights above and below zero.
 struct Weights {
@@ -69,14 +60,15 @@ struct Weights {
 };
 
 // The largest magnitude of a sum; nothing: a weight does not fit eight bits.
-std::optional<std::int64_t> largest_sum(const Tensor& weights, Range x, Range zeros) {
-  const std::int64_t channels = weights.shape[0], terms = weights.num_elements() / channels;
+std::optional<std::int64_t> largest_sum(const Tensor& weights, const WeightOrder& order, Range x,
+                                        Range zeros) {
   const Range range = range_of(kInt8);
   std::int64_t largest = 0;
-  for (std::int64_t channel = 0; channel < channels; ++channel) {
+  for (std::int64_t channel = 0; channel < order.channels; ++channel) {
     Weights sums;
-    for (std::int64_t i = channel * terms; i < (channel + 1) * terms; ++i) {
-      const std::int64_t w = element_as_int(weights, i);
+    for (std::int64_t term = 0; term < order.terms; ++term) {
+      const std::int64_t w =
+          element_as_int(weights, channel * order.channel_stride + term * order.term_stride);
       if (w < range.least || w > range.most) return std::nullopt;
       (w > 0 ? sums.positive : sums.negative) += std::abs(w);
     }
@@ -99,8 +91,12 @@ std::int64_t largest_magnitude(const Tensor& t) {
 // The post-operations for what follows the convolution, step by step from the core outwards.
 class Tail {
  public:
-  Tail(const Subject& s, Kernel& kernel, std::int64_t largest)
-      : s_(s), kernel_(kernel), largest_(largest) {}
+  Tail(const Subject& s, Kernel& kernel, std::size_t axis, std::int64_t largest)
+      : s_(s),
+        kernel_(kernel),
+        result_(s.shape(s.capture("core"))),
+        axis_(axis),
+        largest_(largest) {}
 
   std::optional<Refusal> run() {
     std::vector<NodeId> steps;
@@ -132,7 +128,7 @@ class Tail {
 
   std::optional<Refusal> step(NodeId id) {
     const std::string_view op = s_.op(id);
-    if (s_.shape(id) != kernel_.result_dims) return Refusal{"what follows widens the result"};
+    if (s_.shape(id) != result_) return Refusal{"what follows widens the result"};
     if (op == "cast" && s_.dtype(id).is_byte()) return narrow(id);
     if (op == "cast") return s_.dtype(id) == kFloat32 ? std::nullopt : not_float32();
     if (op == "round") return eltwise("eltwise_round");
@@ -149,10 +145,11 @@ class Tail {
   }
 
   std::optional<Refusal> binary(std::string algorithm, NodeId operand) {
+    // The channels are the last dimension of a product's rows, as the kernel sees them.
     Shape dims(kernel_.result_dims.size(), 1);
     const Shape given = s_.shape(operand);
-    if (is_along_channels(given, kernel_.result_dims)) {
-      dims[1] = kernel_.result_dims[1];
+    if (is_along(given, result_, axis_)) {
+      dims[std::min(axis_, dims.size() - 1)] = result_[axis_];
     } else if (num_elements(given) != Dim(1)) {
       return Refusal{"what follows has numbers for other parts of the result than channels"};
     }
@@ -195,31 +192,27 @@ class Tail {
 
   const Subject& s_;
   Kernel& kernel_;
-  std::int64_t largest_;  // magnitude of the sums
+  const Shape result_;
+  const std::size_t axis_;  // of the channels
+  std::int64_t largest_;    // magnitude of the sums
   std::optional<double> least_, most_;
 };
 
 }  // namespace
 
-KernelOr describe_integer_convolution(const Subject& s, std::string_view) {
-  if (auto why = s.size_refusal()) return Unexpected<Refusal>{*why};
-  const NodeId core = s.capture("core");
-  TESSERA_TRY(const Source source, source_of(s, s.operands(core)[0]));
-  const Tensor* weights = s.tensor(s.operands(core)[1]);
-  if (weights == nullptr) return refuse("the weight is not known");
-  const auto sum = largest_sum(*weights, range_of(s.dtype(source.bytes)), source.zeros);
-  if (!sum) return refuse("a weight without its zero point is no integer of eight bits");
-  TESSERA_TRY(Kernel kernel,
-              windows(s, "convolution", s.text(core, "kernel_layout"), source.bytes));
-  const int at = add_weights(s, core, kernel);
-  kernel.operands[static_cast<std::size_t>(at)].stored = kInt8;
+std::optional<Refusal> add_integers(const Subject& s, const IntegerSource& source, int weights,
+                                    const WeightOrder& order, std::size_t axis, Kernel& kernel) {
+  KernelOperand& operand = kernel.operands[static_cast<std::size_t>(weights)];
+  const Tensor* tensor = s.tensor(operand.value);
+  if (tensor == nullptr) return Refusal{"the weight is not known"};
+  const auto sum = largest_sum(*tensor, order, range_of(s.dtype(source.bytes)), source.zeros);
+  if (!sum) return Refusal{"a weight without its zero point is no integer of eight bits"};
+  operand.stored = kInt8;
   if (source.zero) {
     kernel.add_operand(source.zero, "zero_point", Shape{1});
     if (s.is_constant(source.zero)) kernel.operands.back().stored = kInt32;
   }
-  Tail tail(s, kernel, *sum);
-  if (auto why = tail.run()) return Unexpected<Refusal>{*why};
-  return kernel;
+  return Tail(s, kernel, axis, *sum).run();
 }
 
 }  // namespace tessera::backends::onednn

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What integer_sums.h completes: convolutions, and products with a weight.
+#include "backends/onednn/describe.h"
+#include "backends/onednn/integer_sums.h"
+#include "backends/onednn/windows.h"
+
+namespace tessera::backends::onednn {
+
+KernelOr describe_integer_convolution(const Subject& s, std::string_view) {
+  if (auto why = s.size_refusal()) return Unexpected<Refusal>{*why};
+  const NodeId core = s.capture("core");
+  TESSERA_TRY(const IntegerSource source, integer_source(s, s.operands(core)[0]));
+  TESSERA_TRY(Kernel kernel,
+              windows(s, "convolution", s.text(core, "kernel_layout"), source.bytes));
+  const int weights = add_weights(s, core, kernel);
+  const Ints shape = *constant_shape(s.shape(s.operands(core)[1]));
+  std::int64_t terms = 1;
+  for (std::size_t i = 1; i < shape.size(); ++i) terms *= shape[i];
+  if (auto why = add_integers(s, source, weights, {shape[0], terms, terms, 1}, 1, kernel)) {
+    return Unexpected<Refusal>{*why};
+  }
+  return kernel;
+}
+
+KernelOr describe_integer_product(const Subject& s, std::string_view) {
+  if (auto why = s.size_refusal()) return Unexpected<Refusal>{*why};
+  const NodeId core = s.capture("core");
+  TESSERA_TRY(const IntegerSource source, integer_source(s, s.operands(core)[0]));
+  const bool is_dense = s.op(core) == "nn.dense";
+  const Shape rows = s.shape(source.bytes), weight = s.shape(s.operands(core)[1]);
+  if (rows.size() < 2 || weight.size() != 2) return refuse("it is no product with a matrix");
+  if (!is_dense && s.integer(core, "transpose_a") != 0) return refuse("the rows are transposed");
+  const bool has_rows_of_terms = is_dense || s.integer(core, "transpose_b") != 0;
+  const std::int64_t channels = weight[has_rows_of_terms ? 0 : 1].constant(),
+                     terms = weight[has_rows_of_terms ? 1 : 0].constant();
+  const WeightOrder order = has_rows_of_terms ? WeightOrder{channels, terms, terms, 1}
+                                              : WeightOrder{channels, terms, 1, channels};
+  const Dim count = num_elements({rows.begin(), rows.end() - 1});
+  Kernel kernel;
+  kernel.kind = "matmul";
+  kernel.result_dims = {count, channels};
+  kernel.result_strides = row_major_strides(kernel.result_dims);
+  kernel.add_operand(source.bytes, "source", View::of({count, terms}));
+  const int weights =
+      kernel.add_operand(s.operands(core)[1], "weights",
+                         View{{terms, channels}, {order.term_stride, order.channel_stride}});
+  if (auto why = add_integers(s, source, weights, order, rows.size() - 1, kernel)) {
+    return Unexpected<Refusal>{*why};
+  }
+  return kernel;
+}
+
+}  // namespace tessera::backends::onednn
