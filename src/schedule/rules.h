@@ -37,6 +37,11 @@ std::optional<Contraction> schedule_contraction(std::span<const tir::Stmt> nests
                                                 const std::vector<tir::Buffer>& temporaries,
                                                 const Machine& machine);
 
+// Sums of products with elements that are taken out of words of several (weights of a few bits),
+// the columns of a matrix side by side: decoded in registers, once for some rows. Takes the place
+// of `nest` alone.
+std::optional<Contraction> schedule_packed_product(const tir::Stmt& nest, const Machine& machine);
+
 // In vectorised loops: elements that are read under a condition, but are there whatever it says,
 // are read before it, so that the C++ compiler sees no branch that it could not turn into a
 // blend.

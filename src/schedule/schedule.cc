@@ -21,7 +21,8 @@ class HostScheduler final : public KernelScheduler {
 
  private:
   std::optional<Contraction> product(std::span<const Stmt> nests) override {
-    auto found = schedule_contraction(nests, in_.temporaries, machine_);
+    auto found = schedule_packed_product(nests[0], machine_);
+    if (!found) found = schedule_contraction(nests, in_.temporaries, machine_);
     if (!found) return std::nullopt;
     for (Stmt& s : found->nests) s = use_threads(s, machine_);
     return found;

@@ -131,6 +131,18 @@ INSTANTIATE_TEST_SUITE_P(
                       "qnn.dequantize_blocks(uint8[5,96]{0..255}, float32[5,3], uint8[]=128)",
                       "qnn.dequantize_blocks(uint8[32,40]{0..255}, float32[2,80], uint8[]=8, "
                       "axis=0, block_size=16, bits=4)",
+                      "qnn.dense_blocks(float32[1,128], int32[2,16,16]{-2147483648..2147483647}, "
+                      "float32[2,4,16], "
+                      "float32[]=8, units=25)",
+                      "qnn.dense_blocks(float32[2,9,100], int32[2,16,16]{-2147483648..2147483647}, "
+                      "float32[2,2,16], "
+                      "float32[2,2,16], units=32, block_size=64)",
+                      "qnn.dense_blocks(float32[13,96], int32[1,24,16]{-2147483648..2147483647}, "
+                      "float32[1,3,16], "
+                      "float32[]=128, units=16, bits=8)",
+                      "qnn.unpack_blocks(int32[2,16,16]{-2147483648..2147483647}, float32[2,2,16], "
+                      "float32[2,2,16], "
+                      "units=32, block_size=64, terms=100)",
                       "repeat(float32[3,40], repeats=2, axis=1)",
                       "nn.depth_to_space(float32[1,8,3,40], block_size=2)"));
 
@@ -187,6 +199,15 @@ INSTANTIATE_TEST_SUITE_P(
         Golden{"dequantize_blocks",
                "qnn.dequantize_blocks(uint8[2048,1024], float32[2048,64], uint8[]=8, "
                "block_size=32, bits=4)"},
+        Golden{"dense_blocks",
+               "qnn.dense_blocks(float32[1,4096], int32[64,512,16], float32[64,128,16], "
+               "float32[]=8, units=1024)"},
+        Golden{"dense_blocks_rows",
+               "qnn.dense_blocks(float32[2,5,4000], int32[65,512,16], float32[65,32,16], "
+               "float32[65,32,16], units=1026, block_size=128)"},
+        Golden{"unpack_blocks",
+               "qnn.unpack_blocks(int32[64,512,16], float32[64,128,16], float32[]=8, units=1024, "
+               "terms=4096)"},
         Golden{"mean", "mean(float32[1,128,768], axis=[-1])"},
         Golden{"column_sum", "sum(float32[512,768], axis=[0])"},
         Golden{"global_mean", "mean(float32[1,512,7,7], axis=[2,3])"},

@@ -28,5 +28,16 @@ struct DequantizeBlocksAttrs {
                  relay::attr("bits", &DequantizeBlocksAttrs::bits),
                  relay::attr("size", &DequantizeBlocksAttrs::size)};
 };
+// Of a matrix of blocks of integers, stored in columns side by side (records/block_columns.h).
+struct BlockColumnsAttrs {
+  std::int64_t units = 0;  // columns
+  std::int64_t block_size = 32, bits = 4;
+  std::int64_t terms = 0;  // rows; where it is 0 the other operand of the product says it
+  static constexpr auto fields =
+      std::tuple{relay::required_attr("units", &BlockColumnsAttrs::units),
+                 relay::attr("block_size", &BlockColumnsAttrs::block_size),
+                 relay::attr("bits", &BlockColumnsAttrs::bits),
+                 relay::attr("terms", &BlockColumnsAttrs::terms)};
+};
 
 }  // namespace tessera::ops

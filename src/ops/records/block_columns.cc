@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/records/block_columns.h"
+
+namespace tessera::ops {
+
+Result<void> expect_block_columns(const InferArgs& args, const BlockColumnsAttrs& p,
+                                  std::size_t first, const Dim& terms) {
+  if (p.bits != 2 && p.bits != 4 && p.bits != 8) {
+    return refuse(args, Code::kWrongAttribute, "has {} bits; there are 2, 4 and 8", p.bits);
+  }
+  if (p.block_size < 1 || p.block_size > INT32_MAX || p.block_size * p.bits % 32 != 0) {
+    return refuse(args, Code::kWrongAttribute, "has blocks of {} elements, which fill no words",
+                  p.block_size);
+  }
+  if (p.units < 0) return refuse(args, Code::kWrongAttribute, "has {} columns", p.units);
+  const Type &weight = args.operands[first], &scale = args.operands[first + 1];
+  const Type& zero = args.operands[first + 2];
+  if (weight.dtype() != kInt32 || scale.dtype() != kFloat32 || zero.dtype() != kFloat32) {
+    return refuse(args, Code::kDtypeMismatch, "takes int32, float32 and float32, not {}, {} and {}",
+                  to_string(weight.dtype()), to_string(scale.dtype()), to_string(zero.dtype()));
+  }
+  const Dim tiles = Dim((p.units + kColumnsOfATile - 1) / kColumnsOfATile);
+  const Dim blocks = ceil_div(terms, p.block_size);
+  for (std::size_t i = first; i < first + 3; ++i) {
+    const Shape& shape = args.operands[i].shape();
+    if (i == first + 2 && shape.empty()) continue;
+    TESSERA_TRY_VOID(expect_rank(args, i, 3));
+    const Dim rows = i == first ? blocks * Dim(words_of_a_block(p)) : blocks;
+    TESSERA_TRY_VOID(agreed(args, shape[0], tiles, "tiles of columns"));
+    TESSERA_TRY_VOID(agreed(args, shape[1], rows, "sizes of a column"));
+    TESSERA_TRY_VOID(agreed(args, shape[2], Dim(kColumnsOfATile), "columns of a tile"));
+  }
+  return {};
+}
+
+Elements<double> block_columns(const EvalArgs& args, const BlockColumnsAttrs& p, std::size_t first,
+                               std::int64_t terms) {
+  const Elements<std::int64_t> words = values_of<std::int64_t>(args.operands[first]);
+  const Elements<double> scale = values_of<double>(args.operands[first + 1]);
+  const Elements<double> zero = values_of<double>(args.operands[first + 2]);
+  const bool has_one_zero = args.operands[first + 2].is_scalar();
+  const std::int64_t each = elements_of_a_word(p), rows = args.operands[first].shape[1];
+  const std::int64_t blocks = args.operands[first + 1].shape[1];
+  Elements<double> out;
+  for (std::int64_t k = 0; k < terms; ++k) {
+    for (std::int64_t n = 0; n < p.units; ++n) {
+      const std::int64_t tile = n / kColumnsOfATile, column = n % kColumnsOfATile;
+      const std::int64_t word = words[(tile * rows + k / each) * kColumnsOfATile + column];
+      const std::int64_t q = word >> (k % each * p.bits) & ((1 << p.bits) - 1);
+      const std::int64_t block = (tile * blocks + k / p.block_size) * kColumnsOfATile + column;
+      out.push_back((static_cast<double>(q) - zero[has_one_zero ? 0 : block]) * scale[block]);
+    }
+  }
+  return out;
+}
+
+// A block's q * scale - zero * scale is one operation.
+Expr block_element(const ComputeArgs& args, const BlockColumnsAttrs& p, std::size_t first,
+                   const BlockPlace& at) {
+  const TensorExpr &words = args.operands[first], &scales = args.operands[first + 1];
+  const TensorExpr& zeros = args.operands[first + 2];
+  const Expr word = words({at.tile, at.block * words_of_a_block(p) + at.word, at.column});
+  const Expr shifted = tir::call("shift_right", {word, tir::cast(at.part * p.bits, kInt32)});
+  const Expr q = tir::call("bitwise_and", {shifted, tir::imm((1 << p.bits) - 1, kInt32)});
+  const Expr scale = scales({at.tile, at.block, at.column});
+  const Expr zero = zeros.rank() == 0 ? zeros({}) : zeros({at.tile, at.block, at.column});
+  return tir::cast(q, kFloat32) * scale - zero * scale;
+}
+
+}  // namespace tessera::ops

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrices of blocks of integers as vectors read them: sixteen columns side by side. A word of 32
+// bits has elements of one column that follow each other, from its low bits on; a column's last
+// block is whole.
+//   weight: int32[tiles, words, 16], scale: float32[tiles, blocks, 16], zero_point: float32[] or
+//   float32[tiles, blocks, 16]
+#pragma once
+
+#include "ops/attrs/quantize.h"
+#include "ops/evaluation/evaluate.h"
+#include "ops/records/definition.h"
+#include "ops/records/record.h"
+
+namespace tessera::ops {
+
+inline constexpr std::int64_t kColumnsOfATile = 16;
+inline std::int64_t elements_of_a_word(const BlockColumnsAttrs& p) { return 32 / p.bits; }
+inline std::int64_t words_of_a_block(const BlockColumnsAttrs& p) {
+  return p.block_size * p.bits / 32;
+}
+
+// Of the operands from `first` on, with so many terms.
+Result<void> expect_block_columns(const InferArgs& args, const BlockColumnsAttrs& p,
+                                  std::size_t first, const Dim& terms);
+// The matrix as numbers, [terms, units].
+Elements<double> block_columns(const EvalArgs& args, const BlockColumnsAttrs& p, std::size_t first,
+                               std::int64_t terms);
+
+// Where an element is.
+struct BlockPlace {
+  Expr tile, column;       // of it
+  Expr block, word, part;  // of the column, of the block, of the word
+};
+Expr block_element(const ComputeArgs& args, const BlockColumnsAttrs& p, std::size_t first,
+                   const BlockPlace& at);
+
+}  // namespace tessera::ops

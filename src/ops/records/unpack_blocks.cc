@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/records/block_columns.h"
+
+namespace tessera::ops {
+namespace {
+
+Result<Type> infer_unpack_blocks(const InferArgs& args) {
+  const auto p = relay::read_attrs<BlockColumnsAttrs>(args.attrs);
+  if (p.terms < 0) return refuse(args, Code::kWrongAttribute, "has {} rows", p.terms);
+  TESSERA_TRY_VOID(expect_block_columns(args, p, 0, Dim(p.terms)));
+  return tensor_type({Dim(p.terms), Dim(p.units)}, kFloat32);
+}
+
+std::vector<Tensor> eval_unpack_blocks(const EvalArgs& args) {
+  const auto p = relay::read_attrs<BlockColumnsAttrs>(args.attrs);
+  return {tensor_of(args.result, block_columns(args, p, 0, p.terms))};
+}
+
+Definitions compute_unpack_blocks(const ComputeArgs& args) {
+  const auto p = relay::read_attrs<BlockColumnsAttrs>(args.attrs);
+  return define(args, "y", [&](const Indices& i) {
+    const Expr in_block = tir::floor_mod(i[0], p.block_size);
+    return block_element(
+        args, p, 0,
+        {tir::floor_div(i[1], kColumnsOfATile), tir::floor_mod(i[1], kColumnsOfATile),
+         tir::floor_div(i[0], p.block_size), tir::floor_div(in_block, elements_of_a_word(p)),
+         tir::floor_mod(i[0], elements_of_a_word(p))});
+  });
+}
+
+}  // namespace
+
+constexpr Operator kUnpackBlocks{
+    .name = "qnn.unpack_blocks",
+    .doc =
+        "y[k, n] = (q[k, n] - zero_point) * scale, the matrix that `qnn.dense_blocks` multiplies "
+        "by   weight: int32[tiles, blocks * block_size * bits / 32, 16], scale: float32[tiles, "
+        "blocks, 16], zero_point: float32[] or float32[tiles, blocks, 16] -> float32[terms, "
+        "units]",
+    .operands = {"weight", "scale", "zero_point"},
+    .attrs = relay::attr_schema<BlockColumnsAttrs>,
+    .pattern = OpPattern::kInjective,
+    .infer = infer_unpack_blocks,
+    .eval = eval_unpack_blocks,
+    .compute = compute_unpack_blocks,
+    .samples =
+        {"qnn.unpack_blocks(int32[1,8,16]{-2147483648..2147483647}, float32[1,2,16], float32[]=8, "
+         "units=16, terms=64)",
+         "qnn.unpack_blocks(int32[2,6,16]{-2147483648..2147483647}, float32[2,3,16], "
+         "float32[2,3,16], units=19, block_size=16, terms=40)",
+         "qnn.unpack_blocks(int32[1,16,16]{-2147483648..2147483647}, float32[1,4,16], "
+         "float32[1,4,16], units=5, block_size=16, bits=8, terms=50)"},
+};
+
+}  // namespace tessera::ops
