@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with constant matrices of a few bits read these as they are stored, where the other
+// operand has few rows: time goes by the bytes of the matrix then. With many rows the matrix is
+// unpacked once for all of them. Where the model leaves the number open, the run decides.
+//   x dequantise(w)  =  dense_blocks(x, w)
+//                    =  if (elements of x <= few rows) { dense_blocks(x, w) } else { x
+//                    dequantise(w) }
+#include "ops/attrs/matmul.h"
+#include "ops/attrs/shape.h"
+#include "passes/packed_weight.h"
+#include "passes/pass.h"
+#include "passes/regions.h"
+#include "relay/rewrite.h"
+
+namespace tessera::passes {
+namespace {
+
+using relay::Copier;
+using relay::Function;
+using relay::FunctionBuilder;
+using relay::is_call_of;
+using relay::NodeId;
+
+struct ConvertBlockProductsOptions {
+  // More are multiplied faster by what has them all unpacked.
+  std::int64_t most_rows = 16;
+  static constexpr auto fields =
+      std::tuple{relay::attr("most_rows", &ConvertBlockProductsOptions::most_rows)};
+};
+
+class BlockProductConverter {
+ public:
+  BlockProductConverter(const Function& f, const Module& module,
+                        const relay::OperatorTable& operators, std::int64_t most_rows)
+      : f_(f),
+        module_(module),
+        operators_(operators),
+        most_rows_(most_rows),
+        closed_(closed_bodies(f)) {}
+
+  Function run() {
+    return relay::rewrite(f_, [&](Copier& c, NodeId id) { return visit(c, id); });
+  }
+
+ private:
+  // ---- What is there
+
+  struct Product {
+    NodeId data;
+    NodeId matrix;                   // the call that dequantises
+    bool has_rows_of_terms = false;  // it is [columns, terms]
+  };
+
+  std::optional<Product> described(NodeId id) const {
+    Product p;
+    if (is_call_of(f_, id, "nn.dense")) {
+      p.has_rows_of_terms = true;
+    } else if (is_call_of(f_, id, "nn.matmul")) {
+      const auto attrs = relay::read_attrs<ops::MatmulAttrs>(f_.as<relay::OpCall>(id)->attrs);
+      if (attrs.transpose_a) return std::nullopt;
+      p.has_rows_of_terms = attrs.transpose_b;
+    } else {
+      return std::nullopt;
+    }
+    if (closed_[f_[id].region.index()] || is_of_many_rows(id)) return std::nullopt;
+    p.data = f_.operands(id)[0];
+    const Type &x = f_.type(p.data), &y = f_.type(id);
+    if (x.dtype() != kFloat32 || y.dtype() != kFloat32) return std::nullopt;
+    return find_matrix(p, f_.operands(id)[1]) ? std::optional(p) : std::nullopt;
+  }
+
+  // In the branch that the pass has made for them.
+  bool is_of_many_rows(NodeId id) const {
+    const relay::RegionId region = f_[id].region;
+    const NodeId owner = f_.region(region).owner;
+    const auto* choice = owner ? f_.as<relay::If>(owner) : nullptr;
+    return choice != nullptr && choice->else_region == region &&
+           is_call_of(f_, f_.region(choice->then_region).result, "qnn.dense_blocks");
+  }
+
+  bool find_matrix(Product& p, NodeId id) const {
+    while (is_call_of(f_, id, "transpose") && f_.type(id).rank() == 2 && is_swap(id)) {
+      p.has_rows_of_terms = !p.has_rows_of_terms;
+      id = f_.operands(id)[0];
+    }
+    if (!is_call_of(f_, id, "qnn.dequantize_blocks") || f_.type(id).rank() != 2) return false;
+    p.matrix = id;
+    const auto operands = f_.operands(id);
+    return std::all_of(operands.begin(), operands.end(),
+                       [&](NodeId operand) { return f_.as<relay::Constant>(operand) != nullptr; });
+  }
+
+  bool is_swap(NodeId transpose) const {
+    const auto attrs =
+        relay::read_attrs<ops::TransposeAttrs>(f_.as<relay::OpCall>(transpose)->attrs);
+    return !attrs.axes || attrs.axes->at(0) == 1 || attrs.axes->at(0) == -1;
+  }
+
+  const Tensor& tensor(NodeId constant) const {
+    return module_.constants.resolve(f_.as<relay::Constant>(constant)->value);
+  }
+
+  std::optional<PackedWeight> packed(const Product& p) const {
+    const auto operands = f_.operands(p.matrix);
+    const auto attrs =
+        relay::read_attrs<ops::DequantizeBlocksAttrs>(f_.as<relay::OpCall>(p.matrix)->attrs);
+    return packed_weight({tensor(operands[0]), tensor(operands[1]), tensor(operands[2]), attrs},
+                         p.has_rows_of_terms);
+  }
+
+  struct Range {
+    std::int64_t min = 0, max = -1;  // -1: no bound
+  };
+
+  Range range_of(const Dim& size) const {
+    if (const auto n = size.as_constant()) return {*n, *n};
+    const std::vector<std::string> symbols = size.symbols();
+    if (symbols.size() != 1 || size != Dim::symbol(symbols[0])) return {};
+    const auto symbol = module_.symbols.find(symbols[0]);
+    return symbol == module_.symbols.end() ? Range{}
+                                           : Range{symbol->second.min, symbol->second.max};
+  }
+
+  // Of everything but the last dimension; counts beyond `most_rows` are as good as each other.
+  Range rows_of(const Type& x) const {
+    Range all{1, 1};
+    const std::int64_t many = most_rows_ + 1;
+    for (std::size_t d = 0; d + 1 < x.rank(); ++d) {
+      const Range size = range_of(x.shape()[d]);
+      all.min = std::min(many, all.min * std::min(many, size.min));
+      const bool is_open = (all.max < 0 && size.max != 0) || (size.max < 0 && all.max != 0);
+      all.max = is_open ? -1 : std::min(many, all.max * std::min(many, size.max));
+    }
+    return all;
+  }
+
+  // ---- What is made
+
+  std::optional<NodeId> visit(Copier& c, NodeId id) const {
+    const auto p = described(id);
+    if (!p) return std::nullopt;
+    const Range rows = rows_of(f_.type(p->data));
+    if (rows.min > most_rows_) return std::nullopt;
+    const auto weight = packed(*p);
+    if (!weight) return std::nullopt;
+    FunctionBuilder& b = c.builder();
+    const Operands o = {c.map(p->data), b.constant(weight->weight), b.constant(weight->scale),
+                        b.constant(weight->zero_point)};
+    if (rows.max >= 0 && rows.max <= most_rows_) return of_few_rows(c, o, *weight);
+    const NodeId elements = call(c, "ndarray_size", {o.data}, {{"dtype", kInt64}});
+    const NodeId limit = b.constant(Tensor::scalar(most_rows_ * weight->attrs.terms, kInt64));
+    const NodeId condition = call(c, "less_equal", {elements, limit});
+    const relay::RegionId few = b.begin_region();
+    b.end_region(of_few_rows(c, o, *weight));
+    const relay::RegionId many = b.begin_region();
+    b.end_region(of_many_rows(c, o, *weight));
+    return b.if_(condition, few, many);
+  }
+
+  NodeId call(Copier& c, const char* op, std::initializer_list<NodeId> args,
+              relay::Attrs attrs = {}) const {
+    return c.builder().call(*operators_.find(op), args, std::move(attrs));
+  }
+
+  struct Operands {
+    NodeId data, weight, scale, zero_point;
+  };
+
+  NodeId of_few_rows(Copier& c, const Operands& o, const PackedWeight& w) const {
+    return call(c, "qnn.dense_blocks", {o.data, o.weight, o.scale, o.zero_point},
+                relay::write_attrs(w.attrs));
+  }
+
+  // Of the same words, so that these are stored once.
+  NodeId of_many_rows(Copier& c, const Operands& o, const PackedWeight& w) const {
+    const NodeId matrix = call(c, "qnn.unpack_blocks", {o.weight, o.scale, o.zero_point},
+                               relay::write_attrs(w.attrs));
+    return call(c, "nn.matmul", {o.data, matrix}, {{"units", relay::AttrValue()}});
+  }
+
+  const Function& f_;
+  const Module& module_;
+  const relay::OperatorTable& operators_;
+  const std::int64_t most_rows_;
+  const std::vector<relay::RegionId> closed_;  // by region
+};
+
+Result<Module> run_convert_block_products(Module module, PassContext& context) {
+  const auto options = relay::read_attrs<ConvertBlockProductsOptions>(context.options);
+  std::map<std::string, Function> converted;
+  for (const auto& [name, f] : module.functions) {
+    if (!relay::is_optimizable(f)) continue;
+    const CheckContext at("in @" + name);
+    converted[name] = BlockProductConverter(f, module, context.operators, options.most_rows).run();
+  }
+  for (auto& [name, f] : converted) module.functions[name] = std::move(f);
+  return module;
+}
+
+}  // namespace
+
+extern const Pass convert_block_products;
+const Pass convert_block_products{
+    .name = "convert-block-products",
+    .summary = "lets products of few rows decode matrices of a few bits while they multiply",
+    .options = relay::attr_schema<ConvertBlockProductsOptions>,
+    .run = run_convert_block_products,
+};
+
+}  // namespace tessera::passes

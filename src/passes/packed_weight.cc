@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/packed_weight.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "ops/records/block_columns.h"
+#include "support/jobs.h"
+
+namespace tessera::passes {
+namespace {
+
+constexpr std::int64_t kWholeBlock = 32;
+constexpr double kLargestScale = 1e30;
+
+std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+
+// The elements of a matrix of blocks, whichever way round it is stored.
+class Matrix {
+ public:
+  Matrix(const BlockConstants& c, bool has_rows_of_terms)
+      : bytes_(c.data.blob->bytes()),
+        bits_(c.attrs.bits),
+        row_bytes_(c.data.shape[1]),
+        is_signed_(c.data.dtype == kInt8),
+        has_rows_of_terms_(has_rows_of_terms) {
+    const std::int64_t length = c.attrs.size >= 0 ? c.attrs.size : row_bytes_ * (8 / bits_);
+    columns = has_rows_of_terms ? c.data.shape[0] : length;
+    terms = has_rows_of_terms ? length : c.data.shape[0];
+  }
+
+  std::int64_t columns = 0, terms = 0;
+
+  std::int64_t at(std::int64_t column, std::int64_t term) const {
+    const std::int64_t row = has_rows_of_terms_ ? column : term;
+    const std::int64_t place = has_rows_of_terms_ ? term : column;
+    const std::int64_t each = 8 / bits_;
+    const auto byte = std::to_integer<std::uint8_t>(
+        bytes_[static_cast<std::size_t>(row * row_bytes_ + place / each)]);
+    if (is_signed_) return static_cast<std::int8_t>(byte);
+    return byte >> (place % each * bits_) & ((1 << bits_) - 1);
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::int64_t bits_, row_bytes_;
+  bool is_signed_, has_rows_of_terms_;
+};
+
+// How integers are written: (q + offset) in so many bits.
+struct Encoding {
+  std::int64_t offset = 0, bits = 8;
+};
+
+bool fills_words(std::int64_t block_size, std::int64_t bits) { return block_size * bits % 32 == 0; }
+
+// Do all bytes hold integers from `low` to `high`?
+bool is_within(const Tensor& data, std::int64_t low, std::int64_t high) {
+  const bool is_signed = data.dtype == kInt8;
+  return std::ranges::all_of(data.blob->bytes(), [&](std::byte b) {
+    const auto byte = std::to_integer<std::uint8_t>(b);
+    const std::int64_t value = is_signed ? static_cast<std::int8_t>(byte) : std::int64_t{byte};
+    return value >= low && value <= high;
+  });
+}
+
+Encoding encoding_of(const BlockConstants& c, std::int64_t block_size) {
+  if (c.attrs.bits < 8) return {0, c.attrs.bits};
+  const bool is_signed = c.data.dtype == kInt8;
+  const bool halves = fills_words(block_size, 4);
+  if (halves && is_within(c.data, is_signed ? -8 : 0, is_signed ? 7 : 15)) {
+    return {is_signed ? 8 : 0, 4};
+  }
+  return {is_signed ? 128 : 0, 8};
+}
+
+using ops::kColumnsOfATile;
+
+std::int64_t tiles_of(std::int64_t columns) {
+  return (columns + kColumnsOfATile - 1) / kColumnsOfATile;
+}
+
+// `length` numbers a column, in tiles; zero behind the last column.
+template <class T, class F>
+std::vector<std::byte> in_tiles(std::int64_t columns, std::int64_t length, const F& number) {
+  const std::int64_t tile_size = length * kColumnsOfATile;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(tiles_of(columns) * tile_size) * sizeof(T));
+  const auto write_tile = [&](std::size_t tile) {
+    const std::int64_t first = static_cast<std::int64_t>(tile) * kColumnsOfATile;
+    std::vector<T> values(static_cast<std::size_t>(tile_size));
+    for (std::int64_t c = 0; c < std::min(kColumnsOfATile, columns - first); ++c) {
+      for (std::int64_t i = 0; i < length; ++i) {
+        values[static_cast<std::size_t>(i * kColumnsOfATile + c)] = number(first + c, i);
+      }
+    }
+    std::memcpy(bytes.data() + tile * values.size() * sizeof(T), values.data(),
+                values.size() * sizeof(T));
+  };
+  run_jobs(static_cast<std::size_t>(tiles_of(columns)), std::thread::hardware_concurrency(),
+           write_tile);
+  return bytes;
+}
+
+Tensor words_of(const Matrix& matrix, const Encoding& encoding, std::int64_t words) {
+  const std::int64_t each = 32 / encoding.bits;
+  const auto word = [&](std::int64_t column, std::int64_t i) {
+    std::uint32_t bits = 0;
+    for (std::int64_t k = i * each; k < std::min((i + 1) * each, matrix.terms); ++k) {
+      const auto q = static_cast<std::uint32_t>(matrix.at(column, k) + encoding.offset);
+      bits |= q << ((k - i * each) * encoding.bits);
+    }
+    return bits;
+  };
+  return Tensor({tiles_of(matrix.columns), words, kColumnsOfATile}, kInt32,
+                Blob::adopt(in_tiles<std::uint32_t>(matrix.columns, words, word)));
+}
+
+// A number for each block of a column.
+Tensor parameters_of(const Tensor& t, bool has_rows_of_terms, std::int64_t offset) {
+  if (t.is_scalar()) {
+    return Tensor::scalar(static_cast<float>(element_as_double(t, 0) + static_cast<double>(offset)),
+                          kFloat32);
+  }
+  const std::int64_t columns = t.shape[has_rows_of_terms ? 0 : 1];
+  const std::int64_t blocks = t.shape[has_rows_of_terms ? 1 : 0];
+  const auto number = [&](std::int64_t column, std::int64_t i) {
+    const std::int64_t place = has_rows_of_terms ? column * blocks + i : i * columns + column;
+    return static_cast<float>(element_as_double(t, place) + static_cast<double>(offset));
+  };
+  return Tensor({tiles_of(columns), blocks, kColumnsOfATile}, kFloat32,
+                Blob::adopt(in_tiles<float>(columns, blocks, number)));
+}
+
+bool is_moderate(const Tensor& scale) {
+  for (std::int64_t i = 0; i < scale.num_elements(); ++i) {
+    if (!(std::abs(element_as_double(scale, i)) <= kLargestScale)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<PackedWeight> packed_weight(const BlockConstants& c, bool has_rows_of_terms) {
+  if (c.data.shape.size() != 2 || !is_moderate(c.scale)) return std::nullopt;
+  const std::int64_t axis = c.attrs.axis < 0 ? c.attrs.axis + 2 : c.attrs.axis;
+  if (axis != (has_rows_of_terms ? 1 : 0)) return std::nullopt;
+  const Matrix matrix(c, has_rows_of_terms);
+  if (matrix.columns < 1 || matrix.terms < 1) return std::nullopt;
+  const std::int64_t given = c.attrs.block_size;
+  const std::int64_t block = given < matrix.terms ? given : round_up(matrix.terms, kWholeBlock);
+  const std::int64_t blocks = (matrix.terms + block - 1) / block;
+  const Encoding encoding = encoding_of(c, block);
+  if (!fills_words(block, encoding.bits)) return std::nullopt;
+  return PackedWeight{words_of(matrix, encoding, blocks * block * encoding.bits / 32),
+                      parameters_of(c.scale, has_rows_of_terms, 0),
+                      parameters_of(c.zero_point, has_rows_of_terms, encoding.offset),
+                      {matrix.columns, block, encoding.bits, matrix.terms}};
+}
+
+}  // namespace tessera::passes
