@@ -5,7 +5,7 @@
 
 #include "backends/table.h"
 
-#define PATTERN_TABLE(name)                        \
+#define PATTERN_TABLE(name, combining)             \
   namespace tessera::backends::name {              \
   std::vector<relay::CompositePattern> patterns(); \
   }
@@ -16,7 +16,7 @@ namespace tessera::backends {
 
 std::vector<relay::PatternTable> pattern_tables() {
   std::vector<relay::PatternTable> tables = {
-#define PATTERN_TABLE(name) {#name, name::patterns()},
+#define PATTERN_TABLE(name, combining) {#name, name::patterns(), relay::Combining::combining},
 #include "backends/pattern_tables.def"
 #undef PATTERN_TABLE
   };
@@ -25,7 +25,7 @@ std::vector<relay::PatternTable> pattern_tables() {
     const bool is_taken = std::any_of(tables.begin(), tables.end(),
                                       [&](const auto& table) { return table.name == name; });
     if (is_taken) name += "_fused";  // beside Relay's table of that name
-    tables.push_back({name, backend->patterns(Target(backend->name()))});
+    tables.push_back({name, backend->patterns(Target(backend->name())), backend->combining()});
   }
   return tables;
 }

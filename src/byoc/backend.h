@@ -74,6 +74,8 @@ class Backend {
   virtual std::optional<Refusal> validate(const relay::Function&, const Target&) const {
     return std::nullopt;
   }
+  // Which composites of its table collage may put into one function.
+  virtual relay::Combining combining() const { return relay::Combining::kAny; }
   virtual FusionStyle fusion_style() const { return FusionStyle::kOneComposite; }
   virtual ConstantStyle constants() const { return ConstantStyle::kArguments; }
   // Does it choose by what was measured? Users are told who does.

@@ -8,7 +8,7 @@
 
 namespace tessera::driver {
 
-// Graph passes first, then those of byoc and of lower, in the order of their lists.
+// Graph passes first, then those of byoc, collage and lower, in the order of their lists.
 std::span<const passes::Pass* const> pass_catalogue();
 
 }  // namespace tessera::driver

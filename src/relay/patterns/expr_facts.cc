@@ -6,6 +6,7 @@
 
 #include "constants/pool.h"
 #include "relay/describe.h"
+#include "relay/fusion_number.h"
 #include "relay/patterns/matcher.h"
 #include "relay/rewrite.h"
 #include "relay/structural_equal.h"
@@ -45,26 +46,6 @@ const AttrValue* attribute(const IndexedGraph& g, std::uint32_t e, const std::st
 
 // The one attribute that operators themselves have: how they fuse, with the numbers of Relay.
 constexpr std::string_view kFusionAttribute = "TOpPattern";
-
-std::int64_t fusion_number(OpPattern pattern) {
-  switch (pattern) {
-    case OpPattern::kElemWise:
-      return 0;
-    case OpPattern::kBroadcast:
-      return 1;
-    case OpPattern::kInjective:
-      return 2;
-    case OpPattern::kCommReduce:
-      return 3;
-    case OpPattern::kOutFusable:
-      return 4;
-    case OpPattern::kTuple:
-      return 7;
-    case OpPattern::kOpaque:
-      break;
-  }
-  return 8;
-}
 
 bool is_equal_value(const AttrValue& found, const AttrValue& wanted) {
   const auto* real = found.as<double>();

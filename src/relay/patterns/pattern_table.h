@@ -31,10 +31,19 @@ struct CompositePattern {
   std::string grown_name = {};
 };
 
+// Which neighbouring composites one function of the back end may hold, where a search puts
+// functions together (relay-spec 9.6).
+enum class Combining : std::uint8_t {
+  kNone,    // each composite stands alone
+  kByKind,  // those that one loop nest could hold, by how their operators fuse
+  kAny,     // whatever is not opaque
+};
+
 // In order of priority: an earlier pattern claims its nodes first.
 struct PatternTable {
   std::string name;
   std::vector<CompositePattern> composites;
+  Combining combining = Combining::kAny;
 };
 
 }  // namespace tessera::relay

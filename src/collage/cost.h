@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What running a candidate takes: seconds, not possible with a reason, or not known yet (relay-spec
+// 9.8).
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "module/module.h"
+
+namespace tessera::collage {
+
+class Cost {
+ public:
+  Cost() = default;  // unknown
+  static Cost of(double seconds) { return Cost(seconds, {}); }
+  static Cost invalid(std::string why) {
+    return Cost(std::numeric_limits<double>::infinity(), std::move(why));
+  }
+
+  bool is_known() const { return !std::isnan(seconds_); }
+  bool is_invalid() const { return std::isinf(seconds_); }
+  // Infinite for what is invalid, not a number for what is unknown: sums follow from that.
+  double seconds() const { return seconds_; }
+  const std::string& why_invalid() const { return why_; }
+
+  friend Cost operator+(const Cost& a, const Cost& b) {
+    return Cost(a.seconds_ + b.seconds_, a.is_invalid() ? a.why_ : b.why_);
+  }
+
+ private:
+  Cost(double seconds, std::string why) : seconds_(seconds), why_(std::move(why)) {}
+  double seconds_ = std::numeric_limits<double>::quiet_NaN();
+  std::string why_;
+};
+
+// `invalid`, `unknown`, `0`, or microseconds: `1500.000000us`.
+std::string to_string(const Cost& cost);
+
+// A candidate as a program: `main` takes and gives tensors, and calls what goes to a back end as
+// functions of the module.
+struct CandidateProgram {
+  const Module& module;
+  const Target& target;
+};
+
+// Where costs come from. Programs that are structurally equal are asked for once
+// (candidate_costs.h).
+class CostEstimator {
+ public:
+  virtual ~CostEstimator() = default;
+  // Fails for what ends the whole search; what cannot run is an invalid cost.
+  virtual Result<Cost> estimate(const CandidateProgram& program) = 0;
+};
+
+}  // namespace tessera::collage

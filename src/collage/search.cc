@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collage/search.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+#include "relay/patterns/matcher.h"
+#include "support/hash.h"
+
+namespace tessera::collage {
+namespace {
+
+// A covered set: all nodes before `next`, and some after it.
+struct Covered {
+  Index next = 0;
+  std::vector<Index> beyond;  // ascending
+  bool operator==(const Covered&) const = default;
+};
+
+struct CoveredHash {
+  std::size_t operator()(const Covered& c) const {
+    std::uint64_t h = c.next;
+    for (const Index index : c.beyond) h = hash_combine(h, index);
+    return h;
+  }
+};
+
+// The order of IndexSet.
+bool is_less(const Covered& a, const Covered& b) {
+  return a.next != b.next ? a.next > b.next : comes_before(a.beyond, b.beyond);
+}
+
+// Needs a candidate that begins at `next` and meets nothing that is covered.
+Covered with(const Covered& covered, const IndexSet& inside) {
+  std::vector<Index> all;
+  std::merge(covered.beyond.begin(), covered.beyond.end(), inside.begin(), inside.end(),
+             std::back_inserter(all));
+  Covered out{covered.next, {}};
+  std::size_t i = 0;
+  while (i < all.size() && all[i] == out.next) ++i, ++out.next;
+  out.beyond.assign(all.begin() + static_cast<std::ptrdiff_t>(i), all.end());
+  return out;
+}
+
+bool meets(const Covered& covered, const IndexSet& inside) {
+  return std::any_of(covered.beyond.begin(), covered.beyond.end(),
+                     [&](Index index) { return inside.contains(index); });
+}
+
+class Search {
+ public:
+  Search(const DataflowGraph& graph, std::span<const Candidate> candidates)
+      : graph_(graph), candidates_(candidates), first_(graph.size() + 1, 0) {
+    for (const Candidate& candidate : candidates) ++first_[candidate.sub_graph.first() + 1];
+    for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
+  }
+
+  Result<Plan> run() {
+    reach(Covered{}, 0, kNone, 0);
+    while (!queue_.empty()) {
+      const auto [cost, state] = queue_.top();
+      queue_.pop();
+      if (states_[state].done) continue;
+      states_[state].done = true;
+      if (states_[state].covered->next == graph_.size()) return plan_of(state);
+      if (!expand(state)) return fail(uncovered(states_[state].covered->next));
+    }
+    return fail(uncovered(0));
+  }
+
+ private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  struct State {
+    const Covered* covered = nullptr;  // the key of numbers_
+    double cost = 0;
+    std::size_t predecessor = kNone, candidate = 0;
+    bool done = false;
+  };
+  struct Queued {
+    double cost;
+    std::size_t state;
+  };
+  struct Later {
+    const Search* search;
+    bool operator()(const Queued& a, const Queued& b) const {
+      if (a.cost != b.cost) return a.cost > b.cost;
+      return is_less(*search->states_[b.state].covered, *search->states_[a.state].covered);
+    }
+  };
+
+  void reach(Covered covered, double cost, std::size_t predecessor, std::size_t candidate) {
+    const auto [entry, is_new] = numbers_.try_emplace(std::move(covered), states_.size());
+    if (is_new) states_.push_back({&entry->first});
+    State& state = states_[entry->second];
+    if (!is_new && !(cost < state.cost)) return;
+    state.cost = cost;
+    state.predecessor = predecessor;
+    state.candidate = candidate;
+    queue_.push({cost, entry->second});
+  }
+
+  bool expand(std::size_t from) {
+    const Covered& covered = *states_[from].covered;
+    const double cost = states_[from].cost;
+    bool fired = false;
+    for (std::size_t c = first_[covered.next]; c < first_[covered.next + 1]; ++c) {
+      const IndexSet& inside = candidates_[c].sub_graph.inside();
+      if (meets(covered, inside)) continue;
+      fired = true;
+      reach(with(covered, inside), cost + candidates_[c].cost.seconds(), from, c);
+    }
+    return fired;
+  }
+
+  Plan plan_of(std::size_t end) const {
+    Plan plan{{}, Cost::of(states_[end].cost)};
+    for (std::size_t s = end; states_[s].predecessor != kNone; s = states_[s].predecessor) {
+      plan.chosen.push_back(states_[s].candidate);
+    }
+    std::reverse(plan.chosen.begin(), plan.chosen.end());
+    return plan;
+  }
+
+  Diagnostic uncovered(Index index) const {
+    const relay::IndexedNode& node = graph_[index];
+    const Location place =
+        node.node ? graph_.function()[node.node].location : graph_.function().location;
+    return error(Code::kNotSupported, place,
+                 "no candidate was found covering the sub-expression at index {}, {}: none of the "
+                 "targets runs it",
+                 index, relay::expr_facts::describe(graph_.indexed(), index))
+        .with_remedy(
+            "add a back end whose patterns take it; an opaque operator is no candidate of a "
+            "machine");
+  }
+
+  const DataflowGraph& graph_;
+  std::span<const Candidate> candidates_;
+  std::vector<std::size_t> first_;  // by node: where its candidates begin
+  std::unordered_map<Covered, std::size_t, CoveredHash> numbers_;  // never iterated
+  std::vector<State> states_;
+  std::priority_queue<Queued, std::vector<Queued>, Later> queue_{Later{this}};
+};
+
+}  // namespace
+
+Result<Plan> search(const DataflowGraph& graph, std::span<const Candidate> candidates) {
+  return Search(graph, candidates).run();
+}
+
+}  // namespace tessera::collage

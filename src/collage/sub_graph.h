@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A set of nodes that one function could hold, with what it is made of (relay-spec 9.4).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collage/dataflow_graph.h"
+#include "relay/attributes.h"
+
+namespace tessera::collage {
+
+// What a sub-graph must keep to; 0 is no limit.
+struct SubGraphLimits {
+  std::size_t max_exits = 0;
+  // May an exit also be read inside?
+  bool allow_taps = false;
+  std::size_t max_depth = 0;
+};
+
+struct NestedSubGraph;
+
+// An immutable value over one graph, cheap to copy.
+class SubGraph {
+ public:
+  // With the kinds and labels of its nodes.
+  SubGraph(const DataflowGraph& graph, IndexSet inside, std::vector<NestedSubGraph> nested = {});
+
+  const IndexSet& inside() const { return data_->inside; }
+  Index first() const { return data_->inside.members().front(); }
+  Index last() const { return data_->inside.members().back(); }
+  // Members that read values from outside; and members whose value leaves.
+  const IndexSet& entry() const { return data_->entry; }
+  const IndexSet& exit() const { return data_->exit; }
+  // What is outside and reads members.
+  const IndexSet& output() const { return data_->output; }
+  // What is outside and is read by members, inlinable leaves excepted.
+  IndexSet input(const DataflowGraph& graph) const;
+  // The longest way from an entry to an exit, in nodes; 0 without an entry.
+  std::size_t depth() const { return data_->depth; }
+  relay::OpPattern kind() const { return data_->kind; }  // the greatest of its nodes'
+  const std::string& label() const { return data_->label; }
+  // Sub-graphs of this one, sorted, each of which becomes a function with the attributes.
+  const std::vector<NestedSubGraph>& nested() const { return data_->nested; }
+
+  bool is_valid(const DataflowGraph& graph, const SubGraphLimits& limits) const;
+  // Both as one; labels are joined, this one's first. Nested ones with equal attributes become one,
+  // unless these hold `Composite`. Needs disjoint sub-graphs.
+  SubGraph joined_with(const DataflowGraph& graph, const SubGraph& other) const;
+  // The same nodes; this sub-graph becomes its only nested one.
+  SubGraph with_attrs(relay::Attrs attrs) const;
+
+  // The same nodes, and pairwise equal nested sub-graphs, whatever their attributes.
+  friend bool operator==(const SubGraph& a, const SubGraph& b);
+  // By first member, then by the order of IndexSet.
+  friend bool operator<(const SubGraph& a, const SubGraph& b);
+
+ private:
+  struct Data {
+    IndexSet inside, entry, exit, output;
+    std::size_t depth = 0;
+    relay::OpPattern kind = relay::OpPattern::kElemWise;
+    std::string label;
+    std::vector<NestedSubGraph> nested;
+  };
+  SubGraph(const DataflowGraph& graph, Data data);
+
+  std::shared_ptr<const Data> data_;
+};
+
+struct NestedSubGraph {
+  SubGraph sub_graph;
+  relay::Attrs attrs;  // of the function
+};
+
+// Do values of `upstream` go into `downstream`, and neither flows into the other through anything
+// else? Such two can be one.
+bool are_touching(const DataflowGraph& graph, const SubGraph& upstream, const SubGraph& downstream);
+
+}  // namespace tessera::collage
