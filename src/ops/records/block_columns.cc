@@ -54,7 +54,6 @@ Elements<double> block_columns(const EvalArgs& args, const BlockColumnsAttrs& p,
   return out;
 }
 
-// A block's q * scale - zero * scale is one operation.
 Expr block_element(const ComputeArgs& args, const BlockColumnsAttrs& p, std::size_t first,
                    const BlockPlace& at) {
   const TensorExpr &words = args.operands[first], &scales = args.operands[first + 1];
@@ -64,7 +63,7 @@ Expr block_element(const ComputeArgs& args, const BlockColumnsAttrs& p, std::siz
   const Expr q = tir::call("bitwise_and", {shifted, tir::imm((1 << p.bits) - 1, kInt32)});
   const Expr scale = scales({at.tile, at.block, at.column});
   const Expr zero = zeros.rank() == 0 ? zeros({}) : zeros({at.tile, at.block, at.column});
-  return tir::cast(q, kFloat32) * scale - zero * scale;
+  return (tir::cast(q, kFloat32) - zero) * scale;
 }
 
 }  // namespace tessera::ops
