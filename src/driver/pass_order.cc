@@ -35,6 +35,8 @@ bool is_taken(When when, const CompileOptions& options) {
       return options.unchecked_indices;
     case kIntegers:
       return has_gpu(options) && multiplies_integers(options);
+    case kIntegersOnCpu:
+      return !computes_on_gpu(options) && multiplies_widened_integers(options);
     case kGpu:
       return has_gpu(options);
     case kComputesOnGpu:

@@ -25,8 +25,10 @@ enum class When {
   kAlways,
   kUncheckedIndices,  // --unchecked-indices
   kIntegers,          // a GPU computes, and one of its back ends multiplies integers of eight bits
-  kGpu,               // a GPU is among the targets
-  kComputesOnGpu,     // it is what the model is compiled for
+  kIntegersOnCpu,  // a CPU computes, and one of its back ends multiplies what eight bits were made
+                   // of
+  kGpu,            // a GPU is among the targets
+  kComputesOnGpu,  // it is what the model is compiled for
   kComputesOnCpu,
 };
 

@@ -176,6 +176,21 @@ relay::Function product_of_scaled_rows() {
   return b.finish(call("cast", {biased}, {{"dtype", kFloat16}}, matrix));
 }
 
+relay::Function product_of_widened_integers() {
+  constexpr std::int64_t kSide = 64;
+  relay::FunctionBuilder b;
+  const Type bytes = tensor_type({kSide, kSide}, kUInt8),
+             wide = tensor_type({kSide, kSide}, kInt32);
+  const relay::NodeId x = b.param("x", bytes);
+  const relay::NodeId cast = b.call(*ops::operators().find("cast"), {x}, {{"dtype", kInt32}});
+  const std::vector<std::int32_t> ones(kSide * kSide, 1);
+  const relay::NodeId w = b.constant(Tensor::of({kSide, kSide}, kInt32, ones));
+  const relay::NodeId y = b.call(*ops::operators().find("nn.dense"), {cast, w}, {{"units", kSide}});
+  b.set_type(x, bytes);
+  for (const relay::NodeId id : {cast, w, y}) b.set_type(id, wide);
+  return b.finish(y);
+}
+
 // Does the pattern of a back end take all of the function?
 bool is_taken(const relay::Function& f, const CompileOptions& options) {
   const auto choices = will_place(options);
@@ -205,6 +220,10 @@ std::vector<std::string> desired_layouts(const CompileOptions& options) {
 
 bool multiplies_integers(const CompileOptions& options) {
   return is_taken(product_of(kInt8, kInt32), options);  // as convert-quantized-products makes them
+}
+
+bool multiplies_widened_integers(const CompileOptions& options) {
+  return is_taken(product_of_widened_integers(), options);
 }
 
 bool scales_rows(const CompileOptions& options) {

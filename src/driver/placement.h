@@ -32,6 +32,8 @@ struct Partitioned : PlacementFacts {
 std::vector<std::string> desired_layouts(const CompileOptions& options);
 // Does one take a product of int8 with int32 sums, which convert-quantized-products makes?
 bool multiplies_integers(const CompileOptions& options);
+// Does one take a product of integers that were of eight bits, with a weight?
+bool multiplies_widened_integers(const CompileOptions& options);
 // Does one take a product with a factor for each of its rows, which fold-layer-norm makes?
 bool scales_rows(const CompileOptions& options);
 

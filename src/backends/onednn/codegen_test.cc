@@ -98,5 +98,33 @@ TEST(Codegen, SizesThatOnlyTheReferenceRunsAreTold) {
             "at n = 2 oneDNN has only its reference implementation of `onednn.softmax`");
 }
 
+// With the padding that the operator says; ceil_mode may need more, which only a run knows.
+TEST(Codegen, PoolingOfImagesOfOpenSizes) {
+  if (compiler_library() == nullptr) GTEST_SKIP() << compiler_library_error();
+  const auto compiled = [](std::int64_t padding, bool ceil_mode) {
+    relay::FunctionBuilder b;
+    const Type type = tensor_type({1, 16, Dim::symbol("h"), Dim::symbol("w")}, kFloat32);
+    const NodeId x = b.param("x", type);
+    const relay::RegionId body = b.begin_region();
+    const NodeId p = b.param("p", type);
+    b.end_region(b.call(ops::op("nn.max_pool2d"), {p},
+                        {{"pool_size", Ints{3, 3}},
+                         {"strides", Ints{2, 2}},
+                         {"padding", Ints(4, padding)},
+                         {"ceil_mode", ceil_mode}}));
+    const NodeId literal = b.literal(body, {{"Composite", "onednn.max_pool2d"}}, {});
+    const auto region = ops::infer_types(b.finish(b.call_value(literal, std::vector<NodeId>{x})));
+    EXPECT_TRUE(region) << render(region.error());
+    SymbolTable symbols;
+    for (const char* name : {"h", "w"}) symbols[name] = {.name = name, .min = 1, .likely = 20};
+    ReorderedWeights reordered;
+    ConstantPool pool;
+    return generate("region", *region, {symbols}, reordered, pool).has_value();
+  };
+  EXPECT_TRUE(compiled(1, false));
+  EXPECT_FALSE(compiled(1, true));
+  EXPECT_FALSE(compiled(2, false));  // of an image of nothing there is a result
+}
+
 }  // namespace
 }  // namespace tessera::backends::onednn

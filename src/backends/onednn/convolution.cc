@@ -120,6 +120,31 @@ Ints needed_padding(const Ints& data, const Ints& result, const Ints& window, co
   return end;
 }
 
+struct ImageSizes {
+  std::optional<Ints> data, result;
+  bool are_known() const { return data && result; }
+};
+
+// Without ceil_mode it is what `padding` says. An image of nothing then has no result, so that no
+// primitive is made for it, if no window fits into the borders alone.
+Expected<Ints, Refusal> padding_end(const Subject& s, NodeId core, const ImageSizes& sizes) {
+  const Ints window = s.ints(core, "pool_size"), dilation = s.ints(core, "dilation");
+  const Padding padding = padding_of(s, core, window.size());
+  if (sizes.are_known()) {
+    return needed_padding(*sizes.data, *sizes.result, window, s.ints(core, "strides"), dilation,
+                          padding);
+  }
+  if (s.integer(core, "ceil_mode") != 0) {
+    return refuse("the size of an image is not known, and ceil_mode depends on it");
+  }
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    if (padding.begin[i] + padding.end[i] > (window[i] - 1) * dilation[i]) {
+      return refuse("the size of an image is not known, and a window fits into its borders");
+    }
+  }
+  return padding.end;
+}
+
 void add_global_window(const Subject& s, NodeId core, const Ints& window, Kernel& kernel) {
   const Ints zeros(window.size(), 0);
   const bool is_max = s.op(core).find("max") != std::string_view::npos;
@@ -138,9 +163,8 @@ KernelOr describe_pooling(const Subject& s, std::string_view) {
   if (auto why = takes_bytes ? s.size_refusal() : s.refusal()) return Unexpected<Refusal>{*why};
   const Shape data = s.shape(s.operands(core)[0]), result = s.shape(core);
   const std::size_t spatial = data.size() - 2;
-  const auto input_sizes = constant_shape({data.begin() + 2, data.end()});
-  const auto result_sizes = constant_shape({result.begin() + 2, result.end()});
-  if (!input_sizes || !result_sizes) return refuse("the size of an image is not known");
+  const ImageSizes sizes = {constant_shape({data.begin() + 2, data.end()}),
+                            constant_shape({result.begin() + 2, result.end()})};
   if (!has_data_layout(s, core, "layout", spatial)) {
     return refuse("layout {} is not taken", s.text(core, "layout"));
   }
@@ -149,20 +173,19 @@ KernelOr describe_pooling(const Subject& s, std::string_view) {
   kernel.result_dims = result;
   kernel.add_operand(s.operands(core)[0], "source", data);
   if (s.op(core).find("global") != std::string_view::npos) {
-    add_global_window(s, core, *input_sizes, kernel);
+    if (!sizes.are_known()) return refuse("the size of an image is not known");
+    add_global_window(s, core, *sizes.data, kernel);
     return kernel;
   }
   add_geometry(s, core, spatial, kernel);
-  const Ints window = s.ints(core, "pool_size");
   const Padding padding = padding_of(s, core, spatial);
-  const Ints end = needed_padding(*input_sizes, *result_sizes, window, s.ints(core, "strides"),
-                                  s.ints(core, "dilation"), padding);
+  TESSERA_TRY(const Ints end, padding_end(s, core, sizes));
   const bool include = !is_max && s.integer(core, "count_include_pad") != 0;
   for (std::size_t i = 0; include && i < spatial; ++i) {
     if (end[i] > padding.end[i]) return refuse("ceil_mode with padding that counts");
   }
   kernel.set("padding_end", end);
-  kernel.set("window", window);
+  kernel.set("window", s.ints(core, "pool_size"));
   kernel.set("algorithm", is_max    ? "pooling_max"
                           : include ? "pooling_avg_include_padding"
                                     : "pooling_avg_exclude_padding");

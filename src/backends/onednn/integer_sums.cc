@@ -10,10 +10,6 @@
 namespace tessera::backends::onednn {
 namespace {
 
-constexpr std::int64_t kMostExact = std::int64_t{1} << 24;
-
-Range range_of(DType dtype) { return dtype == kInt8 ? Range{-128, 127} : Range{0, 255}; }
-
 // The zero point as the model has it: of eight bits, before a cast and a view of it.
 NodeId stored_zero(const Subject& s, NodeId id) {
   while (s.is_inside(id) && !s.is_constant(id)) id = s.operands(id)[0];
@@ -40,45 +36,12 @@ Expected<IntegerSource, Refusal> integer_source(const Subject& s, NodeId wide) {
     return refuse("the zero point is not known to be of eight bits");
   }
   const auto zero = static_cast<std::int64_t>(known.value_or(0));
-  out.zeros = known ? Range{zero, zero} : range_of(dtype);
+  out.zeros = known ? IntegerRange{zero, zero} : range_of_bytes(dtype);
   if (known && zero == 0) out.zero = {};
   return out;
 }
 
 namespace {
-
-// An output channel's weights above and below zero.
-struct Weights {
-  std::int64_t positive = 0, negative = 0;  // sums of magnitudes
-
-  // The largest magnitude of a sum over x - zero, x in `x`.
-  std::int64_t largest(Range x, std::int64_t zero) const {
-    const std::int64_t above = std::max<std::int64_t>(x.most - zero, 0),
-                       below = std::max<std::int64_t>(zero - x.least, 0);
-    return std::max(positive * above + negative * below, positive * below + negative * above);
-  }
-};
-
-// The largest magnitude of a sum; nothing: a weight does not fit eight bits.
-std::optional<std::int64_t> largest_sum(const Tensor& weights, const WeightOrder& order, Range x,
-                                        Range zeros) {
-  const Range range = range_of(kInt8);
-  std::int64_t largest = 0;
-  for (std::int64_t channel = 0; channel < order.channels; ++channel) {
-    Weights sums;
-    for (std::int64_t term = 0; term < order.terms; ++term) {
-      const std::int64_t w =
-          element_as_int(weights, channel * order.channel_stride + term * order.term_stride);
-      if (w < range.least || w > range.most) return std::nullopt;
-      (w > 0 ? sums.positive : sums.negative) += std::abs(w);
-    }
-    // In between the sums are, too.
-    for (const std::int64_t zero : {zeros.least, zeros.most}) {
-      largest = std::max(largest, sums.largest(x, zero));
-    }
-  }
-  return largest;
-}
 
 std::int64_t largest_magnitude(const Tensor& t) {
   std::int64_t largest = 0;
@@ -103,7 +66,7 @@ class Tail {
     for (NodeId at = s_.match().root; at != s_.capture("core"); at = s_.operands(at)[chain(at)]) {
       steps.push_back(at);
     }
-    if (largest_ > kMostExact) return too_large();
+    if (largest_ > kMostExactInFloat32) return too_large();
     for (std::size_t i = steps.size(); i-- > 0;) {
       if (auto why = step(steps[i])) return why;
     }
@@ -121,7 +84,7 @@ class Tail {
 
   Refusal too_large() const {
     return Refusal{fmt::format("its sums are up to {}, and float32 has all integers up to {} only",
-                               largest_, kMostExact)};
+                               largest_, kMostExactInFloat32)};
   }
 
   static std::optional<Refusal> not_float32() { return Refusal{"the sums become no float32"}; }
@@ -162,7 +125,7 @@ class Tail {
     const Tensor* tensor = s_.tensor(bias);
     if (tensor == nullptr) return Refusal{"the bias is not known"};
     largest_ += largest_magnitude(*tensor);
-    if (largest_ > kMostExact) return too_large();
+    if (largest_ > kMostExactInFloat32) return too_large();
     return binary("binary_add", bias);
   }
 
@@ -179,7 +142,7 @@ class Tail {
 
   // The library cuts off at the type's limits itself.
   std::optional<Refusal> narrow(NodeId id) {
-    const Range range = range_of(s_.dtype(id));
+    const IntegerRange range = range_of_bytes(s_.dtype(id));
     if (!least_ || !most_ || *least_ > *most_) return Refusal{"the result has no limits"};
     const bool is_whole = *least_ == std::trunc(*least_) && *most_ == std::trunc(*most_);
     const auto least = static_cast<double>(range.least), most = static_cast<double>(range.most);
@@ -205,7 +168,7 @@ std::optional<Refusal> add_integers(const Subject& s, const IntegerSource& sourc
   KernelOperand& operand = kernel.operands[static_cast<std::size_t>(weights)];
   const Tensor* tensor = s.tensor(operand.value);
   if (tensor == nullptr) return Refusal{"the weight is not known"};
-  const auto sum = largest_sum(*tensor, order, range_of(s.dtype(source.bytes)), source.zeros);
+  const auto sum = largest_sum(*tensor, order, range_of_bytes(s.dtype(source.bytes)), source.zeros);
   if (!sum) return Refusal{"a weight without its zero point is no integer of eight bits"};
   operand.stored = kInt8;
   if (source.zero) {

@@ -6,26 +6,18 @@
 #pragma once
 
 #include "backends/onednn/kernel.h"
+#include "constants/integer_sums.h"
 
 namespace tessera::backends::onednn {
-
-struct Range {
-  std::int64_t least, most;
-};
 
 // Integers of eight bits, and the zero point that is subtracted from them.
 struct IntegerSource {
   NodeId bytes;
-  NodeId zero;  // invalid: none
-  Range zeros;  // what it may be
+  NodeId zero;         // invalid: none
+  IntegerRange zeros;  // what it may be
 };
 // Of cast(x) or cast(x) - zero.
 Expected<IntegerSource, Refusal> integer_source(const Subject& subject, NodeId wide);
-
-// Where a weight's numbers lie: those of one output channel are the terms of its sums.
-struct WeightOrder {
-  std::int64_t channels, terms, channel_stride, term_stride;
-};
 
 // Completes a kernel that has its source and, as operand `weights`, its weight: with the zero
 // point, and with what follows the sums. `axis`: of the core's result, the output channels.
