@@ -1,89 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever a node is given, its converter answers with a graph or with an error.
+//   TESSERA_FUZZ_MODELS   so many models of each operator and opset
+//   TESSERA_FUZZ_SEED     of a run, or one to be repeated
 #include <algorithm>
-#include <set>
 
 #include <gtest/gtest.h>
 
-#include "import/converters.h"
-#include "import/testing/model.h"
-#include "ops/records/table.h"
+#include "import/testing/any_node.h"
+#include "support/testing/environment.h"
 
 namespace tessera::import {
 namespace {
 
-// Domain and type of what `qualified_name` joined.
-std::pair<std::string, std::string> parts_of(const std::string& name) {
-  const std::size_t dot = name.rfind('.');
-  if (dot == std::string::npos) return {"", name};
-  return {name.substr(0, dot), name.substr(dot + 1)};
+// What is wrong with the answer, which is to be a module or errors that say something.
+std::string complaint(const Result<Module>& answer) {
+  if (answer) return "";
+  const auto& list = answer.error().list;
+  const bool says_nothing =
+      std::any_of(list.begin(), list.end(), [](const Diagnostic& d) { return d.message.empty(); });
+  return list.empty() || says_nothing ? "an error that says nothing" : "";
 }
 
-std::set<std::string> all_operators() {
-  std::set<std::string> names;
-  for (const auto& table : converter_tables()) {
-    for (const Converter& c : table) names.emplace(c.op_type);
+std::string complaint_of(TestModel& m) {
+  try {
+    return complaint(AnyNode::answer(m, [&] { return m.import(); }));
+  } catch (const std::exception& e) {
+    return e.what();
   }
-  for (const relay::Operator* op : ops::operators().all()) {
-    names.insert(op->onnx.begin(), op->onnx.end());
-  }
-  return names;
 }
 
-// The graph of one node and its inputs, `rank` dimensions each; -1: no shape at all.
-onnx::NodeProto* one_node(TestModel& m, const std::string& name, int inputs, int rank,
-                          bool is_open) {
-  const auto [domain, type] = parts_of(name);
-  m.proto.clear_graph();
-  m.proto.clear_opset_import();
-  m.proto.add_opset_import()->set_version(18);
-  if (!domain.empty()) {
-    auto* import = m.proto.add_opset_import();
-    import->set_domain(domain);
-    import->set_version(1);
-  }
-  std::vector<std::string> names;
-  for (int i = 0; i < inputs; ++i) {
-    names.push_back("x" + std::to_string(i));
-    const std::vector<std::int64_t> shape(static_cast<std::size_t>(std::max(rank, 0)), 2);
-    m.input(names.back(), shape, i == 0 ? onnx::TensorProto::FLOAT : onnx::TensorProto::INT64);
-    auto* tensor = m.proto.mutable_graph()->mutable_input(i)->mutable_type()->mutable_tensor_type();
-    if (rank < 0) tensor->clear_shape();
-    for (int d = 0; is_open && d < rank; ++d) {
-      tensor->mutable_shape()->mutable_dim(d)->set_dim_param("n" + std::to_string(d));
-    }
-  }
-  onnx::NodeProto* node = m.node(type, names, {"y"});
-  node->set_domain(domain);
-  m.output("y");
-  return node;
-}
-
-// Inputs without a shape, which fail; then the converter is tried on stand-ins of every rank.
-TEST(AnyInput, OfNoShape) {
+// Of each operator in two opsets; `change` what was written.
+void try_all(std::uint64_t models, void (*change)(TestModel&)) {
+  const ImporterWords words = words_of_importer();
+  const std::uint64_t seed = testing::number_of("TESSERA_FUZZ_SEED", 18);
   TestModel m;
-  for (const std::string& name : all_operators()) {
-    for (const int inputs : {1, 3, 5}) {
-      auto* node = one_node(m, name, inputs, -1, false);
-      add_attribute(node, "epsilon", onnx::AttributeProto::FLOAT)->set_f(0.5f);
-      EXPECT_NO_THROW(EXPECT_FALSE(m.import())) << name << " of " << inputs;
-    }
-  }
-}
-
-TEST(AnyInput, OfAnyRankAndType) {
-  TestModel m;
-  for (const std::string& name : all_operators()) {
-    for (const int rank : {0, 1, 3}) {
-      for (const bool is_open : {false, true}) {
-        for (const int inputs : {1, 3}) {
-          one_node(m, name, inputs, rank, is_open);
-          EXPECT_NO_THROW((void)m.import())
-              << name << " of " << inputs << " of rank " << rank << ", " << is_open;
-        }
+  for (std::uint64_t k = 0; k < models; ++k) {
+    AnyNode any(words, seed + k);
+    for (const auto& [name, own] : words.operators) {
+      for (const int opset : {18, kNewestOpset}) {
+        any.write(m, name, opset);
+        change(m);
+        ASSERT_EQ(complaint_of(m), "") << name << " of opset " << opset << ", seed " << seed + k;
       }
     }
   }
+}
+
+TEST(AnyInput, OfAnyKind) {
+  try_all(testing::number_of("TESSERA_FUZZ_MODELS", 10), [](TestModel&) {});
+}
+
+// Inputs without a shape fail; then the converter is tried on stand-ins of every rank.
+TEST(AnyInput, OfNoShape) {
+  try_all(1, [](TestModel& m) {
+    for (auto& x : *m.proto.mutable_graph()->mutable_input()) {
+      x.mutable_type()->mutable_tensor_type()->clear_shape();
+    }
+  });
+}
+
+// The words are found: else nothing above has attributes.
+TEST(AnyInput, AttributesAreThoseOfTheSources) {
+  const ImporterWords words = words_of_importer();
+  const OperatorWords& attention = words.operators.at("com.microsoft.GroupQueryAttention");
+  const std::pair<std::string, AttributeType> heads{"kv_num_heads", onnx::AttributeProto::INT};
+  EXPECT_EQ(std::count(attention.attributes.begin(), attention.attributes.end(), heads), 1);
+  const std::pair<std::string, AttributeType> pads{"pads", onnx::AttributeProto::INTS};
+  EXPECT_GE(std::count(words.shared.attributes.begin(), words.shared.attributes.end(), pads), 1);
+  const auto& rules = words.operators.at("LinearAttention").words;
+  EXPECT_NE(std::find(rules.begin(), rules.end(), "gated_delta"), rules.end());
 }
 
 }  // namespace

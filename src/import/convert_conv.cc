@@ -48,6 +48,7 @@ Ints wanted_result(Node& n, std::size_t spatial) {
   if (!wanted.empty() && wanted.size() < spatial) {
     n.invalid(Code::kWrongAttribute, "output_shape does not fit the kernel");
   }
+  check_extents(n, wanted);
   return wanted;
 }
 
@@ -59,6 +60,7 @@ std::int64_t surplus(Value x, const Window& w, const Ints& wanted, std::size_t i
   Node& n = x.node();
   const auto size = x.dim(static_cast<std::int64_t>(i) + 2).as_constant();
   if (!size) n.unsupported("an output_shape for an input of open size");
+  check_extents(n, {*size});
   return (*size - 1) * w.strides[i] + reach - wanted[i];
 }
 
@@ -71,6 +73,7 @@ void set_pads_for_output(Value x, Window& w, Ints& output_padding) {
   if (output_padding.size() != spatial) {
     n.invalid(Code::kWrongAttribute, "output_padding does not fit the kernel");
   }
+  check_extents(n, output_padding);
   if (automatic != "NOTSET") w.pads.assign(2 * spatial, 0);
   const bool same = automatic.starts_with("SAME");
   if (wanted.empty() && !same) return;
@@ -113,6 +116,7 @@ Value col2im(Value x, const Ints& image, const Ints& block) {
   if (x.rank() != 3 || image.size() != spatial || spatial < 1 || spatial > 3) {
     n.invalid(Code::kShapeMismatch, "its image and block have different dimensions");
   }
+  check_extents(n, image);
   const Window w = read_steps(n, block);
   const std::int64_t taps = product(block), channels = x.size(1) / taps;
   Ints places, unit = {taps, 1};
@@ -157,15 +161,16 @@ std::vector<Ints> blocks_of(std::int64_t taps, std::size_t rank) {
 
 // Has the image as many places for the block as there are columns?
 bool has_places(Node& n, const Ints& image, const Ints& block, std::int64_t columns) {
+  check_extents(n, image);
   const Window w = read_steps(n, block);
-  std::int64_t places = 1;
+  Ints places;
   for (std::size_t i = 0; i < block.size(); ++i) {
     const std::int64_t room =
         image[i] + w.pads[i] + w.pads[i + block.size()] - (block[i] - 1) * w.dilations[i] - 1;
     if (room < 0) return false;
-    places *= room / w.strides[i] + 1;
+    places.push_back(room / w.strides[i] + 1);
   }
-  return places == columns;
+  return product(places) == columns;
 }
 
 // Shapes that come at run time: the image is what the model states, and of the blocks that fit one

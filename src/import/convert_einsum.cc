@@ -33,6 +33,7 @@ Labelled without_repeats(Labelled f) {
     const std::size_t j = f.labels.find(f.labels[i], i + 1);
     if (j == std::string::npos) continue;
     Node& n = f.x.node();
+    f.x = f.x.matched(static_cast<std::int64_t>(j), f.x, static_cast<std::int64_t>(i));
     const std::int64_t size = f.x.size(static_cast<std::int64_t>(i));
     Ints axes = range(0, f.x.rank());
     axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(j));

@@ -212,7 +212,7 @@ std::vector<NodeId> convert_trilu(Node& n) {
 // Without a one-hot operator's limits: any type of index, values and depth; indices count from the
 // end if negative, and one outside of [-depth, depth) is nowhere hot.
 std::vector<NodeId> convert_one_hot(Node& n) {
-  const Value indices = input(n, 0).cast(kInt64), values = input(n, 2);
+  const Value indices = input(n, 0).cast(kInt64), values = list_input(n, 2);
   const std::int64_t rank = indices.rank() + 1;
   const std::int64_t axis = n.axis(n.int_attr("axis", -1), rank);
   const auto known = n.known_number(1);

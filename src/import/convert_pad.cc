@@ -83,7 +83,7 @@ std::vector<std::optional<PadLine>> lines_of_pads(Node& n, Value pads,
     set(n.axis((*axes)[static_cast<std::size_t>(i)], rank), begin, end);
   }
   for (std::int64_t d = 0; !axes && d < rank; ++d) {
-    const Value given = floor_mod(input(n, 3).cast(kInt64), static_cast<double>(rank));
+    const Value given = floor_mod(list_input(n, 3).cast(kInt64), static_cast<double>(rank));
     const Value is_own = equal(given, static_cast<double>(d)), zero = pads.number(0);
     const auto own = [&](Value of) { return where(is_own, of, zero).sum({0}, false); };
     const Value begin = own(pads.slice(0, 0, count));
@@ -138,7 +138,7 @@ std::vector<NodeId> convert_pad(Node& n) {
   if (pads && axes) return pad_known(n, padding(n, *pads, *axes), value);
   const std::string mode = n.string_attr("mode", "constant");
   Value y = input(n, 0);
-  const auto lines = lines_of_pads(n, input(n, 1).cast(kInt64), axes);
+  const auto lines = lines_of_pads(n, list_input(n, 1).cast(kInt64), axes);
   for (std::size_t d = 0; d < lines.size(); ++d) {
     if (lines[d]) y = padded(y, static_cast<std::int64_t>(d), *lines[d], mode, value);
   }
@@ -147,7 +147,7 @@ std::vector<NodeId> convert_pad(Node& n) {
 
 // A shape that comes at run time.
 Value center_crop_pad(Node& n, const Ints& axes) {
-  const Value target = input(n, 1).cast(kInt64);
+  const Value target = list_input(n, 1).cast(kInt64);
   const auto declared = n.declared_shape(0, n.rank(n.input(0)));
   Value y = input(n, 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {

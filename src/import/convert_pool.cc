@@ -96,6 +96,7 @@ std::vector<NodeId> convert_max_unpool(Node& n) {
   const Value x = input(n, 0), places = input(n, 1);
   const Ints sizes = x.sizes(), kernel = n.need_ints_attr("kernel_shape");
   const Window w = read_window(n, x, kernel);
+  check_extents(n, sizes);
   Ints inner = {sizes[0], sizes[1]};
   for (std::size_t d = 0; d < kernel.size(); ++d) {
     inner.push_back((sizes[d + 2] - 1) * w.strides[d] + kernel[d] - w.pads[d] -
@@ -108,6 +109,7 @@ std::vector<NodeId> convert_max_unpool(Node& n) {
     if (!shape) n.need_constant(2, "an output shape");
     result = *shape;
   }
+  check_extents(n, result);
   if (result.size() != inner.size() || places.rank() != x.rank()) {
     n.invalid(Code::kShapeMismatch, "its indices and output shape must be of its input's rank");
   }

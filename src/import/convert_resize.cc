@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "import/converters.h"
+#include "import/indices.h"
 #include "import/value.h"
 
 namespace tessera::import {
@@ -300,7 +301,7 @@ bool is_given(Node& n, std::size_t i) { return n.has_input(i) && product(n.sizes
 Target from_stated_sizes(Node& n, const Shape& from, const Ints& axes, const std::string& policy) {
   const auto declared = n.declared_shape(0, static_cast<std::int64_t>(from.size()));
   if (!declared) n.need_constant(3, "a list of sizes");
-  const Value x = input(n, 0), given = input(n, 3).cast(kFloat32);
+  const Value x = input(n, 0), given = list_input(n, 3).cast(kFloat32);
   Target target{Shape(declared->begin(), declared->end()),
                 std::vector<Value>(from.size(), Value(n, n.scalar(1, kFloat32)))};
   std::optional<Value> one;  // of all axes, where their ratio is kept
@@ -342,16 +343,16 @@ std::vector<NodeId> convert_resize(Node& n) {
   const auto sizes = sized ? n.known_sizes(3) : std::nullopt;
   const Target target = sizes   ? from_sizes(n, from, *sizes, axes, policy)
                         : sized ? from_stated_sizes(n, from, axes, policy)
-                                : from_scales(n, from, input(n, 2).cast(kFloat32), axes);
+                                : from_scales(n, from, list_input(n, 2).cast(kFloat32), axes);
   if (!is_given(n, 1)) return resize(n, f, target, nullptr);
-  const Value region = whole_region(input(n, 1), axes, rank);
+  const Value region = whole_region(list_input(n, 1), axes, rank);
   return resize(n, f, target, &region);
 }
 
 std::vector<NodeId> convert_resize10(Node& n) {
   const ResizeForm f = read_form(n);
   const Shape from = n.shape(n.input(0));
-  const Value scales = input(n, 1).cast(kFloat32);
+  const Value scales = list_input(n, 1).cast(kFloat32);
   return resize(n, f, from_scales(n, from, scales, range(0, n.rank(n.input(0)))), nullptr);
 }
 

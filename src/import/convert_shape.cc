@@ -200,13 +200,13 @@ std::vector<NodeId> convert_split(Node& n) {
   const std::int64_t axis = n.axis_attr(0, x);
   const std::int64_t extent = n.size(x, axis);
   const Ints sizes = split_sizes(n, extent, static_cast<std::size_t>(axis));
-  std::int64_t total = 0;
+  std::int64_t rest = extent;
   bool fits = sizes.size() == n.num_outputs();
   for (const std::int64_t size : sizes) {
-    fits &= size >= 0;
-    total += size;
+    fits = fits && size >= 0 && size <= rest;
+    if (fits) rest -= size;
   }
-  if (!fits || total != extent) {
+  if (!fits || rest != 0) {
     n.invalid(Code::kShapeMismatch,
               fmt::format("its parts do not add up to the {} elements of axis {}", extent, axis));
   }

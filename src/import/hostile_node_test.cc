@@ -129,6 +129,56 @@ TEST(HostileNode, ListsOfConvolutionsHaveTheirLengths) {
   }
 }
 
+// Sums and products that would not fit 64 bits are not made.
+TEST(HostileNode, SizesOfImagesHaveALimit) {
+  for (const std::int64_t size : {INT64_MAX, INT64_MIN, std::int64_t{1} << 40}) {
+    for (const char* list : {"output_padding", "output_shape"}) {
+      TestModel m;
+      set_ints(node_of(m, "ConvTranspose", {{{1, 1, 4, 4}}, {{1, 1, 2, 2}}}), list, {size, size});
+      EXPECT_EQ(first_code(m.import()), "E0208") << list << size;
+    }
+    TestModel unpool;
+    const Operand places{{1, 1, 1, 1}, {0}}, shape{{4}, {1, 1, size, 4}};
+    set_ints(node_of(unpool, "MaxUnpool", {{{1, 1, 1, 1}}, places, shape}), "kernel_shape", {2, 2});
+    EXPECT_EQ(first_code(unpool.import()), "E0208") << size;
+    TestModel columns(18);
+    node_of(columns, "Col2Im", {{{1, 4, 4}}, {{2}, {size, 4}}, {{2}, {2, 2}}});
+    EXPECT_EQ(first_code(columns.import()), "E0208") << size;
+  }
+  TestModel parts(18);
+  set_int(node_of(parts, "Split", {{{2}}, {{3}, {INT64_MAX, INT64_MAX, 4}}}, {"a", "b", "c"}),
+          "axis", 0);
+  EXPECT_EQ(first_code(parts.import()), "E0203") << "their sum is 2 in 64 bits";
+}
+
+// Else they would give places more dimensions, and the result more than the axes are of.
+TEST(HostileNode, ListsAreOfOneDimension) {
+  TestModel m(18);
+  m.input("x", {2, 2});
+  m.input("sizes", {2, 3, 3}, onnx::TensorProto::INT64);
+  m.node("CenterCropPad", {"x", "sizes"}, {"y"}, "node");
+  m.output("y", {2, 2});
+  expect_refused(m.import(), {{Code::kShapeMismatch, "node", "is no list"}});
+}
+
+TEST(HostileNode, DiagonalsAreThoseOfSquares) {
+  TestModel m;
+  set_string(node_of(m, "Einsum", {{{2, 3}}}), "equation", "ii->i");
+  EXPECT_EQ(first_code(m.import()), "E0203");
+}
+
+TEST(HostileNode, ProductsOfFloatsAndIntegers) {
+  const Operand whole{{1, 1, 1}, {1}};
+  for (const char* op : {"MatMul", "Conv", "ConvTranspose"}) {
+    for (const bool first : {false, true}) {
+      const Operand one{{1, 1, 1}};
+      TestModel m;
+      node_of(m, op, first ? std::vector{whole, one} : std::vector{one, whole});
+      EXPECT_EQ(first_code(m.import()), "E0204") << op << first;
+    }
+  }
+}
+
 // Known indices are compared with known sizes, and nothing is written meanwhile.
 TEST(HostileNode, UpdatesOutsideAreRefused) {
   for (const char* op : {"ScatterND", "ScatterElements"}) {

@@ -28,4 +28,11 @@ Value take_checked(Value x, NodeId indices, std::int64_t axis) {
   return x.take(checked_indices(x.node(), indices, x, {axis}), axis, "wrap");
 }
 
+Value list_input(Node& n, std::size_t i) {
+  const Value list = input(n, i);
+  if (list.rank() == 1) return list;
+  n.invalid(Code::kShapeMismatch, fmt::format("its input {} has the shape {}, and is no list", i,
+                                              to_string(list.shape())));
+}
+
 }  // namespace tessera::import

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Indices of ONNX's gathering and scattering operators: in [-n, n) along an axis of n elements. One
-// outside ends the run, or the import where it is known.
+// outside ends the run, or the import where it is known. And lists of axes and bounds.
 #pragma once
 
 #include "import/value.h"
@@ -18,5 +18,8 @@ NodeId checked_tuples(Node& n, NodeId tuples, NodeId data, std::int64_t first);
 
 // Elements of a dimension of x at `indices`, which negative ones count from its end.
 Value take_checked(Value x, NodeId indices, std::int64_t axis);
+
+// An input of one number for each axis or bound: an error unless it has one dimension.
+Value list_input(Node& n, std::size_t i);
 
 }  // namespace tessera::import

@@ -64,6 +64,15 @@ Window read_steps(Node& n, Ints kernel) {
   return w;
 }
 
+void check_extents(Node& n, const Ints& sizes) {
+  for (const std::int64_t size : sizes) {
+    if (size >= 0 && size <= kLargestStep) continue;
+    n.invalid(Code::kWrongAttribute, fmt::format("a size of its image or padding is {}; {} is the "
+                                                 "most that it can be",
+                                                 size, kLargestStep));
+  }
+}
+
 Window read_window(Node& n, NodeId input, Ints kernel) {
   const std::size_t spatial = kernel.size();
   if (static_cast<std::size_t>(n.rank(input)) != spatial + 2) {

@@ -15,6 +15,8 @@ struct Window {
 std::int64_t groups_of(Node& n);
 // Reads strides, dilations and pads.
 Window read_steps(Node& n, Ints kernel);
+// An error where a size is negative, or products and sums of it and of steps may not fit 64 bits.
+void check_extents(Node& n, const Ints& sizes);
 // Reads auto_pad too; `input` has two dimensions before the spatial ones.
 Window read_window(Node& n, NodeId input, Ints kernel);
 // Of a convolution of `x` with the weight `w`, whose shape the attribute kernel_shape repeats.

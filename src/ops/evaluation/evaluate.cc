@@ -2,7 +2,9 @@
 #include "ops/evaluation/evaluate.h"
 
 #include <algorithm>
+#include <type_traits>
 
+#include "ops/evaluation/to_integer.h"
 #include "support/check.h"
 #include "support/f16.h"
 
@@ -18,9 +20,18 @@ From element(const Tensor& t, std::size_t i) {
 }
 
 template <class T, class From>
+T number(From value) {
+  if constexpr (std::is_integral_v<T> && std::is_floating_point_v<From>) {
+    return static_cast<T>(to_integer(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+template <class T, class From>
 Elements<T> converted(const Tensor& t) {
   std::vector<T> out(checked_count(t.num_elements()));
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<T>(element<From>(t, i));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = number<T>(element<From>(t, i));
   return Elements<T>(std::move(out));
 }
 
@@ -28,7 +39,7 @@ template <class T, class F>
 Elements<T> widened(const Tensor& t, F value) {
   std::vector<T> out(checked_count(t.num_elements()));
   for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = static_cast<T>(value(element<std::uint16_t>(t, i)));
+    out[i] = number<T>(value(element<std::uint16_t>(t, i)));
   }
   return Elements<T>(std::move(out));
 }

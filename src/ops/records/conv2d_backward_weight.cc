@@ -72,6 +72,7 @@ std::vector<Tensor> eval_conv2d_backward_weight(const EvalArgs& args) {
         const std::int64_t place =
             c[g.grad.spatial[s]] * a.stride + k[s + 1] * a.dilation - a.pad_begin;
         inside = inside && place >= 0 && place < data.shape[g.data.spatial[s]];
+        if (!inside) break;
         from += place * x_strides[g.data.spatial[s]];
         to += k[s + 1] * strides[g.weight.spatial[s]];
       }

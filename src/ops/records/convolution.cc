@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "ops/records/elementwise.h"
+#include "ops/records/product_types.h"
 #include "ops/records/size_rules.h"
 
 namespace tessera::ops {
@@ -106,10 +108,11 @@ Elements<T> convolved(const EvalArgs& args, const ConvAttrs& p) {
         const std::int64_t place =
             c[g.result.spatial[s]] * a.stride + k[s + 1] * a.dilation - a.pad_begin;
         inside = inside && place >= 0 && place < x.shape[g.data.spatial[s]];
+        if (!inside) break;
         at += place * x_strides[g.data.spatial[s]];
         weight += k[s + 1] * w_strides[g.weight.spatial[s]];
       }
-      if (inside) total += xs[at] * ws[weight];
+      if (inside) total = wrapping_add(total, wrapping_multiply(xs[at], ws[weight]));
     }
     out.push_back(total);
   }
@@ -122,6 +125,7 @@ Result<Type> infer_conv(const InferArgs& args, const ConvAttrs& p) {
   const std::size_t n = p.data_layout.size() - 2;
   TESSERA_TRY_VOID(expect_rank(args, 0, n + 2));
   TESSERA_TRY_VOID(expect_rank(args, 1, n + 2));
+  TESSERA_TRY_VOID(expect_one_kind(args));
   TESSERA_TRY(const Places data, layout_places(args, p.data_layout, "NC", n));
   TESSERA_TRY(const Places weight, layout_places(args, p.kernel_layout, "OI", n));
   TESSERA_TRY(const Places result, layout_places(args, result_layout(p), "NC", n));

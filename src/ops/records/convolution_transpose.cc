@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include "ops/records/convolution.h"
+#include "ops/records/elementwise.h"
+#include "ops/records/product_types.h"
 #include "ops/records/size_rules.h"
 
 namespace tessera::ops {
@@ -56,10 +58,11 @@ Elements<T> spread(const EvalArgs& args, const ConvAttrs& p) {
         const std::int64_t place =
             c[g.data.spatial[s]] * a.stride + k[s + 1] * a.dilation - a.pad_begin;
         inside = inside && place >= 0 && place < shape[g.result.spatial[s]];
+        if (!inside) break;
         at += place * y_strides[g.result.spatial[s]];
         from += k[s + 1] * w_strides[g.weight.spatial[s]];
       }
-      if (inside) out[at] += xs[next] * ws[from];
+      if (inside) out[at] = wrapping_add(out[at], wrapping_multiply(xs[next], ws[from]));
     }
   }
   return out;
@@ -77,6 +80,7 @@ Result<Type> infer_conv_transpose(const InferArgs& args, const ConvAttrs& p) {
   const std::size_t n = p.data_layout.size() - 2;
   TESSERA_TRY_VOID(expect_rank(args, 0, n + 2));
   TESSERA_TRY_VOID(expect_rank(args, 1, n + 2));
+  TESSERA_TRY_VOID(expect_one_kind(args));
   TESSERA_TRY(const Places data, layout_places(args, p.data_layout, "NC", n));
   TESSERA_TRY(const Places weight,
               layout_places(args, transposed_kernel_layout(p.kernel_layout), "OI", n));

@@ -7,6 +7,7 @@
 
 #include "ops/evaluation/evaluate.h"
 #include "ops/records/definition.h"
+#include "ops/records/elementwise.h"
 #include "ops/records/record.h"
 
 namespace tessera::ops {
@@ -151,10 +152,12 @@ std::vector<Tensor> eval_einsum(const EvalArgs& args) {
     Elements<T> out(count_of(static_shape(args.result)));
     for (Counter c(sizes); c; ++c) {
       T product = 1;
-      for (std::size_t k = 0; k < x.size(); ++k) product *= x[k][c.offset(strides[k])];
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        product = wrapping_multiply(product, x[k][c.offset(strides[k])]);
+      }
       std::int64_t at = 0;
       for (std::size_t d = 0; d < out_strides.size(); ++d) at += c[d] * out_strides[d];
-      out[at] += product;
+      out[at] = wrapping_add(out[at], product);
     }
     return {tensor_of(args.result, out)};
   });

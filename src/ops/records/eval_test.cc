@@ -162,6 +162,16 @@ TEST(Eval, Reductions) {
                 {1, 2}, {-1, 3});
 }
 
+// As they do in loops.
+TEST(Eval, SumsOfIntegersWrap) {
+  const Tensor most = i64({2}, {INT64_MAX, INT64_MAX});
+  EXPECT_EQ(element_as_int(evaluate("sum", {most})[0], 0), -2);
+  EXPECT_EQ(element_as_int(evaluate("prod", {most})[0], 0), 1);
+  const Tensor row = i64({1, 2}, {INT64_MAX, INT64_MAX});
+  const Tensor product = evaluate("nn.dense", {row, row}, {{"units", 1}})[0];
+  EXPECT_EQ(element_as_int(product, 0), 2);
+}
+
 TEST(Eval, ProductsAndWindows) {
   expect_values(
       evaluate("nn.dense", {f32({1, 2}, {1, 2}), f32({2, 2}, {3, 4, 5, 6})}, {{"units", 2}}),

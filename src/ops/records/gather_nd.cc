@@ -17,8 +17,8 @@ Result<Type> infer_gather_nd(const InferArgs& args) {
   const auto depth = indices.shape()[0].as_constant();
   if (!depth) return refuse(args, Code::kNotSupported, "needs indices whose first size is known");
   const std::int64_t batch = p.batch_dims;
-  if (batch < 0 || *depth < 0 || batch + *depth > static_cast<std::int64_t>(data.rank()) ||
-      batch >= static_cast<std::int64_t>(indices.rank())) {
+  if (batch < 0 || batch >= static_cast<std::int64_t>(indices.rank()) || *depth < 0 ||
+      *depth > static_cast<std::int64_t>(data.rank()) - batch) {
     return refuse(args, Code::kShapeMismatch,
                   "cannot index {} with {} numbers after {} batch dimensions", to_string(data),
                   *depth, batch);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/records/elementwise.h"
 #include "ops/records/pooling.h"
 
 namespace tessera::ops {
@@ -35,7 +36,7 @@ std::vector<Tensor> eval_global_pool(const EvalArgs& args, PoolKind kind) {
     std::size_t at = 0;
     for (Counter c(x.shape); c; ++c, ++at) {
       T& to = out[c[data.first] * strides[result.first] + c[data.second] * strides[result.second]];
-      to = is_max ? max_or_nan(to, values[at]) : to + values[at];
+      to = is_max ? max_or_nan(to, values[at]) : wrapping_add(to, values[at]);
     }
     if (area == 0 && !x.dtype.is_float()) return {tensor_of(args.result, out)};
     for (T& v : out) v = is_max ? v : v / static_cast<T>(area);

@@ -2,6 +2,8 @@
 #include "ops/records/matmul_family.h"
 
 #include "ops/records/broadcast_index.h"
+#include "ops/records/elementwise.h"
+#include "ops/records/product_types.h"
 
 namespace tessera::ops {
 namespace {
@@ -48,7 +50,7 @@ Elements<T> products(const EvalArgs& args, const MatmulForm& form) {
     }
     T total = 0;
     for (std::int64_t k = 0; k < k_size; ++k) {
-      total += a[x] * b[y];
+      total = wrapping_add(total, wrapping_multiply(a[x], b[y]));
       x += a_strides.back();
       y += b_strides[b_strides.size() - 2];
     }
@@ -62,6 +64,7 @@ Elements<T> products(const EvalArgs& args, const MatmulForm& form) {
 Result<Type> infer_matmul(const InferArgs& args, const MatmulForm& form) {
   TESSERA_TRY_VOID(expect_min_rank(args, 0, 2));
   TESSERA_TRY_VOID(expect_min_rank(args, 1, 2));
+  TESSERA_TRY_VOID(expect_one_kind(args));
   const Shape &a = args.operands[0].shape(), &b = args.operands[1].shape();
   TESSERA_TRY_VOID(agreed(args, from_end(a, column_place(form.transpose_a)),
                           from_end(b, row_place(form.transpose_b)), "contraction sizes"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "ops/records/elementwise.h"
 #include "ops/records/reduce.h"
 
 namespace tessera::ops {
@@ -16,8 +17,7 @@ constexpr Operator kMean{
     .infer = infer_reduce,
     .eval =
         [](const EvalArgs& a) {
-          return eval_reduce(a, {0, [](double x, double y) { return x + y; }},
-                             {0, [](std::int64_t x, std::int64_t y) { return x + y; }},
+          return eval_reduce(a, {0, wrapping_add}, {0, wrapping_add},
                              [](double total, double count) { return total / count; });
         },
     .compute =

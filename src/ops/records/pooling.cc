@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "ops/records/elementwise.h"
+
 namespace tessera::ops {
 namespace {
 
@@ -48,12 +50,12 @@ Seen<T> look(const Tensor& x, const Elements<T>& values, T least, const Geometry
       const std::int64_t size = x.shape[g.data.spatial[s]];
       inside = inside && place >= 0 && place < size;
       padded = padded && place < size + a.pad_end;
-      at += place * strides[g.data.spatial[s]];
+      if (inside) at += place * strides[g.data.spatial[s]];
     }
     if (padded) ++seen.padded;
     if (!inside) continue;
     ++seen.inside;
-    seen.sum += values[at];
+    seen.sum = wrapping_add(seen.sum, values[at]);
     seen.greatest = max_or_nan(seen.greatest, values[at]);
   }
   return seen;

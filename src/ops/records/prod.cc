@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "ops/records/elementwise.h"
 #include "ops/records/reduce.h"
 
 namespace tessera::ops {
@@ -16,8 +17,7 @@ constexpr Operator kProd{
     .infer = infer_reduce,
     .eval =
         [](const EvalArgs& a) {
-          return eval_reduce(a, {1, [](double x, double y) { return x * y; }},
-                             {1, [](std::int64_t x, std::int64_t y) { return x * y; }});
+          return eval_reduce(a, {1, wrapping_multiply}, {1, wrapping_multiply});
         },
     .compute = [](const ComputeArgs& a) { return compute_reduce(a, ReduceOp::kProd); },
     .samples = {"prod(float32[2,3,5], axis=[1])", "prod(float16[4,3], axis=[-1], keepdims=True)",
