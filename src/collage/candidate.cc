@@ -22,9 +22,15 @@ Candidate single_node(const DataflowGraph& graph, const PlacementSpec& spec, Ind
   return {std::move(rule), SubGraph(graph, IndexSet(graph.size(), {index})), &spec};
 }
 
-Candidate joined(const DataflowGraph& graph, const Candidate& a, const Candidate& b) {
-  TESSERA_CHECK(a.spec == b.spec, "candidates of two specs");
-  return {joined_labels(a.rule, b.rule), a.sub_graph.joined_with(graph, b.sub_graph), a.spec};
+Candidate joined(const DataflowGraph& graph, std::span<const Candidate> parts) {
+  std::string rule;
+  std::vector<SubGraph> sub_graphs;
+  for (const Candidate& part : parts) {
+    TESSERA_CHECK(part.spec == parts[0].spec, "candidates of two specs");
+    rule = joined_labels(rule, part.rule);
+    sub_graphs.push_back(part.sub_graph);
+  }
+  return {std::move(rule), SubGraph::join(graph, sub_graphs), parts[0].spec};
 }
 
 }  // namespace tessera::collage

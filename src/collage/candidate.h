@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,13 @@ bool operator<(const Candidate& a, const Candidate& b);
 // One node.
 Candidate single_node(const DataflowGraph& graph, const PlacementSpec& spec, Index index,
                       std::string rule = {});
-// Both as one; needs disjoint sub-graphs and one spec.
-Candidate joined(const DataflowGraph& graph, const Candidate& a, const Candidate& b);
+// All as one; needs disjoint sub-graphs and one spec.
+Candidate joined(const DataflowGraph& graph, std::span<const Candidate> parts);
 
-// What a spec proposes for a graph, in an order that does not depend on anything else.
-using Rule = std::function<std::vector<Candidate>(const DataflowGraph&, const PlacementSpec&)>;
+// What a spec proposes for a graph, in an order that does not depend on anything else. Fails where
+// that is too much to look at.
+using Candidates = Result<std::vector<Candidate>>;
+using Rule = std::function<Candidates(const DataflowGraph&, const PlacementSpec&)>;
 
 // Somebody who can run sub-graphs.
 struct PlacementSpec {

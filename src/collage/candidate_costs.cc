@@ -6,6 +6,7 @@
 #include "byoc/outline.h"
 #include "byoc/partition_graph.h"
 #include "collage/extract.h"
+#include "collage/signature.h"
 #include "relay/function_attributes.h"
 #include "relay/rewrite.h"
 
@@ -79,8 +80,22 @@ Result<std::string> CandidateCosts::symbol_of(const Function& function) {
   return symbols_.symbol_of(function);
 }
 
+Result<void> CandidateCosts::estimate_all(const DataflowGraph& graph,
+                                          std::vector<Candidate>& candidates) {
+  Signatures signatures(graph);
+  std::map<std::vector<std::uint32_t>, Cost> seen;
+  for (Candidate& candidate : candidates) {
+    if (candidate.cost.is_known()) continue;
+    const auto [known, is_new] = seen.try_emplace(signatures.of(candidate));
+    if (is_new) {
+      TESSERA_TRY(known->second, cost_of(graph, candidate));
+    }
+    candidate.cost = known->second;
+  }
+  return {};
+}
+
 Result<Cost> CandidateCosts::cost_of(const DataflowGraph& graph, const Candidate& candidate) {
-  if (candidate.cost.is_known()) return candidate.cost;
   Function main = with_tensor_params(extract(graph, candidate.sub_graph, {}).function);
   if (candidate.spec->validate) {
     if (const auto why = candidate.spec->validate(main)) return Cost::invalid(why->reason);

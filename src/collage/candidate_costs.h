@@ -17,12 +17,13 @@ class CandidateCosts : public byoc::GlobalSymbolCache {
   // these names free. The estimator must live as long.
   CandidateCosts(const Module& module, CostEstimator& estimator);
 
-  // The candidate's own cost if it is known; else that of its function, estimated once.
-  Result<Cost> cost_of(const DataflowGraph& graph, const Candidate& candidate);
+  // Gives each candidate whose cost is not known that of its function, in their order.
+  Result<void> estimate_all(const DataflowGraph& graph, std::vector<Candidate>& candidates);
   // Of a function that no candidate was: without a label.
   Result<std::string> symbol_of(const relay::Function& function) override;
 
  private:
+  Result<Cost> cost_of(const DataflowGraph& graph, const Candidate& candidate);
   Result<Cost> estimate(relay::Function main, const Target& target);
 
   CostEstimator& estimator_;

@@ -5,7 +5,8 @@
 
 namespace tessera::collage {
 
-CandidateSet::CandidateSet(const std::vector<Candidate>& candidates) {
+CandidateSet::CandidateSet(const std::vector<Candidate>& candidates, std::size_t capacity)
+    : capacity_(capacity) {
   for (const Candidate& candidate : candidates) add(candidate);
   next_round();
 }
@@ -28,11 +29,30 @@ const std::vector<std::size_t>& CandidateSet::leaving_at(Index index) const {
   return at(leaving_, index);
 }
 
+bool CandidateSet::has_union(const Candidate& a, const Candidate& b) const {
+  const IndexSet inside = a.sub_graph.inside() | b.sub_graph.inside();
+  const auto alike = by_hash_.find(inside.hash());
+  if (alike == by_hash_.end()) return false;
+  std::vector<const SubGraph*> nested;
+  for (const Candidate* part : {&a, &b}) {
+    for (const NestedSubGraph& n : part->sub_graph.nested()) nested.push_back(&n.sub_graph);
+  }
+  std::stable_sort(nested.begin(), nested.end(),
+                   [](const SubGraph* x, const SubGraph* y) { return *x < *y; });
+  return std::any_of(alike->second.begin(), alike->second.end(), [&](std::size_t i) {
+    const SubGraph& known = candidates_[i].sub_graph;
+    return known.inside() == inside &&
+           std::equal(nested.begin(), nested.end(), known.nested().begin(), known.nested().end(),
+                      [](const SubGraph* x, const auto& y) { return *x == y.sub_graph; });
+  });
+}
+
 bool CandidateSet::add(Candidate candidate) {
   auto& alike = by_hash_[candidate.sub_graph.inside().hash()];
   const bool known = std::any_of(alike.begin(), alike.end(),
                                  [&](std::size_t i) { return candidates_[i] == candidate; });
-  if (known) return false;
+  overfull_ = overfull_ || (!known && candidates_.size() == capacity_);
+  if (known || overfull_) return false;
   alike.push_back(candidates_.size());
   candidates_.push_back(std::move(candidate));
   return true;

@@ -12,7 +12,8 @@ namespace tessera::collage {
 
 class CandidateSet {
  public:
-  explicit CandidateSet(const std::vector<Candidate>& candidates);
+  // Takes no more than `capacity`.
+  CandidateSet(const std::vector<Candidate>& candidates, std::size_t capacity);
 
   std::size_t size() const { return size_; }
   const Candidate& operator[](std::size_t i) const { return candidates_[i]; }
@@ -23,7 +24,11 @@ class CandidateSet {
   // Those whose value the node is, ascending.
   const std::vector<std::size_t>& leaving_at(Index index) const;
 
-  // False if it is there already, perhaps for the next round.
+  // Is the union of these two there already, perhaps for the next round?
+  bool has_union(const Candidate& a, const Candidate& b) const;
+  // Was there one more than it takes? Then what is there is not all, and nothing is worth adding.
+  bool is_overfull() const { return overfull_; }
+  // False if it is there, or cannot be taken.
   bool add(Candidate candidate);
   // What was added is there now; false if there was nothing.
   bool next_round();
@@ -33,7 +38,8 @@ class CandidateSet {
   using Places = std::unordered_map<Index, std::vector<std::size_t>>;  // never iterated
 
   std::vector<Candidate> candidates_;
-  std::size_t size_ = 0, first_new_ = 0;
+  std::size_t capacity_, size_ = 0, first_new_ = 0;
+  bool overfull_ = false;
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_hash_;  // never iterated
   Places entered_, leaving_;
 };

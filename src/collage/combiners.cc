@@ -30,8 +30,14 @@ bool fires(const std::vector<KindPair>& pairs, const SubGraph& upstream,
   });
 }
 
+Candidate pair(const DataflowGraph& graph, const Candidate& a, const Candidate& b) {
+  const Candidate parts[] = {a, b};
+  return joined(graph, parts);
+}
+
 void add_by_kind(const CombinerContext& c, const std::vector<KindPair>& pairs) {
-  for (std::size_t i = c.candidates.first_new(); i < c.candidates.size(); ++i) {
+  for (std::size_t i = c.candidates.first_new();
+       i < c.candidates.size() && !c.candidates.is_overfull(); ++i) {
     // The list may move when a union is added to it.
     const Candidate upstream = c.candidates[i];
     for (const std::size_t j : downstream_of(c.candidates, upstream)) {
@@ -39,8 +45,9 @@ void add_by_kind(const CombinerContext& c, const std::vector<KindPair>& pairs) {
       const std::size_t depth = upstream.sub_graph.depth() + downstream.sub_graph.depth();
       if (i == j || (c.max_depth > 0 && depth > c.max_depth)) continue;
       if (!fires(pairs, upstream.sub_graph, downstream.sub_graph)) continue;
+      if (c.candidates.has_union(upstream, downstream)) continue;
       if (!are_touching(c.graph, upstream.sub_graph, downstream.sub_graph)) continue;
-      c.candidates.add(joined(c.graph, upstream, downstream));
+      c.candidates.add(pair(c.graph, upstream, downstream));
     }
   }
 }
@@ -67,12 +74,11 @@ class TupleCombination {
   void run() {
     const auto none = [](const auto& producers) { return producers.empty(); };
     if (std::any_of(producers_.begin(), producers_.end(), none)) return;
-    const Candidate end =
-        joined(c_.graph, single_node(c_.graph, *consumer_.spec, tuple_), consumer_);
+    const Candidate end = pair(c_.graph, single_node(c_.graph, *consumer_.spec, tuple_), consumer_);
     std::vector<std::size_t> choice(producers_.size(), 0);
     do {
       add(choice, end);
-    } while (next(choice));
+    } while (next(choice) && !c_.candidates.is_overfull());
   }
 
  private:
@@ -92,17 +98,20 @@ class TupleCombination {
       if (std::find(chosen.begin(), chosen.end(), producer) == chosen.end())
         chosen.push_back(producer);
     }
-    IndexSet taken = end.sub_graph.inside();
-    for (const std::size_t producer : chosen) {
-      const IndexSet& inside = c_.candidates[producer].sub_graph.inside();
-      if (inside.intersects(taken)) return;
-      taken = taken | inside;
+    std::vector<Candidate> parts;
+    for (const std::size_t producer : chosen) parts.push_back(c_.candidates[producer]);
+    parts.push_back(end);
+    if (are_disjoint(parts)) c_.candidates.add(joined(c_.graph, parts));
+  }
+
+  static bool are_disjoint(const std::vector<Candidate>& parts) {
+    std::vector<Index> all;
+    for (const Candidate& part : parts) {
+      const IndexSet& inside = part.sub_graph.inside();
+      all.insert(all.end(), inside.begin(), inside.end());
     }
-    Candidate all = c_.candidates[chosen.front()];
-    for (std::size_t k = 1; k < chosen.size(); ++k) {
-      all = joined(c_.graph, all, c_.candidates[chosen[k]]);
-    }
-    c_.candidates.add(joined(c_.graph, all, end));
+    std::sort(all.begin(), all.end());
+    return std::adjacent_find(all.begin(), all.end()) == all.end();
   }
 
   const CombinerContext& c_;
@@ -112,7 +121,8 @@ class TupleCombination {
 };
 
 void add_tuple_arguments(const CombinerContext& c) {
-  for (std::size_t i = c.candidates.first_new(); i < c.candidates.size(); ++i) {
+  for (std::size_t i = c.candidates.first_new();
+       i < c.candidates.size() && !c.candidates.is_overfull(); ++i) {
     const Candidate consumer = c.candidates[i];
     if (!is_injective(consumer)) continue;
     for (const Index input : consumer.sub_graph.input(c.graph)) {
@@ -123,17 +133,19 @@ void add_tuple_arguments(const CombinerContext& c) {
 }
 
 void add_projections(const CombinerContext& c) {
-  for (std::size_t i = c.candidates.first_new(); i < c.candidates.size(); ++i) {
+  for (std::size_t i = c.candidates.first_new();
+       i < c.candidates.size() && !c.candidates.is_overfull(); ++i) {
     const Candidate upstream = c.candidates[i];
     for (const Index output : upstream.sub_graph.output()) {
       if (as<relay::Project>(c.graph.indexed(), output) == nullptr) continue;
-      c.candidates.add(joined(c.graph, upstream, single_node(c.graph, *upstream.spec, output)));
+      c.candidates.add(pair(c.graph, upstream, single_node(c.graph, *upstream.spec, output)));
     }
   }
 }
 
 void add_constants(const CombinerContext& c) {
-  for (std::size_t i = c.candidates.first_new(); i < c.candidates.size(); ++i) {
+  for (std::size_t i = c.candidates.first_new();
+       i < c.candidates.size() && !c.candidates.is_overfull(); ++i) {
     const Candidate reader = c.candidates[i];
     std::vector<Index> constants;
     for (const Index input : reader.sub_graph.input(c.graph)) {
@@ -142,7 +154,7 @@ void add_constants(const CombinerContext& c) {
     if (constants.empty()) continue;
     const Candidate read{"", SubGraph(c.graph, IndexSet(c.graph.size(), std::move(constants))),
                          reader.spec};
-    c.candidates.add(joined(c.graph, read, reader));
+    c.candidates.add(pair(c.graph, read, reader));
   }
 }
 

@@ -1,27 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collage/dataflow_graph.h"
 
+#include <algorithm>
+
 namespace tessera::collage {
 
 DataflowGraph::DataflowGraph(const relay::Function& f, const ConstantPool& pool)
     : graph_(f), pool_(pool), seen_(graph_.size(), 0) {
   facts_.reserve(size());
-  for (Index i = 0; i < size(); ++i) facts_.push_back(facts_of(graph_, i, pool));
+  depends_from_.reserve(size());
+  for (Index i = 0; i < size(); ++i) {
+    facts_.push_back(facts_of(graph_, i, pool));
+    depends_from_.push_back(first_of_run(i));
+  }
 }
 
-bool DataflowGraph::reaches(std::span<const Index> from, const IndexSet& to,
-                            const IndexSet& around) const {
-  if (to.empty()) return false;
-  const std::size_t last = to.last_inside();
+// What was met for the first time below a node stands right before it, input after input.
+Index DataflowGraph::first_of_run(Index index) const {
+  const auto& inputs = graph_[index].inputs;
+  Index first = index;
+  while (first > 0 && std::find(inputs.begin(), inputs.end(), first - 1) != inputs.end()) {
+    first = depends_from_[first - 1];
+  }
+  return first;
+}
+
+bool DataflowGraph::reaches(std::span<const Index> from, const NodeSet& to,
+                            const NodeSet& around) const {
   ++query_;
   std::vector<Index> stack;
+  bool found = false;
   const auto enter = [&](Index index) {
-    if (index >= last || seen_[index] == query_) return;
+    if (index >= to.last || seen_[index] == query_) return;
+    // The last of `to` depends on it, by nodes after it, among which none is to be avoided.
+    found = found || (index >= depends_from_[to.last] && index > around.last);
     seen_[index] = query_;
     stack.push_back(index);
   };
-  for (const Index index : from) enter(index);
-  while (!stack.empty()) {
+  for (std::size_t i = 0; i < from.size() && from[i] < to.last; ++i) enter(from[i]);
+  while (!stack.empty() && !found) {
     const Index at = stack.back();
     stack.pop_back();
     for (const Index next : graph_[at].outputs) {
@@ -29,7 +46,7 @@ bool DataflowGraph::reaches(std::span<const Index> from, const IndexSet& to,
       if (!around.contains(next)) enter(next);
     }
   }
-  return false;
+  return found;
 }
 
 }  // namespace tessera::collage

@@ -3,6 +3,7 @@
 // fuse, what they are called, and what flows where.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -25,14 +26,23 @@ class DataflowGraph {
   // The function itself, whose value leaves the graph.
   bool is_external(Index index) const { return index + 1 == graph_.size(); }
 
-  // Does a value of `from`, none of which is in a set, reach `to` on a way that leaves `around`
-  // aside? Ways are looked at as far as the last of `to`: indices ascend along them.
-  bool reaches(std::span<const Index> from, const IndexSet& to, const IndexSet& around) const;
+  // A set of nodes by its membership, and its last member.
+  struct NodeSet {
+    std::function<bool(Index)> contains;
+    std::size_t last = 0;
+  };
+  // Does a value of `from`, ascending and in none of the sets, reach `to` on a way that leaves
+  // `around` aside? Ways are looked at as far as the last of `to`: indices ascend along them.
+  bool reaches(std::span<const Index> from, const NodeSet& to, const NodeSet& around) const;
 
  private:
+  Index first_of_run(Index index) const;
+
   relay::IndexedGraph graph_;
   const ConstantPool& pool_;
   std::vector<NodeFacts> facts_;
+  // By node: all from here to the node are what it depends on, as the order is depth first.
+  std::vector<Index> depends_from_;
   mutable std::vector<std::uint32_t> seen_;  // by node: the last query that met it
   mutable std::uint32_t query_ = 0;
 };

@@ -8,17 +8,19 @@
 
 namespace tessera::collage {
 
-Result<Placement> place(const DataflowGraph& graph, const Specs& specs, CandidateCosts& costs) {
-  std::vector<Candidate> candidates;
+Candidates candidates_of(const DataflowGraph& graph, const Specs& specs) {
+  std::vector<Candidate> out;
   for (const auto& spec : specs) {
-    for (Candidate& candidate : spec->rule(graph, *spec)) {
-      candidates.push_back(std::move(candidate));
-    }
+    TESSERA_TRY(std::vector<Candidate> some, spec->rule(graph, *spec));
+    std::move(some.begin(), some.end(), std::back_inserter(out));
   }
+  return out;
+}
+
+Result<Placement> place(const DataflowGraph& graph, const Specs& specs, CandidateCosts& costs) {
+  TESSERA_TRY(std::vector<Candidate> candidates, candidates_of(graph, specs));
   candidates = prune(graph, std::move(candidates));
-  for (Candidate& candidate : candidates) {
-    TESSERA_TRY(candidate.cost, costs.cost_of(graph, candidate));
-  }
+  TESSERA_TRY_VOID(costs.estimate_all(graph, candidates));
   TESSERA_TRY(const Plan plan, search(graph, candidates));
   Placement out{{}, plan.cost};
   for (const std::size_t i : plan.chosen) out.chosen.push_back(candidates[i]);

@@ -12,6 +12,9 @@ struct Placement {
   Cost cost;                      // their sum
 };
 
+// What all of the specs propose, in their order.
+Candidates candidates_of(const DataflowGraph& graph, const Specs& specs);
+
 // The cheapest placement of the function's nodes.
 Result<Placement> place(const DataflowGraph& graph, const Specs& specs, CandidateCosts& costs);
 

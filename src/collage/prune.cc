@@ -13,7 +13,8 @@ class Pruner {
       : candidates_(std::move(candidates)),
         with_(graph.size()),
         available_(candidates_.size(), true),
-        kept_(candidates_.size(), false) {
+        kept_(candidates_.size(), false),
+        within_(candidates_.size(), kNone) {
     drop_repeated();
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       for (const Index index : inside(i)) with_[index].push_back(i);
@@ -31,6 +32,7 @@ class Pruner {
   }
 
  private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   const IndexSet& inside(std::size_t i) const { return candidates_[i].sub_graph.inside(); }
 
   void drop_repeated() {
@@ -46,12 +48,16 @@ class Pruner {
   }
 
   // What contains it has its first node too.
-  bool is_maximal(std::size_t i) const {
-    const auto& others = with_[candidates_[i].sub_graph.first()];
-    return std::none_of(others.begin(), others.end(), [&](std::size_t j) {
-      return j != i && available_[j] && candidates_[j].spec == candidates_[i].spec &&
-             inside(j).count() > inside(i).count() && inside(i).is_subset_of(inside(j));
-    });
+  bool is_maximal(std::size_t i) {
+    if (within_[i] != kNone && available_[within_[i]]) return false;
+    within_[i] = kNone;
+    for (const std::size_t j : with_[candidates_[i].sub_graph.first()]) {
+      if (!available_[j] || candidates_[j].spec != candidates_[i].spec) continue;
+      if (inside(j).count() <= inside(i).count() || !inside(i).is_subset_of(inside(j))) continue;
+      within_[i] = j;
+      return false;
+    }
+    return true;
   }
 
   bool keep_maximal() {
@@ -82,6 +88,7 @@ class Pruner {
   std::vector<Candidate> candidates_;
   std::vector<std::vector<std::size_t>> with_;  // candidates by node
   std::vector<bool> available_, kept_;
+  std::vector<std::size_t> within_;  // a greater one that was available when last asked
 };
 
 }  // namespace

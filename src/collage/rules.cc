@@ -12,7 +12,6 @@
 namespace tessera::collage {
 namespace {
 
-using Candidates = std::vector<Candidate>;
 using relay::PatternKind;
 using relay::expr_facts::as;
 
@@ -68,12 +67,22 @@ bool needs_kernel(const DataflowGraph& graph, Index index) {
   return literal != nullptr && relay::is_primitive(literal->attrs);
 }
 
+// Branches that meet multiply what may be combined: beyond this it is not worth a search.
+std::size_t most_candidates(const DataflowGraph& graph) { return 100'000 + 50 * graph.size(); }
+
+Diagnostic too_many(const DataflowGraph& graph, const PlacementSpec& spec, std::size_t most) {
+  return error(Code::kLimitExceeded, graph.function().location,
+               "`{}` has more than {} ways to put operators of the function together", spec.name,
+               most)
+      .with_remedy("lower `tvm_max_depth` or `byoc_max_depth`");
+}
+
 // Each candidate of a rule as the function says.
 template <class F>
 Rule mapped(Rule rule, F change) {
-  return [rule = std::move(rule), change = std::move(change)](const DataflowGraph& graph,
-                                                              const PlacementSpec& spec) {
-    Candidates out = rule(graph, spec);
+  return [rule = std::move(rule), change = std::move(change)](
+             const DataflowGraph& graph, const PlacementSpec& spec) -> Candidates {
+    TESSERA_TRY(std::vector<Candidate> out, rule(graph, spec));
     for (Candidate& candidate : out) change(candidate);
     return out;
   };
@@ -82,8 +91,8 @@ Rule mapped(Rule rule, F change) {
 }  // namespace
 
 Rule match_pattern(const relay::CompositePattern& pattern, const ConstantPool* pool) {
-  return [&pattern, pool](const DataflowGraph& graph, const PlacementSpec& spec) {
-    Candidates out;
+  return [&pattern, pool](const DataflowGraph& graph, const PlacementSpec& spec) -> Candidates {
+    std::vector<Candidate> out;
     relay::Matcher matcher(graph.indexed(), pattern.pattern, pool);
     for (Index index = 0; index < graph.size(); ++index) {
       if (!matcher.match(index) || refuses(pattern, matcher, graph[index], spec.target)) continue;
@@ -97,8 +106,8 @@ Rule match_pattern(const relay::CompositePattern& pattern, const ConstantPool* p
 }
 
 Rule fusible_calls() {
-  return [](const DataflowGraph& graph, const PlacementSpec& spec) {
-    Candidates out;
+  return [](const DataflowGraph& graph, const PlacementSpec& spec) -> Candidates {
+    std::vector<Candidate> out;
     for (Index index = 0; index < graph.size(); ++index) {
       if (graph.facts(index).kind > relay::OpPattern::kOutFusable) continue;
       if (!relay::expr_facts::is_call(graph.indexed(), index)) continue;
@@ -109,8 +118,8 @@ Rule fusible_calls() {
 }
 
 Rule host_nodes() {
-  return [](const DataflowGraph& graph, const PlacementSpec& spec) {
-    Candidates out;
+  return [](const DataflowGraph& graph, const PlacementSpec& spec) -> Candidates {
+    std::vector<Candidate> out;
     for (Index index = 0; index < graph.size(); ++index) {
       if (needs_kernel(graph, index)) continue;
       out.push_back(single_node(graph, spec, index, "host"));
@@ -121,10 +130,12 @@ Rule host_nodes() {
 }
 
 Rule united(std::vector<Rule> rules) {
-  return [rules = std::move(rules)](const DataflowGraph& graph, const PlacementSpec& spec) {
-    Candidates out;
+  return [rules = std::move(rules)](const DataflowGraph& graph,
+                                    const PlacementSpec& spec) -> Candidates {
+    std::vector<Candidate> out;
     for (const Rule& rule : rules) {
-      for (Candidate& candidate : rule(graph, spec)) out.push_back(std::move(candidate));
+      TESSERA_TRY(std::vector<Candidate> some, rule(graph, spec));
+      std::move(some.begin(), some.end(), std::back_inserter(out));
     }
     return out;
   };
@@ -146,18 +157,22 @@ Rule as_primitive(Rule rule) {
 }
 
 Rule combined(Rule rule, std::vector<Combiner> combiners, std::size_t max_depth) {
-  return [=](const DataflowGraph& graph, const PlacementSpec& spec) {
-    CandidateSet candidates(rule(graph, spec));
+  return [=](const DataflowGraph& graph, const PlacementSpec& spec) -> Candidates {
+    TESSERA_TRY(const std::vector<Candidate> seeds, rule(graph, spec));
+    const std::size_t most = most_candidates(graph);
+    CandidateSet candidates(seeds, most);
     do {
       for (const Combiner& combine : combiners) combine({graph, candidates, max_depth});
+      if (candidates.is_overfull()) return fail(too_many(graph, spec, most));
     } while (candidates.next_round());
     return std::move(candidates).take();
   };
 }
 
 Rule only_valid(Rule rule, SubGraphLimits limits) {
-  return [rule = std::move(rule), limits](const DataflowGraph& graph, const PlacementSpec& spec) {
-    Candidates out = rule(graph, spec);
+  return [rule = std::move(rule), limits](const DataflowGraph& graph,
+                                          const PlacementSpec& spec) -> Candidates {
+    TESSERA_TRY(std::vector<Candidate> out, rule(graph, spec));
     std::erase_if(out, [&](const Candidate& candidate) {
       return !candidate.sub_graph.is_valid(graph, limits);
     });

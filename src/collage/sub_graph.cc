@@ -55,6 +55,10 @@ std::size_t longest_way(const DataflowGraph& graph, const IndexSet& inside, cons
   return longest;
 }
 
+DataflowGraph::NodeSet node_set(const IndexSet& set) {
+  return {[&set](Index index) { return set.contains(index); }, set.empty() ? 0 : set.last_inside()};
+}
+
 std::vector<NestedSubGraph> in_order(std::vector<NestedSubGraph> nested) {
   std::stable_sort(nested.begin(), nested.end(),
                    [](const auto& a, const auto& b) { return a.sub_graph < b.sub_graph; });
@@ -119,25 +123,32 @@ bool SubGraph::is_valid(const DataflowGraph& graph, const SubGraphLimits& limits
   }
   const auto is_tap = [&](Index index) { return is_read_inside(graph, inside(), index); };
   if (!limits.allow_taps && std::any_of(exit().begin(), exit().end(), is_tap)) return false;
-  return !graph.reaches(output().members(), entry(), IndexSet());
+  return !graph.reaches(output().members(), node_set(entry()), {[](Index) { return false; }, 0});
 }
 
-SubGraph SubGraph::joined_with(const DataflowGraph& graph, const SubGraph& other) const {
-  TESSERA_CHECK(inside().is_disjoint_from(other.inside()), "sub-graphs overlap");
+SubGraph SubGraph::join(const DataflowGraph& graph, std::span<const SubGraph> parts) {
   Data data;
-  data.inside = inside() | other.inside();
-  data.kind = std::max(kind(), other.kind());
-  data.label = joined_labels(label(), other.label());
-  data.nested = nested();
-  for (const NestedSubGraph& theirs : other.nested()) {
-    const auto mine = std::find_if(data.nested.begin(), data.nested.end(), [&](const auto& n) {
-      return n.attrs.find(kComposite) == nullptr && n.attrs == theirs.attrs;
-    });
-    if (mine == data.nested.end()) {
-      data.nested.push_back(theirs);
-    } else {
-      mine->sub_graph = mine->sub_graph.joined_with(graph, theirs.sub_graph);
+  std::vector<Index> inside;
+  // Those that become one stand at the place of the first.
+  std::vector<std::pair<relay::Attrs, std::vector<SubGraph>>> nested;
+  for (const SubGraph& part : parts) {
+    inside.insert(inside.end(), part.inside().begin(), part.inside().end());
+    data.kind = std::max(data.kind, part.kind());
+    data.label = joined_labels(data.label, part.label());
+    for (const NestedSubGraph& n : part.nested()) {
+      const bool merges = n.attrs.find(kComposite) == nullptr;
+      const auto same = std::find_if(merges ? nested.begin() : nested.end(), nested.end(),
+                                     [&](const auto& known) { return known.first == n.attrs; });
+      if (same == nested.end()) {
+        nested.push_back({n.attrs, {n.sub_graph}});
+      } else {
+        same->second.push_back(n.sub_graph);
+      }
     }
+  }
+  data.inside = IndexSet(graph.size(), std::move(inside));
+  for (auto& [attrs, same] : nested) {
+    data.nested.push_back({same.size() == 1 ? same[0] : join(graph, same), std::move(attrs)});
   }
   return SubGraph(graph, std::move(data));
 }
@@ -165,7 +176,8 @@ bool are_touching(const DataflowGraph& graph, const SubGraph& upstream,
   if (!upstream.output().intersects(downstream.entry())) return false;
   if (upstream.inside().intersects(downstream.inside())) return false;
   const auto flows = [&](const SubGraph& from, const SubGraph& to) {
-    return graph.reaches((from.output() - to.inside()).members(), to.inside(), from.inside());
+    return graph.reaches((from.output() - to.inside()).members(), node_set(to.inside()),
+                         node_set(from.inside()));
   };
   return !flows(upstream, downstream) && !flows(downstream, upstream);
 }

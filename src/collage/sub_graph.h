@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,9 +46,9 @@ class SubGraph {
   const std::vector<NestedSubGraph>& nested() const { return data_->nested; }
 
   bool is_valid(const DataflowGraph& graph, const SubGraphLimits& limits) const;
-  // Both as one; labels are joined, this one's first. Nested ones with equal attributes become one,
+  // All as one, with their labels in this order. Nested ones with equal attributes become one,
   // unless these hold `Composite`. Needs disjoint sub-graphs.
-  SubGraph joined_with(const DataflowGraph& graph, const SubGraph& other) const;
+  static SubGraph join(const DataflowGraph& graph, std::span<const SubGraph> parts);
   // The same nodes; this sub-graph becomes its only nested one.
   SubGraph with_attrs(relay::Attrs attrs) const;
 

@@ -102,7 +102,8 @@ TEST(SubGraphs, WrappersJoinAndCompositesDoNot) {
   const auto wrapped = [&](Index index) {
     return g.sub_graph({index}).with_attrs({{"Composite", "relu"}}).with_attrs(wrapper);
   };
-  const SubGraph both = wrapped(4).joined_with(g.graph, wrapped(5));
+  const SubGraph parts[] = {wrapped(4), wrapped(5)};
+  const SubGraph both = SubGraph::join(g.graph, parts);
   EXPECT_EQ(both.label(), "nn.relu+nn.relu");
   ASSERT_EQ(both.nested().size(), 1u);
   EXPECT_EQ(both.nested()[0].sub_graph.inside(), both.inside());

@@ -103,7 +103,7 @@ void check_functions(const Module& module) {
 }
 
 TEST_P(CollageOfRandomGraphs, HoldsWhatEveryPlacementHolds) {
-  for (std::uint64_t seed = 0; seed < 25; ++seed) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const std::uint64_t number = static_cast<std::uint64_t>(GetParam()) * 1000 + seed;
     SCOPED_TRACE(number);
     const Graph graph = random_graph(number);
