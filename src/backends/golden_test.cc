@@ -2,6 +2,7 @@
 // The goldens of testdata/: what the tables of patterns match.
 #include "backends/pattern_tables.h"
 #include "byoc/passes.h"
+#include "collage/passes.h"
 #include "ops/records/table.h"
 #include "passes/testing/golden_suite.h"
 #include "relay/patterns/pattern_text.h"
@@ -13,14 +14,31 @@ using passes::testing::NamedGolden;
 
 class Golden : public ::testing::TestWithParam<NamedGolden> {};
 
+std::vector<const passes::Pass*> known_passes() {
+  std::vector<const passes::Pass*> known;
+  for (const auto folder : {byoc::all_passes(), collage::all_passes()}) {
+    known.insert(known.end(), folder.begin(), folder.end());
+  }
+  return known;
+}
+
 TEST_P(Golden, Holds) {
-  passes::testing::check_golden(GetParam(), byoc::all_passes(), pattern_tables());
+  passes::testing::check_golden(GetParam(), known_passes(), pattern_tables());
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Golden,
                          ::testing::ValuesIn(passes::testing::goldens_of(
                              std::string(TESSERA_SOURCE_DIR) + "/src/backends/testdata")),
                          passes::testing::golden_name);
+
+// Which composites of a table collage may put together.
+TEST(PatternTables, SayWhatMayBeCombined) {
+  for (const relay::PatternTable& table : pattern_tables()) {
+    const bool alone = table.name == "cutlass" || table.name == "cublas" || table.name == "cudnn";
+    EXPECT_EQ(table.combining, alone ? relay::Combining::kNone : relay::Combining::kAny)
+        << table.name;
+  }
+}
 
 // What `tessera backends --patterns NAME` prints is what --patterns reads.
 TEST(PatternTables, ReadBackEqual) {
