@@ -71,20 +71,46 @@ std::vector<NestedSubGraph> composites(const DataflowGraph& graph, const Testing
   return out;
 }
 
+SubGraph as_given(const DataflowGraph& graph, const TestingOptions& options, IndexSet inside) {
+  return SubGraph(graph, std::move(inside), composites(graph, options))
+      .with_attrs({{"Compiler", options.compiler}});
+}
+
+bool is_valid(const DataflowGraph& graph, const SubGraph& whole, const TestingOptions& options) {
+  const auto& parts = whole.nested().front().sub_graph.nested();
+  const auto may_stand_alone = [&](const NestedSubGraph& part) {
+    return part.sub_graph.is_valid(graph, {.allow_taps = true});
+  };
+  return whole.is_valid(graph, {static_cast<std::size_t>(options.max_exits), options.allow_taps}) &&
+         std::all_of(parts.begin(), parts.end(), may_stand_alone);
+}
+
+// Leaves that nothing else reads are copied along with what reads them.
+TestingOptions without_leaves(const DataflowGraph& graph, const SubGraph& whole,
+                              TestingOptions options) {
+  const TestingOptions all = options;
+  options.indexes.clear();
+  options.labels.clear();
+  for (std::size_t i = 0; i < all.indexes.size(); ++i) {
+    const auto index = static_cast<Index>(all.indexes[i]);
+    if (graph.facts(index).is_inlinable && !whole.exit().contains(index)) continue;
+    options.indexes.push_back(index);
+    if (!all.labels.empty()) options.labels.push_back(all.labels[i]);
+  }
+  return options;
+}
+
 Result<relay::Function> partitioned(const std::string& name, const relay::Function& f,
                                     const ConstantPool& pool, const TestingOptions& options) {
   const DataflowGraph graph(f, pool);
   TESSERA_TRY(IndexSet inside, inside_of(name, graph, options.indexes));
-  const SubGraph body(graph, std::move(inside), composites(graph, options));
-  const SubGraph whole = body.with_attrs({{"Compiler", options.compiler}});
-  const bool valid =
-      whole.is_valid(graph, {static_cast<std::size_t>(options.max_exits), options.allow_taps, 0});
-  const bool composites_valid =
-      std::all_of(body.nested().begin(), body.nested().end(), [&](const NestedSubGraph& nested) {
-        return nested.sub_graph.is_valid(graph, {.allow_taps = true});
-      });
-  if (!valid || !composites_valid || !can_extract(graph, whole)) return f;
-  return rewrite(graph, whole.nested());
+  const SubGraph whole = as_given(graph, options, std::move(inside));
+  if (!is_valid(graph, whole, options)) return f;
+  const TestingOptions values = without_leaves(graph, whole, options);
+  if (values.indexes.empty()) return f;
+  TESSERA_TRY(inside, inside_of(name, graph, values.indexes));
+  const SubGraph body = as_given(graph, values, std::move(inside));
+  return can_extract(graph, body) ? rewrite(graph, body.nested()) : f;
 }
 
 Result<Module> run_partition_for_testing(Module module, passes::PassContext& context) {
