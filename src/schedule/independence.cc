@@ -98,18 +98,27 @@ bool disjoint(const Parts& x, const Parts& y, const Interval& var, const tir::Bo
   return reach + std::max(std::abs(d.small.min), std::abs(d.small.max)) < d.step;
 }
 
-// Is some dimension indexed by the variable itself in both? Then iterations touch other elements,
-// whatever the sizes of the buffer.
-bool apart_in_a_dimension(const Access& a, const Access& b, const Expr& var) {
+// Do the indices of some dimension differ wherever the variable does? Then iterations touch other
+// elements, whatever the sizes of the buffer.
+bool apart_in_a_dimension(const Access& a, const Access& b, const Expr& var, const Scope& scope,
+                          const tir::Bounds& bounds) {
   for (std::size_t d = 0; d < std::min(a.indices.size(), b.indices.size()); ++d) {
     if (a.indices[d].same_as(var) && b.indices[d].same_as(var)) return true;
+    const IndexForm first = tir::index_form(a.indices[d], bounds);
+    const IndexForm second = tir::index_form(b.indices[d], bounds);
+    if (first.hides(var) || second.hides(var)) continue;
+    const Parts x = parts_of(first, var, scope), y = parts_of(second, var, scope);
+    if (x.stride != 0 && x.stride == y.stride && tir::add(x.outer, y.outer, -1).terms.empty() &&
+        disjoint(x, y, bounds.of(var), bounds)) {
+      return true;
+    }
   }
   return false;
 }
 
 std::optional<std::string> conflict(const Access& a, const Access& b, const Expr& var,
                                     const Scope& scope, const tir::Bounds& bounds) {
-  if (apart_in_a_dimension(a, b, var)) return std::nullopt;
+  if (apart_in_a_dimension(a, b, var, scope, bounds)) return std::nullopt;
   const std::string& name = a.buffer->name;
   if (a.offset.hides(var) || b.offset.hides(var)) {
     return fmt::format("`{}` is not indexed linearly", name);

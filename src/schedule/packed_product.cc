@@ -98,13 +98,14 @@ class PackedTiles {
     const std::int64_t size = p.row.empty() ? 1 : p.row[0].size();
     const std::int64_t parts = std::max<std::int64_t>(1, (size + limit - 1) / limit);
     rows_ = size < 0 ? kRowsOfOpenSize : std::max<std::int64_t>(1, (size + parts - 1) / parts);
-    if (p.tiles.size() != 1 || p.tiles[0].size() < 1) return;
-    tiles_ = std::clamp<std::int64_t>(kStreams / rows_, 1, p.tiles[0].size());
+    if (p.tiles.size() == 1 && p.tiles[0].size() > 0) {
+      tiles_ = std::min(kStreams, p.tiles[0].size());
+    }
   }
 
   Contraction run() const {
     Contraction out;
-    out.summary = fmt::format("decoded, {}x{} sums of {} columns", rows_, tiles_, p_.lanes);
+    out.summary = fmt::format("decoded, {} rows, {} columns", rows_, p_.lanes);
     if (tiles_ == 1) {
       const Expr tile = p_.tiles.size() == 1 ? p_.tiles[0].var : Expr();
       out.nests = {tir::with_fresh_definitions(wrap(p_.tiles, columns(tile, 1)))};
@@ -127,10 +128,6 @@ class PackedTiles {
   struct Place {
     Expr row, tile, column;
   };
-  struct Sums {
-    Place first;
-    std::int64_t rows = 1, tiles = 1;
-  };
 
   // Of so many tiles.
   Stmt columns(const Expr& tile, std::int64_t tiles) const {
@@ -142,46 +139,54 @@ class PackedTiles {
   }
 
   Stmt all_rows(Place first, std::int64_t tiles) const {
-    if (p_.row.empty()) return computed({first, 1, tiles});
+    if (p_.row.empty()) return some_rows(first, 1, tiles);
     const Loop& m = p_.row[0];
     const Expr whole = tir::floor_div(m.extent, Expr(rows_));
     const Expr rest = tir::floor_mod(m.extent, Expr(rows_));
     const Expr block = tir::make_var(name(m) + "o"), row = tir::make_var(name(m) + "r");
     first.row = block * Expr(rows_);
     std::vector<Stmt> parts{
-        tir::For::make(block, Expr(0), whole, ForKind::kSerial, computed({first, rows_, tiles}))};
+        tir::For::make(block, Expr(0), whole, ForKind::kSerial, some_rows(first, rows_, tiles))};
     const std::int64_t* left = tir::as_int(rest);
     if (left == nullptr) {
       first.row = whole * Expr(rows_) + row;
       parts.push_back(
-          tir::For::make(row, Expr(0), rest, ForKind::kSerial, computed({first, 1, tiles})));
+          tir::For::make(row, Expr(0), rest, ForKind::kSerial, some_rows(first, 1, tiles)));
     } else if (*left > 0) {
       first.row = whole * Expr(rows_);
-      parts.push_back(computed({first, *left, tiles}));
+      parts.push_back(some_rows(first, *left, tiles));
     }
     return tir::seq(std::move(parts));
+  }
+
+  // All tiles at once, or one after the other where the rows alone fill the registers.
+  Stmt some_rows(Place first, std::int64_t rows, std::int64_t tiles) const {
+    if (tiles == 1 || rows * tiles <= kStreams) return computed(first, rows, tiles);
+    const Expr tile = tir::make_var(name(p_.tiles[0]) + "i");
+    first.tile = first.tile + tile;
+    return tir::For::make(tile, Expr(0), Expr(tiles), ForKind::kSerial, computed(first, rows, 1));
   }
 
   // What the loops' variables are for a vector of sums.
   tir::VarMap at(const Place& first, std::int64_t row, std::int64_t tile, const Expr& lane) const {
     tir::VarMap values{{p_.column.var.get(), first.column + lane}};
-    if (!p_.row.empty()) values[p_.row[0].var.get()] = first.row + Expr(row);
-    if (p_.tiles.size() == 1) values[p_.tiles[0].var.get()] = first.tile + Expr(tile);
+    const auto plus = [](const Expr& e, std::int64_t n) { return n == 0 ? e : e + Expr(n); };
+    if (!p_.row.empty()) values[p_.row[0].var.get()] = plus(first.row, row);
+    if (p_.tiles.size() == 1) values[p_.tiles[0].var.get()] = plus(first.tile, tile);
     return values;
   }
 
-  Stmt computed(const Sums& sums) const {
-    const Buffer acc =
-        tir::make_buffer("acc", kFloat32, {Expr(sums.tiles), Expr(sums.rows), Expr(p_.lanes)},
-                         tir::MemoryScope::kStack);
+  Stmt computed(const Place& first, std::int64_t rows, std::int64_t tiles) const {
+    const Buffer acc = tir::make_buffer("acc", kFloat32, {Expr(tiles), Expr(rows), Expr(p_.lanes)},
+                                        tir::MemoryScope::kStack);
     using Body = std::function<Stmt(const std::vector<Expr>& place, const tir::VarMap& at)>;
     // All vectors of sums in one loop: what they share is read once.
     const auto each = [&](const Body& body) {
       const Expr lane = tir::make_var("lane");
       std::vector<Stmt> all;
-      for (std::int64_t t = 0; t < sums.tiles; ++t) {
-        for (std::int64_t r = 0; r < sums.rows; ++r) {
-          all.push_back(body({Expr(t), Expr(r), lane}, at(sums.first, r, t, lane)));
+      for (std::int64_t t = 0; t < tiles; ++t) {
+        for (std::int64_t r = 0; r < rows; ++r) {
+          all.push_back(body({Expr(t), Expr(r), lane}, at(first, r, t, lane)));
         }
       }
       return tir::For::make(lane, Expr(0), Expr(p_.lanes), ForKind::kVectorized,
@@ -204,7 +209,7 @@ class PackedTiles {
   }
 
   const PackedProduct& p_;
-  std::int64_t rows_ = 1, tiles_ = 1;  // at once
+  std::int64_t rows_ = 1, tiles_ = 1;  // of a part of the loops
 };
 
 }  // namespace

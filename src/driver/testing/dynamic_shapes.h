@@ -21,11 +21,17 @@ class DynamicShapes : public ModelTest {
  protected:
   // Compiles a text of definitions and opens both executors.
   void compile_text(const std::string& text, const std::vector<std::string>& targets = {"cpu"}) {
-    options_.model = folder_.file("m.relay");
+    compile_file("m.relay", "#[version = \"0.0.5\"]\n" + text, targets);
+  }
+  // The same of a file's contents.
+  void compile_file(const std::string& name, const std::string& contents,
+                    const std::vector<std::string>& targets = {"cpu"}) {
+    options_ = {};
+    options_.model = folder_.file(name);
     options_.output = folder_.file("m.so");
     options_.jobs = 1;
     for (const std::string& t : targets) options_.targets.push_back(value_of(parse_target(t)));
-    ASSERT_TRUE(write_atomically(options_.model, "#[version = \"0.0.5\"]\n" + text));
+    ASSERT_TRUE(write_atomically(options_.model, contents));
     report_ = value_of(compile(options_));
     exported_ = value_of(exec::Session::open_library(options_.output, {.threads = 2}));
     interpreted_ = value_of(prepare_in_process(options_, {.threads = 2}));
