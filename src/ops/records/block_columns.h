@@ -26,12 +26,4 @@ Result<void> expect_block_columns(const InferArgs& args, const BlockColumnsAttrs
 Elements<double> block_columns(const EvalArgs& args, const BlockColumnsAttrs& p, std::size_t first,
                                std::int64_t terms);
 
-// Where an element is.
-struct BlockPlace {
-  Expr tile, column;       // of it
-  Expr block, word, part;  // of the column, of the block, of the word
-};
-Expr block_element(const ComputeArgs& args, const BlockColumnsAttrs& p, std::size_t first,
-                   const BlockPlace& at);
-
 }  // namespace tessera::ops

@@ -18,13 +18,19 @@ std::vector<Tensor> eval_unpack_blocks(const EvalArgs& args) {
 
 Definitions compute_unpack_blocks(const ComputeArgs& args) {
   const auto p = relay::read_attrs<BlockColumnsAttrs>(args.attrs);
+  const std::int64_t each = elements_of_a_word(p);
+  const TensorExpr &words = args.operands[0], &scales = args.operands[1], &zeros = args.operands[2];
   return define(args, "y", [&](const Indices& i) {
-    const Expr in_block = tir::floor_mod(i[0], p.block_size);
-    return block_element(
-        args, p, 0,
-        {tir::floor_div(i[1], kColumnsOfATile), tir::floor_mod(i[1], kColumnsOfATile),
-         tir::floor_div(i[0], p.block_size), tir::floor_div(in_block, elements_of_a_word(p)),
-         tir::floor_mod(i[0], elements_of_a_word(p))});
+    const Expr tile = tir::floor_div(i[1], kColumnsOfATile);
+    const Expr column = tir::floor_mod(i[1], kColumnsOfATile);
+    const Expr block = tir::floor_div(i[0], p.block_size);
+    const Expr word = tir::floor_div(tir::floor_mod(i[0], p.block_size), each);
+    const Expr shift = tir::cast(tir::floor_mod(i[0], each) * p.bits, kInt32);
+    const Expr shifted = tir::call(
+        "shift_right", {words({tile, block * words_of_a_block(p) + word, column}), shift});
+    const Expr q = tir::call("bitwise_and", {shifted, tir::imm((1 << p.bits) - 1, kInt32)});
+    const Expr zero = zeros.rank() == 0 ? zeros({}) : zeros({tile, block, column});
+    return (tir::cast(q, kFloat32) - zero) * scales({tile, block, column});
   });
 }
 
