@@ -90,7 +90,7 @@ void CallBuilder::count_node() {
 }
 
 void CallBuilder::make_room(double elements) {
-  made_bytes_ += elements * 8;
+  made_bytes_ += std::max(elements, 0.0) * 8;
   if (made_bytes_ <= static_cast<double>(limits_.constant_bytes)) return;
   throw NodeError{limit_exceeded(location_, "constant-bytes", limits_.constant_bytes,
                                  "what is made of the model's sizes", made_bytes_)};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sampling at computed places: GridSample, AffineGrid, RoiAlign, DeformConv.
+#include <algorithm>
 #include <cmath>
 
 #include "import/converters.h"
@@ -142,6 +143,9 @@ std::vector<NodeId> convert_affine_grid(Node& n) {
   if (size.size() < 3 || theta.rank() != 3) {
     n.invalid(Code::kShapeMismatch,
               "its theta must have three dimensions, and its size 3 numbers or more");
+  }
+  if (std::ranges::any_of(size, [](std::int64_t s) { return s < 0; })) {
+    n.invalid(Code::kBadDimension, "its size has a negative number");
   }
   const bool align = n.flag_attr("align_corners", false);
   const Ints spatial(size.begin() + 2, size.end());

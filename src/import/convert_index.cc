@@ -199,7 +199,9 @@ std::vector<NodeId> convert_cumprod(Node& n) {
       return padded.slice(axis, 0, size);
     };
     Value y = exclusive ? behind(x, 1) : x;
-    for (std::int64_t step = 1; step < size; step *= 2) y = y * behind(y, step);
+    for (std::int64_t step = 1; step < size; step = step <= size / 2 ? 2 * step : size) {
+      y = y * behind(y, step);
+    }
     return y;
   });
 }

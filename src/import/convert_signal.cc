@@ -91,6 +91,7 @@ Value with_length(Value x, std::int64_t axis, std::int64_t length) {
 Value real_inverse(Value x, std::int64_t length) {
   Node& n = x.node();
   const std::int64_t half = length / 2 + 1, axis = x.rank() - 2;
+  n.make_room(static_cast<double>(length));
   x = with_length(x, axis, half);
   if (x.size(x.rank() - 1) == 1) x = concat(n, {x, x * 0.0}, x.rank() - 1);
   Ints mirrored;

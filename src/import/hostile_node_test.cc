@@ -161,6 +161,17 @@ TEST(HostileNode, ListsAreOfOneDimension) {
   expect_refused(m.import(), {{Code::kShapeMismatch, "node", "is no list"}});
 }
 
+TEST(HostileNode, GridsOfNegativeSizes) {
+  for (const std::int64_t size : {-1, -2}) {
+    TestModel m(20);
+    m.floats("theta", {1, 2, 3}, {1, 0, 0, 0, 1, 0});
+    m.ints("size", {1, 1, size, size});
+    m.node("AffineGrid", {"theta", "size"}, {"y"}, "node");
+    m.output("y");
+    EXPECT_EQ(first_code(m.import()), "E0213") << size;
+  }
+}
+
 TEST(HostileNode, DiagonalsAreThoseOfSquares) {
   TestModel m;
   set_string(node_of(m, "Einsum", {{{2, 3}}}), "equation", "ii->i");
@@ -256,6 +267,14 @@ TEST(HostileNode, TablesHaveALimit) {
     grid.proto.mutable_opset_import(0)->set_version(20);
     expect_refused(grid.import(), {{Code::kLimitExceeded, "node", "`constant-bytes`"}});
   }
+  TestModel inverse;
+  inverse.floats("x", {1, 4, 2}, std::vector<float>(8, 1));
+  auto* length = inverse.ints("length", {std::int64_t{1} << 40});
+  length->clear_dims();
+  onnx::NodeProto* n = inverse.node("DFT", {"x", "length"}, {"y"}, "node");
+  for (const char* flag : {"inverse", "onesided"}) set_int(n, flag, 1);
+  inverse.output("y");
+  expect_refused(inverse.import(), {{Code::kLimitExceeded, "node", "`constant-bytes`"}});
   TestModel signal;
   signal.input("x", {1, 100000, 1});
   signal.node("DFT", {"x"}, {"y"}, "node");

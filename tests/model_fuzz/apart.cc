@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
+#include <ctime>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/testing/environment.h"
 
 namespace tessera::model_fuzz {
 namespace {
@@ -71,9 +73,21 @@ std::string run_apart(const std::function<int()>& compile, std::map<std::string,
   }
 }
 
-std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+Budget::Budget()
+    : seed_(testing::number_of("TESSERA_FUZZ_SEED",
+                               static_cast<std::uint64_t>(std::time(nullptr) / 86400))),
+      models_(testing::number_of("TESSERA_FUZZ_MODELS", 0)),
+      end_(std::chrono::steady_clock::now() +
+           std::chrono::seconds(testing::number_of("TESSERA_FUZZ_SECONDS", 5))) {}
+
+bool Budget::has(std::uint64_t n) const {
+  return models_ > 0 ? n < models_ : std::chrono::steady_clock::now() < end_;
+}
+
+std::string path_of(const Budget& budget, std::uint64_t n, const std::string& ending) {
+  const std::filesystem::path folder = TESSERA_BUILD_DIR "/model_fuzz";
+  std::filesystem::create_directories(folder);
+  return (folder / fmt::format("{}-{}{}", budget.seed(), n, ending)).string();
 }
 
 }  // namespace tessera::model_fuzz

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mutated loop functions of this source in the text of a module, for a CPU and for a GPU: read,
-// verified and left behind by lowering, or refused with a diagnostic that has a place. The
-// environment variables are those of model_fuzz_test.cc.
+// verified and left behind by lowering, or refused with a diagnostic that has a place.
 #include <algorithm>
-#include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <random>
 
@@ -64,30 +61,24 @@ int compile_to_loops(const std::string& path, const char* target) {
 TEST(LoopsFuzz, MutatedLoopFunctionsAreCheckedOrRefused) {
   const std::vector<std::string> seeds = loop_functions();
   ASSERT_FALSE(seeds.empty());
-  const std::uint64_t seed =
-      number_of("TESSERA_FUZZ_SEED", static_cast<std::uint64_t>(std::time(nullptr) / 86400));
-  const std::uint64_t models = number_of("TESSERA_FUZZ_MODELS", 0);
-  const auto end =
-      std::chrono::steady_clock::now() + std::chrono::seconds(number_of("TESSERA_FUZZ_SECONDS", 5));
-  const fs::path folder = fs::path(TESSERA_BUILD_DIR) / "model_fuzz";
-  fs::create_directories(folder);
+  const Budget budget;
   std::map<std::string, int> counts;
   std::uint64_t n = 0;
-  for (; models > 0 ? n < models : std::chrono::steady_clock::now() < end; ++n) {
-    std::mt19937_64 random(seed * 1000003 + n);
+  for (; budget.has(n); ++n) {
+    std::mt19937_64 random(budget.seed_of(n));
     const std::string& function = seeds[random() % seeds.size()];
     const std::string text =
         "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) { %x }\n"
         "@k = tir {\n" +
         mutate_loops(function, random()) + "\n}\n";
-    const std::string path = (folder / fmt::format("{}-{}.relay", seed, n)).string();
+    const std::string path = path_of(budget, n, ".relay");
     ASSERT_TRUE(write_atomically(path, text));
     const char* target = n % 2 == 0 ? "cpu" : "cuda";
     const std::string wrong = run_apart([&] { return compile_to_loops(path, target); }, counts);
     if (wrong.empty()) fs::remove(path);
     EXPECT_EQ(wrong, "") << path << " for " << target;
   }
-  fmt::print("seed {}: {} texts, {} checked, {} refused\n", seed, n, counts["compiled"],
+  fmt::print("seed {}: {} texts, {} checked, {} refused\n", budget.seed(), n, counts["compiled"],
              counts["refused"]);
   EXPECT_GT(counts["compiled"], 0) << "some changes do no harm";
 }

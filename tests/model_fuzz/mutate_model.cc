@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "import/testing/operator_words.h"
+
 namespace tessera::model_fuzz {
 namespace {
 
@@ -238,22 +240,22 @@ class Mutation {
   }
 
   std::string add_attribute() {
-    constexpr const char* kLists[] = {"axes",         "strides", "dilations",    "pads",
-                                      "kernel_shape", "perm",    "output_shape", "output_padding"};
-    constexpr const char* kInts[] = {"axis",       "keepdims",    "group",      "k",
-                                     "batch_dims", "hidden_size", "block_size", "blocksize"};
+    static const import::ImporterWords words = import::words_of_importer();
     auto* node = any(graph_.mutable_node());
     if (node == nullptr) return "";
+    const auto own = words.operators.find(import::qualified_name(*node));
+    const bool has_own = own != words.operators.end() && !own->second.attributes.empty();
+    const auto& known = has_own && below(4) > 0 ? own->second.attributes : words.shared.attributes;
+    const auto& [name, type] = known[below(known.size())];
     auto* a = node->add_attribute();
-    if (below(2) == 0) {
-      a->set_name(kLists[below(std::size(kLists))]);
-      a->set_type(onnx::AttributeProto::INTS);
-      for (std::uint64_t i = below(5); i > 0; --i) a->add_ints(hostile());
-    } else {
-      a->set_name(kInts[below(std::size(kInts))]);
-      a->set_type(onnx::AttributeProto::INT);
-      a->set_i(hostile());
-    }
+    a->set_name(name);
+    a->set_type(type);
+    a->set_i(hostile());
+    a->set_f(static_cast<float>(hostile()));
+    if (has_own && !own->second.words.empty())
+      a->set_s(own->second.words[below(own->second.words.size())]);
+    for (std::uint64_t i = below(5); i > 0; --i) a->add_ints(hostile());
+    for (std::uint64_t i = below(5); i > 0; --i) a->add_floats(static_cast<float>(hostile()));
     return fmt::format("attribute {} to {}", a->name(), node->op_type());
   }
 
