@@ -357,6 +357,12 @@ TEST(HostileGraph, TensorsHaveAtMost64Dimensions) {
   made.node("Reshape", {"x", "shape"}, {"y"}, "node");
   made.output("y");
   expect_refused(made.import(), {{Code::kBadDimension, "node", "10000 dimensions"}});
+  TestModel by_data;
+  by_data.input("x", {1});
+  by_data.input("shape", {std::int64_t{1} << 40}, onnx::TensorProto::INT64);
+  by_data.node("Reshape", {"x", "shape"}, {"y"}, "node");
+  by_data.output("y");
+  expect_refused(by_data.import(), {{Code::kBadDimension, "node", "1099511627776 dimensions"}});
 }
 
 }  // namespace

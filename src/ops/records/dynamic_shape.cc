@@ -2,6 +2,7 @@
 #include "ops/records/dynamic_shape.h"
 
 #include "ops/evaluation/evaluate.h"
+#include "types/rank.h"
 
 namespace tessera::ops {
 
@@ -12,6 +13,11 @@ Result<Shape> shape_operand(const relay::InferArgs& args, std::size_t i) {
   if (!count) {
     return refuse(args, Code::kNotSupported, "needs a shape of known rank, found {}",
                   to_string(args.operands[i]));
+  }
+  if (*count < 0 || *count > kMostDimensions) {
+    return refuse(args, Code::kBadDimension,
+                  "makes a tensor of {} dimensions; {} are the most that a tensor has", *count,
+                  kMostDimensions);
   }
   if (const auto known = constant_ints(args, i)) return Shape(known->begin(), known->end());
   if (i < args.sizes.size() && args.sizes[i] != nullptr) return *args.sizes[i];
