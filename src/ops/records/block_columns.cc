@@ -54,16 +54,4 @@ Elements<double> block_columns(const EvalArgs& args, const BlockColumnsAttrs& p,
   return out;
 }
 
-Expr block_element(const ComputeArgs& args, const BlockColumnsAttrs& p, std::size_t first,
-                   const BlockPlace& at) {
-  const TensorExpr &words = args.operands[first], &scales = args.operands[first + 1];
-  const TensorExpr& zeros = args.operands[first + 2];
-  const Expr word = words({at.tile, at.block * words_of_a_block(p) + at.word, at.column});
-  const Expr shifted = tir::call("shift_right", {word, tir::cast(at.part * p.bits, kInt32)});
-  const Expr q = tir::call("bitwise_and", {shifted, tir::imm((1 << p.bits) - 1, kInt32)});
-  const Expr scale = scales({at.tile, at.block, at.column});
-  const Expr zero = zeros.rank() == 0 ? zeros({}) : zeros({at.tile, at.block, at.column});
-  return (tir::cast(q, kFloat32) - zero) * scale;
-}
-
 }  // namespace tessera::ops
