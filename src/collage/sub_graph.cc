@@ -86,6 +86,9 @@ SubGraph::SubGraph(const DataflowGraph& graph, Data data) {
   data_ = std::make_shared<const Data>(std::move(data));
 }
 
+SubGraph::SubGraph(const DataflowGraph& graph, IndexSet inside)
+    : SubGraph(graph, std::move(inside), {}) {}
+
 SubGraph::SubGraph(const DataflowGraph& graph, IndexSet inside, std::vector<NestedSubGraph> nested)
     : SubGraph(graph, [&] {
         Data data;

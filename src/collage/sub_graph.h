@@ -26,24 +26,25 @@ struct NestedSubGraph;
 class SubGraph {
  public:
   // With the kinds and labels of its nodes.
-  SubGraph(const DataflowGraph& graph, IndexSet inside, std::vector<NestedSubGraph> nested = {});
+  SubGraph(const DataflowGraph& graph, IndexSet inside);
+  SubGraph(const DataflowGraph& graph, IndexSet inside, std::vector<NestedSubGraph> nested);
 
-  const IndexSet& inside() const { return data_->inside; }
-  Index first() const { return data_->inside.members().front(); }
-  Index last() const { return data_->inside.members().back(); }
+  const IndexSet& inside() const;
+  Index first() const;
+  Index last() const;
   // Members that read values from outside; and members whose value leaves.
-  const IndexSet& entry() const { return data_->entry; }
-  const IndexSet& exit() const { return data_->exit; }
+  const IndexSet& entry() const;
+  const IndexSet& exit() const;
   // What is outside and reads members.
-  const IndexSet& output() const { return data_->output; }
+  const IndexSet& output() const;
   // What is outside and is read by members, inlinable leaves excepted.
   IndexSet input(const DataflowGraph& graph) const;
   // The longest way from an entry to an exit, in nodes; 0 without an entry.
-  std::size_t depth() const { return data_->depth; }
-  relay::OpPattern kind() const { return data_->kind; }  // the greatest of its nodes'
-  const std::string& label() const { return data_->label; }
+  std::size_t depth() const;
+  relay::OpPattern kind() const;  // the greatest of its nodes'
+  const std::string& label() const;
   // Sub-graphs of this one, sorted, each of which becomes a function with the attributes.
-  const std::vector<NestedSubGraph>& nested() const { return data_->nested; }
+  const std::vector<NestedSubGraph>& nested() const;
 
   bool is_valid(const DataflowGraph& graph, const SubGraphLimits& limits) const;
   // All as one, with their labels in this order. Nested ones with equal attributes become one,
@@ -58,13 +59,7 @@ class SubGraph {
   friend bool operator<(const SubGraph& a, const SubGraph& b);
 
  private:
-  struct Data {
-    IndexSet inside, entry, exit, output;
-    std::size_t depth = 0;
-    relay::OpPattern kind = relay::OpPattern::kElemWise;
-    std::string label;
-    std::vector<NestedSubGraph> nested;
-  };
+  struct Data;
   SubGraph(const DataflowGraph& graph, Data data);
 
   std::shared_ptr<const Data> data_;
@@ -74,6 +69,25 @@ struct NestedSubGraph {
   SubGraph sub_graph;
   relay::Attrs attrs;  // of the function
 };
+
+struct SubGraph::Data {
+  IndexSet inside, entry, exit, output;
+  std::size_t depth = 0;
+  relay::OpPattern kind = relay::OpPattern::kElemWise;
+  std::string label;
+  std::vector<NestedSubGraph> nested;
+};
+
+inline const IndexSet& SubGraph::inside() const { return data_->inside; }
+inline Index SubGraph::first() const { return data_->inside.members().front(); }
+inline Index SubGraph::last() const { return data_->inside.members().back(); }
+inline const IndexSet& SubGraph::entry() const { return data_->entry; }
+inline const IndexSet& SubGraph::exit() const { return data_->exit; }
+inline const IndexSet& SubGraph::output() const { return data_->output; }
+inline std::size_t SubGraph::depth() const { return data_->depth; }
+inline relay::OpPattern SubGraph::kind() const { return data_->kind; }
+inline const std::string& SubGraph::label() const { return data_->label; }
+inline const std::vector<NestedSubGraph>& SubGraph::nested() const { return data_->nested; }
 
 // Do values of `upstream` go into `downstream`, and neither flows into the other through anything
 // else? Such two can be one.
