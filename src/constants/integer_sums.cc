@@ -2,7 +2,10 @@
 #include "constants/integer_sums.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <span>
+#include <vector>
+
+#include "support/check.h"
 
 namespace tessera {
 namespace {
@@ -27,19 +30,35 @@ IntegerRange range_of_bytes(DType dtype) {
 
 std::optional<std::int64_t> largest_sum(const Tensor& weights, const WeightOrder& order,
                                         IntegerRange x, IntegerRange zeros) {
+  TESSERA_CHECK(weights.dtype == kInt32, "a weight of {}", to_string(weights.dtype));
+  const std::span<const std::int32_t> numbers = weights.as<std::int32_t>();
   const IntegerRange range = range_of_bytes(kInt8);
-  std::int64_t largest = 0;
-  for (std::int64_t channel = 0; channel < order.channels; ++channel) {
-    Weights sums;
+  std::vector<Weights> sums(static_cast<std::size_t>(order.channels));
+  bool is_narrow = true;
+  const auto add = [&](std::int64_t channel, std::int64_t term) {
+    const std::int64_t at = order.first + channel * order.channel_stride + term * order.term_stride;
+    const std::int64_t w = numbers[static_cast<std::size_t>(at)];
+    is_narrow = is_narrow && w >= range.least && w <= range.most;
+    Weights& sum = sums[static_cast<std::size_t>(channel)];
+    sum.positive += std::max<std::int64_t>(w, 0);
+    sum.negative += std::max<std::int64_t>(-w, 0);
+  };
+  // As they lie in memory.
+  if (order.term_stride > order.channel_stride) {
     for (std::int64_t term = 0; term < order.terms; ++term) {
-      const std::int64_t w = element_as_int(
-          weights, order.first + channel * order.channel_stride + term * order.term_stride);
-      if (w < range.least || w > range.most) return std::nullopt;
-      (w > 0 ? sums.positive : sums.negative) += std::abs(w);
+      for (std::int64_t channel = 0; channel < order.channels; ++channel) add(channel, term);
     }
+  } else {
+    for (std::int64_t channel = 0; channel < order.channels; ++channel) {
+      for (std::int64_t term = 0; term < order.terms; ++term) add(channel, term);
+    }
+  }
+  if (!is_narrow) return std::nullopt;
+  std::int64_t largest = 0;
+  for (const Weights& sum : sums) {
     // In between the sums are, too.
     for (const std::int64_t zero : {zeros.least, zeros.most}) {
-      largest = std::max(largest, sums.largest(x, zero));
+      largest = std::max(largest, sum.largest(x, zero));
     }
   }
   return largest;

@@ -21,7 +21,7 @@ struct WeightOrder {
 };
 
 // The largest magnitude of sum((x - zero) * w) over any of a channel's terms, x in `x` and one zero
-// in `zeros`; nothing: a weight is no int8.
+// in `zeros`; nothing: a weight, which is of int32, is no int8.
 std::optional<std::int64_t> largest_sum(const Tensor& weights, const WeightOrder& order,
                                         IntegerRange x, IntegerRange zeros);
 

@@ -42,8 +42,7 @@ std::int64_t length_of(const relay::OpCall& call, const Type& data) {
 
 bool is_scatter(const relay::OpCall& call) { return call.op->name.starts_with("scatter_"); }
 
-// Updates that may meet one element. Where it is not known how many there are, loops stay: they may
-// write into the memory of what they update, as caches want it.
+// Updates that may meet one element; 0: it is not known how many there are.
 std::int64_t updates_of(const relay::OpCall& call, const Type& indices) {
   if (call.op->name == "scatter_nd") {
     return num_elements({indices.shape().begin() + 1, indices.shape().end()})
@@ -56,9 +55,20 @@ std::int64_t updates_of(const relay::OpCall& call, const Type& indices) {
   return indices.shape()[at].as_constant().value_or(0);
 }
 
+// An input of the model, or a view of one: a cache, which loops can update in its own memory.
+bool is_input(const Function& f, NodeId id) {
+  constexpr std::string_view kViews[] = {"reshape", "expand_dims", "squeeze"};
+  while (f.op(id) != nullptr && std::ranges::find(kViews, f.op(id)->name) != std::end(kViews)) {
+    id = f.operands(id)[0];
+  }
+  return f.as<relay::Param>(id) != nullptr;
+}
+
 // Sums of 16 bits are rounded as the loops do it.
-std::optional<Refusal> check_scatter(const relay::OpCall& call, const Type& data,
-                                     const Type& indices) {
+std::optional<Refusal> check_scatter(const Function& f, NodeId id) {
+  const auto& call = *f.as<relay::OpCall>(id);
+  const Type &data = f.type(f.operands(id)[0]), &indices = f.type(f.operands(id)[1]);
+  if (is_input(f, f.operands(id)[0])) return Refusal{"loops update an input in its own memory"};
   if (updates_of(call, indices) < kLongAxis) {
     return Refusal{fmt::format("a loop is as quick for fewer than {} updates", kLongAxis)};
   }
@@ -83,7 +93,7 @@ std::optional<Refusal> check(const relay::Match& match, const Target&) {
     }
   }
   if (is_scatter(call)) {
-    return check_scatter(call, f.type(first), f.type(f.operands(match.root)[1]));
+    return check_scatter(f, match.root);
   }
   if (call.op->compute != nullptr && length_of(call, f.type(first)) < kLongAxis) {
     return Refusal{fmt::format("a loop is as quick for fewer than {} elements", kLongAxis)};

@@ -40,6 +40,10 @@ void add_symbols(const Type& type, std::set<std::string>& names) {
 
 // Whole numbers that fit.
 Tensor in_type(const Tensor& given, DType dtype) {
+  if (given.dtype == kInt32 && dtype == kInt8) {  // a weight, which may be large
+    const auto wide = given.as<std::int32_t>();
+    return Tensor::of(given.shape, dtype, std::vector<std::int8_t>(wide.begin(), wide.end()));
+  }
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(given.num_elements()));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     numbers[i] = element_as_int(given, static_cast<std::int64_t>(i));

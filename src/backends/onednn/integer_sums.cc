@@ -167,7 +167,7 @@ std::optional<Refusal> add_integers(const Subject& s, const IntegerSource& sourc
                                     const WeightOrder& order, std::size_t axis, Kernel& kernel) {
   KernelOperand& operand = kernel.operands[static_cast<std::size_t>(weights)];
   const Tensor* tensor = s.tensor(operand.value);
-  if (tensor == nullptr) return Refusal{"the weight is not known"};
+  if (tensor == nullptr || tensor->dtype != kInt32) return Refusal{"the weight is not known"};
   const auto sum = largest_sum(*tensor, order, range_of_bytes(s.dtype(source.bytes)), source.zeros);
   if (!sum) return Refusal{"a weight without its zero point is no integer of eight bits"};
   operand.stored = kInt8;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 #include "runtime/array.h"
 #include "runtime/operators/operators.h"
@@ -28,6 +29,11 @@ std::uint64_t longest_axis(const JsonGraph& graph) {
     for (std::int32_t d = 0; d < rank; ++d) longest = std::max(longest, dims[d]);
   }
   return static_cast<std::uint64_t>(longest);
+}
+
+// Does it order elements, for which it needs room?
+bool orders(const JsonNode& node) {
+  return std::string_view(node.name.data()).substr(0, 8) != "scatter_";
 }
 
 }  // namespace
@@ -71,7 +77,8 @@ std::int32_t tessera_operator_create(const tessera_state_args* args, void** stat
     problem = created->graph.error();
   } else if ((created->node = find_kernel(created->graph)) == nullptr) {
     problem = "its graph has no operator";
-  } else if (!created->reserve(longest_axis(created->graph), args->threads)) {
+  } else if (orders(*created->node) &&
+             !created->reserve(longest_axis(created->graph), args->threads)) {
     problem = "out of memory";
   }
   if (problem != nullptr) {
