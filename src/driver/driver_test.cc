@@ -68,6 +68,23 @@ TEST_F(DriverTest, LongAxesAreSortedByTheRuntime) {
   }
 }
 
+TEST_F(DriverTest, ManyUpdatesAreScatteredByTheRuntime) {
+  const CompileOptions o = options(
+      "def @main(%x: Tensor[(6, 5, 4), float32], %i: Tensor[(1, 50), int32], "
+      "%u: Tensor[(50, 5, 4), float32], %e: Tensor[(60, 5, 4), int32]) {\n"
+      "  %0 = nn.relu(%x);\n"
+      "  %1 = scatter_nd(%0, floor_mod(%i, 6), %u);\n"
+      "  %2 = concatenate((%u, %u), axis=0);\n"
+      "  %3 = scatter_elements(%2, floor_mod(%e, 100), nn.relu(cast(%e, dtype=\"float32\")), "
+      "axis=0, reduction=\"max\");\n"
+      "  (%1, %3)\n"
+      "}\n");
+  const CompileReport report = value_of(compile(o));
+  const auto backends = backends_of(report);
+  EXPECT_EQ(std::count(backends.begin(), backends.end(), "runtime"), 2);
+  expect_right(o);
+}
+
 TEST_F(DriverTest, ShortAxesAreSortedByLoops) {
   const CompileOptions o = options(
       "def @main(%x: Tensor[(300, 4), float32]) {\n"

@@ -68,7 +68,6 @@ bool is_input(const Function& f, NodeId id) {
 std::optional<Refusal> check_scatter(const Function& f, NodeId id) {
   const auto& call = *f.as<relay::OpCall>(id);
   const Type &data = f.type(f.operands(id)[0]), &indices = f.type(f.operands(id)[1]);
-  if (is_input(f, f.operands(id)[0])) return Refusal{"loops update an input in its own memory"};
   if (updates_of(call, indices) < kLongAxis) {
     return Refusal{fmt::format("a loop is as quick for fewer than {} updates", kLongAxis)};
   }
@@ -76,6 +75,9 @@ std::optional<Refusal> check_scatter(const Function& f, NodeId id) {
   const std::string mode = is_nd
                                ? relay::read_attrs<ops::ScatterNdAttrs>(call.attrs).mode
                                : relay::read_attrs<ops::ScatterElementsAttrs>(call.attrs).reduction;
+  if (mode == "update" && is_input(f, f.operands(id)[0])) {
+    return Refusal{"loops update an input in its own memory"};
+  }
   const bool is_plain_number =
       !data.dtype().is_bool() && (data.dtype().is_int() || data.dtype().bits >= 32);
   if (mode == "update" || is_plain_number) return std::nullopt;

@@ -244,6 +244,14 @@ def @main(%past: Tensor[(4, 3), float32], %at: Tensor[(2, 5), int64], %new: Tens
 }
 )"))),
             "0 in past; ");
+  // Many updates of an input stay loops, too.
+  EXPECT_EQ(tried_pairs(Library(compile_text(R"(
+def @main(%past: Tensor[(4, 3), float32], %at: Tensor[(2, 60), int64],
+          %new: Tensor[(60), float32]) {
+  scatter_nd(%past, %at, %new)
+}
+)"))),
+            "0 in past; ");
   EXPECT_EQ(tried_pairs(Library(compile_text(R"(
 def @main(%past: Tensor[(4, 3), float32], %mask: Tensor[(4, 3), bool],
           %new: Tensor[(4, 3), float32]) {
