@@ -23,7 +23,7 @@ using relay::NodeId;
 
 struct ConvertBlockProductsOptions {
   // More are multiplied faster by what has them all unpacked.
-  std::int64_t most_rows = 64;
+  std::int64_t most_rows = 128;
   static constexpr auto fields =
       std::tuple{relay::attr("most_rows", &ConvertBlockProductsOptions::most_rows)};
 };
