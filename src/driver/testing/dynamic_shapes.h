@@ -26,7 +26,7 @@ class DynamicShapes : public ModelTest {
   // The same of a file's contents.
   void compile_file(const std::string& name, const std::string& contents,
                     const std::vector<std::string>& targets = {"cpu"}) {
-    options_ = {};
+    options_.targets.clear();
     options_.model = folder_.file(name);
     options_.output = folder_.file("m.so");
     options_.jobs = 1;
