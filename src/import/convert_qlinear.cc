@@ -108,7 +108,8 @@ std::vector<NodeId> convert_qlinear_average_pool(Node& n) {
 // The sum of integers is exact; the mean's factor is one number.
 std::vector<NodeId> convert_qlinear_global_average_pool(Node& n) {
   const Value x = centred(n, 0).cast(kInt32);
-  if (x.rank() < 3) n.invalid(Code::kShapeMismatch, "its input has no dimensions after its channels");
+  if (x.rank() < 3)
+    n.invalid(Code::kShapeMismatch, "its input has no dimensions after its channels");
   const std::int64_t first = n.flag_attr("channels_last", false) ? 1 : 2;
   const std::int64_t end = first + x.rank() - 2;
   const Value count = sizes_of(x, first, end).apply("prod", {{"axis", Ints{0}}}).cast(kFloat32);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpus.h"
 
-#include <sched.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +8,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 namespace tessera::runtime {
 namespace {
