@@ -33,7 +33,9 @@ set(fuzz tessera_fuzz_sanitized_command --jobs 2 --failures ${CMAKE_CURRENT_BINA
 guard_run(sanitized-models "sanitized" 600 ${guard} --share 4 ${made})
 guard_run(sanitized-today "sanitized" 600 ${guard} --share 60 ${cases} ${zoo})
 guard_run(sanitized-fuzz "sanitized" 600 ${fuzz} --graphs 50)
+guard_run(sanitized-open-fuzz "sanitized" 600 ${fuzz} --open --graphs 20)
 guard_run(sanitized-all "slow;sanitized-all" 14400 ${guard} --rounds 24 ${made} ${cases} ${zoo})
 guard_run(sanitized-all-fuzz "slow;sanitized-all" 14400 ${fuzz} --graphs 1000)
-set_tests_properties(sanitized-models sanitized-today sanitized-fuzz sanitized-all
-  sanitized-all-fuzz PROPERTIES ENVIRONMENT "${sanitized_environment}")
+guard_run(sanitized-all-open-fuzz "slow;sanitized-all" 14400 ${fuzz} --open --graphs 500)
+set_tests_properties(sanitized-models sanitized-today sanitized-fuzz sanitized-open-fuzz
+  sanitized-all sanitized-all-fuzz sanitized-all-open-fuzz PROPERTIES ENVIRONMENT "${sanitized_environment}")
