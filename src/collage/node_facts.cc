@@ -32,7 +32,7 @@ bool is_data_dependent(const Function& f, NodeId call) {
 
 bool has_tensors_alone(const Type& tuple) {
   if (!tuple || !tuple.is_tuple()) return false;
-  const auto fields = tuple.fields();
+  const auto& fields = tuple.fields();
   return std::all_of(fields.begin(), fields.end(),
                      [](const Type& t) { return t && t.is_tensor(); });
 }

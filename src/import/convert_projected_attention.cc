@@ -80,9 +80,9 @@ class Mask {
   }
 
  private:
-  bool fits(std::size_t d, const Dim& size) const { return index_.shape()[d] == size; }
-  const Dim& batch() const { return keys_.dim(0); }
-  const Dim& num_keys() const { return keys_.dim(2); }
+  bool fits(std::size_t d, Dim size) const { return index_.shape()[d] == size; }
+  Dim batch() const { return keys_.dim(0); }
+  Dim num_keys() const { return keys_.dim(2); }
   [[noreturn]] void refuse() const {
     n_.unsupported(fmt::format("a mask of the shape {} for {} sequences and {} keys",
                                to_string(index_.shape()), to_string(batch()),

@@ -67,7 +67,7 @@ Ints Node::sizes(NodeId id) const {
   return *known;
 }
 
-const Dim& Node::dim(NodeId id, std::int64_t axis) const {
+Dim Node::dim(NodeId id, std::int64_t axis) const {
   if (axis < 0 || axis >= rank(id)) {
     invalid(Code::kShapeMismatch,
             fmt::format("an operand has {} dimensions, too few for it", rank(id)));

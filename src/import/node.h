@@ -76,7 +76,7 @@ class Node {
   // Is low <= high whatever values in their ranges the symbols have?
   bool is_within(const Dim& low, const Dim& high) const { return builder_.is_within(low, high); }
   // One dimension, which may be symbolic; an error if there is none.
-  const Dim& dim(NodeId id, std::int64_t axis) const;
+  Dim dim(NodeId id, std::int64_t axis) const;
   // The shape that the model states for an output; nothing if it has not `rank` dimensions.
   std::optional<Ints> declared_shape(std::size_t output) const;
   std::optional<Ints> declared_shape(std::size_t output, std::int64_t rank) const;

@@ -20,7 +20,7 @@ class Value {
   const Shape& shape() const { return node_->shape(id_); }  // sizes that may be symbolic
   std::int64_t rank() const { return node_->rank(id_); }
   // One of the shape's dimensions, and those of [begin, end); an error where there are none.
-  const Dim& dim(std::int64_t axis) const { return node_->dim(id_, axis); }
+  Dim dim(std::int64_t axis) const { return node_->dim(id_, axis); }
   Shape dims(std::int64_t begin, std::int64_t end) const;
 
   Value reshape(const Ints& shape) const { return {*node_, node_->reshape(id_, shape)}; }

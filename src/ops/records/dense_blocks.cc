@@ -98,7 +98,7 @@ Definitions compute_dense_blocks(const ComputeArgs& args) {
   tiled.back() = (p.units + kColumnsOfATile - 1) / kColumnsOfATile;
   tiled.emplace_back(kColumnsOfATile);
   const TensorExpr product = tir::compute("product", tiled, [&](const Indices& i) {
-    const Expr tile = i[i.size() - 2], column = i.back();
+    const Expr &tile = i[i.size() - 2], &column = i.back();
     Indices at(i.begin(), i.end() - 2);
     at.push_back(block.var * words_of_a_block(p) + word.var);
     const Expr q = words({tile, at.back(), column});
