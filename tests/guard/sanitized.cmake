@@ -38,4 +38,5 @@ guard_run(sanitized-all "slow;sanitized-all" 14400 ${guard} --rounds 24 ${made} 
 guard_run(sanitized-all-fuzz "slow;sanitized-all" 14400 ${fuzz} --graphs 1000)
 guard_run(sanitized-all-open-fuzz "slow;sanitized-all" 14400 ${fuzz} --open --graphs 500)
 set_tests_properties(sanitized-models sanitized-today sanitized-fuzz sanitized-open-fuzz
-  sanitized-all sanitized-all-fuzz sanitized-all-open-fuzz PROPERTIES ENVIRONMENT "${sanitized_environment}")
+  sanitized-all sanitized-all-fuzz sanitized-all-open-fuzz
+  PROPERTIES ENVIRONMENT "${sanitized_environment}")
