@@ -35,11 +35,19 @@ Candidate pair(const DataflowGraph& graph, const Candidate& a, const Candidate& 
   return joined(graph, parts);
 }
 
-void add_by_kind(const CombinerContext& c, const std::vector<KindPair>& pairs) {
+// Calls visit(number, candidate) for those of this round.
+template <class F>
+void for_each_new(const CombinerContext& c, F&& visit) {
   for (std::size_t i = c.candidates.first_new();
        i < c.candidates.size() && !c.candidates.is_overfull(); ++i) {
     // The list may move when a union is added to it.
-    const Candidate upstream = c.candidates[i];
+    const Candidate candidate = c.candidates[i];
+    visit(i, candidate);
+  }
+}
+
+void add_by_kind(const CombinerContext& c, const std::vector<KindPair>& pairs) {
+  for_each_new(c, [&](std::size_t i, const Candidate& upstream) {
     for (const std::size_t j : downstream_of(c.candidates, upstream)) {
       const Candidate& downstream = c.candidates[j];
       const std::size_t depth = upstream.sub_graph.depth() + downstream.sub_graph.depth();
@@ -49,7 +57,7 @@ void add_by_kind(const CombinerContext& c, const std::vector<KindPair>& pairs) {
       if (!are_touching(c.graph, upstream.sub_graph, downstream.sub_graph)) continue;
       c.candidates.add(pair(c.graph, upstream, downstream));
     }
-  }
+  });
 }
 
 bool is_injective(const Candidate& candidate) {
@@ -121,41 +129,35 @@ class TupleCombination {
 };
 
 void add_tuple_arguments(const CombinerContext& c) {
-  for (std::size_t i = c.candidates.first_new();
-       i < c.candidates.size() && !c.candidates.is_overfull(); ++i) {
-    const Candidate consumer = c.candidates[i];
-    if (!is_injective(consumer)) continue;
+  for_each_new(c, [&](std::size_t, const Candidate& consumer) {
+    if (!is_injective(consumer)) return;
     for (const Index input : consumer.sub_graph.input(c.graph)) {
       const bool is_tuple = as<relay::Tuple>(c.graph.indexed(), input) != nullptr;
       if (is_tuple && !c.graph[input].inputs.empty()) TupleCombination(c, consumer, input).run();
     }
-  }
+  });
 }
 
 void add_projections(const CombinerContext& c) {
-  for (std::size_t i = c.candidates.first_new();
-       i < c.candidates.size() && !c.candidates.is_overfull(); ++i) {
-    const Candidate upstream = c.candidates[i];
+  for_each_new(c, [&](std::size_t, const Candidate& upstream) {
     for (const Index output : upstream.sub_graph.output()) {
       if (as<relay::Project>(c.graph.indexed(), output) == nullptr) continue;
       c.candidates.add(pair(c.graph, upstream, single_node(c.graph, *upstream.spec, output)));
     }
-  }
+  });
 }
 
 void add_constants(const CombinerContext& c) {
-  for (std::size_t i = c.candidates.first_new();
-       i < c.candidates.size() && !c.candidates.is_overfull(); ++i) {
-    const Candidate reader = c.candidates[i];
+  for_each_new(c, [&](std::size_t, const Candidate& reader) {
     std::vector<Index> constants;
     for (const Index input : reader.sub_graph.input(c.graph)) {
       if (as<relay::Constant>(c.graph.indexed(), input) != nullptr) constants.push_back(input);
     }
-    if (constants.empty()) continue;
+    if (constants.empty()) return;
     const Candidate read{"", SubGraph(c.graph, IndexSet(c.graph.size(), std::move(constants))),
                          reader.spec};
     c.candidates.add(pair(c.graph, read, reader));
-  }
+  });
 }
 
 }  // namespace

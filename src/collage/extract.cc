@@ -195,16 +195,8 @@ class Extractor {
     for (const Index index : sub_graph_.inside()) {
       places.push_back(f_[graph_[index].node].location);
     }
-    NodeId result = results.front();
-    Type type = types.front();
-    if (results.size() > 1) {
-      builder_.at({});
-      result = builder_.tuple(results);
-      type = tuple_type(types);
-      builder_.set_type(result, type);
-    }
-    out_.function = builder_.finish(result, std::move(attrs), type);
-    out_.function.location = fuse_locations(std::move(places));
+    out_.function = relay::finish_extracted(builder_, results, std::move(types), std::move(attrs),
+                                            std::move(places));
   }
 
   const DataflowGraph& graph_;

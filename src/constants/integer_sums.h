@@ -19,6 +19,11 @@ struct WeightOrder {
   std::int64_t channels, terms, channel_stride, term_stride;
   std::int64_t first = 0;  // the first channel's first term
 };
+// A whole weight, [channels, terms], or [terms, channels] where the terms are no rows.
+inline WeightOrder weight_order(std::int64_t channels, std::int64_t terms, bool has_rows_of_terms) {
+  return has_rows_of_terms ? WeightOrder{channels, terms, terms, 1}
+                           : WeightOrder{channels, terms, 1, channels};
+}
 
 // The largest magnitude of sum((x - zero) * w) over any of a channel's terms, x in `x` and one zero
 // in `zeros`; nothing: a weight, which is of int32, is no int8.

@@ -30,10 +30,11 @@ struct ConvertBlockProductsOptions {
 
 class BlockProductConverter {
  public:
-  BlockProductConverter(const Function& f, const Module& module,
+  BlockProductConverter(const Function& f, const ConstantPool& pool, const SymbolTable& symbols,
                         const relay::OperatorTable& operators, std::int64_t most_rows)
       : f_(f),
-        module_(module),
+        pool_(pool),
+        symbols_(symbols),
         operators_(operators),
         most_rows_(most_rows),
         closed_(closed_bodies(f)) {}
@@ -97,7 +98,7 @@ class BlockProductConverter {
   }
 
   const Tensor& tensor(NodeId constant) const {
-    return module_.constants.resolve(f_.as<relay::Constant>(constant)->value);
+    return pool_.resolve(f_.as<relay::Constant>(constant)->value);
   }
 
   std::optional<PackedWeight> packed(const Product& p) const {
@@ -116,9 +117,8 @@ class BlockProductConverter {
     if (const auto n = size.as_constant()) return {*n, *n};
     const std::vector<std::string> symbols = size.symbols();
     if (symbols.size() != 1 || size != Dim::symbol(symbols[0])) return {};
-    const auto symbol = module_.symbols.find(symbols[0]);
-    return symbol == module_.symbols.end() ? Range{}
-                                           : Range{symbol->second.min, symbol->second.max};
+    const auto symbol = symbols_.find(symbols[0]);
+    return symbol == symbols_.end() ? Range{} : Range{symbol->second.min, symbol->second.max};
   }
 
   // Of everything but the last dimension; counts beyond `most_rows` are as good as each other.
@@ -179,7 +179,8 @@ class BlockProductConverter {
   }
 
   const Function& f_;
-  const Module& module_;
+  const ConstantPool& pool_;
+  const SymbolTable& symbols_;
   const relay::OperatorTable& operators_;
   const std::int64_t most_rows_;
   const std::vector<relay::RegionId> closed_;  // by region
@@ -187,14 +188,10 @@ class BlockProductConverter {
 
 Result<Module> run_convert_block_products(Module module, PassContext& context) {
   const auto options = relay::read_attrs<ConvertBlockProductsOptions>(context.options);
-  std::map<std::string, Function> converted;
-  for (const auto& [name, f] : module.functions) {
-    if (!relay::is_optimizable(f)) continue;
-    const CheckContext at("in @" + name);
-    converted[name] = BlockProductConverter(f, module, context.operators, options.most_rows).run();
-  }
-  for (auto& [name, f] : converted) module.functions[name] = std::move(f);
-  return module;
+  const auto symbols = module.symbols;
+  return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool& pool) {
+    return BlockProductConverter(f, pool, symbols, context.operators, options.most_rows).run();
+  });
 }
 
 }  // namespace

@@ -77,10 +77,7 @@ Encoding encoding_of(const BlockConstants& c, std::int64_t block_size) {
 }
 
 using ops::kColumnsOfATile;
-
-std::int64_t tiles_of(std::int64_t columns) {
-  return (columns + kColumnsOfATile - 1) / kColumnsOfATile;
-}
+using ops::tiles_of;
 
 // `length` numbers a column, in tiles; zero behind the last column.
 template <class T, class F>

@@ -79,7 +79,7 @@ class Splitter {
     s.terms_of_channel = 1;
     for (std::size_t i = 2; i < shape.size(); ++i) s.terms_of_channel *= shape[i];
     const std::int64_t terms = shape[1] * s.terms_of_channel;
-    s.order = {shape[0], terms, terms, 1};
+    s.order = weight_order(shape[0], terms, true);
     return s;
   }
 
@@ -96,8 +96,7 @@ class Splitter {
     s.x_axis = rank - 1;
     s.weight_axis = has_rows_of_terms ? 1 : 0;
     s.terms_of_channel = 1;
-    s.order = has_rows_of_terms ? WeightOrder{shape[0], shape[1], shape[1], 1}
-                                : WeightOrder{shape[1], shape[0], 1, shape[1]};
+    s.order = weight_order(shape[1 - s.weight_axis], shape[s.weight_axis], has_rows_of_terms);
     return s;
   }
 

@@ -120,24 +120,14 @@ class Extraction {
   void finish() {
     std::vector<NodeId> results;
     std::vector<Type> types;
-    bool typed = true;
     for (NodeId id : out_.outputs) {
       results.push_back(copier_.map(id));
       types.push_back(f_.type(id));
-      typed = typed && f_.type(id);
-    }
-    NodeId result = results[0];
-    Type type = types[0];
-    if (results.size() > 1) {
-      builder_.at({});
-      result = builder_.tuple(results);
-      type = typed ? tuple_type(types) : Type();
-      builder_.set_type(result, type);
     }
     std::vector<Location> places;
     for (NodeId id : set_) places.push_back(f_[id].location);
-    out_.function = builder_.finish(result, options_.attrs, type);
-    out_.function.location = fuse_locations(std::move(places));
+    out_.function =
+        finish_extracted(builder_, results, std::move(types), options_.attrs, std::move(places));
   }
 
   const Function& f_;
@@ -154,6 +144,23 @@ class Extraction {
 };
 
 }  // namespace
+
+Function finish_extracted(FunctionBuilder& builder, std::span<const NodeId> results,
+                          std::vector<Type> types, Attrs attrs, std::vector<Location> places) {
+  NodeId result = results[0];
+  Type type = types[0];
+  if (results.size() > 1) {
+    const bool typed =
+        std::all_of(types.begin(), types.end(), [](const Type& t) { return bool(t); });
+    builder.at({});
+    result = builder.tuple(results);
+    type = typed ? tuple_type(std::move(types)) : Type();
+    builder.set_type(result, type);
+  }
+  Function f = builder.finish(result, std::move(attrs), type);
+  f.location = fuse_locations(std::move(places));
+  return f;
+}
 
 Extracted extract(const Function& f, const Uses& uses, std::span<const NodeId> set,
                   const ExtractOptions& options) {

@@ -142,6 +142,10 @@ struct ExtractOptions {
 // the outputs, arguments first, meets them; references to globals are copied.
 Extracted extract(const Function& f, const Uses& uses, std::span<const NodeId> set,
                   const ExtractOptions& options = {});
+// What is being built, with these results, one at least, of these types, as far as they are known;
+// several make a tuple. It is located where the nodes were that it was made of.
+Function finish_extracted(FunctionBuilder& builder, std::span<const NodeId> results,
+                          std::vector<Type> types, Attrs attrs, std::vector<Location> places);
 
 // Makes the nodes of f's body in the builder's current region, with `args` for its parameters;
 // returns what stands for its result.

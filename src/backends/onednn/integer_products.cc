@@ -16,7 +16,7 @@ KernelOr describe_integer_convolution(const Subject& s, std::string_view) {
   const Ints shape = *constant_shape(s.shape(s.operands(core)[1]));
   std::int64_t terms = 1;
   for (std::size_t i = 1; i < shape.size(); ++i) terms *= shape[i];
-  if (auto why = add_integers(s, source, weights, {shape[0], terms, terms, 1}, 1, kernel)) {
+  if (auto why = add_integers(s, source, weights, weight_order(shape[0], terms, true), 1, kernel)) {
     return Unexpected<Refusal>{*why};
   }
   return kernel;
@@ -33,8 +33,7 @@ KernelOr describe_integer_product(const Subject& s, std::string_view) {
   const bool has_rows_of_terms = is_dense || s.integer(core, "transpose_b") != 0;
   const std::int64_t channels = weight[has_rows_of_terms ? 0 : 1].constant(),
                      terms = weight[has_rows_of_terms ? 1 : 0].constant();
-  const WeightOrder order = has_rows_of_terms ? WeightOrder{channels, terms, terms, 1}
-                                              : WeightOrder{channels, terms, 1, channels};
+  const WeightOrder order = weight_order(channels, terms, has_rows_of_terms);
   const Dim count = num_elements({rows.begin(), rows.end() - 1});
   Kernel kernel;
   kernel.kind = "matmul";

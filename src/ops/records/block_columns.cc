@@ -19,7 +19,7 @@ Result<void> expect_block_columns(const InferArgs& args, const BlockColumnsAttrs
     return refuse(args, Code::kDtypeMismatch, "takes int32, float32 and float32, not {}, {} and {}",
                   to_string(weight.dtype()), to_string(scale.dtype()), to_string(zero.dtype()));
   }
-  const Dim tiles = Dim((p.units + kColumnsOfATile - 1) / kColumnsOfATile);
+  const Dim tiles = Dim(tiles_of(p.units));
   const Dim blocks = ceil_div(terms, p.block_size);
   for (std::size_t i = first; i < first + 3; ++i) {
     const Shape& shape = args.operands[i].shape();

@@ -14,6 +14,9 @@
 namespace tessera::ops {
 
 inline constexpr std::int64_t kColumnsOfATile = 16;
+inline std::int64_t tiles_of(std::int64_t columns) {
+  return (columns + kColumnsOfATile - 1) / kColumnsOfATile;
+}
 inline std::int64_t elements_of_a_word(const BlockColumnsAttrs& p) { return 32 / p.bits; }
 inline std::int64_t words_of_a_block(const BlockColumnsAttrs& p) {
   return p.block_size * p.bits / 32;

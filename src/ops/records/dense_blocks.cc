@@ -95,7 +95,7 @@ Definitions compute_dense_blocks(const ComputeArgs& args) {
       tir::reduce_axis(tir::floor_div(terms + (p.block_size - 1), p.block_size), "block");
   const IterAxis word = tir::reduce_axis(words_of_a_block(p), "word");
   std::vector<Expr> tiled = result_shape(args);
-  tiled.back() = (p.units + kColumnsOfATile - 1) / kColumnsOfATile;
+  tiled.back() = tiles_of(p.units);
   tiled.emplace_back(kColumnsOfATile);
   const TensorExpr product = tir::compute("product", tiled, [&](const Indices& i) {
     const Expr &tile = i[i.size() - 2], &column = i.back();
