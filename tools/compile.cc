@@ -6,6 +6,7 @@
 
 #include "driver/placement_table.h"
 #include "support/json_text.h"
+#include "tools/collage_table.h"
 #include "tools/progress_bar.h"
 #include "tools/target_options.h"
 #include "tools/tuning_table.h"
@@ -17,7 +18,7 @@ struct CompileArgs {
   ModelOptionTexts model;
   std::vector<std::string> keep_weights;
   std::string bundle;  // "", "beside", "inside"
-  bool json = false, no_measure = false;
+  bool json = false, no_measure = false, has_budget = false;
 };
 
 nlohmann::ordered_json precision_json(const driver::CompileReport& r) {
@@ -56,12 +57,14 @@ void print_json(const driver::CompileReport& r) {
                                  {"libraries", r.needed_libraries},
                                  {"placement", placement}};
   if (!r.tuned.empty()) json["tuned"] = tuning_json(r.tuned);
+  if (r.collage) json["collage"] = collage_json(*r.collage);
   if (r.precision) json["precision"] = precision_json(r);
   show("{}\n", json_text(json, 2));
 }
 
 void print_summary(const driver::CompileReport& r, const std::string& output) {
   if (!r.tuned.empty()) show("\n{}", tuning_table(r.tuned));
+  if (r.collage) show("\n{}", collage_table(*r.collage));
   show("\n{}\n", driver::placement_table(r.placement));
   if (r.precision) {
     for (const auto& [op, reason, count] : r.precision->kept) {
@@ -90,6 +93,12 @@ int compile(const CompileArgs& args) {
   if (args.no_measure && options->tuning.measures) {
     return report(error(Code::kBadOption, {}, "--tune and --no-measure exclude each other")
                       .with_remedy("omit one of them"));
+  }
+  const bool searches = options->partition == driver::Partition::kCollage;
+  if (searches) options->tuning.measures = !args.no_measure;
+  if (args.has_budget && !options->tuning.measures) {
+    return report(error(Code::kBadOption, {}, "--budget and --candidates are of what is measured")
+                      .with_remedy("add --tune or --partition collage, or omit them"));
   }
   if (!args.bundle.empty()) {
     options->bundle = args.bundle == "inside" ? driver::Bundle::kInside : driver::Bundle::kBeside;
@@ -132,17 +141,20 @@ void add_compile(CLI::App& app, Action& chosen) {
   driver::CompileOptions& options = args->model.options;
   command->add_option("model", options.model, "ONNX model, or Relay text (.relay)")->required();
   command->add_option("-o,--output", options.output, "Library to write")->required();
-  add_model_options(*command, args->model);
+  add_model_options(*command, args->model, {"none", "greedy", "collage"});
+  command->get_option("--partition")
+      ->description(
+          "How regions go to back ends; none: to native code alone; greedy: by the order "
+          "of the targets; collage: each to whom it is measured fastest with on this "
+          "machine, and the whole no slower than with any back end alone");
   command->add_flag("--tune", options.tuning.measures,
                     "Measure on this machine's GPU what has no record yet, and take the fastest; "
                     "records go to --records, or beside the cached objects");
   add_tuning_options(*command, args->model);
-  for (const char* name : {"--budget", "--candidates"}) {
-    command->get_option(name)->needs("--tune");
-  }
   command->add_flag("--no-measure", args->no_measure,
                     "Measure nothing: records or heuristics alone choose, no device is needed, and "
-                    "equal records give equal bytes (the default)");
+                    "equal records give equal bytes (the default without --tune and --partition "
+                    "collage)");
   command
       ->add_option(
           "--keep-weights", args->keep_weights,
@@ -165,7 +177,10 @@ void add_compile(CLI::App& app, Action& chosen) {
                       "Write a page about the compilation, as HTML: placement, kernels, memory, "
                       "constants, times");
   command->add_flag("--json", args->json, "Print the report as one JSON object");
-  command->callback([&chosen, args] { chosen = [args] { return compile(*args); }; });
+  command->callback([&chosen, args, command] {
+    args->has_budget = command->count("--budget") + command->count("--candidates") > 0;
+    chosen = [args] { return compile(*args); };
+  });
 }
 
 }  // namespace tessera::tools

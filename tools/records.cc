@@ -71,7 +71,7 @@ void print_text(const std::vector<tune::Record>& records) {
   }
 }
 
-Result<void> show(const RecordsArgs& args) {
+Result<void> show_records(const RecordsArgs& args) {
   if (args.merged.empty()) {
     TESSERA_TRY_VOID(check_exists(args.file));
   }
@@ -107,7 +107,7 @@ void add_records(CLI::App& app, Action& chosen) {
   command->add_flag("--json", args->json, "Print an array with an object for each");
   command->callback([&chosen, args] {
     chosen = [args] {
-      const auto shown = show(*args);
+      const auto shown = show_records(*args);
       return shown ? static_cast<int>(kDone) : report(shown.error());
     };
   });

@@ -133,7 +133,8 @@ Result<Module> import_model(const std::string& path, const ImportTexts& texts) {
   return driver::load_model(path, dims, {}, limits);
 }
 
-void add_model_options(CLI::App& command, ModelOptionTexts& t) {
+void add_model_options(CLI::App& command, ModelOptionTexts& t,
+                       const std::vector<std::string>& partitions) {
   command
       .add_option(
           "--target", t.targets,
@@ -143,9 +144,11 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t) {
       ->allow_extra_args(false);
   command.add_option("--backends", t.backends, "Back ends in order of priority: onednn,blas");
   command
-      .add_option("--partition", t.partition,
-                  "How regions go to back ends; none: to native code alone")
-      ->check(CLI::IsMember({"none", "greedy"}))
+      .add_option(
+          "--partition", t.partition,
+          "How regions go to back ends; none: to native code alone; greedy: by the order of "
+          "the targets")
+      ->check(CLI::IsMember(partitions))
       ->capture_default_str();
   command
       .add_option("--precision", t.precision,
@@ -205,8 +208,9 @@ Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
   TESSERA_TRY(options.targets, targets_of(texts));
   TESSERA_TRY(options.dims, driver::parse_dim_bindings(texts.import.dims));
   TESSERA_TRY(options.limits, parse_limits(texts.import.limits));
-  options.partition =
-      texts.partition == "none" ? driver::Partition::kNone : driver::Partition::kGreedy;
+  for (const auto partition : {driver::Partition::kNone, driver::Partition::kCollage}) {
+    if (texts.partition == to_string(partition)) options.partition = partition;
+  }
   options.precision = dtype_of(texts.precision);
   TESSERA_TRY_VOID(check_names(texts.require));
   options.require = texts.require;

@@ -24,7 +24,9 @@ struct ModelOptionTexts {
   driver::CompileOptions options;
 };
 
-void add_model_options(CLI::App& command, ModelOptionTexts& texts);
+// `partitions` are the values that --partition takes.
+void add_model_options(CLI::App& command, ModelOptionTexts& texts,
+                       const std::vector<std::string>& partitions = {"none", "greedy"});
 // --budget and --candidates, of those that measure.
 void add_tuning_options(CLI::App& command, ModelOptionTexts& texts);
 // For options that name a file of records: what is wrong with the name, or "".

@@ -4,7 +4,7 @@
 
 #include "byoc/compiler_functions.h"
 #include "byoc/outline.h"
-#include "byoc/partition.h"
+#include "byoc/placer.h"
 #include "byoc/share_functions.h"
 #include "support/check.h"
 
@@ -68,12 +68,12 @@ void name_successor(PartitionOutcome& outcome, const PlacedRegion& region) {
 }
 
 Result<void> partition_rest(PartitionOutcome& outcome, std::span<const BackendChoice> choices,
-                            const std::set<std::string_view>& excluded) {
+                            const std::set<std::string_view>& excluded, Placer& placer) {
   std::vector<BackendChoice> left;
   for (const BackendChoice& choice : choices) {
     if (excluded.count(choice.backend->name()) == 0) left.push_back(choice);
   }
-  TESSERA_TRY(PartitionOutcome more, partition_greedy(std::move(outcome.module), left));
+  TESSERA_TRY(PartitionOutcome more, placer.place(std::move(outcome.module), left));
   outcome.module = std::move(more.module);
   for (PlacedRegion& region : more.regions) {
     name_successor(outcome, region);
@@ -86,7 +86,7 @@ Result<void> partition_rest(PartitionOutcome& outcome, std::span<const BackendCh
 
 Result<PartitionOutcome> compile_backends(PartitionOutcome outcome,
                                           std::span<const BackendChoice> choices,
-                                          CompileContext& context,
+                                          CompileContext& context, Placer& placer,
                                           std::span<const BackendChoice> named_only) {
   std::vector<BackendChoice> hooks(choices.begin(), choices.end());
   hooks.insert(hooks.end(), named_only.begin(), named_only.end());
@@ -114,7 +114,7 @@ Result<PartitionOutcome> compile_backends(PartitionOutcome outcome,
         context.warnings.push_back(std::move(d.why));
       }
       TESSERA_CHECK(excluded.insert(name).second, "{} declines what it was not given", name);
-      TESSERA_TRY_VOID(partition_rest(outcome, choices, excluded));
+      TESSERA_TRY_VOID(partition_rest(outcome, choices, excluded, placer));
       again = true;
     }
   }

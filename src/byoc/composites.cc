@@ -16,8 +16,14 @@ using relay::NodeId;
 class Claimer {
  public:
   Claimer(const Function& f, const ConstantPool& pool, std::span<const BackendChoice> choices,
-          const Vetoes& vetoes)
-      : f_(f), pool_(pool), choices_(choices), vetoes_(vetoes), uses_(f), graph_(f) {
+          const Vetoes& vetoes, const Assignment* assignment)
+      : f_(f),
+        pool_(pool),
+        choices_(choices),
+        vetoes_(vetoes),
+        assignment_(assignment),
+        uses_(f),
+        graph_(f) {
     out_.of_node.assign(f.num_nodes(), -1);
     for (std::size_t i = 0; i < f.num_nodes(); ++i) {
       if (const relay::Operator* op = f.op(NodeId(i))) operators_.insert(op->name);
@@ -56,11 +62,13 @@ class Claimer {
 
   void try_claim(std::size_t choice, const CompositePattern& pattern, relay::Matcher& matcher,
                  NodeId root) {
-    if (f_.op(root) == nullptr || is_claimed(root) || f_[root].region != Function::kBody) return;
+    if (f_.op(root) == nullptr || !is_free(root, choice) || f_[root].region != Function::kBody) {
+      return;
+    }
     const std::uint32_t index = graph_.index_of(root);
     if (index == relay::IndexedGraph::kNone || !matcher.match(index)) return;
     relay::PatternGroup group = relay::form_group(matcher, 0);
-    if (group.reads_own_part || !is_closed(group.match)) return;
+    if (group.reads_own_part || !is_closed(group.match, choice)) return;
     if (const auto veto = vetoes_.find({root, choice}); veto != vetoes_.end()) {
       refuse({root, choice, pattern.name, veto->second, std::move(group.match.inside)});
       return;
@@ -98,7 +106,7 @@ class Claimer {
     constexpr std::size_t kMostOperators = 24;
     const std::size_t choice = out_.claims[growing.claim].choice;
     const auto groups = relay::grown_groups(graph_, growing.group, kMostOperators,
-                                            [this](NodeId id) { return !is_claimed(id); });
+                                            [&](NodeId id) { return is_free(id, choice); });
     const auto largest =
         std::find_if(groups.rbegin(), groups.rend(), [&](const relay::PatternGroup& group) {
           return !vetoes_.contains({group.match.root, choice}) &&
@@ -114,16 +122,19 @@ class Claimer {
     if (!refused.reason.empty()) out_.refused.push_back(std::move(refused));
   }
 
-  bool is_claimed(NodeId id) const { return out_.of_node[id.index()] >= 0; }
+  bool is_free(NodeId id, std::size_t choice) const {
+    if (out_.of_node[id.index()] >= 0) return false;
+    return assignment_ == nullptr || assignment_->allows(choices_[choice].backend, id);
+  }
 
-  // Unclaimed, in the function's own body, and read by nobody outside but at the root.
-  bool is_closed(const Match& match) const {
+  // Free, in the function's own body, and read by nobody outside but at the root.
+  bool is_closed(const Match& match, std::size_t choice) const {
     const auto inside = [&](NodeId id) {
       return std::binary_search(match.inside.begin(), match.inside.end(), id);
     };
     for (const NodeId id : match.inside) {
       if (f_.as<relay::Constant>(id) != nullptr) continue;
-      if (is_claimed(id) || f_[id].region != Function::kBody) return false;
+      if (!is_free(id, choice) || f_[id].region != Function::kBody) return false;
       if (id == match.root) continue;
       if (uses_.is_result(id)) return false;
       const auto users = uses_.of(id);
@@ -165,6 +176,7 @@ class Claimer {
   const ConstantPool& pool_;
   std::span<const BackendChoice> choices_;
   const Vetoes& vetoes_;
+  const Assignment* assignment_;
   relay::Uses uses_;
   relay::IndexedGraph graph_;
   std::set<std::string_view> operators_;  // that the function calls
@@ -175,8 +187,9 @@ class Claimer {
 }  // namespace
 
 Claims claim_composites(const Function& f, const ConstantPool& pool,
-                        std::span<const BackendChoice> choices, const Vetoes& vetoes) {
-  return Claimer(f, pool, choices, vetoes).run();
+                        std::span<const BackendChoice> choices, const Vetoes& vetoes,
+                        const Assignment* assignment) {
+  return Claimer(f, pool, choices, vetoes, assignment).run();
 }
 
 }  // namespace tessera::byoc

@@ -46,11 +46,23 @@ struct Claims {
 // (root, choice): what a back end did not want as a part of its region.
 using Vetoes = std::map<std::pair<relay::NodeId, std::size_t>, std::string>;
 
+// A plan: who computes each node of a function.
+struct Assignment {
+  std::vector<const Backend*> by_node;  // null: nobody
+  const Backend* of_rest = nullptr;     // takes what is nobody's, as far as its patterns go
+  bool allows(const Backend* backend, relay::NodeId id) const {
+    const Backend* chosen = by_node[id.index()];
+    return chosen == backend || (chosen == nullptr && backend == of_rest);
+  }
+};
+
 // Back ends in order, patterns in order, roots from the last to the first: who comes first claims.
 // Nodes inside a match that something outside reads make it no match, and so do nodes that are part
 // of it and its input at once: nothing is computed twice. When all patterns of a back end have
-// claimed, those that grow take what nobody has and follows them.
+// claimed, those that grow take what nobody has and follows them. With an assignment each back end
+// claims among its own nodes alone.
 Claims claim_composites(const relay::Function& f, const ConstantPool& pool,
-                        std::span<const BackendChoice> choices, const Vetoes& vetoes = {});
+                        std::span<const BackendChoice> choices, const Vetoes& vetoes = {},
+                        const Assignment* assignment = nullptr);
 
 }  // namespace tessera::byoc

@@ -258,9 +258,10 @@ std::vector<BackendChoice> usable(std::span<const BackendChoice> choices,
 }
 
 Function partition_body(const Function& f, const std::string& name,
-                        std::span<const BackendChoice> backends, PartitionOutcome& outcome) {
-  Claims claims = claim_composites(f, outcome.module.constants, backends);
+                        std::span<const BackendChoice> backends, PartitionOutcome& outcome,
+                        const Assignment* assignment) {
   Vetoes vetoes;
+  Claims claims = claim_composites(f, outcome.module.constants, backends, vetoes, assignment);
   Function rest = f;
   // A round that finds a veto takes at least one composite from a back end for good.
   while (!claims.claims.empty()) {
@@ -272,7 +273,7 @@ Function partition_body(const Function& f, const std::string& name,
       break;
     }
     vetoes.insert(more.begin(), more.end());
-    claims = claim_composites(f, outcome.module.constants, backends, vetoes);
+    claims = claim_composites(f, outcome.module.constants, backends, vetoes, assignment);
   }
   report_refusals(f, claims, backends, outcome);
   return rest;
@@ -361,15 +362,17 @@ class BranchPartitioner {
 Function partition_all(const Function& f, const std::string& name,
                        std::span<const BackendChoice> backends, PartitionOutcome& outcome) {
   BranchPartitioner branches(f, name, backends, outcome);
-  return partition_body(branches.empty() ? f : branches.run(), name, backends, outcome);
+  return partition_body(branches.empty() ? f : branches.run(), name, backends, outcome, nullptr);
 }
 
 }  // namespace
 
 void partition_function(const std::string& name, std::span<const BackendChoice> backends,
-                        PartitionOutcome& outcome) {
+                        PartitionOutcome& outcome, const Assignment* assignment) {
   const Function f = outcome.module.functions.at(name);
-  outcome.module.functions.at(name) = partition_all(f, name, backends, outcome);
+  outcome.module.functions.at(name) = assignment == nullptr
+                                          ? partition_all(f, name, backends, outcome)
+                                          : partition_body(f, name, backends, outcome, assignment);
 }
 
 PlacementRefusal refusal_of(const BackendChoice& choice, const Refusal& why) {

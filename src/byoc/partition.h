@@ -46,17 +46,9 @@ struct PartitionOutcome {
 // literals with `Composite` and `PartitionedFromPattern`. Needs inferred types; the result has
 // them.
 Result<PartitionOutcome> partition_greedy(Module module, std::span<const BackendChoice> choices);
-// The same for one function of the outcome's module, with back ends that are all there.
+// The same for one function of the outcome's module, with back ends that are all there; with an
+// assignment as that says, which a function with branches cannot have: they are scopes.
 void partition_function(const std::string& name, std::span<const BackendChoice> backends,
-                        PartitionOutcome& outcome);
-
-// Runs the hooks of the back ends, in order of the choices and then of `named_only`, on the
-// functions of their names. What a back end declines goes back to where it came from, and the rest
-// is partitioned again over the other choices; with context.strict it is an error. Back ends that
-// are `named_only` get nothing new. `outcome` is the partition's and is updated.
-Result<PartitionOutcome> compile_backends(PartitionOutcome outcome,
-                                          std::span<const BackendChoice> choices,
-                                          CompileContext& context,
-                                          std::span<const BackendChoice> named_only = {});
+                        PartitionOutcome& outcome, const Assignment* assignment = nullptr);
 
 }  // namespace tessera::byoc

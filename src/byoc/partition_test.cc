@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "byoc/partition.h"
-
 #include <gtest/gtest.h>
 
 #include "byoc/compiler_functions.h"
+#include "byoc/placer.h"
 #include "ops/inference/infer_types.h"
 #include "ops/records/table.h"
 #include "passes/testing/text.h"

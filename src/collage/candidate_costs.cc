@@ -6,6 +6,7 @@
 #include "byoc/outline.h"
 #include "byoc/partition_graph.h"
 #include "collage/extract.h"
+#include "collage/program.h"
 #include "collage/signature.h"
 #include "relay/function_attributes.h"
 #include "relay/rewrite.h"
@@ -14,7 +15,6 @@ namespace tessera::collage {
 namespace {
 
 using relay::Function;
-using relay::FunctionBuilder;
 using relay::NodeId;
 
 std::string candidate_name(const Function& function, const std::string& label) {
@@ -23,41 +23,6 @@ std::string candidate_name(const Function& function, const std::string& label) {
   const std::string name = label.empty() ? fmt::format("collage_{}", compiler)
                                          : fmt::format("collage_{}_{}", compiler, label);
   return byoc::legal_identifier(name);
-}
-
-// A value of a tuple type, of parameters `<name>_<i>` for its tensors.
-NodeId tuple_of_params(FunctionBuilder& b, const std::string& name, const Type& type, int& next) {
-  if (!type.is_tuple()) {
-    const NodeId param = b.param(fmt::format("{}_{}", name, next++), type);
-    b.set_type(param, type);
-    return param;
-  }
-  std::vector<NodeId> fields;
-  for (const Type& field : type.fields()) fields.push_back(tuple_of_params(b, name, field, next));
-  const NodeId tuple = b.tuple(fields);
-  b.set_type(tuple, type);
-  return tuple;
-}
-
-// The same function of tensors alone.
-Function with_tensor_params(const Function& f) {
-  bool has_tuples = false;
-  for (const NodeId param : f.params()) has_tuples |= f.type(param).is_tuple();
-  if (!has_tuples) return f;
-  FunctionBuilder b;
-  std::vector<NodeId> arguments;
-  for (const NodeId id : f.params()) {
-    const auto& param = *f.as<relay::Param>(id);
-    if (f.type(id).is_tuple()) {
-      int next = 0;
-      arguments.push_back(tuple_of_params(b, param.name, f.type(id), next));
-    } else {
-      arguments.push_back(b.param(param.name, param.annotation));
-      b.set_type(arguments.back(), f.type(id));
-    }
-  }
-  const NodeId result = relay::inline_call(b, f, arguments);
-  return b.finish(result, f.attrs, f.result_annotation);
 }
 
 // What candidates share: the primitive literal that the function calls, or the function.

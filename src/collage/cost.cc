@@ -5,6 +5,14 @@
 
 namespace tessera::collage {
 
+Result<std::vector<Cost>> CostEstimator::estimate_all(std::span<const CandidateProgram> programs) {
+  std::vector<Cost> costs;
+  for (const CandidateProgram& program : programs) {
+    TESSERA_TRY(costs.emplace_back(), estimate(program));
+  }
+  return costs;
+}
+
 std::string to_string(const Cost& cost) {
   if (!cost.is_known()) return "unknown";
   if (cost.is_invalid()) return "invalid";

@@ -5,7 +5,9 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "module/module.h"
 
@@ -52,6 +54,8 @@ class CostEstimator {
   virtual ~CostEstimator() = default;
   // Fails for what ends the whole search; what cannot run is an invalid cost.
   virtual Result<Cost> estimate(const CandidateProgram& program) = 0;
+  // Of each of them: who measures builds them together.
+  virtual Result<std::vector<Cost>> estimate_all(std::span<const CandidateProgram> programs);
 };
 
 }  // namespace tessera::collage

@@ -18,6 +18,18 @@ std::string baseline() {
 
 }  // namespace
 
+std::string_view to_string(Partition partition) {
+  switch (partition) {
+    case Partition::kNone:
+      return "none";
+    case Partition::kGreedy:
+      return "greedy";
+    case Partition::kCollage:
+      break;
+  }
+  return "collage";
+}
+
 Target host_target(const std::vector<Target>& targets) {
   for (const Target& t : targets) {
     if (t.name() == "cpu") return t;

@@ -16,9 +16,12 @@
 
 namespace tessera::driver {
 
-enum class Partition { kNone, kGreedy };
+// Who chooses: nobody, the order of the targets, or what was measured.
+enum class Partition { kNone, kGreedy, kCollage };
+std::string_view to_string(Partition partition);
 
-// Measuring of what has no record yet, on this machine's GPU.
+// Measuring of what has no record yet, on this machine: what back ends measure on its GPU, and
+// candidates of `collage`.
 struct TuningOptions {
   bool measures = false;
   double budget_s = 240;  // of compiling candidates and measuring them
@@ -81,12 +84,42 @@ struct OutputError {
   std::int64_t overflown = 0, elements = 0;
 };
 
+// A region of a plan that was searched, and what else could compute it.
+struct PlannedRow {
+  struct Way {
+    std::string who;      // a back end, or `native`
+    double seconds = 0;   // infinite where it cannot
+    std::string why_not;  // then
+  };
+  Way chosen;
+  std::vector<Way> others;  // the fastest first
+  std::vector<std::string> operators;
+  std::vector<Location> sources;
+};
+
+// A plan of the whole model, measured beside the others.
+struct WholePlan {
+  std::string name;     // `collage`, `greedy`, `onednn alone`, `native`
+  double seconds = 0;   // the median
+  std::string why_not;  // "": it ran, and computed what the others do
+  bool is_chosen = false;
+};
+
+// What --partition collage found.
+struct CollageReport {
+  std::vector<PlannedRow> regions;
+  double predicted_seconds = 0;  // the sum over the regions
+  std::size_t candidates = 0, programs = 0, measured = 0, failed = 0;
+  std::vector<WholePlan> plans;
+};
+
 struct CompileReport {
   std::vector<StageTime> stages;
   std::vector<PlacementRow> placement;
   std::optional<passes::PrecisionReport> precision;  // where one was asked for
   std::vector<OutputError> errors;                   // the same, with --verify
   std::vector<tune::TuneRow> tuned;                  // where it was measured
+  std::optional<CollageReport> collage;              // where it was searched
   std::vector<Location> loops;                       // of the model, that go step by step
   std::vector<Diagnostic> warnings;
   std::vector<std::string> needed_libraries;  // system ones first, then those opened with dlopen

@@ -62,8 +62,8 @@ std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options, Parti
 // do.
 std::vector<byoc::BackendChoice> will_place(const CompileOptions& options) {
   Partitioned reported_later;
-  return options.partition == Partition::kGreedy ? choices_of(options, reported_later)
-                                                 : std::vector<byoc::BackendChoice>();
+  return options.partition != Partition::kNone ? choices_of(options, reported_later)
+                                               : std::vector<byoc::BackendChoice>();
 }
 
 const byoc::BackendChoice* find_choice(std::string_view name,
@@ -242,9 +242,9 @@ std::vector<DType> widened_types(const CompileOptions& options) {
 }
 
 Result<Partitioned> partition_module(Module module, const CompileOptions& options,
-                                     byoc::Toolchain& toolchain) {
+                                     byoc::Toolchain& toolchain, byoc::Placer& placer) {
   Partitioned parts;
-  if (options.partition == Partition::kGreedy) parts.choices = choices_of(options, parts);
+  if (options.partition != Partition::kNone) parts.choices = choices_of(options, parts);
   if (options.tuning.measures && !parts.unmeasurable.empty()) {
     return fail(std::move(parts.unmeasurable));
   }
@@ -261,8 +261,7 @@ Result<Partitioned> partition_module(Module module, const CompileOptions& option
                                        context));
   for (Diagnostic& w : context.warnings) parts.warnings.push_back(std::move(w));
   TESSERA_TRY(parts.outcome,
-              byoc::partition_greedy(with_distinct_operands(std::move(given.outcome.module)),
-                                     parts.choices));
+              placer.place(with_distinct_operands(std::move(given.outcome.module)), parts.choices));
   parts.outcome.regions.insert(parts.outcome.regions.begin(), given.outcome.regions.begin(),
                                given.outcome.regions.end());
   parts.outcome.refusals.insert(parts.outcome.refusals.begin(), given.outcome.refusals.begin(),
@@ -275,11 +274,12 @@ Result<Partitioned> partition_module(Module module, const CompileOptions& option
 }
 
 Result<Placed> compile_regions(Partitioned parts, const CompileOptions& options,
-                               const byoc::Measurements* measurements, byoc::Toolchain& toolchain) {
+                               const byoc::Measurements* measurements, byoc::Toolchain& toolchain,
+                               byoc::Placer& placer) {
   byoc::CompileContext context{toolchain, options.jobs, options.strict, {}, measurements};
-  TESSERA_TRY(
-      byoc::PartitionOutcome outcome,
-      byoc::compile_backends(std::move(parts.outcome), parts.choices, context, parts.named_only));
+  TESSERA_TRY(byoc::PartitionOutcome outcome,
+              byoc::compile_backends(std::move(parts.outcome), parts.choices, context, placer,
+                                     parts.named_only));
   Placed placed;
   placed.tried = std::move(parts.tried);
   placed.warnings = std::move(parts.warnings);

@@ -97,7 +97,7 @@ class Page {
     row("model", o.model);
     row("--output", o.output);
     for (const Target& t : o.targets) row("--target", short_text(t));
-    row("--partition", o.partition == Partition::kNone ? "none" : "greedy");
+    row("--partition", std::string(to_string(o.partition)));
     row("--precision", to_string(o.precision));
     for (const DimBinding& d : o.dims) row("--dim", dim_text(d));
     for (const std::string& name : o.kept.names) row("--keep-weights", name);

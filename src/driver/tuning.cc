@@ -213,7 +213,7 @@ std::string help_to_measure(const std::vector<Target>& targets) {
 
 std::optional<Diagnostic> vain_tuning(const CompileOptions& options) {
   std::string help = help_to_measure(options.targets);
-  if (help.empty()) return std::nullopt;
+  if (help.empty() || options.partition == Partition::kCollage) return std::nullopt;
   return warning(Code::kBadOption, {},
                  "{} has no effect: no back end of the targets has a choice to make",
                  options.tuning.measures ? "--tune" : "--records")

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "passes/pass.h"
+#include "relay/function_attributes.h"
 #include "relay/rewrite.h"
 
 namespace tessera::passes {
@@ -54,7 +55,7 @@ void mark_reachable(const Module& module, const std::string& name, std::set<std:
 // Private: nobody outside the module knows the name.
 bool is_private(const std::string& name, const relay::Function& f) {
   return name != "main" && f.attrs.find("Compiler") == nullptr &&
-         f.attrs.int_or_zero("Extern") == 0;
+         f.attrs.int_or_zero("Extern") == 0 && f.attrs.int_or_zero(relay::kEntryPoint) == 0;
 }
 
 Result<Module> run_eliminate_dead_code(Module module, PassContext&) {

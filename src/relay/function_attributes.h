@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "relay/attributes.h"
 
@@ -14,6 +15,9 @@ namespace tessera::relay {
 bool is_primitive(const Attrs& attrs);
 // Belongs to whoever made it, and captures nothing: primitive, or with `Compiler` or `Composite`.
 bool is_closed(const Attrs& attrs);
+
+// Beside `main`, what is run from outside of the module: a non-zero `EntryPoint`.
+inline constexpr std::string_view kEntryPoint = "EntryPoint";
 
 // The first attribute that has a value of another kind than its meaning needs, in words.
 std::optional<std::string> wrong_function_attribute(const Attrs& attrs);

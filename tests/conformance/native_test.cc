@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/table.h"
-#include "byoc/partition.h"
+#include "byoc/placer.h"
 #include "driver/entries.h"
 #include "ops/evaluation/compare.h"
 #include "ops/evaluation/evaluate_function.h"

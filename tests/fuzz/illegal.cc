@@ -260,8 +260,9 @@ Result<void> whole_way(const Attempt& attempt) {
   driver::CompileOptions options;
   options.strict = true;
   NoToolchain toolchain;
-  TESSERA_TRY(auto parts, driver::partition_module(std::move(module), options, toolchain));
-  TESSERA_TRY_VOID(driver::compile_regions(std::move(parts), options, nullptr, toolchain));
+  byoc::GreedyPlacer placer;
+  TESSERA_TRY(auto parts, driver::partition_module(std::move(module), options, toolchain, placer));
+  TESSERA_TRY_VOID(driver::compile_regions(std::move(parts), options, nullptr, toolchain, placer));
   return {};
 }
 

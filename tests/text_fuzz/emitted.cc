@@ -65,15 +65,16 @@ Result<Emitted> emit_all(const FuzzModel& model, const std::vector<std::string>&
   options.kept.names = model.kept;
   TESSERA_TRY(options.targets, parse_targets(targets));
   Recorder recorder;
+  byoc::GreedyPlacer placer;
   std::vector<Diagnostic> warnings;
   TESSERA_TRY(Module module, driver::load_model(options.model, {}, options.kept));
   module.targets = options.targets;
   expect_to_read_back(module);
   TESSERA_TRY(module, driver::optimize_graph(std::move(module), options, warnings));
   TESSERA_TRY(driver::Partitioned parts,
-              driver::partition_module(std::move(module), options, recorder));
+              driver::partition_module(std::move(module), options, recorder, placer));
   TESSERA_TRY(driver::Placed placed,
-              driver::compile_regions(std::move(parts), options, nullptr, recorder));
+              driver::compile_regions(std::move(parts), options, nullptr, recorder, placer));
   warnings.insert(warnings.end(), placed.warnings.begin(), placed.warnings.end());
   TESSERA_TRY(module, driver::prepare_native(std::move(placed.module), options, warnings));
   TESSERA_TRY(const driver::Lowered lowered, driver::lower_module(std::move(module), options));

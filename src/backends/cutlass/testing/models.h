@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cutlass/cutlass.h"
-#include "byoc/partition.h"
+#include "byoc/placer.h"
 #include "module/text.h"
 #include "ops/inference/infer_types.h"
 #include "ops/records/table.h"

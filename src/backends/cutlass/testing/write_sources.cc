@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "backends/cutlass/cutlass.h"
-#include "byoc/partition.h"
+#include "byoc/placer.h"
 #include "module/text.h"
 #include "ops/inference/infer_types.h"
 #include "ops/records/table.h"

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collage/model_candidates.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "byoc/regions.h"
+#include "collage/prune.h"
+#include "collage/rules.h"
+#include "passes/fusion_groups.h"
+
+namespace tessera::collage {
+namespace {
+
+// All calls that compilations fuse: more than one kernel has.
+constexpr int kFusionDepth = 256;
+
+IndexSet set_of(const DataflowGraph& graph, std::vector<Index> members) {
+  std::sort(members.begin(), members.end());
+  members.erase(std::unique(members.begin(), members.end()), members.end());
+  return IndexSet(graph.size(), std::move(members));
+}
+
+// The regions of one greedy partition, by the place of their back end among `back_ends`.
+std::vector<std::pair<std::size_t, IndexSet>> greedy_regions(
+    const DataflowGraph& graph, std::span<const byoc::BackendChoice> back_ends) {
+  const relay::Function& f = graph.function();
+  const byoc::Claims claims = byoc::claim_composites(f, graph.pool(), back_ends);
+  std::vector<std::pair<std::size_t, IndexSet>> out;
+  for (const byoc::Unit& unit : byoc::form_units(f, claims, back_ends)) {
+    if (unit.choice < 0) continue;
+    std::vector<Index> members;
+    for (const std::size_t claim : unit.claims) {
+      for (const relay::NodeId id : claims.claims[claim].match.inside) {
+        if (f.as<relay::Constant>(id) == nullptr) members.push_back(graph.indexed().index_of(id));
+      }
+    }
+    out.emplace_back(static_cast<std::size_t>(unit.choice), set_of(graph, std::move(members)));
+  }
+  return out;
+}
+
+// What the patterns match, as far as a function with one result can hold it.
+Rule pattern_rule(const byoc::BackendChoice& choice, const ConstantPool& pool) {
+  const auto table = std::make_shared<const std::vector<relay::CompositePattern>>(
+      choice.backend->patterns(choice.target));
+  std::vector<Rule> rules;
+  for (const relay::CompositePattern& pattern : *table) {
+    rules.push_back(match_pattern(pattern, &pool));
+  }
+  Rule all = only_valid(united(std::move(rules)), {.max_exits = 1, .allow_taps = false});
+  return [table, all = std::move(all)](const DataflowGraph& graph, const PlacementSpec& spec) {
+    return all(graph, spec);
+  };
+}
+
+// Native groups: those of fuse-ops, and what candidates of back ends leave of them.
+class NativeGroups {
+ public:
+  NativeGroups(const DataflowGraph& graph, bool norms)
+      : graph_(graph), group_of_(graph.size(), kNone) {
+    const auto groups = passes::find_fusion_groups(graph.function(), kFusionDepth, norms);
+    for (const passes::FusionGroup& group : groups.all()) {
+      std::vector<Index> members;
+      for (const relay::NodeId id : group.nodes) {
+        const Index index = graph.indexed().index_of(id);
+        if (index != relay::IndexedGraph::kNone) members.push_back(index);
+      }
+      if (members.empty()) continue;
+      for (const Index index : members) group_of_[index] = groups_.size();
+      groups_.push_back(set_of(graph, std::move(members)));
+    }
+    whole_ = groups_.size();
+    for (const IndexSet& group : groups_) known_.insert(key(group));
+  }
+
+  void split_by(const IndexSet& taken) {
+    std::set<std::size_t> met;
+    for (const Index index : taken) {
+      if (group_of_[index] != kNone) met.insert(group_of_[index]);
+    }
+    for (const std::size_t g : met) {
+      for (IndexSet& rest : connected_parts(groups_[g] - taken)) {
+        if (!known_.insert(key(rest)).second) continue;
+        if (!SubGraph(graph_, rest).is_valid(graph_, {})) continue;
+        groups_.push_back(std::move(rest));
+      }
+    }
+  }
+
+  const std::vector<IndexSet>& all() const { return groups_; }
+  std::size_t num_whole() const { return whole_; }  // that come first: of fuse-ops
+
+ private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  static std::vector<Index> key(const IndexSet& set) { return {set.begin(), set.end()}; }
+
+  std::vector<IndexSet> connected_parts(const IndexSet& set) const {
+    std::vector<IndexSet> parts;
+    IndexSet left = set;
+    while (!left.empty()) {
+      std::vector<Index> part, todo{static_cast<Index>(left.first_inside())};
+      std::set<Index> seen(todo.begin(), todo.end());
+      while (!todo.empty()) {
+        const Index index = todo.back();
+        todo.pop_back();
+        part.push_back(index);
+        for (const auto* side : {&graph_[index].inputs, &graph_[index].outputs}) {
+          for (const Index next : *side) {
+            if (set.contains(next) && seen.insert(next).second) todo.push_back(next);
+          }
+        }
+      }
+      parts.push_back(set_of(graph_, std::move(part)));
+      left = left - parts.back();
+    }
+    return parts;
+  }
+
+  const DataflowGraph& graph_;
+  std::vector<IndexSet> groups_;
+  std::vector<std::size_t> group_of_;
+  std::size_t whole_ = 0;
+  std::set<std::vector<Index>> known_;
+};
+
+void add_native(const DataflowGraph& graph, const PlacementSpec& spec, bool norms,
+                ModelCandidates& out) {
+  NativeGroups groups(graph, norms);
+  const std::size_t of_back_ends = out.list.size();
+  for (std::size_t i = 0; i < of_back_ends; ++i) groups.split_by(out.list[i].sub_graph.inside());
+  const auto add = [&](const IndexSet& inside, std::size_t costs_as) {
+    out.list.push_back({std::string(kNative), SubGraph(graph, inside), &spec});
+    out.costs_as.push_back(costs_as);
+  };
+  for (std::size_t g = 0; g < groups.all().size(); ++g) {
+    const IndexSet& group = groups.all()[g];
+    const std::size_t at = out.list.size();
+    add(group, at);
+    if (g >= groups.num_whole() || group.count() == 1) continue;
+    for (const Index index : group) add(IndexSet(graph.size(), {index}), at);
+  }
+}
+
+}  // namespace
+
+Specs model_specs(std::span<const byoc::BackendChoice> back_ends, const Target& machine,
+                  const ConstantPool& pool) {
+  Specs specs;
+  const auto add = [&](std::string name, const Target& target, Rule rule) {
+    specs.push_back(std::make_unique<const PlacementSpec>(
+        PlacementSpec{std::move(name), specs.size(), target, std::move(rule)}));
+  };
+  for (const byoc::BackendChoice& choice : back_ends) {
+    add(std::string(choice.backend->name()), choice.target, pattern_rule(choice, pool));
+  }
+  add(std::string(kNative), machine, {});
+  add("host", machine, host_nodes());
+  return specs;
+}
+
+Result<ModelCandidates> model_candidates(const DataflowGraph& graph, const Specs& specs,
+                                         std::span<const byoc::BackendChoice> back_ends,
+                                         bool norms) {
+  ModelCandidates out;
+  std::set<std::pair<std::size_t, std::vector<Index>>> known;
+  const auto add = [&](Candidate candidate) {
+    const IndexSet& inside = candidate.sub_graph.inside();
+    if (!known.insert({candidate.spec->priority, {inside.begin(), inside.end()}}).second) return;
+    out.costs_as.push_back(out.list.size());
+    out.list.push_back(std::move(candidate));
+  };
+  const auto add_region = [&](std::size_t choice, IndexSet inside) {
+    add({"greedy", SubGraph(graph, std::move(inside)), specs[choice].get()});
+  };
+  for (std::size_t b = 0; b < back_ends.size(); ++b) {
+    TESSERA_TRY(std::vector<Candidate> matched, specs[b]->rule(graph, *specs[b]));
+    for (Candidate& candidate : prune(graph, std::move(matched))) add(std::move(candidate));
+    for (auto& [only, inside] : greedy_regions(graph, back_ends.subspan(b, 1))) {
+      add_region(b, std::move(inside));
+    }
+  }
+  for (auto& [choice, inside] : greedy_regions(graph, back_ends)) {
+    add_region(choice, std::move(inside));
+  }
+  const std::size_t native = back_ends.size();
+  add_native(graph, *specs[native], norms, out);
+  TESSERA_TRY(std::vector<Candidate> host, specs[native + 1]->rule(graph, *specs[native + 1]));
+  for (Candidate& candidate : host) add(std::move(candidate));
+  return out;
+}
+
+}  // namespace tessera::collage

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collage/model_plan.h"
+
+#include <algorithm>
+
+#include "collage/program.h"
+#include "collage/search.h"
+
+namespace tessera::collage {
+namespace {
+
+using relay::NodeId;
+
+bool is_operator(const DataflowGraph& graph, Index index) {
+  return graph[index].kind == relay::IndexedKind::kNode &&
+         graph.function().op(graph[index].node) != nullptr;
+}
+
+}  // namespace
+
+Result<ModelPlanner> ModelPlanner::make(const Module& module, const std::string& function,
+                                        std::vector<byoc::BackendChoice> back_ends,
+                                        const Target& machine, bool norms) {
+  ModelPlanner planner;
+  planner.module_ = &module;
+  planner.back_ends_ = std::move(back_ends);
+  planner.graph_ = std::make_unique<DataflowGraph>(module.functions.at(function), module.constants);
+  planner.specs_ = model_specs(planner.back_ends_, machine, module.constants);
+  TESSERA_TRY(planner.candidates_,
+              model_candidates(*planner.graph_, planner.specs_, planner.back_ends_, norms));
+  return planner;
+}
+
+Result<void> ModelPlanner::estimate(CostEstimator& estimator) {
+  std::vector<Module> modules;
+  std::vector<const Target*> targets;
+  std::map<std::pair<std::size_t, std::string>, std::size_t> numbers;  // of programs
+  std::vector<std::optional<std::size_t>> program_by_candidate(candidates_.list.size());
+  for (std::size_t i = 0; i < candidates_.list.size(); ++i) {
+    const Candidate& candidate = candidates_.list[i];
+    if (candidates_.costs_as[i] != i || candidate.cost.is_known()) continue;
+    relay::Function program = program_of(*graph_, candidate.sub_graph);
+    const auto [entry, is_new] = numbers.try_emplace(
+        {candidate.spec->priority, program_text(program, module_->constants)}, modules.size());
+    program_by_candidate[i] = entry->second;
+    if (!is_new) continue;
+    Module& alone = modules.emplace_back();
+    alone.constants = module_->constants;
+    alone.symbols = module_->symbols;
+    alone.targets = module_->targets;
+    alone.functions.emplace("main", std::move(program));
+    targets.push_back(&candidate.spec->target);
+  }
+  num_programs_ = modules.size();
+  std::vector<CandidateProgram> programs;
+  for (std::size_t p = 0; p < modules.size(); ++p) programs.push_back({modules[p], *targets[p]});
+  TESSERA_TRY(const std::vector<Cost> costs, estimator.estimate_all(programs));
+  for (std::size_t i = 0; i < candidates_.list.size(); ++i) {
+    if (program_by_candidate[i]) candidates_.list[i].cost = costs[*program_by_candidate[i]];
+  }
+  for (std::size_t i = 0; i < candidates_.list.size(); ++i) {
+    candidates_.list[i].cost = candidates_.list[candidates_.costs_as[i]].cost;
+  }
+  return {};
+}
+
+Result<ModelPlan> ModelPlanner::plan() const {
+  std::vector<Candidate> usable;
+  for (const Candidate& candidate : candidates_.list) {
+    if (candidate.cost.is_known() && !candidate.cost.is_invalid()) usable.push_back(candidate);
+  }
+  std::stable_sort(usable.begin(), usable.end());
+  TESSERA_TRY(const Plan found, search(*graph_, usable));
+  ModelPlan out;
+  out.cost = found.cost;
+  out.assignment.by_node.assign(graph_->function().num_nodes(), nullptr);
+  for (const std::size_t i : found.chosen) {
+    const Candidate& candidate = usable[i];
+    if (candidate.spec->name == "host") continue;
+    out.regions.push_back(describe(candidate));
+    if (candidate.spec->priority >= back_ends_.size()) continue;
+    for (const Index index : candidate.sub_graph.inside()) {
+      const NodeId node = (*graph_)[index].node;
+      if (node) out.assignment.by_node[node.index()] = back_ends_[candidate.spec->priority].backend;
+    }
+  }
+  return out;
+}
+
+std::optional<Cost> ModelPlanner::native_sum(const IndexSet& inside) const {
+  Cost sum = Cost::of(0);
+  std::size_t covered = 0;
+  for (std::size_t i = 0; i < candidates_.list.size(); ++i) {
+    const Candidate& candidate = candidates_.list[i];
+    if (candidate.spec->name != kNative) continue;
+    const IndexSet& part = candidate.sub_graph.inside();
+    if (part == inside) return candidate.cost;
+    if (candidates_.costs_as[i] != i) continue;
+    if (!part.is_subset_of(inside) || !candidate.cost.is_known()) continue;
+    sum = sum + candidate.cost;
+    covered += part.count();
+  }
+  // Parts that overlap, or leave something out, are no sum.
+  return covered == inside.count() ? std::optional(sum) : std::nullopt;
+}
+
+PlannedRegion ModelPlanner::describe(const Candidate& candidate) const {
+  PlannedRegion out;
+  out.chosen = {candidate.spec->name, candidate.cost};
+  const relay::Function& f = graph_->function();
+  for (const Index index : candidate.sub_graph.inside()) {
+    if (!is_operator(*graph_, index)) continue;
+    const NodeId node = (*graph_)[index].node;
+    out.operators.emplace_back(f.op(node)->name);
+    if (f[node].location) out.sources.push_back(f[node].location);
+  }
+  for (const Candidate& other : candidates_.list) {
+    if (other.spec == candidate.spec || other.spec->name == kNative) continue;
+    if (other.spec->name == "host") continue;
+    if (other.sub_graph.inside() == candidate.sub_graph.inside()) {
+      out.others.push_back({other.spec->name, other.cost});
+    }
+  }
+  if (candidate.spec->name != kNative) {
+    if (const auto sum = native_sum(candidate.sub_graph.inside())) {
+      out.others.push_back({std::string(kNative), *sum});
+    }
+  }
+  std::stable_sort(
+      out.others.begin(), out.others.end(),
+      [](const PricedWay& a, const PricedWay& b) { return a.cost.seconds() < b.cost.seconds(); });
+  return out;
+}
+
+}  // namespace tessera::collage

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of whole models, with back ends that have patterns alone and costs that a test states.
+#include "collage/model_plan.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "collage/program.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
+#include "passes/testing/text.h"
+
+namespace tessera::collage {
+namespace {
+
+using relay::is_op;
+using relay::wildcard;
+
+// Takes single operators, or products with what follows them.
+class PatternsOnly final : public byoc::Backend {
+ public:
+  PatternsOnly(std::string name, std::vector<relay::CompositePattern> patterns,
+               byoc::FusionStyle style = byoc::FusionStyle::kAnyConvex)
+      : name_(std::move(name)), patterns_(std::move(patterns)), style_(style) {}
+  std::string_view name() const override { return name_; }
+  std::vector<byoc::CompositePattern> patterns(const Target&) const override { return patterns_; }
+  byoc::FusionStyle fusion_style() const override { return style_; }
+  Result<byoc::CompileOutcome> compile(Module, const Target&,
+                                       byoc::CompileContext&) const override {
+    return fail(error(Code::kBackendFailed, {}, "it has patterns alone"));
+  }
+
+ private:
+  std::string name_;
+  std::vector<relay::CompositePattern> patterns_;
+  byoc::FusionStyle style_;
+};
+
+// Operators of a program in their order: "nn.dense, nn.relu".
+std::string operators_of(const relay::Function& f) {
+  std::string text;
+  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+    if (const relay::Operator* op = f.op(relay::NodeId(i))) {
+      text += (text.empty() ? "" : ", ") + std::string(op->name);
+    }
+  }
+  return text;
+}
+
+class StatedCosts final : public CostEstimator {
+ public:
+  using Says = std::function<Cost(const std::string& who, const std::string& operators)>;
+  explicit StatedCosts(Says says) : says_(std::move(says)) {}
+  Result<Cost> estimate(const CandidateProgram& program) override {
+    const std::string who(program.target.name());
+    const std::string operators = operators_of(program.module.functions.at("main"));
+    asked.push_back(who + ": " + operators);
+    return says_(who, operators);
+  }
+  std::vector<std::string> asked;
+
+ private:
+  Says says_;
+};
+
+constexpr const char* kTwoLayers = R"(
+def @main(%x: Tensor[(8, 16), float32], %w: Tensor[(16, 16), float32], %v: Tensor[(16, 16), float32]) {
+  %0 = nn.dense(%x, %w, units=16);
+  %1 = nn.relu(%0);
+  %2 = nn.dense(%1, %v, units=16);
+  nn.relu(%2)
+})";
+
+class ModelPlanTest : public ::testing::Test {
+ protected:
+  ModelPlanTest()
+      : onednn_("onednn", {{"onednn.dense_relu",
+                            is_op("nn.relu", {is_op("nn.dense", {wildcard(), wildcard()})}),
+                            {}},
+                           {"onednn.dense", is_op("nn.dense", {wildcard(), wildcard()}), {}}}),
+        blas_("blas", {{"blas.dense", is_op("nn.dense", {wildcard(), wildcard()}), {}}},
+              byoc::FusionStyle::kOneComposite) {}
+
+  ModelPlanner planner(const std::string& text) {
+    module_ = passes::testing::module_of(text);
+    auto made = ModelPlanner::make(module_, "main",
+                                   {{&onednn_, Target("onednn")}, {&blas_, Target("blas")}},
+                                   Target("cpu"), false);
+    EXPECT_TRUE(made) << render(made.error());
+    return *std::move(made);
+  }
+  // Who computes each region: "onednn: nn.dense, nn.relu".
+  static std::vector<std::string> rows(const ModelPlan& plan) {
+    std::vector<std::string> out;
+    for (const PlannedRegion& region : plan.regions) {
+      std::string row = region.chosen.who + ":";
+      for (const std::string& op : region.operators) row += " " + op;
+      out.push_back(row);
+    }
+    return out;
+  }
+  std::vector<std::string> planned(ModelPlanner& planner, StatedCosts& costs) {
+    EXPECT_TRUE(planner.estimate(costs));
+    auto plan = planner.plan();
+    EXPECT_TRUE(plan) << render(plan.error());
+    return rows(*plan);
+  }
+
+  PatternsOnly onednn_, blas_;
+  Module module_;
+};
+
+using Rows = std::vector<std::string>;
+
+// A cost for each operator of a program, and one for starting it.
+StatedCosts::Says by_operator(double onednn, double blas, double native) {
+  return [=](const std::string& who, const std::string& operators) {
+    const double each = who == "onednn" ? onednn : who == "blas" ? blas : native;
+    return Cost::of(0.1 + each * (1 + static_cast<double>(
+                                          std::count(operators.begin(), operators.end(), ','))));
+  };
+}
+
+TEST_F(ModelPlanTest, TakesWhoeverIsCheapest) {
+  ModelPlanner p = planner(kTwoLayers);
+  StatedCosts onednn(by_operator(1, 5, 5));
+  EXPECT_EQ(planned(p, onednn), (Rows{"onednn: nn.dense nn.relu nn.dense nn.relu"}));
+  ModelPlanner q = planner(kTwoLayers);
+  StatedCosts native(by_operator(5, 5, 1));
+  EXPECT_EQ(planned(q, native), (Rows{"native: nn.dense nn.relu", "native: nn.dense nn.relu"}));
+  ModelPlanner r = planner(kTwoLayers);
+  StatedCosts blas(by_operator(9, 1, 4));
+  EXPECT_EQ(planned(r, blas),
+            (Rows{"blas: nn.dense", "native: nn.relu", "blas: nn.dense", "native: nn.relu"}));
+}
+
+TEST_F(ModelPlanTest, AsksOnceForEqualPrograms) {
+  ModelPlanner p = planner(kTwoLayers);
+  StatedCosts costs(by_operator(1, 1, 1));
+  planned(p, costs);
+  std::vector<std::string> asked = costs.asked;
+  std::sort(asked.begin(), asked.end());
+  EXPECT_EQ(std::adjacent_find(asked.begin(), asked.end()), asked.end())
+      << "layers of one shape are one program";
+  EXPECT_NE(std::find(asked.begin(), asked.end(), "cpu: nn.dense, nn.relu"), asked.end());
+  EXPECT_NE(std::find(asked.begin(), asked.end(), "onednn: nn.dense, nn.relu, nn.dense, nn.relu"),
+            asked.end())
+      << "the region of the greedy partition";
+}
+
+TEST_F(ModelPlanTest, LeavesOutWhatCannotRun) {
+  ModelPlanner p = planner(kTwoLayers);
+  StatedCosts costs([](const std::string& who, const std::string& operators) {
+    if (who == "onednn") return Cost::invalid("it crashed");
+    return by_operator(0, 3, 4)(who, operators);
+  });
+  const Rows found = planned(p, costs);
+  EXPECT_EQ(found,
+            (Rows{"blas: nn.dense", "native: nn.relu", "blas: nn.dense", "native: nn.relu"}));
+}
+
+TEST_F(ModelPlanTest, TellsTheRunnerUp) {
+  ModelPlanner p = planner(kTwoLayers);
+  StatedCosts costs([](const std::string& who, const std::string& operators) {
+    return who == "onednn" ? Cost::of(50) : by_operator(0, 1, 4)(who, operators);
+  });
+  ASSERT_TRUE(p.estimate(costs));
+  const auto plan = p.plan();
+  ASSERT_TRUE(plan);
+  const PlannedRegion& dense = plan->regions.front();
+  EXPECT_EQ(dense.chosen.who, "blas");
+  ASSERT_EQ(dense.others.size(), 1u);
+  EXPECT_EQ(dense.others[0].who, "native");
+  EXPECT_DOUBLE_EQ(dense.others[0].cost.seconds(), 8.1) << "that of its group";
+}
+
+TEST_F(ModelPlanTest, TellsWhoCannot) {
+  ModelPlanner p = planner(kTwoLayers);
+  StatedCosts costs([](const std::string& who, const std::string& operators) {
+    return who == "onednn" ? Cost::invalid("it crashed") : by_operator(0, 9, 1)(who, operators);
+  });
+  ASSERT_TRUE(p.estimate(costs));
+  const auto plan = p.plan();
+  ASSERT_TRUE(plan);
+  const PlannedRegion& layer = plan->regions.front();
+  EXPECT_EQ(layer.chosen.who, "native");
+  ASSERT_EQ(layer.others.size(), 1u);
+  EXPECT_EQ(layer.others[0].who, "onednn");
+  EXPECT_EQ(layer.others[0].cost.why_invalid(), "it crashed");
+}
+
+// The assignment says back ends by node, and the sum is of all regions.
+TEST_F(ModelPlanTest, AssignsNodes) {
+  ModelPlanner p = planner(kTwoLayers);
+  StatedCosts costs(by_operator(9, 1, 4));
+  ASSERT_TRUE(p.estimate(costs));
+  const auto plan = p.plan();
+  ASSERT_TRUE(plan);
+  const relay::Function& f = module_.functions.at("main");
+  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+    const relay::Operator* op = f.op(relay::NodeId(i));
+    const byoc::Backend* who = plan->assignment.by_node[i];
+    EXPECT_EQ(who, op != nullptr && op->name == "nn.dense" ? &blas_ : nullptr);
+  }
+  EXPECT_DOUBLE_EQ(plan->cost.seconds(), 2 * 1.1 + 2 * 4.1);
+}
+
+TEST(ProgramText, IsOfTypesAndOfSmallConstants) {
+  const auto text_with = [](std::vector<float> weights, std::int64_t rows) {
+    Module module;
+    relay::FunctionBuilder b;
+    const auto x = b.param("x", tensor_type({4, rows}, kFloat32));
+    const auto w = b.constant(Tensor::of({4, rows}, kFloat32, weights));
+    module.functions["main"] = b.finish(b.call(*ops::operators().find("add"), {x, w}));
+    module = ops::infer_types(std::move(module)).value();
+    return program_text(module.functions.at("main"), module.constants);
+  };
+  const std::vector<float> few(4, 1), other_few(4, 2), many(64, 1), other_many(64, 2);
+  EXPECT_NE(text_with(few, 1), text_with(other_few, 1));
+  EXPECT_EQ(text_with(many, 16), text_with(other_many, 16));
+}
+
+}  // namespace
+}  // namespace tessera::collage

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/collage_placer.h"
+
+#include <algorithm>
+
+#include "collage/model_plan.h"
+#include "driver/measured_costs.h"
+#include "driver/pipeline.h"
+#include "driver/runtime_operators.h"
+#include "driver/tuning.h"
+#include "relay/function_attributes.h"
+#include "types/target_list.h"
+
+namespace tessera::driver {
+namespace {
+
+PlannedRow::Way row_of(const collage::PricedWay& way) {
+  return {way.who, way.cost.seconds(), way.cost.why_invalid()};
+}
+
+PlannedRow row_of(collage::PlannedRegion region) {
+  PlannedRow row{row_of(region.chosen), {}, std::move(region.operators), std::move(region.sources)};
+  for (const collage::PricedWay& other : region.others) row.others.push_back(row_of(other));
+  return row;
+}
+
+Diagnostic costs_missing(const std::string& function, std::size_t missing) {
+  return error(Code::kBadOption, {},
+               "{} candidates of `{}` have no record of what they cost here, and nothing may be "
+               "measured",
+               missing, function)
+      .with_remedy("omit --no-measure, or name a file with --records that has them");
+}
+
+}  // namespace
+
+Result<byoc::PartitionOutcome> CollagePlacer::place(Module module,
+                                                    std::span<const byoc::BackendChoice> choices) {
+  const bool on_gpu = compute_target(options_.targets).device() == DeviceType::kCuda;
+  std::vector<byoc::BackendChoice> back_ends(choices.begin(), choices.end());
+  const auto rest = std::find_if(back_ends.begin(), back_ends.end(), [&](const auto& choice) {
+    return choice.backend == &runtime_operators(on_gpu);
+  });
+  TESSERA_CHECK(rest != back_ends.end(), "operators of the runtime have no back end");
+  const byoc::BackendChoice rest_choice = *rest;
+  back_ends.erase(rest);
+
+  TESSERA_TRY(const std::string path, records_path(options_));
+  TESSERA_TRY(tune::RecordStore records, tune::RecordStore::open(path));
+  MeasuredCosts costs(options_, back_ends, rest_choice, constant_bytes(module),
+                      {code_, toolchain_, records, progress_.measured});
+  byoc::PartitionOutcome outcome;
+  outcome.module = std::move(module);
+  std::vector<std::string> names;
+  for (const auto& [name, f] : outcome.module.functions) {
+    if (relay::is_optimizable(f) && !relay::is_primitive(f.attrs)) names.push_back(name);
+  }
+  for (const std::string& name : names) {
+    if (outcome.module.functions.at(name).num_regions() > 1) {
+      byoc::partition_function(name, choices, outcome);
+      continue;
+    }
+    TESSERA_TRY(collage::ModelPlanner planner,
+                collage::ModelPlanner::make(outcome.module, name, back_ends,
+                                            compute_target(options_.targets), on_gpu));
+    TESSERA_TRY_VOID(planner.estimate(costs));
+    if (costs.num_left() > 0 && !options_.tuning.measures) {
+      return fail(costs_missing(name, costs.num_left()));
+    }
+    Result<collage::ModelPlan> plan = planner.plan();
+    report.candidates += planner.num_candidates();
+    report.programs += planner.num_programs();
+    if (!plan) {
+      warnings.push_back(warning(Code::kBadOption, {},
+                                 "`{}` is placed by the order of the targets: {}", name,
+                                 plan.error().list.front().message)
+                             .with_remedy("raise --budget"));
+      byoc::partition_function(name, choices, outcome);
+      continue;
+    }
+    plan->assignment.of_rest = rest_choice.backend;
+    report.predicted_seconds += plan->cost.seconds();
+    for (collage::PlannedRegion& region : plan->regions) {
+      report.regions.push_back(row_of(std::move(region)));
+    }
+    byoc::partition_function(name, choices, outcome, &plan->assignment);
+  }
+  report.measured += costs.num_measured();
+  report.failed += costs.num_failed();
+  return outcome;
+}
+
+}  // namespace tessera::driver

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--partition collage` from the model to the library. The back end is `ccompiler`, whose `header`
+// makes it slow, wrong, or a crash.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "driver/compile.h"
+#include "driver/testing/model_test.h"
+#include "ops/evaluation/compare.h"
+#include "tune/record_store.h"
+
+namespace tessera::driver {
+namespace {
+
+using testing::value_of;
+
+constexpr const char* kModel = R"(
+def @main(%x: Tensor[(64, 64), float32], %w: Tensor[(64, 64), float32]) {
+  %0 = abs(%x);
+  %1 = nn.dense(%0, %w, units=64);
+  %2 = abs(%1);
+  nn.softmax(%2)
+})";
+
+// `abs` of the back end is std::fabs.
+std::string header(const std::string& macro) {
+  return "#include <cmath>\n#include <cstdlib>\n"
+         "inline float late(float v) { for (volatile int i = 0; i < 500; ++i) {} return v; }\n"
+         "#define fabs(v) " +
+         macro + "\n";
+}
+const std::string kSlow = header("fabs(late(v))");
+const std::string kWrong = header("fabs(v) + 1.0f");
+const std::string kCrash = header("fabs(v) * (abort(), 1.0f)");
+
+class CollageTest : public testing::ModelTest {
+ protected:
+  CompileOptions collage(const std::string& text = kModel,
+                         const std::string& ccompiler_header = "") {
+    CompileOptions o = options(text);
+    o.partition = Partition::kCollage;
+    o.records = folder_.file("r.db");
+    o.tuning.measures = true;
+    o.threads = 1;
+    o.targets.push_back(ccompiler_header.empty()
+                            ? Target("ccompiler")
+                            : Target("ccompiler").with("header", ccompiler_header));
+    return o;
+  }
+  static const WholePlan& plan(const CompileReport& report, const std::string& name) {
+    for (const WholePlan& p : report.collage->plans) {
+      if (p.name.find(name) != std::string::npos) return p;
+    }
+    throw std::runtime_error("no plan " + name);
+  }
+  static const WholePlan& chosen(const CompileReport& report) {
+    const auto& plans = report.collage->plans;
+    return *std::find_if(plans.begin(), plans.end(), [](const auto& p) { return p.is_chosen; });
+  }
+  static std::vector<Tensor> outputs_of(const std::string& library) {
+    const auto session = value_of(exec::Session::open_library(library, {.threads = 1}));
+    std::vector<Tensor> inputs;
+    for (exec::PortInfo port : session->inputs()) {
+      for (std::int64_t& size : port.shape) size = std::max<std::int64_t>(size, 1);
+      inputs.push_back(exec::random_input(port, inputs.size() + 1));
+    }
+    return value_of(session->run(inputs));
+  }
+  std::vector<Tensor> native_outputs(const std::string& text) {
+    CompileOptions native = options(text);
+    native.output = folder_.file("native.so");
+    native.partition = Partition::kNone;
+    value_of(compile(native));
+    return outputs_of(native.output);
+  }
+  static std::string bytes_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static void expect_close(const std::vector<Tensor>& found, const std::vector<Tensor>& wanted) {
+    ASSERT_EQ(found.size(), wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_LT(ops::relative_difference(found[i], wanted[i]), 1e-4);
+    }
+  }
+};
+
+TEST_F(CollageTest, WritesTheFastestOfAllPlansAndTellsTheirTimes) {
+  const CompileOptions o = collage();
+  const CompileReport report = value_of(compile(o));
+  ASSERT_TRUE(report.collage);
+  const CollageReport& c = *report.collage;
+  EXPECT_EQ(
+      std::count_if(c.plans.begin(), c.plans.end(), [](const WholePlan& p) { return p.is_chosen; }),
+      1);
+  for (const WholePlan& p : c.plans) {
+    EXPECT_EQ(p.why_not, "") << p.name;
+    EXPECT_GT(p.seconds, 0) << p.name;
+    EXPECT_LE(chosen(report).seconds, p.seconds * 1.02) << p.name;
+  }
+  EXPECT_GE(c.regions.size(), 2u);
+  EXPECT_GT(c.predicted_seconds, 0);
+  EXPECT_GT(c.measured, 0u);
+  expect_close(outputs_of(o.output), native_outputs(kModel));
+}
+
+TEST_F(CollageTest, EqualRecordsGiveEqualBytesAndNothingIsMeasured) {
+  CompileOptions o = collage();
+  o.reproducible = true;
+  const CompileReport measured = value_of(compile(o));
+  const std::string first = bytes_of(o.output);
+  o.tuning.measures = false;
+  std::filesystem::create_directory(folder_.file("again"));
+  o.output = folder_.file("again/m.so");  // the name is part of a library, its folder is not
+  const CompileReport again = value_of(compile(o));
+  EXPECT_EQ(again.collage->measured, 0u);
+  EXPECT_EQ(chosen(again).name, chosen(measured).name);
+  EXPECT_TRUE(first == bytes_of(o.output));
+}
+
+TEST_F(CollageTest, WithoutRecordsAndMeasuringItIsAnError) {
+  CompileOptions o = collage();
+  o.tuning.measures = false;
+  const auto result = compile(o);
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().list.front().message.find("no record"), std::string::npos);
+  EXPECT_NE(result.error().list.front().remedy.find("--no-measure"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(o.output));
+}
+
+TEST_F(CollageTest, WrongNumbersAreNoCandidate) {
+  const CompileOptions o = collage(kModel, kWrong);
+  const CompileReport report = value_of(compile(o));
+  EXPECT_NE(plan(report, "ccompiler alone").why_not.find("wrong numbers"), std::string::npos);
+  for (const PlannedRow& row : report.collage->regions) EXPECT_EQ(row.chosen.who, "native");
+  const bool told = std::any_of(
+      report.collage->regions.begin(), report.collage->regions.end(), [](const PlannedRow& row) {
+        return std::any_of(row.others.begin(), row.others.end(), [](const PlannedRow::Way& way) {
+          return way.why_not.find("wrong numbers") != std::string::npos;
+        });
+      });
+  EXPECT_TRUE(told);
+  expect_close(outputs_of(o.output), native_outputs(kModel));
+}
+
+TEST_F(CollageTest, ACrashCostsTheCandidateAlone) {
+  const CompileOptions o = collage(kModel, kCrash);
+  const CompileReport report = value_of(compile(o));
+  for (const PlannedRow& row : report.collage->regions) EXPECT_EQ(row.chosen.who, "native");
+  EXPECT_NE(plan(report, "ccompiler alone").why_not, "");
+  expect_close(outputs_of(o.output), native_outputs(kModel));
+}
+
+// Records that say that a slow back end is fast mislead the search, and not the result.
+TEST_F(CollageTest, IsNeverSlowerThoughCostsLie) {
+  const CompileOptions o = collage(kModel, kSlow);
+  value_of(compile(o));
+  tune::RecordStore store = value_of(tune::RecordStore::open(o.records));
+  for (tune::Record record : value_of(store.all()).list) {
+    if (record.key.backend != "collage ccompiler") continue;
+    record.time_us = 0.001;
+    ASSERT_TRUE(store.add(record));
+  }
+  const CompileReport report = value_of(compile(o));
+  const bool misled = std::any_of(report.collage->regions.begin(), report.collage->regions.end(),
+                                  [](const auto& row) { return row.chosen.who == "ccompiler"; });
+  EXPECT_TRUE(misled);
+  const WholePlan& searched = report.collage->plans.front();
+  EXPECT_FALSE(searched.is_chosen);
+  EXPECT_LT(chosen(report).seconds, searched.seconds);
+  EXPECT_EQ(chosen(report).name, "native");
+}
+
+TEST_F(CollageTest, TakesOpenSizesAtTheLikelyOne) {
+  const std::string text = R"(
+def @main(%x: Tensor[(?n, 64), float32], %w: Tensor[(64, 64), float32]) {
+  %0 = nn.dense(%x, %w, units=64);
+  nn.relu(%0)
+})";
+  const CompileOptions o = collage(text);
+  const CompileReport report = value_of(compile(o));
+  EXPECT_GT(report.collage->measured, 0u);
+  expect_close(outputs_of(o.output), native_outputs(text));
+}
+
+TEST_F(CollageTest, FunctionsWithBranchesAreLeftToTheOrderOfTargets) {
+  const std::string text = R"(
+def @main(%c: bool, %x: Tensor[(8, 8), float32]) {
+  if (%c) { abs(%x) } else { nn.relu(%x) }
+})";
+  const CompileOptions o = collage(text);
+  const CompileReport report = value_of(compile(o));
+  EXPECT_TRUE(report.collage->regions.empty());
+  expect_close(outputs_of(o.output), native_outputs(text));
+}
+
+}  // namespace
+}  // namespace tessera::driver

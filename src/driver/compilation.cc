@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/compilation.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "driver/collage_placer.h"
+#include "driver/model_loops.h"
+#include "driver/pipeline.h"
+#include "driver/slow_products.h"
+#include "driver/tuning.h"
+#include "driver/warnings.h"
+#include "support/peak_memory.h"
+#include "types/target_list.h"
+
+namespace tessera::driver {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+Result<Partitioned> Compilation::partition() {
+  begin_ = stage_begin_ = Clock::now();
+  if (!options_.dump_dir.empty()) {
+    std::error_code reported_when_written;
+    std::filesystem::create_directories(options_.dump_dir, reported_when_written);
+  }
+  TESSERA_TRY(Module module,
+              load_model(options_.model, options_.dims, options_.kept, options_.limits));
+  report.loops = model_loops(module);
+  // From here on they do not grow: what passes make gives no room for more.
+  options_.limits = bindings_of(limits_for(constant_bytes(module), options_.limits));
+  module.targets = options_.targets;
+  add_warnings(std::exchange(module.warnings, {}));
+  add_warnings(doubtful_options(options_.targets));
+  const std::size_t kept = module.kept_weights.size();
+  done("import", fmt::format("{} nodes, {} constants{}", module.functions.at("main").num_nodes(),
+                             module.constants.size(),
+                             kept == 0 ? "" : fmt::format(", {} kept weights", kept)));
+  const std::vector<DType> widened = widened_types(options_);
+  TESSERA_TRY(Widened wide, widen_precision(std::move(module), widened, options_, report.warnings));
+  if (!wide.what.empty()) done("widening", wide.what);
+  TESSERA_TRY(module, optimize_graph(std::move(wide.module), options_, report.warnings));
+  done("simplify", fmt::format("{} nodes", module.functions.at("main").num_nodes()));
+  if (options_.precision != kFloat32) {
+    TESSERA_TRY(Reduced reduced,
+                reduce_precision(std::move(module), widened, options_, report.warnings));
+    module = std::move(reduced.module);
+    report.precision = std::move(reduced.report);
+    done("precision", reduced.what);
+  }
+  if (const auto desired = desired_layouts(options_); !desired.empty()) {
+    TESSERA_TRY(module, convert_layouts(std::move(module), desired, options_, report.warnings));
+    done("layouts", fmt::format("{}", fmt::join(desired, ", ")));
+  }
+  if (scales_rows(options_)) {
+    TESSERA_TRY(module, fold_norms(std::move(module), options_, report.warnings));
+    done("norms", fmt::format("{} nodes", module.functions.at("main").num_nodes()));
+  }
+  TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
+  toolchain_.emplace(std::move(toolchain));
+  TESSERA_TRY(code_, machine_code(host_target(options_.targets), toolchain_->compiler()));
+  auto collage = std::make_unique<CollagePlacer>(options_, code_, *toolchain_, progress_);
+  CollagePlacer* const searched =
+      options_.partition == Partition::kCollage ? collage.get() : nullptr;
+  if (searched != nullptr) {
+    placer_ = std::move(collage);
+  } else {
+    placer_ = std::make_unique<byoc::GreedyPlacer>();
+  }
+  TESSERA_TRY(Partitioned parts,
+              partition_module(std::move(module), options_, *toolchain_, *placer_));
+  add_warnings(std::exchange(parts.warnings, {}));
+  if (searched != nullptr) {
+    add_warnings(std::exchange(searched->warnings, {}));
+    report.collage = std::move(searched->report);
+    done("collage", fmt::format("{} candidates, {} programs, {} measured, {} failed",
+                                report.collage->candidates, report.collage->programs,
+                                report.collage->measured, report.collage->failed));
+  }
+  return parts;
+}
+
+Result<Lowered> Compilation::front_half() {
+  TESSERA_TRY(Partitioned parts, partition());
+  TESSERA_TRY(Module module, place(std::move(parts)));
+  TESSERA_TRY(module, prepare_native(std::move(module), options_, report.warnings));
+  TESSERA_TRY(Lowered lowered, lower_module(std::move(module), options_));
+  const std::vector<PlacementRow> rest = native_rows(lowered.module, facts_);
+  report.placement.insert(report.placement.end(), rest.begin(), rest.end());
+  TESSERA_TRY_VOID(check_required(report.placement, options_.require));
+  done("lower", fmt::format("{} kernels, arena {} bytes", lowered.module.externs.size(),
+                            lowered.plan.pools[0].bytes));
+  return lowered;
+}
+
+Result<void> Compilation::tune() {
+  TESSERA_TRY(const Partitioned parts, partition());
+  const std::vector<byoc::TuningTask> tasks = tuning_tasks(parts);
+  if (!tasks.empty()) {
+    TESSERA_TRY(const std::string path, records_path(options_));
+    TESSERA_TRY_VOID(warn_of_skipped(path, tasks, report.warnings));
+  }
+  TESSERA_TRY_VOID(measure_tasks(tasks));
+  report.seconds = seconds_since(begin_);
+  report.peak_bytes = tree_peak_bytes();
+  return {};
+}
+
+Result<Module> Compilation::place(Partitioned parts) {
+  std::optional<tune::RecordStore> records;
+  if (options_.tuning.measures || !options_.records.empty()) {
+    const auto tasks = tuning_tasks(parts);
+    if (tasks.empty()) {
+      if (auto vain = vain_tuning(options_)) add_warnings({*std::move(vain)});
+    }
+    if (options_.tuning.measures) {
+      TESSERA_TRY_VOID(measure_tasks(tasks));
+    }
+    // With nothing to measure, no file was made.
+    if (!options_.tuning.measures || !tasks.empty()) {
+      TESSERA_TRY(records, read_records(options_, tasks, report.warnings));
+    }
+  }
+  TESSERA_TRY(Placed placed, compile_regions(std::move(parts), options_,
+                                             records ? &*records : nullptr, *toolchain_, *placer_));
+  report.placement = std::move(placed.rows);
+  add_warnings(std::move(placed.warnings));
+  Module module = std::move(placed.module);
+  facts_ = std::move(placed);
+  const bool is_on_cpu = compute_target(options_.targets).device() == DeviceType::kCpu;
+  if (options_.partition != Partition::kNone && is_on_cpu) {
+    if (auto slow = slow_products(module, facts_)) add_warnings({*std::move(slow)});
+  }
+  done("place", fmt::format("{} regions on back ends", report.placement.size()));
+  return module;
+}
+
+Result<void> Compilation::measure_tasks(const std::vector<byoc::TuningTask>& tasks) {
+  TESSERA_TRY(report.tuned, measure(tasks, options_, *toolchain_, progress_));
+  std::size_t measured = 0, failed = 0;
+  for (const tune::TuneRow& row : report.tuned) {
+    measured += row.measured;
+    failed += row.failed;
+  }
+  done("tune", fmt::format("{} products, {} configurations measured, {} failed",
+                           report.tuned.size(), measured, failed));
+  return check_measured(report.tuned, report.warnings);
+}
+
+Result<link::Toolchain> Compilation::find_toolchain() const {
+  link::ToolchainOptions toolchain;
+  toolchain.jobs =
+      options_.jobs > 0 ? options_.jobs : static_cast<int>(std::thread::hardware_concurrency());
+  toolchain.compiler_limit_s = options_.compiler_limit_s;
+  toolchain.source_folder = options_.dump_dir;
+  toolchain.progress = progress_.sources;
+  return link::Toolchain::find(toolchain);
+}
+
+void Compilation::add_warnings(std::vector<Diagnostic> warnings) {
+  std::move(warnings.begin(), warnings.end(), std::back_inserter(report.warnings));
+}
+
+void Compilation::done(std::string stage, const std::string& what) {
+  report.stages.push_back({std::move(stage), seconds_since(stage_begin_), what});
+  if (progress_.stage) progress_.stage(report.stages.back(), what);
+  stage_begin_ = Clock::now();
+  warn_of_cache();
+}
+
+void Compilation::warn_of_cache() {
+  if (!toolchain_ || warned_of_cache_) return;
+  const auto failure = toolchain_->cache().first_failure();
+  if (!failure) return;
+  warned_of_cache_ = true;
+  report.warnings.push_back(objects_not_kept(toolchain_->cache().folder(), *failure));
+}
+
+Diagnostics Compilation::with_warnings(Diagnostics problems) {
+  warn_of_cache();
+  const std::vector<Diagnostic> errors = problems.list;
+  for (Diagnostic& w : report.warnings) {
+    const bool is_known = std::any_of(errors.begin(), errors.end(), [&](const Diagnostic& e) {
+      return w.message.find(e.message) != std::string::npos;
+    });
+    if (!is_known) problems.add(std::move(w));
+  }
+  return problems;
+}
+
+}  // namespace tessera::driver

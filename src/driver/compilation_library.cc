@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what was lowered to the library that is written, or to a session in this process.
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "driver/compilation.h"
+#include "driver/metadata.h"
+#include "driver/outputs.h"
+#include "driver/report_page.h"
+#include "driver/run_inputs.h"
+#include "driver/vendor_libraries.h"
+#include "driver/verify.h"
+#include "driver/warnings.h"
+#include "link/library_file.h"
+#include "runtime/program.h"
+#include "support/files.h"
+#include "support/peak_memory.h"
+#include "types/target_list.h"
+
+namespace tessera::driver {
+namespace {
+
+constexpr double kVerifySeconds = 60;
+
+}  // namespace
+
+Result<void> Compilation::make_library() {
+  TESSERA_TRY(const Lowered lowered, front_half());
+  return finish(lowered);
+}
+
+Result<void> Compilation::finish(const Lowered& lowered) {
+  if (options_.verify) {
+    TESSERA_TRY_VOID(verify(lowered));
+  }
+  return write_library(lowered);
+}
+
+Result<void> Compilation::write_library(const Lowered& lowered) {
+  report.weight_bytes = emit::layout_weights(lowered.module).bytes;
+  report.arena_bytes = static_cast<std::uint64_t>(lowered.plan.pools[0].bytes);
+  collect_libraries(lowered.module);
+  emit::ProgramInfo info = program_info(lowered);
+  std::vector<link::WeightPiece> inside;
+  if (options_.bundle != Bundle::kNone) {
+    TESSERA_TRY(info.bundled, bundled_files(lowered.module));
+    if (options_.bundle == Bundle::kInside) {
+      TESSERA_TRY(inside, put_inside(lowered.module, report.weight_bytes, info.bundled));
+    }
+    for (const auto& [name, file] : info.bundled) info.build_id += name + file.hash;
+    info.build_id = hash_text(info.build_id).hex();
+  }
+  TESSERA_TRY(link::LinkInput input,
+              build_objects(lowered, info, emit::ProgramKind::kModel, code_, *toolchain_));
+  report.is_one_file = !inside.empty();
+  if (info.has_packed_files()) input.runtime_archives.emplace_back("inflate");
+  for (const link::WeightPiece& file : inside) {
+    input.weights_bytes = file.offset + file.blob->bytes().size();
+    input.weights.push_back(file);
+  }
+  done("compile kernels", fmt::format("{} objects", input.objects.size()));
+  if (options_.bundle == Bundle::kBeside) {
+    TESSERA_TRY_VOID(bundle_libraries(lowered.module, options_.output));
+  } else if (options_.bundle == Bundle::kNone && !options_.reproducible) {
+    report.vendor_folders = input.vendor_folders = vendor_library_folders(lowered.module);
+  }
+  TESSERA_TRY_VOID(link::link_library(*toolchain_, input, options_.output));
+  std::error_code has_no_size;  // a device has none
+  const std::uintmax_t bytes = std::filesystem::file_size(options_.output, has_no_size);
+  report.library_bytes = has_no_size ? 0 : bytes;
+  done("link", fmt::format("{} bytes", report.library_bytes));
+  report.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+  report.peak_bytes = tree_peak_bytes();
+  return write_report(lowered, input.objects);
+}
+
+Result<void> Compilation::write_report(const Lowered& lowered,
+                                       const std::vector<std::string>& objects) {
+  if (options_.report.empty()) return {};
+  TESSERA_TRY(const link::LibraryFile file, link::read_library_file(options_.output));
+  const std::string page = report_page({options_, report, lowered, objects, file.needed});
+  if (auto written = write_atomically(options_.report, page); !written) {
+    return fail(error(Code::kFileNotWritable, {}, "cannot write {}", written.error().text())
+                    .with_remedy("choose another file for --report"));
+  }
+  return {};
+}
+
+void Compilation::collect_libraries(const Module& module) {
+  std::set<std::string> vendor;
+  for (const Artifact& a : module.artifacts) {
+    vendor.insert(a.vendor_libraries.begin(), a.vendor_libraries.end());
+  }
+  report.needed_libraries.assign(vendor.begin(), vendor.end());
+  if (compute_target(options_.targets).device() == DeviceType::kCuda) {
+    report.needed_libraries.insert(report.needed_libraries.begin(), "libcuda.so.1");
+  }
+}
+
+emit::ProgramInfo Compilation::program_info(const Lowered& lowered) const {
+  emit::ProgramInfo info;
+  info.target = short_text(compute_target(options_.targets));
+  info.cpu_arch = tessera_host_arch();
+  info.cpu_features = code_.cpu_features;
+  info.metadata_json = metadata_json(lowered, report, info.target);
+  std::string key = info.metadata_json + toolchain_->identity();
+  for (const auto& piece : emit::layout_weights(lowered.module).pieces) {
+    key += piece.blob->hash().hex();
+  }
+  info.build_id = hash_text(key).hex();
+  return info;
+}
+
+Result<std::unique_ptr<exec::Session>> Compilation::start(Lowered lowered,
+                                                          const exec::SessionOptions& session,
+                                                          exec::CallObserver observer) {
+  TESSERA_TRY(const KernelLibrary kernels, load(std::move(lowered)));
+  return kernels.open_main(session, std::move(observer));
+}
+
+Result<KernelLibrary> Compilation::load(Lowered lowered) {
+  const emit::ProgramInfo info = program_info(lowered);
+  return KernelLibrary::load(std::move(lowered), info, code_, *toolchain_);
+}
+
+Result<void> Compilation::verify(const Lowered& lowered) {
+  Verifier verifier(lowered.module, kVerifySeconds);
+  auto started =
+      start(lowered, {},
+            [&](const std::string& symbol, std::span<const Tensor> inputs,
+                std::span<const Tensor> outputs) { verifier.compare(symbol, inputs, outputs); });
+  if (!started) {
+    Diagnostic& why = started.error().list.front();
+    if (why.remedy.empty()) why.remedy = "--verify runs the model on this machine: omit it";
+  }
+  TESSERA_TRY(const std::unique_ptr<exec::Session> session, std::move(started));
+  TESSERA_TRY(const RunInputs ran, run_with_random_inputs(*session, lowered));
+  TESSERA_TRY(const VerifySummary summary, verifier.finish());
+  done("verify", to_string(summary));
+  if (options_.precision == kFloat32) return {};
+  return compare_with_float32(session->outputs(), ran.inputs, ran.outputs);
+}
+
+Result<void> Compilation::compare_with_float32(const std::vector<exec::PortInfo>& ports,
+                                               const std::vector<Tensor>& inputs,
+                                               const std::vector<Tensor>& outputs) {
+  CompileOptions reference = options_;
+  reference.precision = kFloat32;
+  reference.partition = Partition::kNone;
+  reference.require.clear();
+  reference.dump_dir.clear();
+  TESSERA_TRY(const std::unique_ptr<exec::Session> session, prepare_in_process(reference, {}));
+  TESSERA_TRY(const std::vector<Tensor> expected, session->run(inputs));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    report.errors.push_back(output_error(ports[i].name, outputs[i], expected[i]));
+    const OutputError& e = report.errors.back();
+    if (e.overflown > 0) report.warnings.push_back(overflow_of(e, options_.precision));
+  }
+  done("float32 model", to_string(report.errors));
+  return {};
+}
+
+}  // namespace tessera::driver

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/session_timing.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <unistd.h>
+
+#include "support/check.h"
+
+namespace tessera::driver {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Where the system does not tell: more than most machines have for a core.
+constexpr long kUnknownCache = 32L << 20;
+
+std::uint64_t last_level_cache() {
+  const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return static_cast<std::uint64_t>(bytes > 0 ? bytes : kUnknownCache);
+}
+
+// Machines with a large cache share it among many: a process has a part of it.
+constexpr std::uint64_t kMostFilled = 64ULL << 20;
+
+}  // namespace
+
+CacheFiller::CacheFiller(std::uint64_t model_bytes)
+    : bytes_(std::min({model_bytes, last_level_cache(), kMostFilled}) / sizeof(std::uint64_t)) {}
+
+void CacheFiller::fill() {
+  for (std::uint64_t& word : bytes_) sum_ += ++word;
+}
+
+Result<std::vector<double>> time_runs(exec::Session& session, const TimingLimits& limits,
+                                      CacheFiller& filler) {
+  TESSERA_TRY_VOID(session.run_bound());
+  std::vector<double> seconds;
+  double sum = 0;
+  while (static_cast<int>(seconds.size()) < limits.most &&
+         (static_cast<int>(seconds.size()) < limits.fewest || sum < limits.seconds)) {
+    filler.fill();
+    const Clock::time_point begin = Clock::now();
+    TESSERA_TRY_VOID(session.run_bound());
+    double taken = std::chrono::duration<double>(Clock::now() - begin).count();
+    TESSERA_TRY(const std::uint64_t device_ns, session.device_ns());
+    if (device_ns > 0) taken = static_cast<double>(device_ns) * 1e-9;
+    seconds.push_back(taken);
+    sum += taken;
+  }
+  return seconds;
+}
+
+Quartiles quartiles(std::vector<double> seconds) {
+  TESSERA_CHECK(!seconds.empty(), "no run was timed");
+  std::sort(seconds.begin(), seconds.end());
+  const std::size_t n = seconds.size();
+  return {seconds[n / 2], seconds[(3 * n) / 4] - seconds[n / 4]};
+}
+
+}  // namespace tessera::driver

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/collage_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "driver/placement_table.h"
+
+namespace tessera::tools {
+namespace {
+
+using Way = driver::PlannedRow::Way;
+
+std::string time_text(double seconds) { return fmt::format("{:.1f} us", seconds * 1e6); }
+
+std::string way_text(const Way& way) {
+  return std::isfinite(way.seconds) ? fmt::format("{} {}", way.who, time_text(way.seconds))
+                                    : fmt::format("{}: {}", way.who, way.why_not);
+}
+
+std::string others_text(const std::vector<Way>& others) {
+  std::string text;
+  for (const Way& way : others) text += (text.empty() ? "" : "; ") + way_text(way);
+  return text.empty() ? "nobody else was asked for just these" : text;
+}
+
+// Equal lines once, with their number, in the order of the first.
+std::vector<std::pair<std::string, std::size_t>> counted(const std::vector<std::string>& lines) {
+  std::vector<std::pair<std::string, std::size_t>> out;
+  for (const std::string& line : lines) {
+    const auto there = std::find_if(out.begin(), out.end(),
+                                    [&](const auto& known) { return known.first == line; });
+    if (there != out.end()) {
+      ++there->second;
+    } else {
+      out.emplace_back(line, 1);
+    }
+  }
+  return out;
+}
+
+nlohmann::ordered_json way_json(const Way& way) {
+  nlohmann::ordered_json json = {{"backend", way.who}};
+  if (std::isfinite(way.seconds)) {
+    json["time_us"] = way.seconds * 1e6;
+  } else {
+    json["why_not"] = way.why_not;
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string collage_table(const driver::CollageReport& report) {
+  std::string text =
+      fmt::format("{:<40} {:<12} {:>12}  {}\n", "operators", "chosen", "time", "otherwise");
+  std::vector<std::string> lines;
+  for (const driver::PlannedRow& row : report.regions) {
+    std::string operators = driver::operators_text(row.operators);
+    if (operators.size() > 40) operators = operators.substr(0, 37) + "...";
+    lines.push_back(fmt::format("{:<40} {:<12} {:>12}  {}", operators, row.chosen.who,
+                                time_text(row.chosen.seconds), others_text(row.others)));
+  }
+  for (const auto& [line, count] : counted(lines)) {
+    text += line + (count > 1 ? fmt::format("  (x{})", count) : "") + "\n";
+  }
+  text +=
+      fmt::format("sum of the searched plan's regions: {}\n", time_text(report.predicted_seconds));
+  for (const driver::WholePlan& plan : report.plans) {
+    const std::string what = !plan.why_not.empty() ? plan.why_not
+                             : plan.seconds > 0    ? time_text(plan.seconds)
+                                                   : "not timed: no other plan differs";
+    text += fmt::format("{} {:<38} {}\n", plan.is_chosen ? "->" : "  ", plan.name, what);
+  }
+  return text;
+}
+
+nlohmann::ordered_json collage_json(const driver::CollageReport& report) {
+  auto regions = nlohmann::ordered_json::array(), plans = nlohmann::ordered_json::array();
+  for (const driver::PlannedRow& row : report.regions) {
+    auto others = nlohmann::ordered_json::array();
+    for (const Way& way : row.others) others.push_back(way_json(way));
+    regions.push_back(
+        {{"operators", row.operators}, {"chosen", way_json(row.chosen)}, {"others", others}});
+  }
+  for (const driver::WholePlan& plan : report.plans) {
+    nlohmann::ordered_json json = {{"plan", plan.name}, {"chosen", plan.is_chosen}};
+    if (plan.why_not.empty()) json["time_us"] = plan.seconds * 1e6;
+    if (!plan.why_not.empty()) json["why_not"] = plan.why_not;
+    plans.push_back(std::move(json));
+  }
+  return {{"candidates", report.candidates},
+          {"programs", report.programs},
+          {"measured", report.measured},
+          {"failed", report.failed},
+          {"predicted_us", report.predicted_seconds * 1e6},
+          {"regions", regions},
+          {"plans", plans}};
+}
+
+}  // namespace tessera::tools
