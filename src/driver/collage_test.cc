@@ -169,6 +169,11 @@ TEST_F(CollageTest, IsNeverSlowerThoughCostsLie) {
                                   [](const auto& row) { return row.chosen.who == "ccompiler"; });
   EXPECT_TRUE(misled);
   const WholePlan& searched = report.collage->plans.front();
+  for (const WholePlan& p : report.collage->plans) {
+    SCOPED_TRACE(p.name);
+    EXPECT_EQ(p.why_not, "");
+    EXPECT_GT(p.seconds, 0);
+  }
   EXPECT_FALSE(searched.is_chosen);
   EXPECT_LT(chosen(report).seconds, searched.seconds);
   EXPECT_EQ(chosen(report).name, "native");

@@ -136,6 +136,8 @@ class PlanRace {
 
   Result<void> measure() {
     for (Plan& plan : plans_) {
+      plan.row.seconds = 0;
+      plan.row.why_not.clear();
       TESSERA_TRY(plan.library, plan.compilation->load(plan.lowered));
     }
     std::string last_problem;
