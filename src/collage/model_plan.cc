@@ -11,6 +11,9 @@ namespace {
 
 using relay::NodeId;
 
+// States of the search that begin at one node: more than models without wide parts have.
+constexpr std::size_t kWidth = 2000;
+
 bool is_operator(const DataflowGraph& graph, Index index) {
   return graph[index].kind == relay::IndexedKind::kNode &&
          graph.function().op(graph[index].node) != nullptr;
@@ -70,9 +73,10 @@ Result<ModelPlan> ModelPlanner::plan() const {
     if (candidate.cost.is_known() && !candidate.cost.is_invalid()) usable.push_back(candidate);
   }
   std::stable_sort(usable.begin(), usable.end());
-  TESSERA_TRY(const Plan found, search(*graph_, usable));
+  TESSERA_TRY(const BoundedPlan found, bounded_search(*graph_, usable, kWidth));
   ModelPlan out;
   out.cost = found.cost;
+  out.dropped = found.dropped;
   out.assignment.by_node.assign(graph_->function().num_nodes(), nullptr);
   for (const std::size_t i : found.chosen) {
     const Candidate& candidate = usable[i];

@@ -30,6 +30,7 @@ struct PlannedRegion {
 struct ModelPlan {
   byoc::Assignment assignment;  // `of_rest` is the caller's
   Cost cost;                    // the sum
+  std::size_t dropped = 0;      // partial plans that were given up; 0: none is cheaper
   std::vector<PlannedRegion> regions;
 };
 

@@ -5,48 +5,11 @@
 #include <queue>
 #include <unordered_map>
 
+#include "collage/covered.h"
 #include "relay/patterns/matcher.h"
-#include "support/hash.h"
 
 namespace tessera::collage {
 namespace {
-
-// A covered set: all nodes before `next`, and some after it.
-struct Covered {
-  Index next = 0;
-  std::vector<Index> beyond;  // ascending
-  bool operator==(const Covered&) const = default;
-};
-
-struct CoveredHash {
-  std::size_t operator()(const Covered& c) const {
-    std::uint64_t h = c.next;
-    for (const Index index : c.beyond) h = hash_combine(h, index);
-    return h;
-  }
-};
-
-// The order of IndexSet.
-bool is_less(const Covered& a, const Covered& b) {
-  return a.next != b.next ? a.next > b.next : comes_before(a.beyond, b.beyond);
-}
-
-// Needs a candidate that begins at `next` and meets nothing that is covered.
-Covered with(const Covered& covered, const IndexSet& inside) {
-  std::vector<Index> all;
-  std::merge(covered.beyond.begin(), covered.beyond.end(), inside.begin(), inside.end(),
-             std::back_inserter(all));
-  Covered out{covered.next, {}};
-  std::size_t i = 0;
-  while (i < all.size() && all[i] == out.next) ++i, ++out.next;
-  out.beyond.assign(all.begin() + static_cast<std::ptrdiff_t>(i), all.end());
-  return out;
-}
-
-bool meets(const Covered& covered, const IndexSet& inside) {
-  return std::any_of(covered.beyond.begin(), covered.beyond.end(),
-                     [&](Index index) { return inside.contains(index); });
-}
 
 class Search {
  public:
@@ -64,9 +27,9 @@ class Search {
       if (states_[state].done) continue;
       states_[state].done = true;
       if (states_[state].covered->next == graph_.size()) return plan_of(state);
-      if (!expand(state)) return fail(uncovered(states_[state].covered->next));
+      if (!expand(state)) return fail(uncovered(graph_, states_[state].covered->next));
     }
-    return fail(uncovered(0));
+    return fail(uncovered(graph_, 0));
   }
 
  private:
@@ -122,19 +85,6 @@ class Search {
     return plan;
   }
 
-  Diagnostic uncovered(Index index) const {
-    const relay::IndexedNode& node = graph_[index];
-    const Location place =
-        node.node ? graph_.function()[node.node].location : graph_.function().location;
-    return error(Code::kNotSupported, place,
-                 "no candidate was found covering the sub-expression at index {}, {}: none of the "
-                 "targets runs it",
-                 index, relay::expr_facts::describe(graph_.indexed(), index))
-        .with_remedy(
-            "add a back end whose patterns take it; an opaque operator is no candidate of a "
-            "machine");
-  }
-
   const DataflowGraph& graph_;
   std::span<const Candidate> candidates_;
   std::vector<std::size_t> first_;  // by node: where its candidates begin
@@ -144,6 +94,19 @@ class Search {
 };
 
 }  // namespace
+
+Diagnostic uncovered(const DataflowGraph& graph, Index index) {
+  const relay::IndexedNode& node = graph[index];
+  const Location place =
+      node.node ? graph.function()[node.node].location : graph.function().location;
+  return error(Code::kNotSupported, place,
+               "no candidate was found covering the sub-expression at index {}, {}: none of the "
+               "targets runs it",
+               index, relay::expr_facts::describe(graph.indexed(), index))
+      .with_remedy(
+          "add a back end whose patterns take it; an opaque operator is no candidate of a "
+          "machine");
+}
 
 Result<Plan> search(const DataflowGraph& graph, std::span<const Candidate> candidates) {
   return Search(graph, candidates).run();

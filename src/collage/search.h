@@ -19,4 +19,17 @@ struct Plan {
 // looked at first. `candidates` are sorted. A node that no way leads past is an error.
 Result<Plan> search(const DataflowGraph& graph, std::span<const Candidate> candidates);
 
+struct BoundedPlan : Plan {
+  std::size_t dropped = 0;  // covered sets that were given up; 0: no plan is cheaper
+};
+
+// The same for whole models, where parallel branches make more sets than can be looked at. From the
+// first node on, all sets whose first uncovered node is the same are looked at together; if there
+// are more than `width`, the most promising are kept, by their cost less what the nodes beyond are
+// worth.
+Result<BoundedPlan> bounded_search(const DataflowGraph& graph,
+                                   std::span<const Candidate> candidates, std::size_t width);
+
+Diagnostic uncovered(const DataflowGraph& graph, Index index);
+
 }  // namespace tessera::collage

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "collage/covered.h"
+#include "collage/search.h"
+
+namespace tessera::collage {
+namespace {
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+class BoundedSearch {
+ public:
+  BoundedSearch(const DataflowGraph& graph, std::span<const Candidate> candidates,
+                std::size_t width)
+      : graph_(graph),
+        candidates_(candidates),
+        width_(width),
+        first_(graph.size() + 1, 0),
+        levels_(graph.size() + 1) {
+    for (const Candidate& candidate : candidates) ++first_[candidate.sub_graph.first() + 1];
+    for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
+    find_worth();
+  }
+
+  Result<BoundedPlan> run() {
+    reach(Covered{}, 0, {kNone, 0});
+    for (Index next = 0; next < graph_.size(); ++next) {
+      Level level = std::move(levels_[next]);
+      levels_[next] = {};
+      narrow(level);
+      bool goes_on = level.states.empty();
+      for (const State& state : level.states) goes_on |= expand(next, state);
+      // No way leads past this node, from wherever it was reached.
+      if (!goes_on && !is_reached_beyond(next)) return fail(uncovered(graph_, next));
+    }
+    const Level& end = levels_[graph_.size()];
+    if (end.states.empty()) return fail(uncovered(graph_, 0));
+    return plan_of(end.states.front());
+  }
+
+ private:
+  struct Step {
+    std::size_t before = kNone, candidate = 0;
+  };
+  struct State {
+    std::vector<Index> beyond;
+    double cost = 0;
+    std::size_t step = kNone;
+  };
+  // All states whose first uncovered node is the same.
+  struct Level {
+    std::vector<State> states;  // in the order in which they were reached first
+    std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_hash;  // never iterated
+  };
+
+  // What a covered node is worth: its share of the cheapest candidate that has it.
+  void find_worth() {
+    worth_.assign(graph_.size(), std::numeric_limits<double>::infinity());
+    for (const Candidate& candidate : candidates_) {
+      const IndexSet& inside = candidate.sub_graph.inside();
+      const double share = candidate.cost.seconds() / static_cast<double>(inside.count());
+      for (const Index index : inside) worth_[index] = std::min(worth_[index], share);
+    }
+  }
+
+  double promise(const State& state) const {
+    double sum = state.cost;
+    for (const Index index : state.beyond) sum -= worth_[index];
+    return sum;
+  }
+
+  void narrow(Level& level) {
+    if (level.states.size() <= width_) return;
+    std::vector<std::pair<double, std::size_t>> order;
+    for (std::size_t i = 0; i < level.states.size(); ++i) {
+      order.emplace_back(promise(level.states[i]), i);
+    }
+    std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(width_),
+                     order.end());
+    order.resize(width_);
+    std::sort(order.begin(), order.end(),
+              [](const auto& a, const auto& b) { return a.second < b.second; });
+    dropped_ += level.states.size() - width_;
+    std::vector<State> kept;
+    for (const auto& [value, i] : order) kept.push_back(std::move(level.states[i]));
+    level.states = std::move(kept);
+  }
+
+  void reach(Covered covered, double cost, Step step) {
+    Level& level = levels_[covered.next];
+    auto& alike = level.by_hash[CoveredHash{}(covered)];
+    for (const std::size_t i : alike) {
+      State& state = level.states[i];
+      if (state.beyond != covered.beyond) continue;
+      if (!(cost < state.cost)) return;
+      state.cost = cost;
+      steps_[state.step] = step;
+      return;
+    }
+    alike.push_back(level.states.size());
+    level.states.push_back({std::move(covered.beyond), cost, steps_.size()});
+    steps_.push_back(step);
+  }
+
+  bool expand(Index next, const State& state) {
+    const Covered covered{next, state.beyond};
+    bool fired = false;
+    for (std::size_t c = first_[next]; c < first_[next + 1]; ++c) {
+      const IndexSet& inside = candidates_[c].sub_graph.inside();
+      if (meets(covered, inside)) continue;
+      fired = true;
+      reach(with(covered, inside), state.cost + candidates_[c].cost.seconds(), {state.step, c});
+    }
+    return fired;
+  }
+
+  bool is_reached_beyond(Index next) const {
+    return std::any_of(levels_.begin() + next + 1, levels_.end(),
+                       [](const Level& level) { return !level.states.empty(); });
+  }
+
+  BoundedPlan plan_of(const State& end) const {
+    BoundedPlan plan;
+    plan.cost = Cost::of(end.cost);
+    plan.dropped = dropped_;
+    for (std::size_t s = end.step; steps_[s].before != kNone; s = steps_[s].before) {
+      plan.chosen.push_back(steps_[s].candidate);
+    }
+    std::reverse(plan.chosen.begin(), plan.chosen.end());
+    return plan;
+  }
+
+  const DataflowGraph& graph_;
+  std::span<const Candidate> candidates_;
+  std::size_t width_, dropped_ = 0;
+  std::vector<std::size_t> first_;  // by node: where its candidates begin
+  std::vector<double> worth_;       // by node
+  std::vector<Level> levels_;       // by the first uncovered node
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+Result<BoundedPlan> bounded_search(const DataflowGraph& graph,
+                                   std::span<const Candidate> candidates, std::size_t width) {
+  return BoundedSearch(graph, candidates, width).run();
+}
+
+}  // namespace tessera::collage
