@@ -9,25 +9,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "driver/collage_text.h"
 #include "driver/placement_table.h"
 
 namespace tessera::tools {
 namespace {
 
 using Way = driver::PlannedRow::Way;
-
-std::string time_text(double seconds) { return fmt::format("{:.1f} us", seconds * 1e6); }
-
-std::string way_text(const Way& way) {
-  return std::isfinite(way.seconds) ? fmt::format("{} {}", way.who, time_text(way.seconds))
-                                    : fmt::format("{}: {}", way.who, way.why_not);
-}
-
-std::string others_text(const std::vector<Way>& others) {
-  std::string text;
-  for (const Way& way : others) text += (text.empty() ? "" : "; ") + way_text(way);
-  return text.empty() ? "nobody else was asked for just these" : text;
-}
 
 // Equal lines once, with their number, in the order of the first.
 std::vector<std::pair<std::string, std::size_t>> counted(const std::vector<std::string>& lines) {
@@ -64,18 +52,17 @@ std::string collage_table(const driver::CollageReport& report) {
     std::string operators = driver::operators_text(row.operators);
     if (operators.size() > 40) operators = operators.substr(0, 37) + "...";
     lines.push_back(fmt::format("{:<40} {:<12} {:>12}  {}", operators, row.chosen.who,
-                                time_text(row.chosen.seconds), others_text(row.others)));
+                                driver::microseconds(row.chosen.seconds),
+                                driver::others_text(row.others)));
   }
   for (const auto& [line, count] : counted(lines)) {
     text += line + (count > 1 ? fmt::format("  (x{})", count) : "") + "\n";
   }
-  text +=
-      fmt::format("sum of the searched plan's regions: {}\n", time_text(report.predicted_seconds));
+  text += fmt::format("sum of the searched plan's regions: {}\n",
+                      driver::microseconds(report.predicted_seconds));
   for (const driver::WholePlan& plan : report.plans) {
-    const std::string what = !plan.why_not.empty() ? plan.why_not
-                             : plan.seconds > 0    ? time_text(plan.seconds)
-                                                   : "not timed: no other plan differs";
-    text += fmt::format("{} {:<38} {}\n", plan.is_chosen ? "->" : "  ", plan.name, what);
+    text += fmt::format("{} {:<38} {}\n", plan.is_chosen ? "->" : "  ", plan.name,
+                        driver::time_text(plan));
   }
   return text;
 }

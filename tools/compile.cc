@@ -151,6 +151,12 @@ void add_compile(CLI::App& app, Action& chosen) {
                     "Measure on this machine's GPU what has no record yet, and take the fastest; "
                     "records go to --records, or beside the cached objects");
   add_tuning_options(*command, args->model);
+  command
+      ->add_option("--threads", options.threads,
+                   "Threads that the model is to run with: layouts are chosen and plans measured "
+                   "for so many; 0: one a CPU")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
   command->add_flag("--no-measure", args->no_measure,
                     "Measure nothing: records or heuristics alone choose, no device is needed, and "
                     "equal records give equal bytes (the default without --tune and --partition "

@@ -26,6 +26,7 @@ using Json = nlohmann::ordered_json;
 struct InspectArgs {
   std::string path;
   ImportTexts import;
+  std::string node;
   bool json = false, operators = false;
 };
 
@@ -181,12 +182,40 @@ void print_operators() {
   for (const relay::Operator* op : ops::operators().all()) show("{}\n    {}\n", op->name, op->doc);
 }
 
+bool has_node(const Json& entry, const std::string& node) {
+  const auto nodes = entry.value("nodes", std::vector<std::string>());
+  return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
+// Who computes a node of the model, and why: what `--node` asks.
+Result<Json> about_node(const Json& library, const std::string& node) {
+  Json found = Json::object();
+  for (const char* key : {"placement", "alternatives"}) {
+    if (!library.contains(key)) continue;
+    for (const Json& entry : library[key]) {
+      if (!has_node(entry, node)) continue;
+      Json rest = entry;
+      rest.erase("nodes");
+      found[key].push_back(std::move(rest));
+    }
+  }
+  if (!found.empty()) {
+    if (library.contains("plans")) found["plans"] = library["plans"];
+    return found;
+  }
+  return fail(
+      error(Code::kBadOption, {}, "no kernel or region of the library computes `{}`", node)
+          .with_remedy("`inspect --json` lists the nodes of each; one that is not there was "
+                       "folded into constants, or joined with another"));
+}
+
 int inspect(const InspectArgs& args) {
   if (args.operators) {
     print_operators();
     return kDone;
   }
-  const Result<Json> json = is_library(args.path) ? inspect_library(args) : inspect_model(args);
+  Result<Json> json = is_library(args.path) ? inspect_library(args) : inspect_model(args);
+  if (json && !args.node.empty()) json = about_node(*json, args.node);
   if (!json) return report(json.error());
   if (args.json) {
     show("{}\n", json_text(*json, 2));
@@ -211,8 +240,12 @@ void add_inspect(CLI::App& app, Action& chosen) {
   CLI::Option* json = command->add_flag("--json", args->json, "Print one JSON object");
   CLI::Option* operators =
       command->add_flag("--operators", args->operators, "List the operators that exist");
+  CLI::Option* node = command->add_option("--node", args->node,
+                                          "Of a library: which kernel or region computes this node "
+                                          "of the model, on whose code and why, "
+                                          "and what was measured for it");
   for (CLI::Option* other :
-       {path, command->get_option("--dim"), command->get_option("--limit"), json})
+       {path, node, command->get_option("--dim"), command->get_option("--limit"), json})
     operators->excludes(other);
   command->callback([&chosen, args, path, operators] {
     if (path->count() == 0 && operators->count() == 0) throw CLI::RequiredError("model");

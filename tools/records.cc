@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "support/files.h"
 #include "support/json_text.h"
 #include "tools/standard_error.h"
 #include "tools/target_options.h"
@@ -24,6 +26,7 @@ Result<void> check_exists(const std::string& file) {
 struct RecordsArgs {
   std::string file;
   std::vector<std::string> merged;
+  std::string edited;
   bool json = false;
 };
 
@@ -54,6 +57,51 @@ void print_json(const std::vector<tune::Record>& records) {
   show("{}\n", json_text(list, 1));
 }
 
+Unexpected<Diagnostics> not_records(const std::string& file, const std::string& why) {
+  return fail(error(Code::kBadOption, {}, "`{}` is no list of measurements: {}", file, why)
+                  .with_remedy("edit what `tessera records FILE --json` prints"));
+}
+
+// What print_json writes, edited or not.
+Result<std::vector<tune::Record>> read_json(const std::string& file) {
+  const auto text = read_file(file);
+  if (!text) {
+    return fail(error(Code::kFileNotFound, {}, "cannot read {}", text.error().text())
+                    .with_remedy("check the path"));
+  }
+  const auto list = nlohmann::json::parse(*text, nullptr, false);
+  if (!list.is_array()) return not_records(file, "it is no array of JSON");
+  std::vector<tune::Record> records;
+  for (const auto& entry : list) {
+    const std::string which = fmt::format("its entry {}", records.size());
+    try {
+      tune::Record r{{entry.at("backend"), entry.at("version"), entry.at("device"),
+                      entry.at("toolchain"), entry.at("workload")},
+                     entry.at("configuration"),
+                     entry.at("time_us"),
+                     entry.at("spread_us"),
+                     entry.at("failure")};
+      const bool has_time = std::isfinite(r.time_us) && r.time_us > 0 && r.spread_us >= 0;
+      if (r.failure.empty() != has_time) {
+        return not_records(file, which + " has no time above 0, or one beside a failure");
+      }
+      records.push_back(std::move(r));
+    } catch (const nlohmann::json::exception& e) {
+      return not_records(file, which + ": " + e.what());
+    }
+  }
+  return records;
+}
+
+Result<void> take_edited(tune::RecordStore& store, const std::string& file) {
+  TESSERA_TRY(const std::vector<tune::Record> records, read_json(file));
+  for (const tune::Record& r : records) {
+    TESSERA_TRY_VOID(store.replace(r));
+  }
+  tell("{}: {} taken\n", file, records.size());
+  return {};
+}
+
 // They come sorted by all parts of the key, the fastest first.
 void print_text(const std::vector<tune::Record>& records) {
   const tune::RecordKey* last = nullptr;
@@ -72,18 +120,24 @@ void print_text(const std::vector<tune::Record>& records) {
 }
 
 Result<void> show_records(const RecordsArgs& args) {
-  if (args.merged.empty()) {
+  const bool reads = args.merged.empty() && args.edited.empty();
+  if (reads) {
     TESSERA_TRY_VOID(check_exists(args.file));
+  }
+  if (!args.edited.empty()) {  // before the one that takes them is made
+    TESSERA_TRY_VOID(read_json(args.edited));
   }
   for (const std::string& file : args.merged) {  // before the one that takes them is made
     TESSERA_TRY_VOID(check_exists(file));
     TESSERA_TRY_VOID(tune::RecordStore::open_to_read(file));
   }
-  TESSERA_TRY(tune::RecordStore store, args.merged.empty()
-                                           ? tune::RecordStore::open_to_read(args.file)
-                                           : tune::RecordStore::open(args.file));
+  TESSERA_TRY(tune::RecordStore store, reads ? tune::RecordStore::open_to_read(args.file)
+                                             : tune::RecordStore::open(args.file));
   for (const std::string& file : args.merged) {
     TESSERA_TRY_VOID(merge(store, file));
+  }
+  if (!args.edited.empty()) {
+    TESSERA_TRY_VOID(take_edited(store, args.edited));
   }
   TESSERA_TRY(const tune::Records records, store.all());
   print_damaged(args.file, records.damaged);
@@ -104,6 +158,9 @@ void add_records(CLI::App& app, Action& chosen) {
       ->add_option("--merge", args->merged,
                    "Another file, whose measurements are added; may be repeated")
       ->allow_extra_args(false);
+  command->add_option("--import", args->edited,
+                      "A file as --json prints it, perhaps edited: its measurements take the place "
+                      "of those that are there");
   command->add_flag("--json", args->json, "Print an array with an object for each");
   command->callback([&chosen, args] {
     chosen = [args] {

@@ -78,6 +78,7 @@ Result<byoc::PartitionOutcome> CollagePlacer::place(Module module,
       byoc::partition_function(name, choices, outcome);
       continue;
     }
+    report.dropped += plan->dropped;
     plan->assignment.of_rest = rest_choice.backend;
     report.predicted_seconds += plan->cost.seconds();
     for (collage::PlannedRegion& region : plan->regions) {

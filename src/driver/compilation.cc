@@ -24,6 +24,12 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+std::string what_was_searched(const CollageReport& r) {
+  return fmt::format("{} candidates, {} programs, {} measured, {} failed{}", r.candidates,
+                     r.programs, r.measured, r.failed,
+                     r.dropped == 0 ? "" : fmt::format(", {} partial plans given up", r.dropped));
+}
+
 }  // namespace
 
 Result<Partitioned> Compilation::partition() {
@@ -67,11 +73,11 @@ Result<Partitioned> Compilation::partition() {
   TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
   toolchain_.emplace(std::move(toolchain));
   TESSERA_TRY(code_, machine_code(host_target(options_.targets), toolchain_->compiler()));
-  auto collage = std::make_unique<CollagePlacer>(options_, code_, *toolchain_, progress_);
-  CollagePlacer* const searched =
-      options_.partition == Partition::kCollage ? collage.get() : nullptr;
-  if (searched != nullptr) {
-    placer_ = std::move(collage);
+  CollagePlacer* searched = nullptr;
+  if (options_.partition == Partition::kCollage) {
+    auto placer = std::make_unique<CollagePlacer>(options_, code_, *toolchain_, progress_);
+    searched = placer.get();
+    placer_ = std::move(placer);
   } else {
     placer_ = std::make_unique<byoc::GreedyPlacer>();
   }
@@ -80,10 +86,8 @@ Result<Partitioned> Compilation::partition() {
   add_warnings(std::exchange(parts.warnings, {}));
   if (searched != nullptr) {
     add_warnings(std::exchange(searched->warnings, {}));
-    report.collage = std::move(searched->report);
-    done("collage", fmt::format("{} candidates, {} programs, {} measured, {} failed",
-                                report.collage->candidates, report.collage->programs,
-                                report.collage->measured, report.collage->failed));
+    collage = std::move(searched->report);
+    done("collage", what_was_searched(*collage));
   }
   return parts;
 }
@@ -118,14 +122,15 @@ Result<Module> Compilation::place(Partitioned parts) {
   std::optional<tune::RecordStore> records;
   if (options_.tuning.measures || !options_.records.empty()) {
     const auto tasks = tuning_tasks(parts);
+    const bool searches = options_.partition == Partition::kCollage;
     if (tasks.empty()) {
       if (auto vain = vain_tuning(options_)) add_warnings({*std::move(vain)});
     }
-    if (options_.tuning.measures) {
+    if (options_.tuning.measures && !(searches && tasks.empty())) {
       TESSERA_TRY_VOID(measure_tasks(tasks));
     }
     // With nothing to measure, no file was made.
-    if (!options_.tuning.measures || !tasks.empty()) {
+    if (!tasks.empty() || !(options_.tuning.measures || searches)) {
       TESSERA_TRY(records, read_records(options_, tasks, report.warnings));
     }
   }

@@ -44,6 +44,9 @@ class Compilation {
   void done(std::string stage, const std::string& what);
 
   CompileReport report;
+  // What was searched: part of the report once whole plans were compared, as the build id is of the
+  // report.
+  std::optional<CollageReport> collage;
 
  private:
   using Clock = std::chrono::steady_clock;

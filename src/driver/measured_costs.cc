@@ -92,8 +92,14 @@ std::string cpu_name() {
 std::string device_of_costs(const CompileOptions& options) {
   const Target machine = compute_target(options.targets);
   if (machine.device() == DeviceType::kCuda) {
-    const auto gpu = tune::find_gpu();
-    return gpu ? tune::describe(*gpu, machine.get_string("arch") + " ") : short_text(machine);
+    // In a child: a process that has asked the driver cannot hand the device to its children.
+    const tune::ChildResult told = tune::run_in_child(
+        [&](const tune::Print& print) {
+          const auto gpu = tune::find_gpu();
+          if (gpu) print(tune::describe(*gpu, machine.get_string("arch") + " "));
+        },
+        kSilenceSeconds);
+    return told.output.empty() ? short_text(machine) : told.output;
   }
   return fmt::format("{}, {} threads, {}", cpu_name(),
                      options.threads > 0 ? std::to_string(options.threads) : "all",

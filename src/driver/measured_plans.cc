@@ -245,7 +245,7 @@ class PlanRace {
 
   Result<CompileReport> write(Plan& chosen) {
     chosen.row.is_chosen = true;
-    CollageReport collage = *plans_.front().compilation->report.collage;
+    CollageReport collage = *plans_.front().compilation->collage;
     for (const Plan& plan : plans_) collage.plans.push_back(plan.row);
     collage.plans.insert(collage.plans.end(), left_out_.begin(), left_out_.end());
     chosen.compilation->report.collage = std::move(collage);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "diagnostics/places.h"
+#include "driver/collage_text.h"
 #include "driver/step_costs.h"
 #include "plan/device.h"
 #include "plan/sharing.h"
@@ -81,6 +82,28 @@ Json placement(const std::vector<PlacementRow>& rows) {
   return list;
 }
 
+// Regions of the plan that was searched, and who else was measured for them.
+Json alternatives(const CollageReport& report) {
+  Json list = Json::array();
+  for (const PlannedRow& row : report.regions) {
+    Json nodes = Json::array();
+    for (const Location& at : row.sources) nodes.push_back(place_in_file(at));
+    list.push_back({{"operators", row.operators},
+                    {"nodes", std::move(nodes)},
+                    {"fastest", way_text(row.chosen)},
+                    {"otherwise", others_text(row.others)}});
+  }
+  return list;
+}
+
+Json whole_plans(const CollageReport& report) {
+  Json list = Json::array();
+  for (const WholePlan& plan : report.plans) {
+    list.push_back({{"name", plan.name}, {"time", time_text(plan)}, {"written", plan.is_chosen}});
+  }
+  return list;
+}
+
 Json number_or_formula(const Dim& dim) {
   if (dim.is_constant()) return dim.constant();
   return dim.is_unknown() ? "?" : dim.expression_text();
@@ -132,6 +155,10 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
   if (Json pairs = shared_memory(lowered, outputs, inputs.first(inputs.size() - kept));
       !pairs.empty()) {
     json["shared_memory"] = std::move(pairs);
+  }
+  if (report.collage) {
+    json["alternatives"] = alternatives(*report.collage);
+    json["plans"] = whole_plans(*report.collage);
   }
   if (kept > 0) json["kept_weights"] = ports(inputs.last(kept));
   if (report.precision) {

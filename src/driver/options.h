@@ -110,6 +110,7 @@ struct CollageReport {
   std::vector<PlannedRow> regions;
   double predicted_seconds = 0;  // the sum over the regions
   std::size_t candidates = 0, programs = 0, measured = 0, failed = 0;
+  std::size_t dropped = 0;  // partial plans that the search gave up
   std::vector<WholePlan> plans;
 };
 

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "diagnostics/places.h"
+#include "driver/collage_text.h"
 #include "driver/html.h"
 #include "driver/memory_picture.h"
 #include "driver/placement_table.h"
@@ -64,6 +65,8 @@ class Page {
     options();
     stages();
     placement();
+    collage();
+    collage();
     measurements();
     kernels();
     memory();
@@ -136,6 +139,28 @@ class Page {
                  html_text(fmt::format("{}", fmt::join(places, ", "))), html_text(row.reason)});
     }
     out_ += std::move(table).done();
+  }
+
+  // What the search chose from, and how long whole plans take.
+  void collage() {
+    if (!report_.collage) return;
+    section("collage", "Measured placement");
+    HtmlTable plans({"plan", "time of the whole model", ""});
+    for (const WholePlan& plan : report_.collage->plans) {
+      plans.row({html_text(plan.name), html_time(time_text(plan)),
+                 html_text(plan.is_chosen ? "written" : "")});
+    }
+    out_ += std::move(plans).done();
+    HtmlTable regions({"operators", "nodes of the model", "chosen", "time", "otherwise"});
+    for (const PlannedRow& row : report_.collage->regions) {
+      std::vector<std::string> places;
+      for (const Location& at : row.sources) places.push_back(place_in_file(at));
+      regions.row({html_text(operators_text(row.operators)),
+                   html_text(fmt::format("{}", fmt::join(places, ", "))), html_text(row.chosen.who),
+                   html_time(microseconds(row.chosen.seconds)),
+                   html_text(others_text(row.others))});
+    }
+    out_ += std::move(regions).done();
   }
 
   // Measured now or in records before: figures of a device, not of this compilation.

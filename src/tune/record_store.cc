@@ -169,6 +169,13 @@ class Inserter {
     return insert(r);
   }
 
+  Result<void> replace(const Record& r) {
+    bind_configuration(erase_, r);
+    TESSERA_TRY_VOID(erase_.step());
+    TESSERA_TRY_VOID(insert(r));
+    return {};
+  }
+
  private:
   Inserter(sqlite3* database, Statement insert, Statement find, Statement erase)
       : database_(database),
@@ -249,6 +256,11 @@ Result<void> RecordStore::add(const Record& record) {
   TESSERA_TRY(Inserter inserter, Inserter::prepare(database_.get(), path_));
   TESSERA_TRY_VOID(inserter.add(record));
   return {};
+}
+
+Result<void> RecordStore::replace(const Record& record) {
+  TESSERA_TRY(Inserter inserter, Inserter::prepare(database_.get(), path_));
+  return inserter.replace(record);
 }
 
 Result<Records> RecordStore::find(const RecordKey& key) const {

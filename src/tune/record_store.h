@@ -68,6 +68,8 @@ class RecordStore final : public byoc::Measurements {
   // Two records of one configuration leave one: the faster, a time rather than a failure, wrong
   // numbers rather than a time, and each of them rather than a damaged row.
   Result<void> add(const Record& record);
+  // Whatever stands there: of this configuration it is the one record from now on.
+  Result<void> replace(const Record& record);
   // All of a key: the fastest first, failures last, in an order that depends on nothing else.
   Result<Records> find(const RecordKey& key) const;
   Result<Records> all() const;

@@ -76,6 +76,17 @@ TEST_F(RecordStoreTest, OfOneConfigurationTheFasterStays) {
 
 // It was fast once, and wrong once: who measured first, and which file is merged into which, does
 // not matter.
+TEST_F(RecordStoreTest, WhatReplacesIsTheOneRecordHoweverSlow) {
+  RecordStore store = open();
+  ASSERT_TRUE(store.add(record("a", 5)));
+  ASSERT_TRUE(store.replace(record("a", 9)));
+  EXPECT_EQ(find(store), std::vector{record("a", 9)});
+  ASSERT_TRUE(store.replace(record("a", 0, "it crashed")));
+  EXPECT_EQ(find(store), std::vector{record("a", 0, "it crashed")});
+  ASSERT_TRUE(store.replace(record("b", 1)));
+  EXPECT_EQ(find(store).size(), 2u);
+}
+
 TEST_F(RecordStoreTest, WrongNumbersStayAndATimeGivesWay) {
   const Record wrong = record("a", 0, "it computes wrong numbers: off by 1");
   for (const auto& [first, second] :

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/collage_text.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace tessera::driver {
+
+std::string microseconds(double seconds) { return fmt::format("{:.1f} us", seconds * 1e6); }
+
+std::string way_text(const PlannedRow::Way& way) {
+  return std::isfinite(way.seconds) ? fmt::format("{} {}", way.who, microseconds(way.seconds))
+                                    : fmt::format("{}: {}", way.who, way.why_not);
+}
+
+std::string others_text(const std::vector<PlannedRow::Way>& others) {
+  std::string text;
+  for (const PlannedRow::Way& way : others) text += (text.empty() ? "" : "; ") + way_text(way);
+  return text.empty() ? "nobody else was asked for just these" : text;
+}
+
+std::string time_text(const WholePlan& plan) {
+  if (!plan.why_not.empty()) return plan.why_not;
+  return plan.seconds > 0 ? microseconds(plan.seconds) : "not timed: no other plan differs";
+}
+
+}  // namespace tessera::driver
