@@ -47,8 +47,9 @@ Result<byoc::PartitionOutcome> CollagePlacer::place(Module module,
 
   TESSERA_TRY(const std::string path, records_path(options_));
   TESSERA_TRY(tune::RecordStore records, tune::RecordStore::open(path));
+  TESSERA_TRY(const std::string device, device_of_costs(options_, records));
   MeasuredCosts costs(options_, back_ends, rest_choice, constant_bytes(module),
-                      {code_, toolchain_, records, progress_.measured});
+                      {device, code_, toolchain_, records, progress_.measured});
   byoc::PartitionOutcome outcome;
   outcome.module = std::move(module);
   std::vector<std::string> names;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <set>
+#include <stdexcept>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,6 +31,9 @@ using collage::Cost;
 // Enough that compilers have work for each core, and little enough that one failure costs little.
 constexpr std::size_t kEntriesAtOnce = 24;
 constexpr double kSilenceSeconds = 60;  // of a child; a first call may make plans for a while
+
+// What keys of costs begin with, before the back end.
+constexpr std::string_view kCosts = "collage ";
 
 std::string entry_name(std::size_t i) { return fmt::format("candidate_{}", i); }
 
@@ -87,20 +91,49 @@ std::string cpu_name() {
   return "unknown CPU";
 }
 
+// In a child: a process that has asked the driver cannot hand the device to its children.
+tune::ChildResult ask_for_gpu(const std::string& arch) {
+  return tune::run_in_child(
+      [&](const tune::Print& print) {
+        const auto gpu = tune::find_gpu();
+        if (!gpu) throw std::runtime_error(gpu.error().list.front().message);
+        if (const std::string why = tune::mismatch(*gpu, arch); !why.empty()) {
+          throw std::runtime_error(why);
+        }
+        print(tune::describe(*gpu, arch));
+      },
+      kSilenceSeconds);
+}
+
+Result<std::string> gpu_of_costs(const CompileOptions& options, const Target& machine,
+                                 const tune::RecordStore& records) {
+  const std::string arch = machine.get_string("arch") + " ";
+  const tune::ChildResult here = ask_for_gpu(arch);
+  if (here.problem.empty()) return here.output;
+  if (options.tuning.measures) {
+    return fail(error(Code::kBackendMissing, {}, "candidates are measured on the GPU: {}",
+                      here.problem.substr(here.problem.find(' ') + 1))
+                    .with_remedy("compile on the machine with the GPU, or give its records with "
+                                 "--records FILE and --no-measure"));
+  }
+  TESSERA_TRY(const tune::Records all, records.all());
+  std::set<std::string> devices;
+  for (const tune::Record& r : all.list) {
+    const bool is_cost = r.key.backend.starts_with(kCosts);
+    if (is_cost && r.key.device.starts_with(arch)) devices.insert(r.key.device);
+  }
+  if (devices.size() == 1) return *devices.begin();
+  return fail(error(Code::kBadOption, {}, "the records have costs of {} GPUs of {}", devices.size(),
+                    machine.get_string("arch"))
+                  .with_remedy("give those of one GPU with --records FILE"));
+}
+
 }  // namespace
 
-std::string device_of_costs(const CompileOptions& options) {
+Result<std::string> device_of_costs(const CompileOptions& options,
+                                    const tune::RecordStore& records) {
   const Target machine = compute_target(options.targets);
-  if (machine.device() == DeviceType::kCuda) {
-    // In a child: a process that has asked the driver cannot hand the device to its children.
-    const tune::ChildResult told = tune::run_in_child(
-        [&](const tune::Print& print) {
-          const auto gpu = tune::find_gpu();
-          if (gpu) print(tune::describe(*gpu, machine.get_string("arch") + " "));
-        },
-        kSilenceSeconds);
-    return told.output.empty() ? short_text(machine) : told.output;
-  }
+  if (machine.device() == DeviceType::kCuda) return gpu_of_costs(options, machine, records);
   return fmt::format("{}, {} threads, {}", cpu_name(),
                      options.threads > 0 ? std::to_string(options.threads) : "all",
                      short_text(machine));
@@ -115,7 +148,6 @@ MeasuredCosts::MeasuredCosts(const CompileOptions& options,
       rest_(std::move(rest)),
       model_bytes_(model_bytes),
       services_(std::move(services)),
-      device_(device_of_costs(options)),
       begin_(std::chrono::steady_clock::now()) {
   build_options_.dump_dir.clear();
 }
@@ -160,8 +192,8 @@ MeasuredCosts::Job MeasuredCosts::job_of(const collage::CandidateProgram& progra
   if (choice != choices_.end()) job.choice = &*choice;
   const relay::Function& main = program.module.functions.at("main");
   job.key = {
-      fmt::format("collage {}", job.choice != nullptr ? job.choice->backend->name() : "native"),
-      job.choice != nullptr ? short_text(job.choice->target) : "", device_,
+      fmt::format("{}{}", kCosts, job.choice != nullptr ? job.choice->backend->name() : "native"),
+      job.choice != nullptr ? short_text(job.choice->target) : "", services_.device,
       services_.toolchain.identity(),
       workload_text(main, collage::program_text(main, program.module.constants))};
   return job;

@@ -20,12 +20,15 @@
 
 namespace tessera::driver {
 
-// Where records of costs belong: this machine as what is measured sees it.
-std::string device_of_costs(const CompileOptions& options);
+// Where records of costs belong: this machine as what is measured sees it. Without the GPU that the
+// targets are for, the one that `records` have costs of, if nothing is to be measured.
+Result<std::string> device_of_costs(const CompileOptions& options,
+                                    const tune::RecordStore& records);
 
 class MeasuredCosts final : public collage::CostEstimator {
  public:
   struct Services {
+    std::string device;  // device_of_costs
     const MachineCode& code;
     link::Toolchain& toolchain;
     tune::RecordStore& records;
@@ -80,7 +83,6 @@ class MeasuredCosts final : public collage::CostEstimator {
   byoc::BackendChoice rest_;
   std::uint64_t model_bytes_;
   Services services_;
-  std::string device_;
   std::chrono::steady_clock::time_point begin_;
   // Libraries of native code, whose entries say what others must compute.
   std::vector<std::unique_ptr<const EntryLibrary>> native_;

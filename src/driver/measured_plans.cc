@@ -52,6 +52,7 @@ class PlanRace {
       : options_(options), progress_(progress) {}
 
   Result<CompileReport> run() {
+    TESSERA_TRY_VOID(find_device());
     TESSERA_TRY_VOID(add("collage", options_, progress_));
     CompileOptions greedy = options_;
     greedy.partition = Partition::kGreedy;
@@ -75,6 +76,13 @@ class PlanRace {
   }
 
  private:
+  Result<void> find_device() {
+    TESSERA_TRY(const std::string path, records_path(options_));
+    TESSERA_TRY(const tune::RecordStore records, tune::RecordStore::open(path));
+    TESSERA_TRY(device_, device_of_costs(options_, records));
+    return {};
+  }
+
   // A plan that is the same as another is not built twice; one that cannot be built is out, unless
   // it is the one that was asked for.
   Result<void> add(const std::string& name, const CompileOptions& options,
@@ -90,7 +98,7 @@ class PlanRace {
       return {};
     }
     const std::string build = plan.compilation->program_info(*lowered).build_id;
-    plan.key = {"collage plan", "", device_of_costs(options_), "", build};
+    plan.key = {"collage plan", "", device_, "", build};
     for (Plan& other : plans_) {
       if (other.key.workload != build) continue;
       other.row.name += ", " + name;
@@ -258,6 +266,7 @@ class PlanRace {
   const Progress& progress_;
   std::vector<Plan> plans_;
   std::vector<WholePlan> left_out_;
+  std::string device_;
 };
 
 }  // namespace

@@ -76,7 +76,8 @@ TEST_F(CollageCommand, CostsAreTextThatCanBeEditedAndReplayed) {
   const ProcessResult again = compile({"--json"});
   ASSERT_TRUE(again.ok()) << again.err;
   std::string who;
-  for (const json& region : json::parse(again.out)["collage"]["regions"]) {
+  const json report = json::parse(again.out);
+  for (const json& region : report["collage"]["regions"]) {
     who += region["chosen"]["backend"].get<std::string>() + " ";
   }
   EXPECT_NE(who.find("ccompiler"), std::string::npos) << who;
