@@ -38,20 +38,23 @@ Result<void> ModelPlanner::estimate(CostEstimator& estimator) {
   std::vector<Module> modules;
   std::vector<const Target*> targets;
   std::map<std::pair<std::size_t, std::string>, std::size_t> numbers;  // of programs
+  std::map<std::string, relay::Function> first_of;  // by text: what all back ends are asked about
   std::vector<std::optional<std::size_t>> program_by_candidate(candidates_.list.size());
   for (std::size_t i = 0; i < candidates_.list.size(); ++i) {
     const Candidate& candidate = candidates_.list[i];
     if (candidates_.costs_as[i] != i || candidate.cost.is_known()) continue;
     relay::Function program = program_of(*graph_, candidate.sub_graph);
-    const auto [entry, is_new] = numbers.try_emplace(
-        {candidate.spec->priority, program_text(program, module_->constants)}, modules.size());
+    const std::string text = program_text(program, module_->constants);
+    const auto [entry, is_new] =
+        numbers.try_emplace({candidate.spec->priority, text}, modules.size());
     program_by_candidate[i] = entry->second;
     if (!is_new) continue;
     Module& alone = modules.emplace_back();
     alone.constants = module_->constants;
     alone.symbols = module_->symbols;
     alone.targets = module_->targets;
-    alone.functions.emplace("main", std::move(program));
+    // The same constants for all, or their results could not be compared.
+    alone.functions.emplace("main", first_of.try_emplace(text, std::move(program)).first->second);
     targets.push_back(&candidate.spec->target);
   }
   num_programs_ = modules.size();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -148,6 +150,47 @@ TEST_F(ModelPlanTest, AsksOnceForEqualPrograms) {
   EXPECT_NE(std::find(asked.begin(), asked.end(), "onednn: nn.dense, nn.relu, nn.dense, nn.relu"),
             asked.end())
       << "the region of the greedy partition";
+}
+
+// Layers of one shape are one program, with the weights of the first: who compares results of two
+// back ends gets the same numbers from both.
+TEST_F(ModelPlanTest, AsksAllAboutTheSameConstants) {
+  const std::vector<float> ones(16 * 16, 1), twos(16 * 16, 2);
+  module_ = Module();
+  relay::FunctionBuilder b;
+  const auto dense = [&](relay::NodeId x, const std::vector<float>& w) {
+    return b.call(*ops::operators().find("nn.dense"),
+                  {x, b.constant(Tensor::of({16, 16}, kFloat32, w))}, {{"units", 16}});
+  };
+  const auto relu = [&](relay::NodeId x) { return b.call(*ops::operators().find("nn.relu"), {x}); };
+  // To `blas` the second product is the first one that it meets alone.
+  const relay::NodeId x = b.param("x", tensor_type({8, 16}, kFloat32));
+  module_.functions["main"] = b.finish(dense(relu(dense(x, ones)), twos));
+  module_ = ops::infer_types(std::move(module_)).value();
+  auto p =
+      ModelPlanner::make(module_, "main", {{&onednn_, Target("onednn")}, {&blas_, Target("blas")}},
+                         Target("cpu"), false);
+  ASSERT_TRUE(p);
+  std::map<std::string, std::set<std::string>> weights;  // by operators
+  class Looks final : public CostEstimator {
+   public:
+    explicit Looks(std::map<std::string, std::set<std::string>>& seen) : seen_(seen) {}
+    Result<Cost> estimate(const CandidateProgram& program) override {
+      const relay::Function& f = program.module.functions.at("main");
+      std::string values;
+      for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+        const auto* c = f.as<relay::Constant>(relay::NodeId(i));
+        if (c != nullptr) values += program.module.constants.resolve(c->value).blob->hash().hex();
+      }
+      seen_[operators_of(f)].insert(values);
+      return Cost::of(1);
+    }
+
+   private:
+    std::map<std::string, std::set<std::string>>& seen_;
+  } looks(weights);
+  ASSERT_TRUE(p->estimate(looks));
+  EXPECT_EQ(weights.at("nn.dense").size(), 1u);
 }
 
 TEST_F(ModelPlanTest, LeavesOutWhatCannotRun) {

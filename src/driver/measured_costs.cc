@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <fstream>
 #include <set>
-#include <stdexcept>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -83,6 +82,15 @@ std::string line_of(std::size_t i, const Result<tune::Measured>& measured) {
 // Larger programs are compared as parts of whole models.
 constexpr std::size_t kMostOperatorsCompared = 12;
 
+std::string values_of_constants(const relay::Function& f, const ConstantPool& pool) {
+  std::string text;
+  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+    const auto* constant = f.as<relay::Constant>(relay::NodeId(i));
+    if (constant != nullptr) text += pool.resolve(constant->value).blob->hash().hex();
+  }
+  return text;
+}
+
 std::string cpu_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
@@ -91,28 +99,14 @@ std::string cpu_name() {
   return "unknown CPU";
 }
 
-// In a child: a process that has asked the driver cannot hand the device to its children.
-tune::ChildResult ask_for_gpu(const std::string& arch) {
-  return tune::run_in_child(
-      [&](const tune::Print& print) {
-        const auto gpu = tune::find_gpu();
-        if (!gpu) throw std::runtime_error(gpu.error().list.front().message);
-        if (const std::string why = tune::mismatch(*gpu, arch); !why.empty()) {
-          throw std::runtime_error(why);
-        }
-        print(tune::describe(*gpu, arch));
-      },
-      kSilenceSeconds);
-}
-
 Result<std::string> gpu_of_costs(const CompileOptions& options, const Target& machine,
                                  const tune::RecordStore& records) {
   const std::string arch = machine.get_string("arch") + " ";
-  const tune::ChildResult here = ask_for_gpu(arch);
-  if (here.problem.empty()) return here.output;
+  const Result<tune::Gpu> gpu = tune::find_gpu();
+  const std::string unfit = gpu ? tune::mismatch(*gpu, arch) : gpu.error().list.front().message;
+  if (unfit.empty()) return tune::describe(*gpu, arch);
   if (options.tuning.measures) {
-    return fail(error(Code::kBackendMissing, {}, "candidates are measured on the GPU: {}",
-                      here.problem.substr(here.problem.find(' ') + 1))
+    return fail(error(Code::kBackendMissing, {}, "candidates are measured on the GPU: {}", unfit)
                     .with_remedy("compile on the machine with the GPU, or give its records with "
                                  "--records FILE and --no-measure"));
   }
@@ -196,6 +190,7 @@ MeasuredCosts::Job MeasuredCosts::job_of(const collage::CandidateProgram& progra
       job.choice != nullptr ? short_text(job.choice->target) : "", services_.device,
       services_.toolchain.identity(),
       workload_text(main, collage::program_text(main, program.module.constants))};
+  job.numbers = job.key.workload + values_of_constants(main, program.module.constants);
   return job;
 }
 
@@ -240,7 +235,7 @@ void MeasuredCosts::add_references(std::span<Job* const> jobs) {
   std::vector<Job> wanted;
   for (const Job* job : jobs) {
     const relay::Function& main = job->program->module.functions.at("main");
-    if (native_entries_.contains(job->key.workload)) continue;
+    if (native_entries_.contains(job->numbers)) continue;
     if (operators_left(main).size() > kMostOperatorsCompared) continue;
     wanted.push_back(*job);
     wanted.back().choice = nullptr;
@@ -255,7 +250,7 @@ void MeasuredCosts::keep_native(std::span<Job* const> jobs, Batch batch) {
   native_.push_back(std::make_unique<EntryLibrary>(std::move(batch.library)));
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (jobs[i]->cost.is_invalid()) continue;
-    native_entries_[jobs[i]->key.workload] = {native_.back().get(), batch.entries[i]};
+    native_entries_[jobs[i]->numbers] = {native_.back().get(), batch.entries[i]};
   }
 }
 
@@ -329,7 +324,7 @@ Result<void> MeasuredCosts::run(std::span<Job* const> jobs, const Batch& batch) 
         [&](const tune::Print& print) {
           for (const std::size_t i : left) {
             print(fmt::format("begin {}\n", i));
-            const auto reference = native_entries_.find(jobs[i]->key.workload);
+            const auto reference = native_entries_.find(jobs[i]->numbers);
             const Result<tune::Measured> measured =
                 measure_entry(*jobs[i], {&batch.library, batch.entries[i]},
                               reference == native_entries_.end() ? nullptr : &reference->second);

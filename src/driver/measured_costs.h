@@ -51,6 +51,7 @@ class MeasuredCosts final : public collage::CostEstimator {
     const collage::CandidateProgram* program = nullptr;
     const byoc::BackendChoice* choice = nullptr;  // null: native
     tune::RecordKey key;
+    std::string numbers;  // what it computes: the key's workload with the values of all constants
     collage::Cost cost;
     double spread = 0;
   };
@@ -86,7 +87,7 @@ class MeasuredCosts final : public collage::CostEstimator {
   std::chrono::steady_clock::time_point begin_;
   // Libraries of native code, whose entries say what others must compute.
   std::vector<std::unique_ptr<const EntryLibrary>> native_;
-  std::map<std::string, Entry> native_entries_;  // by the text of the program
+  std::map<std::string, Entry> native_entries_;  // by Job::numbers
   std::size_t num_measured_ = 0, num_failed_ = 0, num_left_ = 0;
 };
 

@@ -2,12 +2,16 @@
 #include "tune/gpu.h"
 
 #include <cstdio>
+#include <sstream>
+#include <string_view>
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include "byoc/workload.h"
 #include "runtime/device_arch.h"
 #include "runtime/visible_devices.h"
+#include "tune/child.h"
 
 namespace tessera::tune {
 namespace {
@@ -37,9 +41,7 @@ std::string architecture_of(const std::string& device) {
   return device.substr(0, device.find(' '));
 }
 
-}  // namespace
-
-Result<Gpu> find_gpu() {
+Result<Gpu> ask_driver() {
   void* driver = dlopen("libcuda.so.1", RTLD_LAZY);  // stays open: it does not like to be closed
   if (driver == nullptr) {
     return no_gpu("there is no NVIDIA driver on this machine (`libcuda.so.1` was not found)");
@@ -66,6 +68,36 @@ Result<Gpu> find_gpu() {
     return no_gpu("the driver does not say what the GPU is");
   }
   gpu.name = name;
+  return gpu;
+}
+
+// How a child tells what it found.
+constexpr std::string_view kFound = "gpu ", kNone = "none ";
+
+}  // namespace
+
+// A process that has asked the driver cannot hand the device to its children, in which candidates
+// are measured: so a child asks.
+Result<Gpu> find_gpu() {
+  constexpr double kSilenceSeconds = 60;
+  const ChildResult child = run_in_child(
+      [](const Print& print) {
+        const Result<Gpu> gpu = ask_driver();
+        print(gpu ? fmt::format("{}{} {} {} {}", kFound, gpu->major, gpu->minor,
+                                gpu->multiprocessors, gpu->name)
+                  : fmt::format("{}{}", kNone, gpu.error().list.front().message));
+      },
+      kSilenceSeconds);
+  const std::string_view told = child.output;
+  if (!child.problem.empty()) return no_gpu("the driver was asked: " + child.problem);
+  if (told.starts_with(kNone)) {
+    return fail(
+        error(Code::kBackendMissing, {}, "{}", told.substr(kNone.size())).with_remedy(kRemedy));
+  }
+  Gpu gpu;
+  std::istringstream words{std::string(told.substr(kFound.size()))};
+  words >> gpu.major >> gpu.minor >> gpu.multiprocessors;
+  std::getline(words >> std::ws, gpu.name);
   return gpu;
 }
 

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "backends/testing/region_runner.h"
+#include "byoc/placer.h"
 #include "ops/evaluation/compare.h"
 #include "ops/inference/infer_types.h"
 #include "ops/records/table.h"
