@@ -23,21 +23,30 @@ IndexSet set_of(const DataflowGraph& graph, std::vector<Index> members) {
   return IndexSet(graph.size(), std::move(members));
 }
 
-// The regions of one greedy partition, by the place of their back end among `back_ends`.
-std::vector<std::pair<std::size_t, IndexSet>> greedy_regions(
-    const DataflowGraph& graph, std::span<const byoc::BackendChoice> back_ends) {
+struct GreedyRegion {
+  std::size_t choice = 0;  // of the back ends
+  IndexSet inside;
+  std::vector<IndexSet> composites;
+};
+
+// The regions of one greedy partition.
+std::vector<GreedyRegion> greedy_regions(const DataflowGraph& graph,
+                                         std::span<const byoc::BackendChoice> back_ends) {
   const relay::Function& f = graph.function();
   const byoc::Claims claims = byoc::claim_composites(f, graph.pool(), back_ends);
-  std::vector<std::pair<std::size_t, IndexSet>> out;
+  std::vector<GreedyRegion> out;
   for (const byoc::Unit& unit : byoc::form_units(f, claims, back_ends)) {
     if (unit.choice < 0) continue;
-    std::vector<Index> members;
+    GreedyRegion region{static_cast<std::size_t>(unit.choice), IndexSet(graph.size()), {}};
     for (const std::size_t claim : unit.claims) {
+      std::vector<Index> members;
       for (const relay::NodeId id : claims.claims[claim].match.inside) {
         if (f.as<relay::Constant>(id) == nullptr) members.push_back(graph.indexed().index_of(id));
       }
+      region.composites.push_back(set_of(graph, std::move(members)));
+      region.inside = region.inside | region.composites.back();
     }
-    out.emplace_back(static_cast<std::size_t>(unit.choice), set_of(graph, std::move(members)));
+    out.push_back(std::move(region));
   }
   return out;
 }
@@ -165,25 +174,34 @@ Result<ModelCandidates> model_candidates(const DataflowGraph& graph, const Specs
                                          std::span<const byoc::BackendChoice> back_ends,
                                          bool norms) {
   ModelCandidates out;
-  std::set<std::pair<std::size_t, std::vector<Index>>> known;
+  std::map<std::pair<std::size_t, std::vector<Index>>, std::size_t> known;
   const auto add = [&](Candidate candidate) {
     const IndexSet& inside = candidate.sub_graph.inside();
-    if (!known.insert({candidate.spec->priority, {inside.begin(), inside.end()}}).second) return;
+    const auto [entry, is_new] = known.try_emplace(
+        {candidate.spec->priority, {inside.begin(), inside.end()}}, out.list.size());
+    if (!is_new) return entry->second;
     out.costs_as.push_back(out.list.size());
     out.list.push_back(std::move(candidate));
+    return entry->second;
   };
-  const auto add_region = [&](std::size_t choice, IndexSet inside) {
-    add({"greedy", SubGraph(graph, std::move(inside)), specs[choice].get()});
+  const auto add_set = [&](std::size_t choice, const IndexSet& inside) {
+    return add({"greedy", SubGraph(graph, inside), specs[choice].get()});
+  };
+  const auto add_region = [&](std::size_t choice, const GreedyRegion& greedy) {
+    ModelCandidates::Region region{add_set(choice, greedy.inside), {}};
+    if (greedy.composites.size() == 1) return;
+    for (const IndexSet& part : greedy.composites) region.parts.push_back(add_set(choice, part));
+    out.regions.push_back(std::move(region));
   };
   for (std::size_t b = 0; b < back_ends.size(); ++b) {
     TESSERA_TRY(std::vector<Candidate> matched, specs[b]->rule(graph, *specs[b]));
     for (Candidate& candidate : prune(graph, std::move(matched))) add(std::move(candidate));
-    for (auto& [only, inside] : greedy_regions(graph, back_ends.subspan(b, 1))) {
-      add_region(b, std::move(inside));
+    for (const GreedyRegion& region : greedy_regions(graph, back_ends.subspan(b, 1))) {
+      add_region(b, region);
     }
   }
-  for (auto& [choice, inside] : greedy_regions(graph, back_ends)) {
-    add_region(choice, std::move(inside));
+  for (const GreedyRegion& region : greedy_regions(graph, back_ends)) {
+    add_region(region.choice, region);
   }
   const std::size_t native = back_ends.size();
   add_native(graph, *specs[native], norms, out);

@@ -25,6 +25,12 @@ struct ModelCandidates {
   // By candidate: that with whose cost it counts, itself where it is to be estimated. An operator
   // taken out of its group is taken to be as dear as the group, and is there so that all plans end.
   std::vector<std::size_t> costs_as;
+  // Regions of several composites, and these, each a candidate of its own.
+  struct Region {
+    std::size_t whole = 0;
+    std::vector<std::size_t> parts;
+  };
+  std::vector<Region> regions;
 };
 
 // `specs` are model_specs of the same back ends. With `norms` as fuse-ops has it.

@@ -70,10 +70,38 @@ Result<void> ModelPlanner::estimate(CostEstimator& estimator) {
   return {};
 }
 
-Result<ModelPlan> ModelPlanner::plan() const {
+// By back end: what its regions cost of the sum of their composites, 1 at most.
+std::vector<double> ModelPlanner::shares_in_regions() const {
+  std::vector<double> wholes(back_ends_.size(), 0), sums(back_ends_.size(), 0);
+  const auto is_usable = [](const Cost& cost) { return cost.is_known() && !cost.is_invalid(); };
+  for (const ModelCandidates::Region& region : candidates_.regions) {
+    const Candidate& whole = candidates_.list[region.whole];
+    Cost sum = Cost::of(0);
+    for (const std::size_t part : region.parts) sum = sum + candidates_.list[part].cost;
+    if (!is_usable(whole.cost) || !is_usable(sum)) continue;
+    wholes[whole.spec->priority] += whole.cost.seconds();
+    sums[whole.spec->priority] += sum.seconds();
+  }
+  std::vector<double> shares;
+  for (std::size_t b = 0; b < back_ends_.size(); ++b) {
+    shares.push_back(sums[b] > 0 ? std::min(1.0, wholes[b] / sums[b]) : 1);
+  }
+  return shares;
+}
+
+Result<ModelPlan> ModelPlanner::plan(bool in_regions) const {
+  const std::vector<double> shares = shares_in_regions();
+  std::set<std::size_t> parts;
+  for (const ModelCandidates::Region& region : candidates_.regions) {
+    parts.insert(region.parts.begin(), region.parts.end());
+  }
   std::vector<Candidate> usable;
-  for (const Candidate& candidate : candidates_.list) {
-    if (candidate.cost.is_known() && !candidate.cost.is_invalid()) usable.push_back(candidate);
+  for (std::size_t i = 0; i < candidates_.list.size(); ++i) {
+    const Candidate& candidate = candidates_.list[i];
+    if (!candidate.cost.is_known() || candidate.cost.is_invalid()) continue;
+    usable.push_back(candidate);
+    if (!in_regions || !parts.contains(i)) continue;
+    usable.back().cost = Cost::of(candidate.cost.seconds() * shares[candidate.spec->priority]);
   }
   std::stable_sort(usable.begin(), usable.end());
   TESSERA_TRY(const BoundedPlan found, bounded_search(*graph_, usable, kWidth));

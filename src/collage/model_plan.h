@@ -44,14 +44,17 @@ class ModelPlanner {
 
   // Estimates each distinct program once, all together.
   Result<void> estimate(CostEstimator& estimator);
-  // The cheapest, by the sum of costs.
-  Result<ModelPlan> plan() const;
+  // The cheapest, by the sum of costs. Measured alone, a composite pays for borders that it does
+  // not have inside of a region. With `in_regions` it counts as much less as the regions of its
+  // back end cost less than the sum of their composites.
+  Result<ModelPlan> plan(bool in_regions = false) const;
 
   std::size_t num_candidates() const { return candidates_.list.size(); }
   std::size_t num_programs() const { return num_programs_; }
 
  private:
   ModelPlanner() = default;
+  std::vector<double> shares_in_regions() const;
   std::optional<Cost> native_sum(const IndexSet& inside) const;
   PlannedRegion describe(const Candidate& candidate) const;
 

@@ -152,6 +152,30 @@ TEST_F(ModelPlanTest, AsksOnceForEqualPrograms) {
       << "the region of the greedy partition";
 }
 
+// Alone each composite of the back end pays 3 for its borders, and a region once.
+TEST_F(ModelPlanTest, InRegionsCompositesPayForNoBorders) {
+  ModelPlanner p = planner(kTwoLayers);
+  StatedCosts costs([](const std::string& who, const std::string& operators) {
+    const double each =
+        1 + static_cast<double>(std::count(operators.begin(), operators.end(), ','));
+    // The region cannot be had as a whole for less than generated code.
+    if (who == "onednn") return Cost::of(each == 4 ? 7 : 3 + each);
+    return Cost::of(who == "blas" ? 50 : 2.1 * each);
+  });
+  ASSERT_TRUE(p.estimate(costs));
+  const auto alone = p.plan(), in_regions = p.plan(true);
+  ASSERT_TRUE(alone && in_regions);
+  EXPECT_EQ(rows(*alone), (Rows{"onednn: nn.dense nn.relu nn.dense nn.relu"}));
+  EXPECT_DOUBLE_EQ(alone->cost.seconds(), 7);
+  // 5 + 5 alone are 7 together: 3.5 each, and either plan is the region in the end.
+  EXPECT_DOUBLE_EQ(in_regions->cost.seconds(), 7);
+  const relay::Function& f = module_.functions.at("main");
+  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+    if (f.op(relay::NodeId(i)) == nullptr) continue;
+    EXPECT_EQ(in_regions->assignment.by_node[i], &onednn_);
+  }
+}
+
 // Layers of one shape are one program, with the weights of the first: who compares results of two
 // back ends gets the same numbers from both.
 TEST_F(ModelPlanTest, AsksAllAboutTheSameConstants) {

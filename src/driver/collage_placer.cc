@@ -68,7 +68,7 @@ Result<byoc::PartitionOutcome> CollagePlacer::place(Module module,
     if (costs.num_left() > 0 && !options_.tuning.measures) {
       return fail(costs_missing(name, costs.num_left()));
     }
-    Result<collage::ModelPlan> plan = planner.plan();
+    Result<collage::ModelPlan> plan = planner.plan(options_.tuning.in_regions);
     report.candidates += planner.num_candidates();
     report.programs += planner.num_programs();
     if (!plan) {

@@ -54,6 +54,10 @@ class PlanRace {
   Result<CompileReport> run() {
     TESSERA_TRY_VOID(find_device());
     TESSERA_TRY_VOID(add("collage", options_, progress_));
+    CompileOptions in_regions = options_;
+    in_regions.tuning.in_regions = true;
+    in_regions.dump_dir.clear();
+    TESSERA_TRY_VOID(add("collage in regions", in_regions, {}));
     CompileOptions greedy = options_;
     greedy.partition = Partition::kGreedy;
     greedy.dump_dir.clear();

@@ -24,8 +24,9 @@ std::string_view to_string(Partition partition);
 // candidates of `collage`.
 struct TuningOptions {
   bool measures = false;
-  double budget_s = 240;  // of compiling candidates and measuring them
-  int kernels = 8;        // of each product, at most, that are compiled
+  double budget_s = 240;    // of compiling candidates and measuring them
+  int kernels = 8;          // of each product, at most, that are compiled
+  bool in_regions = false;  // of collage: composites cost what they do inside of a region
 };
 
 // Whether the vendor libraries travel with the result: in files beside it, or inside of it.
