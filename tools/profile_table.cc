@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kRuns = 25;
 constexpr double kMarked = 5;  // times longer than at the roof
 
-// Of one call.
+// What one call costs.
 struct Cost {
   std::optional<double> flops, bytes;
 };

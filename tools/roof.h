@@ -11,8 +11,8 @@ struct Roof {
   double bytes_per_second = 0;
 };
 
-// Of so many threads: multiply-adds in registers, and reading `bytes` again and again. What fits
-// into a cache is read from there, as a model of this size would.
+// The roof of so many threads: multiply-adds in registers, and reading `bytes` repeatedly. What
+// fits into a cache is read from there, as a model of this size would.
 Roof measure_roof(int threads, std::int64_t bytes);
 
 }  // namespace tessera::tools

@@ -104,7 +104,7 @@ typedef struct tessera_io {
   tessera_dtype dtype;
   uint32_t align_bytes;  // what the data pointer must be aligned to
   uint64_t max_bytes;    // for max_shape; 0: no bound
-  // Of an output: the share_count inputs (indices) in whose memory a run may be asked to write it,
+  // For an output: the share_count inputs (indices) in whose memory a run may be asked to write it,
   // from the same address on. Memory that tensors of a run share in any other way is an error.
   const int32_t* shares;
   int32_t share_count;

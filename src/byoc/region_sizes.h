@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sizes inside of a region as functions of those that its tensors have: a run knows nothing
-// else. Of tensors of `past+seq` and `seq`, `past` is a difference; of `batch*seq` alone, `batch`
+// else. For tensors of `past+seq` and `seq`, `past` is a difference; of `batch*seq` alone, `batch`
 // is not known, though `64*batch*seq` is.
 #pragma once
 

@@ -19,7 +19,7 @@ class CandidateCosts : public byoc::GlobalSymbolCache {
 
   // Gives each candidate whose cost is not known that of its function, in their order.
   Result<void> estimate_all(const DataflowGraph& graph, std::vector<Candidate>& candidates);
-  // Of a function that no candidate was: without a label.
+  // The symbol of a function that was no candidate: without a label.
   Result<std::string> symbol_of(const relay::Function& function) override;
 
  private:

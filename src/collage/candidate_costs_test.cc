@@ -129,7 +129,7 @@ TEST(CandidateCosts, WhatCannotRunIsInvalidAndAvoided) {
   for (const Candidate& c : placement.chosen) EXPECT_NE(c.spec->name, "blas");
 }
 
-// Of two patterns with the same nodes the earlier one stays; equal nodes of two targets both do.
+// The earlier of two patterns with the same nodes stays; equal nodes of two targets both do.
 TEST(Pruning, KeepsTheEarlierPatternAndBothTargets) {
   const NamedGraph g(testing::kChain);
   const relay::CompositePattern relu{"relu", is_op("nn.relu", {wildcard()}), {}};

@@ -77,7 +77,7 @@ Result<Cost> MockEstimator::estimate(const CandidateProgram& program) {
     return fail(error(Code::kBadPassOption, {},
                       "`max_estimates` is {}, and more candidates than that need a cost",
                       max_estimates_)
-                    .with_remedy("raise it, or leave it out: 0 is no limit"));
+                    .with_remedy("raise it, or omit it: 0 is no limit"));
   }
   ++num_estimates_;
   const double of_one = costs_.at(program.target.name());

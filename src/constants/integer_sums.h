@@ -11,7 +11,7 @@ namespace tessera {
 struct IntegerRange {
   std::int64_t least, most;
 };
-// Of integers of eight bits.
+// The range of integers of eight bits.
 IntegerRange range_of_bytes(DType dtype);
 
 // Where a weight's numbers lie: those of one output channel are the terms of its sums.

@@ -23,7 +23,7 @@ enum class Form : std::uint8_t {
   kColumns,  // DequantizeLinear of [terms, columns]
 };
 
-// Of more elements than importing folds.
+// A product of more elements than importing folds.
 struct Case {
   const char* name;
   Form form;

@@ -44,8 +44,8 @@ double elements(const Type& tensor, const Sizes& likely) {
   return product;
 }
 
-// Of convolutions as if their weights began with the channels of the result, or transposed of the
-// data, and of products as if nothing were transposed: what is told is an order of magnitude.
+// Takes weights of convolutions to begin with the channels of the result, or transposed of the
+// data, and products to transpose nothing: what is told is an order of magnitude.
 double multiplications(const Function& f, NodeId call, const Sizes& likely) {
   const Type& data = f.type(f.operands(call)[0]);
   const Type& weights = f.type(f.operands(call)[1]);

@@ -14,7 +14,7 @@ using testing::value_of;
 
 class SlowProducts : public testing::ModelTest {
  protected:
-  // Of a module that back ends called so have left as it is.
+  // What is told of a module that back ends of these names have left as it is.
   std::optional<Diagnostic> told(const std::string& text, std::vector<std::string> tried) {
     const std::string path = folder_.file("m.relay");
     EXPECT_TRUE(write_atomically(path, "#[version = \"0.0.5\"]\n" + text));

@@ -29,7 +29,7 @@ std::string complaint_of(TestModel& m) {
   }
 }
 
-// Of each operator in two opsets; `change` what was written.
+// Tries models of each operator in two opsets, with what `change` makes of them.
 void try_all(std::uint64_t models, void (*change)(TestModel&)) {
   const ImporterWords words = words_of_importer();
   const std::uint64_t seed = testing::number_of("TESSERA_FUZZ_SEED", 18);

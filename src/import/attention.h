@@ -22,7 +22,7 @@ struct Attention {
   std::optional<Value> sink = {};       // a score that has no value, for each head: [head]
 };
 
-// Of what has four dimensions: masks are made of it before it is attended to.
+// Attention of operands of four dimensions: masks are made of it before it is attended to.
 Attention attention_of(Value q, Value k, Value v);
 
 // The result, and the steps to it: [batch, head, row, key].

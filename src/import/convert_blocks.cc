@@ -99,10 +99,10 @@ std::vector<NodeId> convert_gather_blocks(Node& n) {
     zero = bits < 8 ? unpacked(n, 3, bits, scale.sizes()) : input(n, 3);
     zero = zero.take(place, gathered);
   }
-  const std::int64_t behind = axis > gathered ? axis + at.rank() - 1 : axis;
+  const std::int64_t moved = axis > gathered ? axis + at.rank() - 1 : axis;
   Value y(n, n.call("qnn.dequantize_blocks",
                     {data.take(place, gathered), scale.take(place, gathered), zero},
-                    {{"axis", behind}, {"block_size", block}, {"bits", bits}}));
+                    {{"axis", moved}, {"block_size", block}, {"bits", bits}}));
   Value is_row = place >= 0.0 && place < count.reshape({});
   for (std::int64_t d = 0; d + 1 + gathered < rank; ++d) is_row = is_row.expand_dims(is_row.rank());
   return {where(is_row, y, y.number(0))};

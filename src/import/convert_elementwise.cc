@@ -125,7 +125,7 @@ std::vector<NodeId> convert_cast_like(Node& n) {
   return {wide_input(n, 0).cast(dtype)};
 }
 
-// Of integers alone: their bits are those of the number that is left where it does not fit.
+// For integers alone: their bits are those of the number that is left where it does not fit.
 std::vector<NodeId> convert_bit_cast(Node& n) {
   const Value x = input(n, 0);
   n.need_int_attr("to");
@@ -142,7 +142,7 @@ std::vector<NodeId> convert_mod(Node& n) {
   return {n.call(truncating ? "mod" : "floor_mod", {n.input(0), n.input(1)})};
 }
 
-// Of opset 28, which says what floats give: by something infinite, the number or, where it has the
+// Mod of opset 28, which says what floats give: by something infinite, the number or, if it has the
 // other sign, what it is divided by.
 std::vector<NodeId> convert_mod28(Node& n) {
   const Value rest(n, convert_mod(n)[0]);

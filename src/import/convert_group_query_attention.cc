@@ -146,7 +146,7 @@ Value updated(Value cache, Value tokens, const Sequences& s) {
   return where(is_new.expand_dims(1).expand_dims(3), taken, grown(cache, s));
 }
 
-// Of a cache that has room for more, the keys that may be seen.
+// The keys that may be seen, where the cache has room for more.
 Value used(Value cache, const Sequences& s) {
   if (!s.keys || provably_equal(*s.keys, cache.dim(2)) == Tri::kYes) return cache;
   Node& n = cache.node();

@@ -191,16 +191,16 @@ std::vector<NodeId> convert_cumsum(Node& n) {
 std::vector<NodeId> convert_cumprod(Node& n) {
   return running(n, [](Value x, std::int64_t axis, bool exclusive) {
     const std::int64_t size = x.size(axis);
-    const auto behind = [&](Value y, std::int64_t count) -> Value {
+    const auto shifted = [&](Value y, std::int64_t count) -> Value {
       relay::AttrArray width(static_cast<std::size_t>(y.rank()), relay::AttrArray{0, 0});
       width[static_cast<std::size_t>(axis)] = relay::AttrArray{count, 0};
       const Value padded(x.node(),
                          x.node().call("nn.pad", {y, y.number(1)}, {{"pad_width", width}}));
       return padded.slice(axis, 0, size);
     };
-    Value y = exclusive ? behind(x, 1) : x;
+    Value y = exclusive ? shifted(x, 1) : x;
     for (std::int64_t step = 1; step < size; step = step <= size / 2 ? 2 * step : size) {
-      y = y * behind(y, step);
+      y = y * shifted(y, step);
     }
     return y;
   });

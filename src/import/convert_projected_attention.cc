@@ -101,7 +101,7 @@ class Mask {
   }
   Value to_scores(Value kept) const { return kept.expand_dims(1).expand_dims(1); }
 
-  // Of one key only, where there are more: there to be a mask.
+  // Is it for one key only, where there are more? Then it is there to be a mask.
   bool is_dummy() const {
     const auto keys = num_keys().as_constant();
     return fits(1, Dim(1)) && keys && *keys != 1 && (fits(0, Dim(1)) || fits(0, batch()));

@@ -28,11 +28,11 @@ Value repeated(Value p, Value x, std::int64_t axis, std::int64_t block) {
 // A scale or zero point for broadcasting to `x`: of the tensor, of one axis, or of blocks of it.
 Value spread(Value p, Value x, std::int64_t axis, std::int64_t block) {
   if (is_one(p)) return p.reshape({});
-  const std::int64_t behind = x.rank() - 1 - axis;
+  const std::int64_t after = x.rank() - 1 - axis;
   const bool is_of_axis = p.rank() == 1 && (block <= 0 || x.rank() > 1);
-  if (is_of_axis && behind == 0) return p;
-  if (is_of_axis && axis >= 0 && behind > 0) {
-    return p.apply("expand_dims", {{"axis", 1}, {"num_newaxis", behind}});
+  if (is_of_axis && after == 0) return p;
+  if (is_of_axis && axis >= 0 && after > 0) {
+    return p.apply("expand_dims", {{"axis", 1}, {"num_newaxis", after}});
   }
   return block <= 0 ? p : repeated(p, x, axis, block);
 }

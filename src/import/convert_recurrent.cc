@@ -234,7 +234,7 @@ States first_states(Node& n, const Kind& kind, Value x, const Cell& cell) {
   return states;
 }
 
-// So many steps are unrolled at most. Of an LSTM on a CPU, 4 steps take two thirds of the loop's
+// So many steps are unrolled at most. For an LSTM on a CPU, 4 steps take two thirds of the loop's
 // time then, 8 steps four fifths, and 16 steps as long; the time to compile grows with the steps.
 constexpr std::int64_t kUnrolledSteps = 16;
 

@@ -180,7 +180,7 @@ Value stft(Node& n, Value x, std::int64_t length) {
   return transform(framed, onesided ? length / 2 + 1 : length, false);
 }
 
-// Of a length that comes at run time the model states how many results there are; two lengths have
+// Where a length comes at run time, the model states how many results there are; two lengths have
 // as many where they are one-sided.
 Value stft_by_data(Node& n, Value x) {
   const auto declared = n.declared_shape(0, 4);

@@ -55,7 +55,7 @@ Value dense(Value x, Value weights) {
 Value kernel_of(Value x, const Support& s) {
   const Value vectors = vectors_of(x, "support_vectors", s.vectors, s.count);
   if (s.kernel == Kernel::kRbf) {
-    // Of the difference: a product of large numbers loses it.
+    // The square of the difference: a product of large numbers loses it.
     const Value difference = x.expand_dims(1) - vectors;
     return ((difference * difference).sum({2}, false) * -s.gamma).apply("exp");
   }
@@ -146,8 +146,8 @@ std::int64_t count_vectors(Node& n, const Ints& per_class, const Support& s) {
 
 Value argmax_of(Value x) { return x.apply("argmax", {{"axis", Ints{1}}, {"dtype", kInt64}}); }
 
-// A row of coefficients for each class. Of two, any score above 0, or of at least 0.5 where no
-// coefficient is negative, means the second: so onnxruntime has it.
+// A row of coefficients for each class. Where there are two, any score above 0, or of at least 0.5
+// where no coefficient is negative, means the second: so onnxruntime has it.
 std::vector<NodeId> linear_classes(Value x, const Classes& classes, PostTransform transform) {
   Node& n = x.node();
   const std::vector<double> coefficients = n.floats_attr("coefficients");
@@ -164,7 +164,7 @@ std::vector<NodeId> linear_classes(Value x, const Classes& classes, PostTransfor
   return {labels_at(classes, place), transformed(scores, transform)};
 }
 
-// Of classes, from those of the first of each pair.
+// Probabilities of classes, from those of the first of each pair.
 Value probabilities(Value scores, const std::vector<double>& a, const std::vector<double>& b,
                     Pairs pairs) {
   Node& n = scores.node();

@@ -99,7 +99,7 @@ std::vector<NodeId> two_classes(const Ensemble& trees, const Classes& classes,
     return answer(classes, place.cast(kInt64).squeeze(1),
                   transformed(leaves.scores, trees.transform));
   }
-  // Of two classes with scores the first one's does not count.
+  // Where two classes have scores, the first one's does not count.
   if (!classes.are_strings && classes.labels != Ints{0, 1}) {
     n.unsupported("a score for each of two classes whose labels are not 0 and 1");
   }

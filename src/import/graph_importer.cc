@@ -341,7 +341,7 @@ NodeId GraphImporter::import_outputs(std::vector<relay::AttrValue>& names) {
 }
 
 // What the model says of an output. Sizes without a number say nothing, and wrong ones do no harm:
-// what is computed counts. Of a wrong data type nobody knows whether callers rely on it.
+// what is computed counts. Whether callers rely on a wrong data type nobody knows.
 void GraphImporter::check_declaration(const onnx::ValueInfoProto& output, const Type& type) {
   const auto& declared = output.type().tensor_type();
   if (!output.type().has_tensor_type() || !type.is_tensor()) return;

@@ -256,7 +256,7 @@ NodeId GraphImporter::first_rows(const Loop& loop, std::size_t i) {
   };
   if (has_size) return zeros(builder_.sizes(shape));
   if (constant_shape(scan.row_shape)) return zeros(run_time_rows(loop, scan.row_shape));
-  // Of a list that data decide no size keeps its name: one row that has them is repeated.
+  // No size of a list that data decide keeps its name: one row that has them is repeated.
   const NodeId places = call("dyn.full", {builder_.constant(number(0)), run_time_rows(loop, {})},
                              {{"dtype", kInt64}});
   return call("take", {zeros(builder_.sizes(scan_shape(scan, Dim(1)))), places}, {{"axis", 0}});

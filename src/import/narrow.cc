@@ -41,7 +41,7 @@ std::optional<NarrowFloat> narrow_float(int type) {
   }
 }
 
-// Of all codes with their signs.
+// The numbers of all codes, with their signs.
 std::vector<double> numbers_of(const NarrowFloat& f) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> all;

@@ -20,8 +20,8 @@ bool has(const Shape& shape, const Dim& dim) {
   return std::find(shape.begin(), shape.end(), dim) != shape.end();
 }
 
-// Of the dimensions that the operand has and the result has not. A symbol that is one of the
-// result's sizes may be 0: then there is no result to define.
+// Adds symbols of dimensions that the operand has and the result has not. One of the result's own
+// sizes may be 0: then there is no result to define.
 void add_reduced(const Shape& operand, const Shape& result, std::set<std::string>& needed) {
   for (const Dim& dim : operand) {
     if (has(result, dim)) continue;

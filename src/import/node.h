@@ -29,7 +29,7 @@ class Node {
   const onnx::NodeProto& proto() const { return proto_; }
   const std::string& op_type() const { return proto_.op_type(); }
   int opset() const { return scope_.opset; }  // of the default domain
-  // Of the node's own domain; 1 where the model does not import it.
+  // The opset of the node's own domain; 1 where the model does not import it.
   int domain_opset() const { return scope_.opset_of(proto_.domain()); }
   const Location& location() const { return location_; }
 
@@ -40,7 +40,7 @@ class Node {
   bool uses_output(std::size_t i) const;  // asked for and not ""
   NodeId input(std::size_t i) const;      // an error if it is not given
   std::vector<NodeId> inputs() const;     // all that are given
-  // Of a narrow type, whose elements became bytes (import/narrow.h): ONNX's number of it, or 0.
+  // ONNX's number of a narrow type, whose elements became bytes (import/narrow.h); else 0.
   int narrow_type(std::size_t i) const;
   bool is_narrow(std::size_t i) const { return narrow_type(i) != 0; }
   // A sequence; an error if it is none.

@@ -85,7 +85,7 @@ TEST(OperatorList, ThePageIsWhatTheTablesSay) {
       "# Operators of ONNX\n\n"
       "What `tessera` imports, by domain. This page is written by a test from the tables of\n"
       "converters (`src/import/converters.def`). Opsets are those of ai.onnx that the model\n"
-      "imports, {} at the most. Of an operator in the list, a node is still refused where it uses\n"
+      "imports, {} at the most. A node of an operator in the list is still refused where it uses\n"
       "what its converter does not read: an attribute, an output, a data type. The message says\n"
       "which, and `tessera check model.onnx` lists all such nodes of a model.\n",
       kNewestOpset);

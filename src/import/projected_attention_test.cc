@@ -87,7 +87,7 @@ TEST_F(ProjectedAttention, MaskByEndsAndBeginnings) {
   expect({1, 3, 1}, Doubles(3, 3));
 }
 
-// Of four tokens, of which there are three: rows and columns 0 to 2.
+// A mask for four tokens, of which there are three: rows and columns 0 to 2.
 TEST_F(ProjectedAttention, MaskForTheLongest) {
   node({ints({1, 1, 4, 4}, {1, 0, 0, 1, 0, 1, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1})});
   expect({1, 3, 1}, {1, 2, 2.5});

@@ -17,7 +17,7 @@ std::size_t count_products(const relay::Function& f) {
   return count;
 }
 
-// Of hidden size 2 and input size 3; weights are known.
+// A model of hidden size 2 and input size 3; weights are known.
 struct RecurrentModel : TestModel {
   RecurrentModel(const std::string& op, std::int64_t gates, std::int64_t steps) {
     input("x", {steps, 4, 3});

@@ -26,7 +26,7 @@ struct Ensemble {
   PostTransform transform = PostTransform::kNone;
 };
 
-// Of TreeEnsembleRegressor ("target") and TreeEnsembleClassifier ("class"), whose trees are lists
+// Trees of TreeEnsembleRegressor ("target") and TreeEnsembleClassifier ("class"), which are lists
 // of nodes with numbers, and of TreeEnsemble, whose leaves stand apart. An error for what is no
 // tree: children that are not there, lists of different lengths, weights of no leaf.
 Ensemble numbered_trees(Node& n, const std::string& target, std::int64_t targets);
@@ -41,7 +41,7 @@ struct LeafScores {
   Value scores;                    // (n, targets): what the leaves give it together, or 0
   std::vector<Coverage> coverage;  // by target
 };
-// Of rows of `tree_dtype`.
+// The scores of rows of `tree_dtype`.
 LeafScores leaf_scores(Value x, const Ensemble& trees);
 
 }  // namespace tessera::import

@@ -153,7 +153,7 @@ Value weight_table(Value x, const Ensemble& trees, const TreeTables& tables,
                    std::optional<std::int64_t> target) {
   const auto count = static_cast<std::int64_t>(tables.next.size());
   x.node().make_room(static_cast<double>(count));
-  // Of a single target, a leaf without a weight has 0.
+  // A leaf without a weight has 0 if there is a single target.
   const double none = trees.targets == 1 ? 0 : identity_of(trees.aggregate);
   std::vector<double> weights(tables.next.size(), none);
   for (std::size_t at = 0; at < tables.next.size(); ++at) {

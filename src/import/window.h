@@ -19,11 +19,11 @@ Window read_steps(Node& n, Ints kernel);
 void check_extents(Node& n, const Ints& sizes);
 // Reads auto_pad too; `input` has two dimensions before the spatial ones.
 Window read_window(Node& n, NodeId input, Ints kernel);
-// Of a convolution of `x` with the weight `w`, whose shape the attribute kernel_shape repeats.
+// The window of a convolution of `x` with the weight `w`; the attribute kernel_shape repeats it.
 Ints kernel_of(Value x, Value w);
 // The convolution itself, as the attributes say.
 Value convolve(Value x, Value w);
-// Of a pooling of x, which has its kernel as an attribute.
+// The window of a pooling of x, which has its kernel as an attribute.
 Window pool_window(Value x);
 Attrs pool_attrs(Node& n, const Window& w);
 Value average_pool(Value x);

@@ -121,7 +121,7 @@ class BlockProductConverter {
     return symbol == symbols_.end() ? Range{} : Range{symbol->second.min, symbol->second.max};
   }
 
-  // Of everything but the last dimension; counts beyond `most_rows` are as good as each other.
+  // The product of all dimensions but the last; above `most_rows` one count is as good as another.
   Range rows_of(const Type& x) const {
     Range all{1, 1};
     const std::int64_t many = most_rows_ + 1;
@@ -171,7 +171,7 @@ class BlockProductConverter {
                 relay::write_attrs(w.attrs));
   }
 
-  // Of the same words, so that these are stored once.
+  // A product of the same words, so that these are stored once.
   NodeId of_many_rows(Copier& c, const Operands& o, const PackedWeight& w) const {
     const NodeId matrix = call(c, "qnn.unpack_blocks", {o.weight, o.scale, o.zero_point},
                                relay::write_attrs(w.attrs));

@@ -79,7 +79,7 @@ Encoding encoding_of(const BlockConstants& c, std::int64_t block_size) {
 using ops::kColumnsOfATile;
 using ops::tiles_of;
 
-// `length` numbers a column, in tiles; zero behind the last column.
+// `length` numbers a column, in tiles; zero after the last column.
 template <class T, class F>
 std::vector<std::byte> in_tiles(std::int64_t columns, std::int64_t length, const F& number) {
   const std::int64_t tile_size = length * kColumnsOfATile;

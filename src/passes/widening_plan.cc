@@ -144,7 +144,7 @@ class WideningPlanner {
     });
   }
 
-  // Of the affected tensors of a type; nothing where no number says.
+  // How many the affected tensors of a type have; nothing where no number says.
   std::optional<Dim> elements(const Type& type) const {
     Dim sum(0);
     for (const Type& t : flatten(type)) {

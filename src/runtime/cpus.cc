@@ -55,8 +55,8 @@ std::int32_t quota_of_v1(const char* folder) {
   return rounded_up(quota, std::strtoll(text, nullptr, 10));
 }
 
-// Of the group and of all around it, up to the mount. Inside of a container the group's path may be
-// the host's, which is not there; the mount then is the container's own group.
+// The least of the group and of all around it, up to the mount. In a container the group's path may
+// be the host's, which is not there; the mount then is the container's own group.
 template <class Quota>
 std::int32_t smallest_up(const char* mount, const char* group, Quota&& quota) {
   char folder[PATH_MAX];

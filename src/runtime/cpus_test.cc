@@ -77,7 +77,7 @@ TEST_F(QuotaTest, OfTheFirstVersion) {
   EXPECT_EQ(quota(), 2);
 }
 
-// Of a thread of its own, so that the others keep their CPUs.
+// In a thread of its own, so that the others keep their CPUs.
 TEST(Affinity, IsThatOfTheThread) {
   const std::int32_t all = cpus_of_affinity();
   std::int32_t of_one = 0, of_all = 0;

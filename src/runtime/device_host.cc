@@ -75,7 +75,7 @@ class HostPart {
     return begin;
   }
 
-  // Behind what is in the run's stream.
+  // After what is in the run's stream.
   std::int32_t copy(void* to, const void* from, std::uint64_t bytes) const {
     if (bytes == 0) return TESSERA_OK;
     tessera_device_error error = {};

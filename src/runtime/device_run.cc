@@ -82,7 +82,7 @@ class DeviceRun {
   }
 
  private:
-  // Behind what another stream still does. What an earlier run has found is told before anything
+  // After what another stream still does. What an earlier run has found is told before anything
   // is done.
   std::int32_t begin() {
     if (capturing_ || !work_.has_run) return TESSERA_OK;
@@ -284,7 +284,7 @@ class DeviceRun {
     return instance_.profiling ? finish_device_profile(instance_) : std::int32_t{TESSERA_OK};
   }
 
-  // Behind those of the inputs.
+  // After those of the inputs.
   std::size_t staging_of_output(std::int32_t i) const {
     return static_cast<std::size_t>(program_.input_count) + static_cast<std::size_t>(i);
   }

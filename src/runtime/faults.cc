@@ -9,7 +9,7 @@
 namespace tessera::runtime {
 namespace {
 
-// Behind the flag, in memory that host and device share.
+// After the flag, in memory that host and device share.
 tessera_fault* fault_of(const tessera_instance& instance) {
   return reinterpret_cast<tessera_fault*>(static_cast<std::byte*>(instance.work.flag.data) +
                                           kFlagBytes);

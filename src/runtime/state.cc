@@ -12,7 +12,7 @@
 namespace tessera::runtime {
 namespace {
 
-// Behind tessera_state_args::runtime.
+// What tessera_state_args::runtime points to.
 struct StateContext {
   const tessera_model* model;
   char error[kErrorBytes];

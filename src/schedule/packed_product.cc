@@ -129,7 +129,7 @@ class PackedTiles {
     Expr row, tile, column;
   };
 
-  // Of so many tiles.
+  // The columns of so many tiles.
   Stmt columns(const Expr& tile, std::int64_t tiles) const {
     const Expr vector = tir::make_var(name(p_.column) + "o");
     const Expr column = vector * Expr(p_.lanes);

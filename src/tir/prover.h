@@ -86,7 +86,7 @@ class Prover {
   Polynomial unknown(const Expr& e);
   Polynomial keep(Key key, AtomInfo info);
   Polynomial fresh(Interval range);
-  // Of two expressions, in an order that no compiler chooses: atoms are numbered as they are made,
+  // Forms of two expressions, in an order that no compiler chooses: atoms are numbered when made,
   // and their numbers decide what the search tries first.
   using Forms = std::pair<Polynomial, Polynomial>;
   Forms forms(const Expr& a, const Expr& b);

@@ -58,7 +58,7 @@ def raw(name, dims, data):
 
 
 def nested_ifs(depth):
-    """y = x, exp'ed behind `depth` conditions"""
+    """y = x, exp'ed after `depth` conditions"""
     def branch(nodes, name):
         return helper.make_graph(nodes, "b", [], [value(name, [2])])
     inner = branch([node("Exp", ["x"], ["t0"], "exp")], "t0")

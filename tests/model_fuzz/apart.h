@@ -29,7 +29,7 @@ class Budget {
  public:
   Budget();
   std::uint64_t seed() const { return seed_; }
-  // Of a model's own.
+  // The seed of a model's own.
   std::uint64_t seed_of(std::uint64_t n) const { return seed_ * 1000003 + n; }
   bool has(std::uint64_t n) const;
 

@@ -47,7 +47,7 @@ int compile_so_far(const std::string& path) {
   return lowered ? kCompiled : outcome_of(lowered.error());
 }
 
-// Of ONNX, and what other tests of this build have made: node cases of the Python package onnx,
+// Models of ONNX, and what other tests of this build made: node cases of the Python package onnx,
 // models for guard pages and the zoo.
 constexpr const char* kFolders = "/usr/share/libonnx-testdata:" TESSERA_BUILD_DIR
                                  "/tests/onnx_gate:" TESSERA_BUILD_DIR "/tests/guard";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `main` node by node with the operators' reference evaluation. For tests: the importer is checked
-// without anything behind it.
+// without anything after it.
 #pragma once
 
 #include <vector>

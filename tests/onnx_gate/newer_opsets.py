@@ -192,7 +192,7 @@ CASES = [
          operands=["q", "k", "v", "", "m", "s", "pk", "pv"],
          attributes={"num_heads": 2, "unidirectional": 1}, outputs=3, domain="com.microsoft",
          tag="past"),
-    # One token of sequences that fill a shared buffer: what is behind a sequence may be anything.
+    # One token of sequences that fill a shared buffer: what follows a sequence may be anything.
     Case("GroupQueryAttention", 17, {"q": floats(2, 1, 128), **CACHES, "last": small(8, 8)},
          {"all": np.array(9, np.int32), "cos": COS, "sin": SIN},
          {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1},

@@ -47,7 +47,7 @@ Module with_constant(Module module, const std::string& name, double seen, double
 // %m in numbers otherwise. %tril, %future (what is added after the query) and %far (the same, of
 // float32) are constants, as are %ones and %taken: s * ones - taken is s, or -10000 after the
 // query.
-Module masked_model(const std::string& masked, bool is_wide = false, double behind = -65504) {
+Module masked_model(const std::string& masked, bool is_wide = false, double hidden = -65504) {
   const std::string weights =
       is_wide ? "cast(nn.softmax(%2, axis=3), dtype=\"float16\")" : "nn.softmax(%2, axis=3)";
   Module module = parse(fmt::format(
@@ -73,7 +73,7 @@ def @main(%q: Tensor[(2, 4, 96, 64), float16], %k: Tensor[(2, 4, 96, 64), float1
   module = with_constant(std::move(module), "ones", 1, 0);
   module = with_constant(std::move(module), "taken", 0, 1e4);
   module = with_constant(std::move(module), "few", 0, 100);
-  return with_constant(std::move(module), "future", 0, behind);
+  return with_constant(std::move(module), "future", 0, hidden);
 }
 
 struct MaskCase {

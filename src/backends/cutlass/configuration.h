@@ -82,8 +82,8 @@ std::int64_t shared_bytes_of(const Target& target);
 
 // All that can compute the product, the presumably fastest first: by waves of tiles, the rate that
 // a tile of that shape can reach, and what a wave costs at least. `cluster_shapes` of the target
-// narrow it. Of the multistage schedule each has as many parts along K as are the fastest of those
-// that are possible (splits.h).
+// narrow it. With the multistage schedule each has as many parts along K as are the fastest of the
+// possible ones (splits.h).
 std::vector<Configuration> candidates(const Gemm& gemm, const Target& target, const Device& device);
 
 // Does the target whose candidate it is leave open how bands of tiles go? Else all is launched so.

@@ -54,13 +54,13 @@ TEST(CutlassConvolutions, ABottleneckIsFourRegions) {
 
 // One convolution of `x` with what is said after it; `kernel` is O, H, W, I.
 std::string convolution(const std::string& x, const std::string& kernel, const std::string& attrs,
-                        const std::string& behind, const std::string& dtype = "float16") {
+                        const std::string& epilogue, const std::string& dtype = "float16") {
   return fmt::format(
       "def @main(%x: Tensor[({0}), {4}], %w: Tensor[({1}), {4}], %y: Tensor[(8, 14, 14, 64), "
       "{4}],\n"
       "          %s: Tensor[(8, 1, 1, 64), {4}]) {{\n"
       "  %0 = nn.conv2d(%x, %w, {2}, data_layout=\"NHWC\", kernel_layout=\"OHWI\");\n  {3}\n}}",
-      x, kernel, attrs, behind, dtype);
+      x, kernel, attrs, epilogue, dtype);
 }
 
 Names composites(const std::string& text, const Target& target = Target("cutlass")) {
@@ -69,8 +69,9 @@ Names composites(const std::string& text, const Target& target = Target("cutlass
 }
 
 TEST(CutlassConvolutions, EpiloguesAreThoseOfProducts) {
-  const auto of = [](const std::string& behind) {
-    return composites(convolution("8, 14, 14, 32", "64, 3, 3, 32", "padding=[1, 1, 1, 1]", behind));
+  const auto of = [](const std::string& epilogue) {
+    return composites(
+        convolution("8, 14, 14, 32", "64, 3, 3, 32", "padding=[1, 1, 1, 1]", epilogue));
   };
   EXPECT_EQ(of("%0"), Names{"cutlass.conv2d"});
   EXPECT_EQ(of("multiply(%0, sigmoid(%0))"), Names{"cutlass.conv2d_activation"});

@@ -35,24 +35,24 @@ constexpr const char* kPrefix = "tessera_conv_";
 // One of `x` and `kernel`, I, H, W, O, with what is said after it; %y is as large as the result of
 // two by two with stride two, %s has a number for each of its images.
 std::string transposed(const std::string& x, const std::string& kernel, const std::string& attrs,
-                       const std::string& behind = "%0", const std::string& dtype = "float16") {
+                       const std::string& epilogue = "%0", const std::string& dtype = "float16") {
   return fmt::format(
       "def @main(%x: Tensor[({0}), {4}], %w: Tensor[({1}), {4}], %b: Tensor[(64), {4}],\n"
       "          %y: Tensor[(8, 28, 28, 64), {4}], %s: Tensor[(8, 1, 1, 64), {4}],\n"
       "          %p: Tensor[(8, 28, 28, 1), {4}]) {{\n"
       "  %0 = nn.conv2d_transpose(%x, %w, {2}, data_layout=\"NHWC\", kernel_layout=\"IHWO\");\n"
       "  {3}\n}}",
-      x, kernel, attrs, behind, dtype);
+      x, kernel, attrs, epilogue, dtype);
 }
 
-std::string doubling(const std::string& behind, const std::string& dtype = "float16") {
-  return transposed("8, 14, 14, 128", "128, 2, 2, 64", "strides=[2, 2]", behind, dtype);
+std::string doubling(const std::string& epilogue, const std::string& dtype = "float16") {
+  return transposed("8, 14, 14, 128", "128, 2, 2, 64", "strides=[2, 2]", epilogue, dtype);
 }
 
 TEST(CutlassTransposedConvolutions, EpiloguesAreThoseOfProducts) {
-  const auto of = [](const std::string& behind) {
+  const auto of = [](const std::string& epilogue) {
     RecordingToolchain toolchain;
-    return composites_of(compile(doubling(behind), toolchain));
+    return composites_of(compile(doubling(epilogue), toolchain));
   };
   EXPECT_EQ(of("%0"), Names{"cutlass.conv2d_transpose"});
   EXPECT_EQ(of("nn.relu(nn.bias_add(%0, %b, axis=3))"),

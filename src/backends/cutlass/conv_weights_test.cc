@@ -32,17 +32,17 @@ constexpr const char* kWeightsPrefix = "tessera_conv_";
 
 // A gradient of three by three, padded by one. %v is as large as the result, %r a row of it.
 std::string gradient(const std::string& grad, const std::string& data,
-                     const std::string& behind = "%0", const std::string& dtype = "float16",
+                     const std::string& epilogue = "%0", const std::string& dtype = "float16",
                      const std::string& attrs = "kernel_layout=\"NHWC\", padding=[1, 1, 1, 1]") {
   return fmt::format(
       "def @main(%g: Tensor[({0}), {3}], %x: Tensor[({1}), {3}],\n"
       "          %v: Tensor[(64, 3, 3, 64), float32], %r: Tensor[(64), float32]) {{\n"
       "  %0 = nn.conv2d_backward_weight(%g, %x, kernel_size=[3, 3], data_layout=\"NHWC\", {4});\n"
       "  {2}\n}}",
-      grad, data, behind, dtype, attrs);
+      grad, data, epilogue, dtype, attrs);
 }
-std::string usual(const std::string& behind = "%0") {
-  return gradient("32, 28, 28, 64", "32, 28, 28, 64", behind);
+std::string usual(const std::string& epilogue = "%0") {
+  return gradient("32, 28, 28, 64", "32, 28, 28, 64", epilogue);
 }
 
 TEST(CutlassWeightGradients, AreOneRegion) {

@@ -123,12 +123,12 @@ TEST(Cutlass, AttentionWithoutMaskIsAnotherKernel) {
   EXPECT_TRUE(toolchain.sources.contains("tessera_attention_float16_64_sm90_64x128_SelfLoading"));
 }
 
-// With a mask that is a constant: zero up to the query's own key, `behind` after it.
-Module with_constant_mask(double behind) {
+// With a mask that is a constant: zero up to the query's own key, `hidden` after it.
+Module with_constant_mask(double hidden) {
   std::string text = kAttention;
   text.replace(text.find("(2, 1, 1, 128)"), 14, "(1, 1, 128, 128)");
   std::vector<double> values;
-  for (int i = 0; i < 128 * 128; ++i) values.push_back(i % 128 <= i / 128 ? 0 : behind);
+  for (int i = 0; i < 128 * 128; ++i) values.push_back(i % 128 <= i / 128 ? 0 : hidden);
   Module module = parse(text);
   const relay::Function f = module.functions.at("main");
   module.functions.at("main") =

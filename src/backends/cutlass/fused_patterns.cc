@@ -285,7 +285,7 @@ struct Parts {
     return scale + bias + activation + (residual != Side::kNone) + last_activation;
   }
   std::string name() const;
-  Pattern behind(const Pattern& product) const;
+  Pattern after(const Pattern& product) const;
 };
 
 std::string Parts::name() const {
@@ -296,7 +296,7 @@ std::string Parts::name() const {
 
 // Sides are patterns of their own: where the left operand of a sum is a product that others read,
 // too, nothing else would be tried with the right one.
-Pattern Parts::behind(const Pattern& product) const {
+Pattern Parts::after(const Pattern& product) const {
   Pattern x = product;
   if (scale) x = multiply(x, number()) | is_op("divide", {x, number()});
   if (bias) x = with_bias(x);
@@ -371,16 +371,16 @@ std::vector<relay::CompositePattern> fused_patterns() {
     add_row("shifted", is_op("subtract", {sums, wildcard()}));
   }
   for (const Parts& parts : all_parts()) {
-    table.push_back({"cutlass.product_of_norm" + parts.name(), parts.behind(product_of_norm()),
+    table.push_back({"cutlass.product_of_norm" + parts.name(), parts.after(product_of_norm()),
                      check_product_of_norm, "cutlass.product_of_norm_epilogue"});
   }
   for (const Parts& parts : all_parts()) {
-    table.push_back({"cutlass.product" + parts.name(), parts.behind(product()), check,
+    table.push_back({"cutlass.product" + parts.name(), parts.after(product()), check,
                      "cutlass.product_epilogue"});
-    table.push_back({"cutlass.conv2d" + parts.name(), parts.behind(convolution()), check,
+    table.push_back({"cutlass.conv2d" + parts.name(), parts.after(convolution()), check,
                      "cutlass.conv2d_epilogue"});
     table.push_back({"cutlass.conv2d_transpose" + parts.name(),
-                     parts.behind(transposed_convolution()), check,
+                     parts.after(transposed_convolution()), check,
                      "cutlass.conv2d_transpose_epilogue"});
   }
   table.push_back({"cutlass.conv2d_backward_weight", weight_gradient(), check,

@@ -62,20 +62,20 @@ TEST(CutlassIntegerConvolutions, ARequantisedConvolutionIsOneKernel) {
 
 // One convolution, with what is said after it.
 std::string convolution(const std::string& x, const std::string& kernel, const std::string& attrs,
-                        const std::string& behind) {
+                        const std::string& epilogue) {
   return fmt::format(
       "def @main(%x: Tensor[({0}), int8], %w: Tensor[({1}), int8], %s: float32,\n"
       "          %y: Tensor[(8, 14, 14, 64), float32], %b: Tensor[(64), int32]) {{\n"
       "  %0 = nn.conv2d(%x, %w, {2}, data_layout=\"NHWC\", kernel_layout=\"OHWI\", "
       "out_dtype=\"int32\");\n  {3}\n}}",
-      x, kernel, attrs, behind);
+      x, kernel, attrs, epilogue);
 }
 
 TEST(CutlassIntegerConvolutions, EpiloguesAreThoseOfProducts) {
-  const auto of = [](const std::string& behind) {
+  const auto of = [](const std::string& epilogue) {
     RecordingToolchain toolchain;
     return composites_of(compile(
-        convolution("8, 14, 14, 64", "64, 3, 3, 64", "padding=[1, 1, 1, 1]", behind), toolchain));
+        convolution("8, 14, 14, 64", "64, 3, 3, 64", "padding=[1, 1, 1, 1]", epilogue), toolchain));
   };
   const std::string scaled = "multiply(cast(%0, dtype=\"float32\"), %s)";
   EXPECT_EQ(of("%0"), Names{"cutlass.conv2d"});

@@ -37,7 +37,7 @@ Classes classes_of(const Gemm& gemm) {
 bool is_strided(const Gemm& gemm) { return gemm.convolution && gemm.convolution->is_strided(); }
 
 // What a tile multiplies along K: of a convolution, each place of the window has steps of its own,
-// but where its channels are few. Of a strided one classes have some of the elements each, in one
+// but where its channels are few. In a strided one classes have some of the elements each, in one
 // wave the largest takes the longest.
 double depth_of(const Gemm& gemm, const Configuration& c, double waves) {
   const auto k = static_cast<double>(gemm.k.constant());

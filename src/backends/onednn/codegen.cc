@@ -214,7 +214,7 @@ Result<RegionCode> generate(const std::string& symbol, const Function& region,
   RegionCode code;
   TESSERA_TRY(code.constants,
               place_constants(symbol, region, plan, options, graph, reordered, pool));
-  // Of sizes that are known at run time, the workspace is too.
+  // Where sizes are known at run time only, so is the workspace.
   if (sizes.reads().empty())
     code.workspace_bytes = static_cast<std::int64_t>(plan.workspace_bytes());
   if (graph.first_kernel) {

@@ -69,7 +69,7 @@ TEST(Codegen, WeightsOfAProductOfNothing) {
   EXPECT_EQ(code->constants.size(), 1u);
 }
 
-// A softmax over an axis that is not the last in memory runs by the reference, but where all behind
+// A softmax over an axis that is not the last in memory runs by the reference, but where all after
 // the axis are of size 1.
 TEST(Codegen, SizesThatOnlyTheReferenceRunsAreTold) {
   if (compiler_library() == nullptr) GTEST_SKIP() << compiler_library_error();

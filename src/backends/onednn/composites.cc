@@ -20,7 +20,7 @@ Pattern with_bias(const Pattern& x) {
 // In both orders: the matcher takes the first operand that looks right, and in a chain of residuals
 // that may be the wrong one.
 struct Residual {
-  Pattern behind, before;
+  Pattern after, before;
 };
 Residual with_residual(const Pattern& x) {
   return {is_op("add", {x, wildcard()}), is_op("add", {wildcard(), x})};
@@ -57,10 +57,10 @@ class Table {
   }
   void add_activated(const std::string& name, const Residual& sum,
                      KernelOr (*describe)(const Subject&, std::string_view)) {
-    add_activated(name, sum.behind, describe);
+    add_activated(name, sum.after, describe);
     add_activated(name, sum.before, describe);
   }
-  // The pattern behind each activation, then without one.
+  // The pattern with each activation after it, then without one.
   void add_activated(const std::string& name, const Pattern& pattern,
                      KernelOr (*describe)(const Subject&, std::string_view)) {
     for (const Activation& a : activations()) {
@@ -117,7 +117,7 @@ void add_integer_products(Table& table) {
   }
 }
 
-// Without activations: behind a deconvolution the library applies them without vectors, which takes
+// Without activations: after a deconvolution the library applies them without vectors, which takes
 // longer than the deconvolution.
 void add_deconvolutions(Table& table) {
   for (const auto& [op, name] : {std::pair("nn.conv2d_transpose", "conv2d_transpose"),
@@ -154,12 +154,12 @@ void add_batched(Table& table) {
     const Pattern core =
         is_op("nn.matmul", {a, b}, "core") | is_op("nn.batch_matmul", {a, b}, "core");
     const Pattern maybe_scaled = views(core, depth > 0 ? 1 : 0, true);
-    for (const int behind : {2, 1}) {
-      table.add("batch_matmul_add", some_views(with_residual(maybe_scaled).behind, behind),
+    for (const int last : {2, 1}) {
+      table.add("batch_matmul_add", some_views(with_residual(maybe_scaled).after, last),
                 describe_matmul);
-      table.add("batch_matmul", some_views(maybe_scaled, behind), describe_matmul);
+      table.add("batch_matmul", some_views(maybe_scaled, last), describe_matmul);
     }
-    table.add("batch_matmul_add", with_residual(maybe_scaled).behind, describe_matmul);
+    table.add("batch_matmul_add", with_residual(maybe_scaled).after, describe_matmul);
     table.add("batch_matmul_scale", scaled(core), describe_matmul);
     table.add("batch_matmul", core, describe_matmul);
   }

@@ -16,7 +16,7 @@ struct IntegerSource {
   NodeId zero;         // invalid: none
   IntegerRange zeros;  // what it may be
 };
-// Of cast(x) or cast(x) - zero.
+// The source of cast(x) or cast(x) - zero.
 Expected<IntegerSource, Refusal> integer_source(const Subject& subject, NodeId wide);
 
 // Completes a kernel that has its source and, as operand `weights`, its weight: with the zero

@@ -14,7 +14,7 @@ namespace tessera::backends::onednn {
 
 using SymbolSizes = std::map<std::string, Dim>;
 
-// Of each symbol: what layouts are chosen for.
+// The size of each symbol that layouts are chosen for.
 SymbolSizes sizes_for_layouts(const std::set<std::string>& names, const SymbolTable& symbols);
 SymbolSizes sizes_for_layouts(const byoc::RegionSizes& sizes, const SymbolTable& symbols);
 

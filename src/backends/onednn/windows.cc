@@ -62,9 +62,9 @@ int add_weights(const Subject& s, NodeId core, Kernel& kernel) {
 }
 
 bool is_along(const Shape& dims, const Shape& result, std::size_t axis) {
-  const std::size_t behind = result.size() - 1 - axis;
-  if (dims.size() <= behind || num_elements(dims) != result[axis]) return false;
-  return dims[dims.size() - 1 - behind] == result[axis];
+  const std::size_t after = result.size() - 1 - axis;
+  if (dims.size() <= after || num_elements(dims) != result[axis]) return false;
+  return dims[dims.size() - 1 - after] == result[axis];
 }
 
 }  // namespace tessera::backends::onednn

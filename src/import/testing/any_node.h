@@ -76,7 +76,7 @@ class AnyNode {
   static bool says(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
   }
-  // What stands in backquotes behind `before`; "" where it is not said.
+  // What stands in backquotes after `before`; "" where it is not said.
   static std::string quoted_after(const std::string& text, const std::string& before) {
     const std::size_t at = text.find(before + "`");
     if (at == std::string::npos) return "";

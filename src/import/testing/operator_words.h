@@ -35,7 +35,7 @@ struct ImporterWords {
   OperatorWords shared;
 };
 
-// Of the function that a name is given to, `n.need_ints_attr`; one of any kind if it is none.
+// The type that the function `reader` reads, `n.need_ints_attr`; one of any kind if it is none.
 inline AttributeType type_read_by(std::string_view reader) {
   constexpr std::pair<std::string_view, AttributeType> kReaders[] = {
       {"floats_attr", onnx::AttributeProto::FLOATS},

@@ -28,7 +28,7 @@ struct DequantizeBlocksAttrs {
                  relay::attr("bits", &DequantizeBlocksAttrs::bits),
                  relay::attr("size", &DequantizeBlocksAttrs::size)};
 };
-// Of a matrix of blocks of integers, stored in columns side by side (records/block_columns.h).
+// A matrix of blocks of integers, stored in columns side by side (records/block_columns.h).
 struct BlockColumnsAttrs {
   std::int64_t units = 0;  // columns
   std::int64_t block_size = 32, bits = 4;

@@ -39,8 +39,8 @@ Dim floored(const Dim& a, const Dim& b) {
   return floor_div(a, b);
 }
 
-// Integer division truncates. Of sizes, which are not negative, that is the same; what is less than
-// a divisor below 0, as size - 1, gives 0.
+// Integer division truncates. For sizes, which are not negative, that is the same; what is less
+// than a divisor below 0, as size - 1, gives 0.
 Dim divided(const Dim& a, const Dim& b) {
   const bool is_near = is_not_negative(b) && is_not_negative(a + b - Dim(1));
   return floored(is_near ? max(a, Dim(0)) : a, b);

@@ -53,7 +53,7 @@ Result<Shape> broadcast_shapes(const relay::InferArgs& args, const Shape& a, con
 
 Result<Type> same_as_first(const relay::InferArgs& args);  // any dtype
 Result<Type> float_as_first(const relay::InferArgs& args);
-// Of operators that mark a value and are the value itself: the operand's, tuples too.
+// The type of operators that mark a value and are it: the operand's, tuples too.
 Result<Type> infer_mark(const relay::InferArgs& args);
 bool is_mark(const relay::Operator& op);
 

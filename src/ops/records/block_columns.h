@@ -22,7 +22,7 @@ inline std::int64_t words_of_a_block(const BlockColumnsAttrs& p) {
   return p.block_size * p.bits / 32;
 }
 
-// Of the operands from `first` on, with so many terms.
+// Checks the operands from `first` on: blocks of columns with so many terms.
 Result<void> expect_block_columns(const InferArgs& args, const BlockColumnsAttrs& p,
                                   std::size_t first, const Dim& terms);
 // The matrix as numbers, [terms, units].

@@ -36,7 +36,7 @@ std::vector<Tensor> eval_dense_blocks(const EvalArgs& args) {
   return {tensor_of(args.result, out)};
 }
 
-// Element k of the data in float32; behind the last one there are zeros for the rest of a block.
+// Element k of the data in float32; after the last one there are zeros for the rest of a block.
 Expr element_of(const ComputeArgs& args, const BlockColumnsAttrs& p, Indices at) {
   const TensorExpr& data = args.operands[0];
   const Expr k = at.back(), value = tir::cast(data(std::move(at)), kFloat32);
@@ -51,7 +51,7 @@ Expr words_of_a_column(const ComputeArgs& args, const BlockColumnsAttrs& p) {
   return tir::floor_div(terms + (p.block_size - 1), p.block_size) * words_of_a_block(p);
 }
 
-// Of an integer all but the last of a word are taken by a mask alone, where they are: they count
+// A mask alone takes all integers but the last of a word, where they are: they count
 // 2^shift times. So their factors are as much smaller.
 TensorExpr factors(const ComputeArgs& args, const BlockColumnsAttrs& p) {
   const std::int64_t each = elements_of_a_word(p);

@@ -27,7 +27,7 @@ Result<void> expect_form(const InferArgs& args, const DequantizeBlocksAttrs& p) 
   return args.operands[2].rank() == 0 ? Result<void>() : expect_rank(args, 2, scale.rank());
 }
 
-// Of the result: the last dimension has several elements for a byte.
+// The result's shape: the last dimension has several elements for a byte.
 Result<Shape> unpacked_shape(const InferArgs& args, const DequantizeBlocksAttrs& p) {
   Shape shape = args.operands[0].shape();
   const auto room = shape.back().as_constant();

@@ -132,7 +132,7 @@ TEST(Infer, WhatRemainsOfAShapeIsWhole) {
   EXPECT_EQ(typed.error().list[0].message, "`dyn.reshape` cannot give (2, 3) the shape (2, 1, 2)");
 }
 
-// Of s elements in s rows 1 remains to a row, and none where s is 0.
+// s elements in s rows leave 1 to a row, and none where s is 0.
 TEST(Infer, WhatRemainsOfAnOpenShapeMayBeNothing) {
   FunctionBuilder b;
   const std::int64_t rest[] = {0, -1, 2};

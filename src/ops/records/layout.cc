@@ -95,7 +95,7 @@ Result<Dim> window_places(const InferArgs& args, const WindowAxis& w, const Dim&
                             "elements under a window, borders included, and its reach"));
   if (!ceil) return floor_div(room, Dim(w.stride)) + Dim(1);
   const Dim places = ceil_div(room, Dim(w.stride)) + Dim(1);
-  // A window that would begin behind the operand, in its border, is none.
+  // A window that would begin after the operand's end, in its border, is none.
   if (w.pad_end + w.stride <= w.reach()) return places;
   return min(places, ceil_div(size + Dim(w.pad_begin), Dim(w.stride)));
 }

@@ -284,7 +284,7 @@ bool Matcher::matches_dominator(std::uint32_t p, std::uint32_t e) {
   return dominates || fail_at(*pattern_[p].pattern, e, "not all uses of the parent lead here");
 }
 
-// Every input on the way back matches the parent, where the way ends, or the path. Of a call the
+// Every input on the way back matches the parent, where the way ends, or the path. In a call the
 // callee does not count.
 bool Matcher::matches_path(std::uint32_t parent, std::uint32_t path, std::uint32_t e) {
   struct Step {

@@ -19,9 +19,9 @@ std::string_view trim(std::string_view text) {
 std::optional<std::string_view> cut(std::string_view& text, std::string_view separator) {
   const auto at = text.find(separator);
   if (at == std::string_view::npos) return std::nullopt;
-  const std::string_view behind = trim(text.substr(at + separator.size()));
+  const std::string_view after = trim(text.substr(at + separator.size()));
   text = trim(text.substr(0, at));
-  return behind;
+  return after;
 }
 
 // Which of MIN <= LIKELY <= MAX and 1 <= STEP does not hold; "" if all do.

@@ -210,7 +210,7 @@ bool Plan::choose_layouts(const KernelSpec& spec, LayoutChoice* choice) {
     const Value& value = value_of(operand);
     if (value.is_constant) {
       if (operand.role == Role::kWeights) {
-        // Of several shapes all read the weights as they are stored.
+        // Plans of several shapes all read the weights as they are stored.
         std::int64_t tag = -1;
         const bool several = graph_->sizes().entries().size() != 0;
         if (several && !layout_tag(operand.value.node, &tag)) return false;

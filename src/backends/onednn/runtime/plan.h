@@ -61,7 +61,7 @@ class Plan {
   std::uint32_t input_count() const { return input_count_; }
   std::uint32_t output_count() const { return static_cast<std::uint32_t>(graph_->heads().size()); }
   std::uint64_t scratchpad_offset() const { return scratchpad_offset_; }
-  // Of the largest argument that is at Place::kZeros.
+  // Bytes of the largest argument that is at Place::kZeros.
   std::uint64_t zeros_bytes() const { return zeros_bytes_; }
   std::uint64_t workspace_bytes() const { return scratchpad_offset_ + scratchpad_bytes_; }
 

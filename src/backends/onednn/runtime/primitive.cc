@@ -178,7 +178,7 @@ dnnl_primitive_desc_t first_exact(const Api& api, dnnl_primitive_desc_t desc,
   return desc;
 }
 
-// Of those for a source in blocks of channels, the first that is right and not the reference; else
+// The first of those for a source in blocks of channels that is right and not the reference; else
 // the reference.
 dnnl_primitive_desc_t describe_blocked(const Api& api, dnnl_engine_t engine, const KernelSpec& spec,
                                        const LayoutChoice& choice, dnnl_status_t* status) {

@@ -87,7 +87,7 @@ struct KernelSpec {
   bool is_convolution() const {
     return kind == KernelKind::kConvolution || kind == KernelKind::kDeconvolution;
   }
-  // Of integers of eight bits, whose sums are to be exact?
+  // Does it multiply integers of eight bits, whose sums are to be exact?
   bool is_integer() const {
     return operand_count > 0 && (operands[0].dtype == dnnl_u8 || operands[0].dtype == dnnl_s8) &&
            (is_convolution() || kind == KernelKind::kMatmul);
