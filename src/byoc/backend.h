@@ -32,6 +32,16 @@ enum class ConstantStyle : std::uint8_t {
   kArguments,  // passed by the caller
 };
 
+// What of the forms that graph passes can give a model a back end has kernels of, when all else
+// suits it: the passes prepare for it. Each is true only if it is for its target and on this
+// machine, which backends/capabilities_test.cc tries with a graph of each form.
+struct Capabilities {
+  bool int8_products = false;           // int8 by int8 with int32 sums: convert-quantized-products
+  bool widened_products = false;        // int32 that were bytes, by a constant: split-long-sums
+  bool scaled_rows = false;             // a factor for each row of a product: fold-layer-norm
+  std::vector<DType> types_of_16_bits;  // of products: models need not be widened to float32
+};
+
 struct Declined {
   std::string symbol;
   Diagnostic why;
@@ -69,6 +79,7 @@ class Backend {
   }
   // Layouts that it needs, as `desired` of convert-layout says them: "nn.conv2d:NHWC:OHWI".
   virtual std::vector<std::string> layouts(const Target&) const { return {}; }
+  virtual Capabilities capabilities(const Target&) const { return {}; }
   // The whole extracted region, after types are known: what the checks of its patterns, each for
   // itself, cannot see.
   virtual std::optional<Refusal> validate(const relay::Function&, const Target&) const {

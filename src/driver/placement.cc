@@ -15,7 +15,6 @@
 #include "driver/runtime_operators.h"
 #include "driver/tuning.h"
 #include "ops/inference/infer_types.h"
-#include "ops/records/table.h"
 #include "types/fast_types.h"
 #include "types/target_list.h"
 
@@ -138,69 +137,13 @@ std::vector<PlacementRow> rows_of(const byoc::PartitionOutcome& outcome) {
   return rows;
 }
 
-relay::Function product_of(DType factors, DType sums) {
-  constexpr std::int64_t kSide = 64;
-  const Type matrix = tensor_type({kSide, kSide}, factors);
-  relay::FunctionBuilder b;
-  const relay::NodeId x = b.param("x", matrix), w = b.param("w", matrix);
-  const relay::NodeId y =
-      b.call(*ops::operators().find("nn.dense"), {x, w}, {{"units", kSide}, {"out_dtype", sums}});
-  for (const relay::NodeId id : {x, w}) b.set_type(id, matrix);
-  b.set_type(y, tensor_type({kSide, kSide}, sums));
-  return b.finish(y);
-}
-
-// A product of float16 whose rows have a factor each, as fold-layer-norm makes them.
-relay::Function product_of_scaled_rows() {
-  constexpr std::int64_t kSide = 64;
-  const Type matrix = tensor_type({kSide, kSide}, kFloat16);
-  const Type column = tensor_type({kSide, 1}, kFloat32), row = tensor_type({kSide}, kFloat32);
-  const Type sums = tensor_type({kSide, kSide}, kFloat32);
-  relay::FunctionBuilder b;
-  const auto typed = [&b](relay::NodeId id, const Type& type) {
-    b.set_type(id, type);
-    return id;
-  };
-  const auto param = [&](const char* name, const Type& type) {
-    return typed(b.param(name, type), type);
-  };
-  const auto call = [&](const char* op, std::initializer_list<relay::NodeId> args,
-                        const relay::Attrs& attrs, const Type& type) {
-    return typed(b.call(*ops::operators().find(op), args, attrs), type);
-  };
-  const relay::NodeId x = param("x", matrix), w = param("w", matrix);
-  const relay::NodeId y =
-      call("nn.dense", {x, w}, {{"units", kSide}, {"out_dtype", kFloat32}}, sums);
-  const relay::NodeId scaled = call("multiply", {y, param("factor", column)}, {}, sums);
-  const relay::NodeId biased = call("add", {scaled, param("bias", row)}, {}, sums);
-  return b.finish(call("cast", {biased}, {{"dtype", kFloat16}}, matrix));
-}
-
-relay::Function product_of_widened_integers() {
-  constexpr std::int64_t kSide = 64;
-  relay::FunctionBuilder b;
-  const Type bytes = tensor_type({kSide, kSide}, kUInt8),
-             wide = tensor_type({kSide, kSide}, kInt32);
-  const relay::NodeId x = b.param("x", bytes);
-  const relay::NodeId cast = b.call(*ops::operators().find("cast"), {x}, {{"dtype", kInt32}});
-  const std::vector<std::int32_t> ones(kSide * kSide, 1);
-  const relay::NodeId w = b.constant(Tensor::of({kSide, kSide}, kInt32, ones));
-  const relay::NodeId y = b.call(*ops::operators().find("nn.dense"), {cast, w}, {{"units", kSide}});
-  b.set_type(x, bytes);
-  for (const relay::NodeId id : {cast, w, y}) b.set_type(id, wide);
-  return b.finish(y);
-}
-
-// Does the pattern of a back end take all of the function?
-bool is_taken(const relay::Function& f, const CompileOptions& options) {
-  const auto choices = will_place(options);
-  return std::any_of(choices.begin(), choices.end(), [&](const byoc::BackendChoice& choice) {
-    const auto patterns = choice.backend->patterns(choice.target);
-    return std::any_of(patterns.begin(), patterns.end(), [&](const relay::CompositePattern& p) {
-      const auto match = relay::match(f, p.pattern, f.result());
-      return match && (!p.check || !p.check(*match, choice.target));
-    });
-  });
+// Of those that will place.
+std::vector<byoc::Capabilities> capabilities_of(const CompileOptions& options) {
+  std::vector<byoc::Capabilities> all;
+  for (const auto& [backend, target] : will_place(options)) {
+    all.push_back(backend->capabilities(target));
+  }
+  return all;
 }
 
 }  // namespace
@@ -219,24 +162,26 @@ std::vector<std::string> desired_layouts(const CompileOptions& options) {
 }
 
 bool multiplies_integers(const CompileOptions& options) {
-  return is_taken(product_of(kInt8, kInt32), options);  // as convert-quantized-products makes them
+  return std::ranges::any_of(capabilities_of(options), &byoc::Capabilities::int8_products);
 }
 
 bool multiplies_widened_integers(const CompileOptions& options) {
-  return is_taken(product_of_widened_integers(), options);
+  return std::ranges::any_of(capabilities_of(options), &byoc::Capabilities::widened_products);
 }
 
 bool scales_rows(const CompileOptions& options) {
-  return is_taken(product_of_scaled_rows(), options);
+  return std::ranges::any_of(capabilities_of(options), &byoc::Capabilities::scaled_rows);
 }
 
 std::vector<DType> widened_types(const CompileOptions& options) {
-  const Target machine = compute_target(options.targets);
+  const auto fast = fast_16_bit_types(compute_target(options.targets));
+  const auto all = capabilities_of(options);
   std::vector<DType> widened;
   for (const DType dtype : {kFloat16, kBFloat16}) {
-    const auto fast = fast_16_bit_types(machine);
-    const bool is_fast = std::ranges::find(fast, dtype) != fast.end();
-    if (!is_fast && !is_taken(product_of(dtype, dtype), options)) widened.push_back(dtype);
+    const bool has_kernels = std::ranges::any_of(all, [&](const byoc::Capabilities& c) {
+      return std::ranges::find(c.types_of_16_bits, dtype) != c.types_of_16_bits.end();
+    });
+    if (!has_kernels && std::ranges::find(fast, dtype) == fast.end()) widened.push_back(dtype);
   }
   return widened;
 }

@@ -30,11 +30,11 @@ struct Partitioned : PlacementFacts {
 // The layouts that the back ends of options.targets need, for each operator those of the first that
 // names one: `desired` of convert-layout.
 std::vector<std::string> desired_layouts(const CompileOptions& options);
-// Does one take a product of int8 with int32 sums, which convert-quantized-products makes?
+// Does one declare int8_products (byoc::Capabilities), which convert-quantized-products makes?
 bool multiplies_integers(const CompileOptions& options);
-// Does one take a product of integers that were of eight bits, with a weight?
+// Does one declare widened_products?
 bool multiplies_widened_integers(const CompileOptions& options);
-// Does one take a product with a factor for each of its rows, which fold-layer-norm makes?
+// Does one declare scaled_rows, which fold-layer-norm makes?
 bool scales_rows(const CompileOptions& options);
 
 // The types of 16 bits that neither generated code nor a back end has kernels of here: what a model

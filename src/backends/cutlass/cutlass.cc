@@ -165,6 +165,16 @@ class Cutlass final : public byoc::Backend {
     return {"nn.conv2d:NHWC:OHWI", "nn.conv2d_transpose:NHWC:IHWO"};
   }
 
+  byoc::Capabilities capabilities(const Target& target) const override {
+    byoc::Capabilities all;
+    if (!has_kernels(target)) return all;
+    all.int8_products = true;
+    all.scaled_rows = target.get_bool("fold_norms");
+    all.types_of_16_bits = {kFloat16};
+    if (target.get_string("accumulator") == "float32") all.types_of_16_bits.push_back(kBFloat16);
+    return all;
+  }
+
   bool measures() const override { return true; }
 
   std::vector<byoc::TuningTask> tuning_tasks(

@@ -73,6 +73,15 @@ const Opened& opened() {
 }  // namespace
 
 Library* compiler_library() { return opened().library.get(); }
+
+bool library_multiplies_bytes() {
+  const Library* library = compiler_library();
+  if (library == nullptr) return false;
+  const unsigned isa = library->api().get_effective_cpu_isa();
+  const auto has = [isa](unsigned all) { return (isa & all) == all; };
+  return has(dnnl_cpu_isa_avx2_vnni) || has(dnnl_cpu_isa_avx512_core_vnni);
+}
+
 const std::string& compiler_library_error() { return opened().error; }
 const std::vector<std::string>& compiler_library_files() { return opened().files; }
 

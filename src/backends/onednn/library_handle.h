@@ -11,6 +11,8 @@ namespace tessera::backends::onednn {
 
 // Opened once a process, by byoc::find_library; null if there is none.
 Library* compiler_library();
+// Has it, on this CPU, kernels whose sums of bytes are exact (runtime/primitive.cc)?
+bool library_multiplies_bytes();
 // Why it is null: what was looked for, and what to install.
 const std::string& compiler_library_error();
 // The files that a model opens, in this order: oneDNN, after what it needs beside what every system

@@ -90,6 +90,12 @@ class Onednn final : public byoc::Backend {
     return out;
   }
 
+  byoc::Capabilities capabilities(const Target&) const override {
+    byoc::Capabilities all;
+    all.widened_products = library_multiplies_bytes();
+    return all;
+  }
+
   std::optional<Refusal> validate(const relay::Function& region, const Target&) const override {
     return sizes_refusal(region);
   }
