@@ -9,16 +9,14 @@
   namespace tessera::backends::name {              \
   std::vector<relay::CompositePattern> patterns(); \
   }
-#include "backends/pattern_tables.def"
-#undef PATTERN_TABLE
+#include "backends/backends.def"
 
 namespace tessera::backends {
 
 std::vector<relay::PatternTable> pattern_tables() {
   std::vector<relay::PatternTable> tables = {
 #define PATTERN_TABLE(name, combining) {#name, name::patterns(), relay::Combining::combining},
-#include "backends/pattern_tables.def"
-#undef PATTERN_TABLE
+#include "backends/backends.def"
   };
   for (const byoc::Backend* backend : all_backends()) {
     std::string name(backend->name());

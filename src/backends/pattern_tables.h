@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of patterns that are known by name: those of pattern_tables.def, then those of all
-// back ends. None needs a device or a library.
+// The tables of patterns that are known by name: those with a PATTERN_TABLE in backends.def,
+// then those of all back ends. None needs a device or a library.
 #pragma once
 
 #include <vector>

@@ -8,7 +8,6 @@
   const byoc::Backend& name##_backend(); \
   }
 #include "backends/backends.def"
-#undef BACKEND
 
 namespace tessera::backends {
 
@@ -16,7 +15,6 @@ std::span<const byoc::Backend* const> all_backends() {
   static const std::array table = {
 #define BACKEND(name) &name##_backend(),
 #include "backends/backends.def"
-#undef BACKEND
   };
   return table;
 }

@@ -135,8 +135,9 @@ const TargetValue* TargetBuilder::begin_option(const std::string& option) {
 }
 
 void TargetBuilder::set(const std::string& option, TargetValue value) {
-  if (const char* rule = broken_rule(target_.kind(), option, value)) {
-    problem("option `{}` must be {}", option, rule);
+  const TargetOption* own = target_.kind().find_option(option);
+  if (own != nullptr && !own->rule.allows(value)) {
+    problem("option `{}` must be {}", option, own->rule.text);
     return;
   }
   if (option == "keys") {

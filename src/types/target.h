@@ -23,10 +23,20 @@ std::string_view to_string(DeviceType device);                 // "cpu", "cuda"
 using TargetValue = std::variant<bool, std::int64_t, std::string, std::vector<std::int64_t>,
                                  std::vector<std::string>>;
 
+// What a value must be besides its type (types/option_rules.h).
+struct OptionRule {
+  std::string text = {};                        // read after "must be": "0 or more"
+  std::vector<TargetValue> choices = {};        // one of these, unless there are none,
+  bool (*holds)(const TargetValue&) = nullptr;  // for which this is true, unless it is null
+
+  bool allows(const TargetValue& value) const;
+};
+
 struct TargetOption {
   std::string name;
   TargetValue default_value;  // also gives the type
   std::string doc;            // what it does, for lists of options
+  OptionRule rule = {};
 };
 
 struct TargetKind {
@@ -39,7 +49,7 @@ struct TargetKind {
   const TargetOption* find_option(std::string_view option) const;
 };
 
-// All kinds, machines first. One line of the table in types/target_kind.cc each.
+// All kinds: the machines of machines.def, then those of backends/backends.def.
 std::span<const TargetKind> target_kinds();
 // By name or alias; null if there is none.
 const TargetKind* find_target_kind(std::string_view name);

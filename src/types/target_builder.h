@@ -13,8 +13,6 @@ namespace tessera {
 std::span<const TargetOption> common_target_options();
 // "an integer", "a list of strings", ...: the type of a value in messages.
 std::string_view type_name(const TargetValue& value);
-// What the option must be ("0 or more"), which this value of its type is not; null: it is.
-const char* broken_rule(const TargetKind& kind, std::string_view option, const TargetValue& value);
 // All problems of one target, each naming the text that it was read from.
 class TargetBuilder {
  public:
