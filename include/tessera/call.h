@@ -59,6 +59,10 @@ typedef int32_t (*tessera_backend_fn)(const tessera_call* call, tessera_tensor**
 typedef uint64_t (*tessera_workspace_fn)(const int64_t* dims, tessera_device device,
                                          int32_t threads);
 
+// May a run that calls the symbol be recorded and replayed, as a CUDA graph is? Asked at create, on
+// a device, when the states are there; zero: it must not.
+typedef int32_t (*tessera_capturable_fn)(const tessera_states* states, tessera_device device);
+
 // ---- Parallel loops ----
 
 // A part of a parallel loop: iterations [begin, end). `worker` is in [0, call->threads), distinct

@@ -26,7 +26,8 @@ void make_extern(Module& module, const std::string& symbol, std::int32_t artifac
   made.backend = f.attrs.string_or_empty("Compiler");
   made.artifact = artifact;
   made.convention = artifact == kLoopIr ? CallingConvention::kGenerated : info.convention;
-  made.workspace.bytes = info.workspace_bytes;
+  made.workspace = {info.workspace_bytes, std::move(info.workspace_query)};
+  made.capture = std::move(info.capture);
   made.float32_precision = info.float32_precision;
   for (const NodeId param : f.params()) {
     for (Type& type : flatten(f.type(param))) made.inputs.push_back(std::move(type));

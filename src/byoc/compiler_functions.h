@@ -19,6 +19,8 @@ struct ExternInfo {
   std::vector<std::string> operators;  // for reports; empty: the operators of the body
   CallingConvention convention = CallingConvention::kBackend;
   DType float32_precision = kFloat32;  // as in Extern
+  std::string workspace_query = {};    // in place of the bytes: as in Workspace
+  Capture capture = {};
 };
 // In place of an artifact's number: a prim_func of the module defines the function, under its own
 // symbol and in the generated calling convention; schedule/ and emit/ do the rest.

@@ -10,6 +10,8 @@
 #include "driver/pipeline.h"
 #include "emit/cuda_kernel.h"
 #include "emit/kernel.h"
+#include "emit/payloads.h"
+#include "link/elf_object.h"
 #include "lower/main.h"
 #include "plan/device.h"
 #include "schedule/schedule.h"
@@ -79,13 +81,31 @@ Result<void> dump_text(const std::string& dir, const std::string& name, const st
   return {};
 }
 
-// What the back ends will interpret at run time: a JSON graph a partition.
+// What the back ends will interpret at run time, where it is a graph: as JSON, one a partition.
 Result<void> dump_graphs(const Module& module, const std::string& dump_dir) {
   for (const Artifact& a : module.artifacts) {
-    if (a.kind != ArtifactKind::kRuntimeModule) continue;
+    if (a.kind != ArtifactKind::kRuntimeModule || !a.payload.starts_with('{')) continue;
     TESSERA_TRY_VOID(dump_text(dump_dir, a.symbols.at(0) + ".json", a.payload));
   }
   return {};
+}
+
+// Payloads as objects, of which each has few enough sections.
+void add_payloads(const Module& module, std::vector<std::string>& objects) {
+  constexpr std::size_t kMostSections = 4096;
+  std::vector<link::DataSection> sections;
+  const auto flush = [&] {
+    if (!sections.empty()) objects.push_back(link::make_elf_object(sections));
+    sections.clear();
+  };
+  for (const emit::Payload& p : emit::payloads(module)) {
+    sections.push_back({.section = ".tessera.payloads",
+                        .symbol = p.symbol,
+                        .align_bytes = emit::kPayloadAlignBytes,
+                        .content = std::string(p.bytes)});
+    if (sections.size() == kMostSections) flush();
+  }
+  flush();
 }
 
 // The loop IR that is about to be emitted, as text beside the other dumps; a violation of its rules
@@ -147,6 +167,7 @@ Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::Progra
   const emit::WeightsLayout weights = emit::layout_weights(module);
   link::LinkInput input;
   TESSERA_TRY(input.objects, toolchain.compile(program_sources(lowered, info, kind, code)));
+  add_payloads(module, input.objects);
   for (const Artifact& a : module.artifacts) {
     if (a.kind == ArtifactKind::kStaticLibrary) input.archives.push_back(a.payload);
   }

@@ -193,10 +193,11 @@ class Page {
       const auto code = bytes.find(symbol);
       const Artifact* a =
           e.artifact < 0 ? nullptr : &module_.artifacts[static_cast<std::size_t>(e.artifact)];
-      const bool is_graph = a != nullptr && a->kind == ArtifactKind::kRuntimeModule;
+      const bool is_data = a != nullptr && a->kind == ArtifactKind::kRuntimeModule;
       const std::string size =
-          is_graph ? size_text(a->payload.size()) + " graph"
-                   : (code == bytes.end() ? "" : size_text(code->second) + std::string(what));
+          is_data
+              ? size_text(a->payload.size()) + (a->payload.starts_with('{') ? " graph" : " data")
+              : (code == bytes.end() ? "" : size_text(code->second) + std::string(what));
       table.row({html_text(symbol), html_text(e.backend), html("{}", calls[symbol]),
                  html_text(types_text(e.inputs)), html_text(types_text(e.outputs)),
                  html_text(size)});

@@ -6,7 +6,9 @@
 
 #include "emit/c_text.h"
 #include "emit/host_body.h"
+#include "emit/host_declarations.h"
 #include "emit/host_shapes.h"
+#include "emit/payloads.h"
 #include "plan/device.h"
 #include "plan/sharing.h"
 #include "plan/symbol_text.h"
@@ -16,11 +18,6 @@
 
 namespace tessera::emit {
 namespace {
-
-constexpr Literal kGeneratedSignature =
-    "(void* const* buffers, const int64_t* dims, const tessera_call* call)";
-constexpr Literal kBackendSignature =
-    "(const tessera_call* call, tessera_tensor** tensors, int32_t count)";
 
 // Writes the tables of runtime/program.h one after the other, then the program that points at them.
 class HostEmitter {
@@ -40,7 +37,8 @@ class HostEmitter {
     line("");
     line("extern \"C\" {{\n");
     if (on_device()) line("extern const tessera_device_api tessera_cuda_device;");
-    declarations();
+    out_ += emit_declarations(module_);
+    line("");
     symbols();
     io_table("inputs", main_ != nullptr ? main_->inputs : std::vector<tir::Buffer>());
     io_table("outputs", outputs());
@@ -76,36 +74,6 @@ class HostEmitter {
 
   const Artifact& artifact(const Extern& e) const {
     return module_.artifacts[static_cast<std::size_t>(e.artifact)];
-  }
-
-  void declarations() {
-    std::set<std::string> run_functions, creates, destroys;
-    for (const auto& [symbol, e] : module_.externs) {
-      const bool runtime_module =
-          e.artifact >= 0 && artifact(e).kind == ArtifactKind::kRuntimeModule;
-      if (runtime_module) {
-        run_functions.insert(artifact(e).run_function);
-      } else {
-        line("int32_t {}{};", c_name(symbol),
-             e.convention == CallingConvention::kGenerated ? kGeneratedSignature
-                                                           : kBackendSignature);
-      }
-    }
-    for (const Artifact& a : module_.artifacts) {
-      const StateFunctions& s = a.state;
-      for (const auto* f : {&s.create_library, &s.create_instance, &s.create_call_site})
-        creates.insert(*f);
-      for (const auto* f : {&s.destroy_library, &s.destroy_instance, &s.destroy_call_site})
-        destroys.insert(*f);
-    }
-    for (const std::string& f : run_functions) line("int32_t {}{};", c_name(f), kBackendSignature);
-    for (const std::string& f : creates) {
-      if (!f.empty()) line("int32_t {}(const tessera_state_args* args, void** state);", c_name(f));
-    }
-    for (const std::string& f : destroys) {
-      if (!f.empty()) line("void {}(void* state);", c_name(f));
-    }
-    line("");
   }
 
   Source shape_array(const Source& name, const std::vector<std::int64_t>& shape) {
@@ -283,23 +251,29 @@ class HostEmitter {
     const Artifact& a = artifact(e);
     const bool runtime_module = a.kind == ArtifactKind::kRuntimeModule;
     const bool generated = e.convention == CallingConvention::kGenerated;
-    const Source payload = runtime_module ? payload_text(index, a) : Source("nullptr");
+    const bool has_payload = runtime_module && !a.payload.empty();
+    const auto artifact_index = static_cast<std::size_t>(e.artifact);
     const auto [names, indices] = named_constants(index, a);
     const auto at = plan_.workspaces.find(symbol);
     const bool planned = main_ != nullptr && at != plan_.workspaces.end();
     return source(
-        "    {{{}, {}, {}, {}, {}, {}, {}, {}u, {}, {}, {}, {}, {}u, {}u, nullptr, nullptr, 0}},\n",
+        "    {{{}, {}, {}, {}, {}, {}, {}, {}u, {}, {}, {}, {}, {}u, {}u, {}, {}, {}, {}}},\n",
         c_string(symbol), backend_index_.at(e.backend),
         generated ? Source("nullptr") : c_name(runtime_module ? a.run_function : symbol),
         generated ? c_name(symbol) : Source("nullptr"), or_null(a.state.create_call_site),
-        or_null(a.state.destroy_call_site), payload, runtime_module ? a.payload.size() : 0, names,
-        indices, a.constants.size(), planned ? pool_index(at->second.pool) : -1,
-        planned ? at->second.offset : 0, e.workspace.bytes);
+        or_null(a.state.destroy_call_site),
+        has_payload ? c_name(payload_symbol(artifact_index)) : Source("nullptr"),
+        has_payload ? a.payload.size() : 0, names, indices, a.constants.size(),
+        planned ? pool_index(at->second.pool) : -1, planned ? at->second.offset : 0,
+        e.workspace.bytes, or_null(e.workspace.query), largest_dims(symbol, index),
+        e.capture.is_allowed ? 1 : 0, or_null(e.capture.query));
   }
 
-  Source payload_text(int index, const Artifact& a) {
-    line("static const char payload_{}[] =\n    {};", index, c_string(a.payload));
-    return source("payload_{}", index);
+  // What its workspace query is given.
+  Source largest_dims(const std::string& symbol, int index) {
+    const auto dims = plan_.workspace_dims.find(symbol);
+    if (dims == plan_.workspace_dims.end()) return Literal("nullptr");
+    return shape_array(source("extern_{}_dims", index), dims->second);
   }
 
   std::pair<Source, Source> named_constants(int index, const Artifact& a) {

@@ -52,6 +52,8 @@ EntryTables::EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& pla
   }
   for (tessera_program_extern& e : externs_) {
     e.workspace_pool = -1;
+    const auto dims = plan_.workspace_dims.find(e.symbol);
+    if (dims != plan_.workspace_dims.end()) e.workspace_max_dims = dims->second.data();
     const auto at = plan_.workspaces.find(e.symbol);
     if (at == plan_.workspaces.end()) continue;
     for (std::size_t i = 0; i < plan_.pools.size(); ++i) {

@@ -21,9 +21,18 @@ namespace tessera {
 // How the host program calls a function (architecture section 10).
 enum class CallingConvention : std::uint8_t { kGenerated, kBackend };
 
-// Bytes of workspace that a call needs: fixed, or the library's answer at create.
+// Bytes of workspace that a call needs: fixed, or what a function of the back end answers when an
+// instance is created (`query`, a tessera_workspace_fn), for the largest sizes.
 struct Workspace {
   std::int64_t bytes = 0;
+  std::string query = {};
+};
+
+// May runs that call it be recorded and replayed on a device? A function of the back end may still
+// say no when an instance is created (`query`, a tessera_capturable_fn).
+struct Capture {
+  bool is_allowed = true;
+  std::string query = {};
 };
 
 // A function that some artifact, or the loop IR of the module, defines.
@@ -32,6 +41,7 @@ struct Extern {
   std::int32_t artifact = -1;  // index into Module::artifacts; -1: a prim_func of the module
   CallingConvention convention = CallingConvention::kBackend;
   Workspace workspace;
+  Capture capture;
   // What its products and functions of float32 are as exact as: tf32 has the digits of float16.
   DType float32_precision = kFloat32;
   std::vector<Type> inputs, outputs;     // flattened tensors of the signature
@@ -63,7 +73,7 @@ struct Artifact {
   std::string backend;
   std::vector<std::string>
       symbols;          // of the module's externs that it defines; a runtime module has one
-  std::string payload;  // C++ source; a runtime module's JSON graph; an archive's or object's bytes
+  std::string payload;  // C++ source; what a runtime module interprets; an archive's bytes
   std::vector<std::string> compile_flags;  // kCSource
   std::vector<std::string>
       runtime_archives;  // what travels of backends/X/runtime: "onednn_runtime"

@@ -62,6 +62,10 @@ std::string replay_obstacle(const tir::PrimFunc& main, const Module& module,
         !follows_from_sizes(*call, module)) {
       found = "`" + call->symbol + "` is computed on the cpu";
     }
+    if (call != nullptr && !module.externs.at(call->symbol).capture.is_allowed) {
+      found = "back end `" + module.externs.at(call->symbol).backend + "` does not let `" +
+              call->symbol + "` be recorded";
+    }
   });
   return found;
 }

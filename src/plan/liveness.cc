@@ -85,6 +85,7 @@ class LivenessWalk {
     for (const Buffer& b : s.outputs) use(b.get());
     const auto it = module_.externs.find(s.symbol);
     if (it == module_.externs.end() || it->second.workspace.bytes == 0) return;
+    if (!it->second.workspace.query.empty()) return;  // of the instance, apart from the pools
     if (!out_.of_workspace.contains(s.symbol)) {
       add("workspace of " + s.symbol, it->second.workspace.bytes, 64);
       out_.of_workspace[s.symbol] = out_.needs.size() - 1;

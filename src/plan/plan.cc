@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "plan/liveness.h"
+#include "plan/workspace_dims.h"
 #include "types/target_list.h"
 
 namespace tessera::plan {
@@ -52,6 +53,7 @@ std::vector<int> share_heap(const std::vector<Need>& needs, int& count) {
 Result<MemoryPlan> plan_memory(const tir::PrimFunc& main, const Module& module) {
   Liveness liveness = compute_liveness(main, module);
   MemoryPlan plan;
+  TESSERA_TRY(plan.workspace_dims, workspace_dims(main, module));
   plan.pools.push_back({});
   plan.pools.back().device = compute_target(module.targets).device();
   const std::vector<int> slots = share_heap(liveness.needs, plan.heap_count);

@@ -55,9 +55,11 @@ struct MemoryPlan {
   std::map<const tir::BufferNode*, int> heap;
   int heap_count = 0;
   std::map<std::string, Placement> workspaces;  // by extern symbol
-  std::vector<Need> needs;                      // for reports, in order of allocation
-  std::vector<Placement> placements;            // of `needs`
-  std::int64_t pressure_bytes = 0;              // the most that lives at once
+  // Those that are asked for at create lie apart; for which sizes (plan/workspace_dims.h).
+  std::map<std::string, std::vector<std::int64_t>> workspace_dims;
+  std::vector<Need> needs;            // for reports, in order of allocation
+  std::vector<Placement> placements;  // of `needs`
+  std::int64_t pressure_bytes = 0;    // the most that lives at once
 };
 
 // Plans `main`'s allocations and the workspaces of the module's externs that it calls.

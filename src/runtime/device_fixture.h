@@ -28,7 +28,8 @@ struct FakeDevice {
   std::map<const void*, tessera_device> places;  // pieces of memory
   std::uint64_t free_bytes = 1 << 20;
   int copies = 0, waits = 0, replays = 0, recordings = 0, graphs = 0, streams = 0, events = 0;
-  bool has_driver = true, capturing = false, caller_captures = false, records = true;
+  bool has_driver = true, capturing = false, caller_captures = false, records = true,
+       may_record = true;
   // A device that copies as late as it may: when somebody waits for it.
   bool is_late = false;
   std::vector<FakeCopy> asked;  // of such a device

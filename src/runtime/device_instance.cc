@@ -53,6 +53,21 @@ std::int32_t set_up_device(tessera_instance& instance, bool replays) {
   return status;
 }
 
+void ask_for_recording(tessera_instance& instance) {
+  const tessera_program& program = *instance.model->program;
+  for (std::int32_t i = 0; i < program.extern_count; ++i) {
+    const tessera_program_extern& symbol = program.externs[i];
+    const bool asks = symbol.capturable != 0 && symbol.capturable_query != nullptr;
+    const bool is_allowed = asks
+                                ? symbol.capturable_query(&instance.states[i], instance.device) != 0
+                                : symbol.capturable != 0;
+    if (is_allowed) continue;
+    instance.work.unrecorded = &symbol;
+    instance.work.replays = false;
+    return;
+  }
+}
+
 void finish_device_work(tessera_instance& instance) {
   DeviceWork& work = instance.work;
   tessera_device_error ignored;

@@ -48,6 +48,12 @@ class DeviceRun {
       return fail(TESSERA_INVALID_ARGUMENT,
                   "this is a library of kernels; it has no program to run");
     }
+    if (capturing_ && work_.unrecorded != nullptr) {
+      return fail(TESSERA_INVALID_ARGUMENT,
+                  "the stream is being captured, and `%s` must not be recorded, as its back end "
+                  "says: run on another stream",
+                  work_.unrecorded->symbol);
+    }
     std::int32_t status = bind_shapes(program_, inputs, input_count, instance_.dims.data());
     if (status == TESSERA_OK) status = check_outputs(program_, outputs, output_count);
     if (status == TESSERA_OK) status = begin();

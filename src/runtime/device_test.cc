@@ -104,6 +104,42 @@ TEST_F(DeviceTest, NothingIsRecordedIfSwitchedOffOrImpossible) {
   EXPECT_EQ(runs, 3);
 }
 
+// By its table, or by what its back end answers when the states are there.
+TEST_F(DeviceTest, ASymbolMayForbidThatItIsRecorded) {
+  symbol.capturable = 0;
+  create();
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(run(), TESSERA_OK);
+  EXPECT_EQ(device.recordings, 0);
+  use_device_input();
+  device.caller_captures = true;
+  int stream = 0;
+  ASSERT_EQ(run_on_stream(&stream), TESSERA_INVALID_ARGUMENT);
+  EXPECT_STREQ(tessera_last_error(),
+               "the stream is being captured, and `k` must not be recorded, as its back end says: "
+               "run on another stream");
+  device.caller_captures = false;
+  EXPECT_EQ(run_on_stream(&stream), TESSERA_OK) << tessera_last_error();
+}
+
+TEST_F(DeviceTest, ABackEndIsAskedWhetherItIsRecorded) {
+  symbol.capturable_query = [](const tessera_states* states, tessera_device on) -> std::int32_t {
+    EXPECT_EQ(on.device_type, TESSERA_CUDA);
+    EXPECT_NE(states->call_site, nullptr);
+    return device.may_record ? 1 : 0;
+  };
+  device.may_record = true;
+  create();
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(run(), TESSERA_OK);
+  EXPECT_EQ(device.recordings, 1);
+  device.may_record = false;
+  tessera_instance* second = nullptr;
+  ASSERT_EQ(tessera_instance_create(model_, nullptr, &second), TESSERA_OK);
+  tessera_tensor out[2] = {};
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(tessera_instance_run(second, &in_, 1, out, 2), TESSERA_OK);
+  EXPECT_EQ(device.recordings, 1);
+  tessera_instance_destroy(second);
+}
+
 TEST_F(DeviceTest, ARecordingThatFailsIsTriedOnce) {
   create();
   device.records = false;

@@ -60,7 +60,8 @@ struct DeviceWork {
   Array<const void*> bound;
   Array<std::int64_t> bound_dims;
   bool bound_once;
-  bool replays;  // until recording has failed
+  bool replays;                              // until recording has failed
+  const tessera_program_extern* unrecorded;  // the first that must not be; null: there is none
   void* graph;
   Array<DeviceMark> marks;  // events are kept for later runs
   std::size_t mark_count;

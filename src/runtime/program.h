@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 // Raised with every change of this file.
-#define TESSERA_PROGRAM_VERSION 9u
+#define TESSERA_PROGRAM_VERSION 10u
 
 // A dimension symbol of the model, such as `seq`. Its value is bound from the inputs' shapes.
 typedef struct tessera_program_symbol {
@@ -101,9 +101,10 @@ typedef struct tessera_program_extern {
   int32_t workspace_pool;
   uint64_t workspace_offset;
   uint64_t workspace_bytes;
-  tessera_workspace_fn workspace_query;  // replaces workspace_bytes, then workspace_pool is -1
-  const int64_t* workspace_max_dims;     // its argument
-  int32_t capturable;
+  tessera_workspace_fn workspace_query;    // replaces workspace_bytes, then workspace_pool is -1
+  const int64_t* workspace_max_dims;       // its argument
+  int32_t capturable;                      // 0: a run that calls it must not be recorded
+  tessera_capturable_fn capturable_query;  // not null: asked, too, if `capturable` is not 0
 } tessera_program_extern;
 
 // A generated function, by name: what exec/ calls in a kernel library. A library that has an entry

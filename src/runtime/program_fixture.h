@@ -132,7 +132,8 @@ struct ProgramFixture {
                                    24,
                                    nullptr,
                                    nullptr,
-                                   0};
+                                   1,
+                                   nullptr};
   tessera_program_step step = {"k", "vendor"};
   tessera_program program = {};
 

@@ -86,7 +86,7 @@ const tessera_program_backend backends[] = {
     {"abivendor", libraries, 1, open_vendor, nullptr, nullptr, nullptr}};
 const tessera_program_extern externs[] = {{"vendor_kernel", 0, vendor_kernel, nullptr, nullptr,
                                            nullptr, nullptr, 0, nullptr, nullptr, 0, -1, 0, 0,
-                                           nullptr, nullptr, 0}};
+                                           nullptr, nullptr, 1, nullptr}};
 constexpr int kExterns = 1;
 #else
 const tessera_program_backend* const backends = nullptr;

@@ -70,7 +70,7 @@ class Comparison {
   // A graph is longer or shorter by the names in it.
   static bool is_size_of_payload(const std::vector<Token>& tokens, std::size_t at) {
     return at >= 2 && tokens[at].kind == TokenKind::kNumber && tokens[at - 1].text == "," &&
-           tokens[at - 2].text.starts_with("payload_");
+           tokens[at - 2].text.starts_with("tessera_payload_");
   }
 
   static std::string context(const std::vector<Token>& tokens, std::size_t at) {

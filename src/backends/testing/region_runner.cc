@@ -115,7 +115,8 @@ RegionRunner::RegionRunner(const Module& module, const CompiledModule& code,
               static_cast<std::uint64_t>(made.workspace.bytes),
               nullptr,
               nullptr,
-              0};
+              1,
+              nullptr};
   p.c.program_version = TESSERA_PROGRAM_VERSION;
   p.c.abi_version = TESSERA_ABI_VERSION;
   p.c.build_id = p.c.target = "test";
