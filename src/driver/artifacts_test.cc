@@ -12,7 +12,7 @@ namespace {
 std::string library_of(const std::vector<std::string>& functions) {
   auto tools =
       link::Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = "", .jobs = 1}).value();
-  byoc::CompileJob job{"f", {}, "cc", {}};
+  CompileJob job{"f", {}, "cc", {}};
   for (const std::string& f : functions)
     job.source += source("extern \"C\" void {}() {{}}\n", c_name(f));
   return tools.archive(tools.compile({&job, 1}).value()).value();

@@ -36,9 +36,9 @@ std::vector<std::string> cuda_flags(const Target& cuda) {
   return flags;
 }
 
-std::vector<byoc::CompileJob> kernel_jobs(const Module& module, const MachineCode& code) {
+std::vector<CompileJob> kernel_jobs(const Module& module, const MachineCode& code) {
   const Target target = compute_target(module.targets);
-  std::vector<byoc::CompileJob> jobs;
+  std::vector<CompileJob> jobs;
   using Unit = std::map<std::string, tir::PrimFunc>;
   Unit of_cpu, of_device;
   const auto flush = [&](Unit& unit) {
@@ -144,10 +144,10 @@ Result<Lowered> lower_module(Module module, const CompileOptions& options) {
   return lowered;
 }
 
-std::vector<byoc::CompileJob> program_sources(const Lowered& lowered, const emit::ProgramInfo& info,
-                                              emit::ProgramKind kind, const MachineCode& code) {
+std::vector<CompileJob> program_sources(const Lowered& lowered, const emit::ProgramInfo& info,
+                                        emit::ProgramKind kind, const MachineCode& code) {
   const Module& module = lowered.module;
-  std::vector<byoc::CompileJob> jobs = kernel_jobs(module, code);
+  std::vector<CompileJob> jobs = kernel_jobs(module, code);
   for (const Artifact& a : module.artifacts) {
     if (a.kind != ArtifactKind::kCSource) continue;
     jobs.push_back(

@@ -22,8 +22,8 @@ Result<Lowered> lower_module(Module module, const CompileOptions& options);
 
 // What is compiled for a program of either kind: kernels, what back ends left as C++, the host
 // program.
-std::vector<byoc::CompileJob> program_sources(const Lowered& lowered, const emit::ProgramInfo& info,
-                                              emit::ProgramKind kind, const MachineCode& code);
+std::vector<CompileJob> program_sources(const Lowered& lowered, const emit::ProgramInfo& info,
+                                        emit::ProgramKind kind, const MachineCode& code);
 // Compiled sources, archives and weights of a program of either kind.
 Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::ProgramInfo& info,
                                       emit::ProgramKind kind, const MachineCode& code,

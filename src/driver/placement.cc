@@ -187,7 +187,7 @@ std::vector<DType> widened_types(const CompileOptions& options) {
 }
 
 Result<Partitioned> partition_module(Module module, const CompileOptions& options,
-                                     byoc::Toolchain& toolchain, byoc::Placer& placer) {
+                                     Toolchain& toolchain, byoc::Placer& placer) {
   Partitioned parts;
   if (options.partition != Partition::kNone) parts.choices = choices_of(options, parts);
   if (options.tuning.measures && !parts.unmeasurable.empty()) {
@@ -219,7 +219,7 @@ Result<Partitioned> partition_module(Module module, const CompileOptions& option
 }
 
 Result<Placed> compile_regions(Partitioned parts, const CompileOptions& options,
-                               const byoc::Measurements* measurements, byoc::Toolchain& toolchain,
+                               const byoc::Measurements* measurements, Toolchain& toolchain,
                                byoc::Placer& placer) {
   byoc::CompileContext context{toolchain, options.jobs, options.strict, {}, measurements};
   TESSERA_TRY(byoc::PartitionOutcome outcome,

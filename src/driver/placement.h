@@ -43,10 +43,10 @@ std::vector<DType> widened_types(const CompileOptions& options);
 
 // Partitions `main` over the back ends of options.targets; what nobody took stays.
 Result<Partitioned> partition_module(Module module, const CompileOptions& options,
-                                     byoc::Toolchain& toolchain, byoc::Placer& placer);
+                                     Toolchain& toolchain, byoc::Placer& placer);
 // Runs the back ends' hooks on their regions.
 Result<Placed> compile_regions(Partitioned parts, const CompileOptions& options,
-                               const byoc::Measurements* measurements, byoc::Toolchain& toolchain,
+                               const byoc::Measurements* measurements, Toolchain& toolchain,
                                byoc::Placer& placer);
 
 // A matrix product or convolution.

@@ -112,11 +112,11 @@ TEST_F(ToldToolkit, CompilesJobByJob) {
       folder_.file("log") + "'; : > product ;;\nesac; done\n");
   auto tools = Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = "", .jobs = 1});
   ASSERT_TRUE(tools) << render(tools.error());
-  byoc::CompileJob apart{"a", {}, "cu", {}, {}, {}};
+  CompileJob apart{"a", {}, "cu", {}, {}, {}};
   apart.compiles_apart = true;
-  byoc::CompileJob failing = apart;
+  CompileJob failing = apart;
   failing.name = "c";
-  const byoc::CompileJob jobs[] = {apart, {"b", {}, "cu", {}, {}, {}}, failing, apart};
+  const CompileJob jobs[] = {apart, {"b", {}, "cu", {}, {}, {}}, failing, apart};
   EXPECT_EQ(tools->compile_each(jobs).size(), 4u);
   EXPECT_EQ(*read_file(folder_.file("log")),
             "-fatbin a.cu host_pass.cu b.cu -fatbin -fatbin a.cu host_pass.cu ");
@@ -172,7 +172,7 @@ class CudaCompilerTest : public ::testing::Test {
   }
 
   // What a library needs of a model, and room for its weights.
-  static byoc::CompileJob model() {
+  static CompileJob model() {
     const std::string file = TESSERA_SOURCE_DIR "/src/link/testdata/scale_model.cc";
     return {"scale", Source::trusted(*read_file(file)), "cc", {"-O2"}};
   }
@@ -186,7 +186,7 @@ class CudaCompilerTest : public ::testing::Test {
     return input;
   }
 
-  byoc::CompileJob job(std::string text = kFill) const {
+  CompileJob job(std::string text = kFill) const {
     return {"fill",
             Source::trusted(std::move(text)),
             "cu",
@@ -206,7 +206,7 @@ class CudaCompilerTest : public ::testing::Test {
 
 TEST_F(CudaCompilerTest, EqualSourcesGiveEqualObjectsAndHeadersAreInTheKey) {
   Toolchain fresh = toolchain(), cached = toolchain(folder_.file("cache"));
-  const byoc::CompileJob one = job();
+  const CompileJob one = job();
   const auto first = fresh.compile({&one, 1}), second = cached.compile({&one, 1});
   ASSERT_TRUE(first) << render(first.error());
   ASSERT_TRUE(second) << render(second.error());
@@ -215,14 +215,14 @@ TEST_F(CudaCompilerTest, EqualSourcesGiveEqualObjectsAndHeadersAreInTheKey) {
   const auto third = cached.compile({&one, 1});
   ASSERT_TRUE(third) << render(third.error());
   EXPECT_FALSE(third->front() == second->front());
-  byoc::CompileJob other = one;
+  CompileJob other = one;
   other.headers = {"absent.h"};
   EXPECT_FALSE(cached.compile({&other, 1}));
 }
 
 TEST_F(CudaCompilerTest, ObjectsInTheCacheNeedNone) {
   const std::string cache = folder_.file("cache");
-  const byoc::CompileJob one = job(), other = job("// other\n" + std::string(kFill));
+  const CompileJob one = job(), other = job("// other\n" + std::string(kFill));
   const auto made = toolchain(cache).compile({&one, 1});
   ASSERT_TRUE(made) << render(made.error());
   const CudaHome nowhere(folder_.file("absent"));
@@ -241,7 +241,7 @@ TEST_F(CudaCompilerTest, ObjectsInTheCacheNeedNone) {
 }
 
 TEST_F(CudaCompilerTest, TheFirstErrorIsTold) {
-  const byoc::CompileJob bad = job("int f() { return unknown_thing; }\n");
+  const CompileJob bad = job("int f() { return unknown_thing; }\n");
   const auto compiled = toolchain().compile({&bad, 1});
   ASSERT_FALSE(compiled);
   const std::string text = render(compiled.error());
@@ -275,12 +275,12 @@ extern "C" __attribute__((visibility("default"))) const unsigned char* tessera_i
 )";
 
 TEST_F(CudaCompilerTest, ImagesAreCompiledApartAndJoined) {
-  byoc::CompileJob apart = job(kApart);
+  CompileJob apart = job(kApart);
   apart.compiles_apart = true;
   const auto first = toolchain().compile({&apart, 1});
   ASSERT_TRUE(first) << render(first.error());
   Toolchain tools = toolchain(folder_.file("cache"));
-  const byoc::CompileJob jobs[] = {apart, model()};
+  const CompileJob jobs[] = {apart, model()};
   auto objects = tools.compile(jobs);
   ASSERT_TRUE(objects) << render(objects.error());
   EXPECT_TRUE(objects->front() == first->front()) << "equal sources, equal bytes";
@@ -299,12 +299,12 @@ TEST_F(CudaCompilerTest, ImagesAreCompiledApartAndJoined) {
 }
 
 TEST_F(CudaCompilerTest, WhatFailsInOnePassIsTold) {
-  byoc::CompileJob good = job(kApart);
+  CompileJob good = job(kApart);
   good.compiles_apart = true;
   for (const Literal pass : {Literal("TESSERA_DEVICE_PASS"), Literal("TESSERA_HOST_PASS")}) {
-    byoc::CompileJob bad = good;
+    CompileJob bad = good;
     bad.source += source("#ifdef {0}\nint wrong = only_in_{0};\n#endif\n", pass);
-    const byoc::CompileJob jobs[] = {bad, good};
+    const CompileJob jobs[] = {bad, good};
     const auto results = toolchain().compile_each(jobs);
     ASSERT_FALSE(results[0]);
     EXPECT_TRUE(results[1]);
@@ -316,7 +316,7 @@ TEST_F(CudaCompilerTest, WhatFailsInOnePassIsTold) {
 // The CUDA runtime is inside: the library loads where there is no toolkit.
 TEST_F(CudaCompilerTest, LibrariesNeedNoCudaRuntime) {
   Toolchain tools = toolchain();
-  const byoc::CompileJob jobs[] = {
+  const CompileJob jobs[] = {
       job(),
       model(),
       // The linker drops what nobody calls, and exports what is called `tessera_...`.

@@ -54,7 +54,7 @@ class LinkTest : public ::testing::Test {
     return *std::move(found);
   }
 
-  static byoc::CompileJob scale_job() {
+  static CompileJob scale_job() {
     const std::string file = TESSERA_SOURCE_DIR "/src/link/testdata/scale_model.cc";
     return {"scale", Source::trusted(*read_file(file)), "cc", {"-O2"}};
   }
@@ -62,7 +62,7 @@ class LinkTest : public ::testing::Test {
   // The model of testdata/, with a second constant of `bytes` bytes of which the last is 42.
   LinkInput scale_input(Toolchain& tools, std::uint64_t bytes) {
     LinkInput input;
-    const byoc::CompileJob job = scale_job();
+    const CompileJob job = scale_job();
     auto objects = tools.compile({&job, 1});
     EXPECT_TRUE(objects) << text_of(objects.error());
     input.objects = *std::move(objects);
@@ -207,12 +207,12 @@ TEST_F(LinkTest, NothingIsLeftWhereTheOutputCannotBeWritten) {
 TEST_F(LinkTest, AnUndefinedFunctionIsNamed) {
   Toolchain tools = toolchain();
   LinkInput input = scale_input(tools, 5);
-  const byoc::CompileJob job{"bad",
-                             Literal("extern \"C\" int absent_kernel(); "
-                                     "extern \"C\" __attribute__((visibility(\"default\"))) "
-                                     "int tessera_x() { return absent_kernel(); }"),
-                             "cc",
-                             {}};
+  const CompileJob job{"bad",
+                       Literal("extern \"C\" int absent_kernel(); "
+                               "extern \"C\" __attribute__((visibility(\"default\"))) "
+                               "int tessera_x() { return absent_kernel(); }"),
+                       "cc",
+                       {}};
   input.objects.push_back(tools.compile({&job, 1})->front());
   const auto linked = link_library(tools, input, path("m.so"));
   ASSERT_FALSE(linked);
@@ -227,8 +227,8 @@ TEST_F(LinkTest, AnUndefinedFunctionIsNamed) {
 TEST_F(LinkTest, ACompileErrorNamesTheLine) {
   Toolchain tools = toolchain();
   const ScopedVariable tmp("TMPDIR", folder_.path().c_str());
-  const byoc::CompileJob jobs[] = {{"good", Literal("int f() { return 1; }"), "cc", {}},
-                                   {"bad", Literal("int g() { return x; }"), "cc", {}}};
+  const CompileJob jobs[] = {{"good", Literal("int f() { return 1; }"), "cc", {}},
+                             {"bad", Literal("int g() { return x; }"), "cc", {}}};
   const auto objects = tools.compile(jobs);
   ASSERT_FALSE(objects);
   ASSERT_EQ(objects.error().list.size(), 1u);
@@ -238,20 +238,20 @@ TEST_F(LinkTest, ACompileErrorNamesTheLine) {
 
 TEST_F(LinkTest, CachedObjectsNeedNoCompiler) {
   Toolchain tools = toolchain(path("cache"));
-  const byoc::CompileJob job = scale_job();
+  const CompileJob job = scale_job();
   const auto compiled = tools.compile({&job, 1});
   ASSERT_TRUE(compiled);
   const ScopedVariable no_folder("TMPDIR", "/nowhere");
   const auto cached = tools.compile({&job, 1});
   ASSERT_TRUE(cached) << text_of(cached.error());
   EXPECT_EQ(*compiled, *cached);
-  byoc::CompileJob other = job;
+  CompileJob other = job;
   other.flags = {"-O1"};
   EXPECT_FALSE(tools.compile({&other, 1}));  // has to compile, and cannot
 }
 
 TEST_F(LinkTest, SourcesStayWhereTheirJobSays) {
-  byoc::CompileJob job = scale_job();
+  CompileJob job = scale_job();
   job.kept_in = path("a/b");
   ASSERT_TRUE(toolchain().compile({&job, 1}));
   EXPECT_EQ(*read_file(path("a/b/scale.cc")), job.source.text());
@@ -270,7 +270,7 @@ TEST_F(LinkTest, CompilersAtOnceAreLimitedByTheJobs) {
   ASSERT_TRUE(write_atomically(path("c++"), script));
   std::filesystem::permissions(path("c++"), std::filesystem::perms::owner_all);
   const ScopedVariable cxx("CXX", path("c++").c_str());
-  std::vector<byoc::CompileJob> jobs(2, scale_job());
+  std::vector<CompileJob> jobs(2, scale_job());
   jobs[1].at_once = 1;
   ASSERT_TRUE(toolchain().compile(jobs));
   EXPECT_EQ(*read_file(path("log")), "begin\nend\nbegin\nend\n");
@@ -311,9 +311,9 @@ TEST_F(LinkTest, EachSourceFailsForItself) {
                                 .jobs = 2,
                                 .progress = [&](std::size_t, std::size_t) { ++compiled; }});
   ASSERT_TRUE(found);
-  const byoc::CompileJob jobs[] = {{"good", Literal("int good() { return 1; }"), "cc", {}},
-                                   {"bad", Literal("int bad() { return unheard_of; }"), "cc", {}},
-                                   {"fine", Literal("int fine() { return 2; }"), "cc", {}}};
+  const CompileJob jobs[] = {{"good", Literal("int good() { return 1; }"), "cc", {}},
+                             {"bad", Literal("int bad() { return unheard_of; }"), "cc", {}},
+                             {"fine", Literal("int fine() { return 2; }"), "cc", {}}};
   const auto results = found->compile_each(jobs);
   ASSERT_EQ(results.size(), 3u);
   EXPECT_TRUE(results[0] && results[2]);
@@ -324,7 +324,7 @@ TEST_F(LinkTest, EachSourceFailsForItself) {
 
 TEST_F(LinkTest, DamagedCacheEntriesAreCompiledAgain) {
   Toolchain tools = toolchain(path("cache"));
-  const byoc::CompileJob job = scale_job();
+  const CompileJob job = scale_job();
   const auto compiled = tools.compile({&job, 1});
   ASSERT_TRUE(compiled);
   int entries = 0;
@@ -437,7 +437,7 @@ TEST(ArchiveSymbols, AreReadFromTheIndex) {
 
 TEST_F(LinkTest, ArchivesAreRepeatable) {
   Toolchain tools = toolchain();
-  const byoc::CompileJob job{"f", Literal("extern \"C\" int f() { return 1; }"), "cc", {}};
+  const CompileJob job{"f", Literal("extern \"C\" int f() { return 1; }"), "cc", {}};
   const auto objects = tools.compile({&job, 1});
   ASSERT_TRUE(objects);
   const auto a = tools.archive(*objects), b = tools.archive(*objects);

@@ -39,8 +39,8 @@ std::string machine_text() {
 
 bool means_this_machine(const std::string& flag) { return flag.ends_with("=native"); }
 
-bool is_cuda(const byoc::CompileJob& job) { return job.extension == "cu"; }
-bool compiles_apart(const byoc::CompileJob& job) { return is_cuda(job) && job.compiles_apart; }
+bool is_cuda(const CompileJob& job) { return job.extension == "cu"; }
+bool compiles_apart(const CompileJob& job) { return is_cuda(job) && job.compiles_apart; }
 
 // In a compiler's folder.
 constexpr const char* kHostSource = "host_pass.cu";
@@ -48,10 +48,10 @@ constexpr const char* kProduct = "product";
 // In an object with an image: where tools of CUDA look for code, and the end of its symbol.
 constexpr const char* kImageSection = ".nv_fatbin";
 constexpr const char* kImage = "_image";
-std::string source_name(const byoc::CompileJob& job) { return job.name + "." + job.extension; }
+std::string source_name(const CompileJob& job) { return job.name + "." + job.extension; }
 
 // nvcc compiles for the device whatever it is told to compile: nothing, then.
-std::string host_source(const byoc::CompileJob& job) {
+std::string host_source(const CompileJob& job) {
   return fmt::format("#ifndef __CUDA_ARCH__\n#include \"{}\"\n#endif\n", source_name(job));
 }
 
@@ -97,13 +97,13 @@ Result<Toolchain> Toolchain::find(const ToolchainOptions& options) {
   return Toolchain(std::move(compiler), std::move(files), options);
 }
 
-std::vector<std::string> Toolchain::include_folders(const byoc::CompileJob& job) const {
+std::vector<std::string> Toolchain::include_folders(const CompileJob& job) const {
   std::vector<std::string> folders = support_files_.include_folders();
   folders.insert(folders.end(), job.include_folders.begin(), job.include_folders.end());
   return folders;
 }
 
-Result<Hash128> Toolchain::key(const byoc::CompileJob& job) const {
+Result<Hash128> Toolchain::key(const CompileJob& job) const {
   // Each part with its length, so that no two lists of parts give the same text.
   std::string text;
   const auto add = [&](std::string_view part) {
@@ -129,7 +129,7 @@ Result<Hash128> Toolchain::key(const byoc::CompileJob& job) const {
   return hash_text(text);
 }
 
-std::optional<Result<std::string>> Toolchain::find_cached(const byoc::CompileJob& job,
+std::optional<Result<std::string>> Toolchain::find_cached(const CompileJob& job,
                                                           Hash128& key) const {
   Result<Hash128> found = this->key(job);
   if (!found) return Result<std::string>(Unexpected{found.error()});
@@ -139,7 +139,7 @@ std::optional<Result<std::string>> Toolchain::find_cached(const byoc::CompileJob
 }
 
 // Runs in a folder of its own. Names are relative: the folder's name must not reach the object.
-std::vector<std::string> Toolchain::command_of(const byoc::CompileJob& job, Pass pass) const {
+std::vector<std::string> Toolchain::command_of(const CompileJob& job, Pass pass) const {
   std::vector<std::string> command = compiler_.command;
   if (is_cuda(job)) {
     command = cuda_command(*cuda_, compiler_);
@@ -156,7 +156,7 @@ std::vector<std::string> Toolchain::command_of(const byoc::CompileJob& job, Pass
   return command;
 }
 
-Result<std::string> Toolchain::run_compiler(const byoc::CompileJob& job, Pass pass) const {
+Result<std::string> Toolchain::run_compiler(const CompileJob& job, Pass pass) const {
   if (is_cuda(job) && cuda_->nvcc.empty()) {
     return fail(no_cuda_compiler(
         fmt::format("the cache has no object of `{}.{}`", job.name, job.extension)));
@@ -189,7 +189,7 @@ Result<std::string> Toolchain::run_compiler(const byoc::CompileJob& job, Pass pa
   return *std::move(bytes);
 }
 
-Result<std::string> Toolchain::join(const byoc::CompileJob& job, std::string image,
+Result<std::string> Toolchain::join(const CompileJob& job, std::string image,
                                     const std::string& host) const {
   auto folder = TempDir::make("tessera-join");
   if (!folder) return cannot_write(folder.error());
@@ -211,8 +211,8 @@ Result<std::string> Toolchain::join(const byoc::CompileJob& job, std::string ima
                            what_went_wrong(*ran, ran->err), *folder));
 }
 
-Result<void> Toolchain::keep_sources(std::span<const byoc::CompileJob> jobs) const {
-  for (const byoc::CompileJob& job : jobs) {
+Result<void> Toolchain::keep_sources(std::span<const CompileJob> jobs) const {
+  for (const CompileJob& job : jobs) {
     for (const std::string& folder : {source_folder_, job.kept_in}) {
       if (folder.empty()) continue;
       std::error_code reported_when_written;
@@ -232,7 +232,7 @@ Result<void> Toolchain::keep_sources(std::span<const byoc::CompileJob> jobs) con
 // as compilers may run.
 class Toolchain::Run {
  public:
-  Run(const Toolchain& toolchain, std::span<const byoc::CompileJob> jobs,
+  Run(const Toolchain& toolchain, std::span<const CompileJob> jobs,
       std::vector<std::optional<Result<std::string>>>& results)
       : toolchain_(toolchain), jobs_(jobs), results_(results), works_(jobs.size()) {}
 
@@ -305,7 +305,7 @@ class Toolchain::Run {
   }
 
   const Toolchain& toolchain_;
-  std::span<const byoc::CompileJob> jobs_;
+  std::span<const CompileJob> jobs_;
   std::vector<std::optional<Result<std::string>>>& results_;
   std::vector<Work> works_;
   std::mutex taking_;
@@ -313,7 +313,7 @@ class Toolchain::Run {
 };
 
 std::vector<std::optional<Result<std::string>>> Toolchain::compile_until(
-    std::span<const byoc::CompileJob> jobs, Clock::time_point until) {
+    std::span<const CompileJob> jobs, Clock::time_point until) {
   std::vector<std::optional<Result<std::string>>> results(jobs.size());
   if (!cuda_ && std::any_of(jobs.begin(), jobs.end(), is_cuda)) {
     auto found = find_cuda_compiler(cache_);
@@ -325,14 +325,14 @@ std::vector<std::optional<Result<std::string>>> Toolchain::compile_until(
     remember_cuda_compiler(*cuda_, cache_);
   }
   int at_once = std::max(1, jobs_);
-  for (const byoc::CompileJob& job : jobs) {
+  for (const CompileJob& job : jobs) {
     if (job.at_once > 0) at_once = std::min(at_once, job.at_once);
   }
   Run(*this, jobs, results).run(static_cast<std::size_t>(at_once), until);
   return results;
 }
 
-std::vector<Result<std::string>> Toolchain::compile_each(std::span<const byoc::CompileJob> jobs) {
+std::vector<Result<std::string>> Toolchain::compile_each(std::span<const CompileJob> jobs) {
   if (auto kept = keep_sources(jobs); !kept) {
     return std::vector<Result<std::string>>(jobs.size(), Unexpected{kept.error()});
   }
@@ -343,7 +343,7 @@ std::vector<Result<std::string>> Toolchain::compile_each(std::span<const byoc::C
   return results;
 }
 
-Result<std::vector<std::string>> Toolchain::compile(std::span<const byoc::CompileJob> jobs) {
+Result<std::vector<std::string>> Toolchain::compile(std::span<const CompileJob> jobs) {
   std::vector<std::string> objects;
   Diagnostics problems;
   std::set<std::string> messages;  // what is wrong with the surroundings is so for each job

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "byoc/compile_context.h"
 #include "link/compiler.h"
 #include "link/cuda_compiler.h"
 #include "link/object_cache.h"
 #include "link/support_files.h"
+#include "toolchain/toolchain.h"
 
 namespace tessera::link {
 
@@ -28,16 +28,16 @@ struct ToolchainOptions {
   std::function<void(std::size_t done, std::size_t of)> progress = {};
 };
 
-class Toolchain final : public byoc::Toolchain {
+class Toolchain final : public tessera::Toolchain {
  public:
   static Result<Toolchain> find(const ToolchainOptions& options);
 
-  Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override;
-  std::vector<Result<std::string>> compile_each(std::span<const byoc::CompileJob> jobs) override;
+  Result<std::vector<std::string>> compile(std::span<const CompileJob> jobs) override;
+  std::vector<Result<std::string>> compile_each(std::span<const CompileJob> jobs) override;
   // The same without a source that is kept; nothing for those whose turn had not come at `until`.
   using Clock = std::chrono::steady_clock;
-  std::vector<std::optional<Result<std::string>>> compile_until(
-      std::span<const byoc::CompileJob> jobs, Clock::time_point until);
+  std::vector<std::optional<Result<std::string>>> compile_until(std::span<const CompileJob> jobs,
+                                                                Clock::time_point until);
   bool blames_the_machine(const Diagnostic& why) const override;
   Result<std::string> archive(std::span<const std::string> objects) override;
   std::string identity() const override { return compiler_.identity; }
@@ -55,20 +55,19 @@ class Toolchain final : public byoc::Toolchain {
         compiler_limit_s_(options.compiler_limit_s),
         source_folder_(options.source_folder),
         progress_(options.progress) {}
-  Result<void> keep_sources(std::span<const byoc::CompileJob> jobs) const;
-  Result<Hash128> key(const byoc::CompileJob& job) const;
+  Result<void> keep_sources(std::span<const CompileJob> jobs) const;
+  Result<Hash128> key(const CompileJob& job) const;
   // The object that the cache has; where it has none, nothing, and `key` to store one under.
-  std::optional<Result<std::string>> find_cached(const byoc::CompileJob& job, Hash128& key) const;
+  std::optional<Result<std::string>> find_cached(const CompileJob& job, Hash128& key) const;
   // What a run of the compiler makes of a source. The device's pass and the host's are runs of
   // their own where the job asks for that.
   enum class Pass { kWhole, kDevice, kHost };
-  Result<std::string> run_compiler(const byoc::CompileJob& job, Pass pass) const;
-  std::vector<std::string> command_of(const byoc::CompileJob& job, Pass pass) const;
+  Result<std::string> run_compiler(const CompileJob& job, Pass pass) const;
+  std::vector<std::string> command_of(const CompileJob& job, Pass pass) const;
   // The object of an image and of what loads it.
-  Result<std::string> join(const byoc::CompileJob& job, std::string image,
-                           const std::string& host) const;
+  Result<std::string> join(const CompileJob& job, std::string image, const std::string& host) const;
   class Run;
-  std::vector<std::string> include_folders(const byoc::CompileJob& job) const;
+  std::vector<std::string> include_folders(const CompileJob& job) const;
 
   Compiler compiler_;
   std::optional<CudaCompiler> cuda_;  // once a source needs it

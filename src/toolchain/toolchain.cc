@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "byoc/compile_context.h"
+#include "toolchain/toolchain.h"
 
-namespace tessera::byoc {
+namespace tessera {
 
 std::vector<Result<std::string>> Toolchain::compile_each(std::span<const CompileJob> jobs) {
   std::vector<Result<std::string>> results;
@@ -16,4 +16,4 @@ std::vector<Result<std::string>> Toolchain::compile_each(std::span<const Compile
   return results;
 }
 
-}  // namespace tessera::byoc
+}  // namespace tessera

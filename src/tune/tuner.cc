@@ -13,7 +13,6 @@
 namespace tessera::tune {
 namespace {
 
-using byoc::CompileJob;
 using byoc::TuningTask;
 using Clock = link::Toolchain::Clock;
 

@@ -39,7 +39,7 @@ int main(int, char** argv) {
   std::printf("done\n");
 })";
 
-byoc::CompileJob source(std::string name, std::string text) {
+CompileJob source(std::string name, std::string text) {
   return {std::move(name), Source::trusted(std::move(text)), "cc", {"-O0"}};
 }
 
@@ -51,7 +51,7 @@ byoc::TuningTask task(const std::vector<std::string>& bodies, std::string worklo
     const std::string symbol = fmt::format("candidate_{}", i);
     t.candidates.push_back(
         {fmt::format("c{}", i),
-         std::make_shared<const byoc::CompileJob>(
+         std::make_shared<const CompileJob>(
              source(symbol, fmt::format("#include <cstdlib>\nextern \"C\" double {}() {{ {} }}\n",
                                         symbol, bodies[i])))});
   }

@@ -47,9 +47,9 @@ class AbiTest : public ::testing::Test {
   std::string make_library(const std::string& name, const std::vector<std::string>& flags = {},
                            const std::vector<std::string>& vendor_folders = {},
                            const std::string& inside = "") {
-    const byoc::CompileJob job{
-        "model", Source::trusted(*read_file(TESSERA_SOURCE_DIR "/tests/abi/model.cc")), "cc",
-        flags};
+    const CompileJob job{"model",
+                         Source::trusted(*read_file(TESSERA_SOURCE_DIR "/tests/abi/model.cc")),
+                         "cc", flags};
     auto objects = toolchain().compile({&job, 1});
     EXPECT_TRUE(objects) << render(objects.error());
     const float w[] = {1, 2, 3, 4, 5, 6};
@@ -85,7 +85,7 @@ class AbiTest : public ::testing::Test {
   std::string make_vendor(const std::string& name, int version) {
     const std::string folder = folder_.file(name);
     fs::create_directories(folder);
-    const byoc::CompileJob job{
+    const CompileJob job{
         "vendor",
         source("extern \"C\" __attribute__((visibility(\"default\"))) int abi_vendor_version() "
                "{{ return {}; }}",

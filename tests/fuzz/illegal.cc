@@ -22,9 +22,9 @@ using relay::Function;
 using relay::NodeId;
 
 // What is refused is refused before any code is made.
-class NoToolchain final : public byoc::Toolchain {
+class NoToolchain final : public Toolchain {
  public:
-  Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob>) override {
+  Result<std::vector<std::string>> compile(std::span<const CompileJob>) override {
     return fail(error(Code::kToolFailed, {}, "code was made of an illegal partition"));
   }
   Result<std::string> archive(std::span<const std::string>) override { return std::string(); }

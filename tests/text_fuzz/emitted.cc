@@ -21,15 +21,15 @@ namespace tessera::text_fuzz {
 namespace {
 
 // Keeps the sources that it is given, and gives something for them.
-class Recorder final : public byoc::Toolchain {
+class Recorder final : public Toolchain {
  public:
-  Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> list) override {
+  Result<std::vector<std::string>> compile(std::span<const CompileJob> list) override {
     jobs.insert(jobs.end(), list.begin(), list.end());
     return std::vector<std::string>(list.size(), "object");
   }
   Result<std::string> archive(std::span<const std::string>) override { return "archive"; }
   std::string identity() const override { return "none"; }
-  std::vector<byoc::CompileJob> jobs;
+  std::vector<CompileJob> jobs;
 };
 
 void expect_to_read_back(const Module& module) {
@@ -48,8 +48,8 @@ void expect_loops_to_read_back(const Module& module) {
   }
 }
 
-void take_jobs(std::span<const byoc::CompileJob> jobs, Emitted& out) {
-  for (const byoc::CompileJob& job : jobs) {
+void take_jobs(std::span<const CompileJob> jobs, Emitted& out) {
+  for (const CompileJob& job : jobs) {
     out.sources.push_back(job.source.text());
     out.job_names.push_back(job.name);
   }

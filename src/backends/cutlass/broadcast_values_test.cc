@@ -74,7 +74,7 @@ std::string host_program(const Module& module, const Lines& symbols) {
 
 std::string output_of(link::Toolchain& toolchain, const std::string& regions,
                       const std::string& program) {
-  const byoc::CompileJob jobs[] = {
+  const CompileJob jobs[] = {
       {"regions", Source::trusted(regions), "cc", {"-O1"}, {TESSERA_SOURCE_DIR "/src"}, {}},
       {"program",
        Source::trusted(program),

@@ -19,7 +19,6 @@ namespace cutlass {
 namespace {
 
 using byoc::CompileContext;
-using byoc::CompileJob;
 using byoc::CompileOutcome;
 using byoc::CompositePattern;
 using byoc::Refusal;

@@ -8,8 +8,6 @@
 namespace tessera::backends::cutlass {
 namespace {
 
-using byoc::CompileJob;
-
 void add_headers(CompileJob& job, std::initializer_list<std::string_view> headers) {
   for (const std::string_view header : headers) {
     job.headers.push_back(fmt::format("backends/cutlass/kernels/{}", header));

@@ -18,15 +18,14 @@ std::string include_folder(const Target& target);
 // folder.
 std::vector<std::string> needed_headers(const Target& target);
 
-byoc::CompileJob kernel_job(const Gemm& gemm, const Configuration& configuration,
-                            const Target& target);
-byoc::CompileJob kernel_job(const Attention& attention, const AttentionConfiguration& configuration,
-                            const Target& target);
+CompileJob kernel_job(const Gemm& gemm, const Configuration& configuration, const Target& target);
+CompileJob kernel_job(const Attention& attention, const AttentionConfiguration& configuration,
+                      const Target& target);
 // The program that measures kernels of the work, and what it is told.
-byoc::CompileJob measure_job(const Gemm& gemm, const Target& target);
-byoc::CompileJob measure_job(const Attention& attention, const Target& target);
-byoc::CompileJob table_job(Source source);
+CompileJob measure_job(const Gemm& gemm, const Target& target);
+CompileJob measure_job(const Attention& attention, const Target& target);
+CompileJob table_job(Source source);
 // The job of functions that call kernels: C++.
-byoc::CompileJob regions_job(Source source, const Target& target);
+CompileJob regions_job(Source source, const Target& target);
 
 }  // namespace tessera::backends::cutlass

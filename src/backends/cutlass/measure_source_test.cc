@@ -47,8 +47,8 @@ TEST(CutlassMeasuring, ProgramsAreText) {
 }
 
 // Kernels with a name each that are launched on testing/fake_cudart.cc, and how they behave.
-byoc::CompileJob fake_kernels(const byoc::TuningTask& task, std::span<const std::size_t> numbers,
-                              const std::string& behaviours) {
+CompileJob fake_kernels(const byoc::TuningTask& task, std::span<const std::size_t> numbers,
+                        const std::string& behaviours) {
   std::string text =
       "#include \"tessera/call.h\"\n"
       "struct Behaviour {\n"
@@ -83,9 +83,9 @@ class FakeRun {
       : folder_(*TempDir::make("tessera-measure")) {
     const auto fake = read_file(TESSERA_SOURCE_DIR "/src/backends/cutlass/testing/fake_cudart.cc");
     const auto numbers = first_of_kernels(task, behaviours.size());
-    byoc::CompileJob runtime{"fake_cudart", Source::trusted(*fake), "cc", {}};
+    CompileJob runtime{"fake_cudart", Source::trusted(*fake), "cc", {}};
     runtime.include_folders = {link::find_cuda_compiler()->toolkit + "/include"};
-    const byoc::CompileJob jobs[] = {
+    const CompileJob jobs[] = {
         task.program, task.table(numbers), runtime,
         fake_kernels(task, numbers, fmt::format("{}", fmt::join(behaviours, ", ")))};
     const auto objects = toolchain.compile(jobs);
@@ -194,8 +194,7 @@ def @main(%odd: Tensor[(31, 13), float16], %t: Tensor[(7, 13), float16],
   ASSERT_EQ(tasks.size(), 1u);
   const byoc::TuningTask& task = tasks.front();
   const std::size_t first[] = {0};
-  const byoc::CompileJob jobs[] = {task.program, *task.candidates.front().kernel,
-                                   task.table(first)};
+  const CompileJob jobs[] = {task.program, *task.candidates.front().kernel, task.table(first)};
   const auto objects = toolchain->compile(jobs);
   ASSERT_TRUE(objects) << render(objects.error());
   const auto folder = TempDir::make("tessera-measure");

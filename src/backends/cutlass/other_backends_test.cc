@@ -16,12 +16,12 @@ namespace tessera::backends {
 namespace {
 
 // Compiles what others than cutlass ask for. What cutlass asks for takes nvcc: it is remembered.
-class OthersToolchain final : public byoc::Toolchain {
+class OthersToolchain final : public Toolchain {
  public:
-  explicit OthersToolchain(byoc::Toolchain& real) : real_(real) {}
-  Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override {
+  explicit OthersToolchain(Toolchain& real) : real_(real) {}
+  Result<std::vector<std::string>> compile(std::span<const CompileJob> jobs) override {
     const bool is_others = jobs.front().name == "ccompiler";
-    for (const byoc::CompileJob& job : jobs) (is_others ? others : own).push_back(job);
+    for (const CompileJob& job : jobs) (is_others ? others : own).push_back(job);
     return is_others ? real_.compile(jobs) : std::vector<std::string>(jobs.size());
   }
   Result<std::string> archive(std::span<const std::string> objects) override {
@@ -29,16 +29,16 @@ class OthersToolchain final : public byoc::Toolchain {
   }
   std::string identity() const override { return real_.identity(); }
 
-  std::vector<byoc::CompileJob> own, others;
+  std::vector<CompileJob> own, others;
 
  private:
-  byoc::Toolchain& real_;
+  Toolchain& real_;
 };
 
 // An artifact and the jobs that it was made of, as text.
-std::string text_of(const std::vector<byoc::CompileJob>& jobs) {
+std::string text_of(const std::vector<CompileJob>& jobs) {
   std::string text;
-  for (const byoc::CompileJob& job : jobs) {
+  for (const CompileJob& job : jobs) {
     text += fmt::format("{}.{} [{}] [{}] [{}]\n{}\n", job.name, job.extension,
                         fmt::join(job.flags, " "), fmt::join(job.include_folders, " "),
                         fmt::join(job.headers, " "), job.source.text());
@@ -57,7 +57,7 @@ struct Compiled {
   std::string own_jobs, other_jobs, other_artifact;
 };
 
-Compiled compile_both(const Target& target, byoc::Toolchain& real) {
+Compiled compile_both(const Target& target, Toolchain& real) {
   const byoc::BackendChoice choices[] = {{&cutlass_backend(), target},
                                          {&ccompiler_backend(), Target("ccompiler")}};
   auto placed = byoc::partition_greedy(cutlass::testing::parse(R"(

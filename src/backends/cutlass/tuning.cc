@@ -18,7 +18,6 @@
 namespace tessera::backends::cutlass {
 namespace {
 
-using byoc::CompileJob;
 using byoc::TuningTask;
 using relay::Refusal;
 
@@ -84,7 +83,7 @@ std::string title_of(const Attention& a) {
 }
 
 // All but the candidates and what knows them.
-TuningTask task_of(byoc::Workload workload, std::string title, byoc::CompileJob program,
+TuningTask task_of(byoc::Workload workload, std::string title, CompileJob program,
                    const Target& target) {
   if (!workload.sizes.empty()) {
     title += fmt::format(", measured at {}", fmt::join(workload.sizes, " x "));

@@ -70,7 +70,7 @@ def @main(%x: Tensor[(128, 256), uint8], %w: Tensor[(512, 256), int8], %z: Tenso
         << line << task.program.source.text();
   }
   // Each step is rounded for itself, in kernels and in what they are compared with.
-  for (const byoc::CompileJob* job : {&task.program, task.candidates.front().kernel.get()}) {
+  for (const CompileJob* job : {&task.program, task.candidates.front().kernel.get()}) {
     EXPECT_EQ(std::count(job->flags.begin(), job->flags.end(), "-fmad=false"), 1) << job->name;
   }
 }

@@ -76,7 +76,7 @@ std::map<std::string, void*> runtime_functions() {
 
 }  // namespace
 
-byoc::Toolchain& test_toolchain() {
+Toolchain& test_toolchain() {
   static link::Toolchain toolchain =
       expect(link::Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = "", .jobs = 1}));
   return toolchain;
@@ -104,7 +104,7 @@ void CompiledModule::build(const Module& module) {
   char folder[] = "/tmp/tessera_test_XXXXXX";
   TESSERA_CHECK(mkdtemp(folder) != nullptr, "no temporary folder");
   const std::string dir = folder;
-  std::vector<byoc::CompileJob> jobs = {{"table", table_source(functions), "cc", {}}};
+  std::vector<CompileJob> jobs = {{"table", table_source(functions), "cc", {}}};
   std::vector<std::string> command = {"g++", "-shared", "-o", dir + "/test.so"};
   std::set<std::string> archives = {"runtime"};
   for (const Artifact& a : module.artifacts) {

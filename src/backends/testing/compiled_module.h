@@ -13,7 +13,7 @@
 namespace tessera::backends::testing {
 
 // The compiler of this machine, with the headers and archives of the build tree.
-byoc::Toolchain& test_toolchain();
+Toolchain& test_toolchain();
 
 class CompiledModule {
  public:

@@ -29,11 +29,11 @@ inline Module parse(const std::string& text) {
 }
 
 // Remembers what it is asked to compile; its objects are not to be linked.
-class RecordingToolchain final : public byoc::Toolchain {
+class RecordingToolchain final : public Toolchain {
  public:
-  Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override {
+  Result<std::vector<std::string>> compile(std::span<const CompileJob> jobs) override {
     std::vector<std::string> objects;
-    for (const byoc::CompileJob& job : jobs) {
+    for (const CompileJob& job : jobs) {
       ++attempts[job.name];
       if (!failing.empty() && job.source.text().find(failing) != std::string::npos) {
         return fail(error(Code::kToolFailed, nullptr, "ptxas gives up"));
@@ -87,7 +87,7 @@ inline byoc::PartitionOutcome placed(Module module, const Target& target = Targe
   return *std::move(outcome);
 }
 
-inline byoc::PartitionOutcome compile(Module module, byoc::Toolchain& toolchain,
+inline byoc::PartitionOutcome compile(Module module, Toolchain& toolchain,
                                       const Target& target = Target("cutlass"),
                                       const byoc::Measurements* measurements = nullptr) {
   const byoc::BackendChoice choices[] = {{&cutlass_backend(), target}};
@@ -97,7 +97,7 @@ inline byoc::PartitionOutcome compile(Module module, byoc::Toolchain& toolchain,
   return *std::move(compiled);
 }
 
-inline byoc::PartitionOutcome compile(const std::string& text, byoc::Toolchain& toolchain,
+inline byoc::PartitionOutcome compile(const std::string& text, Toolchain& toolchain,
                                       const Target& target = Target("cutlass"),
                                       const byoc::Measurements* measurements = nullptr) {
   return compile(parse(text), toolchain, target, measurements);

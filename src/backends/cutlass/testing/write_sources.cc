@@ -18,11 +18,11 @@
 namespace tessera::backends {
 namespace {
 
-class WritingToolchain final : public byoc::Toolchain {
+class WritingToolchain final : public Toolchain {
  public:
   explicit WritingToolchain(std::string folder) : folder_(std::move(folder)) {}
-  Result<std::vector<std::string>> compile(std::span<const byoc::CompileJob> jobs) override {
-    for (const byoc::CompileJob& job : jobs) {
+  Result<std::vector<std::string>> compile(std::span<const CompileJob> jobs) override {
+    for (const CompileJob& job : jobs) {
       const std::string path = fmt::format("{}/{}.{}", folder_, job.name, job.extension);
       TESSERA_TRY_VOID(write(path, job.source.text()));
       TESSERA_TRY_VOID(write(path + ".flags", fmt::format("{}\n", fmt::join(job.flags, " "))));

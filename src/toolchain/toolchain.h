@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sources to objects, and objects to archives: abstract, so that who emits code need not know
+// link/, which implements it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "diagnostics/diagnostic.h"
+#include "toolchain/compile_job.h"
+
+namespace tessera {
+
+// Compiles to relocatable objects, through the object cache.
+class Toolchain {
+ public:
+  virtual ~Toolchain() = default;
+  // The objects' bytes, in the order of the jobs; runs as many compilers at once as it was told.
+  virtual Result<std::vector<std::string>> compile(std::span<const CompileJob> jobs) = 0;
+  // Each for itself: its object, or why there is none.
+  virtual std::vector<Result<std::string>> compile_each(std::span<const CompileJob> jobs);
+  // Is a failure of these the machine's (no room on the disk, no memory, a compiler that was
+  // killed)? Then it is no reason to decline a function: the next compilation may well do it.
+  virtual bool blames_the_machine(const Diagnostic& /*why*/) const { return false; }
+  // A static library of objects that are given as bytes.
+  virtual Result<std::string> archive(std::span<const std::string> objects) = 0;
+  virtual std::string identity() const = 0;  // compiler and version, for keys and reports
+};
+
+}  // namespace tessera
