@@ -7,12 +7,12 @@
 # anonymous namespaces stand in other sources of the folder too.
 
 # tessera_library(NAME DEPS folder... [LIBS external-target...] [SOURCES generated-file...]
-#                 [APART source...])
-# The folder's *.cc, except *_test.cc, as the static library tessera::NAME. A folder that has only
-# headers makes an interface library.
+#                 [APART source...] [ROOMS sub-folder...])
+# The *.cc of the folder and of its rooms, except *_test.cc, as the static library tessera::NAME. A
+# folder that has only headers makes an interface library.
 function(tessera_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS;LIBS;SOURCES;APART")
-  tessera_sources_(sources tests)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS;LIBS;SOURCES;APART;ROOMS")
+  tessera_sources_(sources tests ${arg_ROOMS})
   list(APPEND sources ${arg_SOURCES})
   set(scope PUBLIC)
   if(sources)
@@ -99,13 +99,14 @@ function(tessera_executable name)
 endfunction()
 
 # tessera_test(NAME DEPS folder... [LIBS target...] [LABELS label...] [SHARDS n]
-#              [TIMEOUT seconds] [APART source...])
-# The folder's *_test.cc as one GoogleTest program tessera_NAME_test, one ctest entry a shard, with
-# the labels `unit` (or LABELS) and NAME. Tests find the source tree in TESSERA_SOURCE_DIR, the
-# command and the archives below TESSERA_BUILD_DIR (bin/, lib/tessera/), Python in TESSERA_PYTHON.
+#              [TIMEOUT seconds] [APART source...] [ROOMS sub-folder...])
+# The *_test.cc of the folder and of its rooms as one GoogleTest program tessera_NAME_test, one ctest
+# entry a shard, with the labels `unit` (or LABELS) and NAME. Tests find the source tree in
+# TESSERA_SOURCE_DIR, the command and the archives below TESSERA_BUILD_DIR (bin/, lib/tessera/),
+# Python in TESSERA_PYTHON.
 function(tessera_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SHARDS;TIMEOUT" "DEPS;LIBS;LABELS;APART")
-  tessera_sources_(sources tests)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SHARDS;TIMEOUT" "DEPS;LIBS;LABELS;APART;ROOMS")
+  tessera_sources_(sources tests ${arg_ROOMS})
   if(NOT tests)
     return()
   endif()
@@ -158,7 +159,11 @@ endfunction()
 
 # Splits the *.cc of the current folder into tests and the rest.
 function(tessera_sources_ sources_var tests_var)
-  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  set(patterns *.cc)
+  foreach(room IN LISTS ARGN)
+    list(APPEND patterns ${room}/*.cc)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")

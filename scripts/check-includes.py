@@ -11,7 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CALL = re.compile(r"^\s*tessera_(library|runtime_library|executable|test)\(\s*([^)]*)\)", re.M)
-KEYWORDS = {"DEPS", "LIBS", "SOURCES", "LABELS", "SHARDS", "TIMEOUT", "APART"}
+KEYWORDS = {"DEPS", "LIBS", "SOURCES", "LABELS", "SHARDS", "TIMEOUT", "APART",
+            "ROOMS"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "backends/cutlass/configuration.h"
-#include "backends/cutlass/kernel_version.h"
+#include "backends/cutlass/gemm/configuration.h"
+#include "backends/cutlass/measuring/kernel_version.h"
 #include "command.h"
 #include "link/cuda_compiler.h"
 #include "small_product.h"

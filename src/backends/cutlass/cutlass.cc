@@ -5,12 +5,12 @@
 #include <map>
 #include <optional>
 
-#include "backends/cutlass/attention.h"
+#include "backends/cutlass/attention/attention.h"
 #include "backends/cutlass/fused_patterns.h"
+#include "backends/cutlass/gemm/share_kernels.h"
 #include "backends/cutlass/jobs.h"
-#include "backends/cutlass/share_kernels.h"
+#include "backends/cutlass/measuring/tuning.h"
 #include "backends/cutlass/source.h"
-#include "backends/cutlass/tuning.h"
 #include "byoc/compiler_functions.h"
 #include "types/likely_size.h"
 

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "backends/cutlass/attention_configuration.h"
-#include "backends/cutlass/attention_shape.h"
-#include "backends/cutlass/configuration.h"
-#include "backends/cutlass/gemm.h"
-#include "backends/cutlass/time_model.h"
+#include "backends/cutlass/attention/attention_configuration.h"
+#include "backends/cutlass/attention/attention_shape.h"
+#include "backends/cutlass/gemm/configuration.h"
+#include "backends/cutlass/gemm/gemm.h"
+#include "backends/cutlass/gemm/time_model.h"
 
 namespace tessera::backends::cutlass {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cutlass/jobs.h"
 
-#include "backends/cutlass/measure_source.h"
+#include "backends/cutlass/measuring/measure_source.h"
 #include "backends/cutlass/source.h"
 #include "types/gpu_arch.h"
 

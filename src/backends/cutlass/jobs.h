@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/cutlass/attention_configuration.h"
-#include "backends/cutlass/configuration.h"
+#include "backends/cutlass/attention/attention_configuration.h"
+#include "backends/cutlass/gemm/configuration.h"
 #include "byoc/compile_context.h"
 
 namespace tessera::backends::cutlass {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/cutlass/epilogue.h"
+#include "backends/cutlass/gemm/epilogue.h"
 #include "ops/attrs/conv.h"
 #include "ops/attrs/matmul.h"
 

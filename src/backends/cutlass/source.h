@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "backends/cutlass/configuration.h"
-#include "backends/cutlass/gemm.h"
+#include "backends/cutlass/gemm/configuration.h"
+#include "backends/cutlass/gemm/gemm.h"
 #include "support/source.h"
 
 namespace tessera::backends::cutlass {
