@@ -34,7 +34,7 @@ def @main(%x: Tensor[(1, 8, 16), float32], %c_w: Tensor[(16, 24), float32], %c_b
   %5 = multiply(%1, %4);
   multiply(%5, 0.5f)
 })"},
-    {"dense_gelu_tanh_behind_reshape", {"matmul_bias_gelu_tanh", "matmul_bias_add"}, 1, R"(
+    {"dense_gelu_tanh_after_reshape", {"matmul_bias_gelu_tanh", "matmul_bias_add"}, 1, R"(
 def @main(%x: Tensor[(1, 8, 16), float32], %r: Tensor[(1, 8, 16), float32], %c_w: Tensor[(16, 24), float32], %c_b: Tensor[(24), float32], %c_v: Tensor[(24, 16), float32], %c_d: Tensor[(16), float32]) {
   %0 = reshape(%x, newshape=[8, 16]);
   %1 = nn.matmul(%0, %c_w, units=24);

@@ -205,7 +205,7 @@ class Annotator {
   Argument closed(Copier& c, NodeId value) const {
     while (is_begin(f_, value) && !is_kept_begin(value)) value = f_.operands(value)[0];
     const NodeId fresh = c.map(value);
-    if (is_begin(f_, value)) return {fresh, target_behind(value), true};
+    if (is_begin(f_, value)) return {fresh, target_after(value), true};
     if (is_end(f_, value)) return {fresh, compiler_of(c.builder().peek(), fresh)};
     const std::string& target = target_[value.index()];
     if (target.empty()) return {fresh, std::string(kDefaultTarget)};
@@ -214,7 +214,7 @@ class Annotator {
   }
 
   // The target of the value that a kept begin takes in.
-  std::string target_behind(NodeId begin) const {
+  std::string target_after(NodeId begin) const {
     const NodeId value = f_.operands(begin)[0];
     return is_end(f_, value) ? compiler_of(f_, value) : compiler_of(f_, begin);
   }

@@ -42,8 +42,8 @@ Value places(const PadLine& p, Value size, const std::string& mode) {
   const Value at = iota(p.count) - p.begin, last = size - 1.0;
   if (mode == "edge") return minimum(maximum(at, 0.0), last);
   if (mode == "wrap") {
-    const Value cut = maximum(0.0 - p.begin, 0.0), cut_behind = maximum(0.0 - p.end, 0.0);
-    const Value left = maximum(size - cut - cut_behind, 1.0);
+    const Value cut = maximum(0.0 - p.begin, 0.0), cut_end = maximum(0.0 - p.end, 0.0);
+    const Value left = maximum(size - cut - cut_end, 1.0);
     return cut + floor_mod(at - cut, left);
   }
   const Value phase = floor_mod(at, maximum(last * 2.0, 1.0));
@@ -60,8 +60,8 @@ Value padded(Value x, std::int64_t axis, const PadLine& p, const std::string& mo
   width[static_cast<std::size_t>(axis)] = relay::AttrArray{0, 1};
   const Value all(n, n.call("nn.pad", {x, value}, {{"pad_width", width}}));
   const Value at = iota(p.count) - p.begin;
-  const Value is_behind_begin = at >= 0.0, is_before_end = at < size;
-  return all.take(where(is_behind_begin && is_before_end, at, size), axis);
+  const Value is_after_begin = at >= 0.0, is_before_end = at < size;
+  return all.take(where(is_after_begin && is_before_end, at, size), axis);
 }
 
 // Begins and ends of each dimension; nothing for one that is not padded.

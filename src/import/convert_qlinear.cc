@@ -66,7 +66,7 @@ std::vector<NodeId> convert_qlinear_where(Node& n) {
   return {grid(n, 7, 1).nearest(where(input(n, 0), dequantized(n, 1), dequantized(n, 4)))};
 }
 
-// Behind the result's scale and zero point there are three inputs for each part.
+// After the result's scale and zero point there are three inputs for each part.
 std::vector<NodeId> convert_qlinear_concat(Node& n) {
   if (n.num_inputs() < 5 || (n.num_inputs() - 2) % 3 != 0) {
     n.invalid(Code::kWrongArity, "its inputs are not three for each part");

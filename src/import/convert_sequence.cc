@@ -35,7 +35,7 @@ std::vector<NodeId> sequence_construct(Node& n) { return give(n, {n.inputs()}); 
 std::vector<NodeId> sequence_insert(Node& n) {
   Sequence s = n.sequence(0);
   const std::size_t count = s.elements.size();
-  // Behind the last one is a place, too; from the end places count without it.
+  // After the last one is a place, too; from the end places count without it.
   const bool at_end = !n.has_input(2) || n.need_int(2, "a position") == std::int64_t(count);
   const std::size_t at = at_end ? count : sequence_place(n, 2, count, 0);
   s.elements.insert(s.elements.begin() + static_cast<std::ptrdiff_t>(at), n.input(1));

@@ -93,7 +93,7 @@ class IndexChecks {
     return checks;
   }
 
-  // Behind the definitions of what the kernel has besides its operands.
+  // After the definitions of what the kernel has besides its operands.
   Stmt with_checks(const Stmt& s) const {
     if (tir::scope_of(s) != nullptr) {
       return tir::with_scope(s, with_checks(*tir::scope_of(s)));

@@ -55,8 +55,8 @@ class Canonicalizer {
     if (f_.as<relay::Project>(id) != nullptr) return keep(c, id, part_of_split(c, id));
     if (f_.op(id) == nullptr) return std::nullopt;
     const std::string_view op = f_.op(id)->name;
-    if (op == "nn.matmul" || op == "nn.dense") return behind_product(c, id);
-    if (op == "add") return behind_addition(c, id);
+    if (op == "nn.matmul" || op == "nn.dense") return after_product(c, id);
+    if (op == "add") return after_addition(c, id);
     return keep(c, id, view_of(c, id));
   }
 
@@ -92,7 +92,7 @@ class Canonicalizer {
     auto what = seen(c, f_.operands(id)[0]);
     if (!what) return std::nullopt;
     auto view = op == "take" ? taken(id, what->view)
-                             : view_behind(f_, id, *sizes_of(f_.type(id)), what->view);
+                             : view_after(f_, id, *sizes_of(f_.type(id)), what->view);
     if (!view) return std::nullopt;
     what->view = *std::move(view);
     return what;
@@ -241,7 +241,7 @@ class Canonicalizer {
   }
 
   // Sums of integers stay beside the scale that makes floats of them.
-  Found behind_product(Copier& c, NodeId id) {
+  Found after_product(Copier& c, NodeId id) {
     if (!f_.type(id).dtype().is_float()) return std::nullopt;
     const NodeId weight = f_.operands(id)[1];
     const auto sizes = sizes_of(f_.type(weight));
@@ -257,7 +257,7 @@ class Canonicalizer {
     return keep(c, id, with_width(*rows, moved, sizes_of(f_.type(id))->back()));
   }
 
-  Found behind_addition(Copier& c, NodeId id) {
+  Found after_addition(Copier& c, NodeId id) {
     for (const std::size_t side : {0, 1}) {
       const NodeId x = f_.operands(id)[side], other = f_.operands(id)[1 - side];
       const auto found = seen_.find(x);
@@ -266,21 +266,21 @@ class Canonicalizer {
       if (sizes->size() <= 1 && products_.contains(x)) products_.insert(id);
       if (found == seen_.end()) continue;
       const SeenAs& what = found->second;
-      if (sizes->size() <= 1) return behind_vector(c, id, side, what);
+      if (sizes->size() <= 1) return after_vector(c, id, side, what);
       if (f_.type(other).shape() == f_.type(id).shape() && !products_.contains(other)) {
-        if (const Found moved = behind_residual(c, id, side, what)) return moved;
+        if (const Found moved = after_residual(c, id, side, what)) return moved;
       }
     }
     return std::nullopt;
   }
 
-  Found behind_vector(Copier& c, NodeId id, std::size_t side, const SeenAs& what) {
+  Found after_vector(Copier& c, NodeId id, std::size_t side, const SeenAs& what) {
     if (!holds_rows(what)) return std::nullopt;
     return add(c, id, side, what, c.map(f_.operands(id)[1 - side]));
   }
 
   // A product that is counted otherwise takes what is added to it in its own shape.
-  Found behind_residual(Copier& c, NodeId id, std::size_t side, const SeenAs& what) {
+  Found after_residual(Copier& c, NodeId id, std::size_t side, const SeenAs& what) {
     const bool is_in_order = what.view.pieces().size() <= 1;
     if (!what.is_product || !is_in_order || !is_whole(what.view, what.base_sizes)) {
       return std::nullopt;

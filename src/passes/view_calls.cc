@@ -44,8 +44,8 @@ std::vector<std::int64_t> permutation_of(const Function& f, NodeId transpose) {
   return *axes;
 }
 
-std::optional<FactoredView> view_behind(const Function& f, NodeId call, const Sizes& sizes,
-                                        FactoredView view) {
+std::optional<FactoredView> view_after(const Function& f, NodeId call, const Sizes& sizes,
+                                       FactoredView view) {
   const std::string_view op = f.op(call)->name;
   if (op == "transpose") return view.transpose(permutation_of(f, call));
   if (op != "strided_slice") return view.reshape(sizes);

@@ -16,7 +16,7 @@ std::vector<std::int64_t> permutation_of(const relay::Function& f, relay::NodeId
 
 // Makes `view`, of such a call's operand, that of its result, whose sizes those are. Nothing for a
 // slice that skips elements or does not say where it begins, and if a piece would be cut unevenly.
-std::optional<FactoredView> view_behind(const relay::Function& f, relay::NodeId call,
-                                        const Sizes& sizes, FactoredView view);
+std::optional<FactoredView> view_after(const relay::Function& f, relay::NodeId call,
+                                       const Sizes& sizes, FactoredView view);
 
 }  // namespace tessera::passes

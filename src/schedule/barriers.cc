@@ -60,9 +60,9 @@ class BarrierPlacer {
     const Stmt first = before(memory_.by(n.condition));
     const Touched at_start = open_;
     const Stmt yes = place(n.then_case);
-    const Touched behind_yes = std::exchange(open_, at_start);
+    const Touched after_yes = std::exchange(open_, at_start);
     const Stmt no = n.else_case ? place(n.else_case) : Stmt();
-    tir::add(open_, behind_yes);
+    tir::add(open_, after_yes);
     return tir::seq({first, tir::IfThenElse::make(n.condition, yes, no)});
   }
 

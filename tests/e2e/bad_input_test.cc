@@ -69,7 +69,7 @@ const std::vector<ModelFault> kModelFaults = {
     {"resize_few", "E0208", {"node `the/node`", "2 scales for 4 axes", "help: correct"}},
     {"one_hot_negative", "E0208", {"node `the/node`", "depth is -9", "help: correct"}},
     {"cast_to_99", "E0208", {"node `the/node`", "`to` is 99, which is not a data type", "help: "}},
-    {"attribute_behind_unknown",
+    {"attribute_after_unknown",
      "E0302",
      {"node `first`", "`NoSuch`", "node `act`", "`bogus`", "node `soft`", "`axis` must be INT"}},
     {"weight_bytes", "E0305", {"tensor `w`", "8 bytes", "16", "help: write the model again"}},

@@ -162,7 +162,7 @@ def models():
                                   [value("x", [5], INT64)], [value("y", None)],
                                   [weight("d", [-9], np.int64), weight("v", [0, 1])]),
         "cast_to_99": one("Cast", [5], to=99),
-        "attribute_behind_unknown": model(
+        "attribute_after_unknown": model(
             [node("NoSuch", ["x"], ["a"], "first"), node("Relu", ["a"], ["b"], "act", bogus=1),
              node("Softmax", ["b"], ["y"], "soft", axis="last")],
             [value("x", [2])], [value("y", None)]),

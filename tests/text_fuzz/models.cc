@@ -163,7 +163,7 @@ FuzzModel bodies(const Names& n) {
 // Names of functions, composites, compilers, attributes' strings; those of locals are words there.
 FuzzModel relay(const Names& n) {
   const auto text = [&](int i) { return quoted(n[static_cast<std::size_t>(i)]); };
-  // Behind `main`, since sources have their functions in the order of their names.
+  // After `main`, since sources have their functions in the order of their names.
   const auto symbol = [&](int i) { return quoted("n" + n[static_cast<std::size_t>(i)]); };
   const auto global = [&](int i) { return "@" + symbol(i); };
   const std::string type = "Tensor[(4), float32]";

@@ -133,7 +133,7 @@ Pattern times_number(const Pattern& x) {
 }
 Pattern counted(const Pattern& x) { return is_op("reshape", {x}) | x; }
 
-// What heads are made of: a part of a packed tensor, or a tensor of their own. Behind the
+// What heads are made of: a part of a packed tensor, or a tensor of their own. After the
 // transpose, heads and batches may be counted as one. `scaled` stands wherever a scale may.
 Pattern heads(Pattern (*scaled)(const Pattern&)) {
   const Pattern source = is_op("reshape", {scaled(is_op("strided_slice", {wildcard()}))}) |

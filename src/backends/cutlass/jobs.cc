@@ -56,7 +56,7 @@ CompileJob contest_job(Source source, const Target& target) {
   return job;
 }
 
-// Behind sums of integers: what becomes an integer again is then what the graph's operators give.
+// After sums of integers: what becomes an integer again is then what the graph's operators give.
 void round_each_step(CompileJob& job, const Gemm& gemm) {
   if (gemm.sum_dtype == kInt32) job.flags.emplace_back("-fmad=false");
 }

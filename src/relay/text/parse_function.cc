@@ -75,7 +75,7 @@ void Parser::bind(std::string_view name, Binding binding) {
   bound_.emplace_back(name);
 }
 
-// Behind `fn`, which has been taken.
+// After `fn`, which has been taken.
 NodeId Parser::literal() {
   const Token start{TokenKind::kWord, last_end_ - 2, last_end_};
   const RegionId body = builder_->begin_region();

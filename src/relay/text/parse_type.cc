@@ -105,7 +105,7 @@ Dim Parser::dim() {
   return Dim::symbol(list->second[ref->index]);
 }
 
-// Behind the `?`, without a space: nothing, a name, or an expression in parentheses.
+// After the `?`, without a space: nothing, a name, or an expression in parentheses.
 Dim Parser::symbolic_dim(const Token& mark) {
   const Token t = peek();
   if (t.begin != mark.end || (t.kind != TokenKind::kWord && !at_punct("("))) return Dim::unknown();

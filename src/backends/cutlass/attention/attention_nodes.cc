@@ -83,7 +83,7 @@ namespace {
 
 Expected<FactoredView, Refusal> step(const AttentionNodes& nodes, NodeId id, FactoredView view) {
   TESSERA_TRY(const Sizes sizes, nodes.sizes(id));
-  auto seen = passes::view_behind(nodes.function(), id, sizes, std::move(view));
+  auto seen = passes::view_after(nodes.function(), id, sizes, std::move(view));
   if (seen) return *std::move(seen);
   if (nodes.is(id, "strided_slice")) return refuse("a slice is not plain");
   return refuse("the heads are not a view of their source");

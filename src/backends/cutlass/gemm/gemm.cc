@@ -182,7 +182,7 @@ std::optional<Refusal> describe_types(const Function& f, const Target& target, G
 }
 
 // The kernel's columns are all but the first dimension of that result.
-std::optional<Refusal> check_behind_weight_gradient(const Epilogue& epilogue) {
+std::optional<Refusal> check_gradient_epilogue(const Epilogue& epilogue) {
   for (const EpilogueInput& input : epilogue.inputs) {
     if (input.kind != InputKind::kFull && input.kind != InputKind::kScalar) {
       return Refusal{"an operand of the gradient's epilogue is neither as large nor one number"};
@@ -195,7 +195,7 @@ std::optional<Refusal> check_behind_weight_gradient(const Epilogue& epilogue) {
 Expected<Gemm, Refusal> describe_rest(const Composite& c, const Target& target, Gemm g) {
   TESSERA_TRY(g.epilogue, describe_epilogue(c, g.batch_rank));
   if (g.is(ConvolutionKind::kWeightGradient)) {
-    if (auto why = check_behind_weight_gradient(g.epilogue)) return {Unexpected<Refusal>{*why}};
+    if (auto why = check_gradient_epilogue(g.epilogue)) return {Unexpected<Refusal>{*why}};
   }
   if (auto why = describe_types(*c.function, target, g)) return {Unexpected<Refusal>{*why}};
   const bool has_long_sums = c.function->op(c.product)->name == "nn.conv2d_backward_weight";
