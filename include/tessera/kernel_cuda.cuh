@@ -12,6 +12,7 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tessera/call.h"
 #include "tessera/fault.h"
@@ -142,6 +143,46 @@ TK_INLINE void load_vector(V* to, const T* from) {
 #pragma unroll
   for (int i = 0; i < kCount / kEach; ++i) {
     const chunk<T, kBytes> c = reinterpret_cast<const chunk<T, kBytes>*>(from)[i];
+#pragma unroll
+    for (int k = 0; k < kEach; ++k) to[i * kEach + k] = static_cast<V>(c.e[k]);
+  }
+}
+// Bytes as the registers that one access fills.
+template <int kBytes>
+struct raw;
+template <>
+struct raw<16> {
+  using type = uint4;
+};
+template <>
+struct raw<8> {
+  using type = uint2;
+};
+template <>
+struct raw<4> {
+  using type = uint32_t;
+};
+template <>
+struct raw<2> {
+  using type = uint16_t;
+};
+template <>
+struct raw<1> {
+  using type = uint8_t;
+};
+// Zeros where the condition does not hold, and nothing is read. What is conditional is the access
+// alone, so that it takes a predicate and no branch, and others can be under way with it.
+template <int kCount, class V, class T>
+TK_INLINE void load_vector_if(bool condition, V* to, const T* from) {
+  constexpr int kBytes = kAccessBytes<kCount, T>;
+  constexpr int kEach = kBytes / static_cast<int>(sizeof(T));
+  using Raw = typename raw<kBytes>::type;
+#pragma unroll
+  for (int i = 0; i < kCount / kEach; ++i) {
+    Raw r = {};
+    if (condition) r = reinterpret_cast<const Raw*>(from)[i];
+    chunk<T, kBytes> c;
+    memcpy(&c, &r, kBytes);
 #pragma unroll
     for (int k = 0; k < kEach; ++k) to[i * kEach + k] = static_cast<V>(c.e[k]);
   }

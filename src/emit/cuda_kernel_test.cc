@@ -149,7 +149,8 @@ INSTANTIATE_TEST_SUITE_P(Goldens, CudaKernelTest,
                                            "cuda_quantize", "cuda_two_sizes", "cuda_check_indices",
                                            "device_layer_norm", "device_max_pool", "device_take",
                                            "device_dense_bias_gelu", "device_conv2d_of_padded",
-                                           "device_transpose_in_vectors"),
+                                           "device_transpose_in_vectors",
+                                           "device_depthwise_bias_relu", "device_grouped_conv2d"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

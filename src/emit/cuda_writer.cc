@@ -253,8 +253,13 @@ void CudaWriter::vectorized_loop(const tir::For& n) {
   }
   for (const VectorBuffer& v : access.loads) {
     line("{} {}[{}];", element_type(v.vector), scope_.name(v.vector), constant_size(v.vector));
-    line("tk::load_vector<{}>({}, {});", constant_size(v.vector), scope_.name(v.vector),
-         address(v));
+    if (v.condition) {
+      line("tk::load_vector_if<{}>({}, {}, {});", constant_size(v.vector),
+           guard_text(v.condition, scope_), scope_.name(v.vector), address(v));
+    } else {
+      line("tk::load_vector<{}>({}, {});", constant_size(v.vector), scope_.name(v.vector),
+           address(v));
+    }
   }
   for (const VectorBuffer& v : access.stores) {
     line("{} {}[{}];", element_type(v.vector), scope_.name(v.vector), constant_size(v.vector));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/vector_access.h"
 
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -33,14 +34,15 @@ class Rewriter : public tir::Mutator {
 
   using Mutator::mutate;
   Expr mutate(const Expr& e) override {
+    if (const auto* choice = e.as<tir::Select>(); choice != nullptr && conditional_ == 0) {
+      if (Expr out = load_or_zero(*choice)) return out;
+    }
     // What is not evaluated always may be out of bounds.
     const bool choice =
         e.as<tir::Select>() != nullptr || e.as<tir::And>() != nullptr || e.as<tir::Or>() != nullptr;
     conditional_ += choice ? 1 : 0;
     const auto* load = e.as<tir::Load>();
-    Expr out = load != nullptr && conditional_ == 0 && !written_.contains(load->buffer.get())
-                   ? vector_load(*load)
-                   : Expr();
+    Expr out = load != nullptr && conditional_ == 0 ? vector_load(*load, {}) : Expr();
     if (!out) out = Mutator::mutate(e);
     conditional_ -= choice ? 1 : 0;
     return out;
@@ -63,10 +65,26 @@ class Rewriter : public tir::Mutator {
   }
 
  private:
-  Expr vector_load(const tir::Load& load) {
+  Expr vector_load(const tir::Load& load, const Expr& condition) {
+    if (written_.contains(load.buffer.get())) return {};
     const auto start = start_of(load.buffer, load.indices);
     if (!start) return {};
-    return tir::load(vector_of(out_.loads, load.buffer, *start), {var_});
+    return tir::load(vector_of(out_.loads, load.buffer, *start, condition), {var_});
+  }
+
+  // A border around an image: outside of it there is zero, for all iterations alike.
+  Expr load_or_zero(const tir::Select& choice) {
+    const auto* load = choice.yes.as<tir::Load>();
+    const auto* zero = choice.no.as<tir::FloatImm>();
+    const bool is_zero = tir::is_int(choice.no, 0) ||
+                         (zero != nullptr && zero->value == 0 && !std::signbit(zero->value));
+    if (load == nullptr || !is_zero) return {};
+    bool varies = tir::uses_var(choice.condition, var_);
+    tir::for_each_node(choice.condition, [&](const Expr& e) {
+      varies |= e.as<tir::Load>() != nullptr;
+      for (const Expr& let : inner_) varies |= e.same_as(let);
+    });
+    return varies ? Expr() : vector_load(*load, choice.condition);
   }
 
   // Indices at the first iteration, if the place moves by one element an iteration from a multiple
@@ -93,15 +111,16 @@ class Rewriter : public tir::Mutator {
   }
 
   Buffer vector_of(std::vector<VectorBuffer>& list, const Buffer& memory,
-                   const std::vector<Expr>& start) {
+                   const std::vector<Expr>& start, const Expr& condition = {}) {
     for (const VectorBuffer& v : list) {
-      bool same = v.memory == memory;
+      bool same = v.memory == memory && !v.condition == !condition &&
+                  (!condition || equal(v.condition, condition));
       for (std::size_t i = 0; same && i < start.size(); ++i) same = equal(v.indices[i], start[i]);
       if (same) return v.vector;
     }
     const Buffer vector = tir::make_buffer(memory->name + "_vector", memory->dtype, {Expr(width_)},
                                            tir::MemoryScope::kStack);
-    list.push_back({memory, vector, start});
+    list.push_back({memory, vector, start, condition});
     return vector;
   }
 

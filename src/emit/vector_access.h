@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which loads and stores of a vectorised loop are neighbours in memory, aligned, and unconditional,
-// so that one access can do for all iterations.
+// Which loads and stores of a vectorised loop are neighbours in memory, aligned, and made by all
+// iterations or none, so that one access can do for all of them.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,12 @@
 
 namespace tessera::emit {
 
-// `vector`, a stack buffer of the loop's extent, stands for memory from `indices` on.
+// `vector`, a stack buffer of the loop's extent, stands for memory from `indices` on. Where there
+// is a condition that does not hold, nothing is read and the vector is zero.
 struct VectorBuffer {
   tir::Buffer memory, vector;
   std::vector<tir::Expr> indices;
+  tir::Expr condition = {};
 };
 struct VectorAccess {
   std::vector<VectorBuffer> loads, stores;

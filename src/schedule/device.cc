@@ -60,7 +60,9 @@ bool is_short_row(const Nest& nest) {
 
 class DeviceScheduler final : public KernelScheduler {
  public:
-  explicit DeviceScheduler(const Stmt& body) : KernelScheduler(body) { join_reductions(); }
+  DeviceScheduler(const Stmt& body, const Device& device) : KernelScheduler(body), device_(device) {
+    join_reductions();
+  }
 
  private:
   std::optional<Contraction> product(std::span<const Stmt> nests) override {
@@ -117,8 +119,9 @@ class DeviceScheduler final : public KernelScheduler {
     return a_thread_each(peel(s));
   }
 
-  static std::optional<Stmt> schedule(const Stmt& s) {
+  std::optional<Stmt> schedule(const Stmt& s) const {
     Nest nest = peel(s);
+    if (auto windows = device_windows(nest, device_)) return windows;
     if (const auto reduction = as_reduction(nest.body)) {
       if (runs_along_memory(nest, *reduction)) {
         if (auto rows = device_rows(s)) return rows;
@@ -131,6 +134,8 @@ class DeviceScheduler final : public KernelScheduler {
     }
     return device_map(std::move(nest));
   }
+
+  const Device& device_;
 };
 
 }  // namespace
@@ -164,8 +169,8 @@ Stmt device_reduction(const Nest& nest, const Reduction& r) {
   return a_thread_each({nest.loops, body});
 }
 
-tir::PrimFunc schedule_device_kernel(tir::PrimFunc f) {
-  DeviceScheduler scheduler(f.body);
+tir::PrimFunc schedule_device_kernel(tir::PrimFunc f, const Device& device) {
+  DeviceScheduler scheduler(f.body, device);
   f.body = scheduler.run();
   if (!scheduler.summary().empty()) f.attrs["schedule"] = scheduler.summary();
   return place_barriers(tir::simplify(f));

@@ -2,6 +2,7 @@
 // The rules for devices: plain nests of lower/ become launches (tir/device_loops.h).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,8 +14,13 @@
 
 namespace tessera::schedule {
 
+// What schedules need to know of a device.
+struct Device {
+  std::int64_t threads = 1 << 15;  // so many keep it busy, where each has some work of its own
+};
+
 // A kernel in the canonical form of lower/primitive.h. Its attribute "schedule" says what was done.
-tir::PrimFunc schedule_device_kernel(tir::PrimFunc kernel);
+tir::PrimFunc schedule_device_kernel(tir::PrimFunc kernel, const Device& device = {});
 
 // Independent elements: one thread each, or one for as many neighbours as a vector access takes.
 // What crosses memory (a transpose) goes through shared memory in tiles.
@@ -33,6 +39,10 @@ bool runs_along_memory(const Nest& nest, const Reduction& reduction);
 // memory: what matrix products and convolutions are when no back end takes them.
 std::optional<Contraction> device_product(std::span<const tir::Stmt> nests,
                                           const std::vector<tir::Buffer>& temporaries);
+
+// A sum over windows that no tiles are made for, as a depthwise or grouped convolution is, with
+// what is made of each element: a thread for some neighbours, in registers.
+std::optional<tir::Stmt> device_windows(const Nest& nest, const Device& device);
 
 // With the barriers that teams need where their threads share memory (tir/verify_teams.h).
 tir::PrimFunc place_barriers(tir::PrimFunc kernel);

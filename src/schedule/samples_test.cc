@@ -14,6 +14,9 @@ namespace {
 // One with AVX-512, and one for which everything is worth a thread.
 const Machine kMachines[] = {{64, 32, 128 << 10, 25000}, {16, 16, 1 << 10, 0}};
 
+// The usual one, and one that is busy with the smallest kernel.
+const Device kDevices[] = {{}, {1}};
+
 class ScheduledSamples : public ::testing::TestWithParam<const relay::Operator*> {};
 
 TEST_P(ScheduledSamples, EqualEval) {
@@ -29,13 +32,15 @@ TEST_P(ScheduledSamples, EqualEval) {
                                    lower::testing::interpreted(kernel, inputs),
                                    std::string(text) + "\n" + tir::print(kernel, "kernel"));
     }
-    const tir::PrimFunc kernel = schedule_device_kernel(*plain);
-    const std::vector<Tensor> inputs = ops::random_inputs(sample, 1);
-    const std::string shown = std::string(text) + "\n" + tir::print(kernel, "kernel");
-    const auto valid = tir::verify(kernel, "kernel");
-    ASSERT_TRUE(valid.has_value()) << render(valid.error()) << shown;
-    lower::testing::expect_close(lower::testing::evaluated(sample.function, inputs),
-                                 lower::testing::interpreted(kernel, inputs), shown);
+    for (const Device& device : kDevices) {
+      const tir::PrimFunc kernel = schedule_device_kernel(*plain, device);
+      const std::vector<Tensor> inputs = ops::random_inputs(sample, 1);
+      const std::string shown = std::string(text) + "\n" + tir::print(kernel, "kernel");
+      const auto valid = tir::verify(kernel, "kernel");
+      ASSERT_TRUE(valid.has_value()) << render(valid.error()) << shown;
+      lower::testing::expect_close(lower::testing::evaluated(sample.function, inputs),
+                                   lower::testing::interpreted(kernel, inputs), shown);
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include "tir/parse.h"
 #include "tir/print.h"
 #include "tir/verify.h"
+#include "tir/verify_bounds.h"
 
 namespace tessera::schedule {
 namespace {
@@ -169,6 +170,95 @@ INSTANTIATE_TEST_SUITE_P(
         "  %0 = add(%x, %y);\n  %1 = tanh(%0);\n  %2 = sum(%1, axis=[1], keepdims=True);\n"
         "  %3 = divide(%1, %2);\n  (%3, %0)\n}\n"));
 
+// ---- Windows of which a thread makes several ----------------------------------------------------
+
+class DeviceWindows : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(DeviceWindows, EqualEvalAndStayInside) {
+  const relay::Function f = run::function_of(GetParam());
+  const std::vector<Tensor> inputs = run::inputs_of(f, 7);
+  const tir::PrimFunc kernel = schedule_device_kernel(lowered(f), {1});
+  const std::string text = GetParam() + ("\n" + tir::print(kernel, "kernel"));
+  EXPECT_NE(text.find("_sums = T.alloc_buffer"), text.npos) << text;
+  const auto valid = tir::verify(kernel, "kernel");
+  ASSERT_TRUE(valid.has_value()) << render(valid.error()) << text;
+  EXPECT_EQ(tir::unproven_accesses(kernel), std::vector<std::string>{}) << text;
+  run::expect_close(run::evaluated(f, inputs), run::interpreted(kernel, inputs), text);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ChannelsLast, DeviceWindows,
+    ::testing::Values(
+        "nn.conv2d(float16[2,9,14,24], float16[3,3,4,24], groups=6, padding=[1,1,1,1], "
+        "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        "nn.conv2d(float16[1,9,13,16], float16[3,3,8,16], groups=2, padding=[1,1,1,1], "
+        "strides=[2,2], data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        "nn.conv2d(float16[2,7,7,32], float16[3,3,16,64], groups=2, padding=[1,1,1,1], "
+        "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        // Neither places nor channels divide by anything.
+        "nn.conv2d(float16[1,7,11,15], float16[3,3,5,9], groups=3, padding=[0,1,2,1], "
+        "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        "nn.conv2d(float16[1,6,11,13], float16[5,5,1,13], groups=13, padding=[2,2,2,2], "
+        "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        // Without a border, the last thread of a row would read what is beyond it.
+        "nn.conv2d(float32[1,6,13,8], float32[3,3,1,8], groups=8, "
+        "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        "nn.conv2d(float32[1,9,23,8], float32[3,3,1,8], groups=8, strides=[2,2], "
+        "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        // Dilated: neighbours have no elements in common. Strides beyond the window: neither.
+        "nn.conv2d(float16[1,9,12,16], float16[3,3,1,16], groups=16, padding=[2,2,2,2], "
+        "dilation=[2,2], data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        "nn.conv2d(float16[1,9,13,16], float16[2,2,1,16], groups=16, strides=[3,3], "
+        "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        "nn.conv2d(float16[1,9,15,16], float16[3,3,1,16], groups=16, strides=[4,4], "
+        "dilation=[2,2], data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        "nn.conv2d(float16[1,5,40,16], float16[3,31,1,16], groups=16, padding=[1,15,1,15], "
+        "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        // Several results of one channel, and channels of which each has several results.
+        "nn.conv2d(float16[1,8,8,8], float16[3,3,1,16], groups=8, padding=[1,1,1,1], "
+        "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        "nn.conv2d(float16[1,8,8,8], float16[3,3,2,4], groups=4, padding=[1,1,1,1], "
+        "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        "nn.conv2d(int8[1,8,9,16], int8[3,3,1,16], groups=16, padding=[1,1,1,1], "
+        "out_dtype=\"int32\", data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        "nn.conv2d(bfloat16[1,8,9,16], bfloat16[3,3,1,16], groups=16, padding=[1,1,1,1], "
+        "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        "nn.conv2d(float16[1,8,9,16], float16[16,3,3,4], groups=4, padding=[1,1,1,1], "
+        "data_layout=\"NHWC\", kernel_layout=\"OHWI\")",
+        "nn.conv1d(float16[2,20,16], float16[5,4,16], groups=4, padding=[2,2], "
+        "data_layout=\"NWC\", kernel_layout=\"WIO\")",
+        "nn.conv3d(float32[1,4,5,6,8], float32[3,3,3,1,8], groups=8, padding=[1,1,1,1,1,1], "
+        "data_layout=\"NDHWC\", kernel_layout=\"DHWIO\")",
+        "def @main(%x: Tensor[(2, 9, 10, 16), float16], %w: Tensor[(3, 3, 4, 16), float16],"
+        " %b: Tensor[(16), float16], %r: Tensor[(2, 9, 10, 16), float16]) {\n"
+        "  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], groups=4, data_layout=\"NHWC\","
+        " kernel_layout=\"HWIO\");\n  %1 = add(add(%0, %b), %r);\n"
+        "  multiply(%1, sigmoid(%1))\n}\n"));
+
+INSTANTIATE_TEST_SUITE_P(
+    ChannelsFirst, DeviceWindows,
+    ::testing::Values(
+        "nn.conv2d(float16[2,24,9,14], float16[24,4,3,3], groups=6, padding=[1,1,1,1])",
+        "nn.conv2d(float16[1,12,13,9], float16[18,2,3,3], groups=6, strides=[2,2])",
+        "nn.conv2d(float32[1,6,15,7], float32[6,1,5,5], groups=6, padding=[2,2,2,2])",
+        "nn.conv2d(float32[1,6,15,7], float32[6,1,3,3], groups=6, padding=[2,2,2,2], "
+        "dilation=[2,2])",
+        "nn.conv2d(float32[1,4,10,12], float32[12,1,4,4], groups=4, strides=[2,1])",
+        "def @main(%x: Tensor[(1, 16, 9, 10), float16], %w: Tensor[(16, 4, 3, 3), float16],"
+        " %b: Tensor[(16, 1, 1), float16], %r: Tensor[(1, 16, 9, 10), float16]) {\n"
+        "  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], groups=4);\n"
+        "  nn.relu(add(add(%0, %b), %r))\n}\n"));
+
+// A sum over a whole image or matrix is no window: its terms lie along memory.
+TEST(NoWindows, AreSeenInProducts) {
+  for (const char* text : {"nn.dense(float16[4,768], float16[10,768], units=10)",
+                           "nn.batch_matmul(float32[3,20,16], float32[3,36,16], transpose_b=True)",
+                           "nn.conv2d(float16[1,16,9,9], float16[16,4,1,1], groups=4)"}) {
+    const tir::PrimFunc kernel = schedule_device_kernel(lowered(run::function_of(text)), {1});
+    EXPECT_EQ(tir::print(kernel, "kernel").find("_sums"), std::string::npos) << text;
+  }
+}
+
 // ---- Text ---------------------------------------------------------------------------------------
 
 struct Golden {
@@ -264,11 +354,17 @@ INSTANTIATE_TEST_SUITE_P(
         Golden{"conv2d", "nn.conv2d(float32[1,64,56,56], float32[64,64,3,3], padding=[1,1,1,1])"},
         Golden{"conv2d_of_padded", "nn.conv2d(float32[8,64,58,58], float32[64,64,3,3])"},
         Golden{"depthwise_bias_relu",
-               "def @main(%x: Tensor[(1, 56, 56, 96), float16],"
+               "def @main(%x: Tensor[(8, 56, 56, 96), float16],"
                " %w: Tensor[(3, 3, 1, 96), float16], %b: Tensor[(96), float16]) {\n"
                "  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], groups=96,"
                " data_layout=\"NHWC\", kernel_layout=\"HWIO\");\n"
                "  nn.relu(add(%0, %b))\n}\n"},
+        Golden{"grouped_conv2d",
+               "nn.conv2d(float16[32,28,28,256], float16[3,3,8,256], groups=32, strides=[2,2], "
+               "padding=[1,1,1,1], data_layout=\"NHWC\", kernel_layout=\"HWIO\")"},
+        Golden{"grouped_conv2d_channels_first",
+               "nn.conv2d(float16[32,128,58,56], float16[128,4,3,3], groups=32, "
+               "padding=[1,1,1,1])"},
         Golden{"dense_bias_gelu",
                "def @main(%x: Tensor[(128, 768), float32], %w: Tensor[(3072, 768), float32],"
                " %b: Tensor[(3072), float32]) {\n"

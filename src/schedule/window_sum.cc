@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/window_sum.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tir/compare.h"
+#include "tir/walk.h"
+
+namespace tessera::schedule {
+namespace {
+
+using tir::Expr;
+using tir::Stmt;
+
+constexpr std::int64_t kWidths[] = {8, 4, 2, 1};  // of vectors along channels, or along the run
+constexpr std::int64_t kMostPlaces = 8;
+constexpr std::int64_t kMostValues = 100;  // in a thread's registers
+constexpr std::int64_t kMostAlong = 16;    // elements of a window that are unrolled
+constexpr double kAccessCost = 4;          // of an access to memory, in multiplications
+constexpr std::int64_t kManyTerms = 128;   // of a sum: few threads would be long at it
+
+bool is_plain(const Stmt& s) {
+  bool plain = true;
+  tir::for_each_node(s, [&](const Stmt& part) {
+    plain &= part.as<tir::Store>() != nullptr || part.as<tir::LetStmt>() != nullptr ||
+             part.as<tir::Seq>() != nullptr;
+  });
+  return plain;
+}
+
+bool takes_sum_of_products(const Reduction& r) {
+  if (r.step.as<tir::Add>() == nullptr || r.value.as<tir::Mul>() == nullptr) return false;
+  if (r.update.as<tir::Store>() == nullptr) return false;
+  return std::all_of(r.loops.begin(), r.loops.end(), [](const Loop& l) { return l.size() > 0; });
+}
+
+// A sum, alone or in a scalar that statements behind it read.
+bool take_apart(const Nest& nest, WindowSum& w) {
+  Stmt body = nest.body;
+  const auto* own = body.as<tir::Allocate>();
+  if (own != nullptr) body = Stmt(own->body);
+  const std::vector<Stmt> all = parts(body);
+  if (all.size() < 2) return false;
+  auto r = as_reduction(tir::seq({all[0], all[1]}));
+  if (!r || !takes_sum_of_products(*r)) return false;
+  if (own != nullptr && own->buffer != r->target) return false;
+  w.loops = nest.loops;
+  w.reduction = std::move(*r);
+  w.keeps_target = own == nullptr;
+  w.epilogue.assign(all.begin() + 2, all.end());
+  return std::all_of(w.epilogue.begin(), w.epilogue.end(), is_plain);
+}
+
+bool take_image(const Expr& value, WindowSum& w) {
+  w.dtype = value.dtype();
+  const auto* cast = value.as<tir::Cast>();
+  const Expr& inner = cast != nullptr ? cast->value : value;
+  const auto* choice = inner.as<tir::Select>();
+  w.load = (choice != nullptr ? choice->yes : inner).as<tir::Load>();
+  if (choice == nullptr) return w.load != nullptr;
+  const auto* zero = choice->no.as<tir::FloatImm>();
+  w.condition = choice->condition;
+  return w.load != nullptr && loads(w.condition, {}).empty() &&
+         (tir::is_int(choice->no, 0) ||
+          (zero != nullptr && zero->value == 0 && !std::signbit(zero->value)));
+}
+
+// The channel is the one loop that the weight moves with.
+bool take_operands(WindowSum& w) {
+  const auto* product = w.reduction.value.as<tir::Mul>();
+  for (const bool swapped : {false, true}) {
+    const Expr& image = swapped ? product->b : product->a;
+    const Expr& weight = swapped ? product->a : product->b;
+    std::size_t moves_weight = 0, moves_image = 0;
+    for (std::size_t i = 0; i < w.loops.size(); ++i) {
+      if (tir::uses_var(weight, w.loops[i].var)) {
+        ++moves_weight;
+        w.channel = i;
+      } else if (tir::uses_var(image, w.loops[i].var)) {
+        ++moves_image;
+      }
+    }
+    if (moves_weight != 1 || moves_image == 0 || w.loops[w.channel].size() < 1) continue;
+    w.weight = weight;
+    if (take_image(image, w)) return true;
+  }
+  return false;
+}
+
+tir::IndexForm offset_of(const WindowSum& w) {
+  return offset_form(w.load->buffer, w.load->indices, {});
+}
+
+// Is the window one step further along, whatever the numbers, the same elements further on? Nothing
+// is known of the variables: elements beyond the ends of both loops count, too.
+bool overlaps(WindowSum& w, const Expr& place, const Expr& term) {
+  const tir::IndexForm offset = offset_of(w);
+  if (offset.hides(place) || offset.hides(term)) return false;
+  const std::int64_t by_place = offset.coefficient(place), by_term = offset.coefficient(term);
+  if (by_place <= 0 || by_term <= 0) return false;
+  const std::int64_t common = std::gcd(by_place, by_term);
+  const Expr image = w.image({}, {});
+  const auto moved = [&](const Expr& var, std::int64_t by) {
+    return tir::simplify_indices(tir::substitute(image, {{var.get(), var + by}}), {});
+  };
+  if (!tir::equal(moved(place, by_term / common), moved(term, by_place / common))) return false;
+  w.slides = by_term == common;
+  w.stride = by_place / common;
+  return true;
+}
+
+// Threads beside each other are so along the innermost loop, which has the channels or else is left
+// to them.
+bool take_place(WindowSum& w) {
+  const bool channels_last = w.channel + 1 == w.loops.size();
+  for (std::size_t i = w.loops.size() - (channels_last ? 0 : 1); i-- > 0;) {
+    const Loop& l = w.loops[i];
+    if (i == w.channel || l.size() < 1 || tir::uses_var(w.weight, l.var)) continue;
+    for (std::size_t k = 0; k < w.reduction.loops.size(); ++k) {
+      if (!overlaps(w, l.var, w.reduction.loops[k].var)) continue;
+      w.place = i;
+      w.along = k;
+      const std::int64_t size = w.reduction.loops[k].size();
+      w.slides = w.slides && size >= w.stride && size <= kMostAlong;
+      return true;
+    }
+  }
+  return false;
+}
+
+// Can a thread take so many channels? Either they see one image, or each its own, side by side.
+std::optional<bool> channels_are_own(const WindowSum& w, std::int64_t count) {
+  const Loop& channel = w.loops[w.channel];
+  if (channel.size() % count != 0) return std::nullopt;
+  if (count == 1) return false;
+  const Expr block = tir::make_var("block"), v = tir::make_var("v");
+  tir::Bounds bounds;
+  bounds.set_loop(block, 0, channel.size() / count);
+  bounds.set_loop(v, 0, count);
+  const tir::VarMap values{{channel.var.get(), block * count + v}};
+  const Expr image = tir::simplify_indices(w.image(values, {}), bounds);
+  if (!tir::uses_var(image, v)) return false;
+  if (w.condition && tir::uses_var(tir::substitute(w.condition, values), v)) return std::nullopt;
+  const tir::IndexForm offset = offset_of(w);
+  if (offset.hides(channel.var) || offset.coefficient(channel.var) != 1) return std::nullopt;
+  return true;
+}
+
+void take_run(WindowSum& w) {
+  const tir::IndexForm offset = offset_of(w);
+  for (std::size_t k = 0; k < w.reduction.loops.size(); ++k) {
+    const Expr& var = w.reduction.loops[k].var;
+    const bool conditional = w.condition && tir::uses_var(w.condition, var);
+    if (k == w.along || conditional || offset.hides(var) || offset.coefficient(var) != 1) continue;
+    w.run = k;
+  }
+}
+
+double known_count(const std::vector<Loop>& loops) {
+  double count = 1;
+  for (const Loop& l : loops) count *= static_cast<double>(l.size() < 0 ? 256 : l.size());
+  return count;
+}
+
+// Registers that the thread's values take.
+std::int64_t values_of(const WindowSum& w) {
+  const std::int64_t deep = w.own_channels ? w.channels : w.terms;
+  return w.places * w.channels + w.width() * deep + w.channels;
+}
+
+// Of all results together, in multiplications.
+double cost_of(const WindowSum& w, std::int64_t wanted) {
+  const auto n = [](std::int64_t x) { return static_cast<double>(x); };
+  const double deep = n(w.own_channels ? w.channels : w.terms);
+  const double steps = n(w.slides ? w.reduction.loops[w.along].size() : 1) * n(w.terms);
+  const double results = n(w.places) * n(w.channels);
+  const double work =
+      results * steps + n(w.width()) * (kAccessCost + deep) + steps * (kAccessCost + n(w.channels));
+  const std::int64_t extent = w.loops[w.place].size();
+  const double whole = std::ceil(n(extent) / n(w.places)) * n(w.places) / n(extent);
+  const double threads = known_count(w.loops) * whole / results;
+  return std::max(threads, n(wanted)) * work / steps;
+}
+
+// How many results a thread makes.
+bool choose_sizes(WindowSum& w, std::int64_t wanted) {
+  WindowSum best = w;
+  double least = INFINITY;
+  for (const std::int64_t channels : kWidths) {
+    const auto own = channels_are_own(w, channels);
+    if (!own) continue;
+    for (const std::int64_t terms : kWidths) {
+      if (terms > 1 && (*own || !w.run || w.reduction.loops[*w.run].size() % terms != 0)) continue;
+      for (std::int64_t places = 1; places <= kMostPlaces; ++places) {
+        w.own_channels = *own;
+        w.channels = channels;
+        w.terms = terms;
+        w.places = places;
+        if (places > w.loops[w.place].size() || values_of(w) > kMostValues) continue;
+        if (const double cost = cost_of(w, wanted); cost < least) {
+          least = cost;
+          best = w;
+        }
+      }
+    }
+  }
+  w = std::move(best);
+  const double threads = known_count(w.loops) / static_cast<double>(w.places * w.channels);
+  const bool few = threads < static_cast<double>(wanted / 8);
+  return least < INFINITY && !(few && known_count(w.reduction.loops) >= kManyTerms);
+}
+
+}  // namespace
+
+std::int64_t WindowSum::width() const {
+  return slides ? (places - 1) * stride + reduction.loops[along].size() : places;
+}
+
+Expr WindowSum::image(const tir::VarMap& values, const Expr& also_if) const {
+  Expr value = tir::load(load->buffer, load->indices);
+  Expr inside = also_if;
+  if (condition) inside = inside ? tir::logical_and(inside, condition) : condition;
+  if (inside) value = tir::select(inside, value, tir::imm(0, value.dtype()));
+  return tir::substitute(tir::cast(value, dtype), values);
+}
+
+std::optional<WindowSum> recognise_window_sum(const Nest& nest, std::int64_t threads) {
+  WindowSum w;
+  if (nest.loops.empty() || !take_apart(nest, w) || !take_operands(w) || !take_place(w)) {
+    return std::nullopt;
+  }
+  take_run(w);
+  if (!choose_sizes(w, threads)) return std::nullopt;
+  return w;
+}
+
+}  // namespace tessera::schedule

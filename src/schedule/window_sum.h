@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions whose operands have channels in common (depthwise, or in groups), recognised: which
+// loops are whose, and how many results a thread of a device makes.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "schedule/nest.h"
+
+namespace tessera::schedule {
+
+// target[..., place, ..., channel, ...] = sum of image * weight, over windows that overlap along
+// the loop over places. The weight moves with the channel and no other loop around the sum.
+struct WindowSum {
+  std::vector<Loop> loops;  // around the sum
+  std::size_t place = 0, channel = 0;
+  Reduction reduction;
+  std::vector<tir::Stmt> epilogue;  // for each element; reads the reduction's target
+  bool keeps_target = true;         // false: the epilogue alone reads it
+
+  // image: `load` as `dtype`, or 0 where there is a condition and it does not hold.
+  const tir::Load* load = nullptr;
+  tir::Expr condition, weight;
+  DType dtype;
+
+  // The reduction's loop along the windows. With `slides`, a step of the place is `stride` of its
+  // steps, so that neighbours find most of their elements in one row.
+  std::size_t along = 0;
+  bool slides = false;
+  std::int64_t stride = 1;
+  std::optional<std::size_t> run;  // the reduction's loop in which the image lies in memory
+
+  // What one thread computes: neighbours along both loops, from so many elements of the run.
+  std::int64_t places = 1, channels = 1, terms = 1;
+  std::int64_t rows = 1;      // neighbours along the loop around the places, in one block's threads
+  bool own_channels = false;  // each channel has an image of its own
+
+  // Elements of the image, along the window, that a thread has at a time.
+  std::int64_t width() const;
+  tir::Expr image(const tir::VarMap& values, const tir::Expr& also_if) const;
+};
+
+// `threads`: how many the device wants before each is to make more than one result.
+std::optional<WindowSum> recognise_window_sum(const Nest& nest, std::int64_t threads);
+
+}  // namespace tessera::schedule
