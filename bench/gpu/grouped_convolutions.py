@@ -80,7 +80,37 @@ class Layer:
                 f"\n  ({results})\n}}\n")
 
 
+@dataclass(frozen=True)
+class Mean:
+    """Of whole images, as squeeze-and-excitation and classifiers take it."""
+    size: int
+    channels: int
+    images: int = IMAGES
+
+    @property
+    def name(self) -> str:
+        return f"mean-{self.channels}-{self.size}"
+
+    @property
+    def bytes(self) -> int:
+        return 2 * self.images * self.channels * (self.size**2 + 1)
+
+    @property
+    def copies(self) -> int:
+        return max(2, min(12, round(BYTES / self.bytes)))
+
+    def relay(self) -> str:
+        images = ", ".join(f"%x{i}: Tensor[({self.images}, {self.size}, {self.size}, "
+                           f"{self.channels}), float16]" for i in range(self.copies))
+        lines = [f"  %{i} = mean(%x{i}, axis=[1, 2]);" for i in range(self.copies)]
+        results = ", ".join(f"%{i}" for i in range(self.copies))
+        return (f"#[version = \"0.0.5\"]\ndef @main({images}) {{\n" + "\n".join(lines) +
+                f"\n  ({results})\n}}\n")
+
+
 LAYERS = [
+    # EfficientNet-B0 and ResNeXt-50
+    Mean(112, 32), Mean(56, 96), Mean(28, 240), Mean(7, 1280), Mean(7, 2048),
     # ResNeXt-50
     Layer(56, 128, 32), Layer(56, 256, 32, stride=2), Layer(28, 256, 32),
     Layer(28, 512, 32, stride=2), Layer(14, 512, 32), Layer(14, 1024, 32, stride=2),
@@ -252,40 +282,47 @@ class Bench:
 
     def layer(self, layer: Layer) -> dict:
         torch = self.torch
-        functional = torch.nn.functional
         n, c, s, g, k = layer.images, layer.channels, layer.size, layer.groups, layer.kernel
-        torch.manual_seed(1)
         last = torch.contiguous_format if layer.nchw else torch.channels_last
         images = [torch.randn(n, c, s, s, device="cuda").half().contiguous(memory_format=last)
                   for _ in range(layer.copies)]
         weight = (torch.randn(c, c // g, k, k, device="cuda") / (k * (c // g) ** 0.5)).half()
         bias = torch.randn(c, device="cuda").half()
-        convolve = lambda x, w, b=None: functional.conv2d(x, w, b, layer.stride, k // 2, 1, g)
-        row = {"layer": layer.name}
+        wide = weight.contiguous(memory_format=last)
+        convolve = lambda x, w, b=None: torch.nn.functional.conv2d(x, w, b, layer.stride, k // 2, 1,
+                                                                   g)
         feeds = {f"x{i}": x if layer.nchw else x.permute(0, 2, 3, 1) for i, x in enumerate(images)}
         feeds["w"] = weight if layer.nchw else weight.permute(2, 3, 1, 0).contiguous()
         feeds["b"] = bias.view(c, 1, 1) if layer.nchw else bias
-        r = layer.result
-        shape = (n, c, r, r) if layer.nchw else (n, r, r, c)
-        calls, results = {}, {}
+        want = torch.relu(convolve(images[-1].float(), weight.float(), bias.float()))
+        return self.row(layer, feeds, want if layer.nchw else want.permute(0, 2, 3, 1),
+                        lambda: [convolve(x, wide) for x in images])
+
+    def mean(self, layer: Mean) -> dict:
+        torch = self.torch
+        images = [torch.rand(layer.images, layer.size, layer.size, layer.channels, device="cuda")
+                  .half() for _ in range(layer.copies)]
+        return self.row(layer, {f"x{i}": x for i, x in enumerate(images)},
+                        images[-1].float().mean((1, 2)), lambda: [x.mean((1, 2)) for x in images])
+
+    def row(self, layer, feeds: dict, want, peer) -> dict:
+        """Ours, the peer, and a copy, each as many kernels as there are images."""
+        torch, calls, results = self.torch, {}, {}
         for name, path in self.libraries(layer.name).items():
             library = self.tessera.Model(path)
-            results[name] = {io.name.decode(): torch.full(shape, float("nan"), device="cuda").half()
+            results[name] = {io.name.decode(): torch.full(want.shape, float("nan"),
+                                                          device="cuda").half()
                              for io in library.outputs}
             calls["ours" + name] = library.bind_on_stream(feeds, results[name],
                                                           self.stream.cuda_stream)
-        wide = weight.contiguous(memory_format=last)
-        calls["cudnn"] = self.captured(lambda: [convolve(x, wide) for x in images])
+        calls["torch"] = self.captured(peer)
         half = layer.bytes // 4
         pairs = [(torch.empty(half, dtype=torch.half, device="cuda").normal_(),
                   torch.empty(half, dtype=torch.half, device="cuda")) for _ in range(layer.copies)]
         calls["copy"] = self.captured(lambda: [b.copy_(a) for a, b in pairs])
-        medians = self.medians(calls)
-        row |= {name: 1e3 * t / layer.copies for name, t in medians.items()}
-        i = layer.copies - 1
-        want = torch.relu(convolve(images[i].float(), weight.float(), bias.float()))
-        want = want if layer.nchw else want.permute(0, 2, 3, 1)
-        row["errors"] = {name: self.error(list(of.values())[i], want)
+        row = {"layer": layer.name}
+        row |= {n: 1e3 * t / layer.copies for n, t in self.medians(calls).items()}
+        row["errors"] = {name: self.error(list(of.values())[-1], want)
                          for name, of in results.items()}
         return row
 
@@ -324,9 +361,9 @@ class Bench:
 
 def line(row: dict) -> str:
     ours = [n for n in row if n.startswith("ours")]
-    cells = [row["layer"], f"{row['copy']:.1f}", f"{row['cudnn']:.1f}"]
+    cells = [row["layer"], f"{row['copy']:.1f}", f"{row['torch']:.1f}"]
     for n in ours:
-        cells.append(f"{n[4:] or 'ours'} {row[n]:.1f} ({row[n] / row['cudnn']:.2f} of cuDNN, "
+        cells.append(f"{n[4:] or 'ours'} {row[n]:.1f} ({row[n] / row['torch']:.2f} of torch, "
                      f"{100 * row['copy'] / row[n]:.0f} %, {row['errors'][n[4:]]:.0e})")
     return "| " + " | ".join(cells) + " |"
 
@@ -335,14 +372,14 @@ def run(options) -> None:
     bench = Bench(options)
     torch = bench.torch
     print(torch.cuda.get_device_name(), torch.__version__, torch.backends.cudnn.version())
-    print("| layer | copy us | cuDNN us | ours: us (of cuDNN, % of a copy's bandwidth, error) |")
+    print("| layer | copy us | torch us | ours: us (of torch, % of a copy's bandwidth, error) |")
     print("|---|---|---|---|")
     rows = []
     with torch.no_grad(), torch.cuda.stream(bench.stream):
         for layer in LAYERS:
             if options.only and layer.name not in options.only or not bench.libraries(layer.name):
                 continue
-            rows.append(bench.layer(layer))
+            rows.append(bench.mean(layer) if isinstance(layer, Mean) else bench.layer(layer))
             print(line(rows[-1]), flush=True)
             torch.cuda.empty_cache()
         if not options.no_model:

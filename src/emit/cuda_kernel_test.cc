@@ -150,7 +150,8 @@ INSTANTIATE_TEST_SUITE_P(Goldens, CudaKernelTest,
                                            "device_layer_norm", "device_max_pool", "device_take",
                                            "device_dense_bias_gelu", "device_conv2d_of_padded",
                                            "device_transpose_in_vectors",
-                                           "device_depthwise_bias_relu", "device_grouped_conv2d"),
+                                           "device_depthwise_bias_relu", "device_grouped_conv2d",
+                                           "device_global_mean"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

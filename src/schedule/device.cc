@@ -122,6 +122,7 @@ class DeviceScheduler final : public KernelScheduler {
   std::optional<Stmt> schedule(const Stmt& s) const {
     Nest nest = peel(s);
     if (auto windows = device_windows(nest, device_)) return windows;
+    if (auto columns = device_columns(nest, device_)) return columns;
     if (const auto reduction = as_reduction(nest.body)) {
       if (runs_along_memory(nest, *reduction)) {
         if (auto rows = device_rows(s)) return rows;

@@ -16,7 +16,7 @@ namespace tessera::schedule {
 
 // What schedules need to know of a device.
 struct Device {
-  std::int64_t threads = 1 << 15;  // so many keep it busy, where each has some work of its own
+  std::int64_t threads = 1 << 16;  // so many keep it busy, where each has some work of its own
 };
 
 // A kernel in the canonical form of lower/primitive.h. Its attribute "schedule" says what was done.
@@ -43,6 +43,10 @@ std::optional<Contraction> device_product(std::span<const tir::Stmt> nests,
 // A sum over windows that no tiles are made for, as a depthwise or grouped convolution is, with
 // what is made of each element: a thread for some neighbours, in registers.
 std::optional<tir::Stmt> device_windows(const Nest& nest, const Device& device);
+
+// Sums of many terms for few results that are neighbours in memory, as a pooling's over an image is
+// whose channels are last: a block for a vector of results, its threads along the terms.
+std::optional<tir::Stmt> device_columns(const Nest& nest, const Device& device);
 
 // With the barriers that teams need where their threads share memory (tir/verify_teams.h).
 tir::PrimFunc place_barriers(tir::PrimFunc kernel);

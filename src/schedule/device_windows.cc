@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "schedule/accumulator.h"
 #include "schedule/device.h"
 #include "schedule/window_sum.h"
+#include "tir/device_loops.h"
 #include "tir/walk.h"
 
 namespace tessera::schedule {
@@ -82,19 +82,30 @@ class WindowThread {
   }
   bool is_whole() const { return w_.loops[w_.place].size() % w_.places == 0; }
 
-  // Threads of a block read rows of the image in common: some neighbours along the loop around that
-  // over places come between the latter and the channels.
+  // The warps of a block have the same channels and other places, so that they find the weights of
+  // few channels near.
   tir::VarMap places_of(const Expr& thread) const {
-    if (w_.rows == 1) return iteration(grid_, thread);
     std::vector<Loop> order = grid_;
-    const Loop above = grid_[w_.place - 1];
-    const Loop outer{tir::make_var("outer"), above.size() / w_.rows};
-    const Loop inner{tir::make_var("inner"), Expr(w_.rows)};
-    order[w_.place - 1] = outer;
-    order.insert(order.begin() + static_cast<std::ptrdiff_t>(w_.place) + 1, inner);
+    const Loop channel = grid_[w_.channel];
+    const std::int64_t lanes = lanes_of(channel.size());
+    const bool is_known = tir::as_int(iterations(grid_)) != nullptr;  // else it is a long division
+    if (!is_known || w_.channel + 1 < grid_.size() || lanes == channel.size()) {
+      return iteration(grid_, thread);
+    }
+    const Loop part{tir::make_var("part"), channel.size() / lanes};
+    const Loop lane{tir::make_var("lane"), Expr(lanes)};
+    order.back() = lane;
+    order.insert(order.begin(), part);
     tir::VarMap here = iteration(order, thread);
-    here[above.var.get()] = here.at(outer.var.get()) * w_.rows + here.at(inner.var.get());
+    here[channel.var.get()] = here.at(part.var.get()) * lanes + here.at(lane.var.get());
     return here;
+  }
+  static std::int64_t lanes_of(std::int64_t channels) {
+    constexpr std::int64_t kFewest = 8;
+    for (std::int64_t lanes = tir::kWarpThreads; lanes >= kFewest; --lanes) {
+      if (channels % lanes == 0) return lanes;
+    }
+    return channels;
   }
 
   template <class F>
@@ -165,14 +176,7 @@ class WindowThread {
   // What is read behind the sum is under way for all places before the first of them is stored.
   Stmt finish() const {
     const std::vector<Expr> at = {tir::make_var("p"), tir::make_var("v")};
-    const Reduction& r = w_.reduction;
-    std::vector<Stmt> stores;
-    if (w_.keeps_target) {
-      stores.push_back(tir::Store::make(r.target, r.indices, tir::load(sums_, at)));
-    }
-    ToAccumulator to(r.target, sums_, at);
-    for (const Stmt& s : w_.epilogue) stores.push_back(to.mutate(s));
-    const Stmt all = tir::seq(std::move(stores));
+    const Stmt all = w_.results(sums_, at);
     if (w_.places == 1 || !can_wait(all)) return over_places(at, all);
     StoresLater later(at, sums_->shape);
     const Stmt values = later.mutate(all);

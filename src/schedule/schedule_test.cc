@@ -113,10 +113,13 @@ INSTANTIATE_TEST_SUITE_P(
         "nn.log_softmax(float32[7,100])",
         "nn.layer_norm(float32[2,9,70], float32[70], float32[70])",
         "nn.rms_norm(float32[2,9,70], float32[70])", "nn.layer_norm_factors(float32[2,9,70])",
-        "mean(float32[4,60,30], axis=[-1])", "sum(float32[70,90], axis=[0])",
-        "sum(float32[5,8,9,10], axis=[1,3])", "max(float32[5,8,9,10], axis=[2,3])",
-        "transpose(float32[40,70], axes=[1,0])", "transpose(float32[512,516], axes=[1,0])",
-        "transpose(float32[6,20,3,18], axes=[0,2,3,1])",
+        "mean(float32[4,60,30], axis=[-1])", "mean(float16[2,9,10,24], axis=[1,2])",
+        "max(float32[3,70,13], axis=[1])",
+        "nn.global_avg_pool2d(float16[2,9,10,20], "
+        "layout=\"NHWC\")",
+        "sum(float32[70,90], axis=[0])", "sum(float32[5,8,9,10], axis=[1,3])",
+        "max(float32[5,8,9,10], axis=[2,3])", "transpose(float32[40,70], axes=[1,0])",
+        "transpose(float32[512,516], axes=[1,0])", "transpose(float32[6,20,3,18], axes=[0,2,3,1])",
         "nn.max_pool2d(float32[1,6,25,25], pool_size=[3,3], strides=[2,2], padding=[1,1,1,1])",
         "nn.avg_pool2d(float32[1,6,24,40], pool_size=[2,2], strides=[2,2])",
         "concatenate((float32[3,20], float32[3,33]), axis=1)"));
@@ -213,6 +216,11 @@ INSTANTIATE_TEST_SUITE_P(
         "nn.conv2d(float16[1,9,15,16], float16[3,3,1,16], groups=16, strides=[4,4], "
         "dilation=[2,2], data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
         "nn.conv2d(float16[1,5,40,16], float16[3,31,1,16], groups=16, padding=[1,15,1,15], "
+        "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        // More channels than a warp has threads.
+        "nn.conv2d(float16[2,3,5,320], float16[3,3,1,320], groups=320, padding=[1,1,1,1], "
+        "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        "nn.conv2d(float16[2,3,4,288], float16[3,3,16,288], groups=18, padding=[1,1,1,1], "
         "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
         // Several results of one channel, and channels of which each has several results.
         "nn.conv2d(float16[1,8,8,8], float16[3,3,1,16], groups=8, padding=[1,1,1,1], "
@@ -359,6 +367,7 @@ INSTANTIATE_TEST_SUITE_P(
                "  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], groups=96,"
                " data_layout=\"NHWC\", kernel_layout=\"HWIO\");\n"
                "  nn.relu(add(%0, %b))\n}\n"},
+        Golden{"global_mean", "mean(float16[32,56,56,144], axis=[1,2])"},
         Golden{"grouped_conv2d",
                "nn.conv2d(float16[32,28,28,256], float16[3,3,8,256], groups=32, strides=[2,2], "
                "padding=[1,1,1,1], data_layout=\"NHWC\", kernel_layout=\"HWIO\")"},

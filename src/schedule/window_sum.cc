@@ -12,46 +12,15 @@ namespace tessera::schedule {
 namespace {
 
 using tir::Expr;
-using tir::Stmt;
 
 constexpr std::int64_t kWidths[] = {8, 4, 2, 1};  // of vectors along channels, or along the run
 constexpr std::int64_t kMostPlaces = 8;
-constexpr std::int64_t kMostValues = 100;  // in a thread's registers
-constexpr std::int64_t kMostAlong = 16;    // elements of a window that are unrolled
-constexpr double kAccessCost = 4;          // of an access to memory, in multiplications
-constexpr std::int64_t kManyTerms = 128;   // of a sum: few threads would be long at it
-
-bool is_plain(const Stmt& s) {
-  bool plain = true;
-  tir::for_each_node(s, [&](const Stmt& part) {
-    plain &= part.as<tir::Store>() != nullptr || part.as<tir::LetStmt>() != nullptr ||
-             part.as<tir::Seq>() != nullptr;
-  });
-  return plain;
-}
-
-bool takes_sum_of_products(const Reduction& r) {
-  if (r.step.as<tir::Add>() == nullptr || r.value.as<tir::Mul>() == nullptr) return false;
-  if (r.update.as<tir::Store>() == nullptr) return false;
-  return std::all_of(r.loops.begin(), r.loops.end(), [](const Loop& l) { return l.size() > 0; });
-}
-
-// A sum, alone or in a scalar that statements behind it read.
-bool take_apart(const Nest& nest, WindowSum& w) {
-  Stmt body = nest.body;
-  const auto* own = body.as<tir::Allocate>();
-  if (own != nullptr) body = Stmt(own->body);
-  const std::vector<Stmt> all = parts(body);
-  if (all.size() < 2) return false;
-  auto r = as_reduction(tir::seq({all[0], all[1]}));
-  if (!r || !takes_sum_of_products(*r)) return false;
-  if (own != nullptr && own->buffer != r->target) return false;
-  w.loops = nest.loops;
-  w.reduction = std::move(*r);
-  w.keeps_target = own == nullptr;
-  w.epilogue.assign(all.begin() + 2, all.end());
-  return std::all_of(w.epilogue.begin(), w.epilogue.end(), is_plain);
-}
+constexpr std::int64_t kShortWindow = 3;      // of one channel, along the places: what threads wait
+constexpr std::int64_t kMostOfShortOnes = 4;  // for is memory, so that there are to be many
+constexpr std::int64_t kMostValues = 100;     // in a thread's registers
+constexpr std::int64_t kMostAlong = 16;       // elements of a window that are unrolled
+constexpr double kAccessCost = 4;             // of an access to memory, in multiplications
+constexpr std::int64_t kManyTerms = 128;      // of a sum: few threads would be long at it
 
 bool take_image(const Expr& value, WindowSum& w) {
   w.dtype = value.dtype();
@@ -70,6 +39,7 @@ bool take_image(const Expr& value, WindowSum& w) {
 // The channel is the one loop that the weight moves with.
 bool take_operands(WindowSum& w) {
   const auto* product = w.reduction.value.as<tir::Mul>();
+  if (product == nullptr || w.reduction.step.as<tir::Add>() == nullptr) return false;
   for (const bool swapped : {false, true}) {
     const Expr& image = swapped ? product->b : product->a;
     const Expr& weight = swapped ? product->a : product->b;
@@ -184,6 +154,11 @@ double cost_of(const WindowSum& w, std::int64_t wanted) {
   return std::max(threads, n(wanted)) * work / steps;
 }
 
+std::int64_t most_places(const WindowSum& w) {
+  const bool is_short = w.own_channels && w.reduction.loops[w.along].size() <= kShortWindow;
+  return std::min(is_short ? kMostOfShortOnes : kMostPlaces, w.loops[w.place].size());
+}
+
 // How many results a thread makes.
 bool choose_sizes(WindowSum& w, std::int64_t wanted) {
   WindowSum best = w;
@@ -193,12 +168,11 @@ bool choose_sizes(WindowSum& w, std::int64_t wanted) {
     if (!own) continue;
     for (const std::int64_t terms : kWidths) {
       if (terms > 1 && (*own || !w.run || w.reduction.loops[*w.run].size() % terms != 0)) continue;
-      for (std::int64_t places = 1; places <= kMostPlaces; ++places) {
-        w.own_channels = *own;
-        w.channels = channels;
-        w.terms = terms;
-        w.places = places;
-        if (places > w.loops[w.place].size() || values_of(w) > kMostValues) continue;
+      w.own_channels = *own;
+      w.channels = channels;
+      w.terms = terms;
+      for (w.places = 1; w.places <= most_places(w); ++w.places) {
+        if (values_of(w) > kMostValues) continue;
         if (const double cost = cost_of(w, wanted); cost < least) {
           least = cost;
           best = w;
@@ -227,10 +201,10 @@ Expr WindowSum::image(const tir::VarMap& values, const Expr& also_if) const {
 }
 
 std::optional<WindowSum> recognise_window_sum(const Nest& nest, std::int64_t threads) {
-  WindowSum w;
-  if (nest.loops.empty() || !take_apart(nest, w) || !take_operands(w) || !take_place(w)) {
-    return std::nullopt;
-  }
+  auto sum = as_element_sum(nest);
+  if (!sum || sum->loops.empty()) return std::nullopt;
+  WindowSum w(std::move(*sum));
+  if (!take_operands(w) || !take_place(w)) return std::nullopt;
   take_run(w);
   if (!choose_sizes(w, threads)) return std::nullopt;
   return w;

@@ -4,20 +4,19 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "schedule/nest.h"
+#include "schedule/element_sum.h"
 
 namespace tessera::schedule {
 
 // target[..., place, ..., channel, ...] = sum of image * weight, over windows that overlap along
 // the loop over places. The weight moves with the channel and no other loop around the sum.
-struct WindowSum {
-  std::vector<Loop> loops;  // around the sum
-  std::size_t place = 0, channel = 0;
-  Reduction reduction;
-  std::vector<tir::Stmt> epilogue;  // for each element; reads the reduction's target
-  bool keeps_target = true;         // false: the epilogue alone reads it
+struct WindowSum : ElementSum {
+  explicit WindowSum(ElementSum sum) : ElementSum(std::move(sum)) {}
+
+  std::size_t place = 0, channel = 0;  // of the loops
 
   // image: `load` as `dtype`, or 0 where there is a condition and it does not hold.
   const tir::Load* load = nullptr;
@@ -33,7 +32,6 @@ struct WindowSum {
 
   // What one thread computes: neighbours along both loops, from so many elements of the run.
   std::int64_t places = 1, channels = 1, terms = 1;
-  std::int64_t rows = 1;      // neighbours along the loop around the places, in one block's threads
   bool own_channels = false;  // each channel has an image of its own
 
   // Elements of the image, along the window, that a thread has at a time.
