@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Depthwise and grouped convolutions in float16 on one GPU, beside cuDNN and a copy; and ResNeXt-50.
+"""Depthwise and grouped convolutions and means of images in float16 on one GPU, and ResNeXt-50.
 
     grouped_convolutions.py make FOLDER --tessera COMMAND [--only NAMES] [--suffix OF-LIBRARIES]
                             [--no-model] [-- OPTIONS OF tessera compile]
@@ -10,11 +10,11 @@
 compiles them into FOLDER. `run` needs none of the compilers: it measures all libraries there are,
 and compares their numbers with PyTorch's in float32 in the same run.
 
-A layer is the convolution with bias and ReLU, run on as many images as are larger than the cache,
-each a kernel of its own in one replayed graph; a time is the graph's over their number. cuDNN's
-(`torch.nn.functional.conv2d`, channels_last, cudnn.benchmark) is that of the convolution alone,
-captured in the same way, and a copy moves as many bytes as the layer reads and writes. Engines run
-in turns; a result is the median of all rounds.
+A layer is the convolution with bias and ReLU, run on as many batches as are larger than the cache,
+each a kernel of its own in one replayed graph; a time is the graph's over their number. torch's is
+that of the convolution alone (cuDNN, channels_last, cudnn.benchmark), captured in the same way, and
+a copy moves as many bytes as the layer reads and writes. Engines run in turns; a result is the
+median of all rounds.
 
 Weights of ResNeXt-50 are multiples of an eighth of their scale, so that libraries pack well.
 """
@@ -123,6 +123,10 @@ LAYERS = [
     Layer(14, 480, 480), Layer(14, 672, 672, 5), Layer(14, 672, 672, 5, 2), Layer(7, 1152, 1152, 5),
     # as native code alone has them
     Layer(56, 128, 32, nchw=True), Layer(14, 512, 32, nchw=True), Layer(56, 144, 144, nchw=True),
+    # what divides by nothing
+    Layer(29, 18, 6, stride=2, images=3), Layer(13, 13, 13, 5, images=2),
+    Layer(15, 36, 4, images=2), Layer(37, 72, 72, 7, images=2),
+    Layer(11, 40, 5, nchw=True, images=2),
     # one image
     Layer(56, 128, 32, images=1), Layer(7, 1024, 32, images=1), Layer(56, 96, 96, 7, images=1),
 ]
@@ -182,9 +186,8 @@ def resnext50(path: Path, images: int) -> None:
         size = tensors[f"{name}.weight"].shape[-1]
         y = node("Conv", [x, f"{name}.weight"], name, kernel_shape=[size, size],
                  strides=[stride, stride], pads=[size // 2] * 4, group=groups)
-        return node("BatchNormalization",
-                    [y, *(f"{norm}.{p}" for p in ("weight", "bias", "running_mean", "running_var"))],
-                    norm, epsilon=1e-5)
+        of_norm = [f"{norm}.{p}" for p in ("weight", "bias", "running_mean", "running_var")]
+        return node("BatchNormalization", [y, *of_norm], norm, epsilon=1e-5)
 
     x = node("Relu", [convolution("image", "conv1", "bn1", 2)], "relu")
     x = node("MaxPool", [x], "maxpool", kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)

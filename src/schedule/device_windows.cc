@@ -82,14 +82,14 @@ class WindowThread {
   }
   bool is_whole() const { return w_.loops[w_.place].size() % w_.places == 0; }
 
-  // The warps of a block have the same channels and other places, so that they find the weights of
-  // few channels near.
+  // Where a cache would not hold the weights of all channels, the warps of a block have the same
+  // few channels and other places.
   tir::VarMap places_of(const Expr& thread) const {
     std::vector<Loop> order = grid_;
     const Loop channel = grid_[w_.channel];
     const std::int64_t lanes = lanes_of(channel.size());
     const bool is_known = tir::as_int(iterations(grid_)) != nullptr;  // else it is a long division
-    if (!is_known || w_.channel + 1 < grid_.size() || lanes == channel.size()) {
+    if (!is_known || w_.channel + 1 < grid_.size() || lanes == channel.size() || fit_in_cache()) {
       return iteration(grid_, thread);
     }
     const Loop part{tir::make_var("part"), channel.size() / lanes};
@@ -99,6 +99,14 @@ class WindowThread {
     tir::VarMap here = iteration(order, thread);
     here[channel.var.get()] = here.at(part.var.get()) * lanes + here.at(lane.var.get());
     return here;
+  }
+  bool fit_in_cache() const {
+    constexpr std::int64_t kCacheBytes = 48 << 10;
+    const Expr terms = iterations(w_.reduction.loops);
+    const std::int64_t elements = *tir::as_int(terms) * w_.loops[w_.channel].size();
+    std::int64_t bytes = 1;
+    for (const Access& a : loads(w_.weight, {})) bytes = a.buffer->dtype.size_bytes();
+    return elements * bytes <= kCacheBytes;
   }
   static std::int64_t lanes_of(std::int64_t channels) {
     constexpr std::int64_t kFewest = 8;

@@ -217,10 +217,10 @@ INSTANTIATE_TEST_SUITE_P(
         "dilation=[2,2], data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
         "nn.conv2d(float16[1,5,40,16], float16[3,31,1,16], groups=16, padding=[1,15,1,15], "
         "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
-        // More channels than a warp has threads.
-        "nn.conv2d(float16[2,3,5,320], float16[3,3,1,320], groups=320, padding=[1,1,1,1], "
+        // More weights than are to be near, of more channels than a warp has threads.
+        "nn.conv2d(float16[1,1,7,640], float16[1,41,1,640], groups=640, padding=[0,20,0,20], "
         "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
-        "nn.conv2d(float16[2,3,4,288], float16[3,3,16,288], groups=18, padding=[1,1,1,1], "
+        "nn.conv2d(float16[1,2,3,288], float16[3,3,16,288], groups=18, padding=[1,1,1,1], "
         "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
         // Several results of one channel, and channels of which each has several results.
         "nn.conv2d(float16[1,8,8,8], float16[3,3,1,16], groups=8, padding=[1,1,1,1], "
@@ -370,6 +370,9 @@ INSTANTIATE_TEST_SUITE_P(
         Golden{"global_mean", "mean(float16[32,56,56,144], axis=[1,2])"},
         Golden{"grouped_conv2d",
                "nn.conv2d(float16[32,28,28,256], float16[3,3,8,256], groups=32, strides=[2,2], "
+               "padding=[1,1,1,1], data_layout=\"NHWC\", kernel_layout=\"HWIO\")"},
+        Golden{"grouped_conv2d_of_many_weights",
+               "nn.conv2d(float16[32,14,14,512], float16[3,3,16,512], groups=32, "
                "padding=[1,1,1,1], data_layout=\"NHWC\", kernel_layout=\"HWIO\")"},
         Golden{"grouped_conv2d_channels_first",
                "nn.conv2d(float16[32,128,58,56], float16[128,4,3,3], groups=32, "

@@ -13,14 +13,14 @@ namespace {
 
 using tir::Expr;
 
-constexpr std::int64_t kWidths[] = {8, 4, 2, 1};  // of vectors along channels, or along the run
-constexpr std::int64_t kMostPlaces = 8;
-constexpr std::int64_t kShortWindow = 3;      // of one channel, along the places: what threads wait
-constexpr std::int64_t kMostOfShortOnes = 4;  // for is memory, so that there are to be many
-constexpr std::int64_t kMostValues = 100;     // in a thread's registers
-constexpr std::int64_t kMostAlong = 16;       // elements of a window that are unrolled
-constexpr double kAccessCost = 4;             // of an access to memory, in multiplications
-constexpr std::int64_t kManyTerms = 128;      // of a sum: few threads would be long at it
+// As measured on an H200: more results a thread, and fewer threads find room at a time.
+constexpr std::int64_t kChannels[] = {4, 2, 1};
+constexpr std::int64_t kTerms[] = {8, 4, 2, 1};
+constexpr std::int64_t kMostPlaces = 7;
+constexpr std::int64_t kMostValues = 100;  // in a thread's registers
+constexpr std::int64_t kMostAlong = 16;    // elements of a window that are unrolled
+constexpr double kAccessCost = 4;          // of an access to memory, in multiplications
+constexpr std::int64_t kManyTerms = 128;   // of a sum: few threads would be long at it
 
 bool take_image(const Expr& value, WindowSum& w) {
   w.dtype = value.dtype();
@@ -134,10 +134,11 @@ double known_count(const std::vector<Loop>& loops) {
   return count;
 }
 
-// Registers that the thread's values take.
+// Registers that the thread's values take. The image stays as it is in memory until it is used.
 std::int64_t values_of(const WindowSum& w) {
   const std::int64_t deep = w.own_channels ? w.channels : w.terms;
-  return w.places * w.channels + w.width() * deep + w.channels;
+  const std::int64_t image = w.width() * deep * w.load->dtype.size_bytes() / 4;
+  return w.places * w.channels + image + w.channels;
 }
 
 // Of all results together, in multiplications.
@@ -154,24 +155,20 @@ double cost_of(const WindowSum& w, std::int64_t wanted) {
   return std::max(threads, n(wanted)) * work / steps;
 }
 
-std::int64_t most_places(const WindowSum& w) {
-  const bool is_short = w.own_channels && w.reduction.loops[w.along].size() <= kShortWindow;
-  return std::min(is_short ? kMostOfShortOnes : kMostPlaces, w.loops[w.place].size());
-}
-
 // How many results a thread makes.
 bool choose_sizes(WindowSum& w, std::int64_t wanted) {
   WindowSum best = w;
   double least = INFINITY;
-  for (const std::int64_t channels : kWidths) {
+  const std::int64_t most = std::min(kMostPlaces, w.loops[w.place].size());
+  for (const std::int64_t channels : kChannels) {
     const auto own = channels_are_own(w, channels);
     if (!own) continue;
-    for (const std::int64_t terms : kWidths) {
+    for (const std::int64_t terms : kTerms) {
       if (terms > 1 && (*own || !w.run || w.reduction.loops[*w.run].size() % terms != 0)) continue;
       w.own_channels = *own;
       w.channels = channels;
       w.terms = terms;
-      for (w.places = 1; w.places <= most_places(w); ++w.places) {
+      for (w.places = 1; w.places <= most; ++w.places) {
         if (values_of(w) > kMostValues) continue;
         if (const double cost = cost_of(w, wanted); cost < least) {
           least = cost;
