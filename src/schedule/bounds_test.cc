@@ -15,6 +15,7 @@
 #include "ops/samples/samples.h"
 #include "passes/testing/text.h"
 #include "schedule/schedule.h"
+#include "tir/print.h"
 #include "tir/walk.h"
 
 namespace tessera::schedule {
@@ -127,6 +128,30 @@ TEST(Bounds, WhatIsReadAheadIsThereWithItsIndices) {
   const auto out = lower::lower(module);
   ASSERT_TRUE(out.has_value()) << render(out.error());
   EXPECT_EQ(lower::unproven_accesses(schedule(*out, target_of("cpu"))), std::vector<std::string>{});
+}
+
+// Threads that make several results of a window count open images, and rows.
+TEST(Bounds, WindowsOfOpenImagesAreInside) {
+  for (const char* shape : {"?n, 9, 13, 576", "?n, ?h, 13, 576"}) {
+    const Module module = passes::testing::module_of(fmt::format(
+        "def @main(%x: Tensor[({}), float16], %w: Tensor[(3, 3, 16, 576), float16],\n"
+        "          %b: Tensor[(576), float16]) {{\n"
+        "  %0 = fn (%p: Tensor[({}), float16], %q: Tensor[(3, 3, 16, 576), float16],\n"
+        "           %r: Tensor[(576), float16], Primitive=1) {{\n"
+        "    %1 = nn.conv2d(%p, %q, padding=[1, 1, 1, 1], groups=36, data_layout=\"NHWC\",\n"
+        "                   kernel_layout=\"HWIO\");\n    nn.relu(add(%1, %r))\n  }};\n"
+        "  %0(%x, %w, %b)\n}}\n",
+        shape, shape));
+    auto out = lower::lower(module);
+    ASSERT_TRUE(out.has_value()) << render(out.error());
+    const Module scheduled = schedule(std::move(*out), target_of("cuda"));
+    bool found = false;
+    for (const auto& [symbol, f] : scheduled.prim_funcs) {
+      found |= tir::print(f, symbol).find("_sums = ") != std::string::npos;
+    }
+    EXPECT_TRUE(found) << shape;
+    EXPECT_EQ(lower::unproven_accesses(scheduled), std::vector<std::string>{}) << shape;
+  }
 }
 
 // A check of the caller's sizes alone stands before all that writes.
