@@ -101,12 +101,12 @@ class WindowThread {
     return here;
   }
   bool fit_in_cache() const {
-    constexpr std::int64_t kCacheBytes = 48 << 10;
+    const std::int64_t cache_bytes = w_.own_channels ? 48 << 10 : 32 << 10;  // beside the image's
     const Expr terms = iterations(w_.reduction.loops);
     const std::int64_t elements = *tir::as_int(terms) * w_.loops[w_.channel].size();
     std::int64_t bytes = 1;
     for (const Access& a : loads(w_.weight, {})) bytes = a.buffer->dtype.size_bytes();
-    return elements * bytes <= kCacheBytes;
+    return elements * bytes <= cache_bytes;
   }
   static std::int64_t lanes_of(std::int64_t channels) {
     constexpr std::int64_t kFewest = 8;

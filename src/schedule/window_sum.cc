@@ -16,11 +16,13 @@ using tir::Expr;
 // As measured on an H200: more results a thread, and fewer threads find room at a time.
 constexpr std::int64_t kChannels[] = {4, 2, 1};
 constexpr std::int64_t kTerms[] = {8, 4, 2, 1};
-constexpr std::int64_t kMostPlaces = 7;
-constexpr std::int64_t kMostValues = 100;  // in a thread's registers
-constexpr std::int64_t kMostAlong = 16;    // elements of a window that are unrolled
-constexpr double kAccessCost = 4;          // of an access to memory, in multiplications
-constexpr std::int64_t kManyTerms = 128;   // of a sum: few threads would be long at it
+constexpr std::int64_t kMostPlaces = 8;
+constexpr std::int64_t kMostOfShortWindows = 7;  // of one channel, which wait for memory
+constexpr std::int64_t kShortWindow = 5;         // elements along the places
+constexpr std::int64_t kMostValues = 100;        // in a thread's registers
+constexpr std::int64_t kMostAlong = 16;          // elements of a window that are unrolled
+constexpr double kAccessCost = 4;                // of an access to memory, in multiplications
+constexpr std::int64_t kManyTerms = 128;         // of a sum: few threads would be long at it
 
 bool take_image(const Expr& value, WindowSum& w) {
   w.dtype = value.dtype();
@@ -159,7 +161,7 @@ double cost_of(const WindowSum& w, std::int64_t wanted) {
 bool choose_sizes(WindowSum& w, std::int64_t wanted) {
   WindowSum best = w;
   double least = INFINITY;
-  const std::int64_t most = std::min(kMostPlaces, w.loops[w.place].size());
+  const std::int64_t extent = w.loops[w.place].size();
   for (const std::int64_t channels : kChannels) {
     const auto own = channels_are_own(w, channels);
     if (!own) continue;
@@ -168,6 +170,8 @@ bool choose_sizes(WindowSum& w, std::int64_t wanted) {
       w.own_channels = *own;
       w.channels = channels;
       w.terms = terms;
+      const bool is_short = *own && w.reduction.loops[w.along].size() <= kShortWindow;
+      const std::int64_t most = std::min(is_short ? kMostOfShortWindows : kMostPlaces, extent);
       for (w.places = 1; w.places <= most; ++w.places) {
         if (values_of(w) > kMostValues) continue;
         if (const double cost = cost_of(w, wanted); cost < least) {

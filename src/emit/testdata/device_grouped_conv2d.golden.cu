@@ -12,9 +12,9 @@ extern "C" __global__ void __launch_bounds__(256) grouped_conv2d_launch0(
     const tk::float16* x0, const tk::float16* x1, tk::float16* __restrict__ converted) {
   tk::wait_for_inputs(x0, x1);
   const int32_t thread = int32_t(blockIdx.x) * 256 + int32_t(threadIdx.x);
-  const int32_t places = thread / 64 % 2;
-  const int32_t j = thread / 128 % 14;
-  const int32_t i = thread / 1792;
+  const int32_t places = thread / 32 % 2;
+  const int32_t j = thread / 64 % 14;
+  const int32_t i = thread / 896 % 32;
   float conv_sums[28];  // (7, 4)
   #pragma unroll
   for (int32_t p = 0; p < 7; ++p) {
@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(256) grouped_conv2d_launch0(
     for (int32_t u = 0; u < 15; ++u) {
       {
         float x0_vector[8];
-        tk::load_vector_if<8>(1 <= j * 2 + kh && 1 <= places * 14 + u, x0_vector, &x0[i * 200704 + j * 14336 + kh * 7168 + places * 3584 + u * 256 + thread / 2 % 32 * 8 - 7424]);
+        tk::load_vector_if<8>(1 <= j * 2 + kh && 1 <= places * 14 + u, x0_vector, &x0[i * 200704 + j * 14336 + kh * 7168 + places * 3584 + u * 256 + thread / 28672 * 128 + thread / 2 % 16 * 8 - 7424]);
         #pragma unroll
         for (int32_t i_1 = 0; i_1 < 8; ++i_1) {
           row[u * 8 + i_1] = x0_vector[i_1];
@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(256) grouped_conv2d_launch0(
         float weights[4];  // (4)
         {
           float x1_vector[4];
-          tk::load_vector<4>(x1_vector, &x1[kh * 6144 + k * 2048 + i_1 * 256 + thread % 64 * 4]);
+          tk::load_vector<4>(x1_vector, &x1[kh * 6144 + k * 2048 + i_1 * 256 + thread / 28672 * 128 + thread % 32 * 4]);
           #pragma unroll
           for (int32_t c = 0; c < 4; ++c) {
             weights[c] = x1_vector[c];
@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(256) grouped_conv2d_launch0(
       for (int32_t v = 0; v < 4; ++v) {
         converted_vector[v] = float(tk::float16(conv_sums[p * 4 + v]));
       }
-      tk::store_vector<4>(&converted[i * 50176 + j * 3584 + places * 1792 + p * 256 + thread % 64 * 4], converted_vector);
+      tk::store_vector<4>(&converted[i * 50176 + j * 3584 + places * 1792 + p * 256 + thread / 28672 * 128 + thread % 32 * 4], converted_vector);
     }
   }
 }
