@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schedule/element_sum.h"
+#include "tir/walk.h"
 
 namespace tessera::schedule {
 
