@@ -17,6 +17,10 @@ constexpr Operator kConv2D = conv_operator<Conv2DAttrs>(
      "kernel_layout=\"HWIO\", padding=[1,1], channels=4)",
      "nn.conv2d(float32[1,6,5,4], float32[6,3,3,2], data_layout=\"NHWC\", "
      "kernel_layout=\"OHWI\", groups=2)",
+     "nn.conv2d(float16[2,5,6,6], float16[3,3,3,4], data_layout=\"NHWC\", "
+     "kernel_layout=\"HWIO\", groups=2, strides=[2,2], padding=[1,1])",
+     "nn.conv2d(float32[1,5,7,12], float32[5,3,1,12], data_layout=\"NHWC\", "
+     "kernel_layout=\"HWIO\", groups=12, padding=[2,1])",
      "nn.conv2d(int8[1,2,4,4], int8[3,2,2,2], out_dtype=\"int32\")",
      "nn.conv2d(uint8[1,2,4,4], int8[3,2,2,2], out_dtype=\"int32\")",
      "nn.conv2d(float32[1,2,4,3], float32[3,2,1,1], out_layout=\"NHWC\")",
