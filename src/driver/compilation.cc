@@ -11,6 +11,7 @@
 #include "driver/collage_placer.h"
 #include "driver/model_loops.h"
 #include "driver/pipeline.h"
+#include "driver/slow_loops.h"
 #include "driver/slow_products.h"
 #include "driver/tuning.h"
 #include "driver/warnings.h"
@@ -100,9 +101,19 @@ Result<Lowered> Compilation::front_half() {
   const std::vector<PlacementRow> rest = native_rows(lowered.module, facts_);
   report.placement.insert(report.placement.end(), rest.begin(), rest.end());
   TESSERA_TRY_VOID(check_required(report.placement, options_.require));
+  if (tells_slow_code()) {
+    if (auto slow = slow_loops(lowered.module, facts_, converts_halves(code_))) {
+      add_warnings({*std::move(slow)});
+    }
+  }
   done("lower", fmt::format("{} kernels, arena {} bytes", lowered.module.externs.size(),
                             lowered.plan.pools[0].bytes));
   return lowered;
+}
+
+bool Compilation::tells_slow_code() const {
+  const bool is_on_cpu = compute_target(options_.targets).device() == DeviceType::kCpu;
+  return options_.partition != Partition::kNone && is_on_cpu;
 }
 
 Result<void> Compilation::tune() {
@@ -140,8 +151,7 @@ Result<Module> Compilation::place(Partitioned parts) {
   add_warnings(std::move(placed.warnings));
   Module module = std::move(placed.module);
   facts_ = std::move(placed);
-  const bool is_on_cpu = compute_target(options_.targets).device() == DeviceType::kCpu;
-  if (options_.partition != Partition::kNone && is_on_cpu) {
+  if (tells_slow_code()) {
     if (auto slow = slow_products(module, facts_)) add_warnings({*std::move(slow)});
   }
   done("place", fmt::format("{} regions on back ends", report.placement.size()));

@@ -53,6 +53,7 @@ class Compilation {
 
   void add_warnings(std::vector<Diagnostic> warnings);
   Result<link::Toolchain> find_toolchain() const;
+  bool tells_slow_code() const;
   Result<void> measure_tasks(const std::vector<byoc::TuningTask>& tasks);
   // What is measured is measured before it is read.
   Result<Module> place(Partitioned parts);

@@ -60,4 +60,11 @@ Result<MachineCode> machine_code(const Target& cpu, const link::Compiler& compil
   return code;
 }
 
+bool converts_halves(const MachineCode& code) {
+  const auto has = [&](const char* feature) {
+    return std::ranges::find(code.cpu_features, feature) != code.cpu_features.end();
+  };
+  return !has("sse2") || has("f16c");
+}
+
 }  // namespace tessera::driver

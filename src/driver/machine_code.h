@@ -21,4 +21,7 @@ struct MachineCode {
 // Asks the compiler which instructions `-mcpu` of the target switches on.
 Result<MachineCode> machine_code(const Target& cpu, const link::Compiler& compiler);
 
+// Are there instructions that convert float16? Where the features of the CPU are not known, too.
+bool converts_halves(const MachineCode& code);
+
 }  // namespace tessera::driver

@@ -115,6 +115,7 @@ Json steps(const Module& lowered) {
     list.push_back({{"kernel", cost.kernel},
                     {"flops", number_or_formula(cost.flops)},
                     {"bytes", number_or_formula(cost.bytes)}});
+    if (cost.is_narrow) list.back()["narrow"] = true;
   }
   return list;
 }

@@ -21,8 +21,6 @@ using relay::Function;
 using relay::NodeId;
 using Sizes = std::map<std::string, Dim>;
 
-// Generated code takes a millisecond for so many.
-constexpr double kManyMultiplications = 1e6;
 constexpr std::size_t kShown = 3;
 
 struct Product {
@@ -32,10 +30,8 @@ struct Product {
   bool has_unknown_size;
 };
 
-// What is not known counts as a likely size does.
 double number(const Dim& size, const Sizes& likely) {
-  const auto known = size.substitute(likely).as_constant();
-  return static_cast<double>(known ? *known : likely_size(Symbol()));
+  return static_cast<double>(likely_value(size, likely));
 }
 
 double elements(const Type& tensor, const Sizes& likely) {

@@ -9,6 +9,9 @@
 
 namespace tessera::driver {
 
+// From so many on they are told: generated code takes a millisecond.
+constexpr double kManyMultiplications = 1e6;
+
 // One warning for all of them, about those that take longest; `placed` is what back ends left.
 std::optional<Diagnostic> slow_products(const Module& placed, const PlacementFacts& facts);
 

@@ -11,10 +11,6 @@
 namespace tessera::driver {
 namespace {
 
-Dim size_of(const tir::Expr& e) {
-  return parse_dim_expression("(" + tir::print(e) + ")").value_or(Dim::unknown());
-}
-
 Dim bytes_of(const tir::Buffer& buffer) {
   Dim bytes = buffer->dtype.size_bytes();
   for (const tir::Expr& e : buffer->shape) bytes = bytes * size_of(e);
@@ -87,6 +83,16 @@ Dim bytes_of(const tir::CallKernel& call, const Module& module) {
   return read + written;
 }
 
+bool is_narrow(const Extern& callee) {
+  const auto has_16_bits = [](const std::vector<Type>& tensors) {
+    return std::any_of(tensors.begin(), tensors.end(), [](const Type& t) {
+      return t.dtype() == kFloat16 || t.dtype() == kBFloat16;
+    });
+  };
+  return callee.float32_precision != kFloat32 || has_16_bits(callee.inputs) ||
+         has_16_bits(callee.outputs);
+}
+
 // What the symbols of a body's parameters are in this call: other calls may share the kernel.
 Dim flops_of(const tir::CallKernel& call, const relay::Function& body) {
   std::vector<Type> tensors;
@@ -107,6 +113,10 @@ Dim flops_of(const tir::CallKernel& call, const relay::Function& body) {
 
 }  // namespace
 
+Dim size_of(const tir::Expr& e) {
+  return parse_dim_expression("(" + tir::print(e) + ")").value_or(Dim::unknown());
+}
+
 std::vector<StepCost> step_costs(const Module& lowered) {
   std::vector<StepCost> costs;
   tir::for_each_node(lowered.prim_funcs.at("main").body, [&](const tir::Stmt& s) {
@@ -116,7 +126,10 @@ std::vector<StepCost> step_costs(const Module& lowered) {
     // A kernel that no operator asks for copies.
     Dim flops = lowered.prim_funcs.contains(call->symbol) ? Dim(0) : Dim::unknown();
     if (body != lowered.functions.end()) flops = flops_of(*call, body->second);
-    costs.push_back({call->symbol, flops, bytes_of(*call, lowered)});
+    std::vector<Dim> dims;
+    for (const tir::Expr& e : call->dims) dims.push_back(size_of(e));
+    costs.push_back({call->symbol, flops, bytes_of(*call, lowered),
+                     is_narrow(lowered.externs.at(call->symbol)), std::move(dims)});
   });
   return costs;
 }

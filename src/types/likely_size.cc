@@ -18,4 +18,8 @@ std::map<std::string, Dim> likely_sizes(const SymbolTable& symbols) {
   return sizes;
 }
 
+std::int64_t likely_value(const Dim& size, const std::map<std::string, Dim>& likely) {
+  return size.substitute(likely).as_constant().value_or(likely_size(Symbol()));
+}
+
 }  // namespace tessera

@@ -25,5 +25,12 @@ TEST(LikelySize, OfAllSymbols) {
             (std::map<std::string, Dim>{{"batch", Dim(8)}, {"seq", Dim(384)}}));
 }
 
+TEST(LikelySize, OfWhatIsMadeOfSymbols) {
+  const auto likely = likely_sizes({{"batch", symbol(1, 8)}});
+  EXPECT_EQ(likely_value(Dim::symbol("batch") * Dim(3), likely), 24);
+  EXPECT_EQ(likely_value(Dim::unknown(), likely), 128);
+  EXPECT_EQ(likely_value(Dim::symbol("other"), likely), 128);
+}
+
 }  // namespace
 }  // namespace tessera
