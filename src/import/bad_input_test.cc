@@ -167,6 +167,35 @@ TEST(BadGraph, WrongStatementsAboutValuesRefuseNothing) {
                     {Code::kShapeMismatch, "node `hot`", "2 dimensions, declared are 3"});
 }
 
+// As exporters leave weights that they fused a normalisation into, in a model of 16 bits.
+TEST(BadGraph, WeightsOfAnotherFloatAreConverted) {
+  struct Case {
+    const char* op;
+    std::vector<std::int64_t> x, w;
+  };
+  for (const Case& c :
+       {Case{"Conv", {1, 2, 5, 5}, {3, 2, 3, 3}}, Case{"ConvTranspose", {1, 2, 5, 5}, {2, 3, 3, 3}},
+        Case{"Gemm", {4, 2}, {2, 3}}}) {
+    TestModel m;
+    m.input("x", c.x, onnx::TensorProto::BFLOAT16);
+    m.input("w", c.w);
+    m.input("b", {3});
+    m.node(c.op, {"x", "w", "b"}, {"y"}, "fused");
+    m.output("y");
+    const auto module = m.import();
+    ASSERT_TRUE(module) << render(module.error());
+    const relay::Function& main = module->functions.at("main");
+    EXPECT_EQ(main.type(main.result()).dtype(), kBFloat16) << c.op;
+    ASSERT_EQ(module->warnings.size(), 2u);
+    expect_diagnostic(module->warnings[0], {Code::kUnsupportedOnnxNode, "node `fused`",
+                                            "its input 1 is of float32, and its data are of "
+                                            "bfloat16"});
+    m.proto.mutable_graph()->mutable_input(1)->mutable_type()->mutable_tensor_type()->set_elem_type(
+        onnx::TensorProto::INT8);
+    EXPECT_FALSE(m.import()) << c.op;
+  }
+}
+
 TEST(BadGraph, Unsorted) {
   TestModel m;
   m.input("x", {2});

@@ -9,9 +9,9 @@ namespace tessera::import {
 namespace {
 
 Value biased_conv(Node& n) {
-  const Value y = convolve(input(n, 0), input(n, 1));
+  const Value x = input(n, 0), y = convolve(x, weights_of(x, 1));
   if (!n.has_input(2)) return y;
-  return {n, n.call("nn.bias_add", {y, n.input(2)}, {{"axis", 1}})};
+  return {n, n.call("nn.bias_add", {y, weights_of(x, 2)}, {{"axis", 1}})};
 }
 
 std::vector<NodeId> convert_conv(Node& n) { return {biased_conv(n)}; }
@@ -89,7 +89,7 @@ void set_pads_for_output(Value x, Window& w, Ints& output_padding) {
 }
 
 std::vector<NodeId> convert_conv_transpose(Node& n) {
-  const Value x = input(n, 0), w = input(n, 1);
+  const Value x = input(n, 0), w = weights_of(x, 1);
   const std::size_t spatial = spatial_rank(n, x);
   const Ints weight = w.sizes();
   Window window = read_steps(n, kernel_of(x, w));
@@ -105,7 +105,7 @@ std::vector<NodeId> convert_conv_transpose(Node& n) {
                            {"dilation", window.dilations},
                            {"groups", groups}});
   if (!n.has_input(2)) return {y};
-  return {n.call("nn.bias_add", {y, n.input(2)}, {{"axis", 1}})};
+  return {n.call("nn.bias_add", {y, weights_of(x, 2)}, {{"axis", 1}})};
 }
 
 // Column (c, k) of place p is added where a transposed convolution with the identity as its weight

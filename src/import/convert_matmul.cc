@@ -59,7 +59,7 @@ std::vector<NodeId> convert_fused_matmul(Node& n) {
 }
 
 Value gemm(Node& n) {
-  const NodeId a = n.input(0), b = n.input(1);
+  const Value a = input(n, 0), b = weights_of(a, 1);
   const bool trans_a = n.flag_attr("transA", false), trans_b = n.flag_attr("transB", false);
   const double alpha = n.float_attr("alpha", 1), beta = n.float_attr("beta", 1);
   n.ignore_attr("broadcast");    // of opset 6 and older: always done since
@@ -71,7 +71,7 @@ Value gemm(Node& n) {
                    {{"units", units}, {"transpose_a", trans_a}, {"transpose_b", trans_b}});
   const Value y = scaled(Value(n, product), alpha);
   if (!n.has_input(2)) return y;
-  const Value c = input(n, 2);
+  const Value c = weights_of(a, 2);
   return beta == 0 ? y : y + scaled(c, beta);
 }
 

@@ -116,6 +116,17 @@ Value Value::matmul(NodeId other) const {
 
 Value input(Node& n, std::size_t i) { return {n, n.input(i)}; }
 
+Value weights_of(Value x, std::size_t i) {
+  Node& n = x.node();
+  const Value w = input(n, i);
+  if (w.dtype() == x.dtype() || !w.dtype().is_float() || !x.dtype().is_float()) return w;
+  n.warn(fmt::format("its input {} is of {}, and its data are of {}, of which all must be: it is "
+                     "converted",
+                     i, to_string(w.dtype()), to_string(x.dtype())),
+         "export the model with one type, or without fusing normalisations into weights");
+  return w.cast(x.dtype());
+}
+
 Value input_or(Node& n, std::size_t i, double number, DType dtype) {
   return {n, n.has_input(i) ? n.input(i) : n.scalar(number, dtype)};
 }

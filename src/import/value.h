@@ -95,6 +95,10 @@ inline Value where(Value condition, Value a, Value b) {
 }
 
 Value input(Node& n, std::size_t i);
+// Input `i` as weights of `x`. An exporter that fuses a normalisation into weights of 16 bits
+// leaves them in float32, though ONNX wants one type: they are rounded to that of x, with a
+// warning.
+Value weights_of(Value x, std::size_t i);
 // The input, or the number as a scalar of the type if it is not given.
 Value input_or(Node& n, std::size_t i, double number, DType dtype);
 Value concat(Node& n, const std::vector<Value>& parts, std::int64_t axis);
