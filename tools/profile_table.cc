@@ -21,6 +21,7 @@ constexpr double kMarked = 5;  // times longer than at the roof
 // What one call costs.
 struct Cost {
   std::optional<double> flops, bytes;
+  bool is_narrow = false;
 };
 
 // What the inputs say of the symbols in their shapes.
@@ -55,7 +56,8 @@ std::vector<Cost> step_costs(const exec::Session& session, std::span<const Tenso
   try {
     const std::map<std::string, Dim> sizes = sizes_of(metadata, inputs);
     for (const Json& step : metadata.value("steps", Json::array())) {
-      costs.push_back({value_of(step, "flops", sizes), value_of(step, "bytes", sizes)});
+      costs.push_back({value_of(step, "flops", sizes), value_of(step, "bytes", sizes),
+                       step.value("narrow", false)});
     }
   } catch (const Json::exception&) {
     costs.clear();
@@ -80,6 +82,7 @@ std::vector<ProfileRow> rows_of(const std::vector<exec::KernelTime>& times,
                                        ProfileRow{time.kernel, time.backend, 0, 0, 0.0, 0.0})
                           .first->second;
     row.calls += calls;
+    row.is_narrow |= cost.is_narrow;
     row.us += calls * static_cast<double>(time.min_ns) / 1e3;
     add(row.flops, cost.flops, calls);
     add(row.bytes, cost.bytes, calls);
@@ -119,6 +122,19 @@ std::string row_text(const ProfileRow& row, const Profile& profile, double all_u
                      cell(giga(row.bytes, row.us)), part ? percent(*part) : "-", off);
 }
 
+std::string roof_text(const Profile& profile) {
+  const Roof& roof = *profile.roof;
+  const std::string of = profile.threads == 0 ? "the device"
+                                              : fmt::format("{} thread{}", profile.threads,
+                                                            profile.threads == 1 ? "" : "s");
+  const std::string narrow =
+      roof.narrow_flops_per_second > 0
+          ? fmt::format(", {:.1f} in 16 bits", roof.narrow_flops_per_second / 1e9)
+          : "";
+  return fmt::format("roof of {}: {:.1f} GFLOP/s in float32{}, {:.1f} GB/s\n", of,
+                     roof.flops_per_second / 1e9, narrow, roof.bytes_per_second / 1e9);
+}
+
 Json number_or_null(std::optional<double> value) { return value ? Json(*value) : Json(); }
 
 }  // namespace
@@ -137,24 +153,26 @@ Result<Profile> measure_profile(exec::Session& session, std::span<const Tensor> 
   for (const ProfileRow& row : profile.rows) bytes += row.bytes.value_or(0);
   if (device_ns == 0) {
     profile.roof = measure_roof(profile.threads, static_cast<std::int64_t>(std::min(bytes, 1e15)));
+    return profile;
   }
+  profile.threads = 0;
+  TESSERA_TRY(const auto rates, session.device_rates());
+  if (rates) profile.roof = Roof{rates->float32_flops, rates->bytes, rates->float16_flops};
   return profile;
 }
 
 std::optional<double> part_of_roof(const ProfileRow& row, const Profile& profile) {
   if (!profile.roof || !row.flops || !row.bytes || row.us <= 0) return std::nullopt;
-  const double least_s = std::max(*row.flops / profile.roof->flops_per_second,
-                                  *row.bytes / profile.roof->bytes_per_second);
+  const Roof& roof = *profile.roof;
+  const bool is_narrow = row.is_narrow && roof.narrow_flops_per_second > 0;
+  const double rate = is_narrow ? roof.narrow_flops_per_second : roof.flops_per_second;
+  const double least_s = std::max(*row.flops / rate, *row.bytes / roof.bytes_per_second);
   return least_s > 0 ? std::optional(1e6 * least_s / row.us) : std::nullopt;
 }
 
 std::string profile_table(const Profile& profile) {
   std::string text;
-  if (profile.roof) {
-    text += fmt::format("roof of {} thread{}: {:.1f} GFLOP/s in float32, {:.1f} GB/s\n",
-                        profile.threads, profile.threads == 1 ? "" : "s",
-                        profile.roof->flops_per_second / 1e9, profile.roof->bytes_per_second / 1e9);
-  }
+  if (profile.roof) text += roof_text(profile);
   std::size_t width = 6;
   for (const ProfileRow& row : profile.rows) width = std::max(width, row.kernel.size());
   text += fmt::format("{:<{}}  {:<8}  {:>5}  {:>9}  {:>7}  {:>8}  {:>7}  {:>8}\n", "kernel", width,
@@ -169,6 +187,9 @@ Json profile_json(const Profile& profile) {
   if (profile.roof) {
     json["roof"] = {{"gflops_per_s", profile.roof->flops_per_second / 1e9},
                     {"gbytes_per_s", profile.roof->bytes_per_second / 1e9}};
+    if (const double narrow = profile.roof->narrow_flops_per_second; narrow > 0) {
+      json["roof"]["narrow_gflops_per_s"] = narrow / 1e9;
+    }
   }
   const double all_us = sum_of_us(profile);
   for (const ProfileRow& row : profile.rows) {

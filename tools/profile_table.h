@@ -21,12 +21,13 @@ struct ProfileRow {
   double calls = 0, us = 0;     // of a run
   std::optional<double> flops;  // of these calls
   std::optional<double> bytes;
+  bool is_narrow = false;  // products as exact as those of 16 bits
 };
 
 struct Profile {
   std::vector<ProfileRow> rows;  // the longest first
-  int threads = 0;
-  std::optional<Roof> roof;  // of a CPU
+  int threads = 0;               // 0: on a device
+  std::optional<Roof> roof;      // nothing for a library on a device that cannot measure it
 };
 
 // Runs the session, which is bound to `inputs`, some more times with the clock on every kernel.

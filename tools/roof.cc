@@ -130,7 +130,7 @@ Roof measure_roof(int threads, std::int64_t bytes) {
     return sum;
   });
   return {2.0 * loops.floats * kChains * kFmaRounds * threads / fma_seconds,
-          static_cast<double>(sizeof(float) * each * rounds * count) / read_seconds};
+          static_cast<double>(sizeof(float) * each * rounds * count) / read_seconds, 0};
 }
 
 }  // namespace tessera::tools

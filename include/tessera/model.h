@@ -281,6 +281,22 @@ TESSERA_API int32_t tessera_instance_profile_count(const tessera_instance* insta
 TESSERA_API int32_t tessera_instance_profile_entry(const tessera_instance* instance, int32_t index,
                                                    tessera_profile_entry* entry);
 
+// What an instance's device can do at most, by which figures of kernels are judged. All are 0 on a
+// CPU.
+typedef struct tessera_rates {
+  uint32_t struct_bytes;
+  int32_t pad;
+  double bytes_per_second;          // read and written, by copies in the device's memory
+  double float32_flops_per_second;  // of multiply-adds, each of which is two
+  double float16_flops_per_second;  // of matrix units, with sums in float32
+} tessera_rates;
+
+#define TESSERA_RATES_INIT \
+  { (uint32_t)sizeof(tessera_rates), 0, 0, 0, 0 }
+
+// Measures them, for some tens of milliseconds and with memory of its own.
+TESSERA_API int32_t tessera_instance_rates(tessera_instance* instance, tessera_rates* rates);
+
 #ifdef __cplusplus
 }
 #endif

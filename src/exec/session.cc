@@ -32,7 +32,8 @@ namespace tessera::exec {
   X(tessera_model_weight_count)    \
   X(tessera_model_weight)          \
   X(tessera_instance_set_weight)   \
-  X(tessera_instance_memory)
+  X(tessera_instance_memory)       \
+  X(tessera_instance_rates)
 
 struct ModelApi {
 #define X(f) decltype(&::f) f = nullptr;
@@ -268,6 +269,14 @@ std::optional<DeviceMemory> Session::device_memory() const {
     return std::nullopt;
   }
   return DeviceMemory{m.constant_bytes, m.pool_bytes, m.other_bytes, m.pinned_bytes};
+}
+
+Result<std::optional<DeviceRates>> Session::device_rates() {
+  tessera_rates r = TESSERA_RATES_INIT;
+  if (api_->tessera_instance_rates == nullptr) return std::nullopt;
+  TESSERA_TRY_VOID(status(api_->tessera_instance_rates(instance_, &r)));
+  if (r.bytes_per_second == 0) return std::nullopt;
+  return DeviceRates{r.bytes_per_second, r.float32_flops_per_second, r.float16_flops_per_second};
 }
 
 Result<void> Session::profile(bool on) {

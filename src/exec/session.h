@@ -39,6 +39,11 @@ struct DeviceMemory {
   std::uint64_t constants = 0, pools = 0, other = 0, pinned = 0;
 };
 
+// What a device can do at most, a second.
+struct DeviceRates {
+  double bytes = 0, float32_flops = 0, float16_flops = 0;
+};
+
 // The functions of model.h, from a library or from the runtime that is linked into this process.
 struct ModelApi;
 
@@ -81,6 +86,8 @@ class Session {
   Result<std::uint64_t> device_ns();  // of the latest run on a device other than the CPU, else 0
   // What the instance has by now; nothing on a CPU, and for libraries that do not tell.
   std::optional<DeviceMemory> device_memory() const;
+  // Measured now; nothing on a CPU, and for libraries that cannot.
+  Result<std::optional<DeviceRates>> device_rates();
   Result<void> profile(bool on);  // switches measuring on (figures to zero) or off
   std::vector<KernelTime> kernel_times() const;
 

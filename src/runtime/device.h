@@ -59,6 +59,13 @@ struct tessera_device_api {
   int32_t (*end_capture)(void* stream, void** graph, tessera_device_error* error);  // null: failed
   int32_t (*launch_graph)(void* graph, void* stream, tessera_device_error* error);
   void (*destroy_graph)(void* graph);
+
+  // Products of numbers in registers, whose rate is what the device can do at most. `multiply` puts
+  // some into the stream, of float16 or float32; *flops: how many operations these are.
+  int32_t (*create_products)(void** products, tessera_device_error* error);
+  void (*destroy_products)(void* products);
+  int32_t (*multiply)(void* products, int32_t of_float16, void* stream, uint64_t* flops,
+                      tessera_device_error* error);
 };
 
 #ifdef __cplusplus

@@ -28,8 +28,10 @@ struct FakeDevice {
   std::map<const void*, tessera_device> places;  // pieces of memory
   std::uint64_t free_bytes = 1 << 20;
   int copies = 0, waits = 0, replays = 0, recordings = 0, graphs = 0, streams = 0, events = 0;
+  int products = 0;
   bool has_driver = true, capturing = false, caller_captures = false, records = true,
        may_record = true;
+  bool multiplies = true;
   // A device that copies as late as it may: when somebody waits for it.
   bool is_late = false;
   std::vector<FakeCopy> asked;  // of such a device
@@ -156,6 +158,19 @@ inline const tessera_device_api kApi = {
       return TESSERA_OK;
     },
     .destroy_graph = [](void*) { --device.graphs; },
+    .create_products = [](void** products, tessera_device_error* error) -> std::int32_t {
+      *products = nullptr;
+      if (!device.multiplies) return refuse(error, TESSERA_KERNEL_FAILED, "no products");
+      ++device.products;
+      *products = &device;
+      return TESSERA_OK;
+    },
+    .destroy_products = [](void*) { --device.products; },
+    .multiply = [](void*, std::int32_t of_float16, void*, std::uint64_t* flops,
+                   tessera_device_error*) -> std::int32_t {
+      *flops = of_float16 != 0 ? 8000 : 2000;
+      return TESSERA_OK;
+    },
 };
 
 class DeviceTest : public ::testing::Test, public ProgramFixture {
@@ -173,7 +188,7 @@ class DeviceTest : public ::testing::Test, public ProgramFixture {
     tessera_model_destroy(model_);
     for (void* memory : mine_) release(memory);
     EXPECT_TRUE(device.places.empty());
-    EXPECT_EQ(device.streams + device.events + device.graphs, 0);
+    EXPECT_EQ(device.streams + device.events + device.graphs + device.products, 0);
   }
 
   std::int32_t try_create(const tessera_instance_options* options = nullptr) {

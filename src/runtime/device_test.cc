@@ -298,6 +298,31 @@ TEST_F(DeviceTest, TheMemoryOfAnInstanceIsTold) {
   EXPECT_EQ(tessera_instance_memory(instance_, nullptr), TESSERA_INVALID_ARGUMENT);
 }
 
+// All that the device does takes a microsecond; copies read and write what there is memory for.
+TEST_F(DeviceTest, RatesAreMeasured) {
+  create();
+  tessera_rates rates = TESSERA_RATES_INIT;
+  ASSERT_EQ(tessera_instance_rates(instance_, &rates), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(rates.struct_bytes, sizeof rates);
+  EXPECT_EQ(rates.bytes_per_second, 1e6 * (1 << 20));
+  EXPECT_EQ(rates.float32_flops_per_second, 2e9);
+  EXPECT_EQ(rates.float16_flops_per_second, 8e9);
+  ASSERT_EQ(run(), TESSERA_OK);  // as before
+}
+
+TEST_F(DeviceTest, RatesThatCannotBeMeasuredAreTold) {
+  create();
+  tessera_rates rates = TESSERA_RATES_INIT;
+  device.multiplies = false;
+  EXPECT_EQ(tessera_instance_rates(instance_, &rates), TESSERA_KERNEL_FAILED);
+  EXPECT_STREQ(tessera_last_error(), "no products");
+  device.multiplies = true;
+  device.free_bytes = 1000;
+  EXPECT_EQ(tessera_instance_rates(instance_, &rates), TESSERA_OUT_OF_MEMORY);
+  EXPECT_STREQ(tessera_last_error(), "out of device memory");
+  EXPECT_EQ(tessera_instance_rates(instance_, nullptr), TESSERA_INVALID_ARGUMENT);
+}
+
 TEST_F(DeviceTest, ProfileHasTheDevicesTimes) {
   create();
   ASSERT_EQ(tessera_instance_profile(instance_, 1), TESSERA_OK);

@@ -4,35 +4,21 @@
 #include "runtime/device.h"
 
 #include <cinttypes>
-#include <cstdarg>
 #include <cstdint>
-#include <cstdio>
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include "runtime/cuda/check.h"
+#include "runtime/cuda/products.h"
 #include "runtime/device_arch.h"
 #include "runtime/visible_devices.h"
 
 namespace {
 
-__attribute__((format(printf, 3, 4))) std::int32_t fail(tessera_device_error* error,
-                                                        std::int32_t status, const char* format,
-                                                        ...) {
-  va_list args;
-  va_start(args, format);
-  std::vsnprintf(error->text, sizeof error->text, format, args);
-  va_end(args);
-  return status;
-}
-
-// Zero, or the error with what was being done.
-std::int32_t check(cudaError_t status, const char* what, tessera_device_error* error) {
-  if (status == cudaSuccess) return TESSERA_OK;
-  cudaGetLastError();  // forget it, if it can be forgotten
-  return fail(error, TESSERA_KERNEL_FAILED, "%s: %s", what, cudaGetErrorString(status));
-}
+using tessera::runtime::cuda::check;
+using tessera::runtime::cuda::fail;
 
 cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
@@ -246,11 +232,31 @@ void destroy_graph(void* graph) { cudaGraphExecDestroy(static_cast<cudaGraphExec
 extern "C" {
 extern const tessera_device_api tessera_cuda_device;
 const tessera_device_api tessera_cuda_device = {
-    open_device,       enter,          leave,         allocate,
-    release,           allocate_host,  release_host,  place_of,
-    create_stream,     destroy_stream, copy,          synchronize,
-    create_event,      destroy_event,  record_event,  wait_event,
-    synchronize_event, elapsed_ns,     is_capturing,  begin_capture,
-    end_capture,       launch_graph,   destroy_graph,
+    open_device,
+    enter,
+    leave,
+    allocate,
+    release,
+    allocate_host,
+    release_host,
+    place_of,
+    create_stream,
+    destroy_stream,
+    copy,
+    synchronize,
+    create_event,
+    destroy_event,
+    record_event,
+    wait_event,
+    synchronize_event,
+    elapsed_ns,
+    is_capturing,
+    begin_capture,
+    end_capture,
+    launch_graph,
+    destroy_graph,
+    tessera::runtime::cuda::create_products,
+    tessera::runtime::cuda::destroy_products,
+    tessera::runtime::cuda::multiply,
 };
 }

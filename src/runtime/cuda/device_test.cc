@@ -11,6 +11,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include "runtime/cuda/products.h"
 #include "runtime/program_fixture.h"
 
 namespace {
@@ -27,6 +28,8 @@ struct Gpus {
   std::size_t free = 1 << 20, total = 1 << 20;
   int refused = -1;  // the allocation, counted from 0, that finds no memory
   int allocations = 0;
+  int code = 0;              // pieces that are loaded
+  std::uint64_t rounds = 0;  // of products
   std::map<const void*, Piece> pieces;
   std::map<const void*, int> streams, events;  // with the GPU that was current
 } gpus;
@@ -169,6 +172,31 @@ cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return cudaErrorNotSupported; }
 
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+  *value = 100;
+  return cudaSuccess;
+}
+cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void*, cudaJitOption*, void**,
+                                unsigned, cudaLibraryOption*, void**, unsigned) {
+  ++gpus.code;
+  *library = reinterpret_cast<cudaLibrary_t>(&gpus);
+  return cudaSuccess;
+}
+cudaError_t cudaLibraryUnload(cudaLibrary_t) {
+  --gpus.code;
+  return cudaSuccess;
+}
+cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t, const char* name) {
+  *kernel = nullptr;
+  return std::strstr(tessera::runtime::cuda::kProductsPtx, name) != nullptr ? cudaSuccess
+                                                                            : cudaErrorInvalidValue;
+}
+cudaError_t cudaLaunchKernel(const void*, dim3 grid, dim3, void** arguments, std::size_t,
+                             cudaStream_t stream) {
+  gpus.rounds += grid.x * *static_cast<const std::uint32_t*>(arguments[0]);
+  return check_stream(stream);
+}
+
 extern const tessera_device_api tessera_cuda_device;
 }
 
@@ -190,6 +218,7 @@ class CudaDevice : public ::testing::Test, public ProgramFixture {
     EXPECT_TRUE(gpus.pieces.empty());
     EXPECT_TRUE(gpus.streams.empty());
     EXPECT_TRUE(gpus.events.empty());
+    EXPECT_EQ(gpus.code, 0);
     EXPECT_EQ(gpus.free, gpus.total);
   }
 
@@ -341,6 +370,19 @@ TEST_F(CudaDevice, AStreamOfAnotherGpuOrThatIsGoneIsRefused) {
   cudaStreamDestroy(good);
   cudaStreamDestroy(others);
   cudaFree(x);
+}
+
+// A GPU that does everything in a millisecond.
+TEST_F(CudaDevice, RatesCountWhatIsPutIntoTheStream) {
+  ASSERT_EQ(create(), TESSERA_OK) << tessera_last_error();
+  tessera_rates rates = TESSERA_RATES_INIT;
+  ASSERT_EQ(tessera_instance_rates(instance_, &rates), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(rates.bytes_per_second, 1e3 * (1 << 19));  // of a mebibyte the instance has some
+  // 800 blocks of 256 threads, 32 multiply-adds in each of 2048 rounds; or of 8 warps, 8 products
+  // of 16 x 8 x 16.
+  EXPECT_EQ(rates.float32_flops_per_second, 1e3 * 800 * 256 * 32 * 2048 * 2);
+  EXPECT_EQ(rates.float16_flops_per_second, 1e3 * 800 * 8 * 8 * 2048 * 16 * 8 * 16 * 2);
+  EXPECT_EQ(gpus.rounds, 6u * 800 * (2048 + 2048));  // the first of six is not counted
 }
 
 TEST_F(CudaDevice, PointersAreWhereTheyAreSaidToBe) {
