@@ -314,5 +314,19 @@ TEST_P(DynamicShapesBy, AttentionEqualsTheStaticOne) {
 INSTANTIATE_TEST_SUITE_P(BackEnds, DynamicShapesBy,
                          ::testing::Values("onednn", "blas", "ccompiler"));
 
+// Sums side by side along a loop of open size, in vectors and what they leave, whatever vectors
+// are.
+TEST_F(DynamicShapes, BlocksOfSumsAlongAnOpenSize) {
+  compile_text(
+      "def @main(%x: Tensor[(2, 3, ?h, ?w), float32], %k: Tensor[(4, 3, 3, 3), float32], "
+      "%b: Tensor[(4), float32]) {\n"
+      "  %0 = nn.conv2d(%x, %k, padding=[1, 1, 1, 1], channels=4, kernel_size=[3, 3]);\n"
+      "  (nn.relu(nn.bias_add(%0, %b)), sum(%x, axis=[0, 1, 2]), max(%x, axis=[2]))\n}\n");
+  for (const std::int64_t width : {1, 3, 4, 8, 15, 16, 17, 40}) {
+    expect_right({{"h", 5}, {"w", width}});
+    expect_right({{"h", 1}, {"w", width}});
+  }
+}
+
 }  // namespace
 }  // namespace tessera::driver

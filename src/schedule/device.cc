@@ -91,7 +91,7 @@ class DeviceScheduler final : public KernelScheduler {
       return;
     }
     const std::vector<Stmt> nests = read_through_borders(plain, in_.nests, in_.temporaries);
-    const Kernel rows = fuse_rows({{}, out_.temporaries, nests}, in_.nests);
+    const Kernel rows = fuse_rows({{}, out_.temporaries, nests}, in_.nests, false);
     std::vector<Stmt> launches;
     for (const Stmt& nest : rows.nests) {
       auto launch = schedule(nest);

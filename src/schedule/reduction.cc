@@ -91,73 +91,134 @@ std::int64_t block_of(std::int64_t extent, std::int64_t lanes, std::int64_t limi
   return limit;
 }
 
+// The loop with number `at` moved behind all others.
+std::optional<Nest> with_last(const Nest& nest, std::size_t at, const tir::Bounds& outer) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < nest.loops.size(); ++i) {
+    if (i != at) order.push_back(i);
+  }
+  order.push_back(at);
+  auto moved = reorder(nest, order, outer);
+  return moved ? std::optional(std::move(*moved)) : std::nullopt;
+}
+
+// `size` accumulators at most, one for each iteration of `lane`, which counts from `first` (null:
+// 0).
+Stmt in_block(const Reduction& r, const Loop& lane, std::int64_t size, const Expr& first) {
+  const Buffer acc = tir::make_buffer(r.target->name + "_acc", r.target->dtype, {Expr(size)},
+                                      tir::MemoryScope::kStack);
+  const std::string& name = lane.var.as<tir::Var>()->name;
+  const Expr own = tir::make_var(name);
+  const tir::VarMap place{{lane.var.get(), first ? first + own : own}};
+  const auto over_lanes = [&](const Stmt& body) {
+    const Expr var = tir::make_var(name);
+    return tir::For::make(var, Expr(0), lane.extent, tir::ForKind::kVectorized,
+                          tir::substitute(body, {{own.get(), var}}));
+  };
+  std::vector<Expr> indices;
+  for (const Expr& e : r.indices) indices.push_back(tir::substitute(e, place));
+  const std::vector<Expr> at{own};
+  ToAccumulator to(r.target, acc, at);
+  return tir::Allocate::make(
+      acc, tir::seq({over_lanes(tir::Store::make(acc, at, tir::substitute(r.identity, place))),
+                     wrap(r.loops, over_lanes(to.mutate(tir::substitute(r.update, place)))),
+                     over_lanes(tir::Store::make(r.target, indices, tir::load(acc, at)))}));
+}
+
+Stmt whole_nest_of(const Reduction& r) {
+  return tir::seq({tir::Store::make(r.target, r.indices, r.identity), build(inner_nest(r))});
+}
+
+// Where the size of the loop is known at run time: vectors of it, and what they leave.
+std::optional<Stmt> along_open_columns(const ReductionNest& n, std::size_t at,
+                                       const tir::Bounds& outer, std::int64_t lanes) {
+  auto moved = with_last({n.spatial, whole_nest_of(n.reduction)}, at, outer);
+  if (!moved) return std::nullopt;
+  const auto inside = as_reduction(moved->body);
+  if (!inside) return std::nullopt;
+  const Loop lane = moved->loops.back();
+  moved->loops.pop_back();
+  const Expr block = tir::make_var(lane.var.as<tir::Var>()->name + "o");
+  const Expr whole = tir::floor_div(lane.extent, Expr(lanes));
+  const Loop vector{lane.var, Expr(lanes)},
+      rest{lane.var, tir::floor_mod(lane.extent, Expr(lanes))};
+  const Stmt body =
+      tir::seq({tir::For::make(block, Expr(0), whole, tir::ForKind::kSerial,
+                               in_block(*inside, vector, lanes, block * Expr(lanes))),
+                tir::with_fresh_definitions(in_block(*inside, rest, lanes, whole * Expr(lanes)))});
+  return wrap(moved->loops, body);
+}
+
 // Accumulators side by side along spatial loop `at`, which becomes the innermost of the spatial
 // loops in blocks.
 std::optional<Stmt> along_columns(const ReductionNest& n, std::size_t at, const tir::Bounds& outer,
                                   const Machine& machine) {
   const Reduction& r = n.reduction;
   const std::int64_t lanes = machine.lanes(r.target->dtype);
+  if (n.spatial[at].size() < 0) return along_open_columns(n, at, outer, lanes);
   const std::int64_t block = block_of(n.spatial[at].size(), lanes, kVectorsOfColumns * lanes);
-  const Stmt init = tir::Store::make(r.target, r.indices, r.identity);
-  auto blocked = split({n.spatial, tir::seq({init, build(inner_nest(r))})}, at, block);
+  auto blocked = split({n.spatial, whole_nest_of(r)}, at, block);
   if (!blocked) return std::nullopt;
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < blocked->loops.size(); ++i) {
-    if (i != at + 1) order.push_back(i);
-  }
-  order.push_back(at + 1);
-  auto moved = reorder(*blocked, order, outer);
+  auto moved = with_last(*blocked, at + 1, outer);
   if (!moved) return std::nullopt;
   const auto inside = as_reduction(moved->body);
   if (!inside) return std::nullopt;
-
   const Loop lane = moved->loops.back();
   moved->loops.pop_back();
-  const Buffer acc = tir::make_buffer(r.target->name + "_acc", r.target->dtype, {Expr(block)},
-                                      tir::MemoryScope::kStack);
-  const auto over_lanes = [&](Stmt body) {
-    const Expr var = tir::make_var(lane.var.as<tir::Var>()->name);
-    return tir::For::make(var, Expr(0), lane.extent, tir::ForKind::kVectorized,
-                          tir::substitute(body, {{lane.var.get(), var}}));
-  };
-  const std::vector<Expr> own{lane.var};
-  ToAccumulator to(r.target, acc, own);
-  Stmt body = tir::seq(
-      {over_lanes(tir::Store::make(acc, own, inside->identity)),
-       wrap(inside->loops, over_lanes(to.mutate(inside->update))),
-       over_lanes(tir::Store::make(inside->target, inside->indices, tir::load(acc, own)))});
-  return wrap(moved->loops, tir::Allocate::make(acc, body));
+  return wrap(moved->loops, in_block(*inside, lane, block, {}));
+}
+
+// Of loops of both kinds the one that vectors suit best; the innermost of equal ones.
+struct Best {
+  std::size_t at;
+  double fitness = 0;
+};
+Best best_of(const Reduction& r, const std::vector<Loop>& loops, const tir::Bounds& bounds) {
+  Best best{loops.empty() ? 0 : loops.size() - 1};
+  for (std::size_t i = loops.size(); i-- > 0;) {
+    const double f = fitness(r, loops[i], bounds);
+    if (f > best.fitness) best = {i, f};
+  }
+  return best;
+}
+
+tir::Bounds bounds_inside(const Reduction& r, const std::vector<Loop>& spatial,
+                          const tir::Bounds& outer) {
+  tir::Bounds bounds = outer;
+  for (const auto* loops : {&spatial, &r.loops}) {
+    for (const Loop& l : *loops) bounds.set_loop(l.var, 0, l.extent);
+  }
+  return bounds;
 }
 
 }  // namespace
+
+bool prefers_columns(const Nest& nest) {
+  auto r = as_reduction(nest.body);
+  if (!r || nest.loops.empty()) return false;
+  const ReductionNest n = collapsed(nest, std::move(*r), {});
+  const tir::Bounds bounds = bounds_inside(n.reduction, n.spatial, {});
+  const Best column = best_of(n.reduction, n.spatial, bounds);
+  return column.at + 1 == n.spatial.size() &&
+         column.fitness > best_of(n.reduction, n.reduction.loops, bounds).fitness;
+}
 
 Stmt schedule_reduction(Nest nest, const tir::Bounds& outer, const Machine& machine) {
   auto reduction = as_reduction(nest.body);
   TESSERA_CHECK(reduction.has_value(), "not a reduction");
   const ReductionNest n = collapsed(std::move(nest), std::move(*reduction), outer);
-  tir::Bounds bounds = outer;
-  for (const Loop& l : n.spatial) bounds.set_loop(l.var, 0, l.extent);
-  for (const Loop& l : n.reduction.loops) bounds.set_loop(l.var, 0, l.extent);
-
-  double best_row = 0, best_column = 0;
-  std::size_t row = n.reduction.loops.empty() ? 0 : n.reduction.loops.size() - 1, column = 0;
-  for (std::size_t i = n.reduction.loops.size(); i-- > 0;) {
-    const double f = fitness(n.reduction, n.reduction.loops[i], bounds);
-    if (f > best_row) best_row = f, row = i;
-  }
-  for (std::size_t i = n.spatial.size(); i-- > 0;) {
-    const double f = fitness(n.reduction, n.spatial[i], bounds);
-    if (f > best_column) best_column = f, column = i;
-  }
-  if (best_column > best_row) {
-    if (auto s = along_columns(n, column, outer, machine)) return *s;
+  const tir::Bounds bounds = bounds_inside(n.reduction, n.spatial, outer);
+  const Best row = best_of(n.reduction, n.reduction.loops, bounds);
+  const Best column = best_of(n.reduction, n.spatial, bounds);
+  if (column.fitness > row.fitness) {
+    if (auto s = along_columns(n, column.at, outer, machine)) return *s;
   }
   if (n.reduction.loops.empty())
     return wrap(
         n.spatial,
         tir::seq({tir::Store::make(n.reduction.target, n.reduction.indices, n.reduction.identity),
                   n.reduction.update}));
-  return along_rows(n, row, bounds);
+  return along_rows(n, row.at, bounds);
 }
 
 }  // namespace tessera::schedule

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "schedule/rules.h"
 #include "tir/compare.h"
 #include "tir/walk.h"
 
@@ -20,6 +21,7 @@ constexpr std::int64_t kMaxRowBytes = 64 << 10;
 
 struct Group {
   std::vector<Loop> common;
+  std::size_t most = 0;       // loops that may be common
   std::vector<Stmt> members;  // inside of the common loops
 };
 
@@ -98,7 +100,8 @@ bool worth_joining(const Group& g, std::size_t group_depth, std::size_t nest_dep
 
 class RowFusion {
  public:
-  RowFusion(const Kernel& kernel, const std::vector<Stmt>& all) : kernel_(kernel) {
+  RowFusion(const Kernel& kernel, const std::vector<Stmt>& all, bool in_blocks)
+      : kernel_(kernel), in_blocks_(in_blocks) {
     for (const Stmt& s : all) count_users(s);
   }
 
@@ -120,7 +123,7 @@ class RowFusion {
     std::vector<Stmt> out;
     for (std::size_t i = 0; i < nests.size();) {
       Nest first = peel(nests[i]);
-      Group group{first.loops, {first.body}};
+      Group group{first.loops, most_common(first), {first.body}};
       std::size_t end = i + 1;
       for (; end < nests.size(); ++end) {
         auto wider = extended(group, peel(nests[end]));
@@ -133,9 +136,17 @@ class RowFusion {
     return out;
   }
 
-  static std::optional<Group> extended(const Group& group, const Nest& nest) {
-    for (std::size_t depth = std::min(group.common.size(), nest.loops.size()); depth > 0; --depth) {
+  // Inside of all its loops a reduction has one accumulator: what prefers a block of them along the
+  // innermost loop keeps that loop to itself.
+  std::size_t most_common(const Nest& nest) const {
+    return nest.loops.size() - (in_blocks_ && prefers_columns(nest) ? 1 : 0);
+  }
+
+  std::optional<Group> extended(const Group& group, const Nest& nest) const {
+    const std::size_t most = std::min({group.most, nest.loops.size(), most_common(nest)});
+    for (std::size_t depth = std::min(group.common.size(), most); depth > 0; --depth) {
       auto wider = joined(group, nest, depth);
+      if (wider) wider->most = std::min(group.most, most_common(nest));
       if (wider && worth_joining(*wider, group.common.size(), nest.loops.size())) return wider;
     }
     return std::nullopt;
@@ -223,14 +234,15 @@ class RowFusion {
   }
 
   const Kernel& kernel_;
+  bool in_blocks_;
   std::unordered_map<const BufferNode*, std::int64_t> users_;
   std::vector<Buffer> moved_;
 };
 
 }  // namespace
 
-Kernel fuse_rows(const Kernel& kernel, const std::vector<Stmt>& all) {
-  return RowFusion(kernel, all).run();
+Kernel fuse_rows(const Kernel& kernel, const std::vector<Stmt>& all, bool in_blocks) {
+  return RowFusion(kernel, all, in_blocks).run();
 }
 
 }  // namespace tessera::schedule

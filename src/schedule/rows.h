@@ -10,7 +10,8 @@ namespace tessera::schedule {
 // or a scalar, on the stack. softmax: three nests over (i, j | k) become for i: for j: { max over
 // k; exp; sum; divide }.
 // `all` are the nests of the whole kernel, of which `kernel` may have a part: what others use stays
-// where it is.
-Kernel fuse_rows(const Kernel& kernel, const std::vector<tir::Stmt>& all);
+// where it is. `in_blocks`: reductions may have accumulators side by side (schedule_reduction), so
+// that a row of what they find is handed on.
+Kernel fuse_rows(const Kernel& kernel, const std::vector<tir::Stmt>& all, bool in_blocks);
 
 }  // namespace tessera::schedule

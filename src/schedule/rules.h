@@ -21,6 +21,9 @@ tir::Stmt schedule_map(Nest nest, const tir::Bounds& outer, const Machine& machi
 // side (columns, pooling, depthwise convolution), whichever the reads prefer.
 tir::Stmt schedule_reduction(Nest nest, const tir::Bounds& outer, const Machine& machine);
 
+// Does a reduction nest prefer such a block along its innermost loop?
+bool prefers_columns(const Nest& nest);
+
 // Whatever is inside of loops over rows: each statement by the rule for it.
 tir::Stmt schedule_inner(const tir::Stmt& s, tir::Bounds outer, const Machine& machine);
 

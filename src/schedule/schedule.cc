@@ -34,7 +34,7 @@ class HostScheduler final : public KernelScheduler {
       for (const Stmt& nest : nests) out_.nests.push_back(use_threads(nest, machine_));
       return;
     }
-    const Kernel rows = fuse_rows({{}, out_.temporaries, nests}, in_.nests);
+    const Kernel rows = fuse_rows({{}, out_.temporaries, nests}, in_.nests, true);
     out_.temporaries = rows.temporaries;
     for (const Stmt& nest : rows.nests) {
       out_.nests.push_back(use_threads(schedule_inner(nest, {}, machine_), machine_));

@@ -317,6 +317,15 @@ INSTANTIATE_TEST_SUITE_P(
         Golden{"depthwise",
                "nn.conv2d(float32[1,96,56,56], float32[96,1,3,3], "
                "padding=[1,1,1,1], groups=96)"},
+        Golden{
+            "open_rows",
+            "def @main(%x: Tensor[(?n, 64), float32], %w: Tensor[(64, 48), float32],"
+            " %b: Tensor[(48), float32]) {\n  nn.relu(add(nn.matmul(%x, %w, units=48), %b))\n}\n"},
+        Golden{"open_image",
+               "def @main(%x: Tensor[(1, 8, ?h, ?w), float32], %w: Tensor[(8, 8, 3, 3), float32],"
+               " %b: Tensor[(8), float32]) {\n"
+               "  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=8, kernel_size=[3, 3]);\n"
+               "  nn.relu(nn.bias_add(%0, %b))\n}\n"},
         Golden{"dense_bias_gelu",
                "def @main(%x: Tensor[(128, 768), float32], %w: Tensor[(3072, 768), float32],"
                " %b: Tensor[(3072), float32]) {\n"
