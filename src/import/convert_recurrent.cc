@@ -39,6 +39,9 @@ struct Operands {
 // The states that a step leaves: the hidden one first.
 using States = std::vector<Value>;
 
+// So that generated code is faster than oneDNN on one core, by 1.1 to 2 times.
+constexpr std::int64_t kFewRows = 2, kFewMultiplications = 1 << 15;
+
 // One direction.
 struct Cell {
   std::int64_t direction, hidden;
@@ -51,7 +54,9 @@ struct Cell {
   Value from_state(Value h, std::int64_t first, std::int64_t end) const {
     const Value all = operands.recurrent;
     const Value own = all.rank() == 3 ? all.at(0, direction) : all;
-    return dense(is_quantized ? on_grid(h) : h, own.slice(0, first * hidden, end * hidden));
+    const Value x = is_quantized ? on_grid(h) : h;
+    const Value w = own.slice(0, first * hidden, end * hidden);
+    return is_short(x, w) ? sums(x, w) : dense(x, w);
   }
   Value gate(Value all, std::int64_t k) const { return part(all, 1, k); }
   Value part(Value all, std::int64_t axis, std::int64_t k) const {
@@ -59,6 +64,16 @@ struct Cell {
   }
   Value activate(std::size_t i, Value x) const { return import::activate(x, activations[i]); }
 
+  // Calling a library would take longer than the product itself, and that in each step.
+  static bool is_short(Value x, Value w) {
+    const auto rows = x.dim(0).as_constant();
+    return rows && *rows <= kFewRows && w.node().is_known(w) &&
+           *rows * w.size(0) * w.size(1) <= kFewMultiplications;
+  }
+  // The same in the loops of generated code, whose vectors go along the columns of the result.
+  static Value sums(Value x, Value w) {
+    return (x.expand_dims(2) * w.transpose({1, 0}).expand_dims(0)).sum({1}, false);
+  }
   static Value dense(Value x, Value w) {
     Node& n = x.node();
     return {n, n.call("nn.dense", {x, w}, {{"units", relay::AttrValue()}})};

@@ -13,15 +13,6 @@
 namespace tessera::import {
 namespace {
 
-std::size_t count_calls(const relay::Function& f, std::string_view op) {
-  std::size_t count = 0;
-  for (std::uint32_t i = 0; i < f.num_nodes(); ++i) {
-    const auto* called = f.op(relay::NodeId(i));
-    if (called != nullptr && called->name == op) ++count;
-  }
-  return count;
-}
-
 TEST(Import, NamesAndTypes) {
   TestModel m;
   m.input("ids", {2, 3}, onnx::TensorProto::INT64);

@@ -8,14 +8,7 @@
 namespace tessera::import {
 namespace {
 
-std::size_t count_products(const relay::Function& f) {
-  std::size_t count = 0;
-  for (std::uint32_t i = 0; i < f.num_nodes(); ++i) {
-    const auto* called = f.op(relay::NodeId(i));
-    if (called != nullptr && called->name == "nn.dense") ++count;
-  }
-  return count;
-}
+std::size_t count_products(const relay::Function& f) { return count_calls(f, "nn.dense"); }
 
 // A model of hidden size 2 and input size 3; weights are known.
 struct RecurrentModel : TestModel {
@@ -73,6 +66,21 @@ TEST(Recurrent, LongSequenceIsALoop) {
   EXPECT_EQ(count_products(module->functions.at("main")), 1u);
   EXPECT_EQ(count_products(loop), 1u);
   EXPECT_EQ(loop.params().size(), 5u);  // the iteration, both states, rows, the projected input
+}
+
+// Of one row, or two, and a small known weight: that of the state is no product for a library.
+TEST(Recurrent, FewMultiplicationsAreSums) {
+  for (const auto& [batch, products] : {std::pair{1, 0u}, {2, 0u}, {3, 1u}}) {
+    RecurrentModel m("LSTM", 4, 300);
+    auto* type = m.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+    type->mutable_shape()->mutable_dim(1)->set_dim_value(batch);
+    const auto module = m.import();
+    ASSERT_TRUE(module) << render(module.error());
+    const relay::Function& loop = module->functions.at("loop_0");
+    EXPECT_EQ(count_products(loop), products) << batch;
+    EXPECT_EQ(count_calls(loop, "sum"), 1 - products) << batch;
+    EXPECT_EQ(count_calls(loop, "transpose"), 0u);  // of a constant, done when compiling
+  }
 }
 
 TEST(Recurrent, ShortSequenceIsUnrolled) {

@@ -9,6 +9,7 @@
 
 #include "import/import_onnx.h"
 #include "onnx.pb.h"
+#include "relay/operator.h"
 #include "support/files.h"
 
 namespace tessera::import {
@@ -114,6 +115,15 @@ inline Module imported(const TestModel& m, const ImportOptions& options = {}) {
   auto module = m.import(options);
   if (!module) throw std::runtime_error(render(module.error()));
   return std::move(*module);
+}
+
+inline std::size_t count_calls(const relay::Function& f, std::string_view op) {
+  std::size_t count = 0;
+  for (std::uint32_t i = 0; i < f.num_nodes(); ++i) {
+    const auto* called = f.op(relay::NodeId(i));
+    if (called != nullptr && called->name == op) ++count;
+  }
+  return count;
 }
 
 inline onnx::AttributeProto* add_attribute(onnx::NodeProto* n, const std::string& name,
