@@ -16,6 +16,21 @@ struct Case {
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.op << " of " << c.weight << c.attrs; }
 
+// Sizes that are open stay as they are named.
+class OpenTransposedConv : public testing::DynamicShapes {};
+TEST_F(OpenTransposedConv, GivesTheSameNumbers) {
+  options_.dump_dir = folder_.file("dump");
+  compile_text(
+      "def @main(%x: Tensor[(?n, 4, ?h, ?w), float32]) {\n"
+      "  %0 = sin(arange(0f, 144f, 1f));\n"
+      "  %1 = nn.conv2d_transpose(%x, reshape(%0, newshape=[4, 4, 3, 3]), strides=[2, 2], "
+      "padding=[1, 1, 1, 1], output_padding=[1, 1]);\n"
+      "  nn.relu(%1)\n}\n");
+  EXPECT_EQ(read_file(options_.dump_dir + "/loops.tir")->find("nn.conv2d_transpose"),
+            std::string::npos);
+  for (const std::int64_t h : {1, 2, 7}) expect_right({{"n", h}, {"h", h}, {"w", 5}});
+}
+
 class TransposedConv : public testing::DynamicShapes, public ::testing::WithParamInterface<Case> {};
 
 TEST_P(TransposedConv, GivesTheSameNumbers) {

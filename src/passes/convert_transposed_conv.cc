@@ -5,6 +5,7 @@
 #include "ops/attrs/conv.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -25,7 +26,7 @@ constexpr std::int64_t kFewChannels = 16;  // below it oneDNN's transposed convo
 struct Axis {
   std::int64_t kernel, stride, dilation;
   std::int64_t taps, pad_begin, pad_end;  // of the convolution
-  std::int64_t skipped, size;             // of what it gives, side by side: where the result is
+  std::int64_t skipped, cut;              // of what it gives, side by side, before and after
 };
 
 struct Transposed {
@@ -33,18 +34,25 @@ struct Transposed {
   std::vector<Axis> axes;
 };
 
-std::optional<Axis> axis_of(const ops::ConvAttrs& p, std::size_t s, std::int64_t kernel,
-                            std::int64_t size) {
+std::optional<Axis> axis_of(const ops::ConvAttrs& p, std::size_t s, std::int64_t kernel) {
   const std::int64_t stride = p.strides[s], dilation = p.dilation[s];
   const bool both = p.padding.size() == p.strides.size();
   const std::int64_t before = p.padding[s], after = p.padding[both ? s : s + p.strides.size()];
-  if (stride > 1 && dilation > 1) return std::nullopt;
-  Axis a{kernel, stride, dilation, (kernel + stride - 1) / stride, 0, 0, before % stride, size};
+  const std::int64_t last = (kernel - 1) * dilation + p.output_padding[s] - after;
+  if ((stride > 1 && dilation > 1) || last < 0) return std::nullopt;
+  Axis a{kernel, stride,        dilation,        (kernel + stride - 1) / stride,
+         0,      last / stride, before % stride, 0};
   a.pad_begin = (a.taps - 1) * dilation - before / stride;
-  a.pad_end = ((kernel - 1) * dilation + p.output_padding[s] - after) / stride;
-  // Rounded towards zero, a negative one would look like none.
-  const bool is_cut = (kernel - 1) * dilation + p.output_padding[s] < after;
-  return is_cut || a.pad_begin < 0 ? std::nullopt : std::optional(a);
+  a.cut = (a.pad_end + 1) * stride - (last + 1);
+  return a.pad_begin < 0 ? std::nullopt : std::optional(a);
+}
+
+// The size of what is cut out, as strided_slice has it: one that is open may take another form, in
+// which nobody knows it again.
+Dim cut_size(const Axis& a, const Dim& data) {
+  const Dim places = data + Dim(a.pad_begin + a.pad_end - (a.taps - 1) * a.dilation);
+  const Dim all = places * Dim(a.stride);
+  return max(max(all - Dim(a.cut), Dim(0)) - min(Dim(a.skipped), all), Dim(0));
 }
 
 template <class Attrs>
@@ -62,9 +70,10 @@ std::optional<Transposed> transposed_of(const Function& f, NodeId conv) {
   Transposed t{(*w)[0], (*w)[1] * p.groups, p.groups, {}};
   bool has_strides = false;
   for (std::size_t s = 0; s < n; ++s) {
-    const auto size = f.type(conv).shape()[2 + s].as_constant();
-    const auto a = size ? axis_of(p, s, (*w)[2 + s], *size) : std::nullopt;
-    if (!a || (*w)[2 + s] < 1) return std::nullopt;
+    const auto a = (*w)[2 + s] > 0 ? axis_of(p, s, (*w)[2 + s]) : std::nullopt;
+    if (!a) return std::nullopt;
+    const Dim found = cut_size(*a, f.type(f.operands(conv)[0]).shape()[2 + s]);
+    if (found != f.type(conv).shape()[2 + s] || found.is_unknown()) return std::nullopt;
     has_strides |= a->stride > 1;
     t.axes.push_back(*a);
   }
@@ -137,24 +146,27 @@ class Rewriter {
     return c_.builder().constant(tensor_from_doubles({}, kFloat32, std::vector{0.0}));
   }
 
-  // (batch, outputs * strides, places...) as (batch, outputs, places * stride...).
+  // (batch, outputs * strides, places...) as (batch, outputs, places * stride...), by reshape's
+  // codes.
   NodeId side_by_side(NodeId y) const {
-    Ints parts{0, t_.outputs}, order{0, 1}, shape{0, t_.outputs};
-    for (const Axis& a : t_.axes) parts.push_back(a.stride);
+    constexpr std::int64_t kRest = -2, kMerged = -3, kSplit = -4;
+    std::int64_t strides = 1;
+    for (const Axis& a : t_.axes) strides *= a.stride;
+    y = call("reshape", {y}, {{"newshape", Ints{0, kSplit, t_.outputs, strides, kRest}}});
+    Ints order{0, 1}, merged{0, 0};
     for (std::int64_t s = 0; s < n_; ++s) {
-      const Axis& a = t_.axes[static_cast<std::size_t>(s)];
-      parts.push_back(places(a));
+      const std::int64_t stride = t_.axes[static_cast<std::size_t>(s)].stride;
+      strides /= stride;
+      if (s + 1 < n_) {
+        Ints split(static_cast<std::size_t>(2 + s), 0);
+        split.insert(split.end(), {kSplit, stride, strides, kRest});
+        y = call("reshape", {y}, {{"newshape", split}});
+      }
       order.insert(order.end(), {2 + n_ + s, 2 + s});
-      shape.push_back(places(a) * a.stride);
+      merged.push_back(kMerged);
     }
-    y = call("reshape", {y}, {{"newshape", parts}});
     y = call("transpose", {y}, {{"axes", order}});
-    return call("reshape", {y}, {{"newshape", shape}});
-  }
-
-  // So many results of each kind there are, some of them in front of the result and behind it.
-  static std::int64_t places(const Axis& a) {
-    return (a.skipped + a.size + a.stride - 1) / a.stride;
+    return call("reshape", {y}, {{"newshape", merged}});
   }
 
   NodeId cut(NodeId y) const {
@@ -163,9 +175,9 @@ class Rewriter {
     for (std::int64_t s = 0; s < n_; ++s) {
       const Axis& a = t_.axes[static_cast<std::size_t>(s)];
       begin.push_back(a.skipped);
-      end.push_back(a.skipped + a.size);
+      end.push_back(a.cut > 0 ? -a.cut : std::numeric_limits<std::int64_t>::max());
       axes.push_back(2 + s);
-      is_whole &= a.skipped == 0 && places(a) * a.stride == a.size;
+      is_whole &= a.skipped == 0 && a.cut == 0;
     }
     if (is_whole) return y;
     return call(
