@@ -100,7 +100,7 @@ endfunction()
 
 # tessera_test(NAME DEPS folder... [LIBS target...] [LABELS label...] [SHARDS n]
 #              [TIMEOUT seconds] [APART source...] [ROOMS sub-folder...])
-# The *_test.cc of the folder and of its rooms as one GoogleTest program tessera_NAME_test, one ctest
+# The *_test.cc of the folder and its rooms as one GoogleTest program tessera_NAME_test, one ctest
 # entry a shard, with the labels `unit` (or LABELS) and NAME. Tests find the source tree in
 # TESSERA_SOURCE_DIR, the command and the archives below TESSERA_BUILD_DIR (bin/, lib/tessera/),
 # Python in TESSERA_PYTHON.

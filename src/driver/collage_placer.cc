@@ -32,14 +32,21 @@ Diagnostic costs_missing(const std::string& function, std::size_t missing) {
       .with_remedy("omit --no-measure, or name a file with --records that has them");
 }
 
+std::vector<std::string> functions_of(const Module& module) {
+  std::vector<std::string> names;
+  for (const auto& [name, f] : module.functions) {
+    if (relay::is_optimizable(f) && !relay::is_primitive(f.attrs)) names.push_back(name);
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<byoc::PartitionOutcome> CollagePlacer::place(Module module,
                                                     std::span<const byoc::BackendChoice> choices) {
-  const bool on_gpu = compute_target(options_.targets).device() == DeviceType::kCuda;
   std::vector<byoc::BackendChoice> back_ends(choices.begin(), choices.end());
   const auto rest = std::find_if(back_ends.begin(), back_ends.end(), [&](const auto& choice) {
-    return choice.backend == &runtime_operators(on_gpu);
+    return choice.backend == &runtime_operators(is_on_gpu());
   });
   TESSERA_CHECK(rest != back_ends.end(), "operators of the runtime have no back end");
   const byoc::BackendChoice rest_choice = *rest;
@@ -52,44 +59,48 @@ Result<byoc::PartitionOutcome> CollagePlacer::place(Module module,
                       {device, code_, toolchain_, records, progress_.measured});
   byoc::PartitionOutcome outcome;
   outcome.module = std::move(module);
-  std::vector<std::string> names;
-  for (const auto& [name, f] : outcome.module.functions) {
-    if (relay::is_optimizable(f) && !relay::is_primitive(f.attrs)) names.push_back(name);
-  }
-  for (const std::string& name : names) {
-    if (outcome.module.functions.at(name).num_regions() > 1) {
-      byoc::partition_function(name, choices, outcome);
-      continue;
-    }
-    TESSERA_TRY(collage::ModelPlanner planner,
-                collage::ModelPlanner::make(outcome.module, name, back_ends,
-                                            compute_target(options_.targets), on_gpu));
-    TESSERA_TRY_VOID(planner.estimate(costs));
-    if (costs.num_left() > 0 && !options_.tuning.measures) {
-      return fail(costs_missing(name, costs.num_left()));
-    }
-    Result<collage::ModelPlan> plan = planner.plan(options_.tuning.in_regions);
-    report.candidates += planner.num_candidates();
-    report.programs += planner.num_programs();
-    if (!plan) {
-      warnings.push_back(warning(Code::kBadOption, {},
-                                 "`{}` is placed by the order of the targets: {}", name,
-                                 plan.error().list.front().message)
-                             .with_remedy("raise --budget"));
-      byoc::partition_function(name, choices, outcome);
-      continue;
-    }
-    report.dropped += plan->dropped;
-    plan->assignment.of_rest = rest_choice.backend;
-    report.predicted_seconds += plan->cost.seconds();
-    for (collage::PlannedRegion& region : plan->regions) {
-      report.regions.push_back(row_of(std::move(region)));
-    }
-    byoc::partition_function(name, choices, outcome, &plan->assignment);
+  for (const std::string& name : functions_of(outcome.module)) {
+    TESSERA_TRY(std::optional<byoc::Assignment> assignment,
+                search(outcome.module, name, back_ends, costs));
+    if (assignment) assignment->of_rest = rest_choice.backend;
+    byoc::partition_function(name, choices, outcome, assignment ? &*assignment : nullptr);
   }
   report.measured += costs.num_measured();
   report.failed += costs.num_failed();
   return outcome;
+}
+
+Result<std::optional<byoc::Assignment>> CollagePlacer::search(
+    const Module& module, const std::string& name,
+    const std::vector<byoc::BackendChoice>& back_ends, MeasuredCosts& costs) {
+  if (module.functions.at(name).num_regions() > 1) return std::optional<byoc::Assignment>();
+  TESSERA_TRY(collage::ModelPlanner planner,
+              collage::ModelPlanner::make(module, name, back_ends, compute_target(options_.targets),
+                                          is_on_gpu()));
+  TESSERA_TRY_VOID(planner.estimate(costs));
+  if (costs.num_left() > 0 && !options_.tuning.measures) {
+    return fail(costs_missing(name, costs.num_left()));
+  }
+  Result<collage::ModelPlan> plan = planner.plan(options_.tuning.in_regions);
+  report.candidates += planner.num_candidates();
+  report.programs += planner.num_programs();
+  if (!plan) {
+    warnings.push_back(warning(Code::kBadOption, {},
+                               "`{}` is placed by the order of the targets: {}", name,
+                               plan.error().list.front().message)
+                           .with_remedy("raise --budget"));
+    return std::optional<byoc::Assignment>();
+  }
+  report.dropped += plan->dropped;
+  report.predicted_seconds += plan->cost.seconds();
+  for (collage::PlannedRegion& region : plan->regions) {
+    report.regions.push_back(row_of(std::move(region)));
+  }
+  return std::optional(std::move(plan->assignment));
+}
+
+bool CollagePlacer::is_on_gpu() const {
+  return compute_target(options_.targets).device() == DeviceType::kCuda;
 }
 
 }  // namespace tessera::driver

@@ -3,9 +3,14 @@
 // the model (src/collage/model_plan.h).
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "byoc/placer.h"
 #include "driver/compile.h"
 #include "driver/machine_code.h"
+#include "driver/measured_costs.h"
 #include "link/toolchain.h"
 
 namespace tessera::driver {
@@ -26,6 +31,12 @@ class CollagePlacer final : public byoc::Placer {
   std::vector<Diagnostic> warnings;
 
  private:
+  // Nothing where the order of the targets decides.
+  Result<std::optional<byoc::Assignment>> search(const Module& module, const std::string& name,
+                                                 const std::vector<byoc::BackendChoice>& back_ends,
+                                                 MeasuredCosts& costs);
+  bool is_on_gpu() const;
+
   const CompileOptions& options_;
   const MachineCode& code_;
   link::Toolchain& toolchain_;

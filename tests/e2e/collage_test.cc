@@ -87,7 +87,8 @@ TEST_F(CollageCommand, BadCostFilesAreRefusedAndNothingIsTaken) {
   ASSERT_TRUE(compile({}).ok());
   const std::string before = command_.run({"records", "costs.sqlite", "--json"}).out;
   const std::string entry =
-      R"("backend":"b","version":"","device":"d","toolchain":"t","workload":"w","configuration":"c")";
+      R"("backend":"b","version":"","device":"d","toolchain":"t","workload":"w",)"
+      R"("configuration":"c")";
   for (const std::string& text :
        {std::string("{"), std::string("[1]"), "[{" + entry + "}]",
         "[{" + entry + R"(,"time_us":0,"spread_us":0,"failure":""}])",
