@@ -305,6 +305,9 @@ Result<MeasuredCosts::Batch> MeasuredCosts::build(std::span<Job* const> jobs) {
     outcome.module.functions.erase(batch.entries[i]);
     batch.entries[i].clear();
   }
+  const bool has_entries = std::any_of(batch.entries.begin(), batch.entries.end(),
+                                       [](const std::string& name) { return !name.empty(); });
+  if (!has_entries) return batch;
   std::vector<Diagnostic> warnings;
   TESSERA_TRY(Module module, prepare_native(std::move(outcome.module), build_options_, warnings));
   TESSERA_TRY(batch.library,
