@@ -17,7 +17,7 @@ namespace {
 
 using testing::value_of;
 
-constexpr const char* kModel = R"(
+constexpr const char* kAbsAndProduct = R"(
 def @main(%x: Tensor[(64, 64), float32], %w: Tensor[(64, 64), float32]) {
   %0 = abs(%x);
   %1 = nn.dense(%0, %w, units=64);
@@ -38,7 +38,7 @@ const std::string kCrash = header("fabs(v) * (abort(), 1.0f)");
 
 class CollageTest : public testing::ModelTest {
  protected:
-  CompileOptions collage(const std::string& text = kModel,
+  CompileOptions collage(const std::string& text = kAbsAndProduct,
                          const std::string& ccompiler_header = "") {
     CompileOptions o = options(text);
     o.partition = Partition::kCollage;
@@ -104,7 +104,7 @@ TEST_F(CollageTest, WritesTheFastestOfAllPlansAndTellsTheirTimes) {
   EXPECT_GE(c.regions.size(), 2u);
   EXPECT_GT(c.predicted_seconds, 0);
   EXPECT_GT(c.measured, 0u);
-  expect_close(outputs_of(o.output), native_outputs(kModel));
+  expect_close(outputs_of(o.output), native_outputs(kAbsAndProduct));
 }
 
 TEST_F(CollageTest, EqualRecordsGiveEqualBytesAndNothingIsMeasured) {
@@ -132,7 +132,7 @@ TEST_F(CollageTest, WithoutRecordsAndMeasuringItIsAnError) {
 }
 
 TEST_F(CollageTest, WrongNumbersAreNoCandidate) {
-  const CompileOptions o = collage(kModel, kWrong);
+  const CompileOptions o = collage(kAbsAndProduct, kWrong);
   const CompileReport report = value_of(compile(o));
   EXPECT_NE(plan(report, "ccompiler alone").why_not.find("wrong numbers"), std::string::npos);
   for (const PlannedRow& row : report.collage->regions) EXPECT_EQ(row.chosen.who, "native");
@@ -143,20 +143,20 @@ TEST_F(CollageTest, WrongNumbersAreNoCandidate) {
         });
       });
   EXPECT_TRUE(told);
-  expect_close(outputs_of(o.output), native_outputs(kModel));
+  expect_close(outputs_of(o.output), native_outputs(kAbsAndProduct));
 }
 
 TEST_F(CollageTest, ACrashCostsTheCandidateAlone) {
-  const CompileOptions o = collage(kModel, kCrash);
+  const CompileOptions o = collage(kAbsAndProduct, kCrash);
   const CompileReport report = value_of(compile(o));
   for (const PlannedRow& row : report.collage->regions) EXPECT_EQ(row.chosen.who, "native");
   EXPECT_NE(plan(report, "ccompiler alone").why_not, "");
-  expect_close(outputs_of(o.output), native_outputs(kModel));
+  expect_close(outputs_of(o.output), native_outputs(kAbsAndProduct));
 }
 
 // Records that say that a slow back end is fast mislead the search, and not the result.
 TEST_F(CollageTest, IsNeverSlowerThoughCostsLie) {
-  const CompileOptions o = collage(kModel, kSlow);
+  const CompileOptions o = collage(kAbsAndProduct, kSlow);
   value_of(compile(o));
   tune::RecordStore store = value_of(tune::RecordStore::open(o.records));
   for (tune::Record record : value_of(store.all()).list) {
