@@ -254,7 +254,7 @@ class CudaDevice : public ::testing::Test, public ProgramFixture {
 
   tessera_model* model_ = nullptr;
   tessera_instance* instance_ = nullptr;
-  float x_[6] = {10, 20, 30, 40, 50, 60};
+  alignas(64) float x_[6] = {10, 20, 30, 40, 50, 60};
   std::int64_t shape_[2] = {2, 3};
   tessera_tensor in_ = {x_, {TESSERA_CPU, 0}, 2, kFloat32, shape_, nullptr, 0};
   tessera_tensor out_[2] = {};
