@@ -183,7 +183,8 @@ bool choose_sizes(WindowSum& w, std::int64_t wanted) {
   }
   w = std::move(best);
   const double threads = known_count(w.loops) / static_cast<double>(w.places * w.channels);
-  const bool few = threads < static_cast<double>(wanted / 8);
+  const std::int64_t eighth = wanted / 8;
+  const bool few = threads < static_cast<double>(eighth);
   return least < INFINITY && !(few && known_count(w.reduction.loops) >= kManyTerms);
 }
 

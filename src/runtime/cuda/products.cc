@@ -19,8 +19,8 @@ const char kProductsPtx[] =
 namespace {
 
 constexpr unsigned kThreads = 256, kWarp = 32, kBlocksOfProcessor = 8;
-// Of a round: multiply-adds of each thread, and products of 16 x 8 x 16 of each warp.
-constexpr std::uint64_t kFlopsOfThread = 32 * 2, kFlopsOfWarp = 8 * 2 * 16 * 8 * 16;
+// Of a round: 32 multiply-adds of each thread, and 8 products of 16 x 8 x 16 of each warp.
+constexpr std::uint64_t kFlopsOfThread = 64, kFlopsOfWarp = 32768;
 constexpr std::uint32_t kFloat32Rounds = 2048, kFloat16Rounds = 2048;  // a millisecond or some
 
 struct Products {
