@@ -65,10 +65,11 @@ OptionRule arch() {
 }
 
 OptionRule arch_or_auto() {
-  return {"an architecture from sm_75 on, as sm_80 and sm_90a are, or `auto`: CUDA 13 has no code "
-          "for older GPUs",
-          {},
-          [](const TargetValue& v) { return std::get<std::string>(v) == "auto" || is_arch(v); }};
+  return {
+      "an architecture from sm_75 on, as sm_80 and sm_90a are, or `auto`: CUDA 13 has no code "
+      "for older GPUs",
+      {},
+      [](const TargetValue& v) { return std::get<std::string>(v) == "auto" || is_arch(v); }};
 }
 
 }  // namespace tessera

@@ -28,11 +28,11 @@ OptionRule at_most() {
 // `why` follows the numbers.
 template <std::int64_t kLeast, std::int64_t kMost>
 OptionRule between(const std::string& why = "") {
-  return {std::to_string(kLeast) + " to " + std::to_string(kMost) + why, {},
-          [](const TargetValue& v) {
-            const std::int64_t n = std::get<std::int64_t>(v);
-            return kLeast <= n && n <= kMost;
-          }};
+  return {
+      std::to_string(kLeast) + " to " + std::to_string(kMost) + why, {}, [](const TargetValue& v) {
+        const std::int64_t n = std::get<std::int64_t>(v);
+        return kLeast <= n && n <= kMost;
+      }};
 }
 
 // Numbers from 1 on.
