@@ -16,8 +16,9 @@ std::vector<TargetKind> make_kinds() {
 #define MACHINE(name, alias, device) kinds.push_back({#name, alias, DeviceType::device, false, {}});
 #define KIND(name, device) kinds.push_back({#name, "", DeviceType::device, true, {}});
 #define OPTION(name, ...) kinds.back().options.push_back({#name, __VA_ARGS__});
-#include "backends/backends.def"
 #include "types/machines.def"
+
+#include "backends/backends.def"  // the last one: it forgets the macros
 #undef MACHINE
   return kinds;
 }
