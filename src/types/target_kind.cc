@@ -16,9 +16,10 @@ std::vector<TargetKind> make_kinds() {
 #define MACHINE(name, alias, device) kinds.push_back({#name, alias, DeviceType::device, false, {}});
 #define KIND(name, device) kinds.push_back({#name, "", DeviceType::device, true, {}});
 #define OPTION(name, ...) kinds.back().options.push_back({#name, __VA_ARGS__});
+// clang-format off: machines first, and the back ends' list forgets the macros
 #include "types/machines.def"
-
-#include "backends/backends.def"  // the last one: it forgets the macros
+#include "backends/backends.def"
+// clang-format on
 #undef MACHINE
   return kinds;
 }
