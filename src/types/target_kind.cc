@@ -16,7 +16,8 @@ std::vector<TargetKind> make_kinds() {
 #define MACHINE(name, alias, device) kinds.push_back({#name, alias, DeviceType::device, false, {}});
 #define KIND(name, device) kinds.push_back({#name, "", DeviceType::device, true, {}});
 #define OPTION(name, ...) kinds.back().options.push_back({#name, __VA_ARGS__});
-// clang-format off: machines first, and the back ends' list forgets the macros
+// Machines first; the list of back ends forgets the macros.
+// clang-format off
 #include "types/machines.def"
 #include "backends/backends.def"
 // clang-format on
