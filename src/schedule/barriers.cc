@@ -6,7 +6,6 @@
 namespace tessera::schedule {
 namespace {
 
-using tir::Expr;
 using tir::Stmt;
 using tir::Touched;
 
