@@ -15,7 +15,6 @@ the model. Results are compared with numpy in float64: exit status 1 if one is o
 than 1e-4 of the largest, or if two runs differ.
 """
 import argparse
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,9 +27,9 @@ sys.path[:0] = [str(HERE.parent / "python")]
 
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
-import onnxruntime  # noqa: E402
 import tessera  # noqa: E402
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from turns import milliseconds, onnxruntime_session  # noqa: E402
 
 TOLERANCE = 1e-4
 
@@ -95,20 +94,7 @@ def reader(size, threads):
 def session(model, threads, folder):
     path = folder / "onnxruntime.onnx"
     onnx.save(model, path)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
-def milliseconds(runners, rounds, clock):
-    times = {name: [] for name in runners}
-    for turn in range(rounds + 2):
-        for name, run in runners.items():
-            begin = clock()
-            run()
-            if turn >= 2:
-                times[name].append((clock() - begin) * 1e3)
-    return {name: statistics.median(t) for name, t in times.items()}
+    return onnxruntime_session(path, threads)
 
 
 def measure(args, folder):

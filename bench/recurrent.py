@@ -25,9 +25,9 @@ sys.path[:0] = [str(HERE.parent / "python")]
 
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
-import onnxruntime  # noqa: E402
 import tessera  # noqa: E402
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from turns import milliseconds, onnxruntime_session  # noqa: E402
 
 TOLERANCE = 1e-4
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -66,18 +66,6 @@ def lstm(x, weights):
     return np.stack(states)
 
 
-def milliseconds(runners, rounds, clock):
-    times = {name: [] for name in runners}
-    for turn in range(rounds + 2):
-        for name, run in runners.items():
-            begin = clock()
-            run()
-            if turn >= 2:
-                times[name].append((clock() - begin) * 1e3)
-    choose = statistics.median if clock == time.thread_time else min
-    return {name: choose(t) for name, t in times.items()}
-
-
 def measure(kind, args, folder):
     """Rows of the table, one for each number of threads, and what is wrong."""
     model, weights = layer(kind, args)
@@ -91,10 +79,9 @@ def measure(kind, args, folder):
     x = np.random.default_rng(1).standard_normal((args.steps, args.batch, args.size))
     x = x.astype(np.float32)
     for threads in map(int, args.threads.split(",")):
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        peer = onnxruntime.InferenceSession(str(source), options,
-                                            providers=["CPUExecutionProvider"])
+        peer = onnxruntime_session(source, threads)
+        clock, choose = ((time.thread_time, statistics.median) if threads == 1
+                         else (time.perf_counter, min))
         with tessera.Model(library, threads=threads) as compiled:
             call = compiled.bind({"x": x})
             found = []
@@ -102,8 +89,7 @@ def measure(kind, args, folder):
                 call()
                 found.append(call.fetch()["y"].copy())
             ms = milliseconds({"tessera": call, "peer": lambda: peer.run(None, {"x": x})},
-                              args.rounds,
-                              time.thread_time if threads == 1 else time.perf_counter)
+                              args.rounds, clock, choose)
         wanted = (lstm(x, weights) if kind == "LSTM" and not args.bidirectional
                   else peer.run(None, {"x": x})[0])
         off = np.abs(found[0] - wanted).max() / np.abs(wanted).max()
