@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/collage_table.h"
 
-#include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,22 +13,7 @@
 namespace tessera::tools {
 namespace {
 
-using Way = driver::PlannedRow::Way;
-
-// Equal lines once, with their number, in the order of the first.
-std::vector<std::pair<std::string, std::size_t>> counted(const std::vector<std::string>& lines) {
-  std::vector<std::pair<std::string, std::size_t>> out;
-  for (const std::string& line : lines) {
-    const auto there = std::find_if(out.begin(), out.end(),
-                                    [&](const auto& known) { return known.first == line; });
-    if (there != out.end()) {
-      ++there->second;
-    } else {
-      out.emplace_back(line, 1);
-    }
-  }
-  return out;
-}
+using Way = collage::PricedWay;
 
 nlohmann::ordered_json way_json(const Way& way) {
   nlohmann::ordered_json json = {{"backend", way.who}};
@@ -48,14 +31,14 @@ std::string collage_table(const driver::CollageReport& report) {
   std::string text =
       fmt::format("{:<40} {:<12} {:>12}  {}\n", "operators", "chosen", "time", "otherwise");
   std::vector<std::string> lines;
-  for (const driver::PlannedRow& row : report.regions) {
+  for (const collage::PlannedRegion& row : report.regions) {
     std::string operators = driver::operators_text(row.operators);
     if (operators.size() > 40) operators = operators.substr(0, 37) + "...";
     lines.push_back(fmt::format("{:<40} {:<12} {:>12}  {}", operators, row.chosen.who,
                                 driver::microseconds(row.chosen.seconds),
                                 driver::others_text(row.others)));
   }
-  for (const auto& [line, count] : counted(lines)) {
+  for (const auto& [line, count] : driver::counted(lines)) {
     text += line + (count > 1 ? fmt::format("  (x{})", count) : "") + "\n";
   }
   text += fmt::format("sum of the searched plan's regions: {}\n",
@@ -69,7 +52,7 @@ std::string collage_table(const driver::CollageReport& report) {
 
 nlohmann::ordered_json collage_json(const driver::CollageReport& report) {
   auto regions = nlohmann::ordered_json::array(), plans = nlohmann::ordered_json::array();
-  for (const driver::PlannedRow& row : report.regions) {
+  for (const collage::PlannedRegion& row : report.regions) {
     auto others = nlohmann::ordered_json::array();
     for (const Way& way : row.others) others.push_back(way_json(way));
     regions.push_back(

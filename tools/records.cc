@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -93,8 +94,8 @@ Result<std::vector<tune::Record>> read_json(const std::string& file) {
   return records;
 }
 
-Result<void> take_edited(tune::RecordStore& store, const std::string& file) {
-  TESSERA_TRY(const std::vector<tune::Record> records, read_json(file));
+Result<void> replace(tune::RecordStore& store, const std::string& file,
+                     const std::vector<tune::Record>& records) {
   for (const tune::Record& r : records) {
     TESSERA_TRY_VOID(store.replace(r));
   }
@@ -124,8 +125,9 @@ Result<void> show_records(const RecordsArgs& args) {
   if (reads) {
     TESSERA_TRY_VOID(check_exists(args.file));
   }
-  if (!args.edited.empty()) {  // before the one that takes them is made
-    TESSERA_TRY_VOID(read_json(args.edited));
+  std::optional<std::vector<tune::Record>> edited;  // before the file that takes them is made
+  if (!args.edited.empty()) {
+    TESSERA_TRY(edited, read_json(args.edited));
   }
   for (const std::string& file : args.merged) {  // before the one that takes them is made
     TESSERA_TRY_VOID(check_exists(file));
@@ -136,8 +138,8 @@ Result<void> show_records(const RecordsArgs& args) {
   for (const std::string& file : args.merged) {
     TESSERA_TRY_VOID(merge(store, file));
   }
-  if (!args.edited.empty()) {
-    TESSERA_TRY_VOID(take_edited(store, args.edited));
+  if (edited) {
+    TESSERA_TRY_VOID(replace(store, args.edited, *edited));
   }
   TESSERA_TRY(const tune::Records records, store.all());
   print_damaged(args.file, records.damaged);

@@ -379,15 +379,21 @@ PlacementRefusal refusal_of(const BackendChoice& choice, const Refusal& why) {
   return {std::string(choice.backend->name()), "", "", {}, why.reason, "native"};
 }
 
+std::vector<std::string> functions_to_partition(const Module& module) {
+  std::vector<std::string> names;
+  for (const auto& [name, f] : module.functions) {
+    if (relay::is_optimizable(f) && !relay::is_primitive(f.attrs)) names.push_back(name);
+  }
+  return names;
+}
+
 Result<PartitionOutcome> partition_greedy(Module module, std::span<const BackendChoice> choices) {
   PartitionOutcome outcome;
   const std::vector<BackendChoice> backends = usable(choices, outcome);
   outcome.module = std::move(module);
-  std::vector<std::string> names;
-  for (const auto& [name, f] : outcome.module.functions) {
-    if (relay::is_optimizable(f) && !relay::is_primitive(f.attrs)) names.push_back(name);
+  for (const std::string& name : functions_to_partition(outcome.module)) {
+    partition_function(name, backends, outcome);
   }
-  for (const std::string& name : names) partition_function(name, backends, outcome);
   return outcome;
 }
 

@@ -41,6 +41,9 @@ struct PartitionOutcome {
       refusals;  // one an (operator, back end): the first pattern's reason
 };
 
+// The functions that are partitioned: optimizable, and no kernels. In the order of their names.
+std::vector<std::string> functions_to_partition(const Module& module);
+
 // Regions of all optimizable functions become global functions `<back end>_<function>_<number>`
 // with the attributes `global_symbol`, `Primitive`, `Compiler` and `Inline`; inside, composites are
 // literals with `Composite` and `PartitionedFromPattern`. Needs inferred types; the result has

@@ -16,14 +16,10 @@ class BoundedSearch {
   BoundedSearch(const DataflowGraph& graph, std::span<const Candidate> candidates,
                 std::size_t width)
       : graph_(graph),
-        candidates_(candidates),
+        candidates_(graph.size(), candidates),
         width_(width),
-        first_(graph.size() + 1, 0),
-        levels_(graph.size() + 1) {
-    for (const Candidate& candidate : candidates) ++first_[candidate.sub_graph.first() + 1];
-    for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
-    find_worth();
-  }
+        worth_(worth_of(graph, candidates)),
+        levels_(graph.size() + 1) {}
 
   Result<BoundedPlan> run() {
     reach(Covered{}, 0, {kNone, 0});
@@ -56,14 +52,16 @@ class BoundedSearch {
     std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_hash;  // never iterated
   };
 
-  // What a covered node is worth: its share of the cheapest candidate that has it.
-  void find_worth() {
-    worth_.assign(graph_.size(), std::numeric_limits<double>::infinity());
-    for (const Candidate& candidate : candidates_) {
+  // What each covered node is worth: its share of the cheapest candidate that has it.
+  static std::vector<double> worth_of(const DataflowGraph& graph,
+                                      std::span<const Candidate> candidates) {
+    std::vector<double> worth(graph.size(), std::numeric_limits<double>::infinity());
+    for (const Candidate& candidate : candidates) {
       const IndexSet& inside = candidate.sub_graph.inside();
       const double share = candidate.cost.seconds() / static_cast<double>(inside.count());
-      for (const Index index : inside) worth_[index] = std::min(worth_[index], share);
+      for (const Index index : inside) worth[index] = std::min(worth[index], share);
     }
+    return worth;
   }
 
   double promise(const State& state) const {
@@ -106,15 +104,10 @@ class BoundedSearch {
   }
 
   bool expand(Index next, const State& state) {
-    const Covered covered{next, state.beyond};
-    bool fired = false;
-    for (std::size_t c = first_[next]; c < first_[next + 1]; ++c) {
-      const IndexSet& inside = candidates_[c].sub_graph.inside();
-      if (meets(covered, inside)) continue;
-      fired = true;
-      reach(with(covered, inside), state.cost + candidates_[c].cost.seconds(), {state.step, c});
-    }
-    return fired;
+    return candidates_.extend({next, state.beyond},
+                              [&](std::size_t c, Covered covered, double seconds) {
+                                reach(std::move(covered), state.cost + seconds, {state.step, c});
+                              });
   }
 
   bool is_reached_beyond(Index next) const {
@@ -134,11 +127,10 @@ class BoundedSearch {
   }
 
   const DataflowGraph& graph_;
-  std::span<const Candidate> candidates_;
+  CandidatesByFirst candidates_;
   std::size_t width_, dropped_ = 0;
-  std::vector<std::size_t> first_;  // by node: where its candidates begin
-  std::vector<double> worth_;       // by node
-  std::vector<Level> levels_;       // by the first uncovered node
+  std::vector<double> worth_;  // by node
+  std::vector<Level> levels_;  // by the first uncovered node
   std::vector<Step> steps_;
 };
 

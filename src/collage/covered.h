@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <vector>
 
-#include "collage/index_set.h"
+#include "collage/candidate.h"
 #include "support/hash.h"
 
 namespace tessera::collage {
@@ -47,5 +48,33 @@ inline bool meets(const Covered& covered, const IndexSet& inside) {
   return std::any_of(covered.beyond.begin(), covered.beyond.end(),
                      [&](Index index) { return inside.contains(index); });
 }
+
+// What may come next: of sorted candidates those that begin at a node.
+class CandidatesByFirst {
+ public:
+  CandidatesByFirst(std::size_t num_nodes, std::span<const Candidate> sorted)
+      : candidates_(sorted), begin_(num_nodes + 1, 0) {
+    for (const Candidate& candidate : sorted) ++begin_[candidate.sub_graph.first() + 1];
+    for (std::size_t i = 1; i < begin_.size(); ++i) begin_[i] += begin_[i - 1];
+  }
+
+  // Calls `reach` with each that begins where the covered set ends and meets nothing of it: its
+  // place, the set with it, and its seconds. Was there one?
+  template <class Reach>
+  bool extend(const Covered& covered, const Reach& reach) const {
+    bool fired = false;
+    for (std::size_t c = begin_[covered.next]; c < begin_[covered.next + 1]; ++c) {
+      const IndexSet& inside = candidates_[c].sub_graph.inside();
+      if (meets(covered, inside)) continue;
+      fired = true;
+      reach(c, with(covered, inside), candidates_[c].cost.seconds());
+    }
+    return fired;
+  }
+
+ private:
+  std::span<const Candidate> candidates_;
+  std::vector<std::size_t> begin_;  // by node
+};
 
 }  // namespace tessera::collage

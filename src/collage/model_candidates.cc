@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "byoc/disjoint_sets.h"
 #include "byoc/regions.h"
 #include "collage/prune.h"
 #include "collage/rules.h"
@@ -13,15 +14,6 @@
 
 namespace tessera::collage {
 namespace {
-
-// All calls that compilations fuse: more than one kernel has.
-constexpr int kFusionDepth = 256;
-
-IndexSet set_of(const DataflowGraph& graph, std::vector<Index> members) {
-  std::sort(members.begin(), members.end());
-  members.erase(std::unique(members.begin(), members.end()), members.end());
-  return IndexSet(graph.size(), std::move(members));
-}
 
 struct GreedyRegion {
   std::size_t choice = 0;  // of the back ends
@@ -43,7 +35,7 @@ std::vector<GreedyRegion> greedy_regions(const DataflowGraph& graph,
       for (const relay::NodeId id : claims.claims[claim].match.inside) {
         if (f.as<relay::Constant>(id) == nullptr) members.push_back(graph.indexed().index_of(id));
       }
-      region.composites.push_back(set_of(graph, std::move(members)));
+      region.composites.emplace_back(graph.size(), std::move(members));
       region.inside = region.inside | region.composites.back();
     }
     out.push_back(std::move(region));
@@ -70,7 +62,7 @@ class NativeGroups {
  public:
   NativeGroups(const DataflowGraph& graph, bool norms)
       : graph_(graph), group_of_(graph.size(), kNone) {
-    const auto groups = passes::find_fusion_groups(graph.function(), kFusionDepth, norms);
+    const auto groups = passes::find_fusion_groups(graph.function(), passes::kFusedCalls, norms);
     for (const passes::FusionGroup& group : groups.all()) {
       std::vector<Index> members;
       for (const relay::NodeId id : group.nodes) {
@@ -79,7 +71,7 @@ class NativeGroups {
       }
       if (members.empty()) continue;
       for (const Index index : members) group_of_[index] = groups_.size();
-      groups_.push_back(set_of(graph, std::move(members)));
+      groups_.emplace_back(graph.size(), std::move(members));
     }
     whole_ = groups_.size();
     for (const IndexSet& group : groups_) known_.insert(key(group));
@@ -106,24 +98,23 @@ class NativeGroups {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   static std::vector<Index> key(const IndexSet& set) { return {set.begin(), set.end()}; }
 
+  // In the order of their first nodes.
   std::vector<IndexSet> connected_parts(const IndexSet& set) const {
-    std::vector<IndexSet> parts;
-    IndexSet left = set;
-    while (!left.empty()) {
-      std::vector<Index> part, todo{static_cast<Index>(left.first_inside())};
-      std::set<Index> seen(todo.begin(), todo.end());
-      while (!todo.empty()) {
-        const Index index = todo.back();
-        todo.pop_back();
-        part.push_back(index);
-        for (const auto* side : {&graph_[index].inputs, &graph_[index].outputs}) {
-          for (const Index next : *side) {
-            if (set.contains(next) && seen.insert(next).second) todo.push_back(next);
-          }
-        }
+    const std::span<const Index> nodes = set.members();
+    byoc::DisjointSets joined(nodes.size());
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+      for (const Index input : graph_[nodes[i]].inputs) {
+        const auto at = std::lower_bound(nodes.begin(), nodes.end(), input);
+        if (at == nodes.end() || *at != input) continue;
+        joined.join(i, static_cast<std::uint32_t>(at - nodes.begin()));
       }
-      parts.push_back(set_of(graph_, std::move(part)));
-      left = left - parts.back();
+    }
+    std::map<std::uint32_t, std::size_t> part_of;  // by what stands for a set
+    std::vector<IndexSet> parts;
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+      const auto [part, is_new] = part_of.try_emplace(joined.find(i), parts.size());
+      if (is_new) parts.emplace_back(graph_.size());
+      parts[part->second].add(nodes[i]);
     }
     return parts;
   }
@@ -158,15 +149,11 @@ void add_native(const DataflowGraph& graph, const PlacementSpec& spec, bool norm
 Specs model_specs(std::span<const byoc::BackendChoice> back_ends, const Target& machine,
                   const ConstantPool& pool) {
   Specs specs;
-  const auto add = [&](std::string name, const Target& target, Rule rule) {
-    specs.push_back(std::make_unique<const PlacementSpec>(
-        PlacementSpec{std::move(name), specs.size(), target, std::move(rule)}));
-  };
   for (const byoc::BackendChoice& choice : back_ends) {
-    add(std::string(choice.backend->name()), choice.target, pattern_rule(choice, pool));
+    add_spec(specs, std::string(choice.backend->name()), choice.target, pattern_rule(choice, pool));
   }
-  add(std::string(kNative), machine, {});
-  add("host", machine, host_nodes());
+  add_spec(specs, std::string(kNative), machine, {});
+  add_spec(specs, "host", machine, host_nodes());
   return specs;
 }
 

@@ -19,6 +19,10 @@ bool is_operator(const DataflowGraph& graph, Index index) {
          graph.function().op(graph[index].node) != nullptr;
 }
 
+PricedWay priced(std::string who, const Cost& cost) {
+  return {std::move(who), cost.seconds(), cost.why_invalid()};
+}
+
 }  // namespace
 
 Result<ModelPlanner> ModelPlanner::make(const Module& module, const std::string& function,
@@ -31,6 +35,10 @@ Result<ModelPlanner> ModelPlanner::make(const Module& module, const std::string&
   planner.specs_ = model_specs(planner.back_ends_, machine, module.constants);
   TESSERA_TRY(planner.candidates_,
               model_candidates(*planner.graph_, planner.specs_, planner.back_ends_, norms));
+  planner.by_first_.resize(planner.graph_->size());
+  for (std::size_t i = 0; i < planner.candidates_.list.size(); ++i) {
+    planner.by_first_[planner.candidates_.list[i].sub_graph.first()].push_back(i);
+  }
   return planner;
 }
 
@@ -125,45 +133,47 @@ Result<ModelPlan> ModelPlanner::plan(bool in_regions) const {
 std::optional<Cost> ModelPlanner::native_sum(const IndexSet& inside) const {
   Cost sum = Cost::of(0);
   std::size_t covered = 0;
-  for (std::size_t i = 0; i < candidates_.list.size(); ++i) {
-    const Candidate& candidate = candidates_.list[i];
-    if (candidate.spec->name != kNative) continue;
-    const IndexSet& part = candidate.sub_graph.inside();
-    if (part == inside) return candidate.cost;
-    if (candidates_.costs_as[i] != i) continue;
-    if (!part.is_subset_of(inside) || !candidate.cost.is_known()) continue;
-    sum = sum + candidate.cost;
-    covered += part.count();
+  for (const Index first : inside) {
+    for (const std::size_t i : by_first_[first]) {
+      const Candidate& candidate = candidates_.list[i];
+      if (candidate.spec->name != kNative) continue;
+      const IndexSet& part = candidate.sub_graph.inside();
+      if (part == inside) return candidate.cost;
+      if (candidates_.costs_as[i] != i) continue;
+      if (!part.is_subset_of(inside) || !candidate.cost.is_known()) continue;
+      sum = sum + candidate.cost;
+      covered += part.count();
+    }
   }
   // Parts that overlap, or leave something out, are no sum.
   return covered == inside.count() ? std::optional(sum) : std::nullopt;
 }
 
 PlannedRegion ModelPlanner::describe(const Candidate& candidate) const {
+  const IndexSet& inside = candidate.sub_graph.inside();
   PlannedRegion out;
-  out.chosen = {candidate.spec->name, candidate.cost};
+  out.chosen = priced(candidate.spec->name, candidate.cost);
   const relay::Function& f = graph_->function();
-  for (const Index index : candidate.sub_graph.inside()) {
+  for (const Index index : inside) {
     if (!is_operator(*graph_, index)) continue;
     const NodeId node = (*graph_)[index].node;
     out.operators.emplace_back(f.op(node)->name);
     if (f[node].location) out.sources.push_back(f[node].location);
   }
-  for (const Candidate& other : candidates_.list) {
-    if (other.spec == candidate.spec || other.spec->name == kNative) continue;
-    if (other.spec->name == "host") continue;
-    if (other.sub_graph.inside() == candidate.sub_graph.inside()) {
-      out.others.push_back({other.spec->name, other.cost});
+  for (const std::size_t i : by_first_[inside.first_inside()]) {
+    const Candidate& other = candidates_.list[i];
+    if (other.spec == candidate.spec || other.spec->priority >= back_ends_.size()) continue;
+    if (other.sub_graph.inside() == inside) {
+      out.others.push_back(priced(other.spec->name, other.cost));
     }
   }
   if (candidate.spec->name != kNative) {
-    if (const auto sum = native_sum(candidate.sub_graph.inside())) {
-      out.others.push_back({std::string(kNative), *sum});
+    if (const auto sum = native_sum(inside)) {
+      out.others.push_back(priced(std::string(kNative), *sum));
     }
   }
-  std::stable_sort(
-      out.others.begin(), out.others.end(),
-      [](const PricedWay& a, const PricedWay& b) { return a.cost.seconds() < b.cost.seconds(); });
+  std::stable_sort(out.others.begin(), out.others.end(),
+                   [](const PricedWay& a, const PricedWay& b) { return a.seconds < b.seconds; });
   return out;
 }
 

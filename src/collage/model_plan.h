@@ -10,22 +10,9 @@
 #include <vector>
 
 #include "collage/model_candidates.h"
+#include "collage/planned_region.h"
 
 namespace tessera::collage {
-
-// One way to compute the nodes of a region.
-struct PricedWay {
-  std::string who;  // a back end, or `native`
-  Cost cost;
-};
-
-// A region of the plan, for people.
-struct PlannedRegion {
-  PricedWay chosen;
-  std::vector<PricedWay> others;       // for the same operators, the cheapest first
-  std::vector<std::string> operators;  // in order
-  std::vector<Location> sources;       // nodes of the model
-};
 
 struct ModelPlan {
   byoc::Assignment assignment;  // `of_rest` is the caller's
@@ -63,6 +50,7 @@ class ModelPlanner {
   std::vector<byoc::BackendChoice> back_ends_;
   Specs specs_;
   ModelCandidates candidates_;
+  std::vector<std::vector<std::size_t>> by_first_;  // candidates by their first node
   std::size_t num_programs_ = 0;
 };
 

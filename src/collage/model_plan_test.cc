@@ -240,7 +240,7 @@ TEST_F(ModelPlanTest, TellsTheRunnerUp) {
   EXPECT_EQ(dense.chosen.who, "blas");
   ASSERT_EQ(dense.others.size(), 1u);
   EXPECT_EQ(dense.others[0].who, "native");
-  EXPECT_DOUBLE_EQ(dense.others[0].cost.seconds(), 8.1) << "that of its group";
+  EXPECT_DOUBLE_EQ(dense.others[0].seconds, 8.1) << "that of its group";
 }
 
 TEST_F(ModelPlanTest, TellsWhoCannot) {
@@ -255,7 +255,7 @@ TEST_F(ModelPlanTest, TellsWhoCannot) {
   EXPECT_EQ(layer.chosen.who, "native");
   ASSERT_EQ(layer.others.size(), 1u);
   EXPECT_EQ(layer.others[0].who, "onednn");
-  EXPECT_EQ(layer.others[0].cost.why_invalid(), "it crashed");
+  EXPECT_EQ(layer.others[0].why_not, "it crashed");
 }
 
 // The assignment says back ends by node, and the sum is of all regions.

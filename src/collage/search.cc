@@ -14,10 +14,7 @@ namespace {
 class Search {
  public:
   Search(const DataflowGraph& graph, std::span<const Candidate> candidates)
-      : graph_(graph), candidates_(candidates), first_(graph.size() + 1, 0) {
-    for (const Candidate& candidate : candidates) ++first_[candidate.sub_graph.first() + 1];
-    for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
-  }
+      : graph_(graph), candidates_(graph.size(), candidates) {}
 
   Result<Plan> run() {
     reach(Covered{}, 0, kNone, 0);
@@ -66,14 +63,9 @@ class Search {
   bool expand(std::size_t from) {
     const Covered& covered = *states_[from].covered;
     const double cost = states_[from].cost;
-    bool fired = false;
-    for (std::size_t c = first_[covered.next]; c < first_[covered.next + 1]; ++c) {
-      const IndexSet& inside = candidates_[c].sub_graph.inside();
-      if (meets(covered, inside)) continue;
-      fired = true;
-      reach(with(covered, inside), cost + candidates_[c].cost.seconds(), from, c);
-    }
-    return fired;
+    return candidates_.extend(covered, [&](std::size_t c, Covered next, double seconds) {
+      reach(std::move(next), cost + seconds, from, c);
+    });
   }
 
   Plan plan_of(std::size_t end) const {
@@ -86,8 +78,7 @@ class Search {
   }
 
   const DataflowGraph& graph_;
-  std::span<const Candidate> candidates_;
-  std::vector<std::size_t> first_;  // by node: where its candidates begin
+  CandidatesByFirst candidates_;
   std::unordered_map<Covered, std::size_t, CoveredHash> numbers_;  // never iterated
   std::vector<State> states_;
   std::priority_queue<Queued, std::vector<Queued>, Later> queue_{Later{this}};

@@ -75,23 +75,24 @@ Result<const PatternTable*> table_of(const Target& target, std::span<const Patte
 
 }  // namespace
 
+void add_spec(Specs& specs, std::string name, const Target& target, Rule rule) {
+  specs.push_back(std::make_unique<const PlacementSpec>(
+      PlacementSpec{std::move(name), specs.size(), target, std::move(rule)}));
+}
+
 Result<Specs> make_specs(std::span<const Target> targets, std::span<const PatternTable> tables,
                          const ConstantPool& pool, const SpecOptions& options) {
   Specs specs;
-  const auto add = [&](std::string name, const Target& target, Rule rule) {
-    specs.push_back(std::make_unique<const PlacementSpec>(
-        PlacementSpec{std::move(name), specs.size(), target, std::move(rule)}));
-  };
   for (const Target& target : targets) {
     if (!target.is_external()) {
-      add("tvm_" + target.name(), target, native_rule(options.native_depth));
+      add_spec(specs, "tvm_" + target.name(), target, native_rule(options.native_depth));
       continue;
     }
     TESSERA_TRY(const PatternTable* table, table_of(target, tables));
-    add(target.name(), target, back_end_rule(*table, pool, options.back_end_depth));
+    add_spec(specs, target.name(), target, back_end_rule(*table, pool, options.back_end_depth));
   }
   const Target* host = targets.empty() ? nullptr : targets.front().host();
-  add("host", host != nullptr ? *host : Target(), host_nodes());
+  add_spec(specs, "host", host != nullptr ? *host : Target(), host_nodes());
   return specs;
 }
 

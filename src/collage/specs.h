@@ -19,6 +19,7 @@ struct SpecOptions {
 // One for each target in order, the host last. Candidates point to them, so they stay where they
 // are. The tables must live as long, the pool too. A back end without a table is an error.
 using Specs = std::vector<std::unique_ptr<const PlacementSpec>>;
+void add_spec(Specs& specs, std::string name, const Target& target, Rule rule);
 Result<Specs> make_specs(std::span<const Target> targets,
                          std::span<const relay::PatternTable> tables, const ConstantPool& pool,
                          const SpecOptions& options);

@@ -7,6 +7,7 @@
 
 #include "byoc/function_at_a_time.h"
 #include "driver/artifacts.h"
+#include "driver/dimensions.h"
 #include "driver/pipeline.h"
 #include "emit/cuda_kernel.h"
 #include "emit/kernel.h"
@@ -124,6 +125,10 @@ Result<void> check_and_dump(const Module& module, const std::string& dump_dir) {
 }
 
 }  // namespace
+
+std::vector<std::vector<std::int64_t>> likely_shapes(const Lowered& lowered) {
+  return likely_input_shapes(lowered.module.prim_funcs.at("main"), lowered.module.symbols);
+}
 
 Result<Module> lower_functions(Module module, const Target& target, const std::string& dump_dir) {
   TESSERA_TRY(module, lower::lower(std::move(module)));

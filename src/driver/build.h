@@ -16,6 +16,8 @@ struct Lowered {
   Module module;
   plan::MemoryPlan plan;
 };
+// Of the inputs of `main`, at the likely sizes.
+std::vector<std::vector<std::int64_t>> likely_shapes(const Lowered& lowered);
 // Functions to host programs and kernels, scheduled and verified; dumped if `dump_dir` is not "".
 Result<Module> lower_functions(Module module, const Target& target, const std::string& dump_dir);
 Result<Lowered> lower_module(Module module, const CompileOptions& options);

@@ -8,21 +8,10 @@
 #include "driver/pipeline.h"
 #include "driver/runtime_operators.h"
 #include "driver/tuning.h"
-#include "relay/function_attributes.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {
-
-PlannedRow::Way row_of(const collage::PricedWay& way) {
-  return {way.who, way.cost.seconds(), way.cost.why_invalid()};
-}
-
-PlannedRow row_of(collage::PlannedRegion region) {
-  PlannedRow row{row_of(region.chosen), {}, std::move(region.operators), std::move(region.sources)};
-  for (const collage::PricedWay& other : region.others) row.others.push_back(row_of(other));
-  return row;
-}
 
 Diagnostic costs_missing(const std::string& function, std::size_t missing) {
   return error(Code::kBadOption, {},
@@ -30,14 +19,6 @@ Diagnostic costs_missing(const std::string& function, std::size_t missing) {
                "measured",
                missing, function)
       .with_remedy("omit --no-measure, or name a file with --records that has them");
-}
-
-std::vector<std::string> functions_of(const Module& module) {
-  std::vector<std::string> names;
-  for (const auto& [name, f] : module.functions) {
-    if (relay::is_optimizable(f) && !relay::is_primitive(f.attrs)) names.push_back(name);
-  }
-  return names;
 }
 
 }  // namespace
@@ -59,7 +40,7 @@ Result<byoc::PartitionOutcome> CollagePlacer::place(Module module,
                       {device, code_, toolchain_, records, progress_.measured});
   byoc::PartitionOutcome outcome;
   outcome.module = std::move(module);
-  for (const std::string& name : functions_of(outcome.module)) {
+  for (const std::string& name : byoc::functions_to_partition(outcome.module)) {
     TESSERA_TRY(std::optional<byoc::Assignment> assignment,
                 search(outcome.module, name, back_ends, costs));
     if (assignment) assignment->of_rest = rest_choice.backend;
@@ -93,9 +74,7 @@ Result<std::optional<byoc::Assignment>> CollagePlacer::search(
   }
   report.dropped += plan->dropped;
   report.predicted_seconds += plan->cost.seconds();
-  for (collage::PlannedRegion& region : plan->regions) {
-    report.regions.push_back(row_of(std::move(region)));
-  }
+  std::move(plan->regions.begin(), plan->regions.end(), std::back_inserter(report.regions));
   return std::optional(std::move(plan->assignment));
 }
 

@@ -135,10 +135,12 @@ TEST_F(CollageTest, WrongNumbersAreNoCandidate) {
   const CompileOptions o = collage(kAbsAndProduct, kWrong);
   const CompileReport report = value_of(compile(o));
   EXPECT_NE(plan(report, "ccompiler alone").why_not.find("wrong numbers"), std::string::npos);
-  for (const PlannedRow& row : report.collage->regions) EXPECT_EQ(row.chosen.who, "native");
+  for (const collage::PlannedRegion& row : report.collage->regions)
+    EXPECT_EQ(row.chosen.who, "native");
   const bool told = std::any_of(
-      report.collage->regions.begin(), report.collage->regions.end(), [](const PlannedRow& row) {
-        return std::any_of(row.others.begin(), row.others.end(), [](const PlannedRow::Way& way) {
+      report.collage->regions.begin(), report.collage->regions.end(),
+      [](const collage::PlannedRegion& row) {
+        return std::any_of(row.others.begin(), row.others.end(), [](const collage::PricedWay& way) {
           return way.why_not.find("wrong numbers") != std::string::npos;
         });
       });
@@ -149,7 +151,8 @@ TEST_F(CollageTest, WrongNumbersAreNoCandidate) {
 TEST_F(CollageTest, ACrashCostsTheCandidateAlone) {
   const CompileOptions o = collage(kAbsAndProduct, kCrash);
   const CompileReport report = value_of(compile(o));
-  for (const PlannedRow& row : report.collage->regions) EXPECT_EQ(row.chosen.who, "native");
+  for (const collage::PlannedRegion& row : report.collage->regions)
+    EXPECT_EQ(row.chosen.who, "native");
   EXPECT_NE(plan(report, "ccompiler alone").why_not, "");
   expect_close(outputs_of(o.output), native_outputs(kAbsAndProduct));
 }

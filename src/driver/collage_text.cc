@@ -9,14 +9,14 @@ namespace tessera::driver {
 
 std::string microseconds(double seconds) { return fmt::format("{:.1f} us", seconds * 1e6); }
 
-std::string way_text(const PlannedRow::Way& way) {
+std::string way_text(const collage::PricedWay& way) {
   return std::isfinite(way.seconds) ? fmt::format("{} {}", way.who, microseconds(way.seconds))
                                     : fmt::format("{}: {}", way.who, way.why_not);
 }
 
-std::string others_text(const std::vector<PlannedRow::Way>& others) {
+std::string others_text(const std::vector<collage::PricedWay>& others) {
   std::string text;
-  for (const PlannedRow::Way& way : others) text += (text.empty() ? "" : "; ") + way_text(way);
+  for (const collage::PricedWay& way : others) text += (text.empty() ? "" : "; ") + way_text(way);
   return text.empty() ? "nobody else was asked for just these" : text;
 }
 

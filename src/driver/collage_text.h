@@ -10,8 +10,8 @@
 namespace tessera::driver {
 
 // "onednn 12.3 us", or "blas: why it cannot".
-std::string way_text(const PlannedRow::Way& way);
-std::string others_text(const std::vector<PlannedRow::Way>& others);
+std::string way_text(const collage::PricedWay& way);
+std::string others_text(const std::vector<collage::PricedWay>& others);
 // "239.1 us", or why it has no time.
 std::string time_text(const WholePlan& plan);
 std::string microseconds(double seconds);

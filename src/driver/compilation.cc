@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "driver/collage_placer.h"
 #include "driver/model_loops.h"
 #include "driver/pipeline.h"
 #include "driver/slow_loops.h"
@@ -74,21 +73,16 @@ Result<Partitioned> Compilation::partition() {
   TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
   toolchain_.emplace(std::move(toolchain));
   TESSERA_TRY(code_, machine_code(host_target(options_.targets), toolchain_->compiler()));
-  CollagePlacer* searched = nullptr;
   if (options_.partition == Partition::kCollage) {
-    auto placer = std::make_unique<CollagePlacer>(options_, code_, *toolchain_, progress_);
-    searched = placer.get();
-    placer_ = std::move(placer);
-  } else {
-    placer_ = std::make_unique<byoc::GreedyPlacer>();
+    collage_.emplace(options_, code_, *toolchain_, progress_);
   }
   TESSERA_TRY(Partitioned parts,
-              partition_module(std::move(module), options_, *toolchain_, *placer_));
+              partition_module(std::move(module), options_, *toolchain_, placer()));
   add_warnings(std::exchange(parts.warnings, {}));
-  if (searched != nullptr) {
-    add_warnings(std::exchange(searched->warnings, {}));
-    collage = std::move(searched->report);
-    done("collage", what_was_searched(*collage));
+  if (collage_) {
+    add_warnings(std::exchange(collage_->warnings, {}));
+    searched = collage_->report;
+    done("collage", what_was_searched(*searched));
   }
   return parts;
 }
@@ -146,7 +140,7 @@ Result<Module> Compilation::place(Partitioned parts) {
     }
   }
   TESSERA_TRY(Placed placed, compile_regions(std::move(parts), options_,
-                                             records ? &*records : nullptr, *toolchain_, *placer_));
+                                             records ? &*records : nullptr, *toolchain_, placer()));
   report.placement = std::move(placed.rows);
   add_warnings(std::move(placed.warnings));
   Module module = std::move(placed.module);

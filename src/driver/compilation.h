@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "driver/build.h"
+#include "driver/collage_placer.h"
 #include "driver/compile.h"
 #include "driver/kernel_library.h"
 #include "driver/placement.h"
@@ -44,9 +45,9 @@ class Compilation {
   void done(std::string stage, const std::string& what);
 
   CompileReport report;
-  // What was searched: part of the report once whole plans were compared, as the build id is of the
-  // report.
-  std::optional<CollageReport> collage;
+  // The plan that was searched, before any back end declined a part of it. It is no part of the
+  // report before whole plans were compared, as the build id is of the report.
+  std::optional<CollageReport> searched;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -54,6 +55,7 @@ class Compilation {
   void add_warnings(std::vector<Diagnostic> warnings);
   Result<link::Toolchain> find_toolchain() const;
   bool tells_slow_code() const;
+  byoc::Placer& placer() { return collage_ ? static_cast<byoc::Placer&>(*collage_) : greedy_; }
   Result<void> measure_tasks(const std::vector<byoc::TuningTask>& tasks);
   // What is measured is measured before it is read.
   Result<Module> place(Partitioned parts);
@@ -73,7 +75,8 @@ class Compilation {
   std::optional<link::Toolchain> toolchain_;
   MachineCode code_;
   PlacementFacts facts_;
-  std::unique_ptr<byoc::Placer> placer_;
+  byoc::GreedyPlacer greedy_;
+  std::optional<CollagePlacer> collage_;  // instead, where it is asked for
   bool warned_of_cache_ = false;
 };
 

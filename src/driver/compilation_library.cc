@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "driver/compilation.h"
+#include "driver/dimensions.h"
 #include "driver/metadata.h"
 #include "driver/outputs.h"
 #include "driver/report_page.h"
@@ -136,7 +137,7 @@ Result<void> Compilation::verify(const Lowered& lowered) {
     if (why.remedy.empty()) why.remedy = "--verify runs the model on this machine: omit it";
   }
   TESSERA_TRY(const std::unique_ptr<exec::Session> session, std::move(started));
-  TESSERA_TRY(const RunInputs ran, run_with_random_inputs(*session, lowered));
+  TESSERA_TRY(const RunInputs ran, run_with_random_inputs(*session, likely_shapes(lowered)));
   TESSERA_TRY(const VerifySummary summary, verifier.finish());
   done("verify", to_string(summary));
   if (options_.precision == kFloat32) return {};

@@ -193,7 +193,8 @@ std::vector<std::vector<std::int64_t>> likely_input_shapes(const tir::PrimFunc& 
                                                            const SymbolTable& symbols) {
   tir::Evaluator sizes;
   for (const tir::Expr& dim : main.dims) {
-    sizes.set(dim, tir::int_imm(likely_size(symbols.at(dim.as<tir::Var>()->name))));
+    const auto symbol = symbols.find(dim.as<tir::Var>()->name);
+    sizes.set(dim, tir::int_imm(symbol == symbols.end() ? 1 : likely_size(symbol->second)));
   }
   std::vector<std::vector<std::int64_t>> shapes;
   for (const tir::Buffer& input : main.inputs) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/entries.h"
 
+#include "driver/dimensions.h"
+
 namespace tessera::driver {
 namespace {
 
@@ -33,6 +35,11 @@ std::vector<std::string> EntryLibrary::names() const {
   std::vector<std::string> names;
   for (const auto& [name, plan] : plans_) names.push_back(name);
   return names;
+}
+
+std::vector<std::vector<std::int64_t>> EntryLibrary::likely_shapes(const std::string& entry) const {
+  const Module& module = kernels_.module();
+  return likely_input_shapes(module.prim_funcs.at(entry), module.symbols);
 }
 
 Result<std::unique_ptr<exec::Session>> EntryLibrary::open(

@@ -20,6 +20,8 @@ class EntryLibrary {
                                     link::Toolchain& toolchain);
 
   std::vector<std::string> names() const;
+  // Of the inputs of an entry, at the likely sizes.
+  std::vector<std::vector<std::int64_t>> likely_shapes(const std::string& entry) const;
   // What `entry` of names() computes, ready to run.
   Result<std::unique_ptr<exec::Session>> open(const std::string& entry,
                                               const exec::SessionOptions& options) const;

@@ -8,18 +8,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "byoc/compiler_functions.h"
 #include "byoc/placer.h"
 #include "collage/program.h"
-#include "driver/dimensions.h"
 #include "driver/pipeline.h"
+#include "driver/placement.h"
+#include "driver/run_inputs.h"
 #include "driver/session_timing.h"
-#include "ops/evaluation/compare.h"
 #include "ops/inference/infer_types.h"
 #include "relay/function_attributes.h"
 #include "support/hash.h"
 #include "tune/child.h"
 #include "tune/worker_report.h"
-#include "types/likely_size.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
@@ -36,47 +36,10 @@ constexpr std::string_view kCosts = "collage ";
 
 std::string entry_name(std::size_t i) { return fmt::format("candidate_{}", i); }
 
-// Operators of the function that nobody has taken.
-std::vector<std::string_view> operators_left(const relay::Function& f) {
-  std::vector<std::string_view> names;
-  const std::vector<bool> live = relay::live_nodes(f);
-  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
-    const relay::Operator* op = f.op(relay::NodeId(i));
-    if (live[i] && op != nullptr) names.push_back(op->name);
-  }
-  return names;
-}
-
 // What a key says to people; its hash decides.
 std::string workload_text(const relay::Function& program, const std::string& text) {
   return fmt::format("{} {}", hash_text(text).hex().substr(0, 16),
-                     fmt::join(operators_left(program), ","));
-}
-
-// Random inputs of the likely sizes.
-std::vector<Tensor> inputs_of(const Module& program) {
-  const std::map<std::string, Dim> sizes = likely_sizes(program.symbols);
-  const relay::Function& main = program.functions.at("main");
-  std::vector<Tensor> inputs;
-  for (const relay::NodeId id : main.params()) {
-    const Type& type = main.type(id);
-    exec::PortInfo port{"", type.dtype(), {}};
-    for (const Dim& dim : type.shape()) {
-      port.shape.push_back(dim.substitute(sizes).as_constant().value_or(1));
-    }
-    inputs.push_back(exec::random_input(port, inputs.size() + 1));
-  }
-  return inputs;
-}
-
-// A line of the worker's report.
-std::string line_of(std::size_t i, const Result<tune::Measured>& measured) {
-  std::string why = measured ? measured->failure : measured.error().list.front().message;
-  if (why.empty()) {
-    return fmt::format("time {} {:.9g} {:.9g}\n", i, measured->time_us, measured->spread_us);
-  }
-  std::replace(why.begin(), why.end(), '\n', ' ');
-  return fmt::format("wrong {} {}\n", i, why);
+                     fmt::join(byoc::operators_of(program), ","));
 }
 
 // Larger programs are compared as parts of whole models.
@@ -154,11 +117,11 @@ Result<Cost> MeasuredCosts::estimate(const collage::CandidateProgram& program) {
 Result<std::vector<Cost>> MeasuredCosts::estimate_all(
     std::span<const collage::CandidateProgram> programs) {
   std::vector<Job> jobs;
-  std::vector<std::size_t> unknown;
+  std::size_t unknown = 0;
   for (const collage::CandidateProgram& program : programs) {
     Job& job = jobs.emplace_back(job_of(program));
     TESSERA_TRY(const bool known, look_up(job));
-    if (!known) unknown.push_back(jobs.size() - 1);
+    unknown += !known;
   }
   if (options_.tuning.measures) {
     std::size_t done = 0;
@@ -166,7 +129,7 @@ Result<std::vector<Cost>> MeasuredCosts::estimate_all(
       done += batch.size();
       if (is_spent()) break;
       TESSERA_TRY_VOID(measure(std::move(batch)));
-      if (services_.progress) services_.progress(done, unknown.size());
+      if (services_.progress) services_.progress(done, unknown);
     }
   }
   std::vector<Cost> costs;
@@ -180,10 +143,7 @@ Result<std::vector<Cost>> MeasuredCosts::estimate_all(
 MeasuredCosts::Job MeasuredCosts::job_of(const collage::CandidateProgram& program) const {
   Job job;
   job.program = &program;
-  const auto choice = std::find_if(choices_.begin(), choices_.end(), [&](const auto& c) {
-    return c.backend->name() == program.target.name();
-  });
-  if (choice != choices_.end()) job.choice = &*choice;
+  job.choice = find_choice(program.target.name(), choices_);
   const relay::Function& main = program.module.functions.at("main");
   job.key = {
       fmt::format("{}{}", kCosts, job.choice != nullptr ? job.choice->backend->name() : "native"),
@@ -236,7 +196,7 @@ void MeasuredCosts::add_references(std::span<Job* const> jobs) {
   for (const Job* job : jobs) {
     const relay::Function& main = job->program->module.functions.at("main");
     if (native_entries_.contains(job->numbers)) continue;
-    if (operators_left(main).size() > kMostOperatorsCompared) continue;
+    if (byoc::operators_of(main).size() > kMostOperatorsCompared) continue;
     wanted.push_back(*job);
     wanted.back().choice = nullptr;
   }
@@ -299,7 +259,7 @@ Result<MeasuredCosts::Batch> MeasuredCosts::build(std::span<Job* const> jobs) {
   byoc::CompileContext context{services_.toolchain, options_.jobs, false, {}};
   TESSERA_TRY(outcome, byoc::compile_backends(std::move(outcome), choices, context));
   for (std::size_t i = 0; i < jobs.size() && jobs[i]->choice != nullptr; ++i) {
-    const auto left = operators_left(outcome.module.functions.at(batch.entries[i]));
+    const auto left = byoc::operators_of(outcome.module.functions.at(batch.entries[i]));
     if (left.empty()) continue;
     jobs[i]->cost = Cost::invalid(fmt::format("it leaves {}", fmt::join(left, ", ")));
     outcome.module.functions.erase(batch.entries[i]);
@@ -326,12 +286,14 @@ Result<void> MeasuredCosts::run(std::span<Job* const> jobs, const Batch& batch) 
     const tune::ChildResult child = tune::run_in_child(
         [&](const tune::Print& print) {
           for (const std::size_t i : left) {
-            print(fmt::format("begin {}\n", i));
+            print(tune::begin_line(i));
             const auto reference = native_entries_.find(jobs[i]->numbers);
             const Result<tune::Measured> measured =
-                measure_entry(*jobs[i], {&batch.library, batch.entries[i]},
+                measure_entry({&batch.library, batch.entries[i]},
                               reference == native_entries_.end() ? nullptr : &reference->second);
-            print(line_of(i, measured));
+            print(tune::line_of(
+                i, measured ? *measured
+                            : tune::Measured{0, 0, measured.error().list.front().message}));
           }
         },
         kSilenceSeconds);
@@ -351,24 +313,19 @@ Result<void> MeasuredCosts::run(std::span<Job* const> jobs, const Batch& batch) 
   return {};
 }
 
-Result<tune::Measured> MeasuredCosts::measure_entry(const Job& job, const Entry& entry,
+Result<tune::Measured> MeasuredCosts::measure_entry(const Entry& entry,
                                                     const Entry* reference) const {
-  const std::vector<Tensor> inputs = inputs_of(job.program->module);
   const exec::SessionOptions threads{.threads = options_.threads};
   TESSERA_TRY(const auto session, entry.library->open(entry.name, threads));
-  TESSERA_TRY(const std::vector<Tensor> found, session->run(inputs));
+  TESSERA_TRY(const RunInputs ran,
+              run_with_random_inputs(*session, entry.library->likely_shapes(entry.name)));
   if (reference != nullptr) {
     TESSERA_TRY(const auto other, reference->library->open(reference->name, threads));
-    TESSERA_TRY(const std::vector<Tensor> wanted, other->run(inputs));
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const double apart = ops::relative_difference(found[i], wanted[i]);
-      if (apart <= ops::graph_tolerance(wanted[i].dtype)) continue;
-      return tune::Measured{0, 0,
-                            fmt::format("{}: output {} is {:.2g} off generated code's",
-                                        tune::kWrongNumbers, i, apart)};
-    }
+    TESSERA_TRY(const std::vector<Tensor> wanted, other->run(ran.inputs));
+    std::string wrong = wrong_numbers(ran.outputs, wanted, 1, "generated code's");
+    if (!wrong.empty()) return tune::Measured{0, 0, std::move(wrong)};
   }
-  TESSERA_TRY_VOID(session->bind(inputs));
+  TESSERA_TRY_VOID(session->bind(ran.inputs));
   CacheFiller filler(model_bytes_);
   TESSERA_TRY(std::vector<double> seconds, time_runs(*session, {}, filler));
   const Quartiles q = quartiles(std::move(seconds));

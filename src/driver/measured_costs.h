@@ -74,8 +74,7 @@ class MeasuredCosts final : public collage::CostEstimator {
   void keep_native(std::span<Job* const> jobs, Batch batch);
   Result<Batch> build(std::span<Job* const> jobs);
   Result<void> run(std::span<Job* const> jobs, const Batch& batch);
-  Result<tune::Measured> measure_entry(const Job& job, const Entry& entry,
-                                       const Entry* reference) const;
+  Result<tune::Measured> measure_entry(const Entry& entry, const Entry* reference) const;
   bool is_spent() const;
 
   const CompileOptions& options_;

@@ -13,7 +13,6 @@
 #include "driver/run_inputs.h"
 #include "driver/session_timing.h"
 #include "driver/tuning.h"
-#include "ops/evaluation/compare.h"
 #include "tune/child.h"
 #include "tune/worker_report.h"
 #include "types/target_list.h"
@@ -52,7 +51,7 @@ class PlanRace {
       : options_(options), progress_(progress) {}
 
   Result<CompileReport> run() {
-    TESSERA_TRY_VOID(find_device());
+    TESSERA_TRY_VOID(open_records());
     TESSERA_TRY_VOID(add("collage", options_, progress_));
     CompileOptions in_regions = options_;
     in_regions.tuning.in_regions = true;
@@ -80,10 +79,10 @@ class PlanRace {
   }
 
  private:
-  Result<void> find_device() {
+  Result<void> open_records() {
     TESSERA_TRY(const std::string path, records_path(options_));
-    TESSERA_TRY(const tune::RecordStore records, tune::RecordStore::open(path));
-    TESSERA_TRY(device_, device_of_costs(options_, records));
+    TESSERA_TRY(records_, tune::RecordStore::open(path));
+    TESSERA_TRY(device_, device_of_costs(options_, *records_));
     return {};
   }
 
@@ -115,11 +114,9 @@ class PlanRace {
 
   // All anew if any has no record: times of one run alone compare.
   Result<void> time_plans() {
-    TESSERA_TRY(const std::string path, records_path(options_));
-    TESSERA_TRY(tune::RecordStore records, tune::RecordStore::open(path));
     bool all_known = true;
     for (Plan& plan : plans_) {
-      TESSERA_TRY(const tune::Records found, records.find(plan.key));
+      TESSERA_TRY(const tune::Records found, records_->find(plan.key));
       if (found.list.empty()) {
         all_known = false;
         continue;
@@ -132,7 +129,7 @@ class PlanRace {
     TESSERA_TRY_VOID(measure());
     for (const Plan& plan : plans_) {
       TESSERA_TRY_VOID(
-          records.add({plan.key, plan.row.name, plan.row.seconds * 1e6, 0, plan.row.why_not}));
+          records_->add({plan.key, plan.row.name, plan.row.seconds * 1e6, 0, plan.row.why_not}));
     }
     return {};
   }
@@ -197,17 +194,19 @@ class PlanRace {
     for (std::size_t i = plans_.size(); i-- > 0;) {
       is_out[i] = !is_in(plans_[i]);
       if (is_out[i]) continue;
-      print(fmt::format("begin {}\n", i));
+      print(tune::begin_line(i));
       TESSERA_TRY(sessions[i], plans_[i].library->open_main({.threads = options_.threads}));
       if (wanted.empty()) {
-        TESSERA_TRY(RunInputs ran, run_with_random_inputs(*sessions[i], plans_[i].lowered));
+        TESSERA_TRY(RunInputs ran,
+                    run_with_random_inputs(*sessions[i], likely_shapes(plans_[i].lowered)));
         inputs = std::move(ran.inputs);
         wanted = std::move(ran.outputs);
       } else {
         TESSERA_TRY(const std::vector<Tensor> found, sessions[i]->run(inputs));
-        const std::string wrong = difference(found, wanted);
+        const std::string wrong =
+            wrong_numbers(found, wanted, kToleranceOfModels, "another plan's");
         is_out[i] = !wrong.empty();
-        if (is_out[i]) print(fmt::format("wrong {} {}\n", i, wrong));
+        if (is_out[i]) print(tune::line_of(i, {0, 0, wrong}));
       }
       TESSERA_TRY_VOID(sessions[i]->bind(inputs));
     }
@@ -216,7 +215,7 @@ class PlanRace {
     for (int round = 0; round < kRounds; ++round) {
       for (std::size_t i = 0; i < plans_.size(); ++i) {
         if (is_out[i]) continue;
-        print(fmt::format("begin {}\n", i));
+        print(tune::begin_line(i));
         TESSERA_TRY(const std::vector<double> some,
                     time_runs(*sessions[i], {1, 1000, kSecondsInTurn}, filler));
         seconds[i].insert(seconds[i].end(), some.begin(), some.end());
@@ -225,27 +224,16 @@ class PlanRace {
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       if (is_out[i]) continue;
       const Quartiles q = quartiles(seconds[i]);
-      print(fmt::format("time {} {:.9g} {:.9g}\n", i, q.median * 1e6, q.spread * 1e6));
+      print(tune::line_of(i, {q.median * 1e6, q.spread * 1e6, ""}));
     }
-    print("done\n");
+    print(tune::kDoneLine);
     return {};
-  }
-
-  static std::string difference(const std::vector<Tensor>& found,
-                                const std::vector<Tensor>& wanted) {
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const double apart = ops::relative_difference(found[i], wanted[i]);
-      if (apart <= kToleranceOfModels * ops::graph_tolerance(wanted[i].dtype)) continue;
-      return fmt::format("{}: output {} is {:.2g} off another plan's", tune::kWrongNumbers, i,
-                         apart);
-    }
-    return "";
   }
 
   Plan& fastest() {
     Plan* best = nullptr;
     for (Plan& plan : plans_) {
-      if (!plan.row.why_not.empty()) continue;
+      if (!is_in(plan)) continue;
       // The searched plan comes first, and must be better by more than noise.
       const double needed = best == &plans_.front() ? best->row.seconds * (1 + kNoise)
                             : best != nullptr       ? best->row.seconds
@@ -257,7 +245,7 @@ class PlanRace {
 
   Result<CompileReport> write(Plan& chosen) {
     chosen.row.is_chosen = true;
-    CollageReport collage = *plans_.front().compilation->collage;
+    CollageReport collage = *plans_.front().compilation->searched;
     for (const Plan& plan : plans_) collage.plans.push_back(plan.row);
     collage.plans.insert(collage.plans.end(), left_out_.begin(), left_out_.end());
     chosen.compilation->report.collage = std::move(collage);
@@ -270,6 +258,7 @@ class PlanRace {
   const Progress& progress_;
   std::vector<Plan> plans_;
   std::vector<WholePlan> left_out_;
+  std::optional<tune::RecordStore> records_;
   std::string device_;
 };
 

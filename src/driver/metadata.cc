@@ -85,7 +85,7 @@ Json placement(const std::vector<PlacementRow>& rows) {
 // Regions of the plan that was searched, and who else was measured for them.
 Json alternatives(const CollageReport& report) {
   Json list = Json::array();
-  for (const PlannedRow& row : report.regions) {
+  for (const collage::PlannedRegion& row : report.regions) {
     Json nodes = Json::array();
     for (const Location& at : row.sources) nodes.push_back(place_in_file(at));
     list.push_back({{"operators", row.operators},

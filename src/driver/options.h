@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "collage/planned_region.h"
 #include "diagnostics/diagnostic.h"
 #include "driver/load_model.h"
 #include "link/compiler.h"
@@ -85,19 +86,6 @@ struct OutputError {
   std::int64_t overflown = 0, elements = 0;
 };
 
-// A region of a plan that was searched, and what else could compute it.
-struct PlannedRow {
-  struct Way {
-    std::string who;      // a back end, or `native`
-    double seconds = 0;   // infinite where it cannot
-    std::string why_not;  // then
-  };
-  Way chosen;
-  std::vector<Way> others;  // the fastest first
-  std::vector<std::string> operators;
-  std::vector<Location> sources;
-};
-
 // A plan of the whole model, measured beside the others.
 struct WholePlan {
   std::string name;     // `collage`, `greedy`, `onednn alone`, `native`
@@ -108,7 +96,7 @@ struct WholePlan {
 
 // What --partition collage found.
 struct CollageReport {
-  std::vector<PlannedRow> regions;
+  std::vector<collage::PlannedRegion> regions;
   double predicted_seconds = 0;  // the sum over the regions
   std::size_t candidates = 0, programs = 0, measured = 0, failed = 0;
   std::size_t dropped = 0;  // partial plans that the search gave up

@@ -65,14 +65,6 @@ std::vector<byoc::BackendChoice> will_place(const CompileOptions& options) {
                                                : std::vector<byoc::BackendChoice>();
 }
 
-const byoc::BackendChoice* find_choice(std::string_view name,
-                                       const std::vector<byoc::BackendChoice>& choices) {
-  for (const byoc::BackendChoice& choice : choices) {
-    if (choice.backend->name() == name) return &choice;
-  }
-  return nullptr;
-}
-
 // Is there a target for the machine that the back end's code runs on? Without any, it is the CPU.
 bool has_machine(const std::vector<Target>& targets, DeviceType device) {
   return device == DeviceType::kCpu ||
@@ -147,6 +139,14 @@ std::vector<byoc::Capabilities> capabilities_of(const CompileOptions& options) {
 }
 
 }  // namespace
+
+const byoc::BackendChoice* find_choice(std::string_view name,
+                                       const std::vector<byoc::BackendChoice>& choices) {
+  for (const byoc::BackendChoice& choice : choices) {
+    if (choice.backend->name() == name) return &choice;
+  }
+  return nullptr;
+}
 
 std::vector<std::string> desired_layouts(const CompileOptions& options) {
   std::map<std::string, std::string> by_operator;

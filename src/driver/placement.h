@@ -27,6 +27,10 @@ struct Partitioned : PlacementFacts {
   Diagnostics unmeasurable;  // targets that are left out, though they are to be measured
 };
 
+// The one of that name, or null.
+const byoc::BackendChoice* find_choice(std::string_view name,
+                                       const std::vector<byoc::BackendChoice>& choices);
+
 // The layouts that the back ends of options.targets need, for each operator those of the first that
 // names one: `desired` of convert-layout.
 std::vector<std::string> desired_layouts(const CompileOptions& options);

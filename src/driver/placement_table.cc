@@ -31,19 +31,23 @@ std::string summary(const std::vector<PlacementRow>& rows) {
 
 }  // namespace
 
-std::string operators_text(const std::vector<std::string>& operators) {
-  std::vector<std::pair<std::string, int>> counted;
-  for (const std::string& op : operators) {
+std::vector<std::pair<std::string, std::size_t>> counted(const std::vector<std::string>& texts) {
+  std::vector<std::pair<std::string, std::size_t>> out;
+  for (const std::string& text : texts) {
     const auto found =
-        std::find_if(counted.begin(), counted.end(), [&](auto& c) { return c.first == op; });
-    if (found == counted.end()) {
-      counted.emplace_back(op, 1);
+        std::find_if(out.begin(), out.end(), [&](const auto& c) { return c.first == text; });
+    if (found == out.end()) {
+      out.emplace_back(text, 1);
     } else {
       ++found->second;
     }
   }
+  return out;
+}
+
+std::string operators_text(const std::vector<std::string>& operators) {
   std::string text;
-  for (const auto& [op, count] : counted) {
+  for (const auto& [op, count] : counted(operators)) {
     text += (text.empty() ? "" : ", ") + op + (count > 1 ? fmt::format(" x{}", count) : "");
   }
   return text;

@@ -152,7 +152,7 @@ class Page {
     }
     out_ += std::move(plans).done();
     HtmlTable regions({"operators", "nodes of the model", "chosen", "time", "otherwise"});
-    for (const PlannedRow& row : report_.collage->regions) {
+    for (const collage::PlannedRegion& row : report_.collage->regions) {
       std::vector<std::string> places;
       for (const Location& at : row.sources) places.push_back(place_in_file(at));
       regions.row({html_text(operators_text(row.operators)),

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/run_inputs.h"
 
-#include "driver/dimensions.h"
+#include <fmt/format.h>
+
+#include "ops/evaluation/compare.h"
+#include "tune/record_store.h"
 
 namespace tessera::driver {
 namespace {
@@ -13,9 +16,8 @@ Tensor zeros_like(const Tensor& t) {
 
 }  // namespace
 
-Result<RunInputs> run_with_random_inputs(exec::Session& session, const Lowered& lowered) {
-  const std::vector<std::vector<std::int64_t>> shapes =
-      likely_input_shapes(lowered.module.prim_funcs.at("main"), lowered.module.symbols);
+Result<RunInputs> run_with_random_inputs(exec::Session& session,
+                                         const std::vector<std::vector<std::int64_t>>& shapes) {
   RunInputs out;
   for (exec::PortInfo port : session.inputs()) {
     port.shape = shapes[out.inputs.size()];
@@ -30,6 +32,16 @@ Result<RunInputs> run_with_random_inputs(exec::Session& session, const Lowered& 
   }
   TESSERA_TRY(out.outputs, std::move(ran));
   return out;
+}
+
+std::string wrong_numbers(const std::vector<Tensor>& found, const std::vector<Tensor>& wanted,
+                          double tolerances, std::string_view whose) {
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const double apart = ops::relative_difference(found[i], wanted[i]);
+    if (apart <= tolerances * ops::graph_tolerance(wanted[i].dtype)) continue;
+    return fmt::format("{}: output {} is {:.2g} off {}", tune::kWrongNumbers, i, apart, whose);
+  }
+  return "";
 }
 
 }  // namespace tessera::driver

@@ -2,7 +2,10 @@
 // Inputs that a model can be tried with when nobody gave any.
 #pragma once
 
-#include "driver/build.h"
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "exec/session.h"
 
 namespace tessera::driver {
@@ -11,8 +14,14 @@ struct RunInputs {
   std::vector<Tensor> inputs, outputs;
 };
 
-// One run with random inputs of the likely sizes. Where an index of them leads out of a tensor,
-// integers are zero: that is an index wherever there is one.
-Result<RunInputs> run_with_random_inputs(exec::Session& session, const Lowered& lowered);
+// One run with random inputs of these sizes (likely_input_shapes). Where an index of them leads out
+// of a tensor, integers are zero: that is an index wherever there is one.
+Result<RunInputs> run_with_random_inputs(exec::Session& session,
+                                         const std::vector<std::vector<std::int64_t>>& shapes);
+
+// Where outputs of a measured program are further from those of another one, `whose`, than so many
+// times what one graph may be off; "" where they are not.
+std::string wrong_numbers(const std::vector<Tensor>& found, const std::vector<Tensor>& wanted,
+                          double tolerances, std::string_view whose);
 
 }  // namespace tessera::driver

@@ -21,7 +21,7 @@ constexpr relay::AttrRule kGroupSize{
     }};
 
 struct FuseOpsOptions {
-  std::int64_t max_depth = 256;
+  std::int64_t max_depth = kFusedCalls;
   bool link_params = false;
   bool norms = false;
   static constexpr auto fields =

@@ -32,6 +32,8 @@ class FusionGroups {
   std::vector<std::int32_t> by_last_;  // by node index; -1: none
 };
 
+constexpr int kFusedCalls = 256;  // of one kernel at most, where nobody says otherwise
+
 // At most `max_depth` operator calls in a group. With `norms` a normalisation of rows takes what is
 // computed element by element before it, as other reductions do.
 FusionGroups find_fusion_groups(const relay::Function& f, int max_depth, bool norms);

@@ -181,7 +181,7 @@ class WindowThread {
     return loop(k, steps, ForKind::kUnrolled, loop(i, w_.terms, ForKind::kUnrolled, body));
   }
 
-  // What is read behind the sum is under way for all places before the first of them is stored.
+  // What is read after the sum is under way for all places before the first of them is stored.
   Stmt finish() const {
     const std::vector<Expr> at = {tir::make_var("p"), tir::make_var("v")};
     const Stmt all = w_.results(sums_, at);

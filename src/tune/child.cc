@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/subprocess.h"
 #include "support/termination.h"
 
 namespace tessera::tune {
@@ -72,10 +73,10 @@ std::string outcome(int status, std::string_view output) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == kThrew && threw != std::string_view::npos) {
     return std::string(output.substr(threw, output.find('\n', threw) - threw));
   }
-  if (WIFSIGNALED(status)) {
-    return fmt::format("signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
-  }
-  return WEXITSTATUS(status) == 0 ? "" : fmt::format("exit status {}", WEXITSTATUS(status));
+  ProcessResult ended;
+  if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) ended.exit_status = WEXITSTATUS(status);
+  return ended.ok() ? "" : ended.outcome();
 }
 
 }  // namespace

@@ -314,5 +314,16 @@ TEST(WorkerReports, AreReadLineByLine) {
   EXPECT_TRUE(parse_worker_report("done\n").is_done);
 }
 
+TEST(WorkerReports, AreReadAsTheyAreWritten) {
+  const Measured timed{4.5, 0.25, ""}, wrong{0, 0, "two\nlines"};
+  const WorkerReport report =
+      parse_worker_report(begin_line(7) + line_of(7, timed) + begin_line(8) + line_of(8, wrong) +
+                          std::string(kDoneLine));
+  EXPECT_EQ(report.measured,
+            (std::map<std::size_t, Measured>{{7, timed}, {8, {0, 0, "two lines"}}}));
+  EXPECT_EQ(report.begun, 8u);
+  EXPECT_TRUE(report.is_done);
+}
+
 }  // namespace
 }  // namespace tessera::tune

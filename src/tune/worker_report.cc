@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/worker_report.h"
 
+#include <algorithm>
 #include <sstream>
+
+#include <fmt/format.h>
 
 namespace tessera::tune {
 namespace {
@@ -32,6 +35,17 @@ void read_line(const std::string& line, WorkerReport& report) {
 }
 
 }  // namespace
+
+std::string begin_line(std::size_t candidate) { return fmt::format("begin {}\n", candidate); }
+
+std::string line_of(std::size_t candidate, const Measured& measured) {
+  if (measured.failure.empty()) {
+    return fmt::format("time {} {:.9g} {:.9g}\n", candidate, measured.time_us, measured.spread_us);
+  }
+  std::string why = measured.failure;
+  std::replace(why.begin(), why.end(), '\n', ' ');
+  return fmt::format("wrong {} {}\n", candidate, why);
+}
 
 WorkerReport parse_worker_report(std::string_view output) {
   WorkerReport report;

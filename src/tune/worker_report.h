@@ -28,6 +28,11 @@ struct WorkerReport {
   bool is_done = false;
 };
 
+// The lines, as programs of ours print them.
+std::string begin_line(std::size_t candidate);
+std::string line_of(std::size_t candidate, const Measured& measured);  // `time` or `wrong`
+constexpr std::string_view kDoneLine = "done\n";
+
 // Lines that are none of these are what the kernels print, and are passed over; so is a last line
 // that was cut off.
 WorkerReport parse_worker_report(std::string_view output);
