@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 FUZZ_GRAPHS ?= 10000
 
 .PHONY: build command test check demo bench onnx-gate zoo fuzz guard sanitized gpu-test \
-  install-deps clean
+  wheel wheel-test torch-models docs install-deps clean
 
 build: install-deps
 	@cmake --preset release >/dev/null
@@ -68,6 +68,23 @@ sanitized: build
 gpu-test: build
 	@if [ -n "$(SHARD)" ]; then scripts/gpu-test.sh $(SHARD) || [ $$? = 77 ]; else \
 	  ctest --test-dir build/release --output-on-failure -L '^gpu$$'; fi
+
+# The package for Python: build/wheels/tessera-*.whl. It has the command of `make command`.
+wheel: command
+	@scripts/wheel.sh
+
+wheel-test: wheel
+	@scripts/wheel-test.sh
+
+# The documents as a site: build/site/html/index.html. A link that leads nowhere is an error.
+docs: command
+	@scripts/install-deps.sh --docs
+	@.deps/python/bin/python3 scripts/site/build.py
+
+# torch.compile on models of torchvision and transformers, and the tests that need torch. TORCH takes
+# options of tests/torch_models/run.py: `make torch-models TORCH="--model bert --threads 4"`.
+torch-models: build
+	@scripts/torch-models.sh $(TORCH)
 
 install-deps:
 	@scripts/install-deps.sh

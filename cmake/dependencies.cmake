@@ -34,8 +34,13 @@ endif()
 # says what it lacks.
 find_package(OneDNN QUIET)
 find_package(OpenBLAS QUIET MODULE)
+# OpenVINO's threads open a library in a way (RTLD_DEEPBIND) that ends a program under sanitizers.
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
+  find_package(OpenVINO QUIET MODULE)
+endif()
 message(STATUS "oneDNN: ${OneDNN_VERSION} ${OneDNN_LIBRARY}")
 message(STATUS "OpenBLAS: ${OpenBLAS_LIBRARY}")
+message(STATUS "OpenVINO: ${OpenVINO_LIBRARY}")
 
 # CUTLASS is headers that nvcc reads when a model is compiled; tessera is built without them.
 file(GLOB cutlass_dirs
@@ -48,3 +53,7 @@ endif()
 message(STATUS "CUTLASS: ${TESSERA_CUTLASS_INCLUDE_DIR}")
 find_package(CUDAHeaders 13 QUIET MODULE)
 message(STATUS "CUDA headers: ${CUDA_INCLUDE_DIR}")
+find_package(CUDNN 9.8 QUIET MODULE)
+find_package(ONNXRuntimeHeaders 1.23 QUIET MODULE)
+message(STATUS "onnxruntime headers: ${ONNXRUNTIME_INCLUDE_DIR} ${ONNXRUNTIME_VERSION}")
+message(STATUS "cuDNN headers: ${CUDNN_INCLUDE_DIR} ${CUDNN_VERSION}")

@@ -29,6 +29,12 @@ format() {
   git ls-files '*.h' '*.cc' '*.c' ':!*/testdata/*' | xargs -r clang-format-14 --dry-run --Werror
 }
 
+# Of the command that `make build` has left; seconds.
+site() {
+  [ -x build/tessera ] || make command
+  .deps/python/bin/python3 scripts/site/build.py
+}
+
 # One build serves as clang's build without a warning, as what clang-tidy reads, and for the tests
 # under the sanitizers.
 clang_build() {
@@ -40,8 +46,11 @@ tidy() {
   scripts/run-tidy.py --build build/asan --seconds "${TESSERA_TIDY_SECONDS:-480}" --jobs "$jobs"
 }
 
+# OpenVINO is not there under sanitizers (cmake/dependencies.cmake).
+without_openvino() { TESSERA_TESTS_REQUIRE=${TESSERA_TESTS_REQUIRE/,openvino/} "$@"; }
+
 sanitizers() {
-  ctest --test-dir build/asan --parallel "$jobs" --output-on-failure -L '^unit$' \
+  without_openvino ctest --test-dir build/asan --parallel "$jobs" --output-on-failure -L '^unit$' \
     --label-exclude '^slow$'
 }
 
@@ -53,12 +62,13 @@ sanitized_libraries() {
 }
 
 fuzz() {
-  ctest --test-dir build/asan --parallel "$jobs" --output-on-failure -L '^fuzz$'
+  without_openvino ctest --test-dir build/asan --parallel "$jobs" --output-on-failure -L '^fuzz$'
 }
 
 stage "include layering" scripts/check-includes.py
 stage "source text" scripts/check-source-text.py
 stage "sizes" scripts/size-report.py
+stage "site" site
 stage "format" format
 stage "clang build" clang_build
 stage "header lines" scripts/header-lines.py --build build/asan

@@ -6,13 +6,15 @@ python_env=$root/.deps/python
 requirements=$root/scripts/requirements.txt
 gpu_requirements=$root/scripts/requirements-gpu.txt  # what nvcc reads: only where there is nvcc
 installed_stamp=$python_env/requirements.installed
+docs_requirements=$root/scripts/requirements-docs.txt  # what makes the site
+docs_stamp=$python_env/requirements-docs.installed
 
 build_packages=(
   g++ make cmake ninja-build ccache
   protobuf-compiler libprotobuf-dev libfmt-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev
   libxxhash-dev zlib1g-dev libgtest-dev libbenchmark-dev
   libopenblas-openmp-dev libonnx-testdata
-  python3 python3-venv
+  python3 python3-venv python3-dev
 )
 
 # clang 14 is what the project is written against; it cannot read the standard library of g++ 13,
@@ -44,13 +46,14 @@ python_requirements() {
   if has_nvcc; then cat "$gpu_requirements"; fi
 }
 
-# Names that the last installation required and the list in file $1 does not.
+# Names that the last installation required, by its list $2, and the list in file $1 does not.
 no_longer_required() {
-  [ -f "$installed_stamp" ] || return 0
-  comm -23 <(requirement_names "$installed_stamp") <(requirement_names "$1")
+  [ -f "$2" ] || return 0
+  comm -23 <(requirement_names "$2") <(requirement_names "$1")
 }
 requirement_names() { grep -v '^#' "$1" | sed 's/==.*//' | sort; }
 
+# Is what file $1 lists what the last installation, by its list $2, required?
 python_env_is_current() {
-  [ -x "$python_env/bin/python3" ] && python_requirements | cmp -s - "$installed_stamp"
+  [ -x "$python_env/bin/python3" ] && cmp -s "$1" "$2"
 }

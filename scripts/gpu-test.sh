@@ -15,13 +15,22 @@ cd "$(dirname "$0")/.." || exit 2
 build=$(realpath -m "${TESSERA_BUILD:-build/release}")
 folder=$build/gpu
 tessera=$build/bin/tessera
-shards=(repeat racecheck memcheck synccheck conformance abi regions-{1..6} zoo fuzz)
+shards=(repeat racecheck memcheck synccheck conformance libraries abi regions-{1..6} zoo fuzz)
 seconds=480
 
 [ -d "$build/deps" ] && export LD_LIBRARY_PATH=$build/deps${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
 python=.deps/python/bin/python3
 [ -x $python ] || python=python3
+# Vendors' libraries that PyTorch brings.
+if [ -z "${TESSERA_LIBRARY_PATH:-}" ]; then
+  TESSERA_LIBRARY_PATH=$($python -c 'from importlib.util import find_spec
+from os.path import isdir, realpath
+brought = find_spec("torch").submodule_search_locations[0] + "/../nvidia/"
+print(":".join(realpath(brought + f) for f in ("cu13/lib", "cudnn/lib") if isdir(brought + f)))' \
+    2>/dev/null)
+  export TESSERA_LIBRARY_PATH
+fi
 cutlass=$build/cutlass/include
 [ -d "$cutlass" ] ||
   cutlass=$(echo .deps/python/lib/python3*/site-packages/cutlass_library/source/include)
@@ -138,6 +147,25 @@ conformance() {
     --gtest_filter='*OnCuda*'
 }
 
+# Back ends of a vendor's library: all that one takes, with its own choice and with the fastest on
+# record, against the reference.
+libraries() {
+  local name model status=77
+  for name in cublas cudnn; do
+    "$tessera" backends | grep -q "^$name *available" ||
+      { echo "$name is not available here"; continue; }
+    [ $status = 77 ] && status=0
+    model=tests/gpu/$name.relay
+    rm -f "$folder/$name.db"
+    "$tessera" compile "$model" -o "$folder/$name.so" --target cuda --target $name --verify &&
+      "$tessera" tune "$model" --target cuda --target $name --records "$folder/$name.db" &&
+      "$tessera" compile "$model" -o "$folder/$name.so" --target cuda --target $name \
+        --records "$folder/$name.db" --no-measure --verify ||
+      { echo "WRONG $name"; status=1; }
+  done
+  return $status
+}
+
 abi() {
   local libraries=$folder/abi
   $python -c 'import torch' 2>/dev/null || { echo "there is no torch here"; return 77; }
@@ -185,7 +213,7 @@ fuzz() {
 
 run() {
   case $1 in
-    repeat | conformance | abi | zoo | fuzz) $1 ;;
+    repeat | conformance | libraries | abi | zoo | fuzz) $1 ;;
     memcheck | racecheck | synccheck) sanitize "$1" ;;
     regions-*) regions "${1#regions-}" ;;
     *) echo "no shard $1: ${shards[*]}"; return 2 ;;

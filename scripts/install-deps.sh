@@ -3,14 +3,15 @@
 # Installs what is missing and nothing else: Debian packages, and PyPI packages into .deps/python.
 #   scripts/install-deps.sh           what building, testing and the demo need
 #   scripts/install-deps.sh --check   also what `make check` needs (clang, clang-tidy, clang-format)
+#   scripts/install-deps.sh --docs    also what makes the site of documents; --check does so, too
 set -euo pipefail
 source "$(dirname "$0")/dependencies.sh"
 
 packages=("${build_packages[@]}")
 case "${1:-}" in
-  "") ;;
+  "" | --docs) ;;
   --check) packages+=("${check_packages[@]}") ;;
-  *) echo "usage: $0 [--check]" >&2; exit 2 ;;
+  *) echo "usage: $0 [--check | --docs]" >&2; exit 2 ;;
 esac
 
 as_root() {
@@ -33,18 +34,24 @@ if [ "${#missing[@]}" -gt 0 ]; then
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
-if ! python_env_is_current; then
-  wanted=$(mktemp)
-  trap 'rm -f "$wanted"' EXIT
-  python_requirements > "$wanted"
+# Brings the environment to the list in file $1; $2 is a copy of the list that it was brought to.
+install_python() {
+  local wanted=$1 stamp=$2 dropped
+  if python_env_is_current "$wanted" "$stamp"; then return; fi
   echo "install-deps: PyPI packages into ${python_env#"$root"/}:" \
     "$(grep -v '^#' "$wanted" | tr '\n' ' ')"
   [ -x "$python_env/bin/pip" ] || python3 -m venv "$python_env"
   # What is not wanted any more goes first: other builds of a library have the same files.
-  mapfile -t dropped < <(no_longer_required "$wanted")
+  mapfile -t dropped < <(no_longer_required "$wanted" "$stamp")
   [ "${#dropped[@]}" -eq 0 ] ||
     "$python_env/bin/pip" uninstall --quiet --disable-pip-version-check --yes "${dropped[@]}"
   "$python_env/bin/pip" install --quiet --disable-pip-version-check --no-deps \
     --requirement "$wanted"
-  cp "$wanted" "$installed_stamp"
-fi
+  cp "$wanted" "$stamp"
+}
+
+all=$(mktemp)
+trap 'rm -f "$all"' EXIT
+python_requirements > "$all"
+install_python "$all" "$installed_stamp"
+if [ -n "${1:-}" ]; then install_python "$docs_requirements" "$docs_stamp"; fi

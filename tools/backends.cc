@@ -22,7 +22,12 @@ void list_backends() {
   for (const byoc::Backend* b : backends::all_backends()) {
     const Target target{b->name()};
     const auto missing = driver::lack_of(*b, target, link::ObjectCache(""));
-    show("{:<20} {}\n", b->name(), missing ? "not available: " + missing->reason : "available");
+    const auto library = missing ? std::nullopt : b->library(target);
+    show("{:<20} {}\n", b->name(),
+         missing   ? "not available: " + missing->reason
+         : library ? fmt::format("available: {}, {}{}{}", library->version, library->path,
+                                 library->note.empty() ? "" : "; ", library->note)
+                   : "available");
   }
 }
 

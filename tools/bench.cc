@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "driver/placement_table.h"
+#include "driver/run_trace.h"
 #include "support/json_text.h"
 #include "support/peak_memory.h"
 #include "tools/profile_table.h"
@@ -88,29 +89,6 @@ Result<double> measure_call_overhead(exec::Session& session) {
   return times[kRuns / 2];
 }
 
-// Some more runs with the clock on every kernel, as a trace that chrome://tracing and Perfetto
-// read.
-Result<void> write_trace(exec::Session& session, const std::string& path) {
-  TESSERA_TRY_VOID(session.profile(true));
-  for (int i = 0; i < 5; ++i) {
-    TESSERA_TRY_VOID(session.run_bound());
-  }
-  nlohmann::ordered_json events = nlohmann::ordered_json::array();
-  for (const exec::KernelTime& k : session.kernel_times()) {
-    events.push_back(
-        {{"name", k.kernel},
-         {"cat", k.backend},
-         {"ph", "X"},
-         {"pid", 1},
-         {"tid", 1},
-         {"ts", static_cast<double>(k.last_start_ns) / 1e3},
-         {"dur", static_cast<double>(k.last_ns) / 1e3},
-         {"args", {{"min_us", static_cast<double>(k.min_ns) / 1e3}, {"calls", k.calls}}}});
-  }
-  const nlohmann::ordered_json trace = {{"traceEvents", events}, {"displayTimeUnit", "ns"}};
-  return write_output(path, json_text(trace) + "\n");
-}
-
 void print_text(const exec::Session& session, const RunTimes& measured, double overhead,
                 const std::optional<Profile>& profile) {
   const std::vector<double>& times = measured.whole;
@@ -168,7 +146,8 @@ Result<void> bench(const BenchArgs& args) {
   }
   (args.json ? print_json : print_text)(*session, measured, overhead, profile);
   if (!args.trace.empty()) {
-    TESSERA_TRY_VOID(write_trace(*session, args.trace));
+    TESSERA_TRY(const nlohmann::ordered_json trace, driver::trace_of_runs(*session));
+    TESSERA_TRY_VOID(write_output(args.trace, json_text(trace) + "\n"));
   }
   return {};
 }
@@ -189,19 +168,18 @@ void add_bench(CLI::App& app, Action& chosen) {
       })
       ->capture_default_str();
   command->add_option("--threads", args->threads, "Threads of the instance (0: one a CPU)");
-  const CLI::Option* profile =
-      command
-          ->add_option("--profile", args->trace,
-                       "Print a table of the kernels: time, rates, and what part of the machine's "
-                       "own, which is measured; with a file name, write a trace too")
-          ->expected(0, 1);
+  command->add_flag("--profile", args->profile,
+                    "Print a table of the kernels: time, rates, and what part of the machine's "
+                    "own, which is measured");
+  command->add_option("--trace", args->trace,
+                      "Write a trace of some runs: host, back ends and kernels, for "
+                      "chrome://tracing and Perfetto");
   command->add_flag("--no-replay", args->no_replay,
                     "Launch each kernel anew in each run on a device, rather than replay the run "
                     "as a CUDA graph");
   command->add_flag("--json", args->json, "Print one JSON object");
   add_model_options(*command, args->model);
-  command->callback([&chosen, args, profile] {
-    args->profile = profile->count() > 0;
+  command->callback([&chosen, args] {
     chosen = [args] {
       const Result<void> done = bench(*args);
       return done ? static_cast<int>(kDone) : report(done.error());

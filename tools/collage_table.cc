@@ -62,6 +62,7 @@ nlohmann::ordered_json collage_json(const driver::CollageReport& report) {
     nlohmann::ordered_json json = {{"plan", plan.name}, {"chosen", plan.is_chosen}};
     if (plan.why_not.empty()) json["time_us"] = plan.seconds * 1e6;
     if (!plan.why_not.empty()) json["why_not"] = plan.why_not;
+    if (plan.predicted_seconds > 0) json["predicted_us"] = plan.predicted_seconds * 1e6;
     plans.push_back(std::move(json));
   }
   return {{"candidates", report.candidates},

@@ -32,6 +32,8 @@ void add_opt(CLI::App& app, Action& chosen);
 void add_diff(CLI::App& app, Action& chosen);
 void add_backends(CLI::App& app, Action& chosen);
 void add_explain(CLI::App& app, Action& chosen);
+void add_completion(CLI::App& app, Action& chosen);
+void add_measure(CLI::App& app, Action& chosen);
 
 // Prints diagnostics on standard error, coloured on a terminal. Returns kUserError if one is an
 // error.

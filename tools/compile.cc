@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/compile.h"
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "driver/automatic_precision.h"
 #include "driver/placement_table.h"
+#include "driver/source_files.h"
 #include "support/json_text.h"
 #include "tools/collage_table.h"
+#include "tools/compile_events.h"
 #include "tools/progress_bar.h"
+#include "tools/report_json.h"
+#include "tools/session.h"
 #include "tools/target_options.h"
 #include "tools/tuning_table.h"
 
@@ -16,61 +19,41 @@ namespace {
 
 struct CompileArgs {
   ModelOptionTexts model;
+  std::string inputs;
+  double max_error = 1e-2;
   std::vector<std::string> keep_weights;
   std::string bundle;  // "", "beside", "inside"
-  bool json = false, no_measure = false, has_budget = false;
+  bool json = false, events = false, no_measure = false, has_budget = false, has_trial = false;
 };
 
-nlohmann::ordered_json precision_json(const driver::CompileReport& r) {
-  nlohmann::ordered_json kept = nlohmann::ordered_json::array();
-  for (const auto& [op, reason, count] : r.precision->kept) {
-    kept.push_back({{"operator", op}, {"count", count}, {"reason", reason}});
+// Of a model in float32: what else the machine could compute it in.
+void print_types_left(const driver::CompileReport& r) {
+  std::vector<std::string> names;
+  if (r.tried.empty()) {
+    for (const DType dtype : r.types_left) names.push_back(to_string(dtype));
   }
-  nlohmann::ordered_json errors = nlohmann::ordered_json::array();
-  for (const driver::OutputError& e : r.errors) {
-    errors.push_back({{"output", e.output},
-                      {"largest_error", e.largest},
-                      {"relative_error", e.relative},
-                      {"overflown_elements", e.overflown}});
-  }
-  return {{"dtype", to_string(r.precision->dtype)},
-          {"low_operators", r.precision->low},
-          {"float32", kept},
-          {"errors", errors}};
-}
-
-void print_json(const driver::CompileReport& r) {
-  nlohmann::ordered_json placement = nlohmann::ordered_json::array();
-  for (const driver::PlacementRow& row : r.placement) {
-    placement.push_back(
-        {{"region", row.region}, {"backend", row.backend}, {"operators", row.operators}});
-    if (!row.reason.empty()) placement.back()["reason"] = row.reason;
-  }
-  nlohmann::ordered_json stages = nlohmann::ordered_json::object();
-  for (const driver::StageTime& s : r.stages) stages[s.name] = s.seconds;
-  nlohmann::ordered_json json = {{"seconds", r.seconds},
-                                 {"peak_bytes", r.peak_bytes},
-                                 {"library_bytes", r.library_bytes},
-                                 {"weight_bytes", r.weight_bytes},
-                                 {"arena_bytes", r.arena_bytes},
-                                 {"stages", stages},
-                                 {"libraries", r.needed_libraries},
-                                 {"placement", placement}};
-  if (!r.tuned.empty()) json["tuned"] = tuning_json(r.tuned);
-  if (r.collage) json["collage"] = collage_json(*r.collage);
-  if (r.precision) json["precision"] = precision_json(r);
-  show("{}\n", json_text(json, 2));
+  if (names.empty()) return;
+  show(
+      "all in float32; this CPU multiplies {} in its own instructions: --precision auto "
+      "--max-error 1e-2 takes that where it is exact enough\n",
+      fmt::join(names, " and "));
 }
 
 void print_summary(const driver::CompileReport& r, const std::string& output) {
   if (!r.tuned.empty()) show("\n{}", tuning_table(r.tuned));
   if (r.collage) show("\n{}", collage_table(*r.collage));
   show("\n{}\n", driver::placement_table(r.placement));
+  for (const passes::WeightRow& row : r.weights) {
+    show("weight {} {}: {} ({}), {} of {}{}\n", row.name, row.matrix, row.stored_as(), row.reason,
+         driver::size_text(row.bytes), driver::size_text(row.bytes_before),
+         row.form.empty() ? "" : fmt::format(", error {:.2g}", row.error));
+  }
   if (r.precision) {
     for (const auto& [op, reason, count] : r.precision->kept) {
       show("float32: {} {}, {}\n", count, op, reason);
     }
   }
+  print_types_left(r);
   show("{}: {} (weights {}), arena {} an instance, {:.1f} s, peak {}\n", output,
        driver::size_text(r.library_bytes), driver::size_text(r.weight_bytes),
        driver::size_text(r.arena_bytes), r.seconds, driver::size_text(r.peak_bytes));
@@ -87,24 +70,70 @@ void print_summary(const driver::CompileReport& r, const std::string& output) {
       fmt::join(r.vendor_folders, ", "));
 }
 
-int compile(const CompileArgs& args) {
-  Result<driver::CompileOptions> options = resolve(args.model);
-  if (!options) return report(options.error());
-  if (args.no_measure && options->tuning.measures) {
-    return report(error(Code::kBadOption, {}, "--tune and --no-measure exclude each other")
-                      .with_remedy("omit one of them"));
+bool is_automatic(const CompileArgs& args) { return args.model.precision == "auto"; }
+
+// What --precision auto is asked together with.
+Result<void> check_trial(const CompileArgs& args) {
+  if (args.has_trial && !is_automatic(args)) {
+    return fail(error(Code::kBadOption, {}, "--max-error and --inputs are of --precision auto")
+                    .with_remedy("add --precision auto, or omit them"));
   }
-  const bool searches = options->partition == driver::Partition::kCollage;
-  if (searches) options->tuning.measures = !args.no_measure;
-  if (args.has_budget && !options->tuning.measures) {
-    return report(error(Code::kBadOption, {}, "--budget and --candidates are of what is measured")
-                      .with_remedy("add --tune or --partition collage, or omit them"));
+  if (is_automatic(args) && args.model.partition == "collage") {
+    return fail(error(Code::kBadOption, {}, "--precision auto does not go with --partition collage")
+                    .with_remedy("name the precision: what it measures is of one"));
+  }
+  return {};
+}
+
+Result<driver::CompileReport> compile_as_asked(const CompileArgs& args,
+                                               const driver::CompileOptions& options,
+                                               const driver::Progress& progress) {
+  if (!is_automatic(args)) return driver::compile(options, progress);
+  driver::AutomaticPrecision wanted{args.max_error};
+  if (!args.inputs.empty()) {
+    wanted.inputs = [&](exec::Session& session) { return read_inputs(session, args.inputs); };
+  }
+  return driver::compile_within_error(options, wanted, progress);
+}
+
+Result<driver::CompileReport> run(const CompileArgs& args, const driver::CompileOptions& options,
+                                  const driver::Progress& progress) {
+  TESSERA_TRY(driver::CompileReport report, compile_as_asked(args, options, progress));
+  if (options.depfile.empty()) return report;
+  TESSERA_TRY(const std::vector<std::string> sources, driver::source_files(options));
+  TESSERA_TRY(const std::string rule, driver::dependency_rule(options.output, sources));
+  TESSERA_TRY_VOID(write_output(options.depfile, rule));
+  return report;
+}
+
+Result<driver::CompileOptions> options_of(const CompileArgs& args) {
+  TESSERA_TRY_VOID(check_trial(args));
+  TESSERA_TRY(driver::CompileOptions options, resolve(args.model));
+  if (args.no_measure && options.tuning.measures) {
+    return fail(error(Code::kBadOption, {}, "--tune and --no-measure exclude each other")
+                    .with_remedy("omit one of them"));
+  }
+  const bool searches = options.partition == driver::Partition::kCollage;
+  if (searches) options.tuning.measures = !args.no_measure;
+  if (args.has_budget && !options.tuning.measures) {
+    return fail(error(Code::kBadOption, {}, "--budget and --candidates are of what is measured")
+                    .with_remedy("add --tune or --partition collage, or omit them"));
   }
   if (!args.bundle.empty()) {
-    options->bundle = args.bundle == "inside" ? driver::Bundle::kInside : driver::Bundle::kBeside;
+    options.bundle = args.bundle == "inside" ? driver::Bundle::kInside : driver::Bundle::kBeside;
   }
-  options->kept.names = {args.keep_weights.begin(), args.keep_weights.end()};
-  options->kept.all = options->kept.names.erase("all") > 0;
+  options.kept.names = {args.keep_weights.begin(), args.keep_weights.end()};
+  options.kept.all = options.kept.names.erase("all") > 0;
+  return options;
+}
+
+int compile(const CompileArgs& args) {
+  const Result<driver::CompileOptions> options = options_of(args);
+  if (args.events) {
+    if (!options) return print_events(options.error());
+    return compile_with_events([&](const auto& progress) { return run(args, *options, progress); });
+  }
+  if (!options) return report(options.error());
   driver::Progress progress;
   ProgressBar bar("compiling kernels"), measuring("measuring", options->tuning.budget_s);
   progress.measured = [&](std::size_t done, std::size_t of) {
@@ -122,14 +151,18 @@ int compile(const CompileArgs& args) {
       std::fflush(stdout);
     };
   }
-  const Result<driver::CompileReport> result = driver::compile(*options, progress);
+  const Result<driver::CompileReport> result = run(args, *options, progress);
   bar.clear();
   measuring.clear();
   if (!result) return report(result.error());
   Diagnostics warnings;
   for (const Diagnostic& w : result->warnings) warnings.add(w);
   if (!warnings.empty()) report(warnings);
-  args.json ? print_json(*result) : print_summary(*result, options->output);
+  if (args.json) {
+    show("{}\n", json_text(report_json(*result), 2));
+  } else {
+    print_summary(*result, options->output);
+  }
   return kDone;
 }
 
@@ -141,16 +174,30 @@ void add_compile(CLI::App& app, Action& chosen) {
   driver::CompileOptions& options = args->model.options;
   command->add_option("model", options.model, "ONNX model, or Relay text (.relay)")->required();
   command->add_option("-o,--output", options.output, "Library to write")->required();
-  add_model_options(*command, args->model, {"none", "greedy", "collage"});
+  add_model_options(*command, args->model, {"none", "greedy", "collage"},
+                    {"fp32", "fp16", "bf16", "auto"});
   command->get_option("--partition")
       ->description(
           "How regions go to back ends; none: to native code alone; greedy: by the order "
           "of the targets; collage: each to whom it is measured fastest with on this "
           "machine, and the whole no slower than with any back end alone");
+  command
+      ->add_option(
+          "--max-error", args->max_error,
+          "With --precision auto: a 16-bit type that the machine has kernels of is taken if "
+          "no output differs from that of the model in float32 by more than this share of "
+          "its largest magnitude, in one run")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command->add_option(
+      "--inputs", args->inputs,
+      "With --precision auto: folder of NAME.npy for that run; inputs without a file "
+      "are random");
   command->add_flag("--tune", options.tuning.measures,
                     "Measure on this machine's GPU what has no record yet, and take the fastest; "
                     "records go to --records, or beside the cached objects");
   add_tuning_options(*command, args->model);
+  add_collage_options(*command, args->model);
   command
       ->add_option("--threads", options.threads,
                    "Threads that the model is to run with: layouts are chosen and plans measured "
@@ -182,8 +229,17 @@ void add_compile(CLI::App& app, Action& chosen) {
   command->add_option("--report", options.report,
                       "Write a page about the compilation, as HTML: placement, kernels, memory, "
                       "constants, times");
-  command->add_flag("--json", args->json, "Print the report as one JSON object");
+  command->add_option("--depfile", options.depfile,
+                      "Write which files the library is made of, as a rule for make and ninja");
+  CLI::Option* json =
+      command->add_flag("--json", args->json, "Print the report as one JSON object");
+  command
+      ->add_flag("--events", args->events,
+                 "Print what happens as JSON, an object a line: stages, how far they are, "
+                 "diagnostics, the report")
+      ->excludes(json);
   command->callback([&chosen, args, command] {
+    args->has_trial = command->count("--max-error") + command->count("--inputs") > 0;
     args->has_budget = command->count("--budget") + command->count("--candidates") > 0;
     chosen = [args] { return compile(*args); };
   });

@@ -13,6 +13,7 @@
 #include "module/output_names.h"
 #include "module/symbol_names.h"
 #include "ops/records/table.h"
+#include "runtime/program.h"
 #include "support/json_text.h"
 #include "support/visible_text.h"
 #include "tools/session.h"
@@ -111,6 +112,18 @@ Unexpected<Diagnostics> damaged(const std::string& path) {
                   .with_remedy("copy the library again, or make it again with `tessera compile`"));
 }
 
+// Of a library with code for several processors: the one whose code this machine takes.
+std::string taken_here(const Json& processors) {
+  for (const Json& processor : processors) {
+    const auto needs = processor.value("needs", std::vector<std::string>());
+    const bool suits = std::all_of(needs.begin(), needs.end(), [](const std::string& feature) {
+      return tessera_cpu_has(feature.c_str()) == 1;
+    });
+    if (suits) return processor.value("name", "");
+  }
+  return "none";
+}
+
 Result<Json> inspect_library(const InspectArgs& args) {
   const std::string& path = args.path;
   if (!args.import.dims.empty()) {
@@ -121,6 +134,7 @@ Result<Json> inspect_library(const InspectArgs& args) {
   TESSERA_TRY(const link::LibraryFile file, link::read_library_file(path));
   Json json = Json::parse(file.metadata, nullptr, false);
   if (!json.is_object()) return damaged(path);
+  if (json.contains("processors")) json["taken here"] = taken_here(json["processors"]);
   json["needed"] = file.needed;
   json["exported"] = file.exported;
   std::error_code just_read;

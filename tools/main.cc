@@ -21,9 +21,9 @@
 namespace tessera::tools {
 namespace {
 
-constexpr AddCommand kCommands[] = {add_compile, add_check, add_tune,     add_records,
-                                    add_run,     add_bench, add_inspect,  add_export_relay,
-                                    add_opt,     add_diff,  add_backends, add_explain};
+constexpr AddCommand kCommands[] = {
+    add_compile,      add_check, add_tune, add_records,  add_run,     add_bench,      add_inspect,
+    add_export_relay, add_opt,   add_diff, add_backends, add_explain, add_completion, add_measure};
 
 constexpr const char* kEnvironment =
     "Environment:\n"
@@ -41,6 +41,7 @@ bool is_no_command(const CLI::App& app, const char* first) {
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   for (const CLI::App* command : commands) {
     if (command->get_name() == first) return false;
+    if (command->get_group().empty()) continue;  // it is for this program itself
     names.emplace_back(command->get_name());
   }
   const std::string_view meant = closest(first, names);

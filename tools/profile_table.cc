@@ -83,6 +83,7 @@ std::vector<ProfileRow> rows_of(const std::vector<exec::KernelTime>& times,
                           .first->second;
     row.calls += calls;
     row.is_narrow |= cost.is_narrow;
+    row.note = time.note;
     row.us += calls * static_cast<double>(time.min_ns) / 1e3;
     add(row.flops, cost.flops, calls);
     add(row.bytes, cost.bytes, calls);
@@ -179,6 +180,9 @@ std::string profile_table(const Profile& profile) {
                       "back end", "calls", "us", "share", "GFLOP/s", "GB/s", "of roof");
   const double all_us = sum_of_us(profile);
   for (const ProfileRow& row : profile.rows) text += row_text(row, profile, all_us, width);
+  for (const ProfileRow& row : profile.rows) {
+    if (!row.note.empty()) text += fmt::format("{}: {}\n", row.kernel, row.note);
+  }
   return text;
 }
 

@@ -22,6 +22,7 @@ struct ProfileRow {
   std::optional<double> flops;  // of these calls
   std::optional<double> bytes;
   bool is_narrow = false;  // products as exact as those of 16 bits
+  std::string note = {};   // what its back end has to say; "": nothing
 };
 
 struct Profile {

@@ -108,8 +108,8 @@ void print_text(const std::vector<tune::Record>& records) {
   const tune::RecordKey* last = nullptr;
   for (const tune::Record& r : records) {
     if (last == nullptr || *last != r.key) {
-      show("{} {} on {}, {}\n  {}\n", r.key.backend, r.key.version, r.key.device, r.key.toolchain,
-           r.key.workload);
+      show("{} {} on {}{}{}\n  {}\n", r.key.backend, r.key.version, r.key.device,
+           r.key.toolchain.empty() ? "" : ", ", r.key.toolchain, r.key.workload);
     }
     last = &r.key;
     if (r.failure.empty()) {

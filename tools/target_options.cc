@@ -8,6 +8,8 @@
 #include "backends/table.h"
 #include "driver/lack_of.h"
 #include "driver/load_model.h"
+#include "passes/weight_rules.h"
+#include "plan/algorithm.h"
 #include "types/target_list.h"
 
 namespace tessera::tools {
@@ -64,28 +66,20 @@ Result<void> check_names(const std::vector<std::string>& required) {
   return {};
 }
 
-// opt knows kinds of back ends that nothing can be compiled for.
-bool can_compile_for(const TargetKind& kind) {
-  return !kind.is_external || backends::find_backend(kind.name) != nullptr;
-}
-
 Diagnostic no_such_target(const std::string& text, std::string_view kind) {
   std::vector<std::string> known;
-  for (const TargetKind& k : target_kinds()) {
-    if (can_compile_for(k)) known.push_back("`" + k.name + "`");
-  }
+  for (const TargetKind& k : target_kinds()) known.push_back("`" + k.name + "`");
   return error(Code::kBadTarget, {}, "target `{}`: this tessera has no back end `{}`", text, kind)
       .with_remedy(fmt::format("use one of {}", fmt::join(known, ", ")));
 }
 
-// Before the options of a target are looked at: what is offered instead can be compiled for.
+// Before the options of a target are looked at: what is offered instead is a name.
 Result<void> check_kinds(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     const std::size_t begin = text.find_first_not_of(" \t\r\n");
     if (begin == std::string::npos || text[begin] == '{' || text[begin] == '[') continue;
     const std::string name = text.substr(begin, text.find_first_of(" \t\r\n", begin) - begin);
-    const TargetKind* kind = find_target_kind(name);
-    if (kind == nullptr || !can_compile_for(*kind)) return fail(no_such_target(text, name));
+    if (find_target_kind(name) == nullptr) return fail(no_such_target(text, name));
   }
   return {};
 }
@@ -96,9 +90,6 @@ Result<std::vector<Target>> targets_of(const ModelOptionTexts& texts) {
   if (list.empty()) list = {"cpu"};
   TESSERA_TRY_VOID(check_kinds(list));
   TESSERA_TRY(std::vector<Target> targets, parse_targets(list));
-  for (const Target& t : targets) {  // of JSON
-    if (!can_compile_for(t.kind())) return fail(no_such_target(to_string(t), t.name()));
-  }
   add_default_backends(targets);
   add_machine(targets);
   TESSERA_TRY_VOID(resolve_targets(targets));
@@ -134,7 +125,8 @@ Result<Module> import_model(const std::string& path, const ImportTexts& texts) {
 }
 
 void add_model_options(CLI::App& command, ModelOptionTexts& t,
-                       const std::vector<std::string>& partitions) {
+                       const std::vector<std::string>& partitions,
+                       const std::vector<std::string>& precisions) {
   command
       .add_option(
           "--target", t.targets,
@@ -152,10 +144,12 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t,
       ->capture_default_str();
   command
       .add_option("--precision", t.precision,
-                  "What a float32 model is computed in, on a GPU; with fp16 and bf16 sums, "
-                  "exponentials and norms stay in float32, and so do inputs and outputs. On a CPU "
-                  "all does, since nothing there has kernels of 16 bits")
-      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
+                  "What a float32 model is computed in; with fp16 and bf16 sums, exponentials and "
+                  "norms stay in float32, and so do inputs and outputs. On a CPU that takes "
+                  "instructions of the type (AVX512_BF16, AMX, AVX512_FP16) and the back end "
+                  "onednn, or no back end, for products of bf16 by AVX512_BF16; without them all "
+                  "stays in float32")
+      ->check(CLI::IsMember(precisions))
       ->capture_default_str();
   add_import_options(command, t.import);
   command
@@ -163,11 +157,32 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t,
           "--require", t.require,
           "Make it an error if a matrix product or convolution is on none of these back ends")
       ->delimiter(',');
+  command.add_option(
+      "--weights", t.options.weights,
+      "How weights are stored. lossless: packed, with the same bits when the library is loaded. "
+      "Constant matrices of products, on a CPU: int8 or int4, then :group=32, 64 or 128 and "
+      "symmetric or asymmetric as wanted (\"int4:group=64,symmetric\"), kept unless named: @first, "
+      "@last, @small. With PATTERN= in front for nodes of these names alone, \"*/lm_head*=keep\"; "
+      "repeatable, the last that fits decides");
+  command
+      .add_option(
+          "--pool", t.pools,
+          "Memory for what a run computes, \"name=fast,space=host,size=2MB\"; repeatable, in "
+          "order of preference (docs/memory.md)")
+      ->allow_extra_args(false);
+  command.add_flag("--pool-io", t.options.memory.places_ports,
+                   "Inputs and outputs lie in pools, too, where the library tells "
+                   "(docs/memory.md); for a CPU, and sizes that have a bound");
+  command.add_option("--plan-memory", t.options.memory.algorithm,
+                     "Algorithm that places buffers in pools: " + plan::algorithm_names());
   command.add_flag("--strict", t.options.strict,
                    "A back end that fails to compile its region is an error");
   command.add_flag("--unchecked-indices", t.options.unchecked_indices,
                    "Omit the checks, in each run, that indices of gathers and scatters lie inside; "
                    "an index outside then gives values without meaning");
+  command.add_flag("--link-params,!--no-link-params", t.options.link_params,
+                   "Let kernels of generated code hold the constants that they read, instead of "
+                   "getting them as arguments; off unless given");
   command.add_option("--dump-dir", t.options.dump_dir,
                      "Write the module after each pass, loop IR, plan, and emitted sources here");
   command
@@ -203,6 +218,38 @@ void add_tuning_options(CLI::App& command, ModelOptionTexts& t) {
       ->capture_default_str();
 }
 
+void add_collage_options(CLI::App& command, ModelOptionTexts& t) {
+  command
+      .add_option("--largest-share", t.options.tuning.largest_share,
+                  "With --partition collage: what the times at the largest of open sizes count, "
+                  "where those at the likely sizes count the rest")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      .add_option("--evolve", t.options.tuning.evolve_s,
+                  "With --partition collage: seconds for the second level, which builds and times "
+                  "whole plans that evolve from the first level's; 0: none")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+}
+
+namespace {
+
+Result<void> check_weights(const driver::CompileOptions& options) {
+  TESSERA_TRY(const std::vector<passes::WeightRule> rules,
+              passes::parse_weight_rules(options.weights));
+  const bool is_on_cpu = compute_target(options.targets).device() == DeviceType::kCpu;
+  const auto integers =
+      std::ranges::find_if(rules, [](const auto& rule) { return rule.form.bits > 0; });
+  if (integers == rules.end() || is_on_cpu) return {};
+  return fail(error(Code::kBadOption, {},
+                    "--weights {} is for a CPU: kernels for a GPU do not read such weights yet",
+                    integers->text)
+                  .with_remedy("omit it, or compile for a CPU"));
+}
+
+}  // namespace
+
 Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
   driver::CompileOptions options = texts.options;
   TESSERA_TRY(options.targets, targets_of(texts));
@@ -212,6 +259,9 @@ Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
     if (texts.partition == to_string(partition)) options.partition = partition;
   }
   options.precision = dtype_of(texts.precision);
+  TESSERA_TRY_VOID(check_weights(options));
+  TESSERA_TRY(options.memory.pools, plan::parse_pools(texts.pools));
+  TESSERA_TRY_VOID(plan::find_algorithm(options.memory.algorithm));
   TESSERA_TRY_VOID(check_names(texts.require));
   options.require = texts.require;
   return options;

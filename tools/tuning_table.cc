@@ -9,15 +9,26 @@
 namespace tessera::tools {
 namespace {
 
+// What is opaque in it is cut: records and JSON have it all.
+std::string short_text(const std::string& configuration) {
+  constexpr std::size_t kMost = 72;
+  if (configuration.size() <= kMost) return configuration;
+  return configuration.substr(0, kMost - 3) + "...";
+}
+
 // "4.63 +- 0.02 us sm90_64x64x128_c1x1_pingpong z1 auto dependent"
 std::string time_text(const tune::Record& r) {
-  return fmt::format("{:.2f} +- {:.2f} us  {}", r.time_us, r.spread_us, r.configuration);
+  return fmt::format("{:.2f} +- {:.2f} us  {}", r.time_us, r.spread_us,
+                     short_text(r.configuration));
 }
 
 std::string first_text(const tune::TuneRow& row) {
   const auto& record = row.first_record;
-  if (!record) return fmt::format("not measured  {}", row.first);
-  if (!record->failure.empty()) return fmt::format("{}: {}", row.first, record->failure);
+  if (row.first.empty()) return "what the library takes first";
+  if (!record) return fmt::format("not measured  {}", short_text(row.first));
+  if (!record->failure.empty()) {
+    return fmt::format("{}: {}", short_text(row.first), record->failure);
+  }
   if (row.best && row.best->configuration == row.first) return "the same";
   return fmt::format("{} ({:.1f} % more time)", time_text(*record),
                      100 * (record->time_us / row.best->time_us - 1));
@@ -41,8 +52,10 @@ nlohmann::ordered_json tuning_json(const std::vector<tune::TuneRow>& rows) {
   for (const tune::TuneRow& row : rows) {
     nlohmann::ordered_json json = {{"product", row.title}, {"uses", row.uses}};
     if (row.best) json["best"] = record_json(*row.best);
-    json["without_records"] =
-        record_json(row.first_record.value_or(tune::Record{{}, row.first, 0, 0, "not measured"}));
+    if (!row.first.empty()) {
+      json["without_records"] =
+          record_json(row.first_record.value_or(tune::Record{{}, row.first, 0, 0, "not measured"}));
+    }
     json["measured"] = row.measured;
     json["failed"] = row.failed;
     json["known"] = row.known;

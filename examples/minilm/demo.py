@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-import tessera  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "abi"))
+import ctypes_model as tessera  # noqa: E402
 from tokenizer import Tokenizer  # noqa: E402
 from write_onnx import SEQUENCE, model_folder  # noqa: E402
 

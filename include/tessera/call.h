@@ -111,6 +111,10 @@ typedef struct tessera_state_args {
   const tessera_states* states;  // the outer lifetimes' states, already created
   void (*set_error)(const struct tessera_state_args* args, const char* text);
   void* runtime;  // the runtime's own
+  // For call-site state: records `text` (copied) as something that users had better know of the
+  // symbol, such as a choice that was made when compiling and does not hold here. It stands in
+  // the profile.
+  void (*set_note)(const struct tessera_state_args* args, const char* text);
 } tessera_state_args;
 
 // Creates the state of one lifetime. Zero means success; otherwise *state is left null, and

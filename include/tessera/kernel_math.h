@@ -38,14 +38,23 @@ using float16 = _Float16;
 struct bfloat16 {
   uint16_t bits;
   bfloat16() = default;
-  // Rounds to nearest even; NaN stays NaN.
-  explicit inline __attribute__((always_inline)) bfloat16(float value) {
-    const uint32_t u = __builtin_bit_cast(uint32_t, value);
-    const uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
-    bits = static_cast<uint16_t>(value != value ? (u >> 16) | 0x40u : rounded);
+  explicit inline __attribute__((always_inline)) bfloat16(float value) : bits(rounded(value)) {}
+  bfloat16(const bfloat16&) = default;
+  // Of its member, since g++ makes no vectors of copies of structs.
+  inline __attribute__((always_inline)) bfloat16& operator=(const bfloat16& other) {
+    bits = other.bits;
+    return *this;
   }
   explicit inline __attribute__((always_inline)) operator float() const {
     return __builtin_bit_cast(float, static_cast<uint32_t>(bits) << 16);
+  }
+
+ private:
+  // To nearest even; NaN stays NaN.
+  static inline __attribute__((always_inline)) uint16_t rounded(float value) {
+    const uint32_t u = __builtin_bit_cast(uint32_t, value);
+    const uint32_t nearest = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+    return static_cast<uint16_t>(value != value ? (u >> 16) | 0x40u : nearest);
   }
 };
 

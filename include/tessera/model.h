@@ -56,7 +56,8 @@ enum {
   TESSERA_OUT_OF_MEMORY = 5,
   TESSERA_KERNEL_FAILED = 6,  // a kernel, or the creation of a back end's state, reported an error
   TESSERA_BUSY = 7,           // the instance is running in another thread
-  TESSERA_INDEX_OUTSIDE = 8   // an index, given or computed, lies outside of what it indexes
+  TESSERA_INDEX_OUTSIDE = 8,  // an index, given or computed, lies outside of what it indexes
+  TESSERA_DAMAGED = 9         // what is packed in the library's file is not what was written
 };
 
 // The sentence of the calling thread's last failure; "" before the first. Valid until the thread's
@@ -67,8 +68,9 @@ TESSERA_API const char* tessera_last_error(void);
 
 TESSERA_API uint32_t tessera_abi_version(void);
 TESSERA_API const char* tessera_build_id(void);  // equal for equal input, options and compiler
-TESSERA_API const char* tessera_target(
-    void);  // what it was compiled for, as `compile --target` takes it
+// What it was compiled for, as `compile --target` takes it; of several processors the one whose
+// code this machine takes.
+TESSERA_API const char* tessera_target(void);
 
 // JSON: inputs, outputs, placement, memory plan, vendor libraries. The same text stands, ending in
 // a zero byte, at the exported symbol `tessera_metadata`: tools read it there without loading the
@@ -85,7 +87,8 @@ typedef struct tessera_model_options {
 #define TESSERA_MODEL_OPTIONS_INIT \
   { (uint32_t)sizeof(tessera_model_options), TESSERA_ABI_VERSION }
 
-// Checks ABI and CPU, and opens the vendor libraries. `options` may be null.
+// Checks ABI and CPU, unpacks weights that are packed, unless another model of the process has
+// them, and opens the vendor libraries. `options` may be null.
 TESSERA_API int32_t tessera_model_create(const tessera_model_options* options,
                                          tessera_model** model);
 
@@ -109,10 +112,16 @@ typedef struct tessera_io {
   const int32_t* shares;
   int32_t share_count;
   int32_t pad;
+  // Its place in the instance's memory (`compile --pool-io`): a tensor whose data is null lies
+  // there, byte pool_offset of this pool (index). A run may write over inputs there. -1: it has
+  // none.
+  int32_t pool;
+  int32_t pad_pool;
+  uint64_t pool_offset;
 } tessera_io;
 
 #define TESSERA_IO_INIT \
-  { (uint32_t)sizeof(tessera_io), 0, NULL, NULL, NULL, NULL, {0, 0, 0}, 0, 0, NULL, 0, 0 }
+  { (uint32_t)sizeof(tessera_io), 0, NULL, NULL, NULL, NULL, {0, 0, 0}, 0, 0, NULL, 0, 0, -1, 0, 0 }
 
 TESSERA_API int32_t tessera_model_input_count(const tessera_model* model);
 TESSERA_API int32_t tessera_model_output_count(const tessera_model* model);
@@ -173,6 +182,13 @@ typedef struct tessera_thread_pool {
   void (*run)(void* context, int32_t count, void (*task)(void* data, int32_t i), void* data);
 } tessera_thread_pool;
 
+// Memory that the caller gives for a pool, and what is true of it.
+typedef struct tessera_pool_memory {
+  void* data;  // null: the instance allocates it
+  uint64_t bytes;
+  tessera_device device;  // whose memory it is
+} tessera_pool_memory;
+
 typedef struct tessera_instance_options {
   uint32_t struct_bytes;
   int32_t threads;        // 0: as many as the process may use CPUs; at most TESSERA_MAX_THREADS
@@ -188,12 +204,15 @@ typedef struct tessera_instance_options {
   const int32_t* thread_cpus;  // null, or the CPUs that the instance's own threads may use. Copied
   int32_t thread_cpu_count;
   int32_t pad;
+  // Null, or in place of `pools` one a pool, pool_count in all: refused where it is too small, of
+  // another device or not aligned (tessera_model_pool tells what each needs). Copied.
+  const tessera_pool_memory* pool_memory;
 } tessera_instance_options;
 
 #define TESSERA_INSTANCE_OPTIONS_INIT                                                             \
   {                                                                                               \
     (uint32_t)sizeof(tessera_instance_options), 0, {0, 0}, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0, \
-        0                                                                                         \
+        0, NULL                                                                                   \
   }
 
 // `options` may be null.
@@ -211,12 +230,14 @@ TESSERA_API int32_t tessera_instance_set_weight(tessera_instance* instance, cons
                                                 const tessera_tensor* value);
 
 // Runs the model. All inputs are given, in the order of the model, compact, and on the instance's
-// device or in host memory. An output whose data is null becomes the instance's own: data, shape
-// and the rest are filled in, and stay valid until the instance's next run or its destruction. An
-// output with data is the caller's: dtype and rank must be the model's, its shape says what room
-// there is, and it must be compact, aligned and large enough, or the run is refused; its shape is
-// then set to the result's, its data never. On a device other than the CPU, results that are the
-// instance's own are in host memory, unless the output's `device` asks for the device's.
+// device or in host memory; one with a place in a pool may have no data, and is read there (the
+// rest of its tensor is given). An output whose data is null becomes the instance's own: data,
+// shape and the rest are filled in, and stay valid until the instance's next run or its
+// destruction. An output with data is the caller's: dtype and rank must be the model's, its shape
+// says what room there is, and it must be compact, aligned and large enough, or the run is refused;
+// its shape is then set to the result's, its data never. On a device other than the CPU, results
+// that are the instance's own are in host memory, unless the output's `device` asks for the
+// device's.
 TESSERA_API int32_t tessera_instance_run(tessera_instance* instance, const tessera_tensor* inputs,
                                          int32_t input_count, tessera_tensor* outputs,
                                          int32_t output_count);
@@ -243,8 +264,8 @@ TESSERA_API int32_t tessera_instance_device_ns(tessera_instance* instance, uint6
 typedef struct tessera_memory {
   uint32_t struct_bytes;
   int32_t pad;
-  uint64_t constant_bytes;  // on the device, once for all instances there; on a CPU 0: they are
-                            // read in the library
+  uint64_t constant_bytes;  // on the device, once for all instances there; on a CPU those that were
+                            // packed, once a process: others are read in the library
   uint64_t pool_bytes;      // the pools, also those that the caller gave
   uint64_t other_bytes;     // inputs from the host, own outputs, workspaces, weights that were set
   uint64_t pinned_bytes;    // of the host, for copies from and to a device
@@ -269,10 +290,11 @@ typedef struct tessera_profile_entry {
   uint64_t min_ns;
   uint64_t last_start_ns;
   uint64_t last_ns;
+  const char* note;  // what the back end has to say of the kernel; null: nothing
 } tessera_profile_entry;
 
 #define TESSERA_PROFILE_ENTRY_INIT \
-  { (uint32_t)sizeof(tessera_profile_entry), 0, NULL, NULL, 0, 0, 0, 0, 0 }
+  { (uint32_t)sizeof(tessera_profile_entry), 0, NULL, NULL, 0, 0, 0, 0, 0, NULL }
 
 // Switches measuring of each kernel on (and its figures to zero) or off. It is off unless asked
 // for, and then costs nothing.

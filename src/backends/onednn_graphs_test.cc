@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs as models hold them: which composites and regions they become, and that the numbers agree.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
 #include "backends/onednn/onednn.h"
 #include "backends/testing/graph_case.h"
+#include "ops/evaluation/compare.h"
+#include "ops/inference/infer_types.h"
+#include "ops/records/table.h"
+#include "passes/manager.h"
 #include "support/testing/requirement.h"
 
 namespace tessera::backends {
@@ -196,6 +204,24 @@ TEST_P(OnednnGraphs, ArePlacedAndAgree) {
     RecordProperty(r.composite, r.reason);
   }
   testing::expect_same_results(outcome.module, module);
+}
+
+// The same in bfloat16, as --precision makes it: parts of an operator may have become one, and none
+// goes to another region.
+TEST_P(OnednnGraphs, ArePlacedAndAgreeInBfloat16) {
+  const auto types = onednn_backend().capabilities(Target("onednn")).types_of_16_bits;
+  if (std::ranges::find(types, kBFloat16) == types.end()) GTEST_SKIP() << "no bfloat16 here";
+  const Module module = testing::parse_graph(GetParam().text);
+  const auto calls = passes::parse_pipeline(
+      "recognize-gelu,to-mixed-precision{dtype=bfloat16},simplify-expr", passes::all_passes());
+  auto low = passes::run_passes(module, *calls, ops::operators(), {});
+  ASSERT_TRUE(low) << render(low.error());
+  const auto typed = ops::infer_types(std::move(low->module));
+  const byoc::BackendChoice choices[] = {{&onednn_backend(), Target("onednn")}};
+  const auto outcome = testing::compile_graph(*typed, choices);
+  EXPECT_EQ(testing::composites_of(outcome).size(), GetParam().composites.size());
+  EXPECT_EQ(outcome.regions.size(), GetParam().regions);
+  testing::expect_same_results(outcome.module, module, ops::graph_tolerance(kBFloat16));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, OnednnGraphs, ::testing::ValuesIn(kCases),

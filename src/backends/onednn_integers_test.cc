@@ -42,7 +42,8 @@ std::string graph(const Shapes& s, const std::string& dtype, const std::string& 
   const std::string attrs = *s.attrs != '\0' ? fmt::format(", {}", s.attrs) : "";
   return fmt::format(R"(
 def @main(%x: Tensor[({0}), {1}], %z: {1}, %t: float32, %c_w: Tensor[({2}), int32],
-          %c_b: Tensor[({3}{4}), int32], %c_f: Tensor[({3}{4}), float32]) {{
+          %c_b: Tensor[({3}{4}), int32], %c_f: Tensor[({3}{4}), float32],
+          %c_g: Tensor[({3}), float32]) {{
   %0 = {5};
   %1 = nn.conv{6}d(%0, %c_w{7});
   {8}
@@ -74,12 +75,12 @@ class OnednnIntegers : public ::testing::Test {
     }
   }
 
-  // Compiled, the results are those of the operators, without a difference.
-  static Names composites(const std::string& text) {
+  // Compiled, the results are those of the operators, without a difference or so many levels.
+  static Names composites(const std::string& text, double levels = 0) {
     const Module module = testing::parse_graph(text);
     const byoc::BackendChoice choices[] = {{&onednn_backend(), Target("onednn")}};
     const auto outcome = testing::compile_graph(module, choices);
-    testing::expect_same_results(outcome.module, module, 0);
+    testing::expect_same_results(outcome.module, module, levels);
     return testing::composites_of(outcome);
   }
   static std::string reason(const std::string& text) {
@@ -137,6 +138,23 @@ TEST_F(OnednnIntegers, RescaledResultsAreExactForAllShapes) {
   }
 }
 
+// What a model quantises after a bias and a ReLU in float32, as widen-quantized-products leaves it.
+TEST_F(OnednnIntegers, QuantisedResultsAreExactForAllShapes) {
+  for (const Shapes& s : kShapes) {
+    SCOPED_TRACE(s.name);
+    EXPECT_EQ(composites(graph(s, "uint8", less("114"),
+                               R"(%2 = multiply(cast(%1, dtype="float32"), 0.0003f);
+  %3 = add(round(divide(nn.relu(add(%2, %c_f)), 0.021f)), 7f);
+  cast(minimum(maximum(%3, 0f), 255f), dtype="uint8"))")),
+              integer_conv(s, "_requantised"));
+    EXPECT_EQ(composites(graph(s, "int8", kWide,
+                               R"(%2 = multiply(cast(%1, dtype="float32"), %c_f);
+  %3 = round(divide(nn.bias_add(%2, %c_g, axis=1), 3.7f));
+  cast(minimum(maximum(%3, -128f), 127f), dtype="int8"))")),
+              integer_conv(s, "_requantised"));
+  }
+}
+
 // Rows of any number of dimensions, and weights that lie along the terms or the columns.
 TEST_F(OnednnIntegers, ProductsAreExact) {
   const struct {
@@ -163,6 +181,10 @@ def @main(%x: Tensor[({0}), {1}], %z: Tensor[(1), {1}], %t: float32, %c_w: Tenso
     EXPECT_EQ(composites(text("int8", runs_own, R"(%2 = multiply(cast(%1, dtype="float32"), %t);
   add(%2, %c_f))")),
               Names{name + "_rescaled"});
+    EXPECT_EQ(composites(text("uint8", less("9"), R"(%2 = multiply(cast(%1, dtype="float32"), %c_f);
+  %3 = add(round(divide(nn.bias_add(%2, %c_f, axis=-1), 0.3f)), 100f);
+  cast(minimum(maximum(%3, 0f), 255f), dtype="uint8"))")),
+              Names{name + "_requantised"});
     EXPECT_EQ(
         composites(text("uint8", kWide,
                         requantised("add(%1, %c_b)", "0.0017f", "100f", "0f", "255f", "uint8"))),
@@ -183,6 +205,45 @@ def @main(%x: Tensor[(2, 8, 10, 10), uint8], %c_v: Tensor[(16, 8, 3, 3), int32],
   multiply(cast(%4, dtype="float32"), 0.002f)
 })"),
             (Names{"integer_conv2d_requantised", "max_pool2d", "integer_conv2d_rescaled"}));
+}
+
+// One level apart at most, where a sum is within rounding of the middle between two.
+TEST_F(OnednnIntegers, SumsOfQuantisedTensors) {
+  const char* const shapes[] = {"2, 24, 9, 11", "1, 3, 50", "4, 17", "33", "1, 1, 1, 1", "2, 0, 3"};
+  const struct {
+    const char *a, *b, *sum, *scale, *zero, *least, *most, *dtype;
+  } cases[] = {
+      {"subtract(%0, 138f)", "subtract(%1, 3f)", "%4", "0.0371f", "7f", "0f", "255f", "uint8"},
+      {"%0", "subtract(%1, -12f)", "nn.relu(%4)", "0.0262f", "-100f", "-128f", "127f", "int8"},
+      {"%0", "%1", "%4", "0.04f", "0f", "-20f", "90f", "int8"},
+  };
+  for (const char* shape : shapes) {
+    SCOPED_TRACE(shape);
+    for (const auto& c : cases) {
+      const std::string text = fmt::format(
+          R"(
+def @main(%x: Tensor[({0}), {1}], %y: Tensor[({0}), {1}]) {{
+  %0 = cast(%x, dtype="float32");
+  %1 = cast(%y, dtype="float32");
+  %2 = multiply({2}, 0.0337f);
+  %3 = multiply({3}, 0.0219f);
+  %4 = add(%2, %3);
+  %5 = add(round(divide({4}, {5})), {6});
+  cast(minimum(maximum(%5, {7}), {8}), dtype="{1}")
+}})",
+          shape, c.dtype, c.a, c.b, c.sum, c.scale, c.zero, c.least, c.most);
+      const bool is_empty = std::string_view(shape).find(" 0,") != std::string_view::npos;
+      EXPECT_EQ(composites(text, 1), is_empty ? Names{} : Names{"quantised_sum"});
+    }
+  }
+  EXPECT_NE(reason(R"(
+def @main(%x: Tensor[(2, 4), uint8], %y: Tensor[(4), uint8]) {
+  %0 = multiply(cast(%x, dtype="float32"), 0.5f);
+  %1 = add(%0, multiply(cast(%y, dtype="float32"), 0.25f));
+  cast(minimum(maximum(round(%1), 0f), 255f), dtype="uint8")
+})")
+                .find("the operands differ in shape"),
+            std::string::npos);
 }
 
 // 255 * 127 * 576 is more than 2^24.

@@ -80,7 +80,7 @@ def @main(%x: Tensor[(4, 16), float64], %y: Tensor[(4, 16), float32], %c_w: Tens
   EXPECT_EQ(outcome.regions[0].backend, "blas");
   EXPECT_EQ(outcome.regions[1].backend, "onednn");
   ASSERT_EQ(outcome.refusals.size(), 1u);
-  EXPECT_EQ(outcome.refusals[0].reason, "data type float64 is not float32");
+  EXPECT_EQ(outcome.refusals[0].reason, "data type float64 is no float of 32 or 16 bits");
   EXPECT_EQ(outcome.refusals[0].taken_by, "blas");
   testing::expect_same_results(outcome.module, module);
 }

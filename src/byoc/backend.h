@@ -42,6 +42,14 @@ struct Capabilities {
   std::vector<DType> types_of_16_bits;  // of products: models need not be widened to float32
 };
 
+// What a back end computes with on this machine: a vendor library, or headers of kernels. Records
+// of measurements are of its version.
+struct UsedLibrary {
+  std::string version;    // "oneDNN 3.5.3"
+  std::string path;       // of the file or folder
+  std::string note = {};  // what people had better know of it
+};
+
 struct Declined {
   std::string symbol;
   Diagnostic why;
@@ -70,6 +78,13 @@ class Backend {
   // Where this machine has the vendor library of that file name, for --bundle and for runs in
   // process; "": nowhere.
   virtual std::string library_path(std::string_view) const { return ""; }
+  // May its libraries be opened from files in memory, for --bundle=inside? Not if they look for
+  // others beside themselves.
+  virtual bool loads_from_memory() const { return true; }
+  // Why --bundle cannot put that library beside a model; nothing: it can.
+  virtual std::optional<Refusal> refuses_to_bundle() const { return std::nullopt; }
+  // Asked of those that are available.
+  virtual std::optional<UsedLibrary> library(const Target&) const { return std::nullopt; }
   // In order of priority: an earlier pattern claims its nodes first.
   virtual std::vector<CompositePattern> patterns(const Target&) const = 0;
   // A composite that a model brings and none of the patterns takes whole: why `compile` does not
@@ -87,6 +102,9 @@ class Backend {
   }
   // Which composites of its table collage may put into one function.
   virtual relay::Combining combining() const { return relay::Combining::kAny; }
+  // What it makes of one operator says nothing of what it makes of a model: collage measures the
+  // regions of its greedy partitions alone, and no composites of them.
+  virtual bool takes_whole_graphs() const { return false; }
   virtual FusionStyle fusion_style() const { return FusionStyle::kOneComposite; }
   virtual ConstantStyle constants() const { return ConstantStyle::kArguments; }
   // Does it choose by what was measured? Users are told who does.

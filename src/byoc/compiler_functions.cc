@@ -26,6 +26,9 @@ void make_extern(Module& module, const std::string& symbol, std::int32_t artifac
   made.backend = f.attrs.string_or_empty("Compiler");
   made.artifact = artifact;
   made.convention = artifact == kLoopIr ? CallingConvention::kGenerated : info.convention;
+  if (const TargetKind* kind = find_target_kind(made.backend)) {
+    made.space = main_memory(kind->device);
+  }
   made.workspace = {info.workspace_bytes, std::move(info.workspace_query)};
   made.capture = std::move(info.capture);
   made.float32_precision = info.float32_precision;

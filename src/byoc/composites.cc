@@ -62,9 +62,8 @@ class Claimer {
 
   void try_claim(std::size_t choice, const CompositePattern& pattern, relay::Matcher& matcher,
                  NodeId root) {
-    if (f_.op(root) == nullptr || !is_free(root, choice) || f_[root].region != Function::kBody) {
-      return;
-    }
+    const bool computes = f_.op(root) != nullptr || f_.as<relay::Project>(root) != nullptr;
+    if (!computes || !is_free(root, choice) || f_[root].region != Function::kBody) return;
     const std::uint32_t index = graph_.index_of(root);
     if (index == relay::IndexedGraph::kNone || !matcher.match(index)) return;
     relay::PatternGroup group = relay::form_group(matcher, 0);

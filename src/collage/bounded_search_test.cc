@@ -2,7 +2,7 @@
 // The search by levels finds what the shortest path over covered sets has, as long as nothing is
 // dropped, and stays fast where that does not.
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -125,12 +125,12 @@ TEST(BoundedSearch, TwelveThousandNodesInParallelBranchesInTwoSeconds) {
   const DataflowGraph graph(module.functions.at("main"), module.constants);
   ASSERT_GT(graph.size(), 12000u);
   const auto candidates = candidates_of(graph, spec, 1, 20);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of this process alone: others may be busy
   const auto plan = bounded_search(graph, candidates, 100);
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  const double taken = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   ASSERT_TRUE(plan);
   EXPECT_TRUE(is_cover(graph, candidates, *plan));
-  EXPECT_LT(taken.count(), 2) << "seconds";
+  EXPECT_LT(taken, 2) << "seconds";
 }
 #endif
 

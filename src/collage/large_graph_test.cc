@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of 12,000 operators: the search takes less than two seconds with known costs, and all that
-// comes before and after it stays near-linear.
-#include <chrono>
+// Graphs of 12,000 operators, or as many as $TESSERA_TEST_OPERATORS says: the search takes less
+// than two seconds with known costs (20 for 90,000), and all that comes before and after it stays
+// near-linear.
+#include <cstdlib>
+#include <ctime>
 
 #include <gtest/gtest.h>
 
@@ -23,14 +25,17 @@ using relay::NodeId;
 using relay::wildcard;
 
 #ifdef TESSERA_SANITIZED
-constexpr int kOperators = 1200;  // time is not the question
+constexpr int kUsualOperators = 1200;  // time is not the question
 #else
-constexpr int kOperators = 12000;
+constexpr int kUsualOperators = 12000;
 #endif
+const char* const kGivenOperators = std::getenv("TESSERA_TEST_OPERATORS");
+const int kOperators = kGivenOperators == nullptr ? kUsualOperators : std::atoi(kGivenOperators);
 const Type kMatrix = tensor_type({8, 8}, kFloat32);
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+// Of this process alone: others may be busy.
+double seconds_since(std::clock_t begin) {
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
 NodeId call(FunctionBuilder& b, const char* op, std::initializer_list<NodeId> args) {
@@ -58,14 +63,14 @@ std::size_t functions_of(relay::Function f) {
   CandidateCosts known(module, estimator);
   const std::vector<relay::PatternTable> tables = {table()};
   const Specs specs = make_specs(targets, tables, module.constants, {8, 4}).value();
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = std::clock();
   const DataflowGraph graph(module.functions.at("main"), module.constants);
   auto candidates = candidates_of(graph, specs).value();
   candidates = prune(graph, std::move(candidates));
   known.estimate_all(graph, candidates).value();
-  const auto search_begin = std::chrono::steady_clock::now();
+  const auto search_begin = std::clock();
   const Plan plan = search(graph, candidates).value();
-  EXPECT_LT(seconds_since(search_begin), 2);
+  EXPECT_LT(seconds_since(search_begin), kOperators > kUsualOperators ? 20 : 2);
   Placement placement{{}, plan.cost};
   for (const std::size_t i : plan.chosen) placement.chosen.push_back(candidates[i]);
   relay::Function placed = partition(graph, placement);

@@ -176,17 +176,22 @@ Result<ModelCandidates> model_candidates(const DataflowGraph& graph, const Specs
   };
   const auto add_region = [&](std::size_t choice, const GreedyRegion& greedy) {
     ModelCandidates::Region region{add_set(choice, greedy.inside), {}};
-    if (greedy.composites.size() == 1) return;
+    out.greedy.back().push_back(region.whole);
+    if (greedy.composites.size() == 1 || back_ends[choice].backend->takes_whole_graphs()) return;
     for (const IndexSet& part : greedy.composites) region.parts.push_back(add_set(choice, part));
     out.regions.push_back(std::move(region));
   };
   for (std::size_t b = 0; b < back_ends.size(); ++b) {
-    TESSERA_TRY(std::vector<Candidate> matched, specs[b]->rule(graph, *specs[b]));
-    for (Candidate& candidate : prune(graph, std::move(matched))) add(std::move(candidate));
+    if (!back_ends[b].backend->takes_whole_graphs()) {
+      TESSERA_TRY(std::vector<Candidate> matched, specs[b]->rule(graph, *specs[b]));
+      for (Candidate& candidate : prune(graph, std::move(matched))) add(std::move(candidate));
+    }
+    out.greedy.emplace_back();
     for (const GreedyRegion& region : greedy_regions(graph, back_ends.subspan(b, 1))) {
       add_region(b, region);
     }
   }
+  out.greedy.emplace_back();
   for (const GreedyRegion& region : greedy_regions(graph, back_ends)) {
     add_region(region.choice, region);
   }

@@ -31,6 +31,8 @@ struct ModelCandidates {
     std::vector<std::size_t> parts;
   };
   std::vector<Region> regions;
+  // By greedy partition, that of each back end alone and then that of all: its regions.
+  std::vector<std::vector<std::size_t>> greedy;
 };
 
 // `specs` are model_specs of the same back ends. With `norms` as fuse-ops has it.

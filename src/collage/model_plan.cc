@@ -2,6 +2,8 @@
 #include "collage/model_plan.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "collage/program.h"
 #include "collage/search.h"
@@ -126,6 +128,85 @@ Result<ModelPlan> ModelPlanner::plan(bool in_regions) const {
       const NodeId node = (*graph_)[index].node;
       if (node) out.assignment.by_node[node.index()] = back_ends_[candidate.spec->priority].backend;
     }
+  }
+  return out;
+}
+
+// These regions, and generated code for the rest.
+Cost ModelPlanner::cost_of(std::span<const std::size_t> regions) const {
+  IndexSet taken(graph_->size());
+  std::vector<Candidate> usable;
+  for (const std::size_t i : regions) {
+    taken = taken | candidates_.list[i].sub_graph.inside();
+    usable.push_back(candidates_.list[i]);
+  }
+  for (const Candidate& candidate : candidates_.list) {
+    const bool is_rest = candidate.spec->priority >= back_ends_.size();
+    const IndexSet& inside = candidate.sub_graph.inside();
+    if (is_rest && candidate.cost.is_known() && (inside - taken) == inside) {
+      usable.push_back(candidate);
+    }
+  }
+  const bool is_priced = std::all_of(usable.begin(), usable.end(), [](const Candidate& candidate) {
+    return candidate.cost.is_known() && !candidate.cost.is_invalid();
+  });
+  if (!is_priced) return {};
+  std::stable_sort(usable.begin(), usable.end());
+  const Result<BoundedPlan> found = bounded_search(*graph_, usable, kWidth);
+  return found ? found->cost : Cost();
+}
+
+std::vector<Cost> ModelPlanner::greedy_costs() const {
+  std::vector<Cost> costs;
+  for (const auto& regions : candidates_.greedy) costs.push_back(cost_of(regions));
+  costs.push_back(cost_of({}));
+  return costs;
+}
+
+std::int16_t ModelPlanner::number_of(const Candidate& candidate) const {
+  const std::size_t number = candidate.spec->priority;
+  return number < back_ends_.size() ? static_cast<std::int16_t>(number) : kNobody;
+}
+
+std::vector<std::uint32_t> ModelPlanner::nodes_of(const Candidate& candidate) const {
+  std::vector<std::uint32_t> nodes;
+  for (const Index index : candidate.sub_graph.inside()) {
+    const NodeId node = (*graph_)[index].node;
+    if (node) nodes.push_back(static_cast<std::uint32_t>(node.index()));
+  }
+  return nodes;
+}
+
+// What costs little is tried more often: by the square of the share that the cheapest candidates of
+// its nodes have of its cost.
+SecondLevel ModelPlanner::second_level() const {
+  SecondLevel out;
+  const std::size_t count = graph_->function().num_nodes();
+  for (const auto& regions : candidates_.greedy) {
+    NodePlacement& placement = out.greedy.emplace_back(count, kNobody);
+    for (const std::size_t i : regions) {
+      const Candidate& region = candidates_.list[i];
+      for (const std::uint32_t node : nodes_of(region)) placement[node] = number_of(region);
+    }
+  }
+  out.greedy.emplace_back(count, kNobody);
+  std::vector<double> least(count, std::numeric_limits<double>::infinity());
+  const auto is_move = [](const Candidate& c) {
+    return c.spec->name != "host" && c.cost.is_known() && !c.cost.is_invalid();
+  };
+  for (const Candidate& candidate : candidates_.list) {
+    if (!is_move(candidate)) continue;
+    const auto nodes = nodes_of(candidate);
+    const double each = candidate.cost.seconds() / static_cast<double>(nodes.size());
+    for (const std::uint32_t node : nodes) least[node] = std::min(least[node], each);
+  }
+  for (const Candidate& candidate : candidates_.list) {
+    if (!is_move(candidate) || candidate.cost.seconds() <= 0) continue;
+    Move move{nodes_of(candidate), number_of(candidate), 0};
+    double sum = 0;
+    for (const std::uint32_t node : move.nodes) sum += least[node];
+    move.weight = std::pow(std::min(1.0, sum / candidate.cost.seconds()), 2);
+    out.moves.push_back(std::move(move));
   }
   return out;
 }

@@ -9,10 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "collage/evolution.h"
 #include "collage/model_candidates.h"
 #include "collage/planned_region.h"
 
 namespace tessera::collage {
+
+// Where the second level begins: plans of greedy partitions, in the order of greedy_costs, and
+// candidates that can run as changes.
+struct SecondLevel {
+  std::vector<NodePlacement> greedy;
+  std::vector<Move> moves;
+};
 
 struct ModelPlan {
   byoc::Assignment assignment;  // `of_rest` is the caller's
@@ -36,12 +44,21 @@ class ModelPlanner {
   // back end cost less than the sum of their composites.
   Result<ModelPlan> plan(bool in_regions = false) const;
 
+  // The sum of costs of greedy partitions: of each back end alone, in their order, of all together,
+  // and of generated code alone. Unknown where not all of it can be priced.
+  std::vector<Cost> greedy_costs() const;
+
+  SecondLevel second_level() const;
+
   std::size_t num_candidates() const { return candidates_.list.size(); }
   std::size_t num_programs() const { return num_programs_; }
 
  private:
   ModelPlanner() = default;
   std::vector<double> shares_in_regions() const;
+  std::int16_t number_of(const Candidate& candidate) const;
+  std::vector<std::uint32_t> nodes_of(const Candidate& candidate) const;
+  Cost cost_of(std::span<const std::size_t> regions) const;
   std::optional<Cost> native_sum(const IndexSet& inside) const;
   PlannedRegion describe(const Candidate& candidate) const;
 

@@ -21,7 +21,7 @@ using relay::is_op;
 using relay::wildcard;
 
 // Takes single operators, or products with what follows them.
-class PatternsOnly final : public byoc::Backend {
+class PatternsOnly : public byoc::Backend {
  public:
   PatternsOnly(std::string name, std::vector<relay::CompositePattern> patterns,
                byoc::FusionStyle style = byoc::FusionStyle::kAnyConvex)
@@ -38,6 +38,13 @@ class PatternsOnly final : public byoc::Backend {
   std::string name_;
   std::vector<relay::CompositePattern> patterns_;
   byoc::FusionStyle style_;
+};
+
+// The same, of whole graphs.
+class WholeGraphs final : public PatternsOnly {
+ public:
+  using PatternsOnly::PatternsOnly;
+  bool takes_whole_graphs() const override { return true; }
 };
 
 // Operators of a program in their order: "nn.dense, nn.relu".
@@ -150,6 +157,22 @@ TEST_F(ModelPlanTest, AsksOnceForEqualPrograms) {
   EXPECT_NE(std::find(asked.begin(), asked.end(), "onednn: nn.dense, nn.relu, nn.dense, nn.relu"),
             asked.end())
       << "the region of the greedy partition";
+}
+
+// Single operators of it say nothing, and are not measured.
+TEST_F(ModelPlanTest, AsksAboutTheRegionsOfWholeGraphsAlone) {
+  const WholeGraphs whole("onednn",
+                          {{"onednn.relu", is_op("nn.relu", {wildcard()}), {}},
+                           {"onednn.dense", is_op("nn.dense", {wildcard(), wildcard()}), {}}});
+  module_ = passes::testing::module_of(kTwoLayers);
+  auto p =
+      ModelPlanner::make(module_, "main", {{&whole, Target("onednn")}, {&blas_, Target("blas")}},
+                         Target("cpu"), false);
+  ASSERT_TRUE(p) << render(p.error());
+  StatedCosts costs(by_operator(1, 5, 5));
+  EXPECT_EQ(planned(*p, costs), (Rows{"onednn: nn.dense nn.relu nn.dense nn.relu"}));
+  const auto of_whole = [](const std::string& asked) { return asked.starts_with("onednn:"); };
+  EXPECT_EQ(std::count_if(costs.asked.begin(), costs.asked.end(), of_whole), 1);
 }
 
 // Alone each composite of the back end pays 3 for its borders, and a region once.

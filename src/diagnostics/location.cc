@@ -101,6 +101,18 @@ std::string text_of(const Location& location, bool with_file) {
 std::string to_string(const Location& location) { return text_of(location, true); }
 std::string place_in_file(const Location& location) { return text_of(location, false); }
 
+std::vector<std::string> nodes_of_model(const Location& location) {
+  std::set<PlaceKey> seen;
+  std::vector<Location> parts;
+  collect_parts(location, seen, parts);
+  std::vector<std::string> names;
+  for (const Location& part : parts) {
+    const auto* node = std::get_if<ModelNode>(&part->place);
+    names.push_back(node != nullptr ? node->node : to_string(part));
+  }
+  return names;
+}
+
 bool share_a_place(const Location& a, const Location& b) {
   std::set<PlaceKey> of_a, of_b;
   std::vector<Location> parts;

@@ -3,6 +3,9 @@
 // plan, objects.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "driver/machine_code.h"
 #include "driver/options.h"
 #include "emit/host.h"
@@ -11,16 +14,32 @@
 
 namespace tessera::driver {
 
+// The model for another processor of -mcpu: its kernels have symbols that end with the name.
+struct OtherMachine {
+  MachineCode code;
+  Module module;
+  plan::MemoryPlan plan;
+};
+
 // The module with all code in the loop IR or in artifacts, and where its memory lies.
 struct Lowered {
   Module module;
   plan::MemoryPlan plan;
+  std::vector<OtherMachine> others = {};  // in order of preference
 };
 // Of the inputs of `main`, at the likely sizes.
 std::vector<std::vector<std::int64_t>> likely_shapes(const Lowered& lowered);
 // Functions to host programs and kernels, scheduled and verified; dumped if `dump_dir` is not "".
 Result<Module> lower_functions(Module module, const Target& target, const std::string& dump_dir);
 Result<Lowered> lower_module(Module module, const CompileOptions& options);
+// For each of the processors; the first is that of `module` and `plan`.
+Result<Lowered> lower_module(Module module, const CompileOptions& options,
+                             std::span<const MachineCode> machines);
+// What there is for `machines[chosen]`, alone.
+Lowered lowered_for(Lowered lowered, std::size_t chosen);
+// Of all machines, that of `lowered.module` first; they share their pieces.
+std::vector<emit::WeightsLayout> layout_weights(const Lowered& lowered,
+                                                const emit::PackedBlobs& packed = {});
 
 // What is compiled for a program of either kind: kernels, what back ends left as C++, the host
 // program.
@@ -29,6 +48,10 @@ std::vector<CompileJob> program_sources(const Lowered& lowered, const emit::Prog
 // Compiled sources, archives and weights of a program of either kind.
 Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::ProgramInfo& info,
                                       emit::ProgramKind kind, const MachineCode& code,
+                                      link::Toolchain& toolchain);
+// The same of a library of entries: `module` as lower_functions gives it.
+Result<link::LinkInput> build_entries(const Module& module, const emit::EntryPlans& entries,
+                                      const emit::ProgramInfo& info, const MachineCode& code,
                                       link::Toolchain& toolchain);
 
 }  // namespace tessera::driver

@@ -126,7 +126,8 @@ TEST_P(CachedSizes, AttentionOverAnEncodersResults) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, CachedSizes,
-                         ::testing::Values("onednn", "blas", "ccompiler", "onednn blas"));
+                         ::testing::Values("onednn", "blas", "ccompiler", "openvino",
+                                           "onednn blas"));
 
 }  // namespace
 }  // namespace tessera::driver

@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/table.h"
 #include "driver/compile.h"
+#include "driver/dimensions.h"
 #include "driver/testing/model_test.h"
 #include "ops/evaluation/compare.h"
 #include "tune/record_store.h"
@@ -44,6 +46,7 @@ class CollageTest : public testing::ModelTest {
     o.partition = Partition::kCollage;
     o.records = folder_.file("r.db");
     o.tuning.measures = true;
+    o.tuning.evolve_s = 0;
     o.threads = 1;
     o.targets.push_back(ccompiler_header.empty()
                             ? Target("ccompiler")
@@ -100,6 +103,7 @@ TEST_F(CollageTest, WritesTheFastestOfAllPlansAndTellsTheirTimes) {
     EXPECT_EQ(p.why_not, "") << p.name;
     EXPECT_GT(p.seconds, 0) << p.name;
     EXPECT_LE(chosen(report).seconds, p.seconds * 1.02) << p.name;
+    EXPECT_GT(p.predicted_seconds, 0) << p.name;
   }
   EXPECT_GE(c.regions.size(), 2u);
   EXPECT_GT(c.predicted_seconds, 0);
@@ -119,6 +123,62 @@ TEST_F(CollageTest, EqualRecordsGiveEqualBytesAndNothingIsMeasured) {
   EXPECT_EQ(again.collage->measured, 0u);
   EXPECT_EQ(chosen(again).name, chosen(measured).name);
   EXPECT_TRUE(first == bytes_of(o.output));
+}
+
+// The second level leaves a record, whether it found something or not: it is searched once, and
+// equal records give equal bytes.
+TEST_F(CollageTest, TheSecondLevelIsOnRecord) {
+  CompileOptions o = collage();
+  o.tuning.evolve_s = 3;
+  o.reproducible = true;
+  const CompileReport measured = value_of(compile(o));
+  const auto stages = [](const CompileReport& report) {
+    return std::count_if(report.stages.begin(), report.stages.end(),
+                         [](const StageTime& s) { return s.name == "second level"; });
+  };
+  const std::string first = bytes_of(o.output);
+  o.tuning.measures = false;
+  std::filesystem::create_directory(folder_.file("again"));
+  o.output = folder_.file("again/m.so");
+  const CompileReport again = value_of(compile(o));
+  EXPECT_EQ(stages(again), 0);
+  EXPECT_EQ(chosen(again).name, chosen(measured).name);
+  EXPECT_TRUE(first == bytes_of(o.output));
+  std::size_t found = 0;
+  for (const tune::Record& r : value_of(value_of(tune::RecordStore::open(o.records)).all()).list) {
+    found += r.key.backend == "collage evolved";
+  }
+  EXPECT_EQ(found, 1u);
+  expect_close(outputs_of(o.output), native_outputs(kAbsAndProduct));
+}
+
+// A placement on record is a plan of the race: here one in which generated code does what the first
+// level, misled, has given to a slow back end.
+TEST_F(CollageTest, APlacementOnRecordTakesPart) {
+  const std::string text = R"(
+def @main(%x: Tensor[(64, 64), float32]) {
+  %0 = abs(%x);
+  %1 = nn.softmax(%0);
+  %2 = abs(%1);
+  nn.softmax(%2)
+})";
+  CompileOptions o = collage(text);
+  value_of(compile(o));
+  tune::RecordStore store = value_of(tune::RecordStore::open(o.records));
+  std::string build;  // of the searched plan
+  for (const tune::Record& r : value_of(store.all()).list) {
+    if (r.key.backend == "collage plan" && r.configuration.starts_with("collage")) {
+      build = r.key.workload;
+      tune::Record evolved = r;
+      evolved.key.backend = "collage evolved";
+      evolved.configuration = "2 ccompiler, 3 native";  // %x and the first abs
+      ASSERT_TRUE(store.replace(evolved));
+    }
+  }
+  ASSERT_NE(build, "");
+  const CompileReport report = value_of(compile(o));
+  EXPECT_GT(plan(report, "evolved").seconds, 0);
+  expect_close(outputs_of(o.output), native_outputs(text));
 }
 
 TEST_F(CollageTest, WithoutRecordsAndMeasuringItIsAnError) {
@@ -146,6 +206,22 @@ TEST_F(CollageTest, WrongNumbersAreNoCandidate) {
       });
   EXPECT_TRUE(told);
   expect_close(outputs_of(o.output), native_outputs(kAbsAndProduct));
+}
+
+// The results are float32, and no more exact than what they are made of.
+TEST_F(CollageTest, NumbersAreComparedAsTheNarrowestTypeOnTheWay) {
+  CompileOptions o = collage(
+      "def @main(%x: Tensor[(128, 2048), bfloat16], %w: Tensor[(128, 2048), bfloat16]) {\n"
+      "  cast(nn.dense(nn.relu(%x), %w, units=128), dtype=\"float32\")\n}\n");
+  o.targets.back() = Target("onednn");
+  const byoc::Backend& onednn = *backends::find_backend("onednn");
+  const Target here = Target("onednn").with_host(Target());
+  if (onednn.available(here) || onednn.capabilities(here).types_of_16_bits.empty()) {
+    GTEST_SKIP() << "oneDNN has no products of bfloat16 here";
+  }
+  const CompileReport report = value_of(compile(o));
+  EXPECT_EQ(report.collage->failed, 0u);
+  EXPECT_EQ(plan(report, "onednn alone").why_not, "");
 }
 
 TEST_F(CollageTest, ACrashCostsTheCandidateAlone) {
@@ -192,6 +268,39 @@ def @main(%x: Tensor[(?n, 64), float32], %w: Tensor[(64, 64), float32]) {
   const CompileReport report = value_of(compile(o));
   EXPECT_GT(report.collage->measured, 0u);
   expect_close(outputs_of(o.output), native_outputs(text));
+}
+
+// A row of the largest size takes longer than one of the likely size.
+TEST_F(CollageTest, LargestSizesCountAsMuchAsTheyAreTold) {
+  CompileOptions o = collage(R"(
+def @main(%x: Tensor[(?n, 64), float32], %w: Tensor[(256, 64), float32]) {
+  %0 = nn.dense(%x, %w, units=256);
+  nn.relu(%0)
+})");
+  const std::vector<std::string> range = {"n=1..2048:1"};
+  o.dims = value_of(parse_dim_bindings(range));
+  const double likely = value_of(compile(o)).collage->predicted_seconds;
+  o.tuning.largest_share = 0.5;
+  EXPECT_GT(value_of(compile(o)).collage->predicted_seconds, 2 * likely);
+}
+
+// Records are of a run without what every run takes, and say what that is.
+TEST_F(CollageTest, WhatARunTakesIsMeasuredOnce) {
+  const CompileOptions o = collage();
+  value_of(compile(o));
+  const auto runs = [&] {
+    std::vector<tune::Record> found;
+    for (const tune::Record& r :
+         value_of(value_of(tune::RecordStore::open(o.records)).all()).list) {
+      if (r.key.backend == "collage run") found.push_back(r);
+    }
+    return found;
+  };
+  ASSERT_EQ(runs().size(), 1u);
+  const tune::Record first = runs().front();
+  value_of(compile(o));
+  ASSERT_EQ(runs().size(), 1u);
+  EXPECT_EQ(runs().front(), first);
 }
 
 TEST_F(CollageTest, FunctionsWithBranchesAreLeftToTheOrderOfTargets) {

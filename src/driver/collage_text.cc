@@ -22,7 +22,12 @@ std::string others_text(const std::vector<collage::PricedWay>& others) {
 
 std::string time_text(const WholePlan& plan) {
   if (!plan.why_not.empty()) return plan.why_not;
-  return plan.seconds > 0 ? microseconds(plan.seconds) : "not timed: no other plan differs";
+  if (plan.seconds <= 0) return "not timed: no other plan differs";
+  const std::string time = microseconds(plan.seconds);
+  if (plan.predicted_seconds <= 0) return time;
+  return fmt::format("{}, sum of its regions {} ({:+.0f} %)", time,
+                     microseconds(plan.predicted_seconds),
+                     100 * (plan.predicted_seconds / plan.seconds - 1));
 }
 
 }  // namespace tessera::driver

@@ -8,12 +8,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "driver/automatic_precision.h"
 #include "driver/model_loops.h"
 #include "driver/pipeline.h"
+#include "driver/placement_table.h"
 #include "driver/slow_loops.h"
 #include "driver/slow_products.h"
 #include "driver/tuning.h"
 #include "driver/warnings.h"
+#include "driver/weights_json.h"
 #include "support/peak_memory.h"
 #include "types/target_list.h"
 
@@ -25,15 +28,15 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 }
 
 std::string what_was_searched(const CollageReport& r) {
-  return fmt::format("{} candidates, {} programs, {} measured, {} failed{}", r.candidates,
+  return fmt::format("{} candidates, {} programs, {} measured, {} failed{}{}", r.candidates,
                      r.programs, r.measured, r.failed,
+                     r.left == 0 ? "" : fmt::format(", {} left when the budget was spent", r.left),
                      r.dropped == 0 ? "" : fmt::format(", {} partial plans given up", r.dropped));
 }
 
 }  // namespace
 
-Result<Partitioned> Compilation::partition() {
-  begin_ = stage_begin_ = Clock::now();
+Result<Prepared> Compilation::prepare() {
   if (!options_.dump_dir.empty()) {
     std::error_code reported_when_written;
     std::filesystem::create_directories(options_.dump_dir, reported_when_written);
@@ -53,8 +56,12 @@ Result<Partitioned> Compilation::partition() {
   const std::vector<DType> widened = widened_types(options_);
   TESSERA_TRY(Widened wide, widen_precision(std::move(module), widened, options_, report.warnings));
   if (!wide.what.empty()) done("widening", wide.what);
-  TESSERA_TRY(module, optimize_graph(std::move(wide.module), options_, report.warnings));
+  TESSERA_TRY(module,
+              optimize_graph(std::move(wide.module), options_, report.warnings, &report.weights));
   done("simplify", fmt::format("{} nodes", module.functions.at("main").num_nodes()));
+  if (!report.weights.empty()) {
+    done("weights", "of products: " + what_was_stored(report.weights));
+  }
   if (options_.precision != kFloat32) {
     TESSERA_TRY(Reduced reduced,
                 reduce_precision(std::move(module), widened, options_, report.warnings));
@@ -70,16 +77,33 @@ Result<Partitioned> Compilation::partition() {
     TESSERA_TRY(module, fold_norms(std::move(module), options_, report.warnings));
     done("norms", fmt::format("{} nodes", module.functions.at("main").num_nodes()));
   }
+  return Prepared{std::move(module), report, options_.limits};
+}
+
+void Compilation::start_from(Prepared prepared) {
+  report = std::move(prepared.report);
+  options_.limits = std::move(prepared.limits);
+  prepared_ = std::move(prepared.module);
+}
+
+Result<Partitioned> Compilation::partition() {
+  if (!prepared_) {
+    TESSERA_TRY(Prepared prepared, prepare());
+    prepared_ = std::move(prepared.module);
+  }
   TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
   toolchain_.emplace(std::move(toolchain));
-  TESSERA_TRY(code_, machine_code(host_target(options_.targets), toolchain_->compiler()));
-  if (options_.partition == Partition::kCollage) {
-    collage_.emplace(options_, code_, *toolchain_, progress_);
+  TESSERA_TRY_VOID(choose_machines());
+  if (options_.partition == Partition::kCollage && !placer_) {
+    auto collage =
+        std::make_unique<CollagePlacer>(options_, machines_[here_], *toolchain_, progress_);
+    collage_ = collage.get();
+    placer_ = std::move(collage);
   }
-  TESSERA_TRY(Partitioned parts,
-              partition_module(std::move(module), options_, *toolchain_, placer()));
+  TESSERA_TRY(Partitioned parts, partition_module(*std::exchange(prepared_, std::nullopt), options_,
+                                                  *toolchain_, placer()));
   add_warnings(std::exchange(parts.warnings, {}));
-  if (collage_) {
+  if (collage_ != nullptr) {
     add_warnings(std::exchange(collage_->warnings, {}));
     searched = collage_->report;
     done("collage", what_was_searched(*searched));
@@ -90,19 +114,45 @@ Result<Partitioned> Compilation::partition() {
 Result<Lowered> Compilation::front_half() {
   TESSERA_TRY(Partitioned parts, partition());
   TESSERA_TRY(Module module, place(std::move(parts)));
+  const std::string widening = native_widening(module, options_);
   TESSERA_TRY(module, prepare_native(std::move(module), options_, report.warnings));
-  TESSERA_TRY(Lowered lowered, lower_module(std::move(module), options_));
+  if (!widening.empty()) done("native", widening);
+  TESSERA_TRY(Lowered lowered, lower_module(std::move(module), options_, machines_));
   const std::vector<PlacementRow> rest = native_rows(lowered.module, facts_);
   report.placement.insert(report.placement.end(), rest.begin(), rest.end());
+  report.types_left = types_left();
   TESSERA_TRY_VOID(check_required(report.placement, options_.require));
   if (tells_slow_code()) {
-    if (auto slow = slow_loops(lowered.module, facts_, converts_halves(code_))) {
+    if (auto slow =
+            slow_loops(lowered.module, facts_, std::ranges::all_of(machines_, converts_halves))) {
       add_warnings({*std::move(slow)});
     }
   }
   done("lower", fmt::format("{} kernels, arena {} bytes", lowered.module.externs.size(),
-                            lowered.plan.pools[0].bytes));
+                            plan::pool_bytes(lowered.plan)));
   return lowered;
+}
+
+Result<void> Compilation::choose_machines() {
+  const Target cpu = host_target(options_.targets);
+  TESSERA_TRY(machines_, machine_codes(cpu, toolchain_->compiler()));
+  here_ = best_here(machines_);
+  if (machines_.size() == 1 || compute_target(options_.targets).device() == DeviceType::kCpu) {
+    return {};
+  }
+  return fail(error(Code::kBadTarget, {},
+                    "-mcpu={}: a library for a GPU has code for one processor of its host",
+                    cpu.get_string("mcpu"))
+                  .with_remedy("name the one whose instructions all of the machines have"));
+}
+
+std::vector<DType> Compilation::types_left() const {
+  const bool is_on_cpu = compute_target(options_.targets).device() == DeviceType::kCpu;
+  const bool has_products = std::ranges::any_of(report.placement, [](const PlacementRow& row) {
+    return heavy_operator(row) != nullptr && row.backend != "native";
+  });
+  if (!is_on_cpu || !has_products || options_.precision != kFloat32) return {};
+  return types_to_try(options_);
 }
 
 bool Compilation::tells_slow_code() const {

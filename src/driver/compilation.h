@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,11 +18,24 @@
 
 namespace tessera::driver {
 
+// A model as it is placed: imported and optimised, and what was said of that.
+struct Prepared {
+  Module module;
+  CompileReport report;
+  LimitBindings limits;
+};
+
 class Compilation {
  public:
   Compilation(const CompileOptions& options, const Progress& progress)
-      : options_(options), progress_(progress) {}
+      : options_(options), progress_(progress), begin_(Clock::now()), stage_begin_(begin_) {}
 
+  Result<Prepared> prepare();
+  // In place of prepare: what another compilation with the same options has made, but for who
+  // computes what.
+  void start_from(Prepared prepared);
+  // In place of the strategy that the options name.
+  void place_by(std::unique_ptr<byoc::Placer> placer) { placer_ = std::move(placer); }
   // The graph, cut into regions of back ends.
   Result<Partitioned> partition();
   // The model with all code in the loop IR or in artifacts.
@@ -32,7 +46,12 @@ class Compilation {
   // What was lowered, loaded into this process.
   Result<std::unique_ptr<exec::Session>> start(Lowered lowered, const exec::SessionOptions& session,
                                                exec::CallObserver observer = {});
-  Result<KernelLibrary> load(Lowered lowered);
+  // The library alone, which finds vendor libraries where this machine has them.
+  Result<void> write_unbundled(const Lowered& lowered, const std::string& path);
+  // One run of what was lowered in this process, beside the same model in float32: report.errors.
+  Result<void> measure_errors(
+      const Lowered& lowered,
+      const std::function<Result<std::vector<Tensor>>(exec::Session&)>& inputs);
   // Measures what has no record, and makes no library.
   Result<void> tune();
 
@@ -44,6 +63,9 @@ class Compilation {
   // Ends a stage, which has taken the time since the one before.
   void done(std::string stage, const std::string& what);
 
+  // The strategy that searched, where one did.
+  const CollagePlacer* collage() const { return collage_; }
+
   CompileReport report;
   // The plan that was searched, before any back end declined a part of it. It is no part of the
   // report before whole plans were compared, as the build id is of the report.
@@ -54,8 +76,10 @@ class Compilation {
 
   void add_warnings(std::vector<Diagnostic> warnings);
   Result<link::Toolchain> find_toolchain() const;
+  Result<void> choose_machines();
   bool tells_slow_code() const;
-  byoc::Placer& placer() { return collage_ ? static_cast<byoc::Placer&>(*collage_) : greedy_; }
+  std::vector<DType> types_left() const;
+  byoc::Placer& placer() { return placer_ ? *placer_ : greedy_; }
   Result<void> measure_tasks(const std::vector<byoc::TuningTask>& tasks);
   // What is measured is measured before it is read.
   Result<Module> place(Partitioned parts);
@@ -66,17 +90,23 @@ class Compilation {
                                     const std::vector<Tensor>& inputs,
                                     const std::vector<Tensor>& outputs);
   Result<void> write_library(const Lowered& lowered);
-  Result<void> write_report(const Lowered& lowered, const std::vector<std::string>& objects);
+  // What --weights packs; what became of it is reported.
+  Result<emit::PackedBlobs> pack(const Lowered& lowered);
+  Result<void> write_report(const Lowered& lowered, const emit::WeightsLayout& weights,
+                            const std::vector<std::string>& objects);
   void collect_libraries(const Module& module);
 
   CompileOptions options_;
   const Progress progress_;
   Clock::time_point begin_, stage_begin_;
+  std::optional<Module> prepared_;
   std::optional<link::Toolchain> toolchain_;
-  MachineCode code_;
+  std::vector<MachineCode> machines_;  // that the library is for, best first
+  std::size_t here_ = 0;               // which of them this machine takes
   PlacementFacts facts_;
   byoc::GreedyPlacer greedy_;
-  std::optional<CollagePlacer> collage_;  // instead, where it is asked for
+  std::unique_ptr<byoc::Placer> placer_;  // instead, where it is asked for
+  CollagePlacer* collage_ = nullptr;      // where that is it
   bool warned_of_cache_ = false;
 };
 

@@ -9,11 +9,13 @@
 #include "driver/dimensions.h"
 #include "driver/metadata.h"
 #include "driver/outputs.h"
+#include "driver/pack_weights.h"
 #include "driver/report_page.h"
 #include "driver/run_inputs.h"
 #include "driver/vendor_libraries.h"
 #include "driver/verify.h"
 #include "driver/warnings.h"
+#include "driver/weights_json.h"
 #include "link/library_file.h"
 #include "runtime/program.h"
 #include "support/files.h"
@@ -40,10 +42,12 @@ Result<void> Compilation::finish(const Lowered& lowered) {
 }
 
 Result<void> Compilation::write_library(const Lowered& lowered) {
-  report.weight_bytes = emit::layout_weights(lowered.module).bytes;
-  report.arena_bytes = static_cast<std::uint64_t>(lowered.plan.pools[0].bytes);
+  TESSERA_TRY(emit::PackedBlobs packed, pack(lowered));
+  report.weight_bytes = layout_weights(lowered, packed)[0].bytes;
+  report.arena_bytes = static_cast<std::uint64_t>(plan::pool_bytes(lowered.plan));
   collect_libraries(lowered.module);
   emit::ProgramInfo info = program_info(lowered);
+  info.packed = std::move(packed);
   std::vector<link::WeightPiece> inside;
   if (options_.bundle != Bundle::kNone) {
     TESSERA_TRY(info.bundled, bundled_files(lowered.module));
@@ -54,7 +58,7 @@ Result<void> Compilation::write_library(const Lowered& lowered) {
     info.build_id = hash_text(info.build_id).hex();
   }
   TESSERA_TRY(link::LinkInput input,
-              build_objects(lowered, info, emit::ProgramKind::kModel, code_, *toolchain_));
+              build_objects(lowered, info, emit::ProgramKind::kModel, machines_[0], *toolchain_));
   report.is_one_file = !inside.empty();
   if (info.has_packed_files()) input.runtime_archives.emplace_back("inflate");
   for (const link::WeightPiece& file : inside) {
@@ -74,14 +78,28 @@ Result<void> Compilation::write_library(const Lowered& lowered) {
   done("link", fmt::format("{} bytes", report.library_bytes));
   report.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
   report.peak_bytes = tree_peak_bytes();
-  return write_report(lowered, input.objects);
+  return write_report(lowered, layout_weights(lowered, info.packed)[0], input.objects);
 }
 
-Result<void> Compilation::write_report(const Lowered& lowered,
+Result<emit::PackedBlobs> Compilation::pack(const Lowered& lowered) {
+  TESSERA_TRY(const std::vector<passes::WeightRule> rules,
+              passes::parse_weight_rules(options_.weights));
+  const auto& need_of = lowered.plan.constants.need_of;
+  std::set<std::int32_t> seen;
+  PackedWeights packed = pack_weights(lowered.module, rules, need_of[0], seen);
+  for (std::size_t i = 0; i < lowered.others.size(); ++i) {
+    packed.blobs.merge(pack_weights(lowered.others[i].module, rules, need_of[i + 1], seen).blobs);
+  }
+  report.weights.insert(report.weights.end(), packed.rows.begin(), packed.rows.end());
+  if (!packed.rows.empty()) done("pack weights", what_was_stored(packed.rows));
+  return std::move(packed.blobs);
+}
+
+Result<void> Compilation::write_report(const Lowered& lowered, const emit::WeightsLayout& weights,
                                        const std::vector<std::string>& objects) {
   if (options_.report.empty()) return {};
   TESSERA_TRY(const link::LibraryFile file, link::read_library_file(options_.output));
-  const std::string page = report_page({options_, report, lowered, objects, file.needed});
+  const std::string page = report_page({options_, report, lowered, weights, objects, file.needed});
   if (auto written = write_atomically(options_.report, page); !written) {
     return fail(error(Code::kFileNotWritable, {}, "cannot write {}", written.error().text())
                     .with_remedy("choose another file for --report"));
@@ -95,19 +113,21 @@ void Compilation::collect_libraries(const Module& module) {
     vendor.insert(a.vendor_libraries.begin(), a.vendor_libraries.end());
   }
   report.needed_libraries.assign(vendor.begin(), vendor.end());
-  if (compute_target(options_.targets).device() == DeviceType::kCuda) {
+  if (!is_on_host(compute_space(options_.targets))) {
     report.needed_libraries.insert(report.needed_libraries.begin(), "libcuda.so.1");
   }
 }
 
 emit::ProgramInfo Compilation::program_info(const Lowered& lowered) const {
   emit::ProgramInfo info;
-  info.target = short_text(compute_target(options_.targets));
+  const Target target = compute_target(options_.targets);
+  info.target = short_text(target_for(target, machines_[0]));
   info.cpu_arch = tessera_host_arch();
-  info.cpu_features = code_.cpu_features;
-  info.metadata_json = metadata_json(lowered, report, info.target);
+  info.cpu_features = machines_[0].cpu_features;
+  info.metadata_json = metadata_json(lowered, report, short_text(target), machines_);
   std::string key = info.metadata_json + toolchain_->identity();
-  for (const auto& piece : emit::layout_weights(lowered.module).pieces) {
+  const emit::WeightsLayout weights = layout_weights(lowered)[0];
+  for (const auto& piece : weights.pieces) {
     key += piece.blob->hash().hex();
   }
   info.build_id = hash_text(key).hex();
@@ -117,17 +137,26 @@ emit::ProgramInfo Compilation::program_info(const Lowered& lowered) const {
 Result<std::unique_ptr<exec::Session>> Compilation::start(Lowered lowered,
                                                           const exec::SessionOptions& session,
                                                           exec::CallObserver observer) {
-  TESSERA_TRY(const KernelLibrary kernels, load(std::move(lowered)));
+  emit::ProgramInfo info = program_info(lowered);
+  info.target = short_text(target_for(compute_target(options_.targets), machines_[here_]));
+  info.cpu_features = machines_[here_].cpu_features;
+  TESSERA_TRY(const KernelLibrary kernels,
+              KernelLibrary::load(lowered_for(std::move(lowered), here_), info, machines_[here_],
+                                  *toolchain_));
   return kernels.open_main(session, std::move(observer));
 }
 
-Result<KernelLibrary> Compilation::load(Lowered lowered) {
-  const emit::ProgramInfo info = program_info(lowered);
-  return KernelLibrary::load(std::move(lowered), info, code_, *toolchain_);
+Result<void> Compilation::write_unbundled(const Lowered& lowered, const std::string& path) {
+  TESSERA_TRY(link::LinkInput input,
+              build_objects(lowered, program_info(lowered), emit::ProgramKind::kModel, machines_[0],
+                            *toolchain_));
+  input.vendor_folders = vendor_library_folders(lowered.module);
+  return link::link_library(*toolchain_, input, path);
 }
 
 Result<void> Compilation::verify(const Lowered& lowered) {
-  Verifier verifier(lowered.module, kVerifySeconds);
+  const Lowered here = lowered_for(lowered, here_);
+  Verifier verifier(here.module, kVerifySeconds);
   auto started =
       start(lowered, {},
             [&](const std::string& symbol, std::span<const Tensor> inputs,
@@ -140,7 +169,26 @@ Result<void> Compilation::verify(const Lowered& lowered) {
   TESSERA_TRY(const RunInputs ran, run_with_random_inputs(*session, likely_shapes(lowered)));
   TESSERA_TRY(const VerifySummary summary, verifier.finish());
   done("verify", to_string(summary));
-  if (options_.precision == kFloat32) return {};
+  if (options_.precision == kFloat32 || !report.errors.empty()) return {};
+  return compare_with_float32(session->outputs(), ran.inputs, ran.outputs);
+}
+
+Result<void> Compilation::measure_errors(
+    const Lowered& lowered,
+    const std::function<Result<std::vector<Tensor>>(exec::Session&)>& inputs) {
+  auto started = start(lowered, {});
+  if (!started) {
+    Diagnostic& why = started.error().list.front();
+    if (why.remedy.empty()) why.remedy = "--precision auto runs the model on this machine: omit it";
+  }
+  TESSERA_TRY(const std::unique_ptr<exec::Session> session, std::move(started));
+  RunInputs ran;
+  if (inputs) {
+    TESSERA_TRY(ran.inputs, inputs(*session));
+    TESSERA_TRY(ran.outputs, session->run(ran.inputs));
+  } else {
+    TESSERA_TRY(ran, run_with_random_inputs(*session, likely_shapes(lowered)));
+  }
   return compare_with_float32(session->outputs(), ran.inputs, ran.outputs);
 }
 

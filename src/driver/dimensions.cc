@@ -204,4 +204,13 @@ std::vector<std::vector<std::int64_t>> likely_input_shapes(const tir::PrimFunc& 
   return shapes;
 }
 
+std::vector<std::vector<std::int64_t>> largest_input_shapes(const tir::PrimFunc& main,
+                                                            SymbolTable symbols) {
+  for (auto& [name, symbol] : symbols) {
+    if (symbol.max < 0) continue;
+    symbol.likely = symbol.min + (symbol.max - symbol.min) / symbol.step * symbol.step;
+  }
+  return likely_input_shapes(main, symbols);
+}
+
 }  // namespace tessera::driver

@@ -31,5 +31,8 @@ Result<Module> bind_dimensions(Module module, const std::vector<DimBinding>& dim
 // Shapes of the inputs of a lowered `main`, of likely sizes.
 std::vector<std::vector<std::int64_t>> likely_input_shapes(const tir::PrimFunc& main,
                                                            const SymbolTable& symbols);
+// The same of the largest sizes: the likely one where a symbol has no bound.
+std::vector<std::vector<std::int64_t>> largest_input_shapes(const tir::PrimFunc& main,
+                                                            SymbolTable symbols);
 
 }  // namespace tessera::driver

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "backends/table.h"
 #include "lower/testing/text.h"
+#include "support/testing/requirement.h"
 
 namespace tessera::driver {
 namespace {
@@ -257,7 +259,13 @@ constexpr const char* kAttention =
     "  nn.relu(%10)\n"
     "}\n";
 
-class DynamicShapesBy : public DynamicShapes, public ::testing::WithParamInterface<const char*> {};
+class DynamicShapesBy : public DynamicShapes, public ::testing::WithParamInterface<const char*> {
+ protected:
+  void SetUp() override {
+    const bool is_here = !backends::find_backend(GetParam())->available(Target(GetParam()));
+    if (!::tessera::testing::is_there(GetParam(), is_here)) GTEST_SKIP();
+  }
+};
 
 TEST_P(DynamicShapesBy, SizesThatMustAgreeAreChecked) {
   compile_text(
@@ -311,8 +319,42 @@ TEST_P(DynamicShapesBy, AttentionEqualsTheStaticOne) {
   expect_right({{"batch", 1}, {"seq", 1}});
 }
 
+// Convolutions of integers with a residual in between, and pooling.
+TEST_P(DynamicShapesBy, QuantisedResiduals) {
+  compile_text(
+      "#[symbol n = 1..4]\n#[symbol h = 1..9]\n"
+      "def @main(%x: Tensor[(?n, 8, ?h, 5), float32], %y: Tensor[(?n, 8, ?h, 5), float32]) {\n"
+      "  %0 = cast(minimum(maximum(add(round(divide(%x, 0.02f)), 117f), 0f), 255f), "
+      "dtype=\"uint8\");\n"
+      "  %1 = cast(minimum(maximum(round(divide(%y, 0.01f)), 0f), 255f), dtype=\"uint8\");\n"
+      "  %2 = multiply(subtract(cast(%0, dtype=\"float32\"), 117f), 0.02f);\n"
+      "  %3 = add(%2, multiply(cast(%1, dtype=\"float32\"), 0.01f));\n"
+      "  %4 = round(divide(nn.relu(%3), 0.0137f));\n"
+      "  %5 = cast(minimum(maximum(%4, 0f), 255f), dtype=\"uint8\");\n"
+      "  %6 = multiply(cast(%5, dtype=\"float32\"), 0.0137f);\n"
+      "  nn.max_pool2d(%6, pool_size=[3, 3], padding=[1, 1])\n}\n",
+      {"cpu", GetParam()});
+  for (const auto& [n, h] : std::vector<std::pair<int, int>>{{1, 1}, {4, 9}, {2, 3}, {1, 9}}) {
+    expect_right({{"n", n}, {"h", h}});
+  }
+}
+
+TEST_P(DynamicShapesBy, SizesThatListsSay) {
+  compile_text(
+      "#[symbol batch = 1..3]\n#[symbol seq = 1..20 : 16]\n"
+      "def @main(%x: Tensor[(?batch, ?seq, 16), float32], %y: Tensor[(1, ?seq, 16), float32]) {\n"
+      "  %0 = shape_of(%x, dtype=\"int64\");\n"
+      "  %1 = dyn.reshape(tanh(reshape(%x, newshape=[-1, 16])), %0);\n"
+      "  %2 = dyn.broadcast_to(exp(%y), %0);\n"
+      "  (add(%x, %2), transpose(%1, axes=[0, 2, 1]))\n}\n",
+      {"cpu", GetParam()});
+  for (const auto& [batch, seq] : std::vector<std::pair<int, int>>{{1, 1}, {3, 20}, {2, 16}}) {
+    expect_right({{"batch", batch}, {"seq", seq}});
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(BackEnds, DynamicShapesBy,
-                         ::testing::Values("onednn", "blas", "ccompiler"));
+                         ::testing::Values("onednn", "blas", "ccompiler", "openvino"));
 
 // Sums side by side along a loop of open size, in vectors and what they leave, whatever vectors
 // are.

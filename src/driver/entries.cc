@@ -1,33 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/entries.h"
 
-#include "driver/dimensions.h"
-
 namespace tessera::driver {
-namespace {
 
-emit::ProgramInfo program_info(const Target& cpu, const MachineCode& code) {
+emit::ProgramInfo program_info_of_entries(const Target& cpu, const MachineCode& code) {
   emit::ProgramInfo info;
-  info.build_id = "entries";  // nothing is exported
+  info.build_id = "entries";
   info.target = short_text(cpu);
   info.cpu_arch = tessera_host_arch();
   info.cpu_features = code.cpu_features;
   return info;
 }
 
-}  // namespace
+Result<Module> lower_entries(Module module, const Target& cpu, emit::EntryPlans& plans) {
+  TESSERA_TRY(module, lower_functions(std::move(module), cpu, ""));
+  for (const auto& [name, f] : module.prim_funcs) {
+    if (!f.is_host) continue;
+    TESSERA_TRY(plans[name], plan::make_plan(f, module));
+  }
+  return module;
+}
 
 Result<EntryLibrary> EntryLibrary::build(Module module, const Target& cpu, const MachineCode& code,
                                          link::Toolchain& toolchain) {
   EntryLibrary entries;
   Lowered lowered;
-  TESSERA_TRY(lowered.module, lower_functions(std::move(module), cpu, ""));
-  for (const auto& [name, f] : lowered.module.prim_funcs) {
-    if (!f.is_host) continue;
-    TESSERA_TRY(entries.plans_[name], plan::plan_memory(f, lowered.module));
-  }
-  TESSERA_TRY(entries.kernels_,
-              KernelLibrary::load(std::move(lowered), program_info(cpu, code), code, toolchain));
+  TESSERA_TRY(lowered.module,
+              lower_entries(std::move(module), target_for(cpu, code), entries.plans_));
+  TESSERA_TRY(lowered.plan.constants, plan::plan_constants(lowered.module, {}));
+  TESSERA_TRY(
+      entries.kernels_,
+      KernelLibrary::load(std::move(lowered), program_info_of_entries(cpu, code), code, toolchain));
   return entries;
 }
 
@@ -35,11 +38,6 @@ std::vector<std::string> EntryLibrary::names() const {
   std::vector<std::string> names;
   for (const auto& [name, plan] : plans_) names.push_back(name);
   return names;
-}
-
-std::vector<std::vector<std::int64_t>> EntryLibrary::likely_shapes(const std::string& entry) const {
-  const Module& module = kernels_.module();
-  return likely_input_shapes(module.prim_funcs.at(entry), module.symbols);
 }
 
 Result<std::unique_ptr<exec::Session>> EntryLibrary::open(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many programs over one kernel library (architecture section 3): compiled together, run one by
-// one. Samples of operators are tested so, and candidates of a search measured.
+// one in this process. Samples of operators are tested so.
 #pragma once
 
 #include <map>
@@ -20,15 +20,18 @@ class EntryLibrary {
                                     link::Toolchain& toolchain);
 
   std::vector<std::string> names() const;
-  // Of the inputs of an entry, at the likely sizes.
-  std::vector<std::vector<std::int64_t>> likely_shapes(const std::string& entry) const;
   // What `entry` of names() computes, ready to run.
   Result<std::unique_ptr<exec::Session>> open(const std::string& entry,
                                               const exec::SessionOptions& options) const;
 
  private:
   KernelLibrary kernels_;
-  std::map<std::string, plan::MemoryPlan> plans_;
+  emit::EntryPlans plans_;
 };
+
+// The module of entries with all code in the loop IR or in artifacts, and the plan of each.
+Result<Module> lower_entries(Module module, const Target& cpu, emit::EntryPlans& plans);
+// What libraries of entries say of themselves: nothing is exported.
+emit::ProgramInfo program_info_of_entries(const Target& cpu, const MachineCode& code);
 
 }  // namespace tessera::driver

@@ -29,7 +29,7 @@ Result<std::unique_ptr<exec::Session>> KernelLibrary::open(const std::string& en
       std::make_shared<exec::HostInterpreter>(module_, std::move(plan), *program_, library_, entry);
   interpreter->observe(std::move(observer));
   const tessera_program& program = interpreter->program();
-  return exec::Session::open_program(program, interpreter, vendor_library_folder(*module_),
+  return exec::Session::open_program(program, interpreter, vendor_library_folders(*module_),
                                      metadata_, options);
 }
 

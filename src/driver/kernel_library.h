@@ -28,8 +28,6 @@ class KernelLibrary {
     return open("main", main_plan_, options, std::move(observer));
   }
 
-  const Module& module() const { return *module_; }  // lowered
-
  private:
   std::shared_ptr<const Module> module_;
   plan::MemoryPlan main_plan_;

@@ -17,29 +17,25 @@ namespace tessera::driver {
 
 using import::ImportOptions;
 
-namespace {
-
-Result<std::string> read_text(const std::string& path) {
+Result<std::shared_ptr<const SourceFile>> read_source(const std::string& path) {
   if (path == "-") {
-    return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
+    std::string typed(std::istreambuf_iterator<char>(std::cin), {});
+    return std::make_shared<const SourceFile>(path, std::move(typed));
   }
   auto text = read_file(path);
   if (!text) {
     return fail(error(Code::kFileNotFound, {}, "cannot read {}", text.error().text())
                     .with_remedy("check the path"));
   }
-  return std::move(*text);
+  return std::make_shared<const SourceFile>(path, std::move(*text));
 }
 
-}  // namespace
-
 Result<Module> load_module_text(const std::string& path) {
-  TESSERA_TRY(std::string text, read_text(path));
-  if (text.empty()) {
+  TESSERA_TRY(const auto file, read_source(path));
+  if (file->text.empty()) {
     return fail(
         error(Code::kFileEmpty, {}, "`{}` is empty", path).with_remedy("write the file again"));
   }
-  const auto file = std::make_shared<const SourceFile>(SourceFile{path, std::move(text)});
   return parse_module_file(file, ops::operators());
 }
 
@@ -47,8 +43,7 @@ Result<std::vector<relay::PatternTable>> load_pattern_tables(
     const std::vector<std::string>& paths) {
   std::vector<relay::PatternTable> tables = backends::pattern_tables();
   for (const std::string& path : paths) {
-    TESSERA_TRY(std::string text, read_text(path));
-    const auto file = std::make_shared<const SourceFile>(SourceFile{path, std::move(text)});
+    TESSERA_TRY(const auto file, read_source(path));
     TESSERA_TRY_VOID(relay::add_patterns(tables, file, ops::operators()));
   }
   return tables;

@@ -2,6 +2,7 @@
 // A model file as a module with inferred types.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,10 @@
 
 namespace tessera::driver {
 
-// Relay text; "-" is standard input. Types are not inferred.
+// "-" is standard input.
+Result<std::shared_ptr<const SourceFile>> read_source(const std::string& path);
+
+// Relay text. Types are not inferred.
 Result<Module> load_module_text(const std::string& path);
 
 // The tables of patterns that there are, and those of the files; docs/patterns.md has the syntax.

@@ -74,14 +74,15 @@ TEST(LongPrograms, NoStageRecursesIntoThem) {
     Lowered lowered;
     lowered.module = value_of(lower_functions(chain(kKernels), Target(), ""));
     const tir::PrimFunc& main = lowered.module.prim_funcs.at("main");
-    lowered.plan = value_of(plan::plan_memory(main, lowered.module));
+    lowered.plan = value_of(plan::make_plan(main, lowered.module));
+    lowered.plan.constants = value_of(plan::plan_constants(lowered.module, {}));
     const tir::PrimFunc parsed = value_of(tir::parse_prim_func(tir::print(main, "main")));
     EXPECT_TRUE(tir::equal(parsed, main));
     EXPECT_EQ(tir::hash(parsed), tir::hash(main));
     EXPECT_LT(lowered.plan.pools.at(0).bytes, 1024);
-    const Source text =
-        emit::emit_host(lowered.module, lowered.plan, emit::layout_weights(lowered.module), {},
-                        emit::ProgramKind::kModel);
+    const Source text = emit::emit_host(
+        lowered.module, lowered.plan, emit::layout_weights(lowered.module, lowered.plan.constants),
+        {}, emit::ProgramKind::kModel);
     EXPECT_NE(
         text.text().find(fmt::format("tessera_profile_mark(frame->profile, {});", kKernels - 1)),
         std::string::npos);

@@ -3,11 +3,17 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <iterator>
+#include <optional>
+
+#include <fmt/ranges.h>
 
 #include "emit/kernel.h"
 #include "runtime/program.h"
+#include "schedule/machine.h"
 #include "support/subprocess.h"
+#include "types/processor.h"
 
 namespace tessera::driver {
 namespace {
@@ -26,7 +32,7 @@ std::string feature_of(std::string_view line) {
   return tessera_cpu_has(name.c_str()) >= 0 ? name : "";
 }
 
-std::vector<std::string> features_of(std::string_view macros) {
+std::vector<std::string> features_in(std::string_view macros) {
   std::vector<std::string> features;
   while (!macros.empty()) {
     const std::size_t end = std::min(macros.find('\n'), macros.size() - 1);
@@ -37,27 +43,90 @@ std::vector<std::string> features_of(std::string_view macros) {
   return features;
 }
 
+// What the compiler must be told for a processor, and the macros that it then has.
+struct Asked {
+  std::vector<std::string> flags;
+  std::string macros;
+};
+
+std::optional<Asked> ask(std::vector<std::string> flags, const link::Compiler& compiler) {
+  std::vector<std::string> command = compiler.command;
+  command.insert(command.end(), flags.begin(), flags.end());
+  command.insert(command.end(), {"-dM", "-E", "-x", "c", "/dev/null"});
+  const auto ran = run_process(command);
+  if (!ran || !ran->ok()) return std::nullopt;
+  return Asked{std::move(flags), ran->out};
+}
+
+// By its name, or else as one that the compiler knows, with what it has besides.
+std::optional<Asked> ask(const std::string& processor, const link::Compiler& compiler) {
+  if (auto asked = ask(std::vector{"-march=" + processor}, compiler)) return asked;
+  std::vector<std::string> more;
+  for (const Processor* p = find_processor(processor); p != nullptr; p = find_processor(p->base)) {
+    std::vector<std::string> flags = {fmt::format("-march={}", p->base)};
+    for (const std::string_view feature : own_features(*p)) {
+      more.push_back(fmt::format("-m{}", feature));
+    }
+    flags.insert(flags.end(), more.begin(), more.end());
+    if (auto asked = ask(std::move(flags), compiler)) return asked;
+  }
+  return std::nullopt;
+}
+
+Diagnostic unknown_processor(const std::string& name, const link::Compiler& compiler) {
+  std::vector<std::string_view> names = {"native"};
+  for (const Processor& p : processors()) names.push_back(p.name);
+  return error(Code::kBadTarget, {}, "`{}` does not know the processor `{}`", compiler.command[0],
+               name)
+      .with_remedy(fmt::format("-mcpu takes {}, and what the compiler's -march takes",
+                               fmt::join(names, ", ")));
+}
+
 }  // namespace
 
 Result<MachineCode> machine_code(const Target& cpu, const link::Compiler& compiler) {
   MachineCode code;
-  const std::string march = "-march=" + cpu.get_string("mcpu");
+  code.processor = cpu.get_string("mcpu");
+  const auto asked = ask(code.processor, compiler);
+  if (!asked) return fail(unknown_processor(code.processor, compiler));
+  code.cpu_features = features_in(asked->macros);
   code.flags.assign(std::begin(emit::kKernelFlags), std::end(emit::kKernelFlags));
-  code.flags.push_back(march);
+  code.flags.insert(code.flags.end(), asked->flags.begin(), asked->flags.end());
+  // By themselves compilers take shorter vectors for some processors than schedules are made for.
+  const schedule::Machine machine = schedule::machine_of(cpu);
+  if (machine.vector_bytes == 64) code.flags.emplace_back("-mprefer-vector-width=512");
   // The last level counts; kernels are made for the default one.
   const std::int64_t level = cpu.get_int("opt");
   if (level != Target().get_int("opt")) code.flags.push_back("-O" + std::to_string(level));
-  std::vector<std::string> command = compiler.command;
-  command.insert(command.end(), {march, "-dM", "-E", "-x", "c", "/dev/null"});
-  const auto ran = run_process(command);
-  if (!ran || !ran->ok()) {
-    return fail(error(Code::kBadTarget, {}, "`{}` does not know the processor `{}`",
-                      compiler.command[0], cpu.get_string("mcpu"))
-                    .with_remedy("-mcpu takes what the compiler's -march takes: native, x86-64-v3, "
-                                 "x86-64-v4, sapphirerapids, ..."));
+  if (asked->macros.find("#define __clang__ ") == std::string::npos) {
+    code.flags.insert(code.flags.end(), std::begin(emit::kKernelFlagsOfGcc),
+                      std::end(emit::kKernelFlagsOfGcc));
   }
-  code.cpu_features = features_of(ran->out);
   return code;
+}
+
+Result<std::vector<MachineCode>> machine_codes(const Target& cpu, const link::Compiler& compiler) {
+  std::vector<MachineCode> codes;
+  for (const std::string& name : processors_of(cpu)) {
+    TESSERA_TRY(MachineCode code, machine_code(cpu.with("mcpu", name), compiler));
+    codes.push_back(std::move(code));
+  }
+  std::ranges::stable_sort(codes, std::greater(),
+                           [](const MachineCode& code) { return code.cpu_features.size(); });
+  return codes;
+}
+
+std::size_t best_here(std::span<const MachineCode> codes) {
+  const auto found = std::ranges::find_if(codes, [](const MachineCode& code) {
+    return std::ranges::all_of(code.cpu_features, [](const std::string& feature) {
+      return tessera_cpu_has(feature.c_str()) == 1;
+    });
+  });
+  return found == codes.end() ? codes.size() - 1 : static_cast<std::size_t>(found - codes.begin());
+}
+
+Target target_for(const Target& machine, const MachineCode& code) {
+  return machine.device() == DeviceType::kCpu ? machine.with("mcpu", code.processor) : machine;
 }
 
 bool converts_halves(const MachineCode& code) {

@@ -2,7 +2,7 @@
 #include "driver/measured_costs.h"
 
 #include <algorithm>
-#include <fstream>
+#include <array>
 #include <set>
 
 #include <fmt/format.h>
@@ -11,15 +11,16 @@
 #include "byoc/compiler_functions.h"
 #include "byoc/placer.h"
 #include "collage/program.h"
+#include "driver/device_of_costs.h"
 #include "driver/pipeline.h"
 #include "driver/placement.h"
-#include "driver/run_inputs.h"
-#include "driver/session_timing.h"
+#include "driver/run_chains.h"
+#include "driver/tuning.h"
+#include "ops/evaluation/compare.h"
 #include "ops/inference/infer_types.h"
 #include "relay/function_attributes.h"
 #include "support/hash.h"
-#include "tune/child.h"
-#include "tune/worker_report.h"
+#include "types/likely_size.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
@@ -29,10 +30,19 @@ using collage::Cost;
 
 // Enough that compilers have work for each core, and little enough that one failure costs little.
 constexpr std::size_t kEntriesAtOnce = 24;
-constexpr double kSilenceSeconds = 60;  // of a child; a first call may make plans for a while
+constexpr double kTuningShare = 0.7;              // of the time that is left for a batch
+constexpr std::string_view kRun = "collage run";  // the key of what any run takes
 
-// What keys of costs begin with, before the back end.
-constexpr std::string_view kCosts = "collage ";
+// Of what computes: the vendor library or the kernels, and with which options.
+std::string version_of(const byoc::BackendChoice* choice) {
+  if (choice == nullptr) return "";
+  const auto library = choice->backend->library(choice->target);
+  const std::string options = short_text(choice->target);
+  return library ? fmt::format("{}, {}", library->version, options) : options;
+}
+std::string how_weighed(double largest_share) {
+  return largest_share > 0 ? fmt::format(", largest sizes {:g}", largest_share) : "";
+}
 
 std::string entry_name(std::size_t i) { return fmt::format("candidate_{}", i); }
 
@@ -54,47 +64,7 @@ std::string values_of_constants(const relay::Function& f, const ConstantPool& po
   return text;
 }
 
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown CPU";
-}
-
-Result<std::string> gpu_of_costs(const CompileOptions& options, const Target& machine,
-                                 const tune::RecordStore& records) {
-  const std::string arch = machine.get_string("arch") + " ";
-  const Result<tune::Gpu> gpu = tune::find_gpu();
-  const std::string unfit = gpu ? tune::mismatch(*gpu, arch) : gpu.error().list.front().message;
-  if (unfit.empty()) return tune::describe(*gpu, arch);
-  if (options.tuning.measures) {
-    return fail(error(Code::kBackendMissing, {}, "candidates are measured on the GPU: {}", unfit)
-                    .with_remedy("compile on the machine with the GPU, or give its records with "
-                                 "--records FILE and --no-measure"));
-  }
-  TESSERA_TRY(const tune::Records all, records.all());
-  std::set<std::string> devices;
-  for (const tune::Record& r : all.list) {
-    const bool is_cost = r.key.backend.starts_with(kCosts);
-    if (is_cost && r.key.device.starts_with(arch)) devices.insert(r.key.device);
-  }
-  if (devices.size() == 1) return *devices.begin();
-  return fail(error(Code::kBadOption, {}, "the records have costs of {} GPUs of {}", devices.size(),
-                    machine.get_string("arch"))
-                  .with_remedy("give those of one GPU with --records FILE"));
-}
-
 }  // namespace
-
-Result<std::string> device_of_costs(const CompileOptions& options,
-                                    const tune::RecordStore& records) {
-  const Target machine = compute_target(options.targets);
-  if (machine.device() == DeviceType::kCuda) return gpu_of_costs(options, machine, records);
-  return fmt::format("{}, {} threads, {}", cpu_name(),
-                     options.threads > 0 ? std::to_string(options.threads) : "all",
-                     short_text(machine));
-}
 
 MeasuredCosts::MeasuredCosts(const CompileOptions& options,
                              std::vector<byoc::BackendChoice> choices, byoc::BackendChoice rest,
@@ -124,14 +94,14 @@ Result<std::vector<Cost>> MeasuredCosts::estimate_all(
     unknown += !known;
   }
   if (options_.tuning.measures) {
-    std::size_t done = 0;
-    for (std::vector<Job*>& batch : batches_of(jobs)) {
-      done += batch.size();
-      if (is_spent()) break;
-      TESSERA_TRY_VOID(measure(std::move(batch)));
-      if (services_.progress) services_.progress(done, unknown);
-    }
+    TESSERA_TRY(command_, services_.toolchain.support_files().command());
   }
+  TESSERA_TRY_VOID(measure_run());
+  if (options_.tuning.measures) {
+    TESSERA_TRY_VOID(measure_all(jobs, unknown));
+  }
+  files_.clear();
+  native_programs_.clear();
   std::vector<Cost> costs;
   for (const Job& job : jobs) {
     num_left_ += !job.cost.is_known();
@@ -140,16 +110,29 @@ Result<std::vector<Cost>> MeasuredCosts::estimate_all(
   return costs;
 }
 
+Result<void> MeasuredCosts::measure_all(std::vector<Job>& jobs, std::size_t unknown) {
+  std::vector<std::vector<Job*>> batches = batches_of(jobs);
+  std::size_t done = 0;
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    if (seconds_left() <= 0) break;
+    tuning_seconds_ = kTuningShare * seconds_left() / static_cast<double>(batches.size() - b);
+    done += batches[b].size();
+    TESSERA_TRY_VOID(measure(std::move(batches[b])));
+    if (services_.progress) services_.progress(done, unknown);
+  }
+  return look_again(jobs);
+}
+
 MeasuredCosts::Job MeasuredCosts::job_of(const collage::CandidateProgram& program) const {
   Job job;
   job.program = &program;
   job.choice = find_choice(program.target.name(), choices_);
   const relay::Function& main = program.module.functions.at("main");
-  job.key = {
-      fmt::format("{}{}", kCosts, job.choice != nullptr ? job.choice->backend->name() : "native"),
-      job.choice != nullptr ? short_text(job.choice->target) : "", services_.device,
-      services_.toolchain.identity(),
-      workload_text(main, collage::program_text(main, program.module.constants))};
+  job.key = {fmt::format("{}{}", kKeysOfCosts,
+                         job.choice != nullptr ? job.choice->backend->name() : "native"),
+             version_of(job.choice) + how_weighed(options_.tuning.largest_share), services_.device,
+             services_.toolchain.identity(),
+             workload_text(main, collage::program_text(main, program.module.constants))};
   job.numbers = job.key.workload + values_of_constants(main, program.module.constants);
   return job;
 }
@@ -162,10 +145,35 @@ Result<bool> MeasuredCosts::look_up(Job& job) const {
   return true;
 }
 
-Result<void> MeasuredCosts::record(const Job& job) {
+tune::Record MeasuredCosts::record_of(const Job& job) const {
   tune::Record record{job.key, "collage", 0, job.spread * 1e6, job.cost.why_invalid()};
   if (!job.cost.is_invalid()) record.time_us = job.cost.seconds() * 1e6;
-  return services_.records.add(record);
+  return record;
+}
+
+// Chains of kernels that do next to nothing: what a run takes beside them is where the line through
+// their times begins.
+Result<void> MeasuredCosts::measure_run() {
+  const tune::RecordKey key{std::string(kRun), "", services_.device, services_.toolchain.identity(),
+                            ""};
+  TESSERA_TRY(const tune::Records found, services_.records.find(key));
+  if (!found.list.empty()) {
+    run_seconds_ = found.list.front().time_us * 1e-6;
+    return {};
+  }
+  if (!options_.tuning.measures) return {};
+  constexpr int kFew = 1, kMany = 9;
+  std::vector<TimedProgram> chains;
+  TESSERA_TRY(const EntryFile file, chain_library(std::array{kFew, kMany}, build_options_,
+                                                  services_.code, services_.toolchain));
+  for (const auto& [name, program] : file.programs()) chains.push_back({program});
+  const std::vector<tune::Measured> times = time_each(chains, timing(), command_);
+  const double few = times[0].time_us, many = times[1].time_us;
+  if (!times[0].failure.empty() || !times[1].failure.empty()) return {};
+  constexpr double kLeastUs = 1e-3;  // a time, as records have them
+  const double run_us = std::max(kLeastUs, few - kFew * (many - few) / (kMany - kFew));
+  run_seconds_ = run_us * 1e-6;
+  return services_.records.add({key, "collage", run_us, 0, ""});
 }
 
 // Native code first: others are compared with it.
@@ -195,7 +203,7 @@ void MeasuredCosts::add_references(std::span<Job* const> jobs) {
   std::vector<Job> wanted;
   for (const Job* job : jobs) {
     const relay::Function& main = job->program->module.functions.at("main");
-    if (native_entries_.contains(job->numbers)) continue;
+    if (native_programs_.contains(job->numbers)) continue;
     if (byoc::operators_of(main).size() > kMostOperatorsCompared) continue;
     wanted.push_back(*job);
     wanted.back().choice = nullptr;
@@ -203,38 +211,57 @@ void MeasuredCosts::add_references(std::span<Job* const> jobs) {
   if (wanted.empty()) return;
   std::vector<Job*> pointers;
   for (Job& job : wanted) pointers.push_back(&job);
-  if (Result<Batch> batch = build(pointers)) keep_native(pointers, *std::move(batch));
+  if (build_and_keep(pointers)) keep_native(pointers);
 }
 
-void MeasuredCosts::keep_native(std::span<Job* const> jobs, Batch batch) {
-  native_.push_back(std::make_unique<EntryLibrary>(std::move(batch.library)));
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (jobs[i]->cost.is_invalid()) continue;
-    native_entries_[jobs[i]->numbers] = {native_.back().get(), batch.entries[i]};
+void MeasuredCosts::keep_native(std::span<Job* const> jobs) {
+  for (const Job* job : jobs) {
+    if (!job->cost.is_invalid()) native_programs_[job->numbers] = job->program_now;
   }
 }
 
 // What cannot be built is looked for by halves.
 Result<void> MeasuredCosts::measure(std::vector<Job*> jobs) {
   if (jobs.front()->choice != nullptr) add_references(jobs);
-  Result<Batch> batch = build(jobs);
-  if (!batch) {
-    if (jobs.size() == 1) {
-      jobs.front()->cost = Cost::invalid(batch.error().list.front().message);
-      ++num_failed_;
-      return record(*jobs.front());
-    }
+  const Result<void> built = build_and_keep(jobs);
+  if (!built && jobs.size() > 1) {
     const auto middle = jobs.begin() + static_cast<std::ptrdiff_t>(jobs.size() / 2);
     TESSERA_TRY_VOID(measure({jobs.begin(), middle}));
     return measure({middle, jobs.end()});
   }
-  TESSERA_TRY_VOID(run(jobs, *batch));
+  if (built) {
+    run(jobs);
+  } else {
+    jobs.front()->cost = Cost::invalid(built.error().list.front().message);
+  }
   for (const Job* job : jobs) {
     num_failed_ += job->cost.is_invalid();
     num_measured_ += job->cost.is_known() && !job->cost.is_invalid();
-    TESSERA_TRY_VOID(record(*job));
+    TESSERA_TRY_VOID(services_.records.add(record_of(*job)));
   }
-  if (jobs.front()->choice == nullptr) keep_native(jobs, *std::move(batch));
+  if (jobs.front()->choice == nullptr) keep_native(jobs);
+  return {};
+}
+
+Result<void> MeasuredCosts::build_and_keep(std::span<Job* const> jobs) {
+  TESSERA_TRY(Batch batch, build(jobs));
+  if (batch.file == nullptr) return {};
+  files_.push_back(std::move(batch.file));
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const std::string& name = batch.entries[i];
+    if (!name.empty()) jobs[i]->program_now = files_.back()->programs().at(name);
+  }
+  return {};
+}
+
+// What the back end would choose from is measured before it chooses: its best is its candidate.
+Result<void> MeasuredCosts::tune(const Module& module, const byoc::BackendChoice& choice) {
+  if (!choice.backend->measures()) return {};
+  const auto tasks =
+      choice.backend->tuning_tasks(module, choice.target, likely_sizes(module.symbols));
+  CompileOptions in_time = options_;
+  in_time.tuning.budget_s = tuning_seconds_;
+  TESSERA_TRY_VOID(driver::measure(tasks, in_time, services_.toolchain, {}));
   return {};
 }
 
@@ -256,7 +283,8 @@ Result<MeasuredCosts::Batch> MeasuredCosts::build(std::span<Job* const> jobs) {
   }
   TESSERA_TRY(outcome.module, ops::infer_types(std::move(outcome.module)));
   for (const std::string& name : batch.entries) byoc::partition_function(name, choices, outcome);
-  byoc::CompileContext context{services_.toolchain, options_.jobs, false, {}};
+  if (jobs.front()->choice != nullptr) TESSERA_TRY_VOID(tune(outcome.module, choices.front()));
+  byoc::CompileContext context{services_.toolchain, options_.jobs, false, {}, &services_.records};
   TESSERA_TRY(outcome, byoc::compile_backends(std::move(outcome), choices, context));
   for (std::size_t i = 0; i < jobs.size() && jobs[i]->choice != nullptr; ++i) {
     const auto left = byoc::operators_of(outcome.module.functions.at(batch.entries[i]));
@@ -265,76 +293,95 @@ Result<MeasuredCosts::Batch> MeasuredCosts::build(std::span<Job* const> jobs) {
     outcome.module.functions.erase(batch.entries[i]);
     batch.entries[i].clear();
   }
+  const DType precision = ops::float32_precision(outcome.module.externs);
+  for (Job* job : jobs) {
+    job->tolerance = ops::graph_tolerance(job->program->module.functions.at("main"), precision);
+  }
   const bool has_entries = std::any_of(batch.entries.begin(), batch.entries.end(),
                                        [](const std::string& name) { return !name.empty(); });
   if (!has_entries) return batch;
   std::vector<Diagnostic> warnings;
   TESSERA_TRY(Module module, prepare_native(std::move(outcome.module), build_options_, warnings));
-  TESSERA_TRY(batch.library,
-              EntryLibrary::build(std::move(module), compute_target(options_.targets),
-                                  services_.code, services_.toolchain));
+  TESSERA_TRY(EntryFile file, EntryFile::build(std::move(module), compute_target(options_.targets),
+                                               services_.code, services_.toolchain));
+  batch.file = std::make_unique<const EntryFile>(std::move(file));
   return batch;
 }
 
-// Children until all entries have a result: one that ends early costs the entry that it was at.
-Result<void> MeasuredCosts::run(std::span<Job* const> jobs, const Batch& batch) {
-  std::set<std::size_t> left;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (!batch.entries[i].empty()) left.insert(i);
+void MeasuredCosts::run(std::span<Job* const> jobs) {
+  std::vector<Job*> timed;
+  std::vector<TimedProgram> programs;
+  for (Job* job : jobs) {
+    if (!job->program_now) continue;
+    const auto reference = native_programs_.find(job->numbers);
+    timed.push_back(job);
+    const bool is_known = reference != native_programs_.end();
+    programs.push_back(
+        {job->program_now, is_known ? reference->second : LibraryProgram{}, job->tolerance});
   }
-  while (!left.empty()) {
-    const tune::ChildResult child = tune::run_in_child(
-        [&](const tune::Print& print) {
-          for (const std::size_t i : left) {
-            print(tune::begin_line(i));
-            const auto reference = native_entries_.find(jobs[i]->numbers);
-            const Result<tune::Measured> measured =
-                measure_entry({&batch.library, batch.entries[i]},
-                              reference == native_entries_.end() ? nullptr : &reference->second);
-            print(tune::line_of(
-                i, measured ? *measured
-                            : tune::Measured{0, 0, measured.error().list.front().message}));
-          }
-        },
-        kSilenceSeconds);
-    tune::WorkerReport report = tune::parse_worker_report(child.output);
-    if (!child.problem.empty()) {
-      const std::size_t at = report.begun.value_or(*left.begin());
-      report.measured.try_emplace(at, tune::Measured{0, 0, child.problem});
-    }
-    if (report.measured.empty()) report.measured[*left.begin()] = {0, 0, "it was not timed"};
-    for (const auto& [i, measured] : report.measured) {
-      left.erase(i);
-      jobs[i]->spread = measured.spread_us * 1e-6;
-      jobs[i]->cost = measured.failure.empty() ? Cost::of(measured.time_us * 1e-6)
-                                               : Cost::invalid(measured.failure);
+  const std::vector<tune::Measured> times = time_each(programs, timing(), command_);
+  for (std::size_t i = 0; i < timed.size(); ++i) set_cost(*timed[i], times[i]);
+}
+
+// Of small work a run is nearly all that was measured: then little is certain of the rest.
+void MeasuredCosts::set_cost(Job& job, const tune::Measured& measured) const {
+  constexpr double kLeastShare = 0.05;
+  job.spread = measured.spread_us * 1e-6;
+  const double seconds = measured.time_us * 1e-6;
+  job.cost = measured.failure.empty()
+                 ? Cost::of(std::max(seconds - run_seconds_, kLeastShare * seconds))
+                 : Cost::invalid(measured.failure);
+}
+
+// Whoever is within a few percent of the fastest for the same work: in turns, since minutes lie
+// between their first times.
+Result<void> MeasuredCosts::look_again(std::vector<Job>& jobs) {
+  constexpr double kNear = 1.05;
+  std::map<std::string, std::vector<Job*>> alike;
+  for (Job& job : jobs) {
+    if (job.cost.is_invalid() || !is_of_one_size(job.program_now)) continue;
+    alike[job.numbers].push_back(&job);
+  }
+  for (auto& [numbers, all] : alike) {
+    if (seconds_left() <= 0) return {};
+    const Job* best = *std::min_element(all.begin(), all.end(), [](const Job* a, const Job* b) {
+      return a->cost.seconds() < b->cost.seconds();
+    });
+    const double limit = kNear * best->cost.seconds();
+    std::erase_if(all, [&](const Job* job) { return job->cost.seconds() > limit; });
+    if (all.size() < 2) continue;
+    std::vector<LibraryProgram> programs;
+    for (const Job* job : all) programs.push_back(job->program_now);
+    const std::vector<tune::Measured> times = time_in_turns(programs, {}, timing(), command_);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      set_cost(*all[i], times[i]);
+      TESSERA_TRY_VOID(services_.records.replace(record_of(*all[i])));
     }
   }
   return {};
 }
 
-Result<tune::Measured> MeasuredCosts::measure_entry(const Entry& entry,
-                                                    const Entry* reference) const {
-  const exec::SessionOptions threads{.threads = options_.threads};
-  TESSERA_TRY(const auto session, entry.library->open(entry.name, threads));
-  TESSERA_TRY(const RunInputs ran,
-              run_with_random_inputs(*session, entry.library->likely_shapes(entry.name)));
-  if (reference != nullptr) {
-    TESSERA_TRY(const auto other, reference->library->open(reference->name, threads));
-    TESSERA_TRY(const std::vector<Tensor> wanted, other->run(ran.inputs));
-    std::string wrong = wrong_numbers(ran.outputs, wanted, 1, "generated code's");
-    if (!wrong.empty()) return tune::Measured{0, 0, std::move(wrong)};
-  }
-  TESSERA_TRY_VOID(session->bind(ran.inputs));
-  CacheFiller filler(model_bytes_);
-  TESSERA_TRY(std::vector<double> seconds, time_runs(*session, {}, filler));
-  const Quartiles q = quartiles(std::move(seconds));
-  return tune::Measured{q.median * 1e6, q.spread * 1e6, ""};
+// Was it built now, and what it took is of the likely sizes alone?
+bool MeasuredCosts::is_of_one_size(const LibraryProgram& program) const {
+  if (!program) return false;
+  return options_.tuning.largest_share <= 0 || program.likely == program.largest;
 }
 
-bool MeasuredCosts::is_spent() const {
+// A device that does nothing between short runs slows down; what the host's caches hold is nothing
+// to it.
+ProgramTiming MeasuredCosts::timing() const {
+  constexpr double kWarmUp = 0.05;
+  ProgramTiming how{options_.threads, model_bytes_, 0, options_.tuning.largest_share};
+  if (compute_target(options_.targets).device() != DeviceType::kCpu) {
+    how.model_bytes = 0;
+    how.warm_up = kWarmUp;
+  }
+  return how;
+}
+
+double MeasuredCosts::seconds_left() const {
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
-  return spent.count() > options_.tuning.budget_s;
+  return options_.tuning.budget_s - spent.count();
 }
 
 }  // namespace tessera::driver

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Costs of candidates as measured on this machine. Candidates of one back end are built together,
-// many entries in one library, and run alone, in a child that may crash or hang. Numbers are
-// compared with generated code before they are timed. Records come first: what has one is not
-// measured.
+// many entries in one library, with what the back end tunes tuned before, and run alone, by a
+// process that may crash or hang. Numbers are compared with generated code before they are timed.
+// What any run takes, however little it computes, is no part of a cost. Records come first: what
+// has one is not measured.
 #pragma once
 
 #include <chrono>
@@ -13,17 +14,11 @@
 
 #include "byoc/composites.h"
 #include "collage/cost.h"
-#include "driver/entries.h"
+#include "driver/entry_file.h"
 #include "driver/options.h"
 #include "tune/record_store.h"
-#include "tune/worker_report.h"
 
 namespace tessera::driver {
-
-// Where records of costs belong: this machine as what is measured sees it. Without the GPU that the
-// targets are for, the one that `records` have costs of, if nothing is to be measured.
-Result<std::string> device_of_costs(const CompileOptions& options,
-                                    const tune::RecordStore& records);
 
 class MeasuredCosts final : public collage::CostEstimator {
  public:
@@ -45,6 +40,8 @@ class MeasuredCosts final : public collage::CostEstimator {
   std::size_t num_measured() const { return num_measured_; }
   std::size_t num_failed() const { return num_failed_; }
   std::size_t num_left() const { return num_left_; }  // without a cost: the budget was spent
+  // What a run takes beside its kernels; 0 where it is not known.
+  double run_seconds() const { return run_seconds_; }
 
  private:
   struct Job {
@@ -54,28 +51,32 @@ class MeasuredCosts final : public collage::CostEstimator {
     std::string numbers;  // what it computes: the key's workload with the values of all constants
     collage::Cost cost;
     double spread = 0;
+    LibraryProgram program_now;  // what was measured now
+    double tolerance = 0;        // of its floats, as it was built
   };
-  // Entries that were built together; a job's is named by its number.
+  // Entries that were built together.
   struct Batch {
-    EntryLibrary library;
-    std::vector<std::string> entries;  // by job of the batch; "": it has none
+    std::unique_ptr<const EntryFile> file;  // null: there are none
+    std::vector<std::string> entries;       // by job of the batch; "": it has none
   };
-  struct Entry {
-    const EntryLibrary* library = nullptr;
-    std::string name;
-  };
-
   Job job_of(const collage::CandidateProgram& program) const;
   Result<bool> look_up(Job& job) const;
-  Result<void> record(const Job& job);
+  tune::Record record_of(const Job& job) const;
   std::vector<std::vector<Job*>> batches_of(std::vector<Job>& jobs) const;
+  Result<void> measure_all(std::vector<Job>& jobs, std::size_t unknown);
+  Result<void> measure_run();
   Result<void> measure(std::vector<Job*> jobs);
   void add_references(std::span<Job* const> jobs);
-  void keep_native(std::span<Job* const> jobs, Batch batch);
+  void keep_native(std::span<Job* const> jobs);
   Result<Batch> build(std::span<Job* const> jobs);
-  Result<void> run(std::span<Job* const> jobs, const Batch& batch);
-  Result<tune::Measured> measure_entry(const Entry& entry, const Entry* reference) const;
-  bool is_spent() const;
+  Result<void> tune(const Module& module, const byoc::BackendChoice& choice);
+  Result<void> build_and_keep(std::span<Job* const> jobs);
+  void run(std::span<Job* const> jobs);
+  void set_cost(Job& job, const tune::Measured& measured) const;
+  Result<void> look_again(std::vector<Job>& jobs);
+  bool is_of_one_size(const LibraryProgram& program) const;
+  ProgramTiming timing() const;
+  double seconds_left() const;
 
   const CompileOptions& options_;
   CompileOptions build_options_;  // the same for libraries of candidates: nothing is dumped
@@ -84,9 +85,12 @@ class MeasuredCosts final : public collage::CostEstimator {
   std::uint64_t model_bytes_;
   Services services_;
   std::chrono::steady_clock::time_point begin_;
-  // Libraries of native code, whose entries say what others must compute.
-  std::vector<std::unique_ptr<const EntryLibrary>> native_;
-  std::map<std::string, Entry> native_entries_;  // by Job::numbers
+  std::string command_;  // that measures
+  std::vector<std::unique_ptr<const EntryFile>> files_;
+  std::map<std::string, LibraryProgram>
+      native_programs_;  // by Job::numbers: what others must compute
+  double run_seconds_ = 0;
+  double tuning_seconds_ = 0;  // of what back ends tune before the present batch
   std::size_t num_measured_ = 0, num_failed_ = 0, num_left_ = 0;
 };
 

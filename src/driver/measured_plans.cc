@@ -2,38 +2,45 @@
 #include "driver/measured_plans.h"
 
 #include <algorithm>
-#include <stdexcept>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
 
 #include <fmt/format.h>
 
+#include "collage/evolution.h"
+#include "driver/collage_text.h"
 #include "driver/compilation.h"
-#include "driver/dimensions.h"
+#include "driver/device_of_costs.h"
+#include "driver/given_placement.h"
 #include "driver/measured_costs.h"
 #include "driver/pipeline.h"
-#include "driver/run_inputs.h"
-#include "driver/session_timing.h"
+#include "driver/program_timing.h"
 #include "driver/tuning.h"
-#include "tune/child.h"
-#include "tune/worker_report.h"
+#include "link/temporary_folder.h"
+#include "ops/evaluation/compare.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {
 
-constexpr int kRounds = 10;
-constexpr double kSecondsInTurn = 0.1;  // of a plan, in each round
-constexpr double kSecondsOfSilence = 300;
 // What two runs of one library differ by: within it the plan that was not searched is taken.
 constexpr double kNoise = 0.01;
-// Sums over a whole model, taken in other orders, against those of one operator.
-constexpr double kToleranceOfModels = 20;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr Turns kTurnsOfPlans{10, 1000, 0.1};
+constexpr Turns kTurnsOfEvolved{5, 1000, 0.05};
+constexpr std::string_view kEvolvedPlan = "evolved", kNothingBetter = "nothing better";
 
 struct Plan {
   WholePlan row;
   std::unique_ptr<Compilation> compilation;
   Lowered lowered;
-  std::optional<KernelLibrary> library;
+  std::optional<TempDir> folder;
+  LibraryProgram program;  // in it, where it was needed
   tune::RecordKey key;
+  bool has_same_layouts = true;  // as the searched plan
 };
 
 // The targets of the machine, and one back end or none.
@@ -51,8 +58,9 @@ class PlanRace {
       : options_(options), progress_(progress) {}
 
   Result<CompileReport> run() {
+    begin_ = std::chrono::steady_clock::now();
     TESSERA_TRY_VOID(open_records());
-    TESSERA_TRY_VOID(add("collage", options_, progress_));
+    TESSERA_TRY_VOID(add(std::string(kSearchedPlan), options_, progress_));
     CompileOptions in_regions = options_;
     in_regions.tuning.in_regions = true;
     in_regions.dump_dir.clear();
@@ -65,15 +73,16 @@ class PlanRace {
       greedy.tuning.measures = false;
       greedy.records.clear();
     }
-    TESSERA_TRY_VOID(add("greedy", greedy, {}));
+    TESSERA_TRY_VOID(add(std::string(kGreedyPlan), greedy, {}));
     for (const Target& t : options_.targets) {
       if (!t.is_external()) continue;
       greedy.targets = targets_with(options_, t.name());
-      TESSERA_TRY_VOID(add(fmt::format("{} alone", t.name()), greedy, {}));
+      TESSERA_TRY_VOID(add(name_of_plan_alone(t.name()), greedy, {}));
     }
     greedy.targets = targets_with(options_, "");
     greedy.partition = Partition::kNone;
-    TESSERA_TRY_VOID(add("native", greedy, {}));
+    TESSERA_TRY_VOID(add(std::string(kNativePlan), greedy, {}));
+    TESSERA_TRY_VOID(evolve());
     TESSERA_TRY_VOID(time_plans());
     return write(fastest());
   }
@@ -83,33 +92,69 @@ class PlanRace {
     TESSERA_TRY(const std::string path, records_path(options_));
     TESSERA_TRY(records_, tune::RecordStore::open(path));
     TESSERA_TRY(device_, device_of_costs(options_, *records_));
+    if (!options_.tuning.measures) return {};
+    TESSERA_TRY(const auto files, link::SupportFiles::find());
+    TESSERA_TRY(command_, files.command());
     return {};
+  }
+
+  // What is the same but for who computes what is imported and optimised once.
+  bool is_prepared_alike(const CompileOptions& options) const {
+    return prepared_ && options.partition != Partition::kNone &&
+           options.targets.size() == options_.targets.size();
+  }
+
+  // The budget is of all plans together: what the first one has left.
+  CompileOptions in_time(CompileOptions options) const {
+    constexpr double kLeast = 1;
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
+    options.tuning.budget_s = std::max(kLeast, options.tuning.budget_s - spent.count());
+    return options;
+  }
+
+  Result<Plan> plan_of(const std::string& name, const CompileOptions& given,
+                       const Progress& progress, std::unique_ptr<byoc::Placer> placer = nullptr) {
+    const CompileOptions options = plans_.empty() ? given : in_time(given);
+    Plan plan;
+    plan.row.name = name;
+    plan.has_same_layouts = desired_layouts(options) == desired_layouts(options_);
+    plan.compilation = std::make_unique<Compilation>(options, progress);
+    Compilation& compilation = *plan.compilation;
+    if (is_prepared_alike(options)) {
+      compilation.start_from(*prepared_);
+    } else {
+      TESSERA_TRY(Prepared prepared, compilation.prepare());
+      if (plans_.empty()) prepared_ = prepared;
+      compilation.start_from(std::move(prepared));
+    }
+    if (placer) compilation.place_by(std::move(placer));
+    TESSERA_TRY(plan.lowered, compilation.front_half());
+    plan.key = {"collage plan", "", device_, "", compilation.program_info(plan.lowered).build_id};
+    return plan;
   }
 
   // A plan that is the same as another is not built twice; one that cannot be built is out, unless
   // it is the one that was asked for.
   Result<void> add(const std::string& name, const CompileOptions& options,
                    const Progress& progress) {
-    Plan plan;
-    plan.row.name = name;
-    plan.compilation = std::make_unique<Compilation>(options, progress);
-    Result<Lowered> lowered = plan.compilation->front_half();
-    if (!lowered) {
-      if (plans_.empty()) return fail(plan.compilation->with_warnings(lowered.error()));
-      plan.row.why_not = lowered.error().list.front().message;
-      left_out_.push_back(std::move(plan.row));
+    Result<Plan> plan = plan_of(name, options, progress);
+    if (!plan) {
+      if (plans_.empty()) return fail(std::move(plan).error());
+      left_out_.push_back({.name = name, .why_not = plan.error().list.front().message});
       return {};
     }
-    const std::string build = plan.compilation->program_info(*lowered).build_id;
-    plan.key = {"collage plan", "", device_, "", build};
-    for (Plan& other : plans_) {
-      if (other.key.workload != build) continue;
-      other.row.name += ", " + name;
-      return {};
+    if (Plan* same = find(plan->key.workload)) {
+      same->row.name += ", " + name;
+    } else {
+      plans_.push_back(*std::move(plan));
     }
-    plan.lowered = *std::move(lowered);
-    plans_.push_back(std::move(plan));
     return {};
+  }
+
+  Plan* find(const std::string& build) {
+    const auto found = std::find_if(plans_.begin(), plans_.end(),
+                                    [&](const Plan& plan) { return plan.key.workload == build; });
+    return found == plans_.end() ? nullptr : &*found;
   }
 
   // All anew if any has no record: times of one run alone compare.
@@ -128,8 +173,8 @@ class PlanRace {
     if (!options_.tuning.measures) return fail(times_missing());
     TESSERA_TRY_VOID(measure());
     for (const Plan& plan : plans_) {
-      TESSERA_TRY_VOID(
-          records_->add({plan.key, plan.row.name, plan.row.seconds * 1e6, 0, plan.row.why_not}));
+      TESSERA_TRY_VOID(records_->replace(
+          {plan.key, plan.row.name, plan.row.seconds * 1e6, 0, plan.row.why_not}));
     }
     return {};
   }
@@ -144,107 +189,191 @@ class PlanRace {
   }
 
   Result<void> measure() {
+    std::vector<LibraryProgram> programs;
     for (Plan& plan : plans_) {
-      plan.row.seconds = 0;
-      plan.row.why_not.clear();
-      TESSERA_TRY(plan.library, plan.compilation->load(plan.lowered));
+      TESSERA_TRY(const LibraryProgram program, program_of(plan));
+      programs.push_back(program);
     }
-    std::string last_problem;
-    while (!is_any_timed() && std::any_of(plans_.begin(), plans_.end(), is_in)) {
-      last_problem = run_children();
+    const std::vector<tune::Measured> times = race(programs, kTurnsOfPlans);
+    bool is_any_timed = false;
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      plans_[i].row.seconds = times[i].time_us * 1e-6;
+      plans_[i].row.why_not = times[i].failure;
+      is_any_timed |= is_in(plans_[i]);
     }
-    if (is_any_timed()) return {};
-    return fail(
-        error(Code::kToolFailed, {}, "no plan of the model could be timed: {}", last_problem)
-            .with_remedy("compile with --partition greedy"));
+    if (is_any_timed) return {};
+    return fail(error(Code::kToolFailed, {}, "no plan of the model could be timed: {}",
+                      plans_.front().row.why_not)
+                    .with_remedy("compile with --partition greedy"));
+  }
+
+  // Generated code, where there is such a plan, is the last one, and what the others must compute.
+  std::vector<tune::Measured> race(std::span<const LibraryProgram> programs, Turns turns) {
+    // Sums over a whole model, taken in other orders, against those of one graph.
+    constexpr double kOfModels = 20;
+    double tolerance = 0;
+    const relay::Function& main = prepared_->module.functions.at("main");
+    for (const Plan& plan : plans_) {
+      const DType precision = ops::float32_precision(plan.lowered.module.externs);
+      tolerance = std::max(tolerance, ops::graph_tolerance(main, precision));
+    }
+    turns.tolerance = kOfModels * tolerance;
+    return time_in_turns(programs, turns, {.threads = options_.threads}, command_);
+  }
+
+  static Result<LibraryProgram> program_of(Plan& plan) {
+    if (plan.program) return plan.program;
+    TESSERA_TRY(TempDir folder, link::temporary_folder("tessera-plan-"));
+    plan.folder.emplace(std::move(folder));
+    const std::string path = plan.folder->file("plan.so");
+    TESSERA_TRY_VOID(plan.compilation->write_unbundled(plan.lowered, path));
+    plan.program = {.library = path, .likely = likely_shapes(plan.lowered), .largest = {}};
+    return plan.program;
   }
 
   static bool is_in(const Plan& plan) { return plan.row.why_not.empty(); }
-  bool is_any_timed() const {
-    return std::any_of(plans_.begin(), plans_.end(),
-                       [](const Plan& plan) { return is_in(plan) && plan.row.seconds > 0; });
-  }
 
-  // All that are in, in one child. A plan that ends it is out; what it says is the problem, else
-  // "".
-  std::string run_children() {
-    const tune::ChildResult child = tune::run_in_child(
-        [&](const tune::Print& print) {
-          const Result<void> ran = run_all(print);
-          if (!ran) throw std::runtime_error(ran.error().list.front().message);
-        },
-        kSecondsOfSilence);
-    tune::WorkerReport found = tune::parse_worker_report(child.output);
-    if (!child.problem.empty()) {
-      found.measured[found.begun.value_or(0)] = {0, 0, child.problem};
-    }
-    for (const auto& [i, measured] : found.measured) {
-      plans_[i].row.why_not = measured.failure;
-      plans_[i].row.seconds = measured.time_us * 1e-6;
-    }
-    return child.problem;
-  }
-
-  // In the child: every plan computes what the last does, which is generated code where there is
-  // such a plan; then all take turns.
-  Result<void> run_all(const tune::Print& print) const {
-    std::vector<std::unique_ptr<exec::Session>> sessions(plans_.size());
-    std::vector<Tensor> inputs, wanted;
-    std::vector<bool> is_out(plans_.size(), false);
-    for (std::size_t i = plans_.size(); i-- > 0;) {
-      is_out[i] = !is_in(plans_[i]);
-      if (is_out[i]) continue;
-      print(tune::begin_line(i));
-      TESSERA_TRY(sessions[i], plans_[i].library->open_main({.threads = options_.threads}));
-      if (wanted.empty()) {
-        TESSERA_TRY(RunInputs ran,
-                    run_with_random_inputs(*sessions[i], likely_shapes(plans_[i].lowered)));
-        inputs = std::move(ran.inputs);
-        wanted = std::move(ran.outputs);
-      } else {
-        TESSERA_TRY(const std::vector<Tensor> found, sessions[i]->run(inputs));
-        const std::string wrong =
-            wrong_numbers(found, wanted, kToleranceOfModels, "another plan's");
-        is_out[i] = !wrong.empty();
-        if (is_out[i]) print(tune::line_of(i, {0, 0, wrong}));
-      }
-      TESSERA_TRY_VOID(sessions[i]->bind(inputs));
-    }
-    std::vector<std::vector<double>> seconds(plans_.size());
-    CacheFiller filler(0);
-    for (int round = 0; round < kRounds; ++round) {
-      for (std::size_t i = 0; i < plans_.size(); ++i) {
-        if (is_out[i]) continue;
-        print(tune::begin_line(i));
-        TESSERA_TRY(const std::vector<double> some,
-                    time_runs(*sessions[i], {1, 1000, kSecondsInTurn}, filler));
-        seconds[i].insert(seconds[i].end(), some.begin(), some.end());
+  // The second level. What it found is on record, nothing included: it is searched for once.
+  Result<void> evolve() {
+    const CollagePlacer* collage = plans_.front().compilation->collage();
+    const tune::RecordKey key{"collage evolved", "", device_, "", plans_.front().key.workload};
+    TESSERA_TRY(const tune::Records found, records_->find(key));
+    if (!found.list.empty()) return add_evolved(found.list.front().configuration);
+    if (!options_.tuning.measures || options_.tuning.evolve_s <= 0) return {};
+    if (collage == nullptr || collage->seeds.empty()) return {};
+    TESSERA_TRY_VOID(time_plans());
+    collage::Evolution evolution(collage->moves, 1);
+    for (const auto& [name, placement] : collage->seeds) {
+      const Plan* plan = named(name);
+      if (plan != nullptr && plan->has_same_layouts) {
+        evolution.tell(placement, is_in(*plan) ? plan->row.seconds : kNever);
       }
     }
-    for (std::size_t i = 0; i < plans_.size(); ++i) {
-      if (is_out[i]) continue;
-      const Quartiles q = quartiles(seconds[i]);
-      print(tune::line_of(i, {q.median * 1e6, q.spread * 1e6, ""}));
+    TESSERA_TRY(const Evolved best, best_of(evolution, collage->names));
+    TESSERA_TRY_VOID(records_->replace({key, best.placement, best.seconds * 1e6, 0, ""}));
+    return add_evolved(best.placement);
+  }
+
+  // What it found, or kNothingBetter with the time of the first level.
+  struct Evolved {
+    std::string placement;
+    double seconds;
+  };
+
+  // Whole plans, each against the fastest of the first level in turns, until the time is spent.
+  Result<Evolved> best_of(collage::Evolution& evolution,
+                          const std::vector<std::string>& back_ends) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto seconds_spent = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    };
+    Plan& first = fastest();
+    const double first_seconds = first.row.seconds > 0 ? first.row.seconds : 1;
+    std::map<std::string, double> known;  // seconds by build
+    for (const Plan& plan : plans_)
+      known[plan.key.workload] = is_in(plan) ? plan.row.seconds : kNever;
+    std::string best(kNothingBetter);
+    double least = first_seconds * (1 - kNoise);
+    std::size_t built = 0;
+    while (seconds_spent() < options_.tuning.evolve_s) {
+      std::optional<collage::NodePlacement> asked = evolution.ask();
+      if (!asked) break;
+      const GivenPlacement given{*asked, back_ends};
+      TESSERA_TRY(const double seconds, seconds_of(given, first, first_seconds, known));
+      ++built;
+      if (seconds < least) {
+        least = seconds;
+        best = to_string(given);
+      }
+      evolution.tell(*std::move(asked), seconds);
     }
-    print(tune::kDoneLine);
+    plans_.front().compilation->done(
+        "second level", fmt::format("{} plans, {}", built,
+                                    best == kNothingBetter ? "none faster" : microseconds(least)));
+    return Evolved{best, best == kNothingBetter ? first_seconds : least};
+  }
+
+  // What cannot be built or run never ends.
+  Result<double> seconds_of(const GivenPlacement& given, Plan& first, double first_seconds,
+                            std::map<std::string, double>& known) {
+    Result<Plan> plan = plan_of(std::string(kEvolvedPlan), options_of_evolved(), {},
+                                std::make_unique<GivenPlacer>(given));
+    if (!plan) return kNever;
+    const auto [entry, is_new] = known.try_emplace(plan->key.workload, kNever);
+    if (!is_new) return entry->second;
+    const Result<LibraryProgram> child = program_of(*plan);
+    if (!child) return kNever;
+    TESSERA_TRY(const LibraryProgram reference, program_of(first));
+    const std::vector<tune::Measured> times = race(std::array{*child, reference}, kTurnsOfEvolved);
+    if (times[0].failure.empty() && times[0].time_us > 0 && times[1].time_us > 0) {
+      entry->second = first_seconds * times[0].time_us / times[1].time_us;
+    }
+    return entry->second;
+  }
+
+  CompileOptions options_of_evolved() const {
+    CompileOptions evolved = options_;
+    evolved.dump_dir.clear();
+    return evolved;
+  }
+
+  Result<void> add_evolved(const std::string& text) {
+    const auto given = parse_placement(text);
+    if (text == kNothingBetter || !given) return {};
+    TESSERA_TRY(Plan plan, plan_of(std::string(kEvolvedPlan), options_of_evolved(), {},
+                                   std::make_unique<GivenPlacer>(*given)));
+    if (find(plan.key.workload) == nullptr) plans_.push_back(std::move(plan));
     return {};
+  }
+
+  // One of these names may be part of a plan's.
+  Plan* named(std::string_view name) {
+    for (Plan& plan : plans_) {
+      const std::string all = ", " + plan.row.name + ", ";
+      if (all.find(fmt::format(", {}, ", name)) != std::string::npos) return &plan;
+    }
+    return nullptr;
+  }
+
+  // Whether nobody but a search proposes it: then it must be better by more than noise.
+  static bool is_searched_alone(const Plan& plan) {
+    std::string_view names = plan.row.name;
+    while (!names.empty()) {
+      const std::string_view name = names.substr(0, names.find(", "));
+      if (!name.starts_with(kSearchedPlan) && name != kEvolvedPlan) return false;
+      names.remove_prefix(std::min(names.size(), name.size() + 2));
+    }
+    return true;
   }
 
   Plan& fastest() {
     Plan* best = nullptr;
+    double least = kNever;
     for (Plan& plan : plans_) {
       if (!is_in(plan)) continue;
-      // The searched plan comes first, and must be better by more than noise.
-      const double needed = best == &plans_.front() ? best->row.seconds * (1 + kNoise)
-                            : best != nullptr       ? best->row.seconds
-                                                    : 0;
-      if (best == nullptr || plan.row.seconds < needed) best = &plan;
+      const double seconds = plan.row.seconds * (is_searched_alone(plan) ? 1 + kNoise : 1);
+      if (best != nullptr && seconds >= least) continue;
+      best = &plan;
+      least = seconds;
     }
     return best != nullptr ? *best : plans_.front();
   }
 
+  // By the costs of the searched plan; a graph of other layouts has other regions.
+  void predict(Plan& plan) const {
+    if (const auto& searched = plan.compilation->searched) {
+      plan.row.predicted_seconds = searched->predicted_seconds;
+      return;
+    }
+    const CollageReport& all = *plans_.front().compilation->searched;
+    const auto found = all.predicted.find(plan.row.name.substr(0, plan.row.name.find(',')));
+    if (found == all.predicted.end() || !std::isfinite(found->second)) return;
+    if (plan.has_same_layouts) plan.row.predicted_seconds = found->second;
+  }
+
   Result<CompileReport> write(Plan& chosen) {
     chosen.row.is_chosen = true;
+    for (Plan& plan : plans_) predict(plan);
     CollageReport collage = *plans_.front().compilation->searched;
     for (const Plan& plan : plans_) collage.plans.push_back(plan.row);
     collage.plans.insert(collage.plans.end(), left_out_.begin(), left_out_.end());
@@ -256,10 +385,13 @@ class PlanRace {
 
   const CompileOptions& options_;
   const Progress& progress_;
-  std::vector<Plan> plans_;
+  std::chrono::steady_clock::time_point begin_;
+  std::optional<Prepared> prepared_;
+  std::vector<Plan> plans_;  // the searched one first
   std::vector<WholePlan> left_out_;
   std::optional<tune::RecordStore> records_;
   std::string device_;
+  std::string command_;  // that measures
 };
 
 }  // namespace

@@ -40,11 +40,13 @@ Html rectangle(const plan::Need& need, const plan::Placement& at, plan::TickRang
 
 }  // namespace
 
-Html memory_picture(const plan::MemoryPlan& plan, const plan::Pool& pool) {
+Html memory_picture(const plan::MemoryPlan& plan, std::size_t index) {
+  const plan::Pool& pool = plan.pools[index];
   std::int64_t ticks = 0;
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < plan.needs.size(); ++i) {
-    if (plan.needs[i].bytes <= 0 || plan.placements[i].pool != pool.name) continue;
+    if (plan.needs[i].bytes <= 0 || static_cast<std::size_t>(plan.placements[i].pool) != index)
+      continue;
     shown.push_back(i);
     for (const plan::TickRange& r : plan.needs[i].live) ticks = std::max(ticks, r.last + 1);
   }
@@ -62,6 +64,14 @@ Html memory_picture(const plan::MemoryPlan& plan, const plan::Pool& pool) {
       out += rectangle(plan.needs[i], plan.placements[i], r, i, scale);
     }
   }
+  std::vector<plan::Need> needs;
+  for (const std::size_t i : shown) needs.push_back(plan.needs[i]);
+  const std::int64_t tick = plan::peak_of(needs).tick;
+  const double middle = kMargin + (static_cast<double>(tick) + 0.5) * scale.x;
+  out += html(
+      "<line x1=\"{0:.2f}\" y1=\"0\" x2=\"{0:.2f}\" y2=\"{1}\" stroke=\"#c00\" "
+      "stroke-dasharray=\"4\"><title>the most of this pool lives in statement {2}</title></line>\n",
+      middle, kHeight, tick);
   out += html("<text x=\"0\" y=\"11\">{}</text>\n<text x=\"0\" y=\"{}\">0 B</text>\n",
               html_text(size_text(static_cast<std::uint64_t>(pool.bytes))), kHeight);
   out += html("<text x=\"{}\" y=\"{}\">statement 0</text>\n", kMargin, kHeight + 15);

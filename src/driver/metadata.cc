@@ -8,6 +8,7 @@
 #include "diagnostics/places.h"
 #include "driver/collage_text.h"
 #include "driver/step_costs.h"
+#include "driver/weights_json.h"
 #include "plan/device.h"
 #include "plan/sharing.h"
 #include "plan/symbol_text.h"
@@ -22,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json ports(std::span<const tir::Buffer> buffers) {
+Json ports(std::span<const tir::Buffer> buffers, const plan::MemoryPlan& plan) {
   Json list = Json::array();
   for (const tir::Buffer& b : buffers) {
     Json shape = Json::array();
@@ -37,6 +38,11 @@ Json ports(std::span<const tir::Buffer> buffers) {
     }
     list.push_back(
         {{"name", b->name}, {"dtype", to_string(b->dtype)}, {"shape", std::move(shape)}});
+    if (const auto found = plan.ports.find(b.get()); found != plan.ports.end()) {
+      const plan::Placement& at = found->second.at;
+      list.back()["pool"] = plan.pools[static_cast<std::size_t>(at.pool)].name;
+      list.back()["offset"] = at.offset;
+    }
   }
   return list;
 }
@@ -120,6 +126,15 @@ Json steps(const Module& lowered) {
   return list;
 }
 
+// What code there is, in order of preference.
+Json processors(std::span<const MachineCode> machines) {
+  Json list = Json::array();
+  for (const MachineCode& code : machines) {
+    list.push_back({{"name", code.processor}, {"needs", code.cpu_features}});
+  }
+  return list;
+}
+
 Json kept_in_float32(const passes::PrecisionReport& report) {
   Json list = Json::array();
   for (const auto& [op, reason, count] : report.kept) {
@@ -131,7 +146,7 @@ Json kept_in_float32(const passes::PrecisionReport& report) {
 }  // namespace
 
 std::string metadata_json(const Lowered& lowered, const CompileReport& report,
-                          const std::string& target) {
+                          const std::string& target, std::span<const MachineCode> machines) {
   const tir::PrimFunc& main = lowered.module.prim_funcs.at("main");
   std::vector<tir::Buffer> outputs;
   for (const plan::ResultPort& p : plan::result_ports(main)) outputs.push_back(p.buffer);
@@ -142,8 +157,8 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
   const std::size_t kept = lowered.module.kept_weights.size();
   Json json = {
       {"target", target},
-      {"inputs", ports(inputs.first(inputs.size() - kept))},
-      {"outputs", ports(outputs)},
+      {"inputs", ports(inputs.first(inputs.size() - kept), lowered.plan)},
+      {"outputs", ports(outputs, lowered.plan)},
       {"symbols", symbols(main, lowered.module.symbols)},
       {"placement", placement(report.placement)},
       {"constants", lowered.module.constants.size()},
@@ -153,6 +168,7 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
       {"libraries", report.needed_libraries},
       {"steps", steps(lowered.module)},
   };
+  if (machines.size() > 1) json["processors"] = processors(machines);
   if (Json pairs = shared_memory(lowered, outputs, inputs.first(inputs.size() - kept));
       !pairs.empty()) {
     json["shared_memory"] = std::move(pairs);
@@ -161,13 +177,14 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
     json["alternatives"] = alternatives(*report.collage);
     json["plans"] = whole_plans(*report.collage);
   }
-  if (kept > 0) json["kept_weights"] = ports(inputs.last(kept));
+  if (kept > 0) json["kept_weights"] = ports(inputs.last(kept), lowered.plan);
+  if (!report.weights.empty()) json["weights"] = weights_json(report.weights);
   if (report.precision) {
     json["precision"] = to_string(report.precision->dtype);
     json["kept_in_float32"] = kept_in_float32(*report.precision);
   }
   if (const Target machine = compute_target(lowered.module.targets);
-      machine.device() == DeviceType::kCuda) {
+      !is_on_host(main_memory(machine.device()))) {
     const std::string& arch = machine.get_string("arch");
     Json architectures = Json::array({arch});
     if (machine.get_bool("ptx") && has_ptx_for_later(arch)) {

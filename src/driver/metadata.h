@@ -10,6 +10,6 @@
 namespace tessera::driver {
 
 std::string metadata_json(const Lowered& lowered, const CompileReport& report,
-                          const std::string& target);
+                          const std::string& target, std::span<const MachineCode> machines);
 
 }  // namespace tessera::driver

@@ -30,7 +30,7 @@ class OnnxControlFlow : public ModelTest {
   void compile_model() {
     CompileOptions o;
     o.model = model_.write();
-    o.output = folder_.file("m.so");
+    o.output = new_library();
     o.targets = {Target()};
     o.jobs = 1;
     value_of(compile(o));

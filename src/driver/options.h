@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "driver/load_model.h"
 #include "link/compiler.h"
 #include "passes/precision_report.h"
+#include "passes/weights_report.h"
+#include "plan/options.h"
 #include "tune/tuner.h"
 #include "types/target.h"
 
@@ -25,8 +28,11 @@ std::string_view to_string(Partition partition);
 // candidates of `collage`.
 struct TuningOptions {
   bool measures = false;
-  double budget_s = 240;    // of compiling candidates and measuring them
-  int kernels = 8;          // of each product, at most, that are compiled
+  double budget_s = 240;  // of compiling candidates and measuring them
+  int kernels = 8;        // of each product, at most, that are compiled
+  // Of collage: what the largest of open sizes counts, where the likely one counts the rest.
+  double largest_share = 0;
+  double evolve_s = 60;     // of collage: of building and timing whole plans of the second level
   bool in_regions = false;  // of collage: composites cost what they do inside of a region
 };
 
@@ -43,13 +49,17 @@ struct CompileOptions {
   Partition partition = Partition::kGreedy;
   std::vector<std::string> require;  // a matrix product or convolution elsewhere is an error
   DType precision = kFloat32;        // what a model of float32 is computed in, where that serves
+  std::vector<std::string> weights;  // rules of passes/weight_rules.h; none: as the model has them
+  plan::PlanOptions memory;          // where the program keeps what it computes
   bool strict = false;
   bool unchecked_indices = false;  // of gathers and scatters, where a run tells them
+  bool link_params = false;        // constants belong to the kernels that read them
   bool verify = false;
   Bundle bundle = Bundle::kNone;
   bool reproducible = false;  // nothing of this machine is noted in the library
   std::string dump_dir;
   std::string report;   // a page to write about the compilation; "": none
+  std::string depfile;  // a rule to write of what the library is made of; "": none
   std::string records;  // a file of measurements; "": none, or the cache's if it is measured
   TuningOptions tuning;
   int jobs = 0;                                       // 0: one a CPU
@@ -86,19 +96,30 @@ struct OutputError {
   std::int64_t overflown = 0, elements = 0;
 };
 
+// What --precision auto tried.
+struct TriedPrecision {
+  DType dtype;
+  std::vector<OutputError> errors;
+  bool is_chosen = false;
+};
+
 // A plan of the whole model, measured beside the others.
 struct WholePlan {
-  std::string name;     // `collage`, `greedy`, `onednn alone`, `native`
-  double seconds = 0;   // the median
-  std::string why_not;  // "": it ran, and computed what the others do
+  std::string name;              // `collage`, `greedy`, `onednn alone`, `native`
+  double seconds = 0;            // the median
+  double predicted_seconds = 0;  // the sum over its regions and what any run takes; 0: not known
+  std::string why_not;           // "": it ran, and computed what the others do
   bool is_chosen = false;
 };
 
 // What --partition collage found.
 struct CollageReport {
   std::vector<collage::PlannedRegion> regions;
-  double predicted_seconds = 0;  // the sum over the regions
+  double predicted_seconds = 0;  // the sum over the regions, and what any run takes
+  // Of other plans by their names, where all of their regions have costs.
+  std::map<std::string, double> predicted;
   std::size_t candidates = 0, programs = 0, measured = 0, failed = 0;
+  std::size_t left = 0;     // programs without a cost, since the budget was spent
   std::size_t dropped = 0;  // partial plans that the search gave up
   std::vector<WholePlan> plans;
 };
@@ -107,10 +128,14 @@ struct CompileReport {
   std::vector<StageTime> stages;
   std::vector<PlacementRow> placement;
   std::optional<passes::PrecisionReport> precision;  // where one was asked for
+  std::vector<passes::WeightRow> weights;            // of products, where --weights has rules
   std::vector<OutputError> errors;                   // the same, with --verify
-  std::vector<tune::TuneRow> tuned;                  // where it was measured
-  std::optional<CollageReport> collage;              // where it was searched
-  std::vector<Location> loops;                       // of the model, that go step by step
+  std::vector<TriedPrecision> tried;                 // with --precision auto
+  // In which products of the model, all in float32, could be computed on this machine.
+  std::vector<DType> types_left;
+  std::vector<tune::TuneRow> tuned;      // where it was measured
+  std::optional<CollageReport> collage;  // where it was searched
+  std::vector<Location> loops;           // of the model, that go step by step
   std::vector<Diagnostic> warnings;
   std::vector<std::string> needed_libraries;  // system ones first, then those opened with dlopen
   bool is_one_file = false;                   // those opened with dlopen are inside

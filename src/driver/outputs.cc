@@ -2,6 +2,7 @@
 #include "driver/outputs.h"
 
 #include <filesystem>
+#include <vector>
 
 #include "link/link_library.h"
 
@@ -18,19 +19,25 @@ bool is_same_file(const std::string& a, const std::string& b) {
 }  // namespace
 
 Result<void> check_outputs(const CompileOptions& options) {
-  if (is_same_file(options.model, options.output)) {
-    return fail(error(Code::kFileNotWritable, {}, "`{}` is the model itself", options.output)
-                    .with_remedy("give the library another name with -o"));
+  struct File {
+    const char* what;
+    const std::string& name;
+    const char* option;
+  };
+  std::vector<File> taken = {{"model", options.model, ""}};
+  for (const File& file :
+       {File{"library", options.output, "-o"}, File{"report", options.report, "--report"},
+        File{"rule", options.depfile, "--depfile"}}) {
+    if (file.name.empty()) continue;
+    for (const File& other : taken) {
+      if (!is_same_file(other.name, file.name)) continue;
+      return fail(error(Code::kFileNotWritable, {}, "`{}` is the {} itself", file.name, other.what)
+                      .with_remedy(fmt::format("choose another file for {}", file.option)));
+    }
+    TESSERA_TRY_VOID(link::check_output(file.name));
+    taken.push_back(file);
   }
-  TESSERA_TRY_VOID(link::check_output(options.output));
-  if (options.report.empty()) return {};
-  for (const std::string* other : {&options.model, &options.output}) {
-    if (!is_same_file(*other, options.report)) continue;
-    return fail(error(Code::kFileNotWritable, {}, "`{}` is the {} itself", options.report,
-                      other == &options.model ? "model" : "library")
-                    .with_remedy("choose another file for --report"));
-  }
-  return link::check_output(options.report);
+  return {};
 }
 
 }  // namespace tessera::driver

@@ -20,11 +20,11 @@ constexpr PassStep kOrder[] = {
 
 bool has_gpu(const CompileOptions& options) {
   return std::any_of(options.targets.begin(), options.targets.end(),
-                     [](const Target& t) { return t.device() == DeviceType::kCuda; });
+                     [](const Target& t) { return !is_on_host(main_memory(t.device())); });
 }
 
 bool computes_on_gpu(const CompileOptions& options) {
-  return compute_target(options.targets).device() == DeviceType::kCuda;
+  return !is_on_host(compute_space(options.targets));
 }
 
 bool is_taken(When when, const CompileOptions& options) {
@@ -33,6 +33,8 @@ bool is_taken(When when, const CompileOptions& options) {
       return true;
     case kUncheckedIndices:
       return options.unchecked_indices;
+    case kWeights:
+      return !options.weights.empty();
     case kIntegers:
       return has_gpu(options) && multiplies_integers(options);
     case kIntegersOnCpu:
@@ -43,6 +45,10 @@ bool is_taken(When when, const CompileOptions& options) {
       return computes_on_gpu(options);
     case kComputesOnCpu:
       return !computes_on_gpu(options);
+    case kFastProducts:
+      return !computes_on_gpu(options) && !native_product_types(options).empty();
+    case kWithoutFastProducts:
+      return !computes_on_gpu(options) && native_product_types(options).empty();
   }
   return false;
 }

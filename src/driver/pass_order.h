@@ -17,19 +17,24 @@ enum class Stage {
   kPrecision,  // --precision: to a 16-bit type. Argument: the type
   kLayout,     // to the layouts that back ends desire. Argument: the layouts
   kNorms,      // for back ends that scale rows
-  kNative,     // what is left for native code, after back ends took their regions
+  // What is left for native code, after back ends took their regions. Argument: do kernels hold
+  // their constants?
+  kNative,
 };
 
 // When a step is taken.
 enum class When {
   kAlways,
   kUncheckedIndices,  // --unchecked-indices
+  kWeights,           // --weights
   kIntegers,          // a GPU computes, and one of its back ends multiplies integers of eight bits
   kIntegersOnCpu,  // a CPU computes, and one of its back ends multiplies what eight bits were made
                    // of
   kGpu,            // a GPU is among the targets
   kComputesOnGpu,  // it is what the model is compiled for
   kComputesOnCpu,
+  kFastProducts,         // of these, where generated code multiplies matrices of bfloat16
+  kWithoutFastProducts,  // the others
 };
 
 struct PassStep {

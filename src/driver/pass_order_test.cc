@@ -25,6 +25,7 @@ TEST(PassOrder, ListsOfAllStagesAreReadable) {
       const std::string_view argument = stage == Stage::kWidening    ? "float16,bfloat16"
                                         : stage == Stage::kPrecision ? "float16"
                                         : stage == Stage::kLayout    ? "NHWC"
+                                        : stage == Stage::kNative    ? "true"
                                                                      : "";
       const std::string list = pass_list(stage, options_for(targets), argument);
       const auto calls = passes::parse_pipeline(list, pass_catalogue());
@@ -36,7 +37,8 @@ TEST(PassOrder, ListsOfAllStagesAreReadable) {
 TEST(PassOrder, StepsDependOnOptionsAndTargets) {
   CompileOptions options = options_for({"cpu"});
   EXPECT_FALSE(pass_list(Stage::kGraph, options).starts_with("elide-index-checks"));
-  EXPECT_TRUE(pass_list(Stage::kNative, options).ends_with(",fuse-ops"));
+  EXPECT_TRUE(
+      pass_list(Stage::kNative, options, "false").ends_with(",fuse-ops{link_params=false}"));
   EXPECT_NE(pass_list(Stage::kGraph, options).find("separate-widening"), std::string::npos);
   options.unchecked_indices = true;
   EXPECT_TRUE(pass_list(Stage::kGraph, options).starts_with("elide-index-checks{all=true},"));

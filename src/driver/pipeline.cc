@@ -9,6 +9,7 @@
 
 #include "driver/catalogue.h"
 #include "driver/pass_order.h"
+#include "driver/placement.h"
 #include "driver/placement_table.h"
 #include "driver/save_module_text.h"
 #include "driver/warnings.h"
@@ -61,10 +62,15 @@ class Dumper {
 };
 
 Result<Module> run_list(Module module, const std::string& stage, std::string_view list,
-                        const CompileOptions& options, std::vector<Diagnostic>& warnings) {
+                        const CompileOptions& options, std::vector<Diagnostic>& warnings,
+                        std::vector<passes::WeightRow>* weights = nullptr) {
   TESSERA_TRY(auto calls, passes::parse_pipeline(list, pass_catalogue()));
   const Limits limits = limits_for(constant_bytes(module), options.limits);
   for (passes::PassCall& call : calls) {
+    if (call.pass->name == "quantize-weights") {
+      call.options.set("rules",
+                       relay::AttrCodec<std::vector<std::string>>::encode(options.weights));
+    }
     if (call.pass->name != "fold-constant") continue;
     call.options.set("work", limits.fold_work);
     call.options.set("bytes", limits.constant_bytes);
@@ -75,6 +81,7 @@ Result<Module> run_list(Module module, const std::string& stage, std::string_vie
   TESSERA_TRY(passes::ManagerOutcome outcome,
               passes::run_passes(std::move(module), calls, ops::operators(), manager));
   for (Diagnostic& w : outcome.warnings) warnings.push_back(std::move(w));
+  if (weights != nullptr) *weights = std::move(outcome.weights);
   return ops::infer_types(std::move(outcome.module));
 }
 
@@ -91,13 +98,19 @@ Module without_plain_literals(Module module) {
   return module;
 }
 
-// Why they are not computed in.
-std::string no_kernels_of(std::span<const DType> dtypes, const CompileOptions& options) {
+std::string names_of(std::span<const DType> dtypes) {
   std::vector<std::string> names;
   for (const DType dtype : dtypes) names.push_back(to_string(dtype));
-  return fmt::format("nothing on this {} has kernels of {}",
-                     to_string(compute_target(options.targets).device()),
-                     fmt::join(names, " and "));
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+std::string_view device_of(const CompileOptions& options) {
+  return to_string(compute_target(options.targets).device());
+}
+
+// Why they are not computed in.
+std::string no_kernels_of(std::span<const DType> dtypes, const CompileOptions& options) {
+  return fmt::format("nothing on this {} has kernels of {}", device_of(options), names_of(dtypes));
 }
 
 }  // namespace
@@ -130,9 +143,11 @@ Result<Widened> widen_precision(Module module, std::span<const DType> dtypes,
 }
 
 Result<Module> optimize_graph(Module module, const CompileOptions& options,
-                              std::vector<Diagnostic>& warnings) {
+                              std::vector<Diagnostic>& warnings,
+                              std::vector<passes::WeightRow>* weights) {
   module = without_plain_literals(std::move(module));
-  return run_list(std::move(module), "graph", pass_list(Stage::kGraph, options), options, warnings);
+  return run_list(std::move(module), "graph", pass_list(Stage::kGraph, options), options, warnings,
+                  weights);
 }
 
 Result<Reduced> reduce_precision(Module module, std::span<const DType> widened,
@@ -165,8 +180,18 @@ Result<Module> fold_norms(Module module, const CompileOptions& options,
 
 Result<Module> prepare_native(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings) {
-  return run_list(std::move(module), "native", pass_list(Stage::kNative, options), options,
-                  warnings);
+  return run_list(std::move(module), "native",
+                  pass_list(Stage::kNative, options, options.link_params ? "true" : "false"),
+                  options, warnings);
+}
+
+std::string native_widening(const Module& module, const CompileOptions& options) {
+  const auto found =
+      passes::widening_report(module, slow_16_bit_types(options), native_product_types(options));
+  if (found.operators == 0) return "";
+  return fmt::format("{} operators in float32, as code made for this {} has no kernels of {}{}",
+                     found.operators, device_of(options), names_of(found.dtypes),
+                     native_product_types(options).empty() ? "" : " but for products");
 }
 
 }  // namespace tessera::driver

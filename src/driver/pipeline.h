@@ -21,7 +21,8 @@ Result<Widened> widen_precision(Module module, std::span<const DType> dtypes,
                                 const CompileOptions& options, std::vector<Diagnostic>& warnings);
 // Graph passes before anything is placed.
 Result<Module> optimize_graph(Module module, const CompileOptions& options,
-                              std::vector<Diagnostic>& warnings);
+                              std::vector<Diagnostic>& warnings,
+                              std::vector<passes::WeightRow>* weights = nullptr);
 // --precision: to a 16-bit type, and what that leaves to simplify; a type that is widened stays
 // float32 in the first place.
 struct Reduced {
@@ -38,8 +39,11 @@ Result<Module> convert_layouts(Module module, const std::vector<std::string>& de
 // `scales_rows` is true.
 Result<Module> fold_norms(Module module, const CompileOptions& options,
                           std::vector<Diagnostic>& warnings);
-// What is left for native code, after back ends took their regions.
+// What is left for native code, after back ends took their regions; on a CPU, what of that is of 16
+// bits becomes float32.
 Result<Module> prepare_native(Module module, const CompileOptions& options,
                               std::vector<Diagnostic>& warnings);
+// How much that will be, in a line; "" for nothing.
+std::string native_widening(const Module& module, const CompileOptions& options);
 
 }  // namespace tessera::driver

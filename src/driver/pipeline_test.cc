@@ -64,6 +64,14 @@ TEST_F(Pipeline, LayoutsChangeWhereABackEndNeedsThem) {
     EXPECT_EQ(desired({"cuda", "cutlass"}),
               (std::vector<std::string>{"nn.conv2d:NHWC:OHWI", "nn.conv2d_transpose:NHWC:IHWO"}));
   }
+  const byoc::Backend* cudnn = backends::find_backend("cudnn");
+  ASSERT_NE(cudnn, nullptr);
+  if (!lack_of(*cutlass, Target("cutlass")) && !lack_of(*cudnn, Target("cudnn"))) {
+    // Who comes later says more of the same layout.
+    EXPECT_EQ(desired({"cuda", "cutlass", "cudnn"}),
+              (std::vector<std::string>{"nn.conv1d:NWC:OWI:OWI", "nn.conv2d:NHWC:OHWI:OHWI",
+                                        "nn.conv2d_transpose:NHWC:IHWO"}));
+  }
 }
 
 TEST_F(Pipeline, NormsAreFoldedWhereABackEndScalesRows) {

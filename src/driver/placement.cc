@@ -31,12 +31,19 @@ void leave_out(const Target& target, const std::string& why, Partitioned& parts)
                                    target.name())));
 }
 
+// A back end for the CPU is asked for the one that the library is for.
+Target on_machine(const Target& target, const Target& machine) {
+  const bool is_told = target.host() != nullptr || !target.is_external_for(machine);
+  return is_told || machine.device() != DeviceType::kCpu ? target : target.with_host(machine);
+}
+
 // The back ends of the target list that can work here, in its order.
 std::vector<byoc::BackendChoice> choices_of(const CompileOptions& options, Partitioned& parts) {
   std::vector<byoc::BackendChoice> choices;
   const Target machine = compute_target(options.targets);
-  for (const Target& target : options.targets) {
-    if (!target.is_external()) continue;
+  for (const Target& given : options.targets) {
+    if (!given.is_external()) continue;
+    const Target target = on_machine(given, machine);
     if (target.device() != machine.device()) {
       leave_out(target,
                 fmt::format("{}: it computes on the {}, and this library on the {}", target.name(),
@@ -81,7 +88,7 @@ std::variant<byoc::BackendChoice, byoc::Refusal> named_backend(
   if (const byoc::BackendChoice* choice = find_choice(name, choices)) return *choice;
   const byoc::Backend* backend = backends::find_backend(name);
   if (backend == nullptr) return byoc::Refusal{"this tessera has no such back end"};
-  const Target target = follow_machine(Target(name), targets);
+  const Target target = on_machine(follow_machine(Target(name), targets), compute_target(targets));
   if (!has_machine(targets, target.device())) {
     return byoc::Refusal{
         fmt::format("no target is for its device, {}", to_string(target.device()))};
@@ -153,7 +160,9 @@ std::vector<std::string> desired_layouts(const CompileOptions& options) {
   for (const auto& [backend, target] : will_place(options)) {
     for (std::string& text : backend->layouts(target)) {
       const std::string op = text.substr(0, text.find(':'));
-      by_operator.emplace(op, std::move(text));
+      std::string& wanted = by_operator[op];
+      // Who comes first has its way; who comes later may say more.
+      if (wanted.empty() || text.starts_with(wanted + ":")) wanted = std::move(text);
     }
   }
   std::vector<std::string> desired;
@@ -173,16 +182,28 @@ bool scales_rows(const CompileOptions& options) {
   return std::ranges::any_of(capabilities_of(options), &byoc::Capabilities::scaled_rows);
 }
 
-std::vector<DType> widened_types(const CompileOptions& options) {
+std::vector<DType> slow_16_bit_types(const CompileOptions& options) {
   const auto fast = fast_16_bit_types(compute_target(options.targets));
+  std::vector<DType> slow = {kFloat16, kBFloat16};
+  std::erase_if(slow, [&](DType t) { return std::ranges::find(fast, t) != fast.end(); });
+  return slow;
+}
+
+std::vector<DType> native_product_types(const CompileOptions& options) {
+  if (!will_place(options).empty()) return {};
+  return fast_product_types(compute_target(options.targets));
+}
+
+std::vector<DType> widened_types(const CompileOptions& options) {
   const auto all = capabilities_of(options);
-  std::vector<DType> widened;
-  for (const DType dtype : {kFloat16, kBFloat16}) {
-    const bool has_kernels = std::ranges::any_of(all, [&](const byoc::Capabilities& c) {
+  std::vector<DType> widened = slow_16_bit_types(options);
+  const std::vector<DType> products = native_product_types(options);
+  std::erase_if(widened, [&](DType dtype) {
+    if (std::ranges::find(products, dtype) != products.end()) return true;
+    return std::ranges::any_of(all, [&](const byoc::Capabilities& c) {
       return std::ranges::find(c.types_of_16_bits, dtype) != c.types_of_16_bits.end();
     });
-    if (!has_kernels && std::ranges::find(fast, dtype) == fast.end()) widened.push_back(dtype);
-  }
+  });
   return widened;
 }
 
@@ -194,7 +215,7 @@ Result<Partitioned> partition_module(Module module, const CompileOptions& option
     return fail(std::move(parts.unmeasurable));
   }
   for (const byoc::BackendChoice& c : parts.choices) parts.tried.emplace_back(c.backend->name());
-  const bool on_gpu = compute_target(options.targets).device() == DeviceType::kCuda;
+  const bool on_gpu = !is_on_host(compute_space(options.targets));
   parts.choices.push_back({&runtime_operators(on_gpu), host_target(options.targets)});
   TESSERA_TRY(module, ops::infer_types(std::move(module)));
   byoc::CompileContext context{toolchain, options.jobs, options.strict, {}};

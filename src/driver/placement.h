@@ -41,7 +41,13 @@ bool multiplies_widened_integers(const CompileOptions& options);
 // Does one declare scaled_rows, which fold-layer-norm makes?
 bool scales_rows(const CompileOptions& options);
 
-// The types of 16 bits that neither generated code nor a back end has kernels of here: what a model
+// The types of 16 bits that generated code has no kernels of here.
+std::vector<DType> slow_16_bit_types(const CompileOptions& options);
+// Those of them that generated code multiplies matrices in. None where there are back ends, which
+// may be faster in float32: they are asked for what they take.
+std::vector<DType> native_product_types(const CompileOptions& options);
+
+// Those of them that no back end has kernels of either: what a model
 // computes in them is computed in float32.
 std::vector<DType> widened_types(const CompileOptions& options);
 

@@ -25,7 +25,7 @@ class ReducedGraphs : public ModelTest {
                     const Shapes& shapes = {}) {
     CompileOptions o;
     o.model = folder_.file("m.relay");
-    o.output = folder_.file("m.so");
+    o.output = new_library();
     for (const std::string& t : targets) o.targets.push_back(value_of(parse_target(t)));
     o.jobs = 1;
     ASSERT_TRUE(write_atomically(o.model, "#[version = \"0.0.5\"]\n" + text));

@@ -71,6 +71,7 @@ class Page {
     kernels();
     memory();
     constants();
+    weights();
     precision();
     libraries();
     warnings();
@@ -186,7 +187,7 @@ class Page {
       if (const auto* call = s.as<tir::CallKernel>()) ++calls[call->symbol];
     });
     // A kernel's code for a GPU lies in images of many.
-    const bool on_device = compute_target(module_.targets).device() == DeviceType::kCuda;
+    const bool on_device = !is_on_host(compute_space(module_.targets));
     const std::string_view what = on_device ? " code of its launch" : " code";
     HtmlTable table({"symbol", "back end", "calls", "takes", "gives", "size"});
     for (const auto& [symbol, e] : module_.externs) {
@@ -208,21 +209,34 @@ class Page {
   void memory() {
     const plan::MemoryPlan& plan = f_.lowered.plan;
     section("memory", "Memory plan");
-    for (const plan::Pool& pool : plan.pools) {
+    for (std::size_t i = 0; i < plan.pools.size(); ++i) {
+      const plan::Pool& pool = plan.pools[i];
       out_ +=
-          html("<h3>{} on {}: {}</h3>\n", html_text(pool.name), html_text(to_string(pool.device)),
+          html("<h3>{} on {}: {}</h3>\n", html_text(pool.name), html_text(to_string(pool.space)),
                html_text(size_text(static_cast<std::uint64_t>(pool.bytes))));
-      out_ += memory_picture(plan, pool);
+      out_ += memory_picture(plan, i);
     }
     out_ += html("<p>At most {} live at once.</p>\n",
                  html_text(size_text(static_cast<std::uint64_t>(plan.pressure_bytes))));
+    const plan::Peak peak = plan::peak_of(plan.needs);
+    if (!peak.needs.empty()) {
+      out_ += html("<p>These make the peak, in statement {}:</p>\n", peak.tick);
+      HtmlTable table({"what", "bytes", "pool", "at"});
+      for (const std::size_t i : peak.needs) {
+        const plan::Placement& at = plan.placements[i];
+        table.row({html_text(plan.needs[i].name), html("{}", plan.needs[i].bytes),
+                   html_text(plan.pools[static_cast<std::size_t>(at.pool)].name),
+                   html("{}", at.offset)});
+      }
+      out_ += std::move(table).done();
+    }
     out_ += html("<details><summary>as text</summary>\n<pre>{}</pre>\n</details>\n",
                  html_text(plan::print_plan(plan)));
   }
 
   void constants() {
     section("constants", "Constants");
-    const emit::WeightsLayout layout = emit::layout_weights(module_);
+    const emit::WeightsLayout& layout = f_.weights;
     std::map<std::uint32_t, std::string> kept;
     for (const KeptWeight& w : module_.kept_weights) kept[w.value.index()] = w.name;
     HtmlTable table({"constant", "type", "bytes", "at", "can be set as"});
@@ -233,6 +247,18 @@ class Page {
       table.row({html("{}", i), html_text(to_string(t.dtype) + " " + sizes_text(t.shape)),
                  html("{}", t.size_bytes()), html("{}", layout.offsets[i]),
                  name == kept.end() ? Html() : html_text(name->second)});
+    }
+    out_ += std::move(table).done();
+  }
+
+  void weights() {
+    if (report_.weights.empty()) return;
+    section("weights", "Weights");
+    HtmlTable table({"read by", "matrix", "stored as", "by", "bytes", "before", "error"});
+    for (const passes::WeightRow& row : report_.weights) {
+      table.row({html_text(row.name), html_text(row.matrix), html_text(row.stored_as()),
+                 html_text(row.reason), html("{}", row.bytes), html("{}", row.bytes_before),
+                 html("{:.2g}", row.error)});
     }
     out_ += std::move(table).done();
   }

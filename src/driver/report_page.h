@@ -15,6 +15,7 @@ struct ReportFacts {
   const CompileOptions& options;
   const CompileReport& report;
   const Lowered& lowered;
+  const emit::WeightsLayout& weights;
   const std::vector<std::string>& objects;    // that were linked
   std::vector<std::string> system_libraries;  // that the loader finds
 };

@@ -19,9 +19,9 @@ struct RunInputs {
 Result<RunInputs> run_with_random_inputs(exec::Session& session,
                                          const std::vector<std::vector<std::int64_t>>& shapes);
 
-// Where outputs of a measured program are further from those of another one, `whose`, than so many
-// times what one graph may be off; "" where they are not.
+// Where outputs of a measured program are further from those of another one, `whose`, than floats
+// may be, relative to the largest; "" where they are not.
 std::string wrong_numbers(const std::vector<Tensor>& found, const std::vector<Tensor>& wanted,
-                          double tolerances, std::string_view whose);
+                          double tolerance, std::string_view whose);
 
 }  // namespace tessera::driver

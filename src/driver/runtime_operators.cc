@@ -253,4 +253,8 @@ const byoc::Backend& runtime_operators(bool on_gpu) {
   return on_gpu ? for_gpu : for_cpu;
 }
 
+bool is_runtime_operators(const byoc::Backend& backend) {
+  return &backend == &runtime_operators(true) || &backend == &runtime_operators(false);
+}
+
 }  // namespace tessera::driver

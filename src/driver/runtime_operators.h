@@ -11,6 +11,7 @@ namespace tessera::driver {
 
 // `on_gpu`: what the model is compiled for. Scattering is left to loops there.
 const byoc::Backend& runtime_operators(bool on_gpu);
+bool is_runtime_operators(const byoc::Backend& backend);
 
 // Functions of the runtime take each operand by itself: a value that an operator without a loop
 // definition is given twice is copied for the second place, which costs nothing.

@@ -35,7 +35,10 @@ void CacheFiller::fill() {
 
 Result<std::vector<double>> time_runs(exec::Session& session, const TimingLimits& limits,
                                       CacheFiller& filler) {
-  TESSERA_TRY_VOID(session.run_bound());
+  const Clock::time_point start = Clock::now();
+  do {
+    TESSERA_TRY_VOID(session.run_bound());
+  } while (std::chrono::duration<double>(Clock::now() - start).count() < limits.warm_up);
   std::vector<double> seconds;
   double sum = 0;
   while (static_cast<int>(seconds.size()) < limits.most &&
@@ -50,6 +53,32 @@ Result<std::vector<double>> time_runs(exec::Session& session, const TimingLimits
     sum += taken;
   }
   return seconds;
+}
+
+tune::Measured failure(const Diagnostics& problems) {
+  return {0, 0, problems.list.front().message};
+}
+
+void time_in_turns(std::span<exec::Session* const> sessions, int turns, const TimingLimits& of_turn,
+                   CacheFiller& filler, const Print& print) {
+  std::vector<std::vector<double>> seconds(sessions.size());
+  for (int turn = 0; turn < turns; ++turn) {
+    for (std::size_t i = 0; i < sessions.size(); ++i) {
+      if (sessions[i] == nullptr) continue;
+      print(tune::begin_line(i));
+      const Result<std::vector<double>> some = time_runs(*sessions[i], of_turn, filler);
+      if (!some) {
+        print(tune::line_of(i, failure(some.error())));
+        return;
+      }
+      seconds[i].insert(seconds[i].end(), some->begin(), some->end());
+    }
+  }
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    if (sessions[i] == nullptr) continue;
+    const Quartiles q = quartiles(std::move(seconds[i]));
+    print(tune::line_of(i, {q.median * 1e6, q.spread * 1e6, ""}));
+  }
 }
 
 Quartiles quartiles(std::vector<double> seconds) {

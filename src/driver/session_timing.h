@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "exec/session.h"
+#include "support/child.h"
+#include "tune/worker_report.h"
 
 namespace tessera::driver {
 
@@ -24,12 +27,20 @@ class CacheFiller {
 struct TimingLimits {
   int fewest = 3, most = 20;
   double seconds = 0.2;  // of runs, whichever ends first
+  double warm_up = 0;    // seconds of runs before them: what a device takes to find its clock
 };
 
 // Seconds of each run of a session whose inputs are bound: on a device its own time, else the
-// caller's. One run before them is not counted.
+// caller's. One run before them, and the warm-up, are not counted.
 Result<std::vector<double>> time_runs(exec::Session& session, const TimingLimits& limits,
                                       CacheFiller& filler);
+
+// Sessions whose inputs are bound, in turns; null ones are passed over. Prints, as a measuring
+// program does (tune/worker_report.h), which one it is at, and in the end the time of each; or the
+// first failure, which is the end.
+void time_in_turns(std::span<exec::Session* const> sessions, int turns, const TimingLimits& of_turn,
+                   CacheFiller& filler, const Print& print);
+tune::Measured failure(const Diagnostics& problems);
 
 struct Quartiles {
   double median = 0, spread = 0;  // between the first and the third

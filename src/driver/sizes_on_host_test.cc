@@ -27,8 +27,9 @@ class SizesOnHost : public ::testing::Test {
     module = value_of(optimize_graph(std::move(module), options, warnings));
     module = value_of(prepare_native(std::move(module), options, warnings));
     lowered_ = value_of(lower_module(std::move(module), options));
-    host_ = emit::emit_host(lowered_.module, lowered_.plan, emit::layout_weights(lowered_.module),
-                            {}, emit::ProgramKind::kModel)
+    host_ = emit::emit_host(lowered_.module, lowered_.plan,
+                            emit::layout_weights(lowered_.module, lowered_.plan.constants), {},
+                            emit::ProgramKind::kModel)
                 .text();
   }
 

@@ -39,10 +39,12 @@ Origin origin_of(const tune::Record& record, const std::vector<byoc::TuningTask>
   return origin;
 }
 
+// What is searched for may be anything.
 bool has_kernel(const byoc::TuningTask& task, const std::string& kernel) {
-  return std::any_of(task.candidates.begin(), task.candidates.end(), [&](const auto& candidate) {
-    return byoc::kernel_of(candidate.configuration) == kernel;
-  });
+  return task.search ||
+         std::any_of(task.candidates.begin(), task.candidates.end(), [&](const auto& candidate) {
+           return byoc::kernel_of(candidate.configuration) == kernel;
+         });
 }
 
 // Is it a time that will not be taken, though it is of a task's work and device? The kernel is then
@@ -292,7 +294,11 @@ Result<std::vector<tune::TuneRow>> measure(const std::vector<byoc::TuningTask>& 
   TESSERA_TRY(tune::Gpu gpu, tune::find_gpu());
   TESSERA_TRY_VOID(check_gpu(gpu, tasks));
   tune::TunerOptions tuner{options.tuning.budget_s, options.tuning.kernels, "", progress.measured};
-  TESSERA_TRY(tuner.toolchain, device_toolchain());
+  const bool compiles = std::any_of(tasks.begin(), tasks.end(),
+                                    [](const byoc::TuningTask& task) { return !task.search; });
+  if (compiles) {
+    TESSERA_TRY(tuner.toolchain, device_toolchain());
+  }
   TESSERA_TRY(const std::string path, records_path(options));
   TESSERA_TRY(tune::RecordStore store, tune::RecordStore::open(path));
   return tune::Tuner(toolchain, store, std::move(gpu), std::move(tuner)).run(tasks);

@@ -17,11 +17,13 @@ std::vector<Target> targets(const std::vector<std::string>& texts) {
 }
 
 TEST(Measuring, IsOfBackEndsThatSayTheyDo) {
-  const std::string help = "name a back end that measures: `--target cuda --target cutlass`";
+  const std::string help =
+      "name a back end that measures: `--target cuda --target cutlass`, `--target cuda --target "
+      "cublas`, `--target cuda --target cudnn`";
   EXPECT_EQ(help_to_measure(targets({"cpu", "onednn"})), help);
   EXPECT_EQ(help_to_measure(targets({"cuda"})), help);
-  EXPECT_EQ(help_to_measure(targets({"cuda", "cublas"})), help);  // nothing but patterns
-  EXPECT_EQ(help_to_measure(targets({"cuda", "cublas", "cutlass"})), "");
+  EXPECT_EQ(help_to_measure(targets({"cuda", "cudnn"})), "");
+  EXPECT_EQ(help_to_measure(targets({"cuda", "cublas"})), "");
 }
 
 constexpr const char* kMeasureThem = "`tessera tune` measures them, on the device";
@@ -70,6 +72,16 @@ TEST_F(Unmeasured, WhatWasNotTriedNeedsTuningOrMoreTime) {
 }
 
 // What failed is not measured again.
+// Which algorithms a search finds is the device's to say.
+TEST_F(Unmeasured, OfWhatIsSearchedForThereIsNoOtherKernel) {
+  for (byoc::TuningTask& task : tasks_) task.search = [](const auto&, auto&) {};
+  add("gemm n=8", "algorithm7 0 ff", "");
+  std::vector<Diagnostic> warnings;
+  ASSERT_TRUE(read_records(options_, tasks_, warnings));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].message.find("have nothing for 1 of 2 products"), std::string::npos);
+}
+
 TEST_F(Unmeasured, WhatFailedIsCountedWithAReason) {
   add("gemm n=8", "k1 auto", "it hangs");
   add("gemm n=8", "k2 auto", "it does not compile: out of registers");

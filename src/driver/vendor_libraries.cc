@@ -23,6 +23,12 @@ std::string find_vendor_library(const Artifact& artifact, const std::string& nam
 }
 
 Result<std::string> find_to_bundle(const Artifact& artifact, const std::string& name) {
+  const byoc::Backend* backend = backends::find_backend(artifact.backend);
+  if (const auto why = backend == nullptr ? std::nullopt : backend->refuses_to_bundle()) {
+    return fail(error(Code::kBackendMissing, {}, "--bundle: {} of {}: {}", name, artifact.backend,
+                      why->reason)
+                    .with_remedy("compile without --bundle"));
+  }
   std::string found = find_vendor_library(artifact, name);
   if (!found.empty()) return found;
   return fail(
@@ -85,6 +91,14 @@ Result<std::vector<link::WeightPiece>> put_inside(const Module& module, std::uin
   std::vector<link::WeightPiece> pieces;
   std::uint64_t end = weight_bytes;
   for (const Artifact& artifact : module.artifacts) {
+    const byoc::Backend* backend = backends::find_backend(artifact.backend);
+    if (backend != nullptr && !backend->loads_from_memory()) {
+      return fail(error(Code::kBadOption, {},
+                        "--bundle=inside: the libraries of {} look for files beside themselves, "
+                        "and cannot be opened from within another",
+                        artifact.backend)
+                      .with_remedy("give --bundle, which puts them beside the model's library"));
+    }
     for (const std::string& name : artifact.vendor_libraries) {
       emit::BundledFile& file = files.at(name);
       if (file.bytes > 0) continue;
@@ -127,11 +141,6 @@ std::vector<std::string> vendor_library_folders(const Module& module) {
     }
   }
   return folders;
-}
-
-std::string vendor_library_folder(const Module& module) {
-  const std::vector<std::string> folders = vendor_library_folders(module);
-  return folders.empty() ? "" : folders.front();
 }
 
 }  // namespace tessera::driver

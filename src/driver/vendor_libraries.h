@@ -27,7 +27,5 @@ Result<void> bundle_libraries(const Module& module, const std::string& output);
 
 // The folders in which this machine has them, in order of their first use.
 std::vector<std::string> vendor_library_folders(const Module& module);
-// The first one; "" if there is none.
-std::string vendor_library_folder(const Module& module);
 
 }  // namespace tessera::driver

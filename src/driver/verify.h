@@ -19,6 +19,7 @@ struct VerifySummary {
   std::vector<std::string> out_of_time;
   std::vector<std::string> without_sizes;  // the reference needs sizes that only a run knows
   std::vector<std::string> not_evaluated;  // an index of the random data leads out of a tensor
+  std::vector<std::string> with_made_constants;  // the reference reads what they were made of
   std::vector<std::string> overflowing;  // the reference does, and a kernel that keeps float32 not
   std::vector<std::string> without_reference;  // they compute no operators: copies
 };

@@ -6,6 +6,7 @@
 #include "backends/table.h"
 #include "support/private_folder.h"
 #include "types/gpu_arch.h"
+#include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {

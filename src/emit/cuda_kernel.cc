@@ -7,6 +7,7 @@
 #include "emit/captured.h"
 #include "emit/condition_text.h"
 #include "emit/cuda_writer.h"
+#include "plan/in_place.h"
 #include "tir/conditions.h"
 #include "tir/device_loops.h"
 #include "tir/walk.h"
@@ -120,6 +121,8 @@ Source CudaWriter::parameters(const tir::For& n, Source& arguments, Source& inpu
   tir::for_each_node(n.body, [&](const Expr& e) {
     if (const auto* load = e.as<tir::Load>()) read.insert(load->buffer.get());
   });
+  std::set<const tir::BufferNode*> shared;  // results in the memory of operands
+  for (const auto& [input, output] : plan::in_place_of(f_)) shared.insert(f_.outputs[output].get());
   std::vector<Source> texts;
   const auto add = [&](Source text, const Source& name, const void* what) {
     texts.push_back(std::move(text) + name);
@@ -132,7 +135,8 @@ Source CudaWriter::parameters(const tir::For& n, Source& arguments, Source& inpu
       const bool is_written = written.contains(b.get());
       const bool is_read = !is_written || read.contains(b.get());
       const Literal constant = is_written ? Literal("") : "const ";
-      const Literal alone = is_read ? Literal("") : "__restrict__ ";
+      const bool is_alone = !is_read && !shared.contains(b.get());
+      const Literal alone = is_alone ? Literal("__restrict__ ") : "";
       add(source("{}{}* {}", constant, element_type(b), alone), scope_.name(b), b.get());
       if (is_read) inputs += (inputs.empty() ? Literal("") : ", ") + scope_.name(b);
     }

@@ -147,9 +147,9 @@ TEST(CudaKernelNames, AreThoseOfTheLoopIr) {
 INSTANTIATE_TEST_SUITE_P(Goldens, CudaKernelTest,
                          ::testing::Values("cuda_softmax", "cuda_add_rms_norm", "cuda_mixed",
                                            "cuda_quantize", "cuda_two_sizes", "cuda_check_indices",
-                                           "device_layer_norm", "device_max_pool", "device_take",
-                                           "device_dense_bias_gelu", "device_conv2d_of_padded",
-                                           "device_transpose_in_vectors",
+                                           "cuda_in_place", "device_layer_norm", "device_max_pool",
+                                           "device_take", "device_dense_bias_gelu",
+                                           "device_conv2d_of_padded", "device_transpose_in_vectors",
                                            "device_depthwise_bias_relu", "device_grouped_conv2d",
                                            "device_global_mean"),
                          [](const auto& info) { return std::string(info.param); });

@@ -35,7 +35,7 @@ class HostBodyEmitter {
                   const std::map<std::string, int>& extern_index, const tir::PrimFunc& main)
       : module_(module),
         plan_(plan),
-        on_device_(compute_target(module.targets).device() == DeviceType::kCuda),
+        on_device_(!is_on_host(compute_space(module.targets))),
         out_(main, functions_of(module)),
         calls_(module, extern_index, out_) {}
 
@@ -115,8 +115,7 @@ class HostBodyEmitter {
         [&](const tir::AllocateConst& s) {
           const auto* index = std::get_if<ConstantIndex>(&s.data);
           TESSERA_CHECK(index != nullptr, "a host program's constants are in the module's pool");
-          const Literal table =
-              plan::is_on_host(s.buffer) ? Literal("host_constants") : "constants";
+          const Literal table = tir::is_on_host(s.buffer) ? Literal("host_constants") : "constants";
           out_.define(s.buffer, source("(void*)frame->{}[{}]", table, index->index()));
         },
         [&](const tir::View& s) { out_.define_view(s.buffer, s.source); },
@@ -141,7 +140,7 @@ class HostBodyEmitter {
         [&](const tir::Store& s) {
           if (s.buffer->dtype != kBool) {
             out_.line("  {} = {};", out_.element(s.buffer, s.indices), out_.size_text(s.value));
-          } else if (on_device_ && !plan::is_on_host(s.buffer)) {
+          } else if (on_device_ && !tir::is_on_host(s.buffer)) {
             out_.line("  if (tessera_set_flag(frame, {}, {}) != 0) return 1;", out_.name(s.buffer),
                       tir::is_int(s.value, 0) ? 0 : 1);
           } else {
@@ -159,13 +158,13 @@ class HostBodyEmitter {
 
   void allocate(const Buffer& buffer) {
     if (tir::sizes_vector(buffer)) return out_.define_without_memory(buffer);
-    if (plan::is_on_host(buffer)) return define_in_frame(buffer);
+    if (buffer->scope == tir::MemoryScope::kStack) return define_in_frame(buffer);
     if (plan_.heap.contains(buffer.get())) {
       out_.define_without_memory(buffer);
       return reserve(buffer);
     }
     const plan::Placement& at = plan_.buffers.at(buffer.get());
-    out_.define(buffer, source("(char*)frame->pools[{}] + {}", pool_index(at.pool), at.offset));
+    out_.define(buffer, source("(char*)frame->pools[{}] + {}", at.pool, at.offset));
   }
 
   void define_in_frame(const Buffer& buffer) {
@@ -203,17 +202,10 @@ class HostBodyEmitter {
   Source flag(const tir::Expr& e) const {
     const auto* load = e.as<tir::Load>();
     TESSERA_CHECK(load != nullptr && load->indices.empty(), "a condition that is no scalar");
-    if (on_device_ && !plan::is_on_host(load->buffer)) {
+    if (on_device_ && !tir::is_on_host(load->buffer)) {
       return source("tessera_flag(frame, {}, &status)", out_.name(load->buffer));
     }
     return source("*(const uint8_t*){} != 0", out_.name(load->buffer));
-  }
-
-  std::size_t pool_index(const std::string& pool) const {
-    for (std::size_t i = 0; i < plan_.pools.size(); ++i) {
-      if (plan_.pools[i].name == pool) return i;
-    }
-    TESSERA_UNREACHABLE("no pool `{}`", pool);
   }
 
   void call(const tir::CallKernel& s) {

@@ -14,7 +14,7 @@ HostCalls::HostCalls(const Module& module, const std::map<std::string, int>& ext
     : module_(module),
       extern_index_(extern_index),
       out_(writer),
-      on_device_(compute_target(module.targets).device() == DeviceType::kCuda) {}
+      on_device_(!is_on_host(compute_space(module.targets))) {}
 
 void HostCalls::write(const tir::CallKernel& call) {
   const bool generated =

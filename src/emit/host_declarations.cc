@@ -19,6 +19,12 @@ constexpr Literal kCapturableSignature = "(const tessera_states* states, tessera
 
 using Names = std::set<std::string>;
 
+Source declaration(const std::string& symbol, const Extern& e) {
+  const bool is_generated = e.convention == CallingConvention::kGenerated;
+  return source("int32_t {}{};\n", c_name(symbol),
+                is_generated ? kGeneratedSignature : kBackendSignature);
+}
+
 // "" is no name.
 Source functions(Literal type, const Names& names, Literal signature) {
   Source text;
@@ -52,9 +58,7 @@ Source emit_declarations(const Module& module) {
     if (a != nullptr && a->kind == ArtifactKind::kRuntimeModule) {
       run.insert(a->run_function);
     } else {
-      const bool is_generated = e.convention == CallingConvention::kGenerated;
-      text += source("int32_t {}{};\n", c_name(symbol),
-                     is_generated ? kGeneratedSignature : kBackendSignature);
+      text += declaration(symbol, e);
     }
   }
   text += functions("int32_t", run, kBackendSignature);
@@ -63,6 +67,14 @@ Source emit_declarations(const Module& module) {
   text += functions("int32_t", captures, kCapturableSignature);
   for (const Payload& p : payloads(module)) {
     text += source("extern const unsigned char {}[];\n", c_name(p.symbol));
+  }
+  return text;
+}
+
+Source emit_kernel_declarations(const Module& module) {
+  Source text;
+  for (const auto& [symbol, e] : module.externs) {
+    if (e.artifact < 0) text += declaration(symbol, e);
   }
   return text;
 }

@@ -9,5 +9,7 @@ namespace tessera::emit {
 
 // Kernels, functions of back ends and payloads, each once and in order of their kinds.
 Source emit_declarations(const Module& module);
+// Kernels of the module alone.
+Source emit_kernel_declarations(const Module& module);
 
 }  // namespace tessera::emit

@@ -6,6 +6,7 @@
 #include "emit/banner.h"
 #include "emit/captured.h"
 #include "emit/kernel_writer.h"
+#include "plan/in_place.h"
 #include "tir/walk.h"
 
 namespace tessera::emit {
@@ -58,6 +59,9 @@ void KernelWriter::analyse() {
     if (used_.contains(v.buffer.get())) used_.insert(v.source.get());
     if (written_.contains(v.buffer.get())) written_.insert(v.source.get());
     aliased_.insert({v.buffer.get(), v.source.get()});
+  }
+  for (const auto& [input, output] : plan::in_place_of(f_)) {
+    aliased_.insert({f_.inputs[input].get(), f_.outputs[output].get()});
   }
   for_each_node(f_.body, [&](const Stmt& s) {
     const auto* allocate = s.as<tir::Allocate>();
@@ -127,18 +131,33 @@ Source kernel_prologue() {
       "#include <stdint.h>\n\n#include \"tessera/call.h\"\n#include \"tessera/kernel_math.h\"\n");
 }
 
-Source emit_kernel(const tir::PrimFunc& f, std::string_view symbol) {
+namespace {
+
+// `adds_products` becomes true where the kernel calls what kernel_products.h has.
+Source emit_kernel(const tir::PrimFunc& f, std::string_view symbol, bool& adds_products) {
   TESSERA_CHECK(!f.is_host, "`{}` is a host program", symbol);
   const CheckContext context(fmt::format("emitting kernel `{}`", symbol));
-  return KernelWriter(f, symbol).write();
+  KernelWriter writer(f, symbol);
+  Source text = writer.write();
+  adds_products |= writer.adds_products();
+  return text;
+}
+
+}  // namespace
+
+Source emit_kernel(const tir::PrimFunc& f, std::string_view symbol) {
+  bool in_the_text = false;
+  return emit_kernel(f, symbol, in_the_text);
 }
 
 Source emit_kernels(const std::map<std::string, tir::PrimFunc>& functions) {
-  Source text = kernel_prologue();
+  Source text = kernel_prologue(), kernels;
+  bool adds_products = false;
   for (const auto& [symbol, f] : functions) {
-    if (!f.is_host) text += Literal("\n") + emit_kernel(f, symbol);
+    if (!f.is_host) kernels += Literal("\n") + emit_kernel(f, symbol, adds_products);
   }
-  return text;
+  if (adds_products) text += Literal("#include \"tessera/kernel_products.h\"\n");
+  return text + kernels;
 }
 
 }  // namespace tessera::emit

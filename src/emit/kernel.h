@@ -23,6 +23,11 @@ inline constexpr std::string_view kKernelFlags[] = {
     "-fno-trapping-math", "-fopenmp-simd",
 };
 
+// And what g++ is told besides, which clang does not know. Selections one after another, as
+// integers are made of floats, it makes branches of that depend on one another, and then no vectors
+// of the loop around them.
+inline constexpr std::string_view kKernelFlagsOfGcc[] = {"-fno-thread-jumps", "-fno-tree-pre"};
+
 // The head of a translation unit of kernels: includes.
 Source kernel_prologue();
 // One kernel; `symbol` becomes its C name. Needs verified loop IR without Allocate of global

@@ -5,11 +5,17 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
+#include <iterator>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "emit/kernel.h"
 #include "support/f16.h"
+#include "support/subprocess.h"
 
 namespace tessera::emit {
 namespace {
@@ -138,6 +144,25 @@ TEST(KernelMathTest, Bfloat16RoundsAsOurConstantsDo) {
     EXPECT_EQ(tk::bfloat16(x).bits, bfloat16_bits(x)) << x;
   }
   EXPECT_TRUE(std::isnan(static_cast<float>(tk::bfloat16(kNaN))));
+}
+
+// Element by element, a kernel that rounds takes ten times as long.
+TEST(KernelMathTest, LoopsOfBfloat16BecomeVectors) {
+  const std::string path = ::testing::TempDir() + "loops_of_bfloat16.cc";
+  std::ofstream(path)
+      << "#include \"tessera/kernel_math.h\"\n"
+         "void rounds(tk::bfloat16* __restrict y, const tk::bfloat16* __restrict x) {\n"
+         "#pragma omp simd\n"
+         "  for (int i = 0; i < 4096; ++i) y[i] = tk::bfloat16(float(x[i]) * 2);\n"
+         "}\n";
+  std::vector<std::string> command = {"g++"};
+  command.insert(command.end(), std::begin(kKernelFlags), std::end(kKernelFlags));
+  command.insert(command.end(), {"-fopt-info-vec-optimized", "-I", TESSERA_SOURCE_DIR "/include",
+                                 "-S", "-o", "/dev/null", path});
+  const auto ran = run_process(command);
+  if (!ran) GTEST_SKIP() << "there is no g++ here";
+  EXPECT_TRUE(ran->ok()) << ran->err;
+  EXPECT_NE(ran->err.find("loop vectorized"), std::string::npos) << ran->err;
 }
 
 }  // namespace

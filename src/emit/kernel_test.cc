@@ -84,6 +84,7 @@ double read_element(const std::byte* p, DType t) {
   if (t == kFloat16) return float16_value(as(std::uint16_t{}));
   if (t == kBFloat16) return bfloat16_value(as(std::uint16_t{}));
   if (t == kInt64) return static_cast<double>(as(std::int64_t{}));
+  if (t == kInt32) return as(std::int32_t{});
   return as(std::int8_t{});
 }
 
@@ -128,8 +129,7 @@ struct KernelTest : ::testing::TestWithParam<const char*> {};
 
 TEST_P(KernelTest, TextIsTheGolden) {
   const auto parsed = parse_testdata(std::string(GetParam()) + ".tir");
-  const std::string text =
-      (kernel_prologue() + "\n" + emit_kernel(parsed.func, parsed.name)).text();
+  const std::string text = emit_kernels({{parsed.name, parsed.func}}).text();
   tessera::testing::expect_golden(testdata_path(std::string(GetParam()) + ".golden.cc"), text);
 }
 
@@ -242,6 +242,22 @@ TEST(KernelGuards, HaveMasksThatNoCompilerKnows) {
 }
 #endif
 
+#if defined(__x86_64__)
+// Three quantisations in a row: every division of the loop is one of vectors.
+TEST(KernelFlags, MakeVectorsOfSelectionsInARow) {
+  const TemporaryFolder folder;
+  const std::string assembly = folder.path + "/k.s";
+  std::string command = "g++ -S -march=x86-64-v3 -I" TESSERA_SOURCE_DIR "/include -o " + assembly +
+                        " " + testdata_path("requantize.golden.cc");
+  for (const auto flag : kKernelFlags) command += " " + std::string(flag);
+  for (const auto flag : kKernelFlagsOfGcc) command += " " + std::string(flag);
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::string text = *read_file(assembly);
+  EXPECT_NE(text.find("vdivps"), std::string::npos);
+  EXPECT_EQ(text.find("vdivss"), std::string::npos);
+}
+#endif
+
 // What ends a parallel loop ends the kernel, and says more than that it failed.
 TEST(KernelText, OfAConditionInAParallelLoop) {
   const auto parsed = parse_testdata("check_indices.tir");
@@ -253,7 +269,8 @@ TEST(KernelText, OfAConditionInAParallelLoop) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Goldens, KernelTest,
-                         ::testing::Values("softmax", "matmul", "mixed", "guards"),
+                         ::testing::Values("softmax", "matmul", "mixed", "guards", "requantize",
+                                           "pairs"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "emit/banner.h"
 #include "emit/condition_text.h"
 #include "emit/kernel_simd.h"
+#include "emit/product_loop.h"
 #include "tir/conditions.h"
 #include "tir/verify_buffer.h"
 #include "tir/walk.h"
@@ -205,7 +206,21 @@ void KernelWriter::plain_loop(const tir::For& n, const Stmt& body) {
   scope_.names.forget(n.var.get());
 }
 
+// Pointers to the first elements, where one instruction does for some lanes.
+bool KernelWriter::product_loop(const tir::For& n) {
+  const auto products = as_product_loop(n, scope_.bounds);
+  if (!products) return false;
+  const auto first = [&](const ProductLoop::Place& place) {
+    return element_text(place.buffer, place.indices, scope_);
+  };
+  adds_products_ = true;
+  line("tk::add_products<{}>(&{}, &{}, &{});", products->lanes, first(products->acc),
+       first(products->a), first(products->b));
+  return true;
+}
+
 void KernelWriter::vectorized_loop(const tir::For& n) {
+  if (product_loop(n)) return;
   const SimdLoop plan = plan_simd(n);
   if (!plan.allowed) return plain_loop(n, n.body);
   const bool adds = !plan.variables.empty();

@@ -19,6 +19,8 @@ class KernelWriter : SourceText {
  public:
   KernelWriter(const tir::PrimFunc& f, std::string_view symbol);
   Source write();
+  // Does the text call what tessera/kernel_products.h has?
+  bool adds_products() const { return adds_products_; }
 
  private:
   // Where an enclosing statement ends: at the end of the kernel a parallel loop's status is
@@ -34,6 +36,7 @@ class KernelWriter : SourceText {
   void loop(const tir::For& n);
   void plain_loop(const tir::For& n, const tir::Stmt& body);
   void vectorized_loop(const tir::For& n);
+  bool product_loop(const tir::For& n);
   void parallel_loop(const tir::For& n, Position position);
   void parallel_body(const tir::For& n, const Source& type);
   void let(const tir::LetStmt& n, Position position);
@@ -56,6 +59,7 @@ class KernelWriter : SourceText {
   Source helpers_;                        // structs of parallel loops, before the kernel
   bool parallel_ = false, simd_ = false;  // inside of such a loop
   bool calls_runtime_ = false;
+  bool adds_products_ = false;
   bool returned_ = false;  // the last statement returns a status
   struct {
     bool buffers = false, dims = false;

@@ -7,8 +7,6 @@
 namespace tessera::exec {
 namespace {
 
-constexpr std::uint32_t kPoolAlignBytes = 64;
-
 std::int32_t size_of(const auto& list) { return static_cast<std::int32_t>(list.size()); }
 
 }  // namespace
@@ -30,7 +28,7 @@ EntryTables::EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& pla
     const tessera_dtype dtype = {static_cast<std::uint8_t>(b->dtype.code), b->dtype.bits,
                                  b->dtype.lanes};
     const std::int64_t* shape = port.shape.data();
-    const std::int32_t on_host = plan::is_on_host(b) ? 1 : 0;
+    const std::int32_t on_host = tir::is_on_host(b) ? 1 : 0;
     if (!port.is_dynamic) {
       return {b->name.c_str(), dtype, size_of(port.shape), shape, nullptr, nullptr, nullptr, 0,
               on_host};
@@ -41,14 +39,15 @@ EntryTables::EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& pla
   };
   for (const tir::Buffer& b : entry.inputs) inputs_.push_back(io(b));
   for (const plan::ResultPort& p : plan::result_ports(entry)) outputs_.push_back(io(p.buffer));
+  add_places(entry, kept.size());
   for (const KeptWeight& weight : kept) {
     kept_.push_back(static_cast<std::int32_t>(weight.value.index()));
   }
   for (const plan::Pool& p : plan_.pools) {
     pools_.push_back({p.name.c_str(),
-                      {p.device == DeviceType::kCuda ? TESSERA_CUDA : TESSERA_CPU, 0},
+                      {is_on_host(p.space) ? TESSERA_CPU : TESSERA_CUDA, p.space.index},
                       static_cast<std::uint64_t>(p.bytes),
-                      kPoolAlignBytes});
+                      static_cast<std::uint32_t>(p.align_bytes)});
   }
   for (tessera_program_extern& e : externs_) {
     e.workspace_pool = -1;
@@ -56,11 +55,21 @@ EntryTables::EntryTables(const tir::PrimFunc& entry, const plan::MemoryPlan& pla
     if (dims != plan_.workspace_dims.end()) e.workspace_max_dims = dims->second.data();
     const auto at = plan_.workspaces.find(e.symbol);
     if (at == plan_.workspaces.end()) continue;
-    for (std::size_t i = 0; i < plan_.pools.size(); ++i) {
-      if (plan_.pools[i].name == at->second.pool) e.workspace_pool = static_cast<std::int32_t>(i);
-    }
+    e.workspace_pool = at->second.pool;
     e.workspace_offset = static_cast<std::uint64_t>(at->second.offset);
   }
+}
+
+void EntryTables::add_places(const tir::PrimFunc& entry, std::size_t kept) {
+  if (plan_.ports.empty()) return;
+  const auto add = [&](const tir::Buffer& b) {
+    const plan::PortPlace& place = plan_.ports.at(b.get());
+    places_.push_back({place.at.pool, static_cast<std::uint64_t>(place.at.offset),
+                       static_cast<std::uint64_t>(place.bytes)});
+  };
+  const std::span<const tir::Buffer> inputs = entry.inputs;
+  for (const tir::Buffer& b : inputs.first(inputs.size() - kept)) add(b);
+  for (const plan::ResultPort& p : plan::result_ports(entry)) add(p.buffer);
 }
 
 void EntryTables::put_into(tessera_program& program) const {
@@ -76,6 +85,7 @@ void EntryTables::put_into(tessera_program& program) const {
   program.symbols = symbols_.data();
   program.symbol_count = size_of(symbols_);
   program.heap_count = plan_.heap_count;
+  program.places = places_.empty() ? nullptr : places_.data();
 }
 
 }  // namespace tessera::exec

@@ -27,6 +27,8 @@ class EntryTables {
   void put_into(tessera_program& program) const;
 
  private:
+  void add_places(const tir::PrimFunc& entry, std::size_t kept);
+
   std::vector<std::string> names_;  // of symbols
   std::vector<tessera_program_symbol> symbols_;
   std::vector<plan::PortShape> ports_;
@@ -34,7 +36,8 @@ class EntryTables {
   std::vector<std::int32_t> kept_;  // constants
   std::vector<tessera_program_pool> pools_;
   std::vector<tessera_program_extern> externs_;
-  plan::MemoryPlan plan_;  // owns the pools' names
+  std::vector<tessera_program_place> places_;  // of inputs and then outputs
+  plan::MemoryPlan plan_;                      // owns the pools' names
 };
 
 }  // namespace tessera::exec

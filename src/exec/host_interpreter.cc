@@ -43,7 +43,6 @@ HostInterpreter::HostInterpreter(std::shared_ptr<const Module> module, plan::Mem
   for (std::int32_t i = 0; i < library.kernel_count; ++i) {
     kernels_[library.kernels[i].name] = library.kernels[i].fn;
   }
-  for (std::size_t i = 0; i < plan_.pools.size(); ++i) pools_[plan_.pools[i].name] = i;
   for (const Tensor& t : module_->constants.tensors()) {
     // Weights lie in a model's file at any offset.
     constant_data_.push_back(t.blob->aligned_bytes(alignof(std::max_align_t)).data());
@@ -110,7 +109,7 @@ class HostInterpreter::Run {
           const auto* index = std::get_if<ConstantIndex>(&s.data);
           TESSERA_CHECK(index != nullptr, "a host program's constants are in the module's pool");
           const void* const* table =
-              plan::is_on_host(s.buffer) ? frame_.host_constants : frame_.constants;
+              tir::is_on_host(s.buffer) ? frame_.host_constants : frame_.constants;
           at_[s.buffer.get()] = const_cast<void*>(table[index->index()]);
           return std::int32_t{0};
         },
@@ -119,8 +118,10 @@ class HostInterpreter::Run {
           return std::int32_t{0};
         },
         [&](const tir::CallKernel& s) {
-          std::int32_t status = call(s);
-          if (status == 0 && p_.observer_) status = report(s);
+          std::vector<Tensor> inputs;
+          std::int32_t status = p_.observer_ ? inputs_before(s, inputs) : 0;
+          if (status == 0) status = call(s);
+          if (status == 0 && p_.observer_) status = report(s, inputs);
           if (status == 0 && frame_.profile != nullptr) {
             tessera_profile_mark(frame_.profile, p_.step_of_.at(stmt.get()));
           }
@@ -163,7 +164,7 @@ class HostInterpreter::Run {
     const std::uint8_t flag = tir::is_int(s.value, 0) ? 0 : 1;
     if (s.buffer->dtype != kBool) {
       static_cast<std::int64_t*>(data)[sizes_.index(s.indices.at(0))] = sizes_.index(s.value);
-    } else if (on_device() && !plan::is_on_host(s.buffer)) {
+    } else if (on_device() && !tir::is_on_host(s.buffer)) {
       return tessera_set_flag(&frame_, data, flag);
     } else {
       *static_cast<std::uint8_t*>(data) = flag;
@@ -197,7 +198,7 @@ class HostInterpreter::Run {
       data = nullptr;  // until it is reserved
       return 0;
     }
-    if (plan::is_on_host(buffer)) {
+    if (buffer->scope == tir::MemoryScope::kStack) {
       auto& values = stack_[buffer.get()];
       values.resize(
           static_cast<std::size_t>(std::max<std::int64_t>(tir::constant_size(buffer), 1)));
@@ -206,7 +207,7 @@ class HostInterpreter::Run {
     }
     if (p_.plan_.heap.contains(buffer.get())) return reserve(buffer);
     const plan::Placement& at = p_.plan_.buffers.at(buffer.get());
-    data = static_cast<char*>(frame_.pools[p_.pools_.find(at.pool)->second]) + at.offset;
+    data = static_cast<char*>(frame_.pools[at.pool]) + at.offset;
     return 0;
   }
 
@@ -221,7 +222,7 @@ class HostInterpreter::Run {
     const auto* load = e.as<tir::Load>();
     TESSERA_CHECK(load != nullptr && load->indices.empty(), "a condition that is no scalar");
     const void* at = at_.at(load->buffer.get());
-    if (on_device() && !plan::is_on_host(load->buffer)) {
+    if (on_device() && !tir::is_on_host(load->buffer)) {
       return tessera_flag(&frame_, at, &status) != 0;
     }
     return *static_cast<const std::uint8_t*>(at) != 0;
@@ -282,14 +283,30 @@ class HostInterpreter::Run {
     return e.backend_fn(&record, list.data(), count);
   }
 
-  std::int32_t report(const tir::CallKernel& s) {
-    std::vector<Tensor> inputs = views(s.inputs), outputs = views(s.outputs);
-    for (auto* list : {&inputs, &outputs}) {
-      for (Tensor& t : *list) {
-        if (const std::int32_t status = on_device() ? fetch(t) : 0; status != 0) return status;
-      }
+  // What a call is given: copies of what its results take the place of, and of all that is on a
+  // device.
+  std::int32_t inputs_before(const tir::CallKernel& s, std::vector<Tensor>& inputs) {
+    inputs = views(s.inputs);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const bool is_lost = std::any_of(s.outputs.begin(), s.outputs.end(), [&](const Buffer& b) {
+        return at_.at(b.get()) == at_.at(s.inputs[i].get());
+      });
+      if (is_lost && !on_device()) inputs[i].blob = Blob::copy_of(inputs[i].blob->bytes());
     }
+    return fetch_all(inputs);
+  }
+
+  std::int32_t report(const tir::CallKernel& s, const std::vector<Tensor>& inputs) {
+    std::vector<Tensor> outputs = views(s.outputs);
+    if (const std::int32_t status = fetch_all(outputs); status != 0) return status;
     p_.observer_(s.symbol, inputs, outputs);
+    return 0;
+  }
+
+  std::int32_t fetch_all(std::vector<Tensor>& tensors) {
+    for (Tensor& t : tensors) {
+      if (const std::int32_t status = on_device() ? fetch(t) : 0; status != 0) return status;
+    }
     return 0;
   }
 

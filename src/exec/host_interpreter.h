@@ -59,7 +59,6 @@ class HostInterpreter {
   std::vector<const void*> constant_data_;
   std::map<std::string, std::int32_t, std::less<>> externs_;       // index in the program's table
   std::map<std::string, tessera_kernel_fn, std::less<>> kernels_;  // generated ones
-  std::map<std::string, std::size_t, std::less<>> pools_;          // index in the plan
   std::vector<tessera_program_step> steps_;                        // in order of the text
   std::map<const tir::StmtNode*, std::int32_t> step_of_;
 };

@@ -117,7 +117,8 @@ Session::~Session() {
 }
 
 Result<std::unique_ptr<Session>> Session::open_library(const std::string& path,
-                                                       const SessionOptions& options) {
+                                                       const SessionOptions& options,
+                                                       const std::string& create) {
   const auto begin = std::chrono::steady_clock::now();
   void* library = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -131,14 +132,14 @@ Result<std::unique_ptr<Session>> Session::open_library(const std::string& path,
         error(Code::kBadLibrary, {}, "`{}` is not a tessera library: it lacks {}", path, missing)
             .with_remedy("give the output of `tessera compile`"));
   }
-  const auto create =
-      reinterpret_cast<decltype(&tessera_model_create)>(dlsym(library, "tessera_model_create"));
-  if (create == nullptr) {
+  const auto create_model =
+      reinterpret_cast<decltype(&tessera_model_create)>(dlsym(library, create.c_str()));
+  if (create_model == nullptr) {
     return fail(error(Code::kBadLibrary, {},
                       "`{}` is not a tessera library: it cannot create a model", path)
                     .with_remedy("give the output of `tessera compile`"));
   }
-  TESSERA_TRY_VOID(session->status(create(nullptr, &session->model_)));
+  TESSERA_TRY_VOID(session->status(create_model(nullptr, &session->model_)));
   if (const auto* json = static_cast<const char*>(dlsym(library, "tessera_metadata"))) {
     session->metadata_ = json;
   }
@@ -149,7 +150,7 @@ Result<std::unique_ptr<Session>> Session::open_library(const std::string& path,
 
 Result<std::unique_ptr<Session>> Session::open_program(const tessera_program& program,
                                                        std::shared_ptr<const void> keep_alive,
-                                                       const std::string& directory,
+                                                       const std::vector<std::string>& folders,
                                                        std::string metadata,
                                                        const SessionOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
@@ -157,9 +158,11 @@ Result<std::unique_ptr<Session>> Session::open_program(const tessera_program& pr
   *session->api_ = linked_api();
   session->owner_ = std::move(keep_alive);
   session->metadata_ = std::move(metadata);
-  const char* first = directory.empty() ? nullptr : directory.c_str();
+  std::string last;  // as tessera_vendor_folders has them
+  for (const std::string& folder : folders) last += folder + '\0';
+  last += '\0';
   TESSERA_TRY_VOID(session->status(
-      tessera_model_create_from(&program, {first, nullptr}, nullptr, &session->model_)));
+      tessera_model_create_from(&program, {nullptr, last.c_str()}, nullptr, &session->model_)));
   TESSERA_TRY_VOID(session->start(options));
   session->load_us_ = micros_since(begin);
   return session;
@@ -202,6 +205,8 @@ Result<void> Session::status(int code) const {
     case TESSERA_BUSY:
       return failure(Code::kBadLibrary,
                      "check the values of the inputs, and what else the device is used for");
+    case TESSERA_DAMAGED:
+      return failure(Code::kBadLibrary, "copy the library again, or compile the model again");
     default:  // of another version, or for another machine: the sentence says what to do
       return failure(Code::kBadLibrary, "");
   }
@@ -288,8 +293,8 @@ std::vector<KernelTime> Session::kernel_times() const {
   for (std::int32_t i = 0; i < api_->tessera_instance_profile_count(instance_); ++i) {
     tessera_profile_entry e = TESSERA_PROFILE_ENTRY_INIT;
     api_->tessera_instance_profile_entry(instance_, i, &e);
-    times.push_back(
-        {e.kernel, e.backend, e.calls, e.total_ns, e.min_ns, e.last_start_ns, e.last_ns});
+    times.push_back({e.kernel, e.backend, e.calls, e.total_ns, e.min_ns, e.last_start_ns, e.last_ns,
+                     e.note == nullptr ? "" : e.note});
   }
   return times;
 }

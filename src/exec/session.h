@@ -32,6 +32,7 @@ struct PortInfo {
 struct KernelTime {
   std::string kernel, backend;
   std::uint64_t calls = 0, total_ns = 0, min_ns = 0, last_start_ns = 0, last_ns = 0;
+  std::string note = {};  // what its back end has to say; "": nothing
 };
 
 // What an instance on a device takes, in bytes; pinned: of the host, for copies from and to it.
@@ -49,14 +50,16 @@ struct ModelApi;
 
 class Session {
  public:
-  // Loads a library that `tessera compile` made and creates one instance.
-  static Result<std::unique_ptr<Session>> open_library(const std::string& path,
-                                                       const SessionOptions& options);
-  // The same for a program in memory; `keep_alive` owns it. `directory` is searched for vendor
-  // libraries.
+  // Loads a library that `tessera compile` made and creates one instance. `create` is the function
+  // that creates its model.
+  static Result<std::unique_ptr<Session>> open_library(
+      const std::string& path, const SessionOptions& options,
+      const std::string& create = "tessera_model_create");
+  // The same for a program in memory; `keep_alive` owns it. `folders` are searched for vendor
+  // libraries where nothing else has them.
   static Result<std::unique_ptr<Session>> open_program(const tessera_program& program,
                                                        std::shared_ptr<const void> keep_alive,
-                                                       const std::string& directory,
+                                                       const std::vector<std::string>& folders,
                                                        std::string metadata,
                                                        const SessionOptions& options);
   ~Session();

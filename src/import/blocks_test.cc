@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights of a few bits stay packed, and those that do not fit are refused.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "import/testing/refusals.h"
@@ -54,6 +56,68 @@ TEST(MatMulNBits, WhatItRefuses) {
   refused(Code::kUnsupportedOnnxNode, "3 bits", std::move(bits));
   product(none, {5, 3, 8}, INT64_MIN);
   refused(Code::kWrongAttribute, "its weight has K = ", std::move(none));
+  TestModel uneven, scale, nan;
+  for (auto& attribute : *product(uneven, {5, 3, 8}, 40)->mutable_attribute()) {
+    if (attribute.name() == "block_size") attribute.set_i(20);
+  }
+  refused(Code::kWrongAttribute, "its block_size is 20", std::move(uneven));
+  product(scale, {5, 3, 8}, 40)->set_input(2, "");
+  refused(Code::kWrongArity, "its input 2 is not given", std::move(scale));
+  product(nan, {5, 3, 8}, 40, {"zeros"});
+  std::vector<float> points(15, 8.0f);
+  points[7] = std::nanf("");
+  nan.floats("zeros", {5, 3}, points);
+  refused(Code::kWrongAttribute, "its zero point 7 is no number", std::move(nan));
+}
+
+// Weights [64, 8] with scales, and zero points if their type is not 0, for blocks of 32 rows.
+TestModel dequantized(int type, const std::vector<std::int64_t>& scales, int zero_type = 0) {
+  TestModel m(21);
+  const auto constant = [&](const std::string& name, const std::vector<std::int64_t>& sizes,
+                            int t) {
+    auto* tensor = m.proto.mutable_graph()->add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(t);
+    for (const std::int64_t size : sizes) tensor->add_dims(size);
+    for (std::int64_t i = 0; i < sizes[0] * sizes[1]; ++i) {
+      t == onnx::TensorProto::FLOAT ? tensor->add_float_data(1) : tensor->add_int32_data(99);
+    }
+  };
+  std::vector<std::string> inputs = {"w", "s"};
+  constant("w", {64, 8}, type);
+  constant("s", scales, onnx::TensorProto::FLOAT);
+  if (zero_type != 0) {
+    constant("z", scales, zero_type);
+    inputs.emplace_back("z");
+  }
+  auto* n = m.node("DequantizeLinear", inputs, {"y"}, "node");
+  set_int(n, "axis", 0);
+  set_int(n, "block_size", 32);
+  m.output("y");
+  return m;
+}
+
+// Of bytes, which stay packed, and of wider types, which do not.
+TEST(DequantizeLinear, HasAsManyBlocksAsThereAre) {
+  for (const int type : {onnx::TensorProto::INT8, onnx::TensorProto::UINT8,
+                         onnx::TensorProto::UINT16, onnx::TensorProto::INT32}) {
+    EXPECT_TRUE(dequantized(type, {2, 8}).import()) << type;
+    for (const std::int64_t blocks : {1, 3, 64}) {
+      expect_refused(dequantized(type, {blocks, 8}).import(),
+                     {{Code::kShapeMismatch, "node", "blocks"}});
+    }
+  }
+}
+
+TEST(DequantizeLinear, ZeroPointsAreOfTheTypeOfTheValues) {
+  using T = onnx::TensorProto;
+  EXPECT_TRUE(dequantized(T::INT8, {2, 8}, T::INT8).import());
+  const std::pair<int, int> others[] = {
+      {T::INT8, T::UINT8}, {T::INT8, T::INT32}, {T::UINT16, T::INT32}};
+  for (const auto& [type, zero] : others) {
+    expect_refused(dequantized(type, {2, 8}, zero).import(),
+                   {{Code::kDtypeMismatch, "node", "zero points"}});
+  }
 }
 
 // With a function of the operator's name, whose result is its first input.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights of a few bits, with a scale for each block of them: onnxruntime's MatMulNBits and
 // GatherBlockQuantized. They stay packed until the run.
+#include <cmath>
+
 #include "import/converters.h"
-#include "import/value.h"
+#include "import/quantization.h"
 
 namespace tessera::import {
 namespace {
@@ -42,6 +44,16 @@ Value unpacked(Node& n, std::size_t i, std::int64_t bits, const Ints& shape) {
   return {n, n.constant(tensor_from_ints(shape, kUInt8, values))};
 }
 
+// Zero points as floats may lie anywhere between the values of the type, and beyond; they are
+// numbers.
+void expect_numbers(Node& n, std::size_t i) {
+  const auto zero = n.constant(n.input(i));
+  for (std::int64_t at = 0; zero && at < zero->num_elements(); ++at) {
+    if (std::isfinite(element_as_double(*zero, at))) continue;
+    n.invalid(Code::kWrongAttribute, fmt::format("its zero point {} is no number", at));
+  }
+}
+
 // What MatMulNBits multiplies by: [N, K].
 Value weight(Node& n, std::int64_t width, std::int64_t rows) {
   const std::int64_t bits = bits_of(n), block = block_size_of(n, 0);
@@ -56,6 +68,7 @@ Value weight(Node& n, std::int64_t width, std::int64_t rows) {
   }
   Value zero(n, n.scalar(static_cast<double>(1 << (bits - 1)), kUInt8));
   if (n.has_input(3) && n.dtype(n.input(3)).is_float()) {
+    expect_numbers(n, 3);
     zero = input(n, 3).reshape(parameters);
   } else if (n.has_input(3)) {
     zero = unpacked(n, 3, bits, parameters);
@@ -95,6 +108,7 @@ std::vector<NodeId> convert_gather_blocks(Node& n) {
   const Value at = input(n, 1).cast(kInt64), count = sizes_of(data, gathered, gathered + 1);
   const Value place = where(at < 0.0, at + count.reshape({}), at);
   Value zero(n, n.scalar(is_packed ? 1 << (bits - 1) : 0, kInt32));
+  expect_zero_points_of(n, 3, 0);
   if (n.has_input(3)) {
     zero = bits < 8 ? unpacked(n, 3, bits, scale.sizes()) : input(n, 3);
     zero = zero.take(place, gathered);

@@ -15,10 +15,16 @@ bool is_one(Value p) {
 // Each element of p for `block` of x along the axis, whose last block may be shorter.
 Value repeated(Value p, Value x, std::int64_t axis, std::int64_t block) {
   Node& n = x.node();
+  const Dim blocks = n.dim(p, axis), size_of_x = n.dim(x, axis);
+  const Dim wanted = ceil_div(size_of_x, Dim(block));
+  if (blocks.is_constant() && wanted.is_constant() && blocks.constant() != wanted.constant()) {
+    n.invalid(Code::kShapeMismatch,
+              fmt::format("it has {} blocks of {} elements in a dimension of {}", blocks.constant(),
+                          block, size_of_x.constant()));
+  }
   const Value all = p.apply("repeat", {{"repeats", block}, {"axis", axis}});
-  const Dim& size = n.dim(x, axis);
-  if (size.is_constant() && n.dim(all, axis).is_constant()) {
-    return all.slice(axis, 0, size.constant());
+  if (size_of_x.is_constant() && n.dim(all, axis).is_constant()) {
+    return all.slice(axis, 0, size_of_x.constant());
   }
   return {n,
           n.call("dyn.strided_slice", {all, n.ints({0}), sizes_of(x, axis, axis + 1), n.ints({1})},
@@ -84,6 +90,7 @@ bool has_blocks_of_bytes(Node& n, Value x) {
 
 std::vector<NodeId> convert_dequantize(Node& n) {
   const Value x = wide_input(n, 0), scale = input(n, 1);
+  expect_zero_points_of(n, 2, 0);
   const DType to = n.dtype_attr("output_dtype", scale.dtype());
   if (has_blocks_of_bytes(n, x)) {
     const Value zero = input_or(n, 2, 0, x.dtype());

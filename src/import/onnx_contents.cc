@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import/onnx_contents.h"
 
+#include <filesystem>
 #include <set>
 #include <tuple>
 
@@ -35,16 +36,24 @@ class Counter {
  public:
   explicit Counter(const OnnxModel& model) : model_(model) {}
 
+  void count(const onnx::GraphProto& graph, const Scope& scope) {
+    for (const auto& t : graph.initializer()) add_file(t);
+    count(graph.node(), scope);
+  }
+
   template <class Nodes>
   void count(const Nodes& nodes, const Scope& scope) {
     for (const onnx::NodeProto& node : nodes) {
       add(node, scope);
       for (const auto& a : node.attribute()) {
-        if (a.has_g()) count(a.g().node(), scope);
-        for (const auto& g : a.graphs()) count(g.node(), scope);
+        if (a.has_g()) count(a.g(), scope);
+        for (const auto& g : a.graphs()) count(g, scope);
+        if (a.has_t()) add_file(a.t());
       }
     }
   }
+
+  const std::set<std::string>& data_files() const { return files_; }
 
   std::vector<OperatorUse> operators() const {
     std::vector<OperatorUse> list;
@@ -63,8 +72,17 @@ class Counter {
     if (!use.is_known) use.why = refusal_reason(name);
   }
 
+  void add_file(const onnx::TensorProto& t) {
+    if (t.data_location() != onnx::TensorProto::EXTERNAL) return;
+    const std::filesystem::path folder = std::filesystem::path(model_.path()).parent_path();
+    for (const auto& entry : t.external_data()) {
+      if (entry.key() == "location") files_.insert((folder / entry.value()).string());
+    }
+  }
+
   const OnnxModel& model_;
   std::map<std::tuple<std::string, std::string, int>, OperatorUse> uses_;
+  std::set<std::string> files_;
 };
 
 template <class Imports>
@@ -94,10 +112,11 @@ Result<OnnxContents> onnx_contents(const std::string& path) {
     contents.opsets[domain_name(import.domain())] = static_cast<int>(import.version());
   }
   Counter counter(model);
-  counter.count(graph.node(), scope_of(model.proto().opset_import()));
+  counter.count(graph, scope_of(model.proto().opset_import()));
   for (const auto& f : model.proto().functions())
     counter.count(f.node(), scope_of(f.opset_import()));
   contents.operators = counter.operators();
+  contents.data_files = counter.data_files();
   return contents;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct OnnxContents {
   std::vector<OnnxPort> inputs, outputs;
   std::map<std::string, int> opsets;   // that the model imports, by domain
   std::vector<OperatorUse> operators;  // by domain and name
+  std::set<std::string> data_files;    // beside the model, with data of its tensors
 };
 
 Result<OnnxContents> onnx_contents(const std::string& path);

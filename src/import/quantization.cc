@@ -31,6 +31,15 @@ Value number_of(Node& n, std::size_t i) {
   return input_or(n, i, 0, kFloat32).cast(kFloat32).reshape({});
 }
 
+void expect_zero_points_of(Node& n, std::size_t zero, std::size_t values) {
+  if (!n.has_input(zero)) return;
+  const NodeId z = n.input(zero), x = n.input(values);
+  // What is computed may come as bytes where a constant has the narrow type.
+  const bool is_other_narrow = n.is_known(z) && n.narrow_type(zero) != n.narrow_type(values);
+  if (n.dtype(z) == n.dtype(x) && !is_other_narrow) return;
+  n.invalid(Code::kDtypeMismatch, "its zero points are not of the type of its quantised values");
+}
+
 Quantized quantize_by_range(Value x) {
   const Ints all = range(0, x.rank());
   const Value least = minimum(x.apply("min", {{"axis", all}}), 0.0);

@@ -15,6 +15,10 @@ Value quantize(Value scaled, Value zero, DType to);
 // One number for a whole tensor, as float32: 0 for a zero point that is not given.
 Value number_of(Node& n, std::size_t i);
 
+// An error if zero points are given and are not of the type of the values: they could be numbers
+// that none of those can have.
+void expect_zero_points_of(Node& n, std::size_t zero, std::size_t values);
+
 struct Quantized {
   Value values, scale, zero;
 };

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "link/temporary_folder.h"
 #include "support/files.h"
 #include "support/subprocess.h"
 
@@ -17,8 +18,6 @@ Unexpected<Diagnostics> cannot_write(const FileError& problem, const char* remed
                   .with_remedy(remedy));
 }
 
-constexpr const char* kTemporary =
-    "make room, or name another folder for temporary files in TMPDIR";
 constexpr const char* kOutput = "make room, or choose another path for the output";
 
 // A hash of everything that goes into the library: what the linker writes as its build id.
@@ -51,9 +50,9 @@ std::string linker_flag() {
   return "";
 }
 
-// The runtime is taken whole, for what it exports; the other archives give what is called.
+// A model's runtime is taken whole, for what it exports; other archives give what is called.
 std::vector<std::string> link_command(const Toolchain& toolchain, const Hash128& build_id,
-                                      const std::string& name, const std::string& runtime,
+                                      const std::string& name, const std::string& whole,
                                       const std::vector<std::string>& files) {
   std::vector<std::string> command = toolchain.compiler().command;
   const auto add = [&](std::initializer_list<const char*> words) {
@@ -66,9 +65,11 @@ std::vector<std::string> link_command(const Toolchain& toolchain, const Hash128&
   command.push_back("-Wl,--build-id=0x" + build_id.hex());
   // Not by -Wl, which a comma in the name would end.
   if (!name.empty()) command.insert(command.end(), {"-Xlinker", "-soname=" + name});
-  add({"-o", "library.so", "-Wl,--whole-archive"});
-  command.push_back(runtime);
-  add({"-Wl,--no-whole-archive,--start-group"});
+  add({"-o", "library.so"});
+  if (!whole.empty()) {
+    command.insert(command.end(), {"-Wl,--whole-archive", whole, "-Wl,--no-whole-archive"});
+  }
+  add({"-Wl,--start-group"});
   command.insert(command.end(), files.begin(), files.end());
   add({"-Wl,--end-group", "-Wl,--as-needed", "-lm", "-lpthread", "-ldl", "-lrt"});
   return command;
@@ -148,35 +149,42 @@ Result<std::string> link_image(const Toolchain& toolchain, const LinkInput& inpu
   std::vector<std::string> hashed = archives;
   hashed.push_back(runtime);
   TESSERA_TRY(const Hash128 build_id, input_hash(input, cuda_libraries, hashed));
-  auto folder = TempDir::make("tessera-link");
-  if (!folder) return cannot_write(folder.error(), kTemporary);
-  auto files = write_inputs(input, cuda_libraries, *folder);
-  if (!files) return cannot_write(files.error(), kTemporary);
+  TESSERA_TRY(TempDir folder, temporary_folder("tessera-link"));
+  auto files = write_inputs(input, cuda_libraries, folder);
+  if (!files) return cannot_write(files.error(), kMakeRoomForTemporaries);
   files->insert(files->end(), archives.begin(), archives.end());
-  TESSERA_TRY_VOID(run_linker(link_command(toolchain, build_id, name, runtime, *files), *folder));
-  auto image = read_file(folder->file("library.so"));
-  if (!image) return cannot_write(image.error(), kTemporary);
+  if (!input.is_model) files->push_back(runtime);
+  const std::string whole = input.is_model ? runtime : "";
+  TESSERA_TRY_VOID(run_linker(link_command(toolchain, build_id, name, whole, *files), folder));
+  auto image = read_file(folder.file("library.so"));
+  if (!image) return cannot_write(image.error(), kMakeRoomForTemporaries);
   return *std::move(image);
+}
+
+Result<std::string> Toolchain::shared_library(std::span<const std::string> objects) {
+  LinkInput input;
+  input.objects.assign(objects.begin(), objects.end());
+  input.is_model = false;
+  return link_image(*this, input);
 }
 
 Result<void> link_program(const Toolchain& toolchain, std::span<const std::string> objects,
                           std::span<const std::string> cuda_libraries, const std::string& path) {
-  auto folder = TempDir::make("tessera-link");
-  if (!folder) return cannot_write(folder.error(), kTemporary);
+  TESSERA_TRY(TempDir folder, temporary_folder("tessera-link"));
   LinkInput input;
   input.objects.assign(objects.begin(), objects.end());
   TESSERA_TRY(const std::vector<std::string> libraries,
               read_cuda_libraries(toolchain, cuda_libraries));
-  const auto files = write_inputs(input, libraries, *folder);
-  if (!files) return cannot_write(files.error(), kTemporary);
+  const auto files = write_inputs(input, libraries, folder);
+  if (!files) return cannot_write(files.error(), kMakeRoomForTemporaries);
   std::vector<std::string> command = toolchain.compiler().command;
   command.insert(command.end(), {"-o", "program"});
   command.insert(command.end(), files->begin(), files->end());
   command.insert(command.end(), {"-lpthread", "-ldl", "-lrt"});
-  TESSERA_TRY_VOID(run_linker(command, *folder, "program"));
+  TESSERA_TRY_VOID(run_linker(command, folder, "program"));
   std::error_code problem;
-  std::filesystem::rename(folder->file("program"), path, problem);
-  if (problem) return cannot_write(FileError{path, problem}, kTemporary);
+  std::filesystem::rename(folder.file("program"), path, problem);
+  if (problem) return cannot_write(FileError{path, problem}, kMakeRoomForTemporaries);
   return {};
 }
 

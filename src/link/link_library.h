@@ -13,7 +13,8 @@
 namespace tessera::link {
 
 struct LinkInput {
-  std::vector<std::string> objects;           // bytes; one of them defines tessera_model_program
+  std::vector<std::string> objects;  // bytes; one of a model's defines its program
+  bool is_model = true;  // false: of the runtime it has what is called, not what is exported
   std::vector<std::string> archives;          // bytes of static libraries
   std::vector<std::string> runtime_archives;  // names, beyond `runtime` itself: "onednn_runtime"
   std::vector<std::string> cuda_libraries;    // files of the toolkit: "libcudart_static.a"

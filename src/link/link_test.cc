@@ -447,6 +447,26 @@ TEST_F(LinkTest, ArchivesAreRepeatable) {
   EXPECT_EQ(archive_symbols(*a), std::set<std::string>{"f"});
 }
 
+// What it calls of the runtime is in it, and no model.
+TEST_F(LinkTest, ASharedLibraryIsNoModel) {
+  link::Toolchain tools = toolchain();
+  const CompileJob jobs[] = {
+      {"one",
+       Source(
+           "#include \"tessera/call.h\"\nextern \"C\" __attribute__((visibility(\"default\")))\n"
+           "int32_t tessera_one(const tessera_call* c) { return tessera_call_failed(c, \"no\"); }"),
+       "cc",
+       {}}};
+  const auto objects = tools.compile(jobs);
+  ASSERT_TRUE(objects) << render(objects.error());
+  const auto image = tools.shared_library(*objects);
+  ASSERT_TRUE(image) << render(image.error());
+  const auto library = LoadedLibrary::load(*image);
+  ASSERT_TRUE(library) << render(library.error());
+  EXPECT_NE((*library)->symbol("tessera_one"), nullptr);
+  EXPECT_EQ((*library)->symbol("tessera_model_create"), nullptr);
+}
+
 TEST(Compiler, ThatASignalEndsBlamesTheMachine) {
   EXPECT_EQ(first_error("an error: of x\nKilled\n"), "Killed");
   for (const char* messages :

@@ -18,6 +18,13 @@ std::string default_root() {
   return self.parent_path().parent_path().string();
 }
 
+Result<std::string> existing(std::string path, const char* why) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) return path;
+  return fail(error(Code::kFileNotFound, nullptr, "`{}` is missing: {}", path, why)
+                  .with_remedy("install tessera again, or name its folder in TESSERA_ROOT"));
+}
+
 }  // namespace
 
 Result<SupportFiles> SupportFiles::find(const std::string& root) {
@@ -51,11 +58,12 @@ std::vector<std::string> SupportFiles::include_folders() const {
 }
 
 Result<std::string> SupportFiles::archive(const std::string& name) const {
-  std::string path = fmt::format("{}/lib/tessera/libtessera_{}.a", root_, name);
-  std::error_code ignored;
-  if (std::filesystem::exists(path, ignored)) return path;
-  return fail(error(Code::kFileNotFound, nullptr, "`{}` is missing: the library needs it", path)
-                  .with_remedy("install tessera again, or name its folder in TESSERA_ROOT"));
+  return existing(fmt::format("{}/lib/tessera/libtessera_{}.a", root_, name),
+                  "the library needs it");
+}
+
+Result<std::string> SupportFiles::command() const {
+  return existing(root_ + "/bin/tessera", "it measures what candidates take");
 }
 
 }  // namespace tessera::link

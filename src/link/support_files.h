@@ -22,6 +22,8 @@ class SupportFiles {
   std::vector<std::string> include_folders() const;
   // The runtime archive of this name, such as "onednn_runtime", as it was given to CMake.
   Result<std::string> archive(const std::string& name) const;
+  // `tessera` itself: what processes are started for (driver/program_timing.h).
+  Result<std::string> command() const;
   // A hash of the headers' content: an object depends on them.
   const Hash128& headers_hash() const { return headers_hash_; }
 

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "link/elf_object.h"
+#include "link/temporary_folder.h"
 #include "support/files.h"
 #include "support/jobs.h"
 #include "support/subprocess.h"
@@ -86,7 +87,7 @@ Diagnostic too_slow(const std::string& tool, const std::string& source, const Pr
 
 Unexpected<Diagnostics> cannot_write(const FileError& problem) {
   return fail(error(Code::kFileNotWritable, nullptr, "cannot write {}", problem.text())
-                  .with_remedy("make room, or name another folder for temporary files in TMPDIR"));
+                  .with_remedy(kMakeRoomForTemporaries));
 }
 
 }  // namespace
@@ -161,16 +162,15 @@ Result<std::string> Toolchain::run_compiler(const CompileJob& job, Pass pass) co
     return fail(no_cuda_compiler(
         fmt::format("the cache has no object of `{}.{}`", job.name, job.extension)));
   }
-  auto folder = TempDir::make("tessera-compile");
-  if (!folder) return cannot_write(folder.error());
+  TESSERA_TRY(TempDir folder, temporary_folder("tessera-compile"));
   const std::string source = source_name(job);
-  auto written = write_atomically(folder->file(source), job.source.text());
+  auto written = write_atomically(folder.file(source), job.source.text());
   if (written && pass == Pass::kHost) {
-    written = write_atomically(folder->file(kHostSource), host_source(job));
+    written = write_atomically(folder.file(kHostSource), host_source(job));
   }
   if (!written) return cannot_write(written.error());
   const std::vector<std::string> command = command_of(job, pass);
-  const auto ran = run_process(command, in_folder(folder->path(), compiler_limit_s_));
+  const auto ran = run_process(command, in_folder(folder.path(), compiler_limit_s_));
   if (!ran) {
     return fail(error(Code::kNoCompiler, nullptr, "cannot run {}", ran.error().text()));
   }
@@ -179,36 +179,35 @@ Result<std::string> Toolchain::run_compiler(const CompileJob& job, Pass pass) co
   std::string why = what_went_wrong(*ran, messages);
   if (ran->ok() && is_cuda(job)) why = cuda_complaint(messages);
   if (!ran->ok() || (is_cuda(job) && !why.empty())) {
-    return fail(tool_failure(command[0], "compile `" + source + "`", why, *folder));
+    return fail(tool_failure(command[0], "compile `" + source + "`", why, folder));
   }
-  auto bytes = read_file(folder->file(kProduct));
+  auto bytes = read_file(folder.file(kProduct));
   if (!bytes) {
     return fail(tool_failure(command[0], "compile `" + source + "`",
-                             "it says that it did, and wrote no object", *folder));
+                             "it says that it did, and wrote no object", folder));
   }
   return *std::move(bytes);
 }
 
 Result<std::string> Toolchain::join(const CompileJob& job, std::string image,
                                     const std::string& host) const {
-  auto folder = TempDir::make("tessera-join");
-  if (!folder) return cannot_write(folder.error());
+  TESSERA_TRY(TempDir folder, temporary_folder("tessera-join"));
   // Images begin with numbers of 64 bits.
   const DataSection section{kImageSection, job.name + kImage, 8, std::move(image)};
   for (const auto& [name, bytes] : {std::pair<std::string, std::string>("host.o", host),
                                     {"image.o", make_elf_object({section})}}) {
-    if (auto written = write_atomically(folder->file(name), bytes); !written) {
+    if (auto written = write_atomically(folder.file(name), bytes); !written) {
       return cannot_write(written.error());
     }
   }
   std::vector<std::string> command = compiler_.command;
   command.insert(command.end(), {"-r", "-nostdlib", "host.o", "image.o", "-o", kProduct});
-  const auto ran = run_process(command, in_folder(folder->path()));
+  const auto ran = run_process(command, in_folder(folder.path()));
   if (!ran) return fail(error(Code::kNoCompiler, nullptr, "cannot run {}", ran.error().text()));
-  auto bytes = read_file(folder->file(kProduct));
+  auto bytes = read_file(folder.file(kProduct));
   if (ran->ok() && bytes) return *std::move(bytes);
   return fail(tool_failure(command[0], "join the parts of `" + source_name(job) + "`",
-                           what_went_wrong(*ran, ran->err), *folder));
+                           what_went_wrong(*ran, ran->err), folder));
 }
 
 Result<void> Toolchain::keep_sources(std::span<const CompileJob> jobs) const {
@@ -364,25 +363,24 @@ bool Toolchain::blames_the_machine(const Diagnostic& why) const {
 }
 
 Result<std::string> Toolchain::archive(std::span<const std::string> objects) {
-  auto folder = TempDir::make("tessera-archive");
-  if (!folder) return cannot_write(folder.error());
+  TESSERA_TRY(TempDir folder, temporary_folder("tessera-archive"));
   // D: no dates or owners, so that equal objects give equal bytes.
   std::vector<std::string> command = {"ar", "rcsD", "library.a"};
   for (std::size_t i = 0; i < objects.size(); ++i) {
     command.push_back(fmt::format("{}.o", i));
-    if (auto written = write_atomically(folder->file(command.back()), objects[i]); !written) {
+    if (auto written = write_atomically(folder.file(command.back()), objects[i]); !written) {
       return cannot_write(written.error());
     }
   }
-  const auto ran = run_process(command, in_folder(folder->path()));
+  const auto ran = run_process(command, in_folder(folder.path()));
   if (!ran) {
     return fail(error(Code::kToolFailed, nullptr, "cannot run {}", ran.error().text())
                     .with_remedy("install binutils"));
   }
   if (!ran->ok()) {
-    return fail(tool_failure("ar", "make an archive", what_went_wrong(*ran, ran->err), *folder));
+    return fail(tool_failure("ar", "make an archive", what_went_wrong(*ran, ran->err), folder));
   }
-  auto bytes = read_file(folder->file("library.a"));
+  auto bytes = read_file(folder.file("library.a"));
   if (!bytes) return cannot_write(bytes.error());
   return *std::move(bytes);
 }

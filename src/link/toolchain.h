@@ -40,6 +40,7 @@ class Toolchain final : public tessera::Toolchain {
                                                                 Clock::time_point until);
   bool blames_the_machine(const Diagnostic& why) const override;
   Result<std::string> archive(std::span<const std::string> objects) override;
+  Result<std::string> shared_library(std::span<const std::string> objects) override;
   std::string identity() const override { return compiler_.identity; }
 
   const Compiler& compiler() const { return compiler_; }

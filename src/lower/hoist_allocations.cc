@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "lower/kernels.h"
+#include "lower/loop_constants.h"
 #include "lower/main.h"
 #include "tir/walk.h"
 
@@ -45,14 +46,11 @@ Hoisted hoist_from(tir::PrimFunc& kernel, ConstantPool& pool) {
 class CallWidener {
  public:
   CallWidener(const std::map<std::string, Hoisted>& hoisted, const ConstantPool& pool)
-      : hoisted_(hoisted), pool_(pool) {}
+      : hoisted_(hoisted), tables_(pool) {}
 
   Stmt run(const Stmt& body) {
     Stmt out = block(body);
-    for (auto it = tables_.rbegin(); it != tables_.rend(); ++it) {
-      out = tir::AllocateConst::make(it->second, ConstantValue(it->first.first), out);
-    }
-    return out;
+    return tables_.define(std::move(out));
   }
 
  private:
@@ -66,7 +64,7 @@ class CallWidener {
     if (found == hoisted_.end()) return s;
     std::vector<Buffer> in = call->inputs, out = call->outputs, fresh;
     for (ConstantIndex table : found->second.tables) {
-      in.push_back(table_buffer(table, found->second.on_host));
+      in.push_back(tables_.buffer(table, found->second.on_host));
     }
     tir::VarMap values;
     for (std::size_t i = 0; i < call->dims.size(); ++i) {
@@ -83,20 +81,8 @@ class CallWidener {
     return widened;
   }
 
-  Buffer table_buffer(ConstantIndex index, bool on_host) {
-    const auto scope = on_host ? tir::MemoryScope::kStack : tir::MemoryScope::kConstant;
-    auto [it, added] = tables_.try_emplace({index, scope});
-    if (added) {
-      const Tensor& t = pool_[index];
-      std::vector<tir::Expr> shape(t.shape.begin(), t.shape.end());
-      it->second = tir::make_buffer(fmt::format("table_{}", index.index()), t.dtype, shape, scope);
-    }
-    return it->second;
-  }
-
   const std::map<std::string, Hoisted>& hoisted_;
-  const ConstantPool& pool_;
-  std::map<std::pair<ConstantIndex, tir::MemoryScope>, Buffer> tables_;
+  HostConstants tables_;
 };
 
 }  // namespace

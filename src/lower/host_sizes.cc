@@ -9,8 +9,10 @@ namespace tessera::lower {
 HostValue HostProgram::add_sizes(const std::string& name, std::size_t count,
                                  tir::MemoryScope scope) {
   Root root;
-  root.buffer =
-      tir::make_buffer(name, kInt64, {tir::Expr(static_cast<std::int64_t>(count))}, scope);
+  const std::vector<tir::Expr> shape = {tir::Expr(static_cast<std::int64_t>(count))};
+  root.buffer = scope == tir::MemoryScope::kStack
+                    ? tir::make_host_buffer(name, kInt64, shape, scope)
+                    : tir::make_buffer(name, kInt64, shape, scope);
   roots_.push_back(std::move(root));
   return {static_cast<int>(roots_.size()) - 1, -1};
 }

@@ -58,7 +58,7 @@ class HostValueAnalysis {
 
  private:
   void add_candidate(const Buffer& b) {
-    if (b->scope != tir::MemoryScope::kGlobal || !is_small(b)) return;
+    if (b->scope != tir::MemoryScope::kGlobal || b->space || !is_small(b)) return;
     candidates_.insert(b.get());
     if (b->dtype.is_int() || b->dtype.is_bool()) sendable_.insert(b.get());
   }

@@ -39,7 +39,7 @@ struct HostValues {
 HostValues find_host_values(const tir::PrimFunc& program, std::span<const tir::Buffer> inputs,
                             const Module& module);
 
-// Gives host values memory of the host (scope="stack"), also where they are inputs, and makes the
+// Gives host values memory of the host (space="host"), also where they are inputs, and makes the
 // kernels that compute them the CPU's. A shared one is sent after each call that writes it.
 void place_host_values(std::map<std::string, tir::PrimFunc>& programs, Module& module,
                        Kernels& kernels);

@@ -59,7 +59,7 @@ class HostValuesTest : public ::testing::Test {
   Names host_inputs() const {
     Names found;
     for (const tir::Buffer& b : main().inputs) {
-      if (b->scope == tir::MemoryScope::kStack) found.push_back(b->name);
+      if (tir::is_on_host(b)) found.push_back(b->name);
     }
     return found;
   }
@@ -156,8 +156,9 @@ TEST_F(HostValuesTest, ALoopIsCountedByTheHost) {
   EXPECT_EQ(std::count(device.begin(), device.end(), "less"), 0);
   EXPECT_EQ(std::count(device.begin(), device.end(), "add"), 0);
   EXPECT_EQ(host_inputs(), (Names{"n"}));
-  EXPECT_NE(host_text().find("goes_on = T.alloc_buffer((), \"bool\", scope=\"stack\")"),
-            std::string::npos)
+  EXPECT_NE(
+      host_text().find("goes_on = T.alloc_buffer((), \"bool\", scope=\"stack\", space=\"host\")"),
+      std::string::npos)
       << host_text();
   for (const std::int64_t n : {0, 1, 4}) expect_right({random({1, 2}), numbers({}, {n})});
 }

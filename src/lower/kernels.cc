@@ -128,6 +128,7 @@ std::string Kernels::symbol_of(tir::PrimFunc kernel) {
   Extern e;
   e.backend = "native";
   e.convention = CallingConvention::kGenerated;
+  if (is_for_cpu(kernel)) e.space = MemorySpace();
   e.inputs = types_of(kernel.inputs);
   e.outputs = types_of(kernel.outputs);
   e.operators = words(kernel.attrs["ops"]);

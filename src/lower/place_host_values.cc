@@ -13,10 +13,6 @@ using tir::Buffer;
 using tir::Stmt;
 using Symbols = std::map<std::string, std::string>;
 
-Buffer memory_like(const Buffer& b, const std::string& name, tir::MemoryScope scope) {
-  return tir::make_buffer(name, b->dtype, b->shape, scope);
-}
-
 // One program, rewritten. A value that only the host has keeps its name and changes its memory; of
 // a shared one there are two.
 class Placement {
@@ -61,15 +57,20 @@ class Placement {
     Buffer& known = on_host_[b.get()];
     if (!known) {
       const bool is_second = !is_input(b) && (values_.is_shared(b) || !values_.contains(b));
-      known = memory_like(b, is_second ? b->name + "_on_host" : b->name, tir::MemoryScope::kStack);
+      known = tir::make_host_buffer(is_second ? b->name + "_on_host" : b->name, b->dtype, b->shape,
+                                    has_own_memory(b) ? tir::MemoryScope::kStack : b->scope);
     }
     return known;
+  }
+  // In the frame of the program.
+  bool has_own_memory(const Buffer& b) const {
+    return !is_input(b) && !is_constant(b) && values_.root(b) == b;
   }
   Buffer on_device(const Buffer& b) {
     Buffer& known = on_device_[b.get()];
     if (!known) {
       const bool is_second = is_input(b) && values_.contains(b);
-      known = is_second ? memory_like(b, b->name + "_on_device", tir::MemoryScope::kGlobal) : b;
+      known = is_second ? tir::make_buffer(b->name + "_on_device", b->dtype, b->shape) : b;
     }
     return known;
   }
@@ -192,6 +193,7 @@ Symbols move_kernels(const std::map<std::string, tir::PrimFunc>& programs,
     tir::PrimFunc& kernel = module.prim_funcs.at(symbol);
     if (!device.contains(symbol)) {
       kernel = for_cpu(std::move(kernel));
+      module.externs.at(symbol).space = MemorySpace();
       continue;
     }
     const std::string other = kernels.symbol_of(for_cpu(kernel));

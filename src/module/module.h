@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "relay/function.h"
 #include "tir/prim_func.h"
 #include "types/dim.h"
+#include "types/memory_space.h"
 #include "types/target.h"
 
 namespace tessera {
@@ -40,6 +42,8 @@ struct Extern {
   std::string backend;         // Target kind, or "native"
   std::int32_t artifact = -1;  // index into Module::artifacts; -1: a prim_func of the module
   CallingConvention convention = CallingConvention::kBackend;
+  // Where its tensors are; none: in the main memory of the machine that the module is for.
+  std::optional<MemorySpace> space = {};
   Workspace workspace;
   Capture capture;
   // What its products and functions of float32 are as exact as: tf32 has the digits of float16.

@@ -13,10 +13,13 @@ namespace tessera {
 
 namespace {
 
+std::string path_beside(const std::string& text_file, const std::string& name) {
+  return (std::filesystem::path(text_file).parent_path() / name).string();
+}
+
 Result<std::vector<Tensor>> constants_beside(const std::string& text_file, const std::string& name,
                                              const Location& at) {
-  const auto path = std::filesystem::path(text_file).parent_path() / name;
-  TESSERA_TRY(const auto members, read_npz(path.string()));
+  TESSERA_TRY(const auto members, read_npz(path_beside(text_file, name)));
   std::vector<Tensor> constants;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto member = members.find(std::to_string(i));
@@ -39,12 +42,17 @@ Result<Module> parse(const std::shared_ptr<const SourceFile>& file,
     inner.constant = [&](std::uint32_t i) {
       return i < known.size() ? std::optional(known[i]) : std::nullopt;
     };
+    // Equal constants of the metadata are one of the pool.
+    for (const Tensor& tensor : known) module.constants.add(tensor);
+    inner.pooled = [&](std::uint32_t i) -> std::optional<tir::PooledConstant> {
+      if (i >= known.size()) return std::nullopt;
+      return tir::PooledConstant{module.constants.add(known[i]), known[i]};
+    };
     TESSERA_TRY(tir::ParsedPrimFunc parsed, tir::parse_prim_func(file, loop.begin, inner));
     TESSERA_TRY_VOID(tir::verify(parsed.func, loop.name));
     if (!module.prim_funcs.emplace(loop.name, std::move(parsed.func)).second) {
       return fail(error(Code::kDuplicateName, loop.at, "`@{}` is defined twice", loop.name));
     }
-    for (const Tensor& tensor : known) module.constants.add(tensor);
     return parsed.end;
   };
   TESSERA_TRY(relay::ParsedText text, relay::parse_text(file, operators, options));
@@ -75,6 +83,11 @@ Result<Module> parse_module_file(std::shared_ptr<const SourceFile> file,
     return constants_beside(file->name, name, at);
   };
   return parse(file, operators, std::move(options));
+}
+
+std::optional<std::string> constant_file(const SourceFile& file) {
+  const auto name = relay::metadata_file(file.text);
+  return name ? std::optional(path_beside(file.name, *name)) : std::nullopt;
 }
 
 }  // namespace tessera

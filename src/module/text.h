@@ -18,6 +18,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,5 +53,7 @@ Result<Module> parse_module(std::shared_ptr<const SourceFile> file,
 // `#[metadata in "FILE"]`; there the member `i` is meta[relay.Constant][i].
 Result<Module> parse_module_file(std::shared_ptr<const SourceFile> file,
                                  const relay::OperatorTable& operators);
+// The file beside the text that parse_module_file reads.
+std::optional<std::string> constant_file(const SourceFile& file);
 
 }  // namespace tessera

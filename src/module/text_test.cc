@@ -6,6 +6,7 @@
 #include "constants/npy.h"
 #include "relay/testing/operators.h"
 #include "support/files.h"
+#include "tir/expr_ops.h"
 
 namespace tessera {
 namespace {
@@ -192,6 +193,41 @@ def k00_add(x: T.Buffer((100,), "float32"), *, y: T.Buffer((100,), "float32")):
   EXPECT_TRUE(compare(module, with_pool()).equal)
       << "without being asked, loop functions do not count";
   EXPECT_FALSE(compare(module, with_pool(), {.prim_funcs = true}).equal);
+}
+
+// Constants of loop functions are in the text whole: as numbers, or by reference to the metadata
+// where they are many, or where digits are not their bits.
+TEST(ModuleText, ConstantsOfLoopsAreWhole) {
+  const auto with = [](const Tensor& data) {
+    std::vector<tir::Expr> shape(data.shape.begin(), data.shape.end());
+    const tir::Buffer c = tir::make_buffer("c", data.dtype, shape, tir::MemoryScope::kConstant);
+    const tir::Buffer y = tir::make_buffer("y", data.dtype, {1});
+    tir::PrimFunc f;
+    f.outputs = {y};
+    const std::vector<tir::Expr> first{tir::Expr(0)};
+    f.body = tir::AllocateConst::make(c, ConstantValue(data),
+                                      tir::Store::make(y, first, tir::load(c, first)));
+    Module module;
+    module.prim_funcs.emplace("k", f);
+    return module;
+  };
+  const DType types[] = {kFloat16, kBFloat16, kFloat32, kFloat64, kInt8,   kInt16, kInt32,
+                         kInt64,   kUInt8,    kUInt16,  kUInt32,  kUInt64, kBool};
+  for (const DType dtype : types) {
+    for (const std::int64_t size : {1, 64, 65, 1000}) {
+      std::vector<double> values;
+      for (std::int64_t i = 0; i < size; ++i) {
+        values.push_back(dtype.is_bool() ? double(i % 2) : double(i % 100) + 0.3);
+      }
+      const Module module = with(tensor_from_doubles({size}, dtype, values));
+      const std::string text = print(module);
+      EXPECT_EQ(text.find("T.allocate_const(meta[") != std::string::npos, size > 64) << text;
+      EXPECT_TRUE(compare(module, parse_good(text), {.prim_funcs = true}).equal) << text;
+    }
+  }
+  const Module bits = with(Tensor::of({2}, kFloat32, std::vector<std::uint32_t>{0xffc12345, 0}));
+  const std::string text = print(bits);
+  EXPECT_TRUE(compare(bits, parse_good(text), {.prim_funcs = true}).equal) << text;
 }
 
 TEST(ModuleText, ErrorsInLoopFunctionsHaveTheirPlace) {

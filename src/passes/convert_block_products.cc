@@ -5,11 +5,11 @@
 //   x dequantise(w)  =  dense_blocks(x, w)
 //                    =  if (elements of x <= few rows) { dense_blocks(x, w) } else { x
 //                    dequantise(w) }
-#include "ops/attrs/matmul.h"
 #include "ops/attrs/shape.h"
 #include "passes/packed_weight.h"
 #include "passes/pass.h"
 #include "passes/regions.h"
+#include "passes/row_product.h"
 #include "relay/rewrite.h"
 
 namespace tessera::passes {
@@ -46,28 +46,13 @@ class BlockProductConverter {
  private:
   // ---- What is there
 
-  struct Product {
-    NodeId data;
-    NodeId matrix;                   // the call that dequantises
-    bool has_rows_of_terms = false;  // it is [columns, terms]
-  };
-
-  std::optional<Product> described(NodeId id) const {
-    Product p;
-    if (is_call_of(f_, id, "nn.dense")) {
-      p.has_rows_of_terms = true;
-    } else if (is_call_of(f_, id, "nn.matmul")) {
-      const auto attrs = relay::read_attrs<ops::MatmulAttrs>(f_.as<relay::OpCall>(id)->attrs);
-      if (attrs.transpose_a) return std::nullopt;
-      p.has_rows_of_terms = attrs.transpose_b;
-    } else {
-      return std::nullopt;
-    }
-    if (closed_[f_[id].region.index()] || is_of_many_rows(id)) return std::nullopt;
-    p.data = f_.operands(id)[0];
-    const Type &x = f_.type(p.data), &y = f_.type(id);
+  // Its matrix is the call that dequantises.
+  std::optional<RowProduct> described(NodeId id) const {
+    std::optional<RowProduct> p = row_product(f_, id);
+    if (!p || closed_[f_[id].region.index()] || is_of_many_rows(id)) return std::nullopt;
+    const Type &x = f_.type(p->data), &y = f_.type(id);
     if (x.dtype() != kFloat32 || y.dtype() != kFloat32) return std::nullopt;
-    return find_matrix(p, f_.operands(id)[1]) ? std::optional(p) : std::nullopt;
+    return find_matrix(*p) ? p : std::nullopt;
   }
 
   // In the branch that the pass has made for them.
@@ -79,7 +64,8 @@ class BlockProductConverter {
            is_call_of(f_, f_.region(choice->then_region).result, "qnn.dense_blocks");
   }
 
-  bool find_matrix(Product& p, NodeId id) const {
+  bool find_matrix(RowProduct& p) const {
+    NodeId id = p.matrix;
     while (is_call_of(f_, id, "transpose") && f_.type(id).rank() == 2 && is_swap(id)) {
       p.has_rows_of_terms = !p.has_rows_of_terms;
       id = f_.operands(id)[0];
@@ -101,7 +87,7 @@ class BlockProductConverter {
     return pool_.resolve(f_.as<relay::Constant>(constant)->value);
   }
 
-  std::optional<PackedWeight> packed(const Product& p) const {
+  std::optional<PackedWeight> packed(const RowProduct& p) const {
     const auto operands = f_.operands(p.matrix);
     const auto attrs =
         relay::read_attrs<ops::DequantizeBlocksAttrs>(f_.as<relay::OpCall>(p.matrix)->attrs);

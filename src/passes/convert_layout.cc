@@ -28,10 +28,11 @@ struct ConvertLayoutOptions {
       std::tuple{relay::required_attr("desired", &ConvertLayoutOptions::desired)};
 };
 
-// What an operator is to have: data in "NHWC", kernels in "HWIO", or "OHWI" where that is named;
-// kernels of grouped convolutions in the first in any case: their channels lie beside each other.
+// What an operator is to have: data in "NHWC", kernels in "HWIO", or "OHWI" where that is named,
+// and for those of several groups where it is named for them, too. Kernels of one channel a group
+// are in the first in any case: their channels lie beside each other.
 struct Layouts {
-  std::string data, grouped_kernel, kernel;
+  std::string data, channelwise_kernel, kernel, grouped_kernel;
 };
 using Desired = std::map<std::string, Layouts, std::less<>>;
 
@@ -104,9 +105,7 @@ class LayoutConverter {
     };
     const std::string data = text("data_layout", plain), out = text("out_layout", data);
     const std::string kernel = text("kernel_layout", "OI" + plain.substr(2));
-    const relay::AttrValue* groups = call.attrs.find("groups");
-    const bool is_grouped = groups != nullptr && *groups->as<std::int64_t>() != 1;
-    const std::string& wanted_kernel = is_grouped ? want.grouped_kernel : want.kernel;
+    const std::string& wanted_kernel = wanted_kernel_of(call, id, kernel, want);
     if (data == want.data && out == want.data && kernel == wanted_kernel) return std::nullopt;
     relay::Attrs attrs = call.attrs;
     attrs.set("data_layout", want.data);
@@ -118,6 +117,15 @@ class LayoutConverter {
         forms_.permuted(c, operands[1], between_kernels(*call.op, kernel, wanted_kernel), id);
     return result(c, id, between(out, want.data),
                   c.builder().call(*call.op, {x, w}, std::move(attrs)));
+  }
+
+  const std::string& wanted_kernel_of(const relay::OpCall& call, NodeId id,
+                                      const std::string& kernel, const Layouts& want) const {
+    const relay::AttrValue* groups = call.attrs.find("groups");
+    if (groups == nullptr || *groups->as<std::int64_t>() == 1) return want.kernel;
+    const Shape& shape = f_.type(f_.operands(id)[1]).shape();
+    const bool is_channelwise = shape[kernel.find('I')] == Dim(1);
+    return is_channelwise ? want.channelwise_kernel : want.grouped_kernel;
   }
 
   static Permutation between_kernels(const relay::Operator& op, const std::string& from,
@@ -290,6 +298,19 @@ std::string kernel_for(const std::string& data) {
   return "";
 }
 
+// What colons separate.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == ':') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
 Result<Desired> parse_desired(const std::vector<std::string>& texts) {
   Desired desired;
   for (const std::string& text : texts) {
@@ -303,19 +324,23 @@ Result<Desired> parse_desired(const std::vector<std::string>& texts) {
               .with_remedy("the operators are nn.conv1d, nn.conv2d, nn.conv3d, and each of them "
                            "with _transpose"));
     }
-    const std::string layouts = text.substr(colon + 1), data = layouts.substr(0, rank);
-    const std::string usual = kernel_for(data);
-    std::string kernel = usual;
-    if (layouts.size() > rank && layouts[rank] == ':') kernel = layouts.substr(rank + 1);
-    const bool is_whole = layouts.size() == rank || layouts == fmt::format("{}:{}", data, kernel);
-    if (usual.empty() || !is_whole ||
-        !std::is_permutation(kernel.begin(), kernel.end(), usual.begin(), usual.end())) {
+    const std::string layouts = text.substr(colon + 1);
+    std::vector<std::string> kernels = parts_of(layouts);
+    const std::string data = kernels.front();
+    kernels.erase(kernels.begin());
+    const std::string usual = data.size() == rank ? kernel_for(data) : "";
+    const bool are_kernels = std::all_of(kernels.begin(), kernels.end(), [&](const auto& kernel) {
+      return std::is_permutation(kernel.begin(), kernel.end(), usual.begin(), usual.end());
+    });
+    if (usual.empty() || kernels.size() > 2 || !are_kernels) {
       return fail(error(Code::kBadPassOption, {},
                         "pass `convert-layout`: `{}` cannot have layout `{}`", name, layouts)
                       .with_remedy("channels are second (NCHW) or last (NHWC), kernels as usual or "
-                                   "named (NHWC:OHWI)"));
+                                   "named (NHWC:OHWI), for several groups as well "
+                                   "(NHWC:OHWI:OHWI)"));
     }
-    desired[name] = {data, usual, kernel};
+    kernels.resize(2, usual);  // where they are not named
+    desired[name] = {data, usual, kernels[0], kernels[1]};
   }
   return desired;
 }

@@ -31,6 +31,7 @@ struct ManagerOutcome {
   Module module;
   std::vector<PassTime> times;
   std::vector<Diagnostic> warnings;
+  std::vector<WeightRow> weights;  // of quantize-weights
 };
 
 Result<ManagerOutcome> run_passes(Module module, std::span<const PassCall> calls,

@@ -2,6 +2,7 @@
 #include "passes/packed_weight.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <thread>
@@ -114,20 +115,32 @@ Tensor words_of(const Matrix& matrix, const Encoding& encoding, std::int64_t wor
                 Blob::adopt(in_tiles<std::uint32_t>(matrix.columns, words, word)));
 }
 
-// A number for each block of a column.
-Tensor parameters_of(const Tensor& t, bool has_rows_of_terms, std::int64_t offset) {
-  if (t.is_scalar()) {
-    return Tensor::scalar(static_cast<float>(element_as_double(t, 0) + static_cast<double>(offset)),
-                          kFloat32);
-  }
+// `number(place)` for each block of a column, as T is stored.
+template <class T, class F>
+Tensor in_blocks(const Tensor& t, bool has_rows_of_terms, DType dtype, const F& number) {
   const std::int64_t columns = t.shape[has_rows_of_terms ? 0 : 1];
   const std::int64_t blocks = t.shape[has_rows_of_terms ? 1 : 0];
-  const auto number = [&](std::int64_t column, std::int64_t i) {
-    const std::int64_t place = has_rows_of_terms ? column * blocks + i : i * columns + column;
+  const auto at = [&](std::int64_t column, std::int64_t i) {
+    return number(has_rows_of_terms ? column * blocks + i : i * columns + column);
+  };
+  return Tensor({tiles_of(columns), blocks, kColumnsOfATile}, dtype,
+                Blob::adopt(in_tiles<T>(columns, blocks, at)));
+}
+
+// A number for each block of a column: in half the size where that loses nothing.
+Tensor parameters_of(const Tensor& t, bool has_rows_of_terms, std::int64_t offset) {
+  constexpr std::uint32_t kLost = 0xffff;
+  const auto number = [&](std::int64_t place) {
     return static_cast<float>(element_as_double(t, place) + static_cast<double>(offset));
   };
-  return Tensor({tiles_of(columns), blocks, kColumnsOfATile}, kFloat32,
-                Blob::adopt(in_tiles<float>(columns, blocks, number)));
+  const auto bits = [&](std::int64_t place) { return std::bit_cast<std::uint32_t>(number(place)); };
+  if (t.is_scalar()) return Tensor::scalar(number(0), kFloat32);
+  bool is_exact = true;
+  for (std::int64_t i = 0; i < t.num_elements(); ++i) is_exact = is_exact && (bits(i) & kLost) == 0;
+  if (!is_exact) return in_blocks<float>(t, has_rows_of_terms, kFloat32, number);
+  return in_blocks<std::uint16_t>(t, has_rows_of_terms, kBFloat16, [&](std::int64_t place) {
+    return static_cast<std::uint16_t>(bits(place) >> 16);
+  });
 }
 
 bool is_moderate(const Tensor& scale) {

@@ -21,9 +21,10 @@ struct PackedWeight {
 };
 
 // The matrix whose blocks lie along the terms of a product, which are its rows with
-// `has_rows_of_terms`, else its columns, in tiles of columns; bytes that hold four bits take half
-// the size. Nothing where blocks lie along the other dimension, where they fill no words, or where
-// a scale is so large that products of it overflow.
+// `has_rows_of_terms`, else its columns, in tiles of columns; bytes that hold four bits, and
+// scales and zero points
+// that bfloat16 holds, take half the size. Nothing where blocks lie along the other
+// dimension, where they fill no words, or where a scale is so large that products of it overflow.
 std::optional<PackedWeight> packed_weight(const BlockConstants& constants, bool has_rows_of_terms);
 
 }  // namespace tessera::passes

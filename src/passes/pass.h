@@ -13,6 +13,7 @@
 
 #include "diagnostics/diagnostic.h"
 #include "module/module.h"
+#include "passes/weights_report.h"
 #include "relay/operator.h"
 #include "relay/patterns/pattern_table.h"
 
@@ -26,6 +27,7 @@ struct PassContext {
   std::span<const relay::PatternTable> pattern_tables = {};
   // A line about what a pass tries with patterns, and why it declines; empty if nobody listens.
   std::function<void(const std::string&)> trace_patterns = {};
+  std::vector<WeightRow> weights = {};  // of quantize-weights: what became of them
 };
 
 // One file `<name with underscores>.cc` defines `extern const Pass <that>`, one line in passes.def

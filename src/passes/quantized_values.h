@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of eight bits that a model makes wider before it multiplies them, for
-// convert-quantized-products.
+// the passes that multiply integers.
 #pragma once
 
 #include <optional>
@@ -41,6 +41,8 @@ class QuantizedValues {
   // int8, and of the other one a number of its own type that the sums of a constant weight account
   // for.
   bool suits_integers(const Quantized& x, const Quantized& weight) const;
+  // Is it a whole number that x of this type may be?
+  bool is_zero_point_of(relay::NodeId zero, DType narrow) const;
   // Has it one scale, or one for each element of that dimension?
   bool has_scale_along(const Quantized& q, std::size_t axis) const;
 
@@ -66,8 +68,6 @@ class QuantizedValues {
  private:
   bool holds_only(relay::NodeId id, double value) const;
   relay::NodeId source(relay::NodeId id, bool up_to_bytes) const;
-  // Is it a whole number that x of this type may be?
-  bool is_zero_point_of(relay::NodeId zero, DType narrow) const;
 
   const relay::Function& f_;
   const ConstantPool& pool_;

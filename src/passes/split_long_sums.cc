@@ -7,9 +7,9 @@
 
 #include "constants/integer_sums.h"
 #include "ops/attrs/conv.h"
-#include "ops/attrs/matmul.h"
 #include "passes/pass.h"
 #include "passes/quantized_values.h"
+#include "passes/row_product.h"
 #include "relay/operator.h"
 
 namespace tessera::passes {
@@ -87,16 +87,12 @@ class Splitter {
     const Ints& shape = s.weight->shape;
     const std::size_t rank = f_.type(s.x.x).rank();
     if (shape.size() != 2 || rank < 2) return std::nullopt;
-    bool has_rows_of_terms = true;
-    if (relay::is_call_of(f_, id, "nn.matmul")) {
-      const auto p = relay::read_attrs<ops::MatmulAttrs>(f_.as<relay::OpCall>(id)->attrs);
-      if (p.transpose_a) return std::nullopt;
-      has_rows_of_terms = p.transpose_b;
-    }
+    const auto p = row_product(f_, id);
+    if (!p) return std::nullopt;
     s.x_axis = rank - 1;
-    s.weight_axis = has_rows_of_terms ? 1 : 0;
+    s.weight_axis = p->has_rows_of_terms ? 1 : 0;
     s.terms_of_channel = 1;
-    s.order = weight_order(shape[1 - s.weight_axis], shape[s.weight_axis], has_rows_of_terms);
+    s.order = weight_order(shape[1 - s.weight_axis], shape[s.weight_axis], p->has_rows_of_terms);
     return s;
   }
 

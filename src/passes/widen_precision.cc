@@ -27,19 +27,25 @@ constexpr relay::AttrRule kSixteenBits{
 
 struct WidenPrecisionOptions {
   Names dtypes = {"float16", "bfloat16"};
+  Names products;  // types whose products of matrices stay
   static constexpr auto fields =
-      std::tuple{relay::attr("dtypes", &WidenPrecisionOptions::dtypes, kSixteenBits)};
+      std::tuple{relay::attr("dtypes", &WidenPrecisionOptions::dtypes, kSixteenBits),
+                 relay::attr("products", &WidenPrecisionOptions::products, kSixteenBits)};
 };
 
+std::vector<DType> types_of(const Names& names) {
+  std::vector<DType> types;
+  for (const std::string& name : names) types.push_back(*sixteen_bits(name));
+  return types;
+}
+
 Result<Module> run_widen_precision(Module module, PassContext& context) {
-  std::vector<DType> narrow;
-  for (const std::string& name : relay::read_attrs<WidenPrecisionOptions>(context.options).dtypes) {
-    narrow.push_back(*sixteen_bits(name));
-  }
-  return map_optimizable(std::move(module),
-                         [&](const relay::Function& f, const ConstantPool& pool) {
-                           return convert_precision(f, pool, plan_widening(f, pool, narrow));
-                         });
+  const auto options = relay::read_attrs<WidenPrecisionOptions>(context.options);
+  const std::vector<DType> narrow = types_of(options.dtypes), products = types_of(options.products);
+  return map_optimizable(
+      std::move(module), [&](const relay::Function& f, const ConstantPool& pool) {
+        return convert_precision(f, pool, plan_widening(f, pool, narrow, products));
+      });
 }
 
 }  // namespace

@@ -23,9 +23,11 @@ constexpr Forms kNarrow = 1, kWide = 2;
 
 class WideningPlanner {
  public:
-  WideningPlanner(const relay::Function& f, const ConstantPool& pool, std::vector<DType> narrow)
+  WideningPlanner(const relay::Function& f, const ConstantPool& pool, std::vector<DType> narrow,
+                  std::vector<DType> products)
       : f_(f),
         pool_(pool),
+        products_(std::move(products)),
         closed_(closed_bodies(f)),
         live_(relay::live_nodes(f)),
         comes_(f.num_nodes(), 0),
@@ -57,6 +59,9 @@ class WideningPlanner {
                                       return is_affected(o);
                                     }));
   }
+  WideningRule::Kind kind_of(NodeId id) const {
+    return is_matrix_product(f_, id, products_) ? WideningRule::kKeeps : widening_kind(f_, id);
+  }
   bool is_closed(NodeId id) const { return static_cast<bool>(closed_[f_[id].region.index()]); }
 
   // Is it its operands under another name?
@@ -80,7 +85,7 @@ class WideningPlanner {
     if (is_closed(id)) return kNarrow;
     const bool is_call = f_.op(id) != nullptr;
     if (!is_call && !is_transparent(id)) return kNarrow;
-    const WideningRule::Kind kind = is_call ? widening_kind(f_, id) : WideningRule::kMoves;
+    const WideningRule::Kind kind = is_call ? kind_of(id) : WideningRule::kMoves;
     if (kind == WideningRule::kKeeps) return kNarrow;
     if (kind == WideningRule::kComputes) return kWide;
     Forms forms = 0;
@@ -102,7 +107,7 @@ class WideningPlanner {
   }
 
   bool computes_wide(NodeId id) const {
-    const WideningRule::Kind kind = widening_kind(f_, id);
+    const WideningRule::Kind kind = kind_of(id);
     if (kind != WideningRule::kMoves) return kind == WideningRule::kComputes;
     const Forms comes = comes_[id.index()], wanted = wanted_[id.index()];
     if (comes == kWide) return true;
@@ -118,7 +123,7 @@ class WideningPlanner {
 
   void note_wide_constants(NodeId id) {
     if (comes_[id.index()] != kWide || f_.op(id) == nullptr) return;
-    if (widening_kind(f_, id) != WideningRule::kComputes) return;
+    if (kind_of(id) != WideningRule::kComputes) return;
     for (const NodeId o : f_.operands(id)) wide_constants_.insert(bytes_of(o));
   }
 
@@ -157,6 +162,7 @@ class WideningPlanner {
 
   const relay::Function& f_;
   const ConstantPool& pool_;
+  const std::vector<DType> products_;
   const std::vector<relay::RegionId> closed_;  // by region
   const std::vector<bool> live_;               // by node, as the two below
   std::vector<Forms> comes_, wanted_;
@@ -167,8 +173,8 @@ class WideningPlanner {
 }  // namespace
 
 ConversionPlan plan_widening(const relay::Function& f, const ConstantPool& pool,
-                             std::vector<DType> narrow) {
-  return WideningPlanner(f, pool, std::move(narrow)).run();
+                             std::vector<DType> narrow, std::vector<DType> products) {
+  return WideningPlanner(f, pool, std::move(narrow), std::move(products)).run();
 }
 
 }  // namespace tessera::passes

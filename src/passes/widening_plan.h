@@ -17,8 +17,9 @@
 
 namespace tessera::passes {
 
-// `narrow`: the types that become float32. Needs types.
+// `narrow`: the types that become float32; `products`: those in which products of matrices stay.
+// Needs types.
 ConversionPlan plan_widening(const relay::Function& f, const ConstantPool& pool,
-                             std::vector<DType> narrow);
+                             std::vector<DType> narrow, std::vector<DType> products = {});
 
 }  // namespace tessera::passes

@@ -7,6 +7,7 @@
 
 #include "passes/float_types.h"
 #include "passes/widening_rules.h"
+#include "relay/function_attributes.h"
 #include "relay/operator.h"
 
 namespace tessera::passes {
@@ -29,18 +30,20 @@ bool reads_or_makes(const relay::Function& f, NodeId id, DType dtype) {
 
 }  // namespace
 
-WideningReport widening_report(const Module& module, std::span<const DType> narrow) {
+WideningReport widening_report(const Module& module, std::span<const DType> narrow,
+                               std::span<const DType> products) {
   WideningReport report;
   std::set<DType> found;
   std::set<const Blob*> blobs;
   for (const auto& [name, f] : module.functions) {
+    if (!relay::is_optimizable(f)) continue;  // a back end's own
     for (std::size_t i = 0; i < f.num_nodes(); ++i) {
       const NodeId id(i);
       if (const auto* constant = f.as<relay::Constant>(id)) {
         const Tensor& t = module.constants.resolve(constant->value);
         if (blobs.insert(t.blob.get()).second) report.constant_bytes += t.size_bytes();
       }
-      if (!computes(f, id)) continue;
+      if (!computes(f, id) || is_matrix_product(f, id, products)) continue;
       bool is_narrow = false;
       for (const DType dtype : narrow) {
         if (!reads_or_makes(f, id, dtype)) continue;

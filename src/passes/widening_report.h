@@ -11,13 +11,14 @@
 
 namespace tessera::passes {
 
-// What widen-precision finds to do. Needs types.
+// What widen-precision finds to do, with products of matrices of some types that stay. Needs types.
 struct WideningReport {
   std::vector<DType> dtypes;        // of those asked for, the ones that are computed in
   int operators = 0;                // calls that compute in them
-  std::int64_t constant_bytes = 0;  // of all constants of the module's functions
+  std::int64_t constant_bytes = 0;  // of all constants that passes see
 };
-WideningReport widening_report(const Module& module, std::span<const DType> narrow);
+WideningReport widening_report(const Module& module, std::span<const DType> narrow,
+                               std::span<const DType> products = {});
 
 // The report of a module that is not made narrow at all, with one reason. Needs types.
 PrecisionReport unchanged_precision(const Module& module, DType low, const std::string& why);

@@ -34,4 +34,15 @@ WideningRule::Kind widening_kind(const relay::Function& f, relay::NodeId call) {
   return WideningRule::kComputes;
 }
 
+bool is_matrix_product(const relay::Function& f, relay::NodeId call,
+                       std::span<const DType> dtypes) {
+  constexpr std::string_view kProducts[] = {"nn.batch_matmul", "nn.dense", "nn.matmul"};
+  if (std::ranges::find(kProducts, f.op(call)->name) == std::end(kProducts)) return false;
+  const auto operands = f.operands(call);
+  return std::ranges::all_of(operands, [&](relay::NodeId o) {
+    const Type& type = f.type(o);
+    return type.is_tensor() && std::ranges::find(dtypes, type.dtype()) != dtypes.end();
+  });
+}
+
 }  // namespace tessera::passes

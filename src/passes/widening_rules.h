@@ -28,4 +28,8 @@ std::span<const WideningRule> widening_rules();
 // to agree with the values that they choose from. Needs types.
 WideningRule::Kind widening_kind(const relay::Function& f, relay::NodeId call);
 
+// Is it a product of matrices of one of these types, which machines may have instructions for that
+// have none for other calls on the type? Needs types.
+bool is_matrix_product(const relay::Function& f, relay::NodeId call, std::span<const DType> dtypes);
+
 }  // namespace tessera::passes

@@ -10,17 +10,9 @@ namespace tessera::plan {
 using tir::Buffer;
 using tir::Stmt;
 
-bool is_on_host(const Buffer& buffer) { return buffer->scope == tir::MemoryScope::kStack; }
-
 bool computes_on_cpu(const Module& module, const std::string& symbol) {
-  const Extern& e = module.externs.at(symbol);
-  if (e.artifact < 0) {
-    const auto& attrs = module.prim_funcs.at(symbol).attrs;
-    const auto target = attrs.find("target");
-    return target != attrs.end() && target->second == "cpu";
-  }
-  const TargetKind* kind = find_target_kind(e.backend);
-  return kind == nullptr || kind->device == DeviceType::kCpu;
+  const std::optional<MemorySpace>& space = module.externs.at(symbol).space;
+  return space && is_on_host(*space);
 }
 
 std::vector<bool> copied_for_cpu(const tir::CallKernel& call, const tir::PrimFunc& kernel) {

@@ -11,10 +11,8 @@ namespace tessera::plan {
 std::string replay_obstacle(const tir::PrimFunc& main, const Module& module,
                             const MemoryPlan& plan);
 // Does the kernel or back-end function compute on the cpu, whatever the module is compiled for? Of
-// kernels those do that find sizes, or what sizes are made of: their attribute `target` is "cpu".
+// kernels those do that find sizes, or what sizes are made of.
 bool computes_on_cpu(const Module& module, const std::string& symbol);
-// Is the buffer in memory of the host: in the program's frame, or an input that it reads itself?
-bool is_on_host(const tir::Buffer& buffer);
 // Which tensors of a call of a kernel that computes on the cpu are the device's, inputs and then
 // outputs: those are copied. What the kernel does not read is not.
 std::vector<bool> copied_for_cpu(const tir::CallKernel& call, const tir::PrimFunc& kernel);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory planning of a host program (architecture section 9; relay-spec 8.8, 8.9): every allocation
-// and every back end's workspace gets a byte offset in a pool. Those whose live ranges do not meet
-// may share bytes.
+// Memory planning of a host program: every allocation and every back end's workspace gets a byte
+// offset in a pool. Those whose live ranges do not meet may share bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,45 +10,25 @@
 
 #include "diagnostics/diagnostic.h"
 #include "module/module.h"
+#include "plan/constants.h"
+#include "plan/options.h"
+#include "plan/problem.h"
 #include "tir/index_form.h"
 
 namespace tessera::plan {
 
-// Ticks count the program's statements in order; both ends are inclusive.
-struct TickRange {
-  std::int64_t first = 0, last = 0;
+// Where an input or output lies, unless the caller has it elsewhere.
+struct PortPlace {
+  Placement at;
+  std::int64_t bytes = 0;  // for the largest dimensions
 };
-
-// Something that needs bytes for a time. A use inside a loop counts for the whole loop.
-struct Need {
-  std::string name;        // of the buffer, or "workspace of SYMBOL"
-  std::int64_t bytes = 0;  // for the largest dimensions; -1: of the heap
-  std::int64_t align_bytes = 64;
-  std::vector<TickRange> live;  // ascending; a buffer has one, a workspace one for each call
-};
-
-struct Placement {
-  std::string pool;
-  std::int64_t offset = 0;
-};
-
-struct Pool {
-  std::string name = "arena";
-  std::int64_t limit_bytes = -1;         // -1: as large as needed
-  std::int64_t bytes = 0;                // used, after planning
-  DeviceType device = DeviceType::kCpu;  // whose memory
-};
-
-// Places needs, largest first (then by name); each at the lowest offset of the first pool where it
-// fits beside those whose live ranges meet its own. Relay-spec 8.9 "greedy by size", with gaps
-// filled.
-Result<std::vector<Placement>> place_greedy_by_size(const std::vector<Need>& needs,
-                                                    std::vector<Pool>& pools);
 
 // The plan of one host program.
 struct MemoryPlan {
   std::vector<Pool> pools;
   std::map<const tir::BufferNode*, Placement> buffers;  // Allocate statements of kGlobal scope
+  // Inputs and outputs, where the options ask for places.
+  std::map<const tir::BufferNode*, PortPlace> ports;
   // Those whose size has no bound or is decided after their definition: a piece of the instance's
   // heap, which grows; what never lives at the same time shares one.
   std::map<const tir::BufferNode*, int> heap;
@@ -60,10 +39,15 @@ struct MemoryPlan {
   std::vector<Need> needs;            // for reports, in order of allocation
   std::vector<Placement> placements;  // of `needs`
   std::int64_t pressure_bytes = 0;    // the most that lives at once
+  ConstantPlan constants;
 };
 
 // Plans `main`'s allocations and the workspaces of the module's externs that it calls.
-Result<MemoryPlan> plan_memory(const tir::PrimFunc& main, const Module& module);
+Result<MemoryPlan> make_plan(const tir::PrimFunc& main, const Module& module,
+                             const PlanOptions& options = {});
+
+// Of all pools together.
+std::int64_t pool_bytes(const MemoryPlan& plan);
 
 // What is known of the formal dimensions of a host program: the ranges of the symbols of their
 // names.

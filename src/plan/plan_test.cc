@@ -1,191 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/plan.h"
 
-#include <algorithm>
-#include <random>
-
 #include <gtest/gtest.h>
 
 #include "plan/liveness.h"
+#include "plan/testing/sound_plan.h"
 #include "tir/expr_ops.h"
 #include "tir/stmt.h"
+#include "types/target_list.h"
 
 namespace tessera::plan {
 namespace {
-
-// A need without alignment, so that the sizes of the specification's examples count alone.
-Need need(std::string name, std::int64_t bytes, std::vector<TickRange> live) {
-  return {std::move(name), bytes, 1, std::move(live)};
-}
-
-bool live_together(const Need& a, const Need& b) {
-  for (const TickRange& x : a.live) {
-    for (const TickRange& y : b.live) {
-      if (x.first <= y.last && y.first <= x.last) return true;
-    }
-  }
-  return false;
-}
-
-// What every plan must be: aligned, within its pools, and nothing in the way of anything else.
-void expect_sound(const std::vector<Need>& needs, const std::vector<Placement>& at,
-                  const std::vector<Pool>& pools) {
-  ASSERT_EQ(needs.size(), at.size());
-  for (std::size_t i = 0; i < needs.size(); ++i) {
-    EXPECT_EQ(at[i].offset % needs[i].align_bytes, 0) << needs[i].name;
-    const auto pool = std::find_if(pools.begin(), pools.end(),
-                                   [&](const Pool& p) { return p.name == at[i].pool; });
-    ASSERT_NE(pool, pools.end());
-    EXPECT_LE(at[i].offset + needs[i].bytes, pool->bytes);
-    for (std::size_t j = 0; j < i; ++j) {
-      if (at[i].pool != at[j].pool || !live_together(needs[i], needs[j])) continue;
-      EXPECT_TRUE(at[i].offset + needs[i].bytes <= at[j].offset ||
-                  at[j].offset + needs[j].bytes <= at[i].offset)
-          << needs[i].name << " and " << needs[j].name;
-    }
-  }
-}
-
-std::vector<std::int64_t> offsets(const std::vector<Placement>& placements) {
-  std::vector<std::int64_t> out;
-  for (const Placement& p : placements) out.push_back(p.offset);
-  return out;
-}
-
-TEST(GreedyBySize, ThreeThatLiveTogether) {
-  const std::vector<Need> needs = {need("bi_a", 10, {{0, 2}}), need("bi_b", 10, {{1, 3}}),
-                                   need("bi_c", 10, {{2, 4}})};
-  std::vector<Pool> pools = {{}};
-  const auto placed = place_greedy_by_size(needs, pools);
-  ASSERT_TRUE(placed);
-  EXPECT_EQ(offsets(*placed), (std::vector<std::int64_t>{0, 10, 20}));
-  EXPECT_EQ(pools[0].bytes, 30);
-}
-
-TEST(GreedyBySize, ChainOfSix) {
-  std::vector<Need> needs;
-  const std::int64_t sizes[] = {10, 20, 100, 40, 50, 50};
-  for (std::int64_t i = 0; i < 6; ++i) {
-    needs.push_back(need(std::string(1, static_cast<char>('a' + i)), sizes[i], {{i, i + 1}}));
-  }
-  std::vector<Pool> pools = {{}};
-  const auto placed = place_greedy_by_size(needs, pools);
-  ASSERT_TRUE(placed);
-  expect_sound(needs, *placed, pools);
-  EXPECT_EQ(pools[0].bytes, 140);
-}
-
-// The specification's fan-out of seven with its conflicts taken both ways: each is a tick at which
-// the two live. b, c, d, e live together, which is 210 bytes.
-TEST(GreedyBySize, FanOutOfSeven) {
-  std::vector<Need> needs;
-  const std::int64_t sizes[] = {10, 20, 100, 40, 50, 60, 70};
-  for (int i = 0; i < 7; ++i) {
-    needs.push_back(need(std::string(1, static_cast<char>('a' + i)), sizes[i], {}));
-  }
-  std::int64_t tick = 0;
-  for (const std::string pair :
-       {"ab", "ac", "bc", "be", "bd", "cd", "ce", "de", "df", "ef", "fg"}) {
-    for (const char name : pair) {
-      needs[static_cast<std::size_t>(name - 'a')].live.push_back({tick, tick});
-    }
-    tick += 2;
-  }
-  std::vector<Pool> pools = {{}};
-  const auto placed = place_greedy_by_size(needs, pools);
-  ASSERT_TRUE(placed);
-  expect_sound(needs, *placed, pools);
-  EXPECT_GE(pools[0].bytes, 210);
-  EXPECT_LE(pools[0].bytes, 220);
-}
-
-TEST(GreedyBySize, GapsAreFilled) {
-  // b lies after a; once a is gone, c fits before b.
-  const std::vector<Need> needs = {need("a", 60, {{0, 1}}), need("b", 50, {{1, 3}}),
-                                   need("c", 40, {{3, 4}})};
-  std::vector<Pool> pools = {{}};
-  const auto placed = place_greedy_by_size(needs, pools);
-  ASSERT_TRUE(placed);
-  EXPECT_EQ(offsets(*placed), (std::vector<std::int64_t>{0, 60, 0}));
-  EXPECT_EQ(pools[0].bytes, 110);
-}
-
-TEST(GreedyBySize, AlignmentMovesOffsetsUp) {
-  std::vector<Need> needs = {need("a", 10, {{0, 1}}), need("b", 9, {{0, 1}})};
-  needs[1].align_bytes = 64;
-  std::vector<Pool> pools = {{}};
-  const auto placed = place_greedy_by_size(needs, pools);
-  ASSERT_TRUE(placed);
-  EXPECT_EQ(offsets(*placed), (std::vector<std::int64_t>{0, 64}));
-  EXPECT_EQ(pools[0].bytes, 73);
-}
-
-TEST(GreedyBySize, APoolThatIsTooSmallIsAnError) {
-  const std::vector<Need> needs = {need("bi_a", 10, {{0, 1}}), need("bi_b", 10, {{0, 1}}),
-                                   need("bi_c", 10, {{0, 1}})};
-  std::vector<Pool> pools = {{"small", 10, 0}};
-  const auto placed = place_greedy_by_size(needs, pools);
-  ASSERT_FALSE(placed);
-  const Diagnostic& d = placed.error().list.front();
-  EXPECT_NE(d.message.find("`bi_b` (10 bytes)"), std::string::npos) << d.message;
-  EXPECT_FALSE(d.remedy.empty());
-}
-
-TEST(GreedyBySize, ASmallPoolFillsUpBeforeTheNext) {
-  const std::vector<Need> needs = {need("a", 80, {{0, 2}}), need("b", 30, {{0, 2}}),
-                                   need("c", 20, {{0, 2}}), need("d", 30, {{3, 3}})};
-  std::vector<Pool> pools = {{"fast", 100, 0}, {"slow", -1, 0}};
-  const auto placed = place_greedy_by_size(needs, pools);
-  ASSERT_TRUE(placed);
-  expect_sound(needs, *placed, pools);
-  std::vector<std::string> names;
-  for (const Placement& p : *placed) names.push_back(p.pool);
-  EXPECT_EQ(names, (std::vector<std::string>{"fast", "slow", "fast", "fast"}));
-  EXPECT_EQ(pools[0].bytes, 100);
-  EXPECT_EQ(pools[1].bytes, 30);
-}
-
-TEST(GreedyBySize, RandomNeedsNeverOverlap) {
-  for (unsigned seed = 0; seed < 50; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937 random(seed);
-    std::vector<Need> needs;
-    for (int i = 0; i < 60; ++i) {
-      Need n = need("n" + std::to_string(i), random() % 500, {});
-      n.align_bytes = std::int64_t{1} << random() % 7;
-      std::int64_t tick = random() % 40;
-      for (unsigned r = random() % 3 + 1; r > 0; --r) {
-        const std::int64_t last = tick + random() % 10;
-        n.live.push_back({tick, last});
-        tick = last + 1 + random() % 5;
-      }
-      needs.push_back(std::move(n));
-    }
-    std::vector<Pool> pools = {{"small", 700, 0}, {"rest", -1, 0}};
-    const auto placed = place_greedy_by_size(needs, pools);
-    ASSERT_TRUE(placed);
-    expect_sound(needs, *placed, pools);
-    EXPECT_LE(pools[0].bytes, 700);
-    std::vector<Pool> again = {{"small", 700, 0}, {"rest", -1, 0}};
-    EXPECT_EQ(offsets(*placed), offsets(*place_greedy_by_size(needs, again)));
-  }
-}
-
-// All steps of an unrolled recurrence live until the last one.
-TEST(GreedyBySize, ThousandsThatLiveTogether) {
-  std::vector<Need> needs;
-  for (int i = 0; i < 6000; ++i) {
-    needs.push_back(need("n" + std::to_string(i), 1 + i % 7, {{i, 6000}}));
-    needs.back().align_bytes = 4;
-  }
-  std::vector<Pool> pools = {{"small", 100, 0}, {"rest", -1, 0}};
-  const auto placed = place_greedy_by_size(needs, pools);
-  ASSERT_TRUE(placed);
-  expect_sound(needs, *placed, pools);
-  EXPECT_LE(pools[0].bytes, 100);
-}
-
-// ---- Host programs ----
 
 tir::Buffer buffer(const std::string& name, std::int64_t floats) {
   return tir::make_buffer(name, kFloat32, {tir::int_imm(floats)});
@@ -251,7 +76,7 @@ TEST_F(PlanTest, AViewKeepsItsSourceAlive) {
   ASSERT_EQ(found.needs.size(), 2u);  // the view needs nothing of its own
   expect_range(found.needs[0], 0, 2);
   EXPECT_EQ(found.of_buffer.at(view.get()), found.of_buffer.at(a.get()));
-  const auto plan = plan_memory(host(x, y, body), module_);
+  const auto plan = make_plan(host(x, y, body), module_);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->buffers.at(view.get()).offset, plan->buffers.at(a.get()).offset);
 }
@@ -281,7 +106,7 @@ TEST_F(PlanTest, BranchesShareMemory) {
   expect_range(found.needs[found.of_buffer.at(c.get())], 1, 5);
   expect_range(found.needs[found.of_buffer.at(a.get())], 3, 4);
   expect_range(found.needs[found.of_buffer.at(b.get())], 5, 6);
-  const auto plan = plan_memory(host(x, y, body), module_);
+  const auto plan = make_plan(host(x, y, body), module_);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->buffers.at(a.get()).offset, plan->buffers.at(b.get()).offset);
 }
@@ -311,22 +136,23 @@ TEST_F(PlanTest, AWorkspaceLivesDuringItsCalls) {
   const Need& workspace = found.needs[found.of_workspace.at("f")];
   ASSERT_EQ(workspace.live.size(), 2u);
   EXPECT_EQ(workspace.live[1].first, 2);
-  const auto plan = plan_memory(host(x, y, body), module_);
+  const auto plan = make_plan(host(x, y, body), module_);
   ASSERT_TRUE(plan);
-  expect_sound(plan->needs, plan->placements, plan->pools);
+  testing::expect_sound(plan->needs, plan->placements, plan->pools);
   EXPECT_EQ(plan->pressure_bytes, 1000 + 32);
   EXPECT_EQ(plan->workspaces.at("f").offset, 0);
 }
 
 TEST_F(PlanTest, ThePlanIsText) {
-  const auto plan = plan_memory(
+  const auto plan = make_plan(
       host(x, y,
            allocated({a, b},
                      tir::seq({call("f", {x}, {a}), call("g", {a}, {b}), call("h", {b}, {y})}))),
       module_);
   ASSERT_TRUE(plan);
   EXPECT_EQ(print_plan(*plan),
-            "pool arena 80 bytes; at most 48 bytes live at once\n"
+            "pool arena 80 bytes\n"
+            "at most 48 bytes live at once, in statement 1: b 32, a 16\n"
             "arena offset 64 bytes 16 a ticks 0..1\n"
             "arena offset 0 bytes 32 b ticks 1..2\n");
 }
@@ -345,7 +171,7 @@ TEST_F(PlanTest, SizesThatAreKnownAtRunTime) {
   main.dims = {n, m};
   module_.symbols["n"] = {"n", 1, 8, 1, std::nullopt};
   module_.symbols["m"] = {"m", 1, -1, 1, std::nullopt};
-  const auto plan = plan_memory(main, module_);
+  const auto plan = make_plan(main, module_);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->pools[0].bytes, 8 * 2 * 4);
   EXPECT_EQ(plan->buffers.size(), 1u);
@@ -364,7 +190,7 @@ TEST_F(PlanTest, ABoundFarAboveIsNoReasonToReserve) {
                                                call("f", {closed}, {y})})));
   main.dims = {n};
   module_.symbols["n"] = {"n", 1, -1, 1, std::nullopt};
-  const auto plan = plan_memory(main, module_);
+  const auto plan = make_plan(main, module_);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->pools[0].bytes, 4'000'000'000);
   EXPECT_TRUE(plan->heap.contains(open.get()));
@@ -372,18 +198,62 @@ TEST_F(PlanTest, ABoundFarAboveIsNoReasonToReserve) {
 
 // A state of [0, ?], say: it never has an element, but is reserved like all whose sizes are found.
 TEST_F(PlanTest, AnExtentOfNothingDoesNotPlaceWhatIsReserved) {
-  const tir::Buffer sizes = tir::make_buffer("sizes", kInt64, {2}, tir::MemoryScope::kStack);
+  const tir::Buffer sizes = tir::make_host_buffer("sizes", kInt64, {2}, tir::MemoryScope::kStack);
   const tir::Buffer late =
       tir::make_buffer("late", kFloat32, {0, tir::load(sizes, {tir::Expr(1)})});
   const tir::PrimFunc main =
       host(x, y,
            allocated({sizes, late}, tir::seq({call("f", {x}, {sizes}), tir::Reserve::make(late),
                                               call("g", {x}, {late}), call("h", {late}, {y})})));
-  const auto plan = plan_memory(main, module_);
+  const auto plan = make_plan(main, module_);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->heap_count, 1);
   EXPECT_TRUE(plan->heap.contains(late.get()));
   EXPECT_FALSE(plan->buffers.contains(late.get()));
+}
+
+// An input lives from the begin of the program, an output to behind its end.
+TEST_F(PlanTest, InputsAndOutputsHaveRangesWhereTheyArePlaced) {
+  const tir::PrimFunc main =
+      host(x, y,
+           allocated({a, b}, tir::seq({call("f", {b}, {a}), call("g", {x, a}, {b}),
+                                       call("h", {b}, {y}), call("i", {y}, {a})})));
+  const Liveness found = compute_liveness(main, module_, ports_of(main, module_));
+  ASSERT_EQ(found.needs.size(), 4u);
+  expect_range(found.needs[0], 0, 1);  // x
+  expect_range(found.needs[1], 2, 4);  // y
+  PlanOptions options;
+  options.places_ports = true;
+  const auto plan = make_plan(main, module_, options);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->ports.size(), 2u);
+  EXPECT_EQ(plan->ports.at(y.get()).bytes, 16);
+  EXPECT_FALSE(plan->buffers.contains(x.get()));
+  EXPECT_TRUE(make_plan(main, module_)->ports.empty());
+}
+
+TEST_F(PlanTest, AnInputWithoutABoundHasNoPlace) {
+  const tir::Expr n = tir::make_var("n");
+  const tir::Buffer open = tir::make_buffer("open", kFloat32, {n});
+  tir::PrimFunc main = host(open, y, call("f", {open}, {y}));
+  main.dims = {n};
+  module_.symbols["n"] = {"n", 1, -1, 1, std::nullopt};
+  PlanOptions options;
+  options.places_ports = true;
+  const auto plan = make_plan(main, module_, options);
+  ASSERT_FALSE(plan);
+  EXPECT_NE(render(plan.error()).find("`open` has no place in a memory pool"), std::string::npos);
+  module_.symbols["n"].max = 8;
+  EXPECT_EQ(make_plan(main, module_, options)->ports.at(open.get()).bytes, 32);
+}
+
+TEST_F(PlanTest, OfADeviceTheCallerHoldsInputsAndOutputs) {
+  module_.targets = *parse_targets(std::vector<std::string>{"cuda"});
+  PlanOptions options;
+  options.places_ports = true;
+  const auto plan = make_plan(host(x, y, call("f", {x}, {y})), module_, options);
+  ASSERT_FALSE(plan);
+  EXPECT_NE(render(plan.error()).find("in programs for a CPU alone"), std::string::npos);
 }
 
 }  // namespace

@@ -18,11 +18,6 @@ using tir::BufferNode;
 using tir::Expr;
 using tir::Stmt;
 
-bool have_equal_shapes(const BufferNode& a, const BufferNode& b) {
-  return std::equal(a.shape.begin(), a.shape.end(), b.shape.begin(), b.shape.end(),
-                    [](const Expr& x, const Expr& y) { return tir::equal(x, y); });
-}
-
 // When a program first writes a buffer and last reads it, in terms of the buffers that views are
 // of. Steps are its statements in order; a branch or a loop is one.
 class UseOrder {
@@ -180,7 +175,7 @@ bool uses_view_of(const tir::PrimFunc& kernel, const Buffer& buffer) {
 }  // namespace
 
 bool passes_on(const tir::PrimFunc& kernel, const Buffer& input, const Buffer& output) {
-  if (input->dtype != output->dtype || !have_equal_shapes(*input, *output)) return false;
+  if (input->dtype != output->dtype || !tir::equal(input->shape, output->shape)) return false;
   if (uses_view_of(kernel, input) || uses_view_of(kernel, output)) return false;
   PassedOn passed(kernel, input);
   bool legal = true;
@@ -204,7 +199,7 @@ std::vector<std::vector<int>> shareable_inputs(const tir::PrimFunc& main, const 
       const Buffer& input = main.inputs[i];
       const int write = uses.first_write(port.buffer.get()), read = uses.last_read(input.get());
       const bool alike = input->dtype == port.buffer->dtype &&
-                         have_equal_shapes(*input, *port.buffer) && !is_on_host(input) &&
+                         tir::equal(input->shape, port.buffer->shape) && !is_on_host(input) &&
                          !is_on_host(port.buffer);
       if (!alike || write < 0 || read > write) continue;
       if (read < write || passes_on_in(uses, write, module, port.buffer.get(), input.get())) {

@@ -190,18 +190,6 @@ std::int32_t check_host(const char* what, const char* name, const tessera_tensor
               name_of(t.device).text);
 }
 
-std::int32_t bind_inputs(const tessera_program& program, const tessera_tensor* inputs,
-                         std::int32_t input_count, void** data) {
-  for (std::int32_t i = 0; i < input_count; ++i) {
-    const tessera_program_io& io = program.inputs[i];
-    if (std::int32_t status = check_host("input", io.name, inputs[i])) return status;
-    if (std::int32_t status = bind_input("input", io, inputs[i], io_align_bytes(io), &data[i])) {
-      return status;
-    }
-  }
-  return TESSERA_OK;
-}
-
 std::int32_t check_outputs(const tessera_program& program, const tessera_tensor* outputs,
                            std::int32_t output_count) {
   if (output_count != program.output_count) {

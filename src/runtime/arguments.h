@@ -18,10 +18,8 @@ struct ShapeText : TextBuffer {
 std::int32_t bind_shapes(const tessera_program& program, const tessera_tensor* inputs,
                          std::int32_t input_count, std::int64_t* dims);
 
-// Checks number, device, dtype, layout, alignment and null pointers; sets data[i] of each.
-std::int32_t bind_inputs(const tessera_program& program, const tessera_tensor* inputs,
-                         std::int32_t input_count, void** data);
-// The same of one tensor, apart from the device; `align_bytes`: of its data. `what` it is called.
+// Checks dtype, layout, alignment and null pointers of a tensor, not its device, and sets *data.
+// `align_bytes`: of its data. `what` it is called.
 std::int32_t bind_input(const char* what, const tessera_program_io& io, const tessera_tensor& input,
                         std::uint64_t align_bytes, void** data);
 

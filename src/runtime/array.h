@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 namespace tessera::runtime {
 
@@ -70,10 +71,10 @@ void destroy(T* object) {
 }
 
 // A zeroed, constructed T, or null. (operator new would bring the exception machinery with it.)
-template <class T>
-T* create() {
+template <class T, class... Args>
+T* create(Args&&... args) {
   void* memory = std::calloc(1, sizeof(T));
-  return memory == nullptr ? nullptr : ::new (memory) T();
+  return memory == nullptr ? nullptr : ::new (memory) T(std::forward<Args>(args)...);
 }
 
 }  // namespace tessera::runtime

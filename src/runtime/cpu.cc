@@ -110,6 +110,13 @@ int32_t tessera_cpu_has(const char* feature) {
   return hardware_has(feature);
 }
 
+int32_t tessera_suits_cpu(const tessera_program* program) {
+  for (int32_t i = 0; i < program->cpu_feature_count; ++i) {
+    if (tessera_cpu_has(program->cpu_features[i]) != 1) return 0;
+  }
+  return 1;
+}
+
 const char* tessera_host_arch(void) {
 #if defined(__x86_64__)
   return "x86-64";

@@ -23,7 +23,8 @@ Shares shares_of_output(const tessera_program& program, std::int32_t index) {
 }
 
 std::int32_t describe(const tessera_program_io* table, std::int32_t count, const char* what,
-                      std::int32_t index, tessera_io* io, const Shares& shares = {}) {
+                      std::int32_t index, tessera_io* io, const Shares& shares = {},
+                      const tessera_program_place* places = nullptr) {
   if (io == nullptr) return fail(TESSERA_INVALID_ARGUMENT, "`io` is a null pointer");
   if (index < 0 || index >= count) {
     return fail(TESSERA_INVALID_ARGUMENT, "there is no %s %d; the model has %d", what, index,
@@ -43,6 +44,10 @@ std::int32_t describe(const tessera_program_io* table, std::int32_t count, const
   full.max_bytes = bytes == UINT64_MAX ? 0 : bytes;
   full.shares = shares.inputs;
   full.share_count = shares.count;
+  if (places != nullptr && places[index].bytes > 0) {
+    full.pool = places[index].pool;
+    full.pool_offset = places[index].offset;
+  }
   return copy_versioned(full, io, "tessera_io");
 }
 
@@ -95,14 +100,16 @@ int32_t tessera_model_output_count(const tessera_model* model) {
 
 int32_t tessera_model_input(const tessera_model* model, int32_t index, tessera_io* io) {
   if (model == nullptr) return fail_null_model();
-  return describe(model->program->inputs, model->program->input_count, "input", index, io);
+  const tessera_program& program = *model->program;
+  return describe(program.inputs, program.input_count, "input", index, io, {}, program.places);
 }
 
 int32_t tessera_model_output(const tessera_model* model, int32_t index, tessera_io* io) {
   if (model == nullptr) return fail_null_model();
   const tessera_program& program = *model->program;
   return describe(program.outputs, program.output_count, "output", index, io,
-                  shares_of_output(program, index));
+                  shares_of_output(program, index),
+                  program.places == nullptr ? nullptr : program.places + program.input_count);
 }
 
 int32_t tessera_model_weight_count(const tessera_model* model) {

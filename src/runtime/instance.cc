@@ -11,6 +11,7 @@
 #include "runtime/device_run.h"
 #include "runtime/device_scope.h"
 #include "runtime/fork.h"
+#include "runtime/places.h"
 #include "runtime/threads.h"
 
 namespace tessera::runtime {
@@ -86,6 +87,24 @@ tessera_instance_options complete(const tessera_instance_options* given) {
   return options;
 }
 
+std::int32_t check_pool_options(const tessera_program& program,
+                                const tessera_instance_options& options) {
+  const bool any = options.pools != nullptr || options.pool_memory != nullptr;
+  if (options.pools != nullptr && options.pool_memory != nullptr) {
+    return fail(TESSERA_INVALID_ARGUMENT,
+                "`pools` and `pool_memory` are both given: leave one of them null");
+  }
+  if (!any && options.pool_count != 0) {
+    return fail(TESSERA_INVALID_ARGUMENT, "pool_count is %d, but `pools` is a null pointer",
+                options.pool_count);
+  }
+  if (any && options.pool_count != program.pool_count) {
+    return fail(TESSERA_INVALID_ARGUMENT, "%d pools given, the model has %d", options.pool_count,
+                program.pool_count);
+  }
+  return TESSERA_OK;
+}
+
 std::int32_t check_options(const tessera_program& program,
                            const tessera_instance_options& options) {
   constexpr std::size_t kFirst = offsetof(tessera_instance_options, no_replay);  // of the ABI
@@ -118,13 +137,23 @@ std::int32_t check_options(const tessera_program& program,
     return fail(TESSERA_INVALID_ARGUMENT, "an instance on CPU %d was asked for; there is only 0",
                 options.device.device_id);
   }
-  if (options.pools == nullptr && options.pool_count != 0) {
-    return fail(TESSERA_INVALID_ARGUMENT, "pool_count is %d, but `pools` is a null pointer",
-                options.pool_count);
+  return check_pool_options(program, options);
+}
+
+// What the caller says of the memory that it gives.
+std::int32_t check_given(const tessera_instance& instance, const tessera_program_pool& pool,
+                         const tessera_pool_memory& given) {
+  if (given.bytes < pool.bytes) {
+    return fail(TESSERA_INVALID_ARGUMENT,
+                "the memory given for pool `%s` has %" PRIu64 " bytes, and the pool needs %" PRIu64,
+                pool.name, given.bytes, pool.bytes);
   }
-  if (options.pools != nullptr && options.pool_count != program.pool_count) {
-    return fail(TESSERA_INVALID_ARGUMENT, "%d pools given, the model has %d", options.pool_count,
-                program.pool_count);
+  const tessera_device& device = instance.device;
+  if (given.device.device_type != device.device_type ||
+      given.device.device_id != device.device_id) {
+    return fail(TESSERA_INVALID_ARGUMENT,
+                "the memory given for pool `%s` is on %s, and the instance on %s", pool.name,
+                name_of(given.device).text, name_of(device).text);
   }
   return TESSERA_OK;
 }
@@ -138,6 +167,10 @@ std::int32_t set_up_pools(tessera_instance& instance, const tessera_instance_opt
   for (std::int32_t i = 0; i < program.pool_count; ++i) {
     const tessera_program_pool& pool = program.pools[i];
     void* given = options.pools == nullptr ? nullptr : options.pools[i];
+    if (options.pool_memory != nullptr && options.pool_memory[i].data != nullptr) {
+      given = options.pool_memory[i].data;
+      if (std::int32_t status = check_given(instance, pool, options.pool_memory[i])) return status;
+    }
     if (given == nullptr) {
       if (std::int32_t status = allocate_block(instance, pool.bytes, pool.align_bytes, pool.name,
                                                &instance.pools[i])) {
@@ -224,6 +257,7 @@ std::int32_t set_up(tessera_instance& instance, const tessera_instance_options& 
     if (std::int32_t status = set_up_device(instance, options.no_replay == 0)) return status;
   }
   if (std::int32_t status = set_up_pools(instance, options)) return status;
+  set_up_places(instance);
   if (std::int32_t status = set_up_calls(instance)) return status;
   if (std::int32_t status =
           instance.vendor_threads.run([&] { return create_instance_states(instance); })) {
@@ -327,7 +361,8 @@ void release_block(tessera_instance& instance, Block* block) {
 std::int32_t create_instance_states(tessera_instance& instance) {
   tessera_model& model = *instance.model;
   const tessera_program& program = *model.program;
-  if (!instance.backend_states.allocate(program.backend_count)) {
+  if (!instance.backend_states.allocate(program.backend_count) ||
+      !instance.notes.allocate(static_cast<std::size_t>(program.extern_count))) {
     return fail_out_of_memory("the states of back ends");
   }
   std::int32_t status;
@@ -347,7 +382,8 @@ std::int32_t create_instance_states(tessera_instance& instance) {
     if (b >= 0) states = {library->states[b], instance.backend_states[b], nullptr};
     const BackendArtifacts own = {&model.artifacts[model.artifact_of_extern[i]], 1};
     status = create_state(model, b, instance.device, instance.threads, own, states,
-                          program.externs[i].create_call_site_state, &states.call_site);
+                          program.externs[i].create_call_site_state, &states.call_site,
+                          &instance.notes[i]);
     if (status != TESSERA_OK) return status;
   }
   return TESSERA_OK;
@@ -355,6 +391,7 @@ std::int32_t create_instance_states(tessera_instance& instance) {
 
 void destroy_instance_states(tessera_instance& instance) {
   const tessera_program& program = *instance.model->program;
+  for (char* note : instance.notes) std::free(note);
   for (std::size_t i = instance.states.size(); i-- > 0;) {
     void* state = instance.states[i].call_site;
     const auto destroy_state = program.externs[i].destroy_call_site_state;

@@ -94,6 +94,7 @@ struct tessera_instance {
   tessera_call call;
   tessera::runtime::Array<tessera_call> extern_calls;
   tessera::runtime::Array<tessera_states> states;  // one an extern
+  tessera::runtime::Array<char*> notes;            // one an extern; null: nothing
   tessera::runtime::Array<void*> backend_states;   // instance states, one a back end
 
   tessera::runtime::Array<tessera::runtime::Block> weights;  // kept ones that were set

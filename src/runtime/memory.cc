@@ -9,14 +9,16 @@ int32_t tessera_instance_memory(tessera_instance* instance, tessera_memory* memo
   return alone(instance, [&] {
     tessera_memory all = TESSERA_MEMORY_INIT;
     const auto add = [&](const Block& block, std::uint64_t* bytes) {
+      if (!block.owned) return;  // a place in a pool
       *(block.device.device_type == TESSERA_CUDA_HOST ? &all.pinned_bytes : bytes) += block.bytes;
     };
     const auto add_all = [&](const Array<Block>& blocks, std::uint64_t* bytes) {
       for (const Block& block : blocks) add(block, bytes);
     };
     const DeviceWork& work = instance->work;
-    if (work.library != nullptr) all.constant_bytes = work.library->constants_bytes;
-    add_all(instance->pools, &all.pool_bytes);
+    all.constant_bytes = work.api != nullptr ? work.library->constants_bytes
+                                             : instance->model->program->unpacked_bytes;
+    for (const Block& pool : instance->pools) all.pool_bytes += pool.bytes;
     add(instance->workspace, &all.other_bytes);
     const Array<Block>* const others[] = {&instance->own_outputs, &instance->weights,
                                           &instance->heap,        &work.inputs,

@@ -6,6 +6,7 @@
 
 #include "runtime/error.h"
 #include "runtime/fork.h"
+#include "runtime/unpacked_weights.h"
 
 namespace tessera::runtime {
 namespace {
@@ -56,17 +57,30 @@ std::int32_t check_machine(const tessera_program& program) {
               program.target, missing.text());
 }
 
-std::int32_t set_up(tessera_model& model, const tessera_vendor_search& where) {
+std::int32_t find_constants(tessera_model& model) {
   const tessera_program& program = *model.program;
   if (!model.constants.allocate(program.constant_count)) {
     return fail_out_of_memory("the table of constants");
   }
+  const void* unpacked = nullptr;
+  if (std::int32_t status = use_unpacked_weights(program, &unpacked)) return status;
+  model.has_unpacked = true;
   for (std::int32_t i = 0; i < program.constant_count; ++i) {
-    model.constants[i] =
-        program.constant_data != nullptr
-            ? program.constant_data[i]
-            : static_cast<const char*>(program.weights) + program.constants[i].offset;
+    const std::uint64_t at = program.constants[i].offset;
+    if (program.constant_data != nullptr) {
+      model.constants[i] = program.constant_data[i];
+    } else if (unpacked == nullptr || at < program.mapped_bytes) {
+      model.constants[i] = static_cast<const char*>(program.weights) + at;
+    } else {
+      model.constants[i] = static_cast<const char*>(unpacked) + (at - program.mapped_bytes);
+    }
   }
+  return TESSERA_OK;
+}
+
+std::int32_t set_up(tessera_model& model, const tessera_vendor_search& where) {
+  const tessera_program& program = *model.program;
+  if (std::int32_t status = find_constants(model)) return status;
   if (!collect_artifacts(model)) return fail_out_of_memory("the table of artifacts");
   return model.vendors.open(program, where);
 }
@@ -78,6 +92,7 @@ void retain(tessera_model* model) { model->references.fetch_add(1, std::memory_o
 void release(tessera_model* model) {
   if (model->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   destroy_device_states(*model);
+  if (model->has_unpacked) release_unpacked_weights(*model->program);
   destroy(model);
 }
 

@@ -35,6 +35,7 @@ struct tessera_model {
   std::atomic<std::int32_t> references;  // the caller's, and one an instance
   tessera::runtime::VendorLibraries vendors;
   tessera::runtime::Array<const void*> constants;
+  bool has_unpacked;  // its program's weights, which are to be released
 
   // What back ends are shown: views of one back end lie together.
   tessera::runtime::Array<tessera_named_tensor> artifact_constants;
@@ -58,11 +59,11 @@ DeviceStates* library_states(tessera_model& model, tessera_device device, std::i
                              std::int32_t* status);
 
 // Creates the state of one lifetime for back end `backend` (an index), seeing `artifacts`. A
-// status.
+// status. *note, which the caller frees, is what the back end has to say; null: nothing.
 std::int32_t create_state(tessera_model& model, std::int32_t backend, tessera_device device,
                           std::int32_t threads, BackendArtifacts artifacts,
-                          const tessera_states& outer, tessera_state_create_fn create,
-                          void** state);
+                          const tessera_states& outer, tessera_state_create_fn create, void** state,
+                          char** note = nullptr);
 
 void destroy_device_states(tessera_model& model);
 

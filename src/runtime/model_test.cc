@@ -310,6 +310,41 @@ TEST_F(ModelTest, TakesTheCallersMemory) {
                "the memory given for pool `arena` is not aligned to 64 bytes");
 }
 
+// What the caller says of its memory is compared with what the pool needs.
+TEST_F(ModelTest, MemoryForPoolsIsChecked) {
+  alignas(64) char arena[1000];
+  tessera_pool_memory given = {arena, sizeof arena, {TESSERA_CPU, 0}};
+  const auto error_of = [&](const tessera_instance_options& options) -> std::string {
+    EXPECT_EQ(tessera_instance_create(model_, &options, &instance_), TESSERA_INVALID_ARGUMENT);
+    return tessera_last_error();
+  };
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.pool_memory = &given;
+  options.pool_count = 1;
+  create_all(&options);
+  ASSERT_EQ(run(), TESSERA_OK);
+  tessera_instance_destroy(instance_);
+  instance_ = nullptr;
+  given.data = nullptr;  // the instance's own
+  EXPECT_EQ(tessera_instance_create(model_, &options, &instance_), TESSERA_OK);
+  tessera_instance_destroy(instance_);
+  instance_ = nullptr;
+  given = {arena, 999, {TESSERA_CPU, 0}};
+  EXPECT_EQ(error_of(options),
+            "the memory given for pool `arena` has 999 bytes, and the pool needs 1000");
+  given = {arena, 1000, {TESSERA_CUDA, 1}};
+  EXPECT_EQ(error_of(options),
+            "the memory given for pool `arena` is on CUDA device 1, and the instance on the CPU");
+  given = {arena + 8, 1000, {TESSERA_CPU, 0}};
+  EXPECT_EQ(error_of(options), "the memory given for pool `arena` is not aligned to 64 bytes");
+  void* pools[] = {arena};
+  options.pools = pools;
+  EXPECT_EQ(error_of(options), "`pools` and `pool_memory` are both given: leave one of them null");
+  options.pools = nullptr;
+  options.pool_count = 3;
+  EXPECT_EQ(error_of(options), "3 pools given, the model has 1");
+}
+
 // Memory that is not aligned is given back, and a run that found none can run again.
 TEST_F(ModelTest, AnAllocatorThatFailsIsAnError) {
   struct Heap {
@@ -410,8 +445,24 @@ TEST_F(ModelTest, ProfilesWhenAsked) {
   ASSERT_EQ(tessera_instance_profile_entry(instance_, 0, &entry), TESSERA_OK);
   EXPECT_EQ(entry.calls, 2u);
   EXPECT_STREQ(entry.kernel, "k");
+  EXPECT_EQ(entry.note, nullptr);
   EXPECT_GT(entry.total_ns, 0u);
   EXPECT_LE(entry.min_ns, entry.total_ns);
+}
+
+TEST_F(ModelTest, ABackEndsNoteStandsInTheProfile) {
+  symbol.create_call_site_state = [](const tessera_state_args* args, void**) -> std::int32_t {
+    char text[] = "measured elsewhere";
+    args->set_note(args, "another one");
+    args->set_note(args, text);
+    text[0] = '\0';
+    return 0;
+  };
+  symbol.destroy_call_site_state = nullptr;
+  create_all();
+  tessera_profile_entry entry = TESSERA_PROFILE_ENTRY_INIT;
+  ASSERT_EQ(tessera_instance_profile_entry(instance_, 0, &entry), TESSERA_OK);
+  EXPECT_STREQ(entry.note, "measured elsewhere");
 }
 
 TEST_F(ModelTest, BindsSymbolsFromShapes) {

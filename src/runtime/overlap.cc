@@ -7,6 +7,7 @@
 #include "runtime/arguments.h"
 #include "runtime/device_run.h"
 #include "runtime/outputs.h"
+#include "runtime/places.h"
 
 namespace tessera::runtime {
 namespace {
@@ -50,7 +51,10 @@ class OverlapCheck {
       is_new |= at->begin != range.begin || at->bytes != range.bytes;
       *at = range;
     };
-    for (std::int32_t k = 0; k < program_.input_count; ++k) keep(of_input(k), range_of(inputs[k]));
+    for (std::int32_t k = 0; k < program_.input_count; ++k) {
+      const bool is_placed = is_at(inputs[k], address_of(instance_, place_of_input(program_, k)));
+      keep(of_input(k), is_placed ? Range{} : range_of(inputs[k]));
+    }
     for (std::int32_t i = 0; i < program_.output_count; shape += program_.outputs[i].ndim, ++i) {
       Range at[2] = {};
       places_of(i, outputs[i], shape, at);
@@ -86,6 +90,7 @@ class OverlapCheck {
       at[0] = known ? range_of(given, bytes) : range_of(given);
       return;
     }
+    if (place_of_output(program_, i).bytes > 0) return;  // by the plan
     // One that is too small for the result is going to be replaced.
     const auto used = [&](const Block& own) {
       return range_of(own.data, known ? std::min(bytes, own.bytes) : own.bytes);

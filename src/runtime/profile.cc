@@ -2,6 +2,7 @@
 #include "runtime/profile.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <time.h>
 
@@ -15,6 +16,14 @@ std::uint64_t now_ns() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u + now.tv_nsec;
+}
+
+const char* note_of(const tessera_instance& instance, const char* kernel) {
+  const tessera_program& program = *instance.model->program;
+  for (std::int32_t i = 0; i < program.extern_count; ++i) {
+    if (std::strcmp(program.externs[i].symbol, kernel) == 0) return instance.notes[i];
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -80,6 +89,7 @@ int32_t tessera_instance_profile_entry(const tessera_instance* instance, int32_t
                                       times.total_ns,
                                       times.min_ns,
                                       times.last_start_ns,
-                                      times.last_ns};
+                                      times.last_ns,
+                                      note_of(*instance, step.kernel)};
   return copy_versioned(full, entry, "tessera_profile_entry");
 }

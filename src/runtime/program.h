@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 // Raised with every change of this file.
-#define TESSERA_PROGRAM_VERSION 10u
+#define TESSERA_PROGRAM_VERSION 11u
 
 // A dimension symbol of the model, such as `seq`. Its value is bound from the inputs' shapes.
 typedef struct tessera_program_symbol {
@@ -49,7 +49,15 @@ typedef struct tessera_program_pool {
   uint32_t align_bytes;
 } tessera_program_pool;
 
-// A constant: where it lies in the weights section.
+// Where an input or output lies in the memory of an instance, unless the caller has it elsewhere.
+typedef struct tessera_program_place {
+  int32_t pool;  // index
+  uint64_t offset;
+  uint64_t bytes;  // for the largest dimensions; 0: it has no place
+} tessera_program_place;
+
+// A constant: where it lies in the weights section. From `mapped_bytes` of the program on offsets
+// count on in the memory of what was packed.
 typedef struct tessera_program_constant {
   const char* name;  // of the weight it came from, or ""
   tessera_dtype dtype;
@@ -58,6 +66,15 @@ typedef struct tessera_program_constant {
   uint64_t offset;
   uint64_t bytes;
 } tessera_program_constant;
+
+// Constants that are packed (runtime/lossless/format.h).
+typedef struct tessera_program_packed {
+  uint64_t offset;  // as of a constant
+  uint64_t bytes;
+  uint64_t packed_offset;  // in the weights section
+  uint64_t packed_bytes;
+  uint32_t element_bytes;
+} tessera_program_packed;
 
 // A back end with state or vendor libraries. Function pointers may be null.
 typedef struct tessera_program_backend {
@@ -192,6 +209,11 @@ typedef void (*tessera_output_shapes_fn)(void* context, const int64_t* dims, int
 typedef int64_t (*tessera_input_size_fn)(void* context, const int64_t* dims, int32_t input,
                                          int32_t dimension);
 
+// Unpacks all of `packed` to `out`, `unpacked_bytes` of zeros, by at most so many threads. Zero,
+// TESSERA_DAMAGED or TESSERA_OUT_OF_MEMORY.
+typedef int32_t (*tessera_unpack_fn)(const struct tessera_program* program, void* out,
+                                     int32_t threads);
+
 typedef struct tessera_program {
   uint32_t program_version;  // TESSERA_PROGRAM_VERSION
   uint32_t abi_version;      // TESSERA_ABI_VERSION
@@ -242,6 +264,17 @@ typedef struct tessera_program {
   // shared_begins[i + 1]. Both are null where there are none.
   const int32_t* shared_begins;
   const int32_t* shared_inputs;
+  const tessera_program_place* places;  // null, or one an input and then one an output
+  // Weights that are unpacked when the first model is created. Null and 0 where there are none.
+  const tessera_program_packed* packed;
+  int32_t packed_count;
+  uint64_t mapped_bytes;    // of the section: constants as they are used
+  uint64_t unpacked_bytes;  // of the others
+  tessera_unpack_fn unpack;
+  // The same model for other CPUs, in the order in which they are taken where one does not suit:
+  // only in the program that a library exports.
+  const struct tessera_program* const* others;
+  int32_t other_count;
 } tessera_program;
 
 // The weights section, which link/ defines, hidden; absent if there are no constants.
@@ -273,6 +306,9 @@ int32_t tessera_model_create_from(const tessera_program* program, tessera_vendor
 
 // "x86-64" or "aarch64": of the machine that this was compiled for.
 const char* tessera_host_arch(void);
+
+// Has this machine's CPU all that the program's code may use?
+int32_t tessera_suits_cpu(const tessera_program* program);
 
 // 1 if the CPU and the operating system have `feature`, 0 if not, -1 if the name is not known.
 // Names in the environment variable TESSERA_DISABLE_CPU_FEATURES (separated by commas) count as not

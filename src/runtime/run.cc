@@ -11,6 +11,7 @@
 #include "runtime/instance.h"
 #include "runtime/outputs.h"
 #include "runtime/overlap.h"
+#include "runtime/places.h"
 #include "runtime/profile.h"
 
 namespace tessera::runtime {
@@ -38,12 +39,38 @@ tessera_frame frame_of(tessera_instance& instance, const tessera_tensor* inputs,
 
 namespace {
 
+// Checks device, dtype, layout, alignment and null pointers, and notes where the data are: in the
+// input's place if none are given.
+std::int32_t bind_inputs(tessera_instance& instance, const tessera_tensor* inputs) {
+  const tessera_program& program = *instance.model->program;
+  for (std::int32_t i = 0; i < program.input_count; ++i) {
+    const tessera_program_io& io = program.inputs[i];
+    void* const place = address_of(instance, place_of_input(program, i));
+    tessera_tensor input = inputs[i];
+    if (is_at(input, place)) {
+      input.data = place;
+      input.byte_offset = 0;
+    } else if (std::int32_t status = check_host("input", io.name, input)) {
+      return status;
+    }
+    if (std::int32_t status =
+            bind_input("input", io, input, io_align_bytes(io), &instance.inputs[i])) {
+      return status;
+    }
+  }
+  return TESSERA_OK;
+}
+
 // The instance's own memory for output `i`.
 std::int32_t own_output(tessera_instance& instance, std::int32_t i, const std::int64_t* shape) {
   const tessera_program_io& io = instance.model->program->outputs[i];
   Block& block = instance.own_outputs[i];
   std::uint64_t wanted = 0;
-  if (std::int32_t status = own_output_bytes(io, shape, &wanted)) return status;
+  if (place_of_output(*instance.model->program, i).bytes > 0) {
+    wanted = compact_bytes(io.dtype, io.ndim, shape);  // its place has room for the largest
+  } else if (std::int32_t status = own_output_bytes(io, shape, &wanted)) {
+    return status;
+  }
   if (block.bytes < wanted) {
     release_block(instance, &block);
     const std::uint64_t align = std::max<std::uint64_t>(64, io_align_bytes(io));
@@ -128,8 +155,7 @@ std::int32_t run(tessera_instance& instance, const tessera_tensor* inputs, std::
     return fail(TESSERA_INVALID_ARGUMENT, "this is a library of kernels; it has no program to run");
   }
   std::int32_t status = bind_shapes(program, inputs, input_count, instance.dims.data());
-  if (status == TESSERA_OK)
-    status = bind_inputs(program, inputs, input_count, instance.inputs.data());
+  if (status == TESSERA_OK) status = bind_inputs(instance, inputs);
   if (status == TESSERA_OK) status = check_outputs(program, outputs, output_count);
   if (status == TESSERA_OK) status = bind_outputs(instance, inputs, outputs);
   if (status == TESSERA_OK) status = call_program(instance, inputs);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // State of back ends: who creates it, with what in hand, and in which order it goes.
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 #include <dlfcn.h>
 
@@ -8,6 +10,7 @@
 #include "runtime/error.h"
 #include "runtime/fork.h"
 #include "runtime/model.h"
+#include "runtime/state_device.h"
 
 namespace tessera::runtime {
 namespace {
@@ -16,11 +19,19 @@ namespace {
 struct StateContext {
   const tessera_model* model;
   char error[kErrorBytes];
+  char* note;
 };
 
 void set_state_error(const tessera_state_args* args, const char* text) {
   auto* context = static_cast<StateContext*>(args->runtime);
   std::snprintf(context->error, sizeof context->error, "%s", text);
+}
+
+// Of no use where there is no memory for it.
+void set_state_note(const tessera_state_args* args, const char* text) {
+  auto* context = static_cast<StateContext*>(args->runtime);
+  std::free(context->note);
+  context->note = ::strdup(text);
 }
 
 tessera_named_tensor named_tensor(const tessera_model& model, const char* name,
@@ -103,10 +114,10 @@ bool collect_artifacts(tessera_model& model) {
 std::int32_t create_state(tessera_model& model, std::int32_t backend, tessera_device device,
                           std::int32_t threads, BackendArtifacts artifacts,
                           const tessera_states& outer, tessera_state_create_fn create_fn,
-                          void** state) {
+                          void** state, char** note) {
   if (create_fn == nullptr) return TESSERA_OK;
   const char* name = backend < 0 ? "native" : model.program->backends[backend].name;
-  StateContext context{&model, ""};
+  StateContext context{&model, "", nullptr};
   const tessera_state_args args = {sizeof(tessera_state_args),
                                    threads,
                                    device,
@@ -115,8 +126,14 @@ std::int32_t create_state(tessera_model& model, std::int32_t backend, tessera_de
                                    artifacts.count,
                                    &outer,
                                    set_state_error,
-                                   &context};
+                                   &context,
+                                   set_state_note};
   const std::int32_t status = create_fn(&args, state);
+  if (note != nullptr) {
+    *note = context.note;
+  } else {
+    std::free(context.note);
+  }
   if (status == 0) return TESSERA_OK;
   *state = nullptr;
   const bool one = artifacts.count == 1;
@@ -163,6 +180,11 @@ void destroy_device_states(tessera_model& model) {
 }
 
 }  // namespace tessera::runtime
+
+tessera::runtime::StateMemory tessera::runtime::state_memory(const tessera_state_args* args) {
+  const auto* context = static_cast<const StateContext*>(args->runtime);
+  return StateMemory(context->model->program->device_api);
+}
 
 void* tessera_vendor_library(const tessera_state_args* args, const char* file) {
   const auto* context = static_cast<const tessera::runtime::StateContext*>(args->runtime);

@@ -15,8 +15,8 @@ using tir::Expr;
 using tir::Stmt;
 
 constexpr double kMinMultiplications = 1 << 13;
-constexpr double kNearCacheBytes = 1 << 20;
-constexpr double kFarBytesPerCycle = 8;
+constexpr std::int64_t kLikelySize = 64;  // where it is open
+constexpr double kBlocksForThreads = 4;
 constexpr std::int64_t kFarApart = 1024;  // bytes between rows of b beyond which it is packed
 
 bool touches(const Stmt& s, const tir::Buffer& b) {
@@ -38,8 +38,7 @@ std::optional<Stmt> as_epilogue(const Nest& nest, const Reduction& r, const Stmt
   if (other.loops.size() != nest.loops.size() || has_loop(other.body)) return std::nullopt;
   tir::VarMap replaced;
   for (std::size_t i = 0; i < nest.loops.size(); ++i) {
-    if (nest.loops[i].size() < 0 || nest.loops[i].size() != other.loops[i].size())
-      return std::nullopt;
+    if (!tir::equal(nest.loops[i].extent, other.loops[i].extent)) return std::nullopt;
     replaced[other.loops[i].var.get()] = nest.loops[i].var;
   }
   const Stmt body = tir::substitute(other.body, replaced);
@@ -55,18 +54,36 @@ std::optional<Stmt> as_epilogue(const Nest& nest, const Reduction& r, const Stmt
   return reads ? std::optional(body) : std::nullopt;
 }
 
-namespace {
+const tir::Load* load_of(const Expr& operand) {
+  const auto* cast = operand.as<tir::Cast>();
+  if (cast == nullptr) return operand.as<tir::Load>();
+  const auto* load = cast->value.as<tir::Load>();
+  if (load == nullptr) return nullptr;
+  const bool widens =
+      (cast->dtype == kFloat32 && load->dtype.is_float() && load->dtype.bits == 16) ||
+      (cast->dtype == kInt32 && load->dtype.is_int() && load->dtype.bits <= 16);
+  return widens ? load : nullptr;
+}
 
-// Does the operand change when the loop moves?
 bool moves_with(const Expr& operand, const Loop& l) { return tir::uses_var(operand, l.var); }
+
+bool is_sum_of_products(const Reduction& r) {
+  const DType t = r.target->dtype;
+  return (t == kFloat32 || t == kFloat64 || t == kInt32) && r.step.as<tir::Add>() != nullptr &&
+         r.update.as<tir::Store>() != nullptr && r.value.as<tir::Mul>() != nullptr;
+}
+
+namespace {
 
 double utilisation(std::int64_t extent, std::int64_t width) {
   return static_cast<double>(extent) / static_cast<double>((extent + width - 1) / width * width);
 }
 
+std::int64_t likely_size(const Loop& l) { return l.size() < 0 ? kLikelySize : l.size(); }
+
 double count(const std::vector<Loop>& loops) {
   double n = 1;
-  for (const Loop& l : loops) n *= static_cast<double>(l.size());
+  for (const Loop& l : loops) n *= static_cast<double>(likely_size(l));
   return n;
 }
 
@@ -74,18 +91,26 @@ double count(const std::vector<Loop>& loops) {
 struct Choice {
   bool swapped = false;  // the second operand is `a`
   std::size_t m = 0, n = 0;
-  bool packed = false;
+  bool packed = false, constant = false;
   double cycles = INFINITY;
 };
+
+// Is the place a sum of multiples of the loops' variables?
+bool is_linear(const tir::IndexForm& place, const tir::Bounds& bounds) {
+  return std::all_of(place.terms.begin(), place.terms.end(), [&](const tir::IndexTerm& term) {
+    return term.atom.as<tir::Var>() != nullptr && bounds.of(term.atom).has_max();
+  });
+}
 
 class RoleChooser {
  public:
   RoleChooser(const std::vector<Loop>& spatial, const Reduction& r, const tir::Mul& product,
-              const tir::Bounds& bounds, const Machine& machine)
+              const tir::Bounds& bounds, const Surroundings& around, const Machine& machine)
       : spatial_(spatial),
         r_(r),
         product_(product),
         bounds_(bounds),
+        around_(around),
         lanes_(machine.lanes(r.target->dtype)) {}
 
   Choice best() const {
@@ -106,11 +131,11 @@ class RoleChooser {
     const Expr& a = swapped ? product_.b : product_.a;
     const Expr& b = swapped ? product_.a : product_.b;
     const Loop &lm = spatial_[m], &ln = spatial_[n];
-    Choice c{swapped, m, n, false, INFINITY};
-    if (m == n || lm.size() < 2 || ln.size() < lanes_ / 2) return c;
+    Choice c{swapped, m, n};
+    if (m == n || likely_size(lm) < 2 || ln.size() < lanes_ / 2) return c;
     if (!moves_with(a, lm) || moves_with(b, lm) || moves_with(a, ln) || !moves_with(b, ln))
       return c;
-    const auto* load = b.as<tir::Load>();
+    const tir::Load* load = load_of(b);
     if (load == nullptr) return c;
     const tir::IndexForm offset = offset_form(load->buffer, load->indices, bounds_);
     if (offset.hides(ln.var)) return c;
@@ -118,22 +143,33 @@ class RoleChooser {
     std::int64_t row = 0;
     for (const Loop& k : r_.loops) row = std::max(row, std::abs(offset.coefficient(k.var)));
     double reuse = 1, columns = 1;
+    bool is_open = false;  // how much of b there is
     for (const Loop& l : spatial_) {
-      (moves_with(b, l) ? columns : reuse) *= static_cast<double>(l.size());
+      (moves_with(b, l) ? columns : reuse) *= static_cast<double>(likely_size(l));
+      is_open |= moves_with(b, l) && l.size() < 0;
     }
     const double k = count(r_.loops), lanes = static_cast<double>(lanes_);
     const bool far = row * r_.target->dtype.size_bytes() > kFarApart && reuse >= 32;
     c.packed = step != 1 || far;
-    const double few_rows = std::max(1.0, 4.0 / static_cast<double>(lm.size()));
+    c.constant = around_.is_constant(load->buffer) && is_linear(offset, bounds_);
+    // Threads share blocks of columns; of open rows, which plain loops give to threads, there must
+    // be enough of them.
+    const bool has_few_blocks =
+        columns < kBlocksForThreads * 2 * static_cast<double>(lanes_) && lm.size() < 0;
+    if (is_open || has_few_blocks) return c;
+    const double few_rows = std::max(1.0, 4.0 / static_cast<double>(likely_size(lm)));
     c.cycles = k * reuse * columns / (2 * lanes) / utilisation(ln.size(), lanes_) * few_rows;
-    if (c.packed) c.cycles += k * columns * (step == 1 ? 0.2 : 1.0);
+    if (c.packed && !c.constant) c.cycles += k * columns * (step == 1 ? 0.2 : 1.0);
     // Every block of columns reads all of a; what no cache near the core holds comes slowly.
     double a_bytes = 0;
     for (const Access& x : loads(a, bounds_)) {
-      a_bytes += static_cast<double>(tir::constant_size(x.buffer) * x.buffer->dtype.size_bytes());
+      const std::int64_t elements = std::max<std::int64_t>(tir::constant_size(x.buffer), 0);
+      a_bytes += static_cast<double>(elements * x.buffer->dtype.size_bytes());
     }
     const double blocks = std::ceil(static_cast<double>(ln.size()) / (2 * lanes));
-    if (a_bytes > kNearCacheBytes) c.cycles += (blocks - 1) * a_bytes / kFarBytesPerCycle;
+    if (a_bytes > Machine::kNearCacheBytes) {
+      c.cycles += (blocks - 1) * a_bytes / Machine::kFarBytesPerCycle;
+    }
     // Rows near each other share cache lines.
     for (const Access& x : loads(a, bounds_)) {
       if (std::abs(x.offset.coefficient(lm.var)) > 16) c.cycles *= 1.02;
@@ -147,6 +183,7 @@ class RoleChooser {
   const Reduction& r_;
   const tir::Mul& product_;
   const tir::Bounds& bounds_;
+  const Surroundings& around_;
   std::int64_t lanes_;
 };
 
@@ -170,24 +207,47 @@ std::optional<Combined> combine(Nest nest, const std::vector<Stmt>& epilogue) {
   return Combined{nest.loops, std::move(*r), {body.begin() + 2, body.end()}};
 }
 
-bool is_sum_of_products(const Reduction& r) {
-  const DType t = r.target->dtype;
-  return (t == kFloat32 || t == kFloat64) && r.step.as<tir::Add>() != nullptr &&
-         r.update.as<tir::Store>() != nullptr && r.value.as<tir::Mul>() != nullptr;
-}
-
-// Are all extents known, and is it worth tiles?
+// Are the extents known, or open but for one sum, as those of matrices are, and is it worth tiles?
 bool is_large(const std::vector<Loop>& spatial, const std::vector<Loop>& reduction) {
-  for (const auto* loops : {&spatial, &reduction}) {
-    for (const Loop& l : *loops) {
-      if (l.size() < 1) return false;
-    }
+  for (const Loop& l : reduction) {
+    if (l.size() < 1) return false;
+  }
+  for (const Loop& l : spatial) {
+    if (l.size() == 0 || (l.size() < 0 && reduction.size() > 1)) return false;
   }
   return count(spatial) * count(reduction) >= kMinMultiplications;
 }
 
-// The element-wise nests after the reduction that can run on its accumulators; sets what the
-// product replaces.
+// Where both operands are of a type that the CPU multiplies by neighbours, and `a` has them side by
+// side: so many. Then b is packed so that they lie side by side for each column.
+std::int64_t neighbours_of(const Product& p, const tir::Bounds& bounds, const Machine& machine) {
+  const tir::Load *a = load_of(p.a), *b = load_of(p.b);
+  if (a == nullptr || b == nullptr || a->dtype != b->dtype) return 1;
+  const std::int64_t count = a->dtype == kBFloat16 ? machine.bfloat16_neighbours
+                             : a->dtype == kInt16  ? machine.int16_neighbours
+                                                   : 1;
+  const Loop& k = p.reduction.back();
+  const tir::IndexForm place = offset_form(a->buffer, a->indices, bounds);
+  const bool is_side_by_side = !place.hides(k.var) && place.coefficient(k.var) == 1;
+  return is_side_by_side && k.size() % count == 0 ? count : 1;
+}
+
+void give_roles(Product& p, const Choice& c, const std::vector<Loop>& spatial,
+                const tir::Mul& product) {
+  p.a = c.swapped ? product.b : product.a;
+  p.b = c.swapped ? product.a : product.b;
+  p.m = spatial[c.m];
+  p.n = spatial[c.n];
+  p.packed = c.packed;
+  p.is_constant = c.constant;
+  for (std::size_t i = 0; i < spatial.size(); ++i) {
+    if (i == c.m || i == c.n) continue;
+    (moves_with(p.b, spatial[i]) ? p.shared_batch : p.other_batch).push_back(spatial[i]);
+  }
+}
+
+}  // namespace
+
 std::vector<Stmt> take_epilogue(Product& p, const Nest& nest, const Reduction& r,
                                 std::span<const Stmt> nests,
                                 const std::vector<tir::Buffer>& temporaries) {
@@ -210,30 +270,38 @@ std::vector<Stmt> take_epilogue(Product& p, const Nest& nest, const Reduction& r
   return epilogue;
 }
 
-void give_roles(Product& p, const Choice& c, const std::vector<Loop>& spatial,
-                const tir::Mul& product) {
-  p.a = c.swapped ? product.b : product.a;
-  p.b = c.swapped ? product.a : product.b;
-  p.m = spatial[c.m];
-  p.n = spatial[c.n];
-  p.packed = c.packed;
-  for (std::size_t i = 0; i < spatial.size(); ++i) {
-    if (i == c.m || i == c.n) continue;
-    (moves_with(p.b, spatial[i]) ? p.shared_batch : p.other_batch).push_back(spatial[i]);
+Stmt finished(const Product& p, const Expr& result, const tir::VarMap& at) {
+  struct FromResult : tir::Mutator {
+    const tir::Buffer& target;
+    const Expr& result;
+    FromResult(const tir::Buffer& t, const Expr& e) : target(t), result(e) {}
+    using Mutator::mutate;
+    Expr mutate(const Expr& e) override {
+      const auto* l = e.as<tir::Load>();
+      return l != nullptr && l->buffer == target ? result : Mutator::mutate(e);
+    }
+  };
+  FromResult from(p.target, result);
+  std::vector<Stmt> body;
+  if (p.target_is_kept) {
+    std::vector<Expr> indices;
+    for (const Expr& e : p.indices) indices.push_back(tir::substitute(e, at));
+    body.push_back(tir::Store::make(p.target, indices, result));
   }
+  for (const Stmt& s : p.epilogue) {
+    body.push_back(from.mutate(tir::substitute(tir::with_fresh_definitions(s), at)));
+  }
+  return tir::seq(std::move(body));
 }
 
-}  // namespace
-
-std::optional<Product> recognise_product(std::span<const Stmt> nests,
-                                         const std::vector<tir::Buffer>& temporaries,
+std::optional<Product> recognise_product(std::span<const Stmt> nests, const Surroundings& around,
                                          const Machine& machine) {
   const Nest nest = peel(nests[0]);
   const auto reduction = as_reduction(nest.body);
   if (!reduction || !is_sum_of_products(*reduction)) return std::nullopt;
   if (!is_large(nest.loops, reduction->loops)) return std::nullopt;
   Product p;
-  const std::vector<Stmt> epilogue = take_epilogue(p, nest, *reduction, nests, temporaries);
+  const std::vector<Stmt> epilogue = take_epilogue(p, nest, *reduction, nests, around.temporaries);
   const auto combined = combine(nest, epilogue);
   if (!combined) return std::nullopt;
   const Reduction& r = combined->reduction;
@@ -242,10 +310,12 @@ std::optional<Product> recognise_product(std::span<const Stmt> nests,
   const tir::Bounds bounds = bounds_of(all);
   const auto* product = r.value.as<tir::Mul>();
   if (product == nullptr) return std::nullopt;
-  const Choice c = RoleChooser(combined->loops, r, *product, bounds, machine).best();
+  const Choice c = RoleChooser(combined->loops, r, *product, bounds, around, machine).best();
   if (c.cycles == INFINITY) return std::nullopt;
   give_roles(p, c, combined->loops, *product);
   p.reduction = r.loops;
+  p.neighbours = neighbours_of(p, bounds, machine);
+  p.packed |= p.neighbours > 1;
   p.target = r.target;
   p.indices = r.indices;
   p.identity = r.identity;

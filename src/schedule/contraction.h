@@ -7,6 +7,8 @@
 
 #include "schedule/machine.h"
 #include "schedule/nest.h"
+#include "schedule/rules.h"
+#include "tir/walk.h"
 
 namespace tessera::schedule {
 
@@ -18,9 +20,11 @@ struct Product {
   std::vector<Loop> other_batch;   // the other spatial loops, besides m
   Loop m, n;
   std::vector<Loop> reduction;
-  tir::Expr a, b;  // `a` does not move with n, `b` not with m
+  std::int64_t neighbours = 1;  // steps of the last loop that the CPU multiplies and adds at once
+  tir::Expr a, b;               // `a` does not move with n, `b` not with m
   bool packed =
       false;  // b is to be copied so that it is contiguous along n and its rows are neighbours
+  bool is_constant = false;  // b is: then it is copied when compiling
   tir::Buffer target;
   std::vector<tir::Expr> indices;
   tir::Expr identity;
@@ -30,11 +34,27 @@ struct Product {
   std::size_t replaced = 1;    // how many nests this stands for
 };
 
-// `nests[0]` must be the reduction. `temporaries` are those of the kernel: an epilogue takes the
-// product's place only where nothing else needs it.
+// The read of an operand that is one: of elements as they are, or made wider. Null: it is more.
+const tir::Load* load_of(const tir::Expr& operand);
+// Does the operand change when the loop moves?
+bool moves_with(const tir::Expr& operand, const Loop& l);
+// Of floats, or of integers that were made so wide.
+bool is_sum_of_products(const Reduction& r);
+
+// `nests[0]` must be the reduction. An epilogue takes the product's place only where nothing else
+// needs it.
 std::optional<Product> recognise_product(std::span<const tir::Stmt> nests,
-                                         const std::vector<tir::Buffer>& temporaries,
-                                         const Machine& machine);
+                                         const Surroundings& around, const Machine& machine);
+
+// The element-wise nests after the reduction that can run on its results; sets what the product
+// replaces.
+std::vector<tir::Stmt> take_epilogue(Product& p, const Nest& nest, const Reduction& r,
+                                     std::span<const tir::Stmt> nests,
+                                     const std::vector<tir::Buffer>& temporaries);
+
+// What is done with a result: it is stored where it is kept, and the epilogue runs with it in place
+// of the target. `at`: what the product's loop variables are.
+tir::Stmt finished(const Product& p, const tir::Expr& result, const tir::VarMap& at);
 
 // `next` as a body in the loops of `nest`, whose reduction is `r`, if it has the same loops, is
 // element-wise and reads the target only where the nest has just computed it.

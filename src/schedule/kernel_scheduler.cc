@@ -24,6 +24,7 @@ Stmt KernelScheduler::run() {
     out_.nests.insert(out_.nests.end(), found->nests.begin(), found->nests.end());
     out_.temporaries.insert(out_.temporaries.end(), found->temporaries.begin(),
                             found->temporaries.end());
+    made_.insert(made_.end(), found->made.begin(), found->made.end());
     note(found->summary);
     i += found->replaced;
   }

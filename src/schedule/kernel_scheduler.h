@@ -24,6 +24,8 @@ class KernelScheduler {
   tir::Stmt run();
   // What was done, for reports: "tile 12x32, packed; rows".
   const std::string& summary() const { return summary_; }
+  // The constants that it needs now.
+  const std::vector<MadeConstant>& made() const { return made_; }
 
  protected:
   // The product that `nests` begins with, if it does.
@@ -40,6 +42,7 @@ class KernelScheduler {
   void drop_unused_temporaries();
 
   std::string summary_;
+  std::vector<MadeConstant> made_;
 };
 
 }  // namespace tessera::schedule

@@ -127,13 +127,6 @@ std::vector<Access> loads(const Expr& e, const tir::Bounds& bounds) {
 
 namespace {
 
-bool same_indices(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!tir::equal(a[i], b[i])) return false;
-  }
-  return a.size() == b.size();
-}
-
 // The operands of a reduction's step.
 std::optional<std::pair<Expr, Expr>> operands_of(const Expr& step) {
   std::optional<std::pair<Expr, Expr>> out;
@@ -158,12 +151,12 @@ std::optional<Reduction> as_reduction(const Stmt& body) {
   while (const auto* let = s.as<tir::LetStmt>()) s = Stmt(let->body);
   const auto* store = s.as<tir::Store>();
   if (store == nullptr || store->buffer != init->buffer) return std::nullopt;
-  if (!same_indices(store->indices, init->indices)) return std::nullopt;
+  if (!tir::equal(store->indices, init->indices)) return std::nullopt;
   const auto operands = operands_of(store->value);
   if (!operands) return std::nullopt;
   const auto* before = operands->first.as<tir::Load>();
   if (before == nullptr || before->buffer != init->buffer) return std::nullopt;
-  if (!same_indices(before->indices, init->indices)) return std::nullopt;
+  if (!tir::equal(before->indices, init->indices)) return std::nullopt;
   r.step = store->value;
   r.value = operands->second;
   return r;

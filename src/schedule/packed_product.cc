@@ -43,7 +43,7 @@ bool runs_along_columns(const std::vector<Access>& reads, const Loop& column) {
   for (const Access& a : reads) {
     if (!moves_with(a, column)) continue;
     const bool is_vector = !a.offset.hides(column.var) && a.offset.coefficient(column.var) == 1 &&
-                           a.buffer->dtype.size_bytes() == 4;
+                           (a.buffer->dtype.size_bytes() == 4 || a.buffer->dtype == kBFloat16);
     if (!is_vector) return false;
     has_words |= a.buffer->dtype == kInt32;
   }

@@ -3,12 +3,14 @@
 // another rule left, and gives one that computes the same.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "schedule/machine.h"
+#include "schedule/made_constant.h"
 #include "schedule/primitives.h"
 
 namespace tessera::schedule {
@@ -33,12 +35,27 @@ tir::Stmt schedule_inner(const tir::Stmt& s, tir::Bounds outer, const Machine& m
 struct Contraction {
   std::vector<tir::Stmt> nests;
   std::vector<tir::Buffer> temporaries;  // packed operands
+  std::vector<MadeConstant> made;        // packed operands that are constants
   std::size_t replaced = 1;
   std::string summary;  // "tile 12x32, packed": for reports
 };
+// What is known of the kernel around the nests: memory that it allocates, and inputs that every
+// call gives a constant.
+struct Surroundings {
+  const std::vector<tir::Buffer>& temporaries;
+  const std::vector<tir::Buffer>& constants;
+
+  bool is_constant(const tir::Buffer& b) const {
+    return std::find(constants.begin(), constants.end(), b) != constants.end();
+  }
+};
 std::optional<Contraction> schedule_contraction(std::span<const tir::Stmt> nests,
-                                                const std::vector<tir::Buffer>& temporaries,
-                                                const Machine& machine);
+                                                const Surroundings& around, const Machine& machine);
+
+// Convolutions of 3 by 3 without stride by Winograd's algorithm: products of transformed tiles with
+// transformed weights, which are constants.
+std::optional<Contraction> schedule_winograd(std::span<const tir::Stmt> nests,
+                                             const Surroundings& around, const Machine& machine);
 
 // Sums of products with elements that are taken out of words of several (weights of a few bits),
 // the columns of a matrix side by side: decoded in registers, once for some rows. Takes the place

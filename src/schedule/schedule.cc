@@ -2,12 +2,14 @@
 #include "schedule/schedule.h"
 
 #include "lower/main.h"
+#include "schedule/constant_maker.h"
 #include "schedule/device.h"
 #include "schedule/kernel_scheduler.h"
 #include "schedule/rows.h"
 #include "schedule/rules.h"
 #include "tir/conditions.h"
 #include "tir/simplify.h"
+#include "tir/walk.h"
 
 namespace tessera::schedule {
 namespace {
@@ -16,13 +18,15 @@ using tir::Stmt;
 
 class HostScheduler final : public KernelScheduler {
  public:
-  HostScheduler(const Stmt& body, const Machine& machine)
-      : KernelScheduler(body), machine_(machine) {}
+  HostScheduler(const Stmt& body, const Machine& machine, const std::vector<tir::Buffer>& constants)
+      : KernelScheduler(body), machine_(machine), constants_(constants) {}
 
  private:
   std::optional<Contraction> product(std::span<const Stmt> nests) override {
     auto found = schedule_packed_product(nests[0], machine_);
-    if (!found) found = schedule_contraction(nests, in_.temporaries, machine_);
+    const Surroundings around{in_.temporaries, constants_};
+    if (!found) found = schedule_winograd(nests, around, machine_);
+    if (!found) found = schedule_contraction(nests, around, machine_);
     if (!found) return std::nullopt;
     for (Stmt& s : found->nests) s = use_threads(s, machine_);
     return found;
@@ -43,28 +47,46 @@ class HostScheduler final : public KernelScheduler {
   }
 
   const Machine& machine_;
+  const std::vector<tir::Buffer>& constants_;
 };
 
 }  // namespace
 
 tir::PrimFunc schedule_kernel(tir::PrimFunc f, const Machine& machine) {
-  HostScheduler scheduler(f.body, machine);
+  return schedule_kernel(std::move(f), machine, {}).kernel;
+}
+
+ScheduledKernel schedule_kernel(tir::PrimFunc f, const Machine& machine,
+                                const std::vector<tir::Buffer>& constants) {
+  HostScheduler scheduler(f.body, machine, constants);
   f.body = scheduler.run();
   if (!scheduler.summary().empty()) f.attrs["schedule"] = scheduler.summary();
+  for (const MadeConstant& m : scheduler.made()) {
+    if (!tir::uses_buffer(f.body, m.source)) std::erase(f.inputs, m.source);
+    f.inputs.push_back(m.made);
+  }
   f = tir::simplify(f);
   f.body = read_ahead(f.body);
-  return f;
+  return {std::move(f), scheduler.made()};
 }
 
 Module schedule(Module module, const Target& target) {
-  const bool on_device = target.device() == DeviceType::kCuda;
+  const bool on_device = !is_on_host(main_memory(target.device()));
   const Machine machine = on_device ? Machine() : machine_of(target);
+  ConstantMaker maker(module);
   for (auto& [symbol, f] : module.prim_funcs) {
     const auto given = f.attrs.find("schedule");
     if (f.is_host || (given != f.attrs.end() && given->second == "none")) continue;
     const CheckContext context("scheduling `" + symbol + "`");
-    f = on_device ? schedule_device_kernel(std::move(f)) : schedule_kernel(std::move(f), machine);
+    if (on_device) {
+      f = schedule_device_kernel(std::move(f));
+      continue;
+    }
+    ScheduledKernel scheduled = schedule_kernel(f, machine, maker.constants_of(symbol, f));
+    const bool is_made = maker.make(symbol, f, scheduled);
+    f = is_made ? std::move(scheduled.kernel) : schedule_kernel(std::move(f), machine);
   }
+  module = maker.give(std::move(module));
   return lower::hoist_allocations(std::move(module));
 }
 

@@ -4,14 +4,23 @@
 
 #include "module/module.h"
 #include "schedule/machine.h"
+#include "schedule/made_constant.h"
 
 namespace tessera::schedule {
 
 // A kernel in the canonical form of lower/primitive.h. Its attribute "schedule" says what was done.
 tir::PrimFunc schedule_kernel(tir::PrimFunc kernel, const Machine& machine);
+// The same for one with inputs that every call gives a constant. What is made of these are inputs
+// after the others; those that nothing reads any more are none.
+struct ScheduledKernel {
+  tir::PrimFunc kernel;
+  std::vector<MadeConstant> made;
+};
+ScheduledKernel schedule_kernel(tir::PrimFunc kernel, const Machine& machine,
+                                const std::vector<tir::Buffer>& constants);
 
-// All kernels of the module; then host programs provide their scratch memory
-// (lower::hoist_allocations).
+// All kernels of the module, and the constants that they ask for; then host programs provide their
+// scratch memory (lower::hoist_allocations).
 Module schedule(Module module, const Target& target);
 
 }  // namespace tessera::schedule

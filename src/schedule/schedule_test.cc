@@ -18,8 +18,9 @@ namespace {
 
 namespace run = lower::testing;
 
-const Machine kWide{64, 32, 128 << 10, 25000};  // AVX-512
-const Machine kNarrow{16, 16, 1 << 10, 0};      // everything is worth a thread, little stack
+const Machine kWide{64, 32, 128 << 10, 25000};            // AVX-512
+const Machine kPairs{64, 32, 128 << 10, 25000, 0, 2, 2};  // of bfloat16 and int16
+const Machine kNarrow{16, 16, 1 << 10, 0};  // everything is worth a thread, little stack
 
 tir::PrimFunc lowered(const relay::Function& f) {
   auto plain = lower::lower_primitive(f, relay::Function::kBody, {});
@@ -70,7 +71,7 @@ TEST_P(LargerKernels, EqualEval) {
   const relay::Function f = run::function_of(GetParam());
   const std::vector<Tensor> inputs = run::inputs_of(f, 7);
   const std::vector<Tensor> expected = run::evaluated(f, inputs);
-  for (const Machine& machine : {kWide, kNarrow}) {
+  for (const Machine& machine : {kWide, kNarrow, kPairs}) {
     const tir::PrimFunc kernel = scheduled(f, machine);
     const std::string text = GetParam() + ("\n" + tir::print(kernel, "kernel"));
     const auto valid = tir::verify(kernel, "kernel");
@@ -99,6 +100,12 @@ INSTANTIATE_TEST_SUITE_P(
         "nn.matmul(float32[33,4], float32[4,1030], units=1030)",
         "nn.batch_matmul(float32[3,20,16], float32[3,16,36], transpose_b=False)",
         "nn.batch_matmul(float32[3,20,16], float32[3,36,16], transpose_b=True)",
+        "nn.batch_matmul(bfloat16[3,20,16], bfloat16[3,16,36], transpose_b=False)",
+        "nn.batch_matmul(bfloat16[3,20,17], bfloat16[3,36,17], transpose_b=True)",
+        "nn.dense(bfloat16[20,12], bfloat16[600,12], units=600)",
+        "nn.dense(int16[13,40], int16[50,40], units=50, out_dtype=\"int32\")",
+        "nn.dense(int8[13,40], int8[50,40], units=50, out_dtype=\"int32\")",
+        "nn.matmul(int32[37,29]{-100..100}, int32[29,45]{-100..100}, units=45)",
         "nn.conv2d(float32[1,3,14,14], float32[33,3,3,3], padding=[1,1,1,1])",
         "nn.conv2d(float32[2,3,15,17], float32[8,3,3,3], strides=[2,2], padding=[0,1,2,1])",
         "nn.conv2d(float32[1,8,9,20], float32[20,8,1,1])",
@@ -282,6 +289,18 @@ TEST_P(Goldens, ScheduledText) {
       tir::print(kernel, GetParam().name));
 }
 
+// Two terms of the sum in one statement, which the emitter knows.
+TEST(Pairs, AreMultipliedAtOnce) {
+  const auto text_of = [](const Machine& machine, int terms) {
+    const std::string text =
+        fmt::format("nn.dense(bfloat16[24,{0}], bfloat16[64,{0}], units=64)", terms);
+    return tir::print(scheduled(run::function_of(text.c_str()), machine), "kernel");
+  };
+  testing::expect_golden(TESSERA_SOURCE_DIR "/src/schedule/testdata/dense_pairs.tir",
+                         text_of(kPairs, 96));
+  EXPECT_EQ(text_of(kPairs, 97), text_of(kWide, 97)) << "the last one has no neighbour";
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, Goldens,
     ::testing::Values(
@@ -321,6 +340,10 @@ INSTANTIATE_TEST_SUITE_P(
             "open_rows",
             "def @main(%x: Tensor[(?n, 64), float32], %w: Tensor[(64, 48), float32],"
             " %b: Tensor[(48), float32]) {\n  nn.relu(add(nn.matmul(%x, %w, units=48), %b))\n}\n"},
+        Golden{"open_rows_in_tiles",
+               "def @main(%x: Tensor[(?n, 64), float32], %w: Tensor[(64, 130), float32],"
+               " %b: Tensor[(130), float32]) {\n"
+               "  nn.relu(add(nn.matmul(%x, %w, units=130), %b))\n}\n"},
         Golden{"open_image",
                "def @main(%x: Tensor[(1, 8, ?h, ?w), float32], %w: Tensor[(8, 8, 3, 3), float32],"
                " %b: Tensor[(8), float32]) {\n"

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "schedule/contraction.h"
+#include "schedule/panels.h"
 #include "schedule/rules.h"
 #include "tir/walk.h"
 
@@ -17,6 +18,7 @@ using tir::Expr;
 using tir::ForKind;
 using tir::Stmt;
 
+constexpr std::int64_t kRowsOfOpenSize = 12;      // of a tile
 constexpr std::int64_t kEnoughColumnBlocks = 16;  // for threads to share, when each packs its own
 
 // `size` in blocks of `width`, the last one smaller.
@@ -45,24 +47,34 @@ class TileBuilder {
  public:
   TileBuilder(const Product& p, const Machine& machine) : p_(p) {
     const std::int64_t lanes = machine.lanes(p.target->dtype);
+    steps_ = p.reduction;
+    if (p.neighbours > 1) {
+      const Loop& k = p.reduction.back();
+      steps_.back() = {tir::make_var(name(k) + "o"), Expr(k.size() / p.neighbours), k.kind};
+    }
     const std::int64_t vectors = std::min<std::int64_t>(2, (p.n.size() + lanes - 1) / lanes);
     columns_ = {p.n.size(), std::min(p.n.size(), vectors * lanes)};
     const std::int64_t spare = 1 + vectors;  // registers for b's vectors and a's element
-    rows_ = row_blocks(p.m.size(), (machine.vector_registers - spare) / vectors);
+    const std::int64_t most_rows = (machine.vector_registers - spare) / vectors;
+    rows_ = p.m.size() < 0 ? Blocks{-1, std::min(kRowsOfOpenSize, most_rows)}
+                           : row_blocks(p.m.size(), most_rows);
     if (!p.packed) return;
     std::int64_t elements = columns_.width;
     for (const Loop& k : p.reduction) elements *= k.size();
     std::int64_t outer = columns_.whole();
     for (const Loop& l : p.shared_batch) outer *= l.size();
-    on_stack_ = elements * p.target->dtype.size_bytes() <= machine.stack_bytes &&
-                outer >= kEnoughColumnBlocks;
+    // On the stack are numbers as they are computed with, and no neighbours of 16 bits.
+    on_stack_ = !p.is_constant && outer >= kEnoughColumnBlocks && p.neighbours == 1 &&
+                elements * p.target->dtype.size_bytes() <= machine.stack_bytes;
     make_packed_buffer();
   }
 
   Contraction run(const Machine& machine) {
     Contraction out;
     out.replaced = p_.replaced;
-    if (p_.packed && !on_stack_) {
+    if (p_.packed && p_.is_constant) {
+      out.made.push_back(packed_constant());
+    } else if (p_.packed && !on_stack_) {
       out.temporaries.push_back(packed_);
       add_packing(out.nests, machine);
     }
@@ -78,9 +90,10 @@ class TileBuilder {
       if (columns_.whole() > 0) out.nests.back() = tir::with_fresh_definitions(out.nests.back());
     }
     out.summary = fmt::format("tile {}x{}{}", rows_.width, columns_.width,
-                              !p_.packed  ? ""
-                              : on_stack_ ? ", panel on the stack"
-                                          : ", packed");
+                              !p_.packed       ? ""
+                              : p_.is_constant ? ", packed when compiling"
+                              : on_stack_      ? ", panel on the stack"
+                                               : ", packed");
     return out;
   }
 
@@ -93,23 +106,57 @@ class TileBuilder {
       for (const Loop& l : p_.shared_batch) shape.push_back(l.extent);
       shape.emplace_back(columns_.number());
     }
-    for (const Loop& k : p_.reduction) shape.push_back(k.extent);
+    for (const Loop& k : steps_) shape.push_back(k.extent);
     shape.emplace_back(columns_.width);
-    packed_ = tir::make_buffer(on_stack_ ? "panel" : "packed", p_.target->dtype, shape,
-                               on_stack_ ? tir::MemoryScope::kStack : tir::MemoryScope::kGlobal);
+    if (p_.neighbours > 1) shape.emplace_back(p_.neighbours);
+    const tir::MemoryScope scope = p_.is_constant ? tir::MemoryScope::kConstant
+                                   : on_stack_    ? tir::MemoryScope::kStack
+                                                  : tir::MemoryScope::kGlobal;
+    packed_ = tir::make_buffer(on_stack_ ? "panel" : "packed",
+                               on_stack_ ? p_.target->dtype : load_of(p_.b)->dtype, shape, scope);
   }
 
-  // Where the packed operand has the element of column `lane` of a block; other indices are loop
-  // variables.
-  std::vector<Expr> packed_indices(const Expr& block, const Expr& lane) const {
+  MadeConstant packed_constant() const {
+    std::vector<Loop> all = p_.shared_batch;
+    all.insert(all.end(), p_.reduction.begin(), p_.reduction.end());
+    all.push_back(p_.n);
+    const tir::Load* load = load_of(p_.b);
+    const tir::IndexForm place = offset_form(load->buffer, load->indices, bounds_of(all));
+    const auto axis = [&](const Loop& l) { return Axis{l.size(), place.coefficient(l.var)}; };
+    Panels panels;
+    panels.first = place.constant;
+    panels.width = columns_.width;
+    panels.column = axis(p_.n);
+    for (const Loop& l : p_.shared_batch) panels.outer.push_back(axis(l));
+    for (const Loop& l : p_.reduction) panels.inner.push_back(axis(l));
+    if (p_.neighbours > 1) {
+      Axis& last = panels.inner.back();
+      panels.neighbours = {p_.neighbours, last.stride};
+      last = {last.size / p_.neighbours, last.stride * p_.neighbours};
+    }
+    return {load->buffer, packed_,
+            [panels](const Tensor& t) { return std::optional(packed(t, panels)); }};
+  }
+
+  // Where the packed operand has the element of column `lane` of a block, of some neighbours this
+  // one; other indices are loop variables.
+  std::vector<Expr> packed_indices(const Expr& block, const Expr& lane,
+                                   const Expr& neighbour) const {
     std::vector<Expr> out;
     if (!on_stack_) {
       for (const Loop& l : p_.shared_batch) out.push_back(l.var);
       out.push_back(block);
     }
-    for (const Loop& k : p_.reduction) out.push_back(k.var);
+    for (const Loop& k : steps_) out.push_back(k.var);
     out.push_back(lane);
+    if (p_.neighbours > 1) out.push_back(neighbour);
     return out;
+  }
+
+  // What the reduction's last variable is for a neighbour.
+  tir::VarMap step(const Expr& neighbour) const {
+    if (p_.neighbours == 1) return {};
+    return {{p_.reduction.back().var.get(), steps_.back().var * Expr(p_.neighbours) + neighbour}};
   }
 
   // Copies columns [block * width, + lanes) of b; `outer` loops around it.
@@ -117,11 +164,16 @@ class TileBuilder {
                const tir::Bounds& bounds, const Machine& machine) const {
     const Loop lane{tir::make_var(name(p_.n) + "i"), Expr(lanes)};
     Nest nest{outer, {}};
-    nest.loops.insert(nest.loops.end(), p_.reduction.begin(), p_.reduction.end());
+    nest.loops.insert(nest.loops.end(), steps_.begin(), steps_.end());
     nest.loops.push_back(lane);
+    const Loop neighbour{tir::make_var("pair"), Expr(p_.neighbours)};
+    if (p_.neighbours > 1) nest.loops.push_back(neighbour);
+    tir::VarMap at = step(neighbour.var);
+    at[p_.n.var.get()] = block * Expr(columns_.width) + lane.var;
+    const tir::Load* load = load_of(p_.b);
     const Expr value =
-        tir::substitute(p_.b, {{p_.n.var.get(), block * Expr(columns_.width) + lane.var}});
-    nest.body = tir::Store::make(packed_, packed_indices(block, lane.var), value);
+        tir::cast(tir::substitute(tir::load(load->buffer, load->indices), at), packed_->dtype);
+    nest.body = tir::Store::make(packed_, packed_indices(block, lane.var, neighbour.var), value);
     return tir::with_fresh_definitions(schedule_map(std::move(nest), bounds, machine));
   }
 
@@ -142,11 +194,22 @@ class TileBuilder {
   Stmt column_block(const Expr& block, std::int64_t width, const Machine& machine) const {
     std::vector<Stmt> tiles;
     const Expr row = tir::make_var(name(p_.m) + "o");
-    if (rows_.whole() > 0) {
-      tiles.push_back(tir::For::make(row, Expr(0), Expr(rows_.whole()), ForKind::kSerial,
+    const auto blocks_of_rows = [&](const Expr& number) {
+      tiles.push_back(tir::For::make(row, Expr(0), number, ForKind::kSerial,
                                      tile(row * Expr(rows_.width), rows_.width, block, width)));
+    };
+    if (rows_.size < 0) {
+      // What fills no tile is computed row by row.
+      const Expr whole = tir::floor_div(p_.m.extent, Expr(rows_.width));
+      blocks_of_rows(whole);
+      const Expr last = tir::make_var(name(p_.m) + "r");
+      tiles.push_back(tir::For::make(last, Expr(0), tir::floor_mod(p_.m.extent, Expr(rows_.width)),
+                                     ForKind::kSerial,
+                                     tile(whole * Expr(rows_.width) + last, 1, block, width)));
+    } else if (rows_.whole() > 0) {
+      blocks_of_rows(Expr(rows_.whole()));
     }
-    if (rows_.rest() > 0) {
+    if (rows_.size > 0 && rows_.rest() > 0) {
       tiles.push_back(tile(Expr(rows_.whole() * rows_.width), rows_.rest(), block, width));
     }
     Stmt body = wrap(p_.other_batch, tir::seq(std::move(tiles)));
@@ -176,43 +239,30 @@ class TileBuilder {
       return tir::Store::make(acc, std::vector<Expr>{r, c}, p_.identity);
     });
     const Stmt add = each([&](const Expr& r, const Expr& c) {
-      const Expr b = p_.packed ? tir::load(packed_, packed_indices(block, c))
-                               : tir::substitute(p_.b, at(r, c));
-      const Expr product = tir::substitute(p_.a, at(r, c)) * b;
-      return tir::Store::make(acc, std::vector<Expr>{r, c}, tir::load(acc, {r, c}) + product);
+      Expr sum = tir::load(acc, {r, c});
+      for (std::int64_t i = 0; i < p_.neighbours; ++i) {
+        tir::VarMap here = at(r, c);
+        here.merge(step(Expr(i)));
+        sum = sum + tir::substitute(p_.a, here) * columns_of_b(block, c, Expr(i), here);
+      }
+      return tir::Store::make(acc, std::vector<Expr>{r, c}, sum);
     });
-    const Stmt finish =
-        each([&](const Expr& r, const Expr& c) { return finished(acc, r, c, at(r, c)); });
-    const Stmt body = tir::seq({zero, wrap(p_.reduction, add), finish});
+    const Stmt finish = each([&](const Expr& r, const Expr& c) {
+      return schedule::finished(p_, tir::load(acc, {r, c}), at(r, c));
+    });
+    const Stmt body = tir::seq({zero, wrap(steps_, add), finish});
     return tir::Allocate::make(acc, tir::with_fresh_definitions(body));
   }
 
-  // An element's epilogue, with the accumulator in place of the target.
-  Stmt finished(const Buffer& acc, const Expr& r, const Expr& c, const tir::VarMap& at) const {
-    struct FromAccumulator : tir::Mutator {
-      const Buffer& target;
-      Expr element;
-      FromAccumulator(const Buffer& t, Expr e) : target(t), element(std::move(e)) {}
-      using Mutator::mutate;
-      Expr mutate(const Expr& e) override {
-        const auto* l = e.as<tir::Load>();
-        return l != nullptr && l->buffer == target ? element : Mutator::mutate(e);
-      }
-    };
-    FromAccumulator from(p_.target, tir::load(acc, {r, c}));
-    std::vector<Stmt> body;
-    if (p_.target_is_kept) {
-      std::vector<Expr> indices;
-      for (const Expr& e : p_.indices) indices.push_back(tir::substitute(e, at));
-      body.push_back(tir::Store::make(p_.target, indices, from.element));
-    }
-    for (const Stmt& s : p_.epilogue) {
-      body.push_back(from.mutate(tir::substitute(tir::with_fresh_definitions(s), at)));
-    }
-    return tir::seq(std::move(body));
+  Expr columns_of_b(const Expr& block, const Expr& column, const Expr& neighbour,
+                    const tir::VarMap& at) const {
+    if (!p_.packed) return tir::substitute(p_.b, at);
+    return tir::cast(tir::load(packed_, packed_indices(block, column, neighbour)),
+                     p_.target->dtype);
   }
 
   const Product& p_;
+  std::vector<Loop> steps_;  // of the reduction
   Blocks rows_{}, columns_{};
   bool on_stack_ = false;
   Buffer packed_;
@@ -221,9 +271,9 @@ class TileBuilder {
 }  // namespace
 
 std::optional<Contraction> schedule_contraction(std::span<const Stmt> nests,
-                                                const std::vector<Buffer>& temporaries,
+                                                const Surroundings& around,
                                                 const Machine& machine) {
-  const auto product = recognise_product(nests, temporaries, machine);
+  const auto product = recognise_product(nests, around, machine);
   if (!product) return std::nullopt;
   return TileBuilder(*product, machine).run(machine);
 }

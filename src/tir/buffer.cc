@@ -17,6 +17,16 @@ Buffer make_buffer(std::string name, DType dtype, std::vector<Expr> shape, Memor
   return owner;
 }
 
+Buffer make_host_buffer(std::string name, DType dtype, std::vector<Expr> shape, MemoryScope scope) {
+  auto* b = new BufferNode(*make_buffer(std::move(name), dtype, std::move(shape), scope));
+  b->space = MemorySpace();
+  return Buffer(b);
+}
+
+bool is_on_host(const Buffer& buffer) {
+  return buffer->space && tessera::is_on_host(*buffer->space);
+}
+
 Buffer sizes_vector(const Buffer& buffer) {
   for (const Expr& extent : buffer->shape) {
     if (const auto* load = extent.as<Load>()) return load->buffer;

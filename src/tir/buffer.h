@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tir/expr.h"
+#include "types/memory_space.h"
 
 namespace tessera::tir {
 
-// Where a buffer lives. kGlobal: arena or caller's memory; kStack: a C array of the kernel's frame;
+// Whose a buffer is. kGlobal: arena or caller's memory; kStack: a C array of the function's frame;
 // kShared: memory that the threads of a block on a device have together.
 enum class MemoryScope : std::uint8_t { kGlobal, kStack, kConstant, kShared };
 
@@ -21,7 +23,14 @@ struct BufferNode : RefCounted {
   std::vector<Expr> shape;    // int64
   std::vector<Expr> strides;  // empty: row-major dense
   MemoryScope scope = MemoryScope::kGlobal;
+  // Where its bytes are; none: in the main memory of the machine that the function is for.
+  std::optional<MemorySpace> space = {};
   std::int64_t align_bytes = kDefaultAlignBytes;
+  // Memory pools where an allocation may lie, in order of preference; one, once it has its place.
+  std::vector<std::string> pools;
+  // The first byte of an allocation in its pool, or of a view in its source; -1: none is chosen,
+  // and a view shows all of its source.
+  std::int64_t offset_bytes = -1;
   static void destroy(const BufferNode* b);
 };
 
@@ -32,6 +41,10 @@ Buffer sizes_vector(const Buffer& buffer);
 
 Buffer make_buffer(std::string name, DType dtype, std::vector<Expr> shape,
                    MemoryScope scope = MemoryScope::kGlobal);
+// In the host's memory, whatever machine the function is for.
+Buffer make_host_buffer(std::string name, DType dtype, std::vector<Expr> shape, MemoryScope scope);
+// Does it say that it is in memory of the host?
+bool is_on_host(const Buffer& buffer);
 // The number of elements when every extent is a literal, else -1.
 std::int64_t constant_size(const Buffer& buffer);
 // The strides in elements, one a dimension; those of a dense row-major array where none are given.

@@ -93,8 +93,10 @@ class Comparison {
   }
   bool define_buffers(const Buffer& x, const Buffer& y) {
     define(x.get(), y.get());
-    return x->dtype == y->dtype && x->scope == y->scope && x->align_bytes == y->align_bytes &&
-           same_value(x->shape, y->shape) && same_value(x->strides, y->strides);
+    return x->dtype == y->dtype && x->scope == y->scope && x->space == y->space &&
+           x->align_bytes == y->align_bytes && x->pools == y->pools &&
+           x->offset_bytes == y->offset_bytes && same_value(x->shape, y->shape) &&
+           same_value(x->strides, y->strides);
   }
   bool same_tensor(const TensorRef& x, const TensorRef& y) {
     if (x == y || (forth_.contains(x.get()) && corresponds(x.get(), y.get()))) return true;
@@ -186,6 +188,10 @@ class Hasher {
     add(b->align_bytes);
     add(b->shape);
     add(b->strides);
+    if (b->space) add(to_string(*b->space));
+    if (b->pools.empty() && b->offset_bytes < 0) return;
+    add(b->pools);
+    add(b->offset_bytes);
   }
 
  private:
@@ -212,6 +218,11 @@ class Hasher {
 bool equal(const Expr& x, const Expr& y) { return x.same_as(y) || Comparison().same(x, y); }
 bool equal(const Stmt& x, const Stmt& y) { return x.same_as(y) || Comparison().same(x, y); }
 bool equal(const PrimFunc& x, const PrimFunc& y) { return Comparison().same(x, y); }
+
+bool equal(const std::vector<Expr>& x, const std::vector<Expr>& y) {
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [](const Expr& a, const Expr& b) { return equal(a, b); });
+}
 
 std::uint64_t hash(const Expr& e) {
   Hasher h;

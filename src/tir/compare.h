@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "tir/prim_func.h"
 
@@ -12,6 +13,7 @@ namespace tessera::tir {
 
 bool equal(const Expr& x, const Expr& y);
 bool equal(const Stmt& x, const Stmt& y);
+bool equal(const std::vector<Expr>& x, const std::vector<Expr>& y);
 // Signature, body, is_host and attributes; sources do not count.
 bool equal(const PrimFunc& x, const PrimFunc& y);
 

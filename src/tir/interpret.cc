@@ -165,7 +165,7 @@ void Interpreter::run(const Stmt& s) {
       [&](const View& n) {
         const auto it = places_.find(n.source.get());
         TESSERA_CHECK(it != places_.end(), "`{}` is used outside of its scope", n.source->name);
-        place(n.buffer, it->second.data);
+        place(n.buffer, it->second.data + std::max<std::int64_t>(n.buffer->offset_bytes, 0));
         run(n.body);
       },
       [&](const CallKernel& n) { TESSERA_UNREACHABLE("a kernel calls `{}`", n.symbol); },

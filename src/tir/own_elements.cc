@@ -164,15 +164,19 @@ std::vector<std::string> shared_between_iterations(const For& loop, const TeamMe
   std::vector<std::string> found;
   for (const Uses& u : all) {
     if (!u.written) continue;
-    const bool at_one_place =
-        !u.by_several_views &&
-        std::all_of(u.places.begin(), u.places.end(), [&](const Indices& other) {
-          return std::equal(other.begin(), other.end(), u.places[0].begin(), u.places[0].end(),
-                            [](const Expr& a, const Expr& b) { return equal(a, b); });
-        });
+    const bool at_one_place = !u.by_several_views && std::all_of(u.places.begin(), u.places.end(),
+                                                                 [&](const Indices& other) {
+                                                                   return equal(other, u.places[0]);
+                                                                 });
     if (!at_one_place || !iteration.differs(u.buffer, u.places[0])) found.push_back(u.memory->name);
   }
   return found;
+}
+
+bool differs_between_iterations(const For& loop, const Buffer& buffer,
+                                const std::vector<Expr>& indices) {
+  const Iteration iteration(loop);
+  return iteration.differs(buffer, iteration.plain(indices));
 }
 
 }  // namespace tessera::tir

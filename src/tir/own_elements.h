@@ -13,4 +13,9 @@ namespace tessera::tir {
 // differs between iterations.
 std::vector<std::string> shared_between_iterations(const For& loop, const TeamMemory& memory);
 
+// Is the element at the indices, which is of the loop's body, another one in each iteration of the
+// loop, whatever the loops inside do? False where that is not proved.
+bool differs_between_iterations(const For& loop, const Buffer& buffer,
+                                const std::vector<Expr>& indices);
+
 }  // namespace tessera::tir

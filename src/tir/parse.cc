@@ -30,6 +30,7 @@ Result<void> Parser::parameters(PrimFunc& f) {
         const Buffer b(node);
         node->name = name.text;
         TESSERA_TRY_VOID(buffer_type(*node));
+        complete(*node, false);
         define(name.text, b);
         (outputs ? f.outputs : f.inputs).push_back(b);
       } else {
@@ -70,7 +71,7 @@ Result<ParsedPrimFunc> Parser::function() {
     TESSERA_TRY_VOID(expect("="));
     TESSERA_TRY_VOID(expect("True"));
     TESSERA_TRY_VOID(expect(")"));
-    out.func.is_host = true;
+    out.func.is_host = is_host_ = true;
   }
   const Token def = lexer().peek();
   TESSERA_TRY_VOID(expect("def"));
@@ -316,6 +317,7 @@ Result<Stmt> Parser::let(const Token& name) {
 
 void Parser::define_buffer(const Definition& d, const Token& name) {
   d.node->name = name.text;
+  complete(*d.node, d.what == "T.alloc_buffer");
   define(name.text, d.buffer);
 }
 

@@ -15,9 +15,18 @@
 
 namespace tessera::tir {
 
+// What `T.pool(i)` names.
+struct PooledConstant {
+  ConstantIndex index;
+  Tensor data;
+};
+
 struct ParseOptions {
   // The tensor that `meta[relay.Constant][i]` names; nothing where there is none.
   std::function<std::optional<Tensor>(std::uint32_t index)> constant;
+  // What `T.pool(i)` names; nothing where there is no such constant. Without this function it is
+  // the constant of that index, unchecked.
+  std::function<std::optional<PooledConstant>(std::uint32_t index)> pooled = {};
 };
 
 struct ParsedPrimFunc {

@@ -36,6 +36,7 @@ class Parser : public ExprParser {
     BufferNode* node = nullptr;  // of `buffer`, which nobody else has seen yet
     Buffer buffer, source;
     ConstantValue data;
+    std::optional<Tensor> pooled = {};  // what `data` names, where that is checked
   };
   // A number of a list whose dtype follows it.
   struct Element {
@@ -46,11 +47,15 @@ class Parser : public ExprParser {
   void define_buffer(const Definition& d, const Token& name);
   static Stmt defining(Definition d, Stmt scope);
   Result<void> buffer_type(BufferNode& b);
+  void complete(BufferNode& b, bool is_allocated) const;
   Result<void> buffer_option(BufferNode& b, std::string_view option);
   Result<std::vector<Expr>> tuple();
+  Result<std::vector<std::string>> strings();
   Result<std::vector<Buffer>> buffer_list();
   Result<std::vector<Element>> elements();
-  Result<ConstantValue> stored_constant();
+  Result<void> stored_constant(Definition& d);
+  Result<void> pooled_constant(Definition& d, std::uint32_t index, const Token& where);
+  Result<void> check_pooled(const Definition& d, const Token& at);
   Result<ConstantValue> immediate(const std::vector<Element>& elements, const BufferNode& b);
   bool at_statement(std::uint32_t column) {
     const Token& t = lexer().peek();
@@ -65,6 +70,7 @@ class Parser : public ExprParser {
   }
 
   const ParseOptions& options_;
+  bool is_host_ = false;
   int nesting_ = 0;
 };
 

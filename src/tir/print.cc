@@ -30,6 +30,15 @@ std::string float_digits(double value, DType dtype) {
   return text;
 }
 
+// `nan` reads back as one bit pattern of many.
+bool has_nan(const Tensor& t) {
+  if (!t.dtype.is_float()) return false;
+  for (std::int64_t i = 0; i < t.num_elements(); ++i) {
+    if (std::isnan(element_as_double(t, i))) return true;
+  }
+  return false;
+}
+
 std::string int_digits(std::int64_t value, DType dtype) {
   if (dtype.is_bool()) return value != 0 ? "True" : "False";
   return dtype == kUInt64 ? fmt::format("{}", static_cast<std::uint64_t>(value))
@@ -210,7 +219,14 @@ std::string Printer::buffer_type(const Buffer& b) {
   if (b->scope != MemoryScope::kGlobal) {
     out += fmt::format(", scope=\"{}\"", kScopeWords[static_cast<int>(b->scope)]);
   }
+  if (b->space) out += fmt::format(", space=\"{}\"", to_string(*b->space));
   if (b->align_bytes != kDefaultAlignBytes) out += fmt::format(", align={}", b->align_bytes);
+  if (!b->pools.empty()) {
+    std::vector<std::string> pools;
+    for (const std::string& pool : b->pools) pools.push_back(quoted(pool));
+    out += fmt::format(", pools=[{}]", fmt::join(pools, ", "));
+  }
+  if (b->offset_bytes >= 0) out += fmt::format(", offset={}", b->offset_bytes);
   return "(" + out + ")";
 }
 
@@ -221,7 +237,7 @@ std::string Printer::constant(const AllocateConst& n) {
   } else {
     const Tensor& t = std::get<Tensor>(n.data);
     const std::int64_t size = t.num_elements();
-    if (size > kMaxPrintedConstant && options_.large_constant) {
+    if (options_.large_constant && (size > kMaxPrintedConstant || has_nan(t))) {
       data = options_.large_constant(t);
     } else {
       for (std::int64_t i = 0; i < size; ++i) {

@@ -20,8 +20,9 @@ namespace tessera::tir {
 inline constexpr std::int64_t kMaxPrintedConstant = 64;  // elements
 
 struct PrintOptions {
-  // Stores an immediate constant of more than kMaxPrintedConstant elements somewhere and returns
-  // the reference to print, `meta[relay.Constant][3]`. Without it such constants are written out.
+  // Stores an immediate constant of more than kMaxPrintedConstant elements, or with a NaN, whose
+  // digits are not its bits, somewhere and returns the reference to print,
+  // `meta[relay.Constant][3]`. Without it such constants are written out, whole.
   std::function<std::string(const Tensor&)> large_constant;
 };
 

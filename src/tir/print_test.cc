@@ -4,11 +4,13 @@
 #include <fstream>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tir/compare.h"
 #include "tir/parse.h"
 #include "tir/random_function.h"
+#include "tir/verify.h"
 
 namespace tessera::tir {
 namespace {
@@ -119,6 +121,46 @@ TEST(PrintTest, ErrorsNamePlaceAndRule) {
     says("  c = T.allocate_const([1], (1,), \"" + type + "\")\n  pass\n",
          "error[E0210]: the numbers of a constant are not " + type);
   }
+}
+
+constexpr const char* kHostProgram =
+    "@T.prim_func(host=True)\n"
+    "def main(n: T.Buffer((2,), \"int64\"{0}), *, y: T.Buffer((2,), \"int64\", "
+    "space=\"cuda:1\")):\n"
+    "  k = T.allocate_const([1, 2], (2,), \"int64\"{0})\n"
+    "  s = T.alloc_buffer((2,), \"int64\", scope=\"stack\"{1})\n"
+    "  v = T.view(s, (1, 2), \"int64\"{0})\n"
+    "  T.call_kernel(\"f\", [n, k], [v, y], [])\n";
+
+// The frame of a host program is the host's memory; what else is there says so by its space.
+TEST(PrintTest, EarlierTextsSayStackOfTheHostsMemory) {
+  const std::string now = fmt::format(kHostProgram, ", space=\"host\"", ", space=\"host\"");
+  const std::string earlier = fmt::format(kHostProgram, ", scope=\"stack\"", "");
+  const auto parsed = parse_prim_func(now), old = parse_prim_func(earlier);
+  ASSERT_TRUE(parsed) << render(parsed.error());
+  ASSERT_TRUE(old) << render(old.error());
+  EXPECT_EQ(print(*parsed, "main"), now);
+  EXPECT_EQ(print(*old, "main"), now);
+  EXPECT_TRUE(equal(*parsed, *old));
+  EXPECT_TRUE(is_on_host(parsed->inputs[0]));
+  EXPECT_FALSE(is_on_host(parsed->outputs[0]));
+  const auto elsewhere = parse_prim_func(fmt::format(kHostProgram, "", ""));
+  ASSERT_TRUE(elsewhere);
+  EXPECT_FALSE(equal(*parsed, *elsewhere));
+  EXPECT_NE(hash(*parsed), hash(*elsewhere));
+}
+
+TEST(PrintTest, MemorySpacesAreChecked) {
+  EXPECT_NE(error_of(fmt::format(kHostProgram, ", space=\"moon\"", ""))
+                .find("a memory space: host, pinned, cuda, cuda:1 or constant"),
+            std::string::npos);
+  const auto parsed = parse_prim_func(fmt::format(kHostProgram, "", ", space=\"cuda\""));
+  ASSERT_TRUE(parsed) << render(parsed.error());
+  const auto legal = verify(*parsed, "main");
+  ASSERT_FALSE(legal);
+  EXPECT_NE(
+      render(legal.error()).find("a stack buffer of a host program in the memory space `cuda`"),
+      std::string::npos);
 }
 
 TEST(PrintTest, PrecedenceIsThatOfPython) {

@@ -37,6 +37,7 @@ Buffer RandomFunctions::buffer(const char* name) {
   for (int rank = below(4); rank > 0; --rank) shape.emplace_back(1 + below(4));
   Buffer b = make_buffer(name, dtype(), std::move(shape),
                          below(3) == 0 ? MemoryScope::kStack : MemoryScope::kGlobal);
+  if (below(8) == 0) return make_host_buffer(b->name, b->dtype, b->shape, b->scope);
   return b;
 }
 

@@ -222,11 +222,7 @@ void Verifier::scoped_buffer(const Stmt& s, const Buffer& b) {
 
 void Verifier::constant(const Stmt& s, const AllocateConst& n) {
   if (const auto* t = std::get_if<Tensor>(&n.data)) {
-    bool fits = t->dtype == n.buffer->dtype && t->shape.size() == n.buffer->shape.size();
-    for (std::size_t i = 0; fits && i < t->shape.size(); ++i) {
-      fits = is_int(n.buffer->shape[i], t->shape[i]);
-    }
-    if (!fits || !t->blob) {
+    if (!has_type_of(*n.buffer, *t) || !t->blob) {
       report(Code::kShapeMismatch, "constant `{}` does not have the shape and type of its data",
              n.buffer->name);
     }
@@ -240,7 +236,13 @@ void Verifier::constant(const Stmt& s, const AllocateConst& n) {
 void Verifier::view(const Stmt& s, const View& n) {
   use(n.source, s);
   const std::int64_t size = constant_bytes(n.buffer), source = constant_bytes(n.source);
-  if (size >= 0 && source >= 0 && size != source) {
+  const std::int64_t offset = n.buffer->offset_bytes;
+  if (size >= 0 && source >= 0 && offset >= 0) {
+    if (offset > source - size) {
+      report(Code::kShapeMismatch, "view `{}` ends behind `{}`, which has {} bytes", n.buffer->name,
+             n.source->name, source);
+    }
+  } else if (size >= 0 && source >= 0 && size != source) {
     report(Code::kShapeMismatch, "view `{}` has another size than `{}`", n.buffer->name,
            n.source->name);
   }

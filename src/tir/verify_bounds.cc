@@ -119,7 +119,9 @@ class BoundsVerifier {
       for (const Expr& extent : b->shape) count = count * prover_.form(extent);
       return count;
     };
-    if (!prover_.is_at_most(bytes(n.buffer), bytes(n.source))) {
+    const Polynomial end =
+        bytes(n.buffer) + Polynomial(std::max<std::int64_t>(n.buffer->offset_bytes, 0));
+    if (!prover_.is_at_most(end, bytes(n.source))) {
       report(fmt::format("view `{}` is not proven to be as large as `{}`", n.buffer->name,
                          n.source->name));
     }

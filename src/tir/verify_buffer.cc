@@ -28,6 +28,12 @@ std::int64_t constant_bytes(const Buffer& buffer) {
   return fits && bytes >= 0 ? bytes : -1;
 }
 
+bool has_type_of(const BufferNode& buffer, const Tensor& data) {
+  const auto is_size = [](const Expr& extent, std::int64_t n) { return is_int(extent, n); };
+  return data.dtype == buffer.dtype && std::equal(buffer.shape.begin(), buffer.shape.end(),
+                                                  data.shape.begin(), data.shape.end(), is_size);
+}
+
 std::vector<std::string> verify_buffer(const BufferNode& b, bool in_host_program) {
   std::vector<std::string> found;
   if (b.shape.size() > static_cast<std::size_t>(kMostDimensions)) {
@@ -44,6 +50,10 @@ std::vector<std::string> verify_buffer(const BufferNode& b, bool in_host_program
   if (b.dtype.lanes != 1) found.emplace_back("a buffer whose elements are vectors");
   if (!b.strides.empty() && b.strides.size() != b.shape.size()) {
     found.emplace_back("strides that do not fit the dimensions");
+  }
+  if (in_host_program && b.scope == MemoryScope::kStack && b.space && !is_on_host(*b.space)) {
+    found.push_back(fmt::format("a stack buffer of a host program in the memory space `{}`",
+                                to_string(*b.space)));
   }
   std::int64_t bytes = 0;
   if (!count_bytes(b, bytes)) {

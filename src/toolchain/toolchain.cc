@@ -16,4 +16,8 @@ std::vector<Result<std::string>> Toolchain::compile_each(std::span<const Compile
   return results;
 }
 
+Result<std::string> Toolchain::shared_library(std::span<const std::string> /*objects*/) {
+  return fail(error(Code::kNoCompiler, nullptr, "{} makes no shared libraries", identity()));
+}
+
 }  // namespace tessera

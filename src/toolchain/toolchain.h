@@ -25,6 +25,9 @@ class Toolchain {
   virtual bool blames_the_machine(const Diagnostic& /*why*/) const { return false; }
   // A static library of objects that are given as bytes.
   virtual Result<std::string> archive(std::span<const std::string> objects) = 0;
+  // The bytes of a shared library of objects, for this process or a child to load; what they call
+  // of the runtime is in it.
+  virtual Result<std::string> shared_library(std::span<const std::string> objects);
   virtual std::string identity() const = 0;  // compiler and version, for keys and reports
 };
 

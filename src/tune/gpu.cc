@@ -11,7 +11,7 @@
 #include "byoc/workload.h"
 #include "runtime/device_arch.h"
 #include "runtime/visible_devices.h"
-#include "tune/child.h"
+#include "support/child.h"
 
 namespace tessera::tune {
 namespace {

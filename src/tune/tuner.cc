@@ -7,8 +7,10 @@
 #include <fmt/ranges.h>
 
 #include "link/link_library.h"
+#include "support/child.h"
 #include "support/files.h"
 #include "support/subprocess.h"
+#include "tune/printed_report.h"
 
 namespace tessera::tune {
 namespace {
@@ -50,6 +52,18 @@ std::string problem_of_program(const std::optional<Result<std::string>>& program
   return *program ? "" : program->error().list.front().message;
 }
 
+// Takes what a start of a search found; the problem if it names one otherwise than a start before.
+std::string add_found(const std::map<std::size_t, std::string>& found,
+                      std::map<std::size_t, std::string>& names) {
+  for (const auto& [number, configuration] : found) {
+    const auto [at, is_new] = names.emplace(number, configuration);
+    if (is_new || at->second == configuration) continue;
+    return fmt::format("the search: candidate {} is `{}` in one start and `{}` in another", number,
+                       at->second, configuration);
+  }
+  return "";
+}
+
 }  // namespace
 
 double Tuner::seconds_left() const { return seconds_until(after(begin_, options_.budget_s)); }
@@ -64,10 +78,10 @@ Result<std::vector<TuneRow>> Tuner::run(std::span<const TuningTask> tasks) {
   while (start_round(jobs)) {
     compile(jobs);
     const auto in_round = static_cast<std::size_t>(
-        std::count_if(jobs.begin(), jobs.end(), [](const Job& job) { return !job.now.empty(); }));
+        std::count_if(jobs.begin(), jobs.end(), [](const Job& job) { return job.is_in_round(); }));
     std::size_t done = 0;
     for (Job& job : jobs) {
-      if (job.now.empty()) continue;
+      if (!job.is_in_round()) continue;
       const double share = seconds_left() / static_cast<double>(in_round - done);
       TESSERA_TRY_VOID(measure(job, std::min(job.task->seconds, std::max(share, kLeastSeconds))));
       if (++done; options_.progress) options_.progress(done, in_round);
@@ -106,13 +120,26 @@ Result<Tuner::Job> Tuner::prepare(const TuningTask& task) const {
   Job job{&task,
           {task.backend, task.version, describe(gpu_, task.device), options_.toolchain,
            task.workload.text()},
-          {task.title, task.uses, {}, task.candidates.front().configuration, {}, 0, 0, 0, ""},
-          {},
-          {}};
+          {task.title, task.uses, {}, "", {}, 0, 0, 0, ""}};
+  if (task.search) job.key.toolchain.clear();  // no compiler made what it finds
+  if (!task.candidates.empty()) job.row.first = task.candidates.front().configuration;
   job.row.problem = mismatch(gpu_, task.device);
   if (!job.row.problem.empty()) return job;
   TESSERA_TRY(const Records found, records_.find(job.key));
+  if (task.search) {
+    job.row.known = found.list.size();
+    job.wants_search = found.list.empty();
+    return job;
+  }
   TESSERA_TRY(const auto known, known_of(job.key, found));
+  want_candidates(job, known);
+  const bool any_valid = !found.list.empty() && found.list.front().failure.empty();
+  if (task.first_valid && any_valid) job.wanted.clear();
+  return job;
+}
+
+void Tuner::want_candidates(Job& job, const std::set<std::string>& known) const {
+  const TuningTask& task = *job.task;
   std::set<std::string> kernels;
   for (std::size_t i = 0; i < task.candidates.size(); ++i) {
     const auto& [configuration, kernel] = task.candidates[i];
@@ -126,9 +153,6 @@ Result<Tuner::Job> Tuner::prepare(const TuningTask& task) const {
       job.wanted.push_back(i);
     }
   }
-  const bool any_valid = !found.list.empty() && found.list.front().failure.empty();
-  if (task.first_valid && any_valid) job.wanted.clear();
-  return job;
 }
 
 // Takes what is wanted; of a task for which the first valid one will do, one by one. Nothing once
@@ -137,15 +161,21 @@ bool Tuner::start_round(std::vector<Job>& jobs) const {
   bool any = false;
   for (Job& job : jobs) {
     job.now.clear();
-    if (job.wanted.empty()) continue;
+    job.searches_now = false;
+    if (job.wanted.empty() && !job.wants_search) continue;
     if (seconds_left() <= 0) {
       job.row.problem = fmt::format("{} before all of it was measured", kBudgetSpent);
+      continue;
+    }
+    any = true;
+    if (job.wants_search) {
+      job.wants_search = false;
+      job.searches_now = true;
       continue;
     }
     const auto end = job.task->first_valid ? job.wanted.begin() + 1 : job.wanted.end();
     job.now.assign(job.wanted.begin(), end);
     job.wanted.erase(job.wanted.begin(), end);
-    any = true;
   }
   return any;
 }
@@ -179,6 +209,7 @@ void Tuner::compile(const std::vector<Job>& jobs) {
 }
 
 Result<void> Tuner::measure(Job& job, double seconds) {
+  if (job.searches_now) return search(job, seconds);
   if (auto why = problem_of_program(objects_.at(job.task->program.source)); !why.empty()) {
     job.row.problem = std::move(why);
     job.wanted.clear();
@@ -243,53 +274,106 @@ Result<std::string> Tuner::build_program(const Job& job, const TempDir& folder) 
   return path;
 }
 
-// Starts it until it is through with all that do not end it.
 Result<void> Tuner::run_program(Job& job, const std::string& program, double seconds) {
-  const Clock::time_point until = after(Clock::now(), seconds);
-  std::set<std::size_t> skipped;
-  for (WorkerReport report; !report.is_done && skipped.size() < job.now.size();) {
-    const double left = std::max(kLeastSeconds, seconds_until(until));
+  const auto start = [&](double left, const Skipped& skipped) {
     ProcessOptions limits;
     limits.time_limit_s = left + kGraceS;
     const auto ran =
         run_process({program, fmt::format("{:.1f}", left), job.task->first_valid ? "1" : "0",
                      fmt::format("{}", fmt::join(skipped, ","))},
                     limits);
-    if (!ran) {
-      job.row.problem = ran.error().text();
+    if (!ran) return Ended{{}, "", ran.error().text(), true};
+    Ended ended{parse_worker_report(ran->out)};
+    ended.failure = "it ends with " + ran->outcome();
+    const std::string why = first_line(ran->err);
+    ended.complaint = "the measuring program: " + (why.empty() ? ran->outcome() : why);
+    ended.is_own_fault = ran->exit_status == kProgramFailed || !ended.report.begun;
+    ended.is_killed = is_killed_by_the_machine(*ran);
+    return ended;
+  };
+  Names names;
+  for (std::size_t i = 0; i < job.now.size(); ++i) {
+    names[i] = job.task->candidates[job.now[i]].configuration;
+  }
+  return run_to_the_end(job, seconds, std::move(names), start);
+}
+
+// What it finds is known when it has been found.
+Result<void> Tuner::search(Job& job, double seconds) {
+  const auto start = [&](double left, const Skipped& skipped) {
+    const byoc::Search one{left, job.task->first_valid, skipped};
+    const ChildResult child = run_in_child(
+        [&](const Print& print) {
+          PrintedReport report(print);
+          job.task->search(one, report);
+        },
+        options_.silence_s);
+    Ended ended{parse_worker_report(child.output)};
+    const bool hangs = child.problem == kHangs;
+    ended.failure = hangs ? child.problem : "it ends with " + child.problem;
+    ended.complaint = child.thrown.empty() ? child.problem : child.thrown;
+    if (ended.complaint.empty()) ended.complaint = "it ended before it was done";
+    ended.complaint.insert(0, "the search: ");
+    const bool has_a_culprit = ended.report.begun && !child.problem.empty();
+    ended.is_own_fault = !child.thrown.empty() || !has_a_culprit;
+    ended.is_killed = child.is_killed;
+    return ended;
+  };
+  return run_to_the_end(job, seconds, {}, start);
+}
+
+// Starts a process until it is through with all that do not end it.
+Result<void> Tuner::run_to_the_end(
+    Job& job, double seconds, Names names,
+    const std::function<Ended(double seconds, const Skipped&)>& start) {
+  const Clock::time_point until = after(Clock::now(), seconds);
+  const bool searches = job.searches_now;
+  Skipped skipped;
+  for (bool is_done = false; !is_done && (searches || skipped.size() < names.size());) {
+    Ended ended = start(std::max(kLeastSeconds, seconds_until(until)), skipped);
+    WorkerReport& report = ended.report;
+    is_done = report.is_done;
+    if (auto why = searches ? add_found(report.found, names) : ""; !why.empty()) {
+      job.row.problem = std::move(why);
       return {};
     }
-    report = parse_worker_report(ran->out);
-    const bool is_own_fault = ran->exit_status == kProgramFailed || !report.begun;
-    const bool is_nobodys_fault = is_own_fault || is_killed_by_the_machine(*ran);
-    if (!report.is_done && !is_nobodys_fault) {
-      report.measured.try_emplace(*report.begun, Measured{0, 0, "it ends with " + ran->outcome()});
+    const bool is_nobodys_fault = ended.is_own_fault || ended.is_killed;
+    if (!is_done && !is_nobodys_fault) {
+      report.measured.try_emplace(*report.begun, Measured{0, 0, ended.failure});
     }
+    const std::size_t before = skipped.size();
     for (const auto& [number, measured] : report.measured) {
-      if (number >= job.now.size() || !skipped.insert(number).second) continue;
-      TESSERA_TRY_VOID(add(job, job.now[number], measured));
+      if (!names.contains(number) || !skipped.insert(number).second) continue;
+      TESSERA_TRY_VOID(add(job, names[number], measured));
     }
-    if (!report.is_done && is_nobodys_fault) {
-      const std::string why = first_line(ran->err);
-      job.row.problem = "the measuring program: " + (why.empty() ? ran->outcome() : why);
-      if (is_own_fault) return {};
+    if (is_done) break;
+    if (is_nobodys_fault) {
+      job.row.problem = ended.complaint;
+      if (ended.is_own_fault) return {};
       skipped.insert(*report.begun);  // until the next time
     }
+    if (skipped.size() == before) {
+      job.row.problem = fmt::format("candidate {} was to be skipped, and began", *report.begun);
+      return {};
+    }
   }
-  // A program that is done looked at as many as it had time for.
-  if (const std::size_t left = job.now.size() - skipped.size();
-      left > 0 && !job.task->first_valid && job.row.problem.empty()) {
-    job.row.problem = fmt::format("{} before {} of its configurations {} measured", kBudgetSpent,
-                                  left, left == 1 ? "was" : "were");
-  }
+  if (searches && names.contains(0)) job.row.first = names[0];
+  count_unmeasured(job, names.size() - skipped.size());
   return {};
 }
 
-Result<void> Tuner::add(Job& job, std::size_t candidate, const Measured& measured) {
+// A process that is done looked at as many as it had time for.
+void Tuner::count_unmeasured(Job& job, std::size_t left) {
+  if (left == 0 || job.task->first_valid || !job.row.problem.empty()) return;
+  job.row.problem = fmt::format("{} before {} of its configurations {} measured", kBudgetSpent,
+                                left, left == 1 ? "was" : "were");
+}
+
+Result<void> Tuner::add(Job& job, const std::string& configuration, const Measured& measured) {
   ++(measured.failure.empty() ? job.row.measured : job.row.failed);
   if (job.task->first_valid && measured.failure.empty()) job.wanted.clear();
-  return records_.add({job.key, job.task->candidates[candidate].configuration, measured.time_us,
-                       measured.spread_us, measured.failure});
+  return records_.add(
+      {job.key, configuration, measured.time_us, measured.spread_us, measured.failure});
 }
 
 Result<void> Tuner::summarize(Job& job) const {

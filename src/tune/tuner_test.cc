@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tune/tuner_fixture.h"
+
 namespace tessera::tune {
 namespace {
 
@@ -69,24 +71,8 @@ byoc::TuningTask task(const std::vector<std::string>& bodies, std::string worklo
   return t;
 }
 
-const Gpu kGpu = {"Test GPU", 9, 0, 132};
-
-class TunerTest : public ::testing::Test {
+class TunerTest : public TunerFixture {
  protected:
-  TunerTest()
-      : folder_(*TempDir::make("tessera-tuner")),
-        toolchain_(*link::Toolchain::find(
-            {.root = TESSERA_BUILD_DIR, .cache_folder = folder_.file("cache"), .jobs = 2})) {}
-
-  RecordStore open() const { return *RecordStore::open(folder_.file("records")); }
-  TuneRow tune(const byoc::TuningTask& t, TunerOptions options = {}, const Gpu& gpu = kGpu) {
-    RecordStore store = open();
-    options.toolchain = "nvcc";
-    auto rows = Tuner(toolchain_, store, gpu, std::move(options)).run({&t, 1});
-    if (!rows) throw std::runtime_error(render(rows.error()));
-    return rows->front();
-  }
-  std::vector<Record> records() const { return open().all()->list; }
   // A compiler, called by the name, that fails on the source, a pattern of shells, as long as the
   // file named `lack` is there: with what that says.
   link::Toolchain with_failing_compiler(const std::string& name, const std::string& pattern) const {
@@ -103,9 +89,6 @@ class TunerTest : public ::testing::Test {
     ::unsetenv("CXX");
     return *std::move(toolchain);
   }
-
-  TempDir folder_;
-  link::Toolchain toolchain_;
 };
 
 TEST_F(TunerTest, TheFastestIsFound) {
@@ -317,10 +300,11 @@ TEST(WorkerReports, AreReadLineByLine) {
 TEST(WorkerReports, AreReadAsTheyAreWritten) {
   const Measured timed{4.5, 0.25, ""}, wrong{0, 0, "two\nlines"};
   const WorkerReport report =
-      parse_worker_report(begin_line(7) + line_of(7, timed) + begin_line(8) + line_of(8, wrong) +
-                          std::string(kDoneLine));
+      parse_worker_report(found_line(7, "a b") + begin_line(7) + line_of(7, timed) + begin_line(8) +
+                          line_of(8, wrong) + std::string(kDoneLine));
   EXPECT_EQ(report.measured,
             (std::map<std::size_t, Measured>{{7, timed}, {8, {0, 0, "two lines"}}}));
+  EXPECT_EQ(report.found, (std::map<std::size_t, std::string>{{7, "a b"}}));
   EXPECT_EQ(report.begun, 8u);
   EXPECT_TRUE(report.is_done);
 }

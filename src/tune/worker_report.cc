@@ -26,6 +26,7 @@ void read_line(const std::string& line, WorkerReport& report) {
     report.measured[*report.begun] = {0, 0, "it hangs"};
   }
   if (!(words >> number)) return;
+  if (word == "found") report.found[number] = rest_of(words);
   if (word == "begin") report.begun = number;
   if (word == "wrong" || word == "failed") report.measured[number] = {0, 0, rest_of(words)};
   Measured measured;
@@ -35,6 +36,10 @@ void read_line(const std::string& line, WorkerReport& report) {
 }
 
 }  // namespace
+
+std::string found_line(std::size_t candidate, std::string_view configuration) {
+  return fmt::format("found {} {}\n", candidate, configuration);
+}
 
 std::string begin_line(std::size_t candidate) { return fmt::format("begin {}\n", candidate); }
 

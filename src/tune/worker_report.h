@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a measuring program prints, line by line, I being the number of a candidate:
+// What a measuring program prints, and a search (byoc/tuning_task.h), line by line, I being the
+// number of a candidate:
+//   found I TEXT             of a search, before all else of I: the text of the configuration
 //   begin I                  a step with it begins
 //   wrong I TEXT             it cannot be used, and why
 //   failed I TEXT            the same, and the process ends: the device is of no use to it any more
@@ -23,12 +25,14 @@ struct Measured {
 };
 
 struct WorkerReport {
+  std::map<std::size_t, std::string> found;  // configurations, by number
   std::map<std::size_t, Measured> measured;  // by number
   std::optional<std::size_t> begun;          // the last one
   bool is_done = false;
 };
 
 // The lines, as programs of ours print them.
+std::string found_line(std::size_t candidate, std::string_view configuration);
 std::string begin_line(std::size_t candidate);
 std::string line_of(std::size_t candidate, const Measured& measured);  // `time` or `wrong`
 constexpr std::string_view kDoneLine = "done\n";

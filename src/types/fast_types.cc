@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "types/processor.h"
+
 namespace tessera {
 namespace {
 
@@ -20,6 +22,14 @@ constexpr FastTypes kFastTypes[] = {{"cuda", kBoth}};
 std::span<const DType> fast_16_bit_types(const Target& machine) {
   const auto* found = std::ranges::find(kFastTypes, machine.name(), &FastTypes::kind);
   return found == std::end(kFastTypes) ? std::span<const DType>() : found->types;
+}
+
+std::vector<DType> fast_product_types(const Target& machine) {
+  if (machine.kind().find_option("mcpu") == nullptr) return {};
+  const bool has_pairs = std::ranges::all_of(processors_of(machine), [](const std::string& cpu) {
+    return has_feature(cpu, "avx512bf16");
+  });
+  return has_pairs ? std::vector{kBFloat16} : std::vector<DType>();
 }
 
 }  // namespace tessera

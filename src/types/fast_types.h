@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "types/dtype.h"
 #include "types/target.h"
@@ -11,5 +12,8 @@ namespace tessera {
 
 // By the kind of a machine; none for kinds without a row.
 std::span<const DType> fast_16_bit_types(const Target& machine);
+// In which of the others its products of matrices are faster, by instructions that all of its
+// processors have.
+std::vector<DType> fast_product_types(const Target& machine);
 
 }  // namespace tessera

@@ -18,6 +18,19 @@ std::string_view gpu_arch_number(std::string_view arch) {
   return arch.substr(begin, arch.find_first_not_of(kDigits, begin) - begin);
 }
 
+int usual_multiprocessors(std::string_view arch) {
+  struct Usual {
+    std::string_view arch;
+    int multiprocessors;
+  };
+  // What CUDA's documentation says.
+  constexpr Usual kUsual[] = {{"sm_80", 108}, {"sm_86", 72}, {"sm_87", 16}, {"sm_89", 142}};
+  for (const Usual& usual : kUsual) {
+    if (usual.arch == arch) return usual.multiprocessors;
+  }
+  return 132;
+}
+
 bool has_ptx_for_later(std::string_view arch) {
   return number_of(arch).find_first_not_of("0123456789") == std::string_view::npos;
 }

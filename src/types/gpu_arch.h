@@ -11,6 +11,10 @@ namespace tessera {
 // "90" of `sm_90a`; "" where no number is said.
 std::string_view gpu_arch_number(std::string_view arch);
 
+// Of the usual GPU of the architecture: A100, A10, Jetson Orin, L40S, else H100 and H200 as
+// modules.
+int usual_multiprocessors(std::string_view arch);
+
 // Is its PTX something that later GPUs can run? That of sm_90a is for one architecture alone, that
 // of sm_103f for one family.
 bool has_ptx_for_later(std::string_view arch);

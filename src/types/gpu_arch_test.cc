@@ -25,5 +25,11 @@ TEST(GpuArch, NvccIsToldOfMachineCodeAndOfPtx) {
   EXPECT_EQ(gencode_flag("sm_86", true), "-gencode=arch=compute_86,code=[sm_86,compute_86]");
 }
 
+TEST(GpuArch, HasAUsualNumberOfMultiprocessors) {
+  EXPECT_EQ(usual_multiprocessors("sm_80"), 108);
+  EXPECT_EQ(usual_multiprocessors("sm_89"), 142);
+  EXPECT_EQ(usual_multiprocessors("sm_90a"), 132);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "types/option_rules.h"
+#include "types/processor.h"
 #include "types/target.h"
 
 namespace tessera {

@@ -162,4 +162,8 @@ Target compute_target(const std::vector<Target>& targets) {
   return cpu != targets.end() ? *cpu : Target();
 }
 
+MemorySpace compute_space(const std::vector<Target>& targets) {
+  return main_memory(compute_target(targets).device());
+}
+
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "types/memory_space.h"
 #include "types/target.h"
 
 namespace tessera {
@@ -39,5 +40,7 @@ Result<CompilationTargets> resolve_targets(
 
 // The machine that a model's kernels are for: the device if one is among the targets, else the cpu.
 Target compute_target(const std::vector<Target>& targets);
+// What they compute in: the main memory of that machine.
+MemorySpace compute_space(const std::vector<Target>& targets);
 
 }  // namespace tessera

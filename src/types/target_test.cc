@@ -92,7 +92,7 @@ TEST(Target, TextsReadBackEqual) {
 
 TEST(Target, PrintsSortedWithoutHostAndEmptyValues) {
   EXPECT_EQ(to_string(good("cpu -threads=2 -host=cpu")),
-            "cpu -keys=cpu -mcpu=native -opt=3 -threads=2");
+            "cpu -keys=cpu -mcpu=native -opt=3 -threads=2 -winograd=auto");
   EXPECT_EQ(to_string(Target("ccompiler")), "ccompiler -keys=cpu");
   EXPECT_EQ(short_text(good("cutlass -sm=90 -use_3xtf32")), "cutlass -arch=sm_90a -sm=90");
 }

@@ -128,6 +128,15 @@ TEST_F(AbiTest, SteadyRunsAllocateNothingAndCostLittle) {
   EXPECT_LT(std::stol(result.out), 20'000);  // nanoseconds, all in
 }
 
+TEST_F(AbiTest, TensorsLieInMemoryThatIsGivenForPools) {
+  const ProcessResult result = client({make_library("m.so", {"-DPLACES"}), "places"});
+  ASSERT_TRUE(result.ok()) << result.outcome() << result.err;
+  EXPECT_EQ(result.out,
+            "the memory given for pool `arena` has 4095 bytes, and the pool needs 4096\n"
+            "the memory given for pool `arena` is on CUDA device 0, and the instance on the CPU\n"
+            "the memory given for pool `arena` is not aligned to 64 bytes\n");
+}
+
 TEST_F(AbiTest, LoadsRunsAndUnloads) {
   const ProcessResult result = client({make_library("m.so"), "reload"});
   EXPECT_TRUE(result.ok()) << result.outcome() << result.err;

@@ -10,6 +10,8 @@
 //     print          runs once and prints the first element of each output
 //     weights        sets a weight, prints the sentence for each mistake, and the first element of
 //                    the first output whenever it may have changed
+//     places         runs on tensors that lie in the pools, in memory that it gives; prints the
+//                    sentence for each wrong memory
 //     fork           runs with two threads, there and in a child; prints the first element of both
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
@@ -59,6 +61,8 @@ void* realloc(void* memory, size_t bytes) {
   X(tessera_model_output_count)  \
   X(tessera_model_input)         \
   X(tessera_model_output)        \
+  X(tessera_model_pool_count)    \
+  X(tessera_model_pool)          \
   X(tessera_model_find_input)    \
   X(tessera_model_weight_count)  \
   X(tessera_model_weight)        \
@@ -404,6 +408,95 @@ static void test_weights(void) {
   api.tessera_model_destroy_(model);
 }
 
+// Memory for all pools, by what the model tells of them.
+static void give_pools(const tessera_model* model, tessera_instance_options* options,
+                       tessera_pool_memory* memory) {
+  int32_t p;
+  options->pool_count = api.tessera_model_pool_count_(model);
+  options->pool_memory = memory;
+  if (options->pool_count > MAX_IO) die("client", "too many pools");
+  for (p = 0; p < options->pool_count; ++p) {
+    tessera_pool pool = TESSERA_POOL_INIT;
+    check(api.tessera_model_pool_(model, p, &pool));
+    memory[p].bytes = pool.bytes;
+    memory[p].device = pool.device;
+    if (posix_memalign(&memory[p].data, pool.align_bytes, pool.bytes + 1) != 0) {
+      die("client", "out of memory");
+    }
+  }
+}
+
+// Moves the inputs that have places there.
+static void move_inputs(const tessera_model* model, const tessera_pool_memory* memory,
+                        bindings* b) {
+  int32_t i, count = 0;
+  for (i = 0; i < b->input_count; ++i) {
+    tessera_io io = TESSERA_IO_INIT;
+    check(api.tessera_model_input_(model, i, &io));
+    if (io.pool < 0) continue;
+    memcpy((char*)memory[io.pool].data + io.pool_offset, b->inputs[i].data, bytes_of(&io));
+    free(b->inputs[i].data);
+    b->inputs[i].data = NULL;
+    ++count;
+  }
+  if (count == 0) die("places", "no input has a place");
+}
+
+static void check_outputs_in_place(const tessera_model* model, const tessera_pool_memory* memory,
+                                   const bindings* b, const tessera_tensor* outputs) {
+  int32_t i, count = 0;
+  for (i = 0; i < b->output_count; ++i) {
+    tessera_io io = TESSERA_IO_INIT;
+    check(api.tessera_model_output_(model, i, &io));
+    if (io.pool < 0) continue;
+    if (outputs[i].data != (char*)memory[io.pool].data + io.pool_offset) {
+      die("places", "an output is elsewhere");
+    }
+    ++count;
+  }
+  if (count == 0) die("places", "no output has a place");
+}
+
+static void expect_wrong_memory(tessera_model* model, const tessera_instance_options* options) {
+  tessera_instance* instance = NULL;
+  if (api.tessera_instance_create_(model, options, &instance) != TESSERA_INVALID_ARGUMENT) {
+    die("places", "wrong memory was accepted");
+  }
+  printf("%s\n", api.tessera_last_error_());
+}
+
+static void test_places(void) {
+  tessera_model* model = create_model();
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  tessera_pool_memory memory[MAX_IO];
+  tessera_instance *elsewhere = NULL, *instance = NULL;
+  tessera_tensor outputs[MAX_IO] = {{0}}, others[MAX_IO] = {{0}};
+  bindings b;
+  int32_t p;
+  give_pools(model, &options, memory);
+  check(api.tessera_instance_create_(model, NULL, &elsewhere));
+  check(api.tessera_instance_create_(model, &options, &instance));
+  bind(model, &b);
+  run(elsewhere, &b, others);  // with inputs of the caller's own
+  move_inputs(model, memory, &b);
+  run(instance, &b, outputs);
+  check_outputs_in_place(model, memory, &b, outputs);
+  if (sum_bytes(&b, outputs) != sum_bytes(&b, others)) die("places", "results differ");
+  api.tessera_instance_destroy_(instance);
+  memory[0].bytes -= 1;
+  expect_wrong_memory(model, &options);
+  memory[0].bytes += 1;
+  memory[0].device.device_type = TESSERA_CUDA;
+  expect_wrong_memory(model, &options);
+  memory[0].device.device_type = TESSERA_CPU;
+  memory[0].data = (char*)memory[0].data + 1;
+  expect_wrong_memory(model, &options);
+  memory[0].data = (char*)memory[0].data - 1;
+  for (p = 0; p < options.pool_count; ++p) free(memory[p].data);
+  api.tessera_instance_destroy_(elsewhere);
+  api.tessera_model_destroy_(model);
+}
+
 static void test_fork(void) {
   tessera_model* model = create_model();
   tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
@@ -447,6 +540,8 @@ int main(int argc, char** argv) {
     test_print();
   } else if (strcmp(argv[2], "weights") == 0) {
     test_weights();
+  } else if (strcmp(argv[2], "places") == 0) {
+    test_places();
   } else if (strcmp(argv[2], "fork") == 0) {
     test_fork();
   } else {

@@ -7,6 +7,7 @@
 //   KEEP_WEIGHT       w can be set
 //   BUNDLED="hash"    libabivendor.so.1 is beside it, with this hash
 //   INSIDE=bytes      no: it is at byte 4096 of the weights
+//   PLACES            x and y have places in the pool
 #include "runtime/program.h"
 
 #ifndef PROGRAM_ABI
@@ -105,6 +106,12 @@ const tessera_program_bundled* const bundled = nullptr;
 constexpr int kBundled = 0;
 #endif
 
+#ifdef PLACES
+const tessera_program_place places[] = {{0, 64, 24}, {0, 128, 24}, {0, 0, 0}};
+#else
+const tessera_program_place* const places = nullptr;
+#endif
+
 #ifdef WITH_FEATURE
 const char* const features[] = {WITH_FEATURE};
 constexpr int kFeatures = 1;
@@ -157,6 +164,9 @@ TESSERA_API const tessera_program tessera_model_program = {TESSERA_PROGRAM_VERSI
                                                            kept_weights,
                                                            kKept,
                                                            bundled,
-                                                           kBundled};
+                                                           kBundled,
+                                                           nullptr,
+                                                           nullptr,
+                                                           places};
 
 }  // extern "C"

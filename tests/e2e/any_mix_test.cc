@@ -126,7 +126,8 @@ TEST_F(AnyMix, AConstantOfSeveralPartitionsIsStoredOnce) {
 // Any two back ends live in one library.
 TEST_F(AnyMix, EveryPairOfBackEnds) {
   const std::string plain = outputs_of("model.relay", "plain", {"--partition", "none"});
-  const std::vector<std::string> names = {"onednn", "blas", "ccompiler", "example_target_hook"};
+  const std::vector<std::string> names = {"onednn", "blas", "ccompiler", "openvino",
+                                          "example_target_hook"};
   for (const std::string& a : names) {
     for (const std::string& b : names) {
       if (a == b) continue;

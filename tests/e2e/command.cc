@@ -91,7 +91,7 @@ ProcessResult Command::run_for(double seconds, std::vector<std::string> argument
 }
 
 bool Command::has_backend(const std::string& name) const {
-  return run({"backends"}).out.find(fmt::format("{:<20} available\n", name)) != std::string::npos;
+  return run({"backends"}).out.find(fmt::format("{:<20} available", name)) != std::string::npos;
 }
 
 ProcessResult Command::run_program(const std::vector<std::string>& command) const {

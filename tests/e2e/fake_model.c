@@ -10,6 +10,7 @@ static char last_error[256];
 
 const char* tessera_last_error(void) { return last_error; }
 const char* tessera_target(void) { return "cuda"; }
+const char* tessera_build_id(void) { return "none"; }
 const char* tessera_metadata_json(void) { return tessera_metadata; }
 
 int32_t tessera_model_create(const tessera_model_options* options, tessera_model** model) {
@@ -63,6 +64,23 @@ int32_t tessera_instance_run(tessera_instance* instance, const tessera_tensor* i
   (void)inputs;
   (void)outputs;
   return input_count + output_count;
+}
+int32_t tessera_instance_run_on_stream(tessera_instance* instance, void* stream,
+                                       const tessera_tensor* inputs, int32_t input_count,
+                                       tessera_tensor* outputs, int32_t output_count) {
+  (void)stream;
+  return tessera_instance_run(instance, inputs, input_count, outputs, output_count);
+}
+int32_t tessera_instance_synchronize(tessera_instance* instance) {
+  (void)instance;
+  return TESSERA_OK;
+}
+int32_t tessera_model_output_shapes(const tessera_model* model, const tessera_tensor* inputs,
+                                    int32_t input_count, tessera_tensor* outputs,
+                                    int32_t output_count) {
+  (void)inputs;
+  (void)outputs;
+  return none_of(model) + input_count + output_count;
 }
 int32_t tessera_instance_device_ns(tessera_instance* instance, uint64_t* ns) {
   (void)instance;

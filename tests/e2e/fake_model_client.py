@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""That python/tessera.py hands on the options of an instance: fake_model_client.py FOLDER LIBRARY,
-the folder of tessera.py and the library of fake_model.c."""
+"""That Model of a module hands on the options of an instance: fake_model_client.py FOLDER MODULE
+LIBRARY, the folder and the name of the module, and the library of fake_model.c."""
+import importlib
 import sys
 
 sys.path.insert(0, sys.argv[1])
-import tessera  # noqa: E402
+tessera = importlib.import_module(sys.argv[2])
 
 
 def answer(**options) -> str:
     try:
-        tessera.Model(sys.argv[2], **options)
+        tessera.Model(sys.argv[3], **options)
     except tessera.Error as error:
         return str(error)
     raise AssertionError("an instance was created")

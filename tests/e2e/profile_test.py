@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of `tessera bench --profile`: what kernels compute and move, and the table.
+"""Tests of `tessera bench --profile` and `--trace`: what kernels compute and move, the table, and
+the trace.
 
     profile_test.py TESSERA
 """
@@ -97,11 +98,84 @@ class Profile(unittest.TestCase):
                 self.assertEqual("off" in line, part < 20, line)
         self.assertNotIn("roof", self.bench(library, np.ones((1, WIDTH), np.float32)))
 
-    def test_a_name_behind_it_is_a_trace(self):
+    def trace(self, what: Path, n: int = 3) -> tuple[list[dict], list[dict]]:
+        """The spans of a trace, and the rows of the profile beside it."""
         trace = self.folder / "trace.json"
-        self.bench(self.library(self.product()), np.ones((1, WIDTH), np.float32), "--profile",
-                   trace)
-        self.assertTrue(json.loads(trace.read_text())["traceEvents"])
+        printed = self.bench(what, np.ones((n, WIDTH), np.float32), "--json", "--profile",
+                             "--trace", trace)
+        events = json.loads(trace.read_text())["traceEvents"]
+        names = {e["args"]["name"] for e in events if e["ph"] == "M"}
+        self.assertEqual(names, {"tessera", "host"})
+        return ([e for e in events if e["ph"] == "X"],
+                json.loads(printed)["profile"]["kernels"])
+
+    def check_nesting(self, spans: list[dict]) -> dict[str, set[str]]:
+        """That each span lies in the one above, and begins no sooner than the one before. Returns
+        the categories below each, by category."""
+        depth = {"run": 0, "host": 1, "back end": 1}
+        open_spans, below, before = [], {}, 0
+        for span in spans:
+            begin, end = span["ts"], round(span["ts"] + span["dur"], 3)
+            self.assertGreaterEqual(begin, before)
+            self.assertGreaterEqual(span["dur"], 0)
+            before = begin
+            # An end may be the next one's begin, so that times do not tell which are open.
+            del open_spans[depth.get(span["cat"], 2):]
+            for _, begin_around, end_around in open_spans:
+                self.assertLessEqual(begin_around, begin, span)
+                self.assertLessEqual(end, end_around, span)
+            below.setdefault(open_spans[-1][0] if open_spans else "", set()).add(span["cat"])
+            open_spans.append((span["cat"], begin, end))
+        return below
+
+    def test_a_trace_has_runs_back_ends_and_kernels_that_nest(self):
+        self.library(self.product(relu=True))
+        for what in (self.folder / "m.so", self.folder / "m.onnx"):
+            spans, rows = self.trace(what)
+            below = self.check_nesting(spans)
+            self.assertEqual(below[""], {"run"})
+            self.assertEqual(below["run"], {"host", "back end"})
+            backends = {row["backend"] for row in rows}
+            self.assertEqual(below["back end"], backends)
+            self.assertEqual({s["name"] for s in spans if s["cat"] == "back end"}, backends)
+            kernels = [s for s in spans if s["cat"] in backends]
+            self.assertEqual({(s["name"], s["cat"]) for s in kernels},
+                             {(r["kernel"], r["backend"]) for r in rows})
+            runs = [s["name"] for s in spans if s["cat"] == "run"]
+            self.assertEqual(runs, [f"run {i + 1}" for i in range(len(runs))])
+            self.assertEqual(len(kernels), len(runs) * sum(r["calls"] for r in rows))
+
+    def test_of_a_kernel_in_a_loop_a_trace_has_the_last_call(self):
+        body = helper.make_graph(
+            [helper.make_node("Identity", ["c"], ["c2"]), helper.make_node("Sin", ["v"], ["v2"])],
+            "body", [helper.make_tensor_value_info("i", TensorProto.INT64, []),
+                     helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+                     helper.make_tensor_value_info("v", TensorProto.FLOAT, [3, WIDTH])],
+            [helper.make_tensor_value_info("c2", TensorProto.BOOL, []),
+             helper.make_tensor_value_info("v2", TensorProto.FLOAT, [3, WIDTH])])
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, WIDTH])
+        # How often is an input, so that no pass unrolls it.
+        times = helper.make_tensor_value_info("times", TensorProto.INT64, [])
+        y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [3, WIDTH])
+        graph = helper.make_graph([helper.make_node("Loop", ["times", "", "x"], ["y"], body=body)],
+                                  "g", [x, times], [y])
+        library = self.library(helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+        np.save(self.folder / "times.npy", np.array(7))
+        spans, _ = self.trace(library)
+        self.check_nesting(spans)
+        sines = [s for s in spans if "sin" in s["name"]]
+        self.assertTrue(sines)
+        for span in sines:
+            self.assertEqual(span["args"]["calls"], 7)
+            self.assertGreaterEqual(span["args"]["total_us"], span["dur"])
+
+    def test_a_trace_that_cannot_be_written_is_an_error(self):
+        library = self.library(self.product())
+        done = subprocess.run([TESSERA, "bench", library, "--seconds", "0", "--trace",
+                               self.folder / "none" / "t.json"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("E0103", done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""That python/tessera.py says what a library says: python_client.py FOLDER LIBRARY, the folder of
-tessera.py and a library of `y = x w v`, x being (4, 8), w (8, 16), which is kept, and v the first
-four columns of the identity."""
+"""That ctypes_model.py says what a library says: python_client.py FOLDER LIBRARY, the folder of
+ctypes_model.py and a library of `y = x w v`, x being (4, 8), w (8, 16), which is kept, and v the
+first four columns of the identity."""
 import os
 import sys
 
 import numpy as np
 
 sys.path.insert(0, sys.argv[1])
-import tessera  # noqa: E402
+import ctypes_model as tessera  # noqa: E402
 
 with tessera.Model(sys.argv[2], threads=1) as model:
     assert [io.name for io in model.inputs] == [b"x"], model.inputs

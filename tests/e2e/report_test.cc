@@ -65,6 +65,14 @@ TEST_F(Report, ThatCannotBeWrittenStopsBeforeTheWork) {
                {"cannot write `no/where/r.html`", "help: "});
   expect_error(compile_to("out/../out/m.so"), "E0103", {"is the library itself", "help: "});
   expect_error(compile_to(model("sound")), "E0103", {"is the model itself", "help: "});
+  const auto rule_to = [&](const std::string& depfile) {
+    return command_.run({"compile", model("sound"), "-o", "out/m.so", "--report", "out/r.html",
+                         "--depfile", depfile});
+  };
+  expect_error(rule_to("no/where/m.d"), "E0103", {"cannot write `no/where/m.d`", "help: "});
+  expect_error(rule_to(model("sound")), "E0103", {"is the model itself", "help: "});
+  expect_error(rule_to("out/m.so"), "E0103", {"is the library itself", "help: "});
+  expect_error(rule_to("out/r.html"), "E0103", {"is the report itself", "--depfile"});
   expect_nothing_written();
 }
 

@@ -125,7 +125,12 @@ def @main(%x: Tensor[(1, 8, 16, 16), float32], %w: Tensor[(12, 8, 3, 3), float32
     }
     ASSERT_TRUE((*session)->bind(inputs));
     for (int i = 0; i < 3; ++i) ASSERT_TRUE((*session)->run_bound());
-    const Allocations found = allocations(**session, 10);
+    // The loader makes thread-local memory for a worker when it first computes something, which may
+    // be long after the first runs: others were faster. Few have yet to.
+    Allocations found = allocations(**session, 10);
+    for (int more = 0; more < 5 && found.of_the_model + found.of_others > 0; ++more) {
+      found = allocations(**session, 50);
+    }
     EXPECT_EQ(found.of_the_model, 0) << threads << " threads";
     EXPECT_TRUE(GetParam().backends == "onednn" || found.of_others == 0) << found.of_others;
     RecordProperty("of_others", found.of_others);

@@ -166,7 +166,10 @@ class Batch {
     };
     const auto first = part(ran.first[r]);
     if (auto differs = difference(first, wanted)) return differs;
-    if (!are_same_bits(first, part(ran.again[r]))) return "another run has other bits";
+    if (!are_same_bits(first, part(ran.again[r]))) {
+      const auto differs = difference(part(ran.again[r]), wanted);
+      return differs ? "another run: " + *differs : "another run has other bits";
+    }
     if (are_same_bits(first, part(ran.in_place[r]))) return std::nullopt;
     return "in the memory of inputs it has other bits";
   }

@@ -43,7 +43,7 @@ bool needs_constants(const Function& f, NodeId id) {
 }
 
 const std::vector<std::string>& backend_names() {
-  static const std::vector<std::string> names = {"onednn", "blas", "ccompiler",
+  static const std::vector<std::string> names = {"onednn", "blas", "ccompiler", "openvino",
                                                  "example_target_hook"};
   return names;
 }

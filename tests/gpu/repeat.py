@@ -17,8 +17,8 @@ import numpy as np
 import onnxruntime
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
-import tessera  # noqa: E402
+sys.path.insert(0, str(ROOT / "tests" / "abi"))
+import ctypes_model as tessera  # noqa: E402
 
 import models  # noqa: E402
 

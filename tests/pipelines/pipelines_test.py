@@ -12,10 +12,10 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "python"))
+sys.path.insert(0, str(HERE.parents[1] / "tests" / "abi"))
 
 import numpy as np  # noqa: E402
-import tessera  # noqa: E402
+import ctypes_model as tessera  # noqa: E402
 
 TESSERA = sys.argv.pop(1)
 MODELS = HERE / "models"

@@ -90,12 +90,13 @@ Result<Emitted> emit_all(const FuzzModel& model, const std::vector<std::string>&
   info.build_id = "id";
   info.target = "target";
   info.cpu_arch = "arch";
-  out.metadata = driver::metadata_json(lowered, report, "target");
+  out.metadata = driver::metadata_json(lowered, report, "target", {});
   info.metadata_json = out.metadata;
   take_jobs(recorder.jobs, out);
   take_jobs(driver::program_sources(lowered, info, emit::ProgramKind::kModel, {}), out);
   options.model = model.file;
-  out.page = driver::report_page({options, report, lowered, {}, {}});
+  const emit::WeightsLayout weights = driver::layout_weights(lowered)[0];
+  out.page = driver::report_page({options, report, lowered, weights, {}, {}});
   out.shown = driver::placement_table(report.placement);
   for (const Diagnostic& w : warnings) out.shown += render(w);
   return out;

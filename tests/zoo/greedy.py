@@ -15,11 +15,11 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests" / "abi")]
 
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
-import tessera  # noqa: E402
+import ctypes_model as tessera  # noqa: E402
 
 from hydrate import hydrate, skeleton_path  # noqa: E402
 from running.compare import ALLOWED  # noqa: E402

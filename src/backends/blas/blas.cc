@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/blas/blas.h"
 
+#include <dlfcn.h>
+
 #include "backends/blas/product.h"
 #include "byoc/function_at_a_time.h"
 #include "byoc/library_search.h"
@@ -123,6 +125,16 @@ Source source_of(const std::string& symbol, const RegionProduct& r, std::size_t 
       p.alpha, r.a, r.b, outputs_at);
 }
 
+// "OpenBLAS 0.3.21 ...", as it describes itself; its file stays loaded.
+std::string version_of(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) return "?";
+  auto* config = reinterpret_cast<const char* (*)()>(dlsym(library, "openblas_get_config"));
+  const std::string text = config == nullptr ? "" : config();
+  dlclose(library);
+  return text.substr(0, text.find(' ', text.find(' ') + 1));
+}
+
 class Blas final : public byoc::Backend {
  public:
   std::string_view name() const override { return kName; }
@@ -143,6 +155,12 @@ class Blas final : public byoc::Backend {
   std::string library_path(std::string_view file) const override {
     if (file != kLibraryFile) return "";
     return byoc::find_library(kLibraryFile, kLibraryAtBuild);
+  }
+
+  std::optional<byoc::UsedLibrary> library(const Target&) const override {
+    const std::string path = library_path(kLibraryFile);
+    if (path.empty()) return std::nullopt;
+    return byoc::UsedLibrary{version_of(path), path};
   }
 
   std::vector<CompositePattern> patterns(const Target&) const override {

@@ -9,6 +9,7 @@
 #include "backends/cutlass/fused_patterns.h"
 #include "backends/cutlass/gemm/share_kernels.h"
 #include "backends/cutlass/jobs.h"
+#include "backends/cutlass/measuring/kernel_version.h"
 #include "backends/cutlass/measuring/tuning.h"
 #include "backends/cutlass/source.h"
 #include "byoc/compiler_functions.h"
@@ -144,6 +145,11 @@ class Cutlass final : public byoc::Backend {
           include_folder(target).empty() ? "none at build" : header)};
     }
     return std::nullopt;
+  }
+
+  std::optional<byoc::UsedLibrary> library(const Target& target) const override {
+    if (available(target)) return std::nullopt;
+    return byoc::UsedLibrary{kernel_version(target), include_folder(target)};
   }
 
   // Kernels of Hopper's own instructions are code for sm_90a alone.

@@ -1,31 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/onednn/activation.h"
 
-#include <cmath>
+#include "relay/patterns/gelu.h"
 
 namespace tessera::backends::onednn {
 namespace {
 
-using relay::is_constant;
 using relay::is_op;
 using relay::Pattern;
 
 constexpr const char* kRoot = "activation";
-
-bool is_close(std::optional<double> value, double wanted) {
-  return value && std::abs(*value - wanted) <= 1e-4 * std::abs(wanted);
-}
-
-// The operand of a two-operand call that is a constant, and the one that is not.
-struct Split {
-  NodeId value;
-  std::optional<double> constant;
-};
-Split split(const Subject& s, NodeId call) {
-  const auto operands = s.operands(call);
-  const int at = s.is_constant(operands[0]) ? 0 : 1;
-  return {operands[1 - at], s.scalar(operands[at])};
-}
 
 // ---- One operator ------------------------------------------------------------------------------
 
@@ -46,53 +30,16 @@ Expected<PostOp, Refusal> of_operand(const Subject& s, NodeId root, NodeId* inpu
 
 // ---- GELU --------------------------------------------------------------------------------------
 
-// The factors of x * 0.5 * (1 + t(x)), in the orders that exporters write.
-Pattern half_of_product(const Pattern& x, const Pattern& one_plus) {
-  const Pattern half = is_constant("half");
-  return is_op("multiply", {is_op("multiply", {x, one_plus}), half}, kRoot) |
-         is_op("multiply", {is_op("multiply", {x, half}), one_plus}, kRoot) |
-         is_op("multiply", {x, is_op("multiply", {one_plus, half})}, kRoot);
-}
+Pattern erf_gelu(const Pattern& x) { return relay::erf_gelu(x, kRoot); }
+Pattern tanh_gelu(const Pattern& x) { return relay::tanh_gelu(x, kRoot); }
 
-Pattern gelu_erf(const Pattern& x) {
-  const Pattern scale = is_constant("scale");
-  const Pattern scaled =
-      is_op("divide", {x, scale}, "scaled") | is_op("multiply", {x, scale}, "scaled");
-  return half_of_product(x, is_op("add", {is_op("erf", {scaled}), is_constant("one")}));
-}
-
-Expected<PostOp, Refusal> gelu_erf_op(const Subject& s, NodeId, NodeId* input) {
-  const NodeId scaled = s.capture("scaled");
-  const Split factor = split(s, scaled);
-  *input = factor.value;
-  const double wanted = s.op(scaled) == "divide" ? M_SQRT2 : M_SQRT1_2;
-  if (!is_close(s.scalar(s.capture("half")), 0.5) || !is_close(s.scalar(s.capture("one")), 1) ||
-      !is_close(factor.constant, wanted)) {
-    return refuse("the constants are not those of GELU");
-  }
+Expected<PostOp, Refusal> erf_gelu_op(const Subject& s, NodeId, NodeId* input) {
+  TESSERA_TRY(*input, relay::input_of_erf_gelu(s.match()));
   return PostOp{"eltwise_gelu_erf"};
 }
 
-// 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
-Pattern gelu_tanh(const Pattern& x) {
-  const Pattern cube =
-      is_op("power", {x, is_constant("three")}) | is_op("multiply", {is_op("multiply", {x, x}), x});
-  const Pattern sum = is_op("add", {x, is_op("multiply", {cube, is_constant("cubic")})}, "sum");
-  const Pattern t = is_op("tanh", {is_op("multiply", {sum, is_constant("scale")})});
-  return half_of_product(x, is_op("add", {t, is_constant("one")}));
-}
-
-Expected<PostOp, Refusal> gelu_tanh_op(const Subject& s, NodeId, NodeId* input) {
-  const auto terms = s.operands(s.capture("sum"));
-  // x is the older one of x and c * x^3.
-  *input = terms[0] < terms[1] ? terms[0] : terms[1];
-  const NodeId three = s.capture("three");
-  if (!is_close(s.scalar(s.capture("half")), 0.5) || !is_close(s.scalar(s.capture("one")), 1) ||
-      !is_close(s.scalar(s.capture("cubic")), 0.044715) ||
-      !is_close(s.scalar(s.capture("scale")), std::sqrt(M_2_PI)) ||
-      (three && !is_close(s.scalar(three), 3))) {
-    return refuse("the constants are not those of GELU");
-  }
+Expected<PostOp, Refusal> tanh_gelu_op(const Subject& s, NodeId, NodeId* input) {
+  TESSERA_TRY(*input, relay::input_of_tanh_gelu(s.match()));
   return PostOp{"eltwise_gelu_tanh"};
 }
 
@@ -117,10 +64,11 @@ Expected<PostOp, Refusal> clip_op(const Subject& s, NodeId root, NodeId* input) 
 }
 
 const Activation kActivations[] = {
-    {"gelu_erf", gelu_erf, gelu_erf_op},
-    {"gelu_tanh", gelu_tanh, gelu_tanh_op},
+    {"gelu_erf", erf_gelu, erf_gelu_op},
+    {"gelu_tanh", tanh_gelu, tanh_gelu_op},
     {"swish", swish, swish_op},
     SIMPLE("gelu", "nn.gelu", {"eltwise_gelu_erf"}),
+    SIMPLE("approximate_gelu", "nn.gelu_tanh", {"eltwise_gelu_tanh"}),
     SIMPLE("hard_swish", "nn.hard_swish", {"eltwise_hardswish", -1, 1.0 / 6, 0.5}),
     SIMPLE("relu", "nn.relu", {"eltwise_relu"}),
     {"clip", [](const Pattern& x) { return is_op("clip", {x}, kRoot); }, clip_op},

@@ -38,8 +38,15 @@ void add_symbols(const Type& type, std::set<std::string>& names) {
   for (const Type& tensor : flatten(type)) add_symbols(tensor.shape(), names);
 }
 
-// Whole numbers that fit.
+// Numbers that the type can hold.
 Tensor in_type(const Tensor& given, DType dtype) {
+  if (dtype.is_float()) {
+    std::vector<double> numbers(static_cast<std::size_t>(given.num_elements()));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = element_as_double(given, static_cast<std::int64_t>(i));
+    }
+    return tensor_from_doubles(given.shape, dtype, numbers);
+  }
   if (given.dtype == kInt32 && dtype == kInt8) {  // a weight, which may be large
     const auto wide = given.as<std::int32_t>();
     return Tensor::of(given.shape, dtype, std::vector<std::int8_t>(wide.begin(), wide.end()));

@@ -88,19 +88,30 @@ Pattern widened_bytes() {
   return is_op("subtract", {bytes, is_constant() | zero | is_op("reshape", {zero})}) | bytes;
 }
 
+// Of float32 x: integers of eight bits.
+Pattern requantised(const Pattern& x) {
+  const Pattern whole = is_op("round", {is_op("divide", {x, is_constant()}) | x});
+  const Pattern shifted = is_op("add", {whole, is_constant()}) | whole;
+  const Pattern above = is_op("maximum", {shifted, is_constant()});
+  return is_op("cast", {is_op("minimum", {above, is_constant()})});
+}
+// And back.
+Pattern dequantised() {
+  const Pattern wide = is_op("cast", {wildcard()});
+  return is_op("multiply", {is_op("subtract", {wide, is_constant()}) | wide, is_constant()});
+}
+
 // Sums of integers, as they are, or with a bias and times a scale as floats, or rounded to integers
 // of eight bits again.
 void add_integers(Table& table, const std::string& name, const Pattern& core,
                   KernelOr (*describe)(const Subject&, std::string_view)) {
   const Pattern sums = is_op("add", {core, is_constant()}) | core;
   const Pattern scaled = is_op("multiply", {is_op("cast", {sums}), constant_or_any("")});
-  const Pattern whole = is_op("round", {scaled});
-  const Pattern shifted = is_op("add", {whole, is_constant()}) | whole;
-  const Pattern above = is_op("maximum", {shifted, is_constant()});
-  const Pattern real = is_op("add", {scaled, is_constant()}) | scaled;
-  table.add(name + "_requantised", is_op("cast", {is_op("minimum", {above, is_constant()})}),
-            describe);
-  table.add(name + "_rescaled", is_op("nn.relu", {real}) | real, describe);
+  const Pattern real = is_op("add", {scaled, is_constant()}) |
+                       is_op("nn.bias_add", {scaled, is_constant()}) | scaled;
+  const Pattern active = is_op("nn.relu", {real}) | real;
+  table.add(name + "_requantised", requantised(active), describe);
+  table.add(name + "_rescaled", active, describe);
   table.add(name, core, describe);
 }
 
@@ -115,6 +126,12 @@ void add_integer_products(Table& table) {
   for (const char* op : {"nn.matmul", "nn.dense"}) {
     add_integers(table, "integer_" + std::string(op).substr(3), core(op), describe_integer_product);
   }
+}
+
+// Residuals of models that are quantised from end to end.
+void add_quantised_sums(Table& table) {
+  const Pattern sum = is_op("add", {dequantised(), dequantised()}, "core");
+  table.add("quantised_sum", requantised(is_op("nn.relu", {sum}) | sum), describe_quantised_sum);
 }
 
 // Without activations: after a deconvolution the library applies them without vectors, which takes
@@ -181,13 +198,15 @@ void add_others(Table& table) {
   }
   table.add("softmax", is_op("nn.softmax", {any}, "core"), describe_softmax);
   table.add("log_softmax", is_op("nn.log_softmax", {any}, "core"), describe_softmax);
-  table.add("layer_norm", is_op("nn.layer_norm", {any, wildcard(), wildcard()}, "core"),
+  table.add("layer_norm",
+            is_op("nn.layer_norm", {any, constant_or_any(""), constant_or_any("")}, "core"),
             describe_layer_norm);
 }
 
 std::vector<Composite> make_table() {
   Table table;
   add_integer_products(table);
+  add_quantised_sums(table);
   add_convolutions(table);
   add_deconvolutions(table);
   add_dense(table);

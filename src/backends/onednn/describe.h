@@ -15,6 +15,8 @@ KernelOr describe_deconvolution(const Subject& subject, std::string_view activat
 // "core" alone: the sums, of casts of integers of eight bits.
 KernelOr describe_integer_convolution(const Subject& subject, std::string_view activation_name);
 KernelOr describe_integer_product(const Subject& subject, std::string_view activation_name);
+// "core": the sum of two tensors of integers of eight bits, dequantised.
+KernelOr describe_quantised_sum(const Subject& subject, std::string_view activation_name);
 
 // "core": the operator. "activation" as above.
 KernelOr describe_pooling(const Subject& subject, std::string_view activation_name);

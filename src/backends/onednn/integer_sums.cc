@@ -98,6 +98,8 @@ class Tail {
     if (op == "nn.relu") return eltwise("eltwise_relu");
     if (op == "add") return s_.dtype(id) == kInt32 ? add_integers(other(id)) : add(other(id));
     if (op == "multiply") return binary("binary_mul", other(id));
+    if (op == "divide") return divide(id);
+    if (op == "nn.bias_add") return bias_add(id);
     if (op == "maximum") return limit(other(id), least_);
     return limit(other(id), most_);
   }
@@ -108,17 +110,36 @@ class Tail {
   }
 
   std::optional<Refusal> binary(std::string algorithm, NodeId operand) {
-    // The channels are the last dimension of a product's rows, as the kernel sees them.
-    Shape dims(kernel_.result_dims.size(), 1);
     const Shape given = s_.shape(operand);
-    if (is_along(given, result_, axis_)) {
-      dims[std::min(axis_, dims.size() - 1)] = result_[axis_];
-    } else if (num_elements(given) != Dim(1)) {
+    const bool is_of_channels = is_along(given, result_, axis_);
+    if (!is_of_channels && num_elements(given) != Dim(1)) {
       return Refusal{"what follows has numbers for other parts of the result than channels"};
     }
+    append(std::move(algorithm), operand, is_of_channels);
+    return std::nullopt;
+  }
+
+  // The channels are the last dimension of a product's rows, as the kernel sees them.
+  void append(std::string algorithm, NodeId operand, bool is_of_channels) {
+    Shape dims(kernel_.result_dims.size(), 1);
+    if (is_of_channels) dims[std::min(axis_, dims.size() - 1)] = result_[axis_];
     const int at = kernel_.add_operand(operand, "post_op", View::of(dims));
     kernel_.post_ops.push_back({std::move(algorithm), at});
+  }
+
+  std::optional<Refusal> bias_add(NodeId id) {
+    std::int64_t axis = s_.integer(id, "axis");
+    axis += axis < 0 ? static_cast<std::int64_t>(result_.size()) : 0;
+    if (static_cast<std::size_t>(axis) != axis_) {
+      return Refusal{"its bias is along another dimension than that of the channels"};
+    }
+    append("binary_add", other(id), true);
     return std::nullopt;
+  }
+
+  std::optional<Refusal> divide(NodeId id) {
+    if (chain(id) != 0) return Refusal{"a number is divided by the result"};
+    return binary("binary_div", other(id));
   }
 
   std::optional<Refusal> add_integers(NodeId bias) {
@@ -176,6 +197,10 @@ std::optional<Refusal> add_integers(const Subject& s, const IntegerSource& sourc
     if (s.is_constant(source.zero)) kernel.operands.back().stored = kInt32;
   }
   return Tail(s, kernel, axis, *sum).run();
+}
+
+std::optional<Refusal> add_requantisation(const Subject& s, std::size_t axis, Kernel& kernel) {
+  return Tail(s, kernel, axis, 0).run();
 }
 
 }  // namespace tessera::backends::onednn

@@ -24,5 +24,7 @@ Expected<IntegerSource, Refusal> integer_source(const Subject& subject, NodeId w
 std::optional<Refusal> add_integers(const Subject& subject, const IntegerSource& source,
                                     int weights, const WeightOrder& order, std::size_t axis,
                                     Kernel& kernel);
+// Completes a kernel of float32 with what makes integers of eight bits of its numbers.
+std::optional<Refusal> add_requantisation(const Subject& subject, std::size_t axis, Kernel& kernel);
 
 }  // namespace tessera::backends::onednn

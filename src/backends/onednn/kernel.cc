@@ -144,29 +144,46 @@ std::string Subject::text(NodeId id, std::string_view name) const {
   return text != nullptr ? *text : std::string();
 }
 
-std::optional<Refusal> Subject::refusal_of(NodeId id, bool of_float32) const {
+bool Subject::is_tensor(NodeId id) const {
+  return f_.type(id) && f_.type(id).is_tensor();  // fields of others are looked at by themselves
+}
+
+std::vector<NodeId> Subject::values() const {
+  std::vector<NodeId> all(match_.inputs.begin(), match_.inputs.end());
+  all.insert(all.end(), match_.inside.begin(), match_.inside.end());
+  std::erase_if(all, [&](NodeId id) { return !is_tensor(id); });
+  return all;
+}
+
+std::optional<Refusal> Subject::size_refusal_of(NodeId id) const {
   const Type& type = f_.type(id);
-  if (!type || !type.is_tensor()) return std::nullopt;  // its fields are looked at by themselves
   for (const Dim& d : type.shape()) {
     if (d.is_unknown()) return Refusal{fmt::format("a size of {} is not known", to_string(type))};
     if (d == Dim(0)) return Refusal{"a tensor is empty"};
   }
-  if (type.rank() > 6) return Refusal{fmt::format("rank {} is above 6", type.rank())};
-  if (!of_float32 || type.dtype() == kFloat32) return std::nullopt;
-  return Refusal{fmt::format("data type {} is not float32", to_string(type.dtype()))};
+  if (type.rank() <= 6) return std::nullopt;
+  return Refusal{fmt::format("rank {} is above 6", type.rank())};
 }
 
-std::optional<Refusal> Subject::refusal(bool of_float32) const {
-  for (const NodeId id : match_.inputs) {
-    if (auto why = refusal_of(id, of_float32)) return why;
-  }
-  for (const NodeId id : match_.inside) {
-    if (auto why = refusal_of(id, of_float32)) return why;
+std::optional<Refusal> Subject::size_refusal() const {
+  for (const NodeId id : values()) {
+    if (auto why = size_refusal_of(id)) return why;
   }
   return std::nullopt;
 }
 
-std::optional<Refusal> Subject::size_refusal() const { return refusal(false); }
-std::optional<Refusal> Subject::refusal() const { return refusal(true); }
+std::optional<Refusal> Subject::refusal() const {
+  if (auto why = size_refusal()) return why;
+  const DType result = dtype(match_.root);
+  if (result != kFloat32 && result != kBFloat16 && result != kFloat16) {
+    return Refusal{fmt::format("data type {} is no float of 32 or 16 bits", to_string(result))};
+  }
+  for (const NodeId id : values()) {
+    if (dtype(id) == result) continue;
+    return Refusal{fmt::format("data types {} and {} are in one kernel", to_string(dtype(id)),
+                               to_string(result))};
+  }
+  return std::nullopt;
+}
 
 }  // namespace tessera::backends::onednn

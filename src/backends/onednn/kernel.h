@@ -84,13 +84,15 @@ class Subject {
 
   // Why no kernel can be made of these values at all: a size without a name, an empty tensor, ...
   std::optional<Refusal> size_refusal() const;
-  // ... and another data type than float32.
+  // ... and another data type than that of the result, which is a float of 32 or 16 bits.
   std::optional<Refusal> refusal() const;
+  // All values: what the match reads, and what it computes.
+  std::vector<NodeId> values() const;
 
  private:
   const relay::AttrValue& attribute(NodeId id, std::string_view name) const;
-  std::optional<Refusal> refusal_of(NodeId id, bool of_float32) const;
-  std::optional<Refusal> refusal(bool of_float32) const;
+  std::optional<Refusal> size_refusal_of(NodeId id) const;
+  bool is_tensor(NodeId id) const;
 
   const Match& match_;
   const relay::Function& f_;

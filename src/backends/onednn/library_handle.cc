@@ -74,12 +74,25 @@ const Opened& opened() {
 
 Library* compiler_library() { return opened().library.get(); }
 
-bool library_multiplies_bytes() {
+namespace {
+
+bool library_has(unsigned instructions) {
   const Library* library = compiler_library();
-  if (library == nullptr) return false;
-  const unsigned isa = library->api().get_effective_cpu_isa();
-  const auto has = [isa](unsigned all) { return (isa & all) == all; };
-  return has(dnnl_cpu_isa_avx2_vnni) || has(dnnl_cpu_isa_avx512_core_vnni);
+  return library != nullptr &&
+         (library->api().get_effective_cpu_isa() & instructions) == instructions;
+}
+
+}  // namespace
+
+bool library_multiplies_bytes() {
+  return library_has(dnnl_cpu_isa_avx2_vnni) || library_has(dnnl_cpu_isa_avx512_core_vnni);
+}
+
+std::vector<DType> library_types_of_16_bits() {
+  std::vector<DType> types;
+  if (library_has(dnnl_cpu_isa_avx512_core_bf16)) types.push_back(kBFloat16);
+  if (library_has(dnnl_cpu_isa_avx512_core_fp16)) types.push_back(kFloat16);
+  return types;
 }
 
 const std::string& compiler_library_error() { return opened().error; }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/onednn/runtime/library.h"
+#include "types/dtype.h"
 
 namespace tessera::backends::onednn {
 
@@ -13,6 +14,8 @@ namespace tessera::backends::onednn {
 Library* compiler_library();
 // Has it, on this CPU, kernels whose sums of bytes are exact (runtime/primitive.cc)?
 bool library_multiplies_bytes();
+// The floats that it, on this CPU, has instructions for.
+std::vector<DType> library_types_of_16_bits();
 // Why it is null: what was looked for, and what to install.
 const std::string& compiler_library_error();
 // The files that a model opens, in this order: oneDNN, after what it needs beside what every system

@@ -3,6 +3,7 @@
 
 #include "backends/onednn/codegen.h"
 #include "backends/onednn/composites.h"
+#include "backends/onednn/machine.h"
 #include "byoc/compiler_functions.h"
 #include "runtime/vendor_threads.h"
 
@@ -16,18 +17,6 @@ using byoc::CompositePattern;
 
 constexpr std::string_view kName = "onednn";
 
-// What of the machine decides layouts.
-struct Machine {
-  int threads;  // 0: one a core of this one
-  bool is_this;
-};
-
-Machine machine_of(const Target* given) {
-  const Target usual;
-  const Target& cpu = given != nullptr && given->name() == "cpu" ? *given : usual;
-  return {static_cast<int>(cpu.get_int("threads")), cpu.get_string("mcpu") == "native"};
-}
-
 const Target* find_cpu(const Module& module) {
   for (const Target& target : module.targets) {
     if (target.name() == "cpu") return &target;
@@ -38,9 +27,13 @@ const Target* find_cpu(const Module& module) {
 std::optional<Refusal> check(const Composite& composite, const Match& match, const Target& target) {
   if (compiler_library() == nullptr) return Refusal{compiler_library_error()};
   const Subject subject(match);
+  const Machine machine = machine_of(target.host());
+  for (const NodeId id : subject.values()) {
+    if (auto why = type_refusal(subject.dtype(id), machine)) return why;
+  }
   const auto kernel = composite.describe(subject, composite.activation);
   if (!kernel) return kernel.error();
-  runtime::VendorThreads threads(machine_of(target.host()).threads);
+  runtime::VendorThreads threads(machine.threads);
   return threads.run([&] { return library_refusal(subject, *kernel); });
 }
 
@@ -76,6 +69,14 @@ class Onednn final : public byoc::Backend {
     return Refusal{compiler_library_error()};
   }
 
+  std::optional<byoc::UsedLibrary> library(const Target&) const override {
+    const Library* library = compiler_library();
+    if (library == nullptr) return std::nullopt;
+    const dnnl_version_t& v = *library->api().version();
+    return byoc::UsedLibrary{fmt::format("oneDNN {}.{}.{}", v.major, v.minor, v.patch),
+                             compiler_library_path(kLibraryFile)};
+  }
+
   std::string library_path(std::string_view file) const override {
     return compiler_library_path(std::string(file));
   }
@@ -90,9 +91,10 @@ class Onednn final : public byoc::Backend {
     return out;
   }
 
-  byoc::Capabilities capabilities(const Target&) const override {
+  byoc::Capabilities capabilities(const Target& target) const override {
     byoc::Capabilities all;
     all.widened_products = library_multiplies_bytes();
+    all.types_of_16_bits = machine_of(target.host()).types_of_16_bits;
     return all;
   }
 

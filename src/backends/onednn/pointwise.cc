@@ -12,6 +12,18 @@ std::int64_t front_axis(const Subject& s, NodeId call, std::size_t rank) {
   return axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
 }
 
+// The library reads these in float32 whatever it normalises.
+std::optional<Refusal> add_factor(const Subject& s, NodeId value, const char* role,
+                                  Kernel& kernel) {
+  const int at = kernel.add_operand(value, role, View::of(s.shape(value)));
+  if (s.dtype(value) == kFloat32) return std::nullopt;
+  if (!s.is_constant(value)) {
+    return Refusal{fmt::format("its {} is of {} and no constant", role, to_string(s.dtype(value)))};
+  }
+  kernel.operands[static_cast<std::size_t>(at)].stored = kFloat32;
+  return std::nullopt;
+}
+
 }  // namespace
 
 KernelOr describe_softmax(const Subject& s, std::string_view) {
@@ -43,11 +55,11 @@ KernelOr describe_layer_norm(const Subject& s, std::string_view) {
   kernel.result_strides = row_major_strides(rows);
   const auto operands = s.operands(core);
   kernel.add_operand(operands[0], "source", View::of(rows));
-  if (s.integer(core, "scale") != 0) {
-    kernel.add_operand(operands[1], "scale", View::of({shape.back()}));
-  }
-  if (s.integer(core, "center") != 0) {
-    kernel.add_operand(operands[2], "shift", View::of({shape.back()}));
+  for (const auto& [flag, role, at] :
+       {std::tuple("scale", "scale", 1), std::tuple("center", "shift", 2)}) {
+    if (s.integer(core, flag) == 0) continue;
+    if (auto why = add_factor(s, operands[static_cast<std::size_t>(at)], role, kernel))
+      return Unexpected<Refusal>{*why};
   }
   kernel.set("epsilon", s.number(core, "epsilon"));
   return kernel;

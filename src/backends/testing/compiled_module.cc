@@ -8,9 +8,6 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#ifdef TESSERA_HAS_ONEDNN
-#include "backends/onednn/runtime/onednn_runtime.h"
-#endif
 #include "byoc/function_at_a_time.h"
 #include "link/toolchain.h"
 #include "support/check.h"
@@ -26,14 +23,13 @@ T expect(Result<T> result) {
   return std::move(*result);
 }
 
-// What all artifacts that are code define or need, by name.
+// What all artifacts define or need, by name.
 std::set<std::string> functions_of(const Module& module) {
   std::set<std::string> out;
   for (const Artifact& a : module.artifacts) {
-    if (a.kind == ArtifactKind::kRuntimeModule) continue;
-    out.insert(a.symbols.begin(), a.symbols.end());
+    if (a.kind != ArtifactKind::kRuntimeModule) out.insert(a.symbols.begin(), a.symbols.end());
     for (const std::string& f :
-         {a.state.create_library, a.state.destroy_library, a.state.create_instance,
+         {a.run_function, a.state.create_library, a.state.destroy_library, a.state.create_instance,
           a.state.destroy_instance, a.state.create_call_site, a.state.destroy_call_site}) {
       if (!f.empty()) out.insert(f);
     }
@@ -56,24 +52,6 @@ void write(const std::string& path, const std::string& bytes) {
   }
 }
 
-// What the runtimes of back ends that are linked here define.
-std::map<std::string, void*> runtime_functions() {
-#ifdef TESSERA_HAS_ONEDNN
-  return {
-      {"tessera_onednn_run", reinterpret_cast<void*>(tessera_onednn_run)},
-      {"tessera_onednn_create_library", reinterpret_cast<void*>(tessera_onednn_create_library)},
-      {"tessera_onednn_destroy_library", reinterpret_cast<void*>(tessera_onednn_destroy_library)},
-      {"tessera_onednn_create_instance", reinterpret_cast<void*>(tessera_onednn_create_instance)},
-      {"tessera_onednn_destroy_instance", reinterpret_cast<void*>(tessera_onednn_destroy_instance)},
-      {"tessera_onednn_create_call_site", reinterpret_cast<void*>(tessera_onednn_create_call_site)},
-      {"tessera_onednn_destroy_call_site",
-       reinterpret_cast<void*>(tessera_onednn_destroy_call_site)},
-  };
-#else
-  return {};
-#endif
-}
-
 }  // namespace
 
 Toolchain& test_toolchain() {
@@ -82,10 +60,7 @@ Toolchain& test_toolchain() {
   return toolchain;
 }
 
-CompiledModule::CompiledModule(const Module& module) {
-  functions_ = runtime_functions();
-  build(module);
-}
+CompiledModule::CompiledModule(const Module& module) { build(module); }
 
 CompiledModule::~CompiledModule() {
   if (library_ != nullptr) dlclose(library_);

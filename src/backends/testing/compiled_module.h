@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: the C functions behind a module's externs, from the archives linked into the test or,
-// for the flavours that make code, from a library built of their artifacts.
+// For tests: the C functions behind a module's externs, from a library built of their artifacts and
+// of the archives that these name.
 #pragma once
 
 #include <map>

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <stdexcept>
 
+#include "backends/table.h"
 #include "lower/testing/kernel_run.h"
 #include "ops/evaluation/evaluate_function.h"
 #include "support/check.h"
@@ -27,6 +29,16 @@ std::int32_t call_extern(const tessera_frame* frame) {
   for (tessera_tensor& t : tensors) pointers.push_back(&t);
   return program.externs[0].backend_fn(&frame->extern_calls[0], pointers.data(),
                                        static_cast<std::int32_t>(pointers.size()));
+}
+
+// Where the back end has its vendor libraries, as tessera_vendor_folders has them.
+std::string folders_of(const Artifact& artifact) {
+  const byoc::Backend* backend = find_backend(artifact.backend);
+  std::string folders;
+  for (const std::string& library : artifact.vendor_libraries) {
+    folders += std::filesystem::path(backend->library_path(library)).parent_path().string() + '\0';
+  }
+  return folders + '\0';
 }
 
 [[noreturn]] void throw_last_error() { throw std::runtime_error(tessera_last_error()); }
@@ -135,8 +147,8 @@ RegionRunner::RegionRunner(const Module& module, const CompiledModule& code,
   p.c.extern_count = 1;
   p.c.entry = call_extern;
   p.c.context = &p.c;
-  const std::string directory = std::string(TESSERA_ONEDNN_DIRECTORY);
-  if (tessera_model_create_from(&p.c, {directory.c_str(), nullptr}, nullptr, &model_) != 0)
+  const std::string folders = folders_of(artifact);
+  if (tessera_model_create_from(&p.c, {nullptr, folders.c_str()}, nullptr, &model_) != 0)
     throw_last_error();
   tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
   options.threads = threads;

@@ -28,7 +28,7 @@ class DynamicShapes : public ModelTest {
                     const std::vector<std::string>& targets = {"cpu"}) {
     options_.targets.clear();
     options_.model = folder_.file(name);
-    options_.output = folder_.file("m.so");
+    options_.output = new_library();
     options_.jobs = 1;
     for (const std::string& t : targets) options_.targets.push_back(value_of(parse_target(t)));
     ASSERT_TRUE(write_atomically(options_.model, contents));

@@ -39,7 +39,13 @@ class ModelTest : public ::testing::Test {
     return o;
   }
 
+  // A process keeps a library that it has opened: under its name there is no other one.
+  std::string new_library() { return folder_.file("m" + std::to_string(++num_libraries_) + ".so"); }
+
   TempDir folder_;
+
+ private:
+  int num_libraries_ = 0;
 };
 
 }  // namespace tessera::driver::testing

@@ -28,6 +28,28 @@ double graph_tolerance(DType dtype) {
   return dtype == kFloat64 ? 1e-9 : 1e-4;
 }
 
+double graph_tolerance(const relay::Function& f, DType float32_precision) {
+  double tolerance = 0;
+  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+    const relay::NodeId id(i);
+    if (f.op(id) == nullptr) continue;
+    for (const Type& t : flatten(f.type(id))) {
+      const DType precision = t.dtype() == kFloat32 ? float32_precision : t.dtype();
+      tolerance = std::max(tolerance, graph_tolerance(precision));
+    }
+  }
+  return tolerance;
+}
+
+DType float32_precision(const std::map<std::string, Extern>& externs) {
+  DType least = kFloat32;
+  for (const auto& [name, callee] : externs) {
+    const DType precision = callee.float32_precision;
+    if (graph_tolerance(precision) > graph_tolerance(least)) least = precision;
+  }
+  return least;
+}
+
 double largest_difference(const Tensor& found, const Tensor& wanted) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (!(found.type() == wanted.type())) return kInfinity;

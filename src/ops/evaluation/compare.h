@@ -2,9 +2,11 @@
 // When results agree with the reference evaluation.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "constants/tensor.h"
+#include "module/module.h"
 
 namespace tessera::ops {
 
@@ -13,6 +15,12 @@ namespace tessera::ops {
 // for types that are no floats.
 double operator_tolerance(DType dtype);
 double graph_tolerance(DType dtype);
+// The same of all that operators of a function give: kernels round what they hand on, the reference
+// rounds after each operator, so the narrowest type on the way counts. `float32_precision`: what
+// products of float32 are as exact as (Extern).
+double graph_tolerance(const relay::Function& f, DType float32_precision);
+// That of the least exact of them.
+DType float32_precision(const std::map<std::string, Extern>& externs);
 
 // Infinite where types differ, or the places of NaNs and infinities.
 double largest_difference(const Tensor& found, const Tensor& wanted);

@@ -15,8 +15,12 @@ Result<void> expect_block_columns(const InferArgs& args, const BlockColumnsAttrs
   if (p.units < 0) return refuse(args, Code::kWrongAttribute, "has {} columns", p.units);
   const Type &weight = args.operands[first], &scale = args.operands[first + 1];
   const Type& zero = args.operands[first + 2];
-  if (weight.dtype() != kInt32 || scale.dtype() != kFloat32 || zero.dtype() != kFloat32) {
-    return refuse(args, Code::kDtypeMismatch, "takes int32, float32 and float32, not {}, {} and {}",
+  const auto is_float = [](const Type& t) {
+    return t.dtype() == kFloat32 || t.dtype() == kBFloat16;
+  };
+  if (weight.dtype() != kInt32 || !is_float(scale) || !is_float(zero)) {
+    return refuse(args, Code::kDtypeMismatch,
+                  "takes int32, and float32 or bfloat16 twice, not {}, {} and {}",
                   to_string(weight.dtype()), to_string(scale.dtype()), to_string(zero.dtype()));
   }
   const Dim tiles = Dim(tiles_of(p.units));

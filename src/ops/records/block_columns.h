@@ -2,8 +2,8 @@
 // Matrices of blocks of integers as vectors read them: sixteen columns side by side. A word of 32
 // bits has elements of one column that follow each other, from its low bits on; a column's last
 // block is whole.
-//   weight: int32[tiles, words, 16], scale: float32[tiles, blocks, 16], zero_point: float32[] or
-//   float32[tiles, blocks, 16]
+//   weight: int32[tiles, words, 16], scale: F[tiles, blocks, 16], zero_point: G[] or
+//   G[tiles, blocks, 16]; F and G are float32 or bfloat16
 #pragma once
 
 #include "ops/attrs/quantize.h"

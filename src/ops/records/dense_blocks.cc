@@ -81,7 +81,8 @@ TensorExpr shifts(const ComputeArgs& args, const BlockColumnsAttrs& p) {
     return tir::sum({part}, element_of(args, p, at));
   });
   if (zeros.rank() > 0) return sums;
-  return tir::compute("shifts", shape, [&](const Indices& i) { return sums(i) * zeros({}); });
+  return tir::compute("shifts", shape,
+                      [&](const Indices& i) { return sums(i) * tir::cast(zeros({}), kFloat32); });
 }
 
 Definitions compute_dense_blocks(const ComputeArgs& args) {
@@ -102,7 +103,8 @@ Definitions compute_dense_blocks(const ComputeArgs& args) {
     Indices at(i.begin(), i.end() - 2);
     at.push_back(block.var * words_of_a_block(p) + word.var);
     const Expr q = words({tile, at.back(), column});
-    Expr sum = zeros.rank() == 0 ? sums(at) : zeros({tile, block.var, column}) * sums(at);
+    Expr sum = zeros.rank() == 0 ? sums(at)
+                                 : tir::cast(zeros({tile, block.var, column}), kFloat32) * sums(at);
     for (std::int64_t part = 0; part < each; ++part) {
       const bool is_last = part + 1 == each;
       const Expr moved =
@@ -113,7 +115,8 @@ Definitions compute_dense_blocks(const ComputeArgs& args) {
       const Expr term = x(of_part) * tir::cast(tir::call("bitwise_and", {moved, bits}), kFloat32);
       sum = part == 0 ? term - sum : sum + term;
     }
-    return tir::sum({block, word}, sum * scales({tile, block.var, column}));
+    const Expr scale = tir::cast(scales({tile, block.var, column}), kFloat32);
+    return tir::sum({block, word}, sum * scale);
   });
   return define(args, "y", [&](const Indices& i) {
     Indices at = i;
@@ -138,8 +141,9 @@ constexpr Operator kDenseBlocks{
         "bits, in words of 32 bits that have elements of one column from the low bits on, those "
         "of 16 columns side by side, and a column's last block is whole. Infinite data give NaN   "
         "data: T[b..., k], "
-        "weight: int32[tiles, blocks * block_size * bits / 32, 16], scale: float32[tiles, "
-        "blocks, 16], zero_point: float32[] or float32[tiles, blocks, 16] -> T[b..., units]",
+        "weight: int32[tiles, blocks * block_size * bits / 32, 16], scale: F[tiles, "
+        "blocks, 16], zero_point: G[] or G[tiles, blocks, 16] -> T[b..., units]; F and "
+        "G are float32 or bfloat16",
     .operands = {"data", "weight", "scale", "zero_point"},
     .attrs = relay::attr_schema<BlockColumnsAttrs>,
     .pattern = OpPattern::kOutFusable,
@@ -158,6 +162,8 @@ constexpr Operator kDenseBlocks{
          "float32[1,4,16], units=16, block_size=16, bits=8, terms=50)",
          "qnn.dense_blocks(float16[4,64], int32[2,4,16]{-2147483648..2147483647}, float32[2,1,16], "
          "float32[]=2, units=32, block_size=64, bits=2)",
+         "qnn.dense_blocks(float32[5,70], int32[3,12,16]{-2147483648..2147483647}, "
+         "bfloat16[3,3,16], bfloat16[3,3,16], units=40)",
          "qnn.dense_blocks(float32[0,32], int32[1,4,16], float32[1,1,16], float32[]=8, units=4)"},
 };
 

@@ -30,7 +30,8 @@ Definitions compute_unpack_blocks(const ComputeArgs& args) {
         "shift_right", {words({tile, block * words_of_a_block(p) + word, column}), shift});
     const Expr q = tir::call("bitwise_and", {shifted, tir::imm((1 << p.bits) - 1, kInt32)});
     const Expr zero = zeros.rank() == 0 ? zeros({}) : zeros({tile, block, column});
-    return (tir::cast(q, kFloat32) - zero) * scales({tile, block, column});
+    return (tir::cast(q, kFloat32) - tir::cast(zero, kFloat32)) *
+           tir::cast(scales({tile, block, column}), kFloat32);
   });
 }
 
@@ -40,9 +41,9 @@ constexpr Operator kUnpackBlocks{
     .name = "qnn.unpack_blocks",
     .doc =
         "y[k, n] = (q[k, n] - zero_point) * scale, the matrix that `qnn.dense_blocks` multiplies "
-        "by   weight: int32[tiles, blocks * block_size * bits / 32, 16], scale: float32[tiles, "
-        "blocks, 16], zero_point: float32[] or float32[tiles, blocks, 16] -> float32[terms, "
-        "units]",
+        "by   weight: int32[tiles, blocks * block_size * bits / 32, 16], scale: F[tiles, "
+        "blocks, 16], zero_point: G[] or G[tiles, blocks, 16] -> float32[terms, "
+        "units]; F and G are float32 or bfloat16",
     .operands = {"weight", "scale", "zero_point"},
     .attrs = relay::attr_schema<BlockColumnsAttrs>,
     .pattern = OpPattern::kInjective,
@@ -54,6 +55,8 @@ constexpr Operator kUnpackBlocks{
          "units=16, terms=64)",
          "qnn.unpack_blocks(int32[2,6,16]{-2147483648..2147483647}, float32[2,3,16], "
          "float32[2,3,16], units=19, block_size=16, terms=40)",
+         "qnn.unpack_blocks(int32[2,8,16]{-2147483648..2147483647}, bfloat16[2,2,16], float32[]=8, "
+         "units=32, terms=60)",
          "qnn.unpack_blocks(int32[1,16,16]{-2147483648..2147483647}, float32[1,4,16], "
          "float32[1,4,16], units=5, block_size=16, bits=8, terms=50)"},
 };

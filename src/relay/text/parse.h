@@ -5,7 +5,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "constants/tensor.h"
@@ -46,6 +48,8 @@ Result<ParsedText> parse_text(std::shared_ptr<const SourceFile> file,
 // One function: `fn (...) { ... }` as print() writes it, with or without version and metadata.
 Result<Function> parse_function(std::shared_ptr<const SourceFile> file,
                                 const OperatorTable& operators, const ParseOptions& options = {});
+// The file that a line `#[metadata in "FILE"]` of the text names.
+std::optional<std::string> metadata_file(std::string_view text);
 // `Tensor[(2, ?n), float32]`, `(int64, bool)`.
 Result<Type> parse_type(std::shared_ptr<const SourceFile> file);
 

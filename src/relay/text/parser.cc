@@ -27,6 +27,13 @@ std::size_t find_metadata(std::string_view text) {
 
 }  // namespace
 
+std::optional<std::string> metadata_file(std::string_view text) {
+  std::string_view rest = text.substr(find_metadata(text));
+  if (!rest.starts_with(kMetadataFileLine)) return std::nullopt;
+  rest.remove_prefix(kMetadataFileLine.size());
+  return std::string(rest.substr(0, rest.find("\"]")));
+}
+
 Parser::Parser(std::shared_ptr<const SourceFile> file, const OperatorTable& operators,
                const ParseOptions& options)
     : file_(std::move(file)),

@@ -20,6 +20,8 @@ DIFFERENT_INTEGERS = 0.01  # of an output: ties of an argmax, a rounding that we
 
 def computed_in(entry: dict, options: list[str]) -> str:
     """`options`: those that the model was compiled with."""
+    if "bf16" in options:
+        return "bfloat16"
     variant = entry["variant"]
     for word, kind in (("dynamic", "quantised"), ("qdq", "quantised"), ("qoperator", "quantised"),
                        ("bfloat", "bfloat16"), ("half", "float16"), ("fp16", "float16")):

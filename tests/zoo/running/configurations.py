@@ -7,10 +7,14 @@ CPU = {
     "onednn": ["--backends", "onednn"],
     "blas": ["--backends", "blas"],
     "ccompiler": ["--backends", "ccompiler"],
+    "openvino": ["--backends", "openvino"],
 }
 CUDA = {
     "cuda": ["--target", "cuda", "--backends", "cutlass"],
     "cuda_native": ["--target", "cuda"],
     "cuda_fp16": ["--target", "cuda", "--backends", "cutlass", "--precision", "fp16"],
 }
-CONFIGURATIONS = CPU | CUDA
+# Asked for by name: what data decide, how many boxes there are, may be decided otherwise in 16
+# bits.
+CPU_16_BITS = {"bf16": ["--precision", "bf16"]}
+CONFIGURATIONS = CPU | CPU_16_BITS | CUDA

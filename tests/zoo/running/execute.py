@@ -14,10 +14,10 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "python")]
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "tests" / "abi")]
 
 import numpy as np  # noqa: E402
-import tessera  # noqa: E402
+import ctypes_model as tessera  # noqa: E402
 
 from running.arrays import load_arrays, save_arrays  # noqa: E402
 

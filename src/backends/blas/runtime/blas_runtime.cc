@@ -3,7 +3,7 @@
 
 #include <cblas.h>
 
-#include "runtime/array.h"
+#include "runtime/back_end_state.h"
 
 namespace {
 
@@ -51,10 +51,7 @@ int32_t tessera_blas_create_library(const tessera_state_args* args, void** state
   // Threads of its own would fight with libgomp's over the CPUs.
   if (parallel() != kOpenMp) set_threads(1);
   auto* made = tessera::runtime::create<Library>();
-  if (made == nullptr) {
-    args->set_error(args, "out of memory");
-    return 1;
-  }
+  if (made == nullptr) return tessera::runtime::out_of_memory(args);
   *made = {sgemm, dgemm};
   *state = made;
   return 0;

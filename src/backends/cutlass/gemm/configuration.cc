@@ -11,6 +11,7 @@
 #include "backends/cutlass/gemm/multistage_tiles.h"
 #include "backends/cutlass/gemm/splits.h"
 #include "backends/cutlass/gemm/time_model.h"
+#include "types/gpu_arch.h"
 
 namespace tessera::backends::cutlass {
 namespace {
@@ -98,22 +99,14 @@ bool has_kernels(const Target& target) {
 }
 
 Device device_of(const Target& target) {
-  struct Usual {
-    const char* arch;
-    Device device;
-  };
-  // A100, A10, Jetson Orin, L40S; else H100 and H200 as modules. Of multiprocessors, what CUDA's
-  // documentation says.
+  // Of multiprocessors, what CUDA's documentation says.
   constexpr std::int64_t kLarge = 164 << 10, kSmall = 100 << 10;
-  constexpr Usual kUsual[] = {{"sm_80", {108, kLarge, 2048}},
-                              {"sm_86", {72, kSmall, 1536}},
-                              {"sm_87", {16, kLarge, 1536}},
-                              {"sm_89", {142, kSmall, 1536}}};
   const std::string arch = architecture(target);
   Device device;
-  if (arch.starts_with("sm_8")) device = {device.multiprocessors, kSmall, 1536};
-  for (const Usual& usual : kUsual) {
-    if (arch == usual.arch) device = usual.device;
+  device.multiprocessors = usual_multiprocessors(arch);
+  if (arch.starts_with("sm_8")) {
+    device.shared_bytes = arch == "sm_80" || arch == "sm_87" ? kLarge : kSmall;
+    device.threads = arch == "sm_80" ? 2048 : 1536;
   }
   if (target.get_bool("ptx")) device.shared_bytes = kSmall;  // of some later device
   const std::int64_t given = target.get_int("multiprocessors");

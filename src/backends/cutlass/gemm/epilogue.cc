@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "backends/cutlass/kernels/gemm.h"
+#include "byoc/composite_match.h"
 #include "constants/pool.h"
 #include "ops/attrs/elementwise.h"
 #include "relay/operator.h"
@@ -326,17 +327,9 @@ class Describer {
 }  // namespace
 
 Expected<Composite, Refusal> composite_of(const Function& region, const ConstantPool& pool) {
-  const auto operands = region.operands(region.result());
-  const auto* literal = operands.empty() ? nullptr : region.as<relay::Literal>(operands[0]);
-  if (literal == nullptr) return refuse("the region is not a call of a composite");
-  Composite c{&region, &pool, {}, {}, region.region(literal->body).result};
-  for (std::size_t i = 0; i < region.num_nodes(); ++i) {
-    const NodeId id{i};
-    if (region[id].region == literal->body && region.as<relay::Param>(id) == nullptr) {
-      c.inside.push_back(id);
-    }
-  }
-  return c;
+  auto match = byoc::composite_match(region, pool);
+  if (!match) return refuse("the region is not a call of a composite");
+  return Composite{&region, &pool, std::move(match->inside), {}, match->root};
 }
 
 const Tensor* constant_of(const Composite& c, NodeId id) {

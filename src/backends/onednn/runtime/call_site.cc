@@ -239,13 +239,8 @@ bool CallSite::bind_sizes(tessera_tensor** tensors, std::int32_t count, TextBuff
 }
 
 SizedRegion* CallSite::make_region(TextBuffer* error) {
-  void* memory = std::malloc(sizeof(SizedRegion));
-  if (memory == nullptr) {
-    error->add("out of memory");
-    return nullptr;
-  }
-  auto* region = ::new (memory) SizedRegion(library_, stream_);
-  if (region->create(graph_, artifact_, error)) return region;
+  auto* region = runtime::create<SizedRegion>(library_, stream_);
+  if (region != nullptr && region->create(graph_, artifact_, error)) return region;
   runtime::destroy(region);
   if (error->text()[0] == '\0') error->add("out of memory");
   return nullptr;

@@ -38,16 +38,17 @@ dnnl_memory_desc_t make_any(const Api& api, const Dims& dims, dnnl_data_type_t d
   return make_tagged(api, dims, dtype, dnnl_format_tag_any);
 }
 
-dnnl_memory_desc_t make_blocked(const Api& api, const Dims& dims, int channels) {
-  if (channels == 1) return make_plain(api, dims, dnnl_f32);
+dnnl_memory_desc_t make_blocked(const Api& api, const Dims& dims, dnnl_data_type_t dtype,
+                                int channels) {
+  if (channels == 1) return make_plain(api, dims, dtype);
   const bool is_wide = channels == 16;
   switch (dims.count) {
     case 3:
-      return make_tagged(api, dims, dnnl_f32, is_wide ? dnnl_aBc16b : dnnl_aBc8b);
+      return make_tagged(api, dims, dtype, is_wide ? dnnl_aBc16b : dnnl_aBc8b);
     case 4:
-      return make_tagged(api, dims, dnnl_f32, is_wide ? dnnl_aBcd16b : dnnl_aBcd8b);
+      return make_tagged(api, dims, dtype, is_wide ? dnnl_aBcd16b : dnnl_aBcd8b);
     case 5:
-      return make_tagged(api, dims, dnnl_f32, is_wide ? dnnl_aBcde16b : dnnl_aBcde8b);
+      return make_tagged(api, dims, dtype, is_wide ? dnnl_aBcde16b : dnnl_aBcde8b);
     default:
       return nullptr;
   }

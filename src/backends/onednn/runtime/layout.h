@@ -14,9 +14,10 @@ dnnl_memory_desc_t make_plain(const Api& api, const Dims& dims, dnnl_data_type_t
 dnnl_memory_desc_t make_any(const Api& api, const Dims& dims, dnnl_data_type_t dtype);
 dnnl_memory_desc_t make_tagged(const Api& api, const Dims& dims, dnnl_data_type_t dtype, int tag);
 
-// The layout of an image or signal of float32, with so many channels (16, 8 or 1) innermost; null
+// The layout of an image or signal with so many channels (16, 8 or 1) innermost; null
 // for other ranks.
-dnnl_memory_desc_t make_blocked(const Api& api, const Dims& dims, int channels);
+dnnl_memory_desc_t make_blocked(const Api& api, const Dims& dims, dnnl_data_type_t dtype,
+                                int channels);
 
 // With all channels innermost; null for other ranks.
 dnnl_memory_desc_t make_channels_last(const Api& api, const Dims& dims, dnnl_data_type_t dtype);

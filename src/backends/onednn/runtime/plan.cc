@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/occupancy.h"
+
 namespace tessera::backends::onednn {
 
 Plan::~Plan() {
@@ -222,7 +224,7 @@ bool Plan::choose_layouts(const KernelSpec& spec, LayoutChoice* choice) {
       }
       continue;
     }
-    if (spec.kind == KernelKind::kPooling && operand.dtype != dnnl_f32) {
+    if (spec.kind == KernelKind::kPooling && operand.is_bytes()) {
       // The library has no other kernels for integers.
       choice->operands[i] = keep(make_channels_last(api_, operand.dims, operand.dtype));
       if (choice->operands[i] == nullptr) return fail("pooling of another rank");
@@ -245,8 +247,9 @@ bool Plan::choose_layouts(const KernelSpec& spec, LayoutChoice* choice) {
 // destination's old content.
 bool Plan::choose_sum(const KernelSpec& spec, std::uint32_t node, LayoutChoice* choice) {
   if (spec.post_op_count == 0 || spec.post_ops[0].algorithm != dnnl_binary_add) return true;
-  if (spec.dtype != dnnl_f32 || spec.is_integer()) return true;
+  if (!spec.makes_floats() || spec.is_integer()) return true;
   const OperandSpec& residual = spec.operands[spec.post_ops[0].operand];
+  if (residual.dtype != spec.dtype) return true;
   const Value& value = value_of(residual);
   if (value.versions == kNone || versions_[value.versions].place != Place::kBuffer) return true;
   if (value.last_node != node || value.head != kNone) return true;
@@ -403,33 +406,32 @@ bool Plan::finish_outputs() {
 // ---- Memory
 // --------------------------------------------------------------------------------------
 
-// Greedy by size: the largest first, each at the lowest offset that no neighbour in time takes.
+// The largest first, each at the lowest offset that is free while it lives.
 bool Plan::place_buffers() {
-  constexpr std::uint64_t kAlign = 64;
-  const std::size_t count = buffers_.size();
+  constexpr std::int64_t kAlign = 64;
   Array<std::uint32_t> order;
-  if (!order.allocate(count)) return fail("out of memory");
-  for (std::uint32_t i = 0; i < count; ++i) order[i] = i;
+  Array<std::int64_t> ticks;
+  runtime::Occupancy taken;
+  if (!order.allocate(buffers_.size())) return fail("out of memory");
+  for (std::uint32_t i = 0; i < buffers_.size(); ++i) {
+    order[i] = i;
+    if (!ticks.push(buffers_[i].first_step) || !ticks.push(buffers_[i].last_step)) {
+      return fail("out of memory");
+    }
+  }
+  if (!taken.create(ticks.data(), ticks.size(), kAlign)) return fail("out of memory");
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     return buffers_[a].bytes != buffers_[b].bytes ? buffers_[a].bytes > buffers_[b].bytes : a < b;
   });
-  for (std::size_t i = 0; i < count; ++i) {
-    Buffer& buffer = buffers_[order[i]];
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (std::size_t j = 0; j < i; ++j) {
-        const Buffer& other = buffers_[order[j]];
-        const bool together =
-            buffer.first_step <= other.last_step && other.first_step <= buffer.last_step;
-        const std::uint64_t end = other.offset + (other.bytes + kAlign - 1) / kAlign * kAlign;
-        if (together && buffer.offset < end && other.offset < buffer.offset + buffer.bytes) {
-          buffer.offset = end;
-          moved = true;
-        }
-      }
-    }
-    const std::uint64_t end = buffer.offset + (buffer.bytes + kAlign - 1) / kAlign * kAlign;
-    scratchpad_offset_ = std::max(scratchpad_offset_, end);
+  for (const std::uint32_t i : order) {
+    Buffer& buffer = buffers_[i];
+    const runtime::TickRange live = {buffer.first_step, buffer.last_step};
+    const runtime::Wanted wanted = {&live, 1, static_cast<std::int64_t>(buffer.bytes), kAlign};
+    const std::int64_t offset = taken.first_gap(wanted);
+    if (!taken.add(wanted, offset)) return fail("out of memory");
+    buffer.offset = static_cast<std::uint64_t>(offset);
+    const std::int64_t end = runtime::round_up(offset + wanted.bytes, kAlign);
+    scratchpad_offset_ = std::max(scratchpad_offset_, static_cast<std::uint64_t>(end));
   }
   return true;
 }

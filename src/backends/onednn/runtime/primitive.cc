@@ -58,7 +58,7 @@ class Scratch {
       return api_.post_ops_append_eltwise(post_ops_, op.algorithm, op.alpha, op.beta);
     }
     if (i == 0 && choice.sum_in_place) {
-      return api_.post_ops_append_sum(post_ops_, 1.0f, 0, dnnl_f32);
+      return api_.post_ops_append_sum(post_ops_, 1.0f, 0, spec.dtype);
     }
     return api_.post_ops_append_binary(post_ops_, op.algorithm, operand(spec, choice, op.operand));
   }
@@ -185,7 +185,8 @@ dnnl_primitive_desc_t describe_blocked(const Api& api, dnnl_engine_t engine, con
   const std::int32_t source = spec.find(Role::kSource);
   dnnl_primitive_desc_t found = nullptr;
   for (const int channels : {16, 8, 1}) {
-    const dnnl_memory_desc_t layout = make_blocked(api, spec.operands[source].dims, channels);
+    const dnnl_memory_desc_t layout =
+        make_blocked(api, spec.operands[source].dims, spec.operands[source].dtype, channels);
     if (layout == nullptr) continue;
     LayoutChoice other = choice;
     other.operands[source] = layout;

@@ -47,6 +47,7 @@ constexpr Named<dnnl_alg_kind_t> kAlgorithms[] = {
     {"eltwise_round", dnnl_eltwise_round},
     {"binary_add", dnnl_binary_add},
     {"binary_mul", dnnl_binary_mul},
+    {"binary_div", dnnl_binary_div},
     {"pooling_max", dnnl_pooling_max},
     {"pooling_avg_include_padding", dnnl_pooling_avg_include_padding},
     {"pooling_avg_exclude_padding", dnnl_pooling_avg_exclude_padding},
@@ -189,8 +190,9 @@ bool read_spec(const JsonGraph& graph, const JsonNode& node, KernelSpec* spec, T
 }
 
 dnnl_data_type_t parse_data_type(std::string_view text) {
-  constexpr Named<dnnl_data_type_t> kTypes[] = {
-      {"float32", dnnl_f32}, {"int32", dnnl_s32}, {"int8", dnnl_s8}, {"uint8", dnnl_u8}};
+  constexpr Named<dnnl_data_type_t> kTypes[] = {{"float32", dnnl_f32}, {"bfloat16", dnnl_bf16},
+                                                {"float16", dnnl_f16}, {"int32", dnnl_s32},
+                                                {"int8", dnnl_s8},     {"uint8", dnnl_u8}};
   dnnl_data_type_t dtype = dnnl_data_type_undef;
   find(kTypes, text, &dtype);
   return dtype;

@@ -56,6 +56,7 @@ struct OperandSpec {
   dnnl_data_type_t dtype = dnnl_f32;  // that the primitive reads
   bool is_zeros = false;              // not the value but zeros: see Plan::without_empty_sum
   bool is_view() const { return strides.count == dims.count && dims.count > 0; }
+  bool is_bytes() const { return dtype == dnnl_u8 || dtype == dnnl_s8; }
   void become_zeros() {
     is_zeros = true;
     strides.count = 0;
@@ -87,9 +88,10 @@ struct KernelSpec {
   bool is_convolution() const {
     return kind == KernelKind::kConvolution || kind == KernelKind::kDeconvolution;
   }
+  bool makes_floats() const { return dtype == dnnl_f32 || dtype == dnnl_bf16 || dtype == dnnl_f16; }
   // Does it multiply integers of eight bits, whose sums are to be exact?
   bool is_integer() const {
-    return operand_count > 0 && (operands[0].dtype == dnnl_u8 || operands[0].dtype == dnnl_s8) &&
+    return operand_count > 0 && operands[0].is_bytes() &&
            (is_convolution() || kind == KernelKind::kMatmul);
   }
   bool result_is_view() const { return result_strides.count == result.count && result.count > 0; }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// State of one function of an instance: the product, and what was found for the sizes that it was
+// called with last. An instance runs in one thread at a time.
+#pragma once
+
+#include "backends/cublas/runtime/product.h"
+#include "tessera/call.h"
+
+namespace tessera::backends::cublas {
+
+struct Library {
+  Api api = {};
+  cublasLtHandle_t handle = nullptr;
+  std::size_t version = 0;
+};
+
+class CallSite {
+ public:
+  CallSite(const Library& library, const Spec& spec)
+      : library_(library), product_(library.api, library.handle, spec) {}
+  CallSite(const CallSite&) = delete;
+  CallSite& operator=(const CallSite&) = delete;
+  ~CallSite();
+
+  // With a plan if all sizes are known.
+  [[nodiscard]] bool create(TextBuffer* error);
+  [[nodiscard]] bool run(const tessera_call& call, tessera_tensor** tensors, std::int32_t count,
+                         TextBuffer* error);
+  // Why the algorithm that was measured is not taken; "". Of sizes that are open it is complete
+  // once these were met.
+  const char* note() const { return note_.text(); }
+
+ private:
+  static constexpr int kPlans = 16;
+  struct Slot {
+    Plan plan;
+    std::uint64_t last_use = 0;  // 0: empty
+  };
+
+  bool is_for(const Sizes& sizes) const;
+  bool is_of_this_version();
+  bool takes_own_algorithm(Plan* plan);
+  void note(const char* why);
+  bool plan_for(const Sizes& sizes, const Plan** plan, TextBuffer* error);
+
+  const Library& library_;
+  Product product_;
+  Slot slots_[kPlans] = {};
+  std::uint64_t uses_ = 0;
+  TextBuffer note_;
+};
+
+}  // namespace tessera::backends::cublas

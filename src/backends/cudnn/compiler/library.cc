@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cudnn/compiler/library.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "backends/cudnn/compiler/clerk.h"
+#include "backends/cudnn/compiler/configuration.h"
+#include "backends/cudnn/compiler/device_properties.h"
+#include "backends/cudnn/runtime/configuration.h"
+#include "byoc/library_search.h"
+
+namespace tessera::backends::cudnn {
+namespace {
+
+using relay::Refusal;
+using Answer = Expected<StoredPlan, Refusal>;
+
+struct Opened {
+  Api api = {};
+  std::string path, error;
+};
+
+Opened open_library() {
+  Opened out;
+  out.path = byoc::find_library(kLibraryFile, TESSERA_CUDNN_LIBRARY);
+  if (out.path.empty()) {
+    out.error = fmt::format(
+        "{} was not found: install cuDNN 9.8 or later (the PyPI package nvidia-cudnn-cu13 has it), "
+        "or name its directory in TESSERA_LIBRARY_PATH",
+        kLibraryFile);
+    return out;
+  }
+  void* handle = dlopen(out.path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+  const Lookup look_up = [](void* library, const char* symbol) { return dlsym(library, symbol); };
+  if (handle == nullptr || !load_api(&out.api, look_up, handle)) {
+    out.error = fmt::format("{} lacks a function: cuDNN 9.8 or later is needed", out.path);
+  } else if (out.api.GetVersion() < kFirstWithDescriptions) {
+    out.error = fmt::format(
+        "{} is cuDNN {}, which makes no plans without a device: 9.8 or later "
+        "is needed",
+        out.path, out.api.GetVersion());
+  }
+  return out;
+}
+
+const Opened& opened() {
+  static const Opened library = open_library();
+  return library;
+}
+
+// Engines whose code cuDNN compiles need the driver.
+std::string hint(const OperationGraph& graph) {
+  if (!graph.allows_runtime_engines()) return "";
+  static const bool has_driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NODELETE) != nullptr;
+  return has_driver ? ""
+                    : "; those that it compiles need the driver's libcuda.so.1, which this machine "
+                      "has not";
+}
+
+// ---- What the clerk's process does --------------------------------------------------------------
+
+std::string refused(const std::string& why) { return nlohmann::json{{"refused", why}}.dump(); }
+
+// The device of the latest question.
+const Device* described(const std::string& properties, TextBuffer* error) {
+  static std::map<std::string, std::unique_ptr<Device>> devices;
+  auto& device = devices[properties];
+  if (device != nullptr) return device.get();
+  auto fresh = std::make_unique<Device>();
+  if (!fresh->describe(opened().api, properties, error)) return nullptr;
+  device = std::move(fresh);
+  return device.get();
+}
+
+std::string stored(const Device& device, const Plan& plan) {
+  TextBuffer error;
+  runtime::Array<char> text;
+  if (!plan.text(device, &text, &error)) return refused(error.text());
+  std::string_view all(text.data(), text.size());
+  while (all.ends_with('\0')) all.remove_suffix(1);
+  return nlohmann::json{{"plan", all},
+                        {"workspace_bytes", plan.workspace_bytes()},
+                        {"is_fallback", plan.is_fallback()},
+                        {"configuration", configuration_text(device.api(), plan)}}
+      .dump();
+}
+
+std::string answer_of(const std::string& question) {
+  const auto asked = nlohmann::json::parse(question);
+  TextBuffer error;
+  const Device* device = described(asked["device"].get<std::string>(), &error);
+  if (device == nullptr) return refused(error.text());
+  runtime::JsonGraph graph;
+  if (!graph.parse(asked["graph"].get<std::string>())) return refused(graph.error());
+  OperationGraph operations;
+  if (!operations.build(*device, graph, &error)) return refused(error.text());
+  Plan plan;
+  const auto configuration = asked["configuration"].get<std::string>();
+  if (!configuration.empty()) {
+    if (!make_plan(*device, operations, configuration, &plan, &error)) {
+      return refused(error.text());
+    }
+  } else if (!plan.choose(*device, operations, &error)) {
+    return refused(error.text() + hint(operations));
+  }
+  return stored(*device, plan);
+}
+
+// ---- What this process does ---------------------------------------------------------------------
+
+Answer parsed(const std::string& text) {
+  const auto answer = nlohmann::json::parse(text);
+  if (answer.contains("refused")) {
+    return {Unexpected<Refusal>{{answer["refused"].get<std::string>()}}};
+  }
+  return StoredPlan{library_version(), answer["plan"].get<std::string>(),
+                    answer["workspace_bytes"].get<std::int64_t>(),
+                    answer["configuration"].get<std::string>(), answer["is_fallback"].get<bool>()};
+}
+
+// What was asked before is remembered. Several threads may ask.
+class Answers {
+ public:
+  Answer of(const std::string& question) {
+    const std::lock_guard lock(mutex_);
+    const auto known = answers_.find(question);
+    if (known != answers_.end()) return known->second;
+    std::string text;
+    const bool answered = clerk_.ask(question, &text);
+    Answer answer = answered ? parsed(text)
+                             : Answer(Unexpected<Refusal>{
+                                   {fmt::format("cuDNN ended with {} when it was asked", text)}});
+    return answers_.emplace(question, std::move(answer)).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  Clerk clerk_{answer_of};
+  std::map<std::string, Answer> answers_;
+};
+
+}  // namespace
+
+std::optional<Refusal> library_missing() {
+  if (opened().error.empty()) return std::nullopt;
+  return Refusal{opened().error};
+}
+
+const std::string& library_path() { return opened().path; }
+std::size_t library_version() { return opened().api.GetVersion(); }
+std::string library_version_text() {
+  const std::size_t version = library_version();
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+const Api& library_api() { return opened().api; }
+
+Answer plan_of(const Convolution& convolution, const Target& target,
+               const std::string& configuration) {
+  static Answers answers;
+  if (auto why = library_missing()) return {Unexpected<Refusal>{*why}};
+  return answers.of(nlohmann::json{
+      {"device", device_properties(target)},
+      {"graph", graph_text(convolution)},
+      {"configuration",
+       configuration}}.dump());
+}
+
+}  // namespace tessera::backends::cudnn

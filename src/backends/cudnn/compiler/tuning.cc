@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cudnn/compiler/tuning.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/cudnn/compiler/device_properties.h"
+#include "backends/cudnn/compiler/library.h"
+#include "backends/cudnn/compiler/search.h"
+#include "byoc/compiler_functions.h"
+#include "byoc/composite_match.h"
+
+namespace tessera::backends::cudnn {
+namespace {
+
+using byoc::TuningTask;
+using relay::Refusal;
+using Answer = Expected<StoredPlan, Refusal>;
+
+constexpr std::string_view kBackend = "cudnn";
+
+// What configurations mean, and of which library.
+std::string record_version() { return fmt::format("1, cuDNN {}", library_version_text()); }
+
+// What the description of a device that is measured for begins with; with -model all of it.
+std::string device_text(const Target& target) {
+  const auto model = target.values().find("model");
+  return fmt::format("{} {} {}", architecture(target), multiprocessors(target),
+                     model == target.values().end() ? "" : std::get<std::string>(model->second));
+}
+
+byoc::Workload workload_of(const Convolution& convolution) { return {convolution.workload()}; }
+
+TuningTask task_of(const Convolution& convolution, const relay::Function& f, const Target& target) {
+  TuningTask task{std::string(kBackend), record_version(), device_text(target),
+                  workload_of(convolution),
+                  fmt::format("{} {}: {}", convolution.sizes_text(), to_string(convolution.dtype),
+                              fmt::join(byoc::operators_of(f), ", "))};
+  task.seconds = static_cast<double>(target.get_int("profile_budget"));
+  task.first_valid = target.get_bool("find_first_valid");
+  task.search = [convolution, arch = architecture(target)](const byoc::Search& search,
+                                                           byoc::SearchReport& report) {
+    const tessera_device_api* device = contest::cuda_device();
+    if (device == nullptr) throw std::runtime_error("this tessera was built without CUDA");
+    search_plans(convolution, arch, *device, search, report);
+  };
+  return task;
+}
+
+// That of the records, if this cuDNN still makes a plan of it.
+std::optional<StoredPlan> recorded(const Convolution& convolution, const Target& target,
+                                   const byoc::Ranking& measured) {
+  for (const std::string& text : measured.configurations) {
+    if (auto plan = plan_of(convolution, target, text)) return *std::move(plan);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<TuningTask> tuning_tasks(const Module& module, const Target& target) {
+  std::vector<TuningTask> tasks;
+  std::map<byoc::Workload, std::size_t> known;  // number of the task
+  for (const std::string& symbol : byoc::compiler_functions(module, kBackend)) {
+    const relay::Function& f = module.functions.at(symbol);
+    const auto match = byoc::composite_match(f, module.constants);
+    if (!match) continue;  // compile() says why
+    const auto convolution = describe(*match, target);
+    if (!convolution) continue;
+    const auto [at, is_new] = known.emplace(workload_of(*convolution), tasks.size());
+    if (is_new) {
+      tasks.push_back(task_of(*convolution, f, target));
+    } else {
+      ++tasks[at->second].uses;
+    }
+  }
+  return tasks;
+}
+
+Result<Answer> choose(const Convolution& convolution, const Target& target,
+                      const byoc::CompileContext& context) {
+  byoc::Ranking measured;
+  if (context.measurements != nullptr) {
+    TESSERA_TRY(measured,
+                context.measurements->ranking(kBackend, record_version(), device_text(target),
+                                              workload_of(convolution)));
+    if (auto plan = recorded(convolution, target, measured)) return Answer(*std::move(plan));
+  }
+  Answer first = plan_of(convolution, target);
+  for (const byoc::Failure& failure : measured.failures) {
+    if (!first ||
+        (failure.configuration != first->configuration && !measured.configurations.empty())) {
+      continue;
+    }
+    return Answer(Unexpected<Refusal>{{fmt::format("the records say that `{}` cannot be used: {}",
+                                                   failure.configuration, failure.reason)}});
+  }
+  return first;
+}
+
+}  // namespace tessera::backends::cudnn

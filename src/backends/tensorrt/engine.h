@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shim, compiled against the user's headers: it builds an engine of a graph here, and runs it
+// where the model does.
+#pragma once
+
+#include <string>
+
+#include "backends/tensorrt/graph.h"
+#include "backends/tensorrt/installation.h"
+#include "toolchain/toolchain.h"
+
+namespace tessera::backends::tensorrt {
+
+class Shim {
+ public:
+  static Result<Shim> make(const Installation& installation, Toolchain& toolchain);
+
+  // A static library of what travels in the model.
+  const std::string& archive() const { return archive_; }
+
+  // The bytes of an engine, built in a process of its own: building may start CUDA, and costs
+  // itself where it crashes. An error: there are none here, as without a device; a refusal: there
+  // is none of this graph.
+  Result<Expected<std::string, relay::Refusal>> build(const std::string& symbol, const Graph& graph,
+                                                      const std::vector<Value>& results) const;
+
+ private:
+  Shim(std::string library_path, std::string builder, std::string archive)
+      : library_path_(std::move(library_path)),
+        builder_(std::move(builder)),
+        archive_(std::move(archive)) {}
+
+  std::string library_path_;  // of TensorRT
+  std::string builder_;       // a shared library
+  std::string archive_;
+};
+
+}  // namespace tessera::backends::tensorrt

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine that costs of candidates are measured on, as records name it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "driver/options.h"
+#include "tune/record_store.h"
+
+namespace tessera::driver {
+
+// What keys of costs begin with, before the back end.
+constexpr std::string_view kKeysOfCosts = "collage ";
+
+// Where records of costs belong: this machine as what is measured sees it. Without the GPU that the
+// targets are for, the one that `records` have costs of, if nothing is to be measured.
+Result<std::string> device_of_costs(const CompileOptions& options,
+                                    const tune::RecordStore& records);
+
+}  // namespace tessera::driver

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What programs in library files take, measured by a process that begins with nothing of this one,
+// as that of the model's user will: with threads of its own for whoever has threads. A program that
+// crashes or hangs costs itself. Numbers are compared before anything is timed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "diagnostics/diagnostic.h"
+#include "tune/worker_report.h"
+
+namespace tessera::driver {
+
+using Shapes = std::vector<std::vector<std::int64_t>>;  // of inputs
+
+// A program as a process opens it.
+struct LibraryProgram {
+  std::string library;                          // its file; "": there is none
+  std::string create = "tessera_model_create";  // the exported function that creates it
+  Shapes likely = {}, largest = {};
+
+  explicit operator bool() const { return !library.empty(); }
+};
+
+struct TimedProgram {
+  LibraryProgram program;
+  LibraryProgram reference = {};  // what it must compute, where that is known
+  double tolerance = 0;           // how far its floats may be from those, relative to the largest
+};
+
+struct ProgramTiming {
+  int threads = 0;
+  std::uint64_t model_bytes = 0;  // of weights, which caches have to hold beside it
+  double warm_up = 0;             // seconds of runs that do not count
+  // What the largest sizes of a range count, where the likely ones count the rest: 0 to 1.
+  double largest_share = 0;
+};
+
+struct Turns {
+  int turns = 7, most_runs = 10;  // runs in a turn
+  double seconds = 0.05;          // of a turn
+  // As in TimedProgram, where each is compared with the last one; below 0: nothing is compared.
+  double tolerance = -1;
+};
+
+// `command`: the path of `tessera` (link::SupportFiles).
+
+// Each by itself, in order. A time is the median of its runs, with the distance of the quartiles.
+std::vector<tune::Measured> time_each(std::span<const TimedProgram> programs,
+                                      const ProgramTiming& how, const std::string& command);
+
+// Those that compute the same, at the likely sizes, in turns, so that what the machine does beside
+// them is shared equally. One that fails has its failure, and the others take turns without it.
+std::vector<tune::Measured> time_in_turns(std::span<const LibraryProgram> programs,
+                                          const Turns& turns, const ProgramTiming& how,
+                                          const std::string& command);
+
+}  // namespace tessera::driver

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/timing_worker.h"
+
+#include "driver/run_inputs.h"
+#include "driver/session_timing.h"
+
+namespace tessera::driver {
+namespace {
+
+using tune::Measured;
+
+Result<std::unique_ptr<exec::Session>> open(const LibraryProgram& program, int threads) {
+  return exec::Session::open_library(program.library, {.threads = threads}, program.create);
+}
+
+// A session with inputs of these sizes, ready to be timed.
+struct Ready {
+  std::unique_ptr<exec::Session> session;
+  RunInputs ran;
+};
+Result<Ready> prepare(const LibraryProgram& program, const Shapes& shapes, int threads) {
+  Ready ready;
+  TESSERA_TRY(ready.session, open(program, threads));
+  TESSERA_TRY(ready.ran, run_with_random_inputs(*ready.session, shapes));
+  TESSERA_TRY_VOID(ready.session->bind(ready.ran.inputs));
+  return ready;
+}
+
+Result<Measured> measure_at(const TimedProgram& timed, const Shapes& shapes,
+                            const ProgramTiming& how) {
+  TESSERA_TRY(const Ready ready, prepare(timed.program, shapes, how.threads));
+  if (timed.reference) {
+    TESSERA_TRY(const auto other, open(timed.reference, how.threads));
+    TESSERA_TRY(const std::vector<Tensor> wanted, other->run(ready.ran.inputs));
+    std::string wrong =
+        wrong_numbers(ready.ran.outputs, wanted, timed.tolerance, "generated code's");
+    if (!wrong.empty()) return Measured{0, 0, std::move(wrong)};
+  }
+  CacheFiller filler(how.model_bytes);
+  TESSERA_TRY(std::vector<double> seconds,
+              time_runs(*ready.session, {.warm_up = how.warm_up}, filler));
+  const Quartiles q = quartiles(std::move(seconds));
+  return Measured{q.median * 1e6, q.spread * 1e6, ""};
+}
+
+// At both ends of what counts: a program must be able to run at each.
+Result<Measured> measure(const TimedProgram& timed, const ProgramTiming& how) {
+  const auto& [library, create, likely, largest] = timed.program;
+  TESSERA_TRY(Measured measured, measure_at(timed, likely, how));
+  const double share = how.largest_share;
+  if (share <= 0 || largest == likely || !measured.failure.empty()) return measured;
+  TESSERA_TRY(const Measured most, measure_at(timed, largest, how));
+  if (!most.failure.empty()) return most;
+  return Measured{(1 - share) * measured.time_us + share * most.time_us,
+                  (1 - share) * measured.spread_us + share * most.spread_us, ""};
+}
+
+// All sessions at once: every one computes what the last of them does, then all take turns.
+class TurnTaking {
+ public:
+  TurnTaking(const TimingRequest& request, const Print& print)
+      : request_(request), turns_(*request.turns), print_(print) {}
+
+  void run() {
+    ready_.resize(request_.programs.size());
+    for (std::size_t i = request_.left.size(); i-- > 0;) {
+      const Result<void> opened = open(request_.left[i]);
+      if (!opened) return tell(request_.left[i], failure(opened.error()));
+    }
+    std::vector<exec::Session*> sessions;
+    for (const Ready& ready : ready_) sessions.push_back(ready.session.get());
+    CacheFiller filler(request_.how.model_bytes);
+    const TimingLimits limits{1, turns_.most_runs, turns_.seconds, request_.how.warm_up};
+    time_in_turns(sessions, turns_.turns, limits, filler, print_);
+  }
+
+ private:
+  void tell(std::size_t i, const Measured& measured) { print_(tune::line_of(i, measured)); }
+
+  Result<void> open(std::size_t i) {
+    print_(tune::begin_line(i));
+    const LibraryProgram& program = request_.programs[i].program;
+    TESSERA_TRY(ready_[i], prepare(program, program.likely, request_.how.threads));
+    if (turns_.tolerance < 0) return {};
+    std::vector<Tensor>& found = ready_[i].ran.outputs;
+    if (wanted_.empty()) {
+      wanted_ = std::move(found);
+      return {};
+    }
+    const std::string wrong = wrong_numbers(found, wanted_, turns_.tolerance, "another plan's");
+    if (wrong.empty()) return {};
+    tell(i, {0, 0, wrong});
+    ready_[i] = {};
+    return {};
+  }
+
+  const TimingRequest& request_;
+  const Turns& turns_;
+  const Print& print_;
+  std::vector<Ready> ready_;
+  std::vector<Tensor> wanted_;
+};
+
+}  // namespace
+
+void measure_programs(const TimingRequest& request, const Print& print) {
+  if (request.turns) return TurnTaking(request, print).run();
+  for (const std::size_t i : request.left) {
+    print(tune::begin_line(i));
+    const Result<Measured> measured = measure(request.programs[i], request.how);
+    print(tune::line_of(i, measured ? *measured : failure(measured.error())));
+  }
+}
+
+}  // namespace tessera::driver

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constant matrices of products become integers of a few bits by rules (passes/weight_rules.h):
+//   dense(x, w)  =  dense(x, dequantize_blocks(q, scale, zero_point))
+// What reads them as they are stored is made of that later (convert-block-products).
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "diagnostics/places.h"
+#include "passes/pass.h"
+#include "passes/quantize_blocks.h"
+#include "passes/row_product.h"
+#include "relay/rewrite.h"
+
+namespace tessera::passes {
+namespace {
+
+using relay::Copier;
+using relay::Function;
+using relay::is_call_of;
+using relay::NodeId;
+
+struct QuantizeWeightsOptions {
+  std::vector<std::string> rules;
+  static constexpr auto fields =
+      std::tuple{relay::required_attr("rules", &QuantizeWeightsOptions::rules)};
+};
+
+// Where products stand among each other.
+class ProductOrder {
+ public:
+  explicit ProductOrder(const Function& f)
+      : follows_(f.num_nodes()), precedes_(f.num_nodes()), of_floats_(f.num_nodes()) {
+    for (std::size_t i = 0; i < f.num_nodes(); ++i) {
+      const NodeId id(i);
+      of_floats_[i] = f.as<relay::Param>(id) != nullptr && is_float(f, id);
+      for (const NodeId operand : f.operands(id)) {
+        follows_[i] = follows_[i] || follows_[operand.index()] || is_product(f, operand);
+        of_floats_[i] = of_floats_[i] || of_floats_[operand.index()];
+      }
+    }
+    for (std::size_t i = f.num_nodes(); i-- > 0;) {
+      const bool is_before = precedes_[i] || is_product(f, NodeId(i));
+      for (const NodeId operand : f.operands(NodeId(i))) {
+        if (is_before) precedes_[operand.index()] = true;
+      }
+    }
+  }
+
+  bool is_first(NodeId id) const { return !follows_[id.index()] && of_floats_[id.index()]; }
+  bool is_last(NodeId id) const { return !precedes_[id.index()]; }
+
+ private:
+  static bool is_float(const Function& f, NodeId id) {
+    return f.type(id).is_tensor() && f.type(id).dtype().is_float();
+  }
+  static bool is_product(const Function& f, NodeId id) {
+    const relay::Operator* op = f.op(id);
+    return op != nullptr && op->pattern == relay::OpPattern::kOutFusable;
+  }
+
+  std::vector<bool> follows_, precedes_, of_floats_;  // by node
+};
+
+class WeightQuantizer {
+ public:
+  WeightQuantizer(const Function& f, const ConstantPool& pool,
+                  const relay::OperatorTable& operators, std::span<const WeightRule> rules,
+                  std::vector<WeightRow>& rows)
+      : f_(f),
+        pool_(pool),
+        operators_(operators),
+        rules_(rules),
+        rows_(rows),
+        order_(f),
+        uses_(f) {}
+
+  Function run() {
+    return relay::rewrite(f_, [&](Copier& c, NodeId id) { return visit(c, id); });
+  }
+
+ private:
+  struct Product : RowProduct {
+    NodeId id;
+    std::int64_t columns = 0, terms = 0;
+  };
+
+  std::optional<Product> described(NodeId id) const {
+    const auto found = row_product(f_, id);
+    if (!found) return std::nullopt;
+    const auto* constant = f_.as<relay::Constant>(found->matrix);
+    if (constant == nullptr || f_.type(found->matrix).rank() != 2) return std::nullopt;
+    const Tensor& matrix = pool_.resolve(constant->value);
+    const std::int64_t columns = matrix.shape[found->has_rows_of_terms ? 0 : 1];
+    const std::int64_t terms = matrix.shape[found->has_rows_of_terms ? 1 : 0];
+    if (columns < 1 || terms < 1) return std::nullopt;
+    return Product{*found, id, columns, terms};
+  }
+
+  bool fits(const WeightRule& rule, const Product& p, std::span<const std::string> names) const {
+    if (rule.pattern == "@first") return order_.is_first(p.id);
+    if (rule.pattern == "@last") return order_.is_last(p.id);
+    if (rule.pattern == "@small") return p.columns * p.terms < kSmallWeight;
+    return fits_a_name(rule, names);
+  }
+
+  // Why the product cannot have it otherwise, whatever the rules say; "": it can.
+  std::string obstacle(const Product& p, const Tensor& matrix) const {
+    if (matrix.dtype != kFloat32 || f_.type(p.data).dtype() != kFloat32 ||
+        f_.type(p.id).dtype() != kFloat32) {
+      return fmt::format("it is a product of {}", to_string(f_.type(p.data).dtype()));
+    }
+    for (const NodeId user : uses_.of(p.matrix)) {
+      if (!described(user)) {
+        const relay::Operator* op = f_.op(user);
+        return fmt::format("{} reads it, too", op != nullptr ? op->name : "something else");
+      }
+    }
+    const bool is_finite =
+        std::ranges::all_of(matrix.as<float>(), [](float v) { return std::isfinite(v); });
+    return is_finite ? "" : "some of its elements are no numbers";
+  }
+
+  std::optional<NodeId> visit(Copier& c, NodeId id) const {
+    const auto p = described(id);
+    if (!p) return std::nullopt;
+    const std::vector<std::string> names = nodes_of_model(f_[id].location);
+    const auto rule =
+        std::ranges::find_if(rules_, [&](const WeightRule& rule) { return fits(rule, *p, names); });
+    if (rule == rules_.end()) return std::nullopt;
+    if (rule->form.bits == 0) {
+      // What is packed is packed, and told, when the library is written.
+      const WeightRule* stored = rule_of_constant(rules_, names);
+      if (stored != nullptr && stored->form.is_lossless) return std::nullopt;
+    }
+    const Tensor& matrix = pool_.resolve(f_.as<relay::Constant>(p->matrix)->value);
+    const auto bytes = static_cast<std::uint64_t>(matrix.size_bytes());
+    WeightRow row{names.empty() ? std::string(f_.op(id)->name) : names.front(),
+                  fmt::format("[{}, {}]", p->columns, p->terms),
+                  "",
+                  rule->text,
+                  bytes,
+                  bytes};
+    std::string why_not = rule->form.bits == 0 ? "" : obstacle(*p, matrix);
+    if (rule->form.bits == 0 || !why_not.empty()) {
+      if (!why_not.empty()) row.reason = std::move(why_not);
+      rows_.push_back(std::move(row));
+      return std::nullopt;
+    }
+    const QuantizedMatrix q = quantize_blocks(matrix, p->has_rows_of_terms, rule->form);
+    row.form = to_string(rule->form);
+    row.error = q.error;
+    // As packed_weight stores them: in bfloat16, which holds zero points, too.
+    const std::int64_t numbers = q.scale.num_elements() + q.zero_point.num_elements();
+    row.bytes = static_cast<std::uint64_t>(q.data.size_bytes() + numbers * kBFloat16.size_bytes());
+    rows_.push_back(std::move(row));
+    return product(c, *p, q);
+  }
+
+  NodeId product(Copier& c, const Product& p, const QuantizedMatrix& q) const {
+    relay::FunctionBuilder& b = c.builder();
+    const NodeId matrix =
+        b.call(*operators_.find("qnn.dequantize_blocks"),
+               {b.constant(q.data), b.constant(q.scale), b.constant(q.zero_point)},
+               relay::write_attrs(q.attrs));
+    b.set_type(matrix, tensor_type({Dim(p.columns), Dim(p.terms)}, kFloat32));
+    const NodeId y =
+        b.call(*operators_.find("nn.dense"), {c.map(p.data), matrix}, {{"units", p.columns}});
+    b.set_type(y, f_.type(p.id));
+    return y;
+  }
+
+  const Function& f_;
+  const ConstantPool& pool_;
+  const relay::OperatorTable& operators_;
+  std::span<const WeightRule> rules_;
+  std::vector<WeightRow>& rows_;
+  const ProductOrder order_;
+  const relay::Uses uses_;
+};
+
+Result<Module> run_quantize_weights(Module module, PassContext& context) {
+  const auto options = relay::read_attrs<QuantizeWeightsOptions>(context.options);
+  TESSERA_TRY(const std::vector<WeightRule> rules, parse_weight_rules(options.rules));
+  return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool& pool) {
+    return WeightQuantizer(f, pool, context.operators, rules, context.weights).run();
+  });
+}
+
+}  // namespace
+
+extern const Pass quantize_weights;
+const Pass quantize_weights{
+    .name = "quantize-weights",
+    .summary = "stores constant matrices of products as integers of a few bits, by rules",
+    .options = relay::attr_schema<QuantizeWeightsOptions>,
+    .run = run_quantize_weights,
+};
+
+}  // namespace tessera::passes

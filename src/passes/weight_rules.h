@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which weights are stored as integers of a few bits or packed without loss, and how: rules as
+// texts, of which the last that fits decides.
+//   [PATTERN=](int8|int4)[:group=32|64|128][,symmetric|asymmetric]     [PATTERN=]keep
+//   [NAME=]lossless
+// PATTERN is a name of a node of the model with * and ?, or one of these kinds of products:
+//   @first   computed of the model's floats with no product between
+//   @last    no product is computed of what it gives
+//   @small   its weight has fewer than 16,384 elements
+// These kinds are asked of products that could become integers; what is packed is any constant of
+// floats, and names alone decide. Without a pattern a rule is for all; such rules come first, then
+// `@first=keep`, `@last=keep` and
+// `@small=keep`, then those with patterns, each in the order in which they are given.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnostics/diagnostic.h"
+
+namespace tessera::passes {
+
+struct WeightForm {
+  std::int64_t bits = 0;    // 0: as they are
+  std::int64_t group = 64;  // elements with one scale, along the sum of the product
+  bool is_symmetric = true;
+  bool is_lossless = false;  // with 0 bits: packed
+};
+std::string to_string(const WeightForm& form);  // "int4:group=64,symmetric", "lossless", "keep"
+
+struct WeightRule {
+  std::string pattern, text;
+  WeightForm form;
+};
+
+inline constexpr std::int64_t kSmallWeight = 16384;  // elements
+
+// Is the pattern a name, and one of these?
+bool fits_a_name(const WeightRule& rule, std::span<const std::string> names);
+
+// Of the rules in the order of parse_weight_rules, that for a constant which nodes of these names
+// read; null: none.
+const WeightRule* rule_of_constant(std::span<const WeightRule> rules,
+                                   std::span<const std::string> names);
+
+// In the order in which they are to be looked at: the first that fits decides.
+Result<std::vector<WeightRule>> parse_weight_rules(std::span<const std::string> texts);
+
+}  // namespace tessera::passes
