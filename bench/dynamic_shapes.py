@@ -20,11 +20,11 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "python"))
+sys.path.insert(0, str(ROOT / "tests" / "abi"))
 
 import numpy as np  # noqa: E402
 
-import tessera  # noqa: E402
+import ctypes_model as tessera  # noqa: E402
 
 LIMIT = 1e-4
 

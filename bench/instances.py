@@ -21,8 +21,8 @@ import numpy as np
 
 from run import MODELS, ROOT, compile_once, prepare
 
-sys.path.insert(0, str(ROOT / "python"))
-import tessera  # noqa: E402
+sys.path.insert(0, str(ROOT / "tests" / "abi"))
+import ctypes_model as tessera  # noqa: E402
 
 ROUND_S = 0.5
 

@@ -23,11 +23,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "python")]
+sys.path[:0] = [str(HERE.parent / "tests" / "abi")]
 
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
-import tessera  # noqa: E402
+import ctypes_model as tessera  # noqa: E402
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from turns import milliseconds, onnxruntime_session  # noqa: E402
 

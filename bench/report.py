@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What bench/run.py measured, as a page to read, with the aims and whether they are met."""
 import math
+import re
+from pathlib import Path
+
+from contenders import CONTENDERS
 
 TRANSFORMERS = {"minilm", "bert-base", "vit_b_16", "gpt2"}
 COMPILE_AIM_S = {"minilm": 10, "bert-base": 20, "resnet50": 30}
 MB = 1e6
+UNITS = ("avx512_bf16", "amx_bf16", "avx512_vnni", "amx_int8", "avx512_fp16")
+# Of which the second's speed relative to the first's is told.
+PAIRS = [("tessera", "tessera bf16"), ("openvino bf16", "tessera bf16"),
+         ("openvino default", "tessera bf16"), ("tessera", "tessera int8"),
+         ("onnxruntime int8", "tessera int8"), ("openvino int8", "tessera int8")]
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
@@ -16,8 +25,26 @@ def ms(result: dict) -> str:
     return f"{result['median_us'] / 1e3:.2f}"
 
 
+def units() -> str:
+    """Of this machine, for other precisions than float32."""
+    flags = re.search(r"^flags\s*: (.*)", Path("/proc/cpuinfo").read_text(), re.M)[1].split()
+    return ", ".join(u for u in UNITS if u in flags) or "none of " + ", ".join(UNITS)
+
+
+def in_float32(found: dict) -> dict:
+    others = {name for p, names in CONTENDERS.items() if p != "float32" for name in names}
+    return {e: r for e, r in found.items() if e not in others}
+
+
+def columns(models: dict, results: str) -> list[str]:
+    """Those in float32 of any model: an engine may have been left out."""
+    return list(dict.fromkeys(e for m in models.values() for found in m[results].values()
+                              for e in in_float32(found)))
+
+
 def better_peer_us(found: dict) -> float | None:
-    return min((r["median_us"] for e, r in found.items() if e != "tessera"), default=None)
+    return min((r["median_us"] for e, r in in_float32(found).items() if e != "tessera"),
+               default=None)
 
 
 def ratio(found: dict) -> float | None:
@@ -31,7 +58,9 @@ def geometric_mean(values: list[float]) -> float:
 
 
 def latency(models: dict, threads: str) -> list[str]:
-    engines = list(next(iter(models.values()))["threads"][threads])
+    engines = columns(models, "threads")
+    if not engines:
+        return []
     compared = "tessera" in engines and len(engines) > 1
     head = ["model", *(f"{e} ms" for e in engines)]
     if compared:
@@ -39,18 +68,41 @@ def latency(models: dict, threads: str) -> list[str]:
     rows = []
     for name, entry in models.items():
         found = entry["threads"][threads]
-        row = [name, *(ms(found[e]) for e in engines)]
+        row = [name, *(ms(found[e]) if e in found else "-" for e in engines)]
         if compared:
             onnxruntime = found.get("onnxruntime")
             row.append(f"{found['tessera']['median_us'] / onnxruntime['median_us']:.2f}"
                        if onnxruntime else "")
-            row.append(f"{ratio(found):.2f}")
+            row.append(f"{r:.2f}" if (r := ratio(found)) else "-")
         rows.append(row)
     lines = [f"## Latency, {threads} thread(s)", "", *table(head, rows)]
     if compared:
-        mean = geometric_mean([ratio(e["threads"][threads]) for e in models.values()])
-        lines += [f"Geometric mean of better peer / ours: **{mean:.2f}**", ""]
+        ratios = [r for e in models.values() if (r := ratio(e["threads"][threads]))]
+        lines += [f"Geometric mean of better peer / ours: **{geometric_mean(ratios):.2f}**", ""]
     return lines
+
+
+def other_precisions(models: dict, threads: str) -> list[str]:
+    """Times with errors, and how many times as fast the second of each of PAIRS is."""
+    measured = [e["threads"][threads] for e in models.values()]
+    engines = [n for p, names in CONTENDERS.items() if p != "float32" for n in names
+               if any(n in found for found in measured)]
+    if not engines:
+        return []
+    cell = lambda r: f"{ms(r)} ({r['mean_error']:.0e})"
+    rows = [[name, *(cell(found[e]) if e in found else "-" for e in engines)]
+            for name, found in zip(models, measured)]
+    lines = [f"## Other precisions, {threads} thread(s)", "",
+             "Medians in ms; in parentheses the root mean square of the difference from "
+             "onnxruntime in float32, relative to that of the output.", "",
+             *table(["model", *engines], rows)]
+    pairs = [(a, b) for a, b in PAIRS if any(a in f and b in f for f in measured)]
+    ratio_of = lambda f, a, b: f[a]["median_us"] / f[b]["median_us"] if a in f and b in f else None
+    rows = [[name, *("-" if (r := ratio_of(f, a, b)) is None else f"{r:.2f}" for a, b in pairs)]
+            for name, f in zip(models, measured)]
+    means = [geometric_mean([r for f in measured if (r := ratio_of(f, a, b))]) for a, b in pairs]
+    rows.append(["geometric mean", *(f"**{m:.2f}**" for m in means)])
+    return lines + table(["time of / time of", *(f"{a} / {b}" for a, b in pairs)], rows)
 
 
 def neighbours(models: dict) -> list[str]:
@@ -58,22 +110,23 @@ def neighbours(models: dict) -> list[str]:
     counts = list(next(iter(models.values()))["neighbours"])
     if len(counts) < 2:
         return []
+    engines = list(dict.fromkeys(
+        e for m in models.values() for found in m["neighbours"].values() for e in found))
     rows = []
     for name, entry in models.items():
         for count, found in entry["neighbours"].items():
             rows.append([name, str(count),
-                         *(f"{r['median_us'] / 1e3:.2f} ({r['p99_us'] / 1e3:.1f})"
-                           for r in found.values())])
-    engines = list(next(iter(models.values()))["neighbours"][counts[0]])
+                         *(f"{found[e]['median_us'] / 1e3:.2f} ({found[e]['p99_us'] / 1e3:.1f})"
+                           if e in found else "-" for e in engines)])
     return ["## Beside busy processes", "",
             "Medians, and 99th percentiles in parentheses, in ms; pinned nowhere; the last number "
             "of threads.", "", *table(["model", "busy processes", *engines], rows)]
 
 
 def accuracy(models: dict) -> list[str]:
-    threads = next(iter(next(iter(models.values()))["threads"]))
-    engines = list(next(iter(models.values()))["threads"][threads])
-    rows = [[n, *(f"{max(t[e]['error'] for t in m['threads'].values()):.1e}" for e in engines)]
+    engines = columns(models, "threads")
+    worst = lambda m, e: max((t[e]["error"] for t in m["threads"].values() if e in t), default=None)
+    rows = [[n, *("-" if (w := worst(m, e)) is None else f"{w:.1e}" for e in engines)]
             for n, m in models.items()]
     return ["## Largest difference from onnxruntime, relative to the largest magnitude", "",
             *table(["model", *engines], rows)]
@@ -81,6 +134,7 @@ def accuracy(models: dict) -> list[str]:
 
 def compiling(models: dict) -> list[str]:
     rows = []
+    others = list(next(iter(models.values())).get("compile_s", {}))  # precisions
     for name, entry in models.items():
         if "compile" not in entry:
             return []
@@ -89,10 +143,11 @@ def compiling(models: dict) -> list[str]:
         rows.append([name, f"{cold['seconds']:.1f}", f"{cached['seconds']:.2f}",
                      f"{built['write_seconds']:.2f}", f"{cold['peak_bytes'] / MB:.0f}",
                      f"{cold.get('weight_bytes', 0) / MB:.0f}",
-                     f"{built['library_bytes'] / MB:.0f}"])
+                     f"{built['library_bytes'] / MB:.0f}",
+                     *(f"{entry['compile_s'][p]:.1f}" for p in others)])
     return ["## Compiling", "", *table(
         ["model", "cold s", "cached s", "writing the file s", "peak MB", "weights MB",
-         "library MB"], rows)]
+         "library MB", *(f"{p}: cold s" for p in others)], rows)]
 
 
 def running(models: dict) -> list[str]:
@@ -163,15 +218,15 @@ def write_markdown(results: dict) -> str:
               for n, m in models.items()}
     first = next(iter(models.values()))["threads"]
     versions = ", ".join(f"{engine} {result['version'].split('-')[0]}".strip()
-                         for engine, result in next(iter(first.values())).items())
+                         for engine, result in in_float32(next(iter(first.values()))).items())
     sizes = ", ".join(f"{n} ({' '.join(f'{d}={v}' for d, v in m['dims'].items())})"
                       for n, m in models.items())
     lines = [f"# CPU, {results['date']}", "",
              f"{host['cpu']}, {host['cpus']} CPUs, {host['memory_gb']} GB, Linux {host['kernel']}; "
-             f"commit {host['commit']}; {versions}. float32; {sizes}.", "",
+             f"commit {host['commit']}; {versions}. {units()}. {sizes}.", "",
              f"    {results['command']}", ""]
     for threads in first:
-        lines += latency(models, threads)
+        lines += latency(models, threads) + other_precisions(models, threads)
     lines += neighbours(models)
     if results["failed"]:
         lines += ["## Failed", "", *(f"* {n}: {e}" for n, e in results["failed"].items()), ""]

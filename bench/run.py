@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares compiled models with onnxruntime and OpenVINO on this machine's CPU, float32.
+"""Compares compiled models with onnxruntime and OpenVINO on this machine's CPU.
 
     bench/run.py [--models minilm,resnet50] [--threads 1,2] [--seconds 4] [--out bench/results]
-                 [--before COMMAND] [--neighbours 1,2]
+                 [--precisions float32,default,bf16,int8] [--before COMMAND] [--neighbours 1,2]
+
+Precisions: `float32`; `default`, OpenVINO's own choice; `bf16`; `int8`, of models quantised by
+onnxruntime (QDQ, static). An engine that does not take a model is told, and left out there.
 
 For each model and number of threads, each engine is a process of its own; they take turns in short
 rounds while the others sleep, so that what disturbs the machine disturbs all. Times are medians
@@ -25,6 +28,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from contenders import BEFORE, CONTENDERS, Contender, sources
 from report import write_markdown
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,8 +41,6 @@ MODELS = {
     "mobilenet_v2": {"batch": 1},
     "gpt2": {"batch": 1, "seq": 64},
 }
-ENGINES = ("tessera", "onnxruntime", "openvino")
-LIBRARIES = {"tessera": "model.so", "before": "earlier/model.so"}  # with its own oneDNN beside
 ROUND_S = 0.4
 PAUSE_S = 0.03  # lets the idle threads of the engine before stop spinning
 PROFILE_RUNS = 20
@@ -73,6 +75,15 @@ def compile_once(command: list, environment: dict) -> dict:
         "peak_bytes", "library_bytes", "weight_bytes", "placement")}}
 
 
+def compile_cold(tessera: Path, folder: Path, model: Path, library: Path,
+                 extra: list[str]) -> dict:
+    """With an empty cache."""
+    cache = folder / "cache"
+    shutil.rmtree(cache, ignore_errors=True)
+    return compile_once([tessera, "compile", model, "-o", library, "--bundle", "--json", *extra],
+                        {**os.environ, "TESSERA_CACHE_DIR": str(cache)})
+
+
 def replace_file(path: Path, data: bytes) -> float:
     """Writes a new file and puts it in place of the old one, as a compiler does that leaves nothing
     half-written: memory and disk have to be found while the old file still holds its own."""
@@ -87,13 +98,11 @@ def replace_file(path: Path, data: bytes) -> float:
 def compile_model(tessera: Path, folder: Path, extra: list[str]) -> dict:
     """Once with an empty cache; then with a full one and, by turns, replacing a file of the
     library's size: medians. What earlier files left to write is written before each."""
-    library, cache = folder / "model.so", folder / "cache"
-    shutil.rmtree(cache, ignore_errors=True)
-    environment = {**os.environ, "TESSERA_CACHE_DIR": str(cache)}
-    command = [tessera, "compile", folder / "model.onnx", "-o", library, "--bundle", "--json",
-               *extra]
+    model, library = folder / "model.onnx", folder / "model.so"
+    environment = {**os.environ, "TESSERA_CACHE_DIR": str(folder / "cache")}
+    command = [tessera, "compile", model, "-o", library, "--bundle", "--json", *extra]
     os.sync()
-    cold = compile_once(command, environment)
+    cold = compile_cold(tessera, folder, model, library, extra)
     data = library.read_bytes()
     cached, writes = [], []
     replaced = folder / "write.tmp"
@@ -150,15 +159,19 @@ class Neighbours:
             process.wait()
 
 
-def largest_error(folder: Path, reference: Path) -> float:
-    """The largest difference in any output, relative to the output's largest magnitude."""
-    worst = 0.0
+def errors(folder: Path, reference: Path) -> dict[str, float]:
+    """The worst of all outputs: the largest difference relative to the largest magnitude, and the
+    root mean square of the difference relative to that of the output."""
+    worst = {"error": 0.0, "mean_error": 0.0}
     for file in sorted(reference.glob("*.npy")):
-        wanted, found = np.load(file), np.load(folder / file.name)
+        wanted, found = np.load(file).astype(np.float64), np.load(folder / file.name)
         if wanted.shape != found.shape or not np.isfinite(found).all():
-            return float("inf")
-        difference = np.abs(found.astype(np.float64) - wanted).max()
-        worst = max(worst, float(difference / (np.abs(wanted).max() or 1.0)))
+            return dict.fromkeys(worst, float("inf"))
+        apart = found - wanted
+        largest = float(np.abs(apart).max() / (np.abs(wanted).max() or 1.0))
+        mean = float(np.sqrt((apart**2).mean() / ((wanted**2).mean() or 1.0)))
+        worst = {"error": max(worst["error"], largest),
+                 "mean_error": max(worst["mean_error"], mean)}
     return worst
 
 
@@ -170,17 +183,33 @@ def take_turns(workers: dict[str, Worker], seconds: float) -> None:
             workers[engine].times += workers[engine].ask(f"run {ROUND_S}")
 
 
-def measure(folder: Path, threads: int, engines: list[str], seconds: float,
+def start(name: str, contender: Contender, folder: Path, threads: int) -> Worker | None:
+    """One that does not take the model is left out, unless it is ours."""
+    worker = None
+    try:
+        worker = Worker(contender.engine, folder / contender.file, folder / "inputs", threads)
+        worker.ask("run 0.2")
+        return worker
+    except RuntimeError as error:
+        if worker is not None:
+            worker.close()
+        if contender.engine == "tessera":
+            raise
+        print(f"{folder.name:14} without {name}: {error}", flush=True)
+        return None
+
+
+def measure(folder: Path, threads: int, contenders: dict[str, Contender], seconds: float,
             neighbours: int = 0) -> dict:
     workers = {}
     try:
-        for engine in engines:
-            model = folder / LIBRARIES.get(engine, "model.onnx")
-            workers[engine] = Worker(engine, model, folder / "inputs", threads)
-            workers[engine].ask("run 0.2")
+        for name, contender in contenders.items():
+            worker = start(name, contender, folder, threads)
+            if worker is not None:
+                workers[name] = worker
         with Neighbours(neighbours):
             take_turns(workers, seconds)
-        return {engine: finish(engine, worker, folder) for engine, worker in workers.items()}
+        return {name: finish(name, worker, folder) for name, worker in workers.items()}
     finally:
         for worker in workers.values():
             worker.close()
@@ -201,7 +230,7 @@ def finish(engine: str, worker: Worker, folder: Path) -> dict:
         "median_us": statistics.median(times), "min_us": times[0],
         "p95_us": times[int(0.95 * (len(times) - 1))],
         "p99_us": times[int(0.99 * (len(times) - 1))], "runs": len(times),
-        "error": largest_error(folder / engine, folder / "outputs"),
+        **errors(folder / engine, folder / "outputs"),
         "peak_bytes": worker.ask("memory"), **worker.loaded}
     if engine == "tessera":
         result["profile"] = worker.ask(f"profile {PROFILE_RUNS}")
@@ -218,18 +247,21 @@ def machine() -> dict:
             "commit": commit}
 
 
-def bench_model(name: str, engines: list[str], options: argparse.Namespace) -> dict:
+def bench_model(name: str, contenders: dict[str, Contender], options: argparse.Namespace) -> dict:
     folder = prepare(name, ROOT / "build" / "bench")
     entry = {"dims": MODELS[name], "threads": {}}
-    if "tessera" in engines:
+    if "tessera" in contenders:
         entry["compile"] = compile_model(options.tessera, folder, options.compile_option)
-    if "before" in engines:
-        (folder / LIBRARIES["before"]).parent.mkdir(exist_ok=True)
-        compile_once([options.before, "compile", folder / "model.onnx", "-o",
-                      folder / LIBRARIES["before"], "--bundle", "--json", *options.compile_option],
+    entry["compile_s"] = {p: compile_cold(options.tessera, folder, *source)["seconds"]
+                          for p in options.precisions for source in sources(p, folder)}
+    if options.before:
+        earlier = folder / BEFORE["before"].file
+        earlier.parent.mkdir(exist_ok=True)
+        compile_once([options.before, "compile", folder / "model.onnx", "-o", earlier, "--bundle",
+                      "--json", *options.compile_option],
                      {**os.environ, "TESSERA_CACHE_DIR": str(folder / "cache")})
     for threads in map(int, options.threads.split(",")):
-        found = entry["threads"][threads] = measure(folder, threads, engines, options.seconds)
+        found = entry["threads"][threads] = measure(folder, threads, contenders, options.seconds)
         if "tessera" in found:
             found["tessera"]["call_overhead_us"] = call_overhead_us(
                 options.tessera, folder, threads)
@@ -238,7 +270,7 @@ def bench_model(name: str, engines: list[str], options: argparse.Namespace) -> d
             for e, r in found.items()), flush=True)
     entry["neighbours"] = {0: found}
     for count in filter(None, options.neighbours.split(",")):
-        beside = entry["neighbours"][int(count)] = measure(folder, threads, engines,
+        beside = entry["neighbours"][int(count)] = measure(folder, threads, contenders,
                                                            options.seconds, int(count))
         print(f"{name:14} beside {count} busy     " + "  ".join(
             f"{e} {r['median_us'] / 1e3:.2f} (99 %: {r['p99_us'] / 1e3:.1f}) ms"
@@ -251,7 +283,9 @@ def main() -> None:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--engines", default=",".join(ENGINES))
+    parser.add_argument("--engines", default=",".join(CONTENDERS["float32"]),
+                        help="in float32")
+    parser.add_argument("--precisions", default=",".join(CONTENDERS))
     parser.add_argument("--neighbours", default="1,2", metavar="COUNTS",
                         help="numbers of busy processes to measure beside, with the last number of "
                              "threads; empty: none")
@@ -263,13 +297,17 @@ def main() -> None:
                         help="passed to `tessera compile`")
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results")
     options = parser.parse_args()
-    engines = options.engines.split(",") + (["before"] if options.before else [])
+    options.precisions = options.precisions.split(",")
+    contenders = {name: contender for p in options.precisions
+                  for name, contender in CONTENDERS[p].items()
+                  if p != "float32" or name in options.engines.split(",")}
+    contenders |= BEFORE if options.before else {}
 
     results = {"date": datetime.date.today().isoformat(), "machine": machine(),
                "command": " ".join(["bench/run.py", *sys.argv[1:]]), "models": {}, "failed": {}}
     for name in options.models.split(","):
         try:
-            results["models"][name] = bench_model(name, engines, options)
+            results["models"][name] = bench_model(name, contenders, options)
         except RuntimeError as error:
             results["failed"][name] = str(error)
             print(f"{name:14} failed: {error}", flush=True)

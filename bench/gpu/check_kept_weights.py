@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-import tessera  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "abi"))
+import ctypes_model as tessera  # noqa: E402
 
 SHAPES = {"w1": (256, 512), "b1": (512,), "w2": (512, 64)}
 

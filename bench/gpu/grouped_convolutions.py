@@ -240,7 +240,7 @@ class Bench:
     def __init__(self, options):
         import torch
         sys.path.insert(0, str(options.python))
-        import tessera
+        import ctypes_model as tessera
         self.torch, self.tessera, self.options = torch, tessera, options
         torch.backends.cudnn.benchmark = True
         self.stream = torch.cuda.Stream()
@@ -403,7 +403,7 @@ def main() -> None:
     parser.add_argument("--no-model", action="store_true")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--python", type=Path, default=ROOT / "python")
+    parser.add_argument("--python", type=Path, default=ROOT / "tests" / "abi")
     parser.add_argument("compile", nargs="*", help="options of tessera compile, after --")
     options = parser.parse_args()
     options.compile = options.compile or ["--target", "cuda -arch=sm_90a",

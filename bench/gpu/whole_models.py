@@ -43,8 +43,8 @@ import torch
 from onnx import numpy_helper
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
-import tessera  # noqa: E402
+sys.path.insert(0, str(ROOT / "tests" / "abi"))
+import ctypes_model as tessera  # noqa: E402
 
 SECONDS = 0.33  # of one engine in one round
 DEFAULT_OPTIONS = ["--target", "cuda", "--target", "cutlass"]

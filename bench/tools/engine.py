@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One engine holding one model, in a process of its own, driven by run.py a round at a time.
 
-    engine.py tessera|before|onnxruntime|openvino MODEL INPUTS_DIR THREADS
+    engine.py ENGINE MODEL INPUTS_DIR THREADS
 
-`before` is a library of an older tessera.
+ENGINE: tessera, before (a library of an older tessera), onnxruntime, openvino (in float32),
+openvino_bf16, openvino_default (in the precision that it chooses).
 
 Reads commands, one a line, and answers each with one line of JSON:
     run SECONDS     runs for so long; the time of each run in microseconds
@@ -26,12 +27,12 @@ from pathlib import Path
 import numpy as np
 from naming import file_name
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "abi"))
 
 
 class Tessera:
     def __init__(self, path: str, feeds: dict, threads: int):
-        import tessera
+        import ctypes_model as tessera
         # An older library knows its own version of the interface; what is used here is the same.
         tessera.ABI_VERSION = ctypes.CDLL(str(path)).tessera_abi_version()
         self.model = tessera.Model(path, threads)
@@ -79,13 +80,16 @@ class OnnxRuntime:
 
 
 class OpenVino:
+    precision = "f32"
+
     def __init__(self, path: str, feeds: dict, threads: int):
         import openvino
         self.version = openvino.__version__
         start = time.perf_counter()
+        hint = {"INFERENCE_PRECISION_HINT": self.precision} if self.precision else {}
         compiled = openvino.Core().compile_model(path, "CPU", {
             "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": "f32"})
+            **hint})
         self.load_us = {"load_us": 1e6 * (time.perf_counter() - start)}
         self.request = compiled.create_infer_request()
         self.tensors = {n: openvino.Tensor(a, shared_memory=True) for n, a in feeds.items()}
@@ -98,7 +102,16 @@ class OpenVino:
         return {n: self.request.get_output_tensor(i).data.copy() for i, n in enumerate(self.names)}
 
 
-ENGINES = {"tessera": Tessera, "before": Tessera, "onnxruntime": OnnxRuntime, "openvino": OpenVino}
+class OpenVinoBf16(OpenVino):
+    precision = "bf16"
+
+
+class OpenVinoDefault(OpenVino):
+    precision = None
+
+
+ENGINES = {"tessera": Tessera, "before": Tessera, "onnxruntime": OnnxRuntime, "openvino": OpenVino,
+           "openvino_bf16": OpenVinoBf16, "openvino_default": OpenVinoDefault}
 
 
 def peak_bytes() -> int:
