@@ -42,8 +42,8 @@ CompileJob builder_job(const Installation& installation) {
 CompileJob run_job(const Installation& installation) {
   return job_of(
       "tensorrt_run",
-      source("#define TESSERA_TENSORRT_LIBRARY_FILE {}\n"
-             "#include \"backends/tensorrt/shim/run.h\"\n",
+      source("#include \"backends/tensorrt/shim/run.h\"\n"
+             "const char tessera::backends::tensorrt::kLibraryFile[] = {};\n",
              c_string(installation.library_file)),
       installation,
       {"backends/tensorrt/shim/run.h", "runtime/back_end_state.h", "runtime/state_device.h"});

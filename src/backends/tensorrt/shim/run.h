@@ -16,6 +16,9 @@ namespace tessera::backends::tensorrt {
 
 inline constexpr std::uintptr_t kAlignBytes = TESSERA_TENSORRT_ALIGN_BYTES;
 
+// Of TensorRT; defined by the source that includes this header (engine.cc).
+extern const char kLibraryFile[];
+
 // Library state: the engine of each region, shared by all instances.
 class Library {
  public:
@@ -29,8 +32,7 @@ class Library {
 
   // False: `error` says why, or a callee has.
   [[nodiscard]] bool create(const tessera_state_args& args, TextBuffer* error) {
-    runtime::OpenedLibrary opened = {&args,
-                                     tessera_vendor_library(&args, TESSERA_TENSORRT_LIBRARY_FILE)};
+    runtime::OpenedLibrary opened = {&args, tessera_vendor_library(&args, kLibraryFile)};
     Api api;
     if (opened.library == nullptr || !api.load(runtime::vendor_function, &opened)) return false;
     if (api.version() != kVersion) {
@@ -38,7 +40,7 @@ class Library {
           "it was compiled for TensorRT %d.%d.%d, and the %s that is loaded has the version number "
           "%d instead of %d: name the folder of the former in TESSERA_LIBRARY_PATH, or compile the "
           "model again",
-          NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH, TESSERA_TENSORRT_LIBRARY_FILE,
+          NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH, kLibraryFile,
           static_cast<int>(api.version()), static_cast<int>(kVersion));
       return false;
     }
