@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measured placement of whole models in float16 on one GPU: what it chooses, what it gains.
 
-    collage_models.py --tessera COMMAND --out RESULT.md [--models resnet50/32,convnext_tiny/32]
+    collage_models.py --tessera COMMAND --out RESULT.md [--models resnet50/32,bert-large/1x128]
                       [--rounds 5] [--no-compile] [--records FOLDER] [-- OPTIONS OF tessera compile]
 
-Models are torchvision's configurations with random weights and so many images, exported in float16.
+Models are those of whole_models.py, torchvision's configurations and those of nets.py, with random
+weights and so many images (or sequences x tokens), in float16.
 `tessera compile --partition collage` measures its plans itself, all in turns: its table has the
 searched plan, the greedy one, each back end's own and generated code, and what their regions add up
 to. The library that it writes then runs in turns with the default one (`--target cuda --target
 cutlass`) and with torch.compile in max-autotune with channels_last, as in whole_models.py. An error
 is the worst of all outputs against PyTorch in float32, as a share of the largest.
 
-Needs torch, torchvision and onnx, which the project itself does not use.
+Needs torch, torchvision, transformers and onnx, which the project itself does not use.
 """
 import argparse
 import json
@@ -22,17 +23,76 @@ import sys
 import tempfile
 import time
 import traceback
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Callable
 
+import numpy as np
 import torch
 
-from whole_models import error, medians, smi, tessera
+import nets
+from whole_models import ARCHITECTURES, Case, error, medians, smi, tensors_of, tessera, torch_model
 
 TARGETS = ["--target", "cuda", "--target", "cutlass", "--target", "cublas", "--target", "cudnn"]
-DEFAULT = ["--target", "cuda", "--target", "cutlass"]
 MODELS = ("resnet50/32,resnext50_32x4d/32,convnext_tiny/32,efficientnet_b0/32,densenet121/32,"
-          "swin_t/32,mobilenet_v2/32,mobilenet_v2/1,vit_b_16/32,resnet50/1")
+          "swin_t/32,mobilenet_v2/32,mobilenet_v2/1,vit_b_16/32,resnet50/1,generator/32,"
+          "cell_net/32,bert-large/1x128,bert-large/1x384,bert-large/8x384,bert-large/32x128,"
+          "bert-large/32x384,gpt2/1x64,gpt2/8x512")
 SIDE = 224
+OURS = {"generator": (nets.Generator, (100, 1, 1)), "cell_net": (nets.CellNet, (3, SIDE, SIDE))}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model as a file in float16, its inputs on the device by name, PyTorch's results in float32,
+    and PyTorch's calls in float16: as the model is, and compiled."""
+    path: Path
+    feeds: dict[str, torch.Tensor]
+    wanted: list[torch.Tensor]
+    compile: Callable[[], Callable]
+
+
+def prepared_image_net(name: str, images: int, folder: Path) -> Prepared:
+    torch.manual_seed(1)
+    if name in OURS:
+        build, shape = OURS[name]
+        model = build()
+    else:
+        import torchvision
+        model, shape = torchvision.models.get_model(name, weights=None), (3, SIDE, SIDE)
+    model = model.eval().cuda()
+    image = torch.randn(images, *shape, device="cuda")
+    path = folder / f"{name}-{images}.onnx"
+    wanted = [model(image).clone()]
+    half, image = model.half(), image.half()
+    torch.onnx.export(half, (image,), str(path), input_names=["image"], opset_version=17,
+                      dynamo=False)
+
+    def compile_it():
+        last = half.to(memory_format=torch.channels_last)
+        lying = image.contiguous(memory_format=torch.channels_last)
+        tuned = torch.compile(last, mode="max-autotune")
+        return lambda: tuned(lying)
+
+    return Prepared(path, {"image": image}, wanted, compile_it)
+
+
+def prepared_skeleton(case: str, folder: Path) -> Prepared:
+    of = Case(case, SimpleNamespace(), folder)
+    keywords = of.architecture.keywords
+    call = lambda module, feeds: module(**feeds) if keywords else module(*feeds.values())
+    arrays = of.architecture.feeds(np.random.default_rng(1), *of.sizes)
+    feeds = {name: torch.from_numpy(value).cuda() for name, value in arrays.items()}
+    model = torch_model(of.architecture, of.hydrate("fp32"))
+    wanted = [x.clone() for x in tensors_of(call(model, feeds))]
+    half = {name: x.half() if x.is_floating_point() else x for name, x in feeds.items()}
+
+    def compile_it():
+        tuned = torch.compile(model.half(), mode="max-autotune")
+        return lambda: call(tuned, half)
+
+    return Prepared(of.hydrate("fp16"), half, wanted, compile_it)
 
 
 def compiled(options, model: Path, name: str, more: list[str]) -> tuple[Path, dict]:
@@ -45,55 +105,55 @@ def compiled(options, model: Path, name: str, more: list[str]) -> tuple[Path, di
     return library, json.loads(done.stdout) | {"wall_s": time.perf_counter() - start}
 
 
-def started(library: Path, image: torch.Tensor, stream):
-    """A call of our library after the first one, and its result."""
+def default_targets(given: list[str]) -> list[str]:
+    """Those of the default plan, with the options that they were given."""
+    return [word for option, target in zip(given, given[1:])
+            if option == "--target" and target.split()[0] in ("cuda", "cutlass")
+            for word in (option, target)]
+
+
+def started(library: Path, feeds: dict, stream):
+    """A call of our library after the first one, and its results."""
     model = tessera.Model(library)
-    output = model.outputs[0]
-    result = torch.empty([output.shape[i] for i in range(output.ndim)], dtype=torch.half,
-                         device="cuda")
-    call = model.bind_on_stream({model.inputs[0].name.decode(): image},
-                                {output.name.decode(): result}, stream.cuda_stream)
+    results = {io.name.decode(): torch.empty([io.shape[i] for i in range(io.ndim)],
+                                             dtype=torch.half, device="cuda")
+               for io in model.outputs}
+    inputs = {io.name.decode(): feeds[io.name.decode()] for io in model.inputs}
+    call = model.bind_on_stream(inputs, results, stream.cuda_stream)
     call()
     stream.synchronize()
-    return call, result
+    return call, list(results.values())
 
 
 def run(case: str, options, folder: Path) -> dict:
-    import torchvision
-    name, _, images = case.partition("/")
-    torch.manual_seed(1)
-    model = torchvision.models.get_model(name, weights=None).eval().cuda()
-    image = torch.randn(int(images), 3, SIDE, SIDE, device="cuda")
-    path = folder / f"{name}-{images}.onnx"
+    name, _, sizes = case.partition("/")
     row = {"case": case}
     with torch.no_grad():
-        wanted = [model(image).clone()]
-        half, image = model.half(), image.half()
-        torch.onnx.export(half, (image,), str(path), opset_version=17, dynamo=False)
+        model = (prepared_skeleton(case, folder) if name in ARCHITECTURES
+                 else prepared_image_net(name, int(sizes), folder))
         more = ["--partition", "collage", *options.compile]
         if options.records:
-            more += ["--records", str(options.records / f"{name}-{images}.sqlite")]
-        library, report = compiled(options, path, "collage", more)
-        row |= {"compile_s": report["wall_s"], "collage": report["collage"]}
-        default, _ = compiled(options, path, "default", DEFAULT)
+            more += ["--records", str(options.records / f"{case.replace('/', '-')}.sqlite")]
+        library, report = compiled(options, model.path, "collage", more)
+        row |= {"compile_s": report["wall_s"], "collage": report["collage"],
+                "stages": report["stages"]}
+        default, _ = compiled(options, model.path, "default", default_targets(options.compile))
         stream = torch.cuda.Stream()
         with torch.cuda.stream(stream):
-            ours, result = started(library, image, stream)
-            others, other = started(default, image, stream)
+            ours, results = started(library, model.feeds, stream)
+            others, other_results = started(default, model.feeds, stream)
             engines = {"ours": ours, "default": others}
             if not options.no_compile:
-                last = half.to(memory_format=torch.channels_last)
-                lying = image.contiguous(memory_format=torch.channels_last)
-                tuned = torch.compile(last, mode="max-autotune")
-                engines["compiled"] = lambda: tuned(lying)
                 start = time.perf_counter()
-                row["torch_error"] = error([engines["compiled"]()], wanted)
+                engines["compiled"] = model.compile()
+                row["torch_error"] = error(tensors_of(engines["compiled"]()), model.wanted)
                 row["torch_compile_s"] = time.perf_counter() - start
-            row["error"], row["default_error"] = error([result], wanted), error([other], wanted)
+            row["error"] = error(results, model.wanted)
+            row["default_error"] = error(other_results, model.wanted)
             for engine, rounds in medians(engines, options.rounds).items():
                 row[engine] = statistics.median(rounds)
                 row[f"{engine}_spread"] = max(rounds) - min(rounds)
-            row["error_after"] = error([result], wanted)  # of the replayed graph
+            row["error_after"] = error(results, model.wanted)  # of the replayed graph
     return row
 
 
@@ -106,6 +166,26 @@ def plan_text(plan: dict) -> str:
     return text
 
 
+def gain(row: dict) -> float | None:
+    """Over the fastest plan of one back end, or of generated code alone, in the compiler's race."""
+    alone = [p["time_us"] for p in row["collage"]["plans"]
+             if p["plan"].endswith(" alone") and "time_us" in p]
+    chosen = [p["time_us"] for p in row["collage"]["plans"] if p["chosen"] and "time_us" in p]
+    return min(alone) / chosen[0] if alone and chosen else None
+
+
+def summary(rows: list[dict]) -> list[str]:
+    def mean(ratios):
+        ratios = [r for r in ratios if r]
+        return (f"{statistics.geometric_mean(ratios):.3f} (of {len(ratios)} models, least "
+                f"{min(ratios):.3f})" if ratios else "-")
+    return ["Geometric means of the gain:", "",
+            f"* over the fastest back end alone: {mean([gain(r) for r in rows])}",
+            f"* over the default: {mean([r['default'] / r['ours'] for r in rows])}",
+            f"* over torch.compile: "
+            f"{mean([r['compiled'] / r['ours'] for r in rows if 'compiled' in r])}"]
+
+
 def report(rows: list[dict], options) -> str:
     lines = [
         f"# Measured placement, float16, {time.strftime('%Y-%m-%d')}", "",
@@ -114,15 +194,17 @@ def report(rows: list[dict], options) -> str:
         f"    bench/gpu/collage_models.py --rounds {options.rounds} -- {' '.join(options.compile)}",
         "", "Medians in milliseconds; after +- the distance between the slowest and fastest round.",
         "",
-        "| model/images | collage | default | torch.compile | error | of default | of torch | "
-        "compile s | programs, failed |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+        "| model/images | collage | default | torch.compile | over one alone | error | of default | "
+        "of torch | compile s | programs, failed |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for row in rows:
         time_of = lambda e: (f"{row[e]:.3f} +- {row[e + '_spread']:.3f}" if e in row else "-")
         lines.append(
             f"| {row['case']} | {time_of('ours')} | {time_of('default')} | {time_of('compiled')} | "
-            f"{row['error']:.1e} | {row['default_error']:.1e} | {row.get('torch_error', 0):.1e} | "
+            f"{gain(row) or 0:.3f} | {row['error']:.1e} | {row['default_error']:.1e} | "
+            f"{row.get('torch_error', 0):.1e} | "
             f"{row['compile_s']:.0f} | {row['collage']['programs']}, {row['collage']['failed']} |")
+    lines += ["", *summary(rows)]
     for row in rows:
         lines += ["", f"{row['case']}, the plans that raced (-> is written):", ""]
         lines += [f"* {'-> ' if plan['chosen'] else ''}{plan['plan']}: {plan_text(plan)}"
