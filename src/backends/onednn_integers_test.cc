@@ -2,6 +2,7 @@
 // Convolutions and products of integers of eight bits, as QLinearConv, ConvInteger, QLinearMatMul
 // and MatMulInteger become them: what is one composite, and that its numbers are those of the
 // operators, bit for bit.
+#include "backends/onednn/library_handle.h"
 #include "backends/onednn/onednn.h"
 #include "backends/testing/graph_case.h"
 #include "support/testing/requirement.h"
@@ -92,8 +93,15 @@ class OnednnIntegers : public ::testing::Test {
   }
 };
 
+// What sums bytes is left to generated code where the library has no kernels for it that are exact.
+Names on_this_cpu(Names names) {
+  if (onednn::library_multiplies_bytes()) return names;
+  std::erase_if(names, [](const std::string& name) { return name.rfind("integer_", 0) == 0; });
+  return names;
+}
+
 Names integer_conv(const Shapes& s, const char* what) {
-  return {fmt::format("integer_conv{}d{}", s.spatial, what)};
+  return on_this_cpu({fmt::format("integer_conv{}d{}", s.spatial, what)});
 }
 
 TEST_F(OnednnIntegers, SumsAreExactForAllShapes) {
@@ -176,19 +184,19 @@ def @main(%x: Tensor[({0}), {1}], %z: Tensor[(1), {1}], %t: float32, %c_w: Tenso
     };
     const std::string name = fmt::format("integer_{}", p.name);
     const std::string runs_own = less("reshape(cast(%z, dtype=\"int32\"), newshape=[])");
-    EXPECT_EQ(composites(text("uint8", runs_own, "%1")), Names{name});
-    EXPECT_EQ(composites(text("int8", less("5"), "%1")), Names{name});
+    EXPECT_EQ(composites(text("uint8", runs_own, "%1")), on_this_cpu({name}));
+    EXPECT_EQ(composites(text("int8", less("5"), "%1")), on_this_cpu({name}));
     EXPECT_EQ(composites(text("int8", runs_own, R"(%2 = multiply(cast(%1, dtype="float32"), %t);
   add(%2, %c_f))")),
-              Names{name + "_rescaled"});
+              on_this_cpu({name + "_rescaled"}));
     EXPECT_EQ(composites(text("uint8", less("9"), R"(%2 = multiply(cast(%1, dtype="float32"), %c_f);
   %3 = add(round(divide(nn.bias_add(%2, %c_f, axis=-1), 0.3f)), 100f);
   cast(minimum(maximum(%3, 0f), 255f), dtype="uint8"))")),
-              Names{name + "_requantised"});
+              on_this_cpu({name + "_requantised"}));
     EXPECT_EQ(
         composites(text("uint8", kWide,
                         requantised("add(%1, %c_b)", "0.0017f", "100f", "0f", "255f", "uint8"))),
-        Names{name + "_requantised"});
+        on_this_cpu({name + "_requantised"}));
   }
 }
 
@@ -204,7 +212,7 @@ def @main(%x: Tensor[(2, 8, 10, 10), uint8], %c_v: Tensor[(16, 8, 3, 3), int32],
   %4 = nn.conv2d(cast(%3, dtype="int32"), %c_w, padding=[1, 1]);
   multiply(cast(%4, dtype="float32"), 0.002f)
 })"),
-            (Names{"integer_conv2d_requantised", "max_pool2d", "integer_conv2d_rescaled"}));
+            on_this_cpu({"integer_conv2d_requantised", "max_pool2d", "integer_conv2d_rescaled"}));
 }
 
 // One level apart at most, where a sum is within rounding of the middle between two.
