@@ -203,7 +203,8 @@ typedef struct tessera_instance_options {
   const tessera_thread_pool* thread_pool;  // null: threads of the instance. Copied
   const int32_t* thread_cpus;  // null, or the CPUs that the instance's own threads may use. Copied
   int32_t thread_cpu_count;
-  int32_t pad;
+  int32_t repeats;  // for who measures: each run on a device computes so many times in a row, all
+                    // of them in its recording. 0: once
   // Null, or in place of `pools` one a pool, pool_count in all: refused where it is too small, of
   // another device or not aligned (tessera_model_pool tells what each needs). Copied.
   const tessera_pool_memory* pool_memory;

@@ -22,7 +22,8 @@ bool is_operator(const DataflowGraph& graph, Index index) {
 }
 
 PricedWay priced(std::string who, const Cost& cost) {
-  return {std::move(who), cost.seconds(), cost.why_invalid()};
+  return {std::move(who), cost.seconds(),
+          cost.is_known() ? cost.why_invalid() : "it was not measured: raise --budget"};
 }
 
 }  // namespace

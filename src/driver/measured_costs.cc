@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -167,7 +167,9 @@ Result<void> MeasuredCosts::measure_run() {
   TESSERA_TRY(const EntryFile file, chain_library(std::array{kFew, kMany}, build_options_,
                                                   services_.code, services_.toolchain));
   for (const auto& [name, program] : file.programs()) chains.push_back({program});
-  const std::vector<tune::Measured> times = time_each(chains, timing(), command_);
+  ProgramTiming one_by_one = timing();
+  one_by_one.repeats = 1;
+  const std::vector<tune::Measured> times = time_each(chains, one_by_one, command_);
   const double few = times[0].time_us, many = times[1].time_us;
   if (!times[0].failure.empty() || !times[1].failure.empty()) return {};
   constexpr double kLeastUs = 1e-3;  // a time, as records have them
@@ -176,7 +178,8 @@ Result<void> MeasuredCosts::measure_run() {
   return services_.records.add({key, "collage", run_us, 0, ""});
 }
 
-// Native code first: others are compared with it.
+// Native code first: others are compared with it. Back ends take turns, or one whose kernels take
+// long to compile would leave nothing of the budget to the next.
 std::vector<std::vector<MeasuredCosts::Job*>> MeasuredCosts::batches_of(
     std::vector<Job>& jobs) const {
   std::map<const byoc::BackendChoice*, std::vector<Job*>> by_choice;
@@ -184,16 +187,20 @@ std::vector<std::vector<MeasuredCosts::Job*>> MeasuredCosts::batches_of(
     if (!job.cost.is_known()) by_choice[job.choice].push_back(&job);
   }
   std::vector<std::vector<Job*>> batches;
-  const auto add = [&](const byoc::BackendChoice* choice) {
+  // Those from `begin` on, as many as are built together; false: there are none.
+  const auto add = [&](const byoc::BackendChoice* choice, std::size_t begin) {
     const std::vector<Job*>& all = by_choice[choice];
-    for (std::size_t i = 0; i < all.size(); i += kEntriesAtOnce) {
-      batches.emplace_back(
-          all.begin() + static_cast<std::ptrdiff_t>(i),
-          all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), i + kEntriesAtOnce)));
-    }
+    if (begin >= all.size()) return false;
+    batches.emplace_back(
+        all.begin() + static_cast<std::ptrdiff_t>(begin),
+        all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), begin + kEntriesAtOnce)));
+    return true;
   };
-  add(nullptr);
-  for (const byoc::BackendChoice& choice : choices_) add(&choice);
+  for (std::size_t begin = 0; add(nullptr, begin);) begin += kEntriesAtOnce;
+  bool any = true;
+  for (std::size_t begin = 0; std::exchange(any, false); begin += kEntriesAtOnce) {
+    for (const byoc::BackendChoice& choice : choices_) any |= add(&choice, begin);
+  }
   return batches;
 }
 
@@ -328,9 +335,10 @@ void MeasuredCosts::set_cost(Job& job, const tune::Measured& measured) const {
   constexpr double kLeastShare = 0.05;
   job.spread = measured.spread_us * 1e-6;
   const double seconds = measured.time_us * 1e-6;
-  job.cost = measured.failure.empty()
-                 ? Cost::of(std::max(seconds - run_seconds_, kLeastShare * seconds))
-                 : Cost::invalid(measured.failure);
+  job.cost =
+      measured.failure.empty()
+          ? Cost::of(std::max(seconds - run_seconds_ / timing().repeats, kLeastShare * seconds))
+          : Cost::invalid(measured.failure);
 }
 
 // Whoever is within a few percent of the fastest for the same work: in turns, since minutes lie
@@ -367,14 +375,16 @@ bool MeasuredCosts::is_of_one_size(const LibraryProgram& program) const {
   return options_.tuning.largest_share <= 0 || program.likely == program.largest;
 }
 
-// A device that does nothing between short runs slows down; what the host's caches hold is nothing
-// to it.
+// A device that does nothing between short runs slows down, and begins the first kernel of a run
+// later than those that follow another; what the host's caches hold is nothing to it.
 ProgramTiming MeasuredCosts::timing() const {
   constexpr double kWarmUp = 0.05;
+  constexpr int kInARow = 8;
   ProgramTiming how{options_.threads, model_bytes_, 0, options_.tuning.largest_share};
   if (compute_target(options_.targets).device() != DeviceType::kCpu) {
     how.model_bytes = 0;
     how.warm_up = kWarmUp;
+    how.repeats = kInARow;
   }
   return how;
 }

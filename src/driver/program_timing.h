@@ -37,6 +37,9 @@ struct ProgramTiming {
   double warm_up = 0;             // seconds of runs that do not count
   // What the largest sizes of a range count, where the likely ones count the rest: 0 to 1.
   double largest_share = 0;
+  // Computations of a run on a device. Of many in a row each takes what it takes within a model:
+  // the next kernel is launched while one ends.
+  int repeats = 1;
 };
 
 struct Turns {

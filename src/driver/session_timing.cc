@@ -49,7 +49,7 @@ Result<std::vector<double>> time_runs(exec::Session& session, const TimingLimits
     double taken = std::chrono::duration<double>(Clock::now() - begin).count();
     TESSERA_TRY(const std::uint64_t device_ns, session.device_ns());
     if (device_ns > 0) taken = static_cast<double>(device_ns) * 1e-9;
-    seconds.push_back(taken);
+    seconds.push_back(taken / limits.repeats);
     sum += taken;
   }
   return seconds;

@@ -28,10 +28,11 @@ struct TimingLimits {
   int fewest = 3, most = 20;
   double seconds = 0.2;  // of runs, whichever ends first
   double warm_up = 0;    // seconds of runs before them: what a device takes to find its clock
+  int repeats = 1;       // as the sessions were opened with
 };
 
-// Seconds of each run of a session whose inputs are bound: on a device its own time, else the
-// caller's. One run before them, and the warm-up, are not counted.
+// Seconds of each computation of a session whose inputs are bound: on a device its own time, else
+// the caller's. One run before them, and the warm-up, are not counted.
 Result<std::vector<double>> time_runs(exec::Session& session, const TimingLimits& limits,
                                       CacheFiller& filler);
 

@@ -28,7 +28,8 @@ std::string to_text(const TimingRequest& request) {
   }
   Json json = {{"programs", std::move(programs)}, {"left", request.left},
                {"threads", request.how.threads},  {"model_bytes", request.how.model_bytes},
-               {"warm_up", request.how.warm_up},  {"largest_share", request.how.largest_share}};
+               {"warm_up", request.how.warm_up},  {"largest_share", request.how.largest_share},
+               {"repeats", request.how.repeats}};
   if (request.turns) {
     json["turns"] = {{"turns", request.turns->turns},
                      {"most_runs", request.turns->most_runs},
@@ -48,7 +49,7 @@ Result<TimingRequest> parse_timing_request(const std::string& text) {
     }
     request.left = json.at("left").get<std::vector<std::size_t>>();
     request.how = {json.at("threads"), json.at("model_bytes"), json.at("warm_up"),
-                   json.at("largest_share")};
+                   json.at("largest_share"), json.at("repeats")};
     if (json.contains("turns")) {
       const Json& turns = json.at("turns");
       request.turns = Turns{turns.at("turns"), turns.at("most_runs"), turns.at("seconds"),

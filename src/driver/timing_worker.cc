@@ -9,8 +9,9 @@ namespace {
 
 using tune::Measured;
 
-Result<std::unique_ptr<exec::Session>> open(const LibraryProgram& program, int threads) {
-  return exec::Session::open_library(program.library, {.threads = threads}, program.create);
+Result<std::unique_ptr<exec::Session>> open(const LibraryProgram& program,
+                                            const exec::SessionOptions& options) {
+  return exec::Session::open_library(program.library, options, program.create);
 }
 
 // A session with inputs of these sizes, ready to be timed.
@@ -18,9 +19,10 @@ struct Ready {
   std::unique_ptr<exec::Session> session;
   RunInputs ran;
 };
-Result<Ready> prepare(const LibraryProgram& program, const Shapes& shapes, int threads) {
+Result<Ready> prepare(const LibraryProgram& program, const Shapes& shapes,
+                      const ProgramTiming& how) {
   Ready ready;
-  TESSERA_TRY(ready.session, open(program, threads));
+  TESSERA_TRY(ready.session, open(program, {.threads = how.threads, .repeats = how.repeats}));
   TESSERA_TRY(ready.ran, run_with_random_inputs(*ready.session, shapes));
   TESSERA_TRY_VOID(ready.session->bind(ready.ran.inputs));
   return ready;
@@ -28,9 +30,9 @@ Result<Ready> prepare(const LibraryProgram& program, const Shapes& shapes, int t
 
 Result<Measured> measure_at(const TimedProgram& timed, const Shapes& shapes,
                             const ProgramTiming& how) {
-  TESSERA_TRY(const Ready ready, prepare(timed.program, shapes, how.threads));
+  TESSERA_TRY(const Ready ready, prepare(timed.program, shapes, how));
   if (timed.reference) {
-    TESSERA_TRY(const auto other, open(timed.reference, how.threads));
+    TESSERA_TRY(const auto other, open(timed.reference, {.threads = how.threads}));
     TESSERA_TRY(const std::vector<Tensor> wanted, other->run(ready.ran.inputs));
     std::string wrong =
         wrong_numbers(ready.ran.outputs, wanted, timed.tolerance, "generated code's");
@@ -38,7 +40,7 @@ Result<Measured> measure_at(const TimedProgram& timed, const Shapes& shapes,
   }
   CacheFiller filler(how.model_bytes);
   TESSERA_TRY(std::vector<double> seconds,
-              time_runs(*ready.session, {.warm_up = how.warm_up}, filler));
+              time_runs(*ready.session, {.warm_up = how.warm_up, .repeats = how.repeats}, filler));
   const Quartiles q = quartiles(std::move(seconds));
   return Measured{q.median * 1e6, q.spread * 1e6, ""};
 }
@@ -70,7 +72,8 @@ class TurnTaking {
     std::vector<exec::Session*> sessions;
     for (const Ready& ready : ready_) sessions.push_back(ready.session.get());
     CacheFiller filler(request_.how.model_bytes);
-    const TimingLimits limits{1, turns_.most_runs, turns_.seconds, request_.how.warm_up};
+    const TimingLimits limits{1, turns_.most_runs, turns_.seconds, request_.how.warm_up,
+                              request_.how.repeats};
     time_in_turns(sessions, turns_.turns, limits, filler, print_);
   }
 
@@ -80,7 +83,7 @@ class TurnTaking {
   Result<void> open(std::size_t i) {
     print_(tune::begin_line(i));
     const LibraryProgram& program = request_.programs[i].program;
-    TESSERA_TRY(ready_[i], prepare(program, program.likely, request_.how.threads));
+    TESSERA_TRY(ready_[i], prepare(program, program.likely, request_.how));
     if (turns_.tolerance < 0) return {};
     std::vector<Tensor>& found = ready_[i].ran.outputs;
     if (wanted_.empty()) {

@@ -179,6 +179,7 @@ Result<void> Session::start(const SessionOptions& options) {
   c.threads = options.threads;
   c.profile = options.profile ? 1 : 0;
   c.no_replay = options.replay ? 0 : 1;
+  c.repeats = options.repeats;
   return status(api_->tessera_instance_create(model_, &c, &instance_));
 }
 

@@ -20,6 +20,7 @@ struct SessionOptions {
   int threads = 0;  // 0: as many as the process may use CPUs
   bool profile = false;
   bool replay = true;  // false: runs on a device are never recorded and replayed
+  int repeats = 1;     // computations of a run on a device, in a row
 };
 
 struct PortInfo {

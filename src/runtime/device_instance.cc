@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an instance has on its device, from the first to the last, and waiting for it.
+#include <algorithm>
 #include <atomic>
 
 #include "runtime/device_run.h"
@@ -24,7 +25,7 @@ std::int32_t fail_on_device(std::int32_t status, const tessera_device_error& err
   return fail(status, "%s", error.text);
 }
 
-std::int32_t set_up_device(tessera_instance& instance, bool replays) {
+std::int32_t set_up_device(tessera_instance& instance, const tessera_instance_options& options) {
   const tessera_program& program = *instance.model->program;
   DeviceWork& work = instance.work;
   tessera_device_error error = {};
@@ -34,7 +35,8 @@ std::int32_t set_up_device(tessera_instance& instance, bool replays) {
     return fail_on_device(status, error);
   }
   work.api = &api;
-  work.replays = replays && program.replayable != 0;
+  work.replays = options.no_replay == 0 && program.replayable != 0;
+  work.repeats = std::max(options.repeats, 1);
   instance.profile.on_device = &instance;
   const auto inputs = static_cast<std::size_t>(program.input_count);
   const auto kept = static_cast<std::size_t>(program.kept_weight_count);

@@ -33,8 +33,14 @@ bool is_bound_again(tessera_instance& instance) {
 
 std::int32_t call_entry(tessera_instance& instance, const tessera_frame& frame, void* stream) {
   use_stream(instance, stream);
-  const auto entry = instance.model->program->entry;
-  if (instance.vendor_threads.run([&] { return entry(&frame); }) == 0) return TESSERA_OK;
+  const auto compute = [&] {
+    std::int32_t failed = 0;
+    for (std::int32_t i = 0; i < instance.work.repeats && failed == 0; ++i) {
+      failed = instance.model->program->entry(&frame);
+    }
+    return failed;
+  };
+  if (instance.vendor_threads.run(compute) == 0) return TESSERA_OK;
   instance.work.bound_once = false;  // what fails again is no reason to record it
   return run_failed(instance);
 }

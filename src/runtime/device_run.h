@@ -20,7 +20,7 @@ std::int32_t check_place(const tessera_instance& instance, const char* kind, con
 // ---- Of an instance's life (device_instance.cc) ----
 
 // Finds the device and makes what every instance has on it.
-std::int32_t set_up_device(tessera_instance& instance, bool replays);
+std::int32_t set_up_device(tessera_instance& instance, const tessera_instance_options& options);
 // Asks back ends whether what they do may be recorded; once their states are there.
 void ask_for_recording(tessera_instance& instance);
 // Waits for what is under way; before any memory goes.

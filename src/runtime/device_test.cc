@@ -104,6 +104,16 @@ TEST_F(DeviceTest, NothingIsRecordedIfSwitchedOffOrImpossible) {
   EXPECT_EQ(runs, 3);
 }
 
+TEST_F(DeviceTest, ARunComputesAsOftenAsAskedInOneRecording) {
+  tessera_instance_options options = TESSERA_INSTANCE_OPTIONS_INIT;
+  options.repeats = 3;
+  create(&options);
+  for (int i = 0; i < 4; ++i) ASSERT_EQ(run(), TESSERA_OK);
+  EXPECT_EQ(device.recordings, 1);
+  EXPECT_EQ(device.replays, 3);
+  EXPECT_EQ(runs, 6) << "three of the first run, three that were recorded";
+}
+
 // By its table, or by what its back end answers when the states are there.
 TEST_F(DeviceTest, ASymbolMayForbidThatItIsRecorded) {
   symbol.capturable = 0;

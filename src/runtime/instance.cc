@@ -254,7 +254,7 @@ std::int32_t set_up(tessera_instance& instance, const tessera_instance_options& 
   if (std::int32_t status = set_up_tables(instance)) return status;
   if (std::int32_t status = instance.workers.set_up(instance.threads, options)) return status;
   if (program.device_api != nullptr) {
-    if (std::int32_t status = set_up_device(instance, options.no_replay == 0)) return status;
+    if (std::int32_t status = set_up_device(instance, options)) return status;
   }
   if (std::int32_t status = set_up_pools(instance, options)) return status;
   set_up_places(instance);

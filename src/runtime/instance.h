@@ -60,6 +60,7 @@ struct DeviceWork {
   Array<const void*> bound;
   Array<std::int64_t> bound_dims;
   bool bound_once;
+  std::int32_t repeats;                      // computations of a run, at least one
   bool replays;                              // until recording has failed
   const tessera_program_extern* unrecorded;  // the first that must not be; null: there is none
   void* graph;

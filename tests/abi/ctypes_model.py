@@ -48,7 +48,7 @@ class InstanceOptions(Structure):
                 ("allocator", c_void_p), ("pools", c_void_p), ("pool_count", c_int32),
                 ("profile", c_int32), ("no_replay", c_int32), ("thread_nice", c_int32),
                 ("thread_pool", c_void_p), ("thread_cpus", POINTER(c_int32)),
-                ("thread_cpu_count", c_int32), ("pad", c_int32),
+                ("thread_cpu_count", c_int32), ("repeats", c_int32),
                 ("pool_memory", c_void_p)]
 
 
