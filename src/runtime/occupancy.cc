@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace tessera::runtime {
 namespace {
@@ -15,6 +16,10 @@ void for_each_span(std::size_t first, std::size_t last, F&& f) {
     if (end % 2 != 0) f(--end);
   }
 }
+
+// A range of ticks is at most two nodes of each level, with two lists each, and the nodes above its
+// ends have one.
+constexpr std::size_t kMostSpansOfRange = 6 * std::numeric_limits<std::size_t>::digits;
 
 // The first span that ends behind `byte`.
 std::size_t first_behind(const ByteSpans& spans, std::int64_t byte) {
@@ -49,9 +54,12 @@ bool ByteSpans::add(std::int64_t begin, std::int64_t end) {
   return true;
 }
 
-std::int64_t ByteSpans::end_of_first(std::int64_t begin, std::int64_t end) const {
-  const std::size_t next = first_behind(*this, begin);
-  return next < size && at[next].begin < end ? at[next].end : -1;
+std::int64_t ByteSpans::first_gap(std::int64_t offset, std::int64_t bytes,
+                                  std::int64_t align_bytes) const {
+  for (std::size_t i = first_behind(*this, offset); i < size && at[i].begin < offset + bytes; ++i) {
+    offset = std::max(offset, round_up(at[i].end, align_bytes));
+  }
+  return offset;
 }
 
 Occupancy::~Occupancy() {
@@ -76,6 +84,9 @@ bool Occupancy::create(const std::int64_t* ticks, std::size_t count, std::int64_
 }
 
 std::size_t Occupancy::leaf(std::int64_t tick) const {
+  // Mostly something begins or ends at every tick.
+  const auto behind_first = static_cast<std::size_t>(tick - ticks_[0]);
+  if (behind_first < ticks_.size() && ticks_[behind_first] == tick) return leaves_ + behind_first;
   const auto* at = std::lower_bound(ticks_.begin(), ticks_.end(), tick);
   return leaves_ + static_cast<std::size_t>(at - ticks_.begin());
 }
@@ -102,35 +113,42 @@ bool Occupancy::add(const Wanted& wanted, std::int64_t offset) {
   return added;
 }
 
-// The end of something that has bytes there then; -1: nothing has.
-std::int64_t Occupancy::end_in_way(const TickRange& live, std::int64_t begin,
-                                   std::int64_t end) const {
-  const std::size_t first = leaf(live.first), last = leaf(live.last);
-  std::int64_t found = -1;
+// What moves the gap away from the spans of one node may move it into those of another: they are
+// asked in turns until none of them moves it.
+std::int64_t Occupancy::first_gap_beside(const TickRange& live, const Wanted& wanted,
+                                         std::int64_t offset) const {
+  const ByteSpans* taken[kMostSpansOfRange];
+  std::size_t count = 0;
+  const auto ask = [&](const ByteSpans& spans) {
+    if (spans.size > 0) taken[count++] = &spans;
+  };
+  std::size_t first = leaf(live.first), last = leaf(live.last);
   for_each_span(first, last, [&](std::size_t node) {
-    found = std::max({found, nodes_[node].whole.end_of_first(begin, end),
-                      nodes_[node].below.end_of_first(begin, end)});
+    ask(nodes_[node].whole);
+    ask(nodes_[node].below);
   });
   // Larger spans that reach into this one hold its first tick or its last.
-  for (std::size_t node : {first, last}) {
-    for (; node > 0; node /= 2) {
-      found = std::max(found, nodes_[node].whole.end_of_first(begin, end));
-    }
+  for (; first != last; first /= 2, last /= 2) {
+    ask(nodes_[first].whole);
+    ask(nodes_[last].whole);
   }
-  return found;
+  for (; first > 0; first /= 2) ask(nodes_[first].whole);
+  for (std::size_t i = 0, unmoved = 0; unmoved < count; i = i + 1 == count ? 0 : i + 1) {
+    const std::int64_t next = taken[i]->first_gap(offset, wanted.bytes, wanted.align_bytes);
+    unmoved = next == offset ? unmoved + 1 : 1;
+    offset = next;
+  }
+  return offset;
 }
 
 std::int64_t Occupancy::first_gap(const Wanted& wanted) const {
   if (wanted.bytes == 0) return 0;
   std::int64_t offset = 0;
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (std::size_t i = 0; i < wanted.live_count; ++i) {
-      const std::int64_t end = end_in_way(wanted.live[i], offset, offset + wanted.bytes);
-      if (end < 0) continue;
-      offset = round_up(end, wanted.align_bytes);
-      moved = true;
-    }
+  for (std::size_t i = 0, unmoved = 0; unmoved < wanted.live_count;) {
+    const std::int64_t next = first_gap_beside(wanted.live[i], wanted, offset);
+    unmoved = next == offset ? unmoved + 1 : 1;
+    offset = next;
+    i = i + 1 == wanted.live_count ? 0 : i + 1;
   }
   return offset;
 }

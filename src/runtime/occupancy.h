@@ -31,8 +31,9 @@ struct ByteSpans {
 
   // False: out of memory.
   [[nodiscard]] bool add(std::int64_t begin, std::int64_t end);
-  // The end of the first span that has bytes in [begin, end), which is not empty; -1: none has.
-  std::int64_t end_of_first(std::int64_t begin, std::int64_t end) const;
+  // The lowest offset from `offset` on, a multiple of `align_bytes` like it, where so many bytes
+  // are in no span.
+  std::int64_t first_gap(std::int64_t offset, std::int64_t bytes, std::int64_t align_bytes) const;
 };
 
 // What wants bytes while some ticks last: ascending ranges of them. `align_bytes` is a power of
@@ -67,7 +68,8 @@ class Occupancy {
   };
   std::size_t leaf(std::int64_t tick) const;
   [[nodiscard]] bool add_to(std::size_t node, std::int64_t begin, std::int64_t end);
-  std::int64_t end_in_way(const TickRange& live, std::int64_t begin, std::int64_t end) const;
+  std::int64_t first_gap_beside(const TickRange& live, const Wanted& wanted,
+                                std::int64_t offset) const;
 
   Array<std::int64_t> ticks_;  // at which something begins or ends
   std::int64_t step_ = 1;      // what all alignments are multiples of

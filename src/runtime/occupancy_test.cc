@@ -81,9 +81,11 @@ TEST(Occupancy, NeighboursAreOneSpan) {
   ASSERT_EQ(spans.size, 2u);
   EXPECT_EQ(spans.at[0].end, 30);
   EXPECT_EQ(spans.at[1].begin, 40);
-  EXPECT_EQ(spans.end_of_first(30, 40), -1);
-  EXPECT_EQ(spans.end_of_first(29, 45), 30);
-  EXPECT_EQ(spans.end_of_first(30, 41), 60);
+  EXPECT_EQ(spans.first_gap(30, 10, 1), 30);
+  EXPECT_EQ(spans.first_gap(29, 5, 1), 30);
+  EXPECT_EQ(spans.first_gap(30, 11, 1), 60);
+  EXPECT_EQ(spans.first_gap(0, 8, 8), 32);
+  EXPECT_EQ(spans.first_gap(0, 9, 8), 64);
   ASSERT_TRUE(spans.add(-5, 100));
   EXPECT_EQ(spans.size, 1u);
   std::free(spans.at);
