@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relay-spec 8.9: orders of placement that differ by a swap, of which the better ones are kept.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <random>
 
@@ -22,7 +23,8 @@ class HillClimb {
         conflicts_(std::move(conflicts)),
         order_(by_size(problem, conflicts_)),
         rank_(problem.needs.size()),
-        goal_(problem.conflicts ? 0 : pressure(problem.needs)) {
+        goal_(problem.conflicts ? 0 : pressure(problem.needs)),
+        pools_(problem.pools) {
     for (std::size_t i = 0; i < order_.size(); ++i) rank_[order_[i]] = i;
   }
 
@@ -89,20 +91,16 @@ class HillClimb {
 
   std::int64_t end_of(std::uint32_t i) const { return placed_[i].offset + problem_.needs[i].bytes; }
 
-  std::int64_t end_of_pool(std::int32_t pool) const {
-    std::int64_t end = 0;
-    for (const std::uint32_t i : order_) {
-      if (placed_[i].pool == pool) end = std::max(end, end_of(i));
-    }
-    return end;
+  // Of all pools; each has its own bytes from now on.
+  std::int64_t bytes() {
+    set_used_bytes(problem_.needs, placed_, pools_);
+    std::int64_t total = 0;
+    for (const Pool& pool : pools_) total += pool.bytes;
+    return total;
   }
 
-  std::int64_t bytes() const {
-    std::int64_t total = 0;
-    for (std::size_t p = 0; p < problem_.pools.size(); ++p) {
-      total += end_of_pool(static_cast<std::int32_t>(p));
-    }
-    return total;
+  bool reaches_end(std::uint32_t i) const {
+    return end_of(i) == pools_[static_cast<std::size_t>(placed_[i].pool)].bytes;
   }
 
   bool is_accepted(std::int64_t total, std::int64_t best, int attempt) {
@@ -138,14 +136,12 @@ class HillClimb {
   // before, or two of these do.
   void swap_two(std::optional<std::uint32_t> without_room) {
     Order top;
-    for (std::size_t p = 0; p < problem_.pools.size() && !without_room; ++p) {
-      const auto pool = static_cast<std::int32_t>(p);
-      const std::int64_t end = end_of_pool(pool);
-      for (const std::uint32_t i : order_) {
-        if (placed_[i].pool == pool && end_of(i) == end) top.push_back(i);
-      }
+    if (without_room) {
+      top = {*without_room};
+    } else {
+      std::ranges::copy_if(order_, std::back_inserter(top),
+                           [&](std::uint32_t i) { return reaches_end(i); });
     }
-    if (without_room) top = {*without_room};
     if (top.empty()) return;
     const std::uint32_t high = pick(top);
     const Order first = earlier(high);
@@ -171,6 +167,7 @@ class HillClimb {
   std::vector<std::size_t> rank_;  // of a need in the order
   std::int64_t goal_;              // nothing is better
   std::vector<Placement> placed_;
+  std::vector<Pool> pools_;  // with what is taken of each
   std::vector<std::pair<std::uint32_t, std::uint32_t>> swaps_;
   std::minstd_rand random_;  // the same numbers everywhere
 };
