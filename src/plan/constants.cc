@@ -132,13 +132,20 @@ Result<ConstantPlan> plan_constants(std::span<const Module* const> modules,
   TESSERA_TRY(plan.pools, constant_pools(*modules.front(), pools));
   Needs needs(plan);
   for (const Module* module : modules) needs.add(*module);
+  return without_places_of({}, std::move(plan));
+}
+
+Result<ConstantPlan> without_places_of(const std::set<std::int32_t>& needs, ConstantPlan plan) {
   const Problem problem = {plan.needs, plan.pools};
   GapPlacer placer(problem);
   for (std::uint32_t i = 0; i < plan.needs.size(); ++i) {
-    if (!placer.place(i)) return fail(out_of_space(problem, i, placer.placements()));
+    if (needs.contains(static_cast<std::int32_t>(i)) || placer.place(i)) continue;
+    return fail(out_of_space(problem, i, placer.placements()));
   }
   plan.placements = placer.placements();
   set_used_bytes(plan.needs, plan.placements, plan.pools);
+  plan.begins.clear();
+  plan.bytes = 0;
   for (const Pool& pool : plan.pools) {
     plan.begins.push_back(round_up(plan.bytes, pool.align_bytes));
     if (pool.bytes > 0) plan.bytes = round_up(plan.begins.back() + pool.bytes, kConstantAlignBytes);

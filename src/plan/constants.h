@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -19,11 +20,12 @@ struct ConstantPlan {
   std::vector<Pool> pools;
   std::vector<std::int64_t> begins;   // of the pools in the library's section of weights
   std::vector<Need> needs;            // one for all constants of the same bytes
-  std::vector<Placement> placements;  // of `needs`
+  std::vector<Placement> placements;  // of `needs`; pool -1: lies in none
   // By module, then by ConstantIndex; -1: nobody reads it.
   std::vector<std::vector<std::int32_t>> need_of;
   std::int64_t bytes = 0;  // of the section
 
+  bool has_place(std::size_t need) const { return placements[need].pool >= 0; }
   // Of a need in the section.
   std::int64_t offset(std::size_t need) const {
     return begins[static_cast<std::size_t>(placements[need].pool)] + placements[need].offset;
@@ -36,5 +38,7 @@ struct ConstantPlan {
 Result<ConstantPlan> plan_constants(std::span<const Module* const> modules,
                                     std::span<const Pool> pools);
 Result<ConstantPlan> plan_constants(const Module& module, std::span<const Pool> pools);
+// The same plan with places for the other needs alone.
+Result<ConstantPlan> without_places_of(const std::set<std::int32_t>& needs, ConstantPlan plan);
 
 }  // namespace tessera::plan

@@ -104,5 +104,23 @@ TEST_F(ConstantsTest, PlansListThem) {
             "constants offset 256 bytes 8 constant 1\n");
 }
 
+// What has no place is not listed, and leaves no gap.
+TEST_F(ConstantsTest, PlacesOfOthersAlone) {
+  read({constant(64, 1), constant(2, 2), constant(40, 3)});
+  MemoryPlan plan;
+  plan.constants = *without_places_of({1}, *planned({"name=rom,space=constant,align=4096"}));
+  EXPECT_EQ(plan.constants.bytes, 256 + 192);
+  EXPECT_EQ(plan.constants.offset(2), 256);
+  EXPECT_EQ(plan.constants.need_of[0], (std::vector<std::int32_t>{0, 1, 2}));
+  EXPECT_EQ(print_plan(plan),
+            "pool rom on constant 416 bytes\n"
+            "at most 0 bytes live at once\n"
+            "rom offset 0 bytes 256 constant 0\n"
+            "rom offset 256 bytes 160 constant 2\n");
+  plan.constants = *without_places_of({0, 1, 2}, std::move(plan.constants));
+  EXPECT_EQ(plan.constants.bytes, 0);
+  EXPECT_EQ(print_plan(plan), "at most 0 bytes live at once\n");
+}
+
 }  // namespace
 }  // namespace tessera::plan

@@ -150,6 +150,7 @@ std::string print_plan(const MemoryPlan& plan) {
   }
   const ConstantPlan& constants = plan.constants;
   for (std::size_t i = 0; i < constants.needs.size(); ++i) {
+    if (!constants.has_place(i)) continue;
     out += place_text(constants.pools, constants.needs[i], constants.placements[i]) + '\n';
   }
   return out;

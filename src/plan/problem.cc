@@ -192,7 +192,7 @@ void set_used_bytes(const std::vector<Need>& needs, const std::vector<Placement>
                     std::vector<Pool>& pools) {
   for (Pool& pool : pools) pool.bytes = 0;
   for (std::size_t i = 0; i < needs.size(); ++i) {
-    if (needs[i].bytes < 0) continue;
+    if (needs[i].bytes < 0 || placements[i].pool < 0) continue;
     Pool& pool = pools[static_cast<std::size_t>(placements[i].pool)];
     pool.bytes = std::max(pool.bytes, placements[i].offset + needs[i].bytes);
   }

@@ -60,7 +60,7 @@ struct Peak {
 Peak peak_of(const std::vector<Need>& needs);
 // No plan has fewer bytes: the pressure, and what alignment adds between what lives at once.
 std::int64_t lower_bound(const std::vector<Need>& needs);
-// What the placements take of each pool, into Pool::bytes.
+// What the placements take of each pool, into Pool::bytes. Those with the pool -1 take nothing.
 void set_used_bytes(const std::vector<Need>& needs, const std::vector<Placement>& placements,
                     std::vector<Pool>& pools);
 
