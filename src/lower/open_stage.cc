@@ -80,6 +80,12 @@ bool is_nested(const tir::Read& read) {
   return found;
 }
 
+bool has_read(const Expr& e) {
+  bool found = false;
+  tir::for_each_node(e, [&](const Expr& node) { found |= node.as<tir::Read>() != nullptr; });
+  return found;
+}
+
 // Replaces reads of one tensor.
 class ReadReplacer : public tir::Mutator {
  public:
@@ -155,10 +161,13 @@ double OpenStage::iterations() const {
   return n;
 }
 
-std::size_t OpenStage::places(const tir::TensorNode* tensor) const {
+OpenStage::NumPlaces OpenStage::places(const tir::TensorNode* tensor) const {
   Places where;
   for_each_read(stage, tensor, [&](const tir::Read& r) { where.add(r.indices); });
-  return where.list().size();
+  const auto by_data = std::ranges::count_if(where.list(), [](const Indices& indices) {
+    return !indices.empty() && has_read(indices.back());
+  });
+  return {where.list().size(), static_cast<std::size_t>(by_data)};
 }
 
 // Innermost reads first: where a tensor is an index into itself, replacing the inner read changes

@@ -18,8 +18,12 @@ struct OpenStage {
 
   // A size that is open counts as 256.
   double iterations() const;
-  // At how many different places the stage reads the tensor.
-  std::size_t places(const tir::TensorNode* tensor) const;
+  // At how many different places the stage reads the tensor, and at how many of these what was read
+  // from memory is the last index.
+  struct NumPlaces {
+    std::size_t all = 0, by_data = 0;
+  };
+  NumPlaces places(const tir::TensorNode* tensor) const;
   // Writes the definition where it is read: as a let for each place, unless its value is trivial.
   void substitute(const tir::TensorRef& tensor);
 

@@ -19,6 +19,8 @@ using tir::TensorRef;
 // What storing an element and loading it again is worth, in units of element_cost.
 constexpr double kRoundTripCost = 8;
 constexpr double kFreeOperations = 3;
+// Where data say which element comes next, each is loaded alone, and not as a part of a vector.
+constexpr double kLoneLoadCost = 4;
 
 // Nodes of a stage that has taken in more than it had to. A definition that is read at one place
 // only may always be taken in, with this much for what its indices become.
@@ -45,15 +47,33 @@ std::vector<TensorRef> readers_first(const Definitions& d) {
   return order;
 }
 
+// Reads of other tensors that follow the last axis of `t`.
+double reads_along_last_axis(const TensorRef& t) {
+  if (t->axes.empty()) return 0;
+  double count = 0;
+  tir::for_each_node(t->body, [&](const Expr& e) {
+    const auto* r = e.as<tir::Read>();
+    const bool follows = r != nullptr && std::ranges::any_of(r->indices, [&](const Expr& index) {
+                           return tir::uses_var(index, t->axes.back());
+                         });
+    count += follows ? 1 : 0;
+  });
+  return count;
+}
+
 // Would computing `t` where it is read cost more than storing it? Loops without reduction wait for
 // memory, so that a few operations in them are free.
 bool needs_memory(const TensorRef& t, const std::vector<OpenStage>& readers) {
   if (t->body.as<tir::Reduce>() != nullptr) return true;
   const double cost = element_cost(t->body), size = std::max(1.0, product(t->shape));
+  // One lone load, of the element, is needed in any case.
+  const double lone_loads = kLoneLoadCost * std::max(0.0, reads_along_last_axis(t) - 1);
   double inlined = 0;
   for (const OpenStage& s : readers) {
     const double each = s.stage.reduces ? cost : std::max(0.0, cost - kFreeOperations);
-    inlined += static_cast<double>(s.places(t.get())) * s.iterations() * each;
+    const auto [places, by_data] = s.places(t.get());
+    inlined += s.iterations() *
+               (static_cast<double>(places) * each + static_cast<double>(by_data) * lone_loads);
   }
   return inlined - size * cost > kRoundTripCost * size;
 }
@@ -64,7 +84,7 @@ bool substitute(const TensorRef& t, std::vector<OpenStage>& stages) {
   const double body = written_size(t->body);
   std::vector<std::pair<OpenStage*, OpenStage>> grown;
   for (OpenStage& s : stages) {
-    const auto places = static_cast<double>(s.places(t.get()));
+    const auto places = static_cast<double>(s.places(t.get()).all);
     if (places == 0) continue;
     const double most = std::max(kLargestStage, written_size(s.stage) + body + kLargestIndices);
     if (places * body > kLargestTrial * most) return false;
