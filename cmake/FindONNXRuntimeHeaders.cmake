@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Headers of onnxruntime, which has interfaces for plugins from 1.23 on: below ONNXRUNTIME_ROOT, or
-# where the package libonnxruntime-dev of Debian puts them. The library itself is not needed.
+# Headers of onnxruntime, which has interfaces for plugins from 1.23 on: below ONNXRUNTIME_ROOT,
+# where the package libonnxruntime-dev of Debian puts them, or where scripts/onnxruntime-headers.sh
+# does. The library itself is not needed.
 find_path(ONNXRUNTIME_INCLUDE_DIR onnxruntime_ep_c_api.h
-  PATHS ${ONNXRUNTIME_ROOT} $ENV{ONNXRUNTIME_ROOT}
+  HINTS ${ONNXRUNTIME_ROOT} $ENV{ONNXRUNTIME_ROOT}
+  PATHS ${PROJECT_SOURCE_DIR}/.deps/onnxruntime/usr
   PATH_SUFFIXES include include/onnxruntime include/onnxruntime/core/session onnxruntime
   DOC "folder that holds onnxruntime_ep_c_api.h")
 set(ONNXRUNTIME_VERSION "")

@@ -34,6 +34,8 @@ while read -r requirement; do
 done < <(python_requirements | grep -v '^#')
 has_nvcc ||
   echo "  nvcc is not there: no GPU back ends ($(grep -v '^#' "$gpu_requirements") is not needed)"
+[ -e "$root/.deps/onnxruntime" ] ||
+  echo "  no headers of onnxruntime: no execution provider (scripts/install-deps.sh --onnxruntime)"
 
 if [ -n "$(missing_packages "${build_packages[@]}")$python_missing" ]; then
   echo "missing: run scripts/install-deps.sh"

@@ -4,14 +4,15 @@
 #   scripts/install-deps.sh           what building, testing and the demo need
 #   scripts/install-deps.sh --check   also what `make check` needs (clang, clang-tidy, clang-format)
 #   scripts/install-deps.sh --docs    also what makes the site of documents; --check does so, too
+#   scripts/install-deps.sh --onnxruntime  also headers of onnxruntime, for its execution provider
 set -euo pipefail
 source "$(dirname "$0")/dependencies.sh"
 
 packages=("${build_packages[@]}")
 case "${1:-}" in
-  "" | --docs) ;;
+  "" | --docs | --onnxruntime) ;;
   --check) packages+=("${check_packages[@]}") ;;
-  *) echo "usage: $0 [--check | --docs]" >&2; exit 2 ;;
+  *) echo "usage: $0 [--check | --docs | --onnxruntime]" >&2; exit 2 ;;
 esac
 
 as_root() {
@@ -54,4 +55,7 @@ all=$(mktemp)
 trap 'rm -f "$all"' EXIT
 python_requirements > "$all"
 install_python "$all" "$installed_stamp"
-if [ -n "${1:-}" ]; then install_python "$docs_requirements" "$docs_stamp"; fi
+case "${1:-}" in
+  --check | --docs) install_python "$docs_requirements" "$docs_stamp" ;;
+  --onnxruntime) "$root/scripts/onnxruntime-headers.sh" ;;
+esac

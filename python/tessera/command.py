@@ -52,11 +52,12 @@ def onnxruntime_library() -> str:
         onnxruntime.register_execution_provider_library("tessera", tessera.onnxruntime_library())
 
     From then on this process finds vendors' libraries of packages, as the compiler does. Raises
-    Error where the package was built without onnxruntime's headers."""
+    Error, with code E0502, where the package was built without onnxruntime's headers."""
     library = Path(__file__).parent / "lib" / "libtessera_onnxruntime.so"
     if not library.exists():
-        raise Error("this package was built without the headers of onnxruntime: build it where "
-                    "ONNXRUNTIME_ROOT names them")
+        raise Error("this package has no execution provider, as it was built without the headers "
+                    "of onnxruntime", "build it after `scripts/install-deps.sh --onnxruntime`, or "
+                    "where ONNXRUNTIME_ROOT names them", "E0502")
     os.environ["TESSERA_LIBRARY_PATH"] = environment()["TESSERA_LIBRARY_PATH"]
     return str(library)
 

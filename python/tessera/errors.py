@@ -31,6 +31,15 @@ class Error(RuntimeError):
     there is nothing to say; the text of the exception has all but the rule."""
     code = place = finding = remedy = ""
 
+    def __init__(self, finding: str, remedy: str = "", code: str = ""):
+        super().__init__(f"{finding}: {remedy}" if remedy else finding)
+        self.finding, self.remedy = finding, remedy
+        if code:
+            self.code = code
+
+    def __reduce__(self):
+        return type(self), (self.finding, self.remedy, self.code)
+
     @property
     def rule(self) -> str:
         """What the code means: two sentences."""
@@ -61,21 +70,14 @@ class UsageError(Error, ValueError):
     """An argument of `compile` has a value that it cannot take."""
     code = "E0404"
 
-    def __init__(self, finding: str, remedy: str = ""):
-        super().__init__(f"{finding}: {remedy}" if remedy else finding)
-        self.finding, self.remedy = finding, remedy
-
-    def __reduce__(self):
-        return type(self), (self.finding, self.remedy)
-
 
 class RunError(Error):
     """A call of a model's library failed. `status` is that of include/tessera/model.h."""
     code = "E0602"
 
     def __init__(self, finding: str, status: int = 0, remedy: str = ""):
-        super().__init__(f"{finding}: {remedy}" if remedy else finding)
-        self.finding, self.status, self.remedy = finding, status, remedy
+        super().__init__(finding, remedy)
+        self.status = status
 
     def __reduce__(self):
         return type(self), (self.finding, self.status, self.remedy)

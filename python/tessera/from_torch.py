@@ -50,8 +50,8 @@ def _to_onnx(*arguments, **options):
     try:
         return torch.onnx.export(*arguments, dynamo=True, verbose=False, **options)
     except ImportError as error:
-        why = f"torch.onnx.export cannot run: {error}: install onnx and onnxscript"
-        raise Error(why) from error
+        raise Error(f"torch.onnx.export cannot run: {error}",
+                    "install onnx and onnxscript") from error
     finally:
         registering.setLevel(before)
 

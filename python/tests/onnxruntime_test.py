@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The execution provider that the package has; tests/onnxruntime_provider tests what it does."""
 import os
+import pickle
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -18,10 +19,15 @@ IS_THERE = (Path(tessera.__file__).parent / "lib" / "libtessera_onnxruntime.so")
 
 
 class Provider(unittest.TestCase):
-    @unittest.skipIf(IS_THERE, "it is there")
     def test_a_package_without_it_says_so(self):
-        with self.assertRaisesRegex(tessera.Error, "ONNXRUNTIME_ROOT"):
+        with mock.patch("tessera.command.__file__", "/nowhere/command.py"), \
+                self.assertRaises(tessera.Error) as caught:
             tessera.onnxruntime_library()
+        error = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual(error.code, "E0502")
+        self.assertIn("headers of onnxruntime", error.finding)
+        self.assertIn("library", error.rule)
+        self.assertIn("ONNXRUNTIME_ROOT", error.remedy)
 
     @unittest.skipUnless(IS_THERE and onnxruntime and onnx, "needs it, onnxruntime and onnx")
     @mock.patch.dict(os.environ)
