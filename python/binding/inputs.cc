@@ -120,8 +120,10 @@ ArrayView usable(nb::handle array, const char* name, std::uint64_t align_bytes, 
     view.tensor().strides = nullptr;
     return view;
   }
-  const nb::object copy = helper("copy_of")(array, name, align_bytes, is_compact,
-                                            copies == Copies::kRefuse, copies == Copies::kWarn);
+  const nb::object given_stream = stream.is_valid() ? nb::borrow(stream) : nb::none();
+  const nb::object copy =
+      helper("copy_of")(array, name, align_bytes, is_compact, copies == Copies::kRefuse,
+                        copies == Copies::kWarn, given_stream);
   copies = Copies::kSilent;
   ArrayView copied(copy, name, stream);
   copied.tensor().dtype = view.tensor().dtype;  // of bfloat16, a copy's elements are integers

@@ -86,7 +86,7 @@ NB_MODULE(_runtime, m) {
       .def(
           "__init__",
           [](Call* self, Model& model, const nb::sequence& arrays, nb::handle outs,
-             nb::handle stream) { new (self) Call(model, arrays, outs, true, stream); },
+             nb::handle stream) { new (self) Call(model, arrays, outs, false, stream); },
           nb::arg("model"), nb::arg("arrays"), nb::arg("outs").none(), nb::arg("stream").none(),
           nb::keep_alive<1, 2>())
       .def("__call__", &Call::operator())

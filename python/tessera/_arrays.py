@@ -9,6 +9,9 @@ import numpy as np
 
 from .errors import OF_STATUS, InputError, NoArrayError, RunError, TesseraWarning
 
+# Of DLPack: a kind of device, and the number by which producers know the default stream.
+_CUDA, _DEFAULT_STREAM = 2, 1
+
 
 def _as_numpy(array, name: str) -> np.ndarray:
     if isinstance(array, np.ndarray):
@@ -27,10 +30,16 @@ def buffer_of(array, name: str) -> tuple[object, bool]:
     return array, False
 
 
+def _is_of_torch(array) -> bool:
+    """Is it a tensor of torch? Where there are any, torch has been imported."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
 def wait_for(array) -> None:
     """Until what fills an array on a GPU is done: the run knows no stream to come after."""
     library = type(array).__module__.partition(".")[0]
-    if library == "torch":
+    if _is_of_torch(array):
         import torch
         torch.cuda.current_stream(array.device).synchronize()
     elif library == "cupy":
@@ -50,25 +59,47 @@ def refuse_type(array, name: str) -> None:
 
 
 def copy_of(array, name: str, align_bytes: int, is_compact: bool, is_refused: bool,
-            is_told: bool):
+            is_told: bool, stream: int | None):
     """A contiguous and aligned copy."""
     what = (f"`{name}` is not "
             + (f"aligned to {align_bytes} bytes" if is_compact else "contiguous"))
     if is_refused:
-        raise InputError(what, 1, "give one that is, or call without copy=False")
+        raise InputError(what, 1, "give one that is: copy=False, and a bound call, copy nothing")
     if is_told:
         # Of the user's line: how many frames are the package's depends on how it was called.
         frame, level = sys._getframe(1), 2
         while frame.f_back and frame.f_globals.get("__name__", "").startswith("tessera."):
             frame, level = frame.f_back, level + 1
         warnings.warn(f"{what}: it is copied, for each call", TesseraWarning, stacklevel=level)
-    if hasattr(array, "__dlpack__") and not isinstance(array, np.ndarray):
-        return array.contiguous() if hasattr(array, "contiguous") else np.from_dlpack(array).copy()
+    if _is_of_torch(array):
+        return _copy_of_torch(array, stream)
+    if _is_on_device(array):
+        if stream is not None:
+            raise InputError(what, 1, "give one that is: with stream=, nothing is waited for, and "
+                             "a copy could go before it is read")
+        return array.copy()
+    if not isinstance(array, np.ndarray) and hasattr(array, "__dlpack__"):
+        array = np.from_dlpack(array)
     array = buffer_of(array, name)[0]
     room = np.empty(array.nbytes + align_bytes, np.uint8)
     begin = -room.ctypes.data % align_bytes
     copy = room[begin:begin + array.nbytes].view(array.dtype).reshape(array.shape)
     copy[...] = array
+    return copy
+
+
+def _is_on_device(array) -> bool:
+    return hasattr(array, "__dlpack_device__") and array.__dlpack_device__()[0] == _CUDA
+
+
+def _copy_of_torch(array, stream: int | None):
+    import torch
+    copy = array.clone(memory_format=torch.contiguous_format)
+    if stream is not None and copy.is_cuda:
+        # Its memory is nobody else's before what that stream has by then is done.
+        is_default = stream == _DEFAULT_STREAM
+        copy.record_stream(torch.cuda.default_stream(copy.device) if is_default
+                           else torch.cuda.ExternalStream(stream, copy.device))
     return copy
 
 
@@ -103,8 +134,7 @@ def run_error(status: int, sentence: str) -> RunError:
 
 def like(example, result: np.ndarray):
     """The result as an array of the library that the example is of, over the same memory."""
-    is_of_torch = type(example).__module__.partition(".")[0] == "torch"
-    return as_torch(result) if is_of_torch else result
+    return as_torch(result) if _is_of_torch(example) else result
 
 
 def as_torch(result: np.ndarray):

@@ -145,14 +145,15 @@ class Model:
 
     def bind(self, feeds: Mapping[str, Any]) -> Callable[[], None]:
         """A function without arguments that runs the model on these arrays, for timing: nothing
-        but the call of the library happens in it. Its attribute `fetch` copies the results."""
+        but the call of the library happens in it. They are read where they are, each time, and
+        must be contiguous. Its attribute `fetch` copies the results."""
         call = _runtime.Call(self._core, self._ordered("input", self.inputs, feeds), None, None)
         return BoundCall(call, self.outputs)
 
     def bind_on_stream(self, feeds: Mapping[str, Any], results: Mapping[str, Any],
                        stream: int) -> Callable[[], None]:
         """A function without arguments that starts the model on a CUDA stream, without waiting for
-        it. Inputs and outputs are arrays on the GPU, of PyTorch or CuPy."""
+        it. Inputs and outputs are contiguous arrays on the GPU, of PyTorch or CuPy."""
         return BoundCall(_runtime.Call(self._core, self._ordered("input", self.inputs, feeds),
                                        self._ordered("output", self.outputs, results), stream),
                          self.outputs)

@@ -5,6 +5,8 @@ onnxscript:
 
     PYTHONPATH=build/release/python PYTHON -m unittest discover -s python/tests -p torch_test.py
 """
+import subprocess
+import sys
 import unittest
 import warnings
 
@@ -21,6 +23,27 @@ try:
     warnings.filterwarnings("ignore", module="torch")
 except ImportError:
     torch = None
+
+
+# Bytes: of the weights, by which this process has grown with the module, and the compiler's.
+MEMORY = """
+import resource, sys, warnings
+import tessera, torch
+warnings.simplefilter("ignore")
+
+def compile(module, size):
+    x = torch.randn(1, size)
+    report = tessera.compile(module, example_inputs=(x,), progress=False).report
+    return report.data["peak_bytes"]
+
+def own():
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+least, before = compile(torch.nn.Linear(4, 4), 4), own()
+module = torch.nn.Sequential(*(torch.nn.Linear(4096, 4096) for _ in range(4)))
+there = compile(module, 4096) - least
+print(sum(p.nbytes for p in module.parameters()), own() - before, there)
+"""
 
 
 def make(*arguments, **options):
@@ -72,6 +95,9 @@ class Torch(unittest.TestCase):
         x = torch.randn(3, 8)
         with self.assertWarns(tessera.TesseraWarning):
             self.same(model, torch.randn(8, 3).t())
+        odd = torch.frombuffer(bytearray(x.nbytes + 1), dtype=x.dtype, offset=1).reshape(3, 8)
+        with self.assertWarns(tessera.TesseraWarning):
+            self.same(tessera.Model(model.path), odd.copy_(x))
         out = torch.full((3, 4), torch.nan)
         self.assertIs(model(x, out=out), out)
         torch.testing.assert_close(out, type(self).eager(x), rtol=1e-4, atol=1e-5)
@@ -100,6 +126,15 @@ class Torch(unittest.TestCase):
             self.same(make(model), x)
             with self.assertRaises(tessera.UsageError):
                 make(model, example_inputs=(x,))
+
+    def test_memory_does_not_grow_by_copies_of_the_weights(self):
+        """Beside the module there are one and a fifth of its weights at most, of this process and
+        of the compiler's, and their file."""
+        said = subprocess.run([sys.executable, "-c", MEMORY], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+        weights, here, there = map(float, said.split())
+        self.assertGreater(weights, 260e6)
+        self.assertLess((here + there) / weights, 2.2, said)
 
     def test_what_is_refused(self):
         with self.assertRaises(tessera.UsageError):
