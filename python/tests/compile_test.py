@@ -140,6 +140,38 @@ class Relay(unittest.TestCase):
             make(models.DENSE, targets="abacus")
         self.assertEqual(caught.exception.code, "E0403")
 
+    def test_options_are_the_commands(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program, said = Path(folder, "tessera"), Path(folder, "said")
+            program.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" >{said}\nexit 3\n")
+            program.chmod(0o755)
+            with mock.patch("tessera.command.path", lambda: str(program)), \
+                    self.assertRaises(tessera.Error):
+                make(models.DENSE, "m.so", dims={"n": (1, 4)}, precision="bf16",
+                     targets=["cuda", "cublas"], backends=["onednn", "blas"], partition="collage",
+                     records="r.db", verify=True, keep_weights=["a", "b"], bundle="beside",
+                     threads=3, require="native", strict=True, options=["--jobs", "1"])
+            given = said.read_text().splitlines()
+        for options in (["--output=m.so"], ["--dim", "n=1..4"], ["--precision=bf16"],
+                        ["--target", "cuda", "--target", "cublas"], ["--backends", "onednn,blas"],
+                        ["--partition=collage"], ["--records=r.db"], ["--verify"], ["--strict"],
+                        ["--keep-weights", "a", "--keep-weights", "b"], ["--bundle=beside"],
+                        ["--threads=3"], ["--require", "native"], ["--jobs", "1"]):
+            places = [i for i in range(len(given)) if given[i:i + len(options)] == options]
+            self.assertEqual(len(places), 1, (options, given))
+
+    def test_records_and_what_is_required(self):
+        text = models.DENSE.replace("?n", "64")
+        with tempfile.TemporaryDirectory() as folder:
+            records = Path(folder) / "records.db"
+            model = make(text, partition="collage", records=records, verify=True)
+            self.assertGreater(records.stat().st_size, 0)
+            x, w = models.random(64, 8), models.random(16, 8)
+            np.testing.assert_allclose(model(x, w), models.dense(x, w), rtol=1e-4, atol=1e-5)
+        with self.assertRaises(tessera.CompileError) as caught:
+            make(text, require="ccompiler")
+        self.assertEqual(caught.exception.code, "E0503")
+
     def test_no_compiler(self):
         with mock.patch.dict(os.environ, {"PATH": "/nowhere", "CXX": ""}), \
                 self.assertRaises(tessera.CompileError) as caught:
@@ -180,9 +212,16 @@ class Progress(unittest.TestCase):
         self.assertEqual(shares[-1], 1)
 
     def test_bar(self):
-        for progress, is_shown in ((True, True), (False, False), (None, False)):
+        notebook = mock.Mock(get_ipython=lambda: "a shell")
+        for progress, terminal, shell, is_shown in ((True, False, None, True),
+                                                    (False, True, notebook, False),
+                                                    (None, False, None, False),
+                                                    (None, True, None, True),
+                                                    (None, False, notebook, True)):
             said = io.StringIO()
-            with contextlib.redirect_stderr(said):
+            said.isatty = lambda terminal=terminal: terminal
+            with contextlib.redirect_stderr(said), \
+                    mock.patch.dict(sys.modules, {"IPython": shell} if shell else {}):
                 tessera.compile(models.DENSE, progress=progress)
             self.assertEqual("compiling kernels [####" in said.getvalue(), is_shown)
 

@@ -3,8 +3,10 @@
 import gc
 import multiprocessing
 import pickle
+import sys
 import threading
 import unittest
+import warnings
 import weakref
 
 import numpy as np
@@ -12,6 +14,12 @@ import tessera
 from ml_dtypes import bfloat16
 
 import models
+from requirement import needs
+
+try:
+    import jax
+except ImportError:
+    jax = None
 
 
 class Speaker:
@@ -48,6 +56,18 @@ class Run(unittest.TestCase):
             y = self.model(kind(self.x), kind(self.w))
             self.assertEqual((y.shape, y.dtype), ((4, 16), np.float32))
             np.testing.assert_allclose(y, self.y, rtol=1e-5, atol=1e-5)
+
+    @needs("jax", jax is not None)
+    def test_arrays_of_jax(self):
+        x, w = jax.numpy.asarray(self.x), jax.numpy.asarray(self.w)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            np.testing.assert_array_equal(self.model(x, w, copy=False), self.model(self.x, self.w))
+        with tessera.Model(models.library(models.BFLOAT)) as model:
+            a = jax.numpy.asarray(models.random(4, 5), jax.numpy.bfloat16)
+            np.testing.assert_array_equal(model(a, a), np.asarray(a * a))
+            with self.assertRaisesRegex(tessera.InputError, "float32"):
+                model(a.astype(np.float32), a)
 
     def test_names(self):
         given = {"w": self.w, "x": self.x}
@@ -125,6 +145,8 @@ class Run(unittest.TestCase):
         x *= -1  # it is the same memory
         call()
         self.assertFalse(np.array_equal(*first.values(), *call.fetch().values()))
+        with self.assertRaisesRegex(tessera.InputError, "not contiguous"):
+            self.model.bind({"x": np.asfortranarray(x), "w": self.w})
 
     def test_what_a_model_says_of_itself(self):
         x, w = self.model.inputs
@@ -211,14 +233,30 @@ class Threads(unittest.TestCase):
             np.testing.assert_array_equal(a, b)
 
     def test_the_lock_is_given_up(self):
+        """Nothing but a call that gives the lock up lets another thread go on before it ends: the
+        interpreter itself takes it from none within this time."""
         model = tessera.Model(models.library(models.LONG), threads=1)
         x = models.random(700, 700)
-        counted = []
-        thread = threading.Thread(target=lambda: [model(x) for _ in range(5)])
-        thread.start()
-        while thread.is_alive():
-            counted.append(0)
-        self.assertGreater(len(counted), 10_000)
+        bound = model.bind({"x": x})
+        before = sys.getswitchinterval()
+        self.addCleanup(sys.setswitchinterval, before)
+        for call in (lambda: model(x), bound):
+            call()
+            begun, ended = threading.Event(), []
+
+            def work(call=call, begun=begun, ended=ended):
+                begun.set()
+                call()
+                ended.append(True)
+
+            sys.setswitchinterval(1000)
+            thread = threading.Thread(target=work)
+            thread.start()
+            begun.wait()
+            had_ended = bool(ended)
+            sys.setswitchinterval(before)
+            thread.join()
+            self.assertFalse(had_ended)
 
     def test_what_needs_all_instances_is_refused_while_one_runs(self):
         model = tessera.Model(models.library(models.LONG), threads=1)
