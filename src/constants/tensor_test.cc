@@ -2,12 +2,15 @@
 #include "constants/tensor.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "constants/made_weight.h"
 #include "constants/pool.h"
 #include "support/check.h"
 #include "support/files.h"
@@ -136,6 +139,28 @@ TEST(Blobs, HashingLargeWeightsLeavesThemOnDisk) {
   const Hash128 hash = (*blob)->hash();
   EXPECT_LT(resident_set_bytes() - before, kBytes / 4);
   EXPECT_EQ(hash, hash_bytes((*blob)->bytes()));
+}
+
+TEST(Blobs, WhatIsMadeOfLargeWeightsLiesOnDisk) {
+  const auto dir = TempDir::make("tessera-test-");
+  constexpr std::size_t kBytes = 64 << 20;
+  const auto made = [](std::size_t size) {
+    return made_weight(std::vector<std::byte>(size, std::byte{7}));
+  };
+  ASSERT_EQ(setenv("TMPDIR", dir->path().c_str(), 1), 0);
+  const std::int64_t before = resident_set_bytes();
+  const auto blob = made(kBytes);
+  EXPECT_LT(resident_set_bytes() - before, static_cast<std::int64_t>(kBytes / 4));
+  EXPECT_TRUE(std::filesystem::is_empty(dir->path()));  // it has no name
+  for (const char* place : {dir->path().c_str(), "/nowhere"}) {
+    ASSERT_EQ(setenv("TMPDIR", place, 1), 0);
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kBytes / 2}) {
+      EXPECT_EQ(made(size)->hash(), hash_bytes(std::vector<std::byte>(size, std::byte{7})));
+    }
+  }
+  unsetenv("TMPDIR");
+  EXPECT_EQ(blob->hash(), hash_bytes(blob->bytes()));
+  EXPECT_EQ(blob->bytes()[kBytes - 1], std::byte{7});
 }
 
 TEST(Blobs, MappingSaysWhatIsWrong) {

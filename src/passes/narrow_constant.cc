@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "constants/made_weight.h"
 #include "support/check.h"
 #include "support/f16.h"
 
@@ -94,7 +95,7 @@ Tensor narrowed(const Tensor& t, DType dtype) {
     out += part.size();
     return true;
   });
-  return Tensor(t.shape, dtype, Blob::adopt(std::move(bytes)));
+  return Tensor(t.shape, dtype, made_weight(std::move(bytes)));
 }
 
 Tensor widened(const Tensor& t) {
@@ -106,7 +107,7 @@ Tensor widened(const Tensor& t) {
     }
     return true;
   });
-  return Tensor(t.shape, kFloat32, Blob::adopt(std::move(bytes)));
+  return Tensor(t.shape, kFloat32, made_weight(std::move(bytes)));
 }
 
 }  // namespace tessera::passes

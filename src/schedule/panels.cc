@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "constants/made_weight.h"
+
 namespace tessera::schedule {
 
 Tensor packed(const Tensor& source, const Panels& panels) {
@@ -36,7 +38,7 @@ Tensor packed(const Tensor& source, const Panels& panels) {
       });
     }
   });
-  return {shape, source.dtype, Blob::adopt(std::move(out))};
+  return {shape, source.dtype, made_weight(std::move(out))};
 }
 
 }  // namespace tessera::schedule

@@ -8,6 +8,7 @@
 #include "backends/onednn/composites.h"
 #include "backends/onednn/open_sizes.h"
 #include "byoc/json_graph_writer.h"
+#include "constants/made_weight.h"
 #include "support/check.h"
 
 namespace tessera::backends::onednn {
@@ -153,13 +154,14 @@ Result<Tensor> reorder(const Function& region, const Tensor& plain, const Consta
   Library& library = *compiler_library();
   std::vector<std::byte> bytes(size_bytes(library.api(), use.wanted));
   TextBuffer text;
-  if (!run_reorder(library.api(), library.engine(), plain.blob->aligned_bytes(64).data(),
+  const auto align_bytes = static_cast<std::size_t>(plain.dtype.size_bytes());
+  if (!run_reorder(library.api(), library.engine(), plain.blob->aligned_bytes(align_bytes).data(),
                    use.stored, bytes.data(), use.wanted, &text)) {
     return failed(region, text.text());
   }
   plain.blob->release_pages();
   const auto count = static_cast<std::int64_t>(bytes.size()) / plain.dtype.size_bytes();
-  return Tensor({count}, plain.dtype, Blob::adopt(std::move(bytes)));
+  return Tensor({count}, plain.dtype, made_weight(std::move(bytes)));
 }
 
 std::string layout_key(const Api& api, const ConstantUse& use, int tag) {
