@@ -15,7 +15,8 @@ cd "$(dirname "$0")/.." || exit 2
 build=$(realpath -m "${TESSERA_BUILD:-build/release}")
 folder=$build/gpu
 tessera=$build/bin/tessera
-shards=(repeat racecheck memcheck synccheck conformance libraries abi regions-{1..6} zoo fuzz)
+shards=(repeat racecheck memcheck synccheck conformance libraries abi python regions-{1..6} zoo
+  fuzz)
 seconds=480
 
 [ -d "$build/deps" ] && export LD_LIBRARY_PATH=$build/deps${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -83,11 +84,23 @@ pack() {
   cp -r "$source/include" "$stage/cutlass"
   cp -r "$source/examples/88_hopper_fmha" "$stage/cutlass/examples"
   cp -r "$source/tools/util/include" "$stage/cutlass/tools/util"
+  pack_python "$stage" || return 1
   mkdir "$stage/gpu"
   cp -a "$folder"/{*.so,race} "$stage/gpu"
   touch "$stage"/gpu/*.so
   regions_sources "$stage/regions" || return 1
   tar -C "$stage" -cf - . | xz -3 -T0 >"$1" && ls -l "$1"
+}
+
+# What runs models from Python, of a wheel for Python 3.12 and later, beside the command.
+pack_python() {
+  local part wheel
+  wheel=$(echo build/wheels/tessera-*-abi3-*.whl)
+  [ -f "$wheel" ] || { echo "no package for Python: PYTHON=python3.12 make wheel"; return 0; }
+  mkdir -p "$1/python"
+  $python -m zipfile -e "$wheel" "$1/python"
+  rm -rf "$1"/python/tessera.libs "$1"/python/tessera/{bin,lib,include}
+  for part in bin lib include; do ln -s "../../$part" "$1/python/tessera/$part"; done
 }
 
 repeat() { $python tests/gpu/repeat.py "$folder" "${models[@]}"; }
@@ -174,6 +187,13 @@ abi() {
     $python tests/abi/cuda_client.py check "$libraries"
 }
 
+python() {
+  local libraries=$folder/python
+  [ -d "$build/python/tessera" ] || { echo "there is no package for Python here"; return 77; }
+  $python tests/gpu/python_streams.py compile "$tessera" "$libraries" &&
+    PYTHONPATH=$build/python $python tests/gpu/python_streams.py check "$tessera" "$libraries"
+}
+
 # Sources of CUTLASS's kernels, of which bench/gpu/check_regions.sh makes libraries.
 regions_sources() {
   local stem writer=$build/src/backends/cutlass/tessera_write_cutlass_sources
@@ -213,7 +233,7 @@ fuzz() {
 
 run() {
   case $1 in
-    repeat | conformance | libraries | abi | zoo | fuzz) $1 ;;
+    repeat | conformance | libraries | abi | python | zoo | fuzz) $1 ;;
     memcheck | racecheck | synccheck) sanitize "$1" ;;
     regions-*) regions "${1#regions-}" ;;
     *) echo "no shard $1: ${shards[*]}"; return 2 ;;
