@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.compile(backend="tessera") on modules of torchvision and transformers, beside torch itself.
 
-    run.py [--model TEXT] [--threads N] [--results FILE]
+    run.py [--model TEXT]... [--threads N] [--results FILE]
 
 Each is called with two sets of arguments, of which the second has other sizes, and the results are
 compared with those of eager execution. A line for each: the result, graphs that were compiled and
@@ -104,14 +104,17 @@ def run(name: str) -> dict:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="", help="only those whose name has this text")
+    parser.add_argument("--model", action="append", default=[],
+                        help="only those whose name has this text, or that of another --model")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--results", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     warnings.filterwarnings("ignore")
     rows = []
-    for name in (name for name in MODELS if options.model in name):
+    for name in MODELS:
+        if options.model and not any(text in name for text in options.model):
+            continue
         row = run(name)
         rows.append(row)
         print(f"{name:26} {row['result']:8} {row['graphs']} graphs, {len(row['refused'])} refused, "
