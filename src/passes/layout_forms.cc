@@ -47,6 +47,19 @@ NodeId LayoutForms::define(relay::Copier& c, NodeId old, Form form) {
 }
 
 NodeId LayoutForms::permuted(relay::Copier& c, NodeId old, const Permutation& axes, NodeId user) {
+  const NodeId made = make_permuted(c, old, axes, user);
+  asked_[old].emplace_back(axes, made);
+  return made;
+}
+
+const LayoutForms::Asked& LayoutForms::asked_for(NodeId old) const {
+  static const Asked kNever;
+  const auto it = asked_.find(old);
+  return it == asked_.end() ? kNever : it->second;
+}
+
+NodeId LayoutForms::make_permuted(relay::Copier& c, NodeId old, const Permutation& axes,
+                                  NodeId user) {
   const NodeId plain = c.map(old);
   const Type& type = c.from().type(old);
   if (type.rank() == 0) return plain;

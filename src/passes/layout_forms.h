@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "constants/pool.h"
@@ -44,8 +45,13 @@ class LayoutForms {
   // aligned at their last dimension, as broadcasting does. Constants are transposed at once.
   relay::NodeId permuted(relay::Copier& c, relay::NodeId old, const Permutation& axes,
                          relay::NodeId user);
+  // What `permuted` has given of the old value, by the order that was asked for.
+  using Asked = std::vector<std::pair<Permutation, relay::NodeId>>;
+  const Asked& asked_for(relay::NodeId old) const;
 
  private:
+  relay::NodeId make_permuted(relay::Copier& c, relay::NodeId old, const Permutation& axes,
+                              relay::NodeId user);
   relay::NodeId transposed(relay::Copier& c, relay::NodeId node, const Permutation& axes);
   relay::NodeId reshaped(relay::Copier& c, relay::NodeId node,
                          const std::vector<std::int64_t>& shape);
@@ -54,6 +60,7 @@ class LayoutForms {
 
   const ConstantPool& pool_;
   std::map<relay::NodeId, Form> forms_;
+  std::map<relay::NodeId, Asked> asked_;
   struct Key {
     relay::NodeId node;
     relay::RegionId region;
