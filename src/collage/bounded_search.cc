@@ -14,15 +14,16 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 class BoundedSearch {
  public:
   BoundedSearch(const DataflowGraph& graph, std::span<const Candidate> candidates,
-                std::size_t width)
+                std::size_t width, const Borders* borders)
       : graph_(graph),
         candidates_(graph.size(), candidates),
         width_(width),
+        borders_(borders),
         worth_(worth_of(graph, candidates)),
         levels_(graph.size() + 1) {}
 
   Result<BoundedPlan> run() {
-    reach(Covered{}, 0, {kNone, 0});
+    reach(Covered{}, {}, 0, {kNone, 0});
     for (Index next = 0; next < graph_.size(); ++next) {
       Level level = std::move(levels_[next]);
       levels_[next] = {};
@@ -43,6 +44,7 @@ class BoundedSearch {
   };
   struct State {
     std::vector<Index> beyond;
+    std::vector<ValueForms> forms;
     double cost = 0;
     std::size_t step = kNone;
   };
@@ -87,26 +89,37 @@ class BoundedSearch {
     level.states = std::move(kept);
   }
 
-  void reach(Covered covered, double cost, Step step) {
+  static std::uint64_t hash_of(const Covered& covered, const std::vector<ValueForms>& forms) {
+    std::uint64_t h = CoveredHash{}(covered);
+    for (const ValueForms& v : forms) h = hash_combine(hash_combine(h, v.value), v.forms);
+    return h;
+  }
+
+  void reach(Covered covered, std::vector<ValueForms> forms, double cost, Step step) {
     Level& level = levels_[covered.next];
-    auto& alike = level.by_hash[CoveredHash{}(covered)];
+    auto& alike = level.by_hash[hash_of(covered, forms)];
     for (const std::size_t i : alike) {
       State& state = level.states[i];
-      if (state.beyond != covered.beyond) continue;
+      if (state.beyond != covered.beyond || state.forms != forms) continue;
       if (!(cost < state.cost)) return;
       state.cost = cost;
       steps_[state.step] = step;
       return;
     }
     alike.push_back(level.states.size());
-    level.states.push_back({std::move(covered.beyond), cost, steps_.size()});
+    level.states.push_back({std::move(covered.beyond), std::move(forms), cost, steps_.size()});
     steps_.push_back(step);
   }
 
   bool expand(Index next, const State& state) {
     return candidates_.extend({next, state.beyond},
                               [&](std::size_t c, Covered covered, double seconds) {
-                                reach(std::move(covered), state.cost + seconds, {state.step, c});
+                                Borders::Crossed crossed;
+                                if (borders_ != nullptr) {
+                                  crossed = borders_->cross(state.forms, c, covered);
+                                }
+                                reach(std::move(covered), std::move(crossed.forms),
+                                      state.cost + seconds + crossed.seconds, {state.step, c});
                               });
   }
 
@@ -129,6 +142,7 @@ class BoundedSearch {
   const DataflowGraph& graph_;
   CandidatesByFirst candidates_;
   std::size_t width_, dropped_ = 0;
+  const Borders* borders_;
   std::vector<double> worth_;  // by node
   std::vector<Level> levels_;  // by the first uncovered node
   std::vector<Step> steps_;
@@ -137,8 +151,9 @@ class BoundedSearch {
 }  // namespace
 
 Result<BoundedPlan> bounded_search(const DataflowGraph& graph,
-                                   std::span<const Candidate> candidates, std::size_t width) {
-  return BoundedSearch(graph, candidates, width).run();
+                                   std::span<const Candidate> candidates, std::size_t width,
+                                   const Borders* borders) {
+  return BoundedSearch(graph, candidates, width, borders).run();
 }
 
 }  // namespace tessera::collage

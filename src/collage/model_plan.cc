@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "collage/program.h"
+#include "collage/program_batch.h"
 #include "collage/search.h"
 
 namespace tessera::collage {
@@ -46,32 +47,15 @@ Result<ModelPlanner> ModelPlanner::make(const Module& module, const std::string&
 }
 
 Result<void> ModelPlanner::estimate(CostEstimator& estimator) {
-  std::vector<Module> modules;
-  std::vector<const Target*> targets;
-  std::map<std::pair<std::size_t, std::string>, std::size_t> numbers;  // of programs
-  std::map<std::string, relay::Function> first_of;  // by text: what all back ends are asked about
+  ProgramBatch batch(*module_);
   std::vector<std::optional<std::size_t>> program_by_candidate(candidates_.list.size());
   for (std::size_t i = 0; i < candidates_.list.size(); ++i) {
     const Candidate& candidate = candidates_.list[i];
     if (candidates_.costs_as[i] != i || candidate.cost.is_known()) continue;
-    relay::Function program = program_of(*graph_, candidate.sub_graph);
-    const std::string text = program_text(program, module_->constants);
-    const auto [entry, is_new] =
-        numbers.try_emplace({candidate.spec->priority, text}, modules.size());
-    program_by_candidate[i] = entry->second;
-    if (!is_new) continue;
-    Module& alone = modules.emplace_back();
-    alone.constants = module_->constants;
-    alone.symbols = module_->symbols;
-    alone.targets = module_->targets;
-    // The same constants for all, or their results could not be compared.
-    alone.functions.emplace("main", first_of.try_emplace(text, std::move(program)).first->second);
-    targets.push_back(&candidate.spec->target);
+    program_by_candidate[i] = batch.add(*candidate.spec, program_of(*graph_, candidate.sub_graph));
   }
-  num_programs_ = modules.size();
-  std::vector<CandidateProgram> programs;
-  for (std::size_t p = 0; p < modules.size(); ++p) programs.push_back({modules[p], *targets[p]});
-  TESSERA_TRY(const std::vector<Cost> costs, estimator.estimate_all(programs));
+  num_programs_ = batch.size();
+  TESSERA_TRY(const std::vector<Cost> costs, batch.estimate(estimator));
   for (std::size_t i = 0; i < candidates_.list.size(); ++i) {
     if (program_by_candidate[i]) candidates_.list[i].cost = costs[*program_by_candidate[i]];
   }

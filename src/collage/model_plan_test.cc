@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "collage/program.h"
+#include "collage/testing/stated_costs.h"
 #include "ops/inference/infer_types.h"
 #include "ops/records/table.h"
 #include "passes/testing/text.h"
@@ -19,59 +20,15 @@ namespace {
 
 using relay::is_op;
 using relay::wildcard;
-
-// Takes single operators, or products with what follows them.
-class PatternsOnly : public byoc::Backend {
- public:
-  PatternsOnly(std::string name, std::vector<relay::CompositePattern> patterns,
-               byoc::FusionStyle style = byoc::FusionStyle::kAnyConvex)
-      : name_(std::move(name)), patterns_(std::move(patterns)), style_(style) {}
-  std::string_view name() const override { return name_; }
-  std::vector<byoc::CompositePattern> patterns(const Target&) const override { return patterns_; }
-  byoc::FusionStyle fusion_style() const override { return style_; }
-  Result<byoc::CompileOutcome> compile(Module, const Target&,
-                                       byoc::CompileContext&) const override {
-    return fail(error(Code::kBackendFailed, {}, "it has patterns alone"));
-  }
-
- private:
-  std::string name_;
-  std::vector<relay::CompositePattern> patterns_;
-  byoc::FusionStyle style_;
-};
+using testing::operators_of;
+using testing::PatternsOnly;
+using testing::StatedCosts;
 
 // The same, of whole graphs.
 class WholeGraphs final : public PatternsOnly {
  public:
   using PatternsOnly::PatternsOnly;
   bool takes_whole_graphs() const override { return true; }
-};
-
-// Operators of a program in their order: "nn.dense, nn.relu".
-std::string operators_of(const relay::Function& f) {
-  std::string text;
-  for (std::size_t i = 0; i < f.num_nodes(); ++i) {
-    if (const relay::Operator* op = f.op(relay::NodeId(i))) {
-      text += (text.empty() ? "" : ", ") + std::string(op->name);
-    }
-  }
-  return text;
-}
-
-class StatedCosts final : public CostEstimator {
- public:
-  using Says = std::function<Cost(const std::string& who, const std::string& operators)>;
-  explicit StatedCosts(Says says) : says_(std::move(says)) {}
-  Result<Cost> estimate(const CandidateProgram& program) override {
-    const std::string who(program.target.name());
-    const std::string operators = operators_of(program.module.functions.at("main"));
-    asked.push_back(who + ": " + operators);
-    return says_(who, operators);
-  }
-  std::vector<std::string> asked;
-
- private:
-  Says says_;
 };
 
 constexpr const char* kTwoLayers = R"(
