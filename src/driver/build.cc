@@ -287,7 +287,12 @@ void add_weights(const emit::WeightsLayout& weights, link::LinkInput& input) {
 
 std::vector<CompileJob> program_sources(const Lowered& lowered, const emit::ProgramInfo& info,
                                         emit::ProgramKind kind, const MachineCode& code) {
-  const std::vector<emit::WeightsLayout> weights = layout_weights(lowered, info.packed);
+  return program_sources(lowered, info, kind, code, layout_weights(lowered, info.packed));
+}
+
+std::vector<CompileJob> program_sources(const Lowered& lowered, const emit::ProgramInfo& info,
+                                        emit::ProgramKind kind, const MachineCode& code,
+                                        const std::vector<emit::WeightsLayout>& weights) {
   std::vector<CompileJob> jobs = function_jobs(lowered.module, code);
   std::vector<emit::OtherMachine> others;
   for (const auto& [other_code, module, plan] : lowered.others) {
@@ -307,11 +312,20 @@ std::vector<CompileJob> program_sources(const Lowered& lowered, const emit::Prog
 
 Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::ProgramInfo& info,
                                       emit::ProgramKind kind, const MachineCode& code,
-                                      link::Toolchain& toolchain) {
-  TESSERA_TRY(link::LinkInput input,
-              build_jobs(lowered.module, program_sources(lowered, info, kind, code), toolchain));
+                                      link::Toolchain& toolchain, SharedWeightsFile* shared) {
+  std::vector<emit::WeightsLayout> weights = layout_weights(lowered, info.packed);
+  if (shared != nullptr) {
+    for (emit::WeightsLayout& layout : weights) TESSERA_TRY_VOID(shared->hold(layout));
+  }
+  TESSERA_TRY(
+      link::LinkInput input,
+      build_jobs(lowered.module, program_sources(lowered, info, kind, code, weights), toolchain));
   if (kind != emit::ProgramKind::kModel) return input;
-  add_weights(layout_weights(lowered, info.packed)[0], input);
+  if (shared != nullptr && weights[0].bytes > 0) {
+    input.shared_weights = {shared->path(), shared->bytes()};
+    return input;
+  }
+  add_weights(weights[0], input);
   if (!info.packed.empty()) input.runtime_archives.emplace_back("lossless");
   return input;
 }

@@ -8,6 +8,7 @@
 
 #include "driver/machine_code.h"
 #include "driver/options.h"
+#include "driver/shared_weights_file.h"
 #include "emit/host.h"
 #include "link/link_library.h"
 #include "link/toolchain.h"
@@ -45,10 +46,15 @@ std::vector<emit::WeightsLayout> layout_weights(const Lowered& lowered,
 // program.
 std::vector<CompileJob> program_sources(const Lowered& lowered, const emit::ProgramInfo& info,
                                         emit::ProgramKind kind, const MachineCode& code);
-// Compiled sources, archives and weights of a program of either kind.
+std::vector<CompileJob> program_sources(const Lowered& lowered, const emit::ProgramInfo& info,
+                                        emit::ProgramKind kind, const MachineCode& code,
+                                        const std::vector<emit::WeightsLayout>& weights);
+// Compiled sources, archives and weights of a program of either kind; where some are shared,
+// those that are in `shared` in place of weights of its own.
 Result<link::LinkInput> build_objects(const Lowered& lowered, const emit::ProgramInfo& info,
                                       emit::ProgramKind kind, const MachineCode& code,
-                                      link::Toolchain& toolchain);
+                                      link::Toolchain& toolchain,
+                                      SharedWeightsFile* shared = nullptr);
 // The same of a library of entries: `module` as lower_functions gives it.
 Result<link::LinkInput> build_entries(const Module& module, const emit::EntryPlans& entries,
                                       const emit::ProgramInfo& info, const MachineCode& code,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `--partition collage` from the model to the library. The back end is `ccompiler`, whose `header`
 // makes it slow, wrong, or a crash.
+#include "driver/testing/collage_test.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -8,24 +10,16 @@
 #include <gtest/gtest.h>
 
 #include "backends/table.h"
-#include "driver/compile.h"
 #include "driver/dimensions.h"
-#include "driver/testing/model_test.h"
 #include "ops/evaluation/compare.h"
 #include "tune/record_store.h"
 
 namespace tessera::driver {
 namespace {
 
+using testing::CollageTest;
+using testing::kAbsAndProduct;
 using testing::value_of;
-
-constexpr const char* kAbsAndProduct = R"(
-def @main(%x: Tensor[(64, 64), float32], %w: Tensor[(64, 64), float32]) {
-  %0 = abs(%x);
-  %1 = nn.dense(%0, %w, units=64);
-  %2 = abs(%1);
-  nn.softmax(%2)
-})";
 
 // `abs` of the back end is std::fabs.
 std::string header(const std::string& macro) {
@@ -37,59 +31,6 @@ std::string header(const std::string& macro) {
 const std::string kSlow = header("fabs(late(v))");
 const std::string kWrong = header("fabs(v) + 1.0f");
 const std::string kCrash = header("fabs(v) * (abort(), 1.0f)");
-
-class CollageTest : public testing::ModelTest {
- protected:
-  CompileOptions collage(const std::string& text = kAbsAndProduct,
-                         const std::string& ccompiler_header = "") {
-    CompileOptions o = options(text);
-    o.partition = Partition::kCollage;
-    o.records = folder_.file("r.db");
-    o.tuning.measures = true;
-    o.tuning.evolve_s = 0;
-    o.threads = 1;
-    o.targets.push_back(ccompiler_header.empty()
-                            ? Target("ccompiler")
-                            : Target("ccompiler").with("header", ccompiler_header));
-    return o;
-  }
-  static const WholePlan& plan(const CompileReport& report, const std::string& name) {
-    for (const WholePlan& p : report.collage->plans) {
-      if (p.name.find(name) != std::string::npos) return p;
-    }
-    throw std::runtime_error("no plan " + name);
-  }
-  static const WholePlan& chosen(const CompileReport& report) {
-    const auto& plans = report.collage->plans;
-    return *std::find_if(plans.begin(), plans.end(), [](const auto& p) { return p.is_chosen; });
-  }
-  static std::vector<Tensor> outputs_of(const std::string& library) {
-    const auto session = value_of(exec::Session::open_library(library, {.threads = 1}));
-    std::vector<Tensor> inputs;
-    for (exec::PortInfo port : session->inputs()) {
-      for (std::int64_t& size : port.shape) size = std::max<std::int64_t>(size, 1);
-      inputs.push_back(exec::random_input(port, inputs.size() + 1));
-    }
-    return value_of(session->run(inputs));
-  }
-  std::vector<Tensor> native_outputs(const std::string& text) {
-    CompileOptions native = options(text);
-    native.output = folder_.file("native.so");
-    native.partition = Partition::kNone;
-    value_of(compile(native));
-    return outputs_of(native.output);
-  }
-  static std::string bytes_of(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  static void expect_close(const std::vector<Tensor>& found, const std::vector<Tensor>& wanted) {
-    ASSERT_EQ(found.size(), wanted.size());
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      EXPECT_LT(ops::relative_difference(found[i], wanted[i]), 1e-4);
-    }
-  }
-};
 
 TEST_F(CollageTest, WritesTheFastestOfAllPlansAndTellsTheirTimes) {
   const CompileOptions o = collage();

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "driver/automatic_precision.h"
+#include "driver/layouts_by_cost.h"
 #include "driver/model_loops.h"
 #include "driver/pipeline.h"
 #include "driver/placement_table.h"
@@ -69,21 +70,41 @@ Result<Prepared> Compilation::prepare() {
     report.precision = std::move(reduced.report);
     done("precision", reduced.what);
   }
+  std::optional<Module> plain;
   if (const auto desired = desired_layouts(options_); !desired.empty()) {
+    if (options_.partition == Partition::kCollage) plain = module;
     TESSERA_TRY(module, convert_layouts(std::move(module), desired, options_, report.warnings));
     done("layouts", fmt::format("{}", fmt::join(desired, ", ")));
   }
-  if (scales_rows(options_)) {
-    TESSERA_TRY(module, fold_norms(std::move(module), options_, report.warnings));
-    done("norms", fmt::format("{} nodes", module.functions.at("main").num_nodes()));
-  }
-  return Prepared{std::move(module), report, options_.limits};
+  TESSERA_TRY(module, with_folded_norms(std::move(module)));
+  return Prepared{std::move(module), report, options_.limits, std::move(plain)};
+}
+
+Result<Module> Compilation::with_folded_norms(Module module) {
+  if (!scales_rows(options_)) return module;
+  TESSERA_TRY(module, fold_norms(std::move(module), options_, report.warnings));
+  done("norms", fmt::format("{} nodes", module.functions.at("main").num_nodes()));
+  return module;
+}
+
+Result<void> Compilation::choose_layouts() {
+  TESSERA_TRY(LaidOutByCost chosen,
+              lay_out_by_cost(std::move(*prepared_), options_,
+                              {machines_[here_], *toolchain_, progress_, report.warnings}));
+  done("layouts", chosen.what);
+  TESSERA_TRY(prepared_, with_folded_norms(std::move(chosen.module)));
+  return {};
 }
 
 void Compilation::start_from(Prepared prepared) {
   report = std::move(prepared.report);
   options_.limits = std::move(prepared.limits);
   prepared_ = std::move(prepared.module);
+}
+
+void Compilation::start_before_layouts(Prepared prepared) {
+  start_from(std::move(prepared));
+  by_layout_ = true;
 }
 
 Result<Partitioned> Compilation::partition() {
@@ -94,6 +115,7 @@ Result<Partitioned> Compilation::partition() {
   TESSERA_TRY(link::Toolchain toolchain, find_toolchain());
   toolchain_.emplace(std::move(toolchain));
   TESSERA_TRY_VOID(choose_machines());
+  if (by_layout_) TESSERA_TRY_VOID(choose_layouts());
   if (options_.partition == Partition::kCollage && !placer_) {
     auto collage =
         std::make_unique<CollagePlacer>(options_, machines_[here_], *toolchain_, progress_);

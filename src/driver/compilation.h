@@ -23,6 +23,8 @@ struct Prepared {
   Module module;
   CompileReport report;
   LimitBindings limits;
+  // The module before layouts were converted, where that was done for --partition collage.
+  std::optional<Module> plain = std::nullopt;
 };
 
 class Compilation {
@@ -34,6 +36,9 @@ class Compilation {
   // In place of prepare: what another compilation with the same options has made, but for who
   // computes what.
   void start_from(Prepared prepared);
+  // The same of a module as it was before layouts were converted: what its operators are computed
+  // in goes by costs, too.
+  void start_before_layouts(Prepared prepared);
   // In place of the strategy that the options name.
   void place_by(std::unique_ptr<byoc::Placer> placer) { placer_ = std::move(placer); }
   // The graph, cut into regions of back ends.
@@ -46,8 +51,10 @@ class Compilation {
   // What was lowered, loaded into this process.
   Result<std::unique_ptr<exec::Session>> start(Lowered lowered, const exec::SessionOptions& session,
                                                exec::CallObserver observer = {});
-  // The library alone, which finds vendor libraries where this machine has them.
-  Result<void> write_unbundled(const Lowered& lowered, const std::string& path);
+  // The library alone, which finds vendor libraries where this machine has them, and its weights in
+  // a file that others read, too.
+  Result<void> write_to_be_timed(const Lowered& lowered, const std::string& path,
+                                 SharedWeightsFile& weights);
   // One run of what was lowered in this process, beside the same model in float32: report.errors.
   Result<void> measure_errors(
       const Lowered& lowered,
@@ -77,6 +84,9 @@ class Compilation {
   void add_warnings(std::vector<Diagnostic> warnings);
   Result<link::Toolchain> find_toolchain() const;
   Result<void> choose_machines();
+  // Of a plain module, where --partition collage has them go by costs.
+  Result<void> choose_layouts();
+  Result<Module> with_folded_norms(Module module);
   bool tells_slow_code() const;
   std::vector<DType> types_left() const;
   byoc::Placer& placer() { return placer_ ? *placer_ : greedy_; }
@@ -108,6 +118,7 @@ class Compilation {
   std::unique_ptr<byoc::Placer> placer_;  // instead, where it is asked for
   CollagePlacer* collage_ = nullptr;      // where that is it
   bool warned_of_cache_ = false;
+  bool by_layout_ = false;
 };
 
 }  // namespace tessera::driver

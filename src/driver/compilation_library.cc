@@ -146,10 +146,11 @@ Result<std::unique_ptr<exec::Session>> Compilation::start(Lowered lowered,
   return kernels.open_main(session, std::move(observer));
 }
 
-Result<void> Compilation::write_unbundled(const Lowered& lowered, const std::string& path) {
+Result<void> Compilation::write_to_be_timed(const Lowered& lowered, const std::string& path,
+                                            SharedWeightsFile& weights) {
   TESSERA_TRY(link::LinkInput input,
               build_objects(lowered, program_info(lowered), emit::ProgramKind::kModel, machines_[0],
-                            *toolchain_));
+                            *toolchain_, &weights));
   input.vendor_folders = vendor_library_folders(lowered.module);
   return link::link_library(*toolchain_, input, path);
 }

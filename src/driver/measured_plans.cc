@@ -18,6 +18,7 @@
 #include "driver/measured_costs.h"
 #include "driver/pipeline.h"
 #include "driver/program_timing.h"
+#include "driver/shared_weights_file.h"
 #include "driver/tuning.h"
 #include "link/temporary_folder.h"
 #include "ops/evaluation/compare.h"
@@ -52,6 +53,8 @@ std::vector<Target> targets_with(const CompileOptions& options, std::string_view
   return targets;
 }
 
+enum class Layouts : std::uint8_t { kOfBackEnds, kByCost };
+
 class PlanRace {
  public:
   PlanRace(const CompileOptions& options, const Progress& progress)
@@ -61,13 +64,12 @@ class PlanRace {
     begin_ = std::chrono::steady_clock::now();
     TESSERA_TRY_VOID(open_records());
     TESSERA_TRY_VOID(add(std::string(kSearchedPlan), options_, progress_));
-    CompileOptions in_regions = options_;
+    CompileOptions in_regions = undumped();
     in_regions.tuning.in_regions = true;
-    in_regions.dump_dir.clear();
     TESSERA_TRY_VOID(add("collage in regions", in_regions, {}));
-    CompileOptions greedy = options_;
+    TESSERA_TRY_VOID(add_by_layout());
+    CompileOptions greedy = undumped();
     greedy.partition = Partition::kGreedy;
-    greedy.dump_dir.clear();
     // What back ends measure for themselves is part of each plan.
     if (!help_to_measure(options_.targets).empty()) {
       greedy.tuning.measures = false;
@@ -98,6 +100,12 @@ class PlanRace {
     return {};
   }
 
+  // Where back ends ask for layouts: those that the first plan has are of whoever comes first.
+  Result<void> add_by_layout() {
+    if (!prepared_->plain || prepared_->plain->functions.at("main").num_regions() > 1) return {};
+    return add("collage by layout", undumped(), {}, Layouts::kByCost);
+  }
+
   // What is the same but for who computes what is imported and optimised once.
   bool is_prepared_alike(const CompileOptions& options) const {
     return prepared_ && options.partition != Partition::kNone &&
@@ -113,14 +121,18 @@ class PlanRace {
   }
 
   Result<Plan> plan_of(const std::string& name, const CompileOptions& given,
-                       const Progress& progress, std::unique_ptr<byoc::Placer> placer = nullptr) {
+                       const Progress& progress, std::unique_ptr<byoc::Placer> placer = nullptr,
+                       Layouts layouts = Layouts::kOfBackEnds) {
     const CompileOptions options = plans_.empty() ? given : in_time(given);
     Plan plan;
     plan.row.name = name;
-    plan.has_same_layouts = desired_layouts(options) == desired_layouts(options_);
+    plan.has_same_layouts =
+        layouts == Layouts::kOfBackEnds && desired_layouts(options) == desired_layouts(options_);
     plan.compilation = std::make_unique<Compilation>(options, progress);
     Compilation& compilation = *plan.compilation;
-    if (is_prepared_alike(options)) {
+    if (layouts == Layouts::kByCost) {
+      compilation.start_before_layouts({*prepared_->plain, prepared_->report, prepared_->limits});
+    } else if (is_prepared_alike(options)) {
       compilation.start_from(*prepared_);
     } else {
       TESSERA_TRY(Prepared prepared, compilation.prepare());
@@ -135,9 +147,9 @@ class PlanRace {
 
   // A plan that is the same as another is not built twice; one that cannot be built is out, unless
   // it is the one that was asked for.
-  Result<void> add(const std::string& name, const CompileOptions& options,
-                   const Progress& progress) {
-    Result<Plan> plan = plan_of(name, options, progress);
+  Result<void> add(const std::string& name, const CompileOptions& options, const Progress& progress,
+                   Layouts layouts = Layouts::kOfBackEnds) {
+    Result<Plan> plan = plan_of(name, options, progress, nullptr, layouts);
     if (!plan) {
       if (plans_.empty()) return fail(std::move(plan).error());
       left_out_.push_back({.name = name, .why_not = plan.error().list.front().message});
@@ -221,12 +233,15 @@ class PlanRace {
     return time_in_turns(programs, turns, {.threads = options_.threads}, command_);
   }
 
-  static Result<LibraryProgram> program_of(Plan& plan) {
+  Result<LibraryProgram> program_of(Plan& plan) {
     if (plan.program) return plan.program;
     TESSERA_TRY(TempDir folder, link::temporary_folder("tessera-plan-"));
     plan.folder.emplace(std::move(folder));
     const std::string path = plan.folder->file("plan.so");
-    TESSERA_TRY_VOID(plan.compilation->write_unbundled(plan.lowered, path));
+    if (!weights_) {
+      TESSERA_TRY(weights_, SharedWeightsFile::make());
+    }
+    TESSERA_TRY_VOID(plan.compilation->write_to_be_timed(plan.lowered, path, *weights_));
     plan.program = {.library = path, .likely = likely_shapes(plan.lowered), .largest = {}};
     return plan.program;
   }
@@ -299,8 +314,8 @@ class PlanRace {
   // What cannot be built or run never ends.
   Result<double> seconds_of(const GivenPlacement& given, Plan& first, double first_seconds,
                             std::map<std::string, double>& known) {
-    Result<Plan> plan = plan_of(std::string(kEvolvedPlan), options_of_evolved(), {},
-                                std::make_unique<GivenPlacer>(given));
+    Result<Plan> plan =
+        plan_of(std::string(kEvolvedPlan), undumped(), {}, std::make_unique<GivenPlacer>(given));
     if (!plan) return kNever;
     const auto [entry, is_new] = known.try_emplace(plan->key.workload, kNever);
     if (!is_new) return entry->second;
@@ -314,16 +329,16 @@ class PlanRace {
     return entry->second;
   }
 
-  CompileOptions options_of_evolved() const {
-    CompileOptions evolved = options_;
-    evolved.dump_dir.clear();
-    return evolved;
+  CompileOptions undumped() const {
+    CompileOptions options = options_;
+    options.dump_dir.clear();
+    return options;
   }
 
   Result<void> add_evolved(const std::string& text) {
     const auto given = parse_placement(text);
     if (text == kNothingBetter || !given) return {};
-    TESSERA_TRY(Plan plan, plan_of(std::string(kEvolvedPlan), options_of_evolved(), {},
+    TESSERA_TRY(Plan plan, plan_of(std::string(kEvolvedPlan), undumped(), {},
                                    std::make_unique<GivenPlacer>(*given)));
     if (find(plan.key.workload) == nullptr) plans_.push_back(std::move(plan));
     return {};
@@ -390,7 +405,8 @@ class PlanRace {
   const Progress& progress_;
   std::chrono::steady_clock::time_point begin_;
   std::optional<Prepared> prepared_;
-  std::vector<Plan> plans_;  // the searched one first
+  std::unique_ptr<SharedWeightsFile> weights_;  // of all plans, once they are timed
+  std::vector<Plan> plans_;                     // the searched one first
   std::vector<WholePlan> left_out_;
   std::optional<tune::RecordStore> records_;
   std::string device_;

@@ -16,6 +16,7 @@ enum class Stage {
   kGraph,      // before anything is placed
   kPrecision,  // --precision: to a 16-bit type. Argument: the type
   kLayout,     // to the layouts that back ends desire. Argument: the layouts
+  kLaidOut,    // what follows on that, whoever converted them
   kNorms,      // for back ends that scale rows
   // What is left for native code, after back ends took their regions. Argument: do kernels hold
   // their constants?

@@ -21,7 +21,7 @@ CompileOptions options_for(const std::vector<std::string>& targets) {
 TEST(PassOrder, ListsOfAllStagesAreReadable) {
   for (const auto& targets : {std::vector<std::string>{"cpu"}, {"cuda"}, {"cuda", "cutlass"}}) {
     for (const Stage stage : {Stage::kWidening, Stage::kGraph, Stage::kPrecision, Stage::kLayout,
-                              Stage::kNorms, Stage::kNative}) {
+                              Stage::kLaidOut, Stage::kNorms, Stage::kNative}) {
       const std::string_view argument = stage == Stage::kWidening    ? "float16,bfloat16"
                                         : stage == Stage::kPrecision ? "float16"
                                         : stage == Stage::kLayout    ? "NHWC"

@@ -169,7 +169,15 @@ Result<Reduced> reduce_precision(Module module, std::span<const DType> widened,
 Result<Module> convert_layouts(Module module, const std::vector<std::string>& desired,
                                const CompileOptions& options, std::vector<Diagnostic>& warnings) {
   const std::string layouts = fmt::format("{}", fmt::join(desired, ","));
-  return run_list(std::move(module), "layout", pass_list(Stage::kLayout, options, layouts), options,
+  return run_list(
+      std::move(module), "layout",
+      pass_list(Stage::kLayout, options, layouts) + "," + pass_list(Stage::kLaidOut, options),
+      options, warnings);
+}
+
+Result<Module> finish_layouts(Module module, const CompileOptions& options,
+                              std::vector<Diagnostic>& warnings) {
+  return run_list(std::move(module), "layout", pass_list(Stage::kLaidOut, options), options,
                   warnings);
 }
 

@@ -35,6 +35,9 @@ Result<Reduced> reduce_precision(Module module, std::span<const DType> widened,
 // To the layouts that are desired, and what that leaves to simplify.
 Result<Module> convert_layouts(Module module, const std::vector<std::string>& desired,
                                const CompileOptions& options, std::vector<Diagnostic>& warnings);
+// What that leaves to simplify, where layouts were converted otherwise.
+Result<Module> finish_layouts(Module module, const CompileOptions& options,
+                              std::vector<Diagnostic>& warnings);
 // Large norms become factors of rows in the products that read them: for back ends of which
 // `scales_rows` is true.
 Result<Module> fold_norms(Module module, const CompileOptions& options,

@@ -72,6 +72,12 @@ std::vector<byoc::BackendChoice> will_place(const CompileOptions& options) {
                                                : std::vector<byoc::BackendChoice>();
 }
 
+void add_runtime_operators(const CompileOptions& options,
+                           std::vector<byoc::BackendChoice>& choices) {
+  const bool on_gpu = !is_on_host(compute_space(options.targets));
+  choices.push_back({&runtime_operators(on_gpu), host_target(options.targets)});
+}
+
 // Is there a target for the machine that the back end's code runs on? Without any, it is the CPU.
 bool has_machine(const std::vector<Target>& targets, DeviceType device) {
   return device == DeviceType::kCpu ||
@@ -170,6 +176,22 @@ std::vector<std::string> desired_layouts(const CompileOptions& options) {
   return desired;
 }
 
+std::vector<std::vector<std::string>> layouts_by_back_end(const CompileOptions& options) {
+  std::vector<std::vector<std::string>> all;
+  for (const auto& [backend, target] : will_place(options)) {
+    std::vector<std::string> layouts = backend->layouts(target);
+    const bool is_new = std::find(all.begin(), all.end(), layouts) == all.end();
+    if (!layouts.empty() && is_new) all.push_back(std::move(layouts));
+  }
+  return all;
+}
+
+std::vector<byoc::BackendChoice> placing_choices(const CompileOptions& options) {
+  std::vector<byoc::BackendChoice> choices = will_place(options);
+  add_runtime_operators(options, choices);
+  return choices;
+}
+
 bool multiplies_integers(const CompileOptions& options) {
   return std::ranges::any_of(capabilities_of(options), &byoc::Capabilities::int8_products);
 }
@@ -215,8 +237,7 @@ Result<Partitioned> partition_module(Module module, const CompileOptions& option
     return fail(std::move(parts.unmeasurable));
   }
   for (const byoc::BackendChoice& c : parts.choices) parts.tried.emplace_back(c.backend->name());
-  const bool on_gpu = !is_on_host(compute_space(options.targets));
-  parts.choices.push_back({&runtime_operators(on_gpu), host_target(options.targets)});
+  add_runtime_operators(options, parts.choices);
   TESSERA_TRY(module, ops::infer_types(std::move(module)));
   byoc::CompileContext context{toolchain, options.jobs, options.strict, {}};
   TESSERA_TRY(byoc::Adopted given, byoc::adopt_compiler_functions(

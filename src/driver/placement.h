@@ -34,6 +34,10 @@ const byoc::BackendChoice* find_choice(std::string_view name,
 // The layouts that the back ends of options.targets need, for each operator those of the first that
 // names one: `desired` of convert-layout.
 std::vector<std::string> desired_layouts(const CompileOptions& options);
+// The same of each back end for itself, those that differ, in their order.
+std::vector<std::vector<std::string>> layouts_by_back_end(const CompileOptions& options);
+// Those that will place, with whoever takes operators that are no loops.
+std::vector<byoc::BackendChoice> placing_choices(const CompileOptions& options);
 // Does one declare int8_products (byoc::Capabilities), which convert-quantized-products makes?
 bool multiplies_integers(const CompileOptions& options);
 // Does one declare widened_products?

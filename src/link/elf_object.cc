@@ -74,7 +74,8 @@ class Writer {
 
   void add_data(const DataSection& section) {
     const bool reserves = section.content.empty();
-    const Elf64_Xword flags = SHF_ALLOC | (section.is_large ? kLargeFlag : 0);
+    const Elf64_Xword flags =
+        SHF_ALLOC | (section.is_large ? kLargeFlag : 0) | (section.is_written ? SHF_WRITE : 0);
     Elf64_Shdr h =
         header(section.section, reserves ? SHT_NOBITS : SHT_PROGBITS, flags, section.align_bytes);
     if (reserves) {

@@ -17,6 +17,7 @@ struct DataSection {
   std::string content;  // empty: a section that only reserves reserved_bytes
   std::uint64_t reserved_bytes = 0;
   bool is_large = false;     // may lie more than 2 GB from the code (SHF_X86_64_LARGE)
+  bool is_written = false;   // else read-only
   bool is_exported = false;  // else hidden: visible to the other objects of the library only
 };
 

@@ -40,6 +40,7 @@ Result<Hash128> input_hash(const LinkInput& input, const std::vector<std::string
     text += fmt::format("@{}", piece.offset);
     add(piece.blob->hash());
   }
+  text += input.shared_weights.path;
   return hash_text(text);
 }
 
@@ -53,7 +54,8 @@ std::string linker_flag() {
 // A model's runtime is taken whole, for what it exports; other archives give what is called.
 std::vector<std::string> link_command(const Toolchain& toolchain, const Hash128& build_id,
                                       const std::string& name, const std::string& whole,
-                                      const std::vector<std::string>& files) {
+                                      const std::vector<std::string>& files,
+                                      const SharedWeights& shared) {
   std::vector<std::string> command = toolchain.compiler().command;
   const auto add = [&](std::initializer_list<const char*> words) {
     command.insert(command.end(), words.begin(), words.end());
@@ -65,6 +67,9 @@ std::vector<std::string> link_command(const Toolchain& toolchain, const Hash128&
   command.push_back("-Wl,--build-id=0x" + build_id.hex());
   // Not by -Wl, which a comma in the name would end.
   if (!name.empty()) command.insert(command.end(), {"-Xlinker", "-soname=" + name});
+  if (!shared.path.empty()) {
+    command.push_back(std::string("-Wl,--undefined=") + kMapsSharedWeights);
+  }
   add({"-o", "library.so"});
   if (!whole.empty()) {
     command.insert(command.end(), {"-Wl,--whole-archive", whole, "-Wl,--no-whole-archive"});
@@ -96,6 +101,10 @@ FileResult<std::vector<std::string>> write_inputs(const LinkInput& input,
   }
   if (input.weights_bytes > 0) {
     TESSERA_TRY_VOID(put("weights.o", make_elf_object({weights_placeholder()})));
+  }
+  if (!input.shared_weights.path.empty()) {
+    TESSERA_TRY_VOID(
+        put("weights.o", make_elf_object(shared_weights_sections(input.shared_weights))));
   }
   if (!input.vendor_folders.empty()) {
     TESSERA_TRY_VOID(put("folders.o", make_elf_object({vendor_folders(input.vendor_folders)})));
@@ -138,8 +147,9 @@ Result<std::string> link_image(const Toolchain& toolchain, const LinkInput& inpu
                                const std::string& name) {
   TESSERA_TRY(const std::string runtime, toolchain.support_files().archive("runtime"));
   std::vector<std::string> archives;
-  for (const std::string& name :
-       std::set(input.runtime_archives.begin(), input.runtime_archives.end())) {
+  std::set<std::string> of_runtime(input.runtime_archives.begin(), input.runtime_archives.end());
+  if (!input.shared_weights.path.empty()) of_runtime.insert("shared_weights");
+  for (const std::string& name : of_runtime) {
     if (name == "runtime") continue;
     TESSERA_TRY(std::string path, toolchain.support_files().archive(name));
     archives.push_back(std::move(path));
@@ -155,7 +165,8 @@ Result<std::string> link_image(const Toolchain& toolchain, const LinkInput& inpu
   files->insert(files->end(), archives.begin(), archives.end());
   if (!input.is_model) files->push_back(runtime);
   const std::string whole = input.is_model ? runtime : "";
-  TESSERA_TRY_VOID(run_linker(link_command(toolchain, build_id, name, whole, *files), folder));
+  TESSERA_TRY_VOID(run_linker(
+      link_command(toolchain, build_id, name, whole, *files, input.shared_weights), folder));
   auto image = read_file(folder.file("library.so"));
   if (!image) return cannot_write(image.error(), kMakeRoomForTemporaries);
   return *std::move(image);

@@ -20,6 +20,8 @@ struct LinkInput {
   std::vector<std::string> cuda_libraries;    // files of the toolkit: "libcudart_static.a"
   std::vector<WeightPiece> weights;
   std::uint64_t weights_bytes = 0;
+  // In place of those: this file is mapped when the library is loaded.
+  SharedWeights shared_weights = {};
   // Where this machine has the vendor libraries. The library notes it, and looks there last; its
   // build id does not depend on it.
   std::vector<std::string> vendor_folders;

@@ -123,6 +123,36 @@ TEST_F(LinkTest, LibraryRunsWithItsWeights) {
   }
 }
 
+// Many libraries, one file with weights; without it a library is no use, and says so.
+TEST_F(LinkTest, LibrariesShareAFileOfWeights) {
+  Toolchain tools = toolchain();
+  for (const std::uint64_t bytes : {1ull, 4096ull - 64, 5'000'000ull}) {
+    LinkInput input = scale_input(tools, bytes);
+    std::string content;
+    for (const WeightPiece& piece : input.weights) {
+      content.resize(piece.offset);
+      content.append(reinterpret_cast<const char*>(piece.blob->bytes().data()),
+                     piece.blob->size_bytes());
+    }
+    const std::string file = path(fmt::format("weights_{}", bytes).c_str());
+    ASSERT_TRUE(write_atomically(file, content));
+    input.shared_weights = {file, input.weights_bytes};
+    input.weights.clear();
+    input.weights_bytes = 0;
+    for (const char* name : {"one", "two"}) {
+      const std::string library = path(fmt::format("{}_{}.so", name, bytes).c_str());
+      const auto linked = link_library(tools, input, library);
+      ASSERT_TRUE(linked) << text_of(linked.error());
+      EXPECT_LT(std::filesystem::file_size(library), 2'000'000u);
+      expect_scale_runs(library, static_cast<std::int64_t>(bytes));
+    }
+    std::filesystem::remove(file);
+    const std::string late = path(fmt::format("late_{}.so", bytes).c_str());
+    ASSERT_TRUE(link_library(tools, input, late));
+    EXPECT_DEATH(dlopen(late.c_str(), RTLD_NOW | RTLD_LOCAL), "cannot map the weights in ");
+  }
+}
+
 TEST_F(LinkTest, NeedsAndExportsWhatItMay) {
   Toolchain tools = toolchain();
   ASSERT_TRUE(link_library(tools, scale_input(tools, 5), path("m.so")));

@@ -70,6 +70,26 @@ DataSection weights_placeholder() {
           .is_large = true};
 }
 
+std::vector<DataSection> shared_weights_sections(const SharedWeights& weights) {
+  const std::uint64_t pages = (weights.bytes + kWeightsAlignBytes - 1) / kWeightsAlignBytes;
+  std::string bytes(sizeof weights.bytes, '\0');
+  write(bytes, 0, weights.bytes);
+  return {{.section = ".lbss",
+           .symbol = "tessera_weights",
+           .align_bytes = kWeightsAlignBytes,
+           .content = {},
+           .reserved_bytes = pages * kWeightsAlignBytes,
+           .is_large = true,
+           .is_written = true},
+          {.section = ".rodata.tessera.shared.bytes",
+           .symbol = "tessera_shared_weights_bytes",
+           .align_bytes = sizeof weights.bytes,
+           .content = bytes},
+          {.section = ".rodata.tessera.shared.file",
+           .symbol = "tessera_shared_weights_file",
+           .content = weights.path + '\0'}};
+}
+
 Result<std::uint64_t> make_room_for_weights(std::string& library, std::uint64_t bytes) {
   const auto elf = read<Elf64_Ehdr>(library, 0);
   const int index = last_segment(library, elf);

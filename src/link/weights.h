@@ -26,6 +26,16 @@ inline constexpr std::uint64_t kWeightsAlignBytes = 4096;
 // The section that takes the weights' place for the linker; its symbol is `tessera_weights`.
 DataSection weights_placeholder();
 
+// Weights in a file of their own, which must stay where it is: many libraries can map it.
+struct SharedWeights {
+  std::string path;  // "": there are none
+  std::uint64_t bytes = 0;
+};
+// Room for them, as `tessera_weights`, and what the runtime's archive `shared_weights` maps there.
+std::vector<DataSection> shared_weights_sections(const SharedWeights& weights);
+// What the linker must be asked for, to have that archive's object.
+inline constexpr const char* kMapsSharedWeights = "tessera_map_shared_weights";
+
 // Turns the linker's output into a library whose weights segment has `bytes` bytes, without these.
 // Gives where in the file they belong; at or after the end of `library`.
 Result<std::uint64_t> make_room_for_weights(std::string& library, std::uint64_t bytes);

@@ -180,6 +180,12 @@ class Ccompiler final : public byoc::Backend {
     return check_composite(composite);
   }
 
+  // It computes none itself; how layouts become part of a plan can be seen by it.
+  std::vector<std::string> layouts(const Target& target) const override {
+    const std::string& layout = target.get_string("layout");
+    return layout.empty() ? std::vector<std::string>() : std::vector{layout};
+  }
+
   Result<CompileOutcome> compile(Module module, const Target& target,
                                  CompileContext& context) const override {
     Artifact artifact;
