@@ -17,13 +17,15 @@
 #include "support/termination.h"
 #include "tools/command.h"
 #include "tools/standard_error.h"
+#include "tools/work.h"
 
 namespace tessera::tools {
 namespace {
 
-constexpr AddCommand kCommands[] = {
-    add_compile,      add_check, add_tune, add_records,  add_run,     add_bench,      add_inspect,
-    add_export_relay, add_opt,   add_diff, add_backends, add_explain, add_completion, add_measure};
+constexpr AddCommand kCommands[] = {add_compile,    add_check,   add_tune,     add_records,
+                                    add_run,        add_bench,   add_inspect,  add_export_relay,
+                                    add_opt,        add_diff,    add_backends, add_explain,
+                                    add_completion, add_measure, add_work};
 
 constexpr const char* kEnvironment =
     "Environment:\n"

@@ -2,21 +2,13 @@
 #include "link/support_files.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "support/files.h"
+#include "support/installation.h"
 
 namespace tessera::link {
 namespace {
-
-std::string default_root() {
-  const char* set = std::getenv("TESSERA_ROOT");
-  if (set != nullptr && *set != '\0') return set;
-  std::error_code ignored;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  return self.parent_path().parent_path().string();
-}
 
 Result<std::string> existing(std::string path, const char* why) {
   std::error_code ignored;
@@ -29,7 +21,7 @@ Result<std::string> existing(std::string path, const char* why) {
 
 Result<SupportFiles> SupportFiles::find(const std::string& root) {
   SupportFiles files;
-  files.root_ = root.empty() ? default_root() : root;
+  files.root_ = root.empty() ? installation_root() : root;
   // Named before the folder is looked into: a wrong root gives a message that names a file.
   std::vector<std::string> headers = {files.root_ + "/include/tessera/model.h",
                                       files.root_ + "/lib/tessera/include/runtime/program.h"};
@@ -63,7 +55,8 @@ Result<std::string> SupportFiles::archive(const std::string& name) const {
 }
 
 Result<std::string> SupportFiles::command() const {
-  return existing(root_ + "/bin/tessera", "it measures what candidates take");
+  return existing(command_below(root_),
+                  "it measures what candidates take, and compiles for back ends that may crash");
 }
 
 }  // namespace tessera::link

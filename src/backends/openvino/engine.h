@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph, compiled and exported by OpenVINO. That is done in a process of its own for each: what
-// is exported has the numbers of all nodes that a process ever made in it, and shall be the same
-// whatever was compiled before; and a graph that crashes the library, or hangs in it, costs itself.
+// A graph, compiled and exported by OpenVINO. That is done by a process for each, which begins with
+// nothing of this one: what is exported has the numbers of all nodes that a process ever made in
+// it, and shall be the same whatever was compiled before; and a graph that crashes the library, or
+// hangs in it, costs itself, whatever threads and locks this process has.
 #pragma once
 
 #include <functional>
@@ -14,11 +15,21 @@ namespace tessera::backends::openvino {
 
 using WriteGraph = std::function<Expected<void, relay::Refusal>(IrWriter&)>;
 
+// Who works.
+struct ExportProcess {
+  std::string command;  // `tessera`
+  // Large models are compiled in some ten seconds.
+  double silence_limit_s = 600;
+};
+
 // The payload of a runtime module, as runtime/call_site.cc reads it, of a graph with parameters of
-// these types. The graph is written in the other process, too, whose memory takes the constants.
-// What is exported is imported there again, and must compute the same (export_check.h). Needs the
-// library.
-Expected<std::string, relay::Refusal> compile_graph(const WriteGraph& write,
+// these types. It goes to the other process in files, constants too. What is exported is imported
+// there again, and must compute the same (export_check.h). Needs the library.
+Expected<std::string, relay::Refusal> compile_graph(const ExportProcess& process,
+                                                    const WriteGraph& write,
                                                     const std::vector<Type>& parameters);
+
+// In the other process.
+void export_graph(const std::string& folder);
 
 }  // namespace tessera::backends::openvino

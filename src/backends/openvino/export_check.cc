@@ -23,7 +23,8 @@ std::int64_t size_of(const Dim& size) {
 Tensor made_up(const Type& type, std::mt19937& random) {
   std::vector<std::int64_t> shape;
   std::int64_t count = 1;
-  for (const Dim& d : type.shape()) count *= shape.emplace_back(size_of(d));
+  const Type made = made_up_type(type);
+  for (const Dim& d : made.shape()) count *= shape.emplace_back(*d.as_constant());
   if (type.dtype() != kFloat32) {
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(count), 0);  // indices of anything
     for (std::int64_t& n : numbers) n = type.dtype() == kBool ? random() % 2 : 0;
@@ -103,6 +104,12 @@ bool is_same(const Output& a, const Output& b) {
 }
 
 }  // namespace
+
+Type made_up_type(const Type& type) {
+  Shape shape;
+  for (const Dim& d : type.shape()) shape.emplace_back(size_of(d));
+  return tensor_type(std::move(shape), type.dtype());
+}
 
 std::vector<Tensor> made_up_inputs(const std::vector<Type>& types) {
   std::mt19937 random(1);

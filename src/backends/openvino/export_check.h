@@ -17,7 +17,9 @@ enum class Agreement : std::uint8_t {
   kUnknown,  // the compiled model does not run with what was made up
 };
 
-// Random tensors of these types; sizes that are open are small.
+// The same type with sizes that are numbers: those that are open are small.
+Type made_up_type(const Type& type);
+// Random tensors of these types, made so.
 std::vector<Tensor> made_up_inputs(const std::vector<Type>& types);
 
 // Imports `exported` and runs both.

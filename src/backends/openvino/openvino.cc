@@ -5,6 +5,7 @@
 #include "backends/openvino/library_handle.h"
 #include "backends/openvino/region_graph.h"
 #include "byoc/compiler_functions.h"
+#include "support/installation.h"
 
 namespace tessera::backends {
 namespace openvino {
@@ -50,13 +51,15 @@ Artifact artifact_of(const std::string& symbol, std::string payload) {
   return out;
 }
 
-Expected<std::string, Refusal> payload_of(const relay::Function& region, const Module& module) {
+Expected<std::string, Refusal> payload_of(const ExportProcess& process,
+                                          const relay::Function& region, const Module& module) {
   std::vector<Type> parameters;
   for (const relay::NodeId param : region.params()) {
     for (Type& tensor : flatten(region.type(param))) parameters.push_back(std::move(tensor));
   }
-  return compile_graph([&](IrWriter& out) { return write_region(region, module.constants, out); },
-                       parameters);
+  return compile_graph(
+      process, [&](IrWriter& out) { return write_region(region, module.constants, out); },
+      parameters);
 }
 
 class Openvino final : public byoc::Backend {
@@ -100,9 +103,10 @@ class Openvino final : public byoc::Backend {
           error(Code::kBackendMissing, {}, "back end `openvino`: {}", compiler_library_error()));
     }
     CompileOutcome out;
+    const ExportProcess process{command_below(installation_root())};
     for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
       const relay::Function& region = module.functions.at(symbol);
-      auto payload = payload_of(region, module);
+      auto payload = payload_of(process, region, module);
       if (!payload) {
         out.declined.push_back({symbol, error(Code::kBackendFailed, region.location,
                                               "back end `openvino`: {}", payload.error().reason)});
@@ -117,6 +121,8 @@ class Openvino final : public byoc::Backend {
 
 }  // namespace
 }  // namespace openvino
+
+void openvino_work(const std::string& folder) { openvino::export_graph(folder); }
 
 const byoc::Backend& openvino_backend() {
   static const openvino::Openvino backend;

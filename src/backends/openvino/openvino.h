@@ -8,5 +8,7 @@
 namespace tessera::backends {
 
 const byoc::Backend& openvino_backend();
+// In the process that has a region compiled (engine.h).
+void openvino_work(const std::string& folder);
 
 }  // namespace tessera::backends

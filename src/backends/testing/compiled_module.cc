@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/testing/compiled_module.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <stdexcept>
@@ -55,8 +56,11 @@ void write(const std::string& path, const std::string& bytes) {
 }  // namespace
 
 Toolchain& test_toolchain() {
-  static link::Toolchain toolchain =
-      expect(link::Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = "", .jobs = 1}));
+  static link::Toolchain toolchain = [] {
+    ::setenv("TESSERA_ROOT", TESSERA_BUILD_DIR, 0);  // where back ends find the command
+    return expect(
+        link::Toolchain::find({.root = TESSERA_BUILD_DIR, .cache_folder = "", .jobs = 1}));
+  }();
   return toolchain;
 }
 

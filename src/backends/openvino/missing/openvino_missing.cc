@@ -6,6 +6,8 @@ namespace tessera::backends {
 // Declared here as in backends/openvino/openvino.h, which belongs to the other library of this
 // name.
 const byoc::Backend& openvino_backend();
+void openvino_work(const std::string& folder);
+void openvino_work(const std::string&) {}
 const byoc::Backend& openvino_backend() {
   static const byoc::MissingBackend backend(
       "openvino",
