@@ -106,7 +106,7 @@ class Folder {
   static bool is_foldable(const relay::Operator& op) {
     return op.eval != nullptr && !op.has_effect && op.name != "nn.dropout" &&
            op.name != "device_copy" && op.name != "qnn.dequantize_blocks" &&
-           op.name != "qnn.unpack_blocks";
+           op.name != "qnn.unpack_blocks" && op.name != "qnn.unpack_fragments";
   }
   // Answered by the type alone, whatever the operand is.
   static bool is_shape_query(const relay::Operator& op) {

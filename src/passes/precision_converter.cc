@@ -104,10 +104,10 @@ class Converter {
     return fresh;
   }
 
-  std::vector<NodeId> read_operands(Copier& c, NodeId id, bool want) {
+  std::vector<NodeId> read_operands(Copier& c, NodeId id, bool want, std::size_t count = SIZE_MAX) {
     std::vector<NodeId> operands;
     for (const NodeId o : f_.operands(id)) {
-      operands.push_back(read(c, o, want, f_[id].region));
+      operands.push_back(read(c, o, want && operands.size() < count, f_[id].region));
     }
     return operands;
   }
@@ -185,7 +185,8 @@ class Converter {
     if (conversion == Conversion::kResult) {
       return cast(c, c.copy(id, read_operands(c, id, false)), converted(type));
     }
-    const std::vector<NodeId> operands = read_operands(c, id, true);
+    const std::size_t count = conversion == Conversion::kFirst ? 1 : SIZE_MAX;
+    const std::vector<NodeId> operands = read_operands(c, id, true, count);
     if (call.op->name == "cast" && c.builder().peek().type(operands[0]) == type) {
       return operands[0];
     }

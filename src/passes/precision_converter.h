@@ -17,6 +17,7 @@ enum class Conversion : std::uint8_t {
   kFollows,  // it takes its operands as they come
   kWhole,    // it reads and makes the other type
   kResult,   // it computes in what it did, and its result goes on in the other type
+  kFirst,    // as kWhole, but its operands after the first stay as they are
 };
 
 struct ConversionPlan {

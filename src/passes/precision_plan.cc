@@ -54,12 +54,16 @@ class Planner {
            f_.as<relay::Let>(id) != nullptr;
   }
 
+  static bool is_low(PrecisionRule::Kind rule) {
+    return rule == PrecisionRule::kLow || rule == PrecisionRule::kLowRows;
+  }
+
   // Values that a product reads, through what moves data only.
   void find_rounded(NodeId id) {
     const relay::Operator* op = f_.op(id);
     const bool passes_on =
         is_transparent(id) || (op != nullptr && op->pattern == relay::OpPattern::kInjective);
-    const bool is_product = op != nullptr && precision_rule(*op).kind == PrecisionRule::kLow;
+    const bool is_product = op != nullptr && is_low(precision_rule(*op).kind);
     if (!is_product && !(passes_on && rounded_[id.index()])) return;
     for (const NodeId o : f_.operands(id)) rounded_[o.index()] = true;
   }
@@ -118,12 +122,15 @@ class Planner {
     const Type& type = f_.type(id);
     if (!type.is_tensor() || type.dtype() != kInt32) return false;
     const auto operands = f_.operands(id);
-    return precision_rule(*f_.op(id)).kind == PrecisionRule::kLow ||
+    return is_low(precision_rule(*f_.op(id)).kind) ||
            std::ranges::any_of(operands, [&](NodeId o) { return sums_[o.index()]; });
   }
 
   Form call_form(NodeId id, bool makes_float32) {
     const PrecisionRule::Kind rule = precision_rule(*f_.op(id)).kind;
+    if (rule == PrecisionRule::kLowRows) {
+      return f_.type(f_.operands(id)[0]).dtype() == kFloat32 ? Form::kLow : Form::kFloat32;
+    }
     // A model that widens on its own knows why; functions as operands belong to someone else.
     const auto is_other = [](const Type& t) {
       return t.is_function() || (t.is_tensor() && t.dtype().is_float() && t.dtype() != kFloat32);

@@ -15,6 +15,7 @@ struct PrecisionRule {
     kLow,            // in the 16-bit type: products, which are what it is for
     kFloat32,        // in float32, and so is what follows it
     kFloat32Inside,  // in float32, but its result is bounded and goes on as what the operand was
+    kLowRows,        // as kLow, but of its operands the first alone: the matrix has scales
   };
   std::string_view op;
   Kind kind = kFollows;

@@ -33,9 +33,10 @@ ConversionPlan conversion_plan(const relay::Function& f, const PrecisionRequest&
   for (std::size_t i = 0; i < f.num_nodes(); ++i) {
     if (computed[i] == Precision::kEither) plan.calls[i] = Conversion::kFollows;
     if (computed[i] != Precision::kLow) continue;
-    const bool inside =
-        precision_rule(*f.op(relay::NodeId(i))).kind == PrecisionRule::kFloat32Inside;
-    plan.calls[i] = inside ? Conversion::kResult : Conversion::kWhole;
+    const PrecisionRule::Kind rule = precision_rule(*f.op(relay::NodeId(i))).kind;
+    plan.calls[i] = rule == PrecisionRule::kFloat32Inside ? Conversion::kResult
+                    : rule == PrecisionRule::kLowRows     ? Conversion::kFirst
+                                                          : Conversion::kWhole;
   }
   return plan;
 }

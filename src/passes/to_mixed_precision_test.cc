@@ -228,7 +228,8 @@ TEST(NarrowConstant, RoundsOnceAndKeepsBounds) {
 TEST(PrecisionRules, NameOperatorsAndSayWhy) {
   for (const PrecisionRule& rule : precision_rules()) {
     EXPECT_NE(ops::operators().find(rule.op), nullptr) << rule.op;
-    EXPECT_EQ(rule.reason.empty(), rule.kind == PrecisionRule::kLow) << rule.op;
+    const bool is_low = rule.kind == PrecisionRule::kLow || rule.kind == PrecisionRule::kLowRows;
+    EXPECT_EQ(rule.reason.empty(), is_low) << rule.op;
     EXPECT_EQ(precision_rule(ops::op(rule.op)).kind, rule.kind);
   }
   EXPECT_EQ(precision_rule(ops::op("add")).kind, PrecisionRule::kFollows);

@@ -4,6 +4,8 @@
 // block is whole.
 //   weight: int32[tiles, words, 16], scale: F[tiles, blocks, 16], zero_point: G[] or
 //   G[tiles, blocks, 16]; F and G are float32 or bfloat16
+// Or as the threads of a GPU read them (tir/fragments.h), with scales and zero points likewise:
+//   weight: int32[tiles, steps, 128]; F and G may be float16, too
 #pragma once
 
 #include "ops/attrs/quantize.h"
@@ -22,11 +24,19 @@ inline std::int64_t words_of_a_block(const BlockColumnsAttrs& p) {
   return p.block_size * p.bits / 32;
 }
 
+enum class WordOrder : std::uint8_t { kColumns, kFragments };
+
 // Checks the operands from `first` on: blocks of columns with so many terms.
 Result<void> expect_block_columns(const InferArgs& args, const BlockColumnsAttrs& p,
-                                  std::size_t first, const Dim& terms);
+                                  std::size_t first, const Dim& terms,
+                                  WordOrder order = WordOrder::kColumns);
 // The matrix as numbers, [terms, units].
 Elements<double> block_columns(const EvalArgs& args, const BlockColumnsAttrs& p, std::size_t first,
-                               std::int64_t terms);
+                               std::int64_t terms, WordOrder order = WordOrder::kColumns);
+
+// The type of a product with such a matrix, whose first operand are the other one's rows.
+Result<Type> infer_block_product(const InferArgs& args, WordOrder order);
+std::vector<Tensor> eval_block_product(const EvalArgs& args, WordOrder order);
+double block_product_flops(const CostArgs& args);
 
 }  // namespace tessera::ops

@@ -6,36 +6,6 @@ namespace {
 
 constexpr std::size_t kWeight = 1;  // the first operand of the matrix
 
-Result<Type> infer_dense_blocks(const InferArgs& args) {
-  const auto p = relay::read_attrs<BlockColumnsAttrs>(args.attrs);
-  TESSERA_TRY_VOID(expect_float(args, 0));
-  TESSERA_TRY_VOID(expect_min_rank(args, 0, 1));
-  Shape shape = args.operands[0].shape();
-  TESSERA_TRY_VOID(expect_block_columns(args, p, kWeight, shape.back()));
-  if (p.terms != 0) {
-    TESSERA_TRY_VOID(agreed(args, shape.back(), Dim(p.terms), "contraction sizes"));
-  }
-  shape.back() = Dim(p.units);
-  return tensor_type(std::move(shape), args.operands[0].dtype());
-}
-
-std::vector<Tensor> eval_dense_blocks(const EvalArgs& args) {
-  const auto p = relay::read_attrs<BlockColumnsAttrs>(args.attrs);
-  const std::int64_t terms = args.operands[0].shape.back();
-  const Elements<double> x = values_of<double>(args.operands[0]);
-  const Elements<double> w = block_columns(args, p, kWeight, terms);
-  Elements<double> out;
-  const std::int64_t count = count_of(static_shape(args.result));
-  for (std::int64_t i = 0; i < count; ++i) {
-    double sum = 0;
-    for (std::int64_t k = 0; k < terms; ++k) {
-      sum += x[i / p.units * terms + k] * w[k * p.units + i % p.units];
-    }
-    out.push_back(sum);
-  }
-  return {tensor_of(args.result, out)};
-}
-
 // Element k of the data in float32; after the last one there are zeros for the rest of a block.
 Expr element_of(const ComputeArgs& args, const BlockColumnsAttrs& p, Indices at) {
   const TensorExpr& data = args.operands[0];
@@ -126,11 +96,6 @@ Definitions compute_dense_blocks(const ComputeArgs& args) {
   });
 }
 
-double dense_blocks_flops(const CostArgs& args) {
-  const Dim& terms = args.operands[0].shape().back();
-  return 2 * element_count(args.result) * static_cast<double>(terms.as_constant().value_or(1));
-}
-
 }  // namespace
 
 constexpr Operator kDenseBlocks{
@@ -147,10 +112,10 @@ constexpr Operator kDenseBlocks{
     .operands = {"data", "weight", "scale", "zero_point"},
     .attrs = relay::attr_schema<BlockColumnsAttrs>,
     .pattern = OpPattern::kOutFusable,
-    .infer = infer_dense_blocks,
-    .eval = eval_dense_blocks,
+    .infer = [](const InferArgs& args) { return infer_block_product(args, WordOrder::kColumns); },
+    .eval = [](const EvalArgs& args) { return eval_block_product(args, WordOrder::kColumns); },
     .compute = compute_dense_blocks,
-    .flops = dense_blocks_flops,
+    .flops = block_product_flops,
     .samples =
         {"qnn.dense_blocks(float32[1,64], int32[1,8,16]{-2147483648..2147483647}, float32[1,2,16], "
          "float32[]=8, units=9)",
