@@ -370,4 +370,6 @@ int32_t launch(const tessera_call* call, const char* name, void (*kernel)(P...),
 
 }  // namespace tk
 
+#include "tessera/few_rows.cuh"
+
 #endif  // TESSERA_KERNEL_CUDA_CUH_

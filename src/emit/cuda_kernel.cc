@@ -196,21 +196,29 @@ void CudaWriter::launch(const tir::For& n) {
   TESSERA_CHECK(tir::is_int(n.min, 0), "a launch begins at 0");
   team_ = n.loop != ForKind::kGrid;
   warps_ = n.loop == ForKind::kWarps;
-  const int threads = n.loop == ForKind::kGrid ? tir::kGridThreads
-                      : warps_                 ? tir::kWarpThreads * tir::kWarpsOfBlock
-                                               : tir::block_threads(n.body);
+  scope_.bounds.set_loop(n.var, n.min, n.extent);
+  find_few_rows(n);
+  const int threads = few_rows_                  ? tir::kMaxTeamThreads
+                      : n.loop == ForKind::kGrid ? tir::kGridThreads
+                      : warps_                   ? tir::kWarpThreads * tir::kWarpsOfBlock
+                                                 : tir::block_threads(n.body);
   team_size_ = warps_ ? tir::kWarpThreads : team_ ? threads : 1;
   block_ = source("tk::block<{}>", threads);
   index_ = index_type(n);
   scope_.has_half_functions = holds_half_floats(n);
-  scope_.bounds.set_loop(n.var, n.min, n.extent);
   const Source name = source("{}_launch{}", symbol_, num_launches_++);
   Source arguments, inputs;
   const Source formal = parameters(n, arguments, inputs);
   line("extern \"C\" __global__ void __launch_bounds__({}) {}(\n    {}) {{", threads, name, formal);
   indent_ += 2;
-  line("tk::wait_for_inputs({});", inputs);
-  first_line(n, threads);
+  if (few_rows_) {  // the matrix is on its way while the kernel before this one ends
+    first_line(n, threads);
+    line("{}.prefetch<{}>();", few_rows_matrix(), few_rows_->columns());
+    line("tk::wait_for_inputs({});", inputs);
+  } else {
+    line("tk::wait_for_inputs({});", inputs);
+    first_line(n, threads);
+  }
   stmt(n.body);
   close();
   scope_.names.forget(n.var.get());

@@ -151,7 +151,9 @@ INSTANTIATE_TEST_SUITE_P(Goldens, CudaKernelTest,
                                            "device_take", "device_dense_bias_gelu",
                                            "device_conv2d_of_padded", "device_transpose_in_vectors",
                                            "device_depthwise_bias_relu", "device_grouped_conv2d",
-                                           "device_global_mean"),
+                                           "device_global_mean", "device_few_rows",
+                                           "device_few_rows_bias_gelu", "device_few_rows_open",
+                                           "device_few_rows_plain"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

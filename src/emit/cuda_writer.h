@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "emit/kernel_expr.h"
 #include "emit/source_text.h"
+#include "tir/few_rows.h"
 #include "tir/prim_func.h"
 
 namespace tessera::emit {
@@ -41,6 +43,10 @@ class CudaWriter : SourceText {
   void vectorized_loop(const tir::For& n);
   void thread_loop(const tir::For& n);
   void thread_body(const tir::For& n, const tir::Stmt& body);
+  // Products of few rows are calls of tessera/few_rows.cuh (emit/cuda_few_rows.cc).
+  void find_few_rows(const tir::For& launch);
+  Source few_rows_matrix();
+  void few_rows_sums();
   void let(const tir::LetStmt& n);
   void allocate(const tir::Allocate& n);
   void view(const tir::View& n);
@@ -59,10 +65,12 @@ class CudaWriter : SourceText {
   std::deque<tir::Expr> made_vars_;
   int num_launches_ = 0;
   // What belongs to the launch that is being written.
-  Source index_;                                          // type of loop variables
-  bool team_ = false, warps_ = false;                     // at the level of a team; of a warp
-  int team_size_ = 1;                                     // threads
-  Source block_;                                          // `tk::block<256>`
+  Source index_;                             // type of loop variables
+  bool team_ = false, warps_ = false;        // at the level of a team; of a warp
+  int team_size_ = 1;                        // threads
+  Source block_;                             // `tk::block<256>`
+  const tir::For* few_rows_loop_ = nullptr;  // that is such a call
+  std::optional<tir::FewRowsSums> few_rows_;
   std::map<const tir::BufferNode*, tir::Buffer> shares_;  // what each thread holds a part of
   std::map<const tir::Require*, Source> reports_;         // the parameters that conditions use
 };

@@ -66,6 +66,9 @@ class DeviceScheduler final : public KernelScheduler {
 
  private:
   std::optional<Contraction> product(std::span<const Stmt> nests) override {
+    if (device_.multiplies_fragments) {
+      if (auto few = device_few_rows(nests, in_.temporaries)) return few;
+    }
     return device_product(nests, in_.temporaries);
   }
 

@@ -16,7 +16,8 @@ namespace tessera::schedule {
 
 // What schedules need to know of a device.
 struct Device {
-  std::int64_t threads = 1 << 16;  // so many keep it busy, where each has some work of its own
+  std::int64_t threads = 1 << 16;    // so many keep it busy, where each has some work of its own
+  bool multiplies_fragments = true;  // it has mma.m16n8k16, of float16 and bfloat16
 };
 
 // A kernel in the canonical form of lower/primitive.h. Its attribute "schedule" says what was done.
@@ -39,6 +40,21 @@ bool runs_along_memory(const Nest& nest, const Reduction& reduction);
 // memory: what matrix products and convolutions are when no back end takes them.
 std::optional<Contraction> device_product(std::span<const tir::Stmt> nests,
                                           const std::vector<tir::Buffer>& temporaries);
+
+// The same of few rows, with a matrix of integers of a few bits or of floats of 16 bits: the matrix
+// is read as fast as memory gives it (tir/few_rows.h).
+std::optional<Contraction> device_few_rows(std::span<const tir::Stmt> nests,
+                                           const std::vector<tir::Buffer>& temporaries);
+
+// What is made of each result of a product, whose nest `nests` begins with, where nothing else
+// needs it.
+struct DeviceEpilogue {
+  std::vector<tir::Stmt> bodies;  // of as many nests after it
+  bool keeps_target = true;
+};
+DeviceEpilogue device_epilogue(const Nest& nest, const Reduction& reduction,
+                               std::span<const tir::Stmt> nests,
+                               const std::vector<tir::Buffer>& temporaries);
 
 // A sum over windows that no tiles are made for, as a depthwise or grouped convolution is, with
 // what is made of each element: a thread for some neighbours, in registers.

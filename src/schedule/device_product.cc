@@ -202,6 +202,20 @@ bool touches(const Stmt& s, const Buffer& b) {
 
 }  // namespace
 
+DeviceEpilogue device_epilogue(const Nest& nest, const Reduction& r, std::span<const Stmt> nests,
+                               const std::vector<Buffer>& temporaries) {
+  DeviceEpilogue out;
+  const bool temporary =
+      std::find(temporaries.begin(), temporaries.end(), r.target) != temporaries.end();
+  if (temporary && nests.size() > 1) {
+    if (auto next = as_epilogue(nest, r, nests[1])) out.bodies.push_back(*next);
+  }
+  const auto rest = nests.subspan(1 + out.bodies.size());
+  out.keeps_target = !temporary || std::any_of(rest.begin(), rest.end(),
+                                               [&](const Stmt& s) { return touches(s, r.target); });
+  return out;
+}
+
 std::optional<Contraction> device_product(std::span<const Stmt> nests,
                                           const std::vector<Buffer>& temporaries) {
   const Nest nest = peel(nests[0]);
@@ -211,19 +225,9 @@ std::optional<Contraction> device_product(std::span<const Stmt> nests,
   if (!roles) return std::nullopt;
   Contraction out;
   out.summary = "tiles";
-  std::vector<Stmt> epilogue;
-  const bool temporary =
-      std::find(temporaries.begin(), temporaries.end(), r->target) != temporaries.end();
-  if (temporary && nests.size() > 1) {
-    if (auto next = as_epilogue(nest, *r, nests[1])) {
-      epilogue.push_back(*next);
-      out.replaced = 2;
-    }
-  }
-  const auto rest = nests.subspan(out.replaced);
-  const bool kept = !temporary || std::any_of(rest.begin(), rest.end(),
-                                              [&](const Stmt& s) { return touches(s, r->target); });
-  out.nests = {Tiles(*roles, *r, std::move(epilogue), kept).build()};
+  DeviceEpilogue end = device_epilogue(nest, *r, nests, temporaries);
+  out.replaced = 1 + end.bodies.size();
+  out.nests = {Tiles(*roles, *r, std::move(end.bodies), end.keeps_target).build()};
   return out;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/schedule.h"
 
+#include <algorithm>
+#include <charconv>
+
 #include "lower/main.h"
 #include "schedule/constant_maker.h"
 #include "schedule/device.h"
@@ -50,6 +53,17 @@ class HostScheduler final : public KernelScheduler {
   const std::vector<tir::Buffer>& constants_;
 };
 
+Device device_of(const Target& target) {
+  constexpr int kFirstWithFragments = 80;
+  const std::string arch = target.get_string("arch");  // sm_90a
+  Device device;
+  int version = 0;
+  const auto* begin = arch.data() + std::min(arch.size(), std::string_view("sm_").size());
+  std::from_chars(begin, arch.data() + arch.size(), version);
+  device.multiplies_fragments = version == 0 || version >= kFirstWithFragments;
+  return device;
+}
+
 }  // namespace
 
 tir::PrimFunc schedule_kernel(tir::PrimFunc f, const Machine& machine) {
@@ -73,13 +87,14 @@ ScheduledKernel schedule_kernel(tir::PrimFunc f, const Machine& machine,
 Module schedule(Module module, const Target& target) {
   const bool on_device = !is_on_host(main_memory(target.device()));
   const Machine machine = on_device ? Machine() : machine_of(target);
+  const Device device = on_device ? device_of(target) : Device();
   ConstantMaker maker(module);
   for (auto& [symbol, f] : module.prim_funcs) {
     const auto given = f.attrs.find("schedule");
     if (f.is_host || (given != f.attrs.end() && given->second == "none")) continue;
     const CheckContext context("scheduling `" + symbol + "`");
     if (on_device) {
-      f = schedule_device_kernel(std::move(f));
+      f = schedule_device_kernel(std::move(f), device);
       continue;
     }
     ScheduledKernel scheduled = schedule_kernel(f, machine, maker.constants_of(symbol, f));
