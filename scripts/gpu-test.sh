@@ -15,8 +15,8 @@ cd "$(dirname "$0")/.." || exit 2
 build=$(realpath -m "${TESSERA_BUILD:-build/release}")
 folder=$build/gpu
 tessera=$build/bin/tessera
-shards=(repeat racecheck memcheck synccheck conformance libraries abi python regions-{1..6} zoo
-  fuzz)
+shards=(repeat few_rows racecheck memcheck synccheck conformance libraries abi python
+  regions-{1..6} zoo fuzz)
 seconds=480
 
 [ -d "$build/deps" ] && export LD_LIBRARY_PATH=$build/deps${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -64,6 +64,26 @@ prepare() {
     fi
     rm "$folder/$name.onnx"
   done
+  prepare_few_rows || status=1
+  return $status
+}
+
+# Products of few rows in each type, in generated code.
+few_rows_types=(float32 float16 bfloat16)
+prepare_few_rows() {
+  local status=0 name type
+  for type in "${few_rows_types[@]}"; do
+    for name in few_rows plain; do
+      [ "$folder/$name-$type.so" -nt "$tessera" ] && continue
+      [ -f "$folder/$name.onnx" ] || $python tests/gpu/few_rows.py "$folder" --models || return 1
+      case $type in
+        float32) library $name-$type "$folder/$name.onnx" --target cuda ;;
+        float16) library $name-$type "$folder/$name.onnx" --target cuda --precision fp16 ;;
+        bfloat16) library $name-$type "$folder/$name.onnx" --target cuda --precision bf16 ;;
+      esac || status=1
+    done
+  done
+  rm -f "$folder"/{few_rows,plain}.onnx
   return $status
 }
 
@@ -104,6 +124,7 @@ pack_python() {
 }
 
 repeat() { $python tests/gpu/repeat.py "$folder" "${models[@]}"; }
+few_rows() { $python tests/gpu/few_rows.py "$folder"; }
 
 # One tool of compute-sanitizer over native and CUTLASS's kernels: whole models, and all samples of
 # all operators. A known race is the proof that it works here.
@@ -121,7 +142,7 @@ sanitize() {
     echo "WRONG racecheck does not find a race that is there"
     return 1
   fi
-  for name in native "${models[@]}"; do
+  for name in native "${models[@]}" few_rows-float16; do
     sanitized "$tool" 60 $name "$tessera" run "$folder/$name.so" || status=1
   done
   TESSERA_ROOT=$build sanitized "$tool" 150 samples "$(conformance_test)" \
@@ -233,7 +254,7 @@ fuzz() {
 
 run() {
   case $1 in
-    repeat | conformance | libraries | abi | python | zoo | fuzz) $1 ;;
+    repeat | few_rows | conformance | libraries | abi | python | zoo | fuzz) $1 ;;
     memcheck | racecheck | synccheck) sanitize "$1" ;;
     regions-*) regions "${1#regions-}" ;;
     *) echo "no shard $1: ${shards[*]}"; return 2 ;;
