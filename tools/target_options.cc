@@ -160,7 +160,7 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t,
   command.add_option(
       "--weights", t.options.weights,
       "How weights are stored. lossless: packed, with the same bits when the library is loaded. "
-      "Constant matrices of products, on a CPU: int8 or int4, then :group=32, 64 or 128 and "
+      "Constant matrices of products: int8 or int4, then :group=32, 64 or 128 and "
       "symmetric or asymmetric as wanted (\"int4:group=64,symmetric\"), kept unless named: @first, "
       "@last, @small. With PATTERN= in front for nodes of these names alone, \"*/lm_head*=keep\"; "
       "repeatable, the last that fits decides");
@@ -233,23 +233,6 @@ void add_collage_options(CLI::App& command, ModelOptionTexts& t) {
       ->capture_default_str();
 }
 
-namespace {
-
-Result<void> check_weights(const driver::CompileOptions& options) {
-  TESSERA_TRY(const std::vector<passes::WeightRule> rules,
-              passes::parse_weight_rules(options.weights));
-  const bool is_on_cpu = compute_target(options.targets).device() == DeviceType::kCpu;
-  const auto integers =
-      std::ranges::find_if(rules, [](const auto& rule) { return rule.form.bits > 0; });
-  if (integers == rules.end() || is_on_cpu) return {};
-  return fail(error(Code::kBadOption, {},
-                    "--weights {} is for a CPU: kernels for a GPU do not read such weights yet",
-                    integers->text)
-                  .with_remedy("omit it, or compile for a CPU"));
-}
-
-}  // namespace
-
 Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
   driver::CompileOptions options = texts.options;
   TESSERA_TRY(options.targets, targets_of(texts));
@@ -259,7 +242,7 @@ Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
     if (texts.partition == to_string(partition)) options.partition = partition;
   }
   options.precision = dtype_of(texts.precision);
-  TESSERA_TRY_VOID(check_weights(options));
+  TESSERA_TRY_VOID(passes::parse_weight_rules(options.weights));
   TESSERA_TRY(options.memory.pools, plan::parse_pools(texts.pools));
   TESSERA_TRY_VOID(plan::find_algorithm(options.memory.algorithm));
   TESSERA_TRY_VOID(check_names(texts.require));

@@ -5,6 +5,7 @@
 //   x dequantise(w)  =  dense_blocks(x, w)
 //                    =  if (elements of x <= few rows) { dense_blocks(x, w) } else { x
 //                    dequantise(w) }
+// With `fragments` the words are in the order of a GPU's threads: dense_fragments(x, w).
 #include "ops/attrs/shape.h"
 #include "passes/packed_weight.h"
 #include "passes/pass.h"
@@ -24,19 +25,23 @@ using relay::NodeId;
 struct ConvertBlockProductsOptions {
   // More are multiplied faster by what has them all unpacked.
   std::int64_t most_rows = 128;
+  bool fragments = false;
   static constexpr auto fields =
-      std::tuple{relay::attr("most_rows", &ConvertBlockProductsOptions::most_rows)};
+      std::tuple{relay::attr("most_rows", &ConvertBlockProductsOptions::most_rows),
+                 relay::attr("fragments", &ConvertBlockProductsOptions::fragments)};
 };
 
 class BlockProductConverter {
  public:
   BlockProductConverter(const Function& f, const ConstantPool& pool, const SymbolTable& symbols,
-                        const relay::OperatorTable& operators, std::int64_t most_rows)
+                        const relay::OperatorTable& operators,
+                        const ConvertBlockProductsOptions& options)
       : f_(f),
         pool_(pool),
         symbols_(symbols),
         operators_(operators),
-        most_rows_(most_rows),
+        most_rows_(options.most_rows),
+        order_(options.fragments ? ops::WordOrder::kFragments : ops::WordOrder::kColumns),
         closed_(closed_bodies(f)) {}
 
   Function run() {
@@ -50,9 +55,17 @@ class BlockProductConverter {
   std::optional<RowProduct> described(NodeId id) const {
     std::optional<RowProduct> p = row_product(f_, id);
     if (!p || closed_[f_[id].region.index()] || is_of_many_rows(id)) return std::nullopt;
-    const Type &x = f_.type(p->data), &y = f_.type(id);
-    if (x.dtype() != kFloat32 || y.dtype() != kFloat32) return std::nullopt;
+    const DType x = f_.type(p->data).dtype();
+    if (x != f_.type(id).dtype() || !has_kernels(x)) return std::nullopt;
     return find_matrix(*p) ? p : std::nullopt;
+  }
+
+  bool is_for_gpu() const { return order_ == ops::WordOrder::kFragments; }
+  bool has_kernels(DType dtype) const {
+    return dtype == kFloat32 || (is_for_gpu() && (dtype == kFloat16 || dtype == kBFloat16));
+  }
+  const char* product_name() const {
+    return is_for_gpu() ? "qnn.dense_fragments" : "qnn.dense_blocks";
   }
 
   // In the branch that the pass has made for them.
@@ -61,13 +74,15 @@ class BlockProductConverter {
     const NodeId owner = f_.region(region).owner;
     const auto* choice = owner ? f_.as<relay::If>(owner) : nullptr;
     return choice != nullptr && choice->else_region == region &&
-           is_call_of(f_, f_.region(choice->then_region).result, "qnn.dense_blocks");
+           is_call_of(f_, f_.region(choice->then_region).result, product_name());
   }
 
   bool find_matrix(RowProduct& p) const {
     NodeId id = p.matrix;
-    while (is_call_of(f_, id, "transpose") && f_.type(id).rank() == 2 && is_swap(id)) {
-      p.has_rows_of_terms = !p.has_rows_of_terms;
+    while (f_.type(id).rank() == 2) {
+      const bool is_transposed = is_call_of(f_, id, "transpose") && is_swap(id);
+      if (!is_transposed && !is_call_of(f_, id, "cast")) break;
+      if (is_transposed) p.has_rows_of_terms = !p.has_rows_of_terms;
       id = f_.operands(id)[0];
     }
     if (!is_call_of(f_, id, "qnn.dequantize_blocks") || f_.type(id).rank() != 2) return false;
@@ -92,7 +107,7 @@ class BlockProductConverter {
     const auto attrs =
         relay::read_attrs<ops::DequantizeBlocksAttrs>(f_.as<relay::OpCall>(p.matrix)->attrs);
     return packed_weight({tensor(operands[0]), tensor(operands[1]), tensor(operands[2]), attrs},
-                         p.has_rows_of_terms);
+                         p.has_rows_of_terms, order_);
   }
 
   struct Range {
@@ -132,6 +147,7 @@ class BlockProductConverter {
     FunctionBuilder& b = c.builder();
     const Operands o = {c.map(p->data), b.constant(weight->weight), b.constant(weight->scale),
                         b.constant(weight->zero_point)};
+    const DType dtype = f_.type(p->data).dtype();
     if (rows.max >= 0 && rows.max <= most_rows_) return of_few_rows(c, o, *weight);
     const NodeId elements = call(c, "ndarray_size", {o.data}, {{"dtype", kInt64}});
     const NodeId limit = b.constant(Tensor::scalar(most_rows_ * weight->attrs.terms, kInt64));
@@ -139,7 +155,7 @@ class BlockProductConverter {
     const relay::RegionId few = b.begin_region();
     b.end_region(of_few_rows(c, o, *weight));
     const relay::RegionId many = b.begin_region();
-    b.end_region(of_many_rows(c, o, *weight));
+    b.end_region(of_many_rows(c, o, *weight, dtype));
     return b.if_(condition, few, many);
   }
 
@@ -153,14 +169,15 @@ class BlockProductConverter {
   };
 
   NodeId of_few_rows(Copier& c, const Operands& o, const PackedWeight& w) const {
-    return call(c, "qnn.dense_blocks", {o.data, o.weight, o.scale, o.zero_point},
+    return call(c, product_name(), {o.data, o.weight, o.scale, o.zero_point},
                 relay::write_attrs(w.attrs));
   }
 
   // A product of the same words, so that these are stored once.
-  NodeId of_many_rows(Copier& c, const Operands& o, const PackedWeight& w) const {
-    const NodeId matrix = call(c, "qnn.unpack_blocks", {o.weight, o.scale, o.zero_point},
-                               relay::write_attrs(w.attrs));
+  NodeId of_many_rows(Copier& c, const Operands& o, const PackedWeight& w, DType dtype) const {
+    NodeId matrix = call(c, is_for_gpu() ? "qnn.unpack_fragments" : "qnn.unpack_blocks",
+                         {o.weight, o.scale, o.zero_point}, relay::write_attrs(w.attrs));
+    if (dtype != kFloat32) matrix = call(c, "cast", {matrix}, {{"dtype", dtype}});
     return call(c, "nn.matmul", {o.data, matrix}, {{"units", relay::AttrValue()}});
   }
 
@@ -169,6 +186,7 @@ class BlockProductConverter {
   const SymbolTable& symbols_;
   const relay::OperatorTable& operators_;
   const std::int64_t most_rows_;
+  const ops::WordOrder order_;
   const std::vector<relay::RegionId> closed_;  // by region
 };
 
@@ -176,7 +194,7 @@ Result<Module> run_convert_block_products(Module module, PassContext& context) {
   const auto options = relay::read_attrs<ConvertBlockProductsOptions>(context.options);
   const auto symbols = module.symbols;
   return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool& pool) {
-    return BlockProductConverter(f, pool, symbols, context.operators, options.most_rows).run();
+    return BlockProductConverter(f, pool, symbols, context.operators, options).run();
   });
 }
 

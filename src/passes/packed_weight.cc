@@ -8,7 +8,9 @@
 #include <thread>
 
 #include "ops/records/block_columns.h"
+#include "passes/narrow_constant.h"
 #include "support/jobs.h"
+#include "tir/fragments.h"
 
 namespace tessera::passes {
 namespace {
@@ -55,7 +57,10 @@ struct Encoding {
   std::int64_t offset = 0, bits = 8;
 };
 
-bool fills_words(std::int64_t block_size, std::int64_t bits) { return block_size * bits % 32 == 0; }
+bool fills_words(std::int64_t block_size, std::int64_t bits, ops::WordOrder order) {
+  return order == ops::WordOrder::kFragments ? block_size % tir::kFragmentTerms == 0
+                                             : block_size * bits % 32 == 0;
+}
 
 // Do all bytes hold integers from `low` to `high`?
 bool is_within(const Tensor& data, std::int64_t low, std::int64_t high) {
@@ -67,10 +72,10 @@ bool is_within(const Tensor& data, std::int64_t low, std::int64_t high) {
   });
 }
 
-Encoding encoding_of(const BlockConstants& c, std::int64_t block_size) {
+Encoding encoding_of(const BlockConstants& c, std::int64_t block_size, ops::WordOrder order) {
   if (c.attrs.bits < 8) return {0, c.attrs.bits};
   const bool is_signed = c.data.dtype == kInt8;
-  const bool halves = fills_words(block_size, 4);
+  const bool halves = fills_words(block_size, 4, order);
   if (halves && is_within(c.data, is_signed ? -8 : 0, is_signed ? 7 : 15)) {
     return {is_signed ? 8 : 0, 4};
   }
@@ -127,17 +132,56 @@ Tensor in_blocks(const Tensor& t, bool has_rows_of_terms, DType dtype, const F& 
                 Blob::adopt(in_tiles<T>(columns, blocks, at)));
 }
 
+// All integers in the order of a warp's threads, those after the last column and term 0.
+Tensor fragments_of(const Matrix& matrix, const Encoding& encoding) {
+  const std::int64_t terms = tir::terms_of_a_step(encoding.bits);
+  const std::int64_t steps = (matrix.terms + terms - 1) / terms;
+  const std::int64_t tiles = tiles_of(matrix.columns), size = steps * tir::kFragmentWords;
+  std::vector<std::uint32_t> words(static_cast<std::size_t>(tiles * size));
+  run_jobs(
+      static_cast<std::size_t>(tiles), std::thread::hardware_concurrency(), [&](std::size_t tile) {
+        const std::int64_t first = static_cast<std::int64_t>(tile) * kColumnsOfATile;
+        const std::span own(words.data() + static_cast<std::int64_t>(tile) * size,
+                            static_cast<std::size_t>(size));
+        for (std::int64_t c = 0; c < std::min(kColumnsOfATile, matrix.columns - first); ++c) {
+          for (std::int64_t k = 0; k < matrix.terms; ++k) {
+            const auto place = tir::fragment_place(c, k, encoding.bits);
+            const auto q = static_cast<std::uint32_t>(matrix.at(first + c, k) + encoding.offset);
+            own[static_cast<std::size_t>(place.step * tir::kFragmentWords + place.word)] |=
+                q << place.shift;
+          }
+        }
+      });
+  const auto bytes = std::as_bytes(std::span(words));
+  return Tensor({tiles, steps, tir::kFragmentWords}, kInt32,
+                Blob::adopt(std::vector<std::byte>(bytes.begin(), bytes.end())));
+}
+
+// Does float16 hold it as a number that is not subnormal?
+bool fits_half(float value) {
+  const double size = std::abs(static_cast<double>(value));
+  if (size == 0) return true;
+  return size >= 0x1p-14 && size <= 65504 && tir::round_float(value, kFloat16) == value;
+}
+
 // A number for each block of a column: in half the size where that loses nothing.
-Tensor parameters_of(const Tensor& t, bool has_rows_of_terms, std::int64_t offset) {
+Tensor parameters_of(const Tensor& t, bool has_rows_of_terms, std::int64_t offset,
+                     ops::WordOrder order) {
   constexpr std::uint32_t kLost = 0xffff;
   const auto number = [&](std::int64_t place) {
     return static_cast<float>(element_as_double(t, place) + static_cast<double>(offset));
   };
   const auto bits = [&](std::int64_t place) { return std::bit_cast<std::uint32_t>(number(place)); };
   if (t.is_scalar()) return Tensor::scalar(number(0), kFloat32);
-  bool is_exact = true;
-  for (std::int64_t i = 0; i < t.num_elements(); ++i) is_exact = is_exact && (bits(i) & kLost) == 0;
-  if (!is_exact) return in_blocks<float>(t, has_rows_of_terms, kFloat32, number);
+  bool is_exact = true, is_half = order == ops::WordOrder::kFragments;
+  for (std::int64_t i = 0; i < t.num_elements(); ++i) {
+    is_exact = is_exact && (bits(i) & kLost) == 0;
+    is_half = is_half && fits_half(number(i));
+  }
+  if (!is_exact) {
+    const Tensor wide = in_blocks<float>(t, has_rows_of_terms, kFloat32, number);
+    return is_half ? narrowed(wide, kFloat16) : wide;
+  }
   return in_blocks<std::uint16_t>(t, has_rows_of_terms, kBFloat16, [&](std::int64_t place) {
     return static_cast<std::uint16_t>(bits(place) >> 16);
   });
@@ -152,7 +196,8 @@ bool is_moderate(const Tensor& scale) {
 
 }  // namespace
 
-std::optional<PackedWeight> packed_weight(const BlockConstants& c, bool has_rows_of_terms) {
+std::optional<PackedWeight> packed_weight(const BlockConstants& c, bool has_rows_of_terms,
+                                          ops::WordOrder order) {
   if (c.data.shape.size() != 2 || !is_moderate(c.scale)) return std::nullopt;
   const std::int64_t axis = c.attrs.axis < 0 ? c.attrs.axis + 2 : c.attrs.axis;
   if (axis != (has_rows_of_terms ? 1 : 0)) return std::nullopt;
@@ -161,11 +206,13 @@ std::optional<PackedWeight> packed_weight(const BlockConstants& c, bool has_rows
   const std::int64_t given = c.attrs.block_size;
   const std::int64_t block = given < matrix.terms ? given : round_up(matrix.terms, kWholeBlock);
   const std::int64_t blocks = (matrix.terms + block - 1) / block;
-  const Encoding encoding = encoding_of(c, block);
-  if (!fills_words(block, encoding.bits)) return std::nullopt;
-  return PackedWeight{words_of(matrix, encoding, blocks * block * encoding.bits / 32),
-                      parameters_of(c.scale, has_rows_of_terms, 0),
-                      parameters_of(c.zero_point, has_rows_of_terms, encoding.offset),
+  const Encoding encoding = encoding_of(c, block, order);
+  if (!fills_words(block, encoding.bits, order)) return std::nullopt;
+  return PackedWeight{order == ops::WordOrder::kFragments
+                          ? fragments_of(matrix, encoding)
+                          : words_of(matrix, encoding, blocks * block * encoding.bits / 32),
+                      parameters_of(c.scale, has_rows_of_terms, 0, order),
+                      parameters_of(c.zero_point, has_rows_of_terms, encoding.offset, order),
                       {matrix.columns, block, encoding.bits, matrix.terms}};
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "diagnostics/places.h"
+#include "passes/narrow_constant.h"
 #include "passes/pass.h"
 #include "passes/quantize_blocks.h"
 #include "passes/row_product.h"
@@ -107,8 +108,9 @@ class WeightQuantizer {
 
   // Why the product cannot have it otherwise, whatever the rules say; "": it can.
   std::string obstacle(const Product& p, const Tensor& matrix) const {
-    if (matrix.dtype != kFloat32 || f_.type(p.data).dtype() != kFloat32 ||
-        f_.type(p.id).dtype() != kFloat32) {
+    const DType dtype = matrix.dtype;
+    const bool is_float = dtype == kFloat32 || dtype == kFloat16 || dtype == kBFloat16;
+    if (!is_float || f_.type(p.data).dtype() != dtype || f_.type(p.id).dtype() != dtype) {
       return fmt::format("it is a product of {}", to_string(f_.type(p.data).dtype()));
     }
     for (const NodeId user : uses_.of(p.matrix)) {
@@ -117,10 +119,13 @@ class WeightQuantizer {
         return fmt::format("{} reads it, too", op != nullptr ? op->name : "something else");
       }
     }
+    const Tensor wide = in_float32(matrix);
     const bool is_finite =
-        std::ranges::all_of(matrix.as<float>(), [](float v) { return std::isfinite(v); });
+        std::ranges::all_of(wide.as<float>(), [](float v) { return std::isfinite(v); });
     return is_finite ? "" : "some of its elements are no numbers";
   }
+
+  static Tensor in_float32(const Tensor& t) { return t.dtype == kFloat32 ? t : widened(t); }
 
   std::optional<NodeId> visit(Copier& c, NodeId id) const {
     const auto p = described(id);
@@ -148,7 +153,7 @@ class WeightQuantizer {
       rows_.push_back(std::move(row));
       return std::nullopt;
     }
-    const QuantizedMatrix q = quantize_blocks(matrix, p->has_rows_of_terms, rule->form);
+    const QuantizedMatrix q = quantize_blocks(in_float32(matrix), p->has_rows_of_terms, rule->form);
     row.form = to_string(rule->form);
     row.error = q.error;
     // As packed_weight stores them: in bfloat16, which holds zero points, too.
@@ -160,11 +165,15 @@ class WeightQuantizer {
 
   NodeId product(Copier& c, const Product& p, const QuantizedMatrix& q) const {
     relay::FunctionBuilder& b = c.builder();
-    const NodeId matrix =
-        b.call(*operators_.find("qnn.dequantize_blocks"),
-               {b.constant(q.data), b.constant(q.scale), b.constant(q.zero_point)},
-               relay::write_attrs(q.attrs));
+    NodeId matrix = b.call(*operators_.find("qnn.dequantize_blocks"),
+                           {b.constant(q.data), b.constant(q.scale), b.constant(q.zero_point)},
+                           relay::write_attrs(q.attrs));
     b.set_type(matrix, tensor_type({Dim(p.columns), Dim(p.terms)}, kFloat32));
+    const DType dtype = f_.type(p.id).dtype();
+    if (dtype != kFloat32) {
+      matrix = b.call(*operators_.find("cast"), {matrix}, {{"dtype", dtype}});
+      b.set_type(matrix, tensor_type({Dim(p.columns), Dim(p.terms)}, dtype));
+    }
     const NodeId y =
         b.call(*operators_.find("nn.dense"), {c.map(p.data), matrix}, {{"units", p.columns}});
     b.set_type(y, f_.type(p.id));
