@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "emit/testing/few_rows_emulation.h"
 #include "support/f16.h"
 #include "tir/fragments.h"
 

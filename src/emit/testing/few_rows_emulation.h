@@ -7,6 +7,7 @@
 #include <barrier>
 #include <bit>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -15,7 +16,7 @@
 namespace tk {
 template <float (*kValue)(std::uint16_t), void (*kRound)(std::span<const float>, std::uint16_t*)>
 struct emulated_half {
-  std::uint16_t bits = 0;
+  std::uint16_t bits;
   emulated_half() = default;
   explicit emulated_half(float value) { kRound({&value, 1}, &bits); }
   explicit operator float() const { return kValue(bits); }
