@@ -71,6 +71,21 @@ TK_INLINE double fmod(double x, double y) { return ::fmod(x, y); }
 TK_INLINE float atan2(float y, float x) { return atan2f(y, x); }
 TK_INLINE double atan2(double y, double x) { return ::atan2(y, x); }
 
+// Devices of 8.9 and later have an instruction for two numbers.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+#define TK_FLOAT8(name, type, kNaN)                                                          \
+  TK_INLINE float name(float x) {                                                            \
+    uint16_t codes;                                                                          \
+    asm("cvt.rn.satfinite." type "x2.f32 %0, %1, %2;" : "=h"(codes) : "f"(0.0f), "f"(x));    \
+    return x != x ? float(kNaN) : float(codes & 0xff);                                       \
+  }
+TK_FLOAT8(float8_e4m3_code, "e4m3", 0x7f)
+TK_FLOAT8(float8_e5m2_code, "e5m2", 0x7e)
+#undef TK_FLOAT8
+#else
+TK_INLINE float float8_e4m3_code(float x) { return float8_code<3, 7, 0x7e, 0x7f>(x); }
+TK_INLINE float float8_e5m2_code(float x) { return float8_code<2, 15, 0x7b, 0x7e>(x); }
+#endif
 TK_INLINE float sigmoid(float x) {
   const float e = expf(-fabsf(x));  // of a negative number: no overflow
   return (x < 0.0f ? e : 1.0f) / (1.0f + e);

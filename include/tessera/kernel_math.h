@@ -116,6 +116,8 @@ TK_INLINE double fmod(double x, double y) { return __builtin_fmod(x, y); }
 TK_INLINE float atan2(float y, float x) { return __builtin_atan2f(y, x); }
 TK_INLINE double atan2(double y, double x) { return __builtin_atan2(y, x); }
 TK_INLINE float rsqrt(float x) { return 1.0f / __builtin_sqrtf(x); }
+TK_INLINE float float8_e4m3_code(float x) { return float8_code<3, 7, 0x7e, 0x7f>(x); }
+TK_INLINE float float8_e5m2_code(float x) { return float8_code<2, 15, 0x7b, 0x7e>(x); }
 TK_INLINE double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 
 template <class T>

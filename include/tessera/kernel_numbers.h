@@ -97,6 +97,29 @@ TK_INLINE T shift_right(T a, T b) {
   return static_cast<T>(static_cast<uint64_t>(a) >> count);
 }
 
+// ---- Floats of eight bits: the code of a number, as a number. To the nearest, a tie to the even
+// code; what is too large becomes the largest number.
+
+TK_INLINE uint32_t bits_of(float x) { return __builtin_bit_cast(uint32_t, x); }
+TK_INLINE float float_of_bits(uint32_t bits) { return __builtin_bit_cast(float, bits); }
+
+template <int kMantissa, int kBias, int kLargest, int kNaN>
+TK_INLINE float float8_code(float x) {
+  constexpr int kDropped = 23 - kMantissa, kLeastNormal = 1 - kBias;
+  const uint32_t sign = bits_of(x) >> 31 << 7, size = bits_of(x) & 0x7fffffffu;
+  const uint32_t half = (1u << (kDropped - 1)) - 1 + (size >> kDropped & 1u);
+  const int32_t normal =
+      static_cast<int32_t>((size + half) >> kDropped) - ((127 - kBias) << kMantissa);
+  // Below the least normal number, adding leaves how many of the least one there are.
+  const float unit =
+      float_of_bits(static_cast<uint32_t>(23 + kLeastNormal - kMantissa + 127) << 23);
+  const int32_t small =
+      static_cast<int32_t>(bits_of(min(float_of_bits(size), unit) + unit) - bits_of(unit));
+  const bool is_normal = size >= static_cast<uint32_t>(kLeastNormal + 127) << 23;
+  const int32_t code = min(is_normal ? normal : small, static_cast<int32_t>(kLargest));
+  return static_cast<float>(x != x ? kNaN : static_cast<int32_t>(sign) | code);
+}
+
 }  // namespace tk
 
 #endif  // TESSERA_KERNEL_NUMBERS_H_

@@ -33,7 +33,8 @@ constexpr Price kInVectors{0.1, 0.02}, kOneByOne{0.5, 0.2};
 // latter.
 constexpr std::string_view kInstructions[] = {"sqrt",  "rsqrt", "fabs",  "floor", "ceil",
                                               "trunc", "rint",  "isnan", "isinf", "isfinite"};
-constexpr std::string_view kBranchless[] = {"exp", "log", "sigmoid", "tanh", "erf"};
+constexpr std::string_view kBranchless[] = {
+    "exp", "log", "sigmoid", "tanh", "erf", "float8_e4m3_code", "float8_e5m2_code"};
 
 template <std::size_t N>
 bool is_one_of(const std::string_view (&names)[N], std::string_view name) {

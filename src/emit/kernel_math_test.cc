@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "constants/float8.h"
 #include "emit/kernel.h"
 #include "support/f16.h"
 #include "support/subprocess.h"
@@ -52,6 +53,23 @@ TEST(KernelMathTest, AllFloatsWithinTheirBound) {
   EXPECT_LT(worst([](float x) { return tk::sigmoid(x); },
                   [](double x) { return 1 / (1 + std::exp(-x)); }),
             2.5);
+}
+
+TEST(KernelMathTest, CodesOfFloat8AreThoseOfAllFloats) {
+  constexpr std::uint32_t kStride = 4099;
+  for (std::uint64_t bits = 0; bits <= 0xffffffffu; bits += kStride) {
+    const auto x = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    ASSERT_EQ(tk::float8_e4m3_code(x), float8_code(kFloat8E4M3, x, true)) << x;
+    ASSERT_EQ(tk::float8_e5m2_code(x), float8_code(kFloat8E5M2, x, true)) << x;
+  }
+  // Ties and what is beside them, where exponents and codes of numbers without them meet.
+  for (int code = 0; code < 0x7e; ++code) {
+    const double both = float8_value(kFloat8E4M3, code) + float8_value(kFloat8E4M3, code + 1);
+    const auto middle = static_cast<float>(both / 2);
+    for (const float x : {std::nextafter(middle, 0.0f), middle, std::nextafter(middle, 1e9f)}) {
+      ASSERT_EQ(tk::float8_e4m3_code(-x), float8_code(kFloat8E4M3, -x, true)) << x;
+    }
+  }
 }
 
 TEST(KernelMathTest, SpecialValues) {

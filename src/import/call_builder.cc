@@ -366,7 +366,8 @@ std::optional<NodeId> CallBuilder::fold(const relay::Operator& op, std::span<con
                                         const Attrs& attrs, const Type& type) {
   if (op.eval == nullptr || op.has_effect || !is_small(type)) return std::nullopt;
   if (op.name == "sizes") return std::nullopt;  // its elements may be symbols
-  if (op.name == "cast" && is_quantized_weight(this->type(args[0]))) return std::nullopt;
+  const bool widens = op.name == "cast" || op.name == "qnn.dequantize_float8";
+  if (widens && is_quantized_weight(this->type(args[0]))) return std::nullopt;
   std::vector<Tensor> operands;
   std::vector<Type> types;
   std::int64_t operand_bytes = 0;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantisation, composed of casts and arithmetic in wider types.
+#include <cmath>
+
 #include "import/converters.h"
 #include "import/narrow.h"
 #include "import/quantization.h"
@@ -68,14 +70,45 @@ Value quantize_narrow(Node& n, Value scaled, Value zero, int type) {
   return minimum(maximum(whole, least), least + span - 1).cast(packed.dtype);
 }
 
+// The format of floats of eight bits that have no zero point but 0; else null.
+const Float8Format* float8_of(Node& n, int type, Value zero) {
+  const Float8Format* format = float8_format(type);
+  const auto known = n.constant(zero);
+  if (format == nullptr || !known) return nullptr;
+  for (std::int64_t i = 0; i < known->num_elements(); ++i) {
+    if (element_as_double(*known, i) != 0) return nullptr;
+  }
+  return format;
+}
+
+// Codes of any other scale are no numbers.
+void expect_positive_scales(Node& n, Value scale) {
+  const auto known = n.constant(scale);
+  for (std::int64_t i = 0; known && i < known->num_elements(); ++i) {
+    const double value = element_as_double(*known, i);
+    if (value > 0 && std::isfinite(value)) continue;
+    n.invalid(Code::kBadOnnxTensor,
+              fmt::format("its scale {} is {}; scales of floats of eight bits are positive and "
+                          "finite",
+                          i, value));
+  }
+}
+
 std::vector<NodeId> convert_quantize(Node& n) {
   const Value x = input(n, 0);
   const int stated = n.narrow_type_attr("output_dtype");
   const Parameters p = parameters(n, x, 1, 2);
-  const Value scaled = x.cast(kFloat32) / p.scale;
-  if (const int narrow = n.has_input(2) ? n.narrow_type(2) : stated) {
-    return {quantize_narrow(n, scaled, p.zero, narrow)};
+  const int type = n.has_input(2) ? n.narrow_type(2) : stated;
+  if (const Float8Format* format = float8_of(n, type, p.zero)) {
+    expect_positive_scales(n, p.scale);
+    n.set_narrow_output(0, type);
+    const bool saturates = n.flag_attr("saturate", true);
+    return {
+        x.cast(kFloat32).apply("qnn.quantize_float8", p.scale,
+                               {{"format", std::string(format->name)}, {"saturate", saturates}})};
   }
+  const Value scaled = x.cast(kFloat32) / p.scale;
+  if (type != 0) return {quantize_narrow(n, scaled, p.zero, type)};
   const DType to = n.has_input(2) ? n.dtype(n.input(2)) : n.dtype_attr("output_dtype", kUInt8);
   n.ignore_attr("output_dtype");
   n.ignore_attr("saturate");
@@ -84,12 +117,12 @@ std::vector<NodeId> convert_quantize(Node& n) {
 
 // Bytes with a scale for each block of them stay bytes until the run.
 bool has_blocks_of_bytes(Node& n, Value x) {
-  return n.int_attr("block_size", 0) > 0 && x.dtype().is_byte() && x.rank() > 0 &&
-         n.rank(n.input(1)) == x.rank();
+  return n.int_attr("block_size", 0) > 0 && x.dtype().is_byte() &&
+         !is_narrow_float(n.narrow_type(0)) && x.rank() > 0 && n.rank(n.input(1)) == x.rank();
 }
 
 std::vector<NodeId> convert_dequantize(Node& n) {
-  const Value x = wide_input(n, 0), scale = input(n, 1);
+  const Value x = input(n, 0), scale = input(n, 1);
   expect_zero_points_of(n, 2, 0);
   const DType to = n.dtype_attr("output_dtype", scale.dtype());
   if (has_blocks_of_bytes(n, x)) {
@@ -100,7 +133,12 @@ std::vector<NodeId> convert_dequantize(Node& n) {
     return {y.cast(to)};
   }
   const Parameters p = parameters(n, x, 1, 2);
-  return {((x.cast(kFloat32) - p.zero) * p.scale).cast(to)};
+  if (const Float8Format* format = float8_of(n, n.narrow_type(0), p.zero)) {
+    expect_positive_scales(n, p.scale);
+    return {x.apply("qnn.dequantize_float8", p.scale, {{"format", std::string(format->name)}})
+                .cast(to)};
+  }
+  return {((wide_input(n, 0).cast(kFloat32) - p.zero) * p.scale).cast(to)};
 }
 
 std::vector<NodeId> convert_dynamic_quantize(Node& n) {

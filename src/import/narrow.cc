@@ -24,14 +24,21 @@ struct NarrowFloat {
   }
 };
 
+NarrowFloat narrow_float(const Float8Format& f) {
+  const bool has_infinity = f.overflow_code != f.nan_code;
+  return {f.exponent_bits,
+          f.mantissa_bits,
+          f.bias(),
+          f.largest_code,
+          has_infinity ? std::optional(f.overflow_code) : std::nullopt,
+          f.nan_code};
+}
+
 std::optional<NarrowFloat> narrow_float(int type) {
+  if (const Float8Format* format = float8_format(type)) return narrow_float(*format);
   switch (type) {
-    case onnx::TensorProto::FLOAT8E4M3FN:
-      return NarrowFloat{4, 3, 7, 0x7e, {}, 0x7f};
     case onnx::TensorProto::FLOAT8E4M3FNUZ:
       return NarrowFloat{4, 3, 8, 0x7f, {}, 0x80, false};
-    case onnx::TensorProto::FLOAT8E5M2:
-      return NarrowFloat{5, 2, 15, 0x7b, 0x7c, 0x7e};
     case onnx::TensorProto::FLOAT8E5M2FNUZ:
       return NarrowFloat{5, 2, 16, 0x7f, {}, 0x80, false};
     case onnx::TensorProto::FLOAT4E2M1:
@@ -109,16 +116,31 @@ Value low_bits(Value x, int bits, DType dtype) {
 
 bool is_narrow_float(int type) { return narrow_float(type).has_value(); }
 
+const Float8Format* float8_format(int type) {
+  if (type == onnx::TensorProto::FLOAT8E4M3FN) return &kFloat8E4M3;
+  return type == onnx::TensorProto::FLOAT8E5M2 ? &kFloat8E5M2 : nullptr;
+}
+
 Value widened(Value bytes, int type) {
+  Node& n = bytes.node();
+  if (const Float8Format* format = float8_format(type)) {
+    return bytes.apply("qnn.dequantize_float8", n.scalar(1, kFloat32),
+                       {{"format", std::string(format->name)}});
+  }
   const auto f = narrow_float(type);
   if (!f) return bytes;
-  Node& n = bytes.node();
   const std::vector<double> all = numbers_of(*f);
   const Value table = numbers(n, {static_cast<std::int64_t>(all.size())}, all, kFloat32);
   return table.take(bytes.cast(kInt32), 0);
 }
 
 Value narrowed(Value x, int type, bool saturate) {
+  const Float8Format* format = float8_format(type);
+  if (format != nullptr && x.dtype() != kFloat64) {
+    const Value number = x.dtype().is_float() ? x : x.cast(kFloat32);
+    return number.apply("qnn.quantize_float8", x.node().scalar(1, kFloat32),
+                        {{"format", std::string(format->name)}, {"saturate", saturate}});
+  }
   if (const auto f = narrow_float(type)) return float_code(x, *f, saturate);
   const PackedType packed = packed_type(type);
   return low_bits(x, packed.bits, packed.dtype);

@@ -3,6 +3,7 @@
 // integer and the code of a float.
 #pragma once
 
+#include "constants/float8.h"
 #include "import/onnx_tensor.h"
 #include "import/value.h"
 
@@ -10,6 +11,8 @@ namespace tessera::import {
 
 // Types are ONNX's numbers.
 bool is_narrow_float(int type);
+// Where there are operators of the type; else null.
+const Float8Format* float8_format(int type);
 // The values that the bytes of the type stand for: integers as they are, floats as float32.
 Value widened(Value bytes, int type);
 // The bytes of values: floats are rounded to the nearest, integers lose the bits that do not fit.

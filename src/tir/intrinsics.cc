@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/float8.h"
 #include "tir/expr_ops.h"
 
 namespace tessera::tir {

@@ -28,6 +28,24 @@ struct DequantizeBlocksAttrs {
                  relay::attr("bits", &DequantizeBlocksAttrs::bits),
                  relay::attr("size", &DequantizeBlocksAttrs::size)};
 };
+// Floats of eight bits as their codes; constants/float8.h knows the formats.
+struct QuantizeFloat8Attrs {
+  std::string format = "e4m3fn";
+  bool saturate = true;  // what is too large becomes the largest number
+  static constexpr auto fields =
+      std::tuple{relay::attr("format", &QuantizeFloat8Attrs::format),
+                 relay::attr("saturate", &QuantizeFloat8Attrs::saturate)};
+};
+struct Float8Attrs {
+  std::string format = "e4m3fn";
+  static constexpr auto fields = std::tuple{relay::attr("format", &Float8Attrs::format)};
+};
+struct DenseFloat8Attrs {
+  std::string data_format = "e4m3fn", weight_format = "e4m3fn";
+  static constexpr auto fields =
+      std::tuple{relay::attr("data_format", &DenseFloat8Attrs::data_format),
+                 relay::attr("weight_format", &DenseFloat8Attrs::weight_format)};
+};
 // A matrix of blocks of integers, stored in columns side by side (records/block_columns.h).
 struct BlockColumnsAttrs {
   std::int64_t units = 0;  // columns
