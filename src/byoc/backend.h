@@ -39,6 +39,7 @@ struct Capabilities {
   bool int8_products = false;           // int8 by int8 with int32 sums: convert-quantized-products
   bool widened_products = false;        // int32 that were bytes, by a constant: split-long-sums
   bool scaled_rows = false;             // a factor for each row of a product: fold-layer-norm
+  bool float8_products = false;         // of floats of eight bits: convert-float8-products
   std::vector<DType> types_of_16_bits;  // of products: models need not be widened to float32
 };
 

@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "constants/float8.h"
 #include "lower/specialise.h"
+#include "ops/attrs/quantize.h"
 #include "ops/evaluation/compare.h"
 #include "ops/evaluation/evaluate_function.h"
 #include "ops/evaluation/flops.h"
@@ -32,6 +34,29 @@ bool rounds_floats(const relay::Function& body) {
     if (body.type(id).dtype().is_int() && body.type(x).dtype().is_float()) return true;
   }
   return false;
+}
+
+// The format of a result that has codes of floats of eight bits; else null.
+const Float8Format* float8_of(const relay::Function& body, const Type& result) {
+  for (std::size_t i = body.num_nodes(); i-- > 0;) {
+    const relay::NodeId id(i);
+    if (!relay::is_call_of(body, id, "qnn.quantize_float8") || !(body.type(id) == result)) continue;
+    const relay::Attrs& attrs = body.as<relay::OpCall>(id)->attrs;
+    return find_float8(relay::read_attrs<ops::QuantizeFloat8Attrs>(attrs).format);
+  }
+  return nullptr;
+}
+
+// Of numbers, where a rounding may go to the code before or after.
+double difference_of_codes(const Tensor& found, const Tensor& wanted, const Float8Format& format) {
+  const auto numbers = [&](const Tensor& codes) {
+    std::vector<double> all;
+    for (std::int64_t i = 0; i < codes.num_elements(); ++i) {
+      all.push_back(float8_value(format, static_cast<int>(element_as_double(codes, i))));
+    }
+    return tensor_from_doubles(codes.shape, kFloat32, all);
+  };
+  return ops::relative_difference(numbers(found), numbers(wanted));
 }
 
 bool reads_symbols(const relay::Function& f) {
@@ -135,8 +160,11 @@ void Verifier::compare(const std::string& symbol, std::span<const Tensor> inputs
   const double steps = rounds_floats(*body) ? 1 : 0;
   Diagnostics differences;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double apart = ops::relative_difference(outputs[i], expected[i]);
-    const bool agrees = expected[i].dtype.is_float()
+    const Float8Format* codes = float8_of(*body, expected[i].type());
+    const double apart = codes != nullptr ? difference_of_codes(outputs[i], expected[i], *codes)
+                                          : ops::relative_difference(outputs[i], expected[i]);
+    const bool agrees = codes != nullptr ? apart <= std::ldexp(1, -codes->mantissa_bits)
+                        : expected[i].dtype.is_float()
                             ? apart <= tolerance
                             : ops::largest_difference(outputs[i], expected[i]) <= steps;
     if (agrees) continue;

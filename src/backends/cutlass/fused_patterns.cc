@@ -29,6 +29,10 @@ Pattern product() {
       .call({wildcard(), wildcard()});
 }
 
+Pattern float8_product() {
+  return is_op("qnn.dense_float8", {wildcard(), wildcard(), wildcard(), wildcard()});
+}
+
 Pattern convolution() { return is_op("nn.conv2d", {wildcard(), wildcard()}); }
 Pattern transposed_convolution() { return is_op("nn.conv2d_transpose", {wildcard(), wildcard()}); }
 Pattern weight_gradient() { return is_op("nn.conv2d_backward_weight", {wildcard(), wildcard()}); }
@@ -369,6 +373,13 @@ std::vector<relay::CompositePattern> fused_patterns() {
     add_row("requantised", requantised(rescaled(sums)));
     add_row("rescaled", cast(rescaled(sums)));
     add_row("shifted", is_op("subtract", {sums, wildcard()}));
+  }
+  for (const Parts& parts : all_parts()) {
+    const std::string name = "cutlass.float8_product" + parts.name();
+    const Pattern result = parts.after(cast(float8_product()));
+    table.push_back(
+        {name + "_quantised", is_op("qnn.quantize_float8", {cast(result), wildcard()}), check});
+    table.push_back({name, result, check, "cutlass.float8_product_epilogue"});
   }
   for (const Parts& parts : all_parts()) {
     table.push_back({"cutlass.product_of_norm" + parts.name(), parts.after(product_of_norm()),

@@ -22,6 +22,12 @@ Source element(DType dtype) {
   return Literal("float");
 }
 
+Source element(DType dtype, const Float8Format* format) {
+  if (format == nullptr) return element(dtype);
+  return Source(format == &kFloat8E4M3 ? Literal("::cutlass::float_e4m3_t")
+                                       : "::cutlass::float_e5m2_t");
+}
+
 Source layout(bool is_row_major) {
   return Source(is_row_major ? Literal("::cutlass::layout::RowMajor")
                              : "::cutlass::layout::ColumnMajor");
@@ -38,7 +44,7 @@ Source operand_layout(bool is_row_major, bool repeats, Literal repeated, const C
 // what it becomes.
 FunctionWords kernel_words(const Gemm& g) {
   const auto words = [](Literal base) { return FunctionWords{base, "CUTLASS_DEVICE", element}; };
-  if (g.epilogue.dtype.size_bytes() == 2 || g.widens()) {
+  if (g.epilogue.dtype.size_bytes() == 2 || g.epilogue.format != nullptr || g.widens()) {
     return words("EpilogueWords<HalfPrecisionWords>");
   }
   return words(g.is_fast ? Literal("EpilogueWords<FastWords>") : "EpilogueWords<FloatWords>");
@@ -72,7 +78,8 @@ Source problem_text(const Gemm& g, const Configuration& c) {
       "  using LayoutA = {};  // (M, K)\n"
       "  using LayoutB = {};  // (K, N)\n"
       "  static constexpr int kAlignA = {}, kAlignB = {}, kAlignD = {};\n{}}};\n",
-      element(g.a_dtype), element(g.b_dtype), element(g.sum_dtype), element(g.epilogue.dtype),
+      element(g.a_dtype, g.a_format), element(g.b_dtype, g.b_format), element(g.sum_dtype),
+      element(g.epilogue.dtype, g.epilogue.format),
       operand_layout(!g.a_is_column_major, g.a_repeats, "RepeatedA", c),
       operand_layout(g.b_is_row_major, g.b_repeats, "RepeatedB", c), align(g.a_align),
       align(g.b_align), align(result_alignment(g, c)), window);
@@ -103,13 +110,14 @@ Source configuration_text(const Gemm& g, const Configuration& c) {
         c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, blocks_per_multiprocessor(c));
   }
   static constexpr Literal kSchedules[] = {"Pingpong", "Cooperative", "StreamK"};
+  static constexpr Literal kOfFastSums[] = {"PingpongFastSums", "CooperativeFastSums"};
   return source(
       "struct Config {{\n"
       "  using Tile = Shape<Int<{}>, Int<{}>, Int<{}>>;  // (M, N, K)\n"
       "  using Cluster = Shape<Int<{}>, Int<{}>, Int<1>>;\n"
       "  using Schedule = {};\n}};\n",
       c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n,
-      kSchedules[static_cast<int>(c.schedule)]);
+      (g.has_fast_sums ? kOfFastSums : kSchedules)[static_cast<int>(c.schedule)]);
 }
 
 struct Template {
@@ -176,14 +184,13 @@ Literal template_header(const Gemm& g, const Configuration& c) {
     case Schedule::kImplicit:
       return "conv_sm90.cuh";
     default:
-      return "gemm_sm90.cuh";
+      return g.is_float8() ? Literal("gemm_float8_sm90.cuh") : "gemm_sm90.cuh";
   }
 }
 
 std::string kernel_symbol(const Gemm& gemm, const Configuration& configuration) {
-  return fmt::format("tessera_{}_{}_{}_{}", gemm.convolution ? "conv" : "gemm",
-                     to_string(gemm.a_dtype), hash_text(gemm.kernel_text()).hex().substr(0, 8),
-                     configuration.kernel_name());
+  return fmt::format("tessera_{}_{}_{}_{}", gemm.convolution ? "conv" : "gemm", gemm.a_name(),
+                     hash_text(gemm.kernel_text()).hex().substr(0, 8), configuration.kernel_name());
 }
 
 // Each kernel has a namespace of its own: templates of equally named types would be one symbol for

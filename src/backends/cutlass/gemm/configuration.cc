@@ -210,6 +210,7 @@ std::vector<Configuration> tma_kernels(const Gemm& gemm, const Target& target) {
   }
   for (const TileShape& t : kPingpongTiles) add(Schedule::kPingpong, t);
   for (const TileShape& t : kCooperativeTiles) add(Schedule::kCooperative, t);
+  if (gemm.is_float8()) return all;
   for (const TileShape& t : kStreamKTiles) add(Schedule::kStreamK, t);
   return all;
 }
@@ -218,6 +219,7 @@ std::vector<Configuration> tma_kernels(const Gemm& gemm, const Target& target) {
 // `beside` those that TMA reads for.
 std::vector<Configuration> other_kernels(const Gemm& gemm, const Target& target, bool beside) {
   std::vector<Configuration> all;
+  if (gemm.is_float8()) return all;  // Hopper's instructions alone multiply them
   if (gemm.convolution && !suits_iterators(*gemm.convolution)) return all;
   const auto add = [&](int align) {
     const auto kernels = multistage_kernels(gemm, align);

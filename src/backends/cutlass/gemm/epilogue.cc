@@ -12,6 +12,7 @@
 #include "byoc/composite_match.h"
 #include "constants/pool.h"
 #include "ops/attrs/elementwise.h"
+#include "ops/attrs/quantize.h"
 #include "relay/operator.h"
 #include "relay/patterns/refuse.h"
 
@@ -19,6 +20,7 @@ namespace tessera::backends::cutlass {
 namespace {
 
 using relay::Function;
+using relay::is_call_of;
 using relay::NodeId;
 using relay::Refusal;
 using relay::refuse;
@@ -52,6 +54,7 @@ constexpr Word kWords[] = {
     {"nn.softplus", "maximum({0}, 0.f) + log(1.f + exp(-abs({0})))"},
     {"nn.prelu", "{0} < 0.f ? {1} * {0} : {0}"},
     {"cast", "{0}"},
+    {"qnn.quantize_float8", "divide({0}, {1})"},
 };
 
 constexpr std::size_t kMostInputs = ::tessera::cutlass::kMaxGemmInputs;
@@ -73,7 +76,7 @@ class Describer {
       : c_(c), f_(*c.function), batch_rank_(batch_rank), shape_(f_.type(c.root).shape()) {}
 
   Expected<Epilogue, Refusal> run() {
-    names_[{c_.product, {}}] = Literal("sum");
+    if (auto why = name_product()) return {Unexpected<Refusal>{*why}};
     out_.product_dtype = f_.type(c_.product).dtype();
     if (out_.product_dtype == kInt32) out_.sum_dtype = kInt32;
     if (f_.type(c_.product).shape() != shape_) return refuse("the product is broadcast");
@@ -88,6 +91,21 @@ class Describer {
 
  private:
   using Why = std::optional<Refusal>;
+
+  // Products of floats of eight bits have scales of their own.
+  Why name_product() {
+    Source value = Literal("sum");
+    if (is_call_of(f_, c_.product, "qnn.dense_float8")) {
+      for (const NodeId scale : f_.operands(c_.product).subspan(2)) {
+        auto name = name_of(scale, std::nullopt);
+        if (!name) return std::move(name).error();
+        value += " * " + *std::move(name);
+      }
+      value = step("float", value);
+    }
+    names_[{c_.product, {}}] = std::move(value);
+    return std::nullopt;
+  }
 
   bool is_inside(NodeId id) const {
     return std::binary_search(c_.inside.begin(), c_.inside.end(), id);
@@ -137,11 +155,12 @@ class Describer {
   bool is_int32(NodeId id) const { return f_.type(id).dtype() == kInt32; }
 
   // Sums of integers stay so up to a cast to float32; integers of eight bits are at the end.
-  Why check_dtype(NodeId id, std::string_view op) const {
+  Why check_dtype(NodeId id, std::string_view op) {
     const DType dtype = f_.type(id).dtype();
     const Refusal refusal{fmt::format("`{}` gives {}", op, to_string(dtype))};
     const bool is_sum = op == "add" || op == "subtract" || op == "nn.bias_add";
     if (dtype == kInt32) return is_sum ? std::nullopt : Why(refusal);
+    if (op == "qnn.quantize_float8") return check_codes(id);
     if (dtype.is_byte()) {
       const NodeId x = f_.operands(id)[0];
       if (op != "cast" || id != c_.root || is_int32(x)) return refusal;
@@ -154,6 +173,17 @@ class Describer {
     if (!dtype.is_float()) return refusal;
     const bool reads_int32 = op == "cast" && is_int32(f_.operands(id)[0]);
     return reads_int32 && dtype != kFloat32 ? Why(refusal) : std::nullopt;
+  }
+
+  // Conversions on the device saturate.
+  Why check_codes(NodeId id) {
+    const auto p = attrs<ops::QuantizeFloat8Attrs>(id);
+    if (id != c_.root || !is_call_of(f_, c_.product, "qnn.dense_float8")) {
+      return Refusal{"floats of eight bits are no result of a product of such floats"};
+    }
+    if (!p.saturate) return Refusal{"what is too large for eight bits is not to saturate"};
+    out_.format = find_float8(p.format);
+    return std::nullopt;
   }
 
   // Does a `clip`, or a minimum and a maximum, keep the value within the type's limits?

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "constants/float8.h"
 #include "relay/function.h"
 #include "relay/patterns/pattern_table.h"
 #include "support/source.h"
@@ -28,12 +29,13 @@ struct EpilogueInput {
 };
 
 struct Epilogue {
-  std::vector<EpilogueInput> inputs;  // x0, x1, ... of the text
-  Source body;                        // statements, one a line; empty: nothing is computed
-  Source result = Literal("sum");     // an expression
-  DType sum_dtype = kFloat32;         // of what the product gives: or int32
-  DType product_dtype;                // of the product in the graph
-  DType dtype;                        // of the result
+  std::vector<EpilogueInput> inputs;     // x0, x1, ... of the text
+  Source body;                           // statements, one a line; empty: nothing is computed
+  Source result = Literal("sum");        // an expression
+  DType sum_dtype = kFloat32;            // of what the product gives: or int32
+  DType product_dtype;                   // of the product in the graph
+  DType dtype;                           // of the result
+  const Float8Format* format = nullptr;  // of floats of eight bits, of which it has the codes
 };
 
 // The nodes of a composite, ascending, with the product among them.

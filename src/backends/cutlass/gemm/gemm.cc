@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "backends/cutlass/gemm/configuration.h"
 #include "ops/attrs/matmul.h"
+#include "ops/attrs/quantize.h"
 #include "relay/operator.h"
 #include "relay/patterns/refuse.h"
 
@@ -22,7 +24,8 @@ using relay::refuse;
 bool is_product(const Function& f, NodeId id) {
   if (f.op(id) == nullptr) return false;
   const std::string_view op = f.op(id)->name;
-  return op == "nn.dense" || op == "nn.matmul" || op == "nn.batch_matmul" || is_convolution(op);
+  return op == "nn.dense" || op == "nn.matmul" || op == "nn.batch_matmul" ||
+         op == "qnn.dense_float8" || is_convolution(op);
 }
 
 Expected<Composite, Refusal> with_product(Composite c) {
@@ -40,8 +43,9 @@ struct Transposed {
 };
 Transposed transposed(const Function& f, NodeId product) {
   const relay::Attrs& attrs = f.as<relay::OpCall>(product)->attrs;
-  if (f.op(product)->name == "nn.dense") return {false, true};
-  if (f.op(product)->name == "nn.matmul") {
+  const std::string_view op = f.op(product)->name;
+  if (op == "nn.dense" || op == "qnn.dense_float8") return {false, true};
+  if (op == "nn.matmul") {
     const auto a = relay::read_attrs<ops::MatmulAttrs>(attrs);
     return {a.transpose_a, a.transpose_b};
   }
@@ -163,7 +167,34 @@ std::optional<Refusal> describe_floats(const Target& target, Gemm& g) {
   return std::nullopt;
 }
 
-std::optional<Refusal> describe_types(const Function& f, const Target& target, Gemm& g) {
+// Of codes, with what multiplies them in words of 16 bytes alone.
+std::optional<Refusal> describe_float8(const Function& f, const Composite& c, const Target& target,
+                                       Gemm& g) {
+  const auto p = relay::read_attrs<ops::DenseFloat8Attrs>(f.as<relay::OpCall>(c.product)->attrs);
+  g.a_format = find_float8(p.data_format);
+  g.b_format = find_float8(p.weight_format);
+  g.sum_dtype = kFloat32;
+  g.has_fast_sums = target.get_bool("fast_float8_sums");
+  if (!has_tma(target)) {
+    return Refusal{"floats of eight bits are multiplied by devices of sm_90a alone, not " +
+                   architecture(target)};
+  }
+  if (g.k.constant() % 16 != 0) {
+    return Refusal{fmt::format("floats of eight bits need sums of a multiple of 16 terms, not {}",
+                               to_string(g.k))};
+  }
+  const std::int64_t of_a_word = 16 / g.epilogue.dtype.size_bytes();
+  if (g.n.constant() % of_a_word != 0) {
+    return Refusal{
+        fmt::format("floats of eight bits that give {} need a multiple of {} columns, "
+                    "not {}",
+                    to_string(g.epilogue.dtype), of_a_word, to_string(g.n))};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> describe_types(const Function& f, const Composite& c, const Target& target,
+                                      Gemm& g) {
   g.a_dtype = f.type(g.a).dtype();
   g.b_dtype = f.type(g.b).dtype();
   const bool are_integers = g.a_dtype.is_byte() && g.b_dtype.is_byte();
@@ -171,7 +202,12 @@ std::optional<Refusal> describe_types(const Function& f, const Target& target, G
     return Refusal{fmt::format("there is no kernel for {} times {}", to_string(g.a_dtype),
                                to_string(g.b_dtype))};
   }
-  if (auto why = are_integers ? describe_integers(g) : describe_floats(target, g)) return why;
+  const bool is_float8 = f.op(c.product)->name == "qnn.dense_float8";
+  if (auto why = is_float8      ? describe_float8(f, c, target, g)
+                 : are_integers ? describe_integers(g)
+                                : describe_floats(target, g)) {
+    return why;
+  }
   const DType d = g.epilogue.dtype;
   g.is_fast = d == kFloat32 && !g.widens() && target.get_bool("use_fast_math") &&
               (g.epilogue.body + g.epilogue.result).text().find("sigmoid(") != std::string::npos;
@@ -197,7 +233,7 @@ Expected<Gemm, Refusal> describe_rest(const Composite& c, const Target& target, 
   if (g.is(ConvolutionKind::kWeightGradient)) {
     if (auto why = check_gradient_epilogue(g.epilogue)) return {Unexpected<Refusal>{*why}};
   }
-  if (auto why = describe_types(*c.function, target, g)) return {Unexpected<Refusal>{*why}};
+  if (auto why = describe_types(*c.function, c, target, g)) return {Unexpected<Refusal>{*why}};
   const bool has_long_sums = c.function->op(c.product)->name == "nn.conv2d_backward_weight";
   if (has_long_sums) g.sum_dtype = kFloat32;
   return g;
@@ -256,20 +292,26 @@ bool Gemm::has_few_channels() const {
 
 DType Gemm::float32_precision() const {
   const bool is_tf32 = a_dtype == kFloat32 && !emulates_float32;
-  return is_tf32 || is_fast || widens() ? kFloat16 : kFloat32;
+  return is_tf32 || is_fast || is_float8() || widens() ? kFloat16 : kFloat32;
+}
+
+std::string Gemm::a_name() const {
+  return is_float8() ? std::string(a_format->name) : to_string(a_dtype);
 }
 
 std::string Gemm::kernel_text() const {
   const auto repeats = [](bool it_does) { return it_does ? ":repeated" : ""; };
-  std::string text =
-      fmt::format("a={}:{}:{}{} b={}:{}:{}{} sum={} d={}:{}", to_string(a_dtype),
-                  a_is_column_major ? "column" : "row", a_align, repeats(a_repeats),
-                  to_string(b_dtype), b_is_row_major ? "row" : "column", b_align,
-                  repeats(b_repeats), to_string(sum_dtype), to_string(epilogue.dtype), d_align);
+  std::string text = fmt::format(
+      "a={}:{}:{}{} b={}:{}:{}{} sum={} d={}:{}", a_name(), a_is_column_major ? "column" : "row",
+      a_align, repeats(a_repeats), is_float8() ? std::string(b_format->name) : to_string(b_dtype),
+      b_is_row_major ? "row" : "column", b_align, repeats(b_repeats), to_string(sum_dtype),
+      epilogue.format != nullptr ? std::string(epilogue.format->name) : to_string(epilogue.dtype),
+      d_align);
   if (a_dtype == kFloat32) text += emulates_float32 ? " 3xtf32" : " tf32";
   for (const EpilogueInput& input : epilogue.inputs) {
     text += fmt::format(" {}:{}", kKindNames[static_cast<int>(input.kind)], to_string(input.dtype));
   }
+  if (has_fast_sums) text += " fast_sums";
   if (is_fast) text += " fast";
   if (widens()) text += " half";
   if (convolution) text = gathered_text(*this) + text;

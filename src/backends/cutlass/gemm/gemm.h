@@ -16,7 +16,10 @@ struct Gemm {
   DType a_dtype, b_dtype, sum_dtype;
   bool a_is_column_major = false;  // A is stored [K, M]
   bool b_is_row_major = false;     // B is stored [K, N], not [N, K]
-  bool is_fast = false;            // float32 results take their sigmoid from the hardware's tanh
+  // Of floats of eight bits, of which A and B are the codes; null: they are what their types say.
+  const Float8Format *a_format = nullptr, *b_format = nullptr;
+  bool has_fast_sums = false;  // of those
+  bool is_fast = false;        // float32 results take their sigmoid from the hardware's tanh
   // Leading dimensions of the result that count its matrices; those up to the last are rows.
   std::size_t batch_rank = 0;
   bool a_repeats = false, b_repeats = false;  // all matrices of the batch have the same
@@ -33,6 +36,9 @@ struct Gemm {
   // Elements that lie beside each other along K, or of B along N: channels of a convolution.
   Dim run_along_k() const;
   Dim run_along_n() const;
+  bool is_float8() const { return a_format != nullptr; }
+  // What A is of: "float16", "e4m3fn".
+  std::string a_name() const;
   bool is(ConvolutionKind kind) const;
   // A convolution with so few channels that a step of a kernel along K would be mostly empty if it
   // had one place of the window.
