@@ -47,6 +47,7 @@ Result<void> check_for_library(const ModelOptionTexts& model) {
       {"--dim", !model.import.dims.empty()},
       {"--require", !model.require.empty()},
       {"--weights", !model.options.weights.empty()},
+      {"--calibrate", !model.options.calibrate.empty()},
       {"--pool", !model.pools.empty()},
       {"--pool-io", model.options.memory.places_ports},
       {"--plan-memory", !model.options.memory.algorithm.empty()},

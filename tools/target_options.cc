@@ -162,8 +162,12 @@ void add_model_options(CLI::App& command, ModelOptionTexts& t,
       "How weights are stored. lossless: packed, with the same bits when the library is loaded. "
       "Constant matrices of products: int8 or int4, then :group=32, 64 or 128 and "
       "symmetric or asymmetric as wanted (\"int4:group=64,symmetric\"), kept unless named: @first, "
-      "@last, @small. With PATTERN= in front for nodes of these names alone, \"*/lm_head*=keep\"; "
-      "repeatable, the last that fits decides");
+      "@last, @small. fp8, then :channel or tensor and static (--calibrate) or dynamic: products "
+      "of floats of eight bits, likewise. With PATTERN= in front for nodes of these names alone, "
+      "\"*/lm_head*=keep\"; repeatable, the last that fits decides");
+  command.add_option("--calibrate", t.options.calibrate,
+                     "Folder with inputs for the scales of --weights fp8: an .npz for each run, "
+                     "or NAME.npy for each input");
   command
       .add_option(
           "--pool", t.pools,
@@ -233,6 +237,20 @@ void add_collage_options(CLI::App& command, ModelOptionTexts& t) {
       ->capture_default_str();
 }
 
+namespace {
+
+Result<void> check_weights(const driver::CompileOptions& options) {
+  TESSERA_TRY(const std::vector<passes::WeightRule> rules,
+              passes::parse_weight_rules(options.weights));
+  const bool has_float8 =
+      std::ranges::any_of(rules, [](const auto& rule) { return rule.form.float8.has_value(); });
+  if (options.calibrate.empty() || has_float8) return {};
+  return fail(error(Code::kBadOption, {}, "--calibrate is of --weights fp8")
+                  .with_remedy("add it, or omit --calibrate"));
+}
+
+}  // namespace
+
 Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
   driver::CompileOptions options = texts.options;
   TESSERA_TRY(options.targets, targets_of(texts));
@@ -242,7 +260,7 @@ Result<driver::CompileOptions> resolve(const ModelOptionTexts& texts) {
     if (texts.partition == to_string(partition)) options.partition = partition;
   }
   options.precision = dtype_of(texts.precision);
-  TESSERA_TRY_VOID(passes::parse_weight_rules(options.weights));
+  TESSERA_TRY_VOID(check_weights(options));
   TESSERA_TRY(options.memory.pools, plan::parse_pools(texts.pools));
   TESSERA_TRY_VOID(plan::find_algorithm(options.memory.algorithm));
   TESSERA_TRY_VOID(check_names(texts.require));

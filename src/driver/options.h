@@ -65,6 +65,7 @@ struct CompileOptions {
   int jobs = 0;                                       // 0: one a CPU
   double compiler_limit_s = link::kToolLimitSeconds;  // for one run of a compiler
   int threads = 0;                                    // that layouts are chosen for; 0: one a CPU
+  std::string calibrate;  // a folder of inputs for static scales of fp8; "": none
 };
 
 // The CPU among the targets. If none is named: that of any machine with the device, where one is

@@ -29,6 +29,7 @@ enum class When {
   kUncheckedIndices,  // --unchecked-indices
   kWeights,           // --weights
   kIntegers,          // a GPU computes, and one of its back ends multiplies integers of eight bits
+  kFloat8,            // a back end multiplies floats of eight bits
   kIntegersOnCpu,  // a CPU computes, and one of its back ends multiplies what eight bits were made
                    // of
   kGpu,            // a GPU is among the targets

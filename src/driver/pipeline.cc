@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "driver/calibration.h"
 #include "driver/catalogue.h"
 #include "driver/pass_order.h"
 #include "driver/placement.h"
@@ -78,6 +79,11 @@ Result<Module> run_list(Module module, const std::string& stage, std::string_vie
   passes::ManagerOptions manager;
   manager.dump_dir = options.dump_dir;
   manager.dump = Dumper(stage + "_");
+  if (!options.calibrate.empty()) {
+    manager.greatest_results = [&](Module observed) {
+      return greatest_results(std::move(observed), options);
+    };
+  }
   TESSERA_TRY(passes::ManagerOutcome outcome,
               passes::run_passes(std::move(module), calls, ops::operators(), manager));
   for (Diagnostic& w : outcome.warnings) warnings.push_back(std::move(w));

@@ -196,6 +196,10 @@ bool multiplies_integers(const CompileOptions& options) {
   return std::ranges::any_of(capabilities_of(options), &byoc::Capabilities::int8_products);
 }
 
+bool multiplies_float8(const CompileOptions& options) {
+  return std::ranges::any_of(capabilities_of(options), &byoc::Capabilities::float8_products);
+}
+
 bool multiplies_widened_integers(const CompileOptions& options) {
   return std::ranges::any_of(capabilities_of(options), &byoc::Capabilities::widened_products);
 }

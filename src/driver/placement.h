@@ -40,6 +40,8 @@ std::vector<std::vector<std::string>> layouts_by_back_end(const CompileOptions& 
 std::vector<byoc::BackendChoice> placing_choices(const CompileOptions& options);
 // Does one declare int8_products (byoc::Capabilities), which convert-quantized-products makes?
 bool multiplies_integers(const CompileOptions& options);
+// Does one declare float8_products?
+bool multiplies_float8(const CompileOptions& options);
 // Does one declare widened_products?
 bool multiplies_widened_integers(const CompileOptions& options);
 // Does one declare scaled_rows, which fold-layer-norm makes?

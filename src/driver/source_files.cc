@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "driver/calibration.h"
 #include "driver/load_model.h"
 #include "import/onnx_contents.h"
 #include "module/text.h"
@@ -44,6 +45,10 @@ Result<std::vector<std::string>> source_files(const CompileOptions& options) {
   TESSERA_TRY(std::vector<std::string> names, data_files(options.model));
   if (options.model != "-") names.insert(names.begin(), options.model);
   if (!options.records.empty()) names.push_back(options.records);
+  if (!options.calibrate.empty()) {
+    TESSERA_TRY(const std::vector<std::string> inputs, calibration_files(options.calibrate));
+    names.insert(names.end(), inputs.begin(), inputs.end());
+  }
   std::vector<std::string> files;
   for (const std::string& name : names) {
     std::string path = std::filesystem::absolute(name).lexically_normal().string();

@@ -9,8 +9,9 @@
 
 namespace tessera::driver {
 
-// The model, the files with its data, and the records that choose; in this order, none twice,
-// absolute: builds read a rule in another folder. Standard input is no file.
+// The model, the files with its data, the records that choose, and the inputs of a calibration; in
+// this order, none twice, absolute: builds read a rule in another folder. Standard input is no
+// file.
 Result<std::vector<std::string>> source_files(const CompileOptions& options);
 
 // A rule for make and ninja: `output` is made of `sources`. A name with a line's end in it cannot

@@ -53,9 +53,14 @@ class Manager {
       TESSERA_TRY(outcome_.module, ops::infer_types(std::move(outcome_.module)));
     }
     const std::uint64_t before = watches_changes() ? fingerprint(outcome_.module) : 0;
-    PassContext pass_context{
-        call.options,           operators_, outcome_.module.targets, {}, options_.pattern_tables,
-        options_.trace_patterns};
+    PassContext pass_context{call.options,
+                             operators_,
+                             outcome_.module.targets,
+                             {},
+                             options_.pattern_tables,
+                             options_.trace_patterns,
+                             {},
+                             options_.greatest_results};
     Result<Module> changed = call.pass->run(std::move(outcome_.module), pass_context);
     if (!changed) return fail(placed(std::move(changed).error(), call.place));
     outcome_.module = *std::move(changed);

@@ -25,6 +25,7 @@ struct ManagerOptions {
   std::function<void(const PassTime&, const Module&)> after_each;  // --print-changed, progress
   std::span<const relay::PatternTable> pattern_tables = {};        // for merge-composite, by name
   std::function<void(const std::string&)> trace_patterns;          // --trace-patterns, a line each
+  std::function<Result<std::vector<double>>(Module)> greatest_results;  // PassContext has it
 };
 
 struct ManagerOutcome {

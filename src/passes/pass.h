@@ -28,6 +28,9 @@ struct PassContext {
   // A line about what a pass tries with patterns, and why it declines; empty if nobody listens.
   std::function<void(const std::string&)> trace_patterns = {};
   std::vector<WeightRow> weights = {};  // of quantize-weights: what became of them
+  // Of what `main` of the module gives, numbers: the greatest of each over the runs of a
+  // calibration. Empty where there is none.
+  std::function<Result<std::vector<double>>(Module)> greatest_results = {};
 };
 
 // One file `<name with underscores>.cc` defines `extern const Pass <that>`, one line in passes.def

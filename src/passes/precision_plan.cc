@@ -112,7 +112,8 @@ class Planner {
       return Form::kFree;
     }
     computed(id) = form == Form::kLow ? Precision::kLow : Precision::kFloat32;
-    const bool rounded = form == Form::kFloat32 && rounded_[id.index()];
+    const bool rounds = precision_rule(*f_.op(id)).kind == PrecisionRule::kRounds;
+    const bool rounded = form == Form::kFloat32 && (rounds || rounded_[id.index()]);
     return rounded ? Form::kLow : form;
   }
 
@@ -136,7 +137,7 @@ class Planner {
       return t.is_function() || (t.is_tensor() && t.dtype().is_float() && t.dtype() != kFloat32);
     };
     if (makes_float32 && reads(is_other, id)) return Form::kFloat32;
-    if (rule == PrecisionRule::kFloat32) return Form::kFloat32;
+    if (rule == PrecisionRule::kFloat32 || rule == PrecisionRule::kRounds) return Form::kFloat32;
     const bool fits = constants_fit(id);
     if (rule == PrecisionRule::kLow) return fits ? Form::kLow : Form::kFloat32;
     return operands_form(id);

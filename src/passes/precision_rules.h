@@ -16,6 +16,7 @@ struct PrecisionRule {
     kFloat32,        // in float32, and so is what follows it
     kFloat32Inside,  // in float32, but its result is bounded and goes on as what the operand was
     kLowRows,        // as kLow, but of its operands the first alone: the matrix has scales
+    kRounds,         // in float32, and its result goes on in 16 bits: products of fewer bits
   };
   std::string_view op;
   Kind kind = kFollows;

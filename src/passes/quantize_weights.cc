@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constant matrices of products become integers of a few bits by rules (passes/weight_rules.h):
+// Constant matrices of products become integers of a few bits, or floats of eight bits, by rules
+// (passes/weight_rules.h):
 //   dense(x, w)  =  dense(x, dequantize_blocks(q, scale, zero_point))
-// What reads them as they are stored is made of that later (convert-block-products).
+//   dense(x, w)  =  dense(dequantize_float8(quantize_float8(x, s), s), dequantize_float8(q, t))
+// What reads them as they are stored is made of that later (convert-block-products,
+// convert-float8-products).
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "diagnostics/places.h"
+#include "passes/float8_products.h"
 #include "passes/narrow_constant.h"
 #include "passes/pass.h"
 #include "passes/quantize_blocks.h"
@@ -68,17 +72,33 @@ class WeightQuantizer {
  public:
   WeightQuantizer(const Function& f, const ConstantPool& pool,
                   const relay::OperatorTable& operators, std::span<const WeightRule> rules,
-                  std::vector<WeightRow>& rows)
+                  const LargestMagnitudes& largest, std::vector<WeightRow>& rows)
       : f_(f),
         pool_(pool),
         operators_(operators),
         rules_(rules),
+        largest_(largest),
         rows_(rows),
         order_(f),
         uses_(f) {}
 
   Function run() {
     return relay::rewrite(f_, [&](Copier& c, NodeId id) { return visit(c, id); });
+  }
+
+  // The data of products whose scales a calibration has to find; those of `main`.
+  std::vector<NodeId> data_to_calibrate(bool can_be) const {
+    std::vector<NodeId> data;
+    for (std::size_t i = 0; i < f_.num_nodes(); ++i) {
+      const auto p = described(NodeId(i));
+      const WeightRule* rule = p ? rule_of(*p, nodes_of_model(f_[p->id].location)) : nullptr;
+      if (rule == nullptr || !rule->form.float8 || !is_calibrated(*rule->form.float8, can_be)) {
+        continue;
+      }
+      const Tensor& matrix = pool_.resolve(f_.as<relay::Constant>(p->matrix)->value);
+      if (obstacle(*p, matrix, rule->form).empty()) data.push_back(p->data);
+    }
+    return data;
   }
 
  private:
@@ -106,10 +126,22 @@ class WeightQuantizer {
     return fits_a_name(rule, names);
   }
 
+  const WeightRule* rule_of(const Product& p, std::span<const std::string> names) const {
+    const auto rule =
+        std::ranges::find_if(rules_, [&](const WeightRule& r) { return fits(r, p, names); });
+    return rule == rules_.end() ? nullptr : &*rule;
+  }
+
   // Why the product cannot have it otherwise, whatever the rules say; "": it can.
-  std::string obstacle(const Product& p, const Tensor& matrix) const {
+  std::string obstacle(const Product& p, const Tensor& matrix, const WeightForm& form) const {
+    if (form.float8) {
+      if (f_.type(p.data).rank() < 2) return "its data are a vector";
+      if (f_[p.id].region != Function::kBody) return "it is in a branch or a function";
+      if (auto why = why_no_float8_product(p.columns, p.terms); !why.empty()) return why;
+    }
     const DType dtype = matrix.dtype;
-    const bool is_float = dtype == kFloat32 || dtype == kFloat16 || dtype == kBFloat16;
+    const bool is_of_16_bits = dtype == kFloat16 || dtype == kBFloat16;
+    const bool is_float = dtype == kFloat32 || (is_of_16_bits && !form.float8);
     if (!is_float || f_.type(p.data).dtype() != dtype || f_.type(p.id).dtype() != dtype) {
       return fmt::format("it is a product of {}", to_string(f_.type(p.data).dtype()));
     }
@@ -131,9 +163,8 @@ class WeightQuantizer {
     const auto p = described(id);
     if (!p) return std::nullopt;
     const std::vector<std::string> names = nodes_of_model(f_[id].location);
-    const auto rule =
-        std::ranges::find_if(rules_, [&](const WeightRule& rule) { return fits(rule, *p, names); });
-    if (rule == rules_.end()) return std::nullopt;
+    const WeightRule* rule = rule_of(*p, names);
+    if (rule == nullptr) return std::nullopt;
     if (rule->form.bits == 0) {
       // What is packed is packed, and told, when the library is written.
       const WeightRule* stored = rule_of_constant(rules_, names);
@@ -147,12 +178,13 @@ class WeightQuantizer {
                   rule->text,
                   bytes,
                   bytes};
-    std::string why_not = rule->form.bits == 0 ? "" : obstacle(*p, matrix);
+    std::string why_not = rule->form.bits == 0 ? "" : obstacle(*p, matrix, rule->form);
     if (rule->form.bits == 0 || !why_not.empty()) {
       if (!why_not.empty()) row.reason = std::move(why_not);
       rows_.push_back(std::move(row));
       return std::nullopt;
     }
+    if (rule->form.float8) return float8_product(c, *p, matrix, rule->form, std::move(row));
     const QuantizedMatrix q = quantize_blocks(in_float32(matrix), p->has_rows_of_terms, rule->form);
     row.form = to_string(rule->form);
     row.error = q.error;
@@ -161,6 +193,26 @@ class WeightQuantizer {
     row.bytes = static_cast<std::uint64_t>(q.data.size_bytes() + numbers * kBFloat16.size_bytes());
     rows_.push_back(std::move(row));
     return product(c, *p, q);
+  }
+
+  NodeId float8_product(Copier& c, const Product& p, const Tensor& matrix, const WeightForm& form,
+                        WeightRow row) const {
+    const Float8Matrix q =
+        float8_matrix(matrix, p.has_rows_of_terms, kFloat8E4M3, form.float8->weights);
+    const auto largest = largest_.find(p.data);
+    const bool is_static = largest != largest_.end();
+    WeightForm told = form;
+    told.float8->data = is_static ? Float8Form::Data::kStatic : Float8Form::Data::kDynamic;
+    row.form = to_string(told);
+    row.error = q.error;
+    row.bytes = static_cast<std::uint64_t>(q.codes.size_bytes() + q.scale.size_bytes());
+    rows_.push_back(std::move(row));
+    Float8Builder builder{c.builder(), operators_};
+    const Type& type = f_.type(p.data);
+    const NodeId data =
+        is_static ? builder.rounded(c.map(p.data), type, builder.scale_for(largest->second))
+                  : builder.rounded_by_rows(c.map(p.data), type);
+    return builder.product(data, q, f_.type(p.id));
   }
 
   NodeId product(Copier& c, const Product& p, const QuantizedMatrix& q) const {
@@ -184,17 +236,47 @@ class WeightQuantizer {
   const ConstantPool& pool_;
   const relay::OperatorTable& operators_;
   std::span<const WeightRule> rules_;
+  const LargestMagnitudes& largest_;
   std::vector<WeightRow>& rows_;
   const ProductOrder order_;
   const relay::Uses uses_;
 };
 
+bool asks_for_calibration(std::span<const WeightRule> rules) {
+  return std::ranges::any_of(rules, [](const WeightRule& rule) {
+    return rule.form.float8 && rule.form.float8->data == Float8Form::Data::kStatic;
+  });
+}
+
+// Of the data of products of `main`, where their scales are to be found before a run.
+Result<LargestMagnitudes> calibrate(const Module& module, std::span<const WeightRule> rules,
+                                    PassContext& context) {
+  const auto main = module.functions.find("main");
+  if (main == module.functions.end()) return LargestMagnitudes();
+  if (!context.greatest_results && asks_for_calibration(rules)) {
+    return fail(error(Code::kBadOption, {}, "fp8 with static scales needs inputs to find them with")
+                    .with_remedy("give --calibrate FOLDER, or say `dynamic`"));
+  }
+  std::vector<WeightRow> unused;
+  const std::vector<NodeId> data =
+      WeightQuantizer(main->second, module.constants, context.operators, rules, {}, unused)
+          .data_to_calibrate(static_cast<bool>(context.greatest_results));
+  return largest_magnitudes(module, data, context);
+}
+
 Result<Module> run_quantize_weights(Module module, PassContext& context) {
   const auto options = relay::read_attrs<QuantizeWeightsOptions>(context.options);
   TESSERA_TRY(const std::vector<WeightRule> rules, parse_weight_rules(options.rules));
-  return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool& pool) {
-    return WeightQuantizer(f, pool, context.operators, rules, context.weights).run();
-  });
+  TESSERA_TRY(const LargestMagnitudes of_main, calibrate(module, rules, context));
+  const LargestMagnitudes none;
+  for (auto& [name, f] : module.functions) {
+    if (!relay::is_optimizable(f)) continue;
+    CheckContext in_function("in @" + name);
+    f = WeightQuantizer(f, module.constants, context.operators, rules,
+                        name == "main" ? of_main : none, context.weights)
+            .run();
+  }
+  return module;
 }
 
 }  // namespace
@@ -202,7 +284,9 @@ Result<Module> run_quantize_weights(Module module, PassContext& context) {
 extern const Pass quantize_weights;
 const Pass quantize_weights{
     .name = "quantize-weights",
-    .summary = "stores constant matrices of products as integers of a few bits, by rules",
+    .summary =
+        "stores constant matrices of products as integers of a few bits or floats of eight, by "
+        "rules",
     .options = relay::attr_schema<QuantizeWeightsOptions>,
     .run = run_quantize_weights,
 };

@@ -17,12 +17,25 @@ constexpr std::array<std::int64_t, 3> kGroups = {32, 64, 128};
 Unexpected<Diagnostics> wrong(std::string_view rule, std::string_view why) {
   return fail(error(Code::kBadOption, {}, "`{}` does not say how weights are stored: {}", rule, why)
                   .with_remedy("write [PATTERN=]int8 or int4, then :group=32, 64 or 128 and "
-                               "symmetric or asymmetric as wanted, or [PATTERN=]keep, or "
+                               "symmetric or asymmetric as wanted, or [PATTERN=]fp8, then "
+                               ":channel or tensor and static or dynamic, or [PATTERN=]keep, or "
                                "[NAME=]lossless: "
                                "\"int4:group=64,asymmetric\", \"*/lm_head*=keep\""));
 }
 
+Result<void> take_word_of_float8(std::string_view rule, std::string_view word, Float8Form& form) {
+  if (word == "channel" || word == "tensor") {
+    form.weights = word == "tensor" ? Float8Scales::kTensor : Float8Scales::kColumn;
+  } else if (word == "static" || word == "dynamic") {
+    form.data = word == "static" ? Float8Form::Data::kStatic : Float8Form::Data::kDynamic;
+  } else {
+    return wrong(rule, fmt::format("`{}` is not known of fp8", word));
+  }
+  return {};
+}
+
 Result<void> take_word(std::string_view rule, std::string_view word, WeightForm& form) {
+  if (form.float8) return take_word_of_float8(rule, word, *form.float8);
   constexpr std::string_view kGroup = "group=";
   if (word == "symmetric" || word == "asymmetric") {
     form.is_symmetric = word == "symmetric";
@@ -45,8 +58,12 @@ Result<WeightForm> parse_form(std::string_view rule, std::string_view text) {
     return form;
   }
   const std::string_view name = text.substr(0, text.find(':'));
-  if (name != "int8" && name != "int4") return wrong(rule, fmt::format("`{}` is not known", name));
-  form.bits = name == "int8" ? 8 : 4;
+  if (name == "fp8") {
+    form.float8.emplace();
+  } else if (name != "int8" && name != "int4") {
+    return wrong(rule, fmt::format("`{}` is not known", name));
+  }
+  form.bits = name == "int4" ? 4 : 8;
   std::string_view rest = text.substr(name.size());
   while (!rest.empty()) {
     rest.remove_prefix(1);
@@ -83,6 +100,12 @@ Result<WeightRule> parse_rule(std::string_view text) {
 std::string to_string(const WeightForm& form) {
   if (form.is_lossless) return "lossless";
   if (form.bits == 0) return "keep";
+  if (form.float8) {
+    static constexpr std::string_view kOfData[] = {"", ",static", ",dynamic"};
+    return fmt::format("fp8:{}{}",
+                       form.float8->weights == Float8Scales::kTensor ? "tensor" : "channel",
+                       kOfData[static_cast<int>(form.float8->data)]);
+  }
   return fmt::format("int{}:group={},{}", form.bits, form.group,
                      form.is_symmetric ? "symmetric" : "asymmetric");
 }

@@ -23,6 +23,12 @@ TEST(WeightRules, TheLastThatFitsDecides) {
             "* int4:group=64,symmetric\n");
 }
 
+TEST(WeightRules, FloatsOfEightBits) {
+  EXPECT_EQ(order_of({"fp8", "a=fp8:tensor,static", "b=fp8:dynamic", "@last=fp8:channel"}),
+            "@last fp8:channel\nb fp8:channel,dynamic\na fp8:tensor,static\n"
+            "@small keep\n@last keep\n@first keep\n* fp8:channel\n");
+}
+
 TEST(WeightRules, NamesMayHaveSigns) {
   EXPECT_EQ(order_of({"a=b=int4:group=128"}),
             "a=b int4:group=128,symmetric\n@small keep\n@last keep\n@first keep\n");
@@ -31,7 +37,8 @@ TEST(WeightRules, NamesMayHaveSigns) {
 TEST(WeightRules, WhatTheyRefuse) {
   for (const char* text :
        {"int5", "int4:group=48", "int4:group=", "int4:group=64x", "int4:fast", "=int4",
-        "@middle=int4", "", "int4:", "int4;symmetric", "lossless:group=32", "@last=lossless"}) {
+        "@middle=int4", "", "int4:", "int4;symmetric", "lossless:group=32", "@last=lossless",
+        "fp8:symmetric", "fp8:group=32", "fp8:", "fp4"}) {
     const auto rules = parse_weight_rules(std::vector<std::string>{text});
     ASSERT_FALSE(rules) << text;
     EXPECT_NE(rules.error().list.front().remedy, "") << text;
