@@ -219,7 +219,8 @@ python() {
 regions_sources() {
   local stem writer=$build/src/backends/cutlass/tessera_write_cutlass_sources
   [ -x "$writer" ] || cmake --build "$build" --target tessera_write_cutlass_sources >/dev/null
-  for stem in encoder_layer products integers odd_rows tf32 convolutions integer_convolutions; do
+  for stem in encoder_layer products integers float8 odd_rows tf32 convolutions \
+    integer_convolutions; do
     mkdir -p "$1/$stem"
     "$writer" bench/gpu/$stem.relay "$1/$stem" \
       "cutlass$([ $stem = tf32 ] && echo ' -use_3xtf32=false')" >/dev/null || return 1

@@ -5,8 +5,8 @@ float32.
 
     check_regions.py FOLDER
 
-It holds encoder_layer.so, products.so, integers.so, odd_rows.so, tf32.so, convolutions.so and
-integer_convolutions.so, or some of them: what nvcc makes of the sources that
+It holds encoder_layer.so, products.so, integers.so, float8.so, odd_rows.so, tf32.so,
+convolutions.so and integer_convolutions.so, or some of them: what nvcc makes of the sources that
 tessera_write_cutlass_sources writes for the .relay files here.
 check_regions.sh does all of that.
 """
@@ -214,6 +214,36 @@ def check_integers(library):
             report_integers(name, output, wanted, steps)
 
 
+def float8(*shape, dtype=torch.float8_e4m3fn):
+    """Codes of numbers of about one."""
+    return torch.randn(*shape, device="cuda").to(dtype).view(torch.uint8)
+
+
+def check_float8(library):
+    e4, e5 = torch.float8_e4m3fn, torch.float8_e5m2
+    number = lambda codes, dtype=e4: codes.view(dtype).float()
+    x, w, y, v = float8(256, 512), float8(1024, 512), float8(2, 96, 256), float8(512, 256)
+    odd, w5 = float8(77, 160), float8(72, 160, dtype=e5)
+    l, m = float8(4096, 1024), float8(3072, 1024)
+    s, u = torch.full((), 0.03, device="cuda"), torch.full((), 0.01, device="cuda")
+    t, rows = torch.rand(1024, device="cuda") * 0.05, torch.rand(2, 96, 1, device="cuda")
+    b, c, r = random(1024), random(512), random(2, 96, 512)
+    gelu = torch.nn.functional.gelu(number(x) @ number(w).T * s * t + b)
+    codes = empty_integers(256, 1024, dtype=torch.uint8)
+    run(library, "cutlass_main_0", x, w, s, t, b, u, codes)
+    torch.cuda.synchronize()
+    report("float8, gelu, quantised", number(codes), number((gelu / u).clamp(-448, 448).to(e4)
+                                                            .view(torch.uint8)), 1e-2)
+    check_floats(library, [
+        ("float8, scales of rows, residual", (y, v, rows, s, c, r), empty(2, 96, 512),
+         number(y) @ number(v).T * rows * s + c + r, 2e-3),
+        ("float8, both formats, odd rows", (odd, w5, s), empty(77, 72, dtype=torch.float32),
+         number(odd) @ number(w5, e5).T * s * s, 2e-3),
+        ("float8, many rows", (l, m, s), empty(4096, 3072),
+         number(l) @ number(m).T * s * s, 2e-3),
+    ], first=1)
+
+
 def empty_integers(*shape, dtype):
     return torch.full(shape, 85, device="cuda", dtype=dtype)
 
@@ -249,8 +279,8 @@ def check_tf32(library):
     ])
 
 
-def check_floats(library, cases):
-    for i, (name, inputs, output, wanted, limit) in enumerate(cases):
+def check_floats(library, cases, first=0):
+    for i, (name, inputs, output, wanted, limit) in enumerate(cases, first):
         run(library, f"cutlass_main_{i}", *inputs, output)
         torch.cuda.synchronize()
         report(name, output, wanted, limit)
@@ -413,7 +443,7 @@ def check_integer_convolutions(library):
 
 
 CHECKS = {"encoder_layer": check_layer, "products": check_products, "integers": check_integers,
-          "odd_rows": check_odd_rows, "tf32": check_tf32,
+          "float8": check_float8, "odd_rows": check_odd_rows, "tf32": check_tf32,
           "convolutions": check_convolutions,
           "integer_convolutions": check_integer_convolutions}
 for stem, check in CHECKS.items():

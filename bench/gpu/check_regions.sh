@@ -8,7 +8,7 @@
 # counts, so that `wrong` in the list of records is a kernel with wrong numbers. 16 cores take
 # fifteen minutes.
 # Before, on the machine that builds:
-#   for stem in encoder_layer products integers odd_rows tf32 convolutions \
+#   for stem in encoder_layer products integers float8 odd_rows tf32 convolutions \
 #               integer_convolutions; do
 #     mkdir -p SOURCES/$stem
 #     write_sources bench/gpu/$stem.relay SOURCES/$stem [for tf32: "cutlass -use_3xtf32=false"]
