@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "constants/npy.h"
+#include "driver/compile.h"
 #include "driver/testing/model_test.h"
 #include "exec/session.h"
 #include "ops/evaluation/compare.h"

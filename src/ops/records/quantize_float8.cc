@@ -65,7 +65,7 @@ constexpr Operator kQuantizeFloat8{
                 "qnn.quantize_float8(float32[97]{special}, float32[]=1, format=\"e5m2\")",
                 "qnn.quantize_float8(float16[5,7], float32[5,1]{0.01..0.1}, format=\"e5m2\")",
                 "qnn.quantize_float8(bfloat16[2,3,4], float32[4]{0.001..0.01})",
-                "qnn.quantize_float8(float32[40]{-0.02..0.02}, float32[1]=[1])",
+                "qnn.quantize_float8(float32[40]{-0.02..0.02}, float32[1]=1)",
                 "qnn.quantize_float8(float32[0,4], float32[]=1)"},
 };
 
