@@ -191,7 +191,8 @@ def report(rows: list[dict], options) -> str:
         f"# Measured placement, float16, {time.strftime('%Y-%m-%d')}", "",
         f"{smi('name,driver_version')}; torch {torch.__version__}; clocks and power after the run "
         f"{smi('clocks.sm,power.draw,power.limit')}.", "",
-        f"    bench/gpu/collage_models.py --rounds {options.rounds} -- {' '.join(options.compile)}",
+        f"    bench/gpu/collage_models.py --rounds {options.rounds} -- "
+        f"{' '.join(options.compile)}",
         "", "Medians in milliseconds; after +- the distance between the slowest and fastest round.",
         "",
         "| model/images | collage | default | torch.compile | over one alone | error | of default | "

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collage/program.h"
+#include "module/module.h"
 #include "passes/layout_forms.h"
 
 namespace tessera::collage {

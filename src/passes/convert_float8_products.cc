@@ -26,9 +26,9 @@ struct Codes {
   bool is_transposed = false;
 };
 
-class Converter {
+class Float8Converter {
  public:
-  Converter(const Function& f, const relay::OperatorTable& operators)
+  Float8Converter(const Function& f, const relay::OperatorTable& operators)
       : f_(f), operators_(operators) {}
 
   Function run() {
@@ -123,7 +123,7 @@ class Converter {
 
 Result<Module> run_convert_float8_products(Module module, PassContext& context) {
   return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool&) {
-    return Converter(f, context.operators).run();
+    return Float8Converter(f, context.operators).run();
   });
 }
 

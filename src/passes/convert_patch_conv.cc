@@ -42,9 +42,9 @@ std::optional<Patches> patches_of(const Function& f, NodeId conv) {
                  height,     width,      (*weight)[0]};
 }
 
-class Converter {
+class PatchConverter {
  public:
-  Converter(const Function& f, const relay::OperatorTable& operators)
+  PatchConverter(const Function& f, const relay::OperatorTable& operators)
       : f_(f), operators_(operators) {}
 
   Function run() {
@@ -119,7 +119,7 @@ class Converter {
 
 Result<Module> run_convert_patch_conv(Module module, PassContext& context) {
   return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool&) {
-    return Converter(f, context.operators).run();
+    return PatchConverter(f, context.operators).run();
   });
 }
 

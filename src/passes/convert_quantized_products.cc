@@ -18,9 +18,10 @@ struct Operand {
   bool is_transposed = false;
 };
 
-class Converter {
+class QuantizedProductConverter {
  public:
-  Converter(const Function& f, const ConstantPool& pool, const relay::OperatorTable& operators)
+  QuantizedProductConverter(const Function& f, const ConstantPool& pool,
+                            const relay::OperatorTable& operators)
       : f_(f), values_(f, pool, operators) {}
 
   Function run() {
@@ -130,7 +131,7 @@ class Converter {
 
 Result<Module> run_convert_quantized_products(Module module, PassContext& context) {
   return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool& pool) {
-    return Converter(f, pool, context.operators).run();
+    return QuantizedProductConverter(f, pool, context.operators).run();
   });
 }
 

@@ -22,8 +22,8 @@ constexpr std::string_view kViews[] = {"broadcast_to", "expand_dims", "reshape",
                                        "transpose"};
 constexpr int kMostSteps = 8;  // from a product to the bytes
 
-constexpr std::int32_t kLeast = std::numeric_limits<std::int16_t>::min(),
-                       kMost = std::numeric_limits<std::int16_t>::max();
+constexpr std::int32_t kLeastInt16 = std::numeric_limits<std::int16_t>::min(),
+                       kMostInt16 = std::numeric_limits<std::int16_t>::max();
 
 // Of int32.
 bool are_within(const Tensor& t, std::int32_t least, std::int32_t most) {
@@ -71,7 +71,7 @@ class Narrowing {
   }
 
   bool fits_int16(NodeId id, int steps) const {
-    if (const Tensor* t = constant(id)) return are_within(*t, kLeast, kMost);
+    if (const Tensor* t = constant(id)) return are_within(*t, kLeastInt16, kMostInt16);
     if (is_byte(id)) return true;
     if (steps == 0 || f_.op(id) == nullptr || !is_int32(id)) return false;
     const auto operands = f_.operands(id);

@@ -19,8 +19,9 @@ using tir::Expr;
 using tir::ForKind;
 using tir::Stmt;
 
-constexpr std::int64_t kMinColumns = 64;   // of a matrix as it lies in memory; for fewer, and for
-constexpr std::int64_t kMinTerms = 128;    // shorter sums, a launch takes longer than reading it
+constexpr std::int64_t kMinColumns = 64;  // of a matrix as it lies in memory; for fewer, and for
+constexpr std::int64_t kMinTermsOfFewRows =
+    128;                                   // shorter sums, a launch takes longer than reading it
 constexpr std::int64_t kManyTiles = 512;   // more blocks than a device runs at once: two for one
 constexpr std::int64_t kAlignedTerms = 8;  // rows of which begin where vectors do
 
@@ -38,7 +39,7 @@ bool is_worth_it(const Product& p) {
   const Expr all = p.num_rows();
   const std::int64_t* rows = tir::as_int(all);
   return rows != nullptr && *rows >= 1 && *rows <= tir::kFewRows &&
-         p.column.size() >= kMinColumns && p.matrix.terms() >= kMinTerms &&
+         p.column.size() >= kMinColumns && p.matrix.terms() >= kMinTermsOfFewRows &&
          p.matrix.terms() % kAlignedTerms == 0;
 }
 

@@ -4,7 +4,7 @@
 namespace tessera::ops {
 namespace {
 
-enum Operands : std::size_t { kData, kWeight, kDataScale, kWeightScale };
+enum Operands : std::size_t { kRowCodes, kColumnCodes, kRowScale, kColumnScale };
 
 Result<void> expect_codes(const InferArgs& args, std::size_t operand) {
   if (args.operands[operand].dtype() == kUInt8) return {};
@@ -16,16 +16,16 @@ Result<Type> infer_dense_float8(const InferArgs& args) {
   const auto p = relay::read_attrs<DenseFloat8Attrs>(args.attrs);
   TESSERA_TRY_VOID(expect_float8(args, p.data_format));
   TESSERA_TRY_VOID(expect_float8(args, p.weight_format));
-  TESSERA_TRY_VOID(expect_codes(args, kData));
-  TESSERA_TRY_VOID(expect_codes(args, kWeight));
-  TESSERA_TRY_VOID(expect_min_rank(args, kData, 2));
-  TESSERA_TRY_VOID(expect_rank(args, kWeight, 2));
-  const Shape& weight = args.operands[kWeight].shape();
-  Shape shape = args.operands[kData].shape(), rows = shape;
+  TESSERA_TRY_VOID(expect_codes(args, kRowCodes));
+  TESSERA_TRY_VOID(expect_codes(args, kColumnCodes));
+  TESSERA_TRY_VOID(expect_min_rank(args, kRowCodes, 2));
+  TESSERA_TRY_VOID(expect_rank(args, kColumnCodes, 2));
+  const Shape& weight = args.operands[kColumnCodes].shape();
+  Shape shape = args.operands[kRowCodes].shape(), rows = shape;
   TESSERA_TRY_VOID(agreed(args, shape.back(), weight[1], "contraction sizes"));
   rows.back() = Dim(1);
-  TESSERA_TRY_VOID(expect_scale_of(args, kDataScale, rows));
-  TESSERA_TRY_VOID(expect_scale_of(args, kWeightScale, {weight[0]}));
+  TESSERA_TRY_VOID(expect_scale_of(args, kRowScale, rows));
+  TESSERA_TRY_VOID(expect_scale_of(args, kColumnScale, {weight[0]}));
   shape.back() = weight[0];
   return tensor_type(std::move(shape), kFloat32);
 }
@@ -40,13 +40,13 @@ Elements<double> numbers_of(const Tensor& codes, std::string_view format) {
 
 std::vector<Tensor> eval_dense_float8(const EvalArgs& args) {
   const auto p = relay::read_attrs<DenseFloat8Attrs>(args.attrs);
-  const Elements<double> x = numbers_of(args.operands[kData], p.data_format);
-  const Elements<double> w = numbers_of(args.operands[kWeight], p.weight_format);
-  const Elements<double> of_rows = values_of<double>(args.operands[kDataScale]);
-  const Elements<double> of_columns = values_of<double>(args.operands[kWeightScale]);
+  const Elements<double> x = numbers_of(args.operands[kRowCodes], p.data_format);
+  const Elements<double> w = numbers_of(args.operands[kColumnCodes], p.weight_format);
+  const Elements<double> of_rows = values_of<double>(args.operands[kRowScale]);
+  const Elements<double> of_columns = values_of<double>(args.operands[kColumnScale]);
   const Ints shape = static_shape(args.result);
-  const Ints rows = broadcast_strides(args.operands[kDataScale].shape, shape);
-  const std::int64_t terms = args.operands[kData].shape.back(), columns = shape.back();
+  const Ints rows = broadcast_strides(args.operands[kRowScale].shape, shape);
+  const std::int64_t terms = args.operands[kRowCodes].shape.back(), columns = shape.back();
   Elements<double> out;
   std::int64_t at = 0;
   for (Counter c(shape); c; ++c, ++at) {
@@ -60,7 +60,7 @@ std::vector<Tensor> eval_dense_float8(const EvalArgs& args) {
 
 Definitions compute_dense_float8(const ComputeArgs& args) {
   const auto p = relay::read_attrs<DenseFloat8Attrs>(args.attrs);
-  const TensorExpr &x = args.operands[kData], &w = args.operands[kWeight];
+  const TensorExpr &x = args.operands[kRowCodes], &w = args.operands[kColumnCodes];
   const std::vector<Expr> shape = result_shape(args);
   const IterAxis k = tir::reduce_axis(x.shape().back(), "k");
   const TensorExpr product = tir::compute("product", shape, [&](const Indices& i) {
@@ -70,13 +70,13 @@ Definitions compute_dense_float8(const ComputeArgs& args) {
                              float8_number(*find_float8(p.weight_format), w({i.back(), k.var})));
   });
   return define(args, "y", [&](const Indices& i) {
-    return product(i) * broadcast_read(args.operands[kDataScale], shape, i) *
-           broadcast_read(args.operands[kWeightScale], shape, i);
+    return product(i) * broadcast_read(args.operands[kRowScale], shape, i) *
+           broadcast_read(args.operands[kColumnScale], shape, i);
   });
 }
 
 double dense_float8_flops(const CostArgs& args) {
-  const Dim& terms = args.operands[kData].shape().back();
+  const Dim& terms = args.operands[kRowCodes].shape().back();
   return 2 * element_count(args.result) * static_cast<double>(terms.as_constant().value_or(1));
 }
 
