@@ -16,18 +16,34 @@ Pattern half_of_product(const Pattern& x, const Pattern& one_plus, const std::st
          is_op("multiply", {x, is_op("multiply", {one_plus, half})}, root);
 }
 
+// How far exporters are from the numbers of the definition, before they are rounded to a type.
+constexpr double kDigitsLeftOut = 1e-4;
+
+struct Number {
+  double value = 0;
+  DType dtype;
+};
+
 // What a constant of one number holds.
-std::optional<double> number(const Match& match, NodeId id) {
+std::optional<Number> number(const Match& match, NodeId id) {
   const auto* constant = match.function->as<Constant>(id);
   if (constant == nullptr) return std::nullopt;
   const auto* tensor = std::get_if<Tensor>(&constant->value);
   if (tensor == nullptr && match.pool != nullptr) tensor = &match.pool->resolve(constant->value);
   if (tensor == nullptr || tensor->num_elements() != 1) return std::nullopt;
-  return element_as_double(*tensor, 0);
+  return Number{element_as_double(*tensor, 0), tensor->dtype};
 }
 
-bool is_close(std::optional<double> value, double wanted) {
-  return value && std::abs(*value - wanted) <= 1e-4 * std::abs(wanted);
+double rounded(double value, DType dtype) {
+  if (!dtype.is_float()) return value;
+  return element_as_double(tensor_from_doubles({}, dtype, std::vector{value}), 0);
+}
+
+// In 16 bits the nearest number may be further away than what exporters leave out.
+bool is_close(const std::optional<Number>& found, double wanted) {
+  const double most = kDigitsLeftOut * wanted;
+  return found && found->value >= rounded(wanted - most, found->dtype) &&
+         found->value <= rounded(wanted + most, found->dtype);
 }
 
 bool holds(const Match& match, std::string_view capture, double wanted) {
