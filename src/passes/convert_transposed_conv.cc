@@ -22,6 +22,11 @@ using Ints = std::vector<std::int64_t>;
 
 constexpr std::int64_t kFewChannels = 16;  // below it oneDNN's transposed convolutions are slow
 
+struct TransposedConvOptions {
+  bool all = false;  // those that back ends are fast with, too
+  static constexpr auto fields = std::tuple{relay::attr("all", &TransposedConvOptions::all)};
+};
+
 // One spatial dimension, with the weight's elements k = taps * stride, the last ones zeros.
 struct Axis {
   std::int64_t kernel, stride, dilation;
@@ -56,7 +61,7 @@ Dim cut_size(const Axis& a, const Dim& data) {
 }
 
 template <class Attrs>
-std::optional<Transposed> transposed_of(const Function& f, NodeId conv) {
+std::optional<Transposed> transposed_of(const Function& f, NodeId conv, bool all) {
   const auto p = relay::read_attrs<Attrs>(f.as<relay::OpCall>(conv)->attrs);
   const std::size_t n = p.strides.size();
   const NodeId weight = f.operands(conv)[1];
@@ -79,7 +84,7 @@ std::optional<Transposed> transposed_of(const Function& f, NodeId conv) {
   }
   if (t.inputs < 1 || t.outputs < 1) return std::nullopt;
   const bool is_narrow = std::min(t.inputs, t.outputs) / t.groups < kFewChannels;
-  return is_narrow || !has_strides ? std::optional(std::move(t)) : std::nullopt;
+  return all || is_narrow || !has_strides ? std::optional(std::move(t)) : std::nullopt;
 }
 
 class Rewriter {
@@ -192,19 +197,20 @@ class Rewriter {
   bool has_strides_ = false;
 };
 
-std::optional<Transposed> transposed_of(const Function& f, NodeId id) {
+std::optional<Transposed> transposed_of(const Function& f, NodeId id, bool all) {
   if (f.op(id) == nullptr) return std::nullopt;
   const std::string_view op = f.op(id)->name;
-  if (op == "nn.conv1d_transpose") return transposed_of<ops::Conv1DTransposeAttrs>(f, id);
-  if (op == "nn.conv2d_transpose") return transposed_of<ops::Conv2DTransposeAttrs>(f, id);
-  if (op == "nn.conv3d_transpose") return transposed_of<ops::Conv3DTransposeAttrs>(f, id);
+  if (op == "nn.conv1d_transpose") return transposed_of<ops::Conv1DTransposeAttrs>(f, id, all);
+  if (op == "nn.conv2d_transpose") return transposed_of<ops::Conv2DTransposeAttrs>(f, id, all);
+  if (op == "nn.conv3d_transpose") return transposed_of<ops::Conv3DTransposeAttrs>(f, id, all);
   return std::nullopt;
 }
 
 Result<Module> run_convert_transposed_conv(Module module, PassContext& context) {
+  const bool all = relay::read_attrs<TransposedConvOptions>(context.options).all;
   return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool&) {
     return relay::rewrite(f, [&](Copier& c, NodeId id) -> std::optional<NodeId> {
-      const auto t = transposed_of(f, id);
+      const auto t = transposed_of(f, id, all);
       if (!t) return std::nullopt;
       return Rewriter(c, context.operators, *t)
           .run(c.map(f.operands(id)[0]), c.map(f.operands(id)[1]));
@@ -218,6 +224,7 @@ extern const Pass convert_transposed_conv;
 const Pass convert_transposed_conv{
     .name = "convert-transposed-conv",
     .summary = "makes convolutions of transposed ones with few channels, or without strides",
+    .options = relay::attr_schema<TransposedConvOptions>,
     .run = run_convert_transposed_conv,
 };
 
