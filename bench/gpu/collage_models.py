@@ -195,8 +195,8 @@ def report(rows: list[dict], options) -> str:
         f"{' '.join(options.compile)}",
         "", "Medians in milliseconds; after +- the distance between the slowest and fastest round.",
         "",
-        "| model/images | collage | default | torch.compile | over one alone | error | of default | "
-        "of torch | compile s | programs, failed |",
+        "| model/images | collage | default | torch.compile | over one alone | error | of default "
+        "| of torch | compile s | programs, failed |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for row in rows:
         time_of = lambda e: (f"{row[e]:.3f} +- {row[e + '_spread']:.3f}" if e in row else "-")
