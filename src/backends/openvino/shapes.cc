@@ -161,7 +161,7 @@ ValuesOr pad(Call& c) {
   }
   Values inputs = {c.operand(0), c.ints(before), c.ints(after)};
   TESSERA_TRY(std::string mode, word_of(p.pad_mode, {"constant", "edge", "reflect"}));
-  if (mode == "constant") {
+  if (p.pad_mode == "constant") {
     inputs.push_back(c.num_operands() > 1 ? c.operand(1) : c.number(0));
   }
   return Values{c.layer("Pad", 1, inputs, {{"pad_mode", std::move(mode)}})};

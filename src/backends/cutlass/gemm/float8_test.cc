@@ -17,7 +17,7 @@ using cutlass::testing::kernels_in;
 using cutlass::testing::RecordingToolchain;
 
 // The first half of a feed-forward network in float16 whose second half takes eight bits, too.
-constexpr const char* kRequantised = R"(
+constexpr const char* kRequantisedFloat8 = R"(
 def @main(%x: Tensor[(128, 256), uint8], %w: Tensor[(512, 256), uint8], %s: float32,
           %t: Tensor[(512), float32], %b: Tensor[(512), float16], %u: float32) {
   %0 = cast(qnn.dense_float8(%x, %w, %s, %t), dtype="float16");
@@ -40,7 +40,7 @@ void expect_in(const std::string& text, const std::vector<std::string>& lines) {
 
 TEST(CutlassFloat8, AQuantisedProductIsOneKernel) {
   RecordingToolchain toolchain;
-  const auto outcome = compile(kRequantised, toolchain);
+  const auto outcome = compile(kRequantisedFloat8, toolchain);
   EXPECT_EQ(composites_of(outcome),
             (std::vector<std::string>{"cutlass.float8_product_bias_activation_quantised"}));
   expect_in(kernel_in(toolchain),
@@ -75,7 +75,7 @@ def @main(%x: Tensor[(2, 64, 256), uint8], %w: Tensor[(512, 256), uint8],
 
 TEST(CutlassFloat8, SumsMayBeOfFloat32) {
   RecordingToolchain toolchain;
-  compile(kRequantised, toolchain, *parse_target("cutlass -fast_float8_sums=false"));
+  compile(kRequantisedFloat8, toolchain, *parse_target("cutlass -fast_float8_sums=false"));
   const std::string kernel = kernel_in(toolchain);
   EXPECT_EQ(kernel.find("FastSums;"), std::string::npos) << kernel;
   expect_in(kernel, {"using Schedule = "});
@@ -118,7 +118,7 @@ TEST(CutlassFloat8, RefusalsHaveReasons) {
 // The kernel's conversion saturates.
 TEST(CutlassFloat8, CodesThatDoNotSaturateAreMadeApart) {
   RecordingToolchain toolchain;
-  std::string text = kRequantised;
+  std::string text = kRequantisedFloat8;
   text.insert(text.rfind(", %u)") + 4, ", saturate=False");
   EXPECT_EQ(composites_of(compile(text, toolchain)),
             (std::vector<std::string>{"cutlass.float8_product_bias_activation"}));
@@ -129,7 +129,7 @@ TEST(CutlassFloat8Kernels, Compile) {
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 1});
   ASSERT_TRUE(toolchain) << render(toolchain.error());
-  const auto outcome = compile(kRequantised, *toolchain);
+  const auto outcome = compile(kRequantisedFloat8, *toolchain);
   ASSERT_EQ(outcome.module.artifacts.size(), 1u);
   EXPECT_EQ(kernels_in(outcome.module.artifacts[0].payload, "tessera_gemm_e4m3fn"), 1);
 }
