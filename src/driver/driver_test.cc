@@ -215,6 +215,21 @@ TEST_F(DriverTest, ConstantsOfACompositeSurviveEveryBackEnd) {
   }
 }
 
+// As arrays of an .npz do.
+TEST_F(DriverTest, InputsMayLieAtAnyByte) {
+  const CompileOptions o = options("def @main(%x: Tensor[(3), float32]) { add(%x, %x) }\n");
+  (void)value_of(compile(o));
+  const Tensor x = Tensor::of({3}, kFloat32, std::vector<float>{1, 2, 3});
+  std::vector<std::byte> shifted(1);
+  const auto bytes = x.blob->bytes();
+  shifted.insert(shifted.end(), bytes.begin(), bytes.end());
+  const Tensor odd({3}, kFloat32, Blob::slice(Blob::adopt(std::move(shifted)), 1, bytes.size()));
+  const auto exported = value_of(exec::Session::open_library(o.output, {}));
+  const auto interpreted = value_of(prepare_in_process(o, {}));
+  EXPECT_TRUE(value_of(exported->run({{odd}})) == value_of(exported->run({{x}})));
+  EXPECT_TRUE(value_of(interpreted->run({{odd}})) == value_of(exported->run({{x}})));
+}
+
 TEST_F(DriverTest, EntriesShareOneKernelLibrary) {
   const CompileOptions o = options(
       "def @double(%x: Tensor[(3), float32]) { add(%x, %x) }\n"

@@ -2,6 +2,7 @@
 #include "exec/session.h"
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 
 #include <dlfcn.h>
@@ -82,9 +83,11 @@ std::vector<PortInfo> read_ports(const tessera_model* model, Count count, Get ge
   return ports;
 }
 
+// Arrays of an .npz lie anywhere in its file.
 tessera_tensor as_c_tensor(const Tensor& t) {
+  const std::span<const std::byte> bytes = t.blob->aligned_bytes(alignof(std::max_align_t));
   tessera_tensor c = {};
-  c.data = const_cast<std::byte*>(t.blob->bytes().data());  // inputs are not written to
+  c.data = const_cast<std::byte*>(bytes.data());  // inputs are not written to
   c.device = {TESSERA_CPU, 0};
   c.ndim = static_cast<std::int32_t>(t.shape.size());
   c.dtype = {static_cast<std::uint8_t>(t.dtype.code), t.dtype.bits, t.dtype.lanes};

@@ -136,9 +136,10 @@ class OpenSample {
   }
 
   // Loops of `einsum` take a size that is open for that of the others, where 1 as a number is
-  // broadcast.
+  // broadcast, and those of floats of eight bits the sizes of scales for the data's.
   bool is_stricter(const std::vector<Type>& numbers) const {
-    return sample_.text.starts_with("einsum") &&
+    const std::string_view op(sample_.text.data(), sample_.text.find('('));
+    return (op == "einsum" || op.ends_with("_float8")) &&
            std::any_of(numbers.begin(), numbers.end(), [](const Type& t) {
              return std::find(t.shape().begin(), t.shape().end(), Dim(1)) != t.shape().end();
            });
