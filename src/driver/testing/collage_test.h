@@ -57,7 +57,7 @@ class CollageTest : public ModelTest {
   }
   std::vector<Tensor> native_outputs(const std::string& text) {
     CompileOptions native = options(text);
-    native.output = folder_.file("native.so");
+    native.output = new_library();
     native.partition = Partition::kNone;
     value_of(compile(native));
     return outputs_of(native.output);

@@ -121,7 +121,8 @@ TEST(CutlassFloat8, CodesThatDoNotSaturateAreMadeApart) {
   std::string text = kRequantisedFloat8;
   text.insert(text.rfind(", %u)") + 4, ", saturate=False");
   EXPECT_EQ(composites_of(compile(text, toolchain)),
-            (std::vector<std::string>{"cutlass.float8_product_bias_activation"}));
+            (std::vector<std::string>{"cutlass.float8_product_epilogue"}));
+  expect_in(kernel_in(toolchain), {"using D = float;"});
 }
 
 // One kernel with all that is special: scales of both kinds, and codes that come out.
