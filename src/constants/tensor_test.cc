@@ -148,9 +148,11 @@ TEST(Blobs, WhatIsMadeOfLargeWeightsLiesOnDisk) {
     return made_weight(std::vector<std::byte>(size, std::byte{7}));
   };
   ASSERT_EQ(setenv("TMPDIR", dir->path().c_str(), 1), 0);
-  const std::int64_t before = resident_set_bytes();
+  [[maybe_unused]] const std::int64_t before = resident_set_bytes();
   const auto blob = made(kBytes);
+#ifndef TESSERA_SANITIZED  // which keep what was freed for a while
   EXPECT_LT(resident_set_bytes() - before, static_cast<std::int64_t>(kBytes / 4));
+#endif
   EXPECT_TRUE(std::filesystem::is_empty(dir->path()));  // it has no name
   for (const char* place : {dir->path().c_str(), "/nowhere"}) {
     ASSERT_EQ(setenv("TMPDIR", place, 1), 0);
