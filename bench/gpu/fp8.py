@@ -16,7 +16,6 @@ import argparse
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +42,6 @@ def @main(%x: Tensor[(?m, 1024), float16]) {
 """}
 RULES = ["--weights", "fp8", "--weights", "@first=fp8", "--weights", "@last=fp8"]
 TARGETS = ["--target", "cuda", "--target", "cutlass", "--require", "cutlass", "--precision", "fp16"]
-SECONDS = 0.3
 
 
 def constants(name: str) -> list[np.ndarray]:
@@ -100,30 +98,10 @@ def expected(name: str, x, form: str, torch):
     return y
 
 
-def medians(calls: dict, rounds: int, torch) -> dict[str, list[float]]:
-    """In microseconds, of each round."""
-    times = {form: [] for form in calls}
-    for _ in range(rounds):
-        for form, call in calls.items():
-            call()
-            torch.cuda.synchronize()
-            pairs, end = [], time.perf_counter() + SECONDS
-            while time.perf_counter() < end or len(pairs) < 5:
-                pair = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-                pair[0].record()
-                call()
-                pair[1].record()
-                pairs.append(pair)
-                if len(pairs) % 16 == 0:
-                    torch.cuda.synchronize()
-            torch.cuda.synchronize()
-            times[form].append(1e3 * statistics.median(a.elapsed_time(b) for a, b in pairs))
-    return times
-
-
 def run_all(folder: Path, rounds: int) -> int:
     import ctypes_model
     import torch
+    from whole_models import medians
     torch.backends.cuda.matmul.allow_tf32 = False
     print(torch.cuda.get_device_name(), f"torch {torch.__version__}", flush=True)
     status = 0
@@ -157,7 +135,8 @@ def run_all(folder: Path, rounds: int) -> int:
             print(f"{'ok' if is_right else 'WRONG'} {name} {form}: {off:.2g} from the same "
                   f"rounding by torch, {from_exact:.2g} from float32, two runs {same}", flush=True)
         with torch.cuda.stream(stream):
-            times = medians(calls, rounds, torch)
+            times = {form: [1e3 * ms for ms in all_of_them]
+                     for form, all_of_them in medians(calls, rounds).items()}
         flops = 2 * rows * sum(c * k for c, k in SIZES[name])
         base = statistics.median(times["fp16"])
         for form, all_of_them in times.items():
