@@ -41,7 +41,11 @@ ValuesOr pool(Call& c, const ops::PoolAttrs& p, std::string_view operation, bool
   }
   TESSERA_TRY(const Padding padding, padding_seen(c, p));
   for (std::size_t i = 0; i < p.pool_size.size(); ++i) {
-    if (std::max(padding.begin[i], padding.end[i]) >= p.pool_size[i]) {
+    const Shape& shape = c.shape(0);
+    const Dim& size = shape[shape.size() - p.pool_size.size() + i];
+    const std::int64_t padded = std::max(padding.begin[i], padding.end[i]);
+    // Of an open size nothing may be left but padding.
+    if (padded >= p.pool_size[i] || (padded > 0 && size.as_constant().value_or(0) == 0)) {
       return refuse("a window may see padding alone");
     }
   }
