@@ -95,7 +95,7 @@ TEST(CutlassOptions, AreNothingToOtherBackEnds) {
       "cutlass -arch=sm_86 -sm=86 -ptx -multiprocessors=16 -use_3xtf32=false -split_k_slices=2 "
       "-profile_all_alignments -find_first_valid -use_multiprocessing -threads=3 -use_fast_math "
       "-fold_norms=false -tmp_dir=/nowhere -cluster_shapes=2,1 -swizzle=4 -raster=m "
-      "-accumulator=float16 "
+      "-accumulator=float16 -fast_float8_sums=false "
       "-profile_budget=5 -include={}",
       include));
   ASSERT_TRUE(all) << render(all.error());
