@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 60
 # Graphs that the fuzzer of graphs and partitions makes, whatever time that takes.
 FUZZ_GRAPHS ?= 10000
 
-.PHONY: build command test check demo bench onnx-gate zoo fuzz guard sanitized gpu-test \
+.PHONY: build command test check demo bench onnx-gate zoo fuzz guard sanitized kernels gpu-test \
   wheel wheel-test torch-models docs install-deps clean
 
 build: install-deps
@@ -63,6 +63,10 @@ guard: build
 sanitized: build
 	cmake --build build/release --parallel $(JOBS) --target tessera_sanitized
 	ctest --test-dir build/release --output-on-failure -L '^sanitized-all$$'
+
+# Kernels of CUTLASS, one of every kind, which nvcc takes half an hour for.
+kernels: build
+	ctest --test-dir build/release --output-on-failure -L '^on-demand$$'
 
 # On a machine with a GPU: all shards, of eight minutes at most each, or those that SHARD names.
 gpu-test: build

@@ -99,13 +99,16 @@ function(tessera_executable name)
 endfunction()
 
 # tessera_test(NAME DEPS folder... [LIBS target...] [LABELS label...] [SHARDS n]
-#              [TIMEOUT seconds] [APART source...] [ROOMS sub-folder...])
+#              [TIMEOUT seconds] [ON_DEMAND filter] [APART source...]
+#              [ROOMS sub-folder...])
 # The *_test.cc of the folder and its rooms as one GoogleTest program tessera_NAME_test, one ctest
-# entry a shard, with the labels `unit` (or LABELS) and NAME. Tests find the source tree in
-# TESSERA_SOURCE_DIR, the command and the archives below TESSERA_BUILD_DIR (bin/, lib/tessera/),
-# Python in TESSERA_PYTHON.
+# entry a shard, with the labels `unit` (or LABELS) and NAME. Those that ON_DEMAND names, a filter
+# of GoogleTest, are an entry of their own, NAME-on-demand, that `make test` leaves. Tests find the
+# source tree in TESSERA_SOURCE_DIR, the command and the archives below TESSERA_BUILD_DIR (bin/,
+# lib/tessera/), Python in TESSERA_PYTHON.
 function(tessera_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SHARDS;TIMEOUT" "DEPS;LIBS;LABELS;APART;ROOMS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SHARDS;TIMEOUT;ON_DEMAND"
+    "DEPS;LIBS;LABELS;APART;ROOMS")
   tessera_sources_(sources tests ${arg_ROOMS})
   if(NOT tests)
     return()
@@ -154,7 +157,15 @@ function(tessera_test name)
     set_tests_properties(${test} PROPERTIES
       LABELS "${arg_LABELS};${name}" TIMEOUT ${arg_TIMEOUT}
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${shard}")
+    if(arg_ON_DEMAND)
+      set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT "GTEST_FILTER=-${arg_ON_DEMAND}")
+    endif()
   endforeach()
+  if(arg_ON_DEMAND)
+    add_test(NAME ${name}-on-demand COMMAND ${target} --gtest_brief=1)
+    set_tests_properties(${name}-on-demand PROPERTIES
+      LABELS "slow;on-demand;${name}" TIMEOUT 14400 ENVIRONMENT "GTEST_FILTER=${arg_ON_DEMAND}")
+  endif()
 endfunction()
 
 # Splits the *.cc of the current folder into tests and the rest.

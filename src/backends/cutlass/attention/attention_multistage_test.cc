@@ -163,7 +163,7 @@ TEST(MultistageAttention, KernelsAreForMultiplesOf32) {
 // ---- Compiled
 
 // Kernels of 16 bits with causal and other masks, and of float32 by three products.
-TEST(MultistageAttention, Compiles) {
+TEST(SlowKernels, OfMultistageAttentionCompile) {
   if (!cutlass::testing::can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
   ASSERT_TRUE(toolchain) << render(toolchain.error());

@@ -314,7 +314,7 @@ def @main(%x: Tensor[(1, 8, 5, 4), float16], %w: Tensor[(8, 16, 2, 3), float16],
 
 // One kernel of each kind: with all that reads a class's rows, and rows of single elements, which
 // go through registers.
-TEST(CutlassTransposedConvolutionKernels, Compile) {
+TEST(SlowKernels, OfTransposedConvolutionsCompile) {
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 1});
   ASSERT_TRUE(toolchain) << render(toolchain.error());

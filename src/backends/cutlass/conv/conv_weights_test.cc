@@ -218,7 +218,7 @@ TEST(CutlassWeightGradients, AreMeasuredOnTheImageThatTheWindowSees) {
 
 // ---- With nvcc
 
-TEST(CutlassWeightGradientKernels, Compile) {
+TEST(SlowKernels, OfWeightGradientsCompile) {
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 1});
   ASSERT_TRUE(toolchain) << render(toolchain.error());
@@ -228,7 +228,7 @@ TEST(CutlassWeightGradientKernels, Compile) {
   EXPECT_EQ(kernels_in(outcome.module.artifacts[0].payload, "tessera_conv_float16"), 1);
 }
 
-TEST(CutlassWeightGradientKernels, AreMeasuredByProgramsThatCompile) {
+TEST(SlowKernels, OfWeightGradientsAreMeasuredByProgramsThatCompile) {
   if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
   ASSERT_TRUE(toolchain) << render(toolchain.error());

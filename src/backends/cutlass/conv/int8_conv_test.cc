@@ -250,7 +250,7 @@ def @main(%x: Tensor[(4, 14, 14, 64), uint8], %w: Tensor[(64, 3, 3, 64), int8],
 
 // One kernel of each kind with all that is special: unlike types, a zero point, a bias, a residual
 // and a result of eight bits; and channels of the result that are no multiple of a tile.
-TEST(CutlassIntegerConvolutionKernels, Compile) {
+TEST(SlowKernels, OfIntegerConvolutionsCompile) {
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 1});
   ASSERT_TRUE(toolchain) << render(toolchain.error());

@@ -220,7 +220,7 @@ TEST(CutlassBroadcasts, TilesAreNotEmptierThanItIsWorth) {
 
 // A factor that matrices share, A and B; all kinds of operands that they share and have for
 // themselves.
-TEST(CutlassKernels, OfBroadcastsCompile) {
+TEST(SlowKernels, OfBroadcastsCompile) {
   if (!cutlass::testing::can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
   ASSERT_TRUE(toolchain) << render(toolchain.error());

@@ -126,7 +126,7 @@ TEST(CutlassFloat8, CodesThatDoNotSaturateAreMadeApart) {
 }
 
 // One kernel with all that is special: scales of both kinds, and codes that come out.
-TEST(CutlassFloat8Kernels, Compile) {
+TEST(SlowKernels, OfFloat8Compile) {
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 1});
   ASSERT_TRUE(toolchain) << render(toolchain.error());

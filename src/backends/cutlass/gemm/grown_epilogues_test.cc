@@ -194,7 +194,7 @@ TEST(CutlassGrownEpilogues, TwoProductsShareNothing) {
 }
 
 // Two tensors of the result's shape and a row, and a result that is wider than they are.
-TEST(CutlassGrownEpilogues, ALongOneCompiles) {
+TEST(SlowKernels, OfALongEpilogueCompile) {
   if (!cutlass::testing::can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 2});
   ASSERT_TRUE(toolchain) << render(toolchain.error());

@@ -201,7 +201,7 @@ TEST(CutlassIntegers, RefusalsHaveReasons) {
 }
 
 // One kernel with all that is special: unlike types, a zero point, eight bits that come out.
-TEST(CutlassIntegerKernels, Compile) {
+TEST(SlowKernels, OfIntegersCompile) {
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 1});
   ASSERT_TRUE(toolchain) << render(toolchain.error());

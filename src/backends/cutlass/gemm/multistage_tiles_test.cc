@@ -268,7 +268,7 @@ TEST(MultistageTiles, TheFirstOnesThatAreMeasuredDiffer) {
 
 // A tile of four warps above each other, as deep as shared memory allows, with sums in parts; and
 // one of eight warps through registers.
-TEST(MultistageKernels, Compile) {
+TEST(SlowKernels, OfSeveralStagesCompile) {
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   auto toolchain = link::Toolchain::find({.root = TESSERA_BUILD_DIR, .jobs = 1});
   ASSERT_TRUE(toolchain) << render(toolchain.error());
