@@ -236,6 +236,9 @@ class Progress(unittest.TestCase):
             self.assertFalse(output.exists())
 
     def test_ctrl_c(self):
+        # Programs that a shell put into the background begin with the signal ignored.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         with tempfile.TemporaryDirectory() as folder:
             script = Path(folder) / "slow-compiler"
             script.write_text("#!/bin/sh\n[ \"$1\" = --version ] && { echo 1; exit; }\n"
