@@ -28,6 +28,8 @@ void make_extern(Module& module, const std::string& symbol, std::int32_t artifac
   made.convention = artifact == kLoopIr ? CallingConvention::kGenerated : info.convention;
   if (const TargetKind* kind = find_target_kind(made.backend)) {
     made.space = main_memory(kind->device);
+  } else if (artifact != kLoopIr) {
+    made.space = MemorySpace();  // the runtime's own operators
   }
   made.workspace = {info.workspace_bytes, std::move(info.workspace_query)};
   made.capture = std::move(info.capture);
