@@ -13,17 +13,32 @@ TK_INLINE int thread() { return static_cast<int>(threadIdx.x); }
 TK_INLINE void barrier() { __syncthreads(); }
 TK_INLINE float as_float(uint32_t bits) { return __uint_as_float(bits); }
 
-// Of a matrix that is read once, so that it leaves the rows in the cache. Not `.nc`: the kernel
-// before this one may be writing it until wait_for_inputs.
-TK_INLINE quad load_once(const void* from) {
-  quad q;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(q.e[0]), "=r"(q.e[1]), "=r"(q.e[2]), "=r"(q.e[3])
-               : "l"(from));
-  return q;
+TK_INLINE void meet_warp() { __syncwarp(); }
+
+// Copies 16 bytes to shared memory while the thread goes on, past the first cache: a matrix is read
+// once, and leaves the rows there. Zeros where there is nothing.
+TK_INLINE void copy_async(void* to, const void* from, bool is_there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                   static_cast<uint32_t>(__cvta_generic_to_shared(to))),
+               "l"(from), "r"(is_there ? 16 : 0)
+               : "memory");
+}
+// The copies that the thread began since the last one are a group.
+TK_INLINE void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Until all groups of the thread but the last `kGroups` are there.
+template <int kGroups>
+TK_INLINE void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kGroups) : "memory");
 }
 // Brings a line of 128 bytes nearer and reads nothing: it may stand before wait_for_inputs.
 TK_INLINE void prefetch_line(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
+
+// (a & b) | c as one instruction: of two constants, one lies in a register.
+TK_INLINE uint32_t and_or(uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t d;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
 
 // Two floats in bfloat16, the first in the low half.
 TK_INLINE uint32_t bfloat16_pair(float low, float high) {

@@ -59,8 +59,8 @@ void CudaWriter::few_rows_sums() {
   const tir::FewRowsSums& s = *few_rows_;
   std::vector<Expr> row = tir::row_indices(s.product.data, s.first_row);
   row.emplace_back(0);
-  line("tk::few_rows<{}, {}, {}>({}, {}, &{},", tir::kMaxTeamThreads, s.columns(),
-       s.product.terms(), scope_.name(s.sums), expr_text(s.rows, scope_),
+  line("tk::few_rows<{}, {}, {}>({}, {}, &{},", tir::few_rows_threads(s.product, s.columns()),
+       s.columns(), s.product.terms(), scope_.name(s.sums), expr_text(s.rows, scope_),
        element_text(s.product.data, row, scope_));
   line("    {});", few_rows_matrix());
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera/few_rows.cuh, whose threads are emulated here, beside sums of the same numbers one by
 // one. tests/conformance runs it on a device.
+#include "tir/few_rows.h"
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -70,9 +72,9 @@ void expect_sums(int rows, const Matrix& matrix, const Element& element, double 
   }
 }
 
-template <int kBits, int kBlock, int kTerms, class Scale, class T, class Zero>
+template <int kBits, int kBlock, int kTerms, class Scale, class T, class Zero, int kColumns = 32>
 void expect_words(int rows, Zero zero, const std::vector<float>& zero_points) {
-  constexpr int kColumns = 32, kStep = 256 / kBits, kSteps = (kTerms + kStep - 1) / kStep;
+  constexpr int kStep = 256 / kBits, kSteps = (kTerms + kStep - 1) / kStep;
   constexpr int kBlocks = (kTerms + kBlock - 1) / kBlock;
   std::mt19937 random(1);
   std::vector<std::int32_t> words(kColumns / 16 * kSteps * 128);
@@ -139,6 +141,33 @@ void expect_plain(int rows, int columns) {
             static_cast<float>(w[static_cast<std::size_t>(there * kTerms + k)]));
       },
       1e-6);
+}
+
+// More columns in a block: each thread multiplies its data with four tiles.
+TEST(FewRows, OfManyColumns) {
+  expect_words<4, 64, 192, tk::float16, tk::float16, tk::centred, 64>(3, {}, {8.0F});
+  expect_words<8, 32, 96, tk::bfloat16, float, tk::one_zero, 64>(10, {-100.0F}, {28.0F});
+}
+
+// What the compiler takes a step for is what the kernel has of it.
+template <int kBits, int kBlock, class Scale, class Zero>
+void expect_bytes(const tir::Buffer& scale, const tir::Buffer& zero) {
+  tir::FewRows p;
+  p.scale = scale;
+  p.zero = zero;
+  p.bits = kBits;
+  p.block = kBlock;
+  EXPECT_EQ(tir::few_rows_step_bytes(p), (tk::words<kBits, kBlock, 4096, Scale, Zero>::kBytes));
+}
+TEST(FewRows, TakeTheSharedMemoryThatTheirBlocksAreChosenBy) {
+  const auto of = [](DType t) { return tir::make_buffer("b", t, {tir::Expr(16)}); };
+  expect_bytes<4, 128, tk::float16, tk::centred>(of(kFloat16), {});
+  expect_bytes<4, 32, tk::bfloat16, tk::zeros<tk::bfloat16>>(of(kBFloat16), of(kBFloat16));
+  expect_bytes<4, 96, float, tk::zeros<float>>(of(kFloat32), of(kFloat32));
+  expect_bytes<8, 32, float, tk::one_zero>(of(kFloat32), {});
+  expect_bytes<2, 64, tk::bfloat16, tk::centred>(of(kBFloat16), {});
+  EXPECT_EQ(tir::few_rows_step_bytes({}), (tk::rows_of<4096, tk::float16>::kBytes));
+  EXPECT_EQ(tir::kFewRowsBytes, tk::kFewRowsBytes);
 }
 
 TEST(FewRows, OfPlainMatrices) {

@@ -8,7 +8,6 @@
 #include "schedule/device.h"
 #include "tir/compare.h"
 #include "tir/few_rows.h"
-#include "tir/fragments.h"
 #include "tir/simplify.h"
 
 namespace tessera::schedule {
@@ -22,7 +21,6 @@ using tir::Stmt;
 constexpr std::int64_t kMinColumns = 64;  // of a matrix as it lies in memory; for fewer, and for
 constexpr std::int64_t kMinTermsOfFewRows =
     128;                                   // shorter sums, a launch takes longer than reading it
-constexpr std::int64_t kManyTiles = 512;   // more blocks than a device runs at once: two for one
 constexpr std::int64_t kAlignedTerms = 8;  // rows of which begin where vectors do
 
 struct Product {
@@ -92,10 +90,8 @@ class Blocks {
  public:
   Blocks(const Product& p, std::vector<Stmt> epilogue, bool keeps_target)
       : p_(p), epilogue_(std::move(epilogue)), keeps_target_(keeps_target) {
-    const std::int64_t tiles = p.matrix.columns() / tir::kFragmentColumns;
-    const std::int64_t together = tiles > kManyTiles && tiles % 2 == 0 ? 2 : 1;
-    columns_ = together * tir::kFragmentColumns;
-    across_ = tiles / together;
+    columns_ = tir::few_rows_columns(p.matrix);
+    across_ = p.matrix.columns() / columns_;
   }
 
   Stmt build() const {

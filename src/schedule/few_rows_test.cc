@@ -86,18 +86,24 @@ INSTANTIATE_TEST_SUITE_P(
                       "nn.dense(float16[3,128], float16[64,128], units=64, "
                       "out_dtype=\"float32\")"));
 
-// Two tiles for a block where there are many.
-TEST(FewRowsOfManyColumns, ShareABlock) {
-  const auto columns_of = [](int tiles) {
+// Tiles share a block where enough blocks are left, and few blocks have more threads.
+TEST(FewRowsBlocks, AreByHowManyColumnsThereAre) {
+  const auto block_of = [](int tiles, int bits, int steps = 16) {
     const auto text = fmt::format(
-        "qnn.dense_fragments(float16[1,64], int32[{0},1,128], bfloat16[{0},1,16], float32[]=8, "
-        "units={1}, block_size=64)",
-        tiles, tiles * 16);
-    return sums_of(scheduled(run::function_of(text.c_str())))->columns();
+        "qnn.dense_fragments(float16[1,{0}], int32[{1},{2},128], bfloat16[{1},1,16], float32[]=8, "
+        "units={3}, bits={4}, block_size={0})",
+        steps * 256 / bits, tiles, steps, tiles * 16, bits);
+    const auto sums = sums_of(scheduled(run::function_of(text.c_str())));
+    return std::pair(sums->columns(), tir::few_rows_threads(sums->product, sums->columns()));
   };
-  EXPECT_EQ(columns_of(512), 16);
-  EXPECT_EQ(columns_of(514), 32);
-  EXPECT_EQ(columns_of(515), 16) << "no tile is left over";
+  EXPECT_EQ(block_of(64, 4), std::pair(16L, 512)) << "one block for each multiprocessor, or less";
+  EXPECT_EQ(block_of(64, 4, 15), std::pair(16L, 256)) << "a step for each warp, or more";
+  EXPECT_EQ(block_of(256, 4), std::pair(32L, 512));
+  EXPECT_EQ(block_of(516, 4), std::pair(64L, 256)) << "more threads have no room";
+  EXPECT_EQ(block_of(514, 4), std::pair(32L, 512));
+  EXPECT_EQ(block_of(515, 4), std::pair(16L, 256)) << "no tile is left over";
+  EXPECT_EQ(block_of(256, 8), std::pair(16L, 512));
+  EXPECT_EQ(block_of(896, 8), std::pair(32L, 256));
 }
 
 TEST(OtherProducts, AreLeftToOtherRules) {

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tir/few_rows.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tir/compare.h"
+#include "tir/device_loops.h"
 #include "tir/fragments.h"
 #include "tir/simplify.h"
 #include "tir/walk.h"
 
 namespace tessera::tir {
 namespace {
+
+constexpr std::int64_t kManyTiles = 512;    // more than a device runs at once
+constexpr std::int64_t kFewBlocks = 264;    // two for each of a large device's multiprocessors
+constexpr std::int64_t kLeastBlocks = 128;  // about one
+constexpr std::int64_t kAccess = 512;       // bytes that a warp reads at once
+constexpr std::int64_t kBetweenRows = 4;    // unused sums, so that rows begin in other banks
 
 const Load* load_of(Expr e) {
   if (const auto* wider = e.as<Cast>()) e = wider->value;
@@ -84,6 +92,46 @@ std::int64_t FewRows::columns() const {
 }
 
 std::int64_t FewRowsSums::columns() const { return *as_int(sums->shape[1]); }
+
+std::int64_t few_rows_step_bytes(const FewRows& p) {
+  if (!p.has_words()) return 2 * kAccess;
+  const std::int64_t terms = terms_of_a_step(p.bits);
+  const std::int64_t with_one_scale = p.block % terms == 0 ? terms : kFragmentTerms;
+  const std::int64_t scale = p.scale->dtype.size_bytes(),
+                     zero = p.zero ? p.zero->dtype.size_bytes() : 0;
+  return kAccess + terms / with_one_scale * kFragmentColumns * (scale + zero);
+}
+
+namespace {
+
+// A step that is multiplied and one under way, for each warp; then the sums of all warps.
+bool fits(const FewRows& p, std::int64_t columns, std::int64_t threads) {
+  const std::int64_t warps = threads / kWarpThreads;
+  const std::int64_t steps = 2 * columns / kFragmentColumns * few_rows_step_bytes(p);
+  const std::int64_t sums = kFewRows * (columns + kBetweenRows) * kFloat32.size_bytes();
+  return warps * std::max(steps, sums) <= kFewRowsBytes;
+}
+
+}  // namespace
+
+std::int64_t few_rows_columns(const FewRows& p) {
+  const std::int64_t tiles = p.columns() / kFragmentColumns;
+  const std::int64_t wanted = (tiles > kManyTiles ? 2 : 1) * (p.bits <= 4 ? 2 : 1);
+  for (std::int64_t each = wanted; each > 1; each /= 2) {
+    const std::int64_t columns = each * kFragmentColumns;
+    const bool leaves_none = tiles % each == 0 && tiles / each >= kLeastBlocks;
+    if (leaves_none && fits(p, columns, kMaxTeamThreads)) return columns;
+  }
+  return kFragmentColumns;
+}
+
+int few_rows_threads(const FewRows& p, std::int64_t columns) {
+  const std::int64_t steps = p.terms() / (p.has_words() ? terms_of_a_step(p.bits) : kFragmentTerms);
+  const bool has_few = p.columns() / columns <= kFewBlocks;
+  const bool all_work = steps >= 2 * kMaxTeamThreads / kWarpThreads;
+  return has_few && all_work && fits(p, columns, 2 * kMaxTeamThreads) ? 2 * kMaxTeamThreads
+                                                                      : kMaxTeamThreads;
+}
 
 Expr few_rows_term(const FewRows& p, const std::vector<Expr>& row, const Expr& column,
                    const Expr& k) {

@@ -28,6 +28,16 @@ struct FewRows {
   std::int64_t columns() const;  // with those that fill up the last tile
 };
 
+// How blocks share the columns: of a block, a multiple of 16 that divides them, and its threads. By
+// what was measured (bench/results/2026-11-26-few-bits-gpu.md): where there are columns for many
+// blocks, more of them in each read the data less often; where there are few, more threads keep
+// more of the matrix under way.
+std::int64_t few_rows_columns(const FewRows& p);
+int few_rows_threads(const FewRows& p, std::int64_t columns);
+// Shared memory of a block, and what the step of 16 columns takes there (tessera/few_rows.cuh).
+inline constexpr std::int64_t kFewRowsBytes = 36 * 1024;
+std::int64_t few_rows_step_bytes(const FewRows& p);
+
 // The term k of a sum. `row`: the data's indices without the last one.
 Expr few_rows_term(const FewRows& p, const std::vector<Expr>& row, const Expr& column,
                    const Expr& k);

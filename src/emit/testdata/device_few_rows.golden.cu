@@ -13,16 +13,16 @@ extern "C" __global__ void __launch_bounds__(256) few_rows_launch0(
     tk::float16* __restrict__ converted) {
   const int64_t tile = int64_t(blockIdx.x);
   [[maybe_unused]] const int32_t rank = int32_t(threadIdx.x);
-  tk::words<4, 128, 4096, tk::bfloat16, tk::centred>{&x1[tile * 16384], &x2[tile * 1024], {}}.prefetch<32>();
+  tk::words<4, 128, 4096, tk::bfloat16, tk::centred>{&x1[tile * 32768], &x2[tile * 2048], {}}.prefetch<64>();
   tk::wait_for_inputs(x0, x1, x2);
-  __shared__ alignas(16) float product_sums[512];  // (16, 32)
-  tk::few_rows<256, 32, 4096>(product_sums, 1, &x0[0],
-      tk::words<4, 128, 4096, tk::bfloat16, tk::centred>{&x1[tile * 16384], &x2[tile * 1024], {}});
+  __shared__ alignas(16) float product_sums[1024];  // (16, 64)
+  tk::few_rows<256, 64, 4096>(product_sums, 1, &x0[0],
+      tk::words<4, 128, 4096, tk::bfloat16, tk::centred>{&x1[tile * 32768], &x2[tile * 2048], {}});
   tk::block<256>::sync();
   {
     [[maybe_unused]] const int64_t e = rank;
-    if (e < 32) {
-      const int64_t column_1 = tile * 32 + e;
+    if (e < 64) {
+      const int64_t column_1 = tile * 64 + e;
       converted[column_1] = tk::float16(float(tk::float16(product_sums[e])));
     }
   }
@@ -34,7 +34,7 @@ extern "C" int32_t few_rows(void* const* buffers, const int64_t*, const tessera_
   auto* const x2 = static_cast<tk::bfloat16*>(buffers[2]);  // (896, 32, 16)
   auto* const converted = static_cast<tk::float16*>(buffers[3]);  // (1, 14336)
   if (const int32_t status =
-          tk::launch(call, "few_rows_launch0", few_rows_launch0, 448, 256, x0, x1, x2, converted)) {
+          tk::launch(call, "few_rows_launch0", few_rows_launch0, 224, 256, x0, x1, x2, converted)) {
     return status;
   }
   return 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <barrier>
 #include <bit>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <thread>
@@ -66,8 +67,33 @@ void run_block(int threads, const F& body) {
 inline int thread() { return number_of_thread; }
 inline void barrier() { block_of_thread->all.arrive_and_wait(); }
 inline float as_float(uint32_t bits) { return std::bit_cast<float>(bits); }
-inline quad load_once(const void* from) { return *static_cast<const quad*>(from); }
+inline void meet_warp() {
+  block_of_thread->warps[static_cast<std::size_t>(thread() / 32)]->meets.arrive_and_wait();
+}
+// What has not been waited for is not there: copies are made as late as a device may make them.
+struct emulated_copy {
+  char* to;
+  const void* from;
+  bool is_there;
+};
+inline thread_local std::vector<std::vector<emulated_copy>> groups_of_copies(1);
+inline void copy_async(void* to, const void* from, bool is_there) {
+  groups_of_copies.back().push_back({static_cast<char*>(to), from, is_there});
+}
+inline void commit_copies() { groups_of_copies.emplace_back(); }
+template <int kGroups>
+void wait_for_copies() {
+  while (groups_of_copies.size() > kGroups + 1) {
+    for (const emulated_copy& c : groups_of_copies.front()) {
+      std::memset(c.to, 0, 16);
+      if (c.is_there) std::memcpy(c.to, c.from, 16);
+    }
+    groups_of_copies.erase(groups_of_copies.begin());
+  }
+}
 inline void prefetch_line(const void*) {}
+
+inline uint32_t and_or(uint32_t a, uint32_t b, uint32_t c) { return (a & b) | c; }
 
 inline uint32_t bfloat16_pair(float low, float high) {
   uint16_t bits[2];
