@@ -20,9 +20,9 @@ constexpr std::size_t kFewestOrders = 3;
 constexpr std::size_t kFew = 500;
 constexpr std::size_t kMostPlacementsOfFew = 400'000;
 // Orders that follow each other before the search begins anew.
-constexpr std::size_t kOrdersFromOne = 2'500;
+constexpr std::size_t kOrdersFromOne = 1000;
 // Of so many orders with a larger plan one is kept.
-constexpr unsigned kLargerForOne = 200;
+constexpr unsigned kLargerForOne = 20;
 
 using Order = std::vector<std::uint32_t>;
 
@@ -121,19 +121,25 @@ class LeastPeak {
     return top;
   }
 
-  // One need or two, mostly of those at the top, come earlier by a random way.
+  // One need or two, mostly of those at the top, come earlier by a random way, or change turns with
+  // any other.
   Order changed(const Tried& from) {
     Order order = from.order;
     for (unsigned moves = 1 + random_() % 2; moves > 0 && !order.empty(); --moves) {
       const bool any = from.top.empty() || random_() % 4 == 0;
       const Order& list = any ? from.order : from.top;
       const auto at = std::find(order.begin(), order.end(), list[random_() % list.size()]);
-      const auto rank = at - order.begin();
-      if (rank == 0) continue;
-      const auto to = static_cast<std::ptrdiff_t>(random_() % static_cast<unsigned>(rank));
-      std::rotate(order.begin() + to, at, at + 1);
+      if (random_() % 2 == 0) {
+        std::iter_swap(at, order.begin() + random_place(order.size()));
+      } else if (at != order.begin()) {
+        const auto rank = static_cast<std::size_t>(at - order.begin());
+        std::rotate(order.begin() + random_place(rank), at, at + 1);
+      }
     }
     return order;
+  }
+  std::ptrdiff_t random_place(std::size_t count) {
+    return static_cast<std::ptrdiff_t>(random_() % static_cast<unsigned>(count));
   }
 
   const Problem& problem_;
