@@ -16,31 +16,36 @@ struct Case {
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.op << " of " << c.weight << c.attrs; }
 
+std::string text_of(const Case& c) {
+  return fmt::format(
+      "def @main(%x: Tensor[({}), float32]) {{\n"
+      "  %0 = sin(arange(0f, {}f, 1f));\n"
+      "  {}(%x, reshape(%0, newshape=[{}]){})\n}}\n",
+      c.data, c.elements, c.op, c.weight, c.attrs);
+}
+
 // Sizes that are open stay as they are named.
 class OpenTransposedConv : public testing::DynamicShapes {};
 TEST_F(OpenTransposedConv, GivesTheSameNumbers) {
-  options_.dump_dir = folder_.file("dump");
-  compile_text(
-      "def @main(%x: Tensor[(?n, 4, ?h, ?w), float32]) {\n"
-      "  %0 = sin(arange(0f, 144f, 1f));\n"
-      "  %1 = nn.conv2d_transpose(%x, reshape(%0, newshape=[4, 4, 3, 3]), strides=[2, 2], "
-      "padding=[1, 1, 1, 1], output_padding=[1, 1]);\n"
-      "  nn.relu(%1)\n}\n");
-  EXPECT_EQ(read_file(options_.dump_dir + "/loops.tir")->find("nn.conv2d_transpose"),
-            std::string::npos);
-  for (const std::int64_t h : {1, 2, 7}) expect_right({{"n", h}, {"h", h}, {"w", 5}});
+  for (const Partition partition : {Partition::kGreedy, Partition::kNone}) {
+    options_.partition = partition;
+    options_.dump_dir = folder_.file(std::string(to_string(partition)));
+    compile_text(text_of({"nn.conv2d_transpose", "?n, 16, ?h, ?w", "16, 16, 3, 3", 2304,
+                          ", strides=[2, 2], padding=[1, 1, 1, 1], output_padding=[1, 1]"}));
+    EXPECT_EQ(read_file(options_.dump_dir + "/loops.tir")->find("nn.conv2d_transpose"),
+              std::string::npos);
+    for (const std::int64_t h : {1, 2, 7}) expect_right({{"n", h}, {"h", h}, {"w", 5}});
+  }
 }
 
+// What is left for native code.
 class TransposedConv : public testing::DynamicShapes, public ::testing::WithParamInterface<Case> {};
 
 TEST_P(TransposedConv, GivesTheSameNumbers) {
   const Case& c = GetParam();
+  options_.partition = Partition::kNone;
   options_.dump_dir = folder_.file("dump");
-  compile_text(
-      fmt::format("def @main(%x: Tensor[({}), float32]) {{\n"
-                  "  %0 = sin(arange(0f, {}f, 1f));\n"
-                  "  {}(%x, reshape(%0, newshape=[{}]){})\n}}\n",
-                  c.data, c.elements, c.op, c.weight, c.attrs));
+  compile_text(text_of(c));
   expect_right({});
   const auto loops = read_file(options_.dump_dir + "/loops.tir");
   ASSERT_TRUE(loops);
@@ -60,7 +65,47 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"nn.conv2d_transpose", "1, 3, 6, 5", "3, 4, 2, 2", 48, ", strides=[3, 4]"},
         Case{"nn.conv1d_transpose", "2, 3, 7", "3, 5, 4", 60, ", strides=[2], padding=[3, 1]"},
         Case{"nn.conv3d_transpose", "1, 2, 3, 2, 3", "2, 2, 3, 2, 2", 48,
-             ", strides=[2, 1, 2], padding=[1, 0, 0]"}));
+             ", strides=[2, 1, 2], padding=[1, 0, 0]"},
+        // Enough channels for a convolution for each size of windows.
+        Case{"nn.conv2d_transpose", "1, 16, 3, 4", "16, 16, 3, 3", 2304,
+             ", strides=[2, 2], padding=[1, 1], output_padding=[1, 1]"},
+        Case{"nn.conv2d_transpose", "2, 16, 3, 2", "16, 16, 5, 4", 5120,
+             ", strides=[3, 2], padding=[2, 0, 1, 2], output_padding=[2, 0]"},
+        // Windows that begin behind the first element, and end before the last.
+        Case{"nn.conv2d_transpose", "1, 16, 6, 5", "16, 16, 3, 2", 1536,
+             ", strides=[2, 2], padding=[2, 3, 4, 1]"},
+        Case{"nn.conv1d_transpose", "1, 4, 9", "4, 4, 2", 32, ", strides=[3], padding=[4, 7]"},
+        // Phases of which the kernel has nothing.
+        Case{"nn.conv2d_transpose", "1, 16, 3, 4", "16, 16, 1, 2", 512,
+             ", strides=[2, 3], output_padding=[1, 2]"},
+        Case{"nn.conv2d_transpose", "1, 32, 4, 3", "32, 16, 3, 3", 4608,
+             ", groups=2, strides=[2, 2], padding=[1, 1]"},
+        // Each phase has windows at other places of the data.
+        Case{"nn.conv2d_transpose", "1, 16, 6, 5", "16, 16, 3, 4", 3072,
+             ", strides=[2, 3], dilation=[3, 2], padding=[1, 2, 3, 0], output_padding=[1, 1]"},
+        Case{"nn.conv3d_transpose", "1, 16, 3, 2, 3", "16, 16, 3, 2, 3", 4608,
+             ", strides=[2, 2, 1], padding=[1, 0, 1]"},
+        Case{"nn.conv2d_transpose", "2, 3, 4, 16", "3, 3, 16, 16", 2304,
+             ", strides=[2, 2], data_layout=\"NHWC\", kernel_layout=\"HWOI\""},
+        Case{"nn.conv2d_transpose", "1, 4, 3, 5", "4, 2, 3, 3", 72,
+             ", strides=[2, 1], out_layout=\"NHWC\", kernel_layout=\"IOHW\""}));
+
+// Weights that each run brings, doubles, and a factor that strides and dilation share, for which
+// there is no such convolution.
+class OtherTransposedConv : public testing::DynamicShapes {};
+TEST_F(OtherTransposedConv, GivesTheSameNumbers) {
+  options_.partition = Partition::kNone;
+  for (const char* parameters :
+       {"%x: Tensor[(1, 16, 3, 4), float32], %w: Tensor[(16, 16, 3, 3), float32]",
+        "%x: Tensor[(1, 3, 3, 4), float64], %w: Tensor[(3, 2, 3, 3), float64]"}) {
+    for (const char* attrs :
+         {"strides=[2, 2], padding=[1, 1]", "strides=[2, 1], dilation=[4, 1]"}) {
+      compile_text(fmt::format("def @main({}) {{\n  nn.conv2d_transpose(%x, %w, {})\n}}\n",
+                               parameters, attrs));
+      expect_right({});
+    }
+  }
+}
 
 }  // namespace
 }  // namespace tessera::driver

@@ -25,8 +25,10 @@ inline constexpr std::string_view kKernelFlags[] = {
 
 // And what g++ is told besides, which clang does not know. Selections one after another, as
 // integers are made of floats, it makes branches of that depend on one another, and then no vectors
-// of the loop around them.
-inline constexpr std::string_view kKernelFlagsOfGcc[] = {"-fno-thread-jumps", "-fno-tree-pre"};
+// of the loop around them. Of loops that copy accumulators to results it makes calls of memcpy, for
+// which accumulators must be in memory.
+inline constexpr std::string_view kKernelFlagsOfGcc[] = {"-fno-thread-jumps", "-fno-tree-pre",
+                                                         "-fno-tree-loop-distribute-patterns"};
 
 // The head of a translation unit of kernels: includes.
 Source kernel_prologue();

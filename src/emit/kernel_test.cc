@@ -269,8 +269,8 @@ TEST(KernelText, OfAConditionInAParallelLoop) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Goldens, KernelTest,
-                         ::testing::Values("softmax", "matmul", "mixed", "guards", "requantize",
-                                           "pairs"),
+                         ::testing::Values("softmax", "matmul", "panel", "mixed", "guards",
+                                           "requantize", "pairs"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -18,8 +18,8 @@ using tir::ForKind;
 using tir::Stmt;
 
 constexpr std::int64_t kMaxPlainArray = 1024;  // elements
-
-constexpr std::int64_t kVectorBytes = 64;  // of the longest vectors
+constexpr std::int64_t kMostUnrolled = 8;      // steps of a loop that compilers make copies of
+constexpr std::int64_t kVectorBytes = 64;      // of the longest vectors
 
 Lanes lanes_of(const tir::For& loop) {
   if (!is_int(loop.min, 0)) return {};
@@ -34,6 +34,31 @@ Lanes lanes_of(const tir::For& loop) {
     if (const auto* store = s.as<tir::Store>()) see(store->buffer);
   });
   return {loop.var, kVectorBytes / narrowest};
+}
+
+// Does a loop walk along the array, as along a packed operand and not along accumulators?
+bool is_walked(const tir::Allocate& n) {
+  std::set<const tir::ExprNode*> steps;
+  for_each_node(n.body, [&](const Stmt& s) {
+    const auto* loop = s.as<tir::For>();
+    if (loop == nullptr || loop->loop != ForKind::kSerial) return;
+    const std::int64_t* size = tir::as_int(loop->extent);
+    if (size == nullptr || *size > kMostUnrolled) steps.insert(loop->var.get());
+  });
+  bool found = false;
+  const auto see = [&](const Buffer& b, const std::vector<Expr>& indices) {
+    if (b != n.buffer) return;
+    for (const Expr& e : indices) {
+      for_each_node(e, [&](const Expr& part) { found |= steps.contains(part.get()); });
+    }
+  };
+  for_each_node(n.body, [&](const Expr& e) {
+    if (const auto* load = e.as<tir::Load>()) see(load->buffer, load->indices);
+  });
+  for_each_node(n.body, [&](const Stmt& s) {
+    if (const auto* store = s.as<tir::Store>()) see(store->buffer, store->indices);
+  });
+  return found;
 }
 
 }  // namespace
@@ -147,12 +172,13 @@ void KernelWriter::allocate(const tir::Allocate& n, Position position) {
   if (scope_.scalars.contains(n.buffer.get())) return scalar(n, position);
   const Source& name = scope_.name(n.buffer);
   const Literal type = element_type(n.buffer);
-  // g++ 12 keeps accumulators in registers beside a pointer, but not beside a large array.
-  const bool large = size > kMaxPlainArray;
-  const Source array = large ? scope_.fresh(name.text() + "_array") : name;
+  // g++ 12 keeps accumulators in registers beside a pointer, but not beside an array that is large
+  // or walked along.
+  const bool behind_pointer = size > kMaxPlainArray || is_walked(n);
+  const Source array = behind_pointer ? scope_.fresh(name.text() + "_array") : name;
   line("alignas({}) {} {}[{}];  // {}", n.buffer->align_bytes, type, array,
        std::max<std::int64_t>(size, 1), shape_text(n.buffer, scope_));
-  if (large) line("{}* const __restrict {} = {};", type, name, array);
+  if (behind_pointer) line("{}* const __restrict {} = {};", type, name, array);
   stmt(n.body, position);
 }
 

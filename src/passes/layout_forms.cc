@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/layout_forms.h"
 
-#include "ops/evaluation/evaluate_call.h"
 #include "ops/records/table.h"
+#include "passes/evaluated_call.h"
 #include "relay/operator.h"
 
 namespace tessera::passes {
@@ -82,29 +82,14 @@ NodeId LayoutForms::make_permuted(relay::Copier& c, NodeId old, const Permutatio
 }
 
 NodeId LayoutForms::transposed(relay::Copier& c, NodeId node, const Permutation& axes) {
-  return is_identity(axes) ? node : evaluated(c, "transpose", node, {{"axes", axes}});
+  return is_identity(axes)
+             ? node
+             : evaluated_call(c, pool_, ops::op("transpose"), {&node, 1}, {{"axes", axes}});
 }
 
 NodeId LayoutForms::reshaped(relay::Copier& c, NodeId node,
                              const std::vector<std::int64_t>& shape) {
-  return evaluated(c, "reshape", node, {{"newshape", shape}});
-}
-
-NodeId LayoutForms::evaluated(relay::Copier& c, std::string_view name, NodeId node,
-                              relay::Attrs attrs) {
-  const relay::Operator& op = ops::op(name);
-  const auto* constant = c.builder().peek().as<relay::Constant>(node);
-  if (constant == nullptr) return c.builder().call(op, {node}, std::move(attrs));
-  const Tensor operand = pool_.resolve(constant->value);
-  const Type types[] = {operand.type()};
-  const Tensor* const values[] = {&operand};
-  const auto type = op.infer({types, values, attrs, {}, op.name});
-  TESSERA_CHECK(type.has_value(), "{} of a constant: {}", name, render(type.error()));
-  const auto results = ops::evaluate_call(op, {std::span(&operand, 1), attrs, *type});
-  TESSERA_CHECK(results.has_value(), "{} of a constant: {}", name, render(results.error()));
-  const NodeId made = c.builder().constant(results->front());
-  c.builder().set_type(made, *type);
-  return made;
+  return evaluated_call(c, pool_, ops::op("reshape"), {&node, 1}, {{"newshape", shape}});
 }
 
 }  // namespace tessera::passes

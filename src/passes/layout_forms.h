@@ -55,8 +55,6 @@ class LayoutForms {
   relay::NodeId transposed(relay::Copier& c, relay::NodeId node, const Permutation& axes);
   relay::NodeId reshaped(relay::Copier& c, relay::NodeId node,
                          const std::vector<std::int64_t>& shape);
-  relay::NodeId evaluated(relay::Copier& c, std::string_view op, relay::NodeId node,
-                          relay::Attrs attrs);
 
   const ConstantPool& pool_;
   std::map<relay::NodeId, Form> forms_;

@@ -161,6 +161,37 @@ TEST(Bounds, WindowsOfOpenImagesAreInside) {
   }
 }
 
+// Of lines of open images that fill no tile, rows that are not there repeat the last one.
+TEST(Bounds, TilesOfOpenImagesAreInside) {
+  for (const char* convolution :
+       {"1, 16, ?h, ?w|24, 16, 3, 3|nn.conv2d(%p, %q, padding=[1, 1, 1, 1])",
+        "?n, 16, ?h, 13|24, 16, 3, 2|nn.conv2d(%p, %q, strides=[2, 2], padding=[1, 0, 0, 1])",
+        "?n, ?h, ?w, 16|3, 3, 16, 24|nn.conv2d(%p, %q, data_layout=\"NHWC\", "
+        "kernel_layout=\"HWIO\", dilation=[2, 2], padding=[2, 2])",
+        "2, 64, ?h, ?w|64, 64, 1, 1|nn.conv2d(%p, %q)",
+        "1, 64, ?w|80, 64, 5|nn.conv1d(%p, %q, padding=[2, 2])",
+        "1, 8, ?d, ?h, ?w|16, 8, 2, 3, 3|nn.conv3d(%p, %q, padding=[0, 1, 1])"}) {
+    const std::string text = convolution;
+    const auto first = text.find('|'), second = text.find('|', first + 1);
+    const std::string x = text.substr(0, first), w = text.substr(first + 1, second - first - 1);
+    const Module module = passes::testing::module_of(
+        fmt::format("def @main(%x: Tensor[({0}), float32], %w: Tensor[({1}), float32]) {{\n"
+                    "  %0 = fn (%p: Tensor[({0}), float32], %q: Tensor[({1}), float32],\n"
+                    "           Primitive=1) {{\n    nn.relu({2})\n  }};\n  %0(%x, %w)\n}}\n",
+                    x, w, text.substr(second + 1)));
+    auto out = lower::lower(module);
+    ASSERT_TRUE(out.has_value()) << render(out.error());
+    const Module scheduled = schedule(std::move(*out), target_of("cpu"));
+    bool found = false;
+    for (const auto& [symbol, f] : scheduled.prim_funcs) {
+      const auto done = f.attrs.find("schedule");
+      found |= done != f.attrs.end() && done->second.find("tile") != std::string::npos;
+    }
+    EXPECT_TRUE(found) << text;
+    EXPECT_EQ(lower::unproven_accesses(scheduled), std::vector<std::string>{}) << text;
+  }
+}
+
 // A check of the caller's sizes alone stands before all that writes.
 TEST(Bounds, SizesOfInputsAreCheckedBeforeAnythingIsWritten) {
   const Module module = passes::testing::module_of(

@@ -148,14 +148,15 @@ class RoleChooser {
       (moves_with(b, l) ? columns : reuse) *= static_cast<double>(likely_size(l));
       is_open |= moves_with(b, l) && l.size() < 0;
     }
+    const double lines = reuse / static_cast<double>(likely_size(lm));
     const double k = count(r_.loops), lanes = static_cast<double>(lanes_);
     const bool far = row * r_.target->dtype.size_bytes() > kFarApart && reuse >= 32;
     c.packed = step != 1 || far;
     c.constant = around_.is_constant(load->buffer) && is_linear(offset, bounds_);
-    // Threads share blocks of columns; of open rows, which plain loops give to threads, there must
-    // be enough of them.
+    // Threads share blocks of columns, and lines of rows; of open rows, which plain loops give to
+    // threads, there must be enough of them.
     const bool has_few_blocks =
-        columns < kBlocksForThreads * 2 * static_cast<double>(lanes_) && lm.size() < 0;
+        columns * lines < kBlocksForThreads * 2 * static_cast<double>(lanes_) && lm.size() < 0;
     if (is_open || has_few_blocks) return c;
     const double few_rows = std::max(1.0, 4.0 / static_cast<double>(likely_size(lm)));
     c.cycles = k * reuse * columns / (2 * lanes) / utilisation(ln.size(), lanes_) * few_rows;
@@ -170,9 +171,11 @@ class RoleChooser {
     if (a_bytes > Machine::kNearCacheBytes) {
       c.cycles += (blocks - 1) * a_bytes / Machine::kFarBytesPerCycle;
     }
-    // Rows near each other share cache lines.
+    // Rows near each other share cache lines; those that are an open number of elements apart are
+    // not near.
     for (const Access& x : loads(a, bounds_)) {
-      if (std::abs(x.offset.coefficient(lm.var)) > 16) c.cycles *= 1.02;
+      const bool is_far = x.offset.hides(lm.var) || std::abs(x.offset.coefficient(lm.var)) > 16;
+      if (is_far) c.cycles *= 1.02;
     }
     const std::int64_t out = offset_form(r_.target, r_.indices, bounds_).coefficient(ln.var);
     c.cycles += reuse * columns * (out == 1 ? 0.1 : 1.5);
@@ -207,13 +210,13 @@ std::optional<Combined> combine(Nest nest, const std::vector<Stmt>& epilogue) {
   return Combined{nest.loops, std::move(*r), {body.begin() + 2, body.end()}};
 }
 
-// Are the extents known, or open but for one sum, as those of matrices are, and is it worth tiles?
+// Are the sums of known sizes, and is it worth tiles?
 bool is_large(const std::vector<Loop>& spatial, const std::vector<Loop>& reduction) {
   for (const Loop& l : reduction) {
     if (l.size() < 1) return false;
   }
   for (const Loop& l : spatial) {
-    if (l.size() == 0 || (l.size() < 0 && reduction.size() > 1)) return false;
+    if (l.size() == 0) return false;
   }
   return count(spatial) * count(reduction) >= kMinMultiplications;
 }

@@ -199,13 +199,8 @@ class TileBuilder {
                                      tile(row * Expr(rows_.width), rows_.width, block, width)));
     };
     if (rows_.size < 0) {
-      // What fills no tile is computed row by row.
-      const Expr whole = tir::floor_div(p_.m.extent, Expr(rows_.width));
-      blocks_of_rows(whole);
-      const Expr last = tir::make_var(name(p_.m) + "r");
-      tiles.push_back(tir::For::make(last, Expr(0), tir::floor_mod(p_.m.extent, Expr(rows_.width)),
-                                     ForKind::kSerial,
-                                     tile(whole * Expr(rows_.width) + last, 1, block, width)));
+      blocks_of_rows(tir::floor_div(p_.m.extent, Expr(rows_.width)));
+      tiles.push_back(open_rest(block, width));
     } else if (rows_.whole() > 0) {
       blocks_of_rows(Expr(rows_.whole()));
     }
@@ -220,36 +215,59 @@ class TileBuilder {
     return tir::Allocate::make(packed_, body);
   }
 
-  // rows x columns accumulators: zero them, run the reduction, store with the epilogue.
-  Stmt tile(const Expr& first_row, std::int64_t rows, const Expr& block,
-            std::int64_t columns) const {
+  // The rows of an open number that fill no tile.
+  Stmt open_rest(const Expr& block, std::int64_t width) const {
+    const Expr& extent = p_.m.extent;
+    const Expr first = tir::floor_div(extent, Expr(rows_.width)) * Expr(rows_.width);
+    const Expr rest = tir::floor_mod(extent, Expr(rows_.width));
+    if (p_.other_batch.empty()) {
+      const Expr row = tir::make_var(name(p_.m) + "r");
+      return tir::For::make(row, Expr(0), rest, ForKind::kSerial,
+                            tile(first + row, 1, block, width));
+    }
+    // Each line of an image has some, and one row takes as long as five: a tile of which those that
+    // there are not repeat the last one, and are not stored.
+    const std::int64_t half = (rows_.width + 1) / 2;
+    const auto padded = [&](std::int64_t rows) { return tile(first, rows, block, width, extent); };
+    return tir::IfThenElse::make(
+        tir::lt(Expr(half), rest), padded(rows_.width),
+        tir::IfThenElse::make(tir::lt(Expr(0), rest), padded(half), Stmt()));
+  }
+
+  // rows x columns accumulators: zero them, run the reduction, store with the epilogue. With an
+  // `end`, which is behind the first row, rows from there on are not stored.
+  Stmt tile(const Expr& first_row, std::int64_t rows, const Expr& block, std::int64_t columns,
+            const Expr& end = {}) const {
     const Buffer acc = tir::make_buffer("acc", p_.target->dtype, {Expr(rows), Expr(columns)},
                                         tir::MemoryScope::kStack);
-    const auto each = [&](const std::function<Stmt(const Expr&, const Expr&)>& body) {
+    const auto each = [&](const std::function<Stmt(const Expr&, const Expr&)>& body,
+                          const Expr& up_to = {}) {
       const Expr r = tir::make_var(name(p_.m) + "i"), c = tir::make_var(name(p_.n) + "i");
-      const Stmt lanes =
-          tir::For::make(c, Expr(0), Expr(columns), ForKind::kVectorized, body(r, c));
+      Stmt lanes = tir::For::make(c, Expr(0), Expr(columns), ForKind::kVectorized, body(r, c));
+      if (up_to) lanes = tir::IfThenElse::make(tir::lt(first_row + r, up_to), lanes, Stmt());
       return tir::For::make(r, Expr(0), Expr(rows), ForKind::kUnrolled, lanes);
     };
-    const auto at = [&](const Expr& r, const Expr& c) {
-      return tir::VarMap{{p_.m.var.get(), first_row + r},
-                         {p_.n.var.get(), block * Expr(columns_.width) + c}};
+    const auto at = [&](const Expr& row, const Expr& c) {
+      return tir::VarMap{{p_.m.var.get(), row}, {p_.n.var.get(), block * Expr(columns_.width) + c}};
     };
     const Stmt zero = each([&](const Expr& r, const Expr& c) {
       return tir::Store::make(acc, std::vector<Expr>{r, c}, p_.identity);
     });
     const Stmt add = each([&](const Expr& r, const Expr& c) {
       Expr sum = tir::load(acc, {r, c});
+      const Expr row = end ? tir::min(first_row + r, end - 1) : first_row + r;
       for (std::int64_t i = 0; i < p_.neighbours; ++i) {
-        tir::VarMap here = at(r, c);
+        tir::VarMap here = at(row, c);
         here.merge(step(Expr(i)));
         sum = sum + tir::substitute(p_.a, here) * columns_of_b(block, c, Expr(i), here);
       }
       return tir::Store::make(acc, std::vector<Expr>{r, c}, sum);
     });
-    const Stmt finish = each([&](const Expr& r, const Expr& c) {
-      return schedule::finished(p_, tir::load(acc, {r, c}), at(r, c));
-    });
+    const Stmt finish = each(
+        [&](const Expr& r, const Expr& c) {
+          return schedule::finished(p_, tir::load(acc, {r, c}), at(first_row + r, c));
+        },
+        end);
     const Stmt body = tir::seq({zero, wrap(steps_, add), finish});
     return tir::Allocate::make(acc, tir::with_fresh_definitions(body));
   }
