@@ -29,6 +29,8 @@ std::string feature_of(std::string_view line) {
     c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   if (name == "sse4-1" || name == "sse4-2") name[4] = '.';
+  // As clang 14 has it.
+  if (name.starts_with("amx") && name.find('-') == std::string::npos) name.insert(3, "-");
   return tessera_cpu_has(name.c_str()) >= 0 ? name : "";
 }
 

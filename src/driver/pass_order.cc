@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "driver/placement.h"
+#include "types/fast_types.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
@@ -47,6 +48,8 @@ bool is_taken(When when, const CompileOptions& options) {
       return computes_on_gpu(options);
     case kComputesOnCpu:
       return !computes_on_gpu(options);
+    case kMatrixUnit:
+      return !computes_on_gpu(options) && has_matrix_unit(compute_target(options.targets));
     case kFastProducts:
       return !computes_on_gpu(options) && !native_product_types(options).empty();
     case kWithoutFastProducts:

@@ -35,6 +35,7 @@ enum class When {
   kGpu,            // a GPU is among the targets
   kComputesOnGpu,  // it is what the model is compiled for
   kComputesOnCpu,
+  kMatrixUnit,           // of these, where all processors multiply matrices of bytes
   kFastProducts,         // of these, where generated code multiplies matrices of bfloat16
   kWithoutFastProducts,  // the others
 };

@@ -133,30 +133,36 @@ Source kernel_prologue() {
 
 namespace {
 
-// `adds_products` becomes true where the kernel calls what kernel_products.h has.
-Source emit_kernel(const tir::PrimFunc& f, std::string_view symbol, bool& adds_products) {
+// Headers that kernels call, besides those of the prologue.
+struct Calls {
+  bool products = false, tiles = false;
+};
+
+Source emit_kernel(const tir::PrimFunc& f, std::string_view symbol, Calls& calls) {
   TESSERA_CHECK(!f.is_host, "`{}` is a host program", symbol);
   const CheckContext context(fmt::format("emitting kernel `{}`", symbol));
   KernelWriter writer(f, symbol);
   Source text = writer.write();
-  adds_products |= writer.adds_products();
+  calls.products |= writer.adds_products();
+  calls.tiles |= writer.multiplies_tiles();
   return text;
 }
 
 }  // namespace
 
 Source emit_kernel(const tir::PrimFunc& f, std::string_view symbol) {
-  bool in_the_text = false;
+  Calls in_the_text;
   return emit_kernel(f, symbol, in_the_text);
 }
 
 Source emit_kernels(const std::map<std::string, tir::PrimFunc>& functions) {
   Source text = kernel_prologue(), kernels;
-  bool adds_products = false;
+  Calls calls;
   for (const auto& [symbol, f] : functions) {
-    if (!f.is_host) kernels += Literal("\n") + emit_kernel(f, symbol, adds_products);
+    if (!f.is_host) kernels += Literal("\n") + emit_kernel(f, symbol, calls);
   }
-  if (adds_products) text += Literal("#include \"tessera/kernel_products.h\"\n");
+  if (calls.products) text += Literal("#include \"tessera/kernel_products.h\"\n");
+  if (calls.tiles) text += Literal("#include \"tessera/kernel_tiles.h\"\n");
   return text + kernels;
 }
 

@@ -268,6 +268,16 @@ TEST(KernelText, OfAConditionInAParallelLoop) {
       (kernel_prologue() + "\n" + emit_kernel(parsed.func, parsed.name)).text());
 }
 
+// Schedules for a CPU with a matrix unit are goldens of their own.
+TEST(KernelText, OfTheMatrixUnit) {
+  for (const std::string name : {"dense_unit", "dense_unit_bfloat16"}) {
+    const auto parsed = parse_testdata("../../schedule/testdata/" + name + ".tir");
+    const std::string text = emit_kernels({{parsed.name, parsed.func}}).text();
+    EXPECT_NE(text.find("tk::TileProduct"), text.npos);
+    tessera::testing::expect_golden(testdata_path(name + ".golden.cc"), text);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Goldens, KernelTest,
                          ::testing::Values("softmax", "matmul", "panel", "mixed", "guards",
                                            "requantize", "pairs"),

@@ -93,7 +93,12 @@ void KernelWriter::stmt(const Stmt& s, Position position) {
       [&](const tir::Reserve& n) { TESSERA_UNREACHABLE("a kernel reserves `{}`", n.buffer->name); },
       [&](const tir::Evaluate& n) { line("(void)({});", expr_text(n.value, scope_)); },
       [&](const tir::Seq& n) {
-        for (const Stmt& part : n.body) {
+        for (std::size_t i = 0; i < n.body.size(); ++i) {
+          const Stmt& part = n.body[i];
+          if (i + 1 < n.body.size() && zeroed_tile_product(part, n.body[i + 1])) {
+            ++i;
+            continue;
+          }
           const bool last = &part == &n.body.back();
           const bool defines = part.as<tir::LetStmt>() != nullptr ||
                                part.as<tir::Allocate>() != nullptr ||
@@ -207,6 +212,7 @@ void KernelWriter::view(const tir::View& n, Position position) {
 void KernelWriter::loop(const tir::For& n) {
   scope_.bounds.set_loop(n.var, n.min, n.extent);
   if (n.loop == ForKind::kVectorized && !simd_) return vectorized_loop(n);
+  if (const auto product = as_tile_product(n, scope_.bounds)) return tile_product(*product, "load");
   const std::int64_t* times = tir::as_int(n.extent);
   if (n.loop == ForKind::kUnrolled && times != nullptr && *times > 1 && *times < 65535) {
     line("TK_UNROLL({})", *times);
@@ -243,6 +249,45 @@ bool KernelWriter::product_loop(const tir::For& n) {
   line("tk::add_products<{}>(&{}, &{}, &{});", products->lanes, first(products->acc),
        first(products->a), first(products->b));
   return true;
+}
+
+// The unit begins with zeros by itself, where they are written in front of it.
+bool KernelWriter::zeroed_tile_product(const Stmt& zero, const Stmt& next) {
+  const auto* loop = next.as<tir::For>();
+  const auto product = loop != nullptr ? as_tile_product(*loop, scope_.bounds) : std::nullopt;
+  if (!product || !is_zero_of(zero, *product)) return false;
+  tile_product(*product, "zero");
+  return true;
+}
+
+// `begin`: with which sums.
+void KernelWriter::tile_product(const TileProduct& p, Literal begin) {
+  const auto number = [&](const Expr& e) {
+    return expr_text(simplify_indices(e, scope_.bounds), scope_);
+  };
+  const auto first = [&](const TileProduct::Place& place) {
+    return element_text(place.buffer, place.indices, scope_);
+  };
+  multiplies_tiles_ = true;
+  open(Literal("{"));
+  const Source tiles = scope_.fresh("tiles");
+  line("tk::TileProduct<{}, {}, {}> {}(&{}, {}, {});", element_type(p.a.buffer),
+       element_type(p.b.buffer), element_type(p.sums.buffer), tiles, first(p.sums), number(p.rows),
+       number(p.columns));
+  line("{}.{}();", tiles, begin);
+  for (const tir::For* l : p.outer) {
+    scope_.bounds.set_loop(l->var, l->min, l->extent);
+    open(source("for (int64_t {0} = {1}; {0} < {2}; ++{0}) {{", scope_.name(l->var), number(l->min),
+                number(l->min + l->extent)));
+  }
+  line("{}.add(&{}, {}, &{}, {}, {});", tiles, first(p.a), p.a_stride, first(p.b), p.b_stride,
+       number(p.terms));
+  for (const tir::For* l : p.outer) {
+    close();
+    scope_.names.forget(l->var.get());
+  }
+  line("{}.store();", tiles);
+  close();
 }
 
 void KernelWriter::vectorized_loop(const tir::For& n) {

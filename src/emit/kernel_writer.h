@@ -11,6 +11,7 @@
 #include "emit/captured.h"
 #include "emit/kernel_expr.h"
 #include "emit/source_text.h"
+#include "emit/tile_product.h"
 #include "tir/prim_func.h"
 
 namespace tessera::emit {
@@ -21,6 +22,8 @@ class KernelWriter : SourceText {
   Source write();
   // Does the text call what tessera/kernel_products.h has?
   bool adds_products() const { return adds_products_; }
+  // Does it call what tessera/kernel_tiles.h has?
+  bool multiplies_tiles() const { return multiplies_tiles_; }
 
  private:
   // Where an enclosing statement ends: at the end of the kernel a parallel loop's status is
@@ -37,6 +40,8 @@ class KernelWriter : SourceText {
   void plain_loop(const tir::For& n, const tir::Stmt& body);
   void vectorized_loop(const tir::For& n);
   bool product_loop(const tir::For& n);
+  bool zeroed_tile_product(const tir::Stmt& zero, const tir::Stmt& next);
+  void tile_product(const TileProduct& p, Literal begin);
   void parallel_loop(const tir::For& n, Position position);
   void parallel_body(const tir::For& n, const Source& type);
   void let(const tir::LetStmt& n, Position position);
@@ -59,7 +64,7 @@ class KernelWriter : SourceText {
   Source helpers_;                        // structs of parallel loops, before the kernel
   bool parallel_ = false, simd_ = false;  // inside of such a loop
   bool calls_runtime_ = false;
-  bool adds_products_ = false;
+  bool adds_products_ = false, multiplies_tiles_ = false;
   bool returned_ = false;  // the last statement returns a status
   struct {
     bool buffers = false, dims = false;

@@ -9,6 +9,10 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #endif
 
 namespace tessera::runtime {
@@ -84,13 +88,24 @@ std::uint64_t os_saved_state() {
   return static_cast<std::uint64_t>(d) << 32 | a;
 }
 
+// Linux has the registers of tiles for processes that ask for them.
+bool may_use_tiles() {
+#if defined(__linux__)
+  constexpr long kRequest = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
 std::int32_t hardware_has(const char* name) {
   for (const Feature& f : kFeatures) {
     if (std::strcmp(f.name, name) != 0) continue;
     std::uint32_t regs[4] = {0, 0, 0, 0};
     if (__get_cpuid_count(f.leaf, f.subleaf, &regs[0], &regs[1], &regs[2], &regs[3]) == 0) return 0;
     const bool present = (regs[f.reg] >> f.bit & 1) != 0;
-    return present && (os_saved_state() & f.os_state) == f.os_state ? 1 : 0;
+    if (!present || (os_saved_state() & f.os_state) != f.os_state) return 0;
+    return f.os_state != kTiles || may_use_tiles() ? 1 : 0;
   }
   return std::strcmp(name, "sse2") == 0 ? 1 : -1;
 }

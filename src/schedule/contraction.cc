@@ -17,6 +17,7 @@ using tir::Stmt;
 constexpr double kMinMultiplications = 1 << 13;
 constexpr std::int64_t kLikelySize = 64;  // where it is open
 constexpr double kBlocksForThreads = 4;
+constexpr std::int64_t kMinTermsOfUnit = 16;
 constexpr std::int64_t kFarApart = 1024;  // bytes between rows of b beyond which it is packed
 
 bool touches(const Stmt& s, const tir::Buffer& b) {
@@ -221,18 +222,32 @@ bool is_large(const std::vector<Loop>& spatial, const std::vector<Loop>& reducti
   return count(spatial) * count(reduction) >= kMinMultiplications;
 }
 
+// Does `a` have the terms of the sum side by side?
+bool has_terms_side_by_side(const Product& p, const tir::Bounds& bounds) {
+  const tir::Load* a = load_of(p.a);
+  const Loop& k = p.reduction.back();
+  const tir::IndexForm place = offset_form(a->buffer, a->indices, bounds);
+  return !place.hides(k.var) && place.coefficient(k.var) == 1;
+}
+
 // Where both operands are of a type that the CPU multiplies by neighbours, and `a` has them side by
 // side: so many. Then b is packed so that they lie side by side for each column.
-std::int64_t neighbours_of(const Product& p, const tir::Bounds& bounds, const Machine& machine) {
+void set_neighbours(Product& p, const tir::Bounds& bounds, const Machine& machine) {
   const tir::Load *a = load_of(p.a), *b = load_of(p.b);
-  if (a == nullptr || b == nullptr || a->dtype != b->dtype) return 1;
+  if (a == nullptr || b == nullptr || !has_terms_side_by_side(p, bounds)) return;
+  const std::int64_t terms = p.reduction.back().size();
+  const bool are_bytes = a->dtype.is_byte() && b->dtype.is_byte();
+  if (machine.has_matrix_unit && (are_bytes || (a->dtype == kBFloat16 && b->dtype == kBFloat16))) {
+    const bool is_in_rows = !offset_form(a->buffer, a->indices, bounds).hides(p.m.var);
+    p.by_unit = is_in_rows && terms >= kMinTermsOfUnit;
+    if (p.by_unit) p.neighbours = 4 / a->dtype.size_bytes();
+    if (p.by_unit) return;
+  }
+  if (a->dtype != b->dtype) return;
   const std::int64_t count = a->dtype == kBFloat16 ? machine.bfloat16_neighbours
                              : a->dtype == kInt16  ? machine.int16_neighbours
                                                    : 1;
-  const Loop& k = p.reduction.back();
-  const tir::IndexForm place = offset_form(a->buffer, a->indices, bounds);
-  const bool is_side_by_side = !place.hides(k.var) && place.coefficient(k.var) == 1;
-  return is_side_by_side && k.size() % count == 0 ? count : 1;
+  if (terms % count == 0) p.neighbours = count;
 }
 
 void give_roles(Product& p, const Choice& c, const std::vector<Loop>& spatial,
@@ -317,7 +332,7 @@ std::optional<Product> recognise_product(std::span<const Stmt> nests, const Surr
   if (c.cycles == INFINITY) return std::nullopt;
   give_roles(p, c, combined->loops, *product);
   p.reduction = r.loops;
-  p.neighbours = neighbours_of(p, bounds, machine);
+  set_neighbours(p, bounds, machine);
   p.packed |= p.neighbours > 1;
   p.target = r.target;
   p.indices = r.indices;

@@ -21,6 +21,7 @@ struct Product {
   Loop m, n;
   std::vector<Loop> reduction;
   std::int64_t neighbours = 1;  // steps of the last loop that the CPU multiplies and adds at once
+  bool by_unit = false;         // the matrix unit does, which takes numbers that fill none, too
   tir::Expr a, b;               // `a` does not move with n, `b` not with m
   bool packed =
       false;  // b is to be copied so that it is contiguous along n and its rows are neighbours

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "support/check.h"
+#include "types/fast_types.h"
 #include "types/processor.h"
 
 namespace tessera::schedule {
@@ -36,6 +37,7 @@ Machine machine_of(const Target& target) {
   }
   if (has_feature(cpu, "avx512bf16")) m.bfloat16_neighbours = 2;
   if (m.vector_bytes >= 32) m.int16_neighbours = 2;
+  m.has_matrix_unit = m.vector_bytes == 64 && has_matrix_unit(cpu);
   return m;
 }
 

@@ -15,14 +15,15 @@ struct Axis {
 };
 
 // result[outer..., block, inner..., lane] is the element of column block * width + lane, and zero
-// where there is none. With neighbours there is one more index, the last: of elements that lie side
-// by side for each lane.
+// where there is none. With neighbours there is one more index, the last: of so many steps of the
+// last inner axis, which lie side by side for each lane. Those that fill no such group are followed
+// by zeros.
 struct Panels {
   std::int64_t first = 0;  // the element where all begins
   std::vector<Axis> outer, inner;
   Axis column;
   std::int64_t width = 1;
-  Axis neighbours{1, 0};
+  std::int64_t neighbours = 1;  // else there is an inner axis
 };
 Tensor packed(const Tensor& source, const Panels& panels);
 

@@ -20,6 +20,7 @@ namespace run = lower::testing;
 
 const Machine kWide{64, 32, 128 << 10, 25000};            // AVX-512
 const Machine kPairs{64, 32, 128 << 10, 25000, 0, 2, 2};  // of bfloat16 and int16
+const Machine kUnit{64, 32, 128 << 10, 25000, 0, 2, 2, true};
 const Machine kNarrow{16, 16, 1 << 10, 0};  // everything is worth a thread, little stack
 
 tir::PrimFunc lowered(const relay::Function& f) {
@@ -71,7 +72,7 @@ TEST_P(LargerKernels, EqualEval) {
   const relay::Function f = run::function_of(GetParam());
   const std::vector<Tensor> inputs = run::inputs_of(f, 7);
   const std::vector<Tensor> expected = run::evaluated(f, inputs);
-  for (const Machine& machine : {kWide, kNarrow, kPairs}) {
+  for (const Machine& machine : {kWide, kNarrow, kPairs, kUnit}) {
     const tir::PrimFunc kernel = scheduled(f, machine);
     const std::string text = GetParam() + ("\n" + tir::print(kernel, "kernel"));
     const auto valid = tir::verify(kernel, "kernel");
@@ -105,6 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
         "nn.dense(bfloat16[20,12], bfloat16[600,12], units=600)",
         "nn.dense(int16[13,40], int16[50,40], units=50, out_dtype=\"int32\")",
         "nn.dense(int8[13,40], int8[50,40], units=50, out_dtype=\"int32\")",
+        "nn.dense(uint8[45,131], int8[50,131], units=50, out_dtype=\"int32\")",
         "nn.matmul(int32[37,29]{-100..100}, int32[29,45]{-100..100}, units=45)",
         "nn.conv2d(float32[1,3,14,14], float32[33,3,3,3], padding=[1,1,1,1])",
         "nn.conv2d(float32[2,3,15,17], float32[8,3,3,3], strides=[2,2], padding=[0,1,2,1])",
@@ -299,6 +301,28 @@ TEST(Pairs, AreMultipliedAtOnce) {
   testing::expect_golden(TESSERA_SOURCE_DIR "/src/schedule/testdata/dense_pairs.tir",
                          text_of(kPairs, 96));
   EXPECT_EQ(text_of(kPairs, 97), text_of(kWide, 97)) << "the last one has no neighbour";
+}
+
+// By tiles of the matrix unit, of which the last rows and columns have others.
+TEST(Unit, MultipliesMatrices) {
+  const auto text_of = [](const char* text, const Machine& machine) {
+    const tir::PrimFunc plain = lowered(run::function_of(text));
+    return tir::print(schedule_kernel(plain, machine, {plain.inputs[1]}).kernel, "kernel");
+  };
+  testing::expect_golden(
+      TESSERA_SOURCE_DIR "/src/schedule/testdata/dense_unit.tir",
+      text_of("def @main(%x: Tensor[(?n, 100), uint8], %w: Tensor[(136, 100), int8],"
+              " %b: Tensor[(136), int32]) {\n"
+              "  %0 = nn.dense(%x, %w, units=136, out_dtype=\"int32\");\n"
+              "  cast(add(%0, %b), dtype=\"float32\")\n}\n",
+              kUnit));
+  testing::expect_golden(TESSERA_SOURCE_DIR "/src/schedule/testdata/dense_unit_bfloat16.tir",
+                         text_of("nn.dense(bfloat16[50,96], bfloat16[64,96], units=64)", kUnit));
+  for (const char* text : {"nn.dense(bfloat16[24,12], bfloat16[64,12], units=64)",
+                           "nn.dense(float32[24,96], float32[64,96], units=64)",
+                           "nn.dense(int16[24,96], int16[64,96], units=64, out_dtype=\"int32\")"}) {
+    EXPECT_EQ(text_of(text, kUnit), text_of(text, kPairs)) << "not by the unit";
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -19,6 +19,7 @@ using tir::ForKind;
 using tir::Stmt;
 
 constexpr std::int64_t kRowsOfOpenSize = 12;      // of a tile
+constexpr std::int64_t kRowsOfUnit = 32;          // of two tiles of the matrix unit
 constexpr std::int64_t kEnoughColumnBlocks = 16;  // for threads to share, when each packs its own
 
 // `size` in blocks of `width`, the last one smaller.
@@ -50,14 +51,19 @@ class TileBuilder {
     steps_ = p.reduction;
     if (p.neighbours > 1) {
       const Loop& k = p.reduction.back();
-      steps_.back() = {tir::make_var(name(k) + "o"), Expr(k.size() / p.neighbours), k.kind};
+      const std::int64_t steps = (k.size() + p.neighbours - 1) / p.neighbours;
+      steps_.back() = {tir::make_var(name(k) + "o"), Expr(steps), k.kind};
     }
     const std::int64_t vectors = std::min<std::int64_t>(2, (p.n.size() + lanes - 1) / lanes);
     columns_ = {p.n.size(), std::min(p.n.size(), vectors * lanes)};
     const std::int64_t spare = 1 + vectors;  // registers for b's vectors and a's element
     const std::int64_t most_rows = (machine.vector_registers - spare) / vectors;
-    rows_ = p.m.size() < 0 ? Blocks{-1, std::min(kRowsOfOpenSize, most_rows)}
-                           : row_blocks(p.m.size(), most_rows);
+    if (p.by_unit) {
+      rows_ = {p.m.size(), p.m.size() < 0 ? kRowsOfUnit : std::min(p.m.size(), kRowsOfUnit)};
+    } else {
+      rows_ = p.m.size() < 0 ? Blocks{-1, std::min(kRowsOfOpenSize, most_rows)}
+                             : row_blocks(p.m.size(), most_rows);
+    }
     if (!p.packed) return;
     std::int64_t elements = columns_.width;
     for (const Loop& k : p.reduction) elements *= k.size();
@@ -89,7 +95,8 @@ class TileBuilder {
       out.nests.push_back(wrap(p_.shared_batch, body));
       if (columns_.whole() > 0) out.nests.back() = tir::with_fresh_definitions(out.nests.back());
     }
-    out.summary = fmt::format("tile {}x{}{}", rows_.width, columns_.width,
+    out.summary = fmt::format("tile {}x{}{}{}", rows_.width, columns_.width,
+                              p_.by_unit ? " of the matrix unit" : "",
                               !p_.packed       ? ""
                               : p_.is_constant ? ", packed when compiling"
                               : on_stack_      ? ", panel on the stack"
@@ -129,11 +136,7 @@ class TileBuilder {
     panels.column = axis(p_.n);
     for (const Loop& l : p_.shared_batch) panels.outer.push_back(axis(l));
     for (const Loop& l : p_.reduction) panels.inner.push_back(axis(l));
-    if (p_.neighbours > 1) {
-      Axis& last = panels.inner.back();
-      panels.neighbours = {p_.neighbours, last.stride};
-      last = {last.size / p_.neighbours, last.stride * p_.neighbours};
-    }
+    panels.neighbours = p_.neighbours;
     return {load->buffer, packed_,
             [panels](const Tensor& t) { return std::optional(packed(t, panels)); }};
   }
@@ -171,8 +174,13 @@ class TileBuilder {
     tir::VarMap at = step(neighbour.var);
     at[p_.n.var.get()] = block * Expr(columns_.width) + lane.var;
     const tir::Load* load = load_of(p_.b);
-    const Expr value =
+    Expr value =
         tir::cast(tir::substitute(tir::load(load->buffer, load->indices), at), packed_->dtype);
+    const Loop& k = p_.reduction.back();
+    if (k.size() % p_.neighbours != 0) {
+      value =
+          tir::select(tir::lt(at.at(k.var.get()), k.extent), value, tir::imm(0, packed_->dtype));
+    }
     nest.body = tir::Store::make(packed_, packed_indices(block, lane.var, neighbour.var), value);
     return tir::with_fresh_definitions(schedule_map(std::move(nest), bounds, machine));
   }
@@ -195,17 +203,23 @@ class TileBuilder {
     std::vector<Stmt> tiles;
     const Expr row = tir::make_var(name(p_.m) + "o");
     const auto blocks_of_rows = [&](const Expr& number) {
-      tiles.push_back(tir::For::make(row, Expr(0), number, ForKind::kSerial,
-                                     tile(row * Expr(rows_.width), rows_.width, block, width)));
+      tiles.push_back(
+          tir::For::make(row, Expr(0), number, ForKind::kSerial,
+                         tile(row * Expr(rows_.width), Expr(rows_.width), block, width)));
     };
-    if (rows_.size < 0) {
+    if (rows_.size < 0 && p_.by_unit) {
+      const Expr first = row * Expr(rows_.width), number = p_.m.extent + Expr(rows_.width - 1);
+      tiles.push_back(tir::For::make(
+          row, Expr(0), tir::floor_div(number, Expr(rows_.width)), ForKind::kSerial,
+          tile(first, tir::min(Expr(rows_.width), p_.m.extent - first), block, width)));
+    } else if (rows_.size < 0) {
       blocks_of_rows(tir::floor_div(p_.m.extent, Expr(rows_.width)));
       tiles.push_back(open_rest(block, width));
     } else if (rows_.whole() > 0) {
       blocks_of_rows(Expr(rows_.whole()));
     }
     if (rows_.size > 0 && rows_.rest() > 0) {
-      tiles.push_back(tile(Expr(rows_.whole() * rows_.width), rows_.rest(), block, width));
+      tiles.push_back(tile(Expr(rows_.whole() * rows_.width), Expr(rows_.rest()), block, width));
     }
     Stmt body = wrap(p_.other_batch, tir::seq(std::move(tiles)));
     if (!p_.packed || !on_stack_) return body;
@@ -223,12 +237,14 @@ class TileBuilder {
     if (p_.other_batch.empty()) {
       const Expr row = tir::make_var(name(p_.m) + "r");
       return tir::For::make(row, Expr(0), rest, ForKind::kSerial,
-                            tile(first + row, 1, block, width));
+                            tile(first + row, Expr(1), block, width));
     }
     // Each line of an image has some, and one row takes as long as five: a tile of which those that
     // there are not repeat the last one, and are not stored.
     const std::int64_t half = (rows_.width + 1) / 2;
-    const auto padded = [&](std::int64_t rows) { return tile(first, rows, block, width, extent); };
+    const auto padded = [&](std::int64_t rows) {
+      return tile(first, Expr(rows), block, width, extent);
+    };
     return tir::IfThenElse::make(
         tir::lt(Expr(half), rest), padded(rows_.width),
         tir::IfThenElse::make(tir::lt(Expr(0), rest), padded(half), Stmt()));
@@ -236,16 +252,19 @@ class TileBuilder {
 
   // rows x columns accumulators: zero them, run the reduction, store with the epilogue. With an
   // `end`, which is behind the first row, rows from there on are not stored.
-  Stmt tile(const Expr& first_row, std::int64_t rows, const Expr& block, std::int64_t columns,
+  Stmt tile(const Expr& first_row, const Expr& rows, const Expr& block, std::int64_t columns,
             const Expr& end = {}) const {
-    const Buffer acc = tir::make_buffer("acc", p_.target->dtype, {Expr(rows), Expr(columns)},
-                                        tir::MemoryScope::kStack);
+    const std::int64_t* known = tir::as_int(rows);
+    const Buffer acc = tir::make_buffer(
+        "acc", p_.target->dtype, {Expr(known != nullptr ? *known : rows_.width), Expr(columns)},
+        tir::MemoryScope::kStack);
+    const ForKind kind = p_.by_unit ? ForKind::kSerial : ForKind::kUnrolled;
     const auto each = [&](const std::function<Stmt(const Expr&, const Expr&)>& body,
                           const Expr& up_to = {}) {
       const Expr r = tir::make_var(name(p_.m) + "i"), c = tir::make_var(name(p_.n) + "i");
       Stmt lanes = tir::For::make(c, Expr(0), Expr(columns), ForKind::kVectorized, body(r, c));
       if (up_to) lanes = tir::IfThenElse::make(tir::lt(first_row + r, up_to), lanes, Stmt());
-      return tir::For::make(r, Expr(0), Expr(rows), ForKind::kUnrolled, lanes);
+      return tir::For::make(r, Expr(0), rows, kind, lanes);
     };
     const auto at = [&](const Expr& row, const Expr& c) {
       return tir::VarMap{{p_.m.var.get(), row}, {p_.n.var.get(), block * Expr(columns_.width) + c}};
@@ -254,29 +273,41 @@ class TileBuilder {
       return tir::Store::make(acc, std::vector<Expr>{r, c}, p_.identity);
     });
     const Stmt add = each([&](const Expr& r, const Expr& c) {
-      Expr sum = tir::load(acc, {r, c});
+      const Expr sum = tir::load(acc, {r, c});
       const Expr row = end ? tir::min(first_row + r, end - 1) : first_row + r;
-      for (std::int64_t i = 0; i < p_.neighbours; ++i) {
-        tir::VarMap here = at(row, c);
-        here.merge(step(Expr(i)));
-        sum = sum + tir::substitute(p_.a, here) * columns_of_b(block, c, Expr(i), here);
-      }
-      return tir::Store::make(acc, std::vector<Expr>{r, c}, sum);
+      return tir::Store::make(acc, std::vector<Expr>{r, c}, sum_with(sum, block, c, at(row, c)));
     });
     const Stmt finish = each(
         [&](const Expr& r, const Expr& c) {
           return schedule::finished(p_, tir::load(acc, {r, c}), at(first_row + r, c));
         },
         end);
-    const Stmt body = tir::seq({zero, wrap(steps_, add), finish});
+    const Stmt body = tir::seq({zero, wrap(p_.by_unit ? p_.reduction : steps_, add), finish});
     return tir::Allocate::make(acc, tir::with_fresh_definitions(body));
+  }
+
+  // With the products of one step of the innermost loop, of one term in the form that the matrix
+  // unit computes (emit/tile_product.h); `at`: where m and n are.
+  Expr sum_with(Expr sum, const Expr& block, const Expr& column, const tir::VarMap& at) const {
+    const std::int64_t terms = p_.by_unit ? 1 : p_.neighbours;
+    for (std::int64_t i = 0; i < terms; ++i) {
+      tir::VarMap here = at;
+      if (!p_.by_unit) here.merge(step(Expr(i)));
+      sum = sum + tir::substitute(p_.a, here) * columns_of_b(block, column, Expr(i), here);
+    }
+    return sum;
   }
 
   Expr columns_of_b(const Expr& block, const Expr& column, const Expr& neighbour,
                     const tir::VarMap& at) const {
     if (!p_.packed) return tir::substitute(p_.b, at);
-    return tir::cast(tir::load(packed_, packed_indices(block, column, neighbour)),
-                     p_.target->dtype);
+    std::vector<Expr> indices = packed_indices(block, column, neighbour);
+    if (p_.by_unit) {
+      const Expr &k = p_.reduction.back().var, n = Expr(p_.neighbours);
+      *(indices.end() - 3) = tir::floor_div(k, n);
+      indices.back() = tir::floor_mod(k, n);
+    }
+    return tir::cast(tir::load(packed_, indices), p_.target->dtype);
   }
 
   const Product& p_;

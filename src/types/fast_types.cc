@@ -32,4 +32,16 @@ std::vector<DType> fast_product_types(const Target& machine) {
   return has_pairs ? std::vector{kBFloat16} : std::vector<DType>();
 }
 
+bool has_matrix_unit(std::string_view processor) {
+  constexpr std::string_view kFeatures[] = {"amx-tile", "amx-bf16", "amx-int8", "avx512f"};
+  return std::ranges::all_of(kFeatures,
+                             [&](auto feature) { return has_feature(processor, feature); });
+}
+
+bool has_matrix_unit(const Target& machine) {
+  if (machine.kind().find_option("mcpu") == nullptr) return false;
+  return std::ranges::all_of(processors_of(machine),
+                             [](const std::string& cpu) { return has_matrix_unit(cpu); });
+}
+
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "types/dtype.h"
@@ -15,5 +16,9 @@ std::span<const DType> fast_16_bit_types(const Target& machine);
 // In which of the others its products of matrices are faster, by instructions that all of its
 // processors have.
 std::vector<DType> fast_product_types(const Target& machine);
+// Has it a unit that multiplies matrices of bfloat16 and of bytes (AMX)?
+bool has_matrix_unit(std::string_view processor);
+// Have all of its processors one?
+bool has_matrix_unit(const Target& machine);
 
 }  // namespace tessera
