@@ -317,7 +317,7 @@ Result<Module> run_convert_transposed_conv(Module module, PassContext& context) 
 extern const Pass convert_transposed_conv;
 const Pass convert_transposed_conv{
     .name = "convert-transposed-conv",
-    .summary = "makes convolutions of transposed ones with few channels, or without strides, or of all",
+    .summary = "makes convolutions of transposed ones: of few channels, without strides, or all",
     .options = relay::attr_schema<TransposedConvOptions>,
     .run = run_convert_transposed_conv,
 };

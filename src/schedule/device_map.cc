@@ -16,8 +16,8 @@ using tir::Stmt;
 constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kTile = 32;
 constexpr std::int64_t kMinTiledExtent = 16;
-constexpr std::int64_t kVectorsOfTile = 8;  // along each side, where accesses are vectors
-constexpr std::int64_t kManyTiles = 256;    // so many fill the device
+constexpr std::int64_t kVectorsOfTile = 8;    // along each side, where accesses are vectors
+constexpr std::int64_t kTilesThatFill = 256;  // so many fill the device
 
 // How many neighbours along the innermost loop one thread takes: what the widest element that the
 // nest writes leaves room for, if the loop divides by it.
@@ -98,7 +98,7 @@ Tiling tiling(const Nest& nest, const Loop& rows, const Loop& columns, DType loa
   const std::int64_t width = bytes > 4 ? 1 : kVectorBytes / std::max<std::int64_t>(2, bytes);
   const Tiling vectors{kVectorsOfTile * width, width};
   const bool fits = width > 1 && rows.size() % width == 0 && columns.size() % width == 0;
-  return fits && others / (vectors.size * vectors.size) >= kManyTiles ? vectors : Tiling{};
+  return fits && others / (vectors.size * vectors.size) >= kTilesThatFill ? vectors : Tiling{};
 }
 
 // A block for a tile of the two crossing loops: it reads along the one and writes along the other.

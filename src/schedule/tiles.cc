@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "schedule/channels_last.h"
 #include "schedule/contraction.h"
 #include "schedule/panels.h"
 #include "schedule/rules.h"
@@ -322,9 +323,16 @@ class TileBuilder {
 std::optional<Contraction> schedule_contraction(std::span<const Stmt> nests,
                                                 const Surroundings& around,
                                                 const Machine& machine) {
-  const auto product = recognise_product(nests, around, machine);
+  auto product = recognise_product(nests, around, machine);
   if (!product) return std::nullopt;
-  return TileBuilder(*product, machine).run(machine);
+  auto image = put_channels_last(*product);
+  Contraction out = TileBuilder(*product, machine).run(machine);
+  if (image) {
+    out.temporaries.push_back(image->copy);
+    out.nests.insert(out.nests.begin(), schedule_map(std::move(image->copying), {}, machine));
+    out.summary += ", channels last";
+  }
+  return out;
 }
 
 }  // namespace tessera::schedule
