@@ -28,7 +28,8 @@ struct kernel_joio {
     for (int64_t joio = begin; joio < end; ++joio) {
       const int64_t jo = tk::trunc_div<int64_t>(joio, (n + 31) / 32);
       const int64_t io = tk::floor_mod<int64_t>(joio, (n + 31) / 32);
-      alignas(64) int32_t acc[1024];  // (32, 32)
+      alignas(64) int32_t acc_array[1024];  // (32, 32)
+      int32_t* const __restrict acc = acc_array;
       {
         tk::TileProduct<uint8_t, int8_t, int32_t> tiles(&acc[0], tk::min<int64_t>(n - io * 32, 32), 32);
         tiles.zero();
@@ -61,7 +62,8 @@ struct kernel_io_1 {
     float* __restrict y = self.y;  // (n, 136)
     const int32_t* __restrict b = self.b;  // (136)
     for (int64_t io_1 = begin; io_1 < end; ++io_1) {
-      alignas(64) int32_t acc_1[256];  // (32, 8)
+      alignas(64) int32_t acc_1_array[256];  // (32, 8)
+      int32_t* const __restrict acc_1 = acc_1_array;
       {
         tk::TileProduct<uint8_t, int8_t, int32_t> tiles_1(&acc_1[0], tk::min<int64_t>(n - io_1 * 32, 32), 8);
         tiles_1.zero();

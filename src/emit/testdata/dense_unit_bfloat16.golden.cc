@@ -23,7 +23,8 @@ struct kernel_jo {
     tk::bfloat16* __restrict converted = self.converted;  // (50, 64)
     for (int64_t jo = begin; jo < end; ++jo) {
       {
-        alignas(64) float acc[1024];  // (32, 32)
+        alignas(64) float acc_array[1024];  // (32, 32)
+        float* const __restrict acc = acc_array;
         {
           tk::TileProduct<tk::bfloat16, tk::bfloat16, float> tiles(&acc[0], 32, 32);
           tiles.zero();
@@ -37,7 +38,8 @@ struct kernel_jo {
           }
         }
       }
-      alignas(64) float acc_1[576];  // (18, 32)
+      alignas(64) float acc_1_array[576];  // (18, 32)
+      float* const __restrict acc_1 = acc_1_array;
       {
         tk::TileProduct<tk::bfloat16, tk::bfloat16, float> tiles_1(&acc_1[0], 18, 32);
         tiles_1.zero();
