@@ -39,6 +39,20 @@ TEST_F(OpenTransposedConv, GivesTheSameNumbers) {
 }
 
 // What is left for native code.
+// A convolution of nothing would have no room for its window.
+TEST_F(OpenTransposedConv, OfNothingIsNothing) {
+  options_.partition = Partition::kNone;
+  for (const char* attrs :
+       {", strides=[2, 2]", ", strides=[1, 1]", ", strides=[3, 2], output_padding=[1, 0]"}) {
+    compile_text("#[symbol n = 0..]\n#[symbol h = 0..]\n#[symbol w = 0..]\n" +
+                 text_of({"nn.conv2d_transpose", "?n, 16, ?h, ?w", "16, 16, 2, 2", 1024, attrs}));
+    for (const std::int64_t h : {0, 1, 4}) {
+      for (const std::int64_t w : {0, 1, 5}) expect_right({{"n", 2}, {"h", h}, {"w", w}});
+    }
+    expect_right({{"n", 0}, {"h", 3}, {"w", 2}});
+  }
+}
+
 class TransposedConv : public testing::DynamicShapes, public ::testing::WithParamInterface<Case> {};
 
 TEST_P(TransposedConv, GivesTheSameNumbers) {
@@ -75,6 +89,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"nn.conv2d_transpose", "1, 16, 6, 5", "16, 16, 3, 2", 1536,
              ", strides=[2, 2], padding=[2, 3, 4, 1]"},
         Case{"nn.conv1d_transpose", "1, 4, 9", "4, 4, 2", 32, ", strides=[3], padding=[4, 7]"},
+        Case{"nn.conv2d_transpose", "1, 16, 6, 5", "16, 16, 2, 2", 1024, ", padding=[2, 1, 3, 2]"},
+        Case{"nn.conv2d_transpose", "1, 4, 0, 5", "4, 4, 2, 2", 64, ", strides=[2, 2]"},
         // Phases of which the kernel has nothing.
         Case{"nn.conv2d_transpose", "1, 16, 3, 4", "16, 16, 1, 2", 512,
              ", strides=[2, 3], output_padding=[1, 2]"},

@@ -82,8 +82,18 @@ bool has_plain_types(const Function& f, NodeId conv, bool all) {
   return t == kFloat32 || (all && t.is_float());
 }
 
+// Of a size that has no name of its own, nothing is known.
+std::int64_t fewest(const Dim& size, const SymbolTable& symbols) {
+  if (size.is_constant()) return size.constant();
+  const std::vector<std::string> names = size.symbols();
+  if (names.size() != 1 || size != Dim::symbol(names[0])) return 0;
+  const auto symbol = symbols.find(names[0]);
+  return symbol == symbols.end() ? 0 : symbol->second.min;
+}
+
 template <class Attrs>
-std::optional<Transposed> transposed_of(const Function& f, NodeId conv, bool all) {
+std::optional<Transposed> transposed_of(const Function& f, NodeId conv, bool all,
+                                        const SymbolTable& symbols) {
   const auto p = relay::read_attrs<Attrs>(f.as<relay::OpCall>(conv)->attrs);
   const std::size_t n = p.strides.size();
   const NodeId data = f.operands(conv)[0], weight = f.operands(conv)[1];
@@ -117,9 +127,11 @@ std::optional<Transposed> transposed_of(const Function& f, NodeId conv, bool all
     const bool is_asked = all || window.stride == 1 || window.dilation == 1;
     if (window.kernel < 1 || window.stride > kMostPhases || !is_asked) return std::nullopt;
     has_strides |= window.stride > 1;
-    const auto a = transposed_axis(is_narrow ? with_equal_phases(window) : window);
+    auto a = transposed_axis(is_narrow ? with_equal_phases(window) : window);
+    const Dim size = f.type(data).shape()[static_cast<std::size_t>(t.data[2 + s])];
     if (!a) return std::nullopt;
-    const Dim found = a->size(f.type(data).shape()[static_cast<std::size_t>(t.data[2 + s])]);
+    a->make_room(fewest(size, symbols));
+    const Dim found = a->size(size);
     const Dim wanted = f.type(conv).shape()[static_cast<std::size_t>(t.result[2 + s])];
     if (found != wanted || found.is_unknown()) return std::nullopt;
     t.axes.push_back(*a);
@@ -144,7 +156,7 @@ class Rewriter {
     for (std::size_t d = 0; d < back.size(); ++d) {
       back[static_cast<std::size_t>(t_.result[d])] = static_cast<std::int64_t>(d);
     }
-    const NodeId y = has_strides_ ? cut(side_by_side(phases({}))) : convolution(first_runs());
+    const NodeId y = cut(has_strides_ ? side_by_side(phases({})) : convolution(first_runs()));
     return transposed(y, back);
   }
 
@@ -291,20 +303,25 @@ class Rewriter {
   NodeId data_, weight_;
 };
 
-std::optional<Transposed> transposed_of(const Function& f, NodeId id, bool all) {
+std::optional<Transposed> transposed_of(const Function& f, NodeId id, bool all,
+                                        const SymbolTable& symbols) {
   if (f.op(id) == nullptr) return std::nullopt;
   const std::string_view op = f.op(id)->name;
-  if (op == "nn.conv1d_transpose") return transposed_of<ops::Conv1DTransposeAttrs>(f, id, all);
-  if (op == "nn.conv2d_transpose") return transposed_of<ops::Conv2DTransposeAttrs>(f, id, all);
-  if (op == "nn.conv3d_transpose") return transposed_of<ops::Conv3DTransposeAttrs>(f, id, all);
+  if (op == "nn.conv1d_transpose")
+    return transposed_of<ops::Conv1DTransposeAttrs>(f, id, all, symbols);
+  if (op == "nn.conv2d_transpose")
+    return transposed_of<ops::Conv2DTransposeAttrs>(f, id, all, symbols);
+  if (op == "nn.conv3d_transpose")
+    return transposed_of<ops::Conv3DTransposeAttrs>(f, id, all, symbols);
   return std::nullopt;
 }
 
 Result<Module> run_convert_transposed_conv(Module module, PassContext& context) {
   const bool all = relay::read_attrs<TransposedConvOptions>(context.options).all;
+  const SymbolTable symbols = module.symbols;
   return map_optimizable(std::move(module), [&](const Function& f, const ConstantPool& pool) {
     return relay::rewrite(f, [&](Copier& c, NodeId id) -> std::optional<NodeId> {
-      const auto t = transposed_of(f, id, all);
+      const auto t = transposed_of(f, id, all, symbols);
       if (!t) return std::nullopt;
       return Rewriter(c, pool, context.operators, *t)
           .run(c.map(f.operands(id)[0]), c.map(f.operands(id)[1]));

@@ -72,6 +72,14 @@ std::optional<TransposedAxis> transposed_axis(const TransposedWindow& w) {
   return a;
 }
 
+void TransposedAxis::make_room(std::int64_t fewest) {
+  const PhaseRun& run = runs[0];
+  const std::int64_t places = fewest + run.pad_begin + run.pad_end - (run.taps - 1) * dilation;
+  const std::int64_t more = std::max<std::int64_t>(0, 1 - places);
+  for (PhaseRun& each : runs) each.pad_end += more;
+  cut += more * stride;
+}
+
 Dim TransposedAxis::size(const Dim& data) const {
   const PhaseRun& run = runs[0];
   const Dim places = data + Dim(run.pad_begin + run.pad_end - (run.taps - 1) * dilation);

@@ -26,6 +26,9 @@ struct TransposedAxis {
   std::int64_t empty;         // phases at the end without any element of the kernel
   std::int64_t skipped, cut;  // of what the phases make, side by side, before and after
 
+  // A convolution of the fewest data must have room for a window, too: more places where it has
+  // none, which nobody wants.
+  void make_room(std::int64_t fewest);
   // The size of the result, in the form that strided_slice gives it: one that is open may take
   // another, in which nobody knows it again.
   Dim size(const Dim& data) const;
