@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "emit/c_text.h"
+#include "emit/flat_offset.h"
 #include "tir/intrinsics.h"
 #include "tir/print.h"
 #include "tir/walk.h"
@@ -89,10 +90,7 @@ class ExprWriter {
   Source element(const Buffer& b, const std::vector<Expr>& indices) {
     const Source& name = scope_.name(b);
     if (scope_.scalars.contains(b.get())) return name;
-    const std::vector<Expr> strides = strides_of(b);
-    Expr flat = 0;
-    for (std::size_t i = 0; i < indices.size(); ++i) flat = flat + indices[i] * strides[i];
-    return source("{}[{}]", name, text(simplify_indices(flat, scope_.bounds)));
+    return source("{}[{}]", name, text(simplify_indices(flat_offset(b, indices), scope_.bounds)));
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "emit/flat_offset.h"
 #include "tir/compare.h"
 #include "tir/expr_ops.h"
 #include "tir/walk.h"
@@ -59,12 +60,7 @@ class Places {
 
  private:
   tir::IndexForm place_of(const tir::Load& load) const {
-    const std::vector<Expr> strides = tir::strides_of(load.buffer);
-    Expr flat = 0;
-    for (std::size_t i = 0; i < load.indices.size(); ++i) {
-      flat = flat + load.indices[i] * strides[i];
-    }
-    return tir::index_form(flat, bounds_);
+    return tir::index_form(flat_offset(load.buffer, load.indices), bounds_);
   }
 
   const tir::For& loop_;

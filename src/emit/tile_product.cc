@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "emit/flat_offset.h"
 #include "tir/compare.h"
 #include "tir/expr_ops.h"
 #include "tir/walk.h"
@@ -141,12 +142,7 @@ class Recognition {
   }
 
   tir::IndexForm place_of(const tir::Load& load) const {
-    const std::vector<Expr> strides = tir::strides_of(load.buffer);
-    Expr flat = 0;
-    for (std::size_t i = 0; i < load.indices.size(); ++i) {
-      flat = flat + load.indices[i] * strides[i];
-    }
-    return tir::index_form(flat, bounds_);
+    return tir::index_form(flat_offset(load.buffer, load.indices), bounds_);
   }
 
   TileProduct::Place first(const tir::Load& load) const {

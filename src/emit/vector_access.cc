@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "emit/flat_offset.h"
 #include "tir/buffer.h"
 #include "tir/compare.h"
 #include "tir/expr_ops.h"
@@ -92,10 +93,7 @@ class Rewriter : public tir::Mutator {
   std::optional<std::vector<Expr>> start_of(const Buffer& b, const std::vector<Expr>& indices) {
     if (b->scope == tir::MemoryScope::kStack) return std::nullopt;
     if (b->scope == tir::MemoryScope::kShared || width_ < 2) return std::nullopt;
-    const std::vector<Expr> strides = strides_of(b);
-    Expr flat = 0;
-    for (std::size_t i = 0; i < indices.size(); ++i) flat = flat + indices[i] * strides[i];
-    const tir::IndexForm form = index_form(flat, bounds_);
+    const tir::IndexForm form = index_form(flat_offset(b, indices), bounds_);
     if (form.hides(var_) || form.coefficient(var_) != 1 || form.constant % width_ != 0) {
       return std::nullopt;
     }
