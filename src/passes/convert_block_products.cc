@@ -11,6 +11,7 @@
 #include "passes/pass.h"
 #include "passes/regions.h"
 #include "passes/row_product.h"
+#include "passes/size_range.h"
 #include "relay/rewrite.h"
 
 namespace tessera::passes {
@@ -110,24 +111,12 @@ class BlockProductConverter {
                          p.has_rows_of_terms, order_);
   }
 
-  struct Range {
-    std::int64_t min = 0, max = -1;  // -1: no bound
-  };
-
-  Range range_of(const Dim& size) const {
-    if (const auto n = size.as_constant()) return {*n, *n};
-    const std::vector<std::string> symbols = size.symbols();
-    if (symbols.size() != 1 || size != Dim::symbol(symbols[0])) return {};
-    const auto symbol = symbols_.find(symbols[0]);
-    return symbol == symbols_.end() ? Range{} : Range{symbol->second.min, symbol->second.max};
-  }
-
   // The product of all dimensions but the last; above `most_rows` one count is as good as another.
-  Range rows_of(const Type& x) const {
-    Range all{1, 1};
+  SizeRange rows_of(const Type& x) const {
+    SizeRange all{1, 1};
     const std::int64_t many = most_rows_ + 1;
     for (std::size_t d = 0; d + 1 < x.rank(); ++d) {
-      const Range size = range_of(x.shape()[d]);
+      const SizeRange size = range_of(x.shape()[d], symbols_);
       all.min = std::min(many, all.min * std::min(many, size.min));
       const bool is_open = (all.max < 0 && size.max != 0) || (size.max < 0 && all.max != 0);
       all.max = is_open ? -1 : std::min(many, all.max * std::min(many, size.max));
@@ -140,7 +129,7 @@ class BlockProductConverter {
   std::optional<NodeId> visit(Copier& c, NodeId id) const {
     const auto p = described(id);
     if (!p) return std::nullopt;
-    const Range rows = rows_of(f_.type(p->data));
+    const SizeRange rows = rows_of(f_.type(p->data));
     if (rows.min > most_rows_) return std::nullopt;
     const auto weight = packed(*p);
     if (!weight) return std::nullopt;

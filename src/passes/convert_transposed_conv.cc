@@ -11,6 +11,7 @@
 
 #include "passes/evaluated_call.h"
 #include "passes/pass.h"
+#include "passes/size_range.h"
 #include "passes/transposed_windows.h"
 #include "relay/rewrite.h"
 
@@ -82,15 +83,6 @@ bool has_plain_types(const Function& f, NodeId conv, bool all) {
   return t == kFloat32 || (all && t.is_float());
 }
 
-// Of a size that has no name of its own, nothing is known.
-std::int64_t fewest(const Dim& size, const SymbolTable& symbols) {
-  if (size.is_constant()) return size.constant();
-  const std::vector<std::string> names = size.symbols();
-  if (names.size() != 1 || size != Dim::symbol(names[0])) return 0;
-  const auto symbol = symbols.find(names[0]);
-  return symbol == symbols.end() ? 0 : symbol->second.min;
-}
-
 template <class Attrs>
 std::optional<Transposed> transposed_of(const Function& f, NodeId conv, bool all,
                                         const SymbolTable& symbols) {
@@ -130,7 +122,7 @@ std::optional<Transposed> transposed_of(const Function& f, NodeId conv, bool all
     auto a = transposed_axis(is_narrow ? with_equal_phases(window) : window);
     const Dim size = f.type(data).shape()[static_cast<std::size_t>(t.data[2 + s])];
     if (!a) return std::nullopt;
-    a->make_room(fewest(size, symbols));
+    a->make_room(range_of(size, symbols).min);
     const Dim found = a->size(size);
     const Dim wanted = f.type(conv).shape()[static_cast<std::size_t>(t.result[2 + s])];
     if (found != wanted || found.is_unknown()) return std::nullopt;

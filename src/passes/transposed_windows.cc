@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tir/expr_ops.h"
+
 namespace tessera::passes {
 namespace {
-
-std::int64_t floor_of(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 // The windows of one phase: results at q * stride + phase (pads included) are sums over
 // data[q - behind - t * dilation] * kernel[first + t * stride].
@@ -29,7 +29,7 @@ void add_phase(std::vector<PhaseRun>& runs, const TransposedWindow& w, const Pha
                p.taps,
                {},
                p.behind + (p.taps - 1) * w.dilation - w.pad_begin / w.stride,
-               floor_of(last, w.stride) - p.behind};
+               tir::floor_div(last, w.stride) - p.behind};
   const bool continues =
       !runs.empty() && runs.back().taps == run.taps && runs.back().pad_end == run.pad_end;
   if (!continues) runs.push_back(std::move(run));
@@ -68,7 +68,7 @@ std::optional<TransposedAxis> transposed_axis(const TransposedWindow& w) {
     run.pad_end += after;
   }
   a.skipped += before * w.stride;
-  a.cut = (floor_of(last, w.stride) + 1 + after) * w.stride - (last + 1);
+  a.cut = (tir::floor_div(last, w.stride) + 1 + after) * w.stride - (last + 1);
   return a;
 }
 
