@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `make check` adds to `make test`. Cheap checks first; all of them run, and the failures are
 # named together at the end.
-#   TESSERA_TIDY_SECONDS   time for clang-tidy; files that it did not reach are counted
+#   TESSERA_CHECK_SECONDS  time for all of it, of which the long stages get shares: what they did
+#                          not reach is counted or named; without it they take what they need, and
+#                          clang-tidy eight minutes
 #   TESSERA_FUZZ_SECONDS   time for each parser, and for each fuzz test
 #   TESSERA_CHECKS         names of stages to run, separated by commas; all without it
 set -uo pipefail
@@ -35,23 +37,27 @@ site() {
   .deps/python/bin/python3 scripts/site/build.py
 }
 
-# One build serves as clang's build without a warning, as what clang-tidy reads, and for the tests
-# under the sanitizers.
-clang_build() {
-  cmake --preset asan -DCMAKE_CXX_COMPILER="$clangxx" -DCMAKE_C_COMPILER="$clang" >/dev/null &&
-    cmake --build build/asan --parallel "$jobs"
+# share PERCENT OPTION: OPTION and that part of the time that is left, if there is an end.
+share() {
+  [ -n "${TESSERA_CHECK_SECONDS:-}" ] || return 0
+  local left=$((TESSERA_CHECK_SECONDS - SECONDS))
+  echo "$2" $(((left > 60 ? left : 60) * $1 / 100))
 }
 
-tidy() {
-  scripts/run-tidy.py --build build/asan --seconds "${TESSERA_TIDY_SECONDS:-480}" --jobs "$jobs"
+# clang's options for each source of its own, for those who read sources one by one; nothing is
+# built but what is generated.
+clang_options() {
+  cmake --preset clang -DCMAKE_CXX_COMPILER="$clangxx" -DCMAKE_C_COMPILER="$clang" >/dev/null &&
+    cmake --build build/clang --target tessera_generated
 }
 
-# OpenVINO is not there under sanitizers (cmake/dependencies.cmake).
-without_openvino() { TESSERA_TESTS_REQUIRE=${TESSERA_TESTS_REQUIRE/,openvino/} "$@"; }
-
+# A build that serves as clang's without a warning, too. OpenVINO is not there under sanitizers
+# (cmake/dependencies.cmake).
 sanitizers() {
-  without_openvino ctest --test-dir build/asan --parallel "$jobs" --output-on-failure -L '^unit$' \
-    --label-exclude '^slow$'
+  # shellcheck disable=SC2046
+  cmake --preset asan -DCMAKE_CXX_COMPILER="$clangxx" -DCMAKE_C_COMPILER="$clang" >/dev/null &&
+    TESSERA_TESTS_REQUIRE=${TESSERA_TESTS_REQUIRE/,openvino/} \
+      scripts/sanitizers.py --build build/asan --jobs "$jobs" $(share 55 --seconds)
 }
 
 # Libraries of models that have sanitizers in their own code; made by g++'s build of the command.
@@ -61,8 +67,14 @@ sanitized_libraries() {
     ctest --test-dir build/release --output-on-failure -L '^sanitized$'
 }
 
-fuzz() {
-  without_openvino ctest --test-dir build/asan --parallel "$jobs" --output-on-failure -L '^fuzz$'
+alone() {
+  # shellcheck disable=SC2046
+  scripts/check-alone.py --build build/clang --jobs "$jobs" $(share 60 --seconds)
+}
+
+tidy() {
+  # shellcheck disable=SC2046
+  scripts/run-tidy.py --build build/clang --jobs "$jobs" $(share 100 --seconds)
 }
 
 stage "include layering" scripts/check-includes.py
@@ -70,12 +82,11 @@ stage "source text" scripts/check-source-text.py
 stage "sizes" scripts/size-report.py
 stage "site" site
 stage "format" format
-stage "clang build" clang_build
-stage "header lines" scripts/header-lines.py --build build/asan
-stage "sanitizers" sanitizers
-stage "fuzz" fuzz
+stage "clang options" clang_options
+stage "header lines" scripts/header-lines.py --build build/clang
 stage "sanitized libraries" sanitized_libraries
-stage "headers" scripts/check-headers.py --build build/asan --jobs "$jobs"
+stage "sanitizers" sanitizers
+stage "each alone" alone
 stage "clang-tidy" tidy
 
 if [ "${#failed[@]}" -gt 0 ]; then

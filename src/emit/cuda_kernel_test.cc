@@ -24,6 +24,27 @@ namespace {
 // Schedules for the device are goldens of their own.
 constexpr const char* kSchedules = "../../schedule/testdata/";
 
+constexpr const char* kGoldens[] = {"cuda_softmax",
+                                    "cuda_add_rms_norm",
+                                    "cuda_mixed",
+                                    "cuda_quantize",
+                                    "cuda_two_sizes",
+                                    "cuda_check_indices",
+                                    "cuda_in_place",
+                                    "device_layer_norm",
+                                    "device_max_pool",
+                                    "device_take",
+                                    "device_dense_bias_gelu",
+                                    "device_conv2d_of_padded",
+                                    "device_transpose_in_vectors",
+                                    "device_depthwise_bias_relu",
+                                    "device_grouped_conv2d",
+                                    "device_global_mean",
+                                    "device_few_rows",
+                                    "device_few_rows_bias_gelu",
+                                    "device_few_rows_open",
+                                    "device_few_rows_plain"};
+
 struct CudaKernelTest : ::testing::TestWithParam<const char*> {
   std::string golden() const { return std::string(GetParam()) + ".golden.cu"; }
   std::string tir() const {
@@ -51,11 +72,6 @@ int compile(const std::string& path) {
                                  "all-warnings -c -o /dev/null -I{}/include {}",
                                  kNvcc, TESSERA_SOURCE_DIR, path)
                          .c_str());
-}
-
-TEST_P(CudaKernelTest, Compiles) {
-  if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
-  EXPECT_EQ(compile(testdata_path(golden())), 0) << read_testdata(golden());
 }
 
 // What lower/ has yet to make parameters of.
@@ -144,17 +160,22 @@ TEST(CudaKernelNames, AreThoseOfTheLoopIr) {
   EXPECT_EQ(compile(path), 0) << text;
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, CudaKernelTest,
-                         ::testing::Values("cuda_softmax", "cuda_add_rms_norm", "cuda_mixed",
-                                           "cuda_quantize", "cuda_two_sizes", "cuda_check_indices",
-                                           "cuda_in_place", "device_layer_norm", "device_max_pool",
-                                           "device_take", "device_dense_bias_gelu",
-                                           "device_conv2d_of_padded", "device_transpose_in_vectors",
-                                           "device_depthwise_bias_relu", "device_grouped_conv2d",
-                                           "device_global_mean", "device_few_rows",
-                                           "device_few_rows_bias_gelu", "device_few_rows_open",
-                                           "device_few_rows_plain"),
+INSTANTIATE_TEST_SUITE_P(Goldens, CudaKernelTest, ::testing::ValuesIn(kGoldens),
                          [](const auto& info) { return std::string(info.param); });
+
+// All in one run of nvcc, which reads its headers for seconds.
+TEST(CudaKernelTexts, Compile) {
+  if (!has_nvcc()) GTEST_SKIP() << "there is no nvcc";
+  std::string text;
+  for (const std::string name : kGoldens) {
+    text += fmt::format("#include \"{}\"\n", testdata_path(name + ".golden.cu"));
+  }
+  const auto folder = TempDir::make("cuda-texts");
+  ASSERT_TRUE(folder);
+  const std::string path = folder->file("all.cu");
+  ASSERT_TRUE(write_atomically(path, text));
+  EXPECT_EQ(compile(path), 0) << text;
+}
 
 }  // namespace
 }  // namespace tessera::emit

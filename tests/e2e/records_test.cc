@@ -70,6 +70,9 @@ class Records : public ::testing::Test {
   Command command_;
 };
 
+// On demand: nvcc takes a minute for their kernels.
+class SlowRecords : public Records {};
+
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -98,7 +101,7 @@ TEST_F(Records, ChooseAndGiveTheSameBytes) {
   }
 }
 
-TEST_F(Records, WhatComputesWrongNumbersIsNotTaken) {
+TEST_F(SlowRecords, WhatComputesWrongNumbersIsNotTaken) {
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   const std::vector<std::string> options = {"-o", "m.so", "--records", "r.db", "--no-measure"};
   const auto add_wrong = [&](const std::string& kernel) {
@@ -133,7 +136,7 @@ TEST_F(Records, WhatTheyHaveNothingForIsCounted) {
 }
 
 // Sizes that the model leaves open are those of a record, or near to them.
-TEST_F(Records, OfOpenSizesTheNearestIsTaken) {
+TEST_F(SlowRecords, OfOpenSizesTheNearestIsTaken) {
   if (!can_compile()) GTEST_SKIP() << "there is no nvcc, or CUTLASS is not there";
   command_.write("m.relay", R"(#[version = "0.0.5"]
 def @main(%x: Tensor[(?rows, 13), float16], %w: Tensor[(7, 13), float16]) {

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every header compiles alone, with the options of a source of its folder or of the nearest one
-around it that has sources, where the folder's are built; those of include/ as C too, but for what
-generated C++ alone includes.
+"""Every source and every header compiles alone: a header with the options of a source of its folder
+or of the nearest one around it that has sources, where the folder's are built; those of include/ as
+C too, but for what generated C++ alone includes. Headers come first.
 """
 import argparse
 import json
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from incremental import ROOT, check_all
@@ -33,6 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True, help="has compile_commands.json")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     options = parser.parse_args()
     compiled = [(Path(c["file"]), c) for c in
                 json.loads((options.build / "compile_commands.json").read_text())]
@@ -51,7 +53,13 @@ def main() -> None:
         files = {f for f in folder.glob("*.cc")}
         return not files or any(f in files for f, _ in compiled)
 
-    def check(path: Path) -> tuple[bool, str]:
+    def check_source(path: Path) -> tuple[bool, str]:
+        entry = dict(compiled)[path]
+        run = subprocess.run([*options_of(entry["command"]), "-fsyntax-only"],
+                             cwd=entry["directory"], capture_output=True, text=True)
+        return run.returncode == 0, run.stderr
+
+    def check_header(path: Path) -> tuple[bool, str]:
         if not is_built(path.parent):
             return True, ""
         is_of_tests = path.parent.name == "testing" or path.stem.endswith("_fixture")
@@ -71,8 +79,12 @@ def main() -> None:
 
     headers = {p for f in ("src", "include", "tools") for p in (ROOT / f).rglob("*.h")
                if "testdata" not in p.parts}
-    ok = check_all("headers", headers, b"", options.build / "headers-passed.json", check,
-                   options.jobs, float("inf"))
+    end = time.monotonic() + options.seconds
+    ok = True
+    for name, files, check in (("headers", headers, check_header),
+                               ("sources", {f for f, _ in sources}, check_source)):
+        ok &= check_all(name, files, b"", options.build / f"{name}-passed.json", check,
+                        options.jobs, end - time.monotonic())
     sys.exit(0 if ok else 1)
 
 
