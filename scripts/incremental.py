@@ -59,8 +59,9 @@ def check_all(name: str, files: set[Path], settings: bytes, memory: Path,
     changed lately first, and small ones; prints what failed and a line of counts. True if nothing failed."""
     passed = set(json.loads(memory.read_text())) if memory.exists() else set()
     keys = {p: key(p, settings) for p in files}
+    lately = recently_changed()
     todo = sorted((p for p in files if keys[p] not in passed),
-                  key=lambda p: (p not in recently_changed(), p.stat().st_size, str(p)))
+                  key=lambda p: (p not in lately, p.stat().st_size, str(p)))
     deadline = time.monotonic() + seconds
 
     def run(path: Path):

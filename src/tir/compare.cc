@@ -81,7 +81,8 @@ class Comparison {
       return same(a.extent, b.extent);
     } else if constexpr (std::is_same_v<V, double>) {
       return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
-    } else if constexpr (requires { a.begin()->get(); } || walk_detail::EachChild::kIsAxes<V>) {
+    } else if constexpr (requires { a.begin()->get(); } ||
+                         std::is_same_v<V, std::vector<IterAxis>>) {
       if (a.size() != b.size()) return false;
       for (std::size_t i = 0; i < a.size(); ++i) {
         if (!same_value(a[i], b[i])) return false;

@@ -87,136 +87,84 @@ void for_each_field(const N& n, F&& f) {
 
 namespace walk_detail {
 
-template <class T>
-inline constexpr bool kIsNode = std::is_same_v<T, Expr> || std::is_same_v<T, Stmt>;
+template <class F>
+void* address(F& f) {
+  return const_cast<void*>(static_cast<const void*>(&f));
+}
 
-// One value of a field: what is a child goes to f, the rest is passed over.
-struct EachChild {
-  template <class V, class F>
-  static void apply(const V& value, F& f) {
-    if constexpr (kIsNode<V> || std::is_same_v<V, Buffer>) {
-      if constexpr (std::is_invocable_v<F&, const V&>) {
-        if (value) f(value);
-      }
-    } else if constexpr (std::is_same_v<V, IterAxis>) {
-      apply(value.var, f);
-      apply(value.extent, f);
-    } else if constexpr (requires { value.begin()->get(); } || kIsAxes<V>) {
-      for (const auto& part : value) apply(part, f);
-    }
+// Null where F does not take a V, or does not give an R.
+template <class R, class V, class F>
+constexpr auto caller() -> R (*)(void*, const V&) {
+  using Callable = std::remove_reference_t<F>;
+  if constexpr (std::is_invocable_r_v<R, Callable&, const V&>) {
+    return [](void* f, const V& v) -> R { return (*static_cast<Callable*>(f))(v); };
+  } else {
+    return nullptr;
   }
-  template <class V>
-  static constexpr bool kIsAxes = std::is_same_v<V, std::vector<IterAxis>>;
-};
-
-struct MapChild {
-  template <class V, class F>
-  static V apply(const V& value, F& f, bool& changed) {
-    if constexpr (kIsNode<V> || std::is_same_v<V, Buffer>) {
-      if constexpr (std::is_invocable_r_v<V, F&, const V&>) {
-        if (!value) return value;
-        V mapped = f(value);
-        changed |= mapped.get() != value.get();
-        return mapped;
-      } else {
-        return value;
-      }
-    } else if constexpr (std::is_same_v<V, IterAxis>) {
-      return {apply(value.var, f, changed), apply(value.extent, f, changed)};
-    } else if constexpr (requires { value.begin()->get(); } || EachChild::kIsAxes<V>) {
-      V mapped;
-      mapped.reserve(value.size());
-      for (const auto& part : value) mapped.push_back(apply(part, f, changed));
-      return mapped;
-    } else {
-      return value;
-    }
-  }
-};
-
-template <class N, class F>
-auto mapped_fields(const N& n, F& f, bool& changed) {
-  // Braces: the fields are mapped in their order, so that definitions come before their uses.
-  return std::apply(
-      [&](auto... member) {
-        return std::tuple<std::remove_cvref_t<decltype(n.*member)>...>{
-            MapChild::apply(n.*member, f, changed)...};
-      },
-      N::fields);
 }
 
 }  // namespace walk_detail
 
-template <class F>
-void for_each_child(const Expr& e, F&& f) {
-  visit(e, [&](const auto& n) {
-    for_each_field(n, [&](const auto& v) { walk_detail::EachChild::apply(v, f); });
-  });
-}
-template <class F>
-void for_each_child(const Stmt& s, F&& f) {
-  visit(s, [&](const auto& n) {
-    for_each_field(n, [&](const auto& v) { walk_detail::EachChild::apply(v, f); });
-  });
-}
+// A reference to what a walk calls, with the kinds of parts that it takes; a null one for those
+// that are passed over. Any callable converts to one for the time of a call, so that walks are
+// compiled once and not for each lambda.
+class NodeVisitor {
+ public:
+  template <class F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, NodeVisitor>)
+      NodeVisitor(F&& f)  // NOLINT: converts
+      : f_(walk_detail::address(f)),
+        expr_(walk_detail::caller<void, Expr, F>()),
+        stmt_(walk_detail::caller<void, Stmt, F>()),
+        buffer_(walk_detail::caller<void, Buffer, F>()) {}
+  void operator()(const Expr& e) const { call(expr_, e); }
+  void operator()(const Stmt& s) const { call(stmt_, s); }
+  void operator()(const Buffer& b) const { call(buffer_, b); }
 
-// The node and everything below it, parents first.
-template <class F>
-void for_each_node(const Expr& root, F&& f) {
-  if (!root) return;
-  if constexpr (std::is_invocable_v<F&, const Expr&>) f(root);
-  for_each_child(root, [&](const auto& child) {
-    if constexpr (std::is_same_v<decltype(child), const Buffer&>) {
-      if constexpr (std::is_invocable_v<F&, const Buffer&>) f(child);
-    } else {
-      for_each_node(child, f);
-    }
-  });
-}
-// Statements nest as deep as a program is long, so they wait in a list and not on the stack. They
-// are the last fields of their nodes: the order is that of a recursive walk.
-template <class F>
-void for_each_node(const Stmt& root, F&& f) {
-  if (!root) return;
-  std::vector<const Stmt*> rest = {&root};
-  while (!rest.empty()) {
-    const Stmt& s = *rest.back();
-    rest.pop_back();
-    if constexpr (std::is_invocable_v<F&, const Stmt&>) f(s);
-    const auto children = static_cast<std::ptrdiff_t>(rest.size());
-    for_each_child(s, [&](const auto& child) {
-      if constexpr (std::is_same_v<decltype(child), const Stmt&>) {
-        rest.push_back(&child);
-      } else if constexpr (std::is_same_v<decltype(child), const Expr&>) {
-        for_each_node(child, f);
-      } else if constexpr (std::is_invocable_v<F&, const Buffer&>) {
-        f(child);
-      }
-    });
-    std::reverse(rest.begin() + children, rest.end());
+ private:
+  template <class V>
+  void call(void (*function)(void*, const V&), const V& v) const {
+    if (function != nullptr && v) function(f_, v);
   }
-}
+  void* f_;
+  void (*expr_)(void*, const Expr&);
+  void (*stmt_)(void*, const Stmt&);
+  void (*buffer_)(void*, const Buffer&);
+};
 
+// The same for what gives a part in place of each, itself for kinds that it does not take.
+class NodeMapper {
+ public:
+  template <class F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, NodeMapper>)
+      NodeMapper(F&& f)  // NOLINT: converts
+      : f_(walk_detail::address(f)),
+        expr_(walk_detail::caller<Expr, Expr, F>()),
+        stmt_(walk_detail::caller<Stmt, Stmt, F>()),
+        buffer_(walk_detail::caller<Buffer, Buffer, F>()) {}
+  Expr operator()(const Expr& e) const { return call(expr_, e); }
+  Stmt operator()(const Stmt& s) const { return call(stmt_, s); }
+  Buffer operator()(const Buffer& b) const { return call(buffer_, b); }
+
+ private:
+  template <class V>
+  V call(V (*function)(void*, const V&), const V& v) const {
+    return function != nullptr && v ? function(f_, v) : v;
+  }
+  void* f_;
+  Expr (*expr_)(void*, const Expr&);
+  Stmt (*stmt_)(void*, const Stmt&);
+  Buffer (*buffer_)(void*, const Buffer&);
+};
+
+void for_each_child(const Expr& e, const NodeVisitor& f);
+void for_each_child(const Stmt& s, const NodeVisitor& f);
+// The node and everything below it, parents first.
+void for_each_node(const Expr& root, const NodeVisitor& f);
+void for_each_node(const Stmt& root, const NodeVisitor& f);
 // Applies f to each child; returns the node itself if no child changed.
-template <class F>
-Expr map_children(const Expr& e, F&& f) {
-  return visit(e, [&]<class N>(const N& n) -> Expr {
-    bool changed = false;
-    auto fields = walk_detail::mapped_fields(n, f, changed);
-    if (!changed) return e;
-    return std::apply([&](auto&&... v) { return N::make(n.dtype, std::move(v)...); },
-                      std::move(fields));
-  });
-}
-template <class F>
-Stmt map_children(const Stmt& s, F&& f) {
-  return visit(s, [&]<class N>(const N& n) -> Stmt {
-    bool changed = false;
-    auto fields = walk_detail::mapped_fields(n, f, changed);
-    if (!changed) return s;
-    return std::apply([&](auto&&... v) { return N::make(std::move(v)...); }, std::move(fields));
-  });
-}
+Expr map_children(const Expr& e, const NodeMapper& f);
+Stmt map_children(const Stmt& s, const NodeMapper& f);
 
 // What a definition (Allocate, AllocateConst, View, LetStmt) is in scope for; null for other
 // statements.
@@ -293,8 +241,8 @@ using BufferMap = std::unordered_map<const BufferNode*, Buffer>;
 class Mutator {
  public:
   virtual ~Mutator() = default;
-  virtual Expr mutate(const Expr& e) { return map_children(e, *this); }
-  virtual Stmt mutate(const Stmt& s) { return map_children(s, *this); }
+  virtual Expr mutate(const Expr& e);  // both: with its children mutated
+  virtual Stmt mutate(const Stmt& s);
   virtual Buffer mutate(const Buffer& b);
 
   Expr operator()(const Expr& e) { return mutate(e); }
