@@ -55,8 +55,9 @@ def recently_changed() -> frozenset[Path]:
 
 def check_all(name: str, files: set[Path], settings: bytes, memory: Path,
               check: Callable[[Path], tuple[bool, str]], jobs: int, seconds: float) -> bool:
-    """Runs `check` on the files that did not pass as they are now until the time is over, what has
-    changed lately first, and small ones; prints what failed and a line of counts. True if nothing failed."""
+    """Runs `check` on the files that did not pass as they are now until the time is over: what has
+    changed lately first, then small ones. Prints what failed and a line of counts. True if nothing
+    failed."""
     passed = set(json.loads(memory.read_text())) if memory.exists() else set()
     keys = {p: key(p, settings) for p in files}
     lately = recently_changed()

@@ -53,6 +53,9 @@ void print_summary(const driver::CompileReport& r, const std::string& output) {
       show("float32: {} {}, {}\n", count, op, reason);
     }
   }
+  for (const auto& [op, reason, count] : r.float_operators) {
+    show("quantised, computed in float32: {} {}, {}\n", count, op, reason);
+  }
   print_types_left(r);
   show("{}: {} (weights {}), arena {} an instance, {:.1f} s, peak {}\n", output,
        driver::size_text(r.library_bytes), driver::size_text(r.weight_bytes),

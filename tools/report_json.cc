@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "driver/float_operators_json.h"
 #include "driver/weights_json.h"
 #include "tools/collage_table.h"
 #include "tools/tuning_table.h"
@@ -63,6 +64,9 @@ nlohmann::ordered_json report_json(const driver::CompileReport& r) {
   if (!r.tuned.empty()) json["tuned"] = tuning_json(r.tuned);
   if (r.collage) json["collage"] = collage_json(*r.collage);
   if (!r.weights.empty()) json["weights"] = driver::weights_json(r.weights);
+  if (!r.float_operators.empty()) {
+    json["float_operators"] = driver::float_operators_json(r.float_operators);
+  }
   if (r.precision) json["precision"] = precision_json(r);
   if (!r.tried.empty()) json["tried_precisions"] = tried_json(r.tried);
   return json;

@@ -57,8 +57,10 @@ Result<Prepared> Compilation::prepare() {
   const std::vector<DType> widened = widened_types(options_);
   TESSERA_TRY(Widened wide, widen_precision(std::move(module), widened, options_, report.warnings));
   if (!wide.what.empty()) done("widening", wide.what);
-  TESSERA_TRY(module,
-              optimize_graph(std::move(wide.module), options_, report.warnings, &report.weights));
+  GraphReport of_graph;
+  TESSERA_TRY(module, optimize_graph(std::move(wide.module), options_, report.warnings, &of_graph));
+  report.weights = std::move(of_graph.weights);
+  report.float_operators = std::move(of_graph.float_operators);
   done("simplify", fmt::format("{} nodes", module.functions.at("main").num_nodes()));
   if (!report.weights.empty()) {
     done("weights", "of products: " + what_was_stored(report.weights));

@@ -7,6 +7,7 @@
 
 #include "diagnostics/places.h"
 #include "driver/collage_text.h"
+#include "driver/float_operators_json.h"
 #include "driver/step_costs.h"
 #include "driver/weights_json.h"
 #include "plan/device.h"
@@ -179,6 +180,9 @@ std::string metadata_json(const Lowered& lowered, const CompileReport& report,
   }
   if (kept > 0) json["kept_weights"] = ports(inputs.last(kept), lowered.plan);
   if (!report.weights.empty()) json["weights"] = weights_json(report.weights);
+  if (!report.float_operators.empty()) {
+    json["float_operators"] = float_operators_json(report.float_operators);
+  }
   if (report.precision) {
     json["precision"] = to_string(report.precision->dtype);
     json["kept_in_float32"] = kept_in_float32(*report.precision);

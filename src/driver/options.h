@@ -12,6 +12,7 @@
 #include "diagnostics/diagnostic.h"
 #include "driver/load_model.h"
 #include "link/compiler.h"
+#include "passes/float_operators.h"
 #include "passes/precision_report.h"
 #include "passes/weights_report.h"
 #include "plan/options.h"
@@ -128,10 +129,11 @@ struct CollageReport {
 struct CompileReport {
   std::vector<StageTime> stages;
   std::vector<PlacementRow> placement;
-  std::optional<passes::PrecisionReport> precision;  // where one was asked for
-  std::vector<passes::WeightRow> weights;            // of products, where --weights has rules
-  std::vector<OutputError> errors;                   // the same, with --verify
-  std::vector<TriedPrecision> tried;                 // with --precision auto
+  std::optional<passes::PrecisionReport> precision;     // where one was asked for
+  std::vector<passes::WeightRow> weights;               // of products, where --weights has rules
+  std::vector<passes::FloatOperators> float_operators;  // of a quantised model
+  std::vector<OutputError> errors;                      // the same, with --verify
+  std::vector<TriedPrecision> tried;                    // with --precision auto
   // In which products of the model, all in float32, could be computed on this machine.
   std::vector<DType> types_left;
   std::vector<tune::TuneRow> tuned;      // where it was measured

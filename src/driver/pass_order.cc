@@ -42,6 +42,8 @@ bool is_taken(When when, const CompileOptions& options) {
       return multiplies_float8(options);
     case kIntegersOnCpu:
       return !computes_on_gpu(options) && multiplies_widened_integers(options);
+    case kIntegerPairs:
+      return native_multiplies_integers(options);
     case kGpu:
       return has_gpu(options);
     case kComputesOnGpu:

@@ -32,6 +32,8 @@ enum class When {
   kFloat8,            // a back end multiplies floats of eight bits
   kIntegersOnCpu,  // a CPU computes, and one of its back ends multiplies what eight bits were made
                    // of
+  kIntegerPairs,   // a CPU computes, without back ends, and generated code multiplies integers by
+                   // pairs
   kGpu,            // a GPU is among the targets
   kComputesOnGpu,  // it is what the model is compiled for
   kComputesOnCpu,

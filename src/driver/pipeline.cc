@@ -64,13 +64,16 @@ class Dumper {
 
 Result<Module> run_list(Module module, const std::string& stage, std::string_view list,
                         const CompileOptions& options, std::vector<Diagnostic>& warnings,
-                        std::vector<passes::WeightRow>* weights = nullptr) {
+                        GraphReport* report = nullptr) {
   TESSERA_TRY(auto calls, passes::parse_pipeline(list, pass_catalogue()));
   const Limits limits = limits_for(constant_bytes(module), options.limits);
   for (passes::PassCall& call : calls) {
     if (call.pass->name == "quantize-weights") {
       call.options.set("rules",
                        relay::AttrCodec<std::vector<std::string>>::encode(options.weights));
+    }
+    if (call.pass->name == "list-float-operators") {
+      call.options.set("integers", std::string(integer_products(options)));
     }
     if (call.pass->name != "fold-constant") continue;
     call.options.set("work", limits.fold_work);
@@ -87,7 +90,10 @@ Result<Module> run_list(Module module, const std::string& stage, std::string_vie
   TESSERA_TRY(passes::ManagerOutcome outcome,
               passes::run_passes(std::move(module), calls, ops::operators(), manager));
   for (Diagnostic& w : outcome.warnings) warnings.push_back(std::move(w));
-  if (weights != nullptr) *weights = std::move(outcome.weights);
+  if (report != nullptr) {
+    report->weights = std::move(outcome.weights);
+    report->float_operators = std::move(outcome.float_operators);
+  }
   return ops::infer_types(std::move(outcome.module));
 }
 
@@ -149,11 +155,10 @@ Result<Widened> widen_precision(Module module, std::span<const DType> dtypes,
 }
 
 Result<Module> optimize_graph(Module module, const CompileOptions& options,
-                              std::vector<Diagnostic>& warnings,
-                              std::vector<passes::WeightRow>* weights) {
+                              std::vector<Diagnostic>& warnings, GraphReport* report) {
   module = without_plain_literals(std::move(module));
   return run_list(std::move(module), "graph", pass_list(Stage::kGraph, options), options, warnings,
-                  weights);
+                  report);
 }
 
 Result<Reduced> reduce_precision(Module module, std::span<const DType> widened,

@@ -19,10 +19,13 @@ struct Widened {
 };
 Result<Widened> widen_precision(Module module, std::span<const DType> dtypes,
                                 const CompileOptions& options, std::vector<Diagnostic>& warnings);
-// Graph passes before anything is placed.
+// Graph passes before anything is placed, and what they tell.
+struct GraphReport {
+  std::vector<passes::WeightRow> weights;
+  std::vector<passes::FloatOperators> float_operators;
+};
 Result<Module> optimize_graph(Module module, const CompileOptions& options,
-                              std::vector<Diagnostic>& warnings,
-                              std::vector<passes::WeightRow>* weights = nullptr);
+                              std::vector<Diagnostic>& warnings, GraphReport* report = nullptr);
 // --precision: to a 16-bit type, and what that leaves to simplify; a type that is widened stays
 // float32 in the first place.
 struct Reduced {

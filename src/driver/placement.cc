@@ -220,6 +220,17 @@ std::vector<DType> native_product_types(const CompileOptions& options) {
   return fast_product_types(compute_target(options.targets));
 }
 
+bool native_multiplies_integers(const CompileOptions& options) {
+  return is_on_host(compute_space(options.targets)) && will_place(options).empty() &&
+         multiplies_pairs(compute_target(options.targets));
+}
+
+std::string_view integer_products(const CompileOptions& options) {
+  const bool on_host = is_on_host(compute_space(options.targets));
+  if (on_host ? multiplies_widened_integers(options) : multiplies_integers(options)) return "all";
+  return native_multiplies_integers(options) ? "pairs" : "none";
+}
+
 std::vector<DType> widened_types(const CompileOptions& options) {
   const auto all = capabilities_of(options);
   std::vector<DType> widened = slow_16_bit_types(options);

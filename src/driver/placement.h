@@ -2,6 +2,8 @@
 // Which back end runs what.
 #pragma once
 
+#include <string_view>
+
 #include "byoc/placer.h"
 #include "driver/options.h"
 
@@ -52,6 +54,11 @@ std::vector<DType> slow_16_bit_types(const CompileOptions& options);
 // Those of them that generated code multiplies matrices in. None where there are back ends, which
 // may be faster in float32: they are asked for what they take.
 std::vector<DType> native_product_types(const CompileOptions& options);
+// Does generated code multiply what eight bits were made of? Where a back end may take products, it
+// has them in float32 if it takes none of integers.
+bool native_multiplies_integers(const CompileOptions& options);
+// What list-float-operators is told of it all: none, all, pairs.
+std::string_view integer_products(const CompileOptions& options);
 
 // Those of them that no back end has kernels of either: what a model
 // computes in them is computed in float32.

@@ -69,6 +69,9 @@ class Manager {
     time.changed = watches_changes() && fingerprint(outcome_.module) != before;
     for (Diagnostic& w : pass_context.warnings) outcome_.warnings.push_back(std::move(w));
     for (WeightRow& row : pass_context.weights) outcome_.weights.push_back(std::move(row));
+    for (FloatOperators& row : pass_context.float_operators) {
+      outcome_.float_operators.push_back(std::move(row));
+    }
     TESSERA_TRY_VOID(observe(time, number));
     outcome_.times.push_back(std::move(time));
     return {};

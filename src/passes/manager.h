@@ -32,7 +32,8 @@ struct ManagerOutcome {
   Module module;
   std::vector<PassTime> times;
   std::vector<Diagnostic> warnings;
-  std::vector<WeightRow> weights;  // of quantize-weights
+  std::vector<WeightRow> weights;               // of quantize-weights
+  std::vector<FloatOperators> float_operators;  // of list-float-operators
 };
 
 Result<ManagerOutcome> run_passes(Module module, std::span<const PassCall> calls,

@@ -13,6 +13,7 @@
 
 #include "diagnostics/diagnostic.h"
 #include "module/module.h"
+#include "passes/float_operators.h"
 #include "passes/weights_report.h"
 #include "relay/operator.h"
 #include "relay/patterns/pattern_table.h"
@@ -31,6 +32,7 @@ struct PassContext {
   // Of what `main` of the module gives, numbers: the greatest of each over the runs of a
   // calibration. Empty where there is none.
   std::function<Result<std::vector<double>>(Module)> greatest_results = {};
+  std::vector<FloatOperators> float_operators = {};  // of list-float-operators
 };
 
 // One file `<name with underscores>.cc` defines `extern const Pass <that>`, one line in passes.def

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ops/attrs/conv.h"
 #include "passes/rule_table.h"
 #include "relay/operator.h"
 
@@ -34,10 +35,24 @@ WideningRule::Kind widening_kind(const relay::Function& f, relay::NodeId call) {
   return WideningRule::kComputes;
 }
 
+std::optional<std::string_view> unpaired(const relay::Function& f, relay::NodeId convolution) {
+  const auto p = relay::read_attrs<ops::Conv2DAttrs>(f.as<relay::OpCall>(convolution)->attrs);
+  if (p.groups != 1) return "its channels are in groups";
+  const Type &type = f.type(convolution), &weight = f.type(f.operands(convolution)[1]);
+  if (!constant_shape(type.shape()) || !constant_shape(weight.shape())) return "a size is open";
+  const std::int64_t inputs = (*constant_shape(weight.shape()))[p.kernel_layout.find('I')];
+  if (inputs % 2 != 0) return "the number of its channels is odd";
+  return std::nullopt;
+}
+
 bool is_matrix_product(const relay::Function& f, relay::NodeId call,
                        std::span<const DType> dtypes) {
   constexpr std::string_view kProducts[] = {"nn.batch_matmul", "nn.dense", "nn.matmul"};
-  if (std::ranges::find(kProducts, f.op(call)->name) == std::end(kProducts)) return false;
+  constexpr std::string_view kConvolutions[] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
+  const std::string_view name = f.op(call)->name;
+  const bool is_convolution = std::ranges::find(kConvolutions, name) != std::end(kConvolutions);
+  if (is_convolution && unpaired(f, call)) return false;
+  if (!is_convolution && std::ranges::find(kProducts, name) == std::end(kProducts)) return false;
   const auto operands = f.operands(call);
   return std::ranges::all_of(operands, [&](relay::NodeId o) {
     const Type& type = f.type(o);

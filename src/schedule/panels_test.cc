@@ -50,6 +50,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "nn.dense(int16[13,40], int16[50,40], units=50, out_dtype=\"int32\")",
                       "nn.dense(float16[13,40], float16[50,40], units=50)",
                       "nn.conv2d(float32[2,16,15,17], float32[70,16,3,3], strides=[2,2])",
+                      "nn.conv2d(int16[2,16,15,17], int16[70,16,3,3], strides=[2,2], "
+                      "out_dtype=\"int32\")",
                       "nn.batch_matmul(float32[3,20,16], float32[3,36,16], transpose_b=True)"));
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "schedule/constant_maker.h"
 #include "schedule/device.h"
 #include "schedule/kernel_scheduler.h"
+#include "schedule/neighbouring_channels.h"
 #include "schedule/rows.h"
 #include "schedule/rules.h"
 #include "tir/conditions.h"
@@ -72,7 +73,8 @@ tir::PrimFunc schedule_kernel(tir::PrimFunc f, const Machine& machine) {
 
 ScheduledKernel schedule_kernel(tir::PrimFunc f, const Machine& machine,
                                 const std::vector<tir::Buffer>& constants) {
-  HostScheduler scheduler(f.body, machine, constants);
+  const Stmt body = put_together(lay_channels_side_by_side(take_apart(f.body), machine));
+  HostScheduler scheduler(body, machine, constants);
   f.body = scheduler.run();
   if (!scheduler.summary().empty()) f.attrs["schedule"] = scheduler.summary();
   for (const MadeConstant& m : scheduler.made()) {

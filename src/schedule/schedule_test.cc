@@ -116,6 +116,30 @@ INSTANTIATE_TEST_SUITE_P(
         "nn.conv2d(float32[1,12,10,33], float32[12,1,3,3], groups=12, padding=[1,1,1,1])"));
 
 INSTANTIATE_TEST_SUITE_P(
+    ConvolutionsByNeighbours, LargerKernels,
+    ::testing::Values(
+        "nn.conv2d(int16[1,4,14,14], int16[33,4,3,3], padding=[1,1,1,1], out_dtype=\"int32\")",
+        "nn.conv2d(int16[2,6,15,17], int16[8,6,3,3], strides=[2,2], padding=[0,1,2,1], "
+        "out_dtype=\"int32\")",
+        "nn.conv2d(int16[1,8,9,20], int16[20,8,1,1], out_dtype=\"int32\")",
+        "nn.conv2d(int16[1,4,12,40], int16[6,4,3,3], dilation=[2,2], out_dtype=\"int32\")",
+        "nn.conv2d(int16[1,3,12,14], int16[16,3,3,3], out_dtype=\"int32\")",  // has no pairs
+        "nn.conv2d(int16[1,4,10,10], int16[24,2,3,3], groups=2, out_dtype=\"int32\")",
+        "nn.conv2d(int16[1,9,13,8], int16[3,3,8,24], padding=[1,1,1,1], out_dtype=\"int32\", "
+        "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+        "nn.conv1d(int16[2,10,40], int16[20,10,5], padding=[2,2], out_dtype=\"int32\")",
+        "nn.conv3d(int16[1,4,5,6,7], int16[18,4,3,3,3], padding=[1,1,1,1,1,1], "
+        "out_dtype=\"int32\")",
+        "nn.conv2d(bfloat16[1,16,9,10], bfloat16[20,16,3,3], padding=[1,1,1,1])",
+        "nn.conv2d(bfloat16[1,21,9,10], bfloat16[20,21,3,3], padding=[1,1,1,1])",
+        "nn.conv2d(uint8[1,18,9,10], int8[20,18,3,3], padding=[1,1,1,1], out_dtype=\"int32\")",
+        // The image is a result, too, and has another reader.
+        "def @main(%x: Tensor[(1, 4, 9, 9), int16], %w: Tensor[(20, 4, 3, 3), int16]) {\n"
+        "  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], out_dtype=\"int32\");\n"
+        "  %1 = cast(clip(%0, a_min=-99f, a_max=99f), dtype=\"int16\");\n"
+        "  (%1, nn.relu(%1))\n}\n"));
+
+INSTANTIATE_TEST_SUITE_P(
     Others, LargerKernels,
     ::testing::Values(
         "nn.softmax(float32[2,3,40,50])", "nn.softmax(float32[2,40,30], axis=1)",
@@ -301,6 +325,15 @@ TEST(Pairs, AreMultipliedAtOnce) {
   testing::expect_golden(TESSERA_SOURCE_DIR "/src/schedule/testdata/dense_pairs.tir",
                          text_of(kPairs, 96));
   EXPECT_EQ(text_of(kPairs, 97), text_of(kWide, 97)) << "the last one has no neighbour";
+}
+
+// The border is written with channels last, side by side.
+TEST(Pairs, OfChannelsAreMultipliedAtOnce) {
+  const tir::PrimFunc plain = lowered(run::function_of(
+      "nn.conv2d(int16[1,64,14,14], int16[64,64,3,3], padding=[1,1,1,1], out_dtype=\"int32\")"));
+  testing::expect_golden(
+      TESSERA_SOURCE_DIR "/src/schedule/testdata/conv2d_pairs.tir",
+      tir::print(schedule_kernel(plain, kPairs, {plain.inputs[1]}).kernel, "kernel"));
 }
 
 // By tiles of the matrix unit, of which the last rows and columns have others.

@@ -24,12 +24,25 @@ std::span<const DType> fast_16_bit_types(const Target& machine) {
   return found == std::end(kFastTypes) ? std::span<const DType>() : found->types;
 }
 
+namespace {
+
+bool have_all(const Target& machine, bool (*has)(std::string_view processor)) {
+  if (machine.kind().find_option("mcpu") == nullptr) return false;
+  return std::ranges::all_of(processors_of(machine), has);
+}
+
+}  // namespace
+
 std::vector<DType> fast_product_types(const Target& machine) {
-  if (machine.kind().find_option("mcpu") == nullptr) return {};
-  const bool has_pairs = std::ranges::all_of(processors_of(machine), [](const std::string& cpu) {
-    return has_feature(cpu, "avx512bf16");
-  });
+  const bool has_pairs = have_all(
+      machine, [](std::string_view processor) { return has_feature(processor, "avx512bf16"); });
   return has_pairs ? std::vector{kBFloat16} : std::vector<DType>();
+}
+
+bool multiplies_pairs(const Target& machine) {
+  return have_all(machine, [](std::string_view processor) {
+    return has_feature(processor, "avx2") && has_feature(processor, "fma");
+  });
 }
 
 bool has_matrix_unit(std::string_view processor) {
@@ -39,9 +52,7 @@ bool has_matrix_unit(std::string_view processor) {
 }
 
 bool has_matrix_unit(const Target& machine) {
-  if (machine.kind().find_option("mcpu") == nullptr) return false;
-  return std::ranges::all_of(processors_of(machine),
-                             [](const std::string& cpu) { return has_matrix_unit(cpu); });
+  return have_all(machine, [](std::string_view processor) { return has_matrix_unit(processor); });
 }
 
 }  // namespace tessera

@@ -97,6 +97,12 @@ constexpr Case kCases[] = {
      " %b: Tensor[(140), bfloat16]) {\n"
      "  nn.relu(add(nn.dense(%x, %w, units=140), %b))\n}\n",
      41},
+    // Convolutions: terms are channels, which lie last in a copy of the image.
+    {"nn.conv2d(bfloat16[1,20,9,11], bfloat16[40,20,3,3], padding=[1,1,1,1])"},
+    {"nn.conv2d(bfloat16[2,33,12,9], bfloat16[17,33,3,2], strides=[2,1], padding=[1,0,2,1])"},
+    {"nn.conv2d(uint8[1,67,7,8], int8[34,67,1,1], out_dtype=\"int32\")"},
+    {"nn.conv2d(int8[1,9,10,18], int8[20,3,3,18], padding=[1,1,1,1], out_dtype=\"int32\", "
+     "data_layout=\"NHWC\", kernel_layout=\"OHWI\")"},
     // What follows on the sums.
     {"def @main(%x: Tensor[(35, 80), uint8], %w: Tensor[(48, 80), int8],"
      " %b: Tensor[(48), int32]) {\n"
