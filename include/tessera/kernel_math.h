@@ -32,7 +32,39 @@ namespace tk {
 #if defined(__clang__)
 using float16 = __fp16;  // storage only, which is all that is asked of it
 #else
-using float16 = _Float16;
+// g++ makes no vectors of conversions of _Float16, nor of what a loop does between them: they are
+// made of operations on 32 bits, which are exact, with no subnormal float among them.
+struct float16 {
+  uint16_t bits;
+  float16() = default;
+  explicit inline __attribute__((always_inline)) float16(float value) : bits(rounded(value)) {}
+  float16(const float16&) = default;
+  // Of its member, since g++ makes no vectors of copies of structs.
+  inline __attribute__((always_inline)) float16& operator=(const float16& other) {
+    bits = other.bits;
+    return *this;
+  }
+  explicit inline __attribute__((always_inline)) operator float() const {
+    const uint32_t sign = (bits & 0x8000u) << 16, size = bits & 0x7fffu;
+    const uint32_t rebias = 112u << 23;  // of the exponent; twice for infinities and NaN
+    const uint32_t normal = (size << 13) + rebias + (size >= 0x7c00u ? rebias : 0u);
+    const uint32_t small = bits_of(float_of_bits(kHalf | size) - 0.5f);  // so many of 2^-24
+    return float_of_bits(sign | (size < 0x400u ? small : normal));
+  }
+
+ private:
+  static constexpr uint32_t kHalf = 0x3f000000u;  // 0.5, whose last bit is 2^-24
+  // To nearest even; what is too large becomes infinite, NaN stays NaN.
+  static inline __attribute__((always_inline)) uint16_t rounded(float value) {
+    const uint32_t sign = bits_of(value) >> 16 & 0x8000u, size = bits_of(value) & 0x7fffffffu;
+    const uint32_t nearest = ((size + 0xfffu + (size >> 13 & 1u)) >> 13) - (112u << 10);
+    const uint32_t small = bits_of(float_of_bits(size) + 0.5f) - kHalf;
+    const uint32_t finite = size < 0x38800000u ? small : nearest;
+    const uint32_t number = size < 0x477ff000u ? finite : 0x7c00u;
+    const uint32_t nan = 0x7e00u | (size >> 13 & 0x3ffu);
+    return static_cast<uint16_t>(sign | (size > 0x7f800000u ? nan : number));
+  }
+};
 #endif
 
 struct bfloat16 {

@@ -23,20 +23,23 @@ using testing::value_of;
 
 class NativeIntegers : public testing::ModelTest {
  protected:
-  // A convolution with a border, and a sum with another image; `channels` of the image.
-  CompileOptions model_of(std::int64_t channels) {
+  // A convolution with a border, and a sum with another image; `channels` of the image, its other
+  // sizes as text.
+  CompileOptions model_of(std::int64_t channels, const std::string& batch = "1",
+                          const std::string& rows = "19") {
     const Tensor w = exec::random_input({"w", kInt8, {20, channels, 3, 3}}, 3);
     std::vector<double> scales;
     for (int i = 0; i < 20; ++i) scales.push_back(0.01 + 0.001 * i);
     const Tensor s = tensor_from_doubles({20, 1, 1, 1}, kFloat32, scales);
-    CompileOptions o = options(fmt::format(
-        "def @main(%x: Tensor[(1, {0}, 19, 21), uint8], %r: Tensor[(1, {0}, 19, 21), float32]) {{\n"
-        "  %0 = multiply(subtract(cast(%x, dtype=\"float32\"), 117f), 0.02f);\n"
-        "  %1 = multiply(cast(meta[relay.Constant][0], dtype=\"float32\"),"
-        " meta[relay.Constant][1]);\n"
-        "  %2 = nn.relu(nn.conv2d(%0, %1, padding=[1, 2, 1, 2], strides=[1, 2]));\n"
-        "  (%2, add(%0, %r))\n}}\n#[metadata]\n{1}\n",
-        channels, relay::metadata_json({w, s})));
+    CompileOptions o = options(
+        fmt::format("def @main(%x: Tensor[({2}, {0}, {3}, 21), uint8],"
+                    " %r: Tensor[({2}, {0}, {3}, 21), float32]) {{\n"
+                    "  %0 = multiply(subtract(cast(%x, dtype=\"float32\"), 117f), 0.02f);\n"
+                    "  %1 = multiply(cast(meta[relay.Constant][0], dtype=\"float32\"),"
+                    " meta[relay.Constant][1]);\n"
+                    "  %2 = nn.relu(nn.conv2d(%0, %1, padding=[1, 2, 1, 2], strides=[1, 2]));\n"
+                    "  (%2, add(%0, %r))\n}}\n#[metadata]\n{1}\n",
+                    channels, relay::metadata_json({w, s}), batch, rows));
     o.partition = Partition::kNone;
     o.targets = {*parse_target("cpu -mcpu=x86-64-v3")};
     o.dump_dir = folder_.file("dump");
@@ -45,6 +48,21 @@ class NativeIntegers : public testing::ModelTest {
 
   bool has_pairs(const CompileOptions& o) const {
     return read_file(o.dump_dir + "/kernels_0.cc")->find("tk::add_products<") != std::string::npos;
+  }
+
+  // Against the reference, and twice the same bits.
+  static void expect_right(const CompileOptions& o, const std::vector<std::int64_t>& shape) {
+    SCOPED_TRACE(fmt::format("{} images of {} rows", shape[0], shape[2]));
+    const auto session = value_of(exec::Session::open_library(o.output, {}));
+    std::vector<Tensor> inputs;
+    for (const auto& [name, dtype] : {std::pair("x", kUInt8), std::pair("r", kFloat32)}) {
+      inputs.push_back(exec::random_input({name, dtype, shape}, inputs.size()));
+    }
+    const Module module = value_of(load_model(o.model, {}));
+    const auto wanted = ops::evaluate(module, module.functions.at("main"), inputs);
+    const auto found = value_of(session->run(inputs));
+    EXPECT_LE(ops::relative_difference(found[0], wanted[0]), ops::graph_tolerance(kFloat32));
+    EXPECT_TRUE(value_of(session->run(inputs)) == found) << "other bits";
   }
 
   static std::vector<std::string> listed(const CompileReport& report) {
@@ -67,16 +85,18 @@ TEST_F(NativeIntegers, AreMultipliedByPairs) {
   const std::string metadata = value_of(link::read_library_file(o.output)).metadata;
   EXPECT_NE(metadata.find("\"float_operators\":[{\"operator\":\"add\""), std::string::npos)
       << metadata;
-  const auto session = value_of(exec::Session::open_library(o.output, {}));
-  std::vector<Tensor> inputs;
-  for (const exec::PortInfo& port : session->inputs()) {
-    inputs.push_back(exec::random_input(port, inputs.size()));
+  expect_right(o, {1, 6, 19, 21});
+}
+
+TEST_F(NativeIntegers, HaveOpenSizes) {
+  if (tessera_cpu_has("avx2") != 1) GTEST_SKIP() << "needs AVX2";
+  const CompileOptions o = model_of(6, "?n", "?h");
+  const CompileReport report = value_of(compile(o, {}));
+  EXPECT_TRUE(has_pairs(o));
+  EXPECT_EQ(listed(report), std::vector<std::string>{kAdd});
+  for (const std::int64_t batch : {1, 3}) {
+    for (const std::int64_t rows : {1, 2, 19, 64}) expect_right(o, {batch, 6, rows, 21});
   }
-  const Module module = value_of(load_model(o.model, {}));
-  const auto wanted = ops::evaluate(module, module.functions.at("main"), inputs);
-  const auto found = value_of(session->run(inputs));
-  EXPECT_LE(ops::relative_difference(found[0], wanted[0]), ops::graph_tolerance(kFloat32));
-  EXPECT_TRUE(value_of(session->run(inputs)) == found) << "other bits";
 }
 
 TEST_F(NativeIntegers, AreNoneOfAnOddNumberOfChannels) {

@@ -164,17 +164,67 @@ TEST(KernelMathTest, Bfloat16RoundsAsOurConstantsDo) {
   EXPECT_TRUE(std::isnan(static_cast<float>(tk::bfloat16(kNaN))));
 }
 
+// g++ has a struct, clang a type of its own.
+template <class T>
+std::uint16_t code_of(T x) {
+  if constexpr (requires { x.bits; }) {
+    return x.bits;
+  } else {
+    return __builtin_bit_cast(std::uint16_t, x);
+  }
+}
+template <class T>
+T of_code(std::uint16_t code) {
+  if constexpr (requires(T x) { x.bits; }) {
+    T x;
+    x.bits = code;
+    return x;
+  } else {
+    return __builtin_bit_cast(T, code);
+  }
+}
+
+TEST(KernelMathTest, Float16RoundsAsOurConstantsDo) {
+  const auto bits = [](float x) { return code_of(tk::float16(x)); };
+  for (std::uint32_t b = 0; b <= 0xffff; ++b) {
+    const auto code = static_cast<std::uint16_t>(b);
+    const float value = static_cast<float>(of_code<tk::float16>(code));
+    const float expected = float16_value(code);
+    ASSERT_EQ(std::isnan(value), std::isnan(expected)) << b;
+    if (std::isnan(value)) continue;
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(value), std::bit_cast<std::uint32_t>(expected)) << b;
+    ASSERT_EQ(bits(value), code);
+  }
+  constexpr std::uint32_t kStep = 4099;  // a prime: of each exponent some thousand numbers
+  for (std::uint64_t u = 0; u <= UINT32_MAX; u += kStep) {
+    const auto x = std::bit_cast<float>(static_cast<std::uint32_t>(u));
+    ASSERT_TRUE(std::isnan(x) || bits(x) == float16_bits(x)) << x;
+  }
+  for (const float tie : {0x1.002p0f, 0x1.006p0f, 0x1p-25f, 0x1.8p-24f, 65519.996f, 65520.0f}) {
+    EXPECT_EQ(bits(tie), float16_bits(tie)) << tie;
+    EXPECT_EQ(bits(-tie), float16_bits(-tie)) << tie;
+  }
+  EXPECT_TRUE(std::isnan(static_cast<float>(tk::float16(kNaN))));
+}
+
 // Element by element, a kernel that rounds takes ten times as long.
-TEST(KernelMathTest, LoopsOfBfloat16BecomeVectors) {
-  const std::string path = ::testing::TempDir() + "loops_of_bfloat16.cc";
-  std::ofstream(path)
-      << "#include \"tessera/kernel_math.h\"\n"
-         "void rounds(tk::bfloat16* __restrict y, const tk::bfloat16* __restrict x) {\n"
-         "#pragma omp simd\n"
-         "  for (int i = 0; i < 4096; ++i) y[i] = tk::bfloat16(float(x[i]) * 2);\n"
-         "}\n";
+class LoopsOf16Bits : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Types, LoopsOf16Bits, ::testing::Values("bfloat16", "float16"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(LoopsOf16Bits, BecomeVectors) {
+  const std::string type = std::string("tk::") + GetParam();
+  const std::string path = ::testing::TempDir() + "loops_of_" + GetParam() + ".cc";
+  std::ofstream(path) << "#include \"tessera/kernel_math.h\"\n"
+                         "void rounds("
+                      << type << "* __restrict y, const " << type
+                      << "* __restrict x) {\n"
+                         "#pragma omp simd\n"
+                         "  for (int i = 0; i < 4096; ++i) y[i] = "
+                      << type << "(tk::exp(float(x[i]) * 2));\n}\n";
   std::vector<std::string> command = {"g++"};
   command.insert(command.end(), std::begin(kKernelFlags), std::end(kKernelFlags));
+  command.insert(command.end(), std::begin(kKernelFlagsOfGcc), std::end(kKernelFlagsOfGcc));
   command.insert(command.end(), {"-fopt-info-vec-optimized", "-I", TESSERA_SOURCE_DIR "/include",
                                  "-S", "-o", "/dev/null", path});
   const auto ran = run_process(command);

@@ -38,10 +38,9 @@ WideningRule::Kind widening_kind(const relay::Function& f, relay::NodeId call) {
 std::optional<std::string_view> unpaired(const relay::Function& f, relay::NodeId convolution) {
   const auto p = relay::read_attrs<ops::Conv2DAttrs>(f.as<relay::OpCall>(convolution)->attrs);
   if (p.groups != 1) return "its channels are in groups";
-  const Type &type = f.type(convolution), &weight = f.type(f.operands(convolution)[1]);
-  if (!constant_shape(type.shape()) || !constant_shape(weight.shape())) return "a size is open";
-  const std::int64_t inputs = (*constant_shape(weight.shape()))[p.kernel_layout.find('I')];
-  if (inputs % 2 != 0) return "the number of its channels is odd";
+  const auto window = constant_shape(f.type(f.operands(convolution)[1]).shape());
+  if (!window) return "the size of its window is open";
+  if ((*window)[p.kernel_layout.find('I')] % 2 != 0) return "the number of its channels is odd";
   return std::nullopt;
 }
 

@@ -31,7 +31,7 @@ WideningRule::Kind widening_kind(const relay::Function& f, relay::NodeId call);
 
 // Is it a product of matrices of one of these types, which machines may have instructions for that
 // have none for other calls on the type? So is a convolution of one group with an even number of
-// channels, whose sizes are known. Needs types.
+// channels. Needs types.
 bool is_matrix_product(const relay::Function& f, relay::NodeId call, std::span<const DType> dtypes);
 // Nothing, or why generated code does not multiply this convolution's channels by pairs.
 std::optional<std::string_view> unpaired(const relay::Function& f, relay::NodeId convolution);

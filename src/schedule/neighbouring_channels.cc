@@ -87,7 +87,7 @@ class NeighbouringChannels {
   std::size_t convert(std::size_t at) {
     const Nest nest = peel(kernel_.nests[at]);
     const auto r = as_reduction(nest.body);
-    if (!r || !is_sum_of_products(*r) || !have_known_sizes(nest.loops)) return 0;
+    if (!r || !is_sum_of_products(*r)) return 0;
     const auto& product = *r->value.as<tir::Mul>();
     const auto image = image_read(product.a, *r);
     const tir::Load* weight = load_of(product.b);
@@ -95,7 +95,7 @@ class NeighbouringChannels {
     const Loop& channel = r->loops[image->loop];
     const bool is_fast = have_known_sizes(r->loops) && moves_with(product.b, channel) &&
                          multiplies_neighbours(image->load->dtype, channel.size(), machine_);
-    if (!is_fast || tir::constant_size(image->load->buffer) < 0) return 0;
+    if (!is_fast) return 0;
     const Buffer& from = image->load->buffer;
     if (image->dimension + 1 == from->shape.size()) {
       kernel_.nests[at] = reading(nest, *r, *image, from);  // they are: the loop alone moves
