@@ -5,6 +5,9 @@
     bench/run.py [--models minilm,resnet50] [--threads 1,2] [--seconds 4] [--out bench/results]
                  [--precisions float32,default,bf16,int8] [--before COMMAND] [--neighbours 1,2]
 
+Models are those of bench/models, which are the usual ones, and the architectures of
+tools/export.py, which are made with the environment of scripts/torch-models.sh.
+
 Precisions: `float32`; `default`, OpenVINO's own choice; `bf16`; `int8`, of models quantised by
 onnxruntime (QDQ, static). An engine that does not take a model is told, and left out there.
 
@@ -42,6 +45,8 @@ MODELS = {
     "gpt2": {"batch": 1, "seq": 64},
 }
 ROUND_S = 0.4
+# Has torch, for the architectures of tools/export.py; scripts/torch-models.sh makes the usual one.
+TORCH_PYTHON = os.environ.get("TORCH_PYTHON", ROOT / "build" / "torch" / "bin" / "python")
 PAUSE_S = 0.03  # lets the idle threads of the engine before stop spinning
 PROFILE_RUNS = 20
 CACHED_ROUNDS = 3
@@ -52,11 +57,14 @@ def prepare(name: str, work: Path) -> Path:
     folder = work / name
     if not (folder / "outputs").is_dir():
         folder.mkdir(parents=True, exist_ok=True)
-        dims = [f"--dim={d}={n}" for d, n in MODELS[name].items()]
-        skeleton = ROOT / "bench" / "models" / f"{name}.skeleton.onnx"
         model = folder / "model.onnx"
-        subprocess.run([sys.executable, TOOLS / "hydrate.py", skeleton, model, *dims], check=True,
-                       stdout=subprocess.DEVNULL)
+        if name in MODELS:
+            dims = [f"--dim={d}={n}" for d, n in MODELS[name].items()]
+            skeleton = ROOT / "bench" / "models" / f"{name}.skeleton.onnx"
+            make = [sys.executable, TOOLS / "hydrate.py", skeleton, model, *dims]
+        else:
+            make = [TORCH_PYTHON, TOOLS / "export.py", name, model]
+        subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
         subprocess.run([sys.executable, TOOLS / "reference.py", model, folder], check=True,
                        stdout=subprocess.DEVNULL)
     return folder
@@ -249,7 +257,7 @@ def machine() -> dict:
 
 def bench_model(name: str, contenders: dict[str, Contender], options: argparse.Namespace) -> dict:
     folder = prepare(name, ROOT / "build" / "bench")
-    entry = {"dims": MODELS[name], "threads": {}}
+    entry = {"dims": MODELS.get(name, {}), "threads": {}}
     if "tessera" in contenders:
         entry["compile"] = compile_model(options.tessera, folder, options.compile_option)
     entry["compile_s"] = {p: compile_cold(options.tessera, folder, *source)["seconds"]

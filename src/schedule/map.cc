@@ -5,6 +5,7 @@
 #include <set>
 
 #include "schedule/rules.h"
+#include "schedule/unswitch.h"
 #include "tir/walk.h"
 
 namespace tessera::schedule {
@@ -122,7 +123,7 @@ tir::Stmt schedule_map(Nest nest, const tir::Bounds& outer, const Machine&) {
   }
   nest = without_divisions(nest, outer);
   if (auto fast = vectorise(nest, nest.loops.size() - 1, outer)) nest = std::move(*fast);
-  return build(nest);
+  return build_unswitched(nest);
 }
 
 }  // namespace tessera::schedule

@@ -175,6 +175,9 @@ double estimated_ns(const Stmt& s) {
   if (const auto* let = s.as<tir::LetStmt>()) {
     return 0.02 * lower::element_cost(let->value) + estimated_ns(let->body);
   }
+  if (const auto* choice = s.as<tir::IfThenElse>()) {
+    return std::max(estimated_ns(choice->then_case), estimated_ns(choice->else_case));
+  }
   double sum = 0;
   tir::for_each_child(s, [&](const Stmt& child) { sum += estimated_ns(child); });
   return sum;

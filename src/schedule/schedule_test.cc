@@ -142,6 +142,13 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Others, LargerKernels,
     ::testing::Values(
+        // Choices by channel are made outside of the rows, those by column within them.
+        "def @main(%x: Tensor[(2, 9, 5, 7), float32], %y: Tensor[(2, 20, 5, 7), float32],"
+        " %z: Tensor[(2, 1, 5, 7), float32]) {\n"
+        "  sigmoid(add(concatenate((%x, %y, %z, %x), axis=1),"
+        " concatenate((%y, %z, %x, %x), axis=1)))\n}\n",
+        "def @main(%x: Tensor[(33, 9), float32], %y: Tensor[(33, 40), float32]) {\n"
+        "  nn.relu(concatenate((%x, %y, %x), axis=1))\n}\n",
         "nn.softmax(float32[2,3,40,50])", "nn.softmax(float32[2,40,30], axis=1)",
         "nn.log_softmax(float32[7,100])",
         "nn.layer_norm(float32[2,9,70], float32[70], float32[70])",
@@ -401,6 +408,10 @@ INSTANTIATE_TEST_SUITE_P(
                "def @main(%x: Tensor[(?n, 64), float32], %w: Tensor[(64, 130), float32],"
                " %b: Tensor[(130), float32]) {\n"
                "  nn.relu(add(nn.matmul(%x, %w, units=130), %b))\n}\n"},
+        Golden{"concatenated_channels",
+               "def @main(%x: Tensor[(2, 3, 12, 20), float32], %y: Tensor[(2, 8, 12, 20), float32],"
+               " %z: Tensor[(2, 1, 12, 20), float32]) {\n"
+               "  nn.relu(concatenate((%x, %y, %z), axis=1))\n}\n"},
         Golden{"open_image",
                "def @main(%x: Tensor[(1, 8, ?h, ?w), float32], %w: Tensor[(8, 8, 3, 3), float32],"
                " %b: Tensor[(8), float32]) {\n"
