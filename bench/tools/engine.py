@@ -95,11 +95,12 @@ class OpenVino:
         self.tensors = {n: openvino.Tensor(a, shared_memory=True) for n, a in feeds.items()}
         for name, tensor in self.tensors.items():
             self.request.set_tensor(name, tensor)
-        self.names = [o.any_name for o in compiled.outputs]
+        self.names = [o.names for o in compiled.outputs]  # each may have several
         self.run = self.request.infer
 
     def outputs(self) -> dict:
-        return {n: self.request.get_output_tensor(i).data.copy() for i, n in enumerate(self.names)}
+        return {name: self.request.get_output_tensor(i).data.copy()
+                for i, names in enumerate(self.names) for name in names}
 
 
 class OpenVinoBf16(OpenVino):
