@@ -33,8 +33,9 @@ class Clock:
 
 
 def programs(build: Path) -> dict[str, list[str]]:
-    """Of each program of tests that sanitizers watch the names of its tests, in their order; those
-    of no program are below "all": they need the whole build."""
+    """Of each program of tests that sanitizers watch the names of its tests, in the order of the
+    folders, in which what they start (the command, archives) is built before them; those of no
+    program are below "all": they need the whole build."""
     listed = json.loads(subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"],
                                        check=True, capture_output=True, text=True).stdout)
     targets = subprocess.run(["ninja", "-C", build, "-t", "targets", "all"], check=True,
@@ -45,8 +46,8 @@ def programs(build: Path) -> dict[str, list[str]]:
         labels = next((p["value"] for p in test["properties"] if p["name"] == "LABELS"), [])
         if not {"unit", "fuzz"} & set(labels) or "slow" in labels:
             continue
-        own = {f"tessera_{label}_test" for label in labels} & targets
-        found.setdefault(next(iter(sorted(own)), "all"), []).append(test["name"])
+        program = f"tessera_{test['name'].partition('.')[0]}_test"  # NAME or NAME.SHARD
+        found.setdefault(program if program in targets else "all", []).append(test["name"])
     return {**{p: t for p, t in found.items() if p != "all"}, "all": found.get("all", [])}
 
 
