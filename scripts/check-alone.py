@@ -53,9 +53,11 @@ def main() -> None:
         files = {f for f in folder.glob("*.cc")}
         return not files or any(f in files for f, _ in compiled)
 
+    by_source = dict(sources)
+
     def check_source(path: Path) -> tuple[bool, str]:
-        entry = dict(compiled)[path]
-        run = subprocess.run([*options_of(entry["command"]), "-fsyntax-only"],
+        entry = by_source[path]
+        run = subprocess.run([*options_of(entry["command"]), "-fsyntax-only", path],
                              cwd=entry["directory"], capture_output=True, text=True)
         return run.returncode == 0, run.stderr
 
@@ -82,7 +84,7 @@ def main() -> None:
     end = time.monotonic() + options.seconds
     ok = True
     for name, files, check in (("headers", headers, check_header),
-                               ("sources", {f for f, _ in sources}, check_source)):
+                               ("sources", set(by_source), check_source)):
         ok &= check_all(name, files, b"", options.build / f"{name}-passed.json", check,
                         options.jobs, end - time.monotonic())
     sys.exit(0 if ok else 1)

@@ -53,8 +53,7 @@ def programs(build: Path) -> dict[str, list[str]]:
 
 def run_tests(build: Path, jobs: int, names: list[str], clock: Clock) -> list[str]:
     """What failed of those that were reached."""
-    if not names or clock.is_over():
-        print(f"not run in time: {', '.join(names)}")
+    if not names:
         return []
     shown = subprocess.Popen(
         clock.limit() + ["ctest", "--test-dir", build, "--parallel", str(jobs),
