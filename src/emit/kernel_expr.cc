@@ -337,12 +337,6 @@ Literal element_type(const Buffer& buffer) {
   return computed ? value_type(buffer->dtype) : storage_type(buffer->dtype);
 }
 
-bool reads_memory(const Expr& e) {
-  bool found = false;
-  for_each_node(e, [&](const Expr& part) { found |= part.as<Load>() != nullptr; });
-  return found;
-}
-
 Source expr_text(const Expr& e, KernelScope& scope) { return ExprWriter(scope).text(e); }
 
 Source guard_text(const Expr& condition, KernelScope& scope) {

@@ -47,7 +47,6 @@ struct KernelScope {
   }
 };
 
-bool reads_memory(const tir::Expr& e);
 Source expr_text(const tir::Expr& e, KernelScope& scope);
 // A condition under which memory is read or written.
 Source guard_text(const tir::Expr& condition, KernelScope& scope);

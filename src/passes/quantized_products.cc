@@ -12,8 +12,6 @@ namespace {
 
 using relay::NodeId;
 
-constexpr std::string_view kConvolutions[] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
-
 // The axis of the weight that becomes one of the result.
 std::optional<std::size_t> output_axis(const relay::Function& f, NodeId id) {
   if (is_convolution(f.op(id)->name)) {
@@ -129,15 +127,10 @@ std::optional<IntegerProducts> parse_integer_products(std::string_view word) {
   return word == "pairs" ? std::optional(IntegerProducts::kPairs) : std::nullopt;
 }
 
-bool is_convolution(std::string_view op) {
-  return std::ranges::find(kConvolutions, op) != std::end(kConvolutions);
-}
-
 bool is_float_product(const relay::Function& f, NodeId id) {
   const relay::Operator* op = f.op(id);
   if (op == nullptr || !f.type(id).is_tensor() || f.type(id).dtype() != kFloat32) return false;
-  constexpr std::string_view kProducts[] = {"nn.batch_matmul", "nn.dense", "nn.matmul"};
-  return is_convolution(op->name) || std::ranges::find(kProducts, op->name) != std::end(kProducts);
+  return is_convolution(op->name) || multiplies_matrices(op->name);
 }
 
 std::optional<QuantizedProduct> quantized_product(const QuantizedValues& values, NodeId id,

@@ -24,7 +24,6 @@ struct QuantizedProduct {
   Quantized x, weight;
 };
 
-bool is_convolution(std::string_view op);
 // A convolution or a product of matrices in float32.
 bool is_float_product(const relay::Function& f, relay::NodeId id);
 

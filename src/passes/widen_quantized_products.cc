@@ -4,6 +4,7 @@
 // (capability widened_products).
 #include "passes/pass.h"
 #include "passes/quantized_products.h"
+#include "passes/widening_rules.h"
 
 namespace tessera::passes {
 namespace {

@@ -35,6 +35,16 @@ WideningRule::Kind widening_kind(const relay::Function& f, relay::NodeId call) {
   return WideningRule::kComputes;
 }
 
+bool is_convolution(std::string_view op) {
+  constexpr std::string_view kConvolutions[] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
+  return std::ranges::find(kConvolutions, op) != std::end(kConvolutions);
+}
+
+bool multiplies_matrices(std::string_view op) {
+  constexpr std::string_view kProducts[] = {"nn.batch_matmul", "nn.dense", "nn.matmul"};
+  return std::ranges::find(kProducts, op) != std::end(kProducts);
+}
+
 std::optional<std::string_view> unpaired(const relay::Function& f, relay::NodeId convolution) {
   const auto p = relay::read_attrs<ops::Conv2DAttrs>(f.as<relay::OpCall>(convolution)->attrs);
   if (p.groups != 1) return "its channels are in groups";
@@ -46,12 +56,8 @@ std::optional<std::string_view> unpaired(const relay::Function& f, relay::NodeId
 
 bool is_matrix_product(const relay::Function& f, relay::NodeId call,
                        std::span<const DType> dtypes) {
-  constexpr std::string_view kProducts[] = {"nn.batch_matmul", "nn.dense", "nn.matmul"};
-  constexpr std::string_view kConvolutions[] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
   const std::string_view name = f.op(call)->name;
-  const bool is_convolution = std::ranges::find(kConvolutions, name) != std::end(kConvolutions);
-  if (is_convolution && unpaired(f, call)) return false;
-  if (!is_convolution && std::ranges::find(kProducts, name) == std::end(kProducts)) return false;
+  if (!(is_convolution(name) ? !unpaired(f, call) : multiplies_matrices(name))) return false;
   const auto operands = f.operands(call);
   return std::ranges::all_of(operands, [&](relay::NodeId o) {
     const Type& type = f.type(o);

@@ -29,6 +29,10 @@ std::span<const WideningRule> widening_rules();
 // to agree with the values that they choose from. Needs types.
 WideningRule::Kind widening_kind(const relay::Function& f, relay::NodeId call);
 
+// nn.conv1d, nn.conv2d and nn.conv3d; nn.batch_matmul, nn.dense and nn.matmul.
+bool is_convolution(std::string_view op);
+bool multiplies_matrices(std::string_view op);
+
 // Is it a product of matrices of one of these types, which machines may have instructions for that
 // have none for other calls on the type? So is a convolution of one group with an even number of
 // channels. Needs types.

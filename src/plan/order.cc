@@ -31,13 +31,6 @@ const Buffer& defined_by(const Stmt& s) {
   return s.as<tir::View>()->buffer;
 }
 
-// Does it look at memory, so that it must stay where it is?
-bool reads_memory(const tir::Expr& e) {
-  bool found = false;
-  tir::for_each_node(e, [&](const tir::Expr& part) { found |= part.as<tir::Load>() != nullptr; });
-  return found;
-}
-
 // Calls that other calls rely on without reading their results.
 bool is_check(const tir::CallKernel& call, const Module& module) {
   const auto kernel = module.prim_funcs.find(call.symbol);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/channels_last.h"
 
-#include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -20,12 +20,8 @@ struct Channels {
 std::optional<Channels> channels_of(const Product& p, const tir::Load& load) {
   for (std::size_t k = 0; k < p.reduction.size(); ++k) {
     if (p.reduction[k].size() < kLeastChannels) continue;
-    const Expr& var = p.reduction[k].var;
-    for (std::size_t d = 0; d + 1 < load.indices.size(); ++d) {
-      const auto uses = std::count_if(load.indices.begin(), load.indices.end(),
-                                      [&](const Expr& e) { return tir::uses_var(e, var); });
-      if (uses == 1 && load.indices[d].same_as(var)) return Channels{k, d};
-    }
+    const auto d = dimension_along(load, p.reduction[k].var);
+    if (d && *d + 1 < load.indices.size()) return Channels{k, *d};
   }
   return std::nullopt;
 }
@@ -37,12 +33,6 @@ std::int64_t uses_of_an_element(const Product& p, const Channels& channels) {
     if (k != channels.loop) uses *= p.reduction[k].size();
   }
   return uses;
-}
-
-template <class T>
-void move_last(std::vector<T>& of, std::size_t at) {
-  const auto from = of.begin() + static_cast<std::ptrdiff_t>(at);
-  std::rotate(from, from + 1, of.end());
 }
 
 }  // namespace
@@ -61,12 +51,14 @@ std::optional<ChannelsLast> put_channels_last(Product& p) {
   std::vector<Expr> places;
   for (const Loop& l : nest.loops) places.push_back(l.var);
   const Expr value = tir::load(from, places);
-  for (auto* of : {&shape, &indices, &places}) move_last(*of, channels->dimension);
-  move_last(nest.loops, channels->dimension);
+  for (auto* of : {&shape, &indices, &places}) {
+    *of = with_last(std::move(*of), channels->dimension);
+  }
+  nest.loops = with_last(std::move(nest.loops), channels->dimension);
   const tir::Buffer copy = tir::make_buffer("channels_last", from->dtype, shape);
   nest.body = tir::Store::make(copy, places, value);
   p.a = tir::cast(tir::load(copy, indices), p.a.dtype());
-  move_last(p.reduction, channels->loop);
+  p.reduction = with_last(std::move(p.reduction), channels->loop);
   return ChannelsLast{copy, std::move(nest)};
 }
 

@@ -244,10 +244,7 @@ void set_neighbours(Product& p, const tir::Bounds& bounds, const Machine& machin
     if (p.by_unit) return;
   }
   if (a->dtype != b->dtype) return;
-  const std::int64_t count = a->dtype == kBFloat16 ? machine.bfloat16_neighbours
-                             : a->dtype == kInt16  ? machine.int16_neighbours
-                                                   : 1;
-  if (terms % count == 0) p.neighbours = count;
+  p.neighbours = neighbours_at_once(a->dtype, terms, machine);
 }
 
 void give_roles(Product& p, const Choice& c, const std::vector<Loop>& spatial,
@@ -265,6 +262,22 @@ void give_roles(Product& p, const Choice& c, const std::vector<Loop>& spatial,
 }
 
 }  // namespace
+
+std::optional<std::size_t> dimension_along(const tir::Load& load, const Expr& var) {
+  const auto uses =
+      std::ranges::count_if(load.indices, [&](const Expr& e) { return tir::uses_var(e, var); });
+  const auto found =
+      std::ranges::find_if(load.indices, [&](const Expr& e) { return e.same_as(var); });
+  if (uses != 1 || found == load.indices.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - load.indices.begin());
+}
+
+std::int64_t neighbours_at_once(DType dtype, std::int64_t terms, const Machine& machine) {
+  const std::int64_t count = dtype == kBFloat16 ? machine.bfloat16_neighbours
+                             : dtype == kInt16  ? machine.int16_neighbours
+                                                : 1;
+  return terms % count == 0 ? count : 1;
+}
 
 std::vector<Stmt> take_epilogue(Product& p, const Nest& nest, const Reduction& r,
                                 std::span<const Stmt> nests,

@@ -37,6 +37,10 @@ struct Product {
 
 // The read of an operand that is one: of elements as they are, or made wider. Null: it is more.
 const tir::Load* load_of(const tir::Expr& operand);
+// The dimension whose index is the variable, which no other index knows.
+std::optional<std::size_t> dimension_along(const tir::Load& load, const tir::Expr& var);
+// How many products of neighbours of the type the CPU adds to a sum at once, of so many terms.
+std::int64_t neighbours_at_once(DType dtype, std::int64_t terms, const Machine& machine);
 // Does the operand change when the loop moves?
 bool moves_with(const tir::Expr& operand, const Loop& l);
 // Of floats, or of integers that were made so wide.

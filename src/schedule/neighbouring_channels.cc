@@ -22,18 +22,9 @@ struct ImageRead {
   std::size_t dimension = 0, loop = 0;
 };
 
-template <class T>
-std::vector<T> with_last(std::vector<T> list, std::size_t at) {
-  std::rotate(list.begin() + static_cast<std::ptrdiff_t>(at),
-              list.begin() + static_cast<std::ptrdiff_t>(at) + 1, list.end());
-  return list;
-}
-
 bool multiplies_neighbours(DType t, std::int64_t terms, const Machine& machine) {
   if (machine.has_matrix_unit && (t == kBFloat16 || t.is_byte())) return true;
-  const bool is_even = terms % 2 == 0;
-  return is_even && ((t == kInt16 && machine.int16_neighbours == 2) ||
-                     (t == kBFloat16 && machine.bfloat16_neighbours == 2));
+  return neighbours_at_once(t, terms, machine) > 1;
 }
 
 bool have_known_sizes(const std::vector<Loop>& loops) {
@@ -44,15 +35,12 @@ bool have_known_sizes(const std::vector<Loop>& loops) {
 std::optional<ImageRead> image_read(const Expr& operand, const Reduction& r) {
   const tir::Load* load = load_of(operand);
   if (load == nullptr) return std::nullopt;
-  for (std::size_t d = 0; d < load->indices.size(); ++d) {
-    for (std::size_t l = 0; l < r.loops.size(); ++l) {
-      const Expr& var = r.loops[l].var;
-      const auto uses = std::ranges::count_if(load->indices,
-                                              [&](const Expr& e) { return tir::uses_var(e, var); });
-      if (load->indices[d].same_as(var) && uses == 1) return ImageRead{load, d, l};
-    }
+  std::optional<ImageRead> first;  // of the dimensions
+  for (std::size_t l = 0; l < r.loops.size(); ++l) {
+    const auto d = dimension_along(*load, r.loops[l].var);
+    if (d && (!first || *d < first->dimension)) first = ImageRead{load, *d, l};
   }
-  return std::nullopt;
+  return first;
 }
 
 // Reads `to`, whose dimension with the number of the old one is the last, in place of `from`.

@@ -2,6 +2,7 @@
 // Loop nests taken apart and put together, and what they touch.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -32,6 +33,15 @@ Nest peel(const tir::Stmt& s, std::size_t limit);
 tir::Stmt build(const Nest& nest);
 tir::Stmt wrap(const std::vector<Loop>& loops, tir::Stmt body);
 tir::Bounds bounds_of(const std::vector<Loop>& loops);
+
+// The list with element `at` behind the others: loops, sizes or indices of a dimension that becomes
+// the last.
+template <class T>
+std::vector<T> with_last(std::vector<T> list, std::size_t at) {
+  const auto from = list.begin() + static_cast<std::ptrdiff_t>(at);
+  std::rotate(from, from + 1, list.end());
+  return list;
+}
 
 // The parts of a sequence; of anything else, itself.
 std::vector<tir::Stmt> parts(const tir::Stmt& s);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/unswitch.h"
 
-#include <algorithm>
-
 #include "tir/walk.h"
 
 namespace tessera::schedule {
@@ -12,8 +10,6 @@ using tir::Expr;
 using tir::Stmt;
 
 constexpr int kMostBranches = 256;  // of one nest: each is code
-
-bool reads_memory(const Expr& e) { return !loads(e, {}).empty(); }
 
 // One selection in place of which one of its sides stands.
 class Chosen : public tir::Mutator {
@@ -28,7 +24,18 @@ class Chosen : public tir::Mutator {
 
 class Unswitcher {
  public:
-  explicit Unswitcher(const Nest& nest) : inner_(nest.loops.back()) {}
+  explicit Unswitcher(const Loop& inner) : inner_(inner) {}
+
+  // The first selection between elements of memory that the innermost loop does not change.
+  Expr outer_choice(const Stmt& body) const {
+    Expr found;
+    tir::for_each_node(body, [&](const Expr& e) {
+      const auto* s = e.as<tir::Select>();
+      if (found || s == nullptr || tir::uses_var(s->condition, inner_.var)) return;
+      if (reads_memory(s->yes) && reads_memory(s->no) && !reads_memory(s->condition)) found = e;
+    });
+    return found;
+  }
 
   // The innermost loop over `body`, behind the choices.
   Stmt run(const Stmt& body) {
@@ -41,17 +48,6 @@ class Unswitcher {
   }
 
  private:
-  // The first selection between elements of memory that the innermost loop does not change.
-  Expr outer_choice(const Stmt& body) const {
-    Expr found;
-    tir::for_each_node(body, [&](const Expr& e) {
-      const auto* s = e.as<tir::Select>();
-      if (found || s == nullptr || tir::uses_var(s->condition, inner_.var)) return;
-      if (reads_memory(s->yes) && reads_memory(s->no) && !reads_memory(s->condition)) found = e;
-    });
-    return found;
-  }
-
   const Loop inner_;
   int branches_ = 0;
 };
@@ -69,9 +65,9 @@ bool defines_nothing(const Stmt& body) {
 
 Stmt build_unswitched(const Nest& nest) {
   if (nest.loops.size() < 2 || !defines_nothing(nest.body)) return build(nest);
-  const std::vector<Loop> outer(nest.loops.begin(), nest.loops.end() - 1);
-  Stmt inside = Unswitcher(nest).run(nest.body);
-  return inside.as<tir::For>() != nullptr ? build(nest) : wrap(outer, inside);
+  Unswitcher unswitcher(nest.loops.back());
+  if (!unswitcher.outer_choice(nest.body)) return build(nest);
+  return wrap({nest.loops.begin(), nest.loops.end() - 1}, unswitcher.run(nest.body));
 }
 
 }  // namespace tessera::schedule

@@ -200,6 +200,12 @@ Stmt with_fresh_definitions(const Stmt& s) {
   return substitute(s, vars, buffers);
 }
 
+bool reads_memory(const Expr& e) {
+  bool found = false;
+  for_each_node(e, [&](const Expr& part) { found |= part.as<Load>() != nullptr; });
+  return found;
+}
+
 bool uses_var(const Expr& e, const Expr& var) {
   bool found = false;
   for_each_node(e, [&](const Expr& part) { found |= part.same_as(var); });

@@ -85,77 +85,51 @@ void for_each_field(const N& n, F&& f) {
   std::apply([&](auto... member) { (f(n.*member), ...); }, N::fields);
 }
 
-namespace walk_detail {
+// A reference to what a walk calls for the parts of a node, and for which kinds of them; those that
+// it does not take are passed over. Any callable converts to one for the time of a call, so that
+// walks are compiled once and not for each lambda. One that maps gives a part in place of each.
+template <bool kMaps>
+class NodeFunction {
+  template <class V>
+  using Result = std::conditional_t<kMaps, V, void>;
+  template <class V>
+  using Function = Result<V> (*)(void* f, const V&);
 
-template <class F>
-void* address(F& f) {
-  return const_cast<void*>(static_cast<const void*>(&f));
-}
-
-// Null where F does not take a V, or does not give an R.
-template <class R, class V, class F>
-constexpr auto caller() -> R (*)(void*, const V&) {
-  using Callable = std::remove_reference_t<F>;
-  if constexpr (std::is_invocable_r_v<R, Callable&, const V&>) {
-    return [](void* f, const V& v) -> R { return (*static_cast<Callable*>(f))(v); };
-  } else {
-    return nullptr;
-  }
-}
-
-}  // namespace walk_detail
-
-// A reference to what a walk calls, with the kinds of parts that it takes; a null one for those
-// that are passed over. Any callable converts to one for the time of a call, so that walks are
-// compiled once and not for each lambda.
-class NodeVisitor {
  public:
   template <class F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, NodeVisitor>)
-      NodeVisitor(F&& f)  // NOLINT: converts
-      : f_(walk_detail::address(f)),
-        expr_(walk_detail::caller<void, Expr, F>()),
-        stmt_(walk_detail::caller<void, Stmt, F>()),
-        buffer_(walk_detail::caller<void, Buffer, F>()) {}
-  void operator()(const Expr& e) const { call(expr_, e); }
-  void operator()(const Stmt& s) const { call(stmt_, s); }
-  void operator()(const Buffer& b) const { call(buffer_, b); }
+  requires(!std::is_same_v<std::remove_cvref_t<F>, NodeFunction>)
+      NodeFunction(F&& f)  // NOLINT: converts
+      : f_(const_cast<void*>(static_cast<const void*>(&f))),
+        expr_(caller<Expr, std::remove_reference_t<F>>()),
+        stmt_(caller<Stmt, std::remove_reference_t<F>>()),
+        buffer_(caller<Buffer, std::remove_reference_t<F>>()) {}
+  auto operator()(const Expr& e) const { return call(expr_, e); }
+  auto operator()(const Stmt& s) const { return call(stmt_, s); }
+  auto operator()(const Buffer& b) const { return call(buffer_, b); }
 
  private:
-  template <class V>
-  void call(void (*function)(void*, const V&), const V& v) const {
-    if (function != nullptr && v) function(f_, v);
+  // Null where F does not take a V, or does not give one where that is asked.
+  template <class V, class F>
+  static constexpr Function<V> caller() {
+    if constexpr (std::is_invocable_r_v<Result<V>, F&, const V&>) {
+      return [](void* f, const V& v) -> Result<V> { return (*static_cast<F*>(f))(v); };
+    } else {
+      return nullptr;
+    }
   }
-  void* f_;
-  void (*expr_)(void*, const Expr&);
-  void (*stmt_)(void*, const Stmt&);
-  void (*buffer_)(void*, const Buffer&);
-};
-
-// The same for what gives a part in place of each, itself for kinds that it does not take.
-class NodeMapper {
- public:
-  template <class F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, NodeMapper>)
-      NodeMapper(F&& f)  // NOLINT: converts
-      : f_(walk_detail::address(f)),
-        expr_(walk_detail::caller<Expr, Expr, F>()),
-        stmt_(walk_detail::caller<Stmt, Stmt, F>()),
-        buffer_(walk_detail::caller<Buffer, Buffer, F>()) {}
-  Expr operator()(const Expr& e) const { return call(expr_, e); }
-  Stmt operator()(const Stmt& s) const { return call(stmt_, s); }
-  Buffer operator()(const Buffer& b) const { return call(buffer_, b); }
-
- private:
   template <class V>
-  V call(V (*function)(void*, const V&), const V& v) const {
-    return function != nullptr && v ? function(f_, v) : v;
+  Result<V> call(Function<V> function, const V& v) const {
+    if (function != nullptr && v) return function(f_, v);
+    if constexpr (kMaps) return v;
   }
+
   void* f_;
-  Expr (*expr_)(void*, const Expr&);
-  Stmt (*stmt_)(void*, const Stmt&);
-  Buffer (*buffer_)(void*, const Buffer&);
+  Function<Expr> expr_;
+  Function<Stmt> stmt_;
+  Function<Buffer> buffer_;
 };
+using NodeVisitor = NodeFunction<false>;
+using NodeMapper = NodeFunction<true>;
 
 void for_each_child(const Expr& e, const NodeVisitor& f);
 void for_each_child(const Stmt& s, const NodeVisitor& f);
@@ -259,6 +233,8 @@ Expr substitute(const Expr& e, const VarMap& vars, const BufferMap& buffers = {}
 Stmt substitute(const Stmt& s, const VarMap& vars, const BufferMap& buffers = {});
 // A copy in which every variable and buffer that the tree defines is a new one.
 Stmt with_fresh_definitions(const Stmt& s);
+// Does `e` read memory?
+bool reads_memory(const Expr& e);
 // Does `e` read the variable?
 bool uses_var(const Expr& e, const Expr& var);
 // Does `s` read, write or view the buffer?

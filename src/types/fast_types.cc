@@ -17,21 +17,17 @@ struct FastTypes {
 };
 constexpr FastTypes kFastTypes[] = {{"cuda", kBoth}};
 
-}  // namespace
-
-std::span<const DType> fast_16_bit_types(const Target& machine) {
-  const auto* found = std::ranges::find(kFastTypes, machine.name(), &FastTypes::kind);
-  return found == std::end(kFastTypes) ? std::span<const DType>() : found->types;
-}
-
-namespace {
-
 bool have_all(const Target& machine, bool (*has)(std::string_view processor)) {
   if (machine.kind().find_option("mcpu") == nullptr) return false;
   return std::ranges::all_of(processors_of(machine), has);
 }
 
 }  // namespace
+
+std::span<const DType> fast_16_bit_types(const Target& machine) {
+  const auto* found = std::ranges::find(kFastTypes, machine.name(), &FastTypes::kind);
+  return found == std::end(kFastTypes) ? std::span<const DType>() : found->types;
+}
 
 std::vector<DType> fast_product_types(const Target& machine) {
   const bool has_pairs = have_all(
