@@ -77,7 +77,8 @@ bool is_sum_of_products(const Reduction& r) {
 namespace {
 
 double utilisation(std::int64_t extent, std::int64_t width) {
-  return static_cast<double>(extent) / static_cast<double>((extent + width - 1) / width * width);
+  const std::int64_t whole = (extent + width - 1) / width * width;
+  return static_cast<double>(extent) / static_cast<double>(whole);
 }
 
 std::int64_t likely_size(const Loop& l) { return l.size() < 0 ? kLikelySize : l.size(); }

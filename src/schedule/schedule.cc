@@ -56,7 +56,7 @@ class HostScheduler final : public KernelScheduler {
 
 Device device_of(const Target& target) {
   constexpr int kFirstWithFragments = 80;
-  const std::string arch = target.get_string("arch");  // sm_90a
+  const std::string& arch = target.get_string("arch");  // sm_90a
   Device device;
   int version = 0;
   const auto* begin = arch.data() + std::min(arch.size(), std::string_view("sm_").size());

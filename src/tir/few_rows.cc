@@ -116,7 +116,7 @@ bool fits(const FewRows& p, std::int64_t columns, std::int64_t threads) {
 
 std::int64_t few_rows_columns(const FewRows& p) {
   const std::int64_t tiles = p.columns() / kFragmentColumns;
-  const std::int64_t wanted = (tiles > kManyTiles ? 2 : 1) * (p.bits <= 4 ? 2 : 1);
+  const std::int64_t more = tiles > kManyTiles ? 2 : 1, wanted = more * (p.bits <= 4 ? 2 : 1);
   for (std::int64_t each = wanted; each > 1; each /= 2) {
     const std::int64_t columns = each * kFragmentColumns;
     const bool leaves_none = tiles % each == 0 && tiles / each >= kLeastBlocks;
@@ -128,9 +128,9 @@ std::int64_t few_rows_columns(const FewRows& p) {
 int few_rows_threads(const FewRows& p, std::int64_t columns) {
   const std::int64_t steps = p.terms() / (p.has_words() ? terms_of_a_step(p.bits) : kFragmentTerms);
   const bool has_few = p.columns() / columns <= kFewBlocks;
-  const bool all_work = steps >= 2 * kMaxTeamThreads / kWarpThreads;
-  return has_few && all_work && fits(p, columns, 2 * kMaxTeamThreads) ? 2 * kMaxTeamThreads
-                                                                      : kMaxTeamThreads;
+  constexpr int kMore = 2 * kMaxTeamThreads;
+  const bool all_work = steps >= kMore / kWarpThreads;
+  return has_few && all_work && fits(p, columns, kMore) ? kMore : kMaxTeamThreads;
 }
 
 Expr few_rows_term(const FewRows& p, const std::vector<Expr>& row, const Expr& column,

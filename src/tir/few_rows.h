@@ -35,7 +35,7 @@ struct FewRows {
 std::int64_t few_rows_columns(const FewRows& p);
 int few_rows_threads(const FewRows& p, std::int64_t columns);
 // Shared memory of a block, and what the step of 16 columns takes there (tessera/few_rows.cuh).
-inline constexpr std::int64_t kFewRowsBytes = 36 * 1024;
+inline constexpr std::int64_t kFewRowsBytes = 36864;  // 36 KiB
 std::int64_t few_rows_step_bytes(const FewRows& p);
 
 // The term k of a sum. `row`: the data's indices without the last one.

@@ -18,7 +18,7 @@ namespace {
 
 namespace graphs = ::tessera::backends::testing;
 
-const testing::FakeLibrary fake;
+const testing::FakeLibrary fake(TESSERA_FAKE_CUDNN_FOLDER);
 
 struct Case {
   std::string what, parameters, body, composite;

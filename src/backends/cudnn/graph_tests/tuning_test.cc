@@ -16,7 +16,7 @@ namespace {
 
 namespace graphs = ::tessera::backends::testing;
 
-const testing::FakeLibrary fake_library;
+const testing::FakeLibrary fake_library(TESSERA_FAKE_CUDNN_FOLDER);
 
 constexpr const char* kTwoLayers = R"(
 def @main(%x: Tensor[(2, 6, 5, 8), float16], %c_w: Tensor[(8, 3, 3, 8), float16],

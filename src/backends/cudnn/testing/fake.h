@@ -11,7 +11,7 @@ namespace tessera::backends::cudnn::testing {
 
 // Before the library is looked for: a variable of each source that needs it.
 struct FakeLibrary {
-  FakeLibrary() { ::setenv("TESSERA_LIBRARY_PATH", TESSERA_FAKE_CUDNN_FOLDER, 1); }
+  explicit FakeLibrary(const char* folder) { ::setenv("TESSERA_LIBRARY_PATH", folder, 1); }
 };
 
 // A setting of the environment for a while.
