@@ -4,6 +4,7 @@
 #include "driver/timing_request.h"
 #include "support/child.h"
 #include "support/files.h"
+#include "tune/turn_to_measure.h"
 
 namespace tessera::driver {
 namespace {
@@ -21,6 +22,7 @@ ChildResult run_measuring_process(const TimingRequest& request, const std::strin
   if (const auto written = write_atomically(file, to_text(request)); !written) {
     return {"", written.error().text()};
   }
+  const tune::TurnToMeasure turn;
   return run_program({command, "measure", file}, request.turns ? kSilenceOfTurns : kSilenceSeconds);
 }
 

@@ -11,6 +11,7 @@
 #include "support/files.h"
 #include "support/subprocess.h"
 #include "tune/printed_report.h"
+#include "tune/turn_to_measure.h"
 
 namespace tessera::tune {
 namespace {
@@ -278,6 +279,7 @@ Result<void> Tuner::run_program(Job& job, const std::string& program, double sec
   const auto start = [&](double left, const Skipped& skipped) {
     ProcessOptions limits;
     limits.time_limit_s = left + kGraceS;
+    const TurnToMeasure turn;
     const auto ran =
         run_process({program, fmt::format("{:.1f}", left), job.task->first_valid ? "1" : "0",
                      fmt::format("{}", fmt::join(skipped, ","))},
@@ -302,6 +304,7 @@ Result<void> Tuner::run_program(Job& job, const std::string& program, double sec
 Result<void> Tuner::search(Job& job, double seconds) {
   const auto start = [&](double left, const Skipped& skipped) {
     const byoc::Search one{left, job.task->first_valid, skipped};
+    const TurnToMeasure turn;
     const ChildResult child = run_in_child(
         [&](const Print& print) {
           PrintedReport report(print);
