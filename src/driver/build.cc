@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/build.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -40,9 +41,29 @@ std::vector<std::string> cuda_flags(const Target& cuda) {
   return flags;
 }
 
+struct KernelsPerUnit {
+  std::size_t of_cpu, of_device;
+};
+
+// Whatever machine it is compiled on: a library has the same bytes.
+KernelsPerUnit units_of_models(const MachineCode& code) {
+  return {code.kernels_per_unit, kCudaKernelsPerUnit};
+}
+
+// What is only measured: few kernels are spread over all compilers that run at once.
+KernelsPerUnit units_of_entries(const Module& module, const MachineCode& code, int compilers) {
+  const auto num_kernels =
+      static_cast<std::size_t>(std::count_if(module.prim_funcs.begin(), module.prim_funcs.end(),
+                                             [](const auto& f) { return !f.second.is_host; }));
+  const auto at_once = static_cast<std::size_t>(std::max(compilers, 1));
+  const std::size_t share = std::max<std::size_t>(1, (num_kernels + at_once - 1) / at_once);
+  const KernelsPerUnit most = units_of_models(code);
+  return {std::min(share, most.of_cpu), std::min(share, most.of_device)};
+}
+
 // Names of the jobs begin with `prefix`.
 std::vector<CompileJob> kernel_jobs(const Module& module, const MachineCode& code,
-                                    const std::string& prefix = "") {
+                                    KernelsPerUnit units, const std::string& prefix = "") {
   const Target target = compute_target(module.targets);
   std::vector<CompileJob> jobs;
   using Unit = std::map<std::string, tir::PrimFunc>;
@@ -63,7 +84,7 @@ std::vector<CompileJob> kernel_jobs(const Module& module, const MachineCode& cod
         !is_on_host(main_memory(target.device())) && !plan::computes_on_cpu(module, symbol);
     Unit& unit = on_device ? of_device : of_cpu;
     unit.emplace(symbol, f);
-    if (unit.size() == (on_device ? kCudaKernelsPerUnit : code.kernels_per_unit)) flush(unit);
+    if (unit.size() == (on_device ? units.of_device : units.of_cpu)) flush(unit);
   }
   flush(of_cpu);
   flush(of_device);
@@ -249,9 +270,9 @@ std::vector<emit::WeightsLayout> layout_weights(const Lowered& lowered,
 
 namespace {
 
-// Kernels, and what back ends left as C++.
-std::vector<CompileJob> function_jobs(const Module& module, const MachineCode& code) {
-  std::vector<CompileJob> jobs = kernel_jobs(module, code);
+std::vector<CompileJob> function_jobs(const Module& module, const MachineCode& code,
+                                      KernelsPerUnit units) {
+  std::vector<CompileJob> jobs = kernel_jobs(module, code, units);
   for (const Artifact& a : module.artifacts) {
     if (a.kind != ArtifactKind::kCSource) continue;
     jobs.push_back(
@@ -285,6 +306,10 @@ void add_weights(const emit::WeightsLayout& weights, link::LinkInput& input) {
 
 }  // namespace
 
+std::vector<CompileJob> function_sources(const Module& module, const MachineCode& code) {
+  return function_jobs(module, code, units_of_models(code));
+}
+
 std::vector<CompileJob> program_sources(const Lowered& lowered, const emit::ProgramInfo& info,
                                         emit::ProgramKind kind, const MachineCode& code) {
   return program_sources(lowered, info, kind, code, layout_weights(lowered, info.packed));
@@ -293,11 +318,11 @@ std::vector<CompileJob> program_sources(const Lowered& lowered, const emit::Prog
 std::vector<CompileJob> program_sources(const Lowered& lowered, const emit::ProgramInfo& info,
                                         emit::ProgramKind kind, const MachineCode& code,
                                         const std::vector<emit::WeightsLayout>& weights) {
-  std::vector<CompileJob> jobs = function_jobs(lowered.module, code);
+  std::vector<CompileJob> jobs = function_sources(lowered.module, code);
   std::vector<emit::OtherMachine> others;
   for (const auto& [other_code, module, plan] : lowered.others) {
     const std::vector<CompileJob> more =
-        kernel_jobs(module, other_code, other_code.processor + "_");
+        kernel_jobs(module, other_code, units_of_models(other_code), other_code.processor + "_");
     jobs.insert(jobs.end(), more.begin(), more.end());
     emit::ProgramInfo other_info = info;
     other_info.cpu_features = other_code.cpu_features;
@@ -335,7 +360,8 @@ Result<link::LinkInput> build_entries(const Module& module, const emit::EntryPla
                                       link::Toolchain& toolchain) {
   TESSERA_TRY(const plan::ConstantPlan constants, plan::plan_constants(module, {}));
   const emit::WeightsLayout weights = emit::layout_weights(module, constants);
-  std::vector<CompileJob> jobs = function_jobs(module, code);
+  std::vector<CompileJob> jobs =
+      function_jobs(module, code, units_of_entries(module, code, toolchain.compilers_at_once()));
   jobs.push_back({"entries", emit::emit_entries(module, entries, weights, info), "cc", kHostFlags});
   TESSERA_TRY(link::LinkInput input, build_jobs(module, jobs, toolchain));
   add_weights(weights, input);

@@ -42,8 +42,9 @@ Lowered lowered_for(Lowered lowered, std::size_t chosen);
 std::vector<emit::WeightsLayout> layout_weights(const Lowered& lowered,
                                                 const emit::PackedBlobs& packed = {});
 
-// What is compiled for a program of either kind: kernels, what back ends left as C++, the host
-// program.
+// Kernels, and what back ends left as C++: all that is compiled but the program that calls them.
+std::vector<CompileJob> function_sources(const Module& module, const MachineCode& code);
+// What is compiled for a program of either kind: those, and the host program.
 std::vector<CompileJob> program_sources(const Lowered& lowered, const emit::ProgramInfo& info,
                                         emit::ProgramKind kind, const MachineCode& code);
 std::vector<CompileJob> program_sources(const Lowered& lowered, const emit::ProgramInfo& info,

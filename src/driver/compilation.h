@@ -6,7 +6,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "driver/build.h"
@@ -55,6 +57,10 @@ class Compilation {
   // a file that others read, too.
   Result<void> write_to_be_timed(const Lowered& lowered, const std::string& path,
                                  SharedWeightsFile& weights);
+  // Several of them before they are written: their sources are compiled all at once, since one
+  // model has fewer than a large machine has cores. What fails does so again when it is written.
+  using Written = std::pair<Compilation*, const Lowered*>;
+  static void compile_ahead(std::span<const Written> libraries);
   // One run of what was lowered in this process, beside the same model in float32: report.errors.
   Result<void> measure_errors(
       const Lowered& lowered,

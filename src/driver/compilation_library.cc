@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From what was lowered to the library that is written, or to a session in this process.
 #include <filesystem>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -153,6 +154,18 @@ Result<void> Compilation::write_to_be_timed(const Lowered& lowered, const std::s
                             *toolchain_, &weights));
   input.vendor_folders = vendor_library_folders(lowered.module);
   return link::link_library(*toolchain_, input, path);
+}
+
+void Compilation::compile_ahead(std::span<const Written> libraries) {
+  std::vector<CompileJob> jobs;
+  for (const auto& [compilation, lowered] : libraries) {
+    auto more = function_sources(lowered->module, compilation->machines_[0]);
+    std::move(more.begin(), more.end(), std::back_inserter(jobs));
+  }
+  if (jobs.empty()) return;
+  link::Toolchain& toolchain = *libraries.front().first->toolchain_;
+  const bool keeps = !toolchain.cache().folder().empty();
+  if (keeps) toolchain.compile_until(jobs, link::Toolchain::Clock::time_point::max());
 }
 
 Result<void> Compilation::verify(const Lowered& lowered) {

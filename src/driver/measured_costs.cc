@@ -178,30 +178,34 @@ Result<void> MeasuredCosts::measure_run() {
   return services_.records.add({key, "collage", run_us, 0, ""});
 }
 
-// Native code first: others are compared with it. Back ends take turns, or one whose kernels take
-// long to compile would leave nothing of the budget to the next.
+// All go through their programs at the same pace, so that whatever the budget leaves out is the
+// rest of each: generated code, with which others are compared, a little ahead.
 std::vector<std::vector<MeasuredCosts::Job*>> MeasuredCosts::batches_of(
     std::vector<Job>& jobs) const {
   std::map<const byoc::BackendChoice*, std::vector<Job*>> by_choice;
   for (Job& job : jobs) {
     if (!job.cost.is_known()) by_choice[job.choice].push_back(&job);
   }
-  std::vector<std::vector<Job*>> batches;
-  // Those from `begin` on, as many as are built together; false: there are none.
-  const auto add = [&](const byoc::BackendChoice* choice, std::size_t begin) {
-    const std::vector<Job*>& all = by_choice[choice];
-    if (begin >= all.size()) return false;
-    batches.emplace_back(
-        all.begin() + static_cast<std::ptrdiff_t>(begin),
-        all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), begin + kEntriesAtOnce)));
-    return true;
+  struct Part {
+    double middle;  // where it lies among the choice's programs, of 1
+    std::vector<Job*> jobs;
   };
-  for (std::size_t begin = 0; add(nullptr, begin);) begin += kEntriesAtOnce;
-  bool any = true;
-  for (std::size_t begin = 0; std::exchange(any, false); begin += kEntriesAtOnce) {
-    for (const byoc::BackendChoice& choice : choices_) any |= add(&choice, begin);
-  }
-  return batches;
+  std::vector<Part> parts;
+  const auto add = [&](const byoc::BackendChoice* choice) {
+    const std::span<Job* const> all = by_choice[choice];
+    for (std::size_t begin = 0; begin < all.size(); begin += kEntriesAtOnce) {
+      const auto part = all.subspan(begin, std::min(kEntriesAtOnce, all.size() - begin));
+      const double middle = static_cast<double>(begin) + static_cast<double>(part.size()) / 2;
+      parts.push_back({middle / static_cast<double>(all.size()), {part.begin(), part.end()}});
+    }
+  };
+  add(nullptr);
+  for (const byoc::BackendChoice& choice : choices_) add(&choice);
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& a, const Part& b) { return a.middle < b.middle; });
+  std::vector<std::vector<Job*>> in_order;
+  for (Part& part : parts) in_order.push_back(std::move(part.jobs));
+  return in_order;
 }
 
 // Generated code for programs that have been measured before, or are to be measured later: it says

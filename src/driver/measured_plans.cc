@@ -201,6 +201,11 @@ class PlanRace {
   }
 
   Result<void> measure() {
+    std::vector<Compilation::Written> to_build;
+    for (const Plan& plan : plans_) {
+      if (!plan.program) to_build.emplace_back(plan.compilation.get(), &plan.lowered);
+    }
+    Compilation::compile_ahead(to_build);
     std::vector<LibraryProgram> programs;
     for (Plan& plan : plans_) {
       TESSERA_TRY(const LibraryProgram program, program_of(plan));

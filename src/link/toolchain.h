@@ -43,6 +43,7 @@ class Toolchain final : public tessera::Toolchain {
   Result<std::string> shared_library(std::span<const std::string> objects) override;
   std::string identity() const override { return compiler_.identity; }
 
+  int compilers_at_once() const { return jobs_; }
   const Compiler& compiler() const { return compiler_; }
   const SupportFiles& support_files() const { return support_files_; }
   const ObjectCache& cache() const { return cache_; }
