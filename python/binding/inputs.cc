@@ -22,6 +22,14 @@ tessera_dtype scalar_of(const char* format, Py_ssize_t item_bytes) {
   return {};
 }
 
+int dlpack_place(nb::handle array) {
+  return nb::cast<int>(array.attr("__dlpack_device__")()[0]);
+}
+
+bool lies_on_device(nb::handle array) {
+  return nb::hasattr(array, "__dlpack_device__") && dlpack_place(array) == TESSERA_CUDA;
+}
+
 }  // namespace
 
 nb::object helper(const char* name) {
@@ -32,8 +40,10 @@ nb::object helper(const char* name) {
 
 ArrayView::ArrayView(nb::handle array, const char* name, nb::handle stream) {
   if (take_buffer(array)) return;
-  // What has a buffer of other elements is numpy's, whose DLPack knows no more of them.
-  if (PyObject_CheckBuffer(array.ptr()) == 0 && take_dlpack(array, stream)) return;
+  // What has a buffer of other elements is numpy's, whose DLPack knows no more of them, or CuPy's,
+  // which has one where the host sees the device's memory.
+  const bool has_buffer = PyObject_CheckBuffer(array.ptr()) != 0;
+  if ((!has_buffer || lies_on_device(array)) && take_dlpack(array, stream)) return;
   // A pair: what has a buffer, and whether its elements are bfloat16.
   const nb::object made = helper("buffer_of")(array, name);
   if (made[1].equal(nb::bool_(true))) {
@@ -78,7 +88,7 @@ bool ArrayView::take_buffer(nb::handle array) {
 
 bool ArrayView::take_dlpack(nb::handle array, nb::handle stream) {
   if (!nb::hasattr(array, "__dlpack__")) return false;
-  const int place = nb::cast<int>(array.attr("__dlpack_device__")()[0]);
+  const int place = dlpack_place(array);
   const bool is_host = place == TESSERA_CPU || place == TESSERA_CUDA_HOST;
   if (!is_host && !stream.is_valid()) helper("wait_for")(array);
   keeper_ = is_host || !stream.is_valid() ? array.attr("__dlpack__")()

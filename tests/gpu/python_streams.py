@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 import warnings
 from pathlib import Path
 
@@ -431,7 +432,9 @@ def check_all(folder: Path, report: str | None) -> int:
             print(f"not tried, {error}: {what}", flush=True)
         except Exception as error:
             failed += 1
-            print(f"WRONG {what}: {type(error).__name__}: {error}", flush=True)
+            frames = traceback.extract_tb(error.__traceback__)[1:]
+            where = ", ".join(f"{Path(f.filename).name}:{f.lineno}" for f in frames)
+            print(f"WRONG {what}: {type(error).__name__}: {error} ({where})", flush=True)
     measured = times(folder)
     print(f"microseconds of a call, [median, least]: {measured}; tessera {tessera.__version__}, "
           f"torch {torch.__version__}, {torch.cuda.get_device_name()}")
