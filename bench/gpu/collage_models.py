@@ -16,13 +16,16 @@ is the worst of all outputs against PyTorch in float32, as a share of the larges
 Needs torch, torchvision, transformers and onnx, which the project itself does not use.
 """
 import argparse
+import fcntl
 import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,6 +56,18 @@ class Prepared:
     compile: Callable[[], Callable]
 
 
+def with_norms_of(model: torch.nn.Module, image: torch.Tensor) -> None:
+    """Batch norms get the means and variances of these images: with those that they begin with,
+    what a deep net of random weights computes vanishes, and nothing could be compared."""
+    norms = [m for m in model.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
+    for norm in norms:
+        norm.momentum = 1.0
+        norm.train()
+    model(image)
+    for norm in norms:
+        norm.eval()
+
+
 def prepared_image_net(name: str, images: int, folder: Path) -> Prepared:
     torch.manual_seed(1)
     if name in OURS:
@@ -63,6 +78,7 @@ def prepared_image_net(name: str, images: int, folder: Path) -> Prepared:
         model, shape = torchvision.models.get_model(name, weights=None), (3, SIDE, SIDE)
     model = model.eval().cuda()
     image = torch.randn(images, *shape, device="cuda")
+    with_norms_of(model, image)
     path = folder / f"{name}-{images}.onnx"
     wanted = [model(image).clone()]
     half, image = model.half(), image.half()
@@ -112,6 +128,17 @@ def default_targets(given: list[str]) -> list[str]:
             for word in (option, target)]
 
 
+@contextmanager
+def turn_to_measure():
+    """As the compiler has it (src/tune/turn_to_measure.h): other models may be compiled beside
+    this one."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "tessera")
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "measuring", "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def started(library: Path, feeds: dict, stream):
     """A call of our library after the first one, and its results."""
     model = tessera.Model(library)
@@ -150,7 +177,9 @@ def run(case: str, options, folder: Path) -> dict:
                 row["torch_compile_s"] = time.perf_counter() - start
             row["error"] = error(results, model.wanted)
             row["default_error"] = error(other_results, model.wanted)
-            for engine, rounds in medians(engines, options.rounds).items():
+            with turn_to_measure():
+                times = medians(engines, options.rounds)
+            for engine, rounds in times.items():
                 row[engine] = statistics.median(rounds)
                 row[f"{engine}_spread"] = max(rounds) - min(rounds)
             row["error_after"] = error(results, model.wanted)  # of the replayed graph
