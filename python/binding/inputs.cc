@@ -22,9 +22,7 @@ tessera_dtype scalar_of(const char* format, Py_ssize_t item_bytes) {
   return {};
 }
 
-int dlpack_place(nb::handle array) {
-  return nb::cast<int>(array.attr("__dlpack_device__")()[0]);
-}
+int dlpack_place(nb::handle array) { return nb::cast<int>(array.attr("__dlpack_device__")()[0]); }
 
 bool lies_on_device(nb::handle array) {
   return nb::hasattr(array, "__dlpack_device__") && dlpack_place(array) == TESSERA_CUDA;

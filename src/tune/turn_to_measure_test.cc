@@ -8,10 +8,9 @@
 #include <optional>
 #include <thread>
 
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <gtest/gtest.h>
 
 #include "support/files.h"
 
