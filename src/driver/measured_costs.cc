@@ -12,6 +12,7 @@
 #include "byoc/placer.h"
 #include "collage/program.h"
 #include "driver/device_of_costs.h"
+#include "driver/one_pace.h"
 #include "driver/pipeline.h"
 #include "driver/placement.h"
 #include "driver/run_chains.h"
@@ -186,25 +187,15 @@ std::vector<std::vector<MeasuredCosts::Job*>> MeasuredCosts::batches_of(
   for (Job& job : jobs) {
     if (!job.cost.is_known()) by_choice[job.choice].push_back(&job);
   }
-  struct Part {
-    double middle;  // where it lies among the choice's programs, of 1
-    std::vector<Job*> jobs;
-  };
-  std::vector<Part> parts;
-  const auto add = [&](const byoc::BackendChoice* choice) {
-    const std::span<Job* const> all = by_choice[choice];
-    for (std::size_t begin = 0; begin < all.size(); begin += kEntriesAtOnce) {
-      const auto part = all.subspan(begin, std::min(kEntriesAtOnce, all.size() - begin));
-      const double middle = static_cast<double>(begin) + static_cast<double>(part.size()) / 2;
-      parts.push_back({middle / static_cast<double>(all.size()), {part.begin(), part.end()}});
-    }
-  };
-  add(nullptr);
-  for (const byoc::BackendChoice& choice : choices_) add(&choice);
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const Part& a, const Part& b) { return a.middle < b.middle; });
+  std::vector<std::span<Job* const>> lists = {by_choice[nullptr]};
+  for (const byoc::BackendChoice& choice : choices_) lists.emplace_back(by_choice[&choice]);
+  std::vector<std::size_t> sizes;
+  for (const auto& list : lists) sizes.push_back(list.size());
   std::vector<std::vector<Job*>> in_order;
-  for (Part& part : parts) in_order.push_back(std::move(part.jobs));
+  for (const PartOfList& part : at_one_pace(sizes, kEntriesAtOnce)) {
+    const auto jobs_of_part = lists[part.list].subspan(part.begin, part.end - part.begin);
+    in_order.emplace_back(jobs_of_part.begin(), jobs_of_part.end());
+  }
   return in_order;
 }
 

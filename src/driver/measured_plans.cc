@@ -112,9 +112,14 @@ class PlanRace {
            options.targets.size() == options_.targets.size();
   }
 
-  // The budget is of all plans together: what the first one has left.
+  // The budget is of all plans together: what the first one has left, which leaves something where
+  // layouts are searched, too.
   CompileOptions in_time(CompileOptions options) const {
-    constexpr double kLeast = 1;
+    constexpr double kLeast = 1, kShareOfFirst = 0.75;
+    if (plans_.empty()) {
+      if (!desired_layouts(options_).empty()) options.tuning.budget_s *= kShareOfFirst;
+      return options;
+    }
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
     options.tuning.budget_s = std::max(kLeast, options.tuning.budget_s - spent.count());
     return options;
@@ -123,7 +128,7 @@ class PlanRace {
   Result<Plan> plan_of(const std::string& name, const CompileOptions& given,
                        const Progress& progress, std::unique_ptr<byoc::Placer> placer = nullptr,
                        Layouts layouts = Layouts::kOfBackEnds) {
-    const CompileOptions options = plans_.empty() ? given : in_time(given);
+    const CompileOptions options = in_time(given);
     Plan plan;
     plan.row.name = name;
     plan.has_same_layouts =

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 
 #include <unistd.h>
 
@@ -29,12 +30,22 @@ constexpr std::uint64_t kMostFilled = 64ULL << 20;
 CacheFiller::CacheFiller(std::uint64_t model_bytes)
     : bytes_(std::min({model_bytes, last_level_cache(), kMostFilled}) / sizeof(std::uint64_t)) {}
 
-void CacheFiller::fill() {
-  for (std::uint64_t& word : bytes_) sum_ += ++word;
+void CacheFiller::read(std::span<const std::byte> bytes) {
+  constexpr std::size_t kLine = 64;
+  for (std::size_t i = 0; i < bytes.size(); i += kLine) {
+    sum_ += std::to_integer<std::uint64_t>(bytes[i]);
+  }
 }
 
-Result<std::vector<double>> time_runs(exec::Session& session, const TimingLimits& limits,
+void CacheFiller::fill(std::span<const Tensor> inputs) {
+  if (bytes_.empty()) return;
+  read(std::as_bytes(std::span(bytes_)));
+  for (const Tensor& input : inputs) read(input.blob->bytes());
+}
+
+Result<std::vector<double>> time_runs(const TimedSession& timed, const TimingLimits& limits,
                                       CacheFiller& filler) {
+  exec::Session& session = *timed.session;
   const Clock::time_point start = Clock::now();
   do {
     TESSERA_TRY_VOID(session.run_bound());
@@ -43,7 +54,7 @@ Result<std::vector<double>> time_runs(exec::Session& session, const TimingLimits
   double sum = 0;
   while (static_cast<int>(seconds.size()) < limits.most &&
          (static_cast<int>(seconds.size()) < limits.fewest || sum < limits.seconds)) {
-    filler.fill();
+    filler.fill(timed.inputs);
     const Clock::time_point begin = Clock::now();
     TESSERA_TRY_VOID(session.run_bound());
     double taken = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -59,14 +70,14 @@ tune::Measured failure(const Diagnostics& problems) {
   return {0, 0, problems.list.front().message};
 }
 
-void time_in_turns(std::span<exec::Session* const> sessions, int turns, const TimingLimits& of_turn,
+void time_in_turns(std::span<const TimedSession> sessions, int turns, const TimingLimits& of_turn,
                    CacheFiller& filler, const Print& print) {
   std::vector<std::vector<double>> seconds(sessions.size());
   for (int turn = 0; turn < turns; ++turn) {
     for (std::size_t i = 0; i < sessions.size(); ++i) {
-      if (sessions[i] == nullptr) continue;
+      if (sessions[i].session == nullptr) continue;
       print(tune::begin_line(i));
-      const Result<std::vector<double>> some = time_runs(*sessions[i], of_turn, filler);
+      const Result<std::vector<double>> some = time_runs(sessions[i], of_turn, filler);
       if (!some) {
         print(tune::line_of(i, failure(some.error())));
         return;
@@ -75,7 +86,7 @@ void time_in_turns(std::span<exec::Session* const> sessions, int turns, const Ti
     }
   }
   for (std::size_t i = 0; i < sessions.size(); ++i) {
-    if (sessions[i] == nullptr) continue;
+    if (sessions[i].session == nullptr) continue;
     const Quartiles q = quartiles(std::move(seconds[i]));
     print(tune::line_of(i, {q.median * 1e6, q.spread * 1e6, ""}));
   }

@@ -2,6 +2,7 @@
 // How long runs of a session take, as one that follows other work does.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,14 +13,23 @@
 
 namespace tessera::driver {
 
-// Bytes that are read between two runs, so that weights are where a model of this size leaves them:
-// no more than caches hold.
+// What is timed, with the inputs that are bound to it.
+struct TimedSession {
+  exec::Session* session = nullptr;
+  std::span<const Tensor> inputs;
+};
+
+// Reads as many bytes between two runs as a model has weights, no more than caches hold, and then
+// the inputs: weights are where such a model leaves them, and data where the operators before did.
+// Of no bytes it reads nothing.
 class CacheFiller {
  public:
   explicit CacheFiller(std::uint64_t model_bytes);
-  void fill();
+  void fill(std::span<const Tensor> inputs);
 
  private:
+  void read(std::span<const std::byte> bytes);
+
   std::vector<std::uint64_t> bytes_;
   std::uint64_t sum_ = 0;
 };
@@ -33,13 +43,13 @@ struct TimingLimits {
 
 // Seconds of each computation of a session whose inputs are bound: on a device its own time, else
 // the caller's. One run before them, and the warm-up, are not counted.
-Result<std::vector<double>> time_runs(exec::Session& session, const TimingLimits& limits,
+Result<std::vector<double>> time_runs(const TimedSession& timed, const TimingLimits& limits,
                                       CacheFiller& filler);
 
 // Sessions whose inputs are bound, in turns; null ones are passed over. Prints, as a measuring
 // program does (tune/worker_report.h), which one it is at, and in the end the time of each; or the
 // first failure, which is the end.
-void time_in_turns(std::span<exec::Session* const> sessions, int turns, const TimingLimits& of_turn,
+void time_in_turns(std::span<const TimedSession> sessions, int turns, const TimingLimits& of_turn,
                    CacheFiller& filler, const Print& print);
 tune::Measured failure(const Diagnostics& problems);
 

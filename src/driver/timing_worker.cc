@@ -40,7 +40,8 @@ Result<Measured> measure_at(const TimedProgram& timed, const Shapes& shapes,
   }
   CacheFiller filler(how.model_bytes);
   TESSERA_TRY(std::vector<double> seconds,
-              time_runs(*ready.session, {.warm_up = how.warm_up, .repeats = how.repeats}, filler));
+              time_runs({ready.session.get(), ready.ran.inputs},
+                        {.warm_up = how.warm_up, .repeats = how.repeats}, filler));
   const Quartiles q = quartiles(std::move(seconds));
   return Measured{q.median * 1e6, q.spread * 1e6, ""};
 }
@@ -69,8 +70,8 @@ class TurnTaking {
       const Result<void> opened = open(request_.left[i]);
       if (!opened) return tell(request_.left[i], failure(opened.error()));
     }
-    std::vector<exec::Session*> sessions;
-    for (const Ready& ready : ready_) sessions.push_back(ready.session.get());
+    std::vector<TimedSession> sessions;
+    for (const Ready& ready : ready_) sessions.push_back({ready.session.get(), ready.ran.inputs});
     CacheFiller filler(request_.how.model_bytes);
     const TimingLimits limits{1, turns_.most_runs, turns_.seconds, request_.how.warm_up,
                               request_.how.repeats};
