@@ -132,7 +132,8 @@ def default_targets(given: list[str]) -> list[str]:
 def turn_to_measure():
     """As the compiler has it (src/tune/turn_to_measure.h): other models may be compiled beside
     this one."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "tessera")
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(os.environ.get("TESSERA_CACHE_DIR") or Path(caches, "tessera"))
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "measuring", "a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -15,14 +15,6 @@
 namespace tessera::driver {
 namespace {
 
-Diagnostic costs_missing(const std::string& function, std::size_t missing) {
-  return error(Code::kBadOption, {},
-               "{} candidates of `{}` have no record of what they cost here, and nothing may be "
-               "measured",
-               missing, function)
-      .with_remedy("omit --no-measure, or name a file with --records that has them");
-}
-
 // Of greedy plans in the planner's order: each back end's, that of all, generated code.
 std::string greedy_plan_name(std::size_t i, const std::vector<byoc::BackendChoice>& back_ends) {
   if (i < back_ends.size()) return name_of_plan_alone(back_ends[i].backend->name());
@@ -67,7 +59,7 @@ Result<std::optional<byoc::Assignment>> CollagePlacer::search(
                                           is_on_gpu()));
   TESSERA_TRY_VOID(planner.estimate(costs));
   if (costs.num_left() > 0 && !options_.tuning.measures) {
-    return fail(costs_missing(name, costs.num_left()));
+    return fail(costs.why_left(name));
   }
   Result<collage::ModelPlan> plan = planner.plan(options_.tuning.in_regions);
   report.candidates += planner.num_candidates();

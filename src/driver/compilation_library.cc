@@ -157,15 +157,15 @@ Result<void> Compilation::write_to_be_timed(const Lowered& lowered, const std::s
 }
 
 void Compilation::compile_ahead(std::span<const Written> libraries) {
+  if (libraries.empty()) return;
+  link::Toolchain& toolchain = *libraries.front().first->toolchain_;
+  if (toolchain.cache().folder().empty()) return;
   std::vector<CompileJob> jobs;
   for (const auto& [compilation, lowered] : libraries) {
     auto more = function_sources(lowered->module, compilation->machines_[0]);
     std::move(more.begin(), more.end(), std::back_inserter(jobs));
   }
-  if (jobs.empty()) return;
-  link::Toolchain& toolchain = *libraries.front().first->toolchain_;
-  const bool keeps = !toolchain.cache().folder().empty();
-  if (keeps) toolchain.compile_until(jobs, link::Toolchain::Clock::time_point::max());
+  toolchain.compile_until(jobs, link::Toolchain::Clock::time_point::max());
 }
 
 Result<void> Compilation::verify(const Lowered& lowered) {

@@ -54,15 +54,6 @@ std::string text_of(const relay::Function& main, const collage::LayoutPlan& plan
   return plan.dropped == 0 ? text : text + fmt::format(", {} partial plans given up", plan.dropped);
 }
 
-Diagnostics why_there_is_no_plan(const Diagnostics& why, std::size_t left) {
-  if (left == 0) return why;
-  Diagnostics problems;
-  problems.add(error(Code::kBadOption, {},
-                     "the budget was spent before {} of its candidates had a cost", left)
-                   .with_remedy("raise --budget"));
-  return problems;
-}
-
 }  // namespace
 
 Result<LaidOutByCost> lay_out_by_cost(Module plain, const CompileOptions& options,
@@ -89,7 +80,7 @@ Result<LaidOutByCost> lay_out_by_cost(Module plain, const CompileOptions& option
     return finish_layouts(std::move(programs), options, services.warnings);
   }));
   const Result<collage::LayoutPlan> plan = planner.plan();
-  if (!plan) return fail(why_there_is_no_plan(plan.error(), costs.num_left()));
+  if (!plan) return fail(costs.num_left() > 0 ? costs.why_left("main") : plan.error());
   const std::string what = text_of(plain.functions.at("main"), *plan, layouts);
   TESSERA_TRY(Module module, converted(std::move(plain), *plan, layouts));
   TESSERA_TRY(module, finish_layouts(std::move(module), options, services.warnings));

@@ -384,6 +384,20 @@ ProgramTiming MeasuredCosts::timing() const {
   return how;
 }
 
+Diagnostic MeasuredCosts::why_left(const std::string& function) const {
+  if (options_.tuning.measures) {
+    return error(Code::kBadOption, {},
+                 "the budget was spent before {} candidates of `{}` had a cost", num_left_,
+                 function)
+        .with_remedy("raise --budget");
+  }
+  return error(Code::kBadOption, {},
+               "{} candidates of `{}` have no record of what they cost here, and nothing may be "
+               "measured",
+               num_left_, function)
+      .with_remedy("omit --no-measure, or name a file with --records that has them");
+}
+
 double MeasuredCosts::seconds_left() const {
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
   return options_.tuning.budget_s - spent.count();

@@ -39,7 +39,9 @@ class MeasuredCosts final : public collage::CostEstimator {
 
   std::size_t num_measured() const { return num_measured_; }
   std::size_t num_failed() const { return num_failed_; }
-  std::size_t num_left() const { return num_left_; }  // without a cost: the budget was spent
+  std::size_t num_left() const { return num_left_; }  // without a cost
+  // Why they are, where there are any.
+  Diagnostic why_left(const std::string& function) const;
   // What a run takes beside its kernels; 0 where it is not known.
   double run_seconds() const { return run_seconds_; }
 

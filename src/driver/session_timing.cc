@@ -28,7 +28,7 @@ constexpr std::uint64_t kMostFilled = 64ULL << 20;
 }  // namespace
 
 CacheFiller::CacheFiller(std::uint64_t model_bytes)
-    : bytes_(std::min({model_bytes, last_level_cache(), kMostFilled}) / sizeof(std::uint64_t)) {}
+    : bytes_(std::min({model_bytes, last_level_cache(), kMostFilled})) {}
 
 void CacheFiller::read(std::span<const std::byte> bytes) {
   constexpr std::size_t kLine = 64;
@@ -39,7 +39,7 @@ void CacheFiller::read(std::span<const std::byte> bytes) {
 
 void CacheFiller::fill(std::span<const Tensor> inputs) {
   if (bytes_.empty()) return;
-  read(std::as_bytes(std::span(bytes_)));
+  read(bytes_);
   for (const Tensor& input : inputs) read(input.blob->bytes());
 }
 

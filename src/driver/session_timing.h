@@ -30,7 +30,7 @@ class CacheFiller {
  private:
   void read(std::span<const std::byte> bytes);
 
-  std::vector<std::uint64_t> bytes_;
+  std::vector<std::byte> bytes_;
   std::uint64_t sum_ = 0;
 };
 

@@ -2,18 +2,17 @@
 #include "tune/turn_to_measure.h"
 
 #include <cerrno>
-#include <filesystem>
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "support/private_folder.h"
+
 namespace tessera::tune {
 
 TurnToMeasure::TurnToMeasure(const std::string& folder) {
-  if (folder.empty()) return;
-  std::error_code seen_when_opened;
-  std::filesystem::create_directories(folder, seen_when_opened);
+  if (folder.empty() || !use_private_folder(folder)) return;
   constexpr mode_t kOwn = 0600;
   file_ = ::open((folder + "/measuring").c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kOwn);
   if (file_ < 0) return;
