@@ -29,7 +29,8 @@ namespace tk {
 
 // ---- Storage types. Kernels compute in float and convert where they load and store.
 
-#if defined(__clang__)
+// Without instructions for it clang calls __gnu_h2f_ieee, which libgcc does not have on x86.
+#if defined(__clang__) && (defined(__F16C__) || defined(__ARM_FP))
 using float16 = __fp16;  // storage only, which is all that is asked of it
 #else
 // g++ makes no vectors of conversions of _Float16, nor of what a loop does between them: they are
