@@ -21,8 +21,7 @@ Result<EntryFile> EntryFile::build(Module module, const Target& cpu, const Machi
   TESSERA_TRY_VOID(link::link_library(toolchain, input, path));
   for (const auto& [name, plan] : plans) {
     const tir::PrimFunc& f = module.prim_funcs.at(name);
-    file.programs_[name] = {path, emit::create_function(name),
-                            likely_input_shapes(f, module.symbols),
+    file.programs_[name] = {path, name, likely_input_shapes(f, module.symbols),
                             largest_input_shapes(f, module.symbols)};
   }
   return file;

@@ -2,7 +2,6 @@
 #include "driver/measured_costs.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,7 +14,6 @@
 #include "driver/one_pace.h"
 #include "driver/pipeline.h"
 #include "driver/placement.h"
-#include "driver/run_chains.h"
 #include "driver/tuning.h"
 #include "ops/evaluation/compare.h"
 #include "ops/inference/infer_types.h"
@@ -31,8 +29,7 @@ using collage::Cost;
 
 // Enough that compilers have work for each core, and little enough that one failure costs little.
 constexpr std::size_t kEntriesAtOnce = 24;
-constexpr double kTuningShare = 0.7;              // of the time that is left for a batch
-constexpr std::string_view kRun = "collage run";  // the key of what any run takes
+constexpr double kTuningShare = 0.7;  // of the time that is left for a batch
 
 // Of what computes: the vendor library or the kernels, and with which options.
 std::string version_of(const byoc::BackendChoice* choice) {
@@ -121,6 +118,7 @@ Result<void> MeasuredCosts::measure_all(std::vector<Job>& jobs, std::size_t unkn
     TESSERA_TRY_VOID(measure(std::move(batches[b])));
     if (services_.progress) services_.progress(done, unknown);
   }
+  TESSERA_TRY_VOID(measure_again(jobs));
   return look_again(jobs);
 }
 
@@ -147,36 +145,9 @@ Result<bool> MeasuredCosts::look_up(Job& job) const {
 }
 
 tune::Record MeasuredCosts::record_of(const Job& job) const {
-  tune::Record record{job.key, "collage", 0, job.spread * 1e6, job.cost.why_invalid()};
+  tune::Record record{job.key, "collage", 0, job.measured.spread_us, job.cost.why_invalid()};
   if (!job.cost.is_invalid()) record.time_us = job.cost.seconds() * 1e6;
   return record;
-}
-
-// Chains of kernels that do next to nothing: what a run takes beside them is where the line through
-// their times begins.
-Result<void> MeasuredCosts::measure_run() {
-  const tune::RecordKey key{std::string(kRun), "", services_.device, services_.toolchain.identity(),
-                            ""};
-  TESSERA_TRY(const tune::Records found, services_.records.find(key));
-  if (!found.list.empty()) {
-    run_seconds_ = found.list.front().time_us * 1e-6;
-    return {};
-  }
-  if (!options_.tuning.measures) return {};
-  constexpr int kFew = 1, kMany = 9;
-  std::vector<TimedProgram> chains;
-  TESSERA_TRY(const EntryFile file, chain_library(std::array{kFew, kMany}, build_options_,
-                                                  services_.code, services_.toolchain));
-  for (const auto& [name, program] : file.programs()) chains.push_back({program});
-  ProgramTiming one_by_one = timing();
-  one_by_one.repeats = 1;
-  const std::vector<tune::Measured> times = time_each(chains, one_by_one, command_);
-  const double few = times[0].time_us, many = times[1].time_us;
-  if (!times[0].failure.empty() || !times[1].failure.empty()) return {};
-  constexpr double kLeastUs = 1e-3;  // a time, as records have them
-  const double run_us = std::max(kLeastUs, few - kFew * (many - few) / (kMany - kFew));
-  run_seconds_ = run_us * 1e-6;
-  return services_.records.add({key, "collage", run_us, 0, ""});
 }
 
 // All go through their programs at the same pace, so that whatever the budget leaves out is the
@@ -308,80 +279,6 @@ Result<MeasuredCosts::Batch> MeasuredCosts::build(std::span<Job* const> jobs) {
                                                services_.code, services_.toolchain));
   batch.file = std::make_unique<const EntryFile>(std::move(file));
   return batch;
-}
-
-void MeasuredCosts::run(std::span<Job* const> jobs) {
-  std::vector<Job*> timed;
-  std::vector<TimedProgram> programs;
-  for (Job* job : jobs) {
-    if (!job->program_now) continue;
-    const auto reference = native_programs_.find(job->numbers);
-    timed.push_back(job);
-    const bool is_known = reference != native_programs_.end();
-    programs.push_back(
-        {job->program_now, is_known ? reference->second : LibraryProgram{}, job->tolerance});
-  }
-  const std::vector<tune::Measured> times = time_each(programs, timing(), command_);
-  for (std::size_t i = 0; i < timed.size(); ++i) set_cost(*timed[i], times[i]);
-}
-
-// Of small work a run is nearly all that was measured: then little is certain of the rest.
-void MeasuredCosts::set_cost(Job& job, const tune::Measured& measured) const {
-  constexpr double kLeastShare = 0.05;
-  job.spread = measured.spread_us * 1e-6;
-  const double seconds = measured.time_us * 1e-6;
-  job.cost =
-      measured.failure.empty()
-          ? Cost::of(std::max(seconds - run_seconds_ / timing().repeats, kLeastShare * seconds))
-          : Cost::invalid(measured.failure);
-}
-
-// Whoever is within a few percent of the fastest for the same work: in turns, since minutes lie
-// between their first times.
-Result<void> MeasuredCosts::look_again(std::vector<Job>& jobs) {
-  constexpr double kNear = 1.05;
-  std::map<std::string, std::vector<Job*>> alike;
-  for (Job& job : jobs) {
-    if (job.cost.is_invalid() || !is_of_one_size(job.program_now)) continue;
-    alike[job.numbers].push_back(&job);
-  }
-  for (auto& [numbers, all] : alike) {
-    if (seconds_left() <= 0) return {};
-    const Job* best = *std::min_element(all.begin(), all.end(), [](const Job* a, const Job* b) {
-      return a->cost.seconds() < b->cost.seconds();
-    });
-    const double limit = kNear * best->cost.seconds();
-    std::erase_if(all, [&](const Job* job) { return job->cost.seconds() > limit; });
-    if (all.size() < 2) continue;
-    std::vector<LibraryProgram> programs;
-    for (const Job* job : all) programs.push_back(job->program_now);
-    const std::vector<tune::Measured> times = time_in_turns(programs, {}, timing(), command_);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      set_cost(*all[i], times[i]);
-      TESSERA_TRY_VOID(services_.records.replace(record_of(*all[i])));
-    }
-  }
-  return {};
-}
-
-// Was it built now, and what it took is of the likely sizes alone?
-bool MeasuredCosts::is_of_one_size(const LibraryProgram& program) const {
-  if (!program) return false;
-  return options_.tuning.largest_share <= 0 || program.likely == program.largest;
-}
-
-// A device that does nothing between short runs slows down, and begins the first kernel of a run
-// later than those that follow another; what the host's caches hold is nothing to it.
-ProgramTiming MeasuredCosts::timing() const {
-  constexpr double kWarmUp = 0.05;
-  constexpr int kInARow = 8;
-  ProgramTiming how{options_.threads, model_bytes_, 0, options_.tuning.largest_share};
-  if (compute_target(options_.targets).device() != DeviceType::kCpu) {
-    how.model_bytes = 0;
-    how.warm_up = kWarmUp;
-    how.repeats = kInARow;
-  }
-  return how;
 }
 
 Diagnostic MeasuredCosts::why_left(const std::string& function) const {

@@ -52,7 +52,7 @@ class MeasuredCosts final : public collage::CostEstimator {
     tune::RecordKey key;
     std::string numbers;  // what it computes: the key's workload with the values of all constants
     collage::Cost cost;
-    double spread = 0;
+    tune::Measured measured;     // of the cost, where that was measured now
     LibraryProgram program_now;  // what was measured now
     double tolerance = 0;        // of its floats, as it was built
   };
@@ -75,6 +75,7 @@ class MeasuredCosts final : public collage::CostEstimator {
   Result<void> build_and_keep(std::span<Job* const> jobs);
   void run(std::span<Job* const> jobs);
   void set_cost(Job& job, const tune::Measured& measured) const;
+  Result<void> measure_again(std::vector<Job>& jobs);
   Result<void> look_again(std::vector<Job>& jobs);
   bool is_of_one_size(const LibraryProgram& program) const;
   ProgramTiming timing() const;

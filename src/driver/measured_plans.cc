@@ -30,8 +30,8 @@ namespace {
 // What two runs of one library differ by: within it the plan that was not searched is taken.
 constexpr double kNoise = 0.01;
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr Turns kTurnsOfPlans{10, 1000, 0.1};
-constexpr Turns kTurnsOfEvolved{5, 1000, 0.05};
+constexpr Turns kTurnsOfPlans{10, {1, 1000, 0.1}};
+constexpr Turns kTurnsOfEvolved{5, {1, 1000, 0.05}};
 constexpr std::string_view kEvolvedPlan = "evolved", kNothingBetter = "nothing better";
 
 struct Plan {

@@ -18,8 +18,8 @@ using Shapes = std::vector<std::vector<std::int64_t>>;  // of inputs
 
 // A program as a process opens it.
 struct LibraryProgram {
-  std::string library;                          // its file; "": there is none
-  std::string create = "tessera_model_create";  // the exported function that creates it
+  std::string library;     // its file; "": there is none
+  std::string entry = {};  // which of the file's programs (driver/entry_file.h); "": its model
   Shapes likely = {}, largest = {};
 
   explicit operator bool() const { return !library.empty(); }
@@ -31,20 +31,28 @@ struct TimedProgram {
   double tolerance = 0;           // how far its floats may be from those, relative to the largest
 };
 
+// Runs that count: at least so many, and then at most so many, or so many seconds of them,
+// whichever ends first.
+struct RunLimits {
+  int fewest = 3, most = 20;
+  double seconds = 0.2;
+};
+
 struct ProgramTiming {
   int threads = 0;
-  std::uint64_t model_bytes = 0;  // of weights, which caches have to hold beside it
+  std::uint64_t model_bytes = 0;  // of all weights: those that caches hold no run finds there
   double warm_up = 0;             // seconds of runs that do not count
   // What the largest sizes of a range count, where the likely ones count the rest: 0 to 1.
   double largest_share = 0;
   // Computations of a run on a device. Of many in a row each takes what it takes within a model:
   // the next kernel is launched while one ends.
   int repeats = 1;
+  RunLimits runs = {};  // of each by itself
 };
 
 struct Turns {
-  int turns = 7, most_runs = 10;  // runs in a turn
-  double seconds = 0.05;          // of a turn
+  int turns = 7;
+  RunLimits of_turn = {1, 10, 0.05};
   // As in TimedProgram, where each is compared with the last one; below 0: nothing is compared.
   double tolerance = -1;
 };

@@ -21,12 +21,16 @@ class ProgramTimingTest : public testing::ModelTest {
 };
 
 TEST(TimingRequest, IsReadAsItIsWritten) {
-  const LibraryProgram program{"a \"b\".so", "tessera_create_x", {{1, 2}, {}}, {{3, 4}, {}}};
-  const TimingRequest request{
-      {{program, {}}, {{}, program, 1e-3}}, {1}, {2, 300, 0.5, 0.25}, Turns{3, 4, 0.125, 20}};
+  const LibraryProgram program{"a \"b\".so", "x", {{1, 2}, {}}, {{3, 4}, {}}};
+  const TimingRequest request{{{program, {}}, {{}, program, 1e-3}},
+                              {1},
+                              {2, 300, 0.5, 0.25, 8, {4, 5, 0.5}},
+                              Turns{3, {1, 4, 0.125}, 20}};
   const std::string text = to_text(request);
   EXPECT_EQ(to_text(value_of(parse_timing_request(text))), text);
   const TimingRequest read = value_of(parse_timing_request(text));
+  EXPECT_EQ(read.how.runs.most, 5);
+  EXPECT_EQ(read.turns->of_turn.seconds, 0.125);
   EXPECT_EQ(read.turns->tolerance, 20);
   EXPECT_EQ(read.programs.at(1).tolerance, 1e-3);
   EXPECT_FALSE(parse_timing_request("{}"));
@@ -42,7 +46,7 @@ TEST_F(ProgramTimingTest, AFileHasSeveralPrograms) {
   const LibraryProgram few = file.programs().at("chain_0001"),
                        many = file.programs().at("chain_0040");
   EXPECT_EQ(few.likely, (Shapes{{1, 8}}));
-  const LibraryProgram none{few.library, "tessera_create_nothing", few.likely, few.largest};
+  const LibraryProgram none{few.library, "nothing", few.likely, few.largest};
   const std::vector<TimedProgram> programs = {
       {few, few}, {none, {}}, {many, {}}, {few, many, 1e-4}};
   const auto times = time_each(programs, {.threads = 1}, command_);

@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
-
-#include <unistd.h>
 
 #include "support/check.h"
 
@@ -14,37 +11,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Where the system does not tell: more than most machines have for a core.
-constexpr long kUnknownCache = 32L << 20;
-
-std::uint64_t last_level_cache() {
-  const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return static_cast<std::uint64_t>(bytes > 0 ? bytes : kUnknownCache);
-}
-
-// Machines with a large cache share it among many: a process has a part of it.
-constexpr std::uint64_t kMostFilled = 64ULL << 20;
-
 }  // namespace
 
-CacheFiller::CacheFiller(std::uint64_t model_bytes)
-    : bytes_(std::min({model_bytes, last_level_cache(), kMostFilled})) {}
-
-void CacheFiller::read(std::span<const std::byte> bytes) {
-  constexpr std::size_t kLine = 64;
-  for (std::size_t i = 0; i < bytes.size(); i += kLine) {
-    sum_ += std::to_integer<std::uint64_t>(bytes[i]);
-  }
-}
-
-void CacheFiller::fill(std::span<const Tensor> inputs) {
-  if (bytes_.empty()) return;
-  read(bytes_);
-  for (const Tensor& input : inputs) read(input.blob->bytes());
-}
-
-Result<std::vector<double>> time_runs(const TimedSession& timed, const TimingLimits& limits,
-                                      CacheFiller& filler) {
+Result<std::vector<double>> time_runs(const TimedSession& timed, const TimingLimits& limits) {
   exec::Session& session = *timed.session;
   const Clock::time_point start = Clock::now();
   do {
@@ -52,9 +21,9 @@ Result<std::vector<double>> time_runs(const TimedSession& timed, const TimingLim
   } while (std::chrono::duration<double>(Clock::now() - start).count() < limits.warm_up);
   std::vector<double> seconds;
   double sum = 0;
-  while (static_cast<int>(seconds.size()) < limits.most &&
-         (static_cast<int>(seconds.size()) < limits.fewest || sum < limits.seconds)) {
-    filler.fill(timed.inputs);
+  while (static_cast<int>(seconds.size()) < limits.runs.most &&
+         (static_cast<int>(seconds.size()) < limits.runs.fewest || sum < limits.runs.seconds)) {
+    timed.weights.evict();
     const Clock::time_point begin = Clock::now();
     TESSERA_TRY_VOID(session.run_bound());
     double taken = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -71,13 +40,13 @@ tune::Measured failure(const Diagnostics& problems) {
 }
 
 void time_in_turns(std::span<const TimedSession> sessions, int turns, const TimingLimits& of_turn,
-                   CacheFiller& filler, const Print& print) {
+                   const Print& print) {
   std::vector<std::vector<double>> seconds(sessions.size());
   for (int turn = 0; turn < turns; ++turn) {
     for (std::size_t i = 0; i < sessions.size(); ++i) {
       if (sessions[i].session == nullptr) continue;
       print(tune::begin_line(i));
-      const Result<std::vector<double>> some = time_runs(sessions[i], of_turn, filler);
+      const Result<std::vector<double>> some = time_runs(sessions[i], of_turn);
       if (!some) {
         print(tune::line_of(i, failure(some.error())));
         return;

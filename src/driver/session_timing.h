@@ -7,50 +7,34 @@
 #include <span>
 #include <vector>
 
+#include "driver/cold_weights.h"
 #include "exec/session.h"
 #include "support/child.h"
 #include "tune/worker_report.h"
 
 namespace tessera::driver {
 
-// What is timed, with the inputs that are bound to it.
+// What is timed: inputs are bound to it.
 struct TimedSession {
   exec::Session* session = nullptr;
-  std::span<const Tensor> inputs;
-};
-
-// Reads as many bytes between two runs as a model has weights, no more than caches hold, and then
-// the inputs: weights are where such a model leaves them, and data where the operators before did.
-// Of no bytes it reads nothing.
-class CacheFiller {
- public:
-  explicit CacheFiller(std::uint64_t model_bytes);
-  void fill(std::span<const Tensor> inputs);
-
- private:
-  void read(std::span<const std::byte> bytes);
-
-  std::vector<std::byte> bytes_;
-  std::uint64_t sum_ = 0;
+  ColdWeights weights = {};
 };
 
 struct TimingLimits {
-  int fewest = 3, most = 20;
-  double seconds = 0.2;  // of runs, whichever ends first
-  double warm_up = 0;    // seconds of runs before them: what a device takes to find its clock
-  int repeats = 1;       // as the sessions were opened with
+  RunLimits runs = {};
+  double warm_up = 0;  // seconds of runs before them: what a device takes to find its clock
+  int repeats = 1;     // as the sessions were opened with
 };
 
 // Seconds of each computation of a session whose inputs are bound: on a device its own time, else
 // the caller's. One run before them, and the warm-up, are not counted.
-Result<std::vector<double>> time_runs(const TimedSession& timed, const TimingLimits& limits,
-                                      CacheFiller& filler);
+Result<std::vector<double>> time_runs(const TimedSession& timed, const TimingLimits& limits);
 
 // Sessions whose inputs are bound, in turns; null ones are passed over. Prints, as a measuring
 // program does (tune/worker_report.h), which one it is at, and in the end the time of each; or the
 // first failure, which is the end.
 void time_in_turns(std::span<const TimedSession> sessions, int turns, const TimingLimits& of_turn,
-                   CacheFiller& filler, const Print& print);
+                   const Print& print);
 tune::Measured failure(const Diagnostics& problems);
 
 struct Quartiles {

@@ -9,12 +9,19 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json json_of(const LibraryProgram& p) {
-  return {
-      {"library", p.library}, {"create", p.create}, {"likely", p.likely}, {"largest", p.largest}};
+  return {{"library", p.library}, {"entry", p.entry}, {"likely", p.likely}, {"largest", p.largest}};
 }
 
 LibraryProgram program_of(const Json& json) {
-  return {json.at("library"), json.at("create"), json.at("likely"), json.at("largest")};
+  return {json.at("library"), json.at("entry"), json.at("likely"), json.at("largest")};
+}
+
+Json json_of(const RunLimits& runs) {
+  return {{"fewest", runs.fewest}, {"most", runs.most}, {"seconds", runs.seconds}};
+}
+
+RunLimits limits_of(const Json& json) {
+  return {json.at("fewest"), json.at("most"), json.at("seconds")};
 }
 
 }  // namespace
@@ -29,11 +36,10 @@ std::string to_text(const TimingRequest& request) {
   Json json = {{"programs", std::move(programs)}, {"left", request.left},
                {"threads", request.how.threads},  {"model_bytes", request.how.model_bytes},
                {"warm_up", request.how.warm_up},  {"largest_share", request.how.largest_share},
-               {"repeats", request.how.repeats}};
+               {"repeats", request.how.repeats},  {"runs", json_of(request.how.runs)}};
   if (request.turns) {
     json["turns"] = {{"turns", request.turns->turns},
-                     {"most_runs", request.turns->most_runs},
-                     {"seconds", request.turns->seconds},
+                     {"of_turn", json_of(request.turns->of_turn)},
                      {"tolerance", request.turns->tolerance}};
   }
   return json.dump();
@@ -48,12 +54,12 @@ Result<TimingRequest> parse_timing_request(const std::string& text) {
           {program_of(p.at("program")), program_of(p.at("reference")), p.at("tolerance")});
     }
     request.left = json.at("left").get<std::vector<std::size_t>>();
-    request.how = {json.at("threads"), json.at("model_bytes"), json.at("warm_up"),
-                   json.at("largest_share"), json.at("repeats")};
+    request.how = {json.at("threads"),       json.at("model_bytes"), json.at("warm_up"),
+                   json.at("largest_share"), json.at("repeats"),     limits_of(json.at("runs"))};
     if (json.contains("turns")) {
       const Json& turns = json.at("turns");
-      request.turns = Turns{turns.at("turns"), turns.at("most_runs"), turns.at("seconds"),
-                            turns.at("tolerance")};
+      request.turns =
+          Turns{turns.at("turns"), limits_of(turns.at("of_turn")), turns.at("tolerance")};
     }
     return request;
   } catch (const nlohmann::json::exception& e) {

@@ -3,6 +3,7 @@
 
 #include "driver/run_inputs.h"
 #include "driver/session_timing.h"
+#include "emit/host.h"
 
 namespace tessera::driver {
 namespace {
@@ -11,7 +12,9 @@ using tune::Measured;
 
 Result<std::unique_ptr<exec::Session>> open(const LibraryProgram& program,
                                             const exec::SessionOptions& options) {
-  return exec::Session::open_library(program.library, options, program.create);
+  const std::string create =
+      program.entry.empty() ? "tessera_model_create" : emit::create_function(program.entry);
+  return exec::Session::open_library(program.library, options, create);
 }
 
 // A session with inputs of these sizes, ready to be timed.
@@ -38,10 +41,9 @@ Result<Measured> measure_at(const TimedProgram& timed, const Shapes& shapes,
         wrong_numbers(ready.ran.outputs, wanted, timed.tolerance, "generated code's");
     if (!wrong.empty()) return Measured{0, 0, std::move(wrong)};
   }
-  CacheFiller filler(how.model_bytes);
   TESSERA_TRY(std::vector<double> seconds,
-              time_runs({ready.session.get(), ready.ran.inputs},
-                        {.warm_up = how.warm_up, .repeats = how.repeats}, filler));
+              time_runs({ready.session.get(), ColdWeights::of(timed.program, how.model_bytes)},
+                        {how.runs, how.warm_up, how.repeats}));
   const Quartiles q = quartiles(std::move(seconds));
   return Measured{q.median * 1e6, q.spread * 1e6, ""};
 }
@@ -71,11 +73,12 @@ class TurnTaking {
       if (!opened) return tell(request_.left[i], failure(opened.error()));
     }
     std::vector<TimedSession> sessions;
-    for (const Ready& ready : ready_) sessions.push_back({ready.session.get(), ready.ran.inputs});
-    CacheFiller filler(request_.how.model_bytes);
-    const TimingLimits limits{1, turns_.most_runs, turns_.seconds, request_.how.warm_up,
-                              request_.how.repeats};
-    time_in_turns(sessions, turns_.turns, limits, filler, print_);
+    for (std::size_t i = 0; i < ready_.size(); ++i) {
+      sessions.push_back({ready_[i].session.get(),
+                          ColdWeights::of(request_.programs[i].program, request_.how.model_bytes)});
+    }
+    const TimingLimits limits{turns_.of_turn, request_.how.warm_up, request_.how.repeats};
+    time_in_turns(sessions, turns_.turns, limits, print_);
   }
 
  private:

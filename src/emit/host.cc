@@ -68,6 +68,10 @@ std::string create_function(std::string_view entry) {
   return fmt::format("tessera_create_{}", entry);
 }
 
+std::string program_of_entry(std::string_view entry) {
+  return fmt::format("tessera_program_{}", entry);
+}
+
 Source emit_entries(const Module& module, const EntryPlans& entries, const WeightsLayout& weights,
                     const ProgramInfo& info) {
   Source text = head(module, true);
@@ -80,9 +84,10 @@ Source emit_entries(const Module& module, const EntryPlans& entries, const Weigh
         "extern \"C\" TESSERA_API int32_t {2}(const tessera_model_options* options,\n"
         "                                     tessera_model** model) {{\n"
         "  return tessera_model_create_from(&entry_{0}::program,\n"
-        "      {{nullptr, tessera_vendor_folders}}, options, model);\n}}\n",
+        "      {{nullptr, tessera_vendor_folders}}, options, model);\n}}\n"
+        "extern \"C\" {{\nTESSERA_API const tessera_program* {3} = &entry_{0}::program;\n}}\n",
         number++, emit_tables(module, plan, weights, info, name, Program::kEntry),
-        c_name(create_function(name)));
+        c_name(create_function(name)), c_name(program_of_entry(name)));
   }
   return text;
 }

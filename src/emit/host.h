@@ -96,10 +96,11 @@ Source emit_host(const Module& module, const plan::MemoryPlan& plan, const Weigh
 
 // A kernel library that has programs of its own besides: the module's host functions of these
 // names, with their plans. Each is created by the exported function of create_function(), as a
-// model is by tessera_model_create.
+// model is by tessera_model_create; program_of_entry() is an exported pointer to its tables.
 using EntryPlans = std::map<std::string, plan::MemoryPlan>;
 Source emit_entries(const Module& module, const EntryPlans& entries, const WeightsLayout& weights,
                     const ProgramInfo& info);
 std::string create_function(std::string_view entry);
+std::string program_of_entry(std::string_view entry);
 
 }  // namespace tessera::emit

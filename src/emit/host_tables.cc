@@ -9,6 +9,7 @@
 #include "emit/host_body.h"
 #include "emit/host_shapes.h"
 #include "emit/payloads.h"
+#include "plan/constants.h"
 #include "plan/device.h"
 #include "plan/sharing.h"
 #include "plan/symbol_text.h"
@@ -189,12 +190,15 @@ class HostEmitter {
   }
 
   void constants() {
+    // What only other programs of the library read has no bytes.
+    const bool has_all = program_ == Program::kOfLibrary;
+    const std::vector<bool> used = has_all ? weights_.used : plan::constants_of(module_, *main_);
     Source rows;
     for (std::size_t i = 0; i < module_.constants.size(); ++i) {
       const Tensor& t = module_.constants[ConstantIndex(i)];
       const Source sizes = shape_array(source("constant_{}_shape", i), t.shape);
       rows += source("    {{\"\", {}, {}, {}, {}u, {}u}},\n", c_dtype(t.dtype), t.shape.size(),
-                     sizes, weights_.offsets[i], weights_.used[i] ? t.size_bytes() : 0);
+                     sizes, weights_.offsets[i], used[i] ? t.size_bytes() : 0);
     }
     table("tessera_program_constant", "constants", rows);
   }

@@ -27,13 +27,15 @@ void mark_used(const tir::Stmt& stmt, std::vector<bool>& used) {
   });
 }
 
+void mark_used(const Artifact& artifact, std::vector<bool>& used) {
+  for (const NamedConstant& c : artifact.constants) used[c.index.index()] = true;
+}
+
 std::vector<bool> used_constants(const Module& module) {
   std::vector<bool> used(module.constants.size(), false);
   for (const auto& [name, f] : module.prim_funcs) mark_used(f.body, used);
   for (const KeptWeight& weight : module.kept_weights) used[weight.value.index()] = true;
-  for (const Artifact& artifact : module.artifacts) {
-    for (const NamedConstant& c : artifact.constants) used[c.index.index()] = true;
-  }
+  for (const Artifact& artifact : module.artifacts) mark_used(artifact, used);
   return used;
 }
 
@@ -124,6 +126,22 @@ class Needs {
 Result<ConstantPlan> plan_constants(const Module& module, std::span<const Pool> pools) {
   const Module* const only[] = {&module};
   return plan_constants(only, pools);
+}
+
+std::vector<bool> constants_of(const Module& module, const tir::PrimFunc& program) {
+  std::vector<bool> used(module.constants.size(), false);
+  mark_used(program.body, used);
+  tir::for_each_node(program.body, [&](const tir::Stmt& s) {
+    const auto* call = s.as<tir::CallKernel>();
+    if (call == nullptr) return;
+    if (const auto f = module.prim_funcs.find(call->symbol); f != module.prim_funcs.end()) {
+      mark_used(f->second.body, used);
+    }
+    const auto e = module.externs.find(call->symbol);
+    if (e == module.externs.end() || e->second.artifact < 0) return;
+    mark_used(module.artifacts[static_cast<std::size_t>(e->second.artifact)], used);
+  });
+  return used;
 }
 
 Result<ConstantPlan> plan_constants(std::span<const Module* const> modules,

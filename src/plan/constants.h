@@ -38,6 +38,8 @@ struct ConstantPlan {
 Result<ConstantPlan> plan_constants(std::span<const Module* const> modules,
                                     std::span<const Pool> pools);
 Result<ConstantPlan> plan_constants(const Module& module, std::span<const Pool> pools);
+// By ConstantIndex: does the host program read it, or a kernel or back end that it calls?
+std::vector<bool> constants_of(const Module& module, const tir::PrimFunc& program);
 // The same plan with places for the other needs alone.
 Result<ConstantPlan> without_places_of(const std::set<std::int32_t>& needs, ConstantPlan plan);
 

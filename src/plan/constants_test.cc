@@ -79,6 +79,28 @@ TEST_F(ConstantsTest, OnADeviceTheyAreThere) {
             std::string::npos);
 }
 
+// Its own, those of a kernel that it calls, and those of a back end's code.
+TEST_F(ConstantsTest, AProgramHasThoseThatItsCallsRead) {
+  const ConstantIndex own = constant(1, 1), in_kernel = constant(1, 2), of_code = constant(1, 3),
+                      elsewhere = constant(1, 4);
+  read({in_kernel});
+  module_.prim_funcs["kernel"] = module_.prim_funcs.at("main");
+  module_.artifacts.emplace_back().constants = {{"w", of_code}};
+  module_.artifacts.emplace_back().constants = {{"v", elsewhere}};
+  module_.externs["region"].artifact = 0;
+  module_.externs["other"].artifact = 1;
+  read({own});
+  const auto call = [](const char* symbol) {
+    return tir::CallKernel::make(symbol, std::vector<tir::Buffer>(), std::vector<tir::Buffer>(),
+                                 std::vector<tir::Expr>());
+  };
+  tir::PrimFunc program = module_.prim_funcs.at("main");
+  program.body = tir::seq({program.body, call("kernel"), call("region")});
+  EXPECT_EQ(constants_of(module_, program), (std::vector<bool>{true, true, true, false}));
+  EXPECT_EQ(constants_of(module_, module_.prim_funcs.at("kernel")),
+            (std::vector<bool>{false, true, false, false}));
+}
+
 TEST_F(ConstantsTest, WrongPoolsAreRefused) {
   read({constant(64, 1), constant(64, 2)});
   EXPECT_NE(error_of({"name=rom,space=constant,size=300"})

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/cold_weights.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "emit/host.h"
+#include "runtime/program.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
+namespace tessera::driver {
+namespace {
+
+// Where the system does not tell: more than most machines have for a core.
+constexpr long kUnknownCache = 32L << 20;
+// Machines with a large cache share it among many: a process has a part of it.
+constexpr std::uint64_t kLargestCache = 64ULL << 20;
+
+std::uint64_t bytes_that_caches_hold() {
+  const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return std::min(static_cast<std::uint64_t>(bytes > 0 ? bytes : kUnknownCache), kLargestCache);
+}
+
+constexpr std::size_t kLineBytes = 64;
+
+#if defined(__x86_64__)
+bool has_clflushopt() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx & bit_CLFLUSHOPT) != 0;
+}
+
+// Lines in any order; the other instruction goes through them one after the other.
+__attribute__((target("clflushopt"))) void flush_in_any_order(std::span<const std::byte> bytes) {
+  for (std::size_t i = 0; i < bytes.size(); i += kLineBytes) {
+    _mm_clflushopt(const_cast<std::byte*>(&bytes[i]));  // it does not write
+  }
+}
+
+void flush(std::span<const std::byte> bytes) {
+  static const bool in_any_order = has_clflushopt();
+  if (in_any_order) return flush_in_any_order(bytes);
+  for (std::size_t i = 0; i < bytes.size(); i += kLineBytes) _mm_clflush(&bytes[i]);
+}
+
+void wait() { _mm_mfence(); }
+#elif defined(__aarch64__)
+void flush(std::span<const std::byte> bytes) {
+  for (std::size_t i = 0; i < bytes.size(); i += kLineBytes) {
+    asm volatile("dc civac, %0" : : "r"(&bytes[i]) : "memory");
+  }
+}
+
+void wait() { asm volatile("dsb ish" : : : "memory"); }
+#else
+void flush(std::span<const std::byte>) {}
+void wait() {}
+#endif
+
+// The tables of an entry whose library is loaded, or null.
+const tessera_program* tables_of(const LibraryProgram& program) {
+  const std::string path = std::filesystem::absolute(program.library).string();
+  const std::unique_ptr<void, int (*)(void*)> library(
+      dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD), dlclose);
+  if (library == nullptr) return nullptr;
+  const auto* tables = static_cast<const tessera_program* const*>(
+      dlsym(library.get(), emit::program_of_entry(program.entry).c_str()));
+  return tables != nullptr ? *tables : nullptr;
+}
+
+}  // namespace
+
+ColdWeights ColdWeights::of(const LibraryProgram& program, std::uint64_t model_bytes) {
+  const std::uint64_t most = bytes_that_caches_hold();
+  if (program.entry.empty() || model_bytes <= most) return {};
+  const tessera_program* tables = tables_of(program);
+  if (tables == nullptr || tables->weights == nullptr) return {};
+  ColdWeights cold;
+  for (std::int32_t i = 0; i < tables->constant_count; ++i) {
+    const tessera_program_constant& c = tables->constants[i];
+    const auto* begin = static_cast<const std::byte*>(tables->weights) + c.offset;
+    if (c.bytes > 0) cold.weights_.emplace_back(begin, c.bytes);
+  }
+  return cold.bytes() <= most ? cold : ColdWeights();
+}
+
+void ColdWeights::evict() const {
+  for (const auto& weight : weights_) flush(weight);
+  if (!weights_.empty()) wait();
+}
+
+std::uint64_t ColdWeights::bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& weight : weights_) bytes += weight.size();
+  return bytes;
+}
+
+}  // namespace tessera::driver
