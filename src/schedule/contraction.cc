@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "schedule/primitives.h"
+#include "schedule/product_roles.h"
 #include "tir/compare.h"
 #include "tir/walk.h"
 
@@ -15,10 +16,7 @@ using tir::Expr;
 using tir::Stmt;
 
 constexpr double kMinMultiplications = 1 << 13;
-constexpr std::int64_t kLikelySize = 64;  // where it is open
-constexpr double kBlocksForThreads = 4;
 constexpr std::int64_t kMinTermsOfUnit = 16;
-constexpr std::int64_t kFarApart = 1024;  // bytes between rows of b beyond which it is packed
 
 bool touches(const Stmt& s, const tir::Buffer& b) {
   const std::vector<Access> all = accesses(s);
@@ -76,122 +74,6 @@ bool is_sum_of_products(const Reduction& r) {
 
 namespace {
 
-double utilisation(std::int64_t extent, std::int64_t width) {
-  const std::int64_t whole = (extent + width - 1) / width * width;
-  return static_cast<double>(extent) / static_cast<double>(whole);
-}
-
-std::int64_t likely_size(const Loop& l) { return l.size() < 0 ? kLikelySize : l.size(); }
-
-double count(const std::vector<Loop>& loops) {
-  double n = 1;
-  for (const Loop& l : loops) n *= static_cast<double>(likely_size(l));
-  return n;
-}
-
-// One way to give the roles of m and n, and what it costs in cycles.
-struct Choice {
-  bool swapped = false;  // the second operand is `a`
-  std::size_t m = 0, n = 0;
-  bool packed = false, constant = false;
-  double cycles = INFINITY;
-};
-
-// Is the place a sum of multiples of the loops' variables?
-bool is_linear(const tir::IndexForm& place, const tir::Bounds& bounds) {
-  return std::all_of(place.terms.begin(), place.terms.end(), [&](const tir::IndexTerm& term) {
-    return term.atom.as<tir::Var>() != nullptr && bounds.of(term.atom).has_max();
-  });
-}
-
-class RoleChooser {
- public:
-  RoleChooser(const std::vector<Loop>& spatial, const Reduction& r, const tir::Mul& product,
-              const tir::Bounds& bounds, const Surroundings& around, const Machine& machine)
-      : spatial_(spatial),
-        r_(r),
-        product_(product),
-        bounds_(bounds),
-        around_(around),
-        lanes_(machine.lanes(r.target->dtype)) {}
-
-  Choice best() const {
-    Choice best;
-    for (const bool swapped : {false, true}) {
-      for (std::size_t m = 0; m < spatial_.size(); ++m) {
-        for (std::size_t n = 0; n < spatial_.size(); ++n) {
-          const Choice c = rate(swapped, m, n);
-          if (c.cycles < best.cycles) best = c;
-        }
-      }
-    }
-    return best;
-  }
-
- private:
-  Choice rate(bool swapped, std::size_t m, std::size_t n) const {
-    const Expr& a = swapped ? product_.b : product_.a;
-    const Expr& b = swapped ? product_.a : product_.b;
-    const Loop &lm = spatial_[m], &ln = spatial_[n];
-    Choice c{swapped, m, n};
-    if (m == n || likely_size(lm) < 2 || ln.size() < lanes_ / 2) return c;
-    if (!moves_with(a, lm) || moves_with(b, lm) || moves_with(a, ln) || !moves_with(b, ln))
-      return c;
-    const tir::Load* load = load_of(b);
-    if (load == nullptr) return c;
-    const tir::IndexForm offset = offset_form(load->buffer, load->indices, bounds_);
-    if (offset.hides(ln.var)) return c;
-    const std::int64_t step = offset.coefficient(ln.var);
-    std::int64_t row = 0;
-    for (const Loop& k : r_.loops) row = std::max(row, std::abs(offset.coefficient(k.var)));
-    double reuse = 1, columns = 1;
-    bool is_open = false;  // how much of b there is
-    for (const Loop& l : spatial_) {
-      (moves_with(b, l) ? columns : reuse) *= static_cast<double>(likely_size(l));
-      is_open |= moves_with(b, l) && l.size() < 0;
-    }
-    const double lines = reuse / static_cast<double>(likely_size(lm));
-    const double k = count(r_.loops), lanes = static_cast<double>(lanes_);
-    const bool far = row * r_.target->dtype.size_bytes() > kFarApart && reuse >= 32;
-    c.packed = step != 1 || far;
-    c.constant = around_.is_constant(load->buffer) && is_linear(offset, bounds_);
-    // Threads share blocks of columns, and lines of rows; of open rows, which plain loops give to
-    // threads, there must be enough of them.
-    const bool has_few_blocks =
-        columns * lines < kBlocksForThreads * 2 * static_cast<double>(lanes_) && lm.size() < 0;
-    if (is_open || has_few_blocks) return c;
-    const double few_rows = std::max(1.0, 4.0 / static_cast<double>(likely_size(lm)));
-    c.cycles = k * reuse * columns / (2 * lanes) / utilisation(ln.size(), lanes_) * few_rows;
-    if (c.packed && !c.constant) c.cycles += k * columns * (step == 1 ? 0.2 : 1.0);
-    // Every block of columns reads all of a; what no cache near the core holds comes slowly.
-    double a_bytes = 0;
-    for (const Access& x : loads(a, bounds_)) {
-      const std::int64_t elements = std::max<std::int64_t>(tir::constant_size(x.buffer), 0);
-      a_bytes += static_cast<double>(elements * x.buffer->dtype.size_bytes());
-    }
-    const double blocks = std::ceil(static_cast<double>(ln.size()) / (2 * lanes));
-    if (a_bytes > Machine::kNearCacheBytes) {
-      c.cycles += (blocks - 1) * a_bytes / Machine::kFarBytesPerCycle;
-    }
-    // Rows near each other share cache lines; those that are an open number of elements apart are
-    // not near.
-    for (const Access& x : loads(a, bounds_)) {
-      const bool is_far = x.offset.hides(lm.var) || std::abs(x.offset.coefficient(lm.var)) > 16;
-      if (is_far) c.cycles *= 1.02;
-    }
-    const std::int64_t out = offset_form(r_.target, r_.indices, bounds_).coefficient(ln.var);
-    c.cycles += reuse * columns * (out == 1 ? 0.1 : 1.5);
-    return c;
-  }
-
-  const std::vector<Loop>& spatial_;
-  const Reduction& r_;
-  const tir::Mul& product_;
-  const tir::Bounds& bounds_;
-  const Surroundings& around_;
-  std::int64_t lanes_;
-};
-
 // The reduction and what follows it for each element, in common loops joined where memory is
 // contiguous.
 struct Combined {
@@ -220,7 +102,7 @@ bool is_large(const std::vector<Loop>& spatial, const std::vector<Loop>& reducti
   for (const Loop& l : spatial) {
     if (l.size() == 0) return false;
   }
-  return count(spatial) * count(reduction) >= kMinMultiplications;
+  return likely_count(spatial) * likely_count(reduction) >= kMinMultiplications;
 }
 
 // Does `a` have the terms of the sum side by side?
@@ -236,9 +118,12 @@ bool has_terms_side_by_side(const Product& p, const tir::Bounds& bounds) {
 void set_neighbours(Product& p, const tir::Bounds& bounds, const Machine& machine) {
   const tir::Load *a = load_of(p.a), *b = load_of(p.b);
   if (a == nullptr || b == nullptr || !has_terms_side_by_side(p, bounds)) return;
+  const bool is_line = p.m.size() == 1;
+  if (is_line && !p.is_constant) return;  // a copy takes longer than the product
   const std::int64_t terms = p.reduction.back().size();
   const bool are_bytes = a->dtype.is_byte() && b->dtype.is_byte();
-  if (machine.has_matrix_unit && (are_bytes || (a->dtype == kBFloat16 && b->dtype == kBFloat16))) {
+  if (!is_line && machine.has_matrix_unit &&
+      (are_bytes || (a->dtype == kBFloat16 && b->dtype == kBFloat16))) {
     const bool is_in_rows = !offset_form(a->buffer, a->indices, bounds).hides(p.m.var);
     p.by_unit = is_in_rows && terms >= kMinTermsOfUnit;
     if (p.by_unit) p.neighbours = 4 / a->dtype.size_bytes();
@@ -248,7 +133,8 @@ void set_neighbours(Product& p, const tir::Bounds& bounds, const Machine& machin
   p.neighbours = neighbours_at_once(a->dtype, terms, machine);
 }
 
-void give_roles(Product& p, const Choice& c, const std::vector<Loop>& spatial,
+// The last spatial loop is the line of a vector times a matrix, and nobody's unless it is m.
+void give_roles(Product& p, const RoleChoice& c, const std::vector<Loop>& spatial,
                 const tir::Mul& product) {
   p.a = c.swapped ? product.b : product.a;
   p.b = c.swapped ? product.a : product.b;
@@ -257,7 +143,7 @@ void give_roles(Product& p, const Choice& c, const std::vector<Loop>& spatial,
   p.packed = c.packed;
   p.is_constant = c.constant;
   for (std::size_t i = 0; i < spatial.size(); ++i) {
-    if (i == c.m || i == c.n) continue;
+    if (i == c.m || i == c.n || i == spatial.size() - 1) continue;
     (moves_with(p.b, spatial[i]) ? p.shared_batch : p.other_batch).push_back(spatial[i]);
   }
 }
@@ -337,14 +223,15 @@ std::optional<Product> recognise_product(std::span<const Stmt> nests, const Surr
   const auto combined = combine(nest, epilogue);
   if (!combined) return std::nullopt;
   const Reduction& r = combined->reduction;
-  std::vector<Loop> all = combined->loops;
+  std::vector<Loop> spatial = combined->loops, all = spatial;
+  spatial.push_back({tir::make_var("line"), Expr(1)});  // for a vector times a matrix
   all.insert(all.end(), r.loops.begin(), r.loops.end());
   const tir::Bounds bounds = bounds_of(all);
   const auto* product = r.value.as<tir::Mul>();
   if (product == nullptr) return std::nullopt;
-  const Choice c = RoleChooser(combined->loops, r, *product, bounds, around, machine).best();
+  const RoleChoice c = best_roles(spatial, r, *product, bounds, around, machine);
   if (c.cycles == INFINITY) return std::nullopt;
-  give_roles(p, c, combined->loops, *product);
+  give_roles(p, c, spatial, *product);
   p.reduction = r.loops;
   set_neighbours(p, bounds, machine);
   p.packed |= p.neighbours > 1;

@@ -43,6 +43,17 @@ INSTANTIATE_TEST_SUITE_P(
                       "nn.dense(float32[40,12], float32[600,12], units=600)",
                       "nn.matmul(float32[37,29], float32[29,600], units=600)",
                       "nn.dense(float64[13,40], float64[50,40], units=50)",
+                      // A vector, whose matrix is read in order then; and few rows.
+                      "nn.dense(float32[1,300], float32[50,300], units=50)",
+                      "nn.matmul(float32[1,300], float32[300,601], units=601)",
+                      "nn.matmul(float64[1,300], float64[300,700], units=700)",
+                      "nn.matmul(float16[1,300], float16[300,700], units=700)",
+                      "nn.matmul(bfloat16[1,300], bfloat16[300,700], units=700)",
+                      "nn.dense(int16[1,300], int16[50,300], units=50, out_dtype=\"int32\")",
+                      "nn.batch_matmul(float32[3,1,300], float32[3,300,360])",
+                      "nn.matmul(float32[5,300], float32[300,600], units=600)",
+                      // Rows that vectors would suit, of a matrix whose rows are far apart.
+                      "nn.matmul(float32[32,384], float32[384,768], units=768)",
                       // By pairs, and an odd number of terms.
                       "nn.dense(bfloat16[13,40], bfloat16[50,40], units=50)",
                       "nn.matmul(bfloat16[37,46], bfloat16[46,600], units=600)",

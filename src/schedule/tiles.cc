@@ -45,6 +45,24 @@ Blocks row_blocks(std::int64_t rows, std::int64_t limit) {
   return best;
 }
 
+// Of one row there must be several sums at once, since each takes longer than to begin the next
+// one; and more where rows of b lie apart, of which more is read in order then.
+std::int64_t vectors_of_columns(const Product& p, std::int64_t lanes) {
+  if (p.m.size() != 1) return 2;
+  constexpr std::int64_t kFewest = 4, kMost = 8;
+  if (p.packed) return kFewest;
+  return std::clamp(p.n.size() / (kEnoughColumnBlocks * lanes), kFewest, kMost);
+}
+
+// Are b's columns neighbours in memory?
+bool has_rows(const Product& p) {
+  const tir::Load* load = load_of(p.b);
+  std::vector<Loop> all = p.shared_batch;
+  all.insert(all.end(), p.reduction.begin(), p.reduction.end());
+  all.push_back(p.n);
+  return offset_form(load->buffer, load->indices, bounds_of(all)).coefficient(p.n.var) == 1;
+}
+
 class TileBuilder {
  public:
   TileBuilder(const Product& p, const Machine& machine) : p_(p) {
@@ -55,10 +73,12 @@ class TileBuilder {
       const std::int64_t steps = (k.size() + p.neighbours - 1) / p.neighbours;
       steps_.back() = {tir::make_var(name(k) + "o"), Expr(steps), k.kind};
     }
-    const std::int64_t vectors = std::min<std::int64_t>(2, (p.n.size() + lanes - 1) / lanes);
+    const std::int64_t vectors =
+        std::min(vectors_of_columns(p, lanes), (p.n.size() + lanes - 1) / lanes);
     columns_ = {p.n.size(), std::min(p.n.size(), vectors * lanes)};
     const std::int64_t spare = 1 + vectors;  // registers for b's vectors and a's element
-    const std::int64_t most_rows = (machine.vector_registers - spare) / vectors;
+    const std::int64_t most_rows =
+        std::max<std::int64_t>(1, (machine.vector_registers - spare) / vectors);
     if (p.by_unit) {
       rows_ = {p.m.size(), p.m.size() < 0 ? kRowsOfUnit : std::min(p.m.size(), kRowsOfUnit)};
     } else {
@@ -168,7 +188,10 @@ class TileBuilder {
                const tir::Bounds& bounds, const Machine& machine) const {
     const Loop lane{tir::make_var(name(p_.n) + "i"), Expr(lanes)};
     Nest nest{outer, {}};
-    nest.loops.insert(nest.loops.end(), steps_.begin(), steps_.end());
+    // Rows of b are read from their beginning to their end, where they lie in memory.
+    const bool in_rows = !outer.empty() && outer.back().var.same_as(block) && has_rows(p_);
+    nest.loops.insert(in_rows ? nest.loops.end() - 1 : nest.loops.end(), steps_.begin(),
+                      steps_.end());
     nest.loops.push_back(lane);
     const Loop neighbour{tir::make_var("pair"), Expr(p_.neighbours)};
     if (p_.neighbours > 1) nest.loops.push_back(neighbour);
