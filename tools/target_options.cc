@@ -48,9 +48,11 @@ void add_default_backends(std::vector<Target>& targets) {
     return t.is_external() || t.device() != DeviceType::kCpu;
   });
   if (!is_cpu_alone) return;
+  const Target cpu = targets.front();
   for (const byoc::Backend* b : backends::all_backends()) {
-    if (!b->is_default()) continue;
-    const Target target = follow_machine(Target(b->name()), targets);
+    const std::optional<Target> usual = b->default_target(cpu);
+    if (!usual) continue;
+    const Target target = follow_machine(*usual, targets);
     if (!driver::lack_of(*b, target)) targets.push_back(target);
   }
 }

@@ -74,8 +74,11 @@ class Backend {
   // Options of its target that do less than they seem to: what a user had better know about a
   // compilation that goes on.
   virtual std::vector<Diagnostic> warnings(const Target&) const { return {}; }
-  // Used when the user names no targets; templates and teaching back ends are not.
-  virtual bool is_default() const { return true; }
+  // As it is used for a CPU when the user names no back end; nothing: it is not. Those of devices,
+  // templates and teaching back ends are not.
+  virtual std::optional<Target> default_target(const Target& /*cpu*/) const {
+    return Target(name());
+  }
   // Where this machine has the vendor library of that file name, for --bundle and for runs in
   // process; "": nowhere.
   virtual std::string library_path(std::string_view) const { return ""; }

@@ -14,7 +14,9 @@ class MissingBackend : public Backend {
       : name_(name), reason_(reason), is_default_(is_default) {}
 
   std::string_view name() const override { return name_; }
-  bool is_default() const override { return is_default_; }
+  std::optional<Target> default_target(const Target&) const override {
+    return is_default_ ? std::optional(Target(name())) : std::nullopt;
+  }
   std::optional<Refusal> available(const Target&) const override { return refusal(); }
   std::vector<CompositePattern> patterns(const Target&) const override { return {}; }
   std::optional<Refusal> validate(const relay::Function&, const Target&) const override {

@@ -15,7 +15,7 @@ using testing::value_of;
 class LinkParamsTest : public ModelTest {};
 
 // Two products with one matrix, and one with another.
-constexpr const char* kModel = R"(
+constexpr const char* kLinkedModel = R"(
 def @main(%x: Tensor[(3, 4), float32]) {
   %0 = nn.dense(%x, meta[relay.Constant][0], units=4);
   %1 = nn.relu(%0);
@@ -35,7 +35,7 @@ std::string metadata() {
 }
 
 TEST_F(LinkParamsTest, BothExecutorsComputeTheSameWithAndWithout) {
-  CompileOptions o = options(kModel + metadata() + "\n");
+  CompileOptions o = options(kLinkedModel + metadata() + "\n");
   const Tensor x = exec::random_input({"x", kFloat32, {3, 4}}, 1);
   std::vector<Tensor> results;
   std::vector<std::uint64_t> bytes;

@@ -13,6 +13,7 @@
 #include "relay/operator.h"
 #include "types/dim_expr.h"
 #include "types/likely_size.h"
+#include "types/target_list.h"
 
 namespace tessera::driver {
 namespace {
@@ -66,15 +67,26 @@ bool is_native(const Function& f) {
   return f.attrs.find("Compiler") == nullptr && f.attrs.find("Extern") == nullptr;
 }
 
+// By a matrix that is known, of known sizes: on a CPU generated code keeps pace with libraries
+// (bench/results/2026-11-27-native-products-cpu.md).
+bool keeps_pace(const Function& f, NodeId call) {
+  const auto operands = f.operands(call);
+  return !f.op(call)->name.starts_with("nn.conv") && f.type(call).dtype() == kFloat32 &&
+         f.as<relay::Constant>(operands[1]) != nullptr &&
+         constant_shape(f.type(operands[0]).shape());
+}
+
 // The most multiplications first.
 std::vector<Product> native_products(const Module& placed) {
   const Sizes likely = likely_sizes(placed.symbols);
+  const bool on_cpu = is_on_host(compute_space(placed.targets));
   std::vector<Product> products;
   for (const auto& [name, f] : placed.functions) {
     if (!is_native(f)) continue;
     for (std::size_t i = 0; i < f.num_nodes(); ++i) {
       const NodeId id(i);
       if (f.op(id) == nullptr || !is_product(f.op(id)->name) || !has_tensors(f, id)) continue;
+      if (on_cpu && keeps_pace(f, id)) continue;
       const double count = multiplications(f, id, likely);
       if (count < kManyMultiplications) continue;
       const auto operands = f.operands(id);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products and convolutions that no back end took, where that costs time: generated code runs them,
-// which may take ten or a hundred times as long as a library.
+// which may take ten or a hundred times as long as a library. On a CPU, products of float32 with
+// constant matrices do not.
 #pragma once
 
 #include <optional>

@@ -60,6 +60,12 @@ std::vector<std::string> processors_of(const Target& cpu) {
   return split<std::string>(cpu.get_string("mcpu"), ',');
 }
 
+bool has_avx2_at_most(const Target& cpu) {
+  return std::ranges::all_of(processors_of(cpu), [](const std::string& name) {
+    return has_feature(name, "avx2") && !has_feature(name, "avx512f");
+  });
+}
+
 OptionRule names_of_processors() {
   return {"names of processors with commas between, each once", {}, are_different_names};
 }

@@ -27,6 +27,8 @@ inline constexpr std::string_view kThisMachine = "native";
 
 // What -mcpu of the machine names, in that order.
 std::vector<std::string> processors_of(const Target& cpu);
+// Have all of them AVX2, and none AVX-512?
+bool has_avx2_at_most(const Target& cpu);
 // Its rule.
 OptionRule names_of_processors();
 

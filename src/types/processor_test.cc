@@ -35,6 +35,15 @@ TEST(Processors, HaveWhatTheirBasesHave) {
   EXPECT_FALSE(has_feature("pentium9000", "sse2"));
 }
 
+TEST(Processors, HaveAvx2AtMostWhereAllDo) {
+  const auto at_most = [](const char* text) { return has_avx2_at_most(*parse_target(text)); };
+  EXPECT_TRUE(at_most("cpu -mcpu=x86-64-v3"));
+  EXPECT_TRUE(at_most("cpu -mcpu=x86-64-v3,znver3"));
+  EXPECT_FALSE(at_most("cpu -mcpu=x86-64-v3,x86-64-v4"));
+  EXPECT_FALSE(at_most("cpu -mcpu=x86-64"));
+  EXPECT_FALSE(at_most("cpu -mcpu=sapphirerapids"));
+}
+
 TEST(Processors, AreNamedInAList) {
   const auto target = parse_target("cpu -mcpu=x86-64-v3,znver4");
   ASSERT_TRUE(target);

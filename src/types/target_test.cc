@@ -133,7 +133,7 @@ TEST(Target, Json) {
 TEST(TargetErrors, Text) {
   expect_contains(bad("gpu9 -x=1"), "target `gpu9 -x=1`: target kind `gpu9` is not defined");
   expect_contains(bad("gpu9"), "help: use one of `cpu`, `cuda`, `onednn`");
-  expect_contains(bad("onednn -k=1"), "cannot recognize option `k`; candidates are `keys`,");
+  expect_contains(bad("blas -k=1"), "cannot recognize option `k`; candidates are `keys`,");
   expect_contains(bad("cutlass -smm=1"),
                   "candidates are `arch`, `sm`, `ptx`, `multiprocessors`, `use_3xtf32`,");
   expect_contains(bad("cpu -=5"), "empty option key or value in `-=5`");

@@ -6,6 +6,7 @@
 #include "backends/blas/product.h"
 #include "byoc/function_at_a_time.h"
 #include "byoc/library_search.h"
+#include "types/processor.h"
 
 namespace tessera::backends {
 namespace blas {
@@ -138,6 +139,11 @@ std::string version_of(const std::string& path) {
 class Blas final : public byoc::Backend {
  public:
   std::string_view name() const override { return kName; }
+
+  // Generated code is faster there (bench/results/2026-11-27-native-products-cpu.md).
+  std::optional<Target> default_target(const Target& cpu) const override {
+    return has_avx2_at_most(cpu) ? std::nullopt : std::optional(Target(name()));
+  }
 
   std::optional<Refusal> available(const Target&) const override {
     if (kLibraryAtBuild[0] == '\0') {

@@ -172,7 +172,7 @@ Source prologue(const Target& target) {
 class Ccompiler final : public byoc::Backend {
  public:
   std::string_view name() const override { return kName; }
-  bool is_default() const override { return false; }
+  std::optional<Target> default_target(const Target&) const override { return std::nullopt; }
 
   std::vector<CompositePattern> patterns(const Target&) const override { return make_patterns(); }
   std::optional<Refusal> refuses_composite(const Function& composite,

@@ -46,7 +46,8 @@ byoc::ExternInfo info_of(const Spec& spec) {
 class Cublas final : public byoc::Backend {
  public:
   std::string_view name() const override { return kName; }
-  bool is_default() const override { return false; }  // needs a GPU, and a library of 500 MB
+  // Needs a GPU, and a library of 500 MB.
+  std::optional<Target> default_target(const Target&) const override { return std::nullopt; }
 
   std::optional<Refusal> available(const Target&) const override {
     const FoundLibrary& library = found_library();

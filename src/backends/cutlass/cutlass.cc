@@ -131,7 +131,8 @@ Result<std::vector<std::string>> compile_kernels(const Module& module, std::vect
 class Cutlass final : public byoc::Backend {
  public:
   std::string_view name() const override { return kName; }
-  bool is_default() const override { return false; }  // needs a GPU: where the targets have one
+  // Needs a GPU: where the targets have one.
+  std::optional<Target> default_target(const Target&) const override { return std::nullopt; }
 
   std::optional<Refusal> available(const Target& target) const override {
     for (const std::string& header : needed_headers(target)) {

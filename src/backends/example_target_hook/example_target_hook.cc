@@ -126,7 +126,7 @@ tir::PrimFunc loops_of(const Function& region, const Target& target) {
 class ExampleTargetHook final : public byoc::Backend {
  public:
   std::string_view name() const override { return kName; }
-  bool is_default() const override { return false; }
+  std::optional<Target> default_target(const Target&) const override { return std::nullopt; }
 
   std::vector<CompositePattern> patterns(const Target&) const override { return make_patterns(); }
   std::optional<Refusal> validate(const Function& region, const Target&) const override {

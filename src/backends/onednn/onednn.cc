@@ -6,6 +6,7 @@
 #include "backends/onednn/machine.h"
 #include "byoc/compiler_functions.h"
 #include "runtime/vendor_threads.h"
+#include "types/processor.h"
 
 namespace tessera::backends {
 namespace onednn {
@@ -24,6 +25,17 @@ const Target* find_cpu(const Module& module) {
   return nullptr;
 }
 
+// bench/results/2026-11-27-native-products-cpu.md
+std::optional<Refusal> product_refusal(const Subject& subject, const Kernel& kernel) {
+  if (kernel.kind != "matmul") return std::nullopt;
+  const auto weights = std::ranges::find(kernel.operands, "weights", &KernelOperand::role);
+  const bool is_ours = weights == kernel.operands.end() || !subject.is_constant(weights->value) ||
+                       subject.dtype(weights->value) != kFloat32 ||
+                       !constant_shape(kernel.result_dims);
+  if (is_ours) return std::nullopt;
+  return Refusal{"generated code is faster here (-weight_products=false)"};
+}
+
 std::optional<Refusal> check(const Composite& composite, const Match& match, const Target& target) {
   if (compiler_library() == nullptr) return Refusal{compiler_library_error()};
   const Subject subject(match);
@@ -33,6 +45,9 @@ std::optional<Refusal> check(const Composite& composite, const Match& match, con
   }
   const auto kernel = composite.describe(subject, composite.activation);
   if (!kernel) return kernel.error();
+  if (!target.get_bool("weight_products")) {
+    if (auto why = product_refusal(subject, *kernel)) return why;
+  }
   runtime::VendorThreads threads(machine.threads);
   return threads.run([&] { return library_refusal(subject, *kernel); });
 }
@@ -79,6 +94,11 @@ class Onednn final : public byoc::Backend {
 
   std::string library_path(std::string_view file) const override {
     return compiler_library_path(std::string(file));
+  }
+
+  std::optional<Target> default_target(const Target& cpu) const override {
+    const Target all(name());
+    return has_avx2_at_most(cpu) ? all.with("weight_products", false) : all;
   }
 
   std::vector<CompositePattern> patterns(const Target&) const override {

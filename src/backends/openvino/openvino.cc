@@ -75,7 +75,7 @@ class Openvino final : public byoc::Backend {
     return Refusal{"OpenVINO compiles for the CPU that it runs on: leave -mcpu out"};
   }
 
-  bool is_default() const override { return false; }
+  std::optional<Target> default_target(const Target&) const override { return std::nullopt; }
 
   std::string library_path(std::string_view file) const override {
     return compiler_library_path(std::string(file));

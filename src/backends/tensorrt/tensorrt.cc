@@ -95,7 +95,7 @@ Result<Expected<std::string, Refusal>> engine_of(const std::string& symbol, cons
 class Tensorrt final : public byoc::Backend {
  public:
   std::string_view name() const override { return kName; }
-  bool is_default() const override { return false; }
+  std::optional<Target> default_target(const Target&) const override { return std::nullopt; }
 
   std::optional<Refusal> available(const Target& target) const override {
     if (!installation()) return installation().error();

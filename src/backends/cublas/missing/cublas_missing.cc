@@ -12,7 +12,7 @@ constexpr const char* kReason =
 class Missing final : public byoc::Backend {
  public:
   std::string_view name() const override { return "cublas"; }
-  bool is_default() const override { return false; }
+  std::optional<Target> default_target(const Target&) const override { return std::nullopt; }
   bool measures() const override { return true; }
   std::optional<byoc::Refusal> available(const Target&) const override {
     return byoc::Refusal{kReason};

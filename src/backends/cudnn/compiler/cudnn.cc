@@ -107,7 +107,8 @@ Result<Expected<RegionCode, Refusal>> code_of(const relay::Function& region,
 class Cudnn final : public byoc::Backend {
  public:
   std::string_view name() const override { return kName; }
-  bool is_default() const override { return false; }  // needs a GPU: where the targets have one
+  // Needs a GPU: where the targets have one.
+  std::optional<Target> default_target(const Target&) const override { return std::nullopt; }
 
   std::optional<Refusal> available(const Target&) const override { return library_missing(); }
 

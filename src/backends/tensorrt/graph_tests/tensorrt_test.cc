@@ -281,7 +281,7 @@ TEST(Tensorrt, TellsItsLibrary) {
   EXPECT_NE(tensorrt_backend().library(target)->note.find("not measured"), std::string::npos);
   EXPECT_EQ(tensorrt_backend().library(target)->path,
             std::filesystem::weakly_canonical(TESSERA_FAKE_TENSORRT_ROOT "/lib/libnvinfer.so.10"));
-  EXPECT_FALSE(tensorrt_backend().is_default());
+  EXPECT_FALSE(tensorrt_backend().default_target(Target()));
   using Ints = std::vector<std::int64_t>;
   EXPECT_FALSE(tensorrt_backend().available(target.with("tensorrt_version", Ints{10, 3})));
   EXPECT_TRUE(tensorrt_backend().available(target.with("tensorrt_version", Ints{8, 6, 1})));
