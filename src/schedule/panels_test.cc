@@ -51,9 +51,9 @@ INSTANTIATE_TEST_SUITE_P(
                       "nn.matmul(bfloat16[1,300], bfloat16[300,700], units=700)",
                       "nn.dense(int16[1,300], int16[50,300], units=50, out_dtype=\"int32\")",
                       "nn.batch_matmul(float32[3,1,300], float32[3,300,360])",
-                      "nn.matmul(float32[5,300], float32[300,600], units=600)",
+                      "nn.matmul(float32[5,260], float32[260,264], units=264)",
                       // Rows that vectors would suit, of a matrix whose rows are far apart.
-                      "nn.matmul(float32[32,384], float32[384,768], units=768)",
+                      "nn.matmul(float32[16,384], float32[384,696], units=696)",
                       // By pairs, and an odd number of terms.
                       "nn.dense(bfloat16[13,40], bfloat16[50,40], units=50)",
                       "nn.matmul(bfloat16[37,46], bfloat16[46,600], units=600)",
