@@ -10,6 +10,7 @@
 #include "driver/compile.h"
 #include "driver/testing/model_test.h"
 #include "relay/text/metadata.h"
+#include "support/testing/requirement.h"
 #include "types/target_list.h"
 
 namespace tessera::driver {
@@ -59,7 +60,8 @@ class WeightProducts : public testing::ModelTest {
 };
 
 TEST_F(WeightProducts, OfKnownSizesAreLeftWhereTheTargetSaysSo) {
-  if (backends::find_backend("onednn")->available(Target("onednn"))) GTEST_SKIP();
+  const auto lack = backends::find_backend("onednn")->available(Target("onednn"));
+  if (!tessera::testing::is_there("onednn", !lack)) GTEST_SKIP() << lack->reason;
   using Set = std::set<std::string>;
   EXPECT_EQ(used("8", true, true), Set{"onednn"});
   EXPECT_EQ(used("8", true, false), Set{"native"});
