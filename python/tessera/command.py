@@ -39,11 +39,17 @@ def library_folders() -> list[str]:
     return _folder_of_onednn() + [str(f) for f in others if f.is_dir()]
 
 
+def _cutlass_headers() -> dict[str, str]:
+    found = Path(__file__).resolve().parents[1] / "cutlass_library" / "source" / "include"
+    return {"TESSERA_CUTLASS_INCLUDE": str(found)} if found.is_dir() else {}
+
+
 def environment() -> dict[str, str]:
-    """That of this process; what the user names in TESSERA_LIBRARY_PATH comes first."""
+    """That of this process, with what packages beside this one have; what the user names comes
+    first."""
     named = os.environ.get("TESSERA_LIBRARY_PATH", "")
     folders = ([named] if named else []) + library_folders()
-    return os.environ | {"TESSERA_LIBRARY_PATH": ":".join(folders)}
+    return _cutlass_headers() | os.environ | {"TESSERA_LIBRARY_PATH": ":".join(folders)}
 
 
 def onnxruntime_library() -> str:
@@ -65,7 +71,7 @@ def onnxruntime_library() -> str:
 def explanation(code: str) -> str:
     import subprocess
     said = subprocess.run([path(), "explain", code], stdout=subprocess.PIPE, text=True)
-    return said.stdout.partition("\n")[2].strip() or said.stdout.strip()
+    return said.stdout.strip().removeprefix(f"{code}: ")
 
 
 def _diagnostic(event: dict) -> Diagnostic:

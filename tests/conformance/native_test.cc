@@ -248,11 +248,7 @@ class BackendsOnCuda : public ::testing::TestWithParam<const byoc::Backend*> {};
 
 TEST_P(BackendsOnCuda, AgreeWithTheReferenceOnCuda) {
   if (const std::string reason = without_device(); !reason.empty()) GTEST_SKIP() << reason;
-  Target target(GetParam()->name());
-  if (const char* headers = std::getenv("TESSERA_CUTLASS_INCLUDE");
-      headers != nullptr && target.name() == "cutlass") {
-    target = target.with("include", std::string(headers));
-  }
+  const Target target(GetParam()->name());
   if (const auto missing = GetParam()->available(target)) GTEST_SKIP() << missing->reason;
   compare_taken_samples(*GetParam(), target);
 }

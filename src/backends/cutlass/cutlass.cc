@@ -141,8 +141,8 @@ class Cutlass final : public byoc::Backend {
       return Refusal{fmt::format(
           "CUTLASS's headers were not found ({}): install the PyPI package nvidia-cutlass 4.2 "
           "(scripts/install-deps.sh does if there is nvcc), or name the folder `include` of "
-          "CUTLASS's sources with -include; their `tools/util` and `examples/88_hopper_fmha` are "
-          "needed, too",
+          "CUTLASS's sources with -include or in TESSERA_CUTLASS_INCLUDE; their `tools/util` and "
+          "`examples/88_hopper_fmha` are needed, too",
           include_folder(target).empty() ? "none at build" : header)};
     }
     return std::nullopt;

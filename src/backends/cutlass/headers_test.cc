@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of CUTLASS that lie beside its headers are missed before anything is compiled.
+#include <cstdlib>
 #include <filesystem>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -28,6 +30,18 @@ TEST(CutlassHeaders, EachPartThatIsMissingIsNamed) {
   EXPECT_FALSE(cutlass_backend().available(target));
   fs::remove_all(folder->file("examples/88_hopper_fmha"));
   EXPECT_TRUE(cutlass_backend().available(target)) << "kernels of attention are there";
+}
+
+TEST(CutlassHeaders, AreThoseOfTheTargetThenOfTheEnvironment) {
+  const char* before = std::getenv("TESSERA_CUTLASS_INCLUDE");
+  const std::string kept = before != nullptr ? before : "";
+  ::setenv("TESSERA_CUTLASS_INCLUDE", "/named", 1);
+  const Target usual("cutlass");
+  EXPECT_EQ(include_folder(usual), "/named");
+  EXPECT_EQ(include_folder(usual.with("include", std::string("/given"))), "/given");
+  ::unsetenv("TESSERA_CUTLASS_INCLUDE");
+  EXPECT_NE(include_folder(usual), "/named");
+  if (before != nullptr) ::setenv("TESSERA_CUTLASS_INCLUDE", kept.c_str(), 1);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cutlass/jobs.h"
 
+#include <cstdlib>
+
 #include "backends/cutlass/measuring/measure_source.h"
 #include "backends/cutlass/source.h"
 #include "types/gpu_arch.h"
@@ -65,7 +67,9 @@ void round_each_step(CompileJob& job, const Gemm& gemm) {
 
 std::string include_folder(const Target& target) {
   const std::string& given = target.get_string("include");
-  return given.empty() ? TESSERA_CUTLASS_INCLUDE : given;
+  if (!given.empty()) return given;
+  const char* named = std::getenv("TESSERA_CUTLASS_INCLUDE");
+  return named != nullptr ? named : TESSERA_CUTLASS_INCLUDE;
 }
 
 std::vector<std::string> needed_headers(const Target& target) {

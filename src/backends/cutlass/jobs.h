@@ -12,7 +12,8 @@
 
 namespace tessera::backends::cutlass {
 
-// CUTLASS's own headers: the folder of the target, or where the build found them; "": nowhere.
+// CUTLASS's own headers: the folder of the target, the one that TESSERA_CUTLASS_INCLUDE names, or
+// where the build found them; "": nowhere.
 std::string include_folder(const Target& target);
 // One header of each part of CUTLASS that kernels include, of which only the first lies in that
 // folder.
