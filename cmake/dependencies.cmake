@@ -2,10 +2,7 @@
 # Everything that is not ours. scripts/install-deps.sh puts it in place, scripts/check-deps.sh
 # reports.
 
-# PyPI packages live in a project-local environment: oneDNN, the ONNX schema, and what tests and
-# benchmarks run.
-set(TESSERA_PYTHON_ENV ${PROJECT_SOURCE_DIR}/.deps/python
-  CACHE PATH "project-local Python environment")
+include(python_environment)
 set(TESSERA_PYTHON ${TESSERA_PYTHON_ENV}/bin/python3
   CACHE FILEPATH "Python with numpy, onnx, onnxruntime")
 

@@ -16,7 +16,8 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save_model
 
 BUILD, CMAKE = sys.argv.pop(1), sys.argv.pop(1)
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "program"
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "program"
 HEAD = """cmake_minimum_required(VERSION 3.21)
 project(p LANGUAGES C)
 find_package(tessera 0.1)
@@ -165,6 +166,30 @@ class Package(unittest.TestCase):
         source.mkdir()
         (source / "CMakeLists.txt").write_text(HEAD.replace("tessera 0.1", "tessera 9.9 REQUIRED"))
         self.assertIn("version", self.configure(source, "Ninja", check=False))
+
+
+class Environment(unittest.TestCase):
+    def test_what_was_found_in_another_environment_is_looked_for_again(self):
+        """A second `pip install .` in one clone: that of the first is gone."""
+        with tempfile.TemporaryDirectory() as name:
+            folder, own = Path(name), f"{name}/own/include"
+            (folder / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.25)
+project(p LANGUAGES NONE)
+include({ROOT}/cmake/python_environment.cmake)
+find_path(OF_PACKAGE package.h PATHS ${{TESSERA_PYTHON_ENV}}/include NO_DEFAULT_PATH)
+find_path(OF_SYSTEM system.h PATHS {own} NO_DEFAULT_PATH)
+message("found ${{OF_PACKAGE}} ${{OF_SYSTEM}}")
+""")
+            for path in ("own/include/system.h", "a/include/package.h"):
+                (folder / path).parent.mkdir(parents=True)
+                (folder / path).touch()
+            for environment, before in (("a", None), ("b", "a"), ("b", None)):
+                if before:
+                    (folder / before).rename(folder / environment)
+                said = run(CMAKE, "-S", folder, "-B", folder / "build",
+                           f"-DTESSERA_PYTHON_ENV={folder / environment}").stdout
+                self.assertIn(f"found {folder / environment}/include {own}", said)
+                shutil.rmtree(folder / "own", ignore_errors=True)  # is not looked for again
 
 
 if __name__ == "__main__":
