@@ -17,7 +17,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from importlib.util import find_spec
 from pathlib import Path
+from unittest import mock
 
 import onnx.parser
 
@@ -48,13 +50,27 @@ def has_gpu() -> bool:
         shutil.which("nvcc") is not None or nvcc.exists())
 
 
+def has_provider() -> bool:
+    return (find_spec("onnxruntime") is not None
+            and (BUILD / "lib" / "libtessera_onnxruntime.so").exists())
+
+
+# By the word of a block: what TESSERA_TESTS_REQUIRE calls it, and is it there?
+NEEDS = {"gpu": ("gpu", has_gpu), "torch": ("torch", lambda: torch is not None),
+         "onnxruntime": ("onnxruntime-headers", has_provider)}
+
+
 def needed(snippet: Snippet) -> str:
     """What of it is missing here; "": it can run."""
     if "shown" in snippet.words:
         return "it is only shown"
-    if "gpu" in snippet.words and not has_gpu():
-        return "there is no GPU"
-    return "there is no torch" if "torch" in snippet.words and torch is None else ""
+    required = os.environ.get("TESSERA_TESTS_REQUIRE", "").split(",")
+    for word, (name, is_there) in NEEDS.items():
+        if word in snippet.words and not is_there():
+            if name in required:
+                raise AssertionError(f"there is no {word}, and TESSERA_TESTS_REQUIRE names {name}")
+            return f"there is no {word}"
+    return ""
 
 
 class Page:
@@ -179,6 +195,18 @@ class Docs(unittest.TestCase):
                         self.assertRegex(known[command], rf"(?m)^  (-\w,)?{option}\b",
                                          f"{path.name}:{snippet.line}: tessera {command}")
         self.assertGreater(checked, 10)
+
+    def test_a_block_that_needs_what_is_not_there(self):
+        block = Snippet("python", {"moon"}, "", 1)
+        for is_there, required, why in ((True, "moon", ""), (False, "sun", "there is no moon"),
+                                        (False, "sun,moon", None)):
+            with mock.patch.dict(NEEDS, {"moon": ("moon", lambda is_there=is_there: is_there)}), \
+                    mock.patch.dict(os.environ, {"TESSERA_TESTS_REQUIRE": required}):
+                if why is None:
+                    with self.assertRaises(AssertionError):
+                        needed(block)
+                else:
+                    self.assertEqual(needed(block), why)
 
     def test_what_fails_is_found(self):
         page = self.page()

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a page shows to be typed in: its fences of sh, python, cmake, c and cpp.
 
-Words after the language say how: `shown` is not run, `gpu` and `torch` need what they name, `body`
-is what stands in a function. A comment `<!-- sh: ... -->` (or python, c, cpp) is not shown, and
-prepares the block after it: it is put in front of one of the same language, and run before another.
+Words after the language say how: `shown` is not run, `gpu`, `torch` and `onnxruntime` (with the
+execution provider for it) need what they name, `body` is what stands in a function. A comment
+`<!-- sh: ... -->` (or python, c, cpp) is not shown, and prepares the block after it: it is put in
+front of one of the same language, and run before another.
 """
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 LANGUAGES = ("sh", "python", "cmake", "c", "cpp")
-WORDS = {"shown", "gpu", "torch", "body"}
+WORDS = {"shown", "gpu", "torch", "onnxruntime", "body"}
 _PIECE = re.compile(rf"^<!-- ({'|'.join(LANGUAGES)}): (.*?) -->$|^```([^\n]*)\n(.*?)^```$",
                     re.DOTALL | re.MULTILINE)
 # What would be typed into a shell, outside of a block that says so.
