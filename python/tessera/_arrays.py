@@ -2,6 +2,7 @@
 """What the binding asks for where an array is not simply there."""
 from __future__ import annotations
 
+import operator
 import sys
 import warnings
 
@@ -50,6 +51,18 @@ def wait_for(array) -> None:
     else:
         raise InputError(f"what fills an array of {library} on a GPU cannot be waited for", 1,
                          "give stream=, the stream that fills it")
+
+
+def number_of_stream(stream) -> int:
+    """Of a CUDA stream: of torch, of CuPy, or a number already."""
+    try:
+        number = operator.index(getattr(stream, "cuda_stream", getattr(stream, "ptr", stream)))
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise InputError(f"stream={stream!r} is no CUDA stream", 1,
+                         "give one of torch or CuPy, or its number")
+    return number
 
 
 def refuse_type(array, name: str) -> None:

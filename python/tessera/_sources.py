@@ -22,9 +22,20 @@ def _is_torch(model) -> bool:
                for c in type(model).__mro__)
 
 
+def _serialized(model) -> bytes | None:
+    """None: it is more than one message of Protobuf may have, which Protobuf refuses to count."""
+    from google.protobuf.message import EncodeError
+    try:
+        data = model.SerializeToString()
+    except EncodeError:
+        return None
+    return data if len(data) <= MOST_PROTO_BYTES else None
+
+
 def _write_proto(model, path: Path) -> None:
-    if model.ByteSize() <= MOST_PROTO_BYTES:
-        path.write_bytes(model.SerializeToString())
+    data = _serialized(model)
+    if data is not None:
+        path.write_bytes(data)
         return
     import onnx
     copy = onnx.ModelProto()  # saving takes the weights out of what it is given

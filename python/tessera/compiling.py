@@ -58,6 +58,8 @@ def compile(model: Any, output: str | os.PathLike | None = None, *,
     import tempfile  # here: `import tessera` is to be quick
     if instances < 1:
         raise UsageError(f"instances={instances} is less than 1")
+    if isinstance(options, str):
+        raise UsageError(f"options={options!r} is one text", f"give a list: {options.split()}")
     folder = Path(tempfile.mkdtemp(prefix="tessera-python-"))
     try:
         source, ranges = _sources.write_source(model, folder, example_inputs, dynamic_shapes)
@@ -92,7 +94,7 @@ def dim_text(name: str, size: Size) -> str:
         if len(size) == 0 or size.step < 1:
             raise UsageError(f"dims: {name}={size!r} has no size in it")
         return f"{name}={size[0]}..{size[-1]}" + (f" step {size.step}" if size.step > 1 else "")
-    if isinstance(size, tuple):
+    if isinstance(size, (tuple, list)):
         if len(size) not in (2, 3):
             raise UsageError(f"dims: {name}={size!r}",
                              "give (least, most) or (least, most, likely)")

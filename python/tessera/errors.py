@@ -75,12 +75,12 @@ class RunError(Error):
     """A call of a model's library failed. `status` is that of include/tessera/model.h."""
     code = "E0602"
 
-    def __init__(self, finding: str, status: int = 0, remedy: str = ""):
-        super().__init__(finding, remedy)
+    def __init__(self, finding: str, status: int = 0, remedy: str = "", code: str = ""):
+        super().__init__(finding, remedy, code)
         self.status = status
 
     def __reduce__(self):
-        return type(self), (self.finding, self.status, self.remedy)
+        return type(self), (self.finding, self.status, self.remedy, self.code)
 
 
 class InputError(RunError, ValueError):

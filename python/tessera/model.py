@@ -7,14 +7,15 @@ import json
 import os
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _arrays, _runtime, command
-from .errors import InputError, MachineError
+from .errors import InputError, MachineError, RunError
+from .report import Report
 
 atexit.register(_runtime.stop_running)
 
@@ -52,10 +53,11 @@ class Model:
     `report` how, where `tessera.compile` made it.
 
     Raises MachineError where it was compiled for another CPU or GPU or lacks a vendor's library,
-    RunError where it is no such library. It is pickled by its path.
+    RunError where there is no such library. It is pickled by its path.
     """
 
     path: Path
+    report: Report | Any  # None where it is of a file
     inputs: list[Port]
     outputs: list[Port]
     weights: list[Port]
@@ -94,6 +96,8 @@ class Model:
     def _load(self) -> None:
         start = time.perf_counter()
         path = str(self.path.resolve())
+        if not os.path.exists(path):
+            raise RunError(f"`{self.path}` does not exist", remedy="check the path", code="E0101")
         try:
             self._core = _runtime.Model(path, **self._options)
         except MachineError as error:
@@ -114,27 +118,28 @@ class Model:
 
     # ---- Running ----
 
-    def __call__(self, *arrays, out=None, copy: bool = True, stream: int | None = None):
+    def __call__(self, *arrays, out=None, copy: bool = True, stream: Any | None = None):
         """Runs the model on arrays in the order of `inputs`. Returns the result, or a tuple of
         them in the order of `outputs`: arrays of torch where the first input is one, else of numpy.
 
         out     an array, or a sequence of one for each output, to be written in place and returned;
                 contiguous, of the output's type, and with room for the result
         copy    False: an array that would have to be copied, since it is not contiguous, is refused
-        stream  a CUDA stream as a number. All arrays are on the GPU, `out` is given, and nothing is
-                waited for
+        stream  a CUDA stream: a number, or one of torch or CuPy. All arrays are on the GPU, `out`
+                is given, and nothing is waited for
 
         Raises InputError for a wrong number, type, shape, device or layout, IndexOutsideError for
         an index outside of what it indexes, MemoryShortage where sizes are too large.
         """
         outs = out if out is None or isinstance(out, (list, tuple)) else (out,)
-        results = self._core.run(arrays, outs, copy, stream)
+        number = None if stream is None else _arrays.number_of_stream(stream)
+        results = self._core.run(arrays, outs, copy, number)
         if outs is None and arrays and not isinstance(arrays[0], np.ndarray):
             results = [_arrays.like(arrays[0], result) for result in results]
         return results[0] if len(results) == 1 else tuple(results)
 
     def run(self, feeds: Mapping[str, Any], *, out: Mapping[str, Any] | None = None,
-            copy: bool = True, stream: int | None = None) -> dict[str, Any]:
+            copy: bool = True, stream: Any | None = None) -> dict[str, Any]:
         """The same by names: `feeds` has an array for each input, `out` one for each output."""
         arrays = self._ordered("input", self.inputs, feeds)
         outs = None if out is None else self._ordered("output", self.outputs, out)
@@ -143,7 +148,7 @@ class Model:
             results = (results,)
         return {port.name: result for port, result in zip(self.outputs, results)}
 
-    def bind(self, feeds: Mapping[str, Any]) -> Callable[[], None]:
+    def bind(self, feeds: Mapping[str, Any]) -> BoundCall:
         """A function without arguments that runs the model on these arrays, for timing: nothing
         but the call of the library happens in it. They are read where they are, each time, and
         must be contiguous. Its attribute `fetch` copies the results."""
@@ -151,12 +156,13 @@ class Model:
         return BoundCall(call, self.outputs)
 
     def bind_on_stream(self, feeds: Mapping[str, Any], results: Mapping[str, Any],
-                       stream: int) -> Callable[[], None]:
+                       stream: Any) -> BoundCall:
         """A function without arguments that starts the model on a CUDA stream, without waiting for
         it. Inputs and outputs are contiguous arrays on the GPU, of PyTorch or CuPy."""
-        return BoundCall(_runtime.Call(self._core, self._ordered("input", self.inputs, feeds),
-                                       self._ordered("output", self.outputs, results), stream),
-                         self.outputs)
+        call = _runtime.Call(self._core, self._ordered("input", self.inputs, feeds),
+                             self._ordered("output", self.outputs, results),
+                             _arrays.number_of_stream(stream))
+        return BoundCall(call, self.outputs)
 
     def synchronize(self) -> None:
         """Waits for what was started on streams, and raises its errors."""

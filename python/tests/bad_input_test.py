@@ -2,6 +2,7 @@
 """What can be wrong with what a model is given, and around it: an exception, or a safe end."""
 import hashlib
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import unittest
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import tessera
@@ -28,7 +30,7 @@ class BadInput(unittest.TestCase):
             self.model(*arrays, **options)
         error = caught.exception
         self.assertEqual(error.code, "E0601")
-        self.assertIn("input", error.rule)
+        self.assertRegex(error.rule, "^An input of the run ")
         return str(error)
 
     def test_number_type_and_shape(self):
@@ -98,8 +100,16 @@ class BadInput(unittest.TestCase):
             self.model(OnDevice(), self.w)
         with self.assertRaisesRegex(BufferError, "no such device"):
             self.model(OnDevice(), self.w, stream=0)
-        with self.assertRaisesRegex(tessera.InputError, "stream"):
-            self.model(self.x, self.w, out=np.empty((4, 16), np.float32), stream=1)
+        # A number, and what torch and CuPy have.
+        for stream in (1, np.int64(1), SimpleNamespace(cuda_stream=1), SimpleNamespace(ptr=1)):
+            with self.assertRaisesRegex(tessera.InputError, "a stream was given"):
+                self.model(self.x, self.w, out=np.empty((4, 16), np.float32), stream=stream)
+        for stream in ("1", -1, 1.5, object()):
+            with self.assertRaisesRegex(tessera.InputError, "is no CUDA stream"):
+                self.model(self.x, self.w, stream=stream)
+            with self.assertRaisesRegex(tessera.InputError, "is no CUDA stream"):
+                self.model.bind_on_stream({"x": self.x, "w": self.w},
+                                          {self.model.outputs[0].name: self.x}, stream)
 
     def test_a_closed_model(self):
         model = tessera.Model(models.library(models.DENSE))
@@ -126,14 +136,21 @@ class BadSurroundings(unittest.TestCase):
 
     def test_a_file_that_is_no_library(self):
         file = self.folder / "model.so"
-        with self.assertRaisesRegex(tessera.RunError, "No such file"):
-            tessera.Model(file)
+
+        def refused(why: str, code: str, path: Path) -> None:
+            with self.assertRaisesRegex(tessera.RunError, why) as caught:
+                tessera.Model(path)
+            error = pickle.loads(pickle.dumps(caught.exception))
+            self.assertNotIsInstance(error, tessera.InputError)
+            self.assertEqual(error.code, code)
+            self.assertTrue(error.remedy)
+
+        refused("does not exist: check the path", "E0101", file)
         for content in (b"", b"nonsense" * 1000):
             file.write_bytes(content)
-            with self.assertRaisesRegex(tessera.RunError, "cannot load the library"):
-                tessera.Model(file)
-        with self.assertRaisesRegex(tessera.RunError, "no library of tessera"):
-            tessera.Model(next(Path(np.__file__).parent.glob("_core/_multiarray_umath*.so")))
+            refused("cannot load the library", "E0602", file)
+        refused("no library of tessera", "E0602",
+                next(Path(np.__file__).parent.glob("_core/_multiarray_umath*.so")))
 
     def test_another_cpu(self):
         library = models.library(models.DENSE, targets="cpu -mcpu=x86-64-v3", partition="none")

@@ -17,11 +17,13 @@ from unittest import mock
 
 import numpy as np
 import tessera
+from tessera import _sources, command
 
 import models
 
 try:
     import onnx
+    from google.protobuf.message import EncodeError
     from onnx import parser as onnx_parser
 except ImportError:
     onnx = None
@@ -56,6 +58,23 @@ class Onnx(unittest.TestCase):
                 made.append(library.read_bytes())
         self.assertEqual({data == made[0] for data in made}, {True})
 
+    def test_a_proto_that_is_too_large_for_one_message(self):
+        w = np.random.default_rng(0).standard_normal((4, 257), np.float32)
+        proto = onnx_parser.parse_model(ONNX_TEXT.partition("<float[4, 3] w")[0].replace(
+            "n, 3", "n, 257") + "{ y = MatMul(x, w) }")
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(w, "w"))
+        before = proto.SerializeToString()
+        with mock.patch("tessera._sources.MOST_PROTO_BYTES", len(before) - 1):
+            model = make(proto)
+        np.testing.assert_allclose(model(self.x), self.x @ w, rtol=1e-5, atol=1e-5)
+        self.assertEqual(proto.SerializeToString(), before)
+
+        class Larger:
+            def SerializeToString(self):
+                raise EncodeError("Failed to serialize proto")  # more than Protobuf counts
+
+        self.assertIsNone(_sources._serialized(Larger()))
+
     def test_weights_that_are_kept(self):
         model = make(self.proto, keep_weights="w", instances=2)
         self.assertEqual([port.name for port in model.weights], ["w"])
@@ -68,7 +87,8 @@ class Onnx(unittest.TestCase):
 
     def test_sizes_and_ranges(self):
         for size, shape, bounds in ((3, (3, 4), (3, 3)), ((1, 8), (None, 4), (1, 8)),
-                                    ((1, 8, 2), (None, 4), (1, 8)), ("2..5", (None, 4), (2, 5)),
+                                    ([1, 8], (None, 4), (1, 8)), ((1, 8, 2), (None, 4), (1, 8)),
+                                    ("2..5", (None, 4), (2, 5)),
                                     (range(2, 9, 2), (None, 4), (2, 8))):
             port = make(self.proto, dims={"n": size}).inputs[0]
             self.assertEqual((port.shape, port.min_shape[0], port.max_shape[0]),
@@ -121,7 +141,7 @@ class Relay(unittest.TestCase):
     def test_arguments_that_cannot_be(self):
         for options in ({"precision": "fp7"}, {"partition": "best"}, {"dims": {"n": (1, 2, 3, 4)}},
                         {"dims": {"n": range(0)}}, {"options": ["--nonsense"]},
-                        {"dynamic_shapes": {}}, {"bundle": "above"}):
+                        {"options": "--strict"}, {"dynamic_shapes": {}}, {"bundle": "above"}):
             with self.assertRaises(tessera.UsageError, msg=options):
                 make(models.DENSE, **options)
         for model in (3, None, {}, np.zeros(3)):
@@ -277,6 +297,19 @@ class Command(unittest.TestCase):
         refused = subprocess.run([sys.executable, "-m", "tessera", "nonsense"],
                                  stderr=subprocess.PIPE)
         self.assertEqual(refused.returncode, 2)
+
+    def test_it_finds_headers_of_a_package(self):
+        with tempfile.TemporaryDirectory() as folder:
+            site = Path(folder).resolve()
+            headers = site / "cutlass_library" / "source" / "include"
+            with mock.patch("tessera.command.__file__", str(site / "tessera" / "command.py")), \
+                    mock.patch.dict(os.environ):
+                os.environ.pop("TESSERA_CUTLASS_INCLUDE", None)
+                self.assertNotIn("TESSERA_CUTLASS_INCLUDE", command.environment())
+                headers.mkdir(parents=True)
+                self.assertEqual(command.environment()["TESSERA_CUTLASS_INCLUDE"], str(headers))
+                os.environ["TESSERA_CUTLASS_INCLUDE"] = "mine"
+                self.assertEqual(command.environment()["TESSERA_CUTLASS_INCLUDE"], "mine")
 
     def test_it_finds_a_library_of_a_package(self):
         said = subprocess.run([sys.executable, "-m", "tessera", "backends"], text=True,

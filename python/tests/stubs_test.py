@@ -4,11 +4,14 @@ has annotations and says what it raises."""
 import ast
 import inspect
 import re
+import typing
 import unittest
 from pathlib import Path
 
 import tessera
 from tessera import _runtime
+
+import models
 
 FOLDER = Path(tessera.__file__).parent
 
@@ -47,6 +50,13 @@ class Stubs(unittest.TestCase):
                   if callable(thing) and (not name.startswith("_") or name in
                                           ("__init__", "__call__"))}
         self.assertEqual(there, seen)
+
+    def test_what_a_model_has_says_its_type(self):
+        model = tessera.compile(models.DENSE, progress=False)
+        model.inputs  # loads it
+        hints = typing.get_type_hints(tessera.Model)
+        self.assertEqual({name for name in vars(model) if not name.startswith("_")}, hints.keys())
+        self.assertEqual(hints["report"], tessera.Report | typing.Any)
 
     def test_what_users_call_says_its_types_and_what_it_raises(self):
         functions = {name: getattr(tessera, name) for name in tessera.__all__}

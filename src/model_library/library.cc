@@ -83,7 +83,7 @@ std::string why_not_loaded() {
 Library::Library(const std::string& path) {
   handle_ = ::dlopen(name_to_load(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
-    throw CallFailed(TESSERA_INVALID_ARGUMENT, "cannot load the library: " + why_not_loaded());
+    throw CallFailed(TESSERA_WRONG_ABI, "cannot load the library: " + why_not_loaded());
   }
   const char* missing = nullptr;
   const auto find = [&](auto& function, const char* name, bool is_needed) {

@@ -160,7 +160,7 @@ def what_another_stream_fills_is_waited_for_on_the_device(folder):
     torch.cuda.synchronize()
     with torch.cuda.stream(fills):
         fill_late(x, case.x)
-        case.model(x, case.w, out=case.out, stream=runs.cuda_stream)
+        case.model(x, case.w, out=case.out, stream=runs)
         assert not runs.query()
     runs.synchronize()
     case.near()
@@ -191,7 +191,7 @@ def a_bound_call_reads_what_lies_there(folder):
     case = Case(folder)
     stream = torch.cuda.Stream()
     call = case.model.bind_on_stream({"x": case.x, "w": case.w},
-                                     {case.model.outputs[0].name: case.out}, stream.cuda_stream)
+                                     {case.model.outputs[0].name: case.out}, stream)
     with torch.cuda.stream(stream):
         for _ in range(20):  # the first ones are recorded, and then replayed
             case.x.normal_()
@@ -327,7 +327,7 @@ def arrays_of_cupy(folder):
     cupy.cuda.get_current_stream().synchronize()
     with stream:
         doubled = x * 2
-        case.model(doubled, w, out=out, stream=stream.ptr)
+        case.model(doubled, w, out=out, stream=stream)
     stream.synchronize()
     case.near(torch.from_dlpack(out), case.x * 2)
     raises(tessera.InputError, "not contiguous", case.model, turned, w, out=out, stream=stream.ptr)
