@@ -23,15 +23,16 @@ def compile(model: Any, output: str | os.PathLike | None = None, *,
             partition: str = "greedy", records: str | os.PathLike | None = None,
             verify: bool = False,
             progress: Callable[[showing.Progress], object] | bool | None = None,
-            example_inputs: Sequence[Any] | None = None, dynamic_shapes: Any = None,
-            keep_weights: str | Sequence[str] = (), bundle: str | None = None, threads: int = 0,
-            instances: int = 1, require: str | Sequence[str] = (), strict: bool = False,
+            example_inputs: Sequence[Any] | Mapping[str, Any] | None = None,
+            dynamic_shapes: Any = None, keep_weights: str | Sequence[str] = (),
+            bundle: str | None = None, threads: int = 0, instances: int = 1,
+            require: str | Sequence[str] = (), strict: bool = False,
             options: Sequence[str] = ()) -> Model:
     """Compiles a model to a shared library.
 
     model      a path of an ONNX model or of Relay text; an ONNX model as bytes or as
                onnx.ModelProto; Relay text; or a torch.nn.Module, with
-               example_inputs  a tuple of arguments, and
+               example_inputs  a tuple of arguments, or a mapping by their names, and
                dynamic_shapes  as torch.export takes them: their names and ranges are carried over
     output     the library to write. None: a file that goes with the model
     dims       sizes and ranges of the model's open dimensions, by name: 4, (1, 512), or with the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 from .errors import Error, UsageError
@@ -29,14 +30,16 @@ def _export_module(module, example_inputs, dynamic_shapes):
     import torch
     if example_inputs is None:
         raise UsageError("a torch.nn.Module needs example_inputs",
-                         "give a tuple of the arguments of its forward")
+                         "give a tuple of its forward's arguments, or a mapping by their names")
     if isinstance(example_inputs, torch.Tensor):
         example_inputs = (example_inputs,)
+    by_name = dict(example_inputs) if isinstance(example_inputs, Mapping) else None
+    arguments = tuple(example_inputs) if by_name is None else ()
     was_training = module.training
     module.eval()
     try:
         with torch.no_grad():
-            return _to_onnx(module, tuple(example_inputs), dynamic_shapes=dynamic_shapes)
+            return _to_onnx(module, arguments, kwargs=by_name, dynamic_shapes=dynamic_shapes)
     finally:
         module.train(was_training)
 

@@ -90,6 +90,21 @@ class Torch(unittest.TestCase):
                          dynamic_shapes=({0: size},))
             self.same(model, torch.randn(50, 8))
 
+    def test_arguments_by_name(self):
+        class Scaled(torch.nn.Module):
+            def forward(self, x, offset=None, *, scale):
+                return x * scale if offset is None else x * scale + offset
+
+        module, batch = Scaled(), torch.export.Dim("batch", min=1, max=32)
+        x, scale = torch.randn(3, 8), torch.randn(8)
+        model = make(module, example_inputs={"x": x, "scale": scale},
+                     dynamic_shapes={"x": {0: batch}, "scale": None})
+        self.assertEqual([(p.name, p.shape) for p in model.inputs],
+                         [("x", (None, 8)), ("scale", (8,))])
+        self.assertEqual(model.inputs[0].max_shape, (32, 8))
+        for x in (x, torch.randn(32, 8)):
+            torch.testing.assert_close(model(x, scale), module(x, scale=scale))
+
     def test_tensors(self):
         model = make(self.module, example_inputs=torch.randn(3, 8))
         x = torch.randn(3, 8)
