@@ -184,16 +184,18 @@ conformance() {
 # Back ends of a vendor's library: all that one takes, with its own choice and with the fastest on
 # record, against the reference.
 libraries() {
-  local name model status=77
-  for name in cublas cudnn; do
-    "$tessera" backends | grep -q "^$name *available" ||
-      { echo "$name is not available here"; continue; }
+  local name target model status=77
+  for name in cublas cudnn cudnn_compiled; do
+    target=${name%_compiled}
+    "$tessera" backends | grep -q "^$target *available" ||
+      { echo "$target is not available here"; continue; }
     [ $status = 77 ] && status=0
+    [ "$name" = "$target" ] || target="$target -runtime_engines"
     model=tests/gpu/$name.relay
     rm -f "$folder/$name.db"
-    "$tessera" compile "$model" -o "$folder/$name.so" --target cuda --target $name --verify &&
-      "$tessera" tune "$model" --target cuda --target $name --records "$folder/$name.db" &&
-      "$tessera" compile "$model" -o "$folder/$name.so" --target cuda --target $name \
+    "$tessera" compile "$model" -o "$folder/$name.so" --target cuda --target "$target" --verify &&
+      "$tessera" tune "$model" --target cuda --target "$target" --records "$folder/$name.db" &&
+      "$tessera" compile "$model" -o "$folder/$name.so" --target cuda --target "$target" \
         --records "$folder/$name.db" --no-measure --verify ||
       { echo "WRONG $name"; status=1; }
   done

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "byoc/composite_match.h"
 
+#include "constants/pool.h"
+
 namespace tessera::byoc {
 
 std::optional<relay::Match> composite_match(const relay::Function& region,
@@ -20,6 +22,14 @@ std::optional<relay::Match> composite_match(const relay::Function& region,
     if (is_inside && region.as<relay::Param>(id) == nullptr) match.inside.push_back(id);
   }
   return match;
+}
+
+const Tensor* constant_of(const relay::Function& function, const ConstantPool* pool,
+                          relay::NodeId id) {
+  const auto* constant = function.as<relay::Constant>(id);
+  if (constant == nullptr) return nullptr;
+  const auto* tensor = std::get_if<Tensor>(&constant->value);
+  return tensor == nullptr && pool != nullptr ? &pool->resolve(constant->value) : tensor;
 }
 
 }  // namespace tessera::byoc

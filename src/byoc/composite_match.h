@@ -2,6 +2,7 @@
 // The composite of a region, for code that describes matches.
 #pragma once
 
+#include "constants/tensor.h"
 #include "relay/patterns/pattern.h"
 
 namespace tessera::byoc {
@@ -10,5 +11,9 @@ namespace tessera::byoc {
 // parameters as inputs. Nothing if the region is no such call.
 std::optional<relay::Match> composite_match(const relay::Function& region,
                                             const ConstantPool& pool);
+
+// Null for what is no constant, or one of a pool where none is given.
+const Tensor* constant_of(const relay::Function& function, const ConstantPool* pool,
+                          relay::NodeId id);
 
 }  // namespace tessera::byoc

@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "attention/around.h"
+#include "attention/patterns.h"
 #include "backends/cutlass/attention/attention_configuration.h"
-#include "backends/cutlass/attention/attention_shape.h"
 #include "backends/cutlass/gemm/configuration.h"
 #include "backends/cutlass/gemm/gemm.h"
 #include "backends/cutlass/gemm/time_model.h"
@@ -129,81 +130,6 @@ Pattern requantised(const Pattern& x) {
   return is_op("cast", {is_op("minimum", {above, number()}) | unary("clip", shifted)});
 }
 
-// A scale; what is scaled by a tensor is what heads are made of.
-Pattern times_number(const Pattern& x) {
-  const Pattern scale = number().has_shape({}) | number().has_shape({1}) |
-                        number().has_shape({1, 1, 1}) | number().has_shape({1, 1, 1, 1});
-  return multiply(x, scale) | is_op("divide", {x, scale}) | x;
-}
-Pattern counted(const Pattern& x) { return is_op("reshape", {x}) | x; }
-
-// What heads are made of: a part of a packed tensor, or a tensor of their own. After the
-// transpose, heads and batches may be counted as one. `scaled` stands wherever a scale may.
-Pattern heads(Pattern (*scaled)(const Pattern&)) {
-  const Pattern source = is_op("reshape", {scaled(is_op("strided_slice", {wildcard()}))}) |
-                         is_op("reshape", {scaled(wildcard())}) | wildcard();
-  const Pattern outside = counted(is_op("transpose", {scaled(source)}));
-  return scaled(is_op("transpose", {outside}) | outside | wildcard());
-}
-Pattern unscaled(const Pattern& x) { return x; }
-
-// Keys and values that a decoder also gives back share what they are views of: then the kernel
-// reads those, or the values as they are.
-enum class Cache : std::uint8_t { kNone, kGivenBack };
-Pattern keys(Cache cache) {
-  const Pattern view = counted(is_op("transpose", {wildcard()})) | wildcard();
-  return cache == Cache::kNone ? heads(times_number) : times_number(view);
-}
-Pattern values(Cache cache) { return cache == Cache::kNone ? heads(unscaled) : wildcard(); }
-
-// As exported with a mask of booleans: a row without a key is zero, not the softmax's NaN.
-Pattern zero_where_nan(const Pattern& x) {
-  return is_op("where", {is_op("isnan", {x}), number(), x}) | x;
-}
-
-// A mask that is added, or chooses between scores and a number.
-Pattern with_mask(const Pattern& scores, const Pattern& mask) {
-  return add(scores, mask) | is_op("where", {mask, scores, number()}) |
-         is_op("where", {mask, number(), scores});
-}
-// scores b - c (1 - b), of a constant b, and of one made of booleans.
-Pattern with_factor(const Pattern& scores) {
-  return is_op("subtract", {multiply(scores, number()), number()});
-}
-Pattern with_read_factor(const Pattern& scores) {
-  const Pattern b = is_op("cast", {wildcard()});
-  return is_op("subtract",
-               {multiply(scores, b), multiply(is_op("subtract", {number(), b}), number())});
-}
-
-// Casts, bounds, and reshapes between heads in batches and heads alone, in any order.
-Pattern between(const Pattern& x) {
-  return cast(counted(is_op("maximum", {cast(x), number()}) | cast(counted(x))));
-}
-
-// softmax(scale Q K^T + mask) V in its parts, the softmax in float32 or not. A causal mask is a
-// constant that the kernel does not read: it stays inside, before or after another one.
-enum class Mask : std::uint8_t { kCausalLast, kCausalFirst, kAnyOrNone };
-Pattern attention(Mask mask, Cache cache) {
-  const auto product_of = [](const Pattern& a, const Pattern& b) {
-    return (is_operator("nn.matmul") | is_operator("nn.batch_matmul")).call({a, b});
-  };
-  const Pattern scores = product_of(heads(times_number), keys(cache));
-  const Pattern scaled = between(times_number(between(scores)));
-  const auto masks = [&]() -> Pattern {
-    const Pattern one = between(with_mask(scaled, wildcard()) | with_read_factor(scaled));
-    if (mask == Mask::kCausalLast) {
-      return with_mask(one | scaled, is_constant()) | with_factor(one | scaled);
-    }
-    if (mask == Mask::kCausalFirst) {
-      return with_mask(between(with_mask(scaled, is_constant()) | with_factor(scaled)), wildcard());
-    }
-    return with_mask(one, wildcard()) | one | scaled;
-  };
-  const Pattern weights = between(zero_where_nan(between(is_op("nn.softmax", {between(masks())}))));
-  return product_of(weights, values(cache));
-}
-
 // Where the table is used by its name, there is a target of another kind.
 Target own_target(const Target& given) {
   return given.name() == "cutlass" ? given : Target("cutlass");
@@ -218,10 +144,10 @@ std::optional<Refusal> check_attention(const Match& match, const Target& given) 
 
 // Where no pattern has taken it, the softmax tells why.
 std::optional<Refusal> check_other_attention(const Match& match, const Target& target) {
-  const auto attention = attention_around(match);
+  const auto attention = attention::around(match);
   if (!attention) return Refusal{};
   const auto why = check_attention(*attention, target);
-  return why ? why : why_unmatched(*attention);
+  return why ? why : attention::why_unmatched(*attention);
 }
 
 // What follows the product may make a batch of what would be rows of one matrix else, and
@@ -340,24 +266,12 @@ std::optional<Refusal> check_integers(const Match& match, const Target& target) 
   return has_sums ? check(match, target) : Refusal{};
 }
 
-void add_attention(std::vector<relay::CompositePattern>& table, Cache cache) {
-  for (const auto& [name, mask] : {std::pair("cutlass.causal_attention", Mask::kCausalLast),
-                                   std::pair("cutlass.causal_masked_attention", Mask::kCausalFirst),
-                                   std::pair("cutlass.attention", Mask::kAnyOrNone)}) {
-    const Pattern inside = attention(mask, cache), outside = is_op("transpose", {counted(inside)});
-    table.push_back({fmt::format("{}_merged", name), is_op("reshape", {outside}), check_attention});
-    table.push_back({fmt::format("{}_transposed", name), outside, check_attention});
-    table.push_back({name, inside, check_attention});
-  }
-}
-
 }  // namespace
 
 // Each subject and what it is part of.
 std::vector<relay::CompositePattern> fused_patterns() {
   std::vector<relay::CompositePattern> table;
-  add_attention(table, Cache::kNone);
-  add_attention(table, Cache::kGivenBack);
+  for (auto& row : attention::patterns("cutlass", check_attention)) table.push_back(std::move(row));
   table.push_back({"cutlass.attention", unary("nn.softmax", wildcard()), check_other_attention});
   for (const auto& [name, sums] : {std::pair("cutlass.integer_product", product()),
                                    std::pair("cutlass.integer_conv2d", convolution())}) {

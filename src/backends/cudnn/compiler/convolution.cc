@@ -2,10 +2,8 @@
 #include "backends/cudnn/compiler/convolution.h"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "ops/attrs/conv.h"
 #include "ops/attrs/elementwise.h"
@@ -54,21 +52,6 @@ constexpr Layouts kLayouts[] = {{"nn.conv2d", "NHWC", "OHWI"},
                                 {"nn.conv1d", "NWC", "OWI"},
                                 {"nn.conv1d", "NCW", "OIW"}};
 
-Why check_sizes(const Type& type) {
-  std::int64_t elements = 1;
-  for (const Dim& d : type.shape()) {
-    if (!d.is_constant()) {
-      return Refusal{fmt::format("a plan of cuDNN is for known sizes, not {}", to_string(type))};
-    }
-    if (d.constant() == 0) return Refusal{"a tensor is empty"};
-    if (elements > std::numeric_limits<std::int32_t>::max() / d.constant()) {
-      return Refusal{fmt::format("{} has 2^31 elements or more", to_string(type))};
-    }
-    elements *= d.constant();
-  }
-  return std::nullopt;
-}
-
 class Describer {
  public:
   Describer(const relay::Match& match, const Target& target) : m_(match), f_(*match.function) {
@@ -115,9 +98,7 @@ class Describer {
     const NodeId x = f_.operands(core_)[0], w = f_.operands(core_)[1];
     out_.dtype = f_.type(x).dtype();
     const DType d = out_.dtype;
-    if (d != kFloat16 && d != kBFloat16 && d != kFloat32) {
-      return Refusal{fmt::format("a convolution of {}", to_string(d))};
-    }
+    if (auto why = check_dtype(d, "a convolution")) return why;
     for (const NodeId id : {x, w, core_}) {
       if (f_.type(id).dtype() != d) {
         return Refusal{fmt::format("{} and {} in one convolution", to_string(d),
@@ -280,34 +261,8 @@ class Describer {
 
 }  // namespace
 
-std::string Convolution::sizes_text() const {
-  return fmt::format("{} by {} strides {}x{}", fmt::join(operands[0].view.dims, "x"),
-                     fmt::join(operands[1].view.dims, "x"), window[0].stride, window[1].stride);
-}
-
-std::string Convolution::workload() const {
-  const auto text_of = [](const View& view) {
-    return fmt::format("{}@{}", fmt::join(view.dims, "x"), fmt::join(view.strides, ","));
-  };
-  std::string text = fmt::format(
-      "convolution {}{} {} by {} to {}", to_string(dtype), tf32 && dtype == kFloat32 ? " tf32" : "",
-      text_of(operands[0].view), text_of(operands[1].view), text_of(result));
-  for (const ops::WindowAxis& a : window) {
-    text += fmt::format(" stride {} dilation {} padding {},{}", a.stride, a.dilation, a.pad_begin,
-                        a.pad_end);
-  }
-  if (runtime_engines) text += " runtime engines";
-  for (const Step& step : steps) {
-    text += " " + step.mode;
-    for (const auto& [name, value] : step.numbers) text += fmt::format(" {}={}", name, value);
-    if (step.operand) {
-      text += fmt::format(" {}:{}", *step.operand, text_of(operands[*step.operand].view));
-    }
-  }
-  return text;
-}
-
-Expected<Convolution, Refusal> describe(const relay::Match& match, const Target& target) {
+Expected<Convolution, Refusal> describe_convolution(const relay::Match& match,
+                                                    const Target& target) {
   return Describer(match, target).run();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/cudnn/compiler/describe.h"
 #include "backends/cudnn/compiler/library.h"
 #include "backends/cudnn/compiler/tuning.h"
 #include "backends/cudnn/runtime/api.h"
@@ -19,31 +20,8 @@ using byoc::CompileContext;
 using byoc::CompileOutcome;
 using byoc::CompositePattern;
 using byoc::Refusal;
-using relay::Match;
 
 constexpr std::string_view kName = "cudnn";
-
-// Where the table is used by its name, there is a target of another kind.
-Target own_target(const Target& given) { return given.name() == kName ? given : Target(kName); }
-
-// What follows is computed elsewhere if the convolution by itself has a better engine.
-std::optional<Refusal> check_fallback(Convolution convolution, const Target& target) {
-  if (convolution.steps.empty()) return std::nullopt;
-  convolution.steps.clear();
-  convolution.operands.resize(2);
-  const auto plan = plan_of(convolution, target);
-  if (!plan || plan->is_fallback) return std::nullopt;
-  return Refusal{"cuDNN has for all of it no engine but its slowest"};
-}
-
-std::optional<Refusal> check(const Match& match, const Target& given) {
-  const Target target = own_target(given);
-  const auto convolution = describe(match, target);
-  if (!convolution) return convolution.error();
-  const auto plan = plan_of(*convolution, target);
-  if (!plan) return plan.error();
-  return plan->is_fallback ? check_fallback(*convolution, target) : std::nullopt;
-}
 
 Artifact artifact_of(const std::string& symbol, std::string graph) {
   Artifact out;
@@ -70,11 +48,11 @@ struct RegionCode {
 
 // Which operand each parameter of the region is.
 Expected<std::vector<std::size_t>, Refusal> order_of(const relay::Function& region,
-                                                     const Convolution& convolution) {
+                                                     const Region& described) {
   constexpr std::size_t kNone = ~std::size_t{0};
   std::vector<std::size_t> order(region.params().size(), kNone);
-  for (std::size_t i = 0; i < convolution.operands.size(); ++i) {
-    const std::size_t at = byoc::argument_position(region, convolution.operands[i].value);
+  for (std::size_t i = 0; i < described.operands.size(); ++i) {
+    const std::size_t at = byoc::argument_position(region, described.operands[i].value);
     if (order.at(at) != kNone) return relay::refuse("one argument is given for two operands");
     order[at] = i;
   }
@@ -91,16 +69,16 @@ Result<Expected<RegionCode, Refusal>> code_of(const relay::Function& region,
   using Code = Expected<RegionCode, Refusal>;
   const auto match = byoc::composite_match(region, pool);
   if (!match) return Code(relay::refuse("the region is not a call of a composite"));
-  const auto convolution = describe(*match, target);
-  if (!convolution) return Code(Unexpected{convolution.error()});
-  const auto order = order_of(region, *convolution);
+  const auto described = describe(*match, target);
+  if (!described) return Code(Unexpected{described.error()});
+  const auto order = order_of(region, *described);
   if (!order) return Code(Unexpected{order.error()});
-  TESSERA_TRY(const auto plan, choose(*convolution, target, context));
+  TESSERA_TRY(const auto plan, choose(*described, target, context));
   if (!plan) return Code(Unexpected{plan.error()});
   RegionCode code;
-  code.graph = graph_text(*convolution, *order, &*plan);
+  code.graph = graph_text(*described, *order, &*plan);
   code.info.workspace_bytes = plan->workspace_bytes;
-  if (convolution->tf32 && convolution->dtype == kFloat32) code.info.float32_precision = kFloat16;
+  if (described->multiplies_tf32()) code.info.float32_precision = kFloat16;
   return Code(std::move(code));
 }
 
@@ -123,14 +101,7 @@ class Cudnn final : public byoc::Backend {
                              cudnn::library_path()};
   }
 
-  std::vector<CompositePattern> patterns(const Target&) const override {
-    const auto row = [](const char* op, const std::string& name) {
-      return CompositePattern{"cudnn." + name,
-                              relay::is_op(op, {relay::wildcard(), relay::wildcard()}), check,
-                              "cudnn." + name + "_epilogue"};
-    };
-    return {row("nn.conv2d", "conv2d"), row("nn.conv1d", "conv1d")};
-  }
+  std::vector<CompositePattern> patterns(const Target&) const override { return composites(); }
 
   std::vector<std::string> layouts(const Target&) const override {
     return {"nn.conv2d:NHWC:OHWI:OHWI", "nn.conv1d:NWC:OWI:OWI"};

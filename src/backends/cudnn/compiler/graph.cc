@@ -10,7 +10,6 @@ namespace {
 
 using byoc::JsonGraphWriter;
 using Entry = JsonGraphWriter::Entry;
-using Attributes = JsonGraphWriter::Attributes;
 
 std::vector<std::string> texts(const std::vector<std::int64_t>& numbers) {
   std::vector<std::string> out;
@@ -28,69 +27,46 @@ void set_tensor(JsonGraphWriter& writer, Entry entry, const View& view, std::siz
   writer.set(entry.node, "tensor_id", {std::to_string(id)});
 }
 
-std::vector<std::string> of_window(const ops::Window& window,
-                                   std::int64_t ops::WindowAxis::*member) {
-  std::vector<std::int64_t> out;
-  for (const ops::WindowAxis& axis : window) out.push_back(axis.*member);
-  return texts(out);
+// What is said of all of the graph stands beside the operation that gives the result.
+void set_options(JsonGraphWriter& writer, Entry last, const Region& region) {
+  if (region.multiplies_tf32()) writer.set(last.node, "tf32", {"1"});
+  if (region.runtime_engines) writer.set(last.node, "runtime_engines", {"1"});
 }
 
-Attributes attributes_of(const Convolution& c) {
-  Attributes out = {{"padding_begin", of_window(c.window, &ops::WindowAxis::pad_begin)},
-                    {"padding_end", of_window(c.window, &ops::WindowAxis::pad_end)},
-                    {"strides", of_window(c.window, &ops::WindowAxis::stride)},
-                    {"dilation", of_window(c.window, &ops::WindowAxis::dilation)}};
-  if (c.tf32 && c.dtype == kFloat32) out["tf32"] = {"1"};
-  if (c.runtime_engines) out["runtime_engines"] = {"1"};
-  return out;
-}
-
-Attributes attributes_of(const Step& step) {
-  Attributes out = {{"mode", {step.mode}}};
-  for (const auto& [name, value] : step.numbers) out[name] = {fmt::format("{}", value)};
-  return out;
-}
-
-void set_plan(JsonGraphWriter& writer, Entry convolution, const StoredPlan& plan) {
-  writer.set(convolution.node, "cudnn_version", {std::to_string(plan.version)});
-  writer.set(convolution.node, "plan", {plan.text});
-  writer.set(convolution.node, "configuration", {plan.configuration});
-  writer.set(convolution.node, "workspace_bytes", {std::to_string(plan.workspace_bytes)});
+void set_plan(JsonGraphWriter& writer, Entry last, const StoredPlan& plan) {
+  writer.set(last.node, "cudnn_version", {std::to_string(plan.version)});
+  writer.set(last.node, "plan", {plan.text});
+  writer.set(last.node, "configuration", {plan.configuration});
+  writer.set(last.node, "workspace_bytes", {std::to_string(plan.workspace_bytes)});
 }
 
 }  // namespace
 
-std::string graph_text(const Convolution& c, const std::vector<std::size_t>& order,
+std::string graph_text(const Region& region, const std::vector<std::size_t>& order,
                        const StoredPlan* plan) {
   JsonGraphWriter writer;
-  std::vector<Entry> operands(c.operands.size());
+  std::vector<Entry> tensors(region.operands.size());
   for (const std::size_t i : order) {
-    const Operand& operand = c.operands[i];
-    operands[i] = writer.input(fmt::format("input_{}", i), type_of(operand.view, operand.dtype));
-    set_tensor(writer, operands[i], operand.view, i);
+    const Operand& operand = region.operands[i];
+    tensors[i] = writer.input(fmt::format("input_{}", i), type_of(operand.view, operand.dtype));
+    if (!operand.view.dims.empty()) set_tensor(writer, tensors[i], operand.view, i);
   }
-  std::size_t id = c.operands.size();
-  const auto dtype_after = [&](std::size_t steps) {
-    return steps == c.steps.size() ? c.dtype : kFloat32;
-  };
-  Entry last = writer.kernel("convolution", {operands[0], operands[1]}, attributes_of(c),
-                             {type_of(c.result, dtype_after(0))});
-  set_tensor(writer, last, c.result, id++);
-  if (plan != nullptr) set_plan(writer, last, *plan);
-  for (std::size_t i = 0; i < c.steps.size(); ++i) {
-    std::vector<Entry> inputs = {last};
-    if (c.steps[i].operand) inputs.push_back(operands[*c.steps[i].operand]);
-    last = writer.kernel("pointwise", std::move(inputs), attributes_of(c.steps[i]),
-                         {type_of(c.result, dtype_after(i + 1))});
-    set_tensor(writer, last, c.result, id++);
+  for (const Operation& operation : region.operations) {
+    std::vector<Entry> inputs;
+    for (const std::size_t i : operation.inputs) inputs.push_back(tensors[i]);
+    tensors.push_back(writer.kernel(operation.name, std::move(inputs), operation.attributes,
+                                    {type_of(operation.view, operation.dtype)}));
+    set_tensor(writer, tensors.back(), operation.view, tensors.size() - 1);
   }
-  return writer.text({last});
+  set_options(writer, tensors.back(), region);
+  if (plan != nullptr) set_plan(writer, tensors.back(), *plan);
+  return writer.text({tensors.back()});
 }
 
-std::string graph_text(const Convolution& convolution) {
-  std::vector<std::size_t> order(convolution.operands.size());
+std::string graph_text(const Region& region) {
+  std::vector<std::size_t> order(region.operands.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  return graph_text(convolution, order);
+  return graph_text(region, order);
 }
 
 }  // namespace tessera::backends::cudnn

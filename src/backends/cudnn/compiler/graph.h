@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON graph of a convolution, which the run-time part makes cuDNN's graph of.
+// The JSON graph of a region, which the run-time part makes cuDNN's graph of.
 #pragma once
 
-#include "backends/cudnn/compiler/convolution.h"
+#include "backends/cudnn/compiler/region.h"
 #include "byoc/json_graph_writer.h"
 
 namespace tessera::backends::cudnn {
@@ -18,9 +18,9 @@ struct StoredPlan {
 
 // `order`: which operand each parameter of the function is. Tensors are named by the operands'
 // numbers, so that a plan is one of all orders.
-std::string graph_text(const Convolution& convolution, const std::vector<std::size_t>& order,
+std::string graph_text(const Region& region, const std::vector<std::size_t>& order,
                        const StoredPlan* plan = nullptr);
 // With parameters in the order of the operands: equal text, equal work.
-std::string graph_text(const Convolution& convolution);
+std::string graph_text(const Region& region);
 
 }  // namespace tessera::backends::cudnn

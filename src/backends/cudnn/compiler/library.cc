@@ -54,13 +54,21 @@ const Opened& opened() {
   return library;
 }
 
+bool has_driver() {
+  static const bool found = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NODELETE) != nullptr;
+  return found;
+}
+
 // Engines whose code cuDNN compiles need the driver.
 std::string hint(const OperationGraph& graph) {
-  if (!graph.allows_runtime_engines()) return "";
-  static const bool has_driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NODELETE) != nullptr;
-  return has_driver ? ""
-                    : "; those that it compiles need the driver's libcuda.so.1, which this machine "
-                      "has not";
+  if (!graph.allows_runtime_engines() || has_driver()) return "";
+  return "; those that it compiles need the driver's libcuda.so.1, which this machine has not";
+}
+
+// Later versions link all of their parts with the driver.
+std::string hint_of_driver() {
+  if (has_driver()) return "";
+  return "; this version may need the driver's libcuda.so.1, which this machine has not";
 }
 
 // ---- What the clerk's process does --------------------------------------------------------------
@@ -95,7 +103,7 @@ std::string answer_of(const std::string& question) {
   const auto asked = nlohmann::json::parse(question);
   TextBuffer error;
   const Device* device = described(asked["device"].get<std::string>(), &error);
-  if (device == nullptr) return refused(error.text());
+  if (device == nullptr) return refused(error.text() + hint_of_driver());
   runtime::JsonGraph graph;
   if (!graph.parse(asked["graph"].get<std::string>())) return refused(graph.error());
   OperationGraph operations;
@@ -161,13 +169,12 @@ std::string library_version_text() {
 
 const Api& library_api() { return opened().api; }
 
-Answer plan_of(const Convolution& convolution, const Target& target,
-               const std::string& configuration) {
+Answer plan_of(const Region& region, const Target& target, const std::string& configuration) {
   static Answers answers;
   if (auto why = library_missing()) return {Unexpected<Refusal>{*why}};
   return answers.of(nlohmann::json{
       {"device", device_properties(target)},
-      {"graph", graph_text(convolution)},
+      {"graph", graph_text(region)},
       {"configuration",
        configuration}}.dump());
 }

@@ -20,7 +20,7 @@ const Api& library_api();
 
 // The plan of a configuration, or without one that which heuristics put first; for the target's
 // device. Made in a process of its own; the answer is remembered.
-Expected<StoredPlan, relay::Refusal> plan_of(const Convolution& convolution, const Target& target,
+Expected<StoredPlan, relay::Refusal> plan_of(const Region& region, const Target& target,
                                              const std::string& configuration = "");
 
 }  // namespace tessera::backends::cudnn

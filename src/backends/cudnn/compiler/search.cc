@@ -2,7 +2,6 @@
 #include "backends/cudnn/compiler/search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -20,59 +19,58 @@ constexpr std::size_t kMostWays = 32;
 constexpr std::uint64_t kMostWorkspaceBytes = std::uint64_t{1} << 30;
 constexpr double kRoundingTf32 = 1.5e-3;
 
-double limit_of(const Convolution& c) {
-  const double usual = contest::usual_limit(c.dtype);
-  return c.tf32 && c.dtype == kFloat32 ? std::max(usual, kRoundingTf32) : usual;
-}
-
-double number_of(const Step& step, const std::string& name, double otherwise) {
-  const auto at = step.numbers.find(name);
-  return at == step.numbers.end() ? otherwise : at->second;
-}
-
-// The step's result for one element, in float64.
-double computed(const Step& step, double x, double operand) {
-  if (step.mode == "add") return x + operand;
-  if (step.mode == "mul") return x * operand;
-  if (step.mode == "sigmoid") return 1 / (1 + std::exp(-x));
-  if (step.mode == "swish") return x / (1 + std::exp(-x));
-  if (step.mode == "tanh") return std::tanh(x);
-  if (step.mode == "gelu") return x / 2 * (1 + std::erf(x * M_SQRT1_2));
-  if (step.mode == "elu") return x < 0 ? number_of(step, "alpha", 1) * std::expm1(x) : x;
-  const double low = number_of(step, "lower_clip", 0), slope = number_of(step, "slope", 0);
-  if (x < low) return low + slope * (x - low);
-  return std::min(x, number_of(step, "upper_clip", x));
+double limit_of(const Region& region) {
+  const double usual = contest::usual_limit(region.dtype);
+  return region.multiplies_tf32() ? std::max(usual, kRoundingTf32) : usual;
 }
 
 // Random numbers, in the host's memory and the device's.
 struct Numbers {
   Tensor host;
   void* device = nullptr;
-  double at(std::int64_t i) const { return element_as_double(host, i); }
 };
 
-// Where an element of a tensor lies that is one along what repeats.
-std::int64_t place(const View& view, const std::vector<std::int64_t>& index) {
-  std::int64_t at = 0;
-  for (std::size_t i = 0; i < index.size(); ++i) {
-    if (view.dims[i] != 1) at += index[i] * view.strides[i];
+// Along which dimension elements lie beside each other.
+std::size_t innermost(const View& view) {
+  std::size_t found = view.dims.size() - 1;
+  for (std::size_t i = 0; i < view.dims.size(); ++i) {
+    if (view.strides[i] == 1 && view.dims[i] > 1) found = i;
   }
-  return at;
+  return found;
 }
 
-std::int64_t count_of(const View& view) {
-  std::int64_t count = 1;
-  for (const std::int64_t d : view.dims) count *= d;
-  return count;
+// Which element lies there in a tensor without gaps.
+std::vector<std::int64_t> index_at(const View& view, std::int64_t place) {
+  std::vector<std::int64_t> index;
+  for (std::size_t i = 0; i < view.dims.size(); ++i) {
+    index.push_back(view.dims[i] == 1 ? 0 : place / view.strides[i] % view.dims[i]);
+  }
+  return index;
 }
 
-class MeasuredConvolution final : public contest::Work {
+// How many elements an operand has in memory, as far as views of it reach.
+std::int64_t extent_of(const Region& region, std::size_t operand) {
+  if (!region.operands[operand].view.dims.empty()) return count_of(region.operands[operand].view);
+  std::int64_t end = 0;
+  for (const Operation& o : region.operations) {
+    if (o.name != "view" || o.inputs[0] != operand) continue;
+    std::int64_t last = std::stoll(o.attributes.at("offset_bytes")[0]) / o.dtype.size_bytes();
+    for (std::size_t i = 0; i < o.view.dims.size(); ++i) {
+      last += (o.view.dims[i] - 1) * o.view.strides[i];
+    }
+    end = std::max(end, last + 1);
+  }
+  return end;
+}
+
+class MeasuredRegion final : public contest::Work {
  public:
-  MeasuredConvolution(const Convolution& convolution, contest::Device& device)
-      : c_(convolution),
+  MeasuredRegion(const Region& region, contest::Device& device)
+      : region_(region),
         device_(device),
-        result_(device, count_of(c_.result) / c_.result.dims[1], c_.result.dims[1], c_.dtype,
-                limit_of(c_)) {
+        columns_(region_.result().dims[innermost(region_.result())]),
+        result_(device, count_of(region_.result()) / columns_, columns_, region_.dtype,
+                limit_of(region_)) {
     open();
     find();
     if (ways_.empty()) return;
@@ -82,18 +80,31 @@ class MeasuredConvolution final : public contest::Work {
 
   const std::vector<std::string>& ways() const override { return ways_; }
   const char* lack() const { return lack_.text(); }  // why there is no way
-  std::int64_t turns() const override { return std::ssize(weights_); }
+  std::int64_t turns() const override { return std::ssize(cold_); }
 
   std::string launch(std::size_t way, std::int64_t turn) override {
     const Api& api = library_api();
     std::vector<std::int64_t> ids;
     std::vector<void*> addresses;
+    const auto bind = [&](std::size_t tensor, void* address) {
+      ids.push_back(static_cast<std::int64_t>(tensor));
+      addresses.push_back(address);
+    };
+    const auto operand = [&](std::size_t i) {
+      return i == region_.coldest ? cold_[static_cast<std::size_t>(turn)] : operands_[i].device;
+    };
     for (std::size_t i = 0; i < operands_.size(); ++i) {
-      ids.push_back(static_cast<std::int64_t>(i));
-      addresses.push_back(i == 1 ? weights_[static_cast<std::size_t>(turn)] : operands_[i].device);
+      if (!region_.operands[i].view.dims.empty()) bind(i, operand(i));
     }
-    ids.push_back(static_cast<std::int64_t>(operands_.size() + c_.steps.size()));
-    addresses.push_back(result_.data());
+    for (std::size_t i = 0; i < region_.operations.size(); ++i) {
+      const Operation& o = region_.operations[i];
+      if (o.name == "scalar") bind(operands_.size() + i, &scalars_[i]);
+      if (o.name == "view") {
+        bind(operands_.size() + i, static_cast<char*>(operand(o.inputs[0])) +
+                                       std::stoll(o.attributes.at("offset_bytes")[0]));
+      }
+    }
+    bind(operands_.size() + region_.operations.size() - 1, result_.data());
     const auto count = std::ssize(ids);
     Descriptor pack;
     cudnnStatus_t status =
@@ -125,7 +136,7 @@ class MeasuredConvolution final : public contest::Work {
 
   // The lists in the order in which they are asked without records; a configuration once.
   void find() {
-    if (!graph_.parse(graph_text(c_))) throw std::runtime_error(graph_.error());
+    if (!graph_.parse(graph_text(region_))) throw std::runtime_error(graph_.error());
     if (!operations_.build(handle_, graph_, &lack_)) return;
     std::set<std::string> known;
     for (const auto list : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
@@ -152,70 +163,45 @@ class MeasuredConvolution final : public contest::Work {
   }
 
   void make_operands() {
-    const View& w = c_.operands[1].view;
-    const double products = static_cast<double>(count_of(w)) / static_cast<double>(w.dims[0]);
-    for (std::size_t i = 0; i < c_.operands.size(); ++i) {
-      const double scale = i == 0 ? 1 : i == 1 ? 1 / std::sqrt(products) : 0.5;
-      const std::int64_t count = count_of(c_.operands[i].view);
-      auto bytes = contest::random_numbers(count, c_.dtype, scale, static_cast<unsigned>(i) + 1);
+    for (std::size_t i = 0; i < region_.operands.size(); ++i) {
+      const DType dtype = region_.operands[i].dtype;
+      const std::int64_t count = extent_of(region_, i);
+      auto bytes =
+          contest::random_numbers(count, dtype, region_.scales[i], static_cast<unsigned>(i) + 1);
       void* there = device_.upload(bytes);
-      operands_.push_back({Tensor({count}, c_.dtype, Blob::adopt(std::move(bytes))), there});
+      operands_.push_back({Tensor({count}, dtype, Blob::adopt(std::move(bytes))), there});
+    }
+    for (const Operation& o : region_.operations) {
+      scalars_.push_back(o.name == "scalar" ? std::stof(o.attributes.at("value")[0]) : 0);
     }
     workspace_ = workspace_bytes_ > 0 ? device_.allocate(workspace_bytes_) : nullptr;
-    const auto bytes = static_cast<std::uint64_t>(operands_[1].host.size_bytes());
-    weights_ = {operands_[1].device};
+    const Numbers& cold = operands_[region_.coldest];
+    const auto bytes = static_cast<std::uint64_t>(cold.host.size_bytes());
+    cold_ = {cold.device};
     for (std::int64_t i = 1; i < contest::cold_copies(bytes); ++i) {
-      weights_.push_back(device_.allocate(bytes));
-      device_.copy(weights_.back(), operands_[1].device, bytes);
+      cold_.push_back(device_.allocate(bytes));
+      device_.copy(cold_.back(), cold.device, bytes);
     }
   }
 
   // In float64, of the numbers as they were rounded.
   void want() {
-    const std::int64_t height = c_.result.dims[2], width = c_.result.dims[3];
+    const Region::Read read = [this](std::size_t operand, std::int64_t at) {
+      return element_as_double(operands_[operand].host, at);
+    };
     std::vector<double> wanted;
     for (const std::int64_t row : result_.rows()) {
-      for (const std::int64_t channel : result_.columns()) {
-        const std::vector<std::int64_t> at = {row / (height * width), channel, row / width % height,
-                                              row % width};
-        double value = sum(at);
-        for (const Step& step : c_.steps) {
-          const std::size_t i = step.operand.value_or(0);
-          const double other = step.operand ? operands_[i].at(place(c_.operands[i].view, at)) : 0;
-          value = computed(step, value, other);
-        }
-        wanted.push_back(value);
+      for (const std::int64_t column : result_.columns()) {
+        const auto index = index_at(region_.result(), row * columns_ + column);
+        wanted.push_back(region_.reference(read, index));
       }
     }
     result_.want(std::move(wanted));
   }
 
-  // What the window at that place of the result sees, times the weights.
-  double sum(const std::vector<std::int64_t>& at) const {
-    const View &x = c_.operands[0].view, &w = c_.operands[1].view;
-    const std::int64_t channels = w.dims[1], groups = x.dims[1] / channels;
-    const std::int64_t first = at[1] / (w.dims[0] / groups) * channels;
-    double total = 0;
-    for (std::int64_t r = 0; r < w.dims[2]; ++r) {
-      const std::int64_t i =
-          at[2] * c_.window[0].stride - c_.window[0].pad_begin + r * c_.window[0].dilation;
-      for (std::int64_t s = 0; s < w.dims[3]; ++s) {
-        const std::int64_t j =
-            at[3] * c_.window[1].stride - c_.window[1].pad_begin + s * c_.window[1].dilation;
-        if (i < 0 || i >= x.dims[2] || j < 0 || j >= x.dims[3]) continue;
-        const std::int64_t image = at[0] * x.strides[0] + i * x.strides[2] + j * x.strides[3];
-        const std::int64_t kernel = at[1] * w.strides[0] + r * w.strides[2] + s * w.strides[3];
-        for (std::int64_t k = 0; k < channels; ++k) {
-          total += operands_[0].at(image + (first + k) * x.strides[1]) *
-                   operands_[1].at(kernel + k * w.strides[1]);
-        }
-      }
-    }
-    return total;
-  }
-
-  Convolution c_;
+  const Region region_;
   contest::Device& device_;
+  const std::int64_t columns_;  // that lie beside each other
   contest::CheckedResult result_;
   Device handle_;
   JsonGraph graph_;
@@ -225,22 +211,22 @@ class MeasuredConvolution final : public contest::Work {
   std::vector<std::unique_ptr<Plan>> plans_;
   std::uint64_t workspace_bytes_ = 0;
   std::vector<Numbers> operands_;
-  std::vector<void*> weights_;  // copies
+  std::vector<float> scalars_;  // by operation
+  std::vector<void*> cold_;     // copies
   void* workspace_ = nullptr;
 };
 
 }  // namespace
 
-void search_plans(const Convolution& convolution, const std::string& arch,
-                  const tessera_device_api& api, const byoc::Search& search,
-                  byoc::SearchReport& report) {
+void search_plans(const Region& region, const std::string& arch, const tessera_device_api& api,
+                  const byoc::Search& search, byoc::SearchReport& report) {
   contest::Device device(api, arch);
-  MeasuredConvolution work(convolution, device);
+  MeasuredRegion work(region, device);
   if (!work.ways().empty()) {
     run_contest(device, work, search, report);
     return;
   }
-  // That is known of the device, too: the convolution is to be computed elsewhere.
+  // That is known of the device, too: the region is to be computed elsewhere.
   report.found(0, "none");
   report.wrong(0, work.lack());
   report.done();

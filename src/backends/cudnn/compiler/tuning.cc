@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "backends/cudnn/compiler/describe.h"
 #include "backends/cudnn/compiler/device_properties.h"
 #include "backends/cudnn/compiler/library.h"
 #include "backends/cudnn/compiler/search.h"
@@ -32,29 +33,28 @@ std::string device_text(const Target& target) {
                      model == target.values().end() ? "" : std::get<std::string>(model->second));
 }
 
-byoc::Workload workload_of(const Convolution& convolution) { return {convolution.workload()}; }
+byoc::Workload workload_of(const Region& region) { return {region.workload}; }
 
-TuningTask task_of(const Convolution& convolution, const relay::Function& f, const Target& target) {
-  TuningTask task{std::string(kBackend), record_version(), device_text(target),
-                  workload_of(convolution),
-                  fmt::format("{} {}: {}", convolution.sizes_text(), to_string(convolution.dtype),
+TuningTask task_of(const Region& region, const relay::Function& f, const Target& target) {
+  TuningTask task{std::string(kBackend), record_version(), device_text(target), workload_of(region),
+                  fmt::format("{} {}: {}", region.sizes, to_string(region.dtype),
                               fmt::join(byoc::operators_of(f), ", "))};
   task.seconds = static_cast<double>(target.get_int("profile_budget"));
   task.first_valid = target.get_bool("find_first_valid");
-  task.search = [convolution, arch = architecture(target)](const byoc::Search& search,
-                                                           byoc::SearchReport& report) {
+  task.search = [region, arch = architecture(target)](const byoc::Search& search,
+                                                      byoc::SearchReport& report) {
     const tessera_device_api* device = contest::cuda_device();
     if (device == nullptr) throw std::runtime_error("this tessera was built without CUDA");
-    search_plans(convolution, arch, *device, search, report);
+    search_plans(region, arch, *device, search, report);
   };
   return task;
 }
 
 // That of the records, if this cuDNN still makes a plan of it.
-std::optional<StoredPlan> recorded(const Convolution& convolution, const Target& target,
+std::optional<StoredPlan> recorded(const Region& region, const Target& target,
                                    const byoc::Ranking& measured) {
   for (const std::string& text : measured.configurations) {
-    if (auto plan = plan_of(convolution, target, text)) return *std::move(plan);
+    if (auto plan = plan_of(region, target, text)) return *std::move(plan);
   }
   return std::nullopt;
 }
@@ -68,11 +68,11 @@ std::vector<TuningTask> tuning_tasks(const Module& module, const Target& target)
     const relay::Function& f = module.functions.at(symbol);
     const auto match = byoc::composite_match(f, module.constants);
     if (!match) continue;  // compile() says why
-    const auto convolution = describe(*match, target);
-    if (!convolution) continue;
-    const auto [at, is_new] = known.emplace(workload_of(*convolution), tasks.size());
+    const auto region = describe(*match, target);
+    if (!region) continue;
+    const auto [at, is_new] = known.emplace(workload_of(*region), tasks.size());
     if (is_new) {
-      tasks.push_back(task_of(*convolution, f, target));
+      tasks.push_back(task_of(*region, f, target));
     } else {
       ++tasks[at->second].uses;
     }
@@ -80,16 +80,15 @@ std::vector<TuningTask> tuning_tasks(const Module& module, const Target& target)
   return tasks;
 }
 
-Result<Answer> choose(const Convolution& convolution, const Target& target,
+Result<Answer> choose(const Region& region, const Target& target,
                       const byoc::CompileContext& context) {
   byoc::Ranking measured;
   if (context.measurements != nullptr) {
-    TESSERA_TRY(measured,
-                context.measurements->ranking(kBackend, record_version(), device_text(target),
-                                              workload_of(convolution)));
-    if (auto plan = recorded(convolution, target, measured)) return Answer(*std::move(plan));
+    TESSERA_TRY(measured, context.measurements->ranking(kBackend, record_version(),
+                                                        device_text(target), workload_of(region)));
+    if (auto plan = recorded(region, target, measured)) return Answer(*std::move(plan));
   }
-  Answer first = plan_of(convolution, target);
+  Answer first = plan_of(region, target);
   for (const byoc::Failure& failure : measured.failures) {
     if (!first ||
         (failure.configuration != first->configuration && !measured.configurations.empty())) {

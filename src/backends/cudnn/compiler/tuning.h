@@ -11,13 +11,12 @@
 
 namespace tessera::backends::cudnn {
 
-// The distinct convolutions among the functions of the module that this back end took.
+// The distinct regions among the functions of the module that this back end took.
 std::vector<byoc::TuningTask> tuning_tasks(const Module& module, const Target& target);
 
 // The plan of the fastest configuration on record, or without one the heuristics' first. Fails for
 // what is wrong with the records; a refusal where all on record failed.
-Result<Expected<StoredPlan, relay::Refusal>> choose(const Convolution& convolution,
-                                                    const Target& target,
+Result<Expected<StoredPlan, relay::Refusal>> choose(const Region& region, const Target& target,
                                                     const byoc::CompileContext& context);
 
 }  // namespace tessera::backends::cudnn

@@ -8,15 +8,17 @@
 #include "backends/cudnn/compiler/library.h"
 #include "backends/cudnn/runtime/call_site.h"
 #include "backends/cudnn/testing/fake.h"
-#include "backends/testing/compiled_module.h"
+#include "backends/cudnn/testing/graphs.h"
 #include "backends/testing/graph_case.h"
 #include "backends/testing/region_runner.h"
-#include "ops/evaluation/compare.h"
 
 namespace tessera::backends::cudnn {
 namespace {
 
 namespace graphs = ::tessera::backends::testing;
+using testing::compiled;
+using testing::graph_of;
+using testing::refusal_of;
 
 const testing::FakeLibrary fake(TESSERA_FAKE_CUDNN_FOLDER);
 
@@ -75,15 +77,6 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-Module graph_of(const std::string& parameters, const std::string& body) {
-  return graphs::parse_graph(fmt::format("\ndef @main({}) {{\n  {}\n}}", parameters, body));
-}
-
-byoc::PartitionOutcome compiled(const Module& module, const Target& target = Target("cudnn")) {
-  const byoc::BackendChoice choices[] = {{&cudnn_backend(), target}};
-  return graphs::compile_graph(module, choices);
-}
-
 TEST(Cudnn, ComputesWhatTheGraphDoes) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.what);
@@ -132,16 +125,6 @@ TEST(Cudnn, TakesEnginesThatAreCompiledOnlyWhereItMay) {
   EXPECT_EQ(graphs::composites_of(outcome), std::vector<std::string>{"conv2d_epilogue"});
   EXPECT_NE(outcome.module.artifacts.at(0).payload.find("plan 7 "), std::string::npos);
   graphs::expect_same_results(outcome.module, module, 4e-3, {1});
-}
-
-// Of the convolution, or of what follows it.
-std::string refusal_of(const std::string& parameters, const std::string& body,
-                       const Target& target = Target("cudnn")) {
-  const byoc::BackendChoice choices[] = {{&cudnn_backend(), target}};
-  const Module module = graph_of(parameters, body);
-  const byoc::Claims claims =
-      byoc::claim_composites(module.functions.at("main"), module.constants, choices);
-  return claims.refused.empty() ? "taken" : claims.refused.front().reason;
 }
 
 TEST(Cudnn, RefusesWithASentence) {

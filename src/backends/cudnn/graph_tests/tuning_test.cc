@@ -4,11 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/cudnn/compiler/convolution.h"
+#include "backends/cudnn/compiler/describe.h"
 #include "backends/cudnn/compiler/search.h"
 #include "backends/cudnn/cudnn.h"
 #include "backends/cudnn/testing/fake.h"
+#include "backends/cudnn/testing/graphs.h"
 #include "backends/testing/compiled_module.h"
 #include "backends/testing/graph_case.h"
+#include "byoc/composite_match.h"
 #include "byoc/placer.h"
 
 namespace tessera::backends::cudnn {
@@ -85,7 +89,7 @@ Told search(const Convolution& c, double seconds = 1) {
   Told told;
   byoc::Search search;
   search.seconds = seconds;
-  search_plans(c, "sm_90a", testing::fake_device(), search, told);
+  search_plans(region_of(c), "sm_90a", testing::fake_device(), search, told);
   return told;
 }
 
@@ -115,6 +119,47 @@ TEST(CudnnSearch, KnowsAllSteps) {
   }
 }
 
+// The region that a graph of one composite becomes.
+Region region_of_graph(const std::string& parameters, const std::string& body) {
+  const Target target = testing::compiling();
+  const byoc::BackendChoice choices[] = {{&cudnn_backend(), target}};
+  const auto placed = byoc::partition_greedy(testing::graph_of(parameters, body), choices);
+  const Module& module = placed->module;
+  const relay::Function& f = module.functions.at(placed->regions.at(0).symbol);
+  return *describe(*byoc::composite_match(f, module.constants), target);
+}
+
+TEST(CudnnSearch, KnowsAttentionAndNorms) {
+  const Region regions[] = {
+      region_of_graph("%q: Tensor[(6, 10, 8), float16], %k: Tensor[(6, 12, 8), float16], "
+                      "%v: Tensor[(6, 12, 8), float16], %m: Tensor[(6, 1, 12), float16]",
+                      "nn.matmul(nn.softmax(add(nn.batch_matmul(%q, %k, transpose_b=True), %m), "
+                      "axis=2), %v, units=None)"),
+      // Read in three places.
+      region_of_graph("%q: Tensor[(6, 10, 8), float16]",
+                      "nn.matmul(nn.softmax(nn.batch_matmul(%q, %q, transpose_b=True), axis=2), "
+                      "%q, units=None)"),
+      region_of_graph("%x: Tensor[(3, 5, 24), float16], %g: Tensor[(24), float16], %b: "
+                      "Tensor[(24), float16]",
+                      "nn.layer_norm(%x, %g, %b, epsilon=0.5f)"),
+      region_of_graph("%x: Tensor[(4, 33), float32], %g: Tensor[(33), float32]",
+                      "nn.rms_norm(%x, %g)")};
+  for (const Region& region : regions) {
+    SCOPED_TRACE(region.workload);
+    Told told;
+    byoc::Search search;
+    search.seconds = 1;
+    search_plans(region, "sm_90a", testing::fake_device(), search, told);
+    EXPECT_TRUE(told.is_done);
+    EXPECT_TRUE(told.faults.empty()) << told.faults.begin()->second;
+    EXPECT_EQ(told.names, (std::map<std::size_t, std::string>{{0, "7:"}}));
+    EXPECT_EQ(told.us.size(), 1u);
+  }
+  EXPECT_EQ(regions[0].sizes, "1 x 6 heads of 8, 10 queries, 12 keys, masked");
+  EXPECT_EQ(regions[2].workload,
+            "layer norm float16 15x24x1x1@24,1,24,24 by float16 epsilon 0.5 runtime engines");
+}
+
 TEST(CudnnSearch, SaysThatThereIsNoEngine) {
   const testing::Setting setting("FAKE_CUDNN_LACKS", "1");
   const Told told = search(convolution(kFloat16));
@@ -137,7 +182,7 @@ std::string chosen(const byoc::Ranking& known) {
   Recorded recorded;
   recorded.known = known;
   byoc::CompileContext context{graphs::test_toolchain(), 1, true, {}, &recorded};
-  const auto plan = choose(convolution(kFloat16), Target("cudnn"), context);
+  const auto plan = choose(region_of(convolution(kFloat16)), Target("cudnn"), context);
   if (!plan) return render(plan.error());
   return *plan ? (*plan)->configuration : (*plan).error().reason;
 }

@@ -33,11 +33,20 @@ class CallSite {
   const char* note() const { return note_.text(); }
 
  private:
+  // What has a name in the plan: tensors of a run or parts of them, and numbers.
+  struct Bound {
+    std::int32_t tensor;  // of a run; -1: a number
+    std::int64_t offset_bytes;
+  };
+
   bool collect_ids(TextBuffer* error);
-  bool is_of_this_version(const JsonNode& first, TextBuffer* error) const;
-  bool restore_plan(const JsonNode& first, TextBuffer* error);
-  bool make_plan(const JsonNode& first, bool is_stored, const TextBuffer& why, TextBuffer* error);
-  bool reserve_workspace(const JsonNode& first, TextBuffer* error);
+  bool add_id(std::uint32_t node, Bound bound, TextBuffer* error);
+  bool collect_views(const runtime::Array<std::int32_t>& inputs, TextBuffer* error);
+  bool collect_scalars(TextBuffer* error);
+  bool is_of_this_version(const JsonNode& last, TextBuffer* error) const;
+  bool restore_plan(const JsonNode& last, TextBuffer* error);
+  bool make_plan(const JsonNode& last, bool is_stored, const TextBuffer& why, TextBuffer* error);
+  bool reserve_workspace(const JsonNode& last, TextBuffer* error);
   bool bind(void* workspace, TextBuffer* error);
   bool use_stream(void* stream, TextBuffer* error);
 
@@ -47,8 +56,11 @@ class CallSite {
   OperationGraph operations_;  // of a plan that was made here
   Plan plan_;
   void* own_workspace_ = nullptr;  // where the plan needs more than the compiler's did
+  std::int32_t tensor_count_ = 0;  // of a run
   runtime::Array<std::int64_t> ids_;
+  runtime::Array<Bound> bound_;      // parallel to the ids
   runtime::Array<void*> addresses_;  // parallel to the ids
+  runtime::Array<float> scalars_;
   void* bound_workspace_ = nullptr;
   Descriptor pack_;  // ids and addresses, as they are
   bool is_bound_ = false;

@@ -74,7 +74,11 @@ class Run {
     in_ >> operations;
     for (std::size_t i = 0; i < operations; ++i) {
       in_ >> word;
-      word == "convolution" ? convolve() : apply();
+      if (word == "convolution") convolve();
+      if (word == "pointwise") apply();
+      if (word == "matmul") multiply();
+      if (word == "reduction") reduce();
+      if (word == "norm") normalise();
     }
   }
 
@@ -128,15 +132,66 @@ class Run {
     });
   }
 
-  void apply() {
-    int mode = 0, is_binary = 0;
-    double low = 0, high = 0, slope = 0, alpha = 0;
-    in_ >> mode >> is_binary >> low >> high >> slope >> alpha;
-    const Tensor x = read_tensor(in_), b = is_binary != 0 ? read_tensor(in_) : Tensor();
-    const Tensor y = read_tensor(in_);
+  void multiply() {
+    const Tensor x = read_tensor(in_), w = read_tensor(in_), y = read_tensor(in_);
     for_each(y, [&](const Index& at) {
-      const double v = load(x, at), other = is_binary != 0 ? load(b, at) : 0;
-      store(y, at, result(mode, v, other, low, high, slope, alpha));
+      double sum = 0;
+      for (std::int64_t k = 0; k < x.dims[3]; ++k) {
+        sum += load(x, {at[0], at[1], at[2], k}) * load(w, {at[0], at[1], k, at[3]});
+      }
+      store(y, at, sum);
+    });
+  }
+
+  // Along the last dimension.
+  void reduce() {
+    int mode = 0;
+    in_ >> mode;
+    const Tensor x = read_tensor(in_), y = read_tensor(in_);
+    const bool adds = mode == CUDNN_REDUCE_TENSOR_ADD;
+    for_each(y, [&](const Index& at) {
+      double result = adds ? 0 : -INFINITY;
+      for (std::int64_t k = 0; k < x.dims[3]; ++k) {
+        const double v = load(x, {at[0], at[1], at[2], k});
+        result = adds ? result + v : std::fmax(result, v);
+      }
+      store(y, at, result);
+    });
+  }
+
+  // Over channels.
+  void normalise() {
+    int mode = 0, has_bias = 0;
+    in_ >> mode >> has_bias;
+    const Tensor x = read_tensor(in_), scale = read_tensor(in_), epsilon = read_tensor(in_),
+                 y = read_tensor(in_), bias = has_bias != 0 ? read_tensor(in_) : Tensor();
+    const auto channels = static_cast<double>(x.dims[1]);
+    for_each(y, [&](const Index& at) {
+      double mean = 0, squares = 0;
+      for (std::int64_t c = 0; mode == CUDNN_LAYER_NORM && c < x.dims[1]; ++c) {
+        mean += load(x, {at[0], c, 0, 0}) / channels;
+      }
+      for (std::int64_t c = 0; c < x.dims[1]; ++c) {
+        squares += std::pow(load(x, {at[0], c, 0, 0}) - mean, 2) / channels;
+      }
+      const double unit = (load(x, at) - mean) / std::sqrt(squares + load(epsilon, {0, 0, 0, 0}));
+      store(y, at, unit * load(scale, at) + (has_bias != 0 ? load(bias, at) : 0));
+    });
+  }
+
+  void apply() {
+    int mode = 0, inputs = 0;
+    double low = 0, high = 0, slope = 0, alpha = 0;
+    std::int64_t axis = -1;
+    in_ >> mode >> inputs >> low >> high >> slope >> alpha >> axis;
+    const Tensor x = read_tensor(in_), b = inputs > 1 ? read_tensor(in_) : Tensor(),
+                 t = inputs > 2 ? read_tensor(in_) : Tensor(), y = read_tensor(in_);
+    for_each(y, [&](const Index& at) {
+      if (mode == CUDNN_POINTWISE_GEN_INDEX)
+        return store(y, at, static_cast<double>(at[static_cast<std::size_t>(axis)]));
+      const double v = load(x, at), other = inputs > 1 ? load(b, at) : 0;
+      const bool chosen = inputs < 3 || load(t, at) != 0;
+      store(y, at, chosen ? result(mode, v, other, low, high, slope, alpha) : other);
     });
   }
 
@@ -147,6 +202,18 @@ class Run {
         return x + other;
       case CUDNN_POINTWISE_MUL:
         return x * other;
+      case CUDNN_POINTWISE_SUB:
+        return x - other;
+      case CUDNN_POINTWISE_DIV:
+        return x / other;
+      case CUDNN_POINTWISE_EXP:
+        return std::exp(x);
+      case CUDNN_POINTWISE_LOG:
+        return std::log(x);
+      case CUDNN_POINTWISE_CMP_GE:
+        return x >= other ? 1 : 0;
+      case CUDNN_POINTWISE_BINARY_SELECT:
+        return x;
       case CUDNN_POINTWISE_SIGMOID_FWD:
         return 1 / (1 + std::exp(-x));
       case CUDNN_POINTWISE_SWISH_FWD:

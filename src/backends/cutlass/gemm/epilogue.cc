@@ -363,10 +363,7 @@ Expected<Composite, Refusal> composite_of(const Function& region, const Constant
 }
 
 const Tensor* constant_of(const Composite& c, NodeId id) {
-  const auto* constant = c.function->as<relay::Constant>(id);
-  if (constant == nullptr) return nullptr;
-  const auto* tensor = std::get_if<Tensor>(&constant->value);
-  return tensor == nullptr && c.pool != nullptr ? &c.pool->resolve(constant->value) : tensor;
+  return byoc::constant_of(*c.function, c.pool, id);
 }
 
 Extent extent_of(const Shape& tensor, const Shape& whole, std::size_t first, std::size_t last) {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cutlass/attention/attention_nodes.h"
+#include "attention/nodes.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "byoc/composite_match.h"
 #include "ops/attrs/matmul.h"
 #include "passes/view_calls.h"
 #include "relay/constant_mentions.h"
 #include "relay/operator.h"
 #include "relay/patterns/refuse.h"
 
-namespace tessera::backends::cutlass {
+namespace tessera::attention {
 
 using passes::FactoredView;
 using passes::Sizes;
@@ -19,54 +20,48 @@ using relay::NodeId;
 using relay::Refusal;
 using relay::refuse;
 
-bool AttentionNodes::is(NodeId id, std::string_view op) const {
-  return relay::is_call_of(f_, id, op);
-}
+bool Nodes::is(NodeId id, std::string_view op) const { return relay::is_call_of(f_, id, op); }
 
-bool AttentionNodes::is_product(NodeId id) const {
-  return is(id, "nn.matmul") || is(id, "nn.batch_matmul");
-}
+bool Nodes::is_product(NodeId id) const { return is(id, "nn.matmul") || is(id, "nn.batch_matmul"); }
 
-bool AttentionNodes::transposes(NodeId product, std::size_t operand) const {
+bool Nodes::transposes(NodeId product, std::size_t operand) const {
   const auto of = [operand](const auto& a) { return operand == 0 ? a.transpose_a : a.transpose_b; };
   return is(product, "nn.matmul") ? of(attrs<ops::MatmulAttrs>(product))
                                   : of(attrs<ops::BatchMatmulAttrs>(product));
 }
 
 // A constant is where another mention of it is: matches know one of them.
-bool AttentionNodes::is_inside(NodeId id) const {
+bool Nodes::is_inside(NodeId id) const {
   const auto* constant = f_.as<relay::Constant>(id);
-  if (constant == nullptr) return std::binary_search(c_.inside.begin(), c_.inside.end(), id);
+  if (constant == nullptr) return std::binary_search(m_.inside.begin(), m_.inside.end(), id);
   relay::ConstantMentions inside;
-  for (const NodeId other : c_.inside) {
+  for (const NodeId other : m_.inside) {
     if (const auto* mention = f_.as<relay::Constant>(other)) inside.first(*mention, 1);
   }
   return inside.first(*constant, 0) == 1;
 }
 
-bool AttentionNodes::is_computed_inside(NodeId id) const {
-  return is_inside(id) && f_.op(id) != nullptr;
-}
+bool Nodes::is_computed_inside(NodeId id) const { return is_inside(id) && f_.op(id) != nullptr; }
 
-std::string AttentionNodes::name(NodeId id) const {
+std::string Nodes::name(NodeId id) const {
   return f_.op(id) != nullptr ? fmt::format("`{}`", f_.op(id)->name) : "a value";
 }
 
-Expected<Sizes, Refusal> AttentionNodes::sizes(NodeId id) const {
+Expected<Sizes, Refusal> Nodes::sizes(NodeId id) const {
   auto sizes = constant_shape(f_.type(id).shape());
   if (!sizes) return refuse("a size is not known");
   return *std::move(sizes);
 }
 
-const Tensor* AttentionNodes::constant(NodeId id) const { return constant_of(c_, id); }
+const Tensor* Nodes::constant(NodeId id) const { return byoc::constant_of(f_, m_.pool, id); }
 
-std::optional<double> AttentionNodes::number(NodeId id) const {
+std::optional<double> Nodes::number(NodeId id) const {
   const Tensor* tensor = constant(id);
   if (tensor == nullptr || tensor->num_elements() != 1) return std::nullopt;
   return element_as_double(*tensor, 0);
 }
 
-Expected<NodeId, Refusal> AttentionNodes::scaled(NodeId id, double& factor) const {
+Expected<NodeId, Refusal> Nodes::scaled(NodeId id, double& factor) const {
   const auto args = operands(id);
   if (const auto by = number(args[1])) {
     factor *= is(id, "divide") ? 1 / *by : *by;
@@ -81,7 +76,7 @@ Expected<NodeId, Refusal> AttentionNodes::scaled(NodeId id, double& factor) cons
 
 namespace {
 
-Expected<FactoredView, Refusal> step(const AttentionNodes& nodes, NodeId id, FactoredView view) {
+Expected<FactoredView, Refusal> step(const Nodes& nodes, NodeId id, FactoredView view) {
   TESSERA_TRY(const Sizes sizes, nodes.sizes(id));
   auto seen = passes::view_after(nodes.function(), id, sizes, std::move(view));
   if (seen) return *std::move(seen);
@@ -91,7 +86,7 @@ Expected<FactoredView, Refusal> step(const AttentionNodes& nodes, NodeId id, Fac
 
 }  // namespace
 
-Expected<SeenAs, Refusal> see_heads(const AttentionNodes& nodes, NodeId id) {
+Expected<SeenAs, Refusal> see_heads(const Nodes& nodes, NodeId id) {
   std::vector<NodeId> chain;
   SeenAs seen;
   while (nodes.is_inside(id)) {
@@ -114,8 +109,8 @@ Expected<SeenAs, Refusal> see_heads(const AttentionNodes& nodes, NodeId id) {
   return seen;
 }
 
-Expected<SeenAs, Refusal> see_product(const AttentionNodes& nodes) {
-  NodeId id = nodes.composite().root;
+Expected<SeenAs, Refusal> see_product(const Nodes& nodes) {
+  NodeId id = nodes.match().root;
   TESSERA_TRY(const Sizes sizes, nodes.sizes(id));
   FactoredView view = FactoredView::of(sizes);
   while (nodes.is(id, "reshape") || nodes.is(id, "transpose")) {
@@ -141,4 +136,4 @@ Expected<SeenAs, Refusal> see_product(const AttentionNodes& nodes) {
   return SeenAs{id, std::move(view)};
 }
 
-}  // namespace tessera::backends::cutlass
+}  // namespace tessera::attention

@@ -6,16 +6,17 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/cutlass/gemm/epilogue.h"
+#include "constants/tensor.h"
 #include "passes/factored_view.h"
+#include "relay/patterns/pattern_table.h"
 
-namespace tessera::backends::cutlass {
+namespace tessera::attention {
 
-class AttentionNodes {
+class Nodes {
  public:
-  explicit AttentionNodes(const Composite& c) : c_(c), f_(*c.function) {}
+  explicit Nodes(const relay::Match& m) : m_(m), f_(*m.function) {}
 
-  const Composite& composite() const { return c_; }
+  const relay::Match& match() const { return m_; }
   const relay::Function& function() const { return f_; }
 
   bool is(relay::NodeId id, std::string_view op) const;
@@ -39,7 +40,7 @@ class AttentionNodes {
   Expected<relay::NodeId, relay::Refusal> scaled(relay::NodeId id, double& factor) const;
 
  private:
-  const Composite& c_;
+  const relay::Match& m_;
   const relay::Function& f_;
 };
 
@@ -50,10 +51,10 @@ struct SeenAs {
   double factor = 1;  // what it was multiplied by
 };
 // Back over slices, reshapes, transposes and scales.
-Expected<SeenAs, relay::Refusal> see_heads(const AttentionNodes& nodes, relay::NodeId id);
+Expected<SeenAs, relay::Refusal> see_heads(const Nodes& nodes, relay::NodeId id);
 
 // The product that a composite ends with, as a view of its result: what reshapes and transposes do
 // after it is undone.
-Expected<SeenAs, relay::Refusal> see_product(const AttentionNodes& nodes);
+Expected<SeenAs, relay::Refusal> see_product(const Nodes& nodes);
 
-}  // namespace tessera::backends::cutlass
+}  // namespace tessera::attention

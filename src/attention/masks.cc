@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cutlass/attention/attention_masks.h"
+#include "attention/masks.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "relay/patterns/refuse.h"
 
-namespace tessera::backends::cutlass {
+namespace tessera::attention {
 namespace {
 
 using relay::NodeId;
@@ -36,7 +36,7 @@ std::optional<double> complement(const Tensor& b, const Tensor& hidden) {
 }
 
 // The same of one that is computed.
-std::optional<double> complement(const AttentionNodes& nodes, NodeId b, NodeId hidden) {
+std::optional<double> complement(const Nodes& nodes, NodeId b, NodeId hidden) {
   if (!nodes.is(hidden, "multiply")) return std::nullopt;
   const auto factors = nodes.operands(hidden);
   const std::size_t at = nodes.number(factors[0]) ? 1 : 0;
@@ -50,7 +50,7 @@ std::optional<double> negative(std::optional<double> x) {
   return x ? std::optional(-*x) : std::nullopt;
 }
 
-Expected<MaskStep, Refusal> multiplied(const AttentionNodes& nodes, NodeId id) {
+Expected<MaskStep, Refusal> multiplied(const Nodes& nodes, NodeId id) {
   const auto [product, hidden] = std::pair(nodes.operands(id)[0], nodes.operands(id)[1]);
   if (!nodes.is(product, "multiply")) return refuse("`subtract` stands between scores and softmax");
   const auto factors = nodes.operands(product);
@@ -72,7 +72,7 @@ Expected<MaskStep, Refusal> multiplied(const AttentionNodes& nodes, NodeId id) {
 
 }  // namespace
 
-Expected<MaskStep, Refusal> read_mask(const AttentionNodes& nodes, NodeId id) {
+Expected<MaskStep, Refusal> read_mask(const Nodes& nodes, NodeId id) {
   const auto operands = nodes.operands(id);
   if (nodes.is(id, "subtract")) return multiplied(nodes, id);
   if (nodes.is(id, "add")) {
@@ -85,7 +85,7 @@ Expected<MaskStep, Refusal> read_mask(const AttentionNodes& nodes, NodeId id) {
   return choice(step, nodes.number(operands[3 - scores]));
 }
 
-std::optional<double> hides_the_future(const AttentionNodes& nodes, const MaskStep& step,
+std::optional<double> hides_the_future(const Nodes& nodes, const MaskStep& step,
                                        std::int64_t keys) {
   const Tensor* tensor = nodes.constant(step.mask);
   const passes::Sizes square = {keys, keys};
@@ -104,4 +104,4 @@ std::optional<double> hides_the_future(const AttentionNodes& nodes, const MaskSt
   return hidden <= kAsGoodAsNothing ? std::optional(hidden) : std::nullopt;
 }
 
-}  // namespace tessera::backends::cutlass
+}  // namespace tessera::attention

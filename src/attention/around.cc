@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cutlass/attention/attention_shape.h"
+#include "attention/around.h"
 
 #include <algorithm>
 #include <set>
 
-#include "backends/cutlass/attention/attention_nodes.h"
+#include "attention/nodes.h"
 #include "relay/operator.h"
 #include "relay/patterns/refuse.h"
 #include "relay/rewrite.h"
 
-namespace tessera::backends::cutlass {
+namespace tessera::attention {
 namespace {
 
 using relay::Function;
@@ -24,16 +24,16 @@ class Finder {
  public:
   explicit Finder(const Match& softmax)
       : f_(*softmax.function),
-        composite_{softmax.function, softmax.pool, {}, {}, softmax.root},
-        nodes_(composite_),
+        shell_{softmax.function, softmax.pool, softmax.root, {}, {}, {}},
+        nodes_(shell_),
         softmax_(softmax.root) {}
 
   std::optional<Match> run() {
     if (!find_scores() || !find_values()) return std::nullopt;
     for (const NodeId x : f_.operands(scores_)) take_heads(x);
     Match match;
-    match.function = composite_.function;
-    match.pool = composite_.pool;
+    match.function = shell_.function;
+    match.pool = shell_.pool;
     match.root = values_;
     for (const NodeId id : std::vector(inside_.begin(), inside_.end())) {
       for (const NodeId x : f_.operands(id)) {
@@ -119,15 +119,15 @@ class Finder {
   }
 
   const Function& f_;
-  const Composite composite_;
-  const AttentionNodes nodes_;
+  const Match shell_;  // nothing is inside: all of the function can be asked about
+  const Nodes nodes_;
   NodeId softmax_, scores_, values_;
   std::set<NodeId> inside_;
 };
 
 }  // namespace
 
-std::optional<Match> attention_around(const Match& softmax) { return Finder(softmax).run(); }
+std::optional<Match> around(const Match& softmax) { return Finder(softmax).run(); }
 
 Refusal why_unmatched(const Match& attention) {
   const Function& f = *attention.function;
@@ -148,4 +148,4 @@ Refusal why_unmatched(const Match& attention) {
       "another back end has a part of it"};
 }
 
-}  // namespace tessera::backends::cutlass
+}  // namespace tessera::attention

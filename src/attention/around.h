@@ -9,12 +9,12 @@
 #include "relay/patterns/pattern.h"
 #include "relay/patterns/pattern_table.h"
 
-namespace tessera::backends::cutlass {
+namespace tessera::attention {
 
 // All of it around a softmax, with the product of the values as its root; without inputs.
-std::optional<relay::Match> attention_around(const relay::Match& softmax);
+std::optional<relay::Match> around(const relay::Match& softmax);
 
 // Why no pattern took what can be described.
 relay::Refusal why_unmatched(const relay::Match& attention);
 
-}  // namespace tessera::backends::cutlass
+}  // namespace tessera::attention

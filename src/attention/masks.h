@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "backends/cutlass/attention/attention_nodes.h"
+#include "attention/nodes.h"
 
-namespace tessera::backends::cutlass {
+namespace tessera::attention {
 
 // A mask that is added, or a choice of the scores where it is `seen`, and of a number elsewhere.
 struct MaskStep {
@@ -20,11 +20,10 @@ inline constexpr double kAsGoodAsNothing = -1e4;
 
 // Reads scores + mask, where(mask, scores, c), where(mask, c, scores), or scores b - c (1 - b) with
 // a b of zeros and ones: a constant, or made of a mask of booleans.
-Expected<MaskStep, relay::Refusal> read_mask(const AttentionNodes& nodes, relay::NodeId id);
+Expected<MaskStep, relay::Refusal> read_mask(const Nodes& nodes, relay::NodeId id);
 
 // What keys after the query have for a score, or what is added to it, if the mask is a constant
 // that does no more than hide them, among so many.
-std::optional<double> hides_the_future(const AttentionNodes& nodes, const MaskStep& step,
-                                       std::int64_t keys);
+std::optional<double> hides_the_future(const Nodes& nodes, const MaskStep& step, std::int64_t keys);
 
-}  // namespace tessera::backends::cutlass
+}  // namespace tessera::attention
