@@ -50,7 +50,7 @@ Why check_other(const Expected<Region, Refusal>& region, const Target& target) {
   if (plan) return std::nullopt;
   if (region->runtime_engines) return plan.error();
   return Refusal{plan.error().reason +
-                 "; engines whose code it compiles when a model is loaded are taken with "
+                 "; engines whose code it compiles are taken with "
                  "`-runtime_engines`"};
 }
 

@@ -2,8 +2,8 @@
 // Attention on a stand-in of cuDNN: as exporters write it, with every mask that is taken.
 #include <gtest/gtest.h>
 
+#include "backends/cudnn/graph_tests/graphs.h"
 #include "backends/cudnn/testing/fake.h"
-#include "backends/cudnn/testing/graphs.h"
 #include "ops/inference/infer_types.h"
 #include "ops/records/table.h"
 #include "passes/manager.h"
@@ -177,7 +177,7 @@ TEST(CudnnAttention, NeedsEnginesThatAreCompiled) {
   EXPECT_EQ(
       refusal_of(graph_with(merged("%8"))),
       "cuDNN 91900 has no engine for it that is as exact as it must be; engines whose code it "
-      "compiles when a model is loaded are taken with `-runtime_engines`");
+      "compiles are taken with `-runtime_engines`");
 }
 
 }  // namespace

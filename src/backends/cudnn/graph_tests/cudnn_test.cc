@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "backends/cudnn/compiler/library.h"
+#include "backends/cudnn/graph_tests/graphs.h"
 #include "backends/cudnn/runtime/call_site.h"
 #include "backends/cudnn/testing/fake.h"
-#include "backends/cudnn/testing/graphs.h"
 #include "backends/testing/graph_case.h"
 #include "backends/testing/region_runner.h"
 

@@ -2,8 +2,8 @@
 // Layer norms and RMS norms on a stand-in of cuDNN.
 #include <gtest/gtest.h>
 
+#include "backends/cudnn/graph_tests/graphs.h"
 #include "backends/cudnn/testing/fake.h"
-#include "backends/cudnn/testing/graphs.h"
 
 namespace tessera::backends::cudnn {
 namespace {
@@ -85,7 +85,7 @@ TEST(CudnnNorm, NeedsEnginesThatAreCompiled) {
   EXPECT_EQ(
       refusal_of("%x: Tensor[(4, 8), float32], %g: Tensor[(8), float32]", "nn.rms_norm(%x, %g)"),
       "cuDNN 91900 has no engine for it that is as exact as it must be; engines whose code it "
-      "compiles when a model is loaded are taken with `-runtime_engines`");
+      "compiles are taken with `-runtime_engines`");
 }
 
 }  // namespace
