@@ -39,7 +39,7 @@ std::optional<Refusal> check_kind(const Attention& a, bool allows_tf32) {
         "the number counts, and cuDNN is given none but infinity",
         a.hidden)};
   }
-  if (a.zero_without_keys) {
+  if (a.zero_without_keys && a.mask) {
     return Refusal{"a row without a key is to be zero, which cuDNN does not promise"};
   }
   return std::nullopt;
@@ -307,7 +307,7 @@ std::optional<Refusal> check_values(const relay::Match& m, const Region& region)
 Expected<Region, Refusal> describe_attention(const relay::Match& match, const Target& target) {
   for (const NodeId id : match.inside) {
     if (match.function->op(id) == nullptr) continue;
-    if (auto why = check_sizes(match.function->type(id))) return {Unexpected<Refusal>{*why}};
+    if (auto why = check_known(match.function->type(id))) return {Unexpected<Refusal>{*why}};
   }
   TESSERA_TRY(const Attention a, attention::describe(match));
   Region region;

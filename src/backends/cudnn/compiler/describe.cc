@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "attention/around.h"
 #include "attention/patterns.h"
 #include "backends/cudnn/compiler/attention.h"
@@ -48,10 +50,9 @@ Why check_other(const Expected<Region, Refusal>& region, const Target& target) {
   if (!region) return region.error();
   const auto plan = plan_of(*region, target);
   if (plan) return std::nullopt;
-  if (region->runtime_engines) return plan.error();
-  return Refusal{plan.error().reason +
-                 "; engines whose code it compiles are taken with "
-                 "`-runtime_engines`"};
+  const std::string why = fmt::format("{}: {}", plan.error().reason, region->sizes);
+  if (region->runtime_engines) return Refusal{why};
+  return Refusal{why + "; engines whose code it compiles are taken with `-runtime_engines`"};
 }
 
 Why check_attention(const Match& match, const Target& given) {

@@ -46,13 +46,20 @@ std::optional<Refusal> check_dtype(DType dtype, const char* what) {
   return Refusal{fmt::format("{} of {}", what, to_string(dtype))};
 }
 
-std::optional<Refusal> check_sizes(const Type& type) {
-  std::int64_t elements = 1;
+std::optional<Refusal> check_known(const Type& type) {
   for (const Dim& d : type.shape()) {
     if (!d.is_constant()) {
       return Refusal{fmt::format("a plan of cuDNN is for known sizes, not {}", to_string(type))};
     }
     if (d.constant() == 0) return Refusal{"a tensor is empty"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> check_sizes(const Type& type) {
+  if (auto why = check_known(type)) return why;
+  std::int64_t elements = 1;
+  for (const Dim& d : type.shape()) {
     if (elements > std::numeric_limits<std::int32_t>::max() / d.constant()) {
       return Refusal{fmt::format("{} has 2^31 elements or more", to_string(type))};
     }

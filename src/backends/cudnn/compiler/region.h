@@ -67,7 +67,8 @@ struct Region {
 
 // Of the types that cuDNN has engines for?
 std::optional<relay::Refusal> check_dtype(DType dtype, const char* what);
-// Known, not empty, and not too many.
+// Known and not empty; for what lies in memory, not too many elements either.
+std::optional<relay::Refusal> check_known(const Type& type);
 std::optional<relay::Refusal> check_sizes(const Type& type);
 
 }  // namespace tessera::backends::cudnn

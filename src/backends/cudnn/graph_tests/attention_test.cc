@@ -78,6 +78,10 @@ TEST(CudnnAttention, ComputesWhatTheGraphDoes) {
       {merged("add(%8, %3)"), "causal_attention_merged"},
       {merged("where(%1, %8, -65504f16)"), "causal_attention_merged"},
       {merged("add(add(%8, %2), %m)"), "causal_masked_attention_merged"},
+      // where each row has a key, a guard against NaN does nothing
+      {"%9 = nn.softmax(add(%8, %2), axis=3);\n"
+       "  nn.matmul(where(isnan(%9), 0f16, %9), %7, units=None)",
+       "causal_attention"},
       // heads as they are, one tensor for all of them
       {"nn.matmul(nn.softmax(nn.batch_matmul(%y, %y, transpose_b=True), axis=2), %y, units=None)",
        "attention"},
@@ -157,6 +161,13 @@ TEST(CudnnAttention, RefusesWithASentence) {
   EXPECT_EQ(plain("Tensor[(?b, 3, 10, 8), float16]"),
             "a plan of cuDNN is for known sizes, not Tensor[(?b, 3, 8, 10), float16]");
   EXPECT_EQ(plain("Tensor[(2, 3, 10, 8), float64]"), "attention of float64");
+  // In between is said what the machine lacks.
+  const std::string odd = plain("Tensor[(2, 3, 10, 20), float16]");
+  EXPECT_TRUE(odd.starts_with("cuDNN 91900 has no engine for it that is as exact as it must be"))
+      << odd;
+  EXPECT_TRUE(odd.ends_with(": 2 x 3 heads of 20, 10 queries, 10 keys")) << odd;
+  // Scores do not lie in memory, so that they may be more than tensors.
+  EXPECT_EQ(plain("Tensor[(8, 16, 8192, 64), float16]"), "taken");
 }
 
 // Parts that begin between multiples of 16 bytes.
@@ -174,10 +185,9 @@ TEST(CudnnAttention, RefusesPartsThatAreNotAligned) {
 }
 
 TEST(CudnnAttention, NeedsEnginesThatAreCompiled) {
-  EXPECT_EQ(
-      refusal_of(graph_with(merged("%8"))),
-      "cuDNN 91900 has no engine for it that is as exact as it must be; engines whose code it "
-      "compiles are taken with `-runtime_engines`");
+  EXPECT_EQ(refusal_of(graph_with(merged("%8"))),
+            "cuDNN 91900 has no engine for it that is as exact as it must be: 2 x 3 heads of 8, 10 "
+            "queries, 10 keys; engines whose code it compiles are taken with `-runtime_engines`");
 }
 
 }  // namespace
