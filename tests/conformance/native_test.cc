@@ -251,6 +251,10 @@ TEST_P(BackendsOnCuda, AgreeWithTheReferenceOnCuda) {
   const Target target(GetParam()->name());
   if (const auto missing = GetParam()->available(target)) GTEST_SKIP() << missing->reason;
   compare_taken_samples(*GetParam(), target);
+  // Norms are such, and convolutions have these engines beside others.
+  if (target.name() == "cudnn") {
+    compare_taken_samples(*GetParam(), target.with("runtime_engines", true));
+  }
 }
 
 std::vector<const byoc::Backend*> of_devices() {

@@ -196,8 +196,7 @@ struct Sources {
 Source source_of(const Region& region, std::size_t tensor, std::size_t element_bytes) {
   if (tensor < region.operands.size()) return {tensor, 0, region.operands[tensor].view};
   const Operation& view = region.operations[tensor - region.operands.size()];
-  const std::int64_t bytes = std::stoll(view.attributes.at("offset_bytes")[0]);
-  return {view.inputs[0], bytes / static_cast<std::int64_t>(element_bytes), view.view};
+  return {view.inputs[0], offset_bytes(view) / static_cast<std::int64_t>(element_bytes), view.view};
 }
 
 // The shares of the keys for one query; of the latest one.

@@ -2,6 +2,7 @@
 #include "backends/cudnn/compiler/region.h"
 
 #include <limits>
+#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -34,6 +35,10 @@ std::int64_t place(const View& view, const std::vector<std::int64_t>& index) {
 
 std::string text_of(const View& view) {
   return fmt::format("{}@{}", fmt::join(view.dims, "x"), fmt::join(view.strides, ","));
+}
+
+std::int64_t offset_bytes(const Operation& view) {
+  return std::stoll(view.attributes.at("offset_bytes")[0]);
 }
 
 std::size_t Region::add(Operation operation) {

@@ -43,6 +43,9 @@ struct Operation {
   DType dtype;
 };
 
+// Where a `view` begins in its input.
+std::int64_t offset_bytes(const Operation& view);
+
 struct Region {
   // The element `at` of operand `operand`, in the order in which they lie.
   using Read = std::function<double(std::size_t operand, std::int64_t at)>;

@@ -54,7 +54,7 @@ std::int64_t extent_of(const Region& region, std::size_t operand) {
   std::int64_t end = 0;
   for (const Operation& o : region.operations) {
     if (o.name != "view" || o.inputs[0] != operand) continue;
-    std::int64_t last = std::stoll(o.attributes.at("offset_bytes")[0]) / o.dtype.size_bytes();
+    std::int64_t last = offset_bytes(o) / o.dtype.size_bytes();
     for (std::size_t i = 0; i < o.view.dims.size(); ++i) {
       last += (o.view.dims[i] - 1) * o.view.strides[i];
     }
@@ -100,8 +100,7 @@ class MeasuredRegion final : public contest::Work {
       const Operation& o = region_.operations[i];
       if (o.name == "scalar") bind(operands_.size() + i, &scalars_[i]);
       if (o.name == "view") {
-        bind(operands_.size() + i, static_cast<char*>(operand(o.inputs[0])) +
-                                       std::stoll(o.attributes.at("offset_bytes")[0]));
+        bind(operands_.size() + i, static_cast<char*>(operand(o.inputs[0])) + offset_bytes(o));
       }
     }
     bind(operands_.size() + region_.operations.size() - 1, result_.data());
