@@ -21,6 +21,10 @@ constexpr const char* kFloat8Product =
     "def @main(%x: Tensor[(64, 64), uint8], %w: Tensor[(64, 64), uint8],\n"
     "          %s: Tensor[(64, 1), float32], %t: Tensor[(64), float32]) {\n"
     "  qnn.dense_float8(%x, %w, %s, %t)\n}\n";
+constexpr const char* kMixedProduct =
+    "def @main(%x: Tensor[(64, 64), float16], %w: Tensor[(64, 32), int8],\n"
+    "          %s: Tensor[(1, 1, 64), float16]) {\n"
+    "  qnn.dense_mixed(%x, %w, %s, block_size=64, bits=4)\n}\n";
 constexpr const char* kWidenedProduct =
     "def @main(%x: Tensor[(64, 64), uint8], %c_w: Tensor[(64, 64), int32]) {\n"
     "  nn.dense(cast(%x, dtype=\"int32\"), %c_w, units=64)\n}\n";
@@ -49,6 +53,7 @@ struct Form {
 std::vector<Form> forms() {
   return {{kInt8Product, [](const Capabilities& c) { return c.int8_products; }},
           {kFloat8Product, [](const Capabilities& c) { return c.float8_products; }},
+          {kMixedProduct, [](const Capabilities& c) { return c.mixed_products; }},
           {kWidenedProduct, [](const Capabilities& c) { return c.widened_products; }},
           {kScaledRows, [](const Capabilities& c) { return c.scaled_rows; }},
           {product_of("float16"), [](const Capabilities& c) { return has(c, kFloat16); }},

@@ -40,6 +40,7 @@ struct Capabilities {
   bool widened_products = false;        // int32 that were bytes, by a constant: split-long-sums
   bool scaled_rows = false;             // a factor for each row of a product: fold-layer-norm
   bool float8_products = false;         // of floats of eight bits: convert-float8-products
+  bool mixed_products = false;          // of 16 bits by 4 or 8: convert-mixed-products
   std::vector<DType> types_of_16_bits;  // of products: models need not be widened to float32
 };
 

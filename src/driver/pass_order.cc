@@ -40,6 +40,8 @@ bool is_taken(When when, const CompileOptions& options) {
       return has_gpu(options) && multiplies_integers(options);
     case kFloat8:
       return multiplies_float8(options);
+    case kMixed:
+      return multiplies_mixed_types(options);
     case kIntegersOnCpu:
       return !computes_on_gpu(options) && multiplies_widened_integers(options);
     case kIntegerPairs:

@@ -30,6 +30,7 @@ enum class When {
   kWeights,           // --weights
   kIntegers,          // a GPU computes, and one of its back ends multiplies integers of eight bits
   kFloat8,            // a back end multiplies floats of eight bits
+  kMixed,             // a back end multiplies 16 bits by 4 and 8
   kIntegersOnCpu,  // a CPU computes, and one of its back ends multiplies what eight bits were made
                    // of
   kIntegerPairs,   // a CPU computes, without back ends, and generated code multiplies integers by

@@ -200,6 +200,10 @@ bool multiplies_float8(const CompileOptions& options) {
   return std::ranges::any_of(capabilities_of(options), &byoc::Capabilities::float8_products);
 }
 
+bool multiplies_mixed_types(const CompileOptions& options) {
+  return std::ranges::any_of(capabilities_of(options), &byoc::Capabilities::mixed_products);
+}
+
 bool multiplies_widened_integers(const CompileOptions& options) {
   return std::ranges::any_of(capabilities_of(options), &byoc::Capabilities::widened_products);
 }

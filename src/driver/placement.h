@@ -44,6 +44,8 @@ std::vector<byoc::BackendChoice> placing_choices(const CompileOptions& options);
 bool multiplies_integers(const CompileOptions& options);
 // Does one declare float8_products?
 bool multiplies_float8(const CompileOptions& options);
+// Does one declare mixed_products?
+bool multiplies_mixed_types(const CompileOptions& options);
 // Does one declare widened_products?
 bool multiplies_widened_integers(const CompileOptions& options);
 // Does one declare scaled_rows, which fold-layer-norm makes?

@@ -6,12 +6,9 @@
 //                    =  if (elements of x <= few rows) { dense_blocks(x, w) } else { x
 //                    dequantise(w) }
 // With `fragments` the words are in the order of a GPU's threads: dense_fragments(x, w).
-#include "ops/attrs/shape.h"
 #include "passes/packed_weight.h"
 #include "passes/pass.h"
 #include "passes/regions.h"
-#include "passes/row_product.h"
-#include "passes/size_range.h"
 #include "relay/rewrite.h"
 
 namespace tessera::passes {
@@ -54,11 +51,10 @@ class BlockProductConverter {
 
   // Its matrix is the call that dequantises.
   std::optional<RowProduct> described(NodeId id) const {
-    std::optional<RowProduct> p = row_product(f_, id);
+    std::optional<RowProduct> p = block_product(f_, id);
     if (!p || closed_[f_[id].region.index()] || is_of_many_rows(id)) return std::nullopt;
     const DType x = f_.type(p->data).dtype();
-    if (x != f_.type(id).dtype() || !has_kernels(x)) return std::nullopt;
-    return find_matrix(*p) ? p : std::nullopt;
+    return x == f_.type(id).dtype() && has_kernels(x) ? p : std::nullopt;
   }
 
   bool is_for_gpu() const { return order_ == ops::WordOrder::kFragments; }
@@ -78,50 +74,8 @@ class BlockProductConverter {
            is_call_of(f_, f_.region(choice->then_region).result, product_name());
   }
 
-  bool find_matrix(RowProduct& p) const {
-    NodeId id = p.matrix;
-    while (f_.type(id).rank() == 2) {
-      const bool is_transposed = is_call_of(f_, id, "transpose") && is_swap(id);
-      if (!is_transposed && !is_call_of(f_, id, "cast")) break;
-      if (is_transposed) p.has_rows_of_terms = !p.has_rows_of_terms;
-      id = f_.operands(id)[0];
-    }
-    if (!is_call_of(f_, id, "qnn.dequantize_blocks") || f_.type(id).rank() != 2) return false;
-    p.matrix = id;
-    const auto operands = f_.operands(id);
-    return std::all_of(operands.begin(), operands.end(),
-                       [&](NodeId operand) { return f_.as<relay::Constant>(operand) != nullptr; });
-  }
-
-  bool is_swap(NodeId transpose) const {
-    const auto attrs =
-        relay::read_attrs<ops::TransposeAttrs>(f_.as<relay::OpCall>(transpose)->attrs);
-    return !attrs.axes || attrs.axes->at(0) == 1 || attrs.axes->at(0) == -1;
-  }
-
-  const Tensor& tensor(NodeId constant) const {
-    return pool_.resolve(f_.as<relay::Constant>(constant)->value);
-  }
-
   std::optional<PackedWeight> packed(const RowProduct& p) const {
-    const auto operands = f_.operands(p.matrix);
-    const auto attrs =
-        relay::read_attrs<ops::DequantizeBlocksAttrs>(f_.as<relay::OpCall>(p.matrix)->attrs);
-    return packed_weight({tensor(operands[0]), tensor(operands[1]), tensor(operands[2]), attrs},
-                         p.has_rows_of_terms, order_);
-  }
-
-  // The product of all dimensions but the last; above `most_rows` one count is as good as another.
-  SizeRange rows_of(const Type& x) const {
-    SizeRange all{1, 1};
-    const std::int64_t many = most_rows_ + 1;
-    for (std::size_t d = 0; d + 1 < x.rank(); ++d) {
-      const SizeRange size = range_of(x.shape()[d], symbols_);
-      all.min = std::min(many, all.min * std::min(many, size.min));
-      const bool is_open = (all.max < 0 && size.max != 0) || (size.max < 0 && all.max != 0);
-      all.max = is_open ? -1 : std::min(many, all.max * std::min(many, size.max));
-    }
-    return all;
+    return packed_weight(block_constants(f_, pool_, p.matrix), p.has_rows_of_terms, order_);
   }
 
   // ---- What is made
@@ -129,7 +83,7 @@ class BlockProductConverter {
   std::optional<NodeId> visit(Copier& c, NodeId id) const {
     const auto p = described(id);
     if (!p) return std::nullopt;
-    const SizeRange rows = rows_of(f_.type(p->data));
+    const SizeRange rows = rows_of(f_.type(p->data), symbols_, most_rows_);
     if (rows.min > most_rows_) return std::nullopt;
     const auto weight = packed(*p);
     if (!weight) return std::nullopt;

@@ -20,38 +20,6 @@ constexpr double kLargestScale = 1e30;
 
 std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
-// The elements of a matrix of blocks, whichever way round it is stored.
-class Matrix {
- public:
-  Matrix(const BlockConstants& c, bool has_rows_of_terms)
-      : bytes_(c.data.blob->bytes()),
-        bits_(c.attrs.bits),
-        row_bytes_(c.data.shape[1]),
-        is_signed_(c.data.dtype == kInt8),
-        has_rows_of_terms_(has_rows_of_terms) {
-    const std::int64_t length = c.attrs.size >= 0 ? c.attrs.size : row_bytes_ * (8 / bits_);
-    columns = has_rows_of_terms ? c.data.shape[0] : length;
-    terms = has_rows_of_terms ? length : c.data.shape[0];
-  }
-
-  std::int64_t columns = 0, terms = 0;
-
-  std::int64_t at(std::int64_t column, std::int64_t term) const {
-    const std::int64_t row = has_rows_of_terms_ ? column : term;
-    const std::int64_t place = has_rows_of_terms_ ? term : column;
-    const std::int64_t each = 8 / bits_;
-    const auto byte = std::to_integer<std::uint8_t>(
-        bytes_[static_cast<std::size_t>(row * row_bytes_ + place / each)]);
-    if (is_signed_) return static_cast<std::int8_t>(byte);
-    return byte >> (place % each * bits_) & ((1 << bits_) - 1);
-  }
-
- private:
-  std::span<const std::byte> bytes_;
-  std::int64_t bits_, row_bytes_;
-  bool is_signed_, has_rows_of_terms_;
-};
-
 // How integers are written: (q + offset) in so many bits.
 struct Encoding {
   std::int64_t offset = 0, bits = 8;
@@ -62,23 +30,11 @@ bool fills_words(std::int64_t block_size, std::int64_t bits, ops::WordOrder orde
                                              : block_size * bits % 32 == 0;
 }
 
-// Do all bytes hold integers from `low` to `high`?
-bool is_within(const Tensor& data, std::int64_t low, std::int64_t high) {
-  const bool is_signed = data.dtype == kInt8;
-  return std::ranges::all_of(data.blob->bytes(), [&](std::byte b) {
-    const auto byte = std::to_integer<std::uint8_t>(b);
-    const std::int64_t value = is_signed ? static_cast<std::int8_t>(byte) : std::int64_t{byte};
-    return value >= low && value <= high;
-  });
-}
-
 Encoding encoding_of(const BlockConstants& c, std::int64_t block_size, ops::WordOrder order) {
   if (c.attrs.bits < 8) return {0, c.attrs.bits};
   const bool is_signed = c.data.dtype == kInt8;
   const bool halves = fills_words(block_size, 4, order);
-  if (halves && is_within(c.data, is_signed ? -8 : 0, is_signed ? 7 : 15)) {
-    return {is_signed ? 8 : 0, 4};
-  }
+  if (halves && holds_four_bits(c.data)) return {is_signed ? 8 : 0, 4};
   return {is_signed ? 128 : 0, 8};
 }
 
@@ -106,7 +62,7 @@ std::vector<std::byte> in_tiles(std::int64_t columns, std::int64_t length, const
   return bytes;
 }
 
-Tensor words_of(const Matrix& matrix, const Encoding& encoding, std::int64_t words) {
+Tensor words_of(const BlockMatrix& matrix, const Encoding& encoding, std::int64_t words) {
   const std::int64_t each = 32 / encoding.bits;
   const auto word = [&](std::int64_t column, std::int64_t i) {
     std::uint32_t bits = 0;
@@ -133,7 +89,7 @@ Tensor in_blocks(const Tensor& t, bool has_rows_of_terms, DType dtype, const F& 
 }
 
 // All integers in the order of a warp's threads, those after the last column and term 0.
-Tensor fragments_of(const Matrix& matrix, const Encoding& encoding) {
+Tensor fragments_of(const BlockMatrix& matrix, const Encoding& encoding) {
   const std::int64_t terms = tir::terms_of_a_step(encoding.bits);
   const std::int64_t steps = (matrix.terms + terms - 1) / terms;
   const std::int64_t tiles = tiles_of(matrix.columns), size = steps * tir::kFragmentWords;
@@ -199,9 +155,8 @@ bool is_moderate(const Tensor& scale) {
 std::optional<PackedWeight> packed_weight(const BlockConstants& c, bool has_rows_of_terms,
                                           ops::WordOrder order) {
   if (c.data.shape.size() != 2 || !is_moderate(c.scale)) return std::nullopt;
-  const std::int64_t axis = c.attrs.axis < 0 ? c.attrs.axis + 2 : c.attrs.axis;
-  if (axis != (has_rows_of_terms ? 1 : 0)) return std::nullopt;
-  const Matrix matrix(c, has_rows_of_terms);
+  if (!has_blocks_of_terms(c, has_rows_of_terms)) return std::nullopt;
+  const BlockMatrix matrix(c, has_rows_of_terms);
   if (matrix.columns < 1 || matrix.terms < 1) return std::nullopt;
   const std::int64_t given = c.attrs.block_size;
   const std::int64_t block = given < matrix.terms ? given : round_up(matrix.terms, kWholeBlock);

@@ -6,16 +6,10 @@
 #include <optional>
 
 #include "constants/tensor.h"
-#include "ops/attrs/quantize.h"
 #include "ops/records/block_columns.h"
+#include "passes/block_matrix.h"
 
 namespace tessera::passes {
-
-// What a call of `qnn.dequantize_blocks` reads.
-struct BlockConstants {
-  const Tensor &data, &scale, &zero_point;
-  ops::DequantizeBlocksAttrs attrs;
-};
 
 struct PackedWeight {
   Tensor weight, scale, zero_point;

@@ -176,6 +176,7 @@ class Cutlass final : public byoc::Backend {
     if (!has_kernels(target)) return all;
     all.int8_products = true;
     all.float8_products = has_tma(target);
+    all.mixed_products = has_tma(target);
     all.scaled_rows = target.get_bool("fold_norms");
     all.types_of_16_bits = {kFloat16};
     if (target.get_string("accumulator") == "float32") all.types_of_16_bits.push_back(kBFloat16);

@@ -34,6 +34,8 @@ Pattern float8_product() {
   return is_op("qnn.dense_float8", {wildcard(), wildcard(), wildcard(), wildcard()});
 }
 
+Pattern mixed_product() { return is_op("qnn.dense_mixed", {wildcard(), wildcard(), wildcard()}); }
+
 Pattern convolution() { return is_op("nn.conv2d", {wildcard(), wildcard()}); }
 Pattern transposed_convolution() { return is_op("nn.conv2d_transpose", {wildcard(), wildcard()}); }
 Pattern weight_gradient() { return is_op("nn.conv2d_backward_weight", {wildcard(), wildcard()}); }
@@ -294,6 +296,10 @@ std::vector<relay::CompositePattern> fused_patterns() {
     table.push_back(
         {name + "_quantised", is_op("qnn.quantize_float8", {cast(result), wildcard()}), check});
     table.push_back({name, result, check, "cutlass.float8_product_epilogue"});
+  }
+  for (const Parts& parts : all_parts()) {
+    table.push_back({"cutlass.mixed_product" + parts.name(), parts.after(mixed_product()), check,
+                     "cutlass.mixed_product_epilogue"});
   }
   for (const Parts& parts : all_parts()) {
     table.push_back({"cutlass.product_of_norm" + parts.name(), parts.after(product_of_norm()),

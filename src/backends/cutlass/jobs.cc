@@ -82,7 +82,9 @@ CompileJob kernel_job(const Gemm& gemm, const Configuration& c, const Target& ta
   CompileJob job =
       cutlass_job(kernel_symbol(gemm, c), kernel_source(gemm, c), target,
                   {"gemm.h", "launch.cuh", "elementwise.cuh", template_header(gemm, c).text()});
-  if (c.schedule == Schedule::kStreamK) add_headers(job, {"gemm_sm90.cuh"});
+  if (c.schedule == Schedule::kStreamK || gemm.is_float8() || gemm.mixed) {
+    add_headers(job, {"gemm_sm90.cuh"});
+  }
   if (c.schedule == Schedule::kMultistage) {
     add_headers(job, {"epilogue_sm80.cuh", "launch_sm80.cuh"});
     if (gemm.convolution) add_headers(job, {"conv_kernel_sm80.cuh"});

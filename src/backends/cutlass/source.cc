@@ -33,6 +33,12 @@ Source layout(bool is_row_major) {
                              : "::cutlass::layout::ColumnMajor");
 }
 
+// Of B as it is stored.
+Source b_element(const Gemm& g) {
+  if (!g.mixed) return element(g.b_dtype, g.b_format);
+  return Source(g.mixed->bits == 4 ? Literal("::cutlass::int4b_t") : "int8_t");
+}
+
 // `repeated`: what gemm_sm90.cuh makes of the layout of an operand that all matrices of the batch
 // share. To other kernels that is a stride as any.
 Source operand_layout(bool is_row_major, bool repeats, Literal repeated, const Configuration& c) {
@@ -66,11 +72,14 @@ Source problem_text(const Gemm& g, const Configuration& c) {
   const auto align = [&](std::int64_t most) {
     return c.align == 0 ? most : std::min<std::int64_t>(most, c.align);
   };
-  Source window;
+  Source more;
   if (c.schedule == Schedule::kMultistage && g.is(ConvolutionKind::kForward)) {
-    window = source("  static constexpr bool kHasFewChannels = {};\n", g.has_few_channels());
+    more = source("  static constexpr bool kHasFewChannels = {};\n", g.has_few_channels());
   } else if (g.is(ConvolutionKind::kTransposed)) {
-    window = source("  static constexpr bool kIsStrided = {};\n", g.convolution->is_strided());
+    more = source("  static constexpr bool kIsStrided = {};\n", g.convolution->is_strided());
+  } else if (g.mixed) {
+    more = source("  using Scale = {};\n  static constexpr bool kHasOffsets = {};\n",
+                  element(g.mixed->scale_dtype), g.mixed->has_offsets);
   }
   return source(
       "struct Problem {{\n"
@@ -78,11 +87,11 @@ Source problem_text(const Gemm& g, const Configuration& c) {
       "  using LayoutA = {};  // (M, K)\n"
       "  using LayoutB = {};  // (K, N)\n"
       "  static constexpr int kAlignA = {}, kAlignB = {}, kAlignD = {};\n{}}};\n",
-      element(g.a_dtype, g.a_format), element(g.b_dtype, g.b_format), element(g.sum_dtype),
+      element(g.a_dtype, g.a_format), b_element(g), element(g.sum_dtype),
       element(g.epilogue.dtype, g.epilogue.format),
       operand_layout(!g.a_is_column_major, g.a_repeats, "RepeatedA", c),
       operand_layout(g.b_is_row_major, g.b_repeats, "RepeatedB", c), align(g.a_align),
-      align(g.b_align), align(result_alignment(g, c)), window);
+      align(g.b_align), align(result_alignment(g, c)), more);
 }
 
 // Sums of integers do not get so far that they saturate.
@@ -133,6 +142,7 @@ Template multistage_template(const Gemm& g) {
 
 Literal template_name(const Gemm& g, const Configuration& c) {
   if (c.schedule == Schedule::kMultistage) return multistage_template(g).name;
+  if (g.mixed) return "GemmMixedSm90";
   return c.schedule == Schedule::kImplicit ? Literal("ConvSm90") : "GemmSm90";
 }
 
@@ -184,6 +194,7 @@ Literal template_header(const Gemm& g, const Configuration& c) {
     case Schedule::kImplicit:
       return "conv_sm90.cuh";
     default:
+      if (g.mixed) return "gemm_mixed_sm90.cuh";
       return g.is_float8() ? Literal("gemm_float8_sm90.cuh") : "gemm_sm90.cuh";
   }
 }
@@ -237,6 +248,9 @@ Source region_source(const std::string& symbol, const Function& region, const Ge
       source("  g.b = {{data({}), {}, {}}};\n", tensor(g.b), g.b_is_row_major ? Literal("n") : "k",
              is_one || g.b_repeats ? Literal("0") : "n * k");
   text += source("  g.d = {{data({}), n, {}}};\n", d, is_one ? Literal("0") : "m * n");
+  if (g.mixed) {
+    text += source("  g.blocks = {{data({}), {}}};\n", tensor(g.mixed->scale), g.mixed->block_size);
+  }
   if (g.convolution) {
     text += source("  g.window = {};\n", window_text(*g.convolution, tensor(g.a)));
   }

@@ -46,6 +46,13 @@ struct DenseFloat8Attrs {
       std::tuple{relay::attr("data_format", &DenseFloat8Attrs::data_format),
                  relay::attr("weight_format", &DenseFloat8Attrs::weight_format)};
 };
+// A matrix of integers, stored with the terms of a column one after the other, and in blocks of
+// these.
+struct DenseMixedAttrs {
+  std::int64_t block_size = 32, bits = 8;
+  static constexpr auto fields = std::tuple{relay::attr("block_size", &DenseMixedAttrs::block_size),
+                                            relay::attr("bits", &DenseMixedAttrs::bits)};
+};
 // A matrix of blocks of integers, stored in columns side by side (records/block_columns.h).
 struct BlockColumnsAttrs {
   std::int64_t units = 0;  // columns

@@ -33,6 +33,13 @@ constexpr TileShape kStreamKTiles[] = {{128, 64, 64}, {128, 128, 64}};
 constexpr TileShape kImplicitTiles[] = {{64, 64, 64},  {64, 128, 64},  {128, 64, 64},
                                         {128, 96, 64}, {128, 128, 64}, {128, 192, 64}};
 
+// By weights of a few bits. The kernel's product is transposed: a warpgroup has 64 columns at a
+// time. Wide tiles of rows decode each weight fewer times.
+constexpr TileShape kMixedPingpongTiles[] = {{16, 64, 64},  {32, 64, 64},  {64, 64, 64},
+                                             {128, 64, 64}, {64, 128, 64}, {128, 128, 64}};
+constexpr TileShape kMixedCooperativeTiles[] = {{16, 128, 64},  {32, 128, 64},  {64, 128, 64},
+                                                {128, 128, 64}, {256, 128, 64}, {128, 256, 64}};
+
 bool fits(const Gemm& gemm, const Configuration& c, const Target& target, const Device& device) {
   if (c.schedule == Schedule::kMultistage) {
     if (gemm.batch.as_constant().value_or(1) > kMostMatricesOfGrid) return false;
@@ -63,7 +70,8 @@ bool suits_tma(const Gemm& gemm) {
     return !is_along_n || gemm.n.constant() * input.dtype.size_bytes() % 16 == 0;
   };
   const auto& inputs = gemm.epilogue.inputs;
-  return is_wide(gemm.a_align, gemm.a_dtype) && is_wide(gemm.b_align, gemm.b_dtype) &&
+  const bool has_wide_b = gemm.mixed || is_wide(gemm.b_align, gemm.b_dtype);
+  return is_wide(gemm.a_align, gemm.a_dtype) && has_wide_b &&
          is_wide(gemm.d_align, gemm.epilogue.dtype) &&
          std::all_of(inputs.begin(), inputs.end(), has_wide_rows);
 }
@@ -201,6 +209,19 @@ std::vector<Configuration> tma_kernels(const Gemm& gemm, const Target& target) {
                      static_cast<int>(clusters[i + 1])});
     }
   };
+  if (gemm.mixed) {
+    const std::int64_t block = gemm.mixed->block_size;
+    for (const int depth : {1, 2}) {  // a step along K has one scale
+      if (block != gemm.k.constant() && block % (depth * 64) != 0) continue;
+      for (const TileShape& t : kMixedPingpongTiles) {
+        add(Schedule::kPingpong, {t.m, t.n, depth * t.k});
+      }
+      for (const TileShape& t : kMixedCooperativeTiles) {
+        add(Schedule::kCooperative, {t.m, t.n, depth * t.k});
+      }
+    }
+    return all;
+  }
   if (gemm.convolution) {
     for (const TileShape& t : kImplicitTiles) {
       add(Schedule::kImplicit, t);
@@ -219,7 +240,7 @@ std::vector<Configuration> tma_kernels(const Gemm& gemm, const Target& target) {
 // `beside` those that TMA reads for.
 std::vector<Configuration> other_kernels(const Gemm& gemm, const Target& target, bool beside) {
   std::vector<Configuration> all;
-  if (gemm.is_float8()) return all;  // Hopper's instructions alone multiply them
+  if (gemm.is_float8() || gemm.mixed) return all;  // Hopper's instructions alone multiply them
   if (gemm.convolution && !suits_iterators(*gemm.convolution)) return all;
   const auto add = [&](int align) {
     const auto kernels = multistage_kernels(gemm, align);

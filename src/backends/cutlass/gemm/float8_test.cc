@@ -13,6 +13,7 @@ namespace {
 using cutlass::testing::can_compile;
 using cutlass::testing::compile;
 using cutlass::testing::composites_of;
+using cutlass::testing::expect_in;
 using cutlass::testing::kernels_in;
 using cutlass::testing::RecordingToolchain;
 
@@ -30,12 +31,6 @@ std::string kernel_in(const RecordingToolchain& toolchain) {
     if (name.starts_with("tessera_gemm_")) return name + "\n" + source;
   }
   return "";
-}
-
-void expect_in(const std::string& text, const std::vector<std::string>& lines) {
-  for (const std::string& line : lines) {
-    EXPECT_NE(text.find(line), std::string::npos) << line << "\nin\n" << text;
-  }
 }
 
 TEST(CutlassFloat8, AQuantisedProductIsOneKernel) {

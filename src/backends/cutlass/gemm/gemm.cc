@@ -10,6 +10,7 @@
 #include "backends/cutlass/gemm/configuration.h"
 #include "ops/attrs/matmul.h"
 #include "ops/attrs/quantize.h"
+#include "passes/mixed_weight.h"
 #include "relay/operator.h"
 #include "relay/patterns/refuse.h"
 
@@ -25,7 +26,7 @@ bool is_product(const Function& f, NodeId id) {
   if (f.op(id) == nullptr) return false;
   const std::string_view op = f.op(id)->name;
   return op == "nn.dense" || op == "nn.matmul" || op == "nn.batch_matmul" ||
-         op == "qnn.dense_float8" || is_convolution(op);
+         op == "qnn.dense_float8" || op == "qnn.dense_mixed" || is_convolution(op);
 }
 
 Expected<Composite, Refusal> with_product(Composite c) {
@@ -44,7 +45,7 @@ struct Transposed {
 Transposed transposed(const Function& f, NodeId product) {
   const relay::Attrs& attrs = f.as<relay::OpCall>(product)->attrs;
   const std::string_view op = f.op(product)->name;
-  if (op == "nn.dense" || op == "qnn.dense_float8") return {false, true};
+  if (op == "nn.dense" || op.starts_with("qnn.")) return {false, true};
   if (op == "nn.matmul") {
     const auto a = relay::read_attrs<ops::MatmulAttrs>(attrs);
     return {a.transpose_a, a.transpose_b};
@@ -193,17 +194,48 @@ std::optional<Refusal> describe_float8(const Function& f, const Composite& c, co
   return std::nullopt;
 }
 
+// By integers that become floats of 16 bits on their way, sums in float32.
+std::optional<Refusal> describe_mixed(const Function& f, const Composite& c, const Target& target,
+                                      Gemm& g) {
+  const auto p = relay::read_attrs<ops::DenseMixedAttrs>(f.as<relay::OpCall>(c.product)->attrs);
+  const NodeId scale = f.operands(c.product)[2];
+  g.mixed = MixedWeight{p.bits, p.block_size, scale, f.type(scale).dtype(),
+                        f.type(scale).shape()[0] == Dim(2)};
+  g.sum_dtype = kFloat32;
+  if (!has_tma(target)) {
+    return Refusal{"weights of a few bits are decoded for devices of sm_90a alone, not " +
+                   architecture(target)};
+  }
+  if (g.a_dtype != kFloat16 && g.a_dtype != kBFloat16) {
+    return Refusal{
+        fmt::format("there is no kernel for {} times {}", to_string(g.a_dtype), g.b_name())};
+  }
+  if (g.mixed->scale_dtype != g.a_dtype && g.mixed->scale_dtype != kFloat32) {
+    return Refusal{fmt::format("there is no kernel for scales of {} beside data of {}",
+                               to_string(g.mixed->scale_dtype), to_string(g.a_dtype))};
+  }
+  if (g.batch != Dim(1)) return Refusal{"weights of a few bits are multiplied by no batches"};
+  const DType d = g.epilogue.dtype;
+  if (d != g.a_dtype && d != kFloat32) {
+    return Refusal{fmt::format("a product of {} gives {}", to_string(g.a_dtype), to_string(d))};
+  }
+  const std::string why = passes::why_no_mixed_product(g.n, g.k, p);
+  return why.empty() ? std::nullopt : std::optional(Refusal{why});
+}
+
 std::optional<Refusal> describe_types(const Function& f, const Composite& c, const Target& target,
                                       Gemm& g) {
   g.a_dtype = f.type(g.a).dtype();
   g.b_dtype = f.type(g.b).dtype();
   const bool are_integers = g.a_dtype.is_byte() && g.b_dtype.is_byte();
-  if (g.a_dtype != g.b_dtype && !are_integers) {
+  const bool is_mixed = f.op(c.product)->name == "qnn.dense_mixed";
+  if (g.a_dtype != g.b_dtype && !are_integers && !is_mixed) {
     return Refusal{fmt::format("there is no kernel for {} times {}", to_string(g.a_dtype),
                                to_string(g.b_dtype))};
   }
   const bool is_float8 = f.op(c.product)->name == "qnn.dense_float8";
   if (auto why = is_float8      ? describe_float8(f, c, target, g)
+                 : is_mixed     ? describe_mixed(f, c, target, g)
                  : are_integers ? describe_integers(g)
                                 : describe_floats(target, g)) {
     return why;
@@ -212,7 +244,8 @@ std::optional<Refusal> describe_types(const Function& f, const Composite& c, con
   g.is_fast = d == kFloat32 && !g.widens() && target.get_bool("use_fast_math") &&
               (g.epilogue.body + g.epilogue.result).text().find("sigmoid(") != std::string::npos;
   g.a_align = alignment(g.a_is_column_major ? g.m : g.run_along_k(), g.a_dtype);
-  g.b_align = alignment(g.b_is_row_major ? g.run_along_n() : g.run_along_k(), g.b_dtype);
+  g.b_align = is_mixed ? 128 / g.mixed->bits
+                       : alignment(g.b_is_row_major ? g.run_along_n() : g.run_along_k(), g.b_dtype);
   g.d_align = alignment(g.n, d);
   return std::nullopt;
 }
@@ -299,17 +332,26 @@ std::string Gemm::a_name() const {
   return is_float8() ? std::string(a_format->name) : to_string(a_dtype);
 }
 
+std::string Gemm::b_name() const {
+  if (mixed) return fmt::format("int{}", mixed->bits);
+  return is_float8() ? std::string(b_format->name) : to_string(b_dtype);
+}
+
 std::string Gemm::kernel_text() const {
   const auto repeats = [](bool it_does) { return it_does ? ":repeated" : ""; };
   std::string text = fmt::format(
       "a={}:{}:{}{} b={}:{}:{}{} sum={} d={}:{}", a_name(), a_is_column_major ? "column" : "row",
-      a_align, repeats(a_repeats), is_float8() ? std::string(b_format->name) : to_string(b_dtype),
-      b_is_row_major ? "row" : "column", b_align, repeats(b_repeats), to_string(sum_dtype),
+      a_align, repeats(a_repeats), b_name(), b_is_row_major ? "row" : "column", b_align,
+      repeats(b_repeats), to_string(sum_dtype),
       epilogue.format != nullptr ? std::string(epilogue.format->name) : to_string(epilogue.dtype),
       d_align);
   if (a_dtype == kFloat32) text += emulates_float32 ? " 3xtf32" : " tf32";
   for (const EpilogueInput& input : epilogue.inputs) {
     text += fmt::format(" {}:{}", kKindNames[static_cast<int>(input.kind)], to_string(input.dtype));
+  }
+  if (mixed) {
+    text += fmt::format(" scales={}{}", to_string(mixed->scale_dtype),
+                        mixed->has_offsets ? ":offsets" : "");
   }
   if (has_fast_sums) text += " fast_sums";
   if (is_fast) text += " fast";
@@ -329,8 +371,9 @@ std::string Gemm::workload() const {
     return fmt::format("{} {} channels {} {}", kWorkNames[static_cast<int>(convolution->kind)],
                        convolution->text(), convolution->made_channels(), kernel_text());
   }
-  return fmt::format("gemm m={} n={} k={} batch={} {}", to_string(m), to_string(n), to_string(k),
-                     to_string(batch), kernel_text());
+  const std::string blocks = mixed ? fmt::format("blocks={} ", mixed->block_size) : "";
+  return fmt::format("gemm m={} n={} k={} batch={} {}{}", to_string(m), to_string(n), to_string(k),
+                     to_string(batch), blocks, kernel_text());
 }
 
 Expected<Gemm, Refusal> describe_gemm(const relay::Match& match, const Target& target) {

@@ -11,6 +11,14 @@
 
 namespace tessera::backends::cutlass {
 
+// B as integers of a few bits in blocks along K, each with a scale, and with an offset perhaps.
+struct MixedWeight {
+  std::int64_t bits = 8, block_size = 0;
+  relay::NodeId scale;
+  DType scale_dtype;
+  bool has_offsets = false;
+};
+
 struct Gemm {
   Dim m = 0, n = 0, k = 0, batch = 1;
   DType a_dtype, b_dtype, sum_dtype;
@@ -27,6 +35,7 @@ struct Gemm {
   // Elements that each row of A, B and D can be read by: 16 bytes, or less where sizes are odd.
   std::int64_t a_align = 1, b_align = 1, d_align = 1;
   relay::NodeId a, b;
+  std::optional<MixedWeight> mixed;        // where B is decoded between memory and multiplying
   std::optional<Convolution> convolution;  // where a window gathers an operand
   Epilogue epilogue;
 
@@ -37,8 +46,9 @@ struct Gemm {
   Dim run_along_k() const;
   Dim run_along_n() const;
   bool is_float8() const { return a_format != nullptr; }
-  // What A is of: "float16", "e4m3fn".
+  // What A and B are of: "float16", "e4m3fn", "int4".
   std::string a_name() const;
+  std::string b_name() const;
   bool is(ConvolutionKind kind) const;
   // A convolution with so few channels that a step of a kernel along K would be mostly empty if it
   // had one place of the window.

@@ -85,6 +85,9 @@ double rate_of(const Gemm& gemm, const Configuration& c) {
   if (c.schedule == Schedule::kCooperative || c.schedule == Schedule::kStreamK) {
     rate *= 0.8;  // nothing hides the epilogue
   }
+  // Weights of a few bits are decoded for each tile of rows anew, partly while others multiply.
+  constexpr double kRowsThatDecodingTakes = 24;
+  if (gemm.mixed) rate /= 1 + kRowsThatDecodingTakes / c.tile_m;
   if (c.schedule == Schedule::kImplicit) rate *= blocks_per_multiprocessor(c) > 1 ? 0.9 : 0.75;
   // Tiles above each other in a cluster read the weights once. That pays where they come from
   // memory (few rows) and where there are waves enough for a pair to find its place.

@@ -32,6 +32,13 @@ struct Window {
   int32_t padding[4];  // above, left, below, right
 };
 
+// Where B has integers in blocks along K: numbers by block and column, [blocks, n], scales and
+// after them what is added to each of a block's numbers.
+struct Blocks {
+  void* scales;
+  int32_t size;  // in elements; k where there is one
+};
+
 // What f reads beside the sum. For a vector or a scalar `row_stride` is not read.
 using EpilogueInput = Matrix;
 
@@ -44,6 +51,7 @@ struct GemmArguments {
   int32_t dependent;       // 1: may start while the kernel before it ends
   int32_t splits;          // parts of each sum along K; 0 or 1: none, or the choice of stream-K
   Window window;           // of convolutions, which read no strides of A
+  Blocks blocks;
 };
 
 // A kernel. Zero means that it was launched; else set_error was called.

@@ -60,6 +60,44 @@ S stride_of(const Matrix& m) {
   return stride;
 }
 
+inline int multiprocessors_of(const tessera_call* call) {
+  int count = 0;
+  cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, call->device.device_id);
+  return count;
+}
+
+// `raster_along_m`: as GemmArguments has it, of the kernel's own M.
+template <class Arguments>
+void schedule(Arguments& out, const GemmArguments& g, int multiprocessors, int raster_along_m) {
+  out.hw_info.sm_count = multiprocessors;
+  if constexpr (requires { out.scheduler.splits; }) {
+    out.scheduler.splits = g.splits > 1 ? g.splits : 1;
+  }
+  out.scheduler.max_swizzle_size = g.swizzle;
+  using Order = decltype(out.scheduler.raster_order);
+  out.scheduler.raster_order = raster_along_m < 0    ? Order::Heuristic
+                               : raster_along_m == 0 ? Order::AlongN
+                                                     : Order::AlongM;
+}
+
+template <class Kernel, class Cluster>
+int32_t run_sm90(KernelCode& code, const tessera_call* call, const typename Kernel::Arguments& args,
+                 bool is_dependent) {
+  if (!Kernel::can_implement(args)) {
+    return failed(call, code, "the sizes or strides are not what the kernel was compiled for");
+  }
+  if (Kernel::get_workspace_size(args) > call->workspace_bytes) {
+    return failed(call, code, "its workspace is too small");
+  }
+  if (Kernel::initialize_workspace(args, call->workspace,
+                                   static_cast<cudaStream_t>(call->stream)) !=
+      ::cutlass::Status::kSuccess) {
+    return failed(call, code, cudaGetErrorString(cudaGetLastError()));
+  }
+  return launch_sm90<Kernel, Cluster>(
+      code, call, Kernel::to_underlying_arguments(args, call->workspace), is_dependent);
+}
+
 // Problem: element types A, B, Sum, D, layouts LayoutA, LayoutB, and kAlignA, kAlignB, kAlignD in
 // elements. Config: Tile (TM, TN, TK), Cluster, Schedule. Function: Inputs and element().
 template <class Problem, class Config, class Function>
@@ -100,38 +138,15 @@ struct GemmSm90 {
         {Tree::arguments(g), static_cast<const typename Tree::Source*>(source.data),
          stride_of<typename Kernel::StrideC>(source), static_cast<D*>(g.d.data),
          stride_of<typename Kernel::StrideD>(g.d)}};
-    out.hw_info.sm_count = multiprocessors;
-    if constexpr (requires { out.scheduler.splits; }) {
-      out.scheduler.splits = g.splits > 1 ? g.splits : 1;
-    }
-    out.scheduler.max_swizzle_size = g.swizzle;
-    using Order = decltype(out.scheduler.raster_order);
-    out.scheduler.raster_order = g.raster_along_m < 0    ? Order::Heuristic
-                                 : g.raster_along_m == 0 ? Order::AlongN
-                                                         : Order::AlongM;
+    schedule(out, g, multiprocessors, g.raster_along_m);
     return out;
   }
 
   using Entry = EntrySm90<Kernel>;
 
   static int32_t run(KernelCode& code, const tessera_call* call, const GemmArguments& g) {
-    int multiprocessors = 0;
-    cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
-                           call->device.device_id);
-    const auto args = arguments(g, multiprocessors);
-    if (!Kernel::can_implement(args)) {
-      return failed(call, code, "the sizes or strides are not what the kernel was compiled for");
-    }
-    if (Kernel::get_workspace_size(args) > call->workspace_bytes) {
-      return failed(call, code, "its workspace is too small");
-    }
-    if (Kernel::initialize_workspace(args, call->workspace,
-                                     static_cast<cudaStream_t>(call->stream)) !=
-        ::cutlass::Status::kSuccess) {
-      return failed(call, code, cudaGetErrorString(cudaGetLastError()));
-    }
-    return launch_sm90<Kernel, typename Config::Cluster>(
-        code, call, Kernel::to_underlying_arguments(args, call->workspace), g.dependent != 0);
+    return run_sm90<Kernel, typename Config::Cluster>(
+        code, call, arguments(g, multiprocessors_of(call)), g.dependent != 0);
   }
 };
 

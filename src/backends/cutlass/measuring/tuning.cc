@@ -191,7 +191,7 @@ class Tasks {
 };
 
 // Not what compile() will decline, nor what has sizes that are not known. Of floats of eight bits
-// the expected fastest kernel is taken.
+// and weights of a few bits the expected fastest kernel is taken.
 void add_task(Tasks& tasks, const relay::Function& f, const ConstantPool& constants,
               const Target& target, const std::map<std::string, Dim>& sizes) {
   if (is_attention(f)) {
@@ -201,7 +201,7 @@ void add_task(Tasks& tasks, const relay::Function& f, const ConstantPool& consta
   }
   const auto gemm = describe_gemm(f, constants, target);
   const auto sized = gemm ? with_sizes(*gemm, sizes) : std::nullopt;
-  if (!sized || gemm->is_float8()) return;
+  if (!sized || gemm->is_float8() || gemm->mixed) return;
   tasks.add(workload_of(*gemm, *sized), [&] { return task_of(*gemm, *sized, f, target); });
 }
 

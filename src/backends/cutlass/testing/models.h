@@ -111,6 +111,13 @@ inline std::vector<std::string> composites_of(const byoc::PartitionOutcome& outc
   return names;
 }
 
+// All of them are parts of the text.
+inline void expect_in(const std::string& text, const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\nin\n" << text;
+  }
+}
+
 inline constexpr const char* kFeedForward = R"(
 def @main(%x: Tensor[(1, 128, 1024), float16], %w: Tensor[(1024, 4096), float16],
           %b: Tensor[(4096), float16], %v: Tensor[(4096, 1024), float16],
