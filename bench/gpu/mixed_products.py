@@ -109,7 +109,7 @@ def timed_text(columns, terms, rows, kind, way):
         else:
             parameters += [f"%w{i}: Tensor[({columns}, {terms * bits // 8}), uint8]",
                            f"%s{i}: Tensor[({columns}, {groups}), float32]"]
-            zero = f"{2 ** (bits - 1)}u8"
+            zero = f"{2 ** (bits - 1)}f"
             if has_offsets:
                 parameters.append(f"%z{i}: Tensor[({columns}, {groups}), uint8]")
                 zero = f"%z{i}"
