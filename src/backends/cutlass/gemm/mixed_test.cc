@@ -9,6 +9,7 @@
 #include "backends/cutlass/testing/kernel_test.h"
 #include "backends/cutlass/testing/models.h"
 #include "link/toolchain.h"
+#include "support/testing/golden.h"
 
 namespace tessera::backends {
 namespace {
@@ -59,6 +60,10 @@ TEST(CutlassMixed, AProductWithItsEpilogueIsOneKernel) {
   expect_in(source_in(toolchain, "cutlass_regions"),
             {"const int64_t m = 128, n = 512, k = 256, batch = 1;",
              "g.blocks = {data(tensors[2]), 64};"});
+  std::string text;
+  for (const auto& [name, source] : toolchain.sources) text += source + "\n";
+  tessera::testing::expect_golden(
+      TESSERA_SOURCE_DIR "/src/backends/cutlass/testdata/mixed_product.txt", text);
 }
 
 TEST(CutlassMixed, ScalesMayBeOfFloat32) {
