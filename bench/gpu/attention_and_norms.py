@@ -3,11 +3,12 @@
 """Attention and norms by cuDNN, by CUTLASS and in generated code: the same graph by each, checked
 against the reference, then timed in turns on the device.
 
-    attention_and_norms.py TESSERA CUTLASS_INCLUDE [--rounds 5]
+    attention_and_norms.py TESSERA CUTLASS_INCLUDE [--rounds 5] [--jobs 8]
 
 needs the driver and cuDNN where it runs (`-runtime_engines`), and nvcc.
 """
 import argparse
+import concurrent.futures
 import json
 import pathlib
 import statistics
@@ -51,43 +52,56 @@ def graphs():
             yield f"{name}_norm_{dtype}_{rows}x{width}", text, False
 
 
+def compiled(options, folder, name, text, has_cutlass):
+    """The library of each who can, and what went wrong."""
+    model = pathlib.Path(folder) / f"{name}.relay"
+    model.write_text(text)
+    targets = {"native": [], "cudnn": ["--target", "cudnn -runtime_engines"]}
+    if has_cutlass:
+        targets["cutlass"] = ["--target", f"cutlass -include={options.cutlass}"]
+    libraries, wrong = {}, []
+    for who, target in targets.items():
+        library = model.with_suffix(f".{who}.so")
+        done = subprocess.run(
+            [options.tessera, "compile", str(model), "-o", str(library), "--target", "cuda",
+             *target, "--verify"], capture_output=True, text=True)
+        if done.returncode != 0:
+            wrong.append(f"WRONG {name} {who}: {(done.stdout + done.stderr)[-400:]}")
+            continue
+        if who == "cudnn" and "placement: cudnn" not in done.stdout + done.stderr:
+            wrong.append(f"WRONG {name}: cudnn takes nothing of it")
+        libraries[who] = library
+    return name, libraries, wrong
+
+
+def times_of(libraries, rounds, command):
+    """Microseconds of each, all in turns."""
+    times = {who: [] for who in libraries}
+    for _ in range(rounds):
+        for who, library in libraries.items():
+            ran = subprocess.run([command, "bench", str(library), "--seconds", "0.3", "--json"],
+                                 capture_output=True, text=True, check=True)
+            times[who].append(json.loads(ran.stdout)["device_median_us"])
+    return {who: statistics.median(t) for who, t in times.items()}
+
+
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tessera")
     parser.add_argument("cutlass")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=8, help="of compiling")
     options = parser.parse_args()
     status = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name, text, has_cutlass in graphs():
-            model = pathlib.Path(folder) / f"{name}.relay"
-            model.write_text(text)
-            targets = {"native": [], "cudnn": ["--target", "cudnn -runtime_engines"]}
-            if has_cutlass:
-                targets["cutlass"] = ["--target", f"cutlass -include={options.cutlass}"]
-            libraries = {}
-            for who, target in targets.items():
-                library = model.with_suffix(f".{who}.so")
-                done = subprocess.run(
-                    [options.tessera, "compile", str(model), "-o", str(library), "--target",
-                     "cuda", *target, "--verify"], capture_output=True, text=True)
-                if done.returncode != 0:
-                    print(f"WRONG {name} {who}: {(done.stdout + done.stderr)[-400:]}")
-                    status = 1
-                    continue
-                if who == "cudnn" and "placement: cudnn" not in done.stdout + done.stderr:
-                    print(f"WRONG {name}: cudnn takes nothing of it")
-                    status = 1
-                libraries[who] = library
-            times = {who: [] for who in libraries}
-            for _ in range(options.rounds):
-                for who, library in libraries.items():
-                    ran = subprocess.run([options.tessera, "bench", str(library), "--seconds",
-                                          "0.3", "--json"], capture_output=True, text=True,
-                                         check=True)
-                    times[who].append(json.loads(ran.stdout)["device_median_us"])
-            print(name, "  ".join(f"{who} {statistics.median(t):.1f} us"
-                                  for who, t in times.items()), flush=True)
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            rows = list(pool.map(lambda graph: compiled(options, folder, *graph), graphs()))
+        for name, libraries, wrong in rows:
+            for line in wrong:
+                print(line, flush=True)
+                status = 1
+            print(name, "  ".join(f"{who} {us:.1f} us" for who, us in times_of(
+                libraries, options.rounds, options.tessera).items()), flush=True)
     return status
 
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inputs.h"
 
+#include <algorithm>
 #include <cstring>
+#include <string>
 #include <utility>
+
+#include "model_library/library.h"
 
 namespace nb = nanobind;
 
@@ -99,7 +103,20 @@ bool ArrayView::take_dlpack(nb::handle array, nb::handle stream) {
   tensor_.data = static_cast<char*>(tensor_.data) + tensor_.byte_offset;
   tensor_.byte_offset = 0;
   if (is_host) tensor_.device = {TESSERA_CPU, 0};
+  own_sizes();
   return true;
+}
+
+// A run writes the sizes of what it gives, and a producer's may be those of its array itself.
+void ArrayView::own_sizes() {
+  if (tensor_.ndim > static_cast<int>(sizes_.size())) {
+    throw model_library::CallFailed(TESSERA_INVALID_ARGUMENT, "an array has " + std::to_string(tensor_.ndim) +
+                                                   " dimensions, more than the " +
+                                                   std::to_string(sizes_.size()) +
+                                                   " that models have");
+  }
+  std::copy_n(tensor_.shape, tensor_.ndim, sizes_.begin());
+  tensor_.shape = sizes_.data();
 }
 
 bool ArrayView::is_compact() const {

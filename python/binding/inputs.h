@@ -36,11 +36,12 @@ class ArrayView {
  private:
   bool take_buffer(nanobind::handle array);
   bool take_dlpack(nanobind::handle array, nanobind::handle stream);
+  void own_sizes();
 
   tessera_tensor tensor_{};
   Py_buffer buffer_{};
   nanobind::object keeper_;             // a capsule of DLPack
-  std::array<std::int64_t, 64> sizes_;  // of a buffer, whose own are no int64_t; numpy has no more
+  std::array<std::int64_t, 64> sizes_;  // numpy has no more; a buffer's own are no int64_t
   bool has_buffer_ = false, is_read_only_ = false;
 };
 

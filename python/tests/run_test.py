@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays in and out of models."""
+import ctypes
 import gc
 import multiprocessing
 import pickle
@@ -34,6 +35,32 @@ class Speaker:
 
     def __dlpack_device__(self):
         return self.array.__dlpack_device__()
+
+
+class Managed(ctypes.Structure):
+    """DLPack's tensor of float32 with its keeper, who has nothing to free."""
+    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32),
+                ("dtype", ctypes.c_uint8 * 4), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64),
+                ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+class Lent(Speaker):
+    """Lends the sizes that it has itself, as torch does for arrays on a GPU."""
+
+    def __init__(self, array: np.ndarray):
+        super().__init__(array)
+        self.sizes = (ctypes.c_int64 * array.ndim)(*array.shape)
+        self.reshape = array.reshape
+
+    def __dlpack__(self, **options):
+        float32 = (ctypes.c_uint8 * 4)(2, 32, 1, 0)
+        self.managed = Managed(self.array.ctypes.data, (ctypes.c_int32 * 2)(1, 0), self.array.ndim,
+                               float32, self.sizes)
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype = ctypes.py_object
+        make.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return make(ctypes.addressof(self.managed), b"dltensor", None)
 
 
 class Interface:
@@ -109,6 +136,12 @@ class Run(unittest.TestCase):
         y = self.model(self.x, self.w, out=room)
         self.assertEqual(y.shape, (4, 16))
         self.assertTrue(np.shares_memory(y, room))
+        np.testing.assert_allclose(y, self.y, rtol=1e-5, atol=1e-5)
+
+    def test_sizes_of_what_is_lent_by_dlpack_are_the_producers(self):
+        lent = Lent(np.full((6, 16), np.nan, np.float32))
+        y = self.model(self.x, self.w, out=lent)
+        self.assertEqual((y.shape, list(lent.sizes)), ((4, 16), [6, 16]))
         np.testing.assert_allclose(y, self.y, rtol=1e-5, atol=1e-5)
 
     def test_nothing_is_copied_that_need_not_be(self):

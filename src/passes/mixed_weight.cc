@@ -95,17 +95,20 @@ class Parameters {
     return most * std::abs(scale) <= largest;
   }
 
-  // A scale may lose what rounding takes of a normal number. An offset's error adds up over all of
-  // a block's data: a small part of what a step between integers is.
+  // A scale may lose what rounding takes of a normal number, as the weight does that it makes. An
+  // offset's error adds up over all of a block's data, and so does what its product loses that the
+  // offset is added to: a small part of what a step between integers is.
   void look_at(double scale, double offset) {
     constexpr double kOfStep = 1.0 / 64;
-    const double of_scale = dtype_ == kFloat16 ? 0x1p-11 : 0x1p-9;
+    const double unit = dtype_ == kFloat16 ? 0x1p-11 : 0x1p-8;  // roundoff
     const auto error = [&](double value) {
       return std::abs(tir::round_float(value, dtype_) - value);
     };
     has_offsets_ = has_offsets_ || offset != 0;
-    loses_little_ = loses_little_ && error(scale) <= of_scale * std::abs(scale) &&
-                    error(offset) <= kOfStep * std::abs(scale);
+    const double of_product = std::ldexp(unit, static_cast<int>(form_.attrs.bits) - 1);
+    loses_little_ = loses_little_ && error(scale) <= unit * std::abs(scale) &&
+                    error(offset) <= kOfStep * std::abs(scale) &&
+                    (offset == 0 || of_product <= kOfStep);
   }
 
   const BlockConstants& c_;

@@ -25,6 +25,12 @@ std::int64_t count_of(const View& view) {
   return count;
 }
 
+std::int64_t reach_of(const View& view) {
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < view.dims.size(); ++i) last += (view.dims[i] - 1) * view.strides[i];
+  return last + 1;
+}
+
 std::int64_t place(const View& view, const std::vector<std::int64_t>& index) {
   std::int64_t at = 0;
   for (std::size_t i = 0; i < index.size(); ++i) {

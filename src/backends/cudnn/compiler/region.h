@@ -22,6 +22,8 @@ struct View {
 };
 View packed(std::vector<std::int64_t> dims);  // the last dimension beside each other
 std::int64_t count_of(const View& view);
+// How many elements lie from its first to its last one, those between that are not its own, too.
+std::int64_t reach_of(const View& view);
 // Where an element of a tensor lies, by its index along what the tensor is broadcast to.
 std::int64_t place(const View& view, const std::vector<std::int64_t>& index);
 std::string text_of(const View& view);  // "2x8x6x5@240,1,40,8"

@@ -48,17 +48,15 @@ std::vector<std::int64_t> index_at(const View& view, std::int64_t place) {
   return index;
 }
 
-// How many elements an operand has in memory, as far as views of it reach.
+// How many elements an operand has in memory, as far as it is read: it may be the first part of a
+// wider tensor, or have views.
 std::int64_t extent_of(const Region& region, std::size_t operand) {
-  if (!region.operands[operand].view.dims.empty()) return count_of(region.operands[operand].view);
+  const View& own = region.operands[operand].view;
+  if (!own.dims.empty()) return reach_of(own);
   std::int64_t end = 0;
   for (const Operation& o : region.operations) {
     if (o.name != "view" || o.inputs[0] != operand) continue;
-    std::int64_t last = offset_bytes(o) / o.dtype.size_bytes();
-    for (std::size_t i = 0; i < o.view.dims.size(); ++i) {
-      last += (o.view.dims[i] - 1) * o.view.strides[i];
-    }
-    end = std::max(end, last + 1);
+    end = std::max(end, offset_bytes(o) / o.dtype.size_bytes() + reach_of(o.view));
   }
   return end;
 }

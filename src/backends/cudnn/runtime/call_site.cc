@@ -168,7 +168,7 @@ bool CallSite::run(const tessera_call& call, tessera_tensor** tensors, std::int3
     return false;
   }
   void* workspace = own_workspace_ != nullptr ? own_workspace_ : call.workspace;
-  bool is_bound = is_bound_ && bound_workspace_ == workspace;
+  is_bound_ = is_bound_ && bound_workspace_ == workspace;
   for (std::size_t i = 0; i < ids_.size(); ++i) {
     const auto [tensor, offset] = bound_[i];
     if (tensor < 0) continue;
@@ -178,11 +178,12 @@ bool CallSite::run(const tessera_call& call, tessera_tensor** tensors, std::int3
       error->add("tensor %d is not aligned to 16 bytes", tensor);
       return false;
     }
-    is_bound &= addresses_[i] == address;
+    // What fails before it is bound again leaves nothing behind that looks bound.
+    if (addresses_[i] != address) is_bound_ = false;
     addresses_[i] = address;
   }
   if (!use_stream(call.stream, error)) return false;
-  if (!is_bound && !bind(workspace, error)) return false;
+  if (!is_bound_ && !bind(workspace, error)) return false;
   const cudnnStatus_t status = instance_.api.BackendExecute(instance_.device.handle(),
                                                             plan_.descriptor().raw(), pack_.raw());
   return status == CUDNN_STATUS_SUCCESS || fail(instance_.api, "cuDNN failed", status, error);

@@ -199,8 +199,10 @@ std::optional<Refusal> describe_mixed(const Function& f, const Composite& c, con
                                       Gemm& g) {
   const auto p = relay::read_attrs<ops::DenseMixedAttrs>(f.as<relay::OpCall>(c.product)->attrs);
   const NodeId scale = f.operands(c.product)[2];
-  g.mixed = MixedWeight{p.bits, p.block_size, scale, f.type(scale).dtype(),
-                        f.type(scale).shape()[0] == Dim(2)};
+  // One block for all terms has as many as there are.
+  const std::int64_t block_size = std::min(p.block_size, g.k.as_constant().value_or(p.block_size));
+  g.mixed = MixedForm{p.bits, block_size, scale, f.type(scale).dtype(),
+                      f.type(scale).shape()[0] == Dim(2)};
   g.sum_dtype = kFloat32;
   if (!has_tma(target)) {
     return Refusal{"weights of a few bits are decoded for devices of sm_90a alone, not " +

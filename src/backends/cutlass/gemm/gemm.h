@@ -12,7 +12,7 @@
 namespace tessera::backends::cutlass {
 
 // B as integers of a few bits in blocks along K, each with a scale, and with an offset perhaps.
-struct MixedWeight {
+struct MixedForm {
   std::int64_t bits = 8, block_size = 0;
   relay::NodeId scale;
   DType scale_dtype;
@@ -35,7 +35,7 @@ struct Gemm {
   // Elements that each row of A, B and D can be read by: 16 bytes, or less where sizes are odd.
   std::int64_t a_align = 1, b_align = 1, d_align = 1;
   relay::NodeId a, b;
-  std::optional<MixedWeight> mixed;        // where B is decoded between memory and multiplying
+  std::optional<MixedForm> mixed;          // where B is decoded between memory and multiplying
   std::optional<Convolution> convolution;  // where a window gathers an operand
   Epilogue epilogue;
 

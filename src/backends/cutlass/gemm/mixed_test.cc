@@ -91,7 +91,7 @@ cutlass::Gemm product_of(std::int64_t rows, std::int64_t block_size) {
   cutlass::Gemm gemm;
   gemm.m = rows, gemm.n = 4096, gemm.k = 4096;
   gemm.a_dtype = kFloat16, gemm.b_dtype = kInt8;
-  gemm.mixed = cutlass::MixedWeight{4, block_size, {}, kFloat16, false};
+  gemm.mixed = cutlass::MixedForm{4, block_size, {}, kFloat16, false};
   gemm.sum_dtype = kFloat32, gemm.epilogue.dtype = kFloat16;
   gemm.a_align = 8, gemm.b_align = 32, gemm.d_align = 8;
   return gemm;
