@@ -137,8 +137,12 @@ class Builder {
     return pointwise("select", {scores, number(-INFINITY), seen}, scores_);
   }
 
+  // The least numbers of bfloat16 and float32 are no longer finite once an exponential of base two
+  // has them in its exponent: a row that they hide whole would be none.
   std::size_t plus_mask(std::size_t scores, std::size_t mask) {
-    return pointwise("add", {scores, mask}, scores_);
+    const std::size_t sums = pointwise("add", {scores, mask}, scores_);
+    if (a_.mask_dtype == kFloat16) return sums;
+    return pointwise("max", {sums, number(attention::kAllHide)}, scores_);
   }
 
   // cuDNN's engines are those that also give the logarithms of the sums: without the two operations

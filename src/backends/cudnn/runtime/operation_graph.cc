@@ -34,6 +34,7 @@ constexpr Named<cudnnPointwiseMode_t> kModes[] = {
     {"gelu", CUDNN_POINTWISE_GELU_FWD},
     {"sub", CUDNN_POINTWISE_SUB},
     {"div", CUDNN_POINTWISE_DIV},
+    {"max", CUDNN_POINTWISE_MAX},
     {"exp", CUDNN_POINTWISE_EXP},
     {"log", CUDNN_POINTWISE_LOG},
     {"index", CUDNN_POINTWISE_GEN_INDEX},

@@ -3,6 +3,7 @@
 // memory.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -206,6 +207,8 @@ class Run {
         return x - other;
       case CUDNN_POINTWISE_DIV:
         return x / other;
+      case CUDNN_POINTWISE_MAX:
+        return std::max(x, other);
       case CUDNN_POINTWISE_EXP:
         return std::exp(x);
       case CUDNN_POINTWISE_LOG:
