@@ -214,6 +214,20 @@ TEST_F(OpenvinoTest, ResultsThatAreInputsAreNotLeftAsTheyWere) {
   }
 }
 
+// An empty image gives one element here: OpenVINO counted two.
+TEST_F(OpenvinoTest, TransposedConvolutionsOfImagesThatMayBeEmptyAreLeft) {
+  const auto regions_of = [](const char* type) {
+    const Module module = testing::parse_graph(
+        fmt::format("\ndef @main(%x: Tensor[({}), float32], %w: Tensor[(2, 3, 2), float32]) {{\n"
+                    "  nn.conv1d_transpose(%x, %w, padding=[0, 1], dilation=[2])\n}}",
+                    type));
+    const byoc::BackendChoice choices[] = {{&openvino_backend(), Target("openvino")}};
+    return byoc::partition_greedy(module, choices)->regions.size();
+  };
+  EXPECT_EQ(regions_of("2, 2, ?m"), 0);
+  EXPECT_EQ(regions_of("?b, 2, 5"), 1);
+}
+
 TEST_F(OpenvinoTest, ItsLibrariesCannotBeOpenedFromMemory) {
   EXPECT_FALSE(openvino_backend().loads_from_memory());
 }

@@ -78,6 +78,12 @@ ValuesOr transposed_convolution_of(Call& c, const ops::ConvAttrs& p) {
   if (layout != kernel_layout(spatial)) {
     return refuse("the layout {} of weights is not {}", p.kernel_layout, kernel_layout(spatial));
   }
+  // An image without elements gives what padding and the weights' reach leave of one; OpenVINO
+  // counts that as if it had an element.
+  const Shape& image = c.shape(0);
+  if (!std::all_of(image.begin() + 2, image.end(), [](const Dim& d) { return d.is_constant(); })) {
+    return refuse("its image's size is open and may be empty");
+  }
   return windowed(c, p, "ConvolutionBackpropData", "GroupConvolutionBackpropData", true);
 }
 
