@@ -12,8 +12,8 @@ status is 1.
 
 Then times: a library has 4 products of one input with 4 matrices, which are inputs, too, so that
 libraries are small and nothing is found in a cache. Three ways are timed in turns, by events:
-decoded in registers; decoded into memory by a kernel and multiplied by CUTLASS; and CUTLASS's product
-with a matrix of float16. The table has medians.
+decoded in registers; decoded into memory by a kernel and multiplied by CUTLASS; and CUTLASS's
+product with a matrix of float16. The table has medians.
 """
 import argparse
 import concurrent.futures
@@ -219,8 +219,8 @@ def check_form(form, folder, torch):
         error = float((result.double() - y).abs().max() / y.abs().max())
         right = error <= MOST_ERROR[dtype]  # NaN is not
         good &= right
-        print(f"{'ok' if right and same else 'WRONG'} {name_of_form(form)} {name}: error {error:.1e}"
-              f"{'' if same else ', two runs differ'}", flush=True)
+        print(f"{'ok' if right and same else 'WRONG'} {name_of_form(form)} {name}: error "
+              f"{error:.1e}{'' if same else ', two runs differ'}", flush=True)
     return good
 
 
@@ -290,8 +290,8 @@ def run(folder, rounds, out):
     for form in FORMS:
         good &= check_form(form, folder, torch)
         torch.cuda.empty_cache()
-    lines = [f"{torch.cuda.get_device_name(0)}; {LAYERS} distinct layers, {rounds} rounds in turns; "
-             f"groups of {GROUP}, float16; us a product.", "",
+    lines = [f"{torch.cuda.get_device_name(0)}; {LAYERS} distinct layers, {rounds} rounds in "
+             f"turns; groups of {GROUP}, float16; us a product.", "",
              "| columns x terms | rows | weights | in registers | into memory | float16 | "
              "over memory | over float16 |", "|---|---|---|---|---|---|---|---|"]
     for case in timed_cases():

@@ -110,10 +110,10 @@ bool ArrayView::take_dlpack(nb::handle array, nb::handle stream) {
 // A run writes the sizes of what it gives, and a producer's may be those of its array itself.
 void ArrayView::own_sizes() {
   if (tensor_.ndim > static_cast<int>(sizes_.size())) {
-    throw model_library::CallFailed(TESSERA_INVALID_ARGUMENT, "an array has " + std::to_string(tensor_.ndim) +
-                                                   " dimensions, more than the " +
-                                                   std::to_string(sizes_.size()) +
-                                                   " that models have");
+    throw model_library::CallFailed(TESSERA_INVALID_ARGUMENT,
+                                    "an array has " + std::to_string(tensor_.ndim) +
+                                        " dimensions, more than the " +
+                                        std::to_string(sizes_.size()) + " that models have");
   }
   std::copy_n(tensor_.shape, tensor_.ndim, sizes_.begin());
   tensor_.shape = sizes_.data();
