@@ -139,6 +139,15 @@ TEST(CudnnSearch, KnowsAttentionAndNorms) {
       region_of_graph("%q: Tensor[(6, 10, 8), float16]",
                       "nn.matmul(nn.softmax(nn.batch_matmul(%q, %q, transpose_b=True), axis=2), "
                       "%q, units=None)"),
+      // Queries are the first half of each row.
+      region_of_graph(
+          "%q: Tensor[(2, 10, 16), float16], %k: Tensor[(2, 12, 8), float16], "
+          "%v: Tensor[(2, 12, 8), float16]",
+          "%0 = transpose(reshape(strided_slice(%q, begin=[0], end=[8], strides=[1], axes=[2]), "
+          "newshape=[2, 10, 1, 8]), axes=[0, 2, 1, 3]);\n"
+          "  %1 = transpose(reshape(%k, newshape=[2, 12, 1, 8]), axes=[0, 2, 3, 1]);\n"
+          "  %2 = transpose(reshape(%v, newshape=[2, 12, 1, 8]), axes=[0, 2, 1, 3]);\n"
+          "  nn.matmul(nn.softmax(nn.matmul(%0, %1, units=None), axis=3), %2, units=None)"),
       region_of_graph("%x: Tensor[(3, 5, 24), float16], %g: Tensor[(24), float16], %b: "
                       "Tensor[(24), float16]",
                       "nn.layer_norm(%x, %g, %b, epsilon=0.5f)"),
@@ -156,7 +165,7 @@ TEST(CudnnSearch, KnowsAttentionAndNorms) {
     EXPECT_EQ(told.us.size(), 1u);
   }
   EXPECT_EQ(regions[0].sizes, "6 x 1 heads of 8, 10 queries, 12 keys, masked");
-  EXPECT_EQ(regions[2].workload,
+  EXPECT_EQ(regions[3].workload,
             "layer norm float16 15x24x1x1@24,1,24,24 by float16 epsilon 0.5 runtime engines");
 }
 
