@@ -120,9 +120,4 @@ std::vector<Tensor> eval_block_product(const EvalArgs& args, WordOrder order) {
   return {tensor_of(args.result, out)};
 }
 
-double block_product_flops(const CostArgs& args) {
-  const Dim& terms = args.operands[0].shape().back();
-  return 2 * element_count(args.result) * static_cast<double>(terms.as_constant().value_or(1));
-}
-
 }  // namespace tessera::ops

@@ -37,6 +37,5 @@ Elements<double> block_columns(const EvalArgs& args, const BlockColumnsAttrs& p,
 // The type of a product with such a matrix, whose first operand are the other one's rows.
 Result<Type> infer_block_product(const InferArgs& args, WordOrder order);
 std::vector<Tensor> eval_block_product(const EvalArgs& args, WordOrder order);
-double block_product_flops(const CostArgs& args);
 
 }  // namespace tessera::ops

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/records/block_columns.h"
+#include "ops/records/matmul_family.h"
 
 namespace tessera::ops {
 namespace {
@@ -115,7 +116,7 @@ constexpr Operator kDenseBlocks{
     .infer = [](const InferArgs& args) { return infer_block_product(args, WordOrder::kColumns); },
     .eval = [](const EvalArgs& args) { return eval_block_product(args, WordOrder::kColumns); },
     .compute = compute_dense_blocks,
-    .flops = block_product_flops,
+    .flops = [](const CostArgs& args) { return matmul_flops(args, {}); },
     .samples =
         {"qnn.dense_blocks(float32[1,64], int32[1,8,16]{-2147483648..2147483647}, float32[1,2,16], "
          "float32[]=8, units=9)",

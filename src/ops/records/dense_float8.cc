@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/records/float8.h"
+#include "ops/records/matmul_family.h"
 
 namespace tessera::ops {
 namespace {
@@ -75,11 +76,6 @@ Definitions compute_dense_float8(const ComputeArgs& args) {
   });
 }
 
-double dense_float8_flops(const CostArgs& args) {
-  const Dim& terms = args.operands[kRowCodes].shape().back();
-  return 2 * element_count(args.result) * static_cast<double>(terms.as_constant().value_or(1));
-}
-
 }  // namespace
 
 constexpr Operator kDenseFloat8{
@@ -95,7 +91,7 @@ constexpr Operator kDenseFloat8{
     .infer = infer_dense_float8,
     .eval = eval_dense_float8,
     .compute = compute_dense_float8,
-    .flops = dense_float8_flops,
+    .flops = [](const CostArgs& args) { return matmul_flops(args, {}); },
     .samples =
         {"qnn.dense_float8(uint8[3,16]{0..119}, uint8[32,16]{0..119}, float32[]=0.01, "
          "float32[]=0.02)",

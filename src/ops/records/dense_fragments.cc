@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/records/block_columns.h"
 #include "ops/records/fragment_elements.h"
+#include "ops/records/matmul_family.h"
 
 namespace tessera::ops {
 namespace {
@@ -38,7 +39,7 @@ constexpr Operator kDenseFragments{
     .infer = [](const InferArgs& args) { return infer_block_product(args, WordOrder::kFragments); },
     .eval = [](const EvalArgs& args) { return eval_block_product(args, WordOrder::kFragments); },
     .compute = compute_dense_fragments,
-    .flops = block_product_flops,
+    .flops = [](const CostArgs& args) { return matmul_flops(args, {}); },
     .samples = {"qnn.dense_fragments(float16[1,128], int32[1,2,128]{-2147483648..2147483647}, "
                 "float16[1,1,16], float32[]=8, units=9, block_size=128)",
                 "qnn.dense_fragments(float32[2,3,100], int32[2,2,128]{-2147483648..2147483647}, "

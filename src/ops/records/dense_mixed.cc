@@ -2,6 +2,7 @@
 #include "ops/attrs/quantize.h"
 #include "ops/evaluation/evaluate.h"
 #include "ops/records/definition.h"
+#include "ops/records/matmul_family.h"
 #include "ops/records/record.h"
 
 namespace tessera::ops {
@@ -119,11 +120,6 @@ Definitions compute_dense_mixed(const ComputeArgs& args) {
   return {converted(product, result_dtype(args))};
 }
 
-double dense_mixed_flops(const CostArgs& args) {
-  const Dim& terms = args.operands[kData].shape().back();
-  return 2 * element_count(args.result) * static_cast<double>(terms.as_constant().value_or(1));
-}
-
 }  // namespace
 
 constexpr Operator kDenseMixed{
@@ -140,7 +136,7 @@ constexpr Operator kDenseMixed{
     .infer = infer_dense_mixed,
     .eval = eval_dense_mixed,
     .compute = compute_dense_mixed,
-    .flops = dense_mixed_flops,
+    .flops = [](const CostArgs& args) { return matmul_flops(args, {}); },
     .samples = {"qnn.dense_mixed(float16[17,128], int8[24,64]{-128..127}, float16[1,2,24], "
                 "block_size=64, bits=4)",
                 "qnn.dense_mixed(float32[2,3,40], int8[9,40]{-128..127}, float32[2,2,9])",

@@ -128,13 +128,14 @@ class Builder {
 
   std::size_t scaled_scores(std::size_t q, std::size_t k) {
     const std::size_t scores = region_.add({"matmul", {q, k}, {}, scores_, kFloat32});
-    return a_.scale == 1 ? scores : pointwise("mul", {scores, number(a_.scale)}, scores_);
+    return a_.scale == 1 ? scores
+                         : pointwise("mul", {scores, region_.add_number(a_.scale)}, scores_);
   }
 
   std::size_t without_later_keys(std::size_t scores) {
     const std::size_t row = index(scores, 2), column = index(scores, 3);
     const std::size_t seen = pointwise("cmp_ge", {row, column}, scores_, kBool);
-    return pointwise("select", {scores, number(-INFINITY), seen}, scores_);
+    return pointwise("select", {scores, region_.add_number(-INFINITY), seen}, scores_);
   }
 
   // The least numbers of bfloat16 and float32 are no longer finite once an exponential of base two
@@ -142,7 +143,7 @@ class Builder {
   std::size_t plus_mask(std::size_t scores, std::size_t mask) {
     const std::size_t sums = pointwise("add", {scores, mask}, scores_);
     if (a_.mask_dtype == kFloat16) return sums;
-    return pointwise("max", {sums, number(attention::kAllHide)}, scores_);
+    return pointwise("max", {sums, region_.add_number(attention::kAllHide)}, scores_);
   }
 
   // cuDNN's engines are those that also give the logarithms of the sums: without the two operations
@@ -157,13 +158,6 @@ class Builder {
   }
 
  private:
-  std::size_t number(double value) {
-    return region_.add({"scalar",
-                        {},
-                        {{"value", {fmt::format("{}", static_cast<float>(value))}}},
-                        packed({1, 1, 1, 1}),
-                        kFloat32});
-  }
   std::size_t index(std::size_t scores, int axis) {
     return region_.add({"pointwise",
                         {scores},

@@ -76,12 +76,7 @@ Region region_of(const Norm& norm, std::vector<Operand> operands, const Target& 
   region.dtype = operands[0].dtype;
   region.runtime_engines = target.get_bool("runtime_engines");
   region.operands = std::move(operands);
-  const std::size_t epsilon =
-      region.add({"scalar",
-                  {},
-                  {{"value", {fmt::format("{}", static_cast<float>(norm.epsilon))}}},
-                  packed({1, 1, 1, 1}),
-                  kFloat32});
+  const std::size_t epsilon = region.add_number(norm.epsilon);
   std::vector<std::size_t> inputs = {0, 1, epsilon};
   if (norm.subtracts_mean) inputs.push_back(2);
   region.add({"norm",

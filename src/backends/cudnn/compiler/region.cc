@@ -52,6 +52,14 @@ std::size_t Region::add(Operation operation) {
   return operands.size() + operations.size() - 1;
 }
 
+std::size_t Region::add_number(double value) {
+  return add({"scalar",
+              {},
+              {{"value", {fmt::format("{}", static_cast<float>(value))}}},
+              packed({1, 1, 1, 1}),
+              kFloat32});
+}
+
 std::optional<Refusal> check_dtype(DType dtype, const char* what) {
   if (dtype == kFloat16 || dtype == kBFloat16 || dtype == kFloat32) return std::nullopt;
   return Refusal{fmt::format("{} of {}", what, to_string(dtype))};

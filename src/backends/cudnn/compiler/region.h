@@ -68,6 +68,8 @@ struct Region {
   bool multiplies_tf32() const { return tf32 && dtype == kFloat32; }
   // Adds an operation; the number of what it gives.
   std::size_t add(Operation operation);
+  // A number of float32, which cuDNN is given with each run.
+  std::size_t add_number(double value);
 };
 
 // Of the types that cuDNN has engines for?
