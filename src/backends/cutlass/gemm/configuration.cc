@@ -201,7 +201,7 @@ namespace {
 // Kernels of Hopper's own instructions, in all clusters of the target.
 std::vector<Configuration> tma_kernels(const Gemm& gemm, const Target& target) {
   std::vector<Configuration> all;
-  const auto clusters = target.get_ints("cluster_shapes");
+  const auto& clusters = target.get_ints("cluster_shapes");
   const auto add = [&](Schedule schedule, const TileShape& t) {
     const int k = t.k * 2 / static_cast<int>(gemm.a_dtype.size_bytes());  // the same bytes
     for (std::size_t i = 0; i + 1 < clusters.size(); i += 2) {
@@ -212,7 +212,7 @@ std::vector<Configuration> tma_kernels(const Gemm& gemm, const Target& target) {
   if (gemm.mixed) {
     const std::int64_t block = gemm.mixed->block_size;
     for (const int depth : {1, 2}) {  // a step along K has one scale
-      if (block != gemm.k.constant() && block % (depth * 64) != 0) continue;
+      if (block != gemm.k.constant() && block % (std::int64_t{64} * depth) != 0) continue;
       for (const TileShape& t : kMixedPingpongTiles) {
         add(Schedule::kPingpong, {t.m, t.n, depth * t.k});
       }
