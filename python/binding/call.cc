@@ -2,12 +2,9 @@
 #include "call.h"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <thread>
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
@@ -16,21 +13,6 @@ namespace nb = nanobind;
 
 namespace tessera::python {
 namespace {
-
-std::atomic<bool> stopped = false;
-std::atomic<int> running = 0;
-
-// When the interpreter has ended, a thread that asks for its lock ends there, which no destructor
-// survives: stop_running() waits for all that are between these two.
-struct Running {
-  Running() {
-    if (stopped) throw CallFailed(TESSERA_BUSY, "the interpreter is about to end");
-    ++running;
-  }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-  ~Running() { --running; }
-};
 
 constexpr std::size_t kAlign = 64;  // a cache line, and what any output asks for
 
@@ -145,7 +127,6 @@ void Call::reset_outputs() {
 }
 
 void Call::operator()() {
-  const Running while_here;
   const Loan instance(model_);
   reset_outputs();
   const auto input_count = static_cast<std::int32_t>(inputs_.size());
@@ -197,13 +178,5 @@ nb::list Call::results() {
   for (std::size_t i = 0; i < outputs_.size(); ++i) all.append(result(i));
   return all;
 }
-
-void stop_running() {
-  stopped = true;
-  const nb::gil_scoped_release unlocked;  // which those that come back need
-  while (running > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-}
-
-bool is_stopped() { return stopped; }
 
 }  // namespace tessera::python

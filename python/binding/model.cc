@@ -119,7 +119,6 @@ tessera_instance* Model::take() {
     }
     wait_for_one();
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (is_stopped()) throw CallFailed(TESSERA_BUSY, "the interpreter is about to end");
   }
   const auto count = [this](int more) {
     const std::lock_guard lock(mutex_);

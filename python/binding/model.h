@@ -87,9 +87,4 @@ class Loan {
   tessera_instance* instance_;
 };
 
-// Waits until no run is under way and refuses those that begin: what a thread does when the
-// interpreter has ended is not its own.
-void stop_running();
-bool is_stopped();
-
 }  // namespace tessera::python

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "call.h"
+#include "running.h"
 #include "samples.h"
 
 namespace nb = nanobind;
@@ -69,9 +70,9 @@ NB_MODULE(_runtime, m) {
             new (self) Model(path, {threads, replay, nice, std::move(cpus), instances});
           },
           nb::arg("path"), nb::arg("threads"), nb::arg("replay"), nb::arg("nice"), nb::arg("cpus"),
-          nb::arg("instances"))
+          nb::arg("instances"), nb::call_guard<Running>())
       .def("run", &run, nb::arg("arrays"), nb::arg("outs").none(), nb::arg("copy"),
-           nb::arg("stream").none())
+           nb::arg("stream").none(), nb::call_guard<Running>())
       .def("describe", &Model::describe)
       .def("metadata_json", [](const Model& m) { return m.call().metadata_json(); })
       .def("target", [](const Model& m) { return m.call().target(); })
@@ -79,8 +80,9 @@ NB_MODULE(_runtime, m) {
       .def("memory", &memory)
       .def("profile", &Model::profile)
       .def("profile_entries", &profile_entries)
-      .def("set_weight", &Model::set_weight, nb::arg("name"), nb::arg("value").none())
-      .def("synchronize", &Model::synchronize)
+      .def("set_weight", &Model::set_weight, nb::arg("name"), nb::arg("value").none(),
+           nb::call_guard<Running>())
+      .def("synchronize", &Model::synchronize, nb::call_guard<Running>())
       .def("close", &Model::close);
   nb::class_<Call>(m, "Call")
       .def(
@@ -88,9 +90,9 @@ NB_MODULE(_runtime, m) {
           [](Call* self, Model& model, const nb::sequence& arrays, nb::handle outs,
              nb::handle stream) { new (self) Call(model, arrays, outs, false, stream); },
           nb::arg("model"), nb::arg("arrays"), nb::arg("outs").none(), nb::arg("stream").none(),
-          nb::keep_alive<1, 2>())
-      .def("__call__", &Call::operator())
-      .def("results", &Call::results);
+          nb::keep_alive<1, 2>(), nb::call_guard<Running>())
+      .def("__call__", &Call::operator(), nb::call_guard<Running>())
+      .def("results", &Call::results, nb::call_guard<Running>());
   nb::class_<Samples>(m, "Samples")
       .def(nb::init<std::vector<std::pair<std::uintptr_t, std::uint64_t>>>())
       .def("differing", &Samples::differing);

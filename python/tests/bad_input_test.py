@@ -230,8 +230,16 @@ x = np.ones((700, 700), np.float32)
 def work():
     while True:
         model(x)
-for _ in range(4):  # more than instances
-    threading.Thread(target=work, daemon=True).start()
+def bind():
+    while True:
+        call = model.bind({{model.inputs[0].name: x}})
+        call()
+        call.fetch()
+def load():
+    while True:
+        tessera.Model({library!r})(x)
+for target in 4 * [work] + [bind, load]:  # more than instances
+    threading.Thread(target=target, daemon=True).start()
 model(x)
 sys.modules["kept"] = model, model(x)
 print("done")
