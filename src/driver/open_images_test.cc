@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
                            "tanh(nn.conv2d(%1, %0, data_layout=\"NHWC\", kernel_layout=\"HWIO\", "
                            "dilation=[2, 2], padding=[2, 2]))"},
                       Case{"?n, 64, ?h, ?w", "64, 64, 1, 1", 4096, "add(nn.conv2d(%1, %0), %1)"},
-                      Case{"1, 64, ?w", "80, 64, 5", 25600, "nn.conv1d(%1, %0, padding=[2, 2])"},
+                      Case{"1, 64, ?w", "160, 64, 5", 51200, "nn.conv1d(%1, %0, padding=[2, 2])"},
                       Case{"1, 8, ?d, ?h, ?w", "16, 8, 1, 3, 3", 1152,
                            "nn.conv3d(%1, %0, padding=[0, 1, 1])"}));
 

@@ -169,7 +169,7 @@ TEST(Bounds, TilesOfOpenImagesAreInside) {
         "?n, ?h, ?w, 16|3, 3, 16, 24|nn.conv2d(%p, %q, data_layout=\"NHWC\", "
         "kernel_layout=\"HWIO\", dilation=[2, 2], padding=[2, 2])",
         "2, 64, ?h, ?w|64, 64, 1, 1|nn.conv2d(%p, %q)",
-        "1, 64, ?w|80, 64, 5|nn.conv1d(%p, %q, padding=[2, 2])",
+        "1, 64, ?w|160, 64, 5|nn.conv1d(%p, %q, padding=[2, 2])",
         "1, 8, ?d, ?h, ?w|16, 8, 2, 3, 3|nn.conv3d(%p, %q, padding=[0, 1, 1])"}) {
     const std::string text = convolution;
     const auto first = text.find('|'), second = text.find('|', first + 1);
