@@ -158,18 +158,38 @@ bool computes_wrongly(const Api& api, const_dnnl_primitive_desc_t desc) {
   return implementation(api, desc).find("brgconv_strided") != std::string_view::npos;
 }
 
-// Without VNNI the library adds pairs of products in 16 bits, which saturate, or halves the weights
-// for it. Its kernels for AMX have not been tried.
-bool is_exact(const Api& api, const_dnnl_primitive_desc_t desc) {
+double multiply_adds(const KernelSpec& convolution) {
+  double results = 1, weights = 1;
+  const Dims& w = convolution.operands[convolution.find(Role::kWeights)].dims;
+  for (std::int32_t d = 0; d < w.count; ++d) weights *= static_cast<double>(w.at[d]);
+  for (std::int32_t d = 0; d < convolution.result.count; ++d) {
+    results *= static_cast<double>(convolution.result.at[d]);
+  }
+  return results * weights / static_cast<double>(convolution.result.at[1]);
+}
+
+// Do AMX's products of bytes pay? A unit that rested takes 20 to 60 us longer, which is what small
+// convolutions between others take at all, and fewer rows than a tile has take as long as all.
+bool suits_amx(const KernelSpec& spec) {
+  constexpr double kLeastWork = 16e6;
+  constexpr std::int64_t kRowsOfTile = 16;
+  if (spec.is_convolution()) return multiply_adds(spec) >= kLeastWork;
+  return spec.result.at[spec.result.count - 2] >= kRowsOfTile;
+}
+
+// Does the library compute sums of integers as they are, and fast? Without VNNI or AMX it adds
+// pairs of products in 16 bits, which saturate, or halves the weights for it. Of its kernels for
+// AMX those that are no "brg" are slower than VNNI's.
+bool is_wanted(const Api& api, const_dnnl_primitive_desc_t desc, const KernelSpec& spec) {
   const std::string_view name = implementation(api, desc);
+  if (name.find("amx") != std::string_view::npos) return name.starts_with("brg") && suits_amx(spec);
   return name.find("vnni") != std::string_view::npos || is_reference(api, desc);
 }
 
-// The library's first implementation from `desc` on, which it takes over, that computes sums of
-// integers as they are.
-dnnl_primitive_desc_t first_exact(const Api& api, dnnl_primitive_desc_t desc,
-                                  dnnl_status_t* status) {
-  while (!is_exact(api, desc)) {
+// The library's first wanted implementation of integers from `desc` on, which it takes over.
+dnnl_primitive_desc_t first_wanted(const Api& api, dnnl_primitive_desc_t desc,
+                                   const KernelSpec& spec, dnnl_status_t* status) {
+  while (!is_wanted(api, desc, spec)) {
     if (api.primitive_desc_next_impl(desc) == dnnl_success) continue;
     api.primitive_desc_destroy(desc);
     *status = dnnl_unimplemented;
@@ -210,7 +230,7 @@ dnnl_primitive_desc_t describe(const Api& api, dnnl_engine_t engine, const Kerne
                                const LayoutChoice& choice, dnnl_status_t* status) {
   const dnnl_primitive_desc_t desc = describe_once(api, engine, spec, choice, status);
   if (desc == nullptr) return desc;
-  if (spec.is_integer()) return first_exact(api, desc, status);
+  if (spec.is_integer()) return first_wanted(api, desc, spec, status);
   if (!computes_wrongly(api, desc)) return desc;
   api.primitive_desc_destroy(desc);
   return describe_blocked(api, engine, spec, choice, status);
