@@ -12,26 +12,30 @@
 namespace tessera::backends::onednn {
 namespace {
 
-// x: float32[n,64,h,w], w: float32[16,64,1,1] -> float32[n,16,h,w]
-std::string convolution(int layout_tag) {
+struct Types {
+  const char *x = "float32", *k = "float32", *y = "float32";
+};
+
+// x[n,64,h,w], k[16,64,1,1] -> y[n,16,h,w]
+std::string convolution(int layout_tag, const Types& types = {}) {
   return fmt::format(R"({{"arg_nodes":[0,1],"heads":[[2,0,0]],"node_row_ptr":[0,1,2,3],"nodes":[
-    {{"attrs":{{"dtype":[["float32"]],"shape":[[["n",64,"h","w"]]]}},"name":"x","op":"input"}},
-    {{"attrs":{{"dtype":[["float32"]],"layout_tag":[["{}"]],"shape":[[[16,64,1,1]]]}},"name":"k",
+    {{"attrs":{{"dtype":[["{1}"]],"shape":[[["n",64,"h","w"]]]}},"name":"x","op":"input"}},
+    {{"attrs":{{"dtype":[["{2}"]],"layout_tag":[["{0}"]],"shape":[[[16,64,1,1]]]}},"name":"k",
       "op":"const"}},
-    {{"attrs":{{"dilation":[["0","0"]],"dtype":[["float32"]],"kernel":[["convolution"]],
+    {{"attrs":{{"dilation":[["0","0"]],"dtype":[["{3}"]],"kernel":[["convolution"]],
       "num_inputs":"2","num_outputs":"1","operand0_dims":[["n","64","h","w"]],
       "operand1_dims":[["16","64","1","1"]],"operand1_strides":[["64","1","1","1"]],
       "padding_begin":[["0","0"]],"padding_end":[["0","0"]],
       "result_dims":[["n","16","h","w"]],"roles":[["source","weights"]],
       "shape":[[["n",16,"h","w"]]],"strides":[["1","1"]],"workspace_bytes":[["0"]]}},
       "inputs":[[0,0,0],[1,0,0]],"name":"onednn.conv2d","op":"kernel"}}]}})",
-                     layout_tag);
+                     layout_tag, types.x, types.k, types.y);
 }
 
 // What computes the convolution of n x 64 x 15 x 15 with weights that are stored so.
-std::string implementation_of(int layout_tag, std::int64_t n) {
+std::string implementation_of(int layout_tag, std::int64_t n, const Types& types = {}) {
   runtime::JsonGraph graph;
-  EXPECT_TRUE(graph.parse(convolution(layout_tag))) << graph.error();
+  EXPECT_TRUE(graph.parse(convolution(layout_tag, types))) << graph.error();
   EXPECT_TRUE(graph.set_size("n", n) && graph.set_size("h", 15) && graph.set_size("w", 15));
   const Library& library = *compiler_library();
   Plan plan(library.api(), library.engine());
@@ -69,6 +73,20 @@ TEST(Plan, WeightsInALayoutThatSlowsTheLibraryDownAreCopied) {
     for (const int tag : {dnnl_abcd, dnnl_acdb, dnnl_Abcd8a, dnnl_Abcd16a, dnnl_Acdb16a}) {
       EXPECT_EQ(implementation_of(tag, n), own) << "stored as " << tag << ", batch of " << n;
     }
+  }
+}
+
+// By VNNI or, where there is work enough for it, AMX: no other kernels of the library keep the sums.
+TEST(Plan, BytesAreMultipliedByWhatKeepsTheSums) {
+  if (compiler_library() == nullptr) GTEST_SKIP() << compiler_library_error();
+  const unsigned isa = compiler_library()->api().get_effective_cpu_isa();
+  const auto has = [isa](unsigned instructions) { return (isa & instructions) == instructions; };
+  const bool has_vnni = has(dnnl_cpu_isa_avx2_vnni) || has(dnnl_cpu_isa_avx512_core_vnni);
+  for (const std::int64_t images : {1, 100}) {
+    const std::string found = implementation_of(-1, images, {"uint8", "int8", "int32"});
+    const bool is_by_unit = images == 100 && has(dnnl_cpu_isa_avx512_core_amx);
+    const char* wanted = is_by_unit ? "amx" : has_vnni ? "vnni" : "ref";
+    EXPECT_NE(found.find(wanted), std::string::npos) << images << " images: " << found;
   }
 }
 
