@@ -24,12 +24,11 @@ constexpr int kReading = 2;
 int cost(std::string_view op) {
   constexpr std::string_view kQuick[] = {"divide", "sqrt", "rsqrt"};
   constexpr std::string_view kSlow[] = {
-      "exp",     "erf",     "tanh",    "sigmoid",      "log",      "power", "sin",
-      "cos",     "nn.gelu", "nn.mish", "nn.gelu_tanh", "softplus", "atan",  "nn.selu",
-      "nn.celu", "nn.elu",
+      "exp",     "erf",     "tanh",         "sigmoid",  "log",  "power",   "sin",     "cos",
+      "nn.gelu", "nn.mish", "nn.gelu_tanh", "softplus", "atan", "nn.selu", "nn.celu", "nn.elu",
   };
   if (std::ranges::find(kQuick, op) != std::end(kQuick)) return 1;
-  return std::ranges::find(kSlow, op) != std::end(kSlow) ? 2 : 0;
+  return std::ranges::find(kSlow, op) != std::end(kSlow) ? 3 : 0;
 }
 
 class Tabulation {
@@ -114,7 +113,8 @@ class Tabulation {
     for (std::size_t next = 0; next < order.size(); ++next) {
       if (order[next] == root(id)) continue;
       for (const NodeId operand : f_.operands(order[next])) {
-        const bool is_known = is_number(operand) || std::ranges::find(order, operand) != order.end();
+        const bool is_known =
+            is_number(operand) || std::ranges::find(order, operand) != order.end();
         if (!is_known) order.push_back(operand);
       }
     }

@@ -15,7 +15,8 @@ Result<Type> infer_map_bytes(const InferArgs& args) {
                   to_string(x.dtype()));
   }
   if (table.shape() != Shape{Dim(kBytes)}) {
-    return refuse(args, Code::kShapeMismatch, "has a table of {}; it takes 256 elements", to_string(table));
+    return refuse(args, Code::kShapeMismatch, "has a table of {}; it takes 256 elements",
+                  to_string(table));
   }
   return tensor_type(x.shape(), table.dtype());
 }
@@ -27,9 +28,8 @@ std::vector<Tensor> eval_map_bytes(const EvalArgs& args) {
   const Tensor& x = args.operands[0];
   const Elements<std::int64_t> bytes = values_of<std::int64_t>(x);
   std::size_t at = 0;
-  return {gather_elements(args.operands[1], x.shape, [&](const Counter&) {
-    return bytes[at++] - least_of(x.dtype);
-  })};
+  return {gather_elements(args.operands[1], x.shape,
+                          [&](const Counter&) { return bytes[at++] - least_of(x.dtype); })};
 }
 
 Definitions compute_map_bytes(const ComputeArgs& args) {
@@ -46,8 +46,9 @@ Definitions compute_map_bytes(const ComputeArgs& args) {
 // that finds no vectors for the table makes none for that either.
 constexpr Operator kMapBytes{
     .name = "qnn.map_bytes",
-    .doc = "y[i...] = table[x[i...] - least], least the smallest number of x's type: any function of "
-           "one byte   x: int8 or uint8[d...], table: T[256] -> T[d...]",
+    .doc =
+        "y[i...] = table[x[i...] - least], least the smallest number of x's type: any function of "
+        "one byte   x: int8 or uint8[d...], table: T[256] -> T[d...]",
     .operands = {"x", "table"},
     .infer = infer_map_bytes,
     .eval = eval_map_bytes,
