@@ -15,7 +15,8 @@ from pathlib import Path
 from incremental import ROOT, check_all
 
 FOR_GENERATED_CXX = {ROOT / "include/tessera" / name for name in
-                     ("kernel_math.h", "kernel_numbers.h", "kernel_products.h", "kernel_tiles.h")}
+                     ("kernel_bytes.h", "kernel_math.h", "kernel_numbers.h", "kernel_products.h",
+                      "kernel_tiles.h")}
 DROPPED_WITH_VALUE = {"-o", "-c", "-MF", "-MT", "-MQ"}
 
 

@@ -135,7 +135,7 @@ namespace {
 
 // Headers that kernels call, besides those of the prologue.
 struct Calls {
-  bool products = false, tiles = false;
+  bool products = false, tiles = false, bytes = false;
 };
 
 Source emit_kernel(const tir::PrimFunc& f, std::string_view symbol, Calls& calls) {
@@ -145,6 +145,7 @@ Source emit_kernel(const tir::PrimFunc& f, std::string_view symbol, Calls& calls
   Source text = writer.write();
   calls.products |= writer.adds_products();
   calls.tiles |= writer.multiplies_tiles();
+  calls.bytes |= writer.maps_bytes();
   return text;
 }
 
@@ -162,6 +163,7 @@ Source emit_kernels(const std::map<std::string, tir::PrimFunc>& functions) {
     if (!f.is_host) kernels += Literal("\n") + emit_kernel(f, symbol, calls);
   }
   if (calls.products) text += Literal("#include \"tessera/kernel_products.h\"\n");
+  if (calls.bytes) text += Literal("#include \"tessera/kernel_bytes.h\"\n");
   if (calls.tiles) text += Literal("#include \"tessera/kernel_tiles.h\"\n");
   return text + kernels;
 }

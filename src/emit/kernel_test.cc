@@ -280,7 +280,7 @@ TEST(KernelText, OfTheMatrixUnit) {
 
 INSTANTIATE_TEST_SUITE_P(Goldens, KernelTest,
                          ::testing::Values("softmax", "matmul", "panel", "mixed", "guards",
-                                           "requantize", "pairs"),
+                                           "requantize", "pairs", "map_bytes"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "emit/kernel_writer.h"
 
 #include "emit/banner.h"
+#include "emit/byte_map.h"
 #include "emit/condition_text.h"
 #include "emit/kernel_simd.h"
 #include "emit/product_loop.h"
@@ -242,12 +243,24 @@ void KernelWriter::plain_loop(const tir::For& n, const Stmt& body) {
 bool KernelWriter::product_loop(const tir::For& n) {
   const auto products = as_product_loop(n, scope_.bounds);
   if (!products) return false;
-  const auto first = [&](const ProductLoop::Place& place) {
+  const auto first = [&](const LanePlace& place) {
     return element_text(place.buffer, place.indices, scope_);
   };
   adds_products_ = true;
   line("tk::add_products<{}>(&{}, &{}, &{});", products->lanes, first(products->acc),
        first(products->a), first(products->b));
+  return true;
+}
+
+bool KernelWriter::byte_map(const tir::For& n) {
+  const auto map = as_byte_map(n, scope_.bounds);
+  if (!map) return false;
+  const auto first = [&](const LanePlace& place) {
+    return element_text(place.buffer, place.indices, scope_);
+  };
+  maps_bytes_ = true;
+  line("tk::map_bytes(&{}, &{}, &{}, {});", first(map->y), first(map->x), first(map->table),
+       expr_text(simplify_indices(map->lanes, scope_.bounds), scope_));
   return true;
 }
 
@@ -291,7 +304,7 @@ void KernelWriter::tile_product(const TileProduct& p, Literal begin) {
 }
 
 void KernelWriter::vectorized_loop(const tir::For& n) {
-  if (product_loop(n)) return;
+  if (product_loop(n) || byte_map(n)) return;
   const SimdLoop plan = plan_simd(n);
   if (!plan.allowed) return plain_loop(n, n.body);
   const bool adds = !plan.variables.empty();

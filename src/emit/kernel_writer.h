@@ -24,6 +24,8 @@ class KernelWriter : SourceText {
   bool adds_products() const { return adds_products_; }
   // Does it call what tessera/kernel_tiles.h has?
   bool multiplies_tiles() const { return multiplies_tiles_; }
+  // Does it call what tessera/kernel_bytes.h has?
+  bool maps_bytes() const { return maps_bytes_; }
 
  private:
   // Where an enclosing statement ends: at the end of the kernel a parallel loop's status is
@@ -40,6 +42,7 @@ class KernelWriter : SourceText {
   void plain_loop(const tir::For& n, const tir::Stmt& body);
   void vectorized_loop(const tir::For& n);
   bool product_loop(const tir::For& n);
+  bool byte_map(const tir::For& n);
   bool zeroed_tile_product(const tir::Stmt& zero, const tir::Stmt& next);
   void tile_product(const TileProduct& p, Literal begin);
   void parallel_loop(const tir::For& n, Position position);
@@ -64,7 +67,7 @@ class KernelWriter : SourceText {
   Source helpers_;                        // structs of parallel loops, before the kernel
   bool parallel_ = false, simd_ = false;  // inside of such a loop
   bool calls_runtime_ = false;
-  bool adds_products_ = false, multiplies_tiles_ = false;
+  bool adds_products_ = false, multiplies_tiles_ = false, maps_bytes_ = false;
   bool returned_ = false;  // the last statement returns a status
   struct {
     bool buffers = false, dims = false;

@@ -3,16 +3,13 @@
 
 #include <utility>
 
-#include "emit/flat_offset.h"
 #include "tir/compare.h"
-#include "tir/expr_ops.h"
 #include "tir/walk.h"
 
 namespace tessera::emit {
 namespace {
 
 using tir::Expr;
-using Place = ProductLoop::Place;
 
 // Reads of 16 bits that are multiplied in 32, in either order.
 struct Factors {
@@ -34,38 +31,7 @@ Factors factors_of(const Expr& e) {
   return {widened_load(product->a), widened_load(product->b)};
 }
 
-// Places in memory as sums, seen from the loop.
-class Places {
- public:
-  Places(const tir::For& loop, const tir::Bounds& bounds) : loop_(loop), bounds_(bounds) {}
-
-  // Elements from one lane to the next; nothing where that is no number.
-  std::optional<std::int64_t> step(const tir::Load& load) const {
-    const tir::IndexForm place = place_of(load);
-    if (place.hides(loop_.var)) return std::nullopt;
-    return place.coefficient(loop_.var);
-  }
-  bool is_next(const tir::Load& before, const tir::Load& load) const {
-    if (before.buffer != load.buffer) return false;
-    const tir::IndexForm gap = tir::add(place_of(load), place_of(before), -1);
-    return gap.terms.empty() && gap.constant == 1;
-  }
-  Place first(const tir::Load& load) const {
-    std::vector<Expr> indices;
-    for (const Expr& e : load.indices) {
-      indices.push_back(tir::substitute(e, {{loop_.var.get(), Expr(0)}}));
-    }
-    return {load.buffer, std::move(indices)};
-  }
-
- private:
-  tir::IndexForm place_of(const tir::Load& load) const {
-    return tir::index_form(flat_offset(load.buffer, load.indices), bounds_);
-  }
-
-  const tir::For& loop_;
-  const tir::Bounds& bounds_;
-};
+LanePlace place_of(const tir::Load* load) { return {load->buffer, load->indices}; }
 
 }  // namespace
 
@@ -84,17 +50,18 @@ std::optional<ProductLoop> as_product_loop(const tir::For& loop, const tir::Boun
   if (x.first == nullptr || x.second == nullptr || y.first == nullptr || y.second == nullptr) {
     return std::nullopt;
   }
-  const Places places(loop, bounds);
-  if (places.step(*x.first) != 0) std::swap(x.first, x.second);
-  if (places.step(*y.first) != 0) std::swap(y.first, y.second);
+  const LanePlaces places(loop, bounds);
+  if (places.step(place_of(x.first)) != 0) std::swap(x.first, x.second);
+  if (places.step(place_of(y.first)) != 0) std::swap(y.first, y.second);
   const DType narrow = x.first->dtype;
+  const LanePlace sums = place_of(acc), a = place_of(x.first), b = place_of(x.second),
+                  next_a = place_of(y.first), next_b = place_of(y.second);
   const bool fits = x.second->dtype == narrow && y.first->dtype == narrow &&
-                    y.second->dtype == narrow && places.step(*acc) == 1 &&
-                    places.step(*x.first) == 0 && places.step(*y.first) == 0 &&
-                    places.step(*x.second) == 2 && places.step(*y.second) == 2 &&
-                    places.is_next(*x.first, *y.first) && places.is_next(*x.second, *y.second);
+                    y.second->dtype == narrow && places.step(sums) == 1 && places.step(a) == 0 &&
+                    places.step(next_a) == 0 && places.step(b) == 2 && places.step(next_b) == 2 &&
+                    places.is_next(a, next_a) && places.is_next(b, next_b);
   if (!fits) return std::nullopt;
-  return ProductLoop{*lanes, places.first(*acc), places.first(*x.first), places.first(*x.second)};
+  return ProductLoop{*lanes, places.first(sums), places.first(a), places.first(b)};
 }
 
 }  // namespace tessera::emit

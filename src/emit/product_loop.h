@@ -4,21 +4,15 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
-#include "tir/index_form.h"
-#include "tir/stmt.h"
+#include "emit/lane_places.h"
 
 namespace tessera::emit {
 
 // For each lane l: acc[l] += a[0] * b[2 l] + a[1] * b[2 l + 1]
 struct ProductLoop {
   std::int64_t lanes = 0;
-  struct Place {
-    tir::Buffer buffer;
-    std::vector<tir::Expr> indices;
-  };
-  Place acc, a, b;  // of the first element
+  LanePlace acc, a, b;  // of the first element
 };
 std::optional<ProductLoop> as_product_loop(const tir::For& loop, const tir::Bounds& bounds);
 
