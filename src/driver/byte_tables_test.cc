@@ -17,20 +17,21 @@ class ByteTables : public testing::DynamicShapes, public ::testing::WithParamInt
 
 // The image is read twice: GELU is the product of it and of what is quantised on the way.
 TEST_P(ByteTables, AreReadWhateverTheSizes) {
-  const auto& [dtype, least, most] = GetParam();
+  const Case& c = GetParam();
   const auto quantised = [&](const std::string& x, double scale) {
     return fmt::format(
         "cast(minimum(maximum(add(round(divide({}, {}f)), 3f), {}f), {}f), dtype=\"{}\")", x, scale,
-        least, most, dtype);
+        c.least, c.most, c.dtype);
   };
   options_.partition = Partition::kNone;
   options_.dump_dir = folder_.file("dump");
-  compile_text(fmt::format(
-      "def @main(%x: Tensor[(?n, 13), {}]) {{\n"
-      "  %0 = multiply(subtract(cast(%x, dtype=\"float32\"), 5f), 0.03f);\n"
-      "  %1 = {};\n"
-      "  %2 = multiply(cast(%1, dtype=\"float32\"), 0.01f);\n  {}\n}}\n",
-      dtype, quantised("erf(divide(%0, 1.4142135f))", 0.01), quantised("multiply(%0, %2)", 0.02)));
+  compile_text(
+      fmt::format("def @main(%x: Tensor[(?n, 13), {}]) {{\n"
+                  "  %0 = multiply(subtract(cast(%x, dtype=\"float32\"), 5f), 0.03f);\n"
+                  "  %1 = {};\n"
+                  "  %2 = multiply(cast(%1, dtype=\"float32\"), 0.01f);\n  {}\n}}\n",
+                  c.dtype, quantised("erf(divide(%0, 1.4142135f))", 0.01),
+                  quantised("multiply(%0, %2)", 0.02)));
   const auto loops = read_file(options_.dump_dir + "/loops.tir");
   const auto kernels = read_file(options_.dump_dir + "/kernels_0.cc");
   ASSERT_TRUE(loops && kernels);

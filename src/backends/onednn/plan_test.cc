@@ -76,7 +76,7 @@ TEST(Plan, WeightsInALayoutThatSlowsTheLibraryDownAreCopied) {
   }
 }
 
-// By VNNI or, where there is work enough for it, AMX: no other kernels of the library keep the sums.
+// By VNNI or, where there is work enough for it, AMX: the library's other kernels lose sums.
 TEST(Plan, BytesAreMultipliedByWhatKeepsTheSums) {
   if (compiler_library() == nullptr) GTEST_SKIP() << compiler_library_error();
   const unsigned isa = compiler_library()->api().get_effective_cpu_isa();
