@@ -7,17 +7,18 @@
 namespace tessera::driver {
 namespace {
 
-struct Case {
+struct BytesCase {
   const char* dtype;
   double least, most;
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.dtype; }
+void PrintTo(const BytesCase& c, std::ostream* out) { *out << c.dtype; }
 
-class ByteTables : public testing::DynamicShapes, public ::testing::WithParamInterface<Case> {};
+class ByteTables : public testing::DynamicShapes,
+                   public ::testing::WithParamInterface<BytesCase> {};
 
 // The image is read twice: GELU is the product of it and of what is quantised on the way.
 TEST_P(ByteTables, AreReadWhateverTheSizes) {
-  const Case& c = GetParam();
+  const BytesCase& c = GetParam();
   const auto quantised = [&](const std::string& x, double scale) {
     return fmt::format(
         "cast(minimum(maximum(add(round(divide({}, {}f)), 3f), {}f), {}f), dtype=\"{}\")", x, scale,
@@ -41,7 +42,8 @@ TEST_P(ByteTables, AreReadWhateverTheSizes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ByteTables,
-                         ::testing::Values(Case{"uint8", 0, 255}, Case{"int8", -128, 127}),
+                         ::testing::Values(BytesCase{"uint8", 0, 255},
+                                           BytesCase{"int8", -128, 127}),
                          [](const auto& info) { return std::string(info.param.dtype); });
 
 }  // namespace
