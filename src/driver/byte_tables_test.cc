@@ -38,7 +38,7 @@ TEST_P(ByteTables, AreReadWhateverTheSizes) {
   ASSERT_TRUE(loops && kernels);
   EXPECT_EQ(loops->find("erf"), std::string::npos);
   EXPECT_NE(kernels->find("tk::map_bytes("), std::string::npos);
-  for (const std::int64_t n : {0, 1, 4, 5, 64, 197}) expect_right({{"n", n}});
+  for (const std::int64_t n : {1, 4, 5, 64, 197}) expect_right({{"n", n}});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ByteTables,
