@@ -5,6 +5,7 @@
 #include "emit/byte_map.h"
 #include "emit/condition_text.h"
 #include "emit/kernel_simd.h"
+#include "emit/outer_indices.h"
 #include "emit/product_loop.h"
 #include "tir/conditions.h"
 #include "tir/verify_buffer.h"
@@ -305,6 +306,7 @@ void KernelWriter::tile_product(const TileProduct& p, Literal begin) {
 
 void KernelWriter::vectorized_loop(const tir::For& n) {
   if (product_loop(n) || byte_map(n)) return;
+  if (const auto later = with_indices_in_front(n)) return stmt(*later, Position::kInside);
   const SimdLoop plan = plan_simd(n);
   if (!plan.allowed) return plain_loop(n, n.body);
   const bool adds = !plan.variables.empty();
