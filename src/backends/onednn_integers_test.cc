@@ -31,6 +31,9 @@ const Shapes kShapes[] = {
     {"several_of_each_channel", 2, "1, 8, 9, 9", "16, 1, 3, 3", "padding=[1, 1], groups=8", 16},
     {"grouped", 2, "1, 12, 9, 9", "18, 4, 3, 3", "padding=[1, 1], groups=3", 18},
     {"one_channel", 2, "1, 1, 9, 9", "1, 1, 3, 3", "", 1},
+    // Enough work for AMX.
+    {"large", 2, "1, 64, 28, 28", "40, 64, 3, 3", "padding=[1, 1]", 40},
+    {"large_odd", 2, "2, 67, 27, 19", "259, 67, 1, 1", "", 259},
     {"signal", 1, "2, 20, 50", "12, 20, 5", "padding=[2, 2]", 12},
     {"volume", 3, "1, 8, 5, 6, 7", "8, 8, 3, 3, 3", "padding=[1, 1, 1]", 8},
 };
@@ -169,6 +172,7 @@ TEST_F(OnednnIntegers, ProductsAreExact) {
     const char *rows, *weight, *op, *name;
   } products[] = {{"7, 30", "17, 30", "nn.dense(%0, %c_w, units=17", "dense"},
                   {"2, 3, 64", "64, 17", "nn.matmul(%0, %c_w, units=None", "matmul"},
+                  {"3, 11, 130", "130, 17", "nn.matmul(%0, %c_w, units=None", "matmul"},
                   {"1, 5", "17, 5", "nn.matmul(%0, %c_w, units=None, transpose_b=True", "matmul"}};
   for (const auto& p : products) {
     SCOPED_TRACE(p.rows);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A back end that goes on in float32 with its sums of integers of eight bits takes none that could
 // be larger than float32 is exact. Such products and convolutions become sums in int32 of parts of
-// their terms, whole channels each: the same numbers, and as many multiplications.
+// their terms, whole channels each: the same numbers, and as many multiplications. Where all that
+// becomes of the sums is float32, and no zero point is taken off them, the back end's rounding is
+// theirs, and nothing is split.
 #include <algorithm>
 #include <cstring>
 
@@ -32,12 +34,12 @@ struct Sum {
 class Splitter {
  public:
   Splitter(const Function& f, const ConstantPool& pool, const relay::OperatorTable& operators)
-      : f_(f), values_(f, pool, operators) {}
+      : f_(f), values_(f, pool, operators), uses_(f) {}
 
   Function run() const {
     return relay::rewrite(f_, [&](Copier& c, NodeId id) -> std::optional<NodeId> {
       const auto sum = described(id);
-      if (!sum) return std::nullopt;
+      if (!sum || (becomes_float32(id) && !values_.has_zero_point(sum->x))) return std::nullopt;
       const std::int64_t width = width_of_parts(*sum);
       if (width <= 0 || width >= channels(*sum)) return std::nullopt;
       std::optional<NodeId> total;
@@ -51,6 +53,11 @@ class Splitter {
   }
 
  private:
+  bool becomes_float32(NodeId id) const {
+    return !uses_.is_result(id) && std::ranges::all_of(uses_.of(id), [&](NodeId reader) {
+      return relay::is_call_of(f_, reader, "cast") && f_.type(reader).dtype() == kFloat32;
+    });
+  }
   std::int64_t channels(const Sum& s) const { return s.weight->shape[s.weight_axis]; }
 
   std::optional<Sum> described(NodeId id) const {
@@ -167,6 +174,7 @@ class Splitter {
 
   const Function& f_;
   const QuantizedValues values_;
+  const relay::Uses uses_;
 };
 
 Result<Module> run_split_long_sums(Module module, PassContext& context) {

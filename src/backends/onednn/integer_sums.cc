@@ -66,7 +66,12 @@ class Tail {
     for (NodeId at = s_.match().root; at != s_.capture("core"); at = s_.operands(at)[chain(at)]) {
       steps.push_back(at);
     }
-    if (largest_ > kMostExactInFloat32) return too_large();
+    // The library's float32 of the sum alone is what a cast makes of it, whatever its size. What a
+    // zero point takes off it is taken off later.
+    const bool is_cast = !steps.empty() && s_.op(steps.back()) == "cast";
+    const bool has_zero = std::ranges::find(kernel_.operands, "zero_point", &KernelOperand::role) !=
+                          kernel_.operands.end();
+    if (largest_ > kMostExactInFloat32 && (has_zero || !is_cast)) return too_large();
     for (std::size_t i = steps.size(); i-- > 0;) {
       if (auto why = step(steps[i])) return why;
     }
