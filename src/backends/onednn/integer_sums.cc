@@ -166,7 +166,7 @@ class Tail {
     return Refusal{"a limit of the result is not known"};
   }
 
-  // The library cuts off at the type's limits itself.
+  // The library rounds, to even numbers, too, and cuts off at the type's limits itself.
   std::optional<Refusal> narrow(NodeId id) {
     const IntegerRange range = range_of_bytes(s_.dtype(id));
     if (!least_ || !most_ || *least_ > *most_) return Refusal{"the result has no limits"};
@@ -175,8 +175,10 @@ class Tail {
     if (*least_ < least || *most_ > most || !is_whole) {
       return Refusal{"the limits of the result are none of its type"};
     }
-    if (*least_ == least && *most_ == most) return std::nullopt;
-    return eltwise("eltwise_clip", *least_, *most_);
+    if (*least_ != least || *most_ != most) return eltwise("eltwise_clip", *least_, *most_);
+    auto& ops = kernel_.post_ops;
+    if (!ops.empty() && ops.back().algorithm == "eltwise_round") ops.pop_back();
+    return std::nullopt;
   }
 
   const Subject& s_;
