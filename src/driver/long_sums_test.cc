@@ -21,7 +21,7 @@ class LongSums : public testing::ModelTest {
  protected:
   // Weights of 90 to 127: sums are up to 138 million.
   CompileOptions model_of(int rows, const std::string& wide, const char* after) {
-    std::vector<std::int8_t> weights(48 * 4608);
+    std::vector<std::int8_t> weights(std::size_t{48} * 4608);
     for (std::size_t i = 0; i < weights.size(); ++i) {
       weights[i] = static_cast<std::int8_t>(90 + i * 7919 % 38);
     }

@@ -96,7 +96,7 @@ TEST(Library, ReordersBetweenBlocksAsByRowMajor) {
   const Library& library = *compiler_library();
   const Api& api = library.api();
   const Dims dims = {4, {40, 24, 3, 3}};  // no multiples of the blocks
-  std::vector<float> plain(40 * 24 * 9);
+  std::vector<float> plain(std::size_t{40} * 24 * 9);
   for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<float>(i);
   TextBuffer error;
   const auto reordered = [&](const std::vector<float>& data, int from, int to) {
