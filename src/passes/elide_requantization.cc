@@ -21,8 +21,6 @@ using relay::NodeId;
 constexpr std::string_view kViews[] = {"reshape", "transpose", "squeeze", "expand_dims"};
 // Around an image they see the least number there is, of either type.
 constexpr std::string_view kMaxima[] = {"nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d"};
-// Far from where products with eight bits overflow, or are none of float32's normal numbers.
-constexpr double kLeastScale = 1e-30, kMostScale = 1e30;
 
 bool is_among(std::span<const std::string_view> names, const relay::Operator& op) {
   return std::ranges::find(names, op.name) != names.end();
@@ -31,7 +29,7 @@ bool is_among(std::span<const std::string_view> names, const relay::Operator& op
 class Elision {
  public:
   Elision(const Function& f, const ConstantPool& pool, const relay::OperatorTable& operators)
-      : f_(f), pool_(pool), values_(f, pool, operators), uses_(f), closed_(closed_bodies(f)) {}
+      : f_(f), values_(f, pool, operators), uses_(f), closed_(closed_bodies(f)) {}
 
   Function run() const {
     return relay::rewrite(f_, [&](Copier& c, NodeId id) { return elided(c, id); });
@@ -56,8 +54,8 @@ class Elision {
     }
     const auto from = values_.find(at, kFloat32);
     if (!from || f_.type(from->x).dtype() != f_.type(id).dtype()) return std::nullopt;
-    if (number(from->scale) != to->scale) return std::nullopt;
-    if ((from->zero ? number(from->zero) : 0) != to->zero) return std::nullopt;
+    if (values_.number(from->scale) != to->scale) return std::nullopt;
+    if ((from->zero ? values_.number(from->zero) : 0) != to->zero) return std::nullopt;
     NodeId made = c.map(from->x);
     while (!steps.empty()) {
       const auto& call = *f_.as<relay::OpCall>(steps.back());
@@ -107,18 +105,9 @@ class Elision {
   // The number that is the second operand, where the call does not widen the first one.
   std::optional<double> operand_of(NodeId id, std::string_view op) const {
     if (!is_call_of(f_, id, op) || f_.type(id) != f_.type(f_.operands(id)[0])) return std::nullopt;
-    return number(f_.operands(id)[1]);
+    return values_.number(f_.operands(id)[1]);
   }
-  std::optional<double> number(NodeId id) const {
-    const auto* found = f_.as<relay::Constant>(id);
-    if (found == nullptr) return std::nullopt;
-    const Tensor& tensor = pool_.resolve(found->value);
-    if (tensor.num_elements() != 1) return std::nullopt;
-    return element_as_double(tensor, 0);
-  }
-
   const Function& f_;
-  const ConstantPool& pool_;
   const QuantizedValues values_;
   const relay::Uses uses_;
   const std::vector<relay::RegionId> closed_;

@@ -9,6 +9,9 @@
 
 namespace tessera::passes {
 
+// The one result of a call of constants, which must be possible.
+Tensor evaluated(const relay::Operator& op, std::span<const Tensor> values,
+                 const relay::Attrs& attrs);
 // A call of an operator with one result, which must be possible; where all operands are constants,
 // what it gives.
 relay::NodeId evaluated_call(relay::Copier& c, const ConstantPool& pool, const relay::Operator& op,

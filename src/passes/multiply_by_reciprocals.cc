@@ -5,10 +5,10 @@
 // themselves at most, as they do where engines fold the scales of a quantised product. What is
 // quantised as it is given stays divided: there a number between two integers is one on purpose.
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "passes/pass.h"
+#include "passes/quantized_values.h"
 #include "passes/regions.h"
 #include "relay/rewrite.h"
 
@@ -20,7 +20,6 @@ using relay::Function;
 using relay::is_call_of;
 using relay::NodeId;
 
-constexpr double kLeastScale = 1e-30, kMostScale = 1e30;  // both reciprocals are normal numbers
 constexpr std::string_view kNarrowing[] = {"add", "maximum", "minimum", "clip"};
 constexpr std::string_view kExact[] = {"reshape", "transpose",     "squeeze", "expand_dims",
                                        "cast",    "strided_slice", "take",    "concatenate"};
@@ -28,7 +27,7 @@ constexpr std::string_view kExact[] = {"reshape", "transpose",     "squeeze", "e
 class Reciprocals {
  public:
   Reciprocals(const Function& f, const ConstantPool& pool, const relay::OperatorTable& operators)
-      : f_(f), pool_(pool), operators_(operators), uses_(f), closed_(closed_bodies(f)) {}
+      : f_(f), pool_(pool), values_(f, pool, operators), uses_(f), closed_(closed_bodies(f)) {}
 
   Function run() const {
     return relay::rewrite(f_, [&](Copier& c, NodeId id) { return rounded(c, id); });
@@ -42,14 +41,16 @@ class Reciprocals {
       return std::nullopt;
     }
     const NodeId x = f_.operands(quotient)[0];
-    const auto scale = number(f_.operands(quotient)[1]);
+    const auto scale = values_.number(f_.operands(quotient)[1]);
     if (!scale || *scale < kLeastScale || *scale > kMostScale || !is_computed(x) ||
         f_.type(x) != f_.type(quotient)) {
       return std::nullopt;
     }
     const double factor = 1 / *scale;
     const NodeId product =
-        takes_factor(x) ? scaled(c, x, factor) : call(c, "multiply", c.map(x), of_one(factor));
+        takes_factor(x)
+            ? scaled(c, x, factor)
+            : values_.call(c, "multiply", {c.map(x), c.builder().constant(of_one(factor))});
     return c.builder().call(*f_.op(id), {product});
   }
 
@@ -97,17 +98,9 @@ class Reciprocals {
     return c.builder().call(*made.op, operands, made.attrs);
   }
 
-  NodeId call(Copier& c, std::string_view op, NodeId x, const Tensor& y) const {
-    return c.builder().call(*operators_.find(op), {x, c.builder().constant(y)});
-  }
   const Tensor* constant(NodeId id) const {
     const auto* found = f_.as<relay::Constant>(id);
     return found == nullptr ? nullptr : &pool_.resolve(found->value);
-  }
-  std::optional<double> number(NodeId id) const {
-    const Tensor* t = constant(id);
-    if (t == nullptr || t->num_elements() != 1) return std::nullopt;
-    return element_as_double(*t, 0);
   }
   static Tensor of_one(double value) {
     return tensor_from_doubles({}, kFloat32, std::span(&value, 1));
@@ -122,7 +115,7 @@ class Reciprocals {
 
   const Function& f_;
   const ConstantPool& pool_;
-  const relay::OperatorTable& operators_;
+  const QuantizedValues values_;
   const relay::Uses uses_;
   const std::vector<relay::RegionId> closed_;
 };

@@ -68,6 +68,14 @@ bool QuantizedValues::is_zero_point_of(NodeId zero, DType narrow) const {
   return value >= least && value <= least + 255 && std::trunc(value) == value;
 }
 
+std::optional<double> QuantizedValues::number(NodeId id) const {
+  const auto* found = f_.as<relay::Constant>(id);
+  if (found == nullptr) return std::nullopt;
+  const Tensor& tensor = pool_.resolve(found->value);
+  if (tensor.num_elements() != 1) return std::nullopt;
+  return element_as_double(tensor, 0);
+}
+
 bool QuantizedValues::holds_only(NodeId id, double value) const {
   const Tensor* tensor = constant(id);
   if (tensor == nullptr || tensor->num_elements() > 1 << 20) return false;

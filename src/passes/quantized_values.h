@@ -18,6 +18,10 @@ struct Quantized {
   relay::NodeId x, zero, scale;
 };
 
+// Scales that are far from where products with eight bits overflow, or they or their reciprocals
+// are none of float32's normal numbers.
+inline constexpr double kLeastScale = 1e-30, kMostScale = 1e30;
+
 bool has_one_element(const Type& type);
 // No more than int32 holds, for which floats would have room.
 bool fits_int32(const Dim& terms);
@@ -34,6 +38,8 @@ class QuantizedValues {
   std::optional<Quantized> find(relay::NodeId id, DType wide) const;
   // The constant that a few views and casts of it come from.
   const Tensor* constant(relay::NodeId id) const;
+  // That of a constant of one element.
+  std::optional<double> number(relay::NodeId id) const;
   bool has_zero_point(const Quantized& q) const { return q.zero && !holds_only(q.zero, 0); }
   // With this zero point uint8 is int8 plus 128.
   bool is_offset_int8(const Quantized& q) const;

@@ -6,7 +6,7 @@
 #include <array>
 #include <numeric>
 
-#include "ops/evaluation/evaluate_call.h"
+#include "passes/evaluated_call.h"
 #include "passes/pass.h"
 #include "passes/regions.h"
 #include "relay/rewrite.h"
@@ -122,13 +122,13 @@ class Tabulation {
     std::vector<Tensor> values;
     for (const NodeId at : order) {
       values.push_back(at == root(id) ? all_bytes(f_.type(at).dtype())
-                                      : evaluated(at, order, values));
+                                      : value_of(at, order, values));
     }
     return values.back();
   }
 
-  Tensor evaluated(NodeId id, const std::vector<NodeId>& order,
-                   const std::vector<Tensor>& values) const {
+  Tensor value_of(NodeId id, const std::vector<NodeId>& order,
+                  const std::vector<Tensor>& values) const {
     std::vector<Tensor> operands;
     for (const NodeId operand : f_.operands(id)) {
       if (is_number(operand)) {
@@ -140,10 +140,7 @@ class Tabulation {
       }
     }
     const auto& call = *f_.as<relay::OpCall>(id);
-    const Type type = tensor_type({Dim(kBytes)}, f_.type(id).dtype());
-    auto results = ops::evaluate_call(*call.op, {operands, call.attrs, type});
-    TESSERA_CHECK(results.has_value(), "{} of bytes: {}", call.op->name, render(results.error()));
-    return std::move(results->front());
+    return passes::evaluated(*call.op, operands, call.attrs);
   }
 
   static constexpr std::int64_t kBytes = 256;

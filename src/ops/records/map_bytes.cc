@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "constants/integer_sums.h"
 #include "ops/evaluation/evaluate.h"
 #include "ops/records/definition.h"
 #include "ops/records/record.h"
@@ -21,21 +22,19 @@ Result<Type> infer_map_bytes(const InferArgs& args) {
   return tensor_type(x.shape(), table.dtype());
 }
 
-// Where the table begins: at the least number of the type.
-std::int64_t least_of(DType bytes) { return bytes == kInt8 ? -128 : 0; }
-
 std::vector<Tensor> eval_map_bytes(const EvalArgs& args) {
   const Tensor& x = args.operands[0];
   const Elements<std::int64_t> bytes = values_of<std::int64_t>(x);
   std::size_t at = 0;
-  return {gather_elements(args.operands[1], x.shape,
-                          [&](const Counter&) { return bytes[at++] - least_of(x.dtype); })};
+  return {gather_elements(args.operands[1], x.shape, [&](const Counter&) {
+    return bytes[at++] - range_of_bytes(x.dtype).least;
+  })};
 }
 
 Definitions compute_map_bytes(const ComputeArgs& args) {
   const TensorExpr& x = args.operands[0];
   return define(args, "y", [&](const Indices& i) {
-    const Expr byte = tir::cast(x(i), kInt64) - Expr(least_of(x.dtype()));
+    const Expr byte = tir::cast(x(i), kInt64) - Expr(range_of_bytes(x.dtype()).least);
     return args.operands[1]({tir::max(tir::min(byte, Expr(kBytes - 1)), Expr(0))});
   });
 }
