@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.." || exit 2
 build=$(realpath -m "${TESSERA_BUILD:-build/release}")
 folder=$build/gpu
 tessera=$build/bin/tessera
-shards=(repeat few_rows racecheck memcheck synccheck conformance libraries abi python
+shards=(repeat few_rows mixed_products racecheck memcheck synccheck conformance libraries abi python
   regions-{1..6} zoo fuzz)
 seconds=480
 
@@ -125,6 +125,13 @@ pack_python() {
 
 repeat() { $python tests/gpu/repeat.py "$folder" "${models[@]}"; }
 few_rows() { $python tests/gpu/few_rows.py "$folder"; }
+# Products of many rows by weights of 4 and 8 bits in each form that CUTLASS decodes in registers.
+mixed_products() {
+  $python -c 'import torch' 2>/dev/null || { echo "there is no torch here"; return 77; }
+  TESSERA_CUTLASS_INCLUDE=$(realpath "$cutlass") \
+    $python bench/gpu/mixed_products.py --check --prepare "$folder/mixed_products" \
+    --tessera "$tessera" --jobs "$(nproc)" --run "$folder/mixed_products"
+}
 
 # One tool of compute-sanitizer over native and CUTLASS's kernels: whole models, and all samples of
 # all operators. A known race is the proof that it works here.
@@ -257,7 +264,7 @@ fuzz() {
 
 run() {
   case $1 in
-    repeat | few_rows | conformance | libraries | abi | python | zoo | fuzz) $1 ;;
+    repeat | few_rows | mixed_products | conformance | libraries | abi | python | zoo | fuzz) $1 ;;
     memcheck | racecheck | synccheck) sanitize "$1" ;;
     regions-*) regions "${1#regions-}" ;;
     *) echo "no shard $1: ${shards[*]}"; return 2 ;;

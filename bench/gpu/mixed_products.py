@@ -5,6 +5,8 @@
     mixed_products.py --prepare FOLDER [--tessera COMMAND] [--jobs 2]    needs nvcc and no GPU
     mixed_products.py --run FOLDER [--out RESULT.md] [--rounds 30]       needs a GPU and torch
 
+With `--check` both leave out what is only timed.
+
 Numbers first: `qnn.dense_mixed` by CUTLASS with odd sizes, both types of 16 bits, scales of both
 types, with offsets and without, and with an epilogue, compared with torch's in float64 of the same
 integers, and two runs with each other. A line that begins with WRONG is a finding, and the exit
@@ -127,10 +129,10 @@ def timed_cases():
                 yield columns, terms, rows, kind
 
 
-def prepare(folder, command, jobs):
+def prepare(folder, command, jobs, only_check):
     folder.mkdir(parents=True, exist_ok=True)
     texts = {name_of_form(form): checked_text(form) for form in FORMS}
-    for columns, terms, rows, kind in timed_cases():
+    for columns, terms, rows, kind in () if only_check else timed_cases():
         for way in WAYS:
             of = "plain" if way == "float16" else kind
             texts[name_of_case(columns, terms, rows, of, way)] = timed_text(columns, terms, rows,
@@ -284,12 +286,18 @@ def measure(case, folder, rounds, torch):
     return {way: statistics.median(t) for way, t in times.items()}, wrong
 
 
-def run(folder, rounds, out):
+def check(folder):
     import torch
     good = True
     for form in FORMS:
         good &= check_form(form, folder, torch)
         torch.cuda.empty_cache()
+    return good
+
+
+def time_all(folder, rounds, out):
+    import torch
+    good = True
     lines = [f"{torch.cuda.get_device_name(0)}; {LAYERS} distinct layers, {rounds} rounds in "
              f"turns; groups of {GROUP}, float16; us a product.", "",
              "| columns x terms | rows | weights | in registers | into memory | float16 | "
@@ -316,13 +324,19 @@ def main():
     parser.add_argument("--prepare", type=Path)
     parser.add_argument("--run", type=Path)
     parser.add_argument("--tessera", default=str(HERE.parents[1] / "build/release/bin/tessera"))
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     if args.prepare:
-        prepare(args.prepare, args.tessera, args.jobs)
-    sys.exit(0 if not args.run or run(args.run, args.rounds, args.out) else 1)
+        prepare(args.prepare, args.tessera, args.jobs, args.check)
+    good = True
+    if args.run:
+        good = check(args.run)
+        if not args.check:
+            good &= time_all(args.run, args.rounds, args.out)
+    sys.exit(0 if good else 1)
 
 
 if __name__ == "__main__":

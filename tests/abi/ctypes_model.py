@@ -201,7 +201,10 @@ class Model:
             if array.get("strides") is not None:
                 raise Error(f"{what} {name} is not contiguous")
             shape = array["shape"]
-            dtype = to_dtype(np.empty(0, np.dtype(array["typestr"])))
+            # numpy has no name for it, nor has this interface.
+            is_bfloat16 = str(arrays[name].dtype).endswith("bfloat16")
+            dtype = (DType(BFLOAT, 16, 1) if is_bfloat16
+                     else to_dtype(np.empty(0, np.dtype(array["typestr"]))))
             tensor.data, tensor.device = array["data"][0], Device(CUDA, 0)
             tensor.ndim, tensor.dtype = len(shape), dtype
             tensor.shape = (c_int64 * len(shape))(*shape)
