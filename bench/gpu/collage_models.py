@@ -3,7 +3,8 @@
 """Measured placement of whole models in float16 on one GPU: what it chooses, what it gains.
 
     collage_models.py --tessera COMMAND --out RESULT.md [--models resnet50/32,bert-large/1x128]
-                      [--rounds 5] [--no-compile] [--records FOLDER] [-- OPTIONS OF tessera compile]
+                      [--rounds 5] [--no-compile] [--records FOLDER] [--libraries FOLDER]
+                      [--prepare | --await] [-- OPTIONS OF tessera compile]
 
 Models are those of whole_models.py, torchvision's configurations and those of nets.py, with random
 weights and so many images (or sequences x tokens), in float16.
@@ -12,6 +13,10 @@ searched plan, the greedy one, each back end's own and generated code, and what 
 to. The library that it writes then runs in turns with the default one (`--target cuda --target
 cutlass`) and with torch.compile in max-autotune with channels_last, as in whole_models.py. An error
 is the worst of all outputs against PyTorch in float32, as a share of the largest.
+
+What compilers take can be spent on several GPUs: `--prepare` does nothing but to leave our libraries
+in --libraries, and a command with `--await`, on another GPU of the same kind, has torch.compile
+choose its kernels meanwhile and then takes them from there.
 
 Needs torch, torchvision, transformers and onnx, which the project itself does not use.
 """
@@ -113,13 +118,22 @@ def prepared_skeleton(case: str, folder: Path) -> Prepared:
 
 
 def compiled(options, model: Path, name: str, more: list[str]) -> tuple[Path, dict]:
-    library = model.with_name(f"{model.stem}-{name}.so")
+    library = (options.libraries or model.parent) / f"{model.stem}-{name}.so"
+    kept = library.with_suffix(".json")
+    while options.awaits and not kept.exists():
+        time.sleep(1)
+    if kept.exists():
+        return library, json.loads(kept.read_text())
     start = time.perf_counter()
     done = subprocess.run([options.tessera, "compile", model, "-o", library, "--json", *more],
                           stdout=subprocess.PIPE, text=True)
     if done.returncode:
         raise RuntimeError(f"{model.name} is not compiled with {' '.join(more)}")
-    return library, json.loads(done.stdout) | {"wall_s": time.perf_counter() - start}
+    report = json.loads(done.stdout) | {"wall_s": time.perf_counter() - start}
+    whole = kept.with_suffix(".part")
+    whole.write_text(json.dumps(report))
+    whole.rename(kept)
+    return library, report
 
 
 def default_targets(given: list[str]) -> list[str]:
@@ -181,12 +195,20 @@ def started(library: Path, feeds: dict, stream):
     return call, list(results.values())
 
 
-def run(case: str, options, folder: Path) -> dict:
+def run(case: str, options, folder: Path) -> dict | None:
+    """The row of a case; nothing where it is only prepared."""
     name, _, sizes = case.partition("/")
     row = {"case": case}
     with torch.no_grad():
         model = (prepared_skeleton(case, folder) if name in ARCHITECTURES
                  else prepared_image_net(name, int(sizes), folder))
+        engines = {}
+        if not options.no_compile and not options.prepare:
+            start = time.perf_counter()
+            engines["compiled"] = model.compile()
+            row["torch_error"] = error(tensors_of(engines["compiled"]()), model.wanted)
+            row["torch_compile_s"] = time.perf_counter() - start
+        torch.cuda.empty_cache()  # compilers measure beside this process
         more = ["--partition", "collage", *options.compile]
         if options.records:
             more += ["--records", str(options.records / f"{case.replace('/', '-')}.sqlite")]
@@ -194,16 +216,13 @@ def run(case: str, options, folder: Path) -> dict:
         row |= {"compile_s": report["wall_s"], "collage": report["collage"],
                 "stages": report["stages"]}
         default, _ = compiled(options, model.path, "default", default_targets(options.compile))
+        if options.prepare:
+            return None
         stream = torch.cuda.Stream()
         with torch.cuda.stream(stream):
             ours, results = started(library, model.feeds, stream)
             others, other_results = started(default, model.feeds, stream)
-            engines = {"ours": ours, "default": others}
-            if not options.no_compile:
-                start = time.perf_counter()
-                engines["compiled"] = model.compile()
-                row["torch_error"] = error(tensors_of(engines["compiled"]()), model.wanted)
-                row["torch_compile_s"] = time.perf_counter() - start
+            engines = {"ours": ours, "default": others} | engines
             row["error"] = error(results, model.wanted)
             row["default_error"] = error(other_results, model.wanted)
             with turn_to_measure():
@@ -282,27 +301,38 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tessera", required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, help="needed without --prepare")
     parser.add_argument("--models", default=MODELS)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--records", type=Path, help="folder of a file a model, kept")
+    parser.add_argument("--libraries", type=Path, help="folder of our libraries, kept")
+    parser.add_argument("--prepare", action="store_true", help="only leave libraries there")
+    parser.add_argument("--await", dest="awaits", action="store_true", help="until they are there")
     parser.add_argument("compile", nargs="*", help="options of tessera compile, after --")
     options = parser.parse_args()
     options.compile = options.compile or TARGETS
+    if not (options.out or options.prepare):
+        parser.error("the result is written to --out")
+    if (options.prepare or options.awaits) and not options.libraries:
+        parser.error("libraries are kept in --libraries")
+    for folder in filter(None, (options.records, options.libraries)):
+        folder.mkdir(parents=True, exist_ok=True)
     if not options.no_compile:
         benchmarks_take_turns()
     rows, failed = [], False
     with tempfile.TemporaryDirectory() as temporary:
         for case in options.models.split(","):
             try:
-                rows.append(run(case, options, Path(temporary)))
+                row = run(case, options, Path(temporary))
             except Exception:  # the others are worth having
                 traceback.print_exc()
                 failed = True
                 continue
-            options.out.write_text(report(rows, options))
-            print(json.dumps(rows[-1]), flush=True)
+            if row:
+                rows.append(row)
+                options.out.write_text(report(rows, options))
+                print(json.dumps(row), flush=True)
             torch._dynamo.reset()
             torch.cuda.empty_cache()
     sys.exit(failed)
