@@ -2,6 +2,7 @@
 // One call of a model: its tensors, and what becomes of them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 

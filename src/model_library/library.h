@@ -2,6 +2,7 @@
 // A library that `tessera compile` made, opened: the C interface by its names.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 

@@ -3,6 +3,7 @@
 // program_fixture.h on it.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

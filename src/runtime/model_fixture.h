@@ -2,6 +2,7 @@
 // An instance of program_fixture.h's program on the CPU, and what a run of it is given.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <gtest/gtest.h>

@@ -3,6 +3,7 @@
 // extern with states, and a second output with the number of the run as int64.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -2,6 +2,7 @@
 #include "support/visible_text.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 
 #include <fmt/format.h>

@@ -4,6 +4,8 @@
 // takes the dtype of the other operand (`x * 2` for a float32 x).
 #pragma once
 
+#include <cstdint>
+
 #include "tir/expr.h"
 
 namespace tessera::tir {

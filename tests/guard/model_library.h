@@ -2,6 +2,7 @@
 // A library that tessera made, loaded; its C interface (tessera/model.h) as functions.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
