@@ -219,7 +219,7 @@ void add_tuning_options(CLI::App& command, ModelOptionTexts& t) {
       .add_option(
           "--candidates", tuning.kernels,
           "At most so many kernels of each product, convolution or attention are compiled and "
-          "measured")
+          "measured, and four times so many ways of a vendor's library")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
 }

@@ -27,6 +27,7 @@ struct TuningCandidate {
 struct Search {
   double seconds = 60;            // of measuring, at most
   bool first_valid = false;       // the first one that computes right will do
+  std::size_t most_ways = 32;     // that are looked at
   std::set<std::size_t> skipped;  // measured by a start before, or what ended it
 };
 

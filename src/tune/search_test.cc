@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tuner with searches: what is found in a child is recorded, and what ends it costs itself
 // alone.
+#include <algorithm>
 #include <csignal>
 #include <functional>
 #include <map>
@@ -21,7 +22,7 @@ using SearchTest = TunerFixture;
 byoc::TuningTask search_task(std::vector<std::function<double()>> ways) {
   byoc::TuningTask t{"test", "1", "sm_90a 132 ", {"s"}, "a search"};
   t.search = [ways = std::move(ways)](const byoc::Search& search, byoc::SearchReport& report) {
-    for (std::size_t i = 0; i < ways.size(); ++i) {
+    for (std::size_t i = 0; i < std::min(ways.size(), search.most_ways); ++i) {
       report.found(i, fmt::format("way{}", i));
       if (search.skipped.contains(i)) continue;
       report.begins(i);
@@ -37,6 +38,13 @@ double abort_here() {
   ::signal(SIGABRT, SIG_DFL);
   ::raise(SIGABRT);
   return 0;
+}
+
+TEST_F(SearchTest, AKernelLessIsFourWaysLess) {
+  TunerOptions options;
+  options.kernels = 1;
+  const auto t = search_task(std::vector<std::function<double()>>(9, [] { return 5.0; }));
+  EXPECT_EQ(tune(t, options).measured, 4u);
 }
 
 TEST_F(SearchTest, WhatASearchFindsIsRecordedUnderItsText) {

@@ -19,10 +19,11 @@ namespace {
 using byoc::TuningTask;
 using Clock = link::Toolchain::Clock;
 
-constexpr double kCompileShare = 0.75;  // of the budget; the rest is for measuring
-constexpr double kLeastSeconds = 3;     // of a program's run
-constexpr double kGraceS = 60;          // for its start and the reference; then it is stopped
-constexpr int kProgramFailed = 1;       // its exit status when no candidate is at fault
+constexpr std::size_t kWaysPerKernel = 4;  // of a search, which compiles nothing
+constexpr double kCompileShare = 0.75;     // of the budget; the rest is for measuring
+constexpr double kLeastSeconds = 3;        // of a program's run
+constexpr double kGraceS = 60;             // for its start and the reference; then it is stopped
+constexpr int kProgramFailed = 1;          // its exit status when no candidate is at fault
 
 Clock::time_point after(Clock::time_point begin, double seconds) {
   return begin +
@@ -303,7 +304,8 @@ Result<void> Tuner::run_program(Job& job, const std::string& program, double sec
 // What it finds is known when it has been found.
 Result<void> Tuner::search(Job& job, double seconds) {
   const auto start = [&](double left, const Skipped& skipped) {
-    const byoc::Search one{left, job.task->first_valid, skipped};
+    const byoc::Search one{left, job.task->first_valid,
+                           kWaysPerKernel * static_cast<std::size_t>(options_.kernels), skipped};
     const TurnToMeasure turn;
     const ChildResult child = run_in_child(
         [&](const Print& print) {

@@ -23,9 +23,9 @@
 namespace tessera::tune {
 
 struct TunerOptions {
-  double budget_s = 240;       // of compiling and measuring, all tasks together
-  int kernels = 8;             // of a task, at most, that are compiled
-  std::string toolchain = {};  // of the records' keys
+  double budget_s = 240;  // of compiling and measuring, all tasks together
+  int kernels = 8;        // of a task, at most, that are compiled; a search looks at 4 times that
+  std::string toolchain = {};                                           // of the records' keys
   std::function<void(std::size_t done, std::size_t of)> progress = {};  // tasks
   double silence_s = 60;                                                // of a search that hangs
 };

@@ -15,7 +15,6 @@
 namespace tessera::backends::cublas {
 namespace {
 
-constexpr int kMostAlgorithms = 32;
 constexpr double kRoundingTf32 = 1.5e-3;
 
 DType dtype_of(Scalar type) {
@@ -61,12 +60,13 @@ struct Operand {
 
 class MeasuredProduct final : public contest::Work {
  public:
-  MeasuredProduct(const SearchedProduct& searched, const Library& library, contest::Device& device)
+  MeasuredProduct(const SearchedProduct& searched, const Library& library, contest::Device& device,
+                  std::size_t most_ways)
       : spec_(searched.spec),
         device_(device),
         product_(library.api, library.handle, spec_),
         result_(device, spec_.batch * spec_.m, spec_.n, dtype_of(spec_.result), limit_of(spec_)) {
-    find(library.api);
+    find(library.api, most_ways);
     if (algorithms_.empty()) return;
     make_operands();
     want();
@@ -96,13 +96,14 @@ class MeasuredProduct final : public contest::Work {
   std::string mistake(std::string* fault) override { return result_.mistake(fault); }
 
  private:
-  void find(const Api& api) {
+  void find(const Api& api, std::size_t most_ways) {
     if (!product_.create(&lack_) ||
         !product_.lay_out({spec_.m, spec_.n, spec_.k, spec_.batch}, &plan_, &lack_)) {
       return;
     }
-    algorithms_.resize(kMostAlgorithms);
-    const int count = product_.find_algorithms(plan_, algorithms_.data(), kMostAlgorithms, &lack_);
+    algorithms_.resize(most_ways);
+    const int count =
+        product_.find_algorithms(plan_, algorithms_.data(), static_cast<int>(most_ways), &lack_);
     algorithms_.resize(static_cast<std::size_t>(count));
     for (const Algorithm& one : algorithms_) ways_.push_back(configuration_text(api, one));
   }
@@ -187,7 +188,7 @@ void search_algorithms(const SearchedProduct& product, const tessera_device_api&
                        const byoc::Search& search, byoc::SearchReport& report) {
   contest::Device device(api, product.arch);
   const OpenedLibrary library;
-  MeasuredProduct work(product, library.get(), device);
+  MeasuredProduct work(product, library.get(), device, search.most_ways);
   if (!work.ways().empty()) {
     run_contest(device, work, search, report);
     return;

@@ -15,7 +15,6 @@
 namespace tessera::backends::cudnn {
 namespace {
 
-constexpr std::size_t kMostWays = 32;
 constexpr std::uint64_t kMostWorkspaceBytes = std::uint64_t{1} << 30;
 constexpr double kRoundingTf32 = 1.5e-3;
 
@@ -63,9 +62,10 @@ std::int64_t extent_of(const Region& region, std::size_t operand) {
 
 class MeasuredRegion final : public contest::Work {
  public:
-  MeasuredRegion(const Region& region, contest::Device& device)
+  MeasuredRegion(const Region& region, contest::Device& device, std::size_t most_ways)
       : region_(region),
         device_(device),
+        most_ways_(most_ways),
         columns_(region_.result().dims[innermost(region_.result())]),
         result_(device, count_of(region_.result()) / columns_, columns_, region_.dtype,
                 limit_of(region_)) {
@@ -140,7 +140,7 @@ class MeasuredRegion final : public contest::Work {
       const auto all = std::make_unique<Configurations>();
       TextBuffer why;
       if (!all->find(handle_, operations_, list, &why)) continue;
-      for (std::int64_t i = 0; i < all->size() && ways_.size() < kMostWays; ++i) {
+      for (std::int64_t i = 0; i < all->size() && ways_.size() < most_ways_; ++i) {
         add((*all)[i], known);
       }
     }
@@ -198,6 +198,7 @@ class MeasuredRegion final : public contest::Work {
 
   const Region region_;
   contest::Device& device_;
+  const std::size_t most_ways_;
   const std::int64_t columns_;  // that lie beside each other
   contest::CheckedResult result_;
   Device handle_;
@@ -218,7 +219,7 @@ class MeasuredRegion final : public contest::Work {
 void search_plans(const Region& region, const std::string& arch, const tessera_device_api& api,
                   const byoc::Search& search, byoc::SearchReport& report) {
   contest::Device device(api, arch);
-  MeasuredRegion work(region, device);
+  MeasuredRegion work(region, device, search.most_ways);
   if (!work.ways().empty()) {
     run_contest(device, work, search, report);
     return;

@@ -85,10 +85,11 @@ Convolution convolution(DType dtype) {
   return c;
 }
 
-Told search(const Convolution& c, double seconds = 1) {
+Told search(const Convolution& c, double seconds = 1, std::size_t most_ways = 32) {
   Told told;
   byoc::Search search;
   search.seconds = seconds;
+  search.most_ways = most_ways;
   search_plans(region_of(c), "sm_90a", testing::fake_device(), search, told);
   return told;
 }
@@ -102,6 +103,12 @@ TEST(CudnnSearch, ChecksAndTimesEachConfiguration) {
   ASSERT_EQ(told.faults.size(), 1u);
   EXPECT_NE(told.faults.at(1).find("it computes wrong numbers"), std::string::npos);
   EXPECT_EQ(told.us, (std::map<std::size_t, double>{{0, 20}, {2, 10}, {3, 40}}));
+}
+
+TEST(CudnnSearch, LooksAtTheFirstWaysIfMoreAreNotWanted) {
+  const Told told = search(convolution(kFloat16), 10, 2);
+  EXPECT_TRUE(told.is_done);
+  EXPECT_EQ(told.names, (std::map<std::size_t, std::string>{{0, "10:2=0"}, {1, "10:2=1"}}));
 }
 
 TEST(CudnnSearch, KnowsAllSteps) {
