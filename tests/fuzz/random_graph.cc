@@ -331,7 +331,9 @@ class Grower {
       if (is_ambiguous(exact, closed(types[results.size()], sizes_.runs()[r]))) return std::nullopt;
       results.push_back({std::move(exact), {}});
     }
-    const bool moves_only = step.op->pattern == relay::OpPattern::kInjective;
+    // What unpacks integers to floating point is injective, too, and rounds.
+    const bool moves_only = step.op->pattern == relay::OpPattern::kInjective && !inputs.empty() &&
+                            inputs[0].dtype == results[0].exact.dtype;
     for (int s = 0; s < kShakes; ++s) {
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         const Operand& operand = step.operands[i];
