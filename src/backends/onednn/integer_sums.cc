@@ -69,9 +69,7 @@ class Tail {
     // The library's float32 of the sum alone is what a cast makes of it, whatever its size. What a
     // zero point takes off it is taken off later.
     const bool is_cast = !steps.empty() && s_.op(steps.back()) == "cast";
-    const bool has_zero = std::ranges::find(kernel_.operands, "zero_point", &KernelOperand::role) !=
-                          kernel_.operands.end();
-    if (largest_ > kMostExactInFloat32 && (has_zero || !is_cast)) return too_large();
+    if (largest_ > kMostExactInFloat32 && (has("zero_point") || !is_cast)) return too_large();
     for (std::size_t i = steps.size(); i-- > 0;) {
       if (auto why = step(steps[i])) return why;
     }
@@ -79,6 +77,10 @@ class Tail {
   }
 
  private:
+  bool has(std::string_view role) const {
+    return std::ranges::find(kernel_.operands, role, &KernelOperand::role) !=
+           kernel_.operands.end();
+  }
   // Which operand comes from the core: the others are constants, or the match's inputs.
   std::size_t chain(NodeId id) const {
     const auto operands = s_.operands(id);
@@ -120,12 +122,29 @@ class Tail {
     if (!is_of_channels && num_elements(given) != Dim(1)) {
       return Refusal{"what follows has numbers for other parts of the result than channels"};
     }
-    append(std::move(algorithm), operand, is_of_channels);
+    add_step(std::move(algorithm), operand, is_of_channels);
     return std::nullopt;
   }
 
+  // A product's own scales and bias are applied before all post-operations, in a third of the time
+  // that these take.
+  bool takes_as_its_own(std::string_view algorithm, NodeId operand, bool is_of_channels) {
+    const bool is_first = kernel_.kind != "binary" && kernel_.post_ops.empty() && !has("bias");
+    if (!is_first || s_.dtype(operand) != kFloat32) return false;
+    const Dim count = is_of_channels ? result_[axis_] : Dim(1);
+    if (algorithm == "binary_mul" && !has("weight_scale")) {
+      kernel_.add_operand(operand, "weight_scale", View::of({count}));
+      return true;
+    }
+    if (algorithm != "binary_add" || !is_of_channels) return false;
+    kernel_.add_operand(operand, "bias",
+                        View::of(kernel_.kind == "matmul" ? Shape{1, count} : Shape{count}));
+    return true;
+  }
+
   // The channels are the last dimension of a product's rows, as the kernel sees them.
-  void append(std::string algorithm, NodeId operand, bool is_of_channels) {
+  void add_step(std::string algorithm, NodeId operand, bool is_of_channels) {
+    if (takes_as_its_own(algorithm, operand, is_of_channels)) return;
     Shape dims(kernel_.result_dims.size(), 1);
     if (is_of_channels) dims[std::min(axis_, dims.size() - 1)] = result_[axis_];
     const int at = kernel_.add_operand(operand, "post_op", View::of(dims));
@@ -138,7 +157,7 @@ class Tail {
     if (static_cast<std::size_t>(axis) != axis_) {
       return Refusal{"its bias is along another dimension than that of the channels"};
     }
-    append("binary_add", other(id), true);
+    add_step("binary_add", other(id), true);
     return std::nullopt;
   }
 

@@ -2,7 +2,6 @@
 #include "backends/onednn/runtime/plan.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "runtime/occupancy.h"
 
@@ -232,6 +231,9 @@ bool Plan::choose_layouts(const KernelSpec& spec, LayoutChoice* choice) {
     }
     if (operand.is_view() || value.versions == kNone) continue;
     if (spec.is_convolution() || operand.role == Role::kPostOp) continue;
+    // A gate: the library lays it out as the source.
+    const bool is_widened = operand.role == Role::kSecondSource && operand.dims != spec.result;
+    if (is_widened) continue;
     const Value* leader = &value;
     // A source that is constant lies as it is stored, and has no layouts to choose from.
     if (operand.role == Role::kSecondSource && source >= 0 &&
@@ -256,20 +258,19 @@ bool Plan::choose_sum(const KernelSpec& spec, std::uint32_t node, LayoutChoice* 
   for (std::int32_t i = 0; i < spec.operand_count; ++i) {
     if (i != spec.post_ops[0].operand && &value_of(spec.operands[i]) == &value) return true;
   }
-  const auto same = [](const Dims& a, const Dims& b) {
-    return a.count == b.count && std::memcmp(a.at, b.at, a.count * sizeof a.at[0]) == 0;
-  };
-  if (!same(residual.dims, spec.result) || residual.is_view() != spec.result_is_view()) return true;
-  if (residual.is_view() && !same(residual.strides, spec.result_strides)) return true;
+  if (residual.dims != spec.result || residual.is_view() != spec.result_is_view()) return true;
+  if (residual.is_view() && residual.strides != spec.result_strides) return true;
   choice->sum_in_place = true;
   return true;
 }
 
-// The library says nothing of zero points.
+// The library says nothing of zero points and scales.
 const_dnnl_memory_desc_t Plan::wanted_layout(const KernelSpec& spec, std::int32_t i,
                                              dnnl_primitive_desc_t primitive) {
   const OperandSpec& operand = spec.operands[i];
-  if (operand.role != Role::kZeroPoint) return argument_layout(primitive, argument(spec, i));
+  if (operand.role != Role::kZeroPoint && operand.role != Role::kWeightScale) {
+    return argument_layout(primitive, argument(spec, i));
+  }
   return keep(make_plain(api_, operand.dims, operand.dtype));
 }
 

@@ -42,6 +42,9 @@ class Scratch {
     if (spec.find(Role::kZeroPoint) >= 0) {
       note(api_.primitive_attr_set_zero_points_mask(attr_, DNNL_ARG_SRC, 0));
     }
+    if (const std::int32_t scale = spec.find(Role::kWeightScale); scale >= 0) {
+      note(api_.primitive_attr_set_scales_mask(attr_, DNNL_ARG_WEIGHTS, scale_mask(spec, scale)));
+    }
     if (spec.post_op_count == 0) return attr_;
     note(api_.post_ops_create(&post_ops_));
     for (std::int32_t i = 0; i < spec.post_op_count; ++i) note(append(spec, choice, i));
@@ -52,6 +55,14 @@ class Scratch {
   dnnl_status_t status() const { return status_; }
 
  private:
+  // The dimensions of the weights along which there is more than one scale: groups and channels of
+  // a convolution, columns of a product.
+  static int scale_mask(const KernelSpec& spec, std::int32_t scale) {
+    if (spec.operands[scale].dims.at[0] == 1) return 0;
+    const Dims& weights = spec.operands[spec.find(Role::kWeights)].dims;
+    if (!spec.is_convolution()) return 1 << (weights.count - 1);
+    return weights.count > spec.result.count ? 3 : 1;
+  }
   dnnl_status_t append(const KernelSpec& spec, const LayoutChoice& choice, std::int32_t i) {
     const PostOpSpec& op = spec.post_ops[i];
     if (op.operand < 0) {
@@ -266,6 +277,8 @@ int argument(const KernelSpec& spec, std::int32_t i) {
       return DNNL_ARG_SHIFT;
     case Role::kZeroPoint:
       return DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC;
+    case Role::kWeightScale:
+      return DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS;
     case Role::kPostOp:
       break;
   }

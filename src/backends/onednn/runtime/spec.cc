@@ -29,7 +29,8 @@ constexpr Named<Role> kRoles[] = {
     {"source", Role::kSource},        {"second_source", Role::kSecondSource},
     {"weights", Role::kWeights},      {"bias", Role::kBias},
     {"scale", Role::kScale},          {"shift", Role::kShift},
-    {"zero_point", Role::kZeroPoint}, {"post_op", Role::kPostOp},
+    {"zero_point", Role::kZeroPoint}, {"weight_scale", Role::kWeightScale},
+    {"post_op", Role::kPostOp},
 };
 
 constexpr Named<dnnl_alg_kind_t> kAlgorithms[] = {

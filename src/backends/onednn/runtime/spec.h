@@ -21,6 +21,9 @@ struct Dims {
   dnnl_dims_t at = {};
 
   bool is_empty() const { return std::find(at, at + count, 0) != at + count; }
+  bool operator==(const Dims& other) const {
+    return std::equal(at, at + count, other.at, other.at + other.count);
+  }
 };
 
 enum class KernelKind : std::uint8_t {
@@ -43,6 +46,7 @@ enum class Role : std::uint8_t {
   kScale,
   kShift,
   kZeroPoint,
+  kWeightScale,
   kPostOp
 };
 
