@@ -138,6 +138,54 @@ def @main(%x: Tensor[(1, 24, 9, 9), float32], %c_w0: Tensor[(24, 1, 3, 3), float
   %4 = add(%3, %c_b1);
   add(%x, %4)
 })"},
+    {"squeeze_and_excitation",
+     {"conv2d_bias_swish", "image_mean", "conv2d_bias_swish", "conv2d_bias_sigmoid", "gate",
+      "conv2d_bias"},
+     1,
+     R"(
+def @main(%x: Tensor[(2, 24, 9, 7), float32], %c_w0: Tensor[(24, 1, 3, 3), float32], %c_b0: Tensor[(24), float32], %c_w1: Tensor[(6, 24, 1, 1), float32], %c_b1: Tensor[(6), float32], %c_w2: Tensor[(24, 6, 1, 1), float32], %c_b2: Tensor[(24), float32], %c_w3: Tensor[(40, 24, 1, 1), float32], %c_b3: Tensor[(40), float32]) {
+  %0 = nn.conv2d(%x, %c_w0, padding=[1, 1], groups=24, channels=24, kernel_size=[3, 3]);
+  %1 = nn.bias_add(%0, %c_b0);
+  %2 = sigmoid(%1);
+  %3 = multiply(%1, %2);
+  %4 = mean(%3, axis=[-1, 2], keepdims=True);
+  %5 = nn.conv2d(%4, %c_w1, channels=6, kernel_size=[1, 1]);
+  %6 = nn.bias_add(%5, %c_b1);
+  %7 = sigmoid(%6);
+  %8 = multiply(%6, %7);
+  %9 = nn.conv2d(%8, %c_w2, channels=24, kernel_size=[1, 1]);
+  %10 = nn.bias_add(%9, %c_b2);
+  %11 = sigmoid(%10);
+  %12 = multiply(%11, %3);
+  %13 = nn.conv2d(%12, %c_w3, channels=40, kernel_size=[1, 1]);
+  nn.bias_add(%13, %c_b3)
+})"},
+    // The mean has no dimensions of size one, and a gate of one channel for all is none.
+    {"mean_without_its_dimensions", {"conv2d_relu", "image_mean", "dense_sigmoid"}, 1, R"(
+def @main(%x: Tensor[(2, 3, 8, 8), float32], %c_w0: Tensor[(20, 3, 3, 3), float32], %c_w1: Tensor[(1, 20), float32]) {
+  %0 = nn.conv2d(%x, %c_w0, channels=20, kernel_size=[3, 3]);
+  %1 = nn.relu(%0);
+  %2 = mean(%1, axis=[2, 3]);
+  %3 = nn.dense(%2, %c_w1, units=1);
+  %4 = sigmoid(%3);
+  %5 = reshape(%4, newshape=[2, 1, 1, 1]);
+  multiply(%1, %5)
+})"},
+    {"norm_of_images", {"conv2d_relu"}, 1, R"(
+def @main(%x: Tensor[(2, 3, 8, 8), float32], %m: Tensor[(2, 20, 1, 1), float32], %c_w0: Tensor[(20, 3, 3, 3), float32]) {
+  %0 = nn.conv2d(%x, %c_w0, channels=20, kernel_size=[3, 3]);
+  %1 = nn.relu(%0);
+  %3 = subtract(%1, %m);
+  %4 = mean(multiply(%3, %3), axis=[2, 3], keepdims=True);
+  multiply(%3, rsqrt(add(%4, 1e-05f)))
+})"},
+    {"gate_in_one_dimension", {"conv1d_relu", "gate", "conv1d"}, 1, R"(
+def @main(%x: Tensor[(3, 16, 11), float32], %g: Tensor[(3, 16, 1), float32], %c_w0: Tensor[(16, 16, 3), float32], %c_w1: Tensor[(16, 16, 1), float32]) {
+  %0 = nn.conv1d(%x, %c_w0, channels=16, kernel_size=[3], padding=[1, 1]);
+  %1 = nn.relu(%0);
+  %2 = multiply(%1, %g);
+  nn.conv1d(%2, %c_w1, channels=16, kernel_size=[1])
+})"},
     // A foreign operator on the way between two convolutions keeps them in two regions.
     {"no_cycle", {"conv2d", "conv2d_add"}, 2, R"(
 def @main(%x: Tensor[(1, 8, 9, 9), float32], %c_w0: Tensor[(8, 8, 3, 3), float32], %c_w1: Tensor[(8, 8, 3, 3), float32]) {

@@ -188,6 +188,12 @@ void add_others(Table& table) {
                          "nn.avg_pool1d", "nn.max_pool3d", "nn.avg_pool3d"}) {
     table.add(std::string(op).substr(3), is_op(op, {any}, "core"), describe_pooling);
   }
+  // Squeeze and excitation: an image's means, and a factor for each of its channels. In 16 bits the
+  // library's sums are float32, too.
+  const Pattern in_float32 = is_op("mean", {is_op("cast", {any})}, "core").has_dtype(kFloat32);
+  table.add("image_mean", is_op("cast", {in_float32}) | is_op("mean", {any}, "core"),
+            describe_image_mean);
+  table.add("gate", is_op("multiply", {any, wildcard()}, "core"), describe_gate);
   table.add("add_relu", find_activation("relu")->pattern(is_op("add", {any, wildcard()}, "core")),
             describe_binary, "relu");
   for (int fields = 2; fields <= 8; ++fields) {

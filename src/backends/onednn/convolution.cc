@@ -2,6 +2,7 @@
 // Convolutions and pooling of one, two and three dimensions, in the library's own layouts: source
 // and result have none until the plan chooses.
 #include <algorithm>
+#include <set>
 
 #include "backends/onednn/describe.h"
 #include "backends/onednn/epilogue.h"
@@ -189,6 +190,46 @@ KernelOr describe_pooling(const Subject& s, std::string_view) {
   kernel.set("algorithm", is_max    ? "pooling_max"
                           : include ? "pooling_avg_include_padding"
                                     : "pooling_avg_exclude_padding");
+  return kernel;
+}
+
+bool is_deviation(const Subject& s, NodeId value) {
+  while (s.op(value) == "cast") value = s.operands(value)[0];
+  const std::string_view op = s.op(value);
+  const bool is_square =
+      op == "power" || (op == "multiply" && s.operands(value)[0] == s.operands(value)[1]);
+  return is_square || op == "subtract";
+}
+
+KernelOr describe_image_mean(const Subject& s, std::string_view) {
+  const NodeId core = s.capture("core");
+  const NodeId read = s.operands(core)[0];
+  const bool is_cast = s.is_inside(read);
+  if (auto why = is_cast ? s.size_refusal() : s.refusal()) return Unexpected<Refusal>{*why};
+  const NodeId image = is_cast ? s.operands(read)[0] : read;
+  const DType dtype = s.dtype(image);
+  if (dtype != s.dtype(s.match().root) || !dtype.is_float()) {
+    return refuse("it is a mean in another type than the image's");
+  }
+  const Shape data = s.shape(image);
+  const auto rank = static_cast<std::int64_t>(data.size());
+  std::set<std::int64_t> axes;
+  for (const std::int64_t axis : s.ints(core, "axis")) axes.insert(axis < 0 ? axis + rank : axis);
+  if (s.integer(core, "exclude") != 0 || rank != 4 || axes != std::set<std::int64_t>{2, 3}) {
+    return refuse("it is no mean over all of an image");
+  }
+  if (is_deviation(s, image)) return refuse("it is a part of a norm");
+  if (s.op(image) == "cast") return refuse("generated code casts what it sums");
+  const auto size = constant_shape({data.begin() + 2, data.end()});
+  if (!size) return refuse("the size of an image is not known");
+  Kernel kernel;
+  kernel.kind = "pooling";
+  kernel.result_dims = {data[0], data[1], Dim(1), Dim(1)};
+  if (s.integer(core, "keepdims") == 0) {
+    kernel.result_strides = row_major_strides(kernel.result_dims);
+  }
+  kernel.add_operand(image, "source", data);
+  add_global_window(s, core, *size, kernel);
   return kernel;
 }
 

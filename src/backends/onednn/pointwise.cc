@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators without a product: softmax, layer normalisation, sums, concatenation.
+// Operators without a product: softmax, layer normalisation, sums, gates, concatenation.
+#include <algorithm>
+
 #include "backends/onednn/activation.h"
 #include "backends/onednn/describe.h"
 #include "backends/onednn/epilogue.h"
@@ -22,6 +24,13 @@ std::optional<Refusal> add_factor(const Subject& s, NodeId value, const char* ro
   }
   kernel.operands[static_cast<std::size_t>(at)].stored = kFloat32;
   return std::nullopt;
+}
+
+// [n, c, 1, 1] beside [n, c, h, w], or the like of another rank.
+bool is_by_channel(const Shape& dims, const Shape& image) {
+  if (image.size() < 3 || dims.size() != image.size()) return false;
+  return dims[0] == image[0] && dims[1] == image[1] && dims != image &&
+         std::all_of(dims.begin() + 2, dims.end(), [](const Dim& d) { return d == Dim(1); });
 }
 
 }  // namespace
@@ -84,6 +93,29 @@ KernelOr describe_binary(const Subject& s, std::string_view activation_name) {
     if (step.kind != EpilogueKind::kActivation) return refuse("more than an activation after it");
     kernel.post_ops.push_back(step.activation);
   }
+  return kernel;
+}
+
+KernelOr describe_gate(const Subject& s, std::string_view) {
+  if (auto why = s.refusal()) return Unexpected<Refusal>{*why};
+  const NodeId core = s.capture("core");
+  const Shape shape = s.shape(core);
+  const auto operands = s.operands(core);
+  const auto is_gate = [&](NodeId of) {
+    return !s.is_constant(of) && is_by_channel(s.shape(of), shape);
+  };
+  const bool is_second = is_gate(operands[1]);
+  const NodeId image = operands[is_second ? 0 : 1], gate = operands[is_second ? 1 : 0];
+  if (!is_gate(gate) || s.is_constant(image) || s.shape(image) != shape) {
+    return refuse("it is no product of an image with a factor for each channel");
+  }
+  if (is_deviation(s, image)) return refuse("it is a part of a norm");
+  Kernel kernel;
+  kernel.kind = "binary";
+  kernel.result_dims = shape;
+  kernel.add_operand(image, "source", shape);
+  kernel.add_operand(gate, "second_source", s.shape(gate));
+  kernel.set("algorithm", "binary_mul");
   return kernel;
 }
 
