@@ -339,6 +339,22 @@ TEST_P(DynamicShapesBy, QuantisedResiduals) {
   }
 }
 
+// Squeeze and excitation, of no image, too.
+TEST_P(DynamicShapesBy, GatesOfImages) {
+  compile_text(
+      "#[symbol n = 0..9 : 2]\n"
+      "def @main(%x: Tensor[(?n, 24, 9, 7), float32], %d: Tensor[(24, 1, 3, 3), float32],\n"
+      "          %s: Tensor[(6, 24, 1, 1), float32], %e: Tensor[(24, 6, 1, 1), float32]) {\n"
+      "  %0 = nn.relu(nn.conv2d(%x, %d, padding=[1, 1], groups=24, channels=24, "
+      "kernel_size=[3, 3]));\n"
+      "  %1 = mean(%0, axis=[2, 3], keepdims=True);\n"
+      "  %2 = nn.relu(nn.conv2d(%1, %s, channels=6, kernel_size=[1, 1]));\n"
+      "  %3 = sigmoid(nn.conv2d(%2, %e, channels=24, kernel_size=[1, 1]));\n"
+      "  nn.conv2d(multiply(%3, %0), %s, channels=6, kernel_size=[1, 1])\n}\n",
+      {"cpu", GetParam()});
+  for (const int n : {2, 0, 1, 9, 2}) expect_right({{"n", n}});
+}
+
 TEST_P(DynamicShapesBy, SizesThatListsSay) {
   compile_text(
       "#[symbol batch = 1..3]\n#[symbol seq = 1..20 : 16]\n"
