@@ -14,9 +14,9 @@ to. The library that it writes then runs in turns with the default one (`--targe
 cutlass`) and with torch.compile in max-autotune with channels_last, as in whole_models.py. An error
 is the worst of all outputs against PyTorch in float32, as a share of the largest.
 
-What compilers take can be spent on several GPUs: `--prepare` does nothing but to leave our libraries
-in --libraries, and a command with `--await`, on another GPU of the same kind, has torch.compile
-choose its kernels meanwhile and then takes them from there.
+What compilers take can be spent on several GPUs: `--prepare` does nothing but to leave our
+libraries in --libraries, and a command with `--await`, on another GPU of the same kind, has
+torch.compile choose its kernels meanwhile and then takes them from there.
 
 Needs torch, torchvision, transformers and onnx, which the project itself does not use.
 """
