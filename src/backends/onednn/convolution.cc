@@ -193,14 +193,6 @@ KernelOr describe_pooling(const Subject& s, std::string_view) {
   return kernel;
 }
 
-bool is_deviation(const Subject& s, NodeId value) {
-  while (s.op(value) == "cast") value = s.operands(value)[0];
-  const std::string_view op = s.op(value);
-  const bool is_square =
-      op == "power" || (op == "multiply" && s.operands(value)[0] == s.operands(value)[1]);
-  return is_square || op == "subtract";
-}
-
 KernelOr describe_image_mean(const Subject& s, std::string_view) {
   const NodeId core = s.capture("core");
   const NodeId read = s.operands(core)[0];
@@ -218,7 +210,7 @@ KernelOr describe_image_mean(const Subject& s, std::string_view) {
   if (s.integer(core, "exclude") != 0 || rank != 4 || axes != std::set<std::int64_t>{2, 3}) {
     return refuse("it is no mean over all of an image");
   }
-  if (is_deviation(s, image)) return refuse("it is a part of a norm");
+  if (s.is_deviation(image)) return refuse("it is a part of a norm");
   if (s.op(image) == "cast") return refuse("generated code casts what it sums");
   const auto size = constant_shape({data.begin() + 2, data.end()});
   if (!size) return refuse("the size of an image is not known");

@@ -20,13 +20,11 @@ KernelOr describe_quantised_sum(const Subject& subject, std::string_view activat
 
 // "core": the operator. "activation" as above.
 KernelOr describe_pooling(const Subject& subject, std::string_view activation_name);
-// From a mean, or the square of that: norms are computed in one piece by generated code.
-bool is_deviation(const Subject& subject, NodeId value);
-
 // "core": the mean over all of an image, a number for each channel.
 KernelOr describe_image_mean(const Subject& subject, std::string_view activation_name);
 // "core": the product of an image with a factor for each channel that the model computes.
 KernelOr describe_gate(const Subject& subject, std::string_view activation_name);
+// "core": the operator, as above.
 KernelOr describe_softmax(const Subject& subject, std::string_view activation_name);
 KernelOr describe_layer_norm(const Subject& subject, std::string_view activation_name);
 KernelOr describe_binary(const Subject& subject, std::string_view activation_name);

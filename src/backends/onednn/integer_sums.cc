@@ -69,7 +69,8 @@ class Tail {
     // The library's float32 of the sum alone is what a cast makes of it, whatever its size. What a
     // zero point takes off it is taken off later.
     const bool is_cast = !steps.empty() && s_.op(steps.back()) == "cast";
-    if (largest_ > kMostExactInFloat32 && (has("zero_point") || !is_cast)) return too_large();
+    if (largest_ > kMostExactInFloat32 && (kernel_.find("zero_point") != nullptr || !is_cast))
+      return too_large();
     for (std::size_t i = steps.size(); i-- > 0;) {
       if (auto why = step(steps[i])) return why;
     }
@@ -77,10 +78,6 @@ class Tail {
   }
 
  private:
-  bool has(std::string_view role) const {
-    return std::ranges::find(kernel_.operands, role, &KernelOperand::role) !=
-           kernel_.operands.end();
-  }
   // Which operand comes from the core: the others are constants, or the match's inputs.
   std::size_t chain(NodeId id) const {
     const auto operands = s_.operands(id);
@@ -129,10 +126,11 @@ class Tail {
   // A product's own scales and bias are applied before all post-operations, in a third of the time
   // that these take.
   bool takes_as_its_own(std::string_view algorithm, NodeId operand, bool is_of_channels) {
-    const bool is_first = kernel_.kind != "binary" && kernel_.post_ops.empty() && !has("bias");
+    const bool is_first =
+        kernel_.kind != "binary" && kernel_.post_ops.empty() && kernel_.find("bias") == nullptr;
     if (!is_first || s_.dtype(operand) != kFloat32) return false;
     const Dim count = is_of_channels ? result_[axis_] : Dim(1);
-    if (algorithm == "binary_mul" && !has("weight_scale")) {
+    if (algorithm == "binary_mul" && kernel_.find("weight_scale") == nullptr) {
       kernel_.add_operand(operand, "weight_scale", View::of({count}));
       return true;
     }

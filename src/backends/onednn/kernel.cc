@@ -32,6 +32,11 @@ std::vector<std::string> texts(const Shape& sizes) {
 
 }  // namespace
 
+const KernelOperand* Kernel::find(std::string_view role) const {
+  const auto found = std::ranges::find(operands, role, &KernelOperand::role);
+  return found != operands.end() ? &*found : nullptr;
+}
+
 void Kernel::set(const std::string& name, const Ints& numbers) {
   attributes[name] = texts(numbers);
 }
@@ -113,6 +118,13 @@ const relay::AttrValue& Subject::attribute(NodeId id, std::string_view name) con
   const relay::AttrField* field = call.op->attrs().find(name);
   TESSERA_CHECK(field != nullptr, "{} has no attribute {}", call.op->name, name);
   return field->default_value;
+}
+
+bool Subject::is_deviation(NodeId id) const {
+  while (op(id) == "cast") id = operands(id)[0];
+  const bool is_square =
+      op(id) == "power" || (op(id) == "multiply" && operands(id)[0] == operands(id)[1]);
+  return is_square || op(id) == "subtract";
 }
 
 Ints Subject::ints(NodeId id, std::string_view name) const {

@@ -45,6 +45,7 @@ struct Kernel {
 
   int add_operand(NodeId value, std::string role, View view);
   int add_operand(NodeId value, std::string role, Shape dims);  // in any layout
+  const KernelOperand* find(std::string_view role) const;       // the first one; null: none
   void set(const std::string& name, const Ints& numbers);
   void set(const std::string& name, double number);
   void set(const std::string& name, std::string text);
@@ -67,6 +68,8 @@ class Subject {
   bool is_inside(NodeId id) const;
   bool is_constant(NodeId id) const { return f_.as<relay::Constant>(id) != nullptr; }
   NodeId capture(std::string_view name) const { return match_.find(name); }
+  // From a mean, or the square of that: norms are computed in one piece by generated code.
+  bool is_deviation(NodeId id) const;
 
   // Needs the type to be known: refusal() has been asked.
   Shape shape(NodeId id) const;

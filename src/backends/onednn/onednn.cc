@@ -28,8 +28,8 @@ const Target* find_cpu(const Module& module) {
 // bench/results/2026-11-27-native-products-cpu.md
 std::optional<Refusal> product_refusal(const Subject& subject, const Kernel& kernel) {
   if (kernel.kind != "matmul") return std::nullopt;
-  const auto weights = std::ranges::find(kernel.operands, "weights", &KernelOperand::role);
-  const bool is_ours = weights == kernel.operands.end() || !subject.is_constant(weights->value) ||
+  const KernelOperand* weights = kernel.find("weights");
+  const bool is_ours = weights == nullptr || !subject.is_constant(weights->value) ||
                        subject.dtype(weights->value) != kFloat32 ||
                        !constant_shape(kernel.result_dims);
   if (is_ours) return std::nullopt;

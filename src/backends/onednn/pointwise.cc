@@ -109,7 +109,7 @@ KernelOr describe_gate(const Subject& s, std::string_view) {
   if (!is_gate(gate) || s.is_constant(image) || s.shape(image) != shape) {
     return refuse("it is no product of an image with a factor for each channel");
   }
-  if (is_deviation(s, image)) return refuse("it is a part of a norm");
+  if (s.is_deviation(image)) return refuse("it is a part of a norm");
   Kernel kernel;
   kernel.kind = "binary";
   kernel.result_dims = shape;
