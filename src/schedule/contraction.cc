@@ -105,8 +105,9 @@ bool is_large(const std::vector<Loop>& spatial, const std::vector<Loop>& reducti
   return likely_count(spatial) * likely_count(reduction) >= kMinMultiplications;
 }
 
-// Does `a` have the terms of the sum side by side?
+// Does `a` have the terms of the sum side by side? A sum of one term has no loop.
 bool has_terms_side_by_side(const Product& p, const tir::Bounds& bounds) {
+  if (p.reduction.empty()) return false;
   const tir::Load* a = load_of(p.a);
   const Loop& k = p.reduction.back();
   const tir::IndexForm place = offset_form(a->buffer, a->indices, bounds);

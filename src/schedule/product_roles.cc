@@ -163,6 +163,7 @@ class RoleChooser {
   // the few rows of a tile do not need all of a line, and no line is fetched ahead.
   double lines_per_byte(const Roles& roles) const {
     constexpr double kRows = 6, kLineBytes = 64, kNotAhead = 2;
+    if (r_.loops.empty()) return 1;
     const Expr& k = r_.loops.back().var;
     double most = 1;
     for (const Access& x : loads(roles.a, bounds_)) {

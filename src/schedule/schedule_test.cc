@@ -120,6 +120,24 @@ INSTANTIATE_TEST_SUITE_P(
         "nn.conv2d(float32[1,12,10,33], float32[12,1,3,3], groups=12, padding=[1,1,1,1])"));
 
 INSTANTIATE_TEST_SUITE_P(
+    SumsOfOneTerm, LargerKernels,
+    ::testing::Values("nn.dense(float32[90,1], float32[100,1], units=100)",
+                      "nn.matmul(float32[90,1], float32[1,103], units=103)",
+                      "nn.batch_matmul(float32[3,40,1], float32[3,1,90], transpose_b=False)",
+                      "nn.dense(bfloat16[90,1], bfloat16[100,1], units=100)",
+                      "nn.dense(int16[90,1], int16[100,1], units=100, out_dtype=\"int32\")",
+                      "nn.dense(uint8[90,1], int8[100,1], units=100, out_dtype=\"int32\")",
+                      "nn.conv1d(float32[1,1,200], float32[64,1,1])",
+                      "nn.conv2d(uint8[1,1,13,15], int8[48,1,1,1], out_dtype=\"int32\")",
+                      // A matrix with distant columns is packed.
+                      "def @main(%x: Tensor[(90, 1), float32], %y: Tensor[(104, 3), float32]) {\n"
+                      "  %0 = strided_slice(%y, begin=[1], end=[2], strides=[1], axes=[1]);\n"
+                      "  nn.dense(%x, %0, units=104)\n}\n",
+                      "def @main(%x: Tensor[(90, 1), float32], %w: Tensor[(100, 1), float32],"
+                      " %b: Tensor[(100), float32]) {\n"
+                      "  nn.relu(add(nn.dense(%x, %w, units=100), %b))\n}\n"));
+
+INSTANTIATE_TEST_SUITE_P(
     ConvolutionsByNeighbours, LargerKernels,
     ::testing::Values(
         "nn.conv2d(int16[1,4,14,14], int16[33,4,3,3], padding=[1,1,1,1], out_dtype=\"int32\")",

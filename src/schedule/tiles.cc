@@ -200,8 +200,8 @@ class TileBuilder {
     const tir::Load* load = load_of(p_.b);
     Expr value =
         tir::cast(tir::substitute(tir::load(load->buffer, load->indices), at), packed_->dtype);
-    const Loop& k = p_.reduction.back();
-    if (k.size() % p_.neighbours != 0) {
+    if (p_.neighbours > 1 && p_.reduction.back().size() % p_.neighbours != 0) {
+      const Loop& k = p_.reduction.back();
       value =
           tir::select(tir::lt(at.at(k.var.get()), k.extent), value, tir::imm(0, packed_->dtype));
     }
