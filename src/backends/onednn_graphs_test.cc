@@ -186,6 +186,49 @@ def @main(%x: Tensor[(3, 16, 11), float32], %g: Tensor[(3, 16, 1), float32], %c_
   %2 = multiply(%1, %g);
   nn.conv1d(%2, %c_w1, channels=16, kernel_size=[1])
 })"},
+    // A norm's factor goes into the convolution after it where that is all that reads it.
+    {"dense_block",
+     {"conv2d_bias_relu", "max_pool2d", "add_relu", "conv2d", "concatenate", "add_relu", "conv2d",
+      "concatenate", "scale_shift_relu", "conv2d", "conv2d_add"},
+     1,
+     R"(
+def @main(%x: Tensor[(2, 3, 21, 19), float32], %c_w0: Tensor[(32, 3, 3, 3), float32], %c_b0: Tensor[(32), float32], %c_s1: Tensor[(32, 1, 1), float32], %c_w1: Tensor[(24, 32, 3, 3), float32], %c_s2: Tensor[(1, 56, 1, 1), float32], %c_w2: Tensor[(24, 56, 3, 3), float32], %c_f3: Tensor[(80, 1, 1), float32], %c_s3: Tensor[(80, 1, 1), float32], %c_w3: Tensor[(40, 80, 1, 1), float32], %c_w4: Tensor[(40, 80, 1, 1), float32]) {
+  %0 = nn.conv2d(%x, %c_w0, padding=[1, 1], channels=32, kernel_size=[3, 3]);
+  %1 = nn.bias_add(%0, %c_b0);
+  %2 = nn.relu(%1);
+  %3 = nn.max_pool2d(%2, pool_size=[3, 3], strides=[2, 2], padding=[1, 1]);
+  %4 = add(%3, %c_s1);
+  %5 = nn.relu(%4);
+  %6 = nn.conv2d(%5, %c_w1, padding=[1, 1], channels=24, kernel_size=[3, 3]);
+  %7 = concatenate((%3, %6), axis=1);
+  %8 = add(%c_s2, %7);
+  %9 = nn.relu(%8);
+  %10 = nn.conv2d(%9, %c_w2, padding=[1, 1], channels=24, kernel_size=[3, 3]);
+  %11 = concatenate((%3, %6, %10), axis=1);
+  %12 = multiply(%11, %c_f3);
+  %13 = add(%12, %c_s3);
+  %14 = nn.relu(%13);
+  %15 = nn.conv2d(%14, %c_w3, channels=40, kernel_size=[1, 1]);
+  %16 = nn.conv2d(%14, %c_w4, channels=40, kernel_size=[1, 1]);
+  add(%15, %16)
+})"},
+    {"shift_in_one_dimension", {"conv1d", "max_pool1d", "add_relu", "conv1d"}, 1, R"(
+def @main(%x: Tensor[(3, 16, 11), float32], %c_w0: Tensor[(16, 16, 3), float32], %c_s: Tensor[(16, 1), float32], %c_w1: Tensor[(16, 16, 1), float32]) {
+  %0 = nn.conv1d(%x, %c_w0, channels=16, kernel_size=[3], padding=[1, 1]);
+  %1 = nn.max_pool1d(%0, pool_size=[3], padding=[1, 1]);
+  %2 = nn.relu(add(%1, %c_s));
+  nn.conv1d(%2, %c_w1, channels=16, kernel_size=[1])
+})"},
+    // Offsets of the last dimension are none of channels, and a norm stays in one piece.
+    {"shifts_of_others", {"conv2d"}, 1, R"(
+def @main(%x: Tensor[(2, 3, 8, 8), float32], %m: Tensor[(2, 20, 1, 1), float32], %c_w0: Tensor[(20, 3, 3, 3), float32], %c_f: Tensor[(20, 1, 1), float32], %c_s: Tensor[(20, 1, 1), float32], %c_l: Tensor[(6), float32]) {
+  %0 = nn.conv2d(%x, %c_w0, channels=20, kernel_size=[3, 3]);
+  %1 = subtract(%0, %m);
+  %2 = mean(multiply(%1, %1), axis=[2, 3], keepdims=True);
+  %3 = multiply(%1, rsqrt(add(%2, 1e-05f)));
+  %4 = nn.relu(add(multiply(%3, %c_f), %c_s));
+  nn.relu(add(%4, %c_l))
+})"},
     // A foreign operator on the way between two convolutions keeps them in two regions.
     {"no_cycle", {"conv2d", "conv2d_add"}, 2, R"(
 def @main(%x: Tensor[(1, 8, 9, 9), float32], %c_w0: Tensor[(8, 8, 3, 3), float32], %c_w1: Tensor[(8, 8, 3, 3), float32]) {

@@ -194,14 +194,15 @@ void add_others(Table& table) {
   table.add("image_mean", is_op("cast", {in_float32}) | is_op("mean", {any}, "core"),
             describe_image_mean);
   table.add("gate", is_op("multiply", {any, wildcard()}, "core"), describe_gate);
-  table.add("add_relu", find_activation("relu")->pattern(is_op("add", {any, wildcard()}, "core")),
+  const Activation& relu = *find_activation("relu");
+  const Pattern scaled = is_op("multiply", {any, is_constant()}, "core");
+  table.add("scale_shift_relu", relu.pattern(is_op("add", {scaled, is_constant()})),
             describe_binary, "relu");
-  for (int fields = 2; fields <= 8; ++fields) {
-    std::vector<Pattern> tuple;
-    for (int i = 0; i < fields; ++i) tuple.push_back(wildcard());
-    table.add("concatenate", is_op("concatenate", {relay::is_tuple(tuple)}, "core"),
-              describe_concat);
+  for (const Pattern& other : {is_constant(), wildcard()}) {
+    table.add("add_relu", relu.pattern(is_op("add", {any, other}, "core")), describe_binary,
+              "relu");
   }
+  table.add("concatenate", is_op("concatenate", {relay::is_any_tuple()}, "core"), describe_concat);
   table.add("softmax", is_op("nn.softmax", {any}, "core"), describe_softmax);
   table.add("log_softmax", is_op("nn.log_softmax", {any}, "core"), describe_softmax);
   table.add("layer_norm",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators without a product: softmax, layer normalisation, sums, gates, concatenation.
+// Operators without a product: softmax, layer normalisation, sums, gates, factors and offsets of
+// channels, concatenation.
 #include <algorithm>
 
 #include "backends/onednn/activation.h"
@@ -31,6 +32,43 @@ bool is_by_channel(const Shape& dims, const Shape& image) {
   if (image.size() < 3 || dims.size() != image.size()) return false;
   return dims[0] == image[0] && dims[1] == image[1] && dims != image &&
          std::all_of(dims.begin() + 2, dims.end(), [](const Dim& d) { return d == Dim(1); });
+}
+
+// A constant of the composite with one element for each channel of the image: its dimensions under
+// the image's rank.
+std::optional<Shape> by_channel(const Subject& s, NodeId value, const Shape& image) {
+  if (!s.is_constant(value) || !s.is_inside(value) || image.size() < 3) return std::nullopt;
+  Shape dims = s.shape(value);
+  if (dims.size() > image.size()) return std::nullopt;
+  dims.insert(dims.begin(), image.size() - dims.size(), Dim(1));
+  Shape wanted(image.size(), Dim(1));
+  wanted[1] = image[1];
+  if (dims != wanted) return std::nullopt;
+  return dims;
+}
+
+// What generated code computes in one piece with more before it, such as a norm of images.
+bool belongs_to_generated_code(const Subject& s, NodeId image) {
+  const std::string_view op = s.op(image);
+  return op == "multiply" || op == "divide" || op == "subtract" || op == "reshape";
+}
+
+// After the core: offsets of channels and an activation.
+std::optional<Refusal> add_steps(const Subject& s, const std::vector<EpilogueStep>& steps,
+                                 Kernel& kernel) {
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    if (step->kind == EpilogueKind::kActivation) {
+      kernel.post_ops.push_back(step->activation);
+      continue;
+    }
+    const auto offset = step->kind == EpilogueKind::kAdd
+                            ? by_channel(s, step->other, kernel.result_dims)
+                            : std::nullopt;
+    if (!offset) return Refusal{"more than offsets of channels and an activation after it"};
+    kernel.post_ops.push_back(
+        {"binary_add", kernel.add_operand(step->other, "post_op", View::of(*offset))});
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -79,20 +117,22 @@ KernelOr describe_binary(const Subject& s, std::string_view activation_name) {
   const NodeId core = s.capture("core");
   const auto operands = s.operands(core);
   const Shape shape = s.shape(core);
-  if (s.shape(operands[0]) != shape || s.shape(operands[1]) != shape) {
+  const bool is_second = s.is_constant(operands[1]);
+  const NodeId image = operands[is_second ? 0 : 1], other = operands[is_second ? 1 : 0];
+  const auto channels = by_channel(s, other, shape);
+  if (s.shape(image) != shape || (!channels && s.shape(other) != shape)) {
     return refuse("the operands differ in shape");
   }
+  if (channels && belongs_to_generated_code(s, image)) return refuse("it is a part of a norm");
+  if (!channels && s.op(core) != "add") return refuse("it has no factor for each channel");
   TESSERA_TRY(auto steps, epilogue(s, core, activation_name));
   Kernel kernel;
   kernel.kind = "binary";
   kernel.result_dims = shape;
-  kernel.add_operand(operands[0], "source", shape);
-  kernel.add_operand(operands[1], "second_source", shape);
-  kernel.set("algorithm", "binary_add");
-  for (const EpilogueStep& step : steps) {
-    if (step.kind != EpilogueKind::kActivation) return refuse("more than an activation after it");
-    kernel.post_ops.push_back(step.activation);
-  }
+  kernel.add_operand(channels ? image : operands[0], "source", shape);
+  kernel.add_operand(channels ? other : operands[1], "second_source", channels ? *channels : shape);
+  kernel.set("algorithm", s.op(core) == "add" ? "binary_add" : "binary_mul");
+  if (auto why = add_steps(s, steps, kernel)) return Unexpected<Refusal>{*why};
   return kernel;
 }
 

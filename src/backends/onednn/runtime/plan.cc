@@ -149,6 +149,7 @@ bool Plan::add_kernel(std::uint32_t node) {
   if (spec.is_convolution()) without_empty_source(&spec);
   LayoutChoice choice;
   if (!choose_layouts(spec, &choice) || !choose_sum(spec, node, &choice)) return false;
+  if (spec.kind == KernelKind::kConcat && !choose_sources(spec, &choice)) return false;
   dnnl_status_t status = dnnl_success;
   Step step = {describe_kernel(spec, choice, &status), 0, 0, node, false};
   if (step.primitive == nullptr) {
@@ -198,6 +199,26 @@ bool Plan::free_weights(const KernelSpec& spec, LayoutChoice* choice) {
     if (operand.role != Role::kWeights || choice->operands[i] == nullptr) continue;
     choice->operands[i] = keep(make_any(api_, operand.dims, operand.dtype));
     if (choice->operands[i] == nullptr) return false;
+  }
+  return true;
+}
+
+// Images that lie differently are brought into one layout: the library concatenates them by its
+// reference. Where one has its channels innermost, a convolution wanted it so.
+bool Plan::choose_sources(const KernelSpec& spec, LayoutChoice* choice) {
+  Array<const_dnnl_memory_desc_t> layouts;
+  bool some = false;
+  for (std::int32_t i = 0; i < spec.operand_count; ++i) {
+    const OperandSpec& operand = spec.operands[i];
+    const Value& value = value_of(operand);
+    const auto layout = keep(make_channels_last(api_, operand.dims, operand.dtype));
+    if (layout == nullptr || value.is_constant || value.versions == kNone) return true;
+    if (!layouts.push(layout)) return fail("out of memory");
+    const bool is_plain = api_.memory_desc_equal(layout, plain(value)) != 0;
+    some |= !is_plain && find_version(value, layout) != nullptr;
+  }
+  for (std::int32_t i = 0; some && i < spec.operand_count; ++i) {
+    choice->operands[i] = layouts[static_cast<std::size_t>(i)];
   }
   return true;
 }

@@ -92,6 +92,7 @@ class Plan {
   static void without_empty_sum(KernelSpec* spec);
   static void without_empty_source(KernelSpec* spec);
   bool choose_layouts(const KernelSpec& spec, LayoutChoice* choice);
+  bool choose_sources(const KernelSpec& spec, LayoutChoice* choice);
   bool choose_sum(const KernelSpec& spec, std::uint32_t node, LayoutChoice* choice);
   dnnl_primitive_desc_t describe_kernel(const KernelSpec& spec, const LayoutChoice& choice,
                                         dnnl_status_t* status);
