@@ -280,7 +280,8 @@ TEST(KernelText, OfTheMatrixUnit) {
 
 INSTANTIATE_TEST_SUITE_P(Goldens, KernelTest,
                          ::testing::Values("softmax", "matmul", "panel", "mixed", "guards",
-                                           "requantize", "pairs", "map_bytes", "byte_rows"),
+                                           "requantize", "pairs", "map_bytes", "byte_rows",
+                                           "open_reshape"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tir/compare.h"
+#include "tir/index_terms.h"
 #include "tir/walk.h"
 
 namespace tessera::tir {
@@ -101,67 +102,6 @@ IndexForm atom_form(Expr atom) {
   IndexForm f;
   f.terms.push_back({std::move(atom), 1});
   return f;
-}
-
-void add_term(IndexForm& form, const Expr& atom, std::int64_t coefficient) {
-  const auto it = std::find_if(form.terms.begin(), form.terms.end(), [&](const IndexTerm& t) {
-    return t.atom.same_as(atom) || equal(t.atom, atom);
-  });
-  if (it == form.terms.end()) {
-    if (coefficient != 0) form.terms.push_back({atom, coefficient});
-    return;
-  }
-  it->coefficient += coefficient;
-  if (it->coefficient == 0) form.terms.erase(it);
-}
-
-// The divisor of a floor_div or floor_mod by a positive constant, and what it divides.
-template <class N>
-std::optional<std::pair<Expr, std::int64_t>> divided_by(const Expr& atom) {
-  const N* n = atom.as<N>();
-  const std::int64_t* c = n != nullptr ? as_int(n->b) : nullptr;
-  if (c == nullptr || *c <= 0) return std::nullopt;
-  return std::pair{n->a, *c};
-}
-
-// `modulo` is x % c with the factor k. Is there a term that completes it to more of x?
-bool recombine_one(IndexForm& form, const IndexTerm& modulo, const Bounds& bounds) {
-  const auto mod = divided_by<FloorMod>(modulo.atom);
-  if (!mod) return false;
-  const auto& [x, c] = *mod;
-  const std::int64_t k = modulo.coefficient;
-  for (const IndexTerm& other : form.terms) {
-    if (other.coefficient != k * c) continue;
-    // k*c*(x // c) + k*(x % c) = k*x
-    const auto div = divided_by<FloorDiv>(other.atom);
-    if (div && div->second == c && equal(div->first, x)) {
-      const Expr a = modulo.atom, b = other.atom, inner = x;
-      add_term(form, b, -k * c);
-      add_term(form, a, -k);
-      form = add(form, index_form(inner, bounds), k);
-      return true;
-    }
-    // k*c*((x // c) % d) + k*(x % c) = k*(x % (c*d))
-    const auto outer = divided_by<FloorMod>(other.atom);
-    if (!outer) continue;
-    const auto quotient = divided_by<FloorDiv>(outer->first);
-    if (quotient && quotient->second == c && equal(quotient->first, x)) {
-      const Expr a = modulo.atom, b = other.atom;
-      const Expr whole = floor_mod(x, int_imm(c * outer->second));
-      add_term(form, b, -k * c);
-      add_term(form, a, -k);
-      form = add(form, index_form(whole, bounds), k);
-      return true;
-    }
-  }
-  return false;
-}
-
-void recombine(IndexForm& form, const Bounds& bounds) {
-  for (std::size_t i = 0; i < form.terms.size();) {
-    const IndexTerm term = form.terms[i];
-    i = recombine_one(form, term, bounds) ? 0 : i + 1;
-  }
 }
 
 // form = divisor * quotient + rest

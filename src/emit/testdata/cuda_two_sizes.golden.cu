@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(256) k02_two_sizes_launch0(
   tk::wait_for_inputs(x);
   const int64_t i = int64_t(blockIdx.x) * 256 + int32_t(threadIdx.x);
   if (i >= n * m) return;
-  y[tk::trunc_div<int64_t>(i, m) * m + tk::floor_mod<int64_t>(i, m)] = tk::float16(tk::max<float>(float(x[tk::trunc_div<int64_t>(i, m) * m + tk::floor_mod<int64_t>(i, m)]), 0.0f));
+  y[i] = tk::float16(tk::max<float>(float(x[i]), 0.0f));
 }
 
 extern "C" __global__ void __launch_bounds__(256) k02_two_sizes_launch1(
@@ -20,7 +20,7 @@ extern "C" __global__ void __launch_bounds__(256) k02_two_sizes_launch1(
   tk::wait_for_inputs(x);
   const int64_t i = int64_t(blockIdx.x) * 256 + int32_t(threadIdx.x);
   if (i >= n * m - n) return;
-  tail[tk::trunc_div<int64_t>(i, m) * m + tk::floor_mod<int64_t>(i, m)] = tk::float16(float(x[tk::trunc_div<int64_t>(i, m) * m + tk::floor_mod<int64_t>(i, m)]));
+  tail[i] = tk::float16(float(x[i]));
 }
 
 extern "C" int32_t k02_two_sizes(void* const* buffers, const int64_t* dims, const tessera_call* call) {
