@@ -19,6 +19,7 @@ using tir::TensorRef;
 // What storing an element and loading it again is worth, in units of element_cost.
 constexpr double kRoundTripCost = 8;
 constexpr double kFreeOperations = 3;
+constexpr double kManyTimes = 16;
 // Where data say which element comes next, each is loaded alone, and not as a part of a vector.
 constexpr double kLoneLoadCost = 4;
 
@@ -61,11 +62,38 @@ double reads_along_last_axis(const TensorRef& t) {
   return count;
 }
 
+// Of an element, with all that is no larger than `t` and would be computed for it.
+double chain_cost(const TensorRef& t) {
+  const double size = product(t->shape);
+  double cost = 0;
+  std::unordered_set<const tir::TensorNode*> seen;
+  const auto visit = [&](auto& self, const TensorRef& part) -> void {
+    if (!part->body || part->body.as<tir::Reduce>() != nullptr) return;
+    if (product(part->shape) > size || !seen.insert(part.get()).second) return;
+    cost += element_cost(part->body);
+    tir::for_each_node(part->body, [&](const Expr& e) {
+      if (const auto* r = e.as<tir::Read>()) self(self, r->tensor);
+    });
+  };
+  visit(visit, t);
+  return cost;
+}
+
+// Is each of its elements needed many times wherever it is read?
+bool is_repeated(const TensorRef& t, double size, const std::vector<OpenStage>& readers) {
+  return std::ranges::all_of(readers, [&](const OpenStage& s) {
+    return s.places(t.get()).all == 0 || s.iterations() >= kManyTimes * size;
+  });
+}
+
 // Would computing `t` where it is read cost more than storing it? Loops without reduction wait for
-// memory, so that a few operations in them are free.
+// memory, so that a few operations in them are free. What many elements have in common is stored at
+// the end of its chain, no part of which may be dear by itself.
 bool needs_memory(const TensorRef& t, const std::vector<OpenStage>& readers) {
   if (t->body.as<tir::Reduce>() != nullptr) return true;
-  const double cost = element_cost(t->body), size = std::max(1.0, product(t->shape));
+  const double size = std::max(1.0, product(t->shape));
+  const double cost =
+      size > 1 && is_repeated(t, size, readers) ? chain_cost(t) : element_cost(t->body);
   // One lone load, of the element, is needed in any case.
   const double lone_loads = kLoneLoadCost * std::max(0.0, reads_along_last_axis(t) - 1);
   double inlined = 0;

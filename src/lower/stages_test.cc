@@ -64,5 +64,26 @@ TEST(Stages, NothingIsReadOfAnEmptyTensor) {
   EXPECT_EQ(num_temporaries(read_at_two_places(kRows, 0, 2)), 0);
 }
 
+// A row that `rows` have in common, of so many operations, none of which is dear by itself.
+std::string common_row(int rows, int operations) {
+  std::string body;
+  for (int i = 0; i < operations; ++i) {
+    body += fmt::format("  %{} = maximum(subtract(abs({}), 1.5f), -1f);\n", i,
+                        i == 0 ? "%x" : fmt::format("%{}", i - 1));
+  }
+  return fmt::format(
+      "def @main(%x: Tensor[(24), float32], %y: Tensor[({}, 24), float32]) {{\n{}"
+      "  multiply(%y, %{})\n}}\n",
+      rows, body, operations - 1);
+}
+
+TEST(Stages, AChainThatManyElementsHaveInCommonIsStoredOnce) {
+  EXPECT_EQ(num_temporaries(common_row(64, 3)), 1);
+  EXPECT_EQ(num_temporaries(common_row(64, 12)), 1);
+  EXPECT_EQ(num_temporaries(common_row(64, 1)), 0) << "a few operations are free";
+  EXPECT_EQ(num_temporaries(common_row(4, 3)), 0) << "few rows";
+  EXPECT_EQ(num_temporaries(common_row(1, 12)), 0) << "its own row";
+}
+
 }  // namespace
 }  // namespace tessera::lower
