@@ -348,9 +348,12 @@ Source element_text(const Buffer& b, const std::vector<Expr>& indices, KernelSco
 }
 
 Source stored_text(const Buffer& b, const Expr& value, KernelScope& scope) {
-  Source text = expr_text(value, scope);
-  if (element_type(b) == value_type(b->dtype)) return text;
-  return source("{}({})", storage_type(b->dtype), text);
+  if (element_type(b) == value_type(b->dtype)) return expr_text(value, scope);
+  // Storing rounds: a conversion to the same type need not do so before.
+  const auto* conversion = value.as<Cast>();
+  const bool rounds = conversion != nullptr && conversion->dtype == b->dtype;
+  return source("{}({})", storage_type(b->dtype),
+                expr_text(rounds ? conversion->value : value, scope));
 }
 
 }  // namespace tessera::emit

@@ -98,6 +98,76 @@ TEST(Codegen, SizesThatOnlyTheReferenceRunsAreTold) {
             "at n = 2 oneDNN has only its reference implementation of `onednn.softmax`");
 }
 
+// A dense block: the pooled image lies in blocks of channels where the second convolution's result
+// has them innermost.
+class DenseBlock {
+ public:
+  relay::Function region() {
+    const NodeId x = b_.param("x", image(3));
+    const NodeId wide = call("nn.conv2d", {x}, weights({64, 3, 7, 7}), 64);
+    const NodeId pooled = call("nn.max_pool2d", {wide}, {}, 64);
+    const NodeId grown = call("nn.conv2d", {shifted(pooled, 64)}, weights({32, 64, 3, 3}), 32);
+    return *ops::infer_types(b_.finish(shifted(joined(pooled, grown), 96)));
+  }
+
+ private:
+  static Type image(std::int64_t channels) {
+    return tensor_type({Dim::symbol("n"), channels, 28, 28}, kFloat32);
+  }
+  static Tensor weights(const Ints& shape) {
+    std::size_t bytes = sizeof(float);
+    for (const std::int64_t size : shape) bytes *= static_cast<std::size_t>(size);
+    return Tensor(shape, kFloat32, Blob::adopt(std::vector<std::byte>(bytes)));
+  }
+  NodeId composite(const std::string& name, std::int64_t channels, const relay::RegionId& body,
+                   std::vector<NodeId> arguments) {
+    const NodeId literal = b_.literal(body, {{"Composite", "onednn." + name}}, image(channels));
+    return b_.call_value(literal, std::move(arguments));
+  }
+  NodeId call(const std::string& op, const std::vector<NodeId>& of, std::optional<Tensor> weight,
+              std::int64_t channels) {
+    const relay::RegionId body = b_.begin_region();
+    std::vector<NodeId> operands = {b_.param("p", image(weight ? weight->shape[1] : channels))};
+    relay::Attrs attrs = {{"pool_size", Ints{3, 3}}, {"padding", Ints{1, 1}}};
+    if (weight) {
+      operands.push_back(b_.constant(*weight));
+      const std::int64_t size = weight->shape[2];
+      attrs = {{"channels", channels},
+               {"kernel_size", Ints{size, size}},
+               {"padding", Ints{size / 2, size / 2}}};
+    }
+    b_.end_region(b_.call(ops::op(op), operands, std::move(attrs)));
+    return composite(op.substr(3), channels, body, of);
+  }
+  NodeId shifted(NodeId of, std::int64_t channels) {
+    const relay::RegionId body = b_.begin_region();
+    const NodeId sum = b_.call(
+        ops::op("add"), {b_.param("p", image(channels)), b_.constant(weights({channels, 1, 1}))});
+    b_.end_region(b_.call(ops::op("nn.relu"), {sum}));
+    return composite("add_relu", channels, body, {of});
+  }
+  NodeId joined(NodeId a, NodeId b) {
+    const relay::RegionId body = b_.begin_region();
+    const NodeId fields = b_.tuple(std::vector{b_.param("p", image(64)), b_.param("q", image(32))});
+    b_.end_region(b_.call(ops::op("concatenate"), {fields}, {{"axis", 1}}));
+    return composite("concatenate", 96, body, {a, b});
+  }
+
+  relay::FunctionBuilder b_;
+};
+
+TEST(Codegen, DenseBlocksAreNotRunByTheReference) {
+  if (compiler_library() == nullptr) GTEST_SKIP() << compiler_library_error();
+  SymbolTable symbols;
+  symbols["n"] = {.name = "n", .min = 1, .max = 4, .likely = 1};
+  ReorderedWeights reordered;
+  ConstantPool pool;
+  const auto code = generate("region", DenseBlock().region(), {symbols}, reordered, pool);
+  ASSERT_TRUE(code) << render(code.error());
+  EXPECT_EQ(code->operators.size(), 6u);
+  EXPECT_EQ(code->slow_sizes, "");
+}
+
 // With the padding that the operator says; ceil_mode may need more, which only a run knows.
 TEST(Codegen, PoolingOfImagesOfOpenSizes) {
   if (compiler_library() == nullptr) GTEST_SKIP() << compiler_library_error();

@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(64) k02_quantize_launch1(
     }
     total = tk::add::apply(total, tk::block<64>::reduce<tk::add>(total_part));
   }
-  if (rank == 0) loss[i] = tk::float16(float(tk::float16(total)));
+  if (rank == 0) loss[i] = tk::float16(total);
 }
 
 extern "C" int32_t k02_quantize(void* const* buffers, const int64_t*, const tessera_call* call) {

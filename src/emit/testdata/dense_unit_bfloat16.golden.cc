@@ -34,7 +34,7 @@ struct kernel_jo {
         for (int64_t ii = 0; ii < 32; ++ii) {
           #pragma omp simd
           for (int64_t ji = 0; ji < 32; ++ji) {
-            converted[ii * 64 + jo * 32 + ji] = tk::bfloat16(float(tk::bfloat16(acc[ii * 32 + ji])));
+            converted[ii * 64 + jo * 32 + ji] = tk::bfloat16(acc[ii * 32 + ji]);
           }
         }
       }
@@ -49,7 +49,7 @@ struct kernel_jo {
       for (int64_t ii = 0; ii < 18; ++ii) {
         #pragma omp simd
         for (int64_t ji = 0; ji < 32; ++ji) {
-          converted[ii * 64 + jo * 32 + ji + 2048] = tk::bfloat16(float(tk::bfloat16(acc_1[ii * 32 + ji])));
+          converted[ii * 64 + jo * 32 + ji + 2048] = tk::bfloat16(acc_1[ii * 32 + ji]);
         }
       }
     }

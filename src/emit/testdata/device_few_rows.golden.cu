@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(256) few_rows_launch0(
     [[maybe_unused]] const int64_t e = rank;
     if (e < 64) {
       const int64_t column_1 = tile * 64 + e;
-      converted[column_1] = tk::float16(float(tk::float16(product_sums[e])));
+      converted[column_1] = tk::float16(product_sums[e]);
     }
   }
 }

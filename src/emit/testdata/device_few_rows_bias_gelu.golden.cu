@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(256) few_rows_bias_gelu_launch0(
       const int64_t column_1 = tile * 16 + e % 16;
       if (column_1 < 25) {
         const float y_1 = float(tk::float16(product_sums[e])) + float(b[column_1]);
-        y[row_1 * 25 + column_1] = tk::float16(float(tk::float16(y_1 * 0.5f * (1.0f + tk::erf_half(y_1 * 0.70710677f)))));
+        y[row_1 * 25 + column_1] = tk::float16(y_1 * 0.5f * (1.0f + tk::erf_half(y_1 * 0.70710677f)));
       }
     }
   }

@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(256) few_rows_open_launch0(
   for (int64_t e = rank; e < tk::min<int64_t>(n - tk::floor_mod<int64_t>(tile, (n + 15) / 16) * 16, 16) * 16; e += 256) {
     const int64_t row_1 = tk::floor_mod<int64_t>(tile, (n + 15) / 16) * 16 + e / 16;
     const int64_t column_1 = tk::trunc_div<int64_t>(tile, (n + 15) / 16) * 16 + e % 16;
-    converted[row_1 * 80 + column_1] = tk::float16(float(tk::float16(product_sums[e])));
+    converted[row_1 * 80 + column_1] = tk::float16(product_sums[e]);
   }
 }
 

@@ -24,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(512) few_rows_plain_launch0(
       const int32_t row_1 = e / 16;
       const int32_t column_1 = tile * 16 + e % 16;
       if (column_1 < 1000) {
-        converted[row_1 * 1000 + column_1] = tk::float16(float(tk::float16(product_sums[e])));
+        converted[row_1 * 1000 + column_1] = tk::float16(product_sums[e]);
       }
     }
   }

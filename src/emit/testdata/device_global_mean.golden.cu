@@ -70,21 +70,21 @@ extern "C" __global__ void __launch_bounds__(256) global_mean_launch0(
     total_sum_1 = tk::add::apply(total_sum_1, tk::block<256>::reduce<tk::add>(total_sum_1_part));
     total_sum = tk::add::apply(total_sum, tk::block<256>::reduce<tk::add>(total_sum_part));
   }
-  if (rank == 0) y[block * 8] = tk::float16(float(tk::float16(tk::div_half(total_sum_7, 3136.0f))));
+  if (rank == 0) y[block * 8] = tk::float16(tk::div_half(total_sum_7, 3136.0f));
   tk::block<256>::sync();
-  if (rank == 0) y[block * 8 + 1] = tk::float16(float(tk::float16(tk::div_half(total_sum_6, 3136.0f))));
+  if (rank == 0) y[block * 8 + 1] = tk::float16(tk::div_half(total_sum_6, 3136.0f));
   tk::block<256>::sync();
-  if (rank == 0) y[block * 8 + 2] = tk::float16(float(tk::float16(tk::div_half(total_sum_5, 3136.0f))));
+  if (rank == 0) y[block * 8 + 2] = tk::float16(tk::div_half(total_sum_5, 3136.0f));
   tk::block<256>::sync();
-  if (rank == 0) y[block * 8 + 3] = tk::float16(float(tk::float16(tk::div_half(total_sum_4, 3136.0f))));
+  if (rank == 0) y[block * 8 + 3] = tk::float16(tk::div_half(total_sum_4, 3136.0f));
   tk::block<256>::sync();
-  if (rank == 0) y[block * 8 + 4] = tk::float16(float(tk::float16(tk::div_half(total_sum_3, 3136.0f))));
+  if (rank == 0) y[block * 8 + 4] = tk::float16(tk::div_half(total_sum_3, 3136.0f));
   tk::block<256>::sync();
-  if (rank == 0) y[block * 8 + 5] = tk::float16(float(tk::float16(tk::div_half(total_sum_2, 3136.0f))));
+  if (rank == 0) y[block * 8 + 5] = tk::float16(tk::div_half(total_sum_2, 3136.0f));
   tk::block<256>::sync();
-  if (rank == 0) y[block * 8 + 6] = tk::float16(float(tk::float16(tk::div_half(total_sum_1, 3136.0f))));
+  if (rank == 0) y[block * 8 + 6] = tk::float16(tk::div_half(total_sum_1, 3136.0f));
   tk::block<256>::sync();
-  if (rank == 0) y[block * 8 + 7] = tk::float16(float(tk::float16(tk::div_half(total_sum, 3136.0f))));
+  if (rank == 0) y[block * 8 + 7] = tk::float16(tk::div_half(total_sum, 3136.0f));
 }
 
 extern "C" int32_t global_mean(void* const* buffers, const int64_t*, const tessera_call* call) {
