@@ -212,6 +212,13 @@ def @main(%x: Tensor[(2, 3, 21, 19), float32], %c_w0: Tensor[(32, 3, 3, 3), floa
   %16 = nn.conv2d(%14, %c_w4, channels=40, kernel_size=[1, 1]);
   add(%15, %16)
 })"},
+    {"joined_with_itself", {"conv2d_relu", "concatenate", "conv2d"}, 1, R"(
+def @main(%x: Tensor[(2, 3, 9, 7), float32], %c_w0: Tensor[(16, 3, 3, 3), float32], %c_w1: Tensor[(8, 160, 1, 1), float32]) {
+  %0 = nn.conv2d(%x, %c_w0, padding=[1, 1], channels=16, kernel_size=[3, 3]);
+  %1 = nn.relu(%0);
+  %2 = concatenate((%1, %1, %1, %1, %1, %1, %1, %1, %1, %1), axis=1);
+  nn.conv2d(%2, %c_w1, channels=8, kernel_size=[1, 1])
+})"},
     {"shift_in_one_dimension", {"conv1d", "max_pool1d", "add_relu", "conv1d"}, 1, R"(
 def @main(%x: Tensor[(3, 16, 11), float32], %c_w0: Tensor[(16, 16, 3), float32], %c_s: Tensor[(16, 1), float32], %c_w1: Tensor[(16, 16, 1), float32]) {
   %0 = nn.conv1d(%x, %c_w0, channels=16, kernel_size=[3], padding=[1, 1]);
