@@ -54,10 +54,19 @@ void replace(IndexForm& form, const IndexTerm& one, const IndexTerm& other, Expr
   form = add(form, index_form(value, bounds), by.number);
 }
 
-// `modulo` is (x % d) * k. Is there a term that completes it to more of x? A divisor may be any
-// number: where it is 0, neither term has a value.
+// A positive number, or a product of such and of sizes: of a tensor of size 0 no element is asked
+// for. By any other number that is 0 the quotient is 0, and what it leaves, too.
+bool divides(const Expr& e, const Bounds& bounds) {
+  if (const std::int64_t* c = as_int(e)) return *c > 0;
+  const auto* product = e.as<Mul>();
+  if (product == nullptr) return e.as<Var>() != nullptr && bounds.is_size(e);
+  return divides(product->a, bounds) && divides(product->b, bounds);
+}
+
+// `modulo` is (x % d) * k. Is there a term that completes it to more of x?
 bool recombine_with(IndexForm& form, const IndexTerm& modulo, const FloorMod& mod, Factors k,
                     const Bounds& bounds) {
+  if (!divides(mod.b, bounds)) return false;
   Factors quotient = k;  // (x // d) * d * k
   quotient.multiply(mod.b);
   const Expr divided = floor_div(mod.a, mod.b);
@@ -70,7 +79,7 @@ bool recombine_with(IndexForm& form, const IndexTerm& modulo, const FloorMod& mo
     // k*d*((x // d) % e) + k*(x % d) = k*(x % (d*e))
     for (const Expr& f : rest.factors) {
       const auto* outer = f.as<FloorMod>();
-      if (outer == nullptr || !equal(outer->a, divided)) continue;
+      if (outer == nullptr || !equal(outer->a, divided) || !divides(outer->b, bounds)) continue;
       const Expr whole = floor_mod(mod.a, mod.b * outer->b);
       if (Factors left = rest; !left.remove(Expr(f)) || !(left == quotient)) continue;
       replace(form, modulo, IndexTerm(other), whole, k, bounds);

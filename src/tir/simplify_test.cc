@@ -114,9 +114,11 @@ TEST_F(SimplifyTest, SymbolicDivisors) {
   check("a // n * n + a % n", "a");
   check("a // n * (n * 8) + a % n * 8", "a * 8");
   check("b * (n * 8) + a // n * n + a % n", "b * (n * 8) + a");
-  check("a // (n * b * 4) * n * b * 4 + a % (n * b * 4)", "a");
+  check("a // (n * n * 4) * n * n * 4 + a % (n * n * 4)", "a");
   check("a // n % 8 * n + a % n", "a % (n * 8)");
   check("a // n * b + a % n", "a // n * b + a % n");
+  check("a // b * b + a % b", "a // b * b + a % b");  // b may be zero
+  check("a // n % b * n + a % n", "a // n % b * n + a % n");
   check("a * b // b", "a * b // b");  // b may be zero
   check("a * i // i", "a * i // i");
   check("s * s // s", "s * s // s");
