@@ -50,7 +50,7 @@ CudaWriter::CudaWriter(const tir::PrimFunc& f, std::string_view symbol)
   for (const Buffer& b : f.outputs) scope_.name(b);
   for (const Expr& dim : f.dims) {
     scope_.name(dim);
-    scope_.bounds.set(dim, {0, tir::Interval::kAny});
+    scope_.bounds.set_size(dim);
   }
   find_scalars();
 }
