@@ -82,7 +82,7 @@ double chain_cost(const TensorRef& t) {
 // Is each of its elements needed many times wherever it is read?
 bool is_repeated(const TensorRef& t, double size, const std::vector<OpenStage>& readers) {
   return std::ranges::all_of(readers, [&](const OpenStage& s) {
-    return s.places(t.get()).all == 0 || s.iterations() >= kManyTimes * size;
+    return s.iterations() >= kManyTimes * size || s.places(t.get()).all == 0;
   });
 }
 

@@ -46,9 +46,9 @@ Factors factors_of(const IndexTerm& term) {
   return out;
 }
 
-// In place of two terms, `value` times the factors.
-void replace(IndexForm& form, const IndexTerm& one, const IndexTerm& other, Expr value,
-             const Factors& by, const Bounds& bounds) {
+// In place of two terms, `value` times the factors. The second may be one of the form's own.
+void replace(IndexForm& form, const IndexTerm& one, IndexTerm other, Expr value, const Factors& by,
+             const Bounds& bounds) {
   for (const IndexTerm& t : {one, other}) add_term(form, t.atom, -t.coefficient);
   for (const Expr& f : by.factors) value = value * f;
   form = add(form, index_form(value, bounds), by.number);
@@ -73,16 +73,15 @@ bool recombine_with(IndexForm& form, const IndexTerm& modulo, const FloorMod& mo
   for (const IndexTerm& other : form.terms) {
     Factors rest = factors_of(other);
     if (Factors whole = rest; whole.remove(divided) && whole == quotient) {
-      replace(form, modulo, IndexTerm(other), mod.a, k, bounds);
+      replace(form, modulo, other, mod.a, k, bounds);
       return true;
     }
     // k*d*((x // d) % e) + k*(x % d) = k*(x % (d*e))
     for (const Expr& f : rest.factors) {
       const auto* outer = f.as<FloorMod>();
       if (outer == nullptr || !equal(outer->a, divided) || !divides(outer->b, bounds)) continue;
-      const Expr whole = floor_mod(mod.a, mod.b * outer->b);
-      if (Factors left = rest; !left.remove(Expr(f)) || !(left == quotient)) continue;
-      replace(form, modulo, IndexTerm(other), whole, k, bounds);
+      if (Factors left = rest; !left.remove(f) || !(left == quotient)) continue;
+      replace(form, modulo, other, floor_mod(mod.a, mod.b * outer->b), k, bounds);
       return true;
     }
   }

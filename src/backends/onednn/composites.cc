@@ -198,6 +198,7 @@ void add_others(Table& table) {
   const Pattern scaled = is_op("multiply", {any, is_constant()}, "core");
   table.add("scale_shift_relu", relu.pattern(is_op("add", {scaled, is_constant()})),
             describe_binary, "relu");
+  // The constant first, whichever operand it is: the matcher takes a wildcard in the order written.
   for (const Pattern& other : {is_constant(), wildcard()}) {
     table.add("add_relu", relu.pattern(is_op("add", {any, other}, "core")), describe_binary,
               "relu");

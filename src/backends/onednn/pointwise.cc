@@ -36,7 +36,7 @@ bool is_by_channel(const Shape& dims, const Shape& image) {
 
 // A constant of the composite with one element for each channel of the image: its dimensions under
 // the image's rank.
-std::optional<Shape> by_channel(const Subject& s, NodeId value, const Shape& image) {
+std::optional<Shape> constant_of_channels(const Subject& s, NodeId value, const Shape& image) {
   if (!s.is_constant(value) || !s.is_inside(value) || image.size() < 3) return std::nullopt;
   Shape dims = s.shape(value);
   if (dims.size() > image.size()) return std::nullopt;
@@ -62,7 +62,7 @@ std::optional<Refusal> add_steps(const Subject& s, const std::vector<EpilogueSte
       continue;
     }
     const auto offset = step->kind == EpilogueKind::kAdd
-                            ? by_channel(s, step->other, kernel.result_dims)
+                            ? constant_of_channels(s, step->other, kernel.result_dims)
                             : std::nullopt;
     if (!offset) return Refusal{"more than offsets of channels and an activation after it"};
     kernel.post_ops.push_back(
@@ -119,7 +119,7 @@ KernelOr describe_binary(const Subject& s, std::string_view activation_name) {
   const Shape shape = s.shape(core);
   const bool is_second = s.is_constant(operands[1]);
   const NodeId image = operands[is_second ? 0 : 1], other = operands[is_second ? 1 : 0];
-  const auto channels = by_channel(s, other, shape);
+  const auto channels = constant_of_channels(s, other, shape);
   if (s.shape(image) != shape || (!channels && s.shape(other) != shape)) {
     return refuse("the operands differ in shape");
   }
