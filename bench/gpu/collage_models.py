@@ -25,6 +25,7 @@ import fcntl
 import functools
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -150,7 +151,9 @@ def turn_to_measure():
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(os.environ.get("TESSERA_CACHE_DIR") or Path(caches, "tessera"))
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "measuring", "a") as file:
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0]
+    name = "measuring" if first in ("", "0") else "measuring-" + re.sub("[^0-9A-Za-z]", "_", first)
+    with open(folder / name, "a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "constants/doubles.h"
 #include "constants/tensor.h"
 #include "support/check.h"
 #include "support/f16.h"
@@ -123,6 +124,25 @@ std::int64_t element_as_int(const Tensor& t, std::int64_t i) {
   if (t.dtype.is_float()) return int_from_double<std::int64_t>(std::trunc(load_float(at, t.dtype)));
   if (t.dtype.is_bool()) return load<std::uint8_t>(at) != 0 ? 1 : 0;
   return with_int_type(t.dtype, [&]<class T>(T) { return static_cast<std::int64_t>(load<T>(at)); });
+}
+
+void elements_as_doubles(const Tensor& t, std::int64_t first, std::span<double> out) {
+  const auto count = static_cast<std::int64_t>(out.size());
+  TESSERA_CHECK(first >= 0 && first + count <= t.num_elements(), "{} elements from {} of {}", count,
+                first, t.num_elements());
+  const std::byte* from = t.blob->bytes().data() + first * t.dtype.size_bytes();
+  const auto fill = [&]<class T>(T, auto value_of) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = static_cast<double>(value_of(load<T>(from + i * sizeof(T))));
+    }
+  };
+  const auto itself = [](auto value) { return value; };
+  if (t.dtype == kFloat32) return fill(float{}, itself);
+  if (t.dtype == kFloat64) return fill(double{}, itself);
+  if (t.dtype == kFloat16) return fill(std::uint16_t{}, float16_value);
+  if (t.dtype == kBFloat16) return fill(std::uint16_t{}, bfloat16_value);
+  if (t.dtype.is_bool()) return fill(std::uint8_t{}, [](std::uint8_t v) { return v != 0; });
+  with_int_type(t.dtype, [&]<class T>(T zero) { fill(zero, itself); });
 }
 
 Tensor tensor_from_doubles(std::vector<std::int64_t> shape, DType dtype,

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "constants/doubles.h"
 #include "constants/made_weight.h"
 #include "constants/pool.h"
 #include "support/check.h"
@@ -190,6 +191,22 @@ TEST(Blobs, MisalignedDataAreReadThroughACopy) {
   EXPECT_EQ(element_as_double(t, 2), 3);
   t.blob->release_pages();
   EXPECT_EQ(t.as<double>()[3], 4);
+}
+
+TEST(Tensors, ManyElementsAreReadAsEachByItself) {
+  for (const DType dtype : kAll) {
+    std::vector<double> some;
+    for (int i = 0; i < 300; ++i)
+      some.push_back(dtype.is_bool() ? i % 2 : i % 120 - 0.25 * (i % 7));
+    const Tensor t = tensor_from_doubles({3, 100}, dtype, some);
+    std::vector<double> found(250);
+    elements_as_doubles(t, 50, found);
+    for (int i = 0; i < 250; ++i) {
+      ASSERT_EQ(found[static_cast<std::size_t>(i)], element_as_double(t, 50 + i))
+          << to_string(dtype) << ' ' << i;
+    }
+    EXPECT_THROW(elements_as_doubles(t, 51, found), InternalError);
+  }
 }
 
 TEST(Pool, KeepsEachConstantOnceAndSharesBytes) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -51,6 +52,21 @@ TEST(TurnToMeasure, AChildThatLivesOnDoesNotKeepIt) {
   const TurnToMeasure second(folder->path());
   EXPECT_EQ(::kill(child, SIGKILL), 0);
   EXPECT_EQ(::waitpid(child, nullptr, 0), child);
+}
+
+// Of one machine with several GPUs.
+TEST(TurnToMeasure, AGpuOfOnesOwnIsNotWaitedFor) {
+  const auto folder = TempDir::make("tessera-turn-");
+  ::setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
+  EXPECT_EQ(measuring_file(), "measuring");
+  const TurnToMeasure first(folder->path());
+  ::setenv("CUDA_VISIBLE_DEVICES", "1", 1);
+  EXPECT_EQ(measuring_file(), "measuring-1");
+  const TurnToMeasure second(folder->path());
+  ::setenv("CUDA_VISIBLE_DEVICES", "GPU-1/2,0", 1);
+  EXPECT_EQ(measuring_file(), "measuring-GPU_1_2");
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(measuring_file(), "measuring");
 }
 
 TEST(TurnToMeasure, WhereThereIsNoFolderNobodyWaits) {
