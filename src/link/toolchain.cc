@@ -139,6 +139,14 @@ std::optional<Result<std::string>> Toolchain::find_cached(const CompileJob& job,
   return std::nullopt;
 }
 
+std::optional<std::string> Toolchain::find_made(const Hash128& key) const {
+  return cache_.find(hash_text(key.hex() + machine_text()));
+}
+
+void Toolchain::keep_made(const Hash128& key, std::string_view made) const {
+  cache_.store(hash_text(key.hex() + machine_text()), made);
+}
+
 // Runs in a folder of its own. Names are relative: the folder's name must not reach the object.
 std::vector<std::string> Toolchain::command_of(const CompileJob& job, Pass pass) const {
   std::vector<std::string> command = compiler_.command;

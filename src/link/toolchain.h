@@ -41,6 +41,8 @@ class Toolchain final : public tessera::Toolchain {
   bool blames_the_machine(const Diagnostic& why) const override;
   Result<std::string> archive(std::span<const std::string> objects) override;
   Result<std::string> shared_library(std::span<const std::string> objects) override;
+  std::optional<std::string> find_made(const Hash128& key) const override;
+  void keep_made(const Hash128& key, std::string_view made) const override;
   std::string identity() const override { return compiler_.identity; }
 
   int compilers_at_once() const { return jobs_; }

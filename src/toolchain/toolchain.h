@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources to objects, and objects to archives: abstract, so that who emits code need not know
-// link/, which implements it.
+// Sources to objects, and objects to archives, and what is kept of both and of libraries' work:
+// abstract, so that who emits code need not know link/, which implements it.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "diagnostics/diagnostic.h"
+#include "support/hash.h"
 #include "toolchain/compile_job.h"
 
 namespace tessera {
@@ -28,6 +31,10 @@ class Toolchain {
   // The bytes of a shared library of objects, for this process or a child to load; what they call
   // of the runtime is in it.
   virtual Result<std::string> shared_library(std::span<const std::string> objects);
+  // What the library of a vendor made on this machine, kept as objects are, under the hash of all
+  // else that it was made from. Nothing is kept where there is no cache.
+  virtual std::optional<std::string> find_made(const Hash128& /*key*/) const { return {}; }
+  virtual void keep_made(const Hash128& /*key*/, std::string_view /*made*/) const {}
   virtual std::string identity() const = 0;  // compiler and version, for keys and reports
 };
 

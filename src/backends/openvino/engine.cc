@@ -28,16 +28,39 @@ Expected<std::string, Refusal> export_apart(const ExportProcess& process, const 
   return *std::move(result);
 }
 
+Hash128 key_of(const IrWriter& graph, const std::vector<Type>& parameters,
+               std::string_view version) {
+  std::string all = fmt::format("openvino {}\n{}\n{}\n", version, hash_bytes(graph.bytes()).hex(),
+                                graph.has_open_sizes());
+  for (const Type& type : parameters) all += to_string(type) + "\n";
+  return hash_text(all + graph.xml());
+}
+
+// The process's result, or what it was the last time: a refusal may be the machine's, and is asked
+// for again.
+Expected<std::string, Refusal> exported(const ExportProcess& process, const IrWriter& graph,
+                                        const std::vector<Type>& parameters,
+                                        std::string_view version) {
+  if (process.keeper == nullptr) return export_apart(process, graph, parameters);
+  const Hash128 key = key_of(graph, parameters, version);
+  if (auto kept = process.keeper->find_made(key); kept && !kept->empty()) return *std::move(kept);
+  TESSERA_TRY(std::string result, export_apart(process, graph, parameters));
+  const auto said = static_cast<Said>(result.front());
+  if (said == Said::kMade || said == Said::kOther) process.keeper->keep_made(key, result);
+  return result;
+}
+
 }  // namespace
 
 // As OpenVINO likes it best, else in the forms that it exports whole.
 Expected<std::string, Refusal> compile_graph(const ExportProcess& process, const WriteGraph& write,
-                                             const std::vector<Type>& parameters) {
+                                             const std::vector<Type>& parameters,
+                                             std::string_view version) {
   bool is_known = true;
   for (const bool unfused : {false, true}) {
     IrWriter graph(true, unfused);
     TESSERA_TRY_VOID(write(graph));
-    TESSERA_TRY(std::string result, export_apart(process, graph, parameters));
+    TESSERA_TRY(std::string result, exported(process, graph, parameters, version));
     const auto said = static_cast<Said>(result.front());
     result.erase(0, 1);
     if (said == Said::kMade) return result;

@@ -10,6 +10,7 @@
 
 #include "backends/openvino/ir_writer.h"
 #include "relay/patterns/refuse.h"
+#include "toolchain/toolchain.h"
 
 namespace tessera::backends::openvino {
 
@@ -20,14 +21,17 @@ struct ExportProcess {
   std::string command;  // `tessera`
   // Large models are compiled in some ten seconds.
   double silence_limit_s = 600;
+  const Toolchain* keeper = nullptr;  // of what was exported; null: nothing is kept
 };
 
 // The payload of a runtime module, as runtime/call_site.cc reads it, of a graph with parameters of
 // these types. It goes to the other process in files, constants too. What is exported is imported
-// there again, and must compute the same (export_check.h). Needs the library.
+// there again, and must compute the same (export_check.h); what did so once is not tried again.
+// `version`: the library's, whatever that is of.
 Expected<std::string, relay::Refusal> compile_graph(const ExportProcess& process,
                                                     const WriteGraph& write,
-                                                    const std::vector<Type>& parameters);
+                                                    const std::vector<Type>& parameters,
+                                                    std::string_view version);
 
 // In the other process.
 void export_graph(const std::string& folder);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -23,7 +24,7 @@ class EngineTest : public ::testing::Test {
     const std::string path = folder_.file("command");
     EXPECT_TRUE(write_atomically(path, "#!/bin/sh\n" + script + "\n"));
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-    return compile_graph({path, 1}, write, {kType});
+    return compile_graph({path, 1, keeper_}, write, {kType}, version_);
   }
   std::string refusal_of(const std::string& script) {
     const auto payload = compile_by(script);
@@ -33,6 +34,8 @@ class EngineTest : public ::testing::Test {
     out.result(out.input(kType));
     return {};
   }
+  const Toolchain* keeper_ = nullptr;
+  std::string version_ = "2026.4";
   TempDir folder_ = *TempDir::make("tessera-engine-test-");
 };
 
@@ -68,6 +71,33 @@ TEST_F(EngineTest, TriesOtherFormsWhereNumbersDiffer) {
             "what OpenVINO exports of the region computes other numbers than the region");
   EXPECT_EQ(refusal_of("printf '?' > $3/result"),
             "what OpenVINO exports of the region cannot be tried with inputs");
+}
+
+class Keeper final : public Toolchain {
+ public:
+  Result<std::vector<std::string>> compile(std::span<const CompileJob>) override {
+    return std::vector<std::string>{};
+  }
+  Result<std::string> archive(std::span<const std::string>) override { return std::string(); }
+  std::string identity() const override { return "none"; }
+  std::optional<std::string> find_made(const Hash128& key) const override {
+    const auto at = made_.find(key);
+    return at == made_.end() ? std::nullopt : std::optional(at->second);
+  }
+  void keep_made(const Hash128& key, std::string_view made) const override { made_[key] = made; }
+
+ private:
+  mutable std::map<Hash128, std::string> made_;
+};
+
+TEST_F(EngineTest, WhatWasMadeOnceIsNotMadeAgain) {
+  const Keeper keeper;
+  keeper_ = &keeper;
+  EXPECT_EQ(refusal_of("printf -- '-no memory' > $3/result"), "no memory");
+  EXPECT_EQ(compile_by("printf '+made' > $3/result").value(), "made");
+  EXPECT_EQ(compile_by("kill -SEGV $$").value(), "made");
+  version_ = "2026.5";
+  EXPECT_EQ(compile_by("printf '+other' > $3/result").value(), "other");
 }
 
 TEST_F(EngineTest, TheRequestIsReadAsItWasWritten) {

@@ -59,7 +59,7 @@ Expected<std::string, Refusal> payload_of(const ExportProcess& process,
   }
   return compile_graph(
       process, [&](IrWriter& out) { return write_region(region, module.constants, out); },
-      parameters);
+      parameters, Version(*compiler_library()).text);
 }
 
 class Openvino final : public byoc::Backend {
@@ -97,13 +97,15 @@ class Openvino final : public byoc::Backend {
   byoc::FusionStyle fusion_style() const override { return byoc::FusionStyle::kAnyConvex; }
   byoc::ConstantStyle constants() const override { return byoc::ConstantStyle::kEmbedded; }
 
-  Result<CompileOutcome> compile(Module module, const Target&, CompileContext&) const override {
+  Result<CompileOutcome> compile(Module module, const Target&,
+                                 CompileContext& context) const override {
     if (compiler_library() == nullptr) {
       return fail(
           error(Code::kBackendMissing, {}, "back end `openvino`: {}", compiler_library_error()));
     }
     CompileOutcome out;
-    const ExportProcess process{command_below(installation_root())};
+    ExportProcess process{command_below(installation_root())};
+    process.keeper = &context.toolchain;
     for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
       const relay::Function& region = module.functions.at(symbol);
       auto payload = payload_of(process, region, module);
