@@ -4,12 +4,16 @@
 
     bench/lossless.py [--tessera build/release/bin/tessera] [--types bfloat16,float16,float32]
                       [--width 4096] [--layers 4] [--targets cpu] [--threads 1] [--rounds 9]
-                      [--model FILE.onnx ...] [--out FILE.md]
+                      [--model FILE.onnx ...] [--libraries FOLDER] [--out FILE.md]
 
 A model is a chain of `--layers` products with weights of a normal distribution, or what --model
-names. Each round loads both libraries in processes of their own, in turns: with their files in the
+names. --libraries keeps what is compiled, and compiles nothing that is there; with --rounds 0
+nothing runs, so that a machine with a GPU needs no compiler.
+
+Each round loads both libraries in processes of their own, in turns: with their files in the
 system's cache, and without (as far as the system forgets them when it is asked to). `loaded` is
-until the model is created; `first result` adds an instance and a run, which reads all weights.
+until the model is created; `first result` adds an instance, which is what unpacks for a GPU, and a
+run, which reads all weights.
 The speed of unpacking is the bytes of the packed weights, unpacked, over the processor time that
 loading takes more than without packing, the least of several, when the system has pages at hand.
 Exit status 1 if results differ in a bit.
@@ -55,15 +59,18 @@ def chain(dtype, args, path):
 
 def compile_both(args, model, folder):
     """The libraries by their kind, and the bytes of what is packed, unpacked."""
-    libraries, unpacked = {}, 0
+    libraries = {kind: folder / f"{kind}.so" for kind in ("raw", "lossless")}
+    told = folder / "weights.json"
     for kind, options in (("raw", []), ("lossless", ["--weights", "lossless"])):
-        libraries[kind] = folder / f"{kind}.so"
-        ran = subprocess.run([args.tessera, "compile", model, "-o", libraries[kind], "--json",
+        if told.exists():
+            continue
+        ran = subprocess.run([args.tessera, "compile", model(), "-o", libraries[kind], "--json",
                               *sum((["--target", t] for t in args.targets.split(",")), []),
                               *options], check=True, stdout=subprocess.PIPE)
-        rows = json.loads(ran.stdout).get("weights", [])
-        unpacked = sum(row["bytes_before"] for row in rows if row["form"] == "lossless")
-    return libraries, unpacked
+    if not told.exists():
+        told.write_text(json.dumps(json.loads(ran.stdout).get("weights", [])))
+    rows = json.loads(told.read_text())
+    return libraries, sum(row["bytes_before"] for row in rows if row["form"] == "lossless")
 
 
 def load(path, threads):
@@ -105,6 +112,8 @@ def child(path, args):
 def measure(args, name, model, folder):
     """A row of the table, and whether all results have the same bits."""
     libraries, unpacked = compile_both(args, model, folder)
+    if args.rounds == 0:
+        return None, True
     runs = {(kind, cold): [] for kind in libraries for cold in (False, True)}
     for _ in range(args.rounds):
         for (kind, cold), times in runs.items():
@@ -135,6 +144,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--model", action="append", default=[])
+    parser.add_argument("--libraries", type=Path)
     parser.add_argument("--out")
     parser.add_argument("--load", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -146,11 +156,18 @@ def main():
     print("\n".join(lines), flush=True)
     all_equal = True
     for name in args.model or args.types.split(","):
-        with tempfile.TemporaryDirectory() as folder:
-            model = Path(folder) / "chain.onnx" if not args.model else name
-            if not args.model:
-                chain(name, args, model)
-            row, is_equal = measure(args, Path(name).stem, model, Path(folder))
+        with tempfile.TemporaryDirectory() as work:
+            def model():
+                path = Path(work) / "chain.onnx"
+                if not args.model:
+                    chain(name, args, path)
+                return name if args.model else path
+
+            folder = args.libraries / Path(name).stem if args.libraries else Path(work)
+            folder.mkdir(parents=True, exist_ok=True)
+            row, is_equal = measure(args, Path(name).stem, model, folder)
+        if row is None:
+            continue
         all_equal &= is_equal
         lines.append(row)
         print(row, "" if is_equal else "results differ", flush=True)

@@ -15,8 +15,8 @@ cd "$(dirname "$0")/.." || exit 2
 build=$(realpath -m "${TESSERA_BUILD:-build/release}")
 folder=$build/gpu
 tessera=$build/bin/tessera
-shards=(repeat few_rows mixed_products racecheck memcheck synccheck conformance libraries abi python
-  regions-{1..6} zoo fuzz)
+shards=(repeat few_rows lossless mixed_products racecheck memcheck synccheck conformance libraries
+  abi python regions-{1..6} zoo fuzz)
 seconds=480
 
 [ -d "$build/deps" ] && export LD_LIBRARY_PATH=$build/deps${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -65,7 +65,23 @@ prepare() {
     rm "$folder/$name.onnx"
   done
   prepare_few_rows || status=1
+  prepare_lossless || status=1
   return $status
+}
+
+# Weights packed without loss, sent to a GPU as they are unpacked.
+in_lossless() {
+  $python bench/lossless.py --tessera "$tessera" --targets cuda --width 1024 --layers 3 \
+    --libraries "$folder/lossless" "$@"
+}
+prepare_lossless() {
+  [ "$folder/lossless/load_packed" -nt "$tessera" ] && return
+  rm -rf "$folder/lossless"
+  bench/gpu/lossless.sh "$folder/lossless" "$build" && in_lossless --rounds 0 >/dev/null
+}
+lossless() {
+  prepare_lossless || return 1
+  "$folder/lossless/load_packed" 1 && in_lossless --rounds 1
 }
 
 # Products of few rows in each type, in generated code.
@@ -106,8 +122,8 @@ pack() {
   cp -r "$source/tools/util/include" "$stage/cutlass/tools/util"
   pack_python "$stage" || return 1
   mkdir "$stage/gpu"
-  cp -a "$folder"/{*.so,race} "$stage/gpu"
-  touch "$stage"/gpu/*.so
+  cp -a "$folder"/{*.so,race,lossless} "$stage/gpu"
+  touch "$stage"/gpu/*.so "$stage/gpu/lossless/load_packed"
   regions_sources "$stage/regions" || return 1
   tar -C "$stage" -cf - . | xz -3 -T0 >"$1" && ls -l "$1"
 }

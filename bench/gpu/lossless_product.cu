@@ -5,7 +5,7 @@
 // and in a form of fixed lengths. Beside it, how fast a kernel unpacks to memory, which is what
 // doing so at load would take.
 //
-//   bench/gpu/lossless_product.sh lossless_product && ./lossless_product
+//   bench/gpu/lossless.sh FOLDER && FOLDER/lossless_product
 //
 // Unpacked weights are compared bit for bit, products with those of plain weights. Exit status 1 if
 // something differs.

@@ -46,14 +46,21 @@ Bytes packed(const Bytes& bytes, DType dtype) {
 // What a library does with a section that has this weight alone, `bytes` long.
 std::int32_t unpack(const std::byte* section, std::size_t section_bytes, DType dtype, Bytes& out,
                     std::int32_t threads = 2) {
-  const tessera_program_packed weight = {0, out.size(), 0, section_bytes,
-                                         static_cast<std::uint32_t>(dtype.size_bytes())};
+  const tessera_program_packed weight = {
+      0, out.size(), 0, section_bytes, static_cast<std::uint32_t>(dtype.size_bytes()), 0};
   tessera_program program = {};
   program.weights = section;
   program.packed = &weight;
   program.packed_count = 1;
   program.unpacked_bytes = out.size();
-  return tessera_unpack_weights(&program, out.data(), threads);
+  const tessera_unpack_target target = {
+      out.data(),
+      [](void* memory, const tessera_unpacked_block* block, void** at) -> std::int32_t {
+        *at = static_cast<std::byte*>(memory) + block->offset;
+        return TESSERA_OK;
+      },
+      nullptr};
+  return tessera_unpack_weights(&program, &target, threads);
 }
 
 void expect_back(const Bytes& bytes, DType dtype) {

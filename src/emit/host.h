@@ -36,6 +36,7 @@ struct WeightsLayout {
     std::uint64_t offset = 0, bytes = 0;
     std::uint64_t packed_offset = 0, packed_bytes = 0;
     std::uint32_t element_bytes = 0;
+    bool on_host = false;  // a program for a device reads it in the host's memory
   };
   std::vector<Piece> pieces;           // of the section: ascending, each blob once
   std::vector<std::uint64_t> offsets;  // by ConstantIndex

@@ -206,11 +206,12 @@ class HostEmitter {
   void packed() {
     Source rows;
     for (const WeightsLayout::Packed& p : weights_.packed) {
-      rows += source("    {{{}u, {}u, {}u, {}u, {}}},\n", p.offset, p.bytes, p.packed_offset,
-                     p.packed_bytes, p.element_bytes);
+      rows += source("    {{{}u, {}u, {}u, {}u, {}, {}}},\n", p.offset, p.bytes, p.packed_offset,
+                     p.packed_bytes, p.element_bytes, p.on_host ? 1 : 0);
     }
     if (rows.empty()) return;
-    line("extern \"C\" int32_t tessera_unpack_weights(const tessera_program*, void*, int32_t);");
+    line("extern \"C\" int32_t tessera_unpack_weights(const tessera_program*,");
+    line("    const tessera_unpack_target*, int32_t);");
     table("tessera_program_packed", "packed", rows);
   }
 

@@ -5,6 +5,7 @@
 
 #include "emit/host.h"
 #include "plan/rounding.h"
+#include "tir/walk.h"
 
 namespace tessera::emit {
 namespace {
@@ -67,20 +68,43 @@ PackedRows lay_packed(const Blobs& blobs, const PackedBlobs& packed, WeightsLayo
     const auto found = packed.find(blobs[need].get());
     if (found == packed.end()) continue;
     const Blob &blob = *blobs[need], &stored = *found->second.packed;
-    rows[need] = {0, blob.size_bytes(), layout.bytes, stored.size_bytes(),
-                  found->second.element_bytes};
+    rows[need] = {
+        0,    blob.size_bytes(), layout.bytes, stored.size_bytes(), found->second.element_bytes,
+        false};
     layout.pieces.push_back({layout.bytes, found->second.packed});
     layout.bytes += padded(stored.size_bytes());
   }
   return rows;
 }
 
+// Needs that a program for a device reads in the host's memory: its own code, and back ends, which
+// are shown their constants there.
+std::set<std::int32_t> read_on_host(const Module& module, std::span<const std::int32_t> need_of) {
+  std::set<std::int32_t> needs;
+  const auto add = [&](ConstantIndex i) { needs.insert(need_of[i.index()]); };
+  for (const auto& [name, f] : module.prim_funcs) {
+    if (!f.is_host) continue;
+    tir::for_each_node(f.body, [&](const tir::Stmt& s) {
+      const auto* constant = s.as<tir::AllocateConst>();
+      if (constant == nullptr || !tir::is_on_host(constant->buffer)) return;
+      if (const auto* index = std::get_if<ConstantIndex>(&constant->data)) add(*index);
+    });
+  }
+  for (const Artifact& artifact : module.artifacts) {
+    for (const NamedConstant& c : artifact.constants) add(c.index);
+  }
+  return needs;
+}
+
 // A program unpacks what it reads, and nothing of others.
-void add_packed(std::span<const std::int32_t> need_of, const PackedRows& rows,
+void add_packed(const Module& module, std::span<const std::int32_t> need_of, const PackedRows& rows,
                 WeightsLayout& layout, Offsets& offsets) {
+  if (rows.empty()) return;
   const std::set<std::int32_t> read(need_of.begin(), need_of.end());
+  const std::set<std::int32_t> on_host = read_on_host(module, need_of);
   for (auto [need, row] : rows) {
     if (!read.contains(static_cast<std::int32_t>(need))) continue;
+    row.on_host = on_host.contains(static_cast<std::int32_t>(need));
     row.offset = offsets[need] = layout.mapped_bytes + layout.unpacked_bytes;
     layout.unpacked_bytes += padded(row.bytes);
     layout.packed.push_back(row);
@@ -102,9 +126,10 @@ std::vector<WeightsLayout> layout_weights(std::span<const Module* const> modules
     rows = lay_packed(blobs, packed, all, offsets);
   }
   std::vector<WeightsLayout> layouts;
-  for (const std::vector<std::int32_t>& need_of : plan.need_of) {
+  for (std::size_t m = 0; m < modules.size(); ++m) {
+    const std::vector<std::int32_t>& need_of = plan.need_of[m];
     WeightsLayout& layout = layouts.emplace_back(all);
-    add_packed(need_of, rows, layout, offsets);
+    add_packed(*modules[m], need_of, rows, layout, offsets);
     for (const std::int32_t need : need_of) {
       layout.used.push_back(need >= 0);
       layout.offsets.push_back(need >= 0 ? offsets[static_cast<std::size_t>(need)] : 0);

@@ -63,5 +63,38 @@ TEST(WeightsLayout, AModuleUnpacksWhatItReadsAlone) {
   EXPECT_EQ(second.offsets, (std::vector<std::uint64_t>{256, 256 + 448}));
 }
 
+TEST(WeightsLayout, WhatADevicesHostReadsIsTold) {
+  Module module;
+  PackedBlobs packed;
+  ConstantIndex indices[3];
+  for (int i = 0; i < 3; ++i) {
+    indices[i] = module.constants.add(filled(100, static_cast<float>(i)));
+    packed[module.constants[indices[i]].blob.get()] = {Blob::adopt(std::vector<std::byte>(70)), 4};
+  }
+  const auto constant = [](std::string name, const MemorySpace& space) {
+    const tir::Buffer plain = tir::make_buffer(std::move(name), kFloat32, {tir::Expr(100)});
+    auto* made = new tir::BufferNode(*plain);
+    made->space = space;
+    return tir::Buffer(made);
+  };
+  tir::PrimFunc main;
+  main.is_host = true;
+  main.body = tir::AllocateConst::make(
+      tir::make_host_buffer("a", kFloat32, {tir::Expr(100)}, tir::MemoryScope::kGlobal),
+      ConstantValue(indices[0]),
+      tir::AllocateConst::make(constant("b", main_memory(DeviceType::kCuda)),
+                               ConstantValue(indices[1]), tir::Stmt()));
+  module.prim_funcs.emplace("main", std::move(main));
+  Artifact artifact;
+  artifact.constants.push_back({"c", indices[2]});
+  module.artifacts.push_back(std::move(artifact));
+  const auto planned = plan::plan_constants(module, {}).value();
+  const WeightsLayout layout = layout_weights(module, planned, packed);
+  ASSERT_EQ(layout.packed.size(), 3u);
+  EXPECT_TRUE(layout.packed[0].on_host) << "its own code";
+  EXPECT_FALSE(layout.packed[1].on_host);
+  EXPECT_TRUE(layout.packed[2].on_host) << "a back end";
+}
+
 }  // namespace
 }  // namespace tessera::emit

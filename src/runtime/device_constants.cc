@@ -4,6 +4,7 @@
 #include "runtime/device.h"
 #include "runtime/device_run.h"
 #include "runtime/device_scope.h"
+#include "runtime/device_unpack.h"
 #include "runtime/device_upload.h"
 #include "runtime/model.h"
 
@@ -18,6 +19,9 @@ std::int32_t upload_constants(const tessera_model& model, DeviceStates& states) 
     const tessera_program_constant& c = program.constants[i];
     if (c.bytes > 0) bytes = std::max(bytes, c.offset + c.bytes);
   }
+  for (std::int32_t i = 0; i < program.packed_count; ++i) {
+    bytes = std::max(bytes, program.packed[i].offset + program.packed[i].bytes);
+  }
   if (bytes == 0) return TESSERA_OK;
   const tessera_device_api& api = *program.device_api;
   const DeviceScope scope(&api, states.device);
@@ -26,15 +30,18 @@ std::int32_t upload_constants(const tessera_model& model, DeviceStates& states) 
     return fail(status, "memory for the model's constants: %s", error.text);
   }
   states.constants_bytes = bytes;
-  DeviceUpload upload(api, bytes);
+  const std::uint64_t first_packed = program.packed_count > 0 ? program.mapped_bytes : bytes;
+  DeviceUpload upload(api, first_packed);
   for (std::size_t i = 0; i < count; ++i) {
     const tessera_program_constant& c = program.constants[i];
     if (c.bytes == 0) continue;
     void* at = static_cast<char*>(states.constants_memory) + c.offset;
     states.constants[i] = at;
+    if (c.offset >= first_packed) continue;
     if (std::int32_t status = upload.copy(at, model.constants[i], c.bytes)) return status;
   }
-  return upload.finish();
+  if (std::int32_t status = upload.finish()) return status;
+  return upload_packed(program, states.device, states.constants_memory);
 }
 
 }  // namespace tessera::runtime

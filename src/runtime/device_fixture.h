@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,9 @@ struct FakeDevice {
   }
 };
 inline FakeDevice device;
+// Packed weights are uploaded by several threads.
+inline std::recursive_mutex device_mutex;
+using DeviceLock = std::lock_guard<std::recursive_mutex>;
 inline int own_stream, foreign_stream;
 
 inline std::int32_t refuse(tessera_device_error* error, std::int32_t status, const char* text) {
@@ -52,6 +56,7 @@ inline std::int32_t refuse(tessera_device_error* error, std::int32_t status, con
 }
 
 inline std::int32_t allocate(std::uint64_t bytes, void** memory, tessera_device_error* error) {
+  const DeviceLock lock(device_mutex);
   if (bytes > device.free_bytes) {
     return refuse(error, TESSERA_OUT_OF_MEMORY, "out of device memory");
   }
@@ -60,11 +65,13 @@ inline std::int32_t allocate(std::uint64_t bytes, void** memory, tessera_device_
   return TESSERA_OK;
 }
 inline std::int32_t allocate_host(std::uint64_t bytes, void** memory, tessera_device_error* error) {
+  const DeviceLock lock(device_mutex);
   const std::int32_t status = allocate(bytes, memory, error);
   if (status == TESSERA_OK) device.places[*memory] = {TESSERA_CUDA_HOST, 0};
   return status;
 }
 inline void release(void* memory) {
+  const DeviceLock lock(device_mutex);
   EXPECT_EQ(device.places.erase(memory), 1u);
   std::free(memory);
 }
@@ -99,6 +106,7 @@ inline const tessera_device_api kApi = {
     .destroy_stream = [](void*) { --device.streams; },
     .copy = [](void* to, const void* from, std::uint64_t bytes, void*,
                tessera_device_error* error) -> std::int32_t {
+      const DeviceLock lock(device_mutex);
       ++device.copies;
       if (!device.is_late) {
         std::memcpy(to, from, bytes);
@@ -110,26 +118,31 @@ inline const tessera_device_api kApi = {
       return refuse(error, TESSERA_KERNEL_FAILED, "memory cannot be copied");
     },
     .synchronize = [](void*, tessera_device_error*) -> std::int32_t {
+      const DeviceLock lock(device_mutex);
       ++device.waits;
       device.catch_up(device.asked.size());
       return TESSERA_OK;
     },
     .create_event = [](void** event, tessera_device_error*) -> std::int32_t {
+      const DeviceLock lock(device_mutex);
       ++device.events;
       *event = new std::size_t(0);  // copies before it
       return TESSERA_OK;
     },
     .destroy_event =
         [](void* event) {
+          const DeviceLock lock(device_mutex);
           --device.events;
           delete static_cast<std::size_t*>(event);
         },
     .record_event = [](void* event, void* stream, tessera_device_error* error) -> std::int32_t {
+      const DeviceLock lock(device_mutex);
       *static_cast<std::size_t*>(event) = device.asked.size();
       return use_stream(event, stream, error);
     },
     .wait_event = use_stream,
     .synchronize_event = [](void* event, tessera_device_error*) -> std::int32_t {
+      const DeviceLock lock(device_mutex);
       device.catch_up(*static_cast<std::size_t*>(event));
       return TESSERA_OK;
     },

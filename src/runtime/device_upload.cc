@@ -34,25 +34,36 @@ DeviceUpload::~DeviceUpload() {
 
 std::int32_t DeviceUpload::copy(void* to, const void* from, std::uint64_t bytes) {
   for (std::uint64_t done = 0; done < bytes;) {
-    if (std::int32_t status = make_room()) return status;
-    Piece& piece = pieces_[now_];
+    if (std::int32_t status = make_room(1)) return status;
+    const Piece& piece = pieces_[now_];
     const std::uint64_t part = std::min(bytes - done, piece_bytes_ - piece.used);
     std::memcpy(piece.data + piece.used, static_cast<const char*>(from) + done, part);
-    piece.is_read = true;
-    if (std::int32_t status = api_.copy(static_cast<char*>(to) + done, piece.data + piece.used,
-                                        part, nullptr, &error_)) {
-      return fail_on_device(status, error_);
-    }
-    piece.used = std::min(aligned(piece.used + part), piece_bytes_);
+    if (std::int32_t status = send(static_cast<char*>(to) + done, part)) return status;
     done += part;
   }
   return TESSERA_OK;
 }
 
+std::int32_t DeviceUpload::reserve(std::uint64_t bytes, void** memory) {
+  if (std::int32_t status = make_room(bytes)) return status;
+  *memory = pieces_[now_].data + pieces_[now_].used;
+  return TESSERA_OK;
+}
+
+std::int32_t DeviceUpload::send(void* to, std::uint64_t bytes) {
+  Piece& piece = pieces_[now_];
+  piece.is_read = true;
+  if (std::int32_t status = api_.copy(to, piece.data + piece.used, bytes, nullptr, &error_)) {
+    return fail_on_device(status, error_);
+  }
+  piece.used = std::min(aligned(piece.used + bytes), piece_bytes_);
+  return TESSERA_OK;
+}
+
 // In the piece of now, or in the other one once the device has read that.
-std::int32_t DeviceUpload::make_room() {
+std::int32_t DeviceUpload::make_room(std::uint64_t bytes) {
   if (pieces_[now_].data == nullptr) return set_up(pieces_[now_]);
-  if (pieces_[now_].used < piece_bytes_) return TESSERA_OK;
+  if (piece_bytes_ - pieces_[now_].used >= bytes) return TESSERA_OK;
   if (std::int32_t status = api_.record_event(pieces_[now_].event, nullptr, &error_)) {
     return fail_on_device(status, error_);
   }

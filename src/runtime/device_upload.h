@@ -22,6 +22,10 @@ class DeviceUpload {
 
   // Statuses.
   std::int32_t copy(void* to, const void* from, std::uint64_t bytes);
+  // Pinned memory for at most as many bytes as are uploaded in all, aligned to 64, and the copy of
+  // what was written there: without one of the host's own before it.
+  std::int32_t reserve(std::uint64_t bytes, void** memory);
+  std::int32_t send(void* to, std::uint64_t bytes);
   std::int32_t finish();
 
  private:
@@ -32,7 +36,7 @@ class DeviceUpload {
     bool is_read;  // perhaps still: the event tells
   };
 
-  std::int32_t make_room();
+  std::int32_t make_room(std::uint64_t bytes);
   std::int32_t set_up(Piece& piece);
 
   const tessera_device_api& api_;

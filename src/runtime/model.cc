@@ -57,6 +57,20 @@ std::int32_t check_machine(const tessera_program& program) {
               program.target, missing.text());
 }
 
+// The host's memory with constant `i`; null: a device has it alone.
+const void* constant_of(const tessera_program& program, std::int32_t i, const void* unpacked) {
+  if (program.constant_data != nullptr) return program.constant_data[i];
+  const std::uint64_t at = program.constants[i].offset;
+  for (std::int32_t p = 0; p < program.packed_count; ++p) {
+    const tessera_program_packed& packed = program.packed[p];
+    if (packed.offset != at) continue;
+    return is_unpacked_on_host(program, packed)
+               ? static_cast<const char*>(unpacked) + (at - program.mapped_bytes)
+               : nullptr;
+  }
+  return static_cast<const char*>(program.weights) + at;
+}
+
 std::int32_t find_constants(tessera_model& model) {
   const tessera_program& program = *model.program;
   if (!model.constants.allocate(program.constant_count)) {
@@ -66,14 +80,7 @@ std::int32_t find_constants(tessera_model& model) {
   if (std::int32_t status = use_unpacked_weights(program, &unpacked)) return status;
   model.has_unpacked = true;
   for (std::int32_t i = 0; i < program.constant_count; ++i) {
-    const std::uint64_t at = program.constants[i].offset;
-    if (program.constant_data != nullptr) {
-      model.constants[i] = program.constant_data[i];
-    } else if (unpacked == nullptr || at < program.mapped_bytes) {
-      model.constants[i] = static_cast<const char*>(program.weights) + at;
-    } else {
-      model.constants[i] = static_cast<const char*>(unpacked) + (at - program.mapped_bytes);
-    }
+    model.constants[i] = constant_of(program, i, unpacked);
   }
   return TESSERA_OK;
 }

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 // Raised with every change of this file.
-#define TESSERA_PROGRAM_VERSION 11u
+#define TESSERA_PROGRAM_VERSION 12u
 
 // A dimension symbol of the model, such as `seq`. Its value is bound from the inputs' shapes.
 typedef struct tessera_program_symbol {
@@ -74,6 +74,7 @@ typedef struct tessera_program_packed {
   uint64_t packed_offset;  // in the weights section
   uint64_t packed_bytes;
   uint32_t element_bytes;
+  int32_t on_host;  // 1: a program for a device has it in the host's memory, too
 } tessera_program_packed;
 
 // A back end with state or vendor libraries. Function pointers may be null.
@@ -209,10 +210,28 @@ typedef void (*tessera_output_shapes_fn)(void* context, const int64_t* dims, int
 typedef int64_t (*tessera_input_size_fn)(void* context, const int64_t* dims, int32_t input,
                                          int32_t dimension);
 
-// Unpacks all of `packed` to `out`, `unpacked_bytes` of zeros, by at most so many threads. Zero,
-// TESSERA_DAMAGED or TESSERA_OUT_OF_MEMORY.
-typedef int32_t (*tessera_unpack_fn)(const struct tessera_program* program, void* out,
-                                     int32_t threads);
+// A part of a weight that is unpacked by itself.
+typedef struct tessera_unpacked_block {
+  int32_t thread;   // the number of who unpacks it: from 0, below how many there may be
+  int32_t weight;   // index into `packed`
+  uint64_t offset;  // as of a constant
+  uint64_t bytes;   // at most TESSERA_UNPACKED_BLOCK_BYTES
+} tessera_unpacked_block;
+#define TESSERA_UNPACKED_BLOCK_BYTES (1u << 19)
+
+// Where packed weights are unpacked to. Threads call these at once. Statuses: any but zero ends it.
+typedef struct tessera_unpack_target {
+  void* context;
+  // Memory for a block, aligned to 4 bytes. Null: it is not wanted.
+  int32_t (*place)(void* context, const tessera_unpacked_block* block, void** out);
+  // The block is there. Null: nobody asks.
+  int32_t (*filled)(void* context, const tessera_unpacked_block* block, const void* data);
+} tessera_unpack_target;
+
+// Unpacks `packed` by at most so many threads. Zero, TESSERA_DAMAGED, TESSERA_OUT_OF_MEMORY or a
+// status of the target.
+typedef int32_t (*tessera_unpack_fn)(const struct tessera_program* program,
+                                     const tessera_unpack_target* target, int32_t threads);
 
 typedef struct tessera_program {
   uint32_t program_version;  // TESSERA_PROGRAM_VERSION
@@ -265,7 +284,8 @@ typedef struct tessera_program {
   const int32_t* shared_begins;
   const int32_t* shared_inputs;
   const tessera_program_place* places;  // null, or one an input and then one an output
-  // Weights that are unpacked when the first model is created. Null and 0 where there are none.
+  // Weights that are unpacked when the first model is created, and on a device when its first
+  // instance is. Null and 0 where there are none.
   const tessera_program_packed* packed;
   int32_t packed_count;
   uint64_t mapped_bytes;    // of the section: constants as they are used

@@ -27,17 +27,26 @@ Unpacked** place_of(const tessera_program& program) {
   return at;
 }
 
-std::int32_t unpack(const tessera_program& program, void* memory) {
-  switch (program.unpack(&program, memory, default_threads())) {
-    case TESSERA_OK:
-      return TESSERA_OK;
-    case TESSERA_OUT_OF_MEMORY:
-      return fail_out_of_memory("unpacking the weights");
-    default:
-      return fail(TESSERA_DAMAGED,
-                  "the packed weights of this library are damaged, or its file was cut: copy it "
-                  "again, or compile the model again");
+bool has_unpacked(const tessera_program& program) {
+  for (std::int32_t i = 0; i < program.packed_count; ++i) {
+    if (is_unpacked_on_host(program, program.packed[i])) return true;
   }
+  return false;
+}
+
+std::int32_t place(void* unpacked, const tessera_unpacked_block* block, void** out) {
+  const auto& u = *static_cast<const Unpacked*>(unpacked);
+  if (is_unpacked_on_host(*u.program, u.program->packed[block->weight])) {
+    *out = static_cast<char*>(u.memory) + (block->offset - u.program->mapped_bytes);
+  }
+  return TESSERA_OK;
+}
+
+std::int32_t unpack(Unpacked& unpacked) {
+  const tessera_unpack_target target = {&unpacked, place, nullptr};
+  const std::int32_t status =
+      unpacked.program->unpack(unpacked.program, &target, default_threads());
+  return status == TESSERA_OK ? status : fail_unpacking(status);
 }
 
 std::int32_t make(const tessera_program& program, Unpacked** at) {
@@ -50,22 +59,29 @@ std::int32_t make(const tessera_program& program, Unpacked** at) {
     return fail_out_of_memory("the unpacked weights");
   }
   madvise(memory, program.unpacked_bytes, MADV_HUGEPAGE);  // it may say no
-  if (std::int32_t status = unpack(program, memory)) {
+  *unpacked = {&program, memory, 0, nullptr};
+  if (std::int32_t status = unpack(*unpacked)) {
     munmap(memory, program.unpacked_bytes);
     destroy(unpacked);
     return status;
   }
   mprotect(memory, program.unpacked_bytes, PROT_READ);  // as in the file
-  *unpacked = {&program, memory, 0, nullptr};
   *at = unpacked;
   return TESSERA_OK;
 }
 
 }  // namespace
 
+std::int32_t fail_unpacking(std::int32_t status) {
+  if (status == TESSERA_OUT_OF_MEMORY) return fail_out_of_memory("unpacking the weights");
+  return fail(TESSERA_DAMAGED,
+              "the packed weights of this library are damaged, or its file was cut: copy it "
+              "again, or compile the model again");
+}
+
 std::int32_t use_unpacked_weights(const tessera_program& program, const void** memory) {
   *memory = nullptr;
-  if (program.unpacked_bytes == 0) return TESSERA_OK;
+  if (!has_unpacked(program)) return TESSERA_OK;
   const ForkLock lock;
   Unpacked** at = place_of(program);
   if (*at == nullptr) {
@@ -77,7 +93,7 @@ std::int32_t use_unpacked_weights(const tessera_program& program, const void** m
 }
 
 void release_unpacked_weights(const tessera_program& program) {
-  if (program.unpacked_bytes == 0) return;
+  if (!has_unpacked(program)) return;
   const ForkLock lock;
   Unpacked** at = place_of(program);
   if (*at == nullptr || --(*at)->references > 0) return;

@@ -29,23 +29,25 @@ bool are_there(const unsigned char* begin, std::uint64_t size) {
          errno != EFAULT;
 }
 
+static_assert(kBlockElements * kMostPlanes == TESSERA_UNPACKED_BLOCK_BYTES);
+
 // A block of one of the weights.
 struct Job {
-  const tessera_program_packed* weight;
+  std::int32_t weight;
   std::uint64_t block, at, bytes, checksum;  // `at`: in the section
 };
 
 class Unpacking {
  public:
-  Unpacking(const tessera_program& program, void* out)
+  Unpacking(const tessera_program& program, const tessera_unpack_target& target)
       : program_(program),
         section_(static_cast<const unsigned char*>(program.weights)),
-        out_(static_cast<unsigned char*>(out)) {}
+        target_(target) {}
 
   // A status, like the next.
   std::int32_t find_jobs() {
     for (std::int32_t i = 0; i < program_.packed_count; ++i) {
-      if (std::int32_t status = add_jobs(program_.packed[i])) return status;
+      if (std::int32_t status = add_jobs(i)) return status;
     }
     return TESSERA_OK;
   }
@@ -77,7 +79,8 @@ class Unpacking {
     return w.bytes / w.element_bytes;
   }
 
-  std::int32_t add_jobs(const tessera_program_packed& w) {
+  std::int32_t add_jobs(std::int32_t weight) {
+    const tessera_program_packed& w = program_.packed[weight];
     const std::uint64_t blocks = num_blocks(elements(w)), header = blocks * sizeof(BlockRecord);
     const unsigned char* stored = section_ + w.packed_offset;
     if (w.packed_bytes < header || !are_there(stored, header)) return TESSERA_DAMAGED;
@@ -86,7 +89,7 @@ class Unpacking {
       BlockRecord record;
       std::memcpy(&record, stored + b * sizeof record, sizeof record);
       if (record.pad != 0 || record.bytes > w.packed_bytes - at) return TESSERA_DAMAGED;
-      if (!jobs_.push({&w, b, w.packed_offset + at, record.bytes, record.checksum})) {
+      if (!jobs_.push({weight, b, w.packed_offset + at, record.bytes, record.checksum})) {
         return TESSERA_OUT_OF_MEMORY;
       }
       at += record.bytes;
@@ -100,39 +103,48 @@ class Unpacking {
       status_ = TESSERA_OUT_OF_MEMORY;
       return;
     }
+    const std::int32_t thread = next_thread_.fetch_add(1);
     while (status_ == TESSERA_OK) {
       const std::size_t i = next_.fetch_add(1);
       if (i >= jobs_.size()) break;
-      if (!unpack(jobs_[i], *workspace)) status_ = TESSERA_DAMAGED;
+      if (std::int32_t status = unpack(jobs_[i], thread, *workspace)) status_ = status;
     }
     runtime::destroy(workspace);
   }
 
-  bool unpack(const Job& job, Workspace& workspace) const {
-    const tessera_program_packed& w = *job.weight;
-    const unsigned char* stored = section_ + job.at;
-    if (!are_there(stored, job.bytes)) return false;
-    if (checksum(stored, job.bytes, job.block) != job.checksum) return false;
+  std::int32_t unpack(const Job& job, std::int32_t thread, Workspace& workspace) const {
+    const tessera_program_packed& w = program_.packed[job.weight];
     const std::uint64_t first = job.block * kBlockElements;
-    unsigned char* out = out_ + (w.offset - program_.mapped_bytes) + first * w.element_bytes;
-    return unpack_block(stored, job.bytes, std::min(kBlockElements, elements(w) - first),
-                        w.element_bytes, out, workspace);
+    const std::uint64_t count = std::min(kBlockElements, elements(w) - first);
+    const tessera_unpacked_block block = {thread, job.weight, w.offset + first * w.element_bytes,
+                                          count * w.element_bytes};
+    void* out = nullptr;
+    if (std::int32_t status = target_.place(target_.context, &block, &out)) return status;
+    if (out == nullptr) return TESSERA_OK;
+    const unsigned char* stored = section_ + job.at;
+    if (!are_there(stored, job.bytes)) return TESSERA_DAMAGED;
+    if (checksum(stored, job.bytes, job.block) != job.checksum) return TESSERA_DAMAGED;
+    if (!unpack_block(stored, job.bytes, count, w.element_bytes, out, workspace)) {
+      return TESSERA_DAMAGED;
+    }
+    return target_.filled != nullptr ? target_.filled(target_.context, &block, out) : TESSERA_OK;
   }
 
   const tessera_program& program_;
   const unsigned char* section_;
-  unsigned char* out_;
+  const tessera_unpack_target& target_;
   runtime::Array<Job> jobs_;
   std::atomic<std::size_t> next_{0};
+  std::atomic<std::int32_t> next_thread_{0};
   std::atomic<std::int32_t> status_{TESSERA_OK};
 };
 
 }  // namespace
 }  // namespace tessera::lossless
 
-std::int32_t tessera_unpack_weights(const tessera_program* program, void* out,
-                                    std::int32_t threads) {
-  tessera::lossless::Unpacking unpacking(*program, out);
+std::int32_t tessera_unpack_weights(const tessera_program* program,
+                                    const tessera_unpack_target* target, std::int32_t threads) {
+  tessera::lossless::Unpacking unpacking(*program, *target);
   if (std::int32_t status = unpacking.find_jobs()) return status;
   return unpacking.has_jobs() ? unpacking.run(threads) : TESSERA_OK;
 }

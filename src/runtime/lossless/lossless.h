@@ -7,5 +7,6 @@
 #include "runtime/program.h"
 
 // tessera_program::unpack.
-extern "C" std::int32_t tessera_unpack_weights(const tessera_program* program, void* out,
+extern "C" std::int32_t tessera_unpack_weights(const tessera_program* program,
+                                               const tessera_unpack_target* target,
                                                std::int32_t threads);
