@@ -41,21 +41,27 @@ __device__ inline std::uint32_t bits_at(const std::uint32_t* words, std::uint32_
   return __funnelshift_r(words[at / 32], words[at / 32 + 1], at % 32);
 }
 
+__device__ inline std::uint32_t first_bits(const Looks& looks, const std::uint32_t* words,
+                                           std::uint32_t at) {
+  return looks.of[bits_at(words, at) & kLookMask].about >> 8 & 255;
+}
+
 // Codes that begin before `end` from the one at `at` on.
 struct Walk {
   std::uint32_t at, count;
 };
-__device__ inline Walk walk(const std::uint16_t* about, const std::uint32_t* words,
-                            std::uint32_t at, std::uint32_t end) {
-  std::uint32_t count = 0;
+__device__ inline Walk walk(const Looks& looks, const std::uint32_t* words, std::uint32_t at,
+                            std::uint32_t end) {
+  std::uint32_t bits_of_symbols = 0;
   while (at + 2 * kLookBits <= end) {
     const std::uint32_t bits = bits_at(words, at);
-    const std::uint32_t a = about[bits & kLookMask], used = a >> 4 & 15;
-    const std::uint32_t b = about[bits >> used & kLookMask];
-    count += (a & 15) + (b & 15);
-    at += used + (b >> 4 & 15);
+    const std::uint32_t a = looks.of[bits & kLookMask].about;
+    const std::uint32_t b = looks.of[bits >> (a >> 16) & kLookMask].about;
+    bits_of_symbols += (a & 255) + (b & 255);
+    at += (a >> 16) + (b >> 16);
   }
-  for (; at < end; ++count) at += about[bits_at(words, at) & kLookMask] >> 8;
+  std::uint32_t count = bits_of_symbols / 8;
+  for (; at < end; ++count) at += first_bits(looks, words, at);
   return {at, count};
 }
 
@@ -81,11 +87,10 @@ __device__ inline std::uint32_t sum_before(std::uint32_t* sums, std::uint32_t ow
 
 __device__ inline Share find_share(Room& room, const std::uint32_t* words, std::uint32_t first,
                                    std::uint32_t last) {
-  const std::uint16_t* about = room.looks.about;
   const std::uint32_t bits = (last - first + kStreamThreads - 1) / kStreamThreads;
   std::uint32_t begin = min(first + threadIdx.x * bits, last);
   const std::uint32_t end = min(begin + bits, last);
-  Walk own = walk(about, words, begin, end);
+  Walk own = walk(room.looks, words, begin, end);
   room.ends[threadIdx.x] = own.at;
   __syncthreads();
   for (;;) {
@@ -95,7 +100,7 @@ __device__ inline Share find_share(Room& room, const std::uint32_t* words, std::
     while (a != b && min(a, b) < end) {
       std::uint32_t& behind = a < b ? a : b;
       more += a < b ? 1u : ~0u;
-      behind += about[bits_at(words, behind) & kLookMask] >> 8;
+      behind += first_bits(room.looks, words, behind);
     }
     own.count += more;
     const bool is_new = a != b;  // and both are beyond the end
@@ -107,54 +112,46 @@ __device__ inline Share find_share(Room& room, const std::uint32_t* words, std::
   return {begin, min(own.count, kStreamSymbols - before), before};
 }
 
-// Words of four symbols; the first and the last may be other threads', too.
+// Symbols as words of four. Each look stores its word as far as it is known, and none branches:
+// threads of a warp stay together.
 struct Writer {
-  std::uint32_t* out;
-  std::uint32_t word, fill,
-      others;  // bytes in `held`, of which the first are none of this thread's
+  std::uint32_t *out, *end;  // words
+  std::uint32_t filled = 0;  // bits of `held`
   std::uint64_t held = 0;
 
-  __device__ Writer(std::uint32_t* to, std::uint32_t first)
-      : out(to), word(first / 4), fill(first % 4), others(first % 4) {}
-  __device__ void put(std::uint32_t symbols, std::uint32_t count) {
-    held |= std::uint64_t{symbols} << (8 * fill);
-    fill += count;
-    if (fill < 4) return;
-    if (others == 0) {
-      out[word] = static_cast<std::uint32_t>(held);
-    } else {
-      put_bytes(4);
-    }
-    ++word;
-    held >>= 32;
-    fill -= 4;
+  __device__ void put(const Look& look) {
+    held |= std::uint64_t{look.symbols} << filled;
+    filled += look.about & 255;
+    if (out < end) *out = static_cast<std::uint32_t>(held);
+    const bool is_full = filled >= 32 && out < end;
+    out += is_full ? 1 : 0;
+    held = is_full ? held >> 32 : held;
+    filled -= is_full ? 32 : 0;
   }
-  __device__ void put_bytes(std::uint32_t end) {
-    auto* bytes = reinterpret_cast<unsigned char*>(out + word);
-    for (; others < end; ++others) bytes[others] = static_cast<unsigned char>(held >> (8 * others));
-    others = 0;
-  }
-  __device__ void finish() { put_bytes(fill); }
 };
 
-__device__ inline void decode(Room& room, const std::uint32_t* words, const Share& share) {
-  Writer out(room.exponents, share.first);
-  std::uint32_t at = share.at, left = share.count;
-  while (left >= 8) {
-    const std::uint32_t bits = bits_at(words, at);
-    const std::uint32_t i = bits & kLookMask, a = room.looks.about[i], used = a >> 4 & 15;
-    out.put(room.looks.symbols[i], a & 15);
-    const std::uint32_t j = bits >> used & kLookMask, b = room.looks.about[j];
-    out.put(room.looks.symbols[j], b & 15);
-    left -= (a & 15) + (b & 15);
-    at += used + (b >> 4 & 15);
+// The first and the last word of a share may be other threads', too: there bytes are stored.
+__device__ inline void decode(Room& room, const std::uint32_t* words, Share share) {
+  auto* bytes = reinterpret_cast<unsigned char*>(room.exponents);
+  for (; share.count > 0 && share.first % 4 != 0; ++share.first, --share.count) {
+    const Look look = room.looks.of[bits_at(words, share.at) & kLookMask];
+    bytes[share.first] = static_cast<unsigned char>(look.symbols);
+    share.at += look.about >> 8 & 255;
   }
-  for (; left > 0; --left) {
-    const std::uint32_t i = bits_at(words, at) & kLookMask;
-    out.put(room.looks.symbols[i] & 255, 1);
-    at += room.looks.about[i] >> 8;
+  const std::uint32_t last = share.first + share.count;
+  Writer writer{room.exponents + share.first / 4, room.exponents + last / 4};
+  for (auto left = static_cast<int>(share.count * 8); left > 0;) {
+    const std::uint32_t bits = bits_at(words, share.at);
+    const Look a = room.looks.of[bits & kLookMask];
+    const Look b = room.looks.of[bits >> (a.about >> 16) & kLookMask];
+    writer.put(a);
+    writer.put(b);
+    left -= static_cast<int>((a.about & 255) + (b.about & 255));
+    share.at += (a.about >> 16) + (b.about >> 16);
   }
-  out.finish();
+  for (std::uint32_t i = last / 4 * 4; i < last && share.count > 0; ++i, writer.held >>= 8) {
+    bytes[i] = static_cast<unsigned char>(writer.held);
+  }
 }
 
 // Decodes the exponents of the block's stream.
@@ -204,9 +201,8 @@ __device__ inline std::uint32_t unaligned_word(const unsigned char* bytes, std::
 
 __device__ inline float low_half(std::uint32_t two) { return __uint_as_float(two << 16); }
 __device__ inline float high_half(std::uint32_t two) { return __uint_as_float(two & 0xffff0000u); }
-__device__ inline float dot(uint2 w, uint2 x) {
-  return low_half(w.x) * low_half(x.x) + high_half(w.x) * high_half(x.x) +
-         (low_half(w.y) * low_half(x.y) + high_half(w.y) * high_half(x.y));
+__device__ inline float dot(uint2 w, float4 x) {
+  return low_half(w.x) * x.x + high_half(w.x) * x.y + (low_half(w.y) * x.z + high_half(w.y) * x.w);
 }
 
 extern __shared__ uint4 shared_room[];
@@ -225,7 +221,7 @@ __global__ void __launch_bounds__(kStreamThreads) unpack(Weight w, uint2* out) {
 
 // y[c] = sum of x[k] * w[c, k], and a warp for each of the 8 columns.
 __global__ void __launch_bounds__(kStreamThreads)
-    product_of_packed(Weight w, const uint2* x, __nv_bfloat16* y) {
+    product_of_packed(Weight w, const float4* x, __nv_bfloat16* y) {
   auto& room = *reinterpret_cast<Room*>(shared_room);
   const Stream s = w.streams[blockIdx.x];
   decode_stream(room, reinterpret_cast<std::uint32_t*>(&room + 1), w, s);
@@ -245,10 +241,7 @@ constexpr int kSerialThreads = 32;
 __global__ void __launch_bounds__(kSerialThreads)
     product_of_streams(Weight w, int streams, const __nv_bfloat16* x, __nv_bfloat16* y) {
   __shared__ Looks looks;
-  for (int i = threadIdx.x; i < kLooks; i += kSerialThreads) {
-    looks.symbols[i] = w.looks->symbols[i];
-    looks.about[i] = w.looks->about[i];
-  }
+  for (int i = threadIdx.x; i < kLooks; i += kSerialThreads) looks.of[i] = w.looks->of[i];
   __syncthreads();
   const int number = static_cast<int>(blockIdx.x) * kSerialThreads + threadIdx.x;
   if (number >= streams) return;
@@ -261,11 +254,12 @@ __global__ void __launch_bounds__(kSerialThreads)
     std::uint32_t symbols = 0, count = 0;
     for (int k = 0; k < kTerms; ++k, ++done, symbols >>= 8, --count) {
       if (count == 0) {
-        const std::uint32_t i = bits_at(words, at) & kLookMask, about = looks.about[i];
-        const std::uint32_t left = static_cast<std::uint32_t>(kTerms - k);
-        symbols = looks.symbols[i];
-        count = (about & 15) > left ? 1 : about & 15;  // no look goes over a column's end
-        at += (about & 15) > left ? about >> 8 : about >> 4 & 15;
+        const Look look = looks.of[bits_at(words, at) & kLookMask];
+        const auto left = static_cast<std::uint32_t>(kTerms - k) * 8;
+        const bool fits = (look.about & 255) <= left;  // no look goes over a column's end
+        symbols = look.symbols;
+        count = fits ? (look.about & 255) / 8 : 1;
+        at += fits ? look.about >> 16 : look.about >> 8 & 255;
       }
       const std::uint32_t turned = (symbols & 255) << 8 | w.bytes[s.low + done];
       sum += __uint_as_float((turned >> 1 | turned << 15) << 16) * __bfloat162float(x[k]);

@@ -51,7 +51,8 @@ struct Memory {
   std::vector<Matrix> matrices{kDistinct};
   std::vector<Layer> layers;
   tk::bfloat16 *x, *y;  // y: of all layers
-  uint2* unpacked;      // of kDistinct layers
+  const float4* wide_x;
+  uint2* unpacked;  // of kDistinct layers
   std::uint32_t room;
   cudaStream_t stream;
   bool is_right = true;
@@ -62,6 +63,16 @@ T* upload(const std::vector<T>& values, std::size_t spare_bytes = 0) {
   T* out = nullptr;
   check(cudaMalloc(&out, values.size() * sizeof(T) + spare_bytes));
   check(cudaMemcpy(out, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
+  return out;
+}
+
+std::vector<float> widened(const std::vector<std::uint16_t>& bits) {
+  std::vector<float> out;
+  for (const std::uint32_t b : bits) {
+    const std::uint32_t wide = b << 16;
+    out.push_back(0);
+    std::memcpy(&out.back(), &wide, sizeof wide);
+  }
   return out;
 }
 
@@ -96,7 +107,9 @@ void make(Memory& m) {
     for (const Stream& s : matrix.packed.streams) longest = std::max(longest, s.bytes);
   }
   m.room = room_bytes(longest);
-  m.x = reinterpret_cast<tk::bfloat16*>(upload(normal_weights(1, 99)));
+  const std::vector<std::uint16_t> x = normal_weights(1, 99);
+  m.x = reinterpret_cast<tk::bfloat16*>(upload(x));
+  m.wide_x = reinterpret_cast<const float4*>(upload(widened(x)));
   check(cudaMalloc(&m.y, sizeof *m.y * kColumns * kLayers));
   check(cudaMalloc(&m.unpacked, kNumbers * 2 * kDistinct));
   check(cudaStreamCreate(&m.stream));
@@ -172,13 +185,7 @@ double reading(const Memory& m, std::uint64_t bytes) {
 std::vector<float> results(const Memory& m) {
   std::vector<std::uint16_t> bits(std::size_t{kColumns} * kLayers);
   check(cudaMemcpy(bits.data(), m.y, bits.size() * 2, cudaMemcpyDeviceToHost));
-  std::vector<float> out;
-  for (const std::uint32_t b : bits) {
-    const std::uint32_t wide = b << 16;
-    out.push_back(0);
-    std::memcpy(&out.back(), &wide, sizeof wide);
-  }
-  return out;
+  return widened(bits);
 }
 
 struct Row {
@@ -235,7 +242,6 @@ void products(Memory& m) {
   const Matrix& first = m.matrices[0];
   const std::uint64_t of_packed = first.packed.bytes.size();
   const std::uint64_t of_index = of_packed + 4 * first.packed.begins.size();
-  const auto* x = reinterpret_cast<const uint2*>(m.x);
   const unsigned streams = kNumbers / kStreamSymbols;
   const double plain =
       product(m, {"plain", kNumbers * 2, 0}, wanted, [&](const Layer& l, tk::bfloat16* y) {
@@ -248,11 +254,12 @@ void products(Memory& m) {
           });
   product(m, {"packed, a block a stream, places found each time", of_packed, plain}, wanted,
           [&](const Layer& l, tk::bfloat16* y) {
-            product_of_packed<<<streams, kStreamThreads, m.room, m.stream>>>(l.packed, x, y);
+            product_of_packed<<<streams, kStreamThreads, m.room, m.stream>>>(l.packed, m.wide_x, y);
           });
   product(m, {"packed, a block a stream, places of an index", of_index, plain}, wanted,
           [&](const Layer& l, tk::bfloat16* y) {
-            product_of_packed<<<streams, kStreamThreads, m.room, m.stream>>>(l.indexed, x, y);
+            product_of_packed<<<streams, kStreamThreads, m.room, m.stream>>>(l.indexed, m.wide_x,
+                                                                             y);
           });
   const std::uint64_t of_fixed = first.fixed.size();
   product(m, {"exponents in three bits, 4 columns a warp", of_fixed, plain}, wanted,

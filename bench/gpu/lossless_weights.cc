@@ -48,10 +48,10 @@ Looks looks_of(const std::vector<Code>& codes) {
     std::uint32_t count = 0, bits = 0;
     while (count < 4 && bits + codes[i >> bits].bits <= kLookBits) {
       const Code& c = codes[i >> bits];
-      looks.symbols[i] |= c.symbol << (8 * count++);
+      looks.of[i].symbols |= c.symbol << (8 * count++);
       bits += c.bits;
     }
-    looks.about[i] = static_cast<std::uint16_t>(count | bits << 4 | codes[i].bits << 8);
+    looks.of[i].about = 8 * count | codes[i].bits << 8 | bits << 16;
   }
   return looks;
 }

@@ -21,11 +21,13 @@ struct Stream {
   std::uint32_t bytes, pad;
 };
 
-// What the next bits of a stream begin with: at most four symbols, how many (4 bits), the bits of
-// all (4 bits), and those of the first.
+// What the next bits of a stream begin with: at most four symbols, and about them: 8 for each (in
+// the lowest byte), the bits of the first (in the next), and those of all (in the upper half).
+struct alignas(8) Look {
+  std::uint32_t symbols, about;
+};
 struct Looks {
-  std::uint32_t symbols[kLooks];
-  std::uint16_t about[kLooks];
+  Look of[kLooks];
 };
 
 struct Packed {
