@@ -8,6 +8,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=$1 build=${2:-$root/build/release}
 ninja -C "$build" tessera_constants tessera_cuda_runtime >/dev/null
 mkdir -p "$out"
+rm -f "$out"/libfmt.*  # ldd would find it
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 toolkit=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
