@@ -77,6 +77,22 @@ TK_INLINE void multiply_add(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2
   }
 }
 
+// Four matrices of 8 by 8 numbers of 16 bits, of which each lane has two neighbours of the row lane
+// / 4; lane 8 i + r says where row r of matrix i is in shared memory.
+TK_INLINE void load_matrices(uint32_t (&to)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(row)))
+               : "memory");
+}
+// The same of columns in place of rows.
+TK_INLINE void load_matrices_across(uint32_t (&to)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(row)))
+               : "memory");
+}
+
 }  // namespace tk
 
 #endif  // TESSERA_FEW_ROWS_DEVICE_CUH_

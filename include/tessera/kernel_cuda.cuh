@@ -385,6 +385,7 @@ int32_t launch(const tessera_call* call, const char* name, void (*kernel)(P...),
 
 }  // namespace tk
 
+#include "tessera/block_product.cuh"
 #include "tessera/few_rows.cuh"
 
 #endif  // TESSERA_KERNEL_CUDA_CUH_

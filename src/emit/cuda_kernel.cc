@@ -198,6 +198,7 @@ void CudaWriter::launch(const tir::For& n) {
   warps_ = n.loop == ForKind::kWarps;
   scope_.bounds.set_loop(n.var, n.min, n.extent);
   find_few_rows(n);
+  find_block_product(n);
   const int threads = few_rows_ ? tir::few_rows_threads(few_rows_->product, few_rows_->columns())
                       : n.loop == ForKind::kGrid ? tir::kGridThreads
                       : warps_                   ? tir::kWarpThreads * tir::kWarpsOfBlock

@@ -43,7 +43,9 @@ constexpr const char* kGoldens[] = {"cuda_softmax",
                                     "device_few_rows",
                                     "device_few_rows_bias_gelu",
                                     "device_few_rows_open",
-                                    "device_few_rows_plain"};
+                                    "device_few_rows_plain",
+                                    "device_winograd",
+                                    "device_winograd_channels_last"};
 
 struct CudaKernelTest : ::testing::TestWithParam<const char*> {
   std::string golden() const { return std::string(GetParam()) + ".golden.cu"; }

@@ -13,6 +13,7 @@
 
 #include "emit/kernel_expr.h"
 #include "emit/source_text.h"
+#include "tir/block_product.h"
 #include "tir/few_rows.h"
 #include "tir/prim_func.h"
 
@@ -47,6 +48,9 @@ class CudaWriter : SourceText {
   void find_few_rows(const tir::For& launch);
   Source few_rows_matrix();
   void few_rows_sums();
+  // Products of matrices are calls of tessera/block_product.cuh (emit/cuda_block_product.cc).
+  void find_block_product(const tir::For& launch);
+  void block_product();
   void let(const tir::LetStmt& n);
   void allocate(const tir::Allocate& n);
   void view(const tir::View& n);
@@ -71,6 +75,8 @@ class CudaWriter : SourceText {
   Source block_;                             // `tk::block<256>`
   const tir::For* few_rows_loop_ = nullptr;  // that is such a call
   std::optional<tir::FewRowsSums> few_rows_;
+  const tir::For* block_product_loop_ = nullptr;
+  std::optional<tir::BlockProduct> block_product_;
   std::map<const tir::BufferNode*, tir::Buffer> shares_;  // what each thread holds a part of
   std::map<const tir::Require*, Source> reports_;         // the parameters that conditions use
 };

@@ -60,7 +60,8 @@ bool is_short_row(const Nest& nest) {
 
 class DeviceScheduler final : public KernelScheduler {
  public:
-  DeviceScheduler(const Stmt& body, const Device& device) : KernelScheduler(body), device_(device) {
+  DeviceScheduler(const Stmt& body, const Device& device, const std::vector<Buffer>& constants)
+      : KernelScheduler(body), device_(device), constants_(constants) {
     join_reductions();
   }
 
@@ -69,7 +70,23 @@ class DeviceScheduler final : public KernelScheduler {
     if (device_.multiplies_fragments) {
       if (auto few = device_few_rows(nests, in_.temporaries)) return few;
     }
+    if (auto winograd = device_winograd(nests, {in_.temporaries, constants_}, device_)) {
+      read_through_border(winograd->nests.front());
+      return winograd;
+    }
     return device_product(nests, in_.temporaries);
+  }
+
+  // A launch that alone reads an image with a border reads the image itself: then nobody writes
+  // the border.
+  void read_through_border(Stmt& launch) {
+    for (const Stmt& border : in_.nests) {
+      const auto both = read_through_borders({border, launch}, in_.nests, in_.temporaries);
+      if (both.size() != 1) continue;
+      launch = both.front();
+      unread_.push_back(border);
+      return;
+    }
   }
 
   // A reduction to one element has no loop around it: its start and its loop stand side by side.
@@ -88,7 +105,12 @@ class DeviceScheduler final : public KernelScheduler {
   }
 
   // By rows, and where that cannot be, nest by nest.
-  void schedule_plain(const std::vector<Stmt>& plain) override {
+  void schedule_plain(const std::vector<Stmt>& all) override {
+    std::vector<Stmt> plain = all;
+    std::erase_if(plain, [&](const Stmt& s) {
+      return std::ranges::any_of(unread_, [&](const Stmt& u) { return u.same_as(s); });
+    });
+    if (plain.empty()) return;
     if (tir::has_condition(tir::seq(plain))) {
       for (const Stmt& nest : plain) out_.nests.push_back(with_condition(nest));
       return;
@@ -140,6 +162,8 @@ class DeviceScheduler final : public KernelScheduler {
   }
 
   const Device& device_;
+  const std::vector<Buffer>& constants_;
+  std::vector<Stmt> unread_;  // what launches have read through
 };
 
 }  // namespace
@@ -174,10 +198,16 @@ Stmt device_reduction(const Nest& nest, const Reduction& r) {
 }
 
 tir::PrimFunc schedule_device_kernel(tir::PrimFunc f, const Device& device) {
-  DeviceScheduler scheduler(f.body, device);
+  return schedule_device_kernel(std::move(f), device, {}).kernel;
+}
+
+ScheduledKernel schedule_device_kernel(tir::PrimFunc f, const Device& device,
+                                       const std::vector<Buffer>& constants) {
+  DeviceScheduler scheduler(f.body, device, constants);
   f.body = scheduler.run();
   if (!scheduler.summary().empty()) f.attrs["schedule"] = scheduler.summary();
-  return place_barriers(tir::simplify(f));
+  scheduler.change_inputs(f);
+  return {place_barriers(tir::simplify(f)), scheduler.made()};
 }
 
 }  // namespace tessera::schedule

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "schedule/machine.h"
 #include "schedule/nest.h"
 #include "schedule/rules.h"
+#include "schedule/schedule.h"
 #include "tir/walk.h"
 
 namespace tessera::schedule {
@@ -18,10 +20,14 @@ namespace tessera::schedule {
 struct Device {
   std::int64_t threads = 1 << 16;    // so many keep it busy, where each has some work of its own
   bool multiplies_fragments = true;  // it has mma.m16n8k16, of float16 and bfloat16
+  int winograd_tile = Machine::kClearlyFaster;  // of convolutions; 0: none is computed so
 };
 
 // A kernel in the canonical form of lower/primitive.h. Its attribute "schedule" says what was done.
 tir::PrimFunc schedule_device_kernel(tir::PrimFunc kernel, const Device& device = {});
+// The same for one with inputs that every call gives a constant (schedule/schedule.h).
+ScheduledKernel schedule_device_kernel(tir::PrimFunc kernel, const Device& device,
+                                       const std::vector<tir::Buffer>& constants);
 
 // Independent elements: one thread each, or one for as many neighbours as a vector access takes.
 // What crosses memory (a transpose) goes through shared memory in tiles.
@@ -45,6 +51,11 @@ std::optional<Contraction> device_product(std::span<const tir::Stmt> nests,
 // is read as fast as memory gives it (tir/few_rows.h).
 std::optional<Contraction> device_few_rows(std::span<const tir::Stmt> nests,
                                            const std::vector<tir::Buffer>& temporaries);
+
+// Convolutions of 3 by 3 without stride by Winograd's algorithm (schedule/winograd_transform.h),
+// for whole images: a launch that transforms tiles, one of products, one that transforms them back.
+std::optional<Contraction> device_winograd(std::span<const tir::Stmt> nests,
+                                           const Surroundings& around, const Device& device);
 
 // What is made of each result of a product, whose nest `nests` begins with, where nothing else
 // needs it.

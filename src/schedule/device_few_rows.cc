@@ -23,7 +23,7 @@ constexpr std::int64_t kMinTermsOfFewRows =
     128;                                   // shorter sums, a launch takes longer than reading it
 constexpr std::int64_t kAlignedTerms = 8;  // rows of which begin where vectors do
 
-struct Product {
+struct RowsProduct {
   tir::FewRows matrix;
   std::vector<Loop> rows;
   Loop column;
@@ -32,7 +32,7 @@ struct Product {
   Expr num_rows() const { return iterations(rows); }
 };
 
-bool is_worth_it(const Product& p) {
+bool is_worth_it(const RowsProduct& p) {
   if (p.matrix.has_words()) return true;
   const Expr all = p.num_rows();
   const std::int64_t* rows = tir::as_int(all);
@@ -42,7 +42,7 @@ bool is_worth_it(const Product& p) {
 }
 
 // Are the rows of the product those of the data, in their order?
-bool has_rows_of_data(const Product& p, const tir::Bounds& bounds) {
+bool has_rows_of_data(const RowsProduct& p, const tir::Bounds& bounds) {
   const Buffer& data = p.matrix.data;
   const Expr row = tir::make_var("row");
   const tir::VarMap at = iteration(p.rows, row);
@@ -61,7 +61,7 @@ bool has_rows_of_data(const Product& p, const tir::Bounds& bounds) {
   return found && same && data->strides.empty() && p.matrix.weight->strides.empty();
 }
 
-std::optional<Product> recognise(const Nest& nest) {
+std::optional<RowsProduct> recognise(const Nest& nest) {
   auto r = as_reduction(nest.body);
   if (!r || r->loops.size() != 1 || nest.loops.empty() || r->target->dtype != kFloat32 ||
       r->step.as<tir::Add>() == nullptr || r->update.as<tir::Store>() == nullptr) {
@@ -70,7 +70,8 @@ std::optional<Product> recognise(const Nest& nest) {
   const Loop k = r->loops[0];
   const auto matrix = tir::as_few_rows_term(r->value, k.var);
   if (!matrix || k.size() != matrix->terms()) return std::nullopt;
-  Product p{*matrix, {nest.loops.begin(), nest.loops.end() - 1}, nest.loops.back(), *std::move(r)};
+  RowsProduct p{
+      *matrix, {nest.loops.begin(), nest.loops.end() - 1}, nest.loops.back(), *std::move(r)};
   std::vector<Loop> all = nest.loops;
   all.push_back(k);
   const tir::Bounds bounds = bounds_of(all);
@@ -88,7 +89,7 @@ std::optional<Product> recognise(const Nest& nest) {
 
 class Blocks {
  public:
-  Blocks(const Product& p, std::vector<Stmt> epilogue, bool keeps_target)
+  Blocks(const RowsProduct& p, std::vector<Stmt> epilogue, bool keeps_target)
       : p_(p), epilogue_(std::move(epilogue)), keeps_target_(keeps_target) {
     columns_ = tir::few_rows_columns(p.matrix);
     across_ = p.matrix.columns() / columns_;
@@ -138,7 +139,7 @@ class Blocks {
                            tir::LetStmt::make(column, s.first_column + at[1], body)));
   }
 
-  const Product& p_;
+  const RowsProduct& p_;
   std::vector<Stmt> epilogue_;
   bool keeps_target_;
   std::int64_t columns_ = 0, across_ = 0;  // of a block; blocks of all columns

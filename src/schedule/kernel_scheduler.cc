@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "tir/walk.h"
+
 namespace tessera::schedule {
 
 using tir::Stmt;
@@ -31,6 +33,13 @@ Stmt KernelScheduler::run() {
   flush(plain);
   drop_unused_temporaries();
   return put_together(out_);
+}
+
+void KernelScheduler::change_inputs(tir::PrimFunc& f) const {
+  for (const MadeConstant& m : made_) {
+    if (!tir::uses_buffer(f.body, m.source)) std::erase(f.inputs, m.source);
+    f.inputs.push_back(m.made);
+  }
 }
 
 void KernelScheduler::flush(std::vector<Stmt>& plain) {

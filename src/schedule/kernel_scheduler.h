@@ -26,6 +26,9 @@ class KernelScheduler {
   const std::string& summary() const { return summary_; }
   // The constants that it needs now.
   const std::vector<MadeConstant>& made() const { return made_; }
+  // They are inputs of the kernel, whose body is scheduled; those that nothing reads any more are
+  // none.
+  void change_inputs(tir::PrimFunc& f) const;
 
  protected:
   // The product that `nests` begins with, if it does.

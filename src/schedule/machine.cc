@@ -18,16 +18,19 @@ bool has_all(std::string_view cpu, std::initializer_list<std::string_view> featu
 
 }  // namespace
 
+int winograd_tile_of(const Target& target) {
+  if (target.kind().find_option("winograd") == nullptr) return Machine::kClearlyFaster;
+  const std::string_view tile = target.get_string("winograd");
+  return tile == "off" ? 0 : tile == "auto" ? Machine::kClearlyFaster : tile[0] - '0';
+}
+
 Machine machine_of(const Target& target) {
   const std::string_view cpu = target.kind().find_option("mcpu") != nullptr
                                    ? std::string_view(target.get_string("mcpu"))
                                    : kThisMachine;
   TESSERA_CHECK(cpu.find(',') == std::string_view::npos, "code is for one of `{}`", cpu);
   Machine m;
-  if (target.kind().find_option("winograd") != nullptr) {
-    const std::string_view tile = target.get_string("winograd");
-    m.winograd_tile = tile == "off" ? 0 : tile == "auto" ? Machine::kClearlyFaster : tile[0] - '0';
-  }
+  m.winograd_tile = winograd_tile_of(target);
   if (has_all(cpu, {"avx512f", "avx512vl", "avx512dq", "avx512bw"})) {
     m.vector_bytes = 64;
     m.vector_registers = 32;

@@ -28,5 +28,7 @@ struct Machine {
 
 // Of a target that names one processor; `native` is the machine that this runs on.
 Machine machine_of(const Target& target);
+// What the option `winograd` asks for.
+int winograd_tile_of(const Target& target);
 
 }  // namespace tessera::schedule

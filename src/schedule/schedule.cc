@@ -62,6 +62,7 @@ Device device_of(const Target& target) {
   const auto* begin = arch.data() + std::min(arch.size(), std::string_view("sm_").size());
   std::from_chars(begin, arch.data() + arch.size(), version);
   device.multiplies_fragments = version == 0 || version >= kFirstWithFragments;
+  device.winograd_tile = winograd_tile_of(target);
   return device;
 }
 
@@ -77,10 +78,7 @@ ScheduledKernel schedule_kernel(tir::PrimFunc f, const Machine& machine,
   HostScheduler scheduler(body, machine, constants);
   f.body = scheduler.run();
   if (!scheduler.summary().empty()) f.attrs["schedule"] = scheduler.summary();
-  for (const MadeConstant& m : scheduler.made()) {
-    if (!tir::uses_buffer(f.body, m.source)) std::erase(f.inputs, m.source);
-    f.inputs.push_back(m.made);
-  }
+  scheduler.change_inputs(f);
   f = tir::simplify(f);
   f.body = read_ahead(f.body);
   return {std::move(f), scheduler.made()};
@@ -95,13 +93,13 @@ Module schedule(Module module, const Target& target) {
     const auto given = f.attrs.find("schedule");
     if (f.is_host || (given != f.attrs.end() && given->second == "none")) continue;
     const CheckContext context("scheduling `" + symbol + "`");
-    if (on_device) {
-      f = schedule_device_kernel(std::move(f), device);
-      continue;
-    }
-    ScheduledKernel scheduled = schedule_kernel(f, machine, maker.constants_of(symbol, f));
-    const bool is_made = maker.make(symbol, f, scheduled);
-    f = is_made ? std::move(scheduled.kernel) : schedule_kernel(std::move(f), machine);
+    const auto with_constants = [&](const std::vector<tir::Buffer>& constants) {
+      return on_device ? schedule_device_kernel(f, device, constants)
+                       : schedule_kernel(f, machine, constants);
+    };
+    ScheduledKernel scheduled = with_constants(maker.constants_of(symbol, f));
+    if (!maker.make(symbol, f, scheduled)) scheduled = with_constants({});
+    f = std::move(scheduled.kernel);
   }
   module = maker.give(std::move(module));
   return lower::hoist_allocations(std::move(module));

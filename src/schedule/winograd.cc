@@ -15,6 +15,7 @@
 #include "schedule/contraction.h"
 #include "schedule/winograd_convolution.h"
 #include "schedule/winograd_transform.h"
+#include "schedule/winograd_values.h"
 #include "tir/walk.h"
 
 namespace tessera::schedule {
@@ -32,10 +33,6 @@ constexpr std::int64_t kBlock = 16;  // of results
 constexpr double kClearly = 1.3;                // times faster by estimate
 constexpr double kTransformCycles = 0.75;       // of an element of V or M
 constexpr double kMostScratchBytes = 64 << 20;  // of V and M
-
-// Errors grow with the channels that are summed: beyond these they exceed what an operator of
-// float32 may be off. winograd_test.cc has the numbers.
-std::int64_t most_channels(std::int64_t tile) { return tile == 4 ? 512 : 1 << 16; }
 
 double far_cycles(double bytes) {
   return bytes > Machine::kNearCacheBytes ? bytes / Machine::kFarBytesPerCycle : 0;
@@ -66,7 +63,7 @@ std::int64_t chosen_tile(const WinogradConvolution& c, const Machine& machine) {
   std::int64_t best = 0;
   double cycles = s.direct_cycles() / kClearly;
   for (const std::int64_t m : {2, 4}) {
-    if (c.in.size() > most_channels(m)) continue;
+    if (c.in.size() > most_winograd_channels(m)) continue;
     if (machine.winograd_tile == m) return m;
     const double estimate = s.winograd_cycles(static_cast<double>(m));
     if (machine.winograd_tile != Machine::kClearlyFaster || estimate >= cycles) continue;
@@ -77,42 +74,6 @@ std::int64_t chosen_tile(const WinogradConvolution& c, const Machine& machine) {
 }
 
 // ---- Loops
-
-// row[0] * values[0] + row[1] * values[1] + ..., without what is zero.
-Expr combination(std::span<const double> row, const std::vector<Expr>& values) {
-  Expr sum;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    if (row[i] == 0) continue;
-    const double factor = std::abs(row[i]);
-    const Expr term = factor == 1 ? values[i] : values[i] * tir::float_imm(factor);
-    if (!sum) {
-      sum = row[i] < 0 ? -term : term;
-    } else {
-      sum = row[i] < 0 ? sum - term : sum + term;
-    }
-  }
-  return sum;
-}
-
-// Names for values, in front of what reads them.
-class Named {
- public:
-  Expr operator()(const char* name, std::int64_t number, const Expr& value) {
-    const Expr var = tir::make_var(fmt::format("{}{}", name, number), value.dtype());
-    values_.emplace_back(var, value);
-    return var;
-  }
-  Stmt around(std::vector<Stmt> body) const {
-    Stmt out = tir::seq(std::move(body));
-    for (auto it = values_.rbegin(); it != values_.rend(); ++it) {
-      out = tir::LetStmt::make(it->first, it->second, out);
-    }
-    return out;
-  }
-
- private:
-  std::vector<std::pair<Expr, Expr>> values_;
-};
 
 class WinogradBuilder {
  public:
@@ -194,7 +155,7 @@ class WinogradBuilder {
   std::vector<Stmt> transformed_rows(const Buffer& half, const Expr& tile_row) const {
     const std::int64_t last = c_.row.size() + 1, inside = c_.column.size() + 2;
     const Loop column = loop("column", inside, ForKind::kVectorized);
-    Named rows, named;
+    NamedValues rows, named;
     std::vector<Expr> d;
     for (std::int64_t i = 0; i < t_.window; ++i) {
       const Expr y = tile_row * Expr(t_.tile) + Expr(i);
@@ -218,7 +179,7 @@ class WinogradBuilder {
   // V of row i of the window: half B.
   Stmt transformed_columns(const Buffer& half, std::int64_t i, const Expr& tile_row) const {
     const Loop column = loop("tile_column", tile_columns_, ForKind::kVectorized);
-    Named named;
+    NamedValues named;
     std::vector<Expr> d;
     for (std::int64_t j = 0; j < t_.window; ++j) {
       const Expr x = column.var * Expr(t_.tile) + Expr(j);
@@ -258,7 +219,7 @@ class WinogradBuilder {
   // half = At M, of column j of the window.
   Stmt half_results(const Buffer& half, std::int64_t j, const Expr& tile_row) const {
     const Loop column = loop("tile_column", tile_columns_, ForKind::kVectorized);
-    Named named;
+    NamedValues named;
     std::vector<Expr> m;
     for (std::int64_t i = 0; i < t_.window; ++i) {
       m.push_back(
@@ -276,7 +237,7 @@ class WinogradBuilder {
   // Row r of a row of tiles: half A.
   Stmt results_of_row(const Buffer& half, const Buffer& result, std::int64_t r) const {
     const Loop column = loop("tile_column", tile_columns_, ForKind::kVectorized);
-    Named named;
+    NamedValues named;
     std::vector<Expr> m;
     for (std::int64_t j = 0; j < t_.window; ++j) {
       m.push_back(named("m", j, tir::load(half, {Expr(r), Expr(j), column.var})));
@@ -315,7 +276,7 @@ std::optional<Contraction> schedule_winograd(std::span<const Stmt> nests,
                                              const Surroundings& around, const Machine& machine) {
   if (machine.winograd_tile == 0) return std::nullopt;
   const auto convolution = recognise_winograd(nests, around);
-  if (!convolution) return std::nullopt;
+  if (!convolution || convolution->data.dtype() != kFloat32) return std::nullopt;
   const std::int64_t tile = chosen_tile(*convolution, machine);
   if (tile == 0) return std::nullopt;
   const WinogradBuilder builder(*convolution, tile);

@@ -116,6 +116,12 @@ class RoleFinder {
   WinogradConvolution c_;
 };
 
+// The load itself, where it is made wider.
+Expr read_of(const Expr& operand) {
+  const auto* wider = operand.as<tir::Cast>();
+  return wider != nullptr && load_of(operand) != nullptr ? wider->value : operand;
+}
+
 }  // namespace
 
 Expr WinogradConvolution::element(const Expr& y, const Expr& x) const {
@@ -132,12 +138,14 @@ std::optional<WinogradConvolution> recognise_winograd(std::span<const Stmt> nest
   if (!r || r->loops.size() != 3 || !is_sum_from_zero(*r)) return std::nullopt;
   if (!has_known_sizes(nest.loops) || !has_known_sizes(r->loops)) return std::nullopt;
   const auto* product = r->value.as<tir::Mul>();
+  if (product == nullptr) return std::nullopt;
   for (const bool swapped : {false, true}) {
-    const Expr& data = swapped ? product->b : product->a;
-    const Expr& weight = swapped ? product->a : product->b;
+    const Expr data = read_of(swapped ? product->b : product->a);
+    const Expr weight = read_of(swapped ? product->a : product->b);
     const auto* d = data.as<tir::Load>();
     const auto* w = weight.as<tir::Load>();
     if (d == nullptr || w == nullptr || d->buffer == r->target) continue;
+    if (d->dtype != w->dtype) continue;
     if (!around.is_constant(w->buffer)) continue;
     auto c = RoleFinder(nest, *r, data, weight).run();
     if (!c) continue;

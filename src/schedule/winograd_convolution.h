@@ -11,12 +11,12 @@
 namespace tessera::schedule {
 
 // T[batch, out, row, column] = sum over in, 3 rows and 3 columns of d(batch, in, row + r, column +
-// c) * w(out, in, r, c), float32, in any order of loops and dimensions.
+// c) * w(out, in, r, c), summed in float32, in any order of loops and dimensions.
 struct WinogradConvolution {
   std::vector<Loop> batch;
   Loop out, row, column, in;
   Loop window_row, window_column;
-  tir::Expr data;       // d: a load
+  tir::Expr data;       // d: a load, of float32 or of the floats of 16 bits that the weight has
   tir::Buffer weight;   // an input that every call gives a constant
   WeightPlaces places;  // of it
   Product product;      // the target, and what follows it

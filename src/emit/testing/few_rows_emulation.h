@@ -40,6 +40,7 @@ struct emulated_block {
   struct warp {
     std::barrier<> meets{32};
     uint32_t a[32][4], b[32][2];
+    const void* rows[32];
   };
   explicit emulated_block(int threads) : all(threads) {
     for (int w = 0; w < threads / 32; ++w) warps.push_back(std::make_unique<warp>());
@@ -141,6 +142,29 @@ void multiply_add(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t
     }
   }
   warp.meets.arrive_and_wait();
+}
+
+// Lane 8 i + r has said where row r of matrix i is: two numbers of each are this lane's.
+template <bool kAcross>
+void load_matrices_as(uint32_t (&to)[4], const void* row) {
+  emulated_block::warp& warp = *block_of_thread->warps[static_cast<std::size_t>(thread() / 32)];
+  const int lane = thread() % 32;
+  warp.rows[lane] = row;
+  warp.meets.arrive_and_wait();
+  for (int i = 0; i < 4; ++i) {
+    uint16_t pair[2];
+    for (int j = 0; j < 2; ++j) {
+      const int from = kAcross ? lane % 4 * 2 + j : lane / 4,
+                at = kAcross ? lane / 4 : lane % 4 * 2 + j;
+      std::memcpy(&pair[j], static_cast<const char*>(warp.rows[i * 8 + from]) + at * 2, 2);
+    }
+    to[i] = pair[0] | static_cast<uint32_t>(pair[1]) << 16;
+  }
+  warp.meets.arrive_and_wait();
+}
+inline void load_matrices(uint32_t (&to)[4], const void* row) { load_matrices_as<false>(to, row); }
+inline void load_matrices_across(uint32_t (&to)[4], const void* row) {
+  load_matrices_as<true>(to, row);
 }
 
 }  // namespace tk
