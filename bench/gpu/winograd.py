@@ -4,7 +4,7 @@
 and of 4, against native code without, cutlass, cudnn, and PyTorch's.
 
     winograd.py make FOLDER --tessera COMMAND [--jobs 8] [--only NAMES] [--ways WAYS]
-    winograd.py run FOLDER [--out RESULT.jsonl] [--only NAMES]
+    winograd.py run FOLDER [--out RESULT.jsonl] [--only NAMES]   # exit 1: a result is WRONG
 
 `make` needs no GPU: it writes layers of ResNet-50, VGG-16 and a U-Net as Relay text with their
 weights, and compiles each in each way into FOLDER. `run` needs none of the compilers: it measures
@@ -20,6 +20,7 @@ float16: that alone is up to 5e-4.
 import argparse
 import json
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ import grouped_convolutions
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
+TOLERANCE = 4e-3  # of an operator in float16
 BYTES = 200e6  # of all images of a layer together: more than the cache holds
 CUDA = "cuda -arch=sm_90a"
 WAYS = {
@@ -172,7 +174,7 @@ def line(row: dict, ways: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def run(options) -> None:
+def run(options) -> int:
     bench, ways = Bench(options), [*WAYS, "torch"]
     torch = bench.torch
     torch.backends.cudnn.allow_tf32 = False
@@ -192,6 +194,11 @@ def run(options) -> None:
             torch.cuda.empty_cache()
     if options.out:
         options.out.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    wrong = [(r["layer"], way, e) for r in rows for way, e in r["errors"].items()
+             if not e < TOLERANCE]
+    for row in wrong:
+        print("WRONG", *row)
+    return len(wrong)
 
 
 def main() -> None:
@@ -206,7 +213,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--python", type=Path, default=ROOT / "tests" / "abi")
     options = parser.parse_args()
-    (make if options.what == "make" else run)(options)
+    sys.exit(make(options) if options.what == "make" else min(run(options), 1))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ struct vectors_of_tile {
 template <int kRows, int kColumns>
 struct block_shape {
   static constexpr int kThreads = 256, kStep = 32, kSlots = 3;
-  static constexpr int kDown = kColumns >= 64 ? 2 : 4, kAcross = kThreads / 32 / kDown;
+  static constexpr int kDown = kColumns < 64 || kRows > kColumns ? 4 : 2,
+                       kAcross = kThreads / 32 / kDown;
   static constexpr int kWarpRows = kRows / kDown, kWarpColumns = kColumns / kAcross;
   static constexpr int kVectorsOfA = kRows * kStep / 8, kVectorsOfB = kStep * kColumns / 8;
   static constexpr int kSlot = kVectorsOfA + kVectorsOfB;

@@ -4,8 +4,10 @@
 #include "driver/compile.h"
 #include "driver/testing/model_test.h"
 #include "exec/session.h"
+#include "link/cuda_compiler.h"
 #include "ops/evaluation/compare.h"
 #include "relay/text/metadata.h"
+#include "support/testing/requirement.h"
 
 namespace tessera::driver {
 namespace {
@@ -78,6 +80,21 @@ TEST_F(MadeConstantsTest, AreTheSameEachTime) {
   const std::string first = *read_file(o.output);
   value_of(compile(o));
   EXPECT_TRUE(first == *read_file(o.output));
+}
+
+// Four elements of the window in place of three, each way.
+TEST_F(MadeConstantsTest, AreMadeForDevices) {
+  if (!tessera::testing::is_there("nvcc", link::find_cuda_compiler().has_value())) {
+    GTEST_SKIP() << "there is no nvcc";
+  }
+  for (const auto& [winograd, bytes] :
+       {std::pair("off", kWeightBytes), std::pair("2", kWeightBytes * 16 / 9)}) {
+    CompileOptions o = options_for(model("%2"), "off");
+    o.targets.assign(1, value_of(parse_target(fmt::format("cuda -winograd={}", winograd))));
+    const std::uint64_t found = value_of(compile(o)).weight_bytes;
+    EXPECT_GE(found, bytes) << winograd;
+    EXPECT_LT(found, bytes + kSmallBytes) << winograd;
+  }
 }
 
 }  // namespace

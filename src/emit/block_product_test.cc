@@ -64,6 +64,8 @@ void expect_sums() {
 TEST(BlockProduct, EqualsSumsOneByOne) {
   expect_sums<64, 32, 64, tk::float16>();
   expect_sums<64, 64, 96, tk::float16>();
+  expect_sums<64, 128, 32, tk::float16>();
+  expect_sums<128, 64, 40, tk::bfloat16>();
   expect_sums<128, 128, 160, tk::bfloat16>();
 }
 // The rows of `a` end with places beyond the terms, where there is anything.

@@ -11,7 +11,6 @@
 #include "schedule/machine.h"
 #include "schedule/nest.h"
 #include "schedule/rules.h"
-#include "schedule/schedule.h"
 #include "tir/walk.h"
 
 namespace tessera::schedule {
@@ -25,7 +24,7 @@ struct Device {
 
 // A kernel in the canonical form of lower/primitive.h. Its attribute "schedule" says what was done.
 tir::PrimFunc schedule_device_kernel(tir::PrimFunc kernel, const Device& device = {});
-// The same for one with inputs that every call gives a constant (schedule/schedule.h).
+// The same for one with inputs that every call gives a constant.
 ScheduledKernel schedule_device_kernel(tir::PrimFunc kernel, const Device& device,
                                        const std::vector<tir::Buffer>& constants);
 

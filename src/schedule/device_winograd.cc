@@ -95,14 +95,19 @@ std::int64_t chosen_tile(const WinogradConvolution& c, const Device& device) {
   return best;
 }
 
-// The largest that leaves a block for each multiprocessor of a large device, else the smallest.
+// The largest that leaves a block for each multiprocessor of a large device, and no quarter of the
+// work for rows and columns that there are not; else the smallest.
 tir::BlockTile block_tile(std::int64_t elements, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t kBlocks = 132;
+  const auto whole = [&](const tir::BlockTile& t) {
+    return round_up(rows, t.rows) * round_up(columns, t.columns);
+  };
+  const tir::BlockTile least = tir::kBlockTiles.back();
   for (const tir::BlockTile& t : tir::kBlockTiles) {
-    const std::int64_t down = round_up(rows, t.rows), across = round_up(columns, t.columns);
-    if (elements * (down / t.rows) * (across / t.columns) >= kBlocks) return t;
+    const std::int64_t blocks = elements * (whole(t) / (t.rows * t.columns));
+    if (blocks >= kBlocks && 4 * whole(t) < 5 * whole(least)) return t;
   }
-  return tir::kBlockTiles.back();
+  return least;
 }
 
 // ---- Loops
@@ -176,14 +181,28 @@ class DeviceWinograd {
     };
   }
 
-  // A thread for each tile of a channel. `body` may read the loops' variables.
+  // Neighbours that lie side by side, of which a thread has as many as fill four bytes.
+  std::int64_t lanes_of(const Loop& channel) const {
+    const bool is_pair = is_channels_last_ && has_fragments_ && channel.size() % 2 == 0;
+    return is_pair ? 2 : 1;
+  }
+  Stmt in_lanes(const Loop& channel, const Stmt& body) const {
+    const std::int64_t lanes = lanes_of(channel);
+    const Expr at = lanes == 1 ? group_ : group_ * Expr(lanes) + lane_;
+    const Stmt each = tir::substitute(body, {{channel.var.get(), at}});
+    return lanes == 1 ? tir::substitute(each, {{lane_.get(), Expr(0)}})
+                      : tir::For::make(lane_, Expr(0), Expr(lanes), ForKind::kVectorized, each);
+  }
+
+  // A thread for each tile of a channel, or of those that are its lanes. `body` may read the loops'
+  // variables, but for the channel's.
   Stmt thread_for_tiles(const Loop& channel, Stmt body) const {
     std::vector<Loop> loops = c_.batch;
     loops.insert(loops.end(), {row_, column_});
     const auto at = is_channels_last_
                         ? loops.end()
                         : loops.begin() + static_cast<std::ptrdiff_t>(c_.batch.size());
-    loops.insert(at, channel);
+    loops.insert(at, Loop{group_, Expr(channel.size() / lanes_of(channel))});
     const Expr thread = tir::make_var("thread");
     const tir::VarMap here = iteration(loops, thread);
     for (const Loop& l : loops) body = tir::LetStmt::make(l.var, here.at(l.var.get()), body);
@@ -237,9 +256,9 @@ class DeviceWinograd {
   }
 
   Stmt transform_data() const {
-    NamedValues named;
-    const auto y = image_places(named, "y", c_.row, row_);
-    const auto x = image_places(named, "x", c_.column, column_);
+    NamedValues places, named;
+    const auto y = image_places(places, "y", c_.row, row_);
+    const auto x = image_places(places, "x", c_.column, column_);
     std::vector<Expr> d;
     for (const Expr& row : y) {
       for (const Expr& column : x) {
@@ -256,7 +275,8 @@ class DeviceWinograd {
           combination(t_.data_row(e % t_.window), row_of(half, e / t_.window, t_.window));
       stores.push_back(tir::Store::make(v, place(e, c_.in), tir::cast(value, v->dtype)));
     }
-    return thread_for_tiles(c_.in, named.around(std::move(stores)));
+    return thread_for_tiles(c_.in,
+                            places.around({in_lanes(c_.in, named.around(std::move(stores)))}));
   }
 
   // Blocks that multiply with the same tiles follow each other: these are many, and read once.
@@ -297,25 +317,28 @@ class DeviceWinograd {
     }
     const auto matrix_row = [&](std::int64_t r) { return t_.result_row(r); };
     const auto half = combined(named, m, t_.window, t_.tile, matrix_row);
-    const Buffer result = tir::make_buffer("result", kFloat32, {Expr(t_.tile), Expr(t_.tile)},
-                                           tir::MemoryScope::kStack);
+    const Buffer result =
+        tir::make_buffer("result", kFloat32, {Expr(lanes_of(c_.out)), Expr(t_.tile), Expr(t_.tile)},
+                         tir::MemoryScope::kStack);
     std::vector<Stmt> stores;
     for (std::int64_t r = 0; r < t_.tile; ++r) {
       for (std::int64_t s = 0; s < t_.tile; ++s) {
         const Expr value = combination(t_.result_row(s), row_of(half, r, t_.window));
-        stores.push_back(tir::Store::make(result, std::vector<Expr>{Expr(r), Expr(s)}, value));
+        stores.push_back(
+            tir::Store::make(result, std::vector<Expr>{lane_, Expr(r), Expr(s)}, value));
       }
     }
-    const Stmt body = tir::seq({named.around(std::move(stores)), finished_tile(result)});
-    return thread_for_tiles(c_.out, tir::Allocate::make(result, body));
+    const Stmt values = in_lanes(c_.out, named.around(std::move(stores)));
+    return thread_for_tiles(c_.out,
+                            tir::Allocate::make(result, tir::seq({values, finished_tile(result)})));
   }
 
   // What follows the convolution, of those results that there are.
   Stmt finished_tile(const Buffer& result) const {
     const Expr r = tir::make_var("r"), s = tir::make_var("s");
     const Expr y = row_.var * Expr(t_.tile) + r, x = column_.var * Expr(t_.tile) + s;
-    Stmt body = finished(c_.product, tir::load(result, {r, s}),
-                         {{c_.row.var.get(), y}, {c_.column.var.get(), x}});
+    Stmt body = in_lanes(c_.out, finished(c_.product, tir::load(result, {lane_, r, s}),
+                                          {{c_.row.var.get(), y}, {c_.column.var.get(), x}}));
     const auto only_inside = [&](const Loop& along, const Expr& at) {
       if (along.size() % t_.tile == 0) return false;
       body = tir::IfThenElse::make(tir::lt(at, along.extent), body, Stmt());
@@ -332,6 +355,7 @@ class DeviceWinograd {
   const WinogradTransform& t_;
   const bool has_fragments_, is_channels_last_;
   const Loop row_, column_;  // of tiles
+  const Expr group_ = tir::make_var("channels"), lane_ = tir::make_var("lane");
   tir::BlockTile block_{1, 1};
   std::int64_t tiles_ = 1, rows_ = 0, columns_ = 0, terms_ = 0;
   Buffer a_, b_, m_;  // M = A B; one of them is V and the other U

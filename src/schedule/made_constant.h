@@ -5,9 +5,11 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "constants/tensor.h"
 #include "tir/buffer.h"
+#include "tir/prim_func.h"
 
 namespace tessera::schedule {
 
@@ -16,6 +18,13 @@ struct MadeConstant {
   tir::Buffer made;    // an input from now on
   // Nothing where this source has no such constant: then the kernel is scheduled without.
   std::function<std::optional<Tensor>(const Tensor& source)> make;
+};
+
+// A kernel whose calls give constants. What is made of these are inputs after the others; those that
+// nothing reads any more are none.
+struct ScheduledKernel {
+  tir::PrimFunc kernel;
+  std::vector<MadeConstant> made;
 };
 
 }  // namespace tessera::schedule

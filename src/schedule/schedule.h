@@ -10,12 +10,7 @@ namespace tessera::schedule {
 
 // A kernel in the canonical form of lower/primitive.h. Its attribute "schedule" says what was done.
 tir::PrimFunc schedule_kernel(tir::PrimFunc kernel, const Machine& machine);
-// The same for one with inputs that every call gives a constant. What is made of these are inputs
-// after the others; those that nothing reads any more are none.
-struct ScheduledKernel {
-  tir::PrimFunc kernel;
-  std::vector<MadeConstant> made;
-};
+// The same for one with inputs that every call gives a constant.
 ScheduledKernel schedule_kernel(tir::PrimFunc kernel, const Machine& machine,
                                 const std::vector<tir::Buffer>& constants);
 

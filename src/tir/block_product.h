@@ -29,11 +29,12 @@ struct BlockProduct {
   std::int64_t all_columns() const;
 };
 
-// What a block can make, the largest first, and the threads that it has for it.
+// What a block can make, the largest first.
 struct BlockTile {
   std::int64_t rows, columns;
 };
-inline constexpr std::array<BlockTile, 3> kBlockTiles = {{{128, 128}, {64, 64}, {64, 32}}};
+inline constexpr std::array<BlockTile, 5> kBlockTiles = {
+    {{128, 128}, {128, 64}, {64, 128}, {64, 64}, {64, 32}}};
 inline constexpr std::int64_t kAlignedPlaces = 8;  // rows begin where vectors do
 
 Stmt block_product(const BlockProduct& p);

@@ -15,23 +15,23 @@ extern "C" __global__ void __launch_bounds__(256) winograd_launch0(
   const int32_t thread = int32_t(blockIdx.x) * 256 + int32_t(threadIdx.x);
   const int32_t tile_column = thread % 28;
   const int32_t tile_row = thread / 28 % 28;
-  const int32_t ci = thread / 784;
-  const float d0 = 1 <= tile_row * 2 && 1 <= tile_column * 2 ? float(x[ci * 3136 + tile_row * 112 + tile_column * 2 - 57]) : 0.0f;
-  const float d1 = 1 <= tile_row * 2 ? float(x[ci * 3136 + tile_row * 112 + tile_column * 2 - 56]) : 0.0f;
-  const float d2 = 1 <= tile_row * 2 ? float(x[ci * 3136 + tile_row * 112 + tile_column * 2 - 55]) : 0.0f;
-  const float d3 = 1 <= tile_row * 2 && tile_column * 2 + 2 < 56 ? float(x[ci * 3136 + tile_row * 112 + tile_column * 2 - 54]) : 0.0f;
-  const float d4 = 1 <= tile_column * 2 ? float(x[ci * 3136 + tile_row * 112 + tile_column * 2 - 1]) : 0.0f;
-  const float d5 = float(x[ci * 3136 + tile_row * 112 + tile_column * 2]);
-  const float d6 = float(x[ci * 3136 + tile_row * 112 + tile_column * 2 + 1]);
-  const float d7 = tile_column * 2 + 2 < 56 ? float(x[ci * 3136 + tile_row * 112 + tile_column * 2 + 2]) : 0.0f;
-  const float d8 = 1 <= tile_column * 2 ? float(x[ci * 3136 + tile_row * 112 + tile_column * 2 + 55]) : 0.0f;
-  const float d9 = float(x[ci * 3136 + tile_row * 112 + tile_column * 2 + 56]);
-  const float d10 = float(x[ci * 3136 + tile_row * 112 + tile_column * 2 + 57]);
-  const float d11 = tile_column * 2 + 2 < 56 ? float(x[ci * 3136 + tile_row * 112 + tile_column * 2 + 58]) : 0.0f;
-  const float d12 = tile_row * 2 + 2 < 56 && 1 <= tile_column * 2 ? float(x[ci * 3136 + tile_row * 112 + tile_column * 2 + 111]) : 0.0f;
-  const float d13 = tile_row * 2 + 2 < 56 ? float(x[ci * 3136 + tile_row * 112 + tile_column * 2 + 112]) : 0.0f;
-  const float d14 = tile_row * 2 + 2 < 56 ? float(x[ci * 3136 + tile_row * 112 + tile_column * 2 + 113]) : 0.0f;
-  const float d15 = tile_row * 2 + 2 < 56 && tile_column * 2 + 2 < 56 ? float(x[ci * 3136 + tile_row * 112 + tile_column * 2 + 114]) : 0.0f;
+  const int32_t channels = thread / 784;
+  const float d0 = 1 <= tile_row * 2 && 1 <= tile_column * 2 ? float(x[channels * 3136 + tile_row * 112 + tile_column * 2 - 57]) : 0.0f;
+  const float d1 = 1 <= tile_row * 2 ? float(x[channels * 3136 + tile_row * 112 + tile_column * 2 - 56]) : 0.0f;
+  const float d2 = 1 <= tile_row * 2 ? float(x[channels * 3136 + tile_row * 112 + tile_column * 2 - 55]) : 0.0f;
+  const float d3 = 1 <= tile_row * 2 && tile_column * 2 + 2 < 56 ? float(x[channels * 3136 + tile_row * 112 + tile_column * 2 - 54]) : 0.0f;
+  const float d4 = 1 <= tile_column * 2 ? float(x[channels * 3136 + tile_row * 112 + tile_column * 2 - 1]) : 0.0f;
+  const float d5 = float(x[channels * 3136 + tile_row * 112 + tile_column * 2]);
+  const float d6 = float(x[channels * 3136 + tile_row * 112 + tile_column * 2 + 1]);
+  const float d7 = tile_column * 2 + 2 < 56 ? float(x[channels * 3136 + tile_row * 112 + tile_column * 2 + 2]) : 0.0f;
+  const float d8 = 1 <= tile_column * 2 ? float(x[channels * 3136 + tile_row * 112 + tile_column * 2 + 55]) : 0.0f;
+  const float d9 = float(x[channels * 3136 + tile_row * 112 + tile_column * 2 + 56]);
+  const float d10 = float(x[channels * 3136 + tile_row * 112 + tile_column * 2 + 57]);
+  const float d11 = tile_column * 2 + 2 < 56 ? float(x[channels * 3136 + tile_row * 112 + tile_column * 2 + 58]) : 0.0f;
+  const float d12 = tile_row * 2 + 2 < 56 && 1 <= tile_column * 2 ? float(x[channels * 3136 + tile_row * 112 + tile_column * 2 + 111]) : 0.0f;
+  const float d13 = tile_row * 2 + 2 < 56 ? float(x[channels * 3136 + tile_row * 112 + tile_column * 2 + 112]) : 0.0f;
+  const float d14 = tile_row * 2 + 2 < 56 ? float(x[channels * 3136 + tile_row * 112 + tile_column * 2 + 113]) : 0.0f;
+  const float d15 = tile_row * 2 + 2 < 56 && tile_column * 2 + 2 < 56 ? float(x[channels * 3136 + tile_row * 112 + tile_column * 2 + 114]) : 0.0f;
   const float half0 = d0 * 0.5f - d8 * 0.5f;
   const float half1 = d1 * 0.5f - d9 * 0.5f;
   const float half2 = d2 * 0.5f - d10 * 0.5f;
@@ -48,22 +48,22 @@ extern "C" __global__ void __launch_bounds__(256) winograd_launch0(
   const float half13 = d5 * 0.5f - d13 * 0.5f;
   const float half14 = d6 * 0.5f - d14 * 0.5f;
   const float half15 = d7 * 0.5f - d15 * 0.5f;
-  tiles[ci * 832 + tile_row * 28 + tile_column] = tk::float16(half0 * 0.5f - half2 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 53248] = tk::float16(half1 * 0.5f + half2 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 106496] = tk::float16(-(half1 * 0.5f) + half2 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 159744] = tk::float16(half1 * 0.5f - half3 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 212992] = tk::float16(half4 * 0.5f - half6 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 266240] = tk::float16(half5 * 0.5f + half6 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 319488] = tk::float16(-(half5 * 0.5f) + half6 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 372736] = tk::float16(half5 * 0.5f - half7 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 425984] = tk::float16(half8 * 0.5f - half10 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 479232] = tk::float16(half9 * 0.5f + half10 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 532480] = tk::float16(-(half9 * 0.5f) + half10 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 585728] = tk::float16(half9 * 0.5f - half11 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 638976] = tk::float16(half12 * 0.5f - half14 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 692224] = tk::float16(half13 * 0.5f + half14 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 745472] = tk::float16(-(half13 * 0.5f) + half14 * 0.5f);
-  tiles[ci * 832 + tile_row * 28 + tile_column + 798720] = tk::float16(half13 * 0.5f - half15 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column] = tk::float16(half0 * 0.5f - half2 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 53248] = tk::float16(half1 * 0.5f + half2 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 106496] = tk::float16(-(half1 * 0.5f) + half2 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 159744] = tk::float16(half1 * 0.5f - half3 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 212992] = tk::float16(half4 * 0.5f - half6 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 266240] = tk::float16(half5 * 0.5f + half6 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 319488] = tk::float16(-(half5 * 0.5f) + half6 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 372736] = tk::float16(half5 * 0.5f - half7 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 425984] = tk::float16(half8 * 0.5f - half10 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 479232] = tk::float16(half9 * 0.5f + half10 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 532480] = tk::float16(-(half9 * 0.5f) + half10 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 585728] = tk::float16(half9 * 0.5f - half11 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 638976] = tk::float16(half12 * 0.5f - half14 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 692224] = tk::float16(half13 * 0.5f + half14 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 745472] = tk::float16(-(half13 * 0.5f) + half14 * 0.5f);
+  tiles[channels * 832 + tile_row * 28 + tile_column + 798720] = tk::float16(half13 * 0.5f - half15 * 0.5f);
 }
 
 extern "C" __global__ void __launch_bounds__(256) winograd_launch1(
@@ -83,25 +83,25 @@ extern "C" __global__ void __launch_bounds__(256) winograd_launch2(
   const int32_t thread = int32_t(blockIdx.x) * 256 + int32_t(threadIdx.x);
   const int32_t tile_column_1 = thread % 28;
   const int32_t tile_row_1 = thread / 28 % 28;
-  const int32_t j = thread / 784;
-  float result[4];  // (2, 2)
+  const int32_t channels_1 = thread / 784;
+  float result[4];  // (1, 2, 2)
   {
-    const float m0 = products[j * 832 + tile_row_1 * 28 + tile_column_1];
-    const float m1 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 53248];
-    const float m2 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 106496];
-    const float m3 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 159744];
-    const float m4 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 212992];
-    const float m5 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 266240];
-    const float m6 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 319488];
-    const float m7 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 372736];
-    const float m8 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 425984];
-    const float m9 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 479232];
-    const float m10 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 532480];
-    const float m11 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 585728];
-    const float m12 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 638976];
-    const float m13 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 692224];
-    const float m14 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 745472];
-    const float m15 = products[j * 832 + tile_row_1 * 28 + tile_column_1 + 798720];
+    const float m0 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1];
+    const float m1 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 53248];
+    const float m2 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 106496];
+    const float m3 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 159744];
+    const float m4 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 212992];
+    const float m5 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 266240];
+    const float m6 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 319488];
+    const float m7 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 372736];
+    const float m8 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 425984];
+    const float m9 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 479232];
+    const float m10 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 532480];
+    const float m11 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 585728];
+    const float m12 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 638976];
+    const float m13 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 692224];
+    const float m14 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 745472];
+    const float m15 = products[channels_1 * 832 + tile_row_1 * 28 + tile_column_1 + 798720];
     const float half0_1 = m0 + m4 + m8;
     const float half1_1 = m1 + m5 + m9;
     const float half2_1 = m2 + m6 + m10;
@@ -121,9 +121,9 @@ extern "C" __global__ void __launch_bounds__(256) winograd_launch2(
       float y_vector[2];
       #pragma unroll
       for (int32_t s = 0; s < 2; ++s) {
-        y_vector[s] = tk::max<float>(float(tk::float16(result[r * 2 + s])) + float(b[j]), 0.0f);
+        y_vector[s] = tk::max<float>(float(tk::float16(result[r * 2 + s])) + float(b[channels_1]), 0.0f);
       }
-      tk::store_vector<2>(&y[j * 3136 + tile_row_1 * 112 + r * 56 + tile_column_1 * 2], y_vector);
+      tk::store_vector<2>(&y[channels_1 * 3136 + tile_row_1 * 112 + r * 56 + tile_column_1 * 2], y_vector);
     }
   }
 }
