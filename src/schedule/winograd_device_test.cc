@@ -53,7 +53,11 @@ std::optional<tir::BlockProduct> product_of(const tir::PrimFunc& kernel) {
   return found;
 }
 
-class DeviceWinogradForms : public ::testing::TestWithParam<std::tuple<const char*, bool>> {};
+struct DeviceForm {
+  const char* text;
+  bool has_fragments = true;
+};
+class DeviceWinogradForms : public ::testing::TestWithParam<DeviceForm> {};
 
 // By fragments, where they can be, and by tiles of float32.
 TEST_P(DeviceWinogradForms, EqualsEvalAndStaysInside) {
@@ -88,31 +92,35 @@ TEST_P(DeviceWinogradForms, EqualsEvalAndStaysInside) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, DeviceWinogradForms,
-    ::testing::Combine(
-        ::testing::Values(
-            "nn.conv2d(float16[1,16,8,8], float16[32,16,3,3], padding=[1,1,1,1])",
-            // Sizes that no tile divides, images of which there are several, odd channels.
-            "nn.conv2d(float16[2,18,7,13], float16[17,18,3,3], padding=[1,1,1,1])",
-            "nn.conv2d(float16[1,16,9,11], float16[32,16,3,3], padding=[0,2,1,0])",
-            "nn.conv2d(float32[1,20,9,17], float32[18,20,3,3], padding=[1,1,1,1])",
-            "nn.conv2d(bfloat16[1,24,8,8], bfloat16[16,24,3,3], padding=[1,1,1,1])",
-            // Channels last, and such as no vectors of them fill.
-            "nn.conv2d(float16[1,7,16,16], float16[3,3,16,32], padding=[1,1,1,1], "
-            "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
-            "nn.conv2d(float16[2,9,10,19], float16[3,3,19,21], padding=[1,1,1,1], "
-            "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
-            "nn.conv2d(float32[1,18,18,19], float32[3,3,19,16], padding=[1,1,1,1], "
-            "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+    ::testing::Values(
+        DeviceForm{"nn.conv2d(float16[1,16,8,8], float16[32,16,3,3], padding=[1,1,1,1])"},
+        // Sizes that no tile divides, images of which there are several, odd channels.
+        DeviceForm{"nn.conv2d(float16[2,18,7,13], float16[17,18,3,3], padding=[1,1,1,1])"},
+        DeviceForm{"nn.conv2d(float16[1,16,9,11], float16[32,16,3,3], padding=[0,2,1,0])"},
+        DeviceForm{"nn.conv2d(float16[2,18,7,13], float16[17,18,3,3])", false},
+        DeviceForm{"nn.conv2d(float32[1,20,9,17], float32[18,20,3,3], padding=[1,1,1,1])"},
+        DeviceForm{"nn.conv2d(bfloat16[1,24,8,8], bfloat16[16,24,3,3], padding=[1,1,1,1])"},
+        // Channels last, and such as no vectors of them fill.
+        DeviceForm{"nn.conv2d(float16[1,7,16,16], float16[3,3,16,32], padding=[1,1,1,1], "
+                   "data_layout=\"NHWC\", kernel_layout=\"HWIO\")"},
+        DeviceForm{"nn.conv2d(float16[2,9,10,19], float16[3,3,19,21], padding=[1,1,1,1], "
+                   "data_layout=\"NHWC\", kernel_layout=\"HWIO\")"},
+        DeviceForm{"nn.conv2d(float16[1,8,10,9], float16[3,3,9,17], padding=[1,1,1,1], "
+                   "data_layout=\"NHWC\", kernel_layout=\"HWIO\")",
+                   false},
+        DeviceForm{"nn.conv2d(float32[1,8,10,9], float32[3,3,9,16], padding=[1,1,1,1], "
+                   "data_layout=\"NHWC\", kernel_layout=\"HWIO\")"},
+        DeviceForm{
             "def @main(%x: Tensor[(1, 16, 10, 10), float16], %w: Tensor[(20, 16, 3, 3), float16],"
             " %b: Tensor[(20, 1, 1), float16], %r: Tensor[(1, 20, 10, 10), float16]) {\n"
             "  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1]);\n  %1 = add(%0, %b);\n"
-            "  %2 = add(%1, %r);\n  nn.relu(%2)\n}\n",
+            "  %2 = add(%1, %r);\n  nn.relu(%2)\n}\n"},
+        DeviceForm{
             "def @main(%x: Tensor[(1, 18, 18, 16), float16], %w: Tensor[(3, 3, 16, 24), float16],"
-            " %b: Tensor[(24), float16]) {\n"
+            " %b: Tensor[(24), float16], %r: Tensor[(1, 18, 18, 24), float16]) {\n"
             "  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], data_layout=\"NHWC\","
-            " kernel_layout=\"HWIO\");\n  %1 = add(%0, %b);\n"
-            "  multiply(%1, sigmoid(%1))\n}\n"),
-        ::testing::Bool()),
+            " kernel_layout=\"HWIO\");\n  %1 = add(add(%0, %b), %r);\n"
+            "  multiply(%1, sigmoid(%1))\n}\n"}),
     [](const auto& info) { return fmt::format("{}", info.index); });
 
 // An image that others read, too, gets its border as ever.
