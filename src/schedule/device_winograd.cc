@@ -39,6 +39,8 @@ bool has_operands_of_16_bits(const WinogradConvolution& c, const Device& device)
 // An estimate, of a large device: what a launch takes, and what it does in a nanosecond.
 constexpr double kClearly = 1.5;  // times faster
 constexpr double kLaunchNs = 3000;
+constexpr std::int64_t kBlocks = 132;  // that run at once, at least
+constexpr std::int64_t kFewestChannels = 32;
 constexpr double kPlainFlops = 10e3, kFragmentFlops = 100e3, kBytes = 2e3;
 constexpr double kMostScratchBytes = 1 << 30;  // of V and M
 
@@ -50,23 +52,28 @@ struct Costs {
     const double elements = (m + 2) * (m + 2) * tiles(m);
     return elements * ((has_fragments ? 2 : 4) * in + 4 * out);
   }
-  double direct_ns() const {
-    return kLaunchNs + 18 * images * rows * columns * in * out / kPlainFlops;
-  }
+  double direct_ns() const { return kLaunchNs + tiles_ns(images * rows * columns, 1, 9 * in); }
   double winograd_ns(double m) const {
-    const double elements = (m + 2) * (m + 2), flops = 2 * elements * in * out * tiles(m);
-    const double images_bytes = 4 * images * rows * columns * (in + out);
-    return 3 * kLaunchNs + flops / (has_fragments ? kFragmentFlops : kPlainFlops) +
-           (2 * scratch_bytes(m) + images_bytes + 4 * elements * in * out) / kBytes;
+    const double elements = (m + 2) * (m + 2);
+    const double fragments_ns = 2 * elements * in * out * tiles(m) / kFragmentFlops;
+    const double image_bytes = 4 * images * rows * columns * (in + out);
+    const double weight_bytes = (has_fragments ? 2 : 4) * elements * in * out;
+    return 3 * kLaunchNs + (has_fragments ? fragments_ns : tiles_ns(tiles(m), elements, in)) +
+           (2 * scratch_bytes(m) + image_bytes + weight_bytes) / kBytes;
   }
 
  private:
+  // Products by device_product.cc, whose blocks may be too few for the device.
+  double tiles_ns(double places, double batches, double terms) const {
+    const double blocks = batches * std::ceil(places / 64) * std::ceil(out / 64);
+    return 2 * 64 * 64 * terms * std::max<double>(blocks, kBlocks) / kPlainFlops;
+  }
   double tiles(double m) const { return images * std::ceil(rows / m) * std::ceil(columns / m); }
 };
 
-// Errors in 16 bits do not grow with the channels, as sums are float32: of float16, 6e-4 of the
-// largest result with tiles of 2 and 3e-3 with tiles of 4, where 4e-3 is allowed; of bfloat16, 5e-3
-// and 2e-2, where 2e-2 is. winograd_device_test.cc has the numbers.
+// Errors in 16 bits do not grow with the channels, as sums are float32: of float16, 5e-4 of the
+// largest result with tiles of 2 and 2e-3 with tiles of 4, where 4e-3 is allowed; of bfloat16, 4e-3
+// and 1.7e-2, where 2e-2 is. winograd_device_test.cc has the numbers.
 bool is_exact_enough(const WinogradConvolution& c, std::int64_t tile) {
   return c.in.size() <= most_winograd_channels(c.data.dtype() == kFloat32 ? tile : 2) &&
          (tile == 2 || c.data.dtype() != kBFloat16);
@@ -83,9 +90,10 @@ std::int64_t chosen_tile(const WinogradConvolution& c, const Device& device) {
   for (const std::int64_t m : {2, 4}) {
     if (!is_exact_enough(c, m)) continue;
     if (device.winograd_tile == m) return m;
-    const bool is_asked_for = m == 4 && c.data.dtype() != kFloat32;
+    const bool is_for_who_asks = (m == 4 && c.data.dtype() != kFloat32) ||
+                                 std::min(c.in.size(), c.out.size()) < kFewestChannels;
     const double tile = static_cast<double>(m), estimate = costs.winograd_ns(tile);
-    if (device.winograd_tile != Machine::kClearlyFaster || is_asked_for || estimate >= ns ||
+    if (device.winograd_tile != Machine::kClearlyFaster || is_for_who_asks || estimate >= ns ||
         costs.scratch_bytes(tile) > kMostScratchBytes) {
       continue;
     }
@@ -95,10 +103,9 @@ std::int64_t chosen_tile(const WinogradConvolution& c, const Device& device) {
   return best;
 }
 
-// The largest that leaves a block for each multiprocessor of a large device, and no quarter of the
-// work for rows and columns that there are not; else the smallest.
+// The largest that leaves enough blocks, and no quarter of the work for rows and columns that there
+// are not; else the smallest.
 tir::BlockTile block_tile(std::int64_t elements, std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t kBlocks = 132;
   const auto whole = [&](const tir::BlockTile& t) {
     return round_up(rows, t.rows) * round_up(columns, t.columns);
   };

@@ -199,6 +199,9 @@ TEST(DeviceWinogradRules, ChooseItWhereItIsClearlyFaster) {
   const char* large = "nn.conv2d(float16[1,64,56,56], float16[64,64,3,3], padding=[1,1,1,1])";
   EXPECT_EQ(chosen(large), "winograd 2x2");
   EXPECT_EQ(chosen(large, device_with(4)), "winograd 4x4");
+  EXPECT_EQ(chosen("nn.conv2d(float16[1,512,7,7], float16[512,512,3,3], padding=[1,1,1,1])"),
+            "winograd 2x2")
+      << "blocks of a direct sum are too few";
   EXPECT_EQ(chosen(large, device_with(0)), "");
   EXPECT_EQ(chosen("nn.conv2d(float32[1,256,28,28], float32[256,256,3,3], padding=[1,1,1,1])"),
             "winograd 4x4");
