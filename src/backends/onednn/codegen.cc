@@ -218,7 +218,7 @@ Result<RegionCode> generate(const std::string& symbol, const Function& region,
   TESSERA_CHECK(parsed.parse(plain), "the runtime cannot read our graph: {}", parsed.error());
   give_sizes(parsed, sizes, sizes_for_layouts(sizes, options.symbols));
   Library& library = *compiler_library();
-  Plan plan(library.api(), library.engine());
+  Plan plan(library.api(), library.engine(), options.threads);
   if (!plan.build(parsed)) return failed(region, plan.error());
   RegionCode code;
   TESSERA_TRY(code.constants,
@@ -231,7 +231,7 @@ Result<RegionCode> generate(const std::string& symbol, const Function& region,
                      {std::to_string(code.workspace_bytes)});
   }
   code.graph = graph.writer.text(graph.heads);
-  code.slow_sizes = slow_sizes(code.graph, sizes, options.symbols);
+  code.slow_sizes = slow_sizes(code.graph, sizes, options.symbols, options.threads);
   code.operators = std::move(graph.operators);
   return code;
 }
@@ -273,7 +273,7 @@ std::optional<Refusal> library_refusal(const Subject& subject, const Kernel& ker
     TESSERA_CHECK(parsed.set_size(name, size.constant()), "out of memory");
   }
   Library& library = *compiler_library();
-  Plan plan(library.api(), library.engine());
+  Plan plan(library.api(), library.engine(), 1);
   if (!plan.build(parsed)) return Refusal{plan.error()};
   if (by_reference(plan)) {
     return Refusal{"oneDNN has only its reference implementation for these sizes"};

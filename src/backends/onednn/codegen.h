@@ -20,6 +20,7 @@ struct RegionCode {
 
 struct CodegenOptions {
   const SymbolTable& symbols;   // ranges and likely sizes
+  int threads = 1;              // that the library is to run with
   bool reorder_weights = true;  // false where the library runs on another CPU than this one
 };
 

@@ -142,8 +142,9 @@ class Onednn final : public byoc::Backend {
     ReorderedWeights reordered;
     CompileOutcome out;
     for (const std::string& symbol : byoc::compiler_functions(module, kName)) {
-      auto code = generate(symbol, module.functions.at(symbol), {module.symbols, machine.is_this},
-                           reordered, module.constants);
+      auto code =
+          generate(symbol, module.functions.at(symbol),
+                   {module.symbols, machine.threads, machine.is_this}, reordered, module.constants);
       if (!code) {
         out.declined.push_back({symbol, code.error().list.front()});
         continue;

@@ -111,7 +111,7 @@ std::optional<std::uint32_t> by_reference(const Plan& plan) {
 }
 
 std::string slow_sizes(const std::string& graph, const RegionSizes& sizes,
-                       const SymbolTable& symbols) {
+                       const SymbolTable& symbols, int threads) {
   if (sizes.reads().empty()) return "";
   for (const SymbolSizes& values : tried_sizes(sizes, symbols)) {
     runtime::JsonGraph parsed;
@@ -119,7 +119,7 @@ std::string slow_sizes(const std::string& graph, const RegionSizes& sizes,
     give_sizes(parsed, sizes, values);
     if (!is_possible(parsed)) continue;
     Library& library = *compiler_library();
-    Plan plan(library.api(), library.engine());
+    Plan plan(library.api(), library.engine(), threads);
     if (!plan.build(parsed)) return fmt::format("at {}: {}", text_of(values), plan.error());
     if (const auto node = by_reference(plan)) {
       return fmt::format("at {} oneDNN has only its reference implementation of `{}`",

@@ -29,6 +29,6 @@ std::optional<std::uint32_t> by_reference(const Plan& plan);
 // At some size of the ranges, tried at their ends (or all of a small one): what the library has
 // only its reference for, or no implementation at all. "": nothing.
 std::string slow_sizes(const std::string& graph, const byoc::RegionSizes& sizes,
-                       const SymbolTable& symbols);
+                       const SymbolTable& symbols, int threads);
 
 }  // namespace tessera::backends::onednn

@@ -38,7 +38,7 @@ std::string implementation_of(int layout_tag, std::int64_t n, const Types& types
   EXPECT_TRUE(graph.parse(convolution(layout_tag, types))) << graph.error();
   EXPECT_TRUE(graph.set_size("n", n) && graph.set_size("h", 15) && graph.set_size("w", 15));
   const Library& library = *compiler_library();
-  Plan plan(library.api(), library.engine());
+  Plan plan(library.api(), library.engine(), 2);
   EXPECT_TRUE(plan.build(graph)) << plan.error();
   std::string found;
   for (const Step& step : plan.steps()) {
@@ -57,7 +57,7 @@ TEST(Plan, AResultWithoutElementsTakesNoStep) {
       EXPECT_TRUE(graph.set_size(name, name == size ? 0 : 15));
     }
     const Library& library = *compiler_library();
-    Plan plan(library.api(), library.engine());
+    Plan plan(library.api(), library.engine(), 2);
     EXPECT_TRUE(plan.build(graph)) << plan.error();
     EXPECT_EQ(plan.steps().size(), 0u) << size;
   }

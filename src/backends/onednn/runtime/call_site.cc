@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/onednn/runtime/call_site.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -17,11 +18,11 @@ SizedRegion::~SizedRegion() {
 }
 
 bool SizedRegion::create(const JsonGraph& graph, const tessera_artifact_view& artifact,
-                         TextBuffer* error) {
+                         std::int32_t threads, TextBuffer* error) {
   for (const runtime::SizeTable::Entry& size : graph.sizes().entries()) {
     if (!sizes_.push(size.value)) return false;
   }
-  Plan plan(library_.api(), library_.engine());
+  Plan plan(library_.api(), library_.engine(), threads);
   if (!plan.build(graph)) {
     error->add("%s", plan.error());
     return false;
@@ -33,7 +34,9 @@ bool SizedRegion::create(const JsonGraph& graph, const tessera_artifact_view& ar
   Array<const void*> constants;
   if (!resolve_constants(plan, graph, artifact, &constants, error)) return false;
   if (!create_steps(plan, constants, error)) return false;
-  if (collect_bindings(plan) && reserve_workspace(plan, graph, error)) return true;
+  if (collect_bindings(plan) && collect_moving(plan) && reserve_workspace(plan, graph, error)) {
+    return true;
+  }
   if (error->text()[0] == '\0') error->add("out of memory");
   return false;
 }
@@ -127,6 +130,28 @@ bool SizedRegion::collect_bindings(const Plan& plan) {
   return true;
 }
 
+bool SizedRegion::collect_moving(const Plan& plan) {
+  for (const Repeat& repeat : plan.repeats()) {
+    RunRepeat run = {repeat, static_cast<std::uint32_t>(moving_.size()), 0};
+    for (std::uint32_t s = 0; s < repeat.step_count; ++s) {
+      const RunStep& step = steps_[repeat.first_step + s];
+      for (std::uint32_t i = step.first_argument; i < step.first_argument + step.argument_count;
+           ++i) {
+        const auto& strides = plan.operands()[i].stride_bytes;
+        if (std::all_of(strides, strides + kMaxLoops, [](auto bytes) { return bytes == 0; })) {
+          continue;
+        }
+        Moving moving = {memories_[i], {}, nullptr};
+        std::copy(strides, strides + kMaxLoops, moving.stride_bytes);
+        if (!moving_.push(moving)) return false;
+      }
+    }
+    run.moving_count = static_cast<std::uint32_t>(moving_.size()) - run.first_moving;
+    if (!repeats_.push(run)) return false;
+  }
+  return true;
+}
+
 // The compiler declared the workspace that its plan needed; another CPU may need more.
 bool SizedRegion::reserve_workspace(const Plan& plan, const JsonGraph& graph, TextBuffer* error) {
   std::int64_t declared = 0;
@@ -166,16 +191,52 @@ bool SizedRegion::run(const tessera_call& call, tessera_tensor** tensors, std::i
   }
   void* workspace = own_workspace_ != nullptr ? own_workspace_ : call.workspace;
   if (bound_[slots].address != workspace) bind(bound_[slots], workspace);
+  const dnnl_status_t status = execute_all();
+  if (status != dnnl_success) error->add("a primitive failed: %s", status_text(status));
+  return status == dnnl_success;
+}
+
+dnnl_status_t SizedRegion::execute(std::uint32_t first, std::uint32_t count) const {
   const auto execute = library_.api().primitive_execute;
-  for (const RunStep& step : steps_) {
-    const dnnl_status_t status = execute(step.primitive, stream_, step.argument_count,
-                                         arguments_.data() + step.first_argument);
-    if (status != dnnl_success) {
-      error->add("a primitive failed: %s", status_text(status));
-      return false;
-    }
+  dnnl_status_t status = dnnl_success;
+  for (std::uint32_t i = first; i < first + count && status == dnnl_success; ++i) {
+    const RunStep& step = steps_[i];
+    status = execute(step.primitive, stream_, step.argument_count,
+                     arguments_.data() + step.first_argument);
   }
-  return true;
+  return status;
+}
+
+dnnl_status_t SizedRegion::execute_blocks(const RunRepeat& repeat) {
+  const Api& api = library_.api();
+  const Blocks& blocks = repeat.steps.blocks;
+  Moving* moving = moving_.data() + repeat.first_moving;
+  for (std::uint32_t m = 0; m < repeat.moving_count; ++m) {
+    void* first = nullptr;
+    api.memory_get_data_handle(moving[m].memory, &first);
+    moving[m].first = static_cast<char*>(first);
+  }
+  dnnl_status_t status = dnnl_success;
+  for (std::int64_t block = blocks.count(); block-- > 0;) {  // so that it ends with the first one
+    for (std::uint32_t m = 0; m < repeat.moving_count; ++m) {
+      const std::int64_t offset = blocks.offset_bytes(block, moving[m].stride_bytes);
+      api.memory_set_data_handle(moving[m].memory, moving[m].first + offset);
+    }
+    if (status == dnnl_success) status = execute(repeat.steps.first_step, repeat.steps.step_count);
+  }
+  return status;
+}
+
+dnnl_status_t SizedRegion::execute_all() {
+  std::uint32_t next = 0;
+  for (const RunRepeat& repeat : repeats_) {
+    const std::uint32_t first = repeat.steps.first_step;
+    dnnl_status_t status = execute(next, first - next);
+    if (status == dnnl_success) status = execute_blocks(repeat);
+    if (status != dnnl_success) return status;
+    next = first + repeat.steps.step_count;
+  }
+  return execute(next, step_count() - next);
 }
 
 bool SizedRegion::is_for(const runtime::SizeTable& sizes) const {
@@ -240,7 +301,7 @@ bool CallSite::bind_sizes(tessera_tensor** tensors, std::int32_t count, TextBuff
 
 SizedRegion* CallSite::make_region(TextBuffer* error) {
   auto* region = runtime::create<SizedRegion>(library_, stream_);
-  if (region != nullptr && region->create(graph_, artifact_, error)) return region;
+  if (region != nullptr && region->create(graph_, artifact_, threads_, error)) return region;
   runtime::destroy(region);
   if (error->text()[0] == '\0') error->add("out of memory");
   return nullptr;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Call-site state: the primitives of one region, their memory objects, and which address each has
-// now. A run sets the addresses that changed and executes; it allocates nothing. Where sizes are
-// known at run time only, there is a set of primitives for each of the last few shapes, made when a
-// run first has it.
+// now. A run sets the addresses that changed and executes; it allocates nothing. Steps that are
+// repeated for the blocks of a tensor have the addresses of the first block in between. Where sizes
+// are known at run time only, there is a set of primitives for each of the last few shapes, made
+// when a run first has it.
 #pragma once
 
 #include "backends/onednn/runtime/library.h"
@@ -18,9 +19,9 @@ class SizedRegion {
   SizedRegion& operator=(const SizedRegion&) = delete;
   ~SizedRegion();
 
-  // For the sizes that the graph has now. It need not stay.
+  // For the sizes that the graph has now, which need not stay, and so many threads.
   [[nodiscard]] bool create(const JsonGraph& graph, const tessera_artifact_view& artifact,
-                            TextBuffer* error);
+                            std::int32_t threads, TextBuffer* error);
   // Were the graph's sizes these?
   bool is_for(const runtime::SizeTable& sizes) const;
 
@@ -34,6 +35,16 @@ class SizedRegion {
   struct RunStep {
     dnnl_primitive_t primitive;
     std::uint32_t first_argument, argument_count;
+  };
+  // A memory object that lies elsewhere in each block.
+  struct Moving {
+    dnnl_memory_t memory;
+    std::int64_t stride_bytes[kMaxLoops];
+    char* first;  // its address in the first block
+  };
+  struct RunRepeat {
+    Repeat steps;
+    std::uint32_t first_moving, moving_count;
   };
   // A memory object that lies at tensor `tensor`, or at `offset` in the workspace.
   struct Binding {
@@ -54,12 +65,18 @@ class SizedRegion {
                          TextBuffer* error);
   bool collect_bindings(const Plan& plan);
   bool reserve_workspace(const Plan& plan, const JsonGraph& graph, TextBuffer* error);
+  bool collect_moving(const Plan& plan);
   void bind(Bound& bound, void* address);
+  dnnl_status_t execute(std::uint32_t first, std::uint32_t count) const;
+  dnnl_status_t execute_blocks(const RunRepeat& repeat);
+  dnnl_status_t execute_all();
 
   Library& library_;
   dnnl_stream_t stream_;
   Array<dnnl_primitive_t> primitives_;
   Array<RunStep> steps_;
+  Array<RunRepeat> repeats_;
+  Array<Moving> moving_;           // grouped by repeats
   Array<dnnl_memory_t> memories_;  // parallel to the plan's operands
   Array<dnnl_exec_arg_t> arguments_;
   Array<Binding> bindings_;        // grouped: tensor 0, tensor 1, ..., workspace
@@ -71,7 +88,8 @@ class SizedRegion {
 
 class CallSite {
  public:
-  CallSite(Library& library, dnnl_stream_t stream) : library_(library), stream_(stream) {}
+  CallSite(Library& library, dnnl_stream_t stream, std::int32_t threads)
+      : library_(library), stream_(stream), threads_(threads) {}
   CallSite(const CallSite&) = delete;
   CallSite& operator=(const CallSite&) = delete;
   ~CallSite();
@@ -94,6 +112,7 @@ class CallSite {
 
   Library& library_;
   dnnl_stream_t stream_;
+  std::int32_t threads_;
   tessera_artifact_view artifact_ = {};
   JsonGraph graph_;
   bool is_dynamic_ = false;      // no regions before the first run

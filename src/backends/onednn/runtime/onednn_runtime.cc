@@ -63,7 +63,8 @@ void tessera_onednn_destroy_instance(void* state) {
 int32_t tessera_onednn_create_call_site(const tessera_state_args* args, void** state) {
   TextBuffer error;
   const auto* instance = static_cast<const onednn::Instance*>(args->states->instance);
-  auto* site = runtime::create<onednn::CallSite>(*instance->library, instance->stream);
+  auto* site =
+      runtime::create<onednn::CallSite>(*instance->library, instance->stream, args->threads);
   if (site == nullptr) return runtime::out_of_memory(args);
   if (!site->create(args->artifacts[0], &error)) {
     runtime::destroy(site);

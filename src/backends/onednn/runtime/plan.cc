@@ -19,9 +19,9 @@ bool Plan::fail(const char* what) {
 
 bool Plan::build(const JsonGraph& graph) {
   graph_ = &graph;
-  if (!read_values()) return false;
+  if (!read_values() || !find_blocked()) return false;
   for (std::uint32_t node = 0; node < graph.nodes().size(); ++node) {
-    if (graph.nodes()[node].op == runtime::JsonOp::kKernel && !add_kernel(node)) return false;
+    if (graph.nodes()[node].op == runtime::JsonOp::kKernel && !add_node(node)) return false;
   }
   if (!finish_outputs()) return false;
   return place_buffers();
@@ -150,6 +150,10 @@ bool Plan::add_kernel(std::uint32_t node) {
   LayoutChoice choice;
   if (!choose_layouts(spec, &choice) || !choose_sum(spec, node, &choice)) return false;
   if (spec.kind == KernelKind::kConcat && !choose_sources(spec, &choice)) return false;
+  return add_described(spec, choice, node);
+}
+
+bool Plan::add_described(const KernelSpec& spec, const LayoutChoice& choice, std::uint32_t node) {
   dnnl_status_t status = dnnl_success;
   Step step = {describe_kernel(spec, choice, &status), 0, 0, node, false};
   if (step.primitive == nullptr) {
@@ -258,10 +262,13 @@ bool Plan::add_result(const KernelSpec& spec, const LayoutChoice& choice, Step* 
     const OperandSpec& residual = spec.operands[spec.post_ops[0].operand];
     const auto bytes_as = residual.is_view() ? plain(value_of(residual)) : layout;
     result.index = find_version(value_of(residual), bytes_as)->index;
+  } else if (choice.in_place) {
+    Value& source = value_of(spec.operands[spec.find(Role::kSource)]);
+    result.index = find_version(source, plain(source))->index;
   } else if (value.head != kNone && api_.memory_desc_equal(result.layout, row_major) != 0) {
     result.place = Place::kOutput;
     result.index = value.head;
-  } else if (!new_buffer(layout, &result.index)) {
+  } else if (!new_buffer(result.layout, &result.index)) {
     return false;
   }
   touch(result.place, result.index);

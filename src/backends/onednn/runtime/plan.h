@@ -5,6 +5,7 @@
 // and how large the workspace is.
 #pragma once
 
+#include "backends/onednn/runtime/blocks.h"
 #include "backends/onednn/runtime/primitive.h"
 #include "runtime/array.h"
 
@@ -20,6 +21,7 @@ struct Operand {
   const_dnnl_memory_desc_t layout;
   Place place;
   std::uint32_t index;
+  std::int64_t stride_bytes[kMaxLoops] = {};  // from block to block, where the step is repeated
 };
 
 struct Step {
@@ -27,6 +29,12 @@ struct Step {
   std::uint32_t first_operand, operand_count;
   std::uint32_t node;  // of the JSON graph; for a reorder, the node that wants it
   bool is_reorder;
+};
+
+// Steps that run once for each block, one after the other.
+struct Repeat {
+  std::uint32_t first_step, step_count;
+  Blocks blocks;
 };
 
 // An intermediate in the workspace, alive from one step to another, both included.
@@ -44,7 +52,9 @@ struct ConstantUse {
 
 class Plan {
  public:
-  Plan(const Api& api, dnnl_engine_t engine) : api_(api), engine_(engine) {}
+  // To run with so many threads.
+  Plan(const Api& api, dnnl_engine_t engine, std::int32_t threads)
+      : api_(api), engine_(engine), threads_(threads) {}
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
   ~Plan();
@@ -55,6 +65,7 @@ class Plan {
   const char* error() const { return error_.text(); }
 
   const Array<Step>& steps() const { return steps_; }
+  const Array<Repeat>& repeats() const { return repeats_; }  // in the order of their steps
   const Array<Operand>& operands() const { return operands_; }
   const Array<Buffer>& buffers() const { return buffers_; }
   const Array<ConstantUse>& constants() const { return constants_; }
@@ -81,12 +92,26 @@ class Plan {
     std::uint32_t head;  // which output of the region it is, or kNone
     bool is_constant;
   };
+  // An attention that is computed in blocks, in the place of its last kernel.
+  struct Blocked {
+    std::uint32_t nodes[kAttentionParts];
+  };
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   bool fail(const char* what);
   bool read_values();
   bool read_value(std::uint32_t node, std::uint32_t output);
+  bool find_blocked();
+  bool read_attention(std::uint32_t softmax, Attention* attention, bool* is_found);
+  bool is_handed_on(JsonEntry entry) const;
+  bool add_blocked(std::uint32_t softmax);
+  bool add_plain_versions(const KernelSpec& spec, std::uint32_t node);
+  bool add_block(const Attention& whole, AttentionPart part, const Blocks& blocks);
+  void set_strides(const KernelSpec& whole, AttentionPart part, const Blocks& blocks);
+  void keep_alive(const Repeat& repeat);
+  bool add_node(std::uint32_t node);
   bool add_kernel(std::uint32_t node);
+  bool add_described(const KernelSpec& spec, const LayoutChoice& choice, std::uint32_t node);
   bool add_empty_result(std::uint32_t node);
   static void without_zero_point(KernelSpec* spec);
   static void without_empty_sum(KernelSpec* spec);
@@ -123,10 +148,13 @@ class Plan {
 
   const Api& api_;
   dnnl_engine_t engine_;
+  std::int32_t threads_;
   const JsonGraph* graph_ = nullptr;
   Array<Value> values_;  // by entry id
   Array<Version> versions_;
   Array<Step> steps_;
+  Array<Repeat> repeats_;
+  Array<Blocked> blocked_;
   Array<Operand> operands_;
   Array<Buffer> buffers_;
   Array<ConstantUse> constants_;

@@ -15,6 +15,8 @@ struct LayoutChoice {
   const_dnnl_memory_desc_t operands[kMaxOperands] = {};
   // The operand of the first post-operation is the destination's old content instead.
   bool sum_in_place = false;
+  // The result takes the place of the source, a view that dies here.
+  bool in_place = false;
   // A weight is to be read as it is stored, where the library might choose otherwise.
   bool has_stored_weights = false;
 };

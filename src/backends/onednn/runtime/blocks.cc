@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/onednn/runtime/blocks.h"
+
+#include "backends/onednn/runtime/layout.h"
+
+namespace tessera::backends::onednn {
+namespace {
+
+constexpr std::int64_t kElementBytes = sizeof(float);
+
+// What a thread's part of a block may take: half of the second-level cache that server processors
+// have had since 2017, so that factors fit beside it.
+constexpr std::int64_t kBlockBytesOfThread = std::int64_t{1} << 20;
+// The scores are that many blocks at least: up to there the outer caches keep pace.
+constexpr std::int64_t kLeastBlocks = 8;
+// Fewer rows are no work for which a factor is worth being packed anew.
+constexpr std::int64_t kLeastRows = 64;
+
+// Do those bytes lie without gaps? Strides of single elements do not matter.
+bool is_row_major(const Dims& dims, const Dims& strides) {
+  const Dims wanted = row_major(dims);
+  if (strides.count != dims.count) return false;
+  for (std::int32_t d = 0; d < dims.count; ++d) {
+    if (dims.at[d] != 1 && strides.at[d] != wanted.at[d]) return false;
+  }
+  return true;
+}
+
+std::int64_t elements(const Dims& dims) {
+  std::int64_t n = 1;
+  for (std::int32_t d = 0; d < dims.count; ++d) n *= dims.at[d];
+  return n;
+}
+
+// The weights' rows are what is summed over, and stay whole.
+bool has_axis(const OperandSpec& operand, std::int32_t axis) {
+  const bool is_sum = operand.role == Role::kWeights && axis == operand.dims.count - 2;
+  return !is_sum && operand.dims.at[axis] > 1;
+}
+
+bool is_product_of_views(const KernelSpec& spec) {
+  if (spec.kind != KernelKind::kMatmul || spec.dtype != dnnl_f32 || !spec.result_is_view()) {
+    return false;
+  }
+  if (spec.result.count > kMaxLoops + 1 || spec.result.is_empty()) return false;
+  return std::all_of(spec.operands, spec.operands + spec.operand_count, [&](const auto& operand) {
+    return operand.is_view() && operand.dtype == dnnl_f32 && !operand.dims.is_empty() &&
+           operand.dims.count == spec.result.count;
+  });
+}
+
+void cut_dims(const Blocks& blocks, std::int32_t whole_axis, Dims* dims) {
+  for (std::int32_t axis = 0; axis < blocks.loop_count; ++axis) {
+    if (axis != whole_axis && dims->at[axis] > 1) dims->at[axis] = blocks.loops[axis].size;
+  }
+}
+
+// A dimension of one element is as wide as what lies after it: the library compares strides with
+// those of layouts that it knows.
+void make_regular(const Dims& dims, Dims* strides) {
+  for (std::int32_t d = dims.count; d-- > 0;) {
+    if (dims.at[d] != 1) continue;
+    strides->at[d] = d + 1 < dims.count ? strides->at[d + 1] * dims.at[d + 1] : 1;
+  }
+}
+
+void cut_product(const Blocks& blocks, KernelSpec* spec) {
+  for (std::int32_t i = 0; i < spec->operand_count; ++i) {
+    OperandSpec& operand = spec->operands[i];
+    cut_dims(blocks, operand.role == Role::kWeights ? operand.dims.count - 2 : -1, &operand.dims);
+    make_regular(operand.dims, &operand.strides);
+  }
+  cut_dims(blocks, -1, &spec->result);
+  make_regular(spec->result, &spec->result_strides);
+}
+
+}  // namespace
+
+std::int64_t Blocks::count() const {
+  std::int64_t n = 1;
+  for (std::int32_t i = 0; i < loop_count; ++i) n *= loops[i].count();
+  return n;
+}
+
+std::int64_t Blocks::offset_bytes(std::int64_t i,
+                                  const std::int64_t (&stride_bytes)[kMaxLoops]) const {
+  std::int64_t offset = 0;
+  for (std::int32_t loop = loop_count; loop-- > 0;) {
+    offset += loops[loop].begin(i % loops[loop].count()) * stride_bytes[loop];
+    i /= loops[loop].count();
+  }
+  return offset;
+}
+
+bool Attention::can_be_cut() const {
+  const KernelSpec &scores = of(AttentionPart::kScores), &softmax = of(AttentionPart::kSoftmax),
+                   &result = of(AttentionPart::kResult);
+  if (!is_product_of_views(scores) || !is_product_of_views(result)) return false;
+  const OperandSpec& factor = result.operands[result.find(Role::kSource)];
+  const OperandSpec& source = softmax.operands[0];
+  const Dims& all = scores.result;
+  const std::int32_t last = all.count - 1;
+  const bool are_alike = factor.dims == all && std::equal(all.at, all.at + last, result.result.at);
+  if (!are_alike || !is_row_major(all, scores.result_strides) ||
+      !is_row_major(all, factor.strides)) {
+    return false;
+  }
+  return softmax.operand_count == 1 && softmax.post_op_count == 0 && source.is_view() &&
+         is_row_major(source.dims, source.strides) && elements(source.dims) == elements(all) &&
+         softmax.axis == source.dims.count - 1 && source.dims.at[softmax.axis] == all.at[last];
+}
+
+// A block's scores lie alone.
+KernelSpec cut(const KernelSpec& whole, AttentionPart part, const Blocks& blocks) {
+  KernelSpec block = whole;
+  if (part != AttentionPart::kSoftmax) {
+    cut_product(blocks, &block);
+    OperandSpec& source = block.operands[block.find(Role::kSource)];
+    if (part == AttentionPart::kScores) block.result_strides = row_major(block.result);
+    if (part == AttentionPart::kResult) source.strides = row_major(source.dims);
+    return block;
+  }
+  std::int64_t rows = 1;
+  for (std::int32_t i = 0; i < blocks.loop_count; ++i) rows *= blocks.loops[i].size;
+  OperandSpec& source = block.operands[0];
+  block.result = source.dims = {2, {rows, whole.result.at[whole.axis]}};
+  block.result_strides = source.strides = row_major(source.dims);
+  block.axis = 1;
+  return block;
+}
+
+Blocks choose_blocks(const Dims& scores, std::int32_t threads) {
+  Blocks blocks;
+  blocks.loop_count = scores.count - 1;
+  for (std::int32_t d = 0; d < blocks.loop_count; ++d) {
+    blocks.loops[d] = {scores.at[d], scores.at[d]};
+  }
+  const std::int64_t budget = kBlockBytesOfThread * std::max<std::int32_t>(threads, 1);
+  std::int64_t bytes = elements(scores) * kElementBytes;
+  if (bytes < kLeastBlocks * budget) return blocks;
+  for (std::int32_t d = 0; d < blocks.loop_count && bytes > budget; ++d) {
+    Loop& loop = blocks.loops[d];
+    bytes /= loop.extent;  // of one index
+    const std::int64_t least = d + 1 < blocks.loop_count ? 1 : std::min(kLeastRows, loop.extent);
+    const std::int64_t fit = std::clamp(budget / bytes, least, loop.extent);
+    const std::int64_t parts = (loop.extent + fit - 1) / fit;
+    loop.size = (loop.extent + parts - 1) / parts;
+  }
+  return blocks;
+}
+
+void stride_bytes_of(const OperandSpec& operand, const Blocks& blocks,
+                     std::int64_t (&stride_bytes)[kMaxLoops]) {
+  for (std::int32_t axis = 0; axis < blocks.loop_count; ++axis) {
+    stride_bytes[axis] = has_axis(operand, axis) ? operand.strides.at[axis] * kElementBytes : 0;
+  }
+}
+
+void stride_bytes_of_result(const KernelSpec& product, const Blocks& blocks,
+                            std::int64_t (&stride_bytes)[kMaxLoops]) {
+  for (std::int32_t axis = 0; axis < blocks.loop_count; ++axis) {
+    stride_bytes[axis] = product.result_strides.at[axis] * kElementBytes;
+  }
+}
+
+}  // namespace tessera::backends::onednn
