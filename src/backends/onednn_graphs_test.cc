@@ -96,6 +96,22 @@ def @main(%q: Tensor[(1, 3, 8, 4), float32], %k: Tensor[(1, 3, 8, 4), float32], 
   %2 = divide(%1, 2f);
   add(%2, %mask)
 })"},
+    // The scores are so many that they are computed in blocks of queries, of one head each.
+    {"attention_in_blocks", {"batch_matmul_add", "softmax", "batch_matmul"}, 1, R"(
+def @main(%q: Tensor[(1, 1501, 8), float32], %k: Tensor[(1, 1501, 8), float32], %v: Tensor[(1, 1501, 8), float32], %mask: Tensor[(1, 1, 1501, 1501), float32]) {
+  %0 = reshape(%q, newshape=[1, 1501, 2, 4]);
+  %1 = transpose(%0, axes=[0, 2, 1, 3]);
+  %2 = reshape(%k, newshape=[1, 1501, 2, 4]);
+  %3 = transpose(%2, axes=[0, 2, 3, 1]);
+  %4 = nn.matmul(%1, %3, units=None);
+  %5 = add(%4, %mask);
+  %6 = nn.softmax(%5);
+  %7 = reshape(%v, newshape=[1, 1501, 2, 4]);
+  %8 = transpose(%7, axes=[0, 2, 1, 3]);
+  %9 = nn.matmul(%6, %8, units=None);
+  %10 = transpose(%9, axes=[0, 2, 1, 3]);
+  reshape(%10, newshape=[1, 1501, 8])
+})"},
     {"batch_matmul_3d", {"batch_matmul"}, 1, R"(
 def @main(%a: Tensor[(5, 8, 4), float32], %b: Tensor[(5, 7, 4), float32]) {
   nn.batch_matmul(%a, %b, transpose_b=True)

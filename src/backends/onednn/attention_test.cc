@@ -156,6 +156,8 @@ TEST(Attention, IsComputedInBlocksWhereItsScoresAreManyTimesTheCaches) {
   EXPECT_LT(planned(large, 2).blocks, planned(large, 1).blocks);
   const Case few_positions = {.name = "", .heads = 6, .rows = 500, .columns = 500, .depth = 64};
   EXPECT_EQ(planned(few_positions, 2).repeats, 0u);
+  const Case few_queries = {.name = "", .batch = 64, .heads = 16, .rows = 8, .depth = 64};
+  EXPECT_EQ(planned(few_queries, 1).repeats, 0u);
 }
 
 // ... and then takes the memory of one block's.

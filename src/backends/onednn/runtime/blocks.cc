@@ -137,11 +137,12 @@ Blocks choose_blocks(const Dims& scores, std::int32_t threads) {
   }
   const std::int64_t budget = kBlockBytesOfThread * std::max<std::int32_t>(threads, 1);
   std::int64_t bytes = elements(scores) * kElementBytes;
-  if (bytes < kLeastBlocks * budget) return blocks;
+  const bool has_rows = blocks.loops[blocks.loop_count - 1].extent >= kLeastRows;
+  if (bytes < kLeastBlocks * budget || !has_rows) return blocks;
   for (std::int32_t d = 0; d < blocks.loop_count && bytes > budget; ++d) {
     Loop& loop = blocks.loops[d];
     bytes /= loop.extent;  // of one index
-    const std::int64_t least = d + 1 < blocks.loop_count ? 1 : std::min(kLeastRows, loop.extent);
+    const std::int64_t least = d + 1 < blocks.loop_count ? 1 : kLeastRows;
     const std::int64_t fit = std::clamp(budget / bytes, least, loop.extent);
     const std::int64_t parts = (loop.extent + fit - 1) / fit;
     loop.size = (loop.extent + parts - 1) / parts;
