@@ -151,8 +151,8 @@ Planned planned(const Case& c, int threads) {
 TEST(Attention, IsComputedInBlocksWhereItsScoresAreManyTimesTheCaches) {
   if (compiler_library() == nullptr) GTEST_SKIP() << compiler_library_error();
   const Case large = {.name = "", .heads = 6, .depth = 64};
-  EXPECT_GT(planned(large, 1).blocks, 6);
-  EXPECT_GT(planned(large, 2).blocks, 6);
+  EXPECT_GT(planned(large, 1).blocks, 10);
+  EXPECT_GT(planned(large, 2).blocks, 5);
   EXPECT_LT(planned(large, 2).blocks, planned(large, 1).blocks);
   const Case few_positions = {.name = "", .heads = 6, .rows = 500, .columns = 500, .depth = 64};
   EXPECT_EQ(planned(few_positions, 2).repeats, 0u);
@@ -166,7 +166,7 @@ TEST(Attention, NeedsNoMemoryForAllScores) {
   const Case large = {.name = "", .heads = 6, .depth = 64};
   Case whole = large;
   whole.scores_are_read = true;
-  EXPECT_LT(planned(large, 2).workspace_bytes, large.score_bytes() / 8);
+  EXPECT_LT(planned(large, 2).workspace_bytes, large.score_bytes() / 4);
   EXPECT_EQ(planned(whole, 2).repeats, 0u);
   EXPECT_GE(planned(whole, 2).workspace_bytes, large.score_bytes());
 }
@@ -307,11 +307,13 @@ const Case kCases[] = {
      .mask = {2, 2, 1033, 1033}},
     {.name = "mask_of_heads", .mask = {1, 2, 1, 1501}},
     {.name = "causal", .mask = {1, 1, 1501, 1501}, .is_causal = true},
-    {.name = "several_heads_a_block",
-     .heads = 40,
-     .rows = 251,
-     .columns = 251,
-     .mask = {1, 1, 251, 251}},
+    {.name = "many_heads", .heads = 40, .rows = 251, .columns = 251, .mask = {1, 1, 251, 251}},
+    {.name = "blocks_of_heads",
+     .heads = 160,
+     .rows = 128,
+     .columns = 128,
+     .mask = {1, 160, 1, 128}},
+    {.name = "blocks_of_rows_of_a_head", .rows = 131, .columns = 9001, .mask = {1, 1, 131, 9001}},
     {.name = "scores_that_somebody_reads", .scores_are_read = true},
     {.name = "open_rows", .mask = {1, 1, 1501, 1501}, .is_open = true},
 };

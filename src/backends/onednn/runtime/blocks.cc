@@ -8,11 +8,10 @@ namespace {
 
 constexpr std::int64_t kElementBytes = sizeof(float);
 
-// What a thread's part of a block may take: half of the second-level cache that server processors
-// have had since 2017, so that factors fit beside it.
-constexpr std::int64_t kBlockBytesOfThread = std::int64_t{1} << 20;
-// The scores are that many blocks at least: up to there the outer caches keep pace.
-constexpr std::int64_t kLeastBlocks = 8;
+// What a thread's part of a block may take: about what the second-level cache and a core's share of
+// the third hold. With half of it there are so few rows in a block that packing the factors for
+// each takes what the caches gave (bench/results, Whisper's encoder).
+constexpr std::int64_t kBlockBytesOfThread = std::int64_t{4} << 20;
 // Fewer rows are no work for which a factor is worth being packed anew.
 constexpr std::int64_t kLeastRows = 64;
 
@@ -55,13 +54,18 @@ void cut_dims(const Blocks& blocks, std::int32_t whole_axis, Dims* dims) {
   }
 }
 
-// A dimension of one element is as wide as what lies after it: the library compares strides with
-// those of layouts that it knows.
+// A dimension of one element is as wide as what lies after it, or in front as everything: the
+// library compares strides with those of layouts that it knows.
 void make_regular(const Dims& dims, Dims* strides) {
+  std::int64_t span = 1;
+  for (std::int32_t d = 0; d < dims.count; ++d) {
+    if (dims.at[d] != 1) span = std::max(span, strides->at[d] * dims.at[d]);
+  }
   for (std::int32_t d = dims.count; d-- > 0;) {
     if (dims.at[d] != 1) continue;
     strides->at[d] = d + 1 < dims.count ? strides->at[d + 1] * dims.at[d + 1] : 1;
   }
+  for (std::int32_t d = 0; d < dims.count && dims.at[d] == 1; ++d) strides->at[d] = span;
 }
 
 void cut_product(const Blocks& blocks, KernelSpec* spec) {
@@ -129,6 +133,8 @@ KernelSpec cut(const KernelSpec& whole, AttentionPart part, const Blocks& blocks
   return block;
 }
 
+// By rows of all heads where they fit, as the library multiplies several matrices at a time faster
+// than one; else by heads first.
 Blocks choose_blocks(const Dims& scores, std::int32_t threads) {
   Blocks blocks;
   blocks.loop_count = scores.count - 1;
@@ -137,15 +143,17 @@ Blocks choose_blocks(const Dims& scores, std::int32_t threads) {
   }
   const std::int64_t budget = kBlockBytesOfThread * std::max<std::int32_t>(threads, 1);
   std::int64_t bytes = elements(scores) * kElementBytes;
-  const bool has_rows = blocks.loops[blocks.loop_count - 1].extent >= kLeastRows;
-  if (bytes < kLeastBlocks * budget || !has_rows) return blocks;
+  Loop& rows = blocks.loops[blocks.loop_count - 1];
+  // Where two blocks would not be much smaller than the whole, nothing is gained.
+  if (2 * bytes < 3 * budget || rows.extent < kLeastRows) return blocks;
+  if (const std::int64_t fit = budget / (bytes / rows.extent); fit >= kLeastRows) {
+    rows.divide(fit);
+    return blocks;
+  }
   for (std::int32_t d = 0; d < blocks.loop_count && bytes > budget; ++d) {
-    Loop& loop = blocks.loops[d];
-    bytes /= loop.extent;  // of one index
+    bytes /= blocks.loops[d].extent;  // of one index
     const std::int64_t least = d + 1 < blocks.loop_count ? 1 : kLeastRows;
-    const std::int64_t fit = std::clamp(budget / bytes, least, loop.extent);
-    const std::int64_t parts = (loop.extent + fit - 1) / fit;
-    loop.size = (loop.extent + parts - 1) / parts;
+    blocks.loops[d].divide(std::max(budget / bytes, least));
   }
   return blocks;
 }

@@ -16,6 +16,11 @@ struct Loop {
 
   std::int64_t count() const { return (extent + size - 1) / size; }
   std::int64_t begin(std::int64_t i) const { return std::min(i * size, extent - size); }
+  // Into as few parts as have so much each at most.
+  void divide(std::int64_t most) {
+    const std::int64_t parts = (extent + most - 1) / most;
+    size = (extent + parts - 1) / parts;
+  }
 };
 
 inline constexpr std::int32_t kMaxLoops = 4;
