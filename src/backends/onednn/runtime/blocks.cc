@@ -10,7 +10,7 @@ constexpr std::int64_t kElementBytes = sizeof(float);
 
 // What a thread's part of a block may take: about what the second-level cache and a core's share of
 // the third hold. With half of it there are so few rows in a block that packing the factors for
-// each takes what the caches gave (bench/results, Whisper's encoder).
+// each takes what the caches gave (bench/results/2026-11-28-cpu-amx.md).
 constexpr std::int64_t kBlockBytesOfThread = std::int64_t{4} << 20;
 // Fewer rows are no work for which a factor is worth being packed anew.
 constexpr std::int64_t kLeastRows = 64;
