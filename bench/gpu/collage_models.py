@@ -25,7 +25,6 @@ import fcntl
 import functools
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -152,7 +151,8 @@ def turn_to_measure():
     folder = Path(os.environ.get("TESSERA_CACHE_DIR") or Path(caches, "tessera"))
     folder.mkdir(parents=True, exist_ok=True)
     first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0]
-    name = "measuring" if first in ("", "0") else "measuring-" + re.sub("[^0-9A-Za-z]", "_", first)
+    # The GPU as its index: a name of another kind is not what the compiler calls it.
+    name = "measuring" if first in ("", "0") else f"measuring-{int(first)}"
     with open(folder / name, "a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -151,6 +151,7 @@ ProgramTiming MeasuredCosts::timing() const {
     how.model_bytes = 0;
     how.warm_up = kWarmUp;
     how.repeats = kInARow;
+    how.on_gpu = true;
   }
   return how;
 }

@@ -22,7 +22,7 @@ ChildResult run_measuring_process(const TimingRequest& request, const std::strin
   if (const auto written = write_atomically(file, to_text(request)); !written) {
     return {"", written.error().text()};
   }
-  const tune::TurnToMeasure turn;
+  const tune::TurnToMeasure turn(request.how.on_gpu ? tune::gpu_turns() : tune::kCpuTurns);
   return run_program({command, "measure", file}, request.turns ? kSilenceOfTurns : kSilenceSeconds);
 }
 

@@ -48,6 +48,7 @@ struct ProgramTiming {
   // the next kernel is launched while one ends.
   int repeats = 1;
   RunLimits runs = {};  // of each by itself
+  bool on_gpu = false;  // whose turn it is (tune/turn_to_measure.h)
 };
 
 struct Turns {

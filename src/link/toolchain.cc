@@ -35,6 +35,8 @@ std::string machine_text() {
   const auto line = [&](std::size_t at) {
     return at == std::string_view::npos ? "" : text.substr(at, text.find('\n', at + 1) - at);
   };
+  // Not everywhere do these lines have these names.
+  if (flags == std::string_view::npos) return *info;
   return std::string(line(model)) + std::string(line(flags));
 }
 

@@ -23,14 +23,14 @@ class PackedUpload {
   PackedUpload(const tessera_program& program, tessera_device device, void* memory)
       : api_(*program.device_api), device_(device), memory_(static_cast<char*>(memory)) {}
   ~PackedUpload() {
-    for (DeviceUpload* upload : uploads_) destroy(upload);
+    for (const OfThread& thread : threads_) destroy(thread.upload);
   }
   PackedUpload(const PackedUpload&) = delete;
   PackedUpload& operator=(const PackedUpload&) = delete;
 
   std::int32_t run(const tessera_program& program) {
     const std::int32_t threads = std::clamp(default_threads(), std::int32_t{1}, kMostThreads);
-    if (!uploads_.allocate(static_cast<std::size_t>(threads))) {
+    if (!threads_.allocate(static_cast<std::size_t>(threads))) {
       return fail_out_of_memory("uploads of packed weights");
     }
     const tessera_unpack_target target = {this, place, filled};
@@ -51,17 +51,18 @@ class PackedUpload {
 
   std::int32_t place_for(const tessera_unpacked_block& block, void** out) {
     const DeviceScope scope(&api_, device_);
-    DeviceUpload*& upload = uploads_[static_cast<std::size_t>(block.thread)];
-    if (upload == nullptr)
+    DeviceUpload*& upload = threads_[static_cast<std::size_t>(block.thread)].upload;
+    if (upload == nullptr) {
       upload = create<DeviceUpload>(api_, std::uint64_t{TESSERA_UNPACKED_BLOCK_BYTES});
+    }
     if (upload == nullptr) return fail_out_of_memory("an upload of packed weights");
     return upload->reserve(block.bytes, out);
   }
 
   std::int32_t send(const tessera_unpacked_block& block) {
     const DeviceScope scope(&api_, device_);
-    return uploads_[static_cast<std::size_t>(block.thread)]->send(memory_ + block.offset,
-                                                                  block.bytes);
+    return threads_[static_cast<std::size_t>(block.thread)].upload->send(memory_ + block.offset,
+                                                                         block.bytes);
   }
 
   // A thread's sentence goes with it: the first is kept.
@@ -73,17 +74,21 @@ class PackedUpload {
   }
 
   std::int32_t finish() {
-    for (DeviceUpload* upload : uploads_) {
-      if (upload == nullptr) continue;
-      if (std::int32_t status = upload->finish()) return status;
+    for (const OfThread& thread : threads_) {
+      if (thread.upload == nullptr) continue;
+      if (std::int32_t status = thread.upload->finish()) return status;
     }
     return TESSERA_OK;
   }
 
+  struct OfThread {
+    DeviceUpload* upload;  // null: it has had no block
+  };
+
   const tessera_device_api& api_;
   const tessera_device device_;
   char* const memory_;
-  Array<DeviceUpload*> uploads_;  // one a thread
+  Array<OfThread> threads_;
   std::atomic<bool> failed_{false};
   char failure_[kErrorBytes] = "";
 };

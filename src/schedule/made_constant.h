@@ -20,8 +20,8 @@ struct MadeConstant {
   std::function<std::optional<Tensor>(const Tensor& source)> make;
 };
 
-// A kernel whose calls give constants. What is made of these are inputs after the others; those that
-// nothing reads any more are none.
+// A kernel whose calls give constants. What is made of these are inputs after the others; those
+// that nothing reads any more are none.
 struct ScheduledKernel {
   tir::PrimFunc kernel;
   std::vector<MadeConstant> made;

@@ -93,9 +93,9 @@ Module schedule(Module module, const Target& target) {
     const auto given = f.attrs.find("schedule");
     if (f.is_host || (given != f.attrs.end() && given->second == "none")) continue;
     const CheckContext context("scheduling `" + symbol + "`");
-    const auto with_constants = [&](const std::vector<tir::Buffer>& constants) {
-      return on_device ? schedule_device_kernel(f, device, constants)
-                       : schedule_kernel(f, machine, constants);
+    const auto with_constants = [&, &kernel = f](const std::vector<tir::Buffer>& constants) {
+      return on_device ? schedule_device_kernel(kernel, device, constants)
+                       : schedule_kernel(kernel, machine, constants);
     };
     ScheduledKernel scheduled = with_constants(maker.constants_of(symbol, f));
     if (!maker.make(symbol, f, scheduled)) scheduled = with_constants({});

@@ -280,7 +280,7 @@ Result<void> Tuner::run_program(Job& job, const std::string& program, double sec
   const auto start = [&](double left, const Skipped& skipped) {
     ProcessOptions limits;
     limits.time_limit_s = left + kGraceS;
-    const TurnToMeasure turn;
+    const TurnToMeasure turn(gpu_turns());
     const auto ran =
         run_process({program, fmt::format("{:.1f}", left), job.task->first_valid ? "1" : "0",
                      fmt::format("{}", fmt::join(skipped, ","))},
@@ -306,7 +306,7 @@ Result<void> Tuner::search(Job& job, double seconds) {
   const auto start = [&](double left, const Skipped& skipped) {
     const byoc::Search one{left, job.task->first_valid,
                            kWaysPerKernel * static_cast<std::size_t>(options_.kernels), skipped};
-    const TurnToMeasure turn;
+    const TurnToMeasure turn(gpu_turns());
     const ChildResult child = run_in_child(
         [&](const Print& print) {
           PrintedReport report(print);

@@ -28,6 +28,8 @@ chmod +x fake/* build/bin/*
 touch -d '1 hour ago' build/bin/*
 touch build/gpu/{native,conv,quantized,whisper,distilbert,unet}.so build/gpu/race
 touch build/gpu/{few_rows,plain}-{float32,float16,bfloat16}.so
+mkdir build/gpu/lossless
+touch build/gpu/lossless/load_packed
 export TESSERA_BUILD=$PWD/build PATH=$PWD/fake:$PATH
 
 # STATUS TEXT SHARD: its exit status, and a line that it prints.

@@ -229,6 +229,9 @@ Result<RegionCode> generate(const std::string& symbol, const Function& region,
   if (graph.first_kernel) {
     graph.writer.set(*graph.first_kernel, "workspace_bytes",
                      {std::to_string(code.workspace_bytes)});
+    if (plan.repeats().size() > 0) {
+      graph.writer.set(*graph.first_kernel, "most_threads", {std::to_string(options.threads)});
+    }
   }
   code.graph = graph.writer.text(graph.heads);
   code.slow_sizes = slow_sizes(code.graph, sizes, options.symbols, options.threads);

@@ -28,6 +28,10 @@ Expected<std::string, Refusal> export_apart(const ExportProcess& process, const 
   return *std::move(result);
 }
 
+// Raised with whatever decides what is exported, and how it is tried: export_graph.cc,
+// export_check.cc and the form of the payload.
+constexpr int kExportVersion = 1;
+
 Hash128 key_of(const IrWriter& graph, const std::vector<Type>& parameters,
                std::string_view version) {
   std::string all = fmt::format("openvino {}\n{}\n{}\n", version, hash_bytes(graph.bytes()).hex(),

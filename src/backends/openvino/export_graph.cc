@@ -20,7 +20,8 @@ using relay::refuse;
 using runtime::TextBuffer;
 
 // Attention of open sizes, fused by OpenVINO's own generator of code ("snippets"), gives wrong
-// numbers for 16 keys and more in 2026.4; with sizes that are known it is right.
+// numbers for 16 keys and more in 2026.4; with sizes that are known it is right. What is exported
+// is kept: a change here is one of kExportVersion (engine.cc).
 constexpr ov_property_t kForOpenSizes[] = {{"SNIPPETS_MODE", "DISABLE"}};
 
 // A file in memory, with a name as long as it is open.

@@ -50,7 +50,7 @@ inline std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
 // Of a block's bytes, and of which block it is. Each step is a bijection: a change within eight
 // bytes in a row is always seen, any other but for one in 2^64.
 inline std::uint64_t checksum(const unsigned char* bytes, std::uint64_t size, std::uint64_t block) {
-  constexpr int kLanes = 4;
+  constexpr std::uint64_t kLanes = 4;
   std::uint64_t lanes[kLanes] = {block, size, 1, 2};
   const auto word = [&](std::uint64_t at) {
     std::uint64_t w = 0;
@@ -59,7 +59,7 @@ inline std::uint64_t checksum(const unsigned char* bytes, std::uint64_t size, st
   };
   std::uint64_t at = 0;
   for (; at + kLanes * 8 <= size; at += kLanes * 8) {
-    for (int i = 0; i < kLanes; ++i) lanes[i] = mixed(lanes[i], word(at + 8 * i));
+    for (std::uint64_t i = 0; i < kLanes; ++i) lanes[i] = mixed(lanes[i], word(at + 8 * i));
   }
   for (; at < size; at += 8) lanes[0] = mixed(lanes[0], word(at));
   std::uint64_t sum = 0;

@@ -107,7 +107,10 @@ class Unpacking {
     while (status_ == TESSERA_OK) {
       const std::size_t i = next_.fetch_add(1);
       if (i >= jobs_.size()) break;
-      if (std::int32_t status = unpack(jobs_[i], thread, *workspace)) status_ = status;
+      std::int32_t none = TESSERA_OK;  // the first failure counts
+      if (std::int32_t status = unpack(jobs_[i], thread, *workspace)) {
+        status_.compare_exchange_strong(none, status);
+      }
     }
     runtime::destroy(workspace);
   }

@@ -78,6 +78,64 @@ void cut_product(const Blocks& blocks, KernelSpec* spec) {
   make_regular(spec->result, &spec->result_strides);
 }
 
+Blocks one_block(const Dims& scores) {
+  Blocks blocks;
+  blocks.loop_count = scores.count - 1;
+  for (std::int32_t d = 0; d < blocks.loop_count; ++d) {
+    blocks.loops[d] = {scores.at[d], scores.at[d]};
+  }
+  return blocks;
+}
+
+Loop& rows_of(Blocks& blocks) { return blocks.loops[blocks.loop_count - 1]; }
+const Loop& rows_of(const Blocks& blocks) { return blocks.loops[blocks.loop_count - 1]; }
+
+// By rows of all heads where they fit, as the library multiplies several matrices at a time faster
+// than one; else by heads first.
+Blocks large_blocks(const Dims& scores, std::int64_t budget) {
+  Blocks blocks = one_block(scores);
+  std::int64_t bytes = elements(scores) * kElementBytes;
+  Loop& rows = rows_of(blocks);
+  if (const std::int64_t fit = budget / (bytes / rows.extent); fit >= kLeastRows) {
+    rows.divide(fit);
+    return blocks;
+  }
+  for (std::int32_t d = 0; d < blocks.loop_count && bytes > budget; ++d) {
+    bytes /= blocks.loops[d].extent;  // of one index
+    const std::int64_t least = d + 1 < blocks.loop_count ? 1 : kLeastRows;
+    blocks.loops[d].divide(std::max(budget / bytes, least));
+  }
+  return blocks;
+}
+
+// One matrix at a time, for masks that differ from one to another: what is added to it lies next to
+// each other then, and the library adds it by its fast kernels.
+Blocks single_matrices(const Dims& scores, std::int64_t budget) {
+  Blocks blocks = one_block(scores);
+  std::int64_t bytes = elements(scores) * kElementBytes;
+  for (std::int32_t d = 0; d + 1 < blocks.loop_count; ++d) {
+    blocks.loops[d].size = 1;
+    bytes /= blocks.loops[d].extent;
+  }
+  Loop& rows = rows_of(blocks);
+  if (bytes > budget) rows.divide(std::max(budget / (bytes / rows.extent), kLeastRows));
+  return blocks;
+}
+
+// What is added to a product is read as if nothing lay between its elements.
+bool are_added_without_gaps(const Attention& attention, const Blocks& blocks) {
+  for (const AttentionPart part : {AttentionPart::kScores, AttentionPart::kResult}) {
+    const KernelSpec& kernel = attention.of(part);
+    for (std::int32_t i = 0; i < kernel.operand_count; ++i) {
+      if (kernel.operands[i].role != Role::kPostOp) continue;
+      Dims dims = kernel.operands[i].dims;
+      cut_dims(blocks, -1, &dims);
+      if (!is_row_major(dims, kernel.operands[i].strides)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::int64_t Blocks::count() const {
@@ -133,29 +191,17 @@ KernelSpec cut(const KernelSpec& whole, AttentionPart part, const Blocks& blocks
   return block;
 }
 
-// By rows of all heads where they fit, as the library multiplies several matrices at a time faster
-// than one; else by heads first.
-Blocks choose_blocks(const Dims& scores, std::int32_t threads) {
-  Blocks blocks;
-  blocks.loop_count = scores.count - 1;
-  for (std::int32_t d = 0; d < blocks.loop_count; ++d) {
-    blocks.loops[d] = {scores.at[d], scores.at[d]};
-  }
+Blocks choose_blocks(const Attention& attention, std::int32_t threads) {
+  const Dims& scores = attention.of(AttentionPart::kScores).result;
   const std::int64_t budget = kBlockBytesOfThread * std::max<std::int32_t>(threads, 1);
-  std::int64_t bytes = elements(scores) * kElementBytes;
-  Loop& rows = blocks.loops[blocks.loop_count - 1];
+  const Blocks whole = one_block(scores);
+  const std::int64_t bytes = elements(scores) * kElementBytes;
   // Where two blocks would not be much smaller than the whole, nothing is gained.
-  if (2 * bytes < 3 * budget || rows.extent < kLeastRows) return blocks;
-  if (const std::int64_t fit = budget / (bytes / rows.extent); fit >= kLeastRows) {
-    rows.divide(fit);
-    return blocks;
+  if (2 * bytes < 3 * budget || rows_of(whole).extent < kLeastRows) return whole;
+  for (const Blocks& blocks : {large_blocks(scores, budget), single_matrices(scores, budget)}) {
+    if (are_added_without_gaps(attention, blocks)) return blocks;
   }
-  for (std::int32_t d = 0; d < blocks.loop_count && bytes > budget; ++d) {
-    bytes /= blocks.loops[d].extent;  // of one index
-    const std::int64_t least = d + 1 < blocks.loop_count ? 1 : kLeastRows;
-    blocks.loops[d].divide(std::max(budget / bytes, least));
-  }
-  return blocks;
+  return whole;
 }
 
 void stride_bytes_of(const OperandSpec& operand, const Blocks& blocks,

@@ -48,8 +48,9 @@ struct Attention {
   bool can_be_cut() const;
 };
 
-// For so many threads. One block: the whole is as fast.
-Blocks choose_blocks(const Dims& scores, std::int32_t threads);
+// For so many threads. One block: the whole is as fast, or blocks would have operands with gaps
+// that the library does not add to a product.
+Blocks choose_blocks(const Attention& attention, std::int32_t threads);
 
 // The kernel of one block.
 KernelSpec cut(const KernelSpec& whole, AttentionPart part, const Blocks& blocks);

@@ -299,9 +299,22 @@ bool CallSite::bind_sizes(tessera_tensor** tensors, std::int32_t count, TextBuff
   return bound;
 }
 
+// Blocks of more threads than the compiler planned for would be larger than its workspace.
+std::int32_t CallSite::threads_of_plan() const {
+  std::int64_t most = threads_;
+  for (const JsonNode& node : graph_.nodes()) {
+    if (node.op != runtime::JsonOp::kKernel) continue;
+    if (!graph_.attr_int(node, "most_threads", &most)) most = 1;
+    break;
+  }
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(most, 1, std::max(threads_, 1)));
+}
+
 SizedRegion* CallSite::make_region(TextBuffer* error) {
   auto* region = runtime::create<SizedRegion>(library_, stream_);
-  if (region != nullptr && region->create(graph_, artifact_, threads_, error)) return region;
+  if (region != nullptr && region->create(graph_, artifact_, threads_of_plan(), error)) {
+    return region;
+  }
   runtime::destroy(region);
   if (error->text()[0] == '\0') error->add("out of memory");
   return nullptr;

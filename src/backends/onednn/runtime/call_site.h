@@ -107,6 +107,7 @@ class CallSite {
   bool bind_sizes(tessera_tensor** tensors, std::int32_t count, TextBuffer* error);
   bool bind_sizes_of(const JsonNode& node, std::uint32_t output, const tessera_tensor& tensor);
   SizedRegion* region_for_sizes(TextBuffer* error);
+  std::int32_t threads_of_plan() const;
   SizedRegion* make_region(TextBuffer* error);
   bool add_region(TextBuffer* error);
 

@@ -105,6 +105,7 @@ class Plan {
   bool read_attention(std::uint32_t softmax, Attention* attention, bool* is_found);
   bool is_handed_on(JsonEntry entry) const;
   bool add_blocked(std::uint32_t softmax);
+  bool runs_well(const Attention& whole, const Blocks& blocks);
   bool add_plain_versions(const KernelSpec& spec, std::uint32_t node);
   bool add_block(const Attention& whole, AttentionPart part, const Blocks& blocks);
   void set_strides(const KernelSpec& whole, AttentionPart part, const Blocks& blocks);

@@ -17,13 +17,13 @@ bool Plan::find_blocked() {
     Attention found;
     bool is_found = false;
     if (!read_attention(node, &found, &is_found)) return false;
-    if (!is_found || choose_blocks(found.of(AttentionPart::kScores).result, threads_).count() == 1)
-      continue;
+    if (!is_found || choose_blocks(found, threads_).count() == 1) continue;
     const auto [scores, softmax, result] = found.nodes;
     // One product may be the end of an attention and give the scores of the next.
-    const bool is_taken = std::any_of(blocked_.begin(), blocked_.end(), [&](const Blocked& other) {
-      return other.nodes[kAttentionParts - 1] == scores;
-    });
+    const auto ends_here = [last = scores](const Blocked& other) {
+      return other.nodes[kAttentionParts - 1] == last;
+    };
+    const bool is_taken = std::any_of(blocked_.begin(), blocked_.end(), ends_here);
     if (is_taken) continue;
     if (!blocked_.push({{scores, softmax, result}})) return fail("out of memory");
     for (std::uint32_t i = 0; i < nodes[scores].input_count; ++i) {
@@ -75,7 +75,11 @@ bool Plan::add_blocked(std::uint32_t softmax) {
   Attention whole;
   bool is_found = false;
   if (!read_attention(softmax, &whole, &is_found)) return false;
-  const Blocks blocks = choose_blocks(whole.of(AttentionPart::kScores).result, threads_);
+  const Blocks blocks = choose_blocks(whole, threads_);
+  if (!runs_well(whole, blocks)) {
+    return std::all_of(whole.nodes, whole.nodes + kAttentionParts,
+                       [&](std::uint32_t node) { return add_kernel(node); });
+  }
   const std::uint32_t last = whole.nodes[kAttentionParts - 1];
   if (!add_plain_versions(whole.of(AttentionPart::kScores), last) ||
       !add_plain_versions(whole.of(AttentionPart::kResult), last)) {
@@ -88,6 +92,20 @@ bool Plan::add_blocked(std::uint32_t softmax) {
   }
   keep_alive(repeat);
   return repeats_.push(repeat) || fail("out of memory");
+}
+
+// The library computes what it has no kernel for by its reference, which takes seconds.
+bool Plan::runs_well(const Attention& whole, const Blocks& blocks) {
+  for (const AttentionPart part : {AttentionPart::kScores, AttentionPart::kResult}) {
+    dnnl_status_t status = dnnl_success;
+    const dnnl_primitive_desc_t block =
+        describe_kernel(cut(whole.of(part), part, blocks), {}, &status);
+    if (block == nullptr) return false;
+    const bool is_slow = is_reference(api_, block);
+    api_.primitive_desc_destroy(block);
+    if (is_slow) return false;
+  }
+  return true;
 }
 
 // Reorders are steps, and not to be repeated.
