@@ -34,8 +34,8 @@ constexpr int kExportVersion = 1;
 
 Hash128 key_of(const IrWriter& graph, const std::vector<Type>& parameters,
                std::string_view version) {
-  std::string all = fmt::format("openvino {}\n{}\n{}\n", version, hash_bytes(graph.bytes()).hex(),
-                                graph.has_open_sizes());
+  std::string all = fmt::format("openvino {} {}\n{}\n{}\n", kExportVersion, version,
+                                hash_bytes(graph.bytes()).hex(), graph.has_open_sizes());
   for (const Type& type : parameters) all += to_string(type) + "\n";
   return hash_text(all + graph.xml());
 }
