@@ -9,24 +9,21 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <vector>
 
 #include <cuda_fp16.h>
 
+#include "read_all.cuh"
+#include "replayed_layers.cuh"
 #include "tessera/call.h"
 #include "tessera/kernel_cuda.cuh"
 
 namespace {
 
-constexpr int kLayers = 32, kGroup = 128;
+using namespace bench;
 
-void check(cudaError_t status) {
-  if (status == cudaSuccess) return;
-  std::printf("%s\n", cudaGetErrorString(status));
-  std::exit(1);
-}
+constexpr int kLayers = 32, kGroup = 128;
 
 struct Memory {
   char* weights;
@@ -69,17 +66,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-__global__ void __launch_bounds__(256) read_all(const uint4* from, int64_t count, uint32_t* out) {
-  uint32_t all = 0;
-  const int64_t stride = int64_t{gridDim.x} * 1024;
-  for (int64_t i = int64_t{blockIdx.x} * 1024 + threadIdx.x; i < count; i += stride) {
-    uint4 v[4];
-    for (int k = 0; k < 4; ++k) v[k] = i + k * 256 < count ? __ldcs(from + i + k * 256) : uint4{};
-    for (int k = 0; k < 4; ++k) all ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
-  }
-  if (all == 0x12345679u) *out = all;  // hardly ever, but no compiler knows
-}
-
 // Some bits of each number are random, and some are set.
 __global__ void fill(uint32_t* p, int64_t count, uint32_t seed, uint32_t random, uint32_t set) {
   for (int64_t i = blockIdx.x * 256 + threadIdx.x; i < count; i += int64_t{gridDim.x} * 256) {
@@ -89,31 +75,8 @@ __global__ void fill(uint32_t* p, int64_t count, uint32_t seed, uint32_t random,
   }
 }
 
-// Microseconds a layer, the median of seven replays.
 double time(const Memory& m, const std::function<void(int)>& launch) {
-  cudaGraph_t graph;
-  cudaGraphExec_t replay;
-  check(cudaStreamBeginCapture(m.stream, cudaStreamCaptureModeGlobal));
-  for (int layer = 0; layer < kLayers; ++layer) launch(layer);
-  check(cudaStreamEndCapture(m.stream, &graph));
-  check(cudaGraphInstantiate(&replay, graph, 0));
-  cudaEvent_t begin, end;
-  check(cudaEventCreate(&begin));
-  check(cudaEventCreate(&end));
-  std::vector<float> all;
-  for (int i = 0; i < 9; ++i) {
-    check(cudaEventRecord(begin, m.stream));
-    check(cudaGraphLaunch(replay, m.stream));
-    check(cudaEventRecord(end, m.stream));
-    check(cudaEventSynchronize(end));
-    float ms = 0;
-    check(cudaEventElapsedTime(&ms, begin, end));
-    if (i >= 2) all.push_back(ms);
-  }
-  std::sort(all.begin(), all.end());
-  check(cudaGraphExecDestroy(replay));
-  check(cudaGraphDestroy(graph));
-  return all[all.size() / 2] * 1000 / kLayers;
+  return replayed_us(m.stream, kLayers, launch);
 }
 
 double difference(const std::vector<__half>& a, const std::vector<__half>& b) {
@@ -176,7 +139,7 @@ void all_of(const Memory& m, int columns) {
   double reading = 1e9;
   for (const int blocks : {132, 264, 528, 792, 1056, 2112}) {
     reading = std::min(reading, time(m, [&](int layer) {
-                         read_all<<<blocks, 256, 0, m.stream>>>(
+                         read_all<<<blocks, kReaders, 0, m.stream>>>(
                              reinterpret_cast<const uint4*>(m.weights) + layer * quads, quads,
                              reinterpret_cast<uint32_t*>(m.y));
                        }));

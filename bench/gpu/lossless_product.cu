@@ -19,6 +19,8 @@
 
 #include "fixed_exponents.cuh"
 #include "lossless_kernels.cuh"
+#include "read_all.cuh"
+#include "replayed_layers.cuh"
 #include "tessera/call.h"
 #include "tessera/kernel_cuda.cuh"
 
@@ -28,12 +30,6 @@ using namespace bench;
 
 constexpr int kLayers = 32, kColumns = 14336, kDistinct = 4;  // matrices; others are copies of them
 constexpr std::size_t kNumbers = std::size_t{kColumns} * kTerms;
-
-void check(cudaError_t status) {
-  if (status == cudaSuccess) return;
-  std::printf("%s\n", cudaGetErrorString(status));
-  std::exit(1);
-}
 
 struct Matrix {
   std::vector<std::uint16_t> plain;
@@ -128,43 +124,8 @@ __global__ void __launch_bounds__(256)
   if (threadIdx.x < kOfBlock) y[column + threadIdx.x] = tk::bfloat16(sums[threadIdx.x]);
 }
 
-__global__ void __launch_bounds__(256) read_all(const uint4* from, std::int64_t count, uint4* out) {
-  std::uint32_t all = 0;
-  const std::int64_t stride = std::int64_t{gridDim.x} * 1024;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * 1024 + threadIdx.x; i < count; i += stride) {
-    uint4 v[4];
-    for (int k = 0; k < 4; ++k) v[k] = i + k * 256 < count ? __ldcs(from + i + k * 256) : uint4{};
-    for (int k = 0; k < 4; ++k) all ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
-  }
-  if (all == 0x12345679u) out->x = all;  // hardly ever, but no compiler knows
-}
-
-// Microseconds a layer, the median of seven replays.
 double time(const Memory& m, const std::function<void(int)>& launch) {
-  cudaGraph_t graph;
-  cudaGraphExec_t replay;
-  check(cudaStreamBeginCapture(m.stream, cudaStreamCaptureModeGlobal));
-  for (int layer = 0; layer < kLayers; ++layer) launch(layer);
-  check(cudaStreamEndCapture(m.stream, &graph));
-  check(cudaGraphInstantiate(&replay, graph, 0));
-  cudaEvent_t begin, end;
-  check(cudaEventCreate(&begin));
-  check(cudaEventCreate(&end));
-  std::vector<float> all;
-  for (int i = 0; i < 9; ++i) {
-    check(cudaEventRecord(begin, m.stream));
-    check(cudaGraphLaunch(replay, m.stream));
-    check(cudaEventRecord(end, m.stream));
-    check(cudaEventSynchronize(end));
-    float ms = 0;
-    check(cudaEventElapsedTime(&ms, begin, end));
-    if (i >= 2) all.push_back(ms);
-  }
-  check(cudaGetLastError());
-  std::sort(all.begin(), all.end());
-  check(cudaGraphExecDestroy(replay));
-  check(cudaGraphDestroy(graph));
-  return all[all.size() / 2] * 1000 / kLayers;
+  return replayed_us(m.stream, kLayers, launch);
 }
 
 // What a kernel reads, read by one that does nothing else.
@@ -175,8 +136,8 @@ double reading(const Memory& m, std::uint64_t bytes) {
         least, time(m, [&](int layer) {
           const auto* from =
               reinterpret_cast<const uint4*>(m.layers[static_cast<std::size_t>(layer)].plain);
-          read_all<<<blocks, 256, 0, m.stream>>>(from, static_cast<std::int64_t>(bytes / 16),
-                                                 reinterpret_cast<uint4*>(m.y));
+          read_all<<<blocks, kReaders, 0, m.stream>>>(from, static_cast<std::int64_t>(bytes / 16),
+                                                      reinterpret_cast<std::uint32_t*>(m.y));
         }));
   }
   return least;

@@ -8,6 +8,19 @@
 #include <utility>
 
 namespace tessera::backends::onednn {
+namespace {
+
+// What the compiler says of the region stands in its first kernel; what it does not say leaves
+// `value` as it is. False: it is no number.
+bool read_declared(const JsonGraph& graph, const char* name, std::int64_t* value) {
+  const auto& nodes = graph.nodes();
+  const auto* first = std::find_if(nodes.begin(), nodes.end(), [](const JsonNode& node) {
+    return node.op == runtime::JsonOp::kKernel;
+  });
+  return first == nodes.end() || graph.attr_int(*first, name, value);
+}
+
+}  // namespace
 
 SizedRegion::~SizedRegion() {
   const Api& api = library_.api();
@@ -155,14 +168,9 @@ bool SizedRegion::collect_moving(const Plan& plan) {
 // The compiler declared the workspace that its plan needed; another CPU may need more.
 bool SizedRegion::reserve_workspace(const Plan& plan, const JsonGraph& graph, TextBuffer* error) {
   std::int64_t declared = 0;
-  for (const JsonNode& node : graph.nodes()) {
-    if (node.op == runtime::JsonOp::kKernel) {
-      if (!graph.attr_int(node, "workspace_bytes", &declared) || declared < 0) {
-        error->add("the graph's workspace is no number of bytes");
-        return false;
-      }
-      break;
-    }
+  if (!read_declared(graph, "workspace_bytes", &declared) || declared < 0) {
+    error->add("the graph's workspace is no number of bytes");
+    return false;
   }
   if (plan.workspace_bytes() <= static_cast<std::uint64_t>(declared)) return true;
   own_workspace_ = std::aligned_alloc(64, (plan.workspace_bytes() + 63) / 64 * 64);
@@ -302,11 +310,7 @@ bool CallSite::bind_sizes(tessera_tensor** tensors, std::int32_t count, TextBuff
 // Blocks of more threads than the compiler planned for would be larger than its workspace.
 std::int32_t CallSite::threads_of_plan() const {
   std::int64_t most = threads_;
-  for (const JsonNode& node : graph_.nodes()) {
-    if (node.op != runtime::JsonOp::kKernel) continue;
-    if (!graph_.attr_int(node, "most_threads", &most)) most = 1;
-    break;
-  }
+  if (!read_declared(graph_, "most_threads", &most)) most = 1;
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(most, 1, std::max(threads_, 1)));
 }
 
