@@ -197,7 +197,7 @@ void add_compile(CLI::App& app, Action& chosen) {
       "With --precision auto: folder of NAME.npy for that run; inputs without a file "
       "are random");
   command->add_flag("--tune", options.tuning.measures,
-                    "Measure on this machine's GPU what has no record yet, and take the fastest; "
+                    "Measure on this machine what has no record yet, and take the fastest; "
                     "records go to --records, or beside the cached objects");
   add_tuning_options(*command, args->model);
   add_collage_options(*command, args->model);

@@ -27,8 +27,10 @@ void print(const driver::CompileReport& report, const driver::CompileOptions& op
     show("{}\n", json_text(all, 2));
   } else if (report.tuned.empty()) {
     const std::string help = driver::help_to_measure(options.targets);
-    show("there is nothing to measure: no back end of the targets has a choice to make\n{}",
-         help.empty() ? "" : fmt::format("help: {}\n", help));
+    show(
+        "there is nothing to measure: neither generated code nor a back end of the targets has a "
+        "choice\n{}",
+        help.empty() ? "" : fmt::format("help: {}\n", help));
   } else {
     show("{}{:.1f} s; records in {}\n", tuning_table(report.tuned), report.seconds, records);
   }
@@ -81,8 +83,7 @@ void add_tune(CLI::App& app, Action& chosen) {
   auto args = std::make_shared<TuneArgs>();
   ModelOptionTexts& texts = args->model;
   CLI::App* command = app.add_subcommand(
-      "tune",
-      "Measure on this machine's GPU which configurations of a model's kernels are fastest");
+      "tune", "Measure on this machine which configurations of a model's kernels are fastest");
   command->add_option("model", texts.options.model, "ONNX model, or Relay text (.relay)")
       ->required();
   add_model_options(*command, texts);

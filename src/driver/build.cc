@@ -162,9 +162,10 @@ std::vector<std::vector<std::int64_t>> likely_shapes(const Lowered& lowered) {
   return likely_input_shapes(lowered.module.prim_funcs.at("main"), lowered.module.symbols);
 }
 
-Result<Module> lower_functions(Module module, const Target& target, const std::string& dump_dir) {
+Result<Module> lower_functions(Module module, const Target& target, const std::string& dump_dir,
+                               schedule::MeasuredAlgorithms* measured) {
   TESSERA_TRY(module, lower::lower(std::move(module)));
-  module = schedule::schedule(std::move(module), target);
+  module = schedule::schedule(std::move(module), target, measured);
   for (auto& [name, f] : module.prim_funcs) {
     if (f.is_host) f = plan::with_least_alive(f, module);
   }
@@ -233,14 +234,15 @@ Result<Lowered> lower_module(Module module, const CompileOptions& options) {
 }
 
 Result<Lowered> lower_module(Module module, const CompileOptions& options,
-                             std::span<const MachineCode> machines) {
+                             std::span<const MachineCode> machines,
+                             schedule::MeasuredAlgorithms* measured) {
   const Target target = compute_target(options.targets);
   Lowered lowered;
   TESSERA_TRY(lowered.module,
-              lower_functions(module, target_for(target, machines.front()), options.dump_dir));
+              lower_functions(module, target_for(target, machines.front()), options.dump_dir, measured));
   TESSERA_TRY(lowered.plan, plan_of_main(lowered.module, options));
   for (const MachineCode& code : machines.subspan(1)) {
-    TESSERA_TRY(Module other, lower_functions(module, target_for(target, code), ""));
+    TESSERA_TRY(Module other, lower_functions(module, target_for(target, code), "", measured));
     other = with_symbols_of(code.processor, std::move(other));
     TESSERA_TRY(plan::MemoryPlan plan, plan_of_main(other, options));
     lowered.others.push_back({code, std::move(other), std::move(plan)});

@@ -12,6 +12,7 @@
 #include "emit/host.h"
 #include "link/link_library.h"
 #include "link/toolchain.h"
+#include "schedule/algorithms.h"
 
 namespace tessera::driver {
 
@@ -31,11 +32,15 @@ struct Lowered {
 // Of the inputs of `main`, at the likely sizes.
 std::vector<std::vector<std::int64_t>> likely_shapes(const Lowered& lowered);
 // Functions to host programs and kernels, scheduled and verified; dumped if `dump_dir` is not "".
-Result<Module> lower_functions(Module module, const Target& target, const std::string& dump_dir);
+// `measured`: of generated code; null: rules choose its algorithms.
+Result<Module> lower_functions(Module module, const Target& target, const std::string& dump_dir,
+                               schedule::MeasuredAlgorithms* measured = nullptr);
 Result<Lowered> lower_module(Module module, const CompileOptions& options);
-// For each of the processors; the first is that of `module` and `plan`.
+// For each of the processors; the first is that of `module` and `plan`. What was measured counts
+// for all of them.
 Result<Lowered> lower_module(Module module, const CompileOptions& options,
-                             std::span<const MachineCode> machines);
+                             std::span<const MachineCode> machines,
+                             schedule::MeasuredAlgorithms* measured = nullptr);
 // What there is for `machines[chosen]`, alone.
 Lowered lowered_for(Lowered lowered, std::size_t chosen);
 // Of all machines, that of `lowered.module` first; they share their pieces.

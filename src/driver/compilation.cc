@@ -9,8 +9,10 @@
 #include <fmt/ranges.h>
 
 #include "driver/automatic_precision.h"
+#include "driver/device_of_costs.h"
 #include "driver/layouts_by_cost.h"
 #include "driver/model_loops.h"
+#include "driver/native_algorithms.h"
 #include "driver/pipeline.h"
 #include "driver/placement_table.h"
 #include "driver/slow_loops.h"
@@ -141,7 +143,7 @@ Result<Lowered> Compilation::front_half() {
   const std::string widening = native_widening(module, options_);
   TESSERA_TRY(module, prepare_native(std::move(module), options_, report.warnings));
   if (!widening.empty()) done("native", widening);
-  TESSERA_TRY(Lowered lowered, lower_module(std::move(module), options_, machines_));
+  TESSERA_TRY(Lowered lowered, lower(std::move(module)));
   const std::vector<PlacementRow> rest = native_rows(lowered.module, facts_);
   report.placement.insert(report.placement.end(), rest.begin(), rest.end());
   report.types_left = types_left();
@@ -192,6 +194,9 @@ Result<void> Compilation::tune() {
     TESSERA_TRY_VOID(warn_of_skipped(path, tasks, report.warnings));
   }
   TESSERA_TRY_VOID(measure_tasks(tasks));
+  Module native = parts.outcome.module;
+  TESSERA_TRY(native, prepare_native(std::move(native), options_, report.warnings));
+  TESSERA_TRY_VOID(measure_native(native));
   report.seconds = seconds_since(begin_);
   report.peak_bytes = tree_peak_bytes();
   return {};
@@ -203,7 +208,7 @@ Result<Module> Compilation::place(Partitioned parts) {
     const auto tasks = tuning_tasks(parts);
     const bool searches = options_.partition == Partition::kCollage;
     if (tasks.empty()) {
-      if (auto vain = vain_tuning(options_)) add_warnings({*std::move(vain)});
+      vain_tuning_ = vain_tuning(options_);
     }
     if (options_.tuning.measures && !(searches && tasks.empty())) {
       TESSERA_TRY_VOID(measure_tasks(tasks));
@@ -236,6 +241,51 @@ Result<void> Compilation::measure_tasks(const std::vector<byoc::TuningTask>& tas
   done("tune", fmt::format("{} products, {} configurations measured, {} failed",
                            report.tuned.size(), measured, failed));
   return check_measured(report.tuned, report.warnings);
+}
+
+Result<Lowered> Compilation::lower(Module module) {
+  TESSERA_TRY(schedule::MeasuredAlgorithms known, known_algorithms());
+  TESSERA_TRY(Lowered lowered, lower_module(module, options_, machines_, &known));
+  if (vain_tuning_ && known.asked().empty()) add_warnings({*vain_tuning_});
+  if (!options_.tuning.measures || !known.is_any_unknown()) return lowered;
+  TESSERA_TRY_VOID(measure_native(module));
+  TESSERA_TRY(known, known_algorithms());
+  return lower_module(std::move(module), options_, machines_, &known);
+}
+
+Result<schedule::MeasuredAlgorithms> Compilation::known_algorithms() const {
+  const bool has_records = options_.tuning.measures || !options_.records.empty() ||
+                           options_.partition == Partition::kCollage;
+  if (!has_records) return schedule::MeasuredAlgorithms();
+  TESSERA_TRY(const std::string path, records_path(options_));
+  std::error_code cannot_be_seen;
+  if (!std::filesystem::exists(path, cannot_be_seen)) return schedule::MeasuredAlgorithms();
+  TESSERA_TRY(const tune::RecordStore records, tune::RecordStore::open_to_read(path));
+  const Result<std::string> device = device_of_costs(options_, records);
+  // Of no GPU, or of several: rules choose.
+  if (!device) return schedule::MeasuredAlgorithms();
+  return recorded_algorithms(records, *device);
+}
+
+Result<void> Compilation::measure_native(const Module& module) {
+  const MachineCode& code = machines_[here_];
+  const Target target = target_for(compute_target(options_.targets), code);
+  TESSERA_TRY(std::vector<AlgorithmTask> tasks, algorithm_tasks(module, target));
+  if (tasks.empty()) return {};
+  TESSERA_TRY(const std::string path, records_path(options_));
+  TESSERA_TRY(tune::RecordStore records, tune::RecordStore::open(path));
+  TESSERA_TRY(const std::string device, device_of_costs(options_, records));
+  TESSERA_TRY(std::vector<tune::TuneRow> rows,
+              measure_algorithms(
+                  std::move(tasks), module,
+                  {code, target, *toolchain_, records, device,
+                   timing_of_parts(options_, constant_bytes(module)), options_.tuning.budget_s}));
+  const auto measured =
+      std::ranges::count_if(rows, [](const auto& row) { return row.measured > 0; });
+  done("algorithms", fmt::format("of generated code for {} kinds of work, {} measured now",
+                                 rows.size(), measured));
+  std::move(rows.begin(), rows.end(), std::back_inserter(report.tuned));
+  return {};
 }
 
 Result<link::Toolchain> Compilation::find_toolchain() const {

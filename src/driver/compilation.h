@@ -97,6 +97,10 @@ class Compilation {
   std::vector<DType> types_left() const;
   byoc::Placer& placer() { return placer_ ? *placer_ : greedy_; }
   Result<void> measure_tasks(const std::vector<byoc::TuningTask>& tasks);
+  // With the algorithms of generated code that were measured, before or now.
+  Result<Lowered> lower(Module module);
+  Result<schedule::MeasuredAlgorithms> known_algorithms() const;
+  Result<void> measure_native(const Module& module);
   // What is measured is measured before it is read.
   Result<Module> place(Partitioned parts);
   // --verify: one run in this process on random inputs, every distinct call compared on the way.
@@ -121,8 +125,9 @@ class Compilation {
   std::size_t here_ = 0;               // which of them this machine takes
   PlacementFacts facts_;
   byoc::GreedyPlacer greedy_;
-  std::unique_ptr<byoc::Placer> placer_;  // instead, where it is asked for
-  CollagePlacer* collage_ = nullptr;      // where that is it
+  std::unique_ptr<byoc::Placer> placer_;   // instead, where it is asked for
+  CollagePlacer* collage_ = nullptr;       // where that is it
+  std::optional<Diagnostic> vain_tuning_;  // unless generated code has a choice
   bool warned_of_cache_ = false;
   bool by_layout_ = false;
 };

@@ -34,7 +34,7 @@ Result<std::string> gpu_of_costs(const CompileOptions& options, const Target& ma
   TESSERA_TRY(const tune::Records all, records.all());
   std::set<std::string> devices;
   for (const tune::Record& r : all.list) {
-    const bool is_cost = r.key.backend.starts_with(kKeysOfCosts);
+    const bool is_cost = r.key.backend.starts_with(kKeysOfCosts) || r.key.backend == kNativeAlgorithms;
     if (is_cost && r.key.device.starts_with(arch)) devices.insert(r.key.device);
   }
   if (devices.size() == 1) return *devices.begin();

@@ -12,6 +12,8 @@ namespace tessera::driver {
 
 // What keys of costs begin with, before the back end.
 constexpr std::string_view kKeysOfCosts = "collage ";
+// The back end in keys of algorithms of generated code.
+constexpr std::string_view kNativeAlgorithms = "native";
 
 // Where records of costs belong: this machine as what is measured sees it. Without the GPU that the
 // targets are for, the one that `records` have costs of, if nothing is to be measured.

@@ -12,8 +12,9 @@ emit::ProgramInfo program_info_of_entries(const Target& cpu, const MachineCode& 
   return info;
 }
 
-Result<Module> lower_entries(Module module, const Target& cpu, emit::EntryPlans& plans) {
-  TESSERA_TRY(module, lower_functions(std::move(module), cpu, ""));
+Result<Module> lower_entries(Module module, const Target& cpu, emit::EntryPlans& plans,
+                             schedule::MeasuredAlgorithms* measured) {
+  TESSERA_TRY(module, lower_functions(std::move(module), cpu, "", measured));
   for (const auto& [name, f] : module.prim_funcs) {
     if (!f.is_host) continue;
     TESSERA_TRY(plans[name], plan::make_plan(f, module));

@@ -30,7 +30,8 @@ class EntryLibrary {
 };
 
 // The module of entries with all code in the loop IR or in artifacts, and the plan of each.
-Result<Module> lower_entries(Module module, const Target& cpu, emit::EntryPlans& plans);
+Result<Module> lower_entries(Module module, const Target& cpu, emit::EntryPlans& plans,
+                             schedule::MeasuredAlgorithms* measured = nullptr);
 // What libraries of entries say of themselves: nothing is exported.
 emit::ProgramInfo program_info_of_entries(const Target& cpu, const MachineCode& code);
 

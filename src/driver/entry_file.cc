@@ -9,11 +9,12 @@
 namespace tessera::driver {
 
 Result<EntryFile> EntryFile::build(Module module, const Target& cpu, const MachineCode& code,
-                                   link::Toolchain& toolchain) {
+                                   link::Toolchain& toolchain,
+                                   schedule::MeasuredAlgorithms* measured) {
   TESSERA_TRY(TempDir folder, link::temporary_folder("tessera-entries-"));
   EntryFile file(std::move(folder));
   emit::EntryPlans plans;
-  TESSERA_TRY(module, lower_entries(std::move(module), target_for(cpu, code), plans));
+  TESSERA_TRY(module, lower_entries(std::move(module), target_for(cpu, code), plans, measured));
   TESSERA_TRY(link::LinkInput input,
               build_entries(module, plans, program_info_of_entries(cpu, code), code, toolchain));
   input.vendor_folders = vendor_library_folders(module);

@@ -16,7 +16,8 @@ class EntryFile {
   // Every function of the module that is not Primitive becomes an entry, as lower::lower has it.
   // Types are inferred, and all calls that back ends take have been compiled.
   static Result<EntryFile> build(Module module, const Target& cpu, const MachineCode& code,
-                                 link::Toolchain& toolchain);
+                                 link::Toolchain& toolchain,
+                                 schedule::MeasuredAlgorithms* measured = nullptr);
 
   // By name. The file lives as long as this object.
   const std::map<std::string, LibraryProgram>& programs() const { return programs_; }

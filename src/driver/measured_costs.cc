@@ -11,6 +11,7 @@
 #include "byoc/placer.h"
 #include "collage/program.h"
 #include "driver/device_of_costs.h"
+#include "driver/native_algorithms.h"
 #include "driver/one_pace.h"
 #include "driver/pipeline.h"
 #include "driver/placement.h"
@@ -238,6 +239,17 @@ Result<void> MeasuredCosts::tune(const Module& module, const byoc::BackendChoice
   return {};
 }
 
+// The same of generated code.
+Result<schedule::MeasuredAlgorithms> MeasuredCosts::algorithms_of(const Module& module) {
+  const Target target = target_for(compute_target(options_.targets), services_.code);
+  TESSERA_TRY(std::vector<AlgorithmTask> tasks, algorithm_tasks(module, target));
+  TESSERA_TRY_VOID(
+      measure_algorithms(std::move(tasks), module,
+                         {services_.code, target, services_.toolchain, services_.records,
+                          services_.device, timing(), tuning_seconds_}));
+  return recorded_algorithms(services_.records, services_.device);
+}
+
 Result<MeasuredCosts::Batch> MeasuredCosts::build(std::span<Job* const> jobs) {
   std::vector<byoc::BackendChoice> choices;
   if (jobs.front()->choice != nullptr) choices.push_back(*jobs.front()->choice);
@@ -275,8 +287,9 @@ Result<MeasuredCosts::Batch> MeasuredCosts::build(std::span<Job* const> jobs) {
   if (!has_entries) return batch;
   std::vector<Diagnostic> warnings;
   TESSERA_TRY(Module module, prepare_native(std::move(outcome.module), build_options_, warnings));
+  TESSERA_TRY(schedule::MeasuredAlgorithms algorithms, algorithms_of(module));
   TESSERA_TRY(EntryFile file, EntryFile::build(std::move(module), compute_target(options_.targets),
-                                               services_.code, services_.toolchain));
+                                               services_.code, services_.toolchain, &algorithms));
   batch.file = std::make_unique<const EntryFile>(std::move(file));
   return batch;
 }

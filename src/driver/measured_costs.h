@@ -16,9 +16,13 @@
 #include "collage/cost.h"
 #include "driver/entry_file.h"
 #include "driver/options.h"
+#include "schedule/algorithms.h"
 #include "tune/record_store.h"
 
 namespace tessera::driver {
+
+// How a part of a model is timed by itself. `model_bytes`: of the model's weights.
+ProgramTiming timing_of_parts(const CompileOptions& options, std::uint64_t model_bytes);
 
 class MeasuredCosts final : public collage::CostEstimator {
  public:
@@ -72,13 +76,14 @@ class MeasuredCosts final : public collage::CostEstimator {
   void keep_native(std::span<Job* const> jobs);
   Result<Batch> build(std::span<Job* const> jobs);
   Result<void> tune(const Module& module, const byoc::BackendChoice& choice);
+  Result<schedule::MeasuredAlgorithms> algorithms_of(const Module& module);
   Result<void> build_and_keep(std::span<Job* const> jobs);
   void run(std::span<Job* const> jobs);
   void set_cost(Job& job, const tune::Measured& measured) const;
   Result<void> measure_again(std::vector<Job>& jobs);
   Result<void> look_again(std::vector<Job>& jobs);
   bool is_of_one_size(const LibraryProgram& program) const;
-  ProgramTiming timing() const;
+  ProgramTiming timing() const { return timing_of_parts(options_, model_bytes_); }
   double seconds_left() const;
 
   const CompileOptions& options_;

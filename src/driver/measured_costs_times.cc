@@ -143,11 +143,11 @@ bool MeasuredCosts::is_of_one_size(const LibraryProgram& program) const {
 
 // A device that does nothing between short runs slows down, and begins the first kernel of a run
 // later than those that follow another; what the host's caches hold is nothing to it.
-ProgramTiming MeasuredCosts::timing() const {
+ProgramTiming timing_of_parts(const CompileOptions& options, std::uint64_t model_bytes) {
   constexpr double kWarmUp = 0.05;
   constexpr int kInARow = 8;
-  ProgramTiming how{options_.threads, model_bytes_, 0, options_.tuning.largest_share};
-  if (compute_target(options_.targets).device() != DeviceType::kCpu) {
+  ProgramTiming how{options.threads, model_bytes, 0, options.tuning.largest_share};
+  if (compute_target(options.targets).device() != DeviceType::kCpu) {
     how.model_bytes = 0;
     how.warm_up = kWarmUp;
     how.repeats = kInARow;

@@ -216,9 +216,10 @@ std::string help_to_measure(const std::vector<Target>& targets) {
 std::optional<Diagnostic> vain_tuning(const CompileOptions& options) {
   std::string help = help_to_measure(options.targets);
   if (help.empty() || options.partition == Partition::kCollage) return std::nullopt;
-  return warning(Code::kBadOption, {},
-                 "{} has no effect: no back end of the targets has a choice to make",
-                 options.tuning.measures ? "--tune" : "--records")
+  return warning(
+             Code::kBadOption, {},
+             "{} has no effect: neither generated code nor a back end of the targets has a choice",
+             options.tuning.measures ? "--tune" : "--records")
       .with_remedy(std::move(help));
 }
 

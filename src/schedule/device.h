@@ -20,6 +20,7 @@ struct Device {
   std::int64_t threads = 1 << 16;    // so many keep it busy, where each has some work of its own
   bool multiplies_fragments = true;  // it has mma.m16n8k16, of float16 and bfloat16
   int winograd_tile = Machine::kClearlyFaster;  // of convolutions; 0: none is computed so
+  MeasuredAlgorithms* measured = nullptr;       // null: rules alone choose
 };
 
 // A kernel in the canonical form of lower/primitive.h. Its attribute "schedule" says what was done.

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "schedule/device.h"
+#include "schedule/winograd_choice.h"
 #include "schedule/winograd_convolution.h"
 #include "schedule/winograd_values.h"
 #include "tir/block_product.h"
@@ -79,28 +80,40 @@ bool is_exact_enough(const WinogradConvolution& c, std::int64_t tile) {
          (tile == 2 || c.data.dtype() != kBFloat16);
 }
 
-// The tile to use; 0: none.
+// Those of 2 and 4 that are exact enough.
+std::vector<std::int64_t> exact_tiles(const WinogradConvolution& c) {
+  std::vector<std::int64_t> tiles = {2, 4};
+  std::erase_if(tiles, [&](std::int64_t m) { return !is_exact_enough(c, m); });
+  return tiles;
+}
+
+// The tile to use; 0: none. Tiles of 4 in 16 bits, of which errors are half of what they may be,
+// are for who asks for them.
 std::int64_t chosen_tile(const WinogradConvolution& c, const Device& device) {
+  std::vector<std::int64_t> tiles = exact_tiles(c);
+  if (device.winograd_tile != Machine::kClearlyFaster) {
+    const bool can_be = std::ranges::find(tiles, device.winograd_tile) != tiles.end();
+    return can_be ? device.winograd_tile : 0;
+  }
   const auto size = [](const Loop& l) { return static_cast<double>(l.size()); };
   Costs costs{1,          size(c.row), size(c.column),
               size(c.in), size(c.out), has_operands_of_16_bits(c, device)};
   for (const Loop& l : c.batch) costs.images *= size(l);
+  std::erase_if(tiles, [&](std::int64_t m) {
+    return (m == 4 && c.data.dtype() != kFloat32) ||
+           costs.scratch_bytes(static_cast<double>(m)) > kMostScratchBytes;
+  });
   std::int64_t best = 0;
   double ns = costs.direct_ns() / kClearly;
-  for (const std::int64_t m : {2, 4}) {
-    if (!is_exact_enough(c, m)) continue;
-    if (device.winograd_tile == m) return m;
-    const bool is_for_who_asks = (m == 4 && c.data.dtype() != kFloat32) ||
-                                 std::min(c.in.size(), c.out.size()) < kFewestChannels;
-    const double tile = static_cast<double>(m), estimate = costs.winograd_ns(tile);
-    if (device.winograd_tile != Machine::kClearlyFaster || is_for_who_asks || estimate >= ns ||
-        costs.scratch_bytes(tile) > kMostScratchBytes) {
-      continue;
-    }
+  const bool has_many_channels = std::min(c.in.size(), c.out.size()) >= kFewestChannels;
+  for (const std::int64_t m : tiles) {
+    const double estimate = costs.winograd_ns(static_cast<double>(m));
+    if (!has_many_channels || estimate >= ns) continue;
     best = m;
     ns = estimate;
   }
-  return best;
+  return device.measured == nullptr ? best
+                                    : measured_winograd_tile(c, best, tiles, *device.measured);
 }
 
 // The largest that leaves enough blocks, and no quarter of the work for rows and columns that there

@@ -9,6 +9,8 @@
 
 namespace tessera::schedule {
 
+class MeasuredAlgorithms;
+
 struct Machine {
   std::int64_t vector_bytes = 32;
   int vector_registers = 16;
@@ -17,7 +19,8 @@ struct Machine {
   int winograd_tile = kClearlyFaster;    // of convolutions; 0: none is computed so
   // Products of these types that are added to a sum at once.
   int bfloat16_neighbours = 1, int16_neighbours = 1;
-  bool has_matrix_unit = false;  // of bfloat16 and of bytes
+  bool has_matrix_unit = false;            // of bfloat16 and of bytes
+  MeasuredAlgorithms* measured = nullptr;  // null: rules alone choose
 
   static constexpr int kClearlyFaster = -1;
   static constexpr double kNearCacheBytes = 1 << 20;  // that are near a core

@@ -54,7 +54,7 @@ class HostScheduler final : public KernelScheduler {
   const std::vector<tir::Buffer>& constants_;
 };
 
-Device device_of(const Target& target) {
+Device device_of(const Target& target, MeasuredAlgorithms* measured) {
   constexpr int kFirstWithFragments = 80;
   const std::string& arch = target.get_string("arch");  // sm_90a
   Device device;
@@ -63,6 +63,7 @@ Device device_of(const Target& target) {
   std::from_chars(begin, arch.data() + arch.size(), version);
   device.multiplies_fragments = version == 0 || version >= kFirstWithFragments;
   device.winograd_tile = winograd_tile_of(target);
+  device.measured = measured;
   return device;
 }
 
@@ -84,10 +85,11 @@ ScheduledKernel schedule_kernel(tir::PrimFunc f, const Machine& machine,
   return {std::move(f), scheduler.made()};
 }
 
-Module schedule(Module module, const Target& target) {
+Module schedule(Module module, const Target& target, MeasuredAlgorithms* measured) {
   const bool on_device = !is_on_host(main_memory(target.device()));
-  const Machine machine = on_device ? Machine() : machine_of(target);
-  const Device device = on_device ? device_of(target) : Device();
+  Machine machine = on_device ? Machine() : machine_of(target);
+  machine.measured = measured;
+  const Device device = on_device ? device_of(target, measured) : Device();
   ConstantMaker maker(module);
   for (auto& [symbol, f] : module.prim_funcs) {
     const auto given = f.attrs.find("schedule");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "module/module.h"
+#include "schedule/algorithms.h"
 #include "schedule/machine.h"
 #include "schedule/made_constant.h"
 
@@ -16,6 +17,7 @@ ScheduledKernel schedule_kernel(tir::PrimFunc kernel, const Machine& machine,
 
 // All kernels of the module, and the constants that they ask for; then host programs provide their
 // scratch memory (lower::hoist_allocations).
-Module schedule(Module module, const Target& target);
+// `measured` decides where work has several algorithms; null: rules do.
+Module schedule(Module module, const Target& target, MeasuredAlgorithms* measured = nullptr);
 
 }  // namespace tessera::schedule

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "schedule/contraction.h"
+#include "schedule/winograd_choice.h"
 #include "schedule/winograd_convolution.h"
 #include "schedule/winograd_transform.h"
 #include "schedule/winograd_values.h"
@@ -45,32 +46,54 @@ struct Sizes {
     return images * rows * columns * 9 * in * out / (2 * lanes) + far_cycles(36 * in * out);
   }
   double moved(double m) const { return (m + 2) * (m + 2) * (in + out) * tiles(m); }
+  double scratch_bytes(double m) const { return 4 * moved(m); }
   double winograd_cycles(double m) const {
     const double elements = (m + 2) * (m + 2);
     const double products = elements * in * out * std::ceil(tiles(m) / lanes) / 2;
-    if (4 * moved(m) > kMostScratchBytes) return INFINITY;
     return products + kTransformCycles * moved(m) + far_cycles(4 * elements * in * out) +
-           far_cycles(8 * moved(m));
+           far_cycles(2 * scratch_bytes(m));
   }
 };
 
+// Columns that tiles read, some of them outside of the image.
+std::int64_t padded_columns(const WinogradConvolution& c, std::int64_t tile) {
+  return (c.column.size() + tile - 1) / tile * tile + 2;
+}
+
+// Those of 2 and 4 that are exact enough, and whose rows fit on a thread's stack.
+std::vector<std::int64_t> possible_tiles(const WinogradConvolution& c, const Machine& machine) {
+  std::vector<std::int64_t> tiles = {2, 4};
+  std::erase_if(tiles, [&](std::int64_t m) {
+    return c.in.size() > most_winograd_channels(m) ||
+           4 * (m + 2) * padded_columns(c, m) > machine.stack_bytes;
+  });
+  return tiles;
+}
+
 // The tile to use; 0: none.
 std::int64_t chosen_tile(const WinogradConvolution& c, const Machine& machine) {
+  std::vector<std::int64_t> tiles = possible_tiles(c, machine);
+  if (machine.winograd_tile != Machine::kClearlyFaster) {
+    const bool can_be = std::ranges::find(tiles, machine.winograd_tile) != tiles.end();
+    return can_be ? machine.winograd_tile : 0;
+  }
   const auto size = [](const Loop& l) { return static_cast<double>(l.size()); };
   Sizes s{1,          size(c.row), size(c.column),
           size(c.in), size(c.out), static_cast<double>(machine.lanes(kFloat32))};
   for (const Loop& l : c.batch) s.images *= size(l);
+  std::erase_if(tiles, [&](std::int64_t m) {
+    return s.scratch_bytes(static_cast<double>(m)) > kMostScratchBytes;
+  });
   std::int64_t best = 0;
   double cycles = s.direct_cycles() / kClearly;
-  for (const std::int64_t m : {2, 4}) {
-    if (c.in.size() > most_winograd_channels(m)) continue;
-    if (machine.winograd_tile == m) return m;
+  for (const std::int64_t m : tiles) {
     const double estimate = s.winograd_cycles(static_cast<double>(m));
-    if (machine.winograd_tile != Machine::kClearlyFaster || estimate >= cycles) continue;
+    if (estimate >= cycles) continue;
     best = m;
     cycles = estimate;
   }
-  return best;
+  return machine.measured == nullptr ? best
+                                     : measured_winograd_tile(c, best, tiles, *machine.measured);
 }
 
 // ---- Loops
@@ -93,9 +116,6 @@ class WinogradBuilder {
     m_ = tir::make_buffer("products", kFloat32, {Expr(number), Expr(out), Expr(tiles)});
   }
 
-  // The largest array of a thread.
-  std::int64_t stack_bytes() const { return 4 * t_.window * padded_columns(); }
-
   std::optional<Contraction> run(const Machine& machine) const {
     const std::vector<Stmt> product{tir::with_fresh_definitions(products())};
     auto out = schedule_contraction(product, {{}, {}}, machine);
@@ -113,8 +133,7 @@ class WinogradBuilder {
   }
 
  private:
-  // Those that tiles read, some of them outside of the image.
-  std::int64_t padded_columns() const { return t_.tile * tile_columns_ + 2; }
+  std::int64_t padded_columns() const { return schedule::padded_columns(c_, t_.tile); }
 
   static Loop loop(const char* name, std::int64_t size, ForKind kind = ForKind::kSerial) {
     return {tir::make_var(name), Expr(size), kind};
@@ -279,9 +298,7 @@ std::optional<Contraction> schedule_winograd(std::span<const Stmt> nests,
   if (!convolution || convolution->data.dtype() != kFloat32) return std::nullopt;
   const std::int64_t tile = chosen_tile(*convolution, machine);
   if (tile == 0) return std::nullopt;
-  const WinogradBuilder builder(*convolution, tile);
-  if (builder.stack_bytes() > machine.stack_bytes) return std::nullopt;
-  return builder.run(machine);
+  return WinogradBuilder(*convolution, tile).run(machine);
 }
 
 }  // namespace tessera::schedule
