@@ -28,8 +28,12 @@ namespace {
 
 using collage::Cost;
 
-// Enough that compilers have work for each core, and little enough that one failure costs little.
-constexpr std::size_t kEntriesAtOnce = 24;
+// Enough that compilers have work for each core until the longest of it is done, and little enough
+// that one failure costs little.
+std::size_t entries_at_once(int compilers) {
+  constexpr std::size_t kLeast = 24, kOfEachCompiler = 3;
+  return std::max(kLeast, kOfEachCompiler * static_cast<std::size_t>(std::max(compilers, 0)));
+}
 constexpr double kTuningShare = 0.7;  // of the time that is left for a batch
 
 // Of what computes: the vendor library or the kernels, and with which options.
@@ -164,7 +168,8 @@ std::vector<std::vector<MeasuredCosts::Job*>> MeasuredCosts::batches_of(
   std::vector<std::size_t> sizes;
   for (const auto& list : lists) sizes.push_back(list.size());
   std::vector<std::vector<Job*>> in_order;
-  for (const PartOfList& part : at_one_pace(sizes, kEntriesAtOnce)) {
+  const std::size_t at_once = entries_at_once(services_.toolchain.compilers_at_once());
+  for (const PartOfList& part : at_one_pace(sizes, at_once)) {
     const auto jobs_of_part = lists[part.list].subspan(part.begin, part.end - part.begin);
     in_order.emplace_back(jobs_of_part.begin(), jobs_of_part.end());
   }

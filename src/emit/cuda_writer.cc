@@ -243,34 +243,40 @@ void CudaWriter::plain_loop(const tir::For& n, const Stmt& body) {
   scope_.names.forget(n.var.get());
 }
 
+// Of a load, or of the one among several that is chosen.
+Source CudaWriter::address(const Expr& element) {
+  if (const auto* choice = element.as<tir::Select>()) {
+    return source("({} ? {} : {})", guard_text(choice->condition, scope_), address(choice->yes),
+                  address(choice->no));
+  }
+  const auto& load = *element.as<tir::Load>();
+  return Literal("&") + element_text(load.buffer, load.indices, scope_);
+}
+
 void CudaWriter::vectorized_loop(const tir::For& n) {
   const VectorAccess access = vector_access(n, scope_.bounds);
   const bool several = !access.loads.empty() || !access.stores.empty();
   if (several) open(Literal("{"));
-  const auto address = [&](const VectorBuffer& v) {
-    return Literal("&") + element_text(v.memory, v.indices, scope_);
-  };
-  for (const auto* list : {&access.loads, &access.stores}) {
-    for (const VectorBuffer& v : *list) kept(v.vector);
-  }
-  for (const VectorBuffer& v : access.loads) {
+  for (const VectorLoad& v : access.loads) kept(v.vector);
+  for (const VectorStore& v : access.stores) kept(v.vector);
+  for (const VectorLoad& v : access.loads) {
     line("{} {}[{}];", element_type(v.vector), scope_.name(v.vector), constant_size(v.vector));
     if (v.condition) {
       line("tk::load_vector_if<{}>({}, {}, {});", constant_size(v.vector),
-           guard_text(v.condition, scope_), scope_.name(v.vector), address(v));
+           guard_text(v.condition, scope_), scope_.name(v.vector), address(v.first));
     } else {
       line("tk::load_vector<{}>({}, {});", constant_size(v.vector), scope_.name(v.vector),
-           address(v));
+           address(v.first));
     }
   }
-  for (const VectorBuffer& v : access.stores) {
+  for (const VectorStore& v : access.stores) {
     line("{} {}[{}];", element_type(v.vector), scope_.name(v.vector), constant_size(v.vector));
   }
   line("#pragma unroll");
   plain_loop(n, access.body);
-  for (const VectorBuffer& v : access.stores) {
-    line("tk::store_vector<{}>({}, {});", constant_size(v.vector), address(v),
-         scope_.name(v.vector));
+  for (const VectorStore& v : access.stores) {
+    line("tk::store_vector<{}>({}, {});", constant_size(v.vector),
+         address(tir::load(v.memory, v.indices)), scope_.name(v.vector));
   }
   if (several) close();
 }

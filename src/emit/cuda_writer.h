@@ -41,6 +41,7 @@ class CudaWriter : SourceText {
   void store(const tir::Store& n);
   void loop(const tir::For& n);
   void plain_loop(const tir::For& n, const tir::Stmt& body);
+  Source address(const tir::Expr& element);
   void vectorized_loop(const tir::For& n);
   void thread_loop(const tir::For& n);
   void thread_body(const tir::For& n, const tir::Stmt& body);

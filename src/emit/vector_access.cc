@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/vector_access.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -37,13 +38,17 @@ class Rewriter : public tir::Mutator {
   Expr mutate(const Expr& e) override {
     if (const auto* choice = e.as<tir::Select>(); choice != nullptr && conditional_ == 0) {
       if (Expr out = load_or_zero(*choice)) return out;
+      if (const Expr first = first_of(e)) return vector_load(e.dtype(), first);
     }
     // What is not evaluated always may be out of bounds.
     const bool choice =
         e.as<tir::Select>() != nullptr || e.as<tir::And>() != nullptr || e.as<tir::Or>() != nullptr;
     conditional_ += choice ? 1 : 0;
     const auto* load = e.as<tir::Load>();
-    Expr out = load != nullptr && conditional_ == 0 ? vector_load(*load, {}) : Expr();
+    Expr out;
+    if (load != nullptr && conditional_ == 0) {
+      if (const Expr first = first_of(e)) out = vector_load(e.dtype(), first);
+    }
     if (!out) out = Mutator::mutate(e);
     conditional_ -= choice ? 1 : 0;
     return out;
@@ -61,32 +66,68 @@ class Rewriter : public tir::Mutator {
     }
     const auto start = start_of(store->buffer, store->indices);
     if (!start) return Mutator::mutate(s);
-    const Buffer vector = vector_of(out_.stores, store->buffer, *start);
+    const Buffer vector = vector_of(store->buffer, *start);
     return tir::Store::make(vector, std::vector<Expr>{var_}, mutate(store->value));
   }
 
  private:
-  Expr vector_load(const tir::Load& load, const Expr& condition) {
-    if (written_.contains(load.buffer.get())) return {};
-    const auto start = start_of(load.buffer, load.indices);
-    if (!start) return {};
-    return tir::load(vector_of(out_.loads, load.buffer, *start, condition), {var_});
+  // What the first iteration reads, where the others read its neighbours: a load, or a choice among
+  // loads that all iterations make alike, as the parts of a concatenation are.
+  Expr first_of(const Expr& e) {
+    if (const auto* load = e.as<tir::Load>()) {
+      if (written_.contains(load->buffer.get())) return {};
+      const auto start = start_of(load->buffer, load->indices);
+      return start ? tir::load(load->buffer, *start) : Expr();
+    }
+    const auto* choice = e.as<tir::Select>();
+    if (choice == nullptr) return {};
+    const Expr condition = shared(choice->condition);
+    const Expr yes = condition ? first_of(choice->yes) : Expr();
+    const Expr no = yes ? first_of(choice->no) : Expr();
+    return no ? tir::select(condition, yes, no) : Expr();
   }
 
   // A border around an image: outside of it there is zero, for all iterations alike.
   Expr load_or_zero(const tir::Select& choice) {
-    const auto* load = choice.yes.as<tir::Load>();
     const auto* zero = choice.no.as<tir::FloatImm>();
     const bool is_zero = tir::is_int(choice.no, 0) ||
                          (zero != nullptr && zero->value == 0 && !std::signbit(zero->value));
-    if (load == nullptr || !is_zero) return {};
-    bool varies = tir::uses_var(choice.condition, var_);
-    tir::for_each_node(choice.condition, [&](const Expr& e) {
+    if (choice.yes.as<tir::Load>() == nullptr || !is_zero) return {};
+    const Expr condition = shared(choice.condition);
+    const Expr first = condition ? first_of(choice.yes) : Expr();
+    return first ? vector_load(choice.yes.dtype(), first, condition) : Expr();
+  }
+
+  // The condition as the first iteration has it, if it says the same in all of them.
+  Expr shared(const Expr& condition) {
+    bool varies = false;
+    tir::for_each_node(condition, [&](const Expr& e) {
       varies |= e.as<tir::Load>() != nullptr;
       for (const Expr& let : inner_) varies |= e.same_as(let);
     });
-    return varies ? Expr() : vector_load(*load, choice.condition);
+    if (varies) return {};
+    if (!tir::uses_var(condition, var_)) return condition;
+    if (const auto* both = condition.as<tir::And>()) {
+      const Expr a = shared(both->a), b = a ? shared(both->b) : Expr();
+      return b ? tir::logical_and(a, b) : Expr();
+    }
+    // Between multiples of the width, no iteration makes the smaller side the larger one.
+    const auto* less = condition.as<tir::Lt>();
+    if (less == nullptr || !less->a.dtype().is_int()) return {};
+    const tir::IndexForm form = index_form(less->a - less->b, bounds_);
+    return begins_at_multiples(form) ? simplify_indices(at_first(condition), bounds_) : Expr();
   }
+
+  // Does the form grow by one an iteration from a multiple of the width on?
+  bool begins_at_multiples(const tir::IndexForm& form) const {
+    if (form.hides(var_) || form.coefficient(var_) != 1 || form.constant % width_ != 0)
+      return false;
+    return std::ranges::all_of(form.terms, [&](const tir::IndexTerm& t) {
+      return t.atom.same_as(var_) || t.coefficient % width_ == 0;
+    });
+  }
+
+  Expr at_first(const Expr& e) const { return tir::substitute(e, {{var_.get(), Expr(0)}}); }
 
   // Indices at the first iteration, if the place moves by one element an iteration from a multiple
   // of the width on.
@@ -94,31 +135,41 @@ class Rewriter : public tir::Mutator {
     if (b->scope == tir::MemoryScope::kStack) return std::nullopt;
     if (b->scope == tir::MemoryScope::kShared || width_ < 2) return std::nullopt;
     const tir::IndexForm form = index_form(flat_offset(b, indices), bounds_);
-    if (form.hides(var_) || form.coefficient(var_) != 1 || form.constant % width_ != 0) {
-      return std::nullopt;
-    }
+    if (!begins_at_multiples(form)) return std::nullopt;
     for (const tir::IndexTerm& t : form.terms) {
-      if (!t.atom.same_as(var_) && t.coefficient % width_ != 0) return std::nullopt;
       for (const Expr& let : inner_) {
         if (tir::uses_var(t.atom, let)) return std::nullopt;  // not known before the loop
       }
     }
     std::vector<Expr> start;
-    for (const Expr& e : indices) start.push_back(tir::substitute(e, {{var_.get(), Expr(0)}}));
+    for (const Expr& e : indices) start.push_back(at_first(e));
     return start;
   }
 
-  Buffer vector_of(std::vector<VectorBuffer>& list, const Buffer& memory,
-                   const std::vector<Expr>& start, const Expr& condition = {}) {
-    for (const VectorBuffer& v : list) {
-      bool same = v.memory == memory && !v.condition == !condition &&
-                  (!condition || equal(v.condition, condition));
+  Buffer make_vector(const std::string& of, DType dtype) const {
+    return tir::make_buffer(of + "_vector", dtype, {Expr(width_)}, tir::MemoryScope::kStack);
+  }
+
+  Expr vector_load(DType dtype, const Expr& first, const Expr& condition = {}) {
+    const auto same = std::ranges::find_if(out_.loads, [&](const VectorLoad& v) {
+      return equal(v.first, first) && !v.condition == !condition &&
+             (!condition || equal(v.condition, condition));
+    });
+    if (same != out_.loads.end()) return tir::load(same->vector, {var_});
+    const auto* load = first.as<tir::Load>();
+    const Buffer vector = make_vector(load != nullptr ? load->buffer->name : "chosen", dtype);
+    out_.loads.push_back({vector, first, condition});
+    return tir::load(vector, {var_});
+  }
+
+  Buffer vector_of(const Buffer& memory, const std::vector<Expr>& start) {
+    for (const VectorStore& v : out_.stores) {
+      bool same = v.memory == memory;
       for (std::size_t i = 0; same && i < start.size(); ++i) same = equal(v.indices[i], start[i]);
       if (same) return v.vector;
     }
-    const Buffer vector = tir::make_buffer(memory->name + "_vector", memory->dtype, {Expr(width_)},
-                                           tir::MemoryScope::kStack);
-    list.push_back({memory, vector, start, condition});
+    const Buffer vector = make_vector(memory->name, memory->dtype);
+    out_.stores.push_back({memory, vector, start});
     return vector;
   }
 

@@ -476,6 +476,12 @@ INSTANTIATE_TEST_SUITE_P(
         Golden{"split_heads", "transpose(float32[1,128,12,64], axes=[0,2,1,3])"},
         Golden{"take", "take(float16[30522,1024], int64[32,384], axis=0)"},
         Golden{"transpose_in_vectors", "transpose(float16[1032,4096], axes=[1,0])"},
+        Golden{"concatenate_scale_relu",
+               "def @main(%a: Tensor[(32, 56, 56, 64), float16],"
+               " %b: Tensor[(32, 56, 56, 32), float16], %c: Tensor[(32, 56, 56, 32), float16],"
+               " %s: Tensor[(128), float16]) {\n"
+               "  %0 = (%a, %b, %c);\n  %1 = concatenate(%0, axis=-1);\n"
+               "  nn.relu(multiply(%1, %s))\n}\n"},
         Golden{"transpose", "transpose(float32[128,768], axes=[1,0])"},
         Golden{"column_sum", "sum(float32[512,768], axis=[0])"},
         Golden{"max_pool",

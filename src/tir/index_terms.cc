@@ -63,13 +63,21 @@ bool divides(const Expr& e, const Bounds& bounds) {
   return divides(product->a, bounds) && divides(product->b, bounds);
 }
 
+// a // b, as one quotient where a is one: x // 20 // 56 is x // 1120 in simple indices.
+Expr quotient_of(const Expr& a, const Expr& b) {
+  const auto* inner = a.as<FloorDiv>();
+  const std::int64_t *by = as_int(b), *before = inner != nullptr ? as_int(inner->b) : nullptr;
+  if (by == nullptr || before == nullptr || *before <= 0) return floor_div(a, b);
+  return floor_div(inner->a, Expr(*before * *by));
+}
+
 // `modulo` is (x % d) * k. Is there a term that completes it to more of x?
 bool recombine_with(IndexForm& form, const IndexTerm& modulo, const FloorMod& mod, Factors k,
                     const Bounds& bounds) {
   if (!divides(mod.b, bounds)) return false;
   Factors quotient = k;  // (x // d) * d * k
   quotient.multiply(mod.b);
-  const Expr divided = floor_div(mod.a, mod.b);
+  const Expr divided = quotient_of(mod.a, mod.b);
   for (const IndexTerm& other : form.terms) {
     Factors rest = factors_of(other);
     if (Factors whole = rest; whole.remove(divided) && whole == quotient) {

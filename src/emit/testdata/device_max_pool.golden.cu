@@ -15,7 +15,7 @@ extern "C" __global__ void __launch_bounds__(256) max_pool_launch0(
   pooled_acc = -__builtin_inff();
   for (int32_t k0 = 0; k0 < 3; ++k0) {
     for (int32_t k1 = 0; k1 < 3; ++k1) {
-      pooled_acc = tk::max<float>(pooled_acc, 1 <= element / 56 % 56 * 2 + k0 && 1 <= element % 56 * 2 + k1 ? x0[element / 3136 * 12544 + element / 56 % 56 * 224 + k0 * 112 + element % 56 * 2 + k1 - 113] : -__builtin_inff());
+      pooled_acc = tk::max<float>(pooled_acc, 1 <= element / 56 % 56 * 2 + k0 && 1 <= element % 56 * 2 + k1 ? x0[element / 56 * 224 + k0 * 112 + element % 56 * 2 + k1 - 113] : -__builtin_inff());
     }
   }
   pooled[element] = pooled_acc;

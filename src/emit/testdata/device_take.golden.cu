@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(256) take_launch0(
   const int32_t i = int32_t(blockIdx.x) * 256 + int32_t(threadIdx.x);
   {
     float x0_vector[8];
-    tk::load_vector<8>(x0_vector, &x0[tk::max<int64_t>(tk::min<int64_t>(x1[i / 49152 * 384 + i / 128 % 384], 30521), 0) * 1024 + i % 128 * 8]);
+    tk::load_vector<8>(x0_vector, &x0[tk::max<int64_t>(tk::min<int64_t>(x1[i / 128], 30521), 0) * 1024 + i % 128 * 8]);
     float y_vector[8];
     #pragma unroll
     for (int32_t ki = 0; ki < 8; ++ki) {

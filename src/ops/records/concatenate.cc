@@ -94,6 +94,10 @@ constexpr Operator kConcatenate{
     .eval = eval_concatenate,
     .compute = compute_concatenate,
     .samples = {"concatenate((float32[2,3], float32[4,3]))",
+                // Parts whose neighbours devices read together, and parts of which they cannot.
+                "concatenate((float16[3,5,16], float16[3,5,8], float16[3,5,24]), axis=2)",
+                "concatenate((float16[3,5,12], float16[3,5,20]), axis=2)",
+                "concatenate((float32[2,4,6,8], float32[2,1,6,8], float32[2,3,6,8]), axis=1)",
                 "concatenate((int64[2], int64[1], int64[3]), axis=-1)",
                 "concatenate((float16[2,1,3], float16[2,2,3]), axis=1)", "concatenate((bool[3]))",
                 "concatenate((float32[0,2], float32[3,2]))"},
